@@ -1,0 +1,140 @@
+// Package frontier is the queue of a crawl: which URLs are known, which host may be served next,
+// and which URL of that host comes first.
+//
+// [Frontier] is the contract; its numbered clauses are tested one by one by the suite in
+// frontier/frontiertest, which every store passes. [NewMemory] is the store for bounded crawls.
+package frontier
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Errors of every Frontier.
+var (
+	// ErrDrained: nothing is queued, claimed or waiting. The crawl is complete.
+	ErrDrained = errors.New("frontier: drained")
+	// ErrClosed: the Frontier was closed.
+	ErrClosed = errors.New("frontier: closed")
+	// ErrLost: the claim expired or was settled before; the Settle had no effect.
+	ErrLost = errors.New("frontier: claim lost")
+)
+
+// Frontier hands out URLs, one host to one holder at a time, and forgets nothing.
+//
+// All methods are safe for concurrent use. The clauses:
+//
+//	F1  Add is idempotent by weburl.Key: of N concurrent Adds of one URL exactly one counts it as added.
+//	F2  A URL has at most one holder.
+//	F3  A host (weburl.URL.Host) has at most one holder, or the number configured for it.
+//	F4  No URL is claimed before its host's ReadyAt, nor before its own NotBefore.
+//	F5  Within a host the highest Priority comes first, then the earliest arrival. A URL settled
+//	    with Again keeps its arrival.
+//	F6  No ready host starves: of the hosts that may be claimed, the one due earliest goes first;
+//	    of hosts due at the same time, the one with most queued.
+//	F7  Settle is atomic: the URL's end, its links and the host's ReadyAt take effect together or
+//	    not at all.
+//	F8  Again puts the URL back without making it new: it stays seen and keeps its depth, and a
+//	    retry counts an attempt where a postponement does not.
+//	F9  Claim returns ErrDrained if and only if nothing is queued, claimed or waiting; becoming so
+//	    wakes every blocked Claim.
+//	F10 A blocked Claim wakes on Add, Settle, a time that has come, the end of its context, and Close.
+//	F11 After a claim's Deadline the URL can be claimed again and Settle of the old claim is ErrLost
+//	    without effect.
+//	F12 Durable stores: after a crash at any byte no acknowledged URL is lost, no settled one is
+//	    revived, and no host is ready earlier than it would have been.
+//	F13 Close unblocks everything; every later call returns ErrClosed.
+//	F14 Adding a queued URL again with a smaller depth gives it that depth.
+type Frontier interface {
+	// Add queues the requests that are not known yet and returns how many those were. For durable
+	// stores they are on disk when Add returns. The error is ErrClosed, the context's, or the
+	// store's own; then none or all were added.
+	Add(ctx context.Context, rs ...Request) (added int, err error)
+	// Claim blocks until a URL may be served and returns it; its host is then held. The error is
+	// ErrDrained, ErrClosed or the context's.
+	Claim(ctx context.Context) (Claim, error)
+	// Settle ends a claim. It must be called once for every Claim, with a context that outlives the
+	// crawl's cancellation, or the URL stays held until the claim's Deadline.
+	Settle(ctx context.Context, c Claim, s Settlement) error
+	// Close releases the store. Claims not settled are as after a crash.
+	Close() error
+}
+
+// Request is a URL to be served, with what is known about it.
+type Request struct {
+	URL      weburl.URL
+	Depth    int        // links followed from a seed; redirects do not count
+	Priority int8       // higher is earlier within its host
+	Via      weburl.URL // the page or redirect that named it; zero for a seed
+	Hops     []string   // the redirect chain that led here, oldest first; empty without redirects
+	Kind     Kind       // what the URL is expected to be
+	Queued   time.Time  // when it was added; set by the Frontier when zero
+	Meta     []byte     // the caller's own, kept and returned
+}
+
+// Kind is what a Request is expected to be, as far as its source tells.
+type Kind uint8
+
+// The kinds.
+const (
+	KindPage     Kind = iota // a page or anything else
+	KindSeed                 // a seed
+	KindRedirect             // target of a redirect
+	KindSitemap              // a sitemap or sitemap index
+)
+
+// Claim is a Request in the hands of one holder.
+type Claim struct {
+	Request
+	Attempt  int       // 0 at first; one more after each retry
+	Deadline time.Time // after it the claim is lost; zero: never
+	ID       uint64    // the store's name of this claim
+}
+
+// Settlement is how a claim ended.
+type Settlement struct {
+	ReadyAt time.Time        // the claimed host is not ready before; zero: at once
+	Again   *Again           // nil: the URL is done for good
+	Links   []Request        // found on the page, added in the same step
+	Offsets map[string]int64 // the sinks' committed offsets, stored in the same step by durable stores
+}
+
+// Again puts a claimed URL back.
+type Again struct {
+	NotBefore time.Time // this URL waits until then, others of its host do not; zero: only the host's ReadyAt counts
+	Retry     bool      // it was tried and failed: counts an attempt
+}
+
+// Stats counts URLs by state.
+type Stats struct {
+	Queued   int // may be claimed once their host is ready
+	Waiting  int // put back with a NotBefore to come
+	Claimed  int
+	Done     int // settled for good
+	Rejected int // turned away by a quota
+	Hosts    int // with URLs queued, waiting or claimed
+}
+
+// Statter is implemented by Frontiers that count. Stats is O(1).
+type Statter interface{ Stats() Stats }
+
+// State is where a URL is in its life.
+type State uint8
+
+// The states.
+const (
+	Unknown State = iota
+	Queued
+	Waiting
+	Claimed
+	Done
+	Rejected
+)
+
+// Lookuper is implemented by Frontiers that can tell a URL's state.
+type Lookuper interface {
+	Lookup(ctx context.Context, u weburl.URL) (State, error)
+}
