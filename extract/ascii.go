@@ -1,0 +1,83 @@
+package extract
+
+// isSpace reports whether c is ASCII white space (Infra Standard section 4.6).
+func isSpace(c byte) bool {
+	return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f'
+}
+
+func isLetter(c byte) bool {
+	c |= 0x20
+	return 'a' <= c && c <= 'z'
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isAlnum(c byte) bool { return isLetter(c) || isDigit(c) }
+
+// lower appends s to the empty dst in lower case. A name that does not fit becomes one NUL, which equals
+// no name: it is longer than any that is looked for.
+func lower(dst []byte, s string) []byte {
+	if len(s) > cap(dst) {
+		return append(dst, 0)
+	}
+	for i := range len(s) {
+		c := s[i]
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+// lowered is s in lower case; s itself when it is so already.
+func lowered(s string) string {
+	for i := range len(s) {
+		if 'A' <= s[i] && s[i] <= 'Z' {
+			return string(lower(make([]byte, 0, len(s)), s))
+		}
+	}
+	return s
+}
+
+// hasPrefixFold reports whether s begins with prefix, which is in lower case, in any case.
+func hasPrefixFold(s, prefix string) bool {
+	if len(s) < len(prefix) {
+		return false
+	}
+	for i := range len(prefix) {
+		c := s[i]
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != prefix[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// equalFold reports whether s is word, which is in lower case, in any case.
+func equalFold(s, word string) bool { return len(s) == len(word) && hasPrefixFold(s, word) }
+
+// trimSpace cuts ASCII white space off both ends.
+func trimSpace(s string) string {
+	for len(s) > 0 && isSpace(s[0]) {
+		s = s[1:]
+	}
+	for len(s) > 0 && isSpace(s[len(s)-1]) {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+// trimRef cuts off what the URL Standard's basic URL parser cuts off first: C0 controls and blanks.
+func trimRef(s string) string {
+	for len(s) > 0 && s[0] <= ' ' {
+		s = s[1:]
+	}
+	for len(s) > 0 && s[len(s)-1] <= ' ' {
+		s = s[:len(s)-1]
+	}
+	return s
+}

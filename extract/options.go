@@ -1,0 +1,41 @@
+package extract
+
+// Options say what HTML looks for and where it stops. The zero value finds what can be followed:
+// a, area, link, frame, iframe, meta refresh.
+type Options struct {
+	MaxLinks  int      // links kept, the rest is counted in Document.Dropped; 0 is 10,000
+	MaxAttr   int      // octets of an attribute's value as written, longer ones are skipped; 0 is 64 KiB
+	MaxTitle  int      // octets of the title, cut there; 0 is 4 KiB
+	Resources bool     // also images, scripts, media, objects, and the url() and @import of CSS
+	DataAttrs []string // attributes of any element that hold one reference each, such as "data-href"; any case
+	Forms     bool     // also the action of forms sent by GET; those sent by POST never
+	Noscript  bool     // read what is inside noscript as markup, as a browser without scripting does
+}
+
+const (
+	defaultMaxLinks = 10_000
+	defaultMaxAttr  = 64 << 10
+	defaultMaxTitle = 4 << 10
+	maxMetas        = 1_000
+	maxText         = 256
+)
+
+// resolved is o with the defaults in place.
+func (o Options) resolved() Options {
+	if o.MaxLinks == 0 {
+		o.MaxLinks = defaultMaxLinks
+	}
+	if o.MaxAttr == 0 {
+		o.MaxAttr = defaultMaxAttr
+	}
+	if o.MaxTitle == 0 {
+		o.MaxTitle = defaultMaxTitle
+	}
+	for i, name := range o.DataAttrs {
+		if lowered(name) != name {
+			o.DataAttrs = append([]string(nil), o.DataAttrs...)
+			o.DataAttrs[i] = lowered(name)
+		}
+	}
+	return o
+}

@@ -1,0 +1,102 @@
+package extract
+
+import "strings"
+
+// Rel is a set of link types of a rel attribute.
+type Rel uint32
+
+// The link types a crawler acts on (HTML Standard section 4.6.7; ugc and sponsored by the search
+// engines' usage).
+const (
+	NoFollow Rel = 1 << iota
+	UGC
+	Sponsored
+	Canonical
+	Alternate
+	Next
+	Prev // also by its old name, previous
+	Stylesheet
+	Icon
+	Other // any other word
+	Preload
+	ModulePreload
+	Prefetch
+	Preconnect // also dns-prefetch
+	Manifest
+	Search
+	Self // of a feed
+)
+
+var relNames = [...]string{
+	"nofollow", "ugc", "sponsored", "canonical", "alternate", "next", "prev", "stylesheet", "icon", "other",
+	"preload", "modulepreload", "prefetch", "preconnect", "manifest", "search", "self",
+}
+
+// ParseRel reads the value of a rel attribute: link types separated by white space, in any case.
+func ParseRel(value string) Rel {
+	var r Rel
+	for i := 0; i < len(value); {
+		if isSpace(value[i]) {
+			i++
+			continue
+		}
+		end := i
+		for end < len(value) && !isSpace(value[end]) {
+			end++
+		}
+		r |= relWord(value[i:end])
+		i = end
+	}
+	return r
+}
+
+// relWord is the set of one link type.
+func relWord(word string) Rel {
+	var buf [16]byte
+	switch string(lower(buf[:0], word)) {
+	case "nofollow":
+		return NoFollow
+	case "ugc":
+		return UGC
+	case "sponsored":
+		return Sponsored
+	case "canonical":
+		return Canonical
+	case "alternate":
+		return Alternate
+	case "next":
+		return Next
+	case "prev", "previous":
+		return Prev
+	case "stylesheet":
+		return Stylesheet
+	case "icon":
+		return Icon
+	case "preload":
+		return Preload
+	case "modulepreload":
+		return ModulePreload
+	case "prefetch":
+		return Prefetch
+	case "preconnect", "dns-prefetch":
+		return Preconnect
+	case "manifest":
+		return Manifest
+	case "search":
+		return Search
+	case "self":
+		return Self
+	}
+	return Other
+}
+
+// String is the link types' names, separated by blanks.
+func (r Rel) String() string {
+	var names []string
+	for i, name := range relNames {
+		if r&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " ")
+}

@@ -1,0 +1,34 @@
+package extract
+
+import "strings"
+
+// cutSrcset cuts the first candidate's address off a srcset (HTML Standard section 4.8.4.2.2) and
+// returns what follows its descriptors.
+func cutSrcset(s string) (ref, rest string) {
+	s = strings.TrimLeft(s, spaces+",")
+	n := strings.IndexAny(s, spaces)
+	if n < 0 {
+		n = len(s)
+	}
+	ref, rest = s[:n], s[n:]
+	if trimmed := strings.TrimRight(ref, ","); len(trimmed) < len(ref) {
+		return trimmed, rest
+	}
+	return ref, skipDescriptors(rest)
+}
+
+// skipDescriptors cuts off what comes before the next comma outside of parentheses.
+func skipDescriptors(s string) string {
+	inside := false
+	for i := range len(s) {
+		switch {
+		case s[i] == '(':
+			inside = true
+		case s[i] == ')':
+			inside = false
+		case s[i] == ',' && !inside:
+			return s[i+1:]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,51 @@
+package extract
+
+// startTag is one start tag: what the collector must know of it.
+type startTag struct {
+	el     element
+	name   string // as written, in any case
+	offset int
+	closed bool // written with "/>"
+	has    uint32
+	vals   [atOther]value
+	data   []value // of Options.DataAttrs, index by index
+}
+
+// value is an attribute's value or a piece of text.
+type value struct {
+	s   string
+	raw bool // as written: references, NUL and CR not yet decoded
+	set bool // of startTag.data: the attribute is there
+	big bool // longer than Options.MaxAttr
+}
+
+// reset prepares t for the next tag.
+func (t *startTag) reset() {
+	t.has = 0
+	clear(t.data)
+}
+
+// put stores the value of a known attribute; the first of its name wins (HTML Standard section
+// 13.2.5.33).
+func (t *startTag) put(a attribute, v value) {
+	if t.has&(1<<a) == 0 {
+		t.has |= 1 << a
+		t.vals[a] = v
+	}
+}
+
+// putData stores the value of an attribute in Options.DataAttrs.
+func (t *startTag) putData(i int, v value) {
+	if !t.data[i].set {
+		v.set = true
+		t.data[i] = v
+	}
+}
+
+// attr is the value of an attribute that is there and not too long.
+func (t *startTag) attr(a attribute) (value, bool) {
+	if t.has&(1<<a) == 0 || t.vals[a].big {
+		return value{}, false
+	}
+	return t.vals[a], true
+}

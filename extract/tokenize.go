@@ -1,0 +1,78 @@
+package extract
+
+import (
+	"bytes"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// tokenize reads a page with x/net/html's tokenizer.
+func tokenize(body []byte, c *collector) {
+	z := html.NewTokenizer(bytes.NewReader(body))
+	t := startTag{data: make([]value, len(c.o.DataAttrs))}
+	offset, inside := 0, elOther
+	for {
+		z.AllowCDATA(c.foreign.cdata())
+		kind := z.Next()
+		t.offset = offset
+		written := z.Raw()
+		offset += len(written)
+		switch kind {
+		case html.ErrorToken:
+			return
+		case html.TextToken:
+			tokenText(z, c, inside, written)
+			inside = elOther
+		case html.StartTagToken, html.SelfClosingTagToken:
+			t.closed = kind == html.SelfClosingTagToken
+			tokenStart(z, c, &t)
+			inside = elOther
+			if c.start(&t) {
+				inside = t.el
+			} else {
+				z.NextIsNotRawText()
+			}
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			c.end(elementOf(string(name)), string(name))
+			inside = elOther
+		}
+	}
+}
+
+func tokenText(z *html.Tokenizer, c *collector, inside element, written []byte) {
+	if data, ok := bytes.CutPrefix(written, []byte("<![CDATA[")); ok && inside == elOther {
+		// The tokenizer would decode references here, which the Standard does not.
+		data = bytes.TrimSuffix(data, []byte("]]>"))
+		c.text(value{s: string(bytes.ReplaceAll(data, []byte("\x00"), []byte("\ufffd")))})
+		return
+	}
+	text := strings.ReplaceAll(string(z.Text()), "\x00", "\ufffd")
+	if inside != elOther {
+		c.raw(inside, value{s: text})
+		return
+	}
+	c.text(value{s: text})
+}
+
+func tokenStart(z *html.Tokenizer, c *collector, t *startTag) {
+	t.reset()
+	name, more := z.TagName()
+	t.name = string(name)
+	t.el = elementOf(t.name)
+	for more {
+		var key, val []byte
+		key, val, more = z.TagAttr()
+		name := string(key)
+		v := value{s: string(val), big: len(val) > c.o.MaxAttr}
+		if a := attributeOf(name); a != atOther {
+			t.put(a, v)
+		}
+		for i, want := range c.o.DataAttrs {
+			if want == name {
+				t.putData(i, v)
+			}
+		}
+	}
+}
