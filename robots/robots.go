@@ -1,57 +1,99 @@
-// Package robots reads robots.txt files and judges URLs by them (RFC 9309 and its relatives),
-// and reads the robots directives of pages. It is pure: no I/O, no clock, no state.
 package robots
 
-import "time"
+import "strings"
 
-// Verdict is what a group's rules say of one path, and why.
-// The zero Verdict refuses nothing and names nothing.
-type Verdict struct {
-	Allowed bool
-	// Line is the 1-based line of the deciding rule, 0 when no rule matched and the URL is allowed
-	// by default.
-	Line int
-}
+// MaxSize is how many octets of a robots.txt are read: 500 KiB, the least that RFC 9309 section 2.5
+// lets a crawler read. Of a body of MaxSize octets or more, the part after its last line end within
+// the limit is dropped: a rule cut short would mean something else.
+const MaxSize = 500 * 1024
 
 // Rules is one robots.txt file, parsed. It is immutable and safe for concurrent use.
-type Rules struct{}
+// The zero Rules is an empty file: it refuses nothing.
+type Rules struct {
+	body    string // at most MaxSize octets, ending at a line end when it was cut
+	cut     bool   // the file was longer
+	lines   []line
+	dialect Dialect
+	host    string // of the origin the file speaks for, lower case; "" when not given
+}
 
-// Parse reads a robots.txt file. It never fails.
-func Parse(body []byte, opts ...Option) *Rules { return &Rules{} }
-
-// Option changes how Parse reads.
+// Option changes how Parse reads a file.
 type Option func(*options)
 
-type options struct{}
+type options struct {
+	dialect Dialect
+	host    string
+}
 
-// For is the group that binds the robot with this product token.
-func (r *Rules) For(product string) *Group { return &Group{} }
+// WithDialect reads the file as another standard has it. The default is [RFC9309].
+func WithDialect(d Dialect) Option { return func(o *options) { o.dialect = d } }
 
-// Sitemaps are the values of the Sitemap lines, in order.
-func (r *Rules) Sitemaps() []string { return nil }
+// WithOrigin names the origin the file speaks for, as scheme://host[:port]. It decides only whether
+// a Disallow rule that is written as an absolute URL speaks of this host. Without it every such rule
+// does.
+func WithOrigin(origin string) Option { return func(o *options) { o.host = hostOf(origin) } }
 
-// Group is what one file says to one robot.
-type Group struct{}
+// Parse reads a robots.txt file. It never fails: a line that cannot be read costs that line, and
+// [Rules.Lints] names it. The body is copied; its time is linear in min(len(body), MaxSize).
+func Parse(body []byte, opts ...Option) *Rules {
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	b, cut := clip(body)
+	r := &Rules{body: string(b), cut: cut, dialect: o.dialect, host: o.host}
+	r.lines = readLines(r.body)
+	return r
+}
 
-// Test judges a path with its query, as [net/url.URL.RequestURI] or weburl.URL.PathQuery write it.
-func (g *Group) Test(pathQuery string) Verdict { return Verdict{Allowed: true} }
+// clip is what is read of a body: all of it, or whole lines up to MaxSize.
+func clip(body []byte) (b []byte, cut bool) {
+	if len(body) < MaxSize {
+		return body, false
+	}
+	cut = len(body) > MaxSize
+	body = body[:MaxSize]
+	end := MaxSize
+	for end > 0 && body[end-1] != '\n' && body[end-1] != '\r' {
+		end--
+	}
+	return body[:end], cut || end < MaxSize
+}
 
-// CrawlDelay is the group's Crawl-delay; ok is false when it names none.
-func (g *Group) CrawlDelay() (d time.Duration, ok bool) { return 0, false }
+// In is the same file read in another dialect. It shares what was parsed.
+func (r *Rules) In(d Dialect) *Rules {
+	c := *r
+	c.dialect = d
+	return &c
+}
 
-// RequestRate is the group's Request-rate as time per request; ok is false when it names none.
-func (g *Group) RequestRate() (d time.Duration, ok bool) { return 0, false }
+// Dialect is how the file is read.
+func (r *Rules) Dialect() Dialect { return r.dialect }
 
-// Policy is what an answer to /robots.txt means (RFC 9309 section 2.3.1).
-type Policy uint8
+// Truncated reports whether the file was longer than [MaxSize] and was cut.
+func (r *Rules) Truncated() bool { return r.cut }
 
-// The policies.
-const (
-	Obey        Policy = iota // parse the body and obey its rules
-	AllowAll                  // unavailable: everything may be fetched
-	Redirect                  // follow Location, at most five hops
-	Unreachable               // nothing may be fetched for now
-)
+// For is the group that binds the robot with this product token; a whole User-Agent header works as
+// well, by [ProductToken]. When the file names no such robot it is the group of "*", and an empty
+// group when there is none either. Its time is that of sorting the group's rules: resolve once per
+// file and keep the result.
+func (r *Rules) For(agent string) *Group {
+	if r.dialect == Strictest {
+		return strictest(r, agent)
+	}
+	return newGroup(r, agent)
+}
 
-// ForStatus is what the status of an answer to /robots.txt means.
-func ForStatus(status int) Policy { return Obey }
+// hostOf is the host[:port] of an origin or absolute URL in lower case, without the default port.
+func hostOf(origin string) string {
+	_, rest, ok := strings.Cut(origin, "://")
+	if !ok {
+		rest = origin
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	rest = strings.ToLower(rest)
+	rest = strings.TrimSuffix(rest, ":80")
+	return strings.TrimSuffix(rest, ":443")
+}

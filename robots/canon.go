@@ -1,0 +1,160 @@
+package robots
+
+import "strings"
+
+// One form for both sides of a comparison (RFC 9309 section 2.2.2, RFC 3986 section 6.2.2): escapes
+// of unreserved characters decoded, hex digits in upper case, and everything that cannot stand in a
+// URL escaped. Reserved characters stay as they are written: %2F is not "/".
+
+// class is what has to be done with an octet.
+type class uint8
+
+const (
+	plain   class = iota
+	percent       // may begin an escape
+	special       // "*" and "$": escaped in a URL, left alone in a pattern
+	escape        // must be escaped
+)
+
+var classes = func() (t [256]class) {
+	for c := range t {
+		if c <= ' ' || c >= 0x7f {
+			t[c] = escape
+		}
+	}
+	for _, c := range []byte("\"<>\\^`{|}") {
+		t[c] = escape
+	}
+	t['%'], t['*'], t['$'] = percent, special, special
+	return t
+}()
+
+const upperHex = "0123456789ABCDEF"
+
+// canonPath is the form of a URL's path and query.
+func canonPath(s string) string {
+	if i := dirty(s, special); i < len(s) {
+		return rewrite(s, i, special)
+	}
+	return s
+}
+
+// canonPattern is the form of a rule in which "*" and "$" are special.
+func canonPattern(s string) string {
+	if i := dirty(s, escape); i < len(s) {
+		return rewrite(s, i, escape)
+	}
+	return s
+}
+
+// dirty is where s first needs rewriting, or len(s). Octets of class from and above do.
+func dirty(s string, from class) int {
+	var all class
+	for i := range len(s) {
+		all |= classes[s[i]]
+	}
+	if all == plain {
+		return len(s)
+	}
+	for i := 0; i < len(s); i++ {
+		c := classes[s[i]]
+		if c >= from || c == percent && !goodEscape(s[i:]) {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// goodEscape reports whether the percent sign at the start of s needs no rewriting: it begins an
+// escape in its final form, or none at all.
+func goodEscape(s string) bool {
+	v, ok := unhex(s)
+	return !ok || !isUnreserved(v) && s[1] < 'a' && s[2] < 'a'
+}
+
+// rewrite is s in its final form; s[:from] is in it already.
+func rewrite(s string, from int, escaped class) string {
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	b.WriteString(s[:from])
+	for i := from; i < len(s); i++ {
+		switch c := classes[s[i]]; {
+		case c == percent:
+			v, ok := unhex(s[i:])
+			if !ok {
+				b.WriteByte('%')
+				continue
+			}
+			if i += 2; isUnreserved(v) {
+				b.WriteByte(v)
+			} else {
+				writeEscape(&b, v)
+			}
+		case c >= escaped:
+			writeEscape(&b, s[i])
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}
+
+func writeEscape(b *strings.Builder, c byte) {
+	b.WriteByte('%')
+	b.WriteByte(upperHex[c>>4])
+	b.WriteByte(upperHex[c&15])
+}
+
+// unhex is the octet that the escape at the start of s stands for.
+func unhex(s string) (byte, bool) {
+	if len(s) < 3 || s[0] != '%' {
+		return 0, false
+	}
+	hi, ok1 := hexDigit(s[1])
+	lo, ok2 := hexDigit(s[2])
+	return hi<<4 | lo, ok1 && ok2
+}
+
+func hexDigit(c byte) (byte, bool) {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0', true
+	case c >= 'a' && c <= 'f':
+		return c - 'a' + 10, true
+	case c >= 'A' && c <= 'F':
+		return c - 'A' + 10, true
+	}
+	return 0, false
+}
+
+// isUnreserved is RFC 3986 section 2.3.
+func isUnreserved(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
+}
+
+// canonDecoded is the form of the 1997 draft: every escape decoded but %2F. The percent sign itself
+// is written %25, so that a decoded one is never taken for the beginning of an escape.
+func canonDecoded(s string) string {
+	if strings.IndexByte(s, '%') < 0 {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); i++ {
+		v := s[i]
+		if d, ok := unhex(s[i:]); ok {
+			v = d
+			i += 2
+			if v == '/' {
+				b.WriteString("%2F")
+				continue
+			}
+		}
+		if v == '%' {
+			b.WriteString("%25")
+			continue
+		}
+		b.WriteByte(v)
+	}
+	return b.String()
+}

@@ -1,0 +1,91 @@
+package robots
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Dialect is which standard a file is read by.
+type Dialect uint8
+
+// The dialects. In all of them lines are read alike, an empty Disallow is no rule, and /robots.txt
+// itself may be fetched.
+const (
+	// RFC9309: blank lines mean nothing; groups that name the same robot are one; a robot's own
+	// group hides that of "*"; names are compared whole, without regard to case; of the rules that
+	// match, the longest decides, and Allow when two are equally long; "*" stands for any octets
+	// and "$" at the end of a rule for the end of the URL.
+	RFC9309 Dialect = iota
+	// Original1994 is the Standard for Robot Exclusion of 30 June 1994: a blank line ends a record;
+	// a record is for us when the name in it, without version, occurs in ours; any Disallow that is
+	// a prefix of the URL forbids it; Allow is not known, and no character is special.
+	Original1994
+	// Draft1997 is the Internet-Draft that followed it: a blank line ends a record; the first
+	// record whose name occurs in ours counts, else the first for "*"; of Allow and Disallow lines
+	// the first in the file that is a prefix of the URL decides; every escape but %2F is decoded
+	// before comparing.
+	Draft1997
+	// Revisited1996 is the Robot Exclusion Standard Revisited of Kollar, Leavitt and Mauldin: as
+	// Original1994, with several names on a User-agent line and several paths on a Disallow line,
+	// separated by blanks.
+	Revisited1996
+	// Strictest refuses what any of the others refuses, and waits as long as any of them asks.
+	Strictest
+)
+
+var dialectNames = [...]string{"RFC9309", "Original1994", "Draft1997", "Revisited1996", "Strictest"}
+
+// Dialects are the five, the default first.
+func Dialects() []Dialect {
+	return []Dialect{RFC9309, Original1994, Draft1997, Revisited1996, Strictest}
+}
+
+// String is the dialect's name, as its constant is written.
+func (d Dialect) String() string {
+	if int(d) < len(dialectNames) {
+		return dialectNames[d]
+	}
+	return fmt.Sprintf("Dialect(%d)", uint8(d))
+}
+
+// ParseDialect is the dialect of that name. Case does not matter, and the year or number alone will
+// do: "9309", "1994", "1997", "1996".
+func ParseDialect(name string) (Dialect, error) {
+	for i, n := range dialectNames {
+		digits := strings.TrimLeft(n, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+		if strings.EqualFold(name, n) || (digits != "" && name == digits) {
+			return Dialect(i), nil
+		}
+	}
+	return 0, fmt.Errorf("robots: no dialect %q (one of %s)", name, strings.Join(dialectNames[:], ", "))
+}
+
+// MarshalText is the dialect's name.
+func (d Dialect) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads a name as [ParseDialect] does.
+func (d *Dialect) UnmarshalText(text []byte) (err error) {
+	*d, err = ParseDialect(string(text))
+	return err
+}
+
+// blankEnds reports whether a blank line ends a record.
+func (d Dialect) blankEnds() bool { return d != RFC9309 }
+
+// knowsAllow reports whether Allow is a rule.
+func (d Dialect) knowsAllow() bool { return d == RFC9309 || d == Draft1997 }
+
+// merges reports whether all records for a robot count, rather than the first.
+func (d Dialect) merges() bool { return d != Draft1997 }
+
+// firstWins reports whether the first matching rule decides, rather than the longest.
+func (d Dialect) firstWins() bool { return d == Draft1997 }
+
+// wild reports whether * and $ are special in rules.
+func (d Dialect) wild() bool { return d == RFC9309 }
+
+// splitsPaths reports whether a Disallow line may hold several paths.
+func (d Dialect) splitsPaths() bool { return d == RFC9309 || d == Revisited1996 }
+
+// splitsAgents reports whether a User-agent line may hold several names.
+func (d Dialect) splitsAgents() bool { return d == Revisited1996 }

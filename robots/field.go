@@ -1,0 +1,131 @@
+package robots
+
+import "strings"
+
+// kind is which field a line has.
+type kind uint8
+
+const (
+	unknown kind = iota
+	userAgent
+	allow
+	disallow
+	crawlDelay
+	requestRate
+	visitTime
+	contentUsage
+	contentSignal
+	sitemap
+	cleanParam
+	host
+)
+
+// grouped reports whether lines of this kind belong to the group they stand in. The others speak
+// for the whole file.
+func (k kind) grouped() bool { return k >= allow && k <= contentSignal }
+
+// fieldOf is the kind that a field's name, as written, means, and whether it is misspelt. Names are
+// case-insensitive (RFC 9309 section 2.2). Misspellings are accepted for every field but Allow,
+// whose misspellings would only ever open what the rest of the file closes.
+func fieldOf(name string) (kind, flags) {
+	switch len(name) {
+	case 5:
+		if strings.EqualFold(name, "allow") {
+			return allow, 0
+		}
+	case 8:
+		if strings.EqualFold(name, "disallow") {
+			return disallow, 0
+		}
+	case 10:
+		if strings.EqualFold(name, "user-agent") {
+			return userAgent, 0
+		}
+	}
+	return otherField(name)
+}
+
+// longestField bounds what is looked up: no accepted spelling is longer.
+const longestField = 24
+
+// otherField looks a name up by its letters alone, lower-cased.
+func otherField(name string) (kind, flags) {
+	if len(name) > longestField {
+		return unknown, 0
+	}
+	var buf [longestField]byte
+	letters := buf[:0]
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= 'A' && c <= 'Z':
+			letters = append(letters, c|0x20)
+		case c == '-' || c == '_' || c == ' ' || c == '\t':
+		default:
+			letters = append(letters, c)
+		}
+	}
+	f, ok := fields[string(letters)]
+	if !ok {
+		return unknown, 0
+	}
+	if f.proper == "" || !strings.EqualFold(name, f.proper) {
+		return f.kind, misspelt
+	}
+	return f.kind, 0
+}
+
+type field struct {
+	kind   kind
+	proper string // the right spelling; "" when the key of the table is wrong already
+}
+
+// fields maps the letters of a field's name, right or known to be mistyped, to its kind.
+var fields = map[string]field{
+	"crawldelay":    {crawlDelay, "crawl-delay"},
+	"requestrate":   {requestRate, "request-rate"},
+	"visittime":     {visitTime, "visit-time"},
+	"contentusage":  {contentUsage, "content-usage"},
+	"contentsignal": {contentSignal, "content-signal"},
+	"sitemap":       {sitemap, "sitemap"},
+	"cleanparam":    {cleanParam, "clean-param"},
+	"host":          {host, "host"},
+
+	"useragent":    {userAgent, "user-agent"},
+	"useragents":   {kind: userAgent},
+	"usersagent":   {kind: userAgent},
+	"useragen":     {kind: userAgent},
+	"useragnet":    {kind: userAgent},
+	"useraget":     {kind: userAgent},
+	"useraagent":   {kind: userAgent},
+	"useregent":    {kind: userAgent},
+	"useagent":     {kind: userAgent},
+	"usergent":     {kind: userAgent},
+	"usreagent":    {kind: userAgent},
+	"uesragent":    {kind: userAgent},
+	"seragent":     {kind: userAgent},
+	"disallow":     {disallow, "disallow"},
+	"disallows":    {kind: disallow},
+	"disallowed":   {kind: disallow},
+	"disalow":      {kind: disallow},
+	"disalllow":    {kind: disallow},
+	"disallaw":     {kind: disallow},
+	"disallo":      {kind: disallow},
+	"disalllows":   {kind: disallow},
+	"dissallow":    {kind: disallow},
+	"dissalow":     {kind: disallow},
+	"dissallows":   {kind: disallow},
+	"diasllow":     {kind: disallow},
+	"diallow":      {kind: disallow},
+	"dsallow":      {kind: disallow},
+	"disaloow":     {kind: disallow},
+	"disllow":      {kind: disallow},
+	"desallow":     {kind: disallow},
+	"dissalllow":   {kind: disallow},
+	"sitemaps":     {kind: sitemap},
+	"sitmap":       {kind: sitemap},
+	"crawldelays":  {kind: crawlDelay},
+	"crawdelay":    {kind: crawlDelay},
+	"craweldelay":  {kind: crawlDelay},
+	"crawlerdelay": {kind: crawlDelay},
+	"cleanparams":  {kind: cleanParam},
+}

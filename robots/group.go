@@ -1,0 +1,199 @@
+package robots
+
+import (
+	"strings"
+	"time"
+)
+
+// Group is what one file says to one robot. It is immutable and safe for concurrent use.
+// The zero Group refuses nothing.
+type Group struct {
+	file  *Rules
+	spans []span
+	rules []rule
+	index index
+	pace  pace
+	all   []*Group // of Strictest: the same robot's group in every other dialect
+}
+
+// newGroup resolves a robot's group in the file's dialect.
+func newGroup(r *Rules, agent string) *Group {
+	g := &Group{file: r, spans: spans(r, newRobot(agent))}
+	for _, s := range g.spans {
+		for i := s.from; i < s.to; i++ {
+			switch l := r.lines[i]; l.kind {
+			case allow, disallow:
+				g.rules = appendRules(g.rules, r, i, s.head)
+			case crawlDelay, requestRate, visitTime:
+				g.pace.read(l.kind, r.value(l))
+			}
+		}
+	}
+	g.index = newIndex(g.rules, r.dialect)
+	return g
+}
+
+// strictest is a robot's group in every dialect at once.
+func strictest(r *Rules, agent string) *Group {
+	g := &Group{file: r}
+	for d := range Strictest {
+		sub := newGroup(r.In(d), agent)
+		g.all = append(g.all, sub)
+		g.pace.merge(sub.pace)
+	}
+	return g
+}
+
+// value is the line's value.
+func (r *Rules) value(l line) string { return r.body[l.value:l.end] }
+
+// Lines are the 1-based lines of the User-agent lines that name the robot, or "*", one for each
+// record that was merged into the group. Empty without a group.
+func (g *Group) Lines() []int {
+	if len(g.all) > 0 {
+		return g.all[0].Lines()
+	}
+	out := make([]int, len(g.spans))
+	for i, s := range g.spans {
+		out[i] = int(g.file.lines[s.head].num)
+	}
+	return out
+}
+
+// Test judges a path with its query, as [net/url.URL.RequestURI] or weburl.URL.PathQuery write it.
+// A fragment is left out. It does not allocate when the path is in the form in which URLs are
+// commonly written; its time grows with the path, hardly with the literal rules, and with those
+// rules holding "*" or "$" whose beginning up to there matches.
+func (g *Group) Test(pathQuery string) Verdict {
+	for _, sub := range g.all {
+		if v := sub.Test(pathQuery); !v.Allowed {
+			return v
+		}
+	}
+	switch {
+	case len(g.all) > 0:
+		return g.all[0].Test(pathQuery)
+	case g.file == nil:
+		return Verdict{Allowed: true, Reason: NoGroup}
+	}
+	path := g.file.dialect.canonURL(pathQuery)
+	if path == "/robots.txt" {
+		return Verdict{Allowed: true, Reason: RobotsFile, Dialect: g.file.dialect}
+	}
+	return g.verdict(g.index.find(g.rules, path))
+}
+
+// canonURL is the form of a URL's path and query in which rules are compared with it.
+func (d Dialect) canonURL(s string) string {
+	if i := strings.IndexByte(s, '#'); i >= 0 {
+		s = s[:i]
+	}
+	if s == "" || s[0] != '/' {
+		s = "/" + s
+	}
+	if d == Draft1997 {
+		return canonDecoded(s)
+	}
+	return canonPath(s)
+}
+
+// verdict weighs the strongest rules of either kind.
+func (g *Group) verdict(allow, disallow int32) Verdict {
+	v := Verdict{Allowed: true, Dialect: g.file.dialect}
+	switch {
+	case allow == none && disallow == none:
+		g.byDefault(&v)
+	case disallow == none || allow != none && g.allowWins(allow, disallow):
+		g.byRule(&v, allow, disallow)
+	default:
+		g.byRule(&v, disallow, allow)
+	}
+	return v
+}
+
+// allowWins is RFC 9309 section 2.2.2: the rule with the most octets, Allow when they are equal; or,
+// in the 1997 draft, the rule that stands first.
+func (g *Group) allowWins(allow, disallow int32) bool {
+	if g.file.dialect.firstWins() {
+		return allow < disallow
+	}
+	return g.rules[allow].length >= g.rules[disallow].length
+}
+
+func (g *Group) byDefault(v *Verdict) {
+	if len(g.spans) == 0 {
+		v.Reason = NoGroup
+		return
+	}
+	v.Reason = NoMatch
+	g.head(v, g.spans[0].head)
+}
+
+func (g *Group) byRule(v *Verdict, won, lost int32) {
+	r := &g.rules[won]
+	l := &g.file.lines[r.line]
+	v.Allowed = r.allow
+	v.Reason = ByRule
+	v.Line = int(l.num)
+	v.Column = int(r.from-l.start) + 1
+	v.Rule = g.file.body[l.text:l.end]
+	v.Path = g.file.body[r.from:r.to]
+	g.head(v, int(r.head))
+	if lost != none {
+		v.RunnerUp = g.rule(lost)
+	}
+}
+
+// head names the User-agent line.
+func (g *Group) head(v *Verdict, i int) {
+	l := &g.file.lines[i]
+	v.Agent = g.file.body[l.value:l.end]
+	v.GroupLine = int(l.num)
+}
+
+// rule is the i-th rule as a caller sees it.
+func (g *Group) rule(i int32) Rule {
+	r := &g.rules[i]
+	l := &g.file.lines[r.line]
+	return Rule{
+		Allow:  r.allow,
+		Line:   int(l.num),
+		Column: int(r.from-l.start) + 1,
+		Text:   g.file.body[l.text:l.end],
+		Path:   g.file.body[r.from:r.to],
+	}
+}
+
+// Rules are the group's rules in the order of the file. In a dialect without Allow there are no
+// Allow rules. Of [Strictest], they are those of the default dialect.
+func (g *Group) Rules() []Rule {
+	if len(g.all) > 0 {
+		return g.all[0].Rules()
+	}
+	out := make([]Rule, len(g.rules))
+	for i := range g.rules {
+		out[i] = g.rule(int32(i))
+	}
+	return out
+}
+
+// CrawlDelay is the group's Crawl-delay, the largest when it names several; ok is false when it names
+// none. It is at least 0. A number too large for a Duration is the largest Duration, some 292 years:
+// what to do about a huge delay is the caller's policy.
+func (g *Group) CrawlDelay() (d time.Duration, ok bool) { return g.pace.delay, g.pace.hasDelay }
+
+// RequestRate is the group's Request-rate as time per request, the longest when it names several,
+// hours of day left out of account; ok is false when it names none.
+func (g *Group) RequestRate() (d time.Duration, ok bool) {
+	for _, r := range g.pace.rates {
+		d = max(d, r.Interval())
+	}
+	return d, len(g.pace.rates) > 0
+}
+
+// RequestRates are the group's Request-rate lines, in order, with their hours.
+func (g *Group) RequestRates() []Rate { return g.pace.rates }
+
+// VisitTimes are the hours of day at which the group asks to be visited, one for each Visit-time
+// line. Empty when it has none, and any time will do.
+func (g *Group) VisitTimes() []Window { return g.pace.visits }

@@ -1,0 +1,127 @@
+package robots
+
+import "strings"
+
+// rule is one path of an Allow or Disallow line, ready for comparing.
+type rule struct {
+	pattern  string // in its final form, runs of stars collapsed, without the closing "$"
+	length   int    // octets of the final form as written: what decides between rules
+	line     int32  // index into Rules.lines
+	head     int32  // index into Rules.lines: the User-agent line of its record
+	from, to int32  // of the path in the body
+	allow    bool
+	anchored bool // it ended in "$"
+}
+
+// appendRules adds the rules of one line.
+func appendRules(rules []rule, r *Rules, line, head int) []rule {
+	l := r.lines[line]
+	proto := rule{line: int32(line), head: int32(head), from: l.value, to: l.end, allow: l.kind == allow}
+	switch {
+	case l.kind == allow && !r.dialect.knowsAllow():
+		return rules
+	case l.value == l.end:
+		if l.kind == allow && r.dialect == Draft1997 {
+			rules = append(rules, proto) // an empty path is a prefix of every path
+		}
+		return rules
+	case l.kind == disallow && r.dialect.splitsPaths():
+		return appendEach(rules, r, proto)
+	}
+	return appendRule(rules, r, proto)
+}
+
+// appendEach adds a rule for every path of a line.
+func appendEach(rules []rule, r *Rules, proto rule) []rule {
+	at, stop := int(proto.from), int(proto.to)
+	for at < stop {
+		end := at
+		for end < stop && !isBlankByte(r.body[end]) {
+			end++
+		}
+		if end > at {
+			proto.from, proto.to = int32(at), int32(end)
+			rules = appendRule(rules, r, proto)
+		}
+		at = end + 1
+	}
+	return rules
+}
+
+// appendRule adds the rule for the path body[proto.from:proto.to], unless it speaks of nothing here.
+func appendRule(rules []rule, r *Rules, proto rule) []rule {
+	path, ok := r.rulePath(r.body[proto.from:proto.to], proto.allow)
+	if !ok {
+		return rules
+	}
+	proto.compile(path, r.dialect)
+	return append(rules, proto)
+}
+
+// rulePath is the path that a rule means. One without its leading slash, or inside an absolute URL of
+// this host, is understood for Disallow only: an Allow read like that would open what the standard
+// leaves closed.
+func (r *Rules) rulePath(path string, allow bool) (string, bool) {
+	if path[0] == '/' || path[0] == '*' && r.dialect.wild() {
+		return path, true
+	}
+	if allow {
+		return "", false
+	}
+	host, rest, absolute := splitAbsolute(path)
+	switch {
+	case !absolute:
+		return "/" + path, true
+	case r.host != "" && host != r.host:
+		return "", false
+	case rest == "" || rest[0] != '/':
+		return "/" + rest, true
+	}
+	return rest, true
+}
+
+// splitAbsolute divides an absolute http or https URL into its host and what follows.
+func splitAbsolute(s string) (host, rest string, ok bool) {
+	var at int
+	switch {
+	case len(s) > 7 && foldEqual(s[:7], "http://"):
+		at = 7
+	case len(s) > 8 && foldEqual(s[:8], "https://"):
+		at = 8
+	default:
+		return "", "", false
+	}
+	end := len(s)
+	if i := strings.IndexAny(s[at:], "/?*$"); i >= 0 {
+		end = at + i
+	}
+	return hostOf(s[:end]), s[end:], true
+}
+
+// compile brings the path to its final form.
+func (ru *rule) compile(path string, d Dialect) {
+	switch {
+	case d == Draft1997:
+		ru.pattern = canonDecoded(path)
+		ru.length = len(ru.pattern)
+	case !d.wild():
+		ru.pattern = canonPath(path)
+		ru.length = len(ru.pattern)
+	default:
+		ru.compileWild(canonPattern(path))
+	}
+}
+
+// compileWild takes the anchor off a pattern and makes any other "$" the literal it is (RFC 9309
+// section 2.2.3: "$" is special at the end only).
+func (ru *rule) compileWild(pattern string) {
+	pattern, ru.anchored = strings.CutSuffix(pattern, "$")
+	if strings.IndexByte(pattern, '$') >= 0 {
+		pattern = strings.ReplaceAll(pattern, "$", "%24")
+	}
+	ru.length = len(pattern)
+	if ru.anchored {
+		ru.length++
+	}
+	ru.pattern = collapse(pattern)
+}

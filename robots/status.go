@@ -1,0 +1,64 @@
+package robots
+
+// Policy is what an answer to /robots.txt means (RFC 9309 section 2.3.1).
+type Policy uint8
+
+// The policies.
+const (
+	Obey        Policy = iota // parse the body and obey its rules
+	AllowAll                  // unavailable: everything may be fetched
+	Redirect                  // follow Location, at most five hops
+	Unreachable               // nothing may be fetched for now
+	DenyAll                   // nothing may be fetched: only by [StatusPolicy.ForbiddenDenies]
+)
+
+var policyNames = [...]string{"obey", "allow_all", "redirect", "unreachable", "deny_all"}
+
+// String is a stable word for p.
+func (p Policy) String() string {
+	if int(p) < len(policyNames) {
+		return policyNames[p]
+	}
+	return "unknown"
+}
+
+// MaxRedirects is how many hops from /robots.txt are followed (RFC 9309 section 2.3.1.2). A further
+// one means what 404 means.
+const MaxRedirects = 5
+
+// StatusPolicy is how statuses are understood. The zero value is the RFC's way.
+type StatusPolicy struct {
+	// ForbiddenDenies makes 401 and 403 close the whole site, as the 1997 draft has it. By RFC 9309
+	// section 2.3.1.3 they mean that there are no rules.
+	ForbiddenDenies bool
+}
+
+// ForStatus is what the status of an answer to /robots.txt means by RFC 9309; see
+// [StatusPolicy.ForStatus].
+func ForStatus(status int) Policy { return StatusPolicy{}.ForStatus(status) }
+
+// ForStatus is what the status of an answer to /robots.txt means:
+//
+//   - 2xx: Obey.
+//   - 3xx: Redirect. A 304 answers a conditional request: the caller keeps the rules it has and
+//     does not ask here.
+//   - 401, 403: AllowAll, or DenyAll by choice.
+//   - 429: Unreachable, although the RFC counts it with the other 4xx: a host that is asked too
+//     often must not be asked more for it.
+//   - other 4xx: AllowAll.
+//   - 5xx, and everything else, 0 for no answer at all included: Unreachable.
+func (p StatusPolicy) ForStatus(status int) Policy {
+	switch {
+	case status >= 200 && status < 300:
+		return Obey
+	case status >= 300 && status < 400:
+		return Redirect
+	case status == 429:
+		return Unreachable
+	case (status == 401 || status == 403) && p.ForbiddenDenies:
+		return DenyAll
+	case status >= 400 && status < 500:
+		return AllowAll
+	}
+	return Unreachable
+}
