@@ -1,0 +1,175 @@
+// Package crawltest is a simulated web for tests of crawlers, and the auditor that judges from the
+// servers' side whether a crawler was polite.
+//
+// A [Web] holds sites in memory. Real net/http servers answer on in-memory connections, so the
+// crawler under test runs its real HTTP stack: it dials with [Web.DialContext] and looks names up
+// with [Web.LookupNetIP]. Inside a testing/synctest bubble, where [Test] puts it, hours of waiting
+// take milliseconds and every time in the log is exact.
+//
+//	func TestMyCrawler(t *testing.T) {
+//		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+//			w.Expect(crawltest.Expect{Delay: time.Second, Agent: "mybot", Contact: "https://mybot.example/"})
+//			s := w.Site("a.example").Latency(200 * time.Millisecond)
+//			s.Robots("User-agent: *\nDisallow: /private/\n").Forbids("/private/*")
+//			s.Page("/", `<a href="/b">b</a> <a href="/private/c">c</a>`)
+//			s.Page("/b", "the end")
+//			crawl(t.Context(), w.DialContext, w.LookupNetIP, "http://a.example/")
+//			w.MustRequest("http://a.example/b")
+//		})
+//	}
+//
+// Sites are built by methods ([Web.Site]), loaded from txtar text ([Web.Load]) or generated from a
+// seed ([Web.Random]). What a robots.txt means is never worked out here: the fixture says it, next to
+// the robots.txt text, so the auditor cannot share a mistake with the crawler's own matcher.
+//
+// [Server] is the other half: raw faults on real loopback sockets, for what only a real connection
+// can do to a client.
+package crawltest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/netip"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Web is a simulated web. All methods are safe for concurrent use; sites and pages may be changed
+// while they are being served. Make one with [New], [NewWeb] or [Test].
+//
+// Inside a testing/synctest bubble a Web must be made, used and closed in that bubble.
+type Web struct {
+	tb    testing.TB // nil after NewWeb
+	start time.Time
+	base  context.Context // ends with Close
+	end   context.CancelFunc
+	lst   *listener
+	http  *http.Server
+	wg    sync.WaitGroup // the Serve goroutine and every open connection
+	ca    authority
+
+	mu      sync.Mutex
+	sites   []*Site
+	origins map[string]*Site
+	names   map[string]*name
+	pool    *addrPool
+	seq     int64
+	log     []*entry
+	conns   map[*serverConn]struct{}
+	dials   []*Dial
+	lookups []Lookup
+	connID  int
+	expect  Expect
+	audited bool
+	closed  bool
+}
+
+// New makes a Web that is closed when tb's test ends. Mistakes in a fixture fail tb.
+// It does not audit by itself: [Test] does, or call [Web.Audit].
+func New(tb testing.TB) *Web {
+	tb.Helper()
+	w := NewWeb()
+	w.tb = tb
+	tb.Cleanup(w.Close)
+	return w
+}
+
+// NewWeb makes a Web outside a test, for examples and experiments. The caller must Close it.
+// Mistakes in a fixture panic.
+func NewWeb() *Web {
+	base, end := context.WithCancel(context.Background())
+	w := &Web{
+		start:   time.Now(),
+		base:    base,
+		end:     end,
+		lst:     newListener(),
+		origins: make(map[string]*Site),
+		names:   make(map[string]*name),
+		pool:    newAddrPool(defaultPools()...),
+		conns:   make(map[*serverConn]struct{}),
+	}
+	w.http = &http.Server{
+		Handler:     http.HandlerFunc(w.serve),
+		ConnContext: withConn,
+		ConnState:   w.connState,
+		ErrorLog:    log.New(io.Discard, "", 0),
+		// One connection carries what a hostile header test sends; the limit under test is the client's.
+		MaxHeaderBytes: 1 << 20,
+	}
+	w.wg.Go(func() { _ = w.http.Serve(w.lst) })
+	return w
+}
+
+// Test runs f in a testing/synctest bubble with a Web of its own. When f and its cleanups are done
+// the Web is closed, and every violation of politeness the auditor finds by what was given to
+// [Web.Expect] fails the test.
+func Test(t *testing.T, f func(t *testing.T, w *Web)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := NewWeb()
+		w.tb = t
+		t.Cleanup(func() {
+			w.Close()
+			w.auditInCleanup()
+		})
+		f(t, w)
+	})
+}
+
+// Close ends every connection and waits for the servers' goroutines. It may be called twice.
+func (w *Web) Close() {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.end()
+	_ = w.http.Close()
+	w.closeConns()
+	w.wg.Wait()
+}
+
+// closeConns ends the connections that the server has not begun to serve as well.
+func (w *Web) closeConns() {
+	w.mu.Lock()
+	open := make([]*serverConn, 0, len(w.conns))
+	for c := range w.conns {
+		open = append(open, c)
+	}
+	w.mu.Unlock()
+	for _, c := range open {
+		_ = c.Close()
+	}
+}
+
+// Start is when the Web was made. Times given to [Page.At], [Fault.From] and [Fault.Until] count
+// from it.
+func (w *Web) Start() time.Time { return w.start }
+
+// Addresses sets the ranges from which later sites without an address of their own get one, used
+// up in order. Without it they come from the documentation ranges of RFC 5737 and RFC 3849.
+func (w *Web) Addresses(ranges ...netip.Prefix) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pool = newAddrPool(ranges...)
+}
+
+// fatal reports a mistake in a fixture.
+func (w *Web) fatal(format string, args ...any) {
+	msg := "crawltest: " + fmt.Sprintf(format, args...)
+	if w.tb == nil {
+		panic(msg)
+	}
+	w.tb.Helper()
+	w.tb.Fatal(msg)
+}
+
+// tick is the next number of the logical clock, which orders events that share an instant of
+// virtual time. The caller holds w.mu.
+func (w *Web) tick() int64 {
+	w.seq++
+	return w.seq
+}

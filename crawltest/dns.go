@@ -1,0 +1,114 @@
+package crawltest
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// name is what the simulated DNS knows of one host name.
+type name struct {
+	addrs []netip.Addr
+	sites []*Site
+}
+
+func (n *name) has(a netip.Addr) bool { return slices.Contains(n.addrs, a) }
+
+// LookupNetIP answers as *net.Resolver's method of that name: network is "ip", "ip4" or "ip6".
+// An IP address is its own answer. Errors are *net.DNSError: IsNotFound for names no site has,
+// IsTimeout or IsTemporary where a fault says so.
+func (w *Web) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return []netip.Addr{a}, nil
+	}
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	addrs, err := w.lookup(ctx, network, host)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l := Lookup{Name: host, Time: time.Now()}
+	if err != nil {
+		l.Err = err.Error()
+	}
+	w.lookups = append(w.lookups, l)
+	return addrs, err
+}
+
+func (w *Web) lookup(ctx context.Context, network, host string) ([]netip.Addr, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, dnsContextError(host, err)
+	}
+	addrs, fault := w.resolve(network, host)
+	switch fault {
+	case faultDNSTimeout:
+		return nil, dnsContextError(host, w.hang(ctx))
+	case faultDNSFailure:
+		return nil, &net.DNSError{Err: "server misbehaving", Name: host, IsTemporary: true}
+	case faultNXDomain:
+		addrs = nil
+	}
+	if len(addrs) == 0 {
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}
+	return addrs, nil
+}
+
+func dnsContextError(host string, err error) error {
+	return &net.DNSError{UnwrapErr: err, Err: err.Error(), Name: host, IsTimeout: err == context.DeadlineExceeded}
+}
+
+// resolve is the zone: the addresses of a name, and the fault that befalls this question.
+func (w *Web) resolve(network, host string) ([]netip.Addr, faultKind) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := w.names[host]
+	if n == nil {
+		return nil, 0
+	}
+	for _, s := range n.sites {
+		if f := s.fault(stageDNS, nil); f != nil {
+			return nil, f.kind
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(n.addrs), func(a netip.Addr) bool {
+		return network == "ip4" && !a.Is4() || network == "ip6" && !a.Is6()
+	}), 0
+}
+
+// defaultPools are the ranges set aside for documentation (RFC 5737 section 3, RFC 3849 section 2).
+func defaultPools() []netip.Prefix {
+	return []netip.Prefix{
+		netip.MustParsePrefix("192.0.2.0/24"),
+		netip.MustParsePrefix("198.51.100.0/24"),
+		netip.MustParsePrefix("203.0.113.0/24"),
+		netip.MustParsePrefix("2001:db8::/32"),
+	}
+}
+
+// addrPool hands out addresses in order, without network and broadcast addresses of IPv4 ranges.
+type addrPool struct {
+	ranges []netip.Prefix
+	last   netip.Addr
+}
+
+func newAddrPool(ranges ...netip.Prefix) *addrPool { return &addrPool{ranges: ranges} }
+
+// next is an address not handed out before; the zero Addr when the ranges are used up.
+func (p *addrPool) next() netip.Addr {
+	for len(p.ranges) > 0 {
+		r := p.ranges[0].Masked()
+		a := r.Addr()
+		if p.last.IsValid() {
+			a = p.last
+		}
+		a = a.Next()
+		if r.Contains(a) && (!a.Is4() || r.Contains(a.Next())) {
+			p.last = a
+			return a
+		}
+		p.ranges, p.last = p.ranges[1:], netip.Addr{}
+	}
+	return netip.Addr{}
+}

@@ -1,0 +1,38 @@
+package crawltest
+
+import "time"
+
+// Expect is what the crawler under test was configured to: the auditor holds it to that.
+// The zero value checks all that needs no configuration.
+type Expect struct {
+	// Delay is the operator's delay between requests to one host (P4). The delay in force is the
+	// larger of it and what the site's robots.txt asks for by the fixture's truth.
+	Delay time.Duration
+	// PerHost is how many requests to one host may be in flight (P3); 0 is 1.
+	PerHost int
+	// PerAddress holds hosts that share an address to Delay and PerHost together (P6).
+	PerAddress bool
+	// Agent is the product token and Contact the text, an address or URL, that every User-Agent
+	// must contain (P11). "" is not checked; a User-Agent must be there and the same anyway.
+	Agent, Contact string
+	// MaxRetryAfter is the longest Retry-After the crawler obeys; a host that asked for more must
+	// not be asked again at all (P7). 0: it waits however long it takes.
+	MaxRetryAfter time.Duration
+	// MaxRobotsAge is how old the last look at a robots.txt may be when a page of its origin is
+	// asked for (RFC 9309 section 2.4); 0 is 24 hours.
+	MaxRobotsAge time.Duration
+	// LatencyFactor, when not 0, asks for a gap of at least this times the duration of the request
+	// before it (P5).
+	LatencyFactor float64
+	// AllowRepeats permits asking again for a URL that was answered completely.
+	AllowRepeats bool
+	// AuthHosts are the hosts (host:port) to which an Authorization header may be sent.
+	AuthHosts []string
+}
+
+// Expect sets what [Test] audits by when the test ends.
+func (w *Web) Expect(e Expect) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.expect = e
+}

@@ -1,0 +1,157 @@
+package crawltest
+
+import (
+	"net/http"
+	"time"
+)
+
+type faultKind int
+
+const (
+	_ faultKind = iota
+	faultNXDomain
+	faultDNSFailure
+	faultDNSTimeout
+	faultRefuse
+	faultNoConnect
+	faultResetOnConnect
+	faultTLSAlert
+	faultWrongName
+	faultExpired
+	faultHang
+	faultReset
+	faultStatus
+	faultTooFast
+	faultCut
+	faultStall
+	faultSlow
+)
+
+type faultStage int
+
+const (
+	stageDNS faultStage = iota
+	stageConnect
+	stageTLS
+	stageAnswer
+)
+
+// Fault is one way for a site or a page to misbehave. The functions below make them; the methods
+// narrow them to some requests. A Fault is a value and may be used in several places.
+type Fault struct {
+	kind   faultKind
+	stage  faultStage
+	bytes  int
+	wait   time.Duration
+	status int
+	retry  string // "seconds", "date" or ""
+	reset  bool
+
+	first, every int
+	from, until  time.Duration
+	hits         int
+}
+
+// NXDomain makes the DNS say that there is no such name.
+func NXDomain() Fault { return Fault{kind: faultNXDomain, stage: stageDNS} }
+
+// DNSFailure makes the DNS fail for now (SERVFAIL).
+func DNSFailure() Fault { return Fault{kind: faultDNSFailure, stage: stageDNS} }
+
+// DNSTimeout leaves questions to the DNS unanswered until the asker's context ends.
+func DNSTimeout() Fault { return Fault{kind: faultDNSTimeout, stage: stageDNS} }
+
+// Refuse refuses connections. Like all connect faults it belongs to the address: other names there
+// suffer with it.
+func Refuse() Fault { return Fault{kind: faultRefuse, stage: stageConnect} }
+
+// NoConnect leaves attempts to connect hanging until the dialer's context ends.
+func NoConnect() Fault { return Fault{kind: faultNoConnect, stage: stageConnect} }
+
+// ResetOnConnect accepts connections and resets them at once.
+func ResetOnConnect() Fault { return Fault{kind: faultResetOnConnect, stage: stageConnect} }
+
+// TLSAlert ends the TLS handshake with an alert.
+func TLSAlert() Fault { return Fault{kind: faultTLSAlert, stage: stageTLS} }
+
+// WrongCertificate presents a certificate of another name.
+func WrongCertificate() Fault { return Fault{kind: faultWrongName, stage: stageTLS} }
+
+// ExpiredCertificate presents a certificate that is no longer valid.
+func ExpiredCertificate() Fault { return Fault{kind: faultExpired, stage: stageTLS} }
+
+// Hang accepts the request and never answers.
+func Hang() Fault { return Fault{kind: faultHang, stage: stageAnswer} }
+
+// Reset resets the connection instead of answering.
+func Reset() Fault { return Fault{kind: faultReset, stage: stageAnswer} }
+
+// Fail answers with a status, 503 for example, and a short text.
+func Fail(status int) Fault { return Fault{kind: faultStatus, stage: stageAnswer, status: status} }
+
+// RetryAfter answers with a status, 429 or 503, and Retry-After as seconds, rounded up.
+func RetryAfter(status int, d time.Duration) Fault {
+	return Fault{kind: faultStatus, stage: stageAnswer, status: status, retry: "seconds", wait: d}
+}
+
+// RetryAfterDate is RetryAfter with the date form, rounded up to the second.
+func RetryAfterDate(status int, d time.Duration) Fault {
+	return Fault{kind: faultStatus, stage: stageAnswer, status: status, retry: "date", wait: d}
+}
+
+// TooFast answers 429 with Retry-After in seconds to each request that begins less than gap after
+// the end of the one before it.
+func TooFast(gap, retry time.Duration) Fault {
+	return Fault{kind: faultTooFast, stage: stageAnswer, status: http.StatusTooManyRequests, from: 0, retry: "seconds", wait: retry, bytes: int(gap)}
+}
+
+// CutShort closes the connection after n bytes of the body.
+func CutShort(n int) Fault { return Fault{kind: faultCut, stage: stageAnswer, bytes: n} }
+
+// ResetAfter resets the connection after n bytes of the body.
+func ResetAfter(n int) Fault { return Fault{kind: faultCut, stage: stageAnswer, bytes: n, reset: true} }
+
+// Stall falls silent after n bytes of the body and keeps the connection open.
+func Stall(n int) Fault { return Fault{kind: faultStall, stage: stageAnswer, bytes: n} }
+
+// Slow sends n bytes of the body at a time, with a pause after each.
+func Slow(n int, pause time.Duration) Fault {
+	return Fault{kind: faultSlow, stage: stageAnswer, bytes: max(n, 1), wait: pause}
+}
+
+// First narrows the fault to the first n requests (or questions, or connections) that would meet it.
+func (f Fault) First(n int) Fault { f.first = n; return f }
+
+// Every narrows the fault to each n-th.
+func (f Fault) Every(n int) Fault { f.every = n; return f }
+
+// From is when the fault sets in, counted from [Web.Start].
+func (f Fault) From(d time.Duration) Fault { f.from = d; return f }
+
+// Until is when the fault is over, counted from [Web.Start].
+func (f Fault) Until(d time.Duration) Fault { f.until = d; return f }
+
+// strikes counts one event and reports whether the fault befalls it.
+func (f *Fault) strikes(since time.Duration) bool {
+	if since < f.from || f.until > 0 && since >= f.until {
+		return false
+	}
+	f.hits++
+	return (f.first == 0 || f.hits <= f.first) && (f.every == 0 || f.hits%f.every == 0)
+}
+
+// fault is the first fault of a stage that befalls this event, a page's before its site's. The
+// caller holds web.mu.
+func (s *Site) fault(stage faultStage, p *Page) *Fault {
+	since := time.Since(s.web.start)
+	faults := s.faults
+	if p != nil {
+		faults = append(p.faults[:len(p.faults):len(p.faults)], s.faults...)
+	}
+	for _, f := range faults {
+		if f.stage == stage && f.strikes(since) {
+			return f
+		}
+	}
+	return nil
+}

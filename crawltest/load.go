@@ -1,0 +1,242 @@
+package crawltest
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Load adds the pages of a txtar archive; a mistake in it fails the test and names the line.
+//
+// Each file of the archive is one answer of one URL. Its marker line holds the URL and attributes,
+// separated by blanks:
+//
+//	-- https://a.example/path status=404 type=text/plain latency=200ms forbidden --
+//
+// An attribute's value, or a part of it, may stand in double quotes and then hold blanks. The
+// attributes:
+//
+//	status=404             the status code; 200, or 302 where there is a location
+//	type=text/plain        Content-Type; "type=" sends none; text/html, or text/plain for /robots.txt
+//	location=/x            the Location field
+//	header=Name:value      a field of the answer's header; may be repeated
+//	latency=200ms          how long the answer takes to begin
+//	at=10m                 this version holds from then on; the URL has several files
+//	forbidden              the truth that robots.txt forbids this URL
+//	forbids=/p/*,/q        on /robots.txt: the truth of what this version forbids
+//	crawl-delay=5s         on /robots.txt: the truth of the delay this version asks for
+//	address=192.0.2.7      the site's addresses, separated by commas; once for a name is enough
+//	fault=NAME[:ARGS]      a fault of this page, see below; may be repeated
+//	site-fault=NAME[:ARGS] a fault of the whole site, DNS and connections included
+//
+// Durations are written as time.ParseDuration reads them. A fault is one of
+//
+//	hang  reset  cut:N  reset-after:N  stall:N  slow:N/PAUSE  fail:STATUS
+//	retry-after:STATUS/WAIT  retry-date:STATUS/WAIT  too-fast:GAP/WAIT
+//	nxdomain  dns-failure  dns-timeout  refuse  no-connect  reset-on-connect
+//	tls-alert  wrong-certificate  expired-certificate
+//
+// and may be followed by +first:N, +every:N, +from:D and +until:D, which narrow it.
+// The text before the first file is a comment.
+func (w *Web) Load(archive []byte) {
+	if w.tb != nil {
+		w.tb.Helper()
+	}
+	if err := w.load("fixture", archive); err != nil {
+		w.fatal("%v", err)
+	}
+}
+
+// LoadFile is [Web.Load] of a file.
+func (w *Web) LoadFile(path string) {
+	if w.tb != nil {
+		w.tb.Helper()
+	}
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = w.load(path, b)
+	}
+	if err != nil {
+		w.fatal("%v", err)
+	}
+}
+
+func (w *Web) load(file string, archive []byte) error {
+	a := txtar.Parse(archive)
+	if len(a.Files) == 0 {
+		return fmt.Errorf("%s: no files in the archive", file)
+	}
+	line := 1 + strings.Count(string(a.Comment), "\n")
+	for _, f := range a.Files {
+		if err := w.loadPage(f); err != nil {
+			return fmt.Errorf("%s:%d: %w", file, line, err)
+		}
+		line += 1 + strings.Count(string(f.Data), "\n")
+	}
+	return nil
+}
+
+// fixture is a page while its marker line is read.
+type fixture struct {
+	site   *Site
+	page   *Page
+	status bool
+}
+
+func (w *Web) loadPage(f txtar.File) error {
+	words, err := splitWords(f.Name)
+	if err != nil {
+		return err
+	}
+	u, err := weburl.Parse(words[0])
+	if err != nil {
+		return err
+	}
+	if u.String() != words[0] {
+		return fmt.Errorf("%s must be written %s", words[0], u)
+	}
+	attrs, err := parseAttrs(words[1:])
+	if err != nil {
+		return err
+	}
+	fx := &fixture{site: w.site(u)}
+	if u.PathQuery() == "/robots.txt" {
+		fx.page = fx.site.Robots(string(f.Data))
+	} else {
+		fx.page = fx.site.Page(u.PathQuery(), string(f.Data))
+	}
+	for _, a := range attrs {
+		a.apply(fx)
+	}
+	return nil
+}
+
+// splitWords cuts a line at blanks outside double quotes and drops the quotes.
+func splitWords(line string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	quoted, begun := false, false
+	for _, c := range line {
+		switch {
+		case c == '"':
+			quoted, begun = !quoted, true
+		case (c == ' ' || c == '\t') && !quoted:
+			if begun {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			begun = false
+		default:
+			word.WriteRune(c)
+			begun = true
+		}
+	}
+	if quoted {
+		return nil, fmt.Errorf("quote not closed in %q", line)
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	if len(words) == 0 {
+		return nil, fmt.Errorf("marker without URL")
+	}
+	return words, nil
+}
+
+// attr is a checked attribute, to be applied when the whole line is known to be good.
+type attr struct{ apply func(*fixture) }
+
+func parseAttrs(words []string) ([]attr, error) {
+	attrs := make([]attr, len(words))
+	for i, word := range words {
+		key, value, has := strings.Cut(word, "=")
+		apply, err := parseAttr(key, value, has)
+		if err != nil {
+			return nil, fmt.Errorf("attribute %q: %w", word, err)
+		}
+		attrs[i] = attr{apply}
+	}
+	return attrs, nil
+}
+
+func parseAttr(key, value string, has bool) (func(*fixture), error) {
+	if key == "forbidden" {
+		if has {
+			return nil, fmt.Errorf("takes no value")
+		}
+		return func(f *fixture) { f.page.Forbidden() }, nil
+	}
+	if !has {
+		return nil, fmt.Errorf("needs a value")
+	}
+	switch key {
+	case "status":
+		n, err := parseStatus(value)
+		return func(f *fixture) { f.page.Status(n); f.status = true }, err
+	case "type":
+		return func(f *fixture) { f.page.Type(value) }, nil
+	case "location":
+		return func(f *fixture) {
+			f.page.Location(value)
+			if !f.status {
+				f.page.Status(302)
+			}
+		}, nil
+	case "header":
+		k, v, ok := strings.Cut(value, ":")
+		if !ok || k == "" {
+			return nil, fmt.Errorf("wants Name:value")
+		}
+		return func(f *fixture) { f.page.Header(k, strings.TrimSpace(v)) }, nil
+	case "forbids":
+		paths := strings.Split(value, ",")
+		return func(f *fixture) { f.page.Forbids(paths...) }, checkPaths(paths)
+	case "address":
+		return parseAddress(value)
+	case "fault", "site-fault":
+		return parseFaultAttr(key, value)
+	}
+	return parseTimeAttr(key, value)
+}
+
+func parseTimeAttr(key, value string) (func(*fixture), error) {
+	set := map[string]func(*Page, time.Duration) *Page{
+		"latency": (*Page).Latency, "at": (*Page).At, "crawl-delay": (*Page).Delays,
+	}[key]
+	if set == nil {
+		return nil, fmt.Errorf("unknown")
+	}
+	d, err := parseDuration(value)
+	return func(f *fixture) { set(f.page, d) }, err
+}
+
+func parseStatus(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 200 || n > 999 {
+		return 0, fmt.Errorf("%q is not a final status code", s)
+	}
+	return n, nil
+}
+
+func parseDuration(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err == nil && d < 0 {
+		err = fmt.Errorf("negative duration %q", s)
+	}
+	return d, err
+}
+
+func checkPaths(paths []string) error {
+	for _, p := range paths {
+		if !strings.HasPrefix(p, "/") || strings.Contains(p, "#") {
+			return fmt.Errorf("path %q must begin with a slash and have no fragment", p)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package crawltest
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Page is what a site answers to one path. Its methods return the Page, so they can be chained.
+type Page struct {
+	site *Site
+
+	// guarded by site.web.mu
+	at        time.Duration
+	status    int
+	typ       string
+	body      string
+	header    http.Header
+	location  string
+	latency   time.Duration
+	handler   http.Handler
+	faults    []*Fault
+	forbidden bool
+	forbids   []string      // of a robots.txt: what this version forbids
+	delay     time.Duration // of a robots.txt: the Crawl-delay of this version
+}
+
+func (p *Page) set(f func()) *Page {
+	p.site.set(f)
+	return p
+}
+
+// URL is the absolute URL of a path of the page's site.
+func (p *Page) URL(path string) string { return p.site.URL(path) }
+
+// Site is the page's site, to go on with a chain.
+func (p *Page) Site() *Site { return p.site }
+
+// At makes this the version of the page from then on, counted from [Web.Start]. Before it the
+// earlier version holds, or none: 404.
+func (p *Page) At(d time.Duration) *Page { return p.set(func() { p.at = d }) }
+
+// Status is the answer's status code.
+func (p *Page) Status(code int) *Page { return p.set(func() { p.status = code }) }
+
+// Type is the Content-Type; "" sends none.
+func (p *Page) Type(t string) *Page { return p.set(func() { p.typ = t }) }
+
+// Header adds a field to the answer's header.
+func (p *Page) Header(key, value string) *Page {
+	return p.set(func() {
+		if p.header == nil {
+			p.header = make(http.Header)
+		}
+		p.header.Add(key, value)
+	})
+}
+
+// Location is the Location field, sent as it is.
+func (p *Page) Location(to string) *Page { return p.set(func() { p.location = to }) }
+
+// Latency is how long the answer takes to begin, on top of the site's.
+func (p *Page) Latency(d time.Duration) *Page { return p.set(func() { p.latency = d }) }
+
+// Fault makes the page misbehave. DNS, connect and TLS faults belong to a [Site].
+func (p *Page) Fault(f Fault) *Page {
+	if f.stage != stageAnswer {
+		p.site.web.fatal("%s: a DNS, connect or TLS fault cannot belong to a page", p.site.origin)
+	}
+	f.hits = 0
+	return p.set(func() { p.faults = append(p.faults, &f) })
+}
+
+// Forbidden states the truth that the site's robots.txt forbids this page: a polite crawler never
+// asks for it.
+func (p *Page) Forbidden() *Page { return p.set(func() { p.forbidden = true }) }
+
+// Forbids states, for a version of robots.txt, which paths it forbids; see [Site.Forbid].
+func (p *Page) Forbids(paths ...string) *Page {
+	canon := p.site.canonAll(paths)
+	return p.set(func() { p.forbids = append(p.forbids, canon...) })
+}
+
+// Delays states, for a version of robots.txt, the Crawl-delay it asks for.
+func (p *Page) Delays(d time.Duration) *Page { return p.set(func() { p.delay = d }) }
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,289 @@
+package crawltest
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Request is one request as the server saw it.
+type Request struct {
+	ID        int            // from 1, in the order in which first bytes arrived
+	Conn      int            // the connection it came on, from 1
+	Host      string         // host:port, the port always there; "" when the request could not be read
+	Addr      netip.AddrPort // the server's address it came to
+	URL       string         // absolute, as it was asked for
+	Line      string         // the request line as it was sent, cut to 16 KiB
+	Method    string
+	Header    http.Header // of the request, without Host
+	UserAgent string
+	Start     time.Time   // the request's first byte
+	End       time.Time   // the answer's last byte, or the end of the connection if the answer was not whole; zero while in flight
+	Status    int         // 0: never answered
+	Answer    http.Header // of the answer
+	Bytes     int64       // of the answer's body
+	Complete  bool        // the whole answer was sent
+
+	began, ended int64 // logical clock of Start and End
+}
+
+// maxLine is how much of a request line is kept.
+const maxLine = 16 << 10
+
+// entry is a Request in the making. All fields are guarded by the Web's mutex.
+type entry struct {
+	Request
+	line      []byte
+	lineDone  bool
+	answering bool // a handler has it
+	handled   bool // the answer is whole: the handler returned normally, or flushed all it announced
+	failed    bool // a write of the answer failed
+	hasBody   bool // what arrives meanwhile is its body
+	closedAt  time.Time
+	closedSeq int64
+	done      bool
+}
+
+// serverConn is the server's end of a connection. It sees every byte and keeps the log.
+type serverConn struct {
+	net.Conn // the memConn, or TLS on it
+	raw      *memConn
+	web      *Web
+	id       int
+	addr     netip.AddrPort
+	tls      bool
+	dial     *Dial
+
+	// guarded by web.mu
+	cur  *entry // the request being read or answered
+	next *entry // one that arrived while cur was being answered
+	over bool
+}
+
+// Read hands on what arrived and notes the beginning of requests.
+func (c *serverConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.web.received(c, p[:n])
+	}
+	return n, err
+}
+
+// Write sends on; the pipe itself reports when bytes leave.
+func (c *serverConn) Write(p []byte) (int, error) {
+	c.web.sniff(c, p)
+	n, err := c.Conn.Write(p)
+	if err != nil {
+		c.web.writeFailed(c)
+	}
+	return n, err
+}
+
+// Close ends the connection; a wait for TLS close messages would hold the server for nothing.
+func (c *serverConn) Close() error {
+	c.web.mu.Lock()
+	delete(c.web.conns, c)
+	c.web.mu.Unlock()
+	return c.Conn.Close()
+}
+
+type connKey struct{}
+
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+func connOf(r *http.Request) *serverConn {
+	c, _ := r.Context().Value(connKey{}).(*serverConn)
+	return c
+}
+
+// received notes bytes of a request.
+func (w *Web) received(c *serverConn, p []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case c.cur == nil:
+		c.cur = w.begin(c)
+		c.cur.keep(p)
+	case !c.cur.answering:
+		c.cur.keep(p)
+	case !c.cur.hasBody:
+		if c.next == nil {
+			c.next = w.begin(c)
+		}
+		c.next.keep(p)
+	}
+}
+
+// begin logs a request whose first byte just arrived. The caller holds w.mu.
+func (w *Web) begin(c *serverConn) *entry {
+	e := &entry{Request: Request{ID: len(w.log) + 1, Conn: c.id, Addr: c.addr, Start: time.Now(), began: w.tick()}}
+	w.log = append(w.log, e)
+	c.dial.Requests++
+	return e
+}
+
+// keep collects the request line.
+func (e *entry) keep(p []byte) {
+	if e.lineDone {
+		return
+	}
+	if i := bytes.IndexByte(p, '\n'); i >= 0 {
+		p, e.lineDone = p[:i], true
+	}
+	e.line = append(e.line, p[:min(len(p), maxLine-len(e.line))]...)
+}
+
+// sniff reads the status of an answer that net/http gives without asking a handler (400, 431, …).
+func (w *Web) sniff(c *serverConn, p []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e := c.cur
+	if e == nil || e.answering || e.Status != 0 || !bytes.HasPrefix(p, []byte("HTTP/1.")) || len(p) < 12 {
+		return
+	}
+	e.Status, _ = strconv.Atoi(string(p[9:12]))
+	e.handled = true
+}
+
+// sent notes that bytes of the answer leave.
+func (w *Web) sent(c *serverConn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if e := c.cur; e != nil {
+		e.End, e.ended = time.Now(), w.tick()
+	}
+}
+
+func (w *Web) writeFailed(c *serverConn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c.cur != nil {
+		c.cur.failed = true
+	}
+}
+
+// hungUp notes that one end closed the connection.
+func (w *Web) hungUp(c *serverConn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now, seq := time.Now(), w.tick()
+	for _, e := range []*entry{c.cur, c.next} {
+		if e != nil && e.closedAt.IsZero() {
+			e.closedAt, e.closedSeq = now, seq
+		}
+	}
+	if c.dial.End.IsZero() {
+		c.dial.End = now
+	}
+}
+
+// connState is the http.Server's word on when a request is through.
+func (w *Web) connState(nc net.Conn, s http.ConnState) {
+	c := nc.(*serverConn)
+	switch s {
+	case http.StateIdle:
+		w.mu.Lock()
+		c.finish()
+		w.mu.Unlock()
+	case http.StateClosed, http.StateHijacked:
+		w.mu.Lock()
+		over := c.over
+		c.over = true
+		c.finish()
+		c.finish()
+		w.mu.Unlock()
+		if !over {
+			w.wg.Done()
+		}
+	}
+}
+
+// finish settles the request in hand; the one that waits takes its place. The caller holds web.mu.
+func (c *serverConn) finish() {
+	if e := c.cur; e != nil {
+		e.settle(c.web)
+	}
+	c.cur, c.next = c.next, nil
+}
+
+// settle fixes the end of a request: the answer's last byte if all of it was sent, otherwise the
+// end of the connection.
+func (e *entry) settle(w *Web) {
+	e.done = true
+	e.Complete = e.handled && !e.failed
+	if e.Complete && !e.End.IsZero() {
+		return
+	}
+	e.End, e.ended = e.closedAt, e.closedSeq
+	if e.End.IsZero() {
+		e.End, e.ended = time.Now(), w.tick()
+	}
+}
+
+// snapshot is the Request as it stands.
+func (e *entry) snapshot() Request {
+	r := e.Request
+	r.Line = string(bytes.TrimSuffix(e.line, []byte("\r")))
+	r.Header, r.Answer = r.Header.Clone(), r.Answer.Clone()
+	switch {
+	case e.done, e.handled && !e.failed && !e.End.IsZero():
+		r.Complete = e.handled && !e.failed
+	case !e.closedAt.IsZero():
+		r.End, r.ended = e.closedAt, e.closedSeq
+	default:
+		r.End, r.ended = time.Time{}, 0
+	}
+	return r
+}
+
+// Requests is the log so far, in order of arrival.
+func (w *Web) Requests() []Request {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	rs := make([]Request, len(w.log))
+	for i, e := range w.log {
+		rs[i] = e.snapshot()
+	}
+	return rs
+}
+
+// Dial is one attempt to connect.
+type Dial struct {
+	Addr     netip.AddrPort
+	Start    time.Time
+	End      time.Time // when the connection ended or the attempt failed; zero while it lives
+	Err      string    // why there was no connection; "" when there was one
+	Requests int       // carried so far
+}
+
+// Dials is every attempt to connect so far, in order.
+func (w *Web) Dials() []Dial {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ds := make([]Dial, len(w.dials))
+	for i, d := range w.dials {
+		ds[i] = *d
+	}
+	return ds
+}
+
+// Lookup is one question to the simulated DNS.
+type Lookup struct {
+	Name string
+	Time time.Time
+	Err  string // "" when there was an answer
+}
+
+// Lookups is every question to the DNS so far, in order.
+func (w *Web) Lookups() []Lookup {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.lookups)
+}
