@@ -1,0 +1,131 @@
+package robots
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Source is where the rules behind a verdict came from.
+type Source struct {
+	RobotsURL string    // the origin's /robots.txt, as first asked
+	Status    int       // of the last answer; 0 when there was none
+	FetchedAt time.Time // when that answer, or the lack of one, was noted
+	Redirects []string  // the addresses it was redirected to, in order
+	SHA256    [32]byte  // of the body as received; zero without one
+	Stale     bool      // an old copy, used because no newer one could be had
+}
+
+// Explain is one sentence on a verdict: what was decided, by which line of which file, and which
+// other line would have decided otherwise.
+//
+//	refused: line 12 "Disallow: /*?sid=" of https://h.example/robots.txt (200, fetched 2026-01-05T10:00:00Z), group "*" line 9
+//
+// For a zero Verdict it says what the Source's status means. The sentence is one line of printable
+// text whatever the file holds; long lines of it are cut.
+func Explain(v Verdict, s Source) string {
+	var b strings.Builder
+	switch v.Reason {
+	case NotJudged:
+		explainStatus(&b, s)
+	case RobotsFile:
+		b.WriteString("allowed: robots.txt itself may always be fetched")
+	case NoGroup:
+		b.WriteString("allowed: no group of ")
+		b.WriteString(s.String())
+		b.WriteString(" is for this robot")
+	case NoMatch:
+		b.WriteString("allowed: no rule matches in ")
+		b.WriteString(s.String())
+		explainGroup(&b, v)
+	default:
+		explainRule(&b, v, s)
+	}
+	if v.Reason != NotJudged && v.Dialect != RFC9309 {
+		b.WriteString(", read as " + v.Dialect.String())
+	}
+	return b.String()
+}
+
+func explainRule(b *strings.Builder, v Verdict, s Source) {
+	word := "refused: "
+	if v.Allowed {
+		word = "allowed: "
+	}
+	b.WriteString(word)
+	writeLine(b, v.Line, v.Rule)
+	b.WriteString(" of " + s.String())
+	explainGroup(b, v)
+	if v.RunnerUp.Line > 0 {
+		b.WriteString(", over ")
+		writeLine(b, v.RunnerUp.Line, v.RunnerUp.Text)
+	}
+}
+
+func explainGroup(b *strings.Builder, v Verdict) {
+	b.WriteString(", group " + quote(v.Agent) + " line " + strconv.Itoa(v.GroupLine))
+}
+
+// explainStatus speaks of an answer without rules.
+func explainStatus(b *strings.Builder, s Source) {
+	switch ForStatus(s.Status) {
+	case Unreachable:
+		b.WriteString("deferred: " + s.String() + " is unreachable, nothing may be fetched for now")
+	case AllowAll, Redirect:
+		b.WriteString("allowed: " + s.String() + " is not available, everything may be fetched")
+	default:
+		b.WriteString("allowed: " + s.String() + " was not judged")
+	}
+}
+
+func writeLine(b *strings.Builder, line int, text string) {
+	b.WriteString("line " + strconv.Itoa(line) + " " + quote(text))
+}
+
+// longestQuote is how many octets of a file's line a sentence shows.
+const longestQuote = 200
+
+// quote is s in quotation marks, without anything that is not printable.
+func quote(s string) string {
+	if len(s) > longestQuote {
+		s = s[:longestQuote] + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// String is the address with what is known of the answer: "URL (200, fetched TIME)".
+func (s Source) String() string {
+	var b strings.Builder
+	if s.RobotsURL == "" {
+		b.WriteString("robots.txt")
+	} else {
+		b.WriteString(s.RobotsURL)
+	}
+	var notes []string
+	if s.Status != 0 {
+		notes = append(notes, strconv.Itoa(s.Status))
+	} else if !s.FetchedAt.IsZero() {
+		notes = append(notes, "no answer")
+	}
+	if !s.FetchedAt.IsZero() {
+		notes = append(notes, s.when())
+	}
+	if n := len(s.Redirects); n > 0 {
+		notes = append(notes, "redirected to "+s.Redirects[n-1])
+	}
+	if s.Stale {
+		notes = append(notes, "stale")
+	}
+	if len(notes) > 0 {
+		b.WriteString(" (" + strings.Join(notes, ", ") + ")")
+	}
+	return b.String()
+}
+
+func (s Source) when() string {
+	verb := "fetched "
+	if s.Status == 0 {
+		verb = "tried "
+	}
+	return verb + s.FetchedAt.UTC().Format(time.RFC3339)
+}

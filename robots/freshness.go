@@ -1,0 +1,106 @@
+package robots
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// How long a robots.txt may be kept.
+const (
+	// MaxFreshness bounds every lifetime (RFC 9309 section 2.4: not more than 24 hours).
+	MaxFreshness = 24 * time.Hour
+	// DefaultFreshness is for answers that say nothing of their lifetime.
+	DefaultFreshness = 24 * time.Hour
+	// MinFreshness is the least, whatever an answer says. A file marked no-store or already expired
+	// would otherwise be asked for before every page, one request in two.
+	MinFreshness = time.Minute
+)
+
+// Freshness is how long from now an answer to /robots.txt may be used, between [MinFreshness] and
+// [MaxFreshness]: its lifetime by HTTP (RFC 9111 section 4.2: Cache-Control max-age, else Expires
+// less Date; no-store and no-cache are none) less the Age it already had. s-maxage is for shared
+// caches and is not looked at. The header's keys are in canonical form, as in net/http. now is when
+// the answer came.
+func Freshness(header map[string][]string, now time.Time) time.Duration {
+	life, known := lifetime(header, now)
+	if !known {
+		return DefaultFreshness
+	}
+	return min(max(life-age(header), MinFreshness), MaxFreshness)
+}
+
+// lifetime is what the header says of how long the answer is fresh from its making.
+func lifetime(header map[string][]string, now time.Time) (time.Duration, bool) {
+	if d, ok := cacheControl(header["Cache-Control"]); ok {
+		return d, true
+	}
+	expires := header["Expires"]
+	if len(expires) == 0 {
+		return 0, false
+	}
+	until, err := parseHTTPTime(expires[0])
+	if err != nil {
+		return 0, true // RFC 9111 section 5.3: what cannot be read has expired
+	}
+	if date, err := parseHTTPTime(first(header["Date"])); err == nil {
+		now = date
+	}
+	return until.Sub(now), true
+}
+
+// cacheControl reads the directives that bear on a lifetime. Of several max-age the least counts.
+func cacheControl(values []string) (life time.Duration, known bool) {
+	for _, v := range values {
+		for d := range strings.SplitSeq(v, ",") {
+			name, arg, _ := strings.Cut(strings.TrimSpace(d), "=")
+			switch strings.ToLower(strings.TrimSpace(name)) {
+			case "no-store", "no-cache":
+				return 0, true
+			case "max-age":
+				if age := deltaSeconds(arg); !known || age < life {
+					life, known = age, true
+				}
+			}
+		}
+	}
+	return life, known
+}
+
+// age is what the Age header says (RFC 9111 section 5.1).
+func age(header map[string][]string) time.Duration {
+	if v := first(header["Age"]); v != "" {
+		return deltaSeconds(v)
+	}
+	return 0
+}
+
+// deltaSeconds is RFC 9111 section 1.2.2: digits, quotes tolerated; too large is as large as can be,
+// unreadable is 0.
+func deltaSeconds(s string) time.Duration {
+	n, err := strconv.ParseUint(strings.Trim(strings.TrimSpace(s), `"`), 10, 31)
+	switch {
+	case err == nil:
+		return time.Duration(n) * time.Second
+	case n > 0: // out of range
+		return (1<<31 - 1) * time.Second
+	}
+	return 0
+}
+
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}
+
+// parseHTTPTime reads the three date forms of RFC 9110 section 5.6.7.
+func parseHTTPTime(s string) (t time.Time, err error) {
+	for _, layout := range []string{"Mon, 02 Jan 2006 15:04:05 GMT", time.RFC850, time.ANSIC} {
+		if t, err = time.Parse(layout, strings.TrimSpace(s)); err == nil {
+			return t, nil
+		}
+	}
+	return t, err
+}
