@@ -75,6 +75,7 @@ const (
 	ReasonHostFailed        = "host_failed"        // too many failures in a row
 	ReasonOptOut            = "opt_out"            // the host is on the operator's opt-out list
 	ReasonUsage             = "usage_signal"       // a usage signal forbids the named use
+	ReasonNoContact         = "no_contact"         // a crawl without contact asked for a host that is not loopback
 )
 
 // Denied is the final refusal of a URL.

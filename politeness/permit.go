@@ -11,12 +11,9 @@ import (
 
 // Errors of a Permit that cannot be used.
 var (
-	ErrNoPermit = errors.New("politeness: no permit")         // the zero Permit, or not from a Gate
-	ErrUsed     = errors.New("politeness: permit used")       // redeemed, begun or reported before
-	ErrExpired  = errors.New("politeness: permit expired")    // too late to send; ask again
-	ErrHostGone = errors.New("politeness: host given up")     // the host was given up meanwhile
-	ErrReported = errors.New("politeness: permit reported")   // Report was called already
-	ErrStale    = errors.New("politeness: next step changed") // Ask.Next is no longer what is needed
+	ErrNoPermit = errors.New("politeness: no permit")      // the zero Permit, or not from a Gate
+	ErrUsed     = errors.New("politeness: permit used")    // redeemed, begun or reported before
+	ErrExpired  = errors.New("politeness: permit expired") // too late to send; ask again
 )
 
 // Purpose is why a request is made. It is written to the ledger.
@@ -62,6 +59,7 @@ type permit struct {
 	allowed time.Time
 	expires time.Time
 	clauses []Clause
+	clocks  clocks
 	state   atomic.Int32
 	started atomic.Int64 // unix nanoseconds of Begin, 0 before
 }

@@ -1,0 +1,141 @@
+package politeness
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// None switches a wait or a maximum off where a Config field says so. Zero always means the default.
+const None = -1
+
+// Defaults of Config. Where they come from: docs/politeness.md.
+const (
+	DefaultDelay         = time.Second
+	DefaultDelayFactor   = 1.0
+	DefaultMaxDelay      = time.Minute
+	DefaultMaxCrawlDelay = 5 * time.Minute
+	DefaultMaxRetryAfter = 5 * time.Minute
+	DefaultMaxBackoff    = 5 * time.Minute
+	DefaultMaxFailures   = 20
+	DefaultMaxSilence    = 15 * time.Minute
+	DefaultRobotsGiveUp  = 15 * time.Minute
+	DefaultPermitTTL     = 30 * time.Second
+)
+
+// Config is a Gate's policy. The zero value of every field is the safe default; only Identity must
+// be filled in. There is no field that turns robots.txt off.
+type Config struct {
+	Identity Identity
+	// Contactless allows an empty Identity.Contact. The Gate then admits requests to loopback
+	// addresses only.
+	Contactless bool
+
+	// Delay is the least time between the end of one request to a host and the start of the next.
+	// 0: DefaultDelay; None: no delay of the operator's own, what sites ask for still holds.
+	Delay time.Duration
+	// DelayFactor × the last response time is waited when it is longer than Delay, up to MaxDelay:
+	// a slow server is asked less often. 0: DefaultDelayFactor; None: off.
+	DelayFactor float64
+	// MaxDelay caps what DelayFactor adds, and nothing else. 0: DefaultMaxDelay.
+	MaxDelay time.Duration
+	// Rate is the greatest number of requests per second in all. 0 or less: no such limit.
+	Rate float64
+	// PerDomain makes all hosts of one registrable domain share one clock, as hosts on one address
+	// always do.
+	PerDomain bool
+	// OwnHosts gives the number of requests that may be in flight at once at a host (host:port) that
+	// the operator owns; 0 for any other host. An own host does not share its address's clock.
+	// nil: no host is owned.
+	OwnHosts func(host string) int
+
+	// MaxCrawlDelay is the longest Crawl-delay or Request-rate pause obeyed; a host that asks for
+	// more is given up with ReasonCrawlDelay, never asked more often. 0: default; None: always obey.
+	MaxCrawlDelay time.Duration
+	// MaxRetryAfter is the longest Retry-After obeyed; a host that asks for more is given up with
+	// ReasonRetryAfter. 0: default; None: always obey.
+	MaxRetryAfter time.Duration
+	// MaxBackoff is the longest pause after failures. 0: default.
+	MaxBackoff time.Duration
+	// MaxFailures in a row, or MaxSilence without one success, and the host is given up with
+	// ReasonHostFailed. 0: default; None: never.
+	MaxFailures int
+	MaxSilence  time.Duration
+	// RobotsGiveUp is how long an unreachable robots.txt is retried before the host is given up with
+	// ReasonRobotsUnreachable. 0: default; None: for ever.
+	RobotsGiveUp time.Duration
+	// ForbiddenDenies reads 401 and 403 on robots.txt as "nothing allowed" rather than, with
+	// RFC 9309 section 2.3.1.3, as "no rules".
+	ForbiddenDenies bool
+
+	// PermitTTL is how long a Permit can be used. 0: default.
+	PermitTTL time.Duration
+	// Ledger receives one JSON line when a request starts and one when it ends. nil: none is kept.
+	Ledger io.Writer
+}
+
+// withDefaults is c with every zero field set and every None turned into what the Gate computes with.
+func (c Config) withDefaults() Config {
+	c.Delay = or(c.Delay, DefaultDelay)
+	c.DelayFactor = max(0, or(c.DelayFactor, DefaultDelayFactor))
+	c.MaxDelay = or(c.MaxDelay, DefaultMaxDelay)
+	c.MaxCrawlDelay = unlimited(or(c.MaxCrawlDelay, DefaultMaxCrawlDelay))
+	c.MaxRetryAfter = unlimited(or(c.MaxRetryAfter, DefaultMaxRetryAfter))
+	c.MaxBackoff = or(c.MaxBackoff, DefaultMaxBackoff)
+	c.MaxFailures = unlimited(or(c.MaxFailures, DefaultMaxFailures))
+	c.MaxSilence = unlimited(or(c.MaxSilence, DefaultMaxSilence))
+	c.RobotsGiveUp = unlimited(or(c.RobotsGiveUp, DefaultRobotsGiveUp))
+	c.PermitTTL = or(c.PermitTTL, DefaultPermitTTL)
+	c.Delay = max(0, c.Delay)
+	if c.OwnHosts == nil {
+		c.OwnHosts = func(string) int { return 0 }
+	}
+	return c
+}
+
+func or[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}
+
+// unlimited turns None into the largest value of its type.
+func unlimited[T ~int | ~int64](v T) T {
+	if v < 0 {
+		return T(1<<63 - 1)
+	}
+	return v
+}
+
+// Validate reports everything wrong with c, joined, each with the field's name.
+func (c Config) Validate() error {
+	errs := []error{c.Identity.Validate(c.Contactless)}
+	for _, f := range []struct {
+		name string
+		v    time.Duration
+		none bool
+	}{
+		{"Delay", c.Delay, true},
+		{"MaxDelay", c.MaxDelay, false},
+		{"MaxCrawlDelay", c.MaxCrawlDelay, true},
+		{"MaxRetryAfter", c.MaxRetryAfter, true},
+		{"MaxBackoff", c.MaxBackoff, false},
+		{"MaxSilence", c.MaxSilence, true},
+		{"RobotsGiveUp", c.RobotsGiveUp, true},
+		{"PermitTTL", c.PermitTTL, false},
+	} {
+		if f.v < 0 && !(f.none && f.v == None) {
+			errs = append(errs, fmt.Errorf("politeness: %s is %v: negative durations mean nothing", f.name, f.v))
+		}
+	}
+	if c.DelayFactor < 0 && c.DelayFactor != None || c.DelayFactor != c.DelayFactor {
+		errs = append(errs, fmt.Errorf("politeness: DelayFactor is %v: must be 0 or more, or None", c.DelayFactor))
+	}
+	if c.MaxFailures < None {
+		errs = append(errs, fmt.Errorf("politeness: MaxFailures is %d: must be 1 or more, or None", c.MaxFailures))
+	}
+	return errors.Join(errs...)
+}

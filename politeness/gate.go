@@ -1,0 +1,170 @@
+package politeness
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Gate admits requests. It is the only maker of Permits and holds, for every host, its rules and its
+// clock. All methods are safe for concurrent use; none blocks on anything but a short lock and, in
+// [Grant.Begin] and Report, the ledger's writer.
+type Gate struct {
+	cfg       Config
+	userAgent string
+	ledger    *ledger
+
+	mu      sync.Mutex
+	hosts   map[string]*host
+	addrs   map[netip.Addr]*pace
+	domains map[string]*pace
+	total   *rate.Limiter // nil without Config.Rate
+	due     time.Time     // the last instant promised to a waiter of total
+	lastID  uint64
+	sweepAt int // number of hosts at which idle ones are forgotten
+}
+
+// NewGate makes a Gate. The error joins everything wrong with c.
+func NewGate(c Config) (*Gate, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	g := &Gate{
+		cfg:       c,
+		userAgent: c.Identity.UserAgent(),
+		ledger:    newLedger(c.Ledger),
+		hosts:     make(map[string]*host),
+		addrs:     make(map[netip.Addr]*pace),
+		domains:   make(map[string]*pace),
+		sweepAt:   1 << 17,
+	}
+	if c.Rate > 0 {
+		g.total = rate.NewLimiter(rate.Limit(c.Rate), 1)
+	}
+	return g, nil
+}
+
+// UserAgent is the header every request carries.
+func (g *Gate) UserAgent() string { return g.userAgent }
+
+// Next is what has to be asked for before u may be: u itself when the rules of its origin are known
+// and fresh, else the origin's robots.txt or the next hop of its redirects. It may be on another
+// host than u; its address is the one [Ask.Addr] wants.
+func (g *Gate) Next(u weburl.URL) weburl.URL {
+	now := time.Now()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.next(now, u)
+}
+
+func (g *Gate) next(now time.Time, u weburl.URL) weburl.URL {
+	o := g.host(u.Host()).origin(u)
+	if isRobots(u) || o.usable(now) || o.gone || now.Before(o.retryAt) {
+		return u
+	}
+	return o.target(u)
+}
+
+// isRobots reports whether u is a robots.txt itself, which rules never forbid (RFC 9309 section 2.2.2).
+func isRobots(u weburl.URL) bool { return u.PathQuery() == "/robots.txt" }
+
+// host is the state of a host, made when new.
+func (g *Gate) host(key string) *host {
+	h := g.hosts[key]
+	if h == nil {
+		g.sweep()
+		h = newHost(g.cfg.OwnHosts(key))
+		g.hosts[key] = h
+	}
+	return h
+}
+
+// sweep forgets the hosts and addresses whose state equals that of new ones, so that forgetting
+// shortens no wait (P9). It runs when the number of hosts has doubled since the last time.
+func (g *Gate) sweep() {
+	if len(g.hosts) < g.sweepAt {
+		return
+	}
+	now := time.Now()
+	for k, h := range g.hosts {
+		if h.fresh(now) {
+			delete(g.hosts, k)
+		}
+	}
+	for k, p := range g.addrs {
+		if p.idle(now) {
+			delete(g.addrs, k)
+		}
+	}
+	for k, p := range g.domains {
+		if p.idle(now) {
+			delete(g.domains, k)
+		}
+	}
+	g.sweepAt = max(1<<17, 2*len(g.hosts))
+}
+
+// clockOf is the clock under key, made when new.
+func clockOf[K comparable](m map[K]*pace, key K) *pace {
+	p := m[key]
+	if p == nil {
+		p = new(pace)
+		m[key] = p
+	}
+	return p
+}
+
+// OriginInfo is what the Gate knows of one origin's robots.txt.
+type OriginInfo struct {
+	Known       bool // rules, or their absence, are known
+	Unreachable bool // the last attempt failed
+	Source      robots.Source
+	Rules       *robots.Rules // nil when everything is allowed for lack of a file
+	Expires     time.Time
+}
+
+// Origin tells what is known of the robots.txt of u's origin.
+func (g *Gate) Origin(u weburl.URL) OriginInfo {
+	now := time.Now()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	h := g.hosts[u.Host()]
+	if h == nil {
+		return OriginInfo{}
+	}
+	o := h.origin(u)
+	return OriginInfo{
+		Known: o.known, Unreachable: o.failures > 0, Source: o.sourceAt(now), Rules: o.rules, Expires: o.expires,
+	}
+}
+
+// HostInfo is what the Gate knows of one host's pace.
+type HostInfo struct {
+	Delay     time.Duration // in force now
+	Clause    string        // what sets it
+	NotBefore time.Time
+	Backoff   time.Duration
+	Failures  int    // in a row
+	Gone      string // the reason the host was given up, "" when it was not
+}
+
+// Host tells what is known of the host with this key (weburl.URL.Host).
+func (g *Gate) Host(key string) HostInfo {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	h := g.hosts[key]
+	if h == nil {
+		return HostInfo{Delay: g.cfg.Delay, Clause: ClauseDelay}
+	}
+	d, clause := g.delay(h)
+	return HostInfo{
+		Delay: d, Clause: clause, NotBefore: h.slots[0].notBefore,
+		Backoff: h.backoff, Failures: h.failures, Gone: h.gone,
+	}
+}

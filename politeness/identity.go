@@ -1,0 +1,111 @@
+package politeness
+
+import (
+	"errors"
+	"fmt"
+	"net/mail"
+	"net/url"
+	"strings"
+)
+
+// Identity is who the crawler is, to site owners. It builds the User-Agent header of every request,
+// and its Product is the token that robots.txt groups are matched by, so the two cannot differ.
+type Identity struct {
+	Product string // product token: letters, digits, "-" and "_" (RFC 9309 section 2.2.1)
+	Version string // without blanks; may be empty
+	Contact string // an http(s) URL or a mail address at which a person answers
+}
+
+// UserAgent is the header's value: Product/Version (+Contact), as robots have identified themselves
+// since the 1994 standard asked for it.
+func (id Identity) UserAgent() string {
+	ua := id.Product
+	if id.Version != "" {
+		ua += "/" + id.Version
+	}
+	switch {
+	case id.Contact == "":
+		return ua
+	case isMail(id.Contact):
+		return ua + " (+mailto:" + strings.TrimPrefix(id.Contact, "mailto:") + ")"
+	}
+	return ua + " (+" + id.Contact + ")"
+}
+
+// Validate reports everything that is wrong with id. Contact may be empty only when contactless is
+// true, which is for crawls of loopback addresses.
+func (id Identity) Validate(contactless bool) error {
+	return errors.Join(id.checkProduct(), id.checkVersion(), id.checkContact(contactless))
+}
+
+func (id Identity) checkProduct() error {
+	if id.Product == "" {
+		return errors.New("politeness: product token is empty: name your crawler, for example \"mycrawler\"")
+	}
+	if strings.ContainsFunc(id.Product, func(r rune) bool {
+		return !(r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
+	}) {
+		return fmt.Errorf("politeness: product token %q: only letters, digits, - and _ are allowed, so that robots.txt can name it", id.Product)
+	}
+	return nil
+}
+
+func (id Identity) checkVersion() error {
+	if strings.ContainsFunc(id.Version, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("()<>@,;:\\\"/[]?={}", r) }) {
+		return fmt.Errorf("politeness: version %q: not a token (RFC 9110 section 5.6.2)", id.Version)
+	}
+	return nil
+}
+
+func (id Identity) checkContact(contactless bool) error {
+	c := id.Contact
+	switch {
+	case c == "" && contactless:
+		return nil
+	case c == "":
+		return errors.New("politeness: contact is empty: give an http(s) URL or a mail address where site owners reach you")
+	case strings.ContainsFunc(c, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '(' || r == ')' }):
+		return fmt.Errorf("politeness: contact %q: blanks, brackets and control characters cannot stand in a User-Agent", c)
+	case isPlaceholder(c):
+		return fmt.Errorf("politeness: contact %q is a placeholder: give an address where site owners really reach you", c)
+	case isMail(c):
+		return nil
+	}
+	if u, err := url.Parse(c); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
+		return nil
+	}
+	return fmt.Errorf("politeness: contact %q is neither an http(s) URL nor a mail address", c)
+}
+
+func isMail(c string) bool {
+	a, err := mail.ParseAddress(strings.TrimPrefix(c, "mailto:"))
+	return err == nil && a.Name == "" && !strings.Contains(c, "://")
+}
+
+// isPlaceholder knows the names reserved for documentation (RFC 2606, RFC 6761) and what stands in
+// templates. A placeholder reaches nobody, which is worse than silence: it looks like an answer.
+func isPlaceholder(c string) bool {
+	c = strings.ToLower(strings.TrimPrefix(c, "mailto:"))
+	host := c
+	if u, err := url.Parse(c); err == nil && u.Host != "" {
+		host = u.Hostname()
+	} else if _, h, ok := strings.Cut(c, "@"); ok {
+		host = h
+	}
+	host = strings.TrimSuffix(host, ".")
+	if host == "localhost" {
+		return true
+	}
+	for _, name := range []string{"example.com", "example.org", "example.net", "example.edu", "yourdomain.com", "your-domain.com", "domain.com", "mydomain.com"} {
+		if host == name || strings.HasSuffix(host, "."+name) {
+			return true
+		}
+	}
+	for _, tld := range []string{".example", ".invalid", ".test", ".localhost"} {
+		if strings.HasSuffix(host, tld) {
+			return true
+		}
+	}
+	local, _, _ := strings.Cut(c, "@")
+	return local == "you" || local == "your.name" || local == "yourname" || local == "user" && strings.Contains(c, "@email.")
+}

@@ -1,0 +1,79 @@
+package politeness
+
+import (
+	"encoding/json"
+	"io"
+	"sync"
+	"time"
+)
+
+// Entry is one line of the ledger. A request has two: "start", written before its first byte leaves,
+// and "end". A start without an end is a request that was cut off by the end of the process.
+type Entry struct {
+	Event     string    `json:"event"` // "start" or "end"
+	ID        uint64    `json:"id"`
+	URL       string    `json:"url,omitempty"`
+	For       string    `json:"for,omitempty"` // the page whose robots.txt this is
+	Host      string    `json:"host,omitempty"`
+	Addr      string    `json:"addr,omitempty"`
+	Purpose   string    `json:"purpose,omitempty"`
+	Attempt   int       `json:"attempt,omitempty"`
+	Agent     string    `json:"agent,omitempty"`
+	Queued    time.Time `json:"queued,omitzero"`
+	Allowed   time.Time `json:"allowed,omitzero"`
+	Written   time.Time `json:"written,omitzero"`
+	Clauses   []Clause  `json:"clauses,omitempty"` // what the request had to wait for
+	FirstByte time.Time `json:"first_byte,omitzero"`
+	Ended     time.Time `json:"ended,omitzero"`
+	Status    int       `json:"status,omitempty"`
+	Bytes     int64     `json:"bytes,omitempty"`
+	Err       string    `json:"error,omitempty"`
+}
+
+// ledger writes entries, one line each, in one Write each.
+type ledger struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func newLedger(w io.Writer) *ledger { return &ledger{w: w} }
+
+func (l *ledger) write(e *Entry) error {
+	if l.w == nil {
+		return nil
+	}
+	b, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err = l.w.Write(append(b, '\n'))
+	return err
+}
+
+// begin writes the start line. Its error keeps the request from being sent: what cannot be recorded
+// does not happen (P10).
+func (g *Gate) begin(p *permit, now time.Time) error {
+	e := Entry{
+		Event: "start", ID: p.id, URL: p.url.String(), Host: p.url.Host(), Addr: p.addr.String(),
+		Purpose: p.purpose.String(), Attempt: p.attempt, Agent: g.userAgent,
+		Queued: p.queued, Allowed: p.allowed, Written: now, Clauses: p.clauses,
+	}
+	if p.url != p.wanted {
+		e.For = p.wanted.String()
+	}
+	return g.ledger.write(&e)
+}
+
+// end writes the end line. A failure to write is not lost: the next begin meets the same writer.
+func (l *ledger) end(now time.Time, p *permit, r Reply) {
+	e := Entry{
+		Event: "end", ID: p.id, FirstByte: r.FirstByte, Ended: orTime(r.Ended, now),
+		Status: r.Status, Bytes: r.WireBytes,
+	}
+	if r.Err != nil {
+		e.Err = r.Err.Error()
+	}
+	_ = l.write(&e)
+}

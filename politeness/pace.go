@@ -1,0 +1,76 @@
+package politeness
+
+import (
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// pace is one clock: of a host's slot, of an address, of a registrable domain. It allows one request
+// at a time, and the next one a pause after the end of the last.
+//
+// The token bucket counts the pause; notBefore keeps the exact instant, which the bucket's floating
+// point would round. The zero pace is free.
+type pace struct {
+	lim       rate.Limiter
+	notBefore time.Time
+	promised  time.Time // the last instant told to somebody who has to wait
+	clause    string    // what set notBefore
+	delay     time.Duration
+	busy      bool
+}
+
+// slack is what the bucket may round: far below anything a host could notice.
+const slack = time.Microsecond
+
+// recheck is when to ask again about a clock that is busy for an unknown time and has no delay.
+const recheck = 5 * time.Millisecond
+
+// until is the earliest instant at which a request may start, as far as this clock knows at now.
+func (p *pace) until(now time.Time) time.Time {
+	if p.busy {
+		return now.Add(max(p.delay, recheck))
+	}
+	return p.notBefore
+}
+
+func (p *pace) free(now time.Time) bool { return !p.busy && !now.Before(p.notBefore) }
+
+// take starts a request at now. The caller has asked free.
+func (p *pace) take(now time.Time) {
+	if p.lim.Burst() > 0 { // never rested: nothing to take from
+		p.lim.AllowN(now.Add(slack), 1)
+	}
+	p.busy = true
+}
+
+// rest ends a request at end: the bucket is emptied at that instant and refills in d. An older,
+// later notBefore stays in force, nothing shortens a wait.
+func (p *pace) rest(end time.Time, d time.Duration, clause string) {
+	p.busy = false
+	p.lim.SetBurstAt(end, 0)
+	p.lim.SetLimitAt(end, rate.Every(d))
+	p.lim.SetBurstAt(end, 1)
+	p.hold(end.Add(d), d, clause)
+}
+
+// hold makes the clock wait until t at least.
+func (p *pace) hold(t time.Time, d time.Duration, clause string) {
+	if p.notBefore.Before(t) {
+		p.notBefore, p.clause, p.delay = t, clause, d
+	}
+}
+
+// promise is an instant for one more waiter of a clock that many wait for: each gets one of its own,
+// a pause apart, so that they do not all come back at once to find one place.
+func (p *pace) promise(now time.Time) time.Time {
+	t := p.until(now)
+	if next := p.promised.Add(max(p.delay, recheck)); next.After(t) && p.promised.After(now) {
+		t = next
+	}
+	p.promised = t
+	return t
+}
+
+// idle reports whether forgetting the clock at now would change nothing.
+func (p *pace) idle(now time.Time) bool { return p.free(now) && !p.promised.After(now) }
