@@ -24,6 +24,10 @@ const (
 	DefaultPermitTTL     = 30 * time.Second
 )
 
+// MinDelay holds where the operator asks for no delay or a shorter one, unless the host is an own
+// one or on loopback: a site that has not agreed to more is never asked ten times a second.
+const MinDelay = 100 * time.Millisecond
+
 // Config is a Gate's policy. The zero value of every field is the safe default; only Identity must
 // be filled in. There is no field that turns robots.txt off.
 type Config struct {

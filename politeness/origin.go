@@ -72,8 +72,9 @@ type answer struct {
 	to     weburl.URL // of a redirect
 }
 
-// read judges a reply to a robots request for url. It does the parsing outside the Gate's lock.
-func (c *Config) read(url weburl.URL, r Reply) answer {
+// read judges the reply to a robots request. It does the parsing outside the Gate's lock. The rules
+// bind the origin first asked, wherever redirects led.
+func (c *Config) read(p *permit, r Reply) answer {
 	if r.Err != nil || r.Truncated != "" && r.Truncated != CutByLength {
 		return answer{policy: robots.Unreachable}
 	}
@@ -82,9 +83,9 @@ func (c *Config) read(url weburl.URL, r Reply) answer {
 	case robots.DenyAll:
 		a.rules = robots.Parse([]byte("User-agent: *\nDisallow: /\n"))
 	case robots.Obey:
-		a.rules, a.hash = robots.Parse(r.Body, robots.WithOrigin(url.Origin())), sha256.Sum256(r.Body)
+		a.rules, a.hash = robots.Parse(r.Body, robots.WithOrigin(p.wanted.Origin())), sha256.Sum256(r.Body)
 	case robots.Redirect:
-		to, err := url.Resolve(r.Header.Get("Location"))
+		to, err := p.url.Resolve(r.Header.Get("Location"))
 		if err != nil || r.Header.Get("Location") == "" {
 			return answer{policy: robots.AllowAll} // leads nowhere: unavailable, as 404
 		}

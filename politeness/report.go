@@ -36,7 +36,7 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 	}
 	var a answer
 	if p.p.purpose == Robots {
-		a = g.cfg.read(p.p.url, r)
+		a = g.cfg.read(p.p, r)
 	}
 	g.mu.Lock()
 	h := g.host(p.p.wanted.Host())
@@ -62,6 +62,9 @@ func (g *Gate) report(now time.Time, p *permit, r Reply, a answer) {
 		g.learnRobots(now, p, r, a)
 	}
 	d, clause := g.delay(h)
+	if !h.own && !p.addr.IsLoopback() {
+		d = max(d, MinDelay)
+	}
 	p.clocks.rest(now, d, clause)
 }
 
@@ -107,10 +110,11 @@ func retryAfter(r Reply, now time.Time) (time.Time, bool) {
 		return now.Add(seconds(s)), true
 	}
 	t, err := http.ParseTime(v)
-	if err != nil || !t.After(now) {
+	if err != nil {
 		return time.Time{}, false
 	}
-	return t.Add(clockSkew(r, now)), true
+	t = t.Add(clockSkew(r, now))
+	return t, t.After(now)
 }
 
 // clockSkew corrects a date for a server whose clock is behind ours: its Date header is what it

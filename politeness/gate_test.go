@@ -1,0 +1,560 @@
+package politeness
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// bench is a Gate with a client that does what a crawler does, in virtual time.
+type bench struct {
+	*testing.T
+	gate *Gate
+}
+
+func identity() Identity {
+	return Identity{Product: "testbot", Version: "1.0", Contact: "https://lab.university.edu/crawl"}
+}
+
+func open(t *testing.T, c Config) *bench {
+	t.Helper()
+	if c.Identity == (Identity{}) {
+		c.Identity = identity()
+	}
+	g, err := NewGate(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &bench{t, g}
+}
+
+func (b *bench) url(s string) weburl.URL {
+	b.Helper()
+	u, err := weburl.Parse(s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return u
+}
+
+var someAddr = netip.MustParseAddr("192.0.2.1")
+
+// admit asks for what raw needs next at an address.
+func (b *bench) admit(raw string, addr netip.Addr) (Permit, error) {
+	u := b.url(raw)
+	return b.gate.Admit(Ask{URL: u, Next: b.gate.Next(u), Addr: addr})
+}
+
+// must admits raw now.
+func (b *bench) must(raw string) Permit {
+	b.Helper()
+	p, err := b.admit(raw, someAddr)
+	if err != nil {
+		b.Fatalf("%s: %v", raw, err)
+	}
+	return p
+}
+
+// send goes through the life of an admitted request that takes took and ends in r.
+func (b *bench) send(p Permit, took time.Duration, r Reply) time.Time {
+	b.Helper()
+	g, err := p.Redeem()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := g.Begin(); err != nil {
+		b.Fatal(err)
+	}
+	r.Written = time.Now()
+	time.Sleep(took)
+	r.Ended = time.Now()
+	return b.gate.Report(p, r)
+}
+
+// rules takes a host through its robots.txt with this body.
+func (b *bench) rules(raw, body string) time.Time {
+	b.Helper()
+	p := b.must(raw)
+	if p.Purpose() != Robots {
+		b.Fatalf("%s: first request is for %s, want robots.txt (P1)", raw, p.URL())
+	}
+	return b.send(p, 0, Reply{Status: 200, Body: []byte(body)})
+}
+
+// wait expects NotYet and returns it.
+func (b *bench) wait(raw string, addr netip.Addr) *NotYet {
+	b.Helper()
+	_, err := b.admit(raw, addr)
+	var w *NotYet
+	if !errors.As(err, &w) {
+		b.Fatalf("%s: %v, want NotYet", raw, err)
+	}
+	return w
+}
+
+// denied expects Denied and returns it.
+func (b *bench) denied(raw string) *Denied {
+	b.Helper()
+	_, err := b.admit(raw, someAddr)
+	var d *Denied
+	if !errors.As(err, &d) {
+		b.Fatalf("%s: %v, want Denied", raw, err)
+	}
+	return d
+}
+
+func in(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, f)
+}
+
+func TestP1RobotsComesFirst(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{})
+		if next := b.gate.Next(b.url("https://a.test/x?y")); next.String() != "https://a.test/robots.txt" {
+			t.Fatalf("next is %s", next)
+		}
+		ready := b.rules("https://a.test/x?y", "User-agent: *\nDisallow: /no\n")
+		time.Sleep(time.Until(ready))
+		if p := b.must("https://a.test/x?y"); p.URL().String() != "https://a.test/x?y" || p.Purpose() != Page {
+			t.Fatalf("got a permit for %s (%v)", p.URL(), p.Purpose())
+		}
+		if p := b.must2("http://a.test/x", "192.0.2.9"); p.Purpose() != Robots {
+			t.Error("http and https of one name are two origins: each has a robots.txt")
+		}
+	})
+}
+
+// must2 admits raw now at the given address.
+func (b *bench) must2(raw, addr string) Permit {
+	b.Helper()
+	p, err := b.admit(raw, netip.MustParseAddr(addr))
+	if err != nil {
+		b.Fatalf("%s: %v", raw, err)
+	}
+	return p
+}
+
+func TestP2ForbiddenIsDeniedWithItsLine(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{})
+		b.rules("https://a.test/", "User-agent: other\nDisallow: /\n\nUser-agent: TestBot\nDisallow: /no\n")
+		d := b.denied("https://a.test/no/page")
+		if d.Reason != ReasonRobots || d.Verdict.Line != 5 || d.Deferred() {
+			t.Errorf("got %+v", d)
+		}
+	})
+}
+
+func TestP3OneRequestInFlight(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{})
+		time.Sleep(time.Until(b.rules("https://a.test/", "")))
+		p := b.must("https://a.test/1")
+		if w := b.wait("https://a.test/2", someAddr); w.Clauses[0].Name != ClauseBusy && w.Clauses[0].Name != ClauseAddress {
+			t.Errorf("clauses %v", w.Clauses)
+		}
+		b.gate.Report(p, Reply{Status: 200})
+		b.wait("https://a.test/2", someAddr)
+		time.Sleep(time.Second)
+		b.must("https://a.test/2")
+	})
+}
+
+func TestP3OwnHostsMayHaveMore(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{Delay: None, DelayFactor: None, OwnHosts: func(h string) int {
+			if h == "a.test:443" {
+				return 3
+			}
+			return 0
+		}})
+		b.rules("https://a.test/", "")
+		for range 3 {
+			b.must("https://a.test/x")
+		}
+		b.wait("https://a.test/x", someAddr)
+	})
+}
+
+func TestP4GapIsFromEndToStart(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{Delay: 2 * time.Second})
+		ready := b.rules("https://a.test/", "")
+		if got := time.Until(ready); got != 2*time.Second {
+			t.Fatalf("after robots.txt: %v", got)
+		}
+		time.Sleep(2*time.Second - time.Nanosecond)
+		b.wait("https://a.test/1", someAddr)
+		time.Sleep(time.Nanosecond)
+		p := b.must("https://a.test/1")
+		ready = b.send(p, 1500*time.Millisecond, Reply{Status: 200})
+		if got := time.Until(ready); got != 2*time.Second {
+			t.Fatalf("after a slow page: %v, want the delay from its end", got)
+		}
+	})
+}
+
+func TestP5DelayInForceIsTheLargest(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		config Config
+		robots string
+		took   time.Duration
+		reply  Reply
+		want   time.Duration
+		clause string
+	}{
+		{"operator", Config{Delay: 3 * time.Second}, "User-agent: *\nCrawl-delay: 1\n", time.Second, Reply{Status: 200}, 3 * time.Second, ClauseDelay},
+		{"Crawl-delay", Config{}, "User-agent: *\nCrawl-delay: 7.5\n", time.Second, Reply{Status: 200}, 7500 * time.Millisecond, ClauseCrawlDelay},
+		{"Request-rate", Config{}, "User-agent: *\nRequest-rate: 1/20\nCrawl-delay: 7\n", time.Second, Reply{Status: 200}, 20 * time.Second, ClauseRequestRate},
+		{"latency", Config{DelayFactor: 2}, "", 4 * time.Second, Reply{Status: 200}, 8 * time.Second, ClauseLatency},
+		{"latency capped", Config{DelayFactor: 2, MaxDelay: 5 * time.Second}, "", 4 * time.Second, Reply{Status: 200}, 5 * time.Second, ClauseLatency},
+		{"latency off", Config{DelayFactor: None}, "", 4 * time.Second, Reply{Status: 200}, time.Second, ClauseDelay},
+		{"back-off", Config{Delay: 100 * time.Millisecond}, "", 0, Reply{Status: 500}, time.Second, ClauseBackoff},
+		{"group of another robot", Config{}, "User-agent: x\nDisallow: /x\nCrawl-delay: 9\n\nUser-agent: *\nDisallow:\n", 0, Reply{Status: 200}, time.Second, ClauseDelay},
+		{"no operator's delay", Config{Delay: None}, "User-agent: *\nCrawl-delay: 2\n", 0, Reply{Status: 200}, 2 * time.Second, ClauseCrawlDelay},
+		{"not even that", Config{Delay: None}, "", 0, Reply{Status: 200}, MinDelay, ClauseDelay},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				b := open(t, c.config)
+				time.Sleep(time.Until(b.rules("https://a.test/", c.robots)))
+				ready := b.send(b.must("https://a.test/"), c.took, c.reply)
+				if got := time.Until(ready); got != c.want {
+					t.Errorf("delay %v, want %v", got, c.want)
+				}
+				time.Sleep(c.want)
+				if cl := b.must("https://a.test/").Clauses(); len(cl) == 0 || cl[0].Name != c.clause {
+					t.Errorf("clauses %v, want %s first", cl, c.clause)
+				}
+			})
+		})
+	}
+}
+
+func TestLoopbackMayHaveNoDelay(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{Delay: None, DelayFactor: None})
+		ready := b.send(b.must2("http://127.0.0.1/", "127.0.0.1"), 0, Reply{Status: 404})
+		if got := time.Until(ready); got > 0 {
+			t.Errorf("waits %v", got)
+		}
+	})
+}
+
+func TestP6HostsOnOneAddressShareItsClock(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{})
+		b.rules("https://a.test/", "")
+		w := b.wait("https://b.test/", someAddr)
+		if w.Clauses[0].Name != ClauseAddress || time.Until(w.Until) != time.Second {
+			t.Errorf("got %v", w)
+		}
+		if p := b.must2("https://c.test/", "192.0.2.2"); p.Purpose() != Robots {
+			t.Error("another address waits for nothing")
+		}
+		time.Sleep(time.Second)
+		p := b.must("https://b.test/")
+		b.wait("https://a.test/", someAddr)
+		b.gate.Report(p, Reply{Status: 404})
+	})
+}
+
+func TestP6WaitersOfOneAddressComeBackOneByOne(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{})
+		b.rules("https://a.test/", "")
+		seen := map[time.Time]bool{}
+		for _, h := range []string{"b", "c", "d", "e"} {
+			seen[b.wait("https://"+h+".test/", someAddr).Until] = true
+		}
+		if len(seen) != 4 {
+			t.Errorf("4 waiters were given %d times", len(seen))
+		}
+	})
+}
+
+func TestP6DomainByOption(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{PerDomain: true})
+		b.rules("https://a.site.test/", "")
+		_, err := b.admit("https://b.site.test/", netip.MustParseAddr("192.0.2.7"))
+		var w *NotYet
+		if !errors.As(err, &w) || w.Clauses[0].Name != ClauseDomain {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestP7RetryAfterIsObeyedInFull(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		status int
+		header func(now time.Time) http.Header
+		want   time.Duration
+	}{
+		{"seconds", 429, func(time.Time) http.Header { return http.Header{"Retry-After": {"90"}} }, 90 * time.Second},
+		{"date", 503, func(now time.Time) http.Header {
+			return http.Header{"Retry-After": {now.Add(2 * time.Minute).UTC().Format(http.TimeFormat)}}
+		}, 2 * time.Minute},
+		{"date of a slow clock", 503, func(now time.Time) http.Header {
+			return http.Header{
+				"Retry-After": {now.Add(-58 * time.Minute).UTC().Format(http.TimeFormat)},
+				"Date":        {now.Add(-time.Hour).UTC().Format(http.TimeFormat)},
+			}
+		}, 2 * time.Minute},
+		{"not on 200", 200, func(time.Time) http.Header { return http.Header{"Retry-After": {"90"}} }, time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				b := open(t, Config{})
+				time.Sleep(time.Until(b.rules("https://a.test/", "")))
+				ready := b.send(b.must("https://a.test/"), 0, Reply{Status: c.status, Header: c.header(time.Now())})
+				if got := time.Until(ready); got != c.want {
+					t.Errorf("waits %v, want %v", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+func TestP7TooLongIsGivenUpNotClamped(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{})
+		time.Sleep(time.Until(b.rules("https://a.test/", "")))
+		b.send(b.must("https://a.test/"), 0, Reply{Status: 429, Header: http.Header{"Retry-After": {"301"}}})
+		if d := b.denied("https://a.test/"); d.Reason != ReasonRetryAfter || !d.Deferred() {
+			t.Errorf("got %v", d)
+		}
+	})
+	in(t, func(t *testing.T) {
+		b := open(t, Config{MaxRetryAfter: None})
+		time.Sleep(time.Until(b.rules("https://a.test/", "")))
+		ready := b.send(b.must("https://a.test/"), 0, Reply{Status: 429, Header: http.Header{"Retry-After": {"99999999999999"}}})
+		if ready.Before(time.Now().AddDate(100, 0, 0)) {
+			t.Errorf("ready at %v", ready)
+		}
+	})
+}
+
+func TestCrawlDelayTooLongIsGivenUp(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{})
+		b.rules("https://a.test/", "User-agent: *\nCrawl-delay: 3600\n")
+		if d := b.denied("https://a.test/"); d.Reason != ReasonCrawlDelay {
+			t.Errorf("got %v", d)
+		}
+	})
+}
+
+func TestP8UnreachableRobotsMeansNoPages(t *testing.T) {
+	for _, r := range []Reply{{Status: 500}, {Status: 503}, {Status: 429}, {Err: errors.New("timeout")}, {Status: 200, Truncated: "cut_short"}} {
+		in(t, func(t *testing.T) {
+			b := open(t, Config{})
+			var waits []time.Duration
+			for {
+				p, err := b.admit("https://a.test/", someAddr)
+				var w *NotYet
+				var d *Denied
+				switch {
+				case errors.As(err, &w):
+					time.Sleep(time.Until(w.Until))
+					continue
+				case errors.As(err, &d):
+					if d.Reason != ReasonRobotsUnreachable || !d.Deferred() {
+						t.Errorf("given up with %v", d)
+					}
+					if len(waits) < 4 || waits[0] != time.Second || waits[1] != 5*time.Second || waits[2] != 30*time.Second || waits[3] != time.Minute {
+						t.Errorf("pauses %v", waits)
+					}
+					return
+				case p.Purpose() != Robots:
+					t.Fatalf("got a permit for %s", p.URL())
+				}
+				waits = append(waits, time.Until(b.send(p, 0, r)))
+			}
+		})
+	}
+}
+
+func TestP8ADecentCopyServesWhileUnreachable(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{})
+		b.rules("https://a.test/", "User-agent: *\nDisallow: /no\n")
+		time.Sleep(25 * time.Hour)
+		if p := b.must("https://a.test/"); p.Purpose() != Robots {
+			t.Fatal("rules older than 24 h are asked for again")
+		} else {
+			b.send(p, 0, Reply{Status: 503})
+		}
+		time.Sleep(time.Second - time.Millisecond)
+		if d := b.denied("https://a.test/no"); !b.gate.Origin(b.url("https://a.test/")).Source.Stale || d.Reason != ReasonRobots {
+			t.Errorf("got %v", d)
+		}
+	})
+}
+
+func TestRobotsRedirects(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{Delay: None})
+		to := func(u string) Reply { return Reply{Status: 302, Header: http.Header{"Location": {u}}} }
+		p := b.must("https://a.test/x")
+		b.send(p, 0, to("https://other.test/r"))
+		if next := b.gate.Next(b.url("https://a.test/x")); next.String() != "https://other.test/r" {
+			t.Fatalf("next is %s", next)
+		}
+		_, err := b.gate.Admit(Ask{URL: b.url("https://a.test/x"), Addr: someAddr})
+		var w *NotYet
+		if !errors.As(err, &w) || w.Clauses[0].Name != ClauseStale {
+			t.Fatalf("an address of the page's host serves no hop on another: %v", err)
+		}
+		p = b.must2("https://a.test/x", "192.0.2.2")
+		b.send(p, 0, Reply{Status: 200, Body: []byte("User-agent: *\nDisallow: /x\n")})
+		time.Sleep(time.Second)
+		if d := b.denied("https://a.test/x"); len(d.Verdict.Rule) == 0 {
+			t.Errorf("the rules bind the origin first asked: %v", d)
+		}
+		if p := b.must2("https://other.test/x", "192.0.2.2"); p.Purpose() != Robots {
+			t.Error("and no other")
+		}
+	})
+	in(t, func(t *testing.T) {
+		b := open(t, Config{Delay: None})
+		for i := range 6 {
+			p := b.must("https://a.test/x")
+			if p.Purpose() != Robots {
+				t.Fatalf("hop %d is a %v", i, p.Purpose())
+			}
+			time.Sleep(time.Until(b.send(p, 0, Reply{Status: 301, Header: http.Header{"Location": {"/robots.txt"}}})))
+		}
+		if p := b.must("https://a.test/x"); p.Purpose() != Page {
+			t.Error("a sixth redirect means what 404 means")
+		}
+	})
+}
+
+func TestPermitIsForOneUse(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{})
+		p := b.must("https://a.test/")
+		g, err := p.Redeem()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Redeem(); !errors.Is(err, ErrUsed) {
+			t.Errorf("second Redeem: %v", err)
+		}
+		if err := g.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Begin(); !errors.Is(err, ErrUsed) {
+			t.Errorf("second Begin: %v", err)
+		}
+		first := b.gate.Report(p, Reply{Status: 404})
+		if again := b.gate.Report(p, Reply{Status: 429, Header: http.Header{"Retry-After": {"60"}}}); again != first {
+			t.Errorf("a second Report changed %v to %v", first, again)
+		}
+		if _, err := (Permit{}).Redeem(); !errors.Is(err, ErrNoPermit) {
+			t.Errorf("zero Permit: %v", err)
+		}
+		if err := (Grant{}).Begin(); !errors.Is(err, ErrNoPermit) {
+			t.Errorf("zero Grant: %v", err)
+		}
+	})
+}
+
+func TestPermitExpires(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{})
+		p := b.must("https://a.test/")
+		g, err := p.Redeem()
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(DefaultPermitTTL + 1)
+		if err := g.Begin(); !errors.Is(err, ErrExpired) {
+			t.Errorf("Begin after expiry: %v", err)
+		}
+		b.gate.Report(p, Reply{})
+		time.Sleep(time.Second)
+		p = b.must("https://a.test/")
+		time.Sleep(DefaultPermitTTL + 1)
+		if _, err := p.Redeem(); !errors.Is(err, ErrExpired) {
+			t.Errorf("Redeem after expiry: %v", err)
+		}
+	})
+	in(t, func(t *testing.T) {
+		b := open(t, Config{})
+		u := b.url("https://a.test/")
+		p, err := b.gate.Admit(Ask{URL: u, Next: b.gate.Next(u), Addr: someAddr, Deadline: time.Now().Add(time.Second)})
+		if err != nil || p.Expires() != time.Now().Add(time.Second) {
+			t.Errorf("a Permit ends with its claim: %v %v", p.Expires(), err)
+		}
+	})
+}
+
+func TestFailingHostIsGivenUpAndBackOffDecays(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{})
+		time.Sleep(time.Until(b.rules("https://a.test/", "")))
+		var last time.Duration
+		for i := range 3 {
+			last = time.Until(b.send(b.must("https://a.test/"), 0, Reply{Status: 502}))
+			if want := time.Second << i; last != want {
+				t.Errorf("after %d failures: %v, want %v", i+1, last, want)
+			}
+			time.Sleep(last)
+		}
+		for _, want := range []time.Duration{2 * time.Second, time.Second, time.Second} {
+			last = time.Until(b.send(b.must("https://a.test/"), 0, Reply{Status: 200}))
+			if last != want {
+				t.Errorf("in recovery: %v, want %v", last, want)
+			}
+			time.Sleep(last)
+		}
+		for b.gate.Host("a.test:443").Gone == "" {
+			time.Sleep(time.Until(b.send(b.must("https://a.test/"), 0, Reply{Err: errors.New("reset")})))
+		}
+		if d := b.denied("https://a.test/"); d.Reason != ReasonHostFailed || !d.Deferred() {
+			t.Errorf("got %v", d)
+		}
+	})
+}
+
+func TestGlobalRate(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{Rate: 10})
+		start := time.Now()
+		for i := range 30 {
+			raw := fmt.Sprintf("https://h%d.test/", i)
+			for {
+				_, err := b.admit(raw, netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}))
+				var w *NotYet
+				if !errors.As(err, &w) {
+					break
+				}
+				time.Sleep(time.Until(w.Until))
+			}
+		}
+		if got := time.Since(start); got < 2900*time.Millisecond || got > 3*time.Second {
+			t.Errorf("30 requests at 10/s took %v", got)
+		}
+	})
+}
+
+func TestContactlessIsForLoopbackOnly(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{Identity: Identity{Product: "x"}, Contactless: true})
+		if d := b.denied("https://a.test/"); d.Reason != ReasonNoContact {
+			t.Errorf("got %v", d)
+		}
+		b.must2("http://127.0.0.1/", "127.0.0.1")
+	})
+}
