@@ -1,5 +1,120 @@
 package weburl
 
-// Normal is the normal form whose hash is the seen key: equal for spellings that RFC 3986 section 6
-// calls equivalent. The URL that is sent stays as it was found.
-func (u URL) Normal() string { return u.href }
+import (
+	"bytes"
+	"net/url"
+	"strings"
+
+	"github.com/PuerkitoBio/purell"
+)
+
+// NormalVersion is the version of the rules of [URL.Normal] and of every [Profile]. It grows with
+// each change that gives some URL another [Key]: a store of Keys that outlives the program records
+// it and is not opened under another.
+const NormalVersion = 1
+
+// Normal is the normal form whose hash is the seen key: equal for spellings that RFC 3986 section
+// 6.2.2 calls equivalent, and for a few more that no server tells apart. The URL that is sent stays
+// as it was found. On top of what [Parse] does already (case and default port, dot segments, no
+// fragment), in path and query:
+//
+//   - percent-encoded unreserved octets are decoded: "%7Euser" is "~user";
+//   - other escapes are written in upper case and never decoded: "a%2fb" is "a%2Fb", not "a/b";
+//   - octets that may not stand in a URI (RFC 3986 appendix A) but that browsers send as they are,
+//     such as "|", are encoded;
+//   - a "%" that begins no escape counts as "%25": "100%zz" is "100%25zz";
+//   - an empty query is none: "/a?" is "/a".
+//
+// These are purell's safe flags, applied to path and query alike and without decoding reserved
+// octets. Normal is idempotent: parsed again, the normal form is its own normal form (one longer
+// than [MaxLen] cannot be parsed). It does not allocate for a URL that is normal as found.
+func (u URL) Normal() string {
+	if u.normal {
+		return u.href
+	}
+	var space [512]byte
+	return string(appendNormal(space[:0], u.href, int(u.marks.path)))
+}
+
+// appendNormal appends the normal form of href, whose path begins at path. Well-formed escapes are
+// put right in place; whatever else there is to do is purell's.
+func appendNormal[T string | []byte](dst []byte, href T, path int) []byte {
+	start := len(dst)
+	dst = append(dst, href[:path]...)
+	for i := path; i < len(href); i++ {
+		o := octets[href[i]]
+		if o&(escape|alien) == 0 {
+			dst = append(dst, href[i])
+			continue
+		}
+		c, ok := unescape(href[i:])
+		if !ok {
+			return append(dst[:start], purellNormal(string(href), path)...)
+		}
+		if i += 2; octets[c]&unreserved != 0 {
+			dst = append(dst, c)
+		} else {
+			dst = appendEscape(dst, c)
+		}
+	}
+	if n := len(dst); bytes.IndexByte(dst[start+path:], '?') == n-1-start-path {
+		dst = dst[:n-1]
+	}
+	return dst
+}
+
+// isNormal reports whether a path with its query is its own normal form.
+func isNormal(s string) bool {
+	for i := range len(s) {
+		o := octets[s[i]]
+		if o&(escape|alien) == 0 {
+			continue
+		}
+		c, ok := unescape(s[i:])
+		if !ok || octets[c]&unreserved != 0 || s[i+1] != upperHex[c>>4] || s[i+2] != upperHex[c&15] {
+			return false
+		}
+	}
+	return strings.IndexByte(s, '?') != len(s)-1
+}
+
+// purellFlags are purell's safe flags and the removal of dot segments. Flags act on a net/url that
+// NormalizeURL changes, so it gets one made for it.
+const purellFlags = purell.FlagsSafe | purell.FlagRemoveDotSegments
+
+// purellNormal is the normal form by purell, for every URL. purell leaves queries alone, so the
+// query goes in as fragment, which has the same grammar (RFC 3986 sections 3.4 and 3.5). net/url is
+// never asked to parse, so no URL a browser takes can fail here.
+func purellNormal(href string, path int) string {
+	scheme, authority, _ := strings.Cut(href[:path], "://")
+	p, q, _ := strings.Cut(href[path:], "?")
+	n := purell.NormalizeURL(&url.URL{
+		Scheme: scheme, Host: authority, Path: guard(p), Fragment: guard(q),
+	}, purellFlags)
+	root, rest := n[:path], n[path:]
+	rest = strings.Replace(rest, "#", "?", 1)
+	return root + strings.ReplaceAll(rest, "%25", "%")
+}
+
+// guard decodes the unreserved octets of s and keeps all other escapes from being taken for what
+// they stand for: purell works on decoded text, where "%2F" and "/" would be one. A "%" in guarded
+// text stands for itself; purell writes it "%25", and purellNormal takes that back.
+func guard(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c, ok := unescape(s[i:])
+		switch {
+		case ok && octets[c]&unreserved != 0:
+			b.WriteByte(c)
+			i += 2
+		case ok:
+			b.WriteString(strings.ToUpper(s[i : i+3]))
+			i += 2
+		case s[i] == '%':
+			b.WriteString("%25")
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}

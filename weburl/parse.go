@@ -1,60 +1,29 @@
 package weburl
 
-import (
-	"strings"
+// Parse makes a URL of absolute text, as a browser does (WHATWG URL Standard, basic URL parser,
+// section 4.4): surrounding blanks, tabs and newlines inside, backslashes and odd host spellings
+// are taken as browsers take them, and the fragment is dropped. Text that is not UTF-8 counts as
+// U+FFFD for each octet that does not belong.
+//
+// The error is an *[Error]. Its reasons are looked for in this order: [ReasonScheme] for anything
+// with a scheme other than http and https, however malformed; [ReasonTooLong] for text that is
+// longer than [MaxLen] without its blanks and its fragment, also where dot segments would have
+// made it shorter, or has a host longer than [MaxHostLen]; [ReasonSyntax]; [ReasonCredentials];
+// [ReasonTooLong] for the result. It takes time linear in the length of the text.
+func Parse(raw string) (URL, error) { return URL{}.Resolve(raw) }
 
-	whatwg "github.com/nlnwa/whatwg-url/url"
-)
-
-// Parse makes a URL of absolute text, as a browser's address parser does (WHATWG URL Standard,
-// basic URL parser): surrounding blanks, tabs and newlines inside, backslashes and odd host
-// spellings are taken as browsers take them. The error is an *[Error].
-func Parse(raw string) (URL, error) {
-	w, err := whatwg.Parse(raw)
-	if err != nil {
-		return URL{}, fail(ReasonSyntax, raw)
-	}
-	return fromWHATWG(w, raw)
-}
-
-// Resolve makes the URL that a reference found in a document at u points to (WHATWG URL Standard;
-// u is the base). The error is an *[Error].
+// Resolve makes the URL that a reference found in a document at u points to (WHATWG URL Standard,
+// section 4.4, with u as the base URL). On the zero URL it is [Parse]. The error is an *[Error], as
+// for Parse. It allocates nothing but the result; [Resolver] saves that too.
 func (u URL) Resolve(ref string) (URL, error) {
-	if u.IsZero() {
-		return Parse(ref)
+	var space [512]byte
+	var b builder
+	text, reason := b.resolve(space[:0], &u, ref)
+	switch {
+	case reason != "":
+		return URL{}, fail(reason, ref)
+	case b.isBase:
+		return u, nil
 	}
-	w, err := whatwg.ParseRef(u.href, ref)
-	if err != nil {
-		return URL{}, fail(ReasonSyntax, ref)
-	}
-	return fromWHATWG(w, ref)
-}
-
-func fromWHATWG(w *whatwg.Url, input string) (URL, error) {
-	scheme := w.Scheme()
-	if scheme != "http" && scheme != "https" {
-		return URL{}, fail(ReasonScheme, input)
-	}
-	if w.Username() != "" || w.Password() != "" {
-		return URL{}, fail(ReasonCredentials, input)
-	}
-	href := w.Href(true)
-	if len(href) > MaxLen {
-		return URL{}, fail(ReasonTooLong, input)
-	}
-	return fromHref(href), nil
-}
-
-// fromHref cuts an already serialised URL into its parts.
-func fromHref(href string) URL {
-	hs := strings.Index(href, "://") + 3
-	ps := len(href)
-	if i := strings.IndexAny(href[hs:], "/?"); i >= 0 {
-		ps = hs + i
-	}
-	port := ps
-	if i := strings.LastIndexByte(href[hs:ps], ':'); i >= 0 && !strings.HasSuffix(href[hs:ps], "]") {
-		port = hs + i
-	}
-	return URL{href: href, hostStart: uint16(hs), portStart: uint16(port), pathStart: uint16(ps)}
+	return b.url(text), nil
 }

@@ -1,0 +1,113 @@
+package weburl
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/PuerkitoBio/purell"
+	whatwg "github.com/nlnwa/whatwg-url/url"
+)
+
+// benchLinks are references as pages hold them, in about the proportions that they do.
+var benchLinks = []string{
+	"/en/products/widgets/blue-widget-large",
+	"/static/css/main.4f3a2b1c.css",
+	"article-2026-11-20.html",
+	"../archive/2025/index.html",
+	"https://www.example.com/blog/how-to-crawl-politely?page=2",
+	"https://other.example.org/news/",
+	"?page=3&sort=price",
+	"#comments",
+	"//cdn.example.net/lib/jquery.min.js",
+	"/search?q=polite+crawler&lang=en",
+}
+
+const benchBase = "https://www.example.com/en/products/index.html?ref=home"
+
+func BenchmarkResolve(b *testing.B) {
+	b.Run("Resolver", benchResolver)
+	b.Run("URL", benchURL)
+	b.Run("neturl", benchNetURL)
+	b.Run("neturl+purell", benchPurell)
+	b.Run("whatwg-url", benchWhatwg)
+}
+
+// benchResolver: resolve and key, nothing kept.
+func benchResolver(b *testing.B) {
+	r := NewResolver(mustParse(b, benchBase), Safe)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		v, err := r.Resolve(benchLinks[i%len(benchLinks)])
+		if err != nil {
+			b.Fatal(err)
+		}
+		v.Key()
+	}
+}
+
+// benchURL: resolve to a URL and its key.
+func benchURL(b *testing.B) {
+	base := mustParse(b, benchBase)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		u, err := base.Resolve(benchLinks[i%len(benchLinks)])
+		if err != nil {
+			b.Fatal(err)
+		}
+		u.Key()
+	}
+}
+
+func benchNetURL(b *testing.B) {
+	base, err := url.Parse(benchBase)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		u, err := base.Parse(benchLinks[i%len(benchLinks)])
+		if err != nil {
+			b.Fatal(err)
+		}
+		_ = u.String()
+	}
+}
+
+func benchPurell(b *testing.B) {
+	base, err := url.Parse(benchBase)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		u, err := base.Parse(benchLinks[i%len(benchLinks)])
+		if err != nil {
+			b.Fatal(err)
+		}
+		_ = purell.NormalizeURL(u, purell.FlagsSafe|purell.FlagRemoveFragment)
+	}
+}
+
+func benchWhatwg(b *testing.B) {
+	base, err := whatwg.Parse(benchBase)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		u, err := base.Parse(benchLinks[i%len(benchLinks)])
+		if err != nil {
+			b.Fatal(err)
+		}
+		_ = u.Href(true)
+	}
+}
+
+func mustParse(t testing.TB, s string) URL {
+	t.Helper()
+	u, err := Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}

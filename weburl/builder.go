@@ -1,0 +1,150 @@
+package weburl
+
+import (
+	"strconv"
+	"strings"
+)
+
+// builder puts one http or https URL together: the states of the basic URL parser that such a URL
+// passes through (WHATWG URL Standard, section 4.4), in linear time. The text itself goes through
+// its methods as dst, so that a caller's buffer can stay on the stack.
+type builder struct {
+	marks   marks
+	suspect bool // the text may differ from its normal form
+	isBase  bool // the text is the base itself
+}
+
+// marks are the places where a URL's parts begin. They overflow only where the URL is too long to
+// be accepted.
+type marks struct {
+	host  uint8  // behind "://"
+	port  uint16 // the ":" before the port; without port the same as path
+	path  uint16
+	query uint16 // the "?"; without query the length of the URL
+}
+
+// resolve appends to an empty dst the URL that ref names at base, or ref itself if base is zero.
+// It returns "" or the reason why ref is no such URL; dst is then of no use but its room.
+func (b *builder) resolve(dst []byte, base *URL, ref string) (_ []byte, reason string) {
+	*b = builder{}
+	ref = tidy(ref)
+	scheme, rest := cutScheme(ref)
+	switch {
+	case scheme != "" && scheme != "http" && scheme != "https":
+		return dst, ReasonScheme
+	case scheme == "" && base.IsZero():
+		return dst, ReasonSyntax
+	case len(ref) > MaxLen:
+		return dst, ReasonTooLong
+	case scheme != "" && scheme != base.Scheme():
+		dst, reason = b.absolute(dst, scheme, rest[separators(rest):])
+	default: // "http:a" at an http base is the reference "a"
+		dst, reason = b.relative(dst, base, rest)
+	}
+	if reason == "" && len(dst) > MaxLen {
+		reason = ReasonTooLong
+	}
+	return dst, reason
+}
+
+// relative goes on from the base: the relative and the relative slash state.
+func (b *builder) relative(dst []byte, base *URL, ref string) (_ []byte, reason string) {
+	n := separators(ref)
+	switch {
+	case n > 1:
+		return b.absolute(dst, base.Scheme(), ref[n:])
+	case n == 1:
+		dst = b.copyBase(dst, base, int(base.marks.path))
+		dst = b.pathAndQuery(dst, ref[1:])
+	case ref == "":
+		dst = b.copyBase(dst, base, len(base.href))
+		b.isBase = true
+	case ref[0] == '?':
+		dst = b.copyBase(dst, base, int(base.marks.query))
+		dst = b.query(dst, ref)
+	default:
+		dst = b.copyBase(dst, base, base.directory())
+		dst = b.pathAndQuery(dst, ref)
+	}
+	return dst, ""
+}
+
+func (b *builder) copyBase(dst []byte, base *URL, n int) []byte {
+	b.marks, b.suspect = base.marks, !base.normal
+	return append(dst, base.href[:n]...)
+}
+
+// absolute reads what follows the slashes behind a scheme: the authority, host, port and path
+// start states.
+func (b *builder) absolute(dst []byte, scheme, s string) (_ []byte, reason string) {
+	dst = append(dst, scheme...)
+	dst = append(dst, "://"...)
+	b.marks.host = uint8(len(dst))
+	end := authorityEnd(s)
+	user, host, port := cutAuthority(s[:end])
+	if dst, reason = appendHost(dst, host); reason != "" {
+		return dst, reason
+	}
+	b.marks.port = uint16(len(dst))
+	dst, ok := appendPort(dst, scheme, port)
+	switch {
+	case !ok:
+		return dst, ReasonSyntax
+	case user != "" && user != ":":
+		return dst, ReasonCredentials
+	}
+	b.marks.path = uint16(len(dst))
+	if s = s[end:]; s != "" && s[0] != '?' {
+		s = s[1:]
+	}
+	return b.pathAndQuery(dst, s), ""
+}
+
+// url makes a URL of the text that was built.
+func (b *builder) url(text []byte) URL {
+	u := URL{href: string(text), marks: b.marks}
+	u.normal = !b.suspect || isNormal(u.href[u.marks.path:])
+	return u
+}
+
+// cutAuthority cuts user information, host and port of an authority. The port keeps its colon.
+func cutAuthority(s string) (user, host, port string) {
+	if i := strings.LastIndexByte(s, '@'); i >= 0 {
+		user, s = s[:i], s[i+1:]
+	}
+	brackets := false
+	for i := range len(s) {
+		switch s[i] {
+		case '[':
+			brackets = true
+		case ']':
+			brackets = false
+		case ':':
+			if !brackets {
+				return user, s[:i], s[i:]
+			}
+		}
+	}
+	return user, s, ""
+}
+
+// appendPort appends a port that is not the scheme's own, with its colon; it is false if the text
+// is no port.
+func appendPort(dst []byte, scheme, text string) ([]byte, bool) {
+	if len(text) < 2 {
+		return dst, true // none, or ":" alone
+	}
+	n := 0
+	for i := 1; i < len(text); i++ {
+		if text[i] < '0' || text[i] > '9' {
+			return dst, false
+		}
+		if n = n*10 + int(text[i]-'0'); n > 65535 {
+			return dst, false
+		}
+	}
+	if scheme == "http" && n == 80 || scheme == "https" && n == 443 {
+		return dst, true
+	}
+	return strconv.AppendInt(append(dst, ':'), int64(n), 10), true
+}

@@ -1,0 +1,166 @@
+package weburl
+
+import (
+	"net/netip"
+	"strings"
+	"unicode/utf8"
+
+	whatwg "github.com/nlnwa/whatwg-url/url"
+	"golang.org/x/net/idna"
+)
+
+// MaxHostLen is the longest host accepted, in octets as it is written. A domain name has 253 at
+// most (RFC 1035 section 2.3.4); the rest is room for its percent-encoded spelling. The bound keeps
+// Punycode, which is quadratic in a label's length, cheap.
+const MaxHostLen = 1024
+
+// appendHost appends the canonical form of a host (WHATWG URL Standard, section 3.5). Names in
+// plain ASCII and IPv4 addresses in their usual form, which is nearly all, take no detour.
+func appendHost(dst []byte, s string) (_ []byte, reason string) {
+	switch {
+	case len(s) > MaxHostLen:
+		return dst, ReasonTooLong
+	case isPlainName(s):
+		for i := range len(s) {
+			dst = append(dst, lower(s[i]))
+		}
+		return dst, ""
+	case isPlainIPv4(s):
+		return append(dst, s...), ""
+	}
+	h, ok := parseHost(s)
+	if !ok {
+		return dst, ReasonSyntax
+	}
+	return append(dst, h...), ""
+}
+
+// isPlainName reports whether s is its own canonical form but for upper case: ASCII letters,
+// digits, "-", "_" and ".", with a last label that cannot be taken for a number.
+func isPlainName(s string) bool {
+	if s == "" {
+		return false
+	}
+	label := 0
+	for i := range len(s) {
+		if octets[s[i]]&nameOctet == 0 {
+			return false
+		}
+		if s[i] == '.' && i+1 < len(s) {
+			label = i + 1
+		}
+	}
+	return s[label] < '0' || s[label] > '9'
+}
+
+func isPlainIPv4(s string) bool {
+	if len(s) < len("0.0.0.0") || len(s) > len("255.255.255.255") || strings.Count(s, ".") != 3 {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] != '.' && (s[i] < '0' || s[i] > '9') {
+			return false
+		}
+	}
+	_, err := netip.ParseAddr(s) // refuses leading zeros, which are octal here
+	return err == nil
+}
+
+// parseHost is the host parser for a special URL, for every input.
+func parseHost(s string) (string, bool) {
+	if strings.HasPrefix(s, "[") {
+		// whatwg-url takes any number of brackets at either end.
+		if strings.LastIndexByte(s, '[') > 0 || strings.IndexByte(s, ']') != len(s)-1 {
+			return "", false
+		}
+		return parseAddress(s)
+	}
+	domain, ok := domainToASCII(unescapeAll(s))
+	if !ok || !endsInNumber(domain) {
+		return domain, ok
+	}
+	if strings.ContainsAny(domain, "+-") {
+		return "", false // no number has a sign; whatwg-url reads one
+	}
+	return parseAddress(domain)
+}
+
+// parseAddress hands a literal address to whatwg-url, which knows the spellings of IPv4 (decimal,
+// octal, hexadecimal, short) and the canonical form of IPv6.
+func parseAddress(s string) (string, bool) {
+	u, err := whatwg.Parse("http://" + s + "/")
+	if err != nil {
+		return "", false
+	}
+	return u.Hostname(), true
+}
+
+// lookup is the UTS #46 processing that the domain parser asks for (WHATWG URL Standard,
+// section 3.3): non-transitional, with the bidi and joiner checks, without STD3 rules, hyphen
+// checks and length checks.
+var lookup = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.CheckHyphens(false),
+	idna.CheckJoiners(true), idna.BidiRule(), idna.VerifyDNSLength(false), idna.Transitional(false))
+
+// domainToASCII is the domain parser (WHATWG URL Standard, section 3.3): ASCII domains are put in
+// lower case whatever IDNA says of them, others go through it.
+func domainToASCII(s string) (string, bool) {
+	if isASCII(s) {
+		s = strings.ToLower(s)
+	} else if !utf8.ValidString(s) {
+		return "", false
+	} else if a, err := lookup.ToASCII(s); err != nil {
+		return "", false
+	} else {
+		s = a
+	}
+	return s, s != "" && isASCII(s) && !strings.ContainsFunc(s, isForbidden)
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// isForbidden reports whether r is a forbidden domain code point (WHATWG URL Standard,
+// section 3.2).
+func isForbidden(r rune) bool {
+	return r <= ' ' || r == 0x7f || strings.ContainsRune("#/:<>?@[\\]^|%", r)
+}
+
+// unescapeAll decodes every percent-encoded octet of s.
+func unescapeAll(s string) string {
+	if strings.IndexByte(s, '%') < 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for len(s) > 0 {
+		if c, ok := unescape(s); ok {
+			b, s = append(b, c), s[3:]
+		} else {
+			b, s = append(b, s[0]), s[1:]
+		}
+	}
+	return string(b)
+}
+
+// endsInNumber is the ends in a number checker (WHATWG URL Standard, section 3.5): the last label
+// is all digits, or "0x" with hexadecimal digits or nothing behind it.
+func endsInNumber(domain string) bool {
+	domain = strings.TrimSuffix(domain, ".")
+	last := domain[strings.LastIndexByte(domain, '.')+1:]
+	isHex := strings.HasPrefix(last, "0x")
+	for i := range len(last) {
+		_, hex := hexValue(last[i])
+		if isHex && i < 2 {
+			continue
+		}
+		if digit := '0' <= last[i] && last[i] <= '9'; !digit && !(isHex && hex) {
+			return false
+		}
+	}
+	return last != ""
+}

@@ -1,0 +1,110 @@
+package weburl
+
+// The names below are compared without regard to case, after percent-encoded letters are decoded.
+
+// trackingNames are the query parameters that say where a visitor came from, by who adds them.
+var trackingNames = makeSet(
+	"gclid", "gclsrc", "dclid", "gbraid", "wbraid", "gad_source", "gad_campaignid", "srsltid", "_ga", "_gl", // Google
+	"fbclid", "igshid", "igsh", // Meta
+	"msclkid",                      // Microsoft
+	"yclid", "ysclid", "_openstat", // Yandex
+	"twclid", "ttclid", "li_fat_id", "epik", "rdt_cid", "sccid", // X, TikTok, LinkedIn, Pinterest, Reddit, Snap
+	"mc_cid", "mc_eid", // Mailchimp
+	"_hsenc", "_hsmi", "hsctatracking", // HubSpot
+	"mkt_tok",              // Marketo
+	"vero_id", "vero_conv", // Vero
+	"oly_anon_id", "oly_enc_id", // Omeda
+	"s_kwcid", "ef_id", // Adobe
+	"wickedid", "zanpid", "irclickid", // affiliate networks
+)
+
+// trackingPrefixes begin the names of whole families: Urchin's, Matomo's and Piwik's campaigns.
+var trackingPrefixes = []string{"utm_", "mtm_", "pk_", "piwik_"}
+
+// sessionNames are the parameters that carry a session, in query and path.
+var sessionNames = makeSet(
+	"jsessionid",      // Java servlets
+	"phpsessid",       // PHP
+	"cfid", "cftoken", // ColdFusion
+	"zenid", "oscsid", // Zen Cart, osCommerce
+)
+
+// sessionPrefixes: ASP adds letters to its name.
+var sessionPrefixes = []string{"aspsessionid"}
+
+// tokenNames are names that mean other things too: they count as sessions only with a value that
+// looks like a token.
+var tokenNames = makeSet("sid", "session", "sessionid", "session_id", "sess", "sessid")
+
+// minToken is the least length of a value that looks like a session's, in octets.
+const minToken = 16
+
+// indexNames and indexExtensions make the names of files that a server shows for a directory.
+var (
+	indexNames      = makeSet("index", "default")
+	indexExtensions = makeSet("html", "htm", "shtml", "xhtml", "php", "asp", "aspx", "jsp", "cgi", "cfm")
+)
+
+func makeSet(names ...string) map[string]struct{} {
+	m := make(map[string]struct{}, len(names))
+	for _, n := range names {
+		m[n] = struct{}{}
+	}
+	return m
+}
+
+// maxName is longer than every name above; longer ones are in no set.
+const maxName = 32
+
+// contains looks a name up in lower case without allocating.
+func contains[T string | []byte](set map[string]struct{}, prefixes []string, name T) bool {
+	var space [maxName]byte
+	low := space[:min(len(name), maxName)]
+	for i := range low {
+		low[i] = lower(name[i])
+	}
+	for _, p := range prefixes {
+		if len(low) >= len(p) && string(low[:len(p)]) == p {
+			return true
+		}
+	}
+	_, ok := set[string(low)]
+	return ok && len(name) < maxName
+}
+
+// isNoise reports whether a query parameter, whose name is name octets long, says nothing about
+// the page.
+func isNoise[T string | []byte](parameter T, name int) bool {
+	return contains(trackingNames, trackingPrefixes, parameter[:name]) || isSession(parameter)
+}
+
+// isSession reports whether a parameter "name=value" carries a session.
+func isSession[T string | []byte](parameter T) bool {
+	p := parameterAt(parameter, 0)
+	if p.name == len(parameter) {
+		return false
+	}
+	name := parameter[:p.name]
+	return contains(sessionNames, sessionPrefixes, name) ||
+		contains(tokenNames, nil, name) && isToken(parameter[p.name+1:])
+}
+
+func isToken[T string | []byte](value T) bool {
+	for i := range len(value) {
+		c := lower(value[i])
+		if (c < '0' || c > '9') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return len(value) >= minToken
+}
+
+// isIndex reports whether a file's name is one of those a server shows for its directory.
+func isIndex(file []byte) bool {
+	for i, c := range file {
+		if c == '.' {
+			return contains(indexNames, nil, file[:i]) && contains(indexExtensions, nil, file[i+1:])
+		}
+	}
+	return false
+}

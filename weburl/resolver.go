@@ -1,0 +1,92 @@
+package weburl
+
+import "github.com/zeebo/xxh3"
+
+// Resolver resolves the links of one document and gives their keys before there are URLs for them,
+// so that links seen before, which most are, cost no memory. It uses its buffers again for every
+// link: it is not safe for concurrent use.
+//
+//	r := weburl.NewResolver(page, weburl.Safe)
+//	for _, ref := range links {
+//		v, err := r.Resolve(ref)
+//		if err != nil || seen[v.Key()] {
+//			continue
+//		}
+//		queue = append(queue, v.URL())
+//	}
+type Resolver struct {
+	base    URL
+	profile Profile
+	b       builder
+	text    []byte
+	scratch []byte
+}
+
+// NewResolver is a Resolver of references in a document at base, for keys of the profile. With the
+// zero URL as base, references must be absolute, as for [Parse].
+func NewResolver(base URL, p Profile) *Resolver {
+	return &Resolver{base: base, profile: p}
+}
+
+// Reset gives the Resolver another base and keeps its buffers. Views handed out before are invalid.
+func (r *Resolver) Reset(base URL) { r.base = base }
+
+// Resolve is [URL.Resolve] on the base, with a View as the result. Neither it nor the View's Key
+// allocates, once the buffers have grown to the site's longest URLs, but for errors, references
+// with tabs or newlines inside, hosts that are neither plain ASCII names nor plain IPv4, and
+// malformed escapes. The error is an *[Error].
+func (r *Resolver) Resolve(ref string) (View, error) {
+	var reason string
+	if r.text, reason = r.b.resolve(r.text[:0], &r.base, ref); reason != "" {
+		return View{}, fail(reason, ref)
+	}
+	return View{r}, nil
+}
+
+// View is the URL that a [Resolver] resolved last. It is valid until the Resolver's next Resolve or
+// Reset; its methods must not be called after that, nor on a zero View. Their byte slices are the
+// Resolver's: read-only, and as short-lived.
+type View struct{ r *Resolver }
+
+// Key is the seen key by the Resolver's profile: the same as Profile.Key of the URL.
+func (v View) Key() Key { return v.r.key() }
+
+// URL is the URL itself, which outlives the View. This allocates, unless it is the base.
+func (v View) URL() URL {
+	if v.r.b.isBase {
+		return v.r.base
+	}
+	return v.r.b.url(v.r.text)
+}
+
+// Bytes is the text of [URL.String].
+func (v View) Bytes() []byte { return v.r.text }
+
+// Hostname is the text of [URL.Hostname].
+func (v View) Hostname() []byte {
+	m := v.r.b.marks
+	h := v.r.text[m.host:m.port]
+	if h[0] == '[' {
+		return h[1 : len(h)-1]
+	}
+	return h
+}
+
+// Origin is the text of [URL.Origin].
+func (v View) Origin() []byte { return v.r.text[:v.r.b.marks.path] }
+
+// PathQuery is the text of [URL.PathQuery].
+func (v View) PathQuery() []byte { return v.r.text[v.r.b.marks.path:] }
+
+func (r *Resolver) key() Key {
+	normal, path := r.text, int(r.b.marks.path)
+	if r.profile != Exact && r.b.suspect {
+		r.scratch = appendNormal(r.scratch[:0], normal, path)
+		normal = r.scratch
+	}
+	if r.profile == Usual {
+		r.scratch = appendUsual(append(r.scratch[:0], normal...), normal, path)
+		normal = r.scratch[len(normal):]
+	}
+	return xxh3.Hash128(normal).Bytes()
+}
