@@ -3,43 +3,110 @@ package crawltest
 import (
 	"fmt"
 	"net"
+	"slices"
 	"time"
 )
 
 // Violation is one breach of politeness, as the servers saw it.
 type Violation struct {
-	Rule     string        // "P1" … "P11", see the rules of [Web.Audit]
+	Rule     string        // "P1" … "P11", "method", "line" or "repeat": see [Web.Audit]
 	Host     string        // host:port, or the address for P6
-	Detail   string        // one sentence
+	Detail   string        // what is wrong, without the requests
 	First    Request       // the earlier request, where two are concerned
 	Second   Request       // the offending request
-	Gap      time.Duration // between the two, where a gap is concerned
-	Required time.Duration
+	Gap      time.Duration // between the two, where a gap is concerned; negative when they overlap
+	Required time.Duration // the gap there should have been
 }
 
 // String is one line for a test's log.
 func (v Violation) String() string {
-	return fmt.Sprintf("%s %s: %s", v.Rule, v.Host, v.Detail)
-}
-
-// Audit judges the requests so far.
-func (w *Web) Audit(e Expect) []Violation {
-	var vs []Violation
-	last := make(map[string]Request)
-	for _, r := range w.Requests() {
-		if p, ok := last[r.Host]; ok {
-			if gap := r.Start.Sub(p.End); p.End.IsZero() || gap < e.Delay {
-				vs = append(vs, Violation{Rule: "P4", Host: r.Host, Detail: "too early", First: p, Second: r, Gap: gap, Required: e.Delay})
-			}
-		}
-		last[r.Host] = r
+	s := v.Rule + " " + v.Host + ": " + v.Detail
+	if v.Second.ID != 0 {
+		s += fmt.Sprintf(": request %d %s", v.Second.ID, v.Second.URL)
 	}
-	return vs
+	if v.First.ID != 0 {
+		s += fmt.Sprintf(", after request %d %s", v.First.ID, v.First.URL)
+	}
+	if v.Required != 0 {
+		s += fmt.Sprintf(", gap %v of %v", v.Gap, v.Required)
+	}
+	return s
 }
 
+// Audit judges the requests so far, from the servers' side and by the fixture's truth alone. What
+// is still in flight counts as not ended. Violations come in the order of the offending requests.
+// The rules:
+//
+//	P1      the first request to an origin is for its /robots.txt, and no page of it is asked for
+//	        before that is answered, its redirects included, or when the last look at it is older
+//	        than Expect.MaxRobotsAge
+//	P2      no URL is asked for that the robots.txt last seen by the crawler forbids
+//	P3      no more requests to a host in flight than Expect.PerHost
+//	P4      the gap from the end of a request to the start of the next one to the host is at least
+//	        Expect.Delay; a failed attempt to connect counts as a request where only one site
+//	        lives at that address and port
+//	P5      and at least what the robots.txt last seen asks for, and Expect.LatencyFactor times the
+//	        duration of the request before
+//	P6      P3 and P4 for all hosts of an address together, with Expect.PerAddress
+//	P7      no request to a host before its Retry-After, seconds or date, on a 429 or 503 is over
+//	P8      no page of an origin whose robots.txt is unreachable (429, 5xx, no whole answer), unless
+//	        it was seen whole in the 30 days before
+//	P11     the User-Agent is there, names Agent and Contact, and is the same in all requests; no
+//	        cookie goes to a host that did not set it, no Authorization to one not in AuthHosts
+//	method  only GET
+//	line    the request line has at most 8 KiB, in origin form, visible ASCII, without fragment
+//	repeat  no URL is asked for again that was answered completely with a final status (not 408,
+//	        425, 429, 5xx); /robots.txt and its redirects may be
+//
+// With Expect.PerHost = n above 1 a request breaks P4 when n others are in flight or ended less than
+// the gap before.
+func (w *Web) Audit(e Expect) []Violation {
+	a := newAuditor(w, e)
+	for i := range a.log {
+		r := &a.log[i]
+		a.robots(r)
+		a.pace(r)
+		a.retryAfter(r)
+		a.identity(r)
+		a.wire(r)
+	}
+	a.connects(w.Dials())
+	slices.SortStableFunc(a.found, func(x, y Violation) int { return x.Second.ID - y.Second.ID })
+	return a.found
+}
+
+// auditor holds what the rules have learnt while going through the log in order.
+type auditor struct {
+	web     *Web
+	e       Expect
+	log     []Request
+	found   []Violation
+	looks   map[string][]look   // at robots.txt, by origin
+	hops    map[int]bool        // IDs of requests that are hops of a robots.txt's redirects
+	hosts   map[string]*lane    // P3, P4
+	addrs   map[string]*lane    // P6
+	waits   map[string][]wait   // P7, by host
+	done    map[string]*Request // final answers by URL
+	cookies map[string][]string // "name=value" set, by host
+	agent   *Request            // the first with a User-Agent
+}
+
+func newAuditor(w *Web, e Expect) *auditor {
+	a := &auditor{
+		web: w, e: e, log: w.Requests(),
+		hosts: make(map[string]*lane), addrs: make(map[string]*lane), waits: make(map[string][]wait),
+		done: make(map[string]*Request), cookies: make(map[string][]string),
+	}
+	a.findLooks()
+	return a
+}
+
+func (a *auditor) report(v Violation) { a.found = append(a.found, v) }
+
+// auditInCleanup is what Test does at the end.
 func (w *Web) auditInCleanup() {
 	w.mu.Lock()
-	e, skip := w.expect, w.audited
+	e, skip := w.expect, w.unaudited
 	w.mu.Unlock()
 	if skip {
 		return
@@ -49,11 +116,12 @@ func (w *Web) auditInCleanup() {
 	}
 }
 
-// ExpectViolations tells [Test] not to audit; for tests of the auditor itself.
+// ExpectViolations tells [Test] not to audit at the end. It is for tests of rude clients, the
+// auditor's own above all.
 func (w *Web) ExpectViolations() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.audited = true
+	w.unaudited = true
 }
 
 // errorf reports a failed assertion.

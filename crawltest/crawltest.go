@@ -53,20 +53,20 @@ type Web struct {
 	wg    sync.WaitGroup // the Serve goroutine and every open connection
 	ca    authority
 
-	mu      sync.Mutex
-	sites   []*Site
-	origins map[string]*Site
-	names   map[string]*name
-	pool    *addrPool
-	seq     int64
-	log     []*entry
-	conns   map[*serverConn]struct{}
-	dials   []*Dial
-	lookups []Lookup
-	connID  int
-	expect  Expect
-	audited bool
-	closed  bool
+	mu        sync.Mutex
+	sites     []*Site
+	origins   map[string]*Site
+	names     map[string]*name
+	pool      *addrPool
+	seq       int64
+	log       []*entry
+	conns     map[*serverConn]struct{}
+	dials     []*Dial
+	lookups   []Lookup
+	connID    int
+	expect    Expect
+	unaudited bool
+	closed    bool
 }
 
 // New makes a Web that is closed when tb's test ends. Mistakes in a fixture fail tb.
@@ -150,7 +150,8 @@ func (w *Web) closeConns() {
 func (w *Web) Start() time.Time { return w.start }
 
 // Addresses sets the ranges from which later sites without an address of their own get one, used
-// up in order. Without it they come from the documentation ranges of RFC 5737 and RFC 3849.
+// up in order. Without it they get addresses that no public site has but that crawlers take for
+// public: a crawler need not be told to allow private addresses.
 func (w *Web) Addresses(ranges ...netip.Prefix) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

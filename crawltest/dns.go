@@ -77,13 +77,15 @@ func (w *Web) resolve(network, host string) ([]netip.Addr, faultKind) {
 	}), 0
 }
 
-// defaultPools are the ranges set aside for documentation (RFC 5737 section 3, RFC 3849 section 2).
+// defaultPools are ranges that the IANA special-purpose address registries give to services no site
+// lives at (AS112, RFC 7534 and RFC 7535; AMT, RFC 7450) and call globally reachable: a crawler that
+// refuses private and documentation addresses takes these for public ones.
 func defaultPools() []netip.Prefix {
 	return []netip.Prefix{
-		netip.MustParsePrefix("192.0.2.0/24"),
-		netip.MustParsePrefix("198.51.100.0/24"),
-		netip.MustParsePrefix("203.0.113.0/24"),
-		netip.MustParsePrefix("2001:db8::/32"),
+		netip.MustParsePrefix("192.31.196.0/24"),
+		netip.MustParsePrefix("192.52.193.0/24"),
+		netip.MustParsePrefix("192.175.48.0/24"),
+		netip.MustParsePrefix("2620:4f:8000::/48"),
 	}
 }
 

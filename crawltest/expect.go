@@ -22,8 +22,10 @@ type Expect struct {
 	// asked for (RFC 9309 section 2.4); 0 is 24 hours.
 	MaxRobotsAge time.Duration
 	// LatencyFactor, when not 0, asks for a gap of at least this times the duration of the request
-	// before it (P5).
+	// before it, if that was answered (P5).
 	LatencyFactor float64
+	// MaxLatencyDelay, when not 0, caps what LatencyFactor asks for.
+	MaxLatencyDelay time.Duration
 	// AllowRepeats permits asking again for a URL that was answered completely.
 	AllowRepeats bool
 	// AuthHosts are the hosts (host:port) to which an Authorization header may be sent.

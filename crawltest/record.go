@@ -30,6 +30,8 @@ type Request struct {
 	Complete  bool        // the whole answer was sent
 
 	began, ended int64 // logical clock of Start and End
+	site         *Site // nil: no such site there
+	served       *Page // nil: 404
 }
 
 // maxLine is how much of a request line is kept.

@@ -73,6 +73,7 @@ func originOf(secure bool, host string, port uint16) string {
 func (w *Web) plan(s *Site, e *entry, r *http.Request) plan {
 	p := plan{site: true, latency: s.latency}
 	page := s.find(r.URL.RequestURI(), time.Since(w.start))
+	e.site, e.served = s, page
 	if page != nil {
 		copied := *page
 		copied.header = page.header.Clone()

@@ -295,22 +295,17 @@ func version(versions []*Page, since time.Duration) *Page {
 	return now
 }
 
-// forbids reports whether robots.txt in the version served at a time forbids a path. The caller
-// holds web.mu.
-func (s *Site) forbids(path string, since time.Duration) bool {
+// forbids reports whether robots.txt in a version of it forbids a path. The caller holds web.mu.
+func (s *Site) forbids(path string, robots *Page) bool {
 	path = canonPath(path)
 	if path == "/robots.txt" {
 		return false
 	}
-	if p := s.find(path, since); p != nil && p.forbidden {
+	if slices.ContainsFunc(s.pages[path], func(p *Page) bool { return p.forbidden }) {
 		return true
 	}
 	match := func(rule string) bool { return ruleMatches(rule, path) }
-	if slices.ContainsFunc(s.forbid, match) {
-		return true
-	}
-	r := version(s.pages["/robots.txt"], since)
-	return r != nil && slices.ContainsFunc(r.forbids, match)
+	return slices.ContainsFunc(s.forbid, match) || robots != nil && slices.ContainsFunc(robots.forbids, match)
 }
 
 func ruleMatches(rule, path string) bool {
@@ -320,14 +315,17 @@ func ruleMatches(rule, path string) bool {
 	return rule == path
 }
 
-// crawlDelay is the delay asked of an agent by the version served at a time. The caller holds
-// web.mu.
-func (s *Site) crawlDelay(agent string, since time.Duration) time.Duration {
+// crawlDelay is the delay that a version of robots.txt asks of an agent. The caller holds web.mu.
+func (s *Site) crawlDelay(agent string, robots *Page) time.Duration {
 	if d, own := s.delays[strings.ToLower(agent)]; own {
 		return d
 	}
-	if r := version(s.pages["/robots.txt"], since); r != nil && r.delay > 0 {
-		return r.delay
+	if robots != nil && robots.delay > 0 {
+		return robots.delay
 	}
 	return s.delay
 }
+
+// robots is the version of robots.txt that is served at a time, nil if there is none. The caller
+// holds web.mu.
+func (s *Site) robots(since time.Duration) *Page { return version(s.pages["/robots.txt"], since) }

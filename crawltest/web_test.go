@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // client is an HTTP client on the simulated web that follows nothing.
@@ -301,18 +303,20 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%v %q", r, body)
 		}
 		s := w.Site("a.example")
-		if !s.forbids("/p/1", 0) || !s.forbids("/p/2", 0) || s.forbids("/old", 0) || s.crawlDelay("x", 0) != 5*time.Second {
+		r0 := s.robots(0)
+		if !s.forbids("/p/1", nil) || !s.forbids("/p/2", r0) || s.forbids("/old", r0) || s.crawlDelay("x", r0) != 5*time.Second {
 			t.Error("truth lost")
 		}
 	})
 }
 
 func TestLoadErrorsNameTheLine(t *testing.T) {
+	_, noURL := weburl.Parse("/path")
 	w := NewWeb()
 	defer w.Close()
 	for archive, want := range map[string]string{
 		"nothing":          "f.txtar: no files in the archive",
-		"x\n-- /path --\n": "f.txtar:2: weburl: url_syntax: /path",
+		"x\n-- /path --\n": "f.txtar:2: " + noURL.Error(),
 		"-- http://a/ --\nx\n-- http://a/b q=1 --\n": `f.txtar:3: attribute "q=1": unknown`,
 		"-- http://a --\n":                           "f.txtar:1: http://a must be written http://a/",
 		"-- http://a/ status=20 --\n":                `f.txtar:1: attribute "status=20": "20" is not a final status code`,

@@ -1,0 +1,201 @@
+package crawltest
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+const (
+	robotsPath   = "/robots.txt"
+	robotsHops   = 5         // RFC 9309 section 2.3.1.2
+	robotsEnough = 500 << 10 // a crawler may stop reading there: RFC 9309 section 2.5
+	robotsMaxAge = 24 * time.Hour
+	robotsGood   = 30 * 24 * time.Hour // RFC 9309 section 2.3.1.4
+	admitSlack   = time.Minute         // between the decision about a page and its first byte
+)
+
+// look is one attempt to learn an origin's robots.txt.
+type look struct {
+	first *Request // the request of /robots.txt itself
+	last  *Request // of its redirects' last hop; nil while they are not followed to the end
+	good  bool     // a decision is known; otherwise the file was unreachable
+}
+
+// findLooks goes through the log once and works out what the crawler learnt about robots.txt.
+func (a *auditor) findLooks() {
+	a.looks, a.hops = make(map[string][]look), make(map[int]bool)
+	for i := range a.log {
+		r := &a.log[i]
+		if origin, ok := strings.CutSuffix(r.URL, robotsPath); ok && strings.Count(origin, "/") == 2 {
+			a.looks[origin] = append(a.looks[origin], a.follow(r))
+		}
+	}
+}
+
+// follow goes along the redirects of a robots.txt.
+func (a *auditor) follow(first *Request) look {
+	at := first
+	for range robotsHops {
+		to, ok := redirectTarget(at)
+		if !ok {
+			return look{first: first, last: at, good: decides(at)}
+		}
+		next := a.hop(to, at)
+		if next == nil {
+			return look{first: first}
+		}
+		a.hops[next.ID] = true
+		at = next
+	}
+	_, more := redirectTarget(at)
+	return look{first: first, last: at, good: more || decides(at)}
+}
+
+// hop is the request that followed a redirect: the first one after it, or else, from a cache, the
+// last one before.
+func (a *auditor) hop(to string, from *Request) *Request {
+	same := func(r Request) bool { return r.URL == to }
+	if i := slices.IndexFunc(a.log[from.ID:], same); i >= 0 {
+		return &a.log[from.ID+i]
+	}
+	for i := from.ID - 2; i >= 0; i-- {
+		if same(a.log[i]) {
+			return &a.log[i]
+		}
+	}
+	return nil
+}
+
+// redirectTarget is where an answer sends the client, if it does.
+func redirectTarget(r *Request) (string, bool) {
+	switch r.Status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	default:
+		return "", false
+	}
+	base, err := weburl.Parse(r.URL)
+	if err != nil {
+		return "", false
+	}
+	location := r.Answer.Get("Location")
+	to, err := base.Resolve(location)
+	if location == "" || err != nil {
+		return "", false
+	}
+	return to.String(), true
+}
+
+// decides reports whether an answer to robots.txt says what is allowed. Of a 2xx the body must have
+// arrived, or as much of it as a crawler has to read.
+func decides(r *Request) bool {
+	switch {
+	case r.Status >= 500, r.Status == http.StatusTooManyRequests, r.Status < 200:
+		return false
+	case r.Status < 300:
+		return r.Complete || r.Bytes >= robotsEnough
+	}
+	return true
+}
+
+// known is what the crawler knew when it sent r: the last look that was over, and the last good one.
+func (a *auditor) known(r *Request) (last, good *look) {
+	looks := a.looks[originOfURL(r.URL)]
+	for i := len(looks) - 1; i >= 0 && good == nil; i-- {
+		l := &looks[i]
+		if l.last == nil || l.last.ended == 0 || l.last.ended > r.began || l.first.began >= r.began {
+			continue
+		}
+		if last == nil {
+			last = l
+		}
+		if l.good {
+			good = l
+		}
+	}
+	return last, good
+}
+
+func originOfURL(u string) string {
+	i := strings.Index(u, "://")
+	if i < 0 {
+		return ""
+	}
+	if j := strings.IndexAny(u[i+3:], "/?"); j >= 0 {
+		return u[:i+3+j]
+	}
+	return u
+}
+
+func pathOfURL(u string) string { return strings.TrimPrefix(u, originOfURL(u)) }
+
+// isRobots reports whether r is for a robots.txt or a hop of its redirects.
+func (a *auditor) isRobots(r *Request) bool {
+	return pathOfURL(r.URL) == robotsPath || a.hops[r.ID]
+}
+
+// robots holds r to P1, P2 and P8.
+func (a *auditor) robots(r *Request) {
+	if r.URL == "" || a.isRobots(r) {
+		return
+	}
+	last, good := a.known(r)
+	a.forbidden(r, good)
+	looks := a.looks[originOfURL(r.URL)]
+	bad := Violation{Host: r.Host, Second: *r, Rule: "P1"}
+	switch {
+	case len(looks) == 0 || looks[0].first.began > r.began:
+		bad.Detail = "page before robots.txt"
+	case last == nil:
+		bad.Detail, bad.First = "page before robots.txt was answered", *looks[0].first
+	case good == nil:
+		bad.Rule, bad.Detail, bad.First = "P8", "page while robots.txt is unreachable", *last.last
+	case last != good && r.Start.Sub(good.last.End) > robotsGood:
+		bad.Rule, bad.Detail, bad.First = "P8", "page while robots.txt is unreachable for more than 30 days", *last.last
+	case r.Start.Sub(last.last.End) > a.maxRobotsAge()+admitSlack:
+		bad.Detail, bad.First = "robots.txt was last looked at "+r.Start.Sub(last.last.End).String()+" ago", *last.last
+	default:
+		return
+	}
+	a.report(bad)
+}
+
+func (a *auditor) maxRobotsAge() time.Duration {
+	if a.e.MaxRobotsAge > 0 {
+		return a.e.MaxRobotsAge
+	}
+	return robotsMaxAge
+}
+
+// forbidden holds r to P2, by the version of robots.txt the crawler saw, or the one it would have
+// seen.
+func (a *auditor) forbidden(r *Request, good *look) {
+	if r.site == nil {
+		return
+	}
+	a.web.mu.Lock()
+	rules := r.site.robots(r.Start.Sub(a.web.start))
+	if good != nil {
+		rules = good.first.served
+	}
+	no := r.site.forbids(pathOfURL(r.URL), rules)
+	a.web.mu.Unlock()
+	if no {
+		a.report(Violation{Rule: "P2", Host: r.Host, Detail: "forbidden by robots.txt", Second: *r})
+	}
+}
+
+// crawlDelay is what the robots.txt that the crawler knew when it sent r asks for.
+func (a *auditor) crawlDelay(r *Request) time.Duration {
+	_, good := a.known(r)
+	if good == nil || r.site == nil {
+		return 0
+	}
+	a.web.mu.Lock()
+	defer a.web.mu.Unlock()
+	return r.site.crawlDelay(a.e.Agent, good.first.served)
+}
