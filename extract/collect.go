@@ -1,5 +1,7 @@
 package extract
 
+import "strings"
+
 // collector makes a Document of the tags and texts of a page, in their order. Whoever reads the octets
 // (the scanner; in tests, x/net/html's tokenizer) calls start, end, text and raw.
 type collector struct {
@@ -27,18 +29,26 @@ type collector struct {
 }
 
 // reset prepares c for a page, which goes to doc.
-func (c *collector) reset(o Options, doc *Document) {
+func (c *collector) reset(doc *Document) {
 	doc.Base, doc.Title, doc.Canonical, doc.Lang, doc.Dropped = "", "", "", "", 0
 	doc.Metas, doc.Links = doc.Metas[:0], doc.Links[:0]
-	c.o, c.doc = o, doc
+	c.doc = doc
 	c.foreign.reset()
 	c.inert, c.shadow = 0, 0
 	c.based, c.titled, c.inTitle, c.refreshed, c.svgStyle = false, false, false, false, false
 	c.link = -1
 }
 
-// close ends the page.
-func (c *collector) close() { c.endText() }
+// release lets go of the page.
+func (c *collector) release() {
+	c.doc, c.first, c.link = nil, value{}, -1
+	if cap(c.scratch) > defaultMaxAttr {
+		c.scratch = nil
+	}
+}
+
+// wantsText reports whether text matters now.
+func (c *collector) wantsText() bool { return c.link >= 0 || c.svgStyle }
 
 // start takes a start tag and reports whether the element's content is raw text.
 func (c *collector) start(t *startTag) (rawText bool) {
@@ -311,13 +321,13 @@ func inPage(ref string) bool { return ref[0] == '#' || hasPrefixFold(ref, "data:
 func (c *collector) dataAttrs(t *startTag) {
 	for i, v := range t.data {
 		if v.set && !v.big {
-			c.addRef(trimRef(c.str(v)), Data, c.tagName(t), c.o.DataAttrs[i], t)
+			c.addRef(trimRef(c.str(v)), Data, tagName(t), c.o.DataAttrs[i], t)
 		}
 	}
 }
 
-// tagName is the tag's name in lower case, as a string of its own.
-func (c *collector) tagName(t *startTag) string { return lowered(t.name) }
+// tagName is the tag's name in lower case.
+func tagName(t *startTag) string { return strings.ReplaceAll(lowered(t.name), "\x00", "\ufffd") }
 
 // add keeps a link unless there are too many.
 func (c *collector) add(l Link) bool {

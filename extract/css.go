@@ -5,8 +5,8 @@ package extract
 // 10,000 links are kept, the rest is counted in Dropped.
 func CSS(body []byte) *Document {
 	d := new(Document)
-	var c collector
-	c.reset(Options{}.resolved(), d)
+	c := collector{o: Options{}.resolved()}
+	c.reset(d)
 	c.css(string(body), cssPlace{sheet: true})
 	return d
 }

@@ -147,6 +147,7 @@ func (c *cssScanner) quoted() bool {
 		case isNewline(ch):
 			return false
 		default:
+			c.escaped = c.escaped || ch == 0
 			c.pos++
 		}
 	}
@@ -171,7 +172,8 @@ func (c *cssScanner) bare() bool {
 			good = good && end < 0
 			c.pos += escapeLen(c.s[c.pos:])
 		default:
-			good = good && end < 0 && ch > ' ' && ch != '"' && ch != '\'' && ch != '(' && ch != 0x7f && ch != '\\'
+			c.escaped = c.escaped || ch == 0
+			good = good && end < 0 && (ch > ' ' || ch == 0) && ch != '"' && ch != '\'' && ch != '(' && ch != 0x7f && ch != '\\'
 			c.pos++
 		}
 	}
@@ -189,7 +191,7 @@ func isNewline(c byte) bool { return c == '\n' || c == '\r' || c == '\f' }
 
 // isNameOctet reports whether c may stand in a name; a backslash begins an escape.
 func isNameOctet(c byte) bool {
-	return isAlnum(c) || c == '-' || c == '_' || c == '\\' || c >= utf8.RuneSelf
+	return isAlnum(c) || c == '-' || c == '_' || c == '\\' || c == 0 || c >= utf8.RuneSelf
 }
 
 // escapeLen is the length of the escape that s, beginning with a backslash, begins with.
@@ -216,12 +218,16 @@ func escapeLen(s string) int {
 // appendCSSUnescaped appends s with its escapes decoded (CSS Syntax Module Level 3 section 4.3.7).
 func appendCSSUnescaped(dst []byte, s string) []byte {
 	for s != "" {
-		n := strings.IndexByte(s, '\\')
+		n := strings.IndexAny(s, "\\\x00")
 		if n < 0 {
 			return append(dst, s...)
 		}
 		dst = append(dst, s[:n]...)
-		s = s[n:]
+		if s = s[n:]; s[0] == 0 {
+			dst = append(dst, "\ufffd"...)
+			s = s[1:]
+			continue
+		}
 		n = escapeLen(s)
 		dst = appendCSSEscape(dst, s[1:n])
 		s = s[n:]
@@ -233,6 +239,9 @@ func appendCSSUnescaped(dst []byte, s string) []byte {
 func appendCSSEscape(dst []byte, s string) []byte {
 	if s == "" || isNewline(s[0]) {
 		return dst
+	}
+	if s[0] == 0 {
+		return append(dst, "\ufffd"...)
 	}
 	if digit(s[0]) == 16 {
 		return append(dst, s...)

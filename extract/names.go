@@ -37,6 +37,7 @@ const (
 	elUse
 	elVideo
 	elXmp
+	elements // how many there are
 )
 
 // elementOf finds an element by its name in lower case.
@@ -108,6 +109,40 @@ func elementOf(name string) element {
 		return elXmp
 	}
 	return elOther
+}
+
+// elementNamed finds an element by its name as written.
+func elementNamed(name string) element {
+	if len(name) > maxName {
+		return elOther
+	}
+	if el := elementOf(name); el != elOther || lowerCase(name) {
+		return el
+	}
+	var buf [maxName]byte
+	return elementOf(string(lower(buf[:0], name)))
+}
+
+// maxName is no shorter than any name looked for.
+const maxName = 16
+
+// lowerCase reports whether s has no upper case letters.
+func lowerCase(s string) bool {
+	for i := range len(s) {
+		if 'A' <= s[i] && s[i] <= 'Z' {
+			return false
+		}
+	}
+	return true
+}
+
+// navigates reports whether the element's attributes matter even when no resources are asked for.
+func (e element) navigates() bool {
+	switch e {
+	case elA, elArea, elBase, elForm, elFrame, elHTML, elIframe, elLink, elMath, elMeta, elSVG, elTemplate:
+		return true
+	}
+	return false
 }
 
 // rawText reports whether the element's content is text up to its end tag (HTML Standard section
@@ -201,4 +236,16 @@ func attributeOf(name string) attribute {
 		return atXlinkHref
 	}
 	return atOther
+}
+
+// attributeNamed finds an attribute by its name as written.
+func attributeNamed(name string) attribute {
+	if len(name) > maxName {
+		return atOther
+	}
+	if at := attributeOf(name); at != atOther || lowerCase(name) {
+		return at
+	}
+	var buf [maxName]byte
+	return attributeOf(string(lower(buf[:0], name)))
 }

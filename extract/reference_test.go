@@ -7,6 +7,16 @@ import (
 	"golang.org/x/net/html"
 )
 
+// reference reads a page as HTML does, with x/net/html's tokenizer in the scanner's place.
+func reference(body []byte, o Options) *Document {
+	d := new(Document)
+	c := collector{o: o.resolved()}
+	c.reset(d)
+	tokenize(body, &c)
+	c.endText()
+	return d
+}
+
 // tokenize reads a page with x/net/html's tokenizer.
 func tokenize(body []byte, c *collector) {
 	z := html.NewTokenizer(bytes.NewReader(body))
@@ -25,8 +35,8 @@ func tokenize(body []byte, c *collector) {
 			tokenText(z, c, inside, written)
 			inside = elOther
 		case html.StartTagToken, html.SelfClosingTagToken:
-			t.closed = kind == html.SelfClosingTagToken
 			tokenStart(z, c, &t)
+			t.closed = kind == html.SelfClosingTagToken
 			inside = elOther
 			if c.start(&t) {
 				inside = t.el

@@ -26,7 +26,7 @@ func (c *collector) resource(t *startTag) {
 		c.simple(t, Object, "embed", "src", atSrc)
 	case elBackground:
 		if t.has&(1<<atBackground) != 0 {
-			c.simple(t, Image, c.tagName(t), "background", atBackground)
+			c.simple(t, Image, tagName(t), "background", atBackground)
 		}
 	}
 }
@@ -59,6 +59,6 @@ func (c *collector) styleAttr(t *startTag) {
 		return
 	}
 	if v, ok := t.attr(atStyle); ok {
-		c.css(c.str(v), cssPlace{tag: c.tagName(t), attr: "style", offset: t.offset})
+		c.css(c.str(v), cssPlace{tag: tagName(t), attr: "style", offset: t.offset})
 	}
 }

@@ -21,7 +21,7 @@ type value struct {
 
 // reset prepares t for the next tag.
 func (t *startTag) reset() {
-	t.has = 0
+	t.has, t.closed = 0, false
 	clear(t.data)
 }
 

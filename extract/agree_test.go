@@ -1,0 +1,153 @@
+package extract
+
+import (
+	"flag"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// The scanner is held to x/net/html's tokenizer, octet for octet: both feed one collector, and the
+// Documents must be equal. Where the tokenizer departs from the HTML Standard the scanner follows the
+// Standard, counts the place in Scanner.departed, and the comparison is not made:
+//
+//	input                    tokenizer                    Standard
+//	<script><!-- < …         "<" and a blank (or anything  section 13.2.5.23: still escaped, a
+//	                         but "/" and a letter) ends    "<script>…</script>" that follows is
+//	                         the escaped part              script text
+//	<svg b b=/>              an attribute that repeats     section 13.2.5.37: the "/" is the
+//	                         an earlier one and ends in    value's, the element stays open
+//	                         "/" closes the element
+//
+// A third departure is undone in the reference itself: the tokenizer decodes character references inside
+// of CDATA sections, where the Standard (section 13.2.5.69) has none.
+
+// variants are the options agreement is tested with.
+var variants = []Options{
+	{},
+	everything,
+	{Noscript: true, Forms: true, MaxLinks: 3, MaxTitle: 10},
+	{DataAttrs: []string{"data-a", "class"}, Resources: true},
+}
+
+// disagreement describes how the scanner and the reference differ on a page, "" when they agree.
+func disagreement(s *Scanner, page string, o Options) string {
+	got := s.Scan(page)
+	if s.departed > 0 {
+		return ""
+	}
+	want := reference([]byte(page), o)
+	if len(got.Links) == 0 && len(want.Links) == 0 {
+		got.Links = want.Links
+	}
+	if len(got.Metas) == 0 && len(want.Metas) == 0 {
+		got.Metas = want.Metas
+	}
+	if reflect.DeepEqual(got, want) {
+		return ""
+	}
+	return "scanner:\n" + dump(got) + "\ntokenizer:\n" + dump(want)
+}
+
+func FuzzAgree(f *testing.F) {
+	for _, seed := range agreeSeeds {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, page string) {
+		for _, o := range variants {
+			if d := disagreement(NewScanner(o), page, o); d != "" {
+				t.Fatalf("%q with %+v\n%s", page, o, d)
+			}
+		}
+	})
+}
+
+// TestAgreeShuffled puts the pieces that markup is made of together at random.
+func TestAgreeShuffled(t *testing.T) {
+	pieces := strings.Split("< > / = \" ' ! - -- --> <!-- --!> <a <A </a <b> </b> <svg <svg> </svg> <math> <mi> </mi> <desc> </desc>"+
+		" <title> </title> <title </title <script> </script> <script </script <style> </style> <textarea> </textarea <xmp> </xmp>"+
+		" <noscript> </noscript> <template> </template> <plaintext <iframe </iframe> <![CDATA[ ]]> ] ]] <? <! <!doctype </ href href=x"+
+		" href='y' HREF=\"z\" xlink:href=v src=u class=t data-a=s style=url(r) srcset=q,p content=1;url=o http-equiv=refresh"+
+		" rel=canonical <base <link <meta <img <area <html lang=n &amp; &amp &copy= &notit; &#65; &#x1F600 &nGt; & # ; x\x00 \r\n \r url( @import"+
+		" shadowrootmode=open encoding=text/html <annotation-xml <foreignObject> </foreignObject> <font color <p> </p> /> <form action=m \\ é", " ")
+	pieces = append(pieces, " ", " ", "\n", ">", ">", ">")
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		var b strings.Builder
+		for range 1 + r.IntN(40) {
+			b.WriteString(pieces[r.IntN(len(pieces))])
+		}
+		o := variants[r.IntN(len(variants))]
+		if d := disagreement(NewScanner(o), b.String(), o); d != "" {
+			t.Fatalf("%q with %+v\n%s", b.String(), o, d)
+		}
+	}
+}
+
+// agreeSeeds are the corners of the tokenizer's state machine.
+var agreeSeeds = []string{
+	`<a href=x>t</a>`, `<A HREF="x&amp;y" href=z>a <b>b</b>c`, "<a href='\x00\r\n&#0;&#x80;&#1114112;'>", `<a/href=x/>`,
+	`<a =href=x>`, `<a href = "x"class=y>`, `<a href=>b`, `<a href=x`, `<a href="x`, `<a href="x"`, `<a<a href=x>`, `<<a href=x>`,
+	`<!--><a href=1>--><!---><a href=2><!-- --!><a href=3><!--x--!-><a href=4>--><a href=5><!-->`, `<!-x><a href=1>`,
+	`<!doctype html "><a href=1>"><a href=2>`, `<?php "><a href=1>" ?>`, `</><a href=1></ ><a href=2></!--><a href=3>`,
+	`<script><!--<script></script><a href=1>--></script><a href=2>`, `<script></scripty></script ><a href=1>`,
+	`<script><!--></script><a href=1>`, `<script><!-- </script><a href=1>`, `<script><!--<script>--></script><a href=1>`,
+	`<title>a &lt; <b></titlex></title/><a href=1>`, `<textarea></textarea<a href=1></textarea ><a href=2>`,
+	`<style></style><a href=1>`, `<xmp><a href=1></xmp><iframe src=2><a href=3></iframe><noembed></noembed>`,
+	`<noscript><a href=1></noscript><a href=2>`, `<plaintext><a href=1>`, `<svg><title><a href=1></title></svg>`,
+	`<svg><![CDATA[<a href=1>]]><a href=2><![CDATA[`, `<svg/><![CDATA[<a href=1>]]>`, `<math><mi><![CDATA[<p>]]><b><![CDATA[<a href=1>]]>`,
+	`<svg><foreignObject><title><a href=1></title></foreignObject><style><a href=2></style>`, `<svg><p><style><a href=1></style>`,
+	`<svg><font color=x><title><a href=1></title>`, `<math><annotation-xml encoding=text/HTML><style><a href=1></style>`,
+	`<base href=" data:x"><base href=y><base>`, `<template><a href=1></template><a href=2>`, `<template shadowrootmode=open><a href=1>`,
+	`<meta http-equiv=refresh content="1;url=x"><meta name=A content="b&amp;">`, `<html lang=" en "><title> a
+	b &notit; </title><title>c</title>`, `<a href="&copy=1&copy;2&copy3&copy&nGt;&notit;&not;&#38;&#x26&amp">`, `<a href=1>&copy=&copy1&notit;&semi;&am<!---->p;`,
+	`<img src=a srcset="b 1x, c (d,e) 2x,f"><p style="a:url(b);c:url('d\65')" class=e data-a=f>`, "<style>@import 'a';\x00b{c:url(d\\\r\ne)}</style>",
+	`<svg><style>@import "&amp;";<![CDATA[a{b:url(&amp;)}]]></style>`, `<link rel="a canonical" href=1 imagesrcset=2>`, `<a href=1>a<area href=2 alt=" b "><img alt="c
+	d" src=e>f`, `<svg a="b"/><title><a href=1></title>`, `<input type=image src=1><body background=2><form action=3>`, "<style>a{b:url(\\\x00", `<a`, `<`, `</`, `</a`, `<!`, `<!-`, `<!--`, `<!--a-`, `<a href=1>b</`,
+}
+
+// dump is a Document for reading.
+func dump(d *Document) string {
+	return strings.ReplaceAll(strings.TrimPrefix(sprint(d), "&extract."), "extract.Link", "\n")
+}
+
+var trees = flag.String("trees", "", "directories whose *.html files the scanner and the tokenizer must agree on, separated by colons")
+
+func TestTrees(t *testing.T) {
+	if *trees == "" {
+		t.Skip("no -trees")
+	}
+	files, links, departed := 0, 0, 0
+	for _, dir := range filepath.SplitList(*trees) {
+		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() || filepath.Ext(path) != ".html" && filepath.Ext(path) != ".htm" {
+				return err
+			}
+			body, err := os.ReadFile(path)
+			if err != nil {
+				return nil // a dangling link
+			}
+			files++
+			for _, o := range variants {
+				s := NewScanner(o)
+				if d := disagreement(s, string(body), o); d != "" {
+					t.Errorf("%s: %d and %d octets of difference", path, len(d), len(body))
+				}
+				links += len(s.doc.Links)
+				departed += s.departed
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d files, %d links, %d departures", files, links, departed)
+}
+
+func sprint(d *Document) string { return fmt.Sprintf("%#v", d) }

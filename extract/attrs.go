@@ -1,0 +1,128 @@
+package extract
+
+import "strings"
+
+// attrScan is the place of one attribute of a tag.
+type attrScan struct {
+	name, nameEnd   int
+	value, valueEnd int
+	bare            bool // the value has no quotes
+}
+
+// next finds the attribute at or after pos (HTML Standard section 13.2.5.32 and following). It returns the
+// place after it; at the tag's end, that of the ">" with found false; -1 at the end of the page.
+func (a *attrScan) next(page string, pos int) (next int, found bool) {
+	for pos < len(page) && (class[page[pos]]&space != 0 || page[pos] == '/') {
+		pos++
+	}
+	if pos >= len(page) {
+		return -1, false
+	}
+	if page[pos] == '>' {
+		return pos, false
+	}
+	a.name = pos
+	pos++ // a name may begin with "="
+	for pos < len(page) && class[page[pos]]&endsKey == 0 {
+		pos++
+	}
+	a.nameEnd, a.value, a.valueEnd, a.bare = pos, pos, pos, false
+	pos = skipSpace(page, pos)
+	if pos >= len(page) || page[pos] != '=' {
+		return pos, true
+	}
+	return a.readValue(page, skipSpace(page, pos+1)), true
+}
+
+// readValue reads the value that begins at pos.
+func (a *attrScan) readValue(page string, pos int) int {
+	if pos >= len(page) {
+		return pos
+	}
+	switch quote := page[pos]; quote {
+	case '>':
+		return pos
+	case '"', '\'':
+		n := strings.IndexByte(page[pos+1:], quote)
+		if n < 0 {
+			return len(page)
+		}
+		a.value, a.valueEnd = pos+1, pos+1+n
+		return a.valueEnd + 1
+	}
+	a.value, a.bare = pos, true
+	for pos < len(page) && class[page[pos]]&endsValue == 0 {
+		pos++
+	}
+	a.valueEnd = pos
+	return pos
+}
+
+func skipSpace(page string, pos int) int {
+	for pos < len(page) && class[page[pos]]&space != 0 {
+		pos++
+	}
+	return pos
+}
+
+// skipAttrs finds the place after a tag whose attributes begin at pos.
+func (s *Scanner) skipAttrs(pos int) int {
+	var a attrScan
+	for found := true; ; {
+		if pos, found = a.next(s.page, pos); pos < 0 {
+			return -1
+		}
+		if !found {
+			return pos + 1
+		}
+	}
+}
+
+// readAttrs is skipAttrs that keeps the attributes in s.t.
+func (s *Scanner) readAttrs(pos int) int {
+	var a attrScan
+	for found := true; ; {
+		if pos, found = a.next(s.page, pos); pos < 0 {
+			return -1
+		}
+		if !found {
+			break
+		}
+		s.keep(&a)
+	}
+	slash := s.page[pos-1] == '/'
+	bare := a.bare && a.valueEnd == pos
+	s.t.closed = slash && !bare
+	if slash && bare {
+		s.departed++ // if it repeats an earlier attribute, the tokenizer takes its "/" for the tag's
+	}
+	return pos + 1
+}
+
+// keep stores an attribute that extraction knows or the user named.
+func (s *Scanner) keep(a *attrScan) {
+	name := s.page[a.name:a.nameEnd]
+	if at := attributeNamed(name); at != atOther {
+		s.t.put(at, s.value(a))
+	}
+	for i, want := range s.c.o.DataAttrs {
+		if equalFold(name, want) {
+			s.t.putData(i, s.value(a))
+		}
+	}
+}
+
+// value is an attribute's value, not yet decoded.
+func (s *Scanner) value(a *attrScan) value {
+	v := value{s: s.page[a.value:a.valueEnd]}
+	if len(v.s) > s.c.o.MaxAttr {
+		return value{big: true}
+	}
+	for i := range len(v.s) {
+		if class[v.s[i]]&encoded != 0 {
+			v.raw = true
+			break
+		}
+	}
+	return v
+}

@@ -1,0 +1,19 @@
+package extract
+
+// Classes of octets, for the scanner's loops.
+const (
+	space     = 1 << iota // ASCII white space
+	endsName              // of a tag
+	endsKey               // of an attribute's name
+	endsValue             // of an attribute's value without quotes
+	encoded               // a value with it is not what it seems
+)
+
+// class is the set of classes of every octet.
+var class = [256]uint8{
+	' ': space | endsName | endsKey | endsValue, '\t': space | endsName | endsKey | endsValue,
+	'\n': space | endsName | endsKey | endsValue, '\f': space | endsName | endsKey | endsValue,
+	'\r': space | endsName | endsKey | endsValue | encoded,
+	'/':  endsName | endsKey, '>': endsName | endsKey | endsValue, '=': endsKey,
+	'&': encoded, 0: encoded,
+}

@@ -1,0 +1,110 @@
+package extract
+
+import "strings"
+
+// rawText reads an element's content that is text up to its end tag, which is left to be read next.
+func (s *Scanner) rawText(el element, name string, pos int) int {
+	end := len(s.page)
+	switch el {
+	case elPlaintext:
+	case elScript:
+		end = s.scriptEnd(pos)
+	default:
+		end = rawEnd(s.page, pos, name)
+	}
+	if end > pos {
+		s.c.raw(el, value{s: s.page[pos:end], raw: el == elTitle || el == elTextarea})
+	}
+	return end
+}
+
+// rawEnd finds the end tag of name.
+func rawEnd(page string, pos int, name string) int {
+	for {
+		n := strings.IndexByte(page[pos:], '<')
+		if n < 0 {
+			return len(page)
+		}
+		pos += n + 1
+		if isEndTag(page, pos, name) {
+			return pos - 1
+		}
+	}
+}
+
+// isEndTag reports whether at pos, after a "<", an end tag of name begins.
+func isEndTag(page string, pos int, name string) bool {
+	return pos < len(page) && page[pos] == '/' && isTagName(page, pos+1, name)
+}
+
+// isTagName reports whether at pos stands name, in any case, and ends there.
+func isTagName(page string, pos int, name string) bool {
+	end := pos + len(name)
+	return end < len(page) && class[page[end]]&endsName != 0 && sameFold(page[pos:end], name)
+}
+
+// sameFold reports whether two strings of one length are equal but for the case of ASCII letters.
+func sameFold(a, b string) bool {
+	for i := range len(a) {
+		if a[i] != b[i] && (a[i]|0x20 != b[i]|0x20 || !isLetter(a[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+// scriptEnd finds the end tag of a script (HTML Standard section 13.2.5.4 and 13.2.5.15 to 13.2.5.31): after
+// "<!--" and until "-->", an end tag that follows a start tag of a script is text.
+func (s *Scanner) scriptEnd(pos int) int {
+	page := s.page
+	for pos >= 0 {
+		n := strings.IndexByte(page[pos:], '<')
+		if n < 0 {
+			return len(page)
+		}
+		pos += n + 1
+		if isEndTag(page, pos, "script") {
+			return pos - 1
+		}
+		if strings.HasPrefix(page[pos:], "!--") {
+			var end int
+			if pos, end = s.escapedScript(pos + 1); end >= 0 {
+				return end
+			}
+		}
+	}
+	return len(page)
+}
+
+// escapedScript reads a script from the dashes of its "<!--". It returns the place after "-->", or
+// the place of the end tag if that comes first.
+func (s *Scanner) escapedScript(pos int) (next, end int) {
+	page, double := s.page, false
+	for pos < len(page) {
+		n := strings.IndexAny(page[pos:], "-<")
+		if n < 0 {
+			break
+		}
+		pos += n
+		if page[pos] == '-' {
+			if strings.HasPrefix(page[pos:], "-->") {
+				return pos + len("-->"), -1
+			}
+			pos++
+			continue
+		}
+		pos++
+		switch {
+		case isEndTag(page, pos, "script"):
+			if !double {
+				return 0, pos - 1
+			}
+			double = false
+		case !double && isTagName(page, pos, "script"):
+			double = true
+		case !double && pos < len(page) && page[pos] != '/' && !isLetter(page[pos]):
+			s.departed++ // here the tokenizer takes the "<!--" for ended
+		}
+	}
+	return 0, len(page)
+}

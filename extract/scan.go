@@ -1,0 +1,148 @@
+package extract
+
+import "strings"
+
+// run reads the page from tag to tag (HTML Standard section 13.2.5). What stands between two "<" that
+// begin something is text.
+func (s *Scanner) run() {
+	page := s.page
+	text := 0
+	for pos := 0; ; {
+		n := strings.IndexByte(page[pos:], '<')
+		if n < 0 || pos+n+1 >= len(page) {
+			s.text(text, len(page))
+			return
+		}
+		lt := pos + n
+		switch c := page[lt+1]; {
+		case isLetter(c):
+			s.text(text, lt)
+			pos = s.startTag(lt)
+		case c == '/':
+			s.text(text, lt)
+			pos = s.endTag(lt)
+		case c == '!' || c == '?':
+			s.text(text, lt)
+			pos = s.declaration(lt)
+		default:
+			pos = lt + 1
+			continue
+		}
+		if pos < 0 {
+			return
+		}
+		text = pos
+	}
+}
+
+// text takes the text from one place to another.
+func (s *Scanner) text(from, to int) {
+	if from < to && s.c.wantsText() {
+		s.c.text(value{s: s.page[from:to], raw: true})
+	}
+}
+
+// The methods below read what begins at a place and return the place after it, -1 for the end of the
+// page, where an unfinished tag is no tag.
+
+// declaration reads a comment, a doctype, a CDATA section, or what is taken for a comment.
+func (s *Scanner) declaration(lt int) int {
+	if strings.HasPrefix(s.page[lt:], "<!--") {
+		return commentEnd(s.page, lt+len("<!--"))
+	}
+	const cdata = "<![CDATA["
+	if s.c.foreign.cdata() && strings.HasPrefix(s.page[lt:], cdata) {
+		return s.cdata(lt + len(cdata))
+	}
+	return after(s.page, lt+len("<!"), ">")
+}
+
+func (s *Scanner) cdata(pos int) int {
+	n := strings.Index(s.page[pos:], "]]>")
+	end, next := pos+n, pos+n+len("]]>")
+	if n < 0 {
+		end, next = len(s.page), -1
+	}
+	s.c.text(value{s: s.page[pos:end]})
+	return next
+}
+
+// commentEnd finds the end of a comment whose data begins at pos (HTML Standard section 13.2.5.43 and
+// following): "-->" or "--!>", or ">" or "->" at once.
+func commentEnd(page string, pos int) int {
+	for i := pos; ; {
+		n := strings.IndexByte(page[i:], '>')
+		if n < 0 {
+			return -1
+		}
+		data := page[pos : i+n]
+		if data == "" || data == "-" || strings.HasSuffix(data, "--") || strings.HasSuffix(data, "--!") {
+			return i + n + 1
+		}
+		i += n + 1
+	}
+}
+
+// after is the place after the next mark.
+func after(page string, pos int, mark string) int {
+	n := strings.Index(page[pos:], mark)
+	if n < 0 {
+		return -1
+	}
+	return pos + n + len(mark)
+}
+
+func (s *Scanner) endTag(lt int) int {
+	pos := lt + len("</")
+	if pos >= len(s.page) {
+		s.text(lt, pos)
+		return -1
+	}
+	if !isLetter(s.page[pos]) {
+		return after(s.page, pos, ">")
+	}
+	end := nameEnd(s.page, pos)
+	next := s.skipAttrs(end)
+	if next < 0 {
+		return -1
+	}
+	name := s.page[pos:end]
+	if el := elementNamed(name); el != elOther || s.c.foreign.active() {
+		s.c.end(el, name)
+	}
+	return next
+}
+
+func (s *Scanner) startTag(lt int) int {
+	end := nameEnd(s.page, lt+1)
+	name := s.page[lt+1 : end]
+	el := elementNamed(name)
+	foreign := s.c.foreign.active()
+	if el == elOther && !s.all && !foreign {
+		return s.skipAttrs(end)
+	}
+	t := &s.t
+	t.reset()
+	t.el, t.name, t.offset = el, name, lt
+	next := 0
+	if s.attrs[el] || foreign {
+		next = s.readAttrs(end)
+	} else {
+		next = s.skipAttrs(end)
+	}
+	if next < 0 {
+		return -1
+	}
+	if !s.c.start(t) {
+		return next
+	}
+	return s.rawText(t.el, name, next)
+}
+
+// nameEnd is where the tag name at pos ends.
+func nameEnd(page string, pos int) int {
+	for pos < len(page) && class[page[pos]]&endsName == 0 {
+		pos++
+	}
+	return pos
+}
