@@ -21,30 +21,44 @@ type Source struct {
 //
 //	refused: line 12 "Disallow: /*?sid=" of https://h.example/robots.txt (200, fetched 2026-01-05T10:00:00Z), group "*" line 9
 //
-// For a zero Verdict it says what the Source's status means. The sentence is one line of printable
-// text whatever the file holds; long lines of it are cut.
+// A zero Verdict is explained by what the Source's status means. The sentence is one line of
+// printable text whatever the file holds; long lines of it are cut.
 func Explain(v Verdict, s Source) string {
+	if v.Reason == NotJudged {
+		v = ForStatus(s.Status).Verdict()
+	}
 	var b strings.Builder
 	switch v.Reason {
-	case NotJudged:
-		explainStatus(&b, s)
-	case RobotsFile:
-		b.WriteString("allowed: robots.txt itself may always be fetched")
-	case NoGroup:
-		b.WriteString("allowed: no group of ")
-		b.WriteString(s.String())
-		b.WriteString(" is for this robot")
+	case ByRule:
+		explainRule(&b, v, s)
 	case NoMatch:
-		b.WriteString("allowed: no rule matches in ")
-		b.WriteString(s.String())
+		b.WriteString("allowed: no rule matches in " + s.String())
 		explainGroup(&b, v)
 	default:
-		explainRule(&b, v, s)
+		b.WriteString(explanation(v.Reason, s.String()))
+		return b.String()
 	}
-	if v.Reason != NotJudged && v.Dialect != RFC9309 {
+	if v.Dialect != RFC9309 {
 		b.WriteString(", read as " + v.Dialect.String())
 	}
 	return b.String()
+}
+
+// explanation is the sentence of a verdict that no group made.
+func explanation(r Reason, source string) string {
+	switch r {
+	case NoGroup:
+		return "allowed: no group for this robot in " + source
+	case RobotsFile:
+		return "allowed: robots.txt itself may always be fetched"
+	case NoFile:
+		return "allowed: no rules, because of " + source
+	case NoAnswer:
+		return "deferred: nothing may be fetched for now, because of " + source
+	case Forbidden:
+		return "refused: everything, because of " + source
+	}
+	return "not judged: " + source
 }
 
 func explainRule(b *strings.Builder, v Verdict, s Source) {
@@ -64,18 +78,6 @@ func explainRule(b *strings.Builder, v Verdict, s Source) {
 
 func explainGroup(b *strings.Builder, v Verdict) {
 	b.WriteString(", group " + quote(v.Agent) + " line " + strconv.Itoa(v.GroupLine))
-}
-
-// explainStatus speaks of an answer without rules.
-func explainStatus(b *strings.Builder, s Source) {
-	switch ForStatus(s.Status) {
-	case Unreachable:
-		b.WriteString("deferred: " + s.String() + " is unreachable, nothing may be fetched for now")
-	case AllowAll, Redirect:
-		b.WriteString("allowed: " + s.String() + " is not available, everything may be fetched")
-	default:
-		b.WriteString("allowed: " + s.String() + " was not judged")
-	}
 }
 
 func writeLine(b *strings.Builder, line int, text string) {

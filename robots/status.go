@@ -62,3 +62,17 @@ func (p StatusPolicy) ForStatus(status int) Policy {
 	}
 	return Unreachable
 }
+
+// Verdict is what the policy means for every URL of the origin but /robots.txt. Of Obey it is the
+// zero Verdict: the file's rules decide. Redirect is taken for one hop too many.
+func (p Policy) Verdict() Verdict {
+	switch p {
+	case AllowAll, Redirect:
+		return Verdict{Allowed: true, Reason: NoFile}
+	case Unreachable:
+		return Verdict{Reason: NoAnswer}
+	case DenyAll:
+		return Verdict{Reason: Forbidden}
+	}
+	return Verdict{}
+}

@@ -1,5 +1,7 @@
 package robots
 
+import "strings"
+
 // Reason is why a verdict is what it is.
 type Reason uint8
 
@@ -10,9 +12,14 @@ const (
 	NoMatch                  // the group has no rule that matches: allowed
 	NoGroup                  // the file has no group for the robot: allowed
 	RobotsFile               // the URL is /robots.txt, which may always be fetched (RFC 9309 section 2.2.2)
+	NoFile                   // there is no file, by the answer's status: allowed
+	NoAnswer                 // whether there is a file is not known yet: deferred, which is not disallowed
+	Forbidden                // the file itself may not be read, and [StatusPolicy] takes that for a refusal
 )
 
-var reasonNames = [...]string{"not_judged", "rule", "no_match", "no_group", "robots_file"}
+var reasonNames = [...]string{
+	"not_judged", "rule", "no_match", "no_group", "robots_file", "no_file", "no_answer", "forbidden",
+}
 
 // String is a stable word for r.
 func (r Reason) String() string {
@@ -56,4 +63,12 @@ type Verdict struct {
 	RunnerUp Rule
 	// Dialect is the reading that decided; with [Strictest], that of the first dialect that refuses.
 	Dialect Dialect
+}
+
+// Clone is v with strings of its own, so that it does not keep the file in memory.
+func (v Verdict) Clone() Verdict {
+	for _, s := range [...]*string{&v.Rule, &v.Path, &v.Agent, &v.RunnerUp.Text, &v.RunnerUp.Path} {
+		*s = strings.Clone(*s)
+	}
+	return v
 }

@@ -1,0 +1,317 @@
+package robots
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Meta is a META element of a parsed document: one with a name, or with http-equiv.
+type Meta struct{ Name, Content string }
+
+// Directives are what a page says to robots about itself, in META elements and X-Robots-Tag headers.
+// What forbids adds up over all of them; what permits is the default and changes nothing. The zero
+// Directives forbid nothing.
+type Directives struct {
+	NoIndex      bool // noindex, none; and nosnippet does not imply it
+	NoFollow     bool // nofollow, none: the page's links are not to be followed
+	NoArchive    bool // noarchive, nocache
+	NoSnippet    bool // nosnippet, max-snippet:0
+	NoImageIndex bool
+	NoTranslate  bool
+
+	MaxSnippet       Limit     // characters
+	MaxVideoPreview  Limit     // seconds
+	MaxImagePreview  string    // "none", "standard" or "large", the least of those named; "" unlimited
+	UnavailableAfter time.Time // zero: never; see [Directives.Unavailable]
+
+	URL           string   // META URL (1996): the page's own absolute address, as written
+	DocumentState string   // META DOCUMENT-STATE (1996), lower case: "static" or "dynamic"; "" unsaid
+	Keywords      []string // META KEYWORDS
+	Description   string   // META DESCRIPTION
+
+	terms []term
+}
+
+// term is one directive in force, with where it was said.
+type term struct {
+	name   string // lower case
+	value  string // behind the colon; "" without one
+	source Origin
+}
+
+// Limit is a number that a page sets as a maximum. The zero Limit is none.
+type Limit struct {
+	n   int
+	set bool
+}
+
+// Max is the largest number allowed; ok is false when there is no limit.
+func (l Limit) Max() (n int, ok bool) { return l.n, l.set }
+
+// lower is the stricter of l and n, of which a negative one is no limit.
+func (l Limit) lower(n int) Limit {
+	if n < 0 || l.set && l.n <= n {
+		return l
+	}
+	return Limit{n, true}
+}
+
+// Terms are the directives that were read, in lower case and in order, each once: those for all
+// robots and those for ours. Unknown ones are among them.
+func (d Directives) Terms() []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, t := range d.terms {
+		s := t.name
+		if t.value != "" {
+			s += ":" + t.value
+		}
+		if !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Has reports whether the directive of that name was read, whatever its value. Case does not matter.
+func (d Directives) Has(name string) bool {
+	for _, t := range d.terms {
+		if foldEqual(t.name, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Unavailable reports whether the page asks to be taken for gone at that time.
+func (d Directives) Unavailable(at time.Time) bool {
+	return !d.UnavailableAfter.IsZero() && at.After(d.UnavailableAfter)
+}
+
+// maxTerms is how many directives of a page are read.
+const maxTerms = 512
+
+// PageDirectives reads the values of a page's X-Robots-Tag headers and its META elements for the
+// robot with this product token. Only elements of the parsed document belong in metas, not what
+// stands in comments or scripts.
+//
+// With [WithDialect]([Revisited1996]) the terms mean what the Distributed Indexing Workshop of 1996
+// wrote: ALL wins over anything else, FOLLOW over NOFOLLOW, and a page that says NOINDEX and nothing
+// about its links does not want them followed either. Other dialects make no difference.
+func PageDirectives(product string, headers []string, metas []Meta, opts ...Option) Directives {
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	var d Directives
+	for _, h := range headers {
+		d.readHeader(h, product)
+	}
+	for _, m := range metas {
+		d.readMeta(m, product)
+	}
+	d.apply()
+	if o.dialect == Revisited1996 {
+		d.revisit()
+	}
+	return d
+}
+
+// readMeta takes in one META element.
+func (d *Directives) readMeta(m Meta, product string) {
+	content := strings.TrimSpace(m.Content)
+	switch name := strings.TrimSpace(m.Name); {
+	case foldEqual(name, "robots") || product != "" && foldEqual(name, product):
+		d.readTerms(content, OriginMeta)
+	case content == "":
+	case foldEqual(name, "url") && d.URL == "":
+		d.URL = content
+	case foldEqual(name, "document-state") && d.DocumentState == "":
+		d.DocumentState = strings.ToLower(content)
+	case foldEqual(name, "description") && d.Description == "":
+		d.Description = content
+	case foldEqual(name, "keywords") && d.Keywords == nil:
+		d.Keywords = splitKeywords(content)
+	}
+}
+
+func splitKeywords(content string) (out []string) {
+	for k := range strings.SplitSeq(content, ",") {
+		if k = strings.TrimSpace(k); k != "" {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// readHeader takes in one X-Robots-Tag value. A name and a colon before a directive make it, and
+// those after it up to the next such name, speak to the robot of that name only.
+func (d *Directives) readHeader(value, product string) {
+	ours := true
+	for chunk := range eachChunk(value) {
+		if name, rest, ok := strings.Cut(chunk, ":"); ok && !takesValue(name) {
+			name = strings.TrimSpace(name)
+			ours = name == "*" || foldEqual(name, "robots") || product != "" && foldEqual(name, product)
+			chunk = rest
+		}
+		if ours {
+			d.readChunk(chunk, OriginHeader)
+		}
+	}
+}
+
+// readTerms takes in a list of directives without scopes.
+func (d *Directives) readTerms(list string, from Origin) {
+	for chunk := range eachChunk(list) {
+		d.readChunk(chunk, from)
+	}
+}
+
+// eachChunk divides a list at commas and semicolons. The comma of a date behind unavailable_after
+// ("Friday, 25-Jun-10 ...", RFC 850) does not divide.
+func eachChunk(list string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for list != "" {
+			end := strings.IndexAny(list, ",;")
+			if end < 0 {
+				end = len(list)
+			}
+			if end < len(list) && endsInWeekday(list[:end]) {
+				if next := strings.IndexAny(list[end+1:], ",;"); next >= 0 {
+					end += 1 + next
+				} else {
+					end = len(list)
+				}
+			}
+			if !yield(strings.TrimSpace(list[:end])) || end == len(list) {
+				return
+			}
+			list = list[end+1:]
+		}
+	}
+}
+
+// endsInWeekday reports whether s is unavailable_after with nothing but a day of the week so far.
+func endsInWeekday(s string) bool {
+	i := indexFold(s, "unavailable_after")
+	if i < 0 {
+		return false
+	}
+	switch day := strings.ToLower(strings.Trim(s[i+len("unavailable_after"):], ": \t")); day {
+	case "mon", "tue", "wed", "thu", "fri", "sat", "sun",
+		"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday":
+		return true
+	}
+	return false
+}
+
+// takesValue reports whether a name before a colon is that of a directive, not of a robot.
+func takesValue(name string) bool {
+	switch strings.ToLower(strings.TrimSpace(name)) {
+	case "max-snippet", "max-image-preview", "max-video-preview", "unavailable_after":
+		return true
+	}
+	return false
+}
+
+// readChunk takes in what stands between two commas: one directive, or several known ones whose
+// commas were forgotten.
+func (d *Directives) readChunk(chunk string, from Origin) {
+	name, value, _ := strings.Cut(chunk, ":")
+	name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
+	if name == "" || len(d.terms) >= maxTerms {
+		return
+	}
+	words := strings.Fields(name)
+	if value == "" && len(words) > 1 && allKnown(words) {
+		for _, w := range words {
+			d.terms = append(d.terms, term{w, "", from})
+		}
+		return
+	}
+	d.terms = append(d.terms, term{name, value, from})
+}
+
+func allKnown(words []string) bool {
+	for _, w := range words {
+		switch w {
+		case "all", "none", "index", "noindex", "follow", "nofollow", "archive", "noarchive", "nocache",
+			"snippet", "nosnippet", "noimageindex", "notranslate", "noai", "noimageai", "noml":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// apply adds up what the terms forbid.
+func (d *Directives) apply() {
+	for _, t := range d.terms {
+		switch t.name {
+		case "none":
+			d.NoIndex, d.NoFollow = true, true
+		case "noindex":
+			d.NoIndex = true
+		case "nofollow":
+			d.NoFollow = true
+		case "noarchive", "nocache":
+			d.NoArchive = true
+		case "nosnippet":
+			d.NoSnippet = true
+		case "noimageindex":
+			d.NoImageIndex = true
+		case "notranslate":
+			d.NoTranslate = true
+		default:
+			d.applyValue(t)
+		}
+	}
+}
+
+// applyValue takes in a directive with a value. One that cannot be read is left among the terms.
+func (d *Directives) applyValue(t term) {
+	switch t.name {
+	case "max-snippet":
+		if n, err := strconv.Atoi(t.value); err == nil {
+			d.MaxSnippet = d.MaxSnippet.lower(n)
+			d.NoSnippet = d.NoSnippet || n == 0
+		}
+	case "max-video-preview":
+		if n, err := strconv.Atoi(t.value); err == nil {
+			d.MaxVideoPreview = d.MaxVideoPreview.lower(n)
+		}
+	case "max-image-preview":
+		d.MaxImagePreview = smallerPreview(d.MaxImagePreview, strings.ToLower(t.value))
+	case "unavailable_after":
+		at, ok := parseAnyDate(t.value)
+		if ok && (d.UnavailableAfter.IsZero() || at.Before(d.UnavailableAfter)) {
+			d.UnavailableAfter = at
+		}
+	}
+}
+
+func smallerPreview(a, b string) string {
+	for _, size := range [...]string{"none", "standard", "large"} {
+		if a == size || b == size {
+			return size
+		}
+	}
+	return a
+}
+
+// revisit gives the terms of 1996 their meaning of 1996.
+func (d *Directives) revisit() {
+	d.NoIndex = d.Has("noindex") || d.Has("none")
+	d.NoFollow = d.Has("nofollow") || d.Has("none")
+	if d.Has("noindex") && !d.Has("index") {
+		d.NoFollow = true // alone, it also stops the links
+	}
+	if d.Has("follow") {
+		d.NoFollow = false
+	}
+	if d.Has("all") {
+		d.NoIndex, d.NoFollow = false, false
+	}
+}

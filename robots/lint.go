@@ -1,0 +1,349 @@
+package robots
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Severity is how much a lint matters.
+type Severity uint8
+
+// The severities.
+const (
+	Info    Severity = iota // worth knowing
+	Warning                 // probably not what the author means, or read differently by others
+	Error                   // has no effect, or not the intended one
+)
+
+// String is "info", "warning" or "error".
+func (s Severity) String() string {
+	switch s {
+	case Info:
+		return "info"
+	case Warning:
+		return "warning"
+	}
+	return "error"
+}
+
+// LintCode names a kind of lint. Codes are stable across versions.
+type LintCode string
+
+// The codes.
+const (
+	LintTruncated       LintCode = "truncated"            // the file is longer than MaxSize
+	LintHTML            LintCode = "html"                 // the body is an HTML page
+	LintBinary          LintCode = "binary"               // the body is no text
+	LintNoRules         LintCode = "no_rules"             // text, but no rule in it
+	LintMissingColon    LintCode = "missing_colon"        // accepted
+	LintMisspelt        LintCode = "misspelt_field"       // accepted
+	LintUnknownField    LintCode = "unknown_field"        // ignored
+	LintNoField         LintCode = "no_field"             // neither field nor comment: ignored
+	LintControl         LintCode = "control_octet"        // a control octet in the line
+	LintRuleBeforeGroup LintCode = "rule_before_group"    // ignored
+	LintBlankInGroup    LintCode = "blank_line_in_group"  // ends a record in the older standards
+	LintAgentEmpty      LintCode = "agent_empty"          // names nobody
+	LintAgentExtra      LintCode = "agent_extra"          // only the first word names a robot
+	LintAgentRepeated   LintCode = "agent_repeated"       // several groups name it; they are merged
+	LintSeveralPaths    LintCode = "several_paths"        // split at blanks, for Disallow
+	LintNoSlash         LintCode = "no_leading_slash"     // read with it, for Disallow; else ignored
+	LintAbsoluteURL     LintCode = "absolute_url"         // read as its path, for Disallow of this host; else ignored
+	LintDollar          LintCode = "dollar_inside"        // literal: it is special at the end only
+	LintBadEscape       LintCode = "bad_escape"           // a percent sign without two hex digits
+	LintBadNumber       LintCode = "bad_number"           // a value of Crawl-delay, Request-rate or Visit-time: ignored
+	LintDelayInAgents   LintCode = "delay_between_agents" // does not end the list of robots (RFC 9309 section 2.2.4)
+	LintBadUsage        LintCode = "bad_usage"            // a Content-Usage or Content-Signal that cannot be read
+	LintEmptyValue      LintCode = "empty_value"          // a field without a value that needs one
+	LintTooMany         LintCode = "too_many"             // more than MaxLints; the rest is left out
+)
+
+// MaxLints is how many lints a file can have; the last then is LintTooMany.
+const MaxLints = 1000
+
+// Lint is a remark on a line of a file.
+type Lint struct {
+	Line     int // 1-based; 0 for the file as a whole
+	Code     LintCode
+	Severity Severity
+	Text     string // one sentence for a person
+}
+
+// String is "line 3: warning: text (code)".
+func (l Lint) String() string {
+	where := "file"
+	if l.Line > 0 {
+		where = "line " + strconv.Itoa(l.Line)
+	}
+	return where + ": " + l.Severity.String() + ": " + l.Text + " (" + string(l.Code) + ")"
+}
+
+// Lints are remarks on everything that is not as RFC 9309 has it, or that others read differently,
+// ordered by line. They are worked out anew at every call, in time linear in the file.
+func (r *Rules) Lints() []Lint {
+	l := &linter{rules: r, agents: map[string]int{}}
+	l.file()
+	l.eachLine()
+	if !l.anyRule && len(l.out) == 0 && strings.TrimSpace(r.body) != "" {
+		l.add(0, LintNoRules, Info, "the file has no Allow or Disallow rule: everything is allowed")
+	}
+	slices.SortStableFunc(l.out, func(a, b Lint) int { return a.Line - b.Line })
+	return l.out
+}
+
+// linter goes through a file once more, this time looking for what is wrong with it.
+type linter struct {
+	rules   *Rules
+	out     []Lint
+	agents  map[string]int // first line that names a robot
+	inGroup bool
+	closed  bool // the group has rules
+	delay   int  // line of a delay among the group's User-agent lines, or 0
+	blank   bool
+	anyRule bool
+}
+
+func (l *linter) add(line int, code LintCode, s Severity, text string) {
+	switch {
+	case len(l.out) < MaxLints-1:
+		l.out = append(l.out, Lint{line, code, s, text})
+	case len(l.out) == MaxLints-1:
+		l.out = append(l.out, Lint{line, LintTooMany, Info, "there are more remarks than are listed"})
+	}
+}
+
+// file remarks on the body as a whole.
+func (l *linter) file() {
+	head := []byte(l.rules.body[:min(len(l.rules.body), 1024)])
+	switch {
+	case LooksBinary(head):
+		l.add(0, LintBinary, Error, "the body is no text: it is read as if it were, and probably has no rules")
+	case LooksLikeHTML(head):
+		l.add(0, LintHTML, Error, "the body looks like an HTML page: it is read as text, and probably has no rules")
+	}
+	if l.rules.cut {
+		l.add(0, LintTruncated, Warning, "the file is longer than "+strconv.Itoa(MaxSize)+" octets: the rest, and a line that was cut, are ignored")
+	}
+}
+
+func (l *linter) eachLine() {
+	r := newLineReader(l.rules.body)
+	for {
+		start, end, ok := r.next()
+		if !ok {
+			return
+		}
+		ln, what := readLine(l.rules.body, start, end)
+		ln.num = r.num
+		l.line(ln, what, l.rules.body[start:end])
+	}
+}
+
+// line remarks on one line and keeps track of the group it is in.
+func (l *linter) line(ln line, what content, raw string) {
+	if what == isBlank {
+		l.blank = true
+		return
+	}
+	if what != isComment && strings.ContainsFunc(raw, isControl) {
+		l.add(int(ln.num), LintControl, Warning, "the line has a control octet in it")
+	}
+	switch what {
+	case isUnknown:
+		l.add(int(ln.num), LintUnknownField, Info, "the field is not known and has no effect"+suggest(raw))
+	case isText:
+		l.add(int(ln.num), LintNoField, Warning, "the line is neither a field with its value nor a comment")
+	case isField:
+		l.field(ln)
+	}
+	if what != isComment {
+		l.blank = false
+	}
+}
+
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+
+// suggest names Allow when a line looks like a misspelling of it, which is not accepted.
+func suggest(raw string) string {
+	name, _, _ := strings.Cut(raw, ":")
+	switch strings.ToLower(strings.TrimSpace(name)) {
+	case "alow", "allows", "allowed", "alllow", "aloow", "allo", "alloww":
+		return "; Allow may be meant"
+	}
+	return ""
+}
+
+// field remarks on a line with a known field.
+func (l *linter) field(ln line) {
+	if ln.has(noColon) {
+		l.add(int(ln.num), LintMissingColon, Warning, "the colon is missing; the line is read as if it were there")
+	}
+	if ln.has(misspelt) {
+		l.add(int(ln.num), LintMisspelt, Warning, "the field's name is misspelt; it is read as "+ln.kind.String())
+	}
+	if ln.kind == userAgent {
+		l.agent(ln)
+		return
+	}
+	if ln.kind.grouped() {
+		l.member(ln)
+	}
+	value := l.rules.value(ln)
+	switch ln.kind {
+	case allow, disallow:
+		l.rule(ln, value)
+	case crawlDelay, requestRate, visitTime:
+		l.number(ln, value)
+	case contentUsage, contentSignal:
+		if _, _, ok := parsePreferences(ln.kind, value); !ok {
+			l.add(int(ln.num), LintBadUsage, Error, "the usage preferences cannot be read and have no effect")
+		}
+	default:
+		if value == "" {
+			l.add(int(ln.num), LintEmptyValue, Warning, "the line has no value")
+		}
+	}
+}
+
+// agent remarks on a User-agent line.
+func (l *linter) agent(ln line) {
+	value, num := l.rules.value(ln), int(ln.num)
+	tok := token(value)
+	_, star := matchToken(value, "")
+	switch {
+	case star && value != "*", tok != "" && len(tok) < len(value):
+		l.add(num, LintAgentExtra, Warning, "only "+quote(firstOf(star, "*", tok))+" is the robot's name; the rest is ignored")
+	case !star && tok == "":
+		l.add(num, LintAgentEmpty, Error, "the line names no robot")
+	}
+	fresh := !l.inGroup || l.closed
+	if fresh {
+		l.inGroup, l.closed, l.delay = true, false, 0
+	}
+	if l.delay > 0 {
+		l.add(l.delay, LintDelayInAgents, Warning, "a line like this does not end the list of robots: it holds, with the rules below, for all of them")
+		l.delay = 0
+	}
+	if !fresh && l.blank {
+		l.add(num, LintBlankInGroup, Warning, "a blank line does not end a group: the robots above it share the rules below, except in the older standards")
+	}
+	l.named(firstOf(star, "*", strings.ToLower(tok)), num)
+}
+
+func firstOf(cond bool, a, b string) string {
+	if cond {
+		return a
+	}
+	return b
+}
+
+// named keeps note of which robots a file names.
+func (l *linter) named(name string, line int) {
+	if name == "" {
+		return
+	}
+	if at, ok := l.agents[name]; ok {
+		l.add(line, LintAgentRepeated, Info, quote(name)+" is named in line "+strconv.Itoa(at)+" already: the groups are one")
+		return
+	}
+	l.agents[name] = line
+}
+
+// member remarks on where a line of a group stands.
+func (l *linter) member(ln line) {
+	num := int(ln.num)
+	isRule := ln.kind == allow || ln.kind == disallow
+	switch {
+	case !l.inGroup && ln.kind != contentSignal:
+		l.add(num, LintRuleBeforeGroup, Error, "the line stands before any User-agent line and has no effect")
+	case l.inGroup && l.blank:
+		l.add(num, LintBlankInGroup, Warning, "a blank line does not end a group: the line still belongs to it, except in the older standards")
+	}
+	if isRule {
+		l.closed = l.closed || l.inGroup
+		l.anyRule = l.anyRule || l.inGroup
+	} else if l.inGroup && !l.closed && (ln.kind == crawlDelay || ln.kind == requestRate) {
+		l.delay = num
+	}
+}
+
+// rule remarks on the value of an Allow or Disallow line.
+func (l *linter) rule(ln line, value string) {
+	num := int(ln.num)
+	if value == "" {
+		return
+	}
+	paths := strings.Fields(value)
+	if len(paths) > 1 {
+		l.add(num, LintSeveralPaths, Warning, severalText(ln.kind == disallow))
+	}
+	if ln.kind == allow {
+		paths = paths[:1]
+	}
+	for _, p := range paths {
+		l.path(num, p, ln.kind == disallow)
+	}
+}
+
+func severalText(split bool) string {
+	if split {
+		return "several paths on one line are each disallowed; other crawlers may take them for one"
+	}
+	return "a blank cannot stand in a path: the rule matches only URLs with an escaped blank"
+}
+
+// path remarks on one path.
+func (l *linter) path(num int, p string, split bool) {
+	_, _, absolute := splitAbsolute(p)
+	switch {
+	case absolute && !split:
+		l.add(num, LintAbsoluteURL, Error, "a rule is a path, not a URL: it has no effect")
+	case absolute:
+		l.add(num, LintAbsoluteURL, Warning, "a rule is a path, not a URL: only the path is read, when the host is this one")
+	case p[0] != '/' && p[0] != '*' && split:
+		l.add(num, LintNoSlash, Warning, "the path lacks its leading slash and is read with it")
+	case p[0] != '/' && p[0] != '*':
+		l.add(num, LintNoSlash, Error, "the path lacks its leading slash: the rule has no effect")
+	}
+	if strings.Contains(strings.TrimSuffix(p, "$"), "$") {
+		l.add(num, LintDollar, Info, "a $ that is not at the end is an ordinary character")
+	}
+	if hasBadEscape(p) {
+		l.add(num, LintBadEscape, Info, "a percent sign is not followed by two hexadecimal digits")
+	}
+}
+
+func hasBadEscape(s string) bool {
+	for i := range len(s) {
+		if s[i] == '%' {
+			if _, ok := unhex(s[i:]); !ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// number remarks on values that cannot be read.
+func (l *linter) number(ln line, value string) {
+	var p pace
+	if p.read(ln.kind, value) {
+		return
+	}
+	want := "a number of seconds, without sign and unit"
+	switch ln.kind {
+	case requestRate:
+		want = "pages/seconds"
+	case visitTime:
+		want = "hhmm-hhmm"
+	}
+	l.add(int(ln.num), LintBadNumber, Error, quote(value)+" is not "+want+": the line has no effect")
+}
+
+var kindNames = [...]string{
+	"", "User-agent", "Allow", "Disallow", "Crawl-delay", "Request-rate", "Visit-time",
+	"Content-Usage", "Content-Signal", "Sitemap", "Clean-param", "Host",
+}
+
+// String is the field's name as it is usually written.
+func (k kind) String() string { return kindNames[k] }

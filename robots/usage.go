@@ -1,0 +1,194 @@
+package robots
+
+import "strings"
+
+// Signal is what a site says of a use of its pages. It is no permission to crawl and no refusal of
+// it: those are a [Verdict].
+type Signal uint8
+
+// The signals.
+const (
+	Unsaid     Signal = iota // nothing, or nothing that can be read: unknown
+	Allowed                  // the use is welcome
+	Disallowed               // the use is not wanted
+)
+
+// String is "unknown", "allow" or "disallow".
+func (s Signal) String() string {
+	switch s {
+	case Allowed:
+		return "allow"
+	case Disallowed:
+		return "disallow"
+	}
+	return "unknown"
+}
+
+// Origin is where a page's directive or signal was found.
+type Origin string
+
+// The origins.
+const (
+	OriginRobots Origin = "robots.txt"
+	OriginHeader Origin = "header"
+	OriginMeta   Origin = "meta"
+)
+
+// Names of uses. Sites may name others.
+const (
+	UseTrainAI      = "train-ai"       // training generative models; Content-Signal's ai-train, noai, noml
+	UseAI           = "ai-use"         // as input of a model; Content-Signal's ai-input
+	UseSearch       = "search"         // a search index that links to the page
+	UseTDM          = "tdm"            // text and data mining as such (TDMRep); includes train-ai
+	UseTrainAIImage = "train-ai-image" // training with the page's images (noimageai); train-ai includes it
+)
+
+// Statement is one preference of a site about one use.
+type Statement struct {
+	Use    string
+	Signal Signal // Allowed or Disallowed
+	Origin Origin
+	Name   string // the field, header or directive that says so, as "Content-Usage"
+	Line   int    // in robots.txt, 1-based; else 0
+	Text   string // the value as written
+}
+
+// Usage is what a site says of the uses of one page.
+type Usage struct {
+	Statements []Statement
+	TDMPolicy  string // address of the licensing policy that goes with a tdm-reservation, as written
+}
+
+// For is what holds for a use: Disallowed when any statement disallows it, else Allowed when any
+// allows it (draft-ietf-aipref-vocab section 5.1). A statement on text and data mining also speaks of
+// train-ai, and one on train-ai of train-ai-image. Names of Content-Signal are understood.
+func (u Usage) For(use string) Signal {
+	best := Unsaid
+	for use = canonUse(use); use != ""; use = wider(use) {
+		for _, s := range u.Statements {
+			if s.Use == use {
+				best = max(best, s.Signal)
+			}
+		}
+	}
+	return best
+}
+
+// wider is the use that includes this one, or "".
+func wider(use string) string {
+	switch use {
+	case UseTrainAIImage:
+		return UseTrainAI
+	case UseTrainAI:
+		return UseTDM
+	}
+	return ""
+}
+
+// canonUse is the one name of a use.
+func canonUse(use string) string {
+	switch use = strings.ToLower(use); use {
+	case "ai-train":
+		return UseTrainAI
+	case "ai-input":
+		return UseAI
+	}
+	return use
+}
+
+// PageUsage collects what is said of one page: by the Content-Usage and Content-Signal lines of its
+// robots.txt (group, which may be nil, and the page's path and query), by its headers (keys in
+// canonical form, as in net/http), its META elements, and the noai, noimageai and noml among its
+// directives.
+func PageUsage(group *Group, pathQuery string, header map[string][]string, metas []Meta, d Directives) Usage {
+	var u Usage
+	if group != nil {
+		u.Statements = group.Usage(pathQuery)
+	}
+	u.readHeaders(header)
+	u.readTDM(header, metas)
+	u.readTerms(d)
+	return u
+}
+
+// readHeaders takes in the Content-Usage header (draft-ietf-aipref-attach section 2), and
+// Content-Signal where it is sent as a header.
+func (u *Usage) readHeaders(header map[string][]string) {
+	for _, k := range [...]kind{contentUsage, contentSignal} {
+		name := k.String()
+		values := header[name]
+		if len(values) == 0 {
+			continue
+		}
+		joined := strings.Join(values, ", ")
+		if prefs, ok := preferences(k, joined); ok {
+			u.add(prefs, Statement{Origin: OriginHeader, Name: name, Text: joined})
+		}
+	}
+}
+
+// add makes a statement of each preference.
+func (u *Usage) add(prefs []preference, proto Statement) {
+	for _, p := range prefs {
+		proto.Use, proto.Signal = p.use, p.signal
+		u.Statements = append(u.Statements, proto)
+	}
+}
+
+// readTDM takes in the TDM Reservation Protocol (W3C community group report of 10 May 2024): META
+// elements have precedence over headers. The file /.well-known/tdmrep.json, which comes after both,
+// is not read here.
+func (u *Usage) readTDM(header map[string][]string, metas []Meta) {
+	s := Statement{Use: UseTDM, Name: "tdm-reservation", Origin: OriginMeta, Text: metaContent(metas, "tdm-reservation")}
+	if s.Signal = reservation(s.Text); s.Signal == Unsaid {
+		s.Origin, s.Text = OriginHeader, first(header["Tdm-Reservation"])
+		s.Signal = reservation(s.Text)
+	}
+	if s.Signal == Unsaid {
+		return
+	}
+	u.Statements = append(u.Statements, s)
+	if s.Signal == Disallowed {
+		u.TDMPolicy = strings.TrimSpace(metaContent(metas, "tdm-policy"))
+		if u.TDMPolicy == "" {
+			u.TDMPolicy = strings.TrimSpace(first(header["Tdm-Policy"]))
+		}
+	}
+}
+
+func reservation(value string) Signal {
+	switch strings.TrimSpace(value) {
+	case "1":
+		return Disallowed
+	case "0":
+		return Allowed
+	}
+	return Unsaid
+}
+
+func metaContent(metas []Meta, name string) string {
+	for _, m := range metas {
+		if foldEqual(strings.TrimSpace(m.Name), name) {
+			return m.Content
+		}
+	}
+	return ""
+}
+
+// readTerms takes in the robots directives that speak of use.
+func (u *Usage) readTerms(d Directives) {
+	for _, t := range d.terms {
+		use := ""
+		switch t.name {
+		case "noai", "noml":
+			use = UseTrainAI
+		case "noimageai":
+			use = UseTrainAIImage
+		default:
+			continue
+		}
+		u.Statements = append(u.Statements, Statement{
+			Use: use, Signal: Disallowed, Origin: t.source, Name: t.name, Text: t.name,
+		})
+	}
+}
