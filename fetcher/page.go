@@ -1,6 +1,30 @@
 // Package fetcher makes one GET request per Permit and bounds everything about it: time, header,
 // body, decoding. It follows no redirect and retries nothing: what to do next is the crawler's
 // decision, and needs a Permit of its own.
+//
+// A request goes like this:
+//
+//	addr, err := f.Resolve(ctx, url)       // cached DNS, and the address guard
+//	permit, err := gate.Admit(politeness.Ask{URL: url, Addr: addr})
+//	page, err := f.Fetch(ctx, permit)      // to that address and no other
+//	gate.Report(permit, page.Reply())      // or ReplyForError(err)
+//
+// # Connections
+//
+// A connection is used again only by requests to the same scheme, host, port and address, one at a
+// time, and only if the answer before was read to its end. The Grant's Begin is called immediately
+// before the request's first byte; when it fails nothing is written. A request of which a byte was
+// written is never sent a second time.
+//
+// With a proxy, every request goes through a tunnel to the pinned address (CONNECT, or SOCKS 5), for
+// http and https alike: the proxy resolves no name, so the address guard holds behind it too. The
+// proxy must allow tunnels to the ports that are crawled.
+//
+// # Limits
+//
+// Each limit is a field of [Config]. What is reached before the answer's header is complete makes an
+// *[Error]; later it cuts the body, which is kept, with the reason in [Page.Truncated]. The codes are
+// the Reason constants.
 package fetcher
 
 import (
@@ -12,7 +36,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Page is the answer to one request, whole or cut.
+// Page is the answer to one request, whole or cut. It is not safe for concurrent use while Text or
+// Release is called.
 type Page struct {
 	URL         weburl.URL
 	Addr        netip.Addr
@@ -20,30 +45,63 @@ type Page struct {
 	Proto       string // "HTTP/1.1", "HTTP/2.0"
 	Header      http.Header
 	Body        []byte // decoded, at most the limit
-	ContentType string // media type without parameters, lower case, sniffed where missing
+	ContentType string // media type without parameters, lower case, sniffed where missing or impossible
 	Sniffed     bool   // ContentType came from the body
-	Charset     string // of Body, canonical name; "" when not text
 	Truncated   string // why Body is not whole: a reason code, "" when it is
 	WireBytes   int64  // body octets received, before decoding
 	Permit      politeness.Permit
+
+	Charset        string // of Body, the Encoding Standard's name in lower case; "" when not text
+	CharsetFrom    string // one of the From constants: where Charset is known from
+	CharsetCertain bool   // Charset was declared where declarations bind: by BOM or in the header
+
+	Encoding string // the Content-Encoding layers undone, outermost last, as in the header: "gzip", "br, gzip"
+	Note     string // what was odd about the encoding: one of the Note constants, "" when nothing was
+	Insecure bool   // the host is one of Config.InsecureHosts: its certificate was not verified
+	Raw      *Raw   // with Config.Record
 
 	Started   time.Time // the Permit was redeemed
 	Written   time.Time // the request's first byte
 	FirstByte time.Time // the answer's first byte
 	Ended     time.Time // body read or given up
+
+	text    []byte // what Text returned
+	buffer  []byte // of Body, goes back to buffers
+	buffers *buffers
 }
 
-// Error is a request that got no usable answer.
-type Error struct {
-	Reason string // stable code, see the Reason constants
-	Phase  string // "dns", "connect", "tls", "request", "header", "body"
-	Err    error  // the cause
+// Raw is an exchange as it was on the wire, for archives. Its slices belong to the Page's owner and
+// stay valid after Release.
+type Raw struct {
+	// Request is what was written. The value of Authorization and Cookie fields is blanked with "*":
+	// archives are passed on.
+	Request []byte
+	// Head is the status line and header section of the final answer, with the empty line after it.
+	Head []byte
+	// Body is what followed, as received: transfer coding and content coding still on it.
+	Body []byte
+	// Cut is set when the answer was longer than the limit on wire octets, or ended early.
+	Cut bool
 }
 
-func (e *Error) Error() string { return "fetcher: " + e.Phase + ": " + e.Reason + ": " + e.Err.Error() }
+// Reply is the answer as Gate.Report takes it.
+func (p *Page) Reply() politeness.Reply {
+	return politeness.Reply{
+		Status: p.Status, Header: p.Header, Body: p.Body,
+		Truncated: p.Truncated, Written: p.Written, FirstByte: p.FirstByte, Ended: p.Ended, WireBytes: p.WireBytes,
+	}
+}
 
-// Unwrap is the cause.
-func (e *Error) Unwrap() error { return e.Err }
+// Validators are what the answer gives to make a later request for the same URL conditional.
+func (p *Page) Validators() Validators {
+	return Validators{ETag: p.Header.Get("ETag"), LastModified: p.Header.Get("Last-Modified")}
+}
 
-// Temporary reports whether another attempt may succeed.
-func (e *Error) Temporary() bool { return false }
+// Release gives Body's memory back for other pages. Body and what Text returned must not be used
+// afterwards. Calling it is never necessary; a page that is kept is simply not released.
+func (p *Page) Release() {
+	if p.buffers != nil && p.buffer != nil {
+		p.buffers.put(p.buffer)
+	}
+	p.Body, p.text, p.buffer = nil, nil, nil
+}

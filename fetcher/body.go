@@ -1,0 +1,147 @@
+package fetcher
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+)
+
+const (
+	firstBuffer = 32 << 10 // for a body of unknown length
+	knownBuffer = 64 << 10 // the most that a Content-Length gets in advance
+	drainLimit  = 64 << 10 // what is read behind an encoded body's end to keep the connection
+	sniffLength = 1445     // MIME Sniffing Standard section 4.5, resource header
+	ratioFloor  = 1 << 20  // MaxRatio counts from here
+)
+
+// source is a body as the transfer coding gives it. It counts, and remembers how it ended, so that the
+// network's errors can be told from a decoder's.
+type source struct {
+	ctx  context.Context
+	body io.Reader
+	n    int64
+	err  error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.body.Read(p)
+	s.n += int64(n)
+	if err == nil && s.ctx.Err() != nil {
+		err = context.Cause(s.ctx)
+	}
+	s.err = err
+	return n, err
+}
+
+// read reads the body into page. clean reports that the connection can carry another request.
+func (x *exchange) read(resp *http.Response, page *Page) (clean bool, fail *Error) {
+	src := &source{ctx: x.ctx, body: resp.Body}
+	limit := x.f.cfg.limit(x.grant.Purpose())
+	d, err := x.f.codecs.open(src, codingsOf(resp.Header), limit+x.f.cfg.WireSlack, x.hints(resp.Header))
+	defer d.close()
+	if err == nil {
+		err = x.fill(d, src, page, resp.ContentLength, limit)
+	} else {
+		x.describe(page)
+	}
+	page.WireBytes, page.Encoding, page.Note = src.n, d.undone, d.note
+	if err == nil {
+		clean = d.drain(src)
+		page.WireBytes, page.Note = src.n, d.note
+		return clean, nil
+	}
+	page.Truncated, fail = x.truncated(err, src)
+	return false, fail
+}
+
+func (x *exchange) hints(h http.Header) hints {
+	return hints{max: x.f.cfg.MaxEncodings, sitemap: x.limitless()}
+}
+
+// limitless reports whether the URL is fetched for its own sake, so that it is read whatever its type.
+func (x *exchange) limitless() bool { return x.grant.Purpose() != 0 }
+
+// truncated is the reason code of a body that broke off; or the failure, when the caller gave up.
+func (x *exchange) truncated(err error, src *source) (string, *Error) {
+	var limit *limitError
+	cause := context.Cause(x.ctx)
+	switch {
+	case errors.As(cause, &limit), errors.As(err, &limit):
+		return limit.reason, nil
+	case cause != nil:
+		return "", &Error{Phase: PhaseBody, Reason: ReasonCanceled, Err: cause}
+	case src.err != nil && src.err != io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
+		return ReasonCutShort, nil
+	}
+	return ReasonEncoding, nil
+}
+
+// fill reads to the end or a limit. It stops early at a type that nobody wants.
+func (x *exchange) fill(r io.Reader, src *source, page *Page, length int64, limit int) error {
+	size := firstBuffer
+	if length >= 0 {
+		size = int(min(length+1, knownBuffer))
+	}
+	buf := x.f.buffers.get(size)
+	stop := min(x.f.cfg.UnwantedLimit, limit)
+	buf, err := x.readTo(r, src, buf, stop)
+	page.Body = buf
+	x.describe(page)
+	more := err == nil && len(buf) >= stop
+	if more && stop < limit && !x.wanted(page.ContentType) {
+		buf, err = x.readTo(r, src, buf, stop+1)
+		if len(buf) > stop {
+			buf, err = buf[:stop], &limitError{ReasonUnwanted}
+		}
+	} else if more {
+		if buf, err = x.readTo(r, src, buf, limit+1); len(buf) > limit {
+			buf, err = buf[:limit], &limitError{ReasonLength}
+		}
+	}
+	page.Body, page.buffer = buf, buf
+	if len(buf) == 0 {
+		page.Release()
+	}
+	x.decide(page)
+	if err == io.EOF {
+		err = nil
+	}
+	return err
+}
+
+// describe sets the content type by the header and the beginning of the body.
+func (x *exchange) describe(page *Page) {
+	page.ContentType, page.Sniffed = contentType(page.Header, page.Body)
+}
+
+func (x *exchange) wanted(contentType string) bool {
+	return x.limitless() || x.f.cfg.Wanted == nil || x.f.cfg.Wanted(contentType)
+}
+
+// readTo reads until buf holds n octets, or to the error that ends the body, io.EOF included.
+func (x *exchange) readTo(r io.Reader, src *source, buf []byte, n int) ([]byte, error) {
+	empty := 0
+	for len(buf) < n {
+		if len(buf) == cap(buf) {
+			buf = x.f.buffers.grow(buf, n)
+		}
+		m, err := r.Read(buf[len(buf):min(cap(buf), n)])
+		buf = buf[:len(buf)+m]
+		if err != nil {
+			return buf, err
+		}
+		if empty++; m > 0 {
+			empty = 0
+		} else if empty == 100 {
+			return buf, io.ErrNoProgress
+		}
+		if ratio := int64(x.f.cfg.MaxRatio); ratio > 0 && len(buf) > ratioFloor && int64(len(buf)) > ratio*src.n {
+			return buf, &limitError{ReasonRatio}
+		}
+	}
+	return buf, nil
+}

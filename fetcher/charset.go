@@ -1,0 +1,196 @@
+package fetcher
+
+import (
+	"bytes"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/wlynxg/chardet"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/transform"
+)
+
+// Values of [Page].CharsetFrom, surest first.
+const (
+	FromBOM      = "bom"      // the byte order mark at the body's beginning
+	FromHeader   = "header"   // charset of Content-Type
+	FromMeta     = "meta"     // a META element
+	FromXML      = "xml"      // the encoding of an XML declaration
+	FromUTF8     = "utf8"     // nothing is declared, and the body is valid UTF-8
+	FromDetector = "detector" // guessed by the frequency of characters
+	FromDefault  = "default"  // no clue: windows-1252, as browsers have it in most locales
+)
+
+const (
+	utf8Name     = "utf-8"
+	metaLimit    = 64 << 10 // how far META is looked for
+	detectLimit  = 32 << 10 // how much the detector sees
+	detectLeast  = 0.5      // confidence below which its guess is not taken
+	fallbackName = "windows-1252"
+)
+
+// decide sets what the body's characters are.
+func (x *exchange) decide(p *Page) {
+	if isText(p.ContentType) {
+		p.Charset, p.CharsetFrom, p.CharsetCertain = charsetOf(p.Header, p.ContentType, p.Body)
+	}
+}
+
+// isText reports whether bodies of a type are text in a charset.
+func isText(mediaType string) bool {
+	switch mediaType {
+	case "application/xml", "application/json", "application/javascript", "application/x-javascript", "application/ld+json":
+		return true
+	}
+	return strings.HasPrefix(mediaType, "text/") || strings.HasSuffix(mediaType, "+xml") || strings.HasSuffix(mediaType, "+json")
+}
+
+func isXML(mediaType string) bool {
+	return mediaType == "text/xml" || mediaType == "application/xml" || strings.HasSuffix(mediaType, "+xml")
+}
+
+// charsetOf is the encoding sniffing algorithm (HTML Standard section 13.2.3.2), with the detector of
+// its ninth step, and for XML the declaration (XML 1.0 appendix F).
+func charsetOf(h http.Header, mediaType string, body []byte) (name, from string, certain bool) {
+	if name = charsetByBOM(body); name != "" {
+		return name, FromBOM, true
+	}
+	if name = charsetByHeader(h); name != "" {
+		return name, FromHeader, true
+	}
+	if isXML(mediaType) {
+		if name = charsetByXML(body); name != "" {
+			return name, FromXML, false
+		}
+	}
+	if mediaType == typeHTML || mediaType == typeXHTML {
+		if name = prescan(body[:min(len(body), metaLimit)]); name != "" {
+			return name, FromMeta, false
+		}
+	}
+	if validUTF8(body) {
+		return utf8Name, FromUTF8, false
+	}
+	if name = detect(body); name != "" {
+		return name, FromDetector, false
+	}
+	return fallbackName, FromDefault, false
+}
+
+// charsetByBOM knows the marks of the Encoding Standard (section 6, "BOM sniff").
+func charsetByBOM(body []byte) string {
+	switch {
+	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
+		return utf8Name
+	case bytes.HasPrefix(body, []byte("\xfe\xff")):
+		return "utf-16be"
+	case bytes.HasPrefix(body, []byte("\xff\xfe")):
+		return "utf-16le"
+	}
+	return ""
+}
+
+func charsetByHeader(h http.Header) string {
+	for _, v := range h["Content-Type"] {
+		_, params, err := mime.ParseMediaType(v)
+		if err != nil && params == nil {
+			if _, after, ok := strings.Cut(strings.ToLower(v), "charset="); ok {
+				after, _, _ = strings.Cut(after, ";")
+				params = map[string]string{"charset": strings.Trim(after, " \t\"'")}
+			}
+		}
+		if name := canonical(params["charset"]); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// canonical is the Encoding Standard's name for a label, in lower case; "" when there is none. The
+// standard's "replacement" is one: such a body is never decoded into something dangerous.
+func canonical(label string) string {
+	if label == "" || len(label) > 64 {
+		return ""
+	}
+	e, err := htmlindex.Get(label)
+	if err != nil {
+		return ""
+	}
+	name, err := htmlindex.Name(e)
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// validUTF8 reports whether body is UTF-8, but for a character that a cut may have split at the end.
+func validUTF8(body []byte) bool {
+	if utf8.Valid(body) {
+		return true
+	}
+	for i := len(body) - 1; i >= max(0, len(body)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(body[i]) {
+			return body[i] >= utf8.RuneSelf && !utf8.FullRune(body[i:]) && utf8.Valid(body[:i])
+		}
+	}
+	return false
+}
+
+// detect guesses by the part of the body that begins with its first non-ASCII octet.
+func detect(body []byte) string {
+	i := bytes.IndexFunc(body, func(r rune) bool { return r >= utf8.RuneSelf })
+	if i < 0 {
+		i = 0 // ISO-2022-JP is all ASCII
+	}
+	guess := chardet.Detect(body[i:min(len(body), i+detectLimit)])
+	if guess.Confidence < detectLeast {
+		return ""
+	}
+	name := canonical(guess.Encoding)
+	if name == utf8Name {
+		return "" // it is not, or we would not be here
+	}
+	return name
+}
+
+// Text is Body in UTF-8, without a byte order mark. What has no meaning in the charset becomes U+FFFD.
+// A body that is UTF-8 already is not copied. The error is of a charset that is not in the Encoding
+// Standard; a body that is no text is returned as it is.
+func (p *Page) Text() ([]byte, error) {
+	if p.text != nil {
+		return p.text, nil
+	}
+	text, err := toUTF8(p.Charset, p.Body)
+	p.text = text
+	return text, err
+}
+
+func toUTF8(charset string, body []byte) ([]byte, error) {
+	switch {
+	case charset == "":
+		return body, nil
+	case charset == utf8Name:
+		body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+		if utf8.Valid(body) {
+			return body, nil
+		}
+		return bytes.ToValidUTF8(body, []byte("\uFFFD")), nil
+	}
+	e, err := htmlindex.Get(charset)
+	if err != nil {
+		return nil, &Error{Phase: PhaseBody, Reason: ReasonEncoding, Err: err}
+	}
+	return decodeText(e, body)
+}
+
+func decodeText(e encoding.Encoding, body []byte) ([]byte, error) {
+	switch charsetByBOM(body) {
+	case "utf-16be", "utf-16le":
+		body = body[2:]
+	}
+	text, _, err := transform.Bytes(e.NewDecoder(), body)
+	return text, err
+}

@@ -1,0 +1,259 @@
+package fetcher
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/textproto"
+	"net/url"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Defaults of [Config].
+const (
+	DefaultDNSTimeout       = 5 * time.Second
+	DefaultConnectTimeout   = 10 * time.Second
+	DefaultTLSTimeout       = 10 * time.Second
+	DefaultFirstByteTimeout = 20 * time.Second
+	DefaultIdleTimeout      = 15 * time.Second
+	DefaultFetchTimeout     = 30 * time.Second
+
+	DefaultMaxHeader        = 256 << 10
+	DefaultMaxHeaderFields  = 500
+	DefaultMaxInformational = 20
+	DefaultMaxBody          = 10 << 20
+	DefaultMaxRobots        = 512_000
+	DefaultMaxSitemap       = 50 << 20
+	DefaultWireSlack        = 1 << 20
+	DefaultMaxEncodings     = 2
+	DefaultUnwantedLimit    = 64 << 10
+	DefaultMaxWindow        = 8 << 20
+
+	DefaultDNSCacheSize   = 1 << 16
+	DefaultDNSTTL         = 5 * time.Minute
+	DefaultDNSNegativeTTL = 30 * time.Second
+
+	DefaultMaxIdle         = 512
+	DefaultIdleConnTimeout = 90 * time.Second
+
+	DefaultAccept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+)
+
+// Resolver looks up the addresses of a host name. *[net.Resolver] is one.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// Config is what a [Fetcher] works by. The zero value is safe: every zero field means its default.
+// No limit can be switched off, only set.
+type Config struct {
+	// Time. Each ends one phase; FetchTimeout ends the fetch as a whole, all phases included. Time in
+	// the DNS belongs to Resolve and is not part of a fetch.
+	DNSTimeout       time.Duration // one look-up; ReasonDNSTimeout
+	ConnectTimeout   time.Duration // TCP, and a proxy's answer; ReasonConnectTimeout
+	TLSTimeout       time.Duration // the handshake; ReasonTLSTimeout
+	FirstByteTimeout time.Duration // from the request to the answer's first byte; ReasonHeaderTimeout
+	IdleTimeout      time.Duration // between two bytes of an answer; ReasonIdleTimeout
+	FetchTimeout     time.Duration // ReasonFetchTimeout
+	// MinRate is the least number of octets per second that a body must bring, measured over each
+	// five seconds; ReasonSlow. 0: no such limit.
+	MinRate int64
+
+	// Size, in octets where nothing else is said.
+	MaxHeader        int // header section of the answer, informational answers included
+	MaxHeaderFields  int // fields of the header section
+	MaxInformational int // answers with status 1xx before the final one
+	MaxBody          int // body of a page after decoding
+	MaxRobots        int // body of a robots.txt after decoding (RFC 9309 section 2.5: at least 500 KiB)
+	MaxSitemap       int // body of a sitemap after decoding
+	WireSlack        int // an answer may take the body's limit and this on the wire, framing included
+	MaxEncodings     int // layers of Content-Encoding that are undone
+	UnwantedLimit    int // what is read of a body whose type Wanted refuses
+	MaxWindow        int // zstd window; RFC 9659 section 3 allows 8 MiB in HTTP
+	// MaxRatio is how many octets may come of one octet on the wire, once more than 1 MiB has come;
+	// ReasonRatio. 0: no limit but MaxBody.
+	MaxRatio int
+	// Wanted tells whether a page's body of this media type is of use to anybody. What it refuses is
+	// read up to UnwantedLimit and the connection dropped. nil: everything is wanted.
+	Wanted func(contentType string) bool
+
+	// Names and addresses.
+	Resolver       Resolver // nil: net.DefaultResolver
+	DNSCacheSize   int      // names kept
+	DNSTTL         time.Duration
+	DNSNegativeTTL time.Duration // how long it is believed that a name does not exist
+	// AllowAddresses are exempt from the address guard.
+	AllowAddresses []netip.Prefix
+	// AllowHosts exempts a host name or address literal from the guard, for seeds whose operator
+	// named the host itself. nil: none.
+	AllowHosts func(hostname string) bool
+
+	// Connections.
+	DialContext     func(ctx context.Context, network, addr string) (net.Conn, error) // nil: the system's TCP; addr is ip:port
+	LocalAddr       netip.Addr                                                        // bound to; names resolve to its family only
+	Proxy           *url.URL                                                          // http, https or socks5; see the package comment
+	RootCAs         *x509.CertPool                                                    // nil: the system's
+	InsecureHosts   []string                                                          // host names whose certificates are not verified
+	DisableHTTP2    bool
+	MaxIdle         int // connections kept open for later, over all hosts
+	IdleConnTimeout time.Duration
+
+	// What a request carries besides Host, User-Agent and Accept-Encoding.
+	Accept         string
+	AcceptLanguage string // "": not sent
+	Header         http.Header
+	// Credentials holds, by origin ("https://example.org"), the value of the Authorization header
+	// that is sent to this origin and no other. [BasicAuth] makes one.
+	Credentials map[string]string
+	// Cookies keeps and returns cookies, each by the origin that set it and by no other, within the
+	// limits of this package. Off by default.
+	Cookies bool
+
+	// Record keeps what was sent and received on Page.Raw. It asks for HTTP/1.1 only, because an
+	// HTTP/2 message has no form of its own to keep.
+	Record bool
+}
+
+func or[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}
+
+func (c Config) withDefaults() Config {
+	c.DNSTimeout = or(c.DNSTimeout, DefaultDNSTimeout)
+	c.ConnectTimeout = or(c.ConnectTimeout, DefaultConnectTimeout)
+	c.TLSTimeout = or(c.TLSTimeout, DefaultTLSTimeout)
+	c.FirstByteTimeout = or(c.FirstByteTimeout, DefaultFirstByteTimeout)
+	c.IdleTimeout = or(c.IdleTimeout, DefaultIdleTimeout)
+	c.FetchTimeout = or(c.FetchTimeout, DefaultFetchTimeout)
+	c.MaxHeader = or(c.MaxHeader, DefaultMaxHeader)
+	c.MaxHeaderFields = or(c.MaxHeaderFields, DefaultMaxHeaderFields)
+	c.MaxInformational = or(c.MaxInformational, DefaultMaxInformational)
+	c.MaxBody = or(c.MaxBody, DefaultMaxBody)
+	c.MaxRobots = or(c.MaxRobots, DefaultMaxRobots)
+	c.MaxSitemap = or(c.MaxSitemap, DefaultMaxSitemap)
+	c.WireSlack = or(c.WireSlack, DefaultWireSlack)
+	c.MaxEncodings = or(c.MaxEncodings, DefaultMaxEncodings)
+	c.UnwantedLimit = or(c.UnwantedLimit, DefaultUnwantedLimit)
+	c.MaxWindow = or(c.MaxWindow, DefaultMaxWindow)
+	c.DNSCacheSize = or(c.DNSCacheSize, DefaultDNSCacheSize)
+	c.DNSTTL = or(c.DNSTTL, DefaultDNSTTL)
+	c.DNSNegativeTTL = or(c.DNSNegativeTTL, DefaultDNSNegativeTTL)
+	c.MaxIdle = or(c.MaxIdle, DefaultMaxIdle)
+	c.IdleConnTimeout = or(c.IdleConnTimeout, DefaultIdleConnTimeout)
+	c.Accept = or(c.Accept, DefaultAccept)
+	if c.Resolver == nil {
+		c.Resolver = net.DefaultResolver
+	}
+	return c
+}
+
+// limit is the most a decoded body of this purpose may hold.
+func (c *Config) limit(p politeness.Purpose) int {
+	switch p {
+	case politeness.Robots:
+		return c.MaxRobots
+	case politeness.Sitemap:
+		return c.MaxSitemap
+	}
+	return c.MaxBody
+}
+
+// Validate reports everything that is wrong with c, joined; nil when New would accept it.
+func (c Config) Validate() error {
+	return errors.Join(c.checkLimits(), c.checkHeader(), c.checkCredentials(), c.checkProxy())
+}
+
+func (c *Config) checkLimits() error {
+	var errs []error
+	refuse := func(name string, bad bool) {
+		if bad {
+			errs = append(errs, fmt.Errorf("fetcher: %s is out of range", name))
+		}
+	}
+	for name, d := range map[string]time.Duration{
+		"DNSTimeout": c.DNSTimeout, "ConnectTimeout": c.ConnectTimeout, "TLSTimeout": c.TLSTimeout,
+		"FirstByteTimeout": c.FirstByteTimeout, "IdleTimeout": c.IdleTimeout, "FetchTimeout": c.FetchTimeout,
+		"DNSTTL": c.DNSTTL, "DNSNegativeTTL": c.DNSNegativeTTL, "IdleConnTimeout": c.IdleConnTimeout,
+	} {
+		refuse(name, d < 0)
+	}
+	for name, n := range map[string]int{
+		"MaxHeader": c.MaxHeader, "MaxHeaderFields": c.MaxHeaderFields, "MaxInformational": c.MaxInformational,
+		"MaxBody": c.MaxBody, "MaxRobots": c.MaxRobots, "MaxSitemap": c.MaxSitemap, "WireSlack": c.WireSlack,
+		"MaxEncodings": c.MaxEncodings, "UnwantedLimit": c.UnwantedLimit, "MaxWindow": c.MaxWindow,
+		"MaxRatio": c.MaxRatio, "DNSCacheSize": c.DNSCacheSize, "MaxIdle": c.MaxIdle,
+	} {
+		refuse(name, n < 0 || n > 1<<40)
+	}
+	refuse("MinRate", c.MinRate < 0)
+	refuse("MaxWindow", c.MaxWindow != 0 && c.MaxWindow < minWindow)
+	return errors.Join(errs...)
+}
+
+// checkHeader refuses header fields that the Fetcher decides about itself or that belong to the
+// connection (RFC 9110 section 7.6.1).
+func (c *Config) checkHeader() error {
+	var errs []error
+	for name, values := range c.Header {
+		switch canonical := textproto.CanonicalMIMEHeaderKey(name); canonical {
+		case "User-Agent", "Host", "Cookie", "Authorization", "Proxy-Authorization", "Accept-Encoding", "Referer", "Range",
+			"Connection", "Upgrade", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Content-Length", "Expect",
+			"If-None-Match", "If-Modified-Since":
+			errs = append(errs, fmt.Errorf("fetcher: Header may not set %s", canonical))
+		}
+		if !httpguts.ValidHeaderFieldName(name) {
+			errs = append(errs, fmt.Errorf("fetcher: Header: %q is no field name", name))
+		}
+		for _, v := range values {
+			if !httpguts.ValidHeaderFieldValue(v) {
+				errs = append(errs, fmt.Errorf("fetcher: Header: the value of %s holds control characters", name))
+			}
+		}
+	}
+	if !httpguts.ValidHeaderFieldValue(c.Accept) || !httpguts.ValidHeaderFieldValue(c.AcceptLanguage) {
+		errs = append(errs, errors.New("fetcher: Accept and AcceptLanguage may not hold control characters"))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) checkCredentials() error {
+	var errs []error
+	for origin, value := range c.Credentials {
+		u, err := weburl.Parse(origin)
+		if err != nil || u.Origin() != origin {
+			errs = append(errs, fmt.Errorf("fetcher: Credentials: %q is no origin; write it as scheme://host[:port], without a default port or a path", origin))
+		}
+		if !httpguts.ValidHeaderFieldValue(value) { // never shown: it is a secret
+			errs = append(errs, fmt.Errorf("fetcher: Credentials: the value for %q holds control characters", origin))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) checkProxy() error {
+	if c.Proxy == nil {
+		return nil
+	}
+	switch c.Proxy.Scheme {
+	case "http", "https", "socks5":
+	default:
+		return fmt.Errorf("fetcher: Proxy: scheme %q is none of http, https, socks5", c.Proxy.Scheme)
+	}
+	if c.Proxy.Hostname() == "" {
+		return errors.New("fetcher: Proxy: no host")
+	}
+	return nil
+}

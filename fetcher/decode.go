@@ -1,0 +1,344 @@
+package fetcher
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+)
+
+// Values of [Page].Note.
+const (
+	NoteMislabelled = "encoding_mislabelled" // the body is not in the coding its header names, and kept as it is
+	NoteUnknown     = "encoding_unknown"     // the header names a coding there is none of; the body is kept as it is
+	NoteUnlabelled  = "encoding_unlabelled"  // a compressed sitemap without Content-Encoding was decompressed
+	NoteTrailing    = "encoding_trailing"    // bytes after the end of the compressed stream were ignored
+)
+
+// minWindow is the least zstd window (RFC 8878 section 3.1.1.1.2).
+const minWindow = 1 << 10
+
+// kind is a content coding.
+type kind int
+
+const (
+	kindGzip    kind = iota // RFC 1952
+	kindZlib                // RFC 1950, what "deflate" means by RFC 9110 section 8.4.1.2
+	kindDeflate             // RFC 1951, what some servers send for it
+	kindBrotli              // RFC 7932
+	kindZstd                // RFC 8878
+	kinds
+)
+
+var (
+	errTooDeep     = errors.New("too many layers of Content-Encoding")
+	errUnsupported = errors.New("unsupported Content-Encoding")
+	errTrailing    = errors.New("bytes after the end of the stream")
+)
+
+// decoder undoes one coding and can be used again.
+type decoder interface {
+	io.Reader
+	Reset(io.Reader) error
+}
+
+// codecs keeps decoders and their readers between bodies. window must be set.
+type codecs struct {
+	window  uint64
+	idle    [kinds]sync.Pool // of decoder
+	readers sync.Pool        // of *bufio.Reader
+}
+
+func (c *codecs) decoder(k kind) (decoder, error) {
+	if d, ok := c.idle[k].Get().(decoder); ok {
+		return d, nil
+	}
+	switch k {
+	case kindGzip:
+		return &gzipMembers{}, nil
+	case kindZlib:
+		return &resettable{make: zlib.NewReader}, nil
+	case kindDeflate:
+		return &resettable{make: func(r io.Reader) (io.ReadCloser, error) { return flate.NewReader(r), nil }}, nil
+	case kindBrotli:
+		return &brotliStream{}, nil
+	}
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(c.window))
+	if err != nil {
+		return nil, err
+	}
+	return &zstdFrames{Decoder: d}, nil
+}
+
+func (c *codecs) reader(r io.Reader) *bufio.Reader {
+	if br, ok := c.readers.Get().(*bufio.Reader); ok {
+		br.Reset(r)
+		return br
+	}
+	return bufio.NewReaderSize(r, 8<<10)
+}
+
+// layer is one coding being undone.
+type layer struct {
+	kind kind
+	dec  decoder
+	in   *bufio.Reader // the stream it reads
+}
+
+// decoding reads a body with its codings undone. It must be closed.
+type decoding struct {
+	codecs *codecs
+	layers []layer // innermost wire first
+	in     *bufio.Reader
+	top    io.Reader
+	undone string // names of the layers, as the header has them
+	note   string
+}
+
+// hints is what open goes by besides the header.
+type hints struct {
+	max     int  // layers
+	sitemap bool // a gzip stream is to be decompressed even if nothing says that it is one
+}
+
+// open puts a decoder over r for each coding, the last one first (RFC 9110 section 8.4). No layer may
+// give more than limit octets to the next. An error is of the network or one of ours; the decoding is
+// never nil.
+func (c *codecs) open(r io.Reader, codings []string, limit int, h hints) (*decoding, error) {
+	d := &decoding{codecs: c, top: r}
+	if len(codings) > h.max {
+		return d, errTooDeep
+	}
+	for _, coding := range slices.Backward(codings) {
+		if err := d.undo(coding, limit); err != nil {
+			return d, err
+		}
+	}
+	if h.sitemap && len(d.layers) < h.max {
+		return d, d.undoUnlabelled(limit)
+	}
+	return d, nil
+}
+
+// peekable is the top as a stream that can be looked into.
+func (d *decoding) peekable(limit int) *bufio.Reader {
+	if d.in == nil {
+		top := d.top
+		if len(d.layers) > 0 {
+			top = &bounded{r: top, left: limit}
+		}
+		d.in = d.codecs.reader(top)
+		d.top = d.in
+	}
+	return d.in
+}
+
+func (d *decoding) undo(coding string, limit int) error {
+	k, known := kindOf(coding)
+	if !known {
+		d.note = NoteUnknown
+		return nil
+	}
+	if k < 0 {
+		return errUnsupported
+	}
+	in := d.peekable(limit)
+	k, ok := d.codecs.recognise(k, in)
+	if !ok {
+		if in.Buffered() > 0 {
+			d.note = NoteMislabelled
+		}
+		return nil
+	}
+	if d.undone != "" {
+		coding += ", " + d.undone
+	}
+	d.undone = coding
+	return d.push(k, in)
+}
+
+// undoUnlabelled decompresses what is a gzip file by its first bytes (RFC 1952 section 2.3.1).
+func (d *decoding) undoUnlabelled(limit int) error {
+	in := d.peekable(limit)
+	if head, _ := in.Peek(3); !bytes.Equal(head, []byte{0x1f, 0x8b, 8}) {
+		return nil
+	}
+	d.note = NoteUnlabelled
+	return d.push(kindGzip, in)
+}
+
+func (d *decoding) push(k kind, in *bufio.Reader) error {
+	dec, err := d.codecs.decoder(k)
+	if err != nil {
+		return err
+	}
+	d.layers = append(d.layers, layer{k, dec, in})
+	d.top, d.in = dec, nil
+	return dec.Reset(in)
+}
+
+// Read implements io.Reader.
+func (d *decoding) Read(p []byte) (int, error) {
+	n, err := d.top.Read(p)
+	if err == errTrailing {
+		d.note, err = NoteTrailing, io.EOF
+	}
+	return n, err
+}
+
+// drain reads the body to its end, so that the connection is free, and reports whether it got there.
+func (d *decoding) drain(src *source) bool {
+	if len(d.layers) > 0 && d.layers[0].in.Buffered() > 0 {
+		d.note = NoteTrailing
+	}
+	var b [512]byte
+	for left := drainLimit; left > 0; {
+		n, err := src.Read(b[:])
+		if left -= n; n > 0 {
+			d.note = NoteTrailing
+		}
+		if err != nil {
+			return err == io.EOF
+		}
+	}
+	return false
+}
+
+// close gives decoders and buffers back.
+func (d *decoding) close() {
+	for _, l := range d.layers {
+		_ = l.dec.Reset(noBytes{})
+		d.codecs.idle[l.kind].Put(l.dec)
+		d.codecs.release(l.in)
+	}
+	if d.in != nil {
+		d.codecs.release(d.in)
+	}
+	d.layers, d.in, d.top = nil, nil, noBytes{}
+}
+
+func (c *codecs) release(br *bufio.Reader) {
+	br.Reset(noBytes{})
+	c.readers.Put(br)
+}
+
+// noBytes is an empty stream, which idle decoders hold instead of their last one.
+type noBytes struct{}
+
+func (noBytes) Read([]byte) (int, error) { return 0, io.EOF }
+func (noBytes) ReadByte() (byte, error)  { return 0, io.EOF }
+
+// bounded stops a layer that gives the next one too much: what comes out at the end is limited
+// elsewhere, but may be nothing.
+type bounded struct {
+	r    io.Reader
+	left int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, &limitError{ReasonLength}
+	}
+	n, err := b.r.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	if err == errTrailing {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// codingsOf is the codings of the header's Content-Encoding fields, in the order they were applied.
+func codingsOf(h http.Header) []string {
+	var out []string
+	for _, v := range h["Content-Encoding"] {
+		for name := range strings.SplitSeq(v, ",") {
+			name = strings.ToLower(strings.Trim(name, " \t"))
+			if name != "" && name != "identity" {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// kindOf finds a coding by its name in the IANA registry; known is false for anything that is in none,
+// which servers send over plain bodies, and the kind is negative for what is registered but not undone.
+func kindOf(coding string) (k kind, known bool) {
+	switch coding {
+	case "gzip", "x-gzip":
+		return kindGzip, true
+	case "deflate":
+		return kindZlib, true
+	case "br":
+		return kindBrotli, true
+	case "zstd":
+		return kindZstd, true
+	case "compress", "x-compress", "aes128gcm", "dcb", "dcz", "exi", "pack200-gzip":
+		return -1, true
+	}
+	return 0, false
+}
+
+// recognise looks whether the stream can be in the coding it is said to be in, and which deflate it is.
+func (c *codecs) recognise(k kind, in *bufio.Reader) (kind, bool) {
+	head, _ := in.Peek(64)
+	switch k {
+	case kindGzip:
+		return k, len(head) >= 2 && head[0] == 0x1f && head[1] == 0x8b
+	case kindZstd:
+		return k, isZstd(head)
+	case kindZlib:
+		if len(head) >= 2 && head[0]&0x0f == 8 && (int(head[0])<<8|int(head[1]))%31 == 0 { // RFC 1950 section 2.2
+			return k, true
+		}
+		k = kindDeflate
+	}
+	if len(head) == 0 {
+		return k, false
+	}
+	if !printable(head) {
+		return k, true
+	}
+	head, _ = in.Peek(in.Buffered())
+	return k, c.decodes(k, head)
+}
+
+// isZstd knows frames and skippable frames by their magic numbers (RFC 8878 section 3.1).
+func isZstd(b []byte) bool {
+	return len(b) >= 4 && (bytes.Equal(b[:4], []byte{0x28, 0xb5, 0x2f, 0xfd}) ||
+		b[0]&0xf0 == 0x50 && bytes.Equal(b[1:4], []byte{0x2a, 0x4d, 0x18}))
+}
+
+// printable reports whether b looks like text, as compressed data hardly ever does.
+func printable(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// decodes tries a coding that has no magic number on the beginning of a stream.
+func (c *codecs) decodes(k kind, head []byte) bool {
+	dec, err := c.decoder(k)
+	if err != nil {
+		return false
+	}
+	defer c.idle[k].Put(dec)
+	defer func() { _ = dec.Reset(noBytes{}) }()
+	if err := dec.Reset(bytes.NewReader(head)); err != nil {
+		return false
+	}
+	var out [4 << 10]byte
+	_, err = io.ReadFull(dec, out[:])
+	return err == nil || err == io.EOF || err == io.ErrUnexpectedEOF || err == errTrailing
+}

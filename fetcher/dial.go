@@ -1,0 +1,237 @@
+package fetcher
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+
+	"golang.org/x/net/proxy"
+
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// maxProxyAnswer bounds a proxy's answer to CONNECT.
+const maxProxyAnswer = 16 << 10
+
+// attempt is one way from a Grant to a connection. Each step is a phase with its own time limit.
+type attempt struct {
+	f     *Fetcher
+	grant politeness.Grant
+	url   weburl.URL
+	watch *watch
+	key   connKey
+	conn  conn // what comes out
+}
+
+// dial makes a connection to the Grant's address and no other.
+func (a *attempt) dial(ctx context.Context) (*conn, error) {
+	if a.grant.Begun() {
+		return nil, &Error{Phase: PhaseConnect, Reason: ReasonPermitInvalid, Err: politeness.ErrUsed}
+	}
+	if err := a.f.check(a.url.Hostname(), a.grant.Addr()); err != nil {
+		return nil, &Error{Phase: PhaseConnect, Reason: ReasonAddress, Err: err}
+	}
+	raw, err := a.connect(ctx)
+	if err != nil {
+		a.f.names.failed(a.url.Hostname(), a.grant.Addr())
+		return nil, failure(PhaseConnect, err)
+	}
+	ready, err := a.secure(ctx, raw)
+	if err != nil {
+		_ = raw.Close()
+		return nil, failure(PhaseTLS, err)
+	}
+	a.conn.key = a.key
+	a.conn.client, err = a.f.client(ctx, a.url.Scheme(), a.url.Host(), ready)
+	if err != nil {
+		_ = raw.Close()
+		return nil, failure(PhaseRequest, err)
+	}
+	return &a.conn, nil
+}
+
+// connect opens the connection below TLS, through the proxy if there is one.
+func (a *attempt) connect(ctx context.Context) (net.Conn, error) {
+	a.watch.enter(ReasonConnectTimeout, a.f.cfg.ConnectTimeout)
+	target := net.JoinHostPort(a.grant.Addr().String(), a.url.Port())
+	if a.f.cfg.Proxy == nil {
+		return a.f.cfg.DialContext(ctx, "tcp", target)
+	}
+	c, err := a.f.viaProxy(ctx, target)
+	if err != nil && context.Cause(ctx) == nil {
+		err = &Error{Phase: PhaseConnect, Reason: ReasonProxy, Err: err}
+	}
+	return c, err
+}
+
+// secure puts TLS and the wire on the connection, in the order the negotiated protocol needs, and
+// returns what net/http shall speak on.
+func (a *attempt) secure(ctx context.Context, raw net.Conn) (net.Conn, error) {
+	if a.url.Scheme() == "http" {
+		a.conn.wire = &wire{Conn: raw, h1: true}
+		return a.conn.wire, nil
+	}
+	a.watch.enter(ReasonTLSTimeout, a.f.cfg.TLSTimeout)
+	below := &wire{Conn: raw}
+	cfg := a.f.tlsConfig(a.url.Hostname())
+	a.conn.insecure = cfg.InsecureSkipVerify
+	secured := tls.Client(below, cfg)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	if secured.ConnectionState().NegotiatedProtocol == "h2" {
+		a.conn.wire = below
+		return secured, nil
+	}
+	a.conn.wire = &wire{Conn: secured, h1: true}
+	return a.conn.wire, nil
+}
+
+// readyConn is the context key under which client hands its connection to the Transport's dialers.
+type readyConn struct{}
+
+// client makes net/http's client of one connection. It keeps no pool and repeats no request.
+func (f *Fetcher) client(ctx context.Context, scheme, host string, ready net.Conn) (*http.ClientConn, error) {
+	c, err := f.transport.NewClientConn(context.WithValue(ctx, readyConn{}, ready), scheme, host)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.Reserve()
+}
+
+// handOver is both dialers of the Transport.
+func handOver(ctx context.Context, _, _ string) (net.Conn, error) {
+	c, ok := ctx.Value(readyConn{}).(net.Conn)
+	if !ok {
+		return nil, errors.New("no connection at hand")
+	}
+	return c, nil
+}
+
+// tlsConfig is for a connection to hostname, whose certificate it verifies unless the operator
+// exempted the name.
+func (f *Fetcher) tlsConfig(hostname string) *tls.Config {
+	c := f.tls.Clone()
+	c.ServerName = hostname
+	c.InsecureSkipVerify = f.insecure[hostname]
+	return c
+}
+
+// viaProxy opens a tunnel to target, which is an address: the proxy looks no name up.
+func (f *Fetcher) viaProxy(ctx context.Context, target string) (net.Conn, error) {
+	p := f.cfg.Proxy
+	if p.Scheme == "socks5" {
+		return f.socks(ctx, target)
+	}
+	c, err := f.cfg.DialContext(ctx, "tcp", proxyHost(p))
+	if err != nil {
+		return nil, err
+	}
+	if p.Scheme == "https" {
+		cfg := f.tlsConfig(p.Hostname())
+		cfg.NextProtos = nil
+		secured := tls.Client(c, cfg)
+		if err := secured.HandshakeContext(ctx); err != nil {
+			_ = c.Close()
+			return nil, err
+		}
+		c = secured
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	err = tunnel(c, p, target)
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func proxyHost(p *url.URL) string {
+	if port := p.Port(); port != "" {
+		return net.JoinHostPort(p.Hostname(), port)
+	}
+	return net.JoinHostPort(p.Hostname(), map[string]string{"http": "80", "https": "443", "socks5": "1080"}[p.Scheme])
+}
+
+// tunnel asks for a tunnel with CONNECT (RFC 9110 section 9.3.6).
+func tunnel(c net.Conn, p *url.URL, target string) error {
+	auth := ""
+	if p.User != nil {
+		password, _ := p.User.Password()
+		auth = "Proxy-Authorization: " + BasicAuth(p.User.Username(), password) + "\r\n"
+	}
+	if _, err := fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", target, target, auth); err != nil {
+		return err
+	}
+	head, err := readHead(c)
+	if err != nil {
+		return err
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(head)), &http.Request{Method: http.MethodConnect})
+	if err != nil {
+		return err
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode/100 != 2 {
+		return errors.New("the proxy answers " + resp.Status)
+	}
+	return nil
+}
+
+// readHead reads a header section and not one byte more: what follows belongs to the tunnel.
+func readHead(c net.Conn) ([]byte, error) {
+	head := make([]byte, 0, 512)
+	var b [1]byte
+	for !bytes.HasSuffix(head, []byte("\r\n\r\n")) {
+		if len(head) == maxProxyAnswer {
+			return nil, errors.New("the proxy's answer is too long")
+		}
+		n, err := c.Read(b[:])
+		if n == 1 {
+			head = append(head, b[0])
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return head, nil
+}
+
+// forward lets the SOCKS client dial as the Fetcher does.
+type forward struct{ f *Fetcher }
+
+func (d forward) Dial(network, addr string) (net.Conn, error) {
+	return d.DialContext(context.Background(), network, addr)
+}
+
+func (d forward) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	return d.f.cfg.DialContext(ctx, network, addr)
+}
+
+func (f *Fetcher) socks(ctx context.Context, target string) (net.Conn, error) {
+	var auth *proxy.Auth
+	if u := f.cfg.Proxy.User; u != nil {
+		password, _ := u.Password()
+		auth = &proxy.Auth{User: u.Username(), Password: password}
+	}
+	d, err := proxy.SOCKS5("tcp", proxyHost(f.cfg.Proxy), auth, forward{f})
+	if err != nil {
+		return nil, err
+	}
+	return d.(proxy.ContextDialer).DialContext(ctx, "tcp", target)
+}
+
+// BasicAuth is the Authorization value for a user and a password (RFC 7617), for Config.Credentials.
+func BasicAuth(user, password string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
+}

@@ -1,0 +1,219 @@
+package fetcher
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// names is a cache of look-ups with a bound on its size, and one look-up per name at a time.
+type names struct {
+	resolver Resolver
+	timeout  time.Duration
+	ttl      time.Duration
+	negative time.Duration
+	size     int
+	base     context.Context // ends with the Fetcher
+	running  sync.WaitGroup  // look-ups under way
+
+	mu      sync.Mutex
+	entries map[string]*list.Element // of *name
+	recent  *list.List               // used last in front
+	flights map[string]*flight
+	closed  bool
+}
+
+// name is what is known of one host name.
+type name struct {
+	host    string
+	addrs   []netip.Addr // the one in use first
+	err     *Error       // instead of addresses: the name does not exist
+	expires time.Time
+}
+
+// flight is a look-up under way.
+type flight struct {
+	done  chan struct{}
+	addrs []netip.Addr
+	err   *Error
+}
+
+func newNames(base context.Context, c *Config) *names {
+	return &names{
+		resolver: c.Resolver, timeout: c.DNSTimeout, ttl: c.DNSTTL, negative: c.DNSNegativeTTL, size: c.DNSCacheSize,
+		base: base, entries: make(map[string]*list.Element), recent: list.New(), flights: make(map[string]*flight),
+	}
+}
+
+// Resolve is the address to ask a Permit for and to connect to: the host's IP literal, or an address
+// of its name, IPv4 before IPv6, else in the resolver's order. While the answer is cached it stays the
+// same, unless a connection to it fails: then the name's next address takes its place. The guard has
+// refused what is not public. The error is an *[Error].
+func (f *Fetcher) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error) {
+	if u.IsZero() {
+		return netip.Addr{}, &Error{Phase: PhaseDNS, Reason: ReasonURL, Err: errors.New("no URL"), Ended: time.Now()}
+	}
+	host := u.Hostname()
+	addr, err := f.resolve(ctx, host)
+	if err != nil {
+		e := *err // the cached one is shared
+		e.Ended = time.Now()
+		return netip.Addr{}, &e
+	}
+	return addr, nil
+}
+
+func (f *Fetcher) resolve(ctx context.Context, host string) (netip.Addr, *Error) {
+	var addrs []netip.Addr
+	if literal, err := netip.ParseAddr(host); err == nil {
+		addrs = []netip.Addr{literal}
+	} else {
+		var failed *Error
+		if addrs, failed = f.names.lookup(ctx, host); failed != nil {
+			return netip.Addr{}, failed
+		}
+	}
+	return f.choose(host, addrs)
+}
+
+// choose takes the first address that the guard and the local address allow.
+func (f *Fetcher) choose(host string, addrs []netip.Addr) (netip.Addr, *Error) {
+	var refusal error
+	for _, a := range addrs {
+		if f.cfg.LocalAddr.IsValid() && f.cfg.LocalAddr.Unmap().Is4() != a.Unmap().Is4() {
+			continue
+		}
+		err := f.check(host, a)
+		if err == nil {
+			return a.Unmap(), nil
+		}
+		refusal = errors.Join(refusal, err)
+	}
+	if refusal == nil {
+		return netip.Addr{}, &Error{Phase: PhaseDNS, Reason: ReasonNXDomain, Err: errors.New("no address of the local address's family")}
+	}
+	return netip.Addr{}, &Error{Phase: PhaseDNS, Reason: ReasonAddress, Err: refusal}
+}
+
+// lookup answers from the cache, or waits for a look-up, its own or one under way.
+func (n *names) lookup(ctx context.Context, host string) ([]netip.Addr, *Error) {
+	n.mu.Lock()
+	if n.closed {
+		n.mu.Unlock()
+		return nil, &Error{Phase: PhaseDNS, Reason: ReasonClosed, Err: errClosed}
+	}
+	if known := n.get(host, time.Now()); known != nil {
+		addrs, err := known.addrs, known.err
+		n.mu.Unlock()
+		return addrs, err
+	}
+	fl := n.flights[host]
+	if fl == nil {
+		fl = &flight{done: make(chan struct{})}
+		n.flights[host] = fl
+		n.running.Go(func() { n.fly(host, fl) })
+	}
+	n.mu.Unlock()
+	select {
+	case <-fl.done:
+		return fl.addrs, fl.err
+	case <-ctx.Done():
+		return nil, &Error{Phase: PhaseDNS, Reason: ReasonCanceled, Err: context.Cause(ctx)}
+	}
+}
+
+// fly makes the look-up. It has a time limit of its own: those who wait may come and go.
+func (n *names) fly(host string, fl *flight) {
+	ctx, cancel := context.WithTimeout(n.base, n.timeout)
+	defer cancel()
+	addrs, err := n.resolver.LookupNetIP(ctx, "ip", host)
+	if err == nil && len(addrs) == 0 {
+		err = &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}
+	if err != nil {
+		if ctx.Err() == context.DeadlineExceeded {
+			err = context.DeadlineExceeded
+		}
+		fl.err = failure(PhaseDNS, err)
+	} else {
+		fl.addrs = byFamily(addrs)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.flights, host)
+	n.put(host, fl, time.Now())
+	close(fl.done)
+}
+
+// byFamily is addrs with IPv4 first and otherwise as the resolver ordered them.
+func byFamily(addrs []netip.Addr) []netip.Addr {
+	out := make([]netip.Addr, len(addrs))
+	for i, a := range addrs {
+		out[i] = a.Unmap()
+	}
+	slices.SortStableFunc(out, func(a, b netip.Addr) int { return a.BitLen() - b.BitLen() })
+	return out
+}
+
+// get is what is known of host at now, nil when it must be looked up. The caller holds n.mu.
+func (n *names) get(host string, now time.Time) *name {
+	el := n.entries[host]
+	if el == nil {
+		return nil
+	}
+	known := el.Value.(*name)
+	if !now.Before(known.expires) {
+		n.recent.Remove(el)
+		delete(n.entries, host)
+		return nil
+	}
+	n.recent.MoveToFront(el)
+	return known
+}
+
+// put keeps an answer, and the absence of one only when it is certain. The caller holds n.mu.
+func (n *names) put(host string, fl *flight, now time.Time) {
+	known := &name{host: host, addrs: fl.addrs, err: fl.err, expires: now.Add(n.ttl)}
+	switch {
+	case fl.err != nil && fl.err.Reason != ReasonNXDomain:
+		return
+	case fl.err != nil:
+		known.expires = now.Add(n.negative)
+	}
+	for n.recent.Len() >= n.size {
+		oldest := n.recent.Back()
+		n.recent.Remove(oldest)
+		delete(n.entries, oldest.Value.(*name).host)
+	}
+	n.entries[host] = n.recent.PushFront(known)
+}
+
+// failed puts the address that could not be connected to behind the name's others.
+func (n *names) failed(host string, addr netip.Addr) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	el := n.entries[host]
+	if el == nil {
+		return
+	}
+	known := el.Value.(*name)
+	if i := slices.Index(known.addrs, addr); i >= 0 && len(known.addrs) > 1 {
+		rest := slices.Delete(slices.Clone(known.addrs), i, i+1) // readers may hold the old slice
+		known.addrs = append(rest, addr)
+	}
+}
+
+// close waits for the look-ups under way, which the end of base has cancelled.
+func (n *names) close() {
+	n.mu.Lock()
+	n.closed = true
+	n.mu.Unlock()
+	n.running.Wait()
+}

@@ -1,0 +1,245 @@
+package fetcher
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+var (
+	errSwitching     = errors.New("the server switched protocols")
+	errInformational = errors.New("too many informational answers")
+	errFields        = errors.New("too many header fields")
+	errStatus        = errors.New("a final status below 200")
+	errEarly         = errors.New("the answer was there before the request")
+)
+
+// exchange is one request and its answer.
+type exchange struct {
+	f          *Fetcher
+	ctx        context.Context
+	grant      politeness.Grant
+	url        weburl.URL
+	validators Validators
+	watch      *watch
+
+	conn  *conn
+	turn  *turn
+	fault *Error // what a trace hook found, which net/http cannot pass on unchanged
+}
+
+// run makes the request. A pooled connection that turns out to be closed before anything was written
+// is replaced; after the first byte there is no second try.
+func (x *exchange) run() (*Page, *Error) {
+	req, err := x.request()
+	if err != nil {
+		return nil, &Error{Phase: PhaseRequest, Reason: ReasonURL, Err: err}
+	}
+	for {
+		if err := x.connection(); err != nil {
+			return nil, x.explain(PhaseConnect, err)
+		}
+		resp, err := x.send(req)
+		if err == nil {
+			return x.receive(resp)
+		}
+		again := x.conn.reused && x.untouched()
+		fail := x.explain(PhaseHeader, err)
+		x.conn.drop()
+		if !again || context.Cause(x.ctx) != nil {
+			return nil, fail
+		}
+	}
+}
+
+// untouched reports whether not one byte of the request went out and the Permit is still good for it.
+func (x *exchange) untouched() bool {
+	return !x.grant.Begun() && x.conn.wire.snapshot(x.turn).beginErr == nil
+}
+
+// connection finds a pooled connection to exactly this host at exactly this address, or makes one.
+func (x *exchange) connection() error {
+	k := key(x.url, x.grant)
+	if x.conn = x.f.pool.get(k); x.conn != nil {
+		return nil
+	}
+	a := &attempt{f: x.f, grant: x.grant, url: x.url, watch: x.watch, key: k}
+	var err error
+	x.conn, err = a.dial(x.ctx)
+	return err
+}
+
+// send writes the request and waits for the answer's header.
+func (x *exchange) send(req *http.Request) (*http.Response, error) {
+	c := &x.f.cfg
+	x.turn = &turn{
+		grant: x.grant, watch: x.watch, idle: c.IdleTimeout,
+		limit: int64(c.limit(x.grant.Purpose()) + c.WireSlack),
+	}
+	if c.Record {
+		x.turn.record = newRecorder(x.turn.limit)
+	}
+	x.watch.enter(ReasonHeaderTimeout, c.FirstByteTimeout)
+	x.conn.wire.take(x.turn)
+	return x.conn.client.RoundTrip(req.WithContext(httptrace.WithClientTrace(x.ctx, x.trace())))
+}
+
+// trace watches for what net/http decides by itself: how many informational answers it takes, and on
+// HTTP/2 when it writes the request among other frames.
+func (x *exchange) trace() *httptrace.ClientTrace {
+	w, t, seen := x.conn.wire, x.turn, 0
+	trace := &httptrace.ClientTrace{
+		Got1xxResponse: func(status int, _ textproto.MIMEHeader) error {
+			seen++
+			if t.record != nil {
+				w.informational(t)
+			}
+			return x.informational(status, seen, w.snapshot(t).read)
+		},
+	}
+	if !w.h1 {
+		trace.WroteHeaderField = func(string, []string) { w.arm(t) }
+		trace.GotFirstResponseByte = func() { w.gotFirst(t) }
+	}
+	return trace
+}
+
+// informational judges an answer with status 1xx.
+func (x *exchange) informational(status, seen int, read int64) error {
+	switch c := &x.f.cfg; {
+	case status == http.StatusSwitchingProtocols:
+		x.fault = &Error{Phase: PhaseHeader, Reason: ReasonSwitching, Err: errSwitching}
+	case seen > c.MaxInformational, read > int64(c.MaxHeader):
+		x.fault = &Error{Phase: PhaseHeader, Reason: ReasonHeaderTooBig, Err: errInformational}
+	default:
+		return nil
+	}
+	return x.fault
+}
+
+// receive makes the page of an answer and gives the connection back if it is clean.
+func (x *exchange) receive(resp *http.Response) (*Page, *Error) {
+	if fail := x.judge(resp); fail != nil {
+		x.conn.drop()
+		_ = resp.Body.Close()
+		return nil, x.stamp(fail)
+	}
+	x.watch.idle(x.f.cfg.IdleTimeout, true)
+	page := x.page(resp)
+	clean, fail := x.read(resp, page)
+	page.Ended = time.Now()
+	x.settle(resp, clean && !resp.Close)
+	x.measure(page)
+	if fail != nil {
+		page.Release()
+		return nil, x.stamp(fail)
+	}
+	if x.f.jar != nil {
+		x.f.jar.store(x.url.Origin(), x.url.Path(), resp.Header["Set-Cookie"], page.Ended)
+	}
+	return page, nil
+}
+
+// settle keeps the connection or ends it.
+func (x *exchange) settle(resp *http.Response, keep bool) {
+	if !keep {
+		x.conn.drop()
+		_ = resp.Body.Close()
+		return
+	}
+	_ = resp.Body.Close()
+	x.conn.wire.leave()
+	x.f.pool.put(x.conn)
+}
+
+// measure copies what the wire has seen. The connection is not the exchange's any more.
+func (x *exchange) measure(page *Page) {
+	page.Written, page.FirstByte = x.turn.written, x.turn.firstByte
+	if x.turn.record != nil {
+		page.Raw = x.turn.record.raw()
+	}
+}
+
+// judge refuses answers that are no answers.
+func (x *exchange) judge(resp *http.Response) *Error {
+	fields := 0
+	for _, v := range resp.Header {
+		fields += len(v)
+	}
+	switch {
+	case resp.StatusCode == http.StatusSwitchingProtocols:
+		return &Error{Phase: PhaseHeader, Reason: ReasonSwitching, Err: errSwitching}
+	case resp.StatusCode < 200:
+		return &Error{Phase: PhaseHeader, Reason: ReasonMalformed, Err: errStatus}
+	case fields > x.f.cfg.MaxHeaderFields:
+		return &Error{Phase: PhaseHeader, Reason: ReasonHeaderTooBig, Err: errFields}
+	case x.conn.wire.snapshot(x.turn).firstByte.IsZero():
+		return &Error{Phase: PhaseHeader, Reason: ReasonMalformed, Err: errEarly}
+	}
+	return nil
+}
+
+func (x *exchange) page(resp *http.Response) *Page {
+	return &Page{
+		URL: x.url, Addr: x.grant.Addr(), Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header,
+		Insecure: x.conn.insecure, buffers: &x.f.buffers,
+	}
+}
+
+// explain finds the reason of a failure: first what the fetch itself decided, then what the network
+// stack says.
+func (x *exchange) explain(phase string, err error) *Error {
+	var t turn
+	if x.turn != nil && x.conn != nil {
+		t = x.conn.wire.snapshot(x.turn)
+	}
+	if phase == PhaseHeader && t.written.IsZero() {
+		phase = PhaseRequest
+	}
+	fail := failure(phase, err)
+	var limit *limitError
+	switch cause := context.Cause(x.ctx); {
+	case t.beginErr != nil:
+		fail = notSent(t.beginErr)
+	case x.fault != nil:
+		fail = x.fault
+	case errors.As(cause, &limit):
+		fail = &Error{Phase: fail.Phase, Reason: limit.reason, Err: err}
+	case cause != nil:
+		fail = &Error{Phase: fail.Phase, Reason: ReasonCanceled, Err: cause}
+	case phase == PhaseHeader:
+		fail.Reason = refine(fail.Reason, &t, int64(x.f.cfg.MaxHeader))
+	}
+	return x.stamp(fail)
+}
+
+// refine corrects what net/http's errors do not tell apart by what the wire has seen.
+func refine(reason string, t *turn, maxHeader int64) string {
+	switch {
+	case t.read >= maxHeader:
+		return ReasonHeaderTooBig
+	case reason == ReasonMalformed && t.read == 0:
+		return ReasonNoAnswer
+	case reason == ReasonNoAnswer && !t.firstByte.IsZero():
+		return ReasonCutShort
+	case reason == ReasonLength:
+		return ReasonHeaderTooBig
+	}
+	return reason
+}
+
+// stamp adds the times of the exchange.
+func (x *exchange) stamp(e *Error) *Error {
+	out := *e
+	if x.turn != nil && x.conn != nil {
+		t := x.conn.wire.snapshot(x.turn)
+		out.Written, out.FirstByte, out.WireBytes = t.written, t.firstByte, t.read
+	}
+	return &out
+}

@@ -1,0 +1,171 @@
+package fetcher
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+var errClosed = errors.New("fetcher closed")
+
+// Fetcher makes requests, each for one Permit. It is safe for concurrent use. [Fetcher.Close] it when
+// no Fetch runs any more.
+type Fetcher struct {
+	cfg       Config
+	guard     *Guard
+	names     *names
+	pool      *pool
+	transport *http.Transport
+	tls       *tls.Config     // pattern of every connection's
+	insecure  map[string]bool // host names
+	codecs    codecs
+	buffers   buffers
+	jar       *jar // nil unless cookies are on
+	cancel    context.CancelFunc
+}
+
+// New makes a Fetcher. The error is that of [Config.Validate].
+func New(c Config) (*Fetcher, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	base, cancel := context.WithCancel(context.Background())
+	f := &Fetcher{
+		guard:    NewGuard(c.AllowAddresses...),
+		pool:     newPool(c.MaxIdle, c.IdleConnTimeout),
+		insecure: make(map[string]bool, len(c.InsecureHosts)),
+		cancel:   cancel,
+	}
+	if c.DialContext == nil {
+		c.DialContext = systemDialer(&c)
+	}
+	for _, h := range c.InsecureHosts {
+		f.insecure[h] = true
+	}
+	if c.Cookies {
+		f.jar = newJar()
+	}
+	f.cfg = c
+	f.names = newNames(base, &f.cfg)
+	f.tls = patternTLS(&f.cfg)
+	f.transport = newTransport(&f.cfg)
+	f.codecs.window = uint64(c.MaxWindow)
+	return f, nil
+}
+
+func systemDialer(c *Config) func(context.Context, string, string) (net.Conn, error) {
+	d := &net.Dialer{KeepAlive: 30 * time.Second}
+	if c.LocalAddr.IsValid() {
+		d.LocalAddr = &net.TCPAddr{IP: c.LocalAddr.AsSlice(), Zone: c.LocalAddr.Zone()}
+	}
+	return d.DialContext
+}
+
+func patternTLS(c *Config) *tls.Config {
+	protocols := []string{"h2", "http/1.1"}
+	if c.DisableHTTP2 || c.Record {
+		protocols = protocols[1:]
+	}
+	return &tls.Config{
+		RootCAs:            c.RootCAs,
+		NextProtos:         protocols,
+		ClientSessionCache: tls.NewLRUClientSessionCache(c.MaxIdle),
+	}
+}
+
+// newTransport is net/http's machinery without its policy: it speaks on connections it is handed, and
+// dials, keeps, decodes and repeats nothing.
+func newTransport(c *Config) *http.Transport {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	return &http.Transport{
+		DialContext:            handOver,
+		DialTLSContext:         handOver,
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: int64(c.MaxHeader),
+		ReadBufferSize:         8 << 10,
+		WriteBufferSize:        4 << 10,
+		Protocols:              &protocols,
+		HTTP2: &http.HTTP2Config{
+			MaxReceiveBufferPerStream:     1 << 20,
+			MaxReceiveBufferPerConnection: 1 << 20,
+		},
+	}
+}
+
+// Guard is the address guard by which the Fetcher works, without Config.AllowHosts.
+func (f *Fetcher) Guard() *Guard { return f.guard }
+
+// CloseIdle closes the idle connections to one host (host:port, as weburl.URL.Host writes it), when it
+// is known that none will be needed soon.
+func (f *Fetcher) CloseIdle(host string) { f.pool.closeHost(host) }
+
+// Close closes idle connections, cancels and awaits look-ups. A Fetch or Resolve that begins later
+// fails with ReasonClosed, and one under way closes its connection when it ends.
+func (f *Fetcher) Close() {
+	f.pool.close()
+	f.cancel()
+	f.names.close()
+}
+
+// Validators make a request conditional (RFC 9110 section 13.1): with an answer of before, the server
+// may say 304 instead of sending the same body again. Empty fields are not sent.
+type Validators struct {
+	ETag         string // as it was received, quotes included
+	LastModified string
+}
+
+// Fetch redeems p and makes its one request. The Page is there whenever the answer's header was read
+// to its end, whatever its status and even if the body was cut; otherwise the error is an *[Error].
+// After either, Gate.Report must be told: [Page.Reply] or [ReplyForError].
+func (f *Fetcher) Fetch(ctx context.Context, p politeness.Permit) (*Page, error) {
+	return f.FetchConditional(ctx, p, Validators{})
+}
+
+// FetchConditional is Fetch with validators of an answer had before. Status 304 comes without a body.
+func (f *Fetcher) FetchConditional(ctx context.Context, p politeness.Permit, v Validators) (*Page, error) {
+	started := time.Now()
+	grant, err := p.Redeem()
+	if err != nil {
+		return nil, notSent(err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	x := &exchange{f: f, ctx: ctx, grant: grant, url: grant.URL(), validators: v}
+	x.watch = newWatch(cancel, started, f.cfg.FetchTimeout, f.cfg.MinRate)
+	defer x.watch.stop()
+	page, fail := x.run()
+	if fail != nil {
+		fail.Ended = time.Now()
+		return nil, fail
+	}
+	page.Permit, page.Started = p, started
+	return page, nil
+}
+
+// notSent is why a Permit or Grant did not let the request go.
+func notSent(err error) *Error {
+	e := &Error{Phase: PhaseRequest, Err: err, Ended: time.Now()}
+	switch {
+	case errors.Is(err, politeness.ErrExpired):
+		e.Reason = ReasonPermit
+	case errors.Is(err, politeness.ErrUsed), errors.Is(err, politeness.ErrNoPermit):
+		e.Reason = ReasonPermitInvalid
+	default:
+		e.Reason = ReasonLedger
+	}
+	return e
+}
+
+// key is what the exchange's connection is pooled by.
+func key(u weburl.URL, g politeness.Grant) connKey {
+	return connKey{scheme: u.Scheme(), host: u.Host(), addr: g.Addr()}
+}

@@ -1,0 +1,119 @@
+package fetcher
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+)
+
+// ErrAddress is what every refusal of a [Guard] is.
+var ErrAddress = errors.New("fetcher: address refused")
+
+// Guard refuses addresses that no public web site can have: a link or a DNS answer that leads there
+// leads into somebody's own network. The zero Guard allows public addresses only. It is immutable and
+// safe for concurrent use.
+type Guard struct {
+	allow []netip.Prefix
+}
+
+// NewGuard is a Guard that lets these ranges through besides public addresses.
+func NewGuard(allow ...netip.Prefix) *Guard { return &Guard{allow: slices.Clone(allow)} }
+
+// special is the ranges that are not globally reachable by the IANA IPv4 and IPv6 Special-Purpose
+// Address Registries (RFC 6890), with multicast and what carries no unicast at all.
+var special = []struct {
+	prefix netip.Prefix
+	what   string
+}{
+	{netip.MustParsePrefix("0.0.0.0/8"), "this network (RFC 791)"},
+	{netip.MustParsePrefix("10.0.0.0/8"), "private (RFC 1918)"},
+	{netip.MustParsePrefix("100.64.0.0/10"), "carrier's shared space (RFC 6598)"},
+	{netip.MustParsePrefix("127.0.0.0/8"), "loopback (RFC 1122)"},
+	{netip.MustParsePrefix("169.254.0.0/16"), "link-local and instance metadata (RFC 3927)"},
+	{netip.MustParsePrefix("172.16.0.0/12"), "private (RFC 1918)"},
+	{netip.MustParsePrefix("192.0.0.0/24"), "protocol assignments (RFC 6890)"},
+	{netip.MustParsePrefix("192.0.2.0/24"), "documentation (RFC 5737)"},
+	{netip.MustParsePrefix("192.88.99.0/24"), "6to4 relays (RFC 7526)"},
+	{netip.MustParsePrefix("192.168.0.0/16"), "private (RFC 1918)"},
+	{netip.MustParsePrefix("198.18.0.0/15"), "benchmarking (RFC 2544)"},
+	{netip.MustParsePrefix("198.51.100.0/24"), "documentation (RFC 5737)"},
+	{netip.MustParsePrefix("203.0.113.0/24"), "documentation (RFC 5737)"},
+	{netip.MustParsePrefix("224.0.0.0/4"), "multicast (RFC 5771)"},
+	{netip.MustParsePrefix("240.0.0.0/4"), "reserved and broadcast (RFC 1112, RFC 919)"},
+	{netip.MustParsePrefix("2001::/23"), "protocol assignments, Teredo (RFC 2928, RFC 4380)"},
+	{netip.MustParsePrefix("2001:db8::/32"), "documentation (RFC 3849)"},
+	{netip.MustParsePrefix("3fff::/20"), "documentation (RFC 9637)"},
+}
+
+// global is the one block of which IPv6 unicast addresses are given out (RFC 4291 section 2.4);
+// loopback, unique local (with the instance metadata of fd00:ec2::254), link-local, site-local,
+// multicast, discard-only and segment routing are all outside.
+var global = netip.MustParsePrefix("2000::/3")
+
+var (
+	nat64     = netip.MustParsePrefix("64:ff9b::/96") // RFC 6052 section 2.1
+	sixToFour = netip.MustParsePrefix("2002::/16")    // RFC 3056
+)
+
+// Check is nil when a connection to addr may be made, else an error that wraps [ErrAddress] and says
+// why not. An IPv4 address inside an IPv6 one (mapped, NAT64, 6to4) is judged as itself. Addresses
+// with a zone are refused.
+func (g *Guard) Check(addr netip.Addr) error {
+	if !addr.IsValid() || addr.Zone() != "" {
+		return fmt.Errorf("%w: %q is no plain address", ErrAddress, addr)
+	}
+	addr = addr.Unmap()
+	for _, p := range g.allow {
+		if p.Contains(addr) {
+			return nil
+		}
+	}
+	if what := refused(addr); what != "" {
+		return fmt.Errorf("%w: %s: %s", ErrAddress, addr, what)
+	}
+	return nil
+}
+
+// refused is why addr is not public, "" when it is.
+func refused(addr netip.Addr) string {
+	if v4, ok := embedded(addr); ok {
+		return refused(v4)
+	}
+	for _, s := range special {
+		if s.prefix.Contains(addr) {
+			return s.what
+		}
+	}
+	if addr.Is6() && !global.Contains(addr) {
+		return "not global unicast (RFC 4291)"
+	}
+	return ""
+}
+
+// embedded is the IPv4 address that a translator or tunnel would send addr's packets to.
+func embedded(addr netip.Addr) (netip.Addr, bool) {
+	if !addr.Is6() {
+		return netip.Addr{}, false
+	}
+	b := addr.As16()
+	switch {
+	case nat64.Contains(addr):
+		return netip.AddrFrom4([4]byte(b[12:])), true
+	case sixToFour.Contains(addr):
+		return netip.AddrFrom4([4]byte(b[2:6])), true
+	}
+	return netip.Addr{}, false
+}
+
+// check is Check with the exemption of hosts that the operator named.
+func (f *Fetcher) check(hostname string, addr netip.Addr) error {
+	err := f.guard.Check(addr)
+	if err == nil || addr.Zone() != "" || !addr.IsValid() {
+		return err
+	}
+	if f.cfg.AllowHosts != nil && f.cfg.AllowHosts(hostname) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,243 @@
+package fetcher
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+
+// hosts is a resolver of fixed names.
+type hosts map[string][]netip.Addr
+
+func (h hosts) LookupNetIP(ctx context.Context, _, host string) ([]netip.Addr, error) {
+	if a, ok := h[host]; ok {
+		return a, nil
+	}
+	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+}
+
+// rig is a Fetcher with a Gate that lets everything through at once, robots.txt first.
+type rig struct {
+	t    testing.TB
+	f    *Fetcher
+	gate *politeness.Gate
+}
+
+func newRig(t testing.TB, c Config) *rig {
+	t.Helper()
+	if c.AllowAddresses == nil {
+		c.AllowAddresses = loopback
+	}
+	if c.Resolver == nil {
+		c.Resolver = hosts{}
+	}
+	f, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	return &rig{t: t, f: f, gate: newGate(t, politeness.Config{})}
+}
+
+func newGate(t testing.TB, c politeness.Config) *politeness.Gate {
+	t.Helper()
+	c.Identity = politeness.Identity{Product: "ambletest", Version: "1", Contact: "https://lab.university.edu/crawl"}
+	c.Delay, c.DelayFactor = politeness.None, politeness.None
+	c.MaxFailures, c.MaxSilence = politeness.None, politeness.None
+	c.OwnHosts = func(string) int { return 100 }
+	g, err := politeness.NewGate(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// permit mints a Permit for url, answering the Gate's wish for robots.txt with "no rules".
+func (r *rig) permit(url string, purpose politeness.Purpose) politeness.Permit {
+	r.t.Helper()
+	u := parse(r.t, url)
+	addr, err := r.f.Resolve(r.t.Context(), u)
+	if err != nil {
+		r.t.Fatalf("Resolve: %v", err)
+	}
+	return r.permitAt(u, addr, purpose)
+}
+
+func (r *rig) permitAt(u weburl.URL, addr netip.Addr, purpose politeness.Purpose) politeness.Permit {
+	r.t.Helper()
+	for range 3 {
+		p, err := r.gate.Admit(politeness.Ask{URL: u, Addr: addr, Purpose: purpose})
+		if err != nil {
+			r.t.Fatalf("Admit: %v", err)
+		}
+		if p.Purpose() != politeness.Robots || purpose == politeness.Robots {
+			return p
+		}
+		now := time.Now()
+		r.gate.Report(p, politeness.Reply{Status: 404, Written: now, FirstByte: now, Ended: now})
+	}
+	r.t.Fatal("no permit for a page")
+	return politeness.Permit{}
+}
+
+// fetch fetches url as a page and reports it.
+func (r *rig) fetch(url string) (*Page, error) {
+	r.t.Helper()
+	return r.fetchAs(url, politeness.Page)
+}
+
+func (r *rig) fetchAs(url string, purpose politeness.Purpose) (*Page, error) {
+	r.t.Helper()
+	p := r.permit(url, purpose)
+	page, err := r.f.Fetch(r.t.Context(), p)
+	if err != nil {
+		r.gate.Report(p, ReplyForError(err))
+	} else {
+		r.gate.Report(p, page.Reply())
+	}
+	return page, err
+}
+
+// page is fetch that must succeed.
+func (r *rig) page(url string) *Page {
+	r.t.Helper()
+	p, err := r.fetch(url)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return p
+}
+
+// wantReason fetches and expects an *Error.
+func (r *rig) wantReason(url, phase, reason string) *Error {
+	r.t.Helper()
+	p, err := r.fetch(url)
+	if err == nil {
+		r.t.Fatalf("got page %d %q truncated=%q; want error %s", p.Status, p.Body, p.Truncated, reason)
+	}
+	e, ok := err.(*Error)
+	if !ok {
+		r.t.Fatalf("error is %T: %v", err, err)
+	}
+	if e.Reason != reason || e.Phase != phase {
+		r.t.Fatalf("got %s/%s (%v); want %s/%s", e.Phase, e.Reason, e.Err, phase, reason)
+	}
+	return e
+}
+
+func parse(t testing.TB, url string) weburl.URL {
+	t.Helper()
+	u, err := weburl.Parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// serve is an HTTP server on a loopback socket.
+func serve(t testing.TB, h http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
+func serveTLS(t testing.TB, h2 bool, h http.HandlerFunc) (*httptest.Server, Config) {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.EnableHTTP2 = h2
+	s.TLS = &tls.Config{}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	pool := s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	return s, Config{RootCAs: pool, Resolver: hosts{"example.com": {netip.MustParseAddr("127.0.0.1")}}}
+}
+
+// named is the server's URL with the name its certificate is for.
+func named(s *httptest.Server, path string) string {
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(strings.TrimPrefix(s.URL, "https://"), "http://"))
+	scheme, _, _ := strings.Cut(s.URL, ":")
+	return scheme + "://example.com:" + port + path
+}
+
+// raw is a server that answers each connection with what talk writes.
+func raw(t testing.TB, talk func(c net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		accept(l, talk)
+	}()
+	t.Cleanup(func() { _ = l.Close(); <-done })
+	return "http://" + l.Addr().String()
+}
+
+func accept(l net.Listener, talk func(c net.Conn)) {
+	var open []net.Conn
+	finished := make(chan struct{})
+	n := 0
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			break
+		}
+		open, n = append(open, c), n+1
+		go func() {
+			defer func() { finished <- struct{}{} }()
+			defer func() { _ = c.Close() }()
+			talk(c)
+		}()
+	}
+	for _, c := range open {
+		_ = c.Close()
+	}
+	for range n {
+		<-finished
+	}
+}
+
+// request reads one request's head from c.
+func request(c net.Conn) string {
+	var b []byte
+	one := make([]byte, 1)
+	for !strings.HasSuffix(string(b), "\r\n\r\n") {
+		if _, err := c.Read(one); err != nil {
+			return ""
+		}
+		b = append(b, one[0])
+	}
+	return string(b)
+}
+
+// answer is a server that reads a request, writes text and closes.
+func answer(t testing.TB, text string) string {
+	return raw(t, func(c net.Conn) {
+		if request(c) != "" {
+			_, _ = io.WriteString(c, text)
+		}
+	})
+}

@@ -1,0 +1,186 @@
+package fetcher
+
+import (
+	"container/list"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// connKey is what two requests must share to use one connection: host names on one address do not
+// share, and neither do addresses of one name.
+type connKey struct {
+	scheme, host string // host:port
+	addr         netip.Addr
+}
+
+// conn is a connection with the client that speaks on it. One exchange has it at a time.
+type conn struct {
+	key      connKey
+	wire     *wire
+	client   *http.ClientConn
+	insecure bool // the certificate was not verified
+	reused   bool
+	idleFrom time.Time
+	place    *list.Element // in pool.order, while idle
+}
+
+// drop closes the connection at once.
+func (c *conn) drop() {
+	c.wire.kill()
+	_ = c.client.Close()
+}
+
+// pool keeps connections between requests to a host. One timer closes those that wait too long.
+type pool struct {
+	max  int
+	keep time.Duration
+
+	mu     sync.Mutex
+	idle   map[connKey][]*conn // the one used last at the end
+	order  *list.List          // of *conn, idle longest in front
+	timer  *time.Timer         // nil when nothing is idle
+	closed bool
+}
+
+func newPool(maxIdle int, keep time.Duration) *pool {
+	return &pool{max: maxIdle, keep: keep, idle: make(map[connKey][]*conn), order: list.New()}
+}
+
+// get is an idle connection that can be used, reserved for one request; nil when there is none.
+func (p *pool) get(k connKey) *conn {
+	for {
+		p.mu.Lock()
+		conns := p.idle[k]
+		if len(conns) == 0 {
+			p.mu.Unlock()
+			return nil
+		}
+		c := conns[len(conns)-1]
+		p.remove(c)
+		p.mu.Unlock()
+		if c.client.Reserve() == nil {
+			c.reused = true
+			return c
+		}
+		c.drop()
+	}
+}
+
+// put keeps a connection whose last answer was read to its end.
+func (p *pool) put(c *conn) {
+	if c.client.Err() != nil {
+		c.drop()
+		return
+	}
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		c.drop()
+		return
+	}
+	c.idleFrom = time.Now()
+	p.idle[c.key] = append(p.idle[c.key], c)
+	c.place = p.order.PushBack(c)
+	var surplus *conn
+	if p.order.Len() > p.max {
+		surplus = p.order.Front().Value.(*conn)
+		p.remove(surplus)
+	}
+	if p.timer == nil {
+		p.timer = time.AfterFunc(p.keep, p.expire)
+	}
+	p.mu.Unlock()
+	if surplus != nil {
+		surplus.drop()
+	}
+}
+
+// remove takes c out of the pool. The caller holds p.mu.
+func (p *pool) remove(c *conn) {
+	p.order.Remove(c.place)
+	c.place = nil
+	conns := p.idle[c.key]
+	for i := len(conns) - 1; i >= 0; i-- {
+		if conns[i] == c {
+			conns[i] = conns[len(conns)-1]
+			conns[len(conns)-1] = nil
+			conns = conns[:len(conns)-1]
+			break
+		}
+	}
+	if len(conns) == 0 {
+		delete(p.idle, c.key)
+		return
+	}
+	p.idle[c.key] = conns
+}
+
+// expire closes what has been idle for too long or was closed by the server, and sets the timer for
+// what remains.
+func (p *pool) expire() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	wait, old := p.overdue(time.Now())
+	for _, c := range old {
+		p.remove(c)
+		c.drop()
+	}
+	if wait == 0 {
+		p.timer = nil
+		return
+	}
+	p.timer.Reset(wait)
+}
+
+// overdue is the connections to be closed at now and the time until the next will be; 0: none is left.
+func (p *pool) overdue(now time.Time) (wait time.Duration, old []*conn) {
+	for el := p.order.Front(); el != nil; el = el.Next() {
+		c := el.Value.(*conn)
+		if left := c.idleFrom.Add(p.keep).Sub(now); left > 0 && c.client.Err() == nil {
+			if wait == 0 {
+				wait = left
+			}
+			continue
+		}
+		old = append(old, c)
+	}
+	return wait, old
+}
+
+// closeHost closes the idle connections to host:port.
+func (p *pool) closeHost(host string) {
+	p.closeIf(func(c *conn) bool { return c.key.host == host })
+}
+
+// close closes all idle connections, and every one that comes back from now on.
+func (p *pool) close() {
+	p.mu.Lock()
+	p.closed = true
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	p.mu.Unlock()
+	p.closeIf(func(*conn) bool { return true })
+}
+
+func (p *pool) closeIf(yes func(*conn) bool) {
+	p.mu.Lock()
+	var out []*conn
+	for el := p.order.Front(); el != nil; {
+		c := el.Value.(*conn)
+		el = el.Next()
+		if yes(c) {
+			p.remove(c)
+			out = append(out, c)
+		}
+	}
+	p.mu.Unlock()
+	for _, c := range out {
+		c.drop()
+	}
+}

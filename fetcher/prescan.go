@@ -1,0 +1,243 @@
+package fetcher
+
+import (
+	"bytes"
+	"strings"
+)
+
+// prescan looks for a META element that declares the encoding (HTML Standard section 13.2.3.2,
+// "prescan a byte stream to determine its encoding"), as far as body goes rather than 1024 octets, and
+// no further than where the document's body element begins. It returns "" when there is none.
+func prescan(body []byte) string {
+	s := scanner{b: body}
+	for s.pos < len(s.b) {
+		rest := s.b[s.pos:]
+		switch {
+		case bytes.HasPrefix(rest, []byte("<!--")):
+			s.comment()
+		case isTag(rest, "<meta"):
+			s.pos += len("<meta")
+			if name := s.meta(); name != "" {
+				return name
+			}
+		case isTag(rest, "<body"):
+			return ""
+		case len(rest) > 1 && rest[0] == '<' && (isLetter(rest[1]) || len(rest) > 2 && rest[1] == '/' && isLetter(rest[2])):
+			s.tag()
+		case len(rest) > 1 && rest[0] == '<' && (rest[1] == '!' || rest[1] == '/' || rest[1] == '?'):
+			s.skipPast('>')
+		default:
+			s.text()
+		}
+	}
+	return ""
+}
+
+type scanner struct {
+	b   []byte
+	pos int
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r' }
+
+// isTag reports whether b begins with a tag of this name, which is in lower case.
+func isTag(b []byte, open string) bool {
+	return len(b) > len(open) && bytes.EqualFold(b[:len(open)], []byte(open)) && (isSpace(b[len(open)]) || b[len(open)] == '/')
+}
+
+// text goes on to the next "<" behind the present octet.
+func (s *scanner) text() {
+	if i := bytes.IndexByte(s.b[s.pos+1:], '<'); i >= 0 {
+		s.pos += 1 + i
+		return
+	}
+	s.pos = len(s.b)
+}
+
+// comment skips to the end of a comment; "<!-->" is one.
+func (s *scanner) comment() {
+	s.pos += 2
+	if i := bytes.Index(s.b[s.pos:], []byte("-->")); i >= 0 {
+		s.pos += i + 3
+		return
+	}
+	s.pos = len(s.b)
+}
+
+func (s *scanner) skipPast(c byte) {
+	if i := bytes.IndexByte(s.b[s.pos:], c); i >= 0 {
+		s.pos += i + 1
+		return
+	}
+	s.pos = len(s.b)
+}
+
+// tag skips any other element's tag with its attributes.
+func (s *scanner) tag() {
+	for s.pos < len(s.b) && !isSpace(s.b[s.pos]) && s.b[s.pos] != '>' {
+		s.pos++
+	}
+	for {
+		if _, _, ok := s.attribute(); !ok {
+			return
+		}
+	}
+}
+
+// meta is the encoding that the META element's attributes declare.
+func (s *scanner) meta() string {
+	var seen [3]bool // http-equiv, content, charset: the first of each counts
+	gotPragma, needPragma, charset := false, false, ""
+	for {
+		name, value, ok := s.attribute()
+		if !ok {
+			break
+		}
+		switch {
+		case name == "http-equiv" && !seen[0]:
+			seen[0], gotPragma = true, strings.EqualFold(value, "content-type")
+		case name == "content" && !seen[1]:
+			seen[1] = true
+			if c := canonical(charsetIn(value)); c != "" && charset == "" {
+				charset, needPragma = c, true
+			}
+		case name == "charset" && !seen[2]:
+			seen[2] = true
+			charset, needPragma = canonical(value), false
+		}
+	}
+	if charset == "" || needPragma && !gotPragma {
+		return ""
+	}
+	switch charset {
+	case "utf-16be", "utf-16le":
+		return utf8Name // it could not have been read otherwise
+	case "x-user-defined":
+		return fallbackName
+	}
+	return charset
+}
+
+// attribute reads one attribute, its name in lower case; ok is false at the tag's end.
+func (s *scanner) attribute() (name, value string, ok bool) {
+	for s.pos < len(s.b) && (isSpace(s.b[s.pos]) || s.b[s.pos] == '/') {
+		s.pos++
+	}
+	if s.pos >= len(s.b) {
+		return "", "", false
+	}
+	if s.b[s.pos] == '>' {
+		s.pos++
+		return "", "", false
+	}
+	start := s.pos
+	s.pos++ // "=" may begin a name
+	for s.pos < len(s.b) && s.b[s.pos] != '=' && !isSpace(s.b[s.pos]) && s.b[s.pos] != '/' && s.b[s.pos] != '>' {
+		s.pos++
+	}
+	name = short(s.b[start:s.pos])
+	s.spaces()
+	if s.pos >= len(s.b) || s.b[s.pos] != '=' {
+		return name, "", true
+	}
+	s.pos++
+	s.spaces()
+	return name, s.value(), true
+}
+
+func (s *scanner) spaces() {
+	for s.pos < len(s.b) && isSpace(s.b[s.pos]) {
+		s.pos++
+	}
+}
+
+func (s *scanner) value() string {
+	if s.pos >= len(s.b) {
+		return ""
+	}
+	if q := s.b[s.pos]; q == '"' || q == '\'' {
+		s.pos++
+		start := s.pos
+		s.skipPast(q)
+		if s.b[s.pos-1] != q || s.pos == start {
+			return "" // no end: the tag is not whole
+		}
+		return short(s.b[start : s.pos-1])
+	}
+	start := s.pos
+	for s.pos < len(s.b) && !isSpace(s.b[s.pos]) && s.b[s.pos] != '>' {
+		s.pos++
+	}
+	return short(s.b[start:s.pos])
+}
+
+// short is b in lower case, or nothing if it is longer than any name or label is.
+func short(b []byte) string {
+	if len(b) > 256 {
+		return ""
+	}
+	return strings.ToLower(string(b))
+}
+
+// charsetIn finds "charset=" in a content attribute (HTML Standard section 2.6, "extracting a character
+// encoding from a meta element").
+func charsetIn(content string) string {
+	for {
+		_, rest, found := strings.Cut(content, "charset")
+		if !found {
+			return ""
+		}
+		content = strings.TrimLeft(rest, " \t\n\f\r")
+		if strings.HasPrefix(content, "=") {
+			break
+		}
+	}
+	v := strings.TrimLeft(content[1:], " \t\n\f\r")
+	if v == "" {
+		return ""
+	}
+	if q := v[0]; q == '"' || q == '\'' {
+		v, _, closed := strings.Cut(v[1:], string(q))
+		if !closed {
+			return ""
+		}
+		return v
+	}
+	if i := strings.IndexAny(v, " \t\n\f\r;"); i >= 0 {
+		v = v[:i]
+	}
+	return v
+}
+
+// charsetByXML is the encoding of an XML declaration at the very beginning.
+func charsetByXML(body []byte) string {
+	if !bytes.HasPrefix(body, []byte("<?xml")) {
+		return ""
+	}
+	end := bytes.Index(body[:min(len(body), 1024)], []byte("?>"))
+	if end < 0 {
+		return ""
+	}
+	_, rest, found := strings.Cut(string(body[:end]), "encoding")
+	if !found {
+		return ""
+	}
+	rest = strings.TrimLeft(rest, " \t\r\n")
+	if !strings.HasPrefix(rest, "=") {
+		return ""
+	}
+	rest = strings.TrimLeft(rest[1:], " \t\r\n")
+	if rest == "" || rest[0] != '"' && rest[0] != '\'' {
+		return ""
+	}
+	label, _, closed := strings.Cut(rest[1:], rest[:1])
+	if !closed {
+		return ""
+	}
+	if c := canonical(label); c != "utf-16be" && c != "utf-16le" {
+		return c
+	}
+	return utf8Name
+}

@@ -1,0 +1,76 @@
+package fetcher
+
+import "bytes"
+
+// recorder keeps what goes over an HTTP/1.1 connection during one exchange.
+type recorder struct {
+	limit    int64
+	request  []byte
+	answer   []byte
+	cut      bool
+	informal int // answers with status 1xx seen
+}
+
+func newRecorder(limit int64) *recorder { return &recorder{limit: limit} }
+
+func (r *recorder) sent(p []byte) { r.request = append(r.request, p...) }
+
+func (r *recorder) received(p []byte) {
+	if room := r.limit - int64(len(r.answer)); int64(len(p)) > room {
+		p, r.cut = p[:max(room, 0)], true
+	}
+	r.answer = append(r.answer, p...)
+}
+
+// informational notes an answer with status 1xx, which stands before the one that counts.
+func (w *wire) informational(t *turn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t.record.informal++
+}
+
+// raw is the record, cut into its parts.
+func (r *recorder) raw() *Raw {
+	rest := r.answer
+	for range r.informal {
+		rest = rest[headLength(rest):]
+	}
+	n := headLength(rest)
+	return &Raw{Request: blank(r.request), Head: rest[:n:n], Body: rest[n:], Cut: r.cut}
+}
+
+// headLength is the length of the header section at the beginning of b, with the empty line after it.
+// Lines may end in LF alone (RFC 9112 section 2.2).
+func headLength(b []byte) int {
+	for pos := 0; pos < len(b); {
+		end := bytes.IndexByte(b[pos:], '\n')
+		if end < 0 {
+			break
+		}
+		line := bytes.TrimSuffix(b[pos:pos+end], []byte("\r"))
+		pos += end + 1
+		if len(line) == 0 {
+			return pos
+		}
+	}
+	return len(b)
+}
+
+// blank overwrites the values of fields that hold secrets.
+func blank(request []byte) []byte {
+	for pos := 0; pos < len(request); {
+		end := bytes.IndexByte(request[pos:], '\n')
+		if end < 0 {
+			break
+		}
+		line := request[pos : pos+end]
+		pos += end + 1
+		name, value, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\r")), []byte(": "))
+		if bytes.EqualFold(name, []byte("Authorization")) || bytes.EqualFold(name, []byte("Cookie")) {
+			for i := range value {
+				value[i] = '*'
+			}
+		}
+	}
+	return request
+}

@@ -1,0 +1,75 @@
+package fetcher
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// acceptEncoding is what decode.go undoes and servers are asked for. deflate is undone but not asked
+// for: servers disagree on what it means (RFC 9110 section 8.4.1.2).
+const acceptEncoding = "gzip, br, zstd"
+
+// request builds the one GET request of an exchange.
+func (x *exchange) request() (*http.Request, error) {
+	target, err := requestTarget(x.url.Scheme(), x.url.Authority(), x.url.PathQuery())
+	if err != nil {
+		return nil, err
+	}
+	return &http.Request{
+		Method: http.MethodGet, URL: target, Host: x.url.Authority(), Header: x.header(),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}, nil
+}
+
+func (x *exchange) header() http.Header {
+	c := &x.f.cfg
+	h := make(http.Header, 8+len(c.Header))
+	for name, values := range c.Header {
+		h[http.CanonicalHeaderKey(name)] = values
+	}
+	h["User-Agent"] = []string{x.grant.UserAgent()}
+	h["Accept"] = []string{c.Accept}
+	h["Accept-Encoding"] = []string{acceptEncoding}
+	optional(h, "Accept-Language", c.AcceptLanguage)
+	optional(h, "If-None-Match", x.validators.ETag)
+	optional(h, "If-Modified-Since", x.validators.LastModified)
+	optional(h, "Authorization", c.Credentials[x.url.Origin()])
+	if x.f.jar != nil {
+		optional(h, "Cookie", x.f.jar.header(x.url.Origin(), x.url.Path(), time.Now()))
+	}
+	return h
+}
+
+// optional sets a field that has a value. Values that came from a server before may hold anything.
+func optional(h http.Header, name, value string) {
+	if value != "" && httpguts.ValidHeaderFieldValue(value) {
+		h[name] = []string{value}
+	}
+}
+
+// requestTarget is a net/url URL that net/http writes as exactly pathQuery, in origin form (RFC 9112
+// section 3.2.1). Opaque is the one field it does not rewrite, but it takes a leading "//" for an
+// authority; such a path goes by RawPath, which net/http keeps when it agrees with Path.
+func requestTarget(scheme, authority, pathQuery string) (*url.URL, error) {
+	if !strings.HasPrefix(pathQuery, "/") {
+		pathQuery = "/" + pathQuery
+	}
+	if !strings.HasPrefix(pathQuery, "//") {
+		return &url.URL{Scheme: scheme, Host: authority, Opaque: pathQuery}, nil
+	}
+	raw, query, ask := strings.Cut(pathQuery, "?")
+	path, err := url.PathUnescape(raw)
+	if err != nil {
+		return nil, err
+	}
+	u := &url.URL{Scheme: scheme, Host: authority, Path: path, RawPath: raw, RawQuery: query, ForceQuery: ask}
+	if u.RequestURI() != pathQuery {
+		return nil, errors.New("a path that begins with // and holds characters that must be escaped")
+	}
+	return u, nil
+}

@@ -1,0 +1,142 @@
+package fetcher
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+)
+
+// Media types the crawler has something to do with.
+const (
+	typeHTML  = "text/html"
+	typeXHTML = "application/xhtml+xml"
+)
+
+// IsHTML reports whether the page is what the HTML parser is for. What is labelled otherwise is not,
+// whatever it looks like.
+func (p *Page) IsHTML() bool { return p.ContentType == typeHTML || p.ContentType == typeXHTML }
+
+// contentType is the media type of a body by its header, and by its first octets where there is no
+// usable label or the label cannot be true (MIME Sniffing Standard sections 5 and 7, reduced to what
+// decides whether a body is parsed).
+func contentType(h http.Header, body []byte) (mediaType string, sniffed bool) {
+	label := mediaTypeOf(h)
+	if len(body) > sniffLength {
+		body = body[:sniffLength]
+	}
+	switch {
+	case len(body) == 0:
+		return label, false
+	case label == "" || label == "unknown/unknown" || label == "application/unknown" || label == "*/*":
+		return sniff(body), true
+	case label == typeHTML:
+		if feed := sniffFeed(body); feed != "" {
+			return feed, true
+		}
+		if t := sniff(body); isBinary(t) {
+			return t, true
+		}
+	case label == "text/plain" && looksBinary(body):
+		return sniffBinary(body), true
+	}
+	return label, false
+}
+
+// mediaTypeOf is type/subtype of the last Content-Type field that is one, in lower case, "" if none is
+// (Fetch Standard section 2.2.2, "extract a MIME type").
+func mediaTypeOf(h http.Header) string {
+	values := h["Content-Type"]
+	for i := len(values) - 1; i >= 0; i-- {
+		t, _, _ := strings.Cut(values[i], ";")
+		t = strings.ToLower(strings.Trim(t, " \t"))
+		if major, minor, ok := strings.Cut(t, "/"); ok && isToken(major) && isToken(minor) || t == "*/*" {
+			return t
+		}
+	}
+	return ""
+}
+
+// isToken reports whether s is a token (RFC 9110 section 5.6.2).
+func isToken(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// sniff is the type by the first octets alone.
+func sniff(body []byte) string {
+	if feed := sniffFeed(body); feed != "" {
+		return feed
+	}
+	t, _, _ := strings.Cut(http.DetectContentType(body), ";")
+	if t == "text/xml" && bytes.Contains(body, []byte("http://www.w3.org/1999/xhtml")) {
+		return typeXHTML
+	}
+	return t
+}
+
+// isBinary reports whether a sniffed type is one by signature that no HTML document has.
+func isBinary(t string) bool {
+	switch t {
+	case "application/octet-stream", "application/pdf", "application/postscript", "application/zip",
+		"application/x-gzip", "application/x-rar-compressed", "application/wasm", "application/vnd.ms-fontobject":
+		return true
+	}
+	return strings.HasPrefix(t, "image/") || strings.HasPrefix(t, "audio/") || strings.HasPrefix(t, "video/") || strings.HasPrefix(t, "font/")
+}
+
+// looksBinary is the check for servers that label everything text/plain (MIME Sniffing Standard
+// section 7.2): no BOM and a binary data byte (section 3).
+func looksBinary(body []byte) bool {
+	if charsetByBOM(body) != "" {
+		return false
+	}
+	for _, c := range body {
+		if c <= 0x08 || c == 0x0b || 0x0e <= c && c <= 0x1a || 0x1c <= c && c <= 0x1f {
+			return true
+		}
+	}
+	return false
+}
+
+func sniffBinary(body []byte) string {
+	if t, _, _ := strings.Cut(http.DetectContentType(body), ";"); isBinary(t) {
+		return t
+	}
+	return "application/octet-stream"
+}
+
+// sniffFeed finds RSS and Atom that are served as HTML (MIME Sniffing Standard section 7.3).
+func sniffFeed(body []byte) string {
+	rest := bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+	for {
+		rest = bytes.TrimLeft(rest, "\t\n\f\r ")
+		switch {
+		case bytes.HasPrefix(rest, []byte("<!--")):
+			rest = after(rest, "-->")
+		case bytes.HasPrefix(rest, []byte("<!")):
+			rest = after(rest, ">")
+		case bytes.HasPrefix(rest, []byte("<?")):
+			rest = after(rest, "?>")
+		case bytes.HasPrefix(rest, []byte("<rss")):
+			return "application/rss+xml"
+		case bytes.HasPrefix(rest, []byte("<feed")):
+			return "application/atom+xml"
+		case bytes.HasPrefix(rest, []byte("<rdf:RDF")) && bytes.Contains(rest, []byte("http://purl.org/rss/1.0/")) &&
+			bytes.Contains(rest, []byte("http://www.w3.org/1999/02/22-rdf-syntax-ns#")):
+			return "application/rss+xml"
+		default:
+			return ""
+		}
+	}
+}
+
+// after is what follows the first mark in b, nothing if there is none.
+func after(b []byte, mark string) []byte {
+	_, rest, _ := bytes.Cut(b, []byte(mark))
+	return rest
+}

@@ -1,0 +1,140 @@
+package fetcher
+
+import (
+	"bufio"
+	"errors"
+	"io"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// The decoders of the codecs, each made to report errTrailing for what stands behind the end of its
+// stream, and io.ErrUnexpectedEOF when the end is missing.
+
+// gzipMembers reads a gzip file: one or more members (RFC 1952 section 2.2).
+type gzipMembers struct {
+	z  gzip.Reader
+	in *bufio.Reader
+}
+
+func (g *gzipMembers) Reset(r io.Reader) error {
+	in, ok := r.(*bufio.Reader)
+	if !ok {
+		g.in = nil
+		_ = g.z.Reset(noBytes{})
+		return nil
+	}
+	g.in = in
+	return g.member()
+}
+
+func (g *gzipMembers) member() error {
+	err := g.z.Reset(g.in)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	if err == nil {
+		g.z.Multistream(false)
+	}
+	return err
+}
+
+func (g *gzipMembers) Read(p []byte) (int, error) {
+	if g.in == nil {
+		return 0, io.EOF
+	}
+	for {
+		n, err := g.z.Read(p)
+		if n > 0 || err != io.EOF {
+			if err == io.EOF {
+				err = nil
+			}
+			return n, err
+		}
+		head, err := g.in.Peek(2)
+		switch {
+		case len(head) == 0 && err == io.EOF:
+			return 0, io.EOF
+		case len(head) == 2 && head[0] == 0x1f && head[1] == 0x8b:
+			if err := g.member(); err != nil {
+				return 0, err
+			}
+		case err != nil && err != io.EOF:
+			return 0, err
+		default:
+			return 0, errTrailing
+		}
+	}
+}
+
+// resettable is a zlib or raw deflate reader, made when its first stream is there.
+type resettable struct {
+	make func(io.Reader) (io.ReadCloser, error)
+	r    io.ReadCloser
+	in   io.Reader
+}
+
+func (s *resettable) Reset(r io.Reader) error {
+	s.in = r
+	if s.r == nil {
+		if _, empty := r.(noBytes); empty {
+			return nil
+		}
+		made, err := s.make(r)
+		if err != nil {
+			return err
+		}
+		s.r = made
+		return nil
+	}
+	err := s.r.(flate.Resetter).Reset(r, nil)
+	if _, empty := r.(noBytes); empty {
+		return nil
+	}
+	return err
+}
+
+func (s *resettable) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if br, ok := s.in.(*bufio.Reader); ok && err == io.EOF && br.Buffered() > 0 {
+		err = errTrailing
+	}
+	return n, err
+}
+
+// brotliStream is a brotli reader. It reads ahead, so trailing bytes are its to find.
+type brotliStream struct{ brotli.Reader }
+
+func (b *brotliStream) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err != nil && err.Error() == "brotli: excessive input" {
+		err = errTrailing
+	}
+	return n, err
+}
+
+// zstdFrames is a zstd reader. It takes what follows a frame for another one.
+type zstdFrames struct {
+	*zstd.Decoder
+	any bool // something was decoded
+}
+
+func (z *zstdFrames) Reset(r io.Reader) error {
+	z.any = false
+	if _, empty := r.(noBytes); empty {
+		return z.Decoder.Reset(nil)
+	}
+	return z.Decoder.Reset(r)
+}
+
+func (z *zstdFrames) Read(p []byte) (int, error) {
+	n, err := z.Decoder.Read(p)
+	z.any = z.any || n > 0
+	if z.any && errors.Is(err, zstd.ErrMagicMismatch) {
+		err = errTrailing
+	}
+	return n, err
+}

@@ -1,0 +1,127 @@
+package fetcher
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// rateWindow is how long a body may be slower than Config.MinRate before it is cut.
+const rateWindow = 5 * time.Second
+
+// watch ends one fetch, by cancelling its context, when a time limit is reached. One timer serves all
+// limits; arriving bytes only move the clock that it looks at when it fires.
+type watch struct {
+	cancel context.CancelCauseFunc
+
+	mu    sync.Mutex
+	timer *time.Timer // nil once stopped
+	clock clock
+}
+
+// clock is the state of all time limits of a fetch. Its arithmetic takes the time as an argument.
+type clock struct {
+	total  time.Time     // FetchTimeout
+	base   time.Time     // from when limit counts
+	limit  time.Duration // of the phase; 0: none
+	reason string        // what reaching it is called
+
+	minRate int64
+	window  time.Time // begin of the window that is measured; zero outside bodies
+	bytes   int64     // arrived in it
+}
+
+// next is how long nothing can become due, or the limit that is reached at now.
+func (c *clock) next(now time.Time) (time.Duration, *limitError) {
+	wait := c.total.Sub(now)
+	if wait <= 0 {
+		return 0, &limitError{ReasonFetchTimeout}
+	}
+	if c.limit > 0 {
+		left := c.base.Add(c.limit).Sub(now)
+		if left <= 0 {
+			return 0, &limitError{c.reason}
+		}
+		wait = min(wait, left)
+	}
+	if c.minRate > 0 && !c.window.IsZero() {
+		left := c.window.Add(rateWindow).Sub(now)
+		if left <= 0 {
+			if c.bytes < c.minRate*int64(rateWindow/time.Second) {
+				return 0, &limitError{ReasonSlow}
+			}
+			c.window, c.bytes = now, 0
+			left = rateWindow
+		}
+		wait = min(wait, left)
+	}
+	return wait, nil
+}
+
+// newWatch starts watching; stop must be called.
+func newWatch(cancel context.CancelCauseFunc, now time.Time, total time.Duration, minRate int64) *watch {
+	w := &watch{cancel: cancel, clock: clock{total: now.Add(total), minRate: minRate}}
+	w.mu.Lock()
+	w.timer = time.AfterFunc(total, w.fire)
+	w.mu.Unlock()
+	return w
+}
+
+func (w *watch) fire() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.schedule(time.Now())
+}
+
+// schedule sets the timer for what is due next, or ends the fetch. The caller holds w.mu.
+func (w *watch) schedule(now time.Time) {
+	if w.timer == nil {
+		return
+	}
+	wait, err := w.clock.next(now)
+	if err != nil {
+		w.cancel(err)
+		return
+	}
+	w.timer.Reset(wait)
+}
+
+// enter begins a phase that may take limit.
+func (w *watch) enter(reason string, limit time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	w.clock.base, w.clock.limit, w.clock.reason = now, limit, reason
+	w.schedule(now)
+}
+
+// idle begins the phase in which bytes must keep arriving; body adds the least rate.
+func (w *watch) idle(limit time.Duration, body bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	w.clock.base, w.clock.limit, w.clock.reason = now, limit, ReasonIdleTimeout
+	if body {
+		w.clock.window, w.clock.bytes = now, 0
+	}
+	w.schedule(now)
+}
+
+// touch notes that n bytes arrived.
+func (w *watch) touch(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.clock.bytes += int64(n)
+	if w.clock.reason == ReasonIdleTimeout {
+		w.clock.base = time.Now()
+	}
+}
+
+func (w *watch) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timer != nil {
+		w.timer.Stop()
+		w.timer = nil
+	}
+}

@@ -1,0 +1,169 @@
+package fetcher
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness"
+)
+
+var (
+	errUnsolicited = errors.New("bytes from the server that no request asked for")
+	errDead        = errors.New("connection given up")
+)
+
+// wire is the connection a request is written to: the only place that sees the first byte go. HTTP/1.1
+// has it above TLS, where it sees the messages; HTTP/2 below, where it sees that something is sent.
+type wire struct {
+	net.Conn
+	h1 bool // one message at a time and nothing else
+
+	mu    sync.Mutex
+	turn  *turn // the exchange that has the connection; nil while it is idle
+	armed bool  // the next write is the request's first
+	dead  bool  // nothing may be written any more
+}
+
+// turn is what a wire measures of one exchange. It is guarded by the wire's mutex.
+type turn struct {
+	grant     politeness.Grant
+	watch     *watch
+	beginErr  error
+	written   time.Time
+	firstByte time.Time
+	read      int64 // octets received
+	limit     int64 // the most that may be
+	idle      time.Duration
+	record    *recorder // nil unless asked for
+}
+
+// take gives the connection to t. HTTP/1.1 writes nothing but the request from here on, so the next
+// write is its first; HTTP/2 waits for arm.
+func (w *wire) take(t *turn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.turn, w.armed = t, w.h1
+}
+
+// arm says that the next write is the request of t. HTTP/2 calls it with its write lock held, so no
+// control frame comes between.
+func (w *wire) arm(t *turn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.turn != t {
+		w.dead = true // too late: the fetch is over
+		return
+	}
+	w.armed = t.written.IsZero()
+}
+
+// leave ends the connection's turn. When it returns, no Begin is on its way.
+func (w *wire) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.turn, w.armed = nil, false
+}
+
+// kill ends the connection at once, without a farewell.
+func (w *wire) kill() {
+	w.mu.Lock()
+	w.dead, w.turn, w.armed = true, nil, false
+	w.mu.Unlock()
+	if t, ok := w.Conn.(interface{ NetConn() net.Conn }); ok {
+		_ = t.NetConn().Close()
+		return
+	}
+	_ = w.Conn.Close()
+}
+
+// Close implements net.Conn. Nothing is written after it, so no Permit is spent on a closed connection.
+func (w *wire) Close() error {
+	w.mu.Lock()
+	w.dead = true
+	w.mu.Unlock()
+	return w.Conn.Close()
+}
+
+// Write calls Begin before the request's first byte and writes nothing when that fails.
+func (w *wire) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	if err := w.begin(); err != nil {
+		w.mu.Unlock()
+		return 0, err
+	}
+	if w.turn != nil && w.turn.record != nil {
+		w.turn.record.sent(p)
+	}
+	w.mu.Unlock()
+	return w.Conn.Write(p)
+}
+
+func (w *wire) begin() error {
+	if w.dead {
+		return errDead
+	}
+	if !w.armed {
+		return nil
+	}
+	w.armed = false
+	if err := w.turn.grant.Begin(); err != nil {
+		w.turn.beginErr, w.dead = err, true
+		return err
+	}
+	w.turn.written = time.Now()
+	return nil
+}
+
+// Read counts what arrives for the exchange that waits for it.
+func (w *wire) Read(p []byte) (int, error) {
+	n, err := w.Conn.Read(p)
+	if n == 0 {
+		return n, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t := w.turn
+	if t == nil || t.written.IsZero() {
+		if w.h1 {
+			w.dead = true
+			return 0, errUnsolicited
+		}
+		return n, err
+	}
+	if w.h1 && t.firstByte.IsZero() {
+		t.first()
+	}
+	t.read += int64(n)
+	if t.record != nil {
+		t.record.received(p[:n])
+	}
+	t.watch.touch(n)
+	if t.read > t.limit && err == nil {
+		err = &limitError{ReasonLength}
+	}
+	return n, err
+}
+
+// first notes the answer's first byte.
+func (t *turn) first() {
+	t.firstByte = time.Now()
+	t.watch.idle(t.idle, false)
+}
+
+// gotFirst is first for HTTP/2, which knows an answer from its other frames.
+func (w *wire) gotFirst(t *turn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.turn == t && t.firstByte.IsZero() {
+		t.first()
+	}
+}
+
+// snapshot is what was measured so far.
+func (w *wire) snapshot(t *turn) turn {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return *t
+}
