@@ -1,7 +1,5 @@
 package robots
 
-import "strings"
-
 // kind is which field a line has.
 type kind uint8
 
@@ -30,15 +28,15 @@ func (k kind) grouped() bool { return k >= allow && k <= contentSignal }
 func fieldOf(name string) (kind, flags) {
 	switch len(name) {
 	case 5:
-		if strings.EqualFold(name, "allow") {
+		if foldEqual(name, "allow") {
 			return allow, 0
 		}
 	case 8:
-		if strings.EqualFold(name, "disallow") {
+		if foldEqual(name, "disallow") {
 			return disallow, 0
 		}
 	case 10:
-		if strings.EqualFold(name, "user-agent") {
+		if foldEqual(name, "user-agent") {
 			return userAgent, 0
 		}
 	}
@@ -68,7 +66,7 @@ func otherField(name string) (kind, flags) {
 	if !ok {
 		return unknown, 0
 	}
-	if f.proper == "" || !strings.EqualFold(name, f.proper) {
+	if f.proper == "" || !foldEqual(name, f.proper) {
 		return f.kind, misspelt
 	}
 	return f.kind, 0

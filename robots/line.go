@@ -149,7 +149,7 @@ func readWithoutColon(body string, from, to int, l *line) bool {
 	}
 	key := from + word
 	l.kind, l.flags = fieldOf(body[from:key])
-	if l.kind == unknown && strings.EqualFold(body[from:key], "user") {
+	if l.kind == unknown && foldEqual(body[from:key], "user") {
 		if second := secondWord(body, key, to); second > 0 {
 			key = second
 			l.kind, l.flags = fieldOf(body[from:key])
@@ -181,7 +181,7 @@ func secondWord(body string, from, to int) int {
 
 // plausible reports whether value can be meant as the value of a field without colon.
 func plausible(k kind, value string) bool {
-	if k == disallow {
+	if k == disallow && value != "" {
 		for w := range strings.FieldsSeq(value) {
 			if w[0] != '/' && w[0] != '*' {
 				return false

@@ -1,0 +1,116 @@
+package robots
+
+import (
+	"math/rand/v2"
+	"strings"
+)
+
+// gen writes files from a grammar: mostly what site owners write, with what goes wrong mixed in.
+type gen struct {
+	*rand.Rand
+	plain bool // only what every parser agrees on is lexically fine
+}
+
+func newGen(seed uint64) *gen { return &gen{Rand: rand.New(rand.NewPCG(seed, 9309))} }
+
+func (g *gen) one(in n) bool { return g.IntN(int(in)) == 0 }
+
+type n int
+
+func (g *gen) pick(from ...string) string { return from[g.IntN(len(from))] }
+
+var genAgents = []string{"a", "ab", "abc", "Bot", "bot", "otherbot", "bot-news"}
+
+func (g *gen) agent() string { return g.pick(genAgents...) }
+
+// path is a URL path, now and then one that needs escaping.
+func (g *gen) path() string {
+	var b strings.Builder
+	for range 1 + g.IntN(3) {
+		b.WriteByte('/')
+		for range g.IntN(4) {
+			b.WriteString(g.pick("a", "b", "a", "b", "ab", "p", ".", "~"))
+			if g.one(12) {
+				b.WriteString(g.pick("%61", "%7E", "%7e", "%2F", "%2f", "%2A", "%24", "*", "$", "é", "%C3%A9", "%c3%a9", "%", "%0", " ", "%20", "{", "%3F", "?", "=", "&"))
+			}
+		}
+	}
+	if g.one(6) {
+		b.WriteString(g.pick("?", "?a", "?b=a", "?b=a&p=b"))
+	}
+	if g.one(40) {
+		return g.pick("/robots.txt", "/robots.txt?", "", "/", "/#a", "a", "?a")
+	}
+	return b.String()
+}
+
+// pattern is the value of a rule.
+func (g *gen) pattern() string {
+	p := g.path()
+	if g.one(4) {
+		i := g.IntN(len(p) + 1)
+		p = p[:i] + g.pick("*", "*", "**", "$") + p[i:]
+	}
+	switch {
+	case g.one(6):
+		p += "$"
+	case g.one(8):
+		p += "*"
+	case g.one(20):
+		p = g.pick("", "*", "$", "/$", "/*$", "a", "*a", "/*a*b", "/*/", "http://h.example/a", "https://h.example")
+	}
+	return p
+}
+
+func (g *gen) ruleLine() string {
+	sep := g.pick(": ", ": ", ": ", ":", ":\t", " : ", ":  ")
+	if g.plain {
+		sep = ": "
+	}
+	v := g.pattern()
+	if !g.plain && g.one(15) {
+		v += g.pick(" ", "\t") + g.pattern()
+	}
+	line := g.pick("Disallow", "Disallow", "disallow", "Allow", "ALLOW") + sep + v
+	if g.one(10) {
+		line += g.pick(" # c", "# c", "\t#")
+	}
+	return line
+}
+
+func (g *gen) otherLine() string {
+	return g.pick("Sitemap: https://h.example/s.xml", "Crawl-delay: 2", "Crawl-delay: x", "Foo: bar", "# comment",
+		"nothing", "Host: h.example", "Request-rate: 1/5", "Clean-param: s /a", "Content-Usage: / train-ai=n",
+		"disallow /a", "allow /b", "user-agent a", "disallow /a /b", "allow all")
+}
+
+// file is a whole robots.txt.
+func (g *gen) file() string {
+	var b strings.Builder
+	eol := g.pick("\n", "\n", "\r\n", "\r")
+	line := func(s string) { b.WriteString(s + eol) }
+	if g.one(30) {
+		b.WriteString("\ufeff")
+	}
+	if g.one(20) {
+		line(g.ruleLine())
+	}
+	for range 1 + g.IntN(4) {
+		for range 1 + g.IntN(2) {
+			line(g.pick("User-agent: ", "user-agent:", "User-Agent: ") + g.pick("*", g.agent(), g.agent(), g.agent(), g.agent()+"/1.0", g.agent()+" "+g.agent()))
+			if g.one(15) {
+				line(g.pick("", g.otherLine()))
+			}
+		}
+		for range g.IntN(5) {
+			line(g.ruleLine())
+			if g.one(12) {
+				line(g.pick("", " ", g.otherLine()))
+			}
+		}
+		if !g.one(4) {
+			line("")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,59 @@
+package robots
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestVerdictsEqualTheReference: on files from a grammar, every dialect decides as the slow reading
+// of it does.
+func TestVerdictsEqualTheReference(t *testing.T) {
+	files := 6_000
+	if testing.Short() {
+		files = 500
+	}
+	for seed := range files {
+		g := newGen(uint64(seed))
+		body, agent := g.file(), g.agent()
+		paths := make([]string, 8)
+		for i := range paths {
+			paths[i] = g.path()
+		}
+		compareWithReference(t, body, agent, paths)
+	}
+}
+
+// compareWithReference fails the test when any dialect decides about any path unlike the reference.
+func compareWithReference(t *testing.T, body, agent string, paths []string) {
+	t.Helper()
+	rules := Parse([]byte(body))
+	for _, d := range Dialects() {
+		group, judge := rules.In(d).For(agent), refJudge(d, body, agent)
+		for _, path := range paths {
+			v := group.Test(path)
+			if want := judge(path); v.Allowed != want {
+				t.Fatalf("%v: %s asks for %q: %s; the reference says %v\n%q", d, agent, path, Explain(v, Source{}), want, body)
+			}
+			checkVerdict(t, body, v)
+		}
+	}
+}
+
+// checkVerdict holds a verdict against the file: the line says what the verdict says it says.
+func checkVerdict(t *testing.T, body string, v Verdict) {
+	t.Helper()
+	lines := refLineEnd.Split(strings.TrimPrefix(body, "\ufeff"), -1)
+	has := func(line int, part string) bool {
+		return line >= 1 && line <= len(lines) && strings.Contains(lines[line-1], part)
+	}
+	at := func(line, column int, part string) bool {
+		return has(line, part) && strings.HasPrefix(lines[line-1][column-1:], part)
+	}
+	switch {
+	case v.Reason == ByRule && !(has(v.Line, v.Rule) && at(v.Line, v.Column, v.Path) && has(v.GroupLine, v.Agent) && v.GroupLine < v.Line),
+		v.Reason != ByRule && (v.Line != 0 || !v.Allowed),
+		v.Reason == NoMatch && !has(v.GroupLine, v.Agent),
+		v.RunnerUp.Line != 0 && (!at(v.RunnerUp.Line, v.RunnerUp.Column, v.RunnerUp.Path) || v.RunnerUp.Allow == v.Allowed || v.RunnerUp.Line == v.Line && v.Path == v.RunnerUp.Path):
+		t.Fatalf("%+v\n%q", v, body)
+	}
+}
