@@ -6,6 +6,7 @@ import (
 
 	"github.com/PuerkitoBio/purell"
 	whatwg "github.com/nlnwa/whatwg-url/url"
+	"pgregory.net/rapid"
 )
 
 // benchLinks are references as pages hold them, in about the proportions that they do.
@@ -103,7 +104,7 @@ func benchWhatwg(b *testing.B) {
 	}
 }
 
-func mustParse(t testing.TB, s string) URL {
+func mustParse(t rapid.TB, s string) URL {
 	t.Helper()
 	u, err := Parse(s)
 	if err != nil {

@@ -14,13 +14,14 @@ type builder struct {
 	isBase  bool // the text is the base itself
 }
 
-// marks are the places where a URL's parts begin. They overflow only where the URL is too long to
-// be accepted.
+// marks are the places where a URL's parts begin, in eight octets. They overflow only where the URL
+// is too long to be accepted.
 type marks struct {
-	host  uint8  // behind "://"
-	port  uint16 // the ":" before the port; without port the same as path
-	path  uint16
-	query uint16 // the "?"; without query the length of the URL
+	host   uint8  // behind "://"
+	normal bool   // the URL is its own normal form; follows from the text like all the others
+	port   uint16 // the ":" before the port; without port the same as path
+	path   uint16
+	query  uint16 // the "?"; without query the length of the URL
 }
 
 // resolve appends to an empty dst the URL that ref names at base, or ref itself if base is zero.
@@ -70,7 +71,7 @@ func (b *builder) relative(dst []byte, base *URL, ref string) (_ []byte, reason 
 }
 
 func (b *builder) copyBase(dst []byte, base *URL, n int) []byte {
-	b.marks, b.suspect = base.marks, !base.normal
+	b.marks, b.suspect = base.marks, !base.marks.normal
 	return append(dst, base.href[:n]...)
 }
 
@@ -103,7 +104,7 @@ func (b *builder) absolute(dst []byte, scheme, s string) (_ []byte, reason strin
 // url makes a URL of the text that was built.
 func (b *builder) url(text []byte) URL {
 	u := URL{href: string(text), marks: b.marks}
-	u.normal = !b.suspect || isNormal(u.href[u.marks.path:])
+	u.marks.normal = !b.suspect || isNormal(u.href[u.marks.path:])
 	return u
 }
 

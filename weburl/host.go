@@ -75,6 +75,9 @@ func parseHost(s string) (string, bool) {
 		}
 		return parseAddress(s)
 	}
+	if !utf8.ValidString(s) {
+		return "", false // before an escape can make it valid
+	}
 	domain, ok := domainToASCII(unescapeAll(s))
 	if !ok || !endsInNumber(domain) {
 		return domain, ok

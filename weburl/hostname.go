@@ -51,7 +51,7 @@ func (u URL) IP() (netip.Addr, bool) {
 // Domain is the registrable domain by the public suffix list, or the Hostname where there is none
 // (IP addresses, single labels, public suffixes themselves). The dot of a fully qualified name is
 // left out. Private suffixes count (a.github.io and b.github.io are two domains); the list is
-// the one of golang.org/x/net/publicsuffix.
+// the one of golang.org/x/net/publicsuffix, whose look-up allocates.
 func (u URL) Domain() string {
 	h := u.Hostname()
 	if _, ok := u.IP(); ok {

@@ -29,7 +29,7 @@ const NormalVersion = 1
 // octets. Normal is idempotent: parsed again, the normal form is its own normal form (one longer
 // than [MaxLen] cannot be parsed). It does not allocate for a URL that is normal as found.
 func (u URL) Normal() string {
-	if u.normal {
+	if u.marks.normal || u.href == "" {
 		return u.href
 	}
 	var space [512]byte

@@ -100,7 +100,7 @@ func (p Profile) Key(u URL) Key {
 	if u.href == "" {
 		return Key{}
 	}
-	if p == Exact || p != Usual && u.normal {
+	if p == Exact || p != Usual && u.marks.normal {
 		return xxh3.HashString128(u.href).Bytes()
 	}
 	var space [1024]byte

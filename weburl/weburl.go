@@ -24,9 +24,8 @@ const MaxLen = 8192
 // The zero URL is invalid; [URL.IsZero] tells. URLs are comparable with == (same spelling) and safe
 // for concurrent use. A URL is a string header and eight octets: pass it by value.
 type URL struct {
-	href   string
-	marks  marks
-	normal bool // href is its own normal form; follows from href, like marks
+	href  string
+	marks marks
 }
 
 // IsZero reports whether u is the invalid zero URL.
@@ -66,8 +65,8 @@ func (u URL) RobotsURL() URL {
 	if u.href == "" {
 		return u
 	}
-	v := URL{href: u.href[:u.marks.path] + "/robots.txt", marks: u.marks, normal: true}
-	v.marks.query = uint16(len(v.href))
+	v := URL{href: u.Origin() + "/robots.txt", marks: u.marks}
+	v.marks.query, v.marks.normal = uint16(len(v.href)), true
 	return v
 }
 

@@ -1,0 +1,128 @@
+package weburl
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	whatwg "github.com/nlnwa/whatwg-url/url"
+	"pgregory.net/rapid"
+)
+
+// reference resolves by whatwg-url alone, the state machine of the Standard rune by rune. The host
+// is the text its host parser saw last.
+func reference(base URL, ref string) (u *whatwg.Url, host string, err error) {
+	p := whatwg.NewParser(
+		whatwg.WithPathPercentEncodeSet(whatwg.PathPercentEncodeSet.Set('^')), // see TestWhatwgURLDiffers
+		whatwg.WithPreParseHostFunc(func(_ *whatwg.Url, h string) string {
+			host = h
+			return h
+		}),
+	)
+	u, err = p.ParseRef(base.String(), ref)
+	return u, host, err
+}
+
+// checkReference fails the test where ours and the reference disagree without a known reason.
+func checkReference(t rapid.TB, base URL, ref string) {
+	t.Helper()
+	got, err := base.Resolve(ref)
+	reason := ReasonOf(err)
+	if reason == ReasonTooLong {
+		return // a limit of ours: see TestTooLong
+	}
+	want, host, refErr := reference(base, ref)
+	ok := false
+	switch {
+	case reason == ReasonScheme:
+		ok = refErr != nil || want.Scheme() != "http" && want.Scheme() != "https"
+	case reason == ReasonSyntax:
+		ok = refErr != nil
+	case refErr != nil:
+		ok = false
+	case reason == ReasonCredentials:
+		ok = want.Username() != "" || want.Password() != ""
+	default:
+		ok = got.String() == want.Href(true) && want.Username() == "" && want.Password() == ""
+	}
+	if !ok && !differsByHost(host) {
+		t.Errorf("%q at %q: %q, %v; whatwg-url has %v, %v", ref, base, got, err, want, refErr)
+	}
+}
+
+// These last labels are no numbers, but whatwg-url takes them for such.
+var (
+	signedNumber = regexp.MustCompile(`(^|\.)(0x?)?[+-][0-9a-f]*\.?$`)
+	longNumber   = regexp.MustCompile(`(^|\.)(0x?)?[+-]?[0-9a-f]{16,}[^.]*\.?$`) // out of strconv's range
+)
+
+// differsByHost knows the hosts that whatwg-url judges otherwise than the Standard; each kind is a
+// case of TestWhatwgURLDiffers.
+func differsByHost(host string) bool {
+	if strings.HasPrefix(host, "[") {
+		return strings.Count(host, "[") != 1 || strings.Count(host, "]") != 1
+	}
+	name := unescapeAll(host)
+	ascii, ok := domainToASCII(name)
+	if !ok {
+		return false
+	}
+	odd := strings.ContainsFunc(ascii, func(r rune) bool { return r == '_' || octets[r]&nameOctet == 0 })
+	return !isASCII(name) && odd ||
+		isASCII(name) && strings.Contains(ascii, "xn--") ||
+		signedNumber.MatchString(ascii) || longNumber.MatchString(ascii) && !endsInNumber(ascii) || endsInNumber(ascii) && strings.ContainsAny(ascii, "+-")
+}
+
+// pieces are what the random references are made of: all that means something to some state of the
+// parser, and a little that does not.
+var pieces = []string{
+	"http", "https", "HTTP", "ftp", "javascript", ":", ":", "//", "/", "/", "\\", "?", "#", "@", ".", "..",
+	".", "/../", "/./", "%2e", "%2E%2e", "%2f", "%zz", "%", "%41", "[", "]", "::1", "1", "0x7f", "017",
+	"255", "256", "80", "443", "65536", "a", "B", "example.com", "www.", "x-_~", "xn--", "xn--bcher-kva",
+	"ü", "ß", "日本", "。", "１", "☕", "\u00ad", "\u200d", "א", "\ufffd", "\xff", "\xe2\x82", " ", "\t", "\n", "\r",
+	"\x00", "\x1f", "\x7f", "|", "^", "`", "{", "}", "'", "\"", "<", ">", "&", "=", ";", "+", "-", "!", "*", "~",
+}
+
+func drawReference(t *rapid.T) string {
+	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, "ref"), "")
+}
+
+// bases are documents that references are resolved at.
+var bases = []string{
+	"http://example.com/", "https://example.com/a/b/c?d=e", "http://example.com:8080/a//b/", "http://[::1]/x",
+	"https://xn--bcher-kva.example/%7Eu/%zz/|?", "http://127.0.0.1/a/..b/.c?", "https://a_b.example./?%zz",
+}
+
+// TestReference: WHATWG URL Standard sections 3 and 4, against an independent implementation.
+func TestReference(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		base := rapid.SampledFrom(append(bases, "")).Draw(t, "base")
+		u, _ := Parse(base)
+		for range 30 {
+			checkReference(t, u, drawReference(t))
+		}
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	for _, c := range parseCases {
+		f.Add(c.in)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		checkReference(t, URL{}, s)
+		checkURL(t, s)
+	})
+}
+
+func FuzzResolve(f *testing.F) {
+	for i, c := range resolveCases {
+		f.Add(bases[i%len(bases)], c.ref)
+	}
+	f.Fuzz(func(t *testing.T, base, ref string) {
+		b, err := Parse(base)
+		if err != nil {
+			return
+		}
+		checkReference(t, b, ref)
+	})
+}

@@ -1,0 +1,58 @@
+package weburl
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTooLong(t *testing.T) {
+	const root = "http://a/"
+	path := func(n int) string { return strings.Repeat("b", n) }
+	cases := []struct{ rule, in, want string }{
+		{"MaxLen is accepted", root + path(MaxLen-len(root)), ""},
+		{"one more is not", root + path(MaxLen-len(root)+1), ReasonTooLong},
+		{"nor what encoding makes longer", root + strings.Repeat("é", MaxLen/6), ReasonTooLong},
+		{"the fragment does not count", root + "#" + path(1<<20), ""},
+		{"blanks do not count", strings.Repeat(" ", 1<<20) + root + strings.Repeat("\t", 1<<20) + "b" + strings.Repeat("\n", 1<<20), ""},
+		{"dot segments do", root + strings.Repeat("../", MaxLen), ReasonTooLong},
+		{"another scheme goes first", "data:" + path(1<<20), ReasonScheme},
+		{"no scheme goes first", path(1 << 20), ReasonSyntax},
+		{"a host of MaxHostLen", "http://" + path(MaxHostLen) + "/", ""},
+		{"one more", "http://" + path(MaxHostLen+1) + "/", ReasonTooLong},
+	}
+	for _, c := range cases {
+		if _, err := Parse(c.in); ReasonOf(err) != c.want {
+			t.Errorf("%s: %q, want %q", c.rule, ReasonOf(err), c.want)
+		}
+	}
+	base := mustParse(t, root+path(MaxLen-len(root)-1)+"/")
+	if _, err := base.Resolve("b"); ReasonOf(err) != ReasonTooLong {
+		t.Errorf("base and reference together: %v", err)
+	}
+	if u, err := base.Resolve("../b"); err != nil || u.String() != root+"b" {
+		t.Errorf("base and a shorter reference: %q, %v", u, err)
+	}
+}
+
+// TestLinearTime: with quadratic steps anywhere, a text of this size does not come to an end.
+func TestLinearTime(t *testing.T) {
+	const n = 1 << 20
+	for _, s := range []string{
+		"/", "/../", "/a/..", "../", "a/", "/./", "%2e%2e/", "/%2e", "\\", "/a/b/c/../..", "é/../", ";", "|", "%", "%zz/", "?", "&", "?a&", "\xff",
+	} {
+		text := strings.Repeat(s, n/len(s))
+		b := builder{marks: marks{host: 7, port: 8, path: 8}}
+		dst := b.pathAndQuery([]byte("http://a"), text)
+		safe := appendNormal(nil, dst, 8)
+		appendUsual(nil, safe, 8)
+	}
+	for _, s := range []string{" ", "\t", "a\t", "#", "a:", ":", "/", "@", "a@", "[", "http:", "%41", "."} {
+		text := strings.Repeat(s, n/len(s))
+		for _, prefix := range []string{"", "http://", "http:", "//", "http://a:", "http://a?"} {
+			if _, err := mustParse(t, "http://a/").Resolve(prefix + text); err != nil && ReasonOf(err) == "" {
+				t.Error(err)
+			}
+		}
+		cutAuthority(text)
+	}
+}

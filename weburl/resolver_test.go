@@ -1,0 +1,111 @@
+package weburl
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// checkView checks that a Resolver, whatever it resolved before, agrees with URL.Resolve.
+func checkView(t rapid.TB, r *Resolver, ref string) {
+	t.Helper()
+	u, err := r.base.Resolve(ref)
+	v, viewErr := r.Resolve(ref)
+	if ReasonOf(err) != ReasonOf(viewErr) {
+		t.Errorf("%q at %q: %v, the Resolver has %v", ref, r.base, err, viewErr)
+	}
+	if err != nil || viewErr != nil {
+		return
+	}
+	if v.Key() != r.profile.Key(u) || v.URL() != u || v.Key() != r.profile.Key(u) {
+		t.Errorf("%q at %q: %q, the Resolver has %q", ref, r.base, u, v.URL())
+	}
+	parts := []string{string(v.Bytes()), string(v.Hostname()), string(v.Origin()), string(v.PathQuery())}
+	want := []string{u.String(), u.Hostname(), u.Origin(), u.PathQuery()}
+	for i := range parts {
+		if parts[i] != want[i] {
+			t.Errorf("%q at %q: part %q, want %q", ref, r.base, parts[i], want[i])
+		}
+	}
+}
+
+func TestResolverAgreesWithURL(t *testing.T) {
+	for _, p := range profiles {
+		r := NewResolver(URL{}, p)
+		for _, c := range parseCases {
+			checkView(t, r, c.in)
+		}
+		r.Reset(mustParse(t, "http://a/b/c/d;p?q"))
+		for _, c := range resolveCases {
+			checkView(t, r, c.ref)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		base, _ := Parse(rapid.SampledFrom(bases).Draw(t, "base"))
+		r := NewResolver(base, rapid.SampledFrom(profiles).Draw(t, "profile"))
+		for range 20 {
+			checkView(t, r, drawReference(t))
+		}
+	})
+}
+
+func FuzzResolver(f *testing.F) {
+	for i, c := range resolveCases {
+		f.Add(uint8(i), bases[i%len(bases)], c.ref, c.ref+"?b&a")
+	}
+	f.Fuzz(func(t *testing.T, p uint8, base, first, second string) {
+		u, _ := Parse(base)
+		r := NewResolver(u, profiles[int(p)%len(profiles)])
+		checkView(t, r, first)
+		checkView(t, r, second)
+	})
+}
+
+// TestURLOutlivesView: what was taken from a View does not change with the Resolver's buffers.
+func TestURLOutlivesView(t *testing.T) {
+	r := NewResolver(mustParse(t, "http://a.example/b/"), Usual)
+	v, err := r.Resolve("c?x=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, k := v.URL(), v.Key()
+	if _, err := r.Resolve("//zzzzzzzzz/zzzzzzzzzz"); err != nil {
+		t.Fatal(err)
+	}
+	if u != mustParse(t, "http://a.example/b/c?x=1") || k != Usual.Key(u) {
+		t.Errorf("the URL became %q", u)
+	}
+}
+
+func TestResolverDoesNotAllocate(t *testing.T) {
+	links := append([]string{
+		"/ümläut/ßtraße", "a b", "/%c3%bc/%7Euser", "?", "index.html?utm_source=x&b&a", `\a\..\b`, "http://127.0.0.1:8080/", "HTTP://EXAMPLE.COM",
+	}, benchLinks...)
+	for _, p := range profiles {
+		r := NewResolver(mustParse(t, benchBase), p)
+		for _, ref := range links {
+			if n := testing.AllocsPerRun(10, func() {
+				if v, err := r.Resolve(ref); err == nil {
+					v.Key()
+				}
+			}); n != 0 {
+				t.Errorf("%v: %q: %v allocations", p, ref, n)
+			}
+		}
+	}
+}
+
+// TestResolveAllocatesItsResultOnly holds for URLs up to 512 octets.
+func TestResolveAllocatesItsResultOnly(t *testing.T) {
+	base := mustParse(t, benchBase)
+	for _, ref := range benchLinks {
+		want := 1.0
+		if strings.HasPrefix(ref, "#") {
+			want = 0 // the base itself
+		}
+		if n := testing.AllocsPerRun(10, func() { _, _ = base.Resolve(ref) }); n != want {
+			t.Errorf("%q: %v allocations, want %v", ref, n, want)
+		}
+	}
+}
