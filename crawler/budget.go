@@ -1,0 +1,71 @@
+package crawler
+
+import (
+	"context"
+	"sync"
+)
+
+// budget hands out one ticket per page that may still be fetched, so that a crawl of N pages fetches
+// exactly N however many workers it has. A worker takes a ticket before it claims and says after
+// what became of it; a claim that was no page gives its ticket back.
+type budget struct {
+	mu   sync.Mutex
+	cond *sync.Cond
+	left int // tickets not handed out
+	out  int // tickets in workers' hands
+
+	unlimited bool
+}
+
+func newBudget(pages int) *budget {
+	b := &budget{left: pages, unlimited: pages < 0}
+	b.cond = sync.NewCond(&b.mu)
+	return b
+}
+
+// take waits for a ticket. It returns false when there will be none any more, or ctx has ended.
+func (b *budget) take(ctx context.Context) bool {
+	if b.unlimited {
+		return ctx.Err() == nil
+	}
+	defer context.AfterFunc(ctx, b.wake)()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.left == 0 && b.out > 0 && ctx.Err() == nil {
+		b.cond.Wait()
+	}
+	if b.left == 0 || ctx.Err() != nil {
+		return false
+	}
+	b.left--
+	b.out++
+	return true
+}
+
+// wake takes the lock, so that no waiter is between its look at ctx and its Wait.
+func (b *budget) wake() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cond.Broadcast()
+}
+
+// settle ends a ticket: spent on a page, or given back.
+func (b *budget) settle(spent bool) {
+	if b.unlimited {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.out--
+	if !spent {
+		b.left++
+	}
+	b.cond.Broadcast()
+}
+
+// exhausted reports whether every ticket was spent.
+func (b *budget) exhausted() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.unlimited && b.left == 0 && b.out == 0
+}

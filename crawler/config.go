@@ -1,0 +1,166 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Values with a meaning of their own in Config's numbers. Zero always means the default.
+const (
+	None      = politeness.None // no limit
+	SeedsOnly = -2              // MaxDepth: follow no link
+)
+
+// Defaults of Config.
+const (
+	DefaultAgent       = "amble/" + Version
+	DefaultConcurrency = 64
+	DefaultMaxDepth    = 5
+	DefaultMaxPages    = 1000
+	DefaultRetries     = 2
+	DefaultMaxURL      = 2083
+	DefaultMaxLinks    = 10000
+	DefaultRedirects   = 10
+)
+
+// Config describes a crawl. The zero value of every field is its safe default; only Contact must be
+// filled in, and not even that when every seed is on loopback.
+type Config struct {
+	// Agent is NAME/VERSION or NAME. It is sent in the User-Agent header, and NAME is the token that
+	// robots.txt groups are matched by. "": DefaultAgent.
+	Agent string
+	// Contact is an http(s) URL or mail address at which site owners reach a person. Placeholders are
+	// refused.
+	Contact string
+
+	MaxDepth    int           // links followed from a seed. 0: DefaultMaxDepth; None; SeedsOnly
+	MaxPages    int           // pages fetched, exactly. 0: DefaultMaxPages; None
+	MaxPerHost  int           // pages fetched per host. 0: no limit
+	MaxBytes    int64         // body octets received; what is in flight when it is reached ends. 0: no limit
+	MaxTime     time.Duration // from start to the last claim. 0: no limit
+	Concurrency int           // requests in flight in all. 0: DefaultConcurrency
+
+	Scope ScopeKind   // "": ScopeHost
+	Rules []ScopeRule // ordered, the last match wins; see SeedScope
+	// InScope replaces the Scope that is made from Scope, Rules and the seeds.
+	InScope Scope
+
+	Retries      int           // attempts after the first. 0: DefaultRetries; None
+	RetryPause   time.Duration // before the first retry, doubling. 0: 1 s
+	MaxURL       int           // octets of a URL that is queued. 0: DefaultMaxURL; at most weburl.MaxLen
+	MaxLinks     int           // of one page. 0: DefaultMaxLinks
+	MaxRedirects int           // of one chain. 0: DefaultRedirects
+
+	Sitemaps       bool // also crawl what the sitemaps named in robots.txt list
+	FollowNoFollow bool // follow links marked rel=nofollow; a page's own nofollow always holds
+	Resources      bool // also queue images, style sheets, scripts and the like
+
+	// Politeness is the gate's policy. Its Identity and Contactless are set from Agent, Contact and
+	// the seeds; setting them here is an error.
+	Politeness politeness.Config
+	// Fetch is the fetcher's limits. Its AllowHost is set so that a seed may name a private host.
+	Fetch fetcher.Config
+
+	Handler   Handler           // nil: visits go to the sinks alone
+	Sinks     []sink.Sink       // appended to in order; not closed by the crawler
+	Frontier  frontier.Frontier // nil: a new frontier.Memory for each Run; a given one is not closed
+	Fetcher   Fetcher           // nil: a fetcher.Fetcher made from Fetch
+	Extractor Extractor         // nil: links from HTML by package extract
+	Trace     *Trace
+}
+
+// Fetcher gets pages. A fetcher.Fetcher is one; a replacement still sees nothing but Permits.
+type Fetcher interface {
+	// Resolve returns the address to ask for u's host.
+	Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
+	// Fetch redeems the Permit and makes its request. It returns a Page or an error; with an error
+	// the Page may hold what arrived before.
+	Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error)
+}
+
+// Extractor reads a page's links. It is called concurrently, and only for answered pages.
+// A nil Document says that the page has none to read.
+type Extractor interface {
+	Extract(p *fetcher.Page) (*extract.Document, error)
+}
+
+func (c Config) withDefaults() Config {
+	c.Agent = or(c.Agent, DefaultAgent)
+	c.MaxDepth = or(c.MaxDepth, DefaultMaxDepth)
+	c.MaxPages = or(c.MaxPages, DefaultMaxPages)
+	c.Concurrency = or(c.Concurrency, DefaultConcurrency)
+	c.Scope = or(c.Scope, ScopeHost)
+	c.Retries = max(0, or(c.Retries, DefaultRetries))
+	c.RetryPause = or(c.RetryPause, time.Second)
+	c.MaxURL = or(c.MaxURL, DefaultMaxURL)
+	c.MaxLinks = or(c.MaxLinks, DefaultMaxLinks)
+	c.MaxRedirects = or(c.MaxRedirects, DefaultRedirects)
+	if c.Extractor == nil {
+		c.Extractor = htmlExtractor{resources: c.Resources, maxLinks: c.MaxLinks}
+	}
+	return c
+}
+
+func or[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}
+
+// identity is Agent and Contact as the gate wants them.
+func (c Config) identity() politeness.Identity {
+	name, version, _ := strings.Cut(or(c.Agent, DefaultAgent), "/")
+	return politeness.Identity{Product: name, Version: version, Contact: c.Contact}
+}
+
+// Validate reports everything wrong with c that can be known without seeds, joined, each with the
+// field's name. A missing Contact is judged when the seeds are known.
+func (c Config) Validate() error {
+	errs := []error{c.identity().Validate(true), c.Fetch.Validate()}
+	bad := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("crawler: "+format, args...))
+		}
+	}
+	p := c.Politeness
+	bad(p.Identity == politeness.Identity{} && !p.Contactless, "Politeness.Identity and Contactless are set from Agent and Contact: leave them empty")
+	p.Identity, p.Contactless = c.identity(), true
+	if err := p.Validate(); err != nil && c.identity().Validate(true) == nil {
+		errs = append(errs, err)
+	}
+	bad(c.MaxDepth >= SeedsOnly, "MaxDepth is %d: must be 1 or more, None or SeedsOnly", c.MaxDepth)
+	bad(c.MaxPages >= None, "MaxPages is %d: must be 1 or more, or None", c.MaxPages)
+	bad(c.MaxPerHost >= 0, "MaxPerHost is %d: must not be negative", c.MaxPerHost)
+	bad(c.MaxBytes >= 0, "MaxBytes is %d: must not be negative", c.MaxBytes)
+	bad(c.MaxTime >= 0, "MaxTime is %v: must not be negative", c.MaxTime)
+	bad(c.Concurrency >= 0, "Concurrency is %d: must be 1 or more", c.Concurrency)
+	bad(c.Retries >= None, "Retries is %d: must be 1 or more, or None", c.Retries)
+	bad(c.RetryPause >= 0, "RetryPause is %v: must not be negative", c.RetryPause)
+	bad(c.MaxURL >= 0 && c.MaxURL <= weburl.MaxLen, "MaxURL is %d: must be 1 to %d", c.MaxURL, weburl.MaxLen)
+	bad(c.MaxLinks >= 0, "MaxLinks is %d: must not be negative", c.MaxLinks)
+	bad(c.MaxRedirects >= 0, "MaxRedirects is %d: must not be negative", c.MaxRedirects)
+	if c.InScope == nil {
+		_, err := NewSeedScope(or(c.Scope, ScopeHost), c.Rules)
+		errs = append(errs, err)
+		bad(c.Scope != ScopeAny || c.bounded(), "Scope any needs an explicit limit: set MaxPages, MaxBytes or MaxTime")
+	}
+	return errors.Join(errs...)
+}
+
+// bounded reports whether the operator set a limit that ends the crawl.
+func (c Config) bounded() bool {
+	return c.MaxPages > 0 || c.MaxBytes > 0 || c.MaxTime > 0
+}

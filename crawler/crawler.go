@@ -1,0 +1,352 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Crawler runs the crawl its Config describes. It may be run several times, also at once; every Run
+// has a gate of its own, so two Runs over the same hosts at once are two crawlers to those hosts.
+type Crawler struct {
+	cfg Config
+
+	mu   sync.Mutex
+	runs map[*run]bool
+}
+
+// New makes a Crawler. The error joins everything wrong with c ([Config.Validate]).
+func New(c Config) (*Crawler, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return &Crawler{cfg: c.withDefaults(), runs: make(map[*run]bool)}, nil
+}
+
+// Errors of Run.
+var (
+	ErrNoSeeds = errors.New("crawler: no seeds")
+)
+
+// SeedError is a seed that cannot be crawled.
+type SeedError struct {
+	Seed string
+	Err  error
+}
+
+func (e *SeedError) Error() string { return fmt.Sprintf("crawler: seed %q: %v", e.Seed, e.Err) }
+
+// Unwrap is the cause.
+func (e *SeedError) Unwrap() error { return e.Err }
+
+// Run crawls from the seeds until nothing is left, a limit is reached, Drain is called or ctx ends.
+// It blocks until every worker has ended. The Report is never nil once the crawl has begun; the
+// error is nil unless the crawl could not begin (joined *SeedErrors, configuration), ctx ended
+// (its cause), or a sink or the frontier failed. A limit is not an error: see [Report.Finish].
+func (c *Crawler) Run(ctx context.Context, seeds ...string) (*Report, error) {
+	r, err := c.start(seeds)
+	if err != nil {
+		return nil, err
+	}
+	defer c.end(r)
+	return r.crawl(ctx)
+}
+
+// Drain makes every Run that is under way stop claiming and end when what is in flight has ended.
+func (c *Crawler) Drain() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for r := range c.runs {
+		r.drain(FinishDrained)
+	}
+}
+
+// Pages runs a crawl and yields its visits one at a time, in the order they become final. Breaking
+// out of the loop drains the crawl. The last pair may be a nil Visit with Run's error. The Visit is
+// valid until the next iteration.
+func (c *Crawler) Pages(ctx context.Context, seeds ...string) iter.Seq2[*Visit, error] {
+	return func(yield func(*Visit, error) bool) {
+		r, err := c.start(seeds)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer c.end(r)
+		p := newPager()
+		r.deliver = p.deliver
+		go func() {
+			defer close(p.next)
+			_, err = r.crawl(ctx)
+		}()
+		// Whatever ends the loop (break, a panic in its body), the crawl is drained and awaited.
+		defer func() {
+			r.drain(FinishDrained)
+			p.discard()
+		}()
+		for v := range p.next {
+			if !yield(v, nil) {
+				return
+			}
+			p.taken <- struct{}{}
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+func (c *Crawler) start(seeds []string) (*run, error) {
+	r, err := newRun(c.cfg, seeds)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.runs[r] = true
+	return r, nil
+}
+
+func (c *Crawler) end(r *run) {
+	c.mu.Lock()
+	delete(c.runs, r)
+	c.mu.Unlock()
+	r.close()
+}
+
+// run is one crawl under way.
+type run struct {
+	cfg      Config
+	seeds    []weburl.URL
+	scope    Scope
+	gate     *politeness.Gate
+	frontier frontier.Frontier
+	fetcher  Fetcher
+	closers  []func()
+	budget   *budget
+	tally    *tally
+	deliver  func(*Visit) // for Pages; nil otherwise
+
+	claims     context.Context // ends when no more claims are to be made
+	stopClaims context.CancelCauseFunc
+
+	sinkMu sync.Mutex // visits reach the sinks one at a time
+
+	mu     sync.Mutex
+	finish Finish
+	err    error
+}
+
+func newRun(cfg Config, seeds []string) (*run, error) {
+	urls, err := parseSeeds(seeds, cfg.MaxURL)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{cfg: cfg, seeds: urls, scope: cfg.InScope, budget: newBudget(cfg.MaxPages), tally: newTally(time.Now())}
+	if r.scope == nil {
+		if r.scope, err = NewSeedScope(cfg.Scope, cfg.Rules, urls...); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.makeGate(); err != nil {
+		return nil, err
+	}
+	if err := r.makeFetcher(); err != nil {
+		return nil, err
+	}
+	r.makeFrontier()
+	return r, nil
+}
+
+func parseSeeds(seeds []string, maxLen int) ([]weburl.URL, error) {
+	if len(seeds) == 0 {
+		return nil, ErrNoSeeds
+	}
+	var errs []error
+	urls := make([]weburl.URL, 0, len(seeds))
+	for _, s := range seeds {
+		u, err := weburl.Parse(s)
+		if err == nil && len(u.String()) > maxLen {
+			err = fmt.Errorf("longer than %d octets", maxLen)
+		}
+		if err != nil {
+			errs = append(errs, &SeedError{Seed: s, Err: err})
+			continue
+		}
+		urls = append(urls, u)
+	}
+	return urls, errors.Join(errs...)
+}
+
+// makeGate makes the run's gate. A contact may be missing only when every seed is on loopback.
+func (r *run) makeGate() error {
+	p := r.cfg.Politeness
+	p.Identity = r.cfg.identity()
+	p.Contactless = p.Identity.Contact == "" && allLoopback(r.seeds)
+	gate, err := politeness.NewGate(p)
+	if err != nil {
+		return err
+	}
+	r.gate = gate
+	return nil
+}
+
+func allLoopback(seeds []weburl.URL) bool {
+	for _, u := range seeds {
+		addr, err := netip.ParseAddr(u.Hostname())
+		if u.Hostname() != "localhost" && (err != nil || !addr.IsLoopback()) {
+			return false
+		}
+	}
+	return true
+}
+
+// makeFetcher makes the run's fetcher. A seed may name a host of any address: its operator did so
+// knowingly. A link or a redirect may not.
+func (r *run) makeFetcher() error {
+	r.fetcher = r.cfg.Fetcher
+	if r.fetcher != nil {
+		return nil
+	}
+	named := make(map[string]bool, len(r.seeds))
+	for _, u := range r.seeds {
+		named[u.Hostname()] = true
+	}
+	fc := r.cfg.Fetch
+	allowed := fc.AllowHosts
+	fc.AllowHosts = func(hostname string) bool {
+		return named[hostname] || allowed != nil && allowed(hostname)
+	}
+	f, err := fetcher.New(fc)
+	if err != nil {
+		return err
+	}
+	r.fetcher = f
+	r.closers = append(r.closers, f.Close)
+	return nil
+}
+
+func (r *run) makeFrontier() {
+	r.frontier = r.cfg.Frontier
+	if r.frontier != nil {
+		return
+	}
+	m := frontier.NewMemory(frontier.MemoryConfig{HostSlots: r.cfg.Politeness.OwnHosts})
+	r.frontier = m
+	r.closers = append(r.closers, func() { _ = m.Close() }) // a memory store's Close cannot fail
+}
+
+func (r *run) close() {
+	for _, f := range r.closers {
+		f()
+	}
+}
+
+// crawl starts the workers and waits for them.
+func (r *run) crawl(ctx context.Context) (*Report, error) {
+	defer r.begin(ctx)(nil)
+	if r.cfg.MaxTime > 0 {
+		t := time.AfterFunc(r.cfg.MaxTime, func() { r.drain(FinishTime) })
+		defer t.Stop()
+	}
+	if err := r.addSeeds(ctx); err != nil {
+		r.fail(err)
+	}
+	var workers sync.WaitGroup
+	for range r.cfg.Concurrency {
+		workers.Go(func() { r.work(ctx) })
+	}
+	workers.Wait()
+	return r.tally.report(time.Now(), r.finished(ctx), r.left()), r.outcome(ctx)
+}
+
+// begin makes the context that claims are made with. Drain may have been called before.
+func (r *run) begin(ctx context.Context) context.CancelCauseFunc {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.claims, r.stopClaims = context.WithCancelCause(ctx)
+	if r.finish != "" {
+		r.stopClaims(errDrain)
+	}
+	return r.stopClaims
+}
+
+func (r *run) addSeeds(ctx context.Context) error {
+	queue := make([]frontier.Request, len(r.seeds))
+	for i, u := range r.seeds {
+		queue[i] = frontier.Request{URL: u, Kind: frontier.KindSeed}
+	}
+	_, err := r.frontier.Add(ctx, queue...)
+	return err
+}
+
+// drain ends claiming; the first reason stands.
+func (r *run) drain(why Finish) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.finish == "" {
+		r.finish = why
+	}
+	if r.stopClaims != nil {
+		r.stopClaims(errDrain)
+	}
+}
+
+var errDrain = errors.New("crawler: draining")
+
+// fail ends the crawl because of its own parts.
+func (r *run) fail(err error) {
+	r.mu.Lock()
+	if r.err == nil {
+		r.err = err
+	}
+	r.mu.Unlock()
+	r.drain(FinishError)
+}
+
+// finished is why the crawl ended, asked after all workers have.
+func (r *run) finished(ctx context.Context) Finish {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.err != nil:
+		return FinishError
+	case r.finish != "":
+		return r.finish
+	case ctx.Err() != nil:
+		return FinishCanceled
+	case r.budget.exhausted() && r.left() > 0:
+		return FinishPages
+	}
+	return FinishDone
+}
+
+func (r *run) outcome(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.err != nil:
+		return r.err
+	case r.finish == "":
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// left is the number of URLs that are known and not served, 0 when the frontier does not count.
+func (r *run) left() int {
+	s, ok := r.frontier.(frontier.Statter)
+	if !ok {
+		return 0
+	}
+	n := s.Stats()
+	return n.Queued + n.Waiting + n.Claimed
+}

@@ -1,0 +1,130 @@
+package crawler
+
+import (
+	"sync"
+	"time"
+)
+
+// Finish is why a crawl ended.
+type Finish string
+
+// The reasons, stable across versions.
+const (
+	FinishDone     Finish = "done"      // nothing was left
+	FinishPages    Finish = "max_pages" // Config.MaxPages, with URLs left
+	FinishBytes    Finish = "max_bytes"
+	FinishTime     Finish = "max_time"
+	FinishDrained  Finish = "drained"  // Drain, Stop, or break out of Pages
+	FinishCanceled Finish = "canceled" // the context ended
+	FinishError    Finish = "error"    // a sink or the frontier failed
+)
+
+// Limit reports whether a limit of the Config ended the crawl.
+func (f Finish) Limit() bool { return f == FinishPages || f == FinishBytes || f == FinishTime }
+
+// Report sums a crawl up.
+type Report struct {
+	Started  time.Time
+	Ended    time.Time
+	Finish   Finish
+	Pages    int             // visits with outcome Fetched
+	Requests int             // on the wire, robots.txt and retries included
+	Bytes    int64           // body octets received, before decoding
+	Outcomes map[Outcome]int // visits by outcome
+	Reasons  map[string]int  // visits by reason code, without ""
+	Statuses map[int]int     // answered visits by HTTP status
+	Types    map[string]int  // fetched visits by media type
+	Links    map[Fate]int    // links found, by fate
+	Hosts    int             // that answered
+	Left     int             // URLs still queued
+	Sitemaps []string        // named in robots.txt files, at most 100
+}
+
+// tally collects a Report while workers run.
+type tally struct {
+	mu       sync.Mutex
+	r        Report
+	hosts    map[string]int // pages fetched
+	sitemaps map[string]bool
+}
+
+func newTally(now time.Time) *tally {
+	return &tally{
+		r: Report{
+			Started: now, Outcomes: map[Outcome]int{}, Reasons: map[string]int{}, Statuses: map[int]int{},
+			Types: map[string]int{}, Links: map[Fate]int{},
+		},
+		hosts:    map[string]int{},
+		sitemaps: map[string]bool{},
+	}
+}
+
+// request counts one request and its octets, and returns the octets of all.
+func (t *tally) request(octets int64) int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.r.Requests++
+	t.r.Bytes += octets
+	return t.r.Bytes
+}
+
+func (t *tally) visit(v *Visit) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.r.Outcomes[v.Outcome]++
+	if v.Reason != "" {
+		t.r.Reasons[v.Reason]++
+	}
+	if v.Page != nil {
+		t.r.Statuses[v.Page.Status]++
+	}
+	if v.Outcome == Fetched {
+		t.r.Pages++
+		t.r.Types[v.Page.ContentType]++
+	}
+	for i := range v.links {
+		t.r.Links[v.links[i].Fate]++
+	}
+}
+
+// reserve counts one page for a host, unless it has had most already. most 0: no limit.
+func (t *tally) reserve(host string, most int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if most > 0 && t.hosts[host] >= most {
+		return false
+	}
+	t.hosts[host]++
+	return true
+}
+
+// unreserve gives a reserved page back.
+func (t *tally) unreserve(host string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.hosts[host]--; t.hosts[host] <= 0 {
+		delete(t.hosts, host)
+	}
+}
+
+const maxSitemapsNamed = 100
+
+// sitemap notes a sitemap named by a robots.txt and reports whether it is new.
+func (t *tally) sitemap(ref string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.sitemaps[ref] || len(t.sitemaps) >= maxSitemapsNamed {
+		return false
+	}
+	t.sitemaps[ref] = true
+	t.r.Sitemaps = append(t.r.Sitemaps, ref)
+	return true
+}
+
+func (t *tally) report(now time.Time, finish Finish, left int) *Report {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.r
+	r.Ended, r.Finish, r.Left, r.Hosts = now, finish, left, len(t.hosts)
+	return &r
+}

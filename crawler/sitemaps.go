@@ -1,0 +1,58 @@
+package crawler
+
+import (
+	"bytes"
+
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// sitemaps are the sitemaps that the robots.txt of u's origin names and that were not known. They are
+// noted in the report in any case, and returned for queueing when the crawl wants them.
+func (r *run) sitemaps(u weburl.URL) []frontier.Request {
+	info := r.gate.Origin(u)
+	if info.Rules == nil {
+		return nil
+	}
+	var queue []frontier.Request
+	for _, ref := range info.Rules.Sitemaps() {
+		if !r.tally.sitemap(ref) || !r.cfg.Sitemaps {
+			continue
+		}
+		if to, err := u.RobotsURL().Resolve(ref); err == nil {
+			queue = append(queue, sitemapRequest(to, u.RobotsURL()))
+		}
+	}
+	return queue
+}
+
+func sitemapRequest(to, via weburl.URL) frontier.Request {
+	return frontier.Request{URL: to, Via: via, Kind: frontier.KindSitemap, Priority: 1}
+}
+
+// readSitemap returns what a sitemap lists: pages in scope, at the depth of a seed's links, and
+// further sitemaps. What comes before a fault in the file is used.
+func (r *run) readSitemap(c frontier.Claim, page *fetcher.Page) []frontier.Request {
+	if page.Status != 200 {
+		return nil
+	}
+	sm := extract.Sitemap(bytes.NewReader(page.Body), extract.SitemapOptions{})
+	var queue []frontier.Request
+	for e, err := sm.Next(); err == nil; e, err = sm.Next() {
+		to, err := c.URL.Resolve(e.Loc)
+		if err != nil {
+			continue
+		}
+		if e.Sitemap && len(c.Hops) < r.cfg.MaxRedirects {
+			s := sitemapRequest(to, c.URL)
+			s.Hops = append(c.Hops[:len(c.Hops):len(c.Hops)], c.URL.String()) // bounds a chain of indexes
+			queue = append(queue, s)
+		}
+		if fate, _ := r.admissible(to, 1); fate == FateFollow && !e.Sitemap {
+			queue = append(queue, frontier.Request{URL: to, Depth: 1, Via: c.URL})
+		}
+	}
+	return queue
+}

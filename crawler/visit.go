@@ -1,0 +1,100 @@
+package crawler
+
+import (
+	"time"
+
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Outcome is how the life of a URL ended.
+type Outcome string
+
+// The outcomes, stable across versions.
+const (
+	Fetched    Outcome = "fetched"      // an answer that is no redirect, of any other status
+	Redirected Outcome = "redirected"   // a redirect; its target is a URL of its own
+	Refused    Outcome = "refused"      // a rule forbids it
+	OutOfScope Outcome = "out_of_scope" // a seed or redirect target outside the scope
+	Deferred   Outcome = "deferred"     // not forbidden, but not to be had in this crawl
+	Failed     Outcome = "failed"       // no usable answer, after all attempts
+	Trapped    Outcome = "trapped"      // looks like an endless space of URLs
+)
+
+// Reason codes of visits that the crawler itself decides. The others come from weburl (url_…),
+// politeness (robots_disallow, …) and fetcher (dns_…, connect_…, …).
+const (
+	ReasonScope         = "scope"          // a scope rule
+	ReasonRedirectLimit = "redirect_limit" // a chain longer than Config.MaxRedirects
+	ReasonRedirectBad   = "redirect_bad"   // a redirect without a usable Location
+	ReasonHostBudget    = "host_budget"    // Config.MaxPerHost reached
+	ReasonHandler       = "handler_error"  // the Handler returned an error
+	ReasonPanic         = "panic"          // the Handler or the Extractor panicked
+	ReasonTrapPath      = "trap_path"      // path segments repeat, or are too many
+)
+
+// Visit is the fate of one URL. A Handler must not keep it after it returns unless it copies what it
+// needs: Page.Body is reused.
+type Visit struct {
+	URL     weburl.URL
+	Via     weburl.URL // the page or redirect that named it; zero for a seed
+	Depth   int        // links followed from a seed
+	Hops    []string   // the redirects that led here, oldest first
+	Kind    frontier.Kind
+	Attempt int // 0 when the first attempt was final
+	Meta    []byte
+
+	Outcome Outcome
+	Reason  string // stable code, "" for a plain Fetched
+	Rule    string // the deciding rule of scope or robots.txt, as written
+	Detail  string // one sentence for a person, where there is more to say
+	Err     error  // the cause, with Failed
+
+	Page       *fetcher.Page     // nil without an answer
+	Doc        *extract.Document // nil when the page was not parsed
+	Directives robots.Directives // of META elements and headers
+	Location   weburl.URL        // where a redirect leads; zero when it leads nowhere
+
+	Queued  time.Time
+	Started time.Time // of the last attempt's request; zero when none was made
+	Ended   time.Time
+
+	links []Link
+}
+
+// Fate is what becomes of a link.
+type Fate string
+
+// The fates, stable across versions.
+const (
+	FateFollow   Fate = "follow"       // in scope: queued, unless known already
+	FateScope    Fate = "out_of_scope" // a scope rule turned it away
+	FateDepth    Fate = "too_deep"
+	FateNoFollow Fate = "nofollow" // the page or the link says so
+	FateResource Fate = "resource" // an image, style sheet or other part of the page
+	FateInvalid  Fate = "invalid"  // no URL that can be requested
+	FateTrap     Fate = "trap"
+	FateLimit    Fate = "link_limit" // beyond Config.MaxLinks
+)
+
+// Link is a link of a page with its fate.
+type Link struct {
+	extract.Link
+	URL  weburl.URL // zero with FateInvalid
+	Fate Fate
+	Rule string // what decided
+}
+
+// Links are the page's links in document order, each with its fate.
+func (v *Visit) Links() []Link { return v.links }
+
+// Status is the HTTP status of the answer, 0 without one.
+func (v *Visit) Status() int {
+	if v.Page == nil {
+		return 0
+	}
+	return v.Page.Status
+}

@@ -1,0 +1,401 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"time"
+
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// work is a worker: it serves one claim after the other until there are none. It never sleeps for
+// politeness: a URL that may not be requested yet goes back to the frontier with its time.
+func (r *run) work(ctx context.Context) {
+	for r.budget.take(r.claims) {
+		c, err := r.frontier.Claim(r.claims)
+		if err != nil {
+			r.budget.settle(false)
+			if !errors.Is(err, frontier.ErrDrained) && r.claims.Err() == nil {
+				r.fail(err)
+			}
+			return
+		}
+		r.cfg.Trace.claimed(c)
+		r.budget.settle(r.serve(ctx, c))
+	}
+}
+
+// serve is the life of one URL from its claim to its settlement. It reports whether a page was
+// fetched.
+func (r *run) serve(ctx context.Context, c frontier.Claim) bool {
+	if !r.tally.reserve(c.URL.Host(), r.cfg.MaxPerHost) {
+		r.end(ctx, c, &Visit{Outcome: Deferred, Reason: ReasonHostBudget}, time.Time{}, nil)
+		return false
+	}
+	if v := r.outside(c); v != nil {
+		r.tally.unreserve(c.URL.Host())
+		r.end(ctx, c, v, time.Time{}, nil)
+		return false
+	}
+	fetched := r.request(ctx, c)
+	if !fetched {
+		r.tally.unreserve(c.URL.Host())
+	}
+	return fetched
+}
+
+// outside is the visit of a seed, redirect target or sitemap that does not belong to the crawl, nil
+// when it does. Links are judged where they are found; these are queued unjudged, so that each gets
+// its one visit even when it is refused.
+func (r *run) outside(c frontier.Claim) *Visit {
+	if c.Kind == frontier.KindPage {
+		return nil
+	}
+	fate, rule := r.admissible(c.URL, min(c.Depth, max(0, r.cfg.MaxDepth)))
+	switch fate {
+	case FateScope:
+		return &Visit{Outcome: OutOfScope, Reason: ReasonScope, Rule: rule}
+	case FateTrap:
+		return &Visit{Outcome: Trapped, Reason: ReasonTrapPath, Detail: rule}
+	case FateInvalid:
+		return &Visit{Outcome: Refused, Reason: rule}
+	}
+	return nil
+}
+
+// request takes a claim through resolve, admission and fetch.
+func (r *run) request(ctx context.Context, c frontier.Claim) bool {
+	next := r.gate.Next(c.URL)
+	addr, err := r.fetcher.Resolve(ctx, next)
+	if err != nil {
+		r.unresolved(ctx, c, next, err)
+		return false
+	}
+	permit, err := r.gate.Admit(politeness.Ask{
+		URL: c.URL, Next: next, Addr: addr, Purpose: purpose(c.Kind),
+		Attempt: c.Attempt, Queued: c.Queued, Deadline: c.Deadline,
+	})
+	if err != nil {
+		r.notAdmitted(ctx, c, err)
+		return false
+	}
+	r.cfg.Trace.admitted(c.URL, permit)
+	page, err := r.fetcher.Fetch(ctx, permit)
+	ready := r.gate.Report(permit, reply(page, err))
+	r.count(page, err)
+	switch {
+	case fetcher.ReasonOf(err) == fetcher.ReasonLedger:
+		r.fail(err)
+		fallthrough
+	case ctx.Err() != nil && (err != nil || page.Truncated != ""):
+		r.again(ctx, c, frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{}})
+		return false
+	case permit.Purpose() == politeness.Robots:
+		r.robotsAnswered(ctx, c, ready)
+		return false
+	case err != nil:
+		r.unanswered(ctx, c, ready, err)
+		return false
+	}
+	defer page.Release()
+	return r.answered(ctx, c, page, ready)
+}
+
+func purpose(k frontier.Kind) politeness.Purpose {
+	if k == frontier.KindSitemap {
+		return politeness.Sitemap
+	}
+	return politeness.Page
+}
+
+// reply is what the gate is told of a request. One that a dead context or an expired Permit kept from
+// leaving says nothing about the host.
+func reply(page *fetcher.Page, err error) politeness.Reply {
+	switch {
+	case err == nil:
+		return page.Reply()
+	case unsent(err):
+		return politeness.Reply{}
+	}
+	return fetcher.ReplyForError(err)
+}
+
+// unsent reports whether a fetch failed before its request was written, for a cause of ours.
+func unsent(err error) bool {
+	switch fetcher.ReasonOf(err) {
+	case fetcher.ReasonPermit, fetcher.ReasonPermitInvalid, fetcher.ReasonLedger, fetcher.ReasonURL, fetcher.ReasonClosed:
+		return true
+	case fetcher.ReasonCanceled:
+		return true
+	}
+	return errors.Is(err, context.Canceled) || errors.Is(err, politeness.ErrExpired)
+}
+
+// temporary reports whether another attempt may fare better. Errors of a Fetcher that is not ours
+// say so by a method, as net.Error does.
+func temporary(err error) bool {
+	var t interface{ Temporary() bool }
+	return errors.As(err, &t) && t.Temporary()
+}
+
+// count adds a request to the report and ends the crawl when it has received enough.
+func (r *run) count(page *fetcher.Page, err error) {
+	if err != nil && unsent(err) {
+		return
+	}
+	var octets int64
+	var failed *fetcher.Error
+	if page != nil {
+		octets = page.WireBytes
+	} else if errors.As(err, &failed) {
+		octets = failed.WireBytes
+	}
+	if all := r.tally.request(octets); r.cfg.MaxBytes > 0 && all >= r.cfg.MaxBytes {
+		r.drain(FinishBytes)
+	}
+}
+
+// robotsAnswered puts the page back whose robots.txt was asked for; it comes next, a delay later.
+func (r *run) robotsAnswered(ctx context.Context, c frontier.Claim, ready time.Time) {
+	r.cfg.Trace.robots(c.URL, r.gate)
+	r.again(ctx, c, frontier.Settlement{
+		ReadyAt: ready, Again: &frontier.Again{}, Links: r.sitemaps(c.URL),
+	})
+}
+
+// unresolved ends a claim whose host has no address: for now, and it is tried again, or at all.
+func (r *run) unresolved(ctx context.Context, c frontier.Claim, next weburl.URL, err error) {
+	switch {
+	case ctx.Err() != nil:
+		r.again(ctx, c, frontier.Settlement{Again: &frontier.Again{}})
+	case fetcher.ReasonOf(err) == fetcher.ReasonAddress:
+		r.end(ctx, c, &Visit{Outcome: Refused, Reason: fetcher.ReasonOf(err), Err: err}, time.Time{}, nil)
+	case !temporary(err):
+		r.end(ctx, c, &Visit{Outcome: Failed, Reason: fetcher.ReasonOf(err), Err: err}, time.Time{}, nil)
+	default:
+		r.retry(ctx, c, &Visit{Reason: fetcher.ReasonOf(err), Err: err}, r.gate.Failed(c.URL, next, err))
+	}
+}
+
+// notAdmitted ends a claim the gate turned away: with a time, or for good.
+func (r *run) notAdmitted(ctx context.Context, c frontier.Claim, err error) {
+	var wait *politeness.NotYet
+	var denied *politeness.Denied
+	switch {
+	case errors.As(err, &wait):
+		r.cfg.Trace.waiting(c.URL, wait)
+		r.again(ctx, c, frontier.Settlement{ReadyAt: wait.Until, Again: &frontier.Again{}})
+	case errors.As(err, &denied):
+		v := &Visit{Outcome: Refused, Reason: denied.Reason, Rule: denied.Verdict.Rule, Detail: denied.Detail}
+		if denied.Deferred() {
+			v.Outcome = Deferred
+		}
+		r.end(ctx, c, v, time.Time{}, nil)
+	default:
+		r.end(ctx, c, &Visit{Outcome: Failed, Reason: "gate", Err: err}, time.Time{}, nil)
+	}
+}
+
+// unanswered ends a claim whose request got no usable answer.
+func (r *run) unanswered(ctx context.Context, c frontier.Claim, ready time.Time, err error) {
+	v := &Visit{Outcome: Failed, Reason: fetcher.ReasonOf(err), Err: err}
+	switch {
+	case fetcher.ReasonOf(err) == fetcher.ReasonPermit: // nothing was sent: not an attempt
+		r.again(ctx, c, frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{}})
+	case temporary(err):
+		r.retry(ctx, c, v, ready)
+	default:
+		r.end(ctx, c, v, ready, nil)
+	}
+}
+
+// retry puts the URL back for another attempt, or ends it as failed when it has had them all.
+func (r *run) retry(ctx context.Context, c frontier.Claim, v *Visit, ready time.Time) {
+	if c.Attempt >= r.cfg.Retries {
+		v.Outcome = Failed
+		r.end(ctx, c, v, ready, nil)
+		return
+	}
+	at := time.Now().Add(pause(r.cfg.RetryPause, c.Attempt))
+	r.cfg.Trace.retrying(c.URL, v.Reason, at)
+	r.again(ctx, c, frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{NotBefore: at, Retry: true}})
+}
+
+// pause is the wait before a retry: doubling, up to a minute, with up to half as much again at
+// random so that URLs that failed together do not come back together.
+func pause(first time.Duration, attempt int) time.Duration {
+	d := min(first<<min(attempt, 16), time.Minute)
+	return d + rand.N(d/2+1)
+}
+
+// answered ends a claim whose request was answered.
+func (r *run) answered(ctx context.Context, c frontier.Claim, page *fetcher.Page, ready time.Time) bool {
+	v := &Visit{Outcome: Fetched, Page: page, Reason: page.Truncated}
+	switch {
+	case isRedirect(page.Status):
+		r.redirected(ctx, c, v, ready)
+		return false
+	case retryable(page.Status) && c.Attempt < r.cfg.Retries:
+		v.Reason = fmt.Sprintf("http_%d", page.Status)
+		r.retry(ctx, c, v, ready)
+		return false
+	case c.Kind == frontier.KindSitemap:
+		r.end(ctx, c, v, ready, r.readSitemap(c, page))
+		return false
+	}
+	r.end(ctx, c, v, ready, r.read(v, c))
+	return true
+}
+
+// retryable reports whether an answer says that another attempt may fare better (RFC 9110 section
+// 15.6, RFC 6585 section 4).
+func retryable(status int) bool {
+	switch status {
+	case 408, 425, 429, 500, 502, 503, 504:
+		return true
+	}
+	return false
+}
+
+// isRedirect reports whether the status sends the client elsewhere (RFC 9110 section 15.4).
+func isRedirect(status int) bool {
+	switch status {
+	case 301, 302, 303, 307, 308:
+		return true
+	}
+	return false
+}
+
+// redirected queues a redirect's target: a URL of its own, at the same depth, that passes scope,
+// robots and pacing like any other, and gets a visit whatever they say.
+func (r *run) redirected(ctx context.Context, c frontier.Claim, v *Visit, ready time.Time) {
+	v.Outcome, v.Reason = Redirected, ""
+	location := v.Page.Header.Get("Location")
+	to, err := c.URL.Resolve(location)
+	switch {
+	case location == "" || err != nil:
+		v.Outcome, v.Reason, v.Err = Failed, ReasonRedirectBad, err
+	case len(c.Hops) >= r.cfg.MaxRedirects:
+		v.Outcome, v.Reason = Failed, ReasonRedirectLimit
+	}
+	if v.Outcome == Failed {
+		r.end(ctx, c, v, ready, nil)
+		return
+	}
+	v.Location = to
+	target := frontier.Request{
+		URL: to, Depth: c.Depth, Priority: c.Priority, Via: c.URL, Kind: frontier.KindRedirect,
+		Hops: append(c.Hops[:len(c.Hops):len(c.Hops)], c.URL.String()), Meta: c.Meta,
+	}
+	r.end(ctx, c, v, ready, []frontier.Request{target})
+}
+
+// read parses an answered page and returns the links to queue.
+func (r *run) read(v *Visit, c frontier.Claim) []frontier.Request {
+	v.describe(c.Request, c.Attempt)
+	doc, err := r.extract(v.Page)
+	if err != nil {
+		v.Outcome, v.Reason, v.Err = Failed, ReasonPanic, err
+		return nil
+	}
+	v.Doc = doc
+	v.Directives = r.directives(v)
+	return r.sortLinks(v)
+}
+
+// extract calls the Extractor and survives it.
+func (r *run) extract(p *fetcher.Page) (doc *extract.Document, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("crawler: extractor panicked: %v\n%s", x, debug.Stack())
+		}
+	}()
+	return r.cfg.Extractor.Extract(p)
+}
+
+// directives are the page's robots directives, of its headers and META elements.
+func (r *run) directives(v *Visit) robots.Directives {
+	var metas []robots.Meta
+	if v.Doc != nil {
+		for _, m := range v.Doc.Metas {
+			metas = append(metas, robots.Meta{Name: m.Name, Content: m.Content})
+		}
+	}
+	return robots.PageDirectives(r.cfg.identity().Product, v.Page.Header.Values("X-Robots-Tag"), metas)
+}
+
+// end makes a claim's visit final: the Handler sees it, the sinks have it, and then the frontier
+// takes the URL's end, its links and the host's ready time in one step.
+func (r *run) end(ctx context.Context, c frontier.Claim, v *Visit, ready time.Time, links []frontier.Request) {
+	v.describe(c.Request, c.Attempt)
+	links = r.handle(ctx, v, links)
+	if err := r.publish(ctx, v); err != nil {
+		r.fail(err)
+		r.again(ctx, c, frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{}})
+		return
+	}
+	r.settle(ctx, c, frontier.Settlement{ReadyAt: ready, Links: links})
+}
+
+// describe fills in what every visit of a request has.
+func (v *Visit) describe(q frontier.Request, attempt int) {
+	v.URL, v.Via, v.Depth, v.Hops = q.URL, q.Via, q.Depth, q.Hops
+	v.Kind, v.Meta, v.Attempt, v.Queued = q.Kind, q.Meta, attempt, q.Queued
+	if v.Page != nil {
+		v.Started = v.Page.Started
+	}
+}
+
+// handle calls the Handler and returns the links that are to be queued after it.
+func (r *run) handle(ctx context.Context, v *Visit, links []frontier.Request) []frontier.Request {
+	err := r.callHandler(ctx, v)
+	switch {
+	case err == nil:
+		return links
+	case errors.Is(err, Stop):
+		r.drain(FinishDrained)
+		return links
+	case errors.Is(err, SkipLinks):
+		return nil
+	}
+	v.Outcome, v.Err = Failed, err
+	if v.Reason != ReasonPanic {
+		v.Reason = ReasonHandler
+	}
+	return nil
+}
+
+func (r *run) callHandler(ctx context.Context, v *Visit) (err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			v.Reason = ReasonPanic
+			err = fmt.Errorf("crawler: handler panicked: %v\n%s", x, debug.Stack())
+		}
+	}()
+	if r.cfg.Handler == nil {
+		return nil
+	}
+	return r.cfg.Handler.Handle(ctx, v)
+}
+
+// again puts a claim back.
+func (r *run) again(ctx context.Context, c frontier.Claim, s frontier.Settlement) {
+	r.settle(ctx, c, s)
+}
+
+// settle ends a claim, also when the crawl has been cancelled. A lost claim is somebody else's by
+// now; every other failure ends the crawl.
+func (r *run) settle(ctx context.Context, c frontier.Claim, s frontier.Settlement) {
+	err := r.frontier.Settle(context.WithoutCancel(ctx), c, s)
+	if err != nil && !errors.Is(err, frontier.ErrLost) {
+		r.fail(err)
+	}
+}

@@ -1,0 +1,471 @@
+package arch
+
+import (
+	"bufio"
+	"cmp"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/amble-crawler/amble"
+
+var update = flag.Bool("update", false, "rewrite the golden of the exported API")
+
+// pkg is one package of the module: its files without tests, parsed.
+type pkg struct {
+	dir   string // slash-separated, from the module's root
+	files map[string]*ast.File
+	build *build.Package
+}
+
+// load parses every package of the module, other modules inside it left out.
+func load(t *testing.T) (map[string]*pkg, *token.FileSet) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	fset := token.NewFileSet()
+	pkgs := map[string]*pkg{}
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		rel, _ := filepath.Rel(root, p)
+		if d.Name() == "testdata" || p != root && strings.HasPrefix(d.Name(), ".") {
+			return fs.SkipDir
+		}
+		if _, err := os.Stat(filepath.Join(p, "go.mod")); err == nil && p != root {
+			return fs.SkipDir
+		}
+		bp, err := build.ImportDir(p, 0)
+		if err != nil {
+			return nil // no Go files here
+		}
+		k := &pkg{dir: filepath.ToSlash(rel), files: map[string]*ast.File{}, build: bp}
+		for _, name := range bp.GoFiles {
+			f, err := parser.ParseFile(fset, filepath.Join(p, name), nil, parser.ParseComments)
+			if err != nil {
+				return err
+			}
+			k.files[path.Join(k.dir, name)] = f
+		}
+		pkgs[k.dir] = k
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pkgs, fset
+}
+
+// sorted goes through a map in the order of its keys.
+func sorted[K cmp.Ordered, V any](m map[K]V) func(func(K, V) bool) {
+	return func(yield func(K, V) bool) {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			if !yield(k, m[k]) {
+				return
+			}
+		}
+	}
+}
+
+func TestImportGraph(t *testing.T) {
+	f, err := os.Open("imports.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	allowed := map[string][]string{}
+	sc := bufio.NewScanner(f)
+	for sc.Scan() {
+		line := strings.TrimSpace(sc.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, deps, ok := strings.Cut(line, ":")
+		if !ok {
+			t.Fatalf("imports.txt: %q has no colon", line)
+		}
+		allowed[name] = strings.Fields(deps)
+	}
+	pkgs, _ := load(t)
+	for dir, p := range sorted(pkgs) {
+		deps, ok := allowed[dir]
+		if !ok {
+			t.Errorf("%s is not in imports.txt", dir)
+			continue
+		}
+		for _, imp := range p.build.Imports {
+			rel, ours := strings.CutPrefix(imp, module+"/")
+			if ours && !slices.Contains(deps, rel) {
+				t.Errorf("%s must not import %s", dir, rel)
+			}
+		}
+	}
+}
+
+// thirdParty is which packages may import which modules, outside tests. Anything heavy lives in the
+// one package that needs it.
+var thirdParty = map[string][]string{
+	"weburl":     {"github.com/PuerkitoBio/purell", "github.com/nlnwa/whatwg-url", "golang.org/x/net/publicsuffix", "golang.org/x/net/idna", "github.com/zeebo/xxh3"},
+	"robots":     {},
+	"politeness": {"golang.org/x/time/rate"},
+	"fetcher": {
+		"github.com/andybalholm/brotli", "github.com/klauspost/compress", "golang.org/x/net", "golang.org/x/text",
+		"github.com/wlynxg/chardet",
+	},
+	"extract":       {"golang.org/x/net/html"},
+	"extract/css":   {"golang.org/x/net/html", "github.com/andybalholm/cascadia"},
+	"frontier":      {"github.com/zeebo/xxh3"},
+	"frontier/disk": {"github.com/cockroachdb/pebble/v2", "github.com/zeebo/xxh3"},
+	"crawltest":     {"golang.org/x/tools/txtar"},
+	"cmd/amble":     {"github.com/alecthomas/kong", "go.yaml.in/yaml/v4", "golang.org/x/term"},
+}
+
+func TestThirdParty(t *testing.T) {
+	pkgs, _ := load(t)
+	for dir, p := range sorted(pkgs) {
+		for _, imp := range p.build.Imports {
+			host, _, _ := strings.Cut(imp, "/")
+			if !strings.Contains(host, ".") || strings.HasPrefix(imp, module) {
+				continue
+			}
+			if !slices.ContainsFunc(thirdParty[dir], func(m string) bool { return imp == m || strings.HasPrefix(imp, m+"/") }) {
+				t.Errorf("%s must not import %s", dir, imp)
+			}
+		}
+	}
+}
+
+// dialers may open connections or make HTTP requests; nobody else can, so that no request goes
+// around the gate.
+var dialers = []string{"fetcher", "crawltest"}
+
+func TestNobodyElseMakesRequests(t *testing.T) {
+	banned := map[string][]string{
+		"net/http":   {"Get", "Head", "Post", "PostForm", "Client", "DefaultClient", "DefaultTransport", "Transport", "NewRequest", "NewRequestWithContext"},
+		"net":        {"Dial", "DialTimeout", "DialTCP", "DialUDP", "DialIP", "DialUnix", "Dialer"},
+		"crypto/tls": {"Dial", "DialWithDialer", "Dialer", "Client"},
+	}
+	pkgs, fset := load(t)
+	for dir, p := range sorted(pkgs) {
+		if slices.Contains(dialers, dir) {
+			continue
+		}
+		for _, f := range sorted(p.files) {
+			names := importNames(f)
+			ast.Inspect(f, func(n ast.Node) bool {
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				if id, ok := sel.X.(*ast.Ident); ok && slices.Contains(banned[names[id.Name]], sel.Sel.Name) {
+					t.Errorf("%v: %s.%s: only %v may make requests", fset.Position(n.Pos()), id.Name, sel.Sel.Name, dialers)
+				}
+				return true
+			})
+		}
+	}
+}
+
+// importNames maps the names a file knows packages by to their paths.
+func importNames(f *ast.File) map[string]string {
+	names := map[string]string{}
+	for _, s := range f.Imports {
+		p := strings.Trim(s.Path.Value, `"`)
+		name := path.Base(p)
+		if s.Name != nil {
+			name = s.Name.Name
+		}
+		names[name] = p
+	}
+	return names
+}
+
+// starters may start goroutines; each waits for those it started.
+var starters = []string{"crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble"}
+
+func TestGoroutinesHaveOwners(t *testing.T) {
+	pkgs, fset := load(t)
+	for dir, p := range sorted(pkgs) {
+		if slices.Contains(starters, dir) || strings.HasPrefix(dir, "examples/") || strings.HasSuffix(dir, "test") {
+			continue
+		}
+		for _, f := range sorted(p.files) {
+			ast.Inspect(f, func(n ast.Node) bool {
+				if g, ok := n.(*ast.GoStmt); ok {
+					t.Errorf("%v: %s starts goroutines: only %v may", fset.Position(g.Pos()), dir, starters)
+				}
+				return true
+			})
+		}
+	}
+}
+
+func TestNothingGlobalChanges(t *testing.T) {
+	pkgs, fset := load(t)
+	for _, p := range sorted(pkgs) {
+		vars := packageVars(p)
+		for _, f := range sorted(p.files) {
+			ast.Inspect(f, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.FuncDecl:
+					if n.Name.Name == "init" && n.Recv == nil {
+						t.Errorf("%v: init: composition is code that is called", fset.Position(n.Pos()))
+					}
+				case *ast.AssignStmt:
+					if n.Tok == token.DEFINE {
+						return true
+					}
+					for _, l := range n.Lhs {
+						reportVar(t, fset, vars, l)
+					}
+				case *ast.IncDecStmt:
+					reportVar(t, fset, vars, n.X)
+				}
+				return true
+			})
+		}
+	}
+}
+
+// packageVars are the variables declared at package level.
+func packageVars(p *pkg) map[*ast.Object]bool {
+	vars := map[*ast.Object]bool{}
+	for _, f := range p.files {
+		for _, d := range f.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.VAR {
+				continue
+			}
+			for _, s := range g.Specs {
+				for _, n := range s.(*ast.ValueSpec).Names {
+					vars[n.Obj] = true
+				}
+			}
+		}
+	}
+	return vars
+}
+
+func reportVar(t *testing.T, fset *token.FileSet, vars map[*ast.Object]bool, x ast.Expr) {
+	t.Helper()
+	for {
+		switch e := x.(type) {
+		case *ast.IndexExpr:
+			x = e.X
+			continue
+		case *ast.SelectorExpr:
+			x = e.X
+			continue
+		case *ast.Ident:
+			if e.Obj != nil && vars[e.Obj] {
+				t.Errorf("%v: assigns to package variable %s", fset.Position(e.Pos()), e.Name)
+			}
+		}
+		return
+	}
+}
+
+func public(dir string) bool {
+	return !strings.HasPrefix(dir, "cmd/") && !strings.HasPrefix(dir, "examples/") && !strings.Contains(dir, "internal")
+}
+
+func TestExportedNamesAreDocumented(t *testing.T) {
+	pkgs, fset := load(t)
+	for dir, p := range sorted(pkgs) {
+		if !public(dir) {
+			continue
+		}
+		documented := false
+		for _, f := range sorted(p.files) {
+			documented = documented || f.Doc != nil
+			for _, d := range f.Decls {
+				checkDoc(t, fset, d)
+			}
+		}
+		if !documented {
+			t.Errorf("package %s has no comment", dir)
+		}
+	}
+}
+
+func checkDoc(t *testing.T, fset *token.FileSet, d ast.Decl) {
+	t.Helper()
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Name.IsExported() && exportedReceiver(d) && d.Doc == nil {
+			t.Errorf("%v: %s has no comment", fset.Position(d.Pos()), d.Name.Name)
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				if s.Name.IsExported() && d.Doc == nil && s.Doc == nil {
+					t.Errorf("%v: %s has no comment", fset.Position(s.Pos()), s.Name.Name)
+				}
+			case *ast.ValueSpec:
+				if s.Names[0].IsExported() && d.Doc == nil && s.Doc == nil && s.Comment == nil {
+					t.Errorf("%v: %s has no comment", fset.Position(s.Pos()), s.Names[0].Name)
+				}
+			}
+		}
+	}
+}
+
+func exportedReceiver(d *ast.FuncDecl) bool {
+	if d.Recv == nil {
+		return true
+	}
+	x := d.Recv.List[0].Type
+	for {
+		switch e := x.(type) {
+		case *ast.StarExpr:
+			x = e.X
+			continue
+		case *ast.IndexExpr:
+			x = e.X
+			continue
+		case *ast.Ident:
+			return e.IsExported()
+		}
+		return false
+	}
+}
+
+// TestAPI compares the exported names with a golden, so that a change of the API is seen as one.
+func TestAPI(t *testing.T) {
+	pkgs, fset := load(t)
+	var b strings.Builder
+	for dir, p := range sorted(pkgs) {
+		if !public(dir) || dir == "." {
+			continue
+		}
+		var lines []string
+		for _, f := range sorted(p.files) {
+			for _, d := range f.Decls {
+				lines = append(lines, exported(fset, d)...)
+			}
+		}
+		slices.Sort(lines)
+		fmt.Fprintf(&b, "%s\n", dir)
+		for _, l := range lines {
+			fmt.Fprintf(&b, "\t%s\n", l)
+		}
+	}
+	golden := filepath.Join("testdata", "api.txt")
+	if *update {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != string(want) {
+		t.Errorf("the exported API differs from %s:\n%s\nIf that is meant: go test ./internal/arch -update", golden, diff(string(want), b.String()))
+	}
+}
+
+// exported writes the exported names of a declaration, a line each.
+func exported(fset *token.FileSet, d ast.Decl) []string {
+	var lines []string
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Name.IsExported() && exportedReceiver(d) {
+			c := *d
+			c.Body, c.Doc = nil, nil
+			lines = append(lines, source(fset, &c))
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				if s.Name.IsExported() {
+					lines = append(lines, "type "+s.Name.Name+" "+kindOf(s.Type))
+					lines = append(lines, fields(fset, s)...)
+				}
+			case *ast.ValueSpec:
+				for _, n := range s.Names {
+					if n.IsExported() {
+						lines = append(lines, d.Tok.String()+" "+n.Name)
+					}
+				}
+			}
+		}
+	}
+	return lines
+}
+
+func kindOf(x ast.Expr) string {
+	switch x.(type) {
+	case *ast.StructType:
+		return "struct"
+	case *ast.InterfaceType:
+		return "interface"
+	case *ast.FuncType:
+		return "func"
+	}
+	return "defined"
+}
+
+func fields(fset *token.FileSet, s *ast.TypeSpec) []string {
+	var list *ast.FieldList
+	switch x := s.Type.(type) {
+	case *ast.StructType:
+		list = x.Fields
+	case *ast.InterfaceType:
+		list = x.Methods
+	default:
+		return nil
+	}
+	var lines []string
+	for _, f := range list.List {
+		for _, n := range f.Names {
+			if n.IsExported() {
+				lines = append(lines, "type "+s.Name.Name+"."+n.Name+" "+source(fset, f.Type))
+			}
+		}
+		if len(f.Names) == 0 {
+			lines = append(lines, "type "+s.Name.Name+" embeds "+source(fset, f.Type))
+		}
+	}
+	return lines
+}
+
+func source(fset *token.FileSet, n ast.Node) string {
+	var b strings.Builder
+	if err := format.Node(&b, fset, n); err != nil {
+		return err.Error()
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// diff lists the lines that only one side has.
+func diff(want, got string) string {
+	var b strings.Builder
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for _, l := range w {
+		if !slices.Contains(g, l) {
+			fmt.Fprintf(&b, "- %s\n", l)
+		}
+	}
+	for _, l := range g {
+		if !slices.Contains(w, l) {
+			fmt.Fprintf(&b, "+ %s\n", l)
+		}
+	}
+	return b.String()
+}
