@@ -1,7 +1,9 @@
 package politeness
 
 import (
+	"crypto/rand"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 type Gate struct {
 	cfg       Config
 	userAgent string
+	run       string // names this Gate in the ledger
 	ledger    *ledger
 
 	mu      sync.Mutex
@@ -38,6 +41,7 @@ func NewGate(c Config) (*Gate, error) {
 	g := &Gate{
 		cfg:       c,
 		userAgent: c.Identity.UserAgent(),
+		run:       strings.ToLower(rand.Text()[:10]),
 		ledger:    newLedger(c.Ledger),
 		hosts:     make(map[string]*host),
 		addrs:     make(map[netip.Addr]*pace),

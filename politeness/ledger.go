@@ -1,6 +1,8 @@
 package politeness
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"io"
 	"sync"
@@ -11,6 +13,7 @@ import (
 // and "end". A start without an end is a request that was cut off by the end of the process.
 type Entry struct {
 	Event     string    `json:"event"` // "start" or "end"
+	Run       string    `json:"run"`   // names the Gate: IDs of different processes do not mix
 	ID        uint64    `json:"id"`
 	URL       string    `json:"url,omitempty"`
 	For       string    `json:"for,omitempty"` // the page whose robots.txt this is
@@ -28,6 +31,12 @@ type Entry struct {
 	Status    int       `json:"status,omitempty"`
 	Bytes     int64     `json:"bytes,omitempty"`
 	Err       string    `json:"error,omitempty"`
+	Truncated string    `json:"truncated,omitempty"`
+
+	// What a check needs of the answer's header, and of a robots.txt's body.
+	RetryAfter string `json:"retry_after,omitempty"`
+	Location   string `json:"location,omitempty"`
+	SHA256     string `json:"sha256,omitempty"`
 }
 
 // ledger writes entries, one line each, in one Write each.
@@ -56,7 +65,7 @@ func (l *ledger) write(e *Entry) error {
 // does not happen (P10).
 func (g *Gate) begin(p *permit, now time.Time) error {
 	e := Entry{
-		Event: "start", ID: p.id, URL: p.url.String(), Host: p.url.Host(), Addr: p.addr.String(),
+		Event: "start", Run: g.run, ID: p.id, URL: p.url.String(), Host: p.url.Host(), Addr: p.addr.String(),
 		Purpose: p.purpose.String(), Attempt: p.attempt, Agent: g.userAgent,
 		Queued: p.queued, Allowed: p.allowed, Written: now, Clauses: p.clauses,
 	}
@@ -69,8 +78,13 @@ func (g *Gate) begin(p *permit, now time.Time) error {
 // end writes the end line. A failure to write is not lost: the next begin meets the same writer.
 func (l *ledger) end(now time.Time, p *permit, r Reply) {
 	e := Entry{
-		Event: "end", ID: p.id, FirstByte: r.FirstByte, Ended: orTime(r.Ended, now),
-		Status: r.Status, Bytes: r.WireBytes,
+		Event: "end", Run: p.gate.run, ID: p.id, FirstByte: r.FirstByte, Ended: orTime(r.Ended, now),
+		Status: r.Status, Bytes: r.WireBytes, Truncated: r.Truncated,
+		RetryAfter: r.Header.Get("Retry-After"), Location: r.Header.Get("Location"),
+	}
+	if p.purpose == Robots && r.Err == nil {
+		sum := sha256.Sum256(r.Body)
+		e.SHA256 = hex.EncodeToString(sum[:])
 	}
 	if r.Err != nil {
 		e.Err = r.Err.Error()

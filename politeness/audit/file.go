@@ -1,0 +1,190 @@
+package audit
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// file is a robots.txt as RFC 9309 section 2.2 reads it, and nothing more: the gate's reading may be
+// stricter, never laxer.
+type file struct{ groups []*section }
+
+type section struct {
+	agents []string // lower case
+	rules  []rule
+	pause  time.Duration
+}
+
+type rule struct {
+	allow bool
+	path  string // canonical
+	line  int
+}
+
+// parse reads a file. A run of User-agent lines begins a group, the first rule ends the run;
+// everything else neither begins nor ends anything.
+func parse(b []byte) *file {
+	const limit = 512_000 // octets; RFC 9309 section 2.5 asks for 500 KiB at least
+	text := string(b)
+	if len(text) >= limit {
+		text = text[:strings.LastIndexAny(text[:limit], "\r\n")+1]
+	}
+	text = strings.TrimPrefix(text, "\uFEFF")
+	f := &file{}
+	var cur *section
+	inRun := false
+	for i, line := range strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		field, value, ok := strings.Cut(line, ":")
+		if !ok {
+			continue
+		}
+		field, value = strings.ToLower(strings.Trim(field, " \t")), strings.Trim(value, " \t")
+		switch field {
+		case "user-agent":
+			if !inRun {
+				cur = &section{}
+				f.groups = append(f.groups, cur)
+			}
+			inRun = true
+			cur.agents = append(cur.agents, agentToken(value))
+		case "allow", "disallow":
+			inRun = false
+			if cur != nil && value != "" {
+				cur.rules = append(cur.rules, rule{field == "allow", canon(value), i + 1})
+			}
+		case "crawl-delay", "request-rate":
+			if cur != nil {
+				cur.pause = max(cur.pause, pauseOf(field, value))
+			}
+		}
+	}
+	return f
+}
+
+// agentToken is the product token a User-agent line begins with, in lower case, or "*".
+func agentToken(v string) string {
+	if strings.HasPrefix(v, "*") {
+		return "*"
+	}
+	end := strings.IndexFunc(v, func(r rune) bool {
+		return !(r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
+	})
+	if end >= 0 {
+		v = v[:end]
+	}
+	return strings.ToLower(v)
+}
+
+func pauseOf(field, value string) time.Duration {
+	const most = 1 << 31
+	if field == "crawl-delay" {
+		s, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(s >= 0) || strings.ContainsAny(value, "xXpPiInN_") {
+			return 0
+		}
+		return secs(min(s, most))
+	}
+	value, _, _ = strings.Cut(value, " ")
+	n, per, ok := strings.Cut(value, "/")
+	requests, err1 := strconv.ParseFloat(n, 64)
+	seconds, err2 := strconv.ParseFloat(strings.TrimSuffix(per, "s"), 64)
+	if !ok || err1 != nil || err2 != nil || !(requests > 0) || !(seconds > 0) {
+		return 0
+	}
+	return secs(min(seconds/requests, most))
+}
+
+// of is the group that binds a robot: all that name it merged, else all that name "*".
+func (f *file) of(product string) section {
+	for _, name := range []string{strings.ToLower(product), "*"} {
+		var all section
+		found := false
+		for _, g := range f.groups {
+			for _, a := range g.agents {
+				if a == name {
+					found = true
+					all.rules = append(all.rules, g.rules...)
+					all.pause = max(all.pause, g.pause)
+					break
+				}
+			}
+		}
+		if found {
+			return all
+		}
+	}
+	return section{}
+}
+
+// allows judges a path with its query: the longest rule decides, of equals one that allows
+// (RFC 9309 section 2.2.2). line is the deciding rule's, 0 when none matches.
+func (f *file) allows(product, target string) (ok bool, line int) {
+	target = strings.NewReplacer("*", "%2A", "$", "%24").Replace(canon(target))
+	best := rule{allow: true}
+	for _, r := range f.of(product).rules {
+		if !matches(r.path, target) {
+			continue
+		}
+		if best.line == 0 || len(r.path) > len(best.path) || len(r.path) == len(best.path) && r.allow {
+			best = r
+		}
+	}
+	return best.allow, best.line
+}
+
+// matches is the glob of RFC 9309 section 2.2.3: "*" is any run of octets, "$" at the end the end.
+func matches(pattern, target string) bool {
+	if p, ok := strings.CutSuffix(pattern, "$"); ok {
+		pattern = p
+	} else {
+		pattern += "*"
+	}
+	at := make([]bool, len(target)+1) // how much of target the pattern so far can have eaten
+	at[0] = true
+	for _, c := range []byte(pattern) {
+		next := make([]bool, len(target)+1)
+		reached := false
+		for i, ok := range at {
+			reached = reached || ok
+			if c == '*' {
+				next[i] = reached
+			} else if ok && i < len(target) && target[i] == c {
+				next[i+1] = true
+			}
+		}
+		at = next
+	}
+	return at[len(target)]
+}
+
+// canon brings the ways to write one octet together (RFC 9309 section 2.2.2, RFC 3986 section 6.2.2).
+func canon(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == '%' && i+2 < len(s) {
+			if v, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				if unreserved(byte(v)) {
+					b.WriteByte(byte(v))
+				} else {
+					fmt.Fprintf(&b, "%%%02X", v)
+				}
+				i += 2
+				continue
+			}
+		}
+		if c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+func unreserved(c byte) bool {
+	return c == '-' || c == '.' || c == '_' || c == '~' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}

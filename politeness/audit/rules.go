@@ -1,0 +1,168 @@
+package audit
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	maxAge   = 24 * time.Hour      // RFC 9309 section 2.4
+	maxStale = 30 * 24 * time.Hour // RFC 9309 section 2.3.1.4
+)
+
+// origin is what is known of an origin's robots.txt as the ledger goes on.
+type origin struct {
+	known   bool
+	at      time.Time // of the last good answer
+	failing bool      // the last attempt failed
+	hops    int
+	file    *file // nil: no rules
+}
+
+// rules goes through the ledger in order and holds every page request to the robots.txt that had
+// been answered when it was written (P1, P2, P8). It also notes on each request the pause that
+// robots.txt asked for by then.
+func (a *auditor) rules(rs []*request) {
+	origins := map[string]*origin{}
+	state := func(u string) *origin {
+		k := originOf(u)
+		if origins[k] == nil {
+			origins[k] = &origin{}
+		}
+		return origins[k]
+	}
+	for _, e := range events(rs) {
+		r := e.request
+		switch {
+		case r.start.Purpose != "robots" && !e.end && !isRobotsURL(r.start.URL):
+			a.page(state(r.start.URL), r)
+		case r.start.Purpose == "robots" && e.end:
+			a.answer(state(r.wanted()), r)
+		}
+		if f := state(r.start.URL).file; e.end && f != nil {
+			r.asked = f.of(a.config.Product).pause
+		}
+	}
+}
+
+// event is a request's start or its end.
+type event struct {
+	at      time.Time
+	end     bool
+	request *request
+}
+
+// events are the starts and ends of requests in the order they happened; what ended at the instant
+// something started ended first.
+func events(rs []*request) []event {
+	es := make([]event, 0, 2*len(rs))
+	for _, r := range rs {
+		es = append(es, event{r.start.Written, false, r})
+		if r.end != nil {
+			es = append(es, event{r.end.Ended, true, r})
+		}
+	}
+	slices.SortStableFunc(es, func(x, y event) int {
+		if c := x.at.Compare(y.at); c != 0 || x.end == y.end {
+			return c
+		}
+		if x.end {
+			return -1
+		}
+		return 1
+	})
+	return es
+}
+
+// wanted is the page that a robots request was made for.
+func (r *request) wanted() string {
+	if r.start.For != "" {
+		return r.start.For
+	}
+	return r.start.URL
+}
+
+func isRobotsURL(u string) bool { return strings.TrimPrefix(u, originOf(u)) == "/robots.txt" }
+
+func originOf(u string) string {
+	i := strings.Index(u, "://")
+	if i < 0 {
+		return u
+	}
+	if j := strings.IndexAny(u[i+3:], "/?#"); j >= 0 {
+		return u[:i+3+j]
+	}
+	return u
+}
+
+// page holds a page request to what is known of its origin.
+func (a *auditor) page(o *origin, r *request) {
+	at := r.start.Written
+	switch {
+	case !o.known && o.failing:
+		a.violation("P8", r, nil, "%s was asked for while robots.txt was unreachable", r.start.URL)
+		return
+	case !o.known:
+		a.violation("P1", r, nil, "%s was asked for before robots.txt was known", r.start.URL)
+		return
+	case at.Sub(o.at) > maxStale:
+		a.violation("P8", r, nil, "robots.txt was last had at %s, more than 30 days before", stamp(o.at))
+	case at.Sub(o.at) > maxAge && !o.failing:
+		a.violation("P1", r, nil, "robots.txt was last had at %s, more than 24 hours before", stamp(o.at))
+	}
+	if o.file == nil {
+		return
+	}
+	if ok, line := o.file.allows(a.config.Product, target(r.start.URL)); !ok {
+		a.violation("P2", r, nil, "%s is forbidden by line %d of robots.txt", r.start.URL, line)
+	}
+}
+
+func target(u string) string {
+	t := strings.TrimPrefix(u, originOf(u))
+	if !strings.HasPrefix(t, "/") {
+		t = "/" + t
+	}
+	return t
+}
+
+// answer applies the end of a robots request.
+func (a *auditor) answer(o *origin, r *request) {
+	e := r.end
+	ok := e.Error == "" && (e.Truncated == "" || e.Truncated == "length")
+	switch {
+	case ok && e.Status >= 200 && e.Status < 300:
+		a.learn(o, r)
+	case ok && e.Status >= 300 && e.Status < 400 && o.hops < 5 && leadsSomewhere(r):
+		o.hops++
+		return
+	case ok && (e.Status == 401 || e.Status == 403) && a.config.ForbidDenies:
+		o.known, o.failing, o.at, o.file = true, false, e.Ended, parse([]byte("user-agent: *\ndisallow: /"))
+	case ok && (e.Status >= 300 && e.Status < 500) && e.Status != 429:
+		o.known, o.failing, o.at, o.file = true, false, e.Ended, nil
+	default:
+		o.failing = true
+	}
+	o.hops = 0
+}
+
+func leadsSomewhere(r *request) bool {
+	base, err := url.Parse(r.start.URL)
+	if err != nil || r.end.Location == "" {
+		return false
+	}
+	to, err := base.Parse(r.end.Location)
+	return err == nil && (to.Scheme == "http" || to.Scheme == "https")
+}
+
+func (a *auditor) learn(o *origin, r *request) {
+	o.known, o.failing, o.at, o.file = true, false, r.end.Ended, nil
+	b, err := a.body(r.end.SHA256)
+	if err != nil {
+		a.violation("P2", r, nil, "the body of %s is not there: %v", r.start.URL, err)
+		return
+	}
+	o.file = parse(b)
+}
