@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+
+	"github.com/amble-crawler/amble/politeness"
 )
 
 const (
@@ -38,10 +40,11 @@ func (s *source) Read(p []byte) (int, error) {
 }
 
 // read reads the body into page. clean reports that the connection can carry another request.
-func (x *exchange) read(resp *http.Response, page *Page) (clean bool, fail *Error) {
-	src := &source{ctx: x.ctx, body: resp.Body}
+func (x *exchange) read(ctx context.Context, resp *http.Response, page *Page) (clean bool, fail *Error) {
+	src := &source{ctx: ctx, body: resp.Body}
 	limit := x.f.cfg.limit(x.grant.Purpose())
-	d, err := x.f.codecs.open(src, codingsOf(resp.Header), limit+x.f.cfg.WireSlack, x.hints(resp.Header))
+	h := hints{max: x.f.cfg.MaxEncodings, sitemap: x.grant.Purpose() == politeness.Sitemap}
+	d, err := x.f.codecs.open(src, codingsOf(resp.Header), limit+x.f.cfg.WireSlack, h)
 	defer d.close()
 	if err == nil {
 		err = x.fill(d, src, page, resp.ContentLength, limit)
@@ -54,27 +57,23 @@ func (x *exchange) read(resp *http.Response, page *Page) (clean bool, fail *Erro
 		page.WireBytes, page.Note = src.n, d.note
 		return clean, nil
 	}
-	page.Truncated, fail = x.truncated(err, src)
+	page.Truncated, fail = truncated(ctx, err, src)
 	return false, fail
 }
 
-func (x *exchange) hints(h http.Header) hints {
-	return hints{max: x.f.cfg.MaxEncodings, sitemap: x.limitless()}
-}
-
-// limitless reports whether the URL is fetched for its own sake, so that it is read whatever its type.
-func (x *exchange) limitless() bool { return x.grant.Purpose() != 0 }
+// named reports whether the URL is fetched for its own sake, so that its body is read whatever its type.
+func (x *exchange) named() bool { return x.grant.Purpose() != politeness.Page }
 
 // truncated is the reason code of a body that broke off; or the failure, when the caller gave up.
-func (x *exchange) truncated(err error, src *source) (string, *Error) {
+func truncated(ctx context.Context, err error, src *source) (string, *Error) {
 	var limit *limitError
-	cause := context.Cause(x.ctx)
+	cause := context.Cause(ctx)
 	switch {
 	case errors.As(cause, &limit), errors.As(err, &limit):
 		return limit.reason, nil
 	case cause != nil:
 		return "", &Error{Phase: PhaseBody, Reason: ReasonCanceled, Err: cause}
-	case src.err != nil && src.err != io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
+	case src.err != nil && !errors.Is(src.err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return ReasonCutShort, nil
 	}
 	return ReasonEncoding, nil
@@ -107,7 +106,7 @@ func (x *exchange) fill(r io.Reader, src *source, page *Page, length int64, limi
 		page.Release()
 	}
 	x.decide(page)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return err
@@ -119,7 +118,7 @@ func (x *exchange) describe(page *Page) {
 }
 
 func (x *exchange) wanted(contentType string) bool {
-	return x.limitless() || x.f.cfg.Wanted == nil || x.f.cfg.Wanted(contentType)
+	return x.named() || x.f.cfg.Wanted == nil || x.f.cfg.Wanted(contentType)
 }
 
 // readTo reads until buf holds n octets, or to the error that ends the body, io.EOF included.

@@ -169,10 +169,10 @@ func (p *Page) Text() ([]byte, error) {
 }
 
 func toUTF8(charset string, body []byte) ([]byte, error) {
-	switch {
-	case charset == "":
+	switch charset {
+	case "":
 		return body, nil
-	case charset == utf8Name:
+	case utf8Name:
 		body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
 		if utf8.Valid(body) {
 			return body, nil

@@ -188,7 +188,7 @@ func (d *decoding) push(k kind, in *bufio.Reader) error {
 // Read implements io.Reader.
 func (d *decoding) Read(p []byte) (int, error) {
 	n, err := d.top.Read(p)
-	if err == errTrailing {
+	if errors.Is(err, errTrailing) {
 		d.note, err = NoteTrailing, io.EOF
 	}
 	return n, err
@@ -206,7 +206,7 @@ func (d *decoding) drain(src *source) bool {
 			d.note = NoteTrailing
 		}
 		if err != nil {
-			return err == io.EOF
+			return errors.Is(err, io.EOF)
 		}
 	}
 	return false
@@ -249,7 +249,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	}
 	n, err := b.r.Read(p[:min(len(p), b.left)])
 	b.left -= n
-	if err == errTrailing {
+	if errors.Is(err, errTrailing) {
 		err = io.EOF
 	}
 	return n, err
@@ -340,5 +340,5 @@ func (c *codecs) decodes(k kind, head []byte) bool {
 	}
 	var out [4 << 10]byte
 	_, err = io.ReadFull(dec, out[:])
-	return err == nil || err == io.EOF || err == io.ErrUnexpectedEOF || err == errTrailing
+	return err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errTrailing)
 }

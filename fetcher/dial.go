@@ -41,7 +41,9 @@ func (a *attempt) dial(ctx context.Context) (*conn, error) {
 	}
 	raw, err := a.connect(ctx)
 	if err != nil {
-		a.f.names.failed(a.url.Hostname(), a.grant.Addr())
+		if cause := context.Cause(ctx); cause == nil || !errors.Is(cause, context.Canceled) {
+			a.f.names.failed(a.url.Hostname(), a.grant.Addr())
+		}
 		return nil, failure(PhaseConnect, err)
 	}
 	ready, err := a.secure(ctx, raw)

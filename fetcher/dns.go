@@ -20,8 +20,7 @@ type names struct {
 	ttl      time.Duration
 	negative time.Duration
 	size     int
-	base     context.Context // ends with the Fetcher
-	running  sync.WaitGroup  // look-ups under way
+	running  sync.WaitGroup // look-ups under way
 
 	mu      sync.Mutex
 	entries map[string]*list.Element // of *name
@@ -40,15 +39,16 @@ type name struct {
 
 // flight is a look-up under way.
 type flight struct {
-	done  chan struct{}
-	addrs []netip.Addr
-	err   *Error
+	done   chan struct{}
+	cancel context.CancelFunc
+	addrs  []netip.Addr
+	err    *Error
 }
 
-func newNames(base context.Context, c *Config) *names {
+func newNames(c *Config) *names {
 	return &names{
 		resolver: c.Resolver, timeout: c.DNSTimeout, ttl: c.DNSTTL, negative: c.DNSNegativeTTL, size: c.DNSCacheSize,
-		base: base, entries: make(map[string]*list.Element), recent: list.New(), flights: make(map[string]*flight),
+		entries: make(map[string]*list.Element), recent: list.New(), flights: make(map[string]*flight),
 	}
 }
 
@@ -116,9 +116,7 @@ func (n *names) lookup(ctx context.Context, host string) ([]netip.Addr, *Error) 
 	}
 	fl := n.flights[host]
 	if fl == nil {
-		fl = &flight{done: make(chan struct{})}
-		n.flights[host] = fl
-		n.running.Go(func() { n.fly(host, fl) })
+		fl = n.take(ctx, host)
 	}
 	n.mu.Unlock()
 	select {
@@ -129,17 +127,26 @@ func (n *names) lookup(ctx context.Context, host string) ([]netip.Addr, *Error) 
 	}
 }
 
-// fly makes the look-up. It has a time limit of its own: those who wait may come and go.
-func (n *names) fly(host string, fl *flight) {
-	ctx, cancel := context.WithTimeout(n.base, n.timeout)
-	defer cancel()
+// take starts a look-up. It has a time limit of its own: those who wait may come and go. The caller
+// holds n.mu.
+func (n *names) take(ctx context.Context, host string) *flight {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.timeout)
+	fl := &flight{done: make(chan struct{}), cancel: cancel}
+	n.flights[host] = fl
+	n.running.Go(func() { n.fly(ctx, host, fl) })
+	return fl
+}
+
+// fly makes the look-up and wakes those who wait.
+func (n *names) fly(ctx context.Context, host string, fl *flight) {
+	defer fl.cancel()
 	addrs, err := n.resolver.LookupNetIP(ctx, "ip", host)
 	if err == nil && len(addrs) == 0 {
 		err = &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}
 	if err != nil {
-		if ctx.Err() == context.DeadlineExceeded {
-			err = context.DeadlineExceeded
+		if over := ctx.Err(); over != nil {
+			err = over
 		}
 		fl.err = failure(PhaseDNS, err)
 	} else {
@@ -210,10 +217,13 @@ func (n *names) failed(host string, addr netip.Addr) {
 	}
 }
 
-// close waits for the look-ups under way, which the end of base has cancelled.
+// close cancels the look-ups under way and waits for them.
 func (n *names) close() {
 	n.mu.Lock()
 	n.closed = true
+	for _, fl := range n.flights {
+		fl.cancel()
+	}
 	n.mu.Unlock()
 	n.running.Wait()
 }

@@ -243,6 +243,8 @@ func classifyTLS(err error) string {
 // classifyAnswer is for what went wrong on an established connection.
 func classifyAnswer(err error) string {
 	switch {
+	case errors.Is(err, errUnsolicited):
+		return ReasonMalformed
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return ReasonCutShort
 	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrClosedPipe):

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
+	"sync/atomic"
 	"time"
 
 	"github.com/amble-crawler/amble/politeness"
@@ -23,7 +24,6 @@ var (
 // exchange is one request and its answer.
 type exchange struct {
 	f          *Fetcher
-	ctx        context.Context
 	grant      politeness.Grant
 	url        weburl.URL
 	validators Validators
@@ -31,29 +31,27 @@ type exchange struct {
 
 	conn  *conn
 	turn  *turn
-	fault *Error // what a trace hook found, which net/http cannot pass on unchanged
+	fault atomic.Pointer[Error] // what a trace hook found, which net/http cannot pass on unchanged
 }
 
 // run makes the request. A pooled connection that turns out to be closed before anything was written
 // is replaced; after the first byte there is no second try.
-func (x *exchange) run() (*Page, *Error) {
+func (x *exchange) run(ctx context.Context) (*Page, *Error) {
 	req, err := x.request()
 	if err != nil {
 		return nil, &Error{Phase: PhaseRequest, Reason: ReasonURL, Err: err}
 	}
 	for {
-		if err := x.connection(); err != nil {
-			return nil, x.explain(PhaseConnect, err)
+		if err := x.connection(ctx); err != nil {
+			return nil, x.explain(ctx, PhaseConnect, err)
 		}
-		resp, err := x.send(req)
+		resp, err := x.send(ctx, req)
 		if err == nil {
-			return x.receive(resp)
+			return x.receive(ctx, resp)
 		}
-		again := x.conn.reused && x.untouched()
-		fail := x.explain(PhaseHeader, err)
 		x.conn.drop()
-		if !again || context.Cause(x.ctx) != nil {
-			return nil, fail
+		if !x.conn.reused || !x.untouched() || context.Cause(ctx) != nil {
+			return nil, x.explain(ctx, PhaseHeader, err)
 		}
 	}
 }
@@ -64,19 +62,19 @@ func (x *exchange) untouched() bool {
 }
 
 // connection finds a pooled connection to exactly this host at exactly this address, or makes one.
-func (x *exchange) connection() error {
+func (x *exchange) connection(ctx context.Context) error {
 	k := key(x.url, x.grant)
 	if x.conn = x.f.pool.get(k); x.conn != nil {
 		return nil
 	}
 	a := &attempt{f: x.f, grant: x.grant, url: x.url, watch: x.watch, key: k}
 	var err error
-	x.conn, err = a.dial(x.ctx)
+	x.conn, err = a.dial(ctx)
 	return err
 }
 
 // send writes the request and waits for the answer's header.
-func (x *exchange) send(req *http.Request) (*http.Response, error) {
+func (x *exchange) send(ctx context.Context, req *http.Request) (*http.Response, error) {
 	c := &x.f.cfg
 	x.turn = &turn{
 		grant: x.grant, watch: x.watch, idle: c.IdleTimeout,
@@ -87,7 +85,7 @@ func (x *exchange) send(req *http.Request) (*http.Response, error) {
 	}
 	x.watch.enter(ReasonHeaderTimeout, c.FirstByteTimeout)
 	x.conn.wire.take(x.turn)
-	return x.conn.client.RoundTrip(req.WithContext(httptrace.WithClientTrace(x.ctx, x.trace())))
+	return x.conn.client.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, x.trace())))
 }
 
 // trace watches for what net/http decides by itself: how many informational answers it takes, and on
@@ -112,19 +110,21 @@ func (x *exchange) trace() *httptrace.ClientTrace {
 
 // informational judges an answer with status 1xx.
 func (x *exchange) informational(status, seen int, read int64) error {
+	var e *Error
 	switch c := &x.f.cfg; {
 	case status == http.StatusSwitchingProtocols:
-		x.fault = &Error{Phase: PhaseHeader, Reason: ReasonSwitching, Err: errSwitching}
+		e = &Error{Phase: PhaseHeader, Reason: ReasonSwitching, Err: errSwitching}
 	case seen > c.MaxInformational, read > int64(c.MaxHeader):
-		x.fault = &Error{Phase: PhaseHeader, Reason: ReasonHeaderTooBig, Err: errInformational}
+		e = &Error{Phase: PhaseHeader, Reason: ReasonHeaderTooBig, Err: errInformational}
 	default:
 		return nil
 	}
-	return x.fault
+	x.fault.Store(e)
+	return e
 }
 
 // receive makes the page of an answer and gives the connection back if it is clean.
-func (x *exchange) receive(resp *http.Response) (*Page, *Error) {
+func (x *exchange) receive(ctx context.Context, resp *http.Response) (*Page, *Error) {
 	if fail := x.judge(resp); fail != nil {
 		x.conn.drop()
 		_ = resp.Body.Close()
@@ -132,7 +132,7 @@ func (x *exchange) receive(resp *http.Response) (*Page, *Error) {
 	}
 	x.watch.idle(x.f.cfg.IdleTimeout, true)
 	page := x.page(resp)
-	clean, fail := x.read(resp, page)
+	clean, fail := x.read(ctx, resp, page)
 	page.Ended = time.Now()
 	x.settle(resp, clean && !resp.Close)
 	x.measure(page)
@@ -194,7 +194,7 @@ func (x *exchange) page(resp *http.Response) *Page {
 
 // explain finds the reason of a failure: first what the fetch itself decided, then what the network
 // stack says.
-func (x *exchange) explain(phase string, err error) *Error {
+func (x *exchange) explain(ctx context.Context, phase string, err error) *Error {
 	var t turn
 	if x.turn != nil && x.conn != nil {
 		t = x.conn.wire.snapshot(x.turn)
@@ -204,32 +204,31 @@ func (x *exchange) explain(phase string, err error) *Error {
 	}
 	fail := failure(phase, err)
 	var limit *limitError
-	switch cause := context.Cause(x.ctx); {
+	switch cause := context.Cause(ctx); {
 	case t.beginErr != nil:
 		fail = notSent(t.beginErr)
-	case x.fault != nil:
-		fail = x.fault
+	case x.fault.Load() != nil:
+		fail = x.fault.Load()
 	case errors.As(cause, &limit):
 		fail = &Error{Phase: fail.Phase, Reason: limit.reason, Err: err}
 	case cause != nil:
 		fail = &Error{Phase: fail.Phase, Reason: ReasonCanceled, Err: cause}
 	case phase == PhaseHeader:
-		fail.Reason = refine(fail.Reason, &t, int64(x.f.cfg.MaxHeader))
+		fail.Reason = refine(fail.Reason, &t, int64(x.f.cfg.MaxHeader), x.conn.wire.h1)
 	}
 	return x.stamp(fail)
 }
 
-// refine corrects what net/http's errors do not tell apart by what the wire has seen.
-func refine(reason string, t *turn, maxHeader int64) string {
+// refine corrects what net/http's errors do not tell apart by what the wire has seen. HTTP/2 ends a
+// connection on which a header section is coming that is much too long, with an error that says less.
+func refine(reason string, t *turn, maxHeader int64, h1 bool) string {
 	switch {
-	case t.read >= maxHeader:
+	case t.read >= maxHeader, reason == ReasonMalformed && !h1 && t.read >= maxHeader/2:
 		return ReasonHeaderTooBig
 	case reason == ReasonMalformed && t.read == 0:
 		return ReasonNoAnswer
-	case reason == ReasonNoAnswer && !t.firstByte.IsZero():
+	case reason == ReasonMalformed && t.ended, reason == ReasonNoAnswer && !t.firstByte.IsZero():
 		return ReasonCutShort
-	case reason == ReasonLength:
-		return ReasonHeaderTooBig
 	}
 	return reason
 }

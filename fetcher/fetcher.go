@@ -27,7 +27,6 @@ type Fetcher struct {
 	codecs    codecs
 	buffers   buffers
 	jar       *jar // nil unless cookies are on
-	cancel    context.CancelFunc
 }
 
 // New makes a Fetcher. The error is that of [Config.Validate].
@@ -36,12 +35,10 @@ func New(c Config) (*Fetcher, error) {
 		return nil, err
 	}
 	c = c.withDefaults()
-	base, cancel := context.WithCancel(context.Background())
 	f := &Fetcher{
 		guard:    NewGuard(c.AllowAddresses...),
 		pool:     newPool(c.MaxIdle, c.IdleConnTimeout),
 		insecure: make(map[string]bool, len(c.InsecureHosts)),
-		cancel:   cancel,
 	}
 	if c.DialContext == nil {
 		c.DialContext = systemDialer(&c)
@@ -53,7 +50,7 @@ func New(c Config) (*Fetcher, error) {
 		f.jar = newJar()
 	}
 	f.cfg = c
-	f.names = newNames(base, &f.cfg)
+	f.names = newNames(&f.cfg)
 	f.tls = patternTLS(&f.cfg)
 	f.transport = newTransport(&f.cfg)
 	f.codecs.window = uint64(c.MaxWindow)
@@ -112,7 +109,6 @@ func (f *Fetcher) CloseIdle(host string) { f.pool.closeHost(host) }
 // fails with ReasonClosed, and one under way closes its connection when it ends.
 func (f *Fetcher) Close() {
 	f.pool.close()
-	f.cancel()
 	f.names.close()
 }
 
@@ -139,10 +135,10 @@ func (f *Fetcher) FetchConditional(ctx context.Context, p politeness.Permit, v V
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	x := &exchange{f: f, ctx: ctx, grant: grant, url: grant.URL(), validators: v}
+	x := &exchange{f: f, grant: grant, url: grant.URL(), validators: v}
 	x.watch = newWatch(cancel, started, f.cfg.FetchTimeout, f.cfg.MinRate)
 	defer x.watch.stop()
-	page, fail := x.run()
+	page, fail := x.run(ctx)
 	if fail != nil {
 		fail.Ended = time.Now()
 		return nil, fail

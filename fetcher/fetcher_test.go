@@ -2,7 +2,6 @@ package fetcher
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -60,11 +59,7 @@ func TestRequestOnTheWire(t *testing.T) {
 func TestConnectionIsUsedAgain(t *testing.T) {
 	var conns atomic.Int32
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, strings.Repeat("x", 100_000)) })
-	r := newRig(t, Config{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conns.Add(1)
-		var d net.Dialer
-		return d.DialContext(ctx, network, addr)
-	}})
+	r := newRig(t, Config{DialContext: counting(&conns)})
 	for range 5 {
 		p := r.page(s.URL)
 		if len(p.Body) != 100_000 || p.Truncated != "" {

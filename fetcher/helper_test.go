@@ -3,6 +3,7 @@ package fetcher
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"log"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,7 +21,10 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	log.SetOutput(io.Discard) // net/http tells it of servers that send more than was asked for
+	goleak.VerifyTestMain(m)
+}
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
@@ -132,8 +137,8 @@ func (r *rig) wantReason(url, phase, reason string) *Error {
 	if err == nil {
 		r.t.Fatalf("got page %d %q truncated=%q; want error %s", p.Status, p.Body, p.Truncated, reason)
 	}
-	e, ok := err.(*Error)
-	if !ok {
+	var e *Error
+	if !errors.As(err, &e) {
 		r.t.Fatalf("error is %T: %v", err, err)
 	}
 	if e.Reason != reason || e.Phase != phase {
@@ -220,6 +225,15 @@ func accept(l net.Listener, talk func(c net.Conn)) {
 	}
 }
 
+// counting is a dialer that counts.
+func counting(n *atomic.Int32) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		n.Add(1)
+		var d net.Dialer
+		return d.DialContext(ctx, network, addr)
+	}
+}
+
 // request reads one request's head from c.
 func request(c net.Conn) string {
 	var b []byte
@@ -240,4 +254,28 @@ func answer(t testing.TB, text string) string {
 			_, _ = io.WriteString(c, text)
 		}
 	})
+}
+
+// permitForRobots is a Permit with purpose Robots for any URL: a Gate follows redirects of robots.txt.
+func (r *rig) permitForRobots(url string) politeness.Permit {
+	r.t.Helper()
+	u := parse(r.t, url)
+	addr, err := r.f.Resolve(r.t.Context(), u)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	first, err := r.gate.Admit(politeness.Ask{URL: u, Next: u.RobotsURL(), Addr: addr})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	now := time.Now()
+	r.gate.Report(first, politeness.Reply{Status: 301, Header: http.Header{"Location": {url}}, Written: now, FirstByte: now, Ended: now})
+	p, err := r.gate.Admit(politeness.Ask{URL: u, Next: r.gate.Next(u), Addr: addr})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if p.Purpose() != politeness.Robots || p.URL() != u {
+		r.t.Fatalf("the Gate gave a permit for %s as %s", p.URL(), p.Purpose())
+	}
+	return p
 }

@@ -33,7 +33,7 @@ func (g *gzipMembers) Reset(r io.Reader) error {
 
 func (g *gzipMembers) member() error {
 	err := g.z.Reset(g.in)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
 	if err == nil {
@@ -48,21 +48,21 @@ func (g *gzipMembers) Read(p []byte) (int, error) {
 	}
 	for {
 		n, err := g.z.Read(p)
-		if n > 0 || err != io.EOF {
-			if err == io.EOF {
+		if n > 0 || !errors.Is(err, io.EOF) {
+			if errors.Is(err, io.EOF) {
 				err = nil
 			}
 			return n, err
 		}
 		head, err := g.in.Peek(2)
 		switch {
-		case len(head) == 0 && err == io.EOF:
+		case len(head) == 0 && errors.Is(err, io.EOF):
 			return 0, io.EOF
 		case len(head) == 2 && head[0] == 0x1f && head[1] == 0x8b:
 			if err := g.member(); err != nil {
 				return 0, err
 			}
-		case err != nil && err != io.EOF:
+		case err != nil && !errors.Is(err, io.EOF):
 			return 0, err
 		default:
 			return 0, errTrailing
@@ -99,7 +99,7 @@ func (s *resettable) Reset(r io.Reader) error {
 
 func (s *resettable) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
-	if br, ok := s.in.(*bufio.Reader); ok && err == io.EOF && br.Buffered() > 0 {
+	if br, ok := s.in.(*bufio.Reader); ok && errors.Is(err, io.EOF) && br.Buffered() > 0 {
 		err = errTrailing
 	}
 	return n, err

@@ -35,6 +35,7 @@ type turn struct {
 	firstByte time.Time
 	read      int64 // octets received
 	limit     int64 // the most that may be
+	ended     bool  // the server's side of the connection is at its end
 	idle      time.Duration
 	record    *recorder // nil unless asked for
 }
@@ -119,17 +120,18 @@ func (w *wire) begin() error {
 // Read counts what arrives for the exchange that waits for it.
 func (w *wire) Read(p []byte) (int, error) {
 	n, err := w.Conn.Read(p)
-	if n == 0 {
-		return n, err
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	t := w.turn
-	if t == nil || t.written.IsZero() {
-		if w.h1 {
+	switch {
+	case t == nil || t.written.IsZero():
+		if n > 0 && w.h1 {
 			w.dead = true
 			return 0, errUnsolicited
 		}
+		return n, err
+	case n == 0:
+		t.ended = err != nil
 		return n, err
 	}
 	if w.h1 && t.firstByte.IsZero() {

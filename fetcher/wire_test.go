@@ -1,0 +1,377 @@
+package fetcher
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness"
+)
+
+// A reused connection that closes without an answer is what net/http repeats a request on by itself,
+// inside the politeness gap. Here the one request stays one.
+func TestNoRequestIsRepeated_ReusedConnectionClosesUnanswered(t *testing.T) {
+	var requests, conns atomic.Int32
+	url := raw(t, func(c net.Conn) {
+		conns.Add(1)
+		for i := 0; request(c) != ""; i++ {
+			if requests.Add(1); i == 1 {
+				return
+			}
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+		}
+	})
+	r := newRig(t, Config{})
+	r.page(url)
+	e := r.wantReason(url, PhaseHeader, ReasonNoAnswer)
+	if !e.Temporary() || e.Written.IsZero() || !e.FirstByte.IsZero() {
+		t.Fatalf("%+v", e)
+	}
+	if requests.Load() != 2 || conns.Load() != 1 {
+		t.Fatalf("%d requests on %d connections for 2 permits", requests.Load(), conns.Load())
+	}
+}
+
+// The same on HTTP/2, where a server may refuse a stream or say GOAWAY.
+func TestNoRequestIsRepeated_HTTP2(t *testing.T) {
+	var requests atomic.Int32
+	s, c := serveTLS(t, true, func(w http.ResponseWriter, r *http.Request) {
+		if requests.Add(1) == 2 {
+			panic(http.ErrAbortHandler)
+		}
+		io.WriteString(w, "ok")
+	})
+	r := newRig(t, c)
+	r.page(named(s, "/"))
+	if _, err := r.fetch(named(s, "/")); err == nil {
+		t.Fatal("no error from an aborted stream")
+	}
+	if requests.Load() != 2 {
+		t.Fatalf("%d requests for 2 permits", requests.Load())
+	}
+}
+
+// An idle connection that the server closed is no failure: nothing was written on it.
+func TestClosedIdleConnectionIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newPipes(func(c net.Conn) {
+			request(c)
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+			time.Sleep(time.Second)
+		})
+		r := n.rig(t, Config{})
+		r.page("http://a.test/")
+		time.Sleep(2 * time.Second)
+		r.page("http://a.test/")
+		if n.dialled() != 2 {
+			t.Fatalf("%d connections", n.dialled())
+		}
+	})
+}
+
+func TestDialerRefusesABegunGrant(t *testing.T) {
+	r := newRig(t, Config{})
+	grant, err := r.permit("http://127.0.0.1:1/", politeness.Page).Redeem()
+	if err != nil || grant.Begin() != nil {
+		t.Fatal(err)
+	}
+	a := &attempt{f: r.f, grant: grant, url: grant.URL()}
+	if _, err := a.dial(t.Context()); !errors.Is(err, politeness.ErrUsed) {
+		t.Fatalf("dial after Begin: %v", err)
+	}
+}
+
+func TestPermitWorksOnce(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {})
+	r := newRig(t, Config{})
+	p := r.permit(s.URL, politeness.Page)
+	if _, err := r.f.Fetch(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.f.Fetch(t.Context(), p); ReasonOf(err) != ReasonPermitInvalid || !errors.Is(err, politeness.ErrUsed) {
+		t.Fatalf("second Fetch: %v", err)
+	}
+	if _, err := r.f.Fetch(t.Context(), politeness.Permit{}); ReasonOf(err) != ReasonPermitInvalid {
+		t.Fatalf("zero Permit: %v", err)
+	}
+}
+
+// A Permit that runs out while the connection is made must not be used (paused process, slow dial).
+func TestExpiredPermitWritesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got bytes.Buffer
+		n := newPipes(func(c net.Conn) { io.Copy(&got, c) })
+		n.delay = 4 * time.Second
+		r := n.rig(t, Config{})
+		r.gate = newGate(t, politeness.Config{PermitTTL: 3 * time.Second})
+		e := r.wantReason("http://a.test/", PhaseRequest, ReasonPermit)
+		synctest.Wait()
+		if got.Len() != 0 || !e.Written.IsZero() || !e.Temporary() || !errors.Is(e, politeness.ErrExpired) {
+			t.Fatalf("%d bytes written after expiry; %+v", got.Len(), e)
+		}
+	})
+}
+
+type brokenLedger struct{}
+
+func (brokenLedger) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestLedgerFailureWritesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got bytes.Buffer
+		n := newPipes(func(c net.Conn) { io.Copy(&got, c) })
+		r := n.rig(t, Config{})
+		p := r.permit("http://a.test/", politeness.Page)
+		r.gate = newGate(t, politeness.Config{Ledger: brokenLedger{}})
+		p2, err := r.gate.Admit(politeness.Ask{URL: p.URL(), Addr: pipeAddr})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = r.f.Fetch(t.Context(), p2)
+		synctest.Wait()
+		if ReasonOf(err) != ReasonLedger || got.Len() != 0 {
+			t.Fatalf("%v; %d bytes written", err, got.Len())
+		}
+	})
+}
+
+// The ledger has the request's line after the handshake and the preface of HTTP/2 are written, and
+// before anything of the request is.
+func TestBeginIsCalledRightBeforeTheFirstByte(t *testing.T) {
+	for _, h2 := range []bool{false, true} {
+		t.Run(fmt.Sprint("h2=", h2), func(t *testing.T) {
+			s, c := serveTLS(t, h2, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") })
+			var log eventLog
+			c.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				var d net.Dialer
+				conn, err := d.DialContext(ctx, network, addr)
+				return &loggedConn{conn, &log}, err
+			}
+			r := newRig(t, c)
+			r.gate = newGate(t, politeness.Config{Ledger: &log})
+			p := r.permit(named(s, "/"), politeness.Page)
+			before := log.len() // lines about robots.txt
+			page, err := r.f.Fetch(t.Context(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.gate.Report(p, page.Reply())
+			events := log.from(before)
+			i := strings.IndexByte(events, 'L')
+			if i < 2 || i+1 >= len(events) || events[i+1] != 'w' {
+				t.Fatalf("order of writes (w) and ledger lines (L): %s", events)
+			}
+			if h2 && strings.Count(events[:i], "w") < 3 {
+				t.Fatalf("the ledger's line came before HTTP/2's preface: %s", events)
+			}
+		})
+	}
+}
+
+// eventLog notes writes to connections and to the ledger in their order.
+type eventLog struct {
+	mu     sync.Mutex
+	events []byte
+}
+
+func (l *eventLog) add(e byte) { l.mu.Lock(); l.events = append(l.events, e); l.mu.Unlock() }
+func (l *eventLog) len() int   { l.mu.Lock(); defer l.mu.Unlock(); return len(l.events) }
+func (l *eventLog) from(i int) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.events[i:])
+}
+func (l *eventLog) Write(p []byte) (int, error) { l.add('L'); return len(p), nil }
+
+type loggedConn struct {
+	net.Conn
+	log *eventLog
+}
+
+func (c *loggedConn) Write(p []byte) (int, error) { c.log.add('w'); return c.Conn.Write(p) }
+
+// A name with two addresses: the pinned one is dialled, and the other's idle connection is left alone.
+func TestPinnedAddressIsTheOneConnectedTo(t *testing.T) {
+	l1, l2 := listenBoth(t)
+	var hits [2]atomic.Int32
+	for i, l := range []net.Listener{l1, l2} {
+		s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			hits[i].Add(1)
+			io.WriteString(w, r.Host)
+		})}
+		go s.Serve(l)
+		t.Cleanup(func() { s.Close() })
+	}
+	a, b := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")
+	r := newRig(t, Config{Resolver: hosts{"a.test": {a, b}}})
+	u := parse(t, fmt.Sprintf("http://a.test:%d/", l1.Addr().(*net.TCPAddr).Port))
+	for _, addr := range []netip.Addr{a, b, b, a} {
+		p := r.permitAt(u, addr, politeness.Page)
+		page, err := r.f.Fetch(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page.Addr != addr || string(page.Body) != u.Authority() {
+			t.Fatalf("%v %q", page.Addr, page.Body)
+		}
+		r.gate.Report(p, page.Reply())
+	}
+	if hits[0].Load() != 2 || hits[1].Load() != 2 {
+		t.Fatalf("requests by address: %d, %d", hits[0].Load(), hits[1].Load())
+	}
+}
+
+// listenBoth listens on one port of two loopback addresses.
+func listenBoth(t *testing.T) (net.Listener, net.Listener) {
+	t.Helper()
+	for range 20 {
+		l1, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l2, err := net.Listen("tcp", fmt.Sprintf("127.0.0.2:%d", l1.Addr().(*net.TCPAddr).Port))
+		if err == nil {
+			return l1, l2
+		}
+		l1.Close()
+	}
+	t.Skip("no port free on two loopback addresses")
+	return nil, nil
+}
+
+// What stands behind a whole answer is nobody's answer.
+func TestSurplusNeverFeedsTheNextRequest(t *testing.T) {
+	for name, first := range map[string]string{
+		"a second answer":      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil",
+		"a second, no body":    "HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil",
+		"length too short":     "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil",
+		"two answers, chunked": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil",
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := raw(t, func(c net.Conn) {
+				for i := 0; request(c) != ""; i++ {
+					io.WriteString(c, first)
+				}
+			})
+			r := newRig(t, Config{})
+			for range 3 {
+				p, err := r.fetch(url)
+				if err == nil && strings.Contains(string(p.Body), "evil") {
+					t.Fatalf("%q taken for an answer", p.Body)
+				}
+			}
+		})
+	}
+}
+
+// A body that was cut, by us or by the server, leaves its connection unusable.
+func TestCutAnswerEndsItsConnection(t *testing.T) {
+	var conns atomic.Int32
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "video/mp4")
+		w.Write(make([]byte, 200_000))
+	})
+	for _, c := range []Config{{MaxBody: 1000}, {MaxBody: 100_000, WireSlack: 1}, {Wanted: func(string) bool { return false }}} {
+		conns.Store(0)
+		c.DialContext = counting(&conns)
+		r := newRig(t, c)
+		for range 3 {
+			if p := r.page(s.URL); p.Truncated == "" {
+				t.Fatal("not cut")
+			}
+		}
+		if conns.Load() != 3 {
+			t.Fatalf("%d connections for 3 cut answers", conns.Load())
+		}
+	}
+}
+
+// Bytes that arrive before the request is begun cannot be its answer.
+func TestBytesBeforeTheRequestAreNoAnswer(t *testing.T) {
+	client, server := net.Pipe()
+	defer client.Close()
+	go func() {
+		defer server.Close()
+		io.WriteString(server, "HTTP/1.1 200 OK\r\n")
+	}()
+	w := &wire{Conn: client, h1: true}
+	w.take(&turn{})
+	if n, err := w.Read(make([]byte, 100)); n != 0 || !errors.Is(err, errUnsolicited) {
+		t.Fatal(n, err)
+	}
+	if _, err := w.Write([]byte("GET")); !errors.Is(err, errDead) {
+		t.Fatal("a request may still be written:", err)
+	}
+}
+
+func TestBytesOnAnIdleConnectionEndIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newPipes(func(c net.Conn) {
+			request(c)
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+			time.Sleep(time.Second)
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+			io.Copy(io.Discard, c)
+		})
+		r := n.rig(t, Config{})
+		for range 3 {
+			if p := r.page("http://a.test/"); string(p.Body) != "ok" {
+				t.Fatalf("%q", p.Body)
+			}
+			time.Sleep(2 * time.Second)
+		}
+		if n.dialled() != 3 {
+			t.Fatalf("%d connections", n.dialled())
+		}
+	})
+}
+
+func TestIdleConnectionsAreClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newPipes(keepAlive("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
+		r := n.rig(t, Config{IdleConnTimeout: 30 * time.Second, MaxIdle: 2})
+		r.page("http://a.test/")
+		time.Sleep(29 * time.Second)
+		r.page("http://a.test/")
+		if n.dialled() != 1 || n.open() != 1 {
+			t.Fatalf("%d connections made, %d open, within the limit", n.dialled(), n.open())
+		}
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		if n.open() != 0 {
+			t.Fatalf("%d connections open after IdleConnTimeout", n.open())
+		}
+		for _, h := range []string{"a", "b", "c"} {
+			r.page("http://" + h + ".test/")
+		}
+		synctest.Wait()
+		if n.open() != 2 {
+			t.Fatalf("%d connections open, MaxIdle is 2", n.open())
+		}
+		r.f.CloseIdle("c.test:80")
+		synctest.Wait()
+		if n.open() != 1 {
+			t.Fatalf("%d connections open after CloseIdle", n.open())
+		}
+		r.f.Close()
+		synctest.Wait()
+		if n.open() != 0 {
+			t.Fatalf("%d connections open after Close", n.open())
+		}
+		_, err := r.f.Resolve(t.Context(), parse(t, "http://a.test/"))
+		if ReasonOf(err) != ReasonClosed {
+			t.Fatalf("Resolve after Close: %v", err)
+		}
+	})
+}
