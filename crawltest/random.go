@@ -1,0 +1,323 @@
+package crawltest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// RandomConfig shapes a random web. The zero value is a small one without faults.
+type RandomConfig struct {
+	Hosts int // how many; 0 is 5
+	Pages int // pages of each host, about; 0 is 12
+	Links int // links of each page at most, above the one that makes it reachable; 0 is 4
+
+	// Agent is the product token for which some hosts write a group of rules of its own, which
+	// hides the general one. "": no host does.
+	Agent string
+	// HTTPS makes some hosts https.
+	HTTPS bool
+	// Faults is what goes wrong.
+	Faults FaultLevel
+	// MaxDelay is the longest Crawl-delay a host asks for, in whole seconds; 0 is 10 s.
+	MaxDelay time.Duration
+}
+
+// FaultLevel says how badly a random web behaves.
+type FaultLevel int
+
+const (
+	// NoFaults: some hosts are slow, nothing fails.
+	NoFaults FaultLevel = iota
+	// PassingFaults heal: a crawler that makes three attempts at each URL and goes on asking for
+	// robots.txt for some minutes gets every page. Failing first answers, resets, refused
+	// connections, DNS failures, Retry-After in both forms, hosts that answer 429 to whoever does
+	// not keep their Crawl-delay.
+	PassingFaults
+	// LastingFaults besides: hosts that are down for good in one way or another, pages that never
+	// work. Their URLs are excused in the [Truth], and so is what can be reached through them alone.
+	LastingFaults
+)
+
+// RandomWeb is a web made from a seed, with the truth about it.
+type RandomWeb struct {
+	Seed  uint64
+	hosts []*randomHost
+	nodes []*node
+	hops  map[string]bool // targets of robots.txt redirects
+	web   *Web
+}
+
+// randomHost is one host in the making.
+type randomHost struct {
+	site  *Site
+	open  []*node // what links and redirects may lead to
+	dead  bool
+	files int
+}
+
+type nodeKind int
+
+const (
+	nodePage nodeKind = iota
+	nodeText          // not HTML: its links are none
+	nodeRedirect
+	nodeMissing // 404
+	nodeHidden  // a trap: named only where no link is
+)
+
+// node is one URL.
+type node struct {
+	host      *randomHost
+	path      string
+	kind      nodeKind
+	forbidden bool
+	nofollow  bool // the page asks that its links be not followed
+	broken    bool // never works
+	links     []*node
+	hidden    []*node
+	to        *node // of a redirect
+	fault     *Fault
+}
+
+func (n *node) url() string { return n.host.site.URL(n.path) }
+
+// builder makes a RandomWeb.
+type builder struct {
+	*RandomWeb
+	c   RandomConfig
+	rng *rand.Rand
+}
+
+// Random adds a web made from a seed: pages with links across hosts in many spellings, redirects in
+// chains, loops, across hosts and to forbidden pages, robots.txt files of many forms with the truth
+// about what they forbid, crawl delays, several names on one address, links that are none. The same
+// seed and configuration give the same web. Call it on a Web without sites.
+//
+// The robots.txt texts follow RFC 9309; pages may ask with META robots or X-Robots-Tag that their
+// links be not followed. A crawler that follows <a href> and redirects is expected to ask for
+// exactly what [RandomWeb.Truth] says.
+func (w *Web) Random(seed uint64, c RandomConfig) *RandomWeb {
+	c.Hosts, c.Pages, c.Links = orInt(c.Hosts, 5), orInt(c.Pages, 12), orInt(c.Links, 4)
+	if c.MaxDelay == 0 {
+		c.MaxDelay = 10 * time.Second
+	}
+	b := &builder{
+		RandomWeb: &RandomWeb{Seed: seed, web: w, hops: make(map[string]bool)},
+		c:         c, rng: rand.New(rand.NewPCG(seed, 0x616d626c65)),
+	}
+	for i := range c.Hosts {
+		b.addHost(i)
+	}
+	for _, h := range b.hosts {
+		b.addPages(h)
+	}
+	for _, h := range b.hosts {
+		b.addRedirects(h)
+	}
+	b.link()
+	for _, n := range b.nodes {
+		b.serve(n)
+	}
+	return b.RandomWeb
+}
+
+func orInt(v, def int) int {
+	if v <= 0 {
+		return def
+	}
+	return v
+}
+
+// Seeds is the roots of the first hosts that work, at least one host in three.
+func (r *RandomWeb) Seeds() []string {
+	var seeds []string
+	for _, h := range r.hosts {
+		if !h.dead && len(seeds) <= len(r.hosts)/3 {
+			seeds = append(seeds, h.site.URL("/"))
+		}
+	}
+	return seeds
+}
+
+func (b *builder) chance(percent int) bool { return b.rng.IntN(100) < percent }
+
+func pick[T any](b *builder, from []T) T { return from[b.rng.IntN(len(from))] }
+
+func (b *builder) add(h *randomHost, path string, kind nodeKind) *node {
+	n := &node{host: h, path: path, kind: kind}
+	b.nodes = append(b.nodes, n)
+	if kind != nodeHidden {
+		h.open = append(h.open, n)
+	}
+	return n
+}
+
+// addHost makes a host. The first one always works; those that do not have names and addresses of
+// their own, so that they take no other with them.
+func (b *builder) addHost(i int) {
+	h := &randomHost{dead: i > 0 && b.c.Faults >= LastingFaults && b.chance(25)}
+	name, port := fmt.Sprintf("h%d.example", i), ""
+	var other *randomHost
+	if i > 0 && !h.dead {
+		other = pick(b, b.alive())
+	}
+	switch {
+	case other != nil && b.chance(15): // another host of the same registrable domain
+		name = fmt.Sprintf("s%d.%s", i, other.site.host)
+	case other != nil && b.chance(15): // another port of the same name
+		name, port = other.site.host, fmt.Sprintf(":%d", 8000+i)
+	}
+	scheme := "http://"
+	if b.c.HTTPS && b.chance(40) {
+		scheme = "https://"
+	}
+	h.site = b.web.Site(scheme + name + port)
+	if other != nil && port == "" && b.chance(25) {
+		h.site.Address(other.site.Addr().String())
+	}
+	b.hosts = append(b.hosts, h)
+	b.siteFaults(h)
+	if b.chance(15) {
+		h.site.Latency(time.Duration(1+b.rng.IntN(5000)) * time.Millisecond)
+	} else {
+		h.site.Latency(time.Duration(b.rng.IntN(200)) * time.Millisecond)
+	}
+}
+
+func (b *builder) alive() []*randomHost {
+	return slices.DeleteFunc(slices.Clone(b.hosts), func(h *randomHost) bool { return h.dead })
+}
+
+// addPages makes a host's pages and its robots.txt, which belong together.
+func (b *builder) addPages(h *randomHost) {
+	b.add(h, "/", nodePage)
+	for range b.c.Pages {
+		h.files++
+		b.add(h, b.path(h.files), b.kind())
+	}
+	b.robots(h)
+}
+
+func (b *builder) kind() nodeKind {
+	switch {
+	case b.chance(6):
+		return nodeMissing
+	case b.chance(6):
+		return nodeText
+	}
+	return nodePage
+}
+
+// path is a fresh path in one of many shapes; none of them is touched by the rules that robots
+// writes.
+func (b *builder) path(i int) string {
+	return fmt.Sprintf(pick(b, []string{
+		"/p%d", "/dir/p%d.html", "/dir/sub/p%d", "/q?x=%d", "/q?y=%d&z=a%%20b", "/~user/p%d", "/%%C3%%A4/p%d", "/a;b=%d", "/dir%d/",
+	}), i)
+}
+
+// addRedirects makes chains, loops, and redirects to other hosts and to forbidden pages.
+func (b *builder) addRedirects(h *randomHost) {
+	for range 1 + b.c.Pages/6 {
+		h.files++
+		base := fmt.Sprintf("/r%d", h.files)
+		chain := []*node{b.add(h, base, nodeRedirect)}
+		for i := range b.rng.IntN(4) {
+			chain = append(chain, b.add(h, fmt.Sprintf("%s-%d", base, i), nodeRedirect))
+		}
+		for i, n := range chain[:len(chain)-1] {
+			n.to = chain[i+1]
+		}
+		chain[len(chain)-1].to = b.redirectEnd(h, chain)
+	}
+}
+
+func (b *builder) redirectEnd(h *randomHost, chain []*node) *node {
+	if b.chance(20) {
+		return pick(b, chain) // a loop
+	}
+	if b.chance(40) {
+		h = pick(b, b.hosts)
+	}
+	for {
+		if n := pick(b, h.open); n.kind != nodeRedirect {
+			return n
+		}
+	}
+}
+
+// link joins the nodes: each gets one link from an earlier page of its own host, each host one from
+// another, and then there are more at random.
+func (b *builder) link() {
+	for i, h := range b.hosts {
+		root := h.open[0]
+		if i > 0 {
+			from := b.hosts[b.rng.IntN(i)].open[0]
+			from.links = append(from.links, root)
+		}
+		for j, n := range h.open[1:] {
+			from := root
+			if p := pick(b, h.open[:j+1]); p.kind == nodePage && !p.forbidden {
+				from = p
+			}
+			from.links = append(from.links, n)
+		}
+	}
+	for _, n := range b.nodes[:len(b.nodes):len(b.nodes)] {
+		b.linkMore(n)
+	}
+}
+
+func (b *builder) linkMore(n *node) {
+	for range b.rng.IntN(b.c.Links + 1) {
+		h := n.host
+		if b.chance(30) {
+			h = pick(b, b.hosts)
+		}
+		n.links = append(n.links, pick(b, h.open))
+	}
+	if b.chance(40) {
+		n.host.files++
+		n.hidden = append(n.hidden, b.add(n.host, fmt.Sprintf("/hidden%d", n.host.files), nodeHidden))
+	}
+	n.nofollow = n.kind == nodePage && n.path != "/" && b.chance(4)
+	b.pageFaults(n)
+}
+
+// siteFaults chooses what is wrong with a host as a whole.
+func (b *builder) siteFaults(h *randomHost) {
+	switch {
+	case h.dead:
+		faults := []Fault{
+			NXDomain(), DNSTimeout(), Refuse(), NoConnect(), ResetOnConnect(), Hang(), Reset(), Fail(503), Stall(0),
+			RetryAfter(503, 24*time.Hour),
+		}
+		if h.site.scheme == "https" {
+			faults = append(faults, TLSAlert(), WrongCertificate(), ExpiredCertificate())
+		}
+		h.site.Fault(pick(b, faults))
+	case b.c.Faults >= PassingFaults && b.chance(50):
+		h.site.Fault(pick(b, []Fault{
+			Fail(503).First(1), Fail(500).First(1), Reset().First(1), DNSFailure().First(1), Refuse().First(1),
+			RetryAfter(429, 30*time.Second).First(1), RetryAfterDate(503, 20*time.Second).First(1),
+		}))
+	}
+}
+
+// pageFaults chooses what is wrong with one page.
+func (b *builder) pageFaults(n *node) {
+	var faults []Fault
+	switch {
+	case b.c.Faults >= LastingFaults && n.path != "/" && b.chance(4):
+		n.broken = true
+		faults = []Fault{Hang(), Reset(), Fail(500), CutShort(5), ResetAfter(5), Stall(5)}
+	case b.c.Faults >= PassingFaults && b.chance(10):
+		faults = []Fault{Fail(500).First(1), Fail(502).First(1), Reset().First(1), RetryAfter(503, 10*time.Second).First(1)}
+	default:
+		return
+	}
+	f := pick(b, faults)
+	n.fault = &f
+}

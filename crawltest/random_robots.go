@@ -1,0 +1,146 @@
+package crawltest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// rule is lines of a robots.txt and pages beside it: the truth of what they mean by RFC 9309.
+type rule struct {
+	lines          []string
+	forbids, leads []string // paths; leads are allowed although they come close
+}
+
+// rules makes the rules to choose from. Their paths are numbered, so none occurs twice.
+func rules(n int) []rule {
+	p := func(format string) string { return fmt.Sprintf(format, n) }
+	return []rule{
+		{[]string{"Disallow: /private/"}, []string{p("/private/p%d"), p("/private/?p=%d")}, []string{p("/privat/p%d"), p("/Private/p%d")}},
+		{[]string{"Disallow: /part/", "Allow: /part/open/"}, []string{p("/part/p%d")}, []string{p("/part/open/p%d")}},
+		{[]string{p("Disallow: /exact%d$")}, []string{p("/exact%d")}, []string{p("/exact%d/"), p("/exact%dly"), p("/exact%d?a")}},
+		{[]string{"Disallow: /*.secret"}, []string{p("/x/y%d.secret"), p("/y%d.secrets?z")}, []string{p("/x/y%d.secre")}},
+		{[]string{"Disallow: /*?sid="}, []string{p("/s?sid=%d")}, []string{p("/s?id=%d"), p("/s?a&sid=%d")}},
+		{[]string{"Disallow: /%7eclosed/"}, []string{p("/~closed/p%d")}, nil},
+		{[]string{"Disallow: /~shut/"}, []string{p("/%%7Eshut/p%d")}, nil},
+		{[]string{"Disallow: /tie", "Allow: /tie"}, nil, []string{p("/tie/p%d")}},
+		{[]string{"Disallow: /*/deep/*/end$"}, []string{p("/a/deep/%d/end")}, []string{p("/a/deep/%d/ending")}},
+		{[]string{"Disallow: "}, nil, []string{p("/all/p%d")}},
+		{[]string{"Disallow: /\u00e4rger/"}, []string{p("/%%C3%%A4rger/p%d")}, nil},
+	}
+}
+
+// robots gives a host a robots.txt and the pages its rules speak of.
+func (b *builder) robots(h *randomHost) {
+	switch {
+	case b.chance(8):
+		h.site.RobotsStatus(pick(b, []int{404, 410, 451}))
+		return
+	case b.chance(8):
+		h.site.Robots("")
+		return
+	}
+	var lines []string
+	for _, r := range rules(len(b.nodes)) {
+		if !b.chance(35) {
+			continue
+		}
+		lines = append(lines, r.lines...)
+		for _, path := range r.forbids {
+			b.add(h, path, nodePage).forbidden = true
+		}
+		for _, path := range r.leads {
+			b.add(h, path, nodePage)
+		}
+	}
+	var delay time.Duration
+	if b.chance(35) {
+		delay = time.Duration(1+b.rng.Int64N(int64(max(b.c.MaxDelay/time.Second, 1)))) * time.Second
+		lines = append(lines, fmt.Sprintf("Crawl-delay: %d", int(delay.Seconds())))
+	}
+	b.rng.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+	b.placeRobots(h, b.robotsText(lines), delay)
+}
+
+// robotsText writes the rules as the group that holds for the crawler, among others that do not.
+func (b *builder) robotsText(lines []string) string {
+	agent, others := "*", []string{"User-agent: otherbot", "Disallow: /", "Crawl-delay: 3600"}
+	if b.c.Agent != "" && b.chance(40) {
+		agent = b.c.Agent
+		others = append(others, "", "User-agent: *", "Disallow: /", "Crawl-delay: 1800")
+		if b.chance(50) {
+			agent = strings.ToUpper(agent)
+		}
+	}
+	var group []string
+	if b.chance(30) && len(lines) > 1 { // two groups for one agent are one (RFC 9309 section 2.2.1)
+		group = append(groupOf(agent, lines[:1]), "")
+		lines = lines[1:]
+	}
+	group = append(group, groupOf(agent, lines)...)
+	if b.chance(50) {
+		group = append(append(group, ""), others...)
+	} else {
+		group = append(append(others, ""), group...)
+	}
+	return b.decorate(group)
+}
+
+// groupOf is a group with one rule at least: without any, its agent would share the next group's
+// (RFC 9309 section 2.1 has a group's rules follow its last User-agent line, and Crawl-delay is none).
+func groupOf(agent string, lines []string) []string {
+	group := append([]string{"User-agent: " + agent}, lines...)
+	if !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "llow:") }) {
+		group = append(group, "Disallow:")
+	}
+	return group
+}
+
+// decorate writes lines with comments, odd blanks and either line ending.
+func (b *builder) decorate(lines []string) string {
+	end := pick(b, []string{"\n", "\n", "\r\n"})
+	var s strings.Builder
+	if b.chance(10) {
+		s.WriteString("\ufeff")
+	}
+	for _, line := range lines {
+		key, value, rule := strings.Cut(line, ":")
+		switch {
+		case rule && b.chance(10):
+			line = strings.ToUpper(key) + ":" + value
+		case rule && b.chance(10):
+			line = "  " + strings.ToLower(key) + " :" + value + " \t"
+		case rule && b.chance(10):
+			line += " # why not"
+		case b.chance(5):
+			line += end + "# Disallow: /p" + end + "unknown: line"
+		}
+		s.WriteString(line + end)
+	}
+	return s.String()
+}
+
+// placeRobots serves the text, at times behind a redirect.
+func (b *builder) placeRobots(h *randomHost, text string, delay time.Duration) {
+	r := h.site.Robots(text)
+	if b.c.Faults >= PassingFaults && b.chance(10) {
+		r.Fault(pick(b, []Fault{Fail(503).First(1), Reset().First(1), CutShort(10).First(1)}))
+	}
+	r.Delays(delay)
+	if delay > 0 && b.c.Faults >= PassingFaults && b.chance(40) {
+		h.site.Fault(TooFast(delay, delay))
+		return
+	}
+	if h.dead || !b.chance(15) {
+		return
+	}
+	to := h.site
+	if b.chance(50) {
+		to = b.hosts[0].site
+	}
+	path := fmt.Sprintf("/robots-of-%d", len(b.nodes))
+	to.Page(path, text).Type("text/plain")
+	b.hops[to.URL(path)] = true
+	r.Status(pick(b, []int{301, 302, 307, 308})).Location(to.URL(path))
+}

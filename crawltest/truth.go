@@ -1,0 +1,128 @@
+package crawltest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Truth is what a complete polite crawl of a [RandomWeb] from some seeds asks for. The lists are
+// sorted and name each URL in one spelling; a crawler may use another that differs in escapes of
+// unreserved characters only.
+type Truth struct {
+	Pages     []string // answered 200
+	Redirects []string // answered 3xx
+	Gone      []string // answered 404
+	Forbidden []string // linked, and never to be asked for
+	Excused   []string // may be asked for or not: they never work, or only such lead there
+	robots    map[string]bool
+}
+
+// Truth works out what can be reached from the seeds through links and redirects. follow says which
+// URLs are in the crawl's scope; nil is all. A seed that is no URL of the web is a mistake in the
+// test and fails it.
+func (r *RandomWeb) Truth(follow func(url string) bool, seeds ...string) Truth {
+	if follow == nil {
+		follow = func(string) bool { return true }
+	}
+	starts := make([]*node, len(seeds))
+	for i, s := range seeds {
+		j := slices.IndexFunc(r.nodes, func(n *node) bool { return n.url() == s })
+		if j < 0 {
+			r.web.fatal("seed %s is no URL of the random web", s)
+		}
+		starts[i] = r.nodes[j]
+	}
+	sure := reach(starts, follow, func(n *node) bool { return !n.broken && !n.host.dead })
+	maybe := reach(starts, follow, func(n *node) bool { return true })
+	t := Truth{robots: r.hops}
+	for n := range maybe {
+		list := &t.Excused
+		switch {
+		case n.forbidden:
+			list = &t.Forbidden
+		case !sure[n] || n.broken || n.host.dead:
+		case n.kind == nodeRedirect:
+			list = &t.Redirects
+		case n.kind == nodeMissing:
+			list = &t.Gone
+		default:
+			list = &t.Pages
+		}
+		*list = append(*list, n.url())
+	}
+	for _, list := range []*[]string{&t.Pages, &t.Redirects, &t.Gone, &t.Forbidden, &t.Excused} {
+		slices.Sort(*list)
+	}
+	return t
+}
+
+// reach is all nodes named by those that can be asked for and work.
+func reach(starts []*node, follow func(string) bool, works func(*node) bool) map[*node]bool {
+	seen := make(map[*node]bool)
+	queue := slices.Clone(starts)
+	for len(queue) > 0 {
+		n := queue[0]
+		queue = queue[1:]
+		if seen[n] || !follow(n.url()) {
+			continue
+		}
+		seen[n] = true
+		if n.forbidden || !works(n) {
+			continue
+		}
+		queue = append(queue, n.leads()...)
+	}
+	return seen
+}
+
+// leads is where an answered node leads a crawler.
+func (n *node) leads() []*node {
+	switch {
+	case n.kind == nodeRedirect:
+		return []*node{n.to}
+	case n.kind == nodePage && !n.nofollow:
+		return n.links
+	}
+	return nil
+}
+
+// Check compares a finished crawl with the truth and returns a sentence for each difference: a URL
+// never answered although it should have been, one asked for that is none of the crawl's, one
+// answered completely twice. /robots.txt is left out.
+func (t Truth) Check(log []Request) []string {
+	want := make(map[string]bool) // and whether it was answered
+	for _, u := range slices.Concat(t.Pages, t.Redirects, t.Gone) {
+		want[canonURL(u)] = false
+	}
+	excused := make(map[string]bool)
+	for _, u := range t.Excused {
+		excused[canonURL(u)] = true
+	}
+	var wrong []string
+	for _, r := range log {
+		u := canonURL(r.URL)
+		answered, expected := want[u]
+		switch {
+		case pathOfURL(u) == robotsPath || t.robots[u]:
+		case !expected && !excused[u]:
+			wrong = append(wrong, fmt.Sprintf("request %d: %s is none of the crawl's", r.ID, r.URL))
+		case answered && r.Complete && isFinal(r.Status):
+			wrong = append(wrong, fmt.Sprintf("request %d: %s was answered before", r.ID, r.URL))
+		case expected && r.Complete && isFinal(r.Status):
+			want[u] = true
+		}
+	}
+	for _, u := range slices.Sorted(maps.Keys(want)) {
+		if !want[u] {
+			wrong = append(wrong, u+" was never answered")
+		}
+	}
+	return wrong
+}
+
+// canonURL is the one spelling of a URL under which it is compared.
+func canonURL(u string) string {
+	origin := originOfURL(u)
+	return origin + canonPath(u[len(origin):])
+}
