@@ -32,6 +32,9 @@ func (g *Gate) Admit(a Ask) (Permit, error) {
 }
 
 func (g *Gate) admit(now time.Time, a Ask) (Permit, error) {
+	if g.cfg.OptOut != nil && g.cfg.OptOut(a.URL.Hostname()) {
+		return Permit{}, &Denied{URL: a.URL, Reason: ReasonOptOut, Detail: "the host is on the opt-out list"}
+	}
 	h := g.host(a.URL.Host())
 	if h.gone != "" {
 		return Permit{}, &Denied{URL: a.URL, Reason: h.gone, Detail: h.detail}
@@ -57,11 +60,17 @@ func (g *Gate) admit(now time.Time, a Ask) (Permit, error) {
 // step is what a.URL needs next: itself when its origin's rules allow it, or a robots request.
 func (g *Gate) step(now time.Time, h *host, a Ask) (weburl.URL, Purpose, error) {
 	o := h.origin(a.URL)
+	if err := g.quiet(now, o); err != nil {
+		return weburl.URL{}, 0, err
+	}
+	if v := g.override(now, a.URL); v != nil {
+		return a.URL, a.Purpose, g.judgeOverride(h, v, a.URL)
+	}
 	switch {
 	case isRobots(a.URL) && a.Purpose != Robots:
 		return a.URL, a.Purpose, nil
 	case o.usable(now):
-		return a.URL, a.Purpose, g.judge(now, o, a.URL)
+		return a.URL, a.Purpose, g.judge(o.group, o.sourceAt(now), a.URL)
 	case o.gone:
 		return weburl.URL{}, 0, &Denied{URL: a.URL, Reason: ReasonRobotsUnreachable, Detail: "the robots.txt of " + a.URL.Origin() + " could not be had"}
 	case now.Before(o.retryAt):
@@ -72,16 +81,37 @@ func (g *Gate) step(now time.Time, h *host, a Ask) (weburl.URL, Purpose, error) 
 	return o.target(a.URL), Robots, nil
 }
 
-// judge applies the rules of o to u.
-func (g *Gate) judge(now time.Time, o *origin, u weburl.URL) error {
-	if o.group == nil {
+// judge applies a group's rules to u.
+func (g *Gate) judge(group *robots.Group, src robots.Source, u weburl.URL) error {
+	if group == nil {
 		return nil
 	}
-	v := o.group.Test(u.PathQuery())
-	if v.Allowed {
+	if v := group.Test(u.PathQuery()); !v.Allowed {
+		return &Denied{URL: u, Reason: ReasonRobots, Verdict: v, Detail: robots.Explain(v, src)}
+	}
+	return g.judgeUsage(group, src, u)
+}
+
+// judgeUsage refuses u when the site disallows a use that the operator wants to honour.
+func (g *Gate) judgeUsage(group *robots.Group, src robots.Source, u weburl.URL) error {
+	if len(g.cfg.RefuseUsage) == 0 {
 		return nil
 	}
-	return &Denied{URL: u, Reason: ReasonRobots, Verdict: v, Detail: robots.Explain(v, o.sourceAt(now))}
+	usage := robots.PageUsage(group, u.PathQuery(), nil, nil, robots.Directives{})
+	for _, use := range g.cfg.RefuseUsage {
+		if usage.For(use) == robots.Disallowed {
+			return &Denied{URL: u, Reason: ReasonUsage, Detail: "refused: " + src.RobotsURL + " disallows the use " + use}
+		}
+	}
+	return nil
+}
+
+// judgeOverride applies what replaces u's robots.txt, and takes over the pause it asks for.
+func (g *Gate) judgeOverride(h *host, v *override, u weburl.URL) error {
+	if v.group != nil && h.wish == 0 {
+		g.learnWish(h, v.group)
+	}
+	return g.judge(v.group, v.source(), u)
 }
 
 func (g *Gate) mint(now time.Time, a Ask, target weburl.URL, purpose Purpose, c clocks) Permit {

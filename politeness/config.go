@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/amble-crawler/amble/robots"
 )
 
 // None switches a wait or a maximum off where a Config field says so. Zero always means the default.
@@ -72,6 +74,21 @@ type Config struct {
 	// ForbiddenDenies reads 401 and 403 on robots.txt as "nothing allowed" rather than, with
 	// RFC 9309 section 2.3.1.3, as "no rules".
 	ForbiddenDenies bool
+
+	// Dialect is the standard that robots.txt files are read by. The default is RFC 9309.
+	Dialect robots.Dialect
+	// Overrides replace the robots.txt of single origins.
+	Overrides []Override
+	// RefuseUsage names uses (robots.UseTrainAI, …): a URL for which the site's robots.txt disallows
+	// one of them is denied with ReasonUsage. It comes on top of the rules and never replaces them.
+	RefuseUsage []string
+	// Hours are when requests may be made at all. None: at any time.
+	Hours Hours
+	// VisitTime also obeys the hours that robots.txt names (Visit-time of the 1996 proposals).
+	VisitTime bool
+	// OptOut reports whether a host name is not to be asked at all. It is called for every Admit, so
+	// the list behind it may change while the crawl runs. nil: nobody opted out.
+	OptOut func(hostname string) bool
 
 	// PermitTTL is how long a Permit can be used. 0: default.
 	PermitTTL time.Duration
@@ -141,5 +158,6 @@ func (c Config) Validate() error {
 	if c.MaxFailures < None {
 		errs = append(errs, fmt.Errorf("politeness: MaxFailures is %d: must be 1 or more, or None", c.MaxFailures))
 	}
+	errs = append(errs, c.validateOverrides())
 	return errors.Join(errs...)
 }

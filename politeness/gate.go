@@ -21,6 +21,7 @@ type Gate struct {
 	userAgent string
 	run       string // names this Gate in the ledger
 	ledger    *ledger
+	overrides map[string]*override // by origin; never changes
 
 	mu      sync.Mutex
 	hosts   map[string]*host
@@ -43,6 +44,7 @@ func NewGate(c Config) (*Gate, error) {
 		userAgent: c.Identity.UserAgent(),
 		run:       strings.ToLower(rand.Text()[:10]),
 		ledger:    newLedger(c.Ledger),
+		overrides: c.overrides(),
 		hosts:     make(map[string]*host),
 		addrs:     make(map[netip.Addr]*pace),
 		domains:   make(map[string]*pace),
@@ -69,7 +71,7 @@ func (g *Gate) Next(u weburl.URL) weburl.URL {
 
 func (g *Gate) next(now time.Time, u weburl.URL) weburl.URL {
 	o := g.host(u.Host()).origin(u)
-	if isRobots(u) || o.usable(now) || o.gone || now.Before(o.retryAt) {
+	if isRobots(u) || g.override(now, u) != nil || o.usable(now) || o.gone || now.Before(o.retryAt) {
 		return u
 	}
 	return o.target(u)
@@ -130,6 +132,8 @@ type OriginInfo struct {
 	Unreachable bool // the last attempt failed
 	Source      robots.Source
 	Rules       *robots.Rules // nil when everything is allowed for lack of a file
+	Group       *robots.Group // of Rules, for our product token; nil with them
+	Override    string        // the reason of the Override in force, "" without one
 	Expires     time.Time
 }
 
@@ -138,13 +142,16 @@ func (g *Gate) Origin(u weburl.URL) OriginInfo {
 	now := time.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if v := g.override(now, u); v != nil {
+		return OriginInfo{Known: true, Source: v.source(), Rules: v.rules, Group: v.group, Override: v.Reason, Expires: v.Until}
+	}
 	h := g.hosts[u.Host()]
 	if h == nil {
 		return OriginInfo{}
 	}
 	o := h.origin(u)
 	return OriginInfo{
-		Known: o.known, Unreachable: o.failures > 0, Source: o.sourceAt(now), Rules: o.rules, Expires: o.expires,
+		Known: o.known, Unreachable: o.failures > 0, Source: o.sourceAt(now), Rules: o.rules, Group: o.group, Expires: o.expires,
 	}
 }
 

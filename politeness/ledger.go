@@ -25,7 +25,8 @@ type Entry struct {
 	Queued    time.Time `json:"queued,omitzero"`
 	Allowed   time.Time `json:"allowed,omitzero"`
 	Written   time.Time `json:"written,omitzero"`
-	Clauses   []Clause  `json:"clauses,omitempty"` // what the request had to wait for
+	Clauses   []Clause  `json:"clauses,omitempty"`  // what the request had to wait for
+	Override  string    `json:"override,omitempty"` // the reason of the Override that let it through
 	FirstByte time.Time `json:"first_byte,omitzero"`
 	Ended     time.Time `json:"ended,omitzero"`
 	Status    int       `json:"status,omitempty"`
@@ -71,6 +72,9 @@ func (g *Gate) begin(p *permit, now time.Time) error {
 	}
 	if p.url != p.wanted {
 		e.For = p.wanted.String()
+	}
+	if v := g.override(now, p.url); v != nil {
+		e.Override = v.Reason
 	}
 	return g.ledger.write(&e)
 }

@@ -83,7 +83,8 @@ func (c *Config) read(p *permit, r Reply) answer {
 	case robots.DenyAll:
 		a.rules = robots.Parse([]byte("User-agent: *\nDisallow: /\n"))
 	case robots.Obey:
-		a.rules, a.hash = robots.Parse(r.Body, robots.WithOrigin(p.wanted.Origin())), sha256.Sum256(r.Body)
+		a.rules = robots.Parse(r.Body, robots.WithOrigin(p.wanted.Origin()), robots.WithDialect(c.Dialect))
+		a.hash = sha256.Sum256(r.Body)
 	case robots.Redirect:
 		to, err := p.url.Resolve(r.Header.Get("Location"))
 		if err != nil || r.Header.Get("Location") == "" {

@@ -1,0 +1,47 @@
+package politeness
+
+import (
+	"time"
+
+	"github.com/amble-crawler/amble/robots"
+)
+
+// Hours are the parts of the day, in UTC, in which requests may be made. None is the whole day.
+type Hours []robots.Window
+
+// next is the first instant from now on that lies in one of the windows.
+func (h Hours) next(now time.Time) time.Time {
+	if len(h) == 0 {
+		return now
+	}
+	var best time.Time
+	for _, w := range h {
+		if w.Contains(now) {
+			return now
+		}
+		day := now.UTC().Truncate(24 * time.Hour)
+		start := day.Add(w.From)
+		if !start.After(now) {
+			start = start.Add(24 * time.Hour)
+		}
+		if best.IsZero() || start.Before(best) {
+			best = start
+		}
+	}
+	return best
+}
+
+// quiet is the wait for the hours in which the host may be asked: the operator's, and the site's
+// Visit-time where the operator honours it.
+func (g *Gate) quiet(now time.Time, o *origin) error {
+	until := g.cfg.Hours.next(now)
+	if g.cfg.VisitTime && o.group != nil {
+		if t := Hours(o.group.VisitTimes()).next(now); t.After(until) {
+			until = t
+		}
+	}
+	if until.After(now) {
+		return notYet(Clause{Name: ClauseQuiet, Until: until})
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package politeness
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Override replaces the robots.txt of one origin, for those who may: the site's owner, or an archive
+// with a mandate. It is off by default, needs a reason, and is written to the ledger with every
+// request it lets through.
+type Override struct {
+	Origin string    // scheme://host[:port]
+	Body   string    // the robots.txt to go by, unless Skip
+	Skip   bool      // go by no rules at all
+	Reason string    // who allowed it, and why; required
+	Until  time.Time // when it ends; required with Skip
+}
+
+// override is an Override ready for use.
+type override struct {
+	Override
+	rules *robots.Rules // nil with Skip
+	group *robots.Group
+}
+
+func (c *Config) validateOverrides() error {
+	var errs []error
+	for _, o := range c.Overrides {
+		u, err := weburl.Parse(o.Origin)
+		switch {
+		case err != nil || u.Origin() != o.Origin:
+			errs = append(errs, fmt.Errorf("politeness: override %q: want an origin such as https://host.name", o.Origin))
+		case o.Reason == "":
+			errs = append(errs, fmt.Errorf("politeness: override %s: needs a reason", o.Origin))
+		case o.Skip && o.Until.IsZero():
+			errs = append(errs, fmt.Errorf("politeness: override %s: skipping robots.txt needs an end (Until)", o.Origin))
+		case o.Skip && o.Body != "":
+			errs = append(errs, fmt.Errorf("politeness: override %s: has a body and skips it", o.Origin))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) overrides() map[string]*override {
+	m := make(map[string]*override, len(c.Overrides))
+	for _, o := range c.Overrides {
+		v := &override{Override: o}
+		if !o.Skip {
+			v.rules = robots.Parse([]byte(o.Body), robots.WithOrigin(o.Origin), robots.WithDialect(c.Dialect))
+			v.group = v.rules.For(c.Identity.Product)
+		}
+		m[o.Origin] = v
+	}
+	return m
+}
+
+// override is what replaces the robots.txt of u's origin at now, nil when nothing does.
+func (g *Gate) override(now time.Time, u weburl.URL) *override {
+	if len(g.overrides) == 0 {
+		return nil
+	}
+	o := g.overrides[u.Origin()]
+	if o == nil || !o.Until.IsZero() && !now.Before(o.Until) {
+		return nil
+	}
+	return o
+}
+
+// source is where an override's rules came from, as an explanation names it.
+func (o *override) source() robots.Source {
+	return robots.Source{RobotsURL: "override (" + o.Reason + ")", Status: 200}
+}
