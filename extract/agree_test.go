@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"golang.org/x/net/html"
 )
 
 // The scanner is held to x/net/html's tokenizer, octet for octet: both feed one collector, and the
@@ -133,6 +135,9 @@ func TestTrees(t *testing.T) {
 				return nil // a dangling link
 			}
 			files++
+			if d := treeDisagreement(body); d != "" {
+				t.Errorf("%s: %s", path, d)
+			}
 			for _, o := range variants {
 				s := NewScanner(o)
 				if d := disagreement(s, string(body), o); d != "" {
@@ -151,3 +156,42 @@ func TestTrees(t *testing.T) {
 }
 
 func sprint(d *Document) string { return fmt.Sprintf("%#v", d) }
+
+// treeDisagreement compares the a elements of the tree with the anchors found, which are to be the same,
+// though not in the same order where the parser moves elements.
+func treeDisagreement(body []byte) string {
+	root, err := Tree(body)
+	if err != nil {
+		return ""
+	}
+	count := make(map[string]int)
+	var walk func(n *html.Node)
+	walk = func(n *html.Node) {
+		for c := range n.ChildNodes() {
+			if c.Data == "template" && c.Namespace == "" {
+				continue
+			}
+			if c.Type == html.ElementNode && c.Data == "a" && c.Namespace != "math" {
+				for _, at := range c.Attr {
+					if at.Key == "href" {
+						count[trimRef(at.Val)]++
+						break
+					}
+				}
+			}
+			walk(c)
+		}
+	}
+	walk(root)
+	for _, l := range HTML(body, Options{MaxLinks: 1 << 20}).Links {
+		if l.Kind == Anchor {
+			count[l.Ref]--
+		}
+	}
+	for ref, n := range count {
+		if n != 0 {
+			return fmt.Sprintf("the tree has %d more of %q", n, ref)
+		}
+	}
+	return ""
+}

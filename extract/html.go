@@ -4,7 +4,7 @@ package extract
 // fails; what is no markup yields nothing. The result shares no memory with body, but its strings may
 // share one copy of it: [strings.Clone] what outlives the Document by long.
 func HTML(body []byte, o Options) *Document {
-	doc := new(Document)
+	doc := &Document{Links: make([]Link, 0, min(len(body)/512, 128))}
 	s := NewScanner(o)
 	s.scan(string(body), doc)
 	return doc

@@ -5,11 +5,11 @@ import "strings"
 // LinkHeader reads the values of Link header fields (RFC 8288 section 3 and appendix B.2). The links
 // have the kind LinkRel and no tag. A link whose anchor parameter gives it another context than the
 // document asked for is left out (section 3.2), and so is one without rel. What breaks the syntax ends
-// the value it stands in.
+// the value it stands in. At most 1,000 links are read.
 func LinkHeader(values []string) []Link {
 	var links []Link
 	for _, v := range values {
-		for v != "" {
+		for v != "" && len(links) < maxHeaderLinks {
 			var l Link
 			var ok bool
 			l, v, ok = cutLinkValue(v)
@@ -20,6 +20,8 @@ func LinkHeader(values []string) []Link {
 	}
 	return links
 }
+
+const maxHeaderLinks = 1_000
 
 // cutLinkValue reads the first link of a field value and returns what comes after it.
 func cutLinkValue(s string) (l Link, rest string, ok bool) {

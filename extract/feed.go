@@ -1,0 +1,288 @@
+package extract
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+)
+
+// Feed reads a feed: RSS 0.9x and 2.0, RSS 1.0 (RDF) or Atom (RFC 4287), UTF-8 text. What is none of these
+// gives a Document without links. The links are
+//
+//   - the pages of the entries, of kind Entry, with the entry's title as Text: an RSS link, or the guid
+//     where there is no link and the guid is an address; an Atom link rel=alternate;
+//   - enclosures and media:content, of kind Media, and the feed's image, of kind Image;
+//   - the feed's own page and everything else an Atom link says, of kind LinkRel: rel=next leads to older
+//     entries.
+//
+// Base, Title and Lang are the feed's. The references of an entry that has its own xml:base are resolved
+// against it, as far as that goes without the feed's address. Links inside of an entry's content are not
+// looked for: it is HTML, so HTML finds them. At most 10,000 links are kept, the rest is counted in Dropped.
+func Feed(body []byte) *Document {
+	d := new(Document)
+	f := feed{x: newXMLReader(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff")))), doc: d}
+	for {
+		t, err := f.x.next()
+		if err != nil || !f.token(t) {
+			f.endEntry()
+			return d
+		}
+	}
+}
+
+// feed is the state of reading one.
+type feed struct {
+	x      *xmlReader
+	doc    *Document
+	root   string // name of the root element
+	prefix string // namespace prefix of the innermost feed, channel or entry
+	skip   string // inside this element, whose title and links are not the feed's
+
+	field  string // the element whose text is collected
+	at     int    // where it begins
+	text   []byte
+	attrOK bool // guid: it is an address
+
+	inEntry bool
+	first   int    // index of the entry's first link
+	base    string // the entry's xml:base
+	title   string
+	linked  bool // the entry has a link of its own
+	guid    Link
+}
+
+// maxFeedText bounds an element's text, before it is decoded.
+const maxFeedText = 8 << 10
+
+// token takes one token and reports whether to go on.
+func (f *feed) token(t xmlToken) bool {
+	switch t.kind {
+	case xmlText, xmlCDATA:
+		if f.field != "" && len(f.text) < maxFeedText {
+			f.text = t.appendText(f.text)
+		}
+		return true
+	case xmlEnd:
+		f.endField()
+		f.end(string(t.name))
+		return true
+	}
+	f.endField()
+	if f.root == "" {
+		f.root = string(t.name)
+		return f.begin(t)
+	}
+	f.start(t)
+	return true
+}
+
+// begin takes the root element and reports whether it is a feed's.
+func (f *feed) begin(t xmlToken) bool {
+	f.prefix = string(t.prefix)
+	switch f.root {
+	case "rss", "RDF", "feed":
+	default:
+		return false
+	}
+	if base, ok := t.attr("xml:base"); ok {
+		f.doc.Base = trimRef(base)
+	}
+	if lang, ok := t.attr("xml:lang"); ok {
+		f.doc.Lang = trimSpace(lang)
+	}
+	return true
+}
+
+// start takes a start tag.
+func (f *feed) start(t xmlToken) {
+	name := string(t.name)
+	switch name {
+	case "item", "entry":
+		f.endEntry()
+		f.beginEntry(t)
+		return
+	case "channel":
+		f.prefix = string(t.prefix)
+		return
+	case "enclosure":
+		f.urlAttr(t, Media, "enclosure")
+		return
+	case "content":
+		if string(t.prefix) == "media" {
+			f.urlAttr(t, Media, "media:content")
+		}
+		return
+	case "link":
+		if href, ok := t.attr("href"); ok {
+			f.atomLink(t, href)
+			return
+		}
+	}
+	if string(t.prefix) == f.prefix && t.kind == xmlStart {
+		f.core(t, name)
+	}
+}
+
+// core takes an element of the format itself, as opposed to one of an extension.
+func (f *feed) core(t xmlToken, name string) {
+	switch name {
+	case "image", "source", "textinput", "textInput", "author":
+		if f.skip == "" {
+			f.skip = name
+		}
+		return
+	case "link", "title", "guid", "language":
+		if f.skip != "" {
+			return
+		}
+	case "url":
+		if f.skip != "image" {
+			return
+		}
+	default:
+		return
+	}
+	permalink, _ := t.attr("isPermaLink")
+	f.attrOK = !equalFold(permalink, "false")
+	f.field, f.at, f.text = name, t.offset, f.text[:0]
+}
+
+// end takes an end tag.
+func (f *feed) end(name string) {
+	if name == f.skip {
+		f.skip = ""
+	}
+	if name == "item" || name == "entry" {
+		f.endEntry()
+	}
+}
+
+// endField stores the text that was collected.
+func (f *feed) endField() {
+	name := f.field
+	f.field = ""
+	if name == "" || len(f.text) > maxFeedText {
+		return
+	}
+	text := trimSpace(string(f.text))
+	switch name {
+	case "title":
+		f.setTitle(text)
+	case "language":
+		if f.doc.Lang == "" {
+			f.doc.Lang = text
+		}
+	case "link":
+		f.rssLink(trimRef(text))
+	case "guid":
+		if f.attrOK && f.guid.Ref == "" {
+			f.guid = Link{Ref: trimRef(text), Kind: Entry, Tag: "guid", Offset: f.at}
+		}
+	case "url":
+		f.add(Link{Ref: trimRef(text), Kind: Image, Tag: "url", Offset: f.at})
+	}
+}
+
+func (f *feed) setTitle(text string) {
+	text = strings.Join(strings.Fields(text), " ")
+	if f.inEntry {
+		if f.title == "" {
+			f.title = text[:cut(text, maxText)]
+		}
+		return
+	}
+	if f.doc.Title == "" {
+		f.doc.Title = text[:cut(text, defaultMaxTitle)]
+	}
+}
+
+func (f *feed) rssLink(ref string) {
+	l := Link{Ref: ref, Kind: LinkRel, Tag: "link", Rel: Alternate, Offset: f.at}
+	if f.inEntry {
+		l.Kind, l.Rel = Entry, 0
+		f.linked = f.linked || ref != ""
+	}
+	f.add(l)
+}
+
+// atomLink takes a link element of Atom, which RSS feeds have too (RFC 4287 section 4.2.7).
+func (f *feed) atomLink(t xmlToken, href string) {
+	if f.skip != "" {
+		return
+	}
+	l := Link{Ref: trimRef(href), Kind: LinkRel, Tag: "link", Attr: "href", Rel: Alternate, Offset: t.offset}
+	l.Type, _ = t.attr("type")
+	rel, ok := t.attr("rel")
+	if ok {
+		l.Rel = ParseRel(rel)
+	}
+	switch {
+	case equalFold(trimSpace(rel), "enclosure"):
+		l.Kind = Media
+	case f.inEntry && l.Rel&Alternate != 0:
+		l.Kind = Entry
+		f.linked = true
+	}
+	f.add(l)
+}
+
+// urlAttr adds the link of an element's url attribute.
+func (f *feed) urlAttr(t xmlToken, k Kind, tag string) {
+	ref, _ := t.attr("url")
+	mediaType, _ := t.attr("type")
+	f.add(Link{Ref: trimRef(ref), Kind: k, Tag: tag, Attr: "url", Type: mediaType, Offset: t.offset})
+}
+
+func (f *feed) beginEntry(t xmlToken) {
+	f.inEntry = t.kind == xmlStart
+	f.prefix, f.first = string(t.prefix), len(f.doc.Links)
+	f.title, f.linked, f.guid, f.skip = "", false, Link{}, ""
+	base, _ := t.attr("xml:base")
+	f.base = trimRef(base)
+}
+
+// endEntry gives the entry's links its title.
+func (f *feed) endEntry() {
+	if !f.inEntry {
+		return
+	}
+	if !f.linked && (hasPrefixFold(f.guid.Ref, "http://") || hasPrefixFold(f.guid.Ref, "https://")) {
+		f.add(f.guid)
+	}
+	f.inEntry, f.base = false, ""
+	for i := f.first; i < len(f.doc.Links); i++ {
+		if l := &f.doc.Links[i]; l.Kind == Entry {
+			l.Text = f.title
+		}
+	}
+}
+
+// add keeps a link.
+func (f *feed) add(l Link) {
+	if l.Ref == "" {
+		return
+	}
+	if len(f.doc.Links) >= defaultMaxLinks {
+		f.doc.Dropped++
+		return
+	}
+	l.Ref = resolve(f.base, l.Ref)
+	f.doc.Links = append(f.doc.Links, l)
+}
+
+// resolve is ref against base (RFC 3986 section 5.2), ref itself where there is no base or one of them does
+// not parse.
+func resolve(base, ref string) string {
+	if base == "" {
+		return ref
+	}
+	b, err := url.Parse(base)
+	if err != nil {
+		return ref
+	}
+	u, err := b.Parse(ref)
+	if err != nil {
+		return ref
+	}
+	return u.String()
+}

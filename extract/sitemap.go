@@ -1,0 +1,206 @@
+package extract
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"io"
+	"strconv"
+	"time"
+)
+
+// SitemapOptions bound what is read of a sitemap. The zero value is the protocol's limits
+// (sitemaps.org, "Sitemap file guidelines").
+type SitemapOptions struct {
+	MaxEntries int   // 0 is 50,000
+	MaxBytes   int64 // after decompression; 0 is 50 MiB
+}
+
+const (
+	defaultEntries = 50_000
+	defaultBytes   = 50 << 20
+	maxLoc         = 8 << 10 // octets of an address; longer ones are skipped
+	maxField       = 64      // octets of any other field
+)
+
+// SitemapEntry is one address of a sitemap or of a sitemap index.
+type SitemapEntry struct {
+	Loc        string  // as written, without the blanks around it
+	LastMod    string  // as written; see Modified
+	ChangeFreq string  // as written, "" without
+	Priority   float64 // 0 to 1; 0.5 without
+	Sitemap    bool    // it is the address of another sitemap
+}
+
+// Modified is LastMod as a time, when it is a date of the W3C profile of ISO 8601 (sitemaps.org), down to
+// the year alone. A date without time zone is taken as UTC.
+func (e SitemapEntry) Modified() (t time.Time, ok bool) {
+	for _, layout := range [...]string{
+		time.DateOnly, time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", time.DateTime, "2006-01", "2006",
+	} {
+		if t, err := time.Parse(layout, e.LastMod); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// ErrNotSitemap is the error for a document that is none of the formats of a sitemap.
+var ErrNotSitemap = errors.New("extract: not a sitemap")
+
+// SitemapReader reads a sitemap entry by entry and keeps none: memory is the same for one of any size.
+// It is not safe for concurrent use.
+type SitemapReader struct {
+	limit   limitReader
+	text    *bufio.Reader // of a text sitemap
+	xml     *xmlReader    // of the others
+	o       SitemapOptions
+	entries int
+	cut     bool
+	err     error
+
+	entry  SitemapEntry
+	prefix string // namespace prefix of the open entry
+	open   bool
+	rooted bool
+	field  sitemapField
+	value  []byte
+}
+
+// Sitemap begins to read a sitemap: an XML urlset or sitemapindex with any namespace prefixes, or a text
+// file of one address a line, each perhaps compressed by gzip, which is known by its first octets. The
+// text is UTF-8, with or without a byte order mark. Entities of a document type declaration are not
+// expanded.
+func Sitemap(r io.Reader, o SitemapOptions) *SitemapReader {
+	if o.MaxEntries == 0 {
+		o.MaxEntries = defaultEntries
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = defaultBytes
+	}
+	return &SitemapReader{limit: limitReader{r: io.LimitReader(r, o.MaxBytes+1), left: o.MaxBytes}, o: o}
+}
+
+// Next reads the next entry. The error is io.EOF after the last one, [ErrNotSitemap], or what reading
+// gave; the entries before it stand.
+func (s *SitemapReader) Next() (SitemapEntry, error) {
+	if s.err == nil && s.text == nil && s.xml == nil {
+		s.err = s.begin()
+	}
+	if s.err != nil {
+		return SitemapEntry{}, s.err
+	}
+	e, err := s.read()
+	if err == nil && s.entries == s.o.MaxEntries {
+		s.cut = true
+		err = io.EOF
+	}
+	if err != nil {
+		s.err = err
+		return SitemapEntry{}, err
+	}
+	s.entries++
+	return e, nil
+}
+
+// Cut reports whether there was more than the limits allow. It is settled when Next returned io.EOF.
+func (s *SitemapReader) Cut() bool { return s.cut || s.limit.cut }
+
+// begin looks at the first octets and settles the format.
+func (s *SitemapReader) begin() error {
+	br := bufio.NewReaderSize(s.limit.r, xmlBuffer)
+	s.limit.r = br
+	if magic, _ := br.Peek(2); string(magic) == "\x1f\x8b" {
+		z, err := gzip.NewReader(br)
+		if err != nil {
+			return err
+		}
+		s.limit.r = z
+	}
+	br = bufio.NewReaderSize(&s.limit, xmlBuffer)
+	if bom, _ := br.Peek(3); string(bom) == "\ufeff" {
+		_, _ = br.Discard(3)
+	}
+	for {
+		c, err := br.ReadByte()
+		if err != nil {
+			return err
+		}
+		if isSpace(c) {
+			continue
+		}
+		_ = br.UnreadByte()
+		if c == '<' {
+			s.xml = &xmlReader{r: br}
+		} else {
+			s.text = br
+		}
+		return nil
+	}
+}
+
+func (s *SitemapReader) read() (SitemapEntry, error) {
+	if s.text != nil {
+		return s.readLine()
+	}
+	return s.readXML()
+}
+
+// readLine finds the next line that is an address.
+func (s *SitemapReader) readLine() (SitemapEntry, error) {
+	for long := false; ; {
+		line, err := s.text.ReadSlice('\n')
+		whole := !long
+		long = errors.Is(err, bufio.ErrBufferFull)
+		if whole && !long && len(line) <= maxLoc {
+			loc := trimSpace(string(line))
+			if hasPrefixFold(loc, "http://") || hasPrefixFold(loc, "https://") {
+				return SitemapEntry{Loc: loc, Priority: defaultPriority}, nil
+			}
+		}
+		if err != nil && !long {
+			return SitemapEntry{}, s.textEnd(err)
+		}
+	}
+}
+
+// textEnd is the error after the last line: a file without any address was no sitemap.
+func (s *SitemapReader) textEnd(err error) error {
+	if errors.Is(err, io.EOF) && s.entries == 0 {
+		return ErrNotSitemap
+	}
+	return err
+}
+
+const defaultPriority = 0.5
+
+// parsePriority is a priority from 0 to 1, the default for anything else.
+func parsePriority(s string) float64 {
+	p, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(p >= 0 && p <= 1) {
+		return defaultPriority
+	}
+	return p
+}
+
+// limitReader reads up to left octets and notes whether there were more.
+type limitReader struct {
+	r    io.Reader
+	left int64
+	cut  bool
+}
+
+func (l *limitReader) Read(p []byte) (int, error) {
+	if l.left == 0 {
+		var one [1]byte
+		n, err := io.ReadFull(l.r, one[:])
+		l.cut = l.cut || n > 0
+		if n > 0 {
+			return 0, io.EOF
+		}
+		return 0, err
+	}
+	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
+	l.left -= int64(n)
+	return n, err
+}

@@ -1,0 +1,123 @@
+package extract
+
+import (
+	"errors"
+	"io"
+)
+
+// sitemapField is an element of an entry.
+type sitemapField uint8
+
+const (
+	fieldNone sitemapField = iota
+	fieldLoc
+	fieldLastMod
+	fieldChangeFreq
+	fieldPriority
+)
+
+func fieldOf(name []byte) sitemapField {
+	switch string(name) {
+	case "loc":
+		return fieldLoc
+	case "lastmod":
+		return fieldLastMod
+	case "changefreq":
+		return fieldChangeFreq
+	case "priority":
+		return fieldPriority
+	}
+	return fieldNone
+}
+
+// readXML reads to the end of the next entry that has an address.
+func (s *SitemapReader) readXML() (SitemapEntry, error) {
+	for {
+		t, err := s.xml.next()
+		if err != nil {
+			return s.xmlEnd(err)
+		}
+		switch t.kind {
+		case xmlText, xmlCDATA:
+			s.fieldText(t)
+			continue
+		case xmlStart, xmlEmpty:
+			if !s.rooted {
+				if !isSitemapRoot(t.name) {
+					return SitemapEntry{}, ErrNotSitemap
+				}
+				s.rooted = true
+			}
+		}
+		s.endField()
+		if e, ok := s.tag(t); ok {
+			return e, nil
+		}
+	}
+}
+
+func isSitemapRoot(name []byte) bool {
+	return string(name) == "urlset" || string(name) == "sitemapindex"
+}
+
+// xmlEnd returns the entry that was open at the end of the text, if there is one.
+func (s *SitemapReader) xmlEnd(err error) (SitemapEntry, error) {
+	if !s.rooted && errors.Is(err, io.EOF) {
+		return SitemapEntry{}, ErrNotSitemap
+	}
+	return SitemapEntry{}, err
+}
+
+// tag takes a tag and returns the entry it ends.
+func (s *SitemapReader) tag(t xmlToken) (SitemapEntry, bool) {
+	isSitemap := string(t.name) == "sitemap"
+	if isSitemap || string(t.name) == "url" {
+		done, e := s.open && s.entry.Loc != "", s.entry
+		s.open = t.kind == xmlStart
+		s.prefix = string(t.prefix)
+		s.entry = SitemapEntry{Priority: defaultPriority, Sitemap: isSitemap}
+		return e, done
+	}
+	// The loc of an image or a video has another prefix, and is not the page's.
+	if s.open && t.kind == xmlStart && string(t.prefix) == s.prefix {
+		s.field = fieldOf(t.name)
+	}
+	return SitemapEntry{}, false
+}
+
+// fieldText collects the open field's text.
+func (s *SitemapReader) fieldText(t xmlToken) {
+	if s.field != fieldNone && len(s.value) <= maxLoc {
+		s.value = t.appendText(s.value)
+	}
+}
+
+// endField stores the open field; of each the first counts.
+func (s *SitemapReader) endField() {
+	if s.field == fieldNone {
+		return
+	}
+	limit := maxField
+	if s.field == fieldLoc {
+		limit = maxLoc
+	}
+	text := ""
+	if len(s.value) <= limit {
+		text = trimSpace(string(s.value))
+	}
+	s.store(text)
+	s.field, s.value = fieldNone, s.value[:0]
+}
+
+func (s *SitemapReader) store(text string) {
+	switch {
+	case s.field == fieldLoc && s.entry.Loc == "":
+		s.entry.Loc = text
+	case s.field == fieldLastMod && s.entry.LastMod == "":
+		s.entry.LastMod = text
+	case s.field == fieldChangeFreq && s.entry.ChangeFreq == "":
+		s.entry.ChangeFreq = text
+	case s.field == fieldPriority:
+		s.entry.Priority = parsePriority(text)
+	}
+}

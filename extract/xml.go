@@ -1,0 +1,286 @@
+package extract
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"unicode/utf8"
+)
+
+// xmlReader reads the tags and texts of XML as they come. It keeps no stack, so neither depth nor end
+// tags that do not match matter; it holds one buffer, whatever the input; and it knows no entities but
+// the predefined ones and HTML's: a document type declaration is skipped, so nothing in it is ever
+// expanded or fetched.
+type xmlReader struct {
+	r   *bufio.Reader
+	pos int // octets read
+	tag []byte
+}
+
+// xmlBuffer is the longest piece of text or tag that is seen as one.
+const xmlBuffer = 32 << 10
+
+func newXMLReader(r io.Reader) *xmlReader {
+	return &xmlReader{r: bufio.NewReaderSize(r, xmlBuffer)}
+}
+
+// xmlKind is what an xmlToken is.
+type xmlKind uint8
+
+const (
+	xmlText  xmlKind = iota
+	xmlCDATA         // text without references
+	xmlStart
+	xmlEmpty // start and end in one
+	xmlEnd
+)
+
+// xmlToken is a tag or a piece of text. Its octets are valid until the next one is read.
+type xmlToken struct {
+	kind         xmlKind
+	prefix, name []byte // of a tag
+	body         []byte // a tag's attributes, or the text as written
+	offset       int
+}
+
+// next reads a token. The error is io.EOF at the end, in a tag too, or the reader's.
+func (x *xmlReader) next() (xmlToken, error) {
+	for {
+		offset := x.pos
+		text, err := x.slice('<')
+		if n := len(text); n > 0 && text[n-1] == '<' {
+			x.unread()
+			text = text[:n-1]
+		}
+		if len(text) > 0 {
+			return xmlToken{kind: xmlText, body: text, offset: offset}, nil
+		}
+		if err != nil {
+			return xmlToken{}, err
+		}
+		t, ok, err := x.markup(offset)
+		if ok || err != nil {
+			return t, err
+		}
+	}
+}
+
+// slice reads to the next delim, or as much as the buffer holds.
+func (x *xmlReader) slice(delim byte) ([]byte, error) {
+	s, err := x.r.ReadSlice(delim)
+	x.pos += len(s)
+	if errors.Is(err, bufio.ErrBufferFull) {
+		err = nil
+	}
+	return s, err
+}
+
+func (x *xmlReader) unread() {
+	if x.r.UnreadByte() == nil {
+		x.pos--
+	}
+}
+
+// markup reads what begins with the "<" at offset; ok is false for what is neither tag nor text.
+func (x *xmlReader) markup(offset int) (t xmlToken, ok bool, err error) {
+	const cdata = "<![CDATA["
+	ahead, _ := x.r.Peek(len(cdata))
+	switch {
+	case bytes.HasPrefix(ahead, []byte("<!--")):
+		return t, false, x.skipPast("<!--", "-->", nil)
+	case bytes.HasPrefix(ahead, []byte(cdata)):
+		x.tag = x.tag[:0]
+		err = x.skipPast(cdata, "]]>", &x.tag)
+		return xmlToken{kind: xmlCDATA, body: x.tag, offset: offset}, len(x.tag) > 0, err
+	case bytes.HasPrefix(ahead, []byte("<?")):
+		return t, false, x.skipPast("<?", "?>", nil)
+	case bytes.HasPrefix(ahead, []byte("<!")):
+		return t, false, x.skipDeclaration()
+	}
+	if len(ahead) > 1 && !beginsTag(ahead[1]) {
+		n, err := x.r.Discard(1)
+		x.pos += n
+		return xmlToken{kind: xmlCDATA, body: []byte("<"), offset: offset}, true, err
+	}
+	if err := x.readTag(); err != nil {
+		return t, false, err
+	}
+	t = x.parseTag()
+	t.offset = offset
+	return t, true, nil
+}
+
+// beginsTag reports whether c after a "<" makes it a tag.
+func beginsTag(c byte) bool {
+	return isLetter(c) || c == '/' || c == '_' || c == ':' || c >= utf8.RuneSelf
+}
+
+// skipPast reads from the opening past the closing mark and keeps what is between in *keep, as far as
+// a buffer goes.
+func (x *xmlReader) skipPast(opening, closing string, keep *[]byte) error {
+	n, err := x.r.Discard(len(opening))
+	x.pos += n
+	for matched := 0; err == nil; {
+		var s []byte
+		s, err = x.slice('>')
+		if keep != nil {
+			*keep = append(*keep, s...)
+		}
+		matched = matchEnd(s, closing, matched)
+		if matched == len(closing) {
+			if keep != nil {
+				*keep = bytes.TrimSuffix(*keep, []byte(closing))
+			}
+			return nil
+		}
+		if keep != nil && len(*keep) > xmlBuffer {
+			keep = nil
+		}
+	}
+	return err
+}
+
+// matchEnd is how many octets of closing stand at the end of s, when before it matched did. A closing
+// mark is "?>", or ">" after two of one octet.
+func matchEnd(s []byte, closing string, matched int) int {
+	for _, c := range s {
+		switch {
+		case c == closing[matched]:
+			matched++
+		case c != closing[0]:
+			matched = 0
+		}
+		if matched == len(closing) {
+			break
+		}
+	}
+	return matched
+}
+
+// skipDeclaration reads past a document type declaration and the subset in its brackets.
+func (x *xmlReader) skipDeclaration() error {
+	depth, quote := 0, byte(0)
+	for {
+		if quote == 0 {
+			if ahead, _ := x.r.Peek(len("<!--")); string(ahead) == "<!--" {
+				if err := x.skipPast("<!--", "-->", nil); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		c, err := x.r.ReadByte()
+		if err != nil {
+			return err
+		}
+		x.pos++
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '[' || c == '<':
+			depth++
+		case c == ']' || c == '>':
+			if depth--; depth <= 0 {
+				return nil
+			}
+		}
+	}
+}
+
+// readTag reads a tag to x.tag, without its brackets. A ">" in quotes is not its end. What is beyond the
+// buffer is read and forgotten.
+func (x *xmlReader) readTag() error {
+	n, err := x.r.Discard(1)
+	x.pos += n
+	x.tag = x.tag[:0]
+	full := false
+	for quote := byte(0); err == nil; {
+		var s []byte
+		s, err = x.slice('>')
+		quote = quoteAfter(s, quote)
+		ended := quote == 0 && len(s) > 0 && s[len(s)-1] == '>'
+		if ended {
+			s = s[:len(s)-1]
+		}
+		if full = full || len(x.tag)+len(s) > xmlBuffer; !full {
+			x.tag = append(x.tag, s...)
+		}
+		if ended {
+			return nil
+		}
+	}
+	return err
+}
+
+// quoteAfter is the quote that is open after s, when quote was before, or 0.
+func quoteAfter(s []byte, quote byte) byte {
+	for _, c := range s {
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		}
+	}
+	return quote
+}
+
+// parseTag makes a token of x.tag.
+func (x *xmlReader) parseTag() xmlToken {
+	t := xmlToken{kind: xmlStart}
+	s := x.tag
+	if len(s) > 0 && s[0] == '/' {
+		t.kind, s = xmlEnd, s[1:]
+	} else if len(s) > 0 && s[len(s)-1] == '/' {
+		t.kind, s = xmlEmpty, s[:len(s)-1]
+	}
+	n := bytes.IndexAny(s, spaces)
+	if n < 0 {
+		n = len(s)
+	}
+	t.name, t.body = s[:n], s[n:]
+	if i := bytes.LastIndexByte(t.name, ':'); i >= 0 {
+		t.prefix, t.name = t.name[:i], t.name[i+1:]
+	}
+	return t
+}
+
+// attr finds an attribute of a start tag, by its name with prefix, and returns its value decoded.
+func (t xmlToken) attr(name string) (value string, ok bool) {
+	for s := t.body; ; {
+		s = bytes.TrimLeft(s, spaces)
+		n := bytes.IndexByte(s, '=')
+		if n < 0 {
+			return "", false
+		}
+		key := bytes.TrimRight(s[:n], spaces)
+		s = bytes.TrimLeft(s[n+1:], spaces)
+		if len(s) == 0 || s[0] != '"' && s[0] != '\'' {
+			return "", false
+		}
+		end := bytes.IndexByte(s[1:], s[0])
+		if end < 0 {
+			return "", false
+		}
+		if string(key) == name {
+			return string(appendDecoded(nil, string(s[1:1+end]), true)), true
+		}
+		s = s[end+2:]
+	}
+}
+
+// appendText appends a text token's text, decoded: references by the strict rules of attributes, so
+// that an address whose "&" nobody wrote as "&amp;" stays what was meant.
+func (t xmlToken) appendText(dst []byte) []byte {
+	if t.kind == xmlCDATA {
+		return append(dst, t.body...)
+	}
+	return appendDecoded(dst, string(t.body), true)
+}
