@@ -28,7 +28,7 @@ func TestRandomHasEverything(t *testing.T) {
 	has := map[string]bool{
 		"loop": false, "chain": false, "cross-host redirect": false, "redirect to forbidden": false, "forbidden": false,
 		"nofollow": false, "hidden": false, "broken": false, "dead": false, "shared address": false, "crawl delay": false,
-		"robots redirect": false, "robots 404": false, "own group": false, "excused": false, "gone": false, "escaped link": false,
+		"robots redirect": false, "robots 4xx": false, "own group": false, "excused": false, "gone": false, "escaped link": false,
 		"https": false, "port": false, "too fast": false,
 	}
 	see := func(what string, is bool) { has[what] = has[what] || is }
@@ -53,7 +53,7 @@ func TestRandomHasEverything(t *testing.T) {
 			see("https", h.site.scheme == "https")
 			see("port", strings.Contains(h.site.origin, ":800"))
 			robots := h.site.robots(0)
-			see("robots 404", robots == nil || robots.status == 404)
+			see("robots 4xx", robots.status/100 == 4)
 			see("own group", robots != nil && strings.Contains(strings.ToLower(robots.body), "testbot"))
 			see("crawl delay", robots != nil && robots.delay > 0)
 			see("too fast", slices.ContainsFunc(h.site.faults, func(f *Fault) bool { return f.kind == faultTooFast }))
