@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/amble-crawler/amble/sink"
+)
+
+// demoWeb is a small web of several hosts, each with a lesson.
+type demoWeb struct {
+	hosts   []demoHost
+	servers []*http.Server
+	serving sync.WaitGroup
+}
+
+type demoHost struct {
+	base, about string
+}
+
+// startDemoWeb serves the hosts on loopback, each on an address of its own where the system has more
+// than one, so that they do not share an address's clock.
+func startDemoWeb() (*demoWeb, error) {
+	w := &demoWeb{}
+	sites := []struct {
+		about   string
+		handler func(w *demoWeb) http.Handler
+	}{
+		{"a small library: links to all others, a redirect, a broken link", libraryHost},
+		{"an archive: robots.txt forbids /drafts/ and asks for half a second between requests", archiveHost},
+		{"a busy host: answers 429 once and asks for a second's rest", busyHost},
+		{"a shy host: forbids everything", shyHost},
+	}
+	listeners := make([]net.Listener, len(sites))
+	for i, s := range sites {
+		l, err := listenLoopback(i)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("demo: %w", err), w.close())
+		}
+		listeners[i] = l
+		w.hosts = append(w.hosts, demoHost{"http://" + l.Addr().String() + "/", s.about})
+	}
+	for i, s := range sites {
+		srv := &http.Server{Handler: s.handler(w)}
+		w.servers = append(w.servers, srv)
+		w.serving.Go(func() { _ = srv.Serve(listeners[i]) }) // ends with ErrServerClosed
+	}
+	return w, nil
+}
+
+func listenLoopback(i int) (net.Listener, error) {
+	l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.%d:0", 1+i))
+	if err != nil { // only 127.0.0.1 is set up on some systems
+		return net.Listen("tcp4", "127.0.0.1:0")
+	}
+	return l, nil
+}
+
+func (w *demoWeb) close() error {
+	var errs []error
+	for _, s := range w.servers {
+		errs = append(errs, s.Close())
+	}
+	w.serving.Wait()
+	return errors.Join(errs...)
+}
+
+func page(title string, links ...string) http.HandlerFunc {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<!doctype html><title>%s</title><h1>%s</h1><ul>", title, title)
+	for _, l := range links {
+		fmt.Fprintf(&b, "<li><a href=%q>%s</a>", l, l)
+	}
+	b.WriteString("</ul>")
+	text := b.String()
+	return func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(rw, text)
+	}
+}
+
+func text(body string) http.HandlerFunc {
+	return func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprint(rw, body)
+	}
+}
+
+func libraryHost(w *demoWeb) http.Handler {
+	m := http.NewServeMux()
+	home := []string{"/books/1", "/books/2", "/books/3", "/old", "/gone", "/books/../books/1#top", "/search?q=a"}
+	for _, h := range w.hosts[1:] {
+		home = append(home, h.base)
+	}
+	m.HandleFunc("GET /{$}", page("Library", home...))
+	for i := 1; i <= 3; i++ {
+		m.HandleFunc(fmt.Sprintf("GET /books/%d", i), page(fmt.Sprintf("Book %d", i), "/", fmt.Sprintf("/books/%d", i%3+1)))
+	}
+	m.Handle("GET /old", http.RedirectHandler("/books/2", http.StatusMovedPermanently))
+	m.HandleFunc("GET /robots.txt", text("User-agent: *\nDisallow: /search\n"))
+	return m
+}
+
+func archiveHost(*demoWeb) http.Handler {
+	m := http.NewServeMux()
+	m.HandleFunc("GET /{$}", page("Archive", "/1998", "/1999", "/drafts/secret", "/drafts/other"))
+	m.HandleFunc("GET /1998", page("1998", "/"))
+	m.HandleFunc("GET /1999", page("1999", "/1998"))
+	m.HandleFunc("GET /robots.txt", text("User-agent: *\nDisallow: /drafts/\nCrawl-delay: 0.5\n"))
+	return m
+}
+
+func busyHost(*demoWeb) http.Handler {
+	m := http.NewServeMux()
+	var asked atomic.Bool
+	ok := page("Busy", "/a", "/b")
+	m.HandleFunc("GET /{$}", func(rw http.ResponseWriter, r *http.Request) {
+		if !asked.Swap(true) {
+			rw.Header().Set("Retry-After", "1")
+			rw.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		ok(rw, r)
+	})
+	m.HandleFunc("GET /a", page("A", "/b"))
+	m.HandleFunc("GET /b", page("B", "/a"))
+	return m
+}
+
+func shyHost(*demoWeb) http.Handler {
+	m := http.NewServeMux()
+	m.HandleFunc("GET /", page("Nobody should read this"))
+	m.HandleFunc("GET /robots.txt", text("User-agent: *\nDisallow: /\n"))
+	return m
+}
+
+// explain says of every URL that was not fetched why.
+func (w *demoWeb) explain(visits []byte) string {
+	var b strings.Builder
+	b.WriteString("Not fetched, and why:\n")
+	dec := json.NewDecoder(bytes.NewReader(visits))
+	for dec.More() {
+		var r sink.Record
+		if dec.Decode(&r) != nil {
+			break
+		}
+		switch {
+		case r.Outcome == "redirected":
+			fmt.Fprintf(&b, "  %s\n      redirects to %s\n", r.URL, r.Final)
+		case r.Outcome != "fetched":
+			fmt.Fprintf(&b, "  %s\n      %s\n", r.URL, why(&r))
+		}
+	}
+	return b.String()
+}
+
+func why(r *sink.Record) string {
+	if r.Detail != "" {
+		return r.Detail
+	}
+	return strings.TrimSpace(r.Outcome + ": " + r.Reason + " " + r.Rule)
+}

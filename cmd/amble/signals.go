@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/amble-crawler/amble/crawler"
+)
+
+var errAborted = errors.New("aborted by a second signal")
+
+// watchSignals lets the first signal drain the crawl, the second abort it, and the third end the
+// process. The function it returns ends the watch and gives the exit code of the first signal, 0
+// when there was none.
+func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, ui *ui) func() int {
+	done := make(chan struct{})
+	var watching sync.WaitGroup
+	code := 0
+	watching.Go(func() {
+		for n := 1; ; n++ {
+			select {
+			case <-done:
+				return
+			case s := <-a.signals:
+				if n == 1 {
+					code = signalCode(s)
+				}
+				a.interrupt(n, code, c, abort, ui)
+			}
+		}
+	})
+	return func() int {
+		close(done)
+		watching.Wait()
+		return code
+	}
+}
+
+func (a *app) interrupt(n, code int, c *crawler.Crawler, abort context.CancelCauseFunc, ui *ui) {
+	switch n {
+	case 1:
+		ui.say("stopping: waiting for requests in flight; press again to abort them")
+		c.Drain()
+	case 2:
+		ui.say("aborting requests in flight; press again to exit at once")
+		abort(errAborted)
+	default:
+		a.exit(code)
+	}
+}
+
+func signalCode(s os.Signal) int {
+	if s == syscall.SIGTERM {
+		return exitTerminated
+	}
+	return exitInterrupted
+}
+
+func isBrokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }
