@@ -124,15 +124,6 @@ func (w *Web) ExpectViolations() {
 	w.unaudited = true
 }
 
-// errorf reports a failed assertion.
-func (w *Web) errorf(format string, args ...any) {
-	if w.tb == nil {
-		panic("crawltest: " + fmt.Sprintf(format, args...))
-	}
-	w.tb.Helper()
-	w.tb.Errorf("crawltest: "+format, args...)
-}
-
 func hostname(hostport string) string {
 	h, _, err := net.SplitHostPort(hostport)
 	if err != nil {

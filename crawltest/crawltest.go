@@ -44,7 +44,7 @@ import (
 //
 // Inside a testing/synctest bubble a Web must be made, used and closed in that bubble.
 type Web struct {
-	tb    testing.TB // nil after NewWeb
+	tb    reporter
 	start time.Time
 	base  context.Context // ends with Close
 	end   context.CancelFunc
@@ -80,10 +80,11 @@ func New(tb testing.TB) *Web {
 }
 
 // NewWeb makes a Web outside a test, for examples and experiments. The caller must Close it.
-// Mistakes in a fixture panic.
+// Mistakes in a fixture and failed assertions panic.
 func NewWeb() *Web {
 	base, end := context.WithCancel(context.Background())
 	w := &Web{
+		tb:      panics{},
 		start:   time.Now(),
 		base:    base,
 		end:     end,
@@ -156,16 +157,6 @@ func (w *Web) Addresses(ranges ...netip.Prefix) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pool = newAddrPool(ranges...)
-}
-
-// fatal reports a mistake in a fixture.
-func (w *Web) fatal(format string, args ...any) {
-	msg := "crawltest: " + fmt.Sprintf(format, args...)
-	if w.tb == nil {
-		panic(msg)
-	}
-	w.tb.Helper()
-	w.tb.Fatal(msg)
 }
 
 // tick is the next number of the logical clock, which orders events that share an instant of

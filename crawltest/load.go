@@ -45,9 +45,7 @@ import (
 // and may be followed by +first:N, +every:N, +from:D and +until:D, which narrow it.
 // The text before the first file is a comment.
 func (w *Web) Load(archive []byte) {
-	if w.tb != nil {
-		w.tb.Helper()
-	}
+	w.tb.Helper()
 	if err := w.load("fixture", archive); err != nil {
 		w.fatal("%v", err)
 	}
@@ -55,9 +53,7 @@ func (w *Web) Load(archive []byte) {
 
 // LoadFile is [Web.Load] of a file.
 func (w *Web) LoadFile(path string) {
-	if w.tb != nil {
-		w.tb.Helper()
-	}
+	w.tb.Helper()
 	b, err := os.ReadFile(path)
 	if err == nil {
 		err = w.load(path, b)

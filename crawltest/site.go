@@ -37,9 +37,7 @@ type Site struct {
 //
 // A site without a robots.txt answers 404 to it, which allows everything (RFC 9309 section 2.3.1.3).
 func (w *Web) Site(host string) *Site {
-	if w.tb != nil {
-		w.tb.Helper()
-	}
+	w.tb.Helper()
 	raw := host
 	if !strings.Contains(raw, "://") {
 		raw = "http://" + raw
