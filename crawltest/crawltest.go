@@ -28,7 +28,6 @@ package crawltest
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log"
 	"net/http"
