@@ -49,11 +49,7 @@ func canonPattern(s string) string {
 
 // dirty is where s first needs rewriting, or len(s). Octets of class from and above do.
 func dirty(s string, from class) int {
-	var all class
-	for i := range len(s) {
-		all |= classes[s[i]]
-	}
-	if all == plain {
+	if allPlain(s) {
 		return len(s)
 	}
 	for i := 0; i < len(s); i++ {
@@ -63,6 +59,21 @@ func dirty(s string, from class) int {
 		}
 	}
 	return len(s)
+}
+
+// allPlain reports whether there is nothing to look at in s: the common case, so it takes eight
+// octets at a time.
+func allPlain(s string) bool {
+	var all class
+	for len(s) >= 8 {
+		all |= classes[s[0]] | classes[s[1]] | classes[s[2]] | classes[s[3]] |
+			classes[s[4]] | classes[s[5]] | classes[s[6]] | classes[s[7]]
+		s = s[8:]
+	}
+	for i := range len(s) {
+		all |= classes[s[i]]
+	}
+	return all == plain
 }
 
 // goodEscape reports whether the percent sign at the start of s needs no rewriting: it begins an

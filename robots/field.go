@@ -28,19 +28,26 @@ func (k kind) grouped() bool { return k >= allow && k <= contentSignal }
 func fieldOf(name string) (kind, flags) {
 	switch len(name) {
 	case 5:
-		if foldEqual(name, "allow") {
+		if letters4(name) == letters4("allo") && name[4]|0x20 == 'w' {
 			return allow, 0
 		}
 	case 8:
-		if foldEqual(name, "disallow") {
+		if letters4(name) == letters4("disa") && letters4(name[4:]) == letters4("llow") {
 			return disallow, 0
 		}
 	case 10:
-		if foldEqual(name, "user-agent") {
+		if letters4(name) == letters4("user") && name[4] == '-' && name[5]|0x20 == 'a' && letters4(name[6:]) == letters4("gent") {
 			return userAgent, 0
 		}
 	}
 	return otherField(name)
+}
+
+// letters4 is the first four octets of s in one number, in lower case if they are letters. No other
+// octet becomes a letter by it.
+func letters4(s string) uint32 {
+	_ = s[3]
+	return (uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24) | 0x20202020
 }
 
 // longestField bounds what is looked up: no accepted spelling is longer.

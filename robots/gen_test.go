@@ -3,23 +3,21 @@ package robots
 import (
 	"math/rand/v2"
 	"strings"
+	"unicode/utf8"
 )
 
 // gen writes files from a grammar: mostly what site owners write, with what goes wrong mixed in.
 type gen struct {
 	*rand.Rand
-	plain bool // only what every parser agrees on is lexically fine
 }
 
-func newGen(seed uint64) *gen { return &gen{Rand: rand.New(rand.NewPCG(seed, 9309))} }
+func newGen(seed uint64) *gen { return &gen{rand.New(rand.NewPCG(seed, 9309))} }
 
-func (g *gen) one(in n) bool { return g.IntN(int(in)) == 0 }
-
-type n int
+func (g *gen) one(in int) bool { return g.IntN(in) == 0 }
 
 func (g *gen) pick(from ...string) string { return from[g.IntN(len(from))] }
 
-var genAgents = []string{"a", "ab", "abc", "Bot", "bot", "otherbot", "bot-news"}
+var genAgents = []string{"ab", "abc", "Bot", "bot", "otherbot", "bot-news"}
 
 func (g *gen) agent() string { return g.pick(genAgents...) }
 
@@ -49,6 +47,9 @@ func (g *gen) pattern() string {
 	p := g.path()
 	if g.one(4) {
 		i := g.IntN(len(p) + 1)
+		for i < len(p) && !utf8.RuneStart(p[i]) {
+			i++
+		}
 		p = p[:i] + g.pick("*", "*", "**", "$") + p[i:]
 	}
 	switch {
@@ -64,11 +65,8 @@ func (g *gen) pattern() string {
 
 func (g *gen) ruleLine() string {
 	sep := g.pick(": ", ": ", ": ", ":", ":\t", " : ", ":  ")
-	if g.plain {
-		sep = ": "
-	}
 	v := g.pattern()
-	if !g.plain && g.one(15) {
+	if g.one(15) {
 		v += g.pick(" ", "\t") + g.pattern()
 	}
 	line := g.pick("Disallow", "Disallow", "disallow", "Allow", "ALLOW") + sep + v
@@ -81,7 +79,7 @@ func (g *gen) ruleLine() string {
 func (g *gen) otherLine() string {
 	return g.pick("Sitemap: https://h.example/s.xml", "Crawl-delay: 2", "Crawl-delay: x", "Foo: bar", "# comment",
 		"nothing", "Host: h.example", "Request-rate: 1/5", "Clean-param: s /a", "Content-Usage: / train-ai=n",
-		"disallow /a", "allow /b", "user-agent a", "disallow /a /b", "allow all")
+		"disallow /a", "allow /b", "user-agent ab", "disallow /a /b", "allow all", "allow /a these robots")
 }
 
 // file is a whole robots.txt.
@@ -98,8 +96,8 @@ func (g *gen) file() string {
 	for range 1 + g.IntN(4) {
 		for range 1 + g.IntN(2) {
 			line(g.pick("User-agent: ", "user-agent:", "User-Agent: ") + g.pick("*", g.agent(), g.agent(), g.agent(), g.agent()+"/1.0", g.agent()+" "+g.agent()))
-			if g.one(15) {
-				line(g.pick("", g.otherLine()))
+			if g.one(10) {
+				line(g.pick("", "Crawl-delay: 1.5", g.otherLine()))
 			}
 		}
 		for range g.IntN(5) {
@@ -113,4 +111,38 @@ func (g *gen) file() string {
 		}
 	}
 	return b.String()
+}
+
+// question is a path that has something to do with a rule of the file, or not.
+func (g *gen) question(body string) string {
+	lines := refLineEnd.Split(body, -1)
+	_, value := refLine(strings.TrimSpace(lines[g.IntN(len(lines))]))
+	words := refWords(value)
+	if len(words) == 0 || words[0][0] != '/' || g.one(3) {
+		return g.path()
+	}
+	p := words[0]
+	if !g.one(4) {
+		p = strings.ReplaceAll(p, "*", g.pick("", "a", "b/a"))
+	}
+	if !g.one(4) {
+		p = strings.TrimSuffix(p, "$")
+	}
+	switch g.IntN(6) {
+	case 0:
+		p = strings.ReplaceAll(p, "a", g.pick("%61", "a", "A"))
+	case 1:
+		p = strings.ReplaceAll(p, "~", g.pick("%7E", "%7e"))
+	case 2:
+		p = strings.ToLower(p)
+	}
+	switch g.IntN(6) {
+	case 0:
+		p = g.pick("/a", "/p", "/~") + p
+	case 1:
+		p += g.pick("a", "/", "?b", "$")
+	case 2:
+		p += g.pick("#a", "#/p", "#")
+	}
+	return p
 }

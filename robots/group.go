@@ -19,6 +19,7 @@ type Group struct {
 // newGroup resolves a robot's group in the file's dialect.
 func newGroup(r *Rules, agent string) *Group {
 	g := &Group{file: r, spans: spans(r, newRobot(agent))}
+	g.rules = make([]rule, 0, g.countRules())
 	for _, s := range g.spans {
 		for i := s.from; i < s.to; i++ {
 			switch l := r.lines[i]; l.kind {
@@ -31,6 +32,18 @@ func newGroup(r *Rules, agent string) *Group {
 	}
 	g.index = newIndex(g.rules, r.dialect)
 	return g
+}
+
+// countRules is how many lines of the group are rules.
+func (g *Group) countRules() (n int) {
+	for _, s := range g.spans {
+		for _, l := range g.file.lines[s.from:s.to] {
+			if l.kind == allow || l.kind == disallow {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // strictest is a robot's group in every dialect at once.

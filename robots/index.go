@@ -52,7 +52,7 @@ func newIndex(rules []rule, d Dialect) index {
 		}
 		return int(a.rule - b.rule)
 	})
-	var x index
+	x := index{heads: make([]string, 0, len(order)), entries: make([]entry, 0, len(order))}
 	for len(order) > 0 {
 		n := 1
 		for n < len(order) && order[n].head == order[0].head {

@@ -198,14 +198,14 @@ func isBlankByte(c byte) bool { return c == ' ' || c == '\t' }
 // octets, and the invisible characters that editors and copying leave behind (no-break space,
 // zero-width space, byte order mark).
 func trim(body string, from, to int) (int, int) {
-	for from < to {
+	for from < to && !isInk(body[from]) {
 		n := leadingBlank(body[from:to])
 		if n == 0 {
 			break
 		}
 		from += n
 	}
-	for from < to {
+	for from < to && !isInk(body[to-1]) {
 		n := trailingBlank(body[from:to])
 		if n == 0 {
 			break
@@ -214,6 +214,9 @@ func trim(body string, from, to int) (int, int) {
 	}
 	return from, to
 }
+
+// isInk reports whether c is printable ASCII other than the space.
+func isInk(c byte) bool { return c-'!' <= '~'-'!' }
 
 func leadingBlank(s string) int {
 	switch c := s[0]; {
