@@ -21,6 +21,8 @@ var (
 	ErrClosed = errors.New("frontier: closed")
 	// ErrLost: the claim expired or was settled before; the Settle had no effect.
 	ErrLost = errors.New("frontier: claim lost")
+	// ErrRequest: a Request has no URL or a negative depth; the call had no effect.
+	ErrRequest = errors.New("frontier: request without URL or with negative depth")
 )
 
 // Frontier hands out URLs, one host to one holder at a time, and forgets nothing.
@@ -34,9 +36,11 @@ var (
 //	F5  Within a host the highest Priority comes first, then the earliest arrival. A URL settled
 //	    with Again keeps its arrival.
 //	F6  No ready host starves: of the hosts that may be claimed, the one due earliest goes first;
-//	    of hosts due at the same time, the one with most queued.
+//	    of hosts due at the same time, the one with most queued. A host is due from its ReadyAt, or
+//	    from when it came to have both a URL to claim and a free holder's place if that is later.
 //	F7  Settle is atomic: the URL's end, its links and the host's ReadyAt take effect together or
 //	    not at all.
+//	    The latest ReadyAt given for a host holds.
 //	F8  Again puts the URL back without making it new: it stays seen and keeps its depth, and a
 //	    retry counts an attempt where a postponement does not.
 //	F9  Claim returns ErrDrained if and only if nothing is queued, claimed or waiting; becoming so
@@ -47,17 +51,18 @@ var (
 //	F12 Durable stores: after a crash at any byte no acknowledged URL is lost, no settled one is
 //	    revived, and no host is ready earlier than it would have been.
 //	F13 Close unblocks everything; every later call returns ErrClosed.
-//	F14 Adding a queued URL again with a smaller depth gives it that depth.
+//	F14 Adding a queued or waiting URL again with a smaller depth gives it that depth.
 type Frontier interface {
 	// Add queues the requests that are not known yet and returns how many those were. For durable
 	// stores they are on disk when Add returns. The error is ErrClosed, the context's, or the
-	// store's own; then none or all were added.
+	// store's own; then none or all were added. It is ErrRequest if one of rs cannot be queued.
 	Add(ctx context.Context, rs ...Request) (added int, err error)
 	// Claim blocks until a URL may be served and returns it; its host is then held. The error is
 	// ErrDrained, ErrClosed or the context's.
 	Claim(ctx context.Context) (Claim, error)
 	// Settle ends a claim. It must be called once for every Claim, with a context that outlives the
-	// crawl's cancellation, or the URL stays held until the claim's Deadline.
+	// crawl's cancellation, or the URL stays held until the claim's Deadline. The error is ErrLost,
+	// ErrClosed, ErrRequest, the context's or the store's own.
 	Settle(ctx context.Context, c Claim, s Settlement) error
 	// Close releases the store. Claims not settled are as after a crash.
 	Close() error
@@ -73,6 +78,14 @@ type Request struct {
 	Kind     Kind       // what the URL is expected to be
 	Queued   time.Time  // when it was added; set by the Frontier when zero
 	Meta     []byte     // the caller's own, kept and returned
+}
+
+// Validate returns ErrRequest if r cannot be queued.
+func (r *Request) Validate() error {
+	if r.URL.IsZero() || r.Depth < 0 {
+		return ErrRequest
+	}
+	return nil
 }
 
 // Kind is what a Request is expected to be, as far as its source tells.

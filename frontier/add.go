@@ -1,0 +1,112 @@
+package frontier
+
+import (
+	"context"
+	"time"
+)
+
+// Add implements [Frontier].
+func (m *Memory) Add(ctx context.Context, rs ...Request) (int, error) {
+	hashes, err := m.hashes(rs)
+	if err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return 0, err
+	}
+	now := m.clock.Now()
+	m.advance(now)
+	added := m.add(rs, hashes, now)
+	m.notify()
+	return added, nil
+}
+
+// hashes are those of rs's URLs. The error is ErrRequest if one of rs is none.
+func (m *Memory) hashes(rs []Request) ([]uint64, error) {
+	hashes := make([]uint64, len(rs))
+	for i := range rs {
+		if err := rs[i].Validate(); err != nil {
+			return nil, err
+		}
+		hashes[i] = m.hash(rs[i].URL)
+	}
+	return hashes, nil
+}
+
+func (m *Memory) add(rs []Request, hashes []uint64, now int64) (added int) {
+	b := batch{now: now, time: m.clock.Time(now), origin: -1}
+	for i := range rs {
+		if m.addOne(&b, &rs[i], hashes[i]) {
+			added++
+		}
+	}
+	return added
+}
+
+// batch is what the Requests of one call share.
+type batch struct {
+	now    int64
+	time   time.Time
+	origin int    // the last one used
+	buf    []byte // for encoding
+}
+
+func (m *Memory) addOne(b *batch, r *Request, hash uint64) bool {
+	mk := m.seen.find(hash)
+	switch {
+	case mk == nil, mk.state() == Rejected:
+		return m.queue(b, r, hash, mk)
+	case mk.state() == Queued || mk.state() == Waiting:
+		if r.Depth < m.seen.depth(hash, mk) {
+			m.seen.setDepth(hash, mk, r.Depth)
+		}
+	}
+	return false
+}
+
+// queue puts a URL that is not in the store, or only as rejected, behind the others of its host.
+func (m *Memory) queue(b *batch, r *Request, hash uint64, mk *mark) bool {
+	name := r.URL.Host()
+	h := m.hosts.Find(name)
+	if m.hosts.Pending() >= m.c.MaxPending || h != nil && h.Pending() >= m.c.MaxPendingPerHost {
+		m.reject(hash, mk)
+		return false
+	}
+	if h == nil {
+		h = m.hosts.Open(name)
+	}
+	m.know(hash, mk, r.Depth)
+	q := *r
+	if q.Queued.IsZero() {
+		q.Queued = b.time
+	}
+	b.origin = m.origins.hold(&q, b.origin)
+	b.buf = encodeRecord(b.buf[:0], name, &q, hash, uint32(b.origin))
+	h.Queue.push(r.Priority, b.buf)
+	m.hosts.Offer(h, 1, b.now)
+	return true
+}
+
+// know makes a URL queued that was Unknown or Rejected.
+func (m *Memory) know(hash uint64, mk *mark, depth int) {
+	if mk == nil {
+		m.seen.add(hash, Queued, depth)
+		return
+	}
+	mk.setState(Queued)
+	m.seen.setDepth(hash, mk, depth)
+	m.rejected--
+}
+
+// reject counts a URL once, as long as it is remembered.
+func (m *Memory) reject(hash uint64, mk *mark) {
+	if mk != nil {
+		return
+	}
+	if m.rejected < maxRejected {
+		m.seen.add(hash, Rejected, 0)
+	}
+	m.rejected++
+}

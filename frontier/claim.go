@@ -1,0 +1,119 @@
+package frontier
+
+import (
+	"context"
+
+	"github.com/amble-crawler/amble/frontier/internal/sched"
+)
+
+// Claim implements [Frontier]. While it blocks it costs one channel; of all blocked Claims only one
+// watches the clock.
+func (m *Memory) Claim(ctx context.Context) (c Claim, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return Claim{}, err
+	}
+	wait := m.line.Await(ctx, &m.mu, m.clock, func(now int64) (done bool, again int64) {
+		c, done, err = m.tryClaim(now)
+		return done, m.next()
+	})
+	if wait != nil {
+		return Claim{}, wait
+	}
+	return c, err
+}
+
+// tryClaim is done if there is a claim or will be none.
+func (m *Memory) tryClaim(now int64) (c Claim, done bool, err error) {
+	if m.closed {
+		return c, true, ErrClosed
+	}
+	m.advance(now)
+	if h := m.hosts.Take(now); h != nil {
+		c, err = m.grant(h, now)
+		return c, true, err
+	}
+	if m.hosts.Pending() == 0 {
+		return c, true, ErrDrained
+	}
+	return c, false, nil
+}
+
+// grant makes a claim of h's first URL.
+func (m *Memory) grant(h *host, now int64) (Claim, error) {
+	it := held{h.Queue.pop(), h}
+	hash := it.rec.hash()
+	mk := m.seen.find(hash)
+	c := Claim{Request: m.request(it), Attempt: it.attempt}
+	c.Depth = m.seen.depth(hash, mk)
+	if err := it.rec.decode(h.Name, &c.Request); err != nil {
+		m.finish(it)
+		m.hosts.Release(h, sched.Gone, sched.Always, now)
+		m.notify()
+		return Claim{}, err
+	}
+	mk.setState(Claimed)
+	var deadline int64
+	c.ID, deadline = m.leases.Grant(it, now)
+	if deadline != sched.Never {
+		c.Deadline = m.clock.Time(deadline)
+	}
+	m.notify() // the new deadline may be what comes first
+	return c, nil
+}
+
+// request is what the store keeps of an item outside its record.
+func (m *Memory) request(it held) Request {
+	o := m.origins.all[it.rec.origin()]
+	return Request{Priority: it.priority, Via: o.via, Queued: o.queued, Kind: o.kind}
+}
+
+// Settle implements [Frontier]. The error is ErrLost, ErrClosed, ErrRequest or the context's; it had
+// no effect then.
+func (m *Memory) Settle(ctx context.Context, c Claim, s Settlement) error {
+	hashes, err := m.hashes(s.Links)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return err
+	}
+	now := m.clock.Now()
+	m.advance(now)
+	it, ok := m.leases.End(c.ID)
+	if !ok {
+		return ErrLost
+	}
+	m.hosts.Release(it.host, m.settle(it, s.Again, now), m.clock.At(s.ReadyAt), now)
+	m.add(s.Links, hashes, now)
+	m.notify()
+	return nil
+}
+
+// settle decides and records what becomes of a URL whose claim has ended.
+func (m *Memory) settle(it held, again *Again, now int64) sched.Fate {
+	if again == nil {
+		m.finish(it)
+		return sched.Gone
+	}
+	if again.Retry {
+		it.attempt++
+	}
+	if until := m.clock.At(again.NotBefore); until > now {
+		m.waiting.Push(waiter{held: it, until: until})
+		m.seen.find(it.rec.hash()).setState(Waiting)
+		return sched.Later
+	}
+	m.requeue(it)
+	return sched.Back
+}
+
+// finish makes a URL done.
+func (m *Memory) finish(it held) {
+	m.seen.find(it.rec.hash()).setState(Done)
+	m.origins.release(it.rec.origin())
+	m.done++
+}

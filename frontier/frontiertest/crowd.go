@@ -1,0 +1,126 @@
+package frontiertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// crowd crawls a small made-up web with many workers at once and watches, from where the requests
+// would arrive, that every page comes once and no host is ever served twice at a time or too early.
+func crowd(k *kit) {
+	const pages, workers = 240, 12
+	ctx, cancel := context.WithTimeout(k.ctx, k.limit)
+	defer cancel()
+	w := &watch{kit: k, stop: cancel, hosts: map[string]*visits{}, done: map[weburl.URL]int{}, retries: map[weburl.URL]int{}}
+	web := make([]frontier.Request, pages)
+	for i := range web {
+		web[i].URL = k.page(fmt.Sprintf("h%d/%d", i%7, i))
+	}
+	k.add(1, web[0])
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() { w.work(ctx, web, rand.New(rand.NewPCG(uint64(i), 0))) })
+	}
+	wg.Wait()
+	for _, q := range web {
+		if n := w.done[q.URL]; n != 1 {
+			k.Errorf("%v done %d times", q.URL, n)
+		}
+	}
+	k.drained()
+	if got := k.counted(); got.Done != 0 && got != (frontier.Stats{Done: pages}) {
+		k.Errorf("Stats %+v, want %d done and nothing else", got, pages)
+	}
+}
+
+// watch is what the servers see.
+type watch struct {
+	*kit
+	stop    func() // ends the crawl, which might not end by itself
+	mu      sync.Mutex
+	hosts   map[string]*visits
+	done    map[weburl.URL]int
+	retries map[weburl.URL]int
+}
+
+type visits struct {
+	now   int
+	ready time.Time
+}
+
+func (w *watch) work(ctx context.Context, web []frontier.Request, r *rand.Rand) {
+	for {
+		c, err := w.f.Claim(ctx)
+		if err != nil {
+			if !errors.Is(err, frontier.ErrDrained) {
+				w.Errorf("Claim: %v", err)
+				w.stop()
+			}
+			return
+		}
+		w.arrive(c)
+		if w.opts.Virtual {
+			w.pause(time.Duration(r.IntN(300)) * time.Millisecond)
+		}
+		var page int
+		_, _ = fmt.Sscanf(c.URL.Path(), "/%d", &page)
+		links := []frontier.Request{web[(page+1)%len(web)], web[(page*7+3)%len(web)], web[(page*5+2)%len(web)]}
+		if r.IntN(4) == 0 {
+			if n, err := w.f.Add(ctx, c.Request); n != 0 || err != nil {
+				w.Errorf("Add of a claimed URL: %d, %v", n, err)
+			}
+		}
+		if err := w.f.Settle(ctx, c, w.leave(c, links, r)); err != nil {
+			w.Errorf("Settle: %v", err)
+		}
+	}
+}
+
+// arrive is a request's first byte.
+func (w *watch) arrive(c frontier.Claim) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h := w.hosts[c.URL.Host()]
+	if h == nil {
+		h = &visits{}
+		w.hosts[c.URL.Host()] = h
+	}
+	if h.now++; h.now > 1 {
+		w.Errorf("%s has %d holders", c.URL.Host(), h.now)
+	}
+	if early := time.Until(h.ready); early > 0 {
+		w.Errorf("%v claimed %v before its host is ready", c.URL, early)
+	}
+	if c.Attempt != w.retries[c.URL] {
+		w.Errorf("%v: attempt %d, want %d", c.URL, c.Attempt, w.retries[c.URL])
+	}
+}
+
+// leave is the request's end; it decides how the claim is settled.
+func (w *watch) leave(c frontier.Claim, links []frontier.Request, r *rand.Rand) frontier.Settlement {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := frontier.Settlement{Links: links, ReadyAt: in(time.Duration(r.IntN(int(w.step / 40))))}
+	switch r.IntN(8) {
+	case 0:
+		s.Again = &frontier.Again{Retry: true, NotBefore: in(time.Duration(r.IntN(int(w.step / 20))))}
+		w.retries[c.URL]++
+	case 1:
+		s.Again = &frontier.Again{}
+	default:
+		if w.done[c.URL]++; w.done[c.URL] > 1 {
+			w.stop()
+		}
+	}
+	h := w.hosts[c.URL.Host()]
+	h.now--
+	h.ready = s.ReadyAt
+	return s
+}

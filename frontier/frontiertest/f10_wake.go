@@ -1,0 +1,104 @@
+package frontiertest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+)
+
+// woken checks that n of the Claims return with one.
+func (k *kit) woken(n int, out <-chan outcome) []frontier.Claim {
+	k.Helper()
+	var cs []frontier.Claim
+	for range n {
+		o := k.wait(out)
+		if o.err != nil {
+			k.Fatalf("Claim: %v", o.err)
+		}
+		cs = append(cs, o.c)
+	}
+	return cs
+}
+
+// occupied is a store that is not drained and has nothing to claim: one URL is held.
+func (k *kit) occupied() frontier.Claim {
+	k.add(1, k.pages("held/1")...)
+	return k.claim()
+}
+
+func wakesOnAdd(k *kit) {
+	k.occupied()
+	out := k.claiming(k.ctx, 4)
+	k.blocked(out)
+	now := time.Now()
+	k.add(2, k.pages("a/1", "a/2")...)
+	k.woken(1, out)
+	k.blocked(out) // a has one holder
+	k.add(3, k.pages("b/1", "c/1", "d/1")...)
+	k.woken(3, out)
+	k.at(now)
+}
+
+func wakesOnSettle(k *kit) {
+	c := k.occupied()
+	out := k.claiming(k.ctx, 4)
+	k.blocked(out)
+	now := time.Now()
+	k.settle(c, frontier.Settlement{Links: k.pages("held/2", "b/1")})
+	for _, c := range k.woken(2, out) {
+		k.settle(c, frontier.Settlement{Again: &frontier.Again{}})
+	}
+	k.woken(2, out)
+	k.at(now)
+}
+
+func wakesOnTime(k *kit) {
+	k.occupied()
+	k.add(4, k.pages("a/1", "a/2", "b/1", "c/1")...)
+	late, soon, sooner := in(6*k.step), in(4*k.step), in(2*k.step)
+	k.settle(k.claimOf("a/1"), frontier.Settlement{ReadyAt: late})
+	out := k.claiming(k.ctx, 4)
+	for _, c := range k.woken(2, out) { // b and c; the two others now wait for a
+		s := frontier.Settlement{Again: &frontier.Again{NotBefore: soon}}
+		if c.URL.Hostname() == "c.test" {
+			s = frontier.Settlement{ReadyAt: sooner, Again: &frontier.Again{}}
+		}
+		k.settle(c, s)
+	}
+	k.blocked(out)
+	k.woken(1, out)
+	k.at(sooner)
+	k.woken(1, out)
+	k.at(soon)
+	k.woken(1, k.claiming(k.ctx, 1))
+	k.at(late)
+}
+
+func wakesOnContext(k *kit) {
+	k.occupied()
+	k.add(1, k.pages("a/1")...)
+	ready := in(4 * k.step)
+	k.settle(k.claimOf("a/1"), frontier.Settlement{ReadyAt: ready, Links: k.pages("a/2")})
+	ctx, cancel := context.WithCancel(k.ctx)
+	ended := k.claiming(ctx, 3)
+	k.blocked(ended)
+	others := k.claiming(k.ctx, 2)
+	k.blocked(others)
+	now := time.Now()
+	cancel()
+	for range 3 {
+		if o := k.wait(ended); !errors.Is(o.err, context.Canceled) {
+			k.Fatalf("Claim with an ended context: %v, %v", o.c.URL, o.err)
+		}
+	}
+	k.at(now)
+	k.woken(1, others) // someone still watches the clock
+	k.at(ready)
+	k.blocked(others)
+	k.add(1, k.pages("b/1")...)
+	if o := k.wait(k.claiming(ctx, 1)); !errors.Is(o.err, context.Canceled) {
+		k.Errorf("Claim with an ended context: %v, %v", o.c.URL, o.err)
+	}
+}

@@ -1,0 +1,78 @@
+package frontiertest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+)
+
+// expiring is a claim and its deadline.
+func (k *kit) expiring(hostPath string) frontier.Claim {
+	k.Helper()
+	if k.opts.ClaimTimeout == 0 {
+		k.Skipf("Options.ClaimTimeout: the stores' claims last for ever")
+	}
+	now := time.Now()
+	c := k.claimOf(hostPath)
+	if c.Deadline.Before(now.Add(k.opts.ClaimTimeout)) {
+		k.Fatalf("the deadline is %v away, want %v", c.Deadline.Sub(now), k.opts.ClaimTimeout)
+	}
+	return c
+}
+
+func expiredIsClaimable(k *kit) {
+	k.add(3, k.pages("a/1", "a/2", "a/3")...)
+	k.settle(k.expiring("a/1"), frontier.Settlement{Again: &frontier.Again{Retry: true}})
+	first := k.expiring("a/1")
+	second := k.claimOf("a/1") // blocks until the first is lost
+	if time.Now().Before(first.Deadline) || k.opts.Virtual && time.Since(first.Deadline) > time.Millisecond {
+		k.Errorf("claimed again %v after the deadline", time.Since(first.Deadline))
+	}
+	if second.Attempt != 1 {
+		k.Errorf("attempt %d, want 1: a lost claim does not count", second.Attempt)
+	}
+	k.none() // the host is held again
+	k.done(second)
+	k.inOrder("a/2", "a/3")
+	k.drained()
+}
+
+func expiredSettleIsLost(k *kit) {
+	k.add(2, k.pages("a/1", "a/2")...)
+	old := k.expiring("a/1")
+	k.pause(time.Until(old.Deadline) + k.step)
+	k.lost(old)
+	c := k.claimOf("a/1")
+	k.lost(old)
+	k.none() // not freed, and b was not added
+	k.done(c)
+	k.lost(old)
+	k.inOrder("a/2")
+	k.drained()
+}
+
+// lost checks that settling c, with a link, is ErrLost.
+func (k *kit) lost(c frontier.Claim) {
+	k.Helper()
+	err := k.f.Settle(k.ctx, c, frontier.Settlement{ReadyAt: in(k.limit), Links: k.pages("b/lost")})
+	if !errors.Is(err, frontier.ErrLost) {
+		k.Errorf("Settle of a claim that is over: %v, want ErrLost", err)
+	}
+}
+
+func settledOnce(k *kit) {
+	k.add(2, k.pages("a/1", "a/2")...)
+	c := k.claimOf("a/1")
+	k.done(c)
+	k.lost(c)
+	k.lost(frontier.Claim{})
+	d := k.claimOf("a/2")
+	k.lost(c)
+	k.settle(d, frontier.Settlement{Again: &frontier.Again{}})
+	k.lost(d)
+	e := k.claimOf("a/2")
+	k.lost(d) // the same URL, but another claim
+	k.done(e)
+	k.drained()
+}

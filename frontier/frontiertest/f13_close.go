@@ -1,0 +1,49 @@
+package frontiertest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+)
+
+func closeWakesAll(k *kit) {
+	k.occupied()
+	k.add(1, k.pages("held/2")...)
+	out := k.claiming(k.ctx, 5)
+	k.blocked(out)
+	now := time.Now()
+	if err := k.f.Close(); err != nil {
+		k.Errorf("Close: %v", err)
+	}
+	for range 5 {
+		if o := k.wait(out); !errors.Is(o.err, frontier.ErrClosed) {
+			k.Fatalf("Claim: %v, %v; want ErrClosed", o.c.URL, o.err)
+		}
+	}
+	k.at(now)
+}
+
+func closedIsErrClosed(k *kit) {
+	k.add(2, k.pages("a/1", "b/1")...)
+	c := k.claim()
+	if err := k.f.Close(); err != nil {
+		k.Errorf("Close: %v", err)
+	}
+	_, add := k.f.Add(k.ctx, k.pages("a/2")...)
+	k.closed("Add", add)
+	k.closed("Claim", k.try(k.limit).err)
+	k.closed("Settle", k.f.Settle(k.ctx, c, frontier.Settlement{}))
+	k.closed("Close", k.f.Close())
+	if l, ok := k.f.(frontier.Lookuper); ok {
+		_, err := l.Lookup(k.ctx, k.page("a/1"))
+		k.closed("Lookup", err)
+	}
+}
+
+func (k *kit) closed(what string, err error) {
+	k.Helper()
+	if !errors.Is(err, frontier.ErrClosed) {
+		k.Errorf("%s after Close: %v, want ErrClosed", what, err)
+	}
+}

@@ -1,0 +1,78 @@
+package frontiertest
+
+import (
+	"fmt"
+
+	"github.com/amble-crawler/amble/frontier"
+)
+
+// inOrder checks that those are claimed next, and settles them.
+func (k *kit) inOrder(hostPaths ...string) {
+	k.Helper()
+	for _, p := range hostPaths {
+		k.done(k.claimOf(p))
+	}
+}
+
+func (k *kit) prioritised(hostPath string, priority int8) frontier.Request {
+	return frontier.Request{URL: k.page(hostPath), Priority: priority}
+}
+
+func priorityThenArrival(k *kit) {
+	k.add(6,
+		k.prioritised("a/0-1", 0), k.prioritised("a/low", -128), k.prioritised("a/0-2", 0),
+		k.prioritised("a/high", 127), k.prioritised("a/-1", -1), k.prioritised("a/1", 1))
+	k.add(1, k.prioritised("a/0-3", 0))
+	k.inOrder("a/high", "a/1")
+	k.add(2, k.prioritised("a/0-4", 0), k.prioritised("a/2", 2))
+	k.inOrder("a/2", "a/0-1", "a/0-2", "a/0-3", "a/0-4", "a/-1", "a/low")
+	k.drained()
+
+	// Enough of them that a store must leave some where it keeps many.
+	var many []string
+	for i := range 300 {
+		many = append(many, fmt.Sprintf("b/%d", i))
+	}
+	k.add(300, k.pages(many...)...)
+	k.inOrder(many[:100]...)
+	k.add(1, k.prioritised("b/first", 1))
+	k.inOrder("b/first")
+	k.inOrder(many[100:]...)
+	k.drained()
+}
+
+func againKeepsArrival(k *kit) {
+	k.add(4, k.pages("a/1", "a/2", "a/3", "a/4")...)
+	again := frontier.Settlement{Again: &frontier.Again{}}
+	k.settle(k.claimOf("a/1"), again)
+	k.add(1, k.pages("a/5")...)
+	k.settle(k.claimOf("a/1"), frontier.Settlement{Again: &frontier.Again{Retry: true}, Links: k.pages("a/6")})
+	k.inOrder("a/1", "a/2")
+	k.settle(k.claimOf("a/3"), again)
+	k.add(1, k.prioritised("a/urgent", 1))
+	k.inOrder("a/urgent", "a/3", "a/4", "a/5", "a/6")
+	k.drained()
+}
+
+func notBeforeKeepsArrival(k *kit) {
+	k.add(5, k.pages("a/1", "a/2", "a/3", "a/4", "a/5")...)
+	until := in(3 * k.step)
+	for _, p := range []string{"a/1", "a/2", "a/3"} { // the last that arrived is back the first
+		until = until.Add(-k.step / 2)
+		k.settle(k.claimOf(p), frontier.Settlement{Again: &frontier.Again{NotBefore: until, Retry: p == "a/2"}})
+	}
+	a := k.claimOf("a/4")
+	k.pause(3 * k.step)
+	k.add(1, k.pages("a/6")...)
+	k.done(a)
+	k.inOrder("a/1", "a/2", "a/3", "a/5", "a/6")
+
+	k.add(2, k.pages("b/1", "b/2")...)
+	soon, later := in(k.step), in(2*k.step)
+	k.settle(k.claimOf("b/1"), frontier.Settlement{Again: &frontier.Again{NotBefore: soon}})
+	k.settle(k.claimOf("b/2"), frontier.Settlement{Again: &frontier.Again{NotBefore: later}})
+	k.settle(k.claimOf("b/1"), frontier.Settlement{Again: &frontier.Again{NotBefore: later}}) // the last to be back
+	k.pause(3 * k.step)
+	k.inOrder("b/1", "b/2")
+	k.drained()
+}

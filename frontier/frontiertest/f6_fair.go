@@ -1,0 +1,67 @@
+package frontiertest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+)
+
+func earliestDueFirst(k *kit) {
+	k.add(6, k.pages("a/1", "a/2", "b/1", "b/2", "c/1", "c/2")...)
+	wait := map[string]time.Duration{"a.test:80": 3, "b.test:80": 1, "c.test:80": 2}
+	for range 3 {
+		c := k.claim()
+		k.settle(c, frontier.Settlement{ReadyAt: in(k.step * 2 * wait[c.URL.Host()])})
+	}
+	k.pause(8 * k.step)
+	k.inOrder("b/2", "c/2", "a/2")
+	k.drained()
+}
+
+func mostQueuedFirst(k *kit) {
+	k.add(6, k.pages("a/1", "b/1", "b/2", "b/3", "c/1", "c/2")...)
+	b := k.claimOf("b/1")
+	c := k.claimOf("c/1")
+	a := k.claimOf("a/1")
+	ready := in(2 * k.step)
+	for _, claim := range []frontier.Claim{a, b, c} {
+		k.settle(claim, frontier.Settlement{ReadyAt: ready})
+	}
+	k.add(1, k.pages("a/2")...)
+	k.add(3, k.pages("c/3", "c/4", "c/5")...) // c has four now, b two, a one
+	k.pause(3 * k.step)
+	k.claimOf("c/2")
+	k.claimOf("b/2")
+	k.claimOf("a/2")
+}
+
+// noHostStarves has a host whose queue never ends and that is ready again at once, and hosts that
+// keep joining: each must get its turn.
+func noHostStarves(k *kit) {
+	k.add(3, k.pages("busy/0", "busy/1", "busy/2")...)
+	k.tick()
+	k.add(1, k.pages("small/1")...)
+	k.tick()
+	var order []string
+	for i := range 6 {
+		c := k.claim()
+		order = append(order, c.URL.Hostname())
+		k.tick()
+		k.settle(c, frontier.Settlement{Links: k.pages(fmt.Sprintf("busy/more%d", i), fmt.Sprintf("new%d/1", i))})
+		k.tick()
+	}
+	busy := 0
+	for _, h := range order {
+		if h == "busy.test" {
+			busy++
+		}
+	}
+	if busy < 2 || !slices.Contains(order[:3], "small.test") {
+		k.Errorf("served in this order: %v; want the busy host more than once, the small one among the first three", order)
+	}
+}
+
+// tick lets a little time pass.
+func (k *kit) tick() { k.pause(k.step / 50) }

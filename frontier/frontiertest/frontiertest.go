@@ -1,0 +1,120 @@
+// Package frontiertest is the conformance suite of frontier.Frontier: one test for each numbered
+// clause of the contract, a run of random operations against a small reference model, and a run of
+// many workers at once. A store's own test is a factory and a call of [Run].
+package frontiertest
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+)
+
+// WideHost is the host (weburl.URL.Host) for which a store under test may allow [Options].Slots
+// holders at once.
+const WideHost = "wide.test:80"
+
+// Options says what the stores of one Run can do.
+type Options struct {
+	// Virtual runs every test in a testing/synctest bubble: times are then checked to the
+	// nanosecond and waiting costs nothing. All goroutines of the store must be started by open
+	// and ended by Close. Without it tests wait in real time, and of times only lower bounds are
+	// checked.
+	Virtual bool
+	// ClaimTimeout is how long a claim of the stores lasts. 0: for ever, and F11 is skipped.
+	// In virtual time it must be a minute at least, or claims end within other tests.
+	ClaimTimeout time.Duration
+	// Slots is how many holders the stores allow WideHost. 0: one, and that part of F3 is skipped.
+	Slots int
+	// Crash ends f as a kill of its process would and returns the store opened again from what
+	// was durable. nil: the store is not durable, and F12 is skipped.
+	Crash func(t *testing.T, f frontier.Frontier) frontier.Frontier
+	// Reopen closes f and returns the store opened again. nil: as Crash.
+	Reopen func(t *testing.T, f frontier.Frontier) frontier.Frontier
+	// ReopenDelay is how long after Crash and Reopen no host with something pending is ready.
+	ReopenDelay time.Duration
+	// Runs is how many sequences of random operations are tried, each from its own Seed. 0: 30.
+	Runs int
+	// Seed is the first of them. A failure names its own, to be tried alone. 0: 1.
+	Seed uint64
+}
+
+// Run tests the stores that open makes. Each test opens one of its own and closes it.
+func Run(t *testing.T, open func(t *testing.T) frontier.Frontier, opts Options) {
+	t.Helper()
+	each(opts, func(name string, check func(*kit)) {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, opts.Virtual, func(t *testing.T) {
+				k := newKit(t, opts, open(t))
+				k.crash = hook(t, opts.Crash)
+				k.reopen = hook(t, opts.Reopen)
+				defer k.close()
+				check(k)
+			})
+		})
+	})
+}
+
+func bubble(t *testing.T, virtual bool, f func(t *testing.T)) {
+	if virtual {
+		synctest.Test(t, f)
+		return
+	}
+	f(t)
+}
+
+func hook(t *testing.T, f func(*testing.T, frontier.Frontier) frontier.Frontier) func(frontier.Frontier) frontier.Frontier {
+	if f == nil {
+		return nil
+	}
+	return func(s frontier.Frontier) frontier.Frontier { return f(t, s) }
+}
+
+// each names the tests of the suite. The number is that of the clause.
+func each(o Options, test func(name string, check func(*kit))) {
+	test("F1 Add counts a URL once", addCountsOnce)
+	test("F1 of concurrent Adds of one URL one counts", concurrentAddsCountOnce)
+	test("F1 Add is all or nothing", addIsAllOrNothing)
+	test("F2 a URL has one holder", urlHasOneHolder)
+	test("F3 a host has one holder", hostHasOneHolder)
+	test("F3 a host has as many holders as configured", hostHasConfiguredHolders)
+	test("F4 not before the host's ReadyAt", notBeforeReadyAt)
+	test("F4 ReadyAt outlives an empty queue", readyAtOutlivesEmptyQueue)
+	test("F4 not before the URL's NotBefore", notBeforeNotBefore)
+	test("F5 priority, then arrival", priorityThenArrival)
+	test("F5 Again keeps the arrival", againKeepsArrival)
+	test("F5 Again with NotBefore keeps the arrival", notBeforeKeepsArrival)
+	test("F6 the host due earliest goes first", earliestDueFirst)
+	test("F6 of hosts due together the one with most queued goes first", mostQueuedFirst)
+	test("F6 a host does not pass those that waited longer", noHostStarves)
+	test("F7 Settle takes effect as a whole", settleIsWhole)
+	test("F7 a failed Settle has no effect", failedSettleHasNoEffect)
+	test("F7 no one sees a Settle half done", settleIsNotSeenHalfDone)
+	test("F8 Again does not make a URL new", againIsNotNew)
+	test("F8 a retry counts, a postponement does not", retryCounts)
+	test("F8 Again keeps the Request", againKeepsRequest)
+	test("F9 an empty store is drained", emptyIsDrained)
+	test("F9 not drained while queued, claimed or waiting", notDrainedWhilePending)
+	test("F9 becoming drained wakes every Claim", drainedWakesAll)
+	test("F10 Claim wakes on Add", wakesOnAdd)
+	test("F10 Claim wakes on Settle", wakesOnSettle)
+	test("F10 Claim wakes when a time comes", wakesOnTime)
+	test("F10 Claim wakes when its context ends", wakesOnContext)
+	test("F11 an expired claim can be claimed again", expiredIsClaimable)
+	test("F11 Settle of an expired claim is lost", expiredSettleIsLost)
+	test("F11 a claim is settled once", settledOnce)
+	test("F12 a crash loses no acknowledged URL", crashKeepsAdded)
+	test("F12 a crash revives no settled URL", crashKeepsSettled)
+	test("F12 a crash returns what was claimed", crashReturnsClaims)
+	test("F12 a crash makes no host or URL ready earlier", crashKeepsTimes)
+	test("F12 a closed store opens as it was", reopenKeepsAll)
+	test("F13 Close wakes every Claim", closeWakesAll)
+	test("F13 every call after Close is ErrClosed", closedIsErrClosed)
+	test("F14 the smaller depth wins while queued", smallerDepthWins)
+	test("a Claim returns the Request as added", claimReturnsRequest)
+	test("Stats count by state", statsCount)
+	test("Lookup tells the state", lookupTells)
+	test("many workers", crowd)
+	test("random operations agree with the model", func(k *kit) { k.random(o.seeds()) })
+}

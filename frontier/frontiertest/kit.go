@@ -1,0 +1,207 @@
+package frontiertest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// tb is what a check needs of testing.TB, so that the suite's own tests can watch a check fail.
+type tb interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Skipf(format string, args ...any)
+}
+
+// kit is a store under test with the words the checks are written in.
+type kit struct {
+	tb
+	opts          Options
+	f             frontier.Frontier
+	crash, reopen func(frontier.Frontier) frontier.Frontier
+
+	ctx    context.Context // ended by close
+	cancel context.CancelFunc
+	calls  sync.WaitGroup
+	step   time.Duration // long enough to tell times apart
+	limit  time.Duration // nothing that should happen takes longer
+}
+
+func newKit(t tb, opts Options, f frontier.Frontier) *kit {
+	ctx, cancel := context.WithCancel(context.Background())
+	k := &kit{tb: t, opts: opts, f: f, ctx: ctx, cancel: cancel, step: 100 * time.Millisecond, limit: 20 * time.Second}
+	if opts.Virtual {
+		k.step, k.limit = time.Second, 24*time.Hour
+	}
+	return k
+}
+
+// close ends the store and waits for all calls on it.
+func (k *kit) close() {
+	k.cancel()
+	if err := k.f.Close(); err != nil && !errors.Is(err, frontier.ErrClosed) {
+		k.Errorf("Close: %v", err)
+	}
+	k.calls.Wait()
+}
+
+// page is the URL of a path of a host, "a/1" for http://a.test/1.
+func (k *kit) page(hostPath string) weburl.URL {
+	for i, c := range hostPath {
+		if c == '/' {
+			hostPath = hostPath[:i] + ".test" + hostPath[i:]
+			break
+		}
+	}
+	u, err := weburl.Parse("http://" + hostPath)
+	if err != nil {
+		k.Fatalf("parse %q: %v", hostPath, err)
+	}
+	return u
+}
+
+// pages are Requests of nothing but those URLs.
+func (k *kit) pages(hostPaths ...string) []frontier.Request {
+	rs := make([]frontier.Request, len(hostPaths))
+	for i, p := range hostPaths {
+		rs[i].URL = k.page(p)
+	}
+	return rs
+}
+
+// add adds and checks how many counted.
+func (k *kit) add(want int, rs ...frontier.Request) {
+	k.Helper()
+	n, err := k.f.Add(k.ctx, rs...)
+	if err != nil || n != want {
+		k.Fatalf("Add of %d: %d added, %v; want %d", len(rs), n, err, want)
+	}
+}
+
+// claim is the next claim, whenever it comes.
+func (k *kit) claim() frontier.Claim {
+	k.Helper()
+	o := k.try(k.limit)
+	if o.err != nil {
+		k.Fatalf("Claim: %v", o.err)
+	}
+	return o.c
+}
+
+// claimOf is the next claim, which must be of that URL.
+func (k *kit) claimOf(hostPath string) frontier.Claim {
+	k.Helper()
+	c := k.claim()
+	if want := k.page(hostPath); c.URL != want {
+		k.Fatalf("claimed %v, want %v", c.URL, want)
+	}
+	return c
+}
+
+// none checks that for a while there is nothing to claim, and yet the store is not drained.
+func (k *kit) none() {
+	k.Helper()
+	o := k.try(k.step)
+	if !errors.Is(o.err, context.DeadlineExceeded) {
+		k.Fatalf("Claim: %v, %v; want none before its context ends", o.c.URL, o.err)
+	}
+}
+
+// drained checks that the crawl is complete.
+func (k *kit) drained() {
+	k.Helper()
+	if o := k.try(k.limit); !errors.Is(o.err, frontier.ErrDrained) {
+		k.Fatalf("Claim: %v, %v; want ErrDrained", o.c.URL, o.err)
+	}
+}
+
+func (k *kit) settle(c frontier.Claim, s frontier.Settlement) {
+	k.Helper()
+	if err := k.f.Settle(k.ctx, c, s); err != nil {
+		k.Fatalf("Settle of %v: %v", c.URL, err)
+	}
+}
+
+// done settles a claim for good, its host ready at once.
+func (k *kit) done(c frontier.Claim) {
+	k.Helper()
+	k.settle(c, frontier.Settlement{})
+}
+
+// outcome is what a Claim returned.
+type outcome struct {
+	c   frontier.Claim
+	err error
+}
+
+func (k *kit) try(limit time.Duration) outcome {
+	k.Helper()
+	ctx, cancel := context.WithTimeout(k.ctx, limit)
+	defer cancel()
+	return k.wait(k.claiming(ctx, 1))
+}
+
+// claiming starts n calls of Claim and gives out what they return.
+func (k *kit) claiming(ctx context.Context, n int) <-chan outcome {
+	out := make(chan outcome, n)
+	for range n {
+		k.calls.Go(func() {
+			c, err := k.f.Claim(ctx)
+			out <- outcome{c, err}
+		})
+	}
+	return out
+}
+
+// wait is the next outcome; a Claim that does not return fails the test instead of hanging it.
+func (k *kit) wait(out <-chan outcome) outcome {
+	k.Helper()
+	t := time.NewTimer(2 * k.limit)
+	defer t.Stop()
+	select {
+	case o := <-out:
+		return o
+	case <-t.C:
+		k.Fatalf("Claim did not return")
+		return outcome{}
+	}
+}
+
+// blocked checks that no Claim has returned although all have had the chance.
+func (k *kit) blocked(out <-chan outcome) {
+	k.Helper()
+	if k.opts.Virtual {
+		synctest.Wait()
+	} else {
+		k.pause(k.step)
+	}
+	select {
+	case o := <-out:
+		k.Fatalf("Claim: %v, %v; want it blocked", o.c.URL, o.err)
+	default:
+	}
+}
+
+// pause lets time pass.
+func (k *kit) pause(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	<-t.C
+}
+
+// at checks that the time is that, or past it where times are not exact.
+func (k *kit) at(want time.Time) {
+	k.Helper()
+	late := time.Since(want)
+	if late < 0 || k.opts.Virtual && late > 0 {
+		k.Fatalf("it is %v after the time it should be", late)
+	}
+}
+
+func in(d time.Duration) time.Time { return time.Now().Add(d) }

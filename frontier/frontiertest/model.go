@@ -1,0 +1,247 @@
+package frontiertest
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// model is what the contract says, in as few words as possible and without regard to cost: it looks
+// through everything for each answer. Times are those the caller passes.
+type model struct {
+	urls     map[weburl.Key]*entry
+	all      []*entry
+	hosts    map[string]*place
+	arrivals int
+}
+
+type entry struct {
+	req     frontier.Request
+	host    *place
+	state   frontier.State
+	attempt int
+	arrival int
+	until   time.Time      // while waiting
+	claim   frontier.Claim // while claimed
+}
+
+type place struct {
+	entries []*entry
+	ready   time.Time
+	since   time.Time // from when it had both a queued URL and no holder
+	free    bool      // it has both
+}
+
+func newModel() *model {
+	return &model{urls: map[weburl.Key]*entry{}, hosts: map[string]*place{}}
+}
+
+func (m *model) add(now time.Time, r frontier.Request) bool {
+	if e := m.urls[r.URL.Key()]; e != nil {
+		if e.state == frontier.Queued || e.state == frontier.Waiting {
+			e.req.Depth = min(e.req.Depth, r.Depth)
+		}
+		return false
+	}
+	h := m.hosts[r.URL.Host()]
+	if h == nil {
+		h = &place{}
+		m.hosts[r.URL.Host()] = h
+	}
+	m.arrivals++
+	e := &entry{req: r, host: h, state: frontier.Queued, arrival: m.arrivals}
+	if e.req.Queued.IsZero() {
+		e.req.Queued = now
+	}
+	m.urls[r.URL.Key()] = e
+	m.all = append(m.all, e)
+	h.entries = append(h.entries, e)
+	h.update(now)
+	return true
+}
+
+// update notes from when on the host could be served.
+func (h *place) update(now time.Time) {
+	free := h.count(frontier.Queued) > 0 && h.count(frontier.Claimed) == 0
+	if free && !h.free {
+		h.since = now
+	}
+	h.free = free
+}
+
+func (h *place) count(s frontier.State) (n int) {
+	for _, e := range h.entries {
+		if e.state == s {
+			n++
+		}
+	}
+	return n
+}
+
+func (h *place) due() time.Time {
+	if h.ready.After(h.since) {
+		return h.ready
+	}
+	return h.since
+}
+
+// best is the URL of h that is served first (F5).
+func (h *place) best() *entry {
+	var best *entry
+	for _, e := range h.entries {
+		if e.state == frontier.Queued && (best == nil || cmp.Or(
+			cmp.Compare(e.req.Priority, best.req.Priority), cmp.Compare(best.arrival, e.arrival)) > 0) {
+			best = e
+		}
+	}
+	return best
+}
+
+// claimable are the URLs of which one must be claimed at now (F6): more than one only where the
+// contract leaves the choice.
+func (m *model) claimable(now time.Time) []*entry {
+	var first []*place
+	for _, h := range m.hosts {
+		if !h.free || h.due().After(now) {
+			continue
+		}
+		c := -1
+		if len(first) > 0 {
+			c = cmp.Or(h.due().Compare(first[0].due()), cmp.Compare(first[0].count(frontier.Queued), h.count(frontier.Queued)))
+		}
+		if c < 0 {
+			first = first[:0]
+		}
+		if c <= 0 {
+			first = append(first, h)
+		}
+	}
+	var es []*entry
+	for _, h := range first {
+		es = append(es, h.best())
+	}
+	return es
+}
+
+// next is when something happens by itself after now; ok is false if nothing will.
+func (m *model) next(now time.Time) (at time.Time, ok bool) {
+	consider := func(t time.Time) {
+		if t.After(now) && (!ok || t.Before(at)) {
+			at, ok = t, true
+		}
+	}
+	for _, h := range m.hosts {
+		if h.free {
+			consider(h.due())
+		}
+	}
+	for _, e := range m.all {
+		if t, own := e.event(); own {
+			consider(t)
+		}
+	}
+	return at, ok
+}
+
+// event is when e becomes queued by itself.
+func (e *entry) event() (time.Time, bool) {
+	switch {
+	case e.state == frontier.Waiting:
+		return e.until, true
+	case e.state == frontier.Claimed && !e.claim.Deadline.IsZero():
+		return e.claim.Deadline.Add(1), true
+	}
+	return time.Time{}, false
+}
+
+// advance does what happens by itself until now, in order.
+func (m *model) advance(now time.Time) {
+	type due struct {
+		e *entry
+		t time.Time
+	}
+	var all []due
+	for _, e := range m.all {
+		if t, own := e.event(); own && !t.After(now) {
+			all = append(all, due{e, t})
+		}
+	}
+	slices.SortFunc(all, func(a, b due) int { return a.t.Compare(b.t) })
+	for _, d := range all {
+		d.e.state = frontier.Queued
+		d.e.host.update(d.t)
+	}
+}
+
+func (m *model) claimed(now time.Time, e *entry, c frontier.Claim) {
+	e.state, e.claim = frontier.Claimed, c
+	e.host.update(now)
+}
+
+// settle reports whether the claim was still held.
+func (m *model) settle(now time.Time, c frontier.Claim, s frontier.Settlement) bool {
+	e := m.urls[c.URL.Key()]
+	if e.state != frontier.Claimed || e.claim.ID != c.ID {
+		return false
+	}
+	if s.ReadyAt.After(e.host.ready) {
+		e.host.ready = s.ReadyAt
+	}
+	switch {
+	case s.Again == nil:
+		e.state = frontier.Done
+	case s.Again.NotBefore.After(now):
+		e.state, e.until = frontier.Waiting, s.Again.NotBefore
+	default:
+		e.state = frontier.Queued
+	}
+	if s.Again != nil && s.Again.Retry {
+		e.attempt++
+	}
+	e.host.update(now)
+	for _, l := range s.Links {
+		m.add(now, l)
+	}
+	return true
+}
+
+// crash returns what was claimed; no host with something pending is ready before delay has passed.
+func (m *model) crash(now time.Time, delay time.Duration) {
+	for _, h := range m.hosts {
+		pending := false
+		for _, e := range h.entries {
+			if e.state == frontier.Claimed {
+				e.state = frontier.Queued
+			}
+			pending = pending || e.state != frontier.Done
+		}
+		if ready := now.Add(delay); pending && ready.After(h.ready) {
+			h.ready = ready
+		}
+		h.free = false
+		h.update(now)
+	}
+}
+
+func (m *model) stats() frontier.Stats {
+	var s frontier.Stats
+	for _, h := range m.hosts {
+		q, w, c := h.count(frontier.Queued), h.count(frontier.Waiting), h.count(frontier.Claimed)
+		s.Queued, s.Waiting, s.Claimed = s.Queued+q, s.Waiting+w, s.Claimed+c
+		s.Done += h.count(frontier.Done)
+		if q+w+c > 0 {
+			s.Hosts++
+		}
+	}
+	return s
+}
+
+func (m *model) lookup(u weburl.URL) frontier.State {
+	if e := m.urls[u.Key()]; e != nil {
+		return e.state
+	}
+	return frontier.Unknown
+}

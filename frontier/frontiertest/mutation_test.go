@@ -1,0 +1,208 @@
+package frontiertest
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/amble-crawler/amble/frontier"
+)
+
+func naiveOptions() Options {
+	return Options{
+		Virtual:      true,
+		ClaimTimeout: naiveTimeout,
+		ReopenDelay:  naiveDelay,
+		Crash:        func(_ *testing.T, f frontier.Frontier) frontier.Frontier { return f.(*naive).crashed() },
+		Runs:         40,
+	}
+}
+
+func TestNaiveConforms(t *testing.T) {
+	Run(t, func(*testing.T) frontier.Frontier { return newNaive("") }, naiveOptions())
+}
+
+// TestSuiteNoticesEachBug gives the naive store one bug after the other. The tests named must fail:
+// a test that cannot fail promises nothing.
+func TestSuiteNoticesEachBug(t *testing.T) {
+	const random, crowd = "random operations", "many workers"
+	for _, tc := range []struct {
+		bug     string
+		noticed []string // prefixes of test names; each of those tests must fail
+	}{
+		{"known counts", []string{"F1 Add counts", random}},
+		{"done is forgotten", []string{"F1 Add counts", random, crowd}},
+		{"add checks, then inserts", []string{"F1 of concurrent"}},
+		{"add up to the bad one", []string{"F1 Add is all"}},
+		{"add with an ended context", []string{"F1 Add is all"}},
+		{"two holders of one URL", []string{"F2", random, crowd}},
+		{"all claims have one ID", []string{"F2"}},
+		{"a host has many holders", []string{"F3 a host has one", random, crowd}},
+		{"ReadyAt is ignored", []string{"F4 not before the host's", "F4 ReadyAt outlives", "F10 Claim wakes when a time", random, crowd}},
+		{"ReadyAt is early", []string{"F4 not before the host's", "F4 ReadyAt outlives", random, crowd}},
+		{"idle hosts are forgotten", []string{"F4 ReadyAt outlives", random}},
+		{"NotBefore is ignored", []string{"F4 not before the URL's", random}},
+		{"NotBefore holds the host", []string{"F4 not before the URL's", random}},
+		{"priority is ignored", []string{"F5 priority", random}},
+		{"priority is inverted", []string{"F5 priority", random}},
+		{"last in, first out", []string{"F5 priority", "F5 Again keeps", random}},
+		{"again loses the arrival", []string{"F5 Again keeps", random}},
+		{"again goes first", []string{"F5 Again keeps", random}},
+		{"again goes in order of return", []string{"F5 Again with NotBefore", random}},
+		{"NotBefore loses the arrival", []string{"F5 Again with NotBefore", random}},
+		{"latest due first", []string{"F6 the host due", "F6 a host does not pass", random}},
+		{"most queued first", []string{"F6 the host due", "F6 a host does not pass", random}},
+		{"fewest queued first", []string{"F6 of hosts due together", random}},
+		{"new hosts first", []string{"F6 a host does not pass", random}},
+		{"links are dropped", []string{"F7 Settle takes", "F7 no one sees", random, crowd}},
+		{"failed settle is done", []string{"F7 a failed"}},
+		{"settle with an ended context", []string{"F7 a failed"}},
+		{"settle in two steps", []string{"F7 no one sees"}},
+		{"again is new", []string{"F8 Again does not", random}},
+		{"again loses the depth", []string{"F8 Again does not", "F8 Again keeps", random}},
+		{"retries do not count", []string{"F8 a retry", random, crowd}},
+		{"postponements count", []string{"F8 a retry", random, crowd}},
+		{"again loses the meta", []string{"F8 Again keeps", random}},
+		{"retry loses the via", []string{"F8 Again keeps", random}},
+		{"an empty store blocks", []string{"F9 an empty"}},
+		{"drained while queued", []string{"F9 not drained", random}},
+		{"drained while waiting", []string{"F9 not drained", random}},
+		{"drained while claimed", []string{"F9 not drained", random}},
+		{"drained wakes one", []string{"F9 becoming"}},
+		{"add wakes nobody", []string{"F10 Claim wakes on Add"}},
+		{"settle wakes nobody", []string{"F10 Claim wakes on Settle", "F9 becoming"}},
+		{"nobody watches the clock", []string{"F10 Claim wakes when a time", random}},
+		{"ended context is ignored", []string{"F10 Claim wakes when its context"}},
+		{"claims never expire", []string{"F11 an expired", "F11 Settle of", random}},
+		{"expiry counts an attempt", []string{"F11 an expired", random}},
+		{"settled after expiry", []string{"F11 Settle of", random}},
+		{"lost settle adds links", []string{"F11 Settle of", "F11 a claim is settled once", random}},
+		{"any holder settles", []string{"F11 Settle of", "F11 a claim is settled once", random}},
+		{"settled twice", []string{"F11 a claim is settled once", random}},
+		{"crash loses what was added", []string{"F12 a crash loses", random}},
+		{"crash loses the order", []string{"F12 a crash loses", random}},
+		{"crash loses the meta", []string{"F12 a crash loses", random}},
+		{"crash revives", []string{"F12 a crash revives", "F12 a closed store", random}},
+		{"crash loses the done", []string{"F12 a crash revives", random}},
+		{"crash loses attempts", []string{"F12 a crash revives", "F12 a crash makes", random}},
+		{"crash loses claims", []string{"F12 a crash returns", "F12 a closed store", random}},
+		{"crash counts an attempt", []string{"F12 a crash returns", random}},
+		{"claim IDs begin anew", []string{"F12 a crash returns"}},
+		{"crash loses ReadyAt", []string{"F12 a crash makes", random}},
+		{"crash loses NotBefore", []string{"F12 a crash makes", "F12 a closed store", random}},
+		{"ready at once after a crash", []string{"F12 a crash makes", random}},
+		{"close wakes nobody", []string{"F13 Close wakes"}},
+		{"add after close", []string{"F13 every call"}},
+		{"closed twice", []string{"F13 every call"}},
+		{"depth is not lowered", []string{"F14", random}},
+		{"the last depth wins", []string{"F14", random}},
+		{"depth of a claimed URL is lowered", []string{"F14", random}},
+		{"depth of a waiting URL is not lowered", []string{"F14"}},
+		{"hops are lost", []string{"a Claim returns", random}},
+		{"kind is lost", []string{"a Claim returns", random}},
+		{"meta is lost", []string{"a Claim returns", random}},
+		{"via is lost", []string{"a Claim returns", random}},
+		{"queued is lost", []string{"a Claim returns", random}},
+		{"scheme is lost", []string{"a Claim returns"}},
+		{"waiting counts as queued", []string{"Stats", random}},
+		{"hosts are counted for ever", []string{"Stats", random}},
+		{"lookup forgets", []string{"Lookup", random}},
+	} {
+		for _, prefix := range tc.noticed {
+			t.Run(tc.bug+"/"+prefix, func(t *testing.T) {
+				open := func() frontier.Frontier { return newNaive(tc.bug) }
+				if r := runOne(t, naiveOptions(), prefix, open); !r.failed {
+					t.Errorf("not noticed (skipped: %t)", r.skipped)
+				}
+			})
+		}
+	}
+}
+
+// TestSuiteNoticesWrongSlots has the memory store with more and with fewer holders than promised.
+func TestSuiteNoticesWrongSlots(t *testing.T) {
+	o := Options{Virtual: true, Slots: 3}
+	for slots, fails := range map[int]bool{1: true, 2: true, 3: false, 4: true} {
+		open := func() frontier.Frontier {
+			return frontier.NewMemory(frontier.MemoryConfig{HostSlots: func(string) int { return slots }})
+		}
+		if r := runOne(t, o, "F3 a host has as many", open); r.failed != fails {
+			t.Errorf("%d slots: failed %t, want %t", slots, r.failed, fails)
+		}
+	}
+}
+
+// TestSuiteSkipsWhatAStoreCannotDo: a promise not made is not tested, and not reported as kept.
+func TestSuiteSkipsWhatAStoreCannotDo(t *testing.T) {
+	for _, prefix := range []string{"F3 a host has as many", "F11 an expired", "F11 Settle of", "F12 a crash loses", "F12 a closed store"} {
+		r := runOne(t, Options{Virtual: true}, prefix, func() frontier.Frontier {
+			return frontier.NewMemory(frontier.MemoryConfig{})
+		})
+		if !r.skipped || r.failed {
+			t.Errorf("%s: skipped %t, failed %t", prefix, r.skipped, r.failed)
+		}
+	}
+}
+
+// runOne runs the one test of the suite whose name begins so, and tells how it ended.
+func runOne(t *testing.T, o Options, prefix string, open func() frontier.Frontier) *recorder {
+	t.Helper()
+	r := &recorder{}
+	found := 0
+	each(o, func(name string, check func(*kit)) {
+		if !strings.HasPrefix(name, prefix) {
+			return
+		}
+		found++
+		synctest.Test(t, func(t *testing.T) {
+			k := newKit(r, o, open())
+			k.crash = hook(t, o.Crash)
+			r.run(func() { check(k) })
+			k.close()
+		})
+	})
+	if found != 1 {
+		t.Fatalf("%d tests begin with %q", found, prefix)
+	}
+	return r
+}
+
+// recorder is a testing.TB that only notes how a test ends.
+type recorder struct {
+	mu              sync.Mutex
+	failed, skipped bool
+	said            []string
+}
+
+type stopped struct{}
+
+// run calls f until it returns or ends itself.
+func (r *recorder) run(f func()) {
+	defer func() {
+		if e := recover(); e != nil && e != (stopped{}) {
+			panic(e)
+		}
+	}()
+	f()
+}
+
+func (r *recorder) Helper() {}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = true
+	r.said = append(r.said, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	panic(stopped{})
+}
+
+func (r *recorder) Skipf(string, ...any) {
+	r.skipped = true
+	panic(stopped{})
+}

@@ -1,0 +1,350 @@
+package frontiertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+)
+
+// seeds are those of the runs to do.
+func (o Options) seeds() (from, to uint64) {
+	from = max(1, o.Seed)
+	if o.Runs == 0 {
+		return from, from + 30
+	}
+	return from, from + uint64(o.Runs)
+}
+
+// random does runs of random operations. Each begins where the last ended, with the store empty of
+// work, and with paths of its own.
+func (k *kit) random(from, to uint64) {
+	for seed := from; seed < to; seed++ {
+		r := &run{kit: k, seed: seed, rand: rand.New(rand.NewPCG(seed, 0)), m: newModel()}
+		r.base = k.counted().Done
+		r.hosts, r.paths, r.links = 1+r.rand.IntN(6), 2+r.rand.IntN(60), r.rand.IntN(6)
+		for range 250 {
+			r.operation()
+			r.compareStats()
+		}
+		r.finish()
+	}
+}
+
+// run is one sequence of random operations on the store and on the model.
+type run struct {
+	*kit
+	seed    uint64
+	rand    *rand.Rand
+	m       *model
+	hosts   int // of these many,
+	paths   int // of each these many,
+	links   int // at most these many at a time
+	base    int // URLs done by earlier runs
+	held    []frontier.Claim
+	history []string
+}
+
+func (r *run) operation() {
+	switch n := r.rand.IntN(100); {
+	case n < 22:
+		r.addSome()
+	case n < 55:
+		r.claimOne()
+	case n < 82:
+		r.settleOne()
+	case n < 92:
+		r.letTimePass()
+	case n < 98:
+		r.lookUp()
+	default:
+		r.crashNow()
+	}
+}
+
+// finish settles everything, so that the order of all that is left is compared too.
+func (r *run) finish() {
+	for {
+		for len(r.held) > 0 {
+			r.settleAs(0, frontier.Settlement{})
+		}
+		if r.claimWithin(r.limit) == frontier.ErrDrained {
+			return
+		}
+	}
+}
+
+func (r *run) note(format string, args ...any) {
+	r.history = append(r.history, fmt.Sprintf(format, args...))
+}
+
+// fail ends the test with what led to it.
+func (r *run) fail(format string, args ...any) {
+	r.Helper()
+	last := r.history[max(0, len(r.history)-40):]
+	r.Fatalf("%s\nOptions{Seed: %d, Runs: 1} repeats it. Its last operations:\n%s",
+		fmt.Sprintf(format, args...), r.seed, strings.Join(last, "\n"))
+}
+
+// request is one of a few URLs, so that many are known.
+func (r *run) request() frontier.Request {
+	q := frontier.Request{
+		URL:      r.page(fmt.Sprintf("h%d/%d/%d", r.rand.IntN(r.hosts), r.seed, r.rand.IntN(r.paths))),
+		Depth:    r.rand.IntN(6),
+		Priority: int8(max(-1, r.rand.IntN(6)-4)),
+		Kind:     frontier.Kind(r.rand.IntN(3)),
+	}
+	if r.rand.IntN(2) == 0 {
+		q.Via = r.page(fmt.Sprintf("via/%d", r.rand.IntN(3)))
+	}
+	if r.rand.IntN(4) == 0 {
+		q.Meta = fmt.Appendf(nil, "meta %d", r.rand.IntN(100))
+		q.Hops = []string{"http://hop.test/"}
+	}
+	return q
+}
+
+func (r *run) requests(most int) []frontier.Request {
+	rs := make([]frontier.Request, r.rand.IntN(most+1))
+	for i := range rs {
+		rs[i] = r.request()
+	}
+	return rs
+}
+
+// later is a time to come in whole milliseconds, the precision a store may keep on disk, or none. It
+// is always none where times cannot be compared exactly.
+func (r *run) later(most int) time.Time {
+	if !r.opts.Virtual || r.rand.IntN(4) == 0 {
+		return time.Time{}
+	}
+	if r.rand.IntN(10) == 0 {
+		most *= 50
+	}
+	return time.Now().Truncate(time.Millisecond).Add(time.Duration(r.rand.IntN(most)) * time.Millisecond)
+}
+
+func (r *run) addSome() {
+	rs, now := r.requests(1+r.links), r.now()
+	r.note("%s Add %s", clock(now), names(rs))
+	n, err := r.f.Add(r.ctx, rs...)
+	want := 0
+	for _, q := range rs {
+		if r.m.add(now, q) {
+			want++
+		}
+	}
+	if n != want || err != nil {
+		r.fail("Add: %d, %v; want %d", n, err, want)
+	}
+}
+
+// now is the time, with the model brought up to it.
+func (r *run) now() time.Time {
+	now := time.Now()
+	r.m.advance(now)
+	return now
+}
+
+func (r *run) claimOne() {
+	// Half a millisecond keeps the end apart from all times the store was given.
+	end := time.Now().Truncate(time.Millisecond).Add(time.Duration(1+r.rand.IntN(40))*time.Millisecond + 500*time.Microsecond)
+	limit := time.Until(end)
+	if !r.opts.Virtual && len(r.m.claimable(time.Now())) > 0 {
+		limit = r.limit // for as long as it takes on a busy machine
+	}
+	_ = r.claimWithin(limit)
+}
+
+// claimWithin compares one Claim and returns its error.
+func (r *run) claimWithin(limit time.Duration) error {
+	now := r.now()
+	want, at, wantErr := r.expect(now, now.Add(limit))
+	o := r.try(limit)
+	r.note("%s Claim: %s, %v", clock(time.Now()), name(o.c.Request), o.err)
+	if wantErr != nil || o.err != nil {
+		if !errors.Is(o.err, wantErr) {
+			r.fail("Claim: %s, %v; want %s, %v", name(o.c.Request), o.err, entryNames(want), wantErr)
+		}
+	} else {
+		r.take(o.c, want)
+	}
+	if got := time.Now(); r.opts.Virtual && !got.Equal(at) {
+		r.fail("Claim returned at %s, want %s", clock(got), clock(at))
+	}
+	return wantErr
+}
+
+// expect is what a Claim beginning now and ending at limit must return, and when. In real time all
+// hosts are ready at all times, and which of them is first depends on times that are not known.
+func (r *run) expect(now, limit time.Time) (want []*entry, at time.Time, err error) {
+	for {
+		r.m.advance(now)
+		want = r.m.claimable(now)
+		s := r.m.stats()
+		next, ok := r.m.next(now)
+		switch {
+		case len(want) > 0:
+			return r.choices(want), now, nil
+		case s.Queued+s.Waiting+s.Claimed == 0:
+			return nil, now, frontier.ErrDrained
+		case !ok || next.After(limit):
+			r.m.advance(limit)
+			return nil, limit, context.DeadlineExceeded
+		}
+		now = next
+	}
+}
+
+func (r *run) choices(want []*entry) []*entry {
+	if r.opts.Virtual {
+		return want
+	}
+	want = nil
+	for _, h := range r.m.hosts {
+		if h.free {
+			want = append(want, h.best())
+		}
+	}
+	return want
+}
+
+func (r *run) take(c frontier.Claim, want []*entry) {
+	r.Helper()
+	e := r.m.urls[c.URL.Key()]
+	if e == nil || !slices.Contains(want, e) {
+		r.fail("claimed %s, want %s", name(c.Request), entryNames(want))
+	}
+	if c.Attempt != e.attempt {
+		r.fail("attempt %d, want %d", c.Attempt, e.attempt)
+	}
+	if !r.opts.Virtual {
+		e.req.Queued = c.Queued
+	}
+	if !equal(c.Request, e.req) {
+		r.fail("claimed\n%+v, want\n%+v", c.Request, e.req)
+	}
+	if left := time.Until(c.Deadline); r.opts.Virtual && r.opts.ClaimTimeout > 0 && left != r.opts.ClaimTimeout {
+		r.fail("the deadline is %v away, want %v", left, r.opts.ClaimTimeout)
+	}
+	r.m.claimed(time.Now(), e, c)
+	r.held = append(r.held, c)
+}
+
+func (r *run) settleOne() {
+	if len(r.held) == 0 {
+		return
+	}
+	s := frontier.Settlement{Links: r.requests(r.links), ReadyAt: r.later(60)}
+	if r.rand.IntN(3) == 0 {
+		s.Again = &frontier.Again{Retry: r.rand.IntN(2) == 0, NotBefore: r.later(90)}
+	}
+	r.settleAs(r.rand.IntN(len(r.held)), s)
+}
+
+// settleAs compares one Settle of the claim held at i.
+func (r *run) settleAs(i int, s frontier.Settlement) {
+	c, now := r.held[i], r.now()
+	if r.rand.IntN(10) > 0 {
+		r.held = slices.Delete(r.held, i, i+1)
+	} // else it is settled again later, which must be lost
+	r.note("%s Settle %s: again %s, ready %s, links %s", clock(now), name(c.Request), againText(s.Again), clock(s.ReadyAt), names(s.Links))
+	err := r.f.Settle(r.ctx, c, s)
+	switch held := r.m.settle(now, c, s); {
+	case held && err != nil:
+		r.fail("Settle: %v", err)
+	case !held && !errors.Is(err, frontier.ErrLost):
+		r.fail("Settle of a claim that is over: %v", err)
+	}
+}
+
+func (r *run) letTimePass() {
+	if r.opts.Virtual {
+		d := time.Duration(r.rand.IntN(80)) * time.Millisecond
+		if r.rand.IntN(10) == 0 {
+			d = r.opts.ClaimTimeout + time.Duration(r.rand.IntN(100))*time.Millisecond
+		}
+		r.note("%s %v pass", clock(time.Now()), d)
+		r.pause(d)
+	}
+}
+
+func (r *run) lookUp() {
+	l, ok := r.f.(frontier.Lookuper)
+	if !ok {
+		return
+	}
+	q := r.request()
+	r.now()
+	got, err := l.Lookup(r.ctx, q.URL)
+	if want := r.m.lookup(q.URL); got != want || err != nil {
+		r.fail("Lookup of %s: %d, %v; want %d", name(q), got, err, want)
+	}
+}
+
+func (r *run) crashNow() {
+	again := r.crash
+	if r.reopen != nil && (again == nil || r.rand.IntN(2) == 0) {
+		again = r.reopen
+	}
+	if again == nil || r.rand.IntN(2) == 0 {
+		return
+	}
+	r.pause(time.Until(time.Now().Truncate(time.Millisecond).Add(time.Millisecond))) // its delay, too, in whole milliseconds
+	r.now()
+	r.note("%s crash", clock(time.Now()))
+	r.f = again(r.f)
+	r.m.crash(r.now(), r.opts.ReopenDelay)
+}
+
+func (r *run) compareStats() {
+	s, ok := r.f.(frontier.Statter)
+	if !ok {
+		return
+	}
+	r.now()
+	want := r.m.stats()
+	want.Done += r.base
+	if got := s.Stats(); got != want {
+		r.fail("Stats %+v, want %+v", got, want)
+	}
+}
+
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Format("15:04:05.000")
+}
+
+func againText(a *frontier.Again) string {
+	if a == nil {
+		return "no"
+	}
+	return fmt.Sprintf("at %s, retry %t", clock(a.NotBefore), a.Retry)
+}
+
+func name(q frontier.Request) string {
+	return fmt.Sprintf("%s(priority %d, depth %d)", strings.TrimPrefix(q.URL.String(), "http://"), q.Priority, q.Depth)
+}
+
+func names(rs []frontier.Request) string {
+	var all []string
+	for _, q := range rs {
+		all = append(all, name(q))
+	}
+	return strings.Join(all, " ")
+}
+
+func entryNames(es []*entry) string {
+	var all []string
+	for _, e := range es {
+		all = append(all, name(e.req))
+	}
+	return "one of [" + strings.Join(all, " ") + "]"
+}

@@ -1,0 +1,70 @@
+package frontiertest
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+func claimReturnsRequest(k *kit) {
+	before := time.Now()
+	plain, full := k.pages("b/1")[0], k.full("a/1")
+	k.add(2, plain, full)
+	for range 2 {
+		c := k.claim()
+		if c.URL == full.URL {
+			k.same(c.Request, full)
+			k.done(c)
+			continue
+		}
+		if c.Queued.Before(before.Round(0)) || c.Queued.After(time.Now()) {
+			k.Errorf("Queued is %v, want the time of the Add", c.Queued)
+		}
+		c.Queued = time.Time{}
+		k.same(c.Request, plain)
+		k.done(c)
+	}
+	k.odd()
+}
+
+// odd adds URLs whose text a store might not give back as it was.
+func (k *kit) odd() {
+	want := map[weburl.URL]bool{}
+	for _, s := range []string{
+		"https://a.test/", "https://a.test:80/", "http://a.test:443/x", "https://a.test:8443/a//b/./c?",
+		"http://[::1]/", "http://[2001:db8::1]:8080/x?y", "http://127.0.0.1/%7e/~?a=%zz&&", "http://xn--bcher-kva.test/ü",
+	} {
+		u, err := weburl.Parse(s)
+		if err != nil {
+			k.Fatalf("parse %q: %v", s, err)
+		}
+		want[u] = true
+		k.add(1, frontier.Request{URL: u, Via: u})
+	}
+	for range len(want) {
+		c := k.claim()
+		if !want[c.URL] || c.Via != c.URL {
+			k.Errorf("claimed %v, found on %v: not as added", c.URL, c.Via)
+		}
+		delete(want, c.URL)
+		k.done(c)
+	}
+}
+
+// same checks that got is want.
+func (k *kit) same(got, want frontier.Request) {
+	k.Helper()
+	if !equal(got, want) {
+		k.Errorf("claimed\n%+v, want\n%+v", got, want)
+	}
+}
+
+// equal takes a nil slice for an empty one.
+func equal(a, b frontier.Request) bool {
+	return a.URL == b.URL && a.Depth == b.Depth && a.Priority == b.Priority && a.Via == b.Via &&
+		a.Kind == b.Kind && a.Queued.Equal(b.Queued) &&
+		slices.Equal(a.Hops, b.Hops) && bytes.Equal(a.Meta, b.Meta)
+}

@@ -1,0 +1,66 @@
+package sched
+
+import "time"
+
+// Host is one host's place in a [Schedule].
+type Host[Q any] struct {
+	Name  string // as weburl.URL.Host
+	Queue Q      // the store's own
+
+	ready   int64 // not served before
+	due     int64 // its key in the heap it is in
+	at      int32 // its place there
+	queued  int32
+	waiting int32
+	held    int32
+	slots   int32
+	in      place
+	busy    bool
+}
+
+type place uint8
+
+const (
+	inNone place = iota
+	inReady
+	inResting
+)
+
+// Queued is how many URLs of h may be claimed once it is due.
+func (h *Host[Q]) Queued() int { return int(h.queued) }
+
+// Waiting is how many URLs of h wait for a time of their own.
+func (h *Host[Q]) Waiting() int { return int(h.waiting) }
+
+// Pending is how many URLs of h are queued, waiting or held.
+func (h *Host[Q]) Pending() int { return int(h.queued) + int(h.waiting) + int(h.held) }
+
+// Ready is when h may be served.
+func (h *Host[Q]) Ready() int64 { return h.ready }
+
+// Never is later than every time.
+const Never int64 = 1<<63 - 1
+
+// Always is earlier than every time.
+const Always int64 = -1 << 63
+
+// Clock counts nanoseconds from the time it was made, by the monotonic clock where the times given
+// have one: setting the machine's clock shortens no wait.
+type Clock struct{ base time.Time }
+
+// NewClock is a Clock that starts now.
+func NewClock() Clock { return Clock{base: time.Now()} }
+
+// Now is the time on c.
+func (c Clock) Now() int64 { return int64(time.Since(c.base)) }
+
+// At is t on c; the zero Time is before everything.
+func (c Clock) At(t time.Time) int64 {
+	if t.IsZero() {
+		return Always
+	}
+	return int64(t.Sub(c.base))
+}
+
+// Time is the time that reads n on c.
+func (c Clock) Time(n int64) time.Time { return c.base.Add(time.Duration(n)) }

@@ -1,0 +1,83 @@
+package sched
+
+import "time"
+
+// Leases is the claims given out and not settled. T is what the store keeps of each.
+type Leases[T any] struct {
+	timeout int64
+	last    uint64
+	byID    map[uint64]*lease[T]
+	oldest  *lease[T]
+	newest  *lease[T]
+}
+
+// lease is a link of the list in order of deadlines, which is the order of grants as all leases of
+// a store run equally long.
+type lease[T any] struct {
+	id         uint64
+	deadline   int64
+	prev, next *lease[T]
+	item       T
+}
+
+// NewLeases makes an empty Leases whose claims are lost timeout after they were granted; 0 or less
+// is never. Its IDs count from first+1.
+func NewLeases[T any](timeout time.Duration, first uint64) *Leases[T] {
+	return &Leases[T]{timeout: int64(timeout), last: first, byID: map[uint64]*lease[T]{}}
+}
+
+// Grant makes a lease and returns its ID and its deadline, Never if it has none.
+func (l *Leases[T]) Grant(item T, now int64) (id uint64, deadline int64) {
+	l.last++
+	e := &lease[T]{id: l.last, item: item, deadline: Never, prev: l.newest}
+	if l.timeout > 0 {
+		e.deadline = now + l.timeout
+	}
+	if e.prev == nil {
+		l.oldest = e
+	} else {
+		e.prev.next = e
+	}
+	l.newest = e
+	l.byID[e.id] = e
+	return e.id, e.deadline
+}
+
+// End takes the lease away and returns its item; ok is false if there is none of that ID.
+func (l *Leases[T]) End(id uint64) (item T, ok bool) {
+	e := l.byID[id]
+	if e == nil {
+		return item, false
+	}
+	delete(l.byID, id)
+	if e.prev == nil {
+		l.oldest = e.next
+	} else {
+		e.prev.next = e.next
+	}
+	if e.next == nil {
+		l.newest = e.prev
+	} else {
+		e.next.prev = e.prev
+	}
+	return e.item, true
+}
+
+// Has reports whether a lease of that ID exists.
+func (l *Leases[T]) Has(id uint64) bool { return l.byID[id] != nil }
+
+// Next is when the next lease is lost: the first instant after its deadline. Never if none will be.
+func (l *Leases[T]) Next() int64 {
+	if l.oldest == nil || l.oldest.deadline == Never {
+		return Never
+	}
+	return l.oldest.deadline + 1
+}
+
+// Expire takes away the oldest lease if it is lost at now.
+func (l *Leases[T]) Expire(now int64) (item T, ok bool) {
+	if l.Next() > now {
+		return item, false
+	}
+	return l.End(l.oldest.id)
+}

@@ -1,0 +1,192 @@
+// Package sched decides which host is served next and who waits for it: the part of a frontier that
+// does not depend on where URLs are stored.
+//
+// A [Schedule] holds the hosts that have work, in a heap by the time they are due. A [Line] holds
+// the callers that wait for one. [Leases] holds the claims that were given out. None of them locks,
+// reads a clock or starts a goroutine: the store that owns them holds its mutex and passes the time,
+// in nanoseconds of its [Clock].
+package sched
+
+// Schedule is the hosts of one store and the order in which they are served. Q is what the store
+// keeps for each host.
+type Schedule[Q any] struct {
+	hosts   map[string]*Host[Q]
+	ready   heap[Q] // hosts that may be served once they are due
+	resting heap[Q] // hosts without work whose ready time has not come: it must not be forgotten
+	slots   func(host string) int
+	busy    int
+	queued  int
+	waiting int
+	held    int
+}
+
+// New makes an empty Schedule. slots is how many holders a host may have at once; below 1 is 1.
+func New[Q any](slots func(host string) int) *Schedule[Q] {
+	return &Schedule[Q]{hosts: map[string]*Host[Q]{}, slots: slots}
+}
+
+// Queued is how many URLs may be claimed once their host is due.
+func (s *Schedule[Q]) Queued() int { return s.queued }
+
+// Waiting is how many URLs wait for a time of their own.
+func (s *Schedule[Q]) Waiting() int { return s.waiting }
+
+// Held is how many URLs are claimed.
+func (s *Schedule[Q]) Held() int { return s.held }
+
+// Pending is all of them.
+func (s *Schedule[Q]) Pending() int { return s.queued + s.waiting + s.held }
+
+// Busy is how many hosts have a URL queued, waiting or claimed.
+func (s *Schedule[Q]) Busy() int { return s.busy }
+
+// Len is how many hosts are remembered: the busy ones and those whose ready time is to come.
+func (s *Schedule[Q]) Len() int { return len(s.hosts) }
+
+// Find is the host of that name, nil if it is not remembered.
+func (s *Schedule[Q]) Find(name string) *Host[Q] { return s.hosts[name] }
+
+// Open is the host of that name, made if it is not remembered.
+func (s *Schedule[Q]) Open(name string) *Host[Q] {
+	if h := s.hosts[name]; h != nil {
+		return h
+	}
+	h := &Host[Q]{Name: name, ready: Always, slots: int32(max(1, s.slots(name)))}
+	s.hosts[name] = h
+	return h
+}
+
+// Offer adds n URLs to h that may be claimed.
+func (s *Schedule[Q]) Offer(h *Host[Q], n int, now int64) {
+	h.queued += int32(n)
+	s.queued += n
+	s.place(h, now)
+}
+
+// Park adds n URLs to h that wait for a time of their own.
+func (s *Schedule[Q]) Park(h *Host[Q], n int, now int64) {
+	h.waiting += int32(n)
+	s.waiting += n
+	s.place(h, now)
+}
+
+// Unpark makes n of the URLs that waited claimable.
+func (s *Schedule[Q]) Unpark(h *Host[Q], n int, now int64) {
+	h.waiting -= int32(n)
+	s.waiting -= n
+	s.Offer(h, n, now)
+}
+
+// Take is the host to serve at now, one of its URLs counted as held; nil if none is due. Of the due
+// hosts it is the one due earliest, of those due at the same time the one with most queued (F6).
+func (s *Schedule[Q]) Take(now int64) *Host[Q] {
+	if s.ready.next() > now {
+		return nil
+	}
+	h := s.ready.entries[0].host
+	s.leave(h) // so that a host with more slots lines up behind the others
+	h.queued--
+	s.queued--
+	h.held++
+	s.held++
+	s.place(h, now)
+	return h
+}
+
+// Fate is what becomes of a held URL.
+type Fate uint8
+
+// The fates.
+const (
+	Gone  Fate = iota // done for good
+	Back              // claimable again
+	Later             // waiting for a time of its own
+)
+
+// Release ends a hold on h, which is not ready before ready. A ready time is never made shorter: of
+// several holders of one host the one that asks for the longest wait is heard.
+func (s *Schedule[Q]) Release(h *Host[Q], f Fate, ready, now int64) {
+	h.held--
+	s.held--
+	h.ready = max(h.ready, ready)
+	switch f {
+	case Back:
+		h.queued++
+		s.queued++
+	case Later:
+		h.waiting++
+		s.waiting++
+	}
+	s.place(h, now)
+}
+
+// Delay makes h not ready before ready.
+func (s *Schedule[Q]) Delay(h *Host[Q], ready, now int64) {
+	h.ready = max(h.ready, ready)
+	s.place(h, now)
+}
+
+// Forget drops a resting host whose ready time has come, which makes it equal to one never seen, and
+// returns it; nil if there is none.
+func (s *Schedule[Q]) Forget(now int64) *Host[Q] {
+	if s.resting.next() > now {
+		return nil
+	}
+	h := s.resting.entries[0].host
+	s.leave(h)
+	delete(s.hosts, h.Name)
+	return h
+}
+
+// Next is when the next host is due, [Never] if no host has work to give out.
+func (s *Schedule[Q]) Next() int64 { return s.ready.next() }
+
+// place puts h where its counts say it belongs. A host is due from its ready time, or from when it
+// came to have both work and a free slot if that is later: so one that joins late does not pass
+// those that have been waiting.
+func (s *Schedule[Q]) place(h *Host[Q], now int64) {
+	s.count(h)
+	switch {
+	case h.queued > 0 && h.held < h.slots:
+		if h.in != inReady {
+			s.leave(h)
+			h.due = max(h.ready, now)
+			s.ready.push(h)
+			h.in = inReady
+			return
+		}
+		h.due = max(h.due, h.ready)
+		s.ready.fix(h)
+	case h.Pending() == 0 && h.in != inResting:
+		s.leave(h)
+		h.due = h.ready
+		s.resting.push(h)
+		h.in = inResting
+	case h.Pending() == 0:
+		h.due = h.ready
+		s.resting.fix(h)
+	default:
+		s.leave(h)
+	}
+}
+
+func (s *Schedule[Q]) leave(h *Host[Q]) {
+	switch h.in {
+	case inReady:
+		s.ready.remove(h)
+	case inResting:
+		s.resting.remove(h)
+	}
+	h.in = inNone
+}
+
+func (s *Schedule[Q]) count(h *Host[Q]) {
+	if busy := h.Pending() > 0; busy != h.busy {
+		h.busy = busy
+		if busy {
+			s.busy++
+		} else {
+			s.busy--
+		}
+	}
+}

@@ -1,0 +1,54 @@
+// Package urltext stores a URL beside the name of its host, which is then not stored again.
+package urltext
+
+import (
+	"strings"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Form says what a stored text is. It fits three bits.
+type Form uint8
+
+// The forms.
+const (
+	Whole     Form = iota // all of the URL
+	HTTP                  // path and query; http at the host's default port
+	HTTPS                 // the same for https
+	HTTPPort              // path and query; http at the port the host names
+	HTTPSPort             // the same for https
+)
+
+// Split is what to store of u in a queue of host: what the host's name does not tell.
+func Split(host string, u weburl.URL) (Form, string) {
+	rest, ok := strings.CutPrefix(host, u.Authority())
+	if !ok {
+		return Whole, u.String()
+	}
+	switch u.Scheme() + rest {
+	case "http:80":
+		return HTTP, u.PathQuery()
+	case "https:443":
+		return HTTPS, u.PathQuery()
+	case "http":
+		return HTTPPort, u.PathQuery()
+	case "https":
+		return HTTPSPort, u.PathQuery()
+	}
+	return Whole, u.String()
+}
+
+// Join is the URL of which Split made form and text. The error is weburl's.
+func Join(host string, form Form, text string) (weburl.URL, error) {
+	switch form {
+	case HTTP:
+		text = "http://" + strings.TrimSuffix(host, ":80") + text
+	case HTTPS:
+		text = "https://" + strings.TrimSuffix(host, ":443") + text
+	case HTTPPort:
+		text = "http://" + host + text
+	case HTTPSPort:
+		text = "https://" + host + text
+	}
+	return weburl.Parse(text)
+}

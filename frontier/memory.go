@@ -1,0 +1,215 @@
+package frontier
+
+import (
+	"context"
+	"hash/maphash"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier/internal/pq"
+	"github.com/amble-crawler/amble/frontier/internal/sched"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// DefaultMaxPendingPerHost is how many URLs of one host may be pending unless configured otherwise,
+// so that a trap on one host cannot own the store.
+const DefaultMaxPendingPerHost = 1_000_000
+
+// maxRejected is how many rejected URLs are remembered; further ones are only counted. It bounds
+// what a host at its quota can cost.
+const maxRejected = 1 << 20
+
+// MemoryConfig is how a [Memory] is set up. The zero value works.
+type MemoryConfig struct {
+	// ClaimTimeout is how long a claim lasts. 0: claims never expire.
+	ClaimTimeout time.Duration
+	// HostSlots is how many holders a host (weburl.URL.Host) may have at once; nil or below 1: one.
+	// It is asked when the host comes up and must not call the Memory.
+	HostSlots func(host string) int
+	// MaxPending is how many URLs may be queued, waiting or claimed at once. 0: as memory allows.
+	MaxPending int
+	// MaxPendingPerHost is the same for one host. 0: DefaultMaxPendingPerHost.
+	MaxPendingPerHost int
+	// Key tells URLs apart. nil: weburl.URL.Key.
+	Key func(weburl.URL) weburl.Key
+}
+
+// Memory is a Frontier in memory, for bounded crawls of up to a few million URLs: a known URL costs
+// 12 to 15 bytes, a queued one its path and about 30 bytes more, a host with nothing queued about
+// 200 until its ready time has come and nothing after. It implements [Statter] and [Lookuper]. When
+// the process ends it is gone.
+//
+// A URL over a quota is Rejected: it is counted, and queued if it is added again when there is room.
+type Memory struct {
+	c    MemoryConfig
+	seed maphash.Seed // secret, so that nobody can make URLs that collide
+
+	mu       sync.Mutex
+	clock    sched.Clock
+	hosts    *sched.Schedule[queue]
+	line     sched.Line
+	leases   *sched.Leases[held]
+	waiting  pq.Heap[waiter]
+	seen     seen
+	origins  origins
+	done     int
+	rejected int
+	closed   bool
+}
+
+type host = sched.Host[queue]
+
+// held is an item in the hands of a holder.
+type held struct {
+	item
+	host *host
+}
+
+// waiter is an item with a time of its own to come.
+type waiter struct {
+	held
+	until int64
+}
+
+func (a waiter) Before(b waiter) bool {
+	return a.until < b.until || a.until == b.until && a.turn < b.turn
+}
+
+var (
+	_ Frontier = (*Memory)(nil)
+	_ Statter  = (*Memory)(nil)
+	_ Lookuper = (*Memory)(nil)
+)
+
+// NewMemory makes an empty Memory.
+func NewMemory(c MemoryConfig) *Memory {
+	if c.HostSlots == nil {
+		c.HostSlots = func(string) int { return 1 }
+	}
+	if c.MaxPending <= 0 {
+		c.MaxPending = math.MaxInt
+	}
+	if c.MaxPendingPerHost <= 0 {
+		c.MaxPendingPerHost = DefaultMaxPendingPerHost
+	}
+	c.MaxPendingPerHost = min(c.MaxPendingPerHost, math.MaxInt32)
+	if c.Key == nil {
+		c.Key = weburl.URL.Key
+	}
+	return &Memory{
+		c:      c,
+		seed:   maphash.MakeSeed(),
+		clock:  sched.NewClock(),
+		hosts:  sched.New[queue](c.HostSlots),
+		leases: sched.NewLeases[held](c.ClaimTimeout, 0),
+	}
+}
+
+// Stats implements [Statter].
+func (m *Memory) Stats() Stats {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.advance(m.clock.Now())
+	return Stats{
+		Queued:   m.hosts.Queued(),
+		Waiting:  m.hosts.Waiting(),
+		Claimed:  m.hosts.Held(),
+		Done:     m.done,
+		Rejected: m.rejected,
+		Hosts:    m.hosts.Busy(),
+	}
+}
+
+// Lookup implements [Lookuper]. The error is ErrClosed or the context's. Rejected URLs beyond the
+// first million are Unknown.
+func (m *Memory) Lookup(ctx context.Context, u weburl.URL) (State, error) {
+	hash := m.hash(u)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return Unknown, err
+	}
+	m.advance(m.clock.Now())
+	if mk := m.seen.find(hash); mk != nil {
+		return mk.state(), nil
+	}
+	return Unknown, nil
+}
+
+// Close implements [Frontier].
+func (m *Memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return ErrClosed
+	}
+	m.closed = true
+	m.notify()
+	return nil
+}
+
+func (m *Memory) usable(ctx context.Context) error {
+	if m.closed {
+		return ErrClosed
+	}
+	return ctx.Err()
+}
+
+// hash is never 0, which marks an empty place in seen.
+func (m *Memory) hash(u weburl.URL) uint64 {
+	k := m.c.Key(u)
+	return max(1, maphash.Bytes(m.seed, k[:]))
+}
+
+// advance does what was to happen by now: claims expire, URLs become claimable at their NotBefore,
+// rested hosts are forgotten. Each takes effect at the time it was due, however late it is noticed.
+func (m *Memory) advance(now int64) {
+	for {
+		wait, lost := m.nextWaiting(), m.leases.Next()
+		switch {
+		case min(wait, lost) > now:
+			m.forget(now)
+			return
+		case wait <= lost:
+			w := m.waiting.Pop()
+			m.requeue(w.held)
+			m.hosts.Unpark(w.host, 1, w.until)
+		default:
+			it, _ := m.leases.Expire(now)
+			m.requeue(it)
+			m.hosts.Release(it.host, sched.Back, sched.Always, lost)
+		}
+	}
+}
+
+// forget drops a few hosts at a time: each call brings up one at most, so they cannot pile up.
+func (m *Memory) forget(now int64) {
+	for range 4 {
+		if m.hosts.Forget(now) == nil {
+			return
+		}
+	}
+}
+
+func (m *Memory) requeue(it held) {
+	it.host.Queue.back.Push(it.item)
+	m.seen.find(it.rec.hash()).setState(Queued)
+}
+
+func (m *Memory) nextWaiting() int64 {
+	if m.waiting.Len() == 0 {
+		return sched.Never
+	}
+	return m.waiting.Top().until
+}
+
+// next is when a Claim that waits should look again.
+func (m *Memory) next() int64 {
+	if m.closed || m.hosts.Pending() == 0 {
+		return m.clock.Now()
+	}
+	return min(m.hosts.Next(), m.nextWaiting(), m.leases.Next())
+}
+
+func (m *Memory) notify() { m.line.Notify(m.next()) }

@@ -1,0 +1,49 @@
+package frontier
+
+import (
+	"time"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// origins holds what the Requests of one page have in common, once for all of them and for as long
+// as one of them is not done.
+type origins struct {
+	all  []origin
+	free []uint32
+}
+
+type origin struct {
+	via    weburl.URL
+	queued time.Time
+	kind   Kind
+	refs   int
+}
+
+func (o *origin) of(r *Request) bool {
+	return o.via == r.Via && o.kind == r.Kind && (o.queued.Equal(r.Queued))
+}
+
+// hold is the number of r's origin, with one more reference: last again if r shares it, or a new one.
+func (o *origins) hold(r *Request, last int) int {
+	if last >= 0 && o.all[last].refs > 0 && o.all[last].of(r) {
+		o.all[last].refs++
+		return last
+	}
+	fresh := origin{via: r.Via, queued: r.Queued, kind: r.Kind, refs: 1}
+	if n := len(o.free) - 1; n >= 0 {
+		i := o.free[n]
+		o.free = o.free[:n]
+		o.all[i] = fresh
+		return int(i)
+	}
+	o.all = append(o.all, fresh)
+	return len(o.all) - 1
+}
+
+func (o *origins) release(i uint32) {
+	if o.all[i].refs--; o.all[i].refs == 0 {
+		o.all[i] = origin{}
+		o.free = append(o.free, i)
+	}
+}
