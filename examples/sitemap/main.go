@@ -1,0 +1,139 @@
+// Command sitemap crawls one site and writes its sitemap: the pages that answer 200 with HTML, may
+// be indexed and are their own canonical address, with the time of their last modification.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, crawler.Config{})
+	stop()
+	os.Exit(code)
+}
+
+const about = `usage: sitemap -contact URL|MAIL [flags] URL
+
+Crawls the site that URL is on, one request at a time, and writes its sitemap. A page is listed when
+it answers 200 with HTML, does not say noindex and names no other page as its canonical address.
+More than 50,000 pages or 50 MiB make several files and an index of them (sitemaps.org).
+
+Exit code: 0 written, 1 not written, 2 wrong usage.
+
+`
+
+// options is the command line.
+type options struct {
+	agent, contact string
+	delay          time.Duration
+	maxPages       int
+	out, base      string
+	verbose        bool
+	seed           weburl.URL
+}
+
+// run is the program. base is a Config to start from: tests put a simulated web into it.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
+	o, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintln(stderr, "sitemap:", err)
+		return 2
+	}
+	if err := makeSitemap(ctx, o, stdout, stderr, base); err != nil {
+		fmt.Fprintln(stderr, "sitemap:", err)
+		return 1
+	}
+	return 0
+}
+
+func parse(args []string, stderr io.Writer) (o options, err error) {
+	f := flag.NewFlagSet("sitemap", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Usage = func() {
+		fmt.Fprint(stderr, about)
+		f.PrintDefaults()
+	}
+	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which the site's owner reaches you")
+	f.StringVar(&o.agent, "agent", "amble-sitemap", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
+	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests; what the site asks for holds if longer")
+	f.IntVar(&o.maxPages, "max-pages", 50_000, "pages fetched at most")
+	f.StringVar(&o.out, "o", "sitemap.xml", "`file` to write, - for standard output; further files are written beside it")
+	f.StringVar(&o.base, "base", "", "`URL` of the directory the files will be served from; only pages below it can be listed (default the site's root)")
+	f.BoolVar(&o.verbose, "v", false, "print every page and why it is left out")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if f.NArg() != 1 {
+		return o, fmt.Errorf("want one URL, have %d arguments; see -help", f.NArg())
+	}
+	if o.maxPages < 1 {
+		return o, fmt.Errorf("-max-pages %d: must be 1 or more", o.maxPages)
+	}
+	if o.base != "" {
+		u, err := weburl.Parse(o.base)
+		if err != nil || !strings.HasSuffix(u.PathQuery(), "/") || u.Query() != "" {
+			return o, fmt.Errorf("-base %q is no URL of a directory: it must end in /", o.base)
+		}
+		o.base = u.String()
+	}
+	o.seed, err = weburl.Parse(f.Arg(0))
+	return o, err
+}
+
+// config is the crawl: the whole site, however deep, and HTML only.
+func (o options) config(c crawler.Config) crawler.Config {
+	c.Agent, c.Contact = o.agent, o.contact
+	c.MaxDepth, c.MaxPages = crawler.None, o.maxPages
+	c.Politeness.Delay = o.delay
+	if o.delay == 0 {
+		c.Politeness.Delay = crawler.None
+	}
+	c.Fetch.Wanted = isHTML
+	return c
+}
+
+func makeSitemap(ctx context.Context, o options, stdout, stderr io.Writer, base crawler.Config) error {
+	s := newSite(o.seed)
+	if o.verbose {
+		s.log = stderr
+	}
+	cfg := o.config(base)
+	cfg.Handler = s
+	c, err := crawler.New(cfg)
+	if err != nil {
+		return err
+	}
+	rep, err := c.Run(ctx, o.seed.String())
+	if err != nil {
+		return fmt.Errorf("nothing written: %w", err)
+	}
+	if o.base == "" {
+		if o.base, err = s.root(); err != nil {
+			return err
+		}
+	}
+	list := s.list(o.base)
+	s.summary(stderr)
+	if rep.Finish != crawler.FinishDone {
+		fmt.Fprintf(stderr, "not the whole site: ended by %s with %d URLs left\n", rep.Finish, rep.Left)
+	}
+	if len(list) == 0 {
+		return errors.New("nothing written: no page can be listed")
+	}
+	return save(o.out, stdout, files(o.out, o.base, split(list, protocol)))
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// site collects the pages of a crawl that can stand in a sitemap. It is the crawl's Handler.
+type site struct {
+	seed weburl.URL
+	log  io.Writer // nil: silent
+
+	mu      sync.Mutex
+	home    weburl.URL // where the seed's redirects end
+	away    weburl.URL // where they lead out of the crawl
+	entries []entry
+	left    map[string]int // left out, by reason
+}
+
+// entry is one page of a sitemap.
+type entry struct {
+	loc      string
+	modified time.Time // zero: not known
+}
+
+func newSite(seed weburl.URL) *site { return &site{seed: seed, left: map[string]int{}} }
+
+// Handle implements crawler.Handler.
+func (s *site) Handle(_ context.Context, v *crawler.Visit) error {
+	e, why := judge(v)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.findHome(v)
+	if why == "" {
+		s.entries = append(s.entries, e)
+	} else {
+		s.left[why]++
+	}
+	if s.log != nil {
+		fmt.Fprintln(s.log, v.URL, cmp.Or(why, "listed"))
+	}
+	return nil
+}
+
+// findHome notes where the seed leads.
+func (s *site) findHome(v *crawler.Visit) {
+	if v.URL != s.seed && (len(v.Hops) == 0 || v.Hops[0] != s.seed.String()) {
+		return
+	}
+	switch v.Outcome {
+	case crawler.Fetched:
+		s.home = v.URL
+	case crawler.OutOfScope:
+		s.away = v.URL
+	}
+}
+
+// root is the URL of the site's root directory.
+func (s *site) root() (string, error) {
+	switch {
+	case !s.away.IsZero():
+		return "", fmt.Errorf("%s leads to another site: give %s", s.seed, s.away)
+	case s.home.IsZero():
+		return "", fmt.Errorf("nothing written: %s could not be fetched (%s)", s.seed, s.reasons())
+	}
+	return s.home.Origin() + "/", nil
+}
+
+// judge makes the sitemap's entry of a visited page, or says why it has none.
+func judge(v *crawler.Visit) (e entry, why string) {
+	switch {
+	case v.Outcome != crawler.Fetched:
+		return e, cmp.Or(v.Reason, string(v.Outcome))
+	case v.Status() != http.StatusOK:
+		return e, fmt.Sprintf("status %d", v.Status())
+	case !isHTML(v.Page.ContentType):
+		return e, "not HTML"
+	case v.Directives.NoIndex:
+		return e, "noindex"
+	}
+	own := canonical(v)
+	if own.Key() != v.URL.Key() {
+		return e, "canonical elsewhere"
+	}
+	if len(own.String()) >= maxLoc {
+		return e, "URL too long"
+	}
+	return entry{loc: own.String(), modified: lastModified(v.Page.Header, v.Page.FirstByte)}, ""
+}
+
+// isHTML reports whether a media type is one of a page.
+func isHTML(mediaType string) bool {
+	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
+}
+
+// canonical is the address that the page gives as its own, in the document or in a Link header
+// (RFC 6596); the page's URL when it gives none that can be requested.
+func canonical(v *crawler.Visit) weburl.URL {
+	ref, base := "", v.URL
+	if v.Doc != nil {
+		ref = v.Doc.Canonical
+		if b, err := v.URL.Resolve(v.Doc.Base); err == nil {
+			base = b
+		}
+	}
+	if ref == "" {
+		base = v.URL // a header field's reference is not subject to the document's base element
+		ref = headerCanonical(v.Page.Header)
+	}
+	if own, err := base.Resolve(ref); err == nil && ref != "" {
+		return own
+	}
+	return v.URL
+}
+
+func headerCanonical(h http.Header) string {
+	for _, l := range extract.LinkHeader(h.Values("Link")) {
+		if l.Rel&extract.Canonical != 0 {
+			return l.Ref
+		}
+	}
+	return ""
+}
+
+// lastModified is the time of the Last-Modified header, zero when it says nothing: a server that
+// makes a page when it is asked for often gives the time of the answer.
+func lastModified(h http.Header, answered time.Time) time.Time {
+	t, err := http.ParseTime(h.Get("Last-Modified"))
+	if err != nil {
+		return time.Time{}
+	}
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		answered = date
+	}
+	if !t.Before(answered.Truncate(time.Second)) {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// list is the entries below base, in order. A sitemap speaks only for its own directory
+// (sitemaps.org, "Sitemap file location").
+func (s *site) list(base string) []entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []entry
+	for _, e := range s.entries {
+		if strings.HasPrefix(e.loc, base) {
+			list = append(list, e)
+		} else {
+			s.left["not below "+base]++
+		}
+	}
+	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.loc, b.loc) })
+	s.entries = list
+	return list
+}
+
+func (s *site) summary(w io.Writer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(w, "%d pages listed\n", len(s.entries))
+	if len(s.left) > 0 {
+		fmt.Fprintf(w, "left out: %s\n", s.reasons())
+	}
+}
+
+// reasons is why URLs were left out, with counts.
+func (s *site) reasons() string {
+	var parts []string
+	for _, why := range slices.Sorted(maps.Keys(s.left)) {
+		parts = append(parts, fmt.Sprintf("%d %s", s.left[why], why))
+	}
+	return strings.Join(parts, ", ")
+}
