@@ -27,7 +27,7 @@ const (
 const (
 	utf8Name     = "utf-8"
 	metaLimit    = 64 << 10 // how far META is looked for
-	detectLimit  = 32 << 10 // how much the detector sees
+	detectLimit  = 8 << 10  // how much the detector sees
 	detectLeast  = 0.5      // confidence below which its guess is not taken
 	fallbackName = "windows-1252"
 )
@@ -178,6 +178,9 @@ func toUTF8(charset string, body []byte) ([]byte, error) {
 			return body, nil
 		}
 		return bytes.ToValidUTF8(body, []byte("\uFFFD")), nil
+	}
+	if charset == "gbk" {
+		charset = "gb18030" // decodes all of gbk (Encoding Standard section 10.1.1)
 	}
 	e, err := htmlindex.Get(charset)
 	if err != nil {

@@ -1,0 +1,230 @@
+package fetcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// zone is a resolver that counts, takes its time and answers as told.
+type zone struct {
+	delay  time.Duration
+	asked  atomic.Int32
+	answer func(host string) ([]netip.Addr, error)
+}
+
+func (z *zone) LookupNetIP(ctx context.Context, _, host string) ([]netip.Addr, error) {
+	z.asked.Add(1)
+	select {
+	case <-time.After(z.delay):
+		return z.answer(host)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func addrs(list ...string) []netip.Addr {
+	out := make([]netip.Addr, len(list))
+	for i, a := range list {
+		out[i] = netip.MustParseAddr(a)
+	}
+	return out
+}
+
+func resolving(t *testing.T, c Config, z *zone, f func(r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c.Resolver = z
+		f(newRig(t, c))
+	})
+}
+
+func (r *rig) resolve(url string) string {
+	r.t.Helper()
+	a, err := r.f.Resolve(r.t.Context(), parse(r.t, url))
+	if err != nil {
+		return ReasonOf(err)
+	}
+	return a.String()
+}
+
+func TestAnswersAreKept(t *testing.T) {
+	z := &zone{answer: func(string) ([]netip.Addr, error) { return addrs("2606:4700::1111", "1.1.1.1", "1.0.0.1"), nil }}
+	resolving(t, Config{}, z, func(r *rig) {
+		for range 5 {
+			if a := r.resolve("http://a.test/"); a != "1.1.1.1" {
+				t.Fatal("IPv4 first, then the resolver's order:", a)
+			}
+			time.Sleep(DefaultDNSTTL/5 - 1)
+		}
+		if z.asked.Load() != 1 {
+			t.Fatalf("asked %d times", z.asked.Load())
+		}
+		time.Sleep(time.Second)
+		r.resolve("https://a.test:444/x")
+		if z.asked.Load() != 2 {
+			t.Fatalf("asked %d times after the answer's time", z.asked.Load())
+		}
+	})
+}
+
+func TestAbsenceIsKeptForShort_FailureNotAtAll(t *testing.T) {
+	for _, tc := range []struct {
+		err    error
+		reason string
+		kept   time.Duration
+		temp   bool
+	}{
+		{&net.DNSError{Err: "no such host", IsNotFound: true}, ReasonNXDomain, DefaultDNSNegativeTTL, false},
+		{nil, ReasonNXDomain, DefaultDNSNegativeTTL, false},
+		{&net.DNSError{Err: "server misbehaving", IsTemporary: true}, ReasonDNSFailure, 0, true},
+		{&net.DNSError{Err: "i/o timeout", IsTimeout: true}, ReasonDNSTimeout, 0, true},
+		{errors.New("odd"), ReasonDNSFailure, 0, true},
+	} {
+		z := &zone{answer: func(string) ([]netip.Addr, error) { return nil, tc.err }}
+		resolving(t, Config{}, z, func(r *rig) {
+			_, err := r.f.Resolve(r.t.Context(), parse(r.t, "http://a.test/"))
+			var e *Error
+			if !errors.As(err, &e) || e.Reason != tc.reason || e.Phase != PhaseDNS || e.Temporary() != tc.temp || e.Ended.IsZero() {
+				t.Fatalf("%v: %v", tc.err, err)
+			}
+			if rep := ReplyForError(err); rep.Err == nil || !rep.Written.IsZero() || rep.Ended != time.Now() {
+				t.Fatalf("%+v", rep)
+			}
+			time.Sleep(max(tc.kept-1, 1))
+			r.resolve("http://a.test/")
+			if kept := z.asked.Load() == 1; kept != (tc.kept > 0) {
+				t.Fatalf("%v: asked %d times", tc.err, z.asked.Load())
+			}
+			time.Sleep(tc.kept + 1)
+			before := z.asked.Load()
+			r.resolve("http://a.test/")
+			if z.asked.Load() != before+1 {
+				t.Fatalf("%v: kept too long", tc.err)
+			}
+		})
+	}
+}
+
+func TestLookupTimeLimit(t *testing.T) {
+	z := &zone{delay: time.Hour}
+	resolving(t, Config{}, z, func(r *rig) {
+		start := time.Now()
+		if got := r.resolve("http://a.test/"); got != ReasonDNSTimeout || time.Since(start) != DefaultDNSTimeout {
+			t.Fatal(got, time.Since(start))
+		}
+	})
+}
+
+func TestOneLookupServesAllWhoWait(t *testing.T) {
+	z := &zone{delay: 2 * time.Second, answer: func(string) ([]netip.Addr, error) { return addrs("1.1.1.1"), nil }}
+	resolving(t, Config{}, z, func(r *rig) {
+		var wg sync.WaitGroup
+		first, cancel := context.WithTimeout(r.t.Context(), time.Second)
+		defer cancel()
+		wg.Go(func() { // who asked first may leave
+			_, err := r.f.Resolve(first, parse(r.t, "http://a.test/"))
+			if ReasonOf(err) != ReasonCanceled {
+				t.Error(err)
+			}
+		})
+		for range 10 {
+			wg.Go(func() {
+				if got := r.resolve("http://a.test/"); got != "1.1.1.1" {
+					t.Error(got)
+				}
+			})
+		}
+		wg.Wait()
+		if z.asked.Load() != 1 {
+			t.Fatalf("asked %d times", z.asked.Load())
+		}
+	})
+}
+
+func TestCloseEndsLookups(t *testing.T) {
+	z := &zone{delay: time.Hour}
+	resolving(t, Config{}, z, func(r *rig) {
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if got := r.resolve("http://a.test/"); got != ReasonCanceled {
+				t.Error(got)
+			}
+		})
+		synctest.Wait()
+		start := time.Now()
+		r.f.Close()
+		wg.Wait()
+		if time.Since(start) != 0 {
+			t.Fatal("Close waited", time.Since(start))
+		}
+	})
+}
+
+func TestCacheIsBounded(t *testing.T) {
+	z := &zone{answer: func(string) ([]netip.Addr, error) { return addrs("1.1.1.1"), nil }}
+	resolving(t, Config{DNSCacheSize: 3}, z, func(r *rig) {
+		for i := range 100 {
+			r.resolve(fmt.Sprintf("http://h%d.test/", i))
+			r.resolve("http://h0.test/") // used always, so never the one to go
+		}
+		if n := z.asked.Load(); n != 100 {
+			t.Fatalf("asked %d times", n)
+		}
+		if n, m := r.f.names.recent.Len(), len(r.f.names.entries); n != 3 || m != 3 || len(r.f.names.flights) != 0 {
+			t.Fatalf("%d and %d names kept", n, m)
+		}
+	})
+}
+
+func TestLiteralsAreNotLookedUp(t *testing.T) {
+	z := &zone{}
+	resolving(t, Config{}, z, func(r *rig) {
+		for url, want := range map[string]string{"http://1.1.1.1/": "1.1.1.1", "http://[2606:4700::1111]:8080/": "2606:4700::1111"} {
+			if got := r.resolve(url); got != want {
+				t.Error(got)
+			}
+		}
+		if z.asked.Load() != 0 {
+			t.Fatal("asked")
+		}
+	})
+}
+
+// An address that cannot be connected to gives way to the name's next one.
+func TestFailedAddressGivesWay(t *testing.T) {
+	z := &zone{answer: func(string) ([]netip.Addr, error) { return addrs("1.1.1.1", "1.0.0.1"), nil }}
+	c := Config{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no") }}
+	resolving(t, c, z, func(r *rig) {
+		for _, want := range []string{"1.1.1.1", "1.0.0.1", "1.1.1.1"} {
+			if got := r.resolve("http://a.test/"); got != want {
+				t.Fatal(got)
+			}
+			r.wantReason("http://a.test/", PhaseConnect, ReasonConnectFailed)
+		}
+	})
+}
+
+func TestLocalAddressChoosesTheFamily(t *testing.T) {
+	z := &zone{answer: func(h string) ([]netip.Addr, error) {
+		if h == "four.test" {
+			return addrs("1.1.1.1"), nil
+		}
+		return addrs("1.1.1.1", "2606:4700::1111"), nil
+	}}
+	resolving(t, Config{LocalAddr: netip.MustParseAddr("2001:db8::5")}, z, func(r *rig) {
+		if got := r.resolve("http://a.test/"); got != "2606:4700::1111" {
+			t.Error(got)
+		}
+		if got := r.resolve("http://four.test/"); got != ReasonNXDomain {
+			t.Error(got)
+		}
+	})
+}

@@ -1,0 +1,91 @@
+package fetcher
+
+import (
+	"errors"
+	"net/netip"
+	"testing"
+
+	"github.com/amble-crawler/amble/politeness"
+)
+
+func TestGuard(t *testing.T) {
+	g := NewGuard()
+	for _, a := range []string{
+		"0.0.0.0", "0.1.2.3", "10.0.0.1", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.255.255.254", "169.254.169.254", "169.254.0.1",
+		"172.16.0.1", "172.31.255.255", "192.0.0.1", "192.0.2.1", "192.88.99.1", "192.168.1.1", "198.18.0.1", "198.19.255.255", "198.51.100.1",
+		"203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255",
+		"::", "::1", "::7f00:1", "fc00::1", "fd00:ec2::254", "fe80::1", "fe80::1%eth0", "fec0::1", "ff02::1", "100::1", "2001:db8::1", "2001::1",
+		"3fff::1", "5f00::1", "64:ff9b:1::a00:1",
+		"::ffff:127.0.0.1", "::ffff:169.254.169.254", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "2002:a00:1::1", "2002:a9fe:a9fe::",
+		"93.184.215.14%eth0",
+	} {
+		addr, err := netip.ParseAddr(a)
+		if err != nil {
+			addr = netip.Addr{} // zones of IPv4 cannot even be parsed
+		}
+		if err := g.Check(addr); !errors.Is(err, ErrAddress) {
+			t.Errorf("%s: %v", a, err)
+		}
+	}
+	for _, a := range []string{
+		"1.1.1.1", "93.184.215.14", "100.63.255.255", "100.128.0.1", "172.15.0.1", "172.32.0.1", "192.0.1.1", "198.17.0.1", "198.20.0.1", "223.255.255.255",
+		"2606:4700::1111", "2a00::1", "::ffff:1.1.1.1", "64:ff9b::101:101", "2002:101:101::1", "2001:200::1", "2003::1",
+	} {
+		if err := g.Check(netip.MustParseAddr(a)); err != nil {
+			t.Errorf("%s: %v", a, err)
+		}
+	}
+	g = NewGuard(netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00::/8"))
+	for a, ok := range map[string]bool{"10.1.2.3": true, "::ffff:10.1.2.3": true, "10.2.0.1": false, "fd00::1": true, "fd00::1%lo": false, "127.0.0.1": false} {
+		if err := g.Check(netip.MustParseAddr(a)); (err == nil) != ok {
+			t.Errorf("allowed ranges: %s: %v", a, err)
+		}
+	}
+}
+
+// The guard is asked at Resolve, whatever the host looks like.
+func TestResolveRefusesPrivateAddresses(t *testing.T) {
+	private, public := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("93.184.215.14")
+	c := Config{
+		AllowAddresses: []netip.Prefix{},
+		Resolver:       hosts{"private.test": {private}, "both.test": {private, public}, "named.test": {private}, "mapped.test": {netip.MustParseAddr("::ffff:127.0.0.1")}},
+		AllowHosts:     func(h string) bool { return h == "named.test" || h == "127.0.0.9" },
+	}
+	r := newRig(t, c)
+	for url, want := range map[string]netip.Addr{
+		"http://private.test/":            {},
+		"http://mapped.test/":             {},
+		"http://127.0.0.1/":               {},
+		"http://2130706433/":              {},
+		"http://0x7f.1/":                  {},
+		"http://017700000001/":            {},
+		"http://[::1]/":                   {},
+		"http://[::ffff:7f00:1]/":         {},
+		"http://[fd00:ec2::254]/":         {},
+		"http://169.254.169.254/latest/":  {},
+		"http://both.test/":               public,
+		"http://named.test/":              private,
+		"http://127.0.0.9/":               netip.MustParseAddr("127.0.0.9"),
+		"http://[2606:4700::1111]/":       netip.MustParseAddr("2606:4700::1111"),
+		"http://[::ffff:93.184.215.14]/x": public,
+	} {
+		got, err := r.f.Resolve(t.Context(), parse(t, url))
+		if got != want || (err == nil) != want.IsValid() {
+			t.Errorf("%s: %v, %v", url, got, err)
+		}
+		if err != nil && (ReasonOf(err) != ReasonAddress || !errors.Is(err, ErrAddress) || err.(*Error).Temporary()) {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+// ... and again when the connection is made, whoever chose the Grant's address.
+func TestFetchRefusesAPrivateAddress(t *testing.T) {
+	r := newRig(t, Config{AllowAddresses: []netip.Prefix{}})
+	p := r.permitAt(parse(t, "http://a.test/"), netip.MustParseAddr("127.0.0.1"), politeness.Page)
+	_, err := r.f.Fetch(t.Context(), p)
+	var e *Error
+	if !errors.As(err, &e) || e.Reason != ReasonAddress || e.Phase != PhaseConnect || !errors.Is(err, ErrAddress) || !e.Written.IsZero() {
+		t.Fatal(err)
+	}
+}
