@@ -160,7 +160,7 @@ func parse(t testing.TB, url string) weburl.URL {
 func serve(t testing.TB, h http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.Config.ErrorLog = silent()
 	s.Start()
 	t.Cleanup(s.Close)
 	return s
@@ -169,7 +169,7 @@ func serve(t testing.TB, h http.HandlerFunc) *httptest.Server {
 func serveTLS(t testing.TB, h2 bool, h http.HandlerFunc) (*httptest.Server, Config) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.Config.ErrorLog = silent()
 	s.EnableHTTP2 = h2
 	s.TLS = &tls.Config{}
 	s.StartTLS()
@@ -184,6 +184,12 @@ func named(s *httptest.Server, path string) string {
 	scheme, _, _ := strings.Cut(s.URL, ":")
 	return scheme + "://example.com:" + port + path
 }
+
+// netConn is short for the server's side of a connection.
+type netConn = net.Conn
+
+// silent is for servers whose complaints are part of the test.
+func silent() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // raw is a server that answers each connection with what talk writes.
 func raw(t testing.TB, talk func(c net.Conn)) string {

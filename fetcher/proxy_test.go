@@ -1,0 +1,136 @@
+package fetcher
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// tunnels is a CONNECT proxy that notes what it is asked for and leads everything to one server.
+func tunnels(t *testing.T, to string, asked *[]string, mu *sync.Mutex) string {
+	return raw(t, func(c netConn) {
+		req := request(c)
+		mu.Lock()
+		*asked = append(*asked, req)
+		mu.Unlock()
+		io.WriteString(c, "HTTP/1.1 200 Connection established\r\nVia: x\r\n\r\n")
+		join(c, to)
+	})
+}
+
+func join(c netConn, to string) {
+	up, err := net.Dial("tcp", to)
+	if err != nil {
+		return
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { io.Copy(up, c); up.(*net.TCPConn).CloseWrite() })
+	io.Copy(c, up)
+	c.Close()
+	up.Close()
+	wg.Wait()
+}
+
+func mustURL(t *testing.T, s string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// The proxy is asked for the pinned address, never for a name, for http and https alike.
+func TestProxyTunnelsToThePinnedAddress(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string
+	plain := serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Host, " ", r.RequestURI) })
+	secure, c := serveTLS(t, true, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Host, " ", r.Proto) })
+	pinned := netip.MustParseAddr("93.184.215.14")
+	c.Resolver = hosts{"example.com": {pinned}}
+
+	c.Proxy = mustURL(t, strings.Replace(tunnels(t, plain.Listener.Addr().String(), &asked, &mu), "http://", "http://u:p@", 1))
+	r := newRig(t, c)
+	if p := r.page("http://example.com/x"); string(p.Body) != "example.com /x" || p.Addr != pinned {
+		t.Fatalf("%q", p.Body)
+	}
+	c.Proxy = mustURL(t, tunnels(t, secure.Listener.Addr().String(), &asked, &mu))
+	r = newRig(t, c)
+	if p := r.page("https://example.com/"); string(p.Body) != "example.com HTTP/2.0" {
+		t.Fatalf("%q", p.Body)
+	}
+	want := []string{
+		"CONNECT 93.184.215.14:80 HTTP/1.1\r\nHost: 93.184.215.14:80\r\nProxy-Authorization: Basic dTpw\r\n\r\n",
+		"CONNECT 93.184.215.14:443 HTTP/1.1\r\nHost: 93.184.215.14:443\r\n\r\n",
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if fmt.Sprint(asked) != fmt.Sprint(want) {
+		t.Fatalf("asked %q", asked)
+	}
+}
+
+func TestSOCKS5(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Host) })
+	got := make(chan string, 1)
+	socks := raw(t, func(c netConn) {
+		b := make([]byte, 2)
+		io.ReadFull(c, b)
+		io.ReadFull(c, make([]byte, b[1]))
+		c.Write([]byte{5, 0})
+		req := make([]byte, 10) // version, command, reserved, type, IPv4, port
+		io.ReadFull(c, req)
+		got <- fmt.Sprintf("%d %d %v:%d", req[1], req[3], net.IP(req[4:8]), binary.BigEndian.Uint16(req[8:]))
+		c.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
+		join(c, s.Listener.Addr().String())
+	})
+	r := newRig(t, Config{Proxy: mustURL(t, strings.Replace(socks, "http", "socks5", 1)), Resolver: hosts{"example.com": addrs("93.184.215.14")}})
+	if p := r.page("http://example.com/"); string(p.Body) != "example.com" {
+		t.Fatalf("%q", p.Body)
+	}
+	if a := <-got; a != "1 1 93.184.215.14:80" {
+		t.Fatal(a)
+	}
+}
+
+// The guard holds behind a proxy.
+func TestProxyDoesNotLiftTheGuard(t *testing.T) {
+	r := newRig(t, Config{AllowAddresses: []netip.Prefix{}, Proxy: mustURL(t, "http://127.0.0.1:1"), Resolver: hosts{"a.test": addrs("10.0.0.1")}})
+	if _, err := r.f.Resolve(t.Context(), parse(t, "http://a.test/")); ReasonOf(err) != ReasonAddress {
+		t.Fatal(err)
+	}
+}
+
+func TestProxyFaults(t *testing.T) {
+	for name, text := range map[string]string{
+		"refuses":          "HTTP/1.1 403 Forbidden\r\n\r\n",
+		"talks nonsense":   "220 hello\r\n\r\n",
+		"ends":             "HTTP/1.1 200",
+		"endless header":   "HTTP/1.1 200 OK\r\n" + strings.Repeat("X: y\r\n", 10_000),
+		"asks for a login": "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n",
+	} {
+		r := newRig(t, Config{Proxy: mustURL(t, answer(t, text)), Resolver: hosts{"a.test": addrs("93.184.215.14")}})
+		e := r.wantReason("http://a.test/", PhaseConnect, ReasonProxy)
+		if !e.Temporary() || !e.Written.IsZero() {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		n := newPipes(func(c netConn) { io.Copy(io.Discard, c) })
+		r := n.rig(t, Config{Proxy: mustURL(t, "http://proxy.test:3128")})
+		start := time.Now()
+		r.wantReason("http://a.test/", PhaseConnect, ReasonConnectTimeout)
+		if d := time.Since(start); d != DefaultConnectTimeout {
+			t.Fatal(d)
+		}
+	})
+}
