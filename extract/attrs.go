@@ -10,7 +10,7 @@ type attrScan struct {
 }
 
 // next finds the attribute at or after pos (HTML Standard section 13.2.5.32 and following). It returns the
-// place after it; at the tag's end, that of the ">" with found false; -1 at the end of the page.
+// place after it; with found false, that of the tag's ">", or -1 at the end of the page.
 func (a *attrScan) next(page string, pos int) (next int, found bool) {
 	for pos < len(page) && (class[page[pos]]&space != 0 || page[pos] == '/') {
 		pos++
@@ -68,27 +68,26 @@ func skipSpace(page string, pos int) int {
 // skipAttrs finds the place after a tag whose attributes begin at pos.
 func (s *Scanner) skipAttrs(pos int) int {
 	var a attrScan
-	for found := true; ; {
-		if pos, found = a.next(s.page, pos); pos < 0 {
-			return -1
-		}
-		if !found {
-			return pos + 1
-		}
+	found := true
+	for found {
+		pos, found = a.next(s.page, pos)
 	}
+	if pos < 0 {
+		return -1
+	}
+	return pos + 1
 }
 
 // readAttrs is skipAttrs that keeps the attributes in s.t.
 func (s *Scanner) readAttrs(pos int) int {
 	var a attrScan
-	for found := true; ; {
-		if pos, found = a.next(s.page, pos); pos < 0 {
-			return -1
-		}
-		if !found {
-			break
-		}
+	pos, found := a.next(s.page, pos)
+	for found {
 		s.keep(&a)
+		pos, found = a.next(s.page, pos)
+	}
+	if pos < 0 {
+		return -1
 	}
 	slash := s.page[pos-1] == '/'
 	bare := a.bare && a.valueEnd == pos

@@ -93,7 +93,7 @@ func (c *cssScanner) word() bool {
 	}
 	c.pos++
 	c.blanks()
-	found := false
+	var found bool
 	if c.pos < len(c.s) && (c.s[c.pos] == '"' || c.s[c.pos] == '\'') {
 		found = c.quoted()
 	} else {
@@ -167,7 +167,7 @@ func (c *cssScanner) bare() bool {
 				end = c.pos
 			}
 			c.pos++
-		case ch == '\\' && !(c.pos+1 < len(c.s) && isNewline(c.s[c.pos+1])):
+		case ch == '\\' && (c.pos+1 == len(c.s) || !isNewline(c.s[c.pos+1])):
 			c.escaped = true
 			good = good && end < 0
 			c.pos += escapeLen(c.s[c.pos:])

@@ -182,7 +182,8 @@ func (f *foreign) end(name string) {
 func breaksOut(t *startTag) bool {
 	var buf [16]byte
 	switch string(lower(buf[:0], t.name)) {
-	case "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed",
+	case "b", "big", "blockquote", "body", "br", "center", "code", "dd", //nolint:misspell // HTML spells it so
+		"div", "dl", "dt", "em", "embed",
 		"h1", "h2", "h3", "h4", "h5", "h6", "head", "hr", "i", "img", "li", "listing", "menu", "meta",
 		"nobr", "ol", "p", "pre", "ruby", "s", "small", "span", "strong", "strike", "sub", "sup", "table",
 		"tt", "u", "ul", "var":

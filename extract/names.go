@@ -194,7 +194,7 @@ func attributeOf(name string) attribute {
 		return atAlt
 	case "background":
 		return atBackground
-	case "color":
+	case "color": //nolint:misspell // HTML spells it so
 		return atColor
 	case "content":
 		return atContent

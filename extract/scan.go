@@ -124,7 +124,7 @@ func (s *Scanner) startTag(lt int) int {
 	t := &s.t
 	t.reset()
 	t.el, t.name, t.offset = el, name, lt
-	next := 0
+	var next int
 	if s.attrs[el] || foreign {
 		next = s.readAttrs(end)
 	} else {

@@ -101,7 +101,8 @@ func (x *xmlReader) markup(offset int) (t xmlToken, ok bool, err error) {
 	if len(ahead) > 1 && !beginsTag(ahead[1]) {
 		n, err := x.r.Discard(1)
 		x.pos += n
-		return xmlToken{kind: xmlCDATA, body: []byte("<"), offset: offset}, true, err
+		x.tag = append(x.tag[:0], '<')
+		return xmlToken{kind: xmlCDATA, body: x.tag, offset: offset}, true, err
 	}
 	if err := x.readTag(); err != nil {
 		return t, false, err
