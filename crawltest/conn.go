@@ -162,7 +162,7 @@ func (c *memConn) Write(p []byte) (int, error) {
 
 // opError dresses an error as the net package does, so that clients judge it as they would there.
 func (c *memConn) opError(op string, err error) error {
-	if err == nil || err == io.EOF {
+	if err == nil || errors.Is(err, io.EOF) {
 		return err
 	}
 	var errno syscall.Errno

@@ -2,6 +2,7 @@ package crawltest
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"slices"
@@ -56,7 +57,7 @@ func (w *Web) lookup(ctx context.Context, network, host string) ([]netip.Addr, e
 }
 
 func dnsContextError(host string, err error) error {
-	return &net.DNSError{UnwrapErr: err, Err: err.Error(), Name: host, IsTimeout: err == context.DeadlineExceeded}
+	return &net.DNSError{UnwrapErr: err, Err: err.Error(), Name: host, IsTimeout: errors.Is(err, context.DeadlineExceeded)}
 }
 
 // resolve is the zone: the addresses of a name, and the fault that befalls this question.

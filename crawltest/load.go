@@ -1,8 +1,11 @@
 package crawltest
 
 import (
+	"encoding/base64"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,13 +22,14 @@ import (
 //
 //	-- https://a.example/path status=404 type=text/plain latency=200ms forbidden --
 //
-// An attribute's value, or a part of it, may stand in double quotes and then hold blanks. The
-// attributes:
+// An attribute's value, or a part of it, may stand in double quotes and then hold blanks, and ""
+// for a quote. The attributes:
 //
 //	status=404             the status code; 200, or 302 where there is a location
 //	type=text/plain        Content-Type; "type=" sends none; text/html, or text/plain for /robots.txt
 //	location=/x            the Location field
 //	header=Name:value      a field of the answer's header; may be repeated
+//	base64                 the body is written in base64 (RFC 4648 section 4), in any number of lines
 //	latency=200ms          how long the answer takes to begin
 //	at=10m                 this version holds from then on; the URL has several files
 //	forbidden              the truth that robots.txt forbids this URL
@@ -101,11 +105,15 @@ func (w *Web) loadPage(f txtar.File) error {
 	if err != nil {
 		return err
 	}
+	body, err := bodyOf(f, slices.Contains(words, "base64"))
+	if err != nil {
+		return err
+	}
 	fx := &fixture{site: w.site(u)}
-	if u.PathQuery() == "/robots.txt" {
-		fx.page = fx.site.Robots(string(f.Data))
+	if u.PathQuery() == robotsPath {
+		fx.page = fx.site.Robots(body)
 	} else {
-		fx.page = fx.site.Page(u.PathQuery(), string(f.Data))
+		fx.page = fx.site.Page(u.PathQuery(), body)
 	}
 	for _, a := range attrs {
 		a.apply(fx)
@@ -113,34 +121,45 @@ func (w *Web) loadPage(f txtar.File) error {
 	return nil
 }
 
-// splitWords cuts a line at blanks outside double quotes and drops the quotes.
+func bodyOf(f txtar.File, encoded bool) (string, error) {
+	if !encoded {
+		return string(f.Data), nil
+	}
+	b, err := base64.StdEncoding.DecodeString(string(f.Data)) // line ends are skipped
+	return string(b), err
+}
+
+// splitWords cuts a line at blanks outside double quotes and drops the quotes; two of them inside
+// quotes are one that stays.
 func splitWords(line string) ([]string, error) {
 	var words []string
-	var word strings.Builder
+	var word []byte
 	quoted, begun := false, false
-	for _, c := range line {
+	for i := 0; i < len(line); i++ {
+		c := line[i]
 		switch {
+		case c == '"' && quoted && strings.HasPrefix(line[i+1:], `"`):
+			word = append(word, c)
+			i++
 		case c == '"':
 			quoted, begun = !quoted, true
-		case (c == ' ' || c == '\t') && !quoted:
+		case !quoted && (c == ' ' || c == '\t'):
 			if begun {
-				words = append(words, word.String())
+				words = append(words, string(word))
 			}
-			word.Reset()
-			begun = false
+			word, begun = word[:0], false
 		default:
-			word.WriteRune(c)
-			begun = true
+			word, begun = append(word, c), true
 		}
 	}
 	if quoted {
 		return nil, fmt.Errorf("quote not closed in %q", line)
 	}
 	if begun {
-		words = append(words, word.String())
+		words = append(words, string(word))
 	}
 	if len(words) == 0 {
-		return nil, fmt.Errorf("marker without URL")
+		return nil, errors.New("marker without URL")
 	}
 	return words, nil
 }
@@ -162,14 +181,14 @@ func parseAttrs(words []string) ([]attr, error) {
 }
 
 func parseAttr(key, value string, has bool) (func(*fixture), error) {
-	if key == "forbidden" {
-		if has {
-			return nil, fmt.Errorf("takes no value")
-		}
-		return func(f *fixture) { f.page.Forbidden() }, nil
-	}
-	if !has {
-		return nil, fmt.Errorf("needs a value")
+	plain := map[string]func(*fixture){"forbidden": func(f *fixture) { f.page.Forbidden() }, "base64": func(*fixture) {}}[key]
+	switch {
+	case plain != nil && has:
+		return nil, errors.New("takes no value")
+	case plain != nil:
+		return plain, nil
+	case !has:
+		return nil, errors.New("needs a value")
 	}
 	switch key {
 	case "status":
@@ -187,7 +206,7 @@ func parseAttr(key, value string, has bool) (func(*fixture), error) {
 	case "header":
 		k, v, ok := strings.Cut(value, ":")
 		if !ok || k == "" {
-			return nil, fmt.Errorf("wants Name:value")
+			return nil, errors.New("wants Name:value")
 		}
 		return func(f *fixture) { f.page.Header(k, strings.TrimSpace(v)) }, nil
 	case "forbids":
@@ -206,7 +225,7 @@ func parseTimeAttr(key, value string) (func(*fixture), error) {
 		"latency": (*Page).Latency, "at": (*Page).At, "crawl-delay": (*Page).Delays,
 	}[key]
 	if set == nil {
-		return nil, fmt.Errorf("unknown")
+		return nil, errors.New("unknown")
 	}
 	d, err := parseDuration(value)
 	return func(f *fixture) { set(f.page, d) }, err

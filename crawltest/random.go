@@ -28,14 +28,14 @@ type RandomConfig struct {
 type FaultLevel int
 
 const (
-	// NoFaults: some hosts are slow, nothing fails.
+	// NoFaults has slow hosts, but nothing fails.
 	NoFaults FaultLevel = iota
-	// PassingFaults heal: a crawler that makes three attempts at each URL and goes on asking for
+	// PassingFaults are those that heal: a crawler that makes three attempts at each URL and goes on asking for
 	// robots.txt for some minutes gets every page. Failing first answers, resets, refused
 	// connections, DNS failures, Retry-After in both forms, hosts that answer 429 to whoever does
 	// not keep their Crawl-delay.
 	PassingFaults
-	// LastingFaults besides: hosts that are down for good in one way or another, pages that never
+	// LastingFaults come besides: hosts that are down for good in one way or another, pages that never
 	// work. Their URLs are excused in the [Truth], and so is what can be reached through them alone.
 	LastingFaults
 )

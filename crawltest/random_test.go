@@ -109,7 +109,7 @@ func (s *simple) visit(u weburl.URL) {
 		return
 	}
 	resp, body, err := s.get(u)
-	if err != nil || resp.StatusCode == 429 || resp.StatusCode >= 500 {
+	if err != nil || resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500 {
 		if s.tries[u.Key()]++; s.tries[u.Key()] < 3 {
 			s.queue = append(s.queue, u)
 		}
@@ -120,7 +120,7 @@ func (s *simple) visit(u weburl.URL) {
 		return
 	}
 	mt, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if resp.StatusCode == 200 && mt == "text/html" && !strings.Contains(resp.Header.Get("X-Robots-Tag"), "nofollow") {
+	if resp.StatusCode == http.StatusOK && mt == "text/html" && !strings.Contains(resp.Header.Get("X-Robots-Tag"), "nofollow") {
 		s.links(u, body)
 	}
 }
@@ -129,7 +129,7 @@ func (s *simple) fetchRobots(u weburl.URL) {
 	at := u.RobotsURL()
 	for range 6 {
 		resp, body, err := s.get(at)
-		if err != nil || resp.StatusCode == 429 || resp.StatusCode >= 500 {
+		if err != nil || resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500 {
 			s.hold(u, time.Minute)
 			return
 		}
@@ -137,7 +137,7 @@ func (s *simple) fetchRobots(u weburl.URL) {
 			at, _ = at.Resolve(resp.Header.Get("Location"))
 			continue
 		}
-		if resp.StatusCode != 200 {
+		if resp.StatusCode != http.StatusOK {
 			body = nil
 		}
 		s.learn(u, body)

@@ -25,13 +25,10 @@ type authority struct {
 
 // RootCAs is the pool with which a client trusts the https sites of this Web.
 func (w *Web) RootCAs() *x509.CertPool {
-	w.ca.mu.Lock()
-	defer w.ca.mu.Unlock()
-	pool := x509.NewCertPool()
-	if err := w.ca.make(w.start); err != nil {
+	pool, err := w.ca.pool(w.start)
+	if err != nil {
 		w.fatal("certificate authority: %v", err)
 	}
-	pool.AddCert(w.ca.cert)
 	return pool
 }
 
@@ -55,17 +52,35 @@ func (w *Web) certificate(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		}
 	}
 	w.mu.Unlock()
-	w.ca.mu.Lock()
-	defer w.ca.mu.Unlock()
+	until := w.start.AddDate(50, 0, 0)
 	switch kind {
 	case faultTLSAlert:
 		return nil, errors.New("crawltest: no certificate")
 	case faultWrongName:
-		return w.ca.leaf("wrong.invalid", w.start, w.start.AddDate(50, 0, 0))
+		host = "wrong.invalid"
 	case faultExpired:
-		return w.ca.leaf(host, w.start, w.start.Add(-time.Minute))
+		until = w.start.Add(-time.Minute)
 	}
-	return w.ca.leaf(host, w.start, w.start.AddDate(50, 0, 0))
+	return w.ca.certificate(host, w.start, until)
+}
+
+// pool is the authority's own certificate as a pool.
+func (a *authority) pool(now time.Time) (*x509.CertPool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.make(now); err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(a.cert)
+	return pool, nil
+}
+
+// certificate is that of one host, kept for the next time.
+func (a *authority) certificate(host string, now, until time.Time) (*tls.Certificate, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.leaf(host, now, until)
 }
 
 // make creates the authority's own certificate. The caller holds a.mu.
@@ -91,7 +106,7 @@ func (a *authority) make(now time.Time) error {
 	return err
 }
 
-// leaf is the certificate of one host, kept for the next time. The caller holds a.mu.
+// leaf makes a certificate or finds it. The caller holds a.mu.
 func (a *authority) leaf(host string, now, until time.Time) (*tls.Certificate, error) {
 	if err := a.make(now); err != nil {
 		return nil, err

@@ -18,7 +18,8 @@ func TestSameSeedSameWeb(t *testing.T) {
 		}
 		return s.String()
 	}
-	if dump(7) != dump(7) || dump(7) == dump(8) {
+	seven := dump(7)
+	if again, eight := dump(7), dump(8); again != seven || eight == seven {
 		t.Error("not a function of the seed")
 	}
 }

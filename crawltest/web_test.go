@@ -189,7 +189,7 @@ func TestRobotsChanges(t *testing.T) {
 		r1, _, _ := get(c, "http://a.example/robots.txt")
 		time.Sleep(time.Minute)
 		r2, b2, _ := get(c, "http://a.example/robots.txt")
-		if r1.StatusCode != 503 || r2.StatusCode != 200 || b2 != "v2" {
+		if r1.StatusCode != http.StatusServiceUnavailable || r2.StatusCode != http.StatusOK || b2 != "v2" {
 			t.Errorf("%d, %d %q", r1.StatusCode, r2.StatusCode, b2)
 		}
 	})
@@ -293,13 +293,13 @@ func TestLoad(t *testing.T) {
 		if r.Header.Get("Link") != "</x>; rel=next" || body != "<a href=\"/p/1\">\n" || time.Since(begun) != time.Second {
 			t.Errorf("%v %q %v", r.Header, body, time.Since(begun))
 		}
-		if r, _, _ = get(c, "http://a.example/old"); r.StatusCode != 302 || r.Header.Get("Location") != "/new" {
+		if r, _, _ = get(c, "http://a.example/old"); r.StatusCode != http.StatusFound || r.Header.Get("Location") != "/new" {
 			t.Errorf("%v", r)
 		}
 		if _, body, err := get(c, "http://a.example/bad"); body != "oop" || err == nil {
 			t.Errorf("%q %v", body, err)
 		}
-		if r, body, _ = get(c, "http://a.example/bad"); body != "oops, down\n" || r.StatusCode != 503 || r.Header["Content-Type"] != nil {
+		if r, body, _ = get(c, "http://a.example/bad"); body != "oops, down\n" || r.StatusCode != http.StatusServiceUnavailable || r.Header["Content-Type"] != nil {
 			t.Errorf("%v %q", r, body)
 		}
 		s := w.Site("a.example")

@@ -1,6 +1,7 @@
 package crawltest
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -27,14 +28,14 @@ func parseFaultAttr(key, value string) (func(*fixture), error) {
 		return func(fx *fixture) { fx.site.Fault(f) }, nil
 	}
 	if f.stage != stageAnswer {
-		return nil, fmt.Errorf("belongs to a site: write site-fault")
+		return nil, errors.New("belongs to a site: write site-fault")
 	}
 	return func(fx *fixture) { fx.page.Fault(f) }, nil
 }
 
-// plainFaults are the faults without arguments.
+// plainFault is one of the faults without arguments.
 func plainFault(name string) (Fault, bool) {
-	make, ok := map[string]func() Fault{
+	maker, ok := map[string]func() Fault{
 		"hang": Hang, "reset": Reset, "nxdomain": NXDomain, "dns-failure": DNSFailure, "dns-timeout": DNSTimeout,
 		"refuse": Refuse, "no-connect": NoConnect, "reset-on-connect": ResetOnConnect,
 		"tls-alert": TLSAlert, "wrong-certificate": WrongCertificate, "expired-certificate": ExpiredCertificate,
@@ -42,7 +43,7 @@ func plainFault(name string) (Fault, bool) {
 	if !ok {
 		return Fault{}, false
 	}
-	return make(), true
+	return maker(), true
 }
 
 // parseFault reads NAME[:ARGS] and what narrows it.
