@@ -2,6 +2,7 @@ package weburl
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/PuerkitoBio/purell"
@@ -101,6 +102,44 @@ func benchWhatwg(b *testing.B) {
 			b.Fatal(err)
 		}
 		_ = u.Href(true)
+	}
+}
+
+// BenchmarkKey is the cost of a key alone, of a URL that is normal as found and of one that is not.
+func BenchmarkKey(b *testing.B) {
+	for _, p := range profiles {
+		for _, s := range []string{"https://www.example.com/search/index.html?q=polite&lang=en", "https://www.example.com/%e6%97%a5?q=%7e"} {
+			u := mustParse(b, s)
+			b.Run(p.String()+"/"+u.Path(), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					p.Key(u)
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkHostile is the cost of the dearest references there are: it bounds what a page of many
+// such links can cost.
+func BenchmarkHostile(b *testing.B) {
+	distinct := ""
+	for r := rune(0x4e00); len(distinct) < MaxHostLen-3; r++ {
+		distinct += string(r)
+	}
+	base := mustParse(b, "http://a/b")
+	for name, ref := range map[string]string{
+		"slashes": strings.Repeat("/a", MaxLen/2), "dots": strings.Repeat("a/../", MaxLen/5), "ats": "//" + strings.Repeat("a@", MaxLen/2-1),
+		"encoding": strings.Repeat("é", MaxLen/6-2), "punycode": "//" + distinct, "percent": strings.Repeat("%", MaxLen-20),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if u, err := base.Resolve(ref); err == nil {
+					u.Key()
+				}
+			}
+		})
 	}
 }
 

@@ -32,14 +32,13 @@ func checkReference(t rapid.TB, base URL, ref string) {
 		return // a limit of ours: see TestTooLong
 	}
 	want, host, refErr := reference(base, ref)
-	ok := false
+	var ok bool
 	switch {
 	case reason == ReasonScheme:
 		ok = refErr != nil || want.Scheme() != "http" && want.Scheme() != "https"
 	case reason == ReasonSyntax:
 		ok = refErr != nil
-	case refErr != nil:
-		ok = false
+	case refErr != nil: // not ok
 	case reason == ReasonCredentials:
 		ok = want.Username() != "" || want.Password() != ""
 	default:

@@ -12,7 +12,7 @@ import (
 // MaxHostLen is the longest host accepted, in octets as it is written. A domain name has 253 at
 // most (RFC 1035 section 2.3.4); the rest is room for its percent-encoded spelling. The bound keeps
 // Punycode, which is quadratic in a label's length, cheap.
-const MaxHostLen = 1024
+const MaxHostLen = 512
 
 // appendHost appends the canonical form of a host (WHATWG URL Standard, section 3.5). Names in
 // plain ASCII and IPv4 addresses in their usual form, which is nearly all, take no detour.
@@ -150,20 +150,13 @@ func unescapeAll(s string) string {
 	return string(b)
 }
 
-// endsInNumber is the ends in a number checker (WHATWG URL Standard, section 3.5): the last label
-// is all digits, or "0x" with hexadecimal digits or nothing behind it.
+// endsInNumber is the ends in a number checker (WHATWG URL Standard, section 3.5) on a domain in
+// lower case: the last label is all digits, or "0x" with hexadecimal digits or nothing behind it.
 func endsInNumber(domain string) bool {
 	domain = strings.TrimSuffix(domain, ".")
-	last := domain[strings.LastIndexByte(domain, '.')+1:]
-	isHex := strings.HasPrefix(last, "0x")
-	for i := range len(last) {
-		_, hex := hexValue(last[i])
-		if isHex && i < 2 {
-			continue
-		}
-		if digit := '0' <= last[i] && last[i] <= '9'; !digit && !(isHex && hex) {
-			return false
-		}
+	last := lastLabel(domain)
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
 	}
-	return last != ""
+	return allDigits(last)
 }

@@ -53,7 +53,7 @@ func makeSet(names ...string) map[string]struct{} {
 	return m
 }
 
-// maxName is longer than every name above; longer ones are in no set.
+// maxName is longer than every name above, so what is cut to it is in no set.
 const maxName = 32
 
 // contains looks a name up in lower case without allocating.
@@ -69,7 +69,7 @@ func contains[T string | []byte](set map[string]struct{}, prefixes []string, nam
 		}
 	}
 	_, ok := set[string(low)]
-	return ok && len(name) < maxName
+	return ok
 }
 
 // isNoise reports whether a query parameter, whose name is name octets long, says nothing about

@@ -58,8 +58,8 @@ func segment(s string) (n int, seen uint8) {
 	return n, seen
 }
 
-// dots is 1 for a single-dot segment, 2 for a double-dot segment, 0 for any other (WHATWG URL
-// Standard, section 4.1; "%2e" counts as a dot).
+// dots is the number of dots in a segment that has nothing but dots, otherwise 0: 1 and 2 are the
+// single-dot and double-dot segments (WHATWG URL Standard, section 4.1; "%2e" counts as a dot).
 func dots(segment string) int {
 	if len(segment) == 0 || segment[0] != '.' && segment[0] != '%' || len(segment) > len("%2e%2e") {
 		return 0
@@ -73,9 +73,6 @@ func dots(segment string) int {
 		} else {
 			return 0
 		}
-	}
-	if n > 2 {
-		return 0
 	}
 	return n
 }

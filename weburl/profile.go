@@ -22,14 +22,18 @@ const (
 	Exact
 	// Usual is Safe and three guesses that hold on most sites, each wrong on some:
 	//
-	//   - "/dir/index.html" is "/dir/" (index and default, with the usual extensions). Wrong
-	//     where the server's index has another name, so that both exist and differ.
+	//   - "/dir/index.html" is "/dir/", with or without a query (index and default, with the
+	//     usual extensions). Wrong where the server's index has another name, so that both exist and differ.
 	//   - Parameters of the query are ordered by name; those of one name keep their order, and
 	//     empty ones are dropped. Wrong where a server reads a query by position ("?42&7").
 	//   - Parameters that carry where a visitor came from, or the visitor's session, are dropped
 	//     from the query, and ";jsessionid=…" and its like from the path. Wrong where a site gives
 	//     one of these names to something its pages depend on; names that mean other things too
 	//     ("sid", "session") are dropped only with a value of 16 or more letters and digits.
+	//
+	// The names are those of Google, Meta, Microsoft, Yandex and other advertisers' click marks
+	// (gclid, fbclid, msclkid, yclid …), campaigns (utm_*, mtm_*, pk_*, mc_cid …) and sessions
+	// (jsessionid, phpsessid, aspsessionid*, cfid, cftoken …), in any case; noise.go has them all.
 	Usual
 )
 

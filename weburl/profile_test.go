@@ -25,6 +25,8 @@ var usualCases = []struct{ rule, in, want string }{
 	{"no index file: no extension", "http://a/index", "http://a/index"},
 	{"sorted query", "http://a/?c=3&a=1&b=2", "http://a/?a=1&b=2&c=3"},
 	{"one name keeps its order", "http://a/?b=2&a=2&b=1&a=1", "http://a/?a=2&a=1&b=2&b=1"},
+	{"one name of many keeps its order", "http://a/?b" + strings.Repeat("&b=2&b=1", 15) + "&a", "http://a/?a&b" + strings.Repeat("&b=2&b=1", 15)},
+	{"a name ends at the first =", "http://a/?b=c=d&b=a", "http://a/?b=c=d&b=a"},
 	{"a name is before one that it begins", "http://a/?ab=1&a=2&a%20=3", "http://a/?a=2&a%20=3&ab=1"},
 	{"names without value", "http://a/?b&a", "http://a/?a&b"},
 	{"a value with =", "http://a/?b=c=d&a", "http://a/?a&b=c=d"},

@@ -96,6 +96,18 @@ func TestResolverDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// TestViewOfTheBase: a link into the page itself gives the page's own URL.
+func TestViewOfTheBase(t *testing.T) {
+	r := NewResolver(mustParse(t, benchBase), Safe)
+	v, err := r.Resolve("#top")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(10, func() { v.URL() }); n != 0 || v.URL() != r.base {
+		t.Errorf("%q: %v allocations", v.URL(), n)
+	}
+}
+
 // TestResolveAllocatesItsResultOnly holds for URLs up to 512 octets.
 func TestResolveAllocatesItsResultOnly(t *testing.T) {
 	base := mustParse(t, benchBase)
