@@ -23,7 +23,8 @@ const (
 	// Usual is Safe and three guesses that hold on most sites, each wrong on some:
 	//
 	//   - "/dir/index.html" is "/dir/", with or without a query (index and default, with the
-	//     usual extensions). Wrong where the server's index has another name, so that both exist and differ.
+	//     usual extensions). Wrong where the server's index has another name, so that both exist
+	//     and differ.
 	//   - Parameters of the query are ordered by name; those of one name keep their order, and
 	//     empty ones are dropped. Wrong where a server reads a query by position ("?42&7").
 	//   - Parameters that carry where a visitor came from, or the visitor's session, are dropped
