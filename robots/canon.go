@@ -52,7 +52,7 @@ func dirty(s string, from class) int {
 	if allPlain(s) {
 		return len(s)
 	}
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		c := classes[s[i]]
 		if c >= from || c == percent && !goodEscape(s[i:]) {
 			return i

@@ -13,6 +13,7 @@ type Group struct {
 	rules []rule
 	index index
 	pace  pace
+	usage []usageRule
 	all   []*Group // of Strictest: the same robot's group in every other dialect
 }
 
@@ -20,6 +21,7 @@ type Group struct {
 func newGroup(r *Rules, agent string) *Group {
 	g := &Group{file: r, spans: spans(r, newRobot(agent))}
 	g.rules = make([]rule, 0, g.countRules())
+	g.readEarlySignals()
 	for _, s := range g.spans {
 		for i := s.from; i < s.to; i++ {
 			switch l := r.lines[i]; l.kind {
@@ -27,6 +29,8 @@ func newGroup(r *Rules, agent string) *Group {
 				g.rules = appendRules(g.rules, r, i, s.head)
 			case crawlDelay, requestRate, visitTime:
 				g.pace.read(l.kind, r.value(l))
+			case contentUsage, contentSignal:
+				g.readUsage(l)
 			}
 		}
 	}

@@ -241,7 +241,7 @@ type pairs [4]uint64
 
 func (p *pairs) add(s string) {
 	for i := 1; i < len(s); i++ {
-		h := uint8(s[i-1])*31 + uint8(s[i])
+		h := s[i-1]*31 + s[i]
 		p[h>>6] |= 1 << (h & 63)
 	}
 }

@@ -189,7 +189,7 @@ func plausible(k kind, value string) bool {
 		}
 		return true
 	}
-	return value != "" && strings.IndexAny(value, " \t") < 0
+	return value != "" && !strings.ContainsAny(value, " \t")
 }
 
 func isBlankByte(c byte) bool { return c == ' ' || c == '\t' }

@@ -55,6 +55,8 @@ const (
 	LintDelayInAgents   LintCode = "delay_between_agents" // does not end the list of robots (RFC 9309 section 2.2.4)
 	LintBadUsage        LintCode = "bad_usage"            // a Content-Usage or Content-Signal that cannot be read
 	LintEmptyValue      LintCode = "empty_value"          // a field without a value that needs one
+	LintForbidden       LintCode = "forbidden"            // of a status: 401 or 403
+	LintTooManyRequests LintCode = "too_many_requests"    // of a status: 429
 	LintTooMany         LintCode = "too_many"             // more than MaxLints; the rest is left out
 )
 

@@ -49,11 +49,14 @@ func checkVerdict(t *testing.T, body string, v Verdict) {
 	at := func(line, column int, part string) bool {
 		return has(line, part) && strings.HasPrefix(lines[line-1][column-1:], part)
 	}
+	rule := has(v.Line, v.Rule) && at(v.Line, v.Column, v.Path) && has(v.GroupLine, v.Agent) && v.GroupLine < v.Line
+	other := v.RunnerUp
+	runner := at(other.Line, other.Column, other.Path) && other.Allow != v.Allowed && (other.Line != v.Line || other.Path != v.Path)
 	switch {
-	case v.Reason == ByRule && !(has(v.Line, v.Rule) && at(v.Line, v.Column, v.Path) && has(v.GroupLine, v.Agent) && v.GroupLine < v.Line),
+	case v.Reason == ByRule && !rule,
 		v.Reason != ByRule && (v.Line != 0 || !v.Allowed),
 		v.Reason == NoMatch && !has(v.GroupLine, v.Agent),
-		v.RunnerUp.Line != 0 && (!at(v.RunnerUp.Line, v.RunnerUp.Column, v.RunnerUp.Path) || v.RunnerUp.Allow == v.Allowed || v.RunnerUp.Line == v.Line && v.Path == v.RunnerUp.Path):
+		other.Line != 0 && !runner:
 		t.Fatalf("%+v\n%q", v, body)
 	}
 }

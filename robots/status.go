@@ -63,6 +63,22 @@ func (p StatusPolicy) ForStatus(status int) Policy {
 	return Unreachable
 }
 
+// Lint is a remark on an answer's status: that a site may have meant something else by it. ok is false
+// when there is nothing to say.
+func (p StatusPolicy) Lint(status int) (l Lint, ok bool) {
+	switch status {
+	case 401, 403:
+		text := "the file may not be read, which by RFC 9309 means that there are no rules; the site may mean the opposite"
+		if p.ForbiddenDenies {
+			text = "the file may not be read, which is taken to close the site"
+		}
+		return Lint{Code: LintForbidden, Severity: Warning, Text: text}, true
+	case 429:
+		return Lint{Code: LintTooManyRequests, Severity: Info, Text: "the host is asked too often: nothing is fetched for now"}, true
+	}
+	return Lint{}, false
+}
+
 // Verdict is what the policy means for every URL of the origin but /robots.txt. Of Obey it is the
 // zero Verdict: the file's rules decide. Redirect is taken for one hop too many.
 func (p Policy) Verdict() Verdict {

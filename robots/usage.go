@@ -178,7 +178,7 @@ func metaContent(metas []Meta, name string) string {
 // readTerms takes in the robots directives that speak of use.
 func (u *Usage) readTerms(d Directives) {
 	for _, t := range d.terms {
-		use := ""
+		var use string
 		switch t.name {
 		case "noai", "noml":
 			use = UseTrainAI

@@ -59,65 +59,73 @@ func parsePreferences(k kind, value string) (path string, prefs []preference, ok
 	return path, prefs, ok
 }
 
+// maxUsage is how many preferences of a file are kept for a group.
+const maxUsage = 1024
+
+// usageRule is one preference of a file, for the paths that its rule matches.
+type usageRule struct {
+	rule      rule
+	statement Statement
+}
+
+// readUsage takes in a Content-Usage or Content-Signal line.
+func (g *Group) readUsage(l line) {
+	value := g.file.value(l)
+	path, prefs, _ := parsePreferences(l.kind, value)
+	var r rule
+	r.compileWild(canonPattern(path))
+	for _, p := range prefs {
+		if len(g.usage) == maxUsage {
+			return
+		}
+		g.usage = append(g.usage, usageRule{r, Statement{
+			Use: p.use, Signal: p.signal, Origin: OriginRobots, Name: l.kind.String(), Line: int(l.num), Text: value,
+		}})
+	}
+}
+
+// readEarlySignals takes in the Content-Signal lines before any group, where some writers put them.
+func (g *Group) readEarlySignals() {
+	for _, l := range g.file.lines {
+		switch l.kind {
+		case userAgent:
+			return
+		case contentSignal:
+			g.readUsage(l)
+		}
+	}
+}
+
 // Usage is what the file says of the uses of the page at this path: by the Content-Usage lines of the
 // group with the longest matching path, all of them when several are equally long
-// (draft-ietf-aipref-attach section 3), and likewise by its Content-Signal lines and those that stand
-// before any group, as many are found to. Allow and Disallow have no part in it.
+// (draft-ietf-aipref-attach section 3.1), and likewise by its Content-Signal lines and those that
+// stand before any group. Allow and Disallow have no part in it, nor has the dialect in comparing
+// paths. At most 1,024 preferences of a file are looked at.
 func (g *Group) Usage(pathQuery string) []Statement {
 	if len(g.all) > 0 {
 		g = g.all[0]
 	}
-	if g.file == nil {
+	if len(g.usage) == 0 {
 		return nil
 	}
 	path := RFC9309.canonURL(pathQuery)
-	out := g.longestUsage(contentUsage, path, g.usageLines(contentUsage))
-	return append(out, g.longestUsage(contentSignal, path, g.usageLines(contentSignal))...)
+	out := g.longestUsage(nil, contentUsage.String(), path)
+	return g.longestUsage(out, contentSignal.String(), path)
 }
 
-// usageLines are the lines of one kind that hold for the group.
-func (g *Group) usageLines(k kind) (out []int) {
-	if k == contentSignal {
-		for i, l := range g.file.lines {
-			if l.kind == userAgent {
-				break
-			}
-			if l.kind == k {
-				out = append(out, i)
-			}
-		}
-	}
-	for _, s := range g.spans {
-		for i := s.from; i < s.to; i++ {
-			if g.file.lines[i].kind == k {
-				out = append(out, i)
-			}
-		}
-	}
-	return out
-}
-
-// longestUsage makes statements of the lines whose path matches and than which no matching one is
-// longer.
-func (g *Group) longestUsage(k kind, path string, lines []int) (out []Statement) {
-	longest := -1
-	for _, i := range lines {
-		l := g.file.lines[i]
-		pattern, prefs, ok := parsePreferences(k, g.file.value(l))
-		if !ok {
+// longestUsage appends the statements of one field whose path matches, and than which no matching one
+// is longer.
+func (g *Group) longestUsage(out []Statement, name, path string) []Statement {
+	longest, start := -1, len(out)
+	for i := range g.usage {
+		u := &g.usage[i]
+		if u.statement.Name != name || u.rule.length < longest || !u.rule.matches(path) {
 			continue
 		}
-		var r rule
-		r.compileWild(canonPattern(pattern))
-		if r.length < longest || !r.matches(path) {
-			continue
+		if u.rule.length > longest {
+			longest, out = u.rule.length, out[:start]
 		}
-		if r.length > longest {
-			longest, out = r.length, nil
-		}
-		u := Usage{Statements: out}
-		u.add(prefs, Statement{Origin: OriginRobots, Name: k.String(), Line: int(l.num), Text: g.file.value(l)})
-		out = u.Statements
+		out = append(out, u.statement)
 	}
 	return out
 }

@@ -1,0 +1,307 @@
+package robots
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestLineEnds: CR, LF and CRLF end a line, and lines are counted alike (RFC 9309 section 2.2, EOL).
+func TestLineEnds(t *testing.T) {
+	for _, eol := range []string{"\n", "\r", "\r\n"} {
+		body := strings.Join([]string{"# rules", "", "User-agent: *", "Disallow: /a", "Disallow: /b"}, eol)
+		for _, tail := range []string{"", eol} {
+			v := Parse([]byte(body + tail)).For("x").Test("/b")
+			if v.Allowed || v.Line != 5 || v.GroupLine != 3 {
+				t.Errorf("%q: %+v", eol, v)
+			}
+		}
+	}
+	// LF CR is an end and an empty line; CR CR LF too.
+	if v := Parse([]byte("User-agent: *\n\rDisallow: /\r\r\nDisallow: /b")).For("x").Test("/b"); v.Line != 5 {
+		t.Errorf("%+v", v)
+	}
+}
+
+// TestByteOrderMark: a mark at the beginning is skipped and counts for no column.
+func TestByteOrderMark(t *testing.T) {
+	v := Parse([]byte("\ufeffUser-agent: *\nDisallow: /")).For("x").Test("/")
+	if v.Allowed || v.GroupLine != 1 {
+		t.Errorf("%+v", v)
+	}
+	// One at the beginning of a later line, where two files were put together, is a blank.
+	if v := Parse([]byte("User-agent: *\n\ufeffDisallow: /")).For("x").Test("/"); v.Allowed {
+		t.Errorf("%+v", v)
+	}
+}
+
+// TestControlOctets do no harm at either end of a field or value, and are octets like any other
+// inside.
+func TestControlOctets(t *testing.T) {
+	g := Parse([]byte("\x00User-agent\x01: \x02*\x00\n\x00Disallow:\x00 /a\x00\nDisallow: /b\x00c\nDis\x00allow: /d\nDisallow:\u00a0/e\u200b\n")).For("x")
+	for path, line := range map[string]int{"/a": 2, "/b%00c": 3, "/b\x00c": 3, "/b": 0, "/d": 0, "/e": 5} {
+		if v := g.Test(path); v.Line != line {
+			t.Errorf("%q: %+v", path, v)
+		}
+	}
+}
+
+// TestComments begin anywhere, blank before them or not (RFC 9309 section 2.2, EOL).
+func TestComments(t *testing.T) {
+	g := Parse([]byte("User-agent: *#all\nDisallow: /a#b\nDisallow:#/c\n#Disallow: /d\n  # Disallow: /e\nDisallow#: /f\n")).For("x")
+	for path, line := range map[string]int{"/a": 2, "/c": 0, "/d": 0, "/e": 0, "/f": 0} {
+		if v := g.Test(path); v.Line != line {
+			t.Errorf("%q: %+v", path, v)
+		}
+	}
+}
+
+// TestBlanksRoundTheColon (RFC 9309 section 2.2: *WS ":" *WS).
+func TestBlanksRoundTheColon(t *testing.T) {
+	g := Parse([]byte(" \tUser-agent \t:\t * \t\n\tDisallow\t:/a \t\nDisallow: \t /b\n")).For("x")
+	for path, line := range map[string]int{"/a": 2, "/b": 3} {
+		if v := g.Test(path); v.Line != line || v.Column < 1 {
+			t.Errorf("%q: %+v", path, v)
+		}
+	}
+	if v := g.Test("/a"); v.Column != 12 || v.Rule != "Disallow\t:/a" {
+		t.Errorf("%+v", v)
+	}
+}
+
+// TestSizeLimit: what is beyond MaxSize is not read, nor the line that it cuts (RFC 9309 section 2.5).
+func TestSizeLimit(t *testing.T) {
+	head := "User-agent: *\nDisallow: /first\n"
+	pad := strings.Repeat("#", MaxSize-len(head)-len("Disallow: /")-1) + "\n"
+	body := []byte(head + pad + "Disallow: /private\nDisallow: /late\n")
+	if !bytes.HasPrefix(body[MaxSize-len("Disallow: /"):], []byte("Disallow: /private")) {
+		t.Fatal("the cut is not where the test wants it")
+	}
+	r := Parse(body)
+	g := r.For("x")
+	if v := g.Test("/x"); !v.Allowed {
+		t.Errorf("a cut line was used: %+v", v)
+	}
+	if v := g.Test("/private"); !v.Allowed || !r.Truncated() {
+		t.Errorf("%+v", v)
+	}
+	if v := g.Test("/first"); v.Allowed {
+		t.Errorf("%+v", v)
+	}
+	if !r.In(Draft1997).Truncated() {
+		t.Error("In lost the truncation")
+	}
+	// A reader that stops at the limit itself hands over a cut file without saying so.
+	if v := Parse(body[:MaxSize]).For("x").Test("/x"); !v.Allowed {
+		t.Errorf("a cut line was used: %+v", v)
+	}
+	// A whole file of exactly the limit loses nothing.
+	whole := append(bytes.Clone(body[:MaxSize-1]), '\n')
+	whole = append(whole[:MaxSize-len("Disallow: /")], []byte("Disallow:/\n")...)
+	if r := Parse(whole); len(whole) != MaxSize || r.Truncated() || r.For("x").Test("/x").Allowed {
+		t.Error("the last line of a whole file was dropped")
+	}
+	// One below it may end anywhere.
+	if r := Parse(whole[:MaxSize-1]); r.Truncated() || r.For("x").Test("/x").Allowed {
+		t.Error("the last line of a shorter file was dropped")
+	}
+	if r := Parse(bytes.Repeat([]byte("a"), MaxSize+1)); !r.Truncated() || !r.For("x").Test("/").Allowed {
+		t.Error("one line longer than the limit")
+	}
+}
+
+// TestBodyIsCopied: the caller may use its buffer again.
+func TestBodyIsCopied(t *testing.T) {
+	body := []byte("User-agent: *\nDisallow: /a\n")
+	g := Parse(body).For("x")
+	clear(body)
+	if v := g.Test("/a"); v.Rule != "Disallow: /a" {
+		t.Errorf("%+v", v)
+	}
+}
+
+// TestLongLines: a line may be as long as the file.
+func TestLongLines(t *testing.T) {
+	long := "/" + strings.Repeat("a", 300_000)
+	g := Parse([]byte("User-agent: *\nDisallow: " + long + "\n")).For("x")
+	if v := g.Test(long + "b"); v.Line != 2 {
+		t.Error("not refused")
+	}
+	if v := g.Test(long[:1000]); v.Line != 0 {
+		t.Error("refused")
+	}
+}
+
+// TestMisspellings: every accepted spelling means its field; none is accepted for Allow.
+func TestMisspellings(t *testing.T) {
+	for name, f := range fields {
+		k, _ := fieldOf(strings.ToUpper(name))
+		if k != f.kind {
+			t.Errorf("%s: %v", name, k)
+		}
+		if k, flags := fieldOf(f.proper); f.proper != "" && (k != f.kind || flags != 0) {
+			t.Errorf("%s: %v, %v", f.proper, k, flags)
+		}
+		if k == allow || k == unknown {
+			t.Errorf("%s means %v", name, k)
+		}
+	}
+	for _, name := range []string{"useragent", "User Agent", "user_agent", "dissallow", "disalow", "Site-Map", "crawldelay"} {
+		if k, flags := fieldOf(name); k == unknown || flags != misspelt {
+			t.Errorf("%s: %v %v", name, k, flags)
+		}
+	}
+	for _, name := range []string{"", "a", "alow", "allows", "al-low", "allo\x17", "disallo\x17", "user\ragent", "user-agentx", "x-disallow", strings.Repeat("-", 20) + "disallow"} {
+		if k, _ := fieldOf(name); k != unknown {
+			t.Errorf("%q: %v", name, k)
+		}
+	}
+}
+
+// TestOrigin: a Disallow that is a URL of another host says nothing of this one.
+func TestOrigin(t *testing.T) {
+	body := []byte("User-agent: *\nDisallow: http://Shop.example/a\nDisallow: https://other.example/b\nDisallow: http://shop.example:8080/c\nDisallow: http://shop.example:80/d\nDisallow: http://shop.example*e$\n")
+	g := Parse(body, WithOrigin("https://SHOP.example")).For("x")
+	for path, line := range map[string]int{"/a": 2, "/b": 0, "/c": 0, "/d": 5, "/xe": 6, "/xef": 0} {
+		if v := g.Test(path); v.Line != line {
+			t.Errorf("%s: %+v", path, v)
+		}
+	}
+	g = Parse(body).For("x")
+	if v := g.Test("/b"); v.Line != 3 {
+		t.Errorf("without an origin every host is this one: %+v", v)
+	}
+}
+
+// TestProductToken: the name to look for, out of a header or a bare token.
+func TestProductToken(t *testing.T) {
+	for ua, want := range map[string]string{
+		"ExampleBot":                                                        "ExampleBot",
+		"ExampleBot/2.1 (+https://h.example)":                               "ExampleBot",
+		"  example_bot-2 other/1":                                           "example_bot-2",
+		"Mozilla/5.0 (compatible; FooBot/1.0)":                              "FooBot",
+		"Mozilla/5.0 (Compatible;FooBot; a)":                                "FooBot",
+		"Mozilla/5.0 AppleWebKit (KHTML; compatible; Foo-Bot/1; +http://h)": "Foo-Bot",
+		"Mozilla/5.0 (compatible; )":                                        "Mozilla",
+		"archive.org_bot":                                                   "archive",
+		"Lycos_Spider_(Rex)/1.0 libwww/3.1":                                 "Lycos_Spider_",
+		"":                                                                  "",
+		"(odd)":                                                             "",
+		"4bot":                                                              "4bot",
+	} {
+		if got := ProductToken(ua); got != want {
+			t.Errorf("%q: %q, want %q", ua, got, want)
+		}
+	}
+	// For takes a whole header.
+	if v := Parse([]byte("User-agent: FooBot\nDisallow: /")).For("Mozilla/5.0 (compatible; FooBot/1.0)").Test("/"); v.Allowed {
+		t.Errorf("%+v", v)
+	}
+}
+
+// TestCanonicalForms (RFC 3986 section 6.2.2, RFC 9309 section 2.2.2).
+func TestCanonicalForms(t *testing.T) {
+	for in, want := range map[string]string{
+		"/plain/path?q=1&r=[x]": "/plain/path?q=1&r=[x]",
+		"/%7e%7E~":              "/~~~",
+		"/%41%5a%2d%2e%5f":      "/AZ-._",
+		"/%c3%a9é":              "/%C3%A9%C3%A9",
+		"/%2f%2F/":              "/%2F%2F/",
+		"/*$":                   "/%2A%24",
+		"/%2a%24":               "/%2A%24",
+		"/a b\t\"<>\\^`{|}\x7f": "/a%20b%09%22%3C%3E%5C%5E%60%7B%7C%7D%7F",
+		"/%":                    "/%",
+		"/%zz%4":                "/%zz%4",
+		"/\xff":                 "/%FF",
+		"/%25":                  "/%25",
+		"/:@!'(),;+":            "/:@!'(),;+",
+	} {
+		if got := canonPath(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	if got := canonPattern("/*a$%2a"); got != "/*a$%2A" {
+		t.Error(got)
+	}
+}
+
+// TestPathForms: what Test takes besides a path as it is sent.
+func TestPathForms(t *testing.T) {
+	g := Parse([]byte("User-agent: *\nDisallow: /$\nDisallow: /?a\nDisallow: /b")).For("x")
+	for path, line := range map[string]int{"": 2, "/": 2, "#x": 2, "?a": 3, "b": 4, "/b#c": 4} {
+		if v := g.Test(path); v.Line != line {
+			t.Errorf("%q: %+v", path, v)
+		}
+	}
+}
+
+// TestZeroValues are usable and refuse nothing.
+func TestZeroValues(t *testing.T) {
+	var r Rules
+	if v := r.For("x").Test("/"); !v.Allowed || v.Reason != NoGroup {
+		t.Errorf("%+v", v)
+	}
+	var g Group
+	if v := g.Test("/"); !v.Allowed || v.Reason != NoGroup {
+		t.Errorf("%+v", v)
+	}
+	if g.Lines() == nil || len(g.Lines())+len(g.Rules())+len(g.Usage("/")) != 0 {
+		t.Error("the zero Group has something")
+	}
+	if len(r.Lints()) != 0 || r.Sitemaps() != nil || r.Host() != "" {
+		t.Error("the zero Rules has something")
+	}
+}
+
+// TestNoAllocation: a verdict costs none, and parsing hardly any.
+func TestNoAllocation(t *testing.T) {
+	literal := Parse(benchRules(1000, 0, 200)).For("ExampleBot")
+	wild := Parse(benchRules(1000, 10, 0)).For("ExampleBot")
+	for _, path := range []string{benchHit, benchMiss, benchWild, "/%C3%A9?a=b%20c", "/robots.txt"} {
+		for _, g := range []*Group{literal, wild} {
+			if n := testing.AllocsPerRun(100, func() { g.Test(path) }); n != 0 {
+				t.Errorf("%s: %v allocations", path, n)
+			}
+		}
+	}
+	body := benchFile(50<<10, 10)
+	if n := testing.AllocsPerRun(10, func() { Parse(body).For("ExampleBot") }); n >= 60 {
+		t.Errorf("parsing %d octets: %v allocations", len(body), n)
+	}
+}
+
+// TestHostileFilesEnd: nothing here would end in a lifetime if time were more than linear in rules
+// times path.
+func TestHostileFilesEnd(t *testing.T) {
+	long := "/" + strings.Repeat("a", 8000)
+	for name, body := range map[string]string{
+		"stars":        "User-agent: *\nDisallow: " + strings.Repeat("/*a", 100_000) + "b$\n",
+		"double stars": "User-agent: *\nDisallow: /" + strings.Repeat("*", 400_000) + "b$\n",
+		"many stars":   "User-agent: *\n" + strings.Repeat("Disallow: /*a*a*a*a*a*a*a*b\n", 5_000),
+		"ladder":       "User-agent: *\n" + ladder(900),
+		"agents":       strings.Repeat("User-agent: a\n", 30_000) + "Disallow: /\n",
+		"one line":     "Disallow: " + strings.Repeat("/ ", 250_000),
+		"returns":      strings.Repeat("\r", 500_000),
+		"many records": strings.Repeat("User-agent: *\nDisallow: /a\n\n", 15_000),
+	} {
+		r := Parse([]byte(body))
+		for _, d := range Dialects() {
+			g := r.In(d).For("x")
+			g.Test(long)
+			g.Test("/" + strings.Repeat("/*", 4000))
+		}
+		if n := len(r.Lints()); n > MaxLints {
+			t.Errorf("%s: %d lints", name, n)
+		}
+	}
+}
+
+// ladder is rules each of which is a prefix of the next.
+func ladder(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "Disallow: /%s\n", strings.Repeat("a", i))
+	}
+	return b.String()
+}
