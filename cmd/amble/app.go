@@ -5,81 +5,111 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
+	"strings"
 
 	"github.com/alecthomas/kong"
-
-	"github.com/amble-crawler/amble/crawler"
 )
 
 // app is one invocation: where it reads and writes, and what it was told.
 type app struct {
-	in       io.Reader
-	out, err io.Writer
-	env      func(string) (string, bool)
-	signals  <-chan os.Signal
-	exit     func(int) // on the third signal only
+	in      io.Reader
+	out     *stdout
+	err     io.Writer
+	env     func(string) (string, bool)
+	environ func() []string
+	notify  func(chan<- os.Signal) // begin to deliver SIGINT and SIGTERM
+	ignore  func(chan<- os.Signal) // stop it: the signals end the process again
+	exit    func(int)              // on the third signal only
 }
 
-// cli is the command line. Kong reads flags, environment and help texts from the tags.
+// cli is the command line. Kong reads flags, defaults and help texts from the tags.
 type cli struct {
-	Crawl   crawlCmd   `cmd:"" help:"Crawl from the given seeds."`
-	Demo    demoCmd    `cmd:"" help:"Crawl a small web that the command itself serves on loopback."`
-	Robots  robotsCmd  `cmd:"" help:"Say what robots.txt says of URLs, and why."`
-	Version versionCmd `cmd:"" help:"Print version and build."`
+	Crawl      crawlCmd      `cmd:"" help:"Crawl from the given seeds."`
+	Demo       demoCmd       `cmd:"" help:"Crawl a small web that the command itself serves on loopback."`
+	Robots     robotsCmd     `cmd:"" help:"Say what robots.txt says of URLs, and why."`
+	Explain    explainCmd    `cmd:"" help:"Say what a crawl would do of a URL, and why."`
+	Links      linksCmd      `cmd:"" help:"List the links of a page, and what a crawl would do of each."`
+	Version    versionCmd    `cmd:"" help:"Print version and build."`
+	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
+
+	ShowVersion versionFlag `name:"version" help:"Print version and build."`
 }
 
 const description = `amble runs bounded, polite crawls.
 
-  amble demo
-  amble crawl --contact https://lab.university.edu/crawl https://site.to.crawl/
-  amble robots https://site.to.crawl/some/page
+Examples:
 
-Results go to stdout, everything else to stderr. What amble promises to site owners is in
+	amble demo
+	amble crawl --contact https://lab.university.edu/crawl https://site.to.crawl/
+	amble robots --contact me@university.edu https://site.to.crawl/some/page
+
+Results go to stdout, everything else to stderr. Every flag may also be set in the environment
+(--max-pages as AMBLE_MAX_PAGES) or in a job file (--config). What amble promises to site owners is in
 docs/politeness.md.`
 
 // run parses and executes args and returns the exit code.
 func (a *app) run(args []string) (code int) {
+	defer func() { code = a.survive(recover(), code) }()
 	var c cli
-	defer func() { // kong ends --help and parse errors by its Exit, which is made to unwind here
-		if x := recover(); x != nil {
-			e, ok := x.(exitPanic)
-			if !ok {
-				panic(x)
-			}
-			code = int(e)
-		}
-	}()
-	origins := &originTracker{env: a.env}
+	origins := &origins{env: a.env}
 	parser, err := kong.New(&c,
-		kong.Name("amble"), kong.Description(description), kong.UsageOnError(),
+		kong.Name("amble"), kong.Description(description),
 		kong.Writers(a.out, a.err), kong.Exit(func(code int) { panic(exitPanic(code)) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
-		kong.Vars{"agent": crawler.DefaultAgent}, kong.Resolvers(origins), kong.Bind(a, origins),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
+		kong.Vars(defaults()), kong.Resolvers(origins), kong.Bind(a, origins),
 	)
 	if err != nil {
-		return a.complain(err)
+		return a.complain(err, "")
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
 	ctx, err := parser.Parse(args)
 	if err != nil {
-		return a.complain(&exitError{exitUsage, err})
+		return a.complain(origins.parseError(err))
 	}
 	origins.ctx = ctx
-	return a.complain(ctx.Run())
+	a.warnUnknownEnv(ctx.Model)
+	return a.complain(ctx.Run(), ctx.Selected().Name)
 }
 
+// exitPanic unwinds run when kong wants to end the process, after --help.
 type exitPanic int
 
-// complain prints an error, if there is one to print, and returns its exit code.
-func (a *app) complain(err error) int {
-	var e *exitError
-	if err != nil && !(errors.As(err, &e) && e.err == nil) {
-		fmt.Fprintf(a.err, "amble: %v\n", err)
-		if exitCode(err) == exitUsage {
-			fmt.Fprintln(a.err, `amble: see "amble --help" and "amble COMMAND --help"`)
+// survive gives the exit code of a run that may have panicked with x.
+func (a *app) survive(x any, code int) int {
+	switch x := x.(type) {
+	case nil:
+		return code
+	case exitPanic:
+		if err := a.out.failure(); err != nil {
+			return a.complain(err, "")
 		}
+		return int(x)
+	}
+	fmt.Fprintf(a.err, "amble: internal error: %v\n%s", x, debug.Stack())
+	return exitInternal
+}
+
+// complain prints an error, if there is one to print, and returns its exit code. A failure of stdout
+// comes before whatever it led to; a closed stdout is none.
+func (a *app) complain(err error, command string) int {
+	if failed := a.out.failure(); failed != nil {
+		err = failed
+	}
+	if errors.Is(err, errClosed) {
+		return exitDone
+	}
+	var e *exitError
+	if err == nil || errors.As(err, &e) && e.err == nil {
+		return exitCode(err)
+	}
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintf(a.err, "amble: %s\n", strings.TrimRight(line, "\n"))
+	}
+	if exitCode(err) == exitUsage {
+		fmt.Fprintf(a.err, "amble: see \"%s --help\"\n", strings.TrimSpace("amble "+command))
 	}
 	return exitCode(err)
 }

@@ -1,19 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/netip"
-	"os"
-	"strings"
-	"time"
 
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/fetcher"
-	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -22,245 +14,130 @@ import (
 type crawlCmd struct {
 	URLs []string `arg:"" optional:"" name:"url" help:"Seeds."`
 
-	Config      configFile `placeholder:"FILE" help:"Job file (YAML); its keys are these flags' names."`
-	PrintConfig bool       `help:"Print every value and where it came from, and stop."`
+	identityFlags `group:"Who crawls:"`
 
-	Agent   string `placeholder:"NAME/VERSION" default:"${agent}" help:"Who crawls: the User-Agent, and the name robots.txt is read for (${default})."`
-	Contact string `placeholder:"URL|MAIL" help:"Where site owners reach you. Required unless every seed is on loopback."`
+	Seeds      string `short:"i" group:"What:" placeholder:"FILE" help:"Read further seeds, one a line; - is stdin."`
+	Depth      count  `short:"d" group:"What:" default:"${depth}" placeholder:"N" help:"Links followed from a seed (${default})."`
+	Sitemaps   bool   `group:"What:" help:"Also crawl what the sitemaps named in robots.txt list."`
+	scopeFlags `group:"What:"`
 
-	Seeds   string   `short:"i" placeholder:"FILE" help:"Read further seeds, one a line; - is stdin."`
-	Depth   count    `short:"d" default:"5" placeholder:"N" help:"Links followed from a seed (${default})."`
-	Scope   string   `enum:"host,domain,prefix,any" default:"host" help:"How far from the seeds: host, domain, prefix or any (${default})."`
-	Include patterns `placeholder:"RE" help:"Take in URLs that match; rules are ordered, the last match wins."`
-	Exclude patterns `placeholder:"RE" help:"Leave out URLs that match."`
+	paceFlags  `group:"How politely:"`
+	limitFlags `group:"How much:"`
 
-	Delay       duration `short:"w" default:"1s" placeholder:"D" help:"Least time from the end of one request to a host to the start of the next (${default})."`
-	DelayFactor float64  `default:"1" placeholder:"F" help:"Wait at least F times the last response time (${default})."`
-	MaxDelay    duration `default:"1m" placeholder:"D" help:"Cap of what --delay-factor adds (${default})."`
-	PerHost     int      `default:"1" placeholder:"N" help:"Requests in flight per host; more only with --own-hosts (${default})."`
-	OwnHosts    string   `placeholder:"FILE" help:"Hosts you own, one a line: the only ones --per-host applies to."`
-	Concurrency int      `short:"c" default:"64" placeholder:"N" help:"Requests in flight in all (${default})."`
-	Rate        float64  `default:"0" placeholder:"R" help:"Requests per second in all; 0 is no limit."`
-
-	MaxPages   count    `default:"1000" placeholder:"N" help:"Pages fetched, exactly (${default})."`
-	MaxBytes   size     `default:"none" placeholder:"SIZE" help:"Octets received (${default})."`
-	MaxTime    duration `default:"none" placeholder:"D" help:"Time until the last request starts (${default})."`
-	MaxPerHost count    `default:"none" placeholder:"N" help:"Pages fetched per host (${default})."`
-	MaxBody    size     `default:"10MiB" placeholder:"SIZE" help:"Octets of one body, decoded; longer ones are cut and flagged (${default})."`
-	Retries    count    `default:"2" placeholder:"N" help:"Attempts after the first (${default})."`
-	Sitemaps   bool     `help:"Also crawl what the sitemaps in robots.txt list."`
-
-	FollowNofollow bool           `help:"Follow links marked rel=nofollow."`
-	AllowAddress   []netip.Prefix `placeholder:"CIDR" help:"Address ranges that links may lead to although they are private or special."`
-
-	Out         string `short:"o" placeholder:"DIR" help:"Write visits, ledger and robots.txt files to this new directory instead of stdout."`
-	FailOnLimit bool   `help:"Exit 5 when a limit ended the crawl."`
-
-	outputFlags
+	Out         string `short:"o" group:"Output:" placeholder:"DIR" help:"Write visits, ledger, job file and report to this directory instead of visits to stdout."`
+	FailOnLimit bool   `group:"Output:" help:"Exit 5 when a limit ended the crawl."`
+	outputFlags `group:"Output:"`
+	PrintConfig bool `group:"Output:" help:"Print every value, also of the keys that are seldom needed, and where it came from, and stop."`
 }
 
-// outputFlags are shared by the commands that crawl.
-type outputFlags struct {
-	JSON      bool   `help:"Print the summary as JSON."`
-	Quiet     bool   `short:"q" help:"No status and no summary."`
-	Verbose   bool   `short:"v" help:"Log every request and wait."`
-	LogFormat string `enum:"text,json" default:"text" help:"Form of log lines: text or json (${default})."`
-	Color     string `enum:"auto,always,never" default:"auto" help:"Colour on stderr: auto, always or never (${default})."`
+// Help is the beginning of the command's help.
+func (*crawlCmd) Help() string {
+	return `Examples:
+
+	amble crawl --contact https://lab.university.edu/crawl https://site.to.crawl/ >visits.jsonl
+	amble crawl --contact me@university.edu -o job -d none --exclude '\.pdf$' https://site.to.crawl/docs/
+	amble crawl --config job.yaml -i seeds.txt --max-time 1h --fail-on-limit
+
+Exit codes: 0 done, 2 usage, 3 nothing fetched, 4 too many failed, 5 limit (with --fail-on-limit),
+6 output, 130 or 143 interrupted. A limit takes none where there is to be no limit.`
 }
 
 // Run executes the command.
-func (c *crawlCmd) Run(a *app, o *originTracker) error {
+func (c *crawlCmd) Run(a *app, o *origins) error {
 	if c.PrintConfig {
-		return a.printConfig(o)
+		return a.printConfig(c, o)
 	}
-	seeds, err := c.seeds(a.in)
+	seeds, err := c.seeds(o, a.in)
 	if err != nil {
 		return err
 	}
-	cfg, err := c.crawlerConfig()
+	cfg, err := c.crawlerConfig(o, seeds)
 	if err != nil {
 		return err
 	}
-	cfg.Politeness.OwnHosts, err = c.ownHosts()
+	out, err := c.openOutput(a.out, configText(c, o))
 	if err != nil {
 		return err
-	}
-	out, err := c.openOutput(a.out)
-	if err != nil {
-		return &exitError{exitOutput, err}
 	}
 	cfg.Sinks = []sink.Sink{out.visits}
 	cfg.Politeness.Ledger = out.ledger
-	res, err := a.crawl(cfg, c.outputFlags, seeds)
-	err = errors.Join(err, out.close())
-	return c.verdict(res, err)
+	job := crawlJob{cfg: cfg, seeds: seeds, flags: c.outputFlags, maxFailed: int(c.MaxFailed), stdoutFree: c.Out != ""}
+	end, err := a.crawl(&job)
+	err = errors.Join(err, out.close(end))
+	return c.verdict(end, err)
 }
 
 // verdict turns the end of a crawl into the command's.
-func (c *crawlCmd) verdict(res *crawler.Report, err error) error {
+func (c *crawlCmd) verdict(end *ending, err error) error {
 	switch {
-	case isBrokenPipe(err):
-		return nil
-	case err != nil && res != nil && res.Finish == crawler.FinishError:
+	case errors.Is(err, errClosed), end == nil:
+		return err
+	case end.Finish == crawler.FinishError:
 		return &exitError{exitOutput, err}
 	case err != nil:
 		return err
-	case res.Finish == crawler.FinishDrained:
-		return nil // the signal's code is set where the signal was seen
-	case res.Requests > 0 && res.Outcomes[crawler.Fetched]+res.Outcomes[crawler.Redirected] == 0, res.Requests == 0:
-		return &exitError{exitNothing, errors.New("nothing was fetched: see the reasons above")}
-	case c.FailOnLimit && res.Finish.Limit():
-		return &exitError{exitLimit, fmt.Errorf("the crawl ended by its limit %s with %d URLs left", res.Finish, res.Left)}
+	case end.signal != 0:
+		return &exitError{end.signal, nil}
+	case end.tooManyFailed:
+		return &exitError{exitFailures, fmt.Errorf("ended because more than %d URLs failed (--max-failed)", int(c.MaxFailed))}
+	case end.Pages == 0:
+		return &exitError{exitNothing, errors.New("nothing was fetched" + end.seedsFate())}
+	case c.FailOnLimit && end.Finish.Limit():
+		return &exitError{exitLimit, fmt.Errorf("the limit %s ended the crawl with %d URLs left", limitName(end.Finish), end.Left)}
 	}
 	return nil
 }
 
-// seeds are the arguments and the lines of the seed file.
-func (c *crawlCmd) seeds(stdin io.Reader) ([]string, error) {
-	seeds := c.URLs
-	if c.Seeds != "" {
-		lines, err := readLines(c.Seeds, stdin)
-		if err != nil {
-			return nil, usage("seeds: %w", err)
-		}
-		seeds = append(seeds, lines...)
-	}
-	if len(seeds) == 0 {
-		return nil, usage("no seeds: give at least one URL, or a file of them with -i")
-	}
-	var errs []error
-	for _, s := range seeds {
-		if _, err := weburl.Parse(s); err != nil {
-			errs = append(errs, usage("seed %q is no URL that can be crawled (%s): write it in full, for example https://site.to.crawl/", s, weburl.ReasonOf(err)))
-		}
-	}
-	return seeds, errors.Join(errs...)
+// crawlJob is a crawl to be run and how it is to be shown.
+type crawlJob struct {
+	cfg        crawler.Config
+	seeds      []weburl.URL
+	flags      outputFlags
+	maxFailed  int  // negative: as many as there are
+	stdoutFree bool // the summary may go there
 }
 
-// readLines reads the lines of a file that are not blank and no comments; "-" is stdin.
-func readLines(path string, stdin io.Reader) ([]string, error) {
-	r := stdin
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		r = f
-	}
-	var lines []string
-	sc := bufio.NewScanner(r)
-	for sc.Scan() {
-		if l := strings.TrimSpace(sc.Text()); l != "" && !strings.HasPrefix(l, "#") {
-			lines = append(lines, l)
-		}
-	}
-	return lines, sc.Err()
+// ending is how a crawl ended.
+type ending struct {
+	*crawler.Report
+	signal        int // exit code of the signal that ended it, 0 without
+	tooManyFailed bool
+	seeds         []string // what became of the first seeds that were not fetched
 }
 
-// crawlerConfig is the crawl that the flags describe.
-func (c *crawlCmd) crawlerConfig() (crawler.Config, error) {
-	if c.Delay < 0 {
-		c.Delay = 0
-	}
-	cfg := crawler.Config{
-		Agent: c.Agent, Contact: c.Contact,
-		MaxDepth: c.Depth.value(crawler.SeedsOnly), MaxPages: int(c.MaxPages), MaxPerHost: max(0, int(c.MaxPerHost)),
-		MaxBytes: max(0, int64(c.MaxBytes)), MaxTime: c.MaxTime.limit(), Concurrency: c.Concurrency,
-		Scope: crawler.ScopeKind(c.Scope), Rules: mergePatterns(c.Include, c.Exclude),
-		Retries: c.Retries.value(crawler.None), Sitemaps: c.Sitemaps, FollowNoFollow: c.FollowNofollow,
-		Politeness: politeness.Config{
-			Delay: c.Delay.value(), DelayFactor: factor(c.DelayFactor), MaxDelay: max(time.Nanosecond, time.Duration(c.MaxDelay)), Rate: c.Rate,
-		},
-		Fetch: fetcher.Config{MaxBody: int(c.MaxBody), AllowAddresses: c.AllowAddress},
-	}
-	if c.MaxPages == 0 {
-		return cfg, usage("--max-pages 0: would fetch nothing; give a number or none")
-	}
-	if c.Concurrency < 1 {
-		return cfg, usage("--concurrency %d: must be 1 or more", c.Concurrency)
-	}
-	if c.PerHost < 1 || c.PerHost > 1 && c.OwnHosts == "" {
-		return cfg, usage("--per-host %d: more than one request in flight at a host needs --own-hosts FILE with the hosts you own", c.PerHost)
-	}
-	if err := cfg.Validate(); err != nil {
-		return cfg, &exitError{exitUsage, err}
-	}
-	return cfg, nil
-}
-
-func factor(f float64) float64 {
-	if f == 0 {
-		return politeness.None
-	}
-	return f
-}
-
-// ownHosts reads the hosts the operator owns: lines of host, host:port or URL.
-func (c *crawlCmd) ownHosts() (func(string) int, error) {
-	if c.OwnHosts == "" {
-		return nil, nil
-	}
-	lines, err := readLines(c.OwnHosts, nil)
+// crawl runs a crawl with its status, its summary and its signals. The ending is nil if it could not
+// begin.
+func (a *app) crawl(j *crawlJob) (*ending, error) {
+	ui := newUI(a, j.flags)
+	w := &watcher{ui: ui, maxFailed: j.maxFailed}
+	j.cfg.Trace = w.trace()
+	c, err := crawler.New(j.cfg)
 	if err != nil {
-		return nil, usage("own hosts: %w", err)
+		return nil, usageOf("", err)
 	}
-	own := make(map[string]bool, len(lines))
-	for _, l := range lines {
-		hosts, err := hostKeys(l)
-		if err != nil {
-			return nil, usage("own hosts: %s: %q: want host, host:port or a URL", c.OwnHosts, l)
-		}
-		for _, h := range hosts {
-			own[h] = true
-		}
-	}
-	return func(host string) int {
-		if own[host] {
-			return c.PerHost
-		}
-		return 0
-	}, nil
-}
-
-// hostKeys are the hosts a line names: a bare name stands for its http and its https port.
-func hostKeys(line string) ([]string, error) {
-	if strings.Contains(line, "://") {
-		u, err := weburl.Parse(line)
-		return []string{u.Host()}, err
-	}
-	var keys []string
-	for _, scheme := range []string{"http://", "https://"} {
-		u, err := weburl.Parse(scheme + line + "/")
-		if err != nil {
-			return nil, err
-		}
-		keys = append(keys, u.Host())
-	}
-	return keys, nil
-}
-
-// crawl runs a crawl with its status line, its summary and its signals.
-func (a *app) crawl(cfg crawler.Config, f outputFlags, seeds []string) (*crawler.Report, error) {
-	ui := newUI(a.err, f)
-	cfg.Trace = ui.trace()
-	c, err := crawler.New(cfg)
-	if err != nil {
-		return nil, &exitError{exitUsage, err}
-	}
+	w.drain = c.Drain
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	stop := a.watchSignals(c, cancel, ui)
-	stopStatus := ui.watch(c)
-	rep, err := c.Run(ctx, seeds...)
+	ui.begin(j)
+	stopSignals := a.watchSignals(c, cancel, ui)
+	stopStatus := ui.watch(c, j.cfg)
+	rep, err := c.Run(ctx, texts(j.seeds)...)
 	stopStatus()
-	sig := stop()
+	end := &ending{Report: rep, signal: stopSignals(), tooManyFailed: w.tooMany(), seeds: w.seeds}
 	if rep == nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, usageOf("", err)
 	}
-	ui.summary(rep)
-	if sig != 0 {
-		return rep, &exitError{sig, nil}
+	if end.signal != 0 && errors.Is(err, errAborted) {
+		err = nil
 	}
-	return rep, err
+	ui.summary(a, j, end, err)
+	return end, err
+}
+
+func texts(urls []weburl.URL) []string {
+	res := make([]string, len(urls))
+	for i, u := range urls {
+		res[i] = u.String()
+	}
+	return res
 }

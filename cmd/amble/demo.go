@@ -1,25 +1,32 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
-	"sync"
-	"time"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // demoCmd is "amble demo".
 type demoCmd struct {
-	Delay duration `short:"w" default:"200ms" placeholder:"D" help:"Pause between requests to a host (${default})."`
+	Delay duration `short:"w" default:"200ms" placeholder:"D" help:"Least pause between requests to a host (${default})."`
 	outputFlags
+}
+
+// Help is the beginning of the command's help.
+func (*demoCmd) Help() string {
+	return `Examples:
+
+	amble demo
+	amble demo -v
+	amble demo --json | jq .outcomes
+
+It needs no network. Four small hosts on loopback have a redirect, a broken link, a Crawl-delay, an
+answer 429 and a robots.txt that forbids everything; the demo shows what a crawl makes of them.`
 }
 
 // Run crawls a small web on loopback and shows what was done and how politely.
@@ -29,87 +36,42 @@ func (d *demoCmd) Run(a *app) error {
 		return err
 	}
 	defer web.close()
+	seed, err := weburl.Parse(web.hosts[0].base)
+	if err != nil {
+		return err
+	}
 	var ledger, visits lockedBuffer
-	cfg := crawler.Config{
+	job := crawlJob{seeds: []weburl.URL{seed}, flags: d.outputFlags, maxFailed: -1, stdoutFree: true, cfg: crawler.Config{
 		Agent: crawler.DefaultAgent, Concurrency: 16, MaxPages: 200, Scope: crawler.ScopeAny,
 		Politeness: politeness.Config{Delay: d.Delay.value(), Ledger: &ledger},
 		Fetch:      fetcher.Config{AllowAddresses: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 		Sinks:      []sink.Sink{sink.NewJSONL(&visits)},
+	}}
+	if !d.silent() {
+		d.introduce(a, web)
 	}
-	fmt.Fprintf(a.err, "A web of %d hosts is being served on loopback:\n", len(web.hosts))
-	for _, h := range web.hosts {
-		fmt.Fprintf(a.err, "  %-28s %s\n", h.base, h.about)
-	}
-	fmt.Fprintf(a.err, "Crawling it as %s, robots.txt first, %v between requests to a host.\n\n", crawler.DefaultAgent, time.Duration(d.Delay))
-	rep, err := a.crawl(cfg, d.outputFlags, []string{web.hosts[0].base})
+	end, err := a.crawl(&job)
 	if err != nil {
 		return err
 	}
-	if !d.JSON && !d.Quiet {
-		fmt.Fprint(a.err, "\n"+web.explain(visits.Bytes()))
+	if end.signal != 0 {
+		return &exitError{end.signal, nil}
 	}
-	return a.gaps(ledger.Bytes(), rep)
+	if d.silent() {
+		return nil
+	}
+	gaps, err := smallestGaps(ledger.Bytes())
+	fmt.Fprintf(a.err, "\n%s\n%s", notFetched(visits.Bytes()), gaps)
+	return err
 }
 
-// gaps prints the smallest pause that every host was given, from the ledger.
-func (a *app) gaps(ledger []byte, rep *crawler.Report) error {
-	type span struct{ start, end time.Time }
-	requests := map[string][]span{}
-	open := map[uint64]politeness.Entry{}
-	dec := json.NewDecoder(bytes.NewReader(ledger))
-	for dec.More() {
-		var e politeness.Entry
-		if err := dec.Decode(&e); err != nil {
-			return fmt.Errorf("ledger: %w", err)
-		}
-		if e.Event == "start" {
-			open[e.ID] = e
-			continue
-		}
-		s := open[e.ID]
-		requests[s.Host] = append(requests[s.Host], span{s.Written, e.Ended})
-	}
-	if rep == nil || len(requests) == 0 {
-		return errors.New("the ledger is empty")
-	}
-	fmt.Fprintln(a.err, "\nSmallest pause between the end of a request and the start of the next, per host:")
-	hosts := make([]string, 0, len(requests))
-	for h := range requests {
-		hosts = append(hosts, h)
-	}
-	slices.Sort(hosts)
-	for _, h := range hosts {
-		rs := requests[h]
-		slices.SortFunc(rs, func(x, y span) int { return x.start.Compare(y.start) })
-		least := time.Duration(-1)
-		for i := 1; i < len(rs); i++ {
-			if gap := rs[i].start.Sub(rs[i-1].end); least < 0 || gap < least {
-				least = gap
-			}
-		}
-		if least < 0 {
-			fmt.Fprintf(a.err, "  %-22s one request\n", h)
-			continue
-		}
-		fmt.Fprintf(a.err, "  %-22s %v in %d requests\n", h, least.Round(time.Millisecond), len(rs))
-	}
-	return nil
-}
+// silent reports whether the demo's own words are unwanted.
+func (d *demoCmd) silent() bool { return d.JSON || d.Quiet || d.LogFormat == "json" }
 
-// lockedBuffer is a buffer that several goroutines write to.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) Bytes() []byte {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Bytes()
+func (d *demoCmd) introduce(a *app, web *demoWeb) {
+	fmt.Fprintf(a.err, "A web of %d hosts is being served on loopback:\n", len(web.hosts))
+	for _, h := range web.hosts {
+		fmt.Fprintf(a.err, "  %-24s %s\n", h.base, h.about)
+	}
+	fmt.Fprintf(a.err, "Crawling it as %s, robots.txt first, %v between requests to a host.\n\n", crawler.DefaultAgent, max(0, d.Delay))
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -10,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-
-	"github.com/amble-crawler/amble/sink"
 )
 
 // demoWeb is a small web of several hosts, each with a lesson.
@@ -139,31 +135,4 @@ func shyHost(*demoWeb) http.Handler {
 	m.HandleFunc("GET /", page("Nobody should read this"))
 	m.HandleFunc("GET /robots.txt", text("User-agent: *\nDisallow: /\n"))
 	return m
-}
-
-// explain says of every URL that was not fetched why.
-func (w *demoWeb) explain(visits []byte) string {
-	var b strings.Builder
-	b.WriteString("Not fetched, and why:\n")
-	dec := json.NewDecoder(bytes.NewReader(visits))
-	for dec.More() {
-		var r sink.Record
-		if dec.Decode(&r) != nil {
-			break
-		}
-		switch {
-		case r.Outcome == "redirected":
-			fmt.Fprintf(&b, "  %s\n      redirects to %s\n", r.URL, r.Final)
-		case r.Outcome != "fetched":
-			fmt.Fprintf(&b, "  %s\n      %s\n", r.URL, why(&r))
-		}
-	}
-	return b.String()
-}
-
-func why(r *sink.Record) string {
-	if r.Detail != "" {
-		return r.Detail
-	}
-	return strings.TrimSpace(r.Outcome + ": " + r.Reason + " " + r.Rule)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // The exit codes of the command.
@@ -11,7 +12,7 @@ const (
 	exitInternal    = 1
 	exitUsage       = 2
 	exitNothing     = 3 // nothing was fetched
-	exitFailures    = 4 // the failure threshold was reached
+	exitFailures    = 4 // too many URLs failed, with --max-failed
 	exitLimit       = 5 // a limit ended the crawl, with --fail-on-limit
 	exitOutput      = 6 // output or disk
 	exitPoliteness  = 7 // the politeness check failed
@@ -36,6 +37,22 @@ func (e *exitError) Unwrap() error { return e.err }
 
 func usage(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// usageOf is a library's complaint about what the user gave, without the name of the package that
+// complains: that is of no use to who typed it.
+func usageOf(where string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		if pkg, rest, ok := strings.Cut(line, ": "); ok && !strings.ContainsAny(pkg, " \"") {
+			line = rest
+		}
+		lines = append(lines, where+strings.TrimSpace(line))
+	}
+	return &exitError{exitUsage, errors.New(strings.Join(lines, "\n"))}
 }
 
 // exitCode is the code for an error that a command returned.

@@ -7,12 +7,18 @@ import (
 	"syscall"
 )
 
-func main() {
-	signals := make(chan os.Signal, 3)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	a := &app{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.LookupEnv, signals: signals,
-		exit: os.Exit,
+func main() { os.Exit(newApp().run(os.Args[1:])) }
+
+// newApp is the app of this process.
+func newApp() *app {
+	// Without this the runtime ends the process when stdout's reader has gone; with it the write
+	// fails, and a crawl ends in good order.
+	signal.Ignore(syscall.SIGPIPE)
+	return &app{
+		in: os.Stdin, out: &stdout{w: os.Stdout}, err: os.Stderr,
+		env: os.LookupEnv, environ: os.Environ,
+		notify: func(c chan<- os.Signal) { signal.Notify(c, os.Interrupt, syscall.SIGTERM) },
+		ignore: func(c chan<- os.Signal) { signal.Stop(c) },
+		exit:   os.Exit,
 	}
-	os.Exit(a.run(os.Args[1:]))
 }

@@ -1,98 +1,117 @@
 package main
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
-	"go.yaml.in/yaml/v4"
 )
 
-// originTracker gives kong the values of flags that the command line leaves out: from the
-// environment, then from the job file. It remembers where each value came from.
-type originTracker struct {
+// origins gives kong the values of flags that the command line leaves out: from the environment,
+// then from the job file. It remembers where each value came from.
+type origins struct {
 	env  func(string) (string, bool)
-	path string
-	file map[string]any
 	ctx  *kong.Context
+	file *jobFile // nil until the first flag is resolved
 	from map[string]string
 }
+
+// below is the value of a flag that takes several, from under the command line.
+type below []string
+
+// unkeyed are flags that are about one invocation, and so neither variables nor keys.
+var unkeyed = []string{"help", "version", "config", "print-config"}
 
 // envName is the environment variable of a flag.
 func envName(flag string) string {
 	return "AMBLE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// Validate implements kong.Resolver: a key of the job file that is no flag of any command is an
-// error, since it would silently do nothing.
-func (o *originTracker) Validate(app *kong.Application) error {
-	known := map[string]bool{}
-	for _, cmd := range app.Leaves(true) {
-		for _, group := range cmd.AllFlags(true) {
-			for _, f := range group {
-				known[f.Name] = true
-			}
-		}
-	}
-	var unknown []string
-	for k := range o.file {
-		if !known[k] || k == "config" || k == "help" {
-			unknown = append(unknown, k)
-		}
-	}
-	if len(unknown) == 0 {
-		return nil
-	}
-	slices.Sort(unknown)
-	return fmt.Errorf("%s: unknown key %s: the keys are the names of the flags of \"amble crawl\"", o.path, strings.Join(unknown, ", "))
-}
+// Validate implements kong.Resolver. The job file is checked when it is read.
+func (o *origins) Validate(*kong.Application) error { return nil }
 
 // Resolve implements kong.Resolver.
-func (o *originTracker) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-	if flag.Name == "help" || flag.Name == "config" {
+func (o *origins) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if err := o.load(ctx); err != nil {
+		return nil, err
+	}
+	if slices.Contains(unkeyed, flag.Name) {
 		return nil, nil
 	}
-	if v, ok := o.env(envName(flag.Name)); ok {
-		o.note(flag.Name, "environment "+envName(flag.Name))
-		return v, nil
+	if v, ok := o.env(envName(flag.Name)); ok && v != "" {
+		o.from[flag.Name] = "environment " + envName(flag.Name)
+		return o.value(flag, []string{v}), nil
 	}
-	v, ok := o.file[flag.Name]
+	e, ok := o.file.entries[flag.Name]
 	if !ok {
 		return nil, nil
 	}
-	o.note(flag.Name, "file "+o.path)
-	if list, ok := v.([]any); ok {
-		return joinList(list), nil
+	o.from[flag.Name] = o.file.at(e.line)
+	if e.list && !takesSeveral(flag) {
+		return nil, errors.New("takes one value, not a list")
 	}
-	if b, ok := v.(bool); ok {
-		return b, nil
-	}
-	return fmt.Sprint(v), nil
+	return o.value(flag, e.values), nil
 }
 
-func (o *originTracker) note(flag, origin string) {
-	if o.from == nil {
-		o.from = map[string]string{}
+func (o *origins) value(flag *kong.Flag, values []string) any {
+	if takesSeveral(flag) {
+		return below(values)
 	}
-	o.from[flag] = origin
+	return values[0]
 }
 
-// joinList writes a YAML list as kong splits it again.
-func joinList(list []any) string {
-	parts := make([]string, len(list))
-	for i, v := range list {
-		parts[i] = strings.ReplaceAll(fmt.Sprint(v), ",", "\\,")
+func takesSeveral(flag *kong.Flag) bool {
+	switch flag.Target.Interface().(type) {
+	case patterns, prefixes, words:
+		return true
 	}
-	return strings.Join(parts, ",")
+	return false
+}
+
+// load reads the job file that --config or AMBLE_CONFIG names, once, if the command takes one.
+func (o *origins) load(ctx *kong.Context) error {
+	if o.file != nil {
+		return nil
+	}
+	o.file, o.from = &jobFile{}, map[string]string{}
+	i := slices.IndexFunc(ctx.Flags(), func(f *kong.Flag) bool { return f.Name == "config" })
+	if i < 0 {
+		return nil
+	}
+	path, _ := ctx.FlagValue(ctx.Flags()[i]).(string)
+	if path == "" {
+		path, _ = o.env(envName("config"))
+	}
+	if path == "" {
+		return nil
+	}
+	var err error
+	o.file, err = readJobFile(path, jobKeys(ctx.Model))
+	return err
+}
+
+// jobKeys are the keys of a job file: the flags of "amble crawl", and the seeds themselves.
+func jobKeys(app *kong.Application) []string {
+	keys := []string{keyURLs}
+	for _, cmd := range app.Children {
+		if cmd.Name != "crawl" {
+			continue
+		}
+		for _, f := range cmd.Flags {
+			if !slices.Contains(unkeyed, f.Name) {
+				keys = append(keys, f.Name)
+			}
+		}
+	}
+	return keys
 }
 
 // origin is where the value of a flag came from.
-func (o *originTracker) origin(flag string) string {
+func (o *origins) origin(flag string) string {
 	for _, p := range o.ctx.Path {
-		if p.Flag != nil && p.Flag.Name == flag {
+		if p.Flag != nil && p.Flag.Name == flag && !p.Resolved {
 			return "flag"
 		}
 	}
@@ -102,42 +121,61 @@ func (o *originTracker) origin(flag string) string {
 	return "default"
 }
 
-// configFile is the --config flag: the job file is read before any other flag is resolved.
-type configFile string
+// given reports whether the operator set the flag, by whatever means.
+func (o *origins) given(flag string) bool { return o.origin(flag) != "default" }
 
-// BeforeResolve implements kong's hook.
-func (c configFile) BeforeResolve(ctx *kong.Context, trace *kong.Path, o *originTracker) error {
-	path, _ := ctx.FlagValue(trace.Flag).(configFile)
-	if path == "" {
-		return nil
+// parseError is what a person should read of an error of kong's Parse, and the command it is about.
+func (o *origins) parseError(err error) (res error, command string) {
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && parse.Context != nil {
+		if n := parse.Context.Selected(); n != nil {
+			command = n.Name
+		}
 	}
-	o.path = string(path)
-	b, err := os.ReadFile(o.path)
-	if err != nil {
-		return fmt.Errorf("job file: %w", err)
+	var job *jobError
+	if errors.As(err, &job) {
+		return &exitError{exitUsage, job}, command
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(b))
-	if err := dec.Decode(&o.file); err != nil {
-		return fmt.Errorf("job file %s: %w", o.path, err)
-	}
-	return o.Validate(ctx.Model)
+	return &exitError{exitUsage, errors.New(o.explain(err.Error(), command))}, command
 }
 
-// print writes every flag of the selected command with its value and origin, as a job file.
-func (a *app) printConfig(o *originTracker) error {
-	for _, f := range o.ctx.Flags() {
-		if f.Name == "help" || f.Name == "config" || f.Name == "print-config" {
-			continue
+// explain puts where a bad value came from in front of kong's message, and says what to do where
+// kong does not.
+func (o *origins) explain(msg, command string) string {
+	if name, _, ok := strings.Cut(strings.TrimPrefix(msg, "--"), ":"); ok && o.from[name] != "" {
+		return o.from[name] + ": " + strings.TrimPrefix(msg, "--")
+	}
+	if name, _, ok := strings.Cut(strings.TrimPrefix(msg, "--"), " must be one of"); ok && o.from[name] != "" {
+		return o.from[name] + ": " + strings.TrimPrefix(msg, "--")
+	}
+	if name, ok := strings.CutSuffix(msg, `: expected string value but got "EOL" (<EOL>)`); ok {
+		return name + " needs a value"
+	}
+	if arg, ok := strings.CutPrefix(msg, "expected \""); ok {
+		return "argument missing: " + strings.TrimSuffix(arg, "\"")
+	}
+	if word, ok := strings.CutPrefix(msg, "unexpected argument "); ok && command == "" {
+		if strings.Contains(word, "://") {
+			return fmt.Sprintf("%s is no command: to crawl it say \"amble crawl %s\"", word, word)
 		}
-		b, err := yaml.Marshal(map[string]any{f.Name: f.Target.Interface()})
-		if err != nil {
-			return err
-		}
-		lines := strings.SplitN(strings.TrimRight(string(b), "\n"), "\n", 2)
-		fmt.Fprintf(a.out, "%-40s # %s\n", lines[0], o.origin(f.Name))
-		if len(lines) > 1 {
-			fmt.Fprintln(a.out, lines[1])
+		return "unknown command " + word
+	}
+	return msg
+}
+
+// warnUnknownEnv tells of variables that look like settings and are none. They are no error: another
+// version of amble, or another program, may know them.
+func (a *app) warnUnknownEnv(model *kong.Application) {
+	known := []string{envName("config")}
+	for _, cmd := range model.Children {
+		for _, f := range cmd.Flags {
+			known = append(known, envName(f.Name))
 		}
 	}
-	return nil
+	for _, kv := range a.environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		if strings.HasPrefix(name, "AMBLE_") && !slices.Contains(known, name) {
+			fmt.Fprintf(a.err, "amble: warning: environment variable %s is no setting%s\n", name, didYouMean(name, known))
+		}
+	}
 }

@@ -12,40 +12,58 @@ import (
 
 // output is where a crawl's results go: stdout, or a directory of files.
 type output struct {
+	dir    string // "" is stdout
 	visits *sink.JSONL
-	ledger io.Writer
+	ledger io.Writer // nil with stdout
 	files  []io.Closer
 }
 
-func (c *crawlCmd) openOutput(stdout io.Writer) (*output, error) {
+// openOutput makes the output that -o names, with the job as it was resolved in it.
+func (c *crawlCmd) openOutput(stdout io.Writer, job string) (*output, error) {
 	if c.Out == "" {
 		return &output{visits: sink.NewJSONL(stdout)}, nil
 	}
+	if _, err := os.Stat(filepath.Join(c.Out, "visits.jsonl")); err == nil {
+		return nil, usage("--out: directory %s holds a crawl already, which is left as it is: name a new one", c.Out)
+	}
 	if err := os.MkdirAll(c.Out, 0o755); err != nil {
-		return nil, fmt.Errorf("output directory: %w", err)
+		return nil, outputError(err)
 	}
-	visits := filepath.Join(c.Out, "visits.jsonl")
-	if _, err := os.Stat(visits); err == nil {
-		return nil, fmt.Errorf("output directory %s holds a crawl already: name a new one", c.Out)
-	}
-	v, err := sink.OpenJSONL(visits)
-	if err != nil {
-		return nil, fmt.Errorf("output directory: %w", err)
+	if err := os.WriteFile(filepath.Join(c.Out, "job.yaml"), []byte(job), 0o644); err != nil {
+		return nil, outputError(err)
 	}
 	l, err := os.OpenFile(filepath.Join(c.Out, "ledger.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("output directory: %w", err), v.Close())
+		return nil, outputError(err)
 	}
-	return &output{visits: v, ledger: l, files: []io.Closer{l}}, nil
+	v, err := sink.OpenJSONL(filepath.Join(c.Out, "visits.jsonl"))
+	if err != nil {
+		return nil, errors.Join(outputError(err), l.Close())
+	}
+	return &output{dir: c.Out, visits: v, ledger: l, files: []io.Closer{l}}, nil
 }
 
-func (o *output) close() error {
+// close ends the output, with the report of a crawl that began.
+func (o *output) close(end *ending) error {
 	err := o.visits.Close()
 	for _, f := range o.files {
 		err = errors.Join(err, f.Close())
 	}
-	if err != nil && !isBrokenPipe(err) {
-		return &exitError{exitOutput, err}
+	if o.dir != "" && end != nil {
+		b := append(newReport(end, nil).line(), '\n')
+		err = errors.Join(err, os.WriteFile(filepath.Join(o.dir, "report.json"), b, 0o644))
 	}
-	return err
+	return outputError(err)
+}
+
+// outputError is an error of writing results.
+func outputError(err error) error {
+	if err == nil || errors.Is(err, errClosed) {
+		return err
+	}
+	var path *os.PathError
+	if errors.As(err, &path) {
+		err = fmt.Errorf("output %s cannot be written: %w", path.Path, path.Err)
+	}
+	return &exitError{exitOutput, err}
 }

@@ -2,16 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"os"
-	"strings"
-	"time"
+	"slices"
 
-	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
@@ -19,29 +15,24 @@ import (
 
 // robotsCmd is "amble robots".
 type robotsCmd struct {
-	URLs    []string       `arg:"" name:"url" help:"URLs to judge; - reads them from stdin, one a line."`
+	URLs []string `arg:"" name:"url" help:"URLs to judge; - reads them from stdin, one a line."`
+
 	File    string         `placeholder:"FILE" help:"Judge by this robots.txt, without asking anybody."`
-	Dialect robots.Dialect `placeholder:"NAME" default:"rfc9309" help:"Read the file as rfc9309, original1994, draft1997, revisited1996 or strictest (${default})."`
-	Agent   string         `placeholder:"NAME/VERSION" default:"${agent}" help:"The robot that asks (${default})."`
-	Contact string         `placeholder:"URL|MAIL" help:"Where site owners reach you. Not needed with --file or on loopback."`
+	Dialect robots.Dialect `placeholder:"NAME" default:"${dialect}" help:"Read the file as rfc9309, original1994, draft1997, revisited1996 or strictest (${default})."`
 	JSON    bool           `help:"One JSON object per URL."`
+	identityFlags
 }
 
-// judgement is one line of "amble robots --json".
-type judgement struct {
-	URL        string         `json:"url"`
-	Agent      string         `json:"agent"`
-	Dialect    robots.Dialect `json:"dialect"`
-	Allowed    bool           `json:"allowed"`
-	Reason     string         `json:"reason"`
-	Rule       string         `json:"rule"`
-	Line       int            `json:"line"`
-	GroupLine  int            `json:"group_line"`
-	CrawlDelay *float64       `json:"crawl_delay_s"`
-	Sitemaps   []string       `json:"sitemaps"`
-	Lints      []robots.Lint  `json:"lints"`
-	Disagree   []string       `json:"disagree"` // dialects that decide otherwise
-	Explain    string         `json:"explain"`
+// Help is the beginning of the command's help.
+func (*robotsCmd) Help() string {
+	return `Examples:
+
+	amble robots --contact me@university.edu https://site.to.crawl/search?q=1
+	amble robots --file robots.txt --agent mybot https://my.site/private/
+	amble robots --file robots.txt --json - <urls.txt
+
+The file is asked for once for each origin. Exit codes: 0 every URL was judged, whatever the verdict;
+3 a robots.txt could not be had, which counts as a refusal for now.`
 }
 
 // Run executes the command.
@@ -50,190 +41,115 @@ func (c *robotsCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	judge := c.offline
-	if c.File == "" {
-		ask, err := newAsker(c.Agent, c.Contact, urls)
-		if err != nil {
-			return err
-		}
-		defer ask.fetcher.Close()
-		judge = func(u weburl.URL) (*judgement, error) { return c.online(ask, u) }
+	judge, done, err := c.judge(urls)
+	if err != nil {
+		return err
 	}
+	defer done()
+	var unheard []error
 	for i, u := range urls {
 		j, err := judge(u)
 		if err != nil {
+			unheard = append(unheard, fmt.Errorf("%s: %w", u.RobotsURL(), err))
+		}
+		if err := j.print(a.out, c.JSON, i > 0); err != nil {
 			return err
 		}
-		if err := c.print(a.out, j, i > 0); err != nil {
-			return &exitError{exitOutput, err}
-		}
+	}
+	if len(unheard) > 0 {
+		return &exitError{exitNothing, errors.Join(unheard...)}
 	}
 	return nil
 }
 
 func (c *robotsCmd) urls(stdin io.Reader) ([]weburl.URL, error) {
-	var raws []string
-	for _, raw := range c.URLs {
-		if raw != "-" {
-			raws = append(raws, raw)
+	var texts []string
+	for _, arg := range c.URLs {
+		if arg != "-" {
+			texts = append(texts, arg)
 			continue
 		}
-		lines, err := readLines("-", stdin)
+		lines, err := readLines(arg, stdin)
 		if err != nil {
-			return nil, err
+			return nil, usage("stdin: %w", err)
 		}
-		raws = append(raws, lines...)
+		texts = append(texts, lines...)
 	}
-	urls := make([]weburl.URL, len(raws))
-	for i, raw := range raws {
-		u, err := weburl.Parse(raw)
-		if err != nil {
-			return nil, usage("%q is no URL to judge (%s): write it in full, for example https://site.to.ask/page", raw, weburl.ReasonOf(err))
-		}
-		urls[i] = u
+	if len(texts) == 0 {
+		return nil, usage("no URLs to judge: stdin had none")
 	}
-	return urls, nil
+	return parseURLs("URL", texts)
+}
+
+// judge is how a URL is judged, by a file or by asking, and what is to be called at the end.
+func (c *robotsCmd) judge(urls []weburl.URL) (judge func(weburl.URL) (*judgement, error), done func(), err error) {
+	q := question{robots.ProductToken(c.Agent), c.Dialect}
+	if q.agent == "" {
+		return nil, nil, usage("--agent %q: want a name, as in mybot or mybot/1.0", c.Agent)
+	}
+	if c.File != "" {
+		body, err := os.ReadFile(c.File)
+		return func(u weburl.URL) (*judgement, error) { return q.offline(u, c.File, body), nil }, func() {}, usageOf("--file: ", err)
+	}
+	ask, err := newAsker(&c.identityFlags, politeness.Config{}, urls)
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(u weburl.URL) (*judgement, error) {
+		info, err := ask.rules(context.Background(), u)
+		return q.online(u, info), err
+	}, ask.close, nil
+}
+
+// question is who asks, and how the file is read.
+type question struct {
+	agent   string
+	dialect robots.Dialect
 }
 
 // offline judges by a file.
-func (c *robotsCmd) offline(u weburl.URL) (*judgement, error) {
-	body, err := os.ReadFile(c.File)
-	if err != nil {
-		return nil, usage("robots.txt: %w", err)
-	}
-	src := robots.Source{RobotsURL: c.File, Status: 200}
-	return c.judge(u, robots.Parse(body, robots.WithDialect(c.Dialect), robots.WithOrigin(u.Origin())), src), nil
+func (q question) offline(u weburl.URL, path string, body []byte) *judgement {
+	src := robots.Source{RobotsURL: path, Status: 200}
+	return q.judge(u, robots.Parse(body, robots.WithDialect(q.dialect), robots.WithOrigin(u.Origin())), src)
 }
 
-// online judges by the file of u's origin, asked for as a crawl would.
-func (c *robotsCmd) online(ask *asker, u weburl.URL) (*judgement, error) {
-	info, err := ask.rules(u)
-	if err != nil {
-		return nil, err
-	}
+// online judges by what is known of the file of u's origin.
+func (q question) online(u weburl.URL, info politeness.OriginInfo) *judgement {
 	if !info.Known {
+		info.Source.RobotsURL = u.RobotsURL().String()
 		return &judgement{
-			URL: u.String(), Agent: c.token(), Dialect: c.Dialect, Reason: politeness.ReasonRobotsUnreachable,
-			Explain: "refused for now: " + robots.Explain(robots.Verdict{}, info.Source),
-		}, nil
+			URL: u.String(), Agent: q.agent, Dialect: q.dialect, Reason: politeness.ReasonRobotsUnreachable,
+			Sitemaps: []string{}, Lints: []lint{}, Disagree: []string{},
+			Explain: robots.Explain(robots.Unreachable.Verdict(), info.Source),
+		}
 	}
-	rules := info.Rules
-	if rules == nil {
-		rules = robots.Parse(nil)
+	if info.Rules == nil {
+		return q.judge(u, robots.Parse(nil), info.Source)
 	}
-	return c.judge(u, rules.In(c.Dialect), info.Source), nil
+	return q.judge(u, info.Rules.In(q.dialect), info.Source)
 }
 
-func (c *robotsCmd) token() string { return robots.ProductToken(c.Agent) }
-
-func (c *robotsCmd) judge(u weburl.URL, rules *robots.Rules, src robots.Source) *judgement {
-	group := rules.For(c.token())
+func (q question) judge(u weburl.URL, rules *robots.Rules, src robots.Source) *judgement {
+	group := rules.For(q.agent)
 	v := group.Test(u.PathQuery())
+	if p := robots.ForStatus(src.Status); p == robots.AllowAll && v.Reason != robots.RobotsFile {
+		v = p.Verdict()
+	}
 	j := &judgement{
-		URL: u.String(), Agent: c.token(), Dialect: c.Dialect, Allowed: v.Allowed, Reason: v.Reason.String(),
-		Rule: v.Rule, Line: v.Line, GroupLine: v.GroupLine, Sitemaps: rules.Sitemaps(), Lints: rules.Lints(),
-		Explain: robots.Explain(v, src),
+		URL: u.String(), Agent: q.agent, Dialect: q.dialect, Allowed: v.Allowed, Reason: v.Reason.String(),
+		Rule: v.Rule, Line: v.Line, GroupLine: v.GroupLine, Explain: robots.Explain(v, src),
+		Sitemaps: slices.Concat([]string{}, rules.Sitemaps()), Lints: lints(rules.Lints()), Disagree: []string{},
 	}
 	if d, ok := group.CrawlDelay(); ok {
 		s := d.Seconds()
 		j.CrawlDelay = &s
 	}
-	for _, d := range robots.Dialects() {
-		if d != c.Dialect && rules.In(d).For(c.token()).Test(u.PathQuery()).Allowed != v.Allowed {
-			j.Disagree = append(j.Disagree, d.String())
-		}
+	if d, ok := group.RequestRate(); ok {
+		s := d.Seconds()
+		j.RequestRate = &s
+	}
+	for _, d := range rules.Disagree(q.agent, u.PathQuery()) {
+		j.Disagree = append(j.Disagree, d.String())
 	}
 	return j
-}
-
-func (c *robotsCmd) print(w io.Writer, j *judgement, more bool) error {
-	if c.JSON {
-		b, err := json.Marshal(j)
-		if err == nil {
-			_, err = fmt.Fprintf(w, "%s\n", b)
-		}
-		return err
-	}
-	var b strings.Builder
-	if more {
-		b.WriteByte('\n')
-	}
-	fmt.Fprintf(&b, "%s\n  %s\n", j.URL, j.Explain)
-	if j.CrawlDelay != nil {
-		fmt.Fprintf(&b, "  crawl-delay: %gs\n", *j.CrawlDelay)
-	}
-	for _, s := range j.Sitemaps {
-		fmt.Fprintf(&b, "  sitemap: %s\n", s)
-	}
-	for _, l := range j.Lints {
-		fmt.Fprintf(&b, "  lint: %s\n", l)
-	}
-	if len(j.Disagree) > 0 {
-		fmt.Fprintf(&b, "  decided otherwise by: %s\n", strings.Join(j.Disagree, ", "))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// asker asks for robots.txt files through a gate, as a crawl does.
-type asker struct {
-	gate    *politeness.Gate
-	fetcher *fetcher.Fetcher
-}
-
-func newAsker(agent, contact string, urls []weburl.URL) (*asker, error) {
-	name, version, _ := strings.Cut(agent, "/")
-	named := map[string]bool{}
-	local := true
-	for _, u := range urls {
-		named[u.Hostname()] = true
-		local = local && isLoopback(u)
-	}
-	g, err := politeness.NewGate(politeness.Config{
-		Identity:    politeness.Identity{Product: name, Version: version, Contact: contact},
-		Contactless: contact == "" && local, RobotsGiveUp: 10 * time.Second,
-	})
-	if err != nil {
-		return nil, &exitError{exitUsage, err}
-	}
-	f, err := fetcher.New(fetcher.Config{AllowHosts: func(h string) bool { return named[h] }})
-	return &asker{g, f}, err
-}
-
-func isLoopback(u weburl.URL) bool {
-	addr, err := netip.ParseAddr(u.Hostname())
-	return u.Hostname() == "localhost" || err == nil && addr.IsLoopback()
-}
-
-// rules asks until the rules of u's origin are known, or cannot be had.
-func (k *asker) rules(u weburl.URL) (politeness.OriginInfo, error) {
-	ctx := context.Background()
-	for {
-		next := k.gate.Next(u)
-		if next == u {
-			return k.gate.Origin(u), nil
-		}
-		addr, err := k.fetcher.Resolve(ctx, next)
-		if err != nil {
-			return politeness.OriginInfo{}, &exitError{exitNothing, err}
-		}
-		p, err := k.gate.Admit(politeness.Ask{URL: u, Next: next, Addr: addr})
-		var wait *politeness.NotYet
-		var denied *politeness.Denied
-		switch {
-		case errors.As(err, &wait):
-			time.Sleep(time.Until(wait.Until))
-			continue
-		case errors.As(err, &denied):
-			return k.gate.Origin(u), nil
-		case err != nil:
-			return politeness.OriginInfo{}, err
-		}
-		page, err := k.fetcher.Fetch(ctx, p)
-		if err != nil {
-			k.gate.Report(p, fetcher.ReplyForError(err))
-			return politeness.OriginInfo{}, &exitError{exitNothing, err}
-		}
-		k.gate.Report(p, page.Reply())
-	}
 }

@@ -16,6 +16,8 @@ var errAborted = errors.New("aborted by a second signal")
 // process. The function it returns ends the watch and gives the exit code of the first signal, 0
 // when there was none.
 func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, ui *ui) func() int {
+	signals := make(chan os.Signal, 3)
+	a.notify(signals)
 	done := make(chan struct{})
 	var watching sync.WaitGroup
 	code := 0
@@ -24,7 +26,7 @@ func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, ui
 			select {
 			case <-done:
 				return
-			case s := <-a.signals:
+			case s := <-signals:
 				if n == 1 {
 					code = signalCode(s)
 				}
@@ -33,6 +35,7 @@ func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, ui
 		}
 	})
 	return func() int {
+		a.ignore(signals)
 		close(done)
 		watching.Wait()
 		return code
@@ -42,10 +45,10 @@ func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, ui
 func (a *app) interrupt(n, code int, c *crawler.Crawler, abort context.CancelCauseFunc, ui *ui) {
 	switch n {
 	case 1:
-		ui.say("stopping: waiting for requests in flight; press again to abort them")
+		ui.note("stopping: waiting for requests in flight; press again to abort them")
 		c.Drain()
 	case 2:
-		ui.say("aborting requests in flight; press again to exit at once")
+		ui.note("aborting requests in flight; press again to exit at once")
 		abort(errAborted)
 	default:
 		a.exit(code)
@@ -58,5 +61,3 @@ func signalCode(s os.Signal) int {
 	}
 	return exitInterrupted
 }
-
-func isBrokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,62 +12,79 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
+// summary prints what came of the crawl, err being what ended it, if anything did.
+func (u *ui) summary(a *app, j *crawlJob, end *ending, err error) {
+	rep := newReport(end, err)
+	switch {
+	case u.flags.JSON && j.stdoutFree:
+		fmt.Fprintf(a.out, "%s\n", rep.line())
+	case u.flags.JSON:
+		fmt.Fprintf(lineWriter{u}, "%s\n", rep.line())
+	case u.flags.Quiet:
+	case u.flags.LogFormat == "json":
+		u.log.Info("summary", "report", rep)
+	default:
+		fmt.Fprint(lineWriter{u}, u.summaryText(end, err))
+	}
+}
+
 // summaryText is the report as a person reads it.
-func summaryText(r *crawler.Report, color bool) string {
+func (u *ui) summaryText(r *ending, err error) string {
 	var b strings.Builder
-	head := fmt.Sprintf("%d pages in %s: %s", r.Pages, round(r.Ended.Sub(r.Started)), finishText(r))
-	if color {
-		head = "\x1b[1m" + head + "\x1b[0m"
-	}
-	fmt.Fprintln(&b, head)
-	hosts := "hosts"
-	if r.Hosts == 1 {
-		hosts = "host"
-	}
-	fmt.Fprintf(&b, "  requests   %d, pages from %d %s, %s received\n", r.Requests, r.Hosts, hosts, octets(r.Bytes))
+	head := fmt.Sprintf("%s in %s: %s", plural(r.Pages, "page"), round(r.Ended.Sub(r.Started)), finishText(r, err))
+	fmt.Fprintln(&b, u.bold(head))
+	fmt.Fprintf(&b, "  %-10s %d, pages from %s, %s received\n", "requests", r.Requests, plural(r.Hosts, "host"), octets(r.Bytes))
 	row(&b, "outcomes", r.Outcomes)
 	row(&b, "statuses", r.Statuses)
 	row(&b, "types", r.Types)
 	row(&b, "reasons", r.Reasons)
 	row(&b, "links", r.Links)
-	if len(r.Sitemaps) > 0 {
-		fmt.Fprintf(&b, "  sitemaps   %s\n", strings.Join(r.Sitemaps[:min(3, len(r.Sitemaps))], " "))
+	if n := len(r.Sitemaps); n > 0 {
+		fmt.Fprintf(&b, "  %-10s %s", "sitemaps", printable(strings.Join(r.Sitemaps[:min(3, n)], " ")))
+		if n > 3 {
+			fmt.Fprintf(&b, " and %d more", n-3)
+		}
+		b.WriteByte('\n')
 	}
 	return b.String()
 }
 
-func finishText(r *crawler.Report) string {
-	switch r.Finish {
-	case crawler.FinishDone:
+func finishText(r *ending, err error) string {
+	left := plural(r.Left, "URL") + " left"
+	switch {
+	case errors.Is(err, errClosed):
+		return "stdout was closed, " + left
+	case r.signal != 0:
+		return "interrupted, " + left
+	case r.tooManyFailed:
+		return "too many URLs failed, " + left
+	case r.Finish == crawler.FinishDone:
 		return "done, nothing left"
-	case crawler.FinishPages, crawler.FinishBytes, crawler.FinishTime:
-		return fmt.Sprintf("limit %s reached, %d URLs left", strings.ReplaceAll(string(r.Finish), "_", "-"), r.Left)
+	case r.Finish.Limit():
+		return fmt.Sprintf("limit %s reached, %s", limitName(r.Finish), left)
 	}
-	return fmt.Sprintf("%s, %d URLs left", r.Finish, r.Left)
+	return fmt.Sprintf("%s, %s", r.Finish, left)
 }
+
+// limitName is a limit by the name of its flag.
+func limitName(f crawler.Finish) string { return strings.ReplaceAll(string(f), "_", "-") }
 
 // row prints counts, the largest first.
 func row[K cmp.Ordered](b *strings.Builder, name string, counts map[K]int) {
+	const most = 8
 	if len(counts) == 0 {
 		return
 	}
 	keys := slices.SortedFunc(maps.Keys(counts), func(x, y K) int {
 		return cmp.Or(cmp.Compare(counts[y], counts[x]), cmp.Compare(x, y))
 	})
-	fmt.Fprintf(b, "  %-10s", name)
-	for i, k := range keys {
-		if i == 8 {
-			fmt.Fprintf(b, " and %d more", len(keys)-i)
-			break
-		}
-		name := fmt.Sprint(k)
-		if name == "" {
-			name = "unknown"
-		}
-		fmt.Fprintf(b, " %s %d", name, counts[k])
-		if i < len(keys)-1 {
-			b.WriteByte(',')
-		}
+	parts := make([]string, 0, most)
+	for _, k := range keys[:min(most, len(keys))] {
+		parts = append(parts, fmt.Sprintf("%s %d", printable(cmp.Or(fmt.Sprint(k), "unknown")), counts[k]))
+	}
+	fmt.Fprintf(b, "  %-10s %s", name, strings.Join(parts, ", "))
+	if n := len(keys); n > most {
+		fmt.Fprintf(b, " and %d more", n-most)
 	}
 	b.WriteByte('\n')
 }

@@ -2,29 +2,54 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/crawler"
 )
 
+// versionCmd is "amble version".
 type versionCmd struct{}
 
 // Run prints the version, and what the binary was built from as far as the build recorded it.
-func (versionCmd) Run(a *app) error {
-	fmt.Fprintf(a.out, "amble %s %s %s/%s", crawler.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				fmt.Fprintf(a.out, " %s", s.Value)
-			case "vcs.modified":
-				if s.Value == "true" {
-					fmt.Fprint(a.out, "+changes")
-				}
-			}
-		}
+func (versionCmd) Run(a *app) error { return printVersion(a.out) }
+
+// versionFlag is --version.
+type versionFlag bool
+
+// BeforeReset implements kong's hook.
+func (versionFlag) BeforeReset(k *kong.Kong, a *app) error {
+	if err := printVersion(a.out); err != nil {
+		return err
 	}
-	fmt.Fprintln(a.out)
+	k.Exit(exitDone)
 	return nil
+}
+
+func printVersion(w io.Writer) error {
+	text := fmt.Sprintf("amble %s\n", crawler.Version)
+	if info, ok := debug.ReadBuildInfo(); ok {
+		text += buildText(info)
+	}
+	_, err := fmt.Fprintf(w, "%s  platform  %s %s/%s\n", text, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
+
+func buildText(info *debug.BuildInfo) string {
+	text := fmt.Sprintf("  module    %s %s\n", info.Main.Path, info.Main.Version)
+	vcs := map[string]string{}
+	for _, s := range info.Settings {
+		vcs[s.Key] = s.Value
+	}
+	if vcs["vcs.revision"] != "" {
+		text += fmt.Sprintf("  revision  %s of %s", vcs["vcs.revision"], vcs["vcs.time"])
+		if vcs["vcs.modified"] == "true" {
+			text += ", with changes"
+		}
+		text += "\n"
+	}
+	return text
 }

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// asker asks for robots.txt files through a gate, as a crawl does: one request at a time to a host,
+// and the same pauses.
+type asker struct {
+	gate    *politeness.Gate
+	fetcher *fetcher.Fetcher
+}
+
+// newAsker makes an asker for these URLs, whose hosts may have any address: the operator named them.
+func newAsker(f *identityFlags, policy politeness.Config, urls []weburl.URL) (*asker, error) {
+	id, err := f.identity(urls)
+	if err != nil {
+		return nil, err
+	}
+	policy.Identity, policy.Contactless = id, id.Contact == ""
+	gate, err := politeness.NewGate(policy)
+	if err != nil {
+		return nil, usageOf("", err)
+	}
+	named := map[string]bool{}
+	for _, u := range urls {
+		named[u.Hostname()] = true
+	}
+	get, err := fetcher.New(fetcher.Config{AllowHosts: func(h string) bool { return named[h] }})
+	return &asker{gate, get}, err
+}
+
+// rules asks for the robots.txt of u's origin, unless it is known, once and with all its redirects.
+// The error is why there was no answer; what is known then is that nothing may be fetched.
+func (k *asker) rules(ctx context.Context, u weburl.URL) (politeness.OriginInfo, error) {
+	for {
+		next := k.gate.Next(u)
+		if next == u {
+			return k.gate.Origin(u), nil
+		}
+		addr, err := k.fetcher.Resolve(ctx, next)
+		if err != nil {
+			return k.gate.Origin(u), err
+		}
+		permit, err := k.gate.Admit(politeness.Ask{URL: u, Next: next, Addr: addr})
+		var wait *politeness.NotYet
+		switch {
+		case errors.As(err, &wait) && !k.gate.Origin(u).Unreachable:
+			if err := sleep(ctx, time.Until(wait.Until)); err != nil {
+				return k.gate.Origin(u), err
+			}
+		case err != nil:
+			return k.gate.Origin(u), nil
+		default:
+			if err := k.ask(ctx, permit); err != nil {
+				return k.gate.Origin(u), err
+			}
+		}
+	}
+}
+
+func (k *asker) ask(ctx context.Context, p politeness.Permit) error {
+	page, err := k.fetcher.Fetch(ctx, p)
+	if err != nil {
+		k.gate.Report(p, fetcher.ReplyForError(err))
+		return err
+	}
+	k.gate.Report(p, page.Reply())
+	page.Release()
+	return nil
+}
+
+// sleep waits for a pause to end, or for ctx.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (k *asker) close() { k.fetcher.Close() }

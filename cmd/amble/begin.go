@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// begin shows the person at a terminal what is about to be done, in whose name, and how fast.
+func (u *ui) begin(j *crawlJob) {
+	if !u.tty || u.flags.Quiet {
+		return
+	}
+	fmt.Fprint(lineWriter{u}, beginText(&j.cfg, j.seeds))
+}
+
+func beginText(c *crawler.Config, seeds []weburl.URL) string {
+	name, version, _ := strings.Cut(c.Agent, "/")
+	id := politeness.Identity{Product: name, Version: version, Contact: c.Contact}
+	return fmt.Sprintf("%s, to robots.txt %q; %s between requests to a host\nscope %s; %s\n",
+		id.UserAgent(), name, delayText(c.Politeness.Delay), scopeText(c, seeds), limitsText(c))
+}
+
+func delayText(d time.Duration) string {
+	if d < politeness.MinDelay {
+		return fmt.Sprintf("%v (own hosts and loopback: %v)", politeness.MinDelay, max(0, d))
+	}
+	return d.String()
+}
+
+// scopeText names what the scope holds, three names of it at most.
+func scopeText(c *crawler.Config, seeds []weburl.URL) string {
+	var names []string
+	for _, s := range seeds {
+		name := s.Authority()
+		switch c.Scope {
+		case crawler.ScopeDomain:
+			name = s.Domain()
+		case crawler.ScopePrefix:
+			name += s.Path()[:strings.LastIndexByte(s.Path(), '/')+1]
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	text := string(c.Scope) + " " + strings.Join(names[:min(3, len(names))], ", ")
+	if n := len(names); n > 3 {
+		text += fmt.Sprintf(" and %d more", n-3)
+	}
+	if c.Scope == crawler.ScopeAny {
+		text = "any host"
+	}
+	if n := len(c.Rules); n > 0 {
+		text += ", " + plural(n, "rule")
+	}
+	return text
+}
+
+func limitsText(c *crawler.Config) string {
+	var limits []string
+	switch {
+	case c.MaxDepth == crawler.SeedsOnly:
+		limits = append(limits, "seeds only")
+	case c.MaxDepth > 0:
+		limits = append(limits, fmt.Sprintf("depth %d", c.MaxDepth))
+	}
+	if c.MaxPages > 0 {
+		limits = append(limits, "at most "+plural(c.MaxPages, "page"))
+	}
+	if c.MaxBytes > 0 {
+		limits = append(limits, octets(c.MaxBytes))
+	}
+	if c.MaxTime > 0 {
+		limits = append(limits, duration(c.MaxTime).String())
+	}
+	if len(limits) == 0 {
+		return "no limit"
+	}
+	return strings.Join(limits, ", ")
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// identity checks who crawls. A contact may be missing only when nothing but loopback is asked.
+func (f *identityFlags) identity(urls []weburl.URL) (politeness.Identity, error) {
+	name, version, _ := strings.Cut(f.Agent, "/")
+	id := politeness.Identity{Product: name, Version: version, Contact: f.Contact}
+	bare := id
+	bare.Contact = ""
+	err := usageOf("--agent: ", bare.Validate(true))
+	switch {
+	case f.Contact == "" && !allLoopback(urls):
+		err = errors.Join(err, usage("--contact is missing: give a web page or mail address where site owners reach you"+
+			" (or AMBLE_CONTACT, or the key contact in a job file)"))
+	case f.Contact != "":
+		id.Product, id.Version = "x", ""
+		err = errors.Join(err, usageOf("--contact: ", id.Validate(true)))
+	}
+	return politeness.Identity{Product: name, Version: version, Contact: f.Contact}, err
+}
+
+func allLoopback(urls []weburl.URL) bool {
+	for _, u := range urls {
+		addr, err := netip.ParseAddr(u.Hostname())
+		if u.Hostname() != "localhost" && (err != nil || !addr.IsLoopback()) {
+			return false
+		}
+	}
+	return true
+}
+
+// forever is a maximum that is never reached, for maxima that a Config cannot go without.
+const forever = time.Duration(1 << 60)
+
+// policy is the gate's policy.
+func (f *paceFlags) policy() (politeness.Config, error) {
+	own, err := f.ownHosts()
+	optOut, err2 := f.optOut()
+	most := time.Duration(f.MaxDelay)
+	if most < 0 {
+		most = forever
+	}
+	return politeness.Config{
+		Delay: f.Delay.value(), DelayFactor: f.DelayFactor.value(politeness.None), MaxDelay: max(1, most),
+		Rate: max(0, float64(f.Rate)), PerDomain: f.PerDomain, OwnHosts: own,
+		MaxCrawlDelay: f.MaxCrawlDelay.orNone(), MaxRetryAfter: f.MaxRetryAfter.orNone(), MaxBackoff: time.Duration(f.MaxBackoff),
+		MaxFailures: int(f.MaxFailures), MaxSilence: f.MaxSilence.orNone(), RobotsGiveUp: f.RobotsGiveUp.orNone(),
+		ForbiddenDenies: f.ForbiddenDenies, Dialect: f.Dialect, RefuseUsage: f.RefuseUsage, OptOut: optOut,
+	}, errors.Join(err, err2, f.check())
+}
+
+// orNone is a Config's duration for d where zero stands for the default: one that was given as zero is
+// the shortest there is, none is None.
+func (d duration) orNone() time.Duration {
+	if d == 0 {
+		return 1
+	}
+	return time.Duration(d)
+}
+
+func (f *paceFlags) check() error {
+	return errors.Join(
+		refuse(f.PerHost < 1, "--per-host %d: must be 1 or more", f.PerHost),
+		refuse(f.PerHost > 1 && f.OwnHosts == "", "--per-host %d: more than one request in flight at a host needs --own-hosts FILE with the hosts you own", f.PerHost),
+		refuse(f.Rate == 0, "--rate 0: would never ask anything; give a number or none"),
+		refuse(f.MaxBackoff <= 0, "--max-backoff %v: give a duration above zero", f.MaxBackoff),
+		refuse(f.MaxFailures == 0, "--max-failures 0: would give up every host; give a number or none"),
+	)
+}
+
+// refuse is a complaint about what the operator gave, if bad.
+func refuse(bad bool, format string, args ...any) error {
+	if bad {
+		return usage(format, args...)
+	}
+	return nil
+}
+
+// fetching is the fetcher's limits.
+func (f *limitFlags) fetching() fetcher.Config {
+	return fetcher.Config{
+		DNSTimeout: time.Duration(f.DNSTimeout), ConnectTimeout: time.Duration(f.ConnectTimeout),
+		TLSTimeout: time.Duration(f.TLSTimeout), FirstByteTimeout: time.Duration(f.FirstByteTimeout),
+		IdleTimeout: time.Duration(f.IdleTimeout), FetchTimeout: time.Duration(f.FetchTimeout),
+		MaxHeader: int(f.MaxHeader), MaxBody: int(f.MaxBody), MaxRobots: int(f.MaxRobots), MaxSitemap: int(f.MaxSitemap),
+	}
+}
+
+func (f *limitFlags) check() error {
+	errs := []error{
+		refuse(f.Concurrency < 1, "--concurrency %d: must be 1 or more", f.Concurrency),
+		refuse(f.MaxPages == 0, "--max-pages 0: would fetch nothing; give a number or none"),
+		refuse(f.MaxBytes == 0, "--max-bytes 0: would fetch nothing; give a size or none"),
+		refuse(f.MaxTime == 0, "--max-time 0: would fetch nothing; give a duration or none"),
+		refuse(f.MaxPerHost == 0, "--max-per-host 0: would fetch nothing; give a number or none"),
+		refuse(f.MaxURL < 1 || f.MaxURL > weburl.MaxLen, "--max-url %d: must be 1 to %d", f.MaxURL, weburl.MaxLen),
+		refuse(f.MaxLinks < 1, "--max-links %d: must be 1 or more", f.MaxLinks),
+		refuse(f.MaxRedirects < 1, "--max-redirects %d: must be 1 or more", f.MaxRedirects),
+		refuse(f.RetryPause <= 0, "--retry-pause %v: give a duration above zero", f.RetryPause),
+	}
+	for _, t := range []struct {
+		name string
+		d    duration
+	}{
+		{"dns", f.DNSTimeout}, {"connect", f.ConnectTimeout}, {"tls", f.TLSTimeout},
+		{"first-byte", f.FirstByteTimeout}, {"idle", f.IdleTimeout}, {"fetch", f.FetchTimeout},
+	} {
+		errs = append(errs, refuse(t.d <= 0, "--%s-timeout %v: no wait is without end; give a duration above zero", t.name, t.d))
+	}
+	for _, m := range []struct {
+		name string
+		z    size
+	}{{"body", f.MaxBody}, {"header", f.MaxHeader}, {"robots", f.MaxRobots}, {"sitemap", f.MaxSitemap}} {
+		errs = append(errs, refuse(m.z <= 0 || m.z > 1<<40, "--max-%s: memory is not without end; give a size up to 1024GiB", m.name))
+	}
+	return errors.Join(errs...)
+}
+
+// crawlerConfig is the crawl that the flags describe. The error names everything wrong with them.
+func (c *crawlCmd) crawlerConfig(o *origins, seeds []weburl.URL) (crawler.Config, error) {
+	_, idErr := c.identity(seeds)
+	policy, err := c.policy()
+	if err := errors.Join(idErr, err, c.limitFlags.check(), c.checkScope(o)); err != nil {
+		return crawler.Config{}, &exitError{exitUsage, err}
+	}
+	cfg := crawler.Config{
+		Agent: c.Agent, Contact: c.Contact,
+		MaxDepth: c.Depth.value(crawler.SeedsOnly), MaxPages: int(c.MaxPages), MaxPerHost: max(0, int(c.MaxPerHost)),
+		MaxBytes: max(0, int64(c.MaxBytes)), MaxTime: c.MaxTime.limit(), Concurrency: c.Concurrency,
+		Scope: crawler.ScopeKind(c.Scope), Rules: c.ordered(),
+		Retries: c.Retries.value(crawler.None), RetryPause: time.Duration(c.RetryPause),
+		MaxURL: c.MaxURL, MaxLinks: c.MaxLinks, MaxRedirects: c.MaxRedirects,
+		Sitemaps: c.Sitemaps, FollowNoFollow: c.FollowNofollow, Resources: c.Resources,
+		Politeness: policy, Fetch: c.fetching(),
+	}
+	cfg.Fetch.AllowAddresses = c.AllowAddress
+	return cfg, usageOf("", cfg.Validate())
+}
+
+// checkScope holds a crawl without bounds in space to one that the operator set himself.
+func (c *crawlCmd) checkScope(o *origins) error {
+	if c.Scope != string(crawler.ScopeAny) {
+		return nil
+	}
+	bounded := o.given("max-pages") && c.MaxPages > 0 || c.MaxBytes > 0 || c.MaxTime > 0
+	return refuse(!bounded, "--scope any needs an explicit limit: give --max-pages, --max-bytes or --max-time")
+}

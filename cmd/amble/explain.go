@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// explainCmd is "amble explain".
+type explainCmd struct {
+	URL string `arg:"" name:"url" help:"The URL to explain."`
+
+	Seed    []string `sep:"none" group:"What a crawl would do:" placeholder:"URL" help:"Seed of the crawl, for its scope; may be repeated. Without one it is the URL itself."`
+	Seeds   string   `short:"i" group:"What a crawl would do:" placeholder:"FILE" help:"Read further seeds, one a line; - is stdin."`
+	File    string   `group:"What a crawl would do:" placeholder:"FILE" help:"Judge by this robots.txt, without asking anybody."`
+	Offline bool     `group:"What a crawl would do:" help:"Ask nobody: leave robots.txt out."`
+	JSON    bool     `group:"What a crawl would do:" help:"Print one JSON object."`
+
+	scopeFlags    `group:"What:"`
+	paceFlags     `group:"How politely:"`
+	identityFlags `group:"Who asks:"`
+}
+
+// Help is the beginning of the command's help.
+func (*explainCmd) Help() string {
+	return `Examples:
+
+	amble explain --contact me@university.edu https://site.to.crawl/some/page
+	amble explain --config job.yaml https://site.to.crawl/some/page
+	amble explain --offline --seed https://site.to.crawl/docs/ --scope prefix https://site.to.crawl/blog/
+
+Scope and traps are judged as for a link that a crawl finds; how deep it is found, and whether it was
+found before, only a crawl can know.`
+}
+
+// Run executes the command.
+func (c *explainCmd) Run(a *app, o *origins) error {
+	u, err := weburl.Parse(c.URL)
+	if err != nil {
+		return c.print(a, &explanation{URL: c.URL, Fate: crawler.FateInvalid, Rule: weburl.ReasonOf(err), Why: "never asked for: " + badURL(c.URL, err)})
+	}
+	seeds, err := c.seeds(o, a, u)
+	if err != nil {
+		return err
+	}
+	policy, err := c.policy()
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	e := newExplanation(u)
+	if err := c.scopeOf(e, u, seeds); err != nil {
+		return err
+	}
+	unheard, err := c.robotsOf(e, u, policy)
+	if err != nil {
+		return err
+	}
+	e.conclude()
+	if err := c.print(a, e); err != nil {
+		return err
+	}
+	if unheard != nil {
+		return &exitError{exitNothing, fmt.Errorf("%s: %w", u.RobotsURL(), unheard)}
+	}
+	return nil
+}
+
+// seeds are those of the crawl that would find u.
+func (c *explainCmd) seeds(o *origins, a *app, u weburl.URL) ([]weburl.URL, error) {
+	list := c.Seed
+	if len(list) == 0 {
+		list = o.file.urls()
+	}
+	if c.Seeds != "" {
+		lines, err := readLines(c.Seeds, a.in)
+		if err != nil {
+			return nil, usage("--seeds: %w", err)
+		}
+		list = append(list[:len(list):len(list)], lines...)
+	}
+	return seedsOf(list, u)
+}
+
+// scopeOf lets a crawler judge a link to u.
+func (c *explainCmd) scopeOf(e *explanation, u weburl.URL, seeds []weburl.URL) error {
+	scope, err := crawler.NewSeedScope(crawler.ScopeKind(c.Scope), c.ordered(), seeds...)
+	if err != nil {
+		return usageOf("", err)
+	}
+	e.Scope = scope.Decide(u).Rule
+	s := staged{base: u, scope: scope, cfg: crawler.Config{MaxDepth: crawler.None}}
+	page := fmt.Sprintf("<a href=\"%s\">", html.EscapeString(u.String()))
+	return s.judge([]byte(page), func(v *crawler.Visit) {
+		for _, l := range v.Links() {
+			e.Fate, e.Rule = l.Fate, l.Rule
+		}
+	})
+}
+
+// robotsOf adds the verdict of robots.txt and the delay in force. unheard is why no robots.txt could
+// be had.
+func (c *explainCmd) robotsOf(e *explanation, u weburl.URL, policy politeness.Config) (unheard, err error) {
+	q := question{robots.ProductToken(c.Agent), c.Dialect}
+	e.Delay, e.Clause = max(policy.Delay, 0).Seconds(), politeness.ClauseDelay
+	switch {
+	case c.File != "":
+		body, err := os.ReadFile(c.File)
+		if err != nil {
+			return nil, usageOf("--file: ", err)
+		}
+		e.Robots = q.offline(u, c.File, body)
+		e.lengthen(e.Robots.CrawlDelay, politeness.ClauseCrawlDelay)
+		e.lengthen(e.Robots.RequestRate, politeness.ClauseRequestRate)
+		return nil, nil
+	case c.Offline:
+		return nil, nil
+	}
+	ask, err := newAsker(&c.identityFlags, policy, []weburl.URL{u})
+	if err != nil {
+		return nil, err
+	}
+	defer ask.close()
+	info, unheard := ask.rules(context.Background(), u)
+	e.Robots = q.online(u, info)
+	h := ask.gate.Host(u.Host())
+	e.Delay, e.Clause = h.Delay.Seconds(), h.Clause
+	return unheard, nil
+}
+
+func (c *explainCmd) print(a *app, e *explanation) error {
+	if c.JSON {
+		return printJSON(a.out, e)
+	}
+	_, err := a.out.Write([]byte(e.text()))
+	return err
+}
+
+// explanation is everything about one URL that can be known without a crawl.
+type explanation struct {
+	URL    string       `json:"url"`
+	Normal string       `json:"normal"`
+	Key    string       `json:"key"`
+	Host   string       `json:"host"`
+	Domain string       `json:"domain"`
+	Origin string       `json:"origin"`
+	Fate   crawler.Fate `json:"fate"`
+	Rule   string       `json:"rule"` // what decided the fate
+	Scope  string       `json:"scope"`
+	Robots *judgement   `json:"robots"` // null when nobody was asked
+	Delay  float64      `json:"delay_s"`
+	Clause string       `json:"delay_clause"` // what sets the delay
+	Crawl  bool         `json:"crawl"`        // a crawl would ask for it
+	Why    string       `json:"why"`
+}
+
+func newExplanation(u weburl.URL) *explanation {
+	return &explanation{
+		URL: u.String(), Normal: u.Normal(), Key: fmt.Sprintf("%x", u.Key()), Host: u.Host(), Domain: u.Domain(), Origin: u.Origin(),
+	}
+}
+
+// lengthen raises the delay to what a site asks for.
+func (e *explanation) lengthen(seconds *float64, clause string) {
+	if seconds != nil && *seconds > e.Delay {
+		e.Delay, e.Clause = *seconds, clause
+	}
+}
+
+// conclude says whether a crawl would ask for the URL, and if not, what stands first in its way.
+func (e *explanation) conclude() {
+	switch {
+	case e.Fate != crawler.FateFollow:
+		e.Why = fmt.Sprintf("not asked for: %s (%s)", e.Fate, e.Rule)
+	case e.Robots != nil && e.Robots.Reason == politeness.ReasonRobotsUnreachable:
+		e.Why = "not asked for before robots.txt can be read"
+	case e.Robots != nil && !e.Robots.Allowed:
+		e.Why = "not asked for: robots.txt refuses it"
+	case e.Robots == nil:
+		e.Crawl, e.Why = true, "asked for, if robots.txt allows it"
+	default:
+		e.Crawl, e.Why = true, "asked for"
+	}
+}
+
+func (e *explanation) text() string {
+	var b strings.Builder
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "  %-8s %s\n", name, printable(value))
+		}
+	}
+	fmt.Fprintf(&b, "%s\n", printable(e.URL))
+	line("verdict", e.Why)
+	if e.Normal != e.URL {
+		line("normal", e.Normal)
+	}
+	line("key", e.Key)
+	if e.Host != "" {
+		line("host", fmt.Sprintf("%s, domain %s, origin %s", e.Host, e.Domain, e.Origin))
+	}
+	line("scope", e.Scope)
+	if e.Robots != nil {
+		text := strings.TrimSuffix(e.Robots.text("           "), "\n")
+		fmt.Fprintf(&b, "  %-8s %s\n", "robots", strings.TrimLeft(text, " "))
+	}
+	if e.Clause != "" {
+		line("delay", fmt.Sprintf("%v between requests to the host (%s)", time.Duration(e.Delay*float64(time.Second)), e.Clause))
+	}
+	return b.String()
+}

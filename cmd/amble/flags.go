@@ -1,0 +1,132 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/robots"
+)
+
+// The flags that commands share, in groups as the help shows them. Names of flags are the keys of
+// the job file, too.
+
+// identityFlags say who crawls.
+type identityFlags struct {
+	Config  string `placeholder:"FILE" help:"Job file (YAML): these flags' names as keys."`
+	Agent   string `placeholder:"NAME/VERSION" default:"${agent}" help:"Who crawls: the User-Agent, and the name robots.txt is read for (${default})."`
+	Contact string `placeholder:"URL|MAIL" help:"Where site owners reach you. Required unless every seed is on loopback."`
+}
+
+// scopeFlags say which URLs belong to a crawl.
+type scopeFlags struct {
+	Scope          string   `enum:"host,domain,prefix,any" default:"host" placeholder:"KIND" help:"How far from the seeds: host, domain, prefix or any (${default})."`
+	Include        patterns `placeholder:"RE" help:"Take in URLs that match; rules are ordered, the last match wins."`
+	Exclude        patterns `placeholder:"RE" help:"Leave out URLs that match."`
+	Rules          patterns `hidden:"" placeholder:"RULE" help:"include RE or exclude RE, in their order; weaker than --include and --exclude."`
+	FollowNofollow bool     `help:"Follow links marked rel=nofollow, too."`
+	Resources      bool     `help:"Images, style sheets, scripts and the like, too."`
+	AllowAddress   prefixes `placeholder:"CIDR,..." help:"Address ranges that links may lead to although they are private or special."`
+}
+
+// paceFlags say how politely.
+type paceFlags struct {
+	Delay       duration `short:"w" default:"${delay}" placeholder:"D" help:"Least time from the end of one request to a host to the start of the next (${default}). A site can lengthen it, never shorten it."`
+	DelayFactor number   `default:"${delay_factor}" placeholder:"F" help:"Wait at least F times the last response time (${default})."`
+	MaxDelay    duration `default:"${max_delay}" placeholder:"D" help:"Cap of what --delay-factor adds (${default})."`
+	PerHost     int      `default:"1" placeholder:"N" help:"Requests in flight per host; more only for --own-hosts (${default})."`
+	OwnHosts    string   `placeholder:"FILE" help:"Hosts you own, one a line: the only ones that --per-host and a --delay below 100ms apply to."`
+	Rate        number   `default:"none" placeholder:"R" help:"Requests per second in all (${default})."`
+
+	PerDomain       bool           `hidden:"" help:"Hosts of one registrable domain share one clock, as hosts on one address do."`
+	MaxCrawlDelay   duration       `hidden:"" default:"${max_crawl_delay}" help:"Longest Crawl-delay obeyed; a host that asks for more is given up."`
+	MaxRetryAfter   duration       `hidden:"" default:"${max_retry_after}" help:"Longest Retry-After obeyed; a host that asks for more is given up."`
+	MaxBackoff      duration       `hidden:"" default:"${max_backoff}" help:"Longest pause after failures."`
+	MaxFailures     count          `hidden:"" default:"${max_failures}" help:"Failures in a row after which a host is given up."`
+	MaxSilence      duration       `hidden:"" default:"${max_silence}" help:"Time without one success after which a host is given up."`
+	RobotsGiveUp    duration       `hidden:"" default:"${robots_give_up}" help:"How long an unreachable robots.txt is tried again before its host is given up."`
+	ForbiddenDenies bool           `hidden:"" help:"Read 401 and 403 for robots.txt as a refusal of everything."`
+	Dialect         robots.Dialect `hidden:"" default:"${dialect}" help:"How robots.txt is read: rfc9309, original1994, draft1997, revisited1996 or strictest."`
+	RefuseUsage     words          `hidden:"" help:"Uses, such as train-ai: pages whose robots.txt disallows one of them are refused."`
+	OptOut          string         `hidden:"" help:"File of host names that are not to be asked at all, one a line; names below them are meant, too."`
+}
+
+// limitFlags say how much.
+type limitFlags struct {
+	Concurrency int      `short:"c" default:"${concurrency}" placeholder:"N" help:"Requests in flight in all (${default})."`
+	MaxPages    count    `default:"${max_pages}" placeholder:"N" help:"Pages fetched, exactly (${default})."`
+	MaxBytes    size     `default:"none" placeholder:"SIZE" help:"Octets received (${default})."`
+	MaxTime     duration `default:"none" placeholder:"D" help:"Time until the last request starts (${default})."`
+	MaxPerHost  count    `default:"none" placeholder:"N" help:"Pages fetched per host (${default})."`
+	MaxBody     size     `default:"${max_body}" placeholder:"SIZE" help:"Octets of one body, decoded; longer ones are cut and flagged (${default})."`
+	MaxFailed   count    `default:"none" placeholder:"N" help:"URLs that may fail; one more ends the crawl, with exit code 4 (${default})."`
+	Retries     count    `default:"${retries}" placeholder:"N" help:"Attempts after the first (${default})."`
+
+	RetryPause       duration `hidden:"" default:"1s" help:"Pause before the first retry; it doubles with each."`
+	MaxURL           int      `name:"max-url" hidden:"" default:"${max_url}" help:"Octets of a URL that is queued."`
+	MaxLinks         int      `hidden:"" default:"${max_links}" help:"Links of one page that are read."`
+	MaxRedirects     int      `hidden:"" default:"${max_redirects}" help:"Redirects of one chain."`
+	DNSTimeout       duration `name:"dns-timeout" hidden:"" default:"${dns_timeout}" help:"One look-up of a name."`
+	ConnectTimeout   duration `hidden:"" default:"${connect_timeout}" help:"Connecting."`
+	TLSTimeout       duration `name:"tls-timeout" hidden:"" default:"${tls_timeout}" help:"The TLS handshake."`
+	FirstByteTimeout duration `hidden:"" default:"${first_byte_timeout}" help:"From the request to the first byte of the answer."`
+	IdleTimeout      duration `hidden:"" default:"${idle_timeout}" help:"Silence between two bytes of an answer."`
+	FetchTimeout     duration `hidden:"" default:"${fetch_timeout}" help:"One request, from connecting to the last byte."`
+	MaxHeader        size     `hidden:"" default:"${max_header}" help:"Octets of an answer's header."`
+	MaxRobots        size     `hidden:"" default:"${max_robots}" help:"Octets of a robots.txt."`
+	MaxSitemap       size     `hidden:"" default:"${max_sitemap}" help:"Octets of a sitemap."`
+}
+
+// outputFlags are shared by the commands that crawl.
+type outputFlags struct {
+	JSON      bool   `help:"Print the summary as JSON: to stdout where that is free, else to stderr."`
+	Quiet     bool   `short:"q" help:"No status, no log, no summary unless --json asks for it."`
+	Verbose   bool   `short:"v" help:"Log every request and wait."`
+	LogFormat string `enum:"text,json" default:"text" placeholder:"FORM" help:"Form of log lines: text or json (${default})."`
+	Color     string `enum:"auto,always,never" default:"auto" placeholder:"WHEN" help:"Colour on stderr: auto, always or never (${default})."`
+}
+
+// defaults are the libraries' own, for the help and --print-config.
+func defaults() map[string]string {
+	durations := map[string]duration{
+		"delay":              duration(politeness.DefaultDelay),
+		"max_delay":          duration(politeness.DefaultMaxDelay),
+		"max_crawl_delay":    duration(politeness.DefaultMaxCrawlDelay),
+		"max_retry_after":    duration(politeness.DefaultMaxRetryAfter),
+		"max_backoff":        duration(politeness.DefaultMaxBackoff),
+		"max_silence":        duration(politeness.DefaultMaxSilence),
+		"robots_give_up":     duration(politeness.DefaultRobotsGiveUp),
+		"dns_timeout":        duration(fetcher.DefaultDNSTimeout),
+		"connect_timeout":    duration(fetcher.DefaultConnectTimeout),
+		"tls_timeout":        duration(fetcher.DefaultTLSTimeout),
+		"first_byte_timeout": duration(fetcher.DefaultFirstByteTimeout),
+		"idle_timeout":       duration(fetcher.DefaultIdleTimeout),
+		"fetch_timeout":      duration(fetcher.DefaultFetchTimeout),
+	}
+	sizes := map[string]size{
+		"max_body": fetcher.DefaultMaxBody, "max_header": fetcher.DefaultMaxHeader,
+		"max_robots": fetcher.DefaultMaxRobots, "max_sitemap": fetcher.DefaultMaxSitemap,
+	}
+	numbers := map[string]int{
+		"depth": crawler.DefaultMaxDepth, "concurrency": crawler.DefaultConcurrency,
+		"max_pages": crawler.DefaultMaxPages, "retries": crawler.DefaultRetries, "max_url": crawler.DefaultMaxURL,
+		"max_links": crawler.DefaultMaxLinks, "max_redirects": crawler.DefaultRedirects,
+		"max_failures": politeness.DefaultMaxFailures,
+	}
+	vars := map[string]string{
+		"agent": crawler.DefaultAgent, "dialect": robots.RFC9309.String(),
+		"delay_factor": strconv.FormatFloat(politeness.DefaultDelayFactor, 'f', -1, 64),
+	}
+	for k, d := range durations {
+		vars[k] = d.String()
+	}
+	for k, z := range sizes {
+		b, _ := z.MarshalText() // never fails
+		vars[k] = string(b)
+	}
+	for k, n := range numbers {
+		vars[k] = strconv.Itoa(n)
+	}
+	return vars
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/amble-crawler/amble/crawler"
+)
+
+// linkLine is one link: a line of "amble links --json".
+type linkLine struct {
+	URL  string       `json:"url"` // "" when Ref is none
+	Ref  string       `json:"ref"` // as written
+	Kind string       `json:"kind"`
+	Tag  string       `json:"tag"`
+	Attr string       `json:"attr"`
+	Rel  []string     `json:"rel"`
+	Text string       `json:"text"`
+	Fate crawler.Fate `json:"fate"`
+	Rule string       `json:"rule"`
+}
+
+// text is the link as a person reads it.
+func (l *linkLine) text() string {
+	place := l.Tag
+	if l.Attr != "" {
+		place += "[" + l.Attr + "]"
+	}
+	if len(l.Rel) > 0 {
+		place += " rel=" + strings.Join(l.Rel, ",")
+	}
+	line := fmt.Sprintf("%-12s %-8s %-14s %s", l.Fate, l.Kind, place, cmp.Or(l.URL, l.Ref))
+	if l.Text != "" {
+		line += fmt.Sprintf("  %q", l.Text)
+	}
+	if l.Rule != "" {
+		line += "  (" + l.Rule + ")"
+	}
+	return printable(strings.TrimRight(line, " "))
+}
+
+// pageLinks counts the links of a page.
+type pageLinks struct {
+	page    string
+	notHTML string
+	dropped int
+	fates   map[crawler.Fate]int
+}
+
+// add writes the links of a visit.
+func (p *pageLinks) add(w io.Writer, v *crawler.Visit, asJSON bool) {
+	p.page, p.fates = v.URL.String(), map[crawler.Fate]int{}
+	if v.Doc == nil {
+		p.notHTML = v.Page.ContentType
+		return
+	}
+	p.dropped = v.Doc.Dropped
+	for _, l := range v.Links() {
+		p.fates[l.Fate]++
+		line := linkLine{
+			URL: l.URL.String(), Ref: l.Ref, Kind: l.Kind.String(), Tag: l.Tag, Attr: l.Attr,
+			Rel: strings.Fields(l.Rel.String()), Text: l.Text, Fate: l.Fate, Rule: l.Rule,
+		}
+		if asJSON {
+			_ = printJSON(w, line) // to memory
+			continue
+		}
+		fmt.Fprintln(w, line.text())
+	}
+}
+
+// text sums the links up.
+func (p *pageLinks) text() string {
+	if p.notHTML != "" {
+		return printable(fmt.Sprintf("%s is %s: only HTML has links that are followed", p.page, p.notHTML))
+	}
+	n := 0
+	var parts []string
+	for _, f := range slices.Sorted(maps.Keys(p.fates)) {
+		n += p.fates[f]
+		parts = append(parts, fmt.Sprintf("%s %d", f, p.fates[f]))
+	}
+	text := plural(n, "link")
+	if n > 0 {
+		text += ": " + strings.Join(parts, ", ")
+	}
+	if p.dropped > 0 {
+		text += fmt.Sprintf("; %d more were not read", p.dropped)
+	}
+	return text
+}

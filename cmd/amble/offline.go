@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// staged lets the crawler itself judge the links of a page that is at hand: the page is served on
+// loopback, to nobody but this process, and taken for the one at base.
+type staged struct {
+	base  weburl.URL
+	cfg   crawler.Config
+	scope crawler.Scope
+	stage weburl.URL
+}
+
+// judge calls see with the page's visit, which has its links and their fates.
+func (s *staged) judge(page []byte, see func(*crawler.Visit)) error {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write(page) // the crawler sees it when this fails
+	})}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = srv.Serve(l) // ends with ErrServerClosed
+	}()
+	defer func() {
+		_ = srv.Close() // a listener and connections of our own
+		<-served
+	}()
+	s.stage, err = weburl.Parse("http://" + l.Addr().String() + "/")
+	if err != nil {
+		return err
+	}
+	return s.crawl(see)
+}
+
+func (s *staged) crawl(see func(*crawler.Visit)) error {
+	cfg := s.cfg
+	cfg.InScope, cfg.Extractor = s, s
+	cfg.Agent, cfg.Contact = "", ""
+	cfg.Concurrency, cfg.MaxPages = 1, 1
+	cfg.Politeness.Delay = crawler.None
+	cfg.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
+		see(v)
+		return crawler.Stop
+	})
+	c, err := crawler.New(cfg)
+	if err != nil {
+		return usageOf("", err)
+	}
+	_, err = c.Run(context.Background(), s.stage.String())
+	return err
+}
+
+// Decide implements crawler.Scope.
+func (s *staged) Decide(u weburl.URL) crawler.Decision {
+	if u == s.stage {
+		return crawler.Decision{In: true}
+	}
+	return s.scope.Decide(u)
+}
+
+// Extract implements crawler.Extractor: it reads the page as a crawl does and puts it where it
+// belongs.
+func (s *staged) Extract(p *fetcher.Page) (*extract.Document, error) {
+	text, err := p.Text()
+	if err != nil {
+		return nil, err
+	}
+	doc := extract.HTML(text, extract.Options{Resources: s.cfg.Resources, MaxLinks: s.cfg.MaxLinks})
+	base, err := s.base.Resolve(doc.Base)
+	if doc.Base == "" || err != nil {
+		base = s.base
+	}
+	doc.Base = base.String()
+	return doc, nil
+}

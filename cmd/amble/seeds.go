@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// seeds are the arguments, or else the job file's urls, and the lines of the seed file.
+func (c *crawlCmd) seeds(o *origins, stdin io.Reader) ([]weburl.URL, error) {
+	texts := c.URLs
+	if len(texts) == 0 {
+		texts = o.file.urls()
+	}
+	if c.Seeds != "" {
+		lines, err := readLines(c.Seeds, stdin)
+		if err != nil {
+			return nil, usage("--seeds: %w", err)
+		}
+		texts = append(texts[:len(texts):len(texts)], lines...)
+	}
+	if len(texts) == 0 {
+		return nil, usage("no seeds: give at least one URL, or a file of them with -i")
+	}
+	return parseURLs("seed", texts)
+}
+
+// parseURLs parses what the operator gave. The error names each that is none.
+func parseURLs(what string, texts []string) ([]weburl.URL, error) {
+	urls := make([]weburl.URL, 0, len(texts))
+	var errs []error
+	for _, s := range texts {
+		u, err := weburl.Parse(s)
+		if err != nil {
+			errs = append(errs, usage("%s %q is no URL that can be asked for: %s", what, withoutSecrets(s), badURL(s, err)))
+			continue
+		}
+		urls = append(urls, u)
+	}
+	return urls, errors.Join(errs...)
+}
+
+// badURL says what is wrong with a URL and what to do about it.
+func badURL(s string, err error) string {
+	switch weburl.ReasonOf(err) {
+	case weburl.ReasonCredentials:
+		return "it has a user name or password in it, which are never sent; leave them out"
+	case weburl.ReasonTooLong:
+		return "it is too long"
+	case weburl.ReasonScheme:
+		if strings.Contains(s, "://") || strings.HasPrefix(s, "mailto:") {
+			return "it is neither http nor https"
+		}
+	}
+	return "write it in full, as in https://site.to.crawl/"
+}
+
+// withoutSecrets is a URL as it may be shown: what stands before the host may be a password.
+func withoutSecrets(s string) string {
+	scheme, rest, ok := strings.Cut(s, "//")
+	authority, _, _ := strings.Cut(rest, "/")
+	if i := strings.LastIndexByte(authority, '@'); ok && i >= 0 {
+		return scheme + "//***" + rest[i:]
+	}
+	return s
+}
+
+// readLines reads the lines of a file that are not blank and no comments; "-" is stdin.
+func readLines(path string, stdin io.Reader) ([]string, error) {
+	r := stdin
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		r = f
+	}
+	if r == nil {
+		return nil, errors.New("cannot be read from stdin")
+	}
+	var lines []string
+	sc := bufio.NewScanner(r)
+	for sc.Scan() {
+		if l := strings.TrimSpace(sc.Text()); l != "" && !strings.HasPrefix(l, "#") {
+			lines = append(lines, l)
+		}
+	}
+	return lines, sc.Err()
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+)
+
+// How often the status is shown, on a terminal and elsewhere.
+const (
+	drawEvery = 200 * time.Millisecond
+	logEvery  = 30 * time.Second
+)
+
+// watch shows the crawl's progress until the function it returns is called.
+func (u *ui) watch(c *crawler.Crawler, cfg crawler.Config) (stop func()) {
+	if u.flags.Quiet {
+		return func() {}
+	}
+	every := logEvery
+	if u.tty {
+		every = drawEvery
+	}
+	s := status{maxPages: cfg.MaxPages, maxTime: cfg.MaxTime}
+	done := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case now := <-tick.C:
+				u.show(s.at(now, c.Progress()))
+			}
+		}
+	})
+	return func() {
+		close(done)
+		watching.Wait()
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.clear()
+	}
+}
+
+func (u *ui) show(s snapshot) {
+	if u.tty {
+		u.draw(s.line(u.width() - 1))
+		return
+	}
+	u.log.Info("progress", "pages", s.pages, "rate", fmt.Sprintf("%.1f/s", s.rate), "hosts_active", s.active,
+		"hosts_waiting", s.waiting, "queued", s.queued, "refused", s.refused, "errors", s.failed, "eta", etaText(s.eta))
+}
+
+// status makes snapshots of a crawl's progress.
+type status struct {
+	maxPages int
+	maxTime  time.Duration
+	recent   []sample // of the last rateWindow, oldest first
+}
+
+type sample struct {
+	at    time.Time
+	pages int
+}
+
+// rateWindow is the time over which pages per second are counted.
+const rateWindow = 30 * time.Second
+
+// snapshot is a crawl's progress as it is shown.
+type snapshot struct {
+	pages           int
+	rate            float64 // pages per second, of late
+	active, waiting int     // hosts
+	queued          int
+	refused, failed int
+	age             time.Duration
+	eta             time.Duration // if nothing more is found; negative: unknown
+}
+
+// at is the snapshot at this time.
+func (s *status) at(now time.Time, p crawler.Progress) snapshot {
+	f := p.Frontier
+	snap := snapshot{
+		pages: p.Pages, active: f.Claimed, waiting: max(0, f.Hosts-f.Claimed), queued: f.Queued + f.Waiting,
+		refused: p.Outcomes[crawler.Refused] + p.Outcomes[crawler.OutOfScope] + p.Outcomes[crawler.Trapped],
+		failed:  p.Outcomes[crawler.Failed] + p.Outcomes[crawler.Deferred],
+	}
+	if !p.Started.IsZero() {
+		snap.age = now.Sub(p.Started)
+	}
+	snap.rate = s.count(now, snap)
+	snap.eta = s.left(snap, f.Claimed)
+	return snap
+}
+
+// count adds a sample and returns the rate over all that are recent, or since the start.
+func (s *status) count(now time.Time, snap snapshot) float64 {
+	for len(s.recent) > 0 && now.Sub(s.recent[0].at) > rateWindow {
+		s.recent = s.recent[1:]
+	}
+	first := sample{at: now.Add(-snap.age)}
+	if len(s.recent) > 0 && snap.age > rateWindow {
+		first = s.recent[0]
+	}
+	s.recent = append(s.recent, sample{now, snap.pages})
+	return float64(snap.pages-first.pages) / max(now.Sub(first.at).Seconds(), 0.001)
+}
+
+// left is the time until what is queued is done, or a limit reached, at the present rate.
+func (s *status) left(snap snapshot, claimed int) time.Duration {
+	urls := snap.queued + claimed
+	if s.maxPages > 0 {
+		urls = min(urls, s.maxPages-snap.pages)
+	}
+	eta := time.Duration(-1)
+	if seconds := float64(urls) / snap.rate; snap.rate > 0 && seconds < forever.Seconds() {
+		eta = time.Duration(seconds * float64(time.Second))
+	}
+	if end := s.maxTime - snap.age; s.maxTime > 0 && (eta < 0 || end < eta) {
+		eta = max(0, end)
+	}
+	return eta
+}
+
+// line is the snapshot in one line of at most width octets.
+func (s snapshot) line(width int) string {
+	line := fmt.Sprintf("%s  %.1f/s  hosts %d active, %d waiting  %d queued  %d refused  %d errors  %v  eta %s",
+		plural(s.pages, "page"), s.rate, s.active, s.waiting, s.queued, s.refused, s.failed, s.age.Truncate(time.Second), etaText(s.eta))
+	return line[:min(len(line), max(0, width))]
+}
+
+func etaText(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "?"
+	case d > time.Hour:
+		return d.Round(time.Minute).String()
+	}
+	return d.Round(time.Second).String()
+}

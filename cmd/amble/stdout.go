@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"syscall"
+)
+
+// errClosed says that nobody reads stdout any more, which is a way to say "enough".
+var errClosed = errors.New("stdout was closed by its reader")
+
+// stdout is where results go. It remembers the first failure, so that output printed for a person,
+// line by line and unchecked, is not lost in silence.
+type stdout struct {
+	mu  sync.Mutex
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer. The error is errClosed, or one with the exit code for output.
+func (s *stdout) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.w.Write(b)
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		s.err = errClosed
+	case err != nil:
+		s.err = &exitError{exitOutput, fmt.Errorf("stdout cannot be written: %w", cause(err))}
+	}
+	return n, s.err
+}
+
+func (s *stdout) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// cause is the system's own word for an error, without the names of call and file around it.
+func cause(err error) error {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno
+	}
+	return err
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// didYouMean is a hint at the known word that looks most like the given one, "" when none does.
+func didYouMean(word string, known []string) string {
+	best, least := "", 3
+	for _, k := range known {
+		if d := distance(normalWord(word), normalWord(k)); d < least {
+			best, least = k, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %s?)", best)
+}
+
+func normalWord(s string) string { return strings.ReplaceAll(strings.ToLower(s), "_", "-") }
+
+// distance is how many octets must be inserted, deleted or replaced to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

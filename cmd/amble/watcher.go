@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// watcher follows the events of a crawl: it logs them, tells of hosts that keep it waiting, and ends
+// it when too much has failed.
+type watcher struct {
+	ui        *ui
+	maxFailed int
+	drain     func()
+
+	mu     sync.Mutex
+	failed int
+	told   map[string]bool // origins whose robots.txt cannot be had
+	seeds  []string
+}
+
+func (w *watcher) trace() *crawler.Trace {
+	t := &crawler.Trace{Visited: w.visited, Robots: w.robots}
+	if !w.ui.flags.Verbose {
+		return t
+	}
+	log := w.ui.log
+	t.Waiting = func(u weburl.URL, n *politeness.NotYet) {
+		log.Debug("waiting", "url", u, "until", n.Until.Format(time.RFC3339Nano), "clause", n.Clauses[0].Name)
+	}
+	t.Admitted = func(_ weburl.URL, p politeness.Permit) {
+		log.Debug("request", "url", p.URL(), "purpose", p.Purpose())
+	}
+	t.Retrying = func(u weburl.URL, reason string, at time.Time) {
+		log.Debug("retrying", "url", u, "reason", reason, "at", at.Format(time.RFC3339Nano))
+	}
+	return t
+}
+
+// robots tells, once for each origin, that its robots.txt cannot be had and everything there waits.
+func (w *watcher) robots(u weburl.URL, info politeness.OriginInfo) {
+	w.ui.log.Debug("robots.txt", "url", info.Source.RobotsURL, "status", info.Source.Status, "known", info.Known)
+	if info.Known || !info.Unreachable {
+		return
+	}
+	w.mu.Lock()
+	told := w.told[u.Origin()]
+	if w.told == nil {
+		w.told = map[string]bool{}
+	}
+	w.told[u.Origin()] = true
+	w.mu.Unlock()
+	if told {
+		return
+	}
+	answer := "no answer"
+	if s := info.Source.Status; s != 0 {
+		answer = fmt.Sprintf("answered %d", s)
+	}
+	w.ui.tell("%s: %s: no page is asked for before it can be read; trying again", u.RobotsURL(), answer)
+}
+
+func (w *watcher) visited(v *crawler.Visit) {
+	w.ui.log.Debug("visit", "url", v.URL, "outcome", string(v.Outcome), "status", v.Status(), "reason", v.Reason)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if v.Outcome == crawler.Failed {
+		if w.failed++; w.maxFailed >= 0 && w.failed > w.maxFailed {
+			w.drain()
+		}
+	}
+	if len(w.seeds) < mostSeedsTold && v.Outcome != crawler.Fetched && (v.Via.IsZero() || len(v.Hops) > 0) {
+		w.seeds = append(w.seeds, fate(v))
+	}
+}
+
+func (w *watcher) tooMany() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.maxFailed >= 0 && w.failed > w.maxFailed
+}
+
+// mostSeedsTold is how many fates a person reads.
+const mostSeedsTold = 5
+
+// fate says what became of a URL that was not fetched.
+func fate(v *crawler.Visit) string {
+	text := string(v.Outcome)
+	switch {
+	case v.Outcome == crawler.Redirected:
+		return fmt.Sprintf("%s redirects to %s", v.URL, v.Location)
+	case v.Outcome == crawler.OutOfScope:
+		return fmt.Sprintf("%s is out of scope (%s)", v.URL, v.Rule)
+	case v.Err != nil:
+		text += ": " + v.Err.Error()
+	case v.Detail != "":
+		text = v.Detail
+	case v.Reason != "":
+		text += ": " + v.Reason
+	}
+	return printable(v.URL.String() + ": " + text)
+}
+
+// seedsFate is the fates of seeds as lines of an error.
+func (e *ending) seedsFate() string {
+	if len(e.seeds) == 0 {
+		return ""
+	}
+	return ":\n  " + strings.Join(e.seeds, "\n  ")
+}
