@@ -73,7 +73,8 @@ func TestResolveRefusesPrivateAddresses(t *testing.T) {
 		if got != want || (err == nil) != want.IsValid() {
 			t.Errorf("%s: %v, %v", url, got, err)
 		}
-		if err != nil && (ReasonOf(err) != ReasonAddress || !errors.Is(err, ErrAddress) || err.(*Error).Temporary()) {
+		var e *Error
+		if err != nil && (!errors.As(err, &e) || e.Reason != ReasonAddress || !errors.Is(err, ErrAddress) || e.Temporary()) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
