@@ -99,7 +99,7 @@ var agreeSeeds = []string{
 	`<a href=x>t</a>`, `<A HREF="x&amp;y" href=z>a <b>b</b>c`, "<a href='\x00\r\n&#0;&#x80;&#1114112;'>", `<a/href=x/>`,
 	`<a =href=x>`, `<a href = "x"class=y>`, `<a href=>b`, `<a href=x`, `<a href="x`, `<a href="x"`, `<a<a href=x>`, `<<a href=x>`,
 	`<!--><a href=1>--><!---><a href=2><!-- --!><a href=3><!--x--!-><a href=4>--><a href=5><!-->`, `<!-x><a href=1>`,
-	`<!doctype html "><a href=1>"><a href=2>`, `<?php "><a href=1>" ?>`, `</><a href=1></ ><a href=2></!--><a href=3>`,
+	`<!doctype html "><a href=1>"><a href=2>`, `<?php "><a href=1>" ?>`, `</><a href=1></ ><a href=2></!--><a href=3>`, `</! a='><a href=1>'>`,
 	`<script><!--<script></script><a href=1>--></script><a href=2>`, `<script></scripty></script ><a href=1>`,
 	`<script><!--></script><a href=1>`, `<script><!-- </script><a href=1>`, `<script><!--<script>--></script><a href=1>`,
 	`<title>a &lt; <b></titlex></title/><a href=1>`, `<textarea></textarea<a href=1></textarea ><a href=2>`,

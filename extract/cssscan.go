@@ -102,6 +102,9 @@ func (c *cssScanner) word() bool {
 	return found && !c.muted
 }
 
+// maxCSSName is longer than any name looked for, each letter written as an escape.
+const maxCSSName = 128
+
 // name reads a name and returns it without escapes.
 func (c *cssScanner) name() string {
 	start, escaped := c.pos, false
@@ -117,7 +120,7 @@ func (c *cssScanner) name() string {
 		}
 		c.pos++
 	}
-	if escaped {
+	if escaped && c.pos-start <= maxCSSName {
 		return string(appendCSSUnescaped(nil, c.s[start:c.pos]))
 	}
 	return c.s[start:c.pos]

@@ -35,6 +35,7 @@ link link.href <http://x/edit> (other)
 entry link.href <2> (alternate) "Two" text/html`},
 		{"Atom with a prefix", `<a:feed xmlns:a="http://www.w3.org/2005/Atom"><a:entry><title>no</title><a:title>One</a:title><a:link href="1"/></a:entry></a:feed>`,
 			`entry link.href <1> (alternate) "One"`},
+		{"attribute with >", `<rss><item><enclosure url="a>b" type='c>d'/>`, "media enclosure.url <a>b> c>d"},
 		{"end tags missing", `<rss><channel><item><title>One<link>1<item><title>Two<link>2`, "entry link <1> \"One\""},
 		{"not a feed", `<html><link href=x><item><link>y</link></item></html>`, ``},
 		{"not XML", `{"items": []}`, ``},

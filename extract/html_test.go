@@ -67,9 +67,14 @@ func TestHTMLLinks(t *testing.T) {
 		{"svg title is markup", `<svg><title><a href=/x></a></title></svg>`, "anchor a.href </x>"},
 		{"svg resources", `<svg><image href=/i /><use xlink:href="/s#a"/><use href="#b"/><script href=/j /></svg>`, "image image.href </i>\nobject use.xlink:href </s#a>\nscript script.href </j>"},
 		{"svg style", `<svg><style>a{fill:url(/x)}</style></svg>`, "style style </x>"},
-		{"cdata in svg is text", `<svg><![CDATA[<a href=/x></a>]]></svg><a href=/y></a>`, `anchor a.href </y>`},
+		{"cdata in svg is text", `<svg><![CDATA[><a href=/x></a>]]></svg><a href=/y></a>`, `anchor a.href </y>`},
+		{"cdata in an svg title is text", `<svg><title><![CDATA[><a href=/x></a>]]></title></svg>`, ``},
 		{"cdata in html is a comment", `<![CDATA[><a href=/x></a>]]>`, `anchor a.href </x>`},
 		{"html ends svg", `<svg><p><![CDATA[><a href=/x></a>]]>`, `anchor a.href </x>`},
+		{"an end tag ends svg", `<svg></p><![CDATA[><a href=/x></a>]]>`, `anchor a.href </x>`},
+		{"a slash of a value closes no svg", `<svg b=c/><title><a href=/x></title>`, `anchor a.href </x>`},
+		{"html in svg", `<svg><foreignObject><p><title><a href=/x></a></title></foreignObject><title><a href=/y></a></title>`, `anchor a.href </y>`},
+		{"html in mathml", `<math><mtext><style><a href=/x></a></style></mtext><style><a href=/y></a></style>`, `anchor a.href </y>`},
 		{"images", `<img src=/a alt=A srcset="/b 1x, /c,d 2x , /e"><picture><source srcset=/f></picture><input type=image src=/g><input src=/h>`,
 			"image img.src </a> \"A\"\nimage img.srcset </b> \"A\"\nimage img.srcset </c,d> \"A\"\nimage img.srcset </e> \"A\"\nimage source.srcset </f>\nimage input.src </g>"},
 		{"media", `<video src=/a poster=/b><track src=/c></video><audio src=/d><source src=/e type=audio/ogg></audio>`,
@@ -86,6 +91,23 @@ func TestHTMLLinks(t *testing.T) {
 				t.Errorf("%s\n got %s\nwant %s", tt.body, got, tt.want)
 			}
 		})
+	}
+}
+
+// HTML Standard section 4.2.3, set the frozen base URL.
+func TestHTMLBase(t *testing.T) {
+	for page, want := range map[string]string{
+		`<base href=" /x "><base href=/y>`:        "/x",
+		`<a href=z><p><base href=/x>`:             "/x",
+		`<base href=""><base href=/y>`:            "",
+		`<base href="data:,x"><base href=/y>`:     "",
+		`<base href="JavaScript:x">`:              "",
+		`<template><base href=/x></template>`:     "",
+		`<svg><base href=/x></svg><base href=/y>`: "/y",
+	} {
+		if got := HTML([]byte(page), Options{}).Base; got != want {
+			t.Errorf("%s: %q, want %q", page, got, want)
+		}
 	}
 }
 

@@ -68,6 +68,14 @@ func TestNoscriptAsMarkup(t *testing.T) {
 	}
 }
 
+func TestOptionsAreNotChanged(t *testing.T) {
+	o := Options{DataAttrs: []string{"data-a", "Data-B"}}
+	HTML(nil, o)
+	if o.DataAttrs[1] != "Data-B" {
+		t.Errorf("DataAttrs became %q", o.DataAttrs)
+	}
+}
+
 func TestDefaultIsNavigationOnly(t *testing.T) {
 	const page = `<img src=1><script src=2></script><p style="a:url(3)"><style>@import "4"</style><form action=5><svg><use href=6><image href=7></svg>
 		<video src=8 poster=9></video><object data=10></object><body background=11><link rel=stylesheet imagesrcset=12 href=13>`

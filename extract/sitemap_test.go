@@ -53,6 +53,8 @@ func TestSitemap(t *testing.T) {
 			"http://x/   0.5 false\n"},
 		{"entities are not expanded", `<!DOCTYPE urlset [<!ENTITY e SYSTEM "file:///etc/passwd"><!ENTITY f "]>"><!-- ' -->]><urlset><url><loc>http://x/&e;&f;</loc></url></urlset>`,
 			"http://x/&e;&f;   0.5 false\n"},
+		{"document type with a subset", `<!DOCTYPE urlset PUBLIC 'a>b' "c" [ <!-- don't <urlset> --> <!ENTITY % e "<url><loc>http://no/</loc></url>"> %e; <?p <urlset> ?> ]><urlset><url><loc>http://x/</loc></url>`,
+			"http://x/   0.5 false\n"},
 		{"comments", `<!-- <urlset> --><urlset><!-- <url><loc>http://x/no</loc></url> ---><url><loc>http://<!-- -- -->x/</loc></url></urlset>`,
 			"http://x/   0.5 false\n"},
 		{"end tags missing", urlset + `<url><loc>http://x/a<url><loc>http://x/b</url>`, "http://x/a   0.5 false\nhttp://x/b   0.5 false\n"},

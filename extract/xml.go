@@ -159,21 +159,15 @@ func matchEnd(s []byte, closing string, matched int) int {
 	return matched
 }
 
-// skipDeclaration reads past a document type declaration and the subset in its brackets.
+// skipDeclaration reads past a document type declaration, or the part of it before the next "<": what
+// is in its subset is skipped one by one.
 func (x *xmlReader) skipDeclaration() error {
-	depth, quote := 0, byte(0)
-	for {
-		if quote == 0 {
-			if ahead, _ := x.r.Peek(len("<!--")); string(ahead) == "<!--" {
-				if err := x.skipPast("<!--", "-->", nil); err != nil {
-					return err
-				}
-				continue
-			}
-		}
-		c, err := x.r.ReadByte()
-		if err != nil {
-			return err
+	n, err := x.r.Discard(1)
+	x.pos += n
+	for quote := byte(0); err == nil; {
+		var c byte
+		if c, err = x.r.ReadByte(); err != nil {
+			break
 		}
 		x.pos++
 		switch {
@@ -183,14 +177,14 @@ func (x *xmlReader) skipDeclaration() error {
 			}
 		case c == '"' || c == '\'':
 			quote = c
-		case c == '[' || c == '<':
-			depth++
-		case c == ']' || c == '>':
-			if depth--; depth <= 0 {
-				return nil
-			}
+		case c == '>':
+			return nil
+		case c == '<':
+			x.unread()
+			return nil
 		}
 	}
+	return err
 }
 
 // readTag reads a tag to x.tag, without its brackets. A ">" in quotes is not its end. What is beyond the
