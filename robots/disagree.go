@@ -10,7 +10,7 @@ func Disagree(body []byte, agent, pathQuery string, opts ...Option) []Dialect {
 func (r *Rules) Disagree(agent, pathQuery string) (out []Dialect) {
 	mine := r.For(agent).Test(pathQuery).Allowed
 	for _, d := range Dialects() {
-		if d != r.dialect && r.In(d).For(agent).Test(pathQuery).Allowed != mine {
+		if r.In(d).For(agent).Test(pathQuery).Allowed != mine {
 			out = append(out, d)
 		}
 	}

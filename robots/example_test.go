@@ -70,8 +70,14 @@ func ExampleRules_Sitemaps() {
 }
 
 func ExampleDisagree() {
-	fmt.Println(robots.Disagree([]byte(file), "OtherBot", "/search/about"))
-	// Output: [Original1994 Draft1997 Revisited1996 Strictest]
+	for _, dialect := range robots.Disagree([]byte(file), "OtherBot", "/search/about") {
+		fmt.Println(dialect)
+	}
+	// Output:
+	// Original1994
+	// Draft1997
+	// Revisited1996
+	// Strictest
 }
 
 func ExampleParse_dialect() {

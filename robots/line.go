@@ -35,11 +35,7 @@ type lineReader struct {
 }
 
 func newLineReader(body string) lineReader {
-	r := lineReader{body: body, lf: -1, cr: -1}
-	if strings.HasPrefix(body, "\ufeff") {
-		r.pos = len("\ufeff")
-	}
-	return r
+	return lineReader{body: body, lf: -1, cr: -1}
 }
 
 // next is the extent of the next line without its line end.
@@ -75,7 +71,7 @@ func indexFrom(s string, i int, c byte) int {
 func readLines(body string) []line {
 	lines := make([]line, 0, min(len(body)/24+8, 1<<12))
 	r := newLineReader(body)
-	blank := afterBlank
+	var blank flags
 	for {
 		start, end, ok := r.next()
 		if !ok {
@@ -196,7 +192,7 @@ func isBlankByte(c byte) bool { return c == ' ' || c == '\t' }
 
 // trim takes blanks off both ends of body[from:to]: space and tab (RFC 9309 section 2.2), control
 // octets, and the invisible characters that editors and copying leave behind (no-break space,
-// zero-width space, byte order mark).
+// zero-width space, byte order mark). So a byte order mark before the first field is skipped, too.
 func trim(body string, from, to int) (int, int) {
 	for from < to && !isInk(body[from]) {
 		n := leadingBlank(body[from:to])

@@ -13,7 +13,7 @@ func TestCrawlDelayValues(t *testing.T) {
 	for value, want := range map[string]time.Duration{
 		"1": time.Second, "0": 0, "2.5": 2500 * time.Millisecond, ".5": time.Second / 2, "10.": 10 * time.Second,
 		"+3": 3 * time.Second, "2.3": 2300 * time.Millisecond, "0.0000000001": 0, "007": 7 * time.Second,
-		"9223372036": 9223372036 * time.Second, "9223372037": math.MaxInt64,
+		"9223372036": 9223372036 * time.Second, "9223372037": math.MaxInt64, "9223372036.854775808": math.MaxInt64,
 		"99999999999999999999": math.MaxInt64, strings.Repeat("9", 400): math.MaxInt64,
 	} {
 		d, ok := Parse([]byte("User-agent: *\nCrawl-delay: " + value)).For("x").CrawlDelay()

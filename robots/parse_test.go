@@ -106,6 +106,10 @@ func TestSizeLimit(t *testing.T) {
 	if r := Parse(whole[:MaxSize-1]); r.Truncated() || r.For("x").Test("/x").Allowed {
 		t.Error("the last line of a shorter file was dropped")
 	}
+	returns := append(bytes.ReplaceAll(body[:MaxSize], []byte("\n"), []byte("\r")), 'x')
+	if r := Parse(returns); !r.Truncated() || !r.For("x").Test("/x").Allowed || r.For("x").Test("/first").Allowed {
+		t.Error("lines that end in CR were not kept up to the cut")
+	}
 	if r := Parse(bytes.Repeat([]byte("a"), MaxSize+1)); !r.Truncated() || !r.For("x").Test("/").Allowed {
 		t.Error("one line longer than the limit")
 	}
@@ -223,6 +227,15 @@ func TestCanonicalForms(t *testing.T) {
 	}
 	if got := canonPattern("/*a$%2a"); got != "/*a$%2A" {
 		t.Error(got)
+	}
+}
+
+// TestCollapse: a run of stars is one.
+func TestCollapse(t *testing.T) {
+	for in, want := range map[string]string{"": "", "/a*b": "/a*b", "**": "*", "/**a***b**": "/*a*b*", "***/": "*/"} {
+		if got := collapse(in); got != want {
+			t.Errorf("%s: %s", in, got)
+		}
 	}
 }
 

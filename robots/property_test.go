@@ -31,8 +31,8 @@ func compareWithReference(t *testing.T, body, agent string, paths []string) {
 		group, judge := rules.In(d).For(agent), refJudge(d, body, agent)
 		for _, path := range paths {
 			v := group.Test(path)
-			if want := judge(path); v.Allowed != want {
-				t.Fatalf("%v: %s asks for %q: %s; the reference says %v\n%q", d, agent, path, Explain(v, Source{}), want, body)
+			if want := judge(path); (refVerdict{v.Allowed, v.Line, v.RunnerUp.Line}) != want {
+				t.Fatalf("%v: %s asks for %q: %s; the reference says %+v\n%q", d, agent, path, Explain(v, Source{}), want, body)
 			}
 			checkVerdict(t, body, v)
 		}

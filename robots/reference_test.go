@@ -2,6 +2,7 @@ package robots
 
 import (
 	"regexp"
+	"sort"
 	"strings"
 )
 
@@ -255,46 +256,66 @@ func refGroup(d Dialect, body, agent string) (rules []refRule) {
 }
 
 // refJudge is a robot's group in a dialect, ready to be asked.
-func refJudge(d Dialect, body, agent string) func(path string) bool {
+func refJudge(d Dialect, body, agent string) func(path string) refVerdict {
 	if d == Strictest {
-		var all []func(string) bool
+		var all []func(string) refVerdict
 		for sub := range Strictest {
 			all = append(all, refJudge(sub, body, agent))
 		}
-		return func(path string) bool {
+		return func(path string) refVerdict {
 			for _, judge := range all {
-				if !judge(path) {
-					return false
+				if v := judge(path); !v.allowed {
+					return v
 				}
 			}
-			return true
+			return all[0](path)
 		}
 	}
 	rules := refGroup(d, body, agent)
-	return func(path string) bool { return refAllowed(d, rules, path) }
+	return func(path string) refVerdict { return refTest(d, rules, path) }
 }
 
-// refAllowed tries every rule.
-func refAllowed(d Dialect, rules []refRule, path string) bool {
+// refVerdict is a decision with the lines that made it and that lost.
+type refVerdict struct {
+	allowed        bool
+	line, runnerUp int
+}
+
+// refTest tries every rule. In the draft the first one decides; else the longest, Allow between equal
+// ones, the first between equal ones of one kind.
+func refTest(d Dialect, rules []refRule, path string) refVerdict {
 	path, _, _ = strings.Cut(path, "#")
 	if path == "" || path[0] != '/' {
 		path = "/" + path
 	}
 	path = refCanon(d, path, true)
 	if path == "/robots.txt" {
-		return true
+		return refVerdict{allowed: true}
 	}
-	best, allowed := -1, true
+	var match []refRule
 	for _, r := range rules {
-		if !refMatch(d, r.pattern, path) {
-			continue
-		}
-		if d == Draft1997 {
-			return r.allow
-		}
-		if n := len(r.pattern); n > best || n == best && r.allow {
-			best, allowed = n, r.allow
+		if refMatch(d, r.pattern, path) {
+			match = append(match, r)
 		}
 	}
-	return allowed
+	if d != Draft1997 {
+		sort.SliceStable(match, func(i, j int) bool {
+			a, b := match[i], match[j]
+			if len(a.pattern) != len(b.pattern) {
+				return len(a.pattern) > len(b.pattern)
+			}
+			return a.allow && !b.allow
+		})
+	}
+	if len(match) == 0 {
+		return refVerdict{allowed: true}
+	}
+	v := refVerdict{allowed: match[0].allow, line: match[0].line}
+	for _, r := range match {
+		if r.allow != v.allowed {
+			v.runnerUp = r.line
+			break
+		}
+	}
+	return v
 }

@@ -30,6 +30,7 @@ func TestContentUsage(t *testing.T) {
 		{"User-agent: *\nContent-Usage: train-ai=n\n", "x", "/a", "train-ai", Disallowed},
 		// the longest path decides for every use
 		{"User-agent: *\nContent-Usage: / train-ai=n, search=y\nContent-Usage: /a train-ai=y\n", "x", "/a", "search", Unsaid},
+		{"User-agent: *\nContent-Usage: /a train-ai=y\nContent-Usage: / train-ai=n, search=y\n", "x", "/a", "train-ai", Allowed},
 		// equal paths: what disallows wins
 		{"User-agent: *\nContent-Usage: /a train-ai=y\nContent-Usage: /a train-ai=n\nContent-Usage: /%61 search=y\n", "x", "/a", "train-ai", Disallowed},
 		{"User-agent: *\nContent-Usage: /a train-ai=n\nContent-Usage: /%61 search=y\n", "x", "/a", "search", Allowed},

@@ -64,6 +64,19 @@ func TestVerdictNamesEverything(t *testing.T) {
 	}
 }
 
+// TestFirstNameCounts: the line given for a group is the first that names the robot.
+func TestFirstNameCounts(t *testing.T) {
+	v := Parse([]byte("User-agent: a\nUser-agent: b\nUser-agent: B/2\nUser-agent: *\nUser-agent: *\nDisallow: /\n")).For("b").Test("/")
+	if v.GroupLine != 2 || v.Agent != "b" {
+		t.Errorf("%+v", v)
+	}
+	// Without a name there is no group of its own.
+	g := Parse([]byte("User-agent:\nUser-agent: *bot\nDisallow: /a\nUser-agent: *\nDisallow: /b\n")).For("")
+	if g.Test("/a").Line != 0 || g.Test("/b").Line != 5 {
+		t.Errorf("%+v", g.Test("/a"))
+	}
+}
+
 // TestRunnerUpIsTheStrongestOfTheOtherKind, among literal rules and wildcards alike.
 func TestRunnerUpIsTheStrongestOfTheOtherKind(t *testing.T) {
 	const file = "User-agent: *\nAllow: /\nAllow: /a\nAllow: /*b\nAllow: /zzz\nDisallow: /a/b/c\nDisallow: /a/\nDisallow: /*/c$\n"
@@ -178,6 +191,7 @@ func TestFreshness(t *testing.T) {
 		{"all age", h{"Cache-Control": {"max-age=3600"}, "Age": {"4000"}}, MinFreshness},
 		{"more than a day", h{"Cache-Control": {"max-age=31536000"}}, 24 * time.Hour},
 		{"more than any number", h{"Cache-Control": {"max-age=99999999999999999999999"}}, 24 * time.Hour},
+		{"the least of several, first", h{"Cache-Control": {"max-age=3600", "max-age=7200"}}, time.Hour},
 		{"the least of several", h{"Cache-Control": {"max-age=7200", "max-age=3600"}}, time.Hour},
 		{"unreadable", h{"Cache-Control": {"max-age=soon"}}, MinFreshness},
 		{"negative", h{"Cache-Control": {"max-age=-1"}}, MinFreshness},
