@@ -78,6 +78,13 @@ type Config struct {
 	Fetcher   Fetcher           // nil: a fetcher.Fetcher made from Fetch
 	Extractor Extractor         // nil: links from HTML by package extract
 	Trace     *Trace
+
+	// KeepRobots is given every answer to a robots.txt request before any page is asked for on its
+	// strength, to keep the body as evidence. Its error ends the crawl. nil: none is kept.
+	KeepRobots func(p *fetcher.Page) error
+	// RevisitedDirectives reads META robots as the 1996 workshop wrote it down: see
+	// robots.WithDialect and robots.PageDirectives.
+	RevisitedDirectives bool
 }
 
 // Fetcher gets pages. A fetcher.Fetcher is one; a replacement still sees nothing but Permits.

@@ -15,10 +15,12 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Crawler runs the crawl its Config describes. It may be run several times, also at once; every Run
-// has a gate of its own, so two Runs over the same hosts at once are two crawlers to those hosts.
+// Crawler runs the crawl its Config describes. It may be run several times, also at once: all its
+// Runs go through one gate, so that to the hosts they are one crawler, which remembers between Runs
+// what it was asked to wait for.
 type Crawler struct {
-	cfg Config
+	cfg  Config
+	gate *politeness.Gate
 
 	mu   sync.Mutex
 	runs map[*run]bool
@@ -29,8 +31,18 @@ func New(c Config) (*Crawler, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &Crawler{cfg: c.withDefaults(), runs: make(map[*run]bool)}, nil
+	c = c.withDefaults()
+	p := c.Politeness
+	p.Identity, p.Contactless = c.identity(), c.Contact == ""
+	gate, err := politeness.NewGate(p)
+	if err != nil {
+		return nil, err
+	}
+	return &Crawler{cfg: c, gate: gate, runs: make(map[*run]bool)}, nil
 }
+
+// Gate is the gate that all requests go through, to be asked what it knows of hosts and origins.
+func (c *Crawler) Gate() *politeness.Gate { return c.gate }
 
 // Errors of Run.
 var (
@@ -105,7 +117,7 @@ func (c *Crawler) Pages(ctx context.Context, seeds ...string) iter.Seq2[*Visit, 
 }
 
 func (c *Crawler) start(seeds []string) (*run, error) {
-	r, err := newRun(c.cfg, seeds)
+	r, err := newRun(c.cfg, c.gate, seeds)
 	if err != nil {
 		return nil, err
 	}
@@ -145,19 +157,22 @@ type run struct {
 	err    error
 }
 
-func newRun(cfg Config, seeds []string) (*run, error) {
+func newRun(cfg Config, gate *politeness.Gate, seeds []string) (*run, error) {
 	urls, err := parseSeeds(seeds, cfg.MaxURL)
 	if err != nil {
 		return nil, err
 	}
-	r := &run{cfg: cfg, seeds: urls, scope: cfg.InScope, budget: newBudget(cfg.MaxPages), tally: newTally(time.Now())}
+	if cfg.Contact == "" && !allLoopback(urls) {
+		return nil, cfg.identity().Validate(false)
+	}
+	r := &run{
+		cfg: cfg, gate: gate, seeds: urls, scope: cfg.InScope,
+		budget: newBudget(cfg.MaxPages), tally: newTally(time.Now()),
+	}
 	if r.scope == nil {
 		if r.scope, err = NewSeedScope(cfg.Scope, cfg.Rules, urls...); err != nil {
 			return nil, err
 		}
-	}
-	if err := r.makeGate(); err != nil {
-		return nil, err
 	}
 	if err := r.makeFetcher(); err != nil {
 		return nil, err
@@ -186,19 +201,7 @@ func parseSeeds(seeds []string, maxLen int) ([]weburl.URL, error) {
 	return urls, errors.Join(errs...)
 }
 
-// makeGate makes the run's gate. A contact may be missing only when every seed is on loopback.
-func (r *run) makeGate() error {
-	p := r.cfg.Politeness
-	p.Identity = r.cfg.identity()
-	p.Contactless = p.Identity.Contact == "" && allLoopback(r.seeds)
-	gate, err := politeness.NewGate(p)
-	if err != nil {
-		return err
-	}
-	r.gate = gate
-	return nil
-}
-
+// allLoopback reports whether a contact may be missing: nobody else is asked for anything.
 func allLoopback(seeds []weburl.URL) bool {
 	for _, u := range seeds {
 		addr, err := netip.ParseAddr(u.Hostname())

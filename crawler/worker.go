@@ -99,7 +99,7 @@ func (r *run) request(ctx context.Context, c frontier.Claim) bool {
 		r.again(ctx, c, frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{}})
 		return false
 	case permit.Purpose() == politeness.Robots:
-		r.robotsAnswered(ctx, c, ready)
+		r.robotsAnswered(ctx, c, page, ready)
 		return false
 	case err != nil:
 		r.unanswered(ctx, c, ready, err)
@@ -116,27 +116,28 @@ func purpose(k frontier.Kind) politeness.Purpose {
 	return politeness.Page
 }
 
-// reply is what the gate is told of a request. One that a dead context or an expired Permit kept from
-// leaving says nothing about the host.
+// reply is what the gate is told of a request. One that a dead context broke off, or an expired
+// Permit kept from leaving, says nothing about the host.
 func reply(page *fetcher.Page, err error) politeness.Reply {
-	switch {
-	case err == nil:
+	if err == nil {
 		return page.Reply()
-	case unsent(err):
-		return politeness.Reply{}
 	}
-	return fetcher.ReplyForError(err)
+	r := fetcher.ReplyForError(err)
+	r.Aborted = ours(err)
+	return r
 }
 
-// unsent reports whether a fetch failed before its request was written, for a cause of ours.
-func unsent(err error) bool {
+// ours reports whether a fetch failed for a cause on our side. A reason code is the fetcher's own
+// judgement; only an error without one is looked into, since limits, too, cancel contexts.
+func ours(err error) bool {
 	switch fetcher.ReasonOf(err) {
-	case fetcher.ReasonPermit, fetcher.ReasonPermitInvalid, fetcher.ReasonLedger, fetcher.ReasonURL, fetcher.ReasonClosed:
-		return true
-	case fetcher.ReasonCanceled:
+	case "":
+		return errors.Is(err, context.Canceled) || errors.Is(err, politeness.ErrExpired)
+	case fetcher.ReasonPermit, fetcher.ReasonPermitInvalid, fetcher.ReasonLedger, fetcher.ReasonURL, fetcher.ReasonClosed,
+		fetcher.ReasonCanceled:
 		return true
 	}
-	return errors.Is(err, context.Canceled) || errors.Is(err, politeness.ErrExpired)
+	return false
 }
 
 // temporary reports whether another attempt may fare better. Errors of a Fetcher that is not ours
@@ -148,7 +149,7 @@ func temporary(err error) bool {
 
 // count adds a request to the report and ends the crawl when it has received enough.
 func (r *run) count(page *fetcher.Page, err error) {
-	if err != nil && unsent(err) {
+	if err != nil && ours(err) {
 		return
 	}
 	var octets int64
@@ -164,7 +165,12 @@ func (r *run) count(page *fetcher.Page, err error) {
 }
 
 // robotsAnswered puts the page back whose robots.txt was asked for; it comes next, a delay later.
-func (r *run) robotsAnswered(ctx context.Context, c frontier.Claim, ready time.Time) {
+func (r *run) robotsAnswered(ctx context.Context, c frontier.Claim, page *fetcher.Page, ready time.Time) {
+	if r.cfg.KeepRobots != nil && page != nil {
+		if err := r.cfg.KeepRobots(page); err != nil {
+			r.fail(fmt.Errorf("crawler: keeping %s: %w", page.URL, err))
+		}
+	}
 	r.cfg.Trace.robots(c.URL, r.gate)
 	r.again(ctx, c, frontier.Settlement{
 		ReadyAt: ready, Again: &frontier.Again{}, Links: r.sitemaps(c.URL),
@@ -329,7 +335,11 @@ func (r *run) directives(v *Visit) robots.Directives {
 			metas = append(metas, robots.Meta{Name: m.Name, Content: m.Content})
 		}
 	}
-	return robots.PageDirectives(r.cfg.identity().Product, v.Page.Header.Values("X-Robots-Tag"), metas)
+	var opts []robots.Option
+	if r.cfg.RevisitedDirectives {
+		opts = append(opts, robots.WithDialect(robots.Revisited1996))
+	}
+	return robots.PageDirectives(r.cfg.identity().Product, v.Page.Header.Values("X-Robots-Tag"), metas, opts...)
 }
 
 // end makes a claim's visit final: the Handler sees it, the sinks have it, and then the frontier

@@ -50,6 +50,9 @@ func (g *Gate) admit(now time.Time, a Ask) (Permit, error) {
 		return Permit{}, &Denied{URL: a.URL, Reason: ReasonNoContact, Detail: "a contact is required for hosts that are not loopback"}
 	}
 	clocks := g.clocks(now, target, a.Addr)
+	if clocks.host.gone != "" { // of a robots.txt redirect to another host
+		return Permit{}, &Denied{URL: a.URL, Reason: ReasonRobotsUnreachable, Detail: "robots.txt redirects to a host that was given up: " + clocks.host.detail}
+	}
 	if err := clocks.wait(now); err != nil {
 		return Permit{}, err
 	}
@@ -208,7 +211,7 @@ func (c *clocks) take(now time.Time) {
 		c.domain.take(now)
 	}
 	if c.g.total != nil {
-		c.g.total.AllowN(now.Add(slack), 1)
+		c.g.total.ReserveN(now, 1) // what rateFree rounded is owed to the next
 	}
 }
 
@@ -217,12 +220,12 @@ func (g *Gate) rateFree(now time.Time) (time.Time, bool) {
 	if g.total == nil {
 		return now, true
 	}
-	tokens := g.total.TokensAt(now.Add(slack))
-	if tokens >= 1 {
+	gap := time.Duration(float64(time.Second) / g.cfg.Rate)
+	missing := time.Duration((1 - g.total.TokensAt(now)) * float64(gap))
+	if missing < slack { // the bucket counts in floating point
 		return now, true
 	}
-	gap := time.Duration(float64(time.Second) / g.cfg.Rate)
-	until := now.Add(time.Duration((1 - tokens) * float64(gap)))
+	until := now.Add(missing)
 	if next := g.due.Add(gap); next.After(until) && g.due.After(now) {
 		until = next
 	}

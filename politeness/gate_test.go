@@ -239,6 +239,34 @@ func TestP5DelayInForceIsTheLargest(t *testing.T) {
 	}
 }
 
+func TestP5ADelayLearnedElsewhereCountsFromTheLastRequest(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{})
+		b.send(b.must("https://a.test/x"), 0, Reply{Status: 302, Header: http.Header{"Location": {"https://b.test/r"}}})
+		p := b.must2("https://a.test/x", "192.0.2.2")
+		ready := b.send(p, 2*time.Second, Reply{Status: 200, Body: []byte("User-agent: *\nCrawl-delay: 9\n")})
+		if got := time.Until(ready); got != 7*time.Second {
+			t.Errorf("ready in %v, want 9 s from the end of the last request to a.test", got)
+		}
+	})
+}
+
+func TestAbortedRequestsSayNothingAboutTheHost(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{})
+		time.Sleep(time.Until(b.send(b.must("https://a.test/"), time.Minute, Reply{Aborted: true, Err: errors.New("canceled")})))
+		if p := b.must("https://a.test/"); p.Purpose() != Robots {
+			t.Fatal("robots.txt is asked for again")
+		} else {
+			time.Sleep(time.Until(b.send(p, 0, Reply{Status: 404})))
+		}
+		b.send(b.must("https://a.test/"), 0, Reply{Aborted: true, Err: errors.New("canceled")})
+		if i := b.gate.Host("a.test:443"); i.Failures != 0 || i.Backoff != 0 {
+			t.Errorf("got %+v", i)
+		}
+	})
+}
+
 func TestLoopbackMayHaveNoDelay(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := open(t, Config{Delay: None, DelayFactor: None})
@@ -323,6 +351,20 @@ func TestP7RetryAfterIsObeyedInFull(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestP7ARobotsHopHoldsTheHostThatAnswered(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{})
+		b.send(b.must("https://a.test/x"), 0, Reply{Status: 302, Header: http.Header{"Location": {"https://b.test/r"}}})
+		p := b.must2("https://a.test/x", "192.0.2.2")
+		b.send(p, 0, Reply{Status: 429, Header: http.Header{"Retry-After": {"60"}}})
+		_, err := b.admit("https://b.test/", netip.MustParseAddr("192.0.2.2"))
+		var w *NotYet
+		if !errors.As(err, &w) || time.Until(w.Until) != time.Minute || w.Clauses[0].Name != ClauseRetryAfter {
+			t.Errorf("got %v", err)
+		}
+	})
 }
 
 func TestP7TooLongIsGivenUpNotClamped(t *testing.T) {
@@ -545,6 +587,28 @@ func TestGlobalRate(t *testing.T) {
 		}
 		if got := time.Since(start); got < 2900*time.Millisecond || got > 3*time.Second {
 			t.Errorf("30 requests at 10/s took %v", got)
+		}
+	})
+}
+
+func TestGlobalRateAtOddTimes(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{Rate: 7.3})
+		for i := range 200 {
+			raw := fmt.Sprintf("https://h%d.test/", i)
+			asked := 0
+			for {
+				_, err := b.admit(raw, netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}))
+				var w *NotYet
+				if !errors.As(err, &w) {
+					break
+				}
+				if asked++; asked > 2 || !w.Until.After(time.Now()) {
+					t.Fatalf("host %d is told %v at %v", i, w.Until, time.Now())
+				}
+				time.Sleep(time.Until(w.Until))
+			}
+			time.Sleep(time.Duration(i*i) * 9973)
 		}
 	})
 }

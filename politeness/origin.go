@@ -100,9 +100,13 @@ func (g *Gate) learnRobots(now time.Time, p *permit, r Reply, a answer) {
 	h := g.host(p.wanted.Host())
 	o := h.origin(p.wanted)
 	o.fetching = false
+	if r.Aborted { // asked again from the start, as if it had not been
+		o.hop, o.hops = weburl.URL{}, nil
+		return
+	}
 	switch {
 	case a.policy == robots.Unreachable:
-		g.robotsFailed(now, h, o, r)
+		g.robotsFailed(now, o, r)
 		return
 	case a.policy == robots.Redirect && len(o.hops) < robots.MaxRedirects:
 		o.hops = append(o.hops, a.to.String())
@@ -133,27 +137,26 @@ func (g *Gate) learnWish(h *host, group *robots.Group) {
 	if d, ok := group.RequestRate(); ok && d > h.wish {
 		h.wish, h.wishClause = d, ClauseRequestRate
 	}
+	for i := range h.slots { // robots.txt redirected elsewhere: the last request here is some time ago
+		if s := &h.slots[i]; h.wish > 0 && !s.ended.IsZero() {
+			s.hold(s.ended.Add(h.wish), h.wish, h.wishClause)
+		}
+	}
 	if h.wish > g.cfg.MaxCrawlDelay {
 		h.giveUp(ReasonCrawlDelay, "the host asks for "+h.wish.String()+" between requests, more than this crawl grants ("+g.cfg.MaxCrawlDelay.String()+")")
 	}
 }
 
 // robotsFailed plans the next attempt at an unreachable robots.txt (P8), or gives it up.
-func (g *Gate) robotsFailed(now time.Time, h *host, o *origin, r Reply) {
+func (g *Gate) robotsFailed(now time.Time, o *origin, r Reply) {
 	if o.failures == 0 {
 		o.failing = now
 	}
 	o.failures++
 	o.hop, o.hops = weburl.URL{}, nil
 	o.retryAt = now.Add(robotsPause(o.failures))
-	if ra, ok := retryAfter(r, now); ok {
-		if ra.Sub(now) > g.cfg.MaxRetryAfter {
-			h.giveUp(ReasonRetryAfter, "the host asks for a pause until "+ra.UTC().Format(time.RFC3339)+", longer than this crawl waits")
-		}
-		if ra.After(o.retryAt) {
-			o.retryAt = ra
-		}
-		h.hold(ra, ra.Sub(now), ClauseRetryAfter)
+	if ra, ok := retryAfter(r, now); ok && ra.After(o.retryAt) {
+		o.retryAt = ra // the host that answered, perhaps another, is held by obeyRetryAfter
 	}
 	if !o.known && now.Sub(o.failing) >= g.cfg.RobotsGiveUp {
 		o.gone = true

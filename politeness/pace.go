@@ -17,6 +17,7 @@ type pace struct {
 	promised  time.Time // the last instant told to somebody who has to wait
 	clause    string    // what set notBefore
 	delay     time.Duration
+	ended     time.Time // of the last request
 	busy      bool
 }
 
@@ -39,7 +40,7 @@ func (p *pace) free(now time.Time) bool { return !p.busy && !now.Before(p.notBef
 // take starts a request at now. The caller has asked free.
 func (p *pace) take(now time.Time) {
 	if p.lim.Burst() > 0 { // never rested: nothing to take from
-		p.lim.AllowN(now.Add(slack), 1)
+		p.lim.ReserveN(now, 1) // what the bucket rounds is owed to the next
 	}
 	p.busy = true
 }
@@ -47,7 +48,7 @@ func (p *pace) take(now time.Time) {
 // rest ends a request at end: the bucket is emptied at that instant and refills in d. An older,
 // later notBefore stays in force, nothing shortens a wait.
 func (p *pace) rest(end time.Time, d time.Duration, clause string) {
-	p.busy = false
+	p.busy, p.ended = false, end
 	p.lim.SetBurstAt(end, 0)
 	p.lim.SetLimitAt(end, rate.Every(d))
 	p.lim.SetBurstAt(end, 1)

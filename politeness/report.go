@@ -16,6 +16,7 @@ type Reply struct {
 	Body      []byte      // needed for robots.txt only
 	Truncated string      // why the body is not whole, "" when it is; CutByLength is no failure
 	Err       error       // why there is no answer
+	Aborted   bool        // given back or broken off by us: says nothing about the host
 	Written   time.Time   // the request's first byte, zero when none was written
 	FirstByte time.Time   // the answer's first byte
 	Ended     time.Time   // zero: now
@@ -74,8 +75,8 @@ func (g *Gate) learn(now time.Time, h *host, p *permit, r Reply) {
 		h.latency = max(0, orTime(r.Ended, now).Sub(r.Written))
 	}
 	switch {
-	case p.started.Load() == 0 && r.Err == nil:
-		// Given back unused: says nothing about the host.
+	case r.Aborted, p.started.Load() == 0 && r.Err == nil:
+		// Says nothing about the host.
 	case r.Err != nil || r.Status >= 500 || r.Status == http.StatusTooManyRequests:
 		if p.purpose != Robots { // robots.txt has pauses and an end of its own
 			g.fail(h, now)
@@ -83,9 +84,7 @@ func (g *Gate) learn(now time.Time, h *host, p *permit, r Reply) {
 	default:
 		h.succeed()
 	}
-	if p.purpose != Robots {
-		g.obeyRetryAfter(now, h, r)
-	}
+	g.obeyRetryAfter(now, h, r)
 }
 
 // obeyRetryAfter holds the host as long as it asks, in full, or gives it up (P7).
@@ -163,7 +162,7 @@ func (g *Gate) Failed(u, next weburl.URL, err error) time.Time {
 	if next != u {
 		o := h.origin(u)
 		if !o.fetching && !now.Before(o.retryAt) {
-			g.robotsFailed(now, h, o, Reply{Err: err})
+			g.robotsFailed(now, o, Reply{Err: err})
 		}
 		return o.retryAt
 	}

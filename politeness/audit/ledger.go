@@ -45,8 +45,8 @@ type endLine struct {
 type request struct {
 	line  int
 	start startLine
-	end   *endLine      // nil when the process ended first
-	asked time.Duration // the pause its host's robots.txt asked for by its end
+	end   *endLine               // nil when the process ended first
+	asked map[bool]time.Duration // the pause its host's robots.txt asked for at its start (false) and end
 }
 
 // over is when the request was over, as late as the ledger proves.
@@ -94,7 +94,7 @@ func read(r io.Reader) (*ledger, error) {
 		k := key{s.Run, s.ID}
 		switch {
 		case kind.Event == "start":
-			open[k] = &request{line: n, start: s}
+			open[k] = &request{line: n, start: s, asked: map[bool]time.Duration{}}
 			l.requests = append(l.requests, open[k])
 			runs[s.Run] = true
 		case kind.Event == "end" && open[k] != nil:

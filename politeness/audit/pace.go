@@ -56,7 +56,7 @@ func (a *auditor) host(name string, rs []*request) {
 
 // gap holds r to the pause that was due after the request before.
 func (a *auditor) gap(h *Host, last, r *request, own int, first bool) {
-	gap, due := r.start.Written.Sub(last.over()), a.due(last, own)
+	gap, due := r.start.Written.Sub(last.over()), max(a.due(last, own), a.asked(r, own))
 	if gap < due-Tolerance {
 		a.violation(paceInvariant(due, a.config.delay()), r, last, "%v after the end of the request before, %v is due", gap, due)
 	}
@@ -95,11 +95,19 @@ func (a *auditor) due(last *request, own int) time.Duration {
 	if own > 0 {
 		return d
 	}
-	if last.end != nil && last.end.Error == "" {
+	if last.end != nil && last.end.Status != 0 {
 		took := last.end.Ended.Sub(last.start.Written)
 		d = max(d, min(time.Duration(a.config.DelayFactor*float64(took)), secs(a.config.MaxDelay)))
 	}
-	return max(d, last.asked)
+	return max(d, last.asked[true])
+}
+
+// asked is the pause that robots.txt asks for by the time r starts.
+func (a *auditor) asked(r *request, own int) time.Duration {
+	if own > 0 {
+		return 0
+	}
+	return r.asked[false]
 }
 
 // inFlight holds r to the number of requests allowed at once (P3, P12), and returns those in flight

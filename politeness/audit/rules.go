@@ -41,8 +41,8 @@ func (a *auditor) rules(rs []*request) {
 		case r.start.Purpose == "robots" && e.end:
 			a.answer(state(r.wanted()), r)
 		}
-		if f := state(r.start.URL).file; e.end && f != nil {
-			r.asked = f.of(a.config.Product).pause
+		if f := state(r.start.URL).file; f != nil {
+			r.asked[e.end] = f.of(a.config.Product).pause
 		}
 	}
 }
