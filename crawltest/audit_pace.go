@@ -67,19 +67,18 @@ func (a *auditor) pace(r *Request) {
 	if r.Host == "" {
 		return
 	}
-	per := max(a.e.PerHost, 1)
-	asked := a.crawlDelay(r)
-	delay := max(a.e.Delay, asked)
+	operator, per, own := a.e.at(r.Host)
+	delay := max(operator, a.crawlDelay(r))
 	host := laneOf(a.hosts, r.Host)
 	c := host.conflicts(r, delay, func(s *Request) time.Duration { return max(delay, a.latency(s)) })
-	a.crowded(r, c, per, "P3")
+	a.crowded(r, c, operator, per, "P3")
 	host.add(r, a.latency(r))
-	if !a.e.PerAddress {
+	if !a.e.PerAddress || own {
 		return
 	}
 	addr := laneOf(a.addrs, r.Addr.Addr().String())
 	c = addr.conflicts(r, a.e.Delay, func(*Request) time.Duration { return a.e.Delay })
-	a.crowded(r, c, per, "P6")
+	a.crowded(r, c, a.e.Delay, per, "P6")
 	addr.add(r, 0)
 }
 
@@ -103,22 +102,22 @@ func (a *auditor) latency(r *Request) time.Duration {
 }
 
 // crowded reports a request that came while others were in flight, or too shortly after them. rule
-// is P3 for hosts, which P4 and P5 go with, or P6.
-func (a *auditor) crowded(r *Request, c conflict, per int, rule string) {
+// is P3 for hosts, which P4 and P5 go with, or P6; operator is the delay the operator set.
+func (a *auditor) crowded(r *Request, c conflict, operator time.Duration, per int, rule string) {
 	v := Violation{Rule: rule, Host: r.Host, Second: *r}
 	if rule == "P6" {
 		v.Host = r.Addr.Addr().String()
 	}
 	switch {
 	case c.flying >= per:
-		v.First, v.Gap, v.Required = *c.overlap, -r.Start.Sub(c.overlap.Start), a.e.Delay
+		v.First, v.Gap, v.Required = *c.overlap, -r.Start.Sub(c.overlap.Start), operator
 		v.Detail = strconv.Itoa(c.flying+1) + " requests in flight"
 	case c.near >= per && c.close != nil:
 		v.First, v.Gap, v.Required = *c.close, r.Start.Sub(c.close.End), c.required
 		v.Detail = "too shortly after the one before"
 		if rule == "P3" {
 			v.Rule = "P4"
-			if v.Gap >= a.e.Delay {
+			if v.Gap >= operator {
 				v.Rule = "P5"
 			}
 		}
@@ -190,9 +189,10 @@ func (a *auditor) connects(dials []Dial) {
 		if host == "" {
 			continue
 		}
-		if before, ok := failed[host]; ok && d.Start.Sub(before.End) < a.e.Delay {
+		delay, per, _ := a.e.at(host)
+		if before, ok := failed[host]; ok && per == 1 && d.Start.Sub(before.End) < delay {
 			a.report(Violation{
-				Rule: "P4", Host: host, Gap: d.Start.Sub(before.End), Required: a.e.Delay,
+				Rule: "P4", Host: host, Gap: d.Start.Sub(before.End), Required: delay,
 				Detail: "connected again too shortly after an attempt that came to nothing",
 			})
 		}

@@ -48,7 +48,9 @@ func (a *auditor) follow(first *Request) look {
 		if next == nil {
 			return look{first: first}
 		}
-		a.hops[next.ID] = true
+		if next.ID > at.ID { // not one from a cache, which was asked for its own sake
+			a.hops[next.ID] = true
+		}
 		at = next
 	}
 	_, more := redirectTarget(at)

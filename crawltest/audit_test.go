@@ -146,6 +146,12 @@ func robotsCases(second Expect) []auditCase {
 		{"forbidden prefix", "P2", second, forbidding,
 			func(b *browser) { b.slowly(aRobots, "http://a.example/p/y?z") },
 			func(b *browser) { b.slowly(aRobots, "http://a.example/p", "http://a.example/q?/p/") }, "forbidden"},
+		{"forbidden tree", "P2", second, func(w *Web) {
+			w.Site("a.example").Handle("/t/*", http.NotFoundHandler()).Forbidden()
+			w.Site("a.example").Handle("/*", http.NotFoundHandler())
+		},
+			func(b *browser) { b.slowly(aRobots, "http://a.example/t/x") },
+			func(b *browser) { b.slowly(aRobots, "http://a.example/t", aRoot) }, "forbidden"},
 		{"forbidden page in another spelling", "P2", second, forbidding,
 			func(b *browser) { b.slowly(aRobots, "http://a.example/%6Fne") },
 			func(b *browser) { b.slowly(aRobots, "http://a.example/one%2F") }, "forbidden"},
@@ -262,9 +268,33 @@ func paceCases(second Expect) []auditCase {
 		{"in flight on one address", "P6", Expect{PerAddress: true}, func(w *Web) { shared(w); slow(w) },
 			func(b *browser) { b.abreast(aRobots, bRobots) },
 			func(b *browser) { b.get(aRobots, bRobots) }, "in flight"},
+		{"pipelined", "P3", Expect{}, slow, pipeline("/1", "/2"), pipeline("/1"), "2 requests in flight"},
+		{"two in flight at one own host", "P3", Expect{Hosts: map[string]HostExpect{"a.example:80": {PerHost: 2}}},
+			func(w *Web) { slow(w); w.Site("b.example").Latency(time.Second) },
+			func(b *browser) { b.get(aRobots, bRobots); b.abreast(bRoot, bRoot+"2") },
+			func(b *browser) { b.get(aRobots, bRobots); b.abreast(aRoot, aPage) }, "2 requests in flight"},
+		{"delay of an own host", "P4", Expect{Delay: time.Second, PerAddress: true, Hosts: map[string]HostExpect{"a.example:80": {}}}, shared,
+			func(b *browser) { b.get(aRobots, bRobots, bRoot) },
+			func(b *browser) { b.get(aRobots, aRoot, bRobots, aPage); b.slowly(bRoot) }, "too shortly"},
 		{"addresses not asked for", "P4", second, shared,
 			func(b *browser) { b.get(aRobots, aRoot) },
 			func(b *browser) { b.get(aRobots, bRobots) }, "too shortly"},
+	}
+}
+
+// pipeline sends requests on one connection without waiting for answers.
+func pipeline(paths ...string) func(*browser) {
+	return func(b *browser) {
+		b.get(aRobots)
+		var text strings.Builder
+		for i, p := range paths {
+			fmt.Fprintf(&text, "GET %s HTTP/1.1\r\nHost: a.example\r\nUser-Agent: %s\r\n", p, ua)
+			if i == len(paths)-1 {
+				text.WriteString("Connection: close\r\n")
+			}
+			text.WriteString("\r\n")
+		}
+		b.raw("a.example:80", text.String())
 	}
 }
 

@@ -143,7 +143,7 @@ func (w *Web) at(to netip.AddrPort) (listening, secure bool, fault faultKind) {
 		}
 		listening = true
 		secure = secure || s.scheme == "https"
-		if f := s.fault(stageConnect, nil); f != nil && fault == 0 {
+		if f := s.fault(stageConnect, nil, nil); f != nil && fault == 0 {
 			fault = f.kind
 		}
 	}

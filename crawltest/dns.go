@@ -69,7 +69,7 @@ func (w *Web) resolve(network, host string) ([]netip.Addr, faultKind) {
 		return nil, 0
 	}
 	for _, s := range n.sites {
-		if f := s.fault(stageDNS, nil); f != nil {
+		if f := s.fault(stageDNS, nil, nil); f != nil {
 			return nil, f.kind
 		}
 	}

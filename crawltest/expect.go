@@ -12,6 +12,9 @@ type Expect struct {
 	PerHost int
 	// PerAddress holds hosts that share an address to Delay and PerHost together (P6).
 	PerAddress bool
+	// Hosts overrides Delay and PerHost for single hosts (host:port), the operator's own for instance.
+	// They are left out of PerAddress.
+	Hosts map[string]HostExpect
 	// Agent is the product token and Contact the text, an address or URL, that every User-Agent
 	// must contain (P11). "" is not checked; a User-Agent must be there and the same anyway.
 	Agent, Contact string
@@ -30,6 +33,20 @@ type Expect struct {
 	AllowRepeats bool
 	// AuthHosts are the hosts (host:port) to which an Authorization header may be sent.
 	AuthHosts []string
+}
+
+// HostExpect is what holds for one host in place of the general rule.
+type HostExpect struct {
+	Delay   time.Duration
+	PerHost int // 0 is 1
+}
+
+// at is the delay and the number in flight that hold for a host, and whether they are its own.
+func (e Expect) at(host string) (delay time.Duration, per int, own bool) {
+	if h, own := e.Hosts[host]; own {
+		return h.Delay, max(h.PerHost, 1), true
+	}
+	return e.Delay, max(e.PerHost, 1), false
 }
 
 // Expect sets what [Test] audits by when the test ends.

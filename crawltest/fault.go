@@ -43,6 +43,7 @@ type Fault struct {
 	stage  faultStage
 	bytes  int
 	wait   time.Duration
+	gap    time.Duration
 	status int
 	retry  string // "seconds", "date" or ""
 	reset  bool
@@ -102,7 +103,7 @@ func RetryAfterDate(status int, d time.Duration) Fault {
 // TooFast answers 429 with Retry-After in seconds to each request that begins less than gap after
 // the end of the one before it.
 func TooFast(gap, retry time.Duration) Fault {
-	return Fault{kind: faultTooFast, stage: stageAnswer, status: http.StatusTooManyRequests, from: 0, retry: "seconds", wait: retry, bytes: int(gap)}
+	return Fault{kind: faultTooFast, stage: stageAnswer, status: http.StatusTooManyRequests, retry: "seconds", wait: retry, gap: gap}
 }
 
 // CutShort closes the connection after n bytes of the body.
@@ -140,16 +141,19 @@ func (f *Fault) strikes(since time.Duration) bool {
 	return (f.first == 0 || f.hits <= f.first) && (f.every == 0 || f.hits%f.every == 0)
 }
 
-// fault is the first fault of a stage that befalls this event, a page's before its site's. The
-// caller holds web.mu.
-func (s *Site) fault(stage faultStage, p *Page) *Fault {
+// fault is the first fault of a stage that befalls this event, a page's before its site's. p and e
+// are known where a request is. The caller holds web.mu.
+func (s *Site) fault(stage faultStage, p *Page, e *entry) *Fault {
 	since := time.Since(s.web.start)
 	faults := s.faults
 	if p != nil {
 		faults = append(p.faults[:len(p.faults):len(p.faults)], s.faults...)
 	}
 	for _, f := range faults {
-		if f.stage == stage && f.strikes(since) {
+		if f.stage != stage || f.kind == faultTooFast && !s.web.tooFast(e, f.gap) {
+			continue
+		}
+		if f.strikes(since) {
 			return f
 		}
 	}

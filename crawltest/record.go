@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Request is one request as the server saw it.
+// Request is one request as the server saw it. Its headers are shared with the log and must not be
+// changed.
 type Request struct {
 	ID        int            // from 1, in the order in which first bytes arrived
 	Conn      int            // the connection it came on, from 1
@@ -42,10 +43,13 @@ type entry struct {
 	Request
 	line      []byte
 	lineDone  bool
-	answering bool // a handler has it
-	handled   bool // the answer is whole: the handler returned normally, or flushed all it announced
-	failed    bool // a write of the answer failed
-	hasBody   bool // what arrives meanwhile is its body
+	blank     bool // nothing on the head's current line yet
+	headDone  bool
+	rest      []byte // what came behind the head: a body, or the next request
+	answering bool   // a handler has it
+	handled   bool   // the answer is whole: the handler returned normally, or flushed all it announced
+	failed    bool   // a write of the answer failed
+	hasBody   bool   // what arrives meanwhile is its body
 	closedAt  time.Time
 	closedSeq int64
 	done      bool
@@ -131,15 +135,23 @@ func (w *Web) begin(c *serverConn) *entry {
 	return e
 }
 
-// keep collects the request line.
+// keep collects the request line, finds the end of the head, and puts by what comes after it.
 func (e *entry) keep(p []byte) {
-	if e.lineDone {
-		return
+	for i, b := range p {
+		if e.headDone {
+			e.rest = append(e.rest, p[i:min(len(p), i+maxLine-len(e.rest))]...)
+			return
+		}
+		switch {
+		case b == '\n':
+			e.headDone = e.lineDone && e.blank
+			e.lineDone, e.blank = true, true
+		case !e.lineDone && len(e.line) < maxLine:
+			e.line = append(e.line, b)
+		case b != '\r':
+			e.blank = false
+		}
 	}
-	if i := bytes.IndexByte(p, '\n'); i >= 0 {
-		p, e.lineDone = p[:i], true
-	}
-	e.line = append(e.line, p[:min(len(p), maxLine-len(e.line))]...)
 }
 
 // sniff reads the status of an answer that net/http gives without asking a handler (400, 431, …).
@@ -233,7 +245,6 @@ func (e *entry) settle(w *Web) {
 func (e *entry) snapshot() Request {
 	r := e.Request
 	r.Line = string(bytes.TrimSuffix(e.line, []byte("\r")))
-	r.Header, r.Answer = r.Header.Clone(), r.Answer.Clone()
 	switch {
 	case e.done, e.handled && !e.failed && !e.End.IsZero():
 		r.Complete = e.handled && !e.failed

@@ -34,8 +34,7 @@ func (w *Web) serve(rw http.ResponseWriter, r *http.Request) {
 func (w *Web) accept(c *serverConn, r *http.Request) (*entry, plan) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e := c.cur
-	e.answering, e.hasBody = true, r.ContentLength != 0
+	e := c.current(r.ContentLength != 0)
 	e.Method, e.Header, e.UserAgent = r.Method, r.Header.Clone(), r.Header.Get("User-Agent")
 	host := r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -53,6 +52,22 @@ func (w *Web) accept(c *serverConn, r *http.Request) (*entry, plan) {
 		return e, plan{}
 	}
 	return e, w.plan(s, e, r)
+}
+
+// current is the request that a handler gets now; what came behind it is the next one, unless it is
+// its body. The caller holds web.mu.
+func (c *serverConn) current(hasBody bool) *entry {
+	if c.cur == nil {
+		c.cur = c.web.begin(c)
+	}
+	e := c.cur
+	e.answering, e.hasBody = true, hasBody
+	if rest := e.rest; len(rest) > 0 && !hasBody && c.next == nil {
+		c.next = c.web.begin(c)
+		c.next.keep(rest)
+	}
+	e.rest = nil
+	return e
 }
 
 func originOf(secure bool, host string, port uint16) string {
@@ -80,7 +95,7 @@ func (w *Web) plan(s *Site, e *entry, r *http.Request) plan {
 		p.page = &copied
 		p.latency += page.latency
 	}
-	if f := s.fault(stageAnswer, page); f != nil && (f.kind != faultTooFast || w.tooFast(e, time.Duration(f.bytes))) {
+	if f := s.fault(stageAnswer, page, e); f != nil {
 		p.fault = *f
 	}
 	return p

@@ -20,7 +20,7 @@ import (
 func serverClient(t *testing.T, s *Server) *http.Client {
 	tr := &http.Transport{
 		DialContext: s.DialContext, TLSClientConfig: &tls.Config{RootCAs: s.RootCAs()},
-		MaxResponseHeaderBytes: 64 << 10, ResponseHeaderTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
+		MaxResponseHeaderBytes: 64 << 10, DisableKeepAlives: true, ResponseHeaderTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
 	}
 	t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr}

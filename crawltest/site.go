@@ -170,8 +170,9 @@ func (s *Site) Page(path, body string) *Page {
 	return s.add(path, p)
 }
 
-// Handle adds a handler for one path, or, when path ends in "*", for all paths that begin so and
-// have no page of their own. A handler for a path without query serves it with any query.
+// Handle adds a handler for one path, or, when path ends in "*", for all paths but /robots.txt that
+// begin so and have no page of their own. A handler for a path without query serves it with any
+// query.
 func (s *Site) Handle(path string, h http.Handler) *Page {
 	p := &Page{site: s, handler: h}
 	prefix, tree := strings.CutSuffix(path, "*")
@@ -205,7 +206,7 @@ func (s *Site) RedirectChain(path string, n int, to string) *Site {
 // versions over time. What the text means is stated beside it: [Page.Forbids], [Page.Delays],
 // [Site.Forbid], [Site.CrawlDelay].
 func (s *Site) Robots(body string) *Page {
-	return s.Page("/robots.txt", body).Type("text/plain; charset=utf-8")
+	return s.Page(robotsPath, body).Type("text/plain; charset=utf-8")
 }
 
 // RobotsStatus adds a robots.txt that is only a status.
@@ -273,6 +274,9 @@ func (s *Site) find(path string, since time.Duration) *Page {
 	if p := version(s.pages[bare], since); p != nil && p.handler != nil {
 		return p
 	}
+	if bare == robotsPath {
+		return nil
+	}
 	var best string
 	for prefix := range s.trees {
 		if strings.HasPrefix(path, prefix) && len(prefix) >= len(best) {
@@ -296,10 +300,13 @@ func version(versions []*Page, since time.Duration) *Page {
 // forbids reports whether robots.txt in a version of it forbids a path. The caller holds web.mu.
 func (s *Site) forbids(path string, robots *Page) bool {
 	path = canonPath(path)
-	if path == "/robots.txt" {
+	if path == robotsPath {
 		return false
 	}
 	if slices.ContainsFunc(s.pages[path], func(p *Page) bool { return p.forbidden }) {
+		return true
+	}
+	if p := s.find(path, time.Since(s.web.start)); p != nil && p.forbidden {
 		return true
 	}
 	match := func(rule string) bool { return ruleMatches(rule, path) }
@@ -326,4 +333,4 @@ func (s *Site) crawlDelay(agent string, robots *Page) time.Duration {
 
 // robots is the version of robots.txt that is served at a time, nil if there is none. The caller
 // holds web.mu.
-func (s *Site) robots(since time.Duration) *Page { return version(s.pages["/robots.txt"], since) }
+func (s *Site) robots(since time.Duration) *Page { return version(s.pages[robotsPath], since) }

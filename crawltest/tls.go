@@ -46,7 +46,7 @@ func (w *Web) certificate(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	var kind faultKind
 	for _, s := range w.sites {
 		if s.host == host && s.scheme == "https" {
-			if f := s.fault(stageTLS, nil); f != nil {
+			if f := s.fault(stageTLS, nil, nil); f != nil {
 				kind = f.kind
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"syscall"
 	"testing"
@@ -353,4 +354,58 @@ func TestCloseEndsHangingRequests(t *testing.T) {
 			t.Errorf("dial after Close: %v", err)
 		}
 	})
+}
+
+func TestLoadFile(t *testing.T) {
+	Test(t, func(t *testing.T, w *Web) {
+		w.Expect(Expect{Delay: time.Second, Agent: "testbot"})
+		w.LoadFile("testdata/small.txtar")
+		b := &browser{t, w, client(t, w)}
+		b.get("http://small.example/robots.txt")
+		for _, path := range []string{"/", "/old", "/new", "/busy"} {
+			time.Sleep(2 * time.Second)
+			b.get("http://small.example" + path)
+		}
+		time.Sleep(30 * time.Second)
+		b.get("http://small.example/busy")
+		time.Sleep(2 * time.Second)
+		_, gif, err := get(b.c, "http://small.example/pixel.gif")
+		if err != nil || !strings.HasPrefix(gif, "GIF89a") {
+			t.Errorf("%q %v", gif, err)
+		}
+		w.MustOrder("http://small.example/robots.txt", "http://small.example/", "http://small.example/old", "http://small.example/new")
+		ips, err := w.LookupNetIP(t.Context(), "ip4", "small.example")
+		if err != nil || ips[0].String() != "192.31.196.9" {
+			t.Errorf("%v %v", ips, err)
+		}
+		if ips, err = w.LookupNetIP(t.Context(), "ip6", "small.example"); err == nil {
+			t.Errorf("%v", ips)
+		}
+	})
+}
+
+// TestMistakesInFixturesFailTheTest has each mistake end the test with a message that names it.
+func TestMistakesInFixturesFailTheTest(t *testing.T) {
+	for want, mistake := range map[string]func(w *Web){
+		"no such file":                 func(w *Web) { w.LoadFile("testdata/none.txtar") },
+		"fixture:1: weburl":            func(w *Web) { w.Load([]byte("-- \"\" --\n")) },
+		"neither a host nor an origin": func(w *Web) { w.Site("a.example/path") },
+		"must begin with a slash":      func(w *Web) { w.Site("a.example").Page("path", "") },
+		"have no fragment":             func(w *Web) { w.Site("a.example").Forbid("/x#y") },
+		"cannot belong to a page":      func(w *Web) { w.Site("a.example").Page("/", "").Fault(Refuse()) },
+		`address "x"`:                  func(w *Web) { w.Site("a.example").Address("x") },
+		"no URL of the random web":     func(w *Web) { w.Random(1, RandomConfig{}).Truth(nil, "http://x/") },
+		"no address left":              func(w *Web) { w.Addresses(netip.MustParsePrefix("10.0.0.0/30")); w.Site("a"); w.Site("b"); w.Site("c") },
+	} {
+		func() {
+			w := NewWeb()
+			defer w.Close()
+			defer func() {
+				if got, _ := recover().(string); !strings.Contains(got, want) {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			}()
+			mistake(w)
+		}()
+	}
 }
