@@ -53,12 +53,7 @@ func (a *app) run(args []string) (code int) {
 	defer func() { code = a.survive(recover(), code) }()
 	var c cli
 	origins := &origins{env: a.env}
-	parser, err := kong.New(&c,
-		kong.Name("amble"), kong.Description(description),
-		kong.Writers(a.out, a.err), kong.Exit(func(code int) { panic(exitPanic(code)) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
-		kong.Vars(defaults()), kong.Resolvers(origins), kong.Bind(a, origins),
-	)
+	parser, err := a.parser(&c, origins)
 	if err != nil {
 		return a.complain(err, "")
 	}
@@ -72,6 +67,16 @@ func (a *app) run(args []string) (code int) {
 	origins.ctx = ctx
 	a.warnUnknownEnv(ctx.Model)
 	return a.complain(ctx.Run(), ctx.Selected().Name)
+}
+
+// parser reads command lines into c.
+func (a *app) parser(c *cli, o *origins) (*kong.Kong, error) {
+	return kong.New(c,
+		kong.Name("amble"), kong.Description(description),
+		kong.Writers(a.out, a.err), kong.Exit(func(code int) { panic(exitPanic(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
+		kong.Vars(defaults()), kong.Resolvers(o), kong.Bind(a, o),
+	)
 }
 
 // exitPanic unwinds run when kong wants to end the process, after --help.

@@ -37,7 +37,7 @@ func newAsker(f *identityFlags, policy politeness.Config, urls []weburl.URL) (*a
 }
 
 // rules asks for the robots.txt of u's origin, unless it is known, once and with all its redirects.
-// The error is why there was no answer; what is known then is that nothing may be fetched.
+// The error is why there was no answer; what is known then is that nothing may be fetched for now.
 func (k *asker) rules(ctx context.Context, u weburl.URL) (politeness.OriginInfo, error) {
 	for {
 		next := k.gate.Next(u)
@@ -58,22 +58,26 @@ func (k *asker) rules(ctx context.Context, u weburl.URL) (politeness.OriginInfo,
 		case err != nil:
 			return k.gate.Origin(u), nil
 		default:
-			if err := k.ask(ctx, permit); err != nil {
-				return k.gate.Origin(u), err
+			status, err := k.ask(ctx, permit)
+			info := k.gate.Origin(u)
+			if err != nil || info.Unreachable {
+				info.Source.Status, info.Source.FetchedAt = status, time.Now()
+				return info, err
 			}
 		}
 	}
 }
 
-func (k *asker) ask(ctx context.Context, p politeness.Permit) error {
+// ask makes the request and returns the answer's status.
+func (k *asker) ask(ctx context.Context, p politeness.Permit) (int, error) {
 	page, err := k.fetcher.Fetch(ctx, p)
 	if err != nil {
 		k.gate.Report(p, fetcher.ReplyForError(err))
-		return err
+		return 0, err
 	}
+	defer page.Release()
 	k.gate.Report(p, page.Reply())
-	page.Release()
-	return nil
+	return page.Status, nil
 }
 
 // sleep waits for a pause to end, or for ctx.

@@ -13,7 +13,7 @@ import (
 
 // begin shows the person at a terminal what is about to be done, in whose name, and how fast.
 func (u *ui) begin(j *crawlJob) {
-	if !u.tty || u.flags.Quiet {
+	if !u.tty || u.flags.Quiet || j.introduced {
 		return
 	}
 	fmt.Fprint(lineWriter{u}, beginText(&j.cfg, j.seeds))

@@ -79,11 +79,11 @@ func (c *crawlCmd) verdict(end *ending, err error) error {
 	case end.signal != 0:
 		return &exitError{end.signal, nil}
 	case end.tooManyFailed:
-		return &exitError{exitFailures, fmt.Errorf("ended because more than %d URLs failed (--max-failed)", int(c.MaxFailed))}
+		return &exitError{exitFailures, fmt.Errorf("ended because more than %s failed (--max-failed)", plural(int(c.MaxFailed), "URL"))}
 	case end.Pages == 0:
 		return &exitError{exitNothing, errors.New("nothing was fetched" + end.seedsFate())}
 	case c.FailOnLimit && end.Finish.Limit():
-		return &exitError{exitLimit, fmt.Errorf("the limit %s ended the crawl with %d URLs left", limitName(end.Finish), end.Left)}
+		return &exitError{exitLimit, fmt.Errorf("the limit %s ended the crawl with %s left", limitName(end.Finish), plural(end.Left, "URL"))}
 	}
 	return nil
 }
@@ -95,6 +95,7 @@ type crawlJob struct {
 	flags      outputFlags
 	maxFailed  int  // negative: as many as there are
 	stdoutFree bool // the summary may go there
+	introduced bool // the person at the terminal knows what is about to be done
 }
 
 // ending is how a crawl ended.
@@ -109,7 +110,7 @@ type ending struct {
 // begin.
 func (a *app) crawl(j *crawlJob) (*ending, error) {
 	ui := newUI(a, j.flags)
-	w := &watcher{ui: ui, maxFailed: j.maxFailed}
+	w := &watcher{ui: ui, maxFailed: j.maxFailed, giveUp: j.cfg.Politeness.RobotsGiveUp}
 	j.cfg.Trace = w.trace()
 	c, err := crawler.New(j.cfg)
 	if err != nil {

@@ -95,7 +95,7 @@ func (c *explainCmd) scopeOf(e *explanation, u weburl.URL, seeds []weburl.URL) e
 	if err != nil {
 		return usageOf("", err)
 	}
-	e.Scope = scope.Decide(u).Rule
+	e.Scope = scope.Decide(u)
 	s := staged{base: u, scope: scope, cfg: crawler.Config{MaxDepth: crawler.None}}
 	page := fmt.Sprintf("<a href=\"%s\">", html.EscapeString(u.String()))
 	return s.judge([]byte(page), func(v *crawler.Visit) {
@@ -145,20 +145,20 @@ func (c *explainCmd) print(a *app, e *explanation) error {
 
 // explanation is everything about one URL that can be known without a crawl.
 type explanation struct {
-	URL    string       `json:"url"`
-	Normal string       `json:"normal"`
-	Key    string       `json:"key"`
-	Host   string       `json:"host"`
-	Domain string       `json:"domain"`
-	Origin string       `json:"origin"`
-	Fate   crawler.Fate `json:"fate"`
-	Rule   string       `json:"rule"` // what decided the fate
-	Scope  string       `json:"scope"`
-	Robots *judgement   `json:"robots"` // null when nobody was asked
-	Delay  float64      `json:"delay_s"`
-	Clause string       `json:"delay_clause"` // what sets the delay
-	Crawl  bool         `json:"crawl"`        // a crawl would ask for it
-	Why    string       `json:"why"`
+	URL    string           `json:"url"`
+	Normal string           `json:"normal"`
+	Key    string           `json:"key"`
+	Host   string           `json:"host"`
+	Domain string           `json:"domain"`
+	Origin string           `json:"origin"`
+	Fate   crawler.Fate     `json:"fate"`
+	Rule   string           `json:"rule"` // what decided the fate
+	Scope  crawler.Decision `json:"-"`
+	Robots *judgement       `json:"robots"` // null when nobody was asked
+	Delay  float64          `json:"delay_s"`
+	Clause string           `json:"delay_clause"` // what sets the delay
+	Crawl  bool             `json:"crawl"`        // a crawl would ask for it
+	Why    string           `json:"why"`
 }
 
 func newExplanation(u weburl.URL) *explanation {
@@ -190,6 +190,16 @@ func (e *explanation) conclude() {
 	}
 }
 
+func scopeDecision(d crawler.Decision) string {
+	switch {
+	case d.Rule == "":
+		return ""
+	case d.In:
+		return "in, by " + d.Rule
+	}
+	return "out, by " + d.Rule
+}
+
 func (e *explanation) text() string {
 	var b strings.Builder
 	line := func(name, value string) {
@@ -206,7 +216,7 @@ func (e *explanation) text() string {
 	if e.Host != "" {
 		line("host", fmt.Sprintf("%s, domain %s, origin %s", e.Host, e.Domain, e.Origin))
 	}
-	line("scope", e.Scope)
+	line("scope", scopeDecision(e.Scope))
 	if e.Robots != nil {
 		text := strings.TrimSuffix(e.Robots.text("           "), "\n")
 		fmt.Fprintf(&b, "  %-8s %s\n", "robots", strings.TrimLeft(text, " "))

@@ -38,6 +38,9 @@ Each line: what a crawl with the page as its seed would do of the link, its kind
 URL, its text, and the rule that decided. robots.txt is not asked about the links: see amble robots.`
 }
 
+// linksGiveUp is how long somebody who waits for one page waits for its robots.txt.
+const linksGiveUp = 10 * time.Second
+
 // Run executes the command.
 func (c *linksCmd) Run(a *app) error {
 	var out bytes.Buffer
@@ -78,11 +81,11 @@ func (c *linksCmd) fetched(a *app, see func(*crawler.Visit)) error {
 	if _, err := c.identity(urls); err != nil {
 		return err
 	}
-	w := &watcher{ui: newUI(a, outputFlags{}), maxFailed: -1}
+	w := &watcher{ui: newUI(a, outputFlags{}), maxFailed: -1, giveUp: linksGiveUp}
 	cfg := c.config()
 	cfg.MaxPages, cfg.Concurrency, cfg.Trace = 1, 1, w.trace()
 	cfg.Fetch.AllowAddresses = c.AllowAddress
-	cfg.Politeness = politeness.Config{RobotsGiveUp: time.Minute}
+	cfg.Politeness = politeness.Config{RobotsGiveUp: linksGiveUp}
 	cfg.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
 		if v.Outcome != crawler.Fetched {
 			return nil
@@ -123,7 +126,7 @@ func (c *linksCmd) read(a *app, see func(*crawler.Visit)) error {
 	return s.judge(page, see)
 }
 
-// readPage reads a file, "-" being stdin, as far as a crawl reads a body.
+// readPage reads a file, "-" being stdin.
 func readPage(path string, stdin io.Reader) ([]byte, error) {
 	if path == "-" {
 		return io.ReadAll(stdin)

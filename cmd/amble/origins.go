@@ -148,7 +148,7 @@ func (o *origins) explain(msg, command string) string {
 	if name, _, ok := strings.Cut(strings.TrimPrefix(msg, "--"), " must be one of"); ok && o.from[name] != "" {
 		return o.from[name] + ": " + strings.TrimPrefix(msg, "--")
 	}
-	if name, ok := strings.CutSuffix(msg, `: expected string value but got "EOL" (<EOL>)`); ok {
+	if name, what, ok := strings.Cut(msg, ": expected "); ok && strings.HasSuffix(what, `"EOL" (<EOL>)`) {
 		return name + " needs a value"
 	}
 	if arg, ok := strings.CutPrefix(msg, "expected \""); ok {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
@@ -138,7 +137,7 @@ func (q question) judge(u weburl.URL, rules *robots.Rules, src robots.Source) *j
 	j := &judgement{
 		URL: u.String(), Agent: q.agent, Dialect: q.dialect, Allowed: v.Allowed, Reason: v.Reason.String(),
 		Rule: v.Rule, Line: v.Line, GroupLine: v.GroupLine, Explain: robots.Explain(v, src),
-		Sitemaps: slices.Concat([]string{}, rules.Sitemaps()), Lints: lints(rules.Lints()), Disagree: []string{},
+		Sitemaps: append([]string{}, rules.Sitemaps()...), Lints: lints(rules.Lints()), Disagree: []string{},
 	}
 	if d, ok := group.CrawlDelay(); ok {
 		s := d.Seconds()

@@ -129,8 +129,8 @@ func (s *status) left(snap snapshot, claimed int) time.Duration {
 
 // line is the snapshot in one line of at most width octets.
 func (s snapshot) line(width int) string {
-	line := fmt.Sprintf("%s  %.1f/s  hosts %d active, %d waiting  %d queued  %d refused  %d errors  %v  eta %s",
-		plural(s.pages, "page"), s.rate, s.active, s.waiting, s.queued, s.refused, s.failed, s.age.Truncate(time.Second), etaText(s.eta))
+	line := fmt.Sprintf("%s %.1f/s  hosts %d active %d waiting  %d queued  %d refused  %d errors  eta %s",
+		plural(s.pages, "page"), s.rate, s.active, s.waiting, s.queued, s.refused, s.failed, etaText(s.eta))
 	return line[:min(len(line), max(0, width))]
 }
 

@@ -15,7 +15,8 @@ import (
 // it when too much has failed.
 type watcher struct {
 	ui        *ui
-	maxFailed int
+	maxFailed int           // negative: as many as there are
+	giveUp    time.Duration // how long a robots.txt that cannot be had is tried again
 	drain     func()
 
 	mu     sync.Mutex
@@ -34,7 +35,7 @@ func (w *watcher) trace() *crawler.Trace {
 		log.Debug("waiting", "url", u, "until", n.Until.Format(time.RFC3339Nano), "clause", n.Clauses[0].Name)
 	}
 	t.Admitted = func(_ weburl.URL, p politeness.Permit) {
-		log.Debug("request", "url", p.URL(), "purpose", p.Purpose())
+		log.Debug("request", "url", p.URL(), "purpose", p.Purpose().String())
 	}
 	t.Retrying = func(u weburl.URL, reason string, at time.Time) {
 		log.Debug("retrying", "url", u, "reason", reason, "at", at.Format(time.RFC3339Nano))
@@ -58,11 +59,11 @@ func (w *watcher) robots(u weburl.URL, info politeness.OriginInfo) {
 	if told {
 		return
 	}
-	answer := "no answer"
-	if s := info.Source.Status; s != 0 {
-		answer = fmt.Sprintf("answered %d", s)
+	until := "trying again"
+	if w.giveUp > 0 {
+		until += " for " + duration(w.giveUp).String()
 	}
-	w.ui.tell("%s: %s: no page is asked for before it can be read; trying again", u.RobotsURL(), answer)
+	w.ui.tell("%s cannot be had: no page of its site is asked for before it can be read; %s", u.RobotsURL(), until)
 }
 
 func (w *watcher) visited(v *crawler.Visit) {
@@ -97,7 +98,7 @@ func fate(v *crawler.Visit) string {
 	case v.Outcome == crawler.OutOfScope:
 		return fmt.Sprintf("%s is out of scope (%s)", v.URL, v.Rule)
 	case v.Err != nil:
-		text += ": " + v.Err.Error()
+		text += ": " + strings.TrimPrefix(v.Err.Error(), "fetcher: ")
 	case v.Detail != "":
 		text = v.Detail
 	case v.Reason != "":

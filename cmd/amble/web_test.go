@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"mime"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// hosts are the servers of one script. Their pages may name each other as ${name}.
+type hosts struct {
+	mu    sync.Mutex
+	base  map[string]string
+	asked map[string][]string // requests by host: what was asked for, in order
+}
+
+func newHosts() *hosts { return &hosts{base: map[string]string{}, asked: map[string][]string{}} }
+
+// serve is "serve NAME DIR": it serves the directory on loopback, at an address of its own, and sets
+// $NAME to http://address:port. A file _answers in it has lines of PATH STATUS [HEADER: VALUE].
+func serve(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: serve NAME DIR")
+	}
+	h := ts.Value("hosts").(*hosts)
+	l, err := listenLoopback(len(h.base))
+	ts.Check(err)
+	srv := &httptest.Server{Listener: l, Config: &http.Server{Handler: h.handler(args[0], ts.MkAbs(args[1]))}}
+	srv.Start()
+	ts.Defer(srv.Close)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.base[args[0]] = srv.URL
+	ts.Setenv(args[0], srv.URL)
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	ts.Check(err)
+	ts.Setenv(args[0]+"_port", port)
+}
+
+// asked is "[!] asked NAME PATH": whether the host was asked for the path.
+func asked(ts *testscript.TestScript, neg bool, args []string) {
+	h := ts.Value("hosts").(*hosts)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	found := false
+	for _, p := range h.asked[args[0]] {
+		found = found || p == args[1]
+	}
+	if found == neg {
+		ts.Fatalf("%s was asked for %q", args[0], h.asked[args[0]])
+	}
+}
+
+func (h *hosts) handler(name, dir string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.mu.Lock()
+		h.asked[name] = append(h.asked[name], r.URL.RequestURI())
+		expand := func(k string) string { return h.base[k] }
+		h.mu.Unlock()
+		if h.answer(w, dir, r.URL.Path) {
+			return
+		}
+		file := r.URL.Path
+		if strings.HasSuffix(file, "/") {
+			file += "index.html"
+		}
+		body, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path.Clean("/"+file))))
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(file)))
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		fmt.Fprint(w, os.Expand(string(body), expand))
+	})
+}
+
+// answer gives the answer that _answers has for the path, if any.
+func (h *hosts) answer(w http.ResponseWriter, dir, path string) bool {
+	f, err := os.Open(filepath.Join(dir, "_answers"))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		fields := strings.SplitN(sc.Text(), " ", 3)
+		if fields[0] != path {
+			continue
+		}
+		if len(fields) == 3 {
+			k, v, _ := strings.Cut(fields[2], ": ")
+			h.mu.Lock()
+			w.Header().Set(k, os.Expand(v, func(k string) string { return h.base[k] }))
+			h.mu.Unlock()
+		}
+		status, _ := strconv.Atoi(fields[1])
+		w.WriteHeader(status)
+		return true
+	}
+	return false
+}
