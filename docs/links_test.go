@@ -1,0 +1,61 @@
+package docs_test
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var inlineLinks = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+
+// TestLinksBetweenDocuments holds that every relative link leads to a file that is there, and its
+// fragment to a heading in it.
+func TestLinksBetweenDocuments(t *testing.T) {
+	docs := documents(t)
+	anchors := map[string][]string{}
+	for _, d := range docs {
+		anchors[d.path] = d.anchors()
+	}
+	for _, d := range docs {
+		for _, m := range inlineLinks.FindAllStringSubmatch(d.text, -1) {
+			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
+				continue
+			}
+			file, fragment, _ := strings.Cut(m[1], "#")
+			target := d.path
+			if file != "" {
+				target = path.Join(path.Dir(d.path), file)
+			}
+			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(target))); err != nil {
+				t.Errorf("%s: %s: %v", d.path, m[1], err)
+				continue
+			}
+			if fragment != "" && !slices.Contains(anchors[target], fragment) {
+				t.Errorf("%s: %s: no such heading; there are %v", d.path, m[1], anchors[target])
+			}
+		}
+	}
+}
+
+// TestEveryDocumentCanBeFound holds that each document in docs is linked from another one.
+func TestEveryDocumentCanBeFound(t *testing.T) {
+	docs := documents(t)
+	linked := map[string]bool{"README.md": true}
+	for _, d := range docs {
+		for _, m := range inlineLinks.FindAllStringSubmatch(d.text, -1) {
+			file, _, _ := strings.Cut(m[1], "#")
+			if to := path.Join(path.Dir(d.path), file); file != "" && to != d.path {
+				linked[to] = true
+			}
+		}
+	}
+	for _, d := range docs {
+		if !linked[d.path] {
+			t.Errorf("no document links to %s", d.path)
+		}
+	}
+}
