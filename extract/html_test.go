@@ -75,7 +75,7 @@ func TestHTMLLinks(t *testing.T) {
 		{"a slash of a value closes no svg", `<svg b=c/><title><a href=/x></title>`, `anchor a.href </x>`},
 		{"html in svg", `<svg><foreignObject><p><title><a href=/x></a></title></foreignObject><title><a href=/y></a></title>`, `anchor a.href </y>`},
 		{"html in mathml", `<math><mtext><style><a href=/x></a></style></mtext><style><a href=/y></a></style>`, `anchor a.href </y>`},
-		{"images", `<img src=/a alt=A srcset="/b 1x, /c,d 2x , /e"><picture><source srcset=/f></picture><input type=image src=/g><input src=/h>`,
+		{"images", `<img src=/a alt=A srcset="/b 1x, /c,d 2x , /e"><picture><source srcset=/f></picture><input type=image src=/g><input type=text src=/h>`,
 			"image img.src </a> \"A\"\nimage img.srcset </b> \"A\"\nimage img.srcset </c,d> \"A\"\nimage img.srcset </e> \"A\"\nimage source.srcset </f>\nimage input.src </g>"},
 		{"media", `<video src=/a poster=/b><track src=/c></video><audio src=/d><source src=/e type=audio/ogg></audio>`,
 			"media video.src </a>\nimage video.poster </b>\nmedia track.src </c>\nmedia audio.src </d>\nmedia source.src </e> audio/ogg"},

@@ -274,7 +274,7 @@ func (t xmlToken) attr(name string) (value string, ok bool) {
 // appendText appends a text token's text, decoded: references by the strict rules of attributes, so
 // that an address whose "&" nobody wrote as "&amp;" stays what was meant.
 func (t xmlToken) appendText(dst []byte) []byte {
-	if t.kind == xmlCDATA {
+	if t.kind == xmlCDATA || !bytes.ContainsAny(t.body, "&\r\x00") {
 		return append(dst, t.body...)
 	}
 	return appendDecoded(dst, string(t.body), true)
