@@ -1,11 +1,13 @@
 package frontier_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/frontiertest"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 func open(timeout time.Duration) func(t *testing.T) frontier.Frontier {
@@ -32,4 +34,138 @@ func TestMemoryConformsWithoutTimeout(t *testing.T) {
 
 func TestMemoryConformsInRealTime(t *testing.T) {
 	frontiertest.Run(t, open(3*time.Second), frontiertest.Options{ClaimTimeout: 3 * time.Second, Slots: 3, Runs: 3})
+}
+
+func requests(t testing.TB, format string, from, to int) []frontier.Request {
+	t.Helper()
+	var rs []frontier.Request
+	for i := from; i < to; i++ {
+		u, err := weburl.Parse(fmt.Sprintf(format, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rs = append(rs, frontier.Request{URL: u})
+	}
+	return rs
+}
+
+func add(t *testing.T, m *frontier.Memory, want int, rs ...frontier.Request) {
+	t.Helper()
+	if n, err := m.Add(t.Context(), rs...); n != want || err != nil {
+		t.Fatalf("Add: %d, %v; want %d", n, err, want)
+	}
+}
+
+func rejected(t *testing.T, m *frontier.Memory, want int) {
+	t.Helper()
+	if s := m.Stats(); s.Rejected != want {
+		t.Fatalf("%+v, want %d rejected", s, want)
+	}
+}
+
+// serve claims and settles the next URL.
+func serve(t *testing.T, m *frontier.Memory, links ...frontier.Request) frontier.Claim {
+	t.Helper()
+	c, err := m.Claim(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Settle(t.Context(), c, frontier.Settlement{Links: links}); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestQuotaPerHost(t *testing.T) {
+	m := frontier.NewMemory(frontier.MemoryConfig{MaxPendingPerHost: 3})
+	a := requests(t, "http://a.test/%d", 0, 6)
+	add(t, m, 3, a[:5]...)
+	add(t, m, 2, requests(t, "http://b.test/%d", 0, 2)...)
+	rejected(t, m, 2)
+	add(t, m, 0, a[:5]...) // the same two: counted once
+	rejected(t, m, 2)
+	if s, err := m.Lookup(t.Context(), a[4].URL); s != frontier.Rejected || err != nil {
+		t.Fatalf("Lookup: %d, %v", s, err)
+	}
+	serve(t, m, a[5]) // room for one, which its own link takes
+	rejected(t, m, 2)
+	add(t, m, 0, a[3])
+	serve(t, m)
+	serve(t, m)
+	add(t, m, 1, a[3]) // there is room again: no longer rejected
+	rejected(t, m, 1)
+	if s, err := m.Lookup(t.Context(), a[3].URL); s != frontier.Queued || err != nil {
+		t.Fatalf("Lookup: %d, %v", s, err)
+	}
+}
+
+func TestQuotaInAll(t *testing.T) {
+	m := frontier.NewMemory(frontier.MemoryConfig{MaxPending: 4})
+	add(t, m, 4, requests(t, "http://h%d.test/", 0, 7)...)
+	rejected(t, m, 3)
+	c, err := m.Claim(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, m, 0, requests(t, "http://h%d.test/", 4, 5)...) // a claimed URL is pending
+	again := frontier.Settlement{Again: &frontier.Again{}}
+	if err := m.Settle(t.Context(), c, again); err != nil { // what is in comes back in
+		t.Fatal(err)
+	}
+	if s := m.Stats(); s != (frontier.Stats{Queued: 4, Rejected: 3, Hosts: 4}) {
+		t.Fatalf("%+v", s)
+	}
+}
+
+// TestRejectedAreBounded: a host at its quota costs no more memory than a million hashes.
+func TestRejectedAreBounded(t *testing.T) {
+	var n uint64
+	m := frontier.NewMemory(frontier.MemoryConfig{MaxPending: 1, Key: func(weburl.URL) (k weburl.Key) {
+		n++
+		k[0], k[1], k[2] = byte(n), byte(n>>8), byte(n>>16)
+		return k
+	}})
+	rs := requests(t, "http://a.test/%d", 0, 100)
+	for range 11_000 {
+		if _, err := m.Add(t.Context(), rs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rejected(t, m, 1_099_999)
+	if s, err := m.Lookup(t.Context(), rs[0].URL); s != frontier.Unknown || err != nil {
+		t.Fatalf("Lookup of the last one: %d, %v; want it forgotten", s, err)
+	}
+	n = 1
+	if s, err := m.Lookup(t.Context(), rs[0].URL); s != frontier.Rejected || err != nil {
+		t.Fatalf("Lookup of an early one: %d, %v", s, err)
+	}
+}
+
+func TestOwnKey(t *testing.T) {
+	m := frontier.NewMemory(frontier.MemoryConfig{Key: func(u weburl.URL) (k weburl.Key) {
+		copy(k[:], u.Path())
+		return k
+	}})
+	add(t, m, 2, requests(t, "http://a.test/same?%d", 0, 5)[0], requests(t, "http://a.test/same?%d", 0, 5)[1],
+		requests(t, "http://b.test/same?%d", 0, 1)[0], requests(t, "http://a.test/%d", 1, 2)[0])
+}
+
+// FuzzClaimReturnsWhatWasAdded: any URL that parses comes back as it was.
+func FuzzClaimReturnsWhatWasAdded(f *testing.F) {
+	for _, s := range []string{"http://a.test/x?y", "https://[::1]:80/", "http://a.test:81?q", "HTTP://A.TEST\\b"} {
+		f.Add(s, "http://via.test/", []byte("meta"))
+	}
+	f.Fuzz(func(t *testing.T, url, via string, meta []byte) {
+		u, err := weburl.Parse(url)
+		if err != nil {
+			return
+		}
+		v, _ := weburl.Parse(via)
+		m := frontier.NewMemory(frontier.MemoryConfig{})
+		add(t, m, 1, frontier.Request{URL: u, Via: v, Hops: []string{url, via}, Meta: meta})
+		c := serve(t, m)
+		if c.URL != u || c.Via != v || c.Hops[0] != url || c.Hops[1] != via || string(c.Meta) != string(meta) {
+			t.Errorf("added %v, claimed %+v", u, c)
+		}
+	})
 }

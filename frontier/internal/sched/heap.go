@@ -1,84 +1,90 @@
 package sched
 
-// heap orders hosts by due time, then by most queued. It is four-ary with the keys beside the
-// pointers: a sift touches one or two cache lines a level instead of five hosts anywhere in memory.
-type heap[Q any] struct{ entries []entry[Q] }
-
-type entry[Q any] struct {
-	due    int64
-	queued int32
-	host   *Host[Q]
+// heap orders hosts, by number, by due time and then by most queued. It is four-ary, and what
+// decides lies in the entries themselves: a level costs one cache line, however many hosts there are.
+type heap struct {
+	entries []entry  // from root on; the places before it align each four children to a cache line
+	at      *[]int32 // where in its heap each host is
 }
 
-func (e *entry[Q]) before(o *entry[Q]) bool {
+type entry struct {
+	due    int64
+	queued int32
+	host   uint32
+}
+
+const root = 3
+
+func children(i int) int { return 4 * (i - root + 1) } // the first of them
+func parent(i int) int   { return i/4 + root - 1 }
+
+func (e entry) before(o entry) bool {
 	return e.due < o.due || e.due == o.due && e.queued > o.queued
 }
 
+func newHeap(at *[]int32) heap { return heap{entries: make([]entry, root), at: at} }
+
+func (p *heap) empty() bool { return len(p.entries) == root }
+
 // next is the earliest due time, Never when the heap is empty.
-func (p *heap[Q]) next() int64 {
-	if len(p.entries) == 0 {
+func (p *heap) next() int64 {
+	if p.empty() {
 		return Never
 	}
-	return p.entries[0].due
+	return p.entries[root].due
 }
 
-func (p *heap[Q]) push(h *Host[Q]) {
-	p.entries = append(p.entries, entry[Q]{})
-	p.up(len(p.entries)-1, entry[Q]{h.due, h.queued, h})
+func (p *heap) push(e entry) {
+	p.entries = append(p.entries, e)
+	p.up(len(p.entries)-1, e)
 }
 
-// fix restores the order after h's due time or count changed.
-func (p *heap[Q]) fix(h *Host[Q]) {
-	e := entry[Q]{h.due, h.queued, h}
-	if old := &p.entries[h.at]; old.before(&e) {
-		p.down(int(h.at), e)
+// fix gives e's host, which is in the heap, its new due time and count.
+func (p *heap) fix(e entry) {
+	i := int((*p.at)[e.host])
+	if old := p.entries[i]; old.before(e) {
+		p.down(i, e)
 	} else if e.before(old) {
-		p.up(int(h.at), e)
+		p.up(i, e)
 	}
 }
 
-func (p *heap[Q]) remove(h *Host[Q]) {
-	n := len(p.entries) - 1
-	last := p.entries[n]
-	p.entries[n] = entry[Q]{}
+func (p *heap) remove(host uint32) {
+	i, n := int((*p.at)[host]), len(p.entries)-1
+	gone, last := p.entries[i], p.entries[n]
 	p.entries = p.entries[:n]
-	if int(h.at) == n {
-		return
-	}
-	if gone := p.entries[h.at]; last.before(&gone) {
-		p.up(int(h.at), last)
-	} else {
-		p.down(int(h.at), last)
+	switch {
+	case i == n:
+	case last.before(gone):
+		p.up(i, last)
+	default:
+		p.down(i, last)
 	}
 }
 
 // up places e at i or above.
-func (p *heap[Q]) up(i int, e entry[Q]) {
-	for i > 0 {
-		parent := (i - 1) / 4
-		if !e.before(&p.entries[parent]) {
-			break
-		}
-		p.set(i, p.entries[parent])
-		i = parent
+func (p *heap) up(i int, e entry) {
+	for i > root && e.before(p.entries[parent(i)]) {
+		p.set(i, p.entries[parent(i)])
+		i = parent(i)
 	}
 	p.set(i, e)
 }
 
 // down places e at i or below.
-func (p *heap[Q]) down(i int, e entry[Q]) {
+func (p *heap) down(i int, e entry) {
 	for {
-		first := 4*i + 1
+		first := children(i)
 		if first >= len(p.entries) {
 			break
 		}
 		least := first
 		for c := first + 1; c < min(first+4, len(p.entries)); c++ {
-			if p.entries[c].before(&p.entries[least]) {
+			if p.entries[c].before(p.entries[least]) {
 				least = c
 			}
 		}
-		if !p.entries[least].before(&e) {
+		if !p.entries[least].before(e) {
 			break
 		}
 		p.set(i, p.entries[least])
@@ -87,7 +93,7 @@ func (p *heap[Q]) down(i int, e entry[Q]) {
 	p.set(i, e)
 }
 
-func (p *heap[Q]) set(i int, e entry[Q]) {
+func (p *heap) set(i int, e entry) {
 	p.entries[i] = e
-	e.host.at = int32(i)
+	(*p.at)[e.host] = int32(i)
 }

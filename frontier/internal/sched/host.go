@@ -9,7 +9,7 @@ type Host[Q any] struct {
 
 	ready   int64 // not served before
 	due     int64 // its key in the heap it is in
-	at      int32 // its place there
+	number  uint32
 	queued  int32
 	waiting int32
 	held    int32
@@ -25,6 +25,8 @@ const (
 	inReady
 	inResting
 )
+
+func (h *Host[Q]) entry() entry { return entry{h.due, h.queued, h.number} }
 
 // Queued is how many URLs of h may be claimed once it is due.
 func (h *Host[Q]) Queued() int { return int(h.queued) }

@@ -11,8 +11,11 @@ package sched
 // keeps for each host.
 type Schedule[Q any] struct {
 	hosts   map[string]*Host[Q]
-	ready   heap[Q] // hosts that may be served once they are due
-	resting heap[Q] // hosts without work whose ready time has not come: it must not be forgotten
+	numbers []*Host[Q] // by number; nil: free
+	free    []uint32   // numbers of forgotten hosts
+	at      []int32    // by number: the place in the heap the host is in
+	ready   heap       // hosts that may be served once they are due
+	resting heap       // hosts without work whose ready time has not come: it must not be forgotten
 	slots   func(host string) int
 	busy    int
 	queued  int
@@ -22,7 +25,9 @@ type Schedule[Q any] struct {
 
 // New makes an empty Schedule. slots is how many holders a host may have at once; below 1 is 1.
 func New[Q any](slots func(host string) int) *Schedule[Q] {
-	return &Schedule[Q]{hosts: map[string]*Host[Q]{}, slots: slots}
+	s := &Schedule[Q]{hosts: map[string]*Host[Q]{}, slots: slots}
+	s.ready, s.resting = newHeap(&s.at), newHeap(&s.at)
+	return s
 }
 
 // Queued is how many URLs may be claimed once their host is due.
@@ -51,9 +56,21 @@ func (s *Schedule[Q]) Open(name string) *Host[Q] {
 	if h := s.hosts[name]; h != nil {
 		return h
 	}
-	h := &Host[Q]{Name: name, ready: Always, slots: int32(max(1, s.slots(name)))}
+	h := &Host[Q]{Name: name, ready: Always, slots: int32(max(1, s.slots(name))), number: s.number()}
+	s.numbers[h.number] = h
 	s.hosts[name] = h
 	return h
+}
+
+// number is one that no host has.
+func (s *Schedule[Q]) number() uint32 {
+	if n := len(s.free) - 1; n >= 0 {
+		number := s.free[n]
+		s.free = s.free[:n]
+		return number
+	}
+	s.numbers, s.at = append(s.numbers, nil), append(s.at, 0)
+	return uint32(len(s.numbers) - 1)
 }
 
 // Offer adds n URLs to h that may be claimed.
@@ -83,7 +100,7 @@ func (s *Schedule[Q]) Take(now int64) *Host[Q] {
 	if s.ready.next() > now {
 		return nil
 	}
-	h := s.ready.entries[0].host
+	h := s.first(&s.ready)
 	s.leave(h) // so that a host with more slots lines up behind the others
 	h.queued--
 	s.queued--
@@ -132,11 +149,15 @@ func (s *Schedule[Q]) Forget(now int64) *Host[Q] {
 	if s.resting.next() > now {
 		return nil
 	}
-	h := s.resting.entries[0].host
+	h := s.first(&s.resting)
 	s.leave(h)
 	delete(s.hosts, h.Name)
+	s.numbers[h.number] = nil
+	s.free = append(s.free, h.number)
 	return h
 }
+
+func (s *Schedule[Q]) first(p *heap) *Host[Q] { return s.numbers[p.entries[root].host] }
 
 // Next is when the next host is due, [Never] if no host has work to give out.
 func (s *Schedule[Q]) Next() int64 { return s.ready.next() }
@@ -151,20 +172,20 @@ func (s *Schedule[Q]) place(h *Host[Q], now int64) {
 		if h.in != inReady {
 			s.leave(h)
 			h.due = max(h.ready, now)
-			s.ready.push(h)
+			s.ready.push(h.entry())
 			h.in = inReady
 			return
 		}
 		h.due = max(h.due, h.ready)
-		s.ready.fix(h)
+		s.ready.fix(h.entry())
 	case h.Pending() == 0 && h.in != inResting:
 		s.leave(h)
 		h.due = h.ready
-		s.resting.push(h)
+		s.resting.push(h.entry())
 		h.in = inResting
 	case h.Pending() == 0:
 		h.due = h.ready
-		s.resting.fix(h)
+		s.resting.fix(h.entry())
 	default:
 		s.leave(h)
 	}
@@ -173,9 +194,9 @@ func (s *Schedule[Q]) place(h *Host[Q], now int64) {
 func (s *Schedule[Q]) leave(h *Host[Q]) {
 	switch h.in {
 	case inReady:
-		s.ready.remove(h)
+		s.ready.remove(h.number)
 	case inResting:
-		s.resting.remove(h)
+		s.resting.remove(h.number)
 	}
 	h.in = inNone
 }

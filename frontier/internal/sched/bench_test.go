@@ -1,0 +1,26 @@
+package sched
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// BenchmarkTake picks the next host and puts it back at a time among the others'.
+func BenchmarkTake(b *testing.B) {
+	for _, hosts := range []int{1_000, 100_000, 1_000_000} {
+		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) {
+			s := New[[7]int](one)
+			for i := range hosts {
+				s.Offer(s.Open(fmt.Sprint(i)), 1, int64(i))
+			}
+			r := rand.New(rand.NewPCG(1, 1))
+			now := int64(hosts)
+			for b.Loop() {
+				h := s.Take(now)
+				s.Release(h, Back, now-r.Int64N(int64(hosts)), 0)
+				now++
+			}
+		})
+	}
+}

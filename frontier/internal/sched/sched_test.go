@@ -1,0 +1,105 @@
+package sched
+
+import "testing"
+
+func one(string) int { return 1 }
+
+func TestRestingHostIsKeptUntilReadyThenForgotten(t *testing.T) {
+	s := New[int](one)
+	h := s.Open("a:80")
+	s.Offer(h, 1, 10)
+	if got := s.Take(10); got != h {
+		t.Fatalf("took %v", got)
+	}
+	s.Release(h, Gone, 50, 20)
+	if s.Forget(49) != nil || s.Find("a:80") != h || s.Len() != 1 {
+		t.Fatal("forgotten before its ready time: the wait is lost")
+	}
+	if s.Forget(50) != h || s.Find("a:80") != nil || s.Len() != 0 {
+		t.Fatal("not forgotten at its ready time")
+	}
+	if s.Pending() != 0 || s.Busy() != 0 {
+		t.Fatalf("%d pending, %d busy", s.Pending(), s.Busy())
+	}
+}
+
+func TestRestingHostComesBack(t *testing.T) {
+	s := New[int](one)
+	h := s.Open("a:80")
+	s.Offer(h, 1, 10)
+	s.Take(10)
+	s.Release(h, Gone, 50, 20)
+	s.Delay(h, 60, 21)
+	s.Offer(h, 1, 30)
+	if s.Next() != 60 || s.Take(59) != nil || s.Take(60) != h {
+		t.Fatal("the ready time is lost while the host had no work")
+	}
+	if s.Forget(100) != nil {
+		t.Fatal("a host with a holder is forgotten")
+	}
+}
+
+// TestReadyIsNeverShortened: of several holders the one that asks for the longest wait is heard.
+func TestReadyIsNeverShortened(t *testing.T) {
+	s := New[int](func(string) int { return 3 })
+	h := s.Open("a:80")
+	s.Offer(h, 4, 0)
+	for range 3 {
+		s.Take(0)
+	}
+	s.Release(h, Gone, 100, 1)
+	s.Release(h, Gone, Always, 2)
+	s.Release(h, Gone, 40, 3)
+	if s.Take(99) != nil || s.Take(100) != h {
+		t.Fatalf("ready at %d, want 100", h.Ready())
+	}
+}
+
+// TestWideHostLinesUp: a host with free slots goes behind the others after each of its turns.
+func TestWideHostLinesUp(t *testing.T) {
+	s := New[int](func(h string) int { return len(h) })
+	wide, other := s.Open("wide"), s.Open("o")
+	s.Offer(wide, 9, 0)
+	s.Offer(other, 1, 1)
+	if s.Take(5) != wide || s.Take(5) != other || s.Take(5) != wide {
+		t.Fatal("a wide host takes all turns")
+	}
+}
+
+func TestCounts(t *testing.T) {
+	s := New[int](func(string) int { return 0 }) // below 1 is 1
+	a, b := s.Open("a"), s.Open("b")
+	s.Offer(a, 2, 0)
+	s.Park(b, 2, 0)
+	want := func(queued, waiting, held, busy int) {
+		t.Helper()
+		if s.Queued() != queued || s.Waiting() != waiting || s.Held() != held || s.Busy() != busy ||
+			s.Pending() != queued+waiting+held {
+			t.Fatalf("queued %d waiting %d held %d busy %d, want %d %d %d %d",
+				s.Queued(), s.Waiting(), s.Held(), s.Busy(), queued, waiting, held, busy)
+		}
+	}
+	want(2, 2, 0, 2)
+	s.Take(0)
+	want(1, 2, 1, 2)
+	if s.Take(0) != nil {
+		t.Fatal("a second holder")
+	}
+	s.Release(a, Later, Always, 0)
+	want(1, 3, 0, 2)
+	s.Take(0)
+	s.Release(a, Back, Always, 0)
+	want(1, 3, 0, 2)
+	s.Take(0)
+	s.Release(a, Gone, Always, 0)
+	s.Unpark(a, 1, 0)
+	s.Unpark(b, 2, 0)
+	want(3, 0, 0, 2)
+	for range 3 {
+		s.Release(s.Take(0), Gone, Always, 0)
+	}
+	want(0, 0, 0, 0)
+	if a.Pending() != 0 || a.Queued() != 0 || b.Waiting() != 0 {
+		t.Fatal("hosts count differently")
+	}
+}

@@ -1,0 +1,63 @@
+package frontier
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// TestUnreadableRecordIsAnError: a URL that cannot be read back costs one error, not a panic and not
+// the crawl.
+func TestUnreadableRecordIsAnError(t *testing.T) {
+	m := NewMemory(MemoryConfig{})
+	u, err := weburl.Parse("http://a.test/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Add(t.Context(), Request{URL: u}); err != nil {
+		t.Fatal(err)
+	}
+	h := m.hosts.Find("a.test:80")
+	it := h.Queue.pop()
+	h.Queue.push(0, append(it.rec[:8:8], 0, 0, 'x'))
+	var bad *weburl.Error
+	if _, err := m.Claim(t.Context()); !errors.As(err, &bad) {
+		t.Fatalf("Claim: %v, want weburl's error", err)
+	}
+	if _, err := m.Claim(t.Context()); !errors.Is(err, ErrDrained) {
+		t.Fatalf("Claim: %v, want ErrDrained", err)
+	}
+}
+
+// TestFinishedPagesLeaveNothing: what the Requests of a page share is freed with the last of them,
+// and a host with its ready time.
+func TestFinishedPagesLeaveNothing(t *testing.T) {
+	m := NewMemory(MemoryConfig{})
+	via, _ := weburl.Parse("http://via.test/")
+	for range 3 {
+		var rs []Request
+		for _, s := range []string{"http://a.test/1", "http://a.test/2", "http://b.test/1"} {
+			u, _ := weburl.Parse(s)
+			rs = append(rs, Request{URL: u, Via: via, Depth: maxDepth})
+		}
+		_, _ = m.Add(t.Context(), rs...)
+		_, _ = m.Add(t.Context(), rs...)
+		for {
+			c, err := m.Claim(t.Context())
+			if err != nil {
+				break
+			}
+			if err := m.Settle(t.Context(), c, Settlement{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m.Stats()
+	if held := len(m.origins.all) - len(m.origins.free); held != 0 || len(m.origins.all) != 1 {
+		t.Errorf("%d origins held of %d", held, len(m.origins.all))
+	}
+	if n := m.hosts.Len(); n != 0 {
+		t.Errorf("%d hosts remembered", n)
+	}
+}
