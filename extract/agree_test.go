@@ -25,7 +25,7 @@ import (
 //	<script><!-- < …         "<" and a blank (or anything  section 13.2.5.23: still escaped, a
 //	                         but "/" and a letter) ends    "<script>…</script>" that follows is
 //	                         the escaped part              script text
-//	<svg b b=/>              an attribute that repeats     section 13.2.5.37: the "/" is the
+//	<svg b b=/>              an attribute that repeats     section 13.2.5.38: the "/" is the
 //	                         an earlier one and ends in    value's, the element stays open
 //	                         "/" closes the element
 //
@@ -113,7 +113,8 @@ var agreeSeeds = []string{
 	b &notit; </title><title>c</title>`, `<a href="&copy=1&copy;2&copy3&copy&nGt;&notit;&not;&#38;&#x26&amp">`, `<a href=1>&copy=&copy1&notit;&semi;&am<!---->p;`,
 	`<img src=a srcset="b 1x, c (d,e) 2x,f"><p style="a:url(b);c:url('d\65')" class=e data-a=f>`, "<style>@import 'a';\x00b{c:url(d\\\r\ne)}</style>",
 	`<svg><style>@import "&amp;";<![CDATA[a{b:url(&amp;)}]]></style>`, `<link rel="a canonical" href=1 imagesrcset=2>`, `<a href=1>a<area href=2 alt=" b "><img alt="c
-	d" src=e>f`, `<svg a="b"/><title><a href=1></title>`, `<input type=image src=1><body background=2><form action=3>`, "<style>a{b:url(\\\x00", `<a`, `<`, `</`, `</a`, `<!`, `<!-`, `<!--`, `<!--a-`, `<a href=1>b</`,
+	d" src=e>f`, `<svg a="b"/><title><a href=1></title>`, `<input type=image src=1><body background=2><form action=3>`, "<style>a{b:url(\\\x00", `<a`, `<`, `</`, `</a`, `<!`, `<!-`, `<!--`, `<!--a-`, `<a href=1>b</`, `<meta http-equiv="refres&#104;" content="1;x">`,
+	`<form method="pos&#116;" action=x>`, `<input type="im&#97;ge" src=x>`, `<template shadowrootmode="o&#112;en"><a href=x>`, `<math><annotation-xml encoding="text&#47;html"><style><a href=x>`,
 }
 
 // dump is a Document for reading.

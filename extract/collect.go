@@ -73,11 +73,12 @@ func (c *collector) start(t *startTag) (rawText bool) {
 // startTemplate counts templates: their content is no part of the page, unless it is the shadow root
 // of the element around it.
 func (c *collector) startTemplate(t *startTag) {
-	mode, _ := t.attr(atShadow)
+	v, _ := t.attr(atShadow)
+	mode := c.str(v)
 	switch {
 	case c.inert > 0:
 		c.inert++
-	case equalFold(mode.s, "open") || equalFold(mode.s, "closed"):
+	case equalFold(mode, "open") || equalFold(mode, "closed"):
 		c.shadow++
 	default:
 		c.inert++
@@ -128,7 +129,7 @@ func (c *collector) element(t *startTag) {
 	switch t.el {
 	case elA:
 		c.endText()
-		c.anchor(t, Anchor, "a", atHref)
+		c.anchor(t, atHref, "href")
 	case elArea:
 		c.area(t)
 	case elBase:
@@ -163,24 +164,17 @@ func (c *collector) foreignElement(t *startTag) {
 	if t.el == elA {
 		c.endText()
 	}
-	href := atHref
-	if _, ok := t.attr(atHref); !ok {
-		href = atXlinkHref
-	}
-	name := "href"
-	if href == atXlinkHref {
-		name = "xlink:href"
-	}
+	at, name := svgHref(t)
 	switch {
 	case t.el == elA:
-		c.anchor(t, Anchor, "a", href)
+		c.anchor(t, at, name)
 	case !c.o.Resources:
 	case t.el == elImage:
-		c.simple(t, Image, tagImage(t), name, href)
+		c.simple(t, Image, tagImage(t), name, at)
 	case t.el == elUse:
-		c.simple(t, Object, "use", name, href)
+		c.simple(t, Object, "use", name, at)
 	case t.el == elScript:
-		c.simple(t, Script, "script", name, href)
+		c.simple(t, Script, "script", name, at)
 	case t.el == elStyle:
 		c.svgStyle, c.styleAt = !t.closed, t.offset
 	}
@@ -194,17 +188,23 @@ func tagImage(t *startTag) string {
 	return "image"
 }
 
+// svgHref is the attribute by which an element of SVG refers to something: href, or else xlink:href (SVG 2,
+// chapter Linking).
+func svgHref(t *startTag) (at attribute, name string) {
+	if t.has&(1<<atHref) == 0 {
+		return atXlinkHref, "xlink:href"
+	}
+	return atHref, "href"
+}
+
 // anchor adds the link of an a element and begins its text.
-func (c *collector) anchor(t *startTag, k Kind, tag string, at attribute) {
+func (c *collector) anchor(t *startTag, at attribute, name string) {
 	v, ok := t.attr(at)
 	if !ok {
 		return
 	}
-	name := "href"
-	if at == atXlinkHref {
-		name = "xlink:href"
-	}
-	if !c.add(Link{Ref: trimRef(c.str(v)), Kind: k, Tag: tag, Attr: name, Rel: c.rel(t), Type: c.mediaType(t), Offset: t.offset}) {
+	l := Link{Ref: trimRef(c.str(v)), Kind: Anchor, Tag: "a", Attr: name, Rel: c.rel(t), Type: c.mediaType(t), Offset: t.offset}
+	if !c.add(l) {
 		return
 	}
 	c.link, c.first, c.more, c.gap = len(c.doc.Links)-1, value{}, false, false
@@ -256,7 +256,7 @@ func (c *collector) meta(t *startTag) {
 		return
 	}
 	text := c.str(content)
-	if hasEquiv && equalFold(equiv.s, "refresh") && !c.refreshed {
+	if hasEquiv && equalFold(c.str(equiv), "refresh") && !c.refreshed {
 		c.refresh(t, text)
 	}
 	if !named {
@@ -283,8 +283,8 @@ func (c *collector) form(t *startTag) {
 	if !c.o.Forms {
 		return
 	}
-	method, _ := t.attr(atMethod)
-	if equalFold(method.s, "post") || equalFold(method.s, "dialog") {
+	v, _ := t.attr(atMethod)
+	if method := c.str(v); equalFold(method, "post") || equalFold(method, "dialog") {
 		return
 	}
 	c.simple(t, Form, "form", "action", atAction)
@@ -352,7 +352,7 @@ func (c *collector) alt(t *startTag) string {
 	if !ok {
 		return ""
 	}
-	return c.collapse(v.decoded(c), maxText)
+	return c.collapse(value{s: c.str(v)}, maxText)
 }
 
 func (c *collector) mediaType(t *startTag) string {
@@ -371,6 +371,3 @@ func (c *collector) str(v value) string {
 	c.scratch = appendDecoded(c.scratch[:0], v.s, true)
 	return c.arena.add(c.scratch)
 }
-
-// decoded is v with the references of an attribute's value decoded.
-func (v value) decoded(c *collector) value { return value{s: c.str(v)} }

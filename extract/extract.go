@@ -45,7 +45,7 @@ type Meta struct {
 type Document struct {
 	// Base is the href of the first base element that has one, as written; "" without, or where it
 	// has the scheme data or javascript, which the HTML Standard has a browser ignore. It is the base
-	// of every link of the document, those before it too (HTML Standard section 2.4.1), and is itself
+	// of every link of the document, those before it too (HTML Standard section 2.4.3), and is itself
 	// resolved against the document's address.
 	Base      string
 	Title     string // of the first title element, white space collapsed

@@ -126,7 +126,8 @@ func (f *foreign) startMath(name string, t *startTag) {
 	case "svg":
 		f.push(inSVG)
 	case "annotation-xml":
-		if v, ok := t.attr(atEncoding); ok && (equalFold(v.s, "text/html") || equalFold(v.s, "application/xhtml+xml")) {
+		v, _ := t.attr(atEncoding)
+		if encoding := v.decoded(); equalFold(encoding, "text/html") || equalFold(encoding, "application/xhtml+xml") {
 			f.push(inAnnotation)
 		}
 	default:

@@ -1,7 +1,8 @@
 package extract
 
 // HTML reads a page: UTF-8 text, of a document of type text/html or application/xhtml+xml. It never
-// fails; what is no markup yields nothing. The result shares no memory with body, but its strings may
+// fails; what is no markup yields nothing: comments, scripts, raw text, templates. Tags are those that
+// golang.org/x/net/html's tokenizer finds, and the HTML Standard's where the two differ. The result shares no memory with body, but its strings may
 // share one copy of it: [strings.Clone] what outlives the Document by long.
 func HTML(body []byte, o Options) *Document {
 	doc := &Document{Links: make([]Link, 0, min(len(body)/512, 128))}

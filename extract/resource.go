@@ -32,7 +32,7 @@ func (c *collector) resource(t *startTag) {
 }
 
 func (c *collector) inputImage(t *startTag) {
-	if v, ok := t.attr(atType); ok && equalFold(v.s, "image") {
+	if v, ok := t.attr(atType); ok && equalFold(c.str(v), "image") {
 		c.simple(t, Image, "input", "src", atSrc)
 	}
 }

@@ -2,7 +2,7 @@ package extract
 
 import "strings"
 
-// cutSrcset cuts the first candidate's address off a srcset (HTML Standard section 4.8.4.2.2) and
+// cutSrcset cuts the first candidate's address off a srcset (HTML Standard, "parse a srcset attribute") and
 // returns what follows its descriptors.
 func cutSrcset(s string) (ref, rest string) {
 	s = strings.TrimLeft(s, spaces+",")

@@ -49,3 +49,12 @@ func (t *startTag) attr(a attribute) (value, bool) {
 	}
 	return t.vals[a], true
 }
+
+// decoded is an attribute's value as a string of its own, for the few that are compared outside of a
+// collector.
+func (v value) decoded() string {
+	if !v.raw {
+		return v.s
+	}
+	return string(appendDecoded(nil, v.s, true))
+}

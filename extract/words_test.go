@@ -27,7 +27,7 @@ func TestParseRel(t *testing.T) {
 	}
 }
 
-// HTML Standard section 4.8.4.2.2, parse a srcset attribute.
+// HTML Standard, "parse a srcset attribute".
 func TestSrcset(t *testing.T) {
 	for value, want := range map[string][]string{
 		"":                      nil,
