@@ -4,7 +4,8 @@
 // A [Web] holds sites in memory. Real net/http servers answer on in-memory connections, so the
 // crawler under test runs its real HTTP stack: it dials with [Web.DialContext] and looks names up
 // with [Web.LookupNetIP]. Inside a testing/synctest bubble, where [Test] puts it, hours of waiting
-// take milliseconds and every time in the log is exact.
+// take milliseconds and every time in the log is exact. The servers speak HTTP/1.1, with TLS for
+// https sites; [Web.RootCAs] lets a client trust them.
 //
 //	func TestMyCrawler(t *testing.T) {
 //		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

@@ -30,9 +30,6 @@ func (p *Page) set(f func()) *Page {
 	return p
 }
 
-// URL is the absolute URL of a path of the page's site.
-func (p *Page) URL(path string) string { return p.site.URL(path) }
-
 // Site is the page's site, to go on with a chain.
 func (p *Page) Site() *Site { return p.site }
 

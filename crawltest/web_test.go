@@ -409,3 +409,71 @@ func TestMistakesInFixturesFailTheTest(t *testing.T) {
 		}()
 	}
 }
+
+func TestEveryAndTimesNarrowAFault(t *testing.T) {
+	bubble(t, func(t *testing.T, w *Web) {
+		w.Site("a.example").Page("/", "").Fault(Fail(500).Every(3).From(time.Hour).Until(2 * time.Hour))
+		c := client(t, w)
+		var got []string
+		for range 2 {
+			for range 4 {
+				r, _, err := get(c, "http://a.example/")
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, itoa(r.StatusCode))
+			}
+			time.Sleep(time.Hour)
+		}
+		r, _, _ := get(c, "http://a.example/")
+		if s := strings.Join(got, " "); s != "200 200 200 200 200 200 500 200" || r.StatusCode != http.StatusOK {
+			t.Errorf("got %s, then %d", s, r.StatusCode)
+		}
+	})
+}
+
+// TestEveryFaultCanBeLoaded reads each fault of the fixture grammar as the function of its name.
+func TestEveryFaultCanBeLoaded(t *testing.T) {
+	for text, want := range map[string]Fault{
+		"hang": Hang(), "reset": Reset(), "cut:3": CutShort(3), "reset-after:4": ResetAfter(4), "stall:5": Stall(5),
+		"slow:6/7s": Slow(6, 7*time.Second), "fail:503": Fail(503), "retry-after:429/1m": RetryAfter(429, time.Minute),
+		"retry-date:503/2m": RetryAfterDate(503, 2*time.Minute), "too-fast:1s/2s": TooFast(time.Second, 2*time.Second),
+		"nxdomain": NXDomain(), "dns-failure": DNSFailure(), "dns-timeout": DNSTimeout(), "refuse": Refuse(), "no-connect": NoConnect(),
+		"reset-on-connect": ResetOnConnect(), "tls-alert": TLSAlert(), "wrong-certificate": WrongCertificate(),
+		"expired-certificate":                         ExpiredCertificate(),
+		"hang+first:2+every:3+from:4s+until:5s":       Hang().First(2).Every(3).From(4 * time.Second).Until(5 * time.Second),
+		"retry-after:503/1s+from:1h+until:2h+first:1": RetryAfter(503, time.Second).From(time.Hour).Until(2 * time.Hour).First(1),
+	} {
+		if got, err := parseFault(text); err != nil || got != want {
+			t.Errorf("%s: %+v %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "hung", "slow:1", "slow:/1s", "fail:x", "retry-after:429", "too-fast:1s", "hang+last:1", "hang+first:-1", "hang+from:x", "cut"} {
+		if _, err := parseFault(text); err == nil {
+			t.Errorf("%q taken", text)
+		}
+	}
+}
+
+func TestLookupsAndDialsAreLogged(t *testing.T) {
+	bubble(t, func(t *testing.T, w *Web) {
+		s := w.Site("a.example").Fault(DNSFailure().First(1)).Fault(Refuse().First(1))
+		for range 2 {
+			_, _ = w.LookupNetIP(t.Context(), "ip", "A.example.")
+			time.Sleep(time.Second)
+		}
+		for range 2 {
+			if conn, err := w.DialContext(t.Context(), "tcp", net.JoinHostPort(s.Addr().String(), "80")); err == nil {
+				time.Sleep(time.Minute)
+				_ = conn.Close()
+			}
+		}
+		ls, ds := w.Lookups(), w.Dials()
+		if len(ls) != 2 || ls[0].Name != "a.example" || ls[0].Err == "" || ls[1].Err != "" || ls[1].Time.Sub(ls[0].Time) != time.Second {
+			t.Errorf("%+v", ls)
+		}
+		if len(ds) != 2 || ds[0].Err != "connect: connection refused" || ds[1].Err != "" || ds[1].End.Sub(ds[1].Start) != time.Minute {
+			t.Errorf("%+v", ds)
+		}
+	})
+}
