@@ -56,6 +56,10 @@ type Config struct {
 	// InScope replaces the Scope that is made from Scope, Rules and the seeds.
 	InScope Scope
 
+	// Canonical is how URLs are told apart: which spellings count as one page. The URL that is sent is
+	// always the one found. A Frontier that is given must tell them apart the same way.
+	Canonical weburl.Profile
+
 	Retries      int           // attempts after the first. 0: DefaultRetries; None
 	RetryPause   time.Duration // before the first retry, doubling. 0: 1 s
 	MaxURL       int           // octets of a URL that is queued. 0: DefaultMaxURL; at most weburl.MaxLen
@@ -113,9 +117,6 @@ func (c Config) withDefaults() Config {
 	c.MaxURL = or(c.MaxURL, DefaultMaxURL)
 	c.MaxLinks = or(c.MaxLinks, DefaultMaxLinks)
 	c.MaxRedirects = or(c.MaxRedirects, DefaultRedirects)
-	if c.Extractor == nil {
-		c.Extractor = htmlExtractor{resources: c.Resources, maxLinks: c.MaxLinks}
-	}
 	return c
 }
 

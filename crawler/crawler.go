@@ -141,6 +141,7 @@ type run struct {
 	scope    Scope
 	gate     *politeness.Gate
 	frontier frontier.Frontier
+	knower   frontier.Knower // the frontier, when it is one
 	fetcher  Fetcher
 	closers  []func()
 	budget   *budget
@@ -178,6 +179,7 @@ func newRun(cfg Config, gate *politeness.Gate, seeds []string) (*run, error) {
 		return nil, err
 	}
 	r.makeFrontier()
+	r.knower, _ = r.frontier.(frontier.Knower)
 	return r, nil
 }
 
@@ -242,7 +244,7 @@ func (r *run) makeFrontier() {
 	if r.frontier != nil {
 		return
 	}
-	m := frontier.NewMemory(frontier.MemoryConfig{HostSlots: r.cfg.Politeness.OwnHosts})
+	m := frontier.NewMemory(frontier.MemoryConfig{HostSlots: r.cfg.Politeness.OwnHosts, Key: r.cfg.Canonical.Key})
 	r.frontier = m
 	r.closers = append(r.closers, func() { _ = m.Close() }) // a memory store's Close cannot fail
 }

@@ -9,14 +9,43 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// htmlExtractor reads HTML pages through package extract, and nothing else: a document that is
-// labelled as something else has no links.
-type htmlExtractor struct {
-	resources bool
-	maxLinks  int
+// linker reads pages for one worker: what it works with is reused from page to page, so that a page
+// without new links costs next to nothing. It is not safe for concurrent use.
+type linker struct {
+	r       *run
+	scanner *extract.Scanner
+	res     *weburl.Resolver
+	keys    []weburl.Key
+	known   []bool
+	follow  []int // links whose keys are in keys
+	recent  [recentFates]recentFate
 }
 
-func (e htmlExtractor) Extract(p *fetcher.Page) (*extract.Document, error) {
+// recentFates is how many links that were turned away a worker remembers: a site's pages have the
+// same few leading out of it.
+const recentFates = 512
+
+type recentFate struct {
+	key   weburl.Key
+	depth int
+	fate  Fate
+	rule  string
+}
+
+func newLinker(r *run) *linker {
+	return &linker{
+		r:       r,
+		scanner: extract.NewScanner(extract.Options{Resources: r.cfg.Resources, MaxLinks: r.cfg.MaxLinks}),
+		res:     weburl.NewResolver(weburl.URL{}, r.cfg.Canonical),
+	}
+}
+
+// extract reads a page's document: by the Config's Extractor, or HTML by this worker's scanner.
+// A document that is labelled as something else has no links.
+func (k *linker) extract(p *fetcher.Page) (*extract.Document, error) {
+	if k.r.cfg.Extractor != nil {
+		return k.r.cfg.Extractor.Extract(p)
+	}
 	if !p.IsHTML() {
 		return nil, nil
 	}
@@ -24,56 +53,105 @@ func (e htmlExtractor) Extract(p *fetcher.Page) (*extract.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return extract.HTML(text, extract.Options{Resources: e.resources, MaxLinks: e.maxLinks}), nil
+	return k.scanner.Scan(string(text)), nil
 }
 
-// sortLinks resolves the document's links and decides about each. It returns those to be queued.
-func (r *run) sortLinks(v *Visit) []frontier.Request {
-	if v.Doc == nil {
-		return nil
-	}
-	base := v.URL
-	if v.Doc.Base != "" {
-		if b, err := base.Resolve(v.Doc.Base); err == nil {
-			base = b
+// sort decides about every link of the visit's document, counts them by fate, and returns those that
+// are to be queued and may be new.
+func (k *linker) sort(v *Visit) []frontier.Request {
+	v.linker, v.counts = k, map[Fate]int{}
+	k.res.Reset(v.base())
+	k.keys, k.follow = k.keys[:0], k.follow[:0]
+	for i := range v.Doc.Links {
+		fate, key := k.judge(v, &v.Doc.Links[i])
+		v.counts[fate]++
+		if fate == FateFollow {
+			k.keys, k.follow = append(k.keys, key), append(k.follow, i)
 		}
 	}
+	if v.Doc.Dropped > 0 {
+		v.counts[FateLimit] = v.Doc.Dropped
+	}
+	return k.news(v)
+}
+
+// news makes Requests of the links in k.follow that the frontier may not know.
+func (k *linker) news(v *Visit) []frontier.Request {
+	k.known = append(k.known[:0], make([]bool, len(k.keys))...)
+	if k.r.knower != nil {
+		k.r.knower.Known(k.keys, v.Depth+1, k.known)
+	}
 	var queue []frontier.Request
-	v.links = make([]Link, 0, len(v.Doc.Links))
-	for _, l := range v.Doc.Links {
-		link := r.judgeLink(v, base, l)
-		v.links = append(v.links, link)
-		if link.Fate == FateFollow {
-			queue = append(queue, frontier.Request{URL: link.URL, Depth: v.Depth + 1, Via: v.URL})
+	for i, at := range k.follow {
+		if k.known[i] {
+			continue
+		}
+		if view, err := k.res.Resolve(v.Doc.Links[at].Ref); err == nil {
+			queue = append(queue, frontier.Request{URL: view.URL(), Depth: v.Depth + 1, Via: v.URL})
 		}
 	}
 	return queue
 }
 
-// judgeLink decides about one link, the cheapest question first.
-func (r *run) judgeLink(v *Visit, base weburl.URL, l extract.Link) Link {
-	link := Link{Link: l}
-	u, err := base.Resolve(l.Ref)
-	if err != nil {
-		link.Fate, link.Rule = FateInvalid, weburl.ReasonOf(err)
-		return link
-	}
-	link.URL = u
-	link.Fate, link.Rule = r.fate(v, u, l)
-	return link
+// judge decides about one link, the cheapest question first.
+func (k *linker) judge(v *Visit, l *extract.Link) (Fate, weburl.Key) {
+	fate, _, key := k.decide(v, l)
+	return fate, key
 }
 
-func (r *run) fate(v *Visit, u weburl.URL, l extract.Link) (Fate, string) {
-	if !r.cfg.Resources && !navigates(l) {
-		return FateResource, "not navigation"
+func (k *linker) decide(v *Visit, l *extract.Link) (Fate, string, weburl.Key) {
+	cfg := &k.r.cfg
+	switch {
+	case !cfg.Resources && !navigates(*l):
+		return FateResource, "not navigation", weburl.Key{}
+	case v.Directives.NoFollow:
+		return FateNoFollow, "page nofollow", weburl.Key{}
+	case l.Rel&extract.NoFollow != 0 && !cfg.FollowNoFollow:
+		return FateNoFollow, "rel=nofollow", weburl.Key{}
 	}
-	if v.Directives.NoFollow {
-		return FateNoFollow, "page nofollow"
+	view, err := k.res.Resolve(l.Ref)
+	if err != nil {
+		return FateInvalid, weburl.ReasonOf(err), weburl.Key{}
 	}
-	if l.Rel&extract.NoFollow != 0 && !r.cfg.FollowNoFollow {
-		return FateNoFollow, "rel=nofollow"
+	key := view.Key()
+	slot := &k.recent[int(key[0])|int(key[1])<<8&(recentFates-1)]
+	if slot.key == key && slot.depth == v.Depth+1 {
+		return slot.fate, slot.rule, key
 	}
-	return r.admissible(u, v.Depth+1)
+	fate, rule := k.r.admissible(view.URL(), v.Depth+1)
+	*slot = recentFate{key, v.Depth + 1, fate, rule}
+	return fate, rule, key
+}
+
+// base is what the visit's links are relative to.
+func (v *Visit) base() weburl.URL {
+	if v.Doc.Base == "" {
+		return v.URL
+	}
+	if b, err := v.URL.Resolve(v.Doc.Base); err == nil {
+		return b
+	}
+	return v.URL
+}
+
+// Links are the page's links in document order, each with its fate. They are worked out anew at each
+// call, and only while the Visit is valid.
+func (v *Visit) Links() []Link {
+	if v.Doc == nil || v.linker == nil {
+		return nil
+	}
+	k := v.linker
+	k.res.Reset(v.base())
+	links := make([]Link, len(v.Doc.Links))
+	for i := range v.Doc.Links {
+		l := &v.Doc.Links[i]
+		fate, rule, _ := k.decide(v, l)
+		links[i] = Link{Link: *l, Fate: fate, Rule: rule}
+		if view, err := k.res.Resolve(l.Ref); err == nil {
+			links[i].URL = view.URL()
+		}
+	}
+	return links
 }
 
 // admissible decides whether u may enter the crawl at depth.

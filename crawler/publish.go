@@ -56,19 +56,20 @@ func (v *Visit) record() *sink.Record {
 	}
 	if d := v.Doc; d != nil {
 		rec.Title, rec.Canonical, rec.Directives = d.Title, d.Canonical, v.Directives.Terms()
-		rec.Links = countLinks(v.links)
+		rec.Links = v.countLinks()
 	}
 	return rec
 }
 
-func countLinks(links []Link) *sink.LinkCount {
-	n := &sink.LinkCount{Found: len(links)}
-	at := map[Fate]*int{
-		FateFollow: &n.Follow, FateScope: &n.OutOfScope, FateDepth: &n.TooDeep, FateNoFollow: &n.NoFollow,
-		FateResource: &n.Resource, FateInvalid: &n.Invalid, FateTrap: &n.Trap, FateLimit: &n.Limit,
+// countLinks is the visit's links by fate.
+func (v *Visit) countLinks() *sink.LinkCount {
+	n := v.counts
+	c := &sink.LinkCount{
+		Follow: n[FateFollow], OutOfScope: n[FateScope], TooDeep: n[FateDepth], NoFollow: n[FateNoFollow],
+		Resource: n[FateResource], Invalid: n[FateInvalid], Trap: n[FateTrap], Limit: n[FateLimit],
 	}
-	for i := range links {
-		*at[links[i].Fate]++
+	for _, k := range n {
+		c.Found += k
 	}
-	return n
+	return c
 }

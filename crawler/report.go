@@ -82,8 +82,8 @@ func (t *tally) visit(v *Visit) {
 		t.r.Pages++
 		t.r.Types[v.Page.ContentType]++
 	}
-	for i := range v.links {
-		t.r.Links[v.links[i].Fate]++
+	for fate, n := range v.counts {
+		t.r.Links[fate] += n
 	}
 }
 

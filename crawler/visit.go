@@ -62,7 +62,8 @@ type Visit struct {
 	Started time.Time // of the last attempt's request; zero when none was made
 	Ended   time.Time
 
-	links []Link
+	linker *linker      // that read Doc; valid while the Visit is
+	counts map[Fate]int // links by fate
 }
 
 // Fate is what becomes of a link.
@@ -87,9 +88,6 @@ type Link struct {
 	Fate Fate
 	Rule string // what decided
 }
-
-// Links are the page's links in document order, each with its fate.
-func (v *Visit) Links() []Link { return v.links }
 
 // Status is the HTTP status of the answer, 0 without one.
 func (v *Visit) Status() int {

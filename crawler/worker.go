@@ -16,9 +16,16 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
+// worker is one of the run's workers.
+type worker struct {
+	*run
+	linker *linker
+}
+
 // work is a worker: it serves one claim after the other until there are none. It never sleeps for
 // politeness: a URL that may not be requested yet goes back to the frontier with its time.
 func (r *run) work(ctx context.Context) {
+	w := &worker{run: r, linker: newLinker(r)}
 	for r.budget.take(r.claims) {
 		c, err := r.frontier.Claim(r.claims)
 		if err != nil {
@@ -29,25 +36,25 @@ func (r *run) work(ctx context.Context) {
 			return
 		}
 		r.cfg.Trace.claimed(c)
-		r.budget.settle(r.serve(ctx, c))
+		r.budget.settle(w.serve(ctx, c))
 	}
 }
 
 // serve is the life of one URL from its claim to its settlement. It reports whether a page was
 // fetched.
-func (r *run) serve(ctx context.Context, c frontier.Claim) bool {
-	if !r.tally.reserve(c.URL.Host(), r.cfg.MaxPerHost) {
-		r.end(ctx, c, &Visit{Outcome: Deferred, Reason: ReasonHostBudget}, time.Time{}, nil)
+func (w *worker) serve(ctx context.Context, c frontier.Claim) bool {
+	if !w.tally.reserve(c.URL.Host(), w.cfg.MaxPerHost) {
+		w.end(ctx, c, &Visit{Outcome: Deferred, Reason: ReasonHostBudget}, time.Time{}, nil)
 		return false
 	}
-	if v := r.outside(c); v != nil {
-		r.tally.unreserve(c.URL.Host())
-		r.end(ctx, c, v, time.Time{}, nil)
+	if v := w.outside(c); v != nil {
+		w.tally.unreserve(c.URL.Host())
+		w.end(ctx, c, v, time.Time{}, nil)
 		return false
 	}
-	fetched := r.request(ctx, c)
+	fetched := w.request(ctx, c)
 	if !fetched {
-		r.tally.unreserve(c.URL.Host())
+		w.tally.unreserve(c.URL.Host())
 	}
 	return fetched
 }
@@ -72,41 +79,41 @@ func (r *run) outside(c frontier.Claim) *Visit {
 }
 
 // request takes a claim through resolve, admission and fetch.
-func (r *run) request(ctx context.Context, c frontier.Claim) bool {
-	next := r.gate.Next(c.URL)
-	addr, err := r.fetcher.Resolve(ctx, next)
+func (w *worker) request(ctx context.Context, c frontier.Claim) bool {
+	next := w.gate.Next(c.URL)
+	addr, err := w.fetcher.Resolve(ctx, next)
 	if err != nil {
-		r.unresolved(ctx, c, next, err)
+		w.unresolved(ctx, c, next, err)
 		return false
 	}
-	permit, err := r.gate.Admit(politeness.Ask{
+	permit, err := w.gate.Admit(politeness.Ask{
 		URL: c.URL, Next: next, Addr: addr, Purpose: purpose(c.Kind),
 		Attempt: c.Attempt, Queued: c.Queued, Deadline: c.Deadline,
 	})
 	if err != nil {
-		r.notAdmitted(ctx, c, err)
+		w.notAdmitted(ctx, c, err)
 		return false
 	}
-	r.cfg.Trace.admitted(c.URL, permit)
-	page, err := r.fetcher.Fetch(ctx, permit)
-	ready := r.gate.Report(permit, reply(page, err))
-	r.count(page, err)
+	w.cfg.Trace.admitted(c.URL, permit)
+	page, err := w.fetcher.Fetch(ctx, permit)
+	ready := w.gate.Report(permit, reply(page, err))
+	w.count(page, err)
 	switch {
 	case fetcher.ReasonOf(err) == fetcher.ReasonLedger:
-		r.fail(err)
+		w.fail(err)
 		fallthrough
 	case ctx.Err() != nil && (err != nil || page.Truncated != ""):
-		r.again(ctx, c, frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{}})
+		w.again(ctx, c, frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{}})
 		return false
 	case permit.Purpose() == politeness.Robots:
-		r.robotsAnswered(ctx, c, page, ready)
+		w.robotsAnswered(ctx, c, page, ready)
 		return false
 	case err != nil:
-		r.unanswered(ctx, c, ready, err)
+		w.unanswered(ctx, c, ready, err)
 		return false
 	}
 	defer page.Release()
-	return r.answered(ctx, c, page, ready)
+	return w.answered(ctx, c, page, ready)
 }
 
 func purpose(k frontier.Kind) politeness.Purpose {
@@ -243,21 +250,21 @@ func pause(first time.Duration, attempt int) time.Duration {
 }
 
 // answered ends a claim whose request was answered.
-func (r *run) answered(ctx context.Context, c frontier.Claim, page *fetcher.Page, ready time.Time) bool {
+func (w *worker) answered(ctx context.Context, c frontier.Claim, page *fetcher.Page, ready time.Time) bool {
 	v := &Visit{Outcome: Fetched, Page: page, Reason: page.Truncated}
 	switch {
 	case isRedirect(page.Status):
-		r.redirected(ctx, c, v, ready)
+		w.redirected(ctx, c, v, ready)
 		return false
-	case retryable(page.Status) && c.Attempt < r.cfg.Retries:
+	case retryable(page.Status) && c.Attempt < w.cfg.Retries:
 		v.Reason = fmt.Sprintf("http_%d", page.Status)
-		r.retry(ctx, c, v, ready)
+		w.retry(ctx, c, v, ready)
 		return false
 	case c.Kind == frontier.KindSitemap:
-		r.end(ctx, c, v, ready, r.readSitemap(c, page))
+		w.end(ctx, c, v, ready, w.readSitemap(c, page))
 		return false
 	}
-	r.end(ctx, c, v, ready, r.read(v, c))
+	w.end(ctx, c, v, ready, w.read(v, c))
 	return true
 }
 
@@ -305,26 +312,29 @@ func (r *run) redirected(ctx context.Context, c frontier.Claim, v *Visit, ready 
 }
 
 // read parses an answered page and returns the links to queue.
-func (r *run) read(v *Visit, c frontier.Claim) []frontier.Request {
+func (w *worker) read(v *Visit, c frontier.Claim) []frontier.Request {
 	v.describe(c.Request, c.Attempt)
-	doc, err := r.extract(v.Page)
+	doc, err := w.extract(v.Page)
 	if err != nil {
 		v.Outcome, v.Reason, v.Err = Failed, ReasonPanic, err
 		return nil
 	}
 	v.Doc = doc
-	v.Directives = r.directives(v)
-	return r.sortLinks(v)
+	v.Directives = w.directives(v)
+	if doc == nil {
+		return nil
+	}
+	return w.linker.sort(v)
 }
 
 // extract calls the Extractor and survives it.
-func (r *run) extract(p *fetcher.Page) (doc *extract.Document, err error) {
+func (w *worker) extract(p *fetcher.Page) (doc *extract.Document, err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = fmt.Errorf("crawler: extractor panicked: %v\n%s", x, debug.Stack())
 		}
 	}()
-	return r.cfg.Extractor.Extract(p)
+	return w.linker.extract(p)
 }
 
 // directives are the page's robots directives, of its headers and META elements.

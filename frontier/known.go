@@ -1,0 +1,27 @@
+package frontier
+
+import (
+	"hash/maphash"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Knower is implemented by Frontiers that can tell cheaply for which links Add would change nothing,
+// so that a crawler need not make a Request of each. It is a shortcut, never a decision: a link that
+// is not told to be known still goes through Add.
+type Knower interface {
+	// Known sets known[i] to whether adding the URL with keys[i] at depth would change nothing. The
+	// keys are made as the store makes them. It allocates nothing.
+	Known(keys []weburl.Key, depth int, known []bool)
+}
+
+// Known implements [Knower], for keys made by MemoryConfig.Key.
+func (m *Memory) Known(keys []weburl.Key, depth int, known []bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range keys {
+		hash := max(1, maphash.Bytes(m.seed, keys[i][:]))
+		mk := m.seen.find(hash)
+		known[i] = mk != nil && mk.state() != Rejected && m.seen.depth(hash, mk) <= depth
+	}
+}
