@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"strings"
 	"sync"
+	"unique"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/weburl"
@@ -81,9 +83,10 @@ func (l *links) add(page weburl.URL, x crawler.Link) {
 	case x.Rule == weburl.ReasonScheme:
 		return // mailto:, javascript: and the like
 	default:
-		known = entry(l.invalid, x.Ref, x.Ref, x)
+		ref := strings.Clone(x.Ref) // what is kept must not keep its page in memory
+		known = entry(l.invalid, ref, ref, x)
 	}
-	at := place{page.String(), cmp.Or(x.Tag, x.Kind.String())}
+	at := place{page.String(), unique.Make(cmp.Or(x.Tag, x.Kind.String())).Value()}
 	for i := len(known.on) - 1; i >= 0 && known.on[i].Page == at.Page; i-- {
 		if known.on[i] == at {
 			return
