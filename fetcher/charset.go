@@ -2,8 +2,8 @@ package fetcher
 
 import (
 	"bytes"
-	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -93,17 +93,35 @@ func charsetByBOM(body []byte) string {
 	return ""
 }
 
+// charsetByHeader is the charset parameter of the last Content-Type that has one with a meaning.
 func charsetByHeader(h http.Header) string {
-	for _, v := range h["Content-Type"] {
-		_, params, err := mime.ParseMediaType(v)
-		if err != nil && params == nil {
-			if _, after, ok := strings.Cut(strings.ToLower(v), "charset="); ok {
-				after, _, _ = strings.Cut(after, ";")
-				params = map[string]string{"charset": strings.Trim(after, " \t\"'")}
-			}
-		}
-		if name := canonical(params["charset"]); name != "" {
+	for _, v := range slices.Backward(h["Content-Type"]) {
+		_, params, _ := strings.Cut(v, ";")
+		if name := canonical(charsetParameter(params)); name != "" {
 			return name
+		}
+	}
+	return ""
+}
+
+// charsetParameter is the value of the first charset in a list of parameters (MIME Sniffing Standard
+// section 4.4), however broken the rest of the list is.
+func charsetParameter(params string) string {
+	for params != "" {
+		var name, value string
+		if i := strings.IndexAny(params, ";="); i < 0 || params[i] == ';' {
+			_, params, _ = strings.Cut(params, ";")
+			continue
+		}
+		name, params, _ = strings.Cut(params, "=")
+		if quoted, ok := strings.CutPrefix(params, `"`); ok {
+			value, params, _ = strings.Cut(quoted, `"`)
+			_, params, _ = strings.Cut(params, ";")
+		} else {
+			value, params, _ = strings.Cut(params, ";")
+		}
+		if strings.EqualFold(strings.Trim(name, " \t"), "charset") {
+			return strings.Trim(value, " \t'")
 		}
 	}
 	return ""

@@ -196,20 +196,14 @@ func (d *decoding) Read(p []byte) (int, error) {
 
 // drain reads the body to its end, so that the connection is free, and reports whether it got there.
 func (d *decoding) drain(src *source) bool {
-	if len(d.layers) > 0 && d.layers[0].in.Buffered() > 0 {
+	if len(d.layers) == 0 {
+		return errors.Is(src.err, io.EOF)
+	}
+	n, err := d.layers[0].in.Discard(drainLimit)
+	if n > 0 {
 		d.note = NoteTrailing
 	}
-	var b [512]byte
-	for left := drainLimit; left > 0; {
-		n, err := src.Read(b[:])
-		if left -= n; n > 0 {
-			d.note = NoteTrailing
-		}
-		if err != nil {
-			return errors.Is(err, io.EOF)
-		}
-	}
-	return false
+	return errors.Is(err, io.EOF)
 }
 
 // close gives decoders and buffers back.

@@ -163,6 +163,8 @@ func TestConnectionSurvivesCompressedBodies(t *testing.T) {
 			}
 			if c := r.f.pool.get(connKey{"http", u.Host(), p.Addr}); c == nil {
 				t.Fatal(coding, "the connection was not kept")
+			} else if c.wire.turn != nil {
+				t.Fatal(coding, "the exchange still has the connection")
 			} else {
 				c.client.Release()
 				r.f.pool.put(c)

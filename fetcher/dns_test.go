@@ -135,6 +135,7 @@ func TestOneLookupServesAllWhoWait(t *testing.T) {
 				t.Error(err)
 			}
 		})
+		synctest.Wait()
 		for range 10 {
 			wg.Go(func() {
 				if got := r.resolve("http://a.test/"); got != "1.1.1.1" {

@@ -24,6 +24,7 @@ type Fetcher struct {
 	transport *http.Transport
 	tls       *tls.Config     // pattern of every connection's
 	insecure  map[string]bool // host names
+	header    http.Header     // what every request carries
 	codecs    codecs
 	buffers   buffers
 	jar       *jar // nil unless cookies are on
@@ -53,6 +54,7 @@ func New(c Config) (*Fetcher, error) {
 	f.names = newNames(&f.cfg)
 	f.tls = patternTLS(&f.cfg)
 	f.transport = newTransport(&f.cfg)
+	f.header = constantHeader(&f.cfg)
 	f.codecs.window = uint64(c.MaxWindow)
 	return f, nil
 }

@@ -2,6 +2,7 @@ package fetcher
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -139,7 +140,7 @@ func TestHeaderLimits(t *testing.T) {
 		{"501 fields", "HTTP/1.1 200 OK\r\n" + strings.Repeat("X: y\r\n", 501) + "\r\n", ReasonHeaderTooBig},
 		{"endless status line", "HTTP/1.1 200 " + strings.Repeat("O", 300_000), ReasonHeaderTooBig},
 		{"21 informational answers", strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 21) + "HTTP/1.1 204 No Content\r\n\r\n", ReasonHeaderTooBig},
-		{"few long informational answers", strings.Repeat("HTTP/1.1 103 Early Hints\r\n"+strings.Repeat(field, 100)+"\r\n", 4), ReasonHeaderTooBig},
+		{"few long informational answers", strings.Repeat("HTTP/1.1 103 Early Hints\r\n"+strings.Repeat(field, 100)+"\r\n", 4) + "HTTP/1.1 204 No Content\r\n\r\n", ReasonHeaderTooBig},
 		{"switching protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", ReasonSwitching},
 		{"switching without upgrade", "HTTP/1.1 101 Switching Protocols\r\n\r\n", ReasonSwitching},
 		{"status 99", "HTTP/1.1 099 What\r\n\r\n", ReasonMalformed},
@@ -275,24 +276,49 @@ func (r *rig) fetchRobots(url string) (*Page, error) {
 	return r.f.Fetch(r.t.Context(), x)
 }
 
-// The message's framing counts: chunk extensions and trailers are not free.
+// The message's framing counts: a body in chunks of one octet is mostly framing.
 func TestWireLimitCountsFraming(t *testing.T) {
-	ext := ";" + strings.Repeat("x", 2000)
 	url := raw(t, func(c net.Conn) {
 		if request(c) == "" {
 			return
 		}
 		io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-		for range 100_000 {
-			if _, err := io.WriteString(c, "100"+ext+"\r\n"+strings.Repeat("y", 256)+"\r\n"); err != nil {
+		for range 1000 {
+			if _, err := io.WriteString(c, strings.Repeat("1\r\ny\r\n", 100)); err != nil {
 				return
 			}
 		}
+		io.WriteString(c, "0\r\n\r\n")
 	})
-	p := newRig(t, Config{MaxBody: 100_000, WireSlack: 10_000}).page(url)
-	if p.Truncated == "" || len(p.Body) > 20_000 {
+	p := newRig(t, Config{MaxBody: 200_000, WireSlack: 10_000}).page(url)
+	if p.Truncated != ReasonLength || len(p.Body) > (210_000+(8<<10))/6 { // and one read
 		t.Fatalf("%d octets, truncated %q", len(p.Body), p.Truncated)
 	}
+}
+
+// HTTP/2 servers can keep a connection busy without answering.
+func TestPingsAreNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cert, trust := selfSigned(t, time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "a.test")
+		n := newPipes(func(c net.Conn) {
+			s := tls.Server(c, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}})
+			go io.Copy(io.Discard, s)
+			frame := []byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00") // SETTINGS (RFC 9113 section 6.5)
+			for {
+				if _, err := s.Write(frame); err != nil {
+					return
+				}
+				time.Sleep(3 * time.Second)
+				frame = []byte("\x00\x00\x08\x06\x00\x00\x00\x00\x00amble...") // PING (section 6.7)
+			}
+		})
+		r := n.rig(t, Config{RootCAs: trust})
+		start := time.Now()
+		r.wantReason("https://a.test/", PhaseHeader, ReasonHeaderTimeout)
+		if d := time.Since(start); d != DefaultFirstByteTimeout {
+			t.Fatal(d)
+		}
+	})
 }
 
 func TestBodyFaults(t *testing.T) {

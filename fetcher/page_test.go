@@ -41,6 +41,7 @@ func TestReleaseNeverTouchesAnotherPage(t *testing.T) {
 		w.Write(bytes.Repeat([]byte(r.URL.RawQuery), 20_000))
 	})
 	r := newRig(t, Config{})
+	r.page(s.URL) // the Gate's question about robots.txt is settled before they all ask
 	var wg sync.WaitGroup
 	for w := range 4 {
 		wg.Go(func() {

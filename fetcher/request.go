@@ -2,6 +2,7 @@ package fetcher
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -26,19 +27,24 @@ func (x *exchange) request() (*http.Request, error) {
 	}, nil
 }
 
-func (x *exchange) header() http.Header {
-	c := &x.f.cfg
-	h := make(http.Header, 8+len(c.Header))
+// constantHeader is what all requests of a Fetcher carry alike. Its slices are shared and never written.
+func constantHeader(c *Config) http.Header {
+	h := http.Header{"Accept": {c.Accept}, "Accept-Encoding": {acceptEncoding}}
 	for name, values := range c.Header {
-		h[http.CanonicalHeaderKey(name)] = values
+		name = http.CanonicalHeaderKey(name)
+		h[name] = append(h[name][:0:0], values...)
 	}
-	h["User-Agent"] = []string{x.grant.UserAgent()}
-	h["Accept"] = []string{c.Accept}
-	h["Accept-Encoding"] = []string{acceptEncoding}
 	optional(h, "Accept-Language", c.AcceptLanguage)
+	return h
+}
+
+func (x *exchange) header() http.Header {
+	h := make(http.Header, len(x.f.header)+5)
+	maps.Copy(h, x.f.header)
+	h["User-Agent"] = []string{x.grant.UserAgent()}
 	optional(h, "If-None-Match", x.validators.ETag)
 	optional(h, "If-Modified-Since", x.validators.LastModified)
-	optional(h, "Authorization", c.Credentials[x.url.Origin()])
+	optional(h, "Authorization", x.f.cfg.Credentials[x.url.Origin()])
 	if x.f.jar != nil {
 		optional(h, "Cookie", x.f.jar.header(x.url.Origin(), x.url.Path(), time.Now()))
 	}

@@ -63,7 +63,7 @@ func TestContentType(t *testing.T) {
 
 func TestUnwantedIsJudgedByTheSniffedType(t *testing.T) {
 	body := append([]byte("%PDF-1.7 "), make([]byte, 200_000)...)
-	r := newRig(t, Config{Wanted: func(ct string) bool { return ct == "text/html" }})
+	r := newRig(t, Config{Wanted: func(ct string) bool { return ct == "" || ct == "text/html" }})
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Content-Type"] = nil
 		w.Write(body)

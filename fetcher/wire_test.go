@@ -80,6 +80,56 @@ func TestClosedIdleConnectionIsReplaced(t *testing.T) {
 	})
 }
 
+// ... even if that shows only when the request is to be written.
+func TestConnectionThatDiesBeforeTheFirstByteIsReplaced(t *testing.T) {
+	var conns atomic.Int32
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") })
+	r := newRig(t, Config{DialContext: counting(&conns)})
+	u := parse(t, s.URL)
+	p := r.page(s.URL)
+	c := r.f.pool.get(connKey{"http", u.Host(), p.Addr})
+	c.wire.dead = true
+	c.client.Release()
+	r.f.pool.put(c)
+	if p := r.page(s.URL); string(p.Body) != "ok" || conns.Load() != 2 {
+		t.Fatalf("%q on connection %d", p.Body, conns.Load())
+	}
+}
+
+// HTTP/2's control frames are no request, and a request whose fetch is over is not written.
+func TestControlFramesBeginNothing(t *testing.T) {
+	client, server := net.Pipe()
+	defer client.Close()
+	go io.Copy(io.Discard, server)
+	r := newRig(t, Config{})
+	grant, err := r.permit("http://127.0.0.1:1/", politeness.Page).Redeem()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, x := &wire{Conn: client}, &turn{grant: grant}
+	w.take(x)
+	if _, err := w.Write([]byte("SETTINGS")); err != nil || grant.Begun() || !x.written.IsZero() {
+		t.Fatal("a control frame is taken for the request:", err)
+	}
+	w.arm(x)
+	if _, err := w.Write([]byte("HEADERS")); err != nil || !grant.Begun() || x.written.IsZero() {
+		t.Fatal("the request was written and not begun:", err)
+	}
+	w.leave()
+	w.arm(x)
+	if _, err := w.Write([]byte("HEADERS")); !errors.Is(err, errDead) {
+		t.Fatal("a request was written whose fetch is over:", err)
+	}
+}
+
+func TestAnswerWithoutABytePastTheRequestIsNone(t *testing.T) {
+	r := newRig(t, Config{})
+	x := &exchange{f: r.f, conn: &conn{wire: &wire{}}, turn: &turn{}}
+	if e := x.judge(&http.Response{StatusCode: 200}); e == nil || e.Reason != ReasonMalformed {
+		t.Fatal(e)
+	}
+}
+
 func TestDialerRefusesABegunGrant(t *testing.T) {
 	r := newRig(t, Config{})
 	grant, err := r.permit("http://127.0.0.1:1/", politeness.Page).Redeem()
