@@ -171,8 +171,8 @@ func (z size) MarshalText() ([]byte, error) {
 		return []byte(none), nil
 	}
 	for _, u := range sizeUnits[:3] {
-		if z > 0 && int64(z)%u.n == 0 {
-			return fmt.Appendf(nil, "%d%s", int64(z)/u.n, u.suffix), nil
+		if n := int64(z) / u.n; n > 0 && n < 1<<14 && int64(z)%u.n == 0 {
+			return fmt.Appendf(nil, "%d%s", n, u.suffix), nil
 		}
 	}
 	return strconv.AppendInt(nil, int64(z), 10), nil

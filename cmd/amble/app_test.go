@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// testApp is an app on buffers, with no environment but env.
+func testApp(env map[string]string) (a *app, out, errs *bytes.Buffer) {
+	out, errs = new(bytes.Buffer), new(bytes.Buffer)
+	return &app{
+		in: strings.NewReader(""), out: &stdout{w: out}, err: errs,
+		env:     func(k string) (string, bool) { v, ok := env[k]; return v, ok },
+		environ: func() []string { return nil },
+		notify:  func(chan<- os.Signal) {}, ignore: func(chan<- os.Signal) {},
+		exit: func(int) { panic("exit") },
+	}, out, errs
+}
+
+// parsed is the crawl command that args come to.
+func parsed(t *testing.T, env map[string]string, args ...string) (*crawlCmd, *origins) {
+	t.Helper()
+	a, _, _ := testApp(env)
+	var c cli
+	o := &origins{env: a.env}
+	k, err := a.parser(&c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, err := k.Parse(append([]string{"crawl"}, args...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.ctx = ctx
+	return &c.Crawl, o
+}
+
+func mustURL(t *testing.T, s string) weburl.URL {
+	t.Helper()
+	u, err := weburl.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func TestPanicIsAnInternalError(t *testing.T) {
+	a, _, errs := testApp(nil)
+	a.environ = func() []string { panic("boom") } // called on every run
+	if code := a.run([]string{"version"}); code != exitInternal {
+		t.Errorf("exit code %d, want %d", code, exitInternal)
+	}
+	if s := errs.String(); !strings.Contains(s, "amble: internal error: boom") || !strings.Contains(s, "app_test.go") {
+		t.Errorf("stderr %q: want the panic and its stack", s)
+	}
+}
+
+func TestErrorsOfOthersAreInternal(t *testing.T) {
+	a, _, _ := testApp(nil)
+	if code := a.complain(os.ErrInvalid, ""); code != exitInternal {
+		t.Errorf("exit code %d, want %d", code, exitInternal)
+	}
+}
+
+func TestClosedStdoutIsNoError(t *testing.T) {
+	a, _, errs := testApp(nil)
+	a.out.err = errClosed
+	if code := a.complain(os.ErrInvalid, ""); code != exitDone || errs.Len() > 0 {
+		t.Errorf("exit code %d, stderr %q", code, errs)
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain, with ü and 漢": "plain, with ü and 漢",
+		"\x1b[2J":             `\x1b[2J`,
+		"a\nb\tc":             `a\nb\tc`,
+		"right\u202eleft":     `right\u202eleft`,
+		"\xff":                `\ufffd`,
+		"no\u00a0break space": `no\u00a0break space`,
+	} {
+		if got := printable(in); got != want {
+			t.Errorf("printable(%q) is %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestDidYouMean(t *testing.T) {
+	known := []string{"max-pages", "max-depth", "delay"}
+	for in, want := range map[string]string{
+		"max_pages": "max-pages", "maxpages": "max-pages", "dleay": "delay", "Delay": "delay", "colour": "",
+	} {
+		if want != "" {
+			want = " (did you mean " + want + "?)"
+		}
+		if got := didYouMean(in, known); got != want {
+			t.Errorf("%s: %q, want %q", in, got, want)
+		}
+	}
+}

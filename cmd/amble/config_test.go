@@ -1,0 +1,194 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+	"pgregory.net/rapid"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// What --print-config prints gives the same crawl when it is fed back, whatever the flags and their
+// order.
+func TestPrintConfigFedBackGivesTheSameCrawl(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(r *rapid.T) {
+		args := append(rapid.Permutation(someFlags).Draw(r, "flags"), "http://127.0.0.1/")
+		args = args[rapid.IntRange(0, len(args)-1).Draw(r, "from"):]
+		c, o := parsed(t, nil, args...)
+		first := configText(c, o)
+		path := filepath.Join(dir, "job.yaml")
+		if err := os.WriteFile(path, []byte(first), 0o644); err != nil {
+			r.Fatal(err)
+		}
+		again, o2 := parsed(t, nil, "--config", path)
+		if want, got := yamlOf(r, first), yamlOf(r, configText(again, o2)); !reflect.DeepEqual(want, got) {
+			r.Fatalf("printed %v, fed back and printed again %v", want, got)
+		}
+		seeds, err := again.seeds(o2, nil)
+		if err != nil || len(seeds) != 1 {
+			r.Fatalf("seeds %v, %v", seeds, err)
+		}
+		want, err := c.crawlerConfig(o, seeds)
+		if err != nil { // the scope any, without a limit that was given; the printed one is given
+			return
+		}
+		got, err := again.crawlerConfig(o2, seeds)
+		if err != nil || fmt.Sprintf("%+v", want) != fmt.Sprintf("%+v", got) { // no list is an empty list
+			r.Fatalf("%v\ngives %+v\nfed back %+v, %v", args, want, got, err)
+		}
+		if c.outputFlags != again.outputFlags || c.Out != again.Out || c.FailOnLimit != again.FailOnLimit {
+			r.Fatalf("%v: output flags differ", args)
+		}
+	})
+}
+
+var someFlags = []string{
+	"--include=a{1,2},b", "--exclude=c: d # e", "--include=- f", "--exclude=\"g\"", "--rules=exclude h", "-d0", "-wnone",
+	"--delay-factor=none", "--rate=0.25", "--max-delay=none", "--max-pages=7", "--max-bytes=1.5MiB", "--max-time=90",
+	"--max-per-host=3", "--max-body=1kB", "--retries=none", "--retry-pause=1ms", "--sitemaps", "--scope=any", "--agent=my_bot/1",
+	"--contact=me@site.university.edu", "--follow-nofollow", "--resources", "--allow-address=10.0.0.0/8,::1",
+	"--max-crawl-delay=none", "--max-failures=none", "--dialect=strictest", "--refuse-usage=train-ai,search",
+	"--dns-timeout=1h", "--max-header=1MiB", "--json", "--color=never", "-o=yes", "--fail-on-limit", "--per-domain",
+}
+
+func yamlOf(r *rapid.T, s string) map[string]any {
+	var m map[string]any
+	if err := yaml.Unmarshal([]byte(s), &m); err != nil {
+		r.Fatalf("no valid YAML: %v\n%s", err, s)
+	}
+	return m
+}
+
+func TestEveryValueHasItsOrigin(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "job.yaml")
+	if err := os.WriteFile(path, []byte("depth: 2\nmax-pages: 3\ndelay: 4s\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c, o := parsed(t, map[string]string{"AMBLE_CONFIG": path, "AMBLE_MAX_PAGES": "30", "AMBLE_DELAY": "40"}, "-w5")
+	for flag, want := range map[string]string{
+		"delay": "flag", "max-pages": "environment AMBLE_MAX_PAGES", "depth": path + ":1", "scope": "default",
+	} {
+		if got := o.origin(flag); got != want {
+			t.Errorf("%s comes from %q, want %q", flag, got, want)
+		}
+	}
+	if c.Depth != 2 || c.MaxPages != 30 || c.Delay != duration(5*time.Second) {
+		t.Errorf("depth %d, max-pages %d, delay %v", c.Depth, c.MaxPages, c.Delay)
+	}
+}
+
+// The zero-configuration crawl is the library's: every default of the command is the Config's own.
+func TestDefaultsAreTheLibrarys(t *testing.T) {
+	c, o := parsed(t, nil, "http://127.0.0.1/")
+	cfg, err := c.crawlerConfig(o, []weburl.URL{mustURL(t, "http://127.0.0.1/")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []struct{ got, want any }{
+		{cfg.MaxDepth, crawler.DefaultMaxDepth}, {cfg.MaxPages, crawler.DefaultMaxPages},
+		{cfg.Concurrency, crawler.DefaultConcurrency}, {cfg.Retries, crawler.DefaultRetries},
+		{cfg.Politeness.Delay, politeness.DefaultDelay}, {cfg.Politeness.DelayFactor, politeness.DefaultDelayFactor},
+		{cfg.Politeness.MaxRetryAfter, politeness.DefaultMaxRetryAfter}, {cfg.Politeness.Rate, 0.0},
+		{cfg.MaxBytes, int64(0)}, {cfg.MaxTime, time.Duration(0)}, {cfg.MaxPerHost, 0}, {cfg.Scope, crawler.ScopeHost},
+	} {
+		if d.got != d.want {
+			t.Errorf("%v, want %v", d.got, d.want)
+		}
+	}
+}
+
+func TestNothingAndNoneReachTheConfig(t *testing.T) {
+	c, o := parsed(t, nil, "-d0", "-w0", "--delay-factor=none", "--max-delay=none", "--max-pages=none", "--retries=0",
+		"--max-retry-after=none", "--max-crawl-delay=0", "--max-failures=none", "http://127.0.0.1/")
+	cfg, err := c.crawlerConfig(o, []weburl.URL{mustURL(t, "http://127.0.0.1/")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := cfg.Politeness
+	if cfg.MaxDepth != crawler.SeedsOnly || cfg.MaxPages != crawler.None || cfg.Retries != crawler.None {
+		t.Errorf("depth %d, pages %d, retries %d", cfg.MaxDepth, cfg.MaxPages, cfg.Retries)
+	}
+	if p.Delay != politeness.None || p.DelayFactor != politeness.None || p.MaxDelay != forever ||
+		p.MaxRetryAfter != politeness.None || p.MaxCrawlDelay != 1 || p.MaxFailures != politeness.None {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestOwnHosts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "own.txt")
+	lines := "# ours\nMy.Site\nother.site:8080\nhttps://third.site/\n\n"
+	if err := os.WriteFile(path, []byte(lines), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f := paceFlags{OwnHosts: path, PerHost: 4}
+	own, err := f.ownHosts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]int{
+		"my.site:80": 4, "my.site:443": 4, "my.site:8080": 0, "other.site:8080": 4, "other.site:80": 0,
+		"third.site:443": 4, "third.site:80": 0, "sub.my.site:80": 0, "stranger.site:80": 0,
+	} {
+		if got := own(host); got != want {
+			t.Errorf("%s: %d in flight, want %d", host, got, want)
+		}
+	}
+}
+
+func TestOptOut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.txt")
+	if err := os.WriteFile(path, []byte("Left.Site\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f := paceFlags{OptOut: path}
+	out, err := f.optOut()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]bool{"left.site": true, "www.left.site": true, "eft.site": false, "site": false} {
+		if out(host) != want {
+			t.Errorf("%s: opted out %v", host, !want)
+		}
+	}
+}
+
+func TestValues(t *testing.T) {
+	type value interface {
+		UnmarshalText([]byte) error
+		MarshalText() ([]byte, error)
+	}
+	for _, c := range []struct {
+		v        value
+		in, want string // want "" is an error
+	}{
+		{new(count), "3", "3"}, {new(count), "0", "0"}, {new(count), "none", "none"}, {new(count), "-1", ""},
+		{new(count), "3.5", ""}, {new(count), "99999999999", ""}, {new(count), "", ""},
+		{new(number), "0.5", "0.5"}, {new(number), "none", "none"}, {new(number), "NaN", ""}, {new(number), "Inf", ""}, {new(number), "-1", ""},
+		{new(duration), "1m30s", "1m30s"}, {new(duration), "2", "2s"}, {new(duration), "0.25", "250ms"}, {new(duration), "1h0m0s", "1h"},
+		{new(duration), "60s", "1m"}, {new(duration), "0", "0s"}, {new(duration), "none", "none"}, {new(duration), "-1s", ""},
+		{new(duration), "1e300", ""}, {new(duration), "NaN", ""}, {new(duration), "soon", ""},
+		{new(size), "10MiB", "10MiB"}, {new(size), "1024", "1KiB"}, {new(size), "1.5 kB", "1500"}, {new(size), "1500B", "1500"},
+		{new(size), "2GB", "2000000000"}, {new(size), "none", "none"}, {new(size), "-1", ""}, {new(size), "1e30", ""}, {new(size), "10XB", ""},
+	} {
+		err := c.v.UnmarshalText([]byte(c.in))
+		if c.want == "" {
+			if err == nil {
+				t.Errorf("%T takes %q", c.v, c.in)
+			}
+			continue
+		}
+		if got, _ := c.v.MarshalText(); err != nil || string(got) != c.want {
+			t.Errorf("%T %q is %s, %v; want %s", c.v, c.in, got, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+func TestStatusLine(t *testing.T) {
+	start := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
+	s := status{}
+	p := crawler.Progress{
+		Started: start, Pages: 20, Outcomes: map[crawler.Outcome]int{crawler.Refused: 2, crawler.Trapped: 1, crawler.Failed: 1},
+		Frontier: frontier.Stats{Queued: 35, Waiting: 1, Claimed: 4, Hosts: 9},
+	}
+	got := s.at(start.Add(10*time.Second), p).line(200)
+	want := "20 pages 2.0/s  hosts 4 active 5 waiting  36 queued  3 refused  1 errors  eta 20s"
+	if got != want {
+		t.Errorf("status %q,\nwant   %q", got, want)
+	}
+	if cut := s.at(start.Add(10*time.Second), p).line(30); cut != want[:30] {
+		t.Errorf("cut to %q", cut)
+	}
+}
+
+func TestEstimateKeepsToLimits(t *testing.T) {
+	start := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
+	p := crawler.Progress{Started: start, Pages: 10, Frontier: frontier.Stats{Queued: 1000}}
+	for _, c := range []struct {
+		s    status
+		want string
+	}{
+		{status{}, "16m40s"},
+		{status{maxPages: 40}, "30s"},
+		{status{maxTime: 25 * time.Second}, "15s"},
+		{status{maxPages: 12, maxTime: time.Hour}, "2s"},
+	} {
+		if got := etaText(c.s.at(start.Add(10*time.Second), p).eta); got != c.want {
+			t.Errorf("max-pages %d, max-time %v: eta %s, want %s", c.s.maxPages, c.s.maxTime, got, c.want)
+		}
+	}
+	var none status
+	if got := etaText(none.at(start, crawler.Progress{Started: start}).eta); got != "?" {
+		t.Errorf("with nothing fetched yet: eta %s", got)
+	}
+}
+
+// A crawl that was fast at first and is slow now is shown as slow.
+func TestRateIsOfLate(t *testing.T) {
+	start := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
+	var s status
+	var snap snapshot
+	for sec := range 100 {
+		pages := min(sec, 10)*100 + max(0, sec-10)
+		snap = s.at(start.Add(time.Duration(sec)*time.Second), crawler.Progress{Started: start, Pages: pages})
+	}
+	if snap.rate < 0.9 || snap.rate > 1.1 {
+		t.Errorf("rate %.2f/s, want about 1", snap.rate)
+	}
+	if len(s.recent) > 32 {
+		t.Errorf("%d samples are kept", len(s.recent))
+	}
+}
+
+func TestBeginNamesIdentityPaceAndScope(t *testing.T) {
+	seeds := []weburl.URL{mustURL(t, "https://a.site.org/x/y"), mustURL(t, "https://b.site.org/"), mustURL(t, "https://c.org/"), mustURL(t, "https://d.org/")}
+	cfg := crawler.Config{
+		Agent: "mybot/1", Contact: "me@uni.edu", Scope: crawler.ScopeHost, MaxDepth: 5, MaxPages: 1000,
+		Politeness: politeness.Config{Delay: time.Second},
+	}
+	want := "mybot/1 (+mailto:me@uni.edu), to robots.txt \"mybot\"; 1s between requests to a host\n" +
+		"scope host a.site.org, b.site.org, c.org and 1 more; depth 5, at most 1000 pages\n"
+	if got := beginText(&cfg, seeds); got != want {
+		t.Errorf("%q,\nwant %q", got, want)
+	}
+	cfg.Politeness.Delay, cfg.Scope, cfg.MaxDepth, cfg.MaxPages, cfg.MaxTime = politeness.None, crawler.ScopeDomain, crawler.SeedsOnly, -1, time.Hour
+	cfg.Rules = make([]crawler.ScopeRule, 2)
+	got := beginText(&cfg, seeds[:2])
+	for _, part := range []string{"100ms (own hosts and loopback: 0s) between", "scope domain site.org, 2 rules; seeds only, 1h\n"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("%q lacks %q", got, part)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+)
+
+// watched is what stderr has after a crawl was watched for d.
+func watched(t *testing.T, f outputFlags, tty bool, d time.Duration) string {
+	a, _, errs := testApp(nil)
+	c, err := crawler.New(crawler.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := newUI(a, f)
+	u.tty = tty
+	stop := u.watch(c, crawler.Config{})
+	time.Sleep(d)
+	stop()
+	return errs.String()
+}
+
+func TestLogLineEvery30SecondsOffATerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := watched(t, outputFlags{LogFormat: "text"}, false, 65*time.Second)
+		if n := strings.Count(out, "msg=progress pages=0 rate=0.0/s hosts_active=0 hosts_waiting=0 queued=0 refused=0 errors=0 eta=?\n"); n != 2 {
+			t.Errorf("%d lines in 65 s: %s", n, out)
+		}
+		out = watched(t, outputFlags{LogFormat: "json"}, false, 31*time.Second)
+		if !strings.Contains(out, `"msg":"progress","pages":0,"rate":"0.0/s"`) {
+			t.Errorf("in JSON: %s", out)
+		}
+		if out = watched(t, outputFlags{Quiet: true}, false, time.Hour); out != "" {
+			t.Errorf("with -q: %s", out)
+		}
+	})
+}
+
+func TestStatusAtMost5TimesASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := watched(t, outputFlags{}, true, 10*time.Second)
+		if n := strings.Count(out, "\r\x1b[K0 pages"); n < 40 || n > 50 {
+			t.Errorf("%d times in 10 s", n)
+		}
+		if !strings.HasSuffix(out, "\r\x1b[K") {
+			t.Errorf("the line still stands: %q", out[len(out)-20:])
+		}
+	})
+}
+
+func TestNotesTakeTheStatusLineAway(t *testing.T) {
+	a, _, errs := testApp(nil)
+	u := newUI(a, outputFlags{})
+	u.draw("status")
+	u.note("hello %d", 1)
+	u.note("again")
+	if want := "\r\x1b[Kstatus\r\x1b[Kamble: hello 1\namble: again\n"; errs.String() != want {
+		t.Errorf("%q, want %q", errs, want)
+	}
+}
+
+func TestSummaryHoldsOffHostileText(t *testing.T) {
+	a, _, _ := testApp(nil)
+	u := newUI(a, outputFlags{})
+	types := map[string]int{"text/html\x1b[2J": 1, "": 2}
+	for _, x := range strings.Fields("a b c d e f g h") {
+		types[x] = 1
+	}
+	text := u.summaryText(&ending{Report: &crawler.Report{
+		Finish: crawler.FinishDone, Pages: 1, Hosts: 1, Types: types, Sitemaps: []string{"x\x1b]0;y\a", "2", "3", "4"},
+	}}, nil)
+	if strings.ContainsAny(text, "\x1b\a") {
+		t.Errorf("controls reach the terminal: %q", text)
+	}
+	for _, want := range []string{"1 page in 0s: done, nothing left\n", "unknown 2, a 1,", " and 2 more\n", `x\x1b]0;y\a 2 3 and 1 more`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q lacks %q", text, want)
+		}
+	}
+}
