@@ -32,6 +32,8 @@ const (
 	DefaultMaxURL      = 2083
 	DefaultMaxLinks    = 10000
 	DefaultRedirects   = 10
+	DefaultMaxQueries  = 1000
+	DefaultMaxPerDir   = 50_000
 )
 
 // Config describes a crawl. The zero value of every field is its safe default; only Contact must be
@@ -66,8 +68,20 @@ type Config struct {
 	MaxLinks     int           // of one page. 0: DefaultMaxLinks
 	MaxRedirects int           // of one chain. 0: DefaultRedirects
 
+	// MaxQueries is how many query variants of one path are queued, and MaxPerDir how many URLs of one
+	// directory: what goes beyond is a trap. 0: the defaults; None.
+	MaxQueries int
+	MaxPerDir  int
+	// MaxSame is how many URLs may have the same body before further ones are Duplicate and their
+	// links not followed: soft errors and mirrored parts end there. 0: no limit.
+	MaxSame int
+	// MaxErrors ends the crawl when so many visits have Failed, by the Handler's errors and panics too.
+	// 0: no limit.
+	MaxErrors int
+
 	Sitemaps       bool // also crawl what the sitemaps named in robots.txt list
 	FollowNoFollow bool // follow links marked rel=nofollow; a page's own nofollow always holds
+	Feeds          bool // also follow what RSS and Atom feeds list
 	Resources      bool // also queue images, style sheets, scripts and the like
 
 	// Politeness is the gate's policy. Its Identity and Contactless are set from Agent, Contact and
@@ -116,6 +130,8 @@ func (c Config) withDefaults() Config {
 	c.RetryPause = or(c.RetryPause, time.Second)
 	c.MaxURL = or(c.MaxURL, DefaultMaxURL)
 	c.MaxLinks = or(c.MaxLinks, DefaultMaxLinks)
+	c.MaxQueries = or(c.MaxQueries, DefaultMaxQueries)
+	c.MaxPerDir = or(c.MaxPerDir, DefaultMaxPerDir)
 	c.MaxRedirects = or(c.MaxRedirects, DefaultRedirects)
 	return c
 }
@@ -159,6 +175,10 @@ func (c Config) Validate() error {
 	bad(c.RetryPause >= 0, "RetryPause is %v: must not be negative", c.RetryPause)
 	bad(c.MaxURL >= 0 && c.MaxURL <= weburl.MaxLen, "MaxURL is %d: must be 1 to %d", c.MaxURL, weburl.MaxLen)
 	bad(c.MaxLinks >= 0, "MaxLinks is %d: must not be negative", c.MaxLinks)
+	bad(c.MaxQueries >= None, "MaxQueries is %d: must be 1 or more, or None", c.MaxQueries)
+	bad(c.MaxPerDir >= None, "MaxPerDir is %d: must be 1 or more, or None", c.MaxPerDir)
+	bad(c.MaxSame >= 0, "MaxSame is %d: must not be negative", c.MaxSame)
+	bad(c.MaxErrors >= 0, "MaxErrors is %d: must not be negative", c.MaxErrors)
 	bad(c.MaxRedirects >= 0, "MaxRedirects is %d: must not be negative", c.MaxRedirects)
 	if c.InScope == nil {
 		_, err := NewSeedScope(or(c.Scope, ScopeHost), c.Rules)

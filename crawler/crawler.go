@@ -146,6 +146,8 @@ type run struct {
 	closers  []func()
 	budget   *budget
 	tally    *tally
+	crowds   *crowds
+	contents *contents
 	deliver  func(*Visit) // for Pages; nil otherwise
 
 	claims     context.Context // ends when no more claims are to be made
@@ -169,6 +171,7 @@ func newRun(cfg Config, gate *politeness.Gate, seeds []string) (*run, error) {
 	r := &run{
 		cfg: cfg, gate: gate, seeds: urls, scope: cfg.InScope,
 		budget: newBudget(cfg.MaxPages), tally: newTally(time.Now()),
+		crowds: newCrowds(cfg.MaxQueries, cfg.MaxPerDir), contents: newContents(),
 	}
 	if r.scope == nil {
 		if r.scope, err = NewSeedScope(cfg.Scope, cfg.Rules, urls...); err != nil {
@@ -226,6 +229,9 @@ func (r *run) makeFetcher() error {
 		named[u.Hostname()] = true
 	}
 	fc := r.cfg.Fetch
+	if fc.Wanted == nil && r.cfg.Handler == nil && !r.keepsBodies() {
+		fc.Wanted = r.parses
+	}
 	allowed := fc.AllowHosts
 	fc.AllowHosts = func(hostname string) bool {
 		return named[hostname] || allowed != nil && allowed(hostname)
@@ -237,6 +243,22 @@ func (r *run) makeFetcher() error {
 	r.fetcher = f
 	r.closers = append(r.closers, f.Close)
 	return nil
+}
+
+// keepsBodies reports whether a sink stores bodies.
+func (r *run) keepsBodies() bool {
+	for _, s := range r.cfg.Sinks {
+		if _, ok := s.(interface{ KeepsBodies() }); ok {
+			return true
+		}
+	}
+	return r.deliver != nil
+}
+
+// parses reports whether bodies of a type are read for links.
+func (r *run) parses(contentType string) bool {
+	return contentType == "text/html" || contentType == "application/xhtml+xml" || r.cfg.Extractor != nil ||
+		r.cfg.Resources && contentType == "text/css" || r.cfg.Feeds && isFeed(contentType)
 }
 
 func (r *run) makeFrontier() {

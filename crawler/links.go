@@ -1,7 +1,7 @@
 package crawler
 
 import (
-	"strings"
+	"time"
 
 	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
@@ -46,14 +46,31 @@ func (k *linker) extract(p *fetcher.Page) (*extract.Document, error) {
 	if k.r.cfg.Extractor != nil {
 		return k.r.cfg.Extractor.Extract(p)
 	}
-	if !p.IsHTML() {
+	switch {
+	case p.IsHTML():
+	case k.r.cfg.Resources && p.ContentType == "text/css":
+		return extract.CSS(p.Body), nil
+	case k.r.cfg.Feeds && isFeed(p.ContentType):
+		return extract.Feed(p.Body), nil
+	default:
 		return nil, nil
 	}
 	text, err := p.Text()
 	if err != nil {
 		return nil, err
 	}
-	return k.scanner.Scan(string(text)), nil
+	doc := k.scanner.Scan(string(text))
+	doc.Links = append(doc.Links, extract.LinkHeader(p.Header.Values("Link"))...)
+	return doc, nil
+}
+
+// isFeed reports whether a media type is one of feeds (RFC 4287 section 7; RSS has none registered).
+func isFeed(contentType string) bool {
+	switch contentType {
+	case "application/atom+xml", "application/rss+xml", "application/rdf+xml":
+		return true
+	}
+	return false
 }
 
 // sort decides about every link of the visit's document, counts them by fate, and returns those that
@@ -86,9 +103,17 @@ func (k *linker) news(v *Visit) []frontier.Request {
 		if k.known[i] {
 			continue
 		}
-		if view, err := k.res.Resolve(v.Doc.Links[at].Ref); err == nil {
-			queue = append(queue, frontier.Request{URL: view.URL(), Depth: v.Depth + 1, Via: v.URL})
+		view, err := k.res.Resolve(v.Doc.Links[at].Ref)
+		if err != nil {
+			continue // cannot be: it was resolved a moment ago
 		}
+		u := view.URL()
+		if k.r.crowds.enter(u) != "" {
+			v.counts[FateFollow]--
+			v.counts[FateTrap]++
+			continue
+		}
+		queue = append(queue, frontier.Request{URL: u, Depth: v.Depth + 1, Via: v.URL})
 	}
 	return queue
 }
@@ -168,6 +193,9 @@ func (r *run) admissible(u weburl.URL, depth int) (Fate, string) {
 	if trap := trapPath(u.Path()); trap != "" {
 		return FateTrap, trap
 	}
+	if trap := trapCalendar(u.PathQuery(), time.Now()); trap != "" {
+		return FateTrap, trap
+	}
 	return FateFollow, ""
 }
 
@@ -178,40 +206,4 @@ func navigates(l extract.Link) bool {
 	}
 	return l.Rel&(extract.Next|extract.Prev|extract.Alternate|extract.Canonical) != 0 &&
 		l.Rel&(extract.Stylesheet|extract.Icon) == 0
-}
-
-// Bounds of a path that is no trap. They have served web archives for two decades: Heritrix'
-// defaults are 20 segments and 2 repetitions.
-const (
-	maxSegments    = 25
-	maxRepeatedRow = 3
-	maxRepeatedAll = 5
-)
-
-// trapPath names what makes a path look like one of an endless space, "" when nothing does.
-func trapPath(path string) string {
-	var seen [maxSegments]string
-	n, row := 0, 1
-	for seg := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
-		if n == maxSegments {
-			return ReasonTrapPath + ": too many segments"
-		}
-		if n > 0 && seg == seen[n-1] && seg != "" {
-			row++
-		} else {
-			row = 1
-		}
-		all := 1
-		for _, s := range seen[:n] {
-			if s == seg && seg != "" {
-				all++
-			}
-		}
-		if row >= maxRepeatedRow || all >= maxRepeatedAll {
-			return ReasonTrapPath + ": segment repeats"
-		}
-		seen[n] = seg
-		n++
-	}
-	return ""
 }

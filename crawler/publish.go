@@ -17,7 +17,9 @@ func (r *run) publish(ctx context.Context, v *Visit) error {
 			return err
 		}
 	}
-	r.tally.visit(v)
+	if failed := r.tally.visit(v); r.cfg.MaxErrors > 0 && failed >= r.cfg.MaxErrors {
+		r.drain(FinishErrors)
+	}
 	r.cfg.Trace.visited(v)
 	if r.deliver != nil {
 		r.deliver(v)
@@ -51,7 +53,10 @@ func (v *Visit) record() *sink.Record {
 	}
 	if p := v.Page; p != nil {
 		rec.Type, rec.Charset, rec.Bytes, rec.Truncated = p.ContentType, p.Charset, len(p.Body), p.Truncated
-		sum := sha256.Sum256(p.Body)
+		sum := v.SHA256
+		if sum == ([sha256.Size]byte{}) {
+			sum = sha256.Sum256(p.Body)
+		}
 		rec.SHA256 = hex.EncodeToString(sum[:])
 	}
 	if d := v.Doc; d != nil {

@@ -14,13 +14,16 @@ const (
 	FinishPages    Finish = "max_pages" // Config.MaxPages, with URLs left
 	FinishBytes    Finish = "max_bytes"
 	FinishTime     Finish = "max_time"
+	FinishErrors   Finish = "max_errors"
 	FinishDrained  Finish = "drained"  // Drain, Stop, or break out of Pages
 	FinishCanceled Finish = "canceled" // the context ended
 	FinishError    Finish = "error"    // a sink or the frontier failed
 )
 
 // Limit reports whether a limit of the Config ended the crawl.
-func (f Finish) Limit() bool { return f == FinishPages || f == FinishBytes || f == FinishTime }
+func (f Finish) Limit() bool {
+	return f == FinishPages || f == FinishBytes || f == FinishTime
+}
 
 // Report sums a crawl up.
 type Report struct {
@@ -68,7 +71,8 @@ func (t *tally) request(octets int64) int64 {
 	return t.r.Bytes
 }
 
-func (t *tally) visit(v *Visit) {
+// visit counts a visit and returns how many have failed by now.
+func (t *tally) visit(v *Visit) (failed int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.r.Outcomes[v.Outcome]++
@@ -85,6 +89,7 @@ func (t *tally) visit(v *Visit) {
 	for fate, n := range v.counts {
 		t.r.Links[fate] += n
 	}
+	return t.r.Outcomes[Failed]
 }
 
 // reserve counts one page for a host, unless it has had most already. most 0: no limit.

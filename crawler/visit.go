@@ -22,6 +22,7 @@ const (
 	Deferred   Outcome = "deferred"     // not forbidden, but not to be had in this crawl
 	Failed     Outcome = "failed"       // no usable answer, after all attempts
 	Trapped    Outcome = "trapped"      // looks like an endless space of URLs
+	Duplicate  Outcome = "duplicate"    // the same body as too many before
 )
 
 // Reason codes of visits that the crawler itself decides. The others come from weburl (url_…),
@@ -34,6 +35,10 @@ const (
 	ReasonHandler       = "handler_error"  // the Handler returned an error
 	ReasonPanic         = "panic"          // the Handler or the Extractor panicked
 	ReasonTrapPath      = "trap_path"      // path segments repeat, or are too many
+	ReasonTrapCalendar  = "trap_calendar"  // a generated calendar, years ahead
+	ReasonTrapQuery     = "trap_query"     // too many query variants of one path
+	ReasonTrapDirectory = "trap_directory" // too many URLs in one directory
+	ReasonSame          = "same_body"      // Config.MaxSame reached
 )
 
 // Visit is the fate of one URL. A Handler must not keep it after it returns unless it copies what it
@@ -56,6 +61,9 @@ type Visit struct {
 	Page       *fetcher.Page     // nil without an answer
 	Doc        *extract.Document // nil when the page was not parsed
 	Directives robots.Directives // of META elements and headers
+	Usage      robots.Usage      // what the site says of uses of the page; no permission and no refusal
+	SHA256     [32]byte          // of the decoded body; zero without one
+	SameAs     string            // the first URL that had the same body, "" when this is the first
 	Location   weburl.URL        // where a redirect leads; zero when it leads nowhere
 
 	Queued  time.Time

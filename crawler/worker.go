@@ -2,9 +2,11 @@ package crawler
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"runtime/debug"
 	"time"
 
@@ -314,17 +316,60 @@ func (r *run) redirected(ctx context.Context, c frontier.Claim, v *Visit, ready 
 // read parses an answered page and returns the links to queue.
 func (w *worker) read(v *Visit, c frontier.Claim) []frontier.Request {
 	v.describe(c.Request, c.Attempt)
+	if w.same(v) {
+		v.Outcome, v.Reason = Duplicate, ReasonSame
+		return nil
+	}
 	doc, err := w.extract(v.Page)
 	if err != nil {
 		v.Outcome, v.Reason, v.Err = Failed, ReasonPanic, err
 		return nil
 	}
 	v.Doc = doc
-	v.Directives = w.directives(v)
+	metas := metasOf(doc)
+	v.Directives = w.directives(v, metas)
+	v.Usage = robots.PageUsage(w.gate.Origin(v.URL).Group, v.URL.PathQuery(), v.Page.Header, metas, v.Directives)
+	if use := w.refusedUse(v); use != "" {
+		v.Outcome, v.Reason, v.Detail = Refused, politeness.ReasonUsage, "refused: the page disallows the use "+use
+		return nil
+	}
 	if doc == nil {
 		return nil
 	}
 	return w.linker.sort(v)
+}
+
+// same compares the body with those before, and reports whether too many had it.
+func (r *run) same(v *Visit) bool {
+	if len(v.Page.Body) == 0 || v.Page.Status != http.StatusOK {
+		return false
+	}
+	v.SHA256 = sha256.Sum256(v.Page.Body)
+	var times int
+	v.SameAs, times = r.contents.meet(v.URL.String(), v.SHA256)
+	return r.cfg.MaxSame > 0 && times > r.cfg.MaxSame
+}
+
+// refusedUse is the use for which the page may not be taken, of those the operator honours; "" when
+// there is none.
+func (r *run) refusedUse(v *Visit) string {
+	for _, use := range r.cfg.Politeness.RefuseUsage {
+		if v.Usage.For(use) == robots.Disallowed {
+			return use
+		}
+	}
+	return ""
+}
+
+func metasOf(doc *extract.Document) []robots.Meta {
+	if doc == nil || len(doc.Metas) == 0 {
+		return nil
+	}
+	metas := make([]robots.Meta, len(doc.Metas))
+	for i, m := range doc.Metas {
+		metas[i] = robots.Meta{Name: m.Name, Content: m.Content}
+	}
+	return metas
 }
 
 // extract calls the Extractor and survives it.
@@ -338,13 +383,7 @@ func (w *worker) extract(p *fetcher.Page) (doc *extract.Document, err error) {
 }
 
 // directives are the page's robots directives, of its headers and META elements.
-func (r *run) directives(v *Visit) robots.Directives {
-	var metas []robots.Meta
-	if v.Doc != nil {
-		for _, m := range v.Doc.Metas {
-			metas = append(metas, robots.Meta{Name: m.Name, Content: m.Content})
-		}
-	}
+func (r *run) directives(v *Visit, metas []robots.Meta) robots.Directives {
 	var opts []robots.Option
 	if r.cfg.RevisitedDirectives {
 		opts = append(opts, robots.WithDialect(robots.Revisited1996))

@@ -1,0 +1,53 @@
+package crawler
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+func TestTrapPath(t *testing.T) {
+	for path, trap := range map[string]bool{
+		"/": false, "/a/b/c": false, "/a/a/b": false, "/a/a/a": true, "/a/b/a/b/a/b/a": false, "/a/b/a/b/a/b/a/b/a": true,
+		"//////": false, "/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/21/22/23/24/25": false,
+		"/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/21/22/23/24/25/26": true,
+	} {
+		if got := trapPath(path) != ""; got != trap {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
+
+func TestTrapCalendar(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for pq, trap := range map[string]bool{
+		"/calendar/2029/12": false, "/calendar/2030/01": true, "/events/2031-05": true, "/show?month=3&year=2044": true,
+		"/report/2044": false, "/calendar?id=20300101": false, "/calendar/1999": false, "/x?date=2026-05-01": false,
+	} {
+		if got := trapCalendar(pq, now) != ""; got != trap {
+			t.Errorf("%s: %v", pq, got)
+		}
+	}
+}
+
+func TestCrowds(t *testing.T) {
+	c := newCrowds(3, 5)
+	enter := func(u string) bool { return c.enter(mustURL(t, u)) == "" }
+	for i := range 4 {
+		if got, want := enter(fmt.Sprintf("http://a.test/s/x?q=%d", i)), i < 3; got != want {
+			t.Errorf("variant %d: %v", i, got)
+		}
+	}
+	if !enter("http://b.test/s/x?q=9") || !enter("http://a.test/s/y?q=1") {
+		t.Error("other hosts and paths have crowds of their own")
+	}
+	if !enter("http://a.test/s/z") || enter("http://a.test/s/zz") {
+		t.Error("the sixth URL of a directory is one too many")
+	}
+	off := newCrowds(None, None)
+	for i := range 10_000 {
+		if off.enter(mustURL(t, fmt.Sprintf("http://a.test/?%d", i))) != "" {
+			t.Fatal("None is no limit")
+		}
+	}
+}
