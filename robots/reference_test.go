@@ -175,6 +175,9 @@ func refMatch(d Dialect, pattern, s string) bool {
 	}
 	anchored := strings.HasSuffix(pattern, "$")
 	pattern = strings.TrimSuffix(pattern, "$")
+	if !strings.Contains(pattern, "*") {
+		return s == pattern || !anchored && strings.HasPrefix(s, pattern)
+	}
 	row := make([]bool, len(s)+1)
 	row[0] = true
 	for i := range len(pattern) {
