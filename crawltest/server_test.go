@@ -136,11 +136,18 @@ func TestServerSitesHaveAddressesOfTheirOwn(t *testing.T) {
 
 func TestServerRawConnWithALPN(t *testing.T) {
 	s := NewServer(t)
+	got := make(chan string, 1)
 	site := s.Site("https://a.example").ALPN("h2").RawConn(func(c net.Conn) {
-		proto := c.(*tls.Conn).ConnectionState().NegotiatedProtocol
-		_, _ = io.WriteString(c, "no frames of "+proto)
+		preface := make([]byte, len("PRI * HTTP/2.0"))
+		_, _ = io.ReadFull(c, preface)
+		got <- c.(*tls.Conn).ConnectionState().NegotiatedProtocol + " " + string(preface)
+		_, _ = io.WriteString(c, "these are no frames")
+		idle(c, hold)
 	})
-	if _, _, err := get(serverClient(t, s), site.URL("/")); err == nil || !strings.Contains(err.Error(), "http2") {
-		t.Errorf("got %v", err)
+	if _, _, err := get(serverClient(t, s), site.URL("/")); err == nil {
+		t.Error("no frames taken for an answer")
+	}
+	if p := <-got; p != "h2 PRI * HTTP/2.0" {
+		t.Errorf("got %q", p)
 	}
 }
