@@ -115,7 +115,7 @@ func (g *gen) file() string {
 
 // question is a path that has something to do with a rule of the file, or not.
 func (g *gen) question(body string) string {
-	lines := refLineEnd.Split(body, -1)
+	lines := refLines(body)
 	_, value := refLine(strings.TrimSpace(lines[g.IntN(len(lines))]))
 	words := refWords(value)
 	if len(words) == 0 || words[0][0] != '/' || g.one(3) {

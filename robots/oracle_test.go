@@ -196,7 +196,7 @@ func model(q quirk, body, agent, path string) answer {
 // modelGroups reads the lines; ok is false when the file is rejected.
 func modelGroups(q quirk, body string) (groups []modelGroup, ok bool) {
 	closed := true
-	for _, raw := range refLineEnd.Split(strings.TrimPrefix(body, "\ufeff"), -1) {
+	for _, raw := range refLines(strings.TrimPrefix(body, "\ufeff")) {
 		field, value := modelLine(q, raw)
 		if field == "" {
 			continue

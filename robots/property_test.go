@@ -27,6 +27,7 @@ func TestVerdictsEqualTheReference(t *testing.T) {
 func compareWithReference(t *testing.T, body, agent string, paths []string) {
 	t.Helper()
 	rules := Parse([]byte(body))
+	lines := refLines(strings.TrimPrefix(body, "\ufeff"))
 	for _, d := range Dialects() {
 		group, judge := rules.In(d).For(agent), refJudge(d, body, agent)
 		for _, path := range paths {
@@ -34,15 +35,14 @@ func compareWithReference(t *testing.T, body, agent string, paths []string) {
 			if want := judge(path); (refVerdict{v.Allowed, v.Line, v.RunnerUp.Line}) != want {
 				t.Fatalf("%v: %s asks for %q: %s; the reference says %+v\n%q", d, agent, path, Explain(v, Source{}), want, body)
 			}
-			checkVerdict(t, body, v)
+			checkVerdict(t, lines, v)
 		}
 	}
 }
 
 // checkVerdict holds a verdict against the file: the line says what the verdict says it says.
-func checkVerdict(t *testing.T, body string, v Verdict) {
+func checkVerdict(t *testing.T, lines []string, v Verdict) {
 	t.Helper()
-	lines := refLineEnd.Split(strings.TrimPrefix(body, "\ufeff"), -1)
 	has := func(line int, part string) bool {
 		return line >= 1 && line <= len(lines) && strings.Contains(lines[line-1], part)
 	}
@@ -57,6 +57,6 @@ func checkVerdict(t *testing.T, body string, v Verdict) {
 		v.Reason != ByRule && (v.Line != 0 || !v.Allowed),
 		v.Reason == NoMatch && !has(v.GroupLine, v.Agent),
 		other.Line != 0 && !runner:
-		t.Fatalf("%+v\n%q", v, body)
+		t.Fatalf("%+v\n%q", v, lines)
 	}
 }
