@@ -11,6 +11,7 @@ import (
 	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/internal/simhash"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
@@ -75,12 +76,17 @@ type Config struct {
 	// MaxSame is how many URLs may have the same body before further ones are Duplicate and their
 	// links not followed: soft errors and mirrored parts end there. 0: no limit.
 	MaxSame int
+	// NearBits looks for pages that are nearly the same: of two whose 64-bit similarity hashes differ in
+	// at most so many bits (1 to 3), the later one's Visit.NearOf names the earlier. It changes no
+	// outcome. 0: off.
+	NearBits int
 	// MaxErrors ends the crawl when so many visits have Failed, by the Handler's errors and panics too.
 	// 0: no limit.
 	MaxErrors int
 
 	Sitemaps       bool // also crawl what the sitemaps named in robots.txt list
 	FollowNoFollow bool // follow links marked rel=nofollow; a page's own nofollow always holds
+	Beyond         bool // also fetch pages outside the scope that pages inside link to; their links are not followed
 	Feeds          bool // also follow what RSS and Atom feeds list
 	Resources      bool // also queue images, style sheets, scripts and the like
 
@@ -178,6 +184,7 @@ func (c Config) Validate() error {
 	bad(c.MaxQueries >= None, "MaxQueries is %d: must be 1 or more, or None", c.MaxQueries)
 	bad(c.MaxPerDir >= None, "MaxPerDir is %d: must be 1 or more, or None", c.MaxPerDir)
 	bad(c.MaxSame >= 0, "MaxSame is %d: must not be negative", c.MaxSame)
+	bad(c.NearBits >= 0 && c.NearBits <= simhash.MaxDistance, "NearBits is %d: must be 0 to %d", c.NearBits, simhash.MaxDistance)
 	bad(c.MaxErrors >= 0, "MaxErrors is %d: must not be negative", c.MaxErrors)
 	bad(c.MaxRedirects >= 0, "MaxRedirects is %d: must not be negative", c.MaxRedirects)
 	if c.InScope == nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/internal/simhash"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -148,6 +149,8 @@ type run struct {
 	tally    *tally
 	crowds   *crowds
 	contents *contents
+	hasher   *simhash.Hasher // nil without Config.NearBits
+	near     *simhash.Index
 	deliver  func(*Visit) // for Pages; nil otherwise
 
 	claims     context.Context // ends when no more claims are to be made
@@ -172,6 +175,9 @@ func newRun(cfg Config, gate *politeness.Gate, seeds []string) (*run, error) {
 		cfg: cfg, gate: gate, seeds: urls, scope: cfg.InScope,
 		budget: newBudget(cfg.MaxPages), tally: newTally(time.Now()),
 		crowds: newCrowds(cfg.MaxQueries, cfg.MaxPerDir), contents: newContents(),
+	}
+	if cfg.NearBits > 0 {
+		r.hasher, r.near = simhash.NewHasher(), simhash.NewIndex(maxContents, cfg.NearBits)
 	}
 	if r.scope == nil {
 		if r.scope, err = NewSeedScope(cfg.Scope, cfg.Rules, urls...); err != nil {

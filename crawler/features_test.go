@@ -1,8 +1,12 @@
 package crawler_test
 
 import (
+	"context"
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
@@ -124,4 +128,116 @@ func TestRevisitedDirectives(t *testing.T) {
 		crawl(t, w, crawler.Config{RevisitedDirectives: true}, s.URL("/"))
 		w.MustNotRequest(s.URL("/x")) // NOINDEX alone also stops the links
 	})
+}
+
+func TestBeyondTheScope(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s, o := w.Site("http://a.example"), w.Site("http://other.example")
+		s.Page("/", links("http://other.example/", "http://other.example/moved"))
+		o.Page("/", links("/deeper", "http://a.example/back"))
+		o.Page("/deeper", "")
+		o.Redirect("/moved", "/target")
+		o.Page("/target", "")
+		s.Page("/back", "")
+		_, v := crawl(t, w, crawler.Config{Beyond: true}, s.URL("/"))
+		v.expect(t, map[string]string{
+			s.URL("/"): "fetched 200", o.URL("/"): "fetched 200", o.URL("/moved"): "redirected 302", o.URL("/target"): "fetched 200",
+		})
+	})
+}
+
+func TestNearDuplicates(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		var text strings.Builder
+		for i := range 400 {
+			fmt.Fprintf(&text, "word%d ", i*i%379)
+		}
+		s.Page("/", links("/1", "/2", "/3"))
+		s.Page("/1", text.String()+"monday")
+		s.Page("/2", "<b>"+text.String()+"</b> tuesday")
+		s.Page("/3", strings.Repeat("something else entirely here ", 50))
+		_, v := crawl(t, w, crawler.Config{NearBits: 3}, s.URL("/"))
+		if x := v.by[s.URL("/2")]; x.NearOf != s.URL("/1") || x.Outcome != crawler.Fetched {
+			t.Errorf("near of %q", x.NearOf)
+		}
+		if x := v.by[s.URL("/3")]; x.NearOf != "" {
+			t.Errorf("near of %q", x.NearOf)
+		}
+	})
+}
+
+// A robots.txt that changes while the crawl runs binds the URLs that were queued before.
+func TestChangedRulesApplyToQueuedURLs(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Robots("User-agent: *\nDisallow:\n").Header("Cache-Control", "max-age=300")
+		s.Robots("User-agent: *\nDisallow: /p\n").Header("Cache-Control", "max-age=300").At(10 * time.Minute).Forbids("/p*")
+		var refs []string
+		for i := range 40 {
+			refs = append(refs, fmt.Sprintf("/p%d", i))
+			s.Page(refs[i], "")
+		}
+		s.Page("/", links(refs...))
+		rep, _ := crawl(t, w, crawler.Config{Politeness: politeness.Config{Delay: time.Minute}}, s.URL("/"))
+		if n := rep.Reasons[politeness.ReasonRobots]; n < 20 || n > 36 || rep.Pages+n != 41 {
+			t.Errorf("report %+v", rep)
+		}
+	})
+}
+
+// Hosts that hang cost the others nothing as long as there are more workers than they.
+func TestHangingHostsDoNotSlowTheOthers(t *testing.T) {
+	took := func(hanging int) (d time.Duration) {
+		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+			var seeds []string
+			for h := range 100 {
+				s := w.Site(fmt.Sprintf("http://h%d.example", h)).Latency(100 * time.Millisecond)
+				if h < hanging {
+					s.Fault(crawltest.Hang())
+				}
+				for i := range 60 {
+					s.Page(fmt.Sprintf("/%d", i), links(fmt.Sprintf("/%d", i+1)))
+				}
+				s.Page("/60", "")
+				if h >= hanging {
+					seeds = append(seeds, s.URL("/0"))
+				} else {
+					seeds = append([]string{s.URL("/0")}, seeds...)
+				}
+			}
+			v := &lastPage{}
+			c := config(w, crawler.Config{MaxDepth: crawler.None, MaxPages: crawler.None, Concurrency: 32, Handler: v})
+			cr, err := crawler.New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			if _, err := cr.Run(t.Context(), seeds...); err != nil {
+				t.Fatal(err)
+			}
+			d = v.at.Sub(start)
+		})
+		return d
+	}
+	without, with := took(0), took(10)
+	t.Logf("last page of the healthy hosts after %v without and %v with 10 of 100 hosts hanging: ratio %.3f", without, with, with.Seconds()/without.Seconds())
+	if with > without*11/10 {
+		t.Error("ten hanging hosts cost the others more than a tenth")
+	}
+}
+
+// lastPage notes when the last page was fetched.
+type lastPage struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (l *lastPage) Handle(_ context.Context, v *crawler.Visit) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if v.Outcome == crawler.Fetched {
+		l.at = time.Now()
+	}
+	return nil
 }

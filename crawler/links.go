@@ -77,6 +77,7 @@ func isFeed(contentType string) bool {
 // are to be queued and may be new.
 func (k *linker) sort(v *Visit) []frontier.Request {
 	v.linker, v.counts = k, map[Fate]int{}
+	v.beyond = k.r.cfg.Beyond && !k.r.scope.Decide(v.URL).In
 	k.res.Reset(v.base())
 	k.keys, k.follow = k.keys[:0], k.follow[:0]
 	for i := range v.Doc.Links {
@@ -131,6 +132,8 @@ func (k *linker) decide(v *Visit, l *extract.Link) (Fate, string, weburl.Key) {
 		return FateResource, "not navigation", weburl.Key{}
 	case v.Directives.NoFollow:
 		return FateNoFollow, "page nofollow", weburl.Key{}
+	case v.beyond:
+		return FateScope, "the page itself is outside the scope", weburl.Key{}
 	case l.Rel&extract.NoFollow != 0 && !cfg.FollowNoFollow:
 		return FateNoFollow, "rel=nofollow", weburl.Key{}
 	}
@@ -144,6 +147,9 @@ func (k *linker) decide(v *Visit, l *extract.Link) (Fate, string, weburl.Key) {
 		return slot.fate, slot.rule, key
 	}
 	fate, rule := k.r.admissible(view.URL(), v.Depth+1)
+	if fate == FateScope && cfg.Beyond {
+		fate, rule = FateFollow, "one link beyond the scope"
+	}
 	*slot = recentFate{key, v.Depth + 1, fate, rule}
 	return fate, rule, key
 }

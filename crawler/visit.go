@@ -63,6 +63,7 @@ type Visit struct {
 	Directives robots.Directives // of META elements and headers
 	Usage      robots.Usage      // what the site says of uses of the page; no permission and no refusal
 	SHA256     [32]byte          // of the decoded body; zero without one
+	NearOf     string            // with Config.NearBits: an earlier page that is nearly the same
 	SameAs     string            // the first URL that had the same body, "" when this is the first
 	Location   weburl.URL        // where a redirect leads; zero when it leads nowhere
 
@@ -70,6 +71,7 @@ type Visit struct {
 	Started time.Time // of the last attempt's request; zero when none was made
 	Ended   time.Time
 
+	beyond bool         // outside the scope: nothing on it is followed
 	linker *linker      // that read Doc; valid while the Visit is
 	counts map[Fate]int // links by fate
 }

@@ -69,6 +69,9 @@ func (r *run) outside(c frontier.Claim) *Visit {
 		return nil
 	}
 	fate, rule := r.admissible(c.URL, min(c.Depth, max(0, r.cfg.MaxDepth)))
+	if fate == FateScope && r.beyond(c.Hops) {
+		return nil
+	}
 	switch fate {
 	case FateScope:
 		return &Visit{Outcome: OutOfScope, Reason: ReasonScope, Rule: rule}
@@ -78,6 +81,15 @@ func (r *run) outside(c frontier.Claim) *Visit {
 		return &Visit{Outcome: Refused, Reason: rule}
 	}
 	return nil
+}
+
+// beyond reports whether a redirect chain began outside the scope, where Config.Beyond led.
+func (r *run) beyond(hops []string) bool {
+	if !r.cfg.Beyond || len(hops) == 0 {
+		return false
+	}
+	first, err := weburl.Parse(hops[0])
+	return err == nil && !r.scope.Decide(first).In
 }
 
 // request takes a claim through resolve, admission and fetch.
@@ -336,7 +348,23 @@ func (w *worker) read(v *Visit, c frontier.Claim) []frontier.Request {
 	if doc == nil {
 		return nil
 	}
+	w.similar(v)
 	return w.linker.sort(v)
+}
+
+// minWords is how many words a page must have for its similarity to mean anything.
+const minWords = 40
+
+// similar looks for an earlier page that is nearly the same.
+func (r *run) similar(v *Visit) {
+	if r.hasher == nil || v.SameAs != "" {
+		return
+	}
+	if text, err := v.Page.Text(); err == nil {
+		if f, words := r.hasher.HTML(text); words >= minWords {
+			v.NearOf = r.near.Meet(v.URL.String(), f)
+		}
+	}
 }
 
 // same compares the body with those before, and reports whether too many had it.

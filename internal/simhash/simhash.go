@@ -1,0 +1,207 @@
+// Package simhash gives pages a fingerprint of 64 bits that differs in few bits between pages that
+// differ in few words (Charikar 2002; Manku, Jain and Das Sarma 2007), and finds pages whose
+// fingerprints are near.
+package simhash
+
+import (
+	"bytes"
+	"math/bits"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// shingle is how many words in a row are one feature. With one, pages of one language look alike by
+// their common words; with more, one changed word changes more features.
+const shingle = 2
+
+// Hasher makes fingerprints. It is safe for concurrent use.
+type Hasher struct {
+	spread [256]uint64 // the bits of an octet, one in each octet of the word
+}
+
+// NewHasher makes a Hasher.
+func NewHasher() *Hasher {
+	h := &Hasher{}
+	for v := range h.spread {
+		for bit := range 8 {
+			h.spread[v] |= uint64(v>>bit&1) << (8 * bit)
+		}
+	}
+	return h
+}
+
+// HTML is the fingerprint of a page's visible words: markup, scripts and styles are left out. words
+// is how many there were; a page of very few says little.
+func (h *Hasher) HTML(page []byte) (fingerprint uint64, words int) {
+	c := counter{h: h}
+	var before uint64
+	for w := range visibleWords(page) {
+		f := hash(w)
+		if words++; words >= shingle {
+			c.add(mix(before, f))
+		}
+		before = f
+	}
+	return c.fingerprint(), words
+}
+
+// hash is FNV-1a.
+func hash(w []byte) uint64 {
+	f := uint64(14695981039346656037)
+	for _, b := range w {
+		f = (f ^ uint64(b)) * 1099511628211
+	}
+	return f
+}
+
+// mix is one well-spread hash of two words in their order (the finaliser of MurmurHash3).
+func mix(a, b uint64) uint64 {
+	m := a*31 + b
+	m = (m ^ m>>33) * 0xff51afd7ed558ccd
+	m = (m ^ m>>33) * 0xc4ceb9fe1a85ec53
+	return m ^ m>>33
+}
+
+// counter counts how many features have each of the 64 bits: eight counters of an octet to a word,
+// emptied before they run over.
+type counter struct {
+	h     *Hasher
+	lanes [8]uint64
+	full  int
+	sum   [64]int
+	n     int
+}
+
+func (c *counter) add(f uint64) {
+	for i := range c.lanes {
+		c.lanes[i] += c.h.spread[byte(f>>(8*i))]
+	}
+	if c.n++; c.n-c.full == 255 {
+		c.empty()
+	}
+}
+
+func (c *counter) empty() {
+	for i := range c.sum {
+		c.sum[i] += int(byte(c.lanes[i/8] >> (8 * (i % 8))))
+	}
+	c.lanes, c.full = [8]uint64{}, c.n
+}
+
+func (c *counter) fingerprint() (f uint64) {
+	c.empty()
+	for i, ones := range c.sum {
+		if 2*ones > c.n {
+			f |= 1 << i
+		}
+	}
+	return f
+}
+
+// visibleWords are the runs of letters and digits outside of tags, scripts and styles.
+func visibleWords(page []byte) func(yield func([]byte) bool) {
+	return func(yield func([]byte) bool) {
+		for len(page) > 0 {
+			if page[0] == '<' {
+				page = afterTag(page)
+				continue
+			}
+			n := wordLen(page)
+			if n == 0 {
+				_, size := utf8.DecodeRune(page)
+				page = page[size:]
+				continue
+			}
+			if !yield(page[:n]) {
+				return
+			}
+			page = page[n:]
+		}
+	}
+}
+
+func wordLen(b []byte) (n int) {
+	for n < len(b) {
+		r, size := utf8.DecodeRune(b[n:])
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// afterTag is what follows the tag, comment or raw-text element that page begins with.
+func afterTag(page []byte) []byte {
+	for _, raw := range []string{"script", "style"} {
+		if len(page) > len(raw) && bytes.EqualFold(page[1:1+len(raw)], []byte(raw)) {
+			for i := 1; i < len(page); i++ {
+				if page[i] == '<' && i+2+len(raw) <= len(page) && page[i+1] == '/' && bytes.EqualFold(page[i+2:i+2+len(raw)], []byte(raw)) {
+					page = page[i:]
+					break
+				}
+			}
+		}
+	}
+	end := bytes.IndexByte(page, '>')
+	if end < 0 {
+		return nil
+	}
+	return page[end+1:]
+}
+
+// Distance is in how many bits two fingerprints differ.
+func Distance(a, b uint64) int { return bits.OnesCount64(a ^ b) }
+
+// MaxDistance is the greatest distance an Index can find: by the pigeonhole principle two
+// fingerprints that differ in three bits agree in one of four blocks of 16.
+const MaxDistance = 3
+
+// Index remembers fingerprints with a name each. It is safe for concurrent use and keeps at most the
+// number it was made for.
+type Index struct {
+	most, distance int
+
+	mu     sync.Mutex
+	names  []string
+	prints []uint64
+	blocks [4]map[uint16][]int32
+}
+
+// NewIndex makes an Index that finds fingerprints within a distance of 0 to MaxDistance.
+func NewIndex(most, distance int) *Index {
+	x := &Index{most: most, distance: min(distance, MaxDistance)}
+	for i := range x.blocks {
+		x.blocks[i] = make(map[uint16][]int32)
+	}
+	return x
+}
+
+// maxBlock bounds the search for pages that all have one block in common.
+const maxBlock = 1000
+
+// Meet adds a fingerprint and returns the name of one within the distance that came before it, ""
+// when there is none.
+func (x *Index) Meet(name string, f uint64) (near string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for b := range x.blocks {
+		list := x.blocks[b][block(f, b)]
+		for _, i := range list[:min(len(list), maxBlock)] {
+			if Distance(x.prints[i], f) <= x.distance {
+				return x.names[i]
+			}
+		}
+	}
+	if len(x.names) < x.most {
+		x.names, x.prints = append(x.names, name), append(x.prints, f)
+		for b := range x.blocks {
+			k := block(f, b)
+			x.blocks[b][k] = append(x.blocks[b][k], int32(len(x.names)-1))
+		}
+	}
+	return ""
+}
+
+func block(f uint64, b int) uint16 { return uint16(f >> (16 * b)) }
