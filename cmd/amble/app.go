@@ -62,7 +62,8 @@ func (a *app) run(args []string) (code int) {
 	}
 	ctx, err := parser.Parse(args)
 	if err != nil {
-		return a.complain(origins.parseError(err))
+		command, err := origins.parseError(err)
+		return a.complain(err, command)
 	}
 	origins.ctx = ctx
 	a.warnUnknownEnv(ctx.Model)

@@ -15,6 +15,13 @@ import (
 type asker struct {
 	gate    *politeness.Gate
 	fetcher *fetcher.Fetcher
+	heard   map[string]answer // by origin
+}
+
+// answer is what came of asking for a robots.txt.
+type answer struct {
+	info politeness.OriginInfo
+	err  error // why there was no answer
 }
 
 // newAsker makes an asker for these URLs, whose hosts may have any address: the operator named them.
@@ -33,16 +40,26 @@ func newAsker(f *identityFlags, policy politeness.Config, urls []weburl.URL) (*a
 		named[u.Hostname()] = true
 	}
 	get, err := fetcher.New(fetcher.Config{AllowHosts: func(h string) bool { return named[h] }})
-	return &asker{gate, get}, err
+	return &asker{gate, get, map[string]answer{}}, err
 }
 
-// rules asks for the robots.txt of u's origin, unless it is known, once and with all its redirects.
-// The error is why there was no answer; what is known then is that nothing may be fetched for now.
+// rules asks for the robots.txt of u's origin, once. The error is why there was no answer; what is
+// known then is that nothing may be fetched for now.
 func (k *asker) rules(ctx context.Context, u weburl.URL) (politeness.OriginInfo, error) {
+	a, ok := k.heard[u.Origin()]
+	if !ok {
+		a.info, a.err = k.follow(ctx, u)
+		k.heard[u.Origin()] = a
+	}
+	return a.info, a.err
+}
+
+// follow asks for a robots.txt with all its redirects.
+func (k *asker) follow(ctx context.Context, u weburl.URL) (politeness.OriginInfo, error) {
 	for {
-		next := k.gate.Next(u)
-		if next == u {
-			return k.gate.Origin(u), nil
+		next, known := k.gate.Next(u), k.gate.Origin(u)
+		if next == u || known.Unreachable {
+			return known, nil
 		}
 		addr, err := k.fetcher.Resolve(ctx, next)
 		if err != nil {
@@ -51,12 +68,12 @@ func (k *asker) rules(ctx context.Context, u weburl.URL) (politeness.OriginInfo,
 		permit, err := k.gate.Admit(politeness.Ask{URL: u, Next: next, Addr: addr})
 		var wait *politeness.NotYet
 		switch {
-		case errors.As(err, &wait) && !k.gate.Origin(u).Unreachable:
+		case errors.As(err, &wait):
 			if err := sleep(ctx, time.Until(wait.Until)); err != nil {
 				return k.gate.Origin(u), err
 			}
 		case err != nil:
-			return k.gate.Origin(u), nil
+			return k.gate.Origin(u), err
 		default:
 			status, err := k.ask(ctx, permit)
 			info := k.gate.Origin(u)

@@ -35,7 +35,7 @@ func (d *demoCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer web.close()
+	defer func() { _ = web.close() }() // servers of our own, with nobody left to ask them
 	seed, err := weburl.Parse(web.hosts[0].base)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -52,9 +53,10 @@ func startDemoWeb() (*demoWeb, error) {
 }
 
 func listenLoopback(i int) (net.Listener, error) {
-	l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.%d:0", 1+i))
+	ctx := context.Background()
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp4", fmt.Sprintf("127.0.0.%d:0", 1+i))
 	if err != nil { // only 127.0.0.1 is set up on some systems
-		return net.Listen("tcp4", "127.0.0.1:0")
+		return new(net.ListenConfig).Listen(ctx, "tcp4", "127.0.0.1:0")
 	}
 	return l, nil
 }

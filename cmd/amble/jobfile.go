@@ -51,12 +51,12 @@ func readJobFile(path string, keys []string) (*jobFile, error) {
 func (j *jobFile) parse(b []byte, keys []string) error {
 	var doc yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(b))
-	if err := dec.Decode(&doc); err == io.EOF {
+	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
 		return nil // nothing but comments
 	} else if err != nil {
 		return fmt.Errorf("job file %s: %w", j.path, err)
 	}
-	if err := dec.Decode(new(yaml.Node)); err != io.EOF {
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("job file %s: want one document", j.path)
 	}
 	root := doc.Content[0]

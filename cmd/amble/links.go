@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -114,7 +112,7 @@ func (c *linksCmd) read(a *app, see func(*crawler.Visit)) error {
 	if err != nil {
 		return err
 	}
-	page, err := readPage(c.Page, a.in)
+	page, err := readFile(c.Page, a.in)
 	if err != nil {
 		return usage("page: %w", err)
 	}
@@ -124,14 +122,6 @@ func (c *linksCmd) read(a *app, see func(*crawler.Visit)) error {
 	}
 	s := staged{base: base[0], cfg: c.config(), scope: scope}
 	return s.judge(page, see)
-}
-
-// readPage reads a file, "-" being stdin.
-func readPage(path string, stdin io.Reader) ([]byte, error) {
-	if path == "-" {
-		return io.ReadAll(stdin)
-	}
-	return os.ReadFile(path)
 }
 
 // seedsOf parses the seeds of a scope.

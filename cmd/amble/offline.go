@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net"
 	"net/http"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -22,7 +21,7 @@ type staged struct {
 
 // judge calls see with the page's visit, which has its links and their fates.
 func (s *staged) judge(page []byte, see func(*crawler.Visit)) error {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	l, err := listenLoopback(0)
 	if err != nil {
 		return err
 	}

@@ -124,8 +124,8 @@ func (o *origins) origin(flag string) string {
 // given reports whether the operator set the flag, by whatever means.
 func (o *origins) given(flag string) bool { return o.origin(flag) != "default" }
 
-// parseError is what a person should read of an error of kong's Parse, and the command it is about.
-func (o *origins) parseError(err error) (res error, command string) {
+// parseError is the command that an error of kong's Parse is about, and what a person should read of it.
+func (o *origins) parseError(err error) (command string, res error) {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil {
 		if n := parse.Context.Selected(); n != nil {
@@ -134,9 +134,9 @@ func (o *origins) parseError(err error) (res error, command string) {
 	}
 	var job *jobError
 	if errors.As(err, &job) {
-		return &exitError{exitUsage, job}, command
+		return command, &exitError{exitUsage, job}
 	}
-	return &exitError{exitUsage, errors.New(o.explain(err.Error(), command))}, command
+	return command, &exitError{exitUsage, errors.New(o.explain(err.Error(), command))}
 }
 
 // explain puts where a bad value came from in front of kong's message, and says what to do where

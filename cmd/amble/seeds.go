@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"io"
 	"os"
@@ -71,24 +70,23 @@ func withoutSecrets(s string) string {
 
 // readLines reads the lines of a file that are not blank and no comments; "-" is stdin.
 func readLines(path string, stdin io.Reader) ([]string, error) {
-	r := stdin
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		r = f
-	}
-	if r == nil {
-		return nil, errors.New("cannot be read from stdin")
+	b, err := readFile(path, stdin)
+	if err != nil {
+		return nil, err
 	}
 	var lines []string
-	sc := bufio.NewScanner(r)
-	for sc.Scan() {
-		if l := strings.TrimSpace(sc.Text()); l != "" && !strings.HasPrefix(l, "#") {
+	for l := range strings.Lines(string(b)) {
+		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, "#") {
 			lines = append(lines, l)
 		}
 	}
-	return lines, sc.Err()
+	return lines, nil
+}
+
+// readFile reads a file whole; "-" is stdin, where there may be one.
+func readFile(path string, stdin io.Reader) ([]byte, error) {
+	if path == "-" && stdin != nil {
+		return io.ReadAll(stdin)
+	}
+	return os.ReadFile(path)
 }

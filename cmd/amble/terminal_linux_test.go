@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -107,7 +106,7 @@ func TestStatusLineFitsTheTerminal(t *testing.T) {
 }
 
 func TestNoColorAndQuietAndDumbOnATerminal(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(page("Home")))
+	srv := httptest.NewServer(page("Home"))
 	defer srv.Close()
 	run := func(env []string, args ...string) string {
 		args = append([]string{"crawl", "-w", "0"}, append(args, srv.URL)...)
@@ -131,7 +130,7 @@ func TestNoColorAndQuietAndDumbOnATerminal(t *testing.T) {
 // does not read.
 func TestThirdSignalExitsAtOnce(t *testing.T) {
 	title := strings.Repeat("<", 4000) // takes six octets each in JSON
-	srv := httptest.NewServer(http.HandlerFunc(page(title)))
+	srv := httptest.NewServer(page(title))
 	defer srv.Close()
 	r, w, err := os.Pipe()
 	if err != nil {
