@@ -30,7 +30,7 @@ func (m *Memory) hashes(rs []Request) ([]uint64, error) {
 		if err := rs[i].Validate(); err != nil {
 			return nil, err
 		}
-		hashes[i] = m.hash(rs[i].URL)
+		hashes[i] = m.hash(m.c.Key(rs[i].URL))
 	}
 	return hashes, nil
 }

@@ -50,7 +50,6 @@ func (m *Memory) grant(h *host, now int64) (Claim, error) {
 	if err := it.rec.decode(h.Name, &c.Request); err != nil {
 		m.finish(it)
 		m.hosts.Release(h, sched.Gone, sched.Always, now)
-		m.notify()
 		return Claim{}, err
 	}
 	mk.setState(Claimed)
@@ -59,7 +58,6 @@ func (m *Memory) grant(h *host, now int64) (Claim, error) {
 	if deadline != sched.Never {
 		c.Deadline = m.clock.Time(deadline)
 	}
-	m.notify() // the new deadline may be what comes first
 	return c, nil
 }
 

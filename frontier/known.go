@@ -1,10 +1,6 @@
 package frontier
 
-import (
-	"hash/maphash"
-
-	"github.com/amble-crawler/amble/weburl"
-)
+import "github.com/amble-crawler/amble/weburl"
 
 // Knower is implemented by Frontiers that can tell cheaply for which links Add would change nothing,
 // so that a crawler need not make a Request of each. It is a shortcut, never a decision: a link that
@@ -20,7 +16,7 @@ func (m *Memory) Known(keys []weburl.Key, depth int, known []bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range keys {
-		hash := max(1, maphash.Bytes(m.seed, keys[i][:]))
+		hash := m.hash(keys[i])
 		mk := m.seen.find(hash)
 		known[i] = mk != nil && mk.state() != Rejected && m.seen.depth(hash, mk) <= depth
 	}

@@ -124,7 +124,7 @@ func (m *Memory) Stats() Stats {
 // Lookup implements [Lookuper]. The error is ErrClosed or the context's. Rejected URLs beyond the
 // first million are Unknown.
 func (m *Memory) Lookup(ctx context.Context, u weburl.URL) (State, error) {
-	hash := m.hash(u)
+	hash := m.hash(m.c.Key(u))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.usable(ctx); err != nil {
@@ -157,8 +157,7 @@ func (m *Memory) usable(ctx context.Context) error {
 }
 
 // hash is never 0, which marks an empty place in seen.
-func (m *Memory) hash(u weburl.URL) uint64 {
-	k := m.c.Key(u)
+func (m *Memory) hash(k weburl.Key) uint64 {
 	return max(1, maphash.Bytes(m.seed, k[:]))
 }
 

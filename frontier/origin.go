@@ -21,12 +21,13 @@ type origin struct {
 }
 
 func (o *origin) of(r *Request) bool {
-	return o.via == r.Via && o.kind == r.Kind && (o.queued.Equal(r.Queued))
+	return o.via == r.Via && o.kind == r.Kind && o.queued.Equal(r.Queued)
 }
 
-// hold is the number of r's origin, with one more reference: last again if r shares it, or a new one.
+// hold is the number of r's origin, with one more reference: last again, which must be held or -1, if
+// r shares it, or a new one.
 func (o *origins) hold(r *Request, last int) int {
-	if last >= 0 && o.all[last].refs > 0 && o.all[last].of(r) {
+	if last >= 0 && o.all[last].of(r) {
 		o.all[last].refs++
 		return last
 	}

@@ -23,7 +23,7 @@ func TestQueueOrder(t *testing.T) {
 		var q queue
 		var list []waiting
 		var out []item
-		size := 1 + r.IntN(3000)
+		size := 1 + r.IntN(2*chunkSize)
 		for arrival := range uint64(800) {
 			switch n := r.IntN(10); {
 			case n < 5:

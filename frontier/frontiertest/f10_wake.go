@@ -50,7 +50,13 @@ func wakesOnSettle(k *kit) {
 	for _, c := range k.woken(2, out) {
 		k.settle(c, frontier.Settlement{Again: &frontier.Again{}})
 	}
-	k.woken(2, out)
+	again := k.woken(2, out)
+	k.at(now)
+	out = k.claiming(k.ctx, 2)
+	k.blocked(out)
+	later := frontier.Settlement{ReadyAt: in(9 * k.step), Links: k.pages("c/1")}
+	k.settle(again[0], later) // only the link can be claimed
+	k.woken(1, out)
 	k.at(now)
 }
 

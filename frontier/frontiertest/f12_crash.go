@@ -117,7 +117,6 @@ func crashKeepsTimes(k *kit) {
 		k.settle(c, settled[c.URL.Hostname()])
 	}
 	k.crashed()
-	opened := time.Now()
 	k.add(2, k.pages("c/2", "d/1")...)
 	k.done(k.claimOf("d/1"))
 	k.none()
@@ -133,7 +132,7 @@ func crashKeepsTimes(k *kit) {
 	k.add(1, k.pages("e/1")...)
 	k.claimOf("e/1")
 	k.crashed()
-	opened = time.Now()
+	opened := time.Now()
 	k.claim() // what was in flight is asked again as late as if it had been answered at the crash
 	k.atLeast(opened.Add(k.opts.ReopenDelay))
 }

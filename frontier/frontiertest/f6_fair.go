@@ -3,17 +3,16 @@ package frontiertest
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/amble-crawler/amble/frontier"
 )
 
 func earliestDueFirst(k *kit) {
 	k.add(6, k.pages("a/1", "a/2", "b/1", "b/2", "c/1", "c/2")...)
-	wait := map[string]time.Duration{"a.test:80": 3, "b.test:80": 1, "c.test:80": 2}
+	steps := map[string]int{"a.test:80": 3, "b.test:80": 1, "c.test:80": 2}
 	for range 3 {
 		c := k.claim()
-		k.settle(c, frontier.Settlement{ReadyAt: in(k.step * 2 * wait[c.URL.Host()])})
+		k.settle(c, frontier.Settlement{ReadyAt: in(k.steps(2 * steps[c.URL.Host()]))})
 	}
 	k.pause(8 * k.step)
 	k.inOrder("b/2", "c/2", "a/2")

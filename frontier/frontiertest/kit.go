@@ -195,6 +195,8 @@ func (k *kit) pause(d time.Duration) {
 	<-t.C
 }
 
+func (k *kit) steps(n int) time.Duration { return time.Duration(n) * k.step }
+
 // at checks that the time is that, or past it where times are not exact.
 func (k *kit) at(want time.Time) {
 	k.Helper()

@@ -49,7 +49,7 @@ func (n *naive) usable(ctx context.Context) error {
 func (n *naive) Add(ctx context.Context, rs ...frontier.Request) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err := n.usable(ctx); err != nil && !n.is("add with an ended context") && !(n.closed && n.is("add after close")) {
+	if err := n.usable(ctx); err != nil && !n.is("add with an ended context") && (!n.closed || !n.is("add after close")) {
 		return 0, err
 	}
 	if n.is("add checks, then inserts") {
@@ -92,7 +92,7 @@ func (n *naive) addInTwoSteps(rs []frontier.Request) (added int) {
 		}
 	}
 	n.mu.Unlock()
-	time.Sleep(1)
+	time.Sleep(time.Microsecond)
 	n.mu.Lock()
 	for _, r := range rs {
 		n.add(n.now(), r)
@@ -180,7 +180,7 @@ func (n *naive) Claim(ctx context.Context) (frontier.Claim, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for first := true; ; first = false {
-		if err := n.usable(ctx); err != nil && !(ctx.Err() != nil && n.is("ended context is ignored")) {
+		if err := n.usable(ctx); err != nil && (ctx.Err() == nil || !n.is("ended context is ignored")) {
 			return frontier.Claim{}, err
 		}
 		now := n.now()
@@ -305,7 +305,7 @@ func (n *naive) block(ctx context.Context, now time.Time) {
 func (n *naive) Settle(ctx context.Context, c frontier.Claim, s frontier.Settlement) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err := n.usable(ctx); err != nil && !(ctx.Err() != nil && n.is("settle with an ended context")) {
+	if err := n.usable(ctx); err != nil && (ctx.Err() == nil || !n.is("settle with an ended context")) {
 		return err
 	}
 	now := n.now()
@@ -361,7 +361,7 @@ func (n *naive) settle(now time.Time, e *entry, c frontier.Claim, s frontier.Set
 	if n.is("settle in two steps") {
 		n.change()
 		n.mu.Unlock()
-		time.Sleep(1)
+		time.Sleep(time.Microsecond)
 		n.mu.Lock()
 	}
 	if n.is("links are dropped") {

@@ -73,7 +73,7 @@ func (r *run) finish() {
 		for len(r.held) > 0 {
 			r.settleAs(0, frontier.Settlement{})
 		}
-		if r.claimWithin(r.limit) == frontier.ErrDrained {
+		if errors.Is(r.claimWithin(r.limit), frontier.ErrDrained) {
 			return
 		}
 	}

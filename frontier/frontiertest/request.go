@@ -27,7 +27,32 @@ func claimReturnsRequest(k *kit) {
 		k.same(c.Request, plain)
 		k.done(c)
 	}
+	k.likeButOne()
 	k.odd()
+}
+
+// likeButOne adds, at once, Requests that are alike but for one field: a store that keeps what they
+// share only once must tell them apart.
+func (k *kit) likeButOne() {
+	var rs []frontier.Request
+	for i, p := range []string{"l/1", "l/2", "l/3", "l/4", "l/5"} {
+		q := k.full(p)
+		switch i {
+		case 1:
+			q.Via = k.page("via/other")
+		case 2:
+			q.Kind = frontier.KindRedirect
+		case 3:
+			q.Queued = q.Queued.Add(1)
+		}
+		rs = append(rs, q)
+	}
+	k.add(len(rs), rs...)
+	for _, want := range rs {
+		c := k.claim()
+		k.same(c.Request, want)
+		k.done(c)
+	}
 }
 
 // odd adds URLs whose text a store might not give back as it was.

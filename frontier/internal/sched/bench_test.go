@@ -3,6 +3,7 @@ package sched
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 )
 
@@ -12,7 +13,7 @@ func BenchmarkTake(b *testing.B) {
 		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) {
 			s := New[[7]int](one)
 			for i := range hosts {
-				s.Offer(s.Open(fmt.Sprint(i)), 1, int64(i))
+				s.Offer(s.Open(strconv.Itoa(i)), 1, int64(i))
 			}
 			r := rand.New(rand.NewPCG(1, 1))
 			now := int64(hosts)

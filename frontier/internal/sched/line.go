@@ -11,7 +11,7 @@ import (
 // one for each caller. The zero Line is empty.
 type Line struct {
 	front, back *waiter
-	armed       int64 // when the front looks again by itself; it does at once while it is Always
+	armed       int64 // when the front looks again by itself
 }
 
 type waiter struct {
@@ -41,12 +41,13 @@ func (l *Line) Await(ctx context.Context, mu *sync.Mutex, c Clock, try func(now 
 	}
 }
 
-// Notify tells the line that trying is worth it at the time given.
+// Notify tells the line that trying is worth it at the time given. Whoever makes something available
+// must call it; whoever takes something need not: what it took had been told to the front, which
+// will look and find the times as they are then.
 func (l *Line) Notify(at int64) {
 	if l.front == nil || at >= l.armed {
 		return
 	}
-	l.armed = Always
 	select {
 	case l.front.wake <- struct{}{}:
 	default: // it has been told and not yet looked

@@ -18,6 +18,9 @@ func TestRestingHostIsKeptUntilReadyThenForgotten(t *testing.T) {
 	if s.Forget(50) != h || s.Find("a:80") != nil || s.Len() != 0 {
 		t.Fatal("not forgotten at its ready time")
 	}
+	if s.Open("b:80"); len(s.numbers) != 1 {
+		t.Fatal("a forgotten host keeps its number")
+	}
 	if s.Pending() != 0 || s.Busy() != 0 {
 		t.Fatalf("%d pending, %d busy", s.Pending(), s.Busy())
 	}
@@ -43,15 +46,26 @@ func TestRestingHostComesBack(t *testing.T) {
 func TestReadyIsNeverShortened(t *testing.T) {
 	s := New[int](func(string) int { return 3 })
 	h := s.Open("a:80")
-	s.Offer(h, 4, 0)
+	s.Offer(h, 3, 0)
 	for range 3 {
 		s.Take(0)
 	}
 	s.Release(h, Gone, 100, 1)
 	s.Release(h, Gone, Always, 2)
 	s.Release(h, Gone, 40, 3)
+	s.Offer(h, 3, 4)
 	if s.Take(99) != nil || s.Take(100) != h {
 		t.Fatalf("ready at %d, want 100", h.Ready())
+	}
+	s.Release(h, Gone, 200, 101) // while it is due with the next one
+	if s.Take(199) != nil || s.Take(200) != h {
+		t.Fatalf("ready at %d, want 200", h.Ready())
+	}
+	s.Take(200)
+	s.Offer(h, 1, 200)
+	s.Release(h, Gone, 300, 201) // with another holder left
+	if s.Take(299) != nil || s.Take(300) != h {
+		t.Fatalf("ready at %d, want 300", h.Ready())
 	}
 }
 
