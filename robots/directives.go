@@ -13,7 +13,7 @@ type Meta struct{ Name, Content string }
 // What forbids adds up over all of them; what permits is the default and changes nothing. The zero
 // Directives forbid nothing.
 type Directives struct {
-	NoIndex      bool // noindex, none; and nosnippet does not imply it
+	NoIndex      bool // noindex, none: the page is not to be shown in results; its links stay open
 	NoFollow     bool // nofollow, none: the page's links are not to be followed
 	NoArchive    bool // noarchive, nocache
 	NoSnippet    bool // nosnippet, max-snippet:0

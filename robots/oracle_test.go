@@ -16,7 +16,7 @@ import (
 // package when it has none of them and with temoto when it has all; every disagreement is then put
 // down to the fewest ways that explain it, and every way must still be needed for some.
 
-var oracleN = flag.Int("oracle.n", 2000, "files to compare with the oracle")
+var oracleN = flag.Int("oracle.n", 3000, "files to compare with the oracle")
 
 // quirk is a set of ways in which temoto departs from RFC 9309.
 type quirk uint32

@@ -8,7 +8,7 @@ import (
 // TestVerdictsEqualTheReference: on files from a grammar, every dialect decides as the slow reading
 // of it does.
 func TestVerdictsEqualTheReference(t *testing.T) {
-	files := 2_000
+	files := 4_000
 	if testing.Short() {
 		files = 500
 	}
