@@ -83,7 +83,8 @@ type Config struct {
 	// ReasonRatio. 0: no limit but MaxBody.
 	MaxRatio int
 	// Wanted tells whether a page's body of this media type is of use to anybody. What it refuses is
-	// read up to UnwantedLimit and the connection dropped. nil: everything is wanted.
+	// read up to UnwantedLimit and the connection dropped. It is called from many goroutines. nil:
+	// everything is wanted.
 	Wanted func(contentType string) bool
 
 	// Names and addresses.
@@ -94,11 +95,11 @@ type Config struct {
 	// AllowAddresses are exempt from the address guard.
 	AllowAddresses []netip.Prefix
 	// AllowHosts exempts a host name or address literal from the guard, for seeds whose operator
-	// named the host itself. nil: none.
+	// named the host itself. It is called from many goroutines. nil: none.
 	AllowHosts func(hostname string) bool
 
 	// Connections.
-	DialContext     func(ctx context.Context, network, addr string) (net.Conn, error) // nil: the system's TCP; addr is ip:port
+	DialContext     func(ctx context.Context, network, addr string) (net.Conn, error) // nil: the system's TCP; addr is ip:port, or the proxy's host:port
 	LocalAddr       netip.Addr                                                        // bound to; names resolve to its family only
 	Proxy           *url.URL                                                          // http, https or socks5; see the package comment
 	RootCAs         *x509.CertPool                                                    // nil: the system's

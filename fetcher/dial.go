@@ -41,10 +41,7 @@ func (a *attempt) dial(ctx context.Context) (*conn, error) {
 	}
 	raw, err := a.connect(ctx)
 	if err != nil {
-		if cause := context.Cause(ctx); cause == nil || !errors.Is(cause, context.Canceled) {
-			a.f.names.failed(a.url.Hostname(), a.grant.Addr())
-		}
-		return nil, failure(PhaseConnect, err)
+		return nil, a.unconnected(ctx, err)
 	}
 	ready, err := a.secure(ctx, raw)
 	if err != nil {
@@ -58,6 +55,19 @@ func (a *attempt) dial(ctx context.Context) (*conn, error) {
 		return nil, failure(PhaseRequest, err)
 	}
 	return &a.conn, nil
+}
+
+// unconnected draws the consequences of a failure to connect: another address next time, and fewer idle
+// connections where this machine is at its end.
+func (a *attempt) unconnected(ctx context.Context, err error) *Error {
+	fail := failure(PhaseConnect, err)
+	switch cause := context.Cause(ctx); {
+	case fail.Reason == ReasonNoResources:
+		a.f.pool.closeIf(func(*conn) bool { return true })
+	case cause == nil || !errors.Is(cause, context.Canceled):
+		a.f.names.failed(a.url.Hostname(), a.grant.Addr())
+	}
+	return fail
 }
 
 // connect opens the connection below TLS, through the proxy if there is one.

@@ -163,6 +163,7 @@ func (x *exchange) measure(page *Page) {
 	page.Written, page.FirstByte = x.turn.written, x.turn.firstByte
 	if x.turn.record != nil {
 		page.Raw = x.turn.record.raw()
+		page.Raw.Cut = page.Raw.Cut || page.Truncated != ""
 	}
 }
 

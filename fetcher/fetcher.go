@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/amble-crawler/amble/politeness"
@@ -28,6 +29,7 @@ type Fetcher struct {
 	codecs    codecs
 	buffers   buffers
 	jar       *jar // nil unless cookies are on
+	closed    atomic.Bool
 }
 
 // New makes a Fetcher. The error is that of [Config.Validate].
@@ -110,6 +112,7 @@ func (f *Fetcher) CloseIdle(host string) { f.pool.closeHost(host) }
 // Close closes idle connections, cancels and awaits look-ups. A Fetch or Resolve that begins later
 // fails with ReasonClosed, and one under way closes its connection when it ends.
 func (f *Fetcher) Close() {
+	f.closed.Store(true)
 	f.pool.close()
 	f.names.close()
 }
@@ -131,6 +134,9 @@ func (f *Fetcher) Fetch(ctx context.Context, p politeness.Permit) (*Page, error)
 // FetchConditional is Fetch with validators of an answer had before. Status 304 comes without a body.
 func (f *Fetcher) FetchConditional(ctx context.Context, p politeness.Permit, v Validators) (*Page, error) {
 	started := time.Now()
+	if f.closed.Load() {
+		return nil, &Error{Phase: PhaseRequest, Reason: ReasonClosed, Err: errClosed, Ended: started}
+	}
 	grant, err := p.Redeem()
 	if err != nil {
 		return nil, notSent(err)

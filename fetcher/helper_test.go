@@ -285,3 +285,13 @@ func (r *rig) permitForRobots(url string) politeness.Permit {
 	}
 	return p
 }
+
+// grant is a redeemed Permit for url.
+func (r *rig) grant(url string) politeness.Grant {
+	r.t.Helper()
+	g, err := r.permitAt(parse(r.t, url), pipeAddr, politeness.Page).Redeem()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return g
+}

@@ -8,8 +8,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -371,5 +373,22 @@ func TestConnectFaults(t *testing.T) {
 	}
 	if _, err := r.f.Resolve(t.Context(), parse(t, "http://nowhere.test/")); ReasonOf(err) != ReasonNXDomain {
 		t.Fatal(err)
+	}
+}
+
+// The codes of what an operating system says, which not every machine can be made to say.
+func TestSystemErrors(t *testing.T) {
+	for no, want := range map[syscall.Errno]string{
+		syscall.ECONNREFUSED: ReasonRefused, syscall.ECONNRESET: ReasonReset, syscall.EPIPE: ReasonReset, syscall.EHOSTUNREACH: ReasonUnreachable,
+		syscall.ENETUNREACH: ReasonUnreachable, syscall.EMFILE: ReasonNoResources, syscall.ENFILE: ReasonNoResources,
+		syscall.EADDRNOTAVAIL: ReasonNoResources, syscall.ETIMEDOUT: ReasonConnectTimeout, syscall.EACCES: ReasonConnectFailed,
+	} {
+		e := failure(PhaseConnect, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", no)})
+		if e.Reason != want || !e.Temporary() || !errors.Is(e, no) || !strings.HasPrefix(e.Error(), "fetcher: connect: "+want+": ") {
+			t.Errorf("%v: %v", no, e)
+		}
+	}
+	if ReasonOf(fmt.Errorf("x: %w", &Error{Reason: ReasonReset})) != ReasonReset || ReasonOf(io.EOF) != "" {
+		t.Error("ReasonOf")
 	}
 }

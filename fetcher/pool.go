@@ -117,8 +117,7 @@ func (p *pool) remove(c *conn) {
 	p.idle[c.key] = conns
 }
 
-// expire closes what has been idle for too long or was closed by the server, and sets the timer for
-// what remains.
+// expire closes what has been idle for too long, and sets the timer for what remains.
 func (p *pool) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,15 +140,12 @@ func (p *pool) expire() {
 func (p *pool) overdue(now time.Time) (wait time.Duration, old []*conn) {
 	for el := p.order.Front(); el != nil; el = el.Next() {
 		c := el.Value.(*conn)
-		if left := c.idleFrom.Add(p.keep).Sub(now); left > 0 && c.client.Err() == nil {
-			if wait == 0 {
-				wait = left
-			}
-			continue
+		if left := c.idleFrom.Add(p.keep).Sub(now); left > 0 {
+			return left, old
 		}
 		old = append(old, c)
 	}
-	return wait, old
+	return 0, old
 }
 
 // closeHost closes the idle connections to host:port.

@@ -1,6 +1,8 @@
 package fetcher
 
 import (
+	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -77,6 +79,37 @@ func TestProxyTunnelsToThePinnedAddress(t *testing.T) {
 	if fmt.Sprint(asked) != fmt.Sprint(want) {
 		t.Fatalf("asked %q", asked)
 	}
+}
+
+// The proxy itself may be reached by TLS, and is verified as any server is.
+func TestProxyOverTLS(t *testing.T) {
+	now := time.Now()
+	cert, trust := selfSigned(t, now.Add(-time.Hour), now.Add(time.Hour), "proxy.test")
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Host) })
+	secured := func(next func(netConn)) func(netConn) {
+		return func(c netConn) {
+			next(tls.Server(c, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1", "h2"}}))
+		}
+	}
+	proxy := raw(t, secured(func(c netConn) {
+		if strings.HasPrefix(request(c), "CONNECT 93.184.215.14:80 ") {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
+			join(c, s.Listener.Addr().String())
+		}
+	}))
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(proxy, "http://"))
+	c := Config{
+		Proxy: mustURL(t, "https://proxy.test:"+port), RootCAs: trust, Resolver: hosts{"example.com": addrs("93.184.215.14")},
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, network, strings.Replace(addr, "proxy.test", "127.0.0.1", 1))
+		},
+	}
+	if p := newRig(t, c).page("http://example.com/"); string(p.Body) != "example.com" {
+		t.Fatalf("%q", p.Body)
+	}
+	c.RootCAs = nil
+	newRig(t, c).wantReason("http://example.com/", PhaseConnect, ReasonProxy)
 }
 
 func TestSOCKS5(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/amble-crawler/amble/politeness"
 )
@@ -65,9 +66,16 @@ func TestCredentialsGoToTheirOriginOnly(t *testing.T) {
 	if got := string(r.page(a.URL + "/x").Body); got != "Authorization: Basic dXNlcjpwYTpzcw==\n" {
 		t.Errorf("%q", got)
 	}
-	for _, u := range []string{b.URL, strings.Replace(a.URL, "127.0.0.1", "127.0.0.2", 1)} {
-		if p, err := r.fetch(u); err == nil && len(p.Body) != 0 {
-			t.Errorf("%s got %q", u, p.Body)
+	if got := r.page(b.URL).Body; len(got) != 0 {
+		t.Errorf("another port got %q", got)
+	}
+	r = newRig(t, Config{Credentials: map[string]string{"https://a.test": "secret"}, Cookies: true})
+	r.f.jar.store("https://a.test", "/", []string{"a=b"}, time.Now())
+	for _, u := range []string{"https://a.test/", "http://a.test/", "http://a.test:443/", "https://a.test:444/", "https://b.test/", "https://x.a.test/", "https://test/"} {
+		x := &exchange{f: r.f, url: parse(t, u), grant: r.grant(u)}
+		h, want := x.header(), u == "https://a.test/"
+		if (h.Get("Authorization") != "") != want || (h.Get("Cookie") != "") != want {
+			t.Errorf("%s: %v", u, h)
 		}
 	}
 }

@@ -9,9 +9,11 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,7 +127,7 @@ func TestControlFramesBeginNothing(t *testing.T) {
 func TestAnswerWithoutABytePastTheRequestIsNone(t *testing.T) {
 	r := newRig(t, Config{})
 	x := &exchange{f: r.f, conn: &conn{wire: &wire{}}, turn: &turn{}}
-	if e := x.judge(&http.Response{StatusCode: 200}); e == nil || e.Reason != ReasonMalformed {
+	if e := x.judge(&http.Response{StatusCode: http.StatusOK}); e == nil || e.Reason != ReasonMalformed {
 		t.Fatal(e)
 	}
 }
@@ -422,6 +424,33 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 		_, err := r.f.Resolve(t.Context(), parse(t, "http://a.test/"))
 		if ReasonOf(err) != ReasonClosed {
 			t.Fatalf("Resolve after Close: %v", err)
+		}
+		p := r.permitAt(parse(t, "http://a.test/"), pipeAddr, politeness.Page)
+		if _, err := r.f.Fetch(t.Context(), p); ReasonOf(err) != ReasonClosed {
+			t.Fatalf("Fetch after Close: %v", err)
+		}
+	})
+}
+
+// Without a file descriptor left, connections that only wait are given up.
+func TestNoResourcesClosesIdleConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newPipes(keepAlive("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
+		full := false
+		r := newRig(t, Config{Resolver: n, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if full {
+				return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+			}
+			return n.dial(ctx, network, addr)
+		}})
+		r.page("http://a.test/")
+		full = true
+		if e := r.wantReason("http://b.test/", PhaseConnect, ReasonNoResources); !e.Temporary() {
+			t.Error("not temporary")
+		}
+		synctest.Wait()
+		if n.open() != 0 {
+			t.Fatalf("%d idle connections", n.open())
 		}
 	})
 }

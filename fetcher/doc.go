@@ -1,0 +1,31 @@
+// Package fetcher makes one GET request per Permit and bounds everything about it: time, header,
+// body, decoding. It follows no redirect and retries nothing: what to do next is the crawler's
+// decision, and needs a Permit of its own.
+//
+// A request goes like this:
+//
+//	addr, err := f.Resolve(ctx, url)       // cached DNS, and the address guard
+//	permit, err := gate.Admit(politeness.Ask{URL: url, Addr: addr})
+//	page, err := f.Fetch(ctx, permit)      // to that address and no other
+//	gate.Report(permit, page.Reply())      // or ReplyForError(err)
+//
+// # Connections
+//
+// A connection is used again only by requests to the same scheme, host, port and address, one at a
+// time, and only if the answer before was read to its end. The Grant's Begin is called immediately
+// before the request's first byte; when it fails nothing is written. A request of which a byte was
+// written is never sent a second time.
+//
+// net/http itself writes a line to the standard logger when a server sends more than was asked for,
+// which hostile and broken servers do. Nothing else here logs; log.SetOutput silences it.
+//
+// With a proxy, every request goes through a tunnel to the pinned address (CONNECT, or SOCKS 5), for
+// http and https alike: the proxy resolves no name, so the address guard holds behind it too. The
+// proxy must allow tunnels to the ports that are crawled.
+//
+// # Limits
+//
+// Each limit is a field of [Config]. What is reached before the answer's header is complete makes an
+// *[Error]; later it cuts the body, which is kept, with the reason in [Page.Truncated]. The codes are
+// the Reason constants.
+package fetcher
