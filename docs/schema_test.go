@@ -73,6 +73,9 @@ func compareFields(t *testing.T, root, s *schema, at string, typ reflect.Type) {
 	var always, names []string
 	for f := range typ.Fields() {
 		name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
 		names = append(names, name)
 		if opts == "" {
 			always = append(always, name)
@@ -108,7 +111,7 @@ func jsonType(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Time](), t.Kind() == reflect.String:
 		return "string"
-	case t.Kind() == reflect.Int:
+	case t.Kind() == reflect.Int, t.Kind() == reflect.Int64:
 		return "integer"
 	case t.Kind() == reflect.Slice:
 		return "array"
@@ -161,7 +164,11 @@ func TestVisitsFollowTheSchema(t *testing.T) {
 		site.Page("/listed", "").Header("X-Robots-Tag", "noarchive")
 		site.Page("/", `<title>T</title><meta name=robots content=noindex><link rel=canonical href=/>
 			<a href=/private>x</a><a href=/moved>x</a><a href=/leaves>x</a><a href=/gone>x</a><a href=/hangs>x</a>
-			<a href=/a/a/a/a/a>x</a><a href=mailto:x>x</a><a href=https://other.example/>x</a><a rel=nofollow href=/n>x</a>`)
+			<a href=/a/a/a/a/a>x</a><a href=mailto:x>x</a><a href=https://other.example/>x</a><a rel=nofollow href=/n>x</a>
+			<a href=/same-1>x</a><a href=/same-2>x</a><a href=/same-3>x</a>`)
+		for _, path := range []string{"/same-1", "/same-2", "/same-3"} {
+			site.Page(path, "the same everywhere")
+		}
 		site.Redirect("/moved", "/trap/trap/trap/trap")
 		site.Redirect("/leaves", "https://other.example/")
 		site.Page("/hangs", "").Fault(crawltest.Hang())
@@ -193,7 +200,7 @@ func crawl(t *testing.T, w *crawltest.Web, out *bytes.Buffer, seeds ...string) {
 	t.Helper()
 	const contact = "https://lab.university.edu/crawl"
 	w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: contact})
-	cfg := crawler.Config{Contact: contact, Sitemaps: true, Sinks: []sink.Sink{sink.NewJSONL(out)}}
+	cfg := crawler.Config{Contact: contact, Sitemaps: true, MaxSame: 1, Sinks: []sink.Sink{sink.NewJSONL(out)}}
 	cfg.Fetch.DialContext, cfg.Fetch.Resolver, cfg.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
 	c, err := crawler.New(cfg)
 	if err != nil {
