@@ -105,6 +105,8 @@ func (f *limitFlags) check() error {
 		refuse(f.MaxTime == 0, "--max-time 0: would fetch nothing; give a duration or none"),
 		refuse(f.MaxPerHost == 0, "--max-per-host 0: would fetch nothing; give a number or none"),
 		refuse(f.MaxURL < 1 || f.MaxURL > weburl.MaxLen, "--max-url %d: must be 1 to %d", f.MaxURL, weburl.MaxLen),
+		refuse(f.MaxErrors == 0, "--max-errors 0: would end before it begins; give a number or none"),
+		refuse(f.MaxQueries == 0 || f.MaxPerDir == 0 || f.MaxSame == 0, "--max-queries, --max-per-dir, --max-same: 0 would leave nothing; give a number or none"),
 		refuse(f.MaxLinks < 1, "--max-links %d: must be 1 or more", f.MaxLinks),
 		refuse(f.MaxRedirects < 1, "--max-redirects %d: must be 1 or more", f.MaxRedirects),
 		refuse(f.RetryPause <= 0, "--retry-pause %v: give a duration above zero", f.RetryPause),
@@ -141,7 +143,9 @@ func (c *crawlCmd) crawlerConfig(o *origins, seeds []weburl.URL) (crawler.Config
 		Scope: crawler.ScopeKind(c.Scope), Rules: c.ordered(),
 		Retries: c.Retries.value(crawler.None), RetryPause: time.Duration(c.RetryPause),
 		MaxURL: c.MaxURL, MaxLinks: c.MaxLinks, MaxRedirects: c.MaxRedirects,
-		Sitemaps: c.Sitemaps, FollowNoFollow: c.FollowNofollow, Resources: c.Resources,
+		MaxQueries: int(c.MaxQueries), MaxPerDir: int(c.MaxPerDir), MaxSame: max(0, int(c.MaxSame)), NearBits: c.NearBits,
+		MaxErrors: max(0, int(c.MaxErrors)), Canonical: c.Canonical, RevisitedDirectives: c.Revisited,
+		Sitemaps: c.Sitemaps, Feeds: c.Feeds, Beyond: c.Beyond, FollowNoFollow: c.FollowNofollow, Resources: c.Resources,
 		Politeness: policy, Fetch: c.fetching(),
 	}
 	cfg.Fetch.AllowAddresses = c.AllowAddress

@@ -60,7 +60,8 @@ var someFlags = []string{
 	"--max-per-host=3", "--max-body=1kB", "--retries=none", "--retry-pause=1ms", "--sitemaps", "--scope=any", "--agent=my_bot/1",
 	"--contact=me@site.university.edu", "--follow-nofollow", "--resources", "--allow-address=10.0.0.0/8,::1",
 	"--max-crawl-delay=none", "--max-failures=none", "--dialect=strictest", "--refuse-usage=train-ai,search",
-	"--dns-timeout=1h", "--max-header=1MiB", "--json", "--color=never", "-o=yes", "--fail-on-limit", "--per-domain",
+	"--dns-timeout=1h", "--max-header=1MiB", "--json", "--color=never", "-o=yes", "--fail-on-limit", "--per-domain", "--canonical=usual",
+	"--max-queries=none", "--max-per-dir=9", "--max-same=4", "--near-bits=2", "--max-errors=5", "--feeds", "--beyond",
 }
 
 func yamlOf(t *testing.T, s string) map[string]any {

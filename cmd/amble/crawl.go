@@ -19,12 +19,14 @@ type crawlCmd struct {
 	Seeds      string `short:"i" group:"What:" placeholder:"FILE" help:"Read further seeds, one a line; - is stdin."`
 	Depth      count  `short:"d" group:"What:" default:"${depth}" placeholder:"N" help:"Links followed from a seed (${default})."`
 	Sitemaps   bool   `group:"What:" help:"Also crawl what the sitemaps named in robots.txt list."`
+	Feeds      bool   `group:"What:" help:"Also crawl what RSS and Atom feeds list."`
+	Beyond     bool   `group:"What:" help:"Also fetch, without following their links, pages out of scope that pages in scope link to."`
 	scopeFlags `group:"What:"`
 
 	paceFlags  `group:"How politely:"`
 	limitFlags `group:"How much:"`
 
-	Out         string `short:"o" group:"Output:" placeholder:"DIR" help:"Write visits, ledger, job file and report to this directory instead of visits to stdout."`
+	Out         string `short:"o" group:"Output:" placeholder:"DIR" help:"Write visits, ledger, robots.txt files, job file and report to this directory instead of visits to stdout."`
 	FailOnLimit bool   `group:"Output:" help:"Exit 5 when a limit ended the crawl."`
 	outputFlags `group:"Output:"`
 	PrintConfig bool `group:"Output:" help:"Print every value, also of the keys that are seldom needed, and where it came from, and stop."`
@@ -61,7 +63,10 @@ func (c *crawlCmd) Run(a *app, o *origins) error {
 	}
 	cfg.Sinks = []sink.Sink{out.visits}
 	cfg.Politeness.Ledger = out.ledger
-	job := crawlJob{cfg: cfg, seeds: seeds, flags: c.outputFlags, maxFailed: int(c.MaxFailed), stdoutFree: c.Out != ""}
+	if out.robots != nil {
+		cfg.KeepRobots = out.robots.keep
+	}
+	job := crawlJob{cfg: cfg, seeds: seeds, flags: c.outputFlags, stdoutFree: c.Out != ""}
 	end, err := a.crawl(&job)
 	err = errors.Join(err, out.close(end))
 	return c.verdict(end, err)
@@ -78,8 +83,8 @@ func (c *crawlCmd) verdict(end *ending, err error) error {
 		return err
 	case end.signal != 0:
 		return &exitError{end.signal, nil}
-	case end.tooManyFailed:
-		return &exitError{exitFailures, fmt.Errorf("ended because more than %s failed (--max-failed)", plural(int(c.MaxFailed), "URL"))}
+	case end.Finish == crawler.FinishErrors:
+		return &exitError{exitFailures, fmt.Errorf("ended because %s failed (--max-errors)", plural(int(c.MaxErrors), "URL"))}
 	case end.Pages == 0:
 		return &exitError{exitNothing, errors.New("nothing was fetched" + end.seedsFate())}
 	case c.FailOnLimit && end.Finish.Limit():
@@ -93,7 +98,6 @@ type crawlJob struct {
 	cfg        crawler.Config
 	seeds      []weburl.URL
 	flags      outputFlags
-	maxFailed  int  // negative: as many as there are
 	stdoutFree bool // the summary may go there
 	introduced bool // the person at the terminal knows what is about to be done
 }
@@ -101,22 +105,20 @@ type crawlJob struct {
 // ending is how a crawl ended.
 type ending struct {
 	*crawler.Report
-	signal        int // exit code of the signal that ended it, 0 without
-	tooManyFailed bool
-	seeds         []string // what became of the first seeds that were not fetched
+	signal int      // exit code of the signal that ended it, 0 without
+	seeds  []string // what became of the first seeds that were not fetched
 }
 
 // crawl runs a crawl with its status, its summary and its signals. The ending is nil if it could not
 // begin.
 func (a *app) crawl(j *crawlJob) (*ending, error) {
 	ui := newUI(a, j.flags)
-	w := &watcher{ui: ui, maxFailed: j.maxFailed, giveUp: j.cfg.Politeness.RobotsGiveUp}
+	w := &watcher{ui: ui, giveUp: j.cfg.Politeness.RobotsGiveUp}
 	j.cfg.Trace = w.trace()
 	c, err := crawler.New(j.cfg)
 	if err != nil {
 		return nil, usageOf("", err)
 	}
-	w.drain = c.Drain
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	ui.begin(j)
@@ -124,7 +126,7 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	stopStatus := ui.watch(c, j.cfg)
 	rep, err := c.Run(ctx, texts(j.seeds)...)
 	stopStatus()
-	end := &ending{Report: rep, signal: stopSignals(), tooManyFailed: w.tooMany(), seeds: w.seeds}
+	end := &ending{Report: rep, signal: stopSignals(), seeds: w.seeds}
 	if rep == nil {
 		return nil, usageOf("", err)
 	}

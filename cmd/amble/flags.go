@@ -7,6 +7,7 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // The flags that commands share, in groups as the help shows them. Names of flags are the keys of
@@ -21,13 +22,14 @@ type identityFlags struct {
 
 // scopeFlags say which URLs belong to a crawl.
 type scopeFlags struct {
-	Scope          string   `enum:"host,domain,prefix,any" default:"host" placeholder:"KIND" help:"How far from the seeds: host, domain, prefix or any (${default})."`
-	Include        patterns `placeholder:"RE" help:"Take in URLs that match; rules are ordered, the last match wins."`
-	Exclude        patterns `placeholder:"RE" help:"Leave out URLs that match."`
-	Rules          patterns `hidden:"" placeholder:"RULE" help:"include RE or exclude RE, in their order; weaker than --include and --exclude."`
-	FollowNofollow bool     `help:"Follow links marked rel=nofollow, too."`
-	Resources      bool     `help:"Images, style sheets, scripts and the like, too."`
-	AllowAddress   prefixes `placeholder:"CIDR,..." help:"Address ranges that links may lead to although they are private or special."`
+	Scope          string         `enum:"host,domain,prefix,any" default:"host" placeholder:"KIND" help:"How far from the seeds: host, domain, prefix or any (${default})."`
+	Include        patterns       `placeholder:"RE" help:"Take in URLs that match; rules are ordered, the last match wins."`
+	Exclude        patterns       `placeholder:"RE" help:"Leave out URLs that match."`
+	Rules          patterns       `hidden:"" placeholder:"RULE" help:"include RE or exclude RE, in their order; weaker than --include and --exclude."`
+	Canonical      weburl.Profile `hidden:"" default:"safe" help:"Which spellings of a URL are one page: exact, safe or usual."`
+	FollowNofollow bool           `help:"Follow links marked rel=nofollow, too."`
+	Resources      bool           `help:"Images, style sheets, scripts and the like, too."`
+	AllowAddress   prefixes       `placeholder:"CIDR,..." help:"Address ranges that links may lead to although they are private or special."`
 }
 
 // paceFlags say how politely.
@@ -48,6 +50,7 @@ type paceFlags struct {
 	RobotsGiveUp    duration       `hidden:"" default:"${robots_give_up}" help:"How long an unreachable robots.txt is tried again before its host is given up."`
 	ForbiddenDenies bool           `hidden:"" help:"Read 401 and 403 for robots.txt as a refusal of everything."`
 	Dialect         robots.Dialect `hidden:"" default:"${dialect}" help:"How robots.txt is read: rfc9309, original1994, draft1997, revisited1996 or strictest."`
+	Revisited       bool           `hidden:"" name:"revisited-directives" help:"Read META robots as the 1996 workshop wrote it down."`
 	RefuseUsage     words          `hidden:"" help:"Uses, such as train-ai: pages whose robots.txt disallows one of them are refused."`
 	OptOut          string         `hidden:"" help:"File of host names that are not to be asked at all, one a line; names below them are meant, too."`
 }
@@ -60,12 +63,16 @@ type limitFlags struct {
 	MaxTime     duration `default:"none" placeholder:"D" help:"Time until the last request starts (${default})."`
 	MaxPerHost  count    `default:"none" placeholder:"N" help:"Pages fetched per host (${default})."`
 	MaxBody     size     `default:"${max_body}" placeholder:"SIZE" help:"Octets of one body, decoded; longer ones are cut and flagged (${default})."`
-	MaxFailed   count    `default:"none" placeholder:"N" help:"URLs that may fail; one more ends the crawl, with exit code 4 (${default})."`
+	MaxErrors   count    `default:"none" placeholder:"N" help:"Failed URLs that end the crawl, with exit code 4 (${default})."`
 	Retries     count    `default:"${retries}" placeholder:"N" help:"Attempts after the first (${default})."`
 
 	RetryPause       duration `hidden:"" default:"1s" help:"Pause before the first retry; it doubles with each."`
 	MaxURL           int      `name:"max-url" hidden:"" default:"${max_url}" help:"Octets of a URL that is queued."`
 	MaxLinks         int      `hidden:"" default:"${max_links}" help:"Links of one page that are read."`
+	MaxQueries       count    `hidden:"" default:"${max_queries}" help:"Query variants of one path; more are a trap."`
+	MaxPerDir        count    `hidden:"" default:"${max_per_dir}" help:"URLs of one directory; more are a trap."`
+	MaxSame          count    `hidden:"" default:"none" help:"URLs with the same body, after which further ones are duplicates."`
+	NearBits         int      `hidden:"" default:"0" help:"Name pages that are nearly the same: bits in which their hashes may differ, 1 to 3."`
 	MaxRedirects     int      `hidden:"" default:"${max_redirects}" help:"Redirects of one chain."`
 	DNSTimeout       duration `name:"dns-timeout" hidden:"" default:"${dns_timeout}" help:"One look-up of a name."`
 	ConnectTimeout   duration `hidden:"" default:"${connect_timeout}" help:"Connecting."`
@@ -112,7 +119,7 @@ func defaults() map[string]string {
 		"depth": crawler.DefaultMaxDepth, "concurrency": crawler.DefaultConcurrency,
 		"max_pages": crawler.DefaultMaxPages, "retries": crawler.DefaultRetries, "max_url": crawler.DefaultMaxURL,
 		"max_links": crawler.DefaultMaxLinks, "max_redirects": crawler.DefaultRedirects,
-		"max_failures": politeness.DefaultMaxFailures,
+		"max_failures": politeness.DefaultMaxFailures, "max_queries": crawler.DefaultMaxQueries, "max_per_dir": crawler.DefaultMaxPerDir,
 	}
 	vars := map[string]string{
 		"agent": crawler.DefaultAgent, "dialect": robots.RFC9309.String(),

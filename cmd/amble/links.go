@@ -79,7 +79,7 @@ func (c *linksCmd) fetched(a *app, see func(*crawler.Visit)) error {
 	if _, err := c.identity(urls); err != nil {
 		return err
 	}
-	w := &watcher{ui: newUI(a, outputFlags{}), maxFailed: -1, giveUp: linksGiveUp}
+	w := &watcher{ui: newUI(a, outputFlags{}), giveUp: linksGiveUp}
 	cfg := c.config()
 	cfg.MaxPages, cfg.Concurrency, cfg.Trace = 1, 1, w.trace()
 	cfg.Fetch.AllowAddresses = c.AllowAddress

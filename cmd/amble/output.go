@@ -14,7 +14,8 @@ import (
 type output struct {
 	dir    string // "" is stdout
 	visits *sink.JSONL
-	ledger io.Writer // nil with stdout
+	ledger io.Writer     // nil with stdout
+	robots *robotsKeeper // nil with stdout
 	files  []io.Closer
 }
 
@@ -32,23 +33,39 @@ func (c *crawlCmd) openOutput(stdout io.Writer, job string) (*output, error) {
 	if err := os.WriteFile(filepath.Join(c.Out, "job.yaml"), []byte(job), 0o644); err != nil {
 		return nil, outputError(err)
 	}
-	l, err := os.OpenFile(filepath.Join(c.Out, "ledger.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		return nil, outputError(err)
+	o := &output{dir: c.Out}
+	if err := o.open(); err != nil {
+		return nil, errors.Join(outputError(err), o.closeFiles())
 	}
-	v, err := sink.OpenJSONL(filepath.Join(c.Out, "visits.jsonl"))
+	return o, nil
+}
+
+// open opens the files of the directory.
+func (o *output) open() error {
+	ledger, err := os.OpenFile(filepath.Join(o.dir, "ledger.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
-		return nil, errors.Join(outputError(err), l.Close())
+		return err
 	}
-	return &output{dir: c.Out, visits: v, ledger: l, files: []io.Closer{l}}, nil
+	o.ledger, o.files = ledger, append(o.files, ledger)
+	if o.robots, err = newRobotsKeeper(filepath.Join(o.dir, "robots")); err != nil {
+		return err
+	}
+	o.files = append(o.files, o.robots)
+	o.visits, err = sink.OpenJSONL(filepath.Join(o.dir, "visits.jsonl"))
+	return err
+}
+
+func (o *output) closeFiles() error {
+	var errs []error
+	for _, f := range o.files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // close ends the output, with the report of a crawl that began.
 func (o *output) close(end *ending) error {
-	err := o.visits.Close()
-	for _, f := range o.files {
-		err = errors.Join(err, f.Close())
-	}
+	err := errors.Join(o.visits.Close(), o.closeFiles())
 	if o.dir != "" && end != nil {
 		b := append(newReport(end, nil).line(), '\n')
 		err = errors.Join(err, os.WriteFile(filepath.Join(o.dir, "report.json"), b, 0o644))

@@ -56,7 +56,7 @@ func finishText(r *ending, err error) string {
 		return "stdout was closed, " + left
 	case r.signal != 0:
 		return "interrupted, " + left
-	case r.tooManyFailed:
+	case r.Finish == crawler.FinishErrors:
 		return "too many URLs failed, " + left
 	case r.Finish == crawler.FinishDone:
 		return "done, nothing left"

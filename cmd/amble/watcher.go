@@ -11,18 +11,15 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// watcher follows the events of a crawl: it logs them, tells of hosts that keep it waiting, and ends
-// it when too much has failed.
+// watcher follows the events of a crawl: it logs them, tells of hosts that keep it waiting, and keeps
+// the fates of seeds.
 type watcher struct {
-	ui        *ui
-	maxFailed int           // negative: as many as there are
-	giveUp    time.Duration // how long a robots.txt that cannot be had is tried again
-	drain     func()
+	ui     *ui
+	giveUp time.Duration // how long a robots.txt that cannot be had is tried again
 
-	mu     sync.Mutex
-	failed int
-	told   map[string]bool // origins whose robots.txt cannot be had
-	seeds  []string
+	mu    sync.Mutex
+	told  map[string]bool // origins whose robots.txt cannot be had
+	seeds []string
 }
 
 func (w *watcher) trace() *crawler.Trace {
@@ -70,20 +67,9 @@ func (w *watcher) visited(v *crawler.Visit) {
 	w.ui.log.Debug("visit", "url", v.URL, "outcome", string(v.Outcome), "status", v.Status(), "reason", v.Reason)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if v.Outcome == crawler.Failed {
-		if w.failed++; w.maxFailed >= 0 && w.failed > w.maxFailed {
-			w.drain()
-		}
-	}
 	if len(w.seeds) < mostSeedsTold && v.Outcome != crawler.Fetched && (v.Via.IsZero() || len(v.Hops) > 0) {
 		w.seeds = append(w.seeds, fate(v))
 	}
-}
-
-func (w *watcher) tooMany() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.maxFailed >= 0 && w.failed > w.maxFailed
 }
 
 // mostSeedsTold is how many fates a person reads.
