@@ -1,0 +1,202 @@
+package crawler_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
+	"go.uber.org/goleak"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/politeness"
+)
+
+// packed is n octets of nothing under a Content-Encoding.
+func packed(t testing.TB, encoding string, n int64) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	var w io.WriteCloser
+	switch encoding {
+	case "gzip":
+		w = gzip.NewWriter(&b)
+	case "deflate":
+		w = zlib.NewWriter(&b)
+	case "br":
+		w = brotli.NewWriterLevel(&b, 1)
+	case "zstd":
+		z, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w = z
+	}
+	if _, err := io.CopyN(w, zeros{}, n); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// hostile is a site that does one thing to its visitors, and what must become of its first page.
+type hostile struct {
+	name string
+	wire crawltest.Wire
+	want string // outcome status reason
+}
+
+func page(head, body string) string {
+	return "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + head + "\r\n" + body
+}
+
+func hostileSites(t testing.TB, bomb int64) []hostile {
+	flood := strings.Repeat("<a href=/404?x>x</a>", 200_000)
+	return []hostile{
+		{"silent", crawltest.Silent(), "failed 0 header_timeout"},
+		{"early-close", crawltest.EarlyClose(), "failed 0 no_answer"},
+		{"reset", crawltest.ResetConn(), "failed 0 reset"},
+		{"status-line", crawltest.StatusLine("HTTP/1.1 two hundred"), "failed 0 malformed_answer"},
+		{"no-http", crawltest.Text("220 mail.example ESMTP\r\n"), "failed 0 malformed_answer"},
+		{"header-flood", crawltest.HeaderFlood(5000), "failed 0 header_too_large"},
+		{"long-header", crawltest.LongHeader(1 << 20), "failed 0 header_too_large"},
+		{"endless-header", crawltest.EndlessHeader(), "failed 0 header_too_large"},
+		{"informational", crawltest.Informational(1000), "failed 0 header_too_large"},
+		{"switch", crawltest.SwitchProtocols(), "failed 0 protocol_switched"},
+		{"bad-chunk", crawltest.Chunks("5\r\nhello\r\nxyz\r\n"), "fetched 200 cut_short"},
+		{"chunk-size", crawltest.Chunks("fffffffffffffffff\r\nhello\r\n0\r\n\r\n"), "fetched 200 cut_short"},
+		{"short-body", crawltest.Length("1000", "half of it"), "fetched 200 cut_short"},
+		{"bad-length", crawltest.Length("-5", "x"), "failed 0 malformed_answer"},
+		{"endless-body", crawltest.EndlessBody(), "fetched 200 length"},
+		{"stall", crawltest.Drip(page("Content-Length: 100\r\n", "<p>"), time.Hour), "failed 0 header_timeout"},
+		{"garbage-after", crawltest.GarbageAfter("<p>fine", strings.Repeat("GET / HTTP/1.1 200\r\n", 100)), "fetched 200"},
+		{"gzip-bomb", crawltest.Encoded("gzip", packed(t, "gzip", bomb)), "fetched 200 length"},
+		{"deflate-bomb", crawltest.Encoded("deflate", packed(t, "deflate", bomb)), "fetched 200 length"},
+		{"br-bomb", crawltest.Encoded("br", packed(t, "br", bomb)), "fetched 200 length"},
+		{"zstd-bomb", crawltest.Encoded("zstd", packed(t, "zstd", bomb)), "fetched 200 length"},
+		{"bad-gzip", crawltest.Encoded("gzip", []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"+strings.Repeat("\xff", 500))), "fetched 200 encoding"},
+		{"link-flood", crawltest.Text(page(fmt.Sprintf("Content-Length: %d\r\n", len(flood)), flood)), "fetched 200"},
+		{"attribute", crawltest.Text(page("", `<a href="`+strings.Repeat("x", 1<<20)+`">x</a>`)), "fetched 200"},
+		{"deep", crawltest.Text(page("", strings.Repeat("<div>", 300_000))), "fetched 200"},
+		{"bad-redirect", crawltest.Text("HTTP/1.1 302 Found\r\nLocation: javascript:alert(1)\r\nContent-Length: 0\r\n\r\n"), "failed 302 redirect_bad"},
+		{"to-metadata", crawltest.Text("HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n"), "redirected 302"},
+	}
+}
+
+// hostileConfig has short times, so that what never ends is given up soon; sizes are the defaults.
+func hostileConfig(srv *crawltest.Server, h crawler.Handler) crawler.Config {
+	return crawler.Config{
+		Agent: "testbot/1.0", Contact: contact, Handler: h, Scope: crawler.ScopeAny, MaxPages: 10_000, Retries: crawler.None, MaxDepth: 1,
+		Politeness: politeness.Config{Delay: politeness.None, DelayFactor: politeness.None},
+		Fetch: fetcher.Config{
+			Resolver: srv, AllowAddresses: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+			FirstByteTimeout: time.Second, IdleTimeout: time.Second, FetchTimeout: 20 * time.Second,
+		},
+	}
+}
+
+// crawlHostile crawls the sites with a healthy one among them and compares what became of each.
+func crawlHostile(t *testing.T, sites []hostile) {
+	srv := crawltest.NewServer(t)
+	good := srv.Site("good.example")
+	good.Raw("/", crawltest.Text(page("", links("/1", "/2", "/3"))))
+	seeds := []string{good.URL("/")}
+	for _, p := range []string{"/1", "/2", "/3"} {
+		good.Raw(p, crawltest.Text(page("", "fine")))
+	}
+	urls := map[string]string{}
+	for _, h := range sites {
+		s := srv.Site(h.name + ".example")
+		s.Raw("/", h.wire)
+		urls[h.name] = s.URL("/")
+		seeds = append(seeds, s.URL("/"))
+	}
+	v := &visits{}
+	c, err := crawler.New(hostileConfig(srv, v))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep, err := c.Run(context.Background(), seeds...)
+	if err != nil || rep.Finish != crawler.FinishDone {
+		t.Fatalf("%v: %+v", err, rep)
+	}
+	for _, h := range sites {
+		got := v.line(urls[h.name])
+		if got != h.want {
+			t.Errorf("%s: %s, want %s (%v)", h.name, got, h.want, v.by[urls[h.name]].Err)
+		}
+		t.Logf("%-15s %s", h.name, got)
+	}
+	for _, p := range []string{"/", "/1", "/2", "/3"} {
+		if got := v.line(good.URL(p)); got != "fetched 200" {
+			t.Errorf("the healthy site's %s: %s", p, got)
+		}
+	}
+	if got := v.line("http://169.254.169.254/"); got != "refused 0 address_refused" {
+		t.Errorf("metadata address: %s", got)
+	}
+}
+
+func TestHostileServers(t *testing.T) {
+	t.Cleanup(func() { goleak.VerifyNone(t) }) // after the server's own
+	crawlHostile(t, hostileSites(t, 64<<20))
+}
+
+// TestBombsFitInMemory runs the hostile crawl in a process of its own under a memory limit and holds
+// its peak resident size, as the system counted it, to 256 MiB.
+func TestBombsFitInMemory(t *testing.T) {
+	if os.Getenv("AMBLE_BOMBS") != "" {
+		bombs := slices.DeleteFunc(hostileSites(t, 256<<20), func(h hostile) bool { return h.name == "silent" || h.name == "stall" })
+		crawlHostile(t, bombs)
+		status, err := os.ReadFile("/proc/self/status")
+		if err == nil {
+			t.Log(string(regexp.MustCompile(`VmHWM:\s+\d+ kB`).Find(status)))
+		}
+		return
+	}
+	if testing.Short() || raceEnabled {
+		t.Skip("measures memory, which the race detector multiplies")
+	}
+	if _, err := os.Stat("/proc/self/status"); errors.Is(err, os.ErrNotExist) {
+		t.Skip("no /proc here to read the peak from")
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestBombsFitInMemory$", "-test.v")
+	cmd.Env = append(os.Environ(), "AMBLE_BOMBS=1", "GOMEMLIMIT=192MiB")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	m := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(out)
+	if m == nil {
+		t.Fatalf("no peak in the output:\n%s", out)
+	}
+	kb, _ := strconv.Atoi(string(m[1]))
+	t.Logf("peak resident size with the servers in the same process: %d MiB", kb>>10)
+	if kb > 256<<10 {
+		t.Errorf("peak %d MiB, more than 256", kb>>10)
+	}
+}
