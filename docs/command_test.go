@@ -1,0 +1,112 @@
+package docs_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// commandLine is the use of a program of ours: its name, and what is passed to it.
+type commandLine struct {
+	at      string // the document
+	program string // folder of the program, from the module's root
+	args    []string
+}
+
+var (
+	inlineCode = regexp.MustCompile("`([^`\n]+)`")
+	program    = regexp.MustCompile(`^(?:go run \./(cmd/amble|examples/\w+)|(amble)) (.*)$`)
+)
+
+// commandLines are the uses of our programs in a document's code.
+func (d document) commandLines() []commandLine {
+	var lines []string
+	for _, m := range inlineCode.FindAllStringSubmatch(d.text, -1) {
+		lines = append(lines, m[1])
+	}
+	for line := range strings.Lines(d.text) {
+		if code, indented := strings.CutPrefix(line, "    "); indented {
+			lines = append(lines, code)
+		}
+	}
+	for _, b := range d.blocks {
+		if b.lang == "" {
+			lines = append(lines, strings.Split(b.code, "\n")...)
+		}
+	}
+	var found []commandLine
+	for _, line := range lines {
+		line, _, _ = strings.Cut(line, " #")
+		m := program.FindStringSubmatch(strings.TrimSpace(line))
+		if m == nil {
+			continue
+		}
+		c := commandLine{at: d.path, program: m[1], args: strings.Fields(m[3])}
+		if m[2] != "" {
+			c.program = "cmd/amble"
+		}
+		found = append(found, c)
+	}
+	return found
+}
+
+// TestCommandLines holds that commands and flags that documents show are in the programs' help.
+func TestCommandLines(t *testing.T) {
+	dir := t.TempDir()
+	built := map[string]string{}
+	n := 0
+	for _, d := range documents(t) {
+		for _, c := range d.commandLines() {
+			n++
+			if built[c.program] == "" {
+				built[c.program] = build(t, dir, c.program)
+			}
+			c.check(t, built[c.program])
+		}
+	}
+	if n < 5 {
+		t.Errorf("only %d command lines found", n)
+	}
+}
+
+func build(t *testing.T, dir, program string) string {
+	t.Helper()
+	bin := filepath.Join(dir, strings.ReplaceAll(program, "/", "-"))
+	cmd := exec.Command("go", "build", "-o", bin, "./"+program)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}
+
+// check compares the words that are written in lower case: others are placeholders.
+func (c commandLine) check(t *testing.T, bin string) {
+	t.Helper()
+	help := []string{"-help"}
+	if c.program == "cmd/amble" {
+		help = []string{"--help"}
+		if isWord(c.args[0]) {
+			help = []string{c.args[0], "--help"}
+		}
+	}
+	out, err := exec.Command(bin, help...).CombinedOutput()
+	if err != nil {
+		t.Errorf("%s: %s %s: %v\n%s", c.at, c.program, strings.Join(c.args, " "), err, out)
+		return
+	}
+	known := strings.FieldsFunc(string(out), func(r rune) bool { return strings.ContainsRune(" \t\n,=[]()", r) })
+	for _, a := range c.args {
+		flag, _, _ := strings.Cut(a, "=")
+		if strings.HasPrefix(flag, "-") && flag != "-" && flag != "-help" && flag != "--help" && !slices.Contains(known, flag) {
+			t.Errorf("%s: %s has no flag %s", c.at, c.program, flag)
+		}
+	}
+}
+
+var word = regexp.MustCompile(`^[a-z]+$`)
+
+func isWord(s string) bool { return word.MatchString(s) }
