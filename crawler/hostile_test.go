@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -77,7 +76,6 @@ func page(head, body string) string {
 func hostileSites(t testing.TB, bomb int64) []hostile {
 	flood := strings.Repeat("<a href=/404?x>x</a>", 200_000)
 	return []hostile{
-		{"silent", crawltest.Silent(), "failed 0 header_timeout"},
 		{"early-close", crawltest.EarlyClose(), "failed 0 no_answer"},
 		{"reset", crawltest.ResetConn(), "failed 0 reset"},
 		{"status-line", crawltest.StatusLine("HTTP/1.1 two hundred"), "failed 0 malformed_answer"},
@@ -92,7 +90,6 @@ func hostileSites(t testing.TB, bomb int64) []hostile {
 		{"short-body", crawltest.Length("1000", "half of it"), "fetched 200 cut_short"},
 		{"bad-length", crawltest.Length("-5", "x"), "failed 0 malformed_answer"},
 		{"endless-body", crawltest.EndlessBody(), "fetched 200 length"},
-		{"stall", crawltest.Drip(page("Content-Length: 100\r\n", "<p>"), time.Hour), "failed 0 header_timeout"},
 		{"garbage-after", crawltest.GarbageAfter("<p>fine", strings.Repeat("GET / HTTP/1.1 200\r\n", 100)), "fetched 200"},
 		{"gzip-bomb", crawltest.Encoded("gzip", packed(t, "gzip", bomb)), "fetched 200 length"},
 		{"deflate-bomb", crawltest.Encoded("deflate", packed(t, "deflate", bomb)), "fetched 200 length"},
@@ -107,14 +104,15 @@ func hostileSites(t testing.TB, bomb int64) []hostile {
 	}
 }
 
-// hostileConfig has short times, so that what never ends is given up soon; sizes are the defaults.
+// hostileConfig has the default sizes. Its times are out of reach, so that a slow machine changes no
+// outcome; what becomes of servers that never answer is tested in virtual time.
 func hostileConfig(srv *crawltest.Server, h crawler.Handler) crawler.Config {
 	return crawler.Config{
 		Agent: "testbot/1.0", Contact: contact, Handler: h, Scope: crawler.ScopeAny, MaxPages: 10_000, Retries: crawler.None, MaxDepth: 1,
-		Politeness: politeness.Config{Delay: politeness.None, DelayFactor: politeness.None},
+		Politeness: politeness.Config{Delay: politeness.None, DelayFactor: politeness.None, PermitTTL: 10 * time.Minute},
 		Fetch: fetcher.Config{
 			Resolver: srv, AllowAddresses: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-			FirstByteTimeout: time.Second, IdleTimeout: time.Second, FetchTimeout: 20 * time.Second,
+			FirstByteTimeout: 5 * time.Minute, IdleTimeout: 5 * time.Minute, FetchTimeout: 5 * time.Minute,
 		},
 	}
 }
@@ -170,8 +168,7 @@ func TestHostileServers(t *testing.T) {
 // its peak resident size, as the system counted it, to 256 MiB.
 func TestBombsFitInMemory(t *testing.T) {
 	if os.Getenv("AMBLE_BOMBS") != "" {
-		bombs := slices.DeleteFunc(hostileSites(t, 256<<20), func(h hostile) bool { return h.name == "silent" || h.name == "stall" })
-		crawlHostile(t, bombs)
+		crawlHostile(t, hostileSites(t, 256<<20))
 		status, err := os.ReadFile("/proc/self/status")
 		if err == nil {
 			t.Log(string(regexp.MustCompile(`VmHWM:\s+\d+ kB`).Find(status)))
