@@ -19,7 +19,6 @@ type crawlCmd struct {
 	Seeds      string `short:"i" group:"What:" placeholder:"FILE" help:"Read further seeds, one a line; - is stdin."`
 	Depth      count  `short:"d" group:"What:" default:"${depth}" placeholder:"N" help:"Links followed from a seed (${default})."`
 	Sitemaps   bool   `group:"What:" help:"Also crawl what the sitemaps named in robots.txt list."`
-	Feeds      bool   `group:"What:" help:"Also crawl what RSS and Atom feeds list."`
 	Beyond     bool   `group:"What:" help:"Also fetch, without following their links, pages out of scope that pages in scope link to."`
 	scopeFlags `group:"What:"`
 

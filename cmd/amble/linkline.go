@@ -46,7 +46,7 @@ func (l *linkLine) text() string {
 // pageLinks counts the links of a page.
 type pageLinks struct {
 	page    string
-	notHTML string
+	noLinks string
 	dropped int
 	fates   map[crawler.Fate]int
 }
@@ -55,7 +55,7 @@ type pageLinks struct {
 func (p *pageLinks) add(w io.Writer, v *crawler.Visit, asJSON bool) {
 	p.page, p.fates = v.URL.String(), map[crawler.Fate]int{}
 	if v.Doc == nil {
-		p.notHTML = v.Page.ContentType
+		p.noLinks = v.Page.ContentType
 		return
 	}
 	p.dropped = v.Doc.Dropped
@@ -75,8 +75,8 @@ func (p *pageLinks) add(w io.Writer, v *crawler.Visit, asJSON bool) {
 
 // text sums the links up.
 func (p *pageLinks) text() string {
-	if p.notHTML != "" {
-		return printable(fmt.Sprintf("%s is %s: only HTML has links that are followed", p.page, p.notHTML))
+	if p.noLinks != "" {
+		return printable(fmt.Sprintf("%s is %s: no links are read from it", p.page, p.noLinks))
 	}
 	n := 0
 	var parts []string

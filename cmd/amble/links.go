@@ -63,7 +63,7 @@ func (c *linksCmd) Run(a *app) error {
 func (c *linksCmd) config() crawler.Config {
 	return crawler.Config{
 		Agent: c.Agent, Contact: c.Contact, Scope: crawler.ScopeKind(c.Scope), Rules: c.ordered(),
-		FollowNoFollow: c.FollowNofollow, Resources: c.Resources,
+		FollowNoFollow: c.FollowNofollow, Resources: c.Resources, Feeds: c.Feeds,
 	}
 }
 

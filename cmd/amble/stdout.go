@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"syscall"
+
+	"golang.org/x/term"
 )
 
 // errClosed says that nobody reads stdout any more, which is a way to say "enough".
@@ -34,6 +37,15 @@ func (s *stdout) Write(b []byte) (int, error) {
 		s.err = &exitError{exitOutput, fmt.Errorf("stdout cannot be written: %w", cause(err))}
 	}
 	return n, s.err
+}
+
+// share makes results and the status line keep off each other, when both go to terminals.
+func (s *stdout) share(u *ui) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if file, ok := s.w.(*os.File); ok && u.tty && term.IsTerminal(int(file.Fd())) {
+		s.w = terminalOutput{u, file}
+	}
 }
 
 func (s *stdout) failure() error {

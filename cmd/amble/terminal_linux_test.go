@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -50,6 +51,9 @@ func onTerminal(t *testing.T, columns uint16, env []string, until func(string), 
 	cmd := exec.Command("amble", args...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = tty
+	if slices.Contains(env, stdoutToo) {
+		cmd.Stdout = tty
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +91,28 @@ func TestTerminalShowsScopeStatusAndSummary(t *testing.T) {
 	}
 	if !regexp.MustCompile(`\r\x1b\[K\x1b\[1m[34] pages in [^\n]*: done, nothing left\x1b\[0m\r\n  requests`).MatchString(out) {
 		t.Errorf("the status line is not taken away, or no summary in bold: %q", out)
+	}
+}
+
+// stdoutToo in the environment of onTerminal puts stdout on the terminal as well.
+const stdoutToo = "STDOUT=tty"
+
+// Where results go to the same terminal, they stand on lines of their own.
+func TestStatusLineMakesRoomForResults(t *testing.T) {
+	site := newSlowSite(t)
+	out := onTerminal(t, 120, []string{"TERM=xterm", stdoutToo}, func(sofar string) {
+		if strings.Contains(sofar, "\r\x1b[K1 page") {
+			site.release()
+		}
+	}, "crawl", "-w", "0", site.URL)
+	parts := strings.Split(out, `{"schema"`)
+	if len(parts) != 5 {
+		t.Fatalf("%d visits: %q", len(parts)-1, out)
+	}
+	for _, before := range parts[:4] {
+		if !strings.HasSuffix(before, "\n") && !strings.HasSuffix(before, "\r\x1b[K") {
+			t.Errorf("a visit stands behind %q", before[max(0, len(before)-40):])
+		}
 	}
 }
 

@@ -38,7 +38,22 @@ func newUI(a *app, f outputFlags) *ui {
 	noColor, _ := a.env("NO_COLOR")
 	u.color = f.Color == "always" || f.Color == "auto" && u.tty && noColor == ""
 	u.log = slog.New(u.logHandler())
+	a.out.share(u)
 	return u
+}
+
+// terminalOutput is stdout where it is a terminal on which a status line may stand.
+type terminalOutput struct {
+	u *ui
+	w io.Writer
+}
+
+// Write implements io.Writer.
+func (t terminalOutput) Write(b []byte) (int, error) {
+	t.u.mu.Lock()
+	defer t.u.mu.Unlock()
+	t.u.clear()
+	return t.w.Write(b)
 }
 
 // logHandler writes what is asked for: nothing with -q, everything with -v.

@@ -79,11 +79,19 @@ func (h *hosts) handler(name, dir string) http.Handler {
 			http.NotFound(w, r)
 			return
 		}
-		w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(file)))
+		w.Header().Set("Content-Type", mediaType(path.Ext(file)))
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		fmt.Fprint(w, os.Expand(string(body), expand))
 	})
+}
+
+// mediaType is by file name extension; systems differ in what they know of feeds.
+func mediaType(ext string) string {
+	if ext == ".rss" {
+		return "application/rss+xml"
+	}
+	return mime.TypeByExtension(ext)
 }
 
 // answer gives the answer that _answers has for the path, if any.
