@@ -142,7 +142,9 @@ type run struct {
 	scope    Scope
 	gate     *politeness.Gate
 	frontier frontier.Frontier
-	knower   frontier.Knower // the frontier, when it is one
+	knower   frontier.Knower      // the frontier, when it is one
+	counter  frontier.HostCounter // likewise
+	idler    idler                // the fetcher, when it keeps connections
 	fetcher  Fetcher
 	closers  []func()
 	budget   *budget
@@ -162,6 +164,9 @@ type run struct {
 	finish Finish
 	err    error
 }
+
+// idler is a Fetcher that keeps connections open between requests.
+type idler interface{ CloseIdle(host string) }
 
 func newRun(cfg Config, gate *politeness.Gate, seeds []string) (*run, error) {
 	urls, err := parseSeeds(seeds, cfg.MaxURL)
@@ -189,6 +194,8 @@ func newRun(cfg Config, gate *politeness.Gate, seeds []string) (*run, error) {
 	}
 	r.makeFrontier()
 	r.knower, _ = r.frontier.(frontier.Knower)
+	r.counter, _ = r.frontier.(frontier.HostCounter)
+	r.idler, _ = r.fetcher.(idler)
 	return r, nil
 }
 
@@ -298,7 +305,9 @@ func (r *run) crawl(ctx context.Context) (*Report, error) {
 		workers.Go(func() { r.work(ctx) })
 	}
 	workers.Wait()
-	return r.tally.report(time.Now(), r.finished(ctx), r.left()), r.outcome(ctx)
+	rep := r.tally.report(time.Now(), r.finished(ctx), r.left())
+	rep.Overrides = r.cfg.Politeness.Overrides
+	return rep, r.outcome(ctx)
 }
 
 // begin makes the context that claims are made with. Drain may have been called before.

@@ -3,6 +3,8 @@ package crawler
 import (
 	"sync"
 	"time"
+
+	"github.com/amble-crawler/amble/politeness"
 )
 
 // Finish is why a crawl ended.
@@ -30,17 +32,26 @@ type Report struct {
 	Started  time.Time
 	Ended    time.Time
 	Finish   Finish
-	Pages    int             // visits with outcome Fetched
-	Requests int             // on the wire, robots.txt and retries included
-	Bytes    int64           // body octets received, before decoding
-	Outcomes map[Outcome]int // visits by outcome
-	Reasons  map[string]int  // visits by reason code, without ""
-	Statuses map[int]int     // answered visits by HTTP status
-	Types    map[string]int  // fetched visits by media type
-	Links    map[Fate]int    // links found, by fate
-	Hosts    int             // that answered
-	Left     int             // URLs still queued
-	Sitemaps []string        // named in robots.txt files, at most 100
+	Pages    int // visits with outcome Fetched
+	Requests int // on the wire, robots.txt and retries included
+
+	Connections int             // opened for them, TLS handshakes included; the others went over open ones
+	Bytes       int64           // body octets received, before decoding
+	Outcomes    map[Outcome]int // visits by outcome
+	Reasons     map[string]int  // visits by reason code, without ""
+	Statuses    map[int]int     // answered visits by HTTP status
+	Types       map[string]int  // fetched visits by media type
+	Links       map[Fate]int    // links found, by fate
+	Hosts       int             // that answered
+	Left        int             // URLs still queued
+	Sitemaps    []string        // named in robots.txt files, at most 100
+
+	Same         int // fetched pages whose body an earlier page had
+	Near         int // fetched pages nearly the same as an earlier one, with Config.NearBits
+	Noncanonical int // fetched pages that name another address as their canonical one
+
+	// Overrides are the origins whose robots.txt was replaced, with the reasons.
+	Overrides []politeness.Override
 }
 
 // tally collects a Report while workers run.
@@ -63,10 +74,13 @@ func newTally(now time.Time) *tally {
 }
 
 // request counts one request and its octets, and returns the octets of all.
-func (t *tally) request(octets int64) int64 {
+func (t *tally) request(octets int64, reused bool) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.r.Requests++
+	if !reused {
+		t.r.Connections++
+	}
 	t.r.Bytes += octets
 	return t.r.Bytes
 }
@@ -83,6 +97,7 @@ func (t *tally) visit(v *Visit) (failed int) {
 		t.r.Statuses[v.Page.Status]++
 	}
 	if v.Outcome == Fetched {
+		t.duplicate(v)
 		t.r.Pages++
 		t.r.Types[v.Page.ContentType]++
 	}
@@ -90,6 +105,19 @@ func (t *tally) visit(v *Visit) (failed int) {
 		t.r.Links[fate] += n
 	}
 	return t.r.Outcomes[Failed]
+}
+
+// duplicate counts what says that a page stands elsewhere too.
+func (t *tally) duplicate(v *Visit) {
+	if v.SameAs != "" {
+		t.r.Same++
+	}
+	if v.NearOf != "" {
+		t.r.Near++
+	}
+	if c := v.Canonical(); !c.IsZero() && c.Key() != v.URL.Key() {
+		t.r.Noncanonical++
+	}
 }
 
 // reserve counts one page for a host, unless it has had most already. most 0: no limit.

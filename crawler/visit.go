@@ -99,6 +99,23 @@ type Link struct {
 	Rule string // what decided
 }
 
+// Canonical is the address that the page names as its own (link rel=canonical, or META URL), resolved;
+// zero when it names none.
+func (v *Visit) Canonical() weburl.URL {
+	ref := v.Directives.URL
+	if v.Doc != nil && v.Doc.Canonical != "" {
+		ref = v.Doc.Canonical
+	}
+	if ref == "" || v.Doc == nil {
+		return weburl.URL{}
+	}
+	u, err := v.base().Resolve(ref)
+	if err != nil {
+		return weburl.URL{}
+	}
+	return u
+}
+
 // Status is the HTTP status of the answer, 0 without one.
 func (v *Visit) Status() int {
 	if v.Page == nil {

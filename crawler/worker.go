@@ -180,7 +180,7 @@ func (r *run) count(page *fetcher.Page, err error) {
 	} else if errors.As(err, &failed) {
 		octets = failed.WireBytes
 	}
-	if all := r.tally.request(octets); r.cfg.MaxBytes > 0 && all >= r.cfg.MaxBytes {
+	if all := r.tally.request(octets, page != nil && page.Reused); r.cfg.MaxBytes > 0 && all >= r.cfg.MaxBytes {
 		r.drain(FinishBytes)
 	}
 }
@@ -430,6 +430,15 @@ func (r *run) end(ctx context.Context, c frontier.Claim, v *Visit, ready time.Ti
 		return
 	}
 	r.settle(ctx, c, frontier.Settlement{ReadyAt: ready, Links: links})
+	r.leave(c.URL.Host())
+}
+
+// leave closes the connections to a host that has nothing left: they stay open through the pauses
+// of a host that has, and no longer.
+func (r *run) leave(host string) {
+	if r.counter != nil && r.idler != nil && r.counter.HostPending(host) == 0 {
+		r.idler.CloseIdle(host)
+	}
 }
 
 // describe fills in what every visit of a request has.

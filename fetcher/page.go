@@ -28,6 +28,8 @@ type Page struct {
 	CharsetFrom    string // one of the From constants: where Charset is known from
 	CharsetCertain bool   // Charset was declared where declarations bind: by BOM or in the header
 
+	Reused bool // the connection had served another request before; else it was opened for this one
+
 	Encoding string // the Content-Encoding layers undone, outermost last, as in the header: "gzip", "br, gzip"
 	Note     string // what was odd about the encoding: one of the Note constants, "" when nothing was
 	Insecure bool   // the host is one of Config.InsecureHosts: its certificate was not verified

@@ -11,6 +11,22 @@ type Knower interface {
 	Known(keys []weburl.Key, depth int, known []bool)
 }
 
+// HostCounter is implemented by Frontiers that can tell what is left of a host.
+type HostCounter interface {
+	// HostPending is how many URLs of a host (weburl.URL.Host) are queued, waiting or claimed.
+	HostPending(host string) int
+}
+
+// HostPending implements [HostCounter].
+func (m *Memory) HostPending(host string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if h := m.hosts.Find(host); h != nil {
+		return h.Pending()
+	}
+	return 0
+}
+
 // Known implements [Knower], for keys made by MemoryConfig.Key.
 func (m *Memory) Known(keys []weburl.Key, depth int, known []bool) {
 	m.mu.Lock()

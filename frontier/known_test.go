@@ -30,6 +30,12 @@ func TestKnownIsWhatAddWouldNotChange(t *testing.T) {
 	if err := m.Settle(context.Background(), c, Settlement{}); err != nil {
 		t.Fatal(err)
 	}
+	if n := m.HostPending("a.test:80"); n != 1 {
+		t.Errorf("%d URLs of the host pending, want 1", n)
+	}
+	if n := m.HostPending("b.test:80"); n != 0 {
+		t.Errorf("%d URLs of an unknown host pending", n)
+	}
 	known := make([]bool, 3)
 	for _, c := range []struct {
 		depth int
