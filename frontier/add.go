@@ -75,7 +75,7 @@ func (m *Memory) queue(b *batch, r *Request, hash uint64, mk *mark) bool {
 		return false
 	}
 	if h == nil {
-		h = m.hosts.Open(name)
+		h = m.hosts.Open(name, m.c.HostSlots(name))
 	}
 	m.know(hash, mk, r.Depth)
 	q := *r
@@ -83,7 +83,7 @@ func (m *Memory) queue(b *batch, r *Request, hash uint64, mk *mark) bool {
 		q.Queued = b.time
 	}
 	b.origin = m.origins.hold(&q, b.origin)
-	b.buf = encodeRecord(b.buf[:0], name, &q, hash, uint32(b.origin))
+	b.buf = appendRecord(b.buf[:0], name, &q, hash, uint32(b.origin))
 	h.Queue.push(r.Priority, b.buf)
 	m.hosts.Offer(h, 1, b.now)
 	return true

@@ -2,7 +2,8 @@
 // and which URL of that host comes first.
 //
 // [Frontier] is the contract; its numbered clauses are tested one by one by the suite in
-// frontier/frontiertest, which every store passes. [NewMemory] is the store for bounded crawls.
+// frontier/frontiertest, which every store passes. [NewMemory] is the store for bounded crawls;
+// package frontier/disk holds the one for crawls that must survive.
 package frontier
 
 import (
@@ -113,6 +114,9 @@ type Settlement struct {
 	Again   *Again           // nil: the URL is done for good
 	Links   []Request        // found on the page, added in the same step
 	Offsets map[string]int64 // the sinks' committed offsets, stored in the same step by durable stores
+	// State is small values of the caller's own, by name, stored in the same step by durable stores:
+	// what it must know again after a crash. A nil value removes the name.
+	State map[string][]byte
 }
 
 // Again puts a claimed URL back.

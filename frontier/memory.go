@@ -47,7 +47,7 @@ type Memory struct {
 
 	mu       sync.Mutex
 	clock    sched.Clock
-	hosts    *sched.Schedule[queue]
+	hosts    *sched.Schedule[string, queue]
 	line     sched.Line
 	leases   *sched.Leases[held]
 	waiting  pq.Heap[waiter]
@@ -58,7 +58,7 @@ type Memory struct {
 	closed   bool
 }
 
-type host = sched.Host[queue]
+type host = sched.Host[string, queue]
 
 // held is an item in the hands of a holder.
 type held struct {
@@ -101,7 +101,7 @@ func NewMemory(c MemoryConfig) *Memory {
 		c:      c,
 		seed:   maphash.MakeSeed(),
 		clock:  sched.NewClock(),
-		hosts:  sched.New[queue](c.HostSlots),
+		hosts:  sched.New[string, queue](),
 		leases: sched.NewLeases[held](c.ClaimTimeout, 0),
 	}
 }

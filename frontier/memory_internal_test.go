@@ -20,7 +20,7 @@ func TestUnreadableRecordIsAnError(t *testing.T) {
 	}
 	h := m.hosts.Find("a.test:80")
 	it := h.Queue.pop()
-	h.Queue.push(0, append(it.rec[:8:8], 0, 0, 'x'))
+	h.Queue.push(0, append(it.rec[:8:8], 0, 0, 'x') /* a whole URL, "x" */)
 	var bad *weburl.Error
 	if _, err := m.Claim(t.Context()); !errors.As(err, &bad) {
 		t.Fatalf("Claim: %v, want weburl's error", err)

@@ -102,8 +102,9 @@ func room(b []byte, n int) []byte {
 
 // pop takes the first record; it stays valid as long as the lane's memory does.
 func (l *lane) pop() record {
-	n, b := cutUvarint(l.head)
-	l.head = b[n:]
+	n, size := binary.Uvarint(l.head)
+	rec := record(l.head[size : size+int(n)])
+	l.head = l.head[size+int(n):]
 	if len(l.head) == 0 {
 		l.head = nil
 		if len(l.rest) > 0 {
@@ -111,5 +112,5 @@ func (l *lane) pop() record {
 			l.rest = l.rest[1:]
 		}
 	}
-	return record(b[:n:n])
+	return rec
 }

@@ -11,9 +11,9 @@ import (
 func BenchmarkTake(b *testing.B) {
 	for _, hosts := range []int{1_000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) {
-			s := New[[7]int](one)
+			s := New[string, [7]int]()
 			for i := range hosts {
-				s.Offer(s.Open(strconv.Itoa(i)), 1, int64(i))
+				s.Offer(s.Open(strconv.Itoa(i), 1), 1, int64(i))
 			}
 			r := rand.New(rand.NewPCG(1, 1))
 			now := int64(hosts)

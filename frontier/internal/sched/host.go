@@ -3,9 +3,9 @@ package sched
 import "time"
 
 // Host is one host's place in a [Schedule].
-type Host[Q any] struct {
-	Name  string // as weburl.URL.Host
-	Queue Q      // the store's own
+type Host[K comparable, Q any] struct {
+	Name  K // what the store knows it by
+	Queue Q // the store's own
 
 	ready   int64 // not served before
 	due     int64 // its key in the heap it is in
@@ -14,6 +14,7 @@ type Host[Q any] struct {
 	waiting int32
 	held    int32
 	slots   int32
+	pins    int32
 	in      place
 	busy    bool
 }
@@ -26,19 +27,19 @@ const (
 	inResting
 )
 
-func (h *Host[Q]) entry() entry { return entry{h.due, h.queued, h.number} }
+func (h *Host[K, Q]) entry() entry { return entry{h.due, h.queued, h.number} }
 
 // Queued is how many URLs of h may be claimed once it is due.
-func (h *Host[Q]) Queued() int { return int(h.queued) }
+func (h *Host[K, Q]) Queued() int { return int(h.queued) }
 
 // Waiting is how many URLs of h wait for a time of their own.
-func (h *Host[Q]) Waiting() int { return int(h.waiting) }
+func (h *Host[K, Q]) Waiting() int { return int(h.waiting) }
 
 // Pending is how many URLs of h are queued, waiting or held.
-func (h *Host[Q]) Pending() int { return int(h.queued) + int(h.waiting) + int(h.held) }
+func (h *Host[K, Q]) Pending() int { return int(h.queued) + int(h.waiting) + int(h.held) }
 
 // Ready is when h may be served.
-func (h *Host[Q]) Ready() int64 { return h.ready }
+func (h *Host[K, Q]) Ready() int64 { return h.ready }
 
 // Never is later than every time.
 const Never int64 = 1<<63 - 1

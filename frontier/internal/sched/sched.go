@@ -7,63 +7,60 @@
 // in nanoseconds of its [Clock].
 package sched
 
-// Schedule is the hosts of one store and the order in which they are served. Q is what the store
-// keeps for each host.
-type Schedule[Q any] struct {
-	hosts   map[string]*Host[Q]
-	numbers []*Host[Q] // by number; nil: free
-	free    []uint32   // numbers of forgotten hosts
-	at      []int32    // by number: the place in the heap the host is in
-	ready   heap       // hosts that may be served once they are due
-	resting heap       // hosts without work whose ready time has not come: it must not be forgotten
-	slots   func(host string) int
+// Schedule is the hosts of one store and the order in which they are served. K is what the store
+// knows a host by, Q what it keeps for each.
+type Schedule[K comparable, Q any] struct {
+	hosts   map[K]*Host[K, Q]
+	numbers []*Host[K, Q] // by number; nil: free
+	free    []uint32      // numbers of forgotten hosts
+	at      []int32       // by number: the place in the heap the host is in
+	ready   heap          // hosts that may be served once they are due
+	resting heap          // hosts without work whose ready time has not come: it must not be forgotten
 	busy    int
 	queued  int
 	waiting int
 	held    int
 }
 
-// New makes an empty Schedule. slots is how many holders a host may have at once; below 1 is 1.
-func New[Q any](slots func(host string) int) *Schedule[Q] {
-	s := &Schedule[Q]{hosts: map[string]*Host[Q]{}, slots: slots}
+// New makes an empty Schedule.
+func New[K comparable, Q any]() *Schedule[K, Q] {
+	s := &Schedule[K, Q]{hosts: map[K]*Host[K, Q]{}}
 	s.ready, s.resting = newHeap(&s.at), newHeap(&s.at)
 	return s
 }
 
 // Queued is how many URLs may be claimed once their host is due.
-func (s *Schedule[Q]) Queued() int { return s.queued }
+func (s *Schedule[K, Q]) Queued() int { return s.queued }
 
 // Waiting is how many URLs wait for a time of their own.
-func (s *Schedule[Q]) Waiting() int { return s.waiting }
+func (s *Schedule[K, Q]) Waiting() int { return s.waiting }
 
 // Held is how many URLs are claimed.
-func (s *Schedule[Q]) Held() int { return s.held }
+func (s *Schedule[K, Q]) Held() int { return s.held }
 
 // Pending is all of them.
-func (s *Schedule[Q]) Pending() int { return s.queued + s.waiting + s.held }
+func (s *Schedule[K, Q]) Pending() int { return s.queued + s.waiting + s.held }
 
 // Busy is how many hosts have a URL queued, waiting or claimed.
-func (s *Schedule[Q]) Busy() int { return s.busy }
+func (s *Schedule[K, Q]) Busy() int { return s.busy }
 
 // Len is how many hosts are remembered: the busy ones and those whose ready time is to come.
-func (s *Schedule[Q]) Len() int { return len(s.hosts) }
+func (s *Schedule[K, Q]) Len() int { return len(s.hosts) }
 
 // Find is the host of that name, nil if it is not remembered.
-func (s *Schedule[Q]) Find(name string) *Host[Q] { return s.hosts[name] }
+func (s *Schedule[K, Q]) Find(name K) *Host[K, Q] { return s.hosts[name] }
 
-// Open is the host of that name, made if it is not remembered.
-func (s *Schedule[Q]) Open(name string) *Host[Q] {
-	if h := s.hosts[name]; h != nil {
-		return h
-	}
-	h := &Host[Q]{Name: name, ready: Always, slots: int32(max(1, s.slots(name))), number: s.number()}
+// Open makes a host of that name, which must not be remembered. It may have that many holders at
+// once; below 1 is 1.
+func (s *Schedule[K, Q]) Open(name K, slots int) *Host[K, Q] {
+	h := &Host[K, Q]{Name: name, ready: Always, slots: int32(max(1, slots)), number: s.number()}
 	s.numbers[h.number] = h
 	s.hosts[name] = h
 	return h
 }
 
 // number is one that no host has.
-func (s *Schedule[Q]) number() uint32 {
+func (s *Schedule[K, Q]) number() uint32 {
 	if n := len(s.free) - 1; n >= 0 {
 		number := s.free[n]
 		s.free = s.free[:n]
@@ -74,21 +71,21 @@ func (s *Schedule[Q]) number() uint32 {
 }
 
 // Offer adds n URLs to h that may be claimed.
-func (s *Schedule[Q]) Offer(h *Host[Q], n int, now int64) {
+func (s *Schedule[K, Q]) Offer(h *Host[K, Q], n int, now int64) {
 	h.queued += int32(n)
 	s.queued += n
 	s.place(h, now)
 }
 
 // Park adds n URLs to h that wait for a time of their own.
-func (s *Schedule[Q]) Park(h *Host[Q], n int, now int64) {
+func (s *Schedule[K, Q]) Park(h *Host[K, Q], n int, now int64) {
 	h.waiting += int32(n)
 	s.waiting += n
 	s.place(h, now)
 }
 
 // Unpark makes n of the URLs that waited claimable.
-func (s *Schedule[Q]) Unpark(h *Host[Q], n int, now int64) {
+func (s *Schedule[K, Q]) Unpark(h *Host[K, Q], n int, now int64) {
 	h.waiting -= int32(n)
 	s.waiting -= n
 	s.Offer(h, n, now)
@@ -96,7 +93,7 @@ func (s *Schedule[Q]) Unpark(h *Host[Q], n int, now int64) {
 
 // Take is the host to serve at now, one of its URLs counted as held; nil if none is due. Of the due
 // hosts it is the one due earliest, of those due at the same time the one with most queued (F6).
-func (s *Schedule[Q]) Take(now int64) *Host[Q] {
+func (s *Schedule[K, Q]) Take(now int64) *Host[K, Q] {
 	if s.ready.next() > now {
 		return nil
 	}
@@ -122,7 +119,7 @@ const (
 
 // Release ends a hold on h, which is not ready before ready. A ready time is never made shorter: of
 // several holders of one host the one that asks for the longest wait is heard.
-func (s *Schedule[Q]) Release(h *Host[Q], f Fate, ready, now int64) {
+func (s *Schedule[K, Q]) Release(h *Host[K, Q], f Fate, ready, now int64) {
 	h.held--
 	s.held--
 	h.ready = max(h.ready, ready)
@@ -138,14 +135,28 @@ func (s *Schedule[Q]) Release(h *Host[Q], f Fate, ready, now int64) {
 }
 
 // Delay makes h not ready before ready.
-func (s *Schedule[Q]) Delay(h *Host[Q], ready, now int64) {
+func (s *Schedule[K, Q]) Delay(h *Host[K, Q], ready, now int64) {
 	h.ready = max(h.ready, ready)
+	s.place(h, now)
+}
+
+// Pin keeps h from being forgotten until Unpin, called as often.
+func (s *Schedule[K, Q]) Pin(h *Host[K, Q]) {
+	h.pins++
+	if h.in == inResting {
+		s.leave(h)
+	}
+}
+
+// Unpin undoes one Pin.
+func (s *Schedule[K, Q]) Unpin(h *Host[K, Q], now int64) {
+	h.pins--
 	s.place(h, now)
 }
 
 // Forget drops a resting host whose ready time has come, which makes it equal to one never seen, and
 // returns it; nil if there is none.
-func (s *Schedule[Q]) Forget(now int64) *Host[Q] {
+func (s *Schedule[K, Q]) Forget(now int64) *Host[K, Q] {
 	if s.resting.next() > now {
 		return nil
 	}
@@ -157,15 +168,15 @@ func (s *Schedule[Q]) Forget(now int64) *Host[Q] {
 	return h
 }
 
-func (s *Schedule[Q]) first(p *heap) *Host[Q] { return s.numbers[p.entries[root].host] }
+func (s *Schedule[K, Q]) first(p *heap) *Host[K, Q] { return s.numbers[p.entries[root].host] }
 
 // Next is when the next host is due, [Never] if no host has work to give out.
-func (s *Schedule[Q]) Next() int64 { return s.ready.next() }
+func (s *Schedule[K, Q]) Next() int64 { return s.ready.next() }
 
 // place puts h where its counts say it belongs. A host is due from its ready time, or from when it
 // came to have both work and a free slot if that is later: so one that joins late does not pass
 // those that have been waiting.
-func (s *Schedule[Q]) place(h *Host[Q], now int64) {
+func (s *Schedule[K, Q]) place(h *Host[K, Q], now int64) {
 	s.count(h)
 	switch {
 	case h.queued > 0 && h.held < h.slots:
@@ -178,20 +189,17 @@ func (s *Schedule[Q]) place(h *Host[Q], now int64) {
 		}
 		h.due = max(h.due, h.ready)
 		s.ready.fix(h.entry())
-	case h.Pending() == 0 && h.in != inResting:
+	case h.Pending() > 0 || h.pins > 0:
+		s.leave(h)
+	default:
 		s.leave(h)
 		h.due = h.ready
 		s.resting.push(h.entry())
 		h.in = inResting
-	case h.Pending() == 0:
-		h.due = h.ready
-		s.resting.fix(h.entry())
-	default:
-		s.leave(h)
 	}
 }
 
-func (s *Schedule[Q]) leave(h *Host[Q]) {
+func (s *Schedule[K, Q]) leave(h *Host[K, Q]) {
 	switch h.in {
 	case inReady:
 		s.ready.remove(h.number)
@@ -201,7 +209,7 @@ func (s *Schedule[Q]) leave(h *Host[Q]) {
 	h.in = inNone
 }
 
-func (s *Schedule[Q]) count(h *Host[Q]) {
+func (s *Schedule[K, Q]) count(h *Host[K, Q]) {
 	if busy := h.Pending() > 0; busy != h.busy {
 		h.busy = busy
 		if busy {

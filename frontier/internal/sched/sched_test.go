@@ -2,11 +2,9 @@ package sched
 
 import "testing"
 
-func one(string) int { return 1 }
-
 func TestRestingHostIsKeptUntilReadyThenForgotten(t *testing.T) {
-	s := New[int](one)
-	h := s.Open("a:80")
+	s := New[string, int]()
+	h := s.Open("a:80", 1)
 	s.Offer(h, 1, 10)
 	if got := s.Take(10); got != h {
 		t.Fatalf("took %v", got)
@@ -18,7 +16,7 @@ func TestRestingHostIsKeptUntilReadyThenForgotten(t *testing.T) {
 	if s.Forget(50) != h || s.Find("a:80") != nil || s.Len() != 0 {
 		t.Fatal("not forgotten at its ready time")
 	}
-	if s.Open("b:80"); len(s.numbers) != 1 {
+	if s.Open("b:80", 1); len(s.numbers) != 1 {
 		t.Fatal("a forgotten host keeps its number")
 	}
 	if s.Pending() != 0 || s.Busy() != 0 {
@@ -27,8 +25,8 @@ func TestRestingHostIsKeptUntilReadyThenForgotten(t *testing.T) {
 }
 
 func TestRestingHostComesBack(t *testing.T) {
-	s := New[int](one)
-	h := s.Open("a:80")
+	s := New[string, int]()
+	h := s.Open("a:80", 1)
 	s.Offer(h, 1, 10)
 	s.Take(10)
 	s.Release(h, Gone, 50, 20)
@@ -44,8 +42,8 @@ func TestRestingHostComesBack(t *testing.T) {
 
 // TestReadyIsNeverShortened: of several holders the one that asks for the longest wait is heard.
 func TestReadyIsNeverShortened(t *testing.T) {
-	s := New[int](func(string) int { return 3 })
-	h := s.Open("a:80")
+	s := New[string, int]()
+	h := s.Open("a:80", 3)
 	s.Offer(h, 3, 0)
 	for range 3 {
 		s.Take(0)
@@ -71,8 +69,8 @@ func TestReadyIsNeverShortened(t *testing.T) {
 
 // TestWideHostLinesUp: a host with free slots goes behind the others after each of its turns.
 func TestWideHostLinesUp(t *testing.T) {
-	s := New[int](func(h string) int { return len(h) })
-	wide, other := s.Open("wide"), s.Open("o")
+	s := New[string, int]()
+	wide, other := s.Open("wide", 4), s.Open("o", 1)
 	s.Offer(wide, 9, 0)
 	s.Offer(other, 1, 1)
 	if s.Take(5) != wide || s.Take(5) != other || s.Take(5) != wide {
@@ -81,8 +79,8 @@ func TestWideHostLinesUp(t *testing.T) {
 }
 
 func TestCounts(t *testing.T) {
-	s := New[int](func(string) int { return 0 }) // below 1 is 1
-	a, b := s.Open("a"), s.Open("b")
+	s := New[string, int]()
+	a, b := s.Open("a", 0), s.Open("b", 1) // below 1 is 1
 	s.Offer(a, 2, 0)
 	s.Park(b, 2, 0)
 	want := func(queued, waiting, held, busy int) {
@@ -115,5 +113,28 @@ func TestCounts(t *testing.T) {
 	want(0, 0, 0, 0)
 	if a.Pending() != 0 || a.Queued() != 0 || b.Waiting() != 0 {
 		t.Fatal("hosts count differently")
+	}
+}
+
+// TestPinnedHostIsNotForgotten: someone is about to give it work.
+func TestPinnedHostIsNotForgotten(t *testing.T) {
+	s := New[string, int]()
+	fresh, rested := s.Open("a:80", 1), s.Open("b:80", 1)
+	s.Delay(rested, 10, 0)
+	s.Pin(fresh)
+	s.Pin(rested)
+	s.Pin(rested)
+	s.Unpin(rested, 5)
+	if h := s.Forget(100); h != nil {
+		t.Fatalf("%s is forgotten", h.Name)
+	}
+	s.Offer(rested, 1, 20)
+	s.Unpin(rested, 20)
+	if s.Take(20) != rested {
+		t.Fatal("work given to a pinned host is not served")
+	}
+	s.Unpin(fresh, 20)
+	if s.Forget(20) != fresh {
+		t.Fatal("an unpinned host without work is not forgotten")
 	}
 }

@@ -1,4 +1,4 @@
-package urltext
+package packed
 
 import (
 	"testing"

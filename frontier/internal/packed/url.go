@@ -1,5 +1,6 @@
-// Package urltext stores a URL beside the name of its host, which is then not stored again.
-package urltext
+// Package packed keeps a Request's parts as bytes, beside the name of its host, which is then not
+// stored again. What it reads may come from a damaged disk: it answers with an error, never a panic.
+package packed
 
 import (
 	"strings"

@@ -1,0 +1,118 @@
+package packed
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// ErrCorrupt says that bytes are not what this package wrote.
+var ErrCorrupt = errors.New("packed: corrupt bytes")
+
+// Item is the part of a Request that every store keeps with its URL.
+type Item struct {
+	URL  weburl.URL
+	Hops []string
+	Meta []byte
+}
+
+// An item's bytes are a tag, which is the URL's Form and two flags, then, each if flagged, the number
+// of hops and the hops, and the meta, and at last the URL's text without its length.
+const (
+	formMask = 1<<3 - 1
+	hasHops  = 1 << 3
+	hasMeta  = 1 << 4
+)
+
+// AppendItem appends the bytes of it, which ReadItem takes without anything behind them.
+func AppendItem(dst []byte, host string, it Item) []byte {
+	form, text := Split(host, it.URL)
+	tag := byte(form)
+	if len(it.Hops) > 0 {
+		tag |= hasHops
+	}
+	if len(it.Meta) > 0 {
+		tag |= hasMeta
+	}
+	dst = append(dst, tag)
+	if tag&hasHops != 0 {
+		dst = binary.AppendUvarint(dst, uint64(len(it.Hops)))
+		for _, h := range it.Hops {
+			dst = AppendString(dst, h)
+		}
+	}
+	if tag&hasMeta != 0 {
+		dst = binary.AppendUvarint(dst, uint64(len(it.Meta)))
+		dst = append(dst, it.Meta...)
+	}
+	return append(dst, text...)
+}
+
+// ReadItem is the Item of which AppendItem made b, with memory of its own. The error is ErrCorrupt,
+// or weburl's if the text is no URL.
+func ReadItem(host string, b []byte) (Item, error) {
+	if len(b) == 0 {
+		return Item{}, ErrCorrupt
+	}
+	tag, b, ok := b[0], b[1:], true
+	var it Item
+	if tag&hasHops != 0 {
+		if it.Hops, b, ok = cutStrings(b); !ok {
+			return Item{}, ErrCorrupt
+		}
+	}
+	if tag&hasMeta != 0 {
+		var meta []byte
+		if meta, b, ok = CutString(b); !ok {
+			return Item{}, ErrCorrupt
+		}
+		it.Meta = append(it.Meta, meta...)
+	}
+	u, err := Join(host, Form(tag&formMask), string(b))
+	if err != nil {
+		return Item{}, fmt.Errorf("packed: a stored URL cannot be read back: %w", err)
+	}
+	it.URL = u
+	return it, nil
+}
+
+// AppendString appends s with its length.
+func AppendString(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+// CutString is what AppendString appended and what follows it.
+func CutString(b []byte) (s, rest []byte, ok bool) {
+	n, b, ok := CutUvarint(b)
+	if !ok || n > uint64(len(b)) {
+		return nil, nil, false
+	}
+	return b[:n], b[n:], true
+}
+
+// CutUvarint is the number at the beginning of b and what follows it.
+func CutUvarint(b []byte) (n uint64, rest []byte, ok bool) {
+	n, size := binary.Uvarint(b)
+	if size <= 0 {
+		return 0, nil, false
+	}
+	return n, b[size:], true
+}
+
+func cutStrings(b []byte) (all []string, rest []byte, ok bool) {
+	n, b, ok := CutUvarint(b)
+	if !ok || n > uint64(len(b)) {
+		return nil, nil, false
+	}
+	all = make([]string, n)
+	for i := range all {
+		var s []byte
+		if s, b, ok = CutString(b); !ok {
+			return nil, nil, false
+		}
+		all[i] = string(s)
+	}
+	return all, b, true
+}
