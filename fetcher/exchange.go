@@ -189,7 +189,7 @@ func (x *exchange) judge(resp *http.Response) *Error {
 func (x *exchange) page(resp *http.Response) *Page {
 	return &Page{
 		Reused: x.conn.reused,
-		URL: x.url, Addr: x.grant.Addr(), Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header,
+		URL:    x.url, Addr: x.grant.Addr(), Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header,
 		Insecure: x.conn.insecure, buffers: &x.f.buffers,
 	}
 }
