@@ -37,6 +37,8 @@ var values = map[string]any{
 	"crawler.DefaultRetries":          crawler.DefaultRetries,
 	"crawler.DefaultRedirects":        crawler.DefaultRedirects,
 	"crawler.DefaultConcurrency":      crawler.DefaultConcurrency,
+	"crawler.DefaultMaxQueries":       crawler.DefaultMaxQueries,
+	"crawler.DefaultMaxPerDir":        crawler.DefaultMaxPerDir,
 }
 
 var tableRow = regexp.MustCompile("(?m)^\\| `(\\w+\\.\\w+)` \\| ([^|]+?) \\|")
