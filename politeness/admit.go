@@ -2,7 +2,6 @@ package politeness
 
 import (
 	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/amble-crawler/amble/robots"
@@ -21,9 +20,11 @@ type Ask struct {
 }
 
 // Admit decides about a request at this moment. It returns a Permit, whose URL is a.Next; or an
-// error: *[Denied], the final word on a.URL; or *[NotYet], with the time to ask again.
+// error: *[Denied], the final word on a.URL; *[NotYet], with the time to ask again; or [ErrAsk] for an
+// Ask without URL or address.
 //
-// Every Permit must be followed by one Report, used or not.
+// The Permit expires after Config.PermitTTL, at a.Deadline, or when the rules that it was judged by
+// run out, whichever is first. Every Permit must be followed by one Report, used or not.
 func (g *Gate) Admit(a Ask) (Permit, error) {
 	now := time.Now()
 	g.mu.Lock()
@@ -32,56 +33,105 @@ func (g *Gate) Admit(a Ask) (Permit, error) {
 }
 
 func (g *Gate) admit(now time.Time, a Ask) (Permit, error) {
-	if g.cfg.OptOut != nil && g.cfg.OptOut(a.URL.Hostname()) {
-		return Permit{}, &Denied{URL: a.URL, Reason: ReasonOptOut, Detail: "the host is on the opt-out list"}
+	if a.URL.IsZero() || !a.Addr.IsValid() {
+		return Permit{}, ErrAsk
 	}
-	h := g.host(a.URL.Host())
-	if h.gone != "" {
-		return Permit{}, &Denied{URL: a.URL, Reason: h.gone, Detail: h.detail}
+	g.sweep(now)
+	h := g.host(a.URL)
+	s, err := g.step(now, h, a)
+	if err == nil {
+		err = g.mayAsk(now, a, s.url)
 	}
-	target, purpose, err := g.step(now, h, a)
 	if err != nil {
 		return Permit{}, err
 	}
-	if a.Next != target && (!a.Next.IsZero() || target.Host() != a.URL.Host()) {
-		return Permit{}, &NotYet{Until: now, Clauses: []Clause{{Name: ClauseStale, Until: now}}}
+	th := h
+	if s.url != a.URL {
+		th = g.host(s.url)
 	}
-	if g.cfg.Contactless && !a.Addr.IsLoopback() {
-		return Permit{}, &Denied{URL: a.URL, Reason: ReasonNoContact, Detail: "a contact is required for hosts that are not loopback"}
+	if th != h && th.gone != nil {
+		return Permit{}, &Denied{URL: a.URL, Reason: ReasonRobotsUnreachable, Detail: "robots.txt redirects to a host that was given up: " + th.gone.detail}
 	}
-	clocks := g.clocks(now, target, a.Addr)
-	if clocks.host.gone != "" { // of a robots.txt redirect to another host
-		return Permit{}, &Denied{URL: a.URL, Reason: ReasonRobotsUnreachable, Detail: "robots.txt redirects to a host that was given up: " + clocks.host.detail}
-	}
-	if err := clocks.wait(now); err != nil {
+	c := g.clocks(now, th, s.url, a.Addr)
+	if err := g.wait(now, &c); err != nil {
 		return Permit{}, err
 	}
-	clocks.take(now)
-	return g.mint(now, a, target, purpose, clocks), nil
+	return g.mint(now, a, h, s, c), nil
+}
+
+// mayAsk holds an Ask to what is settled for its target whatever its rules say.
+func (g *Gate) mayAsk(now time.Time, a Ask, target weburl.URL) error {
+	switch {
+	case a.Next != target && (!a.Next.IsZero() || target.Host() != a.URL.Host()):
+		return notYet(Clause{Name: ClauseStale, Until: now})
+	case target != a.URL && g.optedOut(target):
+		return &Denied{URL: a.URL, Reason: ReasonOptOut, Detail: "robots.txt redirects to a host on the opt-out list"}
+	case g.cfg.Contactless && !a.Addr.IsLoopback():
+		return &Denied{URL: a.URL, Reason: ReasonNoContact, Detail: "a contact is required for hosts that are not loopback"}
+	}
+	return nil
+}
+
+func (g *Gate) optedOut(u weburl.URL) bool { return g.cfg.OptOut != nil && g.cfg.OptOut(u.Hostname()) }
+
+// step is one thing to ask for on the way to a URL.
+type step struct {
+	url     weburl.URL
+	purpose Purpose
+	valid   instant // the end of the rules that allow it; 0: none were needed
 }
 
 // step is what a.URL needs next: itself when its origin's rules allow it, or a robots request.
-func (g *Gate) step(now time.Time, h *host, a Ask) (weburl.URL, Purpose, error) {
-	o := h.origin(a.URL)
-	if err := g.quiet(now, o); err != nil {
-		return weburl.URL{}, 0, err
+func (g *Gate) step(now time.Time, h *host, a Ask) (step, error) {
+	if g.optedOut(a.URL) {
+		return step{}, &Denied{URL: a.URL, Reason: ReasonOptOut, Detail: "the host is on the opt-out list"}
 	}
-	if v := g.override(now, a.URL); v != nil {
-		return a.URL, a.Purpose, g.judgeOverride(h, v, a.URL)
+	o := h.origin(a.URL)
+	v := g.override(now, a.URL)
+	if v != nil && v.wish > o.wish {
+		g.learnWish(h, o, v.wish, v.wishClause)
+	}
+	if h.gone != nil {
+		return step{}, &Denied{URL: a.URL, Reason: h.gone.reason, Detail: h.gone.detail}
+	}
+	if err := g.quiet(now, o); err != nil {
+		return step{}, err
+	}
+	g.takeBack(now, o.asking)
+	page := step{url: a.URL, purpose: Page}
+	if a.Purpose == Sitemap { // nothing else can be asked for: a page cannot pass for a robots.txt
+		page.purpose = Sitemap
 	}
 	switch {
-	case isRobots(a.URL) && a.Purpose != Robots:
-		return a.URL, a.Purpose, nil
+	case v != nil:
+		page.valid = at(v.Until)
+		return page, g.judge(v.group, v.source(), a.URL)
+	case isRobots(a.URL):
+		return page, nil
 	case o.usable(now):
-		return a.URL, a.Purpose, g.judge(o.group, o.sourceAt(now), a.URL)
+		page.valid = o.validUntil(now)
+		return page, g.judgeBy(now, o, a.URL)
 	case o.gone:
-		return weburl.URL{}, 0, &Denied{URL: a.URL, Reason: ReasonRobotsUnreachable, Detail: "the robots.txt of " + a.URL.Origin() + " could not be had"}
-	case now.Before(o.retryAt):
-		return weburl.URL{}, 0, notYet(Clause{Name: ClauseRobots, Until: o.retryAt})
-	case o.fetching:
-		return weburl.URL{}, 0, notYet(Clause{Name: ClauseBusy, Until: now.Add(max(g.cfg.Delay, recheck))})
+		return step{}, &Denied{URL: a.URL, Reason: ReasonRobotsUnreachable, Detail: "the robots.txt of " + a.URL.Origin() + " could not be had"}
+	case o.retryAt.after(now):
+		return step{}, notYet(Clause{Name: ClauseRobots, Until: o.retryAt.time()})
+	case o.asking != nil:
+		return step{}, notYet(Clause{Name: ClauseBusy, Until: now.Add(max(g.cfg.Delay, recheck))})
 	}
-	return o.target(a.URL), Robots, nil
+	return step{url: o.next(a.URL), purpose: Robots}, nil
+}
+
+// judgeBy applies the rules of u's origin to u.
+func (g *Gate) judgeBy(now time.Time, o *origin, u weburl.URL) error {
+	o.use = usedLately
+	group := o.group()
+	if group == nil {
+		return nil
+	}
+	if v := group.Test(u.PathQuery()); !v.Allowed || len(g.cfg.RefuseUsage) > 0 {
+		return g.judge(group, o.source(now, u), u)
+	}
+	return nil
 }
 
 // judge applies a group's rules to u.
@@ -109,135 +159,22 @@ func (g *Gate) judgeUsage(group *robots.Group, src robots.Source, u weburl.URL) 
 	return nil
 }
 
-// judgeOverride applies what replaces u's robots.txt, and takes over the pause it asks for.
-func (g *Gate) judgeOverride(h *host, v *override, u weburl.URL) error {
-	if v.group != nil && h.wish == 0 {
-		g.learnWish(h, v.group)
-	}
-	return g.judge(v.group, v.source(), u)
-}
-
-func (g *Gate) mint(now time.Time, a Ask, target weburl.URL, purpose Purpose, c clocks) Permit {
+// mint makes the Permit for s and starts its clocks.
+func (g *Gate) mint(now time.Time, a Ask, h *host, s step, c clocks) Permit {
 	g.lastID++
 	p := &permit{
-		gate: g, id: g.lastID, url: target, wanted: a.URL, addr: a.Addr, purpose: purpose,
-		attempt: a.Attempt, queued: a.Queued, allowed: now, expires: now.Add(g.cfg.PermitTTL),
-		clauses: c.passed, clocks: c,
+		gate: g, id: g.lastID, url: s.url, wanted: a.URL, wantedHost: h, addr: a.Addr, purpose: s.purpose,
+		attempt: a.Attempt, queued: a.Queued, allowed: now, expires: at(now.Add(g.cfg.PermitTTL)), clocks: c,
 	}
-	if !a.Deadline.IsZero() && a.Deadline.Before(p.expires) {
-		p.expires = a.Deadline
+	if !a.Deadline.IsZero() {
+		p.expires = min(p.expires, at(a.Deadline))
 	}
-	if purpose == Robots {
-		g.host(a.URL.Host()).origin(a.URL).fetching = true
+	if s.valid != 0 {
+		p.expires = min(p.expires, s.valid)
 	}
+	if s.purpose == Robots {
+		h.origin(a.URL).asking = p
+	}
+	g.take(now, p)
 	return Permit{p}
-}
-
-// clocks are all the clocks one request goes by.
-type clocks struct {
-	g      *Gate
-	host   *host
-	slot   *pace
-	addr   *pace // nil for an own host
-	domain *pace // nil unless Config.PerDomain
-	passed []Clause
-}
-
-func (g *Gate) clocks(now time.Time, target weburl.URL, addr netip.Addr) clocks {
-	h := g.host(target.Host())
-	c := clocks{g: g, host: h, slot: h.slot(now)}
-	if !h.own {
-		c.addr = clockOf(g.addrs, addr.Unmap())
-		if g.cfg.PerDomain {
-			c.domain = clockOf(g.domains, target.Domain())
-		}
-	}
-	return c
-}
-
-// wait looks at every clock and takes from none. It returns a *NotYet with the clauses that hold,
-// the last to end first; nil when all are free, and then c.passed names what the request waited for.
-func (c *clocks) wait(now time.Time) error {
-	var held []Clause
-	look := func(p *pace, name string) {
-		if p == nil {
-			return
-		}
-		if !p.free(now) {
-			held = append(held, p.held(now, name))
-		} else if !p.notBefore.IsZero() {
-			c.passed = append(c.passed, Clause{Name: orName(name, p.clause), Until: p.notBefore, Delay: Duration(p.delay)})
-		}
-	}
-	look(c.slot, "")
-	look(c.addr, ClauseAddress)
-	look(c.domain, ClauseDomain)
-	if until, ok := c.g.rateFree(now); !ok && len(held) == 0 {
-		held = append(held, Clause{Name: ClauseRate, Until: until})
-	}
-	if len(held) > 0 {
-		return notYet(held...)
-	}
-	sortClauses(c.passed)
-	return nil
-}
-
-// held is the clause under which p makes somebody wait. A shared clock gives every waiter a time of
-// its own.
-func (p *pace) held(now time.Time, name string) Clause {
-	until := p.until(now)
-	if name != "" {
-		until = p.promise(now)
-	}
-	if p.busy && name == "" {
-		name = ClauseBusy
-	}
-	return Clause{Name: orName(name, p.clause), Until: until, Delay: Duration(p.delay)}
-}
-
-func orName(name, clause string) string {
-	if name != "" {
-		return name
-	}
-	return clause
-}
-
-func (c *clocks) take(now time.Time) {
-	c.slot.take(now)
-	if c.addr != nil {
-		c.addr.take(now)
-	}
-	if c.domain != nil {
-		c.domain.take(now)
-	}
-	if c.g.total != nil {
-		c.g.total.ReserveN(now, 1) // what rateFree rounded is owed to the next
-	}
-}
-
-// rateFree asks the global bucket. When it is empty, the waiter is promised a time of its own.
-func (g *Gate) rateFree(now time.Time) (time.Time, bool) {
-	if g.total == nil {
-		return now, true
-	}
-	gap := time.Duration(float64(time.Second) / g.cfg.Rate)
-	missing := time.Duration((1 - g.total.TokensAt(now)) * float64(gap))
-	if missing < slack { // the bucket counts in floating point
-		return now, true
-	}
-	until := now.Add(missing)
-	if next := g.due.Add(gap); next.After(until) && g.due.After(now) {
-		until = next
-	}
-	g.due = until
-	return until, false
-}
-
-func notYet(cs ...Clause) *NotYet {
-	sortClauses(cs)
-	return &NotYet{Until: cs[0].Until, Clauses: cs}
-}
-
-func sortClauses(cs []Clause) {
-	slices.SortStableFunc(cs, func(a, b Clause) int { return b.Until.Compare(a.Until) })
 }

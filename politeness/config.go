@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"github.com/amble-crawler/amble/robots"
@@ -24,6 +25,7 @@ const (
 	DefaultMaxSilence    = 15 * time.Minute
 	DefaultRobotsGiveUp  = 15 * time.Minute
 	DefaultPermitTTL     = 30 * time.Second
+	DefaultMaxRulesBytes = 256 << 20
 )
 
 // MinDelay holds where the operator asks for no delay or a shorter one, unless the host is an own
@@ -92,9 +94,19 @@ type Config struct {
 
 	// PermitTTL is how long a Permit can be used. 0: default.
 	PermitTTL time.Duration
+	// MaxRulesBytes bounds, by estimate, the memory that robots.txt files take. Beyond it the Gate drops
+	// files that have decided about a page and have not been used for longest; they are asked for
+	// again before the next page of their site. Files just fetched are kept even above the bound.
+	// 0: DefaultMaxRulesBytes; None: no bound.
+	MaxRulesBytes int64
+	// Snapshot is what [Gate.Snapshot] returned in an earlier process: the Gate goes on from there.
+	Snapshot []byte
 	// Ledger receives one JSON line when a request starts and one when it ends. nil: none is kept.
 	Ledger io.Writer
 }
+
+// minRate is one request in 30 years: gaps beyond overflow a time.Duration.
+const minRate = 1e-9
 
 // withDefaults is c with every zero field set and every None turned into what the Gate computes with.
 func (c Config) withDefaults() Config {
@@ -107,6 +119,7 @@ func (c Config) withDefaults() Config {
 	c.MaxFailures = unlimited(or(c.MaxFailures, DefaultMaxFailures))
 	c.MaxSilence = unlimited(or(c.MaxSilence, DefaultMaxSilence))
 	c.RobotsGiveUp = unlimited(or(c.RobotsGiveUp, DefaultRobotsGiveUp))
+	c.MaxRulesBytes = unlimited(or(c.MaxRulesBytes, DefaultMaxRulesBytes))
 	c.PermitTTL = or(c.PermitTTL, DefaultPermitTTL)
 	c.Delay = max(0, c.Delay)
 	if c.OwnHosts == nil {
@@ -152,8 +165,14 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("politeness: %s is %v: negative durations mean nothing", f.name, f.v))
 		}
 	}
-	if c.DelayFactor < 0 && c.DelayFactor != None || c.DelayFactor != c.DelayFactor {
+	if c.DelayFactor < 0 && c.DelayFactor != None || math.IsNaN(c.DelayFactor) || math.IsInf(c.DelayFactor, 0) {
 		errs = append(errs, fmt.Errorf("politeness: DelayFactor is %v: must be 0 or more, or None", c.DelayFactor))
+	}
+	if math.IsNaN(c.Rate) || math.IsInf(c.Rate, 0) || c.Rate > 0 && c.Rate < minRate {
+		errs = append(errs, fmt.Errorf("politeness: Rate is %v: must be a number of requests per second, at least %v, or 0", c.Rate, minRate))
+	}
+	if c.MaxRulesBytes < None {
+		errs = append(errs, fmt.Errorf("politeness: MaxRulesBytes is %d: must be 1 or more, or None", c.MaxRulesBytes))
 	}
 	if c.MaxFailures < None {
 		errs = append(errs, fmt.Errorf("politeness: MaxFailures is %d: must be 1 or more, or None", c.MaxFailures))

@@ -1,6 +1,7 @@
 package politeness
 
 import (
+	"bytes"
 	"crypto/rand"
 	"net/netip"
 	"strings"
@@ -25,12 +26,16 @@ type Gate struct {
 
 	mu      sync.Mutex
 	hosts   map[string]*host
-	addrs   map[netip.Addr]*pace
-	domains map[string]*pace
+	addrs   map[netip.Addr]*shared
+	domains map[string]*shared
 	total   *rate.Limiter // nil without Config.Rate
 	due     time.Time     // the last instant promised to a waiter of total
 	lastID  uint64
-	sweepAt int // number of hosts at which idle ones are forgotten
+
+	sweepAt   int // number of clocks at which idle ones are forgotten
+	sweepMin  int
+	rulesSize int64 // octets that robots.txt files take, as far as known
+	evictAt   int64
 }
 
 // NewGate makes a Gate. The error joins everything wrong with c.
@@ -46,12 +51,17 @@ func NewGate(c Config) (*Gate, error) {
 		ledger:    newLedger(c.Ledger),
 		overrides: c.overrides(),
 		hosts:     make(map[string]*host),
-		addrs:     make(map[netip.Addr]*pace),
-		domains:   make(map[string]*pace),
-		sweepAt:   1 << 17,
+		addrs:     make(map[netip.Addr]*shared),
+		domains:   make(map[string]*shared),
+		sweepAt:   sweepMin,
+		sweepMin:  sweepMin,
+		evictAt:   c.MaxRulesBytes,
 	}
 	if c.Rate > 0 {
 		g.total = rate.NewLimiter(rate.Limit(c.Rate), 1)
+	}
+	if err := g.restore(time.Now(), c.Snapshot); err != nil {
+		return nil, err
 	}
 	return g, nil
 }
@@ -70,57 +80,47 @@ func (g *Gate) Next(u weburl.URL) weburl.URL {
 }
 
 func (g *Gate) next(now time.Time, u weburl.URL) weburl.URL {
-	o := g.host(u.Host()).origin(u)
-	if isRobots(u) || g.override(now, u) != nil || o.usable(now) || o.gone || now.Before(o.retryAt) {
+	if u.IsZero() {
 		return u
 	}
-	return o.target(u)
+	g.sweep(now)
+	o := g.host(u).origin(u)
+	g.takeBack(now, o.asking)
+	if isRobots(u) || g.override(now, u) != nil || o.usable(now) || o.gone || o.retryAt.after(now) {
+		return u
+	}
+	return o.next(u)
 }
 
 // isRobots reports whether u is a robots.txt itself, which rules never forbid (RFC 9309 section 2.2.2).
 func isRobots(u weburl.URL) bool { return u.PathQuery() == "/robots.txt" }
 
-// host is the state of a host, made when new.
-func (g *Gate) host(key string) *host {
-	h := g.hosts[key]
+// host is the state of u's host, made when new.
+func (g *Gate) host(u weburl.URL) *host {
+	h := g.find(u)
 	if h == nil {
-		g.sweep()
+		key := u.Host()
 		h = newHost(g.cfg.OwnHosts(key))
 		g.hosts[key] = h
 	}
 	return h
 }
 
-// sweep forgets the hosts and addresses whose state equals that of new ones, so that forgetting
-// shortens no wait (P9). It runs when the number of hosts has doubled since the last time.
-func (g *Gate) sweep() {
-	if len(g.hosts) < g.sweepAt {
-		return
+// find is the state of u's host, nil when there is none. It looks up u.Host() without making it.
+func (g *Gate) find(u weburl.URL) *host {
+	var buf [128]byte
+	key := append(buf[:0], u.Authority()...)
+	if colon := bytes.LastIndexByte(key, ':'); colon < 0 || colon < bytes.LastIndexByte(key, ']') {
+		key = append(append(key, ':'), u.Port()...)
 	}
-	now := time.Now()
-	for k, h := range g.hosts {
-		if h.fresh(now) {
-			delete(g.hosts, k)
-		}
-	}
-	for k, p := range g.addrs {
-		if p.idle(now) {
-			delete(g.addrs, k)
-		}
-	}
-	for k, p := range g.domains {
-		if p.idle(now) {
-			delete(g.domains, k)
-		}
-	}
-	g.sweepAt = max(1<<17, 2*len(g.hosts))
+	return g.hosts[string(key)]
 }
 
 // clockOf is the clock under key, made when new.
-func clockOf[K comparable](m map[K]*pace, key K) *pace {
+func clockOf[K comparable](m map[K]*shared, key K) *shared {
 	p := m[key]
 	if p == nil {
-		p = new(pace)
+		p = new(shared)
 		m[key] = p
 	}
 	return p
@@ -135,6 +135,8 @@ type OriginInfo struct {
 	Group       *robots.Group // of Rules, for our product token; nil with them
 	Override    string        // the reason of the Override in force, "" without one
 	Expires     time.Time
+
+	forbiddenDenies bool
 }
 
 // Origin tells what is known of the robots.txt of u's origin.
@@ -145,14 +147,19 @@ func (g *Gate) Origin(u weburl.URL) OriginInfo {
 	if v := g.override(now, u); v != nil {
 		return OriginInfo{Known: true, Source: v.source(), Rules: v.rules, Group: v.group, Override: v.Reason, Expires: v.Until}
 	}
-	h := g.hosts[u.Host()]
-	if h == nil {
+	h := g.find(u)
+	if u.IsZero() || h == nil || h.origins[originIndex(u)] == nil {
 		return OriginInfo{}
 	}
 	o := h.origin(u)
-	return OriginInfo{
-		Known: o.known, Unreachable: o.failures > 0, Source: o.sourceAt(now), Rules: o.rules, Group: o.group, Expires: o.expires,
+	info := OriginInfo{
+		Known: o.known, Unreachable: o.failures > 0, Source: o.source(now, u), Group: o.group(), Expires: o.expires.time(),
+		forbiddenDenies: g.cfg.ForbiddenDenies,
 	}
+	if o.rules != nil {
+		info.Rules = o.rules.rules
+	}
+	return info
 }
 
 // HostInfo is what the Gate knows of one host's pace.
@@ -174,8 +181,12 @@ func (g *Gate) Host(key string) HostInfo {
 		return HostInfo{Delay: g.cfg.Delay, Clause: ClauseDelay}
 	}
 	d, clause := g.delay(h)
-	return HostInfo{
-		Delay: d, Clause: clause, NotBefore: h.slots[0].notBefore,
-		Backoff: h.backoff, Failures: h.failures, Gone: h.gone,
+	info := HostInfo{
+		Delay: d, Clause: clause, NotBefore: h.slot(time.Now()).notBefore,
+		Backoff: h.backoff, Failures: int(h.failures),
 	}
+	if h.gone != nil {
+		info.Gone = h.gone.reason
+	}
+	return info
 }

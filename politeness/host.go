@@ -11,37 +11,62 @@ import (
 // It is born when a URL of it is first seen, waits only through its slots' clocks, and may be
 // forgotten only when it equals a new one (fresh).
 type host struct {
-	slots   []pace // one, or the number configured for an own host
-	own     bool
-	origins [2]origin // http, https
+	first   pace
+	more    []pace     // of an own host, the others it may have
+	origins [2]*origin // http, https; nil: nothing is known
+	latency time.Duration
 
-	latency    time.Duration // of the last answer
-	wish       time.Duration // Crawl-delay or Request-rate, the larger
-	wishClause string
-
-	failures int
-	failing  time.Time     // since when without success
+	failing  instant       // since when without success
 	backoff  time.Duration // 0 when healthy
-	gone     string        // reason code, "" while the host is served
-	detail   string
+	failures int32         // in a row
+	own      bool
+	gone     *givenUp // nil while the host is served
 }
+
+// givenUp is why a host or an origin is not served any more.
+type givenUp struct{ reason, detail string }
 
 func newHost(own int) *host {
-	return &host{slots: make([]pace, max(1, own)), own: own > 0}
+	h := &host{own: own > 0}
+	if own > 1 {
+		h.more = make([]pace, own-1)
+	}
+	return h
 }
 
+// origin is the state of u's origin, made when new.
 func (h *host) origin(u weburl.URL) *origin {
-	if u.Scheme() == "http" {
-		return &h.origins[0]
+	i := originIndex(u)
+	if h.origins[i] == nil {
+		h.origins[i] = new(origin)
 	}
-	return &h.origins[1]
+	return h.origins[i]
+}
+
+func originIndex(u weburl.URL) int {
+	if u.Scheme() == "http" {
+		return 0
+	}
+	return 1
+}
+
+// slots goes through the host's clocks.
+func (h *host) slots(yield func(*pace) bool) {
+	if !yield(&h.first) {
+		return
+	}
+	for i := range h.more {
+		if !yield(&h.more[i]) {
+			return
+		}
+	}
 }
 
 // slot is the clock that is free earliest.
 func (h *host) slot(now time.Time) *pace {
-	best := &h.slots[0]
-	for i := range h.slots[1:] {
-		if p := &h.slots[i+1]; p.until(now).Before(best.until(now)) {
+	best := &h.first
+	for i := range h.more {
+		if p := &h.more[i]; p.until(now).Before(best.until(now)) {
 			best = p
 		}
 	}
@@ -50,29 +75,29 @@ func (h *host) slot(now time.Time) *pace {
 
 // hold makes every slot wait until t.
 func (h *host) hold(t time.Time, d time.Duration, clause string) {
-	for i := range h.slots {
-		h.slots[i].hold(t, d, clause)
+	for p := range h.slots {
+		p.hold(t, d, clause)
 	}
 }
 
 // ready is when the host may be asked again.
 func (h *host) ready(now time.Time) time.Time { return h.slot(now).until(now) }
 
-func (h *host) fresh(now time.Time) bool {
-	for i := range h.slots {
-		if !h.slots[i].idle(now) {
-			return false
-		}
-	}
-	return h.gone == "" && h.failures == 0 && h.backoff == 0 &&
-		h.origins[0].fresh(now) && h.origins[1].fresh(now)
-}
-
 // giveUp ends the service of the host. The first reason stays.
 func (h *host) giveUp(reason, detail string) {
-	if h.gone == "" {
-		h.gone, h.detail = reason, detail
+	if h.gone == nil {
+		h.gone = &givenUp{reason, detail}
 	}
+}
+
+// wish is the pause that robots.txt asks for: of two origins on one host and port, the longer.
+func (h *host) wish() (d time.Duration, clause string) {
+	for _, o := range h.origins {
+		if o != nil && o.wish > d {
+			d, clause = o.wish, o.wishClause
+		}
+	}
+	return d, clause
 }
 
 // delay is the delay in force for h and the clause that sets it (P5): a site can lengthen it, never
@@ -82,8 +107,8 @@ func (g *Gate) delay(h *host) (time.Duration, string) {
 	if l := g.latencyDelay(h); l > d {
 		d, clause = l, ClauseLatency
 	}
-	if h.wish > d {
-		d, clause = h.wish, h.wishClause
+	if w, c := h.wish(); w > d {
+		d, clause = w, c
 	}
 	if h.backoff > d {
 		d, clause = h.backoff, ClauseBackoff
@@ -92,12 +117,16 @@ func (g *Gate) delay(h *host) (time.Duration, string) {
 }
 
 func (g *Gate) latencyDelay(h *host) time.Duration {
-	return min(time.Duration(g.cfg.DelayFactor*float64(h.latency)), g.cfg.MaxDelay)
+	l := g.cfg.DelayFactor * float64(h.latency)
+	if l >= float64(g.cfg.MaxDelay) {
+		return g.cfg.MaxDelay
+	}
+	return time.Duration(l)
 }
 
 // succeed notes an answer that shows the host in health: back-off halves with each.
 func (h *host) succeed() {
-	h.failures, h.failing = 0, time.Time{}
+	h.failures, h.failing = 0, 0
 	if h.backoff /= 2; h.backoff < firstBackoff {
 		h.backoff = 0
 	}
@@ -108,14 +137,16 @@ const firstBackoff = time.Second
 // fail notes a failure at now: back-off doubles with each.
 func (g *Gate) fail(h *host, now time.Time) {
 	if h.failures == 0 {
-		h.failing = now
+		h.failing = at(now)
 	}
-	h.failures++
+	if h.failures < 1<<31-1 {
+		h.failures++
+	}
 	h.backoff = min(max(firstBackoff, 2*h.backoff), g.cfg.MaxBackoff)
 	switch {
-	case h.failures >= g.cfg.MaxFailures:
+	case int(h.failures) >= g.cfg.MaxFailures:
 		h.giveUp(ReasonHostFailed, "the host failed too often in a row")
-	case now.Sub(h.failing) >= g.cfg.MaxSilence:
+	case h.failing.since(now) >= g.cfg.MaxSilence:
 		h.giveUp(ReasonHostFailed, "the host has not answered well for too long")
 	}
 }

@@ -35,8 +35,8 @@ func (h Hours) next(now time.Time) time.Time {
 // Visit-time where the operator honours it.
 func (g *Gate) quiet(now time.Time, o *origin) error {
 	until := g.cfg.Hours.next(now)
-	if g.cfg.VisitTime && o.group != nil {
-		if t := Hours(o.group.VisitTimes()).next(now); t.After(until) {
+	if g.cfg.VisitTime && o.rules != nil {
+		if t := Hours(o.rules.group.VisitTimes()).next(now); t.After(until) {
 			until = t
 		}
 	}

@@ -80,7 +80,7 @@ func (g *Gate) begin(p *permit, now time.Time) error {
 }
 
 // end writes the end line. A failure to write is not lost: the next begin meets the same writer.
-func (l *ledger) end(now time.Time, p *permit, r Reply) {
+func (l *ledger) end(now time.Time, p *permit, r Reply, a answer) {
 	e := Entry{
 		Event: "end", Run: p.gate.run, ID: p.id, FirstByte: r.FirstByte, Ended: orTime(r.Ended, now),
 		Status: r.Status, Bytes: r.WireBytes, Truncated: r.Truncated,

@@ -15,59 +15,103 @@ const maxStale = 30 * 24 * time.Hour
 //
 //	unknown --answer--> known --expires--> unknown, keeping the old rules
 //	unknown --failure--> unreachable until retryAt --> unknown
-//	a redirect sets hop and leaves the state unknown
+//	a redirect sets chase and leaves the state unknown
 //	failures for longer than Config.RobotsGiveUp --> gone
 type origin struct {
-	known   bool
-	rules   *robots.Rules // nil: no rules, everything allowed
-	group   *robots.Group
-	source  robots.Source
-	expires time.Time
+	rules   *ruleset // nil: no rules, everything allowed
+	fetched instant
+	expires instant
 
-	fetching bool       // a Permit for robots.txt or a hop is out
-	hop      weburl.URL // the redirect target to ask next; zero: robots.txt itself
-	hops     []string   // the redirects followed so far
+	wish       time.Duration // Crawl-delay or Request-rate, the larger
+	wishClause string
 
-	failures int
-	failing  time.Time
-	retryAt  time.Time
+	asking *permit // the Permit for robots.txt or a hop that is out
+	chase  *chase  // nil: ask for robots.txt itself
+
+	redirects []string // of the answer in force
+
+	failing  instant
+	retryAt  instant
+	failures int32
+	status   int16 // of the answer in force
+	known    bool
 	gone     bool
+	use      use
 }
+
+// ruleset is one robots.txt as it is kept.
+type ruleset struct {
+	rules *robots.Rules
+	group *robots.Group
+	body  string // for a snapshot; "" where made up
+	hash  [sha256.Size]byte
+}
+
+// chase is a chain of redirects that is being followed.
+type chase struct {
+	hop  weburl.URL // to ask next
+	hops []string   // followed so far
+}
+
+// use is what rules have been good for since they came.
+type use uint8
+
+const (
+	unused use = iota // decided about no page yet
+	usedOnce
+	usedLately // since the last eviction
+)
+
+// bound is the group that binds us, nil without rules.
+func (s *ruleset) bound() *robots.Group {
+	if s == nil {
+		return nil
+	}
+	return s.group
+}
+
+// group is the group of the rules in force, nil without rules.
+func (o *origin) group() *robots.Group { return o.rules.bound() }
 
 // usable reports whether o's rules may be applied at now: fresh, or stale while the file cannot be
 // had and the copy is not too old.
-func (o *origin) usable(now time.Time) bool {
-	if !o.known {
-		return false
+func (o *origin) usable(now time.Time) bool { return o.known && o.validUntil(now).after(now) }
+
+// validUntil is when the rules end that are in force at now.
+func (o *origin) validUntil(now time.Time) instant {
+	if o.expires.after(now) {
+		return o.expires
 	}
-	if now.Before(o.expires) {
-		return true
-	}
-	return now.Before(o.retryAt) && now.Sub(o.source.FetchedAt) < maxStale
+	return min(o.retryAt, o.fetched.add(maxStale))
 }
 
-// target is what to ask next for o's rules.
-func (o *origin) target(u weburl.URL) weburl.URL {
-	if !o.hop.IsZero() {
-		return o.hop
+// next is what to ask next for o's rules.
+func (o *origin) next(u weburl.URL) weburl.URL {
+	if o.chase != nil {
+		return o.chase.hop
 	}
 	return u.RobotsURL()
 }
 
-func (o *origin) fresh(now time.Time) bool {
-	return !o.fetching && !o.gone && o.failures == 0 && o.hop.IsZero() && !now.Before(o.expires)
-}
-
-func (o *origin) sourceAt(now time.Time) robots.Source {
-	s := o.source
-	s.Stale = o.known && !now.Before(o.expires)
+// source is where the rules of u's origin came from.
+func (o *origin) source(now time.Time, u weburl.URL) robots.Source {
+	if o.fetched == 0 {
+		return robots.Source{}
+	}
+	s := robots.Source{
+		RobotsURL: u.RobotsURL().String(), Status: int(o.status), FetchedAt: o.fetched.time(), Redirects: o.redirects,
+		Stale: o.known && !o.expires.after(now),
+	}
+	if o.rules != nil {
+		s.SHA256 = o.rules.hash
+	}
 	return s
 }
 
 // answer is a robots.txt answer read, before it is applied.
 type answer struct {
 	policy robots.Policy
-	rules  *robots.Rules
+	rules  *ruleset
 	hash   [sha256.Size]byte
 	to     weburl.URL // of a redirect
 }
@@ -81,10 +125,11 @@ func (c *Config) read(p *permit, r Reply) answer {
 	a := answer{policy: robots.StatusPolicy{ForbiddenDenies: c.ForbiddenDenies}.ForStatus(r.Status)}
 	switch a.policy {
 	case robots.DenyAll:
-		a.rules = robots.Parse([]byte("User-agent: *\nDisallow: /\n"))
+		a.rules = c.denyAll()
 	case robots.Obey:
-		a.rules = robots.Parse(r.Body, robots.WithOrigin(p.wanted.Origin()), robots.WithDialect(c.Dialect))
 		a.hash = sha256.Sum256(r.Body)
+		a.rules = c.ruleset(p.wanted.Origin(), string(r.Body[:min(len(r.Body), robots.MaxSize+1)]))
+		a.rules.hash = a.hash
 	case robots.Redirect:
 		to, err := p.url.Resolve(r.Header.Get("Location"))
 		if err != nil || r.Header.Get("Location") == "" {
@@ -95,70 +140,95 @@ func (c *Config) read(p *permit, r Reply) answer {
 	return a
 }
 
+func (c *Config) ruleset(origin, body string) *ruleset {
+	s := &ruleset{rules: robots.Parse([]byte(body), robots.WithOrigin(origin), robots.WithDialect(c.Dialect)), body: body}
+	s.group = s.rules.For(c.Identity.Product)
+	return s
+}
+
+// denyAll is what 401 and 403 mean by Config.ForbiddenDenies.
+func (c *Config) denyAll() *ruleset {
+	s := c.ruleset("", "User-agent: *\nDisallow: /\n")
+	s.body = ""
+	return s
+}
+
 // learnRobots applies a robots answer to the origin of p.wanted.
 func (g *Gate) learnRobots(now time.Time, p *permit, r Reply, a answer) {
-	h := g.host(p.wanted.Host())
+	h := p.wantedHost
 	o := h.origin(p.wanted)
-	o.fetching = false
+	o.asking = nil
 	if r.Aborted { // asked again from the start, as if it had not been
-		o.hop, o.hops = weburl.URL{}, nil
+		o.chase = nil
 		return
+	}
+	var hops []string
+	if o.chase != nil {
+		hops = o.chase.hops
 	}
 	switch {
 	case a.policy == robots.Unreachable:
 		g.robotsFailed(now, o, r)
 		return
-	case a.policy == robots.Redirect && len(o.hops) < robots.MaxRedirects:
-		o.hops = append(o.hops, a.to.String())
-		o.hop = a.to
+	case a.policy == robots.Redirect && len(hops) < robots.MaxRedirects:
+		o.chase = &chase{a.to, append(hops, a.to.String())}
 		return
-	default: // no rules when unavailable, or one redirect too many
-		o.rules = a.rules
 	}
-	o.source = robots.Source{
-		RobotsURL: p.wanted.RobotsURL().String(), Status: r.Status, FetchedAt: now, Redirects: o.hops, SHA256: a.hash,
+	// No rules when unavailable, or one redirect too many.
+	ended := now
+	if !r.Ended.IsZero() && r.Ended.Before(now) {
+		ended = r.Ended
 	}
-	o.known, o.group = true, nil
-	o.expires = now.Add(robots.Freshness(r.Header, now))
-	o.hop, o.hops = weburl.URL{}, nil
-	o.failures, o.failing, o.retryAt = 0, time.Time{}, time.Time{}
-	h.wish, h.wishClause = 0, ""
-	if o.rules != nil {
-		o.group = o.rules.For(g.cfg.Identity.Product)
-		g.learnWish(h, o.group)
-	}
+	o.fetched, o.status, o.redirects, o.chase = at(ended), int16(r.Status), hops, nil
+	o.expires = o.fetched.add(robots.Freshness(r.Header, ended))
+	o.failures, o.failing, o.retryAt = 0, 0, 0
+	g.keep(now, o, a.rules)
+	d, clause := wishOf(a.rules.bound())
+	g.learnWish(h, o, d, clause)
 }
 
-// learnWish takes over the pause that a group asks for.
-func (g *Gate) learnWish(h *host, group *robots.Group) {
-	if d, ok := group.CrawlDelay(); ok {
-		h.wish, h.wishClause = d, ClauseCrawlDelay
+// wishOf is the pause that a group asks for.
+func wishOf(group *robots.Group) (d time.Duration, clause string) {
+	if group == nil {
+		return 0, ""
 	}
-	if d, ok := group.RequestRate(); ok && d > h.wish {
-		h.wish, h.wishClause = d, ClauseRequestRate
+	if c, ok := group.CrawlDelay(); ok {
+		d, clause = c, ClauseCrawlDelay
 	}
-	for i := range h.slots { // robots.txt redirected elsewhere: the last request here is some time ago
-		if s := &h.slots[i]; h.wish > 0 && !s.ended.IsZero() {
-			s.hold(s.ended.Add(h.wish), h.wish, h.wishClause)
+	if r, ok := group.RequestRate(); ok && r > d {
+		d, clause = r, ClauseRequestRate
+	}
+	return d, clause
+}
+
+// learnWish takes over the pause that o asks for. Robots.txt may have been redirected elsewhere: the
+// last request to the host itself is some time ago.
+func (g *Gate) learnWish(h *host, o *origin, d time.Duration, clause string) {
+	o.wish, o.wishClause = d, clause
+	for p := range h.slots {
+		if d > 0 && p.ended != 0 {
+			p.hold(p.ended.time().Add(d), d, clause)
 		}
 	}
-	if h.wish > g.cfg.MaxCrawlDelay {
-		h.giveUp(ReasonCrawlDelay, "the host asks for "+h.wish.String()+" between requests, more than this crawl grants ("+g.cfg.MaxCrawlDelay.String()+")")
+	if d > g.cfg.MaxCrawlDelay {
+		h.giveUp(ReasonCrawlDelay, "the host asks for "+d.String()+" between requests, more than this crawl grants ("+g.cfg.MaxCrawlDelay.String()+")")
 	}
 }
 
 // robotsFailed plans the next attempt at an unreachable robots.txt (P8), or gives it up.
 func (g *Gate) robotsFailed(now time.Time, o *origin, r Reply) {
 	if o.failures == 0 {
-		o.failing = now
+		o.failing = at(now)
 	}
-	o.failures++
-	o.hop, o.hops = weburl.URL{}, nil
-	o.retryAt = now.Add(robotsPause(o.failures))
-	if ra, ok := retryAfter(r, now); ok && ra.After(o.retryAt) {
-		o.retryAt = ra // the host that answered, perhaps another, is held by obeyRetryAfter
+	if o.failures < 1<<31-1 {
+		o.failures++
 	}
-	if !o.known && now.Sub(o.failing) >= g.cfg.RobotsGiveUp {
+	o.chase = nil
+	o.retryAt = at(now.Add(robotsPause(int(o.failures))))
+	if ra, ok := retryAfter(r, now); ok {
+		o.retryAt = max(o.retryAt, at(ra)) // the host that answered, perhaps another, is held by obeyRetryAfter
+	}
+	if (!o.known || o.fetched.since(now) >= maxStale) && o.failing.since(now) >= g.cfg.RobotsGiveUp {
 		o.gone = true
 	}
 }

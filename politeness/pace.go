@@ -14,11 +14,10 @@ import (
 type pace struct {
 	lim       rate.Limiter
 	notBefore time.Time
-	promised  time.Time // the last instant told to somebody who has to wait
-	clause    string    // what set notBefore
-	delay     time.Duration
-	ended     time.Time // of the last request
-	busy      bool
+	ended     instant       // of the last request
+	delay     time.Duration // what set notBefore
+	clause    string
+	holder    *permit // whose request is under way, or may be
 }
 
 // slack is what the bucket may round: far below anything a host could notice.
@@ -29,26 +28,26 @@ const recheck = 5 * time.Millisecond
 
 // until is the earliest instant at which a request may start, as far as this clock knows at now.
 func (p *pace) until(now time.Time) time.Time {
-	if p.busy {
+	if p.holder != nil {
 		return now.Add(max(p.delay, recheck))
 	}
 	return p.notBefore
 }
 
-func (p *pace) free(now time.Time) bool { return !p.busy && !now.Before(p.notBefore) }
+func (p *pace) free(now time.Time) bool { return p.holder == nil && !now.Before(p.notBefore) }
 
 // take starts a request at now. The caller has asked free.
-func (p *pace) take(now time.Time) {
+func (p *pace) take(now time.Time, by *permit) {
 	if p.lim.Burst() > 0 { // never rested: nothing to take from
 		p.lim.ReserveN(now, 1) // what the bucket rounds is owed to the next
 	}
-	p.busy = true
+	p.holder = by
 }
 
 // rest ends a request at end: the bucket is emptied at that instant and refills in d. An older,
 // later notBefore stays in force, nothing shortens a wait.
 func (p *pace) rest(end time.Time, d time.Duration, clause string) {
-	p.busy, p.ended = false, end
+	p.holder, p.ended = nil, at(end)
 	p.lim.SetBurstAt(end, 0)
 	p.lim.SetLimitAt(end, rate.Every(d))
 	p.lim.SetBurstAt(end, 1)
@@ -62,9 +61,15 @@ func (p *pace) hold(t time.Time, d time.Duration, clause string) {
 	}
 }
 
-// promise is an instant for one more waiter of a clock that many wait for: each gets one of its own,
-// a pause apart, so that they do not all come back at once to find one place.
-func (p *pace) promise(now time.Time) time.Time {
+// shared is a clock that several hosts go by.
+type shared struct {
+	pace
+	promised time.Time // the last instant told to somebody who has to wait
+}
+
+// promise is an instant for one more waiter: each gets one of its own, a pause apart, so that they
+// do not all come back at once to find one place.
+func (p *shared) promise(now time.Time) time.Time {
 	t := p.until(now)
 	if next := p.promised.Add(max(p.delay, recheck)); next.After(t) && p.promised.After(now) {
 		t = next
@@ -74,4 +79,31 @@ func (p *pace) promise(now time.Time) time.Time {
 }
 
 // idle reports whether forgetting the clock at now would change nothing.
-func (p *pace) idle(now time.Time) bool { return p.free(now) && !p.promised.After(now) }
+func (p *shared) idle(now time.Time) bool { return p.free(now) && !p.promised.After(now) }
+
+// instant is a point of wall-clock time in nanoseconds since 1970; 0 is none. What has a date, such as
+// the age of a robots.txt, is counted by it: unlike a monotonic clock it goes on while a machine is
+// suspended. What is a pause is counted by time.Time.
+type instant int64
+
+func at(t time.Time) instant {
+	if t.IsZero() {
+		return 0
+	}
+	return instant(t.UnixNano())
+}
+
+func (i instant) time() time.Time {
+	if i == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(i))
+}
+
+// after reports whether i is still to come at now.
+func (i instant) after(now time.Time) bool { return i > at(now) }
+
+// since is the time passed from i to now.
+func (i instant) since(now time.Time) time.Duration { return time.Duration(at(now) - i) }
+
+func (i instant) add(d time.Duration) instant { return i + instant(d) }

@@ -3,6 +3,7 @@ package politeness
 import (
 	"errors"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +16,9 @@ var (
 	ErrUsed     = errors.New("politeness: permit used")    // redeemed, begun or reported before
 	ErrExpired  = errors.New("politeness: permit expired") // too late to send; ask again
 )
+
+// ErrAsk is the answer to an [Ask] that names no URL or no address: no clock could hold its request.
+var ErrAsk = errors.New("politeness: ask without URL or address")
 
 // Purpose is why a request is made. It is written to the ledger.
 type Purpose uint8
@@ -47,43 +51,60 @@ const (
 
 // permit is the one record behind a Permit and its Grant.
 type permit struct {
-	gate    *Gate
-	id      uint64
-	url     weburl.URL // what is requested
-	wanted  weburl.URL // what the caller asked for: the same, or a page whose robots.txt this is
-	addr    netip.Addr
-	purpose Purpose
-	attempt int
-	hop     int // of a robots.txt redirect chain
-	queued  time.Time
-	allowed time.Time
-	expires time.Time
-	clauses []Clause
-	clocks  clocks
-	state   atomic.Int32
-	started atomic.Int64 // unix nanoseconds of Begin, 0 before
+	gate       *Gate
+	id         uint64
+	url        weburl.URL // what is requested
+	wanted     weburl.URL // what the caller asked for: the same, or a page whose robots.txt this is
+	wantedHost *host
+	addr       netip.Addr
+	purpose    Purpose
+	attempt    int
+	queued     time.Time
+	allowed    time.Time
+	expires    instant
+	clocks     clocks
+	passed     [3]Clause // of host, address and domain
+	clauses    []Clause  // those of passed that are set
+	state      atomic.Int32
+	started    atomic.Bool // Begin has succeeded
+	began      time.Time   // when; written before started, read after
 }
 
-// Permit allows one request. Only a [Gate] makes one. The zero Permit allows nothing.
+func (p *permit) expired(now time.Time) bool { return at(now) > p.expires }
+
+// Permit allows one request. Only a [Gate] makes one. The zero Permit allows nothing, and a copy is the
+// same Permit: what one has used up the other cannot use. Its methods are safe for concurrent use.
+//
+// A Permit that is never reported holds its host, and the host's address, until it expires; the Gate
+// then takes it back, as if it had been reported as aborted. Once its request has begun it is held
+// for good: nobody but the caller knows when that request is over.
 type Permit struct{ p *permit }
 
 // IsZero reports whether p allows nothing because no Gate made it.
 func (p Permit) IsZero() bool { return p.p == nil }
 
-// ID numbers the permits of one Gate from 1, in order. The ledger's lines carry it.
-func (p Permit) ID() uint64 { return p.p.id }
+// record is what p stands for, an empty one for the zero Permit.
+func (p Permit) record() *permit {
+	if p.p == nil {
+		return &permit{}
+	}
+	return p.p
+}
+
+// ID numbers the permits of one Gate from 1, in order. The ledger's lines carry it. 0 of the zero Permit.
+func (p Permit) ID() uint64 { return p.record().id }
 
 // URL is the one URL that may be requested.
-func (p Permit) URL() weburl.URL { return p.p.url }
+func (p Permit) URL() weburl.URL { return p.record().url }
 
 // Purpose is why.
-func (p Permit) Purpose() Purpose { return p.p.purpose }
+func (p Permit) Purpose() Purpose { return p.record().purpose }
 
 // Clauses are the waits that set the request's not-before time, the deciding one first.
-func (p Permit) Clauses() []Clause { return p.p.clauses }
+func (p Permit) Clauses() []Clause { return slices.Clone(p.record().clauses) }
 
 // Expires is when the Permit can no longer be used.
-func (p Permit) Expires() time.Time { return p.p.expires }
+func (p Permit) Expires() time.Time { return p.record().expires.time() }
 
 // Redeem turns the Permit into the Grant that a fetcher works by. It succeeds once, before expiry.
 // The error is ErrNoPermit, ErrUsed or ErrExpired.
@@ -91,32 +112,47 @@ func (p Permit) Redeem() (Grant, error) {
 	if p.p == nil {
 		return Grant{}, ErrNoPermit
 	}
-	if time.Now().After(p.p.expires) {
-		return Grant{}, ErrExpired
+	if err := p.p.advance(time.Now(), minted, redeemed); err != nil {
+		return Grant{}, err
 	}
-	if !p.p.state.CompareAndSwap(minted, redeemed) {
-		return Grant{}, ErrUsed
-	}
-	return Grant{p.p}, nil
+	return Grant(p), nil
 }
 
-// Grant is a redeemed Permit: what exactly may be sent, and to where.
+// advance moves the permit from one state of its life to the next, once and before expiry.
+func (p *permit) advance(now time.Time, from, to int32) error {
+	switch {
+	case p.expired(now):
+		return ErrExpired
+	case p.state.CompareAndSwap(from, to):
+		return nil
+	case p.expired(time.Now()): // and taken back meanwhile
+		return ErrExpired
+	}
+	return ErrUsed
+}
+
+// Grant is a redeemed Permit: what exactly may be sent, and to where. The zero Grant allows nothing.
 type Grant struct{ p *permit }
 
 // URL is the URL to request.
-func (g Grant) URL() weburl.URL { return g.p.url }
+func (g Grant) URL() weburl.URL { return Permit(g).record().url }
 
 // Addr is the address to connect to; no other may be used.
-func (g Grant) Addr() netip.Addr { return g.p.addr }
+func (g Grant) Addr() netip.Addr { return Permit(g).record().addr }
 
 // UserAgent is the User-Agent header to send.
-func (g Grant) UserAgent() string { return g.p.gate.userAgent }
+func (g Grant) UserAgent() string {
+	if g.p == nil {
+		return ""
+	}
+	return g.p.gate.userAgent
+}
 
 // Purpose is why the request is made.
-func (g Grant) Purpose() Purpose { return g.p.purpose }
+func (g Grant) Purpose() Purpose { return Permit(g).record().purpose }
 
 // Begun reports whether Begin has succeeded.
-func (g Grant) Begun() bool { return g.p.started.Load() != 0 }
+func (g Grant) Begun() bool { return g.p != nil && g.p.started.Load() }
 
 // Begin marks the moment the request goes on the wire. The transport calls it immediately before it
 // writes the request's first byte and writes nothing when it fails: with ErrExpired when the Permit
@@ -128,15 +164,13 @@ func (g Grant) Begin() error {
 		return ErrNoPermit
 	}
 	now := time.Now()
-	if now.After(g.p.expires) {
-		return ErrExpired
-	}
-	if !g.p.state.CompareAndSwap(redeemed, begun) {
-		return ErrUsed
+	if err := g.p.advance(now, redeemed, begun); err != nil {
+		return err
 	}
 	if err := g.p.gate.begin(g.p, now); err != nil {
 		return err
 	}
-	g.p.started.Store(now.UnixNano())
+	g.p.began = now
+	g.p.started.Store(true)
 	return nil
 }

@@ -2,8 +2,6 @@ package politeness
 
 import (
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/amble-crawler/amble/weburl"
@@ -14,7 +12,7 @@ type Reply struct {
 	Status    int         // 0 without an answer
 	Header    http.Header // may be nil
 	Body      []byte      // needed for robots.txt only
-	Truncated string      // why the body is not whole, "" when it is; CutByLength is no failure
+	Truncated string      // why the body is not whole, "" when it is: CutByLength, CutShort, CutIdle or another
 	Err       error       // why there is no answer
 	Aborted   bool        // given back or broken off by us: says nothing about the host
 	Written   time.Time   // the request's first byte, zero when none was written
@@ -23,61 +21,79 @@ type Reply struct {
 	WireBytes int64       // body octets received
 }
 
-// CutByLength is the Truncated of a body that was cut at a limit of ours. A robots.txt cut so is read
-// as far as it goes (RFC 9309 section 2.5); one cut by anything else counts as unreachable.
-const CutByLength = "length"
+// Values of Reply.Truncated that the Gate knows. A robots.txt that is not whole counts as unreachable,
+// whatever the reason, but for CutByLength: one cut at a limit of ours is read as far as it goes
+// (RFC 9309 section 2.5). A page that is not whole is a failure of the host only by CutShort or CutIdle.
+const (
+	CutByLength = "length"       // longer than we read
+	CutShort    = "cut_short"    // the connection ended before the message did
+	CutIdle     = "idle_timeout" // the host stopped sending
+)
 
 // Report tells the Gate what became of a Permit's request, or that it was not used, and frees the
 // host. It returns the time from which the host of the URL asked for may be asked again. Only the
-// first Report of a Permit counts; a later one changes nothing.
+// first Report of a Permit counts; a later one changes nothing, nor does one to another Gate than the
+// Permit's.
 func (g *Gate) Report(p Permit, r Reply) time.Time {
 	now := time.Now()
 	if p.p == nil || p.p.gate != g {
 		return now
 	}
 	var a answer
-	if p.p.purpose == Robots {
+	if p.p.purpose == Robots && !r.Aborted {
 		a = g.cfg.read(p.p, r)
 	}
 	g.mu.Lock()
-	h := g.host(p.p.wanted.Host())
 	first := p.p.state.Swap(reported) != reported
 	if first {
 		g.report(now, p.p, r, a)
 	}
-	ready := h.ready(now)
-	if o := h.origin(p.p.wanted); !o.usable(now) && o.retryAt.After(ready) {
-		ready = o.retryAt
-	}
+	ready := g.ready(now, p.p)
 	g.mu.Unlock()
-	if first && p.p.started.Load() != 0 {
-		g.ledger.end(now, p.p, r)
+	if first && p.p.started.Load() {
+		g.ledger.end(now, p.p, r, a)
+	}
+	return ready
+}
+
+// ready is when what p was wanted for may be asked for again.
+func (g *Gate) ready(now time.Time, p *permit) time.Time {
+	ready := p.wantedHost.ready(now)
+	if o := p.wantedHost.origin(p.wanted); !o.usable(now) && o.retryAt.after(ready) {
+		return o.retryAt.time()
 	}
 	return ready
 }
 
 func (g *Gate) report(now time.Time, p *permit, r Reply, a answer) {
-	h := p.clocks.host
-	g.learn(now, h, p, r)
+	g.learn(now, p.clocks.host, p, r)
 	if p.purpose == Robots {
 		g.learnRobots(now, p, r, a)
 	}
+	d, clause := g.pause(p)
+	p.clocks.rest(now, d, clause)
+}
+
+// pause is what is due after p's request.
+func (g *Gate) pause(p *permit) (time.Duration, string) {
+	h := p.clocks.host
 	d, clause := g.delay(h)
 	if !h.own && !p.addr.IsLoopback() {
 		d = max(d, MinDelay)
 	}
-	p.clocks.rest(now, d, clause)
+	return d, clause
 }
 
 // learn notes how the host answered.
 func (g *Gate) learn(now time.Time, h *host, p *permit, r Reply) {
-	if !r.Written.IsZero() && r.Err == nil {
-		h.latency = max(0, orTime(r.Ended, now).Sub(r.Written))
+	begun := p.started.Load()
+	if begun && r.Err == nil && r.Status != 0 {
+		h.latency = max(0, orTime(r.Ended, now).Sub(p.began)) // as the ledger has it: not from Written, which is later
 	}
 	switch {
-	case r.Aborted, p.started.Load() == 0 && r.Err == nil:
+	case r.Aborted, !begun && r.Err == nil:
 		// Says nothing about the host.
-	case r.Err != nil || r.Status >= 500 || r.Status == http.StatusTooManyRequests:
+	case failed(r):
 		if p.purpose != Robots { // robots.txt has pauses and an end of its own
 			g.fail(h, now)
 		}
@@ -87,49 +103,10 @@ func (g *Gate) learn(now time.Time, h *host, p *permit, r Reply) {
 	g.obeyRetryAfter(now, h, r)
 }
 
-// obeyRetryAfter holds the host as long as it asks, in full, or gives it up (P7).
-func (g *Gate) obeyRetryAfter(now time.Time, h *host, r Reply) {
-	t, ok := retryAfter(r, now)
-	if !ok {
-		return
-	}
-	h.hold(t, t.Sub(now), ClauseRetryAfter)
-	if t.Sub(now) > g.cfg.MaxRetryAfter {
-		h.giveUp(ReasonRetryAfter, "the host asks for a pause until "+t.UTC().Format(time.RFC3339)+", longer than this crawl waits")
-	}
-}
-
-// retryAfter is the instant a 429 or 503 answer names (RFC 9110 section 10.2.3).
-func retryAfter(r Reply, now time.Time) (time.Time, bool) {
-	if r.Status != http.StatusTooManyRequests && r.Status != http.StatusServiceUnavailable {
-		return time.Time{}, false
-	}
-	v := strings.TrimSpace(r.Header.Get("Retry-After"))
-	if s, err := strconv.ParseUint(v, 10, 64); err == nil {
-		return now.Add(seconds(s)), true
-	}
-	t, err := http.ParseTime(v)
-	if err != nil {
-		return time.Time{}, false
-	}
-	t = t.Add(clockSkew(r, now))
-	return t, t.After(now)
-}
-
-// clockSkew corrects a date for a server whose clock is behind ours: its Date header is what it
-// believed the time to be. A server ahead of us is taken at its word, which only lengthens the wait.
-func clockSkew(r Reply, now time.Time) time.Duration {
-	d, err := http.ParseTime(r.Header.Get("Date"))
-	if err != nil {
-		return 0
-	}
-	return min(max(0, now.Sub(d)), 24*time.Hour)
-}
-
-// seconds is s seconds without overflow.
-func seconds(s uint64) time.Duration {
-	const most = 1 << 32 // 136 years
-	return time.Duration(min(s, most)) * time.Second
+// failed reports whether a reply shows the host in trouble.
+func failed(r Reply) bool {
+	return r.Err != nil || r.Status >= 500 || r.Status == http.StatusTooManyRequests ||
+		r.Truncated == CutShort || r.Truncated == CutIdle
 }
 
 func orTime(t, def time.Time) time.Time {
@@ -139,15 +116,15 @@ func orTime(t, def time.Time) time.Time {
 	return t
 }
 
-// rest ends a request on every clock. The shared ones rest for the same delay: the slowest wish of
-// hosts on one address is kept by whoever made it.
-func (c *clocks) rest(end time.Time, d time.Duration, clause string) {
-	c.slot.rest(end, d, clause)
-	if c.addr != nil {
-		c.addr.rest(end, d, clause)
+// takeBack ends a Permit that ran out before its request was begun and that nobody has reported: it
+// can never be begun any more, so its clocks need not wait for a Report that may never come. One whose
+// request was begun is never taken back, since the request may still be on its way (P3).
+func (g *Gate) takeBack(now time.Time, p *permit) {
+	if p == nil || !p.expired(now) {
+		return
 	}
-	if c.domain != nil {
-		c.domain.rest(end, d, clause)
+	if p.state.CompareAndSwap(minted, reported) || p.state.CompareAndSwap(redeemed, reported) {
+		g.report(now, p, Reply{Aborted: true}, answer{})
 	}
 }
 
@@ -156,15 +133,21 @@ func (c *clocks) rest(end time.Time, d time.Duration, clause string) {
 // the time to try again.
 func (g *Gate) Failed(u, next weburl.URL, err error) time.Time {
 	now := time.Now()
+	if u.IsZero() {
+		return now
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	h := g.host(u.Host())
+	h := g.host(u)
 	if next != u {
 		o := h.origin(u)
-		if !o.fetching && !now.Before(o.retryAt) {
+		if o.asking == nil && !o.retryAt.after(now) {
 			g.robotsFailed(now, o, Reply{Err: err})
 		}
-		return o.retryAt
+		if o.retryAt.after(now) {
+			return o.retryAt.time()
+		}
+		return now
 	}
 	g.fail(h, now)
 	d, clause := g.delay(h)

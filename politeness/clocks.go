@@ -1,0 +1,135 @@
+package politeness
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// clocks are all the clocks one request goes by.
+type clocks struct {
+	host   *host
+	slot   *pace
+	addr   *shared // nil for an own host
+	domain *shared // nil unless Config.PerDomain
+}
+
+// clocks finds the clocks of a request, after what ran out unused has been taken back.
+func (g *Gate) clocks(now time.Time, h *host, target weburl.URL, addr netip.Addr) clocks {
+	for p := range h.slots {
+		g.takeBack(now, p.holder)
+	}
+	c := clocks{host: h, slot: h.slot(now)}
+	if h.own {
+		return c
+	}
+	c.addr = clockOf(g.addrs, addr.Unmap().WithZone(""))
+	g.takeBack(now, c.addr.holder)
+	if g.cfg.PerDomain {
+		c.domain = clockOf(g.domains, target.Domain())
+		g.takeBack(now, c.domain.holder)
+	}
+	return c
+}
+
+// wait looks at every clock and takes from none. It returns a *NotYet with the clauses that hold,
+// the last to end first; nil when all are free.
+func (g *Gate) wait(now time.Time, c *clocks) error {
+	var held []Clause
+	if !c.slot.free(now) {
+		held = append(held, c.slot.held(now))
+	}
+	if c.addr != nil && !c.addr.free(now) {
+		held = append(held, c.addr.held(now, ClauseAddress))
+	}
+	if c.domain != nil && !c.domain.free(now) {
+		held = append(held, c.domain.held(now, ClauseDomain))
+	}
+	if len(held) == 0 {
+		if until, ok := g.rateFree(now); !ok {
+			held = append(held, Clause{Name: ClauseRate, Until: until})
+		}
+	}
+	if len(held) > 0 {
+		return notYet(held...)
+	}
+	return nil
+}
+
+// held is the clause under which p makes somebody wait.
+func (p *pace) held(now time.Time) Clause {
+	name := p.clause
+	if p.holder != nil {
+		name = ClauseBusy
+	}
+	return Clause{Name: name, Until: p.until(now), Delay: Duration(p.delay)}
+}
+
+// held is the clause under which p makes one more waiter wait.
+func (p *shared) held(now time.Time, name string) Clause {
+	return Clause{Name: name, Until: p.promise(now), Delay: Duration(p.delay)}
+}
+
+// take starts p's request on every clock and notes what it had waited for.
+func (g *Gate) take(now time.Time, p *permit) {
+	passed := p.passed[:0]
+	note := func(c *pace, name string) {
+		if !c.notBefore.IsZero() {
+			passed = append(passed, Clause{Name: name, Until: c.notBefore, Delay: Duration(c.delay)})
+		}
+		c.take(now, p)
+	}
+	note(p.clocks.slot, p.clocks.slot.clause)
+	if p.clocks.addr != nil {
+		note(&p.clocks.addr.pace, ClauseAddress)
+	}
+	if p.clocks.domain != nil {
+		note(&p.clocks.domain.pace, ClauseDomain)
+	}
+	if g.total != nil {
+		g.total.ReserveN(now, 1) // what rateFree rounded is owed to the next
+	}
+	sortClauses(passed)
+	p.clauses = passed
+}
+
+// rest ends a request on every clock. The shared ones rest for the same delay: the slowest wish of
+// hosts on one address is kept by whoever made it.
+func (c *clocks) rest(end time.Time, d time.Duration, clause string) {
+	c.slot.rest(end, d, clause)
+	if c.addr != nil {
+		c.addr.rest(end, d, clause)
+	}
+	if c.domain != nil {
+		c.domain.rest(end, d, clause)
+	}
+}
+
+// rateFree asks the global bucket. When it is empty, the waiter is promised a time of its own.
+func (g *Gate) rateFree(now time.Time) (time.Time, bool) {
+	if g.total == nil {
+		return now, true
+	}
+	gap := time.Duration(float64(time.Second) / g.cfg.Rate)
+	missing := time.Duration((1 - g.total.TokensAt(now)) * float64(gap))
+	if missing < slack { // the bucket counts in floating point
+		return now, true
+	}
+	until := now.Add(missing)
+	if next := g.due.Add(gap); next.After(until) && g.due.After(now) {
+		until = next
+	}
+	g.due = until
+	return until, false
+}
+
+func notYet(cs ...Clause) *NotYet {
+	sortClauses(cs)
+	return &NotYet{Until: cs[0].Until, Clauses: cs}
+}
+
+func sortClauses(cs []Clause) {
+	slices.SortStableFunc(cs, func(a, b Clause) int { return b.Until.Compare(a.Until) })
+}

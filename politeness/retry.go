@@ -1,0 +1,70 @@
+package politeness
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// obeyRetryAfter holds the host as long as it asks, in full, or gives it up (P7).
+func (g *Gate) obeyRetryAfter(now time.Time, h *host, r Reply) {
+	t, ok := retryAfter(r, now)
+	if !ok {
+		return
+	}
+	h.hold(t, t.Sub(now), ClauseRetryAfter)
+	if t.Sub(now) > g.cfg.MaxRetryAfter {
+		h.giveUp(ReasonRetryAfter, "the host asks for a pause until "+t.UTC().Format(time.RFC3339)+", longer than this crawl waits")
+	}
+}
+
+// asksToWait reports whether a status can carry a Retry-After that is obeyed.
+func asksToWait(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
+}
+
+// retryAfter is the instant a 429 or 503 answer names (RFC 9110 section 10.2.3); of several the last
+// to come.
+func retryAfter(r Reply, now time.Time) (latest time.Time, ok bool) {
+	if !asksToWait(r.Status) {
+		return time.Time{}, false
+	}
+	for _, v := range r.Header.Values("Retry-After") {
+		if t, named := retryTime(strings.TrimSpace(v), r, now); named && (!ok || t.After(latest)) {
+			latest, ok = t, true
+		}
+	}
+	return latest, ok
+}
+
+// retryTime reads one value: seconds, however many, or a date.
+func retryTime(v string, r Reply, now time.Time) (time.Time, bool) {
+	s, err := strconv.ParseUint(v, 10, 64)
+	if err == nil || errors.Is(err, strconv.ErrRange) {
+		return now.Add(seconds(s)), true
+	}
+	t, err := http.ParseTime(v)
+	if err != nil {
+		return time.Time{}, false
+	}
+	t = t.Add(clockSkew(r, now))
+	return t, t.After(now)
+}
+
+// clockSkew corrects a date for a server whose clock is behind ours: its Date header is what it
+// believed the time to be. A server ahead of us is taken at its word, which only lengthens the wait.
+func clockSkew(r Reply, now time.Time) time.Duration {
+	d, err := http.ParseTime(r.Header.Get("Date"))
+	if err != nil {
+		return 0
+	}
+	return max(0, now.Sub(d))
+}
+
+// seconds is s seconds without overflow.
+func seconds(s uint64) time.Duration {
+	const most = 1 << 32 // 136 years
+	return time.Duration(min(s, most)) * time.Second
+}
