@@ -25,6 +25,7 @@ var values = map[string]any{
 	"politeness.DefaultMaxSilence":    politeness.DefaultMaxSilence,
 	"politeness.DefaultRobotsGiveUp":  politeness.DefaultRobotsGiveUp,
 	"politeness.DefaultPermitTTL":     politeness.DefaultPermitTTL,
+	"politeness.DefaultMaxRulesBytes": politeness.DefaultMaxRulesBytes,
 	"robots.MaxFreshness":             robots.MaxFreshness,
 	"robots.MinFreshness":             robots.MinFreshness,
 	"robots.MaxRedirects":             robots.MaxRedirects,
