@@ -1,0 +1,15 @@
+//go:build !unix
+
+package bench
+
+import (
+	"testing"
+	"time"
+)
+
+// cpu cannot be measured here.
+func cpu(tb testing.TB) time.Duration {
+	tb.Helper()
+	tb.Skip("needs getrusage")
+	return 0
+}

@@ -1,0 +1,6 @@
+//go:build !race
+
+package bench
+
+// raceEnabled says that counts of allocations mean nothing.
+const raceEnabled = false

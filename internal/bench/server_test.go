@@ -1,0 +1,140 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// server answers requests for a synthetic web from memory: every answer is made before the first
+// request, so that an answer costs a read, a look-up and a write.
+type server struct {
+	shape     shape
+	listeners []net.Listener
+	hosts     []string // host:port of each listener
+	answers   []map[string]answer
+}
+
+// answer is a response, header and all, plain and compressed.
+type answer struct{ plain, gzip []byte }
+
+var notFound = []byte("HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 0\r\n\r\n")
+
+// newServer listens on one loopback address for each host, so that no host shares its address's pace
+// with another one.
+func newServer(s shape) (*server, error) {
+	v := &server{shape: s, answers: make([]map[string]answer, s.Hosts)}
+	for i := range s.Hosts {
+		addr := fmt.Sprintf("127.1.%d.%d:0", i/250, 1+i%250)
+		l, err := net.Listen("tcp4", addr)
+		if err != nil {
+			v.close()
+			return nil, err
+		}
+		v.listeners, v.hosts = append(v.listeners, l), append(v.hosts, l.Addr().String())
+	}
+	v.render()
+	return v, nil
+}
+
+func (v *server) close() {
+	for _, l := range v.listeners {
+		_ = l.Close()
+	}
+}
+
+// render makes all answers, half of the hosts in each of two goroutines.
+func (v *server) render() {
+	const halves = 2
+	var wg sync.WaitGroup
+	for half := range halves {
+		wg.Go(func() {
+			zw, _ := gzip.NewWriterLevel(nil, 6) // the level is a valid one
+			for h := half; h < len(v.hosts); h += halves {
+				v.answers[h] = v.host(h, zw)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func (v *server) host(h int, zw *gzip.Writer) map[string]answer {
+	robots := respond("text/plain", "", []byte(robotsTxt))
+	all := map[string]answer{"/robots.txt": {robots, robots}}
+	for i := range v.shape.Pages {
+		body := v.shape.page(v.hosts, h, i)
+		var packed bytes.Buffer
+		zw.Reset(&packed)
+		_, _ = zw.Write(body)
+		_ = zw.Close() // writing to memory does not fail
+		const html = "text/html; charset=utf-8"
+		all[pagePath(i)] = answer{respond(html, "", body), respond(html, "gzip", packed.Bytes())}
+	}
+	return all
+}
+
+func respond(contentType, coding string, body []byte) []byte {
+	var b bytes.Buffer
+	b.WriteString("HTTP/1.1 200 OK\r\nServer: bench\r\nDate: Fri, 20 Nov 2026 12:00:00 GMT\r\nCache-Control: max-age=600\r\n" +
+		"Last-Modified: Thu, 19 Nov 2026 08:00:00 GMT\r\nVary: Accept-Encoding\r\nContent-Type: " + contentType + "\r\n")
+	if coding != "" {
+		b.WriteString("Content-Encoding: " + coding + "\r\n")
+	}
+	fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n", len(body))
+	b.Write(body)
+	return b.Bytes()
+}
+
+// serve answers until the listeners are closed. The connections end with the process.
+func (v *server) serve() {
+	var wg sync.WaitGroup
+	for h, l := range v.listeners {
+		wg.Go(func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				wg.Go(func() { v.talk(c, v.answers[h]) })
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// talk answers the requests of one connection. It knows clients that send a request in one piece, or
+// in several, and wait for the answer.
+func (v *server) talk(c net.Conn, answers map[string]answer) {
+	defer c.Close()
+	buf, n := make([]byte, 4096), 0
+	for n < len(buf) {
+		k, err := c.Read(buf[n:])
+		if err != nil {
+			return
+		}
+		if n += k; !bytes.HasSuffix(buf[:n], []byte("\r\n\r\n")) {
+			continue
+		}
+		if _, err := c.Write(choose(buf[:n], answers)); err != nil {
+			return
+		}
+		n = 0
+	}
+}
+
+// choose is the answer to a request for GET.
+func choose(request []byte, answers map[string]answer) []byte {
+	_, rest, _ := bytes.Cut(request, []byte(" "))
+	path, header, _ := bytes.Cut(rest, []byte(" "))
+	a, ok := answers[string(path)]
+	switch {
+	case !ok:
+		return notFound
+	case bytes.Contains(header, []byte("gzip")):
+		return a.gzip
+	}
+	return a.plain
+}
