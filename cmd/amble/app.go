@@ -30,6 +30,8 @@ type cli struct {
 	Robots     robotsCmd     `cmd:"" help:"Say what robots.txt says of URLs, and why."`
 	Explain    explainCmd    `cmd:"" help:"Say what a crawl would do of a URL, and why."`
 	Links      linksCmd      `cmd:"" help:"List the links of a page, and what a crawl would do of each."`
+	Plan       planCmd       `cmd:"" help:"Say how long a polite crawl will take at least, and what decides it."`
+	Verify     verifyCmd     `cmd:"" help:"Check the ledger of a crawl against the politeness invariants."`
 	Version    versionCmd    `cmd:"" help:"Print version and build."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
 

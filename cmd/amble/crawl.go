@@ -60,6 +60,12 @@ func (c *crawlCmd) Run(a *app, o *origins) error {
 	if err != nil {
 		return err
 	}
+	if c.Out != "" {
+		own, err := c.ownHostKeys()
+		if err = errors.Join(err, writeAuditConfig(c.Out, &cfg, own)); err != nil {
+			return err
+		}
+	}
 	cfg.Sinks = []sink.Sink{out.visits}
 	cfg.Politeness.Ledger = out.ledger
 	if out.robots != nil {

@@ -8,6 +8,15 @@ import (
 
 // ownHosts reads the hosts that the operator owns: lines of host, host:port or URL.
 func (f *paceFlags) ownHosts() (func(host string) int, error) {
+	own, err := f.ownHostKeys()
+	if own == nil {
+		return nil, err
+	}
+	return func(host string) int { return own[host] }, nil
+}
+
+// ownHostKeys are the hosts that the operator owns, with the number of requests allowed in flight.
+func (f *paceFlags) ownHostKeys() (map[string]int, error) {
 	if f.OwnHosts == "" {
 		return nil, nil
 	}
@@ -15,23 +24,17 @@ func (f *paceFlags) ownHosts() (func(host string) int, error) {
 	if err != nil {
 		return nil, usage("--own-hosts: %w", err)
 	}
-	own := make(map[string]bool, len(lines))
+	own := make(map[string]int, len(lines))
 	for _, l := range lines {
 		hosts, err := hostKeys(l)
 		if err != nil {
 			return nil, usage("--own-hosts: %s: %q: want host, host:port or a URL", f.OwnHosts, l)
 		}
 		for _, h := range hosts {
-			own[h] = true
+			own[h] = f.PerHost
 		}
 	}
-	n := f.PerHost
-	return func(host string) int {
-		if own[host] {
-			return n
-		}
-		return 0
-	}, nil
+	return own, nil
 }
 
 // hostKeys are the hosts a line names: a bare name stands for its http and its https port.

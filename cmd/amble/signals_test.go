@@ -122,7 +122,7 @@ func TestFirstSignalFinishesWhatIsInFlight(t *testing.T) {
 
 func TestSecondSignalAborts(t *testing.T) {
 	site := newSlowSite(t)
-	p := start(t, "crawl", "-w", "0", site.URL)
+	p := start(t, "crawl", "-w", "0", "--first-byte-timeout", "1h", "--fetch-timeout", "1h", site.URL)
 	<-site.asked
 	p.signal(t, syscall.SIGINT)
 	p.line(t, "stopping")

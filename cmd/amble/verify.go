@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/audit"
+)
+
+// verifyCmd is "amble verify".
+type verifyCmd struct {
+	Dir  string `arg:"" name:"dir" help:"Directory that \"amble crawl -o\" wrote."`
+	JSON bool   `help:"Print the result as JSON."`
+}
+
+// Help is the beginning of the command's help.
+func (*verifyCmd) Help() string {
+	return `Examples:
+
+	amble verify job
+	amble verify --json job | jq .violations
+
+Holds the ledger of every request against the robots.txt files as they were received and the delays
+in force. The check shares no code with the part that admitted the requests. Exit code 7 on a
+violation.`
+}
+
+// Run executes the command.
+func (c *verifyCmd) Run(a *app) error {
+	cfg, err := readAuditConfig(c.Dir)
+	if err != nil {
+		return err
+	}
+	ledger, err := os.Open(filepath.Join(c.Dir, "ledger.jsonl"))
+	if err != nil {
+		return usage("%s holds no crawl that can be checked: %w", c.Dir, err)
+	}
+	defer ledger.Close()
+	rep, err := audit.Check(ledger, cfg, c.body)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = printJSON(a.out, rep)
+	} else {
+		_, err = a.out.Write([]byte(auditText(rep)))
+	}
+	if err != nil {
+		return err
+	}
+	if len(rep.Violations) > 0 {
+		return &exitError{exitPoliteness, fmt.Errorf("%s of the politeness invariants", plural(len(rep.Violations), "violation"))}
+	}
+	return nil
+}
+
+// body reads a robots.txt as it was received.
+func (c *verifyCmd) body(sha256 string) ([]byte, error) {
+	const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+	if sha256 == empty {
+		return nil, nil
+	}
+	if strings.Trim(sha256, "0123456789abcdef") != "" || sha256 == "" {
+		return nil, errors.New("no hash")
+	}
+	return os.ReadFile(filepath.Join(c.Dir, "robots", sha256+".txt"))
+}
+
+// auditText is the result as a person reads it.
+func auditText(rep *audit.Report) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s to %s, by %s", plural(rep.Requests, "request"), plural(len(rep.Hosts), "host"), plural(rep.Runs, "process"))
+	if rep.Unfinished > 0 {
+		fmt.Fprintf(&b, ", %d cut off", rep.Unfinished)
+	}
+	fmt.Fprintf(&b, "\n%-40s %9s %12s %12s\n", "host", "requests", "least pause", "due there")
+	for _, h := range rep.Hosts {
+		if h.Least < 0 {
+			fmt.Fprintf(&b, "%-40s %9d %12s %12s\n", h.Host, h.Requests, "-", "-")
+			continue
+		}
+		fmt.Fprintf(&b, "%-40s %9d %12s %12s\n", h.Host, h.Requests, h.Least.Round(time.Millisecond), h.Required.Round(time.Millisecond))
+	}
+	for _, v := range rep.Violations {
+		fmt.Fprintf(&b, "violation: %s\n", v)
+	}
+	if len(rep.Violations) == 0 {
+		b.WriteString("no violation\n")
+	}
+	return b.String()
+}
+
+const auditFile = "politeness.json"
+
+// writeAuditConfig notes beside a crawl's results what it was told, for verify.
+func writeAuditConfig(dir string, cfg *crawler.Config, own map[string]int) error {
+	name, version, _ := strings.Cut(cfg.Agent, "/")
+	id := politeness.Identity{Product: name, Version: version, Contact: cfg.Contact}
+	p := cfg.Politeness
+	c := audit.Config{
+		Product: id.Product, UserAgent: id.UserAgent(), Contact: id.Contact, Delay: max(0, p.Delay).Seconds(),
+		DelayFactor: max(0, p.DelayFactor), MaxDelay: p.MaxDelay.Seconds(), MaxRetryAfter: max(0, p.MaxRetryAfter).Seconds(),
+		PerDomain: p.PerDomain, OwnHosts: own, ForbidDenies: p.ForbiddenDenies,
+	}
+	b, err := json.MarshalIndent(c, "", "  ")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, auditFile), append(b, '\n'), 0o644)
+	}
+	return outputError(err)
+}
+
+func readAuditConfig(dir string) (c audit.Config, err error) {
+	b, err := os.ReadFile(filepath.Join(dir, auditFile))
+	if err != nil {
+		return c, usage("%s holds no crawl that can be checked: %w", dir, err)
+	}
+	if err := json.Unmarshal(b, &c); err != nil {
+		return c, usage("%s: %w", filepath.Join(dir, auditFile), err)
+	}
+	return c, nil
+}
