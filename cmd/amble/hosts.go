@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/amble-crawler/amble/weburl"
@@ -54,29 +55,13 @@ func hostKeys(line string) ([]string, error) {
 	return keys, nil
 }
 
-// optOut reads the host names that are not to be asked at all.
-func (f *paceFlags) optOut() (func(hostname string) bool, error) {
-	if f.OptOut == "" {
-		return nil, nil
+// hostName is a line that holds a host name and nothing else.
+func hostName(line string) (string, error) {
+	u, err := weburl.Parse("http://" + line)
+	if err == nil && (u.Authority() != u.Hostname() || u.PathQuery() != "/") {
+		err = errNoHost
 	}
-	lines, err := readLines(f.OptOut, nil)
-	if err != nil {
-		return nil, usage("--opt-out: %w", err)
-	}
-	out := make(map[string]bool, len(lines))
-	for _, l := range lines {
-		u, err := weburl.Parse("http://" + l)
-		if err != nil || u.Authority() != u.Hostname() || u.PathQuery() != "/" {
-			return nil, usage("--opt-out: %s: %q: want a host name", f.OptOut, l)
-		}
-		out[u.Hostname()] = true
-	}
-	return func(hostname string) bool {
-		for name := hostname; name != ""; _, name, _ = strings.Cut(name, ".") {
-			if out[name] {
-				return true
-			}
-		}
-		return false
-	}, nil
+	return u.Hostname(), err
 }
+
+var errNoHost = errors.New("no host name")
