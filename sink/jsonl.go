@@ -1,31 +1,50 @@
 package sink
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 )
 
-// JSONL writes one JSON object per line. Every record is handed to the operating system whole, so
-// that a reader of the stream sees it at once and a killed process leaves no torn line but the last.
+// keepLine is how large a line's buffer may be to be used again.
+const keepLine = 64 << 10
+
+// JSONL writes one JSON object per line. Every record is handed to the operating system whole, in one
+// write, so that a reader of the stream sees it at once and a killed process leaves no torn line but
+// the last. It is not safe for concurrent use.
+//
+// An error of the operating system can be told by errors.Is: syscall.EPIPE when the reader of a pipe
+// is gone, syscall.ENOSPC when the disk is full. A process whose standard output breaks gets SIGPIPE
+// besides, which ends it unless it asked os/signal for that signal.
 type JSONL struct {
 	w      io.Writer
-	f      *os.File // nil when w cannot be synced and cut
-	buf    *bufio.Writer
+	f      file   // nil when w cannot be synced and cut
+	path   string // of f
+	fresh  bool   // f was made and its directory not synced
+	line   []byte
 	offset int64
+	err    error // of a write: what is behind the last Sync may be torn
+	closed bool
 }
 
-// NewJSONL writes to w, which the caller closes. Sync flushes but cannot promise durability, and
-// Restore is refused.
-func NewJSONL(w io.Writer) *JSONL { return &JSONL{w: w, buf: bufio.NewWriterSize(w, 64<<10)} }
+// file is what a JSONL needs of an *os.File.
+type file interface {
+	io.Writer
+	Sync() error
+	Truncate(size int64) error
+	Close() error
+}
+
+// NewJSONL writes to w, which the caller closes. Offsets count from the first Append. Sync cannot
+// promise durability, and Restore is refused with ErrNotCuttable.
+func NewJSONL(w io.Writer) *JSONL { return &JSONL{w: w} }
 
 // OpenJSONL appends to the file at path, made when missing.
 func OpenJSONL(path string) (*JSONL, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
+	f, fresh, err := openAppend(path)
 	if err != nil {
 		return nil, fmt.Errorf("sink: %w", err)
 	}
@@ -33,41 +52,74 @@ func OpenJSONL(path string) (*JSONL, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("sink: %w", err), f.Close())
 	}
-	j := NewJSONL(f)
-	j.f, j.offset = f, end
-	return j, nil
+	return &JSONL{w: f, f: f, path: path, fresh: fresh, offset: end}, nil
 }
 
-// Append implements Sink.
+func openAppend(path string) (f *os.File, fresh bool, err error) {
+	const flags = os.O_CREATE | os.O_RDWR | os.O_APPEND
+	if f, err = os.OpenFile(path, flags|os.O_EXCL, 0o644); err == nil {
+		return f, true, nil
+	}
+	if !errors.Is(err, os.ErrExist) {
+		return nil, false, err
+	}
+	f, err = os.OpenFile(path, flags, 0o644)
+	return f, false, err
+}
+
+// Append implements Sink. An error of the record, such as a time after the year 9999, leaves the
+// output as it was.
 func (j *JSONL) Append(_ context.Context, r *Record) error {
-	b, err := json.Marshal(r)
+	if err := j.usable(); err != nil {
+		return err
+	}
+	b, err := appendRecord(j.line[:0], r)
+	if cap(b) <= keepLine {
+		j.line = b
+	}
 	if err != nil {
 		return fmt.Errorf("sink: %s: %w", r.URL, err)
 	}
 	b = append(b, '\n')
-	j.offset += int64(len(b))
-	if _, err := j.buf.Write(b); err != nil {
-		return fmt.Errorf("sink: %w", err)
+	n, err := j.w.Write(b)
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
 	}
-	return j.flush()
+	j.offset += int64(n)
+	return j.failed(err)
 }
 
-func (j *JSONL) flush() error {
-	if err := j.buf.Flush(); err != nil {
-		return fmt.Errorf("sink: %w", err)
+// usable is the error of a call that comes too late.
+func (j *JSONL) usable() error {
+	if j.closed {
+		return ErrClosed
 	}
-	return nil
+	return j.err
+}
+
+// failed makes err, if it is one, the error of every later call.
+func (j *JSONL) failed(err error) error {
+	if err != nil {
+		j.err = fmt.Errorf("sink: %w", err)
+	}
+	return j.err
 }
 
 // Sync implements Sink.
 func (j *JSONL) Sync() (int64, error) {
-	if err := j.flush(); err != nil {
+	if err := j.usable(); err != nil {
 		return 0, err
 	}
-	if j.f != nil {
-		if err := j.f.Sync(); err != nil {
-			return 0, fmt.Errorf("sink: %w", err)
-		}
+	if j.f == nil {
+		return j.offset, nil
+	}
+	err := j.f.Sync()
+	if err == nil && j.fresh {
+		err = syncDir(filepath.Dir(j.path))
+		j.fresh = err != nil
+	}
+	if j.failed(err) != nil {
+		return 0, j.err
 	}
 	return j.offset, nil
 }
@@ -77,24 +129,35 @@ var ErrNotCuttable = errors.New("sink: the output cannot be cut back")
 
 // Restore implements Sink.
 func (j *JSONL) Restore(offset int64) error {
-	if j.f == nil {
+	switch {
+	case j.closed:
+		return ErrClosed
+	case j.f == nil:
 		return ErrNotCuttable
-	}
-	if offset > j.offset {
-		return fmt.Errorf("sink: %s has %d octets, fewer than the %d that were committed: it was changed from outside", j.f.Name(), j.offset, offset)
+	case offset < 0 || offset > j.offset:
+		return fmt.Errorf("sink: %s has %d octets, which cannot be cut to the %d that were committed: it was changed from outside", j.path, j.offset, offset)
 	}
 	if err := j.f.Truncate(offset); err != nil {
 		return fmt.Errorf("sink: %w", err)
 	}
-	j.offset = offset
+	j.offset, j.err = offset, nil
 	return nil
 }
 
 // Close implements Sink.
 func (j *JSONL) Close() error {
-	err := j.flush()
-	if j.f != nil {
-		err = errors.Join(err, j.f.Close())
+	if j.closed {
+		return nil
 	}
+	var err error
+	if j.f != nil {
+		if j.err == nil {
+			_, err = j.Sync()
+		}
+		if e := j.f.Close(); e != nil {
+			err = errors.Join(err, fmt.Errorf("sink: %w", e))
+		}
+	}
+	j.closed = true
 	return err
 }

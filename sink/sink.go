@@ -1,72 +1,64 @@
 // Package sink is where visits go. A [Sink] takes one [Record] per URL whose fate is final, in the
 // order they are given, and can say how far its output is durable, so that after a crash it and the
 // crawl's frontier are cut back to the same point.
+//
+// [JSONL] writes a line for each record. Package sink/warc writes what went over the wire, from
+// [Record].Exchange, in the format of web archives. With both, the archive comes first: it puts on
+// Record.WARC where it stored the answer, and the line says so.
+//
+// Package sink/sinktest tests a sink of one's own against the contract.
 package sink
 
 import (
 	"context"
-	"time"
+	"errors"
 )
 
 // Schema names the version of Record's JSON form. It changes when a field changes its meaning or
 // goes; new fields do not change it.
 const Schema = "amble.visit/1"
 
-// Sink stores records. Its methods are called by one goroutine at a time.
+// ErrClosed is the error of every call after Close, but of Close itself.
+var ErrClosed = errors.New("sink: closed")
+
+// Sink stores records. Its methods are called by one goroutine at a time. Package sink/sinktest has
+// a test for each clause:
+//
+//	S1  The output holds the records in the order they were appended, each once, each whole, and
+//	    nothing else.
+//	S2  The offset that Sync returns is never smaller than one before. It is the same when nothing
+//	    was appended in between, and 0 for an output that nothing was ever appended to.
+//	S3  What was appended before a Sync is still in the output when the process is killed after it.
+//	S4  Restore to an offset leaves exactly what was appended before the Sync that returned it. Every
+//	    offset that was ever returned will do, of earlier runs too, and 0 empties the output.
+//	S5  Whatever lies behind the offset goes: further records, a part of one, octets that are none,
+//	    wherever the process was killed, be it in Restore.
+//	S6  An offset that the output does not reach is refused with an error, and nothing changes.
+//	S7  After Restore the output goes on as if what was cut off had never been.
+//	S8  After Close the output holds all that was appended. Opened again it goes on behind that.
+//	S9  When the output cannot take what it is given (a full disk, a broken pipe), Append or the next
+//	    Sync or Close returns an error that wraps the cause. Every later Append and Sync fails, until
+//	    the output is restored to an offset or opened again.
+//	S10 A place that cannot be written is an error of opening or of the first Append.
+//	S11 After Close every call returns ErrClosed, but Close itself, which does nothing.
+//	S12 When Append returns, the Record and all it points to is the caller's again. Nothing in it was
+//	    changed but the field WARC.
 type Sink interface {
-	// Append adds a record. The output may be buffered until Sync. After an error the Sink's output
-	// is only good up to the last offset that Sync returned.
+	// Append adds a record. The output may be buffered until Sync. After an error the output is only
+	// good up to the last offset that Sync returned.
 	Append(ctx context.Context, r *Record) error
 	// Sync makes everything appended durable and returns the offset up to which it is.
 	Sync() (offset int64, err error)
-	// Restore cuts the output back to an offset that Sync returned. It is called before the first
-	// Append, when a crawl goes on after a crash.
+	// Restore cuts the output back to an offset that Sync returned. It is for the time before the
+	// first Append, when a crawl goes on after a crash, and for the time after an error.
 	Restore(offset int64) error
-	// Close flushes what was appended and releases the output.
+	// Close makes everything appended durable, if Sync would, and releases the output.
 	Close() error
 }
 
-// Record is the fate of one URL as it is written out: one line of visits.jsonl.
-// docs/visit.schema.json describes the JSON form.
-type Record struct {
-	Schema  string   `json:"schema"`
-	URL     string   `json:"url"`
-	Final   string   `json:"final,omitempty"` // where a redirect leads
-	Hops    []string `json:"hops,omitempty"`  // the redirects that led here, oldest first
-	Via     string   `json:"via,omitempty"`   // the page or redirect that named it
-	Depth   int      `json:"depth"`
-	Status  int      `json:"status,omitempty"`
-	Outcome string   `json:"outcome"`
-	Reason  string   `json:"reason,omitempty"`
-	Rule    string   `json:"rule,omitempty"`
-	Detail  string   `json:"detail,omitempty"`
-	Error   string   `json:"error,omitempty"`
-
-	Type       string     `json:"type,omitempty"`
-	Charset    string     `json:"charset,omitempty"`
-	Bytes      int        `json:"bytes,omitempty"`     // of the body, decoded
-	Truncated  string     `json:"truncated,omitempty"` // why the body is not whole
-	SHA256     string     `json:"sha256,omitempty"`    // of the decoded body, hexadecimal
-	Title      string     `json:"title,omitempty"`
-	Canonical  string     `json:"canonical,omitempty"`
-	Directives []string   `json:"directives,omitempty"` // robots directives in force for the page
-	Links      *LinkCount `json:"links,omitempty"`
-
-	Attempt int       `json:"attempt,omitempty"` // 0: the first was final
-	Queued  time.Time `json:"queued,omitzero"`
-	Started time.Time `json:"started,omitzero"`
-	Ended   time.Time `json:"ended,omitzero"`
-}
-
-// LinkCount counts the links of a page by fate.
-type LinkCount struct {
-	Found      int `json:"found"`
-	Follow     int `json:"follow,omitempty"`
-	OutOfScope int `json:"out_of_scope,omitempty"`
-	TooDeep    int `json:"too_deep,omitempty"`
-	NoFollow   int `json:"nofollow,omitempty"`
-	Resource   int `json:"resource,omitempty"`
-	Invalid    int `json:"invalid,omitempty"`
-	Trap       int `json:"trap,omitempty"`
-	Limit      int `json:"link_limit,omitempty"`
+// ExchangeSink is a Sink that also keeps exchanges that are no visit: requests for a robots.txt, and
+// attempts that were answered but are repeated.
+type ExchangeSink interface {
+	// AppendExchange adds an exchange, under the terms of Append.
+	AppendExchange(ctx context.Context, x *Exchange) error
 }

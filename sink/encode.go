@@ -1,0 +1,161 @@
+package sink
+
+import (
+	"errors"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+var errYear = errors.New("a time that RFC 3339 cannot express")
+
+// appendRecord appends the JSON form of r, octet for octet as encoding/json writes it.
+func appendRecord(b []byte, r *Record) ([]byte, error) {
+	b = appendString(append(b, `{"schema":`...), r.Schema)
+	b = appendString(append(b, `,"url":`...), r.URL)
+	b = optString(b, `,"final":`, r.Final)
+	b = optStrings(b, `,"hops":`, r.Hops)
+	b = optString(b, `,"via":`, r.Via)
+	b = strconv.AppendInt(append(b, `,"depth":`...), int64(r.Depth), 10)
+	b = optInt(b, `,"status":`, r.Status)
+	b = appendString(append(b, `,"outcome":`...), r.Outcome)
+	b = optString(b, `,"reason":`, r.Reason)
+	b = optString(b, `,"rule":`, r.Rule)
+	b = optString(b, `,"detail":`, r.Detail)
+	b = optString(b, `,"error":`, r.Error)
+	b = optString(b, `,"type":`, r.Type)
+	b = optString(b, `,"charset":`, r.Charset)
+	b = optInt(b, `,"bytes":`, r.Bytes)
+	b = optString(b, `,"truncated":`, r.Truncated)
+	b = optString(b, `,"sha256":`, r.SHA256)
+	b = optString(b, `,"title":`, r.Title)
+	b = optString(b, `,"canonical":`, r.Canonical)
+	b = optStrings(b, `,"directives":`, r.Directives)
+	if r.Links != nil {
+		b = appendLinks(append(b, `,"links":`...), r.Links)
+	}
+	b = optInt(b, `,"attempt":`, r.Attempt)
+	b, err1 := optTime(b, `,"queued":`, r.Queued)
+	b, err2 := optTime(b, `,"started":`, r.Started)
+	b, err3 := optTime(b, `,"ended":`, r.Ended)
+	if r.WARC != nil {
+		b = appendLocation(append(b, `,"warc":`...), r.WARC)
+	}
+	return append(b, '}'), errors.Join(err1, err2, err3)
+}
+
+func appendLinks(b []byte, n *LinkCount) []byte {
+	b = strconv.AppendInt(append(b, `{"found":`...), int64(n.Found), 10)
+	b = optInt(b, `,"follow":`, n.Follow)
+	b = optInt(b, `,"out_of_scope":`, n.OutOfScope)
+	b = optInt(b, `,"too_deep":`, n.TooDeep)
+	b = optInt(b, `,"nofollow":`, n.NoFollow)
+	b = optInt(b, `,"resource":`, n.Resource)
+	b = optInt(b, `,"invalid":`, n.Invalid)
+	b = optInt(b, `,"trap":`, n.Trap)
+	b = optInt(b, `,"link_limit":`, n.Limit)
+	return append(b, '}')
+}
+
+func appendLocation(b []byte, l *Location) []byte {
+	b = appendString(append(b, `{"file":`...), l.File)
+	b = strconv.AppendInt(append(b, `,"offset":`...), l.Offset, 10)
+	b = strconv.AppendInt(append(b, `,"length":`...), l.Length, 10)
+	return append(b, '}')
+}
+
+func optString(b []byte, key, v string) []byte {
+	if v == "" {
+		return b
+	}
+	return appendString(append(b, key...), v)
+}
+
+func optInt(b []byte, key string, v int) []byte {
+	if v == 0 {
+		return b
+	}
+	return strconv.AppendInt(append(b, key...), int64(v), 10)
+}
+
+func optStrings(b []byte, key string, v []string) []byte {
+	if len(v) == 0 {
+		return b
+	}
+	b = append(append(b, key...), '[')
+	for i, s := range v {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, s)
+	}
+	return append(b, ']')
+}
+
+// optTime appends a time as time.Time.MarshalJSON would, or its error.
+func optTime(b []byte, key string, t time.Time) ([]byte, error) {
+	if t.IsZero() {
+		return b, nil
+	}
+	_, zone := t.Zone()
+	if y := t.Year(); y < 0 || y > 9999 || zone <= -24*3600 || zone >= 24*3600 {
+		return b, errYear
+	}
+	b = append(append(b, key...), '"')
+	return append(t.AppendFormat(b, time.RFC3339Nano), '"'), nil
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendString appends a JSON string. As encoding/json does, it escapes what HTML would misread and
+// the two line ends of JavaScript, and replaces what is not UTF-8.
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			if !plain(c) {
+				b = append(b, s[start:i]...)
+				b = appendEscape(b, c)
+				start = i + 1
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b = append(append(b, s[start:i]...), `\ufffd`...)
+			start = i + n
+		case r == '\u2028', r == '\u2029':
+			b = append(append(b, s[start:i]...), `\u202`...)
+			b = append(b, hexDigits[r&15])
+			start = i + n
+		}
+		i += n
+	}
+	return append(append(b, s[start:]...), '"')
+}
+
+// plain reports whether an ASCII character stands for itself.
+func plain(c byte) bool {
+	return c >= ' ' && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
+}
+
+func appendEscape(b []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', c)
+	case '\b':
+		return append(b, '\\', 'b')
+	case '\f':
+		return append(b, '\\', 'f')
+	case '\n':
+		return append(b, '\\', 'n')
+	case '\r':
+		return append(b, '\\', 'r')
+	case '\t':
+		return append(b, '\\', 't')
+	}
+	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+}

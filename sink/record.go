@@ -1,0 +1,63 @@
+package sink
+
+import "time"
+
+// Record is the fate of one URL as it is written out: one line of visits.jsonl.
+// docs/visit.schema.json describes the JSON form.
+type Record struct {
+	Schema  string   `json:"schema"`
+	URL     string   `json:"url"`
+	Final   string   `json:"final,omitempty"` // where a redirect leads
+	Hops    []string `json:"hops,omitempty"`  // the redirects that led here, oldest first
+	Via     string   `json:"via,omitempty"`   // the page or redirect that named it
+	Depth   int      `json:"depth"`
+	Status  int      `json:"status,omitempty"`
+	Outcome string   `json:"outcome"`
+	Reason  string   `json:"reason,omitempty"`
+	Rule    string   `json:"rule,omitempty"`
+	Detail  string   `json:"detail,omitempty"`
+	Error   string   `json:"error,omitempty"`
+
+	Type       string     `json:"type,omitempty"`
+	Charset    string     `json:"charset,omitempty"`
+	Bytes      int        `json:"bytes,omitempty"`     // of the body, decoded
+	Truncated  string     `json:"truncated,omitempty"` // why the body is not whole
+	SHA256     string     `json:"sha256,omitempty"`    // of the decoded body, hexadecimal
+	Title      string     `json:"title,omitempty"`
+	Canonical  string     `json:"canonical,omitempty"`
+	Directives []string   `json:"directives,omitempty"` // robots directives in force for the page
+	Links      *LinkCount `json:"links,omitempty"`
+
+	Attempt int       `json:"attempt,omitempty"` // 0: the first was final
+	Queued  time.Time `json:"queued,omitzero"`
+	Started time.Time `json:"started,omitzero"`
+	Ended   time.Time `json:"ended,omitzero"`
+
+	// WARC is where an archive stored the answer. A sink that stores it sets it in Append, so it
+	// stands before the sinks that write it down. nil: nowhere.
+	WARC *Location `json:"warc,omitempty"`
+
+	// Exchange is the last request for the URL with its answer, for sinks that keep it. nil: there
+	// was none, or nobody recorded it. It is no part of the JSON form.
+	Exchange *Exchange `json:"-"`
+}
+
+// LinkCount counts the links of a page by fate.
+type LinkCount struct {
+	Found      int `json:"found"`
+	Follow     int `json:"follow,omitempty"`
+	OutOfScope int `json:"out_of_scope,omitempty"`
+	TooDeep    int `json:"too_deep,omitempty"`
+	NoFollow   int `json:"nofollow,omitempty"`
+	Resource   int `json:"resource,omitempty"`
+	Invalid    int `json:"invalid,omitempty"`
+	Trap       int `json:"trap,omitempty"`
+	Limit      int `json:"link_limit,omitempty"`
+}
+
+// Location is a place in an archive.
+type Location struct {
+	File   string `json:"file"`   // name of the archive file, without directory
+	Offset int64  `json:"offset"` // octets of the file before the record
+	Length int64  `json:"length"` // octets of the record in the file, compressed as it is there
+}
