@@ -1,0 +1,116 @@
+package sinktest
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/sink"
+)
+
+func recordsInOrder(k *kit) {
+	s := k.open()
+	urls := k.add(s, 20)
+	k.sync(s)
+	k.want(false, urls...)
+	urls = append(urls, k.add(s, 20)...)
+	k.close(s)
+	k.want(true, urls...)
+}
+
+// recordsOfEveryShape appends what is awkward to write down.
+func recordsOfEveryShape(k *kit) {
+	s := k.open()
+	var urls []string
+	for _, change := range []func(r *sink.Record){
+		func(r *sink.Record) { r.Title, r.Error = "line\nline\r\n\x00\x1f", "\xff\xfe\u2028<&>\"\\" },
+		func(r *sink.Record) { r.Title = strings.Repeat("long ", 1<<18) },
+		func(r *sink.Record) {
+			r.Hops, r.Directives = []string{"http://a.test/", "http://b.test/\n"}, []string{}
+		},
+		func(r *sink.Record) { r.Links, r.Bytes = &sink.LinkCount{Found: 1 << 40}, -1 },
+		func(r *sink.Record) { r.Exchange.Body = []byte(strings.Repeat("\x00\xff", 1<<18)) },
+		func(r *sink.Record) { r.Exchange.Request, r.Exchange.Truncated = nil, "length" },
+		func(r *sink.Record) { r.Exchange.Started, r.Exchange.Ended = time.Time{}, time.Time{} },
+		func(r *sink.Record) { r.URL += "?q=%C3%A9&x=%00|^"; r.Exchange.URL = r.URL },
+	} {
+		r := k.record()
+		change(r)
+		if err := s.Append(context.Background(), r); err != nil {
+			k.Fatalf("Append: %v", err)
+		}
+		urls = append(urls, r.URL)
+	}
+	k.close(s)
+	k.want(true, urls...)
+}
+
+// recordIsTheCallers scribbles over a record and all it points to as soon as Append returns.
+func recordIsTheCallers(k *kit) {
+	s := k.open()
+	var urls []string
+	for range 10 {
+		r := k.record()
+		before := *r
+		urls = append(urls, r.URL)
+		if err := s.Append(context.Background(), r); err != nil {
+			k.Fatalf("Append: %v", err)
+		}
+		after := *r
+		after.WARC = before.WARC
+		if after.URL != before.URL || after.Exchange != before.Exchange || after.Depth != before.Depth || after.Outcome != before.Outcome {
+			k.Fatalf("Append made %+v of %+v", after, before)
+		}
+		for _, b := range [][]byte{r.Exchange.Request, r.Exchange.Head, r.Exchange.Body, r.Exchange.Payload()} {
+			for i := range b {
+				b[i] = '!'
+			}
+		}
+		*r.Exchange, *r = sink.Exchange{}, sink.Record{}
+	}
+	k.close(s)
+	k.want(true, urls...)
+}
+
+func closeKeeps(k *kit) {
+	s := k.open()
+	urls := k.add(s, 3)
+	k.sync(s)
+	urls = append(urls, k.add(s, 3)...)
+	k.close(s)
+	k.want(true, urls...)
+}
+
+func reopenAppends(k *kit) {
+	var urls []string
+	for range 4 {
+		s := k.open()
+		urls = append(urls, k.add(s, 3)...)
+		k.close(s)
+		k.want(true, urls...)
+	}
+}
+
+func closeEmpty(k *kit) {
+	k.close(k.open())
+	s := k.open()
+	urls := k.add(s, 1)
+	k.close(s)
+	k.want(true, urls...)
+}
+
+func closedIsErrClosed(k *kit) {
+	s := k.open()
+	urls := k.add(s, 2)
+	k.close(s)
+	_, errSync := s.Sync()
+	for call, err := range map[string]error{"Append": s.Append(context.Background(), k.record()), "Sync": errSync, "Restore": s.Restore(0)} {
+		if !is(err, sink.ErrClosed) {
+			k.Errorf("%s after Close: %v", call, err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		k.Errorf("a second Close: %v", err)
+	}
+	k.want(true, urls...)
+}

@@ -1,0 +1,104 @@
+package sinktest
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// restoreAfterKill kills the process in the middle of what follows a Sync: every file that grew since
+// is cut at every octet, the others being as after or as before; files made since are there or not.
+func restoreAfterKill(k *kit) {
+	for _, n := range []int{0, 3} {
+		s := k.open()
+		urls := k.add(s, n)
+		offset := k.sync(s)
+		before := k.snapshot()
+		k.add(s, 1)
+		k.sync(s)
+		k.add(s, 1)
+		k.sync(s)
+		open := k.snapshot()
+		k.close(s)
+		closed := k.snapshot()
+		for state := range torn(before, open, k.step(1, 53), k.step(31, 101)) {
+			k.killed(state, offset, urls)
+		}
+		for state := range torn(before, closed, k.step(29, 97), k.step(31, 101)) {
+			k.killed(state, offset, urls)
+		}
+		k.dir = k.TempDir()
+	}
+}
+
+// step is how many octets lie between two kills.
+func (k *kit) step(thorough, sparse int) int {
+	if k.suite.Thorough && !testing.Short() {
+		return thorough
+	}
+	return sparse
+}
+
+// torn are the states that a kill between two snapshots can leave, when files are written at their
+// ends, made and replaced as a whole. The steps are for the other files being as after and as before.
+func torn(before, after snapshot, stepAfter, stepBefore int) iter.Seq[snapshot] {
+	return func(yield func(snapshot) bool) {
+		for _, name := range slices.Sorted(maps.Keys(after)) {
+			was, is := before[name], after[name]
+			step := map[bool]int{true: stepAfter, false: stepBefore}
+			for late, rest := range map[bool]snapshot{true: after, false: before} {
+				if !strings.HasPrefix(is, was) {
+					if !yield(rest.with(name, was)) || !yield(rest.with(name, is)) {
+						return
+					}
+					continue
+				}
+				for size := len(was); size <= len(is); size += step[late] {
+					if !yield(rest.with(name, is[:size])) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+func (s snapshot) with(name, content string) snapshot {
+	c := maps.Clone(s)
+	c[name] = content
+	return c
+}
+
+// killed opens what a kill left, restores it and checks that exactly the synced records are there.
+func (k *kit) killed(state snapshot, offset int64, urls []string) {
+	k.Helper()
+	k.lay(state)
+	s := k.open()
+	k.restore(s, offset)
+	k.close(s)
+	k.want(true, urls...)
+}
+
+// restoreOverNoise puts octets behind the end of every file that grew that are none of the sink's: a file system
+// can leave zeros, or old content, where data was not written before the power failed.
+func restoreOverNoise(k *kit) {
+	for _, noise := range []string{"\x00", strings.Repeat("\x00", 1<<21), "\n", "{}\n", "\x1f\x8b\x08", strings.Repeat("\n}\"x", 1000), "\xff\xfe{\"offset\":\"1\"}"} {
+		k.dir = k.TempDir()
+		s := k.open()
+		urls := k.add(s, 4)
+		offset := k.sync(s)
+		state := k.snapshot()
+		k.add(s, 3)
+		k.sync(s)
+		later := k.snapshot()
+		k.close(s)
+		for name, content := range later {
+			if was, old := state[name]; !old || was != content {
+				state[name] = was + noise
+			}
+		}
+		k.killed(state, offset, urls)
+	}
+}

@@ -1,0 +1,147 @@
+package sinktest
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/sink"
+)
+
+// kit is what the tests are written with.
+type kit struct {
+	*testing.T
+	suite Suite
+	dir   string
+	n     int // records made
+}
+
+// open opens the output in k.dir.
+func (k *kit) open() sink.Sink {
+	k.Helper()
+	s, err := k.suite.Open(k.dir)
+	if err != nil {
+		k.Fatalf("open: %v", err)
+	}
+	return s
+}
+
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// record makes the next record, with an exchange. Some payloads repeat, some answers are chunked, some
+// are empty.
+func (k *kit) record() *sink.Record {
+	k.n++
+	at := start.Add(time.Duration(k.n) * time.Second)
+	url := fmt.Sprintf("http://host%d.test/%d", k.n%3, k.n)
+	head, body := "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", fmt.Sprintf("<p>page %d</p>", k.n)
+	switch k.n % 5 {
+	case 1:
+		body = "<p>the same everywhere</p>"
+	case 2:
+		head += "Transfer-Encoding: chunked\r\n"
+		body = fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+	case 3:
+		body = ""
+	}
+	return &sink.Record{
+		Schema: sink.Schema, URL: url, Outcome: "fetched", Status: 200, Depth: k.n, Started: at, Ended: at,
+		Exchange: &sink.Exchange{
+			URL: url, Addr: netip.MustParseAddr("192.0.2.1"), Started: at, Ended: at, Protocol: "HTTP/1.1",
+			Request: []byte("GET / HTTP/1.1\r\nHost: host.test\r\n\r\n"), Head: []byte(head + "\r\n"), Body: []byte(body),
+		},
+	}
+}
+
+// add appends n records and returns their URLs.
+func (k *kit) add(s sink.Sink, n int) []string {
+	k.Helper()
+	var urls []string
+	for range n {
+		r := k.record()
+		if err := s.Append(context.Background(), r); err != nil {
+			k.Fatalf("Append: %v", err)
+		}
+		urls = append(urls, r.URL)
+	}
+	return urls
+}
+
+func (k *kit) sync(s sink.Sink) int64 {
+	k.Helper()
+	offset, err := s.Sync()
+	if err != nil {
+		k.Fatalf("Sync: %v", err)
+	}
+	return offset
+}
+
+func (k *kit) restore(s sink.Sink, offset int64) {
+	k.Helper()
+	if err := s.Restore(offset); err != nil {
+		k.Fatalf("Restore(%d): %v", offset, err)
+	}
+}
+
+func (k *kit) close(s sink.Sink) {
+	k.Helper()
+	if err := s.Close(); err != nil {
+		k.Fatalf("Close: %v", err)
+	}
+}
+
+// want checks what the output holds.
+func (k *kit) want(closed bool, want ...string) {
+	k.Helper()
+	got, err := k.suite.Read(k.dir, closed)
+	if err != nil {
+		k.Fatalf("the output: %v", err)
+	}
+	if !slices.Equal(got, want) {
+		k.Fatalf("the output holds\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// snapshot is the content of a directory.
+type snapshot map[string]string
+
+func (k *kit) snapshot() snapshot {
+	k.Helper()
+	s := snapshot{}
+	err := filepath.WalkDir(k.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(k.dir, path)
+		s[rel] = string(b)
+		return err
+	})
+	if err != nil {
+		k.Fatal(err)
+	}
+	return s
+}
+
+// lay goes on in a new directory that holds s. A sink that is open on the old one does not reach this:
+// here it was killed.
+func (k *kit) lay(s snapshot) {
+	k.Helper()
+	k.dir = k.TempDir()
+	for name, content := range s {
+		path := filepath.Join(k.dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			k.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			k.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+// Package sinktest is the conformance suite of sink.Sink: tests for each numbered clause of the
+// contract, and a run of random operations against a small reference model. A sink's own test says how
+// to open it and how to read its output, and calls [Run].
+package sinktest
+
+import (
+	"testing"
+
+	"github.com/amble-crawler/amble/sink"
+)
+
+// Suite is a kind of sink whose output lies in a directory.
+type Suite struct {
+	// Open opens the output in dir, which exists and holds nothing else.
+	Open func(dir string) (sink.Sink, error)
+	// Read reads the output in dir back: the URLs of the records it holds, in order. It is an error
+	// when anything in it is torn or does not belong there. closed says that the sink was closed, so
+	// that the output is in its final form; otherwise all of it was synced.
+	Read func(dir string, closed bool) ([]string, error)
+	// OpenFull opens the output in dir on a disk that has room for that many octets more. The write
+	// that exceeds it is done in part and fails with syscall.ENOSPC. nil: S9 is skipped.
+	OpenFull func(dir string, room int) (sink.Sink, error)
+	// Thorough kills the process at every octet of what is written. Without it, and with -short, some
+	// are left out.
+	Thorough bool
+	// Runs is how many sequences of random operations are tried, each from its own Seed. 0: 50.
+	Runs int
+	// Seed is the first of them. A failure names its own, to be tried alone. 0: 1.
+	Seed uint64
+}
+
+// Run tests sinks of a kind.
+func Run(t *testing.T, s Suite) {
+	t.Helper()
+	each(func(name string, check func(*kit)) {
+		t.Run(name, func(t *testing.T) { check(&kit{T: t, suite: s, dir: t.TempDir()}) })
+	})
+}
+
+// each names the tests of the suite. The number is that of the clause.
+func each(test func(name string, check func(*kit))) {
+	test("S1 records in order, each once", recordsInOrder)
+	test("S1 records of every shape", recordsOfEveryShape)
+	test("S2 offsets grow with the output", offsetsGrow)
+	test("S2 an empty output is at 0", emptyIsZero)
+	test("S2 opening does not move the offset", openingKeepsOffset)
+	test("S3 what was synced outlives a kill", syncedOutlivesKill)
+	test("S4 Restore to every offset that was returned", restoreToEveryOffset)
+	test("S4 Restore to an offset of an earlier run", restoreToEarlierRun)
+	test("S4 Restore to 0 empties", restoreToZero)
+	test("S5 Restore after a kill at any octet", restoreAfterKill)
+	test("S5 Restore over a tail of noise", restoreOverNoise)
+	test("S5 Restore may be repeated", restoreTwice)
+	test("S6 an offset beyond the output is refused", refusesBeyond)
+	test("S7 Append after Restore", appendAfterRestore)
+	test("S8 Close keeps everything", closeKeeps)
+	test("S8 a closed output is gone on with", reopenAppends)
+	test("S8 an output that nothing was appended to", closeEmpty)
+	test("S9 a full disk", fullDisk)
+	test("S9 Restore after a full disk", restoreAfterFullDisk)
+	test("S10 a directory that cannot be written", readOnly)
+	test("S11 every call after Close is ErrClosed", closedIsErrClosed)
+	test("S12 the Record is the caller's after Append", recordIsTheCallers)
+	test("random operations agree with the model", random)
+}
