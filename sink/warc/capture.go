@@ -1,0 +1,167 @@
+package warc
+
+import (
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/sink"
+)
+
+const (
+	typeRequest  = "application/http;msgtype=request"
+	typeResponse = "application/http;msgtype=response"
+	typeFields   = "application/warc-fields"
+
+	profileIdentical = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+)
+
+// capture is an exchange on its way into the archive.
+type capture struct {
+	x       *sink.Exchange
+	r       *sink.Record // nil when the exchange is no visit
+	at      time.Time
+	date    string
+	uri     string
+	digest  string // of the payload
+	key     payloadKey
+	known   bool      // key is one to look for and to remember
+	earlier *original // where the payload is already
+	request string    // record IDs, "" without the record
+	answer  string
+}
+
+// capture stores an exchange with its record and returns the place of its main record.
+func (w *Writer) capture(x *sink.Exchange, r *sink.Record) (*sink.Location, error) {
+	if len(x.Request) == 0 && !x.Answered() {
+		return nil, nil
+	}
+	if err := w.room(estimate(x, r)); err != nil {
+		return nil, w.failed(err)
+	}
+	c := w.newCapture(x, r)
+	w.group.reset()
+	var main span
+	if c.request != "" {
+		main = w.putRequest(c)
+	}
+	if c.answer != "" {
+		main = w.putAnswer(c)
+	}
+	w.putMetadata(c)
+	offset := w.cur.size
+	if err := w.store(); err != nil {
+		return nil, w.failed(err)
+	}
+	at := &sink.Location{File: w.cur.name, Offset: offset + main.start, Length: main.end - main.start}
+	if c.answer != "" {
+		if err := w.cur.add(c.indexLine(at)); err != nil {
+			return nil, w.failed(err)
+		}
+		if c.known && c.earlier == nil {
+			w.seen.add(c.key, original{c.answer, c.uri, c.date})
+		}
+	}
+	return at, nil
+}
+
+// estimate is an upper bound of what a capture takes of the file: its octets, what compression can
+// add to them, and the headers.
+func estimate(x *sink.Exchange, r *sink.Record) int64 {
+	n := len(x.Request) + len(x.Head) + len(x.Body) + 8*len(x.URL)
+	if r != nil {
+		n += len(r.Via) + len(strings.Join(r.Hops, "")) + len(r.Reason)
+	}
+	return int64(n+n>>8) + 4096
+}
+
+func (w *Writer) newCapture(x *sink.Exchange, r *sink.Record) *capture {
+	c := &capture{x: x, r: r, at: x.Started, uri: uri(x.URL)}
+	if c.at.IsZero() {
+		c.at = w.opts.now()
+	}
+	c.date = formatDate(c.at)
+	if len(x.Request) > 0 {
+		c.request = newID()
+	}
+	if x.Answered() {
+		c.answer, c.digest = newID(), w.opts.Digest.payload(x)
+		if c.key, c.known = w.seen.key(c); c.known {
+			c.earlier = w.seen.find(c.key)
+		}
+	}
+	return c
+}
+
+// header begins a record of the capture.
+func (w *Writer) header(c *capture, typ, id string) *header {
+	h := newHeader(typ, id, c.date)
+	h.add("WARC-Target-URI", c.uri)
+	h.add("WARC-Warcinfo-ID", w.cur.info)
+	if c.x.Addr.IsValid() {
+		h.add("WARC-IP-Address", c.x.Addr.Unmap().WithZone("").String())
+	}
+	h.opt("WARC-Protocol", c.protocol())
+	return h
+}
+
+// protocol is the value of WARC-Protocol (IIPC), "" where the record's block says the same.
+func (c *capture) protocol() string {
+	secure := strings.HasPrefix(c.uri, "https:")
+	switch {
+	case strings.HasPrefix(c.x.Protocol, "HTTP/2") && secure:
+		return "h2"
+	case strings.HasPrefix(c.x.Protocol, "HTTP/2"):
+		return "h2c"
+	case strings.HasPrefix(c.x.Protocol, "HTTP/3"):
+		return "h3"
+	}
+	return ""
+}
+
+func (w *Writer) putRequest(c *capture) span {
+	h := w.header(c, "request", c.request)
+	h.opt("WARC-Concurrent-To", c.answer)
+	h.add("Content-Type", typeRequest)
+	return w.put(h, c.x.Request)
+}
+
+func (w *Writer) putAnswer(c *capture) span {
+	if c.earlier != nil {
+		return w.putRevisit(c)
+	}
+	h := w.header(c, "response", c.answer)
+	h.opt("WARC-Concurrent-To", c.request)
+	h.opt("WARC-Truncated", truncation(c.x.Truncated))
+	h.add("WARC-Payload-Digest", c.digest)
+	h.add("Content-Type", typeResponse)
+	return w.put(h, storedHead(c.x), c.x.Payload())
+}
+
+// putRevisit stores the answer without its payload (ISO 28500 section 6.7.2).
+func (w *Writer) putRevisit(c *capture) span {
+	h := w.header(c, "revisit", c.answer)
+	h.opt("WARC-Concurrent-To", c.request)
+	h.add("WARC-Profile", profileIdentical)
+	h.add("WARC-Refers-To", c.earlier.id)
+	h.add("WARC-Refers-To-Target-URI", c.earlier.uri)
+	h.add("WARC-Refers-To-Date", c.earlier.date)
+	h.add("WARC-Truncated", "length")
+	h.add("WARC-Payload-Digest", c.digest)
+	h.add("Content-Type", typeResponse)
+	return w.put(h, storedHead(c.x))
+}
+
+// truncation is the value of WARC-Truncated for a reason code, "" for none.
+func truncation(reason string) string {
+	switch reason {
+	case "":
+		return ""
+	case "length", "ratio", "unwanted":
+		return "length"
+	case "idle_timeout", "fetch_timeout", "slow":
+		return "time"
+	case "cut_short":
+		return "disconnect"
+	}
+	return "unspecified"
+}

@@ -1,0 +1,92 @@
+package warc
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	version   = "WARC/1.1\r\n"
+	recordEnd = "\r\n\r\n"
+	// dateForm is WARC-Date with microseconds, which is as fine as common readers take.
+	dateForm = "2006-01-02T15:04:05.000000Z"
+)
+
+// header is the header of a record, or the block of a type application/warc-fields.
+type header struct{ b []byte }
+
+// newHeader begins a record's header.
+func newHeader(typ, id, date string) *header {
+	h := &header{b: make([]byte, 0, 1024)}
+	h.b = append(h.b, version...)
+	h.add("WARC-Type", typ)
+	h.add("WARC-Record-ID", id)
+	h.add("WARC-Date", date)
+	return h
+}
+
+// add writes a field. The value is put on one line.
+func (h *header) add(name, value string) {
+	h.b = append(h.b, name...)
+	h.b = append(h.b, ": "...)
+	h.b = append(h.b, oneLine(value)...)
+	h.b = append(h.b, "\r\n"...)
+}
+
+// opt writes a field that has a value.
+func (h *header) opt(name, value string) {
+	if value != "" {
+		h.add(name, value)
+	}
+}
+
+func (h *header) end() []byte { return append(h.b, "\r\n"...) }
+
+// oneLine replaces control characters, which a field's value cannot have, and what is not UTF-8.
+func oneLine(s string) string {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7f {
+			s = strings.ToValidUTF8(s, string(utf8.RuneError))
+			return strings.Map(func(r rune) rune {
+				if r < ' ' || r == 0x7f {
+					return ' '
+				}
+				return r
+			}, s)
+		}
+	}
+	return s
+}
+
+// uri percent-encodes the octets that a URI cannot have and that would end it.
+func uri(s string) string {
+	bad := func(c byte) bool { return c <= ' ' || c >= 0x7f || c == '<' || c == '>' || c == '"' }
+	for i := range len(s) {
+		if !bad(s[i]) {
+			continue
+		}
+		b := append([]byte(nil), s[:i]...)
+		for _, c := range []byte(s[i:]) {
+			if bad(c) {
+				b = fmt.Appendf(b, "%%%02X", c)
+			} else {
+				b = append(b, c)
+			}
+		}
+		return string(b)
+	}
+	return s
+}
+
+// newID makes a record's ID of a random UUID (RFC 9562 section 5.4).
+func newID() string {
+	var u [16]byte
+	_, _ = rand.Read(u[:]) // never fails
+	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
+	return fmt.Sprintf("<urn:uuid:%x-%x-%x-%x-%x>", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
+}
+
+func formatDate(t time.Time) string { return t.UTC().Format(dateForm) }

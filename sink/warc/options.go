@@ -1,0 +1,113 @@
+package warc
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// Defaults of [Options].
+const (
+	DefaultPrefix    = "amble"
+	DefaultMaxSize   = 1_000_000_000 // octets: ISO 28500 annex C
+	DefaultRevisits  = 1 << 16
+	DefaultGzipLevel = gzip.BestSpeed + 4
+)
+
+// None is no limit, or none at all, where 0 means the default.
+const None = -1
+
+// Compression is how the records of a file are compressed, each by itself.
+type Compression string
+
+// The compressions.
+const (
+	Gzip Compression = "gzip" // NAME.warc.gz: ISO 28500 annex D, which every reader knows
+	// Zstd is NAME.warc.zst, by the IIPC's proposal "Zstandard Compression for WARC Files" 1.0,
+	// without dictionary. It is smaller and faster; some readers do not know it.
+	Zstd Compression = "zstd"
+)
+
+// Digest is the algorithm of WARC-Block-Digest and WARC-Payload-Digest.
+type Digest string
+
+// The digests.
+const (
+	SHA1   Digest = "sha1"   // in base 32, as is customary
+	SHA256 Digest = "sha256" // in base 16
+)
+
+// Info is what the warcinfo record of each file says besides the format. Empty fields are left out.
+type Info struct {
+	Software    string // program and version
+	Operator    string // who runs the crawl, and how to reach them
+	Description string
+	IsPartOf    string // name of the crawl
+	Robots      string // the policy that was followed
+	UserAgent   string // the User-Agent header of requests
+	Hostname    string // of this machine
+}
+
+// Options is how a Writer writes. The zero value of every field is its default.
+type Options struct {
+	Prefix  string // of file names: letters, digits, "_", "." and "-". "": DefaultPrefix
+	MaxSize int64  // octets of a file, which only a single capture exceeds. 0: DefaultMaxSize; None
+	Info    Info
+
+	Compression Compression // "": Gzip
+	// Level is 1 (fastest) to 9 (smallest) for Gzip, 1 to 4 for Zstd. 0: DefaultGzipLevel; 2 for Zstd.
+	Level  int
+	Digest Digest // "": SHA1
+	// Revisits is how many payloads are remembered, to store a repeated one as a revisit record. One
+	// takes some 400 octets of memory. 0: DefaultRevisits; None: no revisit records.
+	Revisits int
+
+	// What tests replace.
+	now  func() time.Time
+	hook func(op operation) error
+}
+
+func or[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}
+
+func (o Options) withDefaults() Options {
+	o.Prefix = or(o.Prefix, DefaultPrefix)
+	o.MaxSize = or(o.MaxSize, DefaultMaxSize)
+	if o.MaxSize == None {
+		o.MaxSize = maxOffset
+	}
+	o.Compression = or(o.Compression, Gzip)
+	o.Level = or(o.Level, map[Compression]int{Gzip: DefaultGzipLevel, Zstd: 2}[o.Compression])
+	o.Digest = or(o.Digest, SHA1)
+	o.Revisits = max(0, or(o.Revisits, DefaultRevisits))
+	if o.now == nil {
+		o.now = time.Now
+	}
+	return o
+}
+
+// Validate reports everything that is wrong with o, joined.
+func (o Options) Validate() error {
+	var errs []error
+	bad := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("warc: "+format, args...))
+		}
+	}
+	bad(validPrefix(or(o.Prefix, DefaultPrefix)), "Prefix is %q: must be letters, digits, \"_\", \".\" and \"-\", at most %d", o.Prefix, maxPrefix)
+	bad(o.MaxSize >= None && o.MaxSize <= maxOffset, "MaxSize is %d: must be 1 to %d, or None", o.MaxSize, maxOffset)
+	most := map[Compression]int{"": 9, Gzip: 9, Zstd: 4}
+	_, known := most[o.Compression]
+	bad(known, "Compression is %q: must be %s or %s", o.Compression, Gzip, Zstd)
+	bad(!known || o.Level >= 0 && o.Level <= most[o.Compression], "Level is %d: must be 1 to %d", o.Level, most[o.Compression])
+	bad(o.Digest == "" || o.Digest == SHA1 || o.Digest == SHA256, "Digest is %q: must be %s or %s", o.Digest, SHA1, SHA256)
+	bad(o.Revisits >= None, "Revisits is %d: must be 1 or more, or None", o.Revisits)
+	return errors.Join(errs...)
+}

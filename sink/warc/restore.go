@@ -1,0 +1,106 @@
+package warc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/amble-crawler/amble/sink"
+)
+
+// Restore implements [sink.Sink].
+func (w *Writer) Restore(offset int64) error {
+	if w.closed {
+		return sink.ErrClosed
+	}
+	ps, err := parts(w.dir, w.opts.Prefix)
+	if err != nil {
+		return fmt.Errorf("warc: %w", err)
+	}
+	n, err := w.reach(ps, offset)
+	if err != nil {
+		return fmt.Errorf("warc: %w", err)
+	}
+	if w.cur != nil {
+		_ = w.cur.release() // what it could not write is about to go
+		w.cur = nil
+	}
+	if err := w.cutBack(ps, n, offset); err != nil {
+		return w.failed(err)
+	}
+	w.forget(ps[:n])
+	return nil
+}
+
+// reach finds how many of the files there are before and at an offset, or says why it is none of this
+// output.
+func (w *Writer) reach(ps []part, offset int64) (n int, err error) {
+	if offset == 0 {
+		return 0, nil
+	}
+	serial, size := unpack(offset)
+	n = slices.IndexFunc(ps, func(p part) bool { return p.serial == serial }) + 1
+	if n == 0 || size == 0 || ps[n-1].size < size {
+		return 0, fmt.Errorf("%s does not reach file %05d, octet %d, to which it was committed: it was changed from outside", w.dir, serial, size)
+	}
+	_, err = os.Stat(filepath.Join(w.dir, indexName(ps[n-1].name)))
+	return n, err
+}
+
+// cutBack removes all but the first n files, the last of them first, and cuts the n-th. It can be
+// broken off anywhere and repeated.
+func (w *Writer) cutBack(ps []part, n int, offset int64) error {
+	last := int64(-1)
+	if n > 0 {
+		last = ps[n-1].serial
+	}
+	if err := w.removeAfter(last); err != nil {
+		return err
+	}
+	if n > 0 {
+		if err := w.cut(&ps[n-1], offset&maxOffset); err != nil {
+			return err
+		}
+	}
+	w.stale = true
+	return w.disk.syncDir(w.dir)
+}
+
+// removeAfter removes the files with later serial numbers, and what an interrupted sorting left.
+func (w *Writer) removeAfter(last int64) error {
+	entries, err := os.ReadDir(w.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range slices.Backward(entries) {
+		serial, ext, ok := serialOf(w.opts.Prefix, e.Name())
+		if !ok || serial <= last && ext != indexExt+newExt && ext != indexExt+runsExt {
+			continue
+		}
+		if err := w.disk.remove(filepath.Join(w.dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cut shortens a file and its index.
+func (w *Writer) cut(p *part, size int64) error {
+	f, err := w.disk.edit(filepath.Join(w.dir, p.name))
+	if err != nil {
+		return err
+	}
+	if p.size > size {
+		err = f.Truncate(size)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	p.size = size
+	return w.sortIndex(filepath.Join(w.dir, indexName(p.name)), below(size))
+}

@@ -1,0 +1,62 @@
+package warc
+
+import "hash/maphash"
+
+// maxRevisitURI is how long the URI of a payload that is remembered may be.
+const maxRevisitURI = 1024
+
+// original is the first capture of a payload.
+type original struct{ id, uri, date string }
+
+// payloadKey is the digest that the records carry, and a second one, keyed with a secret: somebody who
+// makes two payloads of one SHA-1, which is possible, cannot make them agree in this one, too, and
+// have the wrong one played back.
+type payloadKey struct {
+	digest string
+	mark   uint64
+	length int
+}
+
+// payloads remembers the payloads that were stored last, in bounded memory.
+type payloads struct {
+	max   int
+	byKey map[payloadKey]original
+	ring  []payloadKey // in the order they came, the oldest at next once it is full
+	next  int
+	seed  maphash.Seed
+}
+
+func newPayloads(n int) *payloads {
+	return &payloads{max: n, byKey: make(map[payloadKey]original), seed: maphash.MakeSeed()}
+}
+
+// key is what the payload of a capture is known by; ok is false when it is to be stored in any case.
+func (p *payloads) key(c *capture) (k payloadKey, ok bool) {
+	payload := c.x.Payload()
+	if p.max == 0 || len(payload) == 0 || c.x.Truncated != "" {
+		return k, false
+	}
+	return payloadKey{c.digest, maphash.Bytes(p.seed, payload), len(payload)}, true
+}
+
+func (p *payloads) find(k payloadKey) *original {
+	if o, ok := p.byKey[k]; ok {
+		return &o
+	}
+	return nil
+}
+
+// add remembers a payload, at the cost of the oldest.
+func (p *payloads) add(k payloadKey, o original) {
+	if len(o.uri) > maxRevisitURI {
+		return
+	}
+	if len(p.ring) < p.max {
+		p.ring = append(p.ring, k)
+	} else {
+		delete(p.byKey, p.ring[p.next])
+		p.ring[p.next] = k
+		p.next = (p.next + 1) % p.max
+	}
+	p.byKey[k] = o
+}

@@ -1,0 +1,123 @@
+package warc
+
+import (
+	"errors"
+	"path/filepath"
+)
+
+// flushLines is how many octets of index lines are gathered before they are written.
+const flushLines = 64 << 10
+
+// segment is the archive file that is being written, and its index.
+type segment struct {
+	part
+	f, index *file
+	info     string // the record ID of its warcinfo
+	bare     int64  // its size with nothing but that
+	lines    []byte // of the index, not yet written
+	dirty    bool   // something was written since the last sync
+}
+
+// room begins a file if there is none, or a new one if a capture of so many octets has no room in it.
+func (w *Writer) room(size int64) error {
+	if c := w.cur; c != nil && c.size > c.bare && c.size+size > w.opts.MaxSize {
+		if err := w.finish(); err != nil {
+			return err
+		}
+	}
+	if w.cur != nil {
+		return nil
+	}
+	return w.begin()
+}
+
+// begin makes the next file and its index.
+func (w *Writer) begin() error {
+	serial := w.last.serial + 1
+	if serial > maxSerial {
+		return errors.New("too many files")
+	}
+	now := w.opts.now()
+	name := fileName(w.opts.Prefix, now, serial, w.opts.Compression)
+	f, err := w.disk.create(filepath.Join(w.dir, name))
+	if err != nil {
+		return err
+	}
+	index, err := w.disk.replace(filepath.Join(w.dir, indexName(name)))
+	if err != nil {
+		return errors.Join(err, f.Close(), w.disk.remove(f.Name()))
+	}
+	w.cur = &segment{part: part{name: name, serial: serial}, f: f, index: index}
+	w.stale = true
+	w.group.reset()
+	w.warcinfo(now)
+	if err := w.store(); err != nil {
+		return err
+	}
+	w.cur.bare = w.cur.size
+	return nil
+}
+
+// store writes the group to the file.
+func (w *Writer) store() error {
+	if w.group.err != nil {
+		return w.group.err
+	}
+	n, err := w.cur.f.Write(w.group.data())
+	w.cur.size, w.cur.dirty = w.cur.size+int64(n), true
+	return err
+}
+
+// add appends a line to the index.
+func (s *segment) add(line []byte) error {
+	if s.lines = append(s.lines, line...); len(s.lines) < flushLines {
+		return nil
+	}
+	return s.flush()
+}
+
+func (s *segment) flush() error {
+	if len(s.lines) == 0 {
+		return nil
+	}
+	_, err := s.index.Write(s.lines)
+	s.lines = s.lines[:0]
+	return err
+}
+
+// sync makes the file and its index durable.
+func (s *segment) sync() error {
+	if !s.dirty {
+		return nil
+	}
+	if err := s.flush(); err != nil {
+		return err
+	}
+	if err := s.f.Sync(); err != nil {
+		return err
+	}
+	if err := s.index.Sync(); err != nil {
+		return err
+	}
+	s.dirty = false
+	return nil
+}
+
+// release closes the files as they are.
+func (s *segment) release() error { return errors.Join(s.f.Close(), s.index.Close()) }
+
+// finish ends the file: durable, closed, its index sorted.
+func (w *Writer) finish() error {
+	s := w.cur
+	if err := s.sync(); err != nil {
+		return errors.Join(err, s.release())
+	}
+	w.cur, w.last, w.stale = nil, s.part, false
+	if err := s.release(); err != nil {
+		return err
+	}
+	if err := w.sortIndex(s.index.Name(), nil); err != nil {
+		return err
+	}
+	return w.disk.syncDir(w.dir)
+}

@@ -1,0 +1,212 @@
+package warc
+
+import (
+	"bufio"
+	"bytes"
+	"container/heap"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+)
+
+const (
+	runSize = 16 << 20 // octets of index lines that are sorted in memory
+	maxLine = 1 << 20  // octets of an index line
+	runsExt = ".runs"  // of the file that holds sorted runs
+)
+
+// sortIndex replaces an index by one that is sorted by octets and holds only the lines that keep
+// chooses, all of them when it is nil. Memory is bounded whatever the index's size.
+func (w *Writer) sortIndex(path string, keep func(line []byte) bool) error {
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	s := &sorter{disk: w.disk, path: path, keep: keep, size: runSize}
+	if err = errors.Join(s.read(in), in.Close()); err == nil {
+		err = s.write()
+	}
+	return errors.Join(err, s.cleanUp(err))
+}
+
+// sorter sorts the lines of a file: runs that fit into memory first, then all of these together.
+type sorter struct {
+	disk disk
+	path string
+	keep func(line []byte) bool
+	size int
+
+	lines [][]byte
+	text  int   // octets of lines
+	runs  *file // nil while one run is enough
+	ends  []int64
+}
+
+// read takes the lines in.
+func (s *sorter) read(in io.Reader) error {
+	sc := bufio.NewScanner(in)
+	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
+	sc.Split(wholeLines)
+	for sc.Scan() {
+		if s.keep != nil && !s.keep(sc.Bytes()) {
+			continue
+		}
+		if s.text > s.size {
+			if err := s.spill(); err != nil {
+				return err
+			}
+		}
+		s.lines = append(s.lines, slices.Clone(sc.Bytes()))
+		s.text += len(sc.Bytes())
+	}
+	// Behind the committed part of an index there may be octets of any kind, without a line's end.
+	if err := sc.Err(); err != nil && (s.keep == nil || !errors.Is(err, bufio.ErrTooLong)) {
+		return err
+	}
+	slices.SortFunc(s.lines, bytes.Compare)
+	return nil
+}
+
+// wholeLines splits into lines with their ends. What has no end is left out.
+func wholeLines(data []byte, _ bool) (advance int, token []byte, err error) {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 {
+		return i + 1, data[:i+1], nil
+	}
+	return 0, nil, nil
+}
+
+// spill moves the lines in memory to the file of runs.
+func (s *sorter) spill() (err error) {
+	if s.runs == nil {
+		if s.runs, err = s.disk.replace(s.path + runsExt); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(s.lines, bytes.Compare)
+	out := bufio.NewWriterSize(s.runs, 1<<20)
+	for _, l := range s.lines {
+		_, _ = out.Write(l) // Flush returns the error
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	end, err := s.runs.Seek(0, io.SeekCurrent)
+	s.ends = append(s.ends, end)
+	s.lines, s.text = s.lines[:0], 0
+	return err
+}
+
+// write makes the sorted index and puts it in the place of the old one.
+func (s *sorter) write() error {
+	f, err := s.disk.replace(s.path + newExt)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(f, 256<<10)
+	err = s.merge(out)
+	if e := out.Flush(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return s.disk.rename(f.Name(), s.path)
+}
+
+// merge writes all runs in order.
+func (s *sorter) merge(out *bufio.Writer) error {
+	h := runs{&run{lines: s.lines}}
+	start := int64(0)
+	for _, end := range s.ends {
+		h = append(h, &run{in: bufio.NewReaderSize(io.NewSectionReader(s.runs, start, end-start), 64<<10)})
+		start = end
+	}
+	for i := len(h) - 1; i >= 0; i-- {
+		ok, err := h[i].next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			h = slices.Delete(h, i, i+1)
+		}
+	}
+	for heap.Init(&h); len(h) > 0; {
+		if _, err := out.Write(h[0].line); err != nil {
+			return err
+		}
+		ok, err := h[0].next()
+		if err != nil {
+			return err
+		}
+		if ok {
+			heap.Fix(&h, 0)
+		} else {
+			heap.Pop(&h)
+		}
+	}
+	return nil
+}
+
+// cleanUp removes what the sorting needed, and after an error the index that was begun.
+func (s *sorter) cleanUp(failed error) error {
+	var err error
+	if s.runs != nil {
+		err = errors.Join(s.runs.Close(), s.disk.remove(s.path+runsExt))
+	}
+	if failed != nil {
+		err = errors.Join(err, s.disk.remove(s.path+newExt))
+	}
+	return err
+}
+
+// run is a sorted sequence of lines, in memory or in a file.
+type run struct {
+	lines [][]byte
+	in    *bufio.Reader
+	line  []byte // the first that is left
+}
+
+func (r *run) next() (ok bool, err error) {
+	if r.in == nil {
+		if len(r.lines) == 0 {
+			return false, nil
+		}
+		r.line, r.lines = r.lines[0], r.lines[1:]
+		return true, nil
+	}
+	r.line, err = r.in.ReadBytes('\n')
+	if errors.Is(err, io.EOF) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// runs is a heap of runs by their first lines.
+type runs []*run
+
+func (h runs) Len() int           { return len(h) }
+func (h runs) Less(i, j int) bool { return bytes.Compare(h[i].line, h[j].line) < 0 }
+func (h runs) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *runs) Push(x any)        { *h = append(*h, x.(*run)) }
+
+func (h *runs) Pop() any {
+	last := len(*h) - 1
+	r := (*h)[last]
+	*h = (*h)[:last]
+	return r
+}
+
+// below chooses the index lines of records before an offset.
+func below(offset int64) func(line []byte) bool {
+	return func(line []byte) bool {
+		_, rest, ok := bytes.Cut(line, []byte(`"offset":"`))
+		digits, _, _ := bytes.Cut(rest, []byte(`"`))
+		at, err := strconv.ParseInt(string(digits), 10, 64)
+		return ok && err == nil && at < offset && bytes.HasSuffix(line, []byte("}\n"))
+	}
+}

@@ -1,0 +1,152 @@
+package warc
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// surt is the key of a URL in an index: the host's labels in reverse order, then path and query. It is
+// canonical in the way of the Internet Archive's surt library, by which readers look up: lower case,
+// no leading www, no default port, percent-encoding only where it must be, no empty path segments, no
+// slash at the end, no session IDs, query arguments in order.
+//
+//	https://www.Example.org:443/A//b/?y=2&x=%31  org,example)/a/b?x=1&y=2
+func surt(url string) string {
+	scheme, rest, _ := strings.Cut(url, "://")
+	end := strings.IndexAny(rest+"/", "/?#")
+	authority := rest[:end]
+	rest, _, _ = strings.Cut(rest[end:], "#")
+	path, query, _ := strings.Cut(rest, "?")
+	key := surtHost(strings.ToLower(scheme), authority) + ")" + surtPath(path)
+	if query = surtQuery(query); query != "" {
+		key += "?" + query
+	}
+	return key
+}
+
+var leadingWWW = regexp.MustCompile(`^www\d*\.`)
+
+func surtHost(scheme, authority string) string {
+	host := authority[strings.LastIndexByte(authority, '@')+1:]
+	port := ""
+	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
+		host, port = host[:i], host[i:]
+	}
+	if port == ":" || scheme == "http" && port == ":80" || scheme == "https" && port == ":443" {
+		port = ""
+	}
+	host = strings.Trim(strings.ToLower(escape(unescape(host))), ".")
+	labels := strings.Split(leadingWWW.ReplaceAllString(host, ""), ".")
+	slices.Reverse(labels)
+	return strings.Join(labels, ",") + escape([]byte(port))
+}
+
+// Session IDs in paths, as ASP.NET writes them.
+var (
+	pathSessions = regexp.MustCompile(`(?i)^(.*/)\((?:[a-z]\([0-9a-z]{24}\))+\)/([^?]+\.aspx.*)$`)
+	pathSession  = regexp.MustCompile(`(?i)^(.*/)\([0-9a-z]{24}\)/([^?]+\.aspx.*)$`)
+)
+
+func surtPath(path string) string {
+	p := strings.ToLower(escape(cleanPath(unescape(path))))
+	p = pathSessions.ReplaceAllString(p, "$1$2")
+	p = pathSession.ReplaceAllString(p, "$1$2")
+	if len(p) > 1 {
+		p = strings.TrimSuffix(p, "/")
+	}
+	return p
+}
+
+// cleanPath resolves dot segments and drops empty ones.
+func cleanPath(path []byte) []byte {
+	var kept [][]byte
+	segments := bytes.Split(path, []byte("/"))
+	for i, s := range segments {
+		switch {
+		case i == 0, len(s) == 0 && i < len(segments)-1, string(s) == ".":
+		case string(s) == ".." && len(kept) > 0:
+			kept = kept[:len(kept)-1]
+		default:
+			kept = append(kept, s)
+		}
+	}
+	return append([]byte("/"), bytes.Join(kept, []byte("/"))...)
+}
+
+// Session IDs in queries, each with the "&" behind it.
+var querySessions = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)jsessionid=[0-9a-z]{32}(?:&|$)`),
+	regexp.MustCompile(`(?i)phpsessid=[0-9a-z]{32}(?:&|$)`),
+	regexp.MustCompile(`(?i)sid=[0-9a-z]{32}(?:&|$)`),
+	regexp.MustCompile(`(?i)aspsessionid[a-z]{8}=[a-z]{24}(?:&|$)`),
+	regexp.MustCompile(`(?i)cfid=[^&]+&cftoken=[^&]+(?:&|$)`),
+}
+
+func surtQuery(query string) string {
+	q := escape(unescape(query))
+	for _, r := range querySessions {
+		q = r.ReplaceAllString(q, "")
+	}
+	args := strings.Split(strings.ToLower(q), "&")
+	slices.SortStableFunc(args, func(a, b string) int {
+		an, av, aok := strings.Cut(a, "=")
+		bn, bv, bok := strings.Cut(b, "=")
+		switch {
+		case an != bn:
+			return strings.Compare(an, bn)
+		case aok != bok && bok: // no value sorts before an empty one
+			return -1
+		case aok != bok:
+			return 1
+		}
+		return strings.Compare(av, bv)
+	})
+	return strings.Join(args, "&")
+}
+
+// unescape undoes percent-encoding until there is none left, in one pass: what a triplet becomes can
+// only complete one with the octets before it, or with those to come.
+func unescape(s string) []byte {
+	b := make([]byte, 0, len(s))
+	for i := range len(s) {
+		b = append(b, s[i])
+		for n := len(b); n >= 3 && b[n-3] == '%'; n = len(b) {
+			hi, ok1 := hexDigit(b[n-2])
+			lo, ok2 := hexDigit(b[n-1])
+			if !ok1 || !ok2 {
+				break
+			}
+			b = append(b[:n-3], hi<<4|lo)
+		}
+	}
+	return b
+}
+
+// escape encodes what is not printable ASCII, and "%" and "#".
+func escape(b []byte) string {
+	const digits = "0123456789ABCDEF"
+	var out strings.Builder
+	for _, c := range b {
+		if c <= ' ' || c >= 0x7f || c == '%' || c == '#' {
+			out.WriteByte('%')
+			out.WriteByte(digits[c>>4])
+			c = digits[c&15]
+		}
+		out.WriteByte(c)
+	}
+	return out.String()
+}
+
+func hexDigit(c byte) (byte, bool) {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0', true
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10, true
+	case 'A' <= c && c <= 'F':
+		return c - 'A' + 10, true
+	}
+	return 0, false
+}

@@ -1,0 +1,123 @@
+// Package warctest reads archive files as strictly as ISO 28500:2017 allows, to test what writes them.
+//
+// It shares no code with package sink/warc. Beyond the standard it wants what sink/warc promises: that
+// each record is compressed by itself, that each file begins with its warcinfo record, that every
+// record with a block has digests that fit, that requests, answers and metadata name each other, that a
+// revisit refers to a record that is there, and that every answer is found through the index beside
+// its file.
+package warctest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Record is a record of an archive file.
+type Record struct {
+	File   string // name without directory
+	Offset int64  // in the file
+	Length int64  // in the file, compressed
+	Fields []Field
+	Block  []byte
+}
+
+// Field is a named field of a record's header.
+type Field struct{ Name, Value string }
+
+// Get is the value of the first field of that name, "" when there is none.
+func (r *Record) Get(name string) string {
+	for _, f := range r.Fields {
+		if strings.EqualFold(f.Name, name) {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// Type is the value of WARC-Type.
+func (r *Record) Type() string { return r.Get("WARC-Type") }
+
+// ID is the value of WARC-Record-ID.
+func (r *Record) ID() string { return r.Get("WARC-Record-ID") }
+
+// IsAnswer reports whether r is a response or revisit record.
+func (r *Record) IsAnswer() bool { return r.Type() == "response" || r.Type() == "revisit" }
+
+func (r *Record) errorf(format string, args ...any) error {
+	return fmt.Errorf("%s at %d (%s): %w", r.File, r.Offset, r.Type(), fmt.Errorf(format, args...))
+}
+
+// Read reads every archive file of a directory, in the order of their names, and checks all of it. The
+// error names everything that is wrong.
+func Read(dir string) ([]*Record, error) { return read(dir, true) }
+
+// ReadUnsorted is Read for files that are being written, whose indexes are in no order yet.
+func ReadUnsorted(dir string) ([]*Record, error) { return read(dir, false) }
+
+func read(dir string, sorted bool) ([]*Record, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []*Record
+	var errs []error
+	indexes := map[string]bool{}
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasSuffix(name, ".cdxj") {
+			indexes[name] = true
+		}
+		if !strings.HasSuffix(name, ".warc.gz") && !strings.HasSuffix(name, ".warc.zst") {
+			continue
+		}
+		rs, err := readFile(filepath.Join(dir, name))
+		errs = append(errs, err, checkFile(name, rs), checkIndex(dir, name, rs, sorted))
+		delete(indexes, indexOf(name))
+		all = append(all, rs...)
+	}
+	for name := range indexes {
+		errs = append(errs, fmt.Errorf("%s is beside no file", name))
+	}
+	errs = append(errs, checkLinks(all))
+	return all, errors.Join(errs...)
+}
+
+func indexOf(name string) string {
+	base, _, _ := strings.Cut(name, ".warc.")
+	return base + ".cdxj"
+}
+
+// checkFile checks that a file begins with its warcinfo and that all records refer to it.
+func checkFile(name string, rs []*Record) error {
+	if len(rs) == 0 || rs[0].Type() != "warcinfo" {
+		return fmt.Errorf("%s does not begin with a warcinfo record", name)
+	}
+	var errs []error
+	if got := rs[0].Get("WARC-Filename"); got != name {
+		errs = append(errs, rs[0].errorf("WARC-Filename is %q", got))
+	}
+	for _, r := range rs[1:] {
+		if got := r.Get("WARC-Warcinfo-ID"); got != rs[0].ID() {
+			errs = append(errs, r.errorf("WARC-Warcinfo-ID is %s, not %s", got, rs[0].ID()))
+		}
+		if r.Type() == "warcinfo" {
+			errs = append(errs, r.errorf("a second one"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Answers are the URIs of the response and revisit records, in the order of the files.
+func Answers(rs []*Record) []string {
+	var uris []string
+	for _, r := range rs {
+		if r.IsAnswer() {
+			uris = append(uris, r.Get("WARC-Target-URI"))
+		}
+	}
+	return slices.Clip(uris)
+}
