@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -145,12 +146,13 @@ func polite(w *crawltest.Web, r *record, hosts, pages int, latency time.Duration
 	for h := range hosts {
 		s := w.Site(fmt.Sprintf("http://h%d.example", h)).Latency(latency)
 		s.Robots(robots).Forbids("/private/*")
-		index := `<a href="/private/x">x</a>`
+		var index strings.Builder
+		index.WriteString(`<a href="/private/x">x</a>`)
 		for i := 1; i < pages; i++ {
-			index += fmt.Sprintf(`<a href="/p%d">x</a>`, i)
+			fmt.Fprintf(&index, `<a href="/p%d">x</a>`, i)
 			s.Page(fmt.Sprintf("/p%d", i), `<a href="/">x</a>`)
 		}
-		s.Page("/", index)
+		s.Page("/", index.String())
 		seeds = append(seeds, s.URL("/"))
 	}
 	return seeds

@@ -1,0 +1,161 @@
+package bench
+
+import (
+	"context"
+	"io"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// ceilings are how many allocations the parts of the hot path made when they were counted last. Growth
+// by more than a tenth, and by more than a twentieth of an allocation, fails TestAllocs. Whoever makes
+// it cheaper lowers the figure; whoever has to make it dearer raises it and says in the commit why.
+var ceilings = []struct {
+	what    string
+	date    string
+	figure  float64
+	measure func(t *testing.T) float64
+}{
+	{"page, from memory", "2026-11-21", 57.3, func(t *testing.T) float64 { return perPage(t, usual, fromMemory) }},
+	{"page, by HTTP without sockets", "2026-11-21", 129.3, func(t *testing.T) float64 { return perPage(t, usual, byHTTP) }},
+	{"page, its lines in the ledger", "2026-11-21", 21, func(t *testing.T) float64 {
+		return perPage(t, usual, withLedger) - perPage(t, usual, fromMemory)
+	}},
+	{"known link, the same on all pages", "2026-11-21", 0, func(t *testing.T) float64 { return perLink(t, 8) }},
+	{"known link, another on each page", "2026-11-21", 0.63, func(t *testing.T) float64 { return perLink(t, manyLinks) }},
+	{"claim and settle", "2026-11-21", 5, claimAndSettle},
+	{"visit's line", "2026-11-21", 0, visitLine},
+}
+
+// TestAllocs fails when a part of the hot path allocates more than it did. It counts and does not
+// time, so what else the machine does is nothing to it.
+func TestAllocs(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates too")
+	}
+	// Collections empty pools at moments that nobody knows.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	for _, c := range ceilings {
+		t.Run(c.what, func(t *testing.T) {
+			got := c.measure(t)
+			t.Logf("%.3f allocations, on %s they were %.3f", got, c.date, c.figure)
+			if most := max(c.figure*1.1, c.figure+0.05); got > most {
+				t.Errorf("%.3f allocations, at most %.3f are expected", got, most)
+			}
+		})
+	}
+}
+
+// usual is what most pages link to.
+var usual = knownLinks{links: 80, targets: 80}
+
+const fewLinks, manyLinks = 10, 200
+
+// perLink is how much more a page with many known links allocates than one with few, for each link.
+func perLink(t *testing.T, targets int) float64 {
+	t.Helper()
+	a := perPage(t, knownLinks{fewLinks, targets}, fromMemory)
+	b := perPage(t, knownLinks{manyLinks, targets}, fromMemory)
+	return (b - a) / (manyLinks - fewLinks)
+}
+
+// perPage is how much more a crawl of many pages allocates than one of few, for each page more: what a
+// crawl costs once is not in it.
+func perPage(t *testing.T, known knownLinks, setUp func(*memorySite, *crawler.Config) func()) float64 {
+	t.Helper()
+	const few, many = 256, 1024
+	a := crawlAllocs(t, few, known, setUp)
+	b := crawlAllocs(t, many, known, setUp)
+	return (b - a) / (many - few)
+}
+
+// crawlAllocs is the allocations of one crawl, by a single worker so that they are the same each time.
+func crawlAllocs(t *testing.T, pages int, known knownLinks, setUp func(*memorySite, *crawler.Config) func()) float64 {
+	t.Helper()
+	s := newMemorySite(pages, known)
+	return testing.AllocsPerRun(3, func() {
+		var visits lines
+		c := config(&visits, false, false)
+		c.Concurrency = 1
+		end := setUp(s, &c)
+		cr, err := crawler.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rep, err := cr.Run(context.Background(), "http://"+memoryHost+"/")
+		if err != nil || rep.Pages != pages || int(visits) != pages {
+			t.Fatalf("%d lines of %d pages: %+v, %v", visits, pages, rep, err)
+		}
+		end()
+	})
+}
+
+func fromMemory(s *memorySite, c *crawler.Config) func() {
+	c.Fetcher = memoryFetcher{s}
+	return func() {}
+}
+
+func withLedger(s *memorySite, c *crawler.Config) func() {
+	c.Fetcher, c.Politeness.Ledger = memoryFetcher{s}, io.Discard
+	return func() {}
+}
+
+func byHTTP(s *memorySite, c *crawler.Config) func() {
+	n := newMemoryNet(s)
+	c.Fetch.DialContext = n.dial
+	return n.serving.Wait
+}
+
+// claimAndSettle is what a URL's way out of the store and its end allocate.
+func claimAndSettle(t *testing.T) float64 {
+	t.Helper()
+	const urls, hosts = 4096, 64
+	m := frontier.NewMemory(frontier.MemoryConfig{})
+	defer m.Close()
+	for i := range urls {
+		u, err := weburl.Parse("http://h" + string(rune('a'+i%hosts/8)) + string(rune('a'+i%8)) + ".example" + pagePath(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Add(t.Context(), frontier.Request{URL: u}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const each = urls / 4
+	return testing.AllocsPerRun(2, func() {
+		for range each {
+			c, err := m.Claim(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Settle(context.Background(), c, frontier.Settlement{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}) / each
+}
+
+// visitLine is what writing a visit's line allocates.
+func visitLine(t *testing.T) float64 {
+	t.Helper()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
+	rec := &sink.Record{
+		Schema: sink.Schema, URL: "https://www.example.org/articles/2026/a-title-of-some-length?page=2", Via: "https://www.example.org/",
+		Depth: 3, Status: 200, Outcome: "fetched", Type: "text/html", Charset: "utf-8", Bytes: 48213,
+		Title: "A title – Example & Sons", Directives: []string{"noarchive"},
+		Links:  &sink.LinkCount{Found: 84, Follow: 61, OutOfScope: 12, Resource: 11},
+		Queued: at, Started: at.Add(time.Second), Ended: at.Add(2 * time.Second),
+	}
+	j := sink.NewJSONL(io.Discard)
+	return testing.AllocsPerRun(100, func() {
+		if err := j.Append(context.Background(), rec); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,123 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// memorySite is one host whose pages link to a few new ones, so that all are reached, and besides to
+// some that are known when the page is read.
+type memorySite struct {
+	bodies map[string][]byte
+	header http.Header
+}
+
+const memoryHost = "127.0.0.1:80"
+
+// knownLinks is how many links to known pages a page has, and to how many pages these lead at most: the
+// links of a menu are to the same few on all pages, those of an archive to others on each.
+type knownLinks struct{ links, targets int }
+
+func newMemorySite(pages int, known knownLinks) *memorySite {
+	s := &memorySite{
+		bodies: map[string][]byte{"/robots.txt": []byte(robotsTxt)},
+		header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
+	}
+	for i := range pages {
+		var b strings.Builder
+		fmt.Fprintf(&b, "<!DOCTYPE html><title>Page %d</title>\n", i)
+		for k := 1; k <= fanOut && fanOut*i+k < pages; k++ {
+			fmt.Fprintf(&b, "<a href=\"%s\">new</a>\n", pagePath(fanOut*i+k))
+		}
+		for k := range known.links {
+			fmt.Fprintf(&b, "<a href=\"%s\">known</a>\n", pagePath(known.target(i, k)))
+		}
+		s.bodies[pagePath(i)] = []byte(b.String())
+	}
+	return s
+}
+
+// target is the page that link k of page i leads to.
+func (n knownLinks) target(i, k int) int {
+	if n.targets < n.links {
+		return min(i, k%n.targets)
+	}
+	return max(0, i-k)
+}
+
+// memoryFetcher has every page in memory: a crawl by it costs all but HTTP.
+type memoryFetcher struct{ *memorySite }
+
+// Resolve implements crawler.Fetcher.
+func (memoryFetcher) Resolve(context.Context, weburl.URL) (netip.Addr, error) {
+	return netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil
+}
+
+// Fetch implements crawler.Fetcher.
+func (f memoryFetcher) Fetch(_ context.Context, p politeness.Permit) (*fetcher.Page, error) {
+	g, err := p.Redeem()
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	if err := g.Begin(); err != nil {
+		return nil, err
+	}
+	body, ok := f.bodies[g.URL().PathQuery()]
+	if !ok {
+		return nil, fmt.Errorf("no page %s", g.URL())
+	}
+	return &fetcher.Page{
+		URL: g.URL(), Addr: g.Addr(), Status: http.StatusOK, Proto: "HTTP/1.1", Header: f.header, Body: body,
+		ContentType: "text/html", Charset: "utf-8", WireBytes: int64(len(body)), Permit: p,
+		Started: now, Written: now, FirstByte: now, Ended: now,
+	}, nil
+}
+
+// memoryNet answers on connections in memory, from answers made before: a crawl by it costs all but
+// the sockets.
+type memoryNet struct {
+	server  server
+	answers map[string]answer
+	serving sync.WaitGroup
+}
+
+func newMemoryNet(s *memorySite) *memoryNet {
+	n := &memoryNet{answers: map[string]answer{}}
+	for path, body := range s.bodies {
+		contentType := s.header.Get("Content-Type")
+		if path == "/robots.txt" {
+			contentType = "text/plain"
+		}
+		a := respond(contentType, "", body)
+		n.answers[path] = answer{a, a}
+	}
+	return n
+}
+
+// dial is for fetcher.Config.DialContext.
+func (n *memoryNet) dial(context.Context, string, string) (net.Conn, error) {
+	client, end := net.Pipe()
+	n.serving.Go(func() { n.server.talk(end, n.answers) })
+	return client, nil
+}
+
+// lines counts the lines that are written to it.
+type lines int
+
+// Write counts.
+func (n *lines) Write(b []byte) (int, error) {
+	*n += lines(bytes.Count(b, []byte{'\n'}))
+	return len(b), nil
+}
