@@ -10,7 +10,9 @@ import (
 	"time"
 )
 
-func addrOf(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}) }
+func addrOf(i int) netip.Addr {
+	return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
+}
 
 func TestIdleHostsAreForgotten(t *testing.T) {
 	in(t, func(t *testing.T) {
@@ -88,11 +90,14 @@ func (b *bench) follow(p Permit) Permit {
 	}
 	o := h.origin(p.p.wanted)
 	s := step{url: p.p.url, purpose: p.p.purpose}
-	if s.purpose == Page && o.usable(now) {
+	switch {
+	case s.purpose == Page && !o.usable(now):
+		b.Fatalf("%s at %v, but no rules are in force", p.URL(), now)
+	case s.purpose == Page:
 		if err := g.judgeBy(now, o, p.p.wanted); err != nil {
 			b.Fatalf("%s at %v, but %v", p.URL(), now, err)
 		}
-	} else if o.retryAt.after(now) {
+	case o.retryAt.after(now):
 		b.Fatalf("%s at %v, but robots.txt is to be tried again at %v", p.URL(), now, o.retryAt.time())
 	}
 	return g.mint(now, Ask{URL: p.p.wanted, Addr: p.p.addr}, h, s, c)

@@ -115,7 +115,7 @@ func (p Permit) Redeem() (Grant, error) {
 	if err := p.p.advance(time.Now(), minted, redeemed); err != nil {
 		return Grant{}, err
 	}
-	return Grant(p), nil
+	return Grant{p.p}, nil
 }
 
 // advance moves the permit from one state of its life to the next, once and before expiry.
@@ -132,27 +132,27 @@ func (p *permit) advance(now time.Time, from, to int32) error {
 }
 
 // Grant is a redeemed Permit: what exactly may be sent, and to where. The zero Grant allows nothing.
-type Grant struct{ p *permit }
+type Grant struct{ redeemed *permit } // another name than Permit's field: or the one could be converted into the other
 
 // URL is the URL to request.
-func (g Grant) URL() weburl.URL { return Permit(g).record().url }
+func (g Grant) URL() weburl.URL { return Permit{g.redeemed}.record().url }
 
 // Addr is the address to connect to; no other may be used.
-func (g Grant) Addr() netip.Addr { return Permit(g).record().addr }
+func (g Grant) Addr() netip.Addr { return Permit{g.redeemed}.record().addr }
 
 // UserAgent is the User-Agent header to send.
 func (g Grant) UserAgent() string {
-	if g.p == nil {
+	if g.redeemed == nil {
 		return ""
 	}
-	return g.p.gate.userAgent
+	return g.redeemed.gate.userAgent
 }
 
 // Purpose is why the request is made.
-func (g Grant) Purpose() Purpose { return Permit(g).record().purpose }
+func (g Grant) Purpose() Purpose { return Permit{g.redeemed}.record().purpose }
 
 // Begun reports whether Begin has succeeded.
-func (g Grant) Begun() bool { return g.p != nil && g.p.started.Load() }
+func (g Grant) Begun() bool { return g.redeemed != nil && g.redeemed.started.Load() }
 
 // Begin marks the moment the request goes on the wire. The transport calls it immediately before it
 // writes the request's first byte and writes nothing when it fails: with ErrExpired when the Permit
@@ -160,17 +160,17 @@ func (g Grant) Begun() bool { return g.p != nil && g.p.started.Load() }
 // second call, or with the ledger's write error. The ledger has the request's line when Begin
 // returns nil.
 func (g Grant) Begin() error {
-	if g.p == nil {
+	if g.redeemed == nil {
 		return ErrNoPermit
 	}
-	now := time.Now()
-	if err := g.p.advance(now, redeemed, begun); err != nil {
+	p, now := g.redeemed, time.Now()
+	if err := p.advance(now, redeemed, begun); err != nil {
 		return err
 	}
-	if err := g.p.gate.begin(g.p, now); err != nil {
+	if err := p.gate.begin(p, now); err != nil {
 		return err
 	}
-	g.p.began = now
-	g.p.started.Store(true)
+	p.began = now
+	p.started.Store(true)
 	return nil
 }

@@ -1,0 +1,96 @@
+package mutants
+
+// mutant is one textual change that switches one protection off.
+type mutant struct {
+	name     string
+	file     string // from the module's root
+	old, new string // old occurs once
+	unit     string // the package whose tests must fail
+	seen     bool   // the simulated crawls must fail, too
+	quick    bool   // also without -mutants.all
+}
+
+const gate = "./politeness"
+
+var table = []mutant{
+	// Pauses and flights: P3 to P6.
+	{"a request is followed by no pause", "politeness/pace.go", "p.hold(end.Add(d), d, clause)", "p.hold(end, d, clause)", gate, true, true},
+	{"a request in flight is no hindrance", "politeness/pace.go", "return p.holder == nil && !now", "return !now", gate, false, false},
+	{"the address has no clock", "politeness/clocks.go", "c.addr != nil && !c.addr.free(now)", "false", gate, true, false},
+	{"the domain has no clock", "politeness/clocks.go", "c.domain != nil && !c.domain.free(now)", "false", gate, false, false},
+	{"IPv4 in IPv6 is another address", "politeness/clocks.go", "addr.Unmap().WithZone", "addr.WithZone", gate, false, false},
+	{"the hop of a redirected robots.txt holds the wrong host", "politeness/admit.go", "th = g.host(s.url)", "th = g.host(a.URL)", gate, true, false},
+	{"slow answers lengthen nothing", "politeness/host.go", "l > d {", "false && l > d {", gate, true, false},
+	{"latency is measured without the ledger's part", "politeness/report.go", ".Sub(p.began))", ".Sub(orTime(r.Written, p.began)))", gate, false, false},
+	{"failures lengthen nothing", "politeness/host.go", "if h.backoff > d {", "if false {", gate, false, false},
+	{"back-off does not grow", "politeness/host.go", "2*h.backoff", "h.backoff", gate, false, false},
+	{"back-off does not shrink", "politeness/host.go", "h.backoff /= 2", "h.backoff /= 1", gate, false, false},
+	{"a broken answer is a good one", "politeness/report.go", "r.Truncated == CutShort ||", "", gate, false, false},
+	{"aborted requests count as failures", "politeness/report.go", "case r.Aborted, !begun", "case !begun", gate, false, false},
+	{"the last failure ends nothing", "politeness/host.go", "case int(h.failures) >= g.cfg.MaxFailures:", "case false:", gate, false, false},
+	{"no least delay", "politeness/report.go", "d = max(d, MinDelay)", "_ = d", gate, false, false},
+	{"no rate in all", "politeness/clocks.go", "if g.total == nil {", "if true {", gate, false, false},
+	{"a wait that is over before it begins", "politeness/clocks.go", "Until: cs[0].Until, Clauses", "Until: cs[0].Until.Add(-time.Hour), Clauses", gate, false, false},
+	{"all waiters of an address are told one time", "politeness/pace.go", "next.After(t) && p.promised.After(now)", "false", gate, false, false},
+
+	// Crawl-delay and Retry-After: P5, P7.
+	{"Crawl-delay is not obeyed", "politeness/host.go", "if o != nil && o.wish > d {", "if false {", gate, true, false},
+	{"Crawl-delay of a redirected file counts from the next request", "politeness/origin.go", "if d > 0 && p.ended != 0 {", "if false {", gate, true, false},
+	{"a long Crawl-delay ends nothing", "politeness/origin.go", "if d > g.cfg.MaxCrawlDelay {", "if false {", gate, false, false},
+	{"Retry-After is ignored", "politeness/report.go", "g.obeyRetryAfter(now, h, r)", "", gate, true, true},
+	{"Retry-After is not held", "politeness/retry.go", "h.hold(t, t.Sub(now), ClauseRetryAfter)", "", gate, true, false},
+	{"Retry-After too long ends nothing", "politeness/retry.go", "if t.Sub(now) > g.cfg.MaxRetryAfter {", "if false {", gate, false, false},
+	{"Retry-After as a date is ignored", "politeness/retry.go", "return t, t.After(now)", "return t, false", gate, true, false},
+	{"a server's slow clock is believed", "politeness/retry.go", "t = t.Add(clockSkew(r, now))", "", gate, false, false},
+	{"a number too large is no Retry-After", "politeness/retry.go", "err == nil || errors.Is(err, strconv.ErrRange)", "err == nil || errors.Is(err, strconv.ErrRange) && false", gate, false, false},
+
+	// robots.txt: P1, P2, P8.
+	{"robots.txt is not asked for", "politeness/admit.go", "return step{url: o.next(a.URL), purpose: Robots}, nil", "return page, nil", gate, true, true},
+	{"rules do not forbid", "politeness/admit.go", "!v.Allowed || len(g.cfg.RefuseUsage) > 0", "len(g.cfg.RefuseUsage) > 0 && !v.Allowed", gate, true, false},
+	{"no answer for robots.txt means no rules", "politeness/origin.go", "return answer{policy: robots.Unreachable}", "return answer{policy: robots.AllowAll}", gate, true, false},
+	{"5xx for robots.txt means no rules", "politeness/origin.go", "case a.policy == robots.Unreachable:", "case false:", gate, true, false},
+	{"robots.txt is asked for again at once", "politeness/admit.go", "case o.retryAt.after(now):", "case false:", gate, false, false},
+	{"several ask for one robots.txt at once", "politeness/admit.go", "case o.asking != nil:", "case false:", gate, false, false},
+	{"robots.txt is kept for a month", "politeness/origin.go", "robots.Freshness(r.Header, ended)", "30 * robots.Freshness(r.Header, ended)", gate, false, false},
+	{"an old copy serves for ever", "politeness/origin.go", "return min(o.retryAt, o.fetched.add(maxStale))", "return o.retryAt", gate, false, false},
+	{"an old copy does not serve", "politeness/origin.go", "return min(o.retryAt, o.fetched.add(maxStale))", "return o.expires", gate, false, false},
+	{"an unreachable robots.txt is never given up", "politeness/origin.go", "		o.gone = true", "", gate, false, false},
+	{"redirects of robots.txt are followed without end", "politeness/origin.go", "len(hops) < robots.MaxRedirects", "len(hops) < 1000", gate, false, false},
+	{"a redirect that is followed is forgotten", "politeness/origin.go", "append(hops, a.to.String())", "nil", gate, false, false},
+	{"a page passes for a robots.txt", "politeness/admit.go", "page := step{url: a.URL, purpose: Page}", "page := step{url: a.URL, purpose: a.Purpose}", gate, false, false},
+	{"an opted-out host gets redirect hops", "politeness/admit.go", "case target != a.URL && g.optedOut(target):", "case false:", gate, false, false},
+	{"an opted-out host gets requests", "politeness/admit.go", "if g.optedOut(a.URL) {", "if false {", gate, false, false},
+	{"an override never ends", "politeness/override.go", "!o.Until.IsZero() && !now.Before(o.Until)", "false", gate, false, false},
+	{"a host that was given up is served", "politeness/admit.go", "	if h.gone != nil {", "	if false {", gate, false, false},
+	{"a hop goes to a host that was given up", "politeness/admit.go", "if th != h && th.gone != nil {", "if false {", gate, false, false},
+	{"quiet hours are not kept", "politeness/hours.go", "if until.After(now) {", "if false {", gate, false, false},
+
+	// Permits and the ledger: P10, P11.
+	{"a Permit can be used twice", "politeness/permit.go", "case p.state.CompareAndSwap(from, to):", "case p.state.CompareAndSwap(from, to) || p.state.Load() >= to:", gate, false, true},
+	{"a Permit does not expire", "politeness/permit.go", "	case p.expired(now):", "	case false:", gate, false, false},
+	{"a Permit outlives its rules", "politeness/admit.go", "p.expires = min(p.expires, s.valid)", "_ = s", gate, false, false},
+	{"a Permit outlives its claim", "politeness/admit.go", "p.expires = min(p.expires, at(a.Deadline))", "_ = a", gate, false, false},
+	{"a second Report counts", "politeness/report.go", "p.p.state.Swap(reported) != reported", "p.p.state.Swap(reported) != -1", gate, false, false},
+	{"a request under way is taken back", "politeness/report.go", "p.state.CompareAndSwap(redeemed, reported)", "p.state.CompareAndSwap(begun, reported)", gate, false, false},
+	{"a Permit is taken back before it expires", "politeness/report.go", "if p == nil || !p.expired(now) {", "if p == nil {", gate, false, false},
+	{"a request goes out that the ledger has not", "politeness/permit.go", "if err := p.gate.begin(p, now); err != nil {", "if err := p.gate.begin(p, now); err != nil && false {", gate, false, false},
+	{"the User-Agent has no contact", "politeness/identity.go", `return ua + " (+" + id.Contact + ")"`, "return ua", gate, true, false},
+	{"an address for a page's host serves a hop on another", "politeness/admit.go", "case a.Next != target && (!a.Next.IsZero() || target.Host() != a.URL.Host()):", "case false:", gate, false, false},
+	{"no contact is needed", "politeness/admit.go", "case g.cfg.Contactless && !a.Addr.IsLoopback():", "case false:", gate, false, false},
+
+	// What must not be forgotten: P9.
+	{"long pauses are swept", "politeness/memory.go", "d <= g.cfg.Delay &&", "(d <= g.cfg.Delay || true) &&", gate, false, false},
+	{"waits are swept", "politeness/memory.go", "if !p.free(now) {", "if false {", gate, false, false},
+	{"addresses are swept while they wait", "politeness/memory.go", "		if p.idle(now) {\n			delete(g.addrs", "		if true {\n			delete(g.addrs", gate, false, false},
+	{"failures of robots.txt are swept", "politeness/memory.go", "o.failures == 0 && o.chase == nil", "o.chase == nil", gate, false, false},
+	{"a pause is evicted with its rules", "politeness/memory.go", "o.rules, o.known = nil, false", "o.rules, o.known, o.wish = nil, false, 0", gate, false, false},
+	{"a copy in use is evicted", "politeness/memory.go", "o.rules == nil || o.failures > 0:", "o.rules == nil:", gate, false, false},
+	{"a snapshot has no host's waits", "politeness/snapshot.go", "	w.time(p.notBefore)", "	w.time(time.Time{})", gate, false, false},
+	{"a snapshot forgets what is in flight", "politeness/snapshot.go", "w.bool(p.holder != nil)\n	if p.holder != nil {", "w.bool(false)\n	if false {", gate, false, false},
+	{"a snapshot has no back-off", "politeness/snapshot.go", "w.duration(h.backoff)", "w.duration(0)", gate, false, false},
+	{"a snapshot has no robots.txt retry", "politeness/snapshot.go", "o.failing, o.retryAt} {", "o.failing, 0} {", gate, false, false},
+	{"a snapshot has no hosts given up", "politeness/snapshot.go", "w.bool(h.gone != nil)\n	if h.gone != nil {", "w.bool(false)\n	if false {", gate, false, false},
+	{"a snapshot has no Crawl-delay", "politeness/snapshot.go", "w.duration(o.wish)", "w.duration(0)", gate, false, false},
+	{"a snapshot has no rate", "politeness/snapshot.go", "g.restoreRate(now, r.time())", "r.time()", gate, false, false},
+	{"a snapshot has no latency", "politeness/snapshot.go", "w.duration(h.latency)", "w.duration(0)", gate, false, false},
+}

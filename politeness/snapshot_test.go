@@ -1,0 +1,190 @@
+package politeness
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// restored is a Gate that goes on from b's snapshot.
+func (b *bench) restored(c Config) *bench {
+	b.Helper()
+	c.Snapshot = b.gate.Snapshot()
+	return open(b.T, c)
+}
+
+// TestP9ASnapshotShortensNoWait takes a snapshot at a random moment of a random crawl, restores it then
+// or later, and goes on: what the new Gate admits, the old one would have admitted at that moment.
+func TestP9ASnapshotShortensNoWait(t *testing.T) {
+	for seed := range uint64(400) {
+		in(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 11))
+			c := randomConfig(rng)
+			old := open(t, c)
+			flying := map[uint64]Permit{}
+			for range rng.IntN(120) {
+				randomStep(old, rng, flying)
+			}
+			snapshot := old.gate.Snapshot()
+			if rng.IntN(2) == 0 {
+				time.Sleep(time.Duration(rng.ExpFloat64() * float64(time.Minute)))
+			}
+			c.Snapshot = snapshot
+			restored := open(t, c)
+			for _, p := range flying { // cut off when the process ended
+				old.gate.Report(p, Reply{Aborted: true})
+			}
+
+			for range 60 {
+				if p, err := restored.admit(randomAsk(rng)); err == nil {
+					both(restored, old, p, old.follow(p), time.Duration(rng.IntN(2000))*time.Millisecond, randomReply(rng))
+
+				}
+				time.Sleep(time.Duration(rng.ExpFloat64() * float64(2*time.Second)))
+			}
+		})
+	}
+}
+
+// randomStep begins a request or ends one, and lets some time pass.
+func randomStep(b *bench, rng *rand.Rand, flying map[uint64]Permit) {
+	if p, err := b.admit(randomAsk(rng)); err == nil {
+		flying[p.ID()] = p
+		if g, err := p.Redeem(); err == nil && rng.IntN(10) > 0 {
+			_ = g.Begin()
+		}
+	}
+	time.Sleep(time.Duration(rng.ExpFloat64() * float64(time.Second)))
+	for id, p := range flying {
+		if rng.IntN(3) > 0 {
+			b.gate.Report(p, randomReply(rng))
+			delete(flying, id)
+		}
+	}
+}
+
+func TestASnapshotSavesAllThatIsKnown(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{})
+		b.ready("https://a.test/", "User-agent: *\nDisallow: /no\nCrawl-delay: 7\n")
+		b.send(b.must("https://a.test/"), 0, Reply{Status: 500})
+		b.rules2("https://b.test/", "192.0.2.2", Reply{Status: 429, Header: http.Header{"Retry-After": {"3000"}}})
+		b.rules2("https://c.test/x", "192.0.2.3", redirect("https://d.test/r"))
+		b.rules2("https://e.test/", "192.0.2.5", Reply{Status: 403})
+		r := b.restored(Config{})
+		for _, raw := range []string{"https://a.test/", "https://b.test/", "https://c.test/", "https://e.test/"} {
+			u := b.url(raw)
+			was, is := b.gate.Origin(u), r.gate.Origin(u)
+			if was.Known != is.Known || was.Unreachable != is.Unreachable || !was.Expires.Equal(is.Expires) ||
+				was.Source.String() != is.Source.String() || was.Source.SHA256 != is.Source.SHA256 {
+				t.Errorf("%s: was %+v, is %+v", raw, was, is)
+			}
+			if was, is := b.gate.Host(u.Host()), r.gate.Host(u.Host()); was.Delay != is.Delay || was.Clause != is.Clause ||
+				!was.NotBefore.Equal(is.NotBefore) || was.Failures != is.Failures || was.Gone != is.Gone {
+				t.Errorf("%s: was %+v, is %+v", raw, was, is)
+			}
+			if was, is := b.gate.Next(u), r.gate.Next(u); was != is {
+				t.Errorf("%s: next was %v, is %v", raw, was, is)
+			}
+		}
+		if d := r.denied("https://a.test/no"); d.Reason != ReasonRobots || d.Verdict.Line != 2 {
+			t.Error(d)
+		}
+		if d := r.denied("https://b.test/"); d.Reason != ReasonRetryAfter {
+			t.Error(d)
+		}
+	})
+}
+
+// rules2 reports r for the robots.txt of a URL at an address.
+func (b *bench) rules2(raw, addr string, r Reply) {
+	b.Helper()
+	b.send(b.must2(raw, addr), 0, r)
+}
+
+func TestARestoredGateAddsItsOwnDelay(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{})
+		b.rules("https://a.test/", "")
+		r := b.restored(Config{Delay: 10 * time.Second})
+		time.Sleep(9 * time.Second)
+		r.wait("https://a.test/", someAddr)
+		time.Sleep(time.Second)
+		r.must("https://a.test/")
+	})
+}
+
+func TestARequestInFlightAtASnapshotEndsAtItsRestoration(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{Delay: 5 * time.Second})
+		b.must("https://a.test/")
+		time.Sleep(7 * time.Second)
+		r := b.restored(Config{Delay: 5 * time.Second})
+		if w := r.wait("https://a.test/", someAddr); time.Until(w.Until) != 5*time.Second {
+			t.Error(w)
+		}
+		r = b.restored(Config{Delay: 5 * time.Second})
+		if w := r.wait("https://b.test/", someAddr); time.Until(w.Until) != 5*time.Second {
+			t.Errorf("of its address: %v", w)
+		}
+	})
+}
+
+func TestAnOwnHostsSlotsAreRestoredAlsoInAnotherNumber(t *testing.T) {
+	own := func(n int) Config { return Config{Delay: 5 * time.Second, OwnHosts: func(string) int { return n }} }
+	for from := 1; from <= 3; from++ {
+		for to := 1; to <= 3; to++ {
+			in(t, func(t *testing.T) {
+				b := open(t, own(from))
+				b.rules("https://a.test/", "")
+				for p, err := b.admit("https://a.test/", someAddr); err == nil; p, err = b.admit("https://a.test/", someAddr) {
+					b.send(p, time.Second, Reply{Status: 200})
+				}
+				r := b.restored(own(to))
+				r.wait("https://a.test/", someAddr)
+				time.Sleep(5 * time.Second)
+				for range to {
+					r.must("https://a.test/")
+				}
+				r.wait("https://a.test/", someAddr)
+			})
+		}
+	}
+}
+
+func TestSnapshotsThatAreNotWholeAreRefused(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{PerDomain: true, Rate: 1})
+		b.ready("https://a.test/", "User-agent: *\nDisallow: /no\n")
+		b.rules2("https://c.test/x", "192.0.2.3", redirect("https://d.test/r"))
+		whole := b.gate.Snapshot()
+		for n := 1; n < len(whole); n++ {
+			if _, err := NewGate(Config{Identity: identity(), Snapshot: whole[:n]}); !errors.Is(err, ErrSnapshot) {
+				t.Fatalf("the first %d octets of %d: %v", n, len(whole), err)
+			}
+		}
+		for _, bad := range [][]byte{[]byte("amble-gate\x02"), append(bytes.Clone(whole), 0), []byte("{}")} {
+			if _, err := NewGate(Config{Identity: identity(), Snapshot: bad}); !errors.Is(err, ErrSnapshot) {
+				t.Errorf("%.20q: %v", bad, err)
+			}
+		}
+	})
+}
+
+func FuzzSnapshot(f *testing.F) {
+	g, err := NewGate(Config{Identity: identity(), Rate: 1})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(g.Snapshot())
+	f.Add([]byte(snapshotMagic + "\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		g, err := NewGate(Config{Identity: identity(), Rate: 1, Snapshot: b})
+		if err == nil && len(b) > 0 {
+			g.Snapshot()
+		}
+	})
+}
