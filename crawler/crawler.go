@@ -149,6 +149,7 @@ type run struct {
 	closers  []func()
 	budget   *budget
 	tally    *tally
+	bound    *bound
 	crowds   *crowds
 	contents *contents
 	hasher   *simhash.Hasher // nil without Config.NearBits
@@ -179,7 +180,7 @@ func newRun(cfg Config, gate *politeness.Gate, seeds []string) (*run, error) {
 	r := &run{
 		cfg: cfg, gate: gate, seeds: urls, scope: cfg.InScope,
 		budget: newBudget(cfg.MaxPages), tally: newTally(time.Now()),
-		crowds: newCrowds(cfg.MaxQueries, cfg.MaxPerDir), contents: newContents(),
+		bound: newBound(), crowds: newCrowds(cfg.MaxQueries, cfg.MaxPerDir), contents: newContents(),
 	}
 	if cfg.NearBits > 0 {
 		r.hasher, r.near = simhash.NewHasher(), simhash.NewIndex(maxContents, cfg.NearBits)
@@ -306,6 +307,7 @@ func (r *run) crawl(ctx context.Context) (*Report, error) {
 	}
 	workers.Wait()
 	rep := r.tally.report(time.Now(), r.finished(ctx), r.left())
+	rep.Bound, rep.BoundBy = r.bound.least()
 	rep.Overrides = r.cfg.Politeness.Overrides
 	return rep, r.outcome(ctx)
 }

@@ -241,3 +241,23 @@ func (l *lastPage) Handle(_ context.Context, v *crawler.Visit) error {
 	}
 	return nil
 }
+
+// With workers enough, a crawl takes what its slowest host takes.
+func TestTimeTakenIsTheBound(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		var seeds []string
+		for h := range 50 {
+			s := w.Site(fmt.Sprintf("http://h%d.example", h)).Latency(100 * time.Millisecond)
+			for i := range 20 {
+				s.Page(fmt.Sprintf("/%d", i), links(fmt.Sprintf("/%d", i+1)))
+			}
+			s.Page("/20", "")
+			seeds = append(seeds, s.URL("/0"))
+		}
+		rep, _ := crawl(t, w, crawler.Config{MaxDepth: crawler.None, MaxPages: crawler.None}, seeds...)
+		took := rep.Ended.Sub(rep.Started)
+		if ratio := took.Seconds() / rep.Bound.Seconds(); ratio < 1 || ratio > 1.05 {
+			t.Errorf("took %v, bound %v by %s: ratio %.3f", took, rep.Bound, rep.BoundBy, ratio)
+		}
+	})
+}

@@ -50,6 +50,11 @@ type Report struct {
 	Near         int // fetched pages nearly the same as an earlier one, with Config.NearBits
 	Noncanonical int // fetched pages that name another address as their canonical one
 
+	// Bound is the least time this crawl could have taken: the requests of one host, or of one address,
+	// one after the other with the pauses that were due. BoundBy is that host or address.
+	Bound   time.Duration
+	BoundBy string
+
 	// Overrides are the origins whose robots.txt was replaced, with the reasons.
 	Overrides []politeness.Override
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"time"
 
@@ -112,6 +113,7 @@ func (w *worker) request(ctx context.Context, c frontier.Claim) bool {
 	page, err := w.fetcher.Fetch(ctx, permit)
 	ready := w.gate.Report(permit, reply(page, err))
 	w.count(page, err)
+	w.measure(permit.URL().Host(), addr, page, err, ready)
 	switch {
 	case fetcher.ReasonOf(err) == fetcher.ReasonLedger:
 		w.fail(err)
@@ -182,6 +184,29 @@ func (r *run) count(page *fetcher.Page, err error) {
 	}
 	if all := r.tally.request(octets, page != nil && page.Reused); r.cfg.MaxBytes > 0 && all >= r.cfg.MaxBytes {
 		r.drain(FinishBytes)
+	}
+}
+
+// measure adds a request to the bound of its host and, unless the host is an own one, its address.
+func (r *run) measure(host string, addr netip.Addr, page *fetcher.Page, err error, ready time.Time) {
+	var failed *fetcher.Error
+	var took time.Duration
+	var ended time.Time
+	switch {
+	case page != nil:
+		took, ended = page.Ended.Sub(page.Written), page.Ended
+	case errors.As(err, &failed) && !failed.Written.IsZero():
+		took, ended = failed.Ended.Sub(failed.Written), failed.Ended
+	default:
+		return
+	}
+	slots := 0
+	if r.cfg.Politeness.OwnHosts != nil {
+		slots = r.cfg.Politeness.OwnHosts(host)
+	}
+	r.bound.add("host "+host, slots, took, ready.Sub(ended))
+	if slots == 0 {
+		r.bound.add("address "+addr.String(), 1, took, ready.Sub(ended))
 	}
 }
 

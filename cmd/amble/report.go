@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/politeness"
 )
 
 // reportSchema names the version of report's form. It changes when a field changes its meaning or
@@ -30,6 +31,15 @@ type report struct {
 	Types    map[string]int          `json:"types"`
 	Links    map[crawler.Fate]int    `json:"links"`
 	Sitemaps []string                `json:"sitemaps"`
+
+	Connections  int     `json:"connections"`
+	Same         int     `json:"same_body"`
+	Near         int     `json:"near_duplicates,omitempty"`
+	Noncanonical int     `json:"noncanonical"`
+	BoundSeconds float64 `json:"bound_s"`            // the least time the crawl could have taken
+	BoundBy      string  `json:"bound_by,omitempty"` // the host or address that sets it
+
+	Overrides []politeness.Override `json:"overrides,omitempty"` // robots.txt files that were replaced, and why
 }
 
 func newReport(e *ending, err error) *report {
@@ -37,7 +47,8 @@ func newReport(e *ending, err error) *report {
 		Schema: reportSchema, Started: e.Started.UTC(), Ended: e.Ended.UTC(), Seconds: e.Ended.Sub(e.Started).Seconds(),
 		Finish: e.Finish, Pages: e.Pages, Requests: e.Requests, Bytes: e.Bytes, Hosts: e.Hosts, Left: e.Left,
 		Outcomes: e.Outcomes, Reasons: e.Reasons, Statuses: e.Statuses, Types: e.Types, Links: e.Links,
-		Sitemaps: e.Sitemaps,
+		Sitemaps: e.Sitemaps, Connections: e.Connections, Same: e.Same, Near: e.Near, Noncanonical: e.Noncanonical,
+		BoundSeconds: e.Bound.Seconds(), BoundBy: e.BoundBy, Overrides: e.Overrides,
 	}
 	if r.Sitemaps == nil {
 		r.Sitemaps = []string{}

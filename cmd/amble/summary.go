@@ -34,6 +34,9 @@ func (u *ui) summaryText(r *ending, err error) string {
 	head := fmt.Sprintf("%s in %s: %s", plural(r.Pages, "page"), round(r.Ended.Sub(r.Started)), finishText(r, err))
 	fmt.Fprintln(&b, u.bold(head))
 	fmt.Fprintf(&b, "  %-10s %d, pages from %s, %s received\n", "requests", r.Requests, plural(r.Hosts, "host"), octets(r.Bytes))
+	if took := r.Ended.Sub(r.Started); r.Bound > 0 && took >= r.Bound {
+		fmt.Fprintf(&b, "  %-10s %.2f × the least that %s allows\n", "time", took.Seconds()/r.Bound.Seconds(), r.BoundBy)
+	}
 	row(&b, "outcomes", r.Outcomes)
 	row(&b, "statuses", r.Statuses)
 	row(&b, "types", r.Types)

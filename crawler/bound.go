@@ -1,0 +1,49 @@
+package crawler
+
+import (
+	"sync"
+	"time"
+)
+
+// bound keeps count of the least time the crawl so far could have taken: of every host, and of every
+// server address, the requests one after the other with the pause that was due after each. How many
+// workers there were, and how fast, has no part in it.
+type bound struct {
+	mu    sync.Mutex
+	needs map[string]*need
+}
+
+type need struct {
+	total time.Duration
+	last  time.Duration // the pause after the last request, which nobody waits for
+	slots int
+}
+
+func newBound() *bound { return &bound{needs: map[string]*need{}} }
+
+// add counts a request that took so long, and after which the one served must rest.
+func (b *bound) add(who string, slots int, took, rest time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := b.needs[who]
+	if n == nil {
+		n = &need{slots: max(1, slots)}
+		b.needs[who] = n
+	}
+	n.last = max(0, rest)
+	n.total += max(0, took) + n.last
+}
+
+// least is the bound, and who sets it.
+func (b *bound) least() (time.Duration, string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var most time.Duration
+	var by string
+	for who, n := range b.needs {
+		if t := (n.total - n.last) / time.Duration(n.slots); t > most || t == most && who < by {
+			most, by = t, who
+		}
+	}
+	return most, by
+}
