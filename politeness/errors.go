@@ -2,6 +2,7 @@ package politeness
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,7 +39,11 @@ type Duration time.Duration
 
 // MarshalJSON writes seconds as a decimal number.
 func (d Duration) MarshalJSON() ([]byte, error) {
-	return fmt.Appendf(nil, "%g", time.Duration(d).Seconds()), nil
+	return d.append(nil), nil
+}
+
+func (d Duration) append(b []byte) []byte {
+	return strconv.AppendFloat(b, time.Duration(d).Seconds(), 'g', -1, 64)
 }
 
 // UnmarshalJSON reads seconds.

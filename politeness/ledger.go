@@ -3,7 +3,6 @@ package politeness
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"io"
 	"sync"
 	"time"
@@ -35,36 +34,45 @@ type Entry struct {
 	Truncated string    `json:"truncated,omitempty"`
 
 	// What a check needs of the answer's header, and of a robots.txt's body.
-	RetryAfter string `json:"retry_after,omitempty"`
+	RetryAfter string `json:"retry_after,omitempty"` // on 429 and 503; of several the longest
+	Date       string `json:"date,omitempty"`        // the answer's own clock, with RetryAfter
 	Location   string `json:"location,omitempty"`
 	SHA256     string `json:"sha256,omitempty"`
 }
 
-// ledger writes entries, one line each, in one Write each.
+// ledger writes entries, one line each, in one Write each. It makes each line in a buffer that it
+// keeps.
 type ledger struct {
-	mu sync.Mutex
-	w  io.Writer
+	mu  sync.Mutex
+	w   io.Writer
+	buf []byte
 }
 
 func newLedger(w io.Writer) *ledger { return &ledger{w: w} }
+
+// maxSpare is the longest buffer that is kept for the next line.
+const maxSpare = 1 << 16
 
 func (l *ledger) write(e *Entry) error {
 	if l.w == nil {
 		return nil
 	}
-	b, err := json.Marshal(e)
-	if err != nil {
-		return err
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err = l.w.Write(append(b, '\n'))
+	b := append(e.append(l.buf[:0]), '\n')
+	if cap(b) <= maxSpare {
+		l.buf = b
+	}
+	_, err := l.w.Write(b)
 	return err
 }
 
 // begin writes the start line. Its error keeps the request from being sent: what cannot be recorded
 // does not happen (P10).
 func (g *Gate) begin(p *permit, now time.Time) error {
+	if g.ledger.w == nil {
+		return nil
+	}
 	e := Entry{
 		Event: "start", Run: g.run, ID: p.id, URL: p.url.String(), Host: p.url.Host(), Addr: p.addr.String(),
 		Purpose: p.purpose.String(), Attempt: p.attempt, Agent: g.userAgent,
@@ -81,14 +89,21 @@ func (g *Gate) begin(p *permit, now time.Time) error {
 
 // end writes the end line. A failure to write is not lost: the next begin meets the same writer.
 func (l *ledger) end(now time.Time, p *permit, r Reply, a answer) {
+	if l.w == nil {
+		return
+	}
 	e := Entry{
 		Event: "end", Run: p.gate.run, ID: p.id, FirstByte: r.FirstByte, Ended: orTime(r.Ended, now),
-		Status: r.Status, Bytes: r.WireBytes, Truncated: r.Truncated,
-		RetryAfter: r.Header.Get("Retry-After"), Location: r.Header.Get("Location"),
+		Status: r.Status, Bytes: r.WireBytes, Truncated: r.Truncated, Location: r.Header.Get("Location"),
+	}
+	if e.RetryAfter = longest(r, now); e.RetryAfter != "" {
+		e.Date = r.Header.Get("Date")
 	}
 	if p.purpose == Robots && r.Err == nil {
-		sum := sha256.Sum256(r.Body)
-		e.SHA256 = hex.EncodeToString(sum[:])
+		if a.hash == ([sha256.Size]byte{}) {
+			a.hash = sha256.Sum256(r.Body)
+		}
+		e.SHA256 = hex.EncodeToString(a.hash[:])
 	}
 	if r.Err != nil {
 		e.Err = r.Err.Error()

@@ -39,6 +39,20 @@ func retryAfter(r Reply, now time.Time) (latest time.Time, ok bool) {
 	return latest, ok
 }
 
+// longest is the Retry-After that retryAfter goes by, as the answer has it; "" when there is none.
+func longest(r Reply, now time.Time) (value string) {
+	if !asksToWait(r.Status) {
+		return ""
+	}
+	var latest time.Time
+	for _, v := range r.Header.Values("Retry-After") {
+		if t, named := retryTime(strings.TrimSpace(v), r, now); named && t.After(latest) || value == "" {
+			value, latest = v, t
+		}
+	}
+	return value
+}
+
 // retryTime reads one value: seconds, however many, or a date.
 func retryTime(v string, r Reply, now time.Time) (time.Time, bool) {
 	s, err := strconv.ParseUint(v, 10, 64)

@@ -1,0 +1,131 @@
+package politeness
+
+import (
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// append adds e's line to b, octet for octet as encoding/json would write it, without its cost. A time
+// outside the years 0 to 9999 is left out: no JSON has a form for it.
+func (e *Entry) append(b []byte) []byte {
+	b = appendText(append(b, `{"event":`...), e.Event)
+	b = appendText(append(b, `,"run":`...), e.Run)
+	b = strconv.AppendUint(append(b, `,"id":`...), e.ID, 10)
+	b = textField(b, `,"url":`, e.URL)
+	b = textField(b, `,"for":`, e.For)
+	b = textField(b, `,"host":`, e.Host)
+	b = textField(b, `,"addr":`, e.Addr)
+	b = textField(b, `,"purpose":`, e.Purpose)
+	b = numberField(b, `,"attempt":`, int64(e.Attempt))
+	b = textField(b, `,"agent":`, e.Agent)
+	b = timeField(b, `,"queued":`, e.Queued)
+	b = timeField(b, `,"allowed":`, e.Allowed)
+	b = timeField(b, `,"written":`, e.Written)
+	b = clausesField(b, e.Clauses)
+	b = textField(b, `,"override":`, e.Override)
+	b = timeField(b, `,"first_byte":`, e.FirstByte)
+	b = timeField(b, `,"ended":`, e.Ended)
+	b = numberField(b, `,"status":`, int64(e.Status))
+	b = numberField(b, `,"bytes":`, e.Bytes)
+	b = textField(b, `,"error":`, e.Err)
+	b = textField(b, `,"truncated":`, e.Truncated)
+	b = textField(b, `,"retry_after":`, e.RetryAfter)
+	b = textField(b, `,"date":`, e.Date)
+	b = textField(b, `,"location":`, e.Location)
+	b = textField(b, `,"sha256":`, e.SHA256)
+	return append(b, '}')
+}
+
+func textField(b []byte, name, v string) []byte {
+	if v == "" {
+		return b
+	}
+	return appendText(append(b, name...), v)
+}
+
+func numberField(b []byte, name string, v int64) []byte {
+	if v == 0 {
+		return b
+	}
+	return strconv.AppendInt(append(b, name...), v, 10)
+}
+
+func timeField(b []byte, name string, t time.Time) []byte {
+	if y := t.Year(); t.IsZero() || y < 0 || y > 9999 {
+		return b
+	}
+	b = append(append(b, name...), '"')
+	return append(t.AppendFormat(b, time.RFC3339Nano), '"')
+}
+
+func clausesField(b []byte, cs []Clause) []byte {
+	if len(cs) == 0 {
+		return b
+	}
+	b = append(b, `,"clauses":`...)
+	for i, c := range cs {
+		sep := byte(',')
+		if i == 0 {
+			sep = '['
+		}
+		b = appendText(append(append(b, sep), `{"clause":`...), c.Name)
+		b = timeField(b, `,"until":`, c.Until)
+		if c.Delay != 0 {
+			b = c.Delay.append(append(b, `,"delay":`...))
+		}
+		b = append(b, '}')
+	}
+	return append(b, ']')
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendText adds s as a JSON string, escaped as encoding/json does: also for HTML, and with what is
+// no UTF-8 replaced.
+func appendText(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c < ' ' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+				b = appendEscape(append(b, s[start:i]...), c)
+				start = i + 1
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b = append(append(b, s[start:i]...), `\ufffd`...)
+			start = i + n
+		case r == '\u2028' || r == '\u2029': // line ends to JavaScript
+			b = append(append(b, s[start:i]...), `\u202`...)
+			b = append(b, hexDigits[r&0xf])
+			start = i + n
+		}
+		i += n
+	}
+	return append(append(b, s[start:]...), '"')
+}
+
+// appendEscape adds an ASCII octet that cannot stand for itself.
+func appendEscape(b []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', c)
+	case '\b':
+		return append(b, `\b`...)
+	case '\f':
+		return append(b, `\f`...)
+	case '\n':
+		return append(b, `\n`...)
+	case '\r':
+		return append(b, `\r`...)
+	case '\t':
+		return append(b, `\t`...)
+	}
+	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
+}

@@ -1,0 +1,157 @@
+package politeness
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// TestLedgerLinesAreAsEncodingJSONWritesThem holds the encoder to encoding/json for any Entry.
+func TestLedgerLinesAreAsEncodingJSONWritesThem(t *testing.T) {
+	text := rapid.OneOf(rapid.Just(""), rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
+		rapid.Just("<a href=\"x\">&\u2028\u2029\\\x7f\x00\b\f\n\r\t"))
+	instants := rapid.Custom(func(t *rapid.T) time.Time {
+		zone := time.FixedZone("", 60*rapid.IntRange(-14*60, 14*60).Draw(t, "zone"))
+		return rapid.SampledFrom([]time.Time{
+			{}, time.Unix(rapid.Int64Range(-1<<33, 1<<35).Draw(t, "s"), rapid.Int64Range(0, 1e9-1).Draw(t, "ns")).In(zone),
+		}).Draw(t, "time")
+	})
+	clauses := rapid.Custom(func(t *rapid.T) Clause {
+		return Clause{text.Draw(t, "clause"), instants.Draw(t, "until"), Duration(rapid.Int64().Draw(t, "delay"))}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		e := Entry{
+			Event: text.Draw(t, "event"), Run: text.Draw(t, "run"), ID: rapid.Uint64().Draw(t, "id"), URL: text.Draw(t, "url"), For: text.Draw(t, "for"),
+			Host: text.Draw(t, "host"), Addr: text.Draw(t, "addr"), Purpose: text.Draw(t, "purpose"), Attempt: rapid.Int().Draw(t, "attempt"),
+			Agent: text.Draw(t, "agent"), Queued: instants.Draw(t, "queued"), Allowed: instants.Draw(t, "allowed"), Written: instants.Draw(t, "written"),
+			Clauses: rapid.SliceOfN(clauses, 0, 3).Draw(t, "clauses"), Override: text.Draw(t, "override"), FirstByte: instants.Draw(t, "first"),
+			Ended: instants.Draw(t, "ended"), Status: rapid.Int().Draw(t, "status"), Bytes: rapid.Int64().Draw(t, "bytes"), Err: text.Draw(t, "error"),
+			Truncated: text.Draw(t, "truncated"), RetryAfter: text.Draw(t, "retry"), Date: text.Draw(t, "date"), Location: text.Draw(t, "location"), SHA256: text.Draw(t, "sha"),
+		}
+		want, err := json.Marshal(&e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := e.append(nil); !bytes.Equal(got, want) {
+			t.Fatalf("got  %s\nwant %s", got, want)
+		}
+	})
+}
+
+func TestEveryFieldOfAnEntryIsWritten(t *testing.T) {
+	in(t, func(t *testing.T) {
+		now := time.Now()
+		e := Entry{
+			"end", "r", 1, "u", "f", "h", "a", "p", 2, "g", now, now, now, []Clause{{"c", now, 3}}, "o", now, now, 4, 5, "e", "t", "ra", "d", "l", "s",
+		} // a new field does not compile here until it has a place
+		want, _ := json.Marshal(&e)
+		if got := e.append(nil); !bytes.Equal(got, want) {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	})
+}
+
+func TestATimeThatJSONCannotWriteIsLeftOut(t *testing.T) {
+	e := Entry{Event: "end", Ended: time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)}
+	if got := string(e.append(nil)); strings.Contains(got, "ended") || !json.Valid([]byte(got)) {
+		t.Error(got)
+	}
+}
+
+// lines counts Writes.
+type lines struct {
+	strings.Builder
+	writes int
+	err    error
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.writes++
+	if l.err != nil {
+		return 0, l.err
+	}
+	return l.Builder.Write(b)
+}
+
+func TestP10ALineIsOneWriteAndComesBeforeTheRequest(t *testing.T) {
+	in(t, func(t *testing.T) {
+		var out lines
+		b := open(t, Config{Ledger: &out})
+		p := b.must("https://a.test/?a=1&b=<2>")
+		g, _ := p.Redeem()
+		if out.writes != 0 {
+			t.Error("written before Begin")
+		}
+		if err := g.Begin(); err != nil || out.writes != 1 {
+			t.Fatalf("%d writes, %v", out.writes, err)
+		}
+		b.gate.Report(p, Reply{Status: 503, Header: http.Header{"Retry-After": {"4", "9"}, "Date": {"Mon, 05 Jan 2026 10:00:00 GMT"}}})
+		b.gate.Report(p, Reply{Status: 200})
+		all := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		if out.writes != 2 || len(all) != 2 {
+			t.Fatalf("%d writes of\n%s", out.writes, out.String())
+		}
+		var start, end Entry
+		if err := errors.Join(json.Unmarshal([]byte(all[0]), &start), json.Unmarshal([]byte(all[1]), &end)); err != nil {
+			t.Fatal(err)
+		}
+		if start.For != "https://a.test/?a=1&b=%3C2%3E" || start.Host != "a.test:443" || start.Purpose != "robots" || start.Agent != b.gate.UserAgent() {
+			t.Errorf("start line %+v", start)
+		}
+		if end.RetryAfter != "9" || end.Date == "" || end.ID != start.ID || end.Run != start.Run || end.SHA256 == "" {
+			t.Errorf("end line %+v", end)
+		}
+	})
+}
+
+func TestP10WhatCannotBeRecordedIsNotSent(t *testing.T) {
+	in(t, func(t *testing.T) {
+		out := lines{err: errors.New("disk full")}
+		b := open(t, Config{Ledger: &out})
+		p := b.must("https://a.test/")
+		g, _ := p.Redeem()
+		if err := g.Begin(); !errors.Is(err, out.err) || g.Begun() {
+			t.Errorf("Begin: %v", err)
+		}
+		out.err = nil
+		if err := g.Begin(); !errors.Is(err, ErrUsed) {
+			t.Errorf("Begin again: %v", err)
+		}
+		b.gate.Report(p, Reply{Aborted: true})
+		if out.String() != "" {
+			t.Errorf("an end line without its start: %s", out.String())
+		}
+	})
+}
+
+func BenchmarkLedger(b *testing.B) {
+	g, err := NewGate(Config{Identity: identity(), Ledger: io.Discard})
+	if err != nil {
+		b.Fatal(err)
+	}
+	u, err := weburl.Parse("https://www.some-university.edu/department/of/computing?page=7&sort=name")
+	if err != nil {
+		b.Fatal(err)
+	}
+	now := time.Now()
+	p := &permit{gate: g, id: 1234567, url: u, wanted: u, addr: someAddr, queued: now, allowed: now, clauses: []Clause{
+		{ClauseCrawlDelay, now, Duration(10 * time.Second)}, {ClauseAddress, now, Duration(10 * time.Second)},
+	}}
+	r := Reply{Status: 200, FirstByte: now, Ended: now, WireBytes: 12345, Header: http.Header{}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := g.begin(p, now); err != nil {
+			b.Fatal(err)
+		}
+		g.ledger.end(now, p, r, answer{})
+	}
+}
