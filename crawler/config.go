@@ -86,6 +86,7 @@ type Config struct {
 
 	Sitemaps       bool // also crawl what the sitemaps named in robots.txt list
 	FollowNoFollow bool // follow links marked rel=nofollow; a page's own nofollow always holds
+	KeepBodies     bool // read bodies of types that are not parsed to their end, as with a Handler or an archive
 	Beyond         bool // also fetch pages outside the scope that pages inside link to; their links are not followed
 	Feeds          bool // also follow what RSS and Atom feeds list
 	Resources      bool // also queue images, style sheets, scripts and the like

@@ -13,6 +13,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/internal/simhash"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -66,7 +67,7 @@ func (e *SeedError) Unwrap() error { return e.Err }
 // error is nil unless the crawl could not begin (joined *SeedErrors, configuration), ctx ended
 // (its cause), or a sink or the frontier failed. A limit is not an error: see [Report.Finish].
 func (c *Crawler) Run(ctx context.Context, seeds ...string) (*Report, error) {
-	r, err := c.start(seeds)
+	r, err := c.start(seeds, false)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func (c *Crawler) Drain() {
 // valid until the next iteration.
 func (c *Crawler) Pages(ctx context.Context, seeds ...string) iter.Seq2[*Visit, error] {
 	return func(yield func(*Visit, error) bool) {
-		r, err := c.start(seeds)
+		r, err := c.start(seeds, true)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -117,8 +118,11 @@ func (c *Crawler) Pages(ctx context.Context, seeds ...string) iter.Seq2[*Visit, 
 	}
 }
 
-func (c *Crawler) start(seeds []string) (*run, error) {
-	r, err := newRun(c.cfg, c.gate, seeds)
+// start makes a run. With pages, somebody will look at the bodies.
+func (c *Crawler) start(seeds []string, pages bool) (*run, error) {
+	cfg := c.cfg
+	cfg.KeepBodies = cfg.KeepBodies || pages
+	r, err := newRun(cfg, c.gate, seeds)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +163,8 @@ type run struct {
 	claims     context.Context // ends when no more claims are to be made
 	stopClaims context.CancelCauseFunc
 
-	sinkMu sync.Mutex // visits reach the sinks one at a time
+	sinkMu    sync.Mutex // visits reach the sinks one at a time
+	exchanges []sink.ExchangeSink
 
 	mu     sync.Mutex
 	finish Finish
@@ -181,6 +186,11 @@ func newRun(cfg Config, gate *politeness.Gate, seeds []string) (*run, error) {
 		cfg: cfg, gate: gate, seeds: urls, scope: cfg.InScope,
 		budget: newBudget(cfg.MaxPages), tally: newTally(time.Now()),
 		bound: newBound(), crowds: newCrowds(cfg.MaxQueries, cfg.MaxPerDir), contents: newContents(),
+	}
+	for _, s := range cfg.Sinks {
+		if x, ok := s.(sink.ExchangeSink); ok {
+			r.exchanges = append(r.exchanges, x)
+		}
 	}
 	if cfg.NearBits > 0 {
 		r.hasher, r.near = simhash.NewHasher(), simhash.NewIndex(maxContents, cfg.NearBits)
@@ -243,6 +253,7 @@ func (r *run) makeFetcher() error {
 		named[u.Hostname()] = true
 	}
 	fc := r.cfg.Fetch
+	fc.Record = fc.Record || len(r.exchanges) > 0
 	if fc.Wanted == nil && r.cfg.Handler == nil && !r.keepsBodies() {
 		fc.Wanted = r.parses
 	}
@@ -261,12 +272,7 @@ func (r *run) makeFetcher() error {
 
 // keepsBodies reports whether a sink stores bodies.
 func (r *run) keepsBodies() bool {
-	for _, s := range r.cfg.Sinks {
-		if _, ok := s.(interface{ KeepsBodies() }); ok {
-			return true
-		}
-	}
-	return r.deliver != nil
+	return len(r.exchanges) > 0 || r.cfg.KeepBodies
 }
 
 // parses reports whether bodies of a type are read for links.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"time"
 
+	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/sink"
 )
 
@@ -38,6 +39,32 @@ func (r *run) write(ctx context.Context, rec *sink.Record) error {
 	return nil
 }
 
+// exchange is a request with its answer as archives keep it, nil without a recording.
+func exchange(p *fetcher.Page, purpose string) *sink.Exchange {
+	if p == nil || p.Raw == nil {
+		return nil
+	}
+	return &sink.Exchange{
+		URL: p.URL.String(), Addr: p.Addr, Started: p.Written, Ended: p.Ended, Protocol: p.Proto, Purpose: purpose,
+		Request: p.Raw.Request, Head: p.Raw.Head, Body: p.Raw.Body, Truncated: p.Truncated,
+	}
+}
+
+// archive keeps an exchange that is no visit: of a robots.txt, or of an attempt that is repeated.
+func (r *run) archive(ctx context.Context, p *fetcher.Page, purpose string) {
+	x := exchange(p, purpose)
+	if x == nil || len(r.exchanges) == 0 {
+		return
+	}
+	r.sinkMu.Lock()
+	defer r.sinkMu.Unlock()
+	for _, s := range r.exchanges {
+		if err := s.AppendExchange(context.WithoutCancel(ctx), x); err != nil {
+			r.fail(err)
+		}
+	}
+}
+
 // record is v as the sinks take it.
 func (v *Visit) record() *sink.Record {
 	rec := &sink.Record{
@@ -58,6 +85,13 @@ func (v *Visit) record() *sink.Record {
 			sum = sha256.Sum256(p.Body)
 		}
 		rec.SHA256 = hex.EncodeToString(sum[:])
+	}
+	rec.SameAs, rec.NearOf = v.SameAs, v.NearOf
+	for _, s := range v.Usage.Statements {
+		rec.Usage = append(rec.Usage, sink.Usage{Use: s.Use, Signal: s.Signal.String(), Origin: string(s.Origin)})
+	}
+	if v.Outcome != Refused { // what a page's own signal keeps us from taking is not archived
+		rec.Exchange = exchange(v.Page, "")
 	}
 	if d := v.Doc; d != nil {
 		rec.Title, rec.Canonical, rec.Directives = d.Title, d.Canonical, v.Directives.Terms()

@@ -113,6 +113,9 @@ func (w *worker) request(ctx context.Context, c frontier.Claim) bool {
 	page, err := w.fetcher.Fetch(ctx, permit)
 	ready := w.gate.Report(permit, reply(page, err))
 	w.count(page, err)
+	if permit.Purpose() == politeness.Robots {
+		w.archive(ctx, page, politeness.Robots.String())
+	}
 	w.measure(permit.URL().Host(), addr, page, err, ready)
 	switch {
 	case fetcher.ReasonOf(err) == fetcher.ReasonLedger:
@@ -297,6 +300,7 @@ func (w *worker) answered(ctx context.Context, c frontier.Claim, page *fetcher.P
 		return false
 	case retryable(page.Status) && c.Attempt < w.cfg.Retries:
 		v.Reason = fmt.Sprintf("http_%d", page.Status)
+		w.archive(ctx, page, "attempt")
 		w.retry(ctx, c, v, ready)
 		return false
 	case c.Kind == frontier.KindSitemap:

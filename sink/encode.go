@@ -31,6 +31,9 @@ func appendRecord(b []byte, r *Record) ([]byte, error) {
 	b = optString(b, `,"title":`, r.Title)
 	b = optString(b, `,"canonical":`, r.Canonical)
 	b = optStrings(b, `,"directives":`, r.Directives)
+	b = optUsage(b, `,"usage":`, r.Usage)
+	b = optString(b, `,"same_as":`, r.SameAs)
+	b = optString(b, `,"near_of":`, r.NearOf)
 	if r.Links != nil {
 		b = appendLinks(append(b, `,"links":`...), r.Links)
 	}
@@ -42,6 +45,23 @@ func appendRecord(b []byte, r *Record) ([]byte, error) {
 		b = appendLocation(append(b, `,"warc":`...), r.WARC)
 	}
 	return append(b, '}'), errors.Join(err1, err2, err3)
+}
+
+func optUsage(b []byte, name string, us []Usage) []byte {
+	if len(us) == 0 {
+		return b
+	}
+	b = append(append(b, name...), '[')
+	for i := range us {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(append(b, `{"use":`...), us[i].Use)
+		b = appendString(append(b, `,"signal":`...), us[i].Signal)
+		b = appendString(append(b, `,"origin":`...), us[i].Origin)
+		b = append(b, '}')
+	}
+	return append(b, ']')
 }
 
 func appendLinks(b []byte, n *LinkCount) []byte {

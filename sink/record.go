@@ -26,6 +26,9 @@ type Record struct {
 	Title      string     `json:"title,omitempty"`
 	Canonical  string     `json:"canonical,omitempty"`
 	Directives []string   `json:"directives,omitempty"` // robots directives in force for the page
+	Usage      []Usage    `json:"usage,omitempty"`      // what the site says of uses of the page
+	SameAs     string     `json:"same_as,omitempty"`    // the first URL that had the same body
+	NearOf     string     `json:"near_of,omitempty"`    // an earlier page that is nearly the same
 	Links      *LinkCount `json:"links,omitempty"`
 
 	Attempt int       `json:"attempt,omitempty"` // 0: the first was final
@@ -40,6 +43,13 @@ type Record struct {
 	// Exchange is the last request for the URL with its answer, for sinks that keep it. nil: there
 	// was none, or nobody recorded it. It is no part of the JSON form.
 	Exchange *Exchange `json:"-"`
+}
+
+// Usage is what a site says of one use of a page. It is no permission and no refusal of a crawl.
+type Usage struct {
+	Use    string `json:"use"`    // "train-ai", "search", …
+	Signal string `json:"signal"` // "allow" or "disallow"
+	Origin string `json:"origin"` // "robots.txt", "header" or "meta"
 }
 
 // LinkCount counts the links of a page by fate.
