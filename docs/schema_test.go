@@ -92,6 +92,9 @@ func compareFields(t *testing.T, root, s *schema, at string, typ reflect.Type) {
 		if want := jsonType(f.Type); p.Const == nil && len(p.Enum) == 0 && d.Type != want {
 			t.Errorf("%s.%s has type %q, want %q", at, name, d.Type, want)
 		}
+		if d.Type == "array" {
+			d = root.deref(d.Items)
+		}
 		if d.Type == "object" {
 			compareFields(t, root, d, at+"."+name, f.Type.Elem())
 		}
@@ -161,7 +164,7 @@ func TestVisitsFollowTheSchema(t *testing.T) {
 		site := w.Site("https://site.example")
 		site.Robots("User-agent: *\nDisallow: /private\nSitemap: /map.xml\n").Forbids("/private")
 		site.Page("/map.xml", `<urlset><url><loc>https://site.example/listed</loc></url></urlset>`).Type("application/xml")
-		site.Page("/listed", "").Header("X-Robots-Tag", "noarchive")
+		site.Page("/listed", "<p>Listed.").Header("X-Robots-Tag", "noarchive").Header("Content-Usage", "train-ai=n")
 		site.Page("/", `<title>T</title><meta name=robots content=noindex><link rel=canonical href=/>
 			<a href=/private>x</a><a href=/moved>x</a><a href=/leaves>x</a><a href=/gone>x</a><a href=/hangs>x</a>
 			<a href=/a/a/a/a/a>x</a><a href=mailto:x>x</a><a href=https://other.example/>x</a><a rel=nofollow href=/n>x</a>

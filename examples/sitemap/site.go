@@ -108,30 +108,15 @@ func isHTML(mediaType string) bool {
 // canonical is the address that the page gives as its own, in the document or in a Link header
 // (RFC 6596); the page's URL when it gives none that can be requested.
 func canonical(v *crawler.Visit) weburl.URL {
-	ref, base := "", v.URL
-	if v.Doc != nil {
-		ref = v.Doc.Canonical
-		if b, err := v.URL.Resolve(v.Doc.Base); err == nil {
-			base = b
-		}
-	}
-	if ref == "" {
-		base = v.URL // a header field's reference is not subject to the document's base element
-		ref = headerCanonical(v.Page.Header)
-	}
-	if own, err := base.Resolve(ref); err == nil && ref != "" {
+	if own := v.Canonical(); !own.IsZero() {
 		return own
 	}
-	return v.URL
-}
-
-func headerCanonical(h http.Header) string {
-	for _, l := range extract.LinkHeader(h.Values("Link")) {
-		if l.Rel&extract.Canonical != 0 {
-			return l.Ref
+	for _, l := range extract.LinkHeader(v.Page.Header.Values("Link")) {
+		if own, err := v.URL.Resolve(l.Ref); err == nil && l.Rel&extract.Canonical != 0 {
+			return own
 		}
 	}
-	return ""
+	return v.URL
 }
 
 // lastModified is the time of the Last-Modified header, zero when it says nothing: a server that
