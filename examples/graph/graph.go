@@ -1,0 +1,115 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// graph is what is known of a site's links. Two spellings of one address are one node.
+type graph struct {
+	nodes    []node
+	edges    map[edge]int // how often the link stands on the page
+	index    map[weburl.Key]int
+	maxEdges int
+	dropped  int // links beyond maxEdges
+}
+
+// node is one URL, or with stateExternal one other site.
+type node struct {
+	url, title string
+	state      string // outcome of the visit, or one of the states below
+	status     int
+	depth      int
+	in, out    int // edges, links of a page to itself left out
+}
+
+// States of nodes that were not visited.
+const (
+	stateUnvisited = "unvisited"
+	stateExternal  = "external"
+)
+
+// edge leads from one node to another.
+type edge struct {
+	from, to int
+	redirect bool
+}
+
+func newGraph(maxEdges int) *graph {
+	return &graph{edges: map[edge]int{}, index: map[weburl.Key]int{}, maxEdges: maxEdges}
+}
+
+// node is the index of u's node, which is made when it is new.
+func (g *graph) node(u weburl.URL, depth int) int {
+	i, known := g.index[u.Key()]
+	if !known {
+		i = len(g.nodes)
+		g.index[u.Key()] = i
+		g.nodes = append(g.nodes, node{url: u.String(), state: stateUnvisited, depth: depth})
+	}
+	g.nodes[i].depth = min(g.nodes[i].depth, depth)
+	return i
+}
+
+// link adds an edge to u, unless it is the same page. Beyond the limit there are neither new edges
+// nor nodes that only they would lead to.
+func (g *graph) link(from int, u weburl.URL, depth int, redirect bool) (to int, ok bool) {
+	to, known := g.index[u.Key()]
+	if known && to == from {
+		return to, false
+	}
+	if e := (edge{from, to, redirect}); len(g.edges) >= g.maxEdges && (!known || g.edges[e] == 0) {
+		g.dropped++
+		return 0, false
+	}
+	to = g.node(u, depth)
+	g.edges[edge{from, to, redirect}]++
+	return to, true
+}
+
+func (g *graph) countDegrees() {
+	for i := range g.nodes {
+		g.nodes[i].in, g.nodes[i].out = 0, 0
+	}
+	for e := range g.edges {
+		g.nodes[e.from].out++
+		g.nodes[e.to].in++
+	}
+}
+
+// sortedEdges is the edges in an order that depends on the graph alone.
+func (g *graph) sortedEdges() []edge {
+	list := make([]edge, 0, len(g.edges))
+	for e := range g.edges {
+		list = append(list, e)
+	}
+	slices.SortFunc(list, func(a, b edge) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), compareBool(a.redirect, b.redirect))
+	})
+	return list
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// ranked is the nodes' indexes, those that most others link to first.
+func (g *graph) ranked() []int {
+	order := make([]int, len(g.nodes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		a, b := &g.nodes[i], &g.nodes[j]
+		return cmp.Or(cmp.Compare(b.in, a.in), cmp.Compare(b.out, a.out), cmp.Compare(a.url, b.url))
+	})
+	return order
+}

@@ -1,0 +1,149 @@
+// Command graph crawls a site and writes the graph of its links: as GraphML for other programs, as an
+// SVG picture, and as a table of the pages that most others link to.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, crawler.Config{})
+	stop()
+	os.Exit(code)
+}
+
+const about = `usage: graph -contact URL|MAIL [flags] URL
+
+Crawls the site that URL is on and writes the graph of its links. A node is a URL that a page of the
+site links to, whether it could be fetched or not; an edge is a page's link to another URL, or a
+redirect. Standard output is a table of the pages with the most links to them. When the crawl is
+interrupted or meets a limit, the graph is of what was seen, and standard error says so.
+
+Exit code: 0 written, 1 not written or not finished, 2 wrong usage.
+
+`
+
+// maxDrawn bounds -nodes: the layout compares all pairs of nodes.
+const maxDrawn = 1000
+
+// options is the command line.
+type options struct {
+	agent, contact     string
+	delay              time.Duration
+	maxPages, maxEdges int
+	external           bool
+	graphml, svg       string
+	drawn, rows        int
+	seed               weburl.URL
+}
+
+// run is the program. base is a Config to start from: tests put a simulated web into it.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
+	o, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintln(stderr, "graph:", err)
+		return 2
+	}
+	if err := draw(ctx, o, stdout, stderr, base); err != nil {
+		fmt.Fprintln(stderr, "graph:", err)
+		return 1
+	}
+	return 0
+}
+
+func parse(args []string, stderr io.Writer) (o options, err error) {
+	f := flag.NewFlagSet("graph", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Usage = func() {
+		fmt.Fprint(stderr, about)
+		f.PrintDefaults()
+	}
+	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which the site's owner reaches you")
+	f.StringVar(&o.agent, "agent", "amble-graph", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
+	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests; what the site asks for holds if longer")
+	f.IntVar(&o.maxPages, "max-pages", 1000, "pages fetched at most")
+	f.IntVar(&o.maxEdges, "max-edges", 1_000_000, "edges kept at most; further ones are counted")
+	f.BoolVar(&o.external, "external", false, "also show the other sites that pages link to, one node for each; they are not asked for anything")
+	f.StringVar(&o.graphml, "graphml", "", "`file` for the graph as GraphML")
+	f.StringVar(&o.svg, "svg", "", "`file` for the picture")
+	f.IntVar(&o.drawn, "nodes", 150, "nodes drawn at most: those with the most edges")
+	f.IntVar(&o.rows, "rows", 20, "rows of the table")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if f.NArg() != 1 {
+		return o, fmt.Errorf("want one URL, have %d arguments; see -help", f.NArg())
+	}
+	if err := o.check(); err != nil {
+		return o, err
+	}
+	o.seed, err = weburl.Parse(f.Arg(0))
+	return o, err
+}
+
+func (o options) check() error {
+	switch {
+	case o.maxPages < 1:
+		return fmt.Errorf("-max-pages %d: must be 1 or more", o.maxPages)
+	case o.maxEdges < 1:
+		return fmt.Errorf("-max-edges %d: must be 1 or more", o.maxEdges)
+	case o.drawn < 1 || o.drawn > maxDrawn:
+		return fmt.Errorf("-nodes %d: must be 1 to %d", o.drawn, maxDrawn)
+	case o.rows < 0:
+		return fmt.Errorf("-rows %d: must not be negative", o.rows)
+	}
+	return nil
+}
+
+// draw makes the crawl and writes what came of it.
+func draw(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawler.Config) error {
+	g := newGraph(o.maxEdges)
+	cfg.Agent, cfg.Contact = o.agent, o.contact
+	cfg.MaxDepth, cfg.MaxPages = crawler.None, o.maxPages
+	cfg.Politeness.Delay = cmp.Or(o.delay, crawler.None)
+	cfg.Fetch.Wanted = isHTML
+	cfg.Handler = &site{graph: g, external: o.external}
+	c, err := crawler.New(cfg)
+	if err != nil {
+		return err
+	}
+	rep, err := c.Run(ctx, o.seed.String())
+	if rep == nil {
+		return err
+	}
+	if rep.Finish != crawler.FinishDone {
+		fmt.Fprintf(stderr, "not the whole site: ended by %s with %d URLs left\n", rep.Finish, rep.Left)
+	}
+	return errors.Join(err, write(g, o, stdout, stderr))
+}
+
+func write(g *graph, o options, stdout, stderr io.Writer) error {
+	g.countDegrees()
+	fmt.Fprintf(stderr, "%d nodes, %d edges\n", len(g.nodes), len(g.edges))
+	if g.dropped > 0 {
+		fmt.Fprintf(stderr, "%d links left out: more edges than -max-edges\n", g.dropped)
+	}
+	err := table(stdout, g, o.rows)
+	if o.graphml != "" {
+		err = errors.Join(err, replace(o.graphml, func(w io.Writer) error { return graphML(w, g) }))
+	}
+	if o.svg != "" {
+		err = errors.Join(err, replace(o.svg, func(w io.Writer) error { return picture(w, g, o.drawn) }))
+	}
+	return err
+}
