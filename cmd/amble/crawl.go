@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -26,6 +25,7 @@ type crawlCmd struct {
 	limitFlags `group:"How much:"`
 
 	Out         string `short:"o" group:"Output:" placeholder:"DIR" help:"Write visits, ledger, robots.txt files, job file and report to this directory instead of visits to stdout."`
+	Format      words  `group:"Output:" default:"jsonl" placeholder:"jsonl,warc" help:"With -o: also archive what went over the wire, as WARC with a CDXJ index (${default})."`
 	FailOnLimit bool   `group:"Output:" help:"Exit 5 when a limit ended the crawl."`
 	outputFlags `group:"Output:"`
 	PrintConfig bool `group:"Output:" help:"Print every value, also of the keys that are seldom needed, and where it came from, and stop."`
@@ -66,7 +66,10 @@ func (c *crawlCmd) Run(a *app, o *origins) error {
 			return err
 		}
 	}
-	cfg.Sinks = []sink.Sink{out.visits}
+	if err := out.archive(c.Format, &cfg); err != nil {
+		return errors.Join(err, out.close(nil))
+	}
+	cfg.Sinks = out.sinks()
 	cfg.Politeness.Ledger = out.ledger
 	if out.robots != nil {
 		cfg.KeepRobots = out.robots.keep

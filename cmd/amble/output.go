@@ -6,8 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/sink/warc"
 )
 
 // output is where a crawl's results go: stdout, or a directory of files.
@@ -16,6 +19,7 @@ type output struct {
 	visits *sink.JSONL
 	ledger io.Writer     // nil with stdout
 	robots *robotsKeeper // nil with stdout
+	warc   *warc.Writer  // nil unless --format names it
 	files  []io.Closer
 }
 
@@ -55,6 +59,34 @@ func (o *output) open() error {
 	return err
 }
 
+// archive opens the archive that --format asks for.
+func (o *output) archive(formats words, cfg *crawler.Config) error {
+	for _, f := range formats {
+		if f != "jsonl" && f != "warc" {
+			return usage("--format %s: want jsonl or warc", f)
+		}
+	}
+	if !slices.Contains(formats, "warc") {
+		return nil
+	}
+	if o.dir == "" {
+		return usage("--format warc: an archive needs a directory: name one with --out")
+	}
+	w, err := warc.Open(filepath.Join(o.dir, "warc"), warc.Options{Info: warc.Info{
+		Software: "amble/" + crawler.Version, Operator: cfg.Contact, Robots: "obey", UserAgent: userAgent(cfg),
+	}})
+	o.warc = w
+	return outputError(err)
+}
+
+// sinks are the outputs in their order: the archive first, so that visits can name their place in it.
+func (o *output) sinks() []sink.Sink {
+	if o.warc != nil {
+		return []sink.Sink{o.warc, o.visits}
+	}
+	return []sink.Sink{o.visits}
+}
+
 func (o *output) closeFiles() error {
 	var errs []error
 	for _, f := range o.files {
@@ -66,6 +98,9 @@ func (o *output) closeFiles() error {
 // close ends the output, with the report of a crawl that began.
 func (o *output) close(end *ending) error {
 	err := errors.Join(o.visits.Close(), o.closeFiles())
+	if o.warc != nil {
+		err = errors.Join(err, o.warc.Close())
+	}
 	if o.dir != "" && end != nil {
 		b := append(newReport(end, nil).line(), '\n')
 		err = errors.Join(err, os.WriteFile(filepath.Join(o.dir, "report.json"), b, 0o644))

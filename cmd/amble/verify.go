@@ -97,15 +97,20 @@ func auditText(rep *audit.Report) string {
 	return b.String()
 }
 
+// userAgent is the header of every request.
+func userAgent(cfg *crawler.Config) string {
+	name, version, _ := strings.Cut(cfg.Agent, "/")
+	return politeness.Identity{Product: name, Version: version, Contact: cfg.Contact}.UserAgent()
+}
+
 const auditFile = "politeness.json"
 
 // writeAuditConfig notes beside a crawl's results what it was told, for verify.
 func writeAuditConfig(dir string, cfg *crawler.Config, own map[string]int) error {
-	name, version, _ := strings.Cut(cfg.Agent, "/")
-	id := politeness.Identity{Product: name, Version: version, Contact: cfg.Contact}
+	name, _, _ := strings.Cut(cfg.Agent, "/")
 	p := cfg.Politeness
 	c := audit.Config{
-		Product: id.Product, UserAgent: id.UserAgent(), Contact: id.Contact, Delay: max(0, p.Delay).Seconds(),
+		Product: name, UserAgent: userAgent(cfg), Contact: cfg.Contact, Delay: max(0, p.Delay).Seconds(),
 		DelayFactor: max(0, p.DelayFactor), MaxDelay: p.MaxDelay.Seconds(), MaxRetryAfter: max(0, p.MaxRetryAfter).Seconds(),
 		PerDomain: p.PerDomain, OwnHosts: own, ForbidDenies: p.ForbiddenDenies,
 	}
