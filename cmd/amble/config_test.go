@@ -55,7 +55,7 @@ func TestPrintConfigFedBackGivesTheSameCrawl(t *testing.T) {
 }
 
 var someFlags = []string{
-	"--include=a{1,2},b", "--exclude=c: d # e", "--include=- f", "--exclude=\"g\"", "--rules=exclude h", "-d0", "-wnone",
+	"--include=a{1,2},b", "--exclude=c: d # e", "--include=- f", "--exclude=\"g\"", "--exclude=two\nlines", "--rules=exclude h", "-d0", "-wnone",
 	"--delay-factor=none", "--rate=0.25", "--max-delay=none", "--max-pages=7", "--max-bytes=1.5MiB", "--max-time=90",
 	"--max-per-host=3", "--max-body=1kB", "--retries=none", "--retry-pause=1ms", "--sitemaps", "--scope=any", "--agent=my_bot/1",
 	"--contact=me@site.university.edu", "--follow-nofollow", "--resources", "--allow-address=10.0.0.0/8,::1",

@@ -138,9 +138,6 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	if rep == nil {
 		return nil, usageOf("", err)
 	}
-	if end.signal != 0 && errors.Is(err, errAborted) {
-		err = nil
-	}
 	ui.summary(a, j, end, err)
 	return end, err
 }
