@@ -138,7 +138,9 @@ func TestRevisitedDirectives(t *testing.T) {
 func TestBeyondTheScope(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, o := w.Site("http://a.example"), w.Site("http://other.example")
-		s.Page("/", links("http://other.example/", "http://other.example/moved"))
+		s.Page("/", links("http://other.example/", "http://other.example/moved", "/out"))
+		s.Redirect("/out", "http://other.example/from-inside")
+		o.Page("/from-inside", links("/deeper"))
 		o.Page("/", links("/deeper", "http://a.example/back"))
 		o.Page("/deeper", "")
 		o.Redirect("/moved", "/target")
@@ -147,6 +149,7 @@ func TestBeyondTheScope(t *testing.T) {
 		_, v := crawl(t, w, crawler.Config{Beyond: true}, s.URL("/"))
 		v.expect(t, map[string]string{
 			s.URL("/"): "fetched 200", o.URL("/"): "fetched 200", o.URL("/moved"): "redirected 302", o.URL("/target"): "fetched 200",
+			s.URL("/out"): "redirected 302", o.URL("/from-inside"): "fetched 200",
 		})
 	})
 }
@@ -334,6 +337,21 @@ func TestArchive(t *testing.T) {
 		}
 		if n := strings.Count(out.String(), `"warc":{"file":`); n != 4 {
 			t.Errorf("%d visits name their place in the archive, want 4:\n%s", n, out.String())
+		}
+	})
+}
+
+func TestErrorPagesLeadNowhere(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Page("/", links("/gone", "/fails"))
+		s.Page("/gone", links("deeper")).Status(404)
+		s.Page("/fails", links("deeper")).Status(500)
+		s.Page("/deeper", "")
+		rep, v := crawl(t, w, crawler.Config{}, s.URL("/"))
+		w.MustNotRequest(s.URL("/deeper"))
+		if rep.Links[crawler.FateNoFollow] != 2 || v.by[s.URL("/gone")].Doc == nil {
+			t.Errorf("links %v", rep.Links)
 		}
 	})
 }

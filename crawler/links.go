@@ -128,10 +128,13 @@ func (k *linker) judge(v *Visit, l *extract.Link) (Fate, weburl.Key) {
 func (k *linker) decide(v *Visit, l *extract.Link) (Fate, string, weburl.Key) {
 	cfg := &k.r.cfg
 	switch {
-	case !cfg.Resources && !navigates(*l):
+	case !cfg.Resources && !navigates(*l), l.Rel&extract.Preconnect != 0: // the latter names an origin, no page
 		return FateResource, "not navigation", weburl.Key{}
 	case v.Directives.NoFollow:
 		return FateNoFollow, "page nofollow", weburl.Key{}
+	case v.Page.Status < 200 || v.Page.Status > 299:
+		// Error pages are served for any URL: relative links on them lead into endless spaces.
+		return FateNoFollow, "error page", weburl.Key{}
 	case v.beyond:
 		return FateScope, "the page itself is outside the scope", weburl.Key{}
 	case l.Rel&extract.NoFollow != 0 && !cfg.FollowNoFollow:

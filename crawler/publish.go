@@ -93,8 +93,9 @@ func (v *Visit) record() *sink.Record {
 	if v.Outcome != Refused { // what a page's own signal keeps us from taking is not archived
 		rec.Exchange = exchange(v.Page, "")
 	}
+	rec.Directives = v.Directives.Terms()
 	if d := v.Doc; d != nil {
-		rec.Title, rec.Canonical, rec.Directives = d.Title, d.Canonical, v.Directives.Terms()
+		rec.Title, rec.Canonical = d.Title, d.Canonical
 		rec.Links = v.countLinks()
 	}
 	return rec

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/amble-crawler/amble/extract"
@@ -70,27 +71,19 @@ func (r *run) outside(c frontier.Claim) *Visit {
 		return nil
 	}
 	fate, rule := r.admissible(c.URL, min(c.Depth, max(0, r.cfg.MaxDepth)))
-	if fate == FateScope && r.beyond(c.Hops) {
-		return nil
+	if fate == FateScope && r.cfg.Beyond && c.Kind == frontier.KindRedirect {
+		return nil // a link or page inside the scope led here
 	}
 	switch fate {
 	case FateScope:
 		return &Visit{Outcome: OutOfScope, Reason: ReasonScope, Rule: rule}
 	case FateTrap:
-		return &Visit{Outcome: Trapped, Reason: ReasonTrapPath, Detail: rule}
+		reason, _, _ := strings.Cut(rule, ":")
+		return &Visit{Outcome: Trapped, Reason: reason, Detail: rule}
 	case FateInvalid:
 		return &Visit{Outcome: Refused, Reason: rule}
 	}
 	return nil
-}
-
-// beyond reports whether a redirect chain began outside the scope, where Config.Beyond led.
-func (r *run) beyond(hops []string) bool {
-	if !r.cfg.Beyond || len(hops) == 0 {
-		return false
-	}
-	first, err := weburl.Parse(hops[0])
-	return err == nil && !r.scope.Decide(first).In
 }
 
 // request takes a claim through resolve, admission and fetch.
