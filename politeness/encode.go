@@ -15,6 +15,7 @@ func (e *Entry) append(b []byte) []byte {
 	b = textField(b, `,"url":`, e.URL)
 	b = textField(b, `,"for":`, e.For)
 	b = textField(b, `,"host":`, e.Host)
+	b = textField(b, `,"domain":`, e.Domain)
 	b = textField(b, `,"addr":`, e.Addr)
 	b = textField(b, `,"purpose":`, e.Purpose)
 	b = numberField(b, `,"attempt":`, int64(e.Attempt))

@@ -17,6 +17,7 @@ type Entry struct {
 	URL       string    `json:"url,omitempty"`
 	For       string    `json:"for,omitempty"` // the page whose robots.txt this is
 	Host      string    `json:"host,omitempty"`
+	Domain    string    `json:"domain,omitempty"` // registrable, with Config.PerDomain
 	Addr      string    `json:"addr,omitempty"`
 	Purpose   string    `json:"purpose,omitempty"`
 	Attempt   int       `json:"attempt,omitempty"`
@@ -80,6 +81,9 @@ func (g *Gate) begin(p *permit, now time.Time) error {
 	}
 	if p.url != p.wanted {
 		e.For = p.wanted.String()
+	}
+	if g.cfg.PerDomain && p.clocks.domain != nil {
+		e.Domain = p.url.Domain()
 	}
 	if v := g.override(now, p.url); v != nil {
 		e.Override = v.Reason

@@ -31,7 +31,7 @@ func TestLedgerLinesAreAsEncodingJSONWritesThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := Entry{
 			Event: text.Draw(t, "event"), Run: text.Draw(t, "run"), ID: rapid.Uint64().Draw(t, "id"), URL: text.Draw(t, "url"), For: text.Draw(t, "for"),
-			Host: text.Draw(t, "host"), Addr: text.Draw(t, "addr"), Purpose: text.Draw(t, "purpose"), Attempt: rapid.Int().Draw(t, "attempt"),
+			Host: text.Draw(t, "host"), Domain: text.Draw(t, "domain"), Addr: text.Draw(t, "addr"), Purpose: text.Draw(t, "purpose"), Attempt: rapid.Int().Draw(t, "attempt"),
 			Agent: text.Draw(t, "agent"), Queued: instants.Draw(t, "queued"), Allowed: instants.Draw(t, "allowed"), Written: instants.Draw(t, "written"),
 			Clauses: rapid.SliceOfN(clauses, 0, 3).Draw(t, "clauses"), Override: text.Draw(t, "override"), FirstByte: instants.Draw(t, "first"),
 			Ended: instants.Draw(t, "ended"), Status: rapid.Int().Draw(t, "status"), Bytes: rapid.Int64().Draw(t, "bytes"), Err: text.Draw(t, "error"),
@@ -51,7 +51,7 @@ func TestEveryFieldOfAnEntryIsWritten(t *testing.T) {
 	in(t, func(t *testing.T) {
 		now := time.Now()
 		e := Entry{
-			"end", "r", 1, "u", "f", "h", "a", "p", 2, "g", now, now, now, []Clause{{"c", now, 3}}, "o", now, now, 4, 5, "e", "t", "ra", "d", "l", "s",
+			"end", "r", 1, "u", "f", "h", "d", "a", "p", 2, "g", now, now, now, []Clause{{"c", now, 3}}, "o", now, now, 4, 5, "e", "t", "ra", "d", "l", "s",
 		} // a new field does not compile here until it has a place
 		want, _ := json.Marshal(&e)
 		if got := e.append(nil); !bytes.Equal(got, want) {

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -16,9 +17,11 @@ type Config struct {
 	DelayFactor   float64        `json:"delay_factor,omitempty"` // × the last response time, at most MaxDelay
 	MaxDelay      float64        `json:"max_delay_s,omitempty"`
 	MaxRetryAfter float64        `json:"max_retry_after_s,omitempty"` // longer ones end the host; 0: none does
+	MaxBackoff    float64        `json:"max_backoff_s,omitempty"`     // of the pause that failures double; 0: back-off is not checked
 	PerDomain     bool           `json:"per_domain,omitempty"`
 	OwnHosts      map[string]int `json:"own_hosts,omitempty"` // host:port to requests in flight
 	ForbidDenies  bool           `json:"forbidden_denies,omitempty"`
+	Dialect       string         `json:"dialect,omitempty"` // "" or RFC9309; by any other, robots.txt's rules are not checked
 }
 
 // Tolerance is what two readings of a wall clock may differ by while it is being adjusted.
@@ -26,10 +29,10 @@ const Tolerance = time.Millisecond
 
 // Violation is a request that breaks an invariant.
 type Violation struct {
-	Invariant string // "P1" … "P12"
-	Host      string
-	Lines     []int // of the ledger: the request, and the one it conflicts with
-	Message   string
+	Invariant string `json:"invariant"` // "P1" … "P12"
+	Host      string `json:"host"`
+	Lines     []int  `json:"lines"` // of the ledger: the request, and the one it conflicts with
+	Message   string `json:"message"`
 }
 
 func (v Violation) String() string {
@@ -45,41 +48,72 @@ type Host struct {
 	Slack    time.Duration // the smallest difference between a pause and what was due
 }
 
+// MarshalJSON writes the pauses in seconds, and none where there were fewer than two requests.
+func (h Host) MarshalJSON() ([]byte, error) {
+	out := struct {
+		Host     string   `json:"host"`
+		Requests int      `json:"requests"`
+		Least    *float64 `json:"least_s,omitempty"`
+		Required *float64 `json:"required_s,omitempty"`
+		Slack    *float64 `json:"slack_s,omitempty"`
+	}{Host: h.Host, Requests: h.Requests}
+	if h.Least >= 0 {
+		least, required, slack := h.Least.Seconds(), h.Required.Seconds(), h.Slack.Seconds()
+		out.Least, out.Required, out.Slack = &least, &required, &slack
+	}
+	return json.Marshal(out)
+}
+
+// Override is a reason that requests give for going by other rules than their origin's robots.txt.
+type Override struct {
+	Origin   string `json:"origin"`
+	Reason   string `json:"reason"`
+	Requests int    `json:"requests"`
+}
+
 // Report is the result of a check.
 type Report struct {
-	Requests   int
-	Unfinished int // started and never ended: cut off by the end of the process
-	Torn       bool
-	Runs       int
-	Hosts      []Host
-	Violations []Violation
+	Requests   int         `json:"requests"`
+	Unfinished int         `json:"unfinished"` // started and never ended: cut off by the end of the process
+	Torn       bool        `json:"torn"`       // the last line is not whole: it was being written when the process ended
+	Runs       int         `json:"runs"`
+	Hosts      []Host      `json:"hosts"`
+	Violations []Violation `json:"violations"` // empty: the ledger shows a polite crawl, but for Overrides and Notes
+	Overrides  []Override  `json:"overrides"`  // for a person to judge: their requests are not held to robots.txt
+	Notes      []string    `json:"notes"`      // what was not checked, and why
 }
 
 // Body gives the robots.txt body with a SHA-256 in hexadecimal, or an error.
 type Body func(sha256 string) ([]byte, error)
 
 // Check reads a ledger and holds it against the invariants. An error means that the ledger cannot be
-// read; violations are in the Report, in the ledger's order.
+// read; violations are in the Report, in the ledger's order. Its time is that of sorting the ledger's
+// lines, its memory some hundred octets a request.
 func Check(ledger io.Reader, c Config, body Body) (*Report, error) {
 	l, err := read(ledger)
 	if err != nil {
 		return nil, err
 	}
-	a := &auditor{config: c, body: body, rep: &Report{Requests: len(l.requests), Torn: l.torn, Runs: l.runs}}
-	for _, r := range l.requests {
-		if r.end == nil {
-			a.rep.Unfinished++
-		}
-	}
-	a.rules(l.requests) // first: pauses depend on it
+	a := &auditor{config: c, body: body, files: map[string]*file{}, rep: &Report{
+		Requests: len(l.requests), Torn: l.torn, Runs: l.runs,
+		Hosts: []Host{}, Violations: []Violation{}, Overrides: []Override{}, Notes: []string{},
+	}}
+	a.entries(l)
+	a.rules(l.requests) // before the pauses, which depend on it
 	a.identity(l.requests)
 	a.admission(l.requests)
 	for host, rs := range group(l.requests, func(r *request) string { return r.start.Host }) {
 		a.host(host, rs)
 	}
 	for addr, rs := range group(l.requests, a.address) {
-		a.shared(addr, rs, "P6")
+		a.shared(addr, rs)
 	}
+	if c.PerDomain {
+		for domain, rs := range group(l.requests, a.domain) {
+			a.shared(domain, rs)
+		}
+	}
+	a.notes(l.requests)
 	slices.SortStableFunc(a.rep.Violations, func(x, y Violation) int { return x.Lines[0] - y.Lines[0] })
 	return a.rep, nil
 }
@@ -87,8 +121,37 @@ func Check(ledger io.Reader, c Config, body Body) (*Report, error) {
 type auditor struct {
 	config Config
 	body   Body
+	files  map[string]*file // read, by SHA-256; nil for one that is not there
 	rep    *Report
 }
+
+// notes says what the ledger was not held to.
+func (a *auditor) notes(rs []*request) {
+	note := func(when bool, text string) {
+		if when {
+			a.rep.Notes = append(a.rep.Notes, text)
+		}
+	}
+	note(!a.plain(), "P2 was not checked, nor pauses that robots.txt asks for (P5): files were read as "+a.config.Dialect+", this check reads RFC 9309 alone")
+	note(a.config.MaxBackoff == 0, "back-off after failures (P5) was not checked: its maximum is not given")
+	note(a.config.PerDomain, "registrable domains (P6) are those the ledger names")
+	note(a.rep.Unfinished > 0, "of requests without an end, pauses are counted from their start")
+	seen := map[Override]int{}
+	for _, r := range rs {
+		if r.start.Override != "" {
+			key := Override{Origin: originOf(r.start.URL), Reason: r.start.Override}
+			if _, ok := seen[key]; !ok {
+				seen[key] = len(a.rep.Overrides)
+				a.rep.Overrides = append(a.rep.Overrides, key)
+			}
+			a.rep.Overrides[seen[key]].Requests++
+		}
+	}
+	note(len(seen) > 0, "P1, P2 and P8 were not checked for requests under an override")
+}
+
+// plain reports whether the crawler read robots.txt as this check does.
+func (a *auditor) plain() bool { return a.config.Dialect == "" || a.config.Dialect == "RFC9309" }
 
 func (a *auditor) violation(inv string, r *request, other *request, format string, args ...any) {
 	v := Violation{Invariant: inv, Host: r.start.Host, Lines: []int{r.line}, Message: fmt.Sprintf(format, args...)}

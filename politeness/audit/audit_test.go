@@ -3,6 +3,7 @@ package audit
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -43,8 +44,11 @@ func (b *book) add(rs ...req) *book {
 		if r.host == "" {
 			r.host = "a.test:80"
 		}
-		if r.addr == "" {
+		switch r.addr {
+		case "":
 			r.addr = "192.0.2.1"
+		case "-":
+			r.addr = ""
 		}
 		if r.purpose == "" {
 			r.purpose = "page"
@@ -89,6 +93,19 @@ func robotsReq(at float64, body string) req {
 func page(at float64, path string) req {
 	return req{url: "http://a.test" + path, at: at, end: at + 0.1, status: 200}
 }
+
+func failing(at float64) req { return req{url: "http://a.test/1", at: at, end: at + 0.1, status: 500} }
+
+func backoffChecked(c *Config) { c.MaxBackoff = 300 }
+
+func perDomain(c *Config) { c.PerDomain = true }
+
+func with(r req, change func(*req)) req { change(&r); return r }
+
+// in puts a request into a registrable domain.
+func in(r req, domain string) req { r.clause += fmt.Sprintf(`,"domain":%q`, domain); return r }
+
+func elsewhere(r req) req { r.addr = "192.0.2.99"; return r }
 
 func TestInvariants(t *testing.T) {
 	polite := func() *book { return newBook().add(robotsReq(0, "User-agent: *\nDisallow: /no\n")) }
@@ -139,6 +156,57 @@ func TestInvariants(t *testing.T) {
 			b.run = "r2"
 			return b.add(page(3, "/2"))
 		}(), nil, []string{"P12", "P3"}},
+		{"P3 a request without an end, in the same process", polite().add(req{url: "http://a.test/1", at: 1.2, open: true}, page(9, "/2")), nil, []string{"P3"}},
+		{"P5 back-off", polite().add(failing(1.1), failing(2.2), failing(4.3), page(7, "/2")), backoffChecked, []string{"P5"}},
+		{"P5 back-off kept", polite().add(failing(1.1), failing(2.2), failing(4.3), page(8.4, "/2")), backoffChecked, nil},
+		{"P5 back-off halves", polite().add(failing(1.1), failing(2.2), failing(4.3), page(8.4, "/2"), page(10.5, "/3"), page(11.6, "/4")), backoffChecked, nil},
+		{"P5 back-off has a maximum", polite().add(failing(1.1), failing(2.2), failing(4.3), page(6.5, "/2")), func(c *Config) { c.MaxBackoff = 2 }, nil},
+		{"P5 back-off is not halved by what may be the crawler's doing", polite().add(failing(1.1), failing(2.2),
+			req{url: "http://a.test/1", at: 4.3, end: 4.3, extra: `,"error":"canceled"`}, page(5.4, "/2")), backoffChecked, []string{"P5"}},
+		{"P6 the pause of the host before", newBook().add(robotsReq(0, "User-agent: *\nCrawl-delay: 5\n"), other(2)), nil, []string{"P6"}},
+		{"P6 IPv4 in IPv6", newBook().add(robotsReq(0, ""), with(other(0.5), func(r *req) { r.addr = "::ffff:192.0.2.1" })), nil, []string{"P6"}},
+		{"P6 own hosts have a clock of their own", newBook().add(robotsReq(0, ""), other(0.5)), func(c *Config) { c.OwnHosts = map[string]int{"b.test:80": 1} }, nil},
+		{"P6 domains", newBook().add(in(robotsReq(0, ""), "test"), in(elsewhere(other(0.5)), "test")), perDomain, []string{"P6"}},
+		{"P6 domains not asked for", newBook().add(in(robotsReq(0, ""), "test"), in(elsewhere(other(0.5)), "test")), nil, nil},
+		{"P6 domains kept", newBook().add(in(robotsReq(0, ""), "a.test"), in(elsewhere(other(0.5)), "b.test")), perDomain, nil},
+		{"P10 a domain the host is not in", newBook().add(in(robotsReq(0, ""), "b.test")), perDomain, []string{"P10"}},
+		{"P10 no domain", newBook().add(robotsReq(0, "")), perDomain, []string{"P10"}},
+		{"P7 by the server's clock, which is behind", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 503,
+			extra: `,"retry_after":"Fri, 02 Jan 2026 02:04:25 GMT","date":"Fri, 02 Jan 2026 02:04:05 GMT"`}, page(19, "/2")), nil, []string{"P7"}},
+		{"P7 by the server's clock, obeyed", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 503,
+			extra: `,"retry_after":"Fri, 02 Jan 2026 02:04:25 GMT","date":"Fri, 02 Jan 2026 02:04:05 GMT"`}, page(22.3, "/2")), nil, nil},
+		{"P7 more seconds than a number holds", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 429, extra: `,"retry_after":"99999999999999999999"`}, page(99999, "/2")), nil, []string{"P1", "P7", "P7"}},
+		{"P7 the longest counts, not the last", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 429, extra: `,"retry_after":"60"`},
+			req{url: "http://a.test/1", at: 61.3, end: 61.4, status: 429, extra: `,"retry_after":"2"`}, page(62.5, "/2")), nil, []string{"P7"}},
+		{"P2 a page passes for robots.txt", polite().add(req{url: "http://a.test/no/1", forURL: "http://a.test/", purpose: "robots", at: 1.1, end: 1.2, status: 200}), nil, []string{"P2"}},
+		{"P2 what passes for robots.txt makes no rules", polite().add(req{url: "http://a.test/r", forURL: "http://a.test/", purpose: "robots", at: 1.1, end: 1.2, status: 200,
+			body: "User-agent: *\nAllow: /"}, page(2.3, "/no/1")), nil, []string{"P2"}},
+		{"P1 a redirect's target in another spelling", newBook().add(
+			req{url: "http://a.test/robots.txt", forURL: "http://a.test/no", purpose: "robots", at: 0, end: 0.1, status: 301, extra: `,"location":" HTTP://A.test:80\\x/../%7er"`},
+			req{url: "http://a.test/~r", forURL: "http://a.test/no", purpose: "robots", at: 1.1, end: 1.2, status: 200, body: "User-agent: bot\nDisallow: /no"},
+			page(2.3, "/no")), nil, []string{"P2"}},
+		{"P1 a redirect that leads nowhere is no rules", newBook().add(
+			req{url: "http://a.test/robots.txt", forURL: "http://a.test/no", purpose: "robots", at: 0, end: 0.1, status: 301, extra: `,"location":"mailto:x"`},
+			page(1.2, "/no")), nil, nil},
+		{"P1 a redirect to a name only browsers read", newBook().add(
+			req{url: "http://a.test/robots.txt", forURL: "http://a.test/no", purpose: "robots", at: 0, end: 0.1, status: 301, extra: `,"location":"http://b\u00fccher.test/"`},
+			with(other(1.2), func(r *req) {
+				r.url, r.host, r.forURL = "http://xn--bcher-kva.test/", "xn--bcher-kva.test:80", "http://a.test/no"
+			})), nil, nil},
+		{"override", newBook().add(req{url: "http://a.test/1", at: 0, end: 0.1, status: 200, clause: `,"override":"a mandate"`}), nil, nil},
+		{"override: pauses count", newBook().add(req{url: "http://a.test/1", at: 0, end: 0.1, status: 200, clause: `,"override":"a mandate"`},
+			req{url: "http://a.test/2", at: 1, end: 1.1, status: 200, clause: `,"override":"a mandate"`}), nil, []string{"P4"}},
+		{"another dialect", polite().add(page(1.2, "/no")), func(c *Config) { c.Dialect = "Original1994" }, nil},
+		{"another dialect: P1 holds", newBook().add(page(0, "/no")), func(c *Config) { c.Dialect = "Original1994" }, []string{"P1"}},
+		{"P10 a line for another host", polite().add(req{url: "http://b.test/", host: "a.test:80", at: 1.2, end: 1.3, status: 200}), nil, []string{"P1", "P10"}},
+		{"P10 ended before it began", polite().add(req{url: "http://a.test/1", at: 9, end: 2, status: 200}), nil, []string{"P10"}},
+		{"P10 no address", polite().add(req{url: "http://a.test/1", addr: "-", at: 1.2, end: 1.3, status: 200}), nil, []string{"P10"}},
+		{"P10 one permit twice", func() *book { b := polite(); b.id--; return b.add(page(1.2, "/")) }(), nil, []string{"P10"}},
+		{"P10 two ends", func() *book {
+			b := polite().add(page(1.2, "/"))
+			fmt.Fprintf(&b.b, `{"event":"end","run":"r1","id":2,"ended":%q,"status":200}`+"\n", at(0))
+			return b
+		}(), nil, []string{"P10"}},
 		{"P9 a restart is no quicker", func() *book {
 			b := polite().add(req{url: "http://a.test/1", at: 1.2, open: true})
 			b.run = "r2"
@@ -211,8 +279,94 @@ func TestPlainReadingOfRobots(t *testing.T) {
 		{"User-agent: *\nDisallow:", "/", true},
 		{"User-agent: *\r\nDisallow: / # all\r\n", "/", false},
 	} {
-		if ok, _ := parse([]byte(c.file)).allows("bot", c.target); ok != c.ok {
+		if ok, _ := parse([]byte(c.file), "bot").allows(c.target); ok != c.ok {
 			t.Errorf("%q %s: %v", c.file, c.target, ok)
 		}
 	}
+}
+
+func TestOverridesAndNotesAreReported(t *testing.T) {
+	b := newBook().add(req{url: "http://a.test/1", at: 0, end: 0.1, status: 200, clause: `,"override":"a mandate"`},
+		req{url: "http://a.test/2", at: 2, end: 2.1, status: 200, clause: `,"override":"a mandate"`})
+	cfg := config()
+	cfg.Dialect = "Draft1997"
+	rep, err := Check(strings.NewReader(b.b.String()), cfg, b.body)
+	if err != nil || len(rep.Violations) != 0 {
+		t.Fatal(rep, err)
+	}
+	if want := (Override{Origin: "http://a.test", Reason: "a mandate", Requests: 2}); len(rep.Overrides) != 1 || rep.Overrides[0] != want {
+		t.Errorf("overrides %v", rep.Overrides)
+	}
+	if notes := strings.Join(rep.Notes, "\n"); !strings.Contains(notes, "Draft1997") || !strings.Contains(notes, "override") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+func TestAReportIsStableJSON(t *testing.T) {
+	b := newBook().add(robotsReq(0, "User-agent: *\nDisallow: /no\n"), page(1.6, "/no"))
+	cfg := config()
+	cfg.MaxBackoff = 300
+	rep, err := Check(strings.NewReader(b.b.String()), cfg, b.body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(rep)
+	const want = `{"requests":2,"unfinished":0,"torn":false,"runs":1,` +
+		`"hosts":[{"host":"a.test:80","requests":2,"least_s":1.5,"required_s":1,"slack_s":0.5}],` +
+		`"violations":[{"invariant":"P2","host":"a.test:80","lines":[3],"message":"http://a.test/no is forbidden by line 2 of robots.txt"}],` +
+		`"overrides":[],"notes":[]}`
+	if err != nil || string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	one := newBook().add(robotsReq(0, ""))
+	rep, _ = Check(strings.NewReader(one.b.String()), cfg, one.body)
+	if got, _ := json.Marshal(rep.Hosts); string(got) != `[{"host":"a.test:80","requests":1}]` {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestTimeIsLinearWhateverTheLedgerSays checks ledgers that are as bad as can be: with time in their
+// square this would take hours.
+func TestTimeIsLinearWhateverTheLedgerSays(t *testing.T) {
+	const n = 20_000
+	flying, asking := newBook(), newBook()
+	for i := range n {
+		at := float64(i) / 1000
+		flying.add(req{url: "http://a.test/1", at: at, end: at + n, status: 200})
+		asking.add(req{url: "http://a.test/1", at: at, end: at, status: 429, extra: `,"retry_after":"100000"`})
+	}
+	for _, b := range []*book{flying, asking} {
+		rep, err := Check(strings.NewReader(b.b.String()), config(), b.body)
+		if err != nil || len(rep.Violations) < n {
+			t.Errorf("%d violations, %v", len(rep.Violations), err)
+		}
+	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	bk := newBook()
+	const hosts, pages = 500, 1000
+	for i := range hosts {
+		host, addr := fmt.Sprintf("h%d.test:80", i), fmt.Sprintf("10.0.%d.%d", i/250, i%250)
+		bk.add(req{url: fmt.Sprintf("http://h%d.test/robots.txt", i), host: host, addr: addr, purpose: "robots", at: 0, end: 0.1, status: 200,
+			body: "User-agent: *\nDisallow: /private/\nDisallow: /*?sid=\nCrawl-delay: 2\n"})
+	}
+	for p := range pages - 1 {
+		for i := range hosts {
+			at := float64(p+1) * 2.2
+			bk.add(req{url: fmt.Sprintf("http://h%d.test/section/page%d.html", i, p), host: fmt.Sprintf("h%d.test:80", i), addr: fmt.Sprintf("10.0.%d.%d", i/250, i%250),
+				at: at, end: at + 0.1, status: 200, clause: fmt.Sprintf(`,"queued":%q,"clauses":[{"clause":"crawl_delay","until":%q,"delay":2}]`, base.Format(time.RFC3339Nano), base.Format(time.RFC3339Nano))})
+		}
+	}
+	text := bk.b.String()
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		rep, err := Check(strings.NewReader(text), config(), bk.body)
+		if err != nil || len(rep.Violations) != 0 {
+			b.Fatal(rep.Violations[:1], err)
+		}
+	}
+	b.ReportMetric(float64(2*hosts*pages)*float64(b.N)/b.Elapsed().Seconds(), "lines/s")
 }

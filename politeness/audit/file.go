@@ -9,7 +9,10 @@ import (
 
 // file is a robots.txt as RFC 9309 section 2.2 reads it, and nothing more: the gate's reading may be
 // stricter, never laxer.
-type file struct{ groups []*section }
+type file struct {
+	groups  []*section
+	binding section // of the robot it is read for
+}
 
 type section struct {
 	agents []string // lower case
@@ -23,9 +26,9 @@ type rule struct {
 	line  int
 }
 
-// parse reads a file. A run of User-agent lines begins a group, the first rule ends the run;
+// parse reads a file for a robot. A run of User-agent lines begins a group, the first rule ends the run;
 // everything else neither begins nor ends anything.
-func parse(b []byte) *file {
+func parse(b []byte, product string) *file {
 	const limit = 512_000 // octets; RFC 9309 section 2.5 asks for 500 KiB at least
 	text := string(b)
 	if len(text) >= limit {
@@ -61,6 +64,7 @@ func parse(b []byte) *file {
 			}
 		}
 	}
+	f.binding = f.of(product)
 	return f
 }
 
@@ -119,12 +123,15 @@ func (f *file) of(product string) section {
 	return section{}
 }
 
+// special escapes what has a meaning in rules and none in URLs.
+var special = strings.NewReplacer("*", "%2A", "$", "%24")
+
 // allows judges a path with its query: the longest rule decides, of equals one that allows
 // (RFC 9309 section 2.2.2). line is the deciding rule's, 0 when none matches.
-func (f *file) allows(product, target string) (ok bool, line int) {
-	target = strings.NewReplacer("*", "%2A", "$", "%24").Replace(canon(target))
+func (f *file) allows(target string) (ok bool, line int) {
+	target = special.Replace(canon(target))
 	best := rule{allow: true}
-	for _, r := range f.of(product).rules {
+	for _, r := range f.binding.rules {
 		if !matches(r.path, target) {
 			continue
 		}
@@ -144,8 +151,9 @@ func matches(pattern, target string) bool {
 	}
 	at := make([]bool, len(target)+1) // how much of target the pattern so far can have eaten
 	at[0] = true
+	next := make([]bool, len(target)+1)
 	for _, c := range []byte(pattern) {
-		next := make([]bool, len(target)+1)
+		clear(next)
 		reached := false
 		for i, ok := range at {
 			reached = reached || ok
@@ -155,13 +163,16 @@ func matches(pattern, target string) bool {
 				next[i+1] = true
 			}
 		}
-		at = next
+		at, next = next, at
 	}
 	return at[len(target)]
 }
 
 // canon brings the ways to write one octet together (RFC 9309 section 2.2.2, RFC 3986 section 6.2.2).
 func canon(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r == '%' || mustEscape(r) }) {
+		return s
+	}
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -176,13 +187,17 @@ func canon(s string) string {
 				continue
 			}
 		}
-		if c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0 {
+		if mustEscape(rune(c)) {
 			fmt.Fprintf(&b, "%%%02X", c)
 			continue
 		}
 		b.WriteByte(c)
 	}
 	return b.String()
+}
+
+func mustEscape(c rune) bool {
+	return c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", byte(c)) >= 0
 }
 
 func unreserved(c byte) bool {

@@ -2,40 +2,48 @@ package audit
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"slices"
+	"strings"
 	"time"
 )
 
-// startLine and endLine are the ledger's two kinds of line, as far as a check needs them.
+// line is one line of the ledger, a start or an end, as far as a check needs it.
+type line struct {
+	Event string `json:"event"`
+	Run   string `json:"run"`
+	ID    uint64 `json:"id"`
+	startLine
+	endLine
+}
+
 type startLine struct {
-	Run     string    `json:"run"`
-	ID      uint64    `json:"id"`
-	URL     string    `json:"url"`
-	For     string    `json:"for"`
-	Host    string    `json:"host"`
-	Addr    string    `json:"addr"`
-	Purpose string    `json:"purpose"`
-	Agent   string    `json:"agent"`
-	Allowed time.Time `json:"allowed"`
-	Written time.Time `json:"written"`
-	Clauses []struct {
+	URL      string    `json:"url"`
+	For      string    `json:"for"`
+	Host     string    `json:"host"`
+	Domain   string    `json:"domain"`
+	Addr     string    `json:"addr"`
+	Purpose  string    `json:"purpose"`
+	Agent    string    `json:"agent"`
+	Override string    `json:"override"`
+	Allowed  time.Time `json:"allowed"`
+	Written  time.Time `json:"written"`
+	Clauses  []struct {
 		Clause string    `json:"clause"`
 		Until  time.Time `json:"until"`
 	} `json:"clauses"`
 }
 
 type endLine struct {
-	Run        string    `json:"run"`
-	ID         uint64    `json:"id"`
 	Ended      time.Time `json:"ended"`
 	Status     int       `json:"status"`
 	Error      string    `json:"error"`
 	RetryAfter string    `json:"retry_after"`
+	Date       string    `json:"date"`
 	Location   string    `json:"location"`
 	SHA256     string    `json:"sha256"`
 	Truncated  string    `json:"truncated"`
@@ -44,9 +52,11 @@ type endLine struct {
 // request is a start line with its end line.
 type request struct {
 	line  int
+	run   string
 	start startLine
-	end   *endLine               // nil when the process ended first
-	asked map[bool]time.Duration // the pause its host's robots.txt asked for at its start (false) and end
+	end   *endLine // nil when the process ended first
+
+	before, after time.Duration // the pause its host's robots.txt asked for at its start and its end
 }
 
 // over is when the request was over, as late as the ledger proves.
@@ -59,20 +69,29 @@ func (r *request) over() time.Time {
 
 type ledger struct {
 	requests []*request // by the time they were written
+	repeated []*request // started or ended twice
 	torn     bool       // the last line is not whole
 	runs     int
+}
+
+// reading is a ledger while it is read.
+type reading struct {
+	ledger
+	line  line // being read
+	open  map[key]*request
+	names map[string]string // each text once, however often it occurs
+	ids   map[string]bool   // of runs
+}
+
+type key struct {
+	run string
+	id  uint64
 }
 
 // read reads a ledger. A last line without its end is what a kill leaves and no error; any other
 // line that is no entry is one.
 func read(r io.Reader) (*ledger, error) {
-	type key struct {
-		run string
-		id  uint64
-	}
-	l := &ledger{}
-	open := map[key]*request{}
-	runs := map[string]bool{}
+	l := &reading{open: map[key]*request{}, names: map[string]string{}, ids: map[string]bool{}}
 	br := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
 		b, err := br.ReadBytes('\n')
@@ -83,27 +102,106 @@ func read(r io.Reader) (*ledger, error) {
 		if err != nil {
 			return nil, fmt.Errorf("audit: ledger: %w", err)
 		}
-		var kind struct {
-			Event string `json:"event"`
-		}
-		var s startLine
-		var e endLine
-		if err := cmp.Or(json.Unmarshal(b, &kind), json.Unmarshal(b, &s), json.Unmarshal(b, &e)); err != nil {
+		if err := l.add(n, b); err != nil {
 			return nil, fmt.Errorf("audit: ledger line %d: %w", n, err)
 		}
-		k := key{s.Run, s.ID}
-		switch {
-		case kind.Event == "start":
-			open[k] = &request{line: n, start: s, asked: map[bool]time.Duration{}}
-			l.requests = append(l.requests, open[k])
-			runs[s.Run] = true
-		case kind.Event == "end" && open[k] != nil:
-			open[k].end = &e
-		default:
-			return nil, fmt.Errorf("audit: ledger line %d: neither a start nor the end of one", n)
+	}
+	l.runs = len(l.ids)
+	slices.SortStableFunc(l.requests, func(a, b *request) int { return a.start.Written.Compare(b.start.Written) })
+	return &l.ledger, nil
+}
+
+func (l *reading) add(n int, b []byte) error {
+	l.line = line{}
+	e := &l.line
+	if err := json.Unmarshal(b, e); err != nil {
+		return err
+	}
+	k := key{l.name(e.Run), e.ID}
+	r := l.open[k]
+	switch {
+	case e.Event == "start":
+		s := &e.startLine
+		s.Host, s.Domain, s.Addr = l.name(s.Host), l.name(s.Domain), l.name(plainAddr(s.Addr))
+		s.Purpose, s.Agent, s.Override = l.name(s.Purpose), l.name(s.Agent), l.name(s.Override)
+		again := r != nil
+		r = &request{line: n, run: k.run, start: *s}
+		l.open[k], l.ids[k.run] = r, true
+		l.requests = append(l.requests, r)
+		if again {
+			l.repeated = append(l.repeated, r)
+		}
+	case e.Event == "end" && r != nil:
+		if r.end != nil {
+			l.repeated = append(l.repeated, r)
+			return nil
+		}
+		end := e.endLine
+		r.end = &end
+	default:
+		return errors.New("neither a start nor the end of one")
+	}
+	return nil
+}
+
+func (l *reading) name(s string) string {
+	if old, ok := l.names[s]; ok {
+		return old
+	}
+	l.names[s] = s
+	return s
+}
+
+// plainAddr is an address in one form: IPv4 in IPv6 is IPv4, and a zone names no other server.
+func plainAddr(s string) string {
+	a, err := netip.ParseAddr(s)
+	if err != nil {
+		return s
+	}
+	return a.Unmap().WithZone("").String()
+}
+
+// entries holds the lines themselves to what a ledger has to be (P10): each permit used once, and
+// nothing in it that would let a request count for another host, another address or another time.
+func (a *auditor) entries(l *ledger) {
+	for _, r := range l.repeated {
+		a.violation("P10", r, nil, "permit %s is used twice", r.run)
+	}
+	for _, r := range l.requests {
+		if r.end == nil {
+			a.rep.Unfinished++
+		} else if r.end.Ended.Before(r.start.Written.Add(-Tolerance)) {
+			a.violation("P10", r, nil, "ended at %s, before it was written", stamp(r.end.Ended))
+		}
+		if h := hostOf(r.start.URL); h != r.start.Host {
+			a.violation("P10", r, nil, "%s is not on the host of the line, it is on %q", r.start.URL, h)
+		}
+		if r.start.Addr == "" {
+			a.violation("P10", r, nil, "no server address")
+		}
+		if d := r.start.Domain; a.config.PerDomain && a.config.OwnHosts[r.start.Host] == 0 && !within(r.start.Host, d) {
+			a.violation("P10", r, nil, "%q is no domain of the host", d)
 		}
 	}
-	l.runs = len(runs)
-	slices.SortStableFunc(l.requests, func(a, b *request) int { return a.start.Written.Compare(b.start.Written) })
-	return l, nil
+}
+
+// hostOf is host:port of a URL as the ledger has it, the port always there.
+func hostOf(u string) string {
+	scheme, host, _ := strings.Cut(originOf(u), "://")
+	switch {
+	case host == "":
+		return ""
+	case strings.LastIndexByte(host, ':') > strings.LastIndexByte(host, ']'):
+		return host
+	case scheme == "http":
+		return host + ":80"
+	}
+	return host + ":443"
+}
+
+// within reports whether a host is a domain or a name under it.
+func within(hostport, domain string) bool {
+	name := strings.Trim(hostport[:max(0, strings.LastIndexByte(hostport, ':'))], "[]")
+	name = strings.TrimSuffix(name, ".")
+	return domain != "" && (name == domain || strings.HasSuffix(name, "."+domain))
 }

@@ -39,24 +39,28 @@ func (a *auditor) host(name string, rs []*request) {
 	h := Host{Host: name, Requests: len(rs), Least: -1}
 	own := a.config.OwnHosts[name]
 	var last *request // that was over last
-	var flying, pauses []*request
+	var flying []*request
+	var waits waits
+	var b backoff
 	for i, r := range rs {
 		flying = a.inFlight(flying, r, max(1, own))
-		a.retryAfter(pauses, r)
-		if _, _, ok := pauseAsked(r); ok {
-			pauses = append(pauses, r)
-		}
+		a.retryAfter(&waits, r)
 		if last != nil && own <= 1 && !last.over().After(r.start.Written) {
-			a.gap(&h, last, r, own, i == 1)
+			a.gap(&h, last, r, own, i == 1, b.pause)
 		}
+		waits.note(r)
+		b.note(r, secs(a.config.MaxBackoff))
 		last = later(last, r)
 	}
 	a.rep.Hosts = append(a.rep.Hosts, h)
 }
 
 // gap holds r to the pause that was due after the request before.
-func (a *auditor) gap(h *Host, last, r *request, own int, first bool) {
-	gap, due := r.start.Written.Sub(last.over()), max(a.due(last, own), a.asked(r, own))
+func (a *auditor) gap(h *Host, last, r *request, own int, first bool, backoff time.Duration) {
+	gap, due := r.start.Written.Sub(last.over()), a.due(last, own)
+	if own == 0 {
+		due = max(due, r.before, backoff)
+	}
 	if gap < due-Tolerance {
 		a.violation(paceInvariant(due, a.config.delay()), r, last, "%v after the end of the request before, %v is due", gap, due)
 	}
@@ -65,6 +69,32 @@ func (a *auditor) gap(h *Host, last, r *request, own int, first bool) {
 	}
 	if first || gap-due < h.Slack {
 		h.Slack = gap - due
+	}
+}
+
+// backoff is the least pause that a host's failures ask for: failures double it, good answers halve
+// it. What may have been broken off by the crawler itself changes nothing, and another process begins
+// anew.
+type backoff struct {
+	run   string
+	pause time.Duration
+}
+
+func (b *backoff) note(r *request, most time.Duration) {
+	const first = time.Second
+	if b.run != r.run {
+		b.run, b.pause = r.run, 0
+	}
+	switch e := r.end; {
+	case e == nil || e.Status == 0 || e.Error != "" || e.Truncated == "cut_short" || e.Truncated == "idle_timeout":
+	case e.Status >= 500 || e.Status == http.StatusTooManyRequests:
+		if r.start.Purpose != "robots" {
+			b.pause = min(max(first, 2*b.pause), most)
+		}
+	default:
+		if b.pause /= 2; b.pause < first {
+			b.pause = 0
+		}
 	}
 }
 
@@ -99,63 +129,90 @@ func (a *auditor) due(last *request, own int) time.Duration {
 		took := last.end.Ended.Sub(last.start.Written)
 		d = max(d, min(time.Duration(a.config.DelayFactor*float64(took)), secs(a.config.MaxDelay)))
 	}
-	return max(d, last.asked[true])
-}
-
-// asked is the pause that robots.txt asks for by the time r starts.
-func (a *auditor) asked(r *request, own int) time.Duration {
-	if own > 0 {
-		return 0
-	}
-	return r.asked[false]
+	return max(d, last.after)
 }
 
 // inFlight holds r to the number of requests allowed at once (P3, P12), and returns those in flight
-// after it has started.
+// after it has started. One without an end is in flight as long as its process goes on.
 func (a *auditor) inFlight(before []*request, r *request, most int) []*request {
 	flying := before[:0]
 	for _, b := range before {
-		if b.end == nil || !b.end.Ended.After(r.start.Written.Add(Tolerance)) {
+		switch {
+		case b.end == nil && b.run != r.run:
+			continue
+		case b.end != nil && !b.end.Ended.After(r.start.Written.Add(Tolerance)):
 			continue
 		}
 		flying = append(flying, b)
-		if b.start.Run != r.start.Run {
-			a.violation("P12", r, b, "two processes hold the host at once")
-		}
+	}
+	if n := len(flying); n > 0 && flying[n-1].run != r.run {
+		a.violation("P12", r, flying[n-1], "two processes hold the host at once")
 	}
 	if n := len(flying) + 1; n > most {
 		a.violation("P3", r, flying[0], "%d requests in flight, %d allowed", n, most)
+		if keep := most + 8; n > keep { // the rest has been said, and time stays linear
+			flying = append(flying[:0], flying[n-keep:]...)
+		}
 	}
 	return append(flying, r)
 }
 
-// retryAfter holds r to every Retry-After the host sent before (P7).
-func (a *auditor) retryAfter(before []*request, r *request) {
-	for _, b := range before {
-		until, asked, ok := pauseAsked(b)
-		if !ok {
-			continue
-		}
-		if r.start.Written.Before(until.Add(-Tolerance)) {
-			a.violation("P7", r, b, "the host asked not to be asked before %s", stamp(until))
-		}
-		if most := secs(a.config.MaxRetryAfter); most > 0 && asked > most {
-			a.violation("P7", r, b, "the host asked for %v, longer than the %v granted: it was to be given up", asked, most)
-		}
+// waits are the Retry-Afters of a host so far: the one that ends last, and the longest.
+type waits struct {
+	last, longest *request
+	until         time.Time     // that last asks for
+	asked         time.Duration // by longest
+}
+
+// note takes an answer in.
+func (w *waits) note(r *request) {
+	until, asked, ok := pauseAsked(r)
+	if !ok {
+		return
+	}
+	if w.last == nil || until.After(w.until) {
+		w.last, w.until = r, until
+	}
+	if w.longest == nil || asked > w.asked {
+		w.longest, w.asked = r, asked
 	}
 }
 
-// pauseAsked is the Retry-After of an answer: until when, and how long that is.
+// retryAfter holds r to every Retry-After the host sent before (P7).
+func (a *auditor) retryAfter(w *waits, r *request) {
+	if w.last != nil && r.start.Written.Before(w.until.Add(-Tolerance)) {
+		a.violation("P7", r, w.last, "the host asked not to be asked before %s", stamp(w.until))
+	}
+	const rounding = time.Second // dates have no finer grain
+	if most := secs(a.config.MaxRetryAfter); most > 0 && w.longest != nil && w.asked > most+rounding {
+		a.violation("P7", r, w.longest, "the host asked for %v, longer than the %v granted: it was to be given up", w.asked, most)
+	}
+}
+
+// pauseAsked is the Retry-After of an answer: until when, and how long that is. A date is read by the
+// server's own clock where that is behind.
 func pauseAsked(r *request) (until time.Time, asked time.Duration, ok bool) {
 	if r.end == nil || r.end.RetryAfter == "" || r.end.Status != 429 && r.end.Status != 503 {
 		return time.Time{}, 0, false
 	}
-	if s, err := strconv.ParseInt(strings.TrimSpace(r.end.RetryAfter), 10, 32); err == nil && s >= 0 {
+	v := strings.TrimSpace(r.end.RetryAfter)
+	if v != "" && strings.Trim(v, "0123456789") == "" {
+		const most = 1 << 32 // seconds; 136 years
+		s, err := strconv.ParseInt(v, 10, 64)
+		if err != nil || s > most {
+			s = most
+		}
 		d := time.Duration(s) * time.Second
 		return r.end.Ended.Add(d), d, true
 	}
-	t, err := http.ParseTime(r.end.RetryAfter)
-	return t, t.Sub(r.end.Ended), err == nil
+	t, err := http.ParseTime(v)
+	if err != nil {
+		return time.Time{}, 0, false
+	}
+	if theirs, err := http.ParseTime(r.end.Date); err == nil && theirs.Before(r.end.Ended) {
+		t = t.Add(r.end.Ended.Sub(theirs))
+	}
+	return t, t.Sub(r.end.Ended), true
 }
 
 // address is the key of a request's server address; own hosts have none, they share no clock.
@@ -166,9 +223,17 @@ func (a *auditor) address(r *request) string {
 	return r.start.Addr
 }
 
-// shared holds hosts on one address to one clock: one request at a time, the operator's delay
-// between them, whichever host they are for (P6).
-func (a *auditor) shared(addr string, rs []*request, inv string) {
+// domain is the key of a request's registrable domain, as the ledger names it.
+func (a *auditor) domain(r *request) string {
+	if a.config.OwnHosts[r.start.Host] > 0 {
+		return ""
+	}
+	return r.start.Domain
+}
+
+// shared holds hosts on one address, or of one domain, to one clock: one request at a time, and after
+// each the pause that its own host is due, whichever host comes next (P6).
+func (a *auditor) shared(name string, rs []*request) {
 	var last *request
 	for _, r := range rs {
 		before := last
@@ -176,8 +241,9 @@ func (a *auditor) shared(addr string, rs []*request, inv string) {
 		if before == nil || before.start.Host == r.start.Host {
 			continue
 		}
-		if gap := r.start.Written.Sub(before.over()); gap < a.config.delay()-Tolerance {
-			a.violation(inv, r, before, "%v after a request to another host on %s, %v is due", gap, addr, a.config.delay())
+		gap, due := r.start.Written.Sub(before.over()), a.due(before, 0)
+		if gap < due-Tolerance {
+			a.violation("P6", r, before, "%v after a request to another host of %s, %v is due", gap, name, due)
 		}
 	}
 }

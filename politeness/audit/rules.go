@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +17,8 @@ type origin struct {
 	at      time.Time // of the last good answer
 	failing bool      // the last attempt failed
 	hops    int
-	file    *file // nil: no rules
+	hop     string // where the last answer redirects to, "" when it does not
+	file    *file  // nil: no rules
 }
 
 // rules goes through the ledger in order and holds every page request to the robots.txt that had
@@ -36,13 +36,18 @@ func (a *auditor) rules(rs []*request) {
 	for _, e := range events(rs) {
 		r := e.request
 		switch {
-		case r.start.Purpose != "robots" && !e.end && !isRobotsURL(r.start.URL):
-			a.page(state(r.start.URL), r)
 		case r.start.Purpose == "robots" && e.end:
 			a.answer(state(r.wanted()), r)
+		case e.end || isRobotsURL(r.start.URL) || r.start.Override != "":
+		case r.start.Purpose != "robots" || !isHop(state(r.wanted()).hop, r.start.URL):
+			a.page(state(r.start.URL), r) // also one that only passes for a hop of robots.txt's redirects
 		}
-		if f := state(r.start.URL).file; f != nil {
-			r.asked[e.end] = f.of(a.config.Product).pause
+		if f := state(r.start.URL).file; f != nil && a.plain() && r.start.Override == "" {
+			if e.end {
+				r.after = f.binding.pause
+			} else {
+				r.before = f.binding.pause
+			}
 		}
 	}
 }
@@ -112,10 +117,10 @@ func (a *auditor) page(o *origin, r *request) {
 	case at.Sub(o.at) > maxAge && !o.failing:
 		a.violation("P1", r, nil, "robots.txt was last had at %s, more than 24 hours before", stamp(o.at))
 	}
-	if o.file == nil {
+	if o.file == nil || !a.plain() {
 		return
 	}
-	if ok, line := o.file.allows(a.config.Product, target(r.start.URL)); !ok {
+	if ok, line := o.file.allows(target(r.start.URL)); !ok {
 		a.violation("P2", r, nil, "%s is forbidden by line %d of robots.txt", r.start.URL, line)
 	}
 }
@@ -128,41 +133,48 @@ func target(u string) string {
 	return t
 }
 
-// answer applies the end of a robots request.
+// answer applies the end of a robots request. Only the file itself and what it redirects to count.
 func (a *auditor) answer(o *origin, r *request) {
+	if !isRobotsURL(r.start.URL) && !isHop(o.hop, r.start.URL) {
+		return
+	}
 	e := r.end
 	ok := e.Error == "" && (e.Truncated == "" || e.Truncated == "length")
+	hops := o.hops
+	o.hops, o.hop = 0, ""
 	switch {
 	case ok && e.Status >= 200 && e.Status < 300:
 		a.learn(o, r)
-	case ok && e.Status >= 300 && e.Status < 400 && o.hops < 5 && leadsSomewhere(r):
-		o.hops++
-		return
+	case ok && e.Status >= 300 && e.Status < 400 && hops < 5 && leadsTo(r) != "":
+		o.hops, o.hop = hops+1, leadsTo(r)
+		if o.hop == anywhere {
+			o.know(r, nil) // perhaps it leads nowhere
+		}
 	case ok && (e.Status == 401 || e.Status == 403) && a.config.ForbidDenies:
-		o.known, o.failing, o.at, o.file = true, false, e.Ended, parse([]byte("user-agent: *\ndisallow: /"))
+		o.know(r, parse([]byte("user-agent: *\ndisallow: /"), a.config.Product))
 	case ok && (e.Status >= 300 && e.Status < 500) && e.Status != 429:
-		o.known, o.failing, o.at, o.file = true, false, e.Ended, nil
+		o.know(r, nil)
 	default:
 		o.failing = true
 	}
-	o.hops = 0
 }
 
-func leadsSomewhere(r *request) bool {
-	base, err := url.Parse(r.start.URL)
-	if err != nil || r.end.Location == "" {
-		return false
-	}
-	to, err := base.Parse(r.end.Location)
-	return err == nil && (to.Scheme == "http" || to.Scheme == "https")
+// know takes over what an answer says.
+func (o *origin) know(r *request, f *file) {
+	o.known, o.failing, o.at, o.file = true, false, r.end.Ended, f
 }
 
 func (a *auditor) learn(o *origin, r *request) {
-	o.known, o.failing, o.at, o.file = true, false, r.end.Ended, nil
-	b, err := a.body(r.end.SHA256)
-	if err != nil {
-		a.violation("P2", r, nil, "the body of %s is not there: %v", r.start.URL, err)
-		return
+	f, seen := a.files[r.end.SHA256]
+	if !seen {
+		b, err := a.body(r.end.SHA256)
+		if err == nil {
+			f = parse(b, a.config.Product)
+		}
+		a.files[r.end.SHA256] = f
 	}
-	o.file = parse(b)
+	if f == nil {
+		a.violation("P2", r, nil, "the body of %s is not there", r.start.URL)
+	}
+	o.know(r, f)
 }
