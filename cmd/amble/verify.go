@@ -42,7 +42,7 @@ func (c *verifyCmd) Run(a *app) error {
 	if err != nil {
 		return usage("%s holds no crawl that can be checked: %w", c.Dir, err)
 	}
-	defer ledger.Close()
+	defer func() { _ = ledger.Close() }() // only read
 	rep, err := audit.Check(ledger, cfg, c.body)
 	if err != nil {
 		return err

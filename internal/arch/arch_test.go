@@ -134,8 +134,8 @@ var thirdParty = map[string][]string{
 	"sink/warc":     {"github.com/klauspost/compress"},
 
 	"sink/warc/warctest": {"github.com/klauspost/compress"},
-	"crawltest":     {"golang.org/x/tools/txtar"},
-	"cmd/amble":     {"github.com/alecthomas/kong", "go.yaml.in/yaml/v4", "golang.org/x/term"},
+	"crawltest":          {"golang.org/x/tools/txtar"},
+	"cmd/amble":          {"github.com/alecthomas/kong", "go.yaml.in/yaml/v4", "golang.org/x/term"},
 }
 
 func TestThirdParty(t *testing.T) {
