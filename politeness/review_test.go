@@ -62,6 +62,31 @@ func TestAnUnreportedPermitOfAnAddressIsTakenBack(t *testing.T) {
 	})
 }
 
+func TestRobotsIsAskedForByOneAtATime(t *testing.T) {
+	in(t, func(t *testing.T) { // an own host may have several requests, but not for this
+		b := open(t, Config{Delay: None, OwnHosts: func(string) int { return 4 }})
+		p := b.must("https://a.test/1")
+		if w := b.wait("https://a.test/2", someAddr); w.Clauses[0].Name != ClauseBusy || !w.Until.After(time.Now()) {
+			t.Errorf("got %v", w)
+		}
+		b.send(p, 0, Reply{Status: 404})
+		for range 4 {
+			b.must("https://a.test/2")
+		}
+	})
+	in(t, func(t *testing.T) { // a hop on another host leaves the origin's own clock free
+		b := open(t, Config{})
+		b.send(b.must("https://a.test/1"), 0, redirect("https://b.test/r"))
+		time.Sleep(time.Second)
+		b.must2("https://a.test/1", "192.0.2.2")
+		_, err := b.admit("https://a.test/2", netip.MustParseAddr("192.0.2.3"))
+		var w *NotYet
+		if !errors.As(err, &w) || w.Clauses[0].Name != ClauseBusy {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 func TestAnUnreportedRobotsPermitIsTakenBackAlsoFromItsOrigin(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := open(t, Config{})

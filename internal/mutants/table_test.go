@@ -45,8 +45,8 @@ var table = []mutant{
 	{"a number too large is no Retry-After", "politeness/retry.go", "err == nil || errors.Is(err, strconv.ErrRange)", "err == nil || errors.Is(err, strconv.ErrRange) && false", gate, false, false},
 
 	// robots.txt: P1, P2, P8.
-	{"robots.txt is not asked for", "politeness/admit.go", "return step{url: o.next(a.URL), purpose: Robots}, nil", "return page, nil", gate, true, true},
-	{"rules do not forbid", "politeness/admit.go", "!v.Allowed || len(g.cfg.RefuseUsage) > 0", "len(g.cfg.RefuseUsage) > 0 && !v.Allowed", gate, true, false},
+	{"robots.txt is not asked for", "politeness/admit.go", "return step{url: o.next(a.URL), purpose: Robots}, nil", "return page, nil", gate, true, false},
+	{"rules do not forbid", "politeness/admit.go", "!v.Allowed || len(g.cfg.RefuseUsage) > 0", "len(g.cfg.RefuseUsage) > 0 && !v.Allowed", gate, true, true},
 	{"no answer for robots.txt means no rules", "politeness/origin.go", "return answer{policy: robots.Unreachable}", "return answer{policy: robots.AllowAll}", gate, true, false},
 	{"5xx for robots.txt means no rules", "politeness/origin.go", "case a.policy == robots.Unreachable:", "case false:", gate, true, false},
 	{"robots.txt is asked for again at once", "politeness/admit.go", "case o.retryAt.after(now):", "case false:", gate, false, false},

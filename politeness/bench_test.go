@@ -1,0 +1,105 @@
+package politeness
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// population is a Gate that has met n hosts, each on an address of its own and without a robots.txt,
+// and a page of each. Nothing has a delay, so that every page may be asked for at once.
+func population(b *testing.B, n int) (*Gate, []weburl.URL) {
+	b.Helper()
+	g, err := NewGate(Config{Identity: identity(), Delay: None, DelayFactor: None, OwnHosts: func(string) int { return 1 }})
+	if err != nil {
+		b.Fatal(err)
+	}
+	urls := make([]weburl.URL, n)
+	for i := range urls {
+		if urls[i], err = weburl.Parse(fmt.Sprintf("https://host%07d.test/section/page.html", i)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for i, u := range urls {
+		p, err := g.Admit(Ask{URL: u, Next: g.Next(u), Addr: addrOf(i)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		g.Report(p, Reply{Status: 404})
+	}
+	return g, urls
+}
+
+// BenchmarkPage is what the Gate costs one page's request: Next, Admit, Redeem, Begin and Report.
+func BenchmarkPage(b *testing.B) {
+	for _, n := range []int{1, 10_000, 1_000_000} {
+		b.Run(fmt.Sprintf("hosts=%d", n), func(b *testing.B) {
+			before := heap()
+			g, urls := population(b, n)
+			perHost := float64(heap()-before)/float64(n) - 64 // of its URL in this benchmark
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				u := urls[i%n]
+				i++
+				p, err := g.Admit(Ask{URL: u, Next: g.Next(u), Addr: addrOf(i)})
+				if err != nil {
+					b.Fatal(err)
+				}
+				grant, err := p.Redeem()
+				if err != nil || grant.Begin() != nil {
+					b.Fatal(err)
+				}
+				g.Report(p, Reply{Status: 200, Written: time.Now()})
+			}
+			if n > 1 {
+				b.ReportMetric(perHost, "B/host")
+			}
+			runtime.KeepAlive(g)
+		})
+	}
+}
+
+func BenchmarkNext(b *testing.B) {
+	g, urls := population(b, 10_000)
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		g.Next(urls[i%len(urls)])
+		i++
+	}
+}
+
+// heap is how many octets are in use.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func TestAllocationsOfOnePage(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{Delay: None, DelayFactor: None, OwnHosts: func(string) int { return 1 }})
+		b.rules("https://a.test/", "User-agent: *\nDisallow: /no\n")
+		u := b.url("https://a.test/yes")
+		n := testing.AllocsPerRun(100, func() {
+			p, err := b.gate.Admit(Ask{URL: u, Next: b.gate.Next(u), Addr: someAddr})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, _ := p.Redeem()
+			if err := g.Begin(); err != nil {
+				t.Fatal(err)
+			}
+			b.gate.Report(p, Reply{Status: 200})
+		})
+		if n > 3 {
+			t.Errorf("%v allocations", n)
+		}
+	})
+}
