@@ -1,0 +1,140 @@
+// Command monitor crawls a site again and tells what is new, changed, moved or gone since the last
+// time.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Exit codes.
+const (
+	exitSame    = 0
+	exitChanged = 1
+	exitUsage   = 2
+	exitFailed  = 3
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, crawler.Config{})
+	stop()
+	os.Exit(code)
+}
+
+const about = `usage: monitor -contact URL|MAIL -state FILE [flags] URL
+
+Crawls the site that URL is on and compares it with FILE, the JSON lines of an earlier run or of
+"amble crawl". Then FILE is replaced by what is there now. The first run writes FILE and compares with
+nothing. A page is changed when the SHA-256 of its body is another one. A page that could not be had
+this time is said to be unsure, and FILE keeps what it was; so it does for what was not reached because
+of -max-pages. An interrupted run changes nothing.
+
+Exit code: 0 nothing changed, 1 something did, 2 wrong usage, 3 the site could not be compared.
+
+`
+
+// options is the command line.
+type options struct {
+	agent, contact string
+	delay          time.Duration
+	maxPages       int
+	state          string
+	json           bool
+	seed           weburl.URL
+}
+
+// run is the program. base is a Config to start from: tests put a simulated web into it.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
+	o, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitSame
+	case err != nil:
+		fmt.Fprintln(stderr, "monitor:", err)
+		return exitUsage
+	}
+	changed, err := monitor(ctx, o, stdout, stderr, base)
+	switch {
+	case err != nil:
+		fmt.Fprintln(stderr, "monitor:", err)
+		return exitFailed
+	case changed:
+		return exitChanged
+	}
+	return exitSame
+}
+
+func parse(args []string, stderr io.Writer) (o options, err error) {
+	f := flag.NewFlagSet("monitor", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Usage = func() {
+		fmt.Fprint(stderr, about)
+		f.PrintDefaults()
+	}
+	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which the site's owner reaches you")
+	f.StringVar(&o.agent, "agent", "amble-monitor", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
+	f.StringVar(&o.state, "state", "", "`file` with what the site was, replaced by what it is")
+	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests; what the site asks for holds if longer")
+	f.IntVar(&o.maxPages, "max-pages", 10_000, "pages fetched at most")
+	f.BoolVar(&o.json, "json", false, "print one JSON object a line")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	switch {
+	case f.NArg() != 1:
+		return o, fmt.Errorf("want one URL, have %d arguments; see -help", f.NArg())
+	case o.state == "":
+		return o, errors.New("-state is missing; see -help")
+	case o.maxPages < 1:
+		return o, fmt.Errorf("-max-pages %d: must be 1 or more", o.maxPages)
+	}
+	o.seed, err = weburl.Parse(f.Arg(0))
+	return o, err
+}
+
+// monitor makes the crawl, prints what changed and replaces the state.
+func monitor(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawler.Config) (changed bool, err error) {
+	before, err := load(o.state)
+	if err != nil {
+		return false, err
+	}
+	after := state{}
+	cfg.Agent, cfg.Contact = o.agent, o.contact
+	cfg.MaxDepth, cfg.MaxPages = crawler.None, o.maxPages
+	cfg.Politeness.Delay = cmp.Or(o.delay, crawler.None)
+	cfg.Fetch.Wanted = func(string) bool { return true } // what is compared must be whole
+	cfg.Sinks = []sink.Sink{after}
+	c, err := crawler.New(cfg)
+	if err != nil {
+		return false, err
+	}
+	rep, err := c.Run(ctx, o.seed.String())
+	if err == nil && rep.Pages == 0 {
+		err = fmt.Errorf("no page of %s could be fetched", o.seed.Origin())
+	}
+	if err != nil {
+		return false, fmt.Errorf("nothing compared: %w", err)
+	}
+	whole := rep.Finish == crawler.FinishDone
+	if !whole {
+		fmt.Fprintf(stderr, "not the whole site: ended by %s with %d URLs left\n", rep.Finish, rep.Left)
+	}
+	if before == nil {
+		fmt.Fprintf(stderr, "first run: %d pages\n", rep.Pages)
+		return false, after.save(ctx, o.state)
+	}
+	list := compare(before, after, whole)
+	return tell(list), errors.Join(write(stdout, list, o.json), merge(before, after, list).save(ctx, o.state))
+}
