@@ -1,0 +1,77 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+)
+
+// state is what is known of feeds, by address.
+type state map[string]feed
+
+// feed is a feed as it was last read.
+type feed struct {
+	ETag         string   `json:"etag,omitempty"`
+	LastModified string   `json:"last_modified,omitempty"`
+	Entries      []string `json:"entries"` // addresses: those in the feed, then those that once were
+}
+
+// maxKept is how many entries are remembered of a feed, unless more are in it.
+const maxKept = 2000
+
+// keep adds entries that were in the feed before: what leaves it and comes back is not new.
+func (f *feed) keep(old []string) {
+	has := map[string]bool{}
+	for _, u := range f.Entries {
+		has[u] = true
+	}
+	for _, u := range old {
+		if !has[u] && len(f.Entries) < maxKept {
+			f.Entries = append(f.Entries, u)
+		}
+	}
+}
+
+// load reads a state; an empty one when there is no such file.
+func load(path string) (state, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return state{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := state{}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// with is the state with what was read now in place of what was known.
+func (s state) with(read state) state {
+	all := maps.Clone(s)
+	maps.Copy(all, read)
+	return all
+}
+
+// save writes the state, which replaces an older one whole or not at all.
+func (s state) save(path string) error {
+	text, err := json.MarshalIndent(s, "", "\t")
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".feeds-*")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(append(text, '\n'))
+	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
+		return errors.Join(err, os.Remove(tmp.Name()))
+	}
+	return os.Rename(tmp.Name(), path)
+}
