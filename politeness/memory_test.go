@@ -237,3 +237,23 @@ func TestRulesSizeIsCounted(t *testing.T) {
 		}
 	})
 }
+
+func TestACopyThatServesWhileItsFileIsUnreachableIsKept(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{MaxRulesBytes: 1})
+		b.ready("https://a.test/x", "User-agent: *\nDisallow: /no\n")
+		b.gate.Report(b.must("https://a.test/x"), Reply{Aborted: true})
+		time.Sleep(25 * time.Hour)
+		for range 2 {
+			b.send(b.must("https://a.test/x"), 0, Reply{Status: 503})
+			time.Sleep(time.Second)
+		}
+		if p := b.must("https://a.test/x"); p.Purpose() != Page {
+			t.Fatal("the copy serves until the third attempt")
+		}
+		b.rules2("https://other.test/", "192.0.2.9", Reply{Status: 200, Body: []byte("User-agent: *\nDisallow: /no\n")})
+		if i := b.gate.Origin(b.url("https://a.test/")); !i.Known || i.Group == nil {
+			t.Errorf("evicted: %+v", i)
+		}
+	})
+}

@@ -22,6 +22,30 @@ func redirect(to string) Reply {
 	return Reply{Status: 302, Header: http.Header{"Location": {to}}}
 }
 
+func TestAHostIsGivenUpAfterSoManyFailuresOrSoLong(t *testing.T) {
+	for _, c := range []struct {
+		config   Config
+		failures int
+	}{
+		{Config{MaxFailures: 3, MaxSilence: None}, 3},
+		{Config{MaxFailures: None, MaxSilence: 10 * time.Second}, 5}, // at 0, 1, 3, 7 and 15 s
+		{Config{MaxFailures: None, MaxSilence: None}, 0},
+	} {
+		in(t, func(t *testing.T) {
+			b := open(t, c.config)
+			b.ready("https://a.test/", "")
+			n := 0
+			for n < 50 && b.gate.Host("a.test:443").Gone == "" {
+				time.Sleep(time.Until(b.send(b.must("https://a.test/"), 0, Reply{Status: 500})))
+				n++
+			}
+			if n != c.failures && c.failures > 0 || c.failures == 0 && n < 50 {
+				t.Errorf("given up after %d failures, want %d", n, c.failures)
+			}
+		})
+	}
+}
+
 func TestAPermitThatIsNeverReportedIsTakenBackWhenItExpires(t *testing.T) {
 	for _, redeem := range []bool{false, true} {
 		in(t, func(t *testing.T) {

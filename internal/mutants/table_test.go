@@ -28,6 +28,7 @@ var table = []mutant{
 	{"a broken answer is a good one", "politeness/report.go", "r.Truncated == CutShort ||", "", gate, false, false},
 	{"aborted requests count as failures", "politeness/report.go", "case r.Aborted, !begun", "case !begun", gate, false, false},
 	{"the last failure ends nothing", "politeness/host.go", "case int(h.failures) >= g.cfg.MaxFailures:", "case false:", gate, false, false},
+	{"silence ends nothing", "politeness/host.go", "case h.failing.since(now) >= g.cfg.MaxSilence:", "case false:", gate, false, false},
 	{"no least delay", "politeness/report.go", "d = max(d, MinDelay)", "_ = d", gate, false, false},
 	{"no rate in all", "politeness/clocks.go", "if g.total == nil {", "if true {", gate, false, false},
 	{"a wait that is over before it begins", "politeness/clocks.go", "Until: cs[0].Until, Clauses", "Until: cs[0].Until.Add(-time.Hour), Clauses", gate, false, false},
@@ -80,8 +81,8 @@ var table = []mutant{
 
 	// What must not be forgotten: P9.
 	{"long pauses are swept", "politeness/memory.go", "d <= g.cfg.Delay &&", "(d <= g.cfg.Delay || true) &&", gate, false, false},
-	{"waits are swept", "politeness/memory.go", "if !p.free(now) {", "if false {", gate, false, false},
-	{"addresses are swept while they wait", "politeness/memory.go", "		if p.idle(now) {\n			delete(g.addrs", "		if true {\n			delete(g.addrs", gate, false, false},
+	{"waits are swept", "politeness/memory.go", "if !p.free(now) {", "if p == nil {", gate, false, false},
+	{"addresses are swept while they wait", "politeness/memory.go", "		if p.idle(now) {\n			delete(g.addrs", "		if p != nil {\n			delete(g.addrs", gate, false, false},
 	{"failures of robots.txt are swept", "politeness/memory.go", "o.failures == 0 && o.chase == nil", "o.chase == nil", gate, false, false},
 	{"a pause is evicted with its rules", "politeness/memory.go", "o.rules, o.known = nil, false", "o.rules, o.known, o.wish = nil, false, 0", gate, false, false},
 	{"a copy in use is evicted", "politeness/memory.go", "o.rules == nil || o.failures > 0:", "o.rules == nil:", gate, false, false},
