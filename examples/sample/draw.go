@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// host is one of the population.
+type host struct{ url, group string }
+
+// drawn is what the draw said of a host.
+type drawn struct {
+	URL         string  `json:"url"`
+	Group       string  `json:"group"`
+	Place       int     `json:"place"`       // in the draw of its group, from 1
+	GroupSize   int     `json:"group_size"`  // hosts of the group in the population
+	Drawn       bool    `json:"drawn"`       // Place is within the group's budget
+	Probability float64 `json:"probability"` // that a host of the group is drawn: its weight is 1/Probability
+}
+
+// parseHost makes a host of a line's fields.
+func parseHost(fields []string) (h host, err error) {
+	text := fields[0]
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	u, err := weburl.Parse(text)
+	if err == nil {
+		u, err = u.Resolve("/")
+	}
+	if err != nil {
+		return h, err
+	}
+	if len(fields) > 2 {
+		return h, fmt.Errorf("%q: want a host and a group", strings.Join(fields, " "))
+	}
+	name := strings.TrimSuffix(u.Hostname(), ".")
+	h = host{url: u.String(), group: name[strings.LastIndexByte(name, '.')+1:]}
+	if len(fields) == 2 {
+		h.group = fields[1]
+	}
+	return h, nil
+}
+
+// draw puts each group in the order of a hash of seed and host, and draws the first per. A hash has
+// no memory: a host's place depends on nothing but the hosts that are there.
+func draw(population []host, seed string, per int) []drawn {
+	list := slices.Clone(population)
+	slices.SortFunc(list, func(a, b host) int {
+		x, y := ticket(seed, a.url), ticket(seed, b.url)
+		return cmp.Or(strings.Compare(a.group, b.group), bytes.Compare(x[:], y[:]))
+	})
+	size := map[string]int{}
+	for _, h := range list {
+		size[h.group]++
+	}
+	out := make([]drawn, len(list))
+	place := 0
+	for i, h := range list {
+		if i == 0 || list[i-1].group != h.group {
+			place = 0
+		}
+		place++
+		n := size[h.group]
+		out[i] = drawn{h.url, h.group, place, n, place <= per, min(1, float64(per)/float64(n))}
+	}
+	return out
+}
+
+func ticket(seed, url string) [sha256.Size]byte { return sha256.Sum256([]byte(seed + "\n" + url)) }
