@@ -135,7 +135,11 @@ var thirdParty = map[string][]string{
 
 	"sink/warc/warctest": {"github.com/klauspost/compress"},
 	"crawltest":          {"golang.org/x/tools/txtar"},
-	"cmd/amble":          {"github.com/alecthomas/kong", "go.yaml.in/yaml/v4", "golang.org/x/term"},
+
+	"examples/focused": {"golang.org/x/net/html"},
+
+	"examples/focused": {"golang.org/x/net/html"},
+	"cmd/amble":        {"github.com/alecthomas/kong", "go.yaml.in/yaml/v4", "golang.org/x/term"},
 }
 
 func TestThirdParty(t *testing.T) {
