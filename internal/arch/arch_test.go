@@ -138,8 +138,7 @@ var thirdParty = map[string][]string{
 
 	"examples/focused": {"golang.org/x/net/html"},
 
-	"examples/focused": {"golang.org/x/net/html"},
-	"cmd/amble":        {"github.com/alecthomas/kong", "go.yaml.in/yaml/v4", "golang.org/x/term"},
+	"cmd/amble": {"github.com/alecthomas/kong", "go.yaml.in/yaml/v4", "golang.org/x/term"},
 }
 
 func TestThirdParty(t *testing.T) {
