@@ -56,8 +56,9 @@ func ReadItem(host string, b []byte) (Item, error) {
 	if len(b) == 0 {
 		return Item{}, ErrCorrupt
 	}
-	tag, b, ok := b[0], b[1:], true
+	tag, b := b[0], b[1:]
 	var it Item
+	var ok bool
 	if tag&hasHops != 0 {
 		if it.Hops, b, ok = cutStrings(b); !ok {
 			return Item{}, ErrCorrupt
