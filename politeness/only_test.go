@@ -61,7 +61,8 @@ func TestNothingIsAllowedWithoutAPermit(t *testing.T) {
 		t.Error("a zero Permit names something")
 	}
 	newGate(t).Report(zero, politeness.Reply{Status: 200})
-	if err := json.Unmarshal([]byte(`{"p":{}}`), &zero); err != nil || !zero.IsZero() {
+	var read struct{ P politeness.Permit }
+	if err := json.Unmarshal([]byte(`{"P":{"p":{"id":1}}}`), &read); err != nil || !read.P.IsZero() {
 		t.Errorf("a Permit from JSON: %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,7 +59,7 @@ func TestAPermitThatIsNeverReportedIsTakenBackWhenItExpires(t *testing.T) {
 			}
 			time.Sleep(DefaultPermitTTL)
 			b.wait("https://a.test/2", someAddr)
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			if c := b.wait("https://a.test/2", someAddr).Clauses; time.Until(c[len(c)-1].Until) != time.Second || c[len(c)-1].Name != ClauseDelay {
 				t.Errorf("taken back, then a delay: %v", c)
 			}
@@ -425,11 +426,11 @@ func TestLintsOfOddAnswers(t *testing.T) {
 			in(t, func(t *testing.T) {
 				b := open(t, Config{})
 				b.send(b.must("https://a.test/"), 0, c.r)
-				got := ""
+				var got []string
 				for _, l := range b.gate.Origin(b.url("https://a.test/")).Lints() {
-					got += string(l.Code) + " "
+					got = append(got, string(l.Code))
 				}
-				if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+				if c.want == "" && len(got) > 0 || c.want != "" && !slices.Contains(got, c.want) {
 					t.Errorf("lints %q, want %q", got, c.want)
 				}
 			})
