@@ -23,7 +23,11 @@ func restoreAfterKill(k *kit) {
 		open := k.snapshot()
 		k.close(s)
 		closed := k.snapshot()
-		for state := range torn(before, open, k.step(1, 53), k.step(31, 101)) {
+		every := k.step(1, 53)
+		if n == 0 {
+			every = k.step(17, 53)
+		}
+		for state := range torn(before, open, every, k.step(31, 101)) {
 			k.killed(state, offset, urls)
 		}
 		for state := range torn(before, closed, k.step(29, 97), k.step(31, 101)) {

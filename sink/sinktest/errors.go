@@ -15,7 +15,7 @@ func is(err, target error) bool { return errors.Is(err, target) }
 // fill appends and syncs until there is an error.
 func (k *kit) fill(s sink.Sink) (m mark, failed error) {
 	var urls []string
-	for range 200 {
+	for range 1000 {
 		r := k.record()
 		if failed = s.Append(context.Background(), r); failed != nil {
 			break

@@ -30,6 +30,7 @@ func narrow(room int) func(op operation) error {
 }
 
 func suite(o Options) sinktest.Suite {
+	o.hook = func(operation) error { return nil }
 	return sinktest.Suite{
 		Open: func(dir string) (sink.Sink, error) { return Open(dir, o) },
 		OpenFull: func(dir string, room int) (sink.Sink, error) {
@@ -51,7 +52,7 @@ func suite(o Options) sinktest.Suite {
 func TestWriterKeepsTheContract(t *testing.T) {
 	t.Run("gzip", func(t *testing.T) {
 		s := suite(Options{})
-		s.Thorough = true
+		s.Thorough, s.Runs = true, 25
 		sinktest.Run(t, s)
 	})
 	t.Run("zstd, small files", func(t *testing.T) {

@@ -28,8 +28,13 @@ func (w *Writer) warcinfo(now time.Time) {
 	w.put(h, b.b)
 }
 
-// putMetadata adds what is known of the capture besides its messages (ISO 28500 section 6.6).
+// putMetadata adds what is known of the capture besides its messages (ISO 28500 section 6.6), if there
+// is anything.
 func (w *Writer) putMetadata(c *capture) {
+	block := c.metadata()
+	if len(block) == 0 {
+		return
+	}
 	main := c.answer
 	if main == "" {
 		main = c.request
@@ -38,7 +43,7 @@ func (w *Writer) putMetadata(c *capture) {
 	h.add("WARC-Concurrent-To", main)
 	h.add("WARC-Refers-To", main)
 	h.add("Content-Type", typeFields)
-	w.put(h, c.metadata())
+	w.put(h, block)
 }
 
 func (c *capture) metadata() []byte {

@@ -17,7 +17,8 @@ type operation struct {
 	n    *int
 }
 
-// disk makes every change of the output's files, so that tests can stop the world between any two.
+// disk makes every change of the output's files, so that tests can stop the world between any two. With
+// a hook nothing is forced out to the hardware, which would only take time.
 type disk struct {
 	hook func(op operation) error
 }
@@ -70,8 +71,11 @@ func (d disk) remove(path string) error {
 
 // syncDir makes the names in a directory durable, where the system can.
 func (d disk) syncDir(path string) error {
-	if err := d.ask("sync", path); err != nil || runtime.GOOS == "windows" {
-		return err
+	if d.hook != nil {
+		return d.ask("sync", path)
+	}
+	if runtime.GOOS == "windows" {
+		return nil
 	}
 	f, err := os.Open(filepath.Clean(path))
 	if err != nil {
@@ -104,8 +108,8 @@ func (f *file) Truncate(size int64) error {
 }
 
 func (f *file) Sync() error {
-	if err := f.disk.ask("sync", f.Name()); err != nil {
-		return err
+	if f.disk.hook != nil {
+		return f.disk.ask("sync", f.Name())
 	}
 	return f.File.Sync()
 }

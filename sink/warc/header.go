@@ -2,6 +2,7 @@ package warc
 
 import (
 	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -38,27 +39,29 @@ func (h *header) add(name, value string) {
 
 // opt writes a field that has a value.
 func (h *header) opt(name, value string) {
-	if value != "" {
+	if value = oneLine(value); value != "" {
 		h.add(name, value)
 	}
 }
 
 func (h *header) end() []byte { return append(h.b, "\r\n"...) }
 
-// oneLine replaces control characters, which a field's value cannot have, and what is not UTF-8.
+// oneLine replaces control characters, which a field's value cannot have, and what is not UTF-8, and
+// takes white space off both ends.
 func oneLine(s string) string {
 	for i := range len(s) {
-		if s[i] < ' ' || s[i] >= 0x7f {
-			s = strings.ToValidUTF8(s, string(utf8.RuneError))
-			return strings.Map(func(r rune) rune {
-				if r < ' ' || r == 0x7f {
-					return ' '
-				}
-				return r
-			}, s)
+		if s[i] >= ' ' && s[i] < 0x7f {
+			continue
 		}
+		s = strings.Map(func(r rune) rune {
+			if r < ' ' || r == 0x7f {
+				return ' '
+			}
+			return r
+		}, strings.ToValidUTF8(s, string(utf8.RuneError)))
+		break
 	}
-	return s
+	return strings.TrimSpace(s)
 }
 
 // uri percent-encodes the octets that a URI cannot have and that would end it.
@@ -86,7 +89,15 @@ func newID() string {
 	var u [16]byte
 	_, _ = rand.Read(u[:]) // never fails
 	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
-	return fmt.Sprintf("<urn:uuid:%x-%x-%x-%x-%x>", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
+	b := append(make([]byte, 0, 48), "<urn:uuid:"...)
+	start := 0
+	for _, end := range []int{4, 6, 8, 10, 16} {
+		if start > 0 {
+			b = append(b, '-')
+		}
+		b, start = hex.AppendEncode(b, u[start:end]), end
+	}
+	return string(append(b, '>'))
 }
 
 func formatDate(t time.Time) string { return t.UTC().Format(dateForm) }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/klauspost/compress/gzip"
 )
 
 // Defaults of [Options].
@@ -13,7 +11,7 @@ const (
 	DefaultPrefix    = "amble"
 	DefaultMaxSize   = 1_000_000_000 // octets: ISO 28500 annex C
 	DefaultRevisits  = 1 << 16
-	DefaultGzipLevel = gzip.BestSpeed + 4
+	DefaultGzipLevel = 6
 )
 
 // None is no limit, or none at all, where 0 means the default.

@@ -201,12 +201,14 @@ func (h *runs) Pop() any {
 	return r
 }
 
-// below chooses the index lines of records before an offset.
+// below chooses the index lines of records before an offset. In the JSON block, unlike in the key, what
+// looks like the member is the member: the quotes in a string are escaped.
 func below(offset int64) func(line []byte) bool {
 	return func(line []byte) bool {
-		_, rest, ok := bytes.Cut(line, []byte(`"offset":"`))
+		_, block, ok := bytes.Cut(line, []byte(" {"))
+		_, rest, found := bytes.Cut(block, []byte(`"offset":"`))
 		digits, _, _ := bytes.Cut(rest, []byte(`"`))
 		at, err := strconv.ParseInt(string(digits), 10, 64)
-		return ok && err == nil && at < offset && bytes.HasSuffix(line, []byte("}\n"))
+		return ok && found && err == nil && at < offset && bytes.HasSuffix(line, []byte("}\n"))
 	}
 }

@@ -26,8 +26,6 @@ func surt(url string) string {
 	return key
 }
 
-var leadingWWW = regexp.MustCompile(`^www\d*\.`)
-
 func surtHost(scheme, authority string) string {
 	host := authority[strings.LastIndexByte(authority, '@')+1:]
 	port := ""
@@ -38,21 +36,26 @@ func surtHost(scheme, authority string) string {
 		port = ""
 	}
 	host = strings.Trim(strings.ToLower(escape(unescape(host))), ".")
-	labels := strings.Split(leadingWWW.ReplaceAllString(host, ""), ".")
+	labels := strings.Split(host, ".")
+	if www, ok := strings.CutPrefix(labels[0], "www"); ok && len(labels) > 1 && strings.Trim(www, "0123456789") == "" {
+		labels = labels[1:]
+	}
 	slices.Reverse(labels)
-	return strings.Join(labels, ",") + escape([]byte(port))
+	return strings.Join(labels, ",") + strings.ToLower(escape([]byte(port)))
 }
 
 // Session IDs in paths, as ASP.NET writes them.
 var (
-	pathSessions = regexp.MustCompile(`(?i)^(.*/)\((?:[a-z]\([0-9a-z]{24}\))+\)/([^?]+\.aspx.*)$`)
-	pathSession  = regexp.MustCompile(`(?i)^(.*/)\([0-9a-z]{24}\)/([^?]+\.aspx.*)$`)
+	pathSessions = regexp.MustCompile(`^(.*/)\((?:[a-z]\([0-9a-z]{24}\))+\)/([^?]+\.aspx.*)$`)
+	pathSession  = regexp.MustCompile(`^(.*/)\([0-9a-z]{24}\)/([^?]+\.aspx.*)$`)
 )
 
 func surtPath(path string) string {
 	p := strings.ToLower(escape(cleanPath(unescape(path))))
-	p = pathSessions.ReplaceAllString(p, "$1$2")
-	p = pathSession.ReplaceAllString(p, "$1$2")
+	if strings.Contains(p, ".aspx") {
+		p = pathSessions.ReplaceAllString(p, "$1$2")
+		p = pathSession.ReplaceAllString(p, "$1$2")
+	}
 	if len(p) > 1 {
 		p = strings.TrimSuffix(p, "/")
 	}
@@ -77,19 +80,24 @@ func cleanPath(path []byte) []byte {
 
 // Session IDs in queries, each with the "&" behind it.
 var querySessions = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)jsessionid=[0-9a-z]{32}(?:&|$)`),
-	regexp.MustCompile(`(?i)phpsessid=[0-9a-z]{32}(?:&|$)`),
-	regexp.MustCompile(`(?i)sid=[0-9a-z]{32}(?:&|$)`),
-	regexp.MustCompile(`(?i)aspsessionid[a-z]{8}=[a-z]{24}(?:&|$)`),
-	regexp.MustCompile(`(?i)cfid=[^&]+&cftoken=[^&]+(?:&|$)`),
+	regexp.MustCompile(`jsessionid=[0-9a-z]{32}(?:&|$)`),
+	regexp.MustCompile(`phpsessid=[0-9a-z]{32}(?:&|$)`),
+	regexp.MustCompile(`sid=[0-9a-z]{32}(?:&|$)`),
+	regexp.MustCompile(`aspsessionid[a-z]{8}=[a-z]{24}(?:&|$)`),
+	regexp.MustCompile(`cfid=[^&]+&cftoken=[^&]+(?:&|$)`),
 }
 
 func surtQuery(query string) string {
-	q := escape(unescape(query))
+	q := strings.ToLower(escape(unescape(query)))
 	for _, r := range querySessions {
-		q = r.ReplaceAllString(q, "")
+		if strings.Contains(q, "id") {
+			q = r.ReplaceAllString(q, "")
+		}
 	}
-	args := strings.Split(strings.ToLower(q), "&")
+	if !strings.Contains(q, "&") {
+		return q
+	}
+	args := strings.Split(q, "&")
 	slices.SortStableFunc(args, func(a, b string) int {
 		an, av, aok := strings.Cut(a, "=")
 		bn, bv, bok := strings.Cut(b, "=")
@@ -128,6 +136,7 @@ func unescape(s string) []byte {
 func escape(b []byte) string {
 	const digits = "0123456789ABCDEF"
 	var out strings.Builder
+	out.Grow(len(b))
 	for _, c := range b {
 		if c <= ' ' || c >= 0x7f || c == '%' || c == '#' {
 			out.WriteByte('%')

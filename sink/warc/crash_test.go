@@ -1,0 +1,226 @@
+package warc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/sink/warc/warctest"
+)
+
+var errDead = errors.New("dead")
+
+// dying makes a hook that lets n changes of the disk happen, half of the next if it is a write, and
+// none after. once is for a disk that fails a single time.
+func dying(n *int, once bool) func(op operation) error {
+	return func(op operation) error {
+		*n--
+		if *n >= 0 || once && *n < -1 {
+			return nil
+		}
+		if op.verb == "write" {
+			*op.n = len(op.data) / 2
+			if *n < -1 {
+				*op.n = 0
+			}
+		}
+		return errDead
+	}
+}
+
+// life is a crawl with rolled files, a restore in the middle, and a second run. It stops at the first
+// error and says what was committed.
+type life struct {
+	dir       string
+	o         Options
+	offset    int64
+	committed []string
+	urls      []string
+}
+
+func (l *life) add(w *Writer, from, n int) error {
+	for i := range n {
+		r := page(fmt.Sprintf("http://x.test/%d", from+i), fmt.Sprint(i%2, strings.Repeat("text", 200)))
+		if err := w.Append(nil, r); err != nil { //nolint:staticcheck // the context is not used
+			return err
+		}
+		l.urls = append(l.urls, r.URL)
+	}
+	return nil
+}
+
+func (l *life) sync(w *Writer) error {
+	offset, err := w.Sync()
+	if err == nil {
+		l.offset, l.committed = offset, slices.Clone(l.urls)
+	}
+	return err
+}
+
+func (l *life) restore(w *Writer) error {
+	err := w.Restore(l.offset)
+	l.urls = slices.Clone(l.committed)
+	return err
+}
+
+func (l *life) live() error {
+	w, err := Open(l.dir, l.o)
+	if err != nil {
+		return err
+	}
+	for _, step := range []func() error{
+		func() error { return l.add(w, 0, 3) },
+		func() error { return l.sync(w) },
+		func() error { return l.add(w, 10, 5) }, // rolls
+		func() error { return l.sync(w) },
+		func() error { return l.add(w, 20, 4) },
+		func() error { return l.restore(w) },
+		func() error { return l.add(w, 30, 2) },
+		w.Close,
+		func() error { w, err = Open(l.dir, l.o); return err },
+		func() error { return l.restore(w) },
+		func() error { return l.add(w, 40, 3) },
+		func() error { return l.sync(w) },
+		w.Close,
+	} {
+		if err = step(); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, w.Close())
+}
+
+// TestStoppedBetweenAnyTwoChangesOfTheDisk stops the world, or fails once, at each of them.
+func TestStoppedBetweenAnyTwoChangesOfTheDisk(t *testing.T) {
+	for _, once := range []bool{false, true} {
+		for at := 0; ; at++ {
+			n := at
+			l := &life{dir: t.TempDir(), o: Options{MaxSize: 4000, Level: 1, hook: dying(&n, once)}}
+			err := l.live()
+			if n >= 0 {
+				if err != nil || at < 60 {
+					t.Fatalf("the whole life takes %d changes: %v", at, err)
+				}
+				break
+			}
+			if !errors.Is(err, errDead) {
+				t.Fatalf("change %d, once %v: %v", at, once, err)
+			}
+			w := open(t, l.dir, Options{MaxSize: 4000, now: time.Now, hook: func(operation) error { return nil }})
+			if err := w.Restore(l.offset); err != nil {
+				t.Fatalf("change %d, once %v: Restore: %v", at, once, err)
+			}
+			add(t, w, page("http://x.test/after", "after"))
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			rs, err := warctest.Read(l.dir)
+			if want := append(l.committed, "http://x.test/after"); err != nil || !slices.Equal(warctest.Answers(rs), want) {
+				t.Fatalf("change %d, once %v: %v, want %v: %v", at, once, warctest.Answers(rs), want, err)
+			}
+		}
+	}
+}
+
+// An error of the disk may pass; Restore makes the sink usable again, in place.
+func TestRestoreClearsAnError(t *testing.T) {
+	n := 1 << 30
+	l := &life{dir: t.TempDir(), o: Options{hook: dying(&n, true)}}
+	w := open(t, l.dir, l.o)
+	if err := errors.Join(l.add(w, 0, 2), l.sync(w)); err != nil {
+		t.Fatal(err)
+	}
+	n = 0
+	if err := l.add(w, 10, 1); !errors.Is(err, errDead) {
+		t.Fatal(err)
+	}
+	if _, err := w.Sync(); !errors.Is(err, errDead) {
+		t.Errorf("Sync after an error: %v", err)
+	}
+	if err := errors.Join(l.restore(w), l.add(w, 20, 1), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got := warctest.Answers(read(t, l.dir)); !slices.Equal(got, l.urls) {
+		t.Errorf("%v, want %v", got, l.urls)
+	}
+}
+
+func TestOutputThatWasChangedFromOutside(t *testing.T) {
+	for name, change := range map[string]func(file string) error{
+		"the file is gone":    os.Remove,
+		"the index is gone":   func(f string) error { return os.Remove(filepath.Join(filepath.Dir(f), indexName(filepath.Base(f)))) },
+		"the file is shorter": func(f string) error { return os.Truncate(f, 100) },
+		"two with one number": func(f string) error { return os.WriteFile(strings.Replace(f, "-2026", "-2027", 1), nil, 0o644) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			w := open(t, dir, Options{})
+			r := page("http://x.test/", "hello")
+			add(t, w, r)
+			offset, _ := w.Sync()
+			w.Close()
+			if err := change(filepath.Join(dir, r.WARC.File)); err != nil {
+				t.Fatal(err)
+			}
+			w, err := Open(dir, Options{})
+			if err == nil {
+				err = w.Restore(offset)
+			}
+			if err == nil {
+				t.Error("nobody notices")
+			}
+		})
+	}
+}
+
+// Other files in the directory are left alone.
+func TestForeignFilesStay(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"notes.txt", "amble-20260301120000-00000.txt", "amble-2026-00000.warc.gz", "amble-20260301120000-x.warc.gz", "other-20260301120000-00000.warc.gz", "amble-20260301120000-00000-host.warc.gz", "amble-20260301120000-99999999.warc.gz"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, _ := os.ReadDir(dir)
+	w := open(t, dir, Options{})
+	add(t, w, page("http://x.test/", "hello"))
+	if _, err := w.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Restore(0), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if after, _ := os.ReadDir(dir); len(after) != len(before) {
+		t.Errorf("%v, were %v", after, before)
+	}
+}
+
+func TestOffsetsPack(t *testing.T) {
+	last := int64(0)
+	for _, c := range [][2]int64{{0, 1}, {0, maxOffset}, {1, 1}, {1, 2}, {77, 12345}, {maxSerial, maxOffset}} {
+		p := pack(c[0], c[1])
+		if serial, offset := unpack(p); p <= last || serial != c[0] || offset != c[1] {
+			t.Errorf("%v: %d, back %d %d", c, p, serial, offset)
+		}
+		last = p
+	}
+}
+
+func TestSerialNumbersEnd(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{fileName("amble", noon, maxSerial, Gzip)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := open(t, dir, Options{})
+	defer w.Close()
+	if err := w.Append(t.Context(), page("http://x.test/", "hello")); err == nil {
+		t.Error("a file beyond the last number")
+	}
+}
