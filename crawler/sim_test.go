@@ -138,6 +138,7 @@ func (s *sim) check(t *testing.T) {
 	rep, err := audit.Check(strings.NewReader(s.ledger.String()), audit.Config{
 		Product: "testbot", UserAgent: "testbot/1.0 (+" + contact + ")", Contact: contact,
 		Delay: p.Delay.Seconds(), DelayFactor: max(0, p.DelayFactor), MaxDelay: 60, MaxRetryAfter: 300,
+		PerDomain: p.PerDomain, MaxBackoff: 300,
 	}, func(sha string) ([]byte, error) {
 		if b, ok := s.bodies[sha]; ok {
 			return b, nil

@@ -59,7 +59,7 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 // ready is when what p was wanted for may be asked for again.
 func (g *Gate) ready(now time.Time, p *permit) time.Time {
 	ready := p.wantedHost.ready(now)
-	if o := p.wantedHost.origin(p.wanted); !o.usable(now) && o.retryAt.after(ready) {
+	if o := p.wantedHost.origin(p.wanted); !o.gone && !o.usable(now) && o.retryAt.after(ready) {
 		return o.retryAt.time()
 	}
 	return ready
