@@ -22,7 +22,7 @@ func (o Options) seeds() (from, to uint64) {
 }
 
 // random does runs of random operations. Each begins where the last ended, with the store empty of
-// work, and with paths of its own.
+// work, and with hosts of its own: those of the run before may not be ready yet.
 func (k *kit) random(from, to uint64) {
 	for seed := from; seed < to; seed++ {
 		r := &run{kit: k, seed: seed, rand: rand.New(rand.NewPCG(seed, 0)), m: newModel()}
@@ -94,7 +94,7 @@ func (r *run) fail(format string, args ...any) {
 // request is one of a few URLs, so that many are known.
 func (r *run) request() frontier.Request {
 	q := frontier.Request{
-		URL:      r.page(fmt.Sprintf("h%d/%d/%d", r.rand.IntN(r.hosts), r.seed, r.rand.IntN(r.paths))),
+		URL:      r.page(fmt.Sprintf("h%d-%d/%d", r.rand.IntN(r.hosts), r.seed, r.rand.IntN(r.paths))),
 		Depth:    r.rand.IntN(6),
 		Priority: int8(max(-1, r.rand.IntN(6)-4)),
 		Kind:     frontier.Kind(r.rand.IntN(3)),

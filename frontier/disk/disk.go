@@ -1,0 +1,312 @@
+// Package disk is the frontier of crawls that must survive: a directory that a crawl, killed at any
+// instant, is opened from again, with every URL that was acknowledged and none that was settled.
+//
+// [Open] makes or opens the directory of one crawl. The [Store] keeps the clauses of
+// frontier.Frontier, F12 among them: Add and Settle return when what they did is on the disk. Many
+// calls at once share one write, so a store is fast with many callers and costs each a disk's
+// latency. Claims are kept in memory alone: after a crash what was claimed is queued.
+//
+// The engine is Pebble. Memory is the cache, 64 MiB of queue heads and about 300 bytes for each host
+// with something pending, however many URLs are known. A known URL takes about 12 bytes of the disk,
+// a queued one about 100 more.
+package disk
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/frontier/internal/sched"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// The defaults of [Config].
+const (
+	DefaultCacheSize    = 256 << 20
+	DefaultMemTableSize = 32 << 20
+	DefaultPrefetchSize = 64 << 20
+)
+
+// Config is how a [Store] is set up. The zero value works.
+type Config struct {
+	// ClaimTimeout is how long a claim lasts. 0: claims never expire.
+	ClaimTimeout time.Duration
+	// HostSlots is how many holders a host (weburl.URL.Host) may have at once; nil or below 1: one.
+	// It is asked when the host comes up and must not call the Store.
+	HostSlots func(host string) int
+	// MaxPending is how many URLs may be queued, waiting or claimed at once. 0: as the disk allows.
+	MaxPending int
+	// MaxPendingPerHost is the same for one host. 0: frontier.DefaultMaxPendingPerHost.
+	MaxPendingPerHost int
+	// Key tells URLs apart. nil: weburl.URL.Key. It must be the same each time a directory is opened.
+	Key func(weburl.URL) weburl.Key
+	// ReopenDelay is how long after Open no host with something pending is ready: the crawl's delay,
+	// as the last request of the process before may have left no trace.
+	ReopenDelay time.Duration
+	// CacheSize is the memory for what was read and for what is being written, in bytes. The
+	// memtables are taken out of it: it should be several times MemTableSize. 0: DefaultCacheSize.
+	CacheSize int64
+	// MemTableSize is how much is collected in memory before it is sorted into a file. 0:
+	// DefaultMemTableSize.
+	MemTableSize int
+	// PrefetchSize is the memory for the heads of queues. 0: DefaultPrefetchSize.
+	PrefetchSize int
+}
+
+func (c Config) withDefaults() Config {
+	if c.HostSlots == nil {
+		c.HostSlots = func(string) int { return 1 }
+	}
+	if c.MaxPending <= 0 {
+		c.MaxPending = math.MaxInt
+	}
+	if c.MaxPendingPerHost <= 0 {
+		c.MaxPendingPerHost = frontier.DefaultMaxPendingPerHost
+	}
+	c.MaxPendingPerHost = min(c.MaxPendingPerHost, math.MaxInt32)
+	if c.Key == nil {
+		c.Key = weburl.URL.Key
+	}
+	if c.CacheSize <= 0 {
+		c.CacheSize = DefaultCacheSize
+	}
+	if c.MemTableSize <= 0 {
+		c.MemTableSize = DefaultMemTableSize
+	}
+	if c.PrefetchSize <= 0 {
+		c.PrefetchSize = DefaultPrefetchSize
+	}
+	return c
+}
+
+// Store is a Frontier in a directory. It implements frontier.Statter and frontier.Lookuper.
+//
+// When the disk fails, the call that meets the failure and every later one return its error, and no
+// more than was acknowledged counts: the directory is good to be opened again by another process.
+type Store struct {
+	c      Config
+	t      tuning
+	dir    string
+	db     *pebble.DB
+	lock   *pebble.Lock
+	secret secret
+
+	mu      sync.Mutex
+	clock   sched.Clock
+	epoch   int64 // Unix nanoseconds of the clock's zero
+	hosts   *sched.Schedule[uint64, queue]
+	line    sched.Line
+	leases  *sched.Leases[*lease]
+	claimed map[urlKey]struct{}
+	waiting window
+	heads   heads
+	dead    []uint64 // hosts forgotten, whose records can be deleted
+	asOf    int64    // what was due by then has happened
+
+	published uint64 // entries with a smaller number are claimable
+	done      int
+	rejected  int
+	offsets   map[string]int64
+
+	inbox  []*op         // what the writer has not begun
+	wake   chan struct{} // tells the writer to look; holds one
+	groups chan *group   // what the writer has applied, in order, to be synced and published
+	calls  sync.WaitGroup
+	work   sync.WaitGroup // the writer's two goroutines
+
+	closed bool
+	stop   bool  // the writer ends when its inbox is empty
+	err    error // why the store has failed
+	broken bool  // the engine may hang: it is not waited for
+
+	stored stored // the writer's own
+}
+
+// tuning is the sizes that no user needs to choose; tests choose small ones.
+type tuning struct {
+	head   int // entries of a host's head
+	read   int // entries read at once
+	window int // waiting URLs in memory
+	ops    int // written at once
+	links  int // written at once
+}
+
+func tuned() tuning { return tuning{head: 64, read: 32, window: 50_000, ops: 256, links: 30_000} }
+
+type host = sched.Host[uint64, queue]
+
+var (
+	_ frontier.Frontier = (*Store)(nil)
+	_ frontier.Statter  = (*Store)(nil)
+	_ frontier.Lookuper = (*Store)(nil)
+)
+
+// Open opens the crawl in dir, or begins one there: dir must be a crawl's directory, or empty, or
+// not exist. The error is [ErrLocked] if another process has it open, [ErrForeign] if it holds
+// something else, [ErrNewer] if a newer version of this package made it, or the disk's.
+func Open(dir string, c Config) (*Store, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("disk: %w", err)
+	}
+	return open(vfs.Default, dir, c, tuned())
+}
+
+func open(fs vfs.FS, dir string, c Config, t tuning) (*Store, error) {
+	lock, err := prepare(fs, dir)
+	if err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	s := &Store{
+		c: c, t: t, dir: dir, lock: lock,
+		clock:   sched.NewClock(),
+		hosts:   sched.New[uint64, queue](),
+		claimed: map[urlKey]struct{}{},
+		heads:   heads{limit: c.PrefetchSize},
+		offsets: map[string]int64{},
+		leases:  sched.NewLeases[*lease](c.ClaimTimeout, firstID()),
+		wake:    make(chan struct{}, 1),
+		groups:  make(chan *group, 4),
+	}
+	s.epoch = s.clock.Time(0).UnixNano()
+	if err := s.start(fs); err != nil {
+		_ = lock.Close()
+		return nil, fmt.Errorf("disk: open the crawl in %s: %w", dir, err)
+	}
+	return s, nil
+}
+
+func (s *Store) start(fs vfs.FS) error {
+	db, err := pebble.Open(s.dir, s.options(fs))
+	if err != nil {
+		return err
+	}
+	s.db = db
+	if err := s.load(); err != nil {
+		_ = db.Close()
+		return err
+	}
+	s.work.Go(s.write)
+	s.work.Go(s.sync)
+	return nil
+}
+
+// Dir is the crawl's directory, as an absolute path.
+func (s *Store) Dir() string { return s.dir }
+
+// Close implements frontier.Frontier. It waits for calls under way. After a failure of the disk it
+// returns its error, and does not wait for the engine if that may hang.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return frontier.ErrClosed
+	}
+	s.closed = true
+	s.notify()
+	s.mu.Unlock()
+	s.calls.Wait()
+
+	s.mu.Lock()
+	s.stop = true
+	err, broken := s.err, s.broken
+	s.tellWriter()
+	s.mu.Unlock()
+	if broken {
+		return err
+	}
+	s.work.Wait()
+	if cerr := s.db.Close(); err == nil && cerr != nil {
+		err = fmt.Errorf("disk: close %s: %w", s.dir, cerr)
+	}
+	_ = s.lock.Close()
+	return err
+}
+
+// enter begins a call; unless there is an error leave must end it. The Store is locked.
+func (s *Store) enter(ctx context.Context) error {
+	if s.closed {
+		return frontier.ErrClosed
+	}
+	if s.err != nil {
+		return s.err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.calls.Add(1)
+	return nil
+}
+
+func (s *Store) leave() { s.calls.Done() }
+
+// Stats implements frontier.Statter.
+func (s *Store) Stats() frontier.Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.catchUp()
+	return frontier.Stats{
+		Queued:   s.hosts.Queued(),
+		Waiting:  s.hosts.Waiting(),
+		Claimed:  s.hosts.Held(),
+		Done:     s.done,
+		Rejected: s.rejected,
+		Hosts:    s.hosts.Busy(),
+	}
+}
+
+// Lookup implements frontier.Lookuper.
+func (s *Store) Lookup(ctx context.Context, u weburl.URL) (frontier.State, error) {
+	k := s.urlKey(u)
+	s.mu.Lock()
+	if err := s.enter(ctx); err != nil {
+		s.mu.Unlock()
+		return frontier.Unknown, err
+	}
+	defer s.leave()
+	s.advance(s.clock.Now())
+	_, claimed := s.claimed[k]
+	asOf := s.unix(s.asOf)
+	s.mu.Unlock()
+	if claimed {
+		return frontier.Claimed, nil
+	}
+	st, err := s.readSeen(k)
+	if err != nil {
+		return frontier.Unknown, s.fail(err)
+	}
+	if st.state == frontier.Waiting && st.due <= asOf {
+		return frontier.Queued, nil
+	}
+	return st.state, nil
+}
+
+// unix is a time of the clock in Unix nanoseconds; 0 is before everything.
+func (s *Store) unix(t int64) int64 {
+	switch {
+	case t <= -s.epoch:
+		return 0
+	case t > sched.Never-s.epoch:
+		return sched.Never
+	}
+	return s.epoch + t
+}
+
+// at undoes unix.
+func (s *Store) at(unix int64) int64 {
+	switch unix {
+	case 0:
+		return sched.Always
+	case sched.Never:
+		return sched.Never
+	}
+	return unix - s.epoch
+}

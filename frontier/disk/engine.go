@@ -1,0 +1,103 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// engineFormat is the engine's own format. It is named, not the newest, so that a newer engine does
+// not make directories that this version cannot open.
+const engineFormat = pebble.FormatTableFormatV6
+
+func (s *Store) options(fs vfs.FS) *pebble.Options {
+	o := &pebble.Options{
+		FS:                    fs,
+		Lock:                  s.lock,
+		Logger:                engineLog{s},
+		FormatMajorVersion:    engineFormat,
+		CacheSize:             s.c.CacheSize,
+		MemTableSize:          uint64(s.c.MemTableSize),
+		L0CompactionThreshold: 4,
+		L0StopWritesThreshold: 24,
+		EventListener:         &pebble.EventListener{BackgroundError: s.background},
+	}
+	for i := range o.Levels {
+		// Half of all links are new: a filter says so without reading, the lowest level's as well.
+		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+		o.Levels[i].BlockSize = 16 << 10
+	}
+	return o
+}
+
+// engineLog is silent. What the engine cannot survive ends the store, not the process.
+type engineLog struct{ s *Store }
+
+func (engineLog) Infof(string, ...any)  {}
+func (engineLog) Errorf(string, ...any) {}
+
+// Fatalf must not return: the engine would go on as if nothing had happened.
+func (l engineLog) Fatalf(format string, args ...any) {
+	l.s.breakDown(fmt.Errorf("the engine gave up: "+format, args...))
+	runtime.Goexit()
+}
+
+// background is told of flushes and compactions that failed: the disk is full or broken. The engine
+// would try again and let writes wait, for ever perhaps.
+func (s *Store) background(err error) {
+	if !errors.Is(err, pebble.ErrCancelledCompaction) {
+		s.breakDown(err)
+	}
+}
+
+// breakDown fails the store and notes that the engine may hang.
+func (s *Store) breakDown(err error) {
+	s.mu.Lock()
+	s.broken = true
+	s.mu.Unlock()
+	_ = s.fail(err)
+}
+
+// fail makes err, if it is the first, the answer to this call and all later ones.
+func (s *Store) fail(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = fmt.Errorf("disk: the crawl in %s: %w", s.dir, err)
+	}
+	for _, o := range s.inbox {
+		o.finish(s.err)
+	}
+	s.inbox = nil
+	s.notify()
+	return s.err
+}
+
+// apply makes b visible; it is durable when b.SyncWait returns. The engine panics when it cannot
+// write its log, and is not to be used after that.
+func (s *Store) apply(b *pebble.Batch) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("write the log: %v", r)
+			s.breakDown(err)
+		}
+	}()
+	return s.db.ApplyNoSyncWait(b, pebble.Sync)
+}
+
+// get is a copy of the value of key, nil if there is none.
+func (s *Store) get(key []byte) ([]byte, error) {
+	v, closer, err := s.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v = append(make([]byte, 0, len(v)), v...)
+	return v, closer.Close()
+}

@@ -1,0 +1,293 @@
+package disk
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/frontier/internal/sched"
+)
+
+// group is the ops that are written at once. They take effect in their order, each as a whole.
+type group struct {
+	s     *Store
+	ops   []*op
+	batch *pebble.Batch
+	now   time.Time
+	urls  map[urlKey]*url
+	hosts map[uint64]*host // pinned until the group is published
+	key   []byte           // scratch
+	value []byte
+}
+
+// url is what is known of a URL as the group goes on.
+type url struct {
+	seen
+	changed  bool
+	released bool // claimed before, and no longer
+}
+
+func (s *Store) newGroup(ops []*op) *group {
+	return &group{
+		s: s, ops: ops, now: time.Now(), urls: map[urlKey]*url{}, hosts: map[uint64]*host{},
+		key: make([]byte, 0, 64),
+	}
+}
+
+// build makes the batch.
+func (g *group) build() error {
+	g.batch = g.s.db.NewBatch()
+	if err := g.read(); err != nil {
+		return err
+	}
+	if err := g.bury(); err != nil {
+		return err
+	}
+	for _, o := range g.ops {
+		if err := g.op(o); err != nil {
+			return err
+		}
+	}
+	return g.writeURLsAndHosts()
+}
+
+// read looks up all URLs of the group in the order of their keys, in which they lie on disk.
+func (g *group) read() error {
+	var keys []urlKey
+	for _, o := range g.ops {
+		for _, l := range o.links {
+			keys = append(keys, l.key)
+		}
+		if o.end != nil {
+			keys = append(keys, o.end.key)
+		}
+	}
+	sortKeys(keys)
+	for _, k := range slices.Compact(keys) {
+		st, err := g.s.readSeen(k)
+		if err != nil {
+			return err
+		}
+		g.urls[k] = &url{seen: st}
+	}
+	return nil
+}
+
+func sortKeys(keys []urlKey) {
+	slices.SortFunc(keys, func(a, b urlKey) int {
+		return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.url, b.url))
+	})
+}
+
+// bury deletes the records of hosts that are forgotten, unless they have come up again.
+func (g *group) bury() error {
+	g.s.mu.Lock()
+	dead := g.s.dead
+	g.s.dead = nil
+	dead = slices.DeleteFunc(dead, func(hash uint64) bool { return g.s.hosts.Find(hash) != nil })
+	g.s.mu.Unlock()
+	for _, hash := range dead {
+		if err := g.batch.Delete(appendHost(g.key[:0], tagHost, hash), nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *group) op(o *op) error {
+	if o.end != nil {
+		if err := g.settle(o); err != nil {
+			return err
+		}
+	}
+	for _, l := range o.links {
+		if err := g.link(o, l); err != nil {
+			return err
+		}
+	}
+	return g.values(o)
+}
+
+// settle writes what becomes of a claimed URL.
+func (g *group) settle(o *op) error {
+	e, u := o.end, g.urls[o.end.key]
+	h := e.host
+	g.s.mu.Lock()
+	g.keep(h) // it is held, so it is not forgotten
+	g.s.mu.Unlock()
+	d := &h.Queue.disk
+	d.ready = max(d.ready, g.s.unix(e.ready))
+	u.released = true
+	was := seen{frontier.Queued, e.depth, e.attempt, 0}
+	if e.due != 0 { // on disk it is still waiting
+		if err := g.batch.Delete(appendDue(g.key[:0], e.due, h.Name, e.place), nil); err != nil {
+			return err
+		}
+		d.waiting--
+	} else {
+		d.queued--
+	}
+	switch e.fate {
+	case sched.Gone:
+		o.done++
+		g.s.stored.done++
+		g.s.stored.pending--
+		u.set(seen{state: frontier.Done})
+		return g.batch.SingleDelete(appendQueue(g.key[:0], h.Name, e.place), nil)
+	case sched.Later:
+		d.waiting++
+		was.state, was.due = frontier.Waiting, g.s.unix(e.until)
+		u.set(was)
+		return g.batch.Set(appendDue(g.key[:0], was.due, h.Name, e.place), nil, nil)
+	default:
+		d.queued++
+		u.set(was)
+		return nil
+	}
+}
+
+func (u *url) set(to seen) {
+	if u.seen != to {
+		u.seen, u.changed = to, true
+	}
+}
+
+// link adds one Request, or lowers the depth of one that is queued.
+func (g *group) link(o *op, l link) error {
+	u := g.urls[l.key]
+	switch u.state {
+	case frontier.Unknown, frontier.Rejected:
+		return g.queue(o, l, u)
+	case frontier.Queued, frontier.Waiting:
+		if l.Depth < u.depth && (u.released || !g.s.isClaimed(l.key)) {
+			u.depth, u.changed = l.Depth, true
+		}
+	}
+	return nil
+}
+
+func (s *Store) isClaimed(k urlKey) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, claimed := s.claimed[k]
+	return claimed
+}
+
+// queue writes a URL that is not in the store, or only as rejected, behind the others of its host.
+func (g *group) queue(o *op, l link, u *url) error {
+	c := &g.s.stored
+	h := g.open(l)
+	d := &h.Queue.disk
+	if c.pending >= g.s.c.MaxPending || int(d.queued+d.waiting) >= g.s.c.MaxPendingPerHost {
+		g.reject(o, u)
+		return nil
+	}
+	if u.state == frontier.Rejected {
+		o.rejected--
+		c.rejected--
+	}
+	u.set(seen{state: frontier.Queued, depth: l.Depth})
+	p := place{rankOf(l.Priority), c.number}
+	c.number++
+	c.pending++
+	d.queued++
+	value := appendRequest(nil, h.Queue.name, l.Request, l.key.url, g.now)
+	o.added++
+	o.fresh = append(o.fresh, fresh{h, entry{p, value}})
+	return g.batch.Set(appendQueue(g.key[:0], h.Name, p), value, nil)
+}
+
+// rejectedMost is how many rejected URLs are remembered; further ones are only counted. It bounds
+// what a host at its quota can cost.
+const rejectedMost = 1 << 24
+
+func (g *group) reject(o *op, u *url) {
+	if u.state == frontier.Rejected {
+		return
+	}
+	if g.s.stored.rejected < rejectedMost {
+		u.set(seen{state: frontier.Rejected})
+	}
+	o.rejected++
+	g.s.stored.rejected++
+}
+
+// open is the host of l, made if it is not in memory: then nothing of it is pending on disk.
+func (g *group) open(l link) *host {
+	if h := g.hosts[l.key.host]; h != nil {
+		return h
+	}
+	g.s.mu.Lock()
+	defer g.s.mu.Unlock()
+	h := g.s.hosts.Find(l.key.host)
+	if h == nil {
+		name := l.URL.Host()
+		h = g.s.hosts.Open(l.key.host, g.s.c.HostSlots(name))
+		h.Queue.name, h.Queue.from = name, end()
+	}
+	g.keep(h)
+	return h
+}
+
+// keep pins h, which must not have been forgotten since it was looked up, and has its record
+// written. The Store is locked.
+func (g *group) keep(h *host) {
+	if g.hosts[h.Name] == nil {
+		g.hosts[h.Name] = h
+		g.s.hosts.Pin(h)
+	}
+}
+
+// values writes what an op carries beside URLs.
+func (g *group) values(o *op) error {
+	for name, offset := range o.offsets {
+		g.key = append(append(g.key[:0], tagOffset...), name...)
+		g.value = binary.BigEndian.AppendUint64(g.value[:0], uint64(offset))
+		if err := g.batch.Set(g.key, g.value, nil); err != nil {
+			return err
+		}
+	}
+	for name, value := range o.state {
+		g.key = append(append(g.key[:0], tagState...), name...)
+		var err error
+		if value == nil {
+			err = g.batch.Delete(g.key, nil)
+		} else {
+			err = g.batch.Set(g.key, value, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeURLsAndHosts writes what the ops changed, each record once.
+func (g *group) writeURLsAndHosts() error {
+	keys := make([]urlKey, 0, len(g.urls))
+	for k, u := range g.urls {
+		if u.changed {
+			keys = append(keys, k)
+		}
+	}
+	sortKeys(keys)
+	for _, k := range keys {
+		g.key, g.value = appendSeen(g.key[:0], k), g.urls[k].bytes(g.value[:0])
+		if err := g.batch.Set(g.key, g.value, nil); err != nil {
+			return err
+		}
+	}
+	for hash, h := range g.hosts {
+		d := h.Queue.disk
+		r := hostRecord{d.ready, int(d.queued), int(d.waiting), h.Queue.name}
+		g.key, g.value = appendHost(g.key[:0], tagHost, hash), r.bytes(g.value[:0])
+		if err := g.batch.Set(g.key, g.value, nil); err != nil {
+			return err
+		}
+	}
+	return g.batch.Set(keyCounters, g.s.stored.bytes(g.value[:0]), nil)
+}

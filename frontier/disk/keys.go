@@ -1,0 +1,155 @@
+package disk
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/frontier/internal/packed"
+)
+
+var errCorrupt = errors.New("a stored record is corrupt")
+
+// The keys, numbers big-endian so that they sort as they count:
+//
+//	s host url                what is known of a URL
+//	q host rank number        a queued Request; written once, deleted once
+//	d due host rank number    a queued Request that waits until due
+//	h host                    a host: ready time, counts, name
+//	m ...                     the store's own: counters, secret, sink offsets, the caller's State
+const (
+	tagSeen   = 's'
+	tagQueue  = 'q'
+	tagDue    = 'd'
+	tagHost   = 'h'
+	tagOffset = "mo"
+	tagState  = "mk"
+)
+
+var (
+	keyCounters = []byte("mc")
+	keySecret   = []byte("ms")
+)
+
+// place is a URL's place in its host's queue: by rank, which counts down from the highest priority,
+// then by number, which counts up with each arrival.
+type place struct {
+	rank   uint8
+	number uint64
+}
+
+// end is behind every place.
+func end() place { return place{math.MaxUint8, math.MaxUint64} }
+
+func (a place) before(b place) bool {
+	return a.rank < b.rank || a.rank == b.rank && a.number < b.number
+}
+
+func rankOf(priority int8) uint8 { return uint8(math.MaxInt8 - int(priority)) }
+
+func (a place) priority() int8 { return int8(math.MaxInt8 - int(a.rank)) }
+
+func appendHost(dst []byte, tag byte, host uint64) []byte {
+	return binary.BigEndian.AppendUint64(append(dst, tag), host)
+}
+
+func appendSeen(dst []byte, k urlKey) []byte {
+	return binary.BigEndian.AppendUint64(appendHost(dst, tagSeen, k.host), k.url)
+}
+
+func appendPlace(dst []byte, p place) []byte {
+	return binary.BigEndian.AppendUint64(append(dst, p.rank), p.number)
+}
+
+func appendQueue(dst []byte, host uint64, p place) []byte {
+	return appendPlace(appendHost(dst, tagQueue, host), p)
+}
+
+func appendDue(dst []byte, due int64, host uint64, p place) []byte {
+	dst = binary.BigEndian.AppendUint64(append(dst, tagDue), uint64(due))
+	return appendPlace(binary.BigEndian.AppendUint64(dst, host), p)
+}
+
+// hostHash is the host in an h key.
+func hostHash(key []byte) uint64 { return binary.BigEndian.Uint64(key[1:]) }
+
+// queuePlace is the place in a q key.
+func queuePlace(key []byte) (place, error) {
+	if len(key) != 18 {
+		return place{}, errCorrupt
+	}
+	return place{key[9], binary.BigEndian.Uint64(key[10:])}, nil
+}
+
+func readDue(key []byte) (due int64, host uint64, p place, err error) {
+	if len(key) != 26 {
+		return 0, 0, place{}, errCorrupt
+	}
+	return int64(binary.BigEndian.Uint64(key[1:])), binary.BigEndian.Uint64(key[9:]),
+		place{key[17], binary.BigEndian.Uint64(key[18:])}, nil
+}
+
+// seen is what is known of a URL. A waiting one whose due time has passed is queued. The state on
+// disk is never frontier.Claimed.
+type seen struct {
+	state   frontier.State
+	depth   int
+	attempt int
+	due     int64 // Unix nanoseconds, if waiting
+}
+
+// small is the depth that says that depth and attempt follow. Nearly all URLs need one byte.
+const small = 31
+
+func (s seen) bytes(dst []byte) []byte {
+	if s.state != frontier.Queued && s.state != frontier.Waiting {
+		return append(dst, byte(s.state))
+	}
+	if s.depth < small && s.attempt == 0 {
+		dst = append(dst, byte(s.state)|byte(s.depth)<<3)
+	} else {
+		dst = append(dst, byte(s.state)|small<<3)
+		dst = binary.AppendUvarint(dst, uint64(s.depth))
+		dst = binary.AppendUvarint(dst, uint64(s.attempt))
+	}
+	if s.state == frontier.Waiting {
+		dst = binary.BigEndian.AppendUint64(dst, uint64(s.due))
+	}
+	return dst
+}
+
+// readSeen makes a seen of its bytes.
+func readSeen(b []byte) (s seen, err error) {
+	if len(b) == 0 {
+		return s, nil
+	}
+	s.state, s.depth, b = frontier.State(b[0]&7), int(b[0]>>3), b[1:]
+	ok := s.state <= frontier.Rejected && s.state != frontier.Claimed
+	if s.depth == small {
+		var depth, attempt uint64
+		if depth, b, ok = packed.CutUvarint(b); ok {
+			attempt, b, ok = packed.CutUvarint(b)
+		}
+		s.depth, s.attempt = int(depth), int(attempt)
+	}
+	if ok && s.state == frontier.Waiting {
+		if len(b) != 8 {
+			return seen{}, errCorrupt
+		}
+		s.due = int64(binary.BigEndian.Uint64(b))
+	}
+	if !ok || s.depth < 0 || s.attempt < 0 {
+		return seen{}, errCorrupt
+	}
+	return s, nil
+}
+
+func (s *Store) readSeen(k urlKey) (seen, error) {
+	var buf [17]byte
+	b, err := s.get(appendSeen(buf[:0], k))
+	if err != nil {
+		return seen{}, err
+	}
+	return readSeen(b)
+}

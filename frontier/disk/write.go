@@ -1,0 +1,63 @@
+package disk
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// write is the writer: it turns what waits in the inbox into one batch after the other. What comes
+// while a batch is built and applied is the next one: the busier the store, the more share a sync.
+// Only this goroutine writes, so that what it read is still so when it writes.
+func (s *Store) write() {
+	var g *group
+	defer func() {
+		if g != nil { // the engine has ended this goroutine
+			s.publish(g, errors.New("the engine gave up"))
+		}
+		s.mu.Lock()
+		s.waiting.stopLoading()
+		s.mu.Unlock()
+		close(s.groups)
+	}()
+	for {
+		ops := s.take()
+		if len(ops) == 0 {
+			return
+		}
+		g = s.newGroup(ops)
+		err := s.failure()
+		if err == nil {
+			err = g.build()
+		}
+		if err == nil {
+			err = s.apply(g.batch)
+		}
+		if err != nil {
+			s.publish(g, err)
+		} else {
+			s.groups <- g
+		}
+		g = nil
+	}
+}
+
+// sync waits until each group is durable and lets its effects be seen.
+func (s *Store) sync() {
+	for g := range s.groups {
+		s.publish(g, g.batch.SyncWait())
+		_ = g.batch.Close()
+	}
+}
+
+func (s *Store) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+func readOffset(b []byte) (int64, error) {
+	if len(b) != 8 {
+		return 0, errCorrupt
+	}
+	return int64(binary.BigEndian.Uint64(b)), nil
+}
