@@ -154,7 +154,7 @@ func reopenKeepsAll(k *kit) {
 	}
 	k.add(5, k.pages("a/1", "a/2", "a/3", "b/1", "c/1")...)
 	k.done(k.claimOf("a/1"))
-	for range 2 {
+	for range 3 { // one of each host; b waits, the others stay claimed
 		c := k.claim()
 		if c.URL.Hostname() == "b.test" {
 			k.settle(c, frontier.Settlement{Again: &frontier.Again{NotBefore: in(5 * k.step)}})

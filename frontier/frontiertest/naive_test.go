@@ -1,6 +1,7 @@
 package frontiertest
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -227,7 +228,9 @@ func (n *naive) choose(now time.Time) *entry {
 	case "latest due first":
 		return n.first(n.dueBy(now), func(a, b *place) int { return b.due().Compare(a.due()) })
 	case "most queued first":
-		return n.first(n.dueBy(now), func(a, b *place) int { return b.count(frontier.Queued) - a.count(frontier.Queued) })
+		return n.first(n.dueBy(now), func(a, b *place) int {
+			return cmp.Or(b.count(frontier.Queued)-a.count(frontier.Queued), b.due().Compare(a.due()))
+		})
 	case "fewest queued first":
 		return n.first(n.dueBy(now), func(a, b *place) int {
 			if c := a.due().Compare(b.due()); c != 0 {
