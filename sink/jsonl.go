@@ -20,14 +20,14 @@ const keepLine = 64 << 10
 // is gone, syscall.ENOSPC when the disk is full. A process whose standard output breaks gets SIGPIPE
 // besides, which ends it unless it asked os/signal for that signal.
 type JSONL struct {
-	w      io.Writer
-	f      file   // nil when w cannot be synced and cut
-	path   string // of f
-	fresh  bool   // f was made and its directory not synced
-	line   []byte
-	offset int64
-	err    error // of a write: what is behind the last Sync may be torn
-	closed bool
+	w       io.Writer
+	f       file   // nil when w cannot be synced and cut
+	path    string // of f
+	unnamed bool   // the name of f may not be durable
+	line    []byte
+	offset  int64
+	err     error // of a write: what is behind the last Sync may be torn
+	closed  bool
 }
 
 // file is what a JSONL needs of an *os.File.
@@ -44,7 +44,7 @@ func NewJSONL(w io.Writer) *JSONL { return &JSONL{w: w} }
 
 // OpenJSONL appends to the file at path, made when missing.
 func OpenJSONL(path string) (*JSONL, error) {
-	f, fresh, err := openAppend(path)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("sink: %w", err)
 	}
@@ -52,19 +52,7 @@ func OpenJSONL(path string) (*JSONL, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("sink: %w", err), f.Close())
 	}
-	return &JSONL{w: f, f: f, path: path, fresh: fresh, offset: end}, nil
-}
-
-func openAppend(path string) (f *os.File, fresh bool, err error) {
-	const flags = os.O_CREATE | os.O_RDWR | os.O_APPEND
-	if f, err = os.OpenFile(path, flags|os.O_EXCL, 0o644); err == nil {
-		return f, true, nil
-	}
-	if !errors.Is(err, os.ErrExist) {
-		return nil, false, err
-	}
-	f, err = os.OpenFile(path, flags, 0o644)
-	return f, false, err
+	return &JSONL{w: f, f: f, path: path, unnamed: true, offset: end}, nil
 }
 
 // Append implements Sink. An error of the record, such as a time after the year 9999, leaves the
@@ -114,9 +102,9 @@ func (j *JSONL) Sync() (int64, error) {
 		return j.offset, nil
 	}
 	err := j.f.Sync()
-	if err == nil && j.fresh {
+	if err == nil && j.unnamed {
 		err = syncDir(filepath.Dir(j.path))
-		j.fresh = err != nil
+		j.unnamed = err != nil
 	}
 	if j.failed(err) != nil {
 		return 0, j.err

@@ -155,6 +155,47 @@ func TestBadRecordLeavesTheOutput(t *testing.T) {
 	}
 }
 
+// After an error the output can be cut back and gone on with, when there is room again.
+func TestRestoreClearsAnError(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "visits.jsonl")
+	j, err := OpenFull(path, 600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Append(t.Context(), page()); err != nil {
+		t.Fatal(err)
+	}
+	offset, err := j.Sync()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Append(t.Context(), page()); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	if err := j.Restore(offset + 100); err == nil {
+		t.Error("Restore to what was never written")
+	}
+	j.f.(*narrow).room = 10_000
+	if err := j.Append(t.Context(), page()); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("Append behind a torn line: %v", err)
+	}
+	if err := errors.Join(j.Restore(offset), j.Append(t.Context(), page()), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if urls, err := readLines(path); len(urls) != 2 || err != nil {
+		t.Errorf("%v, %v", urls, err)
+	}
+}
+
+func TestLongLinesAreNotKept(t *testing.T) {
+	j := NewJSONL(new(pieces))
+	long := page()
+	long.Title = string(bytes.Repeat([]byte("long"), keepLine))
+	if err := errors.Join(j.Append(t.Context(), long), j.Append(t.Context(), page())); err != nil || cap(j.line) > keepLine {
+		t.Errorf("%d octets are kept, %v", cap(j.line), err)
+	}
+}
+
 func TestOpenWhereNoFileCanBe(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{dir, filepath.Join(dir, "none", "visits.jsonl")} {

@@ -150,6 +150,129 @@ func TestRestoreClearsAnError(t *testing.T) {
 	}
 }
 
+func TestOffsetsThatSyncNeverReturns(t *testing.T) {
+	dir := t.TempDir()
+	w := open(t, dir, Options{MaxSize: 3000})
+	defer w.Close()
+	for i := range 5 {
+		add(t, w, page(fmt.Sprintf("http://x.test/%d", i), ""))
+	}
+	if _, err := w.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	for _, offset := range []int64{pack(1, 0), pack(0, 1<<30), pack(9, 1)} {
+		if err := w.Restore(offset); err == nil {
+			t.Errorf("Restore to %x", offset)
+		}
+	}
+}
+
+// changes counts what a Writer does to the disk.
+func changes(t *testing.T, o Options) (w *Writer, n *int, fail *string) {
+	t.Helper()
+	n, fail = new(int), new(string)
+	o.hook = func(op operation) error {
+		*n++
+		if *fail != "" && strings.HasPrefix(op.verb+" "+filepath.Ext(op.path), *fail) {
+			return errDead
+		}
+		return nil
+	}
+	return open(t, t.TempDir(), o), n, fail
+}
+
+// What a power failure must not undo is forced out in time, which no other test notices.
+func TestWritesAreForcedOut(t *testing.T) {
+	unsynced := map[string]bool{}
+	o := Options{MaxSize: 4000, hook: func(op operation) error {
+		switch op.verb {
+		case "write", "truncate":
+			unsynced[op.path] = true
+		case "create":
+			unsynced[filepath.Dir(op.path)] = true
+		case "sync":
+			delete(unsynced, op.path)
+		case "rename":
+			if unsynced[op.path+newExt] {
+				t.Errorf("%s is put in place before it is durable", op.path)
+			}
+			unsynced[filepath.Dir(op.path)] = true
+		}
+		return nil
+	}}
+	l := &life{dir: t.TempDir(), o: o}
+	w := open(t, l.dir, o)
+	for i := range 6 {
+		if err := errors.Join(l.add(w, i*10, i), l.sync(w)); err != nil {
+			t.Fatal(err)
+		}
+		if len(unsynced) > 0 {
+			t.Errorf("not durable after Sync %d: %v", i, unsynced)
+		}
+	}
+	if err := l.add(w, 90, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil || len(unsynced) > 0 {
+		t.Errorf("not durable after Close: %v, %v", unsynced, err)
+	}
+	w = open(t, l.dir, o)
+	if err := errors.Join(w.Restore(l.offset), w.Close()); err != nil || len(unsynced) > 0 {
+		t.Errorf("not durable after Restore: %v, %v", unsynced, err)
+	}
+}
+
+func TestSyncWithoutChangeTouchesNothing(t *testing.T) {
+	w, n, _ := changes(t, Options{})
+	add(t, w, page("http://x.test/", "hello"))
+	offset, err := w.Sync()
+	if err != nil {
+		t.Fatal(err)
+	}
+	*n = 0
+	if again, err := w.Sync(); again != offset || err != nil || *n != 0 {
+		t.Errorf("%d changes, Sync %d after %d, %v", *n, again, offset, err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	w = open(t, w.dir, w.opts)
+	defer w.Close()
+	for i := range 2 {
+		*n = 0
+		if again, err := w.Sync(); again != offset || err != nil || (*n == 0) != (i > 0) {
+			t.Errorf("opened again, Sync %d: %d changes, %d after %d, %v", i, *n, again, offset, err)
+		}
+	}
+}
+
+func TestCloseAfterAnErrorTouchesNothing(t *testing.T) {
+	w, n, fail := changes(t, Options{})
+	add(t, w, page("http://x.test/1", "hello"))
+	*fail = "write"
+	if err := w.Append(t.Context(), page("http://x.test/2", "hello")); !errors.Is(err, errDead) {
+		t.Fatal(err)
+	}
+	*n = 0
+	if err := w.Close(); err != nil || *n != 0 {
+		t.Errorf("%d changes, %v", *n, err)
+	}
+}
+
+func TestNoArchiveFileWithoutIndex(t *testing.T) {
+	w, _, fail := changes(t, Options{})
+	*fail = "create .cdxj"
+	if err := w.Append(t.Context(), page("http://x.test/", "hello")); !errors.Is(err, errDead) {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if es, err := os.ReadDir(w.dir); len(es) > 0 || err != nil {
+		t.Errorf("%v, %v", es, err)
+	}
+}
+
 func TestOutputThatWasChangedFromOutside(t *testing.T) {
 	for name, change := range map[string]func(file string) error{
 		"the file is gone":    os.Remove,
@@ -167,12 +290,19 @@ func TestOutputThatWasChangedFromOutside(t *testing.T) {
 			if err := change(filepath.Join(dir, r.WARC.File)); err != nil {
 				t.Fatal(err)
 			}
+			if err := os.WriteFile(filepath.Join(dir, fileName("amble", noon, 5, Gzip)), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			before, _ := os.ReadDir(dir)
 			w, err := Open(dir, Options{})
 			if err == nil {
 				err = w.Restore(offset)
 			}
 			if err == nil {
 				t.Error("nobody notices")
+			}
+			if after, _ := os.ReadDir(dir); len(after) != len(before) {
+				t.Errorf("%v, were %v", after, before)
 			}
 		})
 	}
@@ -185,6 +315,9 @@ func TestForeignFilesStay(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "amble-20260301120000-00007.warc.gz"), 0o755); err != nil {
+		t.Fatal(err)
 	}
 	before, _ := os.ReadDir(dir)
 	w := open(t, dir, Options{})

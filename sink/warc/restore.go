@@ -49,8 +49,8 @@ func (w *Writer) reach(ps []part, offset int64) (n int, err error) {
 	return n, err
 }
 
-// cutBack removes all but the first n files, the last of them first, and cuts the n-th. It can be
-// broken off anywhere and repeated.
+// cutBack removes all but the first n files and cuts the n-th. It can be broken off anywhere and
+// repeated.
 func (w *Writer) cutBack(ps []part, n int, offset int64) error {
 	last := int64(-1)
 	if n > 0 {
@@ -74,9 +74,9 @@ func (w *Writer) removeAfter(last int64) error {
 	if err != nil {
 		return err
 	}
-	for _, e := range slices.Backward(entries) {
+	for _, e := range entries {
 		serial, ext, ok := serialOf(w.opts.Prefix, e.Name())
-		if !ok || serial <= last && ext != indexExt+newExt && ext != indexExt+runsExt {
+		if !ok || !e.Type().IsRegular() || serial <= last && ext != indexExt+newExt && ext != indexExt+runsExt {
 			continue
 		}
 		if err := w.disk.remove(filepath.Join(w.dir, e.Name())); err != nil {

@@ -13,14 +13,13 @@ type segment struct {
 	part
 	f, index *file
 	info     string // the record ID of its warcinfo
-	bare     int64  // its size with nothing but that
 	lines    []byte // of the index, not yet written
 	dirty    bool   // something was written since the last sync
 }
 
 // room begins a file if there is none, or a new one if a capture of so many octets has no room in it.
 func (w *Writer) room(size int64) error {
-	if c := w.cur; c != nil && c.size > c.bare && c.size+size > w.opts.MaxSize {
+	if c := w.cur; c != nil && c.size+size > w.opts.MaxSize {
 		if err := w.finish(); err != nil {
 			return err
 		}
@@ -51,11 +50,7 @@ func (w *Writer) begin() error {
 	w.stale = true
 	w.group.reset()
 	w.warcinfo(now)
-	if err := w.store(); err != nil {
-		return err
-	}
-	w.cur.bare = w.cur.size
-	return nil
+	return w.store()
 }
 
 // store writes the group to the file.

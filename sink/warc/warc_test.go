@@ -3,6 +3,7 @@ package warc
 import (
 	"bytes"
 	"fmt"
+	"hash/maphash"
 	"net/netip"
 	"os"
 	"strings"
@@ -149,6 +150,43 @@ func TestBodyThatIsNotFramedAsItSaysIsStoredAsItCame(t *testing.T) {
 	}
 }
 
+func TestRevisitOfChunkedBody(t *testing.T) {
+	x := answer("http://x.test/2", "Transfer-Encoding: chunked\n", "4\r\nsame\r\n0\r\n\r\n")
+	rs := written(t, Options{}, page("http://x.test/1", "same"), &sink.Record{Exchange: x})
+	if got := string(rs[5].Block); rs[5].Type() != "revisit" || got != "HTTP/1.1 200 OK\r\nX-Crawler-Transfer-Encoding: chunked\r\n\r\n" {
+		t.Errorf("%s %q", rs[5].Type(), got)
+	}
+}
+
+func TestAddressesAsTheStandardWritesThem(t *testing.T) {
+	for in, want := range map[string]string{"::ffff:192.0.2.1": "192.0.2.1", "fe80::1%eth0": "fe80::1", "2001:DB8::1": "2001:db8::1"} {
+		r := page("http://x.test/", "")
+		r.Exchange.Addr = netip.MustParseAddr(in)
+		if got := written(t, Options{}, r)[2].Get("WARC-IP-Address"); got != want {
+			t.Errorf("%s: %s", in, got)
+		}
+	}
+	r := page("http://x.test/", "")
+	r.Exchange.Addr, r.Exchange.Started, r.Exchange.Ended = netip.Addr{}, time.Time{}, noon
+	rs := written(t, Options{}, r)
+	unfinished := page("http://x.test/", "")
+	unfinished.Exchange.Ended = time.Time{}
+	if got := written(t, Options{}, unfinished)[3]; got.Described("fetchTimeMs") != "" {
+		t.Errorf("%s", got.Block)
+	}
+	if rs[2].Get("WARC-IP-Address") != "" || rs[2].Get("WARC-Date") != formatDate(noon) || rs[3].Described("fetchTimeMs") != "" {
+		t.Errorf("%+v, %s", rs[2].Fields, rs[3].Block)
+	}
+}
+
+func TestTimesAreUTC(t *testing.T) {
+	r := page("http://x.test/", "")
+	r.Exchange.Started = noon.In(time.FixedZone("", 5*3600))
+	if got := written(t, Options{}, r)[2].Get("WARC-Date"); got != "2026-03-01T12:00:00.123456Z" {
+		t.Error(got)
+	}
+}
+
 func TestRepeatedPayloadIsRevisit(t *testing.T) {
 	one, two := page("http://x.test/1", "same"), page("http://y.test/2", "same")
 	two.Exchange.Started = noon.Add(time.Hour)
@@ -181,7 +219,8 @@ func TestTruncatedPayloadIsNeverRevisit(t *testing.T) {
 
 func TestPayloadsAreForgottenInOrder(t *testing.T) {
 	body := func(i int) *sink.Record { return page(fmt.Sprintf("http://x.test/%d", i), fmt.Sprint(i)) }
-	rs := written(t, Options{Revisits: 2}, body(1), body(2), body(2), body(3), body(2), body(1), body(2), body(3), page("http://x.test/"+strings.Repeat("a", maxRevisitURI), "long"), body(3))
+	long := page("http://x.test/"+strings.Repeat("a", maxRevisitURI), "long")
+	rs := written(t, Options{Revisits: 2}, body(1), body(2), body(2), body(3), body(2), body(1), body(2), body(3), long, long, body(2), body(3))
 	var got []string
 	for _, r := range rs {
 		if r.IsAnswer() {
@@ -189,7 +228,7 @@ func TestPayloadsAreForgottenInOrder(t *testing.T) {
 		}
 	}
 	// 3 pushes 1 out, 1 pushes 2 out, 2 pushes 3 out, 3 pushes 1 out; the long one stays out.
-	if want := "res res rev res rev res res res res rev"; strings.Join(got, " ") != want {
+	if want := "res res rev res rev res res res res res rev rev"; strings.Join(got, " ") != want {
 		t.Errorf("%s, want %s", strings.Join(got, " "), want)
 	}
 	if got := kinds(written(t, Options{Revisits: None}, body(1), body(1))); strings.Contains(got, "revisit") {
@@ -282,6 +321,44 @@ func TestFilesRollBeforeTheyAreTooLarge(t *testing.T) {
 	}
 }
 
+func TestLongURLsCountAsSize(t *testing.T) {
+	const most = 50_000
+	dir := t.TempDir()
+	w := open(t, dir, Options{MaxSize: most})
+	for i := range 30 {
+		url := make([]byte, 8000)
+		for j := range url {
+			url[j] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"[maphash.Comparable(w.seen.seed, i*9000+j)&63]
+		}
+		r := page("http://x.test/"+string(url), "")
+		r.Via, r.Hops = r.URL, []string{r.URL, r.URL}
+		add(t, w, r)
+	}
+	w.Close()
+	ps, err := parts(dir, DefaultPrefix)
+	if err != nil || len(ps) < 10 {
+		t.Fatalf("%d files, %v", len(ps), err)
+	}
+	for _, p := range ps {
+		if p.size > most {
+			t.Errorf("%s has %d octets", p.name, p.size)
+		}
+	}
+}
+
+func TestLargeBuffersAreGivenBack(t *testing.T) {
+	w := open(t, t.TempDir(), Options{Compression: Zstd})
+	defer w.Close()
+	noise := make([]byte, 2*keepGroup)
+	for i := range noise {
+		noise[i] = byte(maphash.Comparable(w.seen.seed, i))
+	}
+	add(t, w, page("http://x.test/1", string(noise)), page("http://x.test/2", "small"))
+	if n := w.group.buf.Cap(); n > keepGroup {
+		t.Errorf("%d octets are kept", n)
+	}
+}
+
 func TestOptionsThatMakeNoSense(t *testing.T) {
 	for _, o := range []Options{
 		{Prefix: "a/b"}, {Prefix: ".a"}, {Prefix: strings.Repeat("a", 65)}, {MaxSize: -2}, {MaxSize: 1 << 50}, {Compression: "br"},
@@ -317,6 +394,12 @@ func TestNoFileWithoutCapture(t *testing.T) {
 	if es, err := os.ReadDir(dir); len(es) > 0 || err != nil {
 		t.Errorf("%v, %v", es, err)
 	}
+}
+
+func TestIndexOfAwkwardAnswers(t *testing.T) {
+	r := page("http://x.test/\\a\\\"", "hello")
+	r.Exchange.Head = []byte("HTTP/1.1 200 OK\r\nContent-Type: " + strings.Repeat("a", 128) + "/" + strings.Repeat("b", 200) + "\r\n\r\n")
+	written(t, Options{}, r)
 }
 
 func TestFieldsCannotBeBrokenOutOf(t *testing.T) {
