@@ -3,6 +3,10 @@ package crawler
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/amble-crawler/amble/frontier"
 )
 
 // Handler is told the fate of every URL. Handle is called concurrently, once per URL, before the
@@ -25,3 +29,35 @@ var SkipLinks = errors.New("crawler: skip links")
 
 // Stop is returned by a Handler to keep the visit and then drain the crawl.
 var Stop = errors.New("crawler: stop")
+
+// handle calls the Handler and returns the links that are to be queued after it.
+func (r *run) handle(ctx context.Context, v *Visit, links []frontier.Request) []frontier.Request {
+	err := r.callHandler(ctx, v)
+	switch {
+	case err == nil:
+		return links
+	case errors.Is(err, Stop):
+		r.drain(FinishDrained)
+		return links
+	case errors.Is(err, SkipLinks):
+		return nil
+	}
+	v.Outcome, v.Err = Failed, err
+	if v.Reason != ReasonPanic {
+		v.Reason = ReasonHandler
+	}
+	return nil
+}
+
+func (r *run) callHandler(ctx context.Context, v *Visit) (err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			v.Reason = ReasonPanic
+			err = fmt.Errorf("crawler: handler panicked: %v\n%s", x, debug.Stack())
+		}
+	}()
+	if r.cfg.Handler == nil {
+		return nil
+	}
+	return r.cfg.Handler.Handle(ctx, v)
+}

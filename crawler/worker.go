@@ -472,38 +472,6 @@ func (v *Visit) describe(q frontier.Request, attempt int) {
 	}
 }
 
-// handle calls the Handler and returns the links that are to be queued after it.
-func (r *run) handle(ctx context.Context, v *Visit, links []frontier.Request) []frontier.Request {
-	err := r.callHandler(ctx, v)
-	switch {
-	case err == nil:
-		return links
-	case errors.Is(err, Stop):
-		r.drain(FinishDrained)
-		return links
-	case errors.Is(err, SkipLinks):
-		return nil
-	}
-	v.Outcome, v.Err = Failed, err
-	if v.Reason != ReasonPanic {
-		v.Reason = ReasonHandler
-	}
-	return nil
-}
-
-func (r *run) callHandler(ctx context.Context, v *Visit) (err error) {
-	defer func() {
-		if x := recover(); x != nil {
-			v.Reason = ReasonPanic
-			err = fmt.Errorf("crawler: handler panicked: %v\n%s", x, debug.Stack())
-		}
-	}()
-	if r.cfg.Handler == nil {
-		return nil
-	}
-	return r.cfg.Handler.Handle(ctx, v)
-}
-
 // again puts a claim back.
 func (r *run) again(ctx context.Context, c frontier.Claim, s frontier.Settlement) {
 	r.settle(ctx, c, s)
