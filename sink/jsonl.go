@@ -55,6 +55,14 @@ func OpenJSONL(path string) (*JSONL, error) {
 	return &JSONL{w: f, f: f, path: path, unnamed: true, offset: end}, nil
 }
 
+// Name implements Named: the last element of the file's path, "stdout" when the output is no file.
+func (j *JSONL) Name() string {
+	if j.path == "" {
+		return "stdout"
+	}
+	return filepath.Base(j.path)
+}
+
 // Append implements Sink. An error of the record, such as a time after the year 9999, leaves the
 // output as it was.
 func (j *JSONL) Append(_ context.Context, r *Record) error {

@@ -134,6 +134,19 @@ func TestBrokenPipeIsEPIPE(t *testing.T) {
 	}
 }
 
+func TestNamesOfOutputs(t *testing.T) {
+	j, err := OpenJSONL(filepath.Join(t.TempDir(), "pages.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	for want, n := range map[string]Named{"pages.jsonl": j, "stdout": NewJSONL(io.Discard)} {
+		if got := n.Name(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestShortWriteIsAnError(t *testing.T) {
 	j := NewJSONL(&pieces{short: true})
 	if err := j.Append(t.Context(), page()); !errors.Is(err, io.ErrShortWrite) {

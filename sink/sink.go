@@ -62,3 +62,11 @@ type ExchangeSink interface {
 	// AppendExchange adds an exchange, under the terms of Append.
 	AppendExchange(ctx context.Context, x *Exchange) error
 }
+
+// Named is a Sink that has a name. The sinks of one crawl are told apart by it in the frontier's
+// committed offsets, so it is the same whenever the output is opened again, and no other sink of the
+// crawl has it. A crawl that goes on after a crash cuts each sink back to the offset under its name.
+type Named interface {
+	// Name is not empty. It does not change, and may be called at any time, by any goroutine.
+	Name() string
+}

@@ -69,6 +69,7 @@ type Writer struct {
 var (
 	_ sink.Sink         = (*Writer)(nil)
 	_ sink.ExchangeSink = (*Writer)(nil)
+	_ sink.Named        = (*Writer)(nil)
 )
 
 // Open makes a Writer for the directory, which is made when missing. The error is that of
@@ -101,6 +102,9 @@ func (w *Writer) forget(ps []part) {
 	}
 	w.seen, w.err = newPayloads(w.opts.Revisits), nil
 }
+
+// Name implements [sink.Named]: "warc".
+func (w *Writer) Name() string { return "warc" }
 
 // Append implements [sink.Sink]. It sets r.WARC to the place of the response or revisit record, or of
 // the request record when there was no answer, and to nil when there is no Exchange.
