@@ -63,6 +63,13 @@ func (b *budget) settle(spent bool) {
 	b.cond.Broadcast()
 }
 
+// spend takes tickets off for pages that were fetched before the process began.
+func (b *budget) spend(pages int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left = max(0, b.left-pages)
+}
+
 // exhausted reports whether every ticket was spent.
 func (b *budget) exhausted() bool {
 	b.mu.Lock()

@@ -9,6 +9,7 @@ import (
 type contents struct {
 	mu    sync.Mutex
 	first map[[16]byte]*content
+	fresh map[[16]byte]*content // changed since they were last kept; nil in a crawl that keeps nothing
 }
 
 type content struct {
@@ -27,12 +28,43 @@ func (c *contents) meet(url string, sum [sha256.Size]byte) (before string, times
 	k := [16]byte(sum[:16])
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if f := c.first[k]; f != nil {
+	f := c.first[k]
+	if f != nil && f.url == url { // fetched again, after a crash
+		return "", f.count
+	}
+	if f != nil {
 		f.count++
+		c.note(k, f)
 		return f.url, f.count
 	}
 	if len(c.first) < maxContents {
 		c.first[k] = &content{url, 1}
+		c.note(k, c.first[k])
 	}
 	return "", 1
+}
+
+func (c *contents) note(k [16]byte, f *content) {
+	if c.fresh != nil {
+		c.fresh[k] = f
+	}
+}
+
+// changed is what was met since it was last called.
+func (c *contents) changed() map[[16]byte]content {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make(map[[16]byte]content, len(c.fresh))
+	for k, f := range c.fresh {
+		all[k] = *f
+	}
+	clear(c.fresh)
+	return all
+}
+
+// recall notes what was met before the process began.
+func (c *contents) recall(k [16]byte, url string, count int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.first[k] = &content{url, count}
 }

@@ -36,6 +36,9 @@ func New(c Config) (*Crawler, error) {
 	c = c.withDefaults()
 	p := c.Politeness
 	p.Identity, p.Contactless = c.identity(), c.Contact == ""
+	if err := restoreGate(&p, c.Frontier); err != nil {
+		return nil, err
+	}
 	gate, err := politeness.NewGate(p)
 	if err != nil {
 		return nil, err
@@ -49,6 +52,7 @@ func (c *Crawler) Gate() *politeness.Gate { return c.gate }
 // Errors of Run.
 var (
 	ErrNoSeeds = errors.New("crawler: no seeds")
+	ErrRunning = errors.New("crawler: a crawl with a durable frontier is under way")
 )
 
 // SeedError is a seed that cannot be crawled.
@@ -128,6 +132,10 @@ func (c *Crawler) start(seeds []string, pages bool) (*run, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if r.store != nil && len(c.runs) > 0 {
+		r.close()
+		return nil, ErrRunning
+	}
 	c.runs[r] = true
 	return r, nil
 }
@@ -158,10 +166,15 @@ type run struct {
 	contents *contents
 	hasher   *simhash.Hasher // nil without Config.NearBits
 	near     *simhash.Index
+	fresh    nearPages    // what the crawl must keep of near
 	deliver  func(*Visit) // for Pages; nil otherwise
 
 	claims     context.Context // ends when no more claims are to be made
 	stopClaims context.CancelCauseFunc
+
+	store   frontier.Durable // the frontier, when it outlives the process
+	commits *committer       // with store
+	resumed bool             // an earlier process began this crawl
 
 	sinkMu    sync.Mutex // visits reach the sinks one at a time
 	exchanges []sink.ExchangeSink
@@ -207,7 +220,18 @@ func newRun(cfg Config, gate *politeness.Gate, seeds []string) (*run, error) {
 	r.knower, _ = r.frontier.(frontier.Knower)
 	r.counter, _ = r.frontier.(frontier.HostCounter)
 	r.idler, _ = r.fetcher.(idler)
-	return r, nil
+	return r, r.makeCommitter()
+}
+
+// makeCommitter prepares a crawl that is to outlive the process.
+func (r *run) makeCommitter() error {
+	if r.store = durable(r.frontier); r.store == nil {
+		return nil
+	}
+	r.commits = newCommitter(r, r.store)
+	r.tally.keeps()
+	r.contents.fresh = map[[16]byte]*content{}
+	return checkSinks(r.cfg.Sinks)
 }
 
 func parseSeeds(seeds []string, maxLen int) ([]weburl.URL, error) {
@@ -300,8 +324,14 @@ func (r *run) close() {
 // crawl starts the workers and waits for them.
 func (r *run) crawl(ctx context.Context) (*Report, error) {
 	defer r.begin(ctx)(nil)
+	if r.commits != nil {
+		if err := r.resume(ctx); err != nil {
+			return nil, err
+		}
+		r.commits.start(ctx)
+	}
 	if r.cfg.MaxTime > 0 {
-		t := time.AfterFunc(r.cfg.MaxTime, func() { r.drain(FinishTime) })
+		t := time.AfterFunc(r.cfg.MaxTime-r.tally.elapsed, func() { r.drain(FinishTime) })
 		defer t.Stop()
 	}
 	if err := r.addSeeds(ctx); err != nil {
@@ -312,6 +342,9 @@ func (r *run) crawl(ctx context.Context) (*Report, error) {
 		workers.Go(func() { r.work(ctx) })
 	}
 	workers.Wait()
+	if r.commits != nil {
+		r.commits.close()
+	}
 	rep := r.tally.report(time.Now(), r.finished(ctx), r.left())
 	rep.Bound, rep.BoundBy = r.bound.least()
 	rep.Overrides = r.cfg.Politeness.Overrides

@@ -4,35 +4,72 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"time"
 
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/sink"
 )
 
-// publish makes a visit known: to the report, the sinks, the trace and the loop over Pages.
-func (r *run) publish(ctx context.Context, v *Visit) error {
+// publish makes a visit known: to the sinks and the frontier, the report, the trace and the loop over
+// Pages. With a durable frontier the committer has it from here on; without, the URL is settled when
+// the sinks have its record.
+func (r *run) publish(ctx context.Context, v *Visit, c frontier.Claim, s frontier.Settlement) {
 	v.Ended = time.Now()
-	if len(r.cfg.Sinks) > 0 {
-		if err := r.write(ctx, v.record()); err != nil {
-			return err
-		}
+	var err error
+	if r.commits != nil {
+		err = r.commits.end(ctx, frontier.End{Claim: c, Settlement: s}, r.recordOf(v), func() { r.count(v) })
+	} else if err = r.write(ctx, v); err == nil {
+		r.count(v)
 	}
-	if failed := r.tally.visit(v); r.cfg.MaxErrors > 0 && failed >= r.cfg.MaxErrors {
-		r.drain(FinishErrors)
+	switch {
+	case errors.Is(err, frontier.ErrLost):
+		return
+	case err != nil && r.commits == nil:
+		r.fail(err)
+		r.again(ctx, c, frontier.Settlement{ReadyAt: s.ReadyAt, Again: &frontier.Again{}})
+		return
+	case err != nil:
+		r.fail(err)
+		return
 	}
 	r.cfg.Trace.visited(v)
 	if r.deliver != nil {
 		r.deliver(v)
 	}
-	return nil
+	if r.commits == nil {
+		r.settle(ctx, c, s)
+		r.leave(c.URL.Host())
+	}
 }
 
-func (r *run) write(ctx context.Context, rec *sink.Record) error {
+// count adds a visit to the report, and ends the crawl when too many have failed.
+func (r *run) count(v *Visit) {
+	if failed := r.tally.visit(v); r.cfg.MaxErrors > 0 && failed >= r.cfg.MaxErrors {
+		r.drain(FinishErrors)
+	}
+}
+
+// recordOf is v for the sinks, nil when there are none.
+func (r *run) recordOf(v *Visit) *sink.Record {
+	if len(r.cfg.Sinks) == 0 {
+		return nil
+	}
+	return v.record()
+}
+
+func (r *run) write(ctx context.Context, v *Visit) error {
+	rec := r.recordOf(v)
 	r.sinkMu.Lock()
 	defer r.sinkMu.Unlock()
+	return r.append(context.WithoutCancel(ctx), rec)
+}
+
+// append gives a record to the sinks. Their lock is held.
+func (r *run) append(ctx context.Context, rec *sink.Record) error {
 	for _, s := range r.cfg.Sinks {
-		if err := s.Append(context.WithoutCancel(ctx), rec); err != nil {
+		if err := s.Append(ctx, rec); err != nil {
 			return err
 		}
 	}
@@ -56,10 +93,17 @@ func (r *run) archive(ctx context.Context, p *fetcher.Page, purpose string) {
 	if x == nil || len(r.exchanges) == 0 {
 		return
 	}
-	r.sinkMu.Lock()
-	defer r.sinkMu.Unlock()
+	mu := &r.sinkMu
+	if r.commits != nil {
+		mu = &r.commits.mu
+	}
+	mu.Lock()
+	defer mu.Unlock()
 	for _, s := range r.exchanges {
 		if err := s.AppendExchange(context.WithoutCancel(ctx), x); err != nil {
+			if r.commits != nil {
+				r.commits.failed = true
+			}
 			r.fail(err)
 		}
 	}

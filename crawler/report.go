@@ -29,8 +29,9 @@ func (f Finish) Limit() bool {
 
 // Report sums a crawl up.
 type Report struct {
-	Started  time.Time
+	Started  time.Time // of the first run, of a crawl with a durable frontier
 	Ended    time.Time
+	Runs     int // 1, and one more for each time the crawl was gone on with
 	Finish   Finish
 	Pages    int // visits with outcome Fetched
 	Requests int // on the wire, robots.txt and retries included
@@ -65,16 +66,24 @@ type tally struct {
 	r        Report
 	hosts    map[string]int // pages fetched
 	sitemaps map[string]bool
+
+	// For a crawl that goes on after a crash. They are nil and zero otherwise.
+	elapsed time.Duration  // of earlier runs
+	since   time.Time      // when this run began
+	settled map[string]int // pages fetched whose visits are in the sinks
+	fresh   map[string]bool
+	origins map[string]bool // asked for a page in this run
 }
 
 func newTally(now time.Time) *tally {
 	return &tally{
 		r: Report{
-			Started: now, Outcomes: map[Outcome]int{}, Reasons: map[string]int{}, Statuses: map[int]int{},
+			Started: now, Runs: 1, Outcomes: map[Outcome]int{}, Reasons: map[string]int{}, Statuses: map[int]int{},
 			Types: map[string]int{}, Links: map[Fate]int{},
 		},
 		hosts:    map[string]int{},
 		sitemaps: map[string]bool{},
+		since:    now,
 	}
 }
 
@@ -100,6 +109,10 @@ func (t *tally) visit(v *Visit) (failed int) {
 	}
 	if v.Page != nil {
 		t.r.Statuses[v.Page.Status]++
+	}
+	if v.Outcome == Fetched && t.settled != nil {
+		t.settled[v.URL.Host()]++
+		t.fresh[v.URL.Host()] = true
 	}
 	if v.Outcome == Fetched {
 		t.duplicate(v)
@@ -165,4 +178,70 @@ func (t *tally) report(now time.Time, finish Finish, left int) *Report {
 	r := t.r
 	r.Ended, r.Finish, r.Left, r.Hosts = now, finish, left, len(t.hosts)
 	return &r
+}
+
+// keeps makes the tally ready for keep.
+func (t *tally) keeps() {
+	t.settled, t.fresh, t.origins = map[string]int{}, map[string]bool{}, map[string]bool{}
+}
+
+// firstOf reports whether an origin is met for the first time in this run.
+func (t *tally) firstOf(origin string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	first := !t.origins[origin]
+	t.origins[origin] = true
+	return first
+}
+
+// keep is what the crawl must know of its counts after a crash.
+func (t *tally) keep(now time.Time) kept {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := kept{Report: t.r, Elapsed: t.elapsed + now.Sub(t.since)}
+	k.Report.Overrides = nil
+	return k
+}
+
+// changedHosts is how many pages were fetched of the hosts of which some were since it was last
+// called.
+func (t *tally) changedHosts() map[string]int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make(map[string]int, len(t.fresh))
+	for host := range t.fresh {
+		all[host] = t.settled[host]
+	}
+	clear(t.fresh)
+	return all
+}
+
+// recall goes on with the counts of earlier runs.
+func (t *tally) recall(k kept) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	empty := t.r
+	t.r, t.elapsed = k.Report, k.Elapsed
+	t.r.Runs++
+	orMap(&t.r.Outcomes, empty.Outcomes)
+	orMap(&t.r.Reasons, empty.Reasons)
+	orMap(&t.r.Statuses, empty.Statuses)
+	orMap(&t.r.Types, empty.Types)
+	orMap(&t.r.Links, empty.Links)
+	for _, ref := range t.r.Sitemaps {
+		t.sitemaps[ref] = true
+	}
+}
+
+// orMap makes sure that a count that was kept without entries can be counted on.
+func orMap[K comparable](m *map[K]int, empty map[K]int) {
+	if *m == nil {
+		*m = empty
+	}
+}
+
+func (t *tally) recallHost(host string, pages int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.settled[host], t.hosts[host] = pages, pages
 }

@@ -2,10 +2,12 @@ package crawler
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -55,4 +57,24 @@ func (r *run) readSitemap(c frontier.Claim, page *fetcher.Page) []frontier.Reque
 		}
 	}
 	return queue
+}
+
+// missedSitemaps queues the sitemaps of an origin whose robots.txt an earlier process read, the first
+// time this one asks for a page there: it may have been killed before it had queued them.
+func (r *run) missedSitemaps(ctx context.Context, u weburl.URL, p politeness.Purpose) error {
+	if !r.resumed || !r.cfg.Sitemaps || p == politeness.Robots || !r.tally.firstOf(u.Origin()) {
+		return nil
+	}
+	info := r.gate.Origin(u)
+	if info.Rules == nil {
+		return nil
+	}
+	var queue []frontier.Request
+	for _, ref := range info.Rules.Sitemaps() {
+		if to, err := u.RobotsURL().Resolve(ref); err == nil && len(queue) < maxSitemapsNamed {
+			queue = append(queue, sitemapRequest(to, u.RobotsURL()))
+		}
+	}
+	_, err := r.frontier.Add(context.WithoutCancel(ctx), queue...)
+	return err
 }

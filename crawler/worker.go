@@ -103,9 +103,12 @@ func (w *worker) request(ctx context.Context, c frontier.Claim) bool {
 		return false
 	}
 	w.cfg.Trace.admitted(c.URL, permit)
+	if err := w.missedSitemaps(ctx, c.URL, permit.Purpose()); err != nil {
+		w.fail(err)
+	}
 	page, err := w.fetcher.Fetch(ctx, permit)
 	ready := w.gate.Report(permit, reply(page, err))
-	w.count(page, err)
+	w.requested(page, err)
 	if permit.Purpose() == politeness.Robots {
 		w.archive(ctx, page, politeness.Robots.String())
 	}
@@ -166,8 +169,8 @@ func temporary(err error) bool {
 	return errors.As(err, &t) && t.Temporary()
 }
 
-// count adds a request to the report and ends the crawl when it has received enough.
-func (r *run) count(page *fetcher.Page, err error) {
+// requested adds a request to the report and ends the crawl when it has received enough.
+func (r *run) requested(page *fetcher.Page, err error) {
 	if err != nil && ours(err) {
 		return
 	}
@@ -385,6 +388,9 @@ func (r *run) similar(v *Visit) {
 	if text, err := v.Page.Text(); err == nil {
 		if f, words := r.hasher.HTML(text); words >= minWords {
 			v.NearOf = r.near.Meet(v.URL.String(), f)
+			if r.commits != nil {
+				r.fresh.add(nearPage{v.URL.String(), f})
+			}
 		}
 	}
 }
@@ -446,13 +452,7 @@ func (r *run) directives(v *Visit, metas []robots.Meta) robots.Directives {
 func (r *run) end(ctx context.Context, c frontier.Claim, v *Visit, ready time.Time, links []frontier.Request) {
 	v.describe(c.Request, c.Attempt)
 	links = r.handle(ctx, v, links)
-	if err := r.publish(ctx, v); err != nil {
-		r.fail(err)
-		r.again(ctx, c, frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{}})
-		return
-	}
-	r.settle(ctx, c, frontier.Settlement{ReadyAt: ready, Links: links})
-	r.leave(c.URL.Host())
+	r.publish(ctx, v, c, frontier.Settlement{ReadyAt: ready, Links: links})
 }
 
 // leave closes the connections to a host that has nothing left: they stay open through the pauses

@@ -1,0 +1,196 @@
+package crawler
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/sink"
+)
+
+// A commit is due so long after the one before, or earlier when so much has come together or
+// everything else waits for it.
+const (
+	commitInterval = 50 * time.Millisecond
+	commitVisits   = 1000
+	commitLinks    = 30_000
+)
+
+// committer makes visits durable in a crawl whose frontier is: their records in the sinks and their
+// ends in the frontier, in the same order, many at a time. Whatever instant the process is killed at,
+// the sinks can be cut back to what the frontier knows of, and both go on from there.
+//
+// The host of a visit is free when its request has ended, not when the visit is durable.
+type committer struct {
+	run   *run
+	store frontier.Durable
+
+	mu     sync.Mutex // the run's sinkMu: the order of records is the order of ends
+	ends   []frontier.End
+	links  int
+	failed bool       // a sink has a record, or a part of one, that no commit may count
+	room   *sync.Cond // there is room for further ends
+
+	kick  chan struct{} // something came; holds one
+	quit  chan struct{}
+	ended sync.WaitGroup
+
+	snapshot snapshots
+}
+
+func newCommitter(r *run, store frontier.Durable) *committer {
+	m := &committer{run: r, store: store, kick: make(chan struct{}, 1), quit: make(chan struct{})}
+	m.room = sync.NewCond(&m.mu)
+	return m
+}
+
+// start makes the goroutine that commits. close ends it.
+func (m *committer) start(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
+	m.snapshot.next = time.Now().Add(snapshotInterval)
+	m.ended.Go(func() {
+		for m.await() {
+			m.commit(ctx, false)
+		}
+		m.commit(ctx, true)
+	})
+}
+
+func (m *committer) close() {
+	close(m.quit)
+	m.ended.Wait()
+}
+
+// await waits until a commit is due. It returns false when there will be none but the last.
+func (m *committer) await() bool {
+	due := time.NewTimer(commitInterval)
+	defer due.Stop()
+	for waited := false; ; {
+		select {
+		case <-m.kick:
+		case <-due.C:
+			waited = true
+		case <-m.quit:
+			return false
+		}
+		if m.due(waited) {
+			return true
+		}
+	}
+}
+
+// due reports whether it is time: enough has come, or it has waited for more long enough, or nothing
+// more will come before.
+func (m *committer) due(waited bool) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.ends) == 0 {
+		return false
+	}
+	if waited || len(m.ends) >= commitVisits || m.links >= commitLinks {
+		return true
+	}
+	s, ok := m.store.(frontier.Statter)
+	if !ok {
+		return false
+	}
+	n := s.Stats()
+	return n.Queued == 0 && n.Claimed <= len(m.ends)
+}
+
+// end takes a visit's record and its claim's end. It waits while too many are on their way. An end
+// whose claim somebody else has by now is dropped, with its record.
+func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, count func()) error {
+	ctx = context.WithoutCancel(ctx)
+	if err := m.store.Release(ctx, e.Claim, e.Settlement.ReadyAt); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for (len(m.ends) >= commitVisits || m.links >= commitLinks) && !m.failed {
+		m.room.Wait()
+	}
+	if m.failed {
+		return nil // the crawl is about to end; the URL stays queued
+	}
+	if err := m.run.append(ctx, rec); err != nil {
+		m.failed = true
+		m.room.Broadcast()
+		return err
+	}
+	m.ends = append(m.ends, e)
+	m.links += len(e.Settlement.Links)
+	count()
+	select {
+	case m.kick <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// commit makes durable what has come together. The last commit also keeps what the gate knows.
+func (m *committer) commit(ctx context.Context, last bool) {
+	ends, offsets, values, err := m.take(last)
+	if err == nil && offsets != nil {
+		err = m.store.Commit(ctx, ends, offsets, values)
+	}
+	if err != nil {
+		m.fail(err)
+		return
+	}
+	for i := range ends {
+		m.run.leave(ends[i].Claim.URL.Host())
+	}
+}
+
+func (m *committer) fail(err error) {
+	m.mu.Lock()
+	m.failed = true
+	m.room.Broadcast()
+	m.mu.Unlock()
+	m.run.fail(err)
+}
+
+// take syncs the sinks and takes what is in them. The offsets are nil when nothing can be committed
+// any more.
+func (m *committer) take(last bool) (ends []frontier.End, offsets map[string]int64, values map[string][]byte, err error) {
+	gate := m.snapshot.take(m.run.gate, last)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failed {
+		return nil, nil, nil, nil
+	}
+	if offsets, err = m.run.syncSinks(); err != nil {
+		return nil, nil, nil, err
+	}
+	values, err = m.run.memory()
+	if gate != nil {
+		values[keyGate] = gate
+	}
+	ends, m.ends, m.links = m.ends, nil, 0
+	m.room.Broadcast()
+	return ends, offsets, values, err
+}
+
+// syncSinks makes the sinks durable and returns how far each is.
+func (r *run) syncSinks() (map[string]int64, error) {
+	offsets := make(map[string]int64, len(r.cfg.Sinks))
+	for i, s := range r.cfg.Sinks {
+		offset, err := s.Sync()
+		if err != nil {
+			return nil, err
+		}
+		offsets[sinkName(s, i)] = offset
+	}
+	return offsets, nil
+}
+
+// sinkName is what a sink's offset is kept by.
+func sinkName(s sink.Sink, i int) string {
+	if n, ok := s.(sink.Named); ok {
+		return n.Name()
+	}
+	return fmt.Sprintf("sink-%d", i)
+}
