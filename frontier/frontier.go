@@ -22,8 +22,8 @@ var (
 	ErrClosed = errors.New("frontier: closed")
 	// ErrLost: the claim expired or was settled before; the Settle had no effect.
 	ErrLost = errors.New("frontier: claim lost")
-	// ErrRequest: a Request has no URL or a negative depth; the call had no effect.
-	ErrRequest = errors.New("frontier: request without URL or with negative depth")
+	// ErrRequest: a Request has no URL, a negative depth or too large a Beyond; the call had no effect.
+	ErrRequest = errors.New("frontier: request without URL, or with a depth or Beyond out of range")
 )
 
 // Frontier hands out URLs, one host to one holder at a time, and forgets nothing.
@@ -77,13 +77,17 @@ type Request struct {
 	Via      weburl.URL // the page or redirect that named it; zero for a seed
 	Hops     []string   // the redirect chain that led here, oldest first; empty without redirects
 	Kind     Kind       // what the URL is expected to be
+	Beyond   uint8      // links followed since the last URL in the crawl's scope; at most MaxBeyond
 	Queued   time.Time  // when it was added; set by the Frontier when zero
 	Meta     []byte     // the caller's own, kept and returned
 }
 
+// MaxBeyond is the largest Beyond of a Request.
+const MaxBeyond = 7
+
 // Validate returns ErrRequest if r cannot be queued.
 func (r *Request) Validate() error {
-	if r.URL.IsZero() || r.Depth < 0 {
+	if r.URL.IsZero() || r.Depth < 0 || r.Beyond > MaxBeyond {
 		return ErrRequest
 	}
 	return nil

@@ -16,7 +16,7 @@ type record []byte
 func appendRecord(dst []byte, host string, r *Request, hash uint64, origin uint32) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, hash)
 	dst = binary.AppendUvarint(dst, uint64(origin))
-	return packed.AppendItem(dst, host, packed.Item{URL: r.URL, Hops: r.Hops, Meta: r.Meta})
+	return packed.AppendItem(dst, host, packed.Item{URL: r.URL, Hops: r.Hops, Meta: r.Meta, Beyond: r.Beyond})
 }
 
 func (r record) hash() uint64 { return binary.LittleEndian.Uint64(r) }
@@ -33,6 +33,6 @@ func (r record) decode(host string, into *Request) error {
 	if err != nil {
 		return fmt.Errorf("frontier: a queued URL is lost: %w", err)
 	}
-	into.URL, into.Hops, into.Meta = it.URL, it.Hops, it.Meta
+	into.URL, into.Hops, into.Meta, into.Beyond = it.URL, it.Hops, it.Meta, it.Beyond
 	return nil
 }

@@ -26,7 +26,7 @@ func appendRequest(dst []byte, host string, r *frontier.Request, url uint64, que
 		form, text := packed.Split(host, r.Via)
 		dst = packed.AppendString(append(dst, byte(form)), text)
 	}
-	return packed.AppendItem(dst, host, packed.Item{URL: r.URL, Hops: r.Hops, Meta: r.Meta})
+	return packed.AppendItem(dst, host, packed.Item{URL: r.URL, Hops: r.Hops, Meta: r.Meta, Beyond: r.Beyond})
 }
 
 // urlHash is that of a stored Request.
@@ -56,7 +56,7 @@ func readRequest(host string, b []byte) (r frontier.Request, err error) {
 		b = rest
 	}
 	it, err := packed.ReadItem(host, b)
-	r.URL, r.Hops, r.Meta = it.URL, it.Hops, it.Meta
+	r.URL, r.Hops, r.Meta, r.Beyond = it.URL, it.Hops, it.Meta, it.Beyond
 	return r, err
 }
 

@@ -98,6 +98,7 @@ func (r *run) request() frontier.Request {
 		Depth:    r.rand.IntN(6),
 		Priority: int8(max(-1, r.rand.IntN(6)-4)),
 		Kind:     frontier.Kind(r.rand.IntN(3)),
+		Beyond:   uint8(r.rand.IntN(frontier.MaxBeyond + 1)),
 	}
 	if r.rand.IntN(2) == 0 {
 		q.Via = r.page(fmt.Sprintf("via/%d", r.rand.IntN(3)))

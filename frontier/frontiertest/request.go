@@ -44,6 +44,8 @@ func (k *kit) likeButOne() {
 			q.Kind = frontier.KindRedirect
 		case 3:
 			q.Queued = q.Queued.Add(1)
+		case 4:
+			q.Beyond = frontier.MaxBeyond
 		}
 		rs = append(rs, q)
 	}
@@ -90,6 +92,6 @@ func (k *kit) same(got, want frontier.Request) {
 // equal takes a nil slice for an empty one.
 func equal(a, b frontier.Request) bool {
 	return a.URL == b.URL && a.Depth == b.Depth && a.Priority == b.Priority && a.Via == b.Via &&
-		a.Kind == b.Kind && a.Queued.Equal(b.Queued) &&
+		a.Kind == b.Kind && a.Beyond == b.Beyond && a.Queued.Equal(b.Queued) &&
 		slices.Equal(a.Hops, b.Hops) && bytes.Equal(a.Meta, b.Meta)
 }

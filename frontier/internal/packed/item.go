@@ -13,23 +13,28 @@ var ErrCorrupt = errors.New("packed: corrupt bytes")
 
 // Item is the part of a Request that every store keeps with its URL.
 type Item struct {
-	URL  weburl.URL
-	Hops []string
-	Meta []byte
+	URL    weburl.URL
+	Hops   []string
+	Meta   []byte
+	Beyond uint8 // at most MaxBeyond
 }
 
-// An item's bytes are a tag, which is the URL's Form and two flags, then, each if flagged, the number
-// of hops and the hops, and the meta, and at last the URL's text without its length.
+// MaxBeyond is the largest Item.Beyond that its three bits hold.
+const MaxBeyond = 1<<3 - 1
+
+// An item's bytes are a tag, which is the URL's Form, two flags and Beyond, then, each if flagged, the
+// number of hops and the hops, and the meta, and at last the URL's text without its length.
 const (
-	formMask = 1<<3 - 1
-	hasHops  = 1 << 3
-	hasMeta  = 1 << 4
+	formMask    = 1<<3 - 1
+	hasHops     = 1 << 3
+	hasMeta     = 1 << 4
+	beyondShift = 5
 )
 
 // AppendItem appends the bytes of it, which ReadItem takes without anything behind them.
 func AppendItem(dst []byte, host string, it Item) []byte {
 	form, text := Split(host, it.URL)
-	tag := byte(form)
+	tag := byte(form) | min(it.Beyond, MaxBeyond)<<beyondShift
 	if len(it.Hops) > 0 {
 		tag |= hasHops
 	}
@@ -57,7 +62,7 @@ func ReadItem(host string, b []byte) (Item, error) {
 		return Item{}, ErrCorrupt
 	}
 	tag, b := b[0], b[1:]
-	var it Item
+	it := Item{Beyond: tag >> beyondShift}
 	var ok bool
 	if tag&hasHops != 0 {
 		if it.Hops, b, ok = cutStrings(b); !ok {

@@ -12,12 +12,13 @@ func TestItemRoundTrip(t *testing.T) {
 		{URL: u},
 		{URL: u, Hops: []string{""}},
 		{URL: u, Hops: []string{"http://b.test/", "", "x"}},
-		{URL: u, Meta: []byte{0, 255}},
+		{URL: u, Meta: []byte{0, 255}, Beyond: MaxBeyond},
+		{URL: u, Beyond: 1},
 		{URL: parse(t, "http://b.test/"), Hops: []string{"h"}, Meta: bytes.Repeat([]byte("m"), 300)},
 	} {
 		b := AppendItem([]byte("before"), "a.test:443", it)
 		got, err := ReadItem("a.test:443", b[len("before"):])
-		if err != nil || got.URL != it.URL || !slices.Equal(got.Hops, it.Hops) || !bytes.Equal(got.Meta, it.Meta) {
+		if err != nil || got.URL != it.URL || got.Beyond != it.Beyond || !slices.Equal(got.Hops, it.Hops) || !bytes.Equal(got.Meta, it.Meta) {
 			t.Errorf("%+v came back as %+v, %v", it, got, err)
 		}
 	}
@@ -37,7 +38,7 @@ func FuzzReadItem(f *testing.F) {
 			return
 		}
 		again, err := ReadItem("a.test:80", AppendItem(nil, "a.test:80", it))
-		if err != nil || again.URL != it.URL || !slices.Equal(again.Hops, it.Hops) || !bytes.Equal(again.Meta, it.Meta) {
+		if err != nil || again.URL != it.URL || again.Beyond != it.Beyond || !slices.Equal(again.Hops, it.Hops) || !bytes.Equal(again.Meta, it.Meta) {
 			t.Errorf("%+v came back as %+v, %v", it, again, err)
 		}
 	})

@@ -12,7 +12,8 @@ type Host[K comparable, Q any] struct {
 	number  uint32
 	queued  int32
 	waiting int32
-	held    int32
+	held    int32 // in a holder's place
+	freed   int32 // held still, but not in a place
 	slots   int32
 	pins    int32
 	in      place
@@ -36,7 +37,7 @@ func (h *Host[K, Q]) Queued() int { return int(h.queued) }
 func (h *Host[K, Q]) Waiting() int { return int(h.waiting) }
 
 // Pending is how many URLs of h are queued, waiting or held.
-func (h *Host[K, Q]) Pending() int { return int(h.queued) + int(h.waiting) + int(h.held) }
+func (h *Host[K, Q]) Pending() int { return int(h.queued) + int(h.waiting) + int(h.held) + int(h.freed) }
 
 // Ready is when h may be served.
 func (h *Host[K, Q]) Ready() int64 { return h.ready }

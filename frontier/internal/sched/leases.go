@@ -7,6 +7,7 @@ type Leases[T any] struct {
 	timeout int64
 	last    uint64
 	byID    map[uint64]*lease[T]
+	kept    map[uint64]T // those that no longer expire
 	oldest  *lease[T]
 	newest  *lease[T]
 }
@@ -23,7 +24,7 @@ type lease[T any] struct {
 // NewLeases makes an empty Leases whose claims are lost timeout after they were granted; 0 or less
 // is never. Its IDs count from first+1.
 func NewLeases[T any](timeout time.Duration, first uint64) *Leases[T] {
-	return &Leases[T]{timeout: int64(timeout), last: first, byID: map[uint64]*lease[T]{}}
+	return &Leases[T]{timeout: int64(timeout), last: first, byID: map[uint64]*lease[T]{}, kept: map[uint64]T{}}
 }
 
 // Grant makes a lease and returns its ID and its deadline, Never if it has none.
@@ -63,8 +64,32 @@ func (l *Leases[T]) End(id uint64) (item T, ok bool) {
 	return e.item, true
 }
 
-// Has reports whether a lease of that ID exists.
-func (l *Leases[T]) Has(id uint64) bool { return l.byID[id] != nil }
+// Keep makes the lease last until EndKept: it does not expire, and is none to End. ok is false if
+// there is none of that ID.
+func (l *Leases[T]) Keep(id uint64) (item T, ok bool) {
+	if item, ok = l.End(id); ok {
+		l.kept[id] = item
+	}
+	return item, ok
+}
+
+// EndKept takes away the kept leases of those IDs, all or none, and returns their items. ok is false
+// if one of them is not kept, or named twice.
+func (l *Leases[T]) EndKept(ids []uint64) (items []T, ok bool) {
+	items = make([]T, 0, len(ids))
+	for _, id := range ids {
+		item, ok := l.kept[id]
+		if !ok {
+			for i, item := range items {
+				l.kept[ids[i]] = item
+			}
+			return nil, false
+		}
+		items = append(items, item)
+		delete(l.kept, id)
+	}
+	return items, true
+}
 
 // Next is when the next lease is lost: the first instant after its deadline. Never if none will be.
 func (l *Leases[T]) Next() int64 {

@@ -43,3 +43,36 @@ func TestLeasesWithoutTimeout(t *testing.T) {
 		t.Fatalf("End: %d, %t", it, ok)
 	}
 }
+
+// TestKeptLeasesNeverExpire and end all or none.
+func TestKeptLeasesNeverExpire(t *testing.T) {
+	l := NewLeases[string](10*time.Nanosecond, 0)
+	a, _ := l.Grant("a", 0)
+	b, _ := l.Grant("b", 0)
+	c, _ := l.Grant("c", 0)
+	for _, id := range []uint64{a, b} {
+		if _, ok := l.Keep(id); !ok {
+			t.Fatal("not kept")
+		}
+	}
+	if _, ok := l.Keep(a); ok {
+		t.Fatal("kept twice")
+	}
+	if _, ok := l.End(a); ok {
+		t.Fatal("a kept lease was ended as one that is not")
+	}
+	if it, ok := l.Expire(1000); !ok || it != "c" || l.Next() != Never {
+		t.Fatalf("Expire: %q, %t; next %d", it, ok, l.Next())
+	}
+	for _, ids := range [][]uint64{{a, b, c}, {a, a}, {b, a, b}} {
+		if items, ok := l.EndKept(ids); ok {
+			t.Fatalf("%v ended as %v", ids, items)
+		}
+	}
+	if items, ok := l.EndKept([]uint64{b, a}); !ok || len(items) != 2 || items[0] != "b" || items[1] != "a" {
+		t.Fatalf("EndKept: %v, %t", items, ok)
+	}
+	if _, ok := l.EndKept([]uint64{a}); ok || len(l.kept) != 0 {
+		t.Fatal("ended twice")
+	}
+}

@@ -35,7 +35,7 @@ func (s *Schedule[K, Q]) Queued() int { return s.queued }
 // Waiting is how many URLs wait for a time of their own.
 func (s *Schedule[K, Q]) Waiting() int { return s.waiting }
 
-// Held is how many URLs are claimed.
+// Held is how many URLs are claimed, those whose place is free again included.
 func (s *Schedule[K, Q]) Held() int { return s.held }
 
 // Pending is all of them.
@@ -132,6 +132,22 @@ func (s *Schedule[K, Q]) Release(h *Host[K, Q], f Fate, ready, now int64) {
 		s.waiting++
 	}
 	s.place(h, now)
+}
+
+// Free gives up the place of one hold on h, which is not ready before ready, while its URL stays held
+// until Finish.
+func (s *Schedule[K, Q]) Free(h *Host[K, Q], ready, now int64) {
+	h.held--
+	h.freed++
+	h.ready = max(h.ready, ready)
+	s.place(h, now)
+}
+
+// Finish is Release for a hold whose place was freed.
+func (s *Schedule[K, Q]) Finish(h *Host[K, Q], f Fate, ready, now int64) {
+	h.freed--
+	h.held++
+	s.Release(h, f, ready, now)
 }
 
 // Delay makes h not ready before ready.

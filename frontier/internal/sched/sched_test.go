@@ -138,3 +138,33 @@ func TestPinnedHostIsNotForgotten(t *testing.T) {
 		t.Fatal("an unpinned host without work is not forgotten")
 	}
 }
+
+// TestFreedPlaceIsUsedWhileItsURLIsHeld: the host goes on, is not forgotten and counts as busy.
+func TestFreedPlaceIsUsedWhileItsURLIsHeld(t *testing.T) {
+	s := New[string, int]()
+	h := s.Open("a:80", 1)
+	s.Offer(h, 2, 0)
+	s.Take(0)
+	s.Free(h, 50, 1)
+	if s.Take(49) != nil || s.Take(50) != h || s.Held() != 2 || h.Pending() != 2 {
+		t.Fatalf("not taken at its ready time: %d held, %d pending", s.Held(), h.Pending())
+	}
+	s.Finish(h, Back, 70, 60)
+	if s.Take(100) != nil {
+		t.Fatal("a freed place was freed again")
+	}
+	s.Free(h, Always, 61)
+	if s.Next() != 70 || s.Held() != 1 {
+		t.Fatalf("due at %d, %d held", s.Next(), s.Held())
+	}
+	s.Take(70)
+	s.Free(h, Always, 71)
+	if s.Forget(1000) != nil || s.Busy() != 1 || s.Pending() != 2 {
+		t.Fatal("forgotten while a URL is held")
+	}
+	s.Finish(h, Gone, Always, 72)
+	s.Finish(h, Gone, 90, 73)
+	if s.Pending() != 0 || s.Busy() != 0 || s.Forget(89) != nil || s.Forget(90) != h {
+		t.Fatal("not forgotten at its ready time")
+	}
+}
