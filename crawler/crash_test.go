@@ -1,0 +1,509 @@
+package crawler_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/audit"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/sink/warc"
+	"github.com/amble-crawler/amble/sink/warc/warctest"
+)
+
+var (
+	kills     = flag.Int("kills", 16, "how often TestKilledCrawls kills its crawlers")
+	crashSeed = flag.Uint64("crash.seed", 1, "what TestKilledCrawls' random choices begin with")
+)
+
+// The steps of a crawl before and after which it can be killed. The last two are kills from outside,
+// at a random time, and a stop and a kill.
+var crashSteps = []string{
+	"append warc", "appended warc", "append visits.jsonl", "appended visits.jsonl", "torn visits.jsonl",
+	"sync warc", "synced warc", "sync visits.jsonl", "synced visits.jsonl",
+	"release", "released", "commit", "committed", "settle", "settled", "add", "added", "ledger", "robots",
+	"any time", "stopped",
+}
+
+const crashDelay = 3 * time.Millisecond
+
+// TestKilledCrawls kills crawlers, processes of their own, at every step of a commit and at random
+// times, over and over until each crawl has ended all the same. The servers' log is the witness:
+//
+//	go test ./crawler -run KilledCrawls -v -kills 250
+//
+// prints what was lost and what was done twice.
+func TestKilledCrawls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	web := newCrashWeb(t)
+	var all crashSum
+	rng := rand.New(rand.NewPCG(*crashSeed, 0))
+	for round := 0; all.kills < *kills; round++ {
+		c := &crashed{t: t, web: web, dir: t.TempDir(), rng: rng, from: round * 5}
+		c.run(min(8, *kills-all.kills))
+		all.add(c.sum)
+	}
+	t.Logf("%+v", all)
+	if all.lost+all.twice+all.torn+all.impolite+all.excess > 0 {
+		t.Errorf("%+v", all)
+	}
+}
+
+// crashSum is what became of crawls that were killed.
+type crashSum struct {
+	crawls, kills, pages      int
+	requests                  int // by the servers' log
+	again                     int // requests for what was answered before
+	lost, twice, torn, excess int
+	impolite                  int
+}
+
+func (s *crashSum) add(o crashSum) {
+	s.crawls, s.kills, s.pages = s.crawls+o.crawls, s.kills+o.kills, s.pages+o.pages
+	s.requests, s.again = s.requests+o.requests, s.again+o.again
+	s.lost, s.twice, s.torn = s.lost+o.lost, s.twice+o.twice, s.torn+o.torn
+	s.excess, s.impolite = s.excess+o.excess, s.impolite+o.impolite
+}
+
+// crashed is one crawl that is killed now and then.
+type crashed struct {
+	t    *testing.T
+	web  *crashWeb
+	dir  string
+	rng  *rand.Rand
+	from int
+	sum  crashSum
+}
+
+// run kills the crawl n times at most and lets it end.
+func (c *crashed) run(n int) {
+	c.web.forget()
+	for i := 0; ; i++ {
+		step := ""
+		if i < n {
+			step = crashSteps[(c.from+i*3)%len(crashSteps)]
+		}
+		if !c.process(step) {
+			break
+		}
+		c.sum.kills++
+	}
+	c.check()
+}
+
+// process runs the crawl until it ends, or is killed at a step: then process returns true.
+func (c *crashed) process(step string) (killed bool) {
+	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashingCrawl$", "-test.count=1")
+	cmd.Env = append(os.Environ(), "AMBLE_CRASH_DIR="+c.dir, "AMBLE_CRASH_SEEDS="+strings.Join(c.web.seeds, " "),
+		"AMBLE_CRASH_STEP="+step, "AMBLE_CRASH_AFTER="+strconv.Itoa(1+c.rng.IntN(12)))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	done := make(chan struct{})
+	var outside sync.WaitGroup
+	if step == "any time" || step == "stopped" {
+		outside.Go(func() { c.shoot(cmd.Process, step == "stopped", done) })
+	}
+	err := cmd.Wait()
+	close(done)
+	outside.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signaled() {
+		return true
+	}
+	if err != nil {
+		c.t.Fatalf("the crawl failed: %v\n%s", err, &out)
+	}
+	return false
+}
+
+// shoot kills a process from outside when the servers have seen some of it.
+func (c *crashed) shoot(p *os.Process, stop bool, done <-chan struct{}) {
+	for want := c.web.count() + 1 + c.rng.IntN(40); c.web.count() < want; {
+		select {
+		case <-done:
+			return
+		case <-c.web.asked:
+		}
+	}
+	if stop {
+		_ = p.Signal(syscall.SIGSTOP)
+	}
+	_ = p.Kill()
+}
+
+func (c *crashed) check() {
+	t, s := c.t, &c.sum
+	s.crawls = 1
+	asked := c.web.byURL()
+	once := map[string]int{}
+	lines, err := os.ReadFile(filepath.Join(c.dir, "visits.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(lines) {
+		var r sink.Record
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Errorf("torn: %q", line)
+			s.torn++
+		}
+		if once[r.URL]++; once[r.URL] > 1 {
+			t.Errorf("twice: %s", r.URL)
+			s.twice++
+		}
+	}
+	for _, u := range c.web.pages {
+		s.pages++
+		if once[u] == 0 || asked[u] == 0 {
+			t.Errorf("lost: %s: %d lines, %d requests", u, once[u], asked[u])
+			s.lost++
+		}
+	}
+	for u, n := range asked {
+		s.requests += n
+		if strings.Contains(u, "/no/") {
+			t.Errorf("forbidden: %s", u)
+			s.impolite++
+		}
+		if n > 1 && !strings.HasSuffix(u, "/robots.txt") {
+			s.again += n - 1
+		}
+	}
+	// In flight are at most as many as there are hosts, and as many more can be in one commit interval.
+	perKill := len(c.web.seeds) * int(2+50*time.Millisecond/crashDelay)
+	if s.again > s.kills*perKill {
+		t.Errorf("%d requests again after %d kills", s.again, s.kills)
+		s.excess++
+	}
+	c.checkArchive()
+	c.checkLedger()
+}
+
+func (c *crashed) checkArchive() {
+	records, err := warctest.Read(filepath.Join(c.dir, "warc"))
+	if err != nil {
+		c.t.Errorf("torn: %v", err)
+		c.sum.torn++
+	}
+	stored := map[string]int{}
+	for _, r := range records {
+		if u := r.Get("WARC-Target-URI"); r.IsAnswer() && !strings.HasSuffix(u, "/robots.txt") {
+			if stored[u]++; stored[u] > 1 {
+				c.t.Errorf("twice in the archive: %s", u)
+				c.sum.twice++
+			}
+		}
+	}
+	for _, u := range c.web.pages {
+		if stored[u] == 0 {
+			c.t.Errorf("lost from the archive: %s", u)
+			c.sum.lost++
+		}
+	}
+}
+
+func (c *crashed) checkLedger() {
+	f, err := os.Open(filepath.Join(c.dir, "ledger.jsonl"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer f.Close()
+	rep, err := audit.Check(f, audit.Config{Product: "amble", UserAgent: "amble/" + crawler.Version, Delay: crashDelay.Seconds()},
+		func(sum string) ([]byte, error) { return os.ReadFile(filepath.Join(c.dir, "robots", sum)) })
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, v := range rep.Violations {
+		c.t.Error(v)
+	}
+	c.sum.impolite += len(rep.Violations)
+	if n := c.web.tooSoon(crashDelay); n > 0 {
+		c.t.Errorf("the servers saw %d requests too early", n)
+		c.sum.impolite += n
+	}
+}
+
+// crashWeb is a few servers on loopback addresses of their own, with pages that link to each other,
+// and their log.
+type crashWeb struct {
+	seeds, pages []string
+	asked        chan struct{} // something was; holds one
+
+	mu  sync.Mutex
+	log []crashRequest
+}
+
+type crashRequest struct {
+	url        string
+	start, end time.Time
+}
+
+func newCrashWeb(t *testing.T) *crashWeb {
+	const hosts, pages = 4, 40
+	w := &crashWeb{asked: make(chan struct{}, 1)}
+	for h := range hosts {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.78.0.%d:0", h+1))
+		if err != nil {
+			t.Skipf("no loopback address besides 127.0.0.1: %v", err)
+		}
+		origin := "http://" + l.Addr().String()
+		w.seeds = append(w.seeds, origin+"/")
+		for p := range pages {
+			w.pages = append(w.pages, origin+crashPath(p))
+		}
+		srv := &http.Server{Handler: http.HandlerFunc(w.serve), ReadHeaderTimeout: time.Minute}
+		go func() { _ = srv.Serve(l) }()
+		t.Cleanup(func() { _ = srv.Close() })
+	}
+	return w
+}
+
+func crashPath(p int) string {
+	if p == 0 {
+		return "/"
+	}
+	return fmt.Sprintf("/%d", p)
+}
+
+func (w *crashWeb) serve(rw http.ResponseWriter, r *http.Request) {
+	q := crashRequest{url: "http://" + r.Host + r.URL.Path, start: time.Now()}
+	if r.URL.Path == "/robots.txt" {
+		_, _ = io.WriteString(rw, "User-agent: *\nDisallow: /no/\n")
+	} else {
+		p, _ := strconv.Atoi(r.URL.Path[1:])
+		rw.Header().Set("Content-Type", "text/html")
+		for i := range 3 { // a tree, so that every page can be reached, and its neighbours elsewhere
+			fmt.Fprintf(rw, "<a href=%s>x</a> <a href=/no/%d>x</a>", crashPath(min(39, p*3+i+1)), p)
+		}
+		fmt.Fprintf(rw, "<a href=%s>x</a>", w.seeds[p%len(w.seeds)])
+	}
+	q.end = time.Now()
+	w.mu.Lock()
+	w.log = append(w.log, q)
+	w.mu.Unlock()
+	select {
+	case w.asked <- struct{}{}:
+	default:
+	}
+}
+
+func (w *crashWeb) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.log = nil
+}
+
+func (w *crashWeb) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.log)
+}
+
+func (w *crashWeb) byURL() map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := map[string]int{}
+	for _, q := range w.log {
+		n[q.url]++
+	}
+	return n
+}
+
+// tooSoon is how many requests came sooner after the one before at their host than the delay allows.
+// Both times are the server's, which a crawler's own can only be wider apart than by what the answer
+// takes to arrive: the pause it keeps begins later than the server's end.
+func (w *crashWeb) tooSoon(delay time.Duration) (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := map[string]time.Time{}
+	for _, q := range w.log {
+		host := strings.Split(q.url, "/")[2]
+		if l, ok := last[host]; ok && q.start.Sub(l) < delay {
+			n++
+		}
+		last[host] = q.end
+	}
+	return n
+}
+
+// TestCrashingCrawl is the crawl that TestKilledCrawls kills, in a process of its own.
+func TestCrashingCrawl(t *testing.T) {
+	dir := os.Getenv("AMBLE_CRASH_DIR")
+	if dir == "" {
+		t.Skip("is run by TestKilledCrawls")
+	}
+	after, _ := strconv.Atoi(os.Getenv("AMBLE_CRASH_AFTER"))
+	b := &bomb{step: os.Getenv("AMBLE_CRASH_STEP"), dir: dir}
+	b.left.Store(int64(after))
+	rep, err := b.crawl(strings.Fields(os.Getenv("AMBLE_CRASH_SEEDS")))
+	if err != nil || rep.Finish != crawler.FinishDone {
+		t.Fatal(rep, err)
+	}
+}
+
+// bomb kills its own process at a step, some time after it came to it first.
+type bomb struct {
+	step, dir string
+	left      atomic.Int64
+}
+
+func (b *bomb) at(step string) {
+	if step == b.step && b.left.Add(-1) == 0 {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+}
+
+func (b *bomb) crawl(seeds []string) (*crawler.Report, error) {
+	if err := os.MkdirAll(filepath.Join(b.dir, "robots"), 0o755); err != nil {
+		return nil, err
+	}
+	store, err := disk.Open(filepath.Join(b.dir, "frontier"), disk.Config{ReopenDelay: crashDelay, CacheSize: 8 << 20, MemTableSize: 1 << 20})
+	if err != nil {
+		return nil, err
+	}
+	archive, err := warc.Open(filepath.Join(b.dir, "warc"), warc.Options{})
+	if err != nil {
+		return nil, err
+	}
+	visits, err := sink.OpenJSONL(filepath.Join(b.dir, "visits.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	ledger, err := os.OpenFile(filepath.Join(b.dir, "ledger.jsonl"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	c, err := crawler.New(crawler.Config{
+		Scope: crawler.ScopeAny, MaxPages: 1_000_000, MaxDepth: crawler.None,
+		Frontier: &bombFrontier{store, b}, Sinks: []sink.Sink{&bombArchive{archive, b}, &bombSink{visits, b}},
+		Politeness: politeness.Config{Delay: crashDelay, Ledger: &bombWriter{ledger, b}},
+		KeepRobots: func(p *fetcher.Page) error {
+			b.at("robots")
+			return os.WriteFile(filepath.Join(b.dir, "robots", fmt.Sprintf("%x", sha256.Sum256(p.Body))), p.Body, 0o644)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	rep, err := c.Run(context.Background(), seeds...)
+	return rep, errors.Join(err, visits.Close(), archive.Close(), store.Close(), ledger.Close())
+}
+
+// bombFrontier, bombArchive, bombSink and bombWriter are the real thing with a bomb before and after
+// each step.
+type bombFrontier struct {
+	*disk.Store
+	b *bomb
+}
+
+func (f *bombFrontier) Add(ctx context.Context, rs ...frontier.Request) (int, error) {
+	f.b.at("add")
+	n, err := f.Store.Add(ctx, rs...)
+	f.b.at("added")
+	return n, err
+}
+
+func (f *bombFrontier) Settle(ctx context.Context, c frontier.Claim, s frontier.Settlement) error {
+	f.b.at("settle")
+	err := f.Store.Settle(ctx, c, s)
+	f.b.at("settled")
+	return err
+}
+
+func (f *bombFrontier) Release(ctx context.Context, c frontier.Claim, ready time.Time) error {
+	f.b.at("release")
+	err := f.Store.Release(ctx, c, ready)
+	f.b.at("released")
+	return err
+}
+
+func (f *bombFrontier) Commit(ctx context.Context, ends []frontier.End, offsets map[string]int64, values map[string][]byte) error {
+	f.b.at("commit")
+	err := f.Store.Commit(ctx, ends, offsets, values)
+	f.b.at("committed")
+	return err
+}
+
+type bombSink struct {
+	*sink.JSONL
+	b *bomb
+}
+
+func (s *bombSink) Append(ctx context.Context, r *sink.Record) error {
+	s.b.at("append visits.jsonl")
+	if s.b.step == "torn visits.jsonl" && s.b.left.Load() == 1 {
+		if f, err := os.OpenFile(filepath.Join(s.b.dir, "visits.jsonl"), os.O_WRONLY|os.O_APPEND, 0); err == nil {
+			_, _ = f.WriteString(`{"schema":"amble.vis`)
+		}
+	}
+	s.b.at("torn visits.jsonl")
+	err := s.JSONL.Append(ctx, r)
+	s.b.at("appended visits.jsonl")
+	return err
+}
+
+func (s *bombSink) Sync() (int64, error) {
+	s.b.at("sync visits.jsonl")
+	offset, err := s.JSONL.Sync()
+	s.b.at("synced visits.jsonl")
+	return offset, err
+}
+
+type bombArchive struct {
+	*warc.Writer
+	b *bomb
+}
+
+func (s *bombArchive) Append(ctx context.Context, r *sink.Record) error {
+	s.b.at("append warc")
+	err := s.Writer.Append(ctx, r)
+	s.b.at("appended warc")
+	return err
+}
+
+func (s *bombArchive) Sync() (int64, error) {
+	s.b.at("sync warc")
+	offset, err := s.Writer.Sync()
+	s.b.at("synced warc")
+	return offset, err
+}
+
+type bombWriter struct {
+	io.Writer
+	b *bomb
+}
+
+func (w *bombWriter) Write(p []byte) (int, error) {
+	w.b.at("ledger")
+	return w.Writer.Write(p)
+}
