@@ -1,0 +1,127 @@
+// Command archive keeps a site as a web archive: WARC files that players of web archives read, a line
+// for every URL, every robots.txt that was gone by, and a manifest that says how it all came about.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Exit codes.
+const (
+	exitWhole  = 0
+	exitPart   = 1
+	exitUsage  = 2
+	exitFailed = 3
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, crawler.Config{})
+	stop()
+	os.Exit(code)
+}
+
+const about = `usage: archive -contact URL|MAIL -o DIR [flags] URL
+       archive -check DIR
+
+Crawls the site that URL is on, with what its pages load from the same host, and stores in the new
+directory DIR:
+
+  warc/          the requests and answers, as they went over the wire (WARC 1.1), with CDXJ indexes
+  visits.jsonl   a line for every URL: what became of it and where in warc/ it is
+  robots/        each robots.txt, as it was when it was obeyed
+  ledger.jsonl   a line for the start and the end of every request; "amble verify" checks it
+  manifest.json  who made this, how, when, and the SHA-256 of every file
+
+An interrupt (Ctrl-C) lets the requests in flight end and closes the archive, which then says so.
+-check reads a manifest and compares the files with it.
+
+Exit code: 0 the whole site or files as the manifest says, 1 a part of the site or files that differ,
+2 wrong usage, 3 nothing usable came of it.
+
+`
+
+// options is the command line.
+type options struct {
+	agent, contact  string
+	dir, check      string
+	name, operator  string
+	delay           time.Duration
+	maxPages        int
+	maxTime         time.Duration
+	resources, zstd bool
+	seed            weburl.URL
+}
+
+// run is the program. base is a Config to start from: tests put a simulated web into it.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
+	o, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitWhole
+	case err != nil:
+		fmt.Fprintln(stderr, "archive:", err)
+		return exitUsage
+	}
+	var whole bool
+	if o.check != "" {
+		whole, err = check(o.check, stdout)
+	} else {
+		whole, err = archive(ctx, o, stdout, base)
+	}
+	switch {
+	case err != nil:
+		fmt.Fprintln(stderr, "archive:", err)
+		return exitFailed
+	case !whole:
+		return exitPart
+	}
+	return exitWhole
+}
+
+func parse(args []string, stderr io.Writer) (o options, err error) {
+	f := flag.NewFlagSet("archive", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Usage = func() {
+		fmt.Fprint(stderr, about)
+		f.PrintDefaults()
+	}
+	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which the site's owner reaches you")
+	f.StringVar(&o.agent, "agent", "amble-archive", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
+	f.StringVar(&o.dir, "o", "", "`directory` to make")
+	f.StringVar(&o.check, "check", "", "compare the files of this `directory` with its manifest, and do nothing else")
+	f.StringVar(&o.name, "name", "", "what the archive is called (default the site's host)")
+	f.StringVar(&o.operator, "operator", "", "`person or institution` that makes the archive (default the contact)")
+	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests; what the site asks for holds if longer")
+	f.IntVar(&o.maxPages, "max-pages", 10_000, "URLs fetched at most, images and the like included")
+	f.DurationVar(&o.maxTime, "max-time", 0, "end after this `time` (default no limit)")
+	f.BoolVar(&o.resources, "resources", true, "also keep images, style sheets, scripts and the like")
+	f.BoolVar(&o.zstd, "zstd", false, "compress by Zstandard, which is smaller and not read by every player")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	switch {
+	case o.check != "" && f.NArg() == 0:
+		return o, nil
+	case o.check != "" || f.NArg() != 1:
+		return o, fmt.Errorf("want one URL, or -check DIR alone; have %d arguments; see -help", f.NArg())
+	case o.dir == "":
+		return o, errors.New("-o is missing; see -help")
+	case o.maxPages < 1 || o.maxTime < 0:
+		return o, errors.New("-max-pages must be 1 or more, and -max-time not negative")
+	}
+	o.seed, err = weburl.Parse(f.Arg(0))
+	o.name, o.operator = cmp.Or(o.name, o.seed.Hostname()), cmp.Or(o.operator, o.contact)
+	return o, err
+}
