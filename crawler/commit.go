@@ -55,6 +55,7 @@ func (m *committer) start(ctx context.Context) {
 			m.commit(ctx, false)
 		}
 		m.commit(ctx, true)
+		m.giveBack(ctx)
 	})
 }
 
@@ -112,16 +113,16 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, c
 	for (len(m.ends) >= commitVisits || m.links >= commitLinks) && !m.failed {
 		m.room.Wait()
 	}
+	m.ends = append(m.ends, e)
+	m.links += len(e.Settlement.Links)
 	if m.failed {
-		return nil // the crawl is about to end; the URL stays queued
+		return nil // the crawl is about to end, and gives the URL back
 	}
 	if err := m.run.append(ctx, rec); err != nil {
 		m.failed = true
 		m.room.Broadcast()
 		return err
 	}
-	m.ends = append(m.ends, e)
-	m.links += len(e.Settlement.Links)
 	count()
 	select {
 	case m.kick <- struct{}{}:
@@ -137,7 +138,7 @@ func (m *committer) commit(ctx context.Context, last bool) {
 		err = m.store.Commit(ctx, ends, offsets, values)
 	}
 	if err != nil {
-		m.fail(err)
+		m.fail(ends, err)
 		return
 	}
 	for i := range ends {
@@ -145,12 +146,27 @@ func (m *committer) commit(ctx context.Context, last bool) {
 	}
 }
 
-func (m *committer) fail(err error) {
+func (m *committer) fail(ends []frontier.End, err error) {
 	m.mu.Lock()
 	m.failed = true
+	m.ends = append(m.ends, ends...)
 	m.room.Broadcast()
 	m.mu.Unlock()
 	m.run.fail(err)
+}
+
+// giveBack queues the URLs again whose visits could not be made durable, as they would be in a process
+// to come. The store may be what has failed: then it will be so when it is opened again.
+func (m *committer) giveBack(ctx context.Context) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.ends {
+		s := &m.ends[i].Settlement
+		*s = frontier.Settlement{ReadyAt: s.ReadyAt, Again: &frontier.Again{}}
+	}
+	if len(m.ends) > 0 {
+		_ = m.store.Commit(ctx, m.ends, nil, nil)
+	}
 }
 
 // take syncs the sinks and takes what is in them. The offsets are nil when nothing can be committed
@@ -165,13 +181,15 @@ func (m *committer) take(last bool) (ends []frontier.End, offsets map[string]int
 	if offsets, err = m.run.syncSinks(); err != nil {
 		return nil, nil, nil, err
 	}
-	values, err = m.run.memory()
+	if values, err = m.run.memory(); err != nil {
+		return nil, nil, nil, err
+	}
 	if gate != nil {
 		values[keyGate] = gate
 	}
 	ends, m.ends, m.links = m.ends, nil, 0
 	m.room.Broadcast()
-	return ends, offsets, values, err
+	return ends, offsets, values, nil
 }
 
 // syncSinks makes the sinks durable and returns how far each is.

@@ -1,0 +1,255 @@
+package crawler_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/sink"
+)
+
+// job is a crawl in a directory.
+type job struct {
+	t   *testing.T
+	dir string
+}
+
+// run goes on with the crawl in the directory.
+func (j job) run(ctx context.Context, c crawler.Config, seeds ...string) (*crawler.Report, error) {
+	j.t.Helper()
+	store, err := disk.Open(filepath.Join(j.dir, "frontier"), disk.Config{ReopenDelay: time.Second, CacheSize: 8 << 20, MemTableSize: 1 << 20})
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	visits, err := sink.OpenJSONL(filepath.Join(j.dir, "visits.jsonl"))
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	defer func() {
+		if err := errors.Join(visits.Close(), store.Close()); err != nil {
+			j.t.Error(err)
+		}
+	}()
+	c.Frontier, c.Sinks = store, []sink.Sink{visits}
+	x, err := crawler.New(c)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	return x.Run(ctx, seeds...)
+}
+
+// records are the lines of visits.jsonl by URL, each of which may be there once.
+func (j job) records() map[string]sink.Record {
+	j.t.Helper()
+	b, err := os.ReadFile(filepath.Join(j.dir, "visits.jsonl"))
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	all := map[string]sink.Record{}
+	for line := range strings.Lines(string(b)) {
+		var r sink.Record
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			j.t.Fatal(err)
+		}
+		if _, twice := all[r.URL]; twice {
+			j.t.Errorf("twice: %s", r.URL)
+		}
+		all[r.URL] = r
+	}
+	return all
+}
+
+// chain is a site of n pages, each of which links to the next.
+func chain(w *crawltest.Web, n int) {
+	s := w.Site("a.example")
+	s.Robots("User-agent: *\nDisallow: /no\n").Forbids("/no")
+	for i := range n {
+		path := "/"
+		if i > 0 {
+			path = fmt.Sprint("/", i)
+		}
+		s.Page(path, fmt.Sprintf("<title>%d</title><a href=/%d>next</a> <a href=/no>no</a>", i, i+1))
+	}
+}
+
+// A crawl that is stopped over and over has counted, when it ends, what one in one go would have.
+func TestReportCoversAllRuns(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		chain(w, 30)
+		j := job{t, t.TempDir()}
+		c := config(w, crawler.Config{MaxDepth: crawler.None, Concurrency: 3})
+		var rep *crawler.Report
+		runs := 0
+		for done := false; !done; runs++ {
+			ctx, cancel := context.WithTimeout(t.Context(), 7500*time.Millisecond)
+			var err error
+			rep, err = j.run(ctx, c, "http://a.example/")
+			cancel()
+			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatal(err)
+			}
+			done = rep.Finish == crawler.FinishDone
+		}
+		got := fmt.Sprint(rep.Pages, rep.Outcomes, rep.Statuses, rep.Hosts, rep.Left, rep.Runs == runs, rep.Started.Equal(w.Start()))
+		if want := "30 map[fetched:31 refused:1] map[200:30 404:1] 1 0 true true"; got != strings.Replace(want, "30 map", "31 map", 1) || runs < 3 {
+			t.Errorf("%s after %d runs", got, runs)
+		}
+		if n := len(j.records()); n != 32 {
+			t.Errorf("%d records", n)
+		}
+	})
+}
+
+// Limits are of the crawl, not of a run.
+func TestLimitsCountOverAllRuns(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		chain(w, 30)
+		j := job{t, t.TempDir()}
+		c := config(w, crawler.Config{MaxDepth: crawler.None, MaxPages: 8})
+		ctx, cancel := context.WithTimeout(t.Context(), 5500*time.Millisecond)
+		defer cancel()
+		if _, err := j.run(ctx, c, "http://a.example/"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		for range 2 { // the second time there is nothing left to do
+			rep, err := j.run(t.Context(), c, "http://a.example/")
+			if err != nil || rep.Pages != 8 || rep.Finish != crawler.FinishPages {
+				t.Errorf("%+v, %v", rep, err)
+			}
+		}
+		c.MaxPages = 12
+		if rep, err := j.run(t.Context(), c, "http://a.example/"); err != nil || rep.Pages != 12 || len(j.records()) < 12 {
+			t.Errorf("%+v, %v", rep, err)
+		}
+	})
+}
+
+// Pages per host, and the first URL of a body, are known again.
+func TestMemoryOfHostsAndBodies(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("a.example").Robots("").Site()
+		s.Page("/", "<a href=/1>x</a><a href=/2>x</a><a href=/3>x</a><a href=/4>x</a>")
+		for i := 1; i < 5; i++ {
+			s.Page(fmt.Sprint("/", i), "the same")
+		}
+		j := job{t, t.TempDir()}
+		c := config(w, crawler.Config{MaxPages: 2, MaxPerHost: 4})
+		if _, err := j.run(t.Context(), c, "http://a.example/"); err != nil {
+			t.Fatal(err)
+		}
+		c.MaxPages = crawler.None
+		rep, err := j.run(t.Context(), c, "http://a.example/")
+		if err != nil || rep.Pages != 4 || rep.Same != 2 || rep.Reasons[crawler.ReasonHostBudget] != 1 {
+			t.Errorf("%+v, %v", rep, err)
+		}
+		if r := j.records()["http://a.example/3"]; r.SameAs != "http://a.example/1" {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// What is in an output that the frontier knows nothing of is not the crawl's to cut away.
+func TestForeignOutputIsLeft(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		chain(w, 3)
+		j := job{t, t.TempDir()}
+		file := filepath.Join(j.dir, "visits.jsonl")
+		if err := os.WriteFile(file, []byte("{}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		rep, err := j.run(t.Context(), config(w, crawler.Config{}), "http://a.example/")
+		if rep != nil || err == nil || !strings.Contains(err.Error(), "visits.jsonl") {
+			t.Errorf("%v, %v", rep, err)
+		}
+		if b, err := os.ReadFile(file); string(b) != "{}\n" || err != nil {
+			t.Errorf("%q, %v", b, err)
+		}
+		if n := len(w.Requests()); n != 0 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+// A restart waits as long as going on would have: the gate's state is in the frontier (P9).
+func TestRetryAfterOutlivesTheProcess(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("a.example").Robots("").Site()
+		s.Page("/", "<a href=/1>x</a>")
+		s.Page("/1", "x").Fault(crawltest.RetryAfter(503, 100*time.Second).First(1))
+		j := job{t, t.TempDir()}
+		c := config(w, crawler.Config{})
+		for range 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			if _, err := j.run(ctx, c, "http://a.example/"); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatal(err)
+			}
+			cancel()
+		}
+		rep, err := j.run(t.Context(), c, "http://a.example/")
+		if err != nil || rep.Pages != 2 || rep.Requests != 4 {
+			t.Errorf("%+v, %v", rep, err)
+		}
+	})
+}
+
+// A sink that fails ends the crawl, and what was not committed is done again.
+func TestFailedSinkLosesNothing(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		chain(w, 10)
+		w.Expect(crawltest.Expect{AllowRepeats: true})
+		dir := t.TempDir()
+		store, err := disk.Open(filepath.Join(dir, "frontier"), disk.Config{CacheSize: 8 << 20, MemTableSize: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		full := &fullSink{left: 5}
+		c := config(w, crawler.Config{MaxDepth: crawler.None})
+		w.Expect(crawltest.Expect{Delay: time.Second, AllowRepeats: true})
+		c.Frontier, c.Sinks = store, []sink.Sink{full}
+		x, err := crawler.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rep, err := x.Run(t.Context(), "http://a.example/")
+		if !errors.Is(err, errFull) || rep.Finish != crawler.FinishError {
+			t.Errorf("%+v, %v", rep, err)
+		}
+		full.left = 1000
+		rep, err = x.Run(t.Context(), "http://a.example/")
+		if err != nil || rep.Pages != 11 || len(full.kept) != 12 {
+			t.Errorf("%+v, %v, %q", rep, err, full.kept)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+var errFull = errors.New("no space left")
+
+// fullSink is an output with so much room.
+type fullSink struct {
+	kept []string
+	left int
+}
+
+func (f *fullSink) Append(_ context.Context, r *sink.Record) error {
+	if f.left--; f.left < 0 {
+		return errFull
+	}
+	f.kept = append(f.kept, r.URL)
+	return nil
+}
+
+func (f *fullSink) Sync() (int64, error)       { return int64(len(f.kept)), nil }
+func (f *fullSink) Restore(offset int64) error { f.kept = f.kept[:offset]; return nil }
+func (f *fullSink) Close() error               { return nil }
