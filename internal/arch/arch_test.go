@@ -137,6 +137,7 @@ var thirdParty = map[string][]string{
 	"crawltest":          {"golang.org/x/tools/txtar"},
 
 	"examples/focused": {"golang.org/x/net/html"},
+	"examples/search":  {"golang.org/x/net/html", "modernc.org/sqlite"},
 
 	"cmd/amble": {"github.com/alecthomas/kong", "go.yaml.in/yaml/v4", "golang.org/x/term"},
 }

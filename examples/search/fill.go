@@ -1,0 +1,119 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/robots"
+)
+
+// crawlOptions is what a crawl goes by.
+type crawlOptions struct {
+	agent, contact     string
+	delay              time.Duration
+	maxPages, maxDepth int
+}
+
+// config is the crawl: pages that are HTML, and none that its site wants out of search.
+func (o crawlOptions) config(c crawler.Config) crawler.Config {
+	c.Agent, c.Contact = o.agent, o.contact
+	c.MaxPages, c.MaxDepth = o.maxPages, cmp.Or(o.maxDepth, crawler.None)
+	c.Politeness.Delay = cmp.Or(o.delay, crawler.None)
+	c.Politeness.RefuseUsage = []string{robots.UseSearch}
+	c.Fetch.Wanted = isHTML
+	return c
+}
+
+// fill crawls the seeds and puts their pages into the index in dir. whole tells whether a limit or an
+// interrupt left anything.
+func (p program) fill(ctx context.Context, dir string, seeds []string, o crawlOptions) (whole bool, err error) {
+	keep := context.WithoutCancel(ctx) // what was fetched before an interrupt is written
+	x, err := create(keep, dir)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, x.close()) }()
+	f := &filler{index: x}
+	cfg := o.config(p.base)
+	cfg.Handler = f
+	c, err := crawler.New(cfg)
+	if err != nil {
+		return false, err
+	}
+	defer context.AfterFunc(ctx, c.Drain)()
+	rep, err := c.Run(keep, seeds...)
+	if err = errors.Join(err, f.err); err != nil {
+		return false, err
+	}
+	if rep.Pages == 0 {
+		return false, errors.New("no page could be fetched")
+	}
+	n, err := x.size(keep)
+	fmt.Fprintf(p.stderr, "%d pages fetched (%s): %d put into the index, %d taken out, %d left out; the index has %d\n",
+		rep.Pages, rep.Finish, f.put, f.removed, f.left, n)
+	return rep.Finish == crawler.FinishDone, err
+}
+
+// filler puts pages into an index. It is the crawl's Handler.
+type filler struct {
+	mu                 sync.Mutex
+	index              *index
+	put, removed, left int
+	err                error // the index cannot be written
+}
+
+// Handle implements crawler.Handler.
+func (f *filler) Handle(ctx context.Context, v *crawler.Visit) error {
+	e, keep := read(v)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var err error
+	switch {
+	case f.err != nil:
+	case keep:
+		f.put++
+		err = f.index.put(ctx, e)
+	case unwanted(v):
+		var was bool
+		if was, err = f.index.remove(ctx, v.URL.String()); was {
+			f.removed++
+		} else {
+			f.left++
+		}
+	default:
+		f.left++
+	}
+	if err != nil {
+		f.err = err
+		return crawler.Stop // a page that cannot be kept need not be asked for
+	}
+	return nil
+}
+
+// read is what the index keeps of a visit; keep is false when it keeps nothing.
+func read(v *crawler.Visit) (e entry, keep bool) {
+	if v.Outcome != crawler.Fetched || v.Status() != http.StatusOK || v.Doc == nil || v.SameAs != "" || v.Directives.NoIndex {
+		return e, false
+	}
+	body, err := v.Page.Text()
+	if err != nil {
+		return e, false
+	}
+	return entry{url: v.URL.String(), title: v.Doc.Title, text: text(body), fetched: v.Ended.UTC().Format(time.RFC3339)}, true
+}
+
+// unwanted reports whether an index that has the page must lose it.
+func unwanted(v *crawler.Visit) bool {
+	return v.Outcome == crawler.Refused || v.Directives.NoIndex || v.Status() == http.StatusNotFound || v.Status() == http.StatusGone
+}
+
+// isHTML reports whether a media type is one of a page.
+func isHTML(mediaType string) bool {
+	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// text is what a reader of the page sees: its title, scripts and what stands on every page of a site
+// (navigation, header, footer) left out.
+func text(page []byte) string {
+	var p prose
+	z := html.NewTokenizer(bytes.NewReader(page))
+	var hidden atom.Atom // the element that is being left out
+	depth := 0           // elements of its name that are open
+	for {
+		kind := z.Next()
+		if kind == html.ErrorToken {
+			return p.String()
+		}
+		name := tag(z, kind)
+		if name != 0 && !inLine(name) {
+			p.gap = true
+		}
+		switch {
+		case kind == html.TextToken && depth == 0:
+			p.write(z.Text())
+		case kind == html.StartTagToken && depth == 0 && leftOut(name):
+			hidden, depth = name, 1
+		case kind == html.StartTagToken && depth > 0 && name == hidden:
+			depth++
+		case kind == html.EndTagToken && depth > 0 && name == hidden:
+			depth--
+		}
+	}
+}
+
+// tag is the name of a tag, 0 of anything else.
+func tag(z *html.Tokenizer, kind html.TokenType) atom.Atom {
+	if kind != html.StartTagToken && kind != html.EndTagToken && kind != html.SelfClosingTagToken {
+		return 0
+	}
+	name, _ := z.TagName()
+	return atom.Lookup(name)
+}
+
+func leftOut(element atom.Atom) bool {
+	switch element {
+	case atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Title, atom.Nav, atom.Header, atom.Footer, atom.Aside, atom.Svg:
+		return true
+	}
+	return false
+}
+
+// inLine reports whether an element can begin or end within a word.
+func inLine(element atom.Atom) bool {
+	switch element {
+	case atom.A, atom.Abbr, atom.B, atom.Cite, atom.Code, atom.Del, atom.Dfn, atom.Em, atom.Font, atom.I, atom.Ins, atom.Kbd, atom.Mark, atom.Q,
+		atom.S, atom.Samp, atom.Small, atom.Span, atom.Strong, atom.Sub, atom.Sup, atom.Tt, atom.U, atom.Var, atom.Wbr:
+		return true
+	}
+	return false
+}
+
+// prose is text with one blank wherever the page has white space or begins something new.
+type prose struct {
+	strings.Builder
+	gap bool // before what is written next
+}
+
+func (p *prose) write(piece []byte) {
+	for _, r := range string(piece) {
+		switch {
+		case unicode.IsSpace(r):
+			p.gap = true
+			continue
+		case p.gap && p.Len() > 0:
+			p.WriteByte(' ')
+		}
+		p.gap = false
+		p.WriteRune(r)
+	}
+}
