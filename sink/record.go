@@ -18,18 +18,21 @@ type Record struct {
 	Detail  string   `json:"detail,omitempty"`
 	Error   string   `json:"error,omitempty"`
 
-	Type       string     `json:"type,omitempty"`
-	Charset    string     `json:"charset,omitempty"`
-	Bytes      int        `json:"bytes,omitempty"`     // of the body, decoded
-	Truncated  string     `json:"truncated,omitempty"` // why the body is not whole
-	SHA256     string     `json:"sha256,omitempty"`    // of the decoded body, hexadecimal
-	Title      string     `json:"title,omitempty"`
-	Canonical  string     `json:"canonical,omitempty"`
-	Directives []string   `json:"directives,omitempty"` // robots directives in force for the page
-	Usage      []Usage    `json:"usage,omitempty"`      // what the site says of uses of the page
-	SameAs     string     `json:"same_as,omitempty"`    // the first URL that had the same body
-	NearOf     string     `json:"near_of,omitempty"`    // an earlier page that is nearly the same
-	Links      *LinkCount `json:"links,omitempty"`
+	Type         string     `json:"type,omitempty"`
+	Charset      string     `json:"charset,omitempty"`
+	CharsetFrom  string     `json:"charset_from,omitempty"`  // how Charset is known: "header", "meta", …
+	Bytes        int        `json:"bytes,omitempty"`         // of the body, decoded
+	Truncated    string     `json:"truncated,omitempty"`     // why the body is not whole
+	SHA256       string     `json:"sha256,omitempty"`        // of the decoded body, hexadecimal
+	ETag         string     `json:"etag,omitempty"`          // what makes a later request conditional, as it was received
+	LastModified string     `json:"last_modified,omitempty"` // likewise
+	Title        string     `json:"title,omitempty"`
+	Canonical    string     `json:"canonical,omitempty"`
+	Directives   []string   `json:"directives,omitempty"` // robots directives in force for the page
+	Usage        []Usage    `json:"usage,omitempty"`      // what the site says of uses of the page
+	SameAs       string     `json:"same_as,omitempty"`    // the first URL that had the same body
+	NearOf       string     `json:"near_of,omitempty"`    // an earlier page that is nearly the same
+	Links        *LinkCount `json:"links,omitempty"`
 
 	Attempt int       `json:"attempt,omitempty"` // 0: the first was final
 	Queued  time.Time `json:"queued,omitzero"`

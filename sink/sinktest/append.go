@@ -32,7 +32,7 @@ func recordsOfEveryShape(k *kit) {
 		func(r *sink.Record) { r.Exchange.Body = []byte(strings.Repeat("\x00\xff", 1<<18)) },
 		func(r *sink.Record) { r.Exchange.Request, r.Exchange.Truncated = nil, "length" },
 		func(r *sink.Record) { r.Exchange.Started, r.Exchange.Ended = time.Time{}, time.Time{} },
-		func(r *sink.Record) { r.URL += "?q=%C3%A9&x=%00|^"; r.Exchange.URL = r.URL },
+		func(r *sink.Record) { r.URL += "?q=%C3%A9&x=%00;~"; r.Exchange.URL = r.URL },
 	} {
 		r := k.record()
 		change(r)

@@ -3,7 +3,6 @@ package warc
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -62,26 +61,6 @@ func oneLine(s string) string {
 		break
 	}
 	return strings.TrimSpace(s)
-}
-
-// uri percent-encodes the octets that a URI cannot have and that would end it.
-func uri(s string) string {
-	bad := func(c byte) bool { return c <= ' ' || c >= 0x7f || c == '<' || c == '>' || c == '"' }
-	for i := range len(s) {
-		if !bad(s[i]) {
-			continue
-		}
-		b := append([]byte(nil), s[:i]...)
-		for _, c := range []byte(s[i:]) {
-			if bad(c) {
-				b = fmt.Appendf(b, "%%%02X", c)
-			} else {
-				b = append(b, c)
-			}
-		}
-		return string(b)
-	}
-	return s
 }
 
 // newID makes a record's ID of a random UUID (RFC 9562 section 5.4).

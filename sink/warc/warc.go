@@ -29,7 +29,8 @@
 // them ([sink.SyntheticHead]), and the field WARC-Protocol of the IIPC says h2 (or h2c).
 //
 // Values of Authorization and Cookie fields were blanked by whoever recorded the exchange. A URI is
-// written as it was asked for, where octets that a URI cannot have are percent-encoded.
+// written as it was asked for, where octets that a URI cannot have (RFC 3986) are percent-encoded: the
+// URL Standard lets some of them stand, such as "|".
 //
 // # Offsets
 //

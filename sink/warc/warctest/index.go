@@ -152,7 +152,11 @@ func compareKey(key, at string, r *Record) error {
 		return err
 	}
 	host, rest, ok := strings.Cut(key, ")")
-	host, _, _ = strings.Cut(host, ":")
+	if address, _, found := strings.Cut(host, "]"); found { // IPv6
+		host = strings.TrimPrefix(address, "[")
+	} else {
+		host, _, _ = strings.Cut(host, ":")
+	}
 	labels := strings.Split(host, ",")
 	slices.Reverse(labels)
 	got, want := strings.Join(labels, "."), strings.ToLower(u.Hostname())

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -53,7 +52,9 @@ var (
 	digestForm = regexp.MustCompile(`^(sha1:[A-Z2-7]{32}|sha256:[0-9a-f]{64})$`)
 	dateForm   = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$`)
 	truncForm  = regexp.MustCompile(`^(length|time|disconnect|unspecified)$`)
-	protoForm  = regexp.MustCompile(`^(h2|h2c|h3|http/1\.[01])$`)
+	// uriForm is the grammar of RFC 3986, loosely: brackets only around an address.
+	uriForm   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://(\[[0-9A-Fa-f:.]+\])?([A-Za-z0-9._~:/?#@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$`)
+	protoForm = regexp.MustCompile(`^(h2|h2c|h3|http/1\.[01])$`)
 )
 
 // check checks a record by itself.
@@ -98,7 +99,7 @@ func (f Field) check() error {
 		ok = err == nil && a.Zone() == "" && a.String() == f.Value
 	case "WARC-Target-URI", "WARC-Refers-To-Target-URI":
 		u, err := url.Parse(f.Value)
-		ok = err == nil && u.IsAbs() && !strings.ContainsAny(f.Value, "<> \"")
+		ok = err == nil && u.IsAbs() && uriForm.MatchString(f.Value)
 	case "WARC-Truncated":
 		ok = truncForm.MatchString(f.Value)
 	case "WARC-Profile":
