@@ -109,7 +109,7 @@ func newMemoryNet(s *memorySite) *memoryNet {
 // dial is for fetcher.Config.DialContext.
 func (n *memoryNet) dial(context.Context, string, string) (net.Conn, error) {
 	client, end := net.Pipe()
-	n.serving.Go(func() { n.server.talk(end, n.answers) })
+	n.serving.Go(func() { n.server.talk(end, func(q []byte) []byte { return choose(q, n.answers) }) })
 	return client, nil
 }
 

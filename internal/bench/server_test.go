@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 )
@@ -16,6 +17,7 @@ type server struct {
 	listeners []net.Listener
 	hosts     []string // host:port of each listener
 	answers   []map[string]answer
+	makers    []*maker // of a made web, in place of answers
 }
 
 // answer is a response, header and all, plain and compressed.
@@ -35,6 +37,12 @@ func newServer(s shape) (*server, error) {
 			return nil, err
 		}
 		v.listeners, v.hosts = append(v.listeners, l), append(v.hosts, l.Addr().String())
+	}
+	if s.Made {
+		for h := range v.hosts {
+			v.makers = append(v.makers, newMaker(s, v.hosts, h))
+		}
+		return v, nil
 	}
 	v.render()
 	return v, nil
@@ -98,16 +106,32 @@ func (v *server) serve() {
 				if err != nil {
 					return
 				}
-				wg.Go(func() { v.talk(c, v.answers[h]) })
+				wg.Go(func() { v.talk(c, v.chooser(h)) })
 			}
 		})
 	}
 	wg.Wait()
 }
 
+// chooser answers the requests to a host on one connection.
+func (v *server) chooser(h int) func(request []byte) []byte {
+	if v.makers != nil {
+		var buf []byte
+		return func(request []byte) []byte {
+			time.Sleep(v.shape.Latency)
+			buf = v.makers[h].answer(buf[:0], request)
+			return buf
+		}
+	}
+	return func(request []byte) []byte {
+		time.Sleep(v.shape.Latency)
+		return choose(request, v.answers[h])
+	}
+}
+
 // talk answers the requests of one connection. It knows clients that send a request in one piece, or
 // in several, and wait for the answer.
-func (v *server) talk(c net.Conn, answers map[string]answer) {
+func (v *server) talk(c net.Conn, choose func([]byte) []byte) {
 	defer c.Close()
 	buf, n := make([]byte, 4096), 0
 	for n < len(buf) {
@@ -118,7 +142,7 @@ func (v *server) talk(c net.Conn, answers map[string]answer) {
 		if n += k; !bytes.HasSuffix(buf[:n], []byte("\r\n\r\n")) {
 			continue
 		}
-		if _, err := c.Write(choose(buf[:n], answers)); err != nil {
+		if _, err := c.Write(choose(buf[:n])); err != nil {
 			return
 		}
 		n = 0

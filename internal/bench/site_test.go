@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // shape is what a synthetic web looks like. Everything about it follows from its numbers.
@@ -15,6 +16,10 @@ type shape struct {
 	Pages int // of each host
 	Size  int // octets of a page, at least
 	Links int // of a page
+
+	// Made webs are too large to be kept: an answer is made when it is asked for, and not compressed.
+	Made    bool
+	Latency time.Duration // before each answer
 }
 
 // robotsTxt is every host's. Each host's first page links to one page that it forbids.

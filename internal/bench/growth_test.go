@@ -1,0 +1,142 @@
+package bench
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/sink"
+)
+
+var growTo = flag.Int("grow", 100_000, "pages of BenchmarkGrowth's largest crawl")
+
+// BenchmarkGrowth is what a page costs as a crawl grows: from ten thousand pages tenfold up to -grow.
+// Pages of 4 KB that are known already are most of what the links lead to, as on the web. Its metrics:
+//
+//	cpu-ms/page    of this process
+//	rss-MB         of this process when the crawl has ended, seen set and connections included
+//	pages/s
+func BenchmarkGrowth(b *testing.B) {
+	for pages := 10_000; pages <= *growTo; pages *= 10 {
+		b.Run(fmt.Sprintf("pages=%d", pages), func(b *testing.B) {
+			w := startWeb(b, shape{Hosts: 100, Pages: pages / 100, Size: 4_000, Links: 14, Made: true})
+			var all cost
+			peak := newHeapPeak()
+			for b.Loop() {
+				all.measure(b, pages, func() { w.crawl(b, config(peak, false, false)) })
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(all.cpuMS(), "cpu-ms/page")
+			b.ReportMetric(all.rate(), "pages/s")
+			b.ReportMetric(float64(peak.most)/1e6, "heap-MB")
+			b.ReportMetric(float64(resident())/1e6, "rss-MB")
+		})
+	}
+}
+
+// BenchmarkHosts is what a page costs by how many hosts a crawl of 20,000 pages is spread over.
+func BenchmarkHosts(b *testing.B) {
+	const pages = 20_000
+	for _, hosts := range []int{1, 10, 100, 1000, 10_000} {
+		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) {
+			w := startWeb(b, shape{Hosts: hosts, Pages: pages / hosts, Size: 4_000, Links: 14, Made: true})
+			var all cost
+			for b.Loop() {
+				all.measure(b, pages, func() { w.crawl(b, config(newHeapPeak(), false, hosts == 1)) })
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(all.cpuMS(), "cpu-ms/page")
+			b.ReportMetric(all.rate(), "pages/s")
+			b.ReportMetric(float64(resident())/1e6, "rss-MB")
+		})
+	}
+}
+
+// BenchmarkLatency is a minute of a crawl as it mostly is: 2,000 hosts that answer after 50 ms, a
+// second between two requests to each. No crawler can do more than hosts ÷ (delay + latency) pages a
+// second; rate/bound is how near it comes, its beginning and end included.
+func BenchmarkLatency(b *testing.B) {
+	const (
+		hosts, pages = 2000, 57
+		delay        = time.Second
+		latency      = 50 * time.Millisecond
+	)
+	w := startWeb(b, shape{Hosts: hosts, Pages: pages, Size: 4_000, Links: 14, Made: true, Latency: latency})
+	var all cost
+	for b.Loop() {
+		c := config(newHeapPeak(), false, false)
+		c.Politeness.Delay, c.Concurrency = delay, 256
+		all.measure(b, hosts*pages, func() { w.crawl(b, c) })
+	}
+	bound := hosts / (delay + latency).Seconds()
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(all.rate()/bound, "rate/bound")
+	b.ReportMetric(all.rate(), "pages/s")
+	b.ReportMetric(all.elapsed.Seconds()/ideal(pages, delay, latency).Seconds()/float64(b.N), "makespan/ideal")
+	b.ReportMetric(all.cpuMS(), "cpu-ms/page")
+}
+
+// BenchmarkDurable is what it costs that a crawl can be killed at any instant: the same crawl with its
+// visits in a file, and with the frontier on disk and both committed together besides.
+func BenchmarkDurable(b *testing.B) {
+	w := startWeb(b, shape{Hosts: 50, Pages: 100, Size: 30_000, Links: 80})
+	var memory, durable cost
+	for b.Loop() {
+		memory.measure(b, 5000, func() { w.crawl(b, fileConfig(b)) })
+		durable.measure(b, 5000, func() { w.crawlDurably(b) })
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(memory.cpuMS(), "memory-cpu-ms/page")
+	b.ReportMetric(durable.cpuMS(), "durable-cpu-ms/page")
+	b.ReportMetric(durable.cpuMS()/memory.cpuMS(), "durable/memory")
+	b.ReportMetric(memory.rate(), "memory-pages/s")
+	b.ReportMetric(durable.rate(), "durable-pages/s")
+}
+
+// fileConfig is config with the visits and the ledger in files, as every crawl's of the command are.
+func fileConfig(b *testing.B) crawler.Config {
+	dir := b.TempDir()
+	visits, err := sink.OpenJSONL(filepath.Join(dir, "visits.jsonl"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	ledger, err := os.Create(filepath.Join(dir, "ledger.jsonl"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _, _ = visits.Close(), ledger.Close() })
+	c := config(nil, false, false)
+	c.Sinks, c.Politeness.Ledger = []sink.Sink{visits}, ledger
+	return c
+}
+
+func (w *web) crawlDurably(b *testing.B) {
+	store, err := disk.Open(b.TempDir(), disk.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := fileConfig(b)
+	c.Frontier = store
+	w.crawl(b, c)
+	if err := store.Close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// resident is the memory of this process in octets, 0 where the system does not say.
+func resident() int {
+	b, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	f := strings.Fields(string(b))
+	pages, _ := strconv.Atoi(f[min(1, len(f)-1)])
+	return pages * os.Getpagesize()
+}
