@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +36,8 @@ const (
 	DefaultRedirects   = 10
 	DefaultMaxQueries  = 1000
 	DefaultMaxPerDir   = 50_000
+	DefaultMaxSessions = 2
+	DefaultMaxSoft     = 50
 )
 
 // Config describes a crawl. The zero value of every field is its safe default; only Contact must be
@@ -73,9 +76,16 @@ type Config struct {
 	// directory: what goes beyond is a trap. 0: the defaults; None.
 	MaxQueries int
 	MaxPerDir  int
+	// MaxSessions is how many variants of one URL are queued that differ in a session identifier only
+	// (PHPSESSID, jsessionid and the like; see weburl.URL.Sessionless). 0: DefaultMaxSessions; None.
+	MaxSessions int
 	// MaxSame is how many URLs may have the same body before further ones are Duplicate and their
 	// links not followed: soft errors and mirrored parts end there. 0: no limit.
 	MaxSame int
+	// MaxSoft is how many URLs of one host may answer with status 200 and one and the same HTML page before
+	// further ones are Duplicate, with ReasonSoft404, and their links not followed. They are nearly
+	// always error pages. 0: DefaultMaxSoft; None.
+	MaxSoft int
 	// NearBits looks for pages that are nearly the same: of two whose 64-bit similarity hashes differ in
 	// at most so many bits (1 to 3), the later one's Visit.NearOf names the earlier. It changes no
 	// outcome. 0: off.
@@ -87,9 +97,22 @@ type Config struct {
 	Sitemaps       bool // also crawl what the sitemaps named in robots.txt list
 	FollowNoFollow bool // follow links marked rel=nofollow; a page's own nofollow always holds
 	KeepBodies     bool // read bodies of types that are not parsed to their end, as with a Handler or an archive
-	Beyond         bool // also fetch pages outside the scope that pages inside link to; their links are not followed
 	Feeds          bool // also follow what RSS and Atom feeds list
 	Resources      bool // also queue images, style sheets, scripts and the like
+
+	// Beyond is how many links in a row are followed out of the scope: with 1 also the pages outside are
+	// fetched that pages inside link to, with 2 also those that these link to, and so on up to
+	// frontier.MaxBeyond. A page that leads back into the scope begins anew; links of the last page
+	// outside are not followed, wherever they lead. What an exclude rule names is never reached. The
+	// links are counted on the way on which a page is found first. 0: none.
+	Beyond int
+	// BeyondKinds are the kinds of links that may lead out of the scope: "image" and "style" for what a
+	// page is shown with, say, with Resources. Empty: all.
+	BeyondKinds []LinkKind
+
+	// Since makes requests conditional for URLs that an earlier crawl knows. See NotModified. nil: none
+	// is.
+	Since History
 
 	// Politeness is the gate's policy. Its Identity and Contactless are set from Agent, Contact and
 	// the seeds; setting them here is an error.
@@ -139,6 +162,12 @@ func (c Config) withDefaults() Config {
 	c.MaxLinks = or(c.MaxLinks, DefaultMaxLinks)
 	c.MaxQueries = or(c.MaxQueries, DefaultMaxQueries)
 	c.MaxPerDir = or(c.MaxPerDir, DefaultMaxPerDir)
+	c.MaxSessions = or(c.MaxSessions, DefaultMaxSessions)
+	c.MaxSoft = or(c.MaxSoft, DefaultMaxSoft)
+	c.BeyondKinds = slices.Clone(c.BeyondKinds)
+	for i, k := range c.BeyondKinds {
+		c.BeyondKinds[i], _ = ParseLinkKind(string(k))
+	}
 	c.MaxRedirects = or(c.MaxRedirects, DefaultRedirects)
 	return c
 }
@@ -184,6 +213,13 @@ func (c Config) Validate() error {
 	bad(c.MaxLinks >= 0, "MaxLinks is %d: must not be negative", c.MaxLinks)
 	bad(c.MaxQueries >= None, "MaxQueries is %d: must be 1 or more, or None", c.MaxQueries)
 	bad(c.MaxPerDir >= None, "MaxPerDir is %d: must be 1 or more, or None", c.MaxPerDir)
+	bad(c.MaxSessions >= None, "MaxSessions is %d: must be 1 or more, or None", c.MaxSessions)
+	bad(c.MaxSoft >= None, "MaxSoft is %d: must be 1 or more, or None", c.MaxSoft)
+	bad(c.Beyond >= 0 && c.Beyond <= frontier.MaxBeyond, "Beyond is %d: must be 0 to %d", c.Beyond, frontier.MaxBeyond)
+	for _, k := range c.BeyondKinds {
+		_, err := ParseLinkKind(string(k))
+		errs = append(errs, err)
+	}
 	bad(c.MaxSame >= 0, "MaxSame is %d: must not be negative", c.MaxSame)
 	bad(c.NearBits >= 0 && c.NearBits <= simhash.MaxDistance, "NearBits is %d: must be 0 to %d", c.NearBits, simhash.MaxDistance)
 	bad(c.MaxErrors >= 0, "MaxErrors is %d: must not be negative", c.MaxErrors)

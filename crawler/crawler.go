@@ -198,7 +198,7 @@ func newRun(cfg Config, gate *politeness.Gate, seeds []string) (*run, error) {
 	r := &run{
 		cfg: cfg, gate: gate, seeds: urls, scope: cfg.InScope,
 		budget: newBudget(cfg.MaxPages), tally: newTally(time.Now()),
-		bound: newBound(), crowds: newCrowds(cfg.MaxQueries, cfg.MaxPerDir), contents: newContents(),
+		bound: newBound(), crowds: newCrowds(cfg.MaxQueries, cfg.MaxPerDir, cfg.MaxSessions), contents: newContents(),
 	}
 	for _, s := range cfg.Sinks {
 		if x, ok := s.(sink.ExchangeSink); ok {
@@ -278,9 +278,7 @@ func (r *run) makeFetcher() error {
 	}
 	fc := r.cfg.Fetch
 	fc.Record = fc.Record || len(r.exchanges) > 0
-	if fc.Wanted == nil && r.cfg.Handler == nil && !r.keepsBodies() {
-		fc.Wanted = r.parses
-	}
+	fc.Wanted = r.wanted(fc.Wanted)
 	allowed := fc.AllowHosts
 	fc.AllowHosts = func(hostname string) bool {
 		return named[hostname] || allowed != nil && allowed(hostname)

@@ -1,8 +1,6 @@
 package crawler
 
 import (
-	"time"
-
 	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
@@ -17,7 +15,7 @@ type linker struct {
 	res     *weburl.Resolver
 	keys    []weburl.Key
 	known   []bool
-	follow  []int // links whose keys are in keys
+	follow  []followed // the links whose keys are in keys
 	recent  [recentFates]recentFate
 }
 
@@ -28,8 +26,14 @@ const recentFates = 512
 type recentFate struct {
 	key   weburl.Key
 	depth int
-	fate  Fate
-	rule  string
+	kind  extract.Kind
+	verdict
+}
+
+// followed is a link that is to be followed.
+type followed struct {
+	at     int   // in the Document's Links
+	beyond uint8 // see frontier.Request
 }
 
 func newLinker(r *run) *linker {
@@ -77,14 +81,13 @@ func isFeed(contentType string) bool {
 // are to be queued and may be new.
 func (k *linker) sort(v *Visit) []frontier.Request {
 	v.linker, v.counts = k, map[Fate]int{}
-	v.beyond = k.r.cfg.Beyond && !k.r.scope.Decide(v.URL).In
 	k.res.Reset(v.base())
 	k.keys, k.follow = k.keys[:0], k.follow[:0]
 	for i := range v.Doc.Links {
-		fate, key := k.judge(v, &v.Doc.Links[i])
-		v.counts[fate]++
-		if fate == FateFollow {
-			k.keys, k.follow = append(k.keys, key), append(k.follow, i)
+		d := k.decide(v, &v.Doc.Links[i])
+		v.counts[d.fate]++
+		if d.fate == FateFollow {
+			k.keys, k.follow = append(k.keys, d.key), append(k.follow, followed{i, d.beyond})
 		}
 	}
 	if v.Doc.Dropped > 0 {
@@ -100,11 +103,11 @@ func (k *linker) news(v *Visit) []frontier.Request {
 		k.r.knower.Known(k.keys, v.Depth+1, k.known)
 	}
 	var queue []frontier.Request
-	for i, at := range k.follow {
+	for i, f := range k.follow {
 		if k.known[i] {
 			continue
 		}
-		view, err := k.res.Resolve(v.Doc.Links[at].Ref)
+		view, err := k.res.Resolve(v.Doc.Links[f.at].Ref)
 		if err != nil {
 			continue // cannot be: it was resolved a moment ago
 		}
@@ -114,47 +117,50 @@ func (k *linker) news(v *Visit) []frontier.Request {
 			v.counts[FateTrap]++
 			continue
 		}
-		queue = append(queue, frontier.Request{URL: u, Depth: v.Depth + 1, Via: v.URL})
+		queue = append(queue, frontier.Request{URL: u, Depth: v.Depth + 1, Via: v.URL, Beyond: f.beyond})
 	}
 	return queue
 }
 
-// judge decides about one link, the cheapest question first.
-func (k *linker) judge(v *Visit, l *extract.Link) (Fate, weburl.Key) {
-	fate, _, key := k.decide(v, l)
-	return fate, key
+// decided is what becomes of a link.
+type decided struct {
+	verdict
+	key    weburl.Key // zero when the link was not resolved
+	beyond uint8      // with FateFollow
 }
 
-func (k *linker) decide(v *Visit, l *extract.Link) (Fate, string, weburl.Key) {
+func fated(f Fate, rule string) decided { return decided{verdict: verdict{fate: f, rule: rule}} }
+
+// decide decides about one link, the cheapest question first.
+func (k *linker) decide(v *Visit, l *extract.Link) decided {
 	cfg := &k.r.cfg
 	switch {
 	case !cfg.Resources && !navigates(*l), l.Rel&extract.Preconnect != 0: // the latter names an origin, no page
-		return FateResource, "not navigation", weburl.Key{}
+		return fated(FateResource, "not navigation")
 	case v.Directives.NoFollow:
-		return FateNoFollow, "page nofollow", weburl.Key{}
+		return fated(FateNoFollow, "page nofollow")
 	case v.Page.Status < 200 || v.Page.Status > 299:
 		// Error pages are served for any URL: relative links on them lead into endless spaces.
-		return FateNoFollow, "error page", weburl.Key{}
-	case v.beyond:
-		return FateScope, "the page itself is outside the scope", weburl.Key{}
+		return fated(FateNoFollow, "error page")
+	case v.Beyond > 0 && v.Beyond >= cfg.Beyond:
+		return fated(FateScope, beyondRules[min(v.Beyond, frontier.MaxBeyond)].last)
 	case l.Rel&extract.NoFollow != 0 && !cfg.FollowNoFollow:
-		return FateNoFollow, "rel=nofollow", weburl.Key{}
+		return fated(FateNoFollow, "rel=nofollow")
 	}
 	view, err := k.res.Resolve(l.Ref)
 	if err != nil {
-		return FateInvalid, weburl.ReasonOf(err), weburl.Key{}
+		return fated(FateInvalid, weburl.ReasonOf(err))
 	}
 	key := view.Key()
 	slot := &k.recent[int(key[0])|int(key[1])<<8&(recentFates-1)]
-	if slot.key == key && slot.depth == v.Depth+1 {
-		return slot.fate, slot.rule, key
+	if slot.key != key || slot.depth != v.Depth+1 || slot.kind != l.Kind {
+		*slot = recentFate{key, v.Depth + 1, l.Kind, k.r.admissible(view.URL(), v.Depth+1, LinkKind(l.Kind.String()))}
 	}
-	fate, rule := k.r.admissible(view.URL(), v.Depth+1)
-	if fate == FateScope && cfg.Beyond {
-		fate, rule = FateFollow, "one link beyond the scope"
+	d := decided{verdict: slot.verdict, key: key}
+	if d.fate == FateScope {
+		k.r.stretch(&d, v, l.Kind)
 	}
-	*slot = recentFate{key, v.Depth + 1, fate, rule}
-	return fate, rule, key
+	return d
 }
 
 // base is what the visit's links are relative to.
@@ -179,33 +185,13 @@ func (v *Visit) Links() []Link {
 	links := make([]Link, len(v.Doc.Links))
 	for i := range v.Doc.Links {
 		l := &v.Doc.Links[i]
-		fate, rule, _ := k.decide(v, l)
-		links[i] = Link{Link: *l, Fate: fate, Rule: rule}
+		d := k.decide(v, l)
+		links[i] = Link{Link: *l, Fate: d.fate, Rule: d.rule}
 		if view, err := k.res.Resolve(l.Ref); err == nil {
 			links[i].URL = view.URL()
 		}
 	}
 	return links
-}
-
-// admissible decides whether u may enter the crawl at depth.
-func (r *run) admissible(u weburl.URL, depth int) (Fate, string) {
-	if len(u.String()) > r.cfg.MaxURL {
-		return FateInvalid, weburl.ReasonTooLong
-	}
-	if r.cfg.MaxDepth != None && depth > max(0, r.cfg.MaxDepth) {
-		return FateDepth, "depth"
-	}
-	if d := r.scope.Decide(u); !d.In {
-		return FateScope, d.Rule
-	}
-	if trap := trapPath(u.Path()); trap != "" {
-		return FateTrap, trap
-	}
-	if trap := trapCalendar(u.PathQuery(), time.Now()); trap != "" {
-		return FateTrap, trap
-	}
-	return FateFollow, ""
 }
 
 // navigates reports whether a link leads to another page rather than to a part of this one.

@@ -2,8 +2,6 @@ package crawler
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"time"
 
@@ -124,17 +122,14 @@ func (v *Visit) record() *sink.Record {
 	}
 	if p := v.Page; p != nil {
 		rec.Type, rec.Charset, rec.Bytes, rec.Truncated = p.ContentType, p.Charset, len(p.Body), p.Truncated
-		sum := v.SHA256
-		if sum == ([sha256.Size]byte{}) {
-			sum = sha256.Sum256(p.Body)
-		}
-		rec.SHA256 = hex.EncodeToString(sum[:])
+		rec.CharsetFrom, rec.ETag, rec.LastModified = p.CharsetFrom, v.Validators.ETag, v.Validators.LastModified
+		rec.SHA256 = v.hash()
 	}
 	rec.SameAs, rec.NearOf = v.SameAs, v.NearOf
 	for _, s := range v.Usage.Statements {
 		rec.Usage = append(rec.Usage, sink.Usage{Use: s.Use, Signal: s.Signal.String(), Origin: string(s.Origin)})
 	}
-	if v.Outcome != Refused { // what a page's own signal keeps us from taking is not archived
+	if v.Outcome != Refused && v.Reason != ReasonType { // what a page's own signal keeps us from taking is not archived
 		rec.Exchange = exchange(v.Page, "")
 	}
 	rec.Directives = v.Directives.Terms()

@@ -3,13 +3,15 @@ package crawler
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/amble-crawler/amble/weburl"
 )
 
 // Scope decides which URLs belong to a crawl. Decide is pure and called concurrently, for every
-// link, redirect target and seed.
+// link, redirect target and seed. A Scope that is a [KindJudge] is asked with the kind of link
+// instead, and one that is a [TypeJudge] is also asked about answers.
 type Scope interface {
 	Decide(u weburl.URL) Decision
 }
@@ -18,6 +20,9 @@ type Scope interface {
 type Decision struct {
 	In   bool
 	Rule string
+	// Firm keeps a URL that is out from being reached by Config.Beyond: it is not merely outside, a
+	// rule forbids it.
+	Firm bool
 }
 
 // ScopeKind is how far a crawl may go from its seeds.
@@ -31,59 +36,67 @@ const (
 	ScopeAny    ScopeKind = "any"    // everywhere; needs an explicit limit
 )
 
-// ScopeRule takes URLs in or out by a regular expression (RE2 syntax) over the whole URL.
-type ScopeRule struct {
-	Exclude bool   `json:"exclude,omitempty" yaml:"exclude,omitempty"`
-	Pattern string `json:"pattern" yaml:"pattern"`
-}
-
 // SeedScope is the Scope made from seeds, a kind and ordered rules: the kind decides first, then the
 // last rule that matches overrules everything before it. A rule cannot take in a URL the kind leaves
-// out unless the kind is ScopeAny: an include narrows or restores, it never widens.
+// out unless the kind is ScopeAny: an include narrows or restores, it never widens. If the first rule
+// is an include, what no rule matches is out.
+//
+// Rules with Types are a list of their own, by the same order, and judge answers: an answer that no
+// such rule matches is in, unless the first of them is an include.
 type SeedScope struct {
 	kind  ScopeKind
-	names map[string]bool // hosts, domains or prefixes
-	rules []compiledRule
+	name  string          // the rule that the kind is
+	names map[string]bool // hosts or domains
+	dirs  map[string]map[string]bool
+	rules []compiledRule // of URLs
+	types []compiledRule // of answers
 }
 
 type compiledRule struct {
 	ScopeRule
-	re *regexp.Regexp
+	name string
+	re   *regexp.Regexp // nil: every URL
 }
 
 // NewSeedScope makes the Scope of a crawl. The error names the rule or kind that is wrong.
 func NewSeedScope(kind ScopeKind, rules []ScopeRule, seeds ...weburl.URL) (*SeedScope, error) {
-	s := &SeedScope{kind: kind, names: make(map[string]bool, len(seeds))}
+	s := &SeedScope{kind: kind, name: "scope " + string(kind), names: map[string]bool{}, dirs: map[string]map[string]bool{}}
 	switch kind {
 	case ScopeHost, ScopeDomain, ScopePrefix, ScopeAny:
 	default:
 		return nil, fmt.Errorf("crawler: scope %q: must be host, domain, prefix or any", kind)
 	}
 	for _, r := range rules {
-		re, err := regexp.Compile(r.Pattern)
+		c, err := r.compile()
 		if err != nil {
-			return nil, fmt.Errorf("crawler: scope rule %q: %w", r.Pattern, err)
+			return nil, err
 		}
-		s.rules = append(s.rules, compiledRule{r, re})
+		if len(c.Types) > 0 {
+			s.types = append(s.types, c)
+		} else {
+			s.rules = append(s.rules, c)
+		}
 	}
 	for _, u := range seeds {
-		s.names[s.name(u)] = true
+		s.include(u)
 	}
 	return s, nil
 }
 
-// name is what of u the kind compares.
-func (s *SeedScope) name(u weburl.URL) string {
+// include takes in what of a seed the kind compares.
+func (s *SeedScope) include(u weburl.URL) {
 	switch s.kind {
 	case ScopeHost:
-		return hostName(u)
+		s.names[hostName(u)] = true
 	case ScopeDomain:
-		return u.Domain()
+		s.names[u.Domain()] = true
 	case ScopePrefix:
-		p := u.Path()
-		return hostName(u) + p[:strings.LastIndexByte(p, '/')+1]
+		host, path := hostName(u), u.Path()
+		if s.dirs[host] == nil {
+			s.dirs[host] = map[string]bool{}
+		}
+		s.dirs[host][path[:strings.LastIndexByte(path, '/')+1]] = true
 	}
-	return ""
 }
 
 // hostName tells hosts apart for scope: by name and, where it is not a scheme's default, port.
@@ -96,43 +109,95 @@ func hostName(u weburl.URL) string {
 	return name
 }
 
-// Decide implements Scope.
-func (s *SeedScope) Decide(u weburl.URL) Decision {
-	d := Decision{In: s.within(u), Rule: "scope " + string(s.kind)}
-	if !d.In {
-		return d
-	}
+// Decide implements Scope: rules that are for some kinds of links only do not apply.
+func (s *SeedScope) Decide(u weburl.URL) Decision { return s.JudgeKind(u, "") }
+
+// JudgeKind implements KindJudge.
+func (s *SeedScope) JudgeKind(u weburl.URL, kind LinkKind) Decision {
+	within := s.within(u)
 	for i := len(s.rules) - 1; i >= 0; i-- {
-		if r := s.rules[i]; r.re.MatchString(u.String()) {
-			return Decision{In: !r.Exclude, Rule: r.String()}
+		r := &s.rules[i]
+		if !r.matches(u) || len(r.Kinds) > 0 && !slices.Contains(r.Kinds, kind) {
+			continue
 		}
+		if !within && !r.Exclude {
+			break
+		}
+		return Decision{In: !r.Exclude, Rule: r.name, Firm: r.Exclude}
 	}
-	if s.narrowed() {
-		return Decision{In: false, Rule: "no include rule matches"}
+	switch {
+	case !within:
+		return Decision{Rule: s.name}
+	case narrowed(s.rules):
+		return Decision{Rule: ruleNoInclude}
 	}
-	return d
+	return Decision{In: true, Rule: s.name}
 }
+
+const ruleNoInclude = "no include rule matches"
 
 // narrowed reports whether the rules begin with an include: then what no rule names is out.
-func (s *SeedScope) narrowed() bool { return len(s.rules) > 0 && !s.rules[0].Exclude }
+func narrowed(rules []compiledRule) bool { return len(rules) > 0 && !rules[0].Exclude }
 
-// String is the rule as a person would write it.
-func (r ScopeRule) String() string {
-	if r.Exclude {
-		return "exclude " + r.Pattern
-	}
-	return "include " + r.Pattern
-}
-
-func (s *SeedScope) within(u weburl.URL) bool {
-	if s.kind != ScopePrefix {
-		return s.names[s.name(u)]
-	}
-	h := hostName(u) + u.Path()
-	for i := len(h); i > 0; i = strings.LastIndexByte(h[:i], '/') {
-		if i < len(h) && s.names[h[:i+1]] {
-			return true
+// JudgeType implements TypeJudge.
+func (s *SeedScope) JudgeType(u weburl.URL, mediaType string) Decision {
+	for i := len(s.types) - 1; i >= 0; i-- {
+		if r := &s.types[i]; r.typed(mediaType) && r.matches(u) {
+			return Decision{In: !r.Exclude, Rule: r.name, Firm: r.Exclude}
 		}
 	}
-	return false
+	if narrowed(s.types) {
+		return Decision{Rule: ruleNoInclude}
+	}
+	return Decision{In: true, Rule: s.name}
+}
+
+// WantsType implements TypeJudge.
+func (s *SeedScope) WantsType(mediaType string) bool {
+	for i := len(s.types) - 1; i >= 0; i-- {
+		switch r := &s.types[i]; {
+		case !r.typed(mediaType):
+		case !r.Exclude:
+			return true
+		case r.re == nil:
+			return false
+		}
+	}
+	return !narrowed(s.types)
+}
+
+// within reports whether the kind takes u in.
+func (s *SeedScope) within(u weburl.URL) bool {
+	switch s.kind {
+	case ScopeHost:
+		return s.names[hostName(u)]
+	case ScopeDomain:
+		return s.underSeed(u.Hostname()) && s.names[u.Domain()]
+	case ScopePrefix:
+		dirs, path := s.dirs[hostName(u)], u.Path()
+		for i := len(path); dirs != nil && i > 0; {
+			i = strings.LastIndexByte(path[:i], '/')
+			if i >= 0 && dirs[path[:i+1]] {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// underSeed reports whether a host is a seed's domain or ends in one: the question that costs nothing
+// before the one that looks into the public suffix list.
+func (s *SeedScope) underSeed(host string) bool {
+	host = strings.TrimSuffix(host, ".")
+	for {
+		if s.names[host] {
+			return true
+		}
+		dot := strings.IndexByte(host, '.')
+		if dot < 0 {
+			return false
+		}
+		host = host[dot+1:]
+	}
 }

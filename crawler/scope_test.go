@@ -41,6 +41,11 @@ func TestSeedScope(t *testing.T) {
 		{ScopeHost, []ScopeRule{in(`/keep/`), ex(`\.pdf$`)}, "https://a.site.org/keep/x.pdf", false, `exclude \.pdf$`},
 		{ScopeHost, []ScopeRule{in(`/keep/`)}, "https://a.site.org/x", false, "no include rule matches"},
 		{ScopeHost, []ScopeRule{in(`.`)}, "https://b.site.org/", false, "scope host"},
+		{ScopeHost, []ScopeRule{ex(`\.pdf$`)}, "https://b.site.org/x.pdf", false, `exclude \.pdf$`},
+		{ScopeHost, []ScopeRule{ex(`x`), in(`x`)}, "https://b.site.org/x", false, "scope host"},
+		{ScopeDomain, nil, "https://xsite.org/", false, "scope domain"},
+		{ScopeDomain, nil, "https://b.site.org./", true, "scope domain"},
+		{ScopePrefix, nil, "https://b.site.org/dir/x", false, "scope prefix"},
 	} {
 		s, err := NewSeedScope(c.kind, c.rules, mustURL(t, "https://a.site.org/dir/page"))
 		if err != nil {
@@ -48,6 +53,104 @@ func TestSeedScope(t *testing.T) {
 		}
 		if d := s.Decide(mustURL(t, c.url)); d.In != c.in || d.Rule != c.rule {
 			t.Errorf("%s %v %s: %+v, want %v by %q", c.kind, c.rules, c.url, d, c.in, c.rule)
+		}
+	}
+}
+
+// Links are judged by kind, and by no rule that is for other kinds.
+func TestScopeRulesForKinds(t *testing.T) {
+	s, err := NewSeedScope(ScopeHost, []ScopeRule{
+		{Exclude: true, Kinds: []LinkKind{"img", "sitemap"}},
+		{Pattern: `/keep/`, Kinds: []LinkKind{"image"}},
+		{Exclude: true, Pattern: `/out/`},
+	}, mustURL(t, "http://a.test/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		url  string
+		kind LinkKind
+		want Decision
+	}{
+		{"http://a.test/x", "anchor", Decision{In: true, Rule: "scope host"}},
+		{"http://a.test/x", "", Decision{In: true, Rule: "scope host"}},
+		{"http://a.test/x", "image", Decision{Rule: "exclude img,sitemap", Firm: true}},
+		{"http://a.test/x", LinkSitemap, Decision{Rule: "exclude img,sitemap", Firm: true}},
+		{"http://a.test/keep/x", "image", Decision{In: true, Rule: "include image of /keep/"}},
+		{"http://a.test/keep/x", LinkSitemap, Decision{Rule: "exclude img,sitemap", Firm: true}},
+		{"http://a.test/keep/out/x", "image", Decision{Rule: "exclude /out/", Firm: true}},
+		{"http://b.test/keep/x", "image", Decision{Rule: "scope host"}},
+	} {
+		if got := s.JudgeKind(mustURL(t, c.url), c.kind); got != c.want {
+			t.Errorf("%s as %s: %+v, want %+v", c.url, c.kind, got, c.want)
+		}
+	}
+}
+
+// Answers are judged by type, the last rule that matches first, and a type is read to its end unless
+// no URL's answer of it can be in.
+func TestScopeRulesForTypes(t *testing.T) {
+	only := []ScopeRule{{Types: []string{"text/HTML"}}, {Types: []string{"image/*"}, Pattern: `/gallery/`}}
+	not := []ScopeRule{{Types: []string{"*/*"}, Pattern: `.`}, {Exclude: true, Types: []string{"image/*", "application/pdf"}}, {Types: []string{"image/png"}, Pattern: `/keep/`}}
+	some := []ScopeRule{{Exclude: true, Types: []string{"text/css"}, Pattern: `/x`}}
+	for _, c := range []struct {
+		rules   []ScopeRule
+		url, ty string
+		in      bool
+		rule    string
+		wanted  bool
+	}{
+		{only, "/", "text/html", true, "include text/HTML", true},
+		{only, "/", "image/png", false, "no include rule matches", true},
+		{only, "/gallery/", "image/png", true, "include image/* of /gallery/", true},
+		{only, "/gallery/", "application/pdf", false, "no include rule matches", false},
+		{only, "/", "", false, "no include rule matches", false},
+		{not, "/", "text/html", true, "include */* of .", true},
+		{not, "/", "image/png", false, "exclude image/*,application/pdf", true},
+		{not, "/keep/", "image/png", true, "include image/png of /keep/", true},
+		{not, "/keep/", "image/gif", false, "exclude image/*,application/pdf", false},
+		{some, "/x", "text/css", false, "exclude text/css of /x", true},
+		{some, "/", "text/css", true, "scope host", true},
+		{nil, "/", "text/css", true, "scope host", true},
+	} {
+		s, err := NewSeedScope(ScopeHost, c.rules, mustURL(t, "http://a.test/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := mustURL(t, "http://a.test"+c.url)
+		if d := s.JudgeType(u, c.ty); d.In != c.in || d.Rule != c.rule {
+			t.Errorf("%v %s %s: %+v, want %v by %q", c.rules, c.url, c.ty, d, c.in, c.rule)
+		}
+		if got := s.WantsType(c.ty); got != c.wanted {
+			t.Errorf("%v wants %s: %v", c.rules, c.ty, got)
+		}
+		if d := s.Decide(u); !d.In {
+			t.Errorf("%v keeps URLs out: %+v", c.rules, d)
+		}
+	}
+}
+
+func TestScopeRulesThatAreNone(t *testing.T) {
+	for _, r := range []ScopeRule{
+		{}, {Pattern: "("}, {Kinds: []LinkKind{"picture"}}, {Types: []string{"html"}}, {Types: []string{"text/html; charset=x"}},
+		{Types: []string{"*/html"}}, {Types: []string{"text/html"}, Kinds: []LinkKind{"a"}},
+	} {
+		if _, err := NewSeedScope(ScopeHost, []ScopeRule{r}); err == nil {
+			t.Errorf("%+v is taken", r)
+		}
+	}
+}
+
+// What is asked for each link costs no memory.
+func TestScopeAllocatesNothing(t *testing.T) {
+	for _, kind := range []ScopeKind{ScopeHost, ScopePrefix, ScopeAny} {
+		s, err := NewSeedScope(kind, []ScopeRule{{Exclude: true, Pattern: `\.pdf$`}}, mustURL(t, "https://www.a.test/dir/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, out := mustURL(t, "https://www.a.test/dir/x/y"), mustURL(t, "https://b.test/x.pdf")
+		if n := testing.AllocsPerRun(100, func() { s.JudgeKind(in, "anchor"); s.JudgeKind(out, "anchor") }); n > 0 {
+			t.Errorf("%s: %v allocations", kind, n)
 		}
 	}
 }

@@ -1,9 +1,7 @@
 package crawler
 
 import (
-	"hash/maphash"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/amble-crawler/amble/weburl"
@@ -16,6 +14,14 @@ const (
 	maxRepeatedRow = 3
 	maxRepeatedAll = 5
 )
+
+// trap names what makes a URL look like one of an endless space, "" when nothing does.
+func trap(u weburl.URL) string {
+	if why := trapPath(u.Path()); why != "" {
+		return why
+	}
+	return trapCalendar(u.PathQuery(), time.Now())
+}
 
 // trapPath names what makes a path look like one of an endless space, "" when nothing does.
 func trapPath(path string) string {
@@ -82,56 +88,4 @@ func latestYear(s string) int {
 		run, n = 0, 0
 	}
 	return best
-}
-
-// crowds counts the URLs queued per directory and the query variants queued per path, so that no
-// single script or directory fills the queue. Counts are by keyed hash; when there are too many to
-// keep, the table starts again, which only lets more through.
-type crowds struct {
-	seed    maphash.Seed
-	queries int // most variants of one path; 0 none
-	dir     int // most URLs of one directory; 0 none
-
-	mu     sync.Mutex
-	counts map[uint64]uint32
-}
-
-// maxCrowds bounds the table: about 20 MB.
-const maxCrowds = 1 << 20
-
-func newCrowds(queries, dir int) *crowds {
-	return &crowds{seed: maphash.MakeSeed(), queries: max(0, queries), dir: max(0, dir), counts: map[uint64]uint32{}}
-}
-
-// enter counts a URL that is about to be queued, and names the crowd that is too large for it.
-func (c *crowds) enter(u weburl.URL) string {
-	path := u.Path()
-	dir := path[:strings.LastIndexByte(path, '/')+1]
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.counts) >= maxCrowds {
-		clear(c.counts)
-	}
-	if c.queries > 0 && len(path) < len(u.PathQuery()) && !c.count("?", u.Authority(), path, c.queries) {
-		return ReasonTrapQuery + ": too many variants of one path"
-	}
-	if c.dir > 0 && !c.count("/", u.Authority(), dir, c.dir) {
-		return ReasonTrapDirectory + ": too many URLs in one directory"
-	}
-	return ""
-}
-
-// count adds one to a crowd unless it has most already.
-func (c *crowds) count(kind, host, path string, most int) bool {
-	var h maphash.Hash
-	h.SetSeed(c.seed)
-	h.WriteString(kind)
-	h.WriteString(host)
-	h.WriteString(path)
-	k := h.Sum64()
-	if int(c.counts[k]) >= most {
-		return false
-	}
-	c.counts[k]++
-	return true
 }

@@ -31,7 +31,7 @@ func TestTrapCalendar(t *testing.T) {
 }
 
 func TestCrowds(t *testing.T) {
-	c := newCrowds(3, 5)
+	c := newCrowds(3, 5, None)
 	enter := func(u string) bool { return c.enter(mustURL(t, u)) == "" }
 	for i := range 4 {
 		if got, want := enter(fmt.Sprintf("http://a.test/s/x?q=%d", i)), i < 3; got != want {
@@ -44,10 +44,54 @@ func TestCrowds(t *testing.T) {
 	if !enter("http://a.test/s/z") || enter("http://a.test/s/zz") {
 		t.Error("the sixth URL of a directory is one too many")
 	}
-	off := newCrowds(None, None)
+	off := newCrowds(None, None, None)
 	for i := range 10_000 {
 		if off.enter(mustURL(t, fmt.Sprintf("http://a.test/?%d", i))) != "" {
 			t.Fatal("None is no limit")
 		}
+	}
+}
+
+// Variants of one URL that differ in their session are one crowd; what else differs is not.
+func TestSessionCrowds(t *testing.T) {
+	c := newCrowds(None, None, 2)
+	for i, u := range []string{"/x?PHPSESSID=1&a=1", "/x?a=1&PHPSESSID=2", "/x;jsessionid=3?a=1", "/x?PHPSESSID=4&a=2", "/x?a=1", "/x?a=1&sid=5"} {
+		if got, want := c.enter(mustURL(t, "http://a.test"+u)), i == 2; (got != "") != want {
+			t.Errorf("%s: %q", u, got)
+		}
+	}
+}
+
+// What changes gives out and load puts back counts on.
+func TestCrowdsOutliveTheProcess(t *testing.T) {
+	c := newCrowds(5, None, None)
+	enter := func(c *crowds, i int) bool { return c.enter(mustURL(t, fmt.Sprintf("http://a.test/x?%d", i))) == "" }
+	for i := range 3 {
+		enter(c, i)
+	}
+	stored, seed, fresh := c.changes()
+	if len(stored) != 1 || !fresh {
+		t.Fatalf("%v %v", stored, fresh)
+	}
+	if more, _, fresh := c.changes(); len(more) != 0 || fresh {
+		t.Errorf("unchanged, yet %v %v", more, fresh)
+	}
+	enter(c, 3)
+	more, again, fresh := c.changes()
+	if len(more) != 1 || fresh || again != seed {
+		t.Errorf("%v %v %v", more, again, fresh)
+	}
+	for k, n := range more {
+		stored[k] = n
+	}
+	d := newCrowds(5, None, None)
+	d.load(seed, stored)
+	if !enter(d, 4) || enter(d, 5) {
+		t.Error("the fifth variant is the last, also after a restart")
+	}
+	c.restart()
+	enter(c, 6)
+	if more, _, fresh := c.changes(); !fresh || len(more) != 1 {
+		t.Errorf("a table that began again gives %v %v", more, fresh)
 	}
 }

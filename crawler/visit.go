@@ -23,6 +23,8 @@ const (
 	Failed     Outcome = "failed"       // no usable answer, after all attempts
 	Trapped    Outcome = "trapped"      // looks like an endless space of URLs
 	Duplicate  Outcome = "duplicate"    // the same body as too many before
+	// as an earlier crawl knows it: see History
+	NotModified Outcome = "not_modified"
 )
 
 // Reason codes of visits that the crawler itself decides. The others come from weburl (url_…),
@@ -38,7 +40,10 @@ const (
 	ReasonTrapCalendar  = "trap_calendar"  // a generated calendar, years ahead
 	ReasonTrapQuery     = "trap_query"     // too many query variants of one path
 	ReasonTrapDirectory = "trap_directory" // too many URLs in one directory
+	ReasonTrapSession   = "trap_session"   // variants of one URL that differ in a session identifier
 	ReasonSame          = "same_body"      // Config.MaxSame reached
+	ReasonSoft404       = "soft_404"       // Config.MaxSoft reached: one page under many URLs of a host
+	ReasonType          = "type"           // a scope rule for media types
 )
 
 // Visit is the fate of one URL. A Handler must not keep it after it returns unless it copies what it
@@ -50,6 +55,7 @@ type Visit struct {
 	Hops    []string   // the redirects that led here, oldest first
 	Kind    frontier.Kind
 	Attempt int // 0 when the first attempt was final
+	Beyond  int // links followed since the last page in scope, with Config.Beyond
 	Meta    []byte
 
 	Outcome Outcome
@@ -58,20 +64,20 @@ type Visit struct {
 	Detail  string // one sentence for a person, where there is more to say
 	Err     error  // the cause, with Failed
 
-	Page       *fetcher.Page     // nil without an answer
-	Doc        *extract.Document // nil when the page was not parsed
-	Directives robots.Directives // of META elements and headers
-	Usage      robots.Usage      // what the site says of uses of the page; no permission and no refusal
-	SHA256     [32]byte          // of the decoded body; zero without one
-	NearOf     string            // with Config.NearBits: an earlier page that is nearly the same
-	SameAs     string            // the first URL that had the same body, "" when this is the first
-	Location   weburl.URL        // where a redirect leads; zero when it leads nowhere
+	Page       *fetcher.Page      // nil without an answer
+	Doc        *extract.Document  // nil when the page was not parsed
+	Directives robots.Directives  // of META elements and headers
+	Usage      robots.Usage       // what the site says of uses of the page; no permission and no refusal
+	SHA256     [32]byte           // of the decoded body; zero without one
+	Validators fetcher.Validators // what makes a later request conditional; see Config.Since
+	NearOf     string             // with Config.NearBits: an earlier page that is nearly the same
+	SameAs     string             // the first URL that had the same body, "" when this is the first
+	Location   weburl.URL         // where a redirect leads; zero when it leads nowhere
 
 	Queued  time.Time
 	Started time.Time // of the last attempt's request; zero when none was made
 	Ended   time.Time
 
-	beyond bool         // outside the scope: nothing on it is followed
 	linker *linker      // that read Doc; valid while the Visit is
 	counts map[Fate]int // links by fate
 }

@@ -2,14 +2,11 @@ package crawler
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"net/netip"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/amble-crawler/amble/extract"
@@ -63,29 +60,6 @@ func (w *worker) serve(ctx context.Context, c frontier.Claim) bool {
 	return fetched
 }
 
-// outside is the visit of a seed, redirect target or sitemap that does not belong to the crawl, nil
-// when it does. Links are judged where they are found; these are queued unjudged, so that each gets
-// its one visit even when it is refused.
-func (r *run) outside(c frontier.Claim) *Visit {
-	if c.Kind == frontier.KindPage {
-		return nil
-	}
-	fate, rule := r.admissible(c.URL, min(c.Depth, max(0, r.cfg.MaxDepth)))
-	if fate == FateScope && r.cfg.Beyond && c.Kind == frontier.KindRedirect {
-		return nil // a link or page inside the scope led here
-	}
-	switch fate {
-	case FateScope:
-		return &Visit{Outcome: OutOfScope, Reason: ReasonScope, Rule: rule}
-	case FateTrap:
-		reason, _, _ := strings.Cut(rule, ":")
-		return &Visit{Outcome: Trapped, Reason: reason, Detail: rule}
-	case FateInvalid:
-		return &Visit{Outcome: Refused, Reason: rule}
-	}
-	return nil
-}
-
 // request takes a claim through resolve, admission and fetch.
 func (w *worker) request(ctx context.Context, c frontier.Claim) bool {
 	next := w.gate.Next(c.URL)
@@ -106,7 +80,7 @@ func (w *worker) request(ctx context.Context, c frontier.Claim) bool {
 	if err := w.missedSitemaps(ctx, c.URL, permit.Purpose()); err != nil {
 		w.fail(err)
 	}
-	page, err := w.fetcher.Fetch(ctx, permit)
+	page, err := w.fetch(ctx, c, permit)
 	ready := w.gate.Report(permit, reply(page, err))
 	w.requested(page, err)
 	if permit.Purpose() == politeness.Robots {
@@ -302,6 +276,9 @@ func (w *worker) answered(ctx context.Context, c frontier.Claim, page *fetcher.P
 	case c.Kind == frontier.KindSitemap:
 		w.end(ctx, c, v, ready, w.readSitemap(c, page))
 		return false
+	case w.unchanged(v, c):
+		w.end(ctx, c, v, ready, nil)
+		return true
 	}
 	w.end(ctx, c, v, ready, w.read(v, c))
 	return true
@@ -345,7 +322,8 @@ func (r *run) redirected(ctx context.Context, c frontier.Claim, v *Visit, ready 
 	v.Location = to
 	target := frontier.Request{
 		URL: to, Depth: c.Depth, Priority: c.Priority, Via: c.URL, Kind: frontier.KindRedirect,
-		Hops: append(c.Hops[:len(c.Hops):len(c.Hops)], c.URL.String()), Meta: c.Meta,
+		Beyond: r.beyondAfter(c, to),
+		Hops:   append(c.Hops[:len(c.Hops):len(c.Hops)], c.URL.String()), Meta: c.Meta,
 	}
 	r.end(ctx, c, v, ready, []frontier.Request{target})
 }
@@ -353,8 +331,8 @@ func (r *run) redirected(ctx context.Context, c frontier.Claim, v *Visit, ready 
 // read parses an answered page and returns the links to queue.
 func (w *worker) read(v *Visit, c frontier.Claim) []frontier.Request {
 	v.describe(c.Request, c.Attempt)
-	if w.same(v) {
-		v.Outcome, v.Reason = Duplicate, ReasonSame
+	v.Validators = validators(v.Page)
+	if w.outOfType(v) || w.same(v) {
 		return nil
 	}
 	doc, err := w.extract(v.Page)
@@ -393,17 +371,6 @@ func (r *run) similar(v *Visit) {
 			}
 		}
 	}
-}
-
-// same compares the body with those before, and reports whether too many had it.
-func (r *run) same(v *Visit) bool {
-	if len(v.Page.Body) == 0 || v.Page.Status != http.StatusOK {
-		return false
-	}
-	v.SHA256 = sha256.Sum256(v.Page.Body)
-	var times int
-	v.SameAs, times = r.contents.meet(v.URL.String(), v.SHA256)
-	return r.cfg.MaxSame > 0 && times > r.cfg.MaxSame
 }
 
 // refusedUse is the use for which the page may not be taken, of those the operator honours; "" when
@@ -465,7 +432,7 @@ func (r *run) leave(host string) {
 
 // describe fills in what every visit of a request has.
 func (v *Visit) describe(q frontier.Request, attempt int) {
-	v.URL, v.Via, v.Depth, v.Hops = q.URL, q.Via, q.Depth, q.Hops
+	v.URL, v.Via, v.Depth, v.Hops, v.Beyond = q.URL, q.Via, q.Depth, q.Hops, int(q.Beyond)
 	v.Kind, v.Meta, v.Attempt, v.Queued = q.Kind, q.Meta, attempt, q.Queued
 	if v.Page != nil {
 		v.Started = v.Page.Started

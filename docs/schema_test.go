@@ -176,9 +176,10 @@ func TestVisitsFollowTheSchema(t *testing.T) {
 		site.Redirect("/leaves", "https://other.example/")
 		site.Page("/hangs", "").Fault(crawltest.Hang())
 		site.Page("/picture", "\x89PNG\r\n\x1a\n").Type("image/png")
+		site.Page("/same", "").Status(304).Header("ETag", `"1"`)
 		down := w.Site("https://down.example").Fault(crawltest.Refuse())
 		var out bytes.Buffer
-		crawl(t, w, &out, site.URL("/"), site.URL("/picture"), down.URL("/"), "https://nowhere.example/")
+		crawl(t, w, &out, site.URL("/"), site.URL("/picture"), site.URL("/same"), down.URL("/"), "https://nowhere.example/")
 		outcomes := map[string]bool{}
 		for line := range strings.Lines(out.String()) {
 			var v map[string]any
@@ -203,7 +204,12 @@ func crawl(t *testing.T, w *crawltest.Web, out *bytes.Buffer, seeds ...string) {
 	t.Helper()
 	const contact = "https://lab.university.edu/crawl"
 	w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: contact})
-	cfg := crawler.Config{Contact: contact, Sitemaps: true, MaxSame: 1, Sinks: []sink.Sink{sink.NewJSONL(out)}}
+	const before = `{"schema":"amble.visit/1","url":"https://site.example/same","outcome":"fetched","status":200,"etag":"\"1\""}`
+	past, err := crawler.ReadHistory(strings.NewReader(before), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := crawler.Config{Contact: contact, Sitemaps: true, MaxSame: 1, Since: past, Sinks: []sink.Sink{sink.NewJSONL(out)}}
 	cfg.Fetch.DialContext, cfg.Fetch.Resolver, cfg.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
 	c, err := crawler.New(cfg)
 	if err != nil {

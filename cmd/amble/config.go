@@ -145,7 +145,7 @@ func (c *crawlCmd) crawlerConfig(o *origins, seeds []weburl.URL) (crawler.Config
 		MaxURL: c.MaxURL, MaxLinks: c.MaxLinks, MaxRedirects: c.MaxRedirects,
 		MaxQueries: int(c.MaxQueries), MaxPerDir: int(c.MaxPerDir), MaxSame: max(0, int(c.MaxSame)), NearBits: c.NearBits,
 		MaxErrors: max(0, int(c.MaxErrors)), Canonical: c.Canonical, RevisitedDirectives: c.Revisited,
-		Sitemaps: c.Sitemaps, Feeds: c.Feeds, Beyond: c.Beyond, FollowNoFollow: c.FollowNofollow, Resources: c.Resources,
+		Sitemaps: c.Sitemaps, Feeds: c.Feeds, Beyond: extraHops(c.Beyond), FollowNoFollow: c.FollowNofollow, Resources: c.Resources,
 		Politeness: policy, Fetch: c.fetching(),
 	}
 	cfg.Fetch.AllowAddresses = c.AllowAddress

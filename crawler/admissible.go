@@ -1,0 +1,63 @@
+package crawler
+
+import (
+	"strings"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// verdict is whether a URL may enter the crawl, and what decided.
+type verdict struct {
+	fate Fate
+	rule string
+	firm bool // with FateScope: no extra hop leads there
+}
+
+// admissible decides whether u, found as a link of this kind, may enter the crawl at depth.
+func (r *run) admissible(u weburl.URL, depth int, kind LinkKind) verdict {
+	if len(u.String()) > r.cfg.MaxURL {
+		return verdict{fate: FateInvalid, rule: weburl.ReasonTooLong}
+	}
+	if r.cfg.MaxDepth != None && depth > max(0, r.cfg.MaxDepth) {
+		return verdict{fate: FateDepth, rule: "depth"}
+	}
+	if d := r.judge(u, kind); !d.In {
+		return verdict{FateScope, d.Rule, d.Firm || r.cfg.Beyond > 0 && trap(u) != ""}
+	}
+	if why := trap(u); why != "" {
+		return verdict{fate: FateTrap, rule: why}
+	}
+	return verdict{fate: FateFollow}
+}
+
+// outside is the visit of a seed, redirect target or sitemap that does not belong to the crawl, nil
+// when it does. Links are judged where they are found; these are queued unjudged, so that each gets
+// its one visit even when it is refused.
+func (r *run) outside(c frontier.Claim) *Visit {
+	var kind LinkKind
+	switch c.Kind {
+	case frontier.KindSeed:
+		kind = LinkSeed
+	case frontier.KindRedirect:
+		kind = LinkRedirect
+	case frontier.KindSitemap:
+		kind = LinkSitemap
+	default:
+		return nil
+	}
+	d := r.admissible(c.URL, min(c.Depth, max(0, r.cfg.MaxDepth)), kind)
+	switch d.fate {
+	case FateScope:
+		if c.Beyond > 0 && !d.firm {
+			return nil // a link or page inside the scope led here
+		}
+		return &Visit{Outcome: OutOfScope, Reason: ReasonScope, Rule: d.rule}
+	case FateTrap:
+		reason, _, _ := strings.Cut(d.rule, ":")
+		return &Visit{Outcome: Trapped, Reason: reason, Detail: d.rule}
+	case FateInvalid:
+		return &Visit{Outcome: Refused, Reason: d.rule}
+	}
+	return nil
+}

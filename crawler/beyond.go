@@ -1,0 +1,45 @@
+package crawler
+
+import (
+	"slices"
+
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// beyondRules name the hops that lead out of the scope: the rule of a link that is one, and that of
+// links on a page that is the last.
+var beyondRules = [frontier.MaxBeyond + 1]struct{ hop, last string }{
+	{last: "the page itself is outside the scope"},
+	{"one link beyond the scope", "the page is one link beyond the scope"},
+	{"two links beyond the scope", "the page is two links beyond the scope"},
+	{"three links beyond the scope", "the page is three links beyond the scope"},
+	{"four links beyond the scope", "the page is four links beyond the scope"},
+	{"five links beyond the scope", "the page is five links beyond the scope"},
+	{"six links beyond the scope", "the page is six links beyond the scope"},
+	{"seven links beyond the scope", "the page is seven links beyond the scope"},
+}
+
+// stretch follows a link that leads out of the scope if v may be left so far.
+func (r *run) stretch(d *decided, v *Visit, kind extract.Kind) {
+	if d.firm || v.Beyond >= r.cfg.Beyond || !r.mayStretch(kind) {
+		return
+	}
+	d.beyond = uint8(v.Beyond + 1)
+	d.fate, d.rule = FateFollow, beyondRules[d.beyond].hop
+}
+
+// mayStretch reports whether links of a kind may lead out of the scope.
+func (r *run) mayStretch(kind extract.Kind) bool {
+	return len(r.cfg.BeyondKinds) == 0 || slices.Contains(r.cfg.BeyondKinds, LinkKind(kind.String()))
+}
+
+// beyondAfter is how far beyond the scope the target of a redirect is. A redirect is no link, so
+// it leads no farther than its source is, or else to the first hop.
+func (r *run) beyondAfter(c frontier.Claim, to weburl.URL) uint8 {
+	if r.cfg.Beyond == 0 || r.judge(to, LinkRedirect).In {
+		return 0
+	}
+	return max(1, c.Beyond)
+}

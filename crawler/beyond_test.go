@@ -1,0 +1,100 @@
+package crawler_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawltest"
+)
+
+// outsideWeb is a site with links out of it and a chain of others behind them.
+func outsideWeb(w *crawltest.Web) (inside, o1, o2, o3 *crawltest.Site) {
+	inside, o1, o2, o3 = w.Site("http://a.example"), w.Site("http://one.example"), w.Site("http://two.example"), w.Site("http://three.example")
+	inside.Page("/", links("http://one.example/", "http://one.example/forbidden", "http://one.example/x/x/x/x")+`<img src=http://three.example/picture>`)
+	inside.Page("/back", links("http://one.example/anew"))
+	o1.Page("/", links("http://two.example/", "/more", "http://a.example/back"))
+	o1.Page("/more", "")
+	o1.Page("/forbidden", "")
+	o1.Page("/anew", "")
+	o1.Page("/x/x/x/x", "")
+	o2.Page("/", links("http://three.example/"))
+	o3.Page("/", links("/deeper"))
+	o3.Page("/deeper", "")
+	o3.Page("/picture", "x").Type("image/png")
+	return inside, o1, o2, o3
+}
+
+func TestHopsBeyondTheScope(t *testing.T) {
+	rules := []crawler.ScopeRule{{Exclude: true, Pattern: `/forbidden`}}
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s, o1, o2, _ := outsideWeb(w)
+		_, v := crawl(t, w, crawler.Config{Beyond: 2, Rules: rules}, s.URL("/"))
+		v.expect(t, map[string]string{
+			s.URL("/"): "fetched 200", o1.URL("/"): "fetched 200", o1.URL("/more"): "fetched 200", o2.URL("/"): "fetched 200",
+			s.URL("/back"): "fetched 200", o1.URL("/anew"): "fetched 200",
+		})
+		for u, n := range map[string]int{s.URL("/"): 0, o1.URL("/"): 1, o2.URL("/"): 2, s.URL("/back"): 0, o1.URL("/anew"): 1} {
+			if got := v.by[u].Beyond; got != n {
+				t.Errorf("%s is %d links beyond the scope, want %d", u, got, n)
+			}
+		}
+	})
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s, o1, _, o3 := outsideWeb(w)
+		_, v := crawl(t, w, crawler.Config{Beyond: 1, BeyondKinds: []crawler.LinkKind{"img"}, Resources: true}, s.URL("/"))
+		v.expect(t, map[string]string{s.URL("/"): "fetched 200", o3.URL("/picture"): "fetched 200"})
+		w.MustNotRequest(o1.URL("/"))
+	})
+}
+
+// Every link names the hop that it is, or the rule that keeps it from being one.
+func TestRulesNameTheHop(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s, o1, o2, _ := outsideWeb(w)
+		rules := map[string]string{}
+		h := crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
+			for _, l := range v.Links() {
+				rules[v.URL.String()+" "+l.URL.String()] = string(l.Fate) + ": " + l.Rule
+			}
+			return nil
+		})
+		crawl(t, w, crawler.Config{Beyond: 2, Handler: h, Concurrency: 1, Rules: []crawler.ScopeRule{{Exclude: true, Pattern: `/forbidden`}}}, s.URL("/"))
+		for link, want := range map[string]string{
+			s.URL("/") + " " + o1.URL("/"):              "follow: one link beyond the scope",
+			s.URL("/") + " " + o1.URL("/forbidden"):     "out_of_scope: exclude /forbidden",
+			s.URL("/") + " " + o1.URL("/x/x/x/x"):       "out_of_scope: scope host",
+			o1.URL("/") + " " + o2.URL("/"):             "follow: two links beyond the scope",
+			o1.URL("/") + " " + s.URL("/back"):          "follow: ",
+			o2.URL("/") + " " + "http://three.example/": "out_of_scope: the page is two links beyond the scope",
+		} {
+			if got := rules[link]; got != want {
+				t.Errorf("%s: %s, want %s", link, got, want)
+			}
+		}
+	})
+}
+
+// An answer of a type that a rule leaves out is not read further, not followed and not archived.
+func TestTypesOutOfScope(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Page("/", links("/doc", "/feed", "/moved"))
+		s.Page("/doc", "%PDF-1.7").Type("application/pdf")
+		s.Page("/feed", links("/behind")).Type("application/xhtml+xml")
+		s.Redirect("/moved", "/doc?2").Type("application/pdf")
+		s.Page("/doc?2", "%PDF-1.7").Type("application/pdf")
+		s.Page("/behind", "")
+		rep, v := crawl(t, w, crawler.Config{Rules: []crawler.ScopeRule{{Types: []string{"text/*"}}, {Exclude: true, Types: []string{"application/pdf"}}}}, s.URL("/"))
+		v.expect(t, map[string]string{
+			s.URL("/"): "fetched 200", s.URL("/doc"): "out_of_scope 200 type", s.URL("/feed"): "out_of_scope 200 type",
+			s.URL("/moved"): "redirected 302", s.URL("/doc?2"): "out_of_scope 200 type",
+		})
+		if got := v.by[s.URL("/doc")].Rule; got != "exclude application/pdf" {
+			t.Errorf("rule %q", got)
+		}
+		if rep.Pages != 1 {
+			t.Errorf("%d pages", rep.Pages)
+		}
+	})
+}

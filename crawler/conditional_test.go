@@ -1,0 +1,160 @@
+package crawler_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// again allows for requests that are made twice, by two crawls.
+func again(w *crawltest.Web) {
+	w.Expect(crawltest.Expect{Delay: time.Second, PerAddress: true, Agent: "testbot", Contact: contact, AllowRepeats: true})
+}
+
+func mustParse(t *testing.T, s string) weburl.URL {
+	t.Helper()
+	u, err := weburl.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// visitsOf crawls w and returns what the crawl wrote.
+func visitsOf(t *testing.T, w *crawltest.Web, c crawler.Config, seeds ...string) (string, *visits) {
+	t.Helper()
+	var out bytes.Buffer
+	c.Sinks = []sink.Sink{sink.NewJSONL(&out)}
+	_, v := crawl(t, w, c, seeds...)
+	return out.String(), v
+}
+
+// A crawl that knows an earlier one's visits asks whether pages have changed, and ends those that have
+// not as not_modified; its own visits serve the next.
+func TestCrawlAgainFetchesWhatChanged(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		version := 1
+		serve := func(etag, modified, body string) http.HandlerFunc {
+			return func(rw http.ResponseWriter, r *http.Request) {
+				tag := strings.ReplaceAll(etag, "%d", strconv.Itoa(version))
+				rw.Header().Set("Content-Type", "text/html")
+				if etag != "" {
+					rw.Header().Set("ETag", tag)
+				}
+				if modified != "" {
+					rw.Header().Set("Last-Modified", modified)
+				}
+				if etag != "" && r.Header.Get("If-None-Match") == tag || modified != "" && r.Header.Get("If-Modified-Since") == modified {
+					rw.Header().Del("Last-Modified")
+					rw.WriteHeader(http.StatusNotModified)
+					return
+				}
+				_, _ = fmt.Fprint(rw, body)
+			}
+		}
+		const day = "Tue, 01 Sep 2026 10:00:00 GMT"
+		s.Page("/", links("/tagged", "/dated", "/both", "/changes", "/plain"))
+		s.Handle("/tagged", serve(`"same"`, "", "tagged"+links("/behind")))
+		s.Handle("/dated", serve("", day, "dated"))
+		s.Handle("/both", serve(`"b"`, day, "both"))
+		s.Handle("/changes", serve(`W/"%d"`, "", "changes"))
+		s.Page("/plain", "plain")
+		s.Page("/behind", "")
+		again(w)
+		out, _ := visitsOf(t, w, crawler.Config{}, s.URL("/"))
+		for round := 2; round <= 3; round++ {
+			time.Sleep(time.Minute) // virtual: another process, which knows nothing of the pace of this one
+			past, err := crawler.ReadHistory(strings.NewReader(out), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			version = round
+			var v *visits
+			cfg := crawler.Config{Since: past}
+			cfg = config(w, cfg)
+			again(w)
+			seen := &visits{}
+			var buf bytes.Buffer
+			cfg.Handler, cfg.Sinks = seen, []sink.Sink{sink.NewJSONL(&buf)}
+			c, err := crawler.New(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Run(t.Context(), slices.Collect(past.URLs())...); err != nil {
+				t.Fatal(err)
+			}
+			v, before := seen, out
+			out = buf.String()
+			v.expect(t, map[string]string{
+				s.URL("/"): "fetched 200", s.URL("/tagged"): "not_modified 304", s.URL("/dated"): "not_modified 304",
+				s.URL("/both"): "not_modified 304", s.URL("/changes"): "fetched 200", s.URL("/plain"): "fetched 200", s.URL("/behind"): "fetched 200",
+			})
+			if x := v.by[s.URL("/both")]; x.Validators.ETag != `"b"` || x.Validators.LastModified != day {
+				t.Errorf("validators %+v", x.Validators)
+			}
+			sum := v.by[s.URL("/tagged")].SHA256
+			if !strings.Contains(before, hex.EncodeToString(sum[:])) || !strings.Contains(out, hex.EncodeToString(sum[:])) {
+				t.Error("the hash of the copy from before is lost")
+			}
+		}
+	})
+}
+
+// A 304 that nobody asked for is an answer like any other.
+func TestNotModifiedUnasked(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Page("/", "").Status(http.StatusNotModified)
+		_, v := crawl(t, w, crawler.Config{}, s.URL("/"))
+		v.expect(t, map[string]string{s.URL("/"): "fetched 304"})
+	})
+}
+
+func TestReadHistory(t *testing.T) {
+	line := func(more string) string { return `{"schema":"amble.visit/1","url":"http://a.test/` + more + "}\n" }
+	text := line(`whole","outcome":"fetched","status":200,"etag":"\"1\"","sha256":"`+strings.Repeat("ab", 32)+`"`) +
+		line(`cut","outcome":"fetched","status":200,"etag":"\"1\"","truncated":"length"`) +
+		line(`gone","outcome":"fetched","status":404,"etag":"\"1\""`) +
+		line(`later","outcome":"fetched","status":200,"etag":"\"1\""`) +
+		line(`later","outcome":"failed","reason":"reset"`) +
+		line(`again","outcome":"not_modified","status":304,"last_modified":"x"`) +
+		line(`more","outcome":"fetched","status":200`) +
+		line(`none","outcome":"fetched","status":200`)
+	h, err := crawler.ReadHistory(strings.NewReader(text+`{"schema":"ambl`), 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(slices.Collect(h.URLs()), " "), "http://a.test/whole http://a.test/later http://a.test/again http://a.test/more"; got != want || h.Len() != 4 {
+		t.Errorf("URLs %s, want %s", got, want)
+	}
+	for path, tag := range map[string]string{"whole": `"1"`, "later": "", "again": ""} {
+		p, ok := h.Past(mustParse(t, "http://a.test/"+path))
+		if !ok || p.Validators.ETag != tag {
+			t.Errorf("%s: %+v %v", path, p, ok)
+		}
+	}
+	if p, _ := h.Past(mustParse(t, "http://a.test/whole")); p.SHA256[31] != 0xab {
+		t.Errorf("hash %x", p.SHA256)
+	}
+	if _, ok := h.Past(mustParse(t, "http://a.test/cut")); ok {
+		t.Error("a page that was cut is known")
+	}
+	for _, bad := range []string{"x\n", `{"schema":"other/1","url":"http://a.test/"}` + "\n", line(`x"`)[:20] + "\n", `{"schema":"amble.visit/1","url":"mailto:x"}` + "\n", strings.Repeat("x", 17<<20)} {
+		if _, err := crawler.ReadHistory(strings.NewReader(bad), 0); !errors.Is(err, crawler.ErrHistory) || !strings.Contains(err.Error(), "line 1") {
+			t.Errorf("%.30q: %v", bad, err)
+		}
+	}
+}

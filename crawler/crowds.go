@@ -1,0 +1,124 @@
+package crawler
+
+import (
+	"math/rand/v2"
+	"strings"
+	"sync"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// crowds counts the URLs queued per directory, the query variants queued per path, the sessions
+// queued of one URL, and the URLs of a host that have one body, so that no single script or directory
+// fills the queue. Counts are by keyed hash; when there are too many to keep, the table starts again,
+// which only lets more through.
+type crowds struct {
+	queries  int // most variants of one path; 0 none
+	dir      int // most URLs of one directory; 0 none
+	sessions int // most variants of one URL that differ in their session; 0 none
+
+	mu      sync.Mutex
+	seed    uint64
+	counts  map[uint64]uint32
+	changed map[uint64]struct{} // since the last call of changes; nil before the first
+	fresh   bool                // the table started again since then
+}
+
+// maxCrowds bounds the table: about 20 MB.
+const maxCrowds = 1 << 20
+
+func newCrowds(queries, dir, sessions int) *crowds {
+	return &crowds{queries: max(0, queries), dir: max(0, dir), sessions: max(0, sessions), seed: rand.Uint64(), counts: map[uint64]uint32{}}
+}
+
+// enter counts a URL that is about to be queued, and names the crowd that is too large for it.
+func (c *crowds) enter(u weburl.URL) string {
+	path := u.Path()
+	dir := path[:strings.LastIndexByte(path, '/')+1]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sessions > 0 {
+		if text, had := u.Sessionless(); had && !c.count("s", text, "", c.sessions) {
+			return ReasonTrapSession + ": too many sessions of one page"
+		}
+	}
+	if c.queries > 0 && len(path) < len(u.PathQuery()) && !c.count("?", u.Authority(), path, c.queries) {
+		return ReasonTrapQuery + ": too many variants of one path"
+	}
+	if c.dir > 0 && !c.count("/", u.Authority(), dir, c.dir) {
+		return ReasonTrapDirectory + ": too many URLs in one directory"
+	}
+	return ""
+}
+
+// same counts a URL of host that has a body which another had before, and reports whether most have
+// it already.
+func (c *crowds) same(host string, sum [32]byte, most int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.count("=", host, string(sum[:16]), most)
+}
+
+// count adds one to a crowd unless it has most already.
+func (c *crowds) count(kind, host, path string, most int) bool {
+	var space [512]byte
+	name := append(append(append(append(space[:0], kind...), host...), 0), path...)
+	k := xxh3.HashSeed(name, c.seed)
+	n := c.counts[k]
+	if int(n) >= most {
+		return false
+	}
+	if n == 0 && len(c.counts) >= maxCrowds {
+		c.restart()
+	}
+	c.counts[k] = n + 1
+	if c.changed != nil {
+		c.changed[k] = struct{}{}
+	}
+	return true
+}
+
+func (c *crowds) restart() {
+	clear(c.counts)
+	if c.changed != nil {
+		clear(c.changed)
+		c.fresh = true
+	}
+}
+
+// changes are the counters that changed since it was called last, by the hash of their crowds under
+// the seed, and whether all others have to be forgotten first. The first call gives all there are;
+// from then on the crowds keep note. A table that is not asked keeps none.
+func (c *crowds) changes() (counts map[uint64]uint32, seed uint64, fresh bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seed, fresh = c.seed, c.fresh || c.changed == nil
+	counts = make(map[uint64]uint32, len(c.changed))
+	if c.changed == nil {
+		c.changed = map[uint64]struct{}{}
+		for k, n := range c.counts {
+			counts[k] = n
+		}
+	}
+	for k := range c.changed {
+		counts[k] = c.counts[k]
+	}
+	clear(c.changed)
+	c.fresh = false
+	return counts, seed, fresh
+}
+
+// load puts back counters that changes gave out under the same seed, to a table that has counted
+// nothing yet.
+func (c *crowds) load(seed uint64, counts map[uint64]uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seed = seed
+	for k, n := range counts {
+		if len(c.counts) < maxCrowds {
+			c.counts[k] = n
+		}
+	}
+}

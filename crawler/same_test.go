@@ -1,0 +1,118 @@
+package crawler_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawltest"
+)
+
+// One page under many URLs of a host is an error page whose status lies: from so many on its links are
+// not followed. Another host's are another matter, and so are pictures.
+func TestSoftErrors(t *testing.T) {
+	for _, c := range []struct {
+		most, want int
+	}{{0, crawler.DefaultMaxSoft}, {3, 3}, {crawler.None, 70}} {
+		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+			s, o := w.Site("http://a.example"), w.Site("http://b.example")
+			var refs []string
+			for i := range 70 {
+				refs = append(refs, fmt.Sprintf("/%d", i), fmt.Sprintf("/%d.png", i))
+				s.Page(refs[2*i], "sorry, not here"+links("/more"))
+				s.Page(refs[2*i+1], "picture").Type("image/png")
+			}
+			s.Page("/", links(append(refs, "http://b.example/")...))
+			s.Page("/more", "")
+			o.Page("/", "sorry, not here"+links("/more"))
+			o.Page("/more", "")
+			rep, v := crawl(t, w, crawler.Config{MaxSoft: c.most, Scope: crawler.ScopeDomain}, s.URL("/"), o.URL("/"))
+			if got := rep.Reasons[crawler.ReasonSoft404]; got < 70-c.want || got > 70-c.want+1 || rep.Outcomes[crawler.Duplicate] != got {
+				t.Errorf("MaxSoft %d: %d of 70 are soft errors, want %d", c.most, got, 70-c.want)
+			}
+			if got := v.line(o.URL("/")); got != "fetched 200" {
+				t.Errorf("the other host's page: %s", got)
+			}
+		})
+	}
+}
+
+// A site that puts a new session into every link is fetched so many times and not for ever.
+func TestSessionsEnd(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		h := sessions(5)
+		s.Handle("/", h)
+		for i := range 5 {
+			s.Handle(fmt.Sprintf("/%d", i), h)
+		}
+		rep, _ := crawl(t, w, crawler.Config{MaxDepth: crawler.None}, s.URL("/"))
+		if rep.Finish != crawler.FinishDone || rep.Pages != 11 || rep.Links[crawler.FateTrap] == 0 {
+			t.Errorf("%d pages, want the seed and two of each of 5: %+v", rep.Pages, rep)
+		}
+	})
+}
+
+// sessions serves a page of links to n others, each with a session that nobody had before.
+func sessions(n int) http.Handler {
+	var given atomic.Int64
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		for i := range n {
+			_, _ = fmt.Fprintf(w, "<a href='/%d?PHPSESSID=%016x'>x</a>", i, given.Add(1)<<20)
+		}
+	})
+}
+
+// maze serves pages of links to pages that nobody had before, deeper and wider.
+func maze() http.Handler {
+	var doors atomic.Int64
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		for range 50 {
+			_, _ = fmt.Fprintf(w, "<a href='%s?x=%d'>x</a><a href='/%d/'>x</a><a href='%s/a/'>x</a>", r.URL.Path, doors.Add(1), doors.Add(1), r.URL.Path)
+		}
+	})
+}
+
+// A host that is a trap costs the others nothing.
+func TestTrapHostDoesNotSlowTheOthers(t *testing.T) {
+	took := func(trap bool) (d time.Duration) {
+		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+			var seeds []string
+			if trap {
+				s := w.Site("http://trap.example").Latency(100 * time.Millisecond)
+				s.Handle("/*", maze())
+				seeds = append(seeds, s.URL("/"))
+			}
+			for h := range 20 {
+				s := w.Site(fmt.Sprintf("http://h%d.example", h)).Latency(100 * time.Millisecond)
+				for i := range 40 {
+					s.Page(fmt.Sprintf("/%d", i), links(fmt.Sprintf("/%d", i+1)))
+				}
+				s.Page("/40", "")
+				seeds = append(seeds, s.URL("/0"))
+			}
+			last := &lastPage{except: "trap.example:80"}
+			cr, err := crawler.New(config(w, crawler.Config{MaxDepth: crawler.None, MaxPerHost: 100, MaxPages: crawler.None, Concurrency: 16, Handler: last}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			rep, err := cr.Run(t.Context(), seeds...)
+			if err != nil || rep.Finish != crawler.FinishDone {
+				t.Fatal(err, rep)
+			}
+			d = last.at.Sub(start)
+		})
+		return d
+	}
+	without, with := took(false), took(true)
+	t.Logf("last page of the healthy hosts after %v without and %v with a trap: ratio %.3f", without, with, with.Seconds()/without.Seconds())
+	if with > without*11/10 {
+		t.Error("a trap costs the others more than a tenth")
+	}
+}

@@ -1,0 +1,97 @@
+package crawler
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// ScopeRule takes URLs, or answers, in or out. The last rule of a list that matches decides.
+type ScopeRule struct {
+	Exclude bool `json:"exclude,omitempty" yaml:"exclude,omitempty"`
+	// Pattern is a regular expression (RE2 syntax) over the whole URL. "": every URL, for a rule with
+	// Kinds or Types.
+	Pattern string `json:"pattern" yaml:"pattern"`
+	// Kinds are the kinds of links that the rule is for. Empty: all.
+	Kinds []LinkKind `json:"kinds,omitempty" yaml:"kinds,omitempty"`
+	// Types are media types, such as "application/pdf" or "image/*". A rule that has some judges
+	// answers, not URLs, and cannot have Kinds.
+	Types []string `json:"types,omitempty" yaml:"types,omitempty"`
+}
+
+// compile makes the rule ready for use; the error names it.
+func (r ScopeRule) compile() (compiledRule, error) {
+	c := compiledRule{ScopeRule: r, name: r.String()}
+	bad := func(format string, args ...any) (compiledRule, error) {
+		return c, fmt.Errorf("crawler: scope rule %q: "+format, append([]any{r.Pattern}, args...)...)
+	}
+	switch {
+	case r.Pattern == "" && len(r.Kinds)+len(r.Types) == 0:
+		return bad("no pattern, kinds or types")
+	case len(r.Kinds) > 0 && len(r.Types) > 0:
+		return bad("kinds are of links and types of answers: make two rules")
+	}
+	c.Kinds = make([]LinkKind, len(r.Kinds))
+	for i, k := range r.Kinds {
+		var err error
+		if c.Kinds[i], err = ParseLinkKind(string(k)); err != nil {
+			return bad("%w", err)
+		}
+	}
+	c.Types = make([]string, len(r.Types))
+	for i, t := range r.Types {
+		main, sub, _ := strings.Cut(t, "/")
+		if main == "" || sub == "" || strings.ContainsAny(t, " ;,") || main == "*" && sub != "*" {
+			return bad("type %q: want one such as text/html or image/*", t)
+		}
+		c.Types[i] = strings.ToLower(t)
+	}
+	if r.Pattern == "" {
+		return c, nil
+	}
+	var err error
+	if c.re, err = regexp.Compile(r.Pattern); err != nil {
+		return bad("%w", err)
+	}
+	return c, nil
+}
+
+// String is the rule as a person would write it: "exclude image,script of \.test/", "include
+// application/pdf".
+func (r ScopeRule) String() string {
+	parts := []string{"include"}
+	if r.Exclude {
+		parts[0] = "exclude"
+	}
+	var of []string
+	for _, k := range r.Kinds {
+		of = append(of, string(k))
+	}
+	of = append(of, r.Types...)
+	if len(of) > 0 {
+		parts = append(parts, strings.Join(of, ","))
+	}
+	if len(of) > 0 && r.Pattern != "" {
+		parts = append(parts, "of")
+	}
+	if r.Pattern != "" {
+		parts = append(parts, r.Pattern)
+	}
+	return strings.Join(parts, " ")
+}
+
+// matches reports whether the rule's pattern does.
+func (r *compiledRule) matches(u weburl.URL) bool { return r.re == nil || r.re.MatchString(u.String()) }
+
+// typed reports whether the rule is for a media type.
+func (r *compiledRule) typed(mediaType string) bool {
+	return slices.ContainsFunc(r.Types, func(t string) bool {
+		if family, ok := strings.CutSuffix(t, "*"); ok {
+			return t == "*/*" || strings.HasPrefix(mediaType, family)
+		}
+		return t == mediaType
+	})
+}
