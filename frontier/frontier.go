@@ -2,8 +2,15 @@
 // and which URL of that host comes first.
 //
 // [Frontier] is the contract; its numbered clauses are tested one by one by the suite in
-// frontier/frontiertest, which every store passes. [NewMemory] is the store for bounded crawls;
-// package frontier/disk holds the one for crawls that must survive.
+// frontier/frontiertest, which every store passes. There are two stores:
+//
+//   - [NewMemory] is for bounded crawls of up to a few million URLs that may begin again if the process
+//     dies. It needs no directory and waits for nothing.
+//   - Package frontier/disk is for crawls that must survive, or that know more URLs than fit in memory.
+//     It implements [Durable] too, by which a crawl's outputs and its frontier say the same after a
+//     crash.
+//
+// What else a store can do is told by [Statter], [Lookuper], [Knower] and [HostCounter].
 package frontier
 
 import (

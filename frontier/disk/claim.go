@@ -125,7 +125,7 @@ func (s *Store) retire(l *lease, why error) error {
 	}
 	s.calls.Add(1)
 	end := &ending{lease: l, fate: sched.Gone, ready: sched.Always, attempt: l.attempt}
-	return errors.Join(fmt.Errorf("disk: a queued URL is lost: %w", why), s.commit(&op{end: end}))
+	return errors.Join(fmt.Errorf("disk: a queued URL is lost: %w", why), s.commit(&op{steps: []step{{end: end}}}))
 }
 
 // firstEntry takes the first entry of h, which has one, reading it from disk if need be.

@@ -86,7 +86,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Store is a Frontier in a directory. It implements frontier.Statter and frontier.Lookuper.
+// Store is a Frontier in a directory. It implements frontier.Durable, frontier.Statter,
+// frontier.Lookuper, frontier.Knower and frontier.HostCounter.
 //
 // When the disk fails, the call that meets the failure and every later one return its error, and no
 // more than was acknowledged counts: the directory is good to be opened again by another process.
@@ -97,6 +98,7 @@ type Store struct {
 	db     *pebble.DB
 	lock   *pebble.Lock
 	secret secret
+	known  *known
 
 	mu      sync.Mutex
 	clock   sched.Clock
@@ -105,6 +107,7 @@ type Store struct {
 	line    sched.Line
 	leases  *sched.Leases[*lease]
 	claimed map[urlKey]struct{}
+	rested  []rested
 	waiting window
 	heads   heads
 	dead    []uint64 // hosts forgotten, whose records can be deleted
@@ -136,16 +139,22 @@ type tuning struct {
 	window int // waiting URLs in memory
 	ops    int // written at once
 	links  int // written at once
+	known  int // URLs remembered for Known
 }
 
-func tuned() tuning { return tuning{head: 64, read: 32, window: 50_000, ops: 256, links: 30_000} }
+func tuned() tuning {
+	return tuning{head: 64, read: 32, window: 50_000, ops: 256, links: 30_000, known: 1 << 20}
+}
 
 type host = sched.Host[uint64, queue]
 
 var (
-	_ frontier.Frontier = (*Store)(nil)
+	_ frontier.Durable  = (*Store)(nil)
 	_ frontier.Statter  = (*Store)(nil)
 	_ frontier.Lookuper = (*Store)(nil)
+
+	_ frontier.Knower      = (*Store)(nil)
+	_ frontier.HostCounter = (*Store)(nil)
 )
 
 // Open opens the crawl in dir, or begins one there: dir must be a crawl's directory, or empty, or
@@ -171,6 +180,7 @@ func open(fs vfs.FS, dir string, c Config, t tuning) (*Store, error) {
 		hosts:   sched.New[uint64, queue](),
 		claimed: map[urlKey]struct{}{},
 		heads:   heads{limit: c.PrefetchSize},
+		known:   newKnown(t.known),
 		offsets: map[string]int64{},
 		leases:  sched.NewLeases[*lease](c.ClaimTimeout, firstID()),
 		wake:    make(chan struct{}, 1),
@@ -214,6 +224,7 @@ func (s *Store) Close() error {
 	s.notify()
 	s.mu.Unlock()
 	s.calls.Wait()
+	s.writeRested()
 
 	s.mu.Lock()
 	s.stop = true

@@ -83,7 +83,7 @@ func (l *lab) reopen(t *testing.T, f frontier.Frontier) frontier.Frontier {
 func little() (Config, tuning) {
 	c := testConfig()
 	c.PrefetchSize = 1000
-	return c, tuning{head: 3, read: 2, window: 4, ops: 3, links: 20}
+	return c, tuning{head: 3, read: 2, window: 4, ops: 3, links: 20, known: 8}
 }
 
 func (l *lab) options() frontiertest.Options {

@@ -47,6 +47,7 @@ func (g *group) build() error {
 	if err := g.bury(); err != nil {
 		return err
 	}
+	g.rest()
 	for _, o := range g.ops {
 		if err := g.op(o); err != nil {
 			return err
@@ -59,11 +60,13 @@ func (g *group) build() error {
 func (g *group) read() error {
 	var keys []urlKey
 	for _, o := range g.ops {
-		for _, l := range o.links {
-			keys = append(keys, l.key)
-		}
-		if o.end != nil {
-			keys = append(keys, o.end.key)
+		for _, st := range o.steps {
+			for _, l := range st.links {
+				keys = append(keys, l.key)
+			}
+			if st.end != nil {
+				keys = append(keys, st.end.key)
+			}
 		}
 	}
 	sortKeys(keys)
@@ -98,32 +101,46 @@ func (g *group) bury() error {
 	return nil
 }
 
-func (g *group) op(o *op) error {
-	if o.end != nil {
-		if err := g.settle(o); err != nil {
-			return err
-		}
+// rest takes up the ready times that releases have left behind. Their hosts are remembered: the claims
+// that were released end in this group at the earliest.
+func (g *group) rest() {
+	g.s.mu.Lock()
+	defer g.s.mu.Unlock()
+	for _, r := range g.s.rested {
+		g.keep(r.host)
+		d := &r.host.Queue.disk
+		d.ready = max(d.ready, g.s.unix(r.ready))
 	}
-	for _, l := range o.links {
-		if err := g.link(o, l); err != nil {
-			return err
+	g.s.rested = nil
+}
+
+func (g *group) op(o *op) error {
+	for _, st := range o.steps {
+		if st.end != nil {
+			if err := g.settle(o, st.end); err != nil {
+				return err
+			}
+		}
+		for _, l := range st.links {
+			if err := g.link(o, l); err != nil {
+				return err
+			}
 		}
 	}
 	return g.values(o)
 }
 
 // settle writes what becomes of a claimed URL.
-func (g *group) settle(o *op) error {
-	e, u := o.end, g.urls[o.end.key]
-	h := e.host
+func (g *group) settle(o *op, e *ending) error {
+	h, u := e.host, g.urls[e.key]
 	g.s.mu.Lock()
 	g.keep(h) // it is held, so it is not forgotten
 	g.s.mu.Unlock()
 	d := &h.Queue.disk
 	d.ready = max(d.ready, g.s.unix(e.ready))
 	u.released = true
-	was := seen{frontier.Queued, e.depth, e.attempt, 0}
-	if e.due != 0 { // on disk it is still waiting
+	was := seen{frontier.Queued, min(e.depth, u.depth), e.attempt, 0} // lowered, perhaps, as it was claimed
+	if e.due != 0 {                                                   // on disk it is still waiting
 		if err := g.batch.Delete(appendDue(g.key[:0], e.due, h.Name, e.place), nil); err != nil {
 			return err
 		}

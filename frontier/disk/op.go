@@ -2,18 +2,21 @@ package disk
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/internal/sched"
+	"github.com/amble-crawler/amble/weburl"
 )
 
-// op is one call that writes, on its way through the writer.
+// op is one call that writes, on its way through the writer. Its steps are taken in their order.
 type op struct {
-	links   []link
-	end     *ending // nil: the call is no Settle
+	steps   []step
 	offsets map[string]int64
 	state   map[string][]byte
+	links   int // of all steps
+	bytes   int // of what may be large
 
 	// The writer's answer.
 	added    int
@@ -24,9 +27,16 @@ type op struct {
 	over     chan struct{} // closed when the answer is there
 }
 
+// step is the end of a claim, links to add, or both in this order.
+type step struct {
+	end   *ending // nil: none
+	links []link
+}
+
 // link is a Request with what its caller computed for the writer.
 type link struct {
 	*frontier.Request
+	id  weburl.Key
 	key urlKey
 }
 
@@ -34,6 +44,7 @@ type link struct {
 type ending struct {
 	*lease
 	fate    sched.Fate
+	freed   bool  // its place was given back before
 	ready   int64 // the host's, on the clock
 	until   int64 // the URL's, if its fate is Later
 	attempt int
@@ -69,30 +80,11 @@ func (s *Store) tellWriter() {
 	}
 }
 
-// linksOf computes what the writer needs of rs. The error is frontier.ErrRequest.
-func (s *Store) linksOf(rs []frontier.Request) ([]link, error) {
-	links := make([]link, len(rs))
-	var authority, scheme string
-	var host uint64
-	for i := range rs {
-		if err := rs[i].Validate(); err != nil {
-			return nil, err
-		}
-		u := rs[i].URL
-		if u.Authority() != authority || u.Scheme() != scheme { // most links of a page are to one host
-			authority, scheme = u.Authority(), u.Scheme()
-			host = s.secret.hashHost(u.Host())
-		}
-		links[i] = link{&rs[i], urlKey{host, s.secret.hashURL(s.c.Key(u))}}
-	}
-	return links, nil
-}
-
 // Add implements frontier.Frontier. The requests are on disk when it returns, however its context
 // ends meanwhile.
 func (s *Store) Add(ctx context.Context, rs ...frontier.Request) (int, error) {
-	links, err := s.linksOf(rs)
-	if err != nil {
+	o := &op{steps: make([]step, 1)}
+	if err := s.linksOf(o, 0, rs); err != nil {
 		return 0, err
 	}
 	s.mu.Lock()
@@ -100,7 +92,6 @@ func (s *Store) Add(ctx context.Context, rs ...frontier.Request) (int, error) {
 		s.mu.Unlock()
 		return 0, err
 	}
-	o := &op{links: links}
 	if err := s.commit(o); err != nil {
 		return 0, err
 	}
@@ -108,10 +99,10 @@ func (s *Store) Add(ctx context.Context, rs ...frontier.Request) (int, error) {
 }
 
 // Settle implements frontier.Frontier. What it did is on disk when it returns, however its context
-// ends meanwhile.
+// ends meanwhile. The error is frontier.ErrLost also if the claim was released: then Commit ends it.
 func (s *Store) Settle(ctx context.Context, c frontier.Claim, t frontier.Settlement) error {
-	links, err := s.linksOf(t.Links)
-	if err != nil {
+	o := &op{steps: make([]step, 1)}
+	if err := errors.Join(s.linksOf(o, 0, t.Links), o.carry(t.Offsets, t.State)); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -127,11 +118,17 @@ func (s *Store) Settle(ctx context.Context, c frontier.Claim, t frontier.Settlem
 		s.mu.Unlock()
 		return frontier.ErrLost
 	}
-	e := &ending{lease: l, fate: sched.Gone, ready: s.clock.At(t.ReadyAt), attempt: l.attempt}
+	o.steps[0].end = s.ending(l, false, t, now)
+	return s.commit(o)
+}
+
+// ending is how t ends l at now.
+func (s *Store) ending(l *lease, freed bool, t frontier.Settlement, now int64) *ending {
+	e := &ending{lease: l, fate: sched.Gone, freed: freed, ready: s.clock.At(t.ReadyAt), attempt: l.attempt}
 	if t.Again != nil {
 		e.again(t.Again, s.clock.At(t.Again.NotBefore), now)
 	}
-	return s.commit(&op{links: links, end: e, offsets: t.Offsets, state: t.State})
+	return e
 }
 
 func (e *ending) again(a *frontier.Again, until, now int64) {
@@ -164,9 +161,13 @@ func (s *Store) take() []*op {
 }
 
 func (s *Store) takeInbox() []*op {
-	n, links := 0, 0
-	for n < len(s.inbox) && n < s.t.ops && (n == 0 || links+len(s.inbox[n].links) <= s.t.links) {
-		links += len(s.inbox[n].links)
+	n, links, bytes := 0, 0, 0
+	for n < len(s.inbox) && n < s.t.ops {
+		links += s.inbox[n].links
+		bytes += s.inbox[n].bytes
+		if n > 0 && (links > s.t.links || bytes > groupBytes) {
+			break
+		}
 		n++
 	}
 	ops := slices.Clone(s.inbox[:n])

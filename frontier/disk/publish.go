@@ -8,6 +8,8 @@ import (
 func (s *Store) publish(g *group, err error) {
 	if err != nil {
 		err = s.fail(err)
+	} else {
+		s.noteKnown(g)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,8 +30,10 @@ func (s *Store) publish(g *group, err error) {
 }
 
 func (s *Store) publishOp(o *op, now int64) {
-	if o.end != nil {
-		s.publishEnding(o.end, now)
+	for _, st := range o.steps {
+		if st.end != nil {
+			s.publishEnding(st.end, now)
+		}
 	}
 	for _, f := range o.fresh {
 		s.published = f.number + 1
@@ -45,7 +49,11 @@ func (s *Store) publishOp(o *op, now int64) {
 
 func (s *Store) publishEnding(e *ending, now int64) {
 	s.giveBack(e.lease)
-	s.hosts.Release(e.host, e.fate, e.ready, now)
+	if e.freed {
+		s.hosts.Finish(e.host, e.fate, e.ready, now)
+	} else {
+		s.hosts.Release(e.host, e.fate, e.ready, now)
+	}
 	switch e.fate {
 	case sched.Back:
 		s.add(e.host, e.entry)
@@ -114,7 +122,7 @@ func (s *Store) next() int64 {
 
 func (s *Store) notify() { s.line.Notify(s.next()) }
 
-// Offsets is what Settlements have stored as the sinks' offsets, by name.
+// Offsets implements frontier.Durable.
 func (s *Store) Offsets() map[string]int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,8 +2,8 @@ package disk
 
 import "context"
 
-// State is a value that a Settlement or SetState has stored, nil if there is none of that name. The
-// error is frontier.ErrClosed, the context's or the disk's.
+// State implements frontier.Durable, for values of Settlements and SetState too. The error is
+// frontier.ErrClosed, the context's or the disk's.
 func (s *Store) State(ctx context.Context, name string) ([]byte, error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
@@ -16,8 +16,7 @@ func (s *Store) State(ctx context.Context, name string) ([]byte, error) {
 	return v, nil
 }
 
-// States calls f with each stored value whose name begins so, in the order of names, until f returns
-// an error, which is returned. The value is valid until f returns. f must not close the Store.
+// States implements frontier.Durable. f must not close the Store. The error is f's, or as of State.
 func (s *Store) States(ctx context.Context, prefix string, f func(name string, value []byte) error) error {
 	if err := s.begin(ctx); err != nil {
 		return err
@@ -30,14 +29,19 @@ func (s *Store) States(ctx context.Context, prefix string, f func(name string, v
 }
 
 // SetState stores values by name, all or none; a nil value removes its name. They are on disk when
-// it returns. What belongs to a Settle goes with it, as Settlement.State.
+// it returns. What belongs to a claim's end goes with it, in Commit or as Settlement.State. The error
+// is ErrTooLarge, frontier.ErrClosed, the context's or the disk's.
 func (s *Store) SetState(ctx context.Context, values map[string][]byte) error {
+	o := &op{}
+	if err := o.carry(nil, values); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	if err := s.enter(ctx); err != nil {
 		s.mu.Unlock()
 		return err
 	}
-	return s.commit(&op{state: values})
+	return s.commit(o)
 }
 
 func (s *Store) begin(ctx context.Context) error {

@@ -37,7 +37,9 @@ func (h *Host[K, Q]) Queued() int { return int(h.queued) }
 func (h *Host[K, Q]) Waiting() int { return int(h.waiting) }
 
 // Pending is how many URLs of h are queued, waiting or held.
-func (h *Host[K, Q]) Pending() int { return int(h.queued) + int(h.waiting) + int(h.held) + int(h.freed) }
+func (h *Host[K, Q]) Pending() int {
+	return int(h.queued) + int(h.waiting) + int(h.held) + int(h.freed)
+}
 
 // Ready is when h may be served.
 func (h *Host[K, Q]) Ready() int64 { return h.ready }

@@ -1,0 +1,107 @@
+package disk
+
+import (
+	"hash/maphash"
+	"sync"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// known remembers URLs that are in the store for good, as many as it has room for, so that a link that
+// is on every page of a site does not reach the writer each time. A URL in the store stays in it, and
+// its depth only gets smaller, so what was true when it was noted stays true.
+//
+// It compares whole Keys: a URL taken for another would be lost.
+type known struct {
+	seed maphash.Seed // secret, so that nobody can make URLs that drive out the others
+
+	mu   sync.RWMutex
+	sets []knownSet
+}
+
+// knownSet is the places for the keys of one hash. A key's own place comes first, what was there moves
+// up: so it is the oldest that is forgotten.
+type knownSet struct {
+	keys   [knownWays]weburl.Key
+	depths [knownWays]uint32 // 1 more than the depth; 0: no key
+}
+
+const knownWays = 4
+
+func newKnown(urls int) *known {
+	return &known{seed: maphash.MakeSeed(), sets: make([]knownSet, max(1, urls/knownWays))}
+}
+
+func (n *known) set(k *weburl.Key) *knownSet {
+	return &n.sets[maphash.Bytes(n.seed, k[:])%uint64(len(n.sets))]
+}
+
+// has reports whether k was noted with that depth or a smaller one.
+func (n *known) has(k *weburl.Key, depth int) bool {
+	s := n.set(k)
+	for i := range s.keys {
+		if d := s.depths[i]; d != 0 && s.keys[i] == *k {
+			return int64(depth) >= int64(d)-1
+		}
+	}
+	return false
+}
+
+// note remembers k with that depth.
+func (n *known) note(k *weburl.Key, depth int) {
+	if uint64(depth) >= 1<<32-1 {
+		return
+	}
+	s := n.set(k)
+	i := 0
+	for i < knownWays-1 && s.depths[i] != 0 && s.keys[i] != *k {
+		i++
+	}
+	copy(s.keys[1:i+1], s.keys[:i])
+	copy(s.depths[1:i+1], s.depths[:i])
+	s.keys[0], s.depths[0] = *k, uint32(depth)+1
+}
+
+// Known implements frontier.Knower, from memory alone: it knows the URLs that were added or linked
+// last, about a million of them.
+func (s *Store) Known(keys []weburl.Key, depth int, known []bool) {
+	s.known.mu.RLock()
+	defer s.known.mu.RUnlock()
+	for i := range keys {
+		known[i] = s.known.has(&keys[i], depth)
+	}
+}
+
+// HostPending implements frontier.HostCounter.
+func (s *Store) HostPending(host string) int {
+	hash := s.secret.hashHost(host)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.hosts.Find(hash); h != nil {
+		return h.Pending()
+	}
+	return 0
+}
+
+// noteKnown remembers the links of a group that is durable.
+func (s *Store) noteKnown(g *group) {
+	for _, o := range g.ops {
+		for _, st := range o.steps {
+			s.noteLinks(g, st.links)
+		}
+	}
+}
+
+func (s *Store) noteLinks(g *group, links []link) {
+	s.known.mu.Lock()
+	defer s.known.mu.Unlock()
+	for i := range links {
+		switch u := g.urls[links[i].key]; u.state {
+		case frontier.Queued, frontier.Waiting:
+			s.known.note(&links[i].id, u.depth)
+		case frontier.Done:
+			s.known.note(&links[i].id, 0)
+		}
+	}
+}

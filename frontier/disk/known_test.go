@@ -1,0 +1,147 @@
+package disk
+
+import (
+	"context"
+	"encoding/binary"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+func parse(t testing.TB, s string) weburl.URL {
+	t.Helper()
+	u, err := weburl.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// openMem is a store in memory, closed at the end of the test.
+func openMem(t *testing.T, c Config, tn tuning) *Store {
+	t.Helper()
+	s, err := open(vfs.NewMem(), "/crawl", c, tn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func TestKnownIsWhatAddWouldNotChange(t *testing.T) {
+	c := testConfig()
+	c.MaxPending = 3
+	s := openMem(t, c, tuned())
+	ctx := context.Background()
+	var keys []weburl.Key
+	add := func(path string, depth int) {
+		t.Helper()
+		u := parse(t, "http://a.test"+path)
+		keys = append(keys, u.Key())
+		if _, err := s.Add(ctx, frontier.Request{URL: u, Depth: depth}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	known := func(depth int, want ...bool) {
+		t.Helper()
+		got := make([]bool, len(keys))
+		s.Known(keys, depth, got)
+		for i := range got {
+			if got[i] != want[i] {
+				t.Errorf("at depth %d URL %d is known: %t, want %t", depth, i, got[i], want[i])
+			}
+		}
+	}
+	add("/1", 3)
+	add("/2", 5)
+	add("/3", 0)
+	add("/4", 0) // over the quota: it is rejected, and news the next time
+	if n := s.HostPending("a.test:80"); n != 3 {
+		t.Errorf("%d URLs of the host pending, want 3", n)
+	}
+	if n := s.HostPending("b.test:80"); n != 0 {
+		t.Errorf("%d URLs of an unknown host pending", n)
+	}
+	keys = append(keys, parse(t, "http://a.test/5").Key(), weburl.Key{})
+	known(9, true, true, true, false, false, false)
+	known(3, true, false, true, false, false, false)
+	known(2, false, false, true, false, false, false) // news for those that are queued deeper (F14)
+	cl, err := s.Claim(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Release(ctx, cl, cl.Queued); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.HostPending("a.test:80"); n != 3 {
+		t.Errorf("%d URLs of the host pending while one is released, want 3", n)
+	}
+	if err := s.Commit(ctx, []frontier.End{{Claim: cl}}, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.HostPending("a.test:80"); n != 2 {
+		t.Errorf("%d URLs of the host pending, want 2", n)
+	}
+	if _, err := s.Add(ctx, frontier.Request{URL: cl.URL, Depth: 1}, frontier.Request{URL: parse(t, "http://a.test/4")}); err != nil {
+		t.Fatal(err)
+	}
+	known(0, true, false, true, true, false, false) // what is done stays so at any depth
+	got := make([]bool, len(keys))
+	if n := testing.AllocsPerRun(100, func() { s.Known(keys, 3, got) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestKnownForgetsButNeverInvents: in a table much too small, what is said to be known was noted, with
+// that depth or a smaller one, and what was noted last is known.
+func TestKnownForgetsButNeverInvents(t *testing.T) {
+	n := newKnown(16)
+	key := func(i int) *weburl.Key {
+		var k weburl.Key
+		binary.BigEndian.PutUint64(k[4:], uint64(i))
+		return &k
+	}
+	hits := 0
+	for i := range 1000 {
+		n.note(key(i), i)
+		if !n.has(key(i), i) || n.has(key(i), i-1) || n.has(key(i+1), 1<<40) {
+			t.Fatalf("key %d: what was noted is not known, or more than that", i)
+		}
+		n.note(key(i), i/2)
+		if !n.has(key(i), i/2) {
+			t.Fatalf("key %d: not known at its smaller depth", i)
+		}
+		if i > 4 && n.has(key(i-4), i) {
+			hits++
+		}
+	}
+	if hits < 300 {
+		t.Errorf("of keys noted shortly before %d in 995 are known: not even what there is room for", hits)
+	}
+	if n.note(key(5000), 1<<32-1); n.has(key(5000), 1<<40) {
+		t.Error("a depth that has no room was noted")
+	}
+}
+
+func BenchmarkKnown(b *testing.B) {
+	s, err := open(vfs.NewMem(), "/crawl", testConfig(), tuned())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	keys, known := make([]weburl.Key, 60), make([]bool, 60)
+	for i := range keys {
+		binary.BigEndian.PutUint64(keys[i][:], uint64(i)*0x9e3779b97f4a7c15)
+		if i%2 == 0 {
+			s.known.note(&keys[i], 3)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Known(keys, 4, known)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/60, "ns/link")
+}
