@@ -144,14 +144,17 @@ func (k *kit) atLeast(t time.Time) {
 	}
 }
 
+// reopened closes the store and opens it again.
+func (k *kit) reopened() {
+	k.Helper()
+	if k.reopen == nil {
+		k.crashed()
+		return
+	}
+	k.f = k.reopen(k.f)
+}
+
 func reopenKeepsAll(k *kit) {
-	again := k.reopen
-	if again == nil {
-		again = k.crash
-	}
-	if again == nil {
-		k.Skipf("Options.Reopen: the stores are not durable")
-	}
 	k.add(5, k.pages("a/1", "a/2", "a/3", "b/1", "c/1")...)
 	k.done(k.claimOf("a/1"))
 	for range 3 { // one of each host; b waits, the others stay claimed
@@ -161,7 +164,7 @@ func reopenKeepsAll(k *kit) {
 		}
 	}
 	before := k.counted()
-	k.f = again(k.f)
+	k.reopened()
 	want := before
 	want.Queued, want.Claimed = before.Queued+before.Claimed, 0
 	if got := k.counted(); got != want {

@@ -39,6 +39,13 @@ func closedIsErrClosed(k *kit) {
 		_, err := l.Lookup(k.ctx, k.page("a/1"))
 		k.closed("Lookup", err)
 	}
+	if d, ok := k.f.(frontier.Durable); ok {
+		_, state := d.State(k.ctx, "x")
+		k.closed("State", state)
+		k.closed("States", d.States(k.ctx, "", func(string, []byte) error { return nil }))
+		k.closed("Release", d.Release(k.ctx, c, time.Time{}))
+		k.closed("Commit", d.Commit(k.ctx, nil, nil, nil))
+	}
 }
 
 func (k *kit) closed(what string, err error) {

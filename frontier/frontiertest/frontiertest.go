@@ -1,6 +1,7 @@
-// Package frontiertest is the conformance suite of frontier.Frontier: one test for each numbered
-// clause of the contract, a run of random operations against a small reference model, and a run of
-// many workers at once. A store's own test is a factory and a call of [Run].
+// Package frontiertest is the conformance suite of frontier.Frontier and, for stores that implement it,
+// frontier.Durable: one test for each numbered clause of the contract, a run of random operations
+// against a small reference model, and a run of many workers at once. A store's own test is a factory
+// and a call of [Run].
 package frontiertest
 
 import (
@@ -28,7 +29,8 @@ type Options struct {
 	// Slots is how many holders the stores allow WideHost. 0: one, and that part of F3 is skipped.
 	Slots int
 	// Crash ends f as a kill of its process would and returns the store opened again from what
-	// was durable. nil: the store is not durable, and F12 is skipped.
+	// was durable. nil: the store is not durable, and F12 is skipped. It may be called while calls
+	// on f are under way.
 	Crash func(t *testing.T, f frontier.Frontier) frontier.Frontier
 	// Reopen closes f and returns the store opened again. nil: as Crash.
 	Reopen func(t *testing.T, f frontier.Frontier) frontier.Frontier
@@ -112,6 +114,22 @@ func each(o Options, test func(name string, check func(*kit))) {
 	test("F13 Close wakes every Claim", closeWakesAll)
 	test("F13 every call after Close is ErrClosed", closedIsErrClosed)
 	test("F14 the smaller depth wins while queued", smallerDepthWins)
+	test("F15 a release frees the host, from ReadyAt on", releaseFreesHost)
+	test("F15 Claim wakes on Release", releaseWakes)
+	test("F15 a released claim is Claimed until Commit", releasedIsClaimed)
+	test("F15 a released claim never expires", releasedNeverExpires)
+	test("F15 a claim is released once", releasedOnce)
+	test("F15 a failed Release has no effect", failedReleaseHasNoEffect)
+	test("F15 a crash returns what was released, at its time", crashReturnsReleased)
+	test("F15 a closed store opens with released claims queued", reopenReturnsReleased)
+	test("F16 Commit takes effect as a whole, in order", commitIsWhole)
+	test("F16 Commit ends claims as Settle does", commitSettles)
+	test("F16 a failed Commit has no effect", failedCommitHasNoEffect)
+	test("F16 a nil value removes its name", nilRemoves)
+	test("F16 States calls in order and stops on an error", statesInOrder)
+	test("F16 a Commit of a thousand ends and large values", largeCommit)
+	test("F16 a crash keeps what was committed", crashKeepsCommits)
+	test("F16 a crash during Commit leaves all or nothing", crashDuringCommit)
 	test("a Claim returns the Request as added", claimReturnsRequest)
 	test("Stats count by state", statsCount)
 	test("Lookup tells the state", lookupTells)

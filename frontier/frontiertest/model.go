@@ -26,6 +26,7 @@ type entry struct {
 	arrival int
 	until   time.Time      // while waiting
 	claim   frontier.Claim // while claimed
+	freed   bool           // claimed, and released
 }
 
 type place struct {
@@ -65,7 +66,7 @@ func (m *model) add(now time.Time, r frontier.Request) bool {
 
 // update notes from when on the host could be served.
 func (h *place) update(now time.Time) {
-	free := h.count(frontier.Queued) > 0 && h.count(frontier.Claimed) == 0
+	free := h.count(frontier.Queued) > 0 && h.holders() == 0
 	if free && !h.free {
 		h.since = now
 	}
@@ -75,6 +76,15 @@ func (h *place) update(now time.Time) {
 func (h *place) count(s frontier.State) (n int) {
 	for _, e := range h.entries {
 		if e.state == s {
+			n++
+		}
+	}
+	return n
+}
+
+func (h *place) holders() (n int) {
+	for _, e := range h.entries {
+		if e.state == frontier.Claimed && !e.freed {
 			n++
 		}
 	}
@@ -151,7 +161,7 @@ func (e *entry) event() (time.Time, bool) {
 	switch {
 	case e.state == frontier.Waiting:
 		return e.until, true
-	case e.state == frontier.Claimed && !e.claim.Deadline.IsZero():
+	case e.state == frontier.Claimed && !e.freed && !e.claim.Deadline.IsZero():
 		return e.claim.Deadline.Add(1), true
 	}
 	return time.Time{}, false
@@ -177,16 +187,69 @@ func (m *model) advance(now time.Time) {
 }
 
 func (m *model) claimed(now time.Time, e *entry, c frontier.Claim) {
-	e.state, e.claim = frontier.Claimed, c
+	e.state, e.claim, e.freed = frontier.Claimed, c, false
 	e.host.update(now)
 }
 
 // settle reports whether the claim was still held.
 func (m *model) settle(now time.Time, c frontier.Claim, s frontier.Settlement) bool {
-	e := m.urls[c.URL.Key()]
-	if e.state != frontier.Claimed || e.claim.ID != c.ID {
+	e := m.holding(c)
+	if e == nil || e.freed {
 		return false
 	}
+	m.end(now, e, s)
+	return true
+}
+
+// holding is the URL of a claim that is not over, nil if it is.
+func (m *model) holding(c frontier.Claim) *entry {
+	e := m.urls[c.URL.Key()]
+	if e == nil || e.state != frontier.Claimed || e.claim.ID != c.ID {
+		return nil
+	}
+	return e
+}
+
+// release reports whether the claim was held.
+func (m *model) release(now time.Time, c frontier.Claim, ready time.Time) bool {
+	e := m.holding(c)
+	if e == nil || e.freed {
+		return false
+	}
+	e.freed = true
+	if ready.After(e.host.ready) {
+		e.host.ready = ready
+	}
+	e.host.update(now)
+	return true
+}
+
+// released reports whether the claims are released ones, each named once.
+func (m *model) released(ends []frontier.End) bool {
+	named := map[*entry]bool{}
+	for _, x := range ends {
+		e := m.holding(x.Claim)
+		if e == nil || !e.freed || named[e] {
+			return false
+		}
+		named[e] = true
+	}
+	return true
+}
+
+// commit reports whether all claims were released ones.
+func (m *model) commit(now time.Time, ends []frontier.End) bool {
+	if !m.released(ends) {
+		return false
+	}
+	for _, x := range ends {
+		m.end(now, m.holding(x.Claim), x.Settlement)
+	}
+	return true
+}
+
+// end makes of a claimed URL what s says.
+func (m *model) end(now time.Time, e *entry, s frontier.Settlement) {
 	if s.ReadyAt.After(e.host.ready) {
 		e.host.ready = s.ReadyAt
 	}
@@ -205,7 +268,6 @@ func (m *model) settle(now time.Time, c frontier.Claim, s frontier.Settlement) b
 	for _, l := range s.Links {
 		m.add(now, l)
 	}
-	return true
 }
 
 // crash returns what was claimed; no host with something pending is ready before delay has passed.
@@ -216,6 +278,7 @@ func (m *model) crash(now time.Time, delay time.Duration) {
 			if e.state == frontier.Claimed {
 				e.state = frontier.Queued
 			}
+			e.freed = false
 			pending = pending || e.state != frontier.Done
 		}
 		if ready := now.Add(delay); pending && ready.After(h.ready) {

@@ -22,8 +22,9 @@ const (
 type naive struct {
 	bug string
 
-	mu      sync.Mutex
-	m       *model
+	mu sync.Mutex
+	m  *model
+	stored
 	ids     uint64
 	changed chan struct{} // closed and replaced when something changes
 	closed  bool
@@ -173,6 +174,14 @@ func (n *naive) now() time.Time {
 			}
 		}
 	}
+	if n.is("the released expire") {
+		for _, e := range n.m.all {
+			if e.state == frontier.Claimed && e.freed && now.After(e.claim.Deadline) {
+				e.state = frontier.Queued
+				e.host.update(now)
+			}
+		}
+	}
 	n.m.advance(now)
 	return now
 }
@@ -313,7 +322,7 @@ func (n *naive) Settle(ctx context.Context, c frontier.Claim, s frontier.Settlem
 	}
 	now := n.now()
 	e := n.m.urls[c.URL.Key()]
-	if e == nil || e.state != frontier.Claimed || e.claim.ID != c.ID && !n.is("any holder settles") {
+	if e == nil || e.state != frontier.Claimed || e.claim.ID != c.ID && !n.is("any holder settles") || e.freed && !n.is("the released can be settled") {
 		return n.lost(now, e, s)
 	}
 	c.ID = e.claim.ID
@@ -351,6 +360,7 @@ func (n *naive) lost(now time.Time, e *entry, s frontier.Settlement) error {
 func (n *naive) settle(now time.Time, e *entry, c frontier.Claim, s frontier.Settlement) {
 	links := s.Links
 	s.Links = nil
+	e.freed = false // unless it has that bug, it is not
 	n.spoilSettlement(&s)
 	n.m.settle(now, c, s)
 	switch {
@@ -461,7 +471,7 @@ func (n *naive) Lookup(ctx context.Context, u weburl.URL) (frontier.State, error
 func (n *naive) crashed() *naive {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	again := &naive{bug: n.bug, m: n.m, ids: n.ids, changed: make(chan struct{})}
+	again := &naive{bug: n.bug, m: n.m, stored: n.stored, ids: n.ids, changed: make(chan struct{})}
 	if again.is("claim IDs begin anew") {
 		again.ids = 0
 	}
@@ -472,6 +482,7 @@ func (n *naive) crashed() *naive {
 	}
 	for key, e := range n.m.urls {
 		again.spoilCrash(now, key, e)
+		again.spoilCrashed(e)
 	}
 	again.m.crash(now, delay)
 	n.closed = true

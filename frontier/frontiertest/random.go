@@ -26,6 +26,7 @@ func (o Options) seeds() (from, to uint64) {
 func (k *kit) random(from, to uint64) {
 	for seed := from; seed < to; seed++ {
 		r := &run{kit: k, seed: seed, rand: rand.New(rand.NewPCG(seed, 0)), m: newModel()}
+		r.beginDurable()
 		r.base = k.counted().Done
 		r.hosts, r.paths, r.links = 1+r.rand.IntN(6), 2+r.rand.IntN(60), r.rand.IntN(6)
 		for range 250 {
@@ -48,9 +49,18 @@ type run struct {
 	base    int // URLs done by earlier runs
 	held    []frontier.Claim
 	history []string
+
+	durableRand *rand.Rand       // nil: the store is not Durable
+	freed       []frontier.Claim // released
+	written     bool             // something durable was, since the last release
+	offsets     map[string]int64
+	values      map[string][]byte
 }
 
 func (r *run) operation() {
+	if r.durableOperation() {
+		return
+	}
 	switch n := r.rand.IntN(100); {
 	case n < 22:
 		r.addSome()
@@ -73,6 +83,7 @@ func (r *run) finish() {
 		for len(r.held) > 0 {
 			r.settleAs(0, frontier.Settlement{})
 		}
+		r.commitAll()
 		if errors.Is(r.claimWithin(r.limit), frontier.ErrDrained) {
 			return
 		}
@@ -134,6 +145,7 @@ func (r *run) addSome() {
 	rs, now := r.requests(1+r.links), r.now()
 	r.note("%s Add %s", clock(now), names(rs))
 	n, err := r.f.Add(r.ctx, rs...)
+	r.written = r.written || n > 0
 	want := 0
 	for _, q := range rs {
 		if r.m.add(now, q) {
@@ -241,11 +253,16 @@ func (r *run) settleOne() {
 	if len(r.held) == 0 {
 		return
 	}
+	s := r.settlement()
+	r.settleAs(r.rand.IntN(len(r.held)), s)
+}
+
+func (r *run) settlement() frontier.Settlement {
 	s := frontier.Settlement{Links: r.requests(r.links), ReadyAt: r.later(60)}
 	if r.rand.IntN(3) == 0 {
 		s.Again = &frontier.Again{Retry: r.rand.IntN(2) == 0, NotBefore: r.later(90)}
 	}
-	r.settleAs(r.rand.IntN(len(r.held)), s)
+	return s
 }
 
 // settleAs compares one Settle of the claim held at i.
@@ -259,6 +276,8 @@ func (r *run) settleAs(i int, s frontier.Settlement) {
 	switch held := r.m.settle(now, c, s); {
 	case held && err != nil:
 		r.fail("Settle: %v", err)
+	case held:
+		r.written = true
 	case !held && !errors.Is(err, frontier.ErrLost):
 		r.fail("Settle of a claim that is over: %v", err)
 	}
@@ -296,11 +315,13 @@ func (r *run) crashNow() {
 	if again == nil || r.rand.IntN(2) == 0 {
 		return
 	}
+	r.writeReleases()
 	r.pause(time.Until(time.Now().Truncate(time.Millisecond).Add(time.Millisecond))) // its delay, too, in whole milliseconds
 	r.now()
 	r.note("%s crash", clock(time.Now()))
 	r.f = again(r.f)
 	r.m.crash(r.now(), r.opts.ReopenDelay)
+	r.compareStored()
 }
 
 func (r *run) compareStats() {

@@ -1,0 +1,133 @@
+package frontiertest
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+)
+
+// durable is the store, if it is Durable.
+func (k *kit) durable() frontier.Durable {
+	k.Helper()
+	d, ok := k.f.(frontier.Durable)
+	if !ok {
+		k.Skipf("the store is not Durable")
+	}
+	return d
+}
+
+func (k *kit) release(c frontier.Claim, readyAt time.Time) {
+	k.Helper()
+	if err := k.durable().Release(k.ctx, c, readyAt); err != nil {
+		k.Fatalf("Release of %v: %v", c.URL, err)
+	}
+}
+
+// released is the next claim, which must be of that URL, released at once.
+func (k *kit) released(hostPath string) frontier.Claim {
+	k.Helper()
+	c := k.claimOf(hostPath)
+	k.release(c, time.Time{})
+	return c
+}
+
+// releasedAll is the next claims, which must be of those URLs, in the order they are named. Which of
+// several hosts comes first may be left open. Each is released at once.
+func (k *kit) releasedAll(hostPaths ...string) []frontier.Claim {
+	k.Helper()
+	all := make([]frontier.Claim, len(hostPaths))
+	for range hostPaths {
+		c := k.claim()
+		i := slices.IndexFunc(hostPaths, func(p string) bool { return k.page(p) == c.URL })
+		if i < 0 {
+			k.Fatalf("claimed %v, want one of %v", c.URL, hostPaths)
+		}
+		k.release(c, time.Time{})
+		all[i] = c
+	}
+	return all
+}
+
+func (k *kit) commit(ends ...frontier.End) {
+	k.Helper()
+	k.commitWith(ends, nil, nil)
+}
+
+func (k *kit) commitWith(ends []frontier.End, offsets map[string]int64, values map[string][]byte) {
+	k.Helper()
+	if err := k.durable().Commit(k.ctx, ends, offsets, values); err != nil {
+		k.Fatalf("Commit of %d ends: %v", len(ends), err)
+	}
+}
+
+func end(c frontier.Claim, links ...frontier.Request) frontier.End {
+	return frontier.End{Claim: c, Settlement: frontier.Settlement{Links: links}}
+}
+
+// wrongCommit checks that a Commit fails so. It carries an offset and a value, which must not be seen.
+func (k *kit) wrongCommit(want error, ends ...frontier.End) {
+	k.Helper()
+	err := k.durable().Commit(k.ctx, ends, map[string]int64{"wrong": 1}, map[string][]byte{"wrong": {1}})
+	if !errors.Is(err, want) {
+		k.Errorf("Commit: %v, want %v", err, want)
+	}
+	if at := k.durable().Offsets()["wrong"]; at != 0 || k.value("wrong") != nil {
+		k.Errorf("a Commit that failed stored offset %d and value %q", at, k.value("wrong"))
+	}
+}
+
+// lostRelease checks that releasing c is ErrLost.
+func (k *kit) lostRelease(c frontier.Claim) {
+	k.Helper()
+	if err := k.durable().Release(k.ctx, c, in(k.limit)); !errors.Is(err, frontier.ErrLost) {
+		k.Errorf("Release of a claim that is over or released: %v, want ErrLost", err)
+	}
+}
+
+func (k *kit) value(name string) []byte {
+	k.Helper()
+	v, err := k.durable().State(k.ctx, name)
+	if err != nil {
+		k.Fatalf("State: %v", err)
+	}
+	return v
+}
+
+// stored checks all offsets and all values.
+func (k *kit) stored(offsets map[string]int64, values map[string][]byte) {
+	k.Helper()
+	if got := k.durable().Offsets(); !maps.Equal(got, offsets) {
+		k.Errorf("offsets %v, want %v", got, offsets)
+	}
+	got := map[string][]byte{}
+	last := ""
+	err := k.durable().States(k.ctx, "", func(name string, value []byte) error {
+		if len(got) > 0 && name <= last {
+			k.Errorf("States calls with %q after %q", name, last)
+		}
+		last, got[name] = name, bytes.Clone(value)
+		return nil
+	})
+	if err != nil || !maps.EqualFunc(got, values, bytes.Equal) {
+		k.Errorf("values %v, %v; want %v", brief(got), err, brief(values))
+	}
+	for name, want := range values {
+		if v := k.value(name); v == nil || !bytes.Equal(v, want) {
+			k.Errorf("State of %q is other than States says", name)
+		}
+	}
+}
+
+// brief is values short enough for a message.
+func brief(values map[string][]byte) map[string]string {
+	all := map[string]string{}
+	for name, v := range values {
+		all[name] = strings.ToValidUTF8(string(v[:min(len(v), 20)]), "?")
+	}
+	return all
+}

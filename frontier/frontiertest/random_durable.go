@@ -1,0 +1,169 @@
+package frontiertest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+)
+
+// beginDurable takes over what earlier runs have stored.
+func (r *run) beginDurable() {
+	r.offsets, r.values = map[string]int64{}, map[string][]byte{}
+	d, ok := r.f.(frontier.Durable)
+	if !ok {
+		return
+	}
+	r.durableRand = rand.New(rand.NewPCG(r.seed, 1))
+	maps.Copy(r.offsets, d.Offsets())
+	err := d.States(r.ctx, "", func(name string, value []byte) error {
+		r.values[name] = slices.Clone(value)
+		return nil
+	})
+	if err != nil {
+		r.fail("States: %v", err)
+	}
+}
+
+// durableOperation does, now and then, what only a Durable can. It decides by random numbers of its
+// own, so that stores that are none see the same operations.
+func (r *run) durableOperation() bool {
+	if r.durableRand == nil {
+		return false
+	}
+	switch n := r.durableRand.IntN(100); {
+	case n < 14:
+		r.releaseOne()
+	case n < 22:
+		r.commitSome()
+	case n < 23:
+		r.compareStored()
+	default:
+		return false
+	}
+	return true
+}
+
+func (r *run) releaseOne() {
+	if len(r.held) == 0 {
+		return
+	}
+	i := r.durableRand.IntN(len(r.held))
+	c, now, ready := r.held[i], r.now(), r.later(60)
+	r.note("%s Release %s: ready %s", clock(now), name(c.Request), clock(ready))
+	err := r.f.(frontier.Durable).Release(r.ctx, c, ready)
+	switch held := r.m.release(now, c, ready); {
+	case held && err != nil:
+		r.fail("Release: %v", err)
+	case !held && !errors.Is(err, frontier.ErrLost):
+		r.fail("Release of a claim that is over: %v", err)
+	case held:
+		r.freed = append(r.freed, c)
+		r.written = false
+	}
+	if r.durableRand.IntN(10) > 0 {
+		r.held = slices.Delete(r.held, i, i+1)
+	} // else it is settled or released again later, which must be lost
+}
+
+// commitSome ends some of the claims released, in any order.
+func (r *run) commitSome() {
+	var ends []frontier.End
+	for range r.durableRand.IntN(len(r.freed) + 1) {
+		i := r.durableRand.IntN(len(r.freed))
+		ends = append(ends, frontier.End{Claim: r.freed[i], Settlement: r.settlement()})
+		if r.durableRand.IntN(20) > 0 {
+			r.freed = slices.Delete(r.freed, i, i+1)
+		} // else it is ended again, which must be lost
+	}
+	if len(r.held) > 0 && r.durableRand.IntN(20) == 0 {
+		ends = append(ends, frontier.End{Claim: r.held[0]}) // not released, or over
+	}
+	offsets, values := map[string]int64{}, map[string][]byte{}
+	for range r.durableRand.IntN(3) {
+		offsets[fmt.Sprintf("sink %d", r.durableRand.IntN(3))] = r.durableRand.Int64()
+		n := r.durableRand.IntN(6)
+		values[fmt.Sprintf("value %d", r.durableRand.IntN(4))] = slices.Repeat([]byte{byte(n)}, n*n*n*300)
+		values[fmt.Sprintf("value %d", r.durableRand.IntN(4))] = nil
+	}
+	r.commitAs(ends, offsets, values)
+}
+
+func (r *run) commitAs(ends []frontier.End, offsets map[string]int64, values map[string][]byte) {
+	now := r.now()
+	for _, e := range ends {
+		s := e.Settlement
+		r.note("%s Commit %s: again %s, ready %s, links %s", clock(now), name(e.Claim.Request), againText(s.Again), clock(s.ReadyAt), names(s.Links))
+	}
+	err := r.f.(frontier.Durable).Commit(r.ctx, ends, offsets, values)
+	r.note("Commit of %d: %v", len(ends), err)
+	if !r.m.commit(now, ends) {
+		if !errors.Is(err, frontier.ErrLost) {
+			r.fail("Commit of a claim that is not a released one: %v", err)
+		}
+		r.keepFreed(ends)
+		return
+	}
+	if err != nil {
+		r.fail("Commit: %v", err)
+	}
+	r.written = true
+	for n, at := range offsets {
+		r.offsets[n] = at
+	}
+	for n, v := range values {
+		if r.values[n] = v; v == nil {
+			delete(r.values, n)
+		}
+	}
+}
+
+// keepFreed notes that a Commit has failed: what is still released can be ended later.
+func (r *run) keepFreed(ends []frontier.End) {
+	for _, e := range ends {
+		again := func(c frontier.Claim) bool { return c.ID == e.Claim.ID }
+		if x := r.m.holding(e.Claim); x != nil && x.freed && !slices.ContainsFunc(r.freed, again) {
+			r.freed = append(r.freed, e.Claim)
+		}
+	}
+}
+
+// commitAll ends all claims released.
+func (r *run) commitAll() {
+	var ends []frontier.End
+	for _, c := range r.freed {
+		named := func(e frontier.End) bool { return e.Claim.ID == c.ID }
+		if e := r.m.holding(c); e != nil && e.freed && !slices.ContainsFunc(ends, named) {
+			ends = append(ends, frontier.End{Claim: c})
+		}
+	}
+	r.freed = nil
+	if len(ends) > 0 {
+		r.commitAs(ends, nil, nil)
+		r.compareStored()
+	}
+}
+
+// writeReleases has something written, before a crash, if a release gave a time that the crash may
+// otherwise forget or not.
+func (r *run) writeReleases() {
+	if r.durableRand == nil || r.written {
+		return
+	}
+	for _, h := range r.m.hosts {
+		if h.ready.After(time.Now().Add(r.opts.ReopenDelay)) {
+			r.commitAs(nil, map[string]int64{"written": r.offsets["written"] + 1}, nil)
+			return
+		}
+	}
+}
+
+func (r *run) compareStored() {
+	if r.durableRand != nil {
+		r.stored(r.offsets, r.values)
+	}
+}
