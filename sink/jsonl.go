@@ -9,12 +9,19 @@ import (
 	"path/filepath"
 )
 
-// keepLine is how large a line's buffer may be to be used again.
-const keepLine = 64 << 10
+const (
+	// holdLines is how many octets a file's lines are held back at most.
+	holdLines = 64 << 10
+	// keepLines is how large the buffer of lines may be to be used again.
+	keepLines = 2 * holdLines
+)
 
-// JSONL writes one JSON object per line. Every record is handed to the operating system whole, in one
-// write, so that a reader of the stream sees it at once and a killed process leaves no torn line but
-// the last. It is not safe for concurrent use.
+// JSONL writes one JSON object per line. It is not safe for concurrent use.
+//
+// To a stream, every record is handed over whole, in one write, so that its reader sees it at once. In
+// a file, lines are held back until Sync or Close, or until there are 64 KiB of them: who follows the
+// file sees whole lines or, at its end, the beginning of one, as late as the Sync behind them. A killed
+// process leaves what was synced, and of what came after the beginning, where the last line may be torn.
 //
 // An error of the operating system can be told by errors.Is: syscall.EPIPE when the reader of a pipe
 // is gone, syscall.ENOSPC when the disk is full. A process whose standard output breaks gets SIGPIPE
@@ -24,9 +31,11 @@ type JSONL struct {
 	f       file   // nil when w cannot be synced and cut
 	path    string // of f
 	unnamed bool   // the name of f may not be durable
-	line    []byte
-	offset  int64
-	err     error // of a write: what is behind the last Sync may be torn
+	stale   bool   // the content of f may not be durable
+	hold    int    // octets of lines that need not be written yet
+	lines   []byte // that were not written yet
+	written int64  // octets handed to w, of f those of earlier runs, too
+	err     error  // of a write: what is behind the last Sync may be torn
 	closed  bool
 }
 
@@ -52,7 +61,7 @@ func OpenJSONL(path string) (*JSONL, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("sink: %w", err), f.Close())
 	}
-	return &JSONL{w: f, f: f, path: path, unnamed: true, offset: end}, nil
+	return &JSONL{w: f, f: f, path: path, unnamed: true, stale: true, hold: holdLines, written: end}, nil
 }
 
 // Name implements Named: the last element of the file's path, "stdout" when the output is no file.
@@ -69,20 +78,37 @@ func (j *JSONL) Append(_ context.Context, r *Record) error {
 	if err := j.usable(); err != nil {
 		return err
 	}
-	b, err := appendRecord(j.line[:0], r)
-	if cap(b) <= keepLine {
-		j.line = b
-	}
+	end := len(j.lines)
+	b, err := appendRecord(j.lines, r)
 	if err != nil {
+		j.lines = b[:end]
 		return fmt.Errorf("sink: %s: %w", r.URL, err)
 	}
-	b = append(b, '\n')
-	n, err := j.w.Write(b)
-	if err == nil && n < len(b) {
+	if j.lines = append(b, '\n'); len(j.lines) < j.hold {
+		return nil
+	}
+	return j.flush()
+}
+
+// flush writes the lines that were held back.
+func (j *JSONL) flush() error {
+	if len(j.lines) == 0 {
+		return nil
+	}
+	n, err := j.w.Write(j.lines)
+	if err == nil && n < len(j.lines) {
 		err = io.ErrShortWrite
 	}
-	j.offset += int64(n)
+	j.written, j.stale = j.written+int64(n), true
+	j.drop()
 	return j.failed(err)
+}
+
+// drop forgets the lines that were held back.
+func (j *JSONL) drop() {
+	if j.lines = j.lines[:0]; cap(j.lines) > keepLines {
+		j.lines = nil
+	}
 }
 
 // usable is the error of a call that comes too late.
@@ -106,18 +132,30 @@ func (j *JSONL) Sync() (int64, error) {
 	if err := j.usable(); err != nil {
 		return 0, err
 	}
-	if j.f == nil {
-		return j.offset, nil
+	if err := j.flush(); err != nil {
+		return 0, err
 	}
-	err := j.f.Sync()
-	if err == nil && j.unnamed {
-		err = syncDir(filepath.Dir(j.path))
-		j.unnamed = err != nil
+	if j.f == nil || !j.stale {
+		return j.written, nil
 	}
-	if j.failed(err) != nil {
+	if j.failed(j.force()) != nil {
 		return 0, j.err
 	}
-	return j.offset, nil
+	return j.written, nil
+}
+
+// force makes the file durable, and the first time its name.
+func (j *JSONL) force() error {
+	if err := j.f.Sync(); err != nil {
+		return err
+	}
+	if j.unnamed {
+		if err := syncDir(filepath.Dir(j.path)); err != nil {
+			return err
+		}
+	}
+	j.unnamed, j.stale = false, false
+	return nil
 }
 
 // ErrNotCuttable is the error of Restore on an output that is no file.
@@ -130,13 +168,14 @@ func (j *JSONL) Restore(offset int64) error {
 		return ErrClosed
 	case j.f == nil:
 		return ErrNotCuttable
-	case offset < 0 || offset > j.offset:
-		return fmt.Errorf("sink: %s has %d octets, which cannot be cut to the %d that were committed: it was changed from outside", j.path, j.offset, offset)
+	case offset < 0 || offset > j.written:
+		return fmt.Errorf("sink: %s has %d octets, which cannot be cut to the %d that were committed: it was changed from outside", j.path, j.written, offset)
 	}
 	if err := j.f.Truncate(offset); err != nil {
 		return fmt.Errorf("sink: %w", err)
 	}
-	j.offset, j.err = offset, nil
+	j.drop()
+	j.written, j.stale, j.err = offset, true, nil
 	return nil
 }
 
@@ -154,6 +193,6 @@ func (j *JSONL) Close() error {
 			err = errors.Join(err, fmt.Errorf("sink: %w", e))
 		}
 	}
-	j.closed = true
+	j.closed, j.lines = true, nil
 	return err
 }

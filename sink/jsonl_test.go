@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -182,7 +183,10 @@ func TestRestoreClearsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Append(t.Context(), page()); !errors.Is(err, syscall.ENOSPC) {
+	if err := j.Append(t.Context(), page()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Sync(); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatal(err)
 	}
 	if err := j.Restore(offset + 100); err == nil {
@@ -203,9 +207,131 @@ func TestRestoreClearsAnError(t *testing.T) {
 func TestLongLinesAreNotKept(t *testing.T) {
 	j := NewJSONL(new(pieces))
 	long := page()
-	long.Title = string(bytes.Repeat([]byte("long"), keepLine))
-	if err := errors.Join(j.Append(t.Context(), long), j.Append(t.Context(), page())); err != nil || cap(j.line) > keepLine {
-		t.Errorf("%d octets are kept, %v", cap(j.line), err)
+	long.Title = string(bytes.Repeat([]byte("long"), keepLines))
+	if err := errors.Join(j.Append(t.Context(), long), j.Append(t.Context(), page())); err != nil || cap(j.lines) > keepLines {
+		t.Errorf("%d octets are kept, %v", cap(j.lines), err)
+	}
+}
+
+// noting is a file that notes what is done to it.
+type noting struct {
+	file
+	calls []string
+}
+
+func (n *noting) Write(p []byte) (int, error) {
+	n.calls = append(n.calls, "write")
+	return n.file.Write(p)
+}
+
+func (n *noting) Sync() error {
+	n.calls = append(n.calls, "sync")
+	return n.file.Sync()
+}
+
+func (n *noting) done() string {
+	s := strings.Join(n.calls, " ")
+	n.calls = nil
+	return s
+}
+
+func openNoting(t *testing.T) (*JSONL, *noting) {
+	t.Helper()
+	j, err := OpenJSONL(filepath.Join(t.TempDir(), "visits.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &noting{file: j.f}
+	j.f, j.w = n, n
+	return j, n
+}
+
+// Lines of a file go to the operating system together: one write for a Sync, however many there are.
+func TestFileHoldsLinesUntilSync(t *testing.T) {
+	j, f := openNoting(t)
+	for i := range 5 {
+		for range i {
+			if err := j.Append(t.Context(), page()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := f.done(); got != "" {
+			t.Errorf("%d records: %s before Sync", i, got)
+		}
+		want := "write sync"
+		if i == 0 {
+			want = "sync" // what an earlier run left
+		}
+		if _, err := j.Sync(); err != nil || f.done() != want {
+			t.Errorf("%d records: want %s, %v", i, want, err)
+		}
+	}
+	if _, err := j.Sync(); err != nil || f.done() != "" {
+		t.Errorf("a Sync of nothing: %v", err)
+	}
+	if err := errors.Join(j.Append(t.Context(), page()), j.Close()); err != nil || f.done() != "write sync" {
+		t.Errorf("Close: %v", err)
+	}
+	if urls, err := readLines(j.path); len(urls) != 11 || err != nil {
+		t.Errorf("%d lines, %v", len(urls), err)
+	}
+}
+
+func TestFileHoldsLittle(t *testing.T) {
+	j, f := openNoting(t)
+	defer j.Close()
+	for len(f.calls) == 0 {
+		if len(j.lines) >= holdLines {
+			t.Fatalf("%d octets are held back", len(j.lines))
+		}
+		if err := j.Append(t.Context(), page()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if info, err := os.Stat(j.path); err != nil || info.Size() < holdLines || len(j.lines) > 0 {
+		t.Errorf("%v, %d octets held back, %v", info.Size(), len(j.lines), err)
+	}
+}
+
+// What is held back and was never synced goes with Restore, and cannot be restored to.
+func TestRestoreDropsHeldLines(t *testing.T) {
+	j, _ := openNoting(t)
+	offset := int64(0)
+	for range 2 {
+		if err := j.Append(t.Context(), page()); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Restore(offset + int64(len(j.lines))); err == nil {
+			t.Error("Restore to what was not written")
+		}
+		var err error
+		if offset, err = j.Sync(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(j.Append(t.Context(), page()), j.Restore(offset), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if urls, err := readLines(j.path); len(urls) != 2 || err != nil {
+		t.Errorf("%d lines, %v", len(urls), err)
+	}
+}
+
+// A bad record leaves the lines before it as they are.
+func TestBadRecordLeavesHeldLines(t *testing.T) {
+	j, _ := openNoting(t)
+	bad := page()
+	bad.Ended = time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, r := range []*Record{page(), bad, page(), bad} {
+		if err := j.Append(t.Context(), r); (err != nil) != (r == bad) {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if urls, err := readLines(j.path); len(urls) != 2 || err != nil {
+		t.Errorf("%d lines, %v", len(urls), err)
 	}
 }
 

@@ -1,0 +1,48 @@
+package sink
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"testing"
+)
+
+// BenchmarkAppendAndSync is the cost of a record in a file that is committed every so many records, and in a
+// stream. A Sync is one fsync: its time is the disk's, and shared by the records of the interval.
+func BenchmarkAppendAndSync(b *testing.B) {
+	for _, every := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprintf("file/Sync every %d", every), func(b *testing.B) {
+			j, err := OpenJSONL(filepath.Join(b.TempDir(), "visits.jsonl"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer j.Close()
+			benchAppend(b, j, every)
+		})
+	}
+	b.Run("file/never", func(b *testing.B) {
+		j, err := OpenJSONL(filepath.Join(b.TempDir(), "visits.jsonl"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer j.Close()
+		benchAppend(b, j, 0)
+	})
+	b.Run("stream", func(b *testing.B) { benchAppend(b, NewJSONL(io.Discard), 0) })
+}
+
+func benchAppend(b *testing.B, s Sink, every int) {
+	b.Helper()
+	b.ReportAllocs()
+	r, n := page(), 0
+	for b.Loop() {
+		if err := s.Append(b.Context(), r); err != nil {
+			b.Fatal(err)
+		}
+		if n++; every > 0 && n%every == 0 {
+			if _, err := s.Sync(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
