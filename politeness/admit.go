@@ -52,6 +52,9 @@ func (g *Gate) admit(now time.Time, a Ask) (Permit, error) {
 	if th != h && th.gone != nil {
 		return Permit{}, &Denied{URL: a.URL, Reason: ReasonRobotsUnreachable, Detail: "robots.txt redirects to a host that was given up: " + th.gone.detail}
 	}
+	if now.Before(g.opening) {
+		return Permit{}, notYet(Clause{Name: ClauseRestart, Until: g.opening})
+	}
 	c := g.clocks(now, th, s.url, a.Addr)
 	if err := g.wait(now, &c); err != nil {
 		return Permit{}, err

@@ -88,8 +88,9 @@ func (g *Gate) take(now time.Time, p *permit) {
 	if p.clocks.domain != nil {
 		note(&p.clocks.domain.pace, ClauseDomain)
 	}
-	if g.total != nil {
+	if g.total != nil && !now.Before(g.taken) { // earlier only in a Replay: the bucket was full again at g.taken
 		g.total.ReserveN(now, 1) // what rateFree rounded is owed to the next
+		g.taken = now
 	}
 	sortClauses(passed)
 	p.clauses = passed

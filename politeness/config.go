@@ -101,8 +101,12 @@ type Config struct {
 	MaxRulesBytes int64
 	// Snapshot is what [Gate.Snapshot] returned in an earlier process: the Gate goes on from there.
 	Snapshot []byte
-	// Ledger receives one JSON line when a request starts and one when it ends. nil: none is kept.
+	// Ledger receives one JSON line when a request starts and one when it ends. A Write that stores a
+	// part of its line ends the Gate's requests, unless the writer takes the part back as [LedgerFile]
+	// does. nil: none is kept.
 	Ledger io.Writer
+	// LedgerSize is how many octets the ledger already has, of earlier processes. See [Gate.Replay].
+	LedgerSize int64
 }
 
 // minRate is one request in 30 years: gaps beyond overflow a time.Duration.
@@ -170,6 +174,9 @@ func (c Config) Validate() error {
 	}
 	if math.IsNaN(c.Rate) || math.IsInf(c.Rate, 0) || c.Rate > 0 && c.Rate < minRate {
 		errs = append(errs, fmt.Errorf("politeness: Rate is %v: must be a number of requests per second, at least %v, or 0", c.Rate, minRate))
+	}
+	if c.LedgerSize < 0 {
+		errs = append(errs, fmt.Errorf("politeness: LedgerSize is %d: must be 0 or more", c.LedgerSize))
 	}
 	if c.MaxRulesBytes < None {
 		errs = append(errs, fmt.Errorf("politeness: MaxRulesBytes is %d: must be 1 or more, or None", c.MaxRulesBytes))

@@ -27,14 +27,19 @@ func (e *Entry) append(b []byte) []byte {
 	b = textField(b, `,"override":`, e.Override)
 	b = timeField(b, `,"first_byte":`, e.FirstByte)
 	b = timeField(b, `,"ended":`, e.Ended)
+	b = timeField(b, `,"reported":`, e.Reported)
 	b = numberField(b, `,"status":`, int64(e.Status))
 	b = numberField(b, `,"bytes":`, e.Bytes)
 	b = textField(b, `,"error":`, e.Err)
 	b = textField(b, `,"truncated":`, e.Truncated)
+	if e.Aborted {
+		b = append(b, `,"aborted":true`...)
+	}
 	b = textField(b, `,"retry_after":`, e.RetryAfter)
 	b = textField(b, `,"date":`, e.Date)
 	b = textField(b, `,"location":`, e.Location)
 	b = textField(b, `,"sha256":`, e.SHA256)
+	b = timeField(b, `,"expires":`, e.Expires)
 	return append(b, '}')
 }
 

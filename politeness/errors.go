@@ -32,6 +32,7 @@ const (
 	ClauseRate        = "rate"         // requests per second in all
 	ClauseStale       = "next_changed" // what must be asked first changed meanwhile
 	ClauseQuiet       = "quiet_hours"  // outside the hours agreed for the host
+	ClauseRestart     = "restart"      // the process before this one may have connected to any host
 )
 
 // Duration is a time.Duration that is written as seconds in JSON.

@@ -24,13 +24,20 @@ type Gate struct {
 	ledger    *ledger
 	overrides map[string]*override // by origin; never changes
 
+	// recording is held shared while an event goes into the ledger and takes effect, and by Snapshot
+	// alone: so no event is in the one and not in the other. It is taken before mu.
+	recording sync.RWMutex
+	restored  *restored // what Replay goes on from; nil when it is done
+
 	mu      sync.Mutex
 	hosts   map[string]*host
 	addrs   map[netip.Addr]*shared
 	domains map[string]*shared
 	total   *rate.Limiter // nil without Config.Rate
 	due     time.Time     // the last instant promised to a waiter of total
+	taken   time.Time     // when the last token was
 	lastID  uint64
+	opening time.Time // nothing is admitted before
 
 	sweepAt   int // number of clocks at which idle ones are forgotten
 	sweepMin  int
@@ -48,7 +55,7 @@ func NewGate(c Config) (*Gate, error) {
 		cfg:       c,
 		userAgent: c.Identity.UserAgent(),
 		run:       strings.ToLower(rand.Text()[:10]),
-		ledger:    newLedger(c.Ledger),
+		ledger:    &ledger{w: c.Ledger, size: c.LedgerSize},
 		overrides: c.overrides(),
 		hosts:     make(map[string]*host),
 		addrs:     make(map[netip.Addr]*shared),
@@ -60,6 +67,7 @@ func NewGate(c Config) (*Gate, error) {
 	if c.Rate > 0 {
 		g.total = rate.NewLimiter(rate.Limit(c.Rate), 1)
 	}
+	g.restored = &restored{out: map[uint64]*permit{}}
 	if err := g.restore(time.Now(), c.Snapshot); err != nil {
 		return nil, err
 	}

@@ -6,12 +6,17 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // Entry is one line of the ledger. A request has two: "start", written before its first byte leaves,
-// and "end". A start without an end is a request that was cut off by the end of the process.
+// and "end". A start without an end is a request that was cut off by the end of the process. What came
+// to nothing before a byte left has one, "unsent": no address for the name, no connection, a [Permit]
+// that was not used. A Permit that its holder never reported has none.
 type Entry struct {
-	Event     string    `json:"event"` // "start" or "end"
+	Event     string    `json:"event"` // "start", "end" or "unsent"
 	Run       string    `json:"run"`   // names the Gate: IDs of different processes do not mix
 	ID        uint64    `json:"id"`
 	URL       string    `json:"url,omitempty"`
@@ -29,27 +34,38 @@ type Entry struct {
 	Override  string    `json:"override,omitempty"` // the reason of the Override that let it through
 	FirstByte time.Time `json:"first_byte,omitzero"`
 	Ended     time.Time `json:"ended,omitzero"`
+	Reported  time.Time `json:"reported,omitzero"` // when the Gate was told, and pauses began, if later than Ended
 	Status    int       `json:"status,omitempty"`
 	Bytes     int64     `json:"bytes,omitempty"`
 	Err       string    `json:"error,omitempty"`
 	Truncated string    `json:"truncated,omitempty"`
+	Aborted   bool      `json:"aborted,omitempty"` // broken off by the crawler: says nothing about the host
 
 	// What a check needs of the answer's header, and of a robots.txt's body.
 	RetryAfter string `json:"retry_after,omitempty"` // on 429 and 503; of several the longest
 	Date       string `json:"date,omitempty"`        // the answer's own clock, with RetryAfter
 	Location   string `json:"location,omitempty"`
 	SHA256     string `json:"sha256,omitempty"`
+
+	Expires time.Time `json:"expires,omitzero"` // of an answer for robots.txt: how long it may be gone by
 }
+
+// Values of Entry.Event.
+const (
+	eventStart  = "start"
+	eventEnd    = "end"
+	eventUnsent = "unsent"
+)
 
 // ledger writes entries, one line each, in one Write each. It makes each line in a buffer that it
 // keeps.
 type ledger struct {
-	mu  sync.Mutex
-	w   io.Writer
-	buf []byte
+	mu     sync.Mutex
+	w      io.Writer
+	buf    []byte
+	size   int64 // octets so far, those of earlier processes included
+	broken error // a line was written in part: another one behind it could not be read
 }
-
-func newLedger(w io.Writer) *ledger { return &ledger{w: w} }
 
 // maxSpare is the longest buffer that is kept for the next line.
 const maxSpare = 1 << 16
@@ -60,12 +76,26 @@ func (l *ledger) write(e *Entry) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.broken != nil {
+		return l.broken
+	}
 	b := append(e.append(l.buf[:0]), '\n')
 	if cap(b) <= maxSpare {
 		l.buf = b
 	}
-	_, err := l.w.Write(b)
+	n, err := l.w.Write(b)
+	l.size += int64(n)
+	if err != nil && n > 0 {
+		l.broken = err
+	}
 	return err
+}
+
+// mark is how many octets the ledger has.
+func (l *ledger) mark() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.size
 }
 
 // begin writes the start line. Its error keeps the request from being sent: what cannot be recorded
@@ -74,10 +104,19 @@ func (g *Gate) begin(p *permit, now time.Time) error {
 	if g.ledger.w == nil {
 		return nil
 	}
+	e := g.entry(eventStart, p)
+	e.Attempt, e.Agent, e.Queued, e.Written, e.Clauses = p.attempt, g.userAgent, p.queued, now, p.clauses
+	if v := g.override(now, p.url); v != nil {
+		e.Override = v.Reason
+	}
+	return g.ledger.write(&e)
+}
+
+// entry says what p is for.
+func (g *Gate) entry(event string, p *permit) Entry {
 	e := Entry{
-		Event: "start", Run: g.run, ID: p.id, URL: p.url.String(), Host: p.url.Host(), Addr: p.addr.String(),
-		Purpose: p.purpose.String(), Attempt: p.attempt, Agent: g.userAgent,
-		Queued: p.queued, Allowed: p.allowed, Written: now, Clauses: p.clauses,
+		Event: event, Run: g.run, ID: p.id, URL: p.url.String(), Host: p.url.Host(), Addr: p.addr.String(),
+		Purpose: p.purpose.String(), Allowed: p.allowed,
 	}
 	if p.url != p.wanted {
 		e.For = p.wanted.String()
@@ -85,20 +124,23 @@ func (g *Gate) begin(p *permit, now time.Time) error {
 	if g.cfg.PerDomain && p.clocks.domain != nil {
 		e.Domain = p.url.Domain()
 	}
-	if v := g.override(now, p.url); v != nil {
-		e.Override = v.Reason
-	}
-	return g.ledger.write(&e)
+	return e
 }
 
-// end writes the end line. A failure to write is not lost: the next begin meets the same writer.
-func (l *ledger) end(now time.Time, p *permit, r Reply, a answer) {
-	if l.w == nil {
+// end writes the line of what is over, "end" or "unsent". A failure to write is not lost: the next begin
+// meets the same writer.
+func (g *Gate) end(now time.Time, p *permit, r Reply, a answer) {
+	if g.ledger.w == nil {
 		return
 	}
-	e := Entry{
-		Event: "end", Run: p.gate.run, ID: p.id, FirstByte: r.FirstByte, Ended: orTime(r.Ended, now),
-		Status: r.Status, Bytes: r.WireBytes, Truncated: r.Truncated, Location: r.Header.Get("Location"),
+	e := Entry{Event: eventEnd, Run: g.run, ID: p.id}
+	if !p.started.Load() {
+		e = g.entry(eventUnsent, p)
+	}
+	e.FirstByte, e.Ended, e.Aborted = r.FirstByte, orTime(r.Ended, now), r.Aborted
+	e.Status, e.Bytes, e.Truncated, e.Location = r.Status, r.WireBytes, r.Truncated, r.Header.Get("Location")
+	if now.After(e.Ended) {
+		e.Reported = now
 	}
 	if e.RetryAfter = longest(r, now); e.RetryAfter != "" {
 		e.Date = r.Header.Get("Date")
@@ -108,9 +150,27 @@ func (l *ledger) end(now time.Time, p *permit, r Reply, a answer) {
 			a.hash = sha256.Sum256(r.Body)
 		}
 		e.SHA256 = hex.EncodeToString(a.hash[:])
+		if a.policy != robots.Unreachable {
+			e.Expires = a.expires.time()
+		}
 	}
 	if r.Err != nil {
 		e.Err = r.Err.Error()
 	}
-	_ = l.write(&e)
+	_ = g.ledger.write(&e)
+}
+
+// unresolved writes the line of a name without an address.
+func (g *Gate) unresolved(now time.Time, u, next weburl.URL, err error) {
+	if g.ledger.w == nil {
+		return
+	}
+	e := Entry{Event: eventUnsent, Run: g.run, URL: next.String(), Host: next.Host(), Purpose: Page.String(), Ended: now}
+	if next != u {
+		e.For, e.Purpose = u.String(), Robots.String()
+	}
+	if err != nil {
+		e.Err = err.Error()
+	}
+	_ = g.ledger.write(&e)
 }

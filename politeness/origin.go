@@ -114,11 +114,24 @@ type answer struct {
 	rules  *ruleset
 	hash   [sha256.Size]byte
 	to     weburl.URL // of a redirect
+
+	ended   time.Time // as far as we know
+	expires instant   // when it has to be asked for again, if it decides anything
 }
 
 // read judges the reply to a robots request. It does the parsing outside the Gate's lock. The rules
 // bind the origin first asked, wherever redirects led.
-func (c *Config) read(p *permit, r Reply) answer {
+func (c *Config) read(now time.Time, p *permit, r Reply) answer {
+	a := c.judge(p, r)
+	a.ended = now
+	if !r.Ended.IsZero() && r.Ended.Before(now) {
+		a.ended = r.Ended
+	}
+	a.expires = at(a.ended).add(robots.Freshness(r.Header, a.ended))
+	return a
+}
+
+func (c *Config) judge(p *permit, r Reply) answer {
 	if r.Err != nil || r.Truncated != "" && r.Truncated != CutByLength {
 		return answer{policy: robots.Unreachable}
 	}
@@ -175,12 +188,8 @@ func (g *Gate) learnRobots(now time.Time, p *permit, r Reply, a answer) {
 		return
 	}
 	// No rules when unavailable, or one redirect too many.
-	ended := now
-	if !r.Ended.IsZero() && r.Ended.Before(now) {
-		ended = r.Ended
-	}
-	o.fetched, o.status, o.redirects, o.chase = at(ended), int16(r.Status), hops, nil
-	o.expires = o.fetched.add(robots.Freshness(r.Header, ended))
+	o.fetched, o.expires = at(a.ended), a.expires
+	o.status, o.redirects, o.chase = int16(r.Status), hops, nil
 	o.failures, o.failing, o.retryAt = 0, 0, 0
 	g.keep(now, o, a.rules)
 	d, clause := wishOf(a.rules.bound())

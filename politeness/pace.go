@@ -47,7 +47,7 @@ func (p *pace) take(now time.Time, by *permit) {
 // rest ends a request at end: the bucket is emptied at that instant and refills in d. An older,
 // later notBefore stays in force, nothing shortens a wait.
 func (p *pace) rest(end time.Time, d time.Duration, clause string) {
-	p.holder, p.ended = nil, at(end)
+	p.holder, p.ended = nil, max(p.ended, at(end))
 	p.lim.SetBurstAt(end, 0)
 	p.lim.SetLimitAt(end, rate.Every(d))
 	p.lim.SetBurstAt(end, 1)

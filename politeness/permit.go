@@ -164,6 +164,8 @@ func (g Grant) Begin() error {
 		return ErrNoPermit
 	}
 	p, now := g.redeemed, time.Now()
+	p.gate.recording.RLock()
+	defer p.gate.recording.RUnlock()
 	if err := p.advance(now, redeemed, begun); err != nil {
 		return err
 	}

@@ -41,19 +41,20 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 	}
 	var a answer
 	if p.p.purpose == Robots && !r.Aborted {
-		a = g.cfg.read(p.p, r)
+		a = g.cfg.read(now, p.p, r)
+	}
+	g.recording.RLock()
+	defer g.recording.RUnlock()
+	first := p.p.state.Swap(reported) != reported
+	if first { // before it takes effect: in the ledger, a request that had to wait for this end comes after it
+		g.end(now, p.p, r, a)
 	}
 	g.mu.Lock()
-	first := p.p.state.Swap(reported) != reported
+	defer g.mu.Unlock()
 	if first {
 		g.report(now, p.p, r, a)
 	}
-	ready := g.ready(now, p.p)
-	g.mu.Unlock()
-	if first && p.p.started.Load() {
-		g.ledger.end(now, p.p, r, a)
-	}
-	return ready
+	return g.ready(now, p.p)
 }
 
 // ready is when what p was wanted for may be asked for again.
@@ -136,8 +137,26 @@ func (g *Gate) Failed(u, next weburl.URL, err error) time.Time {
 	if u.IsZero() {
 		return now
 	}
+	g.recording.RLock()
+	defer g.recording.RUnlock()
+	if g.concerns(now, u, next) {
+		g.unresolved(now, u, next, err)
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.failed(now, u, next, err)
+}
+
+// concerns reports whether a failure to resolve next tells anything: not of a robots.txt that somebody is
+// asking for or has just failed to have.
+func (g *Gate) concerns(now time.Time, u, next weburl.URL) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	o := g.host(u).origin(u)
+	return next == u || o.asking == nil && !o.retryAt.after(now)
+}
+
+func (g *Gate) failed(now time.Time, u, next weburl.URL, err error) time.Time {
 	h := g.host(u)
 	if next != u {
 		o := h.origin(u)

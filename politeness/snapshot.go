@@ -16,7 +16,7 @@ import (
 var ErrSnapshot = errors.New("politeness: bad snapshot")
 
 // snapshotMagic begins every snapshot; its last octet is the version of the format.
-const snapshotMagic = "amble-gate\x01"
+const snapshotMagic = "amble-gate\x02"
 
 // Snapshot is everything the Gate knows that outlives a process (P9): the clocks of hosts, addresses
 // and domains, back-off and failures, hosts given up, robots.txt files with their age and retry state.
@@ -24,14 +24,20 @@ const snapshotMagic = "amble-gate\x01"
 // of its own Config come on top.
 //
 // A Permit that is out is noted as if its request ended when the snapshot is restored. What happens
-// after the snapshot is not in it: take it when the crawl has stopped, and at intervals if that may
-// be prevented. Times are those of the wall clock. The format is binary, with a version, and subject to
+// after the snapshot is not in it: [Gate.Replay] takes that from the ledger, from the place on that
+// the snapshot names. It waits for lines that are being written, and nothing is written meanwhile.
+// Times are those of the wall clock. The format is binary, with a version, and subject to
 // change; a Gate refuses one that it cannot read with [ErrSnapshot].
 func (g *Gate) Snapshot() []byte {
 	now := time.Now()
+	g.recording.Lock()
+	defer g.recording.Unlock()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	w := &writer{b: []byte(snapshotMagic)}
+	w.string(g.run)
+	w.uint(uint64(g.ledger.mark()))
+	w.time(g.opening)
 	w.time(g.rateUntil(now))
 	w.uint(uint64(len(g.addrs)))
 	for a, p := range g.addrs {
@@ -64,6 +70,9 @@ func (w *writer) host(g *Gate, h *host) {
 	w.uint(uint64(1 + len(h.more)))
 	for p := range h.slots {
 		w.pace(g, p)
+		if p.holder != nil {
+			w.permit(p.holder)
+		}
 	}
 	w.duration(h.latency)
 	w.instant(h.failing)
@@ -96,6 +105,33 @@ func (w *writer) pace(g *Gate, p *pace) {
 	}
 }
 
+// permit writes one that is out, for the line of its end.
+func (w *writer) permit(p *permit) {
+	w.uint(p.id)
+	w.string(p.url.String())
+	w.string(p.wanted.String())
+	w.string(string(p.addr.AsSlice()))
+	w.uint(uint64(p.purpose))
+	began := time.Time{}
+	if p.started.Load() {
+		began = p.began
+	}
+	w.time(began)
+	var c *chase
+	if p.purpose == Robots {
+		c = p.wantedHost.origin(p.wanted).chase
+	}
+	w.chase(c)
+}
+
+func (w *writer) chase(c *chase) {
+	w.bool(c != nil)
+	if c != nil {
+		w.string(c.hop.String())
+		w.strings(c.hops)
+	}
+}
+
 func (w *writer) origin(o *origin) {
 	w.bool(o.known)
 	w.bool(o.gone)
@@ -107,11 +143,10 @@ func (w *writer) origin(o *origin) {
 	w.duration(o.wish)
 	w.string(o.wishClause)
 	w.strings(o.redirects)
-	chased := o.chase != nil && o.asking == nil // one that is being asked for begins anew
-	w.bool(chased)
-	if chased {
-		w.string(o.chase.hop.String())
-		w.strings(o.chase.hops)
+	if o.asking == nil {
+		w.chase(o.chase)
+	} else { // begins anew, but for what the ledger tells of the Permit
+		w.chase(nil)
 	}
 	w.bool(o.rules != nil)
 	if o.rules != nil {
@@ -129,6 +164,9 @@ func (g *Gate) restore(now time.Time, b []byte) error {
 	if r.take(len(snapshotMagic)) != snapshotMagic {
 		return fmt.Errorf("%w: it is of another version, or none", ErrSnapshot)
 	}
+	g.restored.run, g.restored.mark = r.string(), int64(r.uint())
+	g.opening = r.time()
+	r.check(g.restored.mark >= 0)
 	g.restoreRate(now, r.time())
 	for range r.count() {
 		a, ok := netip.AddrFromSlice([]byte(r.string()))
@@ -164,7 +202,7 @@ func (g *Gate) restoreHost(now time.Time, r *reader) {
 	}
 	h := newHost(g.cfg.OwnHosts(key))
 	g.hosts[key] = h
-	r.slots(now, h)
+	g.restoreSlots(now, r, h)
 	h.latency, h.failing, h.backoff, h.failures = r.duration(), r.instant(), r.duration(), int32(r.uint())
 	if r.bool() {
 		h.gone = &givenUp{r.string(), r.string()}
@@ -184,9 +222,9 @@ func (g *Gate) restoreHost(now time.Time, r *reader) {
 	}
 }
 
-// slots reads the clocks of a host into h, which may have another number of them: then each waits
+// restoreSlots reads the clocks of a host into h, which may have another number of them: then each waits
 // for the last.
-func (r *reader) slots(now time.Time, h *host) {
+func (g *Gate) restoreSlots(now time.Time, r *reader, h *host) {
 	n := r.count()
 	same := n == 1+len(h.more)
 	for i := range n {
@@ -195,7 +233,9 @@ func (r *reader) slots(now time.Time, h *host) {
 			to = &h.more[i-1]
 		}
 		var p pace
-		r.pace(now, &p)
+		if r.pace(now, &p) {
+			g.restored.add(r.permit(g))
+		}
 		to.ended = max(to.ended, p.ended)
 		if same {
 			to.hold(p.notBefore, p.delay, p.clause)
@@ -205,15 +245,40 @@ func (r *reader) slots(now time.Time, h *host) {
 	}
 }
 
-// pace reads a clock that is new.
-func (r *reader) pace(now time.Time, p *pace) {
+// permit reads one that was out. Its request has ended as far as clocks go.
+func (r *reader) permit(g *Gate) (*permit, *chase) {
+	p := &permit{gate: g, id: r.uint(), url: r.url(), wanted: r.url()}
+	p.addr, _ = netip.AddrFromSlice([]byte(r.string()))
+	p.purpose = Purpose(r.uint())
+	p.began = r.time()
+	p.started.Store(!p.began.IsZero())
+	r.check(p.addr.IsValid())
+	return p, r.chase()
+}
+
+func (r *reader) chase() *chase {
+	if !r.bool() {
+		return nil
+	}
+	return &chase{r.url(), r.strings()}
+}
+
+func (r *reader) url() weburl.URL {
+	u, err := weburl.Parse(r.string())
+	r.check(err == nil)
+	return u
+}
+
+// pace reads a clock that is new, and reports whether a request was under way.
+func (r *reader) pace(now time.Time, p *pace) (held bool) {
 	t, ended := r.time(), r.instant()
 	p.hold(t, r.duration(), "")
 	p.clause, p.ended = r.string(), ended
-	if r.bool() {
+	if held = r.bool(); held {
 		d := r.duration()
 		p.rest(now, d, r.string())
 	}
+	return held
 }
 
 func (r *reader) origin(c *Config, name string) *origin {
@@ -221,11 +286,7 @@ func (r *reader) origin(c *Config, name string) *origin {
 	o.fetched, o.expires, o.failing, o.retryAt = r.instant(), r.instant(), r.instant(), r.instant()
 	o.wish, o.wishClause = r.duration(), r.string()
 	o.redirects = r.strings()
-	if r.bool() {
-		hop, err := weburl.Parse(r.string())
-		r.check(err == nil)
-		o.chase = &chase{hop, r.strings()}
-	}
+	o.chase = r.chase()
 	if !r.bool() {
 		return o
 	}

@@ -135,7 +135,7 @@ func (a *auditor) notes(rs []*request) {
 	note(!a.plain(), "P2 was not checked, nor pauses that robots.txt asks for (P5): files were read as "+a.config.Dialect+", this check reads RFC 9309 alone")
 	note(a.config.MaxBackoff == 0, "back-off after failures (P5) was not checked: its maximum is not given")
 	note(a.config.PerDomain, "registrable domains (P6) are those the ledger names")
-	note(a.rep.Unfinished > 0, "of requests without an end, pauses are counted from their start")
+	note(a.rep.Unfinished > 0, "of requests without an end, pauses are counted from the last line of their process")
 	seen := map[Override]int{}
 	for _, r := range rs {
 		if r.start.Override != "" {

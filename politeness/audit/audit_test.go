@@ -72,6 +72,21 @@ func (b *book) add(rs ...req) *book {
 	return b
 }
 
+// restart goes on in another process.
+func (b *book) restart() *book {
+	b.run += "r"
+	return b
+}
+
+// moved moves a request to another host and time.
+func moved(r req, host string, at float64) req {
+	for _, s := range []*string{&r.url, &r.forURL} {
+		*s = strings.Replace(*s, "a.test", host, 1)
+	}
+	r.host, r.end, r.at = host+":80", at+r.end-r.at, at
+	return r
+}
+
 func (b *book) body(sha string) ([]byte, error) {
 	if v, ok := b.bodies[sha]; ok {
 		return v, nil
@@ -212,6 +227,52 @@ func TestInvariants(t *testing.T) {
 			b.run = "r2"
 			return b.add(page(1.5, "/2"))
 		}(), nil, []string{"P4"}},
+		{"P9 an unfinished request was not over before its process's last line", polite().add(req{url: "http://a.test/1", at: 1.2, open: true},
+			elsewhere(moved(robotsReq(0, ""), "c.test", 5))).restart().add(page(5.5, "/2")), nil, []string{"P4"}},
+		{"P9 an unfinished request, its pause kept", polite().add(req{url: "http://a.test/1", at: 1.2, open: true},
+			elsewhere(moved(robotsReq(0, ""), "c.test", 5))).restart().add(page(6.2, "/2")), nil, nil},
+		{"P9 a gap across a restart", polite().restart().add(page(0.9, "/")), nil, []string{"P4"}},
+		{"P9 a gap across a restart, kept", polite().restart().add(page(1.1, "/")), nil, nil},
+		{"P9 Crawl-delay across a restart", newBook().add(robotsReq(0, "User-agent: *\nCrawl-delay: 3\n")).restart().add(page(2, "/")), nil, []string{"P5"}},
+		{"P9 latency across a restart", polite().add(req{url: "http://a.test/1", at: 1.1, end: 6.1, status: 200}).restart().add(page(8, "/2")), nil, []string{"P5"}},
+		{"P9 back-off across a restart", polite().add(failing(1.1), failing(2.2), failing(4.3)).restart().add(page(7, "/2")), backoffChecked, []string{"P5"}},
+		{"P9 back-off across a restart after the longest pause", polite().add(failing(1.1), failing(2.2), failing(4.3)).restart().
+			add(page(305, "/2"), page(306.2, "/3")), backoffChecked, nil},
+		{"P9 an address across a restart", newBook().add(robotsReq(0, "")).restart().add(other(0.5)), nil, []string{"P6"}},
+		{"P9 Retry-After across a restart", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 429, extra: `,"retry_after":"10"`}).
+			restart().add(page(9, "/2")), nil, []string{"P7"}},
+		{"P9 Retry-After too long, across a restart", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 429, extra: `,"retry_after":"400"`}).
+			restart().add(page(500, "/2")), nil, []string{"P7"}},
+		{"P9 rules across a restart", polite().restart().add(page(1.2, "/no")), nil, []string{"P2"}},
+		{"P9 rules across a restart, kept", polite().restart().add(page(86400, "/")), nil, nil},
+		{"P9 rules older than a day across a restart", polite().restart().add(page(86400+2, "/")), nil, []string{"P1"}},
+		{"P9 robots.txt unreachable across a restart", newBook().add(req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 0.1, status: 503}).
+			restart().add(page(1.2, "/")), nil, []string{"P8"}},
+		{"P9 robots.txt unanswered across a restart", newBook().add(req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, open: true}).
+			restart().add(page(1.2, "/")), nil, []string{"P1"}},
+		{"P9 redirects begin anew after a restart", func() *book {
+			b := newBook()
+			for i := range 7 {
+				at := float64(2 * i)
+				b.restart().add(req{url: "http://a.test/robots.txt", forURL: "http://a.test/", purpose: "robots", at: at, end: at + .1, status: 301, extra: `,"location":"/r"`})
+			}
+			return b.add(page(20, "/"))
+		}(), nil, []string{"P1"}},
+		{"P1 rules for longer than the answer said", newBook().add(with(robotsReq(0, ""), func(r *req) {
+			r.extra = `,"expires":"` + at(90) + `"`
+		}), page(80, "/"), page(95, "/2")), nil, []string{"P1"}},
+		{"P2 the body was lost, and the file asked for again", func() *book {
+			b := polite()
+			clear(b.bodies)
+			return b.restart().add(robotsReq(1.2, "User-agent: *"), page(2.4, "/"))
+		}(), nil, nil},
+		{"unsent requests are none", func() *book {
+			b := polite()
+			b.b.WriteString(`{"event":"unsent","run":"r1","id":9,"url":"http://a.test/1","host":"a.test:80","ended":"` + at(0.5) + `","error":"refused"}` + "\n")
+			return b.add(page(1.2, "/"))
+		}(), nil, nil},
+		{"P5 what the crawler broke off is no good answer", polite().add(failing(1.1), failing(2.2),
+			req{url: "http://a.test/1", at: 4.3, end: 4.3, status: 200, extra: `,"aborted":true`}, page(5.4, "/2")), backoffChecked, []string{"P5"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := config()

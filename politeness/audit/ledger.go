@@ -40,6 +40,9 @@ type startLine struct {
 
 type endLine struct {
 	Ended      time.Time `json:"ended"`
+	Reported   time.Time `json:"reported"`
+	Expires    time.Time `json:"expires"`
+	Aborted    bool      `json:"aborted"`
 	Status     int       `json:"status"`
 	Error      string    `json:"error"`
 	RetryAfter string    `json:"retry_after"`
@@ -57,12 +60,14 @@ type request struct {
 	end   *endLine // nil when the process ended first
 
 	before, after time.Duration // the pause its host's robots.txt asked for at its start and its end
+	alive         time.Time     // without an end: when its process wrote its last line
 }
 
-// over is when the request was over, as late as the ledger proves.
+// over is when the request was over, as late as the ledger proves: one without an end was not before its
+// process wrote its last line.
 func (r *request) over() time.Time {
 	if r.end == nil {
-		return r.start.Written
+		return r.alive
 	}
 	return r.end.Ended
 }
@@ -79,8 +84,8 @@ type reading struct {
 	ledger
 	line  line // being read
 	open  map[key]*request
-	names map[string]string // each text once, however often it occurs
-	ids   map[string]bool   // of runs
+	names map[string]string    // each text once, however often it occurs
+	last  map[string]time.Time // of runs, when they wrote a line last
 }
 
 type key struct {
@@ -91,7 +96,7 @@ type key struct {
 // read reads a ledger. A last line without its end is what a kill leaves and no error; any other
 // line that is no entry is one.
 func read(r io.Reader) (*ledger, error) {
-	l := &reading{open: map[key]*request{}, names: map[string]string{}, ids: map[string]bool{}}
+	l := &reading{open: map[key]*request{}, names: map[string]string{}, last: map[string]time.Time{}}
 	br := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
 		b, err := br.ReadBytes('\n')
@@ -106,7 +111,10 @@ func read(r io.Reader) (*ledger, error) {
 			return nil, fmt.Errorf("audit: ledger line %d: %w", n, err)
 		}
 	}
-	l.runs = len(l.ids)
+	l.runs = len(l.last)
+	for _, r := range l.requests {
+		r.alive = l.last[r.run]
+	}
 	slices.SortStableFunc(l.requests, func(a, b *request) int { return a.start.Written.Compare(b.start.Written) })
 	return &l.ledger, nil
 }
@@ -118,15 +126,17 @@ func (l *reading) add(n int, b []byte) error {
 		return err
 	}
 	k := key{l.name(e.Run), e.ID}
+	l.wrote(k.run, e)
 	r := l.open[k]
 	switch {
+	case e.Event == "unsent": // nothing was on the wire
 	case e.Event == "start":
 		s := &e.startLine
 		s.Host, s.Domain, s.Addr = l.name(s.Host), l.name(s.Domain), l.name(plainAddr(s.Addr))
 		s.Purpose, s.Agent, s.Override = l.name(s.Purpose), l.name(s.Agent), l.name(s.Override)
 		again := r != nil
 		r = &request{line: n, run: k.run, start: *s}
-		l.open[k], l.ids[k.run] = r, true
+		l.open[k] = r
 		l.requests = append(l.requests, r)
 		if again {
 			l.repeated = append(l.repeated, r)
@@ -142,6 +152,17 @@ func (l *reading) add(n int, b []byte) error {
 		return errors.New("neither a start nor the end of one")
 	}
 	return nil
+}
+
+// wrote notes when a line was written.
+func (l *reading) wrote(run string, e *line) {
+	last := l.last[run]
+	for _, t := range [...]time.Time{e.Written, e.Ended, e.Reported} {
+		if t.After(last) {
+			last = t
+		}
+	}
+	l.last[run] = last
 }
 
 func (l *reading) name(s string) string {

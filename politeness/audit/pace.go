@@ -45,6 +45,7 @@ func (a *auditor) host(name string, rs []*request) {
 	for i, r := range rs {
 		flying = a.inFlight(flying, r, max(1, own))
 		a.retryAfter(&waits, r)
+		b.begin(r, secs(a.config.MaxBackoff))
 		if last != nil && own <= 1 && !last.over().After(r.start.Written) {
 			a.gap(&h, last, r, own, i == 1, b.pause)
 		}
@@ -73,20 +74,27 @@ func (a *auditor) gap(h *Host, last, r *request, own int, first bool, backoff ti
 }
 
 // backoff is the least pause that a host's failures ask for: failures double it, good answers halve
-// it. What may have been broken off by the crawler itself changes nothing, and another process begins
-// anew.
+// it. What may have been broken off by the crawler itself changes nothing. Another process goes on with
+// it, unless the longest pause there is has passed before its first request.
 type backoff struct {
 	run   string
+	over  time.Time
 	pause time.Duration
+}
+
+// begin notes the start of r.
+func (b *backoff) begin(r *request, most time.Duration) {
+	if b.run != r.run && r.start.Written.Sub(b.over) >= most {
+		b.pause = 0
+	}
+	b.run = r.run
 }
 
 func (b *backoff) note(r *request, most time.Duration) {
 	const first = time.Second
-	if b.run != r.run {
-		b.run, b.pause = r.run, 0
-	}
+	b.over = r.over()
 	switch e := r.end; {
-	case e == nil || e.Status == 0 || e.Error != "" || e.Truncated == "cut_short" || e.Truncated == "idle_timeout":
+	case e == nil || e.Aborted || e.Status == 0 || e.Error != "" || e.Truncated == "cut_short" || e.Truncated == "idle_timeout":
 	case e.Status >= 500 || e.Status == http.StatusTooManyRequests:
 		if r.start.Purpose != "robots" {
 			b.pause = min(max(first, 2*b.pause), most)

@@ -15,7 +15,9 @@ const (
 type origin struct {
 	known   bool
 	at      time.Time // of the last good answer
+	until   time.Time // how long it says that it may be gone by; zero: it does not say
 	failing bool      // the last attempt failed
+	lost    *request  // the last good answer, if its body is not there and nobody has asked by it
 	hops    int
 	hop     string // where the last answer redirects to, "" when it does not
 	file    *file  // nil: no rules
@@ -106,6 +108,9 @@ func originOf(u string) string {
 func (a *auditor) page(o *origin, r *request) {
 	at := r.start.Written
 	switch {
+	case o.lost != nil: // said once
+		a.violation("P2", r, o.lost, "the body of %s is not there", o.lost.start.URL)
+		o.lost = nil
 	case !o.known && o.failing:
 		a.violation("P8", r, nil, "%s was asked for while robots.txt was unreachable", r.start.URL)
 		return
@@ -114,6 +119,8 @@ func (a *auditor) page(o *origin, r *request) {
 		return
 	case at.Sub(o.at) > maxStale:
 		a.violation("P8", r, nil, "robots.txt was last had at %s, more than 30 days before", stamp(o.at))
+	case !o.until.IsZero() && at.Sub(o.until) > Tolerance && !o.failing:
+		a.violation("P1", r, nil, "robots.txt was to be asked for again from %s on", stamp(o.until))
 	case at.Sub(o.at) > maxAge && !o.failing:
 		a.violation("P1", r, nil, "robots.txt was last had at %s, more than 24 hours before", stamp(o.at))
 	}
@@ -141,6 +148,9 @@ func (a *auditor) answer(o *origin, r *request) {
 	e := r.end
 	ok := e.Error == "" && (e.Truncated == "" || e.Truncated == "length")
 	hops := o.hops
+	if !isHop(o.hop, r.start.URL) { // from the beginning again, as after a restart
+		hops = 0
+	}
 	o.hops, o.hop = 0, ""
 	switch {
 	case ok && e.Status >= 200 && e.Status < 300:
@@ -161,7 +171,8 @@ func (a *auditor) answer(o *origin, r *request) {
 
 // know takes over what an answer says.
 func (o *origin) know(r *request, f *file) {
-	o.known, o.failing, o.at, o.file = true, false, r.end.Ended, f
+	o.known, o.failing, o.lost = true, false, nil
+	o.at, o.until, o.file = r.end.Ended, r.end.Expires, f
 }
 
 func (a *auditor) learn(o *origin, r *request) {
@@ -173,8 +184,8 @@ func (a *auditor) learn(o *origin, r *request) {
 		}
 		a.files[r.end.SHA256] = f
 	}
-	if f == nil {
-		a.violation("P2", r, nil, "the body of %s is not there", r.start.URL)
-	}
 	o.know(r, f)
+	if f == nil { // the process may have ended before it was kept: then it is asked for again
+		o.lost = r
+	}
 }

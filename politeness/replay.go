@@ -1,0 +1,290 @@
+package politeness
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// ErrReplay is wrapped by the errors of [Gate.Replay] that are the ledger's doing: it is shorter than the
+// snapshot says, or has a line that is none.
+var ErrReplay = errors.New("politeness: ledger cannot be replayed")
+
+// maxLine is the longest line of a ledger that is read. A URL of 64 KiB fits in, escaped.
+const maxLine = 1 << 20
+
+// restored is what a snapshot leaves for Replay.
+type restored struct {
+	run    string
+	mark   int64              // octets of the ledger that the snapshot includes
+	out    map[uint64]*permit // of run, begun or not, without an end so far
+	chases map[uint64]*chase  // of those for robots.txt, the redirects they follow
+}
+
+func (s *restored) add(p *permit, c *chase) {
+	s.out[p.id] = p
+	if c != nil {
+		if s.chases == nil {
+			s.chases = make(map[uint64]*chase)
+		}
+		s.chases[p.id] = c
+	}
+}
+
+// Replay tells a new Gate what happened after the snapshot it was made with, from the ledger's lines;
+// without a snapshot, all that the ledger tells. The Gate then admits nothing earlier than the one whose
+// process was killed would have (P9): clocks of hosts, addresses and domains, the rate, latency,
+// back-off, failures, Retry-After and robots.txt are as that Gate had them. A request without an end
+// counts as ended now: its pause is due from now. Since a connection may have been under way of which
+// no line tells, nothing at all is admitted before the operator's delay has passed.
+//
+// Call it once, before the first Admit; ledger is all of the file that Config.Ledger goes on with, whose
+// size is Config.LedgerSize. robots gives the body of a robots.txt with this SHA-256, in hexadecimal; of
+// an answer whose body it does not have, robots.txt counts as not yet asked for. A last line that is not
+// whole is left out. The memory that Replay takes does not depend on the ledger's length.
+//
+// The error wraps [ErrReplay], or is the reader's. The Gate must not be used after one.
+func (g *Gate) Replay(ledger io.ReadSeeker, robots func(sha256 string) ([]byte, error)) error {
+	g.recording.Lock()
+	defer g.recording.Unlock()
+	if g.restored == nil || g.lastID > 0 {
+		return fmt.Errorf("%w: the gate has been used already", ErrReplay)
+	}
+	mark := g.restored.mark
+	size, err := ledger.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("politeness: ledger: %w", err)
+	}
+	if size < mark {
+		return fmt.Errorf("%w: it has %d octets, the snapshot includes %d", ErrReplay, size, mark)
+	}
+	if err := seekLine(ledger, mark); err != nil {
+		return err
+	}
+	r := &replay{gate: g, restored: g.restored, robots: robots}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := r.lines(bufio.NewReaderSize(ledger, 1<<16), mark); err != nil {
+		return err
+	}
+	g.restored = nil
+	now := time.Now()
+	r.settle(now)
+	if size > 0 {
+		g.opening = now.Add(max(g.cfg.Delay, MinDelay))
+	}
+	return nil
+}
+
+// seekLine goes to the place of a mark, which is behind a line's end.
+func seekLine(ledger io.ReadSeeker, mark int64) error {
+	_, err := ledger.Seek(max(0, mark-1), io.SeekStart)
+	if err == nil && mark > 0 {
+		var end [1]byte
+		if _, err = io.ReadFull(ledger, end[:]); err == nil && end[0] != '\n' {
+			return fmt.Errorf("%w: no line ends at octet %d, up to which the snapshot includes it", ErrReplay, mark)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("politeness: ledger: %w", err)
+	}
+	return nil
+}
+
+// replay is one Replay under way.
+type replay struct {
+	*restored
+	gate   *Gate
+	robots func(sha256 string) ([]byte, error)
+	line   record
+}
+
+// lines applies the lines from offset on.
+func (r *replay) lines(br *bufio.Reader, offset int64) error {
+	var long []byte // a line longer than br's buffer
+	skipped := false
+	for {
+		b, err := br.ReadSlice('\n')
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			if skipped = skipped || len(long) > maxLine; !skipped {
+				long = append(long, b...)
+			}
+			continue
+		case errors.Is(err, io.EOF):
+			return nil // and b, if any, is torn
+		case err != nil:
+			return fmt.Errorf("politeness: ledger: %w", err)
+		case skipped:
+			return fmt.Errorf("%w: the line at octet %d is longer than any", ErrReplay, offset)
+		}
+		if len(long) > 0 {
+			long = append(long, b...)
+			b = long
+		}
+		if err := r.apply(b); err != nil {
+			return fmt.Errorf("%w: the line at octet %d: %w", ErrReplay, offset, err)
+		}
+		offset += int64(len(b))
+		long = long[:0]
+	}
+}
+
+// apply does again what the Gate did when it wrote the line.
+func (r *replay) apply(b []byte) error {
+	e := &r.line
+	if err := e.parse(bytes.TrimSuffix(b, []byte("\n"))); err != nil {
+		return err
+	}
+	if string(e.run) != r.run {
+		r.newRun()
+	}
+	switch string(e.event) {
+	case eventStart:
+		return r.start()
+	case eventEnd:
+		p := r.out[e.id]
+		if p == nil {
+			return errors.New("the end of a request that has no start")
+		}
+		return r.end(p)
+	case eventUnsent:
+		return r.unsent()
+	}
+	return fmt.Errorf("event %q is not known", e.event)
+}
+
+// newRun notes that the process before has ended: what it left open was over when this one began, and
+// that was before its first line.
+func (r *replay) newRun() {
+	r.settle(r.line.time())
+	r.run = string(r.line.run)
+}
+
+// settle ends what is open at now. How it ended nobody knows.
+func (r *replay) settle(now time.Time) {
+	for _, p := range r.out {
+		if p.started.Load() { // of one that was not, the clocks rest since the snapshot was restored
+			r.report(now, p, Reply{Aborted: true}, answer{})
+		}
+	}
+	clear(r.out)
+	clear(r.chases)
+}
+
+func (r *replay) start() error {
+	e := &r.line
+	p := r.out[e.id] // of a Permit that was out when the snapshot was taken
+	if p == nil {
+		var err error
+		if p, err = r.mint(); err != nil {
+			return err
+		}
+	}
+	p.began = e.written
+	p.started.Store(true)
+	return nil
+}
+
+// mint makes the Permit again that a line is about, and takes its clocks.
+func (r *replay) mint() (*permit, error) {
+	e, g := &r.line, r.gate
+	target, wanted, err := e.urls()
+	if err != nil {
+		return nil, err
+	}
+	if !e.addr.IsValid() || e.allowed.IsZero() {
+		return nil, errors.New("a request without address or time")
+	}
+	g.sweep(e.allowed)
+	h := g.host(wanted)
+	if e.purpose == Page {
+		h.origin(wanted).use = usedLately
+	}
+	p := g.mint(e.allowed, Ask{URL: wanted, Addr: e.addr}, h, step{url: target, purpose: e.purpose}, g.clocks(e.allowed, g.host(target), target, e.addr)).p
+	p.id = e.id
+	p.state.Store(begun) // never taken back
+	r.out[p.id] = p
+	return p, nil
+}
+
+func (r *replay) unsent() error {
+	e, g := &r.line, r.gate
+	if e.id == 0 { // Failed
+		target, wanted, err := e.urls()
+		if err == nil {
+			g.failed(e.time(), wanted, target, errUnsent)
+		}
+		return err
+	}
+	p := r.out[e.id]
+	if p == nil {
+		var err error
+		if p, err = r.mint(); err != nil {
+			return err
+		}
+	}
+	return r.end(p)
+}
+
+// errUnsent stands for the error that a line tells of.
+var errUnsent = errors.New("politeness: request failed")
+
+// end reports what became of p.
+func (r *replay) end(p *permit) error {
+	e, g := &r.line, r.gate
+	delete(r.out, p.id)
+	reply := e.reply()
+	if p.purpose != Robots || reply.Aborted {
+		r.report(e.time(), p, reply, answer{})
+		return nil
+	}
+	missing := false
+	if e.needsBody() {
+		reply.Body, missing = r.body()
+	}
+	a := g.cfg.read(e.time(), p, reply)
+	a.expires = at(a.ended).add(e.life(a.ended))
+	r.report(e.time(), p, reply, a)
+	if missing {
+		g.unlearn(p)
+	}
+	return nil
+}
+
+// body is the robots.txt of the line.
+func (r *replay) body() (b []byte, missing bool) {
+	if r.robots == nil {
+		return nil, true
+	}
+	b, err := r.robots(string(r.line.sha256))
+	if err != nil || !r.line.isHash(sha256.Sum256(b)) {
+		return nil, true
+	}
+	return b, false
+}
+
+// unlearn takes a robots.txt answer back whose body is not there: it is asked for again. The pause that an
+// earlier one asked for stays.
+func (g *Gate) unlearn(p *permit) {
+	o := p.wantedHost.origin(p.wanted)
+	g.rulesSize -= o.rules.size()
+	*o = origin{wish: o.wish, wishClause: o.wishClause, gone: o.gone}
+}
+
+// report is what Gate.report is, also for a Permit that a snapshot noted: its clocks have rested.
+func (r *replay) report(now time.Time, p *permit, reply Reply, a answer) {
+	g := r.gate
+	if p.clocks.host == nil {
+		p.wantedHost = g.host(p.wanted)
+		p.clocks = g.clocks(now, g.host(p.url), p.url, p.addr)
+		if p.purpose == Robots {
+			p.wantedHost.origin(p.wanted).chase = r.chases[p.id]
+		}
+	}
+	g.report(now, p, reply, a)
+}

@@ -1,0 +1,488 @@
+package politeness
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// life is a crawl whose process is killed and started again: what stays of it is a snapshot, which may
+// be old, the ledger and the robots.txt bodies.
+type life struct {
+	*bench
+	rng      *rand.Rand
+	config   Config
+	ledger   bytes.Buffer
+	bodies   map[string][]byte
+	flying   map[uint64]Permit
+	snapshot []byte
+}
+
+func newLife(t *testing.T, seed uint64) *life {
+	rng := rand.New(rand.NewPCG(seed, 23))
+	c := randomConfig(rng)
+	if rng.IntN(2) == 0 {
+		c.MaxRetryAfter, c.MaxCrawlDelay, c.MaxFailures, c.RobotsGiveUp = 100*time.Second, 8*time.Second, 6, time.Minute
+	}
+	if rng.IntN(3) == 0 {
+		c.OwnHosts = func(host string) int { return 2 * strings.Count(host, "h4.") }
+	}
+	l := &life{rng: rng, config: c, bodies: map[string][]byte{}, flying: map[uint64]Permit{}}
+	l.config.Ledger = &l.ledger
+	l.bench = open(t, l.config)
+	return l
+}
+
+// step begins a request, or comes as far as an address; ends some; and lets time pass.
+func (l *life) step() {
+	raw, addr := randomAsk(l.rng)
+	if u := l.url(raw); l.rng.IntN(12) == 0 {
+		l.gate.Failed(u, l.gate.Next(u), errors.New("no such host"))
+	} else if p, err := l.admit(raw, addr); err == nil {
+		l.flying[p.ID()] = p
+		if g, err := p.Redeem(); err == nil && l.rng.IntN(10) > 0 {
+			time.Sleep(time.Duration(l.rng.IntN(20)) * time.Millisecond)
+			_ = g.Begin()
+		}
+	}
+	time.Sleep(time.Duration(l.rng.ExpFloat64() * float64(time.Second)))
+	for id, p := range l.flying {
+		if l.rng.IntN(3) > 0 {
+			l.report(p)
+			delete(l.flying, id)
+		}
+	}
+	if l.rng.IntN(30) == 0 {
+		l.snapshot = l.gate.Snapshot()
+	}
+}
+
+// report ends a request in a random way, at times a while before the Gate is told.
+func (l *life) report(p Permit) {
+	r := randomReply(l.rng)
+	sum := sha256.Sum256(r.Body)
+	l.bodies[hex.EncodeToString(sum[:])] = r.Body
+	r.Ended = time.Now()
+	if l.rng.IntN(20) == 0 {
+		r.Truncated = CutShort
+	}
+	time.Sleep(time.Duration(l.rng.IntN(2)*l.rng.IntN(300)) * time.Millisecond)
+	l.gate.Report(p, r)
+}
+
+func (l *life) body(sha string) ([]byte, error) {
+	if b, ok := l.bodies[sha]; ok {
+		return b, nil
+	}
+	return nil, errors.New("not kept")
+}
+
+// kill ends the process and starts another one, which it returns with the one that lived on: there, what
+// was in flight has just been broken off.
+func (l *life) kill() (restored, lived *bench) {
+	for id, p := range l.flying {
+		if !p.p.started.Load() { // nothing of it was sent; no ledger tells of it
+			l.gate.Report(p, Reply{Aborted: true})
+			delete(l.flying, id)
+		}
+	}
+	size := int64(l.ledger.Len())
+	ledger := l.ledger.String()
+	if l.rng.IntN(2) == 0 {
+		ledger += `{"event":"end","run":"` + l.gate.run + `","id":1,"ended":"2000-01-01T00:0`
+	}
+	time.Sleep(time.Duration(l.rng.IntN(2)*l.rng.IntN(5000)) * time.Millisecond)
+	c := l.config
+	c.Snapshot, c.LedgerSize = l.snapshot, size
+	restored = open(l.T, c)
+	if err := restored.gate.Replay(strings.NewReader(ledger), l.body); err != nil {
+		l.Fatal(err)
+	}
+	for id, p := range l.flying {
+		l.gate.ledger.w = nil // that process writes no more
+		l.gate.Report(p, Reply{Aborted: true})
+		delete(l.flying, id)
+	}
+	return restored, l.bench
+}
+
+// TestP9AKillShortensNoWait kills random crawls at random moments, time and again, and restores them from
+// a snapshot that is old or none and the ledger: the new Gate knows all that the one knows that lived
+// on, and admits nothing that one would not.
+func TestP9AKillShortensNoWait(t *testing.T) {
+	for seed := range uint64(300) {
+		in(t, func(t *testing.T) {
+			l := newLife(t, seed)
+			for range 1 + l.rng.IntN(3) {
+				for range l.rng.IntN(150) {
+					l.step()
+				}
+				restored, lived := l.kill()
+				noLess(t, restored.gate, lived.gate)
+				if t.Failed() {
+					t.Fatalf("seed %d", seed)
+				}
+				l.bench = restored
+			}
+			restored, lived := l.kill()
+			for range 60 {
+				if p, err := restored.admit(randomAsk(l.rng)); err == nil {
+					both(restored, lived, p, lived.follow(p), time.Duration(l.rng.IntN(2000))*time.Millisecond, randomReply(l.rng))
+				}
+				time.Sleep(time.Duration(l.rng.ExpFloat64() * float64(2*time.Second)))
+			}
+		})
+	}
+}
+
+// noLess reports everything that a restored Gate holds less strictly than the one that lived on.
+func noLess(t *testing.T, restored, lived *Gate) {
+	t.Helper()
+	now := time.Now()
+	later := func(what string, is, was time.Time) {
+		t.Helper()
+		if was.After(now) && is.Before(was) {
+			t.Errorf("%s: %v, was %v", what, is, was)
+		}
+	}
+	for key, was := range lived.hosts {
+		noLessHost(t, restored, lived, key, was, later)
+	}
+	for a, was := range lived.addrs {
+		later(fmt.Sprint("address ", a), clockOf(restored.addrs, a).notBefore, was.notBefore)
+	}
+	for d, was := range lived.domains {
+		later("domain "+d, clockOf(restored.domains, d).notBefore, was.notBefore)
+	}
+	later("rate", restored.rateUntil(now).Add(slack), lived.rateUntil(now))
+}
+
+func noLessHost(t *testing.T, restored, lived *Gate, key string, was *host, later func(what string, is, was time.Time)) {
+	t.Helper()
+	is := restored.hosts[key]
+	if is == nil {
+		is = newHost(restored.cfg.OwnHosts(key))
+	}
+	times := func(h *host) (ts []time.Time) {
+		for p := range h.slots {
+			ts = append(ts, p.notBefore)
+		}
+		slices.SortFunc(ts, time.Time.Compare)
+		return ts
+	}
+	for i, at := range times(was) {
+		later(key, times(is)[i], at)
+	}
+	if (was.gone != nil) && (is.gone == nil || is.gone.reason != was.gone.reason) {
+		t.Errorf("%s: was given up for %v", key, *was.gone)
+	}
+	if is.backoff < was.backoff || is.failures < was.failures || is.latency != was.latency || is.failures > 0 && was.failures > 0 && is.failing != was.failing {
+		t.Errorf("%s: backoff %v failures %d since %v latency %v, were %v %d %v %v", key, is.backoff, is.failures, is.failing, is.latency, was.backoff, was.failures, was.failing, was.latency)
+	}
+	if isd, _ := restored.delay(is); was.gone == nil {
+		if wasd, _ := lived.delay(was); isd < wasd {
+			t.Errorf("%s: delay %v, was %v", key, isd, wasd)
+		}
+	}
+	for i, o := range was.origins {
+		if o != nil {
+			noLessOrigin(t, key, is.origins[i], o)
+		}
+	}
+}
+
+func noLessOrigin(t *testing.T, key string, is, was *origin) {
+	t.Helper()
+	if is == nil {
+		is = new(origin)
+	}
+	if is.failures > was.failures && !is.known { // a name without address, while a Permit was out that no line tells of
+		return
+	}
+	if is.known != was.known || is.gone != was.gone || is.status != was.status || is.wish != was.wish ||
+		is.fetched != was.fetched || is.expires != was.expires || is.failures != was.failures || is.failing != was.failing || is.retryAt != was.retryAt ||
+		(is.chase == nil) != (was.chase == nil) || is.chase != nil && !slices.Equal(is.chase.hops, was.chase.hops) || !slices.Equal(is.redirects, was.redirects) {
+		t.Errorf("%s: robots.txt\nis  %+v\nwas %+v", key, *is, *was)
+	}
+	if (is.rules == nil) != (was.rules == nil) || is.rules != nil && (is.rules.hash != was.rules.hash || is.rules.body != was.rules.body) {
+		t.Errorf("%s: other rules", key)
+	}
+}
+
+// replayed is a Gate made with a ledger alone.
+func replayed(t *testing.T, c Config, ledger string, body func(string) ([]byte, error)) *bench {
+	t.Helper()
+	c.LedgerSize = int64(len(ledger))
+	b := open(t, c)
+	if err := b.gate.Replay(strings.NewReader(ledger), body); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestARequestWithoutAnEndEndsAtTheRestart(t *testing.T) {
+	in(t, func(t *testing.T) {
+		var out bytes.Buffer
+		b := open(t, Config{Delay: 5 * time.Second, Ledger: &out})
+		g, _ := b.must("https://a.test/").Redeem()
+		if err := g.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		r := replayed(t, Config{Delay: 5 * time.Second}, out.String(), nil)
+		time.Sleep(5*time.Second - 1)
+		r.wait("https://a.test/", someAddr)
+		r.wait("https://b.test/", someAddr)
+		time.Sleep(1)
+		if p := r.must("https://a.test/"); p.Purpose() != Robots {
+			t.Errorf("asked for %s: robots.txt was not answered (P1)", p.URL())
+		}
+	})
+}
+
+func TestNothingIsAdmittedRightAfterAReplay(t *testing.T) {
+	in(t, func(t *testing.T) {
+		var out bytes.Buffer
+		b := open(t, Config{Ledger: &out})
+		b.rules("https://a.test/", "")
+		time.Sleep(time.Hour)
+		r := replayed(t, Config{}, out.String(), nil)
+		if w := r.wait("https://other.test/", addrOf(7)); w.Clauses[0].Name != ClauseRestart || time.Until(w.Until) != DefaultDelay {
+			t.Error(w)
+		}
+		time.Sleep(DefaultDelay)
+		r.must("https://other.test/")
+		if r := replayed(t, Config{}, "", nil); r.gate.opening != (time.Time{}) {
+			t.Error("a crawl that begins waits, too")
+		}
+	})
+}
+
+func TestRobotsTxtWithoutItsBodyIsAskedForAgain(t *testing.T) {
+	in(t, func(t *testing.T) {
+		body := "User-agent: *\nDisallow: /no\nCrawl-delay: 9\n"
+		for name, bodies := range map[string]func(string) ([]byte, error){
+			"none": nil, "not kept": func(string) ([]byte, error) { return nil, errors.New("no") },
+			"another": func(string) ([]byte, error) { return []byte("User-agent: *"), nil },
+		} {
+			var out bytes.Buffer
+			b := open(t, Config{Ledger: &out})
+			b.rules("https://a.test/", body)
+			r := replayed(t, Config{}, out.String(), bodies)
+			time.Sleep(time.Hour)
+			if p := r.must("https://a.test/"); p.Purpose() != Robots {
+				t.Errorf("%s: %s without rules (P1)", name, p.URL())
+			}
+			if r.gate.rulesSize != 0 {
+				t.Errorf("%s: %d octets of rules counted", name, r.gate.rulesSize)
+			}
+		}
+	})
+}
+
+func TestLedgersThatCannotBeReplayed(t *testing.T) {
+	in(t, func(t *testing.T) {
+		var out bytes.Buffer
+		b := open(t, Config{Ledger: &out})
+		b.rules("https://a.test/", "")
+		whole, snapshot := out.String(), b.gate.Snapshot()
+		for _, c := range []struct {
+			name, ledger, says string
+			snapshot           []byte
+		}{
+			{"shorter than the mark", whole[:len(whole)-1], fmt.Sprintf("%d octets, the snapshot includes %d", len(whole)-1, len(whole)), snapshot},
+			{"another", strings.Repeat("x", len(whole)), "no line ends", snapshot},
+			{"no JSON", whole + "nonsense\n", "the line at octet " + fmt.Sprint(len(whole)), nil},
+			{"an end without a start", whole[strings.IndexByte(whole, '\n')+1:], "has no start", nil},
+			{"an unknown event", `{"event":"pause","run":"x"}` + "\n", `"pause"`, nil},
+			{"a line without an end in sight", strings.Repeat(" ", maxLine+1<<17) + "\n", "longer than any", nil},
+			{"no address", `{"event":"start","run":"x","id":1,"url":"http://a.test/","allowed":"2000-01-01T00:00:00Z"}` + "\n", "without address", nil},
+			{"no URL", `{"event":"unsent","run":"x","url":"x"}` + "\n", "url_syntax", nil},
+		} {
+			g := open(t, Config{Snapshot: c.snapshot}).gate
+			if err := g.Replay(strings.NewReader(c.ledger), nil); !errors.Is(err, ErrReplay) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+		r := replayed(t, Config{}, whole+strings.Repeat("\x00", 3*maxLine), nil) // as a power cut may leave it
+		if err := r.gate.Replay(strings.NewReader(whole), nil); !errors.Is(err, ErrReplay) {
+			t.Errorf("twice: %v", err)
+		}
+		if _, err := b.admit("https://b.test/", addrOf(1)); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.gate.Replay(strings.NewReader(whole), nil); !errors.Is(err, ErrReplay) {
+			t.Errorf("of a Gate in use: %v", err)
+		}
+	})
+}
+
+// TestNoEventIsInNeitherASnapshotNorTheLedgerBehindItsMark takes snapshots while requests go on, and
+// counts failures, which nothing forgets: none may be missing, none may count twice.
+func TestNoEventIsInNeitherASnapshotNorTheLedgerBehindItsMark(t *testing.T) {
+	var out bytes.Buffer
+	c := Config{
+		Delay: None, DelayFactor: None, MaxFailures: None, MaxSilence: None, MaxBackoff: 1, Ledger: &out,
+		Overrides: []Override{{Origin: "http://127.0.0.1:8080", Reason: "a test", Skip: true, Until: time.Now().Add(time.Hour)}},
+		OwnHosts:  func(string) int { return 4 },
+	}
+	b := open(t, c)
+	const workers, each = 4, 300
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for n := 0; n < each; {
+				p, err := b.admit("http://127.0.0.1:8080/", netip.MustParseAddr("127.0.0.1"))
+				if err != nil {
+					runtime.Gosched()
+					continue
+				}
+				if g, err := p.Redeem(); err == nil {
+					_ = g.Begin()
+				}
+				b.gate.Report(p, Reply{Err: errors.New("reset")})
+				n++
+			}
+		})
+	}
+	var snapshots [][]byte
+	for range 50 {
+		snapshots = append(snapshots, b.gate.Snapshot())
+		runtime.Gosched()
+	}
+	wg.Wait()
+	for _, s := range append(snapshots, nil) {
+		c.Snapshot = s
+		r := replayed(t, c, out.String(), nil)
+		if n := r.gate.Host("127.0.0.1:8080").Failures; n != workers*each {
+			t.Fatalf("%d failures, %d happened", n, workers*each)
+		}
+	}
+}
+
+func TestOpenLedgerCutsBackToTheLastWholeLine(t *testing.T) {
+	long := strings.Repeat("x", 200_000)
+	for _, c := range []struct{ was, is string }{
+		{"", ""}, {"torn", ""}, {"one\n", "one\n"}, {"one\ntwo\nto", "one\ntwo\n"}, {"one\n\x00\x00", "one\n"}, {"\n", "\n"},
+		{"one\n" + long, "one\n"}, {long + "\n" + long, long + "\n"}, {long, ""},
+	} {
+		path := filepath.Join(t.TempDir(), "ledger.jsonl")
+		if err := os.WriteFile(path, []byte(c.was), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, size, err := OpenLedger(path)
+		if err != nil || size != int64(len(c.is)) {
+			t.Fatalf("%d octets, %v", size, err)
+		}
+		if _, err := l.Write([]byte("more\n")); err != nil {
+			t.Fatal(err)
+		}
+		read, err1 := io.ReadAll(l.Reader())
+		if err := errors.Join(err1, l.Sync(), l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(path); err != nil || string(b) != c.is+"more\n" || string(read) != string(b) {
+			t.Errorf("%.20q became %.20q, %v", c.was, b, err)
+		}
+	}
+	if _, _, err := OpenLedger(t.TempDir()); err == nil {
+		t.Error("a directory was opened")
+	}
+}
+
+func TestP10ALineWrittenInPartEndsAllRequests(t *testing.T) {
+	in(t, func(t *testing.T) {
+		out := &short{}
+		b := open(t, Config{Ledger: out})
+		for _, raw := range []string{"https://a.test/", "https://b.test/"} {
+			p, err := b.admit(raw, addrOf(len(raw)+out.n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, _ := p.Redeem()
+			if err := g.Begin(); !errors.Is(err, io.ErrShortWrite) || g.Begun() {
+				t.Errorf("%s: %v", raw, err)
+			}
+		}
+		if out.n != 1 {
+			t.Errorf("%d lines written, the first one in part", out.n)
+		}
+	})
+}
+
+// short writes one octet.
+type short struct{ n int }
+
+func (s *short) Write([]byte) (int, error) {
+	s.n++
+	return 1, io.ErrShortWrite
+}
+
+// BenchmarkReplay replays a crawl of 500,000 requests, two lines each, to 5000 hosts.
+func BenchmarkReplay(b *testing.B) {
+	var out bytes.Buffer
+	c := Config{Identity: identity(), Delay: None, DelayFactor: None, Ledger: &out, OwnHosts: func(string) int { return 1 }}
+	g, err := NewGate(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	const hosts, requests = 5000, 500_000
+	for i := range requests {
+		u, err := weburl.Parse(fmt.Sprintf("https://host%d.some-university.edu/department/page%d?a=1&b=2", i%hosts, i))
+		if err != nil {
+			b.Fatal(err)
+		}
+		p, err := g.Admit(Ask{URL: u, Next: g.Next(u), Addr: addrOf(i % hosts)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if grant, err := p.Redeem(); err != nil || grant.Begin() != nil {
+			b.Fatal(err)
+		}
+		g.Report(p, Reply{Status: 404, Ended: time.Now(), WireBytes: 1000})
+	}
+	c.Ledger = nil
+	b.SetBytes(int64(out.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		g, err := NewGate(c)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := g.Replay(bytes.NewReader(out.Bytes()), nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(2*requests*float64(b.N)/b.Elapsed().Seconds(), "lines/s")
+}
+
+func FuzzReplay(f *testing.F) {
+	f.Add([]byte(`{"event":"start","run":"r","id":1,"url":"http://a.test/robots.txt","for":"http://a.test/","host":"a.test:80","addr":"192.0.2.1","purpose":"robots","allowed":"2000-01-01T00:00:00Z","written":"2000-01-01T00:00:00Z","clauses":[{"clause":"delay"}]}
+{"event":"end","run":"r","id":1,"ended":"2000-01-01T00:00:01Z","status":301,"location":"/x?a=1\u0026b"}
+`))
+	f.Add([]byte(`{"event":"unsent","run":"r","url":"http://a.test/","ended":"2000-01-01T00:00:01Z","error":"no such host"}` + "\n{}\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		g, err := NewGate(Config{Identity: identity(), Rate: 1, PerDomain: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Replay(bytes.NewReader(b), nil); err == nil {
+			g.Snapshot()
+		}
+	})
+}
