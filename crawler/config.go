@@ -120,6 +120,14 @@ type Config struct {
 	// Fetch is the fetcher's limits. Its AllowHost is set so that a seed may name a private host.
 	Fetch fetcher.Config
 
+	// Seeds are crawled beside those that Run, Pages and Collect are given. Where both have a URL, what
+	// is said here holds.
+	Seeds []Request
+	// Priority is asked for the priority of each of a page's links that is about to be queued; those
+	// that are known or turned away are not asked about. It is called concurrently, before the Handler,
+	// with the Visit as the page made it. A panic fails the visit. nil: every link has 0.
+	Priority func(v *Visit, l *Link) int8
+
 	Handler   Handler           // nil: visits go to the sinks alone
 	Sinks     []sink.Sink       // appended to in order; not closed by the crawler
 	Frontier  frontier.Frontier // nil: a new frontier.Memory for each Run; a given one is not closed
@@ -189,7 +197,7 @@ func (c Config) identity() politeness.Identity {
 // Validate reports everything wrong with c that can be known without seeds, joined, each with the
 // field's name. A missing Contact is judged when the seeds are known.
 func (c Config) Validate() error {
-	errs := []error{c.identity().Validate(true), c.Fetch.Validate()}
+	errs := []error{c.identity().Validate(true), c.Fetch.Validate(), checkSeeds(c.Seeds)}
 	bad := func(ok bool, format string, args ...any) {
 		if !ok {
 			errs = append(errs, fmt.Errorf("crawler: "+format, args...))

@@ -188,7 +188,7 @@ type run struct {
 type idler interface{ CloseIdle(host string) }
 
 func newRun(cfg Config, gate *politeness.Gate, seeds []string) (*run, error) {
-	urls, err := parseSeeds(seeds, cfg.MaxURL)
+	urls, err := parseSeeds(seedURLs(cfg.Seeds, seeds), cfg.MaxURL)
 	if err != nil {
 		return nil, err
 	}
@@ -364,6 +364,9 @@ func (r *run) addSeeds(ctx context.Context) error {
 	queue := make([]frontier.Request, len(r.seeds))
 	for i, u := range r.seeds {
 		queue[i] = frontier.Request{URL: u, Kind: frontier.KindSeed}
+		if i < len(r.cfg.Seeds) {
+			queue[i].Priority, queue[i].Meta = r.cfg.Seeds[i].Priority, r.cfg.Seeds[i].Meta
+		}
 	}
 	_, err := r.frontier.Add(ctx, queue...)
 	return err

@@ -53,6 +53,20 @@ func (c *crowds) enter(u weburl.URL) string {
 	return ""
 }
 
+// leave undoes enter for a URL that is not queued after all.
+func (c *crowds) leave(u weburl.URL) {
+	path := u.Path()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if text, had := u.Sessionless(); had {
+		c.uncount("s", text, "")
+	}
+	if len(path) < len(u.PathQuery()) {
+		c.uncount("?", u.Authority(), path)
+	}
+	c.uncount("/", u.Authority(), path[:strings.LastIndexByte(path, '/')+1])
+}
+
 // same counts a URL of host that has a body which another had before, and reports whether most have
 // it already.
 func (c *crowds) same(host string, sum [32]byte, most int) bool {
@@ -63,9 +77,7 @@ func (c *crowds) same(host string, sum [32]byte, most int) bool {
 
 // count adds one to a crowd unless it has most already.
 func (c *crowds) count(kind, host, path string, most int) bool {
-	var space [512]byte
-	name := append(append(append(append(space[:0], kind...), host...), 0), path...)
-	k := xxh3.HashSeed(name, c.seed)
+	k := c.key(kind, host, path)
 	n := c.counts[k]
 	if int(n) >= most {
 		return false
@@ -78,6 +90,24 @@ func (c *crowds) count(kind, host, path string, most int) bool {
 		c.changed[k] = struct{}{}
 	}
 	return true
+}
+
+// uncount takes one from a crowd that has any.
+func (c *crowds) uncount(kind, host, path string) {
+	k := c.key(kind, host, path)
+	if c.counts[k] == 0 {
+		return
+	}
+	c.counts[k]--
+	if c.changed != nil {
+		c.changed[k] = struct{}{}
+	}
+}
+
+func (c *crowds) key(kind, host, path string) uint64 {
+	var space [512]byte
+	name := append(append(append(append(space[:0], kind...), host...), 0), path...)
+	return xxh3.HashSeed(name, c.seed)
 }
 
 func (c *crowds) restart() {

@@ -117,7 +117,7 @@ func (k *linker) news(v *Visit) []frontier.Request {
 			v.counts[FateTrap]++
 			continue
 		}
-		queue = append(queue, frontier.Request{URL: u, Depth: v.Depth + 1, Via: v.URL, Beyond: f.beyond})
+		queue = append(queue, frontier.Request{URL: u, Depth: v.Depth + 1, Priority: k.r.priority(v, f.at, u), Via: v.URL, Beyond: f.beyond})
 	}
 	return queue
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// publish makes a visit known: to the sinks and the frontier, the report, the trace and the loop over
-// Pages. With a durable frontier the committer has it from here on; without, the URL is settled when
-// the sinks have its record.
+// publish makes a visit known: to the sinks and the frontier, the report and the trace. With a durable
+// frontier the committer has it from here on; without, the URL is settled when the sinks have its
+// record.
 func (r *run) publish(ctx context.Context, v *Visit, c frontier.Claim, s frontier.Settlement) {
 	v.Ended = time.Now()
 	var err error
@@ -33,9 +33,6 @@ func (r *run) publish(ctx context.Context, v *Visit, c frontier.Claim, s frontie
 		return
 	}
 	r.cfg.Trace.visited(v)
-	if r.deliver != nil {
-		r.deliver(v)
-	}
 	if r.commits == nil {
 		r.settle(ctx, c, s)
 		r.leave(c.URL.Host())
@@ -132,7 +129,7 @@ func (v *Visit) record() *sink.Record {
 	if v.Outcome != Refused && v.Reason != ReasonType { // what a page's own signal keeps us from taking is not archived
 		rec.Exchange = exchange(v.Page, "")
 	}
-	rec.Directives = v.Directives.Terms()
+	rec.Directives, rec.Data = v.Directives.Terms(), v.data
 	if d := v.Doc; d != nil {
 		rec.Title, rec.Canonical = d.Title, d.Canonical
 		rec.Links = v.countLinks()

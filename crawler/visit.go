@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/amble-crawler/amble/extract"
@@ -54,9 +55,9 @@ type Visit struct {
 	Depth   int        // links followed from a seed
 	Hops    []string   // the redirects that led here, oldest first
 	Kind    frontier.Kind
-	Attempt int // 0 when the first attempt was final
-	Beyond  int // links followed since the last page in scope, with Config.Beyond
-	Meta    []byte
+	Attempt int    // 0 when the first attempt was final
+	Beyond  int    // links followed since the last page in scope, with Config.Beyond
+	Meta    []byte // what came with the URL: Request.Meta
 
 	Outcome Outcome
 	Reason  string // stable code, "" for a plain Fetched
@@ -80,6 +81,12 @@ type Visit struct {
 
 	linker *linker      // that read Doc; valid while the Visit is
 	counts map[Fate]int // links by fate
+
+	work    *work             // the Handler's; nil without one
+	data    []json.RawMessage // what was emitted, once it counts
+	results any               // of Collect's function
+	path    []pathValue       // of the Mux's pattern
+	broken  error             // Config.Priority panicked
 }
 
 // Fate is what becomes of a link.

@@ -280,8 +280,7 @@ func (w *worker) answered(ctx context.Context, c frontier.Claim, page *fetcher.P
 		w.end(ctx, c, v, ready, nil)
 		return true
 	}
-	w.end(ctx, c, v, ready, w.read(v, c))
-	return true
+	return w.end(ctx, c, v, ready, w.read(v, c))
 }
 
 // retryable reports whether an answer says that another attempt may fare better (RFC 9110 section
@@ -365,7 +364,9 @@ func (r *run) similar(v *Visit) {
 	}
 	if text, err := v.Page.Text(); err == nil {
 		if f, words := r.hasher.HTML(text); words >= minWords {
-			v.NearOf = r.near.Meet(v.URL.String(), f)
+			if near := r.near.Meet(v.URL.String(), f); near != v.URL.String() { // itself: fetched again
+				v.NearOf = near
+			}
 			if r.commits != nil {
 				r.fresh.add(nearPage{v.URL.String(), f})
 			}
@@ -415,11 +416,20 @@ func (r *run) directives(v *Visit, metas []robots.Meta) robots.Directives {
 }
 
 // end makes a claim's visit final: the Handler sees it, the sinks have it, and then the frontier
-// takes the URL's end, its links and the host's ready time in one step.
-func (r *run) end(ctx context.Context, c frontier.Claim, v *Visit, ready time.Time, links []frontier.Request) {
+// takes the URL's end, its links and the host's ready time in one step. It reports whether the visit
+// is final: the Handler may ask for another attempt.
+func (r *run) end(ctx context.Context, c frontier.Claim, v *Visit, ready time.Time, links []frontier.Request) bool {
 	v.describe(c.Request, c.Attempt)
-	links = r.handle(ctx, v, links)
+	links, again := r.handle(ctx, c, v, links)
+	if again != nil {
+		if v.Outcome != Refused && v.Reason != ReasonType {
+			r.archive(ctx, v.Page, "attempt")
+		}
+		r.again(ctx, c, frontier.Settlement{ReadyAt: ready, Again: again})
+		return false
+	}
 	r.publish(ctx, v, c, frontier.Settlement{ReadyAt: ready, Links: links})
+	return true
 }
 
 // leave closes the connections to a host that has nothing left: they stay open through the pauses

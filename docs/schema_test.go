@@ -3,7 +3,9 @@ package docs_test
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -210,6 +212,9 @@ func crawl(t *testing.T, w *crawltest.Web, out *bytes.Buffer, seeds ...string) {
 		t.Fatal(err)
 	}
 	cfg := crawler.Config{Contact: contact, Sitemaps: true, MaxSame: 1, Since: past, Sinks: []sink.Sink{sink.NewJSONL(out)}}
+	cfg.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
+		return errors.Join(v.Emit(v.Depth), v.Emit(map[string][]string{"hops": v.Hops}))
+	})
 	cfg.Fetch.DialContext, cfg.Fetch.Resolver, cfg.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
 	c, err := crawler.New(cfg)
 	if err != nil {
@@ -222,7 +227,9 @@ func crawl(t *testing.T, w *crawltest.Web, out *bytes.Buffer, seeds ...string) {
 
 // validate returns what is wrong with v by p.
 func (s *schema) validate(p *schema, at string, v any) []string {
-	p = s.deref(p)
+	if p = s.deref(p); reflect.DeepEqual(*p, schema{Description: p.Description}) {
+		return nil // anything
+	}
 	var wrong []string
 	bad := func(format string, args ...any) { wrong = append(wrong, at+": "+fmt.Sprintf(format, args...)) }
 	switch v := v.(type) {

@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"encoding/json"
 	"errors"
 	"strconv"
 	"time"
@@ -40,6 +41,7 @@ func appendRecord(b []byte, r *Record) ([]byte, error) {
 	if r.Links != nil {
 		b = appendLinks(append(b, `,"links":`...), r.Links)
 	}
+	b, err0 := optData(b, `,"data":`, r.Data)
 	b = optInt(b, `,"attempt":`, r.Attempt)
 	b, err1 := optTime(b, `,"queued":`, r.Queued)
 	b, err2 := optTime(b, `,"started":`, r.Started)
@@ -47,7 +49,7 @@ func appendRecord(b []byte, r *Record) ([]byte, error) {
 	if r.WARC != nil {
 		b = appendLocation(append(b, `,"warc":`...), r.WARC)
 	}
-	return append(b, '}'), errors.Join(err1, err2, err3)
+	return append(b, '}'), errors.Join(err0, err1, err2, err3)
 }
 
 func optUsage(b []byte, name string, us []Usage) []byte {
@@ -65,6 +67,15 @@ func optUsage(b []byte, name string, us []Usage) []byte {
 		b = append(b, '}')
 	}
 	return append(b, ']')
+}
+
+// optData appends values that are JSON already, made compact.
+func optData(b []byte, name string, data []json.RawMessage) ([]byte, error) {
+	if len(data) == 0 {
+		return b, nil
+	}
+	all, err := json.Marshal(data)
+	return append(append(b, name...), all...), err
 }
 
 func appendLinks(b []byte, n *LinkCount) []byte {

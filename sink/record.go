@@ -1,6 +1,9 @@
 package sink
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Record is the fate of one URL as it is written out: one line of visits.jsonl.
 // docs/visit.schema.json describes the JSON form.
@@ -33,6 +36,9 @@ type Record struct {
 	SameAs       string     `json:"same_as,omitempty"`    // the first URL that had the same body
 	NearOf       string     `json:"near_of,omitempty"`    // an earlier page that is nearly the same
 	Links        *LinkCount `json:"links,omitempty"`
+
+	// Data is what the program that crawls took from the page, in its own form: each a JSON value.
+	Data []json.RawMessage `json:"data,omitempty"`
 
 	Attempt int       `json:"attempt,omitempty"` // 0: the first was final
 	Queued  time.Time `json:"queued,omitzero"`

@@ -1,0 +1,189 @@
+package crawler
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Request is a URL for the crawl, with what is said about it: a seed ([Config.Seeds]) or an addition
+// of a Handler ([Visit.Enqueue]).
+type Request struct {
+	URL      string // absolute, or relative to the visit's page
+	Priority int8   // higher is earlier within its host; links have 0 unless Config.Priority says otherwise
+	Meta     []byte // the caller's own: Visit.Meta of the URL's visit, also after retries and redirects
+	// SameDepth gives the URL the visit's depth, as for the next page of a list; otherwise it is one
+	// deeper, as a link. Of seeds it says nothing.
+	SameDepth bool
+}
+
+// ErrOver is returned by Visit.Enqueue and Visit.Emit when the visit is no longer in the hands of a
+// Handler or of the loop over Pages.
+var ErrOver = errors.New("crawler: the visit is over")
+
+// EnqueueError says why a Request of a Handler does not enter the crawl.
+type EnqueueError struct {
+	Ref  string     // Request.URL
+	URL  weburl.URL // zero with FateInvalid
+	Fate Fate       // what a link of the same URL would have met
+	Rule string     // what decided
+	Err  error      // with FateInvalid: a *weburl.Error, or nil for a URL that is too long
+}
+
+func (e *EnqueueError) Error() string {
+	return fmt.Sprintf("crawler: %q is not queued: %s (%s)", e.Ref, e.Fate, e.Rule)
+}
+
+// Unwrap is the cause, nil when a rule decided.
+func (e *EnqueueError) Unwrap() error { return e.Err }
+
+// Enqueue adds a URL to the crawl beside the page's links. It passes what they pass: a page that says
+// nofollow, Config.MaxLinks, the form and length of URLs, depth, scope and traps here, with an
+// *EnqueueError that names what turned it away, and robots.txt and pacing later, like any URL. One
+// that is known already stays as it is, without an error. rel=nofollow, Config.Beyond and
+// Config.Priority, which are about links, have no part in it.
+//
+// The additions are the Handler's: they are queued together with the visit's end when it returns nil,
+// [Stop] or [SkipLinks], and there are none when it fails, panics or asks for another attempt. Enqueue
+// may be called concurrently. After the Handler has returned the error is [ErrOver].
+func (v *Visit) Enqueue(q Request) error {
+	if v.work == nil {
+		return ErrOver
+	}
+	return v.work.enqueue(v, q)
+}
+
+// Emit adds a result to the visit: x as JSON, which the sinks get as an element of Record.Data. Results
+// are part of the visit: they are written with it or not at all, as Enqueue's additions are queued, so
+// that a crawl which is killed and resumed has each once.
+//
+// x is marshalled at once. The error is encoding/json's, or [ErrOver]; a visit with a result that
+// cannot be marshalled fails, whatever the Handler returns. Emit may be called concurrently.
+func (v *Visit) Emit(x any) error {
+	if v.work == nil {
+		return ErrOver
+	}
+	return v.work.emit(x)
+}
+
+// work is what a Handler does with a visit, until it is known whether it counts.
+type work struct {
+	run *run
+
+	mu    sync.Mutex
+	extra []frontier.Request
+	data  []json.RawMessage
+	err   error // of a result that could not be marshalled
+	over  bool
+}
+
+func (w *work) enqueue(v *Visit, q Request) error {
+	u, err := v.target(q.URL)
+	if err != nil {
+		return &EnqueueError{Ref: q.URL, Fate: FateInvalid, Rule: weburl.ReasonOf(err), Err: err}
+	}
+	depth := v.Depth + 1
+	if q.SameDepth {
+		depth = v.Depth
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return ErrOver
+	}
+	known := w.run.knows(u, depth)
+	if fate, rule := w.judge(v, u, depth, known); fate != FateFollow {
+		return &EnqueueError{Ref: q.URL, URL: u, Fate: fate, Rule: rule}
+	}
+	if !known {
+		w.extra = append(w.extra, frontier.Request{
+			URL: u, Depth: depth, Priority: q.Priority, Via: v.URL, Meta: slices.Clone(q.Meta),
+		})
+	}
+	return nil
+}
+
+// target is the URL that a reference of the Handler's means.
+func (v *Visit) target(ref string) (weburl.URL, error) {
+	if v.Doc == nil {
+		return v.URL.Resolve(ref)
+	}
+	return v.base().Resolve(ref)
+}
+
+func (w *work) judge(v *Visit, u weburl.URL, depth int, known bool) (Fate, string) {
+	switch {
+	case v.Directives.NoFollow:
+		return FateNoFollow, "page nofollow"
+	case len(w.extra) >= w.run.cfg.MaxLinks:
+		return FateLimit, "MaxLinks"
+	}
+	d := w.run.admissible(u, depth, "")
+	if d.fate != FateFollow || known {
+		return d.fate, d.rule
+	}
+	if crowd := w.run.crowds.enter(u); crowd != "" {
+		return FateTrap, crowd
+	}
+	return FateFollow, ""
+}
+
+// knows reports whether queueing u would change nothing.
+func (r *run) knows(u weburl.URL, depth int) bool {
+	if r.knower == nil {
+		return false
+	}
+	known := []bool{false}
+	r.knower.Known([]weburl.Key{r.cfg.Canonical.Key(u)}, depth, known)
+	return known[0]
+}
+
+func (w *work) emit(x any) error {
+	b, err := json.Marshal(x)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.over:
+		return ErrOver
+	case err != nil:
+		w.err = errors.Join(w.err, fmt.Errorf("crawler: a result of %T: %w", x, err))
+		return err
+	}
+	w.data = append(w.data, b)
+	return nil
+}
+
+// failed is the error of a result that could not be marshalled.
+func (w *work) failed() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// undo forgets what the Handler did.
+func (w *work) undo() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.run.uncount(w.extra)
+	w.extra, w.data, w.err = nil, nil, nil
+}
+
+// end takes what was done. Nothing can be done after it.
+func (w *work) end() (extra []frontier.Request, data []json.RawMessage) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	return w.extra, w.data
+}
+
+// uncount takes URLs that are not queued after all out of the crowds that they were counted in.
+func (r *run) uncount(queue []frontier.Request) {
+	for i := range queue {
+		r.crowds.leave(queue[i].URL)
+	}
+}

@@ -1,0 +1,3 @@
+package crawler
+
+type pathValue struct{ name, value string }

@@ -1,0 +1,23 @@
+package crawler
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// priority asks Config.Priority about the link at an index, which leads to u and is about to be queued.
+// A panic there fails the visit.
+func (r *run) priority(v *Visit, at int, u weburl.URL) (p int8) {
+	if r.cfg.Priority == nil || v.broken != nil {
+		return 0
+	}
+	defer func() {
+		if x := recover(); x != nil {
+			v.Reason = ReasonPanic
+			v.broken = fmt.Errorf("crawler: Config.Priority panicked: %v\n%s", x, debug.Stack())
+		}
+	}()
+	return r.cfg.Priority(v, &Link{Link: v.Doc.Links[at], URL: u, Fate: FateFollow})
+}

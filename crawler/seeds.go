@@ -1,0 +1,28 @@
+package crawler
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// checkSeeds reports what is wrong with Config.Seeds, by field.
+func checkSeeds(seeds []Request) error {
+	var errs []error
+	for i, q := range seeds {
+		if _, err := weburl.Parse(q.URL); err != nil {
+			errs = append(errs, fmt.Errorf("crawler: Seeds[%d].URL: %w", i, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// seedURLs are the URLs of requested seeds and of plain ones, in this order.
+func seedURLs(requests []Request, plain []string) []string {
+	all := make([]string, 0, len(requests)+len(plain))
+	for _, q := range requests {
+		all = append(all, q.URL)
+	}
+	return append(all, plain...)
+}
