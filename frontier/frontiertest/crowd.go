@@ -14,11 +14,20 @@ import (
 
 // crowd crawls a small made-up web with many workers at once and watches, from where the requests
 // would arrive, that every page comes once and no host is ever served twice at a time or too early.
-func crowd(k *kit) {
+func crowd(k *kit) { k.crawl(nil) }
+
+// crowdCommits is the same, the claims released by those who have them and committed together.
+func crowdCommits(k *kit) {
+	c := &committer{kit: k, d: k.durable(), stop: make(chan struct{})}
+	c.calls.Go(c.work)
+	k.crawl(c)
+}
+
+func (k *kit) crawl(together *committer) {
 	const pages, workers = 240, 12
 	ctx, cancel := context.WithTimeout(k.ctx, k.limit)
 	defer cancel()
-	w := &watch{kit: k, stop: cancel, hosts: map[string]*visits{}, done: map[weburl.URL]int{}, retries: map[weburl.URL]int{}}
+	w := &watch{kit: k, stop: cancel, together: together, hosts: map[string]*visits{}, done: map[weburl.URL]int{}, retries: map[weburl.URL]int{}}
 	web := make([]frontier.Request, pages)
 	for i := range web {
 		web[i].URL = k.page(fmt.Sprintf("h%d/%d", i%7, i))
@@ -29,6 +38,9 @@ func crowd(k *kit) {
 		wg.Go(func() { w.work(ctx, web, rand.New(rand.NewPCG(uint64(i), 0))) })
 	}
 	wg.Wait()
+	if together != nil {
+		together.end()
+	}
 	for _, q := range web {
 		if n := w.done[q.URL]; n != 1 {
 			k.Errorf("%v done %d times", q.URL, n)
@@ -43,7 +55,10 @@ func crowd(k *kit) {
 // watch is what the servers see.
 type watch struct {
 	*kit
-	stop    func() // ends the crawl, which might not end by itself
+	stop func() // ends the crawl, which might not end by itself
+
+	together *committer // nil: each claim is settled by who has it
+
 	mu      sync.Mutex
 	hosts   map[string]*visits
 	done    map[weburl.URL]int
@@ -77,10 +92,70 @@ func (w *watch) work(ctx context.Context, web []frontier.Request, r *rand.Rand) 
 				w.Errorf("Add of a claimed URL: %d, %v", n, err)
 			}
 		}
-		if err := w.f.Settle(ctx, c, w.leave(c, links, r)); err != nil {
-			w.Errorf("Settle: %v", err)
+		if err := w.end(ctx, c, w.leave(c, links, r)); err != nil {
+			w.Errorf("Settle or Release: %v", err)
 		}
 	}
+}
+
+func (w *watch) end(ctx context.Context, c frontier.Claim, s frontier.Settlement) error {
+	if w.together == nil {
+		return w.f.Settle(ctx, c, s)
+	}
+	err := w.together.d.Release(ctx, c, s.ReadyAt)
+	w.together.add(frontier.End{Claim: c, Settlement: s})
+	return err
+}
+
+// committer ends claims that others have released.
+type committer struct {
+	*kit
+	d    frontier.Durable
+	stop chan struct{}
+
+	calls sync.WaitGroup
+	mu    sync.Mutex
+	ends  []frontier.End
+	done  int64
+}
+
+func (c *committer) add(e frontier.End) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ends = append(c.ends, e)
+}
+
+func (c *committer) work() {
+	t := time.NewTicker(c.step / 20)
+	defer t.Stop()
+	for {
+		select {
+		case <-c.stop:
+			return
+		case <-t.C:
+			c.flush()
+		}
+	}
+}
+
+func (c *committer) flush() {
+	c.mu.Lock()
+	ends := c.ends
+	c.ends = nil
+	c.mu.Unlock()
+	c.done += int64(len(ends))
+	if err := c.d.Commit(c.ctx, ends, map[string]int64{"done": c.done}, nil); err != nil {
+		c.Errorf("Commit: %v", err)
+	}
+	if got := c.d.Offsets()["done"]; got != c.done {
+		c.Errorf("offset %d after Commit, want %d", got, c.done)
+	}
+}
+
+func (c *committer) end() {
+	close(c.stop)
+	c.calls.Wait()
+	c.flush()
 }
 
 // arrive is a request's first byte.

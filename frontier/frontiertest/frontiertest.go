@@ -134,5 +134,6 @@ func each(o Options, test func(name string, check func(*kit))) {
 	test("Stats count by state", statsCount)
 	test("Lookup tells the state", lookupTells)
 	test("many workers", crowd)
+	test("workers release, one commits", crowdCommits)
 	test("random operations agree with the model", func(k *kit) { k.random(o.seeds()) })
 }
