@@ -63,7 +63,7 @@ func (k *linker) extract(p *fetcher.Page) (*extract.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := k.scanner.Scan(string(text))
+	doc := k.scanner.ScanBytes(text)
 	doc.Links = append(doc.Links, extract.LinkHeader(p.Header.Values("Link"))...)
 	return doc, nil
 }

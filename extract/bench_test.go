@@ -40,6 +40,7 @@ func BenchmarkLinks(b *testing.B) {
 	}{
 		{"Scanner", scanBench(page, Options{})},
 		{"ScannerResources", scanBench(page, Options{Resources: true})},
+		{"ScannerBytes", scanBytesBench(body)},
 		{"HTML", func() int { return len(HTML(body, Options{}).Links) }},
 		{"TokenizerSameRules", func() int { return len(reference(body, Options{}).Links) }},
 		{"TokenizerHref", func() int { return hrefs(page) }},
@@ -60,6 +61,11 @@ func BenchmarkLinks(b *testing.B) {
 func scanBench(page string, o Options) func() int {
 	s := NewScanner(o)
 	return func() int { return len(s.Scan(page).Links) }
+}
+
+func scanBytesBench(page []byte) func() int {
+	s := NewScanner(Options{})
+	return func() int { return len(s.ScanBytes(page).Links) }
 }
 
 // hrefs counts the a elements with href by the tokenizer alone.

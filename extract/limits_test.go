@@ -159,6 +159,9 @@ func FuzzHTML(f *testing.F) {
 				t.Errorf("%+v", l)
 			}
 		}
+		if got := scribbled(NewScanner(everything), string(body)); !same(d, got) {
+			t.Errorf("%+v, want %+v", got, d)
+		}
 		swallow(body)
 	})
 }
