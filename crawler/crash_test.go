@@ -399,14 +399,20 @@ func (b *bomb) crawl(seeds []string) (*crawler.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	ledger, err := os.OpenFile(filepath.Join(b.dir, "ledger.jsonl"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
+	file := filepath.Join(b.dir, "ledger.jsonl")
+	ledger, size, err := politeness.OpenLedger(file)
 	if err != nil {
 		return nil, err
 	}
+	before, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer before.Close()
 	c, err := crawler.New(crawler.Config{
 		Scope: crawler.ScopeAny, MaxPages: 1_000_000, MaxDepth: crawler.None,
 		Frontier: &bombFrontier{store, b}, Sinks: []sink.Sink{&bombArchive{archive, b}, &bombSink{visits, b}},
-		Politeness: politeness.Config{Delay: crashDelay, Ledger: &bombWriter{ledger, b}},
+		Politeness: politeness.Config{Delay: crashDelay, Ledger: &bombWriter{ledger, b}, LedgerSize: size},
 		KeepRobots: func(p *fetcher.Page) error {
 			b.at("robots")
 			return os.WriteFile(filepath.Join(b.dir, "robots", fmt.Sprintf("%x", sha256.Sum256(p.Body))), p.Body, 0o644)
@@ -415,8 +421,15 @@ func (b *bomb) crawl(seeds []string) (*crawler.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.Gate().Replay(before, b.robots); err != nil {
+		return nil, err
+	}
 	rep, err := c.Run(context.Background(), seeds...)
 	return rep, errors.Join(err, visits.Close(), archive.Close(), store.Close(), ledger.Close())
+}
+
+func (b *bomb) robots(sum string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(b.dir, "robots", sum))
 }
 
 // bombFrontier, bombArchive, bombSink and bombWriter are the real thing with a bomb before and after

@@ -167,6 +167,7 @@ type run struct {
 	hasher   *simhash.Hasher // nil without Config.NearBits
 	near     *simhash.Index
 	fresh    nearPages    // what the crawl must keep of near
+	table    uint64       // the number of the crowds' table
 	deliver  func(*Visit) // for Pages; nil otherwise
 
 	claims     context.Context // ends when no more claims are to be made

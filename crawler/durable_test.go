@@ -157,6 +157,30 @@ func TestMemoryOfHostsAndBodies(t *testing.T) {
 	})
 }
 
+// A trap has the same room however often the crawl is stopped.
+func TestCrowdsOutliveTheProcess(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("a.example").Robots("").Site()
+		s.Page("/", "<a href=/p?0>x</a>")
+		for i := range 30 {
+			s.Page(fmt.Sprint("/p?", i), fmt.Sprintf("<title>%d</title><a href=/p?%d>x</a>", i, i+1))
+		}
+		j := job{t, t.TempDir()}
+		c := config(w, crawler.Config{MaxDepth: crawler.None, MaxQueries: 10})
+		for {
+			ctx, cancel := context.WithTimeout(t.Context(), 4500*time.Millisecond)
+			rep, err := j.run(ctx, c, "http://a.example/")
+			cancel()
+			if err == nil {
+				if rep.Pages != 11 || rep.Runs < 3 || rep.Links[crawler.FateTrap] != 1 {
+					t.Errorf("%+v", rep)
+				}
+				return
+			}
+		}
+	})
+}
+
 // What is in an output that the frontier knows nothing of is not the crawl's to cut away.
 func TestForeignOutputIsLeft(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

@@ -22,6 +22,8 @@ const (
 	keyHost  = "crawler/host/"
 	keyBody  = "crawler/body/"
 	keyNear  = "crawler/near/"
+	keyCrowd = "crawler/crowd/"
+	keyTable = "crawler/crowds" // the table that the crowds belong to
 )
 
 // kept is the part of a tally that outlives the process.
@@ -45,6 +47,7 @@ func (r *run) memory() (map[string][]byte, error) {
 	for sum, c := range r.contents.changed() {
 		values[keyBody+string(sum[:])] = append(binary.AppendUvarint(nil, uint64(c.count)), c.url...)
 	}
+	r.keepCrowds(values)
 	for _, n := range r.fresh.take() {
 		values[fmt.Sprintf("%s%016x/%s", keyNear, n.fingerprint, n.url)] = []byte{}
 	}
@@ -110,6 +113,7 @@ func (r *run) recall(ctx context.Context) error {
 			}
 			return nil
 		}),
+		r.recallCrowds(ctx),
 		r.store.States(ctx, keyNear, func(name string, _ []byte) error {
 			hex, url, _ := strings.Cut(name[len(keyNear):], "/")
 			var f uint64
@@ -119,6 +123,41 @@ func (r *run) recall(ctx context.Context) error {
 			return nil
 		}),
 	)
+}
+
+// keepCrowds adds what has changed of the crowds. Those of a table that was given up stay in the
+// frontier under its number, and are not read again.
+func (r *run) keepCrowds(values map[string][]byte) {
+	counts, seed, fresh := r.crowds.changes()
+	if fresh {
+		r.table++
+		values[keyTable] = binary.BigEndian.AppendUint64(binary.AppendUvarint(nil, r.table), seed)
+	}
+	for k, n := range counts {
+		name := binary.BigEndian.AppendUint64([]byte(keyCrowd), k)
+		values[string(name)] = binary.AppendUvarint(binary.AppendUvarint(nil, r.table), uint64(n))
+	}
+}
+
+func (r *run) recallCrowds(ctx context.Context) error {
+	b, err := r.store.State(ctx, keyTable)
+	table, k := binary.Uvarint(b)
+	if err != nil || k <= 0 || len(b) != k+8 {
+		return err
+	}
+	r.table = table
+	counts := map[uint64]uint32{}
+	err = r.store.States(ctx, keyCrowd, func(name string, value []byte) error {
+		of, k := binary.Uvarint(value)
+		if hash := name[len(keyCrowd):]; len(hash) == 8 && k > 0 && of == table && len(counts) < maxCrowds {
+			n, _ := binary.Uvarint(value[k:])
+			counts[binary.BigEndian.Uint64([]byte(hash))] = uint32(n)
+		}
+		return nil
+	})
+	r.crowds.load(binary.BigEndian.Uint64(b[k:]), counts)
+	r.crowds.changes() // all that there is is kept already
+	return err
 }
 
 // restoreGate lets a gate begin with what the gate of an earlier process knew, unless it is told
