@@ -3,7 +3,6 @@ module github.com/amble-crawler/amble
 go 1.26.0
 
 require (
-	github.com/JohannesKaufmann/html-to-markdown/v2 v2.5.2
 	github.com/PuerkitoBio/purell v1.2.1
 	github.com/alecthomas/kong v1.17.0
 	github.com/andybalholm/brotli v1.2.8
@@ -28,7 +27,6 @@ require (
 
 require (
 	github.com/DataDog/zstd v1.5.7 // indirect
-	github.com/JohannesKaufmann/dom v0.3.1 // indirect
 	github.com/RaduBerinde/axisds v0.1.0 // indirect
 	github.com/RaduBerinde/btreemap v0.0.0-20250419174037-3d62b7205d54 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
