@@ -105,7 +105,7 @@ func read(v *crawler.Visit) (e entry, keep bool) {
 	if err != nil {
 		return e, false
 	}
-	return entry{url: v.URL.String(), title: v.Doc.Title, text: text(body), fetched: v.Ended.UTC().Format(time.RFC3339)}, true
+	return entry{url: v.URL.String(), title: v.Doc.Title, text: text(body), fetched: v.Page.Ended.UTC().Format(time.RFC3339)}, true
 }
 
 // unwanted reports whether an index that has the page must lose it.

@@ -58,7 +58,7 @@ func leftOut(element atom.Atom) bool {
 // inLine reports whether an element can begin or end within a word.
 func inLine(element atom.Atom) bool {
 	switch element {
-	case atom.A, atom.Abbr, atom.B, atom.Cite, atom.Code, atom.Del, atom.Dfn, atom.Em, atom.Font, atom.I, atom.Ins, atom.Kbd, atom.Mark, atom.Q,
+	case atom.A, atom.Abbr, atom.Acronym, atom.B, atom.Big, atom.Cite, atom.Code, atom.Del, atom.Dfn, atom.Em, atom.Font, atom.I, atom.Ins, atom.Kbd, atom.Mark, atom.Q,
 		atom.S, atom.Samp, atom.Small, atom.Span, atom.Strong, atom.Sub, atom.Sup, atom.Tt, atom.U, atom.Var, atom.Wbr:
 		return true
 	}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// licence is what a page names as the licence of its content. It may be that of a part only, or wrong.
+type licence struct {
+	URL  string `json:"url,omitempty"`  // of the licence
+	Text string `json:"text,omitempty"` // of the link, or of a META element that gives no address
+	By   string `json:"by"`             // what names it: "a", "link", "area" or "meta"
+}
+
+const maxLicences = 10
+
+// findLicences looks for rel=license (HTML Standard section 4.6.7.10) and the names that Dublin Core
+// gives it.
+func findLicences(tree *html.Node, base weburl.URL) (list []licence) {
+	for n := range tree.Descendants() {
+		if n.Type != html.ElementNode || len(list) >= maxLicences {
+			continue
+		}
+		l, ok := licence{}, false
+		switch n.DataAtom {
+		case atom.A, atom.Link, atom.Area:
+			l, ok = linked(n, base)
+		case atom.Meta:
+			l, ok = stated(n, base)
+		}
+		if ok && !slices.Contains(list, l) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// linked is the licence that a link with rel=license names.
+func linked(n *html.Node, base weburl.URL) (l licence, ok bool) {
+	if !slices.Contains(strings.Fields(strings.ToLower(attr(n, "rel"))), "license") {
+		return l, false
+	}
+	u, err := base.Resolve(attr(n, "href"))
+	return licence{URL: u.String(), Text: words(n), By: n.Data}, err == nil
+}
+
+// stated is the licence that a META element names, by its address or in words.
+func stated(n *html.Node, base weburl.URL) (l licence, ok bool) {
+	switch strings.ToLower(attr(n, "name")) {
+	case "license", "dc.rights", "dc.rights.license", "dcterms.license", "dcterms.rights":
+	default:
+		return l, false
+	}
+	text := strings.TrimSpace(attr(n, "content"))
+	if strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://") {
+		if u, err := base.Resolve(text); err == nil {
+			return licence{URL: u.String(), By: n.Data}, true
+		}
+	}
+	return licence{Text: text, By: n.Data}, text != ""
+}
+
+// attr is the value of an attribute, "" without.
+func attr(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name && a.Namespace == "" {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// words is the text in an element, white space collapsed.
+func words(n *html.Node) string {
+	var b strings.Builder
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			b.WriteString(d.Data)
+		}
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
