@@ -26,6 +26,7 @@ type app struct {
 // cli is the command line. Kong reads flags, defaults and help texts from the tags.
 type cli struct {
 	Crawl      crawlCmd      `cmd:"" help:"Crawl from the given seeds."`
+	Resume     resumeCmd     `cmd:"" help:"Go on with a crawl that was stopped, killed or limited."`
 	Demo       demoCmd       `cmd:"" help:"Crawl a small web that the command itself serves on loopback."`
 	Robots     robotsCmd     `cmd:"" help:"Say what robots.txt says of URLs, and why."`
 	Explain    explainCmd    `cmd:"" help:"Say what a crawl would do of a URL, and why."`
@@ -78,8 +79,21 @@ func (a *app) parser(c *cli, o *origins) (*kong.Kong, error) {
 		kong.Name("amble"), kong.Description(description),
 		kong.Writers(a.out, a.err), kong.Exit(func(code int) { panic(exitPanic(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
-		kong.Vars(defaults()), kong.Resolvers(o), kong.Bind(a, o),
+		kong.Vars(defaults()), kong.Resolvers(o), kong.Bind(a, o), kong.PostBuild(hideFixed),
 	)
+}
+
+// hideFixed leaves out of the help of resume what cannot be changed. The flags are there so that the
+// answer says why.
+func hideFixed(k *kong.Kong) error {
+	for _, cmd := range k.Model.Children {
+		for _, f := range cmd.Flags {
+			if cmd.Name == "resume" && (freedoms[f.Name] == fixed || f.Name == "out" || f.Name == "seeds" || f.Name == "config") {
+				f.Hidden = true
+			}
+		}
+	}
+	return nil
 }
 
 // exitPanic unwinds run when kong wants to end the process, after --help.

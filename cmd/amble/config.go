@@ -130,10 +130,10 @@ func (f *limitFlags) check() error {
 }
 
 // crawlerConfig is the crawl that the flags describe. The error names everything wrong with them.
-func (c *crawlCmd) crawlerConfig(o *origins, seeds []weburl.URL) (crawler.Config, error) {
+func (c *crawlFlags) crawlerConfig(o *origins, seeds []weburl.URL) (crawler.Config, error) {
 	_, idErr := c.identity(seeds)
 	policy, err := c.policy()
-	if err := errors.Join(idErr, err, c.limitFlags.check(), c.checkScope(o)); err != nil {
+	if err := errors.Join(idErr, err, c.limitFlags.check(), c.checkScope(o), c.formats()); err != nil {
 		return crawler.Config{}, &exitError{exitUsage, err}
 	}
 	cfg := crawler.Config{
@@ -153,7 +153,7 @@ func (c *crawlCmd) crawlerConfig(o *origins, seeds []weburl.URL) (crawler.Config
 }
 
 // checkScope holds a crawl without bounds in space to one that the operator set himself.
-func (c *crawlCmd) checkScope(o *origins) error {
+func (c *crawlFlags) checkScope(o *origins) error {
 	if c.Scope != string(crawler.ScopeAny) {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,16 +28,16 @@ func TestPrintConfigFedBackGivesTheSameCrawl(t *testing.T) {
 			args = append(args, someFlags[i])
 		}
 		c, o := parsed(t, nil, args...)
-		first := configText(c, o)
+		first := configText(c.described(o))
 		path := filepath.Join(dir, "job.yaml")
 		if err := os.WriteFile(path, []byte(first), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		again, o2 := parsed(t, nil, "--config", path)
-		if want, got := yamlOf(t, first), yamlOf(t, configText(again, o2)); !reflect.DeepEqual(want, got) {
+		if want, got := yamlOf(t, first), yamlOf(t, configText(again.described(o2))); !reflect.DeepEqual(want, got) {
 			t.Fatalf("printed %v, fed back and printed again %v", want, got)
 		}
-		seeds, err := again.seeds(o2, nil)
+		seeds, err := again.seeds(again.URLs, o2, nil)
 		if err != nil || len(seeds) != 1 {
 			t.Fatalf("seeds %v, %v", seeds, err)
 		}
@@ -193,6 +194,38 @@ func TestValues(t *testing.T) {
 		}
 		if got, _ := c.v.MarshalText(); err != nil || string(got) != c.want {
 			t.Errorf("%T %q is %s, %v; want %s", c.v, c.in, got, err, c.want)
+		}
+	}
+}
+
+// Every setting says how it may differ when a job goes on.
+func TestEverySettingHasItsFreedom(t *testing.T) {
+	_, o := parsed(t, nil, "http://127.0.0.1/")
+	names := map[string]bool{}
+	for _, f := range o.ctx.Selected().Flags {
+		names[f.Name] = true
+		if !slices.Contains(unkeyed, f.Name) && freedoms[f.Name] == 0 {
+			t.Errorf("--%s is not among the freedoms", f.Name)
+		}
+	}
+	for name := range freedoms {
+		if !names[name] {
+			t.Errorf("%s is among the freedoms and no flag", name)
+		}
+	}
+}
+
+func TestPaceOfSettings(t *testing.T) {
+	for _, c := range []struct {
+		key, slow, fast string
+	}{
+		{"delay", "2s", "1s"}, {"delay", "1m", "59s"}, {"delay", "1s", "none"}, {"delay-factor", "2", "1.5"}, {"delay-factor", "1", "none"},
+		{"max-delay", "none", "1h"}, {"rate", "2", "none"}, {"rate", "0.5", "1"},
+	} {
+		up := freedoms[c.key] == up
+		lower, raise := change{c.key, c.slow, c.fast}, change{c.key, c.fast, c.slow}
+		if lower.refusal("job") == nil || raise.refusal("job") != nil {
+			t.Errorf("%s (raised: %v): %s to %s is refused: %v; back: %v", c.key, up, c.slow, c.fast, lower.refusal("job"), raise.refusal("job"))
 		}
 	}
 }

@@ -4,15 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// crawlCmd is "amble crawl". Its flags' names are also the keys of the job file.
+// crawlCmd is "amble crawl".
 type crawlCmd struct {
 	URLs []string `arg:"" optional:"" name:"url" help:"Seeds."`
 
+	crawlFlags
+
+	Fresh       bool `group:"Output:" help:"With -o: only begin a new crawl, in a directory that is empty or not there yet."`
+	PrintConfig bool `group:"Output:" help:"Print every value, also of the keys that are seldom needed, and where it came from, and stop."`
+}
+
+// crawlFlags describe a crawl. Their names are also the keys of the job file.
+type crawlFlags struct {
 	identityFlags `group:"Who crawls:"`
 
 	Seeds      string `short:"i" group:"What:" placeholder:"FILE" help:"Read further seeds, one a line; - is stdin."`
@@ -24,11 +34,10 @@ type crawlCmd struct {
 	paceFlags  `group:"How politely:"`
 	limitFlags `group:"How much:"`
 
-	Out         string `short:"o" group:"Output:" placeholder:"DIR" help:"Write visits, ledger, robots.txt files, job file and report to this directory instead of visits to stdout."`
+	Out         string `short:"o" group:"Output:" placeholder:"DIR" help:"Job directory: everything goes there instead of visits to stdout, and a crawl that was stopped or killed goes on with the same command or with resume."`
 	Format      words  `group:"Output:" default:"jsonl" placeholder:"jsonl,warc" help:"With -o: also archive what went over the wire, as WARC with a CDXJ index (${default})."`
 	FailOnLimit bool   `group:"Output:" help:"Exit 5 when a limit ended the crawl."`
 	outputFlags `group:"Output:"`
-	PrintConfig bool `group:"Output:" help:"Print every value, also of the keys that are seldom needed, and where it came from, and stop."`
 }
 
 // Help is the beginning of the command's help.
@@ -39,6 +48,8 @@ func (*crawlCmd) Help() string {
 	amble crawl --contact me@university.edu -o job -d none --exclude '\.pdf$' https://site.to.crawl/docs/
 	amble crawl --config job.yaml -i seeds.txt --max-time 1h --fail-on-limit
 
+With -o the same command goes on with a crawl that did not end, and says so of one that did.
+
 Exit codes: 0 done, 2 usage, 3 nothing fetched, 4 too many failed, 5 limit (with --fail-on-limit),
 6 output, 130 or 143 interrupted. A limit takes none where there is to be no limit.`
 }
@@ -48,7 +59,7 @@ func (c *crawlCmd) Run(a *app, o *origins) error {
 	if c.PrintConfig {
 		return a.printConfig(c, o)
 	}
-	seeds, err := c.seeds(o, a.in)
+	seeds, err := c.seeds(c.URLs, o, a.in)
 	if err != nil {
 		return err
 	}
@@ -56,37 +67,34 @@ func (c *crawlCmd) Run(a *app, o *origins) error {
 	if err != nil {
 		return err
 	}
-	out, err := c.openOutput(a.out, configText(c, o))
-	if err != nil {
-		return err
-	}
 	if c.Out != "" {
-		own, err := c.ownHostKeys()
-		if err = errors.Join(err, writeAuditConfig(c.Out, &cfg, own)); err != nil {
-			return err
-		}
+		return c.durable(a, o, cfg, seeds, c.Fresh)
 	}
-	if err := out.archive(c.Format, &cfg); err != nil {
-		return errors.Join(err, out.close(nil))
-	}
-	cfg.Sinks = out.sinks()
-	cfg.Politeness.Ledger = out.ledger
-	if out.robots != nil {
-		cfg.KeepRobots = out.robots.keep
-	}
-	job := crawlJob{cfg: cfg, seeds: seeds, flags: c.outputFlags, stdoutFree: c.Out != ""}
-	end, err := a.crawl(&job)
-	err = errors.Join(err, out.close(end))
+	cfg.Sinks = []sink.Sink{sink.NewJSONL(a.out)}
+	end, err := a.crawl(&crawlJob{cfg: cfg, seeds: seeds, flags: c.outputFlags})
 	return c.verdict(end, err)
 }
 
+// formats holds --format to the forms there are.
+func (c *crawlFlags) formats() error {
+	for _, f := range c.Format {
+		if f != "jsonl" && f != "warc" {
+			return usage("--format %s: want jsonl or warc", f)
+		}
+	}
+	return refuse(c.archives() && c.Out == "", "--format warc: an archive needs a directory: name one with --out")
+}
+
+// archives reports whether an archive is wanted.
+func (c *crawlFlags) archives() bool { return slices.Contains(c.Format, "warc") }
+
 // verdict turns the end of a crawl into the command's.
-func (c *crawlCmd) verdict(end *ending, err error) error {
+func (c *crawlFlags) verdict(end *ending, err error) error {
 	switch {
 	case errors.Is(err, errClosed), end == nil:
 		return err
 	case end.Finish == crawler.FinishError:
-		return &exitError{exitOutput, err}
+		return outputError(err)
 	case err != nil:
 		return err
 	case end.signal != 0:
@@ -108,6 +116,9 @@ type crawlJob struct {
 	flags      outputFlags
 	stdoutFree bool // the summary may go there
 	introduced bool // the person at the terminal knows what is about to be done
+
+	resume string                       // the command that goes on with it; "": none
+	before func(*crawler.Crawler) error // called before the crawl runs; nil: nothing is to be done
 }
 
 // ending is how a crawl ended.
@@ -127,10 +138,15 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	if err != nil {
 		return nil, usageOf("", err)
 	}
+	if j.before != nil {
+		if err := j.before(c); err != nil {
+			return nil, err
+		}
+	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	ui.begin(j)
-	stopSignals := a.watchSignals(c, cancel, ui)
+	stopSignals := a.watchSignals(c, cancel, ui, j.resume)
 	stopStatus := ui.watch(c, j.cfg)
 	rep, err := c.Run(ctx, texts(j.seeds)...)
 	stopStatus()

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -23,6 +25,7 @@ type jobFile struct {
 type jobEntry struct {
 	line   int
 	list   bool
+	origin string   // what the comment behind the key says
 	values []string // one, unless list
 }
 
@@ -81,7 +84,7 @@ func (j *jobFile) add(key, value *yaml.Node, keys []string) error {
 	if earlier, ok := j.entries[name]; ok {
 		return fmt.Errorf("%s: key %s stands in line %d already", j.at(key.Line), name, earlier.line)
 	}
-	e := jobEntry{line: key.Line}
+	e := jobEntry{line: key.Line, origin: comment(key, value)}
 	items := []*yaml.Node{value}
 	if value.Kind == yaml.SequenceNode {
 		e.list, items = true, value.Content
@@ -100,6 +103,15 @@ func (j *jobFile) add(key, value *yaml.Node, keys []string) error {
 	}
 	j.entries[name] = e
 	return nil
+}
+
+// comment is what stands behind a key, or behind its value.
+func comment(key, value *yaml.Node) string {
+	text := cmp.Or(value.LineComment, key.LineComment, value.HeadComment)
+	if text == "" && len(value.Content) > 0 {
+		text = value.Content[0].HeadComment
+	}
+	return strings.TrimSpace(strings.TrimLeft(text, "#"))
 }
 
 // urls are the seeds that the file names.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,8 @@ type robotsKeeper struct {
 	mu    sync.Mutex
 	index *os.File
 }
+
+const indexName = "index.jsonl"
 
 // robotsLine is one answer.
 type robotsLine struct {
@@ -37,7 +40,7 @@ func newRobotsKeeper(dir string) (*robotsKeeper, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "index.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	f, err := openEvidence(filepath.Join(dir, indexName))
 	return &robotsKeeper{dir: dir, index: f}, err
 }
 
@@ -59,17 +62,24 @@ func (k *robotsKeeper) keep(p *fetcher.Page) error {
 	return outputError(printJSON(k.index, line))
 }
 
-// writeOnce writes a file whose name vouches for its content.
+// writeOnce writes a file whose name vouches for its content: it is there whole or not at all.
 func writeOnce(path string, body []byte) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	_, err = f.Write(body)
-	return errors.Join(err, f.Close())
+	return replaceFile(path, body)
+}
+
+// keptRobots reads a body that is kept in a job directory.
+func keptRobots(dir, sha256 string) ([]byte, error) {
+	const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+	if sha256 == empty {
+		return nil, nil
+	}
+	if strings.Trim(sha256, "0123456789abcdef") != "" || sha256 == "" {
+		return nil, errors.New("no hash")
+	}
+	return os.ReadFile(filepath.Join(dir, robotsName, sha256+".txt"))
 }
 
 // Close closes the index.

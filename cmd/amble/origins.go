@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -10,11 +12,13 @@ import (
 )
 
 // origins gives kong the values of flags that the command line leaves out: from the environment,
-// then from the job file. It remembers where each value came from.
+// then from the job file, then from the job that is gone on with. It remembers where each value came
+// from.
 type origins struct {
 	env  func(string) (string, bool)
 	ctx  *kong.Context
-	file *jobFile // nil until the first flag is resolved
+	file *jobFile // that the operator named; nil until the first flag is resolved
+	job  *jobFile // of the job that is gone on with; without entries when there is none
 	from map[string]string
 }
 
@@ -22,7 +26,7 @@ type origins struct {
 type below []string
 
 // unkeyed are flags that are about one invocation, and so neither variables nor keys.
-var unkeyed = []string{"help", "version", "config", "print-config"}
+var unkeyed = []string{"help", "version", "config", "print-config", "fresh"}
 
 // envName is the environment variable of a flag.
 func envName(flag string) string {
@@ -40,15 +44,18 @@ func (o *origins) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any
 	if slices.Contains(unkeyed, flag.Name) {
 		return nil, nil
 	}
-	if v, ok := o.env(envName(flag.Name)); ok && v != "" {
+	if v, ok := o.env(envName(flag.Name)); ok && v != "" && !o.ownJob(ctx) {
 		o.from[flag.Name] = "environment " + envName(flag.Name)
 		return o.value(flag, []string{v}), nil
 	}
 	e, ok := o.file.entries[flag.Name]
-	if !ok {
+	if ok {
+		o.from[flag.Name] = o.file.at(e.line)
+	} else if e, ok = o.kept(ctx, flag.Name); ok {
+		o.from[flag.Name] = cmp.Or(e.origin, o.job.at(e.line))
+	} else {
 		return nil, nil
 	}
-	o.from[flag.Name] = o.file.at(e.line)
 	if e.list && !takesSeveral(flag) {
 		return nil, errors.New("takes one value, not a list")
 	}
@@ -70,12 +77,117 @@ func takesSeveral(flag *kong.Flag) bool {
 	return false
 }
 
-// load reads the job file that --config or AMBLE_CONFIG names, once, if the command takes one.
+// ownJob reports whether the command goes by its job and by what is said on the command line, and the
+// environment of the day has no part in it.
+func (o *origins) ownJob(ctx *kong.Context) bool {
+	n := ctx.Selected()
+	return n != nil && n.Name == "resume"
+}
+
+// kept is the value that the job has for a flag, if it is about the job. Where the operator gives scope rules, they are all
+// the rules there are.
+func (o *origins) kept(ctx *kong.Context, name string) (e jobEntry, ok bool) {
+	if freedoms[name] == shown || name == "rules" && o.givesRules(ctx) {
+		return e, false
+	}
+	e, ok = o.job.entries[name]
+	return e, ok
+}
+
+func (o *origins) givesRules(ctx *kong.Context) bool {
+	for _, p := range ctx.Path {
+		if p.Flag != nil && isRule(p.Flag.Name) {
+			return true
+		}
+	}
+	for _, name := range ruleFlags {
+		_, inFile := o.file.entries[name]
+		if v, ok := o.env(envName(name)); inFile || ok && v != "" && !o.ownJob(ctx) {
+			return true
+		}
+	}
+	return false
+}
+
+// ruleFlags are the flags that scope rules come from, the weakest first.
+var ruleFlags = []string{"rules", "include", "exclude"}
+
+func isRule(flag string) bool { return slices.Contains(ruleFlags, flag) }
+
+// load reads the job file that --config or AMBLE_CONFIG names, and that of the job directory, once,
+// if the command takes one.
 func (o *origins) load(ctx *kong.Context) error {
 	if o.file != nil {
 		return nil
 	}
-	o.file, o.from = &jobFile{}, map[string]string{}
+	o.file, o.job, o.from = &jobFile{}, &jobFile{}, map[string]string{}
+	if err := o.loadFile(ctx); err != nil {
+		return err
+	}
+	dir := o.jobDir(ctx)
+	if !holdsJob(dir) {
+		return nil
+	}
+	job, err := readJobFile(filepath.Join(dir, jobName), jobKeys(ctx.Model))
+	if err == nil {
+		o.job = job
+	}
+	return err
+}
+
+// jobDir is the job directory that the command is about, "" if it is about none.
+func (o *origins) jobDir(ctx *kong.Context) string {
+	n := ctx.Selected()
+	if n == nil {
+		return ""
+	}
+	switch n.Name {
+	case "crawl":
+		return o.outFlag(ctx)
+	case "resume", "explain":
+		return firstArgument(ctx)
+	}
+	return ""
+}
+
+// outFlag is the value of --out, wherever it comes from.
+func (o *origins) outFlag(ctx *kong.Context) string {
+	for _, f := range ctx.Flags() {
+		if f.Name != "out" {
+			continue
+		}
+		if dir, _ := ctx.FlagValue(f).(string); dir != "" {
+			return dir
+		}
+	}
+	if dir, _ := o.env(envName("out")); dir != "" {
+		return dir
+	}
+	if e := o.file.entries["out"]; len(e.values) == 1 {
+		return e.values[0]
+	}
+	return ""
+}
+
+// firstArgument is the first positional argument.
+func firstArgument(ctx *kong.Context) string {
+	for _, p := range ctx.Path {
+		if p.Positional == nil {
+			continue
+		}
+		switch v := ctx.Value(p).Interface().(type) {
+		case string:
+			return v
+		case []string:
+			if len(v) > 0 {
+				return v[0]
+			}
+		}
+	}
+	return ""
+}
+
+func (o *origins) loadFile(ctx *kong.Context) error {
 	i := slices.IndexFunc(ctx.Flags(), func(f *kong.Flag) bool { return f.Name == "config" })
 	if i < 0 {
 		return nil

@@ -3,109 +3,90 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
-	"slices"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/sink/warc"
 )
 
-// output is where a crawl's results go: stdout, or a directory of files.
-type output struct {
-	dir    string // "" is stdout
-	visits *sink.JSONL
-	ledger io.Writer     // nil with stdout
-	robots *robotsKeeper // nil with stdout
-	warc   *warc.Writer  // nil unless --format names it
-	files  []io.Closer
+// outputs are the open files of a job.
+type outputs struct {
+	visits   *sink.JSONL
+	archive  *warc.Writer // nil unless --format names it
+	frontier frontier.Frontier
+	ledger   *politeness.LedgerFile
+	robots   *robotsKeeper
+
+	closers []func() error // in the order of opening
 }
 
-// openOutput makes the output that -o names, with the job as it was resolved in it.
-func (c *crawlCmd) openOutput(stdout io.Writer, job string) (*output, error) {
-	if c.Out == "" {
-		return &output{visits: sink.NewJSONL(stdout)}, nil
+// openOutputs opens what a crawl writes to, and makes it part of cfg.
+func (j *jobDir) openOutputs(cfg *crawler.Config, archives bool) (*outputs, error) {
+	o := &outputs{}
+	if err := o.open(j, cfg, archives); err != nil {
+		return nil, errors.Join(outputError(err), o.close())
 	}
-	if _, err := os.Stat(filepath.Join(c.Out, "visits.jsonl")); err == nil {
-		return nil, usage("--out: directory %s holds a crawl already, which is left as it is: name a new one", c.Out)
+	cfg.Sinks = []sink.Sink{o.visits}
+	if o.archive != nil { // first, so that visits can name their place in it
+		cfg.Sinks = []sink.Sink{o.archive, o.visits}
 	}
-	if err := os.MkdirAll(c.Out, 0o755); err != nil {
-		return nil, outputError(err)
-	}
-	if err := os.WriteFile(filepath.Join(c.Out, "job.yaml"), []byte(job), 0o644); err != nil {
-		return nil, outputError(err)
-	}
-	o := &output{dir: c.Out}
-	if err := o.open(); err != nil {
-		return nil, errors.Join(outputError(err), o.closeFiles())
-	}
+	cfg.Frontier, cfg.Politeness.Ledger, cfg.KeepRobots = o.frontier, o.ledger, o.robots.keep
 	return o, nil
 }
 
-// open opens the files of the directory.
-func (o *output) open() error {
-	ledger, err := os.OpenFile(filepath.Join(o.dir, "ledger.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
+func (o *outputs) open(j *jobDir, cfg *crawler.Config, archives bool) (err error) {
+	if o.ledger, cfg.Politeness.LedgerSize, err = politeness.OpenLedger(j.path(ledgerName)); err != nil {
 		return err
 	}
-	o.ledger, o.files = ledger, append(o.files, ledger)
-	if o.robots, err = newRobotsKeeper(filepath.Join(o.dir, "robots")); err != nil {
+	o.closers = append(o.closers, o.ledger.Close)
+	if o.robots, err = newRobotsKeeper(j.path(robotsName)); err != nil {
 		return err
 	}
-	o.files = append(o.files, o.robots)
-	o.visits, err = sink.OpenJSONL(filepath.Join(o.dir, "visits.jsonl"))
+	o.closers = append(o.closers, o.robots.Close)
+	if err := o.openFrontier(j, cfg); err != nil {
+		return err
+	}
+	if o.visits, err = sink.OpenJSONL(j.path(visitsName)); err != nil {
+		return err
+	}
+	o.closers = append(o.closers, o.visits.Close)
+	if !archives {
+		return nil
+	}
+	o.archive, err = warc.Open(j.path(archiveName), warc.Options{Info: warc.Info{
+		Software: "amble/" + crawler.Version, Operator: cfg.Contact, Robots: "obey", UserAgent: userAgent(cfg),
+	}})
+	if err == nil {
+		o.closers = append(o.closers, o.archive.Close)
+	}
 	return err
 }
 
-// archive opens the archive that --format asks for.
-func (o *output) archive(formats words, cfg *crawler.Config) error {
-	for _, f := range formats {
-		if f != "jsonl" && f != "warc" {
-			return usage("--format %s: want jsonl or warc", f)
-		}
+// openFrontier opens the queue. It is closed after the sinks, which are committed together with it.
+func (o *outputs) openFrontier(j *jobDir, cfg *crawler.Config) error {
+	store, err := disk.Open(j.path(frontierName), disk.Config{
+		Key: cfg.Canonical.Key, HostSlots: cfg.Politeness.OwnHosts, ReopenDelay: max(0, cfg.Politeness.Delay),
+	})
+	if err != nil {
+		return err
 	}
-	if !slices.Contains(formats, "warc") {
-		return nil
-	}
-	if o.dir == "" {
-		return usage("--format warc: an archive needs a directory: name one with --out")
-	}
-	w, err := warc.Open(filepath.Join(o.dir, "warc"), warc.Options{Info: warc.Info{
-		Software: "amble/" + crawler.Version, Operator: cfg.Contact, Robots: "obey", UserAgent: userAgent(cfg),
-	}})
-	o.warc = w
-	return outputError(err)
+	o.frontier = store
+	o.closers = append(o.closers, store.Close)
+	return nil
 }
 
-// sinks are the outputs in their order: the archive first, so that visits can name their place in it.
-func (o *output) sinks() []sink.Sink {
-	if o.warc != nil {
-		return []sink.Sink{o.warc, o.visits}
-	}
-	return []sink.Sink{o.visits}
-}
-
-func (o *output) closeFiles() error {
+// close closes what is open, what was opened last first.
+func (o *outputs) close() error {
 	var errs []error
-	for _, f := range o.files {
-		errs = append(errs, f.Close())
+	for i := len(o.closers) - 1; i >= 0; i-- {
+		errs = append(errs, o.closers[i]())
 	}
-	return errors.Join(errs...)
-}
-
-// close ends the output, with the report of a crawl that began.
-func (o *output) close(end *ending) error {
-	err := errors.Join(o.visits.Close(), o.closeFiles())
-	if o.warc != nil {
-		err = errors.Join(err, o.warc.Close())
-	}
-	if o.dir != "" && end != nil {
-		b := append(newReport(end, nil).line(), '\n')
-		err = errors.Join(err, os.WriteFile(filepath.Join(o.dir, "report.json"), b, 0o644))
-	}
-	return outputError(err)
+	o.closers = nil
+	return outputError(errors.Join(errs...))
 }
 
 // outputError is an error of writing results.

@@ -70,8 +70,8 @@ type plan struct {
 
 // Run executes the command.
 func (c *planCmd) Run(a *app, o *origins) error {
-	crawl := crawlCmd{URLs: c.URLs, Seeds: c.Seeds, identityFlags: c.identityFlags, scopeFlags: c.scopeFlags, paceFlags: c.paceFlags, limitFlags: c.limitFlags}
-	seeds, err := crawl.seeds(o, a.in)
+	crawl := crawlFlags{Seeds: c.Seeds}
+	seeds, err := crawl.seeds(c.URLs, o, a.in)
 	if err != nil {
 		return err
 	}

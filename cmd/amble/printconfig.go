@@ -1,97 +1,56 @@
 package main
 
 import (
-	"encoding"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v4"
 )
 
 // printConfig writes the configuration and nothing else.
 func (a *app) printConfig(c *crawlCmd, o *origins) error {
-	_, err := fmt.Fprint(a.out, configText(c, o))
+	_, err := fmt.Fprint(a.out, configText(c.described(o)))
 	return err
 }
 
-// configText is every flag of a crawl with its value and origin, and the seeds, as a job file that
-// describes the same crawl.
-func configText(c *crawlCmd, o *origins) string {
+// described is the settings and the seeds that were given one by one.
+func (c *crawlCmd) described(o *origins) []setting {
+	urls := setting{name: keyURLs, list: c.URLs, isList: true, origin: "flag"}
+	if len(urls.list) == 0 {
+		urls.list, urls.origin = o.file.urls(), o.file.at(o.file.entries[keyURLs].line)
+	}
+	if len(urls.list) == 0 {
+		return c.settings(o)
+	}
+	return append([]setting{urls}, c.settings(o)...)
+}
+
+// configText is settings with their values and origins, as a job file that describes the same crawl.
+func configText(all []setting) string {
 	var b strings.Builder
-	urls, origin := c.URLs, "flag"
-	if len(urls) == 0 {
-		urls, origin = o.file.urls(), o.file.at(o.file.entries[keyURLs].line)
-	}
-	if len(urls) > 0 {
-		writeList(&b, keyURLs, urls, origin)
-	}
-	for _, f := range o.ctx.Selected().Flags {
+	for _, s := range all {
 		switch {
-		case slices.Contains(unkeyed, f.Name), f.Name == "include", f.Name == "exclude":
-		case f.Name == "rules":
-			c.writeRules(&b, o)
+		case s.quote:
+			writeValue(&b, s.name, plainScalar(s.value), s.origin)
+		case !s.isList:
+			writeValue(&b, s.name, s.value, s.origin)
+		case len(s.list) == 0:
+			writeValue(&b, s.name, "[]", s.origin)
 		default:
-			writeFlag(&b, f, o.origin(f.Name))
+			writeList(&b, &s)
 		}
 	}
 	return b.String()
-}
-
-// writeRules writes what the rules, includes and excludes come to: in three lists their order would
-// be lost.
-func (c *crawlCmd) writeRules(b *strings.Builder, o *origins) {
-	var from, rules []string
-	for _, flag := range []string{"rules", "include", "exclude"} {
-		if o.given(flag) {
-			from = append(from, flag+": "+o.origin(flag))
-		}
-	}
-	if len(from) == 0 {
-		from = []string{"default"}
-	}
-	for _, r := range c.ordered() {
-		rules = append(rules, r.String())
-	}
-	writeList(b, "rules", rules, strings.Join(from, ", "))
-}
-
-func writeFlag(b *strings.Builder, f *kong.Flag, origin string) {
-	switch v := f.Target.Interface().(type) {
-	case words:
-		writeList(b, f.Name, v, origin)
-	case prefixes:
-		list := make([]string, len(v))
-		for i := range v {
-			list[i] = v[i].String()
-		}
-		writeList(b, f.Name, list, origin)
-	case encoding.TextMarshaler:
-		text, err := v.MarshalText()
-		if err != nil { // of a value that was read from text
-			panic(err)
-		}
-		writeValue(b, f.Name, string(text), origin) // letters, digits and points
-	case string:
-		writeValue(b, f.Name, plainScalar(v), origin)
-	default:
-		writeValue(b, f.Name, fmt.Sprint(v), origin)
-	}
 }
 
 func writeValue(b *strings.Builder, name, value, origin string) {
 	fmt.Fprintf(b, "%-31s # %s\n", name+": "+value, origin)
 }
 
-func writeList(b *strings.Builder, name string, list []string, origin string) {
-	if len(list) == 0 {
-		writeValue(b, name, "[]", origin)
-		return
-	}
-	fmt.Fprintf(b, "%-31s # %s\n", name+":", origin)
-	for _, s := range list {
-		fmt.Fprintf(b, "  - %s\n", plainScalar(s))
+func writeList(b *strings.Builder, s *setting) {
+	fmt.Fprintf(b, "%-31s # %s\n", s.name+":", s.origin)
+	for _, v := range s.list {
+		fmt.Fprintf(b, "  - %s\n", plainScalar(v))
 	}
 }
 

@@ -9,9 +9,10 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// seeds are the arguments, or else the job file's urls, and the lines of the seed file.
-func (c *crawlCmd) seeds(o *origins, stdin io.Reader) ([]weburl.URL, error) {
-	texts := c.URLs
+// seeds are the arguments, or else the job file's urls, and the lines of the seed file. Without any,
+// they are those of the job that is gone on with.
+func (c *crawlFlags) seeds(args []string, o *origins, stdin io.Reader) ([]weburl.URL, error) {
+	texts := args
 	if len(texts) == 0 {
 		texts = o.file.urls()
 	}
@@ -21,6 +22,9 @@ func (c *crawlCmd) seeds(o *origins, stdin io.Reader) ([]weburl.URL, error) {
 			return nil, usage("--seeds: %w", err)
 		}
 		texts = append(texts[:len(texts):len(texts)], lines...)
+	}
+	if len(texts) == 0 {
+		texts = o.job.urls()
 	}
 	if len(texts) == 0 {
 		return nil, usage("no seeds: give at least one URL, or a file of them with -i")

@@ -13,9 +13,9 @@ import (
 var errAborted = errors.New("aborted by a second signal")
 
 // watchSignals lets the first signal drain the crawl, the second abort it, and the third end the
-// process. The function it returns ends the watch and gives the exit code of the first signal, 0
-// when there was none.
-func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, ui *ui) func() int {
+// process. resume is the command that goes on with the crawl later, if one can. The function it
+// returns ends the watch and gives the exit code of the first signal, 0 when there was none.
+func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, ui *ui, resume string) func() int {
 	signals := make(chan os.Signal, 3)
 	a.notify(signals)
 	done := make(chan struct{})
@@ -29,6 +29,9 @@ func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, ui
 			case s := <-signals:
 				if n == 1 {
 					code = signalCode(s)
+				}
+				if n == 1 && resume != "" {
+					ui.note("to go on later: %s", resume)
 				}
 				a.interrupt(n, code, c, abort, ui)
 			}

@@ -5,11 +5,13 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -25,11 +27,12 @@ type slowSite struct {
 
 func newSlowSite(t *testing.T) *slowSite {
 	asked, released := make(chan struct{}), make(chan struct{})
+	tell := sync.OnceFunc(func() { close(asked) })
 	m := http.NewServeMux()
 	m.HandleFunc("GET /{$}", page("Home", "/slow", "/after"))
 	m.HandleFunc("GET /after", page("After"))
 	m.HandleFunc("GET /slow", func(w http.ResponseWriter, r *http.Request) {
-		close(asked)
+		tell()
 		select {
 		case <-released:
 			page("Slow", "/never")(w, r)
@@ -137,5 +140,77 @@ func TestSecondSignalAborts(t *testing.T) {
 	}
 	if !strings.Contains(stderr, "interrupted, 2 URLs left") {
 		t.Errorf("stderr %s", stderr)
+	}
+}
+
+// A job that was interrupted says how it goes on, and goes on so.
+func TestSignalTellsHowToGoOn(t *testing.T) {
+	site := newSlowSite(t)
+	dir := filepath.Join(t.TempDir(), "a job")
+	p := start(t, "crawl", "-w", "0", "-o", dir, site.URL)
+	<-site.asked
+	p.signal(t, syscall.SIGINT)
+	p.line(t, "amble: to go on later: amble resume '"+dir+"'\n")
+	p.line(t, "stopping: waiting for requests in flight")
+	site.release()
+	if code, stderr := p.end(t); code != exitInterrupted || !strings.Contains(stderr, "interrupted, 2 URLs left") {
+		t.Errorf("exit code %d, stderr %s", code, stderr)
+	}
+	out, err := exec.Command("sh", "-c", "amble resume '"+dir+"' && amble verify '"+dir+"'").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "done, nothing left") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	visits, err := os.ReadFile(filepath.Join(dir, visitsName))
+	if err != nil || strings.Count(string(visits), `"url":"`+site.URL+`/slow"`) != 1 || !strings.Contains(string(visits), "/after") {
+		t.Errorf("%v\n%s", err, visits)
+	}
+}
+
+// A job aborted by a second signal, and one that the third ended on the spot, go on as well.
+func TestAbortedJobGoesOn(t *testing.T) {
+	for _, s := range []string{"aborting", "nothing"} {
+		site := newSlowSite(t)
+		dir := filepath.Join(t.TempDir(), "job")
+		p := start(t, "crawl", "-w", "0", "-o", dir, "--first-byte-timeout", "1h", "--fetch-timeout", "1h", site.URL)
+		<-site.asked
+		p.signal(t, syscall.SIGTERM)
+		p.line(t, "stopping")
+		p.signal(t, syscall.SIGTERM)
+		if s == "nothing" { // while the second is at work, or was done with it
+			p.signal(t, syscall.SIGTERM)
+		}
+		if code, stderr := p.end(t); code != exitTerminated {
+			t.Errorf("%s: exit code %d, stderr %s", s, code, stderr)
+		}
+		site.release()
+		out, err := exec.Command("sh", "-c", "amble resume "+dir+" && amble verify "+dir).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "done, nothing left") {
+			t.Errorf("%s: %v\n%s", s, err, out)
+		}
+	}
+}
+
+// A job has one process at a time, also while that is stopped, and none when it was killed.
+func TestJobIsLocked(t *testing.T) {
+	site := newSlowSite(t)
+	dir := filepath.Join(t.TempDir(), "job")
+	p := start(t, "crawl", "-w", "0", "-o", dir, site.URL)
+	<-site.asked
+	p.signal(t, syscall.SIGSTOP)
+	for _, args := range []string{"resume " + dir, "crawl -w 0 -o " + dir + " " + site.URL} {
+		cmd := exec.Command("amble", strings.Fields(args)...)
+		out, _ := cmd.CombinedOutput()
+		want := fmt.Sprintf("amble: job %s is being worked on by process %d on ", dir, p.Process.Pid)
+		how := fmt.Sprintf("wait for its end, or stop it with: kill -INT %d\n", p.Process.Pid)
+		if cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), want) || !strings.Contains(string(out), how) {
+			t.Errorf("amble %s: exit code %d\n%s", args, cmd.ProcessState.ExitCode(), out)
+		}
+	}
+	p.signal(t, syscall.SIGCONT)
+	p.signal(t, syscall.SIGKILL)
+	p.end(t)
+	site.release()
+	if out, err := exec.Command("amble", "resume", dir).CombinedOutput(); err != nil {
+		t.Errorf("after a kill: %v\n%s", err, out)
 	}
 }

@@ -123,6 +123,8 @@ func (d duration) String() string {
 	return s
 }
 
+func (d duration) seconds() float64 { return time.Duration(d).Seconds() }
+
 // value is a Config's duration for d where zero stands for the default, and nothing is None.
 func (d duration) value() time.Duration {
 	if d <= 0 {

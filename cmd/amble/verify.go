@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/audit"
+	"github.com/amble-crawler/amble/robots"
 )
 
 // verifyCmd is "amble verify".
@@ -38,7 +38,7 @@ func (c *verifyCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	ledger, err := os.Open(filepath.Join(c.Dir, "ledger.jsonl"))
+	ledger, err := os.Open(filepath.Join(c.Dir, ledgerName))
 	if err != nil {
 		return usage("%s holds no crawl that can be checked: %w", c.Dir, err)
 	}
@@ -62,21 +62,12 @@ func (c *verifyCmd) Run(a *app) error {
 }
 
 // body reads a robots.txt as it was received.
-func (c *verifyCmd) body(sha256 string) ([]byte, error) {
-	const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-	if sha256 == empty {
-		return nil, nil
-	}
-	if strings.Trim(sha256, "0123456789abcdef") != "" || sha256 == "" {
-		return nil, errors.New("no hash")
-	}
-	return os.ReadFile(filepath.Join(c.Dir, "robots", sha256+".txt"))
-}
+func (c *verifyCmd) body(sha256 string) ([]byte, error) { return keptRobots(c.Dir, sha256) }
 
 // auditText is the result as a person reads it.
 func auditText(rep *audit.Report) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s to %s, by %s", plural(rep.Requests, "request"), plural(len(rep.Hosts), "host"), plural(rep.Runs, "process"))
+	fmt.Fprintf(&b, "%s to %s, by %s", plural(rep.Requests, "request"), plural(len(rep.Hosts), "host"), processes(rep.Runs))
 	if rep.Unfinished > 0 {
 		fmt.Fprintf(&b, ", %d cut off", rep.Unfinished)
 	}
@@ -97,6 +88,13 @@ func auditText(rep *audit.Report) string {
 	return b.String()
 }
 
+func processes(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", n)
+}
+
 // userAgent is the header of every request.
 func userAgent(cfg *crawler.Config) string {
 	name, version, _ := strings.Cut(cfg.Agent, "/")
@@ -112,13 +110,29 @@ func writeAuditConfig(dir string, cfg *crawler.Config, own map[string]int) error
 	c := audit.Config{
 		Product: name, UserAgent: userAgent(cfg), Contact: cfg.Contact, Delay: max(0, p.Delay).Seconds(),
 		DelayFactor: max(0, p.DelayFactor), MaxDelay: p.MaxDelay.Seconds(), MaxRetryAfter: max(0, p.MaxRetryAfter).Seconds(),
-		PerDomain: p.PerDomain, OwnHosts: own, ForbidDenies: p.ForbiddenDenies,
+		MaxBackoff: p.MaxBackoff.Seconds(), PerDomain: p.PerDomain, OwnHosts: own, ForbidDenies: p.ForbiddenDenies,
+	}
+	if p.Dialect != robots.RFC9309 {
+		c.Dialect = p.Dialect.String()
+	}
+	if before, err := readAuditConfig(dir); err == nil {
+		loosen(&c, &before)
 	}
 	b, err := json.MarshalIndent(c, "", "  ")
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, auditFile), append(b, '\n'), 0o644)
+		err = replaceFile(filepath.Join(dir, auditFile), append(b, '\n'))
 	}
 	return outputError(err)
+}
+
+// loosen lets c hold for requests that were made under before, too: a ledger is one file, whatever was
+// changed meanwhile.
+func loosen(c, before *audit.Config) {
+	c.Delay, c.DelayFactor = min(c.Delay, before.Delay), min(c.DelayFactor, before.DelayFactor)
+	c.MaxDelay, c.MaxBackoff = min(c.MaxDelay, before.MaxDelay), min(c.MaxBackoff, before.MaxBackoff)
+	if c.MaxRetryAfter > 0 && (before.MaxRetryAfter == 0 || before.MaxRetryAfter > c.MaxRetryAfter) {
+		c.MaxRetryAfter = before.MaxRetryAfter
+	}
 }
 
 func readAuditConfig(dir string) (c audit.Config, err error) {

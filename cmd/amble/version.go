@@ -38,12 +38,26 @@ func printVersion(w io.Writer) error {
 	return err
 }
 
-func buildText(info *debug.BuildInfo) string {
-	text := fmt.Sprintf("  module    %s %s\n", info.Main.Path, info.Main.Version)
+// revision is the source that the binary was built from, "" if the build did not record it.
+func revision(info *debug.BuildInfo) string {
+	vcs := vcsOf(info)
+	if vcs["vcs.modified"] == "true" {
+		return vcs["vcs.revision"] + "+changes"
+	}
+	return vcs["vcs.revision"]
+}
+
+func vcsOf(info *debug.BuildInfo) map[string]string {
 	vcs := map[string]string{}
 	for _, s := range info.Settings {
 		vcs[s.Key] = s.Value
 	}
+	return vcs
+}
+
+func buildText(info *debug.BuildInfo) string {
+	text := fmt.Sprintf("  module    %s %s\n", info.Main.Path, info.Main.Version)
+	vcs := vcsOf(info)
 	if vcs["vcs.revision"] != "" {
 		text += fmt.Sprintf("  revision  %s of %s", vcs["vcs.revision"], vcs["vcs.time"])
 		if vcs["vcs.modified"] == "true" {

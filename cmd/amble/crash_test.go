@@ -1,0 +1,358 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/sink"
+)
+
+var (
+	kills     = flag.Int("kills", 10, "how often TestKilledCommands kills the command")
+	crashSeed = flag.Uint64("crash.seed", 1, "what TestKilledCommands' random choices begin with")
+)
+
+const (
+	crashDelay = 3 * time.Millisecond
+	crashHosts = 4
+	crashPages = 40
+)
+
+// TestKilledCommands kills the command, as a user would run it, at random times, and goes on with it by
+// the same command or by resume until the crawl has ended all the same. Every fourth is stopped for a
+// while before. The servers' log is the witness:
+//
+//	go test ./cmd/amble -run KilledCommands -v -kills 200
+//
+// prints what was lost and what was done twice.
+func TestKilledCommands(t *testing.T) {
+	web := newCrashWeb(t)
+	rng := rand.New(rand.NewPCG(*crashSeed, 0))
+	var sum crashSum
+	for sum.kills < *kills {
+		j := &killedJob{t: t, web: web, rng: rng, dir: filepath.Join(t.TempDir(), "job"), from: web.size()}
+		j.run(min(10, *kills-sum.kills))
+		j.check()
+		sum.add(&j.crashSum)
+	}
+	t.Logf("\n%s", sum.table())
+	if sum.lost+sum.twice+sum.torn+sum.forbidden+sum.impolite > 0 || sum.again > sum.allowed {
+		t.Errorf("\n%s", sum.table())
+	}
+}
+
+// crashSum is what became of jobs whose processes were killed.
+type crashSum struct {
+	jobs, kills, stops, early int
+	pages, requests           int
+	again, allowed            int // requests for what had been answered before, and how many there may be
+	lost, twice, torn         int
+	forbidden, impolite       int
+}
+
+func (s *crashSum) add(o *crashSum) {
+	s.jobs, s.kills, s.stops, s.early = s.jobs+1, s.kills+o.kills, s.stops+o.stops, s.early+o.early
+	s.pages, s.requests = s.pages+o.pages, s.requests+o.requests
+	s.again, s.allowed = s.again+o.again, s.allowed+o.allowed
+	s.lost, s.twice, s.torn = s.lost+o.lost, s.twice+o.twice, s.torn+o.torn
+	s.forbidden, s.impolite = s.forbidden+o.forbidden, s.impolite+o.impolite
+}
+
+func (s *crashSum) table() string {
+	var b strings.Builder
+	for _, row := range []struct {
+		name string
+		n    int
+	}{
+		{"jobs", s.jobs}, {"kills (SIGKILL)", s.kills}, {"  after SIGSTOP and SIGCONT", s.stops}, {"  before the first request", s.early},
+		{"pages", s.pages}, {"requests", s.requests}, {"pages lost", s.lost}, {"visits written twice", s.twice},
+		{"torn lines", s.torn}, {"forbidden requests", s.forbidden}, {"violations, by verify and by the servers", s.impolite},
+		{"requests repeated", s.again}, {"  at most (in flight + last commit interval)", s.allowed},
+	} {
+		fmt.Fprintf(&b, "%-46s %6d\n", row.name, row.n)
+	}
+	return b.String()
+}
+
+// killedJob is a job whose processes are killed.
+type killedJob struct {
+	crashSum
+	t    *testing.T
+	web  *crashWeb
+	rng  *rand.Rand
+	dir  string
+	from int // requests in the servers' log before
+}
+
+// run kills n processes at most, and then lets one end.
+func (j *killedJob) run(n int) {
+	for j.kills < n {
+		if !j.process(true) {
+			return
+		}
+		j.kills++
+	}
+	j.process(false)
+}
+
+// process is one process of the job. It reports whether it was killed.
+func (j *killedJob) process(kill bool) bool {
+	args := append([]string{"crawl", "-q", "-o", j.dir, "-d", "none", "-w", crashDelay.String(), "--format", "jsonl,warc"}, j.web.seeds...)
+	if holdsJob(j.dir) && j.rng.IntN(2) == 0 {
+		args = []string{"resume", "-q", j.dir}
+	}
+	before := j.web.size()
+	cmd := exec.Command("amble", args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		j.t.Fatal(err)
+	}
+	done := make(chan struct{})
+	var killing sync.WaitGroup
+	if kill {
+		killing.Go(func() { j.kill(cmd.Process, done) })
+	}
+	err := cmd.Wait()
+	close(done)
+	killing.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+		if j.web.size() == before {
+			j.early++
+		}
+		return true
+	}
+	if err != nil {
+		j.t.Fatalf("amble %q: %v\n%s", args, err, &stderr)
+	}
+	return false
+}
+
+// kill ends the process at once: some time after its start, or when the servers have seen some of it.
+func (j *killedJob) kill(p *os.Process, done <-chan struct{}) {
+	if j.rng.IntN(3) == 0 {
+		select {
+		case <-done:
+			return
+		case <-time.After(time.Duration(j.rng.IntN(150)) * time.Millisecond):
+		}
+	} else if !j.web.await(j.web.size()+1+j.rng.IntN(30), done) {
+		return
+	}
+	if j.rng.IntN(4) == 0 {
+		j.stops++
+		_ = p.Signal(syscall.SIGSTOP) // it may have ended
+		time.Sleep(time.Duration(j.rng.IntN(30)) * time.Millisecond)
+		_ = p.Signal(syscall.SIGCONT)
+		time.Sleep(time.Duration(j.rng.IntN(20)) * time.Millisecond)
+	}
+	_ = p.Kill()
+}
+
+// check holds the job's files against the servers' log.
+func (j *killedJob) check() {
+	log := j.web.since(j.from)
+	asked := map[string]int{}
+	for _, q := range log {
+		asked[q.url]++
+		j.requests++
+		if strings.Contains(q.url, "/no/") {
+			j.forbidden++
+		}
+	}
+	for u, n := range asked {
+		if !strings.HasSuffix(u, "/robots.txt") {
+			j.again += n - 1
+		}
+	}
+	// At each host one request is in flight, and others can have been in the last 50 ms, a commit's.
+	j.allowed = j.kills * crashHosts * (1 + int(50*time.Millisecond/crashDelay))
+	j.impolite += tooSoon(log)
+	j.checkVisits(asked)
+	j.checkReport()
+	if out, err := exec.Command("amble", "verify", j.dir).CombinedOutput(); err != nil {
+		j.t.Errorf("verify: %v\n%s", err, out)
+		j.impolite++
+	}
+}
+
+func (j *killedJob) checkVisits(asked map[string]int) {
+	lines, err := os.ReadFile(filepath.Join(j.dir, visitsName))
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	written := map[string]int{}
+	for line := range bytes.Lines(lines) {
+		var r sink.Record
+		if err := json.Unmarshal(line, &r); err != nil || !bytes.HasSuffix(line, []byte("\n")) {
+			j.t.Errorf("torn: %q", line)
+			j.torn++
+			continue
+		}
+		if written[r.URL]++; written[r.URL] > 1 {
+			j.t.Errorf("twice: %s", r.URL)
+			j.twice++
+		}
+	}
+	for _, u := range j.web.pages {
+		j.pages++
+		if written[u] == 0 || asked[u] == 0 {
+			j.t.Errorf("lost: %s, with %d visits and %d requests", u, written[u], asked[u])
+			j.lost++
+		}
+	}
+}
+
+// checkReport holds that the report and the manifest are of the whole job.
+func (j *killedJob) checkReport() {
+	var rep report
+	readJSON(j.t, filepath.Join(j.dir, reportName), &rep)
+	if rep.Pages != len(j.web.pages) || rep.Left != 0 {
+		j.t.Errorf("the report has %d pages and %d left, the web %d pages", rep.Pages, rep.Left, len(j.web.pages))
+	}
+	m, err := readManifest(j.dir)
+	if err != nil || !m.finished() || len(m.Runs) > j.kills+1 || m.Outputs[visitsName].Bytes == 0 {
+		j.t.Errorf("the manifest, after %d kills: %+v, %v", j.kills, m, err)
+	}
+}
+
+func readJSON(t *testing.T, path string, v any) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(b, v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// crashWeb is a few servers on loopback addresses of their own, with pages that link to each other,
+// and their log.
+type crashWeb struct {
+	seeds, pages []string
+
+	mu   sync.Mutex
+	log  []crashRequest
+	more *sync.Cond // the log has grown
+}
+
+type crashRequest struct {
+	host, url  string
+	start, end time.Time
+}
+
+func newCrashWeb(t *testing.T) *crashWeb {
+	w := &crashWeb{}
+	w.more = sync.NewCond(&w.mu)
+	for h := range crashHosts {
+		l, err := listenLoopback(h)
+		if err != nil {
+			t.Skipf("no loopback address of its own for each server: %v", err)
+		}
+		srv := &httptest.Server{Listener: l, Config: &http.Server{Handler: w}}
+		srv.Start()
+		t.Cleanup(srv.Close)
+		w.seeds = append(w.seeds, srv.URL+"/")
+		for p := range crashPages {
+			w.pages = append(w.pages, srv.URL+crashPath(p))
+		}
+	}
+	return w
+}
+
+func crashPath(p int) string {
+	if p == 0 {
+		return "/"
+	}
+	return fmt.Sprintf("/%d", p)
+}
+
+// ServeHTTP gives pages that make a tree, so that each can be reached, with links into what is
+// forbidden and to another host.
+func (w *crashWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	q := crashRequest{host: r.Host, url: "http://" + r.Host + r.URL.Path, start: time.Now()}
+	if r.URL.Path == "/robots.txt" {
+		fmt.Fprint(rw, "User-agent: *\nDisallow: /no/\n")
+	} else {
+		p, _ := strconv.Atoi(r.URL.Path[1:])
+		rw.Header().Set("Content-Type", "text/html")
+		for i := range 3 {
+			fmt.Fprintf(rw, "<a href=%s>x</a> <a href=/no/%d>x</a>", crashPath(min(crashPages-1, p*3+i+1)), p)
+		}
+		fmt.Fprintf(rw, "<a href=%s>x</a>", w.seeds[p%len(w.seeds)])
+	}
+	q.end = time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.log = append(w.log, q)
+	w.more.Broadcast()
+}
+
+func (w *crashWeb) size() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.log)
+}
+
+func (w *crashWeb) since(n int) []crashRequest {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.log[n:])
+}
+
+// await waits until the log has n requests. It reports false if done comes first.
+func (w *crashWeb) await(n int, done <-chan struct{}) bool {
+	stop := make(chan struct{})
+	defer close(stop)
+	ended := false
+	go func() {
+		select {
+		case <-done:
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			ended = true
+			w.more.Broadcast()
+		case <-stop:
+		}
+	}()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.log) < n && !ended {
+		w.more.Wait()
+	}
+	return !ended
+}
+
+// tooSoon counts the requests that came sooner after the one before than they may. The servers' times
+// lie between those of the crawl.
+func tooSoon(log []crashRequest) (n int) {
+	last := map[string]time.Time{}
+	slices.SortFunc(log, func(a, b crashRequest) int { return a.start.Compare(b.start) })
+	for _, q := range log {
+		if end, ok := last[q.host]; ok && q.start.Sub(end) < crashDelay-time.Millisecond {
+			n++
+		}
+		last[q.host] = q.end
+	}
+	return n
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// smallDisk mounts a file system of this many octets, which remount can give another size or make
+// read-only.
+func smallDisk(t *testing.T, size int) (dir string, remount func(flags uintptr, size int)) {
+	t.Helper()
+	dir = t.TempDir()
+	mount := func(flags uintptr, size int) error {
+		return syscall.Mount("tmpfs", dir, "tmpfs", flags, fmt.Sprintf("size=%d", size))
+	}
+	if err := mount(0, size); err != nil {
+		t.Skipf("no file system can be mounted here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir, func(flags uintptr, size int) {
+		t.Helper()
+		if err := mount(syscall.MS_REMOUNT|flags, size); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+const roomy = 64 << 20
+
+// amble runs the command and gives its exit code and what it said.
+func amble(t *testing.T, args ...string) (code int, stderr string) {
+	t.Helper()
+	cmd := exec.Command("amble", args...)
+	var b strings.Builder
+	cmd.Stderr = &b
+	_ = cmd.Run() // its error is the exit code
+	return cmd.ProcessState.ExitCode(), b.String()
+}
+
+var namesFile = regexp.MustCompile(`(?m)^amble: .*/job/.*no space left on device`)
+
+// TestFullDisk runs crawls on a disk that is full sooner or later, and goes on with them when there is
+// room again.
+func TestFullDisk(t *testing.T) {
+	for _, size := range []int{4 << 10, 40 << 10, 120 << 10, 200 << 10} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			disk, remount := smallDisk(t, size)
+			web := newCrashWeb(t)
+			j := &killedJob{t: t, web: web, dir: filepath.Join(disk, "job"), rng: rand.New(rand.NewPCG(1, 1))}
+			args := append([]string{"crawl", "-q", "-o", j.dir, "-d", "none", "-w", crashDelay.String()}, web.seeds...)
+			if code, stderr := amble(t, args...); code != exitOutput || !namesFile.MatchString(stderr) {
+				t.Errorf("exit code %d, stderr %s", code, stderr)
+			}
+			remount(0, roomy)
+			j.kills = 1 // as far as the requests are concerned
+			if code, stderr := amble(t, args...); code != exitDone {
+				t.Errorf("with room again: exit code %d, stderr %s", code, stderr)
+			}
+			j.check()
+		})
+	}
+}
+
+func TestReadOnlyDirectory(t *testing.T) {
+	disk, remount := smallDisk(t, roomy)
+	web := newCrashWeb(t)
+	dir := filepath.Join(disk, "job")
+	if code, stderr := amble(t, "crawl", "-q", "-o", dir, "-w", "0", "--max-pages", "3", web.seeds[0]); code != exitDone {
+		t.Fatalf("exit code %d, stderr %s", code, stderr)
+	}
+	before, err := os.ReadFile(filepath.Join(dir, manifestName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	remount(syscall.MS_RDONLY, roomy)
+	for _, args := range [][]string{{"resume", dir}, {"crawl", "-o", dir, web.seeds[0]}, {"crawl", "-o", filepath.Join(disk, "new"), web.seeds[0]}} {
+		if code, stderr := amble(t, args...); code != exitOutput || !strings.Contains(stderr, disk) || !strings.Contains(stderr, "cannot be written: read-only file system") {
+			t.Errorf("amble %q: exit code %d, stderr %s", args, code, stderr)
+		}
+	}
+	if code, stderr := amble(t, "verify", dir); code != exitDone {
+		t.Errorf("a read-only job cannot be verified: exit code %d, stderr %s", code, stderr)
+	}
+	remount(0, roomy)
+	if after, err := os.ReadFile(filepath.Join(dir, manifestName)); err != nil || string(after) != string(before) {
+		t.Errorf("the manifest was changed: %s, %v", after, err)
+	}
+	if code, stderr := amble(t, "resume", "-q", dir, "--max-pages", "5"); code != exitDone {
+		t.Errorf("writable again: exit code %d, stderr %s", code, stderr)
+	}
+}

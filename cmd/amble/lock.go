@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+var errHeld = errors.New("held by another process")
+
+// holder is who works on a job directory, as its lock file tells others.
+type holder struct {
+	PID   int       `json:"pid"`
+	Host  string    `json:"host"`
+	Since time.Time `json:"since"`
+}
+
+// lockJob keeps other processes from the directory until the file it returns is closed.
+func lockJob(dir string) (*os.File, error) {
+	path := filepath.Join(dir, lockName)
+	f, err := openLocked(path)
+	if errors.Is(err, errHeld) {
+		return nil, heldError(dir, path)
+	}
+	if err != nil {
+		return nil, outputError(err)
+	}
+	host, _ := os.Hostname() // told if known
+	b, err := json.Marshal(holder{os.Getpid(), host, time.Now().UTC()})
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = f.WriteAt(append(b, '\n'), 0)
+	}
+	if err != nil {
+		return nil, errors.Join(outputError(err), f.Close())
+	}
+	return f, nil
+}
+
+// heldError says who has the directory, and what to do about it.
+func heldError(dir, path string) error {
+	var h holder
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(b, &h)
+	}
+	if err != nil || h.PID == 0 {
+		return usage("job %s is being worked on by another process: wait for its end", dir)
+	}
+	return usage("job %s is being worked on by process %d on %s since %s: wait for its end, or stop it with: kill -INT %d",
+		dir, h.PID, h.Host, h.Since.Format(time.RFC3339), h.PID)
+}

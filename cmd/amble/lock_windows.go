@@ -1,0 +1,27 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// openLocked opens the file at path, made when missing, so that no other process can write to it: the
+// system takes the lock away when the process ends, however it ends. The error is errHeld if another
+// process has it.
+func openLocked(path string) (*os.File, error) {
+	name, err := syscall.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, syscall.FILE_SHARE_READ, nil,
+		syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	const sharingViolation = syscall.Errno(32)
+	switch {
+	case errors.Is(err, sharingViolation):
+		return nil, errHeld
+	case err != nil:
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(h), path), nil
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+)
+
+// manifestSchema names the layout of a job directory and the form of its manifest. It changes when a
+// program that knows the old one could not go on with the new.
+const manifestSchema = "amble.job/1"
+
+// manifest says what is in a job directory, how it came to be, and how far it is.
+type manifest struct {
+	Schema   string              `json:"schema"`
+	Created  time.Time           `json:"created"`
+	Finish   crawler.Finish      `json:"finish,omitempty"` // how the last process ended; empty: it has not, or was killed
+	Seeds    []string            `json:"seeds"`
+	Settings map[string]string   `json:"settings"` // in force
+	Runs     []jobRun            `json:"runs"`     // of processes, oldest first
+	Outputs  map[string]fileFact `json:"outputs,omitempty"`
+}
+
+// jobRun is what one process did for the job.
+type jobRun struct {
+	Software string         `json:"software"`
+	Build    string         `json:"build,omitempty"` // revision of the source
+	Go       string         `json:"go"`
+	Host     hostFacts      `json:"host"`
+	PID      int            `json:"pid"`
+	Started  time.Time      `json:"started"`
+	Ended    time.Time      `json:"ended,omitzero"` // zero: it was killed
+	Finish   crawler.Finish `json:"finish,omitempty"`
+	Error    string         `json:"error,omitempty"`
+	Pages    int            `json:"pages"`    // of the whole job by then
+	Requests int            `json:"requests"` // likewise
+	Left     int            `json:"left"`     // URLs still queued
+	Changes  []change       `json:"changes,omitempty"`
+}
+
+// hostFacts is what a process ran on.
+type hostFacts struct {
+	Name string `json:"name"`
+	OS   string `json:"os"`
+	Arch string `json:"arch"`
+	CPUs int    `json:"cpus"`
+}
+
+// fileFact is a file as it was when the last process ended in good order.
+type fileFact struct {
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+func newRun(now time.Time) jobRun {
+	name, _ := os.Hostname() // told if known
+	r := jobRun{
+		Software: "amble/" + crawler.Version, Go: runtime.Version(), PID: os.Getpid(), Started: now.UTC(),
+		Host: hostFacts{name, runtime.GOOS, runtime.GOARCH, runtime.NumCPU()},
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		r.Build = revision(info)
+	}
+	return r
+}
+
+// finished reports whether nothing was left when the job ended.
+func (m *manifest) finished() bool { return m.Finish == crawler.FinishDone }
+
+// last is the run that was begun last.
+func (m *manifest) last() *jobRun { return &m.Runs[len(m.Runs)-1] }
+
+// readManifest reads the manifest of the directory. A directory without one is nil, nil.
+func readManifest(dir string) (*manifest, error) {
+	path := filepath.Join(dir, manifestName)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &exitError{exitOutput, err}
+	}
+	m := new(manifest)
+	if err := json.Unmarshal(b, m); err != nil {
+		return nil, usage("%s is damaged: %w", path, err)
+	}
+	if m.Schema != manifestSchema {
+		return nil, usage("job %s is of the layout %q, this program knows %s: use the program that made it", dir, m.Schema, manifestSchema)
+	}
+	if len(m.Runs) == 0 {
+		return nil, usage("%s is damaged: no process has worked on the job", path)
+	}
+	return m, nil
+}
+
+// write puts the manifest in the place of the one before, whole or not at all.
+func (m *manifest) write(dir string) error {
+	b, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return fmt.Errorf("manifest: %w", err)
+	}
+	return replaceFile(filepath.Join(dir, manifestName), append(b, '\n'))
+}
+
+// replaceFile writes a file whole or not at all, whenever the process or the system ends.
+func replaceFile(path string, b []byte) error {
+	f, err := os.OpenFile(path+newSuffix, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(path+newSuffix, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(path+newSuffix))
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes the names in a directory durable, where the system can.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil // directories cannot be synced there
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

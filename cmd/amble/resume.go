@@ -1,0 +1,48 @@
+package main
+
+// resumeCmd is "amble resume".
+type resumeCmd struct {
+	Dir string `arg:"" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
+
+	crawlFlags
+}
+
+// Help is the beginning of the command's help.
+func (*resumeCmd) Help() string {
+	return `Examples:
+
+	amble resume job
+	amble resume job --max-pages 50000
+	amble resume job -w 5s --format jsonl,warc
+
+Goes on with a crawl that was stopped, killed, or ended by a limit, with the settings in its job.yaml.
+Limits and outputs may be changed by flags, pauses be made longer; the manifest keeps what was changed.
+What decided about URLs that were found before (scope, agent, rules, depth) stays.`
+}
+
+// Run executes the command.
+func (c *resumeCmd) Run(a *app, o *origins) error {
+	m, err := readManifest(c.Dir)
+	if err != nil {
+		return err
+	}
+	if m == nil {
+		if err := checkJobDir(c.Dir); err != nil {
+			return err
+		}
+		return usage("directory %s holds no crawl: begin one with: amble crawl -o %s URL", c.Dir, shellWord(c.Dir))
+	}
+	if !holdsJob(c.Dir) {
+		return usage("job %s was killed before its first request: begin it again with the same command", c.Dir)
+	}
+	c.Out = c.Dir
+	seeds, err := c.seeds(nil, o, a.in)
+	if err != nil {
+		return err
+	}
+	cfg, err := c.crawlerConfig(o, seeds)
+	if err != nil {
+		return err
+	}
+	return c.durable(a, o, cfg, seeds, false)
+}
