@@ -40,7 +40,7 @@ var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func (k *kit) record() *sink.Record {
 	k.n++
 	at := start.Add(time.Duration(k.n) * time.Second)
-	url := fmt.Sprintf("http://host%d.test/%d", k.n%3, k.n)
+	url := urlOf(k.n)
 	head, body := "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", fmt.Sprintf("<p>page %d</p>", k.n)
 	switch k.n % 5 {
 	case 1:
@@ -59,6 +59,9 @@ func (k *kit) record() *sink.Record {
 		},
 	}
 }
+
+// urlOf is the URL of the n-th record.
+func urlOf(n int) string { return fmt.Sprintf("http://host%d.test/%d", n%3, n) }
 
 // add appends n records and returns their URLs.
 func (k *kit) add(s sink.Sink, n int) []string {

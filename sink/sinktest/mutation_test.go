@@ -253,3 +253,25 @@ func TestEveryFaultIsFound(t *testing.T) {
 		})
 	}
 }
+
+func TestCorrectSinkOutlivesKills(t *testing.T) { sinktest.RunKilled(t, suite(), 16) }
+
+// TestFaultyKilled is run by TestKillingFindsFaults.
+func TestFaultyKilled(t *testing.T) {
+	if *fault == "" {
+		t.Skip("without -fault")
+	}
+	sinktest.RunKilled(t, suite(), 40)
+}
+
+func TestKillingFindsFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a process for each fault, and for each kill")
+	}
+	for _, name := range []string{"does not write in Sync", "returns an offset too small", "restores nothing", "empties on open", "does not flush in Close", "forgets its size"} {
+		out, err := exec.Command(os.Args[0], "-test.run=^TestFaultyKilled$", "-fault="+name).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "--- FAIL: TestFaultyKilled") {
+			t.Errorf("%s is not found: %v\n%.2000s", name, err, out)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 // Package sinktest is the conformance suite of sink.Sink: tests for each numbered clause of the
 // contract, and a run of random operations against a small reference model. A sink's own test says how
-// to open it and how to read its output, and calls [Run].
+// to open it and how to read its output, and calls [Run], and [RunKilled] to have processes killed while
+// they write.
 package sinktest
 
 import (

@@ -67,3 +67,30 @@ func BenchmarkAppend(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkAppendAndSync is the cost of a record of a page of 34 kB in an archive that is committed
+// every so many records. A Sync is an fsync of the file and one of its index.
+func BenchmarkAppendAndSync(b *testing.B) {
+	body := prose(34_000)
+	for _, every := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprintf("Sync every %d", every), func(b *testing.B) {
+			w, err := Open(b.TempDir(), Options{Revisits: None})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer w.Close()
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				if err := w.Append(b.Context(), page("http://x.test/", body)); err != nil {
+					b.Fatal(err)
+				}
+				if n++; n%every == 0 {
+					if _, err := w.Sync(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,24 @@
+package sink_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/sink/sinktest"
+)
+
+// kills is how often a process is killed in a test.
+func kills() int {
+	if testing.Short() {
+		return 8
+	}
+	return 40
+}
+
+func TestKilledWhileItWritesJSONL(t *testing.T) {
+	sinktest.RunKilled(t, sinktest.Suite{
+		Open: func(dir string) (sink.Sink, error) { return sink.OpenJSONL(filepath.Join(dir, "visits.jsonl")) },
+		Read: func(dir string, _ bool) ([]string, error) { return sink.ReadLines(filepath.Join(dir, "visits.jsonl")) },
+	}, kills())
+}

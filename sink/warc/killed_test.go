@@ -1,0 +1,19 @@
+package warc
+
+import (
+	"testing"
+
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/sink/sinktest"
+)
+
+// Processes are killed while they write archives of small files, which roll all the time.
+func TestKilledWhileItWritesArchives(t *testing.T) {
+	kills := 24
+	if testing.Short() {
+		kills = 8
+	}
+	s := suite(Options{})
+	s.Open = func(dir string) (sink.Sink, error) { return Open(dir, Options{MaxSize: 8000, Level: 1}) }
+	sinktest.RunKilled(t, s, kills)
+}
