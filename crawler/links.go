@@ -154,13 +154,22 @@ func (k *linker) decide(v *Visit, l *extract.Link) decided {
 	key := view.Key()
 	slot := &k.recent[int(key[0])|int(key[1])<<8&(recentFates-1)]
 	if slot.key != key || slot.depth != v.Depth+1 || slot.kind != l.Kind {
-		*slot = recentFate{key, v.Depth + 1, l.Kind, k.r.admissible(view.URL(), v.Depth+1, LinkKind(l.Kind.String()))}
+		*slot = recentFate{key, v.Depth + 1, l.Kind, k.r.admissible(k.look(view), v.Depth+1, LinkKind(l.Kind.String()))}
 	}
 	d := decided{verdict: slot.verdict, key: key}
 	if d.fate == FateScope {
 		k.r.stretch(&d, v, l.Kind)
 	}
 	return d
+}
+
+// look is the URL to decide about. Our own Scope keeps nothing of it, so it needs no memory; nobody
+// knows of another's.
+func (k *linker) look(view weburl.View) weburl.URL {
+	if _, own := k.r.scope.(*SeedScope); own {
+		return view.Peek()
+	}
+	return view.URL()
 }
 
 // base is what the visit's links are relative to.

@@ -1,6 +1,10 @@
 package weburl
 
-import "github.com/zeebo/xxh3"
+import (
+	"unsafe"
+
+	"github.com/zeebo/xxh3"
+)
 
 // Resolver resolves the links of one document and gives their keys before there are URLs for them,
 // so that links seen before, which most are, cost no memory. It uses its buffers again for every
@@ -57,6 +61,17 @@ func (v View) URL() URL {
 		return v.r.base
 	}
 	return v.r.b.url(v.r.text)
+}
+
+// Peek is the URL without memory of its own, to be looked at: neither it nor any string that it gives
+// may be kept beyond the next Resolve or Reset, after which their octets are other ones.
+func (v View) Peek() URL {
+	if v.r.b.isBase {
+		return v.r.base
+	}
+	u := URL{href: unsafe.String(unsafe.SliceData(v.r.text), len(v.r.text)), marks: v.r.b.marks}
+	u.marks.normal = !v.r.b.suspect || isNormal(u.href[u.marks.path:])
+	return u
 }
 
 // Bytes is the text of [URL.String].

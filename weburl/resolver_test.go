@@ -18,7 +18,7 @@ func checkView(t rapid.TB, r *Resolver, ref string) {
 	if err != nil || viewErr != nil {
 		return
 	}
-	if v.Key() != r.profile.Key(u) || v.URL() != u || v.Key() != r.profile.Key(u) {
+	if v.Key() != r.profile.Key(u) || v.URL() != u || v.Peek() != u || v.Key() != r.profile.Key(u) {
 		t.Errorf("%q at %q: %q, the Resolver has %q", ref, r.base, u, v.URL())
 	}
 	parts := []string{string(v.Bytes()), string(v.Hostname()), string(v.Origin()), string(v.PathQuery())}
@@ -88,6 +88,7 @@ func TestResolverDoesNotAllocate(t *testing.T) {
 			if n := testing.AllocsPerRun(10, func() {
 				if v, err := r.Resolve(ref); err == nil {
 					v.Key()
+					v.Peek()
 				}
 			}); n != 0 {
 				t.Errorf("%v: %q: %v allocations", p, ref, n)
