@@ -1,6 +1,14 @@
 // Package simhash gives pages a fingerprint of 64 bits that differs in few bits between pages that
 // differ in few words (Charikar 2002; Manku, Jain and Das Sarma 2007), and finds pages whose
 // fingerprints are near.
+//
+// What is found is nearly the same in most cases; what is nearly the same is found when few words
+// differ. Of pages of 800 words of which one was replaced, 90 in 100 are within the distance 3 of each
+// other, of those with four replaced 47, with sixteen 4; of pages of 3,000 words 99, 86 and 44. That is the
+// method's: the distance grows with the square root of the share of words that differ. Of what is
+// found, all was a version of the same article when up to half of each page's words were header and
+// footer, 95 in 100 at three quarters, and 15 at nine tenths, where pages differ in little else: there
+// the distance 1 is right in 30. The example of the package has the table, on a made corpus.
 package simhash
 
 import (
