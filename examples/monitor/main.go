@@ -37,7 +37,8 @@ const about = `usage: monitor -contact URL|MAIL -state FILE [flags] URL
 
 Crawls the site that URL is on and compares it with FILE, the JSON lines of an earlier run or of
 "amble crawl". Then FILE is replaced by what is there now. The first run writes FILE and compares with
-nothing. A page is changed when the SHA-256 of its body is another one. A page that could not be had
+nothing. A page is changed when the SHA-256 of its body is another one; one that came with an ETag or a
+Last-Modified is asked for on condition, and not sent again when it is as it was. A page that could not be had
 this time is said to be unsure, and FILE keeps what it was; so it does for what was not reached because
 of -max-pages. An interrupted run changes nothing.
 
@@ -115,7 +116,8 @@ func monitor(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawl
 	cfg.MaxDepth, cfg.MaxPages = crawler.None, o.maxPages
 	cfg.Politeness.Delay = cmp.Or(o.delay, crawler.None)
 	cfg.Fetch.Wanted = func(string) bool { return true } // what is compared must be whole
-	cfg.Sinks = []sink.Sink{after}
+	cfg.Since, cfg.Handler = before, follower{before}
+	cfg.Sinks = []sink.Sink{recorder{before, after}}
 	c, err := crawler.New(cfg)
 	if err != nil {
 		return false, err

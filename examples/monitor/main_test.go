@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,6 +82,61 @@ func TestWhatChanged(t *testing.T) {
 		wait(w, 2*turn)
 		if code, out, _ := monitored(t.Context(), w, "-state", file, seed); code != exitSame || out != "" {
 			t.Errorf("a page that was ill and is back: exit %d, wrote\n%s", code, out)
+		}
+	})
+}
+
+// tagged answers like a server that knows what it sent: 304 to who has it.
+func tagged(tag, page string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Etag", tag)
+		if r.Header.Get("If-None-Match") == tag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, page)
+	}
+}
+
+// TestWhatIsAsItWasIsNotSentAgain holds that pages are asked for on condition, and that what is found
+// by the links of pages that were not sent is compared all the same.
+func TestWhatIsAsItWasIsNotSentAgain(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("https://site.example")
+		s.Handle("/", tagged(`"1"`, `<title>Home</title><a href=/list>l</a> <a href=/plain>p</a>`))
+		s.Handle("/list", tagged(`"2"`, `<title>List</title><a href=/a>a</a> <a href=/b>b</a>`))
+		s.Handle("/list", tagged(`"3"`, `<title>List</title><a href=/a>a</a> <a href=/c>c</a>`)).At(turn)
+		s.Handle("/a", tagged(`"4"`, `<title>A</title>`))
+		s.Handle("/b", tagged(`"5"`, `<title>B</title>`))
+		s.Page("/c", `<title>C</title>`)
+		s.Page("/plain", `<title>Plain</title>`)
+		file := filepath.Join(t.TempDir(), "state.jsonl")
+		statuses := func() (list string) {
+			for _, r := range w.Requests() {
+				list += fmt.Sprintf("%s %d\n", strings.TrimPrefix(r.URL, "https://site.example"), r.Status)
+			}
+			return list
+		}
+		monitored(t.Context(), w, "-state", file, seed)
+		first := statuses()
+		for range 2 { // the state that a run of answers 304 leaves serves the next as well
+			before := statuses()
+			if code, out, errs := monitored(t.Context(), w, "-state", file, seed); code != exitSame || out+errs != "" {
+				t.Errorf("nothing changed: exit %d, wrote %s, said %s", code, out, errs)
+			}
+			want := "/robots.txt 404\n/ 304\n/list 304\n/plain 200\n/a 304\n/b 304\n"
+			if got := strings.TrimPrefix(statuses(), before); got != want {
+				t.Errorf("asked for\n%swant\n%s(first\n%s)", got, want, first)
+			}
+		}
+		wait(w, turn)
+		want := `gone        https://site.example/b (no page links to it any more)
+new         https://site.example/c "C"
+changed     https://site.example/list (+0 octets)
+`
+		if code, out, errs := monitored(t.Context(), w, "-state", file, seed); code != exitChanged || out != want {
+			t.Errorf("exit %d, wrote\n%ssaid %s", code, out, errs)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,29 +15,51 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
 )
 
-// state is what is known of a site: the last visit of each URL. It is a Sink of the crawl, which
-// appends one visit after the other.
+// state is what is known of a site: the last visit of each URL.
 type state map[string]sink.Record
 
-// Append implements sink.Sink.
-func (s state) Append(_ context.Context, r *sink.Record) error {
+// Past implements crawler.History: what can be asked for on condition is a page that was whole and whose
+// links are known, because the answer that it is as it was has none.
+func (s state) Past(u weburl.URL) (p crawler.Past, ok bool) {
+	r, known := s[u.String()]
+	if !known || !there(r) || r.Truncated != "" || len(r.Data) == 0 {
+		return p, false
+	}
+	p.Validators = fetcher.Validators{ETag: r.ETag, LastModified: r.LastModified}
+	_, err := hex.Decode(p.SHA256[:], []byte(r.SHA256))
+	return p, err == nil && len(r.SHA256) == 2*len(p.SHA256)
+}
+
+// recorder makes the state of a crawl. It is a Sink, which is given one visit after the other.
+type recorder struct{ before, after state }
+
+// Append implements sink.Sink. A page that is as it was stands in the new state as in the old.
+func (s recorder) Append(_ context.Context, r *sink.Record) error {
 	kept := *r
-	kept.Title = strings.Clone(r.Title) // what is kept must not keep its page in memory
-	s[r.URL] = kept
+	if crawler.Outcome(r.Outcome) == crawler.NotModified {
+		kept = s.before[r.URL]
+		kept.ETag, kept.LastModified, kept.Started, kept.Ended = r.ETag, r.LastModified, r.Started, r.Ended
+	}
+	kept.Title = strings.Clone(kept.Title) // what is kept must not keep its page in memory
+	kept.Data = slices.Clone(r.Data)
+	s.after[r.URL] = kept
 	return nil
 }
 
 // Sync implements sink.Sink.
-func (s state) Sync() (int64, error) { return 0, nil }
+func (recorder) Sync() (int64, error) { return 0, nil }
 
 // Restore implements sink.Sink.
-func (s state) Restore(int64) error { return sink.ErrNotCuttable }
+func (recorder) Restore(int64) error { return sink.ErrNotCuttable }
 
 // Close implements sink.Sink.
-func (s state) Close() error { return nil }
+func (recorder) Close() error { return nil }
 
 // load reads a state; nil when there is no such file.
 func load(path string) (s state, err error) {

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/amble-crawler/amble/crawler"
+)
+
+// links is what the state keeps of a page's links: those that were followed.
+type links struct {
+	Links []string `json:"links"`
+}
+
+// follower keeps each page's links with its visit, and follows those of the old copy when a page is as
+// it was. It is the crawl's Handler.
+type follower struct{ before state }
+
+// Handle implements crawler.Handler.
+func (f follower) Handle(_ context.Context, v *crawler.Visit) error {
+	switch {
+	case v.Outcome == crawler.NotModified:
+		return f.again(v)
+	case v.Outcome == crawler.Fetched:
+		return v.Emit(links{followed(v)})
+	}
+	return nil
+}
+
+// followed is the addresses that a page leads to, each once.
+func followed(v *crawler.Visit) (list []string) {
+	seen := map[string]bool{}
+	for _, l := range v.Links() {
+		if url := l.URL.String(); l.Fate == crawler.FateFollow && !seen[url] {
+			seen[url] = true
+			list = append(list, url)
+		}
+	}
+	return list
+}
+
+// again follows the links of the old copy.
+func (f follower) again(v *crawler.Visit) error {
+	var old links
+	if err := json.Unmarshal(f.before[v.URL.String()].Data[0], &old); err != nil {
+		return err
+	}
+	for _, url := range old.Links {
+		var refused *crawler.EnqueueError // by a rule that is new: it is not followed
+		if err := v.Enqueue(crawler.Request{URL: url}); err != nil && !errors.As(err, &refused) {
+			return err
+		}
+	}
+	return v.Emit(old)
+}
