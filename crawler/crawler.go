@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"net/netip"
 	"sync"
 	"time"
@@ -71,7 +70,7 @@ func (e *SeedError) Unwrap() error { return e.Err }
 // error is nil unless the crawl could not begin (joined *SeedErrors, configuration), ctx ended
 // (its cause), or a sink or the frontier failed. A limit is not an error: see [Report.Finish].
 func (c *Crawler) Run(ctx context.Context, seeds ...string) (*Report, error) {
-	r, err := c.start(seeds, false)
+	r, err := c.start(seeds, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -88,44 +87,12 @@ func (c *Crawler) Drain() {
 	}
 }
 
-// Pages runs a crawl and yields its visits one at a time, in the order they become final. Breaking
-// out of the loop drains the crawl. The last pair may be a nil Visit with Run's error. The Visit is
-// valid until the next iteration.
-func (c *Crawler) Pages(ctx context.Context, seeds ...string) iter.Seq2[*Visit, error] {
-	return func(yield func(*Visit, error) bool) {
-		r, err := c.start(seeds, true)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer c.end(r)
-		p := newPager()
-		r.deliver = p.deliver
-		go func() {
-			defer close(p.next)
-			_, err = r.crawl(ctx)
-		}()
-		// Whatever ends the loop (break, a panic in its body), the crawl is drained and awaited.
-		defer func() {
-			r.drain(FinishDrained)
-			p.discard()
-		}()
-		for v := range p.next {
-			if !yield(v, nil) {
-				return
-			}
-			p.taken <- struct{}{}
-		}
-		if err != nil {
-			yield(nil, err)
-		}
-	}
-}
-
-// start makes a run. With pages, somebody will look at the bodies.
-func (c *Crawler) start(seeds []string, pages bool) (*run, error) {
+// start makes a run, by a Config that may differ from the Crawler's.
+func (c *Crawler) start(seeds []string, change func(*Config)) (*run, error) {
 	cfg := c.cfg
-	cfg.KeepBodies = cfg.KeepBodies || pages
+	if change != nil {
+		change(&cfg)
+	}
 	r, err := newRun(cfg, c.gate, seeds)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/amble-crawler/amble/frontier"
@@ -32,7 +33,8 @@ func (f HandlerFunc) Handle(ctx context.Context, v *Visit) error { return f(ctx,
 // Handler enqueued is.
 var SkipLinks = errors.New("crawler: skip links")
 
-// Stop is returned by a Handler to keep the visit and then drain the crawl.
+// Stop is returned by a Handler to keep the visit and then drain the crawl. It may be joined with
+// SkipLinks; joined with any other error neither counts.
 var Stop = errors.New("crawler: stop")
 
 // RetryError is returned by a Handler that wants the URL to be fetched again: nothing of this visit
@@ -86,13 +88,14 @@ func (r *run) obey(ctx context.Context, c frontier.Claim, v *Visit, links []fron
 	}
 	var retry *RetryError
 	switch {
-	case answer == nil:
+	case !fatal(answer):
+		if errors.Is(answer, Stop) {
+			r.drain(FinishDrained)
+		}
+		if errors.Is(answer, SkipLinks) {
+			links = r.drop(v, links)
+		}
 		return links, nil
-	case errors.Is(answer, Stop):
-		r.drain(FinishDrained)
-		return links, nil
-	case errors.Is(answer, SkipLinks):
-		return r.drop(v, links), nil
 	case ctx.Err() != nil && (errors.Is(answer, ctx.Err()) || errors.Is(answer, context.Cause(ctx))):
 		again = &frontier.Again{}
 	case errors.As(answer, &retry) && c.Attempt < r.cfg.Retries:
@@ -106,9 +109,25 @@ func (r *run) obey(ctx context.Context, c frontier.Claim, v *Visit, links []fron
 	return r.drop(v, links), again
 }
 
+// fatal reports whether a Handler's answer is a failure: whether it is, wraps or joins anything but
+// SkipLinks and Stop.
+func fatal(answer error) bool {
+	switch e := answer.(type) {
+	case nil:
+		return false
+	case *RetryError:
+		return true
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), fatal)
+	case interface{ Unwrap() error }:
+		return e.Unwrap() == nil || fatal(e.Unwrap())
+	}
+	return answer != SkipLinks && answer != Stop
+}
+
 // spoil makes the visit one whose handling failed.
 func (r *run) spoil(v *Visit, links []frontier.Request, err error) []frontier.Request {
-	v.Outcome, v.Err, v.results = Failed, err, nil
+	v.Outcome, v.Err = Failed, err
 	if v.Reason != ReasonPanic {
 		v.Reason = ReasonHandler
 	}

@@ -1,3 +1,266 @@
 package crawler
 
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/amble-crawler/amble/frontier"
+)
+
+// Mux is a Handler that hands visits to other ones, by what was fetched. The zero value is ready.
+//
+//	var mux crawler.Mux
+//	mux.On("blog.site.to.crawl/{year}/{slug}", article)
+//	mux.On("/feeds/", feed, crawler.OfType("application/rss+xml", "application/atom+xml"))
+//	mux.On("", broken, crawler.WithStatus(404, 410))
+//	mux.Else(rest)
+//
+// Routes are tried in the order in which they were added, and the first that fits has the visit: put
+// what is special first. A visit that fits none goes to Else's Handler, or is merely kept.
+//
+// A pattern is [HOST]PATH, matched against the URL without scheme and query:
+//
+//   - "" fits every URL, and a HOST without a PATH every URL of the host.
+//   - HOST is a name as weburl.URL.Hostname has it, with :PORT if the port matters, or *.NAME for what
+//     ends in .NAME.
+//   - "/a/b" fits this path, and "/a/" every path that begins so. "/a/{$}" fits "/a/" alone.
+//   - "/a/{x}/c" fits one segment in place of {x}, which must not be empty. {x...}, at the end, fits
+//     all the rest, an empty one too. [Visit.PathValue] has what it was.
+//
+// Segments are compared, and values given, with percent-encoding undone.
+//
+// A route without WithStatus and WithOutcome is for pages that were had: Fetched, with a status from
+// 200 to 299. So its Handler need not look whether there is a page.
+//
+// Routes are added before the crawl begins; from then on a Mux is safe for concurrent use.
+type Mux struct {
+	routes []route
+	rest   Handler
+}
+
+type route struct {
+	pattern
+	conditions []Condition
+	handler    Handler
+}
+
+// On adds a route: h has the visits whose URLs fit the pattern and that meet all the conditions. It
+// panics when the pattern is malformed or h is nil, as they are part of the program's text.
+func (m *Mux) On(pattern string, h HandlerFunc, conditions ...Condition) {
+	p, err := parsePattern(pattern)
+	if err != nil {
+		panic(fmt.Sprintf("crawler: Mux.On(%q): %v", pattern, err))
+	}
+	if h == nil {
+		panic(fmt.Sprintf("crawler: Mux.On(%q): nil handler", pattern))
+	}
+	if !slices.ContainsFunc(conditions, func(c Condition) bool { return c.fate }) {
+		conditions = append(slices.Clone(conditions), had)
+	}
+	m.routes = append(m.routes, route{p, conditions, h})
+}
+
+// Else sets the Handler of visits that no route fits, of every outcome.
+func (m *Mux) Else(h HandlerFunc) { m.rest = h }
+
+// Handle implements [Handler].
+func (m *Mux) Handle(ctx context.Context, v *Visit) error {
+	path := v.path
+	defer func() { v.path = path }()
+	for i := range m.routes {
+		if r := &m.routes[i]; r.fits(v) {
+			return r.handler.Handle(ctx, v)
+		}
+	}
+	if m.rest == nil {
+		return nil
+	}
+	return m.rest.Handle(ctx, v)
+}
+
+func (r *route) fits(v *Visit) bool {
+	for _, c := range r.conditions {
+		if !c.holds(v) {
+			return false
+		}
+	}
+	values, ok := r.match(v)
+	if ok {
+		v.path = append(values, v.path...) // those of a Mux around this one come after
+	}
+	return ok
+}
+
+// PathValue is what stood in the place of {name} in the pattern by which a [Mux] chose the Handler that
+// has the visit; "" when there is no such place.
+func (v *Visit) PathValue(name string) string {
+	for _, p := range v.path {
+		if p.name == name {
+			return p.value
+		}
+	}
+	return ""
+}
+
+// Condition is what a visit must be for a route of a [Mux], beside its URL.
+type Condition struct {
+	holds func(v *Visit) bool
+	fate  bool // it is about how the URL ended
+}
+
+// had is the condition of routes that say nothing of how the URL ended.
+var had = Condition{holds: func(v *Visit) bool { return v.Outcome == Fetched && v.Status()/100 == 2 }}
+
+// OfType is the condition that the answer has one of these media types: "text/html", or "image/*" for
+// all that begin so. What is compared is fetcher.Page.ContentType: lower case, without parameters.
+func OfType(types ...string) Condition {
+	return Condition{holds: func(v *Visit) bool {
+		return v.Page != nil && slices.ContainsFunc(types, func(t string) bool {
+			begin, wild := strings.CutSuffix(t, "*")
+			return v.Page.ContentType == t || wild && strings.HasPrefix(v.Page.ContentType, begin)
+		})
+	}}
+}
+
+// WithStatus is the condition that there was an answer, with one of these HTTP statuses. A number from
+// 1 to 5 is a class: 4 is 400 to 499.
+func WithStatus(statuses ...int) Condition {
+	return Condition{fate: true, holds: func(v *Visit) bool {
+		s := v.Status()
+		return s != 0 && (slices.Contains(statuses, s) || slices.Contains(statuses, s/100))
+	}}
+}
+
+// WithOutcome is the condition that the URL ended in one of these ways.
+func WithOutcome(outcomes ...Outcome) Condition {
+	return Condition{fate: true, holds: func(v *Visit) bool { return slices.Contains(outcomes, v.Outcome) }}
+}
+
+// OfKind is the condition that the URL came into the crawl in one of these ways.
+func OfKind(kinds ...frontier.Kind) Condition {
+	return Condition{holds: func(v *Visit) bool { return slices.Contains(kinds, v.Kind) }}
+}
+
+// When is a condition of one's own. holds is called concurrently.
+func When(holds func(v *Visit) bool) Condition { return Condition{holds: holds} }
+
+// pattern is what a URL must look like.
+type pattern struct {
+	host     string // in lower case, "" for any
+	suffix   bool   // host is the end of a name, with its dot
+	port     bool   // host has one
+	segments []segment
+	open     bool // anything may follow the segments
+	any      bool // no path was named
+}
+
+// segment is a part of a path between slashes: a text, or a name for any text.
+type segment struct {
+	text string
+	name string // in braces
+	rest bool   // {name...}
+}
+
 type pathValue struct{ name, value string }
+
+// parsePattern reads a pattern of Mux.On.
+func parsePattern(s string) (p pattern, err error) {
+	host, path, found := strings.Cut(s, "/")
+	p.host, p.any = strings.ToLower(host), !found
+	p.host, p.suffix = strings.CutPrefix(p.host, "*")
+	p.port = strings.Contains(strings.TrimPrefix(p.host, "["), ":") && !strings.HasSuffix(p.host, "]")
+	if !p.port {
+		p.host = strings.Trim(p.host, "[]") // of an IPv6 literal
+	}
+	if strings.ContainsAny(p.host, "{}*?# ") || strings.HasSuffix(p.host, ":") || p.suffix && (len(p.host) < 2 || p.host[0] != '.') {
+		return p, fmt.Errorf("host %q", host)
+	}
+	if strings.ContainsAny(path, "?#") {
+		return p, fmt.Errorf("a pattern is of the path alone, without query and fragment")
+	}
+	if p.any {
+		return p, nil
+	}
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		last := i == len(parts)-1
+		switch seg, err := parseSegment(part); {
+		case err != nil:
+			return p, err
+		case seg.rest && !last, part == "{$}" && !last:
+			return p, fmt.Errorf("%s must be the last", part)
+		case slices.ContainsFunc(p.segments, func(o segment) bool { return o.name == seg.name && seg.name != "" }):
+			return p, fmt.Errorf("{%s} stands there twice", seg.name)
+		case part == "" && last:
+			p.open = true
+		case part == "{$}":
+			p.segments = append(p.segments, segment{})
+		default:
+			p.segments = append(p.segments, seg)
+		}
+	}
+	return p, nil
+}
+
+func parseSegment(part string) (segment, error) {
+	name, ok := strings.CutPrefix(part, "{")
+	if !ok {
+		if strings.ContainsAny(part, "{}") {
+			return segment{}, fmt.Errorf("%q: braces are around whole segments", part)
+		}
+		return segment{text: unescape(part)}, nil
+	}
+	name, ok = strings.CutSuffix(name, "}")
+	name, rest := strings.CutSuffix(name, "...")
+	if !ok || name == "" || strings.ContainsAny(name, "{}") {
+		return segment{}, fmt.Errorf("%q: want {name} or {name...}", part)
+	}
+	return segment{name: name, rest: rest}, nil
+}
+
+func unescape(s string) string {
+	if t, err := url.PathUnescape(s); err == nil {
+		return t
+	}
+	return s
+}
+
+// match compares the visit's URL and returns the values of the pattern's names.
+func (p *pattern) match(v *Visit) (values []pathValue, ok bool) {
+	if !p.matchHost(v) {
+		return nil, false
+	}
+	if p.any {
+		return nil, true
+	}
+	left, more := strings.TrimPrefix(v.URL.Path(), "/"), true
+	for _, seg := range p.segments {
+		if seg.rest && more {
+			return append(values, pathValue{seg.name, unescape(left)}), true
+		}
+		if !more {
+			return nil, false
+		}
+		var part string
+		part, left, more = strings.Cut(left, "/")
+		part = unescape(part)
+		switch {
+		case seg.name == "" && part != seg.text, seg.name != "" && part == "":
+			return nil, false
+		case seg.name != "":
+			values = append(values, pathValue{seg.name, part})
+		}
+	}
+	return values, more == p.open
+}
+
+func (p *pattern) matchHost(v *Visit) bool {
+	host := v.URL.Hostname()
+	if p.port {
+		host = v.URL.Host()
+	}
+	return p.host == "" || host == p.host || p.suffix && strings.HasSuffix(host, p.host)
+}

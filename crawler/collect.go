@@ -1,0 +1,84 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// VisitError is a visit that failed, as [Collect] tells of it: its page could not be had, or its
+// function or c's Handler returned the error.
+type VisitError struct {
+	URL    weburl.URL
+	Reason string // Visit.Reason
+	Err    error  // Visit.Err; may be nil
+}
+
+func (e *VisitError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("crawler: %s: %s", e.URL, e.Reason)
+	}
+	return fmt.Sprintf("crawler: %s: %s: %v", e.URL, e.Reason, e.Err)
+}
+
+// Unwrap is the cause.
+func (e *VisitError) Unwrap() error { return e.Err }
+
+// Collect runs a crawl and yields what read makes of its pages, one value at a time:
+//
+//	for article, err := range crawler.Collect(ctx, c, read, "https://site.to.crawl/") {
+//
+// read is called for each page that was fetched with a status from 200 to 299, after c's Handler if it
+// has one, and returns the page's values, nil for none. It is part of the Handler: it is called
+// concurrently, it may use Visit.Enqueue and Visit.Emit, and return SkipLinks, Stop or a Retry. When it
+// fails none of its values is yielded, and a page that is read again yields them once.
+//
+// A visit that failed, by the network or by read, is a *VisitError; the crawl goes on. Any other error
+// is Run's, and the last. What was refused, deferred or turned away is no error: look at c's Handler,
+// sinks or Trace. Breaking out of the loop drains the crawl.
+//
+// The loop's body has the values of one page at a time, while the page's host waits: a slow body is a
+// slow crawl.
+func Collect[T any](ctx context.Context, c *Crawler, read func(context.Context, *Visit) ([]T, error), seeds ...string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		reading := func(cfg *Config) { cfg.Handler = reader(cfg.Handler, read) }
+		for v, err := range c.pages(ctx, reading, seeds) {
+			var none T
+			switch {
+			case err != nil:
+				yield(none, err)
+				return
+			case v.Outcome == Failed:
+				if !yield(none, &VisitError{v.URL, v.Reason, v.Err}) {
+					return
+				}
+				continue
+			}
+			values, _ := v.results.([]T)
+			for _, x := range values {
+				if !yield(x, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// reader is a Handler that does what h does and keeps what read makes of pages.
+func reader[T any](h Handler, read func(context.Context, *Visit) ([]T, error)) Handler {
+	return HandlerFunc(func(ctx context.Context, v *Visit) error {
+		var err error
+		if h != nil {
+			err = h.Handle(ctx, v)
+		}
+		if fatal(err) || !had.holds(v) {
+			return err
+		}
+		values, err2 := read(ctx, v)
+		v.results = values
+		return errors.Join(err, err2)
+	})
+}

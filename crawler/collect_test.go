@@ -1,0 +1,191 @@
+package crawler_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawltest"
+)
+
+// numbers is a site of pages 1 to n, each linked from the one before.
+func numbers(w *crawltest.Web, n int) *crawltest.Site {
+	s := w.Site("http://a.example")
+	for i := range n {
+		s.Page(fmt.Sprintf("/%d", i+1), links(fmt.Sprintf("/%d", i+2)))
+	}
+	return s
+}
+
+func newCrawler(t *testing.T, w *crawltest.Web, c crawler.Config) *crawler.Crawler {
+	t.Helper()
+	cr, err := crawler.New(config(w, c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cr
+}
+
+func TestCollect(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := numbers(w, 3)
+		s.Page("/fails", links("/never"))
+		s.Page("/gone", "").Status(404)
+		s.Page("/breaks", "").Fault(crawltest.Reset())
+		s.Page("/again", "")
+		no := errors.New("no")
+		attempts := 0
+		c := newCrawler(t, w, crawler.Config{MaxDepth: 2, Concurrency: 1, Retries: 1})
+		repeats(w)
+		read := func(_ context.Context, v *crawler.Visit) ([]string, error) {
+			switch v.URL.Path() {
+			case "/2":
+				return nil, nil
+			case "/fails":
+				return []string{"half"}, no
+			case "/again":
+				if attempts++; attempts == 1 {
+					return []string{"first attempt"}, crawler.Retry(no)
+				}
+				return []string{"second attempt"}, nil
+			}
+			return []string{v.URL.Path(), strings.Repeat(v.URL.Path(), 2)}, crawler.SkipLinks
+		}
+		var got []string
+		for x, err := range crawler.Collect(t.Context(), c, read, s.URL("/1"), s.URL("/2"), s.URL("/fails"), s.URL("/gone"), s.URL("/breaks"), s.URL("/again")) {
+			var failed *crawler.VisitError
+			switch {
+			case errors.As(err, &failed):
+				x = failed.URL.Path() + " " + failed.Reason
+				if (failed.URL.Path() == "/fails") != errors.Is(err, no) {
+					t.Error(err)
+				}
+			case err != nil:
+				t.Error(err)
+			}
+			got = append(got, x)
+		}
+		slices.Sort(got)
+		same(t, got, "/1", "/1/1", "/3", "/3/3", "/breaks reset", "/fails handler_error", "second attempt")
+	})
+}
+
+// TestCollectBreakDrains: a loop that ends early lets what is in flight end, and the crawl with it.
+func TestCollectBreakDrains(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := numbers(w, 50)
+		var report []string
+		c := newCrawler(t, w, crawler.Config{MaxDepth: crawler.None, Trace: &crawler.Trace{Visited: func(v *crawler.Visit) {
+			report = append(report, v.URL.Path())
+		}}})
+		read := func(_ context.Context, v *crawler.Visit) ([]int, error) { return []int{v.Depth, v.Depth}, nil }
+		var got []int
+		for x, err := range crawler.Collect(t.Context(), c, read, s.URL("/1")) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got = append(got, x); len(got) == 5 {
+				break
+			}
+		}
+		if !slices.Equal(got, []int{0, 0, 1, 1, 2}) {
+			t.Error(got)
+		}
+		same(t, report, "/1", "/2", "/3")
+		if p := c.Progress(); p.Pages != 0 {
+			t.Errorf("still under way: %+v", p)
+		}
+	})
+}
+
+// TestCollectAfterTheHandler: the Config's Handler comes first, and a page that it fails is not read.
+func TestCollectAfterTheHandler(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := numbers(w, 3)
+		var calls []string
+		h := func(_ context.Context, v *crawler.Visit) error {
+			calls = append(calls, "handler "+v.URL.Path())
+			if v.URL.Path() == "/2" {
+				return errors.New("no")
+			}
+			return nil
+		}
+		c := newCrawler(t, w, crawler.Config{Handler: crawler.HandlerFunc(h)})
+		read := func(_ context.Context, v *crawler.Visit) ([]int, error) {
+			calls = append(calls, "read "+v.URL.Path())
+			return []int{1}, nil
+		}
+		n := 0
+		for _, err := range crawler.Collect(t.Context(), c, read, s.URL("/1")) {
+			if err == nil {
+				n++
+			}
+		}
+		same(t, calls, "handler /1", "read /1", "handler /2")
+		if n != 1 {
+			t.Errorf("%d values", n)
+		}
+	})
+}
+
+func TestCollectYieldsRunsError(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := numbers(w, 3)
+		c := newCrawler(t, w, crawler.Config{})
+		read := func(_ context.Context, v *crawler.Visit) ([]int, error) { return nil, nil }
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		var last error
+		for _, err := range crawler.Collect(ctx, c, read, s.URL("/1")) {
+			last = err
+		}
+		if !errors.Is(last, context.DeadlineExceeded) {
+			t.Error(last)
+		}
+		var bad *crawler.SeedError
+		for _, err := range crawler.Collect(t.Context(), c, read, "no url") {
+			if !errors.As(err, &bad) {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestSlogTrace(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example").Latency(100 * time.Millisecond)
+		s.Robots("User-agent: *\nDisallow: /private\n").Forbids("/private")
+		s.Page("/", links("/private"))
+		var b, none bytes.Buffer
+		for _, out := range []*bytes.Buffer{&b, &none} {
+			level := slog.LevelDebug
+			if out == &none {
+				level = slog.LevelInfo
+			}
+			c := newCrawler(t, w, crawler.Config{Concurrency: 1, Trace: crawler.SlogTrace(logTo(out, level), slog.LevelDebug)})
+			repeats(w)
+			if _, err := c.Run(t.Context(), s.URL("/")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		same(t, strings.Split(strings.TrimSpace(b.String()), "\n"),
+			`level=DEBUG msg=claimed url=http://a.example/ depth=0 attempt=0`,
+			`level=DEBUG msg=admitted url=http://a.example/ purpose=robots request=http://a.example/robots.txt`,
+			`level=DEBUG msg=robots url=http://a.example/ source="http://a.example/robots.txt (200, fetched 2000-01-01T00:00:00Z)" expires=2000-01-02T00:00:00.100Z`,
+			`level=DEBUG msg=claimed url=http://a.example/ depth=0 attempt=0`,
+			`level=DEBUG msg=admitted url=http://a.example/ purpose=page request=http://a.example/`,
+			`level=DEBUG msg=visited url=http://a.example/ outcome=fetched status=200 bytes=25 took=100ms`,
+			`level=DEBUG msg=claimed url=http://a.example/private depth=1 attempt=0`,
+			`level=DEBUG msg=visited url=http://a.example/private outcome=refused reason=robots_disallow rule="Disallow: /private"`)
+		if none.Len() != 0 {
+			t.Errorf("written above its level: %s", none.String())
+		}
+	})
+}
