@@ -6,7 +6,31 @@
 // [Record].Exchange, in the format of web archives. With both, the archive comes first: it puts on
 // Record.WARC where it stored the answer, and the line says so.
 //
-// Package sink/sinktest tests a sink of one's own against the contract.
+// # A sink of one's own
+//
+// A [Sink] is four methods, and [Named] a fifth. What they have to do is this; the example OwnSink is
+// a whole one for a text file, in 80 lines:
+//
+//   - Append takes what it needs of the record and keeps it in memory, or hands it on: nothing needs
+//     to be durable yet. It never keeps the record or its slices.
+//   - Sync makes it durable and returns a number that says how far the output goes: octets of a file,
+//     or the highest number of a row. It is called for every commit of the crawl, so it should cost
+//     little when nothing was appended.
+//   - Restore takes away everything behind such a number. A file is truncated; of a table the rows with
+//     higher numbers are deleted, for which each row carries its own. It has to work on whatever a
+//     killed process left.
+//   - After an error of writing nobody knows what is in the output: every call fails until Restore.
+//   - Name is what the crawl keeps the number by, in the same step as the state of the URLs. When the
+//     crawl goes on, Restore is called with it. A sink without is kept by its place among the sinks.
+//
+// An output that cannot take anything back, such as a message queue, can be a sink of crawls that
+// never go on: its Restore returns an error. Its readers have to expect a page twice otherwise.
+//
+// A sink that keeps what went over the wire reads [Record].Exchange, and implements [ExchangeSink] to
+// be given requests for robots.txt, too. Nil is no error there: not every visit has an exchange.
+//
+// Package sink/sinktest tests a sink against each clause of the contract: give it a way to open the
+// output in a directory and one to read it back, and call its Run and RunKilled.
 package sink
 
 import (

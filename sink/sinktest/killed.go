@@ -124,7 +124,7 @@ func (h *hunt) victim() *exec.Cmd {
 		path = append(path, "^"+regexp.QuoteMeta(name)+"$")
 	}
 	own := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(arg string) bool { return strings.HasPrefix(arg, "-test.") })
-	cmd := exec.Command(os.Args[0], append([]string{"-test.run=" + strings.Join(path, "/")}, own...)...)
+	cmd := exec.CommandContext(h.Context(), os.Args[0], append([]string{"-test.run=" + strings.Join(path, "/")}, own...)...)
 	from := h.acked[len(h.acked)-1]
 	cmd.Env = append(os.Environ(), victimDir+"="+h.dir, fmt.Sprintf("%s=%d", victimOffset, from.offset), fmt.Sprintf("%s=%d", victimCount, from.n))
 	return cmd
