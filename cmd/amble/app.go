@@ -33,6 +33,7 @@ type cli struct {
 	Links      linksCmd      `cmd:"" help:"List the links of a page, and what a crawl would do of each."`
 	Plan       planCmd       `cmd:"" help:"Say how long a polite crawl will take at least, and what decides it."`
 	Verify     verifyCmd     `cmd:"" help:"Check the ledger of a crawl against the politeness invariants."`
+	Report     reportCmd     `cmd:"" help:"Print the summary of a crawl again, and write it as a page."`
 	Version    versionCmd    `cmd:"" help:"Print version and build."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
 

@@ -122,7 +122,7 @@ func firstOf(err, next error) error {
 	return next
 }
 
-// report writes the report of the whole job.
+// report writes the report of the whole job, and once that ended by itself the page.
 func (j *jobDir) report(end *ending) error {
 	return outputError(replaceFile(j.path(reportName), append(newReport(end, nil).line(), '\n')))
 }

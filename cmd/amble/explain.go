@@ -16,7 +16,8 @@ import (
 
 // explainCmd is "amble explain".
 type explainCmd struct {
-	URL string `arg:"" name:"url" help:"The URL to explain."`
+	Subject string `arg:"" name:"url" help:"The URL to explain, or in front of it:"`
+	Of      string `arg:"" optional:"" name:"of" help:"With two arguments the first is a job directory, and this is the URL."`
 
 	Seed    []string `sep:"none" group:"What a crawl would do:" placeholder:"URL" help:"Seed of the crawl, for its scope; may be repeated. Without one it is the URL itself."`
 	Seeds   string   `short:"i" group:"What a crawl would do:" placeholder:"FILE" help:"Read further seeds, one a line; - is stdin."`
@@ -34,18 +35,28 @@ func (*explainCmd) Help() string {
 	return `Examples:
 
 	amble explain --contact me@university.edu https://site.to.crawl/some/page
-	amble explain --config job.yaml https://site.to.crawl/some/page
+	amble explain job https://site.to.crawl/some/page
 	amble explain --offline --seed https://site.to.crawl/docs/ --scope prefix https://site.to.crawl/blog/
 
-Scope and traps are judged as for a link that a crawl finds; how deep it is found, and whether it was
+Of a job directory it reads how the URL was found, by which line of robots.txt it was judged, what each
+request for it waited for, and what came of it; nobody is asked for anything.
+
+Without one, scope and traps are judged as for a link that a crawl finds; how deep it is found, and whether it was
 found before, only a crawl can know.`
 }
 
 // Run executes the command.
 func (c *explainCmd) Run(a *app, o *origins) error {
-	u, err := weburl.Parse(c.URL)
+	dir, text := "", c.Subject
+	if c.Of != "" {
+		dir, text = c.Subject, c.Of
+		if !holdsJob(dir) {
+			return usage("%s is no job directory that \"amble crawl -o\" made", dir)
+		}
+	}
+	u, err := weburl.Parse(text)
 	if err != nil {
-		return c.print(a, &explanation{URL: c.URL, Fate: crawler.FateInvalid, Rule: weburl.ReasonOf(err), Why: "never asked for: " + badURL(c.URL, err)})
+		return c.print(a, &explanation{URL: text, Fate: crawler.FateInvalid, Rule: weburl.ReasonOf(err), Why: "never asked for: " + badURL(text, err)})
 	}
 	seeds, err := c.seeds(o, a, u)
 	if err != nil {
@@ -59,7 +70,7 @@ func (c *explainCmd) Run(a *app, o *origins) error {
 	if err := c.scopeOf(e, u, seeds); err != nil {
 		return err
 	}
-	unheard, err := c.robotsOf(e, u, policy)
+	unheard, err := c.judge(e, dir, u, policy)
 	if err != nil {
 		return err
 	}
@@ -73,11 +84,34 @@ func (c *explainCmd) Run(a *app, o *origins) error {
 	return nil
 }
 
+// judge adds what robots.txt says: in a job, as it was when the URL was judged.
+func (c *explainCmd) judge(e *explanation, dir string, u weburl.URL, policy politeness.Config) (unheard, err error) {
+	if dir == "" {
+		return c.robotsOf(e, u, policy)
+	}
+	if e.Job, err = tell(dir, u, c.Canonical); err != nil {
+		return nil, &exitError{exitOutput, err}
+	}
+	e.Delay, e.Clause = max(policy.Delay, 0).Seconds(), politeness.ClauseDelay
+	q := question{robots.ProductToken(c.Agent), c.Dialect}
+	if e.Robots, err = e.Job.robots(q, u); err != nil {
+		return nil, usage("%w", err)
+	}
+	if e.Robots != nil {
+		e.lengthen(e.Robots.CrawlDelay, politeness.ClauseCrawlDelay)
+		e.lengthen(e.Robots.RequestRate, politeness.ClauseRequestRate)
+	}
+	return nil, nil
+}
+
 // seeds are those of the crawl that would find u.
 func (c *explainCmd) seeds(o *origins, a *app, u weburl.URL) ([]weburl.URL, error) {
 	list := c.Seed
 	if len(list) == 0 {
 		list = o.file.urls()
+	}
+	if len(list) == 0 {
+		list = o.job.urls()
 	}
 	if c.Seeds != "" {
 		lines, err := readLines(c.Seeds, a.in)
@@ -159,6 +193,7 @@ type explanation struct {
 	Clause string           `json:"delay_clause"` // what sets the delay
 	Crawl  bool             `json:"crawl"`        // a crawl would ask for it
 	Why    string           `json:"why"`
+	Job    *story           `json:"job,omitempty"` // what happened
 }
 
 func newExplanation(u weburl.URL) *explanation {
@@ -176,6 +211,18 @@ func (e *explanation) lengthen(seconds *float64, clause string) {
 
 // conclude says whether a crawl would ask for the URL, and if not, what stands first in its way.
 func (e *explanation) conclude() {
+	if e.Job != nil && e.Job.Visit != nil {
+		e.Crawl, e.Why = e.Job.Visit.Status > 0, e.Job.Visit.Outcome
+		return
+	}
+	e.decide()
+	if e.Job != nil {
+		e.Why = e.Job.State + "; what a crawl would do: " + e.Why
+	}
+}
+
+// decide says what a crawl that found the URL now would do.
+func (e *explanation) decide() {
 	switch {
 	case e.Fate != crawler.FateFollow:
 		e.Why = fmt.Sprintf("not asked for: %s (%s)", e.Fate, e.Rule)
@@ -215,6 +262,9 @@ func (e *explanation) text() string {
 	line("key", e.Key)
 	if e.Host != "" {
 		line("host", fmt.Sprintf("%s, domain %s, origin %s", e.Host, e.Domain, e.Origin))
+	}
+	if e.Job != nil {
+		e.Job.text(line)
 	}
 	line("scope", scopeDecision(e.Scope))
 	if e.Robots != nil {

@@ -81,7 +81,7 @@ func takesSeveral(flag *kong.Flag) bool {
 // environment of the day has no part in it.
 func (o *origins) ownJob(ctx *kong.Context) bool {
 	n := ctx.Selected()
-	return n != nil && n.Name == "resume"
+	return n != nil && (n.Name == "resume" || n.Name == "explain" && len(o.job.entries) > 0)
 }
 
 // kept is the value that the job has for a flag, if it is about the job. Where the operator gives scope rules, they are all

@@ -31,10 +31,10 @@ func (u *ui) summary(a *app, j *crawlJob, end *ending, err error) {
 // summaryText is the report as a person reads it.
 func (u *ui) summaryText(r *ending, err error) string {
 	var b strings.Builder
-	head := fmt.Sprintf("%s in %s: %s", plural(r.Pages, "page"), round(r.Ended.Sub(r.Started)), finishText(r, err))
+	head := fmt.Sprintf("%s %s: %s", plural(r.Pages, "page"), spanText(r), finishText(r, err))
 	fmt.Fprintln(&b, u.bold(head))
 	fmt.Fprintf(&b, "  %-10s %d, pages from %s, %s received\n", "requests", r.Requests, plural(r.Hosts, "host"), octets(r.Bytes))
-	if took := r.Ended.Sub(r.Started); r.Bound > 0 && took >= r.Bound {
+	if took := r.Ended.Sub(r.Started); r.Bound > 0 && took >= r.Bound && r.Runs <= 1 {
 		fmt.Fprintf(&b, "  %-10s %.2f × the least that %s allows\n", "time", took.Seconds()/r.Bound.Seconds(), r.BoundBy)
 	}
 	row(&b, "outcomes", r.Outcomes)
@@ -50,6 +50,15 @@ func (u *ui) summaryText(r *ending, err error) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// spanText is how long a crawl took; of one that was gone on with, over what it stretched.
+func spanText(r *ending) string {
+	took := round(r.Ended.Sub(r.Started))
+	if r.Runs <= 1 {
+		return "in " + took.String()
+	}
+	return fmt.Sprintf("in %d runs over %s", r.Runs, took)
 }
 
 func finishText(r *ending, err error) string {

@@ -1,0 +1,357 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// story is what the files of a job tell of one URL.
+type story struct {
+	Dir      string       `json:"dir"`
+	State    string       `json:"state"`           // where the URL is in its life
+	Note     string       `json:"note,omitempty"`  // what could not be told, and why
+	Chain    []found      `json:"chain"`           // from the seed to the URL
+	Visit    *sink.Record `json:"visit,omitempty"` // nil without one
+	Line     int          `json:"line,omitempty"`  // of the visit
+	Requests []request    `json:"requests"`        // for the URL, and the last for its robots.txt
+}
+
+// found is a URL of the chain that led from a seed to another.
+type found struct {
+	URL     string `json:"url"`
+	How     string `json:"how"` // seed, link, redirect, or what else named it
+	Depth   int    `json:"depth"`
+	Outcome string `json:"outcome,omitempty"`
+	Line    int    `json:"line,omitempty"` // of its visit
+}
+
+// request is one request as the ledger has it, start and end.
+type request struct {
+	start, end politeness.Entry
+	line       int
+}
+
+// MarshalJSON writes both lines.
+func (r request) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Line  int              `json:"line"`
+		Start politeness.Entry `json:"start"`
+		End   politeness.Entry `json:"end"`
+	}{r.line, r.start, r.end})
+}
+
+// tell collects what the job in dir knows of u, whose key is made by profile.
+func tell(dir string, u weburl.URL, profile weburl.Profile) (*story, error) {
+	s := &story{Dir: dir, Chain: []found{}, Requests: []request{}}
+	v, line, err := findVisit(dir, u, profile)
+	if err != nil {
+		return nil, err
+	}
+	url := u.String()
+	if v != nil {
+		s.Visit, s.Line, s.State, url = v, line, "visited", v.URL
+		if err := s.trace(dir); err != nil {
+			return nil, err
+		}
+	} else if err := s.lookUp(dir, u, profile); err != nil {
+		return nil, err
+	}
+	s.Requests, err = findRequests(dir, url, u.Origin())
+	return s, err
+}
+
+// findVisit looks for the URL's line: first for its very spelling, then for the page.
+func findVisit(dir string, u weburl.URL, profile weburl.Profile) (*sink.Record, int, error) {
+	v, line, err := findLine(dir, u.String())
+	if v != nil || err != nil {
+		return v, line, err
+	}
+	key := profile.Key(u)
+	host := []byte(u.Hostname())
+	err = eachLine(filepath.Join(dir, visitsName), func(n int, b []byte) bool {
+		var r sink.Record
+		if !has(b, host) || json.Unmarshal(b, &r) != nil {
+			return true
+		}
+		if other, err := weburl.Parse(r.URL); err == nil && profile.Key(other) == key {
+			v, line = &r, n
+		}
+		return v == nil
+	})
+	return v, line, err
+}
+
+// findLine looks for the visit of a URL in this spelling.
+func findLine(dir, url string) (v *sink.Record, line int, err error) {
+	want := member("url", url)
+	err = eachLine(filepath.Join(dir, visitsName), func(n int, b []byte) bool {
+		var r sink.Record
+		if has(b, want) && json.Unmarshal(b, &r) == nil && r.URL == url {
+			v, line = &r, n
+		}
+		return v == nil
+	})
+	return v, line, err
+}
+
+// maxChain is the longest chain that is followed. Depth and redirects make it finite; a file that was
+// changed need not be.
+const maxChain = 1000
+
+// trace follows the visit back to its seed.
+func (s *story) trace(dir string) error {
+	v, line := s.Visit, s.Line
+	for len(s.Chain) < maxChain {
+		s.Chain = append(s.Chain, found{v.URL, how(v), v.Depth, v.Outcome, line})
+		if v.Via == "" {
+			break
+		}
+		before, n, err := findLine(dir, v.Via)
+		if err != nil {
+			return err
+		}
+		if before == nil { // a robots.txt has no visit
+			s.Chain = append(s.Chain, found{URL: v.Via, How: "named it", Depth: v.Depth})
+			break
+		}
+		v, line = before, n
+	}
+	slices.Reverse(s.Chain)
+	return nil
+}
+
+// how says by what a URL was found.
+func how(v *sink.Record) string {
+	switch {
+	case v.Via == "":
+		return "seed"
+	case len(v.Hops) > 0 && v.Hops[len(v.Hops)-1] == v.Via:
+		return "redirect"
+	case strings.HasSuffix(v.Via, "/robots.txt"):
+		return "robots.txt"
+	}
+	return "link"
+}
+
+// lookUp asks the job's queue for a URL that has no visit.
+func (s *story) lookUp(dir string, u weburl.URL, profile weburl.Profile) error {
+	m, err := readManifest(dir)
+	if err != nil {
+		return err
+	}
+	if m.finished() {
+		s.State = "never found"
+		return nil
+	}
+	state, err := queueState(dir, u, profile)
+	if err != nil {
+		s.State, s.Note = "no visit yet", "whether it is queued cannot be told: "+err.Error()
+		return nil
+	}
+	s.State = map[frontier.State]string{
+		frontier.Unknown: "not found so far", frontier.Queued: "queued", frontier.Waiting: "queued, and to be tried again",
+		frontier.Claimed: "queued", frontier.Done: "done", frontier.Rejected: "found, and turned away because too much was queued",
+	}[state]
+	return nil
+}
+
+// queueState opens the queue for as long as one look takes, unless a process works on the job.
+func queueState(dir string, u weburl.URL, profile weburl.Profile) (frontier.State, error) {
+	lock, err := lockJob(dir)
+	if err != nil {
+		return frontier.Unknown, err
+	}
+	store, err := disk.Open(filepath.Join(dir, frontierName), disk.Config{Key: profile.Key})
+	if err != nil {
+		return frontier.Unknown, errors.Join(err, lock.Close())
+	}
+	state, err := store.Lookup(context.Background(), u)
+	return state, errors.Join(err, store.Close(), lock.Close())
+}
+
+// findRequests reads the ledger for the requests for a URL, and for the robots.txt that was in force.
+func findRequests(dir, url, origin string) ([]request, error) {
+	f := finder{url: url, origin: origin, wanted: member("url", url), robots: member("purpose", politeness.Robots.String()), open: map[string]*request{}}
+	if err := eachLine(filepath.Join(dir, ledgerName), f.read); err != nil {
+		return nil, err
+	}
+	res := make([]request, 0, len(f.found)+1)
+	if f.rules != nil {
+		res = append(res, *f.rules)
+	}
+	for _, r := range f.found {
+		res = append(res, *r)
+	}
+	return res, nil
+}
+
+// finder picks requests from a ledger.
+type finder struct {
+	url, origin    string
+	wanted, robots []byte
+	open           map[string]*request // that have no end so far
+	found          []*request
+	rules          *request // the last answered one for the origin's robots.txt
+}
+
+func (f *finder) read(n int, b []byte) bool {
+	starts := has(b, f.wanted) || has(b, f.robots)
+	if !starts && len(f.open) == 0 {
+		return true
+	}
+	var e politeness.Entry
+	if json.Unmarshal(b, &e) != nil {
+		return true
+	}
+	id := fmt.Sprint(e.Run, " ", e.ID)
+	if e.Event != "start" {
+		if r := f.open[id]; r != nil {
+			f.ended(r, e)
+			delete(f.open, id)
+		}
+		return true
+	}
+	switch {
+	case e.URL == f.url:
+		r := &request{start: e, line: n}
+		f.open[id], f.found = r, append(f.found, r)
+	case e.Purpose == politeness.Robots.String() && originOf(e.For) == f.origin:
+		f.open[id] = &request{start: e, line: n}
+	}
+	return true
+}
+
+func (f *finder) ended(r *request, e politeness.Entry) {
+	r.end = e
+	if r.start.URL != f.url && e.SHA256 != "" && len(f.found) == 0 { // later ones did not decide about it
+		f.rules = r
+	}
+}
+
+func originOf(url string) string {
+	u, err := weburl.Parse(url)
+	if err != nil {
+		return ""
+	}
+	return u.Origin()
+}
+
+// robots judges u by the robots.txt that was in force, nil if none was asked for.
+func (s *story) robots(q question, u weburl.URL) (*judgement, error) {
+	for i := range s.Requests {
+		r := &s.Requests[i]
+		if r.start.Purpose != politeness.Robots.String() || r.end.SHA256 == "" {
+			continue
+		}
+		body, err := keptRobots(s.Dir, r.end.SHA256)
+		if err != nil {
+			return nil, err
+		}
+		src := robots.Source{RobotsURL: r.start.URL, Status: r.end.Status, FetchedAt: r.end.Ended}
+		return q.judge(u, robots.Parse(body, robots.WithDialect(q.dialect), robots.WithOrigin(u.Origin())), src), nil
+	}
+	return nil, nil
+}
+
+// text is the story as a person reads it.
+func (s *story) text(line func(name, value string)) {
+	line("job", fmt.Sprintf("%s: %s", s.Dir, s.State))
+	line("", s.Note)
+	name := "found"
+	for _, f := range s.Chain {
+		line(name, f.text())
+		name = ""
+	}
+	name = "requests"
+	for i := range s.Requests {
+		line(name, s.Requests[i].text())
+		name = ""
+	}
+	if s.Visit != nil {
+		line("result", resultText(s.Visit, s.Line))
+	}
+}
+
+func (f *found) text() string {
+	text := fmt.Sprintf("%s (%s, depth %d", f.URL, f.How, f.Depth)
+	if f.Outcome != "" {
+		text += ", " + f.Outcome
+	}
+	if f.Line > 0 {
+		text += fmt.Sprintf(", line %d of %s", f.Line, visitsName)
+	}
+	return text + ")"
+}
+
+func (r *request) text() string {
+	e := &r.start
+	text := fmt.Sprintf("%s %s", e.Written.Format(time.RFC3339Nano), e.Purpose)
+	if e.Attempt > 0 {
+		text += fmt.Sprintf(", attempt %d", e.Attempt+1)
+	}
+	var waits []string
+	for _, c := range e.Clauses {
+		waits = append(waits, clauseText(c))
+	}
+	if len(waits) > 0 {
+		text += ", waited for " + strings.Join(waits, " and ")
+	}
+	switch {
+	case r.end.Event == "":
+		text += ": cut off by the end of the process"
+	case r.end.Err != "":
+		text += ": " + r.end.Err
+	default:
+		text += fmt.Sprintf(": status %d, %s, after %s", r.end.Status, octets(r.end.Bytes), r.end.Ended.Sub(e.Written).Round(time.Microsecond))
+	}
+	return fmt.Sprintf("%s (line %d of %s)", text, r.line, ledgerName)
+}
+
+func clauseText(c politeness.Clause) string {
+	text := c.Name
+	if c.Delay > 0 {
+		text += " " + time.Duration(c.Delay).String()
+	}
+	if !c.Until.IsZero() {
+		text += " until " + c.Until.Format("15:04:05.000")
+	}
+	return text
+}
+
+func resultText(v *sink.Record, line int) string {
+	text := v.Outcome
+	for _, s := range []string{v.Reason, v.Rule, v.Detail, v.Error} {
+		if s != "" {
+			text += ", " + s
+		}
+	}
+	if v.Status > 0 {
+		text += fmt.Sprintf(", status %d", v.Status)
+	}
+	if v.Type != "" {
+		text += fmt.Sprintf(", %s of %s", v.Type, octets(int64(v.Bytes)))
+	}
+	if v.Final != "" {
+		text += ", leads to " + v.Final
+	}
+	if v.Links != nil {
+		text += fmt.Sprintf(", %s of which %d were followed", plural(v.Links.Found, "link"), v.Links.Follow)
+	}
+	if v.WARC != nil {
+		text += fmt.Sprintf(", archived in %s at %d", v.WARC.File, v.WARC.Offset)
+	}
+	return fmt.Sprintf("%s (line %d of %s)", text, line, visitsName)
+}
