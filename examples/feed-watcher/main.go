@@ -11,7 +11,6 @@ import (
 	"os/signal"
 
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -39,7 +38,7 @@ type options struct {
 	state          string
 	maxFeeds       int
 	all, json      bool
-	seeds          []weburl.URL
+	seeds          []string
 }
 
 // run is the program. base is a Config to start from: tests put a simulated web into it.
@@ -88,7 +87,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 		if err != nil {
 			return o, err
 		}
-		o.seeds = append(o.seeds, u)
+		o.seeds = append(o.seeds, u.String())
 	}
 	return o, nil
 }
@@ -99,26 +98,15 @@ func watch(ctx context.Context, o options, stdout io.Writer, cfg crawler.Config)
 	if err != nil {
 		return err
 	}
-	named := map[string]bool{} // hosts that may have a private address: the operator named them
-	seeds := make([]string, len(o.seeds))
-	for i, u := range o.seeds {
-		seeds[i], named[u.Hostname()] = u.String(), true
-	}
-	cfg.Fetch.AllowHosts = func(host string) bool { return named[host] }
-	f, err := fetcher.New(cfg.Fetch)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
 	news := &news{known: known, all: o.all, read: state{}}
 	cfg.Agent, cfg.Contact = o.agent, o.contact
 	cfg.MaxDepth, cfg.MaxPages, cfg.Scope = 1, o.maxFeeds, crawler.ScopeAny // a site's feed may be elsewhere
-	cfg.Extractor, cfg.Handler, cfg.Fetcher = extractor{}, news, conditional{f, known}
+	cfg.Extractor, cfg.Handler, cfg.Since = extractor{}, news, known
 	c, err := crawler.New(cfg)
 	if err != nil {
 		return err
 	}
-	rep, err := c.Run(ctx, seeds...)
+	rep, err := c.Run(ctx, o.seeds...)
 	if err == nil && rep.Finish != crawler.FinishDone {
 		err = fmt.Errorf("not all was read: ended by %s", rep.Finish)
 	}

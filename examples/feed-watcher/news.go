@@ -37,7 +37,7 @@ type news struct {
 // Handle implements crawler.Handler. Nothing that a feed links to is followed.
 func (n *news) Handle(_ context.Context, v *crawler.Visit) error {
 	switch {
-	case v.Outcome == crawler.Redirected, v.Status() == http.StatusNotModified:
+	case v.Outcome == crawler.Redirected, v.Outcome == crawler.NotModified:
 		return nil
 	case v.Outcome != crawler.Fetched || v.Status() != http.StatusOK:
 		n.fail(fmt.Errorf("%s: %s", v.URL, cmp.Or(v.Reason, fmt.Sprintf("status %d", v.Status()))))
@@ -68,11 +68,7 @@ func (n *news) feed(v *crawler.Visit) {
 	for _, u := range old.Entries {
 		known[u] = true
 	}
-	valid := v.Page.Validators()
-	now := feed{ETag: strings.Clone(valid.ETag), LastModified: strings.Clone(valid.LastModified)}
-	if v.Page.Truncated != "" {
-		now.ETag, now.LastModified = "", "" // the rest is still to be had
-	}
+	now := feed{ETag: strings.Clone(v.Validators.ETag), LastModified: strings.Clone(v.Validators.LastModified)}
 	var items []item
 	for _, l := range v.Links() {
 		if !isEntry(l.Link) || l.URL.IsZero() {

@@ -8,6 +8,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // state is what is known of feeds, by address.
@@ -18,6 +22,12 @@ type feed struct {
 	ETag         string   `json:"etag,omitempty"`
 	LastModified string   `json:"last_modified,omitempty"`
 	Entries      []string `json:"entries"` // addresses: those in the feed, then those that once were
+}
+
+// Past implements crawler.History: a feed that was read is asked for only in case it has changed.
+func (s state) Past(u weburl.URL) (crawler.Past, bool) {
+	f, known := s[u.String()]
+	return crawler.Past{Validators: fetcher.Validators{ETag: f.ETag, LastModified: f.LastModified}}, known
 }
 
 // maxKept is how many entries are remembered of a feed, unless more are in it.

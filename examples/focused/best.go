@@ -25,46 +25,66 @@ type page struct {
 	Via   string  `json:"via,omitempty"` // the page that led to it
 }
 
-// best keeps the best pages of a crawl and tells the queue what their links promise. It is the
-// crawl's Handler.
+// best keeps the best pages of a crawl and tells what links promise. It is the crawl's Handler, and its
+// method priority the crawl's Config.Priority.
 type best struct {
 	topic topic
-	queue *ranked
 	most  int
 
-	mu    sync.Mutex
-	pages []page // in order
-	hits  int    // pages with a score
+	mu     sync.Mutex
+	scores map[weburl.URL]float64 // of pages whose links are being queued
+	pages  []page                 // in order
+	hits   int                    // pages with a score
 }
 
 // Handle implements crawler.Handler.
 func (b *best) Handle(_ context.Context, v *crawler.Visit) error {
-	if v.Outcome != crawler.Fetched || v.Doc == nil || v.Status() != http.StatusOK {
-		return nil
-	}
-	text, err := v.Page.Text()
-	if err != nil {
+	score, err := b.score(v)
+	b.forget(v)
+	if err != nil || score == 0 || v.Outcome != crawler.Fetched || v.Status() != http.StatusOK || v.Directives.NoIndex {
 		return err
 	}
-	p := page{URL: v.URL.String(), Title: strings.Clone(v.Doc.Title), Depth: v.Depth, Via: v.Via.String()}
-	p.Score = b.topic.page(v.URL.String(), v.Doc.Title, text)
-	b.queue.note(v.URL, b.promises(v, p.Score))
-	if p.Score > 0 && !v.Directives.NoIndex {
-		b.add(p)
-	}
+	b.add(page{URL: v.URL.String(), Title: strings.Clone(v.Doc.Title), Depth: v.Depth, Via: v.Via.String(), Score: score})
 	return nil
 }
 
-// promises is the priorities of a page's links, for each address the highest.
-func (b *best) promises(v *crawler.Visit, score float64) map[weburl.Key]int8 {
-	m := map[weburl.Key]int8{}
-	for _, l := range v.Links() {
-		if l.Fate == crawler.FateFollow {
-			key := l.URL.Key()
-			m[key] = max(m[key], priority(b.topic.link(l.Text, l.URL.String(), score)))
-		}
+// priority orders the links of one host, the most promising first; which host comes next is up to
+// politeness alone. It is asked for each link of a page, before Handle is.
+func (b *best) priority(v *crawler.Visit, l *crawler.Link) int8 {
+	score, err := b.score(v)
+	if err != nil {
+		return 0
 	}
-	return m
+	return priority(b.topic.link(l.Text, l.URL.String(), score))
+}
+
+// score is the page's. It is worked out once.
+func (b *best) score(v *crawler.Visit) (float64, error) {
+	if v.Doc == nil {
+		return 0, nil
+	}
+	b.mu.Lock()
+	score, known := b.scores[v.URL]
+	b.mu.Unlock()
+	if known {
+		return score, nil
+	}
+	text, err := v.Page.Text()
+	if err != nil {
+		return 0, err
+	}
+	score = b.topic.page(v.URL.String(), v.Doc.Title, text)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.scores[v.URL] = score
+	return score, nil
+}
+
+// forget drops what score remembers.
+func (b *best) forget(v *crawler.Visit) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.scores, v.URL)
 }
 
 func (b *best) add(p page) {

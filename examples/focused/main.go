@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 func main() {
@@ -98,15 +98,13 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 }
 
 func crawl(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawler.Config) error {
-	queue := newRanked(frontier.NewMemory(frontier.MemoryConfig{}))
-	defer queue.Close() //nolint:errcheck // a memory store's Close cannot fail
-	best := &best{topic: o.topic, queue: queue, most: o.top}
+	best := &best{topic: o.topic, most: o.top, scores: map[weburl.URL]float64{}}
 	cfg.Agent, cfg.Contact = o.agent, o.contact
 	cfg.MaxDepth, cfg.MaxPages = o.maxDepth, o.maxPages
 	cfg.Scope = crawler.ScopeKind(o.scope)
 	cfg.Politeness.Delay = cmp.Or(o.delay, crawler.None)
 	cfg.Fetch.Wanted = isHTML
-	cfg.Frontier, cfg.Handler = queue, best
+	cfg.Priority, cfg.Handler = best.priority, best
 	c, err := crawler.New(cfg)
 	if err != nil {
 		return err

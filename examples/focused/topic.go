@@ -123,3 +123,9 @@ func unseen(element string) bool {
 	}
 	return false
 }
+
+// priority is a score as the crawl orders by: eighths of a doubling, so that high scores are told
+// apart as well as low ones.
+func priority(score float64) int8 {
+	return int8(min(8*math.Log2(1+score), math.MaxInt8))
+}
