@@ -17,6 +17,7 @@ import (
 	"math"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -89,8 +90,9 @@ func (c Config) withDefaults() Config {
 // Store is a Frontier in a directory. It implements frontier.Durable, frontier.Statter,
 // frontier.Lookuper, frontier.Knower and frontier.HostCounter.
 //
-// When the disk fails, the call that meets the failure and every later one return its error, and no
-// more than was acknowledged counts: the directory is good to be opened again by another process.
+// When the disk fails, the calls that meet the failure and every later one return its error. All that
+// was acknowledged is in the directory, which is good to be opened again once the process has ended; of
+// the calls that returned the error each may be there as a whole or not at all.
 type Store struct {
 	c      Config
 	t      tuning
@@ -118,6 +120,8 @@ type Store struct {
 	rejected  int
 	offsets   map[string]int64
 
+	unanswered map[*op]struct{}
+
 	inbox  []*op         // what the writer has not begun
 	wake   chan struct{} // tells the writer to look; holds one
 	groups chan *group   // what the writer has applied, in order, to be synced and published
@@ -128,6 +132,9 @@ type Store struct {
 	stop   bool  // the writer ends when its inbox is empty
 	err    error // why the store has failed
 	broken bool  // the engine may hang: it is not waited for
+
+	running atomic.Bool   // Open has succeeded
+	gone    chan struct{} // closed when broken is set
 
 	stored stored // the writer's own
 }
@@ -179,12 +186,15 @@ func open(fs vfs.FS, dir string, c Config, t tuning) (*Store, error) {
 		clock:   sched.NewClock(),
 		hosts:   sched.New[uint64, queue](),
 		claimed: map[urlKey]struct{}{},
-		heads:   heads{limit: c.PrefetchSize},
-		known:   newKnown(t.known),
-		offsets: map[string]int64{},
-		leases:  sched.NewLeases[*lease](c.ClaimTimeout, firstID()),
-		wake:    make(chan struct{}, 1),
-		groups:  make(chan *group, 4),
+
+		unanswered: map[*op]struct{}{},
+		gone:       make(chan struct{}),
+		heads:      heads{limit: c.PrefetchSize},
+		known:      newKnown(t.known),
+		offsets:    map[string]int64{},
+		leases:     sched.NewLeases[*lease](c.ClaimTimeout, firstID()),
+		wake:       make(chan struct{}, 1),
+		groups:     make(chan *group, 4),
 	}
 	s.epoch = s.clock.Time(0).UnixNano()
 	if err := s.start(fs); err != nil {
@@ -195,15 +205,18 @@ func open(fs vfs.FS, dir string, c Config, t tuning) (*Store, error) {
 }
 
 func (s *Store) start(fs vfs.FS) error {
-	db, err := pebble.Open(s.dir, s.options(fs))
+	err := s.guarded(func() (err error) {
+		s.db, err = pebble.Open(s.dir, s.options(fs))
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	s.db = db
-	if err := s.load(); err != nil {
-		_ = db.Close()
+	if err := s.guarded(s.load); err != nil {
+		_ = s.closeEngine()
 		return err
 	}
+	s.running.Store(true)
 	s.work.Go(s.write)
 	s.work.Go(s.sync)
 	return nil
@@ -235,8 +248,8 @@ func (s *Store) Close() error {
 		return err
 	}
 	s.work.Wait()
-	if cerr := s.db.Close(); err == nil && cerr != nil {
-		err = fmt.Errorf("disk: close %s: %w", s.dir, cerr)
+	if cerr := s.closeEngine(); err == nil && cerr != nil {
+		err = fmt.Errorf("disk: close the crawl in %s: %w", s.dir, cerr)
 	}
 	_ = s.lock.Close()
 	return err

@@ -3,7 +3,6 @@ package disk
 import (
 	"errors"
 	"fmt"
-	"runtime"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -16,7 +15,7 @@ const engineFormat = pebble.FormatTableFormatV6
 
 func (s *Store) options(fs vfs.FS) *pebble.Options {
 	o := &pebble.Options{
-		FS:                    fs,
+		FS:                    guard{fs, s},
 		Lock:                  s.lock,
 		Logger:                engineLog{s},
 		FormatMajorVersion:    engineFormat,
@@ -40,10 +39,11 @@ type engineLog struct{ s *Store }
 func (engineLog) Infof(string, ...any)  {}
 func (engineLog) Errorf(string, ...any) {}
 
-// Fatalf must not return: the engine would go on as if nothing had happened.
+// Fatalf must not return: the engine would go on as if nothing had happened. Nor must it end the
+// goroutine, which may have unlocked what it is to unlock again as it ends.
 func (l engineLog) Fatalf(format string, args ...any) {
 	l.s.breakDown(fmt.Errorf("the engine gave up: "+format, args...))
-	runtime.Goexit()
+	select {}
 }
 
 // background is told of flushes and compactions that failed: the disk is full or broken. The engine
@@ -57,20 +57,31 @@ func (s *Store) background(err error) {
 // breakDown fails the store and notes that the engine may hang.
 func (s *Store) breakDown(err error) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.failLocked(err)
+	if s.broken {
+		return
+	}
 	s.broken = true
-	s.mu.Unlock()
-	_ = s.fail(err)
+	for o := range s.unanswered { // nobody else may: the engine may never come back to the writer
+		s.answer(o, s.err)
+	}
+	close(s.gone)
 }
 
 // fail makes err, if it is the first, the answer to this call and all later ones.
 func (s *Store) fail(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.failLocked(err)
+}
+
+func (s *Store) failLocked(err error) error {
 	if s.err == nil {
 		s.err = fmt.Errorf("disk: the crawl in %s: %w", s.dir, err)
 	}
 	for _, o := range s.inbox {
-		o.finish(s.err)
+		s.answer(o, s.err)
 	}
 	s.inbox = nil
 	s.notify()
@@ -80,13 +91,50 @@ func (s *Store) fail(err error) error {
 // apply makes b visible; it is durable when b.SyncWait returns. The engine panics when it cannot
 // write its log, and is not to be used after that.
 func (s *Store) apply(b *pebble.Batch) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("write the log: %v", r)
-			s.breakDown(err)
-		}
-	}()
+	defer s.survive(&err)
 	return s.db.ApplyNoSyncWait(b, pebble.Sync)
+}
+
+// survive, deferred, makes a panic of the engine an error.
+func (s *Store) survive(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("the engine gave up: %v", r)
+		if cause, ok := r.(error); ok {
+			*err = fmt.Errorf("the engine gave up: %w", cause)
+		}
+		s.breakDown(*err)
+	}
+}
+
+// guarded calls f, which uses the engine, and does not wait for it if the engine hangs.
+func (s *Store) guarded(f func() error) error {
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		defer func() { ended <- err }()
+		defer s.survive(&err)
+		err = f()
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-s.gone:
+		return s.failure()
+	}
+}
+
+// closeEngine waits for the engine unless that may be for ever.
+func (s *Store) closeEngine() error {
+	if s.isBroken() {
+		return s.failure()
+	}
+	return s.guarded(s.db.Close)
+}
+
+func (s *Store) isBroken() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken
 }
 
 // get is a copy of the value of key, nil if there is none.

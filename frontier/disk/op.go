@@ -56,15 +56,20 @@ type fresh struct {
 	entry
 }
 
-func (o *op) finish(err error) {
-	o.err = err
-	close(o.over)
+// answer lets the caller of o go, unless it has gone. The Store is locked.
+func (s *Store) answer(o *op, err error) {
+	if _, waiting := s.unanswered[o]; waiting {
+		delete(s.unanswered, o)
+		o.err = err
+		close(o.over)
+	}
 }
 
 // commit hands o to the writer and waits for it. The Store is locked and the call has entered;
 // when commit returns it has left, and the Store is unlocked.
 func (s *Store) commit(o *op) error {
 	o.over = make(chan struct{})
+	s.unanswered[o] = struct{}{}
 	s.inbox = append(s.inbox, o)
 	s.tellWriter()
 	s.mu.Unlock()

@@ -15,7 +15,7 @@ func (s *Store) publish(g *group, err error) {
 	defer s.mu.Unlock()
 	now := s.clock.Now()
 	s.advance(now)
-	if err == nil {
+	if err == nil && !s.broken { // else the callers have been told that it failed
 		for _, o := range g.ops {
 			s.publishOp(o, now)
 		}
@@ -25,7 +25,7 @@ func (s *Store) publish(g *group, err error) {
 	}
 	s.notify()
 	for _, o := range g.ops {
-		o.finish(err)
+		s.answer(o, err)
 	}
 }
 

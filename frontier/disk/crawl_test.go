@@ -1,0 +1,210 @@
+package disk
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// witness crawls a made-up web until the store fails or its process ends, and says, before and after
+// each step, in lines, what it does: "added URL", "settled URL", "try N URLS", "done N". What follows
+// "added", "settled" and "done" was acknowledged.
+type witness struct {
+	s    *Store
+	life string // names its URLs, apart from those of earlier lives
+	say  func(line string)
+}
+
+const (
+	commitEnds  = 6
+	commitLinks = 3
+)
+
+func (w *witness) crawl(ctx context.Context, commits int) error {
+	for i := range 20 {
+		if err := w.add(ctx, fmt.Sprintf("http://h%d.test/%s/seed-%d", i%5, w.life, i)); err != nil {
+			return err
+		}
+	}
+	first := w.s.Offsets()["commits"] + 1
+	for n := first; n < first+int64(commits); n++ {
+		if err := w.commit(ctx, n); err != nil {
+			return err
+		}
+		if err := w.settle(ctx); err != nil {
+			return err
+		}
+		if err := w.add(ctx, fmt.Sprintf("http://h%d.test/%s/added-%d", n%5, w.life, n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *witness) add(ctx context.Context, url string) error {
+	u, err := weburl.Parse(url)
+	if err != nil {
+		return err
+	}
+	if _, err = w.s.Add(ctx, frontier.Request{URL: u}); err == nil {
+		w.say("added " + url)
+	}
+	return err
+}
+
+func (w *witness) settle(ctx context.Context) error {
+	c, err := w.s.Claim(ctx)
+	if err != nil {
+		return err
+	}
+	if err = w.s.Settle(ctx, c, frontier.Settlement{}); err == nil {
+		w.say("settled " + c.URL.String())
+	}
+	return err
+}
+
+func (w *witness) commit(ctx context.Context, n int64) error {
+	var ends []frontier.End
+	line := fmt.Sprintf("try %d", n)
+	for range commitEnds {
+		c, err := w.s.Claim(ctx)
+		if err != nil {
+			return err
+		}
+		if err := w.s.Release(ctx, c, time.Time{}); err != nil {
+			return err
+		}
+		line += " " + c.URL.String()
+		e := frontier.End{Claim: c}
+		for _, l := range linksOf(c.URL.String(), n) {
+			u, err := weburl.Parse(l)
+			if err != nil {
+				return err
+			}
+			e.Settlement.Links = append(e.Settlement.Links, frontier.Request{URL: u, Depth: c.Depth + 1, Via: c.URL})
+		}
+		ends = append(ends, e)
+	}
+	w.say(line)
+	err := w.s.Commit(ctx, ends, map[string]int64{"commits": n}, map[string][]byte{"snapshot": snapshot(n)})
+	if err == nil {
+		w.say(fmt.Sprintf("done %d", n))
+	}
+	return err
+}
+
+// linksOf are the links of a page, that no other page has in any other commit.
+func linksOf(page string, n int64) []string {
+	h := fnv.New64()
+	h.Write([]byte(page))
+	var all []string
+	for i := range commitLinks {
+		all = append(all, fmt.Sprintf("http://h%d.test/%d/%x/%d", h.Sum64()%5, n, h.Sum64(), i))
+	}
+	return all
+}
+
+// snapshot is a value whose size goes up and down, to megabytes at times.
+func snapshot(n int64) []byte {
+	size := int(n%7) * 1000
+	if n%40 == 0 {
+		size = 3 << 20
+	}
+	return fmt.Appendf(bytes.Repeat([]byte{byte(n)}, size), "%d", n)
+}
+
+// said is what a witness said in one life. The last line may be torn.
+type said struct {
+	added, settled []string
+	tries          map[int64][]string
+	done           int64 // the last commit acknowledged, 0: none
+}
+
+func listen(lines []string) said {
+	h := said{tries: map[int64][]string{}}
+	for _, l := range lines {
+		f := strings.Fields(l)
+		switch {
+		case len(f) < 2:
+		case f[0] == "added":
+			h.added = append(h.added, f[1])
+		case f[0] == "settled":
+			h.settled = append(h.settled, f[1])
+		case f[0] == "try":
+			h.tries[number(f[1])] = f[2:]
+		case f[0] == "done":
+			h.done = number(f[1])
+		}
+	}
+	return h
+}
+
+func number(s string) int64 {
+	n, _ := strconv.ParseInt(s, 10, 64)
+	return n
+}
+
+// verify checks that s holds what was acknowledged in the life that ended last, and of its last commit
+// all or nothing; finished collects what must never be claimed again.
+func (h said) verify(t *testing.T, s *Store, finished map[string]bool) {
+	t.Helper()
+	reached := s.Offsets()["commits"]
+	if h.done > reached {
+		t.Errorf("commit %d was acknowledged; the store has %d", h.done, reached)
+	}
+	for _, u := range h.added {
+		expect(t, s, u, frontier.Queued, frontier.Done)
+	}
+	for _, u := range h.settled {
+		expect(t, s, u, frontier.Done)
+		finished[u] = true
+	}
+	for n, urls := range h.tries {
+		for _, u := range urls {
+			if finished[u] {
+				t.Errorf("commit %d has %s, which was done before", n, u)
+			}
+			h.verifyEnd(t, s, u, n, n <= reached)
+			if n <= reached {
+				finished[u] = true
+			}
+		}
+	}
+	v, err := s.State(t.Context(), "snapshot")
+	if err != nil || reached > 0 && !bytes.Equal(v, snapshot(reached)) {
+		t.Errorf("the value is not that of commit %d: %d bytes, %v", reached, len(v), err)
+	}
+}
+
+func (h said) verifyEnd(t *testing.T, s *Store, page string, n int64, happened bool) {
+	t.Helper()
+	if !happened {
+		expect(t, s, page, frontier.Queued)
+	} else {
+		expect(t, s, page, frontier.Done)
+	}
+	for _, l := range linksOf(page, n) {
+		if !happened {
+			expect(t, s, l, frontier.Unknown)
+		} else {
+			expect(t, s, l, frontier.Queued, frontier.Done)
+		}
+	}
+}
+
+func expect(t *testing.T, s *Store, url string, want ...frontier.State) {
+	t.Helper()
+	got, err := s.Lookup(t.Context(), parse(t, url))
+	if err != nil || !slices.Contains(want, got) {
+		t.Fatalf("%s is in state %d, %v; want one of %d", url, got, err, want)
+	}
+}

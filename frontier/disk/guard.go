@@ -1,0 +1,91 @@
+package disk
+
+import (
+	"io"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// guard is the file system as the engine sees it. When a change of the disk fails, the store ends before
+// the engine hears of it: the engine would try again for ever, or panic where a lock's deferred unlock
+// makes that the end of the process. Whoever asked for the change waits for ever.
+type guard struct {
+	vfs.FS
+	s *Store
+}
+
+// Unwrap is for the engine's look at what kind of file system it is.
+func (g guard) Unwrap() vfs.FS { return g.FS }
+
+// check is err while the store is being opened, when errors can be returned. After that it returns
+// only without one.
+func (g guard) check(err error) error {
+	if err != nil && g.s.running.Load() {
+		g.s.breakDown(err)
+		select {}
+	}
+	return err
+}
+
+func (g guard) file(f vfs.File, err error) (vfs.File, error) {
+	if err := g.check(err); err != nil {
+		return nil, err
+	}
+	return guardedFile{f, g}, nil
+}
+
+// Create implements vfs.FS.
+func (g guard) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return g.file(g.FS.Create(name, c))
+}
+
+// OpenReadWrite implements vfs.FS.
+func (g guard) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+	return g.file(g.FS.OpenReadWrite(name, c, opts...))
+}
+
+// OpenDir implements vfs.FS.
+func (g guard) OpenDir(name string) (vfs.File, error) { return g.file(g.FS.OpenDir(name)) }
+
+// ReuseForWrite implements vfs.FS.
+func (g guard) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return g.file(g.FS.ReuseForWrite(old, name, c))
+}
+
+// Rename implements vfs.FS.
+func (g guard) Rename(old, name string) error { return g.check(g.FS.Rename(old, name)) }
+
+// Link implements vfs.FS.
+func (g guard) Link(old, name string) error { return g.check(g.FS.Link(old, name)) }
+
+type guardedFile struct {
+	vfs.File
+	g guard
+}
+
+// Write implements io.Writer.
+func (f guardedFile) Write(b []byte) (int, error) {
+	n, err := f.File.Write(b)
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
+	}
+	return n, f.g.check(err)
+}
+
+// WriteAt implements io.WriterAt.
+func (f guardedFile) WriteAt(b []byte, at int64) (int, error) {
+	n, err := f.File.WriteAt(b, at)
+	return n, f.g.check(err)
+}
+
+// Sync implements vfs.File.
+func (f guardedFile) Sync() error { return f.g.check(f.File.Sync()) }
+
+// SyncData implements vfs.File.
+func (f guardedFile) SyncData() error { return f.g.check(f.File.SyncData()) }
+
+// SyncTo implements vfs.File.
+func (f guardedFile) SyncTo(length int64) (bool, error) {
+	whole, err := f.File.SyncTo(length)
+	return whole, f.g.check(err)
+}

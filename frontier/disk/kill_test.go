@@ -1,0 +1,115 @@
+package disk
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var kills = flag.Int("kills", 5, "how often TestKilled kills the process that has the store open")
+
+// victimDir is the variable that makes the test binary a process to be killed.
+const victimDir = "FRONTIER_DISK_VICTIM"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if dir := os.Getenv(victimDir); dir != "" {
+		fmt.Println("failed", victim(dir, os.Getenv(victimDir+"_LIFE")))
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// victim crawls until it is killed.
+func victim(dir, life string) error {
+	s, err := Open(dir, victimConfig())
+	if err != nil {
+		return err
+	}
+	fmt.Println("open")
+	w := &witness{s: s, life: life, say: func(line string) { fmt.Println(line) }}
+	return w.crawl(context.Background(), 1<<30)
+}
+
+// victimConfig is for small memtables, so that kills meet flushes and compactions too.
+func victimConfig() Config {
+	return Config{ClaimTimeout: time.Hour, CacheSize: 4 << 20, MemTableSize: 256 << 10}
+}
+
+// TestKilled kills, again and again, a process that crawls, and opens what it leaves: all that it said
+// was done is there, and of what it had begun all or nothing.
+func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for processes")
+	}
+	dir := filepath.Join(t.TempDir(), "crawl")
+	finished := map[string]bool{}
+	commits, half := int64(0), 0
+	for life := range *kills {
+		h := listen(killed(t, dir, life))
+		s, err := Open(dir, victimConfig())
+		if err != nil {
+			t.Fatalf("after kill %d: %v", life, err)
+		}
+		h.verify(t, s, finished)
+		if _, begun := h.tries[h.done+1]; begun {
+			half++
+		}
+		commits = s.Offsets()["commits"]
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if t.Failed() {
+			t.Fatalf("that was kill %d", life)
+		}
+	}
+	t.Logf("%d kills, %d of them during a Commit; %d commits, %d URLs done", *kills, half, commits, len(finished))
+}
+
+// killed is what a process said until it was killed, at a random time after it had opened the store.
+func killed(t *testing.T, dir string, life int) (lines []string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), victimDir+"="+dir, fmt.Sprintf("%s_LIFE=%d", victimDir, life))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	open := make(chan struct{})
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for sc := bufio.NewScanner(out); sc.Scan(); {
+			if lines = append(lines, sc.Text()); len(lines) == 1 {
+				close(open)
+			}
+		}
+	}()
+	select {
+	case <-open:
+	case <-read:
+	}
+	timer := time.NewTimer(time.Duration(rand.IntN(250)) * time.Millisecond)
+	<-timer.C
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-read
+	_ = cmd.Wait() // it was killed
+	if len(lines) == 0 || lines[0] != "open" || strings.HasPrefix(lines[len(lines)-1], "failed") {
+		t.Fatalf("the process ended by itself: %q", lines)
+	}
+	return lines
+}
