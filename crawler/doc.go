@@ -18,8 +18,31 @@
 // sinks and [Crawler.Pages] all see the same visits. Links that scope turns away never enter the
 // crawl: they are listed, with the rule, on the visit of the page that has them ([Visit.Links]).
 //
+// # Four ways to look at them
+//
+//   - [Crawler.Run] with Config.Sinks, when the results are files: every visit is written, and nothing
+//     needs to be programmed.
+//   - [Collect], when the results are values: a loop over what a function makes of pages.
+//   - [Crawler.Pages], when a program looks at visits one by one: a loop over visits.
+//   - Config.Handler, when many are to be handled at once. [Mux] gives different pages to different
+//     Handlers, [Chain] puts middleware around one.
+//
+// # What a Handler may do
+//
+// Beside looking, a [Handler] may add URLs with priority and metadata ([Visit.Enqueue]), add results to
+// the visit's record ([Visit.Emit]), leave the page's links ([SkipLinks]), end the crawl ([Stop]) or ask
+// for another attempt ([Retry]). All of it is part of the visit's end, which counts as a whole or not at
+// all: a Handler that fails, panics or is cancelled half-way leaves nothing, and one that is called again
+// repeats nothing. What it does elsewhere, in a database say, is its own to make so.
+//
 // # Stopping
 //
 // Cancelling Run's context is a hard stop: requests in flight are broken off and their URLs stay
-// queued. [Crawler.Drain] stops claiming and lets what is in flight end.
+// queued. [Crawler.Drain] stops claiming and lets what is in flight end, and so does leaving a loop
+// over Pages or Collect.
+//
+// # Watching
+//
+// [Trace] has a function for every step of a URL, [SlogTrace] logs them, [Crawler.Progress] counts what
+// is done and queued at any time, and the [Report] that Run returns sums up.
 package crawler

@@ -1,0 +1,251 @@
+package crawler_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/sink"
+)
+
+// shop is a small site that exists in memory only, so that the examples need no network.
+const shop = `
+-- http://shop.example/robots.txt forbids=/cart/* --
+User-agent: *
+Disallow: /cart/
+-- http://shop.example/ --
+<title>Shop</title> <a href="/item/1">one</a> <a href="/item/2">two</a> <a href="/cart/add">buy</a> <a href="/sold-out">x</a>
+-- http://shop.example/item/1 --
+<title>A pen</title>
+-- http://shop.example/item/2 --
+<title>A book</title>
+-- http://shop.example/sold-out status=410 --
+gone
+-- http://shop.example/api/stock type=application/json --
+{"pens": 3}
+`
+
+// inShop makes a crawler that finds the shop in place of the network. One worker makes the order of
+// visits the same each time, and politeness.None the pauses as short as they can be.
+func inShop(c crawler.Config) (*crawler.Crawler, func()) {
+	web := crawltest.NewWeb()
+	web.Load([]byte(shop))
+	c.Contact, c.Concurrency, c.Politeness.Delay = "https://lab.university.edu/crawl", 1, politeness.None
+	c.Fetch.DialContext, c.Fetch.Resolver = web.DialContext, web
+	cr, err := crawler.New(c)
+	if err != nil {
+		panic(err)
+	}
+	return cr, web.Close
+}
+
+// The fate of every URL, one after the other.
+func ExampleCrawler_Pages() {
+	c, done := inShop(crawler.Config{})
+	defer done()
+	for v, err := range c.Pages(context.Background(), "http://shop.example/") {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(strings.TrimSpace(fmt.Sprintln(v.Outcome, v.Status(), v.URL.Path(), v.Rule)))
+	}
+	// Output:
+	// fetched 200 /
+	// fetched 200 /item/1
+	// fetched 200 /item/2
+	// refused 0 /cart/add Disallow: /cart/
+	// fetched 410 /sold-out
+}
+
+// A crawl as a loop over values of one's own type.
+func ExampleCollect() {
+	type Item struct{ ID, Name string }
+	read := func(_ context.Context, v *crawler.Visit) ([]Item, error) {
+		if !strings.HasPrefix(v.URL.Path(), "/item/") {
+			return nil, nil
+		}
+		return []Item{{path.Base(v.URL.Path()), v.Doc.Title}}, nil
+	}
+	c, done := inShop(crawler.Config{})
+	defer done()
+	for item, err := range crawler.Collect(context.Background(), c, read, "http://shop.example/") {
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Printf("%+v\n", item)
+	}
+	// Output:
+	// {ID:1 Name:A pen}
+	// {ID:2 Name:A book}
+}
+
+// Different pages have different handlers.
+func ExampleMux() {
+	var mux crawler.Mux
+	mux.On("/item/{id}", func(_ context.Context, v *crawler.Visit) error {
+		fmt.Println("item", v.PathValue("id"), "is", v.Doc.Title)
+		return nil
+	})
+	mux.On("", func(_ context.Context, v *crawler.Visit) error {
+		fmt.Println(v.URL.Path(), "is broken:", v.Status())
+		return nil
+	}, crawler.WithStatus(4, 5))
+	mux.Else(func(_ context.Context, v *crawler.Visit) error {
+		fmt.Println(v.URL.Path(), v.Outcome)
+		return nil
+	})
+	c, done := inShop(crawler.Config{Handler: &mux})
+	defer done()
+	if _, err := c.Run(context.Background(), "http://shop.example/"); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// / fetched
+	// item 1 is A pen
+	// item 2 is A book
+	// /cart/add refused
+	// /sold-out is broken: 410
+}
+
+// A handler adds a URL that no link leads to, and says what it is.
+func ExampleVisit_Enqueue() {
+	handler := func(_ context.Context, v *crawler.Visit) error {
+		if string(v.Meta) == "stock" {
+			fmt.Printf("%s", v.Page.Body)
+			return nil
+		}
+		err := v.Enqueue(crawler.Request{URL: "https://elsewhere.example/"})
+		var why *crawler.EnqueueError
+		if errors.As(err, &why) {
+			fmt.Println(why.Fate, "by", why.Rule)
+		}
+		return errors.Join(
+			v.Enqueue(crawler.Request{URL: "/api/stock", Priority: 10, Meta: []byte("stock")}),
+			crawler.SkipLinks, // the page's own
+		)
+	}
+	c, done := inShop(crawler.Config{Handler: crawler.HandlerFunc(handler)})
+	defer done()
+	if _, err := c.Run(context.Background(), "http://shop.example/"); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// out_of_scope by scope host
+	// {"pens": 3}
+}
+
+// Results are written with the visit they belong to: the first attempt of each page leaves none.
+func ExampleVisit_Emit() {
+	handler := func(_ context.Context, v *crawler.Visit) error {
+		if err := v.Emit(map[string]string{"title": v.Doc.Title}); err != nil {
+			return err
+		}
+		if v.Attempt == 0 {
+			return crawler.Retry(errors.New("the price is not there yet"))
+		}
+		return nil
+	}
+	out := &results{}
+	c, done := inShop(crawler.Config{
+		Handler: crawler.HandlerFunc(handler), Sinks: []sink.Sink{out}, MaxDepth: crawler.SeedsOnly, RetryPause: time.Millisecond,
+	})
+	defer done()
+	if _, err := c.Run(context.Background(), "http://shop.example/item/1", "http://shop.example/item/2"); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// http://shop.example/item/1: {"title":"A pen"}
+	// http://shop.example/item/2: {"title":"A book"}
+}
+
+// results is a sink that prints what was emitted.
+type results struct{}
+
+func (*results) Append(_ context.Context, r *sink.Record) error {
+	for _, d := range r.Data {
+		fmt.Printf("%s: %s\n", r.URL, d)
+	}
+	return nil
+}
+func (*results) Sync() (int64, error) { return 0, nil }
+func (*results) Restore(int64) error  { return nil }
+func (*results) Close() error         { return nil }
+
+// What every handler needs stands around it once.
+func ExampleChain() {
+	handler := crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
+		fmt.Println(v.URL)
+		return nil
+	})
+	c, done := inShop(crawler.Config{
+		Handler: crawler.Chain(handler, crawler.Only(crawler.Refused), crawler.Limit(4)),
+	})
+	defer done()
+	if _, err := c.Run(context.Background(), "http://shop.example/"); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// http://shop.example/cart/add
+}
+
+// Every step of a URL's life in the log.
+func ExampleSlogTrace() {
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
+		Level:       slog.LevelDebug,
+		ReplaceAttr: withoutTimes,
+	}))
+	c, done := inShop(crawler.Config{Trace: crawler.SlogTrace(logger, slog.LevelDebug)})
+	defer done()
+	if _, err := c.Run(context.Background(), "http://shop.example/cart/add"); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// level=DEBUG msg=claimed url=http://shop.example/cart/add depth=0 attempt=0
+	// level=DEBUG msg=admitted url=http://shop.example/cart/add purpose=robots request=http://shop.example/robots.txt
+	// level=DEBUG msg=robots url=http://shop.example/cart/add
+	// level=DEBUG msg=claimed url=http://shop.example/cart/add depth=0 attempt=0
+	// level=DEBUG msg=visited url=http://shop.example/cart/add outcome=refused reason=robots_disallow rule="Disallow: /cart/"
+}
+
+// withoutTimes leaves out of a log what is different each time.
+func withoutTimes(_ []string, a slog.Attr) slog.Attr {
+	switch a.Key {
+	case slog.TimeKey, "expires", "source":
+		return slog.Attr{}
+	}
+	return a
+}
+
+// Links that lead to what one is after come first.
+func ExampleConfig_priority() {
+	c, done := inShop(crawler.Config{
+		MaxPages: 2,
+		Priority: func(_ *crawler.Visit, l *crawler.Link) int8 {
+			if strings.Contains(l.Text, "two") {
+				return 10
+			}
+			return 0
+		},
+	})
+	defer done()
+	for v, err := range c.Pages(context.Background(), "http://shop.example/") {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(v.URL)
+	}
+	// Output:
+	// http://shop.example/
+	// http://shop.example/item/2
+}
