@@ -9,8 +9,9 @@ import (
 // server address, the requests one after the other with the pause that was due after each. How many
 // workers there were, and how fast, has no part in it.
 type bound struct {
-	mu    sync.Mutex
-	needs map[string]*need
+	mu      sync.Mutex
+	needs   map[string]*need
+	changed map[string]bool // since the last call of changes; nil in a crawl that keeps nothing
 }
 
 type need struct {
@@ -32,6 +33,28 @@ func (b *bound) add(who string, slots int, took, rest time.Duration) {
 	}
 	n.last = max(0, rest)
 	n.total += max(0, took) + n.last
+	if b.changed != nil {
+		b.changed[who] = true
+	}
+}
+
+// changes are the needs that changed since it was called last.
+func (b *bound) changes() map[string]need {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := make(map[string]need, len(b.changed))
+	for who := range b.changed {
+		all[who] = *b.needs[who]
+	}
+	clear(b.changed)
+	return all
+}
+
+// recall puts back what changes gave out.
+func (b *bound) recall(who string, n need) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.needs[who] = &n
 }
 
 // least is the bound, and who sets it.

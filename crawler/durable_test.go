@@ -103,6 +103,10 @@ func TestReportCoversAllRuns(t *testing.T) {
 		if want := "30 map[fetched:31 refused:1] map[200:30 404:1] 1 0 true true"; got != strings.Replace(want, "30 map", "31 map", 1) || runs < 3 {
 			t.Errorf("%s after %d runs", got, runs)
 		}
+		// 32 requests a second apart, and nothing that a restart adds.
+		if rep.Bound < 31*time.Second || rep.Bound > 32*time.Second || rep.Elapsed < rep.Bound || rep.Elapsed > rep.Bound+time.Duration(2*runs)*time.Second {
+			t.Errorf("%v of %v in %d runs", rep.Elapsed, rep.Bound, runs)
+		}
 		if n := len(j.records()); n != 32 {
 			t.Errorf("%d records", n)
 		}

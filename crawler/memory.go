@@ -20,6 +20,7 @@ const (
 	keyGate  = "crawler/gate"
 	keyTally = "crawler/tally"
 	keyHost  = "crawler/host/"
+	keyNeed  = "crawler/need/"
 	keyBody  = "crawler/body/"
 	keyNear  = "crawler/near/"
 	keyCrowd = "crawler/crowd/"
@@ -46,6 +47,10 @@ func (r *run) memory() (map[string][]byte, error) {
 	}
 	for sum, c := range r.contents.changed() {
 		values[keyBody+string(sum[:])] = append(binary.AppendUvarint(nil, uint64(c.count)), c.url...)
+	}
+	for who, n := range r.bound.changes() {
+		values[keyNeed+who] = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil,
+			uint64(n.total)), uint64(n.last)), uint64(n.slots))
 	}
 	r.keepCrowds(values)
 	for _, n := range r.fresh.take() {
@@ -110,6 +115,15 @@ func (r *run) recall(ctx context.Context) error {
 			n, k := binary.Uvarint(value)
 			if sum := name[len(keyBody):]; len(sum) == 16 && k > 0 {
 				r.contents.recall([16]byte([]byte(sum)), string(value[k:]), int(n))
+			}
+			return nil
+		}),
+		r.store.States(ctx, keyNeed, func(name string, value []byte) error {
+			total, k := binary.Uvarint(value)
+			last, l := binary.Uvarint(value[max(0, k):])
+			slots, m := binary.Uvarint(value[max(0, k)+max(0, l):])
+			if k > 0 && l > 0 && m > 0 {
+				r.bound.recall(name[len(keyNeed):], need{time.Duration(total), time.Duration(last), max(1, int(slots))})
 			}
 			return nil
 		}),

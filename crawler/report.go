@@ -31,7 +31,8 @@ func (f Finish) Limit() bool {
 type Report struct {
 	Started  time.Time // of the first run, of a crawl with a durable frontier
 	Ended    time.Time
-	Runs     int // 1, and one more for each time the crawl was gone on with
+	Runs     int           // 1, and one more for each time the crawl was gone on with
+	Elapsed  time.Duration // of all runs, without the time between them
 	Finish   Finish
 	Pages    int // visits with outcome Fetched
 	Requests int // on the wire, robots.txt and retries included
@@ -177,6 +178,7 @@ func (t *tally) report(now time.Time, finish Finish, left int) *Report {
 	defer t.mu.Unlock()
 	r := t.r
 	r.Ended, r.Finish, r.Left, r.Hosts = now, finish, left, len(t.hosts)
+	r.Elapsed = t.elapsed + now.Sub(t.since)
 	return &r
 }
 
