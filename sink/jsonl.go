@@ -7,11 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 const (
 	// holdLines is how many octets a file's lines are held back at most.
 	holdLines = 64 << 10
+	// holdTime is how much later a record may have ended than the first line that is held back.
+	holdTime = time.Second
 	// keepLines is how large the buffer of lines may be to be used again.
 	keepLines = 2 * holdLines
 )
@@ -19,23 +22,25 @@ const (
 // JSONL writes one JSON object per line. It is not safe for concurrent use.
 //
 // To a stream, every record is handed over whole, in one write, so that its reader sees it at once. In
-// a file, lines are held back until Sync or Close, or until there are 64 KiB of them: who follows the
-// file sees whole lines or, at its end, the beginning of one, as late as the Sync behind them. A killed
-// process leaves what was synced, and of what came after the beginning, where the last line may be torn.
+// a file, lines are held back until Sync or Close, until there are 64 KiB of them, or until a record
+// comes that ended a second after the first of them: who follows the file sees them that much later. A
+// killed process leaves what was synced, and of what came after the beginning, where the last line may
+// be torn.
 //
 // An error of the operating system can be told by errors.Is: syscall.EPIPE when the reader of a pipe
 // is gone, syscall.ENOSPC when the disk is full. A process whose standard output breaks gets SIGPIPE
 // besides, which ends it unless it asked os/signal for that signal.
 type JSONL struct {
 	w       io.Writer
-	f       file   // nil when w cannot be synced and cut
-	path    string // of f
-	unnamed bool   // the name of f may not be durable
-	stale   bool   // the content of f may not be durable
-	hold    int    // octets of lines that need not be written yet
-	lines   []byte // that were not written yet
-	written int64  // octets handed to w, of f those of earlier runs, too
-	err     error  // of a write: what is behind the last Sync may be torn
+	f       file      // nil when w cannot be synced and cut
+	path    string    // of f
+	unnamed bool      // the name of f may not be durable
+	stale   bool      // the content of f may not be durable
+	hold    int       // octets of lines that need not be written yet
+	lines   []byte    // that were not written yet
+	since   time.Time // when the record of the first of them ended
+	written int64     // octets handed to w, of f those of earlier runs, too
+	err     error     // of a write: what is behind the last Sync may be torn
 	closed  bool
 }
 
@@ -79,12 +84,15 @@ func (j *JSONL) Append(_ context.Context, r *Record) error {
 		return err
 	}
 	end := len(j.lines)
+	if end == 0 {
+		j.since = r.Ended
+	}
 	b, err := appendRecord(j.lines, r)
 	if err != nil {
 		j.lines = b[:end]
 		return fmt.Errorf("sink: %s: %w", r.URL, err)
 	}
-	if j.lines = append(b, '\n'); len(j.lines) < j.hold {
+	if j.lines = append(b, '\n'); len(j.lines) < j.hold && r.Ended.Sub(j.since) < holdTime {
 		return nil
 	}
 	return j.flush()

@@ -293,6 +293,25 @@ func TestFileHoldsLittle(t *testing.T) {
 	}
 }
 
+// Who follows the file of a slow crawl sees lines although nobody calls Sync.
+func TestFileHoldsLinesForASecond(t *testing.T) {
+	j, f := openNoting(t)
+	defer j.Close()
+	for _, c := range []struct {
+		after time.Duration
+		want  string
+	}{{0, ""}, {900 * time.Millisecond, ""}, {time.Second, "write"}, {1900 * time.Millisecond, ""}, {2 * time.Second, ""}, {2900 * time.Millisecond, "write"}, {time.Hour, ""}, {0, ""}} {
+		r := page()
+		r.Ended = r.Ended.Add(c.after)
+		if err := j.Append(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.done(); got != c.want {
+			t.Errorf("a record after %v: %q, want %q", c.after, got, c.want)
+		}
+	}
+}
+
 // What is held back and was never synced goes with Restore, and cannot be restored to.
 func TestRestoreDropsHeldLines(t *testing.T) {
 	j, _ := openNoting(t)

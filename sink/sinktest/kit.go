@@ -39,7 +39,7 @@ var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // are empty.
 func (k *kit) record() *sink.Record {
 	k.n++
-	at := start.Add(time.Duration(k.n) * time.Second)
+	at := start.Add(time.Duration(k.n) * 100 * time.Millisecond)
 	url := urlOf(k.n)
 	head, body := "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", fmt.Sprintf("<p>page %d</p>", k.n)
 	switch k.n % 5 {
