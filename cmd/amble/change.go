@@ -24,18 +24,21 @@ var freedoms = map[string]freedom{
 	"agent": fixed, "contact": fixed,
 	"depth": fixed, "sitemaps": fixed, "beyond": fixed, "scope": fixed, "include": fixed, "exclude": fixed, "rules": fixed,
 	"canonical": fixed, "follow-nofollow": fixed, "feeds": fixed, "resources": fixed, "allow-address": fixed,
-	"per-host": fixed, "own-hosts": fixed, "per-domain": fixed, "forbidden-denies": fixed, "dialect": fixed,
-	"revisited-directives": fixed, "refuse-usage": fixed,
+	"per-host": fixed, "own-hosts": fixed, "forbidden-denies": fixed, "dialect": fixed,
+	"revisited-directives": fixed, "refuse-usage": fixed, "beyond-kinds": fixed, "cookies": fixed, keyOverrides: fixed,
 
 	"delay": up, "delay-factor": up, "max-delay": up, "rate": down,
+	"visit-time": up, "per-domain": up,
 	"max-crawl-delay": free, "max-retry-after": free, "max-backoff": free, "max-failures": free, "max-silence": free,
-	"robots-give-up": free, "opt-out": free,
+	"robots-give-up": free, "opt-out": free, "hours": free,
 
 	"concurrency": free, "max-pages": free, "max-bytes": free, "max-time": free, "max-per-host": free, "max-body": free,
 	"max-errors": free, "retries": free, "retry-pause": free, "max-url": free, "max-links": free, "max-queries": free,
 	"max-per-dir": free, "max-same": free, "near-bits": free, "max-redirects": free, "dns-timeout": free,
 	"connect-timeout": free, "tls-timeout": free, "first-byte-timeout": free, "idle-timeout": free, "fetch-timeout": free,
 	"max-header": free, "max-robots": free, "max-sitemap": free,
+	"max-sessions": free, "max-soft": free,
+	"proxy": free, "source-address": free, "insecure-hosts": free, "since": free,
 	"format": free,
 
 	"out": shown, "seeds": shown, "fail-on-limit": shown, "json": shown, "quiet": shown, "verbose": shown,
@@ -99,8 +102,10 @@ func pace(key, text string) float64 {
 	switch {
 	case text == none && (key == "rate" || key == "max-delay"):
 		return without
-	case text == none:
+	case text == none, text == "false":
 		return 0
+	case text == "true":
+		return 1
 	case n.UnmarshalText([]byte(text)) == nil:
 		return float64(n)
 	case d.UnmarshalText([]byte(text)) == nil:

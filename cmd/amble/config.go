@@ -47,6 +47,7 @@ const forever = time.Duration(1 << 60)
 func (f *paceFlags) policy() (politeness.Config, error) {
 	own, err := f.ownHosts()
 	optOut, err2 := f.optOut()
+	hours, err3 := f.hours()
 	most := time.Duration(f.MaxDelay)
 	if most < 0 {
 		most = forever
@@ -57,7 +58,8 @@ func (f *paceFlags) policy() (politeness.Config, error) {
 		MaxCrawlDelay: f.MaxCrawlDelay.orNone(), MaxRetryAfter: f.MaxRetryAfter.orNone(), MaxBackoff: time.Duration(f.MaxBackoff),
 		MaxFailures: int(f.MaxFailures), MaxSilence: f.MaxSilence.orNone(), RobotsGiveUp: f.RobotsGiveUp.orNone(),
 		ForbiddenDenies: f.ForbiddenDenies, Dialect: f.Dialect, RefuseUsage: f.RefuseUsage, OptOut: optOut,
-	}, errors.Join(err, err2, f.check())
+		Hours: hours, VisitTime: f.VisitTime,
+	}, errors.Join(err, err2, err3, f.check())
 }
 
 // orNone is a Config's duration for d where zero stands for the default: one that was given as zero is
@@ -145,10 +147,18 @@ func (c *crawlFlags) crawlerConfig(o *origins, seeds []weburl.URL) (crawler.Conf
 		MaxURL: c.MaxURL, MaxLinks: c.MaxLinks, MaxRedirects: c.MaxRedirects,
 		MaxQueries: int(c.MaxQueries), MaxPerDir: int(c.MaxPerDir), MaxSame: max(0, int(c.MaxSame)), NearBits: c.NearBits,
 		MaxErrors: max(0, int(c.MaxErrors)), Canonical: c.Canonical, RevisitedDirectives: c.Revisited,
-		Sitemaps: c.Sitemaps, Feeds: c.Feeds, Beyond: extraHops(c.Beyond), FollowNoFollow: c.FollowNofollow, Resources: c.Resources,
+		MaxSessions: c.MaxSessions.value(crawler.None), MaxSoft: c.MaxSoft.value(crawler.None),
+		Sitemaps: c.Sitemaps, Feeds: c.Feeds, Beyond: c.Beyond, FollowNoFollow: c.FollowNofollow, Resources: c.Resources,
 		Politeness: policy, Fetch: c.fetching(),
 	}
+	for _, k := range c.BeyondKinds {
+		cfg.BeyondKinds = append(cfg.BeyondKinds, crawler.LinkKind(k))
+	}
+	cfg.Politeness.Overrides = o.policyOverrides()
 	cfg.Fetch.AllowAddresses = c.AllowAddress
+	if err := errors.Join(c.networkFlags.apply(&cfg.Fetch), c.since(&cfg)); err != nil {
+		return crawler.Config{}, &exitError{exitUsage, err}
+	}
 	return cfg, usageOf("", cfg.Validate())
 }
 

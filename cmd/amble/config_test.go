@@ -62,7 +62,7 @@ var someFlags = []string{
 	"--contact=me@site.university.edu", "--follow-nofollow", "--resources", "--allow-address=10.0.0.0/8,::1",
 	"--max-crawl-delay=none", "--max-failures=none", "--dialect=strictest", "--refuse-usage=train-ai,search",
 	"--dns-timeout=1h", "--max-header=1MiB", "--json", "--color=never", "-o=yes", "--fail-on-limit", "--per-domain", "--canonical=usual",
-	"--max-queries=none", "--max-per-dir=9", "--max-same=4", "--near-bits=2", "--max-errors=5", "--feeds", "--beyond",
+	"--max-queries=none", "--max-per-dir=9", "--max-same=4", "--near-bits=2", "--max-errors=5", "--feeds", "--beyond=1", "--cookies", "--proxy=http://a:b@127.0.0.1:1", "--source-address=127.0.0.1", "--hours=22:00-06:00,12:00-13:00", "--visit-time", "--insecure-hosts=a.org,b.org", "--max-soft=none", "--beyond-kinds=image,style",
 }
 
 func yamlOf(t *testing.T, s string) map[string]any {
@@ -201,7 +201,7 @@ func TestValues(t *testing.T) {
 // Every setting says how it may differ when a job goes on.
 func TestEverySettingHasItsFreedom(t *testing.T) {
 	_, o := parsed(t, nil, "http://127.0.0.1/")
-	names := map[string]bool{}
+	names := map[string]bool{keyOverrides: true}
 	for _, f := range o.ctx.Selected().Flags {
 		names[f.Name] = true
 		if !slices.Contains(unkeyed, f.Name) && freedoms[f.Name] == 0 {

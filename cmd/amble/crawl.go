@@ -25,14 +25,18 @@ type crawlCmd struct {
 type crawlFlags struct {
 	identityFlags `group:"Who crawls:"`
 
-	Seeds      string `short:"i" group:"What:" placeholder:"FILE" help:"Read further seeds, one a line; - is stdin."`
-	Depth      count  `short:"d" group:"What:" default:"${depth}" placeholder:"N" help:"Links followed from a seed (${default})."`
-	Sitemaps   bool   `group:"What:" help:"Also crawl what the sitemaps named in robots.txt list."`
-	Beyond     bool   `group:"What:" help:"Also fetch, without following their links, pages out of scope that pages in scope link to."`
-	scopeFlags `group:"What:"`
+	Seeds       string `short:"i" group:"What:" placeholder:"FILE" help:"Read further seeds, one a line; - is stdin."`
+	Depth       count  `short:"d" group:"What:" default:"${depth}" placeholder:"N" help:"Links followed from a seed (${default})."`
+	Sitemaps    bool   `group:"What:" help:"Also crawl what the sitemaps named in robots.txt list."`
+	Beyond      int    `group:"What:" default:"0" placeholder:"N" help:"Links followed out of the scope: with 1 also the pages that pages in scope link to (${default})."`
+	BeyondKinds words  `hidden:"" group:"What:" help:"Kinds of links that --beyond follows, such as image and style; none is all."`
+	Since       string `group:"What:" placeholder:"DIR|FILE" help:"Job directory or visits.jsonl of an earlier crawl: ask for its pages only what has changed."`
+	scopeFlags  `group:"What:"`
 
 	paceFlags  `group:"How politely:"`
 	limitFlags `group:"How much:"`
+
+	networkFlags `group:"Which way:"`
 
 	Out         string `short:"o" group:"Output:" placeholder:"DIR" help:"Job directory: everything goes there instead of visits to stdout, and a crawl that was stopped or killed goes on with the same command or with resume."`
 	Format      words  `group:"Output:" default:"jsonl" placeholder:"jsonl,warc" help:"With -o: also archive what went over the wire, as WARC with a CDXJ index (${default})."`

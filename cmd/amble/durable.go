@@ -68,6 +68,9 @@ func (c *crawlFlags) toldFinished(a *app, all []setting, seeds []string) (bool, 
 func (c *crawlFlags) jobSettings(o *origins) []setting {
 	var kept []setting
 	for _, s := range c.settings(o) {
+		if s.name == "proxy" {
+			s.value = withoutSecrets(s.value)
+		}
 		if s.name != "seeds" {
 			kept = append(kept, s)
 		}
@@ -78,7 +81,7 @@ func (c *crawlFlags) jobSettings(o *origins) []setting {
 // absolutePaths makes the files that settings name found from any place.
 func (c *crawlFlags) absolutePaths() error {
 	var err error
-	for _, p := range []*string{&c.OwnHosts, &c.OptOut} {
+	for _, p := range []*string{&c.OwnHosts, &c.OptOut, &c.Since} {
 		if *p != "" && err == nil {
 			*p, err = filepath.Abs(*p)
 		}

@@ -42,6 +42,8 @@ type paceFlags struct {
 	OwnHosts    string   `placeholder:"FILE" help:"Hosts you own, one a line: the only ones that --per-host and a --delay below 100ms apply to."`
 	Rate        number   `default:"none" placeholder:"R" help:"Requests per second in all (${default})."`
 
+	Hours words `placeholder:"HH:MM-HH:MM,..." help:"Parts of the day, in UTC, in which requests are made (all day)."`
+
 	PerDomain       bool           `hidden:"" help:"Hosts of one registrable domain share one clock, as hosts on one address do."`
 	MaxCrawlDelay   duration       `hidden:"" default:"${max_crawl_delay}" help:"Longest Crawl-delay obeyed; a host that asks for more is given up."`
 	MaxRetryAfter   duration       `hidden:"" default:"${max_retry_after}" help:"Longest Retry-After obeyed; a host that asks for more is given up."`
@@ -53,6 +55,7 @@ type paceFlags struct {
 	Dialect         robots.Dialect `hidden:"" default:"${dialect}" help:"How robots.txt is read: rfc9309, original1994, draft1997, revisited1996 or strictest."`
 	Revisited       bool           `hidden:"" name:"revisited-directives" help:"Read META robots as the 1996 workshop wrote it down."`
 	RefuseUsage     words          `hidden:"" help:"Uses, such as train-ai: pages whose robots.txt disallows one of them are refused."`
+	VisitTime       bool           `hidden:"" help:"Ask hosts only in the hours that their robots.txt names (Visit-time)."`
 	OptOut          string         `hidden:"" help:"File of host names that are not to be asked at all, one a line; names below them are meant, too."`
 }
 
@@ -72,6 +75,8 @@ type limitFlags struct {
 	MaxLinks         int      `hidden:"" default:"${max_links}" help:"Links of one page that are read."`
 	MaxQueries       count    `hidden:"" default:"${max_queries}" help:"Query variants of one path; more are a trap."`
 	MaxPerDir        count    `hidden:"" default:"${max_per_dir}" help:"URLs of one directory; more are a trap."`
+	MaxSessions      count    `hidden:"" default:"${max_sessions}" help:"Variants of one URL that differ in a session identifier; more are a trap."`
+	MaxSoft          count    `hidden:"" default:"${max_soft}" help:"URLs of a host that answer 200 with the same page, after which further ones are duplicates."`
 	MaxSame          count    `hidden:"" default:"none" help:"URLs with the same body, after which further ones are duplicates."`
 	NearBits         int      `hidden:"" default:"0" help:"Name pages that are nearly the same: bits in which their hashes may differ, 1 to 3."`
 	MaxRedirects     int      `hidden:"" default:"${max_redirects}" help:"Redirects of one chain."`
@@ -121,6 +126,7 @@ func defaults() map[string]string {
 		"max_pages": crawler.DefaultMaxPages, "retries": crawler.DefaultRetries, "max_url": crawler.DefaultMaxURL,
 		"max_links": crawler.DefaultMaxLinks, "max_redirects": crawler.DefaultRedirects,
 		"max_failures": politeness.DefaultMaxFailures, "max_queries": crawler.DefaultMaxQueries, "max_per_dir": crawler.DefaultMaxPerDir,
+		"max_sessions": crawler.DefaultMaxSessions, "max_soft": crawler.DefaultMaxSoft,
 	}
 	vars := map[string]string{
 		"agent": crawler.DefaultAgent, "dialect": robots.RFC9309.String(),

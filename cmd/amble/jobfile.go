@@ -20,6 +20,9 @@ const keyURLs = "urls"
 type jobFile struct {
 	path    string
 	entries map[string]jobEntry
+
+	overrides   []jobOverride
+	overridesAt int // line
 }
 
 type jobEntry struct {
@@ -78,6 +81,9 @@ func (j *jobFile) parse(b []byte, keys []string) error {
 
 func (j *jobFile) add(key, value *yaml.Node, keys []string) error {
 	name := key.Value
+	if name == keyOverrides {
+		return j.addOverrides(key, value)
+	}
 	if !slices.Contains(keys, name) {
 		return fmt.Errorf("%s: unknown key %s%s: the keys are the flags of \"amble crawl\"", j.at(key.Line), name, didYouMean(name, keys))
 	}

@@ -206,7 +206,7 @@ func (o *origins) loadFile(ctx *kong.Context) error {
 
 // jobKeys are the keys of a job file: the flags of "amble crawl", and the seeds themselves.
 func jobKeys(app *kong.Application) []string {
-	keys := []string{keyURLs}
+	keys := []string{keyURLs, keyOverrides}
 	for _, cmd := range app.Children {
 		if cmd.Name != "crawl" {
 			continue

@@ -36,6 +36,10 @@ func (c *crawlFlags) settings(o *origins) []setting {
 		case slices.Contains(unkeyed, f.Name), f.Name == "include", f.Name == "exclude":
 		case f.Name == "rules":
 			all = append(all, c.rules(o))
+		case f.Name == "opt-out": // the last that is about politeness
+			s := settingOf(f)
+			s.origin = o.origin(f.Name)
+			all = append(all, s, o.overridesSetting())
 		default:
 			s := settingOf(f)
 			s.origin = o.origin(f.Name)

@@ -83,6 +83,8 @@ func fate(v *crawler.Visit) string {
 		return fmt.Sprintf("%s redirects to %s", v.URL, v.Location)
 	case v.Outcome == crawler.OutOfScope:
 		return fmt.Sprintf("%s is out of scope (%s)", v.URL, v.Rule)
+	case v.Detail != "" && v.Err != nil:
+		text = fmt.Sprintf("%s (%s)", v.Detail, v.Err)
 	case v.Err != nil:
 		text += ": " + strings.TrimPrefix(v.Err.Error(), "fetcher: ")
 	case v.Detail != "":

@@ -64,10 +64,10 @@ func asked(ts *testscript.TestScript, neg bool, args []string) {
 func (h *hosts) handler(name, dir string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.mu.Lock()
-		h.asked[name] = append(h.asked[name], r.URL.RequestURI())
+		h.asked[name] = append(h.asked[name], r.URL.RequestURI(), r.URL.RequestURI()+" from "+strings.TrimRight(strings.TrimRight(r.RemoteAddr, "0123456789"), ":"))
 		expand := func(k string) string { return h.base[k] }
 		h.mu.Unlock()
-		if h.answer(w, dir, r.URL.Path) {
+		if h.answer(w, dir, r) {
 			return
 		}
 		file := r.URL.Path
@@ -95,7 +95,7 @@ func mediaType(ext string) string {
 }
 
 // answer gives the answer that _answers has for the path, if any.
-func (h *hosts) answer(w http.ResponseWriter, dir, path string) bool {
+func (h *hosts) answer(w http.ResponseWriter, dir string, asked *http.Request) bool {
 	f, err := os.Open(filepath.Join(dir, "_answers"))
 	if err != nil {
 		return false
@@ -103,7 +103,7 @@ func (h *hosts) answer(w http.ResponseWriter, dir, path string) bool {
 	defer f.Close()
 	for sc := bufio.NewScanner(f); sc.Scan(); {
 		fields := strings.SplitN(sc.Text(), " ", 3)
-		if fields[0] != path {
+		if fields[0] != asked.URL.Path {
 			continue
 		}
 		if len(fields) == 3 {
@@ -113,6 +113,9 @@ func (h *hosts) answer(w http.ResponseWriter, dir, path string) bool {
 			h.mu.Unlock()
 		}
 		status, _ := strconv.Atoi(fields[1])
+		if tag := w.Header().Get("ETag"); tag != "" && tag == asked.Header.Get("If-None-Match") {
+			status = http.StatusNotModified
+		}
 		w.WriteHeader(status)
 		return true
 	}

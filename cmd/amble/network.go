@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/amble-crawler/amble/fetcher"
+)
+
+// networkFlags say what requests carry and which way they take.
+type networkFlags struct {
+	Cookies       bool   `help:"Keep cookies and return each to the site that set it."`
+	Proxy         string `placeholder:"URL" help:"Make every request through this proxy: http, https or socks5. Names are still looked up here."`
+	SourceAddress string `placeholder:"IP" help:"Address of this machine that requests are made from."`
+
+	InsecureHosts words `hidden:"" help:"Host names whose certificates are not verified; their visits and archives say so."`
+}
+
+// secretGone stands in a job for the user name and password of a proxy, which are not kept there.
+const secretGone = "***"
+
+// apply makes the flags part of a fetcher's configuration.
+func (f *networkFlags) apply(c *fetcher.Config) error {
+	proxy, err := f.proxy()
+	source, err2 := f.source()
+	c.Cookies, c.Proxy, c.LocalAddr, c.InsecureHosts = f.Cookies, proxy, source, f.InsecureHosts
+	return errors.Join(err, err2, f.checkInsecure())
+}
+
+func (f *networkFlags) proxy() (*url.URL, error) {
+	if f.Proxy == "" {
+		return nil, nil
+	}
+	shown := withoutSecrets(f.Proxy)
+	u, err := url.Parse(f.Proxy)
+	switch {
+	case err != nil, u.Hostname() == "":
+		return nil, usage("--proxy %q: want a URL such as http://proxy.university.edu:3128 or socks5://127.0.0.1:1080", shown)
+	case u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5":
+		return nil, usage("--proxy %q: a proxy is http, https or socks5", shown)
+	case u.User != nil && u.User.Username() == secretGone:
+		return nil, usage("--proxy %q: a job does not keep user name and password: give --proxy again", shown)
+	case u.Path != "" && u.Path != "/" || u.RawQuery != "":
+		return nil, usage("--proxy %q: want no more than scheme, host and port", shown)
+	}
+	return u, nil
+}
+
+func (f *networkFlags) source() (netip.Addr, error) {
+	if f.SourceAddress == "" {
+		return netip.Addr{}, nil
+	}
+	addr, err := netip.ParseAddr(f.SourceAddress)
+	if err != nil || addr.Zone() != "" || addr.IsUnspecified() {
+		return addr, usage("--source-address %q: want an address of this machine, such as 192.0.2.7", f.SourceAddress)
+	}
+	return addr, nil
+}
+
+func (f *networkFlags) checkInsecure() error {
+	var errs []error
+	for _, h := range f.InsecureHosts {
+		name, err := hostName(h)
+		errs = append(errs, refuse(err != nil || strings.Contains(h, "*") || name != strings.ToLower(h), "--insecure-hosts %q: want host names, each in full", h))
+	}
+	return errors.Join(errs...)
+}

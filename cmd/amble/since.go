@@ -1,0 +1,34 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/amble-crawler/amble/crawler"
+)
+
+// since makes cfg the recrawl of an earlier crawl: requests for its pages are conditional, and all its
+// pages are seeds, as the links of a page that is as it was are not seen again.
+func (c *crawlFlags) since(cfg *crawler.Config) error {
+	if c.Since == "" {
+		return nil
+	}
+	path := c.Since
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, visitsName)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return usage("--since: %w: name a job directory or its %s", err, visitsName)
+	}
+	defer func() { _ = f.Close() }() // only read
+	past, err := crawler.ReadHistory(f, 0)
+	if err != nil {
+		return usage("--since: %s: %w", path, err)
+	}
+	cfg.Since = past
+	for u := range past.URLs() {
+		cfg.Seeds = append(cfg.Seeds, crawler.Request{URL: u})
+	}
+	return nil
+}
