@@ -129,6 +129,7 @@ type run struct {
 	budget   *budget
 	tally    *tally
 	bound    *bound
+	causes   causes
 	crowds   *crowds
 	contents *contents
 	hasher   *simhash.Hasher // nil without Config.NearBits

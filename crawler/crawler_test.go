@@ -216,7 +216,7 @@ func TestRedirects(t *testing.T) {
 		s.Redirect("/mail", "mailto:x@y.example")
 		rep, v := crawl(t, w, crawler.Config{}, s.URL("/"))
 		for u, want := range map[string]string{
-			s.URL("/loop"): "redirected 302", s.URL("/loop2"): "redirected 302", s.URL("/no/x"): "refused 0 robots_disallow",
+			s.URL("/loop"): "redirected 302", s.URL("/loop2"): "failed 302 redirect_loop", s.URL("/no/x"): "refused 0 robots_disallow",
 			s.URL("/out"): "redirected 302", "http://other.example/": "out_of_scope 0 scope",
 			s.URL("/nowhere"): "failed 302 redirect_bad", s.URL("/mail"): "failed 302 redirect_bad",
 			s.URL("/end"): "no visit",

@@ -33,6 +33,7 @@ const (
 const (
 	ReasonScope         = "scope"          // a scope rule
 	ReasonRedirectLimit = "redirect_limit" // a chain longer than Config.MaxRedirects
+	ReasonRedirectLoop  = "redirect_loop"  // a redirect back to where it came from
 	ReasonRedirectBad   = "redirect_bad"   // a redirect without a usable Location
 	ReasonHostBudget    = "host_budget"    // Config.MaxPerHost reached
 	ReasonHandler       = "handler_error"  // the Handler returned an error

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/amble-crawler/amble/extract"
@@ -95,6 +96,7 @@ func (w *worker) request(ctx context.Context, c frontier.Claim) bool {
 		w.again(ctx, c, frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{}})
 		return false
 	case permit.Purpose() == politeness.Robots:
+		w.causes.note(permit.URL().Origin(), page, err)
 		w.robotsAnswered(ctx, c, page, ready)
 		return false
 	case err != nil:
@@ -220,6 +222,7 @@ func (r *run) notAdmitted(ctx context.Context, c frontier.Claim, err error) {
 		r.again(ctx, c, frontier.Settlement{ReadyAt: wait.Until, Again: &frontier.Again{}})
 	case errors.As(err, &denied):
 		v := &Visit{Outcome: Refused, Reason: denied.Reason, Rule: denied.Verdict.Rule, Detail: denied.Detail}
+		v.Err = r.causes.of(c.URL.Origin(), denied)
 		if denied.Deferred() {
 			v.Outcome = Deferred
 		}
@@ -313,6 +316,8 @@ func (r *run) redirected(ctx context.Context, c frontier.Claim, v *Visit, ready 
 		v.Outcome, v.Reason, v.Err = Failed, ReasonRedirectBad, err
 	case len(c.Hops) >= r.cfg.MaxRedirects:
 		v.Outcome, v.Reason = Failed, ReasonRedirectLimit
+	case to == c.URL || slices.Contains(c.Hops, to.String()):
+		v.Outcome, v.Reason = Failed, ReasonRedirectLoop
 	}
 	if v.Outcome == Failed {
 		r.end(ctx, c, v, ready, nil)

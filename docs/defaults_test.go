@@ -40,6 +40,8 @@ var values = map[string]any{
 	"crawler.DefaultConcurrency":      crawler.DefaultConcurrency,
 	"crawler.DefaultMaxQueries":       crawler.DefaultMaxQueries,
 	"crawler.DefaultMaxPerDir":        crawler.DefaultMaxPerDir,
+	"crawler.DefaultMaxSessions":      crawler.DefaultMaxSessions,
+	"crawler.DefaultMaxSoft":          crawler.DefaultMaxSoft,
 }
 
 var tableRow = regexp.MustCompile("(?m)^\\| `(\\w+\\.\\w+)` \\| ([^|]+?) \\|")

@@ -1,0 +1,49 @@
+package crawler
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/politeness"
+)
+
+// causes remembers why robots.txt files could not be had, so that the URLs that are given up for it
+// can say more than that.
+type causes struct {
+	mu   sync.Mutex
+	last map[string]error // by origin
+}
+
+// maxCauses bounds what is remembered; when it is full it starts again.
+const maxCauses = 10_000
+
+// note takes the end of a request for an origin's robots.txt.
+func (c *causes) note(origin string, page *fetcher.Page, err error) {
+	if err == nil && page != nil && (page.Status >= 500 || page.Status == 429) {
+		err = fmt.Errorf("status %d", page.Status)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		delete(c.last, origin)
+		return
+	}
+	if c.last == nil || len(c.last) >= maxCauses {
+		c.last = map[string]error{}
+	}
+	c.last[origin] = err
+}
+
+// of is why a visit was denied, nil when there is no more to say.
+func (c *causes) of(origin string, d *politeness.Denied) error {
+	if d.Reason != politeness.ReasonRobotsUnreachable {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.last[origin]; err != nil {
+		return fmt.Errorf("robots.txt: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package crawler_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/hostile.md")
+
+const hostileIntro = `# Fetching a hostile web
+
+What a crawl does when servers lie, stall, flood and loop. Every line is a case of a test; the outcomes are
+what the test saw, with default limits unless the line says otherwise. ` + "`go test -run Hostile -v ./crawler`" + ` runs them,
+and fails when this page is not what happened; with ` + "`-update`" + ` it writes the page anew.
+
+In the cases on sockets of loopback a healthy site is crawled beside all the others, and loses nothing. The
+same crawl, with bombs of 256 MiB each and a memory limit of 192 MiB, is held to a resident size of 256 MiB
+by ` + "`TestBombsFitInMemory`" + `. The other cases are on the simulated web, where time is virtual.
+
+An outcome is what [Visit.Outcome] and Visit.Reason say, or ` + "`outcome`, `status` and `reason`" + ` of a line of
+visits.jsonl: with a reason, ` + "`fetched`" + ` is a page of which not all could be had.
+`
+
+// TestHostileTable compares docs/hostile.md with what becomes of each case.
+func TestHostileTable(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(strings.ReplaceAll(hostileIntro, "[Visit.Outcome]", "Visit.Outcome"))
+	b.WriteString("\n## On the wire\n\n| the server | outcome |\n|---|---|\n")
+	for _, h := range hostileSites(t, 1) {
+		fmt.Fprintf(&b, "| %s | %s |\n", h.does, cells(h.want))
+	}
+	for _, h := range http2Hostile {
+		fmt.Fprintf(&b, "| %s | %s |\n", h.does, cells(h.want))
+	}
+	cases := slices.Concat(limitCases(), decodingCases(), charsetCases(t), typeCases(), redirectCases(), addressCases(),
+		networkCases(), retryCases(), trapCases(), panicCases())
+	group := ""
+	for _, c := range cases {
+		if c.group != group {
+			group = c.group
+			fmt.Fprintf(&b, "\n## %s\n\n| case | outcome | |\n|---|---|---|\n", group)
+		}
+		t.Run(c.group+"/"+c.does, func(t *testing.T) {
+			line, also := c.outcome(t)
+			t.Logf("%s: %s; %s", c.does, line, also)
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", short(c.does), cells(line), strings.ReplaceAll(short(also), "|", "\\|"))
+		})
+	}
+	path := filepath.Join("..", "docs", "hostile.md")
+	if *update {
+		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareLines(t, string(want), b.String())
+}
+
+// cells writes an outcome as code.
+func cells(line string) string { return "`" + line + "`" }
+
+// short leaves the middle of long texts out.
+func short(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) > 160 {
+		return s[:80] + " … " + s[len(s)-40:]
+	}
+	return s
+}
+
+func compareLines(t *testing.T, want, got string) {
+	t.Helper()
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for _, l := range g {
+		if !slices.Contains(w, l) {
+			t.Errorf("not in docs/hostile.md: %s", l)
+		}
+	}
+	for _, l := range w {
+		if !slices.Contains(g, l) {
+			t.Errorf("only in docs/hostile.md: %s", l)
+		}
+	}
+}
