@@ -144,7 +144,7 @@ func TestScopeRulesThatAreNone(t *testing.T) {
 // What is asked for each link costs no memory.
 func TestScopeAllocatesNothing(t *testing.T) {
 	for _, kind := range []ScopeKind{ScopeHost, ScopePrefix, ScopeAny} {
-		s, err := NewSeedScope(kind, []ScopeRule{{Exclude: true, Pattern: `\.pdf$`}}, mustURL(t, "https://www.a.test/dir/"))
+		s, err := NewSeedScope(kind, []ScopeRule{{Exclude: true, Kinds: []LinkKind{"image"}}}, mustURL(t, "https://www.a.test/dir/"))
 		if err != nil {
 			t.Fatal(err)
 		}
