@@ -1,15 +1,12 @@
 package crawler
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/internal/simhash"
@@ -141,21 +138,6 @@ type Config struct {
 	// RevisitedDirectives reads META robots as the 1996 workshop wrote it down: see
 	// robots.WithDialect and robots.PageDirectives.
 	RevisitedDirectives bool
-}
-
-// Fetcher gets pages. A fetcher.Fetcher is one; a replacement still sees nothing but Permits.
-type Fetcher interface {
-	// Resolve returns the address to ask for u's host.
-	Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
-	// Fetch redeems the Permit and makes its request. It returns a Page or an error; with an error
-	// the Page may hold what arrived before.
-	Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error)
-}
-
-// Extractor reads a page's links. It is called concurrently, and only for answered pages.
-// A nil Document says that the page has none to read.
-type Extractor interface {
-	Extract(p *fetcher.Page) (*extract.Document, error)
 }
 
 func (c Config) withDefaults() Config {

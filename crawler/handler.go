@@ -3,7 +3,6 @@ package crawler
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -115,7 +114,7 @@ func fatal(answer error) bool {
 	switch e := answer.(type) {
 	case nil:
 		return false
-	case *RetryError:
+	case *RetryError, *PanicError:
 		return true
 	case interface{ Unwrap() []error }:
 		return slices.ContainsFunc(e.Unwrap(), fatal)
@@ -127,10 +126,7 @@ func fatal(answer error) bool {
 
 // spoil makes the visit one whose handling failed.
 func (r *run) spoil(v *Visit, links []frontier.Request, err error) []frontier.Request {
-	v.Outcome, v.Err = Failed, err
-	if v.Reason != ReasonPanic {
-		v.Reason = ReasonHandler
-	}
+	v.Outcome, v.Err, v.Reason = Failed, err, orPanic(ReasonHandler, err)
 	v.work.undo()
 	return r.drop(v, links)
 }
@@ -147,8 +143,7 @@ func (r *run) drop(v *Visit, links []frontier.Request) []frontier.Request {
 func (r *run) callHandler(ctx context.Context, v *Visit) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
-			v.Reason = ReasonPanic
-			err = fmt.Errorf("crawler: handler panicked: %v\n%s", x, debug.Stack())
+			err = &PanicError{"Config.Handler", x, debug.Stack()}
 		}
 	}()
 	switch {

@@ -1,7 +1,6 @@
 package crawler
 
 import (
-	"fmt"
 	"runtime/debug"
 
 	"github.com/amble-crawler/amble/weburl"
@@ -15,8 +14,7 @@ func (r *run) priority(v *Visit, at int, u weburl.URL) (p int8) {
 	}
 	defer func() {
 		if x := recover(); x != nil {
-			v.Reason = ReasonPanic
-			v.broken = fmt.Errorf("crawler: Config.Priority panicked: %v\n%s", x, debug.Stack())
+			v.broken = &PanicError{"Config.Priority", x, debug.Stack()}
 		}
 	}()
 	return r.cfg.Priority(v, &Link{Link: v.Doc.Links[at], URL: u, Fate: FateFollow})

@@ -31,21 +31,23 @@ const (
 // Reason codes of visits that the crawler itself decides. The others come from weburl (url_…),
 // politeness (robots_disallow, …) and fetcher (dns_…, connect_…, …).
 const (
-	ReasonScope         = "scope"          // a scope rule
-	ReasonRedirectLimit = "redirect_limit" // a chain longer than Config.MaxRedirects
-	ReasonRedirectLoop  = "redirect_loop"  // a redirect back to where it came from
-	ReasonRedirectBad   = "redirect_bad"   // a redirect without a usable Location
-	ReasonHostBudget    = "host_budget"    // Config.MaxPerHost reached
-	ReasonHandler       = "handler_error"  // the Handler returned an error
-	ReasonPanic         = "panic"          // the Handler or the Extractor panicked
-	ReasonTrapPath      = "trap_path"      // path segments repeat, or are too many
-	ReasonTrapCalendar  = "trap_calendar"  // a generated calendar, years ahead
-	ReasonTrapQuery     = "trap_query"     // too many query variants of one path
-	ReasonTrapDirectory = "trap_directory" // too many URLs in one directory
-	ReasonTrapSession   = "trap_session"   // variants of one URL that differ in a session identifier
-	ReasonSame          = "same_body"      // Config.MaxSame reached
-	ReasonSoft404       = "soft_404"       // Config.MaxSoft reached: one page under many URLs of a host
-	ReasonType          = "type"           // a scope rule for media types
+	ReasonScope         = "scope"           // a scope rule
+	ReasonRedirectLimit = "redirect_limit"  // a chain longer than Config.MaxRedirects
+	ReasonRedirectLoop  = "redirect_loop"   // a redirect back to where it came from
+	ReasonRedirectBad   = "redirect_bad"    // a redirect without a usable Location
+	ReasonHostBudget    = "host_budget"     // Config.MaxPerHost reached
+	ReasonHandler       = "handler_error"   // the Handler returned an error
+	ReasonFetcher       = "fetcher_error"   // an error of a Fetcher that is no *fetcher.Error
+	ReasonExtractor     = "extractor_error" // the Extractor returned an error
+	ReasonPanic         = "panic"           // the Handler, the Extractor or Config.Priority panicked
+	ReasonTrapPath      = "trap_path"       // path segments repeat, or are too many
+	ReasonTrapCalendar  = "trap_calendar"   // a generated calendar, years ahead
+	ReasonTrapQuery     = "trap_query"      // too many query variants of one path
+	ReasonTrapDirectory = "trap_directory"  // too many URLs in one directory
+	ReasonTrapSession   = "trap_session"    // variants of one URL that differ in a session identifier
+	ReasonSame          = "same_body"       // Config.MaxSame reached
+	ReasonSoft404       = "soft_404"        // Config.MaxSoft reached: one page under many URLs of a host
+	ReasonType          = "type"            // a scope rule for media types
 )
 
 // Visit is the fate of one URL. A Handler must not keep it after it returns unless it copies what it

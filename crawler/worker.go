@@ -204,11 +204,11 @@ func (r *run) unresolved(ctx context.Context, c frontier.Claim, next weburl.URL,
 	case ctx.Err() != nil:
 		r.again(ctx, c, frontier.Settlement{Again: &frontier.Again{}})
 	case fetcher.ReasonOf(err) == fetcher.ReasonAddress:
-		r.end(ctx, c, &Visit{Outcome: Refused, Reason: fetcher.ReasonOf(err), Err: err}, time.Time{}, nil)
+		r.end(ctx, c, &Visit{Outcome: Refused, Reason: reasonOf(err), Err: err}, time.Time{}, nil)
 	case !temporary(err):
-		r.end(ctx, c, &Visit{Outcome: Failed, Reason: fetcher.ReasonOf(err), Err: err}, time.Time{}, nil)
+		r.end(ctx, c, &Visit{Outcome: Failed, Reason: reasonOf(err), Err: err}, time.Time{}, nil)
 	default:
-		r.retry(ctx, c, &Visit{Reason: fetcher.ReasonOf(err), Err: err}, r.gate.Failed(c.URL, next, err))
+		r.retry(ctx, c, &Visit{Reason: reasonOf(err), Err: err}, r.gate.Failed(c.URL, next, err))
 	}
 }
 
@@ -234,7 +234,7 @@ func (r *run) notAdmitted(ctx context.Context, c frontier.Claim, err error) {
 
 // unanswered ends a claim whose request got no usable answer.
 func (r *run) unanswered(ctx context.Context, c frontier.Claim, ready time.Time, err error) {
-	v := &Visit{Outcome: Failed, Reason: fetcher.ReasonOf(err), Err: err}
+	v := &Visit{Outcome: Failed, Reason: reasonOf(err), Err: err}
 	switch {
 	case fetcher.ReasonOf(err) == fetcher.ReasonPermit: // nothing was sent: not an attempt
 		r.again(ctx, c, frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{}})
@@ -341,7 +341,7 @@ func (w *worker) read(v *Visit, c frontier.Claim) []frontier.Request {
 	}
 	doc, err := w.extract(v.Page)
 	if err != nil {
-		v.Outcome, v.Reason, v.Err = Failed, ReasonPanic, err
+		v.Outcome, v.Reason, v.Err = Failed, orPanic(ReasonExtractor, err), err
 		return nil
 	}
 	v.Doc = doc
@@ -405,7 +405,7 @@ func metasOf(doc *extract.Document) []robots.Meta {
 func (w *worker) extract(p *fetcher.Page) (doc *extract.Document, err error) {
 	defer func() {
 		if x := recover(); x != nil {
-			err = fmt.Errorf("crawler: extractor panicked: %v\n%s", x, debug.Stack())
+			err = &PanicError{"Config.Extractor", x, debug.Stack()}
 		}
 	}()
 	return w.linker.extract(p)

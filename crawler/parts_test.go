@@ -1,0 +1,103 @@
+package crawler_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+type extractorFunc func(p *fetcher.Page) (*extract.Document, error)
+
+func (f extractorFunc) Extract(p *fetcher.Page) (*extract.Document, error) { return f(p) }
+
+// TestPartsThatFail: an error or a panic of a part of the caller's own fails the visit, and says which.
+func TestPartsThatFail(t *testing.T) {
+	cause := errors.New("cause")
+	extractor := func(f extractorFunc) crawler.Config { return crawler.Config{Extractor: f} }
+	handler := func(f crawler.HandlerFunc) crawler.Config { return crawler.Config{Handler: f} }
+	for name, c := range map[string]struct {
+		config crawler.Config
+		reason string
+		part   string
+	}{
+		"extractor fails":  {extractor(func(*fetcher.Page) (*extract.Document, error) { return nil, cause }), "extractor_error", ""},
+		"extractor panics": {extractor(func(*fetcher.Page) (*extract.Document, error) { panic(cause) }), "panic", "Config.Extractor"},
+		"handler panics":   {handler(func(context.Context, *crawler.Visit) error { panic(cause) }), "panic", "Config.Handler"},
+		"priority panics":  {crawler.Config{Priority: func(*crawler.Visit, *crawler.Link) int8 { panic(cause) }}, "panic", "Config.Priority"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+				s := w.Site("http://a.example")
+				s.Page("/", links("/a"))
+				for v, err := range newCrawler(t, w, c.config).Pages(t.Context(), s.URL("/")) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					var p *crawler.PanicError
+					if v.Outcome != crawler.Failed || v.Reason != c.reason || !errors.Is(v.Err, cause) || errors.As(v.Err, &p) != (c.part != "") {
+						t.Errorf("%s %s %v", v.Outcome, v.Reason, v.Err)
+					}
+					if p != nil && (p.Part != c.part || !strings.Contains(p.Error(), c.part+" panicked: cause") || !strings.Contains(string(p.Stack), "parts_test")) {
+						t.Errorf("part %q: %v", p.Part, p)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestPanicWithStopIsAFailure(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Page("/", "")
+		_, got := run(t, w, crawler.Config{Handler: crawler.HandlerFunc(func(context.Context, *crawler.Visit) error { panic(crawler.Stop) })}, s.URL("/"))
+		same(t, got, "/ failed panic")
+	})
+}
+
+// brokenFetcher has an error of its own, now and then a temporary one.
+type brokenFetcher struct{ resolve, fetch error }
+
+func (f brokenFetcher) Resolve(context.Context, weburl.URL) (netip.Addr, error) {
+	return netip.MustParseAddr("127.0.0.1"), f.resolve
+}
+
+func (f brokenFetcher) Fetch(_ context.Context, p politeness.Permit) (*fetcher.Page, error) {
+	if p.Purpose() == politeness.Robots {
+		grant, err := p.Redeem()
+		if err == nil {
+			err = grant.Begin()
+		}
+		return &fetcher.Page{URL: p.URL(), Permit: p, Status: 404}, err
+	}
+	return nil, f.fetch
+}
+
+// TestForeignErrorsHaveAReason: C5, an error that is no *fetcher.Error.
+func TestForeignErrorsHaveAReason(t *testing.T) {
+	for _, f := range []brokenFetcher{{fetch: errors.New("no")}, {resolve: errors.New("no")}} {
+		c, err := crawler.New(crawler.Config{Fetcher: f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for v, err := range c.Pages(t.Context(), "http://127.0.0.1/") {
+			if n++; err != nil || fmt.Sprint(v.Outcome, " ", v.Reason, " ", v.Err) != "failed fetcher_error no" {
+				t.Errorf("%s %s %v, %v", v.Outcome, v.Reason, v.Err, err)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d visits", n)
+		}
+	}
+}
