@@ -108,6 +108,17 @@ func (c *clocks) rest(end time.Time, d time.Duration, clause string) {
 	}
 }
 
+// hold makes every clock wait until t.
+func (c *clocks) hold(t time.Time, d time.Duration, clause string) {
+	c.slot.hold(t, d, clause)
+	if c.addr != nil {
+		c.addr.hold(t, d, clause)
+	}
+	if c.domain != nil {
+		c.domain.hold(t, d, clause)
+	}
+}
+
 // rateFree asks the global bucket. When it is empty, the waiter is promised a time of its own.
 func (g *Gate) rateFree(now time.Time) (time.Time, bool) {
 	if g.total == nil {

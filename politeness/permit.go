@@ -46,6 +46,7 @@ const (
 	minted int32 = iota
 	redeemed
 	begun
+	lapsed // taken back: ran out unused, and nobody has reported it so far
 	reported
 )
 
@@ -72,10 +73,16 @@ type permit struct {
 
 func (p *permit) expired(now time.Time) bool { return at(now) > p.expires }
 
+// abandoned reports whether p's holder has had all the time that a connection may take, and Report has
+// not come: also of a Permit that expires sooner, a connection may be under way until then.
+func (p *permit) abandoned(now time.Time) bool {
+	return p.expired(now) && now.Sub(p.allowed) > p.gate.cfg.PermitTTL
+}
+
 // Permit allows one request. Only a [Gate] makes one. The zero Permit allows nothing, and a copy is the
 // same Permit: what one has used up the other cannot use. Its methods are safe for concurrent use.
 //
-// A Permit that is never reported holds its host, and the host's address, until it expires; the Gate
+// A Permit that is never reported holds its host, and the host's address, for Config.PermitTTL; the Gate
 // then takes it back, as if it had been reported as aborted. Once its request has begun it is held
 // for good: nobody but the caller knows when that request is over.
 type Permit struct{ p *permit }

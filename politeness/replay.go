@@ -40,7 +40,8 @@ func (s *restored) add(p *permit, c *chase) {
 // process was killed would have (P9): clocks of hosts, addresses and domains, the rate, latency,
 // back-off, failures, Retry-After and robots.txt are as that Gate had them. A request without an end
 // counts as ended now: its pause is due from now. Since a connection may have been under way of which
-// no line tells, nothing at all is admitted before the operator's delay has passed.
+// no line tells, nothing at all is admitted before the operator's delay has passed: a crawl that begins,
+// rather than goes on, has no use for Replay.
 //
 // Call it once, before the first Admit; ledger is all of the file that Config.Ledger goes on with, whose
 // size is Config.LedgerSize. robots gives the body of a robots.txt with this SHA-256, in hexadecimal; of
@@ -74,9 +75,7 @@ func (g *Gate) Replay(ledger io.ReadSeeker, robots func(sha256 string) ([]byte, 
 	g.restored = nil
 	now := time.Now()
 	r.settle(now)
-	if size > 0 {
-		g.opening = now.Add(max(g.cfg.Delay, MinDelay))
-	}
+	g.opening = now.Add(max(g.cfg.Delay, MinDelay))
 	return nil
 }
 

@@ -45,14 +45,19 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 	}
 	g.recording.RLock()
 	defer g.recording.RUnlock()
-	first := p.p.state.Swap(reported) != reported
+	before := p.p.state.Swap(reported)
+	first := before != reported && before != lapsed
 	if first { // before it takes effect: in the ledger, a request that had to wait for this end comes after it
 		g.end(now, p.p, r, a)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if first {
+	switch {
+	case first:
 		g.report(now, p.p, r, a)
+	case before == lapsed: // and yet somebody was at it until now
+		d, clause := g.pause(p.p)
+		p.p.clocks.hold(now.Add(d), d, clause)
 	}
 	return g.ready(now, p.p)
 }
@@ -121,10 +126,10 @@ func orTime(t, def time.Time) time.Time {
 // can never be begun any more, so its clocks need not wait for a Report that may never come. One whose
 // request was begun is never taken back, since the request may still be on its way (P3).
 func (g *Gate) takeBack(now time.Time, p *permit) {
-	if p == nil || !p.expired(now) {
+	if p == nil || !p.abandoned(now) {
 		return
 	}
-	if p.state.CompareAndSwap(minted, reported) || p.state.CompareAndSwap(redeemed, reported) {
+	if p.state.CompareAndSwap(minted, lapsed) || p.state.CompareAndSwap(redeemed, lapsed) {
 		g.report(now, p, Reply{Aborted: true}, answer{})
 	}
 }

@@ -266,6 +266,11 @@ func TestInvariants(t *testing.T) {
 			clear(b.bodies)
 			return b.restart().add(robotsReq(1.2, "User-agent: *"), page(2.4, "/"))
 		}(), nil, nil},
+		{"P1 redirects that are answered in no time", newBook().add(
+			req{url: "http://a.test/robots.txt", forURL: "http://a.test/no", purpose: "robots", at: 0, end: 0, status: 301, extra: `,"location":"/r"`},
+			req{url: "http://a.test/r", forURL: "http://a.test/no", purpose: "robots", at: 1, end: 1, status: 301, extra: `,"location":"/s"`},
+			req{url: "http://a.test/s", forURL: "http://a.test/no", purpose: "robots", at: 2, end: 2, status: 200, body: "User-agent: *"},
+			page(3, "/")), nil, nil},
 		{"unsent requests are none", func() *book {
 			b := polite()
 			b.b.WriteString(`{"event":"unsent","run":"r1","id":9,"url":"http://a.test/1","host":"a.test:80","ended":"` + at(0.5) + `","error":"refused"}` + "\n")

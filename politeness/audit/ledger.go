@@ -54,7 +54,8 @@ type endLine struct {
 
 // request is a start line with its end line.
 type request struct {
-	line  int
+	line  int // of its start
+	last  int // of its end
 	run   string
 	start startLine
 	end   *endLine // nil when the process ended first
@@ -147,7 +148,7 @@ func (l *reading) add(n int, b []byte) error {
 			return nil
 		}
 		end := e.endLine
-		r.end = &end
+		r.end, r.last = &end, n
 	default:
 		return errors.New("neither a start nor the end of one")
 	}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -61,8 +62,8 @@ type event struct {
 	request *request
 }
 
-// events are the starts and ends of requests in the order they happened; what ended at the instant
-// something started ended first.
+// events are the starts and ends of requests in the order they happened; of one instant, in the order they
+// were written.
 func events(rs []*request) []event {
 	es := make([]event, 0, 2*len(rs))
 	for _, r := range rs {
@@ -71,16 +72,15 @@ func events(rs []*request) []event {
 			es = append(es, event{r.end.Ended, true, r})
 		}
 	}
-	slices.SortStableFunc(es, func(x, y event) int {
-		if c := x.at.Compare(y.at); c != 0 || x.end == y.end {
-			return c
-		}
-		if x.end {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(es, func(x, y event) int { return cmp.Or(x.at.Compare(y.at), x.line()-y.line()) })
 	return es
+}
+
+func (e event) line() int {
+	if e.end {
+		return e.request.last
+	}
+	return e.request.line
 }
 
 // wanted is the page that a robots request was made for.
