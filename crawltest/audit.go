@@ -9,7 +9,7 @@ import (
 
 // Violation is one breach of politeness, as the servers saw it.
 type Violation struct {
-	Rule     string        // "P1" … "P11", "method", "line" or "repeat": see [Web.Audit]
+	Rule     string        // "P1" … "P11", "rate", "method", "line" or "repeat": see [Web.Audit]
 	Host     string        // host:port, or the address for P6
 	Detail   string        // what is wrong, without the requests
 	First    Request       // the earlier request, where two are concerned
@@ -46,13 +46,16 @@ func (v Violation) String() string {
 //	        Expect.Delay; a failed attempt to connect counts as a request where only one site
 //	        lives at that address and port
 //	P5      and at least what the robots.txt last seen asks for, and Expect.LatencyFactor times the
-//	        duration of the request before
+//	        duration of the request before; no page of a host that asks for more than
+//	        Expect.MaxCrawlDelay
 //	P6      P3 and P4 for all hosts of an address together, with Expect.PerAddress
 //	P7      no request to a host before its Retry-After, seconds or date, on a 429 or 503 is over
 //	P8      no page of an origin whose robots.txt is unreachable (429, 5xx, no whole answer), unless
-//	        it was seen whole in the 30 days before
+//	        it was seen whole in the 30 days before; and such a robots.txt not before the pause of
+//	        Expect.RobotsRetry
 //	P11     the User-Agent is there, names Agent and Contact, and is the same in all requests; no
 //	        cookie goes to a host that did not set it, no Authorization to one not in AuthHosts
+//	rate    no more requests in all than Expect.Rate allows
 //	method  only GET
 //	line    the request line has at most 8 KiB, in origin form, visible ASCII, without fragment
 //	repeat  no URL is asked for again that was answered completely with a final status (not 408,
@@ -71,6 +74,8 @@ func (w *Web) Audit(e Expect) []Violation {
 		a.wire(r)
 	}
 	a.connects(w.Dials())
+	a.robotsRetries()
+	a.rate()
 	slices.SortStableFunc(a.found, func(x, y Violation) int { return x.Second.ID - y.Second.ID })
 	return a.found
 }

@@ -89,9 +89,10 @@ func laneOf(m map[string]*lane, key string) *lane {
 	return m[key]
 }
 
-// latency is the gap asked for after a slow answer; a request never answered has no latency.
+// latency is the gap asked for after a slow answer; one that is not whole may have been broken off by the
+// client, and has none.
 func (a *auditor) latency(r *Request) time.Duration {
-	if a.e.LatencyFactor == 0 || r.ended == 0 || r.Status == 0 {
+	if a.e.LatencyFactor == 0 || r.ended == 0 || !r.Complete {
 		return 0
 	}
 	d := time.Duration(float64(r.End.Sub(r.Start)) * a.e.LatencyFactor)
@@ -174,11 +175,37 @@ func retryTime(r *Request) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	value := strings.TrimSpace(r.Answer.Get("Retry-After"))
+	var clock time.Duration
+	if r.site != nil {
+		clock = r.site.clock // set before the first request
+	}
 	if n, err := strconv.ParseUint(value, 10, 32); err == nil {
 		return r.End.Add(time.Duration(n) * time.Second), true
 	}
 	at, err := http.ParseTime(value)
-	return at, err == nil
+	return at.Add(-clock), err == nil
+}
+
+// rate holds all requests together to Expect.Rate: of those from i to j, which came in a time t, all but
+// one and what was held up before had to be granted in t.
+func (a *auditor) rate() {
+	if a.e.Rate == 0 || len(a.log) == 0 {
+		return
+	}
+	start := a.log[0].Start
+	least := 0.0
+	var from *Request
+	for i := range a.log {
+		r := &a.log[i]
+		ahead := float64(i) - a.e.Rate*r.Start.Sub(start).Seconds()
+		if from == nil || ahead < least {
+			least, from = ahead, r
+		}
+		if n := ahead - least; n > a.e.Rate*a.e.RateSlack.Seconds()+1 {
+			a.report(Violation{Rule: "rate", Host: r.Host, Detail: "more requests a second than configured", First: *from, Second: *r})
+			least, from = ahead, r
+		}
+	}
 }
 
 // connects holds attempts to connect that came to nothing to P4, where their host is known.

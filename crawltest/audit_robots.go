@@ -3,6 +3,7 @@ package crawltest
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -147,6 +148,7 @@ func (a *auditor) robots(r *Request) {
 	}
 	last, good := a.known(r)
 	a.forbidden(r, good)
+	a.reluctant(r)
 	looks := a.looks[originOfURL(r.URL)]
 	bad := Violation{Host: r.Host, Second: *r, Rule: "P1"}
 	switch {
@@ -158,7 +160,7 @@ func (a *auditor) robots(r *Request) {
 		bad.Rule, bad.Detail, bad.First = "P8", "page while robots.txt is unreachable", *last.last
 	case last != good && r.Start.Sub(good.last.End) > robotsGood:
 		bad.Rule, bad.Detail, bad.First = "P8", "page while robots.txt is unreachable for more than 30 days", *last.last
-	case r.Start.Sub(last.last.End) > a.maxRobotsAge()+admitSlack:
+	case r.Start.Sub(last.last.End) > a.lifetime(last):
 		bad.Detail, bad.First = "robots.txt was last looked at "+r.Start.Sub(last.last.End).String()+" ago", *last.last
 	default:
 		return
@@ -166,11 +168,64 @@ func (a *auditor) robots(r *Request) {
 	a.report(bad)
 }
 
-func (a *auditor) maxRobotsAge() time.Duration {
+// lifetime is for how long pages may be asked for by a look at robots.txt.
+func (a *auditor) lifetime(l *look) time.Duration {
+	const least = time.Minute
+	most := robotsMaxAge
 	if a.e.MaxRobotsAge > 0 {
-		return a.e.MaxRobotsAge
+		most = a.e.MaxRobotsAge
 	}
-	return robotsMaxAge
+	if !a.e.RobotsFreshness {
+		return most + admitSlack
+	}
+	if age, ok := maxAge(l.last.Answer.Get("Cache-Control")); ok && l.good {
+		most = min(most, max(age, least))
+	}
+	return most
+}
+
+// maxAge is the max-age of a Cache-Control (RFC 9111 section 5.2.2.1); no-store and no-cache are 0.
+func maxAge(value string) (time.Duration, bool) {
+	if value == "no-store" || value == "no-cache" {
+		return 0, true
+	}
+	s, ok := strings.CutPrefix(value, "max-age=")
+	n, err := strconv.Atoi(s)
+	return time.Duration(n) * time.Second, ok && err == nil
+}
+
+// robotsRetries holds looks at a robots.txt that fails to the pauses of Expect.RobotsRetry. An answer that
+// is not whole may have been broken off by the crawler: it counts for nothing.
+func (a *auditor) robotsRetries() {
+	if len(a.e.RobotsRetry) == 0 {
+		return
+	}
+	for _, looks := range a.looks {
+		var failed *look
+		n := 0
+		for i := range looks {
+			l := &looks[i]
+			if failed != nil {
+				a.robotsRetry(l.first, failed.last, a.e.RobotsRetry[min(n, len(a.e.RobotsRetry))-1])
+			}
+			switch {
+			case l.last != nil && l.good:
+				failed, n = nil, 0
+			case l.last != nil && l.last.Status != 0 && l.last.Complete && l.last.ended != 0:
+				failed = l
+				n++
+			}
+		}
+	}
+}
+
+func (a *auditor) robotsRetry(r, before *Request, pause time.Duration) {
+	if gap := r.Start.Sub(before.End); gap < pause {
+		a.report(Violation{
+			Rule: "P8", Host: r.Host, Detail: "robots.txt asked for again too shortly after a failure",
+			First: *before, Second: *r, Gap: gap, Required: pause,
+		})
+	}
 }
 
 // forbidden holds r to P2, by the version of robots.txt the crawler saw, or the one it would have
@@ -188,6 +243,13 @@ func (a *auditor) forbidden(r *Request, good *look) {
 	a.web.mu.Unlock()
 	if no {
 		a.report(Violation{Rule: "P2", Host: r.Host, Detail: "forbidden by robots.txt", Second: *r})
+	}
+}
+
+// reluctant reports a page of a host that asks for longer pauses than the crawler grants.
+func (a *auditor) reluctant(r *Request) {
+	if d := a.crawlDelay(r); a.e.MaxCrawlDelay > 0 && d > a.e.MaxCrawlDelay {
+		a.report(Violation{Rule: "P5", Host: r.Host, Second: *r, Detail: "the host asks for " + d.String() + " between requests and should have been given up"})
 	}
 }
 

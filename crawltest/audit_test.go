@@ -176,6 +176,19 @@ func robotsCases(second Expect) []auditCase {
 		{"redirected robots.txt 500", "P8", second, func(w *Web) { redirected(w); w.Site("b.example").Page("/r2", "").Status(500) },
 			func(b *browser) { b.slowly(aRobots, "http://b.example/r", "http://b.example/r2", aRoot) },
 			func(b *browser) { b.slowly(aRobots, "http://b.example/r", "http://b.example/r2") }, "unreachable"},
+		{"robots.txt asked for again at once", "P8", Expect{RobotsRetry: []time.Duration{time.Second, 5 * time.Second}}, status(503),
+			func(b *browser) { b.slowly(aRobots, aRobots, aRobots) },
+			func(b *browser) { b.slowly(aRobots, aRobots); time.Sleep(4 * time.Second); b.slowly(aRobots) }, "too shortly after a failure"},
+		{"robots.txt for longer than its max-age", "P1", Expect{RobotsFreshness: true}, func(w *Web) {
+			w.Site("a.example").Robots("").Header("Cache-Control", "max-age=90")
+		},
+			func(b *browser) { b.get(aRobots); time.Sleep(90*time.Second + 1); b.get(aRoot) },
+			func(b *browser) { b.get(aRobots); time.Sleep(90 * time.Second); b.get(aRoot) }, "last looked at"},
+		{"robots.txt not to be stored, for longer than a minute", "P1", Expect{RobotsFreshness: true}, func(w *Web) {
+			w.Site("a.example").Robots("").Header("Cache-Control", "no-store")
+		},
+			func(b *browser) { b.get(aRobots); time.Sleep(time.Minute + 1); b.get(aRoot) },
+			func(b *browser) { b.get(aRobots); time.Sleep(time.Minute); b.get(aRoot) }, "last looked at"},
 		{"robots.txt lost for 30 days", "P8", second, recovering,
 			func(b *browser) { b.slowly(aRobots); time.Sleep(31 * 24 * time.Hour); b.slowly(aRobots, aRoot) },
 			func(b *browser) { b.slowly(aRobots); time.Sleep(29 * 24 * time.Hour); b.slowly(aRobots, aRoot) }, "30 days"},
@@ -256,6 +269,16 @@ func paceCases(second Expect) []auditCase {
 		},
 			func(b *browser) { b.slowly(aRobots, aRoot) },
 			func(b *browser) { b.slowly(aRobots); time.Sleep(time.Second); b.slowly(aRoot) }, "too shortly"},
+		{"Crawl-delay above the maximum", "P5", Expect{MaxCrawlDelay: 4 * time.Second}, delayed,
+			func(b *browser) { b.get(aRobots); time.Sleep(5 * time.Second); b.get(aRoot) },
+			func(b *browser) { b.get(aRobots); time.Sleep(5 * time.Second); b.get(aRobots) }, "given up"},
+		{"rate", "rate", Expect{Rate: 2, RateSlack: time.Second}, nil,
+			func(b *browser) { b.get(aRobots, aRoot, aPage, aPage+"2", aPage+"3") },
+			func(b *browser) {
+				b.get(aRobots, aRoot, aPage, aPage+"2")
+				time.Sleep(500 * time.Millisecond)
+				b.get(aPage + "3")
+			}, "more requests"},
 		{"latency", "P5", Expect{Delay: time.Second, LatencyFactor: 2}, slow,
 			func(b *browser) { b.get(aRobots); time.Sleep(5 * time.Second); b.get(aRoot) },
 			func(b *browser) { b.get(aRobots); time.Sleep(6 * time.Second); b.get(aRoot) }, "too shortly"},
@@ -315,6 +338,9 @@ func retryCases(second Expect) []auditCase {
 			func(b *browser) { before(b); b.get(aRoot); time.Sleep(time.Minute - 1); b.get(aPage) },
 			func(b *browser) { before(b); b.get(aRoot); time.Sleep(time.Minute); b.get(aPage) }, "Retry-After"},
 		{"Retry-After as a date", "P7", second, date,
+			func(b *browser) { before(b); b.get(aRoot); time.Sleep(time.Minute - 1); b.get(aPage) },
+			func(b *browser) { before(b); b.get(aRoot); time.Sleep(time.Minute); b.get(aPage) }, "Retry-After"},
+		{"Retry-After as a date of a slow clock", "P7", second, func(w *Web) { date(w); w.Site("a.example").Clock(-time.Hour) },
 			func(b *browser) { before(b); b.get(aRoot); time.Sleep(time.Minute - 1); b.get(aPage) },
 			func(b *browser) { before(b); b.get(aRoot); time.Sleep(time.Minute); b.get(aPage) }, "Retry-After"},
 		{"Retry-After too long to obey", "P7", Expect{MaxRetryAfter: time.Second}, seconds,

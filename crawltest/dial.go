@@ -1,6 +1,7 @@
 package crawltest
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
@@ -97,16 +98,18 @@ func (w *Web) connect(ctx context.Context, to netip.AddrPort, d *Dial) (net.Conn
 	switch {
 	case w.base.Err() != nil:
 		return nil, net.ErrClosed
-	case !listening || fault == faultRefuse:
+	case !listening || fault.kind == faultRefuse:
 		return nil, os.NewSyscallError("connect", syscall.ECONNREFUSED)
-	case fault == faultNoConnect:
+	case fault.kind == faultNoConnect:
 		return nil, w.hang(ctx)
+	case fault.kind == faultSlowConnect && !w.pause(ctx, fault.wait):
+		return nil, cmp.Or(ctx.Err(), net.ErrClosed)
 	}
 	client, sc := w.newConn(to, secure, d)
 	if sc == nil {
 		return nil, net.ErrClosed
 	}
-	if fault == faultResetOnConnect {
+	if fault.kind == faultResetOnConnect {
 		sc.raw.reset()
 		w.dropConn(sc)
 		return client, nil
@@ -134,7 +137,7 @@ func (w *Web) hang(ctx context.Context) error {
 }
 
 // at tells what is at an address, and the fault that befalls this attempt.
-func (w *Web) at(to netip.AddrPort) (listening, secure bool, fault faultKind) {
+func (w *Web) at(to netip.AddrPort) (listening, secure bool, fault Fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, s := range w.sites {
@@ -143,8 +146,8 @@ func (w *Web) at(to netip.AddrPort) (listening, secure bool, fault faultKind) {
 		}
 		listening = true
 		secure = secure || s.scheme == "https"
-		if f := s.fault(stageConnect, nil, nil); f != nil && fault == 0 {
-			fault = f.kind
+		if f := s.fault(stageConnect, nil, nil); f != nil && fault.kind == 0 {
+			fault = *f
 		}
 	}
 	return listening, secure, fault

@@ -82,7 +82,7 @@ func ExampleWeb_Random() {
 	fmt.Println(truth.Check(nil)[0])
 	// Output:
 	// [http://h0.example/ http://h1.example/]
-	// [http://h0.example/part/p13 http://h0.example/private/?p=13]
+	// [http://h0.example/%C3%A4rger/p13 http://h0.example/a/deep/13/end]
 	// http://h0.example/ was never answered
 }
 

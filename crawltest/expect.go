@@ -24,8 +24,21 @@ type Expect struct {
 	// MaxRobotsAge is how old the last look at a robots.txt may be when a page of its origin is
 	// asked for (RFC 9309 section 2.4); 0 is 24 hours.
 	MaxRobotsAge time.Duration
+	// RobotsFreshness holds the crawler to what a robots.txt says of its own age, too: no page by a copy
+	// older than the max-age of its Cache-Control, or than a minute if that is more.
+	RobotsFreshness bool
+	// RobotsRetry are the least pauses before robots.txt is asked for again after the first, second, …
+	// 5xx or 429 in a row; the last one holds for all that follow (P8). None: not checked.
+	RobotsRetry []time.Duration
+	// MaxCrawlDelay, when not 0, is the longest delay of a robots.txt that the crawler grants; no page may
+	// be asked of a host that it knows to ask for more (P5).
+	MaxCrawlDelay time.Duration
+	// Rate, when not 0, is how many requests a second the crawler makes in all. A request may be up to
+	// RateSlack later on the wire than when it was granted.
+	Rate      float64
+	RateSlack time.Duration
 	// LatencyFactor, when not 0, asks for a gap of at least this times the duration of the request
-	// before it, if that was answered (P5).
+	// before it, if that was answered whole (P5).
 	LatencyFactor float64
 	// MaxLatencyDelay, when not 0, caps what LatencyFactor asks for.
 	MaxLatencyDelay time.Duration

@@ -15,6 +15,7 @@ const (
 	faultRefuse
 	faultNoConnect
 	faultResetOnConnect
+	faultSlowConnect
 	faultTLSAlert
 	faultWrongName
 	faultExpired
@@ -71,6 +72,11 @@ func NoConnect() Fault { return Fault{kind: faultNoConnect, stage: stageConnect}
 
 // ResetOnConnect accepts connections and resets them at once.
 func ResetOnConnect() Fault { return Fault{kind: faultResetOnConnect, stage: stageConnect} }
+
+// SlowConnect lets connections take d to come about.
+func SlowConnect(d time.Duration) Fault {
+	return Fault{kind: faultSlowConnect, stage: stageConnect, wait: d}
+}
 
 // TLSAlert ends the TLS handshake with an alert.
 func TLSAlert() Fault { return Fault{kind: faultTLSAlert, stage: stageTLS} }

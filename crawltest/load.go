@@ -43,7 +43,7 @@ import (
 //
 //	hang  reset  cut:N  reset-after:N  stall:N  slow:N/PAUSE  fail:STATUS
 //	retry-after:STATUS/WAIT  retry-date:STATUS/WAIT  too-fast:GAP/WAIT
-//	nxdomain  dns-failure  dns-timeout  refuse  no-connect  reset-on-connect
+//	nxdomain  dns-failure  dns-timeout  refuse  no-connect  reset-on-connect  slow-connect:D
 //	tls-alert  wrong-certificate  expired-certificate
 //
 // and may be followed by +first:N, +every:N, +from:D and +until:D, which narrow it.

@@ -75,6 +75,9 @@ func faultWithArgs(name, args string) (Fault, error) {
 	case "cut", "reset-after", "stall":
 		n, err := parseCount(args)
 		return map[string]func(int) Fault{"cut": CutShort, "reset-after": ResetAfter, "stall": Stall}[name](n), err
+	case "slow-connect":
+		d, err := parseDuration(args)
+		return SlowConnect(d), err
 	case "fail":
 		n, err := parseStatus(args)
 		return Fail(n), err

@@ -20,6 +20,8 @@ type RandomConfig struct {
 	HTTPS bool
 	// Faults is what goes wrong.
 	Faults FaultLevel
+	// Outage is when every robots.txt fails, counted from [Web.Start].
+	OutageFrom, OutageUntil time.Duration
 	// MaxDelay is the longest Crawl-delay a host asks for, in whole seconds; 0 is 10 s.
 	MaxDelay time.Duration
 }
@@ -54,6 +56,8 @@ type randomHost struct {
 	site  *Site
 	open  []*node // what links and redirects may lead to
 	dead  bool
+	far   bool // connections take their time, and each serves one request
+	slow  bool // asks for longer pauses than a crawler may grant; dead
 	files int
 }
 
@@ -174,11 +178,17 @@ func (b *builder) addHost(i int) {
 		scheme = "https://"
 	}
 	h.site = b.web.Site(scheme + name + port)
+	if b.c.Faults >= PassingFaults && b.chance(25) {
+		h.site.Clock(-time.Duration(b.rng.IntN(7200)) * time.Second)
+	}
 	if other != nil && port == "" && b.chance(25) {
 		h.site.Address(other.site.Addr().String())
 	}
 	b.hosts = append(b.hosts, h)
 	b.siteFaults(h)
+	if h.far = !h.dead && b.chance(10); h.far {
+		h.site.Fault(SlowConnect(time.Duration(1+b.rng.IntN(8000)) * time.Millisecond))
+	}
 	if b.chance(15) {
 		h.site.Latency(time.Duration(1+b.rng.IntN(5000)) * time.Millisecond)
 	} else {
@@ -289,6 +299,8 @@ func (b *builder) linkMore(n *node) {
 // siteFaults chooses what is wrong with a host as a whole.
 func (b *builder) siteFaults(h *randomHost) {
 	switch {
+	case h.dead && b.chance(15):
+		h.slow = true
 	case h.dead:
 		faults := []Fault{
 			NXDomain(), DNSTimeout(), Refuse(), NoConnect(), ResetOnConnect(), Hang(), Reset(), Fail(503), Stall(0),

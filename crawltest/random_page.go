@@ -15,6 +15,9 @@ func (b *builder) serve(n *node) {
 	if n.forbidden {
 		p.Forbidden()
 	}
+	if n.host.far {
+		p.Header("Connection", "close")
+	}
 	var body string
 	switch n.kind {
 	case nodePage:

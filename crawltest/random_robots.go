@@ -34,8 +34,15 @@ func rules(n int) []rule {
 // robots gives a host a robots.txt and the pages its rules speak of.
 func (b *builder) robots(h *randomHost) {
 	switch {
+	case h.slow:
+		delay := time.Duration(301+b.rng.IntN(3000)) * time.Second
+		h.site.Robots(fmt.Sprintf("User-agent: *\nCrawl-delay: %d\n", int(delay.Seconds()))).Delays(delay)
+		return
 	case b.chance(8):
-		h.site.RobotsStatus(pick(b, []int{404, 410, 451}))
+		b.transient(h, h.site.RobotsStatus(pick(b, []int{404, 410, 451})))
+		return
+	case b.chance(8) && !h.dead:
+		b.farRobots(h)
 		return
 	case b.chance(8):
 		h.site.Robots("")
@@ -121,11 +128,37 @@ func (b *builder) decorate(lines []string) string {
 	return s.String()
 }
 
+// transient makes a robots.txt what has to be asked for again: soon, and while it fails.
+func (b *builder) transient(h *randomHost, r *Page) {
+	if h.far {
+		r.Header("Connection", "close").Header("Cache-Control", "max-age=60")
+	} else if b.chance(30) {
+		r.Header("Cache-Control", pick(b, []string{"max-age=60", "max-age=100", "no-store"}))
+	}
+	if b.c.OutageUntil > 0 {
+		r.Fault(Fail(503).From(b.c.OutageFrom).Until(b.c.OutageUntil))
+	}
+}
+
+// farRobots serves a robots.txt behind more redirects than a crawler follows (RFC 9309 section 2.3.1.2):
+// what it says must not be known.
+func (b *builder) farRobots(h *randomHost) {
+	path := fmt.Sprintf("/far-%d", len(b.nodes))
+	h.site.Robots("").Status(302).Location(path)
+	h.site.RedirectChain(path, robotsHops+b.rng.IntN(2), path+"-end")
+	h.site.Page(path+"-end", "User-agent: *\nDisallow: /\n").Type("text/plain")
+	b.hops[h.site.URL(path)] = true
+	for i := 1; i < robotsHops; i++ {
+		b.hops[h.site.URL(path+"-"+itoa(i))] = true
+	}
+}
+
 // placeRobots serves the text, at times behind a redirect.
 func (b *builder) placeRobots(h *randomHost, text string, delay time.Duration) {
 	r := h.site.Robots(text)
+	b.transient(h, r)
 	if b.c.Faults >= PassingFaults && b.chance(10) {
-		r.Fault(pick(b, []Fault{Fail(503).First(1), Reset().First(1), CutShort(10).First(1)}))
+		r.Fault(pick(b, []Fault{Fail(503).First(1), Fail(500).First(3), Reset().First(1), CutShort(10).First(1)}))
 	}
 	r.Delays(delay)
 	if delay > 0 && b.c.Faults >= PassingFaults && b.chance(40) {

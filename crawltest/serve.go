@@ -15,6 +15,7 @@ type plan struct {
 	page    *Page // nil: 404, or 421 without a site
 	site    bool
 	latency time.Duration
+	clock   time.Duration
 	fault   Fault // kind 0: none
 }
 
@@ -23,7 +24,7 @@ func (w *Web) serve(rw http.ResponseWriter, r *http.Request) {
 	c := connOf(r)
 	e, p := w.accept(c, r)
 	a := &answer{ResponseWriter: rw, web: w, entry: e}
-	if !w.pause(r, p.latency) {
+	if !w.pause(r.Context(), p.latency) {
 		panic(http.ErrAbortHandler)
 	}
 	w.respond(a, r, c, p)
@@ -86,7 +87,7 @@ func originOf(secure bool, host string, port uint16) string {
 
 // plan looks the page up and draws the faults. The caller holds w.mu.
 func (w *Web) plan(s *Site, e *entry, r *http.Request) plan {
-	p := plan{site: true, latency: s.latency}
+	p := plan{site: true, latency: s.latency, clock: s.clock}
 	page := s.find(r.URL.RequestURI(), time.Since(w.start))
 	e.site, e.served = s, page
 	if page != nil {
@@ -112,8 +113,8 @@ func (w *Web) tooFast(e *entry, gap time.Duration) bool {
 	return false
 }
 
-// pause waits; false means that the client has gone or the Web is closing.
-func (w *Web) pause(r *http.Request, d time.Duration) bool {
+// pause waits; false means that the context's owner has gone or the Web is closing.
+func (w *Web) pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return true
 	}
@@ -122,7 +123,7 @@ func (w *Web) pause(r *http.Request, d time.Duration) bool {
 	select {
 	case <-t.C:
 		return true
-	case <-r.Context().Done():
+	case <-ctx.Done():
 	case <-w.base.Done():
 	}
 	return false
@@ -139,6 +140,9 @@ func (w *Web) forever(ctx context.Context) {
 
 // respond gives the planned answer, or lets the planned fault happen.
 func (w *Web) respond(a *answer, r *http.Request, c *serverConn, p plan) {
+	if p.clock != 0 {
+		a.Header().Set("Date", time.Now().Add(p.clock).UTC().Format(http.TimeFormat))
+	}
 	switch p.fault.kind {
 	case faultHang:
 		w.forever(r.Context())
@@ -146,7 +150,7 @@ func (w *Web) respond(a *answer, r *http.Request, c *serverConn, p plan) {
 		c.raw.reset()
 		panic(http.ErrAbortHandler)
 	case faultStatus, faultTooFast:
-		p.fault.refuse(a)
+		p.fault.refuse(a, p.clock)
 	case faultCut, faultStall, faultSlow:
 		f := &faulty{answer: a, web: w, conn: c, r: r, fault: p.fault}
 		p.give(f, r)
@@ -155,13 +159,13 @@ func (w *Web) respond(a *answer, r *http.Request, c *serverConn, p plan) {
 	}
 }
 
-// refuse answers with the fault's status and Retry-After.
-func (f Fault) refuse(a *answer) {
+// refuse answers with the fault's status and Retry-After, a date by the site's clock.
+func (f Fault) refuse(a *answer, clock time.Duration) {
 	switch f.retry {
 	case "seconds":
 		a.Header().Set("Retry-After", strconv.Itoa(int((f.wait+time.Second-1)/time.Second)))
 	case "date":
-		at := time.Now().Add(f.wait + time.Second - 1).UTC()
+		at := time.Now().Add(clock + f.wait + time.Second - 1).UTC()
 		a.Header().Set("Retry-After", at.Format(http.TimeFormat))
 	}
 	http.Error(a, http.StatusText(f.status), f.status)
@@ -294,7 +298,7 @@ func (f *faulty) slowly(p []byte) (int, error) {
 			return n, err
 		}
 		f.Flush()
-		if n < len(p) && !f.web.pause(f.r, f.fault.wait) {
+		if n < len(p) && !f.web.pause(f.r.Context(), f.fault.wait) {
 			panic(http.ErrAbortHandler)
 		}
 	}

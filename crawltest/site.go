@@ -23,6 +23,7 @@ type Site struct {
 
 	// guarded by web.mu
 	latency time.Duration
+	clock   time.Duration      // ahead of the true time
 	pages   map[string][]*Page // by canonical path and query; the versions of each
 	trees   map[string]*Page   // handlers of whole subtrees, by their prefix
 	faults  []*Fault
@@ -131,6 +132,10 @@ func (s *Site) URL(path string) string { return s.origin + path }
 
 // Latency is how long every answer of the site takes to begin; a page's own comes on top.
 func (s *Site) Latency(d time.Duration) *Site { return s.set(func() { s.latency = d }) }
+
+// Clock is how far the site's clock is ahead of the true time, or, negative, behind: in the Date of every
+// answer, and in a Retry-After that is a date.
+func (s *Site) Clock(ahead time.Duration) *Site { return s.set(func() { s.clock = ahead }) }
 
 // Fault makes the site misbehave, for every request or for those the Fault is narrowed to. Of
 // several faults the first that applies wins; those of a page come before those of its site.

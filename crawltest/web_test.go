@@ -127,6 +127,7 @@ func TestFaults(t *testing.T) {
 	}{
 		"refuse":           {Refuse(), func(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }},
 		"no-connect":       {NoConnect(), isTimeout},
+		"slow-connect":     {SlowConnect(11 * time.Second), isTimeout},
 		"reset-on-connect": {ResetOnConnect(), func(err error) bool { return errors.Is(err, syscall.ECONNRESET) }},
 		"nxdomain":         {NXDomain(), isDNS(func(d *net.DNSError) bool { return d.IsNotFound })},
 		"dns-failure":      {DNSFailure(), isDNS(func(d *net.DNSError) bool { return d.IsTemporary })},
@@ -439,7 +440,7 @@ func TestEveryFaultCanBeLoaded(t *testing.T) {
 		"slow:6/7s": Slow(6, 7*time.Second), "fail:503": Fail(503), "retry-after:429/1m": RetryAfter(429, time.Minute),
 		"retry-date:503/2m": RetryAfterDate(503, 2*time.Minute), "too-fast:1s/2s": TooFast(time.Second, 2*time.Second),
 		"nxdomain": NXDomain(), "dns-failure": DNSFailure(), "dns-timeout": DNSTimeout(), "refuse": Refuse(), "no-connect": NoConnect(),
-		"reset-on-connect": ResetOnConnect(), "tls-alert": TLSAlert(), "wrong-certificate": WrongCertificate(),
+		"slow-connect:3s": SlowConnect(3 * time.Second), "reset-on-connect": ResetOnConnect(), "tls-alert": TLSAlert(), "wrong-certificate": WrongCertificate(),
 		"expired-certificate":                         ExpiredCertificate(),
 		"hang+first:2+every:3+from:4s+until:5s":       Hang().First(2).Every(3).From(4 * time.Second).Until(5 * time.Second),
 		"retry-after:503/1s+from:1h+until:2h+first:1": RetryAfter(503, time.Second).From(time.Hour).Until(2 * time.Hour).First(1),
