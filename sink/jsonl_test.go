@@ -293,6 +293,21 @@ func TestFileHoldsLittle(t *testing.T) {
 	}
 }
 
+func TestCutIsForcedOut(t *testing.T) {
+	j, f := openNoting(t)
+	defer j.Close()
+	if _, err := j.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	f.done()
+	if err := j.Restore(0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Sync(); err != nil || f.done() != "sync" {
+		t.Errorf("a Sync after Restore does nothing, %v", err)
+	}
+}
+
 // Who follows the file of a slow crawl sees lines although nobody calls Sync.
 func TestFileHoldsLinesForASecond(t *testing.T) {
 	j, f := openNoting(t)
