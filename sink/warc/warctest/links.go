@@ -47,6 +47,9 @@ func checkConcurrent(r *Record, byID map[string]*Record) error {
 			}
 		}
 		want := map[string][]string{"request": {"response", "revisit"}, "response": {"request"}, "revisit": {"request"}, "metadata": {"response", "revisit", "request"}}
+		if back := o.Get("WARC-Concurrent-To"); r.Type() != "metadata" && back != r.ID() {
+			errs = append(errs, r.errorf("concurrent to a record that names %q", back))
+		}
 		if !slices.Contains(want[r.Type()], o.Type()) {
 			errs = append(errs, r.errorf("concurrent to a %s record", o.Type()))
 		}

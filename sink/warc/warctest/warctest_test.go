@@ -192,17 +192,18 @@ func TestFaults(t *testing.T) {
 		"a second one": func(ds []*draft) []*draft {
 			return append(ds, newDraft("warcinfo", 8, "application/warc-fields", "a: b\r\n", "WARC-Filename", name))
 		},
-		"is not unique":                    set(3, "WARC-Record-ID", id(4)),
-		"0 requests for it":                set(1, "WARC-Concurrent-To", ""),
-		"concurrent to " + id(9):           set(1, "WARC-Concurrent-To", id(9)),
-		"concurrent to a metadata":         set(1, "WARC-Concurrent-To", id(3)),
-		"of what it is concurrent to":      set(1, "WARC-Date", "2026-03-01T12:00:01Z"),
-		"is concurrent to \"192":           set(1, "WARC-IP-Address", "192.0.2.2"),
-		"refers to " + id(9):               set(3, "WARC-Refers-To", id(9)),
-		"refers to a request":              set(4, "WARC-Refers-To", id(1)),
-		"refers to a response":             set(4, "WARC-Refers-To-Date", "2026-03-01T12:00:00Z"),
-		"refers to a response of http://w": set(4, "WARC-Refers-To-Target-URI", "http://y.test/"),
-		"invalid header":                   func(ds []*draft) []*draft { ds[3].member = func(b []byte) []byte { return append(b, 0, 0) }; return ds },
+		"is not unique":                     set(3, "WARC-Record-ID", id(4)),
+		"0 requests for it":                 set(1, "WARC-Concurrent-To", ""),
+		"concurrent to " + id(9):            set(1, "WARC-Concurrent-To", id(9)),
+		"concurrent to a record that names": set(2, "WARC-Concurrent-To", ""),
+		"concurrent to a metadata":          set(1, "WARC-Concurrent-To", id(3)),
+		"of what it is concurrent to":       set(1, "WARC-Date", "2026-03-01T12:00:01Z"),
+		"is concurrent to \"192":            set(1, "WARC-IP-Address", "192.0.2.2"),
+		"refers to " + id(9):                set(3, "WARC-Refers-To", id(9)),
+		"refers to a request":               set(4, "WARC-Refers-To", id(1)),
+		"refers to a response":              set(4, "WARC-Refers-To-Date", "2026-03-01T12:00:00Z"),
+		"refers to a response of http://w":  set(4, "WARC-Refers-To-Target-URI", "http://y.test/"),
+		"invalid header":                    func(ds []*draft) []*draft { ds[3].member = func(b []byte) []byte { return append(b, 0, 0) }; return ds },
 		"invalid checksum": func(ds []*draft) []*draft {
 			ds[3].member = func(b []byte) []byte { b[len(b)-8] ^= 1; return b }
 			return ds
