@@ -2,13 +2,15 @@
 // instant, is opened from again, with every URL that was acknowledged and none that was settled.
 //
 // [Open] makes or opens the directory of one crawl. The [Store] keeps the clauses of
-// frontier.Frontier, F12 among them: Add and Settle return when what they did is on the disk. Many
-// calls at once share one write, so a store is fast with many callers and costs each a disk's
-// latency. Claims are kept in memory alone: after a crash what was claimed is queued.
+// frontier.Frontier and frontier.Durable, F12 among them: Add, Settle and Commit return when what they
+// did is on the disk. Many calls at once share one write, so a store is fast with many callers and
+// costs each a disk's latency; a crawler that releases its claims and commits them together waits for
+// the disk in one place only. Claims are kept in memory alone: after a crash what was claimed is
+// queued.
 //
-// The engine is Pebble. Memory is the cache, 64 MiB of queue heads and about 300 bytes for each host
-// with something pending, however many URLs are known. A known URL takes about 12 bytes of the disk,
-// a queued one about 100 more.
+// The engine is Pebble. Memory is the cache, 64 MiB of queue heads, 20 MiB of URLs that were linked
+// last, and about 300 bytes for each host with something pending, however many URLs are known. A known
+// URL takes about 12 bytes of the disk, a queued one about 100 more.
 package disk
 
 import (

@@ -25,6 +25,13 @@ func TestMain(m *testing.M) {
 		fmt.Println("failed", victim(dir, os.Getenv(victimDir+"_LIFE")))
 		os.Exit(1)
 	}
+	if dir := os.Getenv(measuredDir); dir != "" {
+		if err := measured(dir); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(m.Run())
 }
 

@@ -2,6 +2,7 @@ package disk
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync"
 
 	"github.com/amble-crawler/amble/frontier"
@@ -61,6 +62,13 @@ func (n *known) note(k *weburl.Key, depth int) {
 	copy(s.keys[1:i+1], s.keys[:i])
 	copy(s.depths[1:i+1], s.depths[:i])
 	s.keys[0], s.depths[0] = *k, uint32(depth)+1
+}
+
+// without drops the links that are known.
+func (n *known) without(links []link) []link {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return slices.DeleteFunc(links, func(l link) bool { return n.has(&l.id, l.Depth) })
 }
 
 // Known implements frontier.Knower, from memory alone: it knows the URLs that were added or linked

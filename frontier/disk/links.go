@@ -15,24 +15,28 @@ const (
 	groupBytes = 64 << 20 // of them written at once, unless one call has more
 )
 
-// linksOf computes, before anything is locked, what the writer needs of rs, and puts it into a step of o.
-// The error is frontier.ErrRequest or ErrTooLarge.
+// linksOf computes, before the Store is locked, what the writer needs of rs, and puts it into a step of
+// o. What is known to change nothing does not reach the writer. The error is frontier.ErrRequest or
+// ErrTooLarge.
 func (s *Store) linksOf(o *op, step int, rs []frontier.Request) error {
-	links := make([]link, len(rs))
-	var authority, scheme string
-	var host uint64
+	links := make([]link, 0, len(rs))
 	for i := range rs {
 		if err := rs[i].Validate(); err != nil {
 			return err
 		}
-		u := rs[i].URL
-		if u.Authority() != authority || u.Scheme() != scheme { // most links of a page are to one host
-			authority, scheme = u.Authority(), u.Scheme()
-			host = s.secret.hashHost(u.Host())
+		links = append(links, link{Request: &rs[i], id: s.c.Key(rs[i].URL)})
+	}
+	links = s.known.without(links)
+	var authority, scheme string
+	var host uint64
+	for i := range links {
+		l := &links[i]
+		if l.URL.Authority() != authority || l.URL.Scheme() != scheme { // most links of a page are to one host
+			authority, scheme = l.URL.Authority(), l.URL.Scheme()
+			host = s.secret.hashHost(l.URL.Host())
 		}
-		id := s.c.Key(u)
-		links[i] = link{&rs[i], id, urlKey{host, s.secret.hashURL(id)}}
-		o.bytes += len(rs[i].Meta)
+		l.key = urlKey{host, s.secret.hashURL(l.id)}
+		o.bytes += len(l.Meta)
 	}
 	o.steps[step].links = links
 	o.links += len(links)

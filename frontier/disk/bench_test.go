@@ -1,0 +1,303 @@
+package disk
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+var diskURLs = flag.Int("disk.urls", 200_000, "URLs of BenchmarkReopen")
+
+// pages makes pages of a crawl: each has 60 links of 79 bytes, half of which were on pages before.
+type pages struct {
+	hosts int
+	made  int
+	rand  *rand.Rand
+}
+
+const pageLinks = 60
+
+func newPages(hosts int) *pages { return &pages{hosts: hosts, rand: rand.New(rand.NewPCG(1, 1))} }
+
+// url is the i-th new one of the crawl; those of a page are on one host, mostly.
+func (p *pages) url(i int) string {
+	host := i / (pageLinks / 2)
+	if i%10 == 9 {
+		host = i
+	}
+	return fmt.Sprintf("https://www.site-%06d.example/section/%08x/article-about-things-%07d.html", host%p.hosts, uint32(i)*2654435761, i)
+}
+
+func (p *pages) links(b *testing.B) []frontier.Request {
+	b.Helper()
+	rs := make([]frontier.Request, pageLinks)
+	for i := range rs {
+		n := p.made
+		if i%2 == 1 && n > 0 { // of the last thousand pages as often as of all
+			back := n
+			if i%4 == 1 {
+				back = min(n, 1000*pageLinks/2)
+			}
+			n -= 1 + p.rand.IntN(back)
+		} else {
+			p.made++
+		}
+		rs[i].URL = mustParse(b, p.url(n))
+		rs[i].Depth = 1 + n%5
+	}
+	return rs
+}
+
+func mustParse(b *testing.B, s string) weburl.URL {
+	b.Helper()
+	u, err := weburl.Parse(s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return u
+}
+
+func openBench(b *testing.B, c Config) *Store {
+	b.Helper()
+	s, err := Open(filepath.Join(b.TempDir(), "crawl"), c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// begun is a store with a few thousand URLs queued.
+func begun(b *testing.B, p *pages) *Store {
+	b.Helper()
+	s := openBench(b, Config{})
+	for range 100 {
+		if _, err := s.Add(b.Context(), p.links(b)...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return s
+}
+
+func perLink(b *testing.B) {
+	b.ReportMetric(float64(b.N)*pageLinks/b.Elapsed().Seconds(), "links/s")
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N), "µs/page")
+}
+
+// BenchmarkSettle is pages that 64 workers claim and settle, each with its links, each on the disk when
+// its call returns.
+func BenchmarkSettle(b *testing.B) {
+	const workers, chunk = 64, 1024
+	p := newPages(2000)
+	s := begun(b, p)
+	b.ResetTimer()
+	for left := b.N; left > 0; left -= chunk {
+		b.StopTimer()
+		todo := make(chan []frontier.Request, chunk)
+		for range min(left, chunk) {
+			todo <- p.links(b)
+		}
+		close(todo)
+		b.StartTimer()
+		var wg sync.WaitGroup
+		for range workers {
+			wg.Go(func() {
+				for links := range todo {
+					c, err := s.Claim(b.Context())
+					if err == nil {
+						err = s.Settle(b.Context(), c, frontier.Settlement{Links: links})
+					}
+					if err != nil {
+						b.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+	perLink(b)
+}
+
+// BenchmarkCommit is pages that are claimed and released, their ends committed together; the second
+// kind has a snapshot of 4 MiB in every tenth commit. An operation is a page.
+func BenchmarkCommit(b *testing.B) {
+	for _, kind := range []struct {
+		batch, snapshot int
+	}{{1, 0}, {10, 0}, {100, 0}, {1000, 0}, {100, 4 << 20}} {
+		b.Run(fmt.Sprintf("pages=%d/snapshot=%d", kind.batch, kind.snapshot), func(b *testing.B) {
+			p := newPages(2000)
+			s := begun(b, p)
+			snapshot := make([]byte, kind.snapshot)
+			b.ReportAllocs()
+			b.ResetTimer()
+			commits := int64(0)
+			for left := b.N; left > 0; left -= kind.batch {
+				b.StopTimer()
+				ends := make([]frontier.End, min(left, kind.batch))
+				for i := range ends {
+					ends[i].Settlement.Links = p.links(b)
+				}
+				values := map[string][]byte{"state": []byte("small")}
+				if commits++; commits%10 == 0 {
+					values["snapshot"] = snapshot
+				}
+				b.StartTimer()
+				for i := range ends {
+					c, err := s.Claim(b.Context())
+					if err == nil {
+						err = s.Release(b.Context(), c, time.Time{})
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
+					ends[i].Claim = c
+				}
+				if err := s.Commit(b.Context(), ends, map[string]int64{"visits": commits}, values); err != nil {
+					b.Fatal(err)
+				}
+			}
+			perLink(b)
+		})
+	}
+}
+
+// BenchmarkRelease is how long a host is kept from its next URL: the disk has no part in it.
+func BenchmarkRelease(b *testing.B) {
+	p := newPages(2000)
+	s := begun(b, p)
+	var ends []frontier.End
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		c, err := s.Claim(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		if err := s.Release(b.Context(), c, time.Time{}); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		if ends = append(ends, frontier.End{Claim: c, Settlement: frontier.Settlement{Again: &frontier.Again{}}}); len(ends) == 1000 {
+			if err := s.Commit(b.Context(), ends, nil, nil); err != nil {
+				b.Fatal(err)
+			}
+			ends = ends[:0]
+		}
+		b.StartTimer()
+	}
+}
+
+// BenchmarkReopen adds -disk.urls URLs on a hundredth as many hosts, and has another process open them:
+// how long that takes, how much memory the process has then and after a thousand claims, and what a
+// URL takes on the disk. Run it once: -benchtime 1x.
+func BenchmarkReopen(b *testing.B) {
+	dir := filepath.Join(b.TempDir(), "crawl")
+	s, err := Open(dir, Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	start := time.Now()
+	p := newPages(max(1, *diskURLs/100))
+	for i := 0; i < *diskURLs; {
+		rs := make([]frontier.Request, min(10_000, *diskURLs-i))
+		for j := range rs {
+			rs[j].URL = mustParse(b, p.url(i))
+			i++
+		}
+		if n, err := s.Add(b.Context(), rs...); err != nil || n != len(rs) {
+			b.Fatal(n, err)
+		}
+	}
+	added := time.Since(start)
+	known, queued := sizes(b, s)
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	b.ResetTimer()
+	var reopened, claimed float64
+	var rss, later int
+	for b.Loop() {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), measuredDir+"="+dir)
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			_, err = fmt.Sscan(string(out), &reopened, &rss, &claimed, &later)
+		}
+		if err != nil {
+			b.Fatalf("%v: %s", err, out)
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(reopened, "s-to-open")
+	b.ReportMetric(float64(rss), "MiB-RSS")
+	b.ReportMetric(claimed, "µs/claim")
+	b.ReportMetric(float64(later), "MiB-RSS-later")
+	b.ReportMetric(known, "B/known-URL")
+	b.ReportMetric(queued, "B/queued-URL")
+	b.ReportMetric(float64(*diskURLs)/added.Seconds(), "URLs/s-added")
+}
+
+// sizes are what is known of a URL takes on the disk, and what its place in a queue does.
+func sizes(b *testing.B, s *Store) (known, queued float64) {
+	b.Helper()
+	if err := s.db.Compact(b.Context(), []byte{0}, []byte{255}, true); err != nil {
+		b.Fatal(err)
+	}
+	size := func(tag byte) float64 {
+		n, err := s.db.EstimateDiskUsage([]byte{tag}, []byte{tag + 1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return float64(n) / float64(*diskURLs)
+	}
+	return size(tagSeen), size(tagQueue)
+}
+
+// measuredDir is the variable that makes the test binary a process that opens a directory and says how
+// long that took, in seconds, its memory in MiB, the time of a claim in µs, and its memory then.
+const measuredDir = "FRONTIER_DISK_MEASURED"
+
+func measured(dir string) error {
+	start := time.Now()
+	s, err := Open(dir, Config{})
+	if err != nil {
+		return err
+	}
+	took, rss := time.Since(start), resident()
+	const claims = 1000
+	start = time.Now()
+	for range claims {
+		c, err := s.Claim(context.Background())
+		if err == nil {
+			err = s.Release(context.Background(), c, time.Now().Add(time.Hour))
+		}
+		if err != nil && !errors.Is(err, frontier.ErrDrained) {
+			return err
+		}
+	}
+	each := float64(time.Since(start).Microseconds()) / claims
+	fmt.Println(took.Seconds(), rss, each, resident())
+	return s.Close()
+}
+
+// resident is this process' memory in MiB, 0 where that is not to be had.
+func resident() (mib int) {
+	status, _ := os.ReadFile("/proc/self/status")
+	if _, rest, ok := strings.Cut(string(status), "VmRSS:"); ok {
+		_, _ = fmt.Sscan(rest, &mib)
+	}
+	return mib >> 10
+}
