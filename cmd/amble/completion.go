@@ -49,6 +49,9 @@ type shellFlag struct {
 func shellCommands(app *kong.Application) []shellCommand {
 	var cmds []shellCommand
 	for _, n := range app.Children {
+		if n.Hidden {
+			continue
+		}
 		c := shellCommand{name: n.Name, help: n.Help}
 		for _, arg := range n.Positional {
 			c.words = append(c.words, enumOf(arg)...)

@@ -29,7 +29,7 @@ type planCmd struct {
 
 	Pages    int      `group:"Estimate:" default:"0" placeholder:"N" help:"Pages expected per host where no sitemap tells; 0 is the limit of the crawl."`
 	Service  duration `group:"Estimate:" default:"200ms" placeholder:"D" help:"Time an answer takes (${default})."`
-	Simulate bool     `group:"Estimate:" help:"Also play the crawl through in virtual time, request by request."`
+	Simulate bool     `group:"Estimate:" help:"Also run the crawl on a synthetic web of as many hosts and pages, in virtual time."`
 	JSON     bool     `group:"Output:" help:"Print the plan as JSON."`
 }
 
@@ -64,8 +64,11 @@ type plan struct {
 	Bound     time.Duration `json:"bound_ns"`
 	DecidedBy string        `json:"decided_by"`
 	Rate      float64       `json:"rate,omitempty"`
-	Simulated time.Duration `json:"simulated_ns,omitempty"`
-	Notes     []string      `json:"notes,omitempty"`
+	Simulated time.Duration `json:"simulated_ns,omitempty"` // what the crawl took in virtual time
+
+	SimulatedRequests int `json:"simulated_requests,omitempty"`
+
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Run executes the command.
@@ -85,6 +88,11 @@ func (c *planCmd) Run(a *app, o *origins) error {
 	}
 	defer ask.close()
 	p := c.plan(context.Background(), ask, seeds)
+	if c.Simulate {
+		if err := c.simulate(p); err != nil {
+			return err
+		}
+	}
 	if c.JSON {
 		return printJSON(a.out, p)
 	}
@@ -109,9 +117,6 @@ func (c *planCmd) plan(ctx context.Context, ask *asker, seeds []weburl.URL) *pla
 	}
 	c.limit(p)
 	p.bound(time.Duration(c.Service))
-	if c.Simulate {
-		p.Simulated = p.simulate(time.Duration(c.Service), c.Concurrency)
-	}
 	return p
 }
 
@@ -127,6 +132,7 @@ func (c *planCmd) host(ctx context.Context, ask *asker, scope crawler.Scope, u w
 	}
 	g := ask.gate.Host(u.Host())
 	h.Delay, h.Clause = g.Delay, g.Clause
+	c.slow(&h)
 	if a, err := netip.ParseAddr(h.Addr); err == nil && !a.IsLoopback() && (c.OwnHosts == "") {
 		h.Delay = max(h.Delay, politeness.MinDelay)
 	}
@@ -137,6 +143,23 @@ func (c *planCmd) host(ctx context.Context, ask *asker, scope crawler.Scope, u w
 		h.Pages, h.Source = n, "sitemap"
 	}
 	return h
+}
+
+// slow lengthens the delay to what --delay-factor makes of the time that answers take. The few that a
+// plan sees tell little of that.
+func (c *planCmd) slow(h *hostPlan) {
+	if h.Clause != politeness.ClauseDelay && h.Clause != politeness.ClauseLatency {
+		return
+	}
+	floor, wait := max(0, time.Duration(c.Delay)), time.Duration(max(0, float64(c.DelayFactor))*float64(c.Service))
+	if c.MaxDelay >= 0 {
+		wait = min(wait, time.Duration(c.MaxDelay))
+	}
+	h.Clause = politeness.ClauseDelay
+	if wait > floor {
+		h.Clause = politeness.ClauseLatency
+	}
+	h.Delay = max(floor, wait)
 }
 
 // expected is the number of pages assumed of a host about which no sitemap tells.
@@ -252,7 +275,8 @@ func (p *plan) text() string {
 	}
 	fmt.Fprintf(&b, "The crawl takes at least %s, decided by %s.\n", p.Bound.Round(time.Millisecond), p.DecidedBy)
 	if p.Simulated > 0 {
-		fmt.Fprintf(&b, "Played through, it took %s.\n", p.Simulated.Round(time.Millisecond))
+		fmt.Fprintf(&b, "Played through in virtual time, on a synthetic web, it took %s for %s: %.2f × the least.\n",
+			p.Simulated.Round(time.Millisecond), plural(p.SimulatedRequests, "request"), p.Simulated.Seconds()/max(p.Bound.Seconds(), 1e-9))
 	}
 	for _, n := range p.Notes {
 		fmt.Fprintln(&b, n)

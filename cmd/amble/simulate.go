@@ -1,90 +1,84 @@
 package main
 
 import (
-	"cmp"
-	"container/heap"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
 	"time"
 )
 
-// simulate plays the plan through, request by request: as many at once as there may be, each host
-// and each address one at a time with its pause, the earliest due first, ties to the host with most
-// left. It returns the time at which the last request ends.
-func (p *plan) simulate(service time.Duration, concurrency int) time.Duration {
-	s := &simulation{plan: p, service: service, addrs: map[string]time.Duration{}, workers: make(times, max(1, concurrency))}
-	for i := range p.Hosts {
-		heap.Push(&s.queue, turn{host: i, left: p.Hosts[i].Pages + 1})
-	}
-	for s.queue.Len() > 0 {
-		s.step()
-	}
-	return s.end
-}
+// maxSimulated is how many pages are played through at most: enough to meet every effect, and done in
+// seconds.
+const maxSimulated = 20_000
 
+// simulation is a crawl to be played through: the hosts of a plan, and the pace. A process of its own
+// reads it from its standard input.
 type simulation struct {
-	*plan
-	service time.Duration
-	queue   turns
-	addrs   map[string]time.Duration // free again
-	workers times                    // free again
-	gate    time.Duration            // of the global rate
-	end     time.Duration
+	Hosts       []hostPlan    `json:"hosts"`
+	Service     time.Duration `json:"service_ns"`
+	Concurrency int           `json:"concurrency"`
+	Delay       time.Duration `json:"delay_ns"`
+	DelayFactor float64       `json:"delay_factor"`
+	MaxDelay    time.Duration `json:"max_delay_ns"`
+	Rate        float64       `json:"rate"`
 }
 
-// turn is a host's next request.
-type turn struct {
-	at         time.Duration
-	host, left int
+// simulated is what came of it.
+type simulated struct {
+	Took     time.Duration `json:"took_ns"`
+	Pages    int           `json:"pages"`
+	Requests int           `json:"requests"`
 }
 
-func (s *simulation) step() {
-	t := heap.Pop(&s.queue).(turn)
-	h := &s.Hosts[t.host]
-	if free := s.addrs[h.Addr]; free > t.at {
-		t.at = free
-		heap.Push(&s.queue, t)
-		return
+// simulate lets the crawler itself crawl a synthetic web of the plan's hosts in virtual time.
+func (c *planCmd) simulate(p *plan) error {
+	pages := 0
+	for _, h := range p.Hosts {
+		pages += max(1, h.Pages)
 	}
-	start := max(t.at, s.workers[0], s.gate)
-	if s.Rate > 0 {
-		s.gate = start + time.Duration(float64(time.Second)/s.Rate)
+	if pages > maxSimulated {
+		p.Notes = append(p.Notes, fmt.Sprintf("not played through: %d pages are more than the %d that are", pages, maxSimulated))
+		return nil
 	}
-	done := start + s.service
-	s.workers[0] = done
-	heap.Fix(&s.workers, 0)
-	s.end = max(s.end, done)
-	if h.Addr != "" {
-		s.addrs[h.Addr] = done + h.Delay
+	policy, err := c.policy()
+	if err != nil {
+		return err
 	}
-	if t.left--; t.left > 0 {
-		t.at = done + h.Delay
-		heap.Push(&s.queue, t)
+	job := simulation{
+		Hosts: p.Hosts, Service: time.Duration(c.Service), Concurrency: c.Concurrency,
+		Delay: policy.Delay, DelayFactor: policy.DelayFactor, MaxDelay: policy.MaxDelay, Rate: policy.Rate,
 	}
+	res, err := job.run()
+	if err != nil {
+		return fmt.Errorf("playing the crawl through: %w", err)
+	}
+	p.Simulated, p.SimulatedRequests = res.Took, res.Requests
+	return nil
 }
 
-type turns []turn
-
-func (q turns) Len() int      { return len(q) }
-func (q turns) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q turns) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(q[i].at, q[j].at), cmp.Compare(q[j].left, q[i].left)) < 0
-}
-func (q *turns) Push(x any) { *q = append(*q, x.(turn)) }
-func (q *turns) Pop() any {
-	last := len(*q) - 1
-	t := (*q)[last]
-	*q = (*q)[:last]
-	return t
-}
-
-type times []time.Duration
-
-func (q times) Len() int           { return len(q) }
-func (q times) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q times) Less(i, j int) bool { return q[i] < q[j] }
-func (q *times) Push(x any)        { *q = append(*q, x.(time.Duration)) }
-func (q *times) Pop() any {
-	last := len(*q) - 1
-	t := (*q)[last]
-	*q = (*q)[:last]
-	return t
+// run plays the crawl through in another process of this program: virtual time is a thing of package
+// testing, which ends the process that it runs in.
+func (s *simulation) run() (*simulated, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	in, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	var out, errs bytes.Buffer
+	cmd := exec.Cmd{Path: exe, Args: []string{"amble", "simulate"}, Stdin: bytes.NewReader(in), Stdout: &out, Stderr: &errs}
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, strings.TrimSpace(out.String()+errs.String()))
+	}
+	res := new(simulated)
+	if err := json.NewDecoder(&out).Decode(res); err != nil {
+		return nil, errors.New("it has no result")
+	}
+	return res, nil
 }
