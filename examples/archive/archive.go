@@ -36,7 +36,7 @@ func archive(ctx context.Context, o options, out io.Writer, base crawler.Config)
 	if err = errors.Join(err, s.close()); rep == nil {
 		return false, errors.Join(err, os.RemoveAll(o.dir)) // it was made above and has nothing in it
 	}
-	err = errors.Join(err, newManifest(o, rep, s.robots.all()).save(o.dir))
+	err = errors.Join(err, o.promise(o.dir), newManifest(o, rep, s.robots.all()).save(o.dir))
 	if err == nil && rep.Pages == 0 {
 		err = fmt.Errorf("no page of %s could be fetched; %s says why", o.seed.Origin(), o.dir)
 	}

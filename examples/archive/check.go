@@ -6,9 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
-// check compares the files of an archive with its manifest and prints every difference.
+// check compares the files of an archive with its manifest, holds its ledger against the robots.txt files
+// and the delays in force, and prints everything that is not as it should be.
 func check(dir string, out io.Writer) (same bool, err error) {
 	b, err := os.ReadFile(filepath.Join(dir, manifestName))
 	if err != nil {
@@ -23,11 +25,15 @@ func check(dir string, out io.Writer) (same bool, err error) {
 		return false, err
 	}
 	list := differences(m.Files, there)
-	for _, d := range list {
+	impolite, err := violations(dir)
+	if err != nil && len(list) == 0 {
+		return false, err // with differences it is no wonder
+	}
+	for _, d := range slices.Concat(list, impolite) {
 		fmt.Fprintln(out, d)
 	}
-	fmt.Fprintf(out, "%s: %d files, %d differences\n", m.Name, len(m.Files), len(list))
-	return len(list) == 0, nil
+	fmt.Fprintf(out, "%s: %d files, %d differences; %d requests, %d violations\n", m.Name, len(m.Files), len(list), m.Requests, len(impolite))
+	return len(list)+len(impolite) == 0, nil
 }
 
 // differences tells what became of the files of a manifest. Names are quoted: they are a stranger's.

@@ -38,16 +38,18 @@ const about = `usage: archive -contact URL|MAIL -o DIR [flags] URL
 Crawls the site that URL is on, with what its pages load from the same host, and stores in the new
 directory DIR:
 
-  warc/          the requests and answers, as they went over the wire (WARC 1.1), with CDXJ indexes
-  visits.jsonl   a line for every URL: what became of it and where in warc/ it is
-  robots/        each robots.txt, as it was when it was obeyed
-  ledger.jsonl   a line for the start and the end of every request; "amble verify" checks it
-  manifest.json  who made this, how, when, and the SHA-256 of every file
+  warc/            the requests and answers, as they went over the wire (WARC 1.1), with CDXJ indexes
+  visits.jsonl     a line for every URL: what became of it and where in warc/ it is
+  robots/          each robots.txt, as it was when it was obeyed
+  ledger.jsonl     a line for the start and the end of every request
+  politeness.json  what the ledger can be held to
+  manifest.json    who made this, how, when, and the SHA-256 of every file
 
 An interrupt (Ctrl-C) lets the requests in flight end and closes the archive, which then says so.
--check reads a manifest and compares the files with it.
+-check compares the files with the manifest, and the ledger with the robots.txt files and the delays in
+force; "amble verify DIR" does the latter, too.
 
-Exit code: 0 the whole site or files as the manifest says, 1 a part of the site or files that differ,
+Exit code: 0 the whole site, or nothing found by -check; 1 a part of the site, or something found,
 2 wrong usage, 3 nothing usable came of it.
 
 `

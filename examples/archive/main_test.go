@@ -165,7 +165,7 @@ func TestCheckFindsWhatDiffers(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "site")
 		archived(t.Context(), w, "-o", dir, seed)
 		var out, errs bytes.Buffer
-		if code := run(t.Context(), []string{"-check", dir}, &out, &errs, crawler.Config{}); code != exitWhole || !strings.Contains(out.String(), " 0 differences") {
+		if code := run(t.Context(), []string{"-check", dir}, &out, &errs, crawler.Config{}); code != exitWhole || !strings.Contains(out.String(), " 0 differences; 7 requests, 0 violations") {
 			t.Errorf("exit %d, wrote %s, said %s", code, &out, &errs)
 		}
 		for name, change := range map[string]func() error{
@@ -180,6 +180,26 @@ func TestCheckFindsWhatDiffers(t *testing.T) {
 			if code := run(t.Context(), []string{"-check", dir}, &out, &errs, crawler.Config{}); code != exitPart || !strings.Contains(out.String(), name) {
 				t.Errorf("exit %d, wrote %s, want %s", code, &out, name)
 			}
+		}
+	})
+}
+
+// TestCheckFindsWhatWasImpolite claims a longer delay than the crawl kept, in a manifest that fits.
+func TestCheckFindsWhatWasImpolite(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		site(w)
+		dir := filepath.Join(t.TempDir(), "site")
+		archived(t.Context(), w, "-o", dir, seed)
+		m := read(t, dir)
+		if err := os.WriteFile(filepath.Join(dir, promised), []byte(`{"product":"amble-archive","user_agent":"amble-archive (+https://lab.university.edu/crawl)","delay_s":30}`), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.save(dir); err != nil {
+			t.Fatal(err)
+		}
+		var out, errs bytes.Buffer
+		if code := run(t.Context(), []string{"-check", dir}, &out, &errs, crawler.Config{}); code != exitPart || !strings.Contains(out.String(), " 0 differences") || !strings.Contains(out.String(), "impolite: ") {
+			t.Errorf("exit %d, wrote %s, said %s", code, &out, &errs)
 		}
 	})
 }

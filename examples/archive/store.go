@@ -11,6 +11,12 @@ import (
 	"github.com/amble-crawler/amble/sink/warc"
 )
 
+// Names in an archive. They are those of a directory that "amble crawl" writes.
+const (
+	ledgerName = "ledger.jsonl"
+	robotsName = "robots"
+)
+
 // store is the open files of an archive.
 type store struct {
 	dir    string
@@ -25,7 +31,7 @@ func open(o options) (s *store, err error) {
 	if err := os.Mkdir(o.dir, 0o755); err != nil {
 		return nil, err
 	}
-	s = &store{dir: o.dir, robots: &rules{dir: filepath.Join(o.dir, "robots")}}
+	s = &store{dir: o.dir, robots: &rules{dir: filepath.Join(o.dir, robotsName)}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -34,7 +40,7 @@ func open(o options) (s *store, err error) {
 	if err := os.Mkdir(s.robots.dir, 0o755); err != nil {
 		return nil, err
 	}
-	if s.ledger, err = os.Create(filepath.Join(o.dir, "ledger.jsonl")); err != nil {
+	if s.ledger, err = os.Create(filepath.Join(o.dir, ledgerName)); err != nil {
 		return nil, err
 	}
 	if s.visits, err = sink.OpenJSONL(filepath.Join(o.dir, "visits.jsonl")); err != nil {

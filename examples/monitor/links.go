@@ -19,10 +19,10 @@ type follower struct{ before state }
 
 // Handle implements crawler.Handler.
 func (f follower) Handle(_ context.Context, v *crawler.Visit) error {
-	switch {
-	case v.Outcome == crawler.NotModified:
+	switch v.Outcome {
+	case crawler.NotModified:
 		return f.again(v)
-	case v.Outcome == crawler.Fetched:
+	case crawler.Fetched:
 		return v.Emit(links{followed(v)})
 	}
 	return nil
