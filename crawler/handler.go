@@ -111,7 +111,7 @@ func (r *run) obey(ctx context.Context, c frontier.Claim, v *Visit, links []fron
 // fatal reports whether a Handler's answer is a failure: whether it is, wraps or joins anything but
 // SkipLinks and Stop.
 func fatal(answer error) bool {
-	switch e := answer.(type) {
+	switch e := answer.(type) { //nolint:errorlint // the errors it wraps are looked at one by one
 	case nil:
 		return false
 	case *RetryError, *PanicError:
@@ -121,7 +121,7 @@ func fatal(answer error) bool {
 	case interface{ Unwrap() error }:
 		return e.Unwrap() == nil || fatal(e.Unwrap())
 	}
-	return answer != SkipLinks && answer != Stop
+	return answer != SkipLinks && answer != Stop //nolint:errorlint // likewise
 }
 
 // spoil makes the visit one whose handling failed.

@@ -1,0 +1,170 @@
+package fetchertest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// slow is longer than it takes to answer, and shorter than a permit lasts.
+const slow = 3 * time.Second
+
+// begunLate: when the connection takes its time, the request has not begun meanwhile.
+func begunLate(k *kit) {
+	s := k.w.Site("http://a.example")
+	s.Page("/", "")
+	p := k.permit(k.Context(), s.URL("/"))
+	s.Fault(crawltest.SlowConnect(slow))
+	time.Sleep(time.Second) // after this a request that begins with Fetch is told from one that begins when connected
+	called := time.Now()
+	page, err := k.f.Fetch(k.Context(), p)
+	if err != nil {
+		k.Fatal(err)
+	}
+	arrived := k.w.Requests()[len(k.w.Requests())-1].Start
+	if page.Written.Before(called) || arrived.Sub(page.Written) > slow/2 || page.Ended.Before(page.FirstByte) || page.FirstByte.Before(page.Written) {
+		k.Errorf("called %v, written %v, arrived %v, first byte %v, ended %v", called, page.Written, arrived, page.FirstByte, page.Ended)
+	}
+	if info := k.gate.Report(p, page.Reply()); info.Before(page.Ended) {
+		k.Errorf("the host is ready at %v, before the request's end", info)
+	}
+}
+
+func expired(k *kit) {
+	s := k.w.Site("http://a.example")
+	s.Page("/", "")
+	p := k.permit(k.Context(), s.URL("/"))
+	time.Sleep(permitTTL + time.Second)
+	if _, err := k.f.Fetch(k.Context(), p); err == nil {
+		k.Error("a page by a permit that has run out")
+	}
+	k.asked(s.URL("/"), 0)
+}
+
+func expiredMeanwhile(k *kit) {
+	s := k.w.Site("http://a.example").Fault(crawltest.SlowConnect(slow))
+	s.Page("/", "")
+	p := k.permit(k.Context(), s.URL("/"))
+	time.Sleep(permitTTL - slow/2)
+	k.drop(s.URL("/"))
+	if _, err := k.f.Fetch(k.Context(), p); err == nil && k.connects() > 1 {
+		k.Error("a page by a permit that ran out while the connection was made")
+	}
+	if k.connects() > 1 {
+		k.asked(s.URL("/"), 0)
+	}
+}
+
+// drop closes the connections that are kept open, where the fetcher can.
+func (k *kit) drop(url string) {
+	u, err := weburl.Parse(url)
+	if c, ok := k.f.(interface{ CloseIdle(host string) }); ok && err == nil {
+		c.CloseIdle(u.Host())
+	}
+}
+
+func (k *kit) connects() int { return len(k.w.Dials()) }
+
+func everyStatus(k *kit) {
+	for i, status := range []int{200, 204, 404, 410, 429, 500, 503} {
+		s := k.w.Site(fmt.Sprintf("http://h%d.example", i))
+		body := "<p>body of " + fmt.Sprint(status)
+		if status == 204 {
+			body = ""
+		}
+		s.Page("/", body).Status(status).Type("Text/HTML; charset=UTF-8").Header("X-Note", "n")
+		page, err := k.fetch(k.Context(), s.URL("/"))
+		if err != nil {
+			k.Errorf("status %d: %v", status, err)
+			continue
+		}
+		if page.Status != status || string(page.Body) != body || page.Truncated != "" || page.Header.Get("X-Note") != "n" ||
+			status != 204 && page.ContentType != "text/html" {
+			k.Errorf("status %d: %d %q %q truncated %q", status, page.Status, page.ContentType, page.Body, page.Truncated)
+		}
+		if page.Addr != k.w.Requests()[2*i].Addr.Addr() || page.URL.String() != s.URL("/") || page.Permit.IsZero() || page.Started.IsZero() {
+			k.Errorf("status %d: %v %v permit %v started %v", status, page.URL, page.Addr, !page.Permit.IsZero(), page.Started)
+		}
+	}
+}
+
+func cutShort(k *kit) {
+	s := k.w.Site("http://a.example")
+	s.Page("/", strings.Repeat("x", 1000)).Fault(crawltest.CutShort(100))
+	page, err := k.fetch(k.Context(), s.URL("/"))
+	switch {
+	case err != nil && temporary(err): // nothing of it was kept
+	case err != nil:
+		k.Errorf("an answer that breaks off: %v", err)
+	case page.Truncated == "" || len(page.Body) > 100:
+		k.Errorf("%d octets, truncated %q", len(page.Body), page.Truncated)
+	}
+}
+
+func noAnswer(k *kit) {
+	for i, f := range []crawltest.Fault{crawltest.Refuse(), crawltest.Reset(), crawltest.ResetOnConnect()} {
+		s := k.w.Site(fmt.Sprintf("http://h%d.example", i))
+		s.Page("/", "")
+		p := k.permit(k.Context(), s.URL("/"))
+		s.Fault(f)
+		k.drop(s.URL("/"))
+		if _, err := k.f.Fetch(k.Context(), p); err == nil || !temporary(err) {
+			k.Errorf("fault %d: %v", i, err)
+		}
+	}
+}
+
+// long is what no answer may take.
+const long = 24 * time.Hour
+
+func hangs(k *kit) {
+	s := k.w.Site("http://a.example")
+	s.Page("/", "").Fault(crawltest.Hang())
+	began := time.Now()
+	if _, err := k.fetch(k.Context(), s.URL("/")); err == nil || time.Since(began) > long {
+		k.Errorf("%v after %v", err, time.Since(began))
+	}
+}
+
+func trickles(k *kit) {
+	s := k.w.Site("http://a.example")
+	s.Page("/", strings.Repeat("x", 1<<16)).Fault(crawltest.Slow(1, 5*time.Second))
+	began := time.Now()
+	page, err := k.fetch(k.Context(), s.URL("/"))
+	if took := time.Since(began); took > long || err == nil && page.Truncated == "" {
+		k.Errorf("%v, truncated %q after %v", err, page.Truncated, took)
+	}
+}
+
+func canceled(k *kit) {
+	s := k.w.Site("http://a.example")
+	s.Page("/", "").Fault(crawltest.Hang())
+	p := k.permit(k.Context(), s.URL("/"))
+	ctx, cancel := context.WithTimeout(k.Context(), slow)
+	defer cancel()
+	began := time.Now()
+	if _, err := k.f.Fetch(ctx, p); err == nil || time.Since(began) > slow {
+		k.Errorf("%v after %v", err, time.Since(began))
+	}
+}
+
+func manyAtOnce(k *kit) {
+	var wg sync.WaitGroup
+	for i := range 20 {
+		s := k.w.Site(fmt.Sprintf("http://h%d.example", i)).Latency(time.Second)
+		s.Page("/", fmt.Sprint("body ", i))
+		p := k.permit(k.Context(), s.URL("/"))
+		wg.Go(func() {
+			page, err := k.f.Fetch(k.Context(), p)
+			if err != nil || string(page.Body) != fmt.Sprint("body ", i) {
+				k.Errorf("%s: %v", p.URL(), err)
+			}
+		})
+	}
+	wg.Wait()
+}

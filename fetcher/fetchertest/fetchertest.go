@@ -1,0 +1,209 @@
+// Package fetchertest is the conformance suite of crawler.Fetcher, for replacements that make requests:
+// tests for the numbered clauses of the contract, on a simulated web and in virtual time, with permits
+// of a real gate. A fetcher's own test is a constructor and a call of Run.
+package fetchertest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Fetcher is crawler.Fetcher.
+type Fetcher interface {
+	Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
+	Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error)
+}
+
+// Run tests the fetchers that open makes. They must connect by w.DialContext and look names up by
+// w.LookupNetIP, and end by t.Cleanup what they have started. Each test opens one of its own, inside a
+// testing/synctest bubble.
+func Run(t *testing.T, open func(t *testing.T, w *crawltest.Web) Fetcher) {
+	t.Helper()
+	for _, c := range clauses {
+		t.Run(c.name, func(t *testing.T) {
+			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) { c.test(newKit(t, w, open)) })
+		})
+	}
+}
+
+var clauses = []struct {
+	name string
+	test func(k *kit)
+}{
+	{"C1 no permit, no request", noPermit},
+	{"C1 a permit is for one request", onePermit},
+	{"C2 one GET with the gate's User-Agent", oneGet},
+	{"C2 redirects are not followed", noRedirect},
+	{"C2 nothing is repeated", noRepeat},
+	{"C3 begun when connected", begunLate},
+	{"C3 nothing is sent when the permit has run out", expired},
+	{"C3 nothing is sent when it ran out while connecting", expiredMeanwhile},
+	{"C4 every status is a page", everyStatus},
+	{"C4 a body that is not whole says so", cutShort},
+	{"C5 no answer is a temporary error", noAnswer},
+	{"C6 a server that never answers", hangs},
+	{"C6 a server that never ends", trickles},
+	{"C7 the end of the context", canceled},
+	{"C8 many at once", manyAtOnce},
+}
+
+const permitTTL = 20 * time.Second
+
+// kit is a fetcher with a web and a gate.
+type kit struct {
+	*testing.T
+	w    *crawltest.Web
+	f    Fetcher
+	gate *politeness.Gate
+}
+
+func newKit(t *testing.T, w *crawltest.Web, open func(t *testing.T, w *crawltest.Web) Fetcher) *kit {
+	gate, err := politeness.NewGate(politeness.Config{
+		Identity: politeness.Identity{Product: "fetchertest", Version: "1", Contact: "https://lab.university.edu/crawl"}, PermitTTL: permitTTL,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &kit{t, w, open(t, w), gate}
+}
+
+// permit is a Permit for a page, after robots.txt has been asked for by another way.
+func (k *kit) permit(ctx context.Context, url string) politeness.Permit {
+	k.Helper()
+	u, err := weburl.Parse(url)
+	if err != nil {
+		k.Fatal(err)
+	}
+	for {
+		next := k.gate.Next(u)
+		addr, err := k.f.Resolve(ctx, next)
+		if err != nil {
+			k.Fatalf("C4 Resolve: %v", err)
+		}
+		p, err := k.gate.Admit(politeness.Ask{URL: u, Next: next, Addr: addr, Purpose: politeness.Page})
+		var wait *politeness.NotYet
+		switch {
+		case errors.As(err, &wait):
+			time.Sleep(time.Until(wait.Until))
+			continue
+		case err != nil:
+			k.Fatal(err)
+		case p.Purpose() == politeness.Page:
+			return p
+		}
+		page, err := k.f.Fetch(ctx, p)
+		if err != nil {
+			k.Fatalf("C4 Fetch of %s: %v", p.URL(), err)
+		}
+		k.gate.Report(p, page.Reply())
+	}
+}
+
+// fetch asks for a page and reports it.
+func (k *kit) fetch(ctx context.Context, url string) (*fetcher.Page, error) {
+	k.Helper()
+	p := k.permit(ctx, url)
+	page, err := k.f.Fetch(ctx, p)
+	switch {
+	case err != nil && page != nil:
+		k.Errorf("C5: a page beside the error %v", err)
+	case err != nil:
+		k.gate.Report(p, fetcher.ReplyForError(err))
+	default:
+		k.gate.Report(p, page.Reply())
+	}
+	return page, err
+}
+
+// asked is how many requests for a URL the server has seen.
+func (k *kit) asked(url string, want int) {
+	k.Helper()
+	if n := k.w.Count(url); n != want {
+		k.Errorf("%d requests for %s, want %d", n, url, want)
+	}
+}
+
+// temporary reports whether an error says that another attempt may succeed.
+func temporary(err error) bool {
+	var t interface{ Temporary() bool }
+	return errors.As(err, &t) && t.Temporary()
+}
+
+func noPermit(k *kit) {
+	s := k.w.Site("http://a.example")
+	s.Page("/", "")
+	if page, err := k.f.Fetch(k.Context(), politeness.Permit{}); err == nil {
+		k.Errorf("a page without a permit: %v", page.URL)
+	}
+	if n := len(k.w.Dials()); n != 0 {
+		k.Errorf("%d connections", n)
+	}
+}
+
+func onePermit(k *kit) {
+	s := k.w.Site("http://a.example")
+	s.Page("/", "")
+	p := k.permit(k.Context(), s.URL("/"))
+	for i := range 2 {
+		if _, err := k.f.Fetch(k.Context(), p); (err == nil) != (i == 0) {
+			k.Errorf("use %d of the permit: %v", i+1, err)
+		}
+	}
+	k.asked(s.URL("/"), 1)
+}
+
+func oneGet(k *kit) {
+	s := k.w.Site("http://a.example")
+	s.Page("/x?y=%7Ez", "hello")
+	page, err := k.fetch(k.Context(), s.URL("/x?y=%7Ez"))
+	if err != nil {
+		k.Fatal(err)
+	}
+	all := k.w.Requests()
+	if len(all) != 2 {
+		k.Fatalf("%d requests, want robots.txt and the page", len(all))
+	}
+	r := all[1]
+	if r.Method != http.MethodGet || !strings.HasPrefix(r.Line, "GET /x?y=%7Ez HTTP/") || r.UserAgent != k.gate.UserAgent() || r.Addr.Addr() != page.Addr {
+		k.Errorf("%s by %s to %v, page from %v", r.Line, r.UserAgent, r.Addr, page.Addr)
+	}
+}
+
+func noRedirect(k *kit) {
+	s := k.w.Site("http://a.example")
+	s.Redirect("/moved", "/target")
+	s.Page("/target", "")
+	page, err := k.fetch(k.Context(), s.URL("/moved"))
+	if err != nil {
+		k.Fatal(err)
+	}
+	if page.Status/100 != 3 || !strings.HasSuffix(page.Header.Get("Location"), "/target") || page.URL.String() != s.URL("/moved") {
+		k.Errorf("%d %s, Location %q", page.Status, page.URL, page.Header.Get("Location"))
+	}
+	k.asked(s.URL("/target"), 0)
+}
+
+func noRepeat(k *kit) {
+	s := k.w.Site("http://a.example")
+	s.Page("/reset", "").Fault(crawltest.Reset())
+	s.Page("/busy", "").Fault(crawltest.RetryAfter(503, time.Second))
+	if _, err := k.fetch(k.Context(), s.URL("/reset")); err == nil {
+		k.Error("a page of an answer that was reset")
+	}
+	if page, err := k.fetch(k.Context(), s.URL("/busy")); err != nil || page.Status != 503 {
+		k.Errorf("status 503: %v", err)
+	}
+	time.Sleep(time.Hour)
+	k.asked(s.URL("/reset"), 1)
+	k.asked(s.URL("/busy"), 1)
+}
