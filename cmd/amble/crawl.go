@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -138,10 +139,18 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	ui := newUI(a, j.flags)
 	w := &watcher{ui: ui, giveUp: j.cfg.Politeness.RobotsGiveUp}
 	j.cfg.Trace = w.trace()
+	if j.cfg.Frontier == nil { // the outlook asks it
+		queue := frontier.NewMemory(frontier.MemoryConfig{HostSlots: j.cfg.Politeness.OwnHosts, Key: j.cfg.Canonical.Key})
+		defer func() { _ = queue.Close() }() // a memory store's Close cannot fail
+		j.cfg.Frontier = queue
+	}
+	look := newOutlook(&j.cfg)
+	look.trace(j.cfg.Trace)
 	c, err := crawler.New(j.cfg)
 	if err != nil {
 		return nil, usageOf("", err)
 	}
+	look.gate = c.Gate()
 	if j.before != nil {
 		if err := j.before(c); err != nil {
 			return nil, err
@@ -151,7 +160,7 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	defer cancel(nil)
 	ui.begin(j)
 	stopSignals := a.watchSignals(c, cancel, ui, j.resume)
-	stopStatus := ui.watch(c, j.cfg)
+	stopStatus := ui.watch(c, &j.cfg, look)
 	rep, err := c.Run(ctx, texts(j.seeds)...)
 	stopStatus()
 	end := &ending{Report: rep, signal: stopSignals(), seeds: w.seeds}

@@ -15,7 +15,7 @@ const (
 )
 
 // watch shows the crawl's progress until the function it returns is called.
-func (u *ui) watch(c *crawler.Crawler, cfg crawler.Config) (stop func()) {
+func (u *ui) watch(c *crawler.Crawler, cfg *crawler.Config, o *outlook) (stop func()) {
 	if u.flags.Quiet {
 		return func() {}
 	}
@@ -23,7 +23,7 @@ func (u *ui) watch(c *crawler.Crawler, cfg crawler.Config) (stop func()) {
 	if u.tty {
 		every = drawEvery
 	}
-	s := status{maxPages: cfg.MaxPages, maxTime: cfg.MaxTime}
+	s := status{maxPages: cfg.MaxPages, maxTime: cfg.MaxTime, outlook: o}
 	done := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -53,7 +53,8 @@ func (u *ui) show(s snapshot) {
 		return
 	}
 	u.log.Info("progress", "pages", s.pages, "rate", fmt.Sprintf("%.1f/s", s.rate), "hosts_active", s.active,
-		"hosts_waiting", s.waiting, "queued", s.queued, "refused", s.refused, "errors", s.failed, "eta", etaText(s.eta))
+		"hosts_waiting", s.waiting, "queued", s.queued, "refused", s.refused, "errors", s.failed,
+		"next", s.next.Round(time.Second), "eta", etaText(s.eta))
 }
 
 // status makes snapshots of a crawl's progress.
@@ -61,6 +62,11 @@ type status struct {
 	maxPages int
 	maxTime  time.Duration
 	recent   []sample // of the last rateWindow, oldest first
+
+	outlook *outlook // nil: the time left is told by pages per second alone
+	looked  time.Time
+	least   time.Duration // when that was last worked out; negative: it could not be
+	due     time.Time     // of the next request, likewise
 }
 
 type sample struct {
@@ -79,6 +85,7 @@ type snapshot struct {
 	queued          int
 	refused, failed int
 	age             time.Duration
+	next            time.Duration // until a host is due; 0: one is, or nothing is known of it
 	eta             time.Duration // if nothing more is found; negative: unknown
 }
 
@@ -94,8 +101,24 @@ func (s *status) at(now time.Time, p crawler.Progress) snapshot {
 		snap.age = now.Sub(p.Started)
 	}
 	snap.rate = s.count(now, snap)
+	s.look(now)
+	snap.next = max(0, s.due.Sub(now))
 	snap.eta = s.left(snap, f.Claimed)
 	return snap
+}
+
+// lookEvery is how often what is left of each host is counted.
+const lookEvery = time.Second
+
+// look brings the outlook up to date, now and then.
+func (s *status) look(now time.Time) {
+	if s.outlook == nil || now.Sub(s.looked) < lookEvery {
+		return
+	}
+	s.looked, s.least, s.due = now, -1, time.Time{}
+	if left, service, ok := s.outlook.look(); ok {
+		s.least, s.due = leastLeft(left, service, s.outlook.rate)
+	}
 }
 
 // count adds a sample and returns the rate over all that are recent, or since the start.
@@ -111,14 +134,18 @@ func (s *status) count(now time.Time, snap snapshot) float64 {
 	return float64(snap.pages-first.pages) / max(now.Sub(first.at).Seconds(), 0.001)
 }
 
-// left is the time until what is queued is done, or a limit reached, at the present rate.
+// left is the time until what is queued is done, or a limit reached: by what is left of each host, or
+// if that is not known, at the present rate.
 func (s *status) left(snap snapshot, claimed int) time.Duration {
-	urls := snap.queued + claimed
+	all := snap.queued + claimed
+	urls := all
 	if s.maxPages > 0 {
 		urls = min(urls, s.maxPages-snap.pages)
 	}
 	eta := time.Duration(-1)
-	if seconds := float64(urls) / snap.rate; snap.rate > 0 && seconds < forever.Seconds() {
+	if !s.looked.IsZero() && s.least >= 0 {
+		eta = time.Duration(float64(s.least) * float64(urls) / float64(max(1, all)))
+	} else if seconds := float64(urls) / snap.rate; snap.rate > 0 && seconds < forever.Seconds() {
 		eta = time.Duration(seconds * float64(time.Second))
 	}
 	if end := s.maxTime - snap.age; s.maxTime > 0 && (eta < 0 || end < eta) {
@@ -129,8 +156,12 @@ func (s *status) left(snap snapshot, claimed int) time.Duration {
 
 // line is the snapshot in one line of at most width octets.
 func (s snapshot) line(width int) string {
-	line := fmt.Sprintf("%s %.1f/s  hosts %d active %d waiting  %d queued  %d refused  %d errors  eta %s",
-		plural(s.pages, "page"), s.rate, s.active, s.waiting, s.queued, s.refused, s.failed, etaText(s.eta))
+	next := ""
+	if s.next >= time.Second/2 {
+		next = fmt.Sprintf("next in %s  ", s.next.Round(time.Second))
+	}
+	line := fmt.Sprintf("%s %.1f/s  hosts %d active %d waiting  %d queued  %d refused  %d errors  %seta %s",
+		plural(s.pages, "page"), s.rate, s.active, s.waiting, s.queued, s.refused, s.failed, next, etaText(s.eta))
 	return line[:min(len(line), max(0, width))]
 }
 

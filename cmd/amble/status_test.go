@@ -1,11 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
@@ -85,5 +87,65 @@ func TestBeginNamesIdentityPaceAndScope(t *testing.T) {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q lacks %q", got, part)
 		}
+	}
+}
+
+// The outlook is a plan of what is left: the host or address that takes longest decides.
+func TestLeastTimeLeft(t *testing.T) {
+	now := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
+	soon, later := now.Add(2*time.Second), now.Add(9*time.Second)
+	for _, c := range []struct {
+		name string
+		left []hostLeft
+		rate float64
+		want time.Duration
+	}{
+		{"nothing", nil, 0, 0},
+		{"one host", []hostLeft{{"1", 10, time.Second, soon}}, 0, 11 * time.Second},
+		{"the slowest decides", []hostLeft{{"1", 10, time.Second, later}, {"2", 3, 10 * time.Second, soon}}, 0, 30300 * time.Millisecond},
+		{"an address is shared", []hostLeft{{"1", 10, time.Second, soon}, {"1", 10, time.Second, later}}, 0, 22 * time.Second},
+		{"a rate in all", []hostLeft{{"1", 10, time.Second, soon}}, 0.5, 20 * time.Second},
+	} {
+		got, next := leastLeft(c.left, 100*time.Millisecond, c.rate)
+		if got != c.want || len(c.left) > 0 && !next.Equal(soon) {
+			t.Errorf("%s: %v, next %v; want %v, %v", c.name, got, next, c.want, soon)
+		}
+	}
+}
+
+// With one page in ten still allowed, the estimate is a tenth of what all would take.
+func TestEstimateIsThePlans(t *testing.T) {
+	start := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
+	queue := frontier.NewMemory(frontier.MemoryConfig{})
+	defer queue.Close()
+	gate, err := politeness.NewGate(politeness.Config{Contactless: true, Identity: politeness.Identity{Product: "x"}, Delay: 3 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newOutlook(&crawler.Config{Frontier: queue})
+	o.gate = gate
+	tr := new(crawler.Trace)
+	o.trace(tr)
+	for i := range 40 {
+		u := mustURL(t, fmt.Sprintf("http://127.0.0.1/%d", i))
+		if _, err := queue.Add(t.Context(), frontier.Request{URL: u}); err != nil {
+			t.Fatal(err)
+		}
+		tr.Claimed(frontier.Claim{Request: frontier.Request{URL: u}})
+	}
+	tr.Visited(&crawler.Visit{Page: &fetcher.Page{Started: start, Ended: start.Add(time.Second)}})
+	for maxPages, want := range map[int]string{0: "2m40s", 4: "16s"} {
+		s := status{outlook: o, maxPages: maxPages}
+		snap := s.at(start.Add(time.Second), crawler.Progress{Started: start, Frontier: queue.Stats()})
+		if got := etaText(snap.eta); got != want {
+			t.Errorf("max-pages %d: eta %s, want %s", maxPages, got, want)
+		}
+	}
+}
+
+func TestStatusTellsWhenAHostIsDue(t *testing.T) {
+	s := snapshot{pages: 1, next: 8 * time.Second, eta: -1}
+	if got, want := s.line(200), "0 errors  next in 8s  eta ?"; !strings.HasSuffix(got, want) {
+		t.Errorf("%q, want %q at its end", got, want)
 	}
 }

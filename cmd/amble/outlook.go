@@ -1,0 +1,117 @@
+package main
+
+import (
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
+)
+
+// outlook tells how long a crawl will go on at least: by the arithmetic of a plan, from what is queued
+// of each host and the delay in force there.
+type outlook struct {
+	queue frontier.HostCounter
+	gate  *politeness.Gate // set before the crawl runs
+	rate  float64          // requests per second in all; 0: no limit
+
+	mu       sync.Mutex
+	hosts    map[string]string // address by host, of those that something may be queued of
+	answers  int
+	answered time.Duration // of all answers together
+}
+
+// mostLooked is of how many hosts what is left is counted. Beyond it the outlook is that of pages per
+// second.
+const mostLooked = 5000
+
+func newOutlook(cfg *crawler.Config) *outlook {
+	o := &outlook{rate: max(0, cfg.Politeness.Rate), hosts: map[string]string{}}
+	o.queue, _ = cfg.Frontier.(frontier.HostCounter)
+	return o
+}
+
+// trace adds what an outlook must hear of to t.
+func (o *outlook) trace(t *crawler.Trace) {
+	claimed, visited := t.Claimed, t.Visited
+	t.Claimed = func(c frontier.Claim) {
+		o.meet(c.URL.Host(), "")
+		if claimed != nil {
+			claimed(c)
+		}
+	}
+	t.Visited = func(v *crawler.Visit) {
+		if v.Page != nil {
+			o.meet(v.URL.Host(), v.Page.Addr.String())
+			o.answer(v.Page.Ended.Sub(v.Page.Started))
+		}
+		if visited != nil {
+			visited(v)
+		}
+	}
+}
+
+func (o *outlook) meet(host, addr string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if old, ok := o.hosts[host]; (!ok || addr != "" && old != addr) && len(o.hosts) <= mostLooked {
+		o.hosts[host] = addr
+	}
+}
+
+func (o *outlook) answer(took time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.answers++
+	o.answered += took
+}
+
+// look is what is left of each host now. ok is false when that cannot be told of all.
+func (o *outlook) look() (left []hostLeft, service time.Duration, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.queue == nil || o.answers == 0 || len(o.hosts) > mostLooked {
+		return nil, 0, false
+	}
+	for host, addr := range o.hosts {
+		n := o.queue.HostPending(host)
+		if n == 0 {
+			delete(o.hosts, host)
+			continue
+		}
+		h := o.gate.Host(host)
+		left = append(left, hostLeft{addr: addr, urls: n, delay: h.Delay, due: h.NotBefore})
+	}
+	return left, o.answered / time.Duration(o.answers), true
+}
+
+// hostLeft is what is left of a host.
+type hostLeft struct {
+	addr  string
+	urls  int
+	delay time.Duration
+	due   time.Time // of its next request
+}
+
+// leastLeft is the least time that all of it takes, and when the first of the hosts is due.
+func leastLeft(left []hostLeft, service time.Duration, rate float64) (least time.Duration, next time.Time) {
+	addrs := map[string]time.Duration{}
+	urls := 0
+	for _, h := range left {
+		urls += h.urls
+		took := time.Duration(h.urls) * (service + h.delay)
+		least = max(least, took)
+		if h.addr != "" {
+			addrs[h.addr] += took
+			least = max(least, addrs[h.addr])
+		}
+		if next.IsZero() || h.due.Before(next) {
+			next = h.due
+		}
+	}
+	if rate > 0 {
+		least = max(least, time.Duration(float64(urls)/rate*float64(time.Second)))
+	}
+	return least, next
+}
