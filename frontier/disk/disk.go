@@ -10,7 +10,8 @@
 //
 // The engine is Pebble. Memory is the cache, 64 MiB of queue heads, 20 MiB of URLs that were linked
 // last, and about 300 bytes for each host with something pending, however many URLs are known. A known
-// URL takes about 12 bytes of the disk, a queued one about 100 more.
+// URL takes about 14 bytes of the disk, a queued one 25 to 100 more, as paths resemble one another or
+// not; what was written last takes twice as much until it is sorted in.
 package disk
 
 import (

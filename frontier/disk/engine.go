@@ -30,6 +30,9 @@ func (s *Store) options(fs vfs.FS) *pebble.Options {
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 		o.Levels[i].BlockSize = 16 << 10
 	}
+	// The lowest level, where nearly all lies, is worth the better compression: a sixth less for hashes, a
+	// third less for queued paths.
+	o.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionBalanced })
 	return o
 }
 
