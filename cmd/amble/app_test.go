@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -99,6 +100,25 @@ func TestDidYouMean(t *testing.T) {
 		}
 		if got := didYouMean(in, known); got != want {
 			t.Errorf("%s: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// The first thing that the help of a command shows is three examples.
+func TestHelpBeginsWithThreeExamples(t *testing.T) {
+	a, _, _ := testApp(nil)
+	k, err := a.parser(new(cli), &origins{env: a.env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	three := regexp.MustCompile(`(?s)^Usage: amble [^\n]*\n\n[^\n]*\n\nExamples:\n\n(    [^\n]*amble [^\n]*\n){3,4}\n`)
+	for _, cmd := range k.Model.Children {
+		if cmd.Hidden {
+			continue
+		}
+		a, out, _ := testApp(nil)
+		if code := a.run([]string{cmd.Name, "--help"}); code != exitDone || !three.MatchString(out.String()) {
+			t.Errorf("amble %s --help, exit code %d:\n%.600s", cmd.Name, code, out)
 		}
 	}
 }

@@ -59,6 +59,12 @@ func badURL(s string, err error) string {
 			return "it is neither http nor https"
 		}
 	}
+	if _, err := os.Stat(s); err == nil {
+		return "it is a file: seeds in a file are given with -i, a job file with --config"
+	}
+	if u, err := weburl.Parse("https://" + s); err == nil && s != "" && !strings.Contains(s, "://") {
+		return "write it in full, as in " + u.String()
+	}
 	return "write it in full, as in https://site.to.crawl/"
 }
 

@@ -26,6 +26,7 @@ func (*verifyCmd) Help() string {
 
 	amble verify job
 	amble verify --json job | jq .violations
+	amble verify job >check.txt || tail check.txt
 
 Holds the ledger of every request against the robots.txt files as they were received and the delays
 in force. The check shares no code with the part that admitted the requests. Exit code 7 on a

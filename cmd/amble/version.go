@@ -14,6 +14,15 @@ import (
 // versionCmd is "amble version".
 type versionCmd struct{}
 
+// Help is the beginning of the command's help.
+func (versionCmd) Help() string {
+	return `Examples:
+
+	amble version
+	amble version | head -1
+	amble --version`
+}
+
 // Run prints the version, and what the binary was built from as far as the build recorded it.
 func (versionCmd) Run(a *app) error { return printVersion(a.out) }
 
