@@ -144,13 +144,12 @@ func firstWords(err error) string {
 	return strings.Join(parts[:min(4, len(parts))], ": ")
 }
 
-// cause is the error of a visit that has one.
-func cause(v *crawler.Visit) string {
-	if v.Err == nil {
-		return ""
+// stack reports whether a visit's error has the stack of its panic.
+func stack(v *crawler.Visit) string {
+	if v.Err == nil || !strings.Contains(v.Err.Error(), "\ngoroutine ") {
+		return "without a stack"
 	}
-	s, _, _ := strings.Cut(v.Err.Error(), "\n")
-	return s
+	return "the error has the stack"
 }
 
 func limitCases() []web {
@@ -452,8 +451,8 @@ func soft404(s *crawltest.Site, c *crawler.Config) {
 func panicCases() []web {
 	panics := crawler.HandlerFunc(func(context.Context, *crawler.Visit) error { panic("at once") })
 	return []web{
-		{"Panics", "the Handler panics", func(s *crawltest.Site, c *crawler.Config) { s.Page("/", ""); c.Handler = panics }, "", cause, nil},
-		{"Panics", "the Extractor panics", func(s *crawltest.Site, c *crawler.Config) { s.Page("/", ""); c.Extractor = panicking{} }, "", cause, nil},
+		{"Panics", "the Handler panics", func(s *crawltest.Site, c *crawler.Config) { s.Page("/", ""); c.Handler = panics }, "", stack, nil},
+		{"Panics", "the Extractor panics", func(s *crawltest.Site, c *crawler.Config) { s.Page("/", ""); c.Extractor = panicking{} }, "", stack, nil},
 		{"Panics", "the Handler panics at each of 50 pages, with an error budget of 10", func(s *crawltest.Site, c *crawler.Config) {
 			var refs []string
 			for i := range 50 {
