@@ -14,8 +14,7 @@ import (
 // Reasons of links that were not checked, besides those of the crawler.
 const (
 	reasonExternal   = "external"
-	reasonNotReached = "not_reached"   // the crawl ended before
-	reasonLoop       = "redirect_loop" // a redirect leads back to itself
+	reasonNotReached = "not_reached" // the crawl ended before
 )
 
 // place is where a link stands.
@@ -113,7 +112,7 @@ func (l *links) follow(key weburl.Key) (f finding, hops []string) {
 		case f.verdict != moved:
 			return f, hops
 		case seen[key]:
-			return finding{verdict: broken, reason: reasonLoop, status: f.status}, hops
+			return finding{verdict: broken, reason: crawler.ReasonRedirectLoop, status: f.status}, hops
 		}
 		seen[key] = true
 		hops = append(hops, f.to.String())
