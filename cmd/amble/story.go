@@ -156,16 +156,19 @@ func (s *story) lookUp(dir string, u weburl.URL, profile weburl.Profile) error {
 		s.State = "never found"
 		return nil
 	}
-	state, err := queueState(dir, u, profile)
+	s.State, s.Note = queueText(queueState(dir, u, profile))
+	return nil
+}
+
+// queueText says where the queue has a URL, or why that cannot be told.
+func queueText(state frontier.State, err error) (text, note string) {
 	if err != nil {
-		s.State, s.Note = "no visit yet", "whether it is queued cannot be told: "+err.Error()
-		return nil
+		return "no visit yet", "whether it is queued cannot be told: " + err.Error()
 	}
-	s.State = map[frontier.State]string{
+	return map[frontier.State]string{
 		frontier.Unknown: "not found so far", frontier.Queued: "queued", frontier.Waiting: "queued, and to be tried again",
 		frontier.Claimed: "queued", frontier.Done: "done", frontier.Rejected: "found, and turned away because too much was queued",
-	}[state]
-	return nil
+	}[state], ""
 }
 
 // queueState opens the queue for as long as one look takes, unless a process works on the job.
@@ -332,12 +335,8 @@ func clauseText(c politeness.Clause) string {
 }
 
 func resultText(v *sink.Record, line int) string {
-	text := v.Outcome
-	for _, s := range []string{v.Reason, v.Rule, v.Detail, v.Error} {
-		if s != "" {
-			text += ", " + s
-		}
-	}
+	told := slices.DeleteFunc([]string{v.Outcome, v.Reason, v.Rule, v.Detail, v.Error}, func(s string) bool { return s == "" })
+	text := strings.Join(told, ", ")
 	if v.Status > 0 {
 		text += fmt.Sprintf(", status %d", v.Status)
 	}
