@@ -98,7 +98,7 @@ func newSim(w *crawltest.Web, rng *rand.Rand) *sim {
 	c.Politeness.PerDomain = rng.IntN(2) == 0
 	c.Politeness.Ledger = s
 	if rng.IntN(3) == 0 {
-		c.Politeness.Rate = 0.5 + rng.Float64()*20
+		c.Politeness.Rate = 0.5 + rng.Float64()*4
 	}
 	s.config = config(w, c)
 	w.Expect(crawltest.Expect{

@@ -186,7 +186,7 @@ func (b *builder) addHost(i int) {
 	}
 	b.hosts = append(b.hosts, h)
 	b.siteFaults(h)
-	if h.far = !h.dead && b.chance(10); h.far {
+	if h.far = !h.dead && b.chance(20); h.far {
 		h.site.Fault(SlowConnect(time.Duration(1+b.rng.IntN(8000)) * time.Millisecond))
 	}
 	if b.chance(15) {

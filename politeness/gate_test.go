@@ -622,3 +622,34 @@ func TestContactlessIsForLoopbackOnly(t *testing.T) {
 		b.must2("http://127.0.0.1/", "127.0.0.1")
 	})
 }
+
+// TestAPermitThatRunsOutEarlyHoldsItsHost: the Permit cannot be used any more, but a connection made by it
+// may still be coming about.
+func TestAPermitThatRunsOutEarlyHoldsItsHost(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{Delay: 5 * time.Second})
+		b.rules("https://a.test/", "")
+		time.Sleep(5 * time.Second)
+		u := b.url("https://a.test/")
+		p, err := b.gate.Admit(Ask{URL: u, Addr: someAddr, Deadline: time.Now().Add(time.Second)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		if _, err := p.Redeem(); !errors.Is(err, ErrExpired) {
+			t.Error(err)
+		}
+		time.Sleep(DefaultPermitTTL - 2*time.Second)
+		if w := b.wait("https://a.test/", someAddr); w.Clauses[0].Name != ClauseBusy {
+			t.Errorf("%v, want busy", w)
+		}
+		time.Sleep(time.Second)
+		b.wait("https://a.test/", someAddr) // taken back now
+		time.Sleep(4 * time.Second)
+		b.gate.Report(p, Reply{Aborted: true})
+		time.Sleep(5*time.Second - 1)
+		b.wait("https://a.test/", someAddr)
+		time.Sleep(1)
+		b.must("https://a.test/")
+	})
+}

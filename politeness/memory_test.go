@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
@@ -148,6 +149,11 @@ func randomReply(rng *rand.Rand) Reply {
 		return Reply{Err: errors.New("reset")}
 	case 1:
 		header["Retry-After"] = []string{[]string{"0", "7", "200"}[rng.IntN(3)]}
+		if rng.IntN(3) == 0 { // a date, by a clock that may be behind
+			clock := time.Now().Add(-time.Duration(rng.IntN(2)*rng.IntN(3600)) * time.Second).UTC()
+			header["Date"] = []string{clock.Format(http.TimeFormat)}
+			header["Retry-After"] = []string{clock.Add(time.Duration(rng.IntN(200)) * time.Second).Format(http.TimeFormat)}
+		}
 		return Reply{Status: []int{429, 503}[rng.IntN(2)], Header: header}
 	case 2:
 		header["Location"] = []string{[]string{"/r", "https://h4.site2.test:8080/x", ""}[rng.IntN(3)]}

@@ -80,7 +80,7 @@ func (m mutant) overlay(t *testing.T) string {
 // not build proves nothing and ends the test.
 func passes(t *testing.T, overlay, pkg string, args ...string) bool {
 	t.Helper()
-	cmd := exec.Command("go", append([]string{"test", "-overlay=" + overlay, "-vet=off", "-count=1", "-timeout=20s", "-failfast", pkg}, args...)...)
+	cmd := exec.Command("go", append([]string{"test", "-overlay=" + overlay, "-vet=off", "-count=1", "-timeout=30s", "-failfast", pkg}, args...)...)
 	cmd.Dir = filepath.Join("..", "..")
 	begin := time.Now()
 	out, err := cmd.CombinedOutput()
