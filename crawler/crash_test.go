@@ -180,6 +180,7 @@ func (c *crashed) check() {
 			t.Errorf("twice: %s", r.URL)
 			s.twice++
 		}
+		c.checkData(&r)
 	}
 	for _, u := range c.web.pages {
 		s.pages++
@@ -206,6 +207,28 @@ func (c *crashed) check() {
 	}
 	c.checkArchive()
 	c.checkLedger()
+}
+
+// crashHandle gives every visit one result, and the crawl a page of each host that no link leads to.
+func crashHandle(_ context.Context, v *crawler.Visit) error {
+	if v.URL.Path() == "/" {
+		if err := v.Enqueue(crawler.Request{URL: crashPath(crashExtra), Meta: []byte("extra")}); err != nil {
+			return err
+		}
+	}
+	return v.Emit([]string{v.URL.String(), string(v.Meta)})
+}
+
+// checkData holds that a record has what crashHandle gave its visit, once.
+func (c *crashed) checkData(r *sink.Record) {
+	want := fmt.Sprintf(`[%q,""]`, r.URL)
+	if strings.HasSuffix(r.URL, crashPath(crashExtra)) && !strings.Contains(r.URL, "/no/") {
+		want = fmt.Sprintf(`[%q,"extra"]`, r.URL)
+	}
+	if len(r.Data) != 1 || string(r.Data[0]) != want {
+		c.t.Errorf("%s has the results %s, want %s", r.URL, r.Data, want)
+		c.sum.twice++
+	}
 }
 
 func (c *crashed) checkArchive() {
@@ -267,8 +290,11 @@ type crashRequest struct {
 	start, end time.Time
 }
 
+// crashExtra is a page that no link leads to: one more than those that are linked.
+const crashExtra = 40
+
 func newCrashWeb(t *testing.T) *crashWeb {
-	const hosts, pages = 4, 40
+	const hosts, pages = 4, crashExtra + 1
 	w := &crashWeb{asked: make(chan struct{}, 1)}
 	for h := range hosts {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.78.0.%d:0", h+1))
@@ -302,7 +328,7 @@ func (w *crashWeb) serve(rw http.ResponseWriter, r *http.Request) {
 		p, _ := strconv.Atoi(r.URL.Path[1:])
 		rw.Header().Set("Content-Type", "text/html")
 		for i := range 3 { // a tree, so that every page can be reached, and its neighbours elsewhere
-			fmt.Fprintf(rw, "<a href=%s>x</a> <a href=/no/%d>x</a>", crashPath(min(39, p*3+i+1)), p)
+			fmt.Fprintf(rw, "<a href=%s>x</a> <a href=/no/%d>x</a>", crashPath(min(crashExtra-1, p*3+i+1)), p)
 		}
 		fmt.Fprintf(rw, "<a href=%s>x</a>", w.seeds[p%len(w.seeds)])
 	}
@@ -410,7 +436,7 @@ func (b *bomb) crawl(seeds []string) (*crawler.Report, error) {
 	}
 	defer before.Close()
 	c, err := crawler.New(crawler.Config{
-		Scope: crawler.ScopeAny, MaxPages: 1_000_000, MaxDepth: crawler.None,
+		Scope: crawler.ScopeAny, MaxPages: 1_000_000, MaxDepth: crawler.None, Handler: crawler.HandlerFunc(crashHandle),
 		Frontier: &bombFrontier{store, b}, Sinks: []sink.Sink{&bombArchive{archive, b}, &bombSink{visits, b}},
 		Politeness: politeness.Config{Delay: crashDelay, Ledger: &bombWriter{ledger, b}, LedgerSize: size},
 		KeepRobots: func(p *fetcher.Page) error {
