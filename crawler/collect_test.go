@@ -13,6 +13,9 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // numbers is a site of pages 1 to n, each linked from the one before.
@@ -186,6 +189,40 @@ func TestSlogTrace(t *testing.T) {
 			`level=DEBUG msg=visited url=http://a.example/private outcome=refused reason=robots_disallow rule="Disallow: /private"`)
 		if none.Len() != 0 {
 			t.Errorf("written above its level: %s", none.String())
+		}
+	})
+}
+
+// TestJoinTraces: every hook of every Trace is called, in order, and those that are not there are not.
+func TestJoinTraces(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Robots("User-agent: *\nDisallow:\n")
+		s.Page("/", links("/b")).Fault(crawltest.Reset().First(1))
+		s.Page("/b", "")
+		hooks := func(name string, got map[string]string) *crawler.Trace {
+			note := func(hook string) { got[hook] += name }
+			return &crawler.Trace{
+				Claimed: func(frontier.Claim) { note("claimed") }, Waiting: func(weburl.URL, *politeness.NotYet) { note("waiting") },
+				Admitted: func(weburl.URL, politeness.Permit) { note("admitted") }, Robots: func(weburl.URL, politeness.OriginInfo) { note("robots") },
+				Retrying: func(weburl.URL, string, time.Time) { note("retrying") }, Visited: func(*crawler.Visit) { note("visited") },
+			}
+		}
+		got, alone := map[string]string{}, map[string]string{}
+		// Another host on the address, so that one of them has to wait.
+		o := w.Site("http://b.example").Address(s.Addr().String())
+		o.Page("/", "")
+		c := newCrawler(t, w, crawler.Config{Concurrency: 1, Trace: crawler.JoinTraces(hooks("1", got), nil, &crawler.Trace{}, hooks("2", got), hooks(".", alone))})
+		if _, err := c.Run(t.Context(), s.URL("/"), o.URL("/")); err != nil {
+			t.Fatal(err)
+		}
+		for hook, n := range alone {
+			if want := strings.Repeat("12", len(n)); got[hook] != want {
+				t.Errorf("%s: %s, want %s", hook, got[hook], want)
+			}
+		}
+		if len(alone) != 6 {
+			t.Errorf("only %v were called", alone)
 		}
 	})
 }
