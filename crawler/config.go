@@ -2,7 +2,6 @@ package crawler
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -177,12 +176,12 @@ func (c Config) identity() politeness.Identity {
 }
 
 // Validate reports everything wrong with c that can be known without seeds, joined, each with the
-// field's name. A missing Contact is judged when the seeds are known.
+// field's name: *ConfigErrors, and the errors of the Configs inside it. A missing Contact is judged when the seeds are known.
 func (c Config) Validate() error {
 	errs := []error{c.identity().Validate(true), c.Fetch.Validate(), checkSeeds(c.Seeds)}
 	bad := func(ok bool, format string, args ...any) {
 		if !ok {
-			errs = append(errs, fmt.Errorf("crawler: "+format, args...))
+			errs = append(errs, configError(format, args...))
 		}
 	}
 	p := c.Politeness
@@ -214,6 +213,9 @@ func (c Config) Validate() error {
 	bad(c.NearBits >= 0 && c.NearBits <= simhash.MaxDistance, "NearBits is %d: must be 0 to %d", c.NearBits, simhash.MaxDistance)
 	bad(c.MaxErrors >= 0, "MaxErrors is %d: must not be negative", c.MaxErrors)
 	bad(c.MaxRedirects >= 0, "MaxRedirects is %d: must not be negative", c.MaxRedirects)
+	for i, s := range c.Sinks {
+		bad(s != nil, "Sinks[%d] is nil", i)
+	}
 	if c.InScope == nil {
 		_, err := NewSeedScope(or(c.Scope, ScopeHost), c.Rules)
 		errs = append(errs, err)

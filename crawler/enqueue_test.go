@@ -16,6 +16,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // run crawls w with a handler, one worker at a time, and returns what the sinks had: "url outcome
@@ -314,9 +315,25 @@ func TestSeedsHavePriority(t *testing.T) {
 }
 
 func TestSeedsAreValidated(t *testing.T) {
-	err := crawler.Config{Seeds: []crawler.Request{{URL: "http://a.example/"}, {URL: "/relative"}}, MaxPages: -7}.Validate()
-	if err == nil || !strings.Contains(err.Error(), "Seeds[1].URL") || !strings.Contains(err.Error(), "MaxPages") {
-		t.Error(err)
+	err := crawler.Config{
+		Seeds: []crawler.Request{{URL: "http://a.example/"}, {URL: "/relative"}}, MaxPages: -7, MaxBytes: -1, Sinks: []sink.Sink{nil},
+	}.Validate()
+	var all interface{ Unwrap() []error }
+	if !errors.As(err, &all) {
+		t.Fatal(err)
+	}
+	var fields []string
+	for _, err := range all.Unwrap() {
+		var c *crawler.ConfigError
+		if errors.As(err, &c) {
+			fields = append(fields, c.Field+" "+c.Problem)
+		}
+	}
+	same(t, fields, `Seeds[1].URL is no URL to crawl: weburl: url_syntax: "/relative"`, "MaxPages is -7: must be 1 or more, or None",
+		"MaxBytes is -1: must not be negative", "Sinks[0] is nil")
+	var bad *weburl.Error
+	if !errors.As(err, &bad) {
+		t.Errorf("%v does not wrap weburl's error", err)
 	}
 }
 
