@@ -113,7 +113,11 @@ func (c *crawlFlags) runJob(a *app, j *jobDir, cfg crawler.Config, all []setting
 	if end != nil {
 		err = firstOf(err, j.report(end))
 	}
-	return end, firstOf(err, j.end(time.Now(), end, err))
+	err = firstOf(err, j.end(time.Now(), end, err))
+	if err == nil && end.signal == 0 {
+		err = outputError(writePage(j.dir, j.manifest, newReport(end, nil)))
+	}
+	return end, err
 }
 
 // firstOf is err, or if there is none, next. What comes after a failure to write is mostly the same
@@ -125,7 +129,7 @@ func firstOf(err, next error) error {
 	return next
 }
 
-// report writes the report of the whole job, and once that ended by itself the page.
+// report writes the report of the whole job.
 func (j *jobDir) report(end *ending) error {
 	return outputError(replaceFile(j.path(reportName), append(newReport(end, nil).line(), '\n')))
 }

@@ -44,7 +44,7 @@ func (o *origins) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any
 	if slices.Contains(unkeyed, flag.Name) {
 		return nil, nil
 	}
-	if v, ok := o.env(envName(flag.Name)); ok && v != "" && !o.ownJob(ctx) {
+	if v, ok := o.env(envName(flag.Name)); ok && v != "" && (!o.ownJob(ctx) || isShown(flag.Name)) {
 		o.from[flag.Name] = "environment " + envName(flag.Name)
 		return o.value(flag, []string{v}), nil
 	}
@@ -82,6 +82,11 @@ func takesSeveral(flag *kong.Flag) bool {
 func (o *origins) ownJob(ctx *kong.Context) bool {
 	n := ctx.Selected()
 	return n != nil && (n.Name == "resume" || n.Name == "explain" && len(o.job.entries) > 0)
+}
+
+// isShown reports whether a flag is about what a person sees of this process.
+func isShown(flag string) bool {
+	return freedoms[flag] == shown && flag != "out" && flag != "seeds"
 }
 
 // kept is the value that the job has for a flag, if it is about the job. Where the operator gives scope rules, they are all
