@@ -2,10 +2,14 @@ package crawler_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/sink"
 )
 
 // outsideWeb is a site with links out of it and a chain of others behind them.
@@ -80,7 +84,7 @@ func TestTypesOutOfScope(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
 		s.Page("/", links("/doc", "/feed", "/moved"))
-		s.Page("/doc", "%PDF-1.7").Type("application/pdf")
+		s.Page("/doc", "%PDF-1.7"+strings.Repeat("x", 200_000)).Type("application/pdf")
 		s.Page("/feed", links("/behind")).Type("application/xhtml+xml")
 		s.Redirect("/moved", "/doc?2").Type("application/pdf")
 		s.Page("/doc?2", "%PDF-1.7").Type("application/pdf")
@@ -90,11 +94,83 @@ func TestTypesOutOfScope(t *testing.T) {
 			s.URL("/"): "fetched 200", s.URL("/doc"): "out_of_scope 200 type", s.URL("/feed"): "out_of_scope 200 type",
 			s.URL("/moved"): "redirected 302", s.URL("/doc?2"): "out_of_scope 200 type",
 		})
+		if got := v.by[s.URL("/doc")].Page.Truncated; got != fetcher.ReasonUnwanted {
+			t.Errorf("a body that nobody may have was read to its end: %q", got)
+		}
 		if got := v.by[s.URL("/doc")].Rule; got != "exclude application/pdf" {
 			t.Errorf("rule %q", got)
 		}
 		if rep.Pages != 1 {
 			t.Errorf("%d pages", rep.Pages)
+		}
+	})
+}
+
+// A redirect is no hop of its own, and leads to nothing that a rule forbids.
+func TestRedirectsBeyondTheScope(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s, o := w.Site("http://a.example"), w.Site("http://one.example")
+		s.Page("/", links("http://one.example/moved", "/leaves"))
+		s.Redirect("/leaves", "http://one.example/forbidden")
+		o.Redirect("/moved", "/target")
+		o.Page("/target", links("/next"))
+		o.Page("/next", "")
+		o.Page("/forbidden", "")
+		_, v := crawl(t, w, crawler.Config{Beyond: 2, Rules: []crawler.ScopeRule{{Exclude: true, Pattern: `/forbidden`}}}, s.URL("/"))
+		v.expect(t, map[string]string{
+			s.URL("/"): "fetched 200", s.URL("/leaves"): "redirected 302", o.URL("/moved"): "redirected 302",
+			o.URL("/target"): "fetched 200", o.URL("/next"): "fetched 200", o.URL("/forbidden"): "out_of_scope 0 scope",
+		})
+		if v.by[o.URL("/target")].Beyond != 1 || v.by[o.URL("/next")].Beyond != 2 || v.by[o.URL("/forbidden")].Rule != "exclude /forbidden" {
+			t.Errorf("%+v", v.by)
+		}
+	})
+}
+
+// One URL that is found in two ways is judged in both.
+func TestKindsOfOneURL(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Page("/", `<img src=/x><a href=/x>x</a><img src=/x>`)
+		s.Page("/x", "")
+		var fates []crawler.Fate
+		h := crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
+			for _, l := range v.Links() {
+				fates = append(fates, l.Fate)
+			}
+			return nil
+		})
+		crawl(t, w, crawler.Config{Resources: true, Handler: h, Rules: []crawler.ScopeRule{{Exclude: true, Kinds: []crawler.LinkKind{"img"}}}}, s.URL("/"))
+		if !slices.Equal(fates, []crawler.Fate{crawler.FateScope, crawler.FateFollow, crawler.FateScope}) {
+			t.Errorf("fates %v", fates)
+		}
+	})
+}
+
+// keeping is an archive in memory: the URLs whose answers it was given.
+type keeping struct{ urls []string }
+
+func (k *keeping) Append(_ context.Context, r *sink.Record) error {
+	if r.Exchange != nil {
+		k.urls = append(k.urls, r.URL)
+	}
+	return nil
+}
+
+func (k *keeping) AppendExchange(context.Context, *sink.Exchange) error { return nil }
+func (k *keeping) Sync() (int64, error)                                 { return 0, nil }
+func (k *keeping) Restore(int64) error                                  { return sink.ErrNotCuttable }
+func (k *keeping) Close() error                                         { return nil }
+
+func TestTypesOutOfScopeAreNotArchived(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Page("/", links("/doc"))
+		s.Page("/doc", "%PDF-1.7").Type("application/pdf")
+		k := &keeping{}
+		crawl(t, w, crawler.Config{Sinks: []sink.Sink{k}, Rules: []crawler.ScopeRule{{Exclude: true, Types: []string{"application/pdf"}}}}, s.URL("/"))
+		if !slices.Equal(k.urls, []string{s.URL("/")}) {
+			t.Errorf("archived: %v", k.urls)
 		}
 	})
 }

@@ -113,6 +113,31 @@ func TestCrawlAgainFetchesWhatChanged(t *testing.T) {
 	})
 }
 
+// Only requests for pages are conditional, and only what belongs to a whole answer makes them so.
+func TestWhatMakesRequestsConditional(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Page("/", links("/cut", "/long")).Header("ETag", `"1"`)
+		s.Page("/cut", strings.Repeat("x", 2000)).Header("ETag", `"2"`).Fault(crawltest.CutShort(1000))
+		s.Page("/long", "").Header("ETag", `"`+strings.Repeat("3", 2000)+`"`).Header("Last-Modified", strings.Repeat("4", 2000))
+		past, err := crawler.ReadHistory(strings.NewReader(`{"schema":"amble.visit/1","url":"http://a.example/","outcome":"fetched","status":200,"etag":"\"0\""}`), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, v := crawl(t, w, crawler.Config{Since: past}, s.URL("/"))
+		for path, want := range map[string]string{"/": `"1"`, "/cut": "", "/long": ""} {
+			if got := v.by[s.URL(path)].Validators; got.ETag != want || got.LastModified != "" {
+				t.Errorf("%s: %+v", path, got)
+			}
+		}
+		for _, r := range w.Requests() {
+			if got := r.Header.Get("If-None-Match"); (got != "") != (r.URL == s.URL("/")) {
+				t.Errorf("%s is asked for with If-None-Match %s", r.URL, got)
+			}
+		}
+	})
+}
+
 // A 304 that nobody asked for is an answer like any other.
 func TestNotModifiedUnasked(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -120,6 +145,22 @@ func TestNotModifiedUnasked(t *testing.T) {
 		s.Page("/", "").Status(http.StatusNotModified)
 		_, v := crawl(t, w, crawler.Config{}, s.URL("/"))
 		v.expect(t, map[string]string{s.URL("/"): "fetched 304"})
+	})
+}
+
+// The record of a page that is as it was has a hash if the copy's is known, and none of the missing body.
+func TestHashOfWhatWasNotSent(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Page("/", "").Status(http.StatusNotModified).Header("ETag", `"1"`)
+		past, err := crawler.ReadHistory(strings.NewReader(`{"schema":"amble.visit/1","url":"http://a.example/","outcome":"fetched","status":200,"etag":"\"1\""}`), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _ := visitsOf(t, w, crawler.Config{Since: past}, s.URL("/"))
+		if !strings.Contains(out, `"outcome":"not_modified"`) || !strings.Contains(out, `"etag":"\"1\""`) || strings.Contains(out, "sha256") {
+			t.Error(out)
+		}
 	})
 }
 

@@ -3,6 +3,7 @@ package crawler_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -52,6 +53,23 @@ func TestSessionsEnd(t *testing.T) {
 		rep, _ := crawl(t, w, crawler.Config{MaxDepth: crawler.None}, s.URL("/"))
 		if rep.Finish != crawler.FinishDone || rep.Pages != 11 || rep.Links[crawler.FateTrap] == 0 {
 			t.Errorf("%d pages, want the seed and two of each of 5: %+v", rep.Pages, rep)
+		}
+	})
+}
+
+// What was cut is not known to be the same.
+func TestCutPagesAreNoSoftErrors(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		var refs []string
+		for i := range 6 {
+			refs = append(refs, fmt.Sprintf("/%d", i))
+			s.Page(refs[i], strings.Repeat("the same ", 1000)).Fault(crawltest.CutShort(500))
+		}
+		s.Page("/", links(refs...))
+		rep, _ := crawl(t, w, crawler.Config{MaxSoft: 2}, s.URL("/"))
+		if rep.Outcomes[crawler.Fetched] != 7 {
+			t.Errorf("%v %v", rep.Outcomes, rep.Reasons)
 		}
 	})
 }

@@ -57,6 +57,17 @@ func TestSeedScope(t *testing.T) {
 	}
 }
 
+// Sites under a public suffix are not the suffix's, even where that is a seed.
+func TestScopeDomainOfASuffix(t *testing.T) {
+	s, err := NewSeedScope(ScopeDomain, nil, mustURL(t, "https://github.io/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Decide(mustURL(t, "https://somebody.github.io/")).In || !s.Decide(mustURL(t, "https://github.io/x")).In {
+		t.Error("a public suffix takes in what is registered under it")
+	}
+}
+
 // Links are judged by kind, and by no rule that is for other kinds.
 func TestScopeRulesForKinds(t *testing.T) {
 	s, err := NewSeedScope(ScopeHost, []ScopeRule{

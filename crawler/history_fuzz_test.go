@@ -1,0 +1,42 @@
+package crawler_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// FuzzReadHistory: whatever the lines are, they are an error or a history within its bound whose pages
+// are URLs that it knows.
+func FuzzReadHistory(f *testing.F) {
+	f.Add([]byte(`{"schema":"amble.visit/1","url":"http://a.test/","outcome":"fetched","status":200,"etag":"\"x\"","sha256":"00"}`+"\n"), 1)
+	f.Add([]byte("{}\n\n{"), 2)
+	f.Add([]byte(`{"schema":"amble.visit/1","url":"http://a.test/%zz","outcome":"not_modified","last_modified":"\r\n"}`), 3)
+	f.Fuzz(func(t *testing.T, b []byte, most int) {
+		most = most&7 + 1
+		h, err := crawler.ReadHistory(bytes.NewReader(b), most)
+		if err != nil {
+			if !errors.Is(err, crawler.ErrHistory) {
+				t.Fatal(err)
+			}
+			return
+		}
+		n := 0
+		for raw := range h.URLs() {
+			u, err := weburl.Parse(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, known := h.Past(u); !known {
+				t.Errorf("%s is not known", raw)
+			}
+			n++
+		}
+		if n != h.Len() || n > most {
+			t.Errorf("%d pages, Len is %d, at most %d", n, h.Len(), most)
+		}
+	})
+}
