@@ -2,14 +2,12 @@ package crawler_test
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
-
-	"golang.org/x/net/http2"
+	"time"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
@@ -18,18 +16,44 @@ import (
 // overHTTP2 serves whole connections by a handler, over HTTP/2.
 func overHTTP2(h http.HandlerFunc) crawltest.Wire {
 	return func(c net.Conn) {
-		if t, ok := c.(*tls.Conn); ok && t.ConnectionState().NegotiatedProtocol != http2.NextProtoTLS {
-			return
+		l := &single{conn: c, ended: make(chan struct{})}
+		srv := &http.Server{
+			ReadHeaderTimeout: time.Minute,
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/robots.txt" {
+					w.WriteHeader(http.StatusNotFound)
+					return
+				}
+				h(w, r)
+			}),
+			ConnState: func(_ net.Conn, s http.ConnState) {
+				if s == http.StateClosed {
+					close(l.ended)
+				}
+			},
 		}
-		(&http2.Server{}).ServeConn(c, &http2.ServeConnOpts{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/robots.txt" {
-				w.WriteHeader(http.StatusNotFound)
-				return
-			}
-			h(w, r)
-		})})
+		_ = srv.Serve(l) // until the connection has ended
 	}
 }
+
+// single is a listener with one connection.
+type single struct {
+	conn  net.Conn
+	given bool
+	ended chan struct{}
+}
+
+func (l *single) Accept() (net.Conn, error) {
+	if !l.given {
+		l.given = true
+		return l.conn, nil
+	}
+	<-l.ended
+	return nil, net.ErrClosed
+}
+
+func (l *single) Close() error   { return nil }
+func (l *single) Addr() net.Addr { return l.conn.LocalAddr() }
 
 // http2Hostile are sites that speak HTTP/2, on sockets.
 var http2Hostile = []struct {
@@ -72,7 +96,7 @@ func TestHostileHTTP2(t *testing.T) {
 	cfg.Fetch.RootCAs = srv.RootCAs()
 	var seeds []string
 	for i, h := range http2Hostile {
-		s := srv.Site(fmt.Sprintf("https://h%d.example", i)).ALPN(http2.NextProtoTLS).RawConn(overHTTP2(h.serve))
+		s := srv.Site(fmt.Sprintf("https://h%d.example", i)).ALPN("h2").RawConn(overHTTP2(h.serve))
 		seeds = append(seeds, s.URL("/"))
 	}
 	c, err := crawler.New(cfg)
