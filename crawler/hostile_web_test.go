@@ -397,6 +397,11 @@ func retryCases() []web {
 		}
 	}
 	return []web{
+		{"Retries", "503 for robots.txt, for ever", func(s *crawltest.Site, _ *crawler.Config) { s.RobotsStatus(503); s.Page("/", "") }, "", failing, nil},
+		{"Retries", "503 for robots.txt, once", func(s *crawltest.Site, _ *crawler.Config) {
+			s.Robots("").Fault(crawltest.Fail(503).First(1))
+			s.Page("/", "")
+		}, "", attempts, nil},
 		{"Retries", "503 once", fault(crawltest.Fail(503).First(1)), "", attempts, nil},
 		{"Retries", "503 for ever", fault(crawltest.Fail(503)), "", attempts, nil},
 		{"Retries", "404", fault(crawltest.Fail(404)), "", attempts, nil},

@@ -95,3 +95,18 @@ func TestCrowdsOutliveTheProcess(t *testing.T) {
 		t.Errorf("a table that began again gives %v %v", more, fresh)
 	}
 }
+
+// A table that is full begins again rather than grow.
+func TestCrowdsAreBounded(t *testing.T) {
+	c := newCrowds(5, None, None)
+	for i := range uint64(maxCrowds) {
+		c.counts[i] = 1
+	}
+	c.changes()
+	if c.enter(mustURL(t, "http://a.test/x?1")) != "" || len(c.counts) > 2 {
+		t.Errorf("%d counters", len(c.counts))
+	}
+	if more, _, fresh := c.changes(); !fresh || len(more) != 1 {
+		t.Errorf("%d changed, fresh %v", len(more), fresh)
+	}
+}
