@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -169,31 +170,42 @@ type pathValue struct{ name, value string }
 // parsePattern reads a pattern of Mux.On.
 func parsePattern(s string) (p pattern, err error) {
 	host, path, found := strings.Cut(s, "/")
-	p.host, p.any = strings.ToLower(host), !found
-	p.host, p.suffix = strings.CutPrefix(p.host, "*")
+	if err := p.parseHost(host); err != nil {
+		return p, err
+	}
+	if strings.ContainsAny(path, "?#") {
+		return p, errors.New("a pattern is of the path alone, without query and fragment")
+	}
+	if p.any = !found; p.any {
+		return p, nil
+	}
+	return p, p.parsePath(path)
+}
+
+func (p *pattern) parseHost(host string) error {
+	p.host, p.suffix = strings.CutPrefix(strings.ToLower(host), "*")
 	p.port = strings.Contains(strings.TrimPrefix(p.host, "["), ":") && !strings.HasSuffix(p.host, "]")
 	if !p.port {
 		p.host = strings.Trim(p.host, "[]") // of an IPv6 literal
 	}
 	if strings.ContainsAny(p.host, "{}*?# ") || strings.HasSuffix(p.host, ":") || p.suffix && (len(p.host) < 2 || p.host[0] != '.') {
-		return p, fmt.Errorf("host %q", host)
+		return fmt.Errorf("host %q", host)
 	}
-	if strings.ContainsAny(path, "?#") {
-		return p, fmt.Errorf("a pattern is of the path alone, without query and fragment")
-	}
-	if p.any {
-		return p, nil
-	}
+	return nil
+}
+
+// parsePath reads what follows the first slash.
+func (p *pattern) parsePath(path string) error {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		last := i == len(parts)-1
 		switch seg, err := parseSegment(part); {
 		case err != nil:
-			return p, err
+			return err
 		case seg.rest && !last, part == "{$}" && !last:
-			return p, fmt.Errorf("%s must be the last", part)
+			return fmt.Errorf("%s must be the last", part)
 		case slices.ContainsFunc(p.segments, func(o segment) bool { return o.name == seg.name && seg.name != "" }):
-			return p, fmt.Errorf("{%s} stands there twice", seg.name)
+			return fmt.Errorf("{%s} stands there twice", seg.name)
 		case part == "" && last:
 			p.open = true
 		case part == "{$}":
@@ -202,7 +214,7 @@ func parsePattern(s string) (p pattern, err error) {
 			p.segments = append(p.segments, seg)
 		}
 	}
-	return p, nil
+	return nil
 }
 
 func parseSegment(part string) (segment, error) {

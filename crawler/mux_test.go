@@ -3,6 +3,9 @@ package crawler_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -178,4 +181,57 @@ func TestMuxInACrawl(t *testing.T) {
 		_, got := run(t, w, crawler.Config{Handler: &mux, Concurrency: 1}, s.URL("/"))
 		same(t, got, "/ fetched", `/item/1 fetched "1"`, "/item/2 failed handler_error", "/gone fetched 410")
 	})
+}
+
+// FuzzMuxPattern compares the paths that a pattern fits, and the values it has, with net/http's: where
+// both know the pattern and the path is in the form that net/http does not redirect to another.
+func FuzzMuxPattern(f *testing.F) {
+	for _, s := range [][2]string{
+		{"/", "/"}, {"/a/{x}", "/a/b"}, {"/a/{x...}", "/a/b/c"}, {"/{x}/b/{$}", "/%C3%A9/b/"}, {"/a/", "/a"}, {"/%61", "/a"},
+		{"/{x}", "/a%2Fb"}, {"/{", "/"}, {"h/{x}", "/"}, {"/{x}/{y...}", "/a/"}, {"/a%2fb/", "/a%2Fb/c"},
+	} {
+		f.Add(s[0], s[1])
+	}
+	f.Fuzz(func(t *testing.T, pattern, path string) {
+		u, err := weburl.Parse("http://a.example/" + strings.TrimPrefix(path, "/"))
+		if err != nil || !strings.HasPrefix(pattern, "/") {
+			return
+		}
+		req, err := http.NewRequest(http.MethodGet, u.String(), nil)
+		if err != nil || strings.Contains(u.Path(), "//") || strings.Contains(req.URL.Path, "/.") || strings.Contains(req.URL.Path, "//") {
+			return
+		}
+		theirs, ok := muxOf(func(found func(value func(string) string)) {
+			mux := http.NewServeMux()
+			mux.HandleFunc(pattern, func(_ http.ResponseWriter, r *http.Request) { found(r.PathValue) })
+			mux.ServeHTTP(httptest.NewRecorder(), req)
+		})
+		if !ok {
+			return
+		}
+		ours, ok := muxOf(func(found func(value func(string) string)) {
+			var mux crawler.Mux
+			mux.On(pattern, func(_ context.Context, v *crawler.Visit) error { found(v.PathValue); return nil })
+			if err := mux.Handle(t.Context(), visitOf(t, u.String())); err != nil {
+				t.Error(err)
+			}
+		})
+		if ok && ours != theirs {
+			t.Errorf("%q, %s: %q, net/http has %q", pattern, u, ours, theirs)
+		}
+	})
+}
+
+// muxOf is what a mux's route found: "" for none, else x and y of the pattern. It is not ok when the
+// pattern is refused.
+func muxOf(serve func(found func(value func(string) string))) (s string, ok bool) {
+	defer func() {
+		x := recover()
+		if err, bug := x.(runtime.Error); bug {
+			panic(err)
+		}
+		ok = x == nil
+	}()
+	serve(func(value func(string) string) { s = "found " + value("x") + " " + value("y") })
+	return s, true
 }
