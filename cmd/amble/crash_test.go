@@ -235,6 +235,47 @@ func (j *killedJob) checkReport() {
 	}
 }
 
+// TestKilledCommandKeepsWhatSitesAskedFor kills a crawl right after a request to a host that asks for a
+// pause far above the crawl's own. The next process has it from the ledger: it waits, and need not ask
+// for robots.txt again.
+func TestKilledCommandKeepsWhatSitesAskedFor(t *testing.T) {
+	const pause = 700 * time.Millisecond
+	var mu sync.Mutex
+	var log []crashRequest
+	seen := make(chan struct{}, 100)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		if r.URL.Path == "/robots.txt" {
+			fmt.Fprintf(w, "User-agent: *\nCrawl-delay: %g\n", pause.Seconds())
+		} else {
+			page("Page", "/1", "/2")(w, r)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		log = append(log, crashRequest{url: r.URL.Path, start: start, end: time.Now()})
+		seen <- struct{}{}
+	}))
+	defer srv.Close()
+	dir := filepath.Join(t.TempDir(), "job")
+	p := start(t, "crawl", "-w", "0", "-o", dir, srv.URL)
+	for range 2 {
+		<-seen
+	}
+	p.signal(t, syscall.SIGKILL)
+	p.end(t)
+	if out, err := exec.Command("amble", "resume", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := exec.Command("amble", "verify", dir).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for i, q := range log {
+		if i > 0 && (q.start.Sub(log[i-1].end) < pause-5*time.Millisecond || q.url == "/robots.txt") {
+			t.Errorf("request %d, for %s, came %v after the one before", i, q.url, q.start.Sub(log[i-1].end))
+		}
+	}
+}
+
 func readJSON(t *testing.T, path string, v any) {
 	t.Helper()
 	b, err := os.ReadFile(path)
