@@ -83,8 +83,8 @@ func (m *Memory) queue(b *batch, r *Request, hash uint64, mk *mark) bool {
 		q.Queued = b.time
 	}
 	b.origin = m.origins.hold(&q, b.origin)
-	b.buf = appendRecord(b.buf[:0], name, &q, hash, uint32(b.origin))
-	h.Queue.push(r.Priority, b.buf)
+	b.buf = appendRecord(b.buf[:0], name, &q, uint32(b.origin))
+	h.Queue.push(r.Priority, b.buf, &m.deltas)
 	m.hosts.Offer(h, 1, b.now)
 	return true
 }

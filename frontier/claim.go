@@ -43,22 +43,32 @@ func (m *Memory) tryClaim(now int64) (c Claim, done bool, err error) {
 // grant makes a claim of h's first URL.
 func (m *Memory) grant(h *host, now int64) (Claim, error) {
 	it := held{h.Queue.pop(), h}
-	hash := it.rec.hash()
-	mk := m.seen.find(hash)
 	c := Claim{Request: m.request(it), Attempt: it.attempt}
-	c.Depth = m.seen.depth(hash, mk)
 	if err := it.rec.decode(h.Name, &c.Request); err != nil {
 		m.finish(it)
 		m.hosts.Release(h, sched.Gone, sched.Always, now)
 		return Claim{}, err
 	}
-	mk.setState(Claimed)
+	if it.hash == 0 {
+		it.hash = m.hash(m.c.Key(c.URL))
+	}
+	if mk := m.seen.find(it.hash); mk != nil {
+		c.Depth = m.seen.depth(it.hash, mk)
+	}
+	m.note(it, Claimed)
 	var deadline int64
 	c.ID, deadline = m.leases.Grant(it, now)
 	if deadline != sched.Never {
 		c.Deadline = m.clock.Time(deadline)
 	}
 	return c, nil
+}
+
+// note gives an item its state. One without a hash could not be read.
+func (m *Memory) note(it held, s State) {
+	if mk := m.seen.find(it.hash); mk != nil && it.hash != 0 {
+		mk.setState(s)
+	}
 }
 
 // request is what the store keeps of an item outside its record.
@@ -102,7 +112,7 @@ func (m *Memory) settle(it held, again *Again, now int64) sched.Fate {
 	}
 	if until := m.clock.At(again.NotBefore); until > now {
 		m.waiting.Push(waiter{held: it, until: until})
-		m.seen.find(it.rec.hash()).setState(Waiting)
+		m.note(it, Waiting)
 		return sched.Later
 	}
 	m.requeue(it)
@@ -111,7 +121,7 @@ func (m *Memory) settle(it held, again *Again, now int64) sched.Fate {
 
 // finish makes a URL done.
 func (m *Memory) finish(it held) {
-	m.seen.find(it.rec.hash()).setState(Done)
+	m.note(it, Done)
 	m.origins.release(it.rec.origin())
 	m.done++
 }

@@ -3,6 +3,7 @@ package frontier
 import (
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -19,8 +20,10 @@ func TestQueueOrder(t *testing.T) {
 		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.arrival, b.arrival))
 	}
 	r := rand.New(rand.NewPCG(5, 6))
+	var d deltas
 	for range 60 {
 		var q queue
+		bytes := map[uint64]record{}
 		var list []waiting
 		var out []item
 		size := 1 + r.IntN(2*chunkSize)
@@ -29,31 +32,89 @@ func TestQueueOrder(t *testing.T) {
 			case n < 5:
 				rec := make([]byte, 8+r.IntN(size))
 				binary.LittleEndian.PutUint64(rec, arrival)
+				for i := 8; i < len(rec); i++ { // alike in places
+					rec[i] = byte(i/16*r.IntN(2) + r.IntN(2))
+				}
+				bytes[arrival] = rec
 				w := waiting{arrival, int8(r.IntN(3))}
-				q.push(w.priority, rec)
+				q.push(w.priority, rec, &d)
 				list = append(list, w)
 			case n < 8 && len(list) > 0:
 				slices.SortFunc(list, order)
 				it := q.pop()
-				if it.rec.hash() != list[0].arrival || it.priority != list[0].priority {
-					t.Fatalf("popped %d(%d), want %+v", it.rec.hash(), it.priority, list[0])
+				if arrivalOf(it) != list[0].arrival || it.priority != list[0].priority || !slices.Equal(it.rec, bytes[arrivalOf(it)]) {
+					t.Fatalf("popped %d(%d), want %+v with all its bytes", arrivalOf(it), it.priority, list[0])
 				}
 				list, out = list[1:], append(out, it)
 			case len(out) > 0:
 				i := r.IntN(len(out))
 				q.back.Push(out[i])
-				list = append(list, waiting{out[i].rec.hash(), out[i].priority})
+				list = append(list, waiting{arrivalOf(out[i]), out[i].priority})
 				out = slices.Delete(out, i, i+1)
 			}
 		}
 		slices.SortFunc(list, order)
 		for _, w := range list {
-			if it := q.pop(); it.rec.hash() != w.arrival {
-				t.Fatalf("popped %d, want %d", it.rec.hash(), w.arrival)
+			if it := q.pop(); arrivalOf(it) != w.arrival || !slices.Equal(it.rec, bytes[w.arrival]) {
+				t.Fatalf("popped %d, want %d with all its bytes", arrivalOf(it), w.arrival)
 			}
 		}
 		if q.lanes != nil || q.back.Len() != 0 {
 			t.Fatal("an emptied queue keeps memory")
 		}
 	}
+}
+
+func arrivalOf(it item) uint64 { return binary.LittleEndian.Uint64(it.rec) }
+
+// TestLaneDropsWhatIsRead: a lane that is never empty, and never long, stays small.
+func TestLaneDropsWhatIsRead(t *testing.T) {
+	var l lane
+	var d deltas
+	text := func(i int) record { return fmt.Appendf(nil, "/section/%d/article-about-%d.html", i*7919, i) }
+	for i := range 10_000 {
+		l.push(text(i), &d)
+		if i < 20 {
+			continue
+		}
+		if got := l.pop(); !slices.Equal(got, text(i-20)) {
+			t.Fatalf("popped %q, want %q", got, text(i-20))
+		}
+		if cap(l.head) > 4000 || len(l.rest) > 0 {
+			t.Fatalf("%d bytes for 20 records after %d", cap(l.head), i)
+		}
+	}
+}
+
+func TestDeltaOfWhatIsAlikeIsSmall(t *testing.T) {
+	model := []byte("\x05\x02/section/0193fa3c/article-about-things-0001234.html")
+	rec := []byte("\x05\x02/section/f81c2d00/article-about-things-0001279.html")
+	if small := new(deltas).append(nil, model, rec); len(small) > 22 {
+		t.Errorf("%d bytes of %d", len(small), len(rec))
+	}
+}
+
+// FuzzDelta: what is taken apart is put together again, and never much larger.
+func FuzzDelta(f *testing.F) {
+	f.Add([]byte("/section/1/article.html"), []byte("/section/2/article.html"))
+	f.Add([]byte("m"), []byte("x"))
+	f.Add([]byte("aaaaaaaaaaaaaaaaaaaaaaaa"), make([]byte, 300))
+	f.Add(make([]byte, 600), make([]byte, 600))
+	f.Fuzz(func(t *testing.T, model, rec []byte) {
+		if len(model) == 0 {
+			return
+		}
+		var ds deltas
+		d := ds.append([]byte("before"), model, rec)
+		if again := ds.append([]byte("before"), model, rec); !slices.Equal(again, d) {
+			t.Errorf("%q and then %q", d, again)
+		}
+		if len(d) > len("before")+len(rec)+len(rec)/ownMost+1 {
+			t.Errorf("%d bytes became %d", len(rec), len(d)-len("before"))
+		}
+		grown := append(slices.Clone(model), "behind"...)
+		if got := appendWhole(nil, grown, d[len("before"):]); !slices.Equal(got, rec) {
+			t.Errorf("%q came back as %q", rec, got)
+		}
+	})
 }

@@ -9,27 +9,24 @@ import (
 
 // A record is a queued Request as bytes, without what is kept elsewhere: its host's name, its
 // priority, its depth (in seen) and what it shares with the rest of its batch (its origin). It is the
-// URL's hash in 8 bytes, the number of the origin as uvarint, and a packed.Item.
+// number of the origin as uvarint, and a packed.Item.
 type record []byte
 
 // appendRecord appends the record of r to dst.
-func appendRecord(dst []byte, host string, r *Request, hash uint64, origin uint32) []byte {
-	dst = binary.LittleEndian.AppendUint64(dst, hash)
+func appendRecord(dst []byte, host string, r *Request, origin uint32) []byte {
 	dst = binary.AppendUvarint(dst, uint64(origin))
 	return packed.AppendItem(dst, host, packed.Item{URL: r.URL, Hops: r.Hops, Meta: r.Meta, Beyond: r.Beyond})
 }
 
-func (r record) hash() uint64 { return binary.LittleEndian.Uint64(r) }
-
 func (r record) origin() uint32 {
-	n, _ := binary.Uvarint(r[8:])
+	n, _ := binary.Uvarint(r)
 	return uint32(n)
 }
 
 // decode fills in what the record holds of the Request.
 func (r record) decode(host string, into *Request) error {
-	_, n := binary.Uvarint(r[8:])
-	it, err := packed.ReadItem(host, r[8+n:])
+	_, n := binary.Uvarint(r)
+	it, err := packed.ReadItem(host, r[n:])
 	if err != nil {
 		return fmt.Errorf("frontier: a queued URL is lost: %w", err)
 	}

@@ -1,0 +1,110 @@
+package frontier
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// lane is records one behind the other, in chunks that are freed as they are read. Of a chunk's records
+// every groupSize-th is as it is, the others as what they do not share with the last such one, their
+// model: URLs of one host are much alike.
+type lane struct {
+	head []byte   // read from here; written to as long as there is no rest
+	rest [][]byte // written to at its end
+
+	read      int32 // where in head the next record begins
+	readModel int32 // where in head its model lies
+	lastModel int32 // where the model of what is pushed next lies, in the chunk written to
+	priority  int8
+	popped    uint8 // records read from head, in groupSize
+	pushed    uint8 // records in the chunk written to, in groupSize
+}
+
+// chunkSize is where a chunk stops growing. A lane's memory is too large by half a chunk at most,
+// a short lane's by an eighth on average.
+const chunkSize = 8 << 10
+
+const groupSize = 32
+
+func (l *lane) empty() bool { return len(l.head) == 0 }
+
+func (l *lane) push(rec record, d *deltas) {
+	var scratch [256]byte
+	last := l.last()
+	if len(*last) == 0 {
+		l.pushed = 0
+	}
+	enc := []byte(rec)
+	if l.pushed > 0 {
+		enc = d.append(scratch[:0], (*last)[l.lastModel:], rec)
+	}
+	if len(*last) > 0 && len(*last)+len(enc) > chunkSize {
+		l.rest = append(l.rest, nil)
+		last, enc, l.pushed = &l.rest[len(l.rest)-1], rec, 0
+	}
+	l.room(last, len(enc)+binary.MaxVarintLen32)
+	*last = binary.AppendUvarint(*last, uint64(len(enc)))
+	if l.pushed == 0 {
+		l.lastModel = int32(len(*last))
+	}
+	*last = append(*last, enc...)
+	l.pushed = (l.pushed + 1) % groupSize
+}
+
+// last is the chunk written to.
+func (l *lane) last() *[]byte {
+	if n := len(l.rest); n > 0 {
+		return &l.rest[n-1]
+	}
+	return &l.head
+}
+
+// room gives b capacity for n more bytes, growing by a quarter. What was read of it is dropped.
+func (l *lane) room(b *[]byte, n int) {
+	if cap(*b)-len(*b) >= n {
+		return
+	}
+	if b == &l.head {
+		l.dropRead()
+	}
+	size := max(len(*b)+n, min(chunkSize, len(*b)+len(*b)/4))
+	*b = append(make([]byte, 0, size), *b...)
+}
+
+func (l *lane) dropRead() {
+	from := l.read
+	if l.popped > 0 {
+		from = l.readModel
+	}
+	l.head = l.head[from:]
+	l.read, l.readModel, l.lastModel = l.read-from, l.readModel-from, l.lastModel-from
+}
+
+// pop takes the first record, with memory of its own.
+func (l *lane) pop() record {
+	n, size := binary.Uvarint(l.head[l.read:])
+	at := l.read + int32(size)
+	enc := l.head[at : at+int32(n)]
+	l.read = at + int32(n)
+	var rec record
+	if l.popped == 0 {
+		l.readModel, rec = at, slices.Clone(enc)
+	} else {
+		var scratch [256]byte
+		rec = slices.Clone(appendWhole(scratch[:0], l.head[l.readModel:], enc))
+	}
+	l.popped = (l.popped + 1) % groupSize
+	if int(l.read) == len(l.head) {
+		l.next()
+	}
+	return rec
+}
+
+// next goes on to the next chunk.
+func (l *lane) next() {
+	l.head, l.read, l.popped = nil, 0, 0
+	if len(l.rest) > 0 {
+		l.head, l.rest[0] = l.rest[0], nil
+		l.rest = l.rest[1:]
+	}
+}
