@@ -116,8 +116,8 @@ func (g *Gate) step(now time.Time, h *host, a Ask) (step, error) {
 		return page, g.judgeBy(now, o, a.URL)
 	case o.gone:
 		return step{}, &Denied{URL: a.URL, Reason: ReasonRobotsUnreachable, Detail: "the robots.txt of " + a.URL.Origin() + " could not be had"}
-	case o.retryAt.after(now):
-		return step{}, notYet(Clause{Name: ClauseRobots, Until: o.retryAt.time()})
+	case o.retryAt().after(now):
+		return step{}, notYet(Clause{Name: ClauseRobots, Until: o.retryAt().time()})
 	case o.asking != nil:
 		return step{}, notYet(Clause{Name: ClauseBusy, Until: now.Add(max(g.cfg.Delay, recheck))})
 	}

@@ -38,13 +38,13 @@ func (g *Gate) clocks(now time.Time, h *host, target weburl.URL, addr netip.Addr
 // the last to end first; nil when all are free.
 func (g *Gate) wait(now time.Time, c *clocks) error {
 	var held []Clause
-	if !c.slot.free(now) {
+	if !g.opens(now, c.slot) {
 		held = append(held, c.slot.held(now))
 	}
-	if c.addr != nil && !c.addr.free(now) {
+	if c.addr != nil && !g.opens(now, &c.addr.pace) {
 		held = append(held, c.addr.held(now, ClauseAddress))
 	}
-	if c.domain != nil && !c.domain.free(now) {
+	if c.domain != nil && !g.opens(now, &c.domain.pace) {
 		held = append(held, c.domain.held(now, ClauseDomain))
 	}
 	if len(held) == 0 {
@@ -58,9 +58,12 @@ func (g *Gate) wait(now time.Time, c *clocks) error {
 	return nil
 }
 
+// opens reports whether a clock admits a request at now.
+func (g *Gate) opens(now time.Time, p *pace) bool { return p.free(now) && p.full(now, &g.bucket) }
+
 // held is the clause under which p makes somebody wait.
 func (p *pace) held(now time.Time) Clause {
-	name := p.clause
+	name := p.why.String()
 	if p.holder != nil {
 		name = ClauseBusy
 	}
@@ -79,9 +82,9 @@ func (g *Gate) take(now time.Time, p *permit) {
 		if !c.notBefore.IsZero() {
 			passed = append(passed, Clause{Name: name, Until: c.notBefore, Delay: Duration(c.delay)})
 		}
-		c.take(now, p)
+		c.take(p)
 	}
-	note(p.clocks.slot, p.clocks.slot.clause)
+	note(p.clocks.slot, p.clocks.slot.why.String())
 	if p.clocks.addr != nil {
 		note(&p.clocks.addr.pace, ClauseAddress)
 	}

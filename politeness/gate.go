@@ -34,6 +34,7 @@ type Gate struct {
 	addrs   map[netip.Addr]*shared
 	domains map[string]*shared
 	total   *rate.Limiter // nil without Config.Rate
+	bucket  rate.Limiter  // of whichever clock is being asked
 	due     time.Time     // the last instant promised to a waiter of total
 	taken   time.Time     // when the last token was
 	lastID  uint64
@@ -94,7 +95,7 @@ func (g *Gate) next(now time.Time, u weburl.URL) weburl.URL {
 	g.sweep(now)
 	o := g.host(u).origin(u)
 	g.takeBack(now, o.asking)
-	if isRobots(u) || g.override(now, u) != nil || o.usable(now) || o.gone || o.retryAt.after(now) {
+	if isRobots(u) || g.override(now, u) != nil || o.usable(now) || o.gone || o.retryAt().after(now) {
 		return u
 	}
 	return o.next(u)
@@ -161,7 +162,7 @@ func (g *Gate) Origin(u weburl.URL) OriginInfo {
 	}
 	o := h.origin(u)
 	info := OriginInfo{
-		Known: o.known, Unreachable: o.failures > 0, Source: o.source(now, u), Group: o.group(), Expires: o.expires.time(),
+		Known: o.known, Unreachable: o.failures() > 0, Source: o.source(now, u), Group: o.group(), Expires: o.expires.time(),
 		forbiddenDenies: g.cfg.ForbiddenDenies,
 	}
 	if o.rules != nil {

@@ -3,11 +3,14 @@ package politeness
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/netip"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -652,4 +655,23 @@ func TestAPermitThatRunsOutEarlyHoldsItsHost(t *testing.T) {
 		time.Sleep(1)
 		b.must("https://a.test/")
 	})
+}
+
+// TestTheBucketAgreesWithTheExactInstant holds the token bucket of golang.org/x/time/rate, which is made
+// when a clock is asked, to the instant that is kept: it rounds, but by no more than slack.
+func TestTheBucketAgreesWithTheExactInstant(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var b rate.Limiter
+	now := time.Now()
+	for range 100_000 {
+		d := time.Duration(rng.Int64N(int64(time.Millisecond) << rng.IntN(30)))
+		var p pace
+		p.rest(now, d, ClauseDelay)
+		if !p.full(p.notBefore, &b) {
+			t.Fatalf("%v after a request the bucket is not full", d)
+		}
+		if d > 4*slack && p.full(p.notBefore.Add(-2*slack), &b) {
+			t.Fatalf("%v after a request the bucket is full %v too soon", d, 2*slack)
+		}
+	}
 }

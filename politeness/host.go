@@ -12,7 +12,7 @@ import (
 // forgotten only when it equals a new one (fresh).
 type host struct {
 	first   pace
-	more    []pace     // of an own host, the others it may have
+	more    *[]pace    // of an own host, the others it may have
 	origins [2]*origin // http, https; nil: nothing is known
 	latency time.Duration
 
@@ -29,7 +29,8 @@ type givenUp struct{ reason, detail string }
 func newHost(own int) *host {
 	h := &host{own: own > 0}
 	if own > 1 {
-		h.more = make([]pace, own-1)
+		more := make([]pace, own-1)
+		h.more = &more
 	}
 	return h
 }
@@ -55,18 +56,28 @@ func (h *host) slots(yield func(*pace) bool) {
 	if !yield(&h.first) {
 		return
 	}
-	for i := range h.more {
-		if !yield(&h.more[i]) {
+	others := h.others()
+	for i := range others {
+		if !yield(&others[i]) {
 			return
 		}
 	}
 }
 
+// others are the clocks besides the first.
+func (h *host) others() []pace {
+	if h.more == nil {
+		return nil
+	}
+	return *h.more
+}
+
 // slot is the clock that is free earliest.
 func (h *host) slot(now time.Time) *pace {
 	best := &h.first
-	for i := range h.more {
-		if p := &h.more[i]; p.until(now).Before(best.until(now)) {
+	others := h.others()
+	for i := range others {
+		if p := &others[i]; p.until(now).Before(best.until(now)) {
 			best = p
 		}
 	}
@@ -94,7 +105,7 @@ func (h *host) giveUp(reason, detail string) {
 func (h *host) wish() (d time.Duration, clause string) {
 	for _, o := range h.origins {
 		if o != nil && o.wish > d {
-			d, clause = o.wish, o.wishClause
+			d, clause = o.wish, o.why.String()
 		}
 	}
 	return d, clause

@@ -46,7 +46,7 @@ func (g *Gate) fresh(now time.Time, h *host) bool {
 }
 
 func (o *origin) fresh(now time.Time) bool {
-	return o == nil || o.asking == nil && !o.gone && o.failures == 0 && o.chase == nil && !(o.known && o.expires.after(now))
+	return o == nil || o.asking == nil && !o.gone && o.failures() == 0 && o.chase == nil && !(o.known && o.expires.after(now))
 }
 
 // forget gives back the rules of a host that is about to be deleted.
@@ -97,7 +97,7 @@ func (g *Gate) evict(now time.Time) {
 
 func (g *Gate) evictFrom(now time.Time, o *origin, least use) {
 	switch {
-	case o == nil || o.rules == nil || o.failures > 0:
+	case o == nil || o.rules == nil || o.failures() > 0:
 	case o.use <= least && (o.use != unused || !o.expires.after(now)):
 		g.rulesSize -= o.rules.size()
 		o.rules, o.known = nil, false

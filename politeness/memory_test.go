@@ -98,8 +98,8 @@ func (b *bench) follow(p Permit) Permit {
 		if err := g.judgeBy(now, o, p.p.wanted); err != nil {
 			b.Fatalf("%s at %v, but %v", p.URL(), now, err)
 		}
-	case o.retryAt.after(now):
-		b.Fatalf("%s at %v, but robots.txt is to be tried again at %v", p.URL(), now, o.retryAt.time())
+	case o.retryAt().after(now):
+		b.Fatalf("%s at %v, but robots.txt is to be tried again at %v", p.URL(), now, o.retryAt().time())
 	}
 	return g.mint(now, Ask{URL: p.p.wanted, Addr: p.p.addr}, h, s, c)
 }

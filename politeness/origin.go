@@ -22,21 +22,42 @@ type origin struct {
 	fetched instant
 	expires instant
 
-	wish       time.Duration // Crawl-delay or Request-rate, the larger
-	wishClause string
+	wish time.Duration // Crawl-delay or Request-rate, the larger
 
 	asking *permit // the Permit for robots.txt or a hop that is out
 	chase  *chase  // nil: ask for robots.txt itself
 
-	redirects []string // of the answer in force
+	via *chase // of the answer in force; nil: it was not redirected
 
-	failing  instant
+	outage *outage // nil: the last attempt did not fail
+	status int16   // of the answer in force
+	known  bool
+	gone   bool
+	use    use
+	why    why // the clause of wish
+}
+
+// outage is failures to have a robots.txt, one after another.
+type outage struct {
+	since    instant
 	retryAt  instant
-	failures int32
-	status   int16 // of the answer in force
-	known    bool
-	gone     bool
-	use      use
+	attempts int
+}
+
+// retryAt is when a robots.txt that failed may be asked for again.
+func (o *origin) retryAt() instant {
+	if o.outage == nil {
+		return 0
+	}
+	return o.outage.retryAt
+}
+
+// failures is how many attempts in a row have failed.
+func (o *origin) failures() int {
+	if o.outage == nil {
+		return 0
+	}
+	return o.outage.attempts
 }
 
 // ruleset is one robots.txt as it is kept.
@@ -82,7 +103,7 @@ func (o *origin) validUntil(now time.Time) instant {
 	if o.expires.after(now) {
 		return o.expires
 	}
-	return min(o.retryAt, o.fetched.add(maxStale))
+	return min(o.retryAt(), o.fetched.add(maxStale))
 }
 
 // next is what to ask next for o's rules.
@@ -93,13 +114,21 @@ func (o *origin) next(u weburl.URL) weburl.URL {
 	return u.RobotsURL()
 }
 
+// redirects are those that led to the answer in force.
+func (o *origin) redirects() []string {
+	if o.via == nil {
+		return nil
+	}
+	return o.via.hops
+}
+
 // source is where the rules of u's origin came from.
 func (o *origin) source(now time.Time, u weburl.URL) robots.Source {
 	if o.fetched == 0 {
 		return robots.Source{}
 	}
 	s := robots.Source{
-		RobotsURL: u.RobotsURL().String(), Status: int(o.status), FetchedAt: o.fetched.time(), Redirects: o.redirects,
+		RobotsURL: u.RobotsURL().String(), Status: int(o.status), FetchedAt: o.fetched.time(), Redirects: o.redirects(),
 		Stale: o.known && !o.expires.after(now),
 	}
 	if o.rules != nil {
@@ -189,8 +218,8 @@ func (g *Gate) learnRobots(now time.Time, p *permit, r Reply, a answer) {
 	}
 	// No rules when unavailable, or one redirect too many.
 	o.fetched, o.expires = at(a.ended), a.expires
-	o.status, o.redirects, o.chase = int16(r.Status), hops, nil
-	o.failures, o.failing, o.retryAt = 0, 0, 0
+	o.status, o.via, o.chase = int16(r.Status), o.chase, nil
+	o.outage = nil
 	g.keep(now, o, a.rules)
 	d, clause := wishOf(a.rules.bound())
 	g.learnWish(h, o, d, clause)
@@ -213,7 +242,7 @@ func wishOf(group *robots.Group) (d time.Duration, clause string) {
 // learnWish takes over the pause that o asks for. Robots.txt may have been redirected elsewhere: the
 // last request to the host itself is some time ago.
 func (g *Gate) learnWish(h *host, o *origin, d time.Duration, clause string) {
-	o.wish, o.wishClause = d, clause
+	o.wish, o.why = d, whyOf(clause)
 	for p := range h.slots {
 		if d > 0 && p.ended != 0 {
 			p.hold(p.ended.time().Add(d), d, clause)
@@ -226,18 +255,17 @@ func (g *Gate) learnWish(h *host, o *origin, d time.Duration, clause string) {
 
 // robotsFailed plans the next attempt at an unreachable robots.txt (P8), or gives it up.
 func (g *Gate) robotsFailed(now time.Time, o *origin, r Reply) {
-	if o.failures == 0 {
-		o.failing = at(now)
+	if o.outage == nil {
+		o.outage = &outage{since: at(now)}
 	}
-	if o.failures < 1<<31-1 {
-		o.failures++
-	}
+	out := o.outage
+	out.attempts++
 	o.chase = nil
-	o.retryAt = at(now.Add(robotsPause(int(o.failures))))
+	out.retryAt = at(now.Add(robotsPause(out.attempts)))
 	if ra, ok := retryAfter(r, now); ok {
-		o.retryAt = max(o.retryAt, at(ra)) // the host that answered, perhaps another, is held by obeyRetryAfter
+		out.retryAt = max(out.retryAt, at(ra)) // the host that answered, perhaps another, is held by obeyRetryAfter
 	}
-	if (!o.known || o.fetched.since(now) >= maxStale) && o.failing.since(now) >= g.cfg.RobotsGiveUp {
+	if (!o.known || o.fetched.since(now) >= maxStale) && out.since.since(now) >= g.cfg.RobotsGiveUp {
 		o.gone = true
 	}
 }

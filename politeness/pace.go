@@ -9,18 +9,37 @@ import (
 // pace is one clock: of a host's slot, of an address, of a registrable domain. It allows one request
 // at a time, and the next one a pause after the end of the last.
 //
-// The token bucket counts the pause; notBefore keeps the exact instant, which the bucket's floating
-// point would round. The zero pace is free.
+// It is a token bucket that is written down rather than kept: it holds one token, which comes back
+// at notBefore, delay after it was taken; full makes it when it is asked. A million hosts that rest take
+// no more than these fields. The zero pace is free.
 type pace struct {
-	lim       rate.Limiter
+	holder    *permit // whose request is under way, or may be
 	notBefore time.Time
 	ended     instant       // of the last request
 	delay     time.Duration // what set notBefore
-	clause    string
-	holder    *permit // whose request is under way, or may be
+	why       why           // its clause
 }
 
-// slack is what the bucket may round: far below anything a host could notice.
+// why is the name of a clause in one octet: an index of clauseNames.
+type why uint8
+
+var clauseNames = [...]string{
+	"", ClauseDelay, ClauseCrawlDelay, ClauseRequestRate, ClauseLatency, ClauseBackoff, ClauseRetryAfter, ClauseRobots, ClauseBusy,
+	ClauseAddress, ClauseDomain, ClauseRate, ClauseStale, ClauseQuiet, ClauseRestart,
+}
+
+func whyOf(clause string) why {
+	for i, name := range clauseNames {
+		if name == clause {
+			return why(i)
+		}
+	}
+	return 0
+}
+
+func (w why) String() string { return clauseNames[w] }
+
+// slack is what a bucket may round: far below anything a host could notice. Of a pace, notBefore is exact.
 const slack = time.Microsecond
 
 // recheck is when to ask again about a clock that is busy for an unknown time and has no delay.
@@ -34,30 +53,37 @@ func (p *pace) until(now time.Time) time.Time {
 	return p.notBefore
 }
 
-func (p *pace) free(now time.Time) bool { return p.holder == nil && !now.Before(p.notBefore) }
-
-// take starts a request at now. The caller has asked free.
-func (p *pace) take(now time.Time, by *permit) {
-	if p.lim.Burst() > 0 { // never rested: nothing to take from
-		p.lim.ReserveN(now, 1) // what the bucket rounds is owed to the next
-	}
-	p.holder = by
+func (p *pace) free(now time.Time) bool {
+	return p.holder == nil && !now.Before(p.notBefore)
 }
+
+// full reports whether p's bucket has its token at now. It is made of b: for one token, and emptied a delay
+// before notBefore.
+func (p *pace) full(now time.Time, b *rate.Limiter) bool {
+	if p.notBefore.IsZero() { // nothing was ever taken
+		return true
+	}
+	emptied := p.notBefore.Add(-p.delay)
+	*b = rate.Limiter{}
+	b.SetLimitAt(emptied, rate.Every(p.delay))
+	b.SetBurstAt(emptied, 1)
+	return b.TokensAt(now.Add(slack)) >= 1
+}
+
+// take starts a request. The caller has asked free.
+func (p *pace) take(by *permit) { p.holder = by }
 
 // rest ends a request at end: the bucket is emptied at that instant and refills in d. An older,
 // later notBefore stays in force, nothing shortens a wait.
 func (p *pace) rest(end time.Time, d time.Duration, clause string) {
 	p.holder, p.ended = nil, max(p.ended, at(end))
-	p.lim.SetBurstAt(end, 0)
-	p.lim.SetLimitAt(end, rate.Every(d))
-	p.lim.SetBurstAt(end, 1)
 	p.hold(end.Add(d), d, clause)
 }
 
 // hold makes the clock wait until t at least.
 func (p *pace) hold(t time.Time, d time.Duration, clause string) {
 	if p.notBefore.Before(t) {
-		p.notBefore, p.clause, p.delay = t, clause, d
+		p.notBefore, p.why, p.delay = t, whyOf(clause), d
 	}
 }
 

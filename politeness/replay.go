@@ -272,7 +272,7 @@ func (r *replay) body() (b []byte, missing bool) {
 func (g *Gate) unlearn(p *permit) {
 	o := p.wantedHost.origin(p.wanted)
 	g.rulesSize -= o.rules.size()
-	*o = origin{wish: o.wish, wishClause: o.wishClause, gone: o.gone}
+	*o = origin{wish: o.wish, why: o.why, gone: o.gone}
 }
 
 // report is what Gate.report is, also for a Permit that a snapshot noted: its clocks have rested.

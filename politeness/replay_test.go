@@ -211,12 +211,12 @@ func noLessOrigin(t *testing.T, key string, is, was *origin) {
 	if is == nil {
 		is = new(origin)
 	}
-	if is.failures > was.failures && !is.known { // a name without address, while a Permit was out that no line tells of
+	if is.failures() > was.failures() && !is.known { // a name without address, while a Permit was out that no line tells of
 		return
 	}
 	if is.known != was.known || is.gone != was.gone || is.status != was.status || is.wish != was.wish ||
-		is.fetched != was.fetched || is.expires != was.expires || is.failures != was.failures || is.failing != was.failing || is.retryAt != was.retryAt ||
-		(is.chase == nil) != (was.chase == nil) || is.chase != nil && !slices.Equal(is.chase.hops, was.chase.hops) || !slices.Equal(is.redirects, was.redirects) {
+		is.fetched != was.fetched || is.expires != was.expires || (is.outage == nil) != (was.outage == nil) || is.outage != nil && *is.outage != *was.outage ||
+		(is.chase == nil) != (was.chase == nil) || is.chase != nil && !slices.Equal(is.chase.hops, was.chase.hops) || !slices.Equal(is.redirects(), was.redirects()) {
 		t.Errorf("%s: robots.txt\nis  %+v\nwas %+v", key, *is, *was)
 	}
 	if (is.rules == nil) != (was.rules == nil) || is.rules != nil && (is.rules.hash != was.rules.hash || is.rules.body != was.rules.body) {

@@ -65,8 +65,8 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 // ready is when what p was wanted for may be asked for again.
 func (g *Gate) ready(now time.Time, p *permit) time.Time {
 	ready := p.wantedHost.ready(now)
-	if o := p.wantedHost.origin(p.wanted); !o.gone && !o.usable(now) && o.retryAt.after(ready) {
-		return o.retryAt.time()
+	if o := p.wantedHost.origin(p.wanted); !o.gone && !o.usable(now) && o.retryAt().after(ready) {
+		return o.retryAt().time()
 	}
 	return ready
 }
@@ -158,18 +158,18 @@ func (g *Gate) concerns(now time.Time, u, next weburl.URL) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	o := g.host(u).origin(u)
-	return next == u || o.asking == nil && !o.retryAt.after(now)
+	return next == u || o.asking == nil && !o.retryAt().after(now)
 }
 
 func (g *Gate) failed(now time.Time, u, next weburl.URL, err error) time.Time {
 	h := g.host(u)
 	if next != u {
 		o := h.origin(u)
-		if o.asking == nil && !o.retryAt.after(now) {
+		if o.asking == nil && !o.retryAt().after(now) {
 			g.robotsFailed(now, o, Reply{Err: err})
 		}
-		if o.retryAt.after(now) {
-			return o.retryAt.time()
+		if o.retryAt().after(now) {
+			return o.retryAt().time()
 		}
 		return now
 	}

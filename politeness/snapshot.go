@@ -67,7 +67,7 @@ func (g *Gate) rateUntil(now time.Time) time.Time {
 }
 
 func (w *writer) host(g *Gate, h *host) {
-	w.uint(uint64(1 + len(h.more)))
+	w.uint(uint64(1 + len(h.others())))
 	for p := range h.slots {
 		w.pace(g, p)
 		if p.holder != nil {
@@ -96,7 +96,7 @@ func (w *writer) pace(g *Gate, p *pace) {
 	w.time(p.notBefore)
 	w.instant(p.ended)
 	w.duration(p.delay)
-	w.string(p.clause)
+	w.string(p.why.String())
 	w.bool(p.holder != nil)
 	if p.holder != nil {
 		d, clause := g.pause(p.holder)
@@ -136,13 +136,17 @@ func (w *writer) origin(o *origin) {
 	w.bool(o.known)
 	w.bool(o.gone)
 	w.uint(uint64(o.status))
-	w.uint(uint64(o.failures))
-	for _, i := range []instant{o.fetched, o.expires, o.failing, o.retryAt} {
-		w.instant(i)
+	w.instant(o.fetched)
+	w.instant(o.expires)
+	w.bool(o.outage != nil)
+	if o.outage != nil {
+		w.instant(o.outage.since)
+		w.instant(o.outage.retryAt)
+		w.uint(uint64(o.outage.attempts))
 	}
 	w.duration(o.wish)
-	w.string(o.wishClause)
-	w.strings(o.redirects)
+	w.string(o.why.String())
+	w.chase(o.via)
 	if o.asking == nil {
 		w.chase(o.chase)
 	} else { // begins anew, but for what the ledger tells of the Permit
@@ -226,11 +230,12 @@ func (g *Gate) restoreHost(now time.Time, r *reader) {
 // for the last.
 func (g *Gate) restoreSlots(now time.Time, r *reader, h *host) {
 	n := r.count()
-	same := n == 1+len(h.more)
+	others := h.others()
+	same := n == 1+len(others)
 	for i := range n {
 		to := &h.first
 		if same && i > 0 {
-			to = &h.more[i-1]
+			to = &others[i-1]
 		}
 		var p pace
 		if r.pace(now, &p) {
@@ -238,9 +243,9 @@ func (g *Gate) restoreSlots(now time.Time, r *reader, h *host) {
 		}
 		to.ended = max(to.ended, p.ended)
 		if same {
-			to.hold(p.notBefore, p.delay, p.clause)
+			to.hold(p.notBefore, p.delay, p.why.String())
 		} else {
-			h.hold(p.notBefore, p.delay, p.clause)
+			h.hold(p.notBefore, p.delay, p.why.String())
 		}
 	}
 }
@@ -273,7 +278,7 @@ func (r *reader) url() weburl.URL {
 func (r *reader) pace(now time.Time, p *pace) (held bool) {
 	t, ended := r.time(), r.instant()
 	p.hold(t, r.duration(), "")
-	p.clause, p.ended = r.string(), ended
+	p.why, p.ended = whyOf(r.string()), ended
 	if held = r.bool(); held {
 		d := r.duration()
 		p.rest(now, d, r.string())
@@ -282,10 +287,13 @@ func (r *reader) pace(now time.Time, p *pace) (held bool) {
 }
 
 func (r *reader) origin(c *Config, name string) *origin {
-	o := &origin{known: r.bool(), gone: r.bool(), status: int16(r.uint()), failures: int32(r.uint())}
-	o.fetched, o.expires, o.failing, o.retryAt = r.instant(), r.instant(), r.instant(), r.instant()
-	o.wish, o.wishClause = r.duration(), r.string()
-	o.redirects = r.strings()
+	o := &origin{known: r.bool(), gone: r.bool(), status: int16(r.uint())}
+	o.fetched, o.expires = r.instant(), r.instant()
+	if r.bool() {
+		o.outage = &outage{since: r.instant(), retryAt: r.instant(), attempts: int(r.uint() & (1<<31 - 1))}
+	}
+	o.wish, o.why = r.duration(), whyOf(r.string())
+	o.via = r.chase()
 	o.chase = r.chase()
 	if !r.bool() {
 		return o
