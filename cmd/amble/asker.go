@@ -25,7 +25,7 @@ type answer struct {
 }
 
 // newAsker makes an asker for these URLs, whose hosts may have any address: the operator named them.
-func newAsker(f *identityFlags, policy politeness.Config, urls []weburl.URL) (*asker, error) {
+func newAsker(f *identityFlags, way *networkFlags, policy politeness.Config, urls []weburl.URL) (*asker, error) {
 	id, err := f.identity(urls)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,11 @@ func newAsker(f *identityFlags, policy politeness.Config, urls []weburl.URL) (*a
 	for _, u := range urls {
 		named[u.Hostname()] = true
 	}
-	get, err := fetcher.New(fetcher.Config{AllowHosts: func(h string) bool { return named[h] }})
+	cfg := fetcher.Config{AllowHosts: func(h string) bool { return named[h] }}
+	if err := way.apply(&cfg); err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	get, err := fetcher.New(cfg)
 	return &asker{gate, get, map[string]answer{}}, err
 }
 

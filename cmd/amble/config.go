@@ -155,7 +155,7 @@ func (c *crawlFlags) crawlerConfig(o *origins, seeds []weburl.URL) (crawler.Conf
 		cfg.BeyondKinds = append(cfg.BeyondKinds, crawler.LinkKind(k))
 	}
 	cfg.Politeness.Overrides = o.policyOverrides()
-	cfg.Fetch.AllowAddresses = c.AllowAddress
+	cfg.Fetch.AllowAddresses, cfg.Fetch.Cookies = c.AllowAddress, c.Cookies
 	if err := errors.Join(c.networkFlags.apply(&cfg.Fetch), c.since(&cfg)); err != nil {
 		return crawler.Config{}, &exitError{exitUsage, err}
 	}

@@ -37,6 +37,7 @@ type crawlFlags struct {
 	paceFlags  `group:"How politely:"`
 	limitFlags `group:"How much:"`
 
+	Cookies      bool `group:"Which way:" help:"Keep cookies and return each to the site that set it."`
 	networkFlags `group:"Which way:"`
 
 	Out         string `short:"o" group:"Output:" placeholder:"DIR" help:"Job directory: everything goes there instead of visits to stdout, and a crawl that was stopped or killed goes on with the same command or with resume."`

@@ -28,6 +28,7 @@ type explainCmd struct {
 	scopeFlags    `group:"What:"`
 	paceFlags     `group:"How politely:"`
 	identityFlags `group:"Who asks:"`
+	networkFlags  `group:"Which way:"`
 }
 
 // Help is the beginning of the command's help.
@@ -157,7 +158,7 @@ func (c *explainCmd) robotsOf(e *explanation, u weburl.URL, policy politeness.Co
 	case c.Offline:
 		return nil, nil
 	}
-	ask, err := newAsker(&c.identityFlags, policy, []weburl.URL{u})
+	ask, err := newAsker(&c.identityFlags, &c.networkFlags, policy, []weburl.URL{u})
 	if err != nil {
 		return nil, err
 	}

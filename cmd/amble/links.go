@@ -22,6 +22,7 @@ type linksCmd struct {
 
 	scopeFlags    `group:"What a crawl from this page would follow:"`
 	identityFlags `group:"Who asks:"`
+	networkFlags  `group:"Which way:"`
 }
 
 // Help is the beginning of the command's help.
@@ -83,6 +84,9 @@ func (c *linksCmd) fetched(a *app, see func(*crawler.Visit)) error {
 	cfg := c.config()
 	cfg.MaxPages, cfg.Concurrency, cfg.Trace = 1, 1, w.trace()
 	cfg.Fetch.AllowAddresses = c.AllowAddress
+	if err := c.networkFlags.apply(&cfg.Fetch); err != nil {
+		return &exitError{exitUsage, err}
+	}
 	cfg.Politeness = politeness.Config{RobotsGiveUp: linksGiveUp}
 	cfg.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
 		if v.Outcome != crawler.Fetched {

@@ -9,9 +9,8 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 )
 
-// networkFlags say what requests carry and which way they take.
+// networkFlags say which way requests take.
 type networkFlags struct {
-	Cookies       bool   `help:"Keep cookies and return each to the site that set it."`
 	Proxy         string `placeholder:"URL" help:"Make every request through this proxy: http, https or socks5. Names are still looked up here."`
 	SourceAddress string `placeholder:"IP" help:"Address of this machine that requests are made from."`
 
@@ -25,7 +24,7 @@ const secretGone = "***"
 func (f *networkFlags) apply(c *fetcher.Config) error {
 	proxy, err := f.proxy()
 	source, err2 := f.source()
-	c.Cookies, c.Proxy, c.LocalAddr, c.InsecureHosts = f.Cookies, proxy, source, f.InsecureHosts
+	c.Proxy, c.LocalAddr, c.InsecureHosts = proxy, source, f.InsecureHosts
 	return errors.Join(err, err2, f.checkInsecure())
 }
 

@@ -27,6 +27,8 @@ type planCmd struct {
 	paceFlags  `group:"How politely:"`
 	limitFlags `group:"How much:"`
 
+	networkFlags `group:"Which way:"`
+
 	Pages    int      `group:"Estimate:" default:"0" placeholder:"N" help:"Pages expected per host where no sitemap tells; 0 is the limit of the crawl."`
 	Service  duration `group:"Estimate:" default:"200ms" placeholder:"D" help:"Time an answer takes (${default})."`
 	Simulate bool     `group:"Estimate:" help:"Also run the crawl on a synthetic web of as many hosts and pages, in virtual time."`
@@ -82,7 +84,7 @@ func (c *planCmd) Run(a *app, o *origins) error {
 	if err != nil {
 		return err
 	}
-	ask, err := newAsker(&c.identityFlags, policy, seeds)
+	ask, err := newAsker(&c.identityFlags, &c.networkFlags, policy, seeds)
 	if err != nil {
 		return err
 	}

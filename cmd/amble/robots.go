@@ -20,6 +20,7 @@ type robotsCmd struct {
 	Dialect robots.Dialect `placeholder:"NAME" default:"${dialect}" help:"Read the file as rfc9309, original1994, draft1997, revisited1996 or strictest (${default})."`
 	JSON    bool           `help:"One JSON object per URL."`
 	identityFlags
+	networkFlags
 }
 
 // Help is the beginning of the command's help.
@@ -90,7 +91,7 @@ func (c *robotsCmd) judge(urls []weburl.URL) (judge func(weburl.URL) (*judgement
 		body, err := os.ReadFile(c.File)
 		return func(u weburl.URL) (*judgement, error) { return q.offline(u, c.File, body), nil }, func() {}, usageOf("--file: ", err)
 	}
-	ask, err := newAsker(&c.identityFlags, politeness.Config{}, urls)
+	ask, err := newAsker(&c.identityFlags, &c.networkFlags, politeness.Config{}, urls)
 	if err != nil {
 		return nil, nil, err
 	}

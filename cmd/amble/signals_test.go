@@ -206,6 +206,10 @@ func TestJobIsLocked(t *testing.T) {
 			t.Errorf("amble %s: exit code %d\n%s", args, cmd.ProcessState.ExitCode(), out)
 		}
 	}
+	out, err := exec.Command("amble", "explain", dir, site.URL+"/after").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "no visit yet\n           whether it is queued cannot be told: job "+dir+" is being worked on by process") {
+		t.Errorf("explain: %v\n%s", err, out)
+	}
 	p.signal(t, syscall.SIGCONT)
 	p.signal(t, syscall.SIGKILL)
 	p.end(t)
