@@ -44,6 +44,17 @@ func (c *contents) meet(url string, sum [sha256.Size]byte) (before string, times
 	return "", 1
 }
 
+// unmeet takes back a meeting with a body that another URL had first.
+func (c *contents) unmeet(sum [sha256.Size]byte) {
+	k := [16]byte(sum[:16])
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f := c.first[k]; f != nil && f.count > 1 {
+		f.count--
+		c.note(k, f)
+	}
+}
+
 func (c *contents) note(k [16]byte, f *content) {
 	if c.fresh != nil {
 		c.fresh[k] = f

@@ -75,6 +75,13 @@ func (c *crowds) same(host string, sum [32]byte, most int) bool {
 	return !c.count("=", host, string(sum[:16]), most)
 }
 
+// unsame takes back a URL that same counted.
+func (c *crowds) unsame(host string, sum [32]byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.uncount("=", host, string(sum[:16]))
+}
+
 // count adds one to a crowd unless it has most already.
 func (c *crowds) count(kind, host, path string, most int) bool {
 	k := c.key(kind, host, path)

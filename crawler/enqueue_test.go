@@ -448,3 +448,35 @@ func TestPagesIsAHandlerToo(t *testing.T) {
 		}
 	})
 }
+
+// TestRetryCountsABodyOnce: a page that is fetched again is no further page with the same body.
+func TestRetryCountsABodyOnce(t *testing.T) {
+	for name, c := range map[string]crawler.Config{"same": {MaxSame: 3, MaxSoft: crawler.None}, "soft": {MaxSoft: 3}} {
+		t.Run(name, func(t *testing.T) {
+			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+				s := w.Site("http://a.example")
+				var seeds []string
+				for _, p := range []string{"/1", "/2", "/3", "/4"} {
+					s.Page(p, "the same")
+					seeds = append(seeds, s.URL(p))
+				}
+				c.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
+					if v.URL.Path() == "/2" && v.Attempt < 2 {
+						return crawler.Retry(nil)
+					}
+					return nil
+				})
+				c.Concurrency, c.RetryPause, c.MaxDepth = 1, time.Millisecond, crawler.SeedsOnly
+				var out bytes.Buffer
+				c.Sinks = []sink.Sink{sink.NewJSONL(&out)}
+				cr := newCrawler(t, w, c)
+				repeats(w)
+				if _, err := cr.Run(t.Context(), seeds...); err != nil {
+					t.Fatal(err)
+				}
+				reason := map[string]string{"same": "same_body", "soft": "soft_404"}[name]
+				same(t, recordLines(t, out.String()), "/1 fetched", "/2 fetched", "/3 fetched", "/4 duplicate "+reason)
+			})
+		})
+	}
+}

@@ -105,6 +105,7 @@ func (r *run) obey(ctx context.Context, c frontier.Claim, v *Visit, links []fron
 		return r.spoil(v, links, answer), nil
 	}
 	v.work.undo()
+	r.unsame(v)
 	return r.drop(v, links), again
 }
 

@@ -31,6 +31,17 @@ func (r *run) same(v *Visit) bool {
 	return true
 }
 
+// unsame takes back what same counted of a visit whose URL is fetched again.
+func (r *run) unsame(v *Visit) {
+	if v.SameAs == "" {
+		return
+	}
+	r.contents.unmeet(v.SHA256)
+	if v.Outcome != Duplicate {
+		r.crowds.unsame(v.URL.Host(), v.SHA256)
+	}
+}
+
 // outOfType reports whether the scope leaves answers of the page's type out, and makes v the visit of
 // one.
 func (r *run) outOfType(v *Visit) bool {
