@@ -146,6 +146,10 @@ func TestSuiteNoticesEachBug(t *testing.T) {
 		{"scheme is lost", []string{"a Claim returns"}},
 		{"waiting counts as queued", []string{"Stats", random}},
 		{"hosts are counted for ever", []string{"Stats", random}},
+		{"all is known", []string{"Known", random}},
+		{"known at any depth", []string{"Known", random}},
+		{"the done are pending", []string{"Known", random}},
+		{"the claimed are not pending", []string{random}},
 		{"lookup forgets", []string{"Lookup", random}},
 	} {
 		for _, prefix := range tc.noticed {

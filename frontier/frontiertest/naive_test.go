@@ -467,6 +467,31 @@ func (n *naive) Lookup(ctx context.Context, u weburl.URL) (frontier.State, error
 	return s, nil
 }
 
+func (n *naive) Known(keys []weburl.Key, depth int, known []bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.now()
+	for i, key := range keys {
+		e := n.m.urls[key]
+		known[i] = e != nil && (!n.m.changes(e, depth) || n.is("known at any depth")) || e == nil && n.is("all is known")
+	}
+}
+
+func (n *naive) HostPending(host string) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	h := n.m.hosts[host]
+	switch {
+	case h == nil:
+		return 0
+	case n.is("the done are pending"):
+		return len(h.entries)
+	case n.is("the claimed are not pending"):
+		return h.count(frontier.Queued) + h.count(frontier.Waiting)
+	}
+	return len(h.entries) - h.count(frontier.Done)
+}
+
 // crashed is the store as it comes back after a crash.
 func (n *naive) crashed() *naive {
 	n.mu.Lock()

@@ -143,6 +143,7 @@ func (r *run) later(most int) time.Time {
 
 func (r *run) addSome() {
 	rs, now := r.requests(1+r.links), r.now()
+	r.compareKnown(rs)
 	r.note("%s Add %s", clock(now), names(rs))
 	n, err := r.f.Add(r.ctx, rs...)
 	r.written = r.written || n > 0
