@@ -113,7 +113,8 @@ type Config struct {
 	// Politeness is the gate's policy. Its Identity and Contactless are set from Agent, Contact and
 	// the seeds; setting them here is an error.
 	Politeness politeness.Config
-	// Fetch is the fetcher's limits. Its AllowHost is set so that a seed may name a private host.
+	// Fetch is the fetcher's limits. A seed may name a private host, besides those that its AllowHosts
+	// allows. It is not used with a Fetcher of one's own.
 	Fetch fetcher.Config
 
 	// Seeds are crawled beside those that Run, Pages and Collect are given. Where both have a URL, what
