@@ -263,3 +263,20 @@ func TestACopyThatServesWhileItsFileIsUnreachableIsKept(t *testing.T) {
 		}
 	})
 }
+
+// TestAHostThatOnlyWaitsIsKept: it answered a hop of another host's robots.txt, so nothing else is known
+// of it.
+func TestAHostThatOnlyWaitsIsKept(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{})
+		b.rules2("https://c.test/x", "192.0.2.3", redirect("https://d.test/r"))
+		time.Sleep(time.Second)
+		b.rules2("https://c.test/x", "192.0.2.4", Reply{Status: 503, Header: http.Header{"Retry-After": {"200"}}})
+		time.Sleep(100 * time.Second)
+		b.gate.sweepAt, b.gate.sweepMin = 1, 1
+		b.gate.Next(b.url("https://other.test/"))
+		if w := b.wait("https://d.test/", addrOf(9)); w.Clauses[0].Name != ClauseRetryAfter || time.Until(w.Until) != 100*time.Second {
+			t.Error(w)
+		}
+	})
+}
