@@ -82,6 +82,7 @@ func (w *worker) request(ctx context.Context, c frontier.Claim) bool {
 		w.fail(err)
 	}
 	page, err := w.fetch(ctx, c, permit)
+	w.keepRobots(permit, page)
 	ready := w.gate.Report(permit, reply(page, err))
 	w.requested(page, err)
 	if permit.Purpose() == politeness.Robots {
@@ -185,13 +186,19 @@ func (r *run) measure(host string, addr netip.Addr, page *fetcher.Page, err erro
 	}
 }
 
+// keepRobots keeps the answer to a request for a robots.txt before the gate, and with it the ledger,
+// knows of it: what a process to come finds in the ledger it finds the body of.
+func (r *run) keepRobots(p politeness.Permit, page *fetcher.Page) {
+	if r.cfg.KeepRobots == nil || page == nil || p.Purpose() != politeness.Robots {
+		return
+	}
+	if err := r.cfg.KeepRobots(page); err != nil {
+		r.fail(fmt.Errorf("crawler: keeping %s: %w", page.URL, err))
+	}
+}
+
 // robotsAnswered puts the page back whose robots.txt was asked for; it comes next, a delay later.
 func (r *run) robotsAnswered(ctx context.Context, c frontier.Claim, page *fetcher.Page, ready time.Time) {
-	if r.cfg.KeepRobots != nil && page != nil {
-		if err := r.cfg.KeepRobots(page); err != nil {
-			r.fail(fmt.Errorf("crawler: keeping %s: %w", page.URL, err))
-		}
-	}
 	r.cfg.Trace.robots(c.URL, r.gate)
 	r.again(ctx, c, frontier.Settlement{
 		ReadyAt: ready, Again: &frontier.Again{}, Links: r.sitemaps(c.URL),

@@ -58,6 +58,9 @@ func smallestGaps(ledger []byte) (string, error) {
 			open[e.ID] = e
 			continue
 		}
+		if e.Event != "end" {
+			continue
+		}
 		s := open[e.ID]
 		requests[s.Host] = append(requests[s.Host], span{s.Written, e.Ended})
 	}
