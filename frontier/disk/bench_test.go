@@ -250,6 +250,48 @@ func BenchmarkReopen(b *testing.B) {
 	b.ReportMetric(float64(*diskURLs)/added.Seconds(), "URLs/s-added")
 }
 
+// BenchmarkGrown is the frontier's part of a crawl that comes to know -disk.urls URLs on 100,000 hosts:
+// pages are claimed, released and committed a hundred at a time, each with its 60 links. Run it once:
+// -benchtime 1x.
+func BenchmarkGrown(b *testing.B) {
+	const batch = 100
+	for b.Loop() {
+		p := newPages(100_000)
+		s := openBench(b, Config{})
+		if _, err := s.Add(b.Context(), p.links(b)...); err != nil {
+			b.Fatal(err)
+		}
+		start, pages, most := time.Now(), 0, 0
+		for p.made < *diskURLs {
+			var ends []frontier.End
+			for len(ends) < batch {
+				c, err := s.Claim(b.Context())
+				if err == nil {
+					err = s.Release(b.Context(), c, time.Time{})
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+				ends = append(ends, frontier.End{Claim: c, Settlement: frontier.Settlement{Links: p.links(b)}})
+				if s.Stats().Queued == 0 {
+					break // the first pages are few
+				}
+			}
+			if err := s.Commit(b.Context(), ends, map[string]int64{"visits": int64(pages)}, nil); err != nil {
+				b.Fatal(err)
+			}
+			pages += len(ends)
+			most = max(most, resident())
+		}
+		took := time.Since(start).Seconds()
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(took, "s")
+		b.ReportMetric(float64(pages), "pages")
+		b.ReportMetric(float64(pages*pageLinks)/took, "links/s")
+		b.ReportMetric(float64(most), "MiB-RSS")
+	}
+}
+
 // sizes are what is known of a URL takes on the disk, and what its place in a queue does.
 func sizes(b *testing.B, s *Store) (known, queued float64) {
 	b.Helper()
