@@ -69,7 +69,8 @@ type Config struct {
 	MaxRedirects int           // of one chain. 0: DefaultRedirects
 
 	// MaxQueries is how many query variants of one path are queued, and MaxPerDir how many URLs of one
-	// directory: what goes beyond is a trap. 0: the defaults; None.
+	// directory: what goes beyond is a trap. 0: the defaults; None. They do not hold for hosts of
+	// Politeness.OwnHosts.
 	MaxQueries int
 	MaxPerDir  int
 	// MaxSessions is how many variants of one URL are queued that differ in a session identifier only

@@ -169,6 +169,7 @@ func newRun(cfg Config, gate *politeness.Gate, seeds []string) (*run, error) {
 		budget: newBudget(cfg.MaxPages), tally: newTally(time.Now()),
 		bound: newBound(), crowds: newCrowds(cfg.MaxQueries, cfg.MaxPerDir, cfg.MaxSessions), contents: newContents(),
 	}
+	r.crowds.own = cfg.Politeness.OwnHosts
 	for _, s := range cfg.Sinks {
 		if x, ok := s.(sink.ExchangeSink); ok {
 			r.exchanges = append(r.exchanges, x)

@@ -19,6 +19,9 @@ type crowds struct {
 	dir      int // most URLs of one directory; 0 none
 	sessions int // most variants of one URL that differ in their session; 0 none
 
+	// own is Config.Politeness.OwnHosts: who owns a host knows how many pages it has.
+	own func(host string) int
+
 	mu      sync.Mutex
 	seed    uint64
 	counts  map[uint64]uint32
@@ -43,6 +46,9 @@ func (c *crowds) enter(u weburl.URL) string {
 		if text, had := u.Sessionless(); had && !c.count("s", text, "", c.sessions) {
 			return ReasonTrapSession + ": too many sessions of one page"
 		}
+	}
+	if c.own != nil && c.own(u.Host()) > 0 {
+		return ""
 	}
 	if c.queries > 0 && len(path) < len(u.PathQuery()) && !c.count("?", u.Authority(), path, c.queries) {
 		return ReasonTrapQuery + ": too many variants of one path"

@@ -35,6 +35,25 @@ func TestQueryFloodEnds(t *testing.T) {
 	})
 }
 
+// Who owns a host knows how many pages it has.
+func TestOwnHostsHaveNoQueryCap(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		var refs []string
+		for i := range 20 {
+			refs = append(refs, fmt.Sprintf("/x?i=%d", i))
+			s.Page(refs[i], fmt.Sprint(i))
+		}
+		s.Page("/", links(refs...))
+		c := crawler.Config{MaxQueries: 3, MaxPerDir: 5}
+		c.Politeness.OwnHosts = func(string) int { return 1 }
+		rep, _ := crawl(t, w, c, s.URL("/"))
+		if rep.Pages != 21 || rep.Links[crawler.FateTrap] != 0 {
+			t.Errorf("%d pages, links %v", rep.Pages, rep.Links)
+		}
+	})
+}
+
 func TestSameBodies(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
