@@ -20,7 +20,7 @@ func trap(u weburl.URL) string {
 	if why := trapPath(u.Path()); why != "" {
 		return why
 	}
-	return trapCalendar(u.PathQuery(), time.Now())
+	return trapCalendar(u.PathQuery(), time.Now)
 }
 
 // trapPath names what makes a path look like one of an endless space, "" when nothing does.
@@ -58,15 +58,17 @@ var calendarWords = []string{"calendar", "kalender", "calendrier", "month=", "da
 const calendarReach = 3
 
 // trapCalendar names a page of a calendar that lies years ahead, "" for anything else: generated
-// calendars link to next month for ever.
-func trapCalendar(pathQuery string, now time.Time) string {
-	lower := strings.ToLower(pathQuery)
-	found := false
-	for _, w := range calendarWords {
-		found = found || strings.Contains(lower, w)
+// calendars link to next month for ever. Few URLs have a year, so that is looked for first.
+func trapCalendar(pathQuery string, now func() time.Time) string {
+	year := latestYear(pathQuery)
+	if year == 0 || year <= now().Year()+calendarReach {
+		return ""
 	}
-	if found && latestYear(lower) > now.Year()+calendarReach {
-		return ReasonTrapCalendar + ": years ahead"
+	lower := strings.ToLower(pathQuery)
+	for _, w := range calendarWords {
+		if strings.Contains(lower, w) {
+			return ReasonTrapCalendar + ": years ahead"
+		}
 	}
 	return ""
 }
