@@ -85,7 +85,7 @@ func factsOf(r *report) []fact {
 		{"Received", octets(r.Bytes)}, {"URLs left", fmt.Sprint(r.Left)},
 		{"Time", round(time.Duration(r.Seconds * float64(time.Second))).String()},
 	}
-	if r.BoundSeconds > 0 && r.Seconds >= r.BoundSeconds && r.Runs <= 1 {
+	if r.BoundSeconds > 0 && r.Seconds >= r.BoundSeconds {
 		facts = append(facts, fact{"Time ÷ least possible", fmt.Sprintf("%.2f, set by %s", r.Seconds/r.BoundSeconds, r.BoundBy)})
 	}
 	for _, o := range r.Overrides {

@@ -126,7 +126,11 @@ func (q question) online(u weburl.URL, info politeness.OriginInfo) *judgement {
 	if info.Rules == nil {
 		return q.judge(u, robots.Parse(nil), info.Source)
 	}
-	return q.judge(u, info.Rules.In(q.dialect), info.Source)
+	j := q.judge(u, info.Rules.In(q.dialect), info.Source)
+	if s := info.Source.Status; s < 200 || s > 299 { // the lines of an error page mean nothing
+		j.Lints = lints(info.Lints())
+	}
+	return j
 }
 
 func (q question) judge(u weburl.URL, rules *robots.Rules, src robots.Source) *judgement {

@@ -34,8 +34,8 @@ func (u *ui) summaryText(r *ending, err error) string {
 	head := fmt.Sprintf("%s %s: %s", plural(r.Pages, "page"), spanText(r), finishText(r, err))
 	fmt.Fprintln(&b, u.bold(head))
 	fmt.Fprintf(&b, "  %-10s %d, pages from %s, %s received\n", "requests", r.Requests, plural(r.Hosts, "host"), octets(r.Bytes))
-	if took := r.Ended.Sub(r.Started); r.Bound > 0 && took >= r.Bound && r.Runs <= 1 {
-		fmt.Fprintf(&b, "  %-10s %.2f × the least that %s allows\n", "time", took.Seconds()/r.Bound.Seconds(), r.BoundBy)
+	if r.Bound > 0 && r.Elapsed >= r.Bound {
+		fmt.Fprintf(&b, "  %-10s %.2f × the least that %s allows\n", "time", r.Elapsed.Seconds()/r.Bound.Seconds(), r.BoundBy)
 	}
 	row(&b, "outcomes", r.Outcomes)
 	row(&b, "statuses", r.Statuses)
@@ -54,11 +54,10 @@ func (u *ui) summaryText(r *ending, err error) string {
 
 // spanText is how long a crawl took; of one that was gone on with, over what it stretched.
 func spanText(r *ending) string {
-	took := round(r.Ended.Sub(r.Started))
 	if r.Runs <= 1 {
-		return "in " + took.String()
+		return "in " + round(r.Elapsed).String()
 	}
-	return fmt.Sprintf("in %d runs over %s", r.Runs, took)
+	return fmt.Sprintf("in %s, in %d runs over %s", round(r.Elapsed), r.Runs, round(r.Ended.Sub(r.Started)))
 }
 
 func finishText(r *ending, err error) string {
