@@ -98,7 +98,7 @@ func (w *worker) request(ctx context.Context, c frontier.Claim) bool {
 		return false
 	case permit.Purpose() == politeness.Robots:
 		w.causes.note(permit.URL().Origin(), page, err)
-		w.robotsAnswered(ctx, c, page, ready)
+		w.robotsAnswered(ctx, c, ready)
 		return false
 	case err != nil:
 		w.unanswered(ctx, c, ready, err)
@@ -198,7 +198,7 @@ func (r *run) keepRobots(p politeness.Permit, page *fetcher.Page) {
 }
 
 // robotsAnswered puts the page back whose robots.txt was asked for; it comes next, a delay later.
-func (r *run) robotsAnswered(ctx context.Context, c frontier.Claim, page *fetcher.Page, ready time.Time) {
+func (r *run) robotsAnswered(ctx context.Context, c frontier.Claim, ready time.Time) {
 	r.cfg.Trace.robots(c.URL, r.gate)
 	r.again(ctx, c, frontier.Settlement{
 		ReadyAt: ready, Again: &frontier.Again{}, Links: r.sitemaps(c.URL),

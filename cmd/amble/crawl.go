@@ -74,7 +74,7 @@ func (c *crawlCmd) Run(a *app, o *origins) error {
 		return err
 	}
 	if c.Out != "" {
-		return c.durable(a, o, cfg, seeds, c.Fresh)
+		return c.durable(a, o, cfg, seeds, durably{fresh: c.Fresh})
 	}
 	cfg.Sinks = []sink.Sink{sink.NewJSONL(a.out)}
 	end, err := a.crawl(&crawlJob{cfg: cfg, seeds: seeds, flags: c.outputFlags})

@@ -12,25 +12,33 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
+// durably is how a job is begun or gone on with.
+type durably struct {
+	fresh bool  // the directory must be empty
+	retry words // outcomes that are tried again
+}
+
 // durable runs a crawl whose everything is in the directory that --out names, or goes on with it.
-func (c *crawlFlags) durable(a *app, o *origins, cfg crawler.Config, seeds []weburl.URL, fresh bool) error {
+func (c *crawlFlags) durable(a *app, o *origins, cfg crawler.Config, seeds []weburl.URL, how durably) error {
 	if err := c.absolutePaths(); err != nil {
 		return err
 	}
 	all := c.jobSettings(o)
-	if fresh {
+	if how.fresh {
 		if err := checkFresh(c.Out); err != nil {
 			return err
 		}
 	}
-	if done, err := c.toldFinished(a, all, texts(seeds)); done || err != nil {
-		return err
+	if len(how.retry) == 0 {
+		if done, err := c.toldFinished(a, all, texts(seeds)); done || err != nil {
+			return err
+		}
 	}
 	j, err := openJob(c.Out)
 	if err != nil {
 		return err
 	}
-	end, err := c.runJob(a, j, cfg, all, seeds)
+	end, err := c.runJob(a, j, cfg, all, seeds, how.retry)
 	c.tellHow(a, c.Out, end)
 	return errors.Join(c.verdict(end, err), outputError(j.close()))
 }
@@ -90,7 +98,7 @@ func (c *crawlFlags) absolutePaths() error {
 }
 
 // runJob runs the crawl in an open directory.
-func (c *crawlFlags) runJob(a *app, j *jobDir, cfg crawler.Config, all []setting, seeds []weburl.URL) (*ending, error) {
+func (c *crawlFlags) runJob(a *app, j *jobDir, cfg crawler.Config, all []setting, seeds []weburl.URL, retry words) (*ending, error) {
 	if err := j.begin(time.Now(), all, texts(seeds)); err != nil {
 		return nil, err
 	}
@@ -104,7 +112,7 @@ func (c *crawlFlags) runJob(a *app, j *jobDir, cfg crawler.Config, all []setting
 	}
 	end, err := a.crawl(&crawlJob{
 		cfg: cfg, seeds: seeds, flags: c.outputFlags, stdoutFree: true, resume: resumeCommand(j.dir),
-		before: func(c *crawler.Crawler) error { return j.replay(c, out) },
+		before: func(c *crawler.Crawler) error { return firstOf(j.replay(c, out), j.retry(c, out, retry)) },
 	})
 	closed := out.close()
 	if err == nil {

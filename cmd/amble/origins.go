@@ -26,7 +26,7 @@ type origins struct {
 type below []string
 
 // unkeyed are flags that are about one invocation, and so neither variables nor keys.
-var unkeyed = []string{"help", "version", "config", "print-config", "fresh"}
+var unkeyed = []string{"help", "version", "config", "print-config", "fresh", "retry"}
 
 // envName is the environment variable of a flag.
 func envName(flag string) string {

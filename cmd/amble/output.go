@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
@@ -17,7 +16,7 @@ import (
 type outputs struct {
 	visits   *sink.JSONL
 	archive  *warc.Writer // nil unless --format names it
-	frontier frontier.Frontier
+	frontier *disk.Store
 	ledger   *politeness.LedgerFile
 	robots   *robotsKeeper
 

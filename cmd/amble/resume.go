@@ -1,8 +1,12 @@
 package main
 
+import "github.com/amble-crawler/amble/crawler"
+
 // resumeCmd is "amble resume".
 type resumeCmd struct {
 	Dir string `arg:"" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
+
+	Retry words `placeholder:"OUTCOMES" help:"Try again the URLs that ended so: deferred, failed or both (deferred,failed). Each has a further line in visits.jsonl then."`
 
 	crawlFlags
 }
@@ -14,9 +18,10 @@ func (*resumeCmd) Help() string {
 	amble resume job
 	amble resume job --max-pages 50000
 	amble resume job -w 5s --format jsonl,warc
+	amble resume job --retry deferred,failed
 
 Goes on with a crawl that was stopped, killed, or ended by a limit, with the settings in its job.yaml.
-Limits and outputs may be changed by flags, pauses be made longer; the manifest keeps what was changed.
+Hosts that were given up are left alone unless --retry says otherwise. Limits and outputs may be changed by flags, pauses be made longer; the manifest keeps what was changed.
 What decided about URLs that were found before (scope, agent, rules, depth) stays.`
 }
 
@@ -35,6 +40,11 @@ func (c *resumeCmd) Run(a *app, o *origins) error {
 	if !holdsJob(c.Dir) {
 		return usage("job %s was killed before its first request: begin it again with the same command", c.Dir)
 	}
+	for _, outcome := range c.Retry {
+		if outcome != string(crawler.Deferred) && outcome != string(crawler.Failed) {
+			return usage("--retry %s: want deferred, failed or both", outcome)
+		}
+	}
 	c.Out = c.Dir
 	seeds, err := c.seeds(nil, o, a.in)
 	if err != nil {
@@ -44,5 +54,5 @@ func (c *resumeCmd) Run(a *app, o *origins) error {
 	if err != nil {
 		return err
 	}
-	return c.durable(a, o, cfg, seeds, false)
+	return c.durable(a, o, cfg, seeds, durably{retry: c.Retry})
 }

@@ -179,6 +179,12 @@ func (g *group) link(o *op, l link) error {
 	switch u.state {
 	case frontier.Unknown, frontier.Rejected:
 		return g.queue(o, l, u)
+	case frontier.Done:
+		if o.revive {
+			o.done--
+			g.s.stored.done--
+			return g.queue(o, l, u)
+		}
 	case frontier.Queued, frontier.Waiting:
 		if l.Depth < u.depth && (u.released || !g.s.isClaimed(l.key)) {
 			u.depth, u.changed = l.Depth, true

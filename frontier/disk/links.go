@@ -26,7 +26,9 @@ func (s *Store) linksOf(o *op, step int, rs []frontier.Request) error {
 		}
 		links = append(links, link{Request: &rs[i], id: s.c.Key(rs[i].URL)})
 	}
-	links = s.known.without(links)
+	if !o.revive {
+		links = s.known.without(links)
+	}
 	var authority, scheme string
 	var host uint64
 	for i := range links {

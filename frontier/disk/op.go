@@ -15,8 +15,9 @@ type op struct {
 	steps   []step
 	offsets map[string]int64
 	state   map[string][]byte
-	links   int // of all steps
-	bytes   int // of what may be large
+	links   int  // of all steps
+	bytes   int  // of what may be large
+	revive  bool // queue what is done
 
 	// The writer's answer.
 	added    int

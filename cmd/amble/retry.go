@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// retry queues the URLs of a job once more whose last line in visits.jsonl has one of the outcomes, and
+// lets the gate ask hosts again that it had given up.
+func (j *jobDir) retry(c *crawler.Crawler, out *outputs, outcomes words) error {
+	if len(outcomes) == 0 {
+		return nil
+	}
+	var again []frontier.Request // in the order of the lines
+	at := map[string]int{}
+	var bad error
+	err := eachLine(j.path(visitsName), func(n int, line []byte) bool {
+		var r sink.Record
+		if err := json.Unmarshal(line, &r); err != nil {
+			bad = fmt.Errorf("line %d of %s: %w", n, visitsName, err)
+			return false
+		}
+		if i, ok := at[r.URL]; ok {
+			again[i].URL = weburl.URL{}
+			delete(at, r.URL)
+		}
+		if q, err := requestOf(&r); err == nil && slices.Contains(outcomes, r.Outcome) {
+			at[r.URL] = len(again)
+			again = append(again, q)
+		}
+		return true
+	})
+	if err = firstOf(err, bad); err != nil {
+		return outputError(err)
+	}
+	again = slices.DeleteFunc(again, func(q frontier.Request) bool { return q.URL.IsZero() })
+	c.Gate().Forgive()
+	_, err = out.frontier.Revive(context.Background(), again...)
+	return outputError(err)
+}
+
+// requestOf is the request that a visit's line tells of.
+func requestOf(r *sink.Record) (frontier.Request, error) {
+	u, err := weburl.Parse(r.URL)
+	if err != nil {
+		return frontier.Request{}, err
+	}
+	q := frontier.Request{URL: u, Depth: r.Depth, Hops: r.Hops}
+	if r.Via != "" {
+		q.Via, err = weburl.Parse(r.Via)
+	}
+	return q, err
+}

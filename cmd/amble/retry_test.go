@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/amble-crawler/amble/sink"
+)
+
+// A host that failed throughout was given up; its URLs are tried again when that is asked for, and
+// only then.
+func TestRetryOfWhatWasGivenUp(t *testing.T) {
+	var down atomic.Bool
+	down.Store(true)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, "<a href=/1>x</a><a href=/2>x</a><a href=/3>x</a>")
+		case r.URL.Path != "/robots.txt" && down.Load():
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	defer srv.Close()
+	dir := filepath.Join(t.TempDir(), "job")
+	run := func(want int, args ...string) string {
+		t.Helper()
+		a, _, errs := testApp(nil)
+		if got := a.run(args); got != want {
+			t.Errorf("%q: exit %d, want %d\n%s", args, got, want, errs)
+		}
+		return errs.String()
+	}
+	run(0, "crawl", "-o", dir, "-w", "0s", "--retries", "none", "--max-failures", "1", srv.URL+"/")
+	if got := outcomes(t, dir); strings.Join(got, " ") != "/ fetched /1 failed /2 deferred /3 deferred" {
+		t.Fatal(got)
+	}
+	down.Store(false)
+	if said := run(0, "resume", dir); !strings.Contains(said, "with nothing left") {
+		t.Error(said)
+	}
+	run(2, "resume", dir, "--retry", "fetched")
+	run(0, "resume", dir, "--retry", "deferred,failed", "--max-failures", "1")
+	want := "/ fetched /1 failed /2 deferred /3 deferred /1 fetched /2 fetched /3 fetched"
+	if got := outcomes(t, dir); strings.Join(got, " ") != want {
+		t.Error(got)
+	}
+	run(0, "verify", dir)
+	run(0, "resume", dir, "--retry", "deferred,failed", "--max-failures", "1") // nothing is left to be tried
+	if got := outcomes(t, dir); strings.Join(got, " ") != want {
+		t.Error(got)
+	}
+}
+
+// outcomes are the paths and outcomes of a job's visits, in order.
+func outcomes(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, visitsName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(b) {
+		var r sink.Record
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r.URL[strings.LastIndexByte(r.URL, '/'):], r.Outcome)
+	}
+	return all
+}
