@@ -36,7 +36,7 @@ var freedoms = map[string]freedom{
 	"max-errors": free, "retries": free, "retry-pause": free, "max-url": free, "max-links": free, "max-queries": free,
 	"max-per-dir": free, "max-same": free, "near-bits": free, "max-redirects": free, "dns-timeout": free,
 	"connect-timeout": free, "tls-timeout": free, "first-byte-timeout": free, "idle-timeout": free, "fetch-timeout": free,
-	"max-header": free, "max-robots": free, "max-sitemap": free,
+	"max-header": free, "max-header-fields": free, "max-encodings": free, "max-ratio": free, "min-rate": free, "max-robots": free, "max-sitemap": free,
 	"max-sessions": free, "max-soft": free,
 	"proxy": free, "source-address": free, "insecure-hosts": free, "since": free,
 	"format": free,

@@ -96,6 +96,7 @@ func (f *limitFlags) fetching() fetcher.Config {
 		TLSTimeout: time.Duration(f.TLSTimeout), FirstByteTimeout: time.Duration(f.FirstByteTimeout),
 		IdleTimeout: time.Duration(f.IdleTimeout), FetchTimeout: time.Duration(f.FetchTimeout),
 		MaxHeader: int(f.MaxHeader), MaxBody: int(f.MaxBody), MaxRobots: int(f.MaxRobots), MaxSitemap: int(f.MaxSitemap),
+		MaxHeaderFields: f.MaxHeaderFields, MaxEncodings: f.MaxEncodings, MaxRatio: max(0, int(f.MaxRatio)), MinRate: max(0, int64(f.MinRate)),
 	}
 }
 
@@ -111,6 +112,9 @@ func (f *limitFlags) check() error {
 		refuse(f.MaxQueries == 0 || f.MaxPerDir == 0 || f.MaxSame == 0, "--max-queries, --max-per-dir, --max-same: 0 would leave nothing; give a number or none"),
 		refuse(f.MaxLinks < 1, "--max-links %d: must be 1 or more", f.MaxLinks),
 		refuse(f.MaxRedirects < 1, "--max-redirects %d: must be 1 or more", f.MaxRedirects),
+		refuse(f.MaxHeaderFields < 1, "--max-header-fields %d: must be 1 or more", f.MaxHeaderFields),
+		refuse(f.MaxEncodings < 1, "--max-encodings %d: must be 1 or more", f.MaxEncodings),
+		refuse(f.MaxRatio == 0 || f.MinRate == 0, "--max-ratio, --min-rate: 0 would leave nothing or all; give a number or none"),
 		refuse(f.RetryPause <= 0, "--retry-pause %v: give a duration above zero", f.RetryPause),
 	}
 	for _, t := range []struct {

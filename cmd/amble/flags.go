@@ -87,6 +87,10 @@ type limitFlags struct {
 	IdleTimeout      duration `hidden:"" default:"${idle_timeout}" help:"Silence between two bytes of an answer."`
 	FetchTimeout     duration `hidden:"" default:"${fetch_timeout}" help:"One request, from connecting to the last byte."`
 	MaxHeader        size     `hidden:"" default:"${max_header}" help:"Octets of an answer's header."`
+	MaxHeaderFields  int      `hidden:"" default:"${max_header_fields}" help:"Fields of an answer's header."`
+	MaxEncodings     int      `hidden:"" default:"${max_encodings}" help:"Layers of Content-Encoding that are undone."`
+	MaxRatio         count    `hidden:"" default:"none" help:"Octets that one octet on the wire may become, after the first MiB."`
+	MinRate          size     `hidden:"" default:"none" help:"Octets a second that a body must bring at least."`
 	MaxRobots        size     `hidden:"" default:"${max_robots}" help:"Octets of a robots.txt."`
 	MaxSitemap       size     `hidden:"" default:"${max_sitemap}" help:"Octets of a sitemap."`
 }
@@ -126,6 +130,7 @@ func defaults() map[string]string {
 		"max_pages": crawler.DefaultMaxPages, "retries": crawler.DefaultRetries, "max_url": crawler.DefaultMaxURL,
 		"max_links": crawler.DefaultMaxLinks, "max_redirects": crawler.DefaultRedirects,
 		"max_failures": politeness.DefaultMaxFailures, "max_queries": crawler.DefaultMaxQueries, "max_per_dir": crawler.DefaultMaxPerDir,
+		"max_header_fields": fetcher.DefaultMaxHeaderFields, "max_encodings": fetcher.DefaultMaxEncodings,
 		"max_sessions": crawler.DefaultMaxSessions, "max_soft": crawler.DefaultMaxSoft,
 	}
 	vars := map[string]string{
