@@ -76,9 +76,10 @@ func (c *crawlCmd) Run(a *app, o *origins) error {
 	if c.Out != "" {
 		return c.durable(a, o, cfg, seeds, durably{fresh: c.Fresh})
 	}
-	cfg.Sinks = []sink.Sink{sink.NewJSONL(a.out)}
+	lines := newBurst(a.out)
+	cfg.Sinks = []sink.Sink{sink.NewJSONL(lines)}
 	end, err := a.crawl(&crawlJob{cfg: cfg, seeds: seeds, flags: c.outputFlags})
-	return c.verdict(end, err)
+	return c.verdict(end, firstOf(err, lines.close()))
 }
 
 // formats holds --format to the forms there are.

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"io"
+	"sync"
+	"time"
+)
+
+// A line that comes alone is written at once; of lines that come in quick succession the first is, and
+// the others together, a moment later or when so much has come.
+const (
+	burstPause = 20 * time.Millisecond
+	burstSize  = 32 << 10
+)
+
+// burst writes lines to w, many at a time when many come: a crawl of thousands of URLs a second makes a
+// few dozen calls of the system for its output.
+type burst struct {
+	w io.Writer
+
+	mu    sync.Mutex
+	buf   []byte
+	last  time.Time // when w was written to
+	timer *time.Timer
+	err   error
+}
+
+func newBurst(w io.Writer) *burst { return &burst{w: w} }
+
+// Write implements io.Writer. The error may be that of lines before.
+func (b *burst) Write(line []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.buf = append(b.buf, line...)
+	switch {
+	case len(b.buf) >= burstSize, len(b.buf) == len(line) && time.Since(b.last) >= burstPause:
+		b.flush()
+	case b.timer == nil:
+		b.timer = time.AfterFunc(burstPause, b.flushNow)
+	}
+	return len(line), b.err
+}
+
+// flush writes what there is. The lock is held.
+func (b *burst) flush() {
+	if b.timer != nil {
+		b.timer.Stop()
+		b.timer = nil
+	}
+	if b.err == nil && len(b.buf) > 0 {
+		_, b.err = b.w.Write(b.buf)
+	}
+	b.buf, b.last = b.buf[:0], time.Now()
+}
+
+func (b *burst) flushNow() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.flush()
+}
+
+// close writes what there is and returns the first error.
+func (b *burst) close() error {
+	b.flushNow()
+	return b.err
+}

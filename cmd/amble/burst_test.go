@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// writes notes what is written, and when.
+type writes struct {
+	start time.Time
+	all   []string
+	err   error
+}
+
+func (w *writes) Write(b []byte) (int, error) {
+	w.all = append(w.all, fmt.Sprintf("%v %q", time.Since(w.start), b))
+	return len(b), w.err
+}
+
+func TestBurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &writes{start: time.Now()}
+		b := newBurst(w)
+		for _, line := range []string{"a\n", "b\n", "c\n"} { // the first at once, the others together
+			fmt.Fprint(b, line)
+		}
+		time.Sleep(time.Second)
+		fmt.Fprint(b, "d\n") // alone
+		fmt.Fprint(b, "e\n")
+		if err := b.close(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Second)
+		want := []string{`0s "a\n"`, `20ms "b\nc\n"`, `1s "d\n"`, `1s "e\n"`}
+		if !slices.Equal(w.all, want) {
+			t.Errorf("%q, want %q", w.all, want)
+		}
+	})
+}
+
+func TestBurstIsBounded(t *testing.T) {
+	w := &writes{start: time.Now()}
+	b := newBurst(w)
+	line := make([]byte, burstSize/4)
+	for range 9 { // the first alone, then four at a time
+		fmt.Fprintf(b, "%s", line)
+	}
+	if len(w.all) != 3 {
+		t.Errorf("%d writes", len(w.all))
+	}
+	if err := b.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Who closes the output is noticed at the next line.
+func TestBurstTellsOfFailure(t *testing.T) {
+	full := errors.New("full")
+	b := newBurst(&writes{start: time.Now(), err: full})
+	if _, err := b.Write([]byte("a\n")); !errors.Is(err, full) {
+		t.Error(err)
+	}
+	if _, err := b.Write([]byte("b\n")); !errors.Is(err, full) {
+		t.Error(err)
+	}
+	if err := b.close(); !errors.Is(err, full) {
+		t.Error(err)
+	}
+}
