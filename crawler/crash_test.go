@@ -296,6 +296,7 @@ const crashExtra = 40
 func newCrashWeb(t *testing.T) *crashWeb {
 	const hosts, pages = 4, crashExtra + 1
 	w := &crashWeb{asked: make(chan struct{}, 1)}
+	var listeners []net.Listener
 	for h := range hosts {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.78.0.%d:0", h+1))
 		if err != nil {
@@ -306,6 +307,9 @@ func newCrashWeb(t *testing.T) *crashWeb {
 		for p := range pages {
 			w.pages = append(w.pages, origin+crashPath(p))
 		}
+		listeners = append(listeners, l)
+	}
+	for _, l := range listeners { // when all that the handler reads is there
 		srv := &http.Server{Handler: http.HandlerFunc(w.serve), ReadHeaderTimeout: time.Minute}
 		go func() { _ = srv.Serve(l) }()
 		t.Cleanup(func() { _ = srv.Close() })

@@ -44,6 +44,7 @@ const (
 //
 // prints what was lost and what was done twice.
 func TestKilledCommands(t *testing.T) {
+	skipUnderRace(t)
 	web := newCrashWeb(t)
 	rng := rand.New(rand.NewPCG(*crashSeed, 0))
 	var sum crashSum
@@ -239,6 +240,7 @@ func (j *killedJob) checkReport() {
 // pause far above the crawl's own. The next process has it from the ledger: it waits, and need not ask
 // for robots.txt again.
 func TestKilledCommandKeepsWhatSitesAskedFor(t *testing.T) {
+	skipUnderRace(t)
 	const pause = 700 * time.Millisecond
 	var mu sync.Mutex
 	var log []crashRequest
@@ -305,18 +307,22 @@ type crashRequest struct {
 func newCrashWeb(t *testing.T) *crashWeb {
 	w := &crashWeb{}
 	w.more = sync.NewCond(&w.mu)
+	var servers []*httptest.Server
 	for h := range crashHosts {
 		l, err := listenLoopback(h)
 		if err != nil {
 			t.Skipf("no loopback address of its own for each server: %v", err)
 		}
-		srv := &httptest.Server{Listener: l, Config: &http.Server{Handler: w}}
+		servers = append(servers, &httptest.Server{Listener: l, Config: &http.Server{Handler: w}})
+		origin := "http://" + l.Addr().String()
+		w.seeds = append(w.seeds, origin+"/")
+		for p := range crashPages {
+			w.pages = append(w.pages, origin+crashPath(p))
+		}
+	}
+	for _, srv := range servers { // when all they read is there
 		srv.Start()
 		t.Cleanup(srv.Close)
-		w.seeds = append(w.seeds, srv.URL+"/")
-		for p := range crashPages {
-			w.pages = append(w.pages, srv.URL+crashPath(p))
-		}
 	}
 	return w
 }
@@ -396,4 +402,13 @@ func tooSoon(log []crashRequest) (n int) {
 		last[q.host] = q.end
 	}
 	return n
+}
+
+// skipUnderRace skips what starts the command many times: package crawler does the same to crawls under
+// the race detector, which makes each process start slowly.
+func skipUnderRace(t *testing.T) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("starts many processes")
+	}
 }

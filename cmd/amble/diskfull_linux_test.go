@@ -53,6 +53,7 @@ var namesFile = regexp.MustCompile(`(?m)^amble: .*/job/.*no space left on device
 // TestFullDisk runs crawls on a disk that is full sooner or later, and goes on with them when there is
 // room again.
 func TestFullDisk(t *testing.T) {
+	skipUnderRace(t)
 	for _, size := range []int{4 << 10, 40 << 10, 120 << 10, 200 << 10} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			disk, remount := smallDisk(t, size)
