@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -15,8 +16,15 @@ func TestMain(m *testing.M) {
 }
 
 func TestScript(t *testing.T) {
+	dir, files := "testdata/script", []string(nil)
+	if raceEnabled { // those that crawl: each command is a process, which starts slowly then
+		for _, name := range []string{"crawl", "demo", "plan", "resume", "robots"} {
+			files = append(files, filepath.Join(dir, name+".txtar"))
+		}
+		dir = ""
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir: dir, Files: files,
 		Setup: func(e *testscript.Env) error {
 			e.Values["hosts"] = newHosts()
 			return nil
