@@ -27,7 +27,7 @@ type committer struct {
 	run   *run
 	store frontier.Durable
 
-	mu     sync.Mutex // the run's sinkMu: the order of records is the order of ends
+	mu     *sync.Mutex // the run's sinkMu: the order of records is the order of ends
 	ends   []frontier.End
 	links  int
 	failed bool       // a sink has a record, or a part of one, that no commit may count
@@ -41,8 +41,8 @@ type committer struct {
 }
 
 func newCommitter(r *run, store frontier.Durable) *committer {
-	m := &committer{run: r, store: store, kick: make(chan struct{}, 1), quit: make(chan struct{})}
-	m.room = sync.NewCond(&m.mu)
+	m := &committer{run: r, store: store, mu: &r.sinkMu, kick: make(chan struct{}, 1), quit: make(chan struct{})}
+	m.room = sync.NewCond(m.mu)
 	return m
 }
 
@@ -119,8 +119,7 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, c
 		return nil // the crawl is about to end, and gives the URL back
 	}
 	if err := m.run.append(ctx, rec); err != nil {
-		m.failed = true
-		m.room.Broadcast()
+		m.refuse()
 		return err
 	}
 	count()
@@ -148,11 +147,16 @@ func (m *committer) commit(ctx context.Context, last bool) {
 
 func (m *committer) fail(ends []frontier.End, err error) {
 	m.mu.Lock()
-	m.failed = true
 	m.ends = append(m.ends, ends...)
-	m.room.Broadcast()
+	m.refuse()
 	m.mu.Unlock()
 	m.run.fail(err)
+}
+
+// refuse lets nothing further be committed, and whoever waits for room go. The lock is held.
+func (m *committer) refuse() {
+	m.failed = true
+	m.room.Broadcast()
 }
 
 // giveBack queues the URLs again whose visits could not be made durable, as they would be in a process

@@ -88,16 +88,12 @@ func (r *run) archive(ctx context.Context, p *fetcher.Page, purpose string) {
 	if x == nil || len(r.exchanges) == 0 {
 		return
 	}
-	mu := &r.sinkMu
-	if r.commits != nil {
-		mu = &r.commits.mu
-	}
-	mu.Lock()
-	defer mu.Unlock()
+	r.sinkMu.Lock()
+	defer r.sinkMu.Unlock()
 	for _, s := range r.exchanges {
 		if err := s.AppendExchange(context.WithoutCancel(ctx), x); err != nil {
 			if r.commits != nil {
-				r.commits.failed = true
+				r.commits.refuse()
 			}
 			r.fail(err)
 		}

@@ -222,23 +222,10 @@ func (t *tally) changedHosts() map[string]int {
 func (t *tally) recall(k kept) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	empty := t.r
 	t.r, t.elapsed = k.Report, k.Elapsed
 	t.r.Runs++
-	orMap(&t.r.Outcomes, empty.Outcomes)
-	orMap(&t.r.Reasons, empty.Reasons)
-	orMap(&t.r.Statuses, empty.Statuses)
-	orMap(&t.r.Types, empty.Types)
-	orMap(&t.r.Links, empty.Links)
 	for _, ref := range t.r.Sitemaps {
 		t.sitemaps[ref] = true
-	}
-}
-
-// orMap makes sure that a count that was kept without entries can be counted on.
-func orMap[K comparable](m *map[K]int, empty map[K]int) {
-	if *m == nil {
-		*m = empty
 	}
 }
 
