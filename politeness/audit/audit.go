@@ -99,7 +99,7 @@ func Check(ledger io.Reader, c Config, body Body) (*Report, error) {
 		Hosts: []Host{}, Violations: []Violation{}, Overrides: []Override{}, Notes: []string{},
 	}}
 	a.entries(l)
-	a.rules(l.requests) // before the pauses, which depend on it
+	a.rules(l) // before the pauses, which depend on it
 	a.identity(l.requests)
 	a.admission(l.requests)
 	for host, rs := range group(l.requests, func(r *request) string { return r.start.Host }) {

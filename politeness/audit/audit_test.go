@@ -109,6 +109,13 @@ func page(at float64, path string) req {
 	return req{url: "http://a.test" + path, at: at, end: at + 0.1, status: 200}
 }
 
+// refused adds an attempt at robots.txt that came to no request.
+func refused(b *book, s float64, aborted bool) *book {
+	fmt.Fprintf(&b.b, `{"event":"unsent","run":%q,"id":0,"url":"http://a.test/robots.txt","for":"http://a.test/","host":"a.test:80","purpose":"robots","ended":%q,"error":"refused","aborted":%t}`+"\n",
+		b.run, at(s), aborted)
+	return b
+}
+
 func failing(at float64) req { return req{url: "http://a.test/1", at: at, end: at + 0.1, status: 500} }
 
 func backoffChecked(c *Config) { c.MaxBackoff = 300 }
@@ -271,6 +278,8 @@ func TestInvariants(t *testing.T) {
 			req{url: "http://a.test/r", forURL: "http://a.test/no", purpose: "robots", at: 1, end: 1, status: 301, extra: `,"location":"/s"`},
 			req{url: "http://a.test/s", forURL: "http://a.test/no", purpose: "robots", at: 2, end: 2, status: 200, body: "User-agent: *"},
 			page(3, "/")), nil, nil},
+		{"P8 a copy serves while nobody can be connected to for the file", refused(polite().add(page(1.1, "/")), 86400.5, false).add(page(86400+2, "/")), nil, nil},
+		{"P8 but not when it was the crawler that gave up", refused(polite().add(page(1.1, "/")), 86400.5, true).add(page(86400+2, "/")), nil, []string{"P1"}},
 		{"unsent requests are none", func() *book {
 			b := polite()
 			b.b.WriteString(`{"event":"unsent","run":"r1","id":9,"url":"http://a.test/1","host":"a.test:80","ended":"` + at(0.5) + `","error":"refused"}` + "\n")

@@ -76,6 +76,7 @@ func (r *request) over() time.Time {
 type ledger struct {
 	requests []*request // by the time they were written
 	repeated []*request // started or ended twice
+	unsent   []*request // attempts at a robots.txt that failed before a byte left
 	torn     bool       // the last line is not whole
 	runs     int
 }
@@ -131,6 +132,9 @@ func (l *reading) add(n int, b []byte) error {
 	r := l.open[k]
 	switch {
 	case e.Event == "unsent": // nothing was on the wire
+		if e.Purpose == "robots" && e.Error != "" && !e.Aborted {
+			l.unsent = append(l.unsent, &request{line: n, last: n, run: k.run, start: e.startLine, end: new(e.endLine)})
+		}
 	case e.Event == "start":
 		s := &e.startLine
 		s.Host, s.Domain, s.Addr = l.name(s.Host), l.name(s.Domain), l.name(plainAddr(s.Addr))

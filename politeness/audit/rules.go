@@ -27,7 +27,7 @@ type origin struct {
 // rules goes through the ledger in order and holds every page request to the robots.txt that had
 // been answered when it was written (P1, P2, P8). It also notes on each request the pause that
 // robots.txt asked for by then.
-func (a *auditor) rules(rs []*request) {
+func (a *auditor) rules(l *ledger) {
 	origins := map[string]*origin{}
 	state := func(u string) *origin {
 		k := originOf(u)
@@ -36,7 +36,7 @@ func (a *auditor) rules(rs []*request) {
 		}
 		return origins[k]
 	}
-	for _, e := range events(rs) {
+	for _, e := range events(l) {
 		r := e.request
 		switch {
 		case r.start.Purpose == "robots" && e.end:
@@ -63,10 +63,13 @@ type event struct {
 }
 
 // events are the starts and ends of requests in the order they happened; of one instant, in the order they
-// were written.
-func events(rs []*request) []event {
-	es := make([]event, 0, 2*len(rs))
-	for _, r := range rs {
+// were written. What was not sent has an end alone.
+func events(l *ledger) []event {
+	es := make([]event, 0, 2*len(l.requests)+len(l.unsent))
+	for _, r := range l.unsent {
+		es = append(es, event{r.end.Ended, true, r})
+	}
+	for _, r := range l.requests {
 		es = append(es, event{r.start.Written, false, r})
 		if r.end != nil {
 			es = append(es, event{r.end.Ended, true, r})
