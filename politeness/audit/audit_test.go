@@ -164,6 +164,8 @@ func TestInvariants(t *testing.T) {
 		{"P7 seconds", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 429, extra: `,"retry_after":"10"`}, page(11, "/2")), nil, []string{"P7"}},
 		{"P7 date", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 503, extra: `,"retry_after":"Fri, 02 Jan 2026 03:04:25 GMT"`}, page(19, "/2")), nil, []string{"P7"}},
 		{"P7 obeyed", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 429, extra: `,"retry_after":"10"`}, page(11.3, "/2")), nil, nil},
+		{"P7 said to another request of an own host, later", polite().add(req{url: "http://a.test/1", at: 2, end: 5, status: 429, extra: `,"retry_after":"400"`}, page(3, "/2")),
+			func(c *Config) { c.OwnHosts = map[string]int{"a.test:80": 2} }, nil},
 		{"P7 too long", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 429, extra: `,"retry_after":"400"`}, page(500, "/2")), nil, []string{"P7"}},
 		{"P8 5xx", newBook().add(req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 0.1, status: 503}, page(1.2, "/")), nil, []string{"P8"}},
 		{"P8 network error", newBook().add(req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 0.1, extra: `,"error":"reset"`}, page(1.2, "/")), nil, []string{"P8"}},

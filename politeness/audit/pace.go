@@ -186,13 +186,15 @@ func (w *waits) note(r *request) {
 	}
 }
 
-// retryAfter holds r to every Retry-After the host sent before (P7).
+// retryAfter holds r to every Retry-After the host sent before (P7). What an own host says to one request
+// comes too late for another that is under way.
 func (a *auditor) retryAfter(w *waits, r *request) {
-	if w.last != nil && r.start.Written.Before(w.until.Add(-Tolerance)) {
+	said := func(by *request) bool { return by != nil && !r.start.Written.Before(by.end.Ended) }
+	if said(w.last) && r.start.Written.Before(w.until.Add(-Tolerance)) {
 		a.violation("P7", r, w.last, "the host asked not to be asked before %s", stamp(w.until))
 	}
 	const rounding = time.Second // dates have no finer grain
-	if most := secs(a.config.MaxRetryAfter); most > 0 && w.longest != nil && w.asked > most+rounding {
+	if most := secs(a.config.MaxRetryAfter); most > 0 && said(w.longest) && w.asked > most+rounding {
 		a.violation("P7", r, w.longest, "the host asked for %v, longer than the %v granted: it was to be given up", w.asked, most)
 	}
 }
