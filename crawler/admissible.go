@@ -16,12 +16,25 @@ type verdict struct {
 
 // admissible decides whether u, found as a link of this kind, may enter the crawl at depth.
 func (r *run) admissible(u weburl.URL, depth int, kind LinkKind) verdict {
-	if len(u.String()) > r.cfg.MaxURL {
-		return verdict{fate: FateInvalid, rule: weburl.ReasonTooLong}
+	if v := r.limit(len(u.String()), depth); v.fate != FateFollow {
+		return v
 	}
-	if r.cfg.MaxDepth != None && depth > max(0, r.cfg.MaxDepth) {
+	return r.belongs(u, kind)
+}
+
+// limit is the part of admissible that asks neither what URL it is nor how it was found.
+func (r *run) limit(length, depth int) verdict {
+	switch {
+	case length > r.cfg.MaxURL:
+		return verdict{fate: FateInvalid, rule: weburl.ReasonTooLong}
+	case r.cfg.MaxDepth != None && depth > max(0, r.cfg.MaxDepth):
 		return verdict{fate: FateDepth, rule: "depth"}
 	}
+	return verdict{fate: FateFollow}
+}
+
+// belongs is the part of admissible that does.
+func (r *run) belongs(u weburl.URL, kind LinkKind) verdict {
 	if d := r.judge(u, kind); !d.In {
 		return verdict{FateScope, d.Rule, d.Firm || r.cfg.Beyond > 0 && trap(u) != ""}
 	}

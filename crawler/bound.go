@@ -1,6 +1,8 @@
 package crawler
 
 import (
+	"net/netip"
+	"strings"
 	"sync"
 	"time"
 )
@@ -10,8 +12,33 @@ import (
 // workers there were, and how fast, has no part in it.
 type bound struct {
 	mu      sync.Mutex
-	needs   map[string]*need
-	changed map[string]bool // since the last call of changes; nil in a crawl that keeps nothing
+	needs   map[party]*need
+	changed map[party]bool // since the last call of changes; nil in a crawl that keeps nothing
+}
+
+// party is who may be asked one request after the other only: a host, or else a server's address.
+type party struct {
+	host string
+	addr netip.Addr
+}
+
+const partyHost, partyAddr = "host ", "address "
+
+// String is what the party is called in reports, and kept as.
+func (p party) String() string {
+	if p.host != "" {
+		return partyHost + p.host
+	}
+	return partyAddr + p.addr.String()
+}
+
+// parseParty is the party of such a name, the zero one if it is none.
+func parseParty(name string) party {
+	if host, ok := strings.CutPrefix(name, partyHost); ok {
+		return party{host: host}
+	}
+	addr, _ := netip.ParseAddr(strings.TrimPrefix(name, partyAddr))
+	return party{addr: addr}
 }
 
 type need struct {
@@ -20,10 +47,10 @@ type need struct {
 	slots int
 }
 
-func newBound() *bound { return &bound{needs: map[string]*need{}} }
+func newBound() *bound { return &bound{needs: map[party]*need{}} }
 
 // add counts a request that took so long, and after which the one served must rest.
-func (b *bound) add(who string, slots int, took, rest time.Duration) {
+func (b *bound) add(who party, slots int, took, rest time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := b.needs[who]
@@ -44,7 +71,7 @@ func (b *bound) changes() map[string]need {
 	defer b.mu.Unlock()
 	all := make(map[string]need, len(b.changed))
 	for who := range b.changed {
-		all[who] = *b.needs[who]
+		all[who.String()] = *b.needs[who]
 	}
 	clear(b.changed)
 	return all
@@ -54,7 +81,7 @@ func (b *bound) changes() map[string]need {
 func (b *bound) recall(who string, n need) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.needs[who] = &n
+	b.needs[parseParty(who)] = &n
 }
 
 // least is the bound, and who sets it.
@@ -64,8 +91,8 @@ func (b *bound) least() (time.Duration, string) {
 	var most time.Duration
 	var by string
 	for who, n := range b.needs {
-		if t := (n.total - n.last) / time.Duration(n.slots); t > most || t == most && who < by {
-			most, by = t, who
+		if t := (n.total - n.last) / time.Duration(n.slots); t > most || t == most && who.String() < by {
+			most, by = t, who.String()
 		}
 	}
 	return most, by

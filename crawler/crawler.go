@@ -200,7 +200,7 @@ func (r *run) makeCommitter() error {
 	}
 	r.commits = newCommitter(r, r.store)
 	r.tally.keeps()
-	r.bound.changed = map[string]bool{}
+	r.bound.changed = map[party]bool{}
 	r.contents.fresh = map[[16]byte]*content{}
 	return checkSinks(r.cfg.Sinks)
 }

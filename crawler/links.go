@@ -1,6 +1,8 @@
 package crawler
 
 import (
+	"slices"
+
 	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
@@ -16,18 +18,8 @@ type linker struct {
 	keys    []weburl.Key
 	known   []bool
 	follow  []followed // the links whose keys are in keys
-	recent  [recentFates]recentFate
-}
-
-// recentFates is how many links that were turned away a worker remembers: a site's pages have the
-// same few leading out of it.
-const recentFates = 512
-
-type recentFate struct {
-	key   weburl.Key
-	depth int
-	kind  extract.Kind
-	verdict
+	judged  *verdicts
+	counts  map[Fate]int // of the page at hand
 }
 
 // followed is a link that is to be followed.
@@ -41,6 +33,8 @@ func newLinker(r *run) *linker {
 		r:       r,
 		scanner: extract.NewScanner(extract.Options{Resources: r.cfg.Resources, MaxLinks: r.cfg.MaxLinks}),
 		res:     weburl.NewResolver(weburl.URL{}, r.cfg.Canonical),
+		judged:  newVerdicts(),
+		counts:  map[Fate]int{},
 	}
 }
 
@@ -80,15 +74,20 @@ func isFeed(contentType string) bool {
 // sort decides about every link of the visit's document, counts them by fate, and returns those that
 // are to be queued and may be new.
 func (k *linker) sort(v *Visit) []frontier.Request {
-	v.linker, v.counts = k, map[Fate]int{}
+	clear(k.counts)
+	v.linker, v.counts = k, k.counts
 	k.res.Reset(v.base())
 	k.keys, k.follow = k.keys[:0], k.follow[:0]
 	for i := range v.Doc.Links {
 		d := k.decide(v, &v.Doc.Links[i])
-		v.counts[d.fate]++
 		if d.fate == FateFollow {
 			k.keys, k.follow = append(k.keys, d.key), append(k.follow, followed{i, d.beyond})
+		} else {
+			v.counts[d.fate]++
 		}
+	}
+	if len(k.follow) > 0 {
+		v.counts[FateFollow] = len(k.follow)
 	}
 	if v.Doc.Dropped > 0 {
 		v.counts[FateLimit] = v.Doc.Dropped
@@ -98,7 +97,8 @@ func (k *linker) sort(v *Visit) []frontier.Request {
 
 // news makes Requests of the links in k.follow that the frontier may not know.
 func (k *linker) news(v *Visit) []frontier.Request {
-	k.known = append(k.known[:0], make([]bool, len(k.keys))...)
+	k.known = slices.Grow(k.known[:0], len(k.keys))[:len(k.keys)]
+	clear(k.known)
 	if k.r.knower != nil {
 		k.r.knower.Known(k.keys, v.Depth+1, k.known)
 	}
@@ -151,12 +151,11 @@ func (k *linker) decide(v *Visit, l *extract.Link) decided {
 	if err != nil {
 		return fated(FateInvalid, weburl.ReasonOf(err))
 	}
-	key := view.Key()
-	slot := &k.recent[int(key[0])|int(key[1])<<8&(recentFates-1)]
-	if slot.key != key || slot.depth != v.Depth+1 || slot.kind != l.Kind {
-		*slot = recentFate{key, v.Depth + 1, l.Kind, k.r.admissible(k.look(view), v.Depth+1, LinkKind(l.Kind.String()))}
+	if limit := k.r.limit(len(view.Bytes()), v.Depth+1); limit.fate != FateFollow {
+		return decided{verdict: limit}
 	}
-	d := decided{verdict: slot.verdict, key: key}
+	d := decided{key: view.Key()}
+	d.verdict = k.judged.of(d.key, l.Kind, func() verdict { return k.r.belongs(k.look(view), LinkKind(l.Kind.String())) })
 	if d.fate == FateScope {
 		k.r.stretch(&d, v, l.Kind)
 	}

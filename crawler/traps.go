@@ -25,30 +25,44 @@ func trap(u weburl.URL) string {
 
 // trapPath names what makes a path look like one of an endless space, "" when nothing does.
 func trapPath(path string) string {
+	path = strings.Trim(path, "/")
+	n := strings.Count(path, "/") + 1
+	switch {
+	case n < maxRepeatedRow:
+		return ""
+	case n > maxSegments:
+		return ReasonTrapPath + ": too many segments"
+	}
+	if repeats(path) {
+		return ReasonTrapPath + ": segment repeats"
+	}
+	return ""
+}
+
+// repeats reports whether a segment of path, which has maxSegments at most, is there too often.
+func repeats(path string) bool {
 	var seen [maxSegments]string
-	n, row := 0, 1
-	for seg := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
-		if n == maxSegments {
-			return ReasonTrapPath + ": too many segments"
-		}
-		if n > 0 && seg == seen[n-1] && seg != "" {
+	row := 1
+	for n, more := 0, true; more; n++ {
+		var seg string
+		seg, path, more = strings.Cut(path, "/")
+		if n > 0 && seg == seen[n-1] {
 			row++
 		} else {
 			row = 1
 		}
 		all := 1
 		for _, s := range seen[:n] {
-			if s == seg && seg != "" {
+			if s == seg {
 				all++
 			}
 		}
-		if row >= maxRepeatedRow || all >= maxRepeatedAll {
-			return ReasonTrapPath + ": segment repeats"
+		if seg != "" && (row >= maxRepeatedRow || all >= maxRepeatedAll) {
+			return true
 		}
 		seen[n] = seg
-		n++
 	}
-	return ""
+	return false
 }
 
 // calendarWords are what the paths and queries of generated calendars have in them.

@@ -180,9 +180,9 @@ func (r *run) measure(host string, addr netip.Addr, page *fetcher.Page, err erro
 	if r.cfg.Politeness.OwnHosts != nil {
 		slots = r.cfg.Politeness.OwnHosts(host)
 	}
-	r.bound.add("host "+host, slots, took, ready.Sub(ended))
+	r.bound.add(party{host: host}, slots, took, ready.Sub(ended))
 	if slots == 0 {
-		r.bound.add("address "+addr.String(), 1, took, ready.Sub(ended))
+		r.bound.add(party{addr: addr}, 1, took, ready.Sub(ended))
 	}
 }
 

@@ -60,19 +60,26 @@ var (
 // why not. An IPv4 address inside an IPv6 one (mapped, NAT64, 6to4) is judged as itself. Addresses
 // with a zone are refused.
 func (g *Guard) Check(addr netip.Addr) error {
-	if !addr.IsValid() || addr.Zone() != "" {
+	if !plain(addr) {
 		return fmt.Errorf("%w: %q is no plain address", ErrAddress, addr)
 	}
+	if what := g.refuses(addr); what != "" {
+		return fmt.Errorf("%w: %s: %s", ErrAddress, addr.Unmap(), what)
+	}
+	return nil
+}
+
+func plain(addr netip.Addr) bool { return addr.IsValid() && addr.Zone() == "" }
+
+// refuses is why no connection to a plain address may be made, "" when one may.
+func (g *Guard) refuses(addr netip.Addr) string {
 	addr = addr.Unmap()
 	for _, p := range g.allow {
 		if p.Contains(addr) {
-			return nil
+			return ""
 		}
 	}
-	if what := refused(addr); what != "" {
-		return fmt.Errorf("%w: %s: %s", ErrAddress, addr, what)
-	}
-	return nil
+	return refused(addr)
 }
 
 // refused is why addr is not public, "" when it is.
@@ -108,12 +115,8 @@ func embedded(addr netip.Addr) (netip.Addr, bool) {
 
 // check is Check with the exemption of hosts that the operator named.
 func (f *Fetcher) check(hostname string, addr netip.Addr) error {
-	err := f.guard.Check(addr)
-	if err == nil || addr.Zone() != "" || !addr.IsValid() {
-		return err
-	}
-	if f.cfg.AllowHosts != nil && f.cfg.AllowHosts(hostname) {
+	if plain(addr) && f.guard.refuses(addr) != "" && f.cfg.AllowHosts != nil && f.cfg.AllowHosts(hostname) {
 		return nil
 	}
-	return err
+	return f.guard.Check(addr)
 }

@@ -1,0 +1,55 @@
+package crawler
+
+import (
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// recentLinks is how many links a worker remembers the judgement of: a site's pages have the same few
+// leading to each other and out of it.
+const recentLinks = 1024
+
+// verdicts remembers what was lately judged of links. What is remembered takes 24 octets a link, so that
+// it stays in a processor's cache; the judgements themselves are few. It is not safe for concurrent use.
+type verdicts struct {
+	recent [recentLinks]recentLink
+	all    []verdict
+	at     map[verdict]uint16
+}
+
+type recentLink struct {
+	key  weburl.Key
+	kind extract.Kind
+	at   uint16 // in all, from 1; 0: nothing is remembered
+}
+
+// maxVerdicts is how many different judgements are remembered. Scopes have few rules; one that gives
+// every URL a rule of its own is asked more often.
+const maxVerdicts = 4096
+
+func newVerdicts() *verdicts { return &verdicts{at: map[verdict]uint16{}} }
+
+// of is what judge says of a link, or said when it was asked last.
+func (m *verdicts) of(key weburl.Key, kind extract.Kind, judge func() verdict) verdict {
+	slot := &m.recent[(int(key[0])|int(key[1])<<8)%recentLinks]
+	if slot.at != 0 && slot.key == key && slot.kind == kind {
+		return m.all[slot.at-1]
+	}
+	v := judge()
+	*slot = recentLink{key, kind, m.intern(v)}
+	return v
+}
+
+// intern is the place of v among all, from 1.
+func (m *verdicts) intern(v verdict) uint16 {
+	if at, ok := m.at[v]; ok {
+		return at
+	}
+	if len(m.all) == maxVerdicts {
+		m.recent, m.all = [recentLinks]recentLink{}, m.all[:0]
+		clear(m.at)
+	}
+	m.all = append(m.all, v)
+	m.at[v] = uint16(len(m.all))
+	return m.at[v]
+}
