@@ -126,13 +126,15 @@ func (g *Gate) step(now time.Time, h *host, a Ask) (step, error) {
 
 // judgeBy applies the rules of u's origin to u.
 func (g *Gate) judgeBy(now time.Time, o *origin, u weburl.URL) error {
-	o.use = usedLately
 	group := o.group()
 	if group == nil {
 		return nil
 	}
 	if v := group.Test(u.PathQuery()); !v.Allowed || len(g.cfg.RefuseUsage) > 0 {
-		return g.judge(group, o.source(now, u), u)
+		if err := g.judge(group, o.source(now, u), u); err != nil {
+			o.use = usedLately
+			return err
+		}
 	}
 	return nil
 }
@@ -175,8 +177,10 @@ func (g *Gate) mint(now time.Time, a Ask, h *host, s step, c clocks) Permit {
 	if s.valid != 0 {
 		p.expires = min(p.expires, s.valid)
 	}
-	if s.purpose == Robots {
-		h.origin(a.URL).asking = p
+	if o := h.origin(a.URL); s.purpose == Robots {
+		o.asking = p
+	} else { // not before: the rules of who still has to wait have decided about nothing
+		o.use = usedLately
 	}
 	g.take(now, p)
 	return Permit{p}

@@ -62,8 +62,12 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 	return g.ready(now, p.p)
 }
 
-// ready is when what p was wanted for may be asked for again.
+// ready is when what p was wanted for may be asked for again. Of a host that was given up nothing may: its URLs
+// need not wait to be told.
 func (g *Gate) ready(now time.Time, p *permit) time.Time {
+	if p.wantedHost.gone != nil {
+		return now
+	}
 	ready := p.wantedHost.ready(now)
 	if o := p.wantedHost.origin(p.wanted); !o.gone && !o.usable(now) && o.retryAt().after(ready) {
 		return o.retryAt().time()
@@ -176,5 +180,8 @@ func (g *Gate) failed(now time.Time, u, next weburl.URL, err error) time.Time {
 	g.fail(h, now)
 	d, clause := g.delay(h)
 	h.hold(now.Add(d), d, clause)
+	if h.gone != nil {
+		return now
+	}
 	return h.ready(now)
 }
