@@ -132,6 +132,7 @@ type run struct {
 	causes   causes
 	crowds   *crowds
 	contents *contents
+	linkers  linkers
 	hasher   *simhash.Hasher // nil without Config.NearBits
 	near     *simhash.Index
 	fresh    nearPages    // what the crawl must keep of near

@@ -1,7 +1,9 @@
 package crawler
 
 import (
+	"runtime/debug"
 	"slices"
+	"sync"
 
 	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
@@ -9,8 +11,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// linker reads pages for one worker: what it works with is reused from page to page, so that a page
-// without new links costs next to nothing. It is not safe for concurrent use.
+// linker reads pages: what it works with is reused from page to page, so that a page without new links
+// costs next to nothing. It is not safe for concurrent use.
 type linker struct {
 	r       *run
 	scanner *extract.Scanner
@@ -38,9 +40,46 @@ func newLinker(r *run) *linker {
 	}
 }
 
-// extract reads a page's document: by the Config's Extractor, or HTML by this worker's scanner.
-// A document that is labelled as something else has no links.
-func (k *linker) extract(p *fetcher.Page) (*extract.Document, error) {
+// linkers are those of a run that read no page. The one used last is used next: there are as many workers
+// as requests under way, but no more pages are read at once than there are processors, and what few
+// linkers work with stays in their caches.
+type linkers struct {
+	mu   sync.Mutex
+	idle []*linker
+}
+
+// take is a linker of r for one page, until put has it back.
+func (l *linkers) take(r *run) *linker {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := len(l.idle) - 1
+	if last < 0 {
+		return newLinker(r)
+	}
+	k := l.idle[last]
+	l.idle = l.idle[:last]
+	return k
+}
+
+func (l *linkers) put(k *linker) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.idle = append(l.idle, k)
+}
+
+// extract calls read and survives it.
+func (k *linker) extract(p *fetcher.Page) (doc *extract.Document, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = &PanicError{"Config.Extractor", x, debug.Stack()}
+		}
+	}()
+	return k.read(p)
+}
+
+// read is a page's document: by the Config's Extractor, or HTML by the linker's scanner. A document that
+// is labelled as something else has no links.
+func (k *linker) read(p *fetcher.Page) (*extract.Document, error) {
 	if k.r.cfg.Extractor != nil {
 		return k.r.cfg.Extractor.Extract(p)
 	}

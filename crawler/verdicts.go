@@ -5,8 +5,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// recentLinks is how many links a worker remembers the judgement of: a site's pages have the same few
-// leading to each other and out of it.
+// recentLinks is of how many links the judgement is remembered: a site's pages have the same few leading
+// to each other and out of it.
 const recentLinks = 1024
 
 // verdicts remembers what was lately judged of links. What is remembered takes 24 octets a link, so that

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -18,16 +17,9 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// worker is one of the run's workers.
-type worker struct {
-	*run
-	linker *linker
-}
-
 // work is a worker: it serves one claim after the other until there are none. It never sleeps for
 // politeness: a URL that may not be requested yet goes back to the frontier with its time.
 func (r *run) work(ctx context.Context) {
-	w := &worker{run: r, linker: newLinker(r)}
 	for r.budget.take(r.claims) {
 		c, err := r.frontier.Claim(r.claims)
 		if err != nil {
@@ -38,74 +30,74 @@ func (r *run) work(ctx context.Context) {
 			return
 		}
 		r.cfg.Trace.claimed(c)
-		r.budget.settle(w.serve(ctx, c))
+		r.budget.settle(r.serve(ctx, c))
 	}
 }
 
 // serve is the life of one URL from its claim to its settlement. It reports whether a page was
 // fetched.
-func (w *worker) serve(ctx context.Context, c frontier.Claim) bool {
-	if !w.tally.reserve(c.URL.Host(), w.cfg.MaxPerHost) {
-		w.end(ctx, c, &Visit{Outcome: Deferred, Reason: ReasonHostBudget}, time.Time{}, nil)
+func (r *run) serve(ctx context.Context, c frontier.Claim) bool {
+	if !r.tally.reserve(c.URL.Host(), r.cfg.MaxPerHost) {
+		r.end(ctx, c, &Visit{Outcome: Deferred, Reason: ReasonHostBudget}, time.Time{}, nil)
 		return false
 	}
-	if v := w.outside(c); v != nil {
-		w.tally.unreserve(c.URL.Host())
-		w.end(ctx, c, v, time.Time{}, nil)
+	if v := r.outside(c); v != nil {
+		r.tally.unreserve(c.URL.Host())
+		r.end(ctx, c, v, time.Time{}, nil)
 		return false
 	}
-	fetched := w.request(ctx, c)
+	fetched := r.request(ctx, c)
 	if !fetched {
-		w.tally.unreserve(c.URL.Host())
+		r.tally.unreserve(c.URL.Host())
 	}
 	return fetched
 }
 
 // request takes a claim through resolve, admission and fetch.
-func (w *worker) request(ctx context.Context, c frontier.Claim) bool {
-	next := w.gate.Next(c.URL)
-	addr, err := w.fetcher.Resolve(ctx, next)
+func (r *run) request(ctx context.Context, c frontier.Claim) bool {
+	next := r.gate.Next(c.URL)
+	addr, err := r.fetcher.Resolve(ctx, next)
 	if err != nil {
-		w.unresolved(ctx, c, next, err)
+		r.unresolved(ctx, c, next, err)
 		return false
 	}
-	permit, err := w.gate.Admit(politeness.Ask{
+	permit, err := r.gate.Admit(politeness.Ask{
 		URL: c.URL, Next: next, Addr: addr, Purpose: purpose(c.Kind),
 		Attempt: c.Attempt, Queued: c.Queued, Deadline: c.Deadline,
 	})
 	if err != nil {
-		w.notAdmitted(ctx, c, err)
+		r.notAdmitted(ctx, c, err)
 		return false
 	}
-	w.cfg.Trace.admitted(c.URL, permit)
-	if err := w.missedSitemaps(ctx, c.URL, permit.Purpose()); err != nil {
-		w.fail(err)
+	r.cfg.Trace.admitted(c.URL, permit)
+	if err := r.missedSitemaps(ctx, c.URL, permit.Purpose()); err != nil {
+		r.fail(err)
 	}
-	page, err := w.fetch(ctx, c, permit)
-	w.keepRobots(permit, page)
-	ready := w.gate.Report(permit, reply(page, err))
-	w.requested(page, err)
+	page, err := r.fetch(ctx, c, permit)
+	r.keepRobots(permit, page)
+	ready := r.gate.Report(permit, reply(page, err))
+	r.requested(page, err)
 	if permit.Purpose() == politeness.Robots {
-		w.archive(ctx, page, politeness.Robots.String())
+		r.archive(ctx, page, politeness.Robots.String())
 	}
-	w.measure(permit.URL().Host(), addr, page, err, ready)
+	r.measure(permit.URL().Host(), addr, page, err, ready)
 	switch {
 	case fetcher.ReasonOf(err) == fetcher.ReasonLedger:
-		w.fail(err)
+		r.fail(err)
 		fallthrough
 	case ctx.Err() != nil && (err != nil || page.Truncated != ""):
-		w.again(ctx, c, frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{}})
+		r.again(ctx, c, frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{}})
 		return false
 	case permit.Purpose() == politeness.Robots:
-		w.causes.note(permit.URL().Origin(), page, err)
-		w.robotsAnswered(ctx, c, ready)
+		r.causes.note(permit.URL().Origin(), page, err)
+		r.robotsAnswered(ctx, c, ready)
 		return false
 	case err != nil:
-		w.unanswered(ctx, c, ready, err)
+		r.unanswered(ctx, c, ready, err)
 		return false
 	}
 	defer page.Release()
-	return w.answered(ctx, c, page, ready)
+	return r.answered(ctx, c, page, ready)
 }
 
 func purpose(k frontier.Kind) politeness.Purpose {
@@ -272,25 +264,27 @@ func pause(first time.Duration, attempt int) time.Duration {
 }
 
 // answered ends a claim whose request was answered.
-func (w *worker) answered(ctx context.Context, c frontier.Claim, page *fetcher.Page, ready time.Time) bool {
+func (r *run) answered(ctx context.Context, c frontier.Claim, page *fetcher.Page, ready time.Time) bool {
 	v := &Visit{Outcome: Fetched, Page: page, Reason: page.Truncated}
 	switch {
 	case isRedirect(page.Status):
-		w.redirected(ctx, c, v, ready)
+		r.redirected(ctx, c, v, ready)
 		return false
-	case retryable(page.Status) && c.Attempt < w.cfg.Retries:
+	case retryable(page.Status) && c.Attempt < r.cfg.Retries:
 		v.Reason = fmt.Sprintf("http_%d", page.Status)
-		w.archive(ctx, page, "attempt")
-		w.retry(ctx, c, v, ready)
+		r.archive(ctx, page, "attempt")
+		r.retry(ctx, c, v, ready)
 		return false
 	case c.Kind == frontier.KindSitemap:
-		w.end(ctx, c, v, ready, w.readSitemap(c, page))
+		r.end(ctx, c, v, ready, r.readSitemap(c, page))
 		return false
-	case w.unchanged(v, c):
-		w.end(ctx, c, v, ready, nil)
+	case r.unchanged(v, c):
+		r.end(ctx, c, v, ready, nil)
 		return true
 	}
-	return w.end(ctx, c, v, ready, w.read(v, c))
+	k := r.linkers.take(r)
+	defer r.linkers.put(k)
+	return r.end(ctx, c, v, ready, r.read(k, v, c))
 }
 
 // retryable reports whether an answer says that another attempt may fare better (RFC 9110 section
@@ -340,30 +334,30 @@ func (r *run) redirected(ctx context.Context, c frontier.Claim, v *Visit, ready 
 }
 
 // read parses an answered page and returns the links to queue.
-func (w *worker) read(v *Visit, c frontier.Claim) []frontier.Request {
+func (r *run) read(k *linker, v *Visit, c frontier.Claim) []frontier.Request {
 	v.describe(c.Request, c.Attempt)
 	v.Validators = validators(v.Page)
-	if w.outOfType(v) || w.same(v) {
+	if r.outOfType(v) || r.same(v) {
 		return nil
 	}
-	doc, err := w.extract(v.Page)
+	doc, err := k.extract(v.Page)
 	if err != nil {
 		v.Outcome, v.Reason, v.Err = Failed, orPanic(ReasonExtractor, err), err
 		return nil
 	}
 	v.Doc = doc
 	metas := metasOf(doc)
-	v.Directives = w.directives(v, metas)
-	v.Usage = robots.PageUsage(w.gate.Origin(v.URL).Group, v.URL.PathQuery(), v.Page.Header, metas, v.Directives)
-	if use := w.refusedUse(v); use != "" {
+	v.Directives = r.directives(v, metas)
+	v.Usage = robots.PageUsage(r.gate.Origin(v.URL).Group, v.URL.PathQuery(), v.Page.Header, metas, v.Directives)
+	if use := r.refusedUse(v); use != "" {
 		v.Outcome, v.Reason, v.Detail = Refused, politeness.ReasonUsage, "refused: the page disallows the use "+use
 		return nil
 	}
 	if doc == nil {
 		return nil
 	}
-	w.similar(v)
-	return w.linker.sort(v)
+	r.similar(v)
+	return k.sort(v)
 }
 
 // minWords is how many words a page must have for its similarity to mean anything.
@@ -406,16 +400,6 @@ func metasOf(doc *extract.Document) []robots.Meta {
 		metas[i] = robots.Meta{Name: m.Name, Content: m.Content}
 	}
 	return metas
-}
-
-// extract calls the Extractor and survives it.
-func (w *worker) extract(p *fetcher.Page) (doc *extract.Document, err error) {
-	defer func() {
-		if x := recover(); x != nil {
-			err = &PanicError{"Config.Extractor", x, debug.Stack()}
-		}
-	}()
-	return w.linker.extract(p)
 }
 
 // directives are the page's robots directives, of its headers and META elements.
