@@ -103,7 +103,7 @@ type Config struct {
 	Snapshot []byte
 	// Ledger receives one JSON line when a request starts and one when it ends. A Write that stores a
 	// part of its line ends the Gate's requests, unless the writer takes the part back as [LedgerFile]
-	// does. nil: none is kept.
+	// does; so does one that fails to store how a request ended. nil: none is kept.
 	Ledger io.Writer
 	// LedgerSize is how many octets the ledger already has, of earlier processes. See [Gate.Replay].
 	LedgerSize int64

@@ -63,8 +63,8 @@ type ledger struct {
 	mu     sync.Mutex
 	w      io.Writer
 	buf    []byte
-	size   int64 // octets so far, those of earlier processes included
-	broken error // a line was written in part: another one behind it could not be read
+	size   int64 // octets of whole lines so far, those of earlier processes included
+	broken error // a line was written in part, and another one behind it could not be read; or an end was not
 }
 
 // maxSpare is the longest buffer that is kept for the next line.
@@ -84,14 +84,16 @@ func (l *ledger) write(e *Entry) error {
 		l.buf = b
 	}
 	n, err := l.w.Write(b)
-	l.size += int64(n)
-	if err != nil && n > 0 {
+	switch {
+	case err == nil:
+		l.size += int64(n)
+	case n > 0, e.Event != eventStart:
 		l.broken = err
 	}
 	return err
 }
 
-// mark is how many octets the ledger has.
+// mark is how many octets of whole lines the ledger has.
 func (l *ledger) mark() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,8 +129,8 @@ func (g *Gate) entry(event string, p *permit) Entry {
 	return e
 }
 
-// end writes the line of what is over, "end" or "unsent". A failure to write is not lost: the next begin
-// meets the same writer.
+// end writes the line of what is over, "end" or "unsent". A failure to write ends the Gate's requests: what
+// is not recorded would be forgotten in a restart, and a host asked too early (P9).
 func (g *Gate) end(now time.Time, p *permit, r Reply, a answer) {
 	if g.ledger.w == nil {
 		return

@@ -146,6 +146,7 @@ type answer struct {
 
 	ended   time.Time // as far as we know
 	expires instant   // when it has to be asked for again, if it decides anything
+	missing bool      // of a replay: its body is not there
 }
 
 // read judges the reply to a robots request. It does the parsing outside the Gate's lock. The rules
@@ -200,8 +201,12 @@ func (g *Gate) learnRobots(now time.Time, p *permit, r Reply, a answer) {
 	h := p.wantedHost
 	o := h.origin(p.wanted)
 	o.asking = nil
-	if r.Aborted { // asked again from the start, as if it had not been
+	switch {
+	case r.Aborted: // asked again from the start, as if it had not been
 		o.chase = nil
+		return
+	case a.missing:
+		g.unlearn(o)
 		return
 	}
 	var hops []string
@@ -223,6 +228,13 @@ func (g *Gate) learnRobots(now time.Time, p *permit, r Reply, a answer) {
 	g.keep(now, o, a.rules)
 	d, clause := wishOf(a.rules.bound())
 	g.learnWish(h, o, d, clause)
+}
+
+// unlearn takes an answer whose body is not there for none: robots.txt counts as never asked for. The pause
+// that an earlier one asked for stays.
+func (g *Gate) unlearn(o *origin) {
+	g.rulesSize -= o.rules.size()
+	*o = origin{wish: o.wish, why: o.why, gone: o.gone}
 }
 
 // wishOf is the pause that a group asks for.

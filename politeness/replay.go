@@ -247,11 +247,8 @@ func (r *replay) end(p *permit) error {
 		reply.Body, missing = r.body()
 	}
 	a := g.cfg.read(e.time(), p, reply)
-	a.expires = at(a.ended).add(e.life(a.ended))
+	a.expires, a.missing = at(a.ended).add(e.life(a.ended)), missing
 	r.report(e.time(), p, reply, a)
-	if missing {
-		g.unlearn(p)
-	}
 	return nil
 }
 
@@ -265,14 +262,6 @@ func (r *replay) body() (b []byte, missing bool) {
 		return nil, true
 	}
 	return b, false
-}
-
-// unlearn takes a robots.txt answer back whose body is not there: it is asked for again. The pause that an
-// earlier one asked for stays.
-func (g *Gate) unlearn(p *permit) {
-	o := p.wantedHost.origin(p.wanted)
-	g.rulesSize -= o.rules.size()
-	*o = origin{wish: o.wish, why: o.why, gone: o.gone}
 }
 
 // report is what Gate.report is, also for a Permit that a snapshot noted: its clocks have rested.

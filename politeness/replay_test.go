@@ -405,6 +405,82 @@ func TestOpenLedgerCutsBackToTheLastWholeLine(t *testing.T) {
 	}
 }
 
+// TestP9ThePauseOfAnEarlierRobotsTxtOutlivesALostBody: nobody can tell what the lost one asked for.
+func TestP9ThePauseOfAnEarlierRobotsTxtOutlivesALostBody(t *testing.T) {
+	in(t, func(t *testing.T) {
+		var out bytes.Buffer
+		b := open(t, Config{Ledger: &out})
+		first := "User-agent: *\nCrawl-delay: 9\n"
+		b.rules("https://a.test/", first)
+		time.Sleep(25 * time.Hour)
+		b.rules("https://a.test/", first+"Disallow: /no\n")
+		r := replayed(t, Config{}, out.String(), func(sha string) ([]byte, error) {
+			if sum := sha256.Sum256([]byte(first)); sha == hex.EncodeToString(sum[:]) {
+				return []byte(first), nil
+			}
+			return nil, errors.New("not kept")
+		})
+		time.Sleep(9*time.Second - 1)
+		r.wait("https://a.test/", someAddr)
+		time.Sleep(1)
+		if p := r.must("https://a.test/"); p.Purpose() != Robots {
+			t.Errorf("asked for %s", p.URL())
+		}
+	})
+}
+
+// TestP9NothingIsAskedForAfterAnEndThatIsNotRecorded: another process would not know of it.
+func TestP9NothingIsAskedForAfterAnEndThatIsNotRecorded(t *testing.T) {
+	full := errors.New("disk full")
+	for _, end := range []func(b *bench, out *lines, p Permit){
+		func(b *bench, out *lines, p Permit) {
+			out.err = full
+			b.gate.Report(p, Reply{Err: errors.New("refused")})
+		},
+		func(b *bench, out *lines, p Permit) {
+			g, _ := p.Redeem()
+			_ = g.Begin()
+			out.err = full
+			b.gate.Report(p, Reply{Status: 503, Header: map[string][]string{"Retry-After": {"200"}}})
+		},
+		func(b *bench, out *lines, _ Permit) {
+			out.err = full
+			b.gate.Failed(b.url("https://c.test/"), b.url("https://c.test/robots.txt"), errors.New("no such host"))
+		},
+	} {
+		in(t, func(t *testing.T) {
+			out := &lines{}
+			b := open(t, Config{Ledger: out})
+			end(b, out, b.must("https://a.test/"))
+			out.err = nil
+			g, err := b.must2("https://b.test/", "192.0.2.9").Redeem()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := g.Begin(); !errors.Is(err, full) {
+				t.Errorf("Begin: %v", err)
+			}
+		})
+	}
+}
+
+// TestASnapshotIncludesWholeLines: a part of one is cut off before the ledger is gone on with.
+func TestASnapshotIncludesWholeLines(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{Ledger: &short{}})
+		p := b.must("https://a.test/")
+		g, _ := p.Redeem()
+		if err := g.Begin(); err == nil {
+			t.Fatal("no error")
+		}
+		b.gate.Report(p, Reply{Aborted: true})
+		r := b.restored(Config{})
+		if err := r.gate.Replay(strings.NewReader(""), nil); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestP10ALineWrittenInPartEndsAllRequests(t *testing.T) {
 	in(t, func(t *testing.T) {
 		out := &short{}

@@ -57,9 +57,19 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 		g.report(now, p.p, r, a)
 	case before == lapsed: // and yet somebody was at it until now
 		d, clause := g.pause(p.p)
+		p.p.clocks = g.found(now, p.p)
 		p.p.clocks.hold(now.Add(d), d, clause)
 	}
 	return g.ready(now, p.p)
+}
+
+// found is the clocks of a Permit that was taken back: since then they may have been forgotten.
+func (g *Gate) found(now time.Time, p *permit) clocks {
+	c := g.clocks(now, g.host(p.url), p.url, p.addr)
+	if c.host == p.clocks.host {
+		c.slot = p.clocks.slot
+	}
+	return c
 }
 
 // ready is when what p was wanted for may be asked for again. Of a host that was given up nothing may: its URLs

@@ -77,6 +77,26 @@ func TestAPermitThatIsNeverReportedIsTakenBackWhenItExpires(t *testing.T) {
 	}
 }
 
+// TestALateReportHoldsClocksThatWereForgottenMeanwhile: a Permit is taken back, its clocks come to rest and
+// are forgotten, and only then its holder gives up connecting.
+func TestALateReportHoldsClocksThatWereForgottenMeanwhile(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{})
+		p := b.must("https://a.test/")
+		time.Sleep(DefaultPermitTTL + 1)
+		b.wait("https://a.test/", someAddr)
+		time.Sleep(time.Minute)
+		SweepNext(b.gate)
+		b.gate.Next(b.url("https://other.test/"))
+		b.gate.Report(p, Reply{Err: errors.New("timeout")})
+		for _, raw := range []string{"https://a.test/", "https://b.test/"} {
+			if w := b.wait(raw, someAddr); time.Until(w.Until) < time.Second {
+				t.Errorf("%s: %v", raw, w)
+			}
+		}
+	})
+}
+
 func TestAnUnreportedPermitOfAnAddressIsTakenBack(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := open(t, Config{})

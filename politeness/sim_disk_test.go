@@ -1,0 +1,179 @@
+package politeness_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness"
+)
+
+// disk is what outlives a process: the ledger, in memory or in a file, snapshots, and robots.txt bodies.
+// Some of its writes fail, and while a line is being written somebody may ask for a snapshot.
+type disk struct {
+	t      *testing.T
+	rng    *rand.Rand
+	none   bool // no ledger
+	faulty bool
+	memory []byte
+	path   string // of the file; "": the ledger is in memory
+	file   *politeness.LedgerFile
+
+	lines     int    // whole ones
+	lacking   bool   // one was not written
+	last      []byte // of them
+	take      func() []byte
+	taking    chan []byte
+	snapshots []saved
+	needed    bool // the ledger does not tell all that the first of them does
+}
+
+// saved is a snapshot and how many facts it includes.
+type saved struct {
+	b     []byte
+	facts int
+}
+
+var errDisk = errors.New("no space left on device")
+
+func newDisk(t *testing.T, rng *rand.Rand) *disk {
+	d := &disk{t: t, rng: rng}
+	switch rng.IntN(8) {
+	case 0:
+		d.none = true
+	case 1, 2:
+		d.path = filepath.Join(t.TempDir(), "ledger.jsonl")
+		d.open("")
+	default:
+		d.faulty = rng.IntN(3) == 0
+	}
+	return d
+}
+
+// Write is the ledger's. A failed one leaves nothing, or a part of the line.
+func (d *disk) Write(line []byte) (n int, err error) {
+	if d.rng.IntN(12) == 0 && d.taking == nil {
+		d.taking = make(chan []byte, 1)
+		go func() { d.taking <- d.take() }()
+		for range 8 { // so that it comes as far as it can while the line is not whole
+			runtime.Gosched()
+		}
+	}
+	switch {
+	case d.path != "":
+		n, err = d.file.Write(line)
+	case d.faulty && d.rng.IntN(40) == 0:
+		n, err = pick(d.rng, 0, 0, 1+d.rng.IntN(len(line)-1)), errDisk
+		d.memory = append(d.memory, line[:n]...)
+	default:
+		n = len(line)
+		d.memory = append(d.memory, line...)
+	}
+	if err != nil {
+		d.lacking = true
+	} else {
+		d.lines++
+		d.last = append(d.last[:0], line...)
+	}
+	return n, err
+}
+
+// save keeps a snapshot, or the one that was asked for while the last line was written.
+func (d *disk) save(facts int, now bool) {
+	if d.taking != nil {
+		d.snapshots = append(d.snapshots, saved{<-d.taking, facts})
+		d.taking = nil
+	}
+	if now {
+		d.snapshots = append(d.snapshots, saved{d.take(), facts})
+	}
+}
+
+// latest is one of the last snapshots, or none, unless a process has gone on from one alone.
+func (d *disk) latest() saved {
+	if n := len(d.snapshots); n > 0 && (d.needed || d.rng.IntN(8) > 0) {
+		return d.snapshots[max(0, n-1-d.rng.IntN(3))]
+	}
+	return saved{}
+}
+
+// open cuts the ledger back to its whole lines, as another process finds it: with torn behind them, the
+// part of a line that the one before was writing. Then size is how many octets are whole.
+func (d *disk) open(torn string) (size int64, ledger io.ReadSeeker) {
+	if d.path == "" {
+		d.memory = d.memory[:bytes.LastIndexByte(d.memory, '\n')+1]
+		return int64(len(d.memory)), bytes.NewReader(append(bytes.Clone(d.memory), torn...))
+	}
+	if d.file != nil {
+		d.must(d.file.Close())
+		d.must(appendTo(d.path, torn))
+	}
+	var err error
+	d.file, size, err = politeness.OpenLedger(d.path)
+	d.must(err)
+	return size, d.file.Reader()
+}
+
+func appendTo(path, text string) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+// close ends the disk's life and returns the ledger.
+func (d *disk) close() []byte {
+	if d.path == "" {
+		return d.memory[:bytes.LastIndexByte(d.memory, '\n')+1]
+	}
+	b, err := os.ReadFile(d.path)
+	d.must(errors.Join(err, d.file.Close()))
+	return b
+}
+
+func (d *disk) must(err error) {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// bodies gives robots.txt files by their hash, but of the lost ones none, or another.
+func bodies(files []*robotsFile, lost map[*robotsFile]bool) func(string) ([]byte, error) {
+	by := map[string]*robotsFile{}
+	for _, f := range files {
+		by[hash(f.body)] = f
+	}
+	by[hash("")] = &robotsFile{}
+	return func(sha string) ([]byte, error) {
+		f := by[sha]
+		switch {
+		case f == nil, lost[f] && len(f.body)%2 == 0:
+			return nil, errors.New("not kept")
+		case lost[f]:
+			return []byte("User-agent: *\nAllow: /\n"), nil
+		}
+		return []byte(f.body), nil
+	}
+}
+
+func hash(body string) string {
+	sum := sha256.Sum256([]byte(body))
+	return hex.EncodeToString(sum[:])
+}
+
+// torn is the beginning of a line.
+func torn(rng *rand.Rand) string {
+	line := `{"event":"end","run":"abcdefghij","id":7,"ended":"` + time.Now().UTC().Format(time.RFC3339Nano)
+	return line[:rng.IntN(len(line))]
+}

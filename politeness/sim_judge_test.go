@@ -1,0 +1,319 @@
+package politeness_test
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// judge watches the wire and holds what it sees there to the law. It sees connections, since a server
+// does: one that is under way holds its host like a request, as long as its Permit may be used.
+type judge struct {
+	*testing.T
+	config    politeness.Config
+	agent     string
+	web       *web
+	law       *law
+	past      []fact
+	facts     int    // so far
+	uses      []*use // under way, or over without a line that tells so
+	forgetful bool   // copies may have been dropped lawfully
+	forgiven  bool
+	trace     []string
+	begin     time.Time
+	found     int
+}
+
+// fact is something that happened, as it changes the law. A fact outlives a killed process if a line tells
+// of it: then the law goes on from the others.
+type fact struct {
+	number  int
+	durable bool
+	lost    map[*robotsFile]bool // bodies, since a restart that had to learn it from the ledger
+	apply   func(*law)
+}
+
+// use is one attempt at a URL: a connection, and the request on it.
+type use struct {
+	target, wanted weburl.URL
+	addr           netip.Addr
+	shared         []string // the clocks besides the host's
+	own            int
+	robots         bool
+	hops           int
+
+	allowed, deadline time.Time
+	notBefore         time.Time
+	why, never        string
+
+	dialled  bool
+	began    time.Time
+	over     bool // the Gate was told
+	ended    int  // the number of that fact
+	recorded bool // and a line says so
+}
+
+func (j *judge) happened(durable bool, apply func(*law)) {
+	apply(j.law)
+	j.past = append(j.past, fact{number: j.facts, durable: durable, apply: apply})
+	j.facts++
+}
+
+func (j *judge) note(format string, args ...any) {
+	j.trace = append(j.trace, fmt.Sprintf("%14v ", time.Since(j.begin))+fmt.Sprintf(format, args...))
+}
+
+// wrong reports a violation, with what came before the first.
+func (j *judge) wrong(format string, args ...any) {
+	j.Helper()
+	j.note("WRONG: "+format, args...)
+	if j.found++; j.found == 1 {
+		j.Errorf("%s", strings.Join(j.trace[max(0, len(j.trace)-*simTrace):], "\n"))
+	}
+}
+
+// allow notes a Permit for target, and what speaks against using it. The law of this moment counts: a
+// Permit is for some seconds, and what a server says meanwhile concerns the next.
+func (j *judge) allow(a politeness.Ask, target weburl.URL) *use {
+	now := time.Now()
+	u := &use{target: target, wanted: a.URL, addr: a.Addr, robots: target != a.URL, allowed: now, deadline: now.Add(j.config.PermitTTL)}
+	if u.own = j.config.OwnHosts(target.Host()); u.own == 0 {
+		u.shared = append(u.shared, canonical(a.Addr))
+		if j.config.PerDomain {
+			u.shared = append(u.shared, "domain "+target.Domain())
+		}
+	}
+	if !a.Deadline.IsZero() && a.Deadline.Before(u.deadline) {
+		u.deadline = a.Deadline
+	}
+	u.notBefore, u.why = j.law.notBefore(u, now, j.busy(now, u, sameHost))
+	u.never = j.never(u)
+	j.uses = append(j.uses, u)
+	j.happened(false, func(l *law) { l.permit = later(l.permit, u.allowed) })
+	return u
+}
+
+// never is why a target must not be asked for at all.
+func (j *judge) never(u *use) string {
+	for _, at := range []weburl.URL{u.target, u.wanted} {
+		if gone := j.law.host(at).gone; gone != "" {
+			return "although " + at.Host() + " is given up: " + gone
+		}
+		if j.config.OptOut(at.Hostname()) {
+			return "although " + at.Host() + " opted out"
+		}
+	}
+	switch o := j.law.origin(u.wanted); {
+	case u.robots && o.gone:
+		return "P8: although robots.txt is given up"
+	case j.config.Contactless && !u.addr.IsLoopback():
+		return "P11: without a contact"
+	case !j.web.has(u.target.Host(), u.addr):
+		return "P6: at another host's address"
+	}
+	return ""
+}
+
+func sameHost(a, b *use) bool { return a.target.Host() == b.target.Host() }
+
+func sameShared(a, b *use) bool {
+	return slices.ContainsFunc(a.shared, func(key string) bool { return slices.Contains(b.shared, key) })
+}
+
+func sameOrigin(a, b *use) bool { return b.robots && a.wanted.Origin() == b.wanted.Origin() }
+
+// busy counts what else is under way, as far as a server can tell, by a likeness.
+func (j *judge) busy(now time.Time, u *use, like func(a, b *use) bool) (n int) {
+	for _, v := range j.uses {
+		if v != u && v.dialled && !v.over && !v.lapsed(now, j.config.PermitTTL) && like(u, v) {
+			n++
+		}
+	}
+	return n
+}
+
+// lapsed reports whether u has been under way for longer than a Permit lasts, and has not become a request:
+// it cannot any more, and holds nobody up.
+func (u *use) lapsed(now time.Time, ttl time.Duration) bool {
+	return u.began.IsZero() && now.After(u.allowed.Add(ttl))
+}
+
+// dial holds the start of a connection to the law.
+func (j *judge) dial(u *use, g politeness.Grant) {
+	j.Helper()
+	now := time.Now()
+	what := fmt.Sprintf("connection for %s at %s", g.URL(), g.Addr())
+	j.note("%s", what)
+	if g.URL() != u.target || g.Addr() != u.addr {
+		j.wrong("%s, allowed was %s at %s", what, u.target, u.addr)
+	}
+	if now.Before(u.notBefore) {
+		j.wrong("%s %v early, %s", what, u.notBefore.Sub(now), u.why)
+	}
+	if u.never != "" {
+		j.wrong("%s %s", what, u.never)
+	}
+	u.dialled = true
+	j.alone(now, u, what)
+}
+
+// alone holds u to the number of requests that may be under way (P3, P6).
+func (j *judge) alone(now time.Time, u *use, what string) {
+	j.Helper()
+	if n := j.busy(now, u, sameHost); n >= max(1, u.own) {
+		j.wrong("P3: %s, %d others under way at the host", what, n)
+	}
+	if n := j.busy(now, u, sameShared); n > 0 {
+		j.wrong("P6: %s, another under way at its address or domain", what)
+	}
+	if n := j.busy(now, u, sameOrigin); u.robots && n > 0 {
+		j.wrong("P8: %s, another asks for this robots.txt", what)
+	}
+}
+
+// start holds the first byte of a request to the law.
+func (j *judge) start(u *use, g politeness.Grant) {
+	j.Helper()
+	now := time.Now()
+	what := fmt.Sprintf("request for %s (for %s) at %s", g.URL(), u.wanted, g.Addr())
+	j.note("%s", what)
+	switch {
+	case !u.began.IsZero() || u.over:
+		j.wrong("P10: %s by a Permit that is used up", what)
+		return
+	case now.After(u.deadline):
+		j.wrong("P12: %s %v after its Permit has run out", what, now.Sub(u.deadline))
+	case g.UserAgent() != j.agent:
+		j.wrong("P11: %s as %q", what, g.UserAgent())
+	case !within(j.config.Hours, now):
+		j.wrong("%s at %s, outside the hours", what, now.UTC().Format(time.TimeOnly))
+	}
+	j.alone(now, u, what)
+	u.began = now
+	if o := j.law.origin(u.wanted); u.robots {
+		j.chase(u, o, what)
+	} else {
+		if why := o.mayAsk(u.target.Path(), now); why != "" {
+			j.wrong("%s %s", what, why)
+		}
+		o.served = o.served || now.After(o.expires)
+	}
+	j.happened(true, func(l *law) { l.permit = later(l.permit, u.allowed) })
+}
+
+// chase holds a request for a robots.txt to where that is, or to where its last answer leads.
+func (j *judge) chase(u *use, o *originLaw, what string) {
+	j.Helper()
+	switch u.target.String() {
+	case u.wanted.RobotsURL().String():
+		u.hops = 0
+	case o.hop:
+		u.hops = o.hops
+	default:
+		j.wrong("P1: %s, its robots.txt is elsewhere", what)
+	}
+}
+
+func within(hours politeness.Hours, t time.Time) bool {
+	return len(hours) == 0 || slices.ContainsFunc(hours, func(w robots.Window) bool { return w.Contains(t) })
+}
+
+// end notes what the caller told the Gate, and whether a line says so. Of a connection that came to
+// nothing and was kept for longer than its Permit lasted, only the pause is due.
+func (j *judge) end(u *use, r politeness.Reply, a *answer, recorded bool) {
+	now := time.Now()
+	j.note("end of %s: %v, err %v, aborted %v, recorded %v", u.target, a, r.Err, r.Aborted, recorded)
+	if u.over {
+		return
+	}
+	if u.over = true; !u.dialled {
+		return
+	}
+	late := u.lapsed(now, j.config.PermitTTL)
+	u.recorded = recorded && !late
+	began := u.began
+	u.ended = j.facts
+	j.happened(u.recorded, func(l *law) {
+		switch {
+		case !late:
+			l.over(u, now, began, r, a)
+		case u.own <= 1: // of several places nobody knows which
+			l.rest(u, now)
+		}
+	})
+	j.uses = slices.DeleteFunc(j.uses, func(v *use) bool { return v.over && (v.recorded || v.began.IsZero()) })
+}
+
+// nameless notes that a name had no address.
+func (j *judge) nameless(u, next weburl.URL, recorded bool) {
+	now := time.Now()
+	j.note("no address for %s (for %s), recorded %v", next, u, recorded)
+	asking := slices.ContainsFunc(j.uses, func(v *use) bool {
+		return sameOrigin(&use{wanted: u}, v) && !v.over && !v.lapsed(now, j.config.PermitTTL)
+	})
+	j.happened(recorded, func(l *law) { l.nameless(now, u, next, asking) })
+}
+
+func (j *judge) forgive() {
+	j.note("forgiven")
+	j.forgiven = true
+	j.happened(true, (*law).forgive)
+}
+
+// told holds a refusal for now to what the caller may expect: a time to come, and that an old copy of
+// robots.txt serves while the file cannot be had.
+func (j *judge) told(u weburl.URL, e *politeness.NotYet) {
+	j.Helper()
+	now := time.Now()
+	j.note("not yet %s: %v", u, e)
+	if e.Until.Before(now) {
+		j.wrong("come again at %v, it is %v", e.Until, now)
+	}
+	o := j.law.origin(u)
+	if e.Clauses[0].Name == politeness.ClauseRobots && o.known && !now.After(o.at.Add(maxStale)) && (o.served || !j.forgetful) {
+		j.wrong("%s has to wait for a robots.txt of which there is a copy", u)
+	}
+}
+
+// restart lets another process go on: by a snapshot alone, of the last moment, or by one that has the
+// first facts, and by what lines tell of the others, but for bodies that are lost.
+func (j *judge) restart(replayed bool, first int, lost map[*robotsFile]bool) {
+	now := time.Now()
+	j.note("restart, replayed %v, facts from %d of %d on, %d bodies lost", replayed, first, j.facts, len(lost))
+	past := j.past
+	if replayed {
+		j.law, j.past = newLaw(j.config), nil
+	}
+	for i, f := range past {
+		if !replayed {
+			past[i].durable = true
+			continue
+		}
+		if !f.durable && f.number >= first {
+			continue
+		}
+		if f.number >= first {
+			f.lost = lost
+		}
+		j.law.lost = f.lost
+		f.apply(j.law)
+		j.past = append(j.past, f)
+	}
+	j.law.lost = nil
+	for _, u := range j.uses { // cut off: nobody knows when the server was done
+		if began := u.began; replayed && !began.IsZero() && (!u.over || u.ended >= first) || !replayed && u.dialled && !u.over && !u.lapsed(now, j.config.PermitTTL) {
+			j.happened(true, func(l *law) { l.over(u, now, began, politeness.Reply{Aborted: true}, nil) })
+		}
+	}
+	j.uses, j.forgetful = nil, true
+	if replayed {
+		j.law.opening = now.Add(max(j.config.Delay, politeness.MinDelay))
+	}
+}

@@ -1,0 +1,312 @@
+package politeness_test
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// law is what servers have asked for and may count on, by docs/politeness.md, as far as things have come.
+// It is a plain reading: it forgets nothing and knows nothing of the Gate. Its waits are the least that
+// are due, so what comes before them is wrong, and what comes later is the Gate's own affair.
+type law struct {
+	config  politeness.Config // with the numbers that count, no defaults
+	hosts   map[string]*hostLaw
+	origins map[string]*originLaw
+	shared  map[string]time.Time // not before, by address or domain
+	permit  time.Time            // the last one
+	opening time.Time            // nothing before
+	lost    map[*robotsFile]bool // bodies that did not outlive the process
+}
+
+func newLaw(c politeness.Config) *law {
+	return &law{config: c, hosts: map[string]*hostLaw{}, origins: map[string]*originLaw{}, shared: map[string]time.Time{}}
+}
+
+// hostLaw is about one host:port.
+type hostLaw struct {
+	pauses   []pause // of what is over; an own host may have several at once
+	over     time.Time
+	hold     time.Time // asked for by Retry-After, or due because the name had no address
+	latency  time.Duration
+	backoff  time.Duration
+	failures int
+	failing  time.Time
+	gone     string
+	origins  []*originLaw
+}
+
+type pause struct{ over, until time.Time }
+
+// originLaw is about one origin's robots.txt.
+type originLaw struct {
+	known       bool
+	file        *robotsFile // nil: no rules
+	at, expires time.Time
+	wish        time.Duration
+	attempts    int // that failed, one after another, at least
+	since       time.Time
+	retryAt     time.Time // at the earliest
+	stale       time.Time // how long an old copy serves at the latest
+	overdue     bool      // failing for longer than the crawl waits for it
+	forgiven    bool      // how many attempts there were is not sure
+	gone        bool
+	hop         string // where the last answer leads
+	hops        int
+	served      bool // pages by an old copy since the attempts fail
+}
+
+var closed = &robotsFile{no: []string{"/"}}
+
+// maxStale and maxHops are RFC 9309's (sections 2.3.1.4 and 2.3.1.2).
+const (
+	maxStale = 30 * 24 * time.Hour
+	maxHops  = 5
+)
+
+func (l *law) host(u weburl.URL) *hostLaw {
+	h := l.hosts[u.Host()]
+	if h == nil {
+		h = &hostLaw{}
+		l.hosts[u.Host()] = h
+	}
+	return h
+}
+
+func (l *law) origin(u weburl.URL) *originLaw {
+	o := l.origins[u.Origin()]
+	if o == nil {
+		o = &originLaw{}
+		l.origins[u.Origin()] = o
+		h := l.host(u)
+		h.origins = append(h.origins, o)
+	}
+	return o
+}
+
+// delay is the delay in force at a host (P5).
+func (l *law) delay(h *hostLaw) time.Duration {
+	slow := min(time.Duration(l.config.DelayFactor*float64(h.latency)), l.config.MaxDelay)
+	return max(l.config.Delay, slow, h.backoff, h.wish())
+}
+
+func (h *hostLaw) wish() (d time.Duration) {
+	for _, o := range h.origins {
+		d = max(d, o.wish)
+	}
+	return d
+}
+
+// floor is the least pause after anything but at hosts that have agreed to less.
+func (l *law) pause(u *use) time.Duration {
+	d := l.delay(l.host(u.target))
+	if u.own == 0 && !u.addr.IsLoopback() {
+		d = max(d, politeness.MinDelay)
+	}
+	return d
+}
+
+// rest begins the pause after something that is over (P4, P6).
+func (l *law) rest(u *use, at time.Time) {
+	h, until := l.host(u.target), at.Add(l.pause(u))
+	h.pauses = slices.DeleteFunc(h.pauses, func(p pause) bool { return !p.until.After(at) })
+	h.pauses = append(h.pauses, pause{at, until})
+	h.over = at
+	for _, key := range u.shared {
+		l.shared[key] = later(l.shared[key], until)
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// notBefore is the earliest start of something that uses a host of which busy requests are under way, and
+// the invariant that says so.
+func (l *law) notBefore(u *use, now time.Time, busy int) (at time.Time, why string) {
+	raise := func(t time.Time, by string) {
+		if t.After(at) {
+			at, why = t, by
+		}
+	}
+	h := l.host(u.target)
+	raise(l.opening, "P9: right after a restart")
+	raise(h.hold, "P7: while the host asks to be left alone, or its name has no address")
+	var untils []time.Time
+	for _, p := range h.pauses {
+		if p.until.After(now) {
+			untils = append(untils, p.until)
+		}
+	}
+	slices.SortFunc(untils, time.Time.Compare)
+	if i := len(untils) - (max(1, u.own) - busy); i >= 0 && i < len(untils) {
+		raise(untils[i], "P4, P5: in the pause after a request to the host")
+	}
+	if wish := h.wish(); u.own <= 1 && wish > 0 && !h.over.IsZero() {
+		raise(h.over.Add(wish), "P5: in the pause that robots.txt asks for")
+	}
+	for _, key := range u.shared {
+		raise(l.shared[key], "P6: in the pause of "+key)
+	}
+	if l.config.Rate > 0 && !l.permit.IsZero() {
+		raise(l.permit.Add(time.Duration(float64(time.Second)/l.config.Rate)-2*time.Microsecond), "the rate in all")
+	}
+	if u.robots {
+		raise(l.origin(u.wanted).retryAt, "P8: while robots.txt has to wait")
+	}
+	return at, why
+}
+
+// over applies what became of something that used a host.
+func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer) {
+	l.permit = later(l.permit, u.allowed)
+	h := l.host(u.target)
+	if !began.IsZero() && r.Err == nil && r.Status != 0 {
+		h.latency = r.Ended.Sub(began)
+	}
+	switch {
+	case r.Aborted, began.IsZero() && r.Err == nil:
+	case r.Err != nil, r.Status >= 500, r.Status == 429, r.Truncated == politeness.CutShort, r.Truncated == politeness.CutIdle:
+		if !u.robots {
+			l.fail(h, at)
+		}
+	default:
+		h.failures = 0
+		if h.backoff /= 2; h.backoff < time.Second {
+			h.backoff = 0
+		}
+	}
+	if a != nil && a.asks {
+		from := at
+		if a.dated {
+			from = r.Ended
+		}
+		h.hold = later(h.hold, from.Add(a.wait))
+		if a.wait > l.config.MaxRetryAfter {
+			h.gone = politeness.ReasonRetryAfter
+		}
+	}
+	if u.robots && !r.Aborted {
+		l.answered(u, at, r, a)
+	}
+	l.rest(u, at)
+}
+
+// fail notes a failure of a host: back-off doubles, and after too many it is given up.
+func (l *law) fail(h *hostLaw, at time.Time) {
+	if h.failures == 0 {
+		h.failing = at
+	}
+	h.failures++
+	h.backoff = min(max(time.Second, 2*h.backoff), l.config.MaxBackoff)
+	if h.failures >= l.config.MaxFailures || at.Sub(h.failing) >= l.config.MaxSilence {
+		h.gone = politeness.ReasonHostFailed
+	}
+}
+
+// nameless notes that the name of what was to be asked for had no address.
+func (l *law) nameless(at time.Time, u, next weburl.URL, asking bool) {
+	h, o := l.host(u), l.origin(u)
+	switch {
+	case next == u:
+		l.fail(h, at)
+		h.hold = later(h.hold, at.Add(l.delay(h)))
+	case !asking && !o.retryAt.After(at):
+		l.unreachable(o, at, nil)
+	}
+}
+
+// answered is the table "Answers to robots.txt".
+func (l *law) answered(u *use, at time.Time, r politeness.Reply, a *answer) {
+	o := l.origin(u.wanted)
+	o.hop = ""
+	switch s := r.Status; {
+	case r.Err != nil, s < 200, s >= 500, s == 429, r.Truncated == politeness.CutShort, r.Truncated == politeness.CutIdle:
+		l.unreachable(o, at, a)
+	case s < 300:
+		l.know(u, r.Ended, a.life, a.file)
+	case s < 400 && a.to != "" && u.hops < maxHops:
+		o.hop, o.hops = a.to, u.hops+1
+	case (s == 401 || s == 403) && l.config.ForbiddenDenies:
+		l.know(u, r.Ended, a.life, closed)
+	default:
+		l.know(u, r.Ended, a.life, nil)
+	}
+}
+
+// know takes over a robots.txt, or that there is none. If its body is lost, it counts as never asked for,
+// and of the pauses asked for before and now nobody can tell more than that the lesser is due.
+func (l *law) know(u *use, ended time.Time, life time.Duration, f *robotsFile) {
+	o := l.origin(u.wanted)
+	wish := time.Duration(0)
+	if f != nil {
+		wish = f.delay
+	}
+	if l.lost[f] {
+		*o = originLaw{wish: min(o.wish, wish)}
+		return
+	}
+	*o = originLaw{known: true, file: f, at: ended, expires: ended.Add(life), wish: wish}
+	if wish > l.config.MaxCrawlDelay {
+		l.host(u.wanted).gone = politeness.ReasonCrawlDelay
+	}
+}
+
+// unreachable plans the next attempt: after 1 s, 5 s, 30 s, then 1 min and doubled up to 1 h.
+func (l *law) unreachable(o *originLaw, at time.Time, a *answer) {
+	if o.attempts == 0 {
+		o.since = at
+	}
+	o.attempts++
+	next := []time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
+	if o.attempts <= len(next) {
+		o.retryAt = at.Add(next[o.attempts-1])
+	} else {
+		o.retryAt = at.Add(min(time.Hour, time.Minute<<min(10, o.attempts-len(next)-1)))
+	}
+	if a != nil && a.asks {
+		o.retryAt = later(o.retryAt, at.Add(a.wait))
+	}
+	if o.stale = later(o.stale, o.retryAt); o.forgiven {
+		o.stale = later(o.stale, at.Add(time.Hour))
+	}
+	if (!o.known || at.Sub(o.at) >= maxStale) && at.Sub(o.since) >= l.config.RobotsGiveUp {
+		o.gone = true
+	}
+}
+
+// forgive is what an operator may do who tries hosts once more.
+func (l *law) forgive() {
+	for _, h := range l.hosts {
+		h.gone, h.failures = "", 0
+	}
+	for _, o := range l.origins {
+		if o.attempts > 0 { // given up, or perhaps not: there may be a copy, and other processes do not know of this
+			o.gone, o.forgiven, o.attempts, o.retryAt = false, true, 0, time.Time{}
+		}
+	}
+}
+
+// mayAsk is what a page's origin says to it: "" if it may be asked for.
+func (o *originLaw) mayAsk(path string, now time.Time) string {
+	old := !now.After(o.stale) && !now.After(o.at.Add(maxStale))
+	switch {
+	case !o.known && o.attempts > 0:
+		return "P8: while robots.txt is unreachable"
+	case !o.known:
+		return "P1: before robots.txt is known"
+	case now.After(o.expires) && !old:
+		return "P1: after robots.txt has run out"
+	case o.file.forbids(path):
+		return "P2: although robots.txt forbids it"
+	}
+	return ""
+}
+
+func canonical(a netip.Addr) string { return "address " + a.Unmap().String() }

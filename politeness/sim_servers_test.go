@@ -1,0 +1,262 @@
+package politeness_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// web is a few servers, without sockets: what they answer, and what they mean by it. The judge knows
+// their meaning from here, not from reading their answers as the Gate does.
+type web struct {
+	rng     *rand.Rand
+	servers []*server
+	byHost  map[string]*server
+	files   []*robotsFile
+}
+
+// server is one host:port.
+type server struct {
+	host    string
+	addrs   []netip.Addr
+	skew    time.Duration // of its clock
+	trouble time.Time     // most pages fail until then
+	sites   [2]site       // http, https
+}
+
+// site is one origin: what it answers for its robots.txt.
+type site struct {
+	file   *robotsFile
+	outage time.Time // robots.txt fails until then
+}
+
+// robotsFile is one version of a robots.txt. No two have the same body.
+type robotsFile struct {
+	body  string
+	no    []string // prefixes of paths that it forbids
+	delay time.Duration
+}
+
+// forbids reports whether path may not be asked for; nil forbids nothing.
+func (f *robotsFile) forbids(path string) bool {
+	if f == nil {
+		return false
+	}
+	for _, no := range f.no {
+		if strings.HasPrefix(path, no) {
+			return true
+		}
+	}
+	return false
+}
+
+// answer is what a server says to one request.
+type answer struct {
+	status int // 0: it resets the connection
+	header http.Header
+	cut    string // why the body is not whole
+	took   time.Duration
+	body   string
+	file   *robotsFile   // what body says, nil: nothing
+	life   time.Duration // how long it may be gone by
+	to     string        // where it redirects to
+	wait   time.Duration // how long the server wants to be left alone, with asks
+	asks   bool
+	dated  bool // says so by a date, which counts whole seconds
+}
+
+func (a *answer) String() string {
+	if a == nil {
+		return "no answer"
+	}
+	s := fmt.Sprintf("%d %s %v", a.status, a.cut, a.header)
+	if a.file != nil {
+		s += fmt.Sprintf(" forbids %v, pause %v", a.file.no, a.file.delay)
+	}
+	return s
+}
+
+var errReset = errors.New("connection reset by peer")
+
+// reply is what the caller tells the Gate of it.
+func (a *answer) reply() politeness.Reply {
+	r := politeness.Reply{Status: a.status, Header: a.header, Body: []byte(a.body), Truncated: a.cut, Ended: time.Now()}
+	if a.status == 0 {
+		r.Err, r.Body, r.Truncated = errReset, nil, ""
+	}
+	return r
+}
+
+// addresses are few, so that hosts share some; two are loopback.
+var addresses = []netip.Addr{
+	netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("2001:db8::3"),
+	netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2"),
+}
+
+func newWeb(rng *rand.Rand) *web {
+	w := &web{rng: rng, byHost: map[string]*server{}}
+	for i := range 1 + rng.IntN(5) {
+		s := &server{host: fmt.Sprintf("h%d.site%d.test:8080", i, i/2)}
+		for range 1 + rng.IntN(3) {
+			s.addrs = append(s.addrs, addresses[rng.IntN(len(addresses))])
+		}
+		if rng.IntN(3) == 0 {
+			s.skew = time.Duration(rng.IntN(7200)-3600) * time.Second
+		}
+		w.servers = append(w.servers, s)
+		w.byHost[s.host] = s
+	}
+	return w
+}
+
+func pick[T any](rng *rand.Rand, of ...T) T { return of[rng.IntN(len(of))] }
+
+// page is a random URL.
+func (w *web) page() weburl.URL {
+	return mustParse(fmt.Sprintf("%s://%s/a%d", pick(w.rng, "https", "https", "http"), pick(w.rng, w.servers...).host, w.rng.IntN(4)))
+}
+
+func mustParse(raw string) weburl.URL {
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
+
+// has reports whether a host has an address.
+func (w *web) has(host string, a netip.Addr) bool {
+	for _, known := range w.byHost[host].addrs {
+		if known == a.Unmap() {
+			return true
+		}
+	}
+	return false
+}
+
+// answer is what a request that arrives now gets.
+func (w *web) answer(u weburl.URL) *answer {
+	s := w.byHost[u.Host()]
+	a := &answer{header: http.Header{}, took: w.latency()}
+	switch {
+	case strings.HasPrefix(u.Path(), "/a"):
+		w.content(s, a)
+	case u.Path() == "/robots.txt":
+		w.robots(s, &s.sites[len(u.Scheme())-len("http")], a)
+	default: // a hop
+		w.robots(s, &site{}, a)
+		if w.rng.IntN(2) == 0 {
+			w.redirect(s, a)
+		}
+	}
+	if a.asks {
+		w.retryAfter(s, a)
+	}
+	return a
+}
+
+func (w *web) latency() time.Duration {
+	return time.Duration(w.rng.Int64N(int64(pick(w.rng, 100*time.Millisecond, 300*time.Millisecond, 2*time.Second, 8*time.Second, time.Minute))))
+}
+
+// content answers for a page. Its body would be a robots.txt, if anybody took it for one.
+func (w *web) content(s *server, a *answer) {
+	now := time.Now()
+	if w.rng.IntN(40) == 0 {
+		s.trouble = now.Add(time.Duration(w.rng.ExpFloat64() * float64(3*time.Minute)))
+	}
+	a.status, a.body = 200, "User-agent: *\nAllow: /\n"
+	if now.Before(s.trouble) || w.rng.IntN(8) == 0 {
+		a.status = pick(w.rng, 0, 429, 500, 503, 503)
+		a.asks = w.rng.IntN(3) == 0 && (a.status == 429 || a.status == 503)
+	} else if w.rng.IntN(16) == 0 {
+		a.cut = pick(w.rng, politeness.CutShort, politeness.CutIdle, politeness.CutByLength)
+	} else if w.rng.IntN(8) == 0 {
+		a.status = 404
+	}
+}
+
+// robots answers for a robots.txt or for what one redirects to.
+func (w *web) robots(s *server, o *site, a *answer) {
+	now := time.Now()
+	if w.rng.IntN(16) == 0 {
+		o.outage = now.Add(time.Duration(w.rng.ExpFloat64() * float64(pick(w.rng, time.Minute, time.Hour, 40*24*time.Hour))))
+	}
+	a.life = 24 * time.Hour
+	if w.rng.IntN(2) == 0 {
+		age := pick(w.rng, 0, 61, 100, 3600)
+		a.life = max(time.Minute, time.Duration(age)*time.Second)
+		a.header.Set("Cache-Control", fmt.Sprintf("max-age=%d", age))
+	}
+	a.status = 200
+	if now.Before(o.outage) {
+		a.status = pick(w.rng, 0, 429, 500, 503, 200)
+		a.asks = w.rng.IntN(4) == 0 && (a.status == 429 || a.status == 503)
+		if a.status == 200 {
+			a.cut = pick(w.rng, politeness.CutShort, politeness.CutIdle)
+		}
+	} else if w.rng.IntN(5) == 0 {
+		w.redirect(s, a)
+	} else if w.rng.IntN(6) == 0 {
+		a.status = pick(w.rng, 401, 403, 404, 410)
+	}
+	if a.status == 200 {
+		if o.file == nil || w.rng.IntN(3) == 0 {
+			o.file = w.file()
+		}
+		a.file, a.body = o.file, o.file.body
+	}
+}
+
+// file is a new version of a robots.txt.
+func (w *web) file() *robotsFile {
+	f := &robotsFile{body: fmt.Sprintf("# version %d\nUser-agent: *\n", len(w.files))}
+	for i := range 4 {
+		if w.rng.IntN(3) == 0 {
+			f.no = append(f.no, fmt.Sprintf("/a%d", i))
+			f.body += fmt.Sprintf("Disallow: /a%d\n", i)
+		}
+	}
+	if s := pick(w.rng, 0, 0, 3, 7, 12, 12, 40, 400); s > 0 {
+		f.delay = time.Duration(s) * time.Second
+		f.body += fmt.Sprintf("Crawl-delay: %d\n", s)
+	}
+	f.body += strings.Repeat("#\n", w.rng.IntN(40))
+	w.files = append(w.files, f)
+	return f
+}
+
+// redirect leads to a host's hop, in one case of ten to nowhere.
+func (w *web) redirect(s *server, a *answer) {
+	a.status, a.body, a.file, a.cut, a.asks = pick(w.rng, 301, 302, 307), "", nil, "", false
+	if w.rng.IntN(10) > 0 {
+		to := pick(w.rng, s, pick(w.rng, w.servers...))
+		a.to = fmt.Sprintf("%s://%s/r%d", pick(w.rng, "http", "https"), to.host, w.rng.IntN(9))
+		a.header.Set("Location", a.to)
+	}
+}
+
+// retryAfter asks for a pause: in seconds, or by a date on the server's own clock.
+func (w *web) retryAfter(s *server, a *answer) {
+	seconds := pick(w.rng, 0, 1, 7, 40, 200, 4000)
+	a.wait = time.Duration(seconds) * time.Second
+	switch w.rng.IntN(8) {
+	case 0, 1, 2:
+		clock := time.Now().Add(a.took + s.skew).UTC()
+		a.dated = true
+		a.header.Set("Date", clock.Format(http.TimeFormat))
+		a.header.Set("Retry-After", clock.Add(a.wait).Format(http.TimeFormat))
+	case 3:
+		a.wait = 100 * 365 * 24 * time.Hour // a number too large for most
+		a.header.Set("Retry-After", "99999999999999999999")
+	default:
+		a.header["Retry-After"] = []string{"0", fmt.Sprint(seconds), "soon"}
+	}
+}

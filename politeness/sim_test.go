@@ -1,0 +1,330 @@
+package politeness_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/audit"
+)
+
+var (
+	simSeed  = flag.Uint64("sim.seed", 0, "run TestGateSim with this seed alone")
+	simRuns  = flag.Int("sim.n", 300, "number of seeds TestGateSim goes through, from 1")
+	simTrace = flag.Int("sim.trace", 60, "how many lines of what happened before a violation TestGateSim shows")
+)
+
+// TestGateSim drives Gates of random configurations through random histories, in virtual time: a careless
+// caller goes to servers that fail, redirect, change their minds and ask for pauses; Permits are used
+// late, twice or never; ledgers cannot be written; processes stop, are killed, and go on from a snapshot,
+// however old, and the ledger. A judge who knows what the servers meant sees all that reaches them and
+// holds it to docs/politeness.md, as if nothing had been interrupted. A failing seed is repeated by
+//
+//	go test ./politeness -run GateSim -sim.seed N
+//
+// and -sim.n makes a soak of it.
+func TestGateSim(t *testing.T) {
+	if *simSeed != 0 {
+		simulate(t, *simSeed)
+		return
+	}
+	for seed := range uint64(*simRuns) {
+		t.Run(fmt.Sprint("seed=", seed+1), func(t *testing.T) { simulate(t, seed+1) })
+	}
+}
+
+func simulate(t *testing.T, seed uint64) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHistory(t, seed)
+		h.open(saved{}, false)
+		for range 40 + h.rng.IntN(260) {
+			h.step()
+			if h.judge.found > 0 {
+				break
+			}
+		}
+		h.check()
+	})
+}
+
+// history is what goes on in one seed.
+type history struct {
+	*testing.T
+	rng    *rand.Rand
+	web    *web
+	disk   *disk
+	judge  *judge
+	config politeness.Config // as it is given
+	law    politeness.Config // as it counts
+	caller *caller
+	optOut map[string]bool
+	lost   map[*robotsFile]bool // bodies that are not kept any more
+	plans  []plan
+	wire   []politeness.Entry // on the wire
+}
+
+// plan is something to do at a time.
+type plan struct {
+	at time.Time
+	do func()
+}
+
+func newHistory(t *testing.T, seed uint64) *history {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	h := &history{T: t, rng: rng, web: newWeb(rng), disk: newDisk(t, rng), optOut: map[string]bool{}, lost: map[*robotsFile]bool{}}
+	h.config = h.randomConfig()
+	h.law = effective(h.config)
+	h.judge = &judge{T: t, config: h.law, agent: h.config.Identity.UserAgent(), web: h.web, law: newLaw(h.law), begin: time.Now()}
+	h.judge.forgetful = h.config.MaxRulesBytes > 0
+	h.disk.take = func() []byte { return h.caller.gate.Snapshot() }
+	return h
+}
+
+func (h *history) randomConfig() politeness.Config {
+	const none = politeness.None
+	rng := h.rng
+	c := politeness.Config{
+		Identity:      politeness.Identity{Product: "testbot", Version: "1.0", Contact: "https://lab.university.edu/crawl"},
+		Delay:         pick(rng, none, 0, 50*time.Millisecond, 2*time.Second, 3*time.Second),
+		DelayFactor:   pick[float64](rng, none, 0, 2),
+		MaxDelay:      pick(rng, 0, 5*time.Second),
+		Rate:          pick(rng, 0, 0, 0, 0.1, 0.5, 2),
+		PerDomain:     rng.IntN(2) == 0,
+		MaxCrawlDelay: pick(rng, none, 0, 8*time.Second),
+		MaxRetryAfter: pick(rng, none, none, 0, 100*time.Second),
+		MaxBackoff:    pick(rng, 0, 10*time.Second),
+		MaxFailures:   pick(rng, none, 0, 4), MaxSilence: pick(rng, none, 0, time.Minute),
+		RobotsGiveUp:  pick(rng, none, 0, time.Minute),
+		PermitTTL:     pick(rng, 0, 2*time.Second, 10*time.Second),
+		MaxRulesBytes: pick[int64](rng, 0, 0, none, 1, 2000),
+		OptOut:        func(name string) bool { return h.optOut[name] },
+	}
+	c.ForbiddenDenies = rng.IntN(3) == 0
+	if rng.IntN(4) == 0 {
+		own := map[string]int{pick(rng, h.web.servers...).host: 1 + rng.IntN(3)}
+		c.OwnHosts = func(host string) int { return own[host] }
+	}
+	if rng.IntN(8) == 0 {
+		from := time.Duration(rng.IntN(48)) * 30 * time.Minute
+		c.Hours = politeness.Hours{{From: from, To: (from + 5*time.Hour) % (24 * time.Hour)}, {From: 0, To: 10 * time.Minute}}
+	}
+	if rng.IntN(12) == 0 {
+		c.Contactless, c.Identity.Contact = true, ""
+	}
+	if !h.disk.none {
+		c.Ledger = h.disk
+	}
+	return c
+}
+
+// effective is c with the numbers of docs/politeness.md in the place of zeros, and endless ones in that of
+// None.
+func effective(c politeness.Config) politeness.Config {
+	number := func(v *time.Duration, def, none time.Duration) {
+		switch {
+		case *v == 0:
+			*v = def
+		case *v < 0:
+			*v = none
+		}
+	}
+	const endless = time.Duration(1<<63 - 1)
+	number(&c.Delay, time.Second, 0)
+	number(&c.MaxDelay, time.Minute, 0)
+	number(&c.MaxCrawlDelay, 5*time.Minute, endless)
+	number(&c.MaxRetryAfter, 5*time.Minute, endless)
+	number(&c.MaxBackoff, 5*time.Minute, 0)
+	number(&c.MaxSilence, 15*time.Minute, endless)
+	number(&c.RobotsGiveUp, 15*time.Minute, endless)
+	number(&c.PermitTTL, 30*time.Second, 0)
+	switch c.DelayFactor {
+	case 0:
+		c.DelayFactor = 1
+	case politeness.None:
+		c.DelayFactor = 0
+	}
+	switch c.MaxFailures {
+	case 0:
+		c.MaxFailures = 20
+	case politeness.None:
+		c.MaxFailures = 1 << 30
+	}
+	if c.OwnHosts == nil {
+		c.OwnHosts = func(string) int { return 0 }
+	}
+	return c
+}
+
+// plan puts something off.
+func (h *history) plan(d time.Duration, do func()) {
+	h.plans = append(h.plans, plan{time.Now().Add(d), do})
+}
+
+// step does what comes next, or what the operator or the machine comes up with.
+func (h *history) step() {
+	switch h.rng.IntN(60) {
+	case 0, 1:
+		h.disk.save(h.judge.facts, true)
+	case 2:
+		h.restart()
+	case 3:
+		h.meddle()
+	case 4:
+		time.Sleep(time.Duration(h.rng.ExpFloat64() * float64(pick(h.rng, time.Second, time.Minute, 20*time.Minute, 10*time.Hour, 10*24*time.Hour))))
+	case 5, 6:
+		h.judge.forgetful = true
+		politeness.SweepNext(h.caller.gate)
+	default:
+		h.next()
+	}
+}
+
+// next waits for the next plan and does it.
+func (h *history) next() {
+	first := 0
+	for i := range h.plans {
+		if h.plans[i].at.Before(h.plans[first].at) {
+			first = i
+		}
+	}
+	p := h.plans[first]
+	h.plans = slices.Delete(h.plans, first, first+1)
+	time.Sleep(time.Until(p.at))
+	p.do()
+}
+
+// meddle is what an operator does while a crawl runs.
+func (h *history) meddle() {
+	if h.rng.IntN(3) > 0 {
+		h.caller.gate.Forgive()
+		h.judge.forgive()
+		return
+	}
+	name := pick(h.rng, h.web.servers...).host
+	name = name[:len(name)-len(":8080")]
+	h.optOut[name] = !h.optOut[name]
+	h.judge.note("opted out: %v", h.optOut)
+}
+
+// restart ends the process, by a kill or an orderly stop, and begins another.
+func (h *history) restart() {
+	h.caller.dead = true
+	if h.disk.none || h.rng.IntN(3) == 0 {
+		s := saved{h.caller.gate.Snapshot(), h.judge.facts}
+		h.disk.snapshots, h.disk.needed = []saved{s}, true
+		h.pass()
+		h.open(s, false)
+		return
+	}
+	h.pass()
+	h.open(h.disk.latest(), true)
+}
+
+// pass lets the time pass that a restart takes: none, mostly.
+func (h *history) pass() {
+	time.Sleep(time.Duration(h.rng.Int64N(int64(pick(h.rng, 1, 1, time.Second, time.Minute, 48*time.Hour)))))
+}
+
+// open begins a process that goes on from a snapshot and, if replayed, from the ledger.
+func (h *history) open(s saved, replayed bool) {
+	c := h.config
+	c.Snapshot = s.b
+	size, ledger := h.disk.open(torn(h.rng))
+	c.LedgerSize = size
+	g, err := politeness.NewGate(c)
+	h.disk.must(err)
+	if replayed {
+		if h.rng.IntN(4) == 0 {
+			h.lose(s)
+		}
+		if err := g.Replay(ledger, bodies(h.web.files, h.lost)); err != nil {
+			h.judge.wrong("P9: %v", err)
+		}
+	}
+	if h.caller != nil {
+		h.judge.restart(replayed, s.facts, maps.Clone(h.lost))
+	}
+	h.caller = &caller{history: h, gate: g}
+	h.plans = h.plans[:0]
+	for range 1 + len(h.web.servers) {
+		h.caller.after(h.caller.upTo(time.Second), func() { h.caller.want(h.web.page()) })
+	}
+}
+
+// lose loses some bodies of robots.txt files, for good, and all snapshots but s.
+func (h *history) lose(s saved) {
+	for _, f := range h.web.files {
+		if h.rng.IntN(2) == 0 {
+			h.lost[f] = true
+		}
+	}
+	h.disk.snapshots = h.disk.snapshots[:0]
+	if s.b != nil {
+		h.disk.snapshots = append(h.disk.snapshots, s)
+	}
+}
+
+// check holds the ledger to what was on the wire, and to its own auditor.
+func (h *history) check() {
+	ledger := h.disk.close()
+	if h.disk.none || h.judge.found > 0 {
+		return
+	}
+	starts := map[string]int{}
+	for line := range bytes.Lines(ledger) {
+		var e politeness.Entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			h.judge.wrong("P10: %v in a ledger's line: %s", err, line)
+		}
+		if e.Event == "start" {
+			starts[key(e)]++
+		}
+	}
+	for _, e := range h.wire {
+		if starts[key(e)]--; starts[key(e)] < 0 {
+			h.judge.wrong("P10: no line for the request for %s at %s, %s", e.URL, e.Addr, e.Written)
+		}
+	}
+	if len(h.lost) == 0 && !h.disk.lacking { // else it misses what the crawl knew, or knows what that did not
+		h.audit(ledger)
+	}
+}
+
+func key(e politeness.Entry) string { return fmt.Sprint(e.URL, " at ", e.Addr, e.Written.UnixNano()) }
+
+func (h *history) audit(ledger []byte) {
+	c := h.law
+	seconds := func(d time.Duration) float64 {
+		if d > 1<<62 {
+			return 0
+		}
+		return d.Seconds()
+	}
+	if h.judge.forgiven { // what the auditor cannot know
+		c.MaxRetryAfter = 0
+	}
+	own := map[string]int{}
+	for _, s := range h.web.servers {
+		own[s.host] = c.OwnHosts(s.host)
+	}
+	rep, err := audit.Check(bytes.NewReader(ledger), audit.Config{
+		Product: "testbot", UserAgent: h.judge.agent, Contact: c.Identity.Contact, Delay: c.Delay.Seconds(), DelayFactor: c.DelayFactor,
+		MaxDelay: c.MaxDelay.Seconds(), MaxRetryAfter: seconds(c.MaxRetryAfter), MaxBackoff: c.MaxBackoff.Seconds(),
+		PerDomain: c.PerDomain, OwnHosts: own, ForbidDenies: c.ForbiddenDenies,
+	}, bodies(h.web.files, nil))
+	if err != nil {
+		h.judge.wrong("P10: %v", err)
+		return
+	}
+	for _, v := range rep.Violations {
+		h.judge.wrong("the auditor: %v", v)
+	}
+}
