@@ -49,7 +49,12 @@ func (v *visits) Handle(_ context.Context, x *crawler.Visit) error {
 		v.by, v.links = map[string]crawler.Visit{}, map[string]int{}
 	}
 	v.all = append(v.all, x.URL.String())
-	v.by[x.URL.String()], v.links[x.URL.String()] = *x, len(x.Links())
+	kept := *x
+	if x.Doc != nil { // it is the next page's afterwards
+		doc := *x.Doc
+		kept.Doc = &doc
+	}
+	v.by[x.URL.String()], v.links[x.URL.String()] = kept, len(x.Links())
 	return nil
 }
 
