@@ -102,11 +102,11 @@ func (s *SeedScope) include(u weburl.URL) {
 // hostName tells hosts apart for scope: by name and, where it is not a scheme's default, port.
 // http and https of one name are one host, as sites move between them by redirect.
 func hostName(u weburl.URL) string {
-	name := strings.TrimPrefix(u.Hostname(), "www.")
-	if p := u.Port(); p != "80" && p != "443" {
-		name += ":" + p
+	name := strings.TrimPrefix(u.Authority(), "www.")
+	if bare, ok := strings.CutSuffix(name, ":80"); ok {
+		return bare
 	}
-	return name
+	return strings.TrimSuffix(name, ":443")
 }
 
 // Decide implements Scope: rules that are for some kinds of links only do not apply.

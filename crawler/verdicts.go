@@ -7,7 +7,7 @@ import (
 
 // recentLinks is of how many links the judgement is remembered: a site's pages have the same few leading
 // to each other and out of it.
-const recentLinks = 4096
+const recentLinks = 1024
 
 // verdicts remembers what was lately judged of links. What is remembered takes 24 octets a link, so that
 // it stays in a processor's cache; the judgements themselves are few. It is not safe for concurrent use.
