@@ -1,7 +1,10 @@
 package politeness
 
 import (
+	"bytes"
+	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 )
@@ -41,6 +44,64 @@ func TestRulesOfWhoStillWaitsAreKept(t *testing.T) {
 		}
 		if len(left) > 0 {
 			t.Errorf("never asked for: %v", left)
+		}
+	})
+}
+
+func TestP7AnOwnHostIsHeardByWhatIsAboutToLeave(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{OwnHosts: func(string) int { return 2 }})
+		b.ready("https://a.test/", "")
+		time.Sleep(DefaultDelay)
+		asked, waits := b.must("https://a.test/1"), b.must("https://a.test/2")
+		g, err := waits.Redeem()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.send(asked, time.Second, Reply{Status: 429, Header: http.Header{"Retry-After": {"20"}}})
+		if err := g.Begin(); !errors.Is(err, ErrExpired) {
+			t.Errorf("a request left before Retry-After was over: %v", err)
+		}
+	})
+}
+
+func TestP1NoPageIsAskedForByARobotsTxtThatTheLedgerDoesNotHave(t *testing.T) {
+	in(t, func(t *testing.T) {
+		out := &closing{lines: 1}
+		b := open(t, Config{Ledger: out})
+		b.rules("https://a.test/", "")
+		if b.gate.Origin(b.url("https://a.test/")).Known {
+			t.Error("its rules are known")
+		}
+	})
+}
+
+// closing takes so many lines.
+type closing struct{ lines int }
+
+func (c *closing) Write(b []byte) (int, error) {
+	if c.lines--; c.lines < 0 {
+		return 0, errors.New("no space left on device")
+	}
+	return len(b), nil
+}
+
+func TestP9WhatIsReportedAfterItWasTakenBackIsInTheLedger(t *testing.T) {
+	in(t, func(t *testing.T) {
+		var out bytes.Buffer
+		c := Config{Delay: 9 * time.Second, Ledger: &out}
+		b := open(t, c)
+		p := b.must("https://a.test/")
+		if _, err := p.Redeem(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(DefaultPermitTTL + 1)
+		b.wait("https://b.test/", someAddr) // takes it back
+		b.gate.Report(p, Reply{Err: errors.New("timeout")})
+		was := b.gate.Host("a.test:443").NotBefore
+		r := replayed(t, c, out.String(), nil)
+		if is := r.gate.Host("a.test:443").NotBefore; is.Before(was) || was.Before(time.Now()) || strings.Count(out.String(), "\n") != 1 {
+			t.Errorf("may be asked at %v, the Gate before said %v; the ledger\n%s", is, was, &out)
 		}
 	})
 }

@@ -131,9 +131,9 @@ func (g *Gate) entry(event string, p *permit) Entry {
 
 // end writes the line of what is over, "end" or "unsent". A failure to write ends the Gate's requests: what
 // is not recorded would be forgotten in a restart, and a host asked too early (P9).
-func (g *Gate) end(now time.Time, p *permit, r Reply, a answer) {
+func (g *Gate) end(now time.Time, p *permit, r Reply, a answer) error {
 	if g.ledger.w == nil {
-		return
+		return nil
 	}
 	e := Entry{Event: eventEnd, Run: g.run, ID: p.id}
 	if !p.started.Load() {
@@ -159,7 +159,7 @@ func (g *Gate) end(now time.Time, p *permit, r Reply, a answer) {
 	if r.Err != nil {
 		e.Err = r.Err.Error()
 	}
-	_ = g.ledger.write(&e)
+	return g.ledger.write(&e)
 }
 
 // unresolved writes the line of a name without an address.

@@ -47,20 +47,33 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 	defer g.recording.RUnlock()
 	before := p.p.state.Swap(reported)
 	first := before != reported && before != lapsed
-	if first { // before it takes effect: in the ledger, a request that had to wait for this end comes after it
-		g.end(now, p.p, r, a)
+	var unrecorded error
+	switch { // before it takes effect: in the ledger, a request that had to wait for this end comes after it
+	case first:
+		unrecorded = g.end(now, p.p, r, a)
+	case before == lapsed:
+		_ = g.end(now, p.p, Reply{Aborted: true}, answer{}) // for the pause
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
 	case first:
 		g.report(now, p.p, r, a)
+		if unrecorded != nil && p.p.purpose == Robots {
+			g.drop(p.p.wantedHost.origin(p.p.wanted))
+		}
 	case before == lapsed: // and yet somebody was at it until now
 		d, clause := g.pause(p.p)
 		p.p.clocks = g.found(now, p.p)
 		p.p.clocks.hold(now.Add(d), d, clause)
 	}
 	return g.ready(now, p.p)
+}
+
+// drop forgets the rules of an answer that the ledger does not have: no page is asked for by them. Its pause stays.
+func (g *Gate) drop(o *origin) {
+	g.rulesSize -= o.rules.size()
+	o.rules, o.known, o.chase = nil, false, nil
 }
 
 // found is the clocks of a Permit that was taken back: since then they may have been forgotten.

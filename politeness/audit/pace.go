@@ -44,7 +44,7 @@ func (a *auditor) host(name string, rs []*request) {
 	var b backoff
 	for i, r := range rs {
 		flying = a.inFlight(flying, r, max(1, own))
-		a.retryAfter(&waits, r)
+		a.retryAfter(&waits, r, own)
 		b.begin(r, secs(a.config.MaxBackoff))
 		if last != nil && own <= 1 && !last.over().After(r.start.Written) {
 			a.gap(&h, last, r, own, i == 1, b.pause)
@@ -187,9 +187,11 @@ func (w *waits) note(r *request) {
 }
 
 // retryAfter holds r to every Retry-After the host sent before (P7). What an own host says to one request
-// comes too late for another that is under way.
-func (a *auditor) retryAfter(w *waits, r *request) {
-	said := func(by *request) bool { return by != nil && !r.start.Written.Before(by.end.Ended) }
+// comes too late for another that is under way, or begins at that very instant.
+func (a *auditor) retryAfter(w *waits, r *request, own int) {
+	said := func(by *request) bool {
+		return by != nil && (r.start.Written.After(by.end.Ended) || own <= 1 && r.start.Written.Equal(by.end.Ended))
+	}
 	if said(w.last) && r.start.Written.Before(w.until.Add(-Tolerance)) {
 		a.violation("P7", r, w.last, "the host asked not to be asked before %s", stamp(w.until))
 	}
