@@ -1,38 +1,36 @@
 package crawler_test
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
-	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/audit"
+	"github.com/amble-crawler/amble/robots"
 )
 
 var (
-	simSeed = flag.Uint64("seed", 0, "run TestSim with this seed alone")
-	simRuns = flag.Int("sim.n", 60, "number of seeds TestSim goes through, from 1")
+	simSeed  = flag.Uint64("seed", 0, "run TestSim with this seed alone")
+	simRuns  = flag.Int("sim.n", 60, "number of seeds TestSim goes through")
+	simLines = flag.String("sim.host", "", "also print the ledger's lines about this host:port, of seeds that fail")
+	simFrom  = flag.Uint64("sim.from", 1, "the first of them")
 )
 
-// TestSim crawls random webs by random configurations in virtual time, some with cancels, some with
-// processes that are killed and started again, now or a month later, from an old snapshot and the
-// ledger. After each: every page the truth knows was asked for, nothing it forbids, each URL has one
-// visit, and neither the servers' auditor nor the ledger's sees a violation. A failing seed is
-// repeated by
+// TestSim crawls random webs by random configurations in virtual time. Crawls are cancelled, drained, ended and gone
+// on with from a snapshot, and killed and gone on with, now or a month later, from an old snapshot and the
+// ledger; disks fill up, bodies get lost, and what makes the requests is careless with its Permits. After each:
+// every page the truth knows was asked for, nothing it forbids, each URL has one visit, the ledger has what the
+// servers saw, no process forgot what the one before had to wait for, and neither the servers' auditor nor the
+// ledger's sees a violation. A failing seed is repeated by
 //
-//	go test ./crawler -run Sim -seed N
+//	go test ./crawler -run ^TestSim$ -seed N
 //
 // and -sim.n makes a soak of it.
 func TestSim(t *testing.T) {
@@ -40,209 +38,266 @@ func TestSim(t *testing.T) {
 		simulate(t, *simSeed)
 		return
 	}
-	for seed := range uint64(*simRuns) {
-		t.Run(fmt.Sprint("seed=", seed+1), func(t *testing.T) { simulate(t, seed+1) })
+	for i := range uint64(*simRuns) {
+		seed := *simFrom + i
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) { simulate(t, seed) })
 	}
 }
 
 func simulate(t *testing.T, seed uint64) {
+	var s *sim
+	defer func() {
+		if t.Failed() {
+			t.Logf("seed %d, %+v, %d restarts, %v of crawling", seed, s.traits, s.restarts, s.took)
+			if *simLines != "" {
+				t.Log(lines(s.disk.content(), *simLines))
+			}
+		}
+	}()
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		c := crawltest.RandomConfig{
-			Hosts: 1 + rng.IntN(12), Pages: 1 + rng.IntN(20), Links: 1 + rng.IntN(8), Agent: "testbot", HTTPS: rng.IntN(2) == 0,
-			Faults: crawltest.FaultLevel(rng.IntN(3)),
-		}
-		s := newSim(w, rng)
-		if rng.IntN(4) == 0 { // robots.txt is unreachable when the crawl comes back after longer than a copy may serve
-			s.back = w.Start().Add(31 * 24 * time.Hour)
-			c.OutageFrom, c.OutageUntil = 31*24*time.Hour-time.Minute, 31*24*time.Hour+8*time.Minute
-			c.Faults = min(c.Faults, crawltest.PassingFaults)
-			s.config.Politeness.RobotsGiveUp = 60 * 24 * time.Hour // what failed before that month goes on failing after it
-		}
-		web := w.Random(seed, c)
-		restarts := s.run(t, rng, web.Seeds())
-		for _, line := range web.Truth(nil, web.Seeds()...).Check(w.Requests()) {
+		s = newSim(t, w, seed)
+		s.run()
+		for _, line := range s.web.Truth(nil, s.web.Seeds()...).Check(w.Requests()) {
+			if u, _, ok := strings.Cut(line, " was never"); ok {
+				line += ": " + s.visits.line(u)
+			}
 			t.Error(line)
 		}
-		s.check(t)
-		if t.Failed() {
-			t.Logf("seed %d, %d restarts, %v of crawling", seed, restarts, time.Since(w.Start()))
-		}
+		s.check()
+		s.took = time.Since(w.Start())
 	})
 }
 
-// sim is one crawl of a random web, perhaps in several Runs.
+// traits are what is special about a crawl.
+type traits struct {
+	Hard        bool // hosts that have to be given up, with limits
+	Contactless bool
+	Lossy       bool // bodies of robots.txt files get lost, or wrong
+	Hours       bool
+	OptOut      bool
+	Own         bool
+	Tight       bool // memory for hardly any robots.txt
+	Idle        bool // so many hosts that what rests is forgotten
+	Careless    bool // with Permits
+	Hasty       bool // claims that end soon
+	Mapped      bool // addresses as IPv4 in IPv6
+	Full        bool // disks that are full at times
+	File        bool // the ledger is a file
+	Month       bool // the crawl goes on after a month, and robots.txt is unreachable
+	Outage      bool // robots.txt is unreachable for a while
+	Quick       bool // no delay of the operator's own
+	ShortTTL    bool
+}
+
+func drawTraits(rng *rand.Rand) traits {
+	one := func(in int) bool { return rng.IntN(in) == 0 }
+	x := traits{
+		Hard: one(4), Contactless: one(12), Lossy: one(8), Hours: one(10), OptOut: one(6), Own: one(6), Tight: one(5),
+		Idle: one(12), Careless: one(3), Hasty: one(5), Mapped: one(3), Full: one(6), File: one(4), Month: one(5),
+		Outage: one(4), Quick: one(8), ShortTTL: one(4),
+	}
+	x.Month = x.Month && !x.Hard
+	x.Outage = x.Outage && !x.Month && !x.Hard
+	x.Lossy = x.Lossy && !x.Hard
+	x.Own = x.Own && !x.Quick
+	x.Hours = x.Hours && !x.Hard
+	x.Full = x.Full && !x.File
+	return x
+}
+
+// sim is one crawl of a random web, perhaps by several processes.
 type sim struct {
-	config crawler.Config
-	ledger strings.Builder
-	bodies map[string][]byte
-	visits visits
+	t    *testing.T
+	w    *crawltest.Web
+	web  *crawltest.RandomWeb
+	rng  *rand.Rand
+	seed uint64
+	traits
 
-	snapshot []byte    // the last one before the process was killed, perhaps a while before
-	back     time.Time // when the crawl is started again after its first kill; zero: soon
-
-	mu   sync.Mutex
-	dead bool // what the process still does while it ends is as if it did not
+	config   crawler.Config
+	expect   crawltest.Expect
+	audit    audit.Config
+	hosts    map[string]crawltest.HostExpect // the operator's own
+	out      map[string]time.Time            // host names that opted out, and when
+	visits   visits
+	disk     *remains
+	front    *forgetful
+	ran      []span // when which process ran
+	restarts int
+	left     int           // restarts to come
+	took     time.Duration // in all
 }
 
-func newSim(w *crawltest.Web, rng *rand.Rand) *sim {
-	s := &sim{bodies: map[string][]byte{}}
-	c := crawler.Config{
+func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	s := &sim{t: t, w: w, rng: rng, seed: seed, traits: drawTraits(rng), hosts: map[string]crawltest.HostExpect{}, out: map[string]time.Time{}}
+	s.left = rng.IntN(4) * 4
+	s.disk = newRemains(s)
+	s.makeWeb()
+	s.front = &forgetful{sim: s, Memory: frontier.NewMemory(frontier.MemoryConfig{HostSlots: s.slots})}
+	s.config = crawler.Config{
 		MaxDepth: crawler.None, MaxPages: crawler.None, MaxTime: 3000 * time.Hour, Scope: crawler.ScopeAny,
-		Concurrency: 1 + rng.IntN(40), MaxRedirects: 50, Handler: &s.visits, KeepRobots: s.keep,
-		Frontier: frontier.NewMemory(frontier.MemoryConfig{}), Retries: 5,
+		Concurrency: 1 + rng.IntN(40), MaxRedirects: 50, Handler: &s.visits, KeepRobots: s.disk.keep,
+		Frontier: s.front, Retries: 5,
 	}
-	c.Politeness.Delay = time.Duration(rng.IntN(3000)+100) * time.Millisecond
-	c.Politeness.DelayFactor = float64(rng.IntN(3)) - 1
-	c.Politeness.MaxFailures, c.Politeness.MaxSilence = politeness.None, politeness.None // the truth expects every page that works
-	c.Politeness.PerDomain = rng.IntN(2) == 0
-	c.Politeness.Ledger = s
-	if rng.IntN(3) == 0 {
-		c.Politeness.Rate = 0.5 + rng.Float64()*4
+	s.setPace(&s.config.Politeness)
+	s.setLimits(&s.config.Politeness)
+	s.config = config(w, s.config)
+	if s.Contactless {
+		s.config.Contact = ""
 	}
-	s.config = config(w, c)
-	w.Expect(crawltest.Expect{
-		Delay: c.Politeness.Delay, PerAddress: true, Agent: "testbot", Contact: contact, MaxRetryAfter: politeness.DefaultMaxRetryAfter,
-		RobotsFreshness: true, RobotsRetry: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, time.Minute},
-		MaxCrawlDelay: politeness.DefaultMaxCrawlDelay, Rate: c.Politeness.Rate, RateSlack: 10 * time.Second,
-		LatencyFactor: max(0, c.Politeness.DelayFactor), MaxLatencyDelay: politeness.DefaultMaxDelay,
-	})
+	if !s.Month && !s.Hours {
+		s.config.MaxTime = 100 * time.Hour
+	}
+	if s.ShortTTL { // a connection may take longer
+		s.config.Politeness.PermitTTL, s.config.Fetch.ConnectTimeout = 10*time.Second, 20*time.Second
+	}
+	s.setJudges()
 	return s
 }
 
-var errKilled = errors.New("the process was killed")
-
-func (s *sim) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.dead {
-		return 0, errKilled
+// makeWeb makes the web, and chooses what is special about some of its hosts.
+func (s *sim) makeWeb() {
+	rng := s.rng
+	c := crawltest.RandomConfig{
+		Hosts: 1 + rng.IntN(12), Pages: 1 + rng.IntN(20), Links: 1 + rng.IntN(8), Agent: "testbot", HTTPS: rng.IntN(2) == 0,
+		Faults: crawltest.FaultLevel(rng.IntN(3)), Hard: s.Hard, Loopback: s.Contactless,
 	}
-	return s.ledger.Write(b)
-}
-
-func (s *sim) keep(p *fetcher.Page) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.dead {
-		return errKilled
+	if s.Hard {
+		c.Faults, c.Hosts = crawltest.LastingFaults, 4+rng.IntN(9)
 	}
-	sum := sha256.Sum256(p.Body)
-	s.bodies[hex.EncodeToString(sum[:])] = append([]byte(nil), p.Body...)
-	return nil
-}
-
-// run crawls to the end. Two in three crawls are stopped now and then: by a cancel, after which the same
-// Crawler goes on, or by a kill, after which another one does.
-func (s *sim) run(t *testing.T, rng *rand.Rand, seeds []string) (restarts int) {
-	c, err := crawler.New(s.config)
-	if err != nil {
-		t.Fatal(err)
+	if s.Month || s.Lossy || s.Outage {
+		c.Faults = min(c.Faults, crawltest.PassingFaults)
 	}
-	left := rng.IntN(3) * 4
-	for {
-		ctx, cancel := context.WithCancel(t.Context())
-		killed, callOff := false, func() {}
-		if restarts < left {
-			killed = rng.IntN(2) == 0
-			callOff = s.stop(rng, c, cancel, killed)
+	if s.Lossy { // with its body, what a robots.txt asks for is lost
+		c.MaxDelay = -1
+	}
+	switch {
+	case s.Month:
+		c.OutageFrom, c.OutageUntil = 31*24*time.Hour-time.Minute, 31*24*time.Hour+8*time.Minute
+	case s.Outage:
+		c.OutageFrom = time.Duration(rng.Int64N(int64(2 * time.Minute)))
+		c.OutageUntil = c.OutageFrom + time.Duration(rng.Int64N(int64(3*time.Minute)))
+	}
+	s.web = s.w.Random(s.seed, c)
+	for i, h := range s.web.Hosts() {
+		if s.OptOut && (rng.IntN(4) == 0 || i == 1) {
+			s.out[h.Name] = s.w.Start().Add(time.Duration(rng.Int64N(int64(time.Minute))))
+			s.web.Excuse(h.Name)
 		}
-		rep, err := c.Run(ctx, seeds...)
-		callOff()
-		cancel()
-		switch {
-		case err == nil && rep.Finish == crawler.FinishDone:
-			return restarts
-		case err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, errKilled):
-			t.Fatal(err)
+		if s.Own && h.Works && !h.Strict && rng.IntN(2) == 0 {
+			s.hosts[h.Host] = crawltest.HostExpect{PerHost: 1 + rng.IntN(3)}
 		}
-		if killed && s.isDead() {
-			c = s.restore(t, rng)
+	}
+}
+
+// slots is how many requests may be in flight at a host of the operator's own, 0 at any other.
+func (s *sim) slots(host string) int { return s.hosts[host].PerHost }
+
+// setPace chooses delays and the like.
+func (s *sim) setPace(p *politeness.Config) {
+	p.Delay = time.Duration(s.rng.IntN(3000)+100) * time.Millisecond
+	if s.rng.IntN(3) == 0 {
+		p.Delay = time.Duration(s.rng.IntN(800)+100) * time.Millisecond
+	}
+	if s.Quick {
+		p.Delay = []time.Duration{politeness.None, 10 * time.Millisecond}[s.rng.IntN(2)]
+	}
+	p.DelayFactor = float64(s.rng.IntN(3)) - 1
+	p.PerDomain = s.rng.IntN(2) == 0
+	if s.rng.IntN(3) == 0 {
+		p.Rate = 0.5 + s.rng.Float64()*4
+	}
+	if s.Hours {
+		from := time.Duration(s.rng.IntN(24)) * time.Hour
+		p.Hours = politeness.Hours{window(from, from+time.Duration(1+s.rng.IntN(90))*time.Minute), window(from+6*time.Hour, from+7*time.Hour)}
+	}
+	if s.Own {
+		p.OwnHosts = s.slots
+	}
+}
+
+// window is a part of the day, which may go on after midnight.
+func window(from, to time.Duration) robots.Window {
+	const day = 24 * time.Hour
+	return robots.Window{From: from % day, To: to % day}
+}
+
+// setLimits chooses what ends things.
+func (s *sim) setLimits(p *politeness.Config) {
+	p.MaxFailures, p.MaxSilence = politeness.None, politeness.None // the truth expects every page that works
+	p.RobotsGiveUp = 2 * time.Hour // who shares an address with many may wait long for a second try
+	if s.Month || s.Hours {
+		p.RobotsGiveUp = 60 * 24 * time.Hour // what failed before a long rest goes on failing after it
+	}
+	if s.Hard {
+		p.MaxFailures = 8
+		if s.rng.IntN(2) == 0 {
+			p.MaxFailures, p.MaxSilence = politeness.None, 20*time.Minute
 		}
-		restarts++
 	}
-}
-
-// stop plans the end of a Run. The function it returns calls that off.
-func (s *sim) stop(rng *rand.Rand, c *crawler.Crawler, cancel func(), kill bool) func() {
-	at := time.Duration(rng.Int64N(int64(30 * time.Second))) // at no instant at which anything else happens
-	snapshot := time.AfterFunc(time.Duration(rng.Int64N(int64(at)+1)), func() {
-		b := c.Gate().Snapshot()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if !s.dead {
-			s.snapshot = b
+	if s.Hard && s.rng.IntN(2) == 0 {
+		p.MaxRetryAfter = time.Minute
+	}
+	if s.Tight {
+		p.MaxRulesBytes = int64(1 + s.rng.IntN(4000))
+	}
+	if s.OptOut {
+		p.OptOut = func(name string) bool {
+			from, out := s.out[name]
+			return out && !time.Now().Before(from)
 		}
-	})
-	end := time.AfterFunc(at, func() {
-		s.mu.Lock()
-		s.dead = kill
-		s.mu.Unlock()
-		cancel()
-	})
-	return func() { snapshot.Stop(); end.Stop() }
+	}
 }
 
-func (s *sim) isDead() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.dead
-}
-
-// restore makes a Crawler that goes on where a killed one left off, from what that one left on its disk.
-func (s *sim) restore(t *testing.T, rng *rand.Rand) *crawler.Crawler {
-	t.Helper()
-	time.Sleep(time.Duration(rng.IntN(3)*rng.IntN(3000)) * time.Millisecond)
-	if left := time.Until(s.back); left > 0 {
-		time.Sleep(left)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.dead = false
-	s.config.Politeness.Snapshot, s.config.Politeness.LedgerSize = s.snapshot, int64(s.ledger.Len())
-	c, err := crawler.New(s.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	torn := `{"event":"start","run":"`[:rng.IntN(20)]
-	if err := c.Gate().Replay(strings.NewReader(s.ledger.String()+torn), s.body); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-func (s *sim) body(sha string) ([]byte, error) {
-	if b, ok := s.bodies[sha]; ok {
-		return b, nil
-	}
-	return nil, errors.New("not kept")
-}
-
-func (s *sim) check(t *testing.T) {
-	if len(s.visits.all) != len(s.visits.by) {
-		t.Errorf("%d visits of %d URLs", len(s.visits.all), len(s.visits.by))
-	}
+// setJudges tells the auditors what was configured.
+func (s *sim) setJudges() {
 	p := s.config.Politeness
-	rep, err := audit.Check(strings.NewReader(s.ledger.String()), audit.Config{
-		Product: "testbot", UserAgent: "testbot/1.0 (+" + contact + ")", Contact: contact,
-		Delay: p.Delay.Seconds(), DelayFactor: max(0, p.DelayFactor), MaxDelay: 60, MaxRetryAfter: 300,
-		PerDomain: p.PerDomain, MaxBackoff: 300,
-	}, s.body)
-	if err != nil {
-		t.Fatal(err)
+	delay := max(0, p.Delay)
+	for h, e := range s.hosts {
+		e.Delay = delay
+		s.hosts[h] = e
 	}
-	for _, v := range rep.Violations {
-		t.Error(v, "\n", s.lines(v.Host))
+	if !s.Contactless {
+		delay = max(delay, politeness.MinDelay)
+	}
+	none := func(d time.Duration) time.Duration { return max(0, d) } // politeness.None is no limit, which 0 is to them
+	s.expect = crawltest.Expect{
+		Delay: delay, PerAddress: true, PerDomain: p.PerDomain, Hosts: s.hosts, Agent: "testbot", Contact: s.config.Contact,
+		MaxRetryAfter: or(p.MaxRetryAfter, politeness.DefaultMaxRetryAfter), RobotsFreshness: true,
+		RobotsRetry:   []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, time.Minute},
+		RobotsGiveUp:  or(p.RobotsGiveUp, politeness.DefaultRobotsGiveUp),
+		MaxCrawlDelay: politeness.DefaultMaxCrawlDelay, Rate: p.Rate, RateSlack: 10 * time.Second,
+		LatencyFactor: max(0, p.DelayFactor), MaxLatencyDelay: politeness.DefaultMaxDelay,
+		MaxFailures: max(0, p.MaxFailures), MaxSilence: none(p.MaxSilence),
+		OptOut: s.out, Contactless: s.Contactless, Late: s.ttl() + 5*time.Second,
+	}
+	for _, h := range p.Hours {
+		s.expect.Hours = append(s.expect.Hours, crawltest.Span{From: h.From, To: h.To + time.Minute})
+	}
+	s.w.Expect(s.expect)
+	s.audit = audit.Config{
+		Product: "testbot", UserAgent: "testbot/1.0", Contact: s.config.Contact,
+		Delay: delay.Seconds(), DelayFactor: max(0, p.DelayFactor), MaxDelay: politeness.DefaultMaxDelay.Seconds(),
+		MaxRetryAfter: s.expect.MaxRetryAfter.Seconds(), PerDomain: p.PerDomain, MaxBackoff: politeness.DefaultMaxBackoff.Seconds(),
+		OwnHosts: map[string]int{},
+	}
+	if !s.Contactless {
+		s.audit.UserAgent += " (+" + s.config.Contact + ")"
+	}
+	for h, e := range s.hosts {
+		s.audit.OwnHosts[h] = e.PerHost
 	}
 }
 
-// lines are the ledger's lines about one host.
-func (s *sim) lines(host string) string {
-	var b strings.Builder
-	for i, l := range strings.Split(s.ledger.String(), "\n") {
-		if strings.Contains(l, `"host":"`+host+`"`) {
-			fmt.Fprintf(&b, "%d %s\n", i+1, l)
-		}
+func or(v, def time.Duration) time.Duration {
+	if v == 0 {
+		return def
 	}
-	return b.String()
+	return v
+}
+
+// ttl is how long a Permit can be used.
+func (s *sim) ttl() time.Duration {
+	return or(s.config.Politeness.PermitTTL, politeness.DefaultPermitTTL)
 }

@@ -9,7 +9,7 @@ import (
 
 // Violation is one breach of politeness, as the servers saw it.
 type Violation struct {
-	Rule     string        // "P1" … "P11", "rate", "method", "line" or "repeat": see [Web.Audit]
+	Rule     string        // "P1" … "P11", "rate", "gone", "hours", "opt-out", "method", "line" or "repeat": see [Web.Audit]
 	Host     string        // host:port, or the address for P6
 	Detail   string        // what is wrong, without the requests
 	First    Request       // the earlier request, where two are concerned
@@ -48,14 +48,20 @@ func (v Violation) String() string {
 //	P5      and at least what the robots.txt last seen asks for, and Expect.LatencyFactor times the
 //	        duration of the request before; no page of a host that asks for more than
 //	        Expect.MaxCrawlDelay
-//	P6      P3 and P4 for all hosts of an address together, with Expect.PerAddress
+//	P6      P3 and P4 for all hosts of an address together, with Expect.PerAddress, attempts to connect
+//	        that came to nothing included, and of a registrable domain, with Expect.PerDomain
 //	P7      no request to a host before its Retry-After, seconds or date, on a 429 or 503 is over
 //	P8      no page of an origin whose robots.txt is unreachable (429, 5xx, no whole answer), unless
 //	        it was seen whole in the 30 days before; and such a robots.txt not before the pause of
-//	        Expect.RobotsRetry
+//	        Expect.RobotsRetry, of a host, too, that could not be reached so far; nor after
+//	        Expect.RobotsGiveUp; and one at a time
 //	P11     the User-Agent is there, names Agent and Contact, and is the same in all requests; no
-//	        cookie goes to a host that did not set it, no Authorization to one not in AuthHosts
+//	        cookie goes to a host that did not set it, no Authorization to one not in AuthHosts; with
+//	        Expect.Contactless nothing at all to an address that is not loopback
 //	rate    no more requests in all than Expect.Rate allows
+//	gone    no request to a host after Expect.MaxFailures or Expect.MaxSilence
+//	hours   no request outside of Expect.Hours
+//	opt-out no request to a host of Expect.OptOut from its time on
 //	method  only GET
 //	line    the request line has at most 8 KiB, in origin form, visible ASCII, without fragment
 //	repeat  no URL is asked for again that was answered completely with a final status (not 408,
@@ -70,10 +76,15 @@ func (w *Web) Audit(e Expect) []Violation {
 		a.robots(r)
 		a.pace(r)
 		a.retryAfter(r)
+		a.failures(r)
+		a.limits(r)
 		a.identity(r)
 		a.wire(r)
 	}
-	a.connects(w.Dials())
+	dials := w.Dials()
+	a.connects(dials)
+	a.connectsAtAddresses(dials)
+	a.unreached(dials, w.Lookups())
 	a.robotsRetries()
 	a.rate()
 	slices.SortStableFunc(a.found, func(x, y Violation) int { return x.Second.ID - y.Second.ID })
@@ -90,6 +101,8 @@ type auditor struct {
 	hops    map[int]bool        // IDs of requests that are hops of a robots.txt's redirects
 	hosts   map[string]*lane    // P3, P4
 	addrs   map[string]*lane    // P6
+	domains map[string]*lane    // P6
+	fails   map[string]*failing // gone, by host
 	waits   map[string][]wait   // P7, by host
 	done    map[string]*Request // final answers by URL
 	cookies map[string][]string // "name=value" set, by host
@@ -99,7 +112,8 @@ type auditor struct {
 func newAuditor(w *Web, e Expect) *auditor {
 	a := &auditor{
 		web: w, e: e, log: w.Requests(),
-		hosts: make(map[string]*lane), addrs: make(map[string]*lane), waits: make(map[string][]wait),
+		hosts: make(map[string]*lane), addrs: make(map[string]*lane), domains: make(map[string]*lane),
+		fails: make(map[string]*failing), waits: make(map[string][]wait),
 		done: make(map[string]*Request), cookies: make(map[string][]string),
 	}
 	a.findLooks()

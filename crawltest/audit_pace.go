@@ -5,12 +5,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // lane is the requests of one host or address so far, in order of arrival.
 type lane struct {
-	rs   []*Request
-	free []time.Time // free[i]: when the last of rs[:i+1] asks for nothing any more, but for the delay
+	rs    []*Request
+	free  []time.Time // free[i]: when the last of rs[:i+1] asks for nothing any more, but for the delay
+	slack []time.Duration
 }
 
 // never is the end of what has none yet.
@@ -29,7 +32,7 @@ func (l *lane) add(r *Request, slack time.Duration) {
 	if n := len(l.free); n > 0 && l.free[n-1].After(free) {
 		free = l.free[n-1]
 	}
-	l.rs, l.free = append(l.rs, r), append(l.free, free)
+	l.rs, l.free, l.slack = append(l.rs, r), append(l.free, free), append(l.slack, slack)
 }
 
 // conflict is what stands against sending r now.
@@ -39,12 +42,11 @@ type conflict struct {
 	required       time.Duration
 }
 
-// conflicts compares r with all before it; need is the gap asked for after an earlier request.
-func (l *lane) conflicts(r *Request, delay time.Duration, need func(*Request) time.Duration) conflict {
+// conflicts compares r with all before it. delay is the gap asked for after each, its slack another.
+func (l *lane) conflicts(r *Request, delay time.Duration) conflict {
 	var c conflict
 	for i := len(l.rs) - 1; i >= 0 && l.free[i].Add(delay).After(r.Start); i-- {
-		s := l.rs[i]
-		n := need(s)
+		s, n := l.rs[i], max(delay, l.slack[i])
 		switch {
 		case s.ended == 0 || s.ended > r.began:
 			c.flying++
@@ -70,16 +72,25 @@ func (a *auditor) pace(r *Request) {
 	operator, per, own := a.e.at(r.Host)
 	delay := max(operator, a.crawlDelay(r))
 	host := laneOf(a.hosts, r.Host)
-	c := host.conflicts(r, delay, func(s *Request) time.Duration { return max(delay, a.latency(s)) })
-	a.crowded(r, c, operator, per, "P3")
-	host.add(r, a.latency(r))
-	if !a.e.PerAddress || own {
+	c := host.conflicts(r, delay)
+	a.crowded(r, c, operator, per, "P3", r.Host)
+	host.add(r, a.latency(host, r, per))
+	if own {
 		return
 	}
-	addr := laneOf(a.addrs, r.Addr.Addr().String())
-	c = addr.conflicts(r, a.e.Delay, func(*Request) time.Duration { return a.e.Delay })
-	a.crowded(r, c, a.e.Delay, per, "P6")
-	addr.add(r, 0)
+	if a.e.PerAddress {
+		a.together(a.addrs, r.Addr.Addr().String(), r)
+	}
+	if u, err := weburl.Parse(r.URL); a.e.PerDomain && err == nil {
+		a.together(a.domains, u.Domain(), r)
+	}
+}
+
+// together holds r to one clock with the others of its address or domain.
+func (a *auditor) together(m map[string]*lane, key string, r *Request) {
+	l := laneOf(m, key)
+	a.crowded(r, l.conflicts(r, a.e.Delay), a.e.Delay, max(a.e.PerHost, 1), "P6", key)
+	l.add(r, 0)
 }
 
 func laneOf(m map[string]*lane, key string) *lane {
@@ -90,9 +101,14 @@ func laneOf(m map[string]*lane, key string) *lane {
 }
 
 // latency is the gap asked for after a slow answer; one that is not whole may have been broken off by the
-// client, and has none.
-func (a *auditor) latency(r *Request) time.Duration {
-	if a.e.LatencyFactor == 0 || r.ended == 0 || !r.Complete {
+// client, and has none. A request that was never answered leaves the gap as it was.
+func (a *auditor) latency(l *lane, r *Request, per int) time.Duration {
+	switch n := len(l.slack); {
+	case a.e.LatencyFactor == 0:
+		return 0
+	case r.ended != 0 && r.Status == 0 && n > 0 && per == 1:
+		return l.slack[n-1]
+	case r.ended == 0 || !r.Complete:
 		return 0
 	}
 	d := time.Duration(float64(r.End.Sub(r.Start)) * a.e.LatencyFactor)
@@ -103,12 +119,10 @@ func (a *auditor) latency(r *Request) time.Duration {
 }
 
 // crowded reports a request that came while others were in flight, or too shortly after them. rule
-// is P3 for hosts, which P4 and P5 go with, or P6; operator is the delay the operator set.
-func (a *auditor) crowded(r *Request, c conflict, operator time.Duration, per int, rule string) {
-	v := Violation{Rule: rule, Host: r.Host, Second: *r}
-	if rule == "P6" {
-		v.Host = r.Addr.Addr().String()
-	}
+// is P3 for hosts, which P4 and P5 go with, or P6; operator is the delay the operator set, who the host, address
+// or domain.
+func (a *auditor) crowded(r *Request, c conflict, operator time.Duration, per int, rule, who string) {
+	v := Violation{Rule: rule, Host: who, Second: *r}
 	switch {
 	case c.flying >= per:
 		v.First, v.Gap, v.Required = *c.overlap, -r.Start.Sub(c.overlap.Start), operator
@@ -148,12 +162,15 @@ type wait struct {
 
 // retryAfter holds r to P7 and notes what its answer asks for.
 func (a *auditor) retryAfter(r *Request) {
+	_, crowd, _ := a.e.at(r.Host)
 	for _, wt := range a.waits[r.Host] {
 		asked := wt.until.Sub(wt.by.End)
 		v := Violation{Rule: "P7", Host: r.Host, First: *wt.by, Second: *r, Gap: r.Start.Sub(wt.by.End), Required: asked}
 		switch {
 		case wt.by.ended == 0 || wt.by.ended > r.began:
 			continue // it could not know
+		case crowd > 1 && r.Start.Equal(wt.by.End):
+			continue // nor at the very instant, beside the other
 		case r.Start.Before(wt.until):
 			v.Detail = "before Retry-After was over"
 		case a.e.MaxRetryAfter > 0 && asked > a.e.MaxRetryAfter:
@@ -182,6 +199,9 @@ func retryTime(r *Request) (time.Time, bool) {
 	if n, err := strconv.ParseUint(value, 10, 32); err == nil {
 		return r.End.Add(time.Duration(n) * time.Second), true
 	}
+	if value != "" && strings.Trim(value, "0123456789") == "" {
+		return never(), true
+	}
 	at, err := http.ParseTime(value)
 	return at.Add(-clock), err == nil
 }
@@ -206,44 +226,4 @@ func (a *auditor) rate() {
 			least, from = ahead, r
 		}
 	}
-}
-
-// connects holds attempts to connect that came to nothing to P4, where their host is known.
-func (a *auditor) connects(dials []Dial) {
-	failed := make(map[string]Dial)
-	for _, d := range dials {
-		host := a.soleHost(d)
-		if host == "" {
-			continue
-		}
-		delay, per, _ := a.e.at(host)
-		if before, ok := failed[host]; ok && per == 1 && d.Start.Sub(before.End) < delay {
-			a.report(Violation{
-				Rule: "P4", Host: host, Gap: d.Start.Sub(before.End), Required: delay,
-				Detail: "connected again too shortly after an attempt that came to nothing",
-			})
-		}
-		delete(failed, host)
-		if d.Requests == 0 && !d.End.IsZero() {
-			failed[host] = d
-		}
-	}
-}
-
-// soleHost is the host that an attempt to connect was for, "" when there are several at the
-// address and port, or none.
-func (a *auditor) soleHost(d Dial) string {
-	a.web.mu.Lock()
-	defer a.web.mu.Unlock()
-	host := ""
-	for _, s := range a.web.sites {
-		if s.port != d.Addr.Port() || !s.name.has(d.Addr.Addr()) {
-			continue
-		}
-		if host != "" {
-			return ""
-		}
-		host = s.key
-	}
-	return host
 }

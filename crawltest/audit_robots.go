@@ -144,6 +144,9 @@ func (a *auditor) isRobots(r *Request) bool {
 // robots holds r to P1, P2 and P8.
 func (a *auditor) robots(r *Request) {
 	if r.URL == "" || a.isRobots(r) {
+		if a.hops[r.ID] {
+			a.reluctant(r)
+		}
 		return
 	}
 	last, good := a.known(r)
@@ -197,25 +200,59 @@ func maxAge(value string) (time.Duration, bool) {
 // robotsRetries holds looks at a robots.txt that fails to the pauses of Expect.RobotsRetry. An answer that
 // is not whole may have been broken off by the crawler: it counts for nothing.
 func (a *auditor) robotsRetries() {
-	if len(a.e.RobotsRetry) == 0 {
-		return
-	}
 	for _, looks := range a.looks {
-		var failed *look
-		n := 0
+		var o outage
 		for i := range looks {
 			l := &looks[i]
-			if failed != nil {
-				a.robotsRetry(l.first, failed.last, a.e.RobotsRetry[min(n, len(a.e.RobotsRetry))-1])
-			}
-			switch {
-			case l.last != nil && l.good:
-				failed, n = nil, 0
-			case l.last != nil && l.last.Status != 0 && l.last.Complete && l.last.ended != 0:
-				failed = l
-				n++
-			}
+			o.before(a, l)
+			o.after(l)
 		}
+	}
+}
+
+// outage is looks at one robots.txt that failed, one after another.
+type outage struct {
+	first, last *look // nil: the last look did not fail
+	n           int
+	had         *look // the last good one
+	flying      *look // the look before
+}
+
+// before holds a look to what those before it came to.
+func (o *outage) before(a *auditor, l *look) {
+	if f := o.flying; f != nil && (f.first.ended == 0 || f.first.ended > l.first.began) {
+		a.report(Violation{Rule: "P8", Host: l.first.Host, Detail: "robots.txt asked for while it is asked for", First: *f.first, Second: *l.first})
+	}
+	o.flying = l
+	if o.n == 0 {
+		return
+	}
+	if pauses := a.e.RobotsRetry; len(pauses) > 0 {
+		a.robotsRetry(l.first, o.last.last, pauses[min(o.n, len(pauses))-1])
+	}
+	long := o.last.last.End.Sub(o.first.last.End)
+	if o.had != nil && l.first.Start.Sub(o.had.last.End) < robotsGood+a.e.Late {
+		return
+	}
+	if a.e.RobotsGiveUp > 0 && long >= a.e.RobotsGiveUp+a.e.Late {
+		a.report(Violation{
+			Rule: "P8", Host: l.first.Host, Detail: "robots.txt failed for " + long.String() + " and should have been given up",
+			First: *o.last.last, Second: *l.first,
+		})
+	}
+}
+
+// after notes what a look came to.
+func (o *outage) after(l *look) {
+	switch {
+	case l.last != nil && l.good:
+		*o = outage{had: l, flying: l}
+	case l.last != nil && l.last.Status != 0 && l.last.Complete && l.last.ended != 0:
+		if o.n == 0 {
+			o.first = l
+		}
+		o.last = l
+		o.n++
 	}
 }
 

@@ -12,8 +12,10 @@ type Expect struct {
 	PerHost int
 	// PerAddress holds hosts that share an address to Delay and PerHost together (P6).
 	PerAddress bool
+	// PerDomain does for the hosts of one registrable domain what PerAddress does for those of an address (P6).
+	PerDomain bool
 	// Hosts overrides Delay and PerHost for single hosts (host:port), the operator's own for instance.
-	// They are left out of PerAddress.
+	// They are left out of PerAddress and PerDomain.
 	Hosts map[string]HostExpect
 	// Agent is the product token and Contact the text, an address or URL, that every User-Agent
 	// must contain (P11). "" is not checked; a User-Agent must be there and the same anyway.
@@ -33,6 +35,22 @@ type Expect struct {
 	// MaxCrawlDelay, when not 0, is the longest delay of a robots.txt that the crawler grants; no page may
 	// be asked of a host that it knows to ask for more (P5).
 	MaxCrawlDelay time.Duration
+	// RobotsGiveUp, when not 0, is how long a crawler may go on asking for a robots.txt that fails: after a
+	// failure this long after the first, it must not ask again (P8).
+	RobotsGiveUp time.Duration
+	// MaxFailures in a row, of answers that say 429 or 5xx, or such answers alone for MaxSilence, end all
+	// requests to a host, when not 0. Those for a robots.txt do not count.
+	MaxFailures int
+	MaxSilence  time.Duration
+	// Hours, when there are any, are when requests may be granted.
+	Hours []Span
+	// OptOut are host names of which nothing may be asked any more, and from when on.
+	OptOut map[string]time.Time
+	// Contactless allows requests and connections to loopback addresses only (P11).
+	Contactless bool
+	// Late is by how much a request may be on the wire, and the crawler know of its end, later than Hours,
+	// OptOut, RobotsGiveUp and MaxSilence say.
+	Late time.Duration
 	// Rate, when not 0, is how many requests a second the crawler makes in all. A request may be up to
 	// RateSlack later on the wire than when it was granted.
 	Rate      float64
@@ -47,6 +65,9 @@ type Expect struct {
 	// AuthHosts are the hosts (host:port) to which an Authorization header may be sent.
 	AuthHosts []string
 }
+
+// Span is a part of the day, from midnight UTC on. One whose To is not after its From goes on to the next day.
+type Span struct{ From, To time.Duration }
 
 // HostExpect is what holds for one host in place of the general rule.
 type HostExpect struct {

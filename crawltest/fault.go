@@ -46,7 +46,7 @@ type Fault struct {
 	wait   time.Duration
 	gap    time.Duration
 	status int
-	retry  string // "seconds", "date" or ""
+	retry  string // "seconds", "date", "" or, with a colon before it, a value as it is
 	reset  bool
 
 	first, every int
@@ -104,6 +104,11 @@ func RetryAfter(status int, d time.Duration) Fault {
 // RetryAfterDate is RetryAfter with the date form, rounded up to the second.
 func RetryAfterDate(status int, d time.Duration) Fault {
 	return Fault{kind: faultStatus, stage: stageAnswer, status: status, retry: "date", wait: d}
+}
+
+// RetryAfterValue is RetryAfter with a value of any form, a number that no type holds for instance.
+func RetryAfterValue(status int, value string) Fault {
+	return Fault{kind: faultStatus, stage: stageAnswer, status: status, retry: ":" + value}
 }
 
 // TooFast answers 429 with Retry-After in seconds to each request that begins less than gap after

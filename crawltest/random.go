@@ -22,8 +22,15 @@ type RandomConfig struct {
 	Faults FaultLevel
 	// Outage is when every robots.txt fails, counted from [Web.Start].
 	OutageFrom, OutageUntil time.Duration
-	// MaxDelay is the longest Crawl-delay a host asks for, in whole seconds; 0 is 10 s.
+	// MaxDelay is the longest Crawl-delay a host asks for, in whole seconds; 0 is 10 s, negative: none asks.
 	MaxDelay time.Duration
+	// Hard adds, as Faults allows, what a crawler has to know when to give up: hosts with a robots.txt and no
+	// page that works, pauses longer than any number, a robots.txt that lies at a host that asks for too much,
+	// names without an address and addresses that do not answer for a while.
+	Hard bool
+	// Loopback puts the first host at 127.0.0.1 and by that name, and others at loopback addresses; those
+	// that are not are excused in the [Truth]. It is for crawlers without a contact.
+	Loopback bool
 }
 
 // FaultLevel says how badly a random web behaves.
@@ -49,6 +56,8 @@ type RandomWeb struct {
 	nodes []*node
 	hops  map[string]bool // targets of robots.txt redirects
 	web   *Web
+
+	loopback bool
 }
 
 // randomHost is one host in the making.
@@ -59,6 +68,41 @@ type randomHost struct {
 	far   bool // connections take their time, and each serves one request
 	slow  bool // asks for longer pauses than a crawler may grant; dead
 	files int
+
+	failing bool        // it has a robots.txt, and pages that never work; dead
+	strict  bool        // answers 429 to whoever does not keep its Crawl-delay
+	excused bool        // by Excuse
+	rules   *randomHost // where its robots.txt lies; nil: here
+}
+
+// lost reports whether nothing need be had of the host.
+func (h *randomHost) lost() bool {
+	return h.dead || h.excused || h.rules != nil && h.rules.lost()
+}
+
+// RandomHost is one host of a RandomWeb.
+type RandomHost struct {
+	Host   string // host:port
+	Name   string
+	Works  bool // for good
+	Strict bool // it answers 429 to whoever does not keep its Crawl-delay
+}
+
+// Hosts are the web's hosts, in the order they were made.
+func (r *RandomWeb) Hosts() []RandomHost {
+	hosts := make([]RandomHost, len(r.hosts))
+	for i, h := range r.hosts {
+		hosts[i] = RandomHost{Host: h.site.key, Name: h.site.host, Works: !h.dead, Strict: h.strict}
+	}
+	return hosts
+}
+
+// Excuse has [RandomWeb.Truth] excuse all URLs of the hosts of a name, and of those whose robots.txt lies there: the
+// crawler may leave them at any time, because the host opted out for instance.
+func (r *RandomWeb) Excuse(name string) {
+	for _, h := range r.hosts {
+		h.excused = h.excused || h.site.host == name
+	}
 }
 
 type nodeKind int
@@ -108,7 +152,7 @@ func (w *Web) Random(seed uint64, c RandomConfig) *RandomWeb {
 		c.MaxDelay = 10 * time.Second
 	}
 	b := &builder{
-		RandomWeb: &RandomWeb{Seed: seed, web: w, hops: make(map[string]bool)},
+		RandomWeb: &RandomWeb{Seed: seed, web: w, hops: make(map[string]bool), loopback: c.Loopback},
 		c:         c, rng: rand.New(rand.NewPCG(seed, 0x616d626c65)),
 	}
 	for i := range c.Hosts {
@@ -138,7 +182,7 @@ func orInt(v, def int) int {
 func (r *RandomWeb) Seeds() []string {
 	var seeds []string
 	for _, h := range r.hosts {
-		if !h.dead && len(seeds) <= len(r.hosts)/3 {
+		if !h.dead && len(seeds) <= len(r.hosts)/3 && (h.site.host == r.hosts[0].site.host || !r.loopback) {
 			seeds = append(seeds, h.site.URL("/"))
 		}
 	}
@@ -168,20 +212,25 @@ func (b *builder) addHost(i int) {
 		other = pick(b, b.alive())
 	}
 	switch {
-	case other != nil && b.chance(15): // another host of the same registrable domain
+	case i == 0 && b.c.Loopback:
+		name = "127.0.0.1"
+	case other != nil && b.chance(15) && !other.literal(): // another host of the same registrable domain
 		name = fmt.Sprintf("s%d.%s", i, other.site.host)
 	case other != nil && b.chance(15): // another port of the same name
 		name, port = other.site.host, fmt.Sprintf(":%d", 8000+i)
 	}
 	scheme := "http://"
-	if b.c.HTTPS && b.chance(40) {
+	if b.c.HTTPS && b.chance(40) && !(b.c.Loopback && name == "127.0.0.1") {
 		scheme = "https://"
 	}
 	h.site = b.web.Site(scheme + name + port)
+	if b.c.Loopback && i > 0 && port == "" {
+		b.placeLocal(h, i)
+	}
 	if b.c.Faults >= PassingFaults && b.chance(25) {
 		h.site.Clock(-time.Duration(b.rng.IntN(7200)) * time.Second)
 	}
-	if other != nil && port == "" && b.chance(25) {
+	if other != nil && !h.dead && port == "" && b.chance(25) {
 		h.site.Address(other.site.Addr().String())
 	}
 	b.hosts = append(b.hosts, h)
@@ -194,6 +243,17 @@ func (b *builder) addHost(i int) {
 	} else {
 		h.site.Latency(time.Duration(b.rng.IntN(200)) * time.Millisecond)
 	}
+}
+
+func (h *randomHost) literal() bool { return h.site.host == "127.0.0.1" }
+
+// placeLocal gives a host an address on loopback, or leaves it the public one, which is not to be used.
+func (b *builder) placeLocal(h *randomHost, i int) {
+	if b.chance(60) {
+		h.site.Address(fmt.Sprintf("127.0.0.%d", 1+i))
+		return
+	}
+	h.dead, h.excused = true, true
 }
 
 func (b *builder) alive() []*randomHost {
@@ -299,8 +359,11 @@ func (b *builder) linkMore(n *node) {
 // siteFaults chooses what is wrong with a host as a whole.
 func (b *builder) siteFaults(h *randomHost) {
 	switch {
+	case h.excused: // public: nothing is wrong but that it may not be asked
 	case h.dead && b.chance(15):
 		h.slow = true
+	case h.dead && b.c.Hard && b.chance(50):
+		b.hardFaults(h)
 	case h.dead:
 		faults := []Fault{
 			NXDomain(), DNSTimeout(), Refuse(), NoConnect(), ResetOnConnect(), Hang(), Reset(), Fail(503), Stall(0),
@@ -310,6 +373,8 @@ func (b *builder) siteFaults(h *randomHost) {
 			faults = append(faults, TLSAlert(), WrongCertificate(), ExpiredCertificate())
 		}
 		h.site.Fault(pick(b, faults))
+	case b.c.Hard && b.c.Faults >= PassingFaults && b.chance(20):
+		h.site.Fault(pick(b, []Fault{DNSFailure().First(2), NoConnect().First(1), Refuse().First(2), Reset().First(2)}))
 	case b.c.Faults >= PassingFaults && b.chance(50):
 		h.site.Fault(pick(b, []Fault{
 			Fail(503).First(1), Fail(500).First(1), Reset().First(1), DNSFailure().First(1), Refuse().First(1),
@@ -318,11 +383,25 @@ func (b *builder) siteFaults(h *randomHost) {
 	}
 }
 
+// hardFaults chooses how a host fails that a crawler has to give up.
+func (b *builder) hardFaults(h *randomHost) {
+	switch n := b.rng.IntN(4); n {
+	case 0, 1:
+		h.failing = true
+	case 2:
+		h.site.Fault(RetryAfterValue(pick(b, []int{429, 503}), "99999999999999999999"))
+	default: // robots chooses where
+		h.rules = h
+	}
+}
+
 // pageFaults chooses what is wrong with one page.
 func (b *builder) pageFaults(n *node) {
 	var faults []Fault
 	switch {
-	case b.c.Faults >= LastingFaults && n.path != "/" && b.chance(4):
+	case n.host.failing:
+		faults = []Fault{Fail(500), Fail(503), Fail(429), CutShort(3)}
+	case b.c.Faults >= LastingFaults && !b.c.Hard && n.path != "/" && b.chance(4):
 		n.broken = true
 		faults = []Fault{Hang(), Reset(), Fail(500), CutShort(5), ResetAfter(5), Stall(5)}
 	case b.c.Faults >= PassingFaults && b.chance(10):

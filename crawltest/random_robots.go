@@ -34,6 +34,9 @@ func rules(n int) []rule {
 // robots gives a host a robots.txt and the pages its rules speak of.
 func (b *builder) robots(h *randomHost) {
 	switch {
+	case h.rules == h:
+		b.lostRobots(h)
+		return
 	case h.slow:
 		delay := time.Duration(301+b.rng.IntN(3000)) * time.Second
 		h.site.Robots(fmt.Sprintf("User-agent: *\nCrawl-delay: %d\n", int(delay.Seconds()))).Delays(delay)
@@ -62,7 +65,7 @@ func (b *builder) robots(h *randomHost) {
 		}
 	}
 	var delay time.Duration
-	if b.chance(35) {
+	if b.chance(35) && b.c.MaxDelay > 0 {
 		delay = time.Duration(1+b.rng.Int64N(int64(max(b.c.MaxDelay/time.Second, 1)))) * time.Second
 		lines = append(lines, fmt.Sprintf("Crawl-delay: %d", int(delay.Seconds())))
 	}
@@ -153,6 +156,21 @@ func (b *builder) farRobots(h *randomHost) {
 	}
 }
 
+// lostRobots serves a robots.txt that lies at a host of which nothing may be asked any more, once that is known.
+func (b *builder) lostRobots(h *randomHost) {
+	h.rules = nil
+	to := h
+	for _, o := range b.hosts {
+		if o.slow {
+			to = o
+		}
+	}
+	path := fmt.Sprintf("/robots-for-%d", len(b.nodes))
+	to.site.Page(path, "User-agent: *\nDisallow:\n").Type("text/plain")
+	b.hops[to.site.URL(path)] = true
+	h.site.Robots("").Status(302).Location(to.site.URL(path))
+}
+
 // placeRobots serves the text, at times behind a redirect.
 func (b *builder) placeRobots(h *randomHost, text string, delay time.Duration) {
 	r := h.site.Robots(text)
@@ -162,6 +180,7 @@ func (b *builder) placeRobots(h *randomHost, text string, delay time.Duration) {
 	}
 	r.Delays(delay)
 	if delay > 0 && b.c.Faults >= PassingFaults && b.chance(40) {
+		h.strict = true
 		h.site.Fault(TooFast(delay, delay))
 		return
 	}
@@ -171,6 +190,9 @@ func (b *builder) placeRobots(h *randomHost, text string, delay time.Duration) {
 	to := h.site
 	if b.chance(50) {
 		to = b.hosts[0].site
+		if h != b.hosts[0] {
+			h.rules = b.hosts[0]
+		}
 	}
 	path := fmt.Sprintf("/robots-of-%d", len(b.nodes))
 	to.Page(path, text).Type("text/plain")

@@ -167,6 +167,9 @@ func (f Fault) refuse(a *answer, clock time.Duration) {
 	case "date":
 		at := time.Now().Add(clock + f.wait + time.Second - 1).UTC()
 		a.Header().Set("Retry-After", at.Format(http.TimeFormat))
+	case "":
+	default:
+		a.Header().Set("Retry-After", f.retry[1:])
 	}
 	http.Error(a, http.StatusText(f.status), f.status)
 }

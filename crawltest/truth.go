@@ -33,7 +33,7 @@ func (r *RandomWeb) Truth(follow func(url string) bool, seeds ...string) Truth {
 		}
 		starts[i] = r.nodes[j]
 	}
-	sure := reach(starts, follow, func(n *node) bool { return !n.broken && !n.host.dead })
+	sure := reach(starts, follow, func(n *node) bool { return !n.broken && !n.host.lost() })
 	maybe := reach(starts, follow, func(n *node) bool { return true })
 	t := Truth{robots: r.hops}
 	for n := range maybe {
@@ -41,7 +41,7 @@ func (r *RandomWeb) Truth(follow func(url string) bool, seeds ...string) Truth {
 		switch {
 		case n.forbidden:
 			list = &t.Forbidden
-		case !sure[n] || n.broken || n.host.dead:
+		case !sure[n] || n.broken || n.host.lost():
 		case n.kind == nodeRedirect:
 			list = &t.Redirects
 		case n.kind == nodeMissing:

@@ -1,0 +1,182 @@
+package crawler_test
+
+import (
+	"context"
+	"hash/fnv"
+	"math/rand/v2"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// careless makes the requests of a crawl, and treats Permits as it should not: it uses them late, or more than
+// once, tells late what became of them, or something else once more.
+type careless struct {
+	*fetcher.Fetcher
+	*process
+
+	mu       sync.Mutex
+	n        int // calls so far
+	requests int
+}
+
+// tooMany is more requests than any of these crawls needs.
+const tooMany = 20_000
+
+// count ends a crawl that does not end by itself.
+func (f *careless) count() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.requests++; f.requests == tooMany {
+		f.crawler.Drain()
+	}
+}
+
+// dice is the chance of one call.
+func (f *careless) dice(u weburl.URL) *rand.Rand {
+	f.mu.Lock()
+	f.n++
+	n := f.n
+	f.mu.Unlock()
+	h := fnv.New64a()
+	h.Write([]byte(u.String() + " " + strconv.Itoa(n)))
+	return rand.New(rand.NewPCG(f.seed, h.Sum64()))
+}
+
+// Resolve writes some addresses as IPv4 in IPv6.
+func (f *careless) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error) {
+	a, err := f.Fetcher.Resolve(ctx, u)
+	if err == nil && f.Mapped && a.Is4() && f.dice(u).IntN(2) == 0 {
+		a = netip.AddrFrom16(a.As16())
+	}
+	return a, err
+}
+
+func (f *careless) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error) {
+	f.count()
+	if !f.Careless {
+		return f.Fetcher.Fetch(ctx, p)
+	}
+	rng := f.dice(p.URL())
+	switch rng.IntN(12) {
+	case 0:
+		rest(ctx, f.ttl()+time.Duration(rng.IntN(9000))*time.Millisecond)
+	case 1:
+		rest(ctx, time.Duration(rng.IntN(5000))*time.Millisecond)
+	}
+	page, err := f.Fetcher.Fetch(ctx, p)
+	if rng.IntN(8) == 0 {
+		if again, err := f.Fetcher.Fetch(ctx, p); err == nil {
+			again.Release()
+		}
+	}
+	if err == nil && rng.IntN(4) == 0 && p.Purpose() == politeness.Page && f.mayDawdle(page) {
+		rest(ctx, time.Duration(rng.IntN(3000))*time.Millisecond)
+	}
+	if rng.IntN(8) == 0 {
+		d := time.Millisecond + time.Duration(rng.IntN(5000))*time.Millisecond
+		f.process.wg.Go(func() {
+			rest(f.ctx, d)
+			if f.ctx.Err() == nil {
+				f.crawler.Gate().Report(p, politeness.Reply{Status: 200})
+			}
+		})
+	}
+	return page, err
+}
+
+// mayDawdle reports whether the servers notice nothing when the process ends before a page's answer is told: it asks
+// for no pause, and no other requests to its host go on meanwhile.
+func (f *careless) mayDawdle(p *fetcher.Page) bool {
+	return p.Status < 400 && !f.Own && f.expect.LatencyFactor == 0
+}
+
+// rest is a sleep that ends with the context.
+func rest(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// forgetful is a frontier that forgets, when a Run ends, how long hosts have to wait: it is the Gate that has to
+// know. At times it gives a claim little time.
+type forgetful struct {
+	*sim
+	*frontier.Memory
+
+	mu     sync.Mutex
+	until  time.Time // no wait goes on beyond; zero: all do
+	claims map[string][]claimed
+}
+
+// claimed is a claim that was given.
+type claimed struct{ at, deadline time.Time }
+
+// forget says when waits end; the zero time: when they do.
+func (f *forgetful) forget(until time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.until = until
+}
+
+func (f *forgetful) Settle(ctx context.Context, c frontier.Claim, s frontier.Settlement) error {
+	f.mu.Lock()
+	until := f.until
+	f.mu.Unlock()
+	if time.Now().Before(until) {
+		s.ReadyAt = earlier(s.ReadyAt, until)
+		if s.Again != nil {
+			again := *s.Again
+			again.NotBefore = earlier(again.NotBefore, until)
+			s.Again = &again
+		}
+	}
+	return f.Memory.Settle(ctx, c, s)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func (f *forgetful) Claim(ctx context.Context) (frontier.Claim, error) {
+	c, err := f.Memory.Claim(ctx)
+	if err != nil || !f.Hasty {
+		return c, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	u := c.URL.String()
+	rng := rand.New(rand.NewPCG(f.seed, uint64(len(u)+100*len(f.claims[u]))))
+	d := time.Hour
+	if rng.IntN(3) == 0 {
+		d = time.Duration(1+rng.IntN(5000)) * time.Millisecond
+	}
+	c.Deadline = time.Now().Add(d)
+	if f.claims == nil {
+		f.claims = map[string][]claimed{}
+	}
+	f.claims[u] = append(f.claims[u], claimed{time.Now(), c.Deadline})
+	return c, nil
+}
+
+// deadline is that of the claim under which something was allowed for a URL; zero when it had none.
+func (f *forgetful) deadline(u string, allowed time.Time) (t time.Time) {
+	for _, c := range f.claims[u] {
+		if !c.at.After(allowed) {
+			t = c.deadline
+		}
+	}
+	return t
+}

@@ -1,0 +1,191 @@
+package crawler_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/audit"
+)
+
+// check holds the crawl, which is over, to what its visits and its ledger must be.
+func (s *sim) check() {
+	if len(s.visits.all) != len(s.visits.by) {
+		s.t.Errorf("%d visits of %d URLs", len(s.visits.all), len(s.visits.by))
+	}
+	ledger := s.disk.content()
+	rep, err := audit.Check(bytes.NewReader(ledger), s.audit, s.disk.evidence)
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	for _, v := range rep.Violations {
+		s.t.Error(v, "\n", lines(ledger, v.Host))
+	}
+	starts, ends := s.read(ledger)
+	s.compare(starts, ends)
+	s.admitted(starts)
+	s.rate(ledger)
+}
+
+// lines are the ledger's lines about one host.
+func lines(ledger []byte, host string) string {
+	var b strings.Builder
+	n := 0
+	for l := range bytes.Lines(ledger) {
+		if n++; bytes.Contains(l, []byte(`"host":"`+host+`"`)) {
+			fmt.Fprintf(&b, "%d %s", n, l)
+		}
+	}
+	return b.String()
+}
+
+// permitKey names a Permit.
+type permitKey struct {
+	run string
+	id  uint64
+}
+
+// read is the ledger's starts and ends. A line that is none has been said by the audit.
+func (s *sim) read(ledger []byte) (starts []politeness.Entry, ends map[permitKey]politeness.Entry) {
+	ends = map[permitKey]politeness.Entry{}
+	for l := range bytes.Lines(ledger) {
+		var e politeness.Entry
+		if json.Unmarshal(l, &e) != nil {
+			continue
+		}
+		switch e.Event {
+		case "start":
+			starts = append(starts, e)
+		case "end":
+			ends[permitKey{e.Run, e.ID}] = e
+		}
+	}
+	return starts, ends
+}
+
+// compare expects in the ledger every request that the servers saw, before it, and what became of it (P10).
+func (s *sim) compare(starts []politeness.Entry, ends map[permitKey]politeness.Entry) {
+	waiting := map[string][]politeness.Entry{}
+	key := func(url, addr string, at time.Time) string { return fmt.Sprint(url, " at ", addr, " ", at.UnixNano()) }
+	for _, e := range starts {
+		k := key(e.URL, strings.TrimPrefix(e.Addr, "::ffff:"), e.Written)
+		waiting[k] = append(waiting[k], e)
+	}
+	for _, r := range s.w.Requests() {
+		k := key(r.URL, r.Addr.Addr().String(), r.Start)
+		if len(waiting[k]) == 0 {
+			s.t.Errorf("P10 request %d, %s at %v: the ledger has no start of it", r.ID, r.URL, r.Start.Sub(s.w.Start()))
+			continue
+		}
+		e := waiting[k][0]
+		waiting[k] = waiting[k][1:]
+		if end, ok := ends[permitKey{e.Run, e.ID}]; ok {
+			s.compareEnd(&r, &end)
+		} else if s.livedOn(&r) {
+			s.t.Errorf("P10 request %d, %s: the ledger has no end of it", r.ID, r.URL)
+		}
+	}
+}
+
+// livedOn reports whether the process that made a request had the time to write how it ended.
+func (s *sim) livedOn(r *crawltest.Request) bool {
+	for _, p := range s.ran {
+		if !r.Start.Before(p.from) && !r.Start.After(p.to) {
+			return !p.full && !r.End.IsZero() && p.to.Sub(r.End) > 10*time.Second
+		}
+	}
+	return false
+}
+
+// compareEnd expects of an answer in the ledger what an audit and another process need.
+func (s *sim) compareEnd(r *crawltest.Request, e *politeness.Entry) {
+	wrong := func(what string, is, want any) {
+		if is != want {
+			s.t.Errorf("P10 request %d, %s: the ledger has %s %v, it was %v", r.ID, r.URL, what, is, want)
+		}
+	}
+	if !r.Complete || e.Aborted || e.Err != "" || e.Truncated != "" {
+		return
+	}
+	if e.Ended.Before(r.End) {
+		wrong("the end", e.Ended, r.End)
+	}
+	wrong("the status", e.Status, r.Status)
+	wrong("the Location", e.Location, r.Answer.Get("Location"))
+	if r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable {
+		wrong("the Retry-After", e.RetryAfter, r.Answer.Get("Retry-After"))
+		if theirs := r.Answer.Get("Date"); e.RetryAfter != "" && theirs != "" {
+			wrong("the Date", e.Date, theirs)
+		}
+	}
+	if e.Purpose == "robots" && e.Status == 200 {
+		if _, err := s.disk.evidence(e.SHA256); err != nil {
+			s.t.Errorf("P10 request %d, %s: its body is %v", r.ID, r.URL, err)
+		}
+	}
+}
+
+// admitted holds each start to the life of its Permit, and when that was given to hours and opt-outs.
+func (s *sim) admitted(starts []politeness.Entry) {
+	for _, e := range starts {
+		wrong := func(what string) {
+			s.t.Errorf("Permit %d, %s, given at %v: %s", e.ID, e.URL, e.Allowed.Sub(s.w.Start()), what)
+		}
+		if late := e.Written.Sub(e.Allowed); late > s.ttl() {
+			wrong(fmt.Sprintf("used after %v", late))
+		}
+		wanted := e.For
+		if wanted == "" {
+			wanted = e.URL
+		}
+		if t := s.front.deadline(wanted, e.Allowed); !t.IsZero() && e.Written.After(t) {
+			wrong(fmt.Sprintf("P12 used %v after its claim", e.Written.Sub(t)))
+		}
+		if hs := s.config.Politeness.Hours; len(hs) > 0 && !slices.ContainsFunc(s.expect.Hours, func(h crawltest.Span) bool { return within(h, e.Allowed) }) {
+			wrong("outside the hours")
+		}
+		name, _, _ := strings.Cut(e.Host, ":")
+		if from, out := s.out[name]; out && !e.Allowed.Before(from) {
+			wrong("the host has opted out")
+		}
+	}
+}
+
+// within reports whether an instant lies in a part of the day.
+func within(h crawltest.Span, t time.Time) bool {
+	at := t.UTC().Sub(t.UTC().Truncate(24 * time.Hour))
+	if h.From < h.To {
+		return h.From <= at && at < h.To
+	}
+	return h.From <= at || at < h.To
+}
+
+// rate holds all Permits together to the rate, exactly.
+func (s *sim) rate(ledger []byte) {
+	if s.config.Politeness.Rate <= 0 {
+		return
+	}
+	var given []time.Time
+	seen := map[permitKey]bool{}
+	for l := range bytes.Lines(ledger) {
+		var e politeness.Entry
+		if json.Unmarshal(l, &e) == nil && !e.Allowed.IsZero() && !seen[permitKey{e.Run, e.ID}] {
+			seen[permitKey{e.Run, e.ID}] = true
+			given = append(given, e.Allowed)
+		}
+	}
+	slices.SortFunc(given, time.Time.Compare)
+	least := time.Duration(float64(time.Second)/s.config.Politeness.Rate) - 10*time.Microsecond
+	for i := 1; i < len(given); i++ {
+		if d := given[i].Sub(given[i-1]); d < least {
+			s.t.Errorf("two Permits within %v, at %v: the rate allows one in %v", d, given[i].Sub(s.w.Start()), least)
+		}
+	}
+}

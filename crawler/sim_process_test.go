@@ -1,0 +1,324 @@
+package crawler_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+var (
+	errKilled = errors.New("the process was killed")
+	errDisk   = errors.New("no space left on device")
+)
+
+// ending is how a Run is stopped, and what comes after.
+type ending int
+
+const (
+	none     ending = iota
+	pause           // cancelled; the same process goes on
+	drain           // drained; the same process goes on
+	leave           // cancelled; another process goes on, from a snapshot of the state it was left in
+	kill            // another process goes on, from an old snapshot and the ledger
+	killRace        // kill, after a snapshot that was taken while an end was written
+)
+
+// span is when a process ran.
+type span struct {
+	from, to time.Time
+	full     bool // the disk failed it
+}
+
+// process is one process of a crawl.
+type process struct {
+	*sim
+	crawler *crawler.Crawler
+	fetcher *careless
+	began   time.Time
+	ctx     context.Context // ends with the process
+	end     context.CancelFunc
+	wg      sync.WaitGroup
+
+	mu    sync.Mutex
+	dead  bool // what it still does while it ends is as if it did not
+	armed bool // the next end that is written lets a snapshot be taken
+	fail  int  // so many lines on, the disk is full; 0: never
+	full  bool // it was
+	known []promise
+}
+
+// start makes a process of what the one before left on its disk.
+func (s *sim) start() *process {
+	s.t.Helper()
+	p := &process{sim: s, began: time.Now()}
+	p.ctx, p.end = context.WithCancel(s.t.Context())
+	if s.Full && s.rng.IntN(2) == 0 {
+		p.fail = 1 + s.rng.IntN(60)
+	}
+	c := s.config
+	f, err := fetcher.New(c.Fetch)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	p.fetcher = &careless{Fetcher: f, process: p}
+	c.Fetcher = p.fetcher
+	c.Politeness.Ledger, c.Politeness.LedgerSize = p, s.disk.open()
+	c.Politeness.Snapshot = s.disk.snapshot
+	if p.crawler, err = crawler.New(c); err != nil {
+		s.t.Fatal(err)
+	}
+	return p
+}
+
+// replay tells the process what happened after its snapshot.
+func (p *process) replay() {
+	p.t.Helper()
+	if err := p.crawler.Gate().Replay(p.disk.reader(), p.disk.body); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// close ends the process.
+func (p *process) close() {
+	p.end()
+	p.wg.Wait()
+	p.fetcher.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dead = true
+	p.ran = append(p.ran, span{p.began, time.Now(), p.full})
+}
+
+// run crawls to the end.
+func (s *sim) run() {
+	p := s.start()
+	defer func() { p.close() }()
+	for {
+		how, err := p.crawl()
+		switch {
+		case errors.Is(err, errDisk):
+			how = leave
+		case err != nil && how == none:
+			s.t.Fatal(err)
+		case how == none:
+			return
+		}
+		s.restarts++
+		if s.restarts > 100 {
+			s.t.Fatal("no end")
+		}
+		if how >= leave {
+			p = s.next(p, how)
+		}
+	}
+}
+
+// crawl is one Run, which may be stopped.
+func (p *process) crawl() (ending, error) {
+	ctx, cancel := context.WithCancelCause(p.ctx)
+	defer cancel(nil)
+	how, callOff := none, func() {}
+	if p.restarts < p.left {
+		how = []ending{pause, drain, leave, leave, kill, kill, kill, killRace}[p.rng.IntN(8)]
+		callOff = p.plan(how, cancel)
+	}
+	rep, err := p.crawler.Run(ctx, p.web.Seeds()...)
+	callOff()
+	switch {
+	case rep == nil:
+		p.t.Fatal(err)
+	case errors.Is(err, errStopped), errors.Is(err, errKilled):
+		return how, nil
+	case errors.Is(err, errDisk):
+		return how, err
+	case err == nil && rep.Finish == crawler.FinishDone:
+		return none, nil
+	case err == nil && rep.Finish == crawler.FinishDrained && how == drain:
+		return how, nil
+	}
+	last := ""
+	for rs := p.w.Requests(); len(last) < 300 && len(rs) > 0; rs = rs[:len(rs)-1] {
+		r := rs[len(rs)-1]
+		last += fmt.Sprintf("; %v %s %d", r.Start.Sub(p.w.Start()), r.URL, r.Status)
+	}
+	return none, fmt.Errorf("ended for %s: %w%s", rep.Finish, err, last)
+}
+
+var errStopped = errors.New("stopped")
+
+// plan arranges for the end of a Run. The function it returns calls that off.
+func (p *process) plan(how ending, cancel context.CancelCauseFunc) func() {
+	at := time.Duration(p.rng.Int64N(int64(30 * time.Second))) // at no instant at which anything else happens
+	if p.rng.IntN(4) == 0 {
+		at *= 10
+	}
+	var timers []*time.Timer
+	after := func(d time.Duration, f func()) { timers = append(timers, time.AfterFunc(d, f)) }
+	p.front.forget(time.Now().Add(at + time.Millisecond))
+	old := time.Duration(p.rng.Int64N(int64(at) + 1))
+	after(old, func() { p.save(p.crawler.Gate().Snapshot()) })
+	if p.Idle {
+		for range 3 {
+			after(time.Duration(p.rng.Int64N(int64(at)+1)), func() { p.crowd() })
+		}
+	}
+	if how == killRace {
+		after(at-time.Duration(p.rng.Int64N(int64(at)/4+1)), func() { p.mu.Lock(); p.armed = true; p.mu.Unlock() })
+	}
+	after(at, func() {
+		switch how {
+		case drain:
+			p.crawler.Drain()
+			return
+		case kill, killRace:
+			known := p.promises()
+			p.mu.Lock()
+			p.dead, p.known = !p.full, known // of what a full disk did not take, only the snapshot knows
+			p.mu.Unlock()
+		}
+		cancel(errStopped)
+	})
+	return func() {
+		for _, t := range timers {
+			t.Stop()
+		}
+		p.front.forget(time.Time{})
+	}
+}
+
+func (p *process) save(snapshot []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.dead {
+		p.disk.snapshot = snapshot
+	}
+}
+
+// next is the process that goes on.
+func (s *sim) next(p *process, how ending) *process {
+	s.t.Helper()
+	p.mu.Lock()
+	dead := p.dead
+	p.mu.Unlock()
+	if !dead {
+		p.save(p.crawler.Gate().Snapshot())
+		p.known = p.promises()
+	}
+	p.close()
+	s.disk.tear(dead)
+	if how >= kill {
+		time.Sleep(time.Duration(s.rng.IntN(3)*s.rng.IntN(3000)) * time.Millisecond)
+	}
+	if left := time.Until(s.w.Start().Add(31 * 24 * time.Hour)); s.Month && dead && left > 0 {
+		time.Sleep(left)
+	}
+	known := p.known
+	p = s.start()
+	if dead || s.rng.IntN(2) == 0 {
+		p.replay()
+	}
+	p.keeps(known)
+	return p
+}
+
+// Write is the ledger's.
+func (p *process) Write(line []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead {
+		return 0, errKilled
+	}
+	if p.fail > 0 {
+		if p.fail--; p.fail == 0 {
+			p.full = true
+			return p.disk.part(line, p.rng.IntN(2)*p.rng.IntN(len(line))), errDisk
+		}
+	}
+	n, err := p.disk.Write(line)
+	if p.armed && isEnd(line) {
+		p.armed = false
+		p.raceSnapshot()
+	}
+	return n, err
+}
+
+func isEnd(line []byte) bool { return len(line) > 20 && string(line[:14]) == `{"event":"end"` }
+
+// raceSnapshot lets a snapshot be taken while a line is being written, and kills the process soon after.
+func (p *process) raceSnapshot() {
+	begun := make(chan struct{})
+	p.wg.Go(func() {
+		close(begun)
+		p.save(p.crawler.Gate().Snapshot())
+	})
+	<-begun
+	for range 100 {
+		runtime.Gosched()
+	}
+}
+
+// crowd makes the Gate know so many hosts that it forgets those that it need not know.
+func (p *process) crowd() {
+	for _, u := range strangers() {
+		p.crawler.Gate().Next(u)
+	}
+}
+
+// strangers are URLs of more hosts than a Gate remembers without looking which it may forget.
+var strangers = sync.OnceValue(func() []weburl.URL {
+	us := make([]weburl.URL, 1<<17+1<<10)
+	for i := range us {
+		u, err := weburl.Parse(fmt.Sprintf("http://n%d.example/", i))
+		if err != nil {
+			panic(err)
+		}
+		us[i] = u
+	}
+	return us
+})
+
+// promise is what a Gate knows that keeps it from asking a host.
+type promise struct {
+	host string
+	politeness.HostInfo
+}
+
+// promises are those of all hosts.
+func (p *process) promises() (all []promise) {
+	for _, h := range p.web.Hosts() {
+		all = append(all, promise{h.Host, p.crawler.Gate().Host(h.Host)})
+	}
+	return all
+}
+
+// keeps holds the process to what the one before had to wait for (P9).
+func (p *process) keeps(before []promise) {
+	p.t.Helper()
+	for _, was := range before {
+		is := p.crawler.Gate().Host(was.host)
+		wrong := func(what string, is, was any) {
+			p.t.Helper()
+			p.t.Errorf("P9 %s after a restart at %v: %v, it was %v", what, time.Since(p.w.Start()), is, was)
+		}
+		if p.slots(was.host) < 2 && was.NotBefore.After(time.Now()) && is.NotBefore.Before(was.NotBefore) {
+			wrong(was.host+" may be asked", is.NotBefore, was.NotBefore)
+		}
+		if is.Backoff < was.Backoff {
+			wrong(was.host+" has the back-off", is.Backoff, was.Backoff)
+		}
+		if is.Gone != was.Gone {
+			wrong(was.host+" was given up", is.Gone, was.Gone)
+		}
+		if is.Gone == "" && is.Delay < was.Delay {
+			wrong(was.host+" has the delay", is.Delay, was.Delay)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package crawltest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// connects holds attempts to connect that came to nothing to P4, where their host is known.
+func (a *auditor) connects(dials []Dial) {
+	failed := make(map[string]Dial)
+	for _, d := range dials {
+		if a.e.Contactless && !d.Addr.Addr().IsLoopback() {
+			a.report(Violation{Rule: "P11", Host: d.Addr.String(), Detail: "connected to without a contact"})
+		}
+		host := a.soleHost(d)
+		if host == "" {
+			continue
+		}
+		delay, per, _ := a.e.at(host)
+		if before, ok := failed[host]; ok && per == 1 && d.Start.Sub(before.End) < delay {
+			a.report(Violation{
+				Rule: "P4", Host: host, Gap: d.Start.Sub(before.End), Required: delay,
+				Detail: "connected again too shortly after an attempt that came to nothing",
+			})
+		}
+		delete(failed, host)
+		if d.Requests == 0 && !d.End.IsZero() {
+			failed[host] = d
+		}
+	}
+}
+
+// soleHost is the host that an attempt to connect was for, "" when there are several at the
+// address and port, or none.
+func (a *auditor) soleHost(d Dial) string {
+	a.web.mu.Lock()
+	defer a.web.mu.Unlock()
+	host := ""
+	for _, s := range a.web.sites {
+		if s.port != d.Addr.Port() || !s.name.has(d.Addr.Addr()) {
+			continue
+		}
+		if host != "" {
+			return ""
+		}
+		host = s.key
+	}
+	return host
+}
+
+// connectTurn is how long a crawler must let nobody else at an address while it tries to connect there.
+const connectTurn = 5 * time.Second
+
+// event is a use of an address: an attempt to connect, or a request on a connection that had one before.
+type event struct {
+	at      time.Time
+	request *Request // nil: an attempt
+	dial    *Dial
+}
+
+// connectsAtAddresses holds all uses of an address to P6 where an attempt to connect there came to nothing: that
+// counts as a request until it ends. Who tries longer than a turn may have lost its own meanwhile, but for the
+// pause after it.
+func (a *auditor) connectsAtAddresses(dials []Dial) {
+	if !a.e.PerAddress {
+		return
+	}
+	uses := a.uses(dials)
+	for i := range dials {
+		d := &dials[i]
+		if d.Requests > 0 || d.End.IsZero() || a.ownAt(d) {
+			continue
+		}
+		for _, u := range uses[d.Addr.Addr().String()] {
+			flying := u.at.After(d.Start) && u.at.Before(d.End) && u.at.Sub(d.Start) < connectTurn
+			close := !u.at.Before(d.End) && u.at.Sub(d.End) < a.e.Delay && u.dial != d
+			if !flying && !close {
+				continue
+			}
+			v := Violation{
+				Rule: "P6", Host: d.Addr.String(), Gap: u.at.Sub(d.End), Required: a.e.Delay,
+				Detail: "used too shortly after an attempt to connect that came to nothing",
+			}
+			if u.request != nil {
+				v.Second = *u.request
+			}
+			a.report(v)
+		}
+	}
+}
+
+// uses are those of each address, in order.
+func (a *auditor) uses(dials []Dial) map[string][]event {
+	uses := make(map[string][]event)
+	for i := range dials {
+		key := dials[i].Addr.Addr().String()
+		uses[key] = append(uses[key], event{at: dials[i].Start, dial: &dials[i]})
+	}
+	conns := make(map[int]bool)
+	for i := range a.log {
+		r := &a.log[i]
+		if conns[r.Conn] {
+			key := r.Addr.Addr().String()
+			uses[key] = append(uses[key], event{at: r.Start, request: r})
+		}
+		conns[r.Conn] = true
+	}
+	for _, us := range uses {
+		slices.SortStableFunc(us, func(x, y event) int { return x.at.Compare(y.at) })
+	}
+	return uses
+}
+
+// ownAt reports whether an own host is at a dial's address.
+func (a *auditor) ownAt(d *Dial) bool {
+	a.web.mu.Lock()
+	defer a.web.mu.Unlock()
+	return slices.ContainsFunc(a.web.sites, func(s *Site) bool {
+		_, _, own := a.e.at(s.key)
+		return own && s.name.has(d.Addr.Addr())
+	})
+}
+
+// attempt is one at reaching a site that came to nothing: a name without an address for now, or a connection that
+// was refused or made.
+type attempt struct {
+	at     time.Time
+	end    time.Time
+	lookup bool
+	failed bool
+}
+
+// unreached holds attempts at sites that never answered a request to the pauses of Expect.RobotsRetry: their
+// robots.txt is unreachable (P8). Sites are left out that share a name, or an address and port.
+func (a *auditor) unreached(dials []Dial, lookups []Lookup) {
+	if len(a.e.RobotsRetry) == 0 {
+		return
+	}
+	for _, s := range a.web.sites {
+		if len(s.name.sites) > 1 || len(s.name.addrs) != 1 {
+			continue
+		}
+		first := time.Time{}
+		if i := slices.IndexFunc(a.log, func(r Request) bool { return r.site == s }); i >= 0 {
+			first = a.log[i].Start
+		}
+		a.patient(s, a.attempts(s, dials, lookups), first)
+	}
+}
+
+// attempts are those at a site, in order.
+func (a *auditor) attempts(s *Site, dials []Dial, lookups []Lookup) (all []attempt) {
+	for _, d := range dials {
+		if a.soleHost(d) == s.key {
+			all = append(all, attempt{at: d.Start, end: d.End, failed: strings.Contains(d.Err, "refused")})
+		}
+	}
+	for _, l := range lookups {
+		if l.Name == s.host && l.Err != "" && !strings.Contains(l.Err, "canceled") && !strings.Contains(l.Err, "no such host") {
+			all = append(all, attempt{at: l.Time, end: l.Time, lookup: true, failed: true})
+		}
+	}
+	slices.SortStableFunc(all, func(x, y attempt) int { return cmp.Compare(x.at.UnixNano(), y.at.UnixNano()) })
+	return all
+}
+
+// patient reports attempts to connect that come too early, up to the first request. Asking for an address again
+// does not count.
+func (a *auditor) patient(s *Site, all []attempt, first time.Time) {
+	n, until := 0, time.Time{}
+	for _, t := range all {
+		if !first.IsZero() && t.at.After(first) {
+			return
+		}
+		early := t.at.Before(until)
+		if early && !t.lookup {
+			a.report(Violation{
+				Rule: "P8", Host: s.key, Gap: -until.Sub(t.at), Required: 0,
+				Detail: "connected again too early after a failure to reach it",
+			})
+		}
+		if t.failed && !early {
+			until = t.end.Add(a.e.RobotsRetry[min(n, len(a.e.RobotsRetry)-1)])
+			n++
+		}
+	}
+}
