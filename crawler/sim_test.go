@@ -226,7 +226,7 @@ func window(from, to time.Duration) robots.Window {
 // setLimits chooses what ends things.
 func (s *sim) setLimits(p *politeness.Config) {
 	p.MaxFailures, p.MaxSilence = politeness.None, politeness.None // the truth expects every page that works
-	p.RobotsGiveUp = 2 * time.Hour // who shares an address with many may wait long for a second try
+	p.RobotsGiveUp = 2 * time.Hour                                 // who shares an address with many may wait long for a second try
 	if s.Month || s.Hours {
 		p.RobotsGiveUp = 60 * 24 * time.Hour // what failed before a long rest goes on failing after it
 	}
