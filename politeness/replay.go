@@ -164,11 +164,14 @@ func (r *replay) newRun() {
 	r.run = string(r.line.run)
 }
 
-// settle ends what is open at now. How it ended nobody knows.
+// settle ends what is open at now. How it ended nobody knows, nor at an own host, which of its clocks each of
+// several requests went by: all of them rest.
 func (r *replay) settle(now time.Time) {
 	for _, p := range r.out {
 		if p.started.Load() { // of one that was not, the clocks rest since the snapshot was restored
 			r.report(now, p, Reply{Aborted: true}, answer{})
+			d, clause := r.gate.pause(p)
+			p.clocks.host.hold(now.Add(d), d, clause)
 		}
 	}
 	clear(r.out)

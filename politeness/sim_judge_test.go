@@ -237,15 +237,16 @@ func (j *judge) end(u *use, r politeness.Reply, a *answer, recorded bool) {
 		return
 	}
 	late := u.lapsed(now, j.config.PermitTTL)
-	u.recorded = recorded && !late
+	u.recorded = recorded
+	j.forgetful = j.forgetful || !recorded
 	began := u.began
 	u.ended = j.facts
 	j.happened(u.recorded, func(l *law) {
 		switch {
 		case !late:
 			l.over(u, now, began, r, a)
-		case u.own <= 1: // of several places nobody knows which
-			l.rest(u, now)
+		default:
+			l.late(u, now)
 		}
 	})
 	j.uses = slices.DeleteFunc(j.uses, func(v *use) bool { return v.over && (v.recorded || v.began.IsZero()) })

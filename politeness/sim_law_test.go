@@ -51,8 +51,7 @@ type originLaw struct {
 	since       time.Time
 	retryAt     time.Time // at the earliest
 	stale       time.Time // how long an old copy serves at the latest
-	overdue     bool      // failing for longer than the crawl waits for it
-	forgiven    bool      // how many attempts there were is not sure
+	doubtful    bool      // how many attempts there were
 	gone        bool
 	hop         string // where the last answer leads
 	hops        int
@@ -198,6 +197,24 @@ func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer) {
 	l.rest(u, at)
 }
 
+// late is the end of a connection that was kept for longer than its Permit lasts: whether it counts for more
+// than a pause depends on who came before.
+func (l *law) late(u *use, at time.Time) {
+	if u.own <= 1 { // of several places nobody knows which
+		l.rest(u, at)
+	}
+	if u.robots {
+		l.origin(u.wanted).unsure(at)
+	}
+}
+
+// unsure notes that there may have been an attempt more, or that they do not count: a copy may serve for
+// as long as it does at most.
+func (o *originLaw) unsure(at time.Time) {
+	o.doubtful = true
+	o.stale = later(o.stale, at.Add(time.Hour))
+}
+
 // fail notes a failure of a host: back-off doubles, and after too many it is given up.
 func (l *law) fail(h *hostLaw, at time.Time) {
 	if h.failures == 0 {
@@ -273,8 +290,8 @@ func (l *law) unreachable(o *originLaw, at time.Time, a *answer) {
 	if a != nil && a.asks {
 		o.retryAt = later(o.retryAt, at.Add(a.wait))
 	}
-	if o.stale = later(o.stale, o.retryAt); o.forgiven {
-		o.stale = later(o.stale, at.Add(time.Hour))
+	if o.stale = later(o.stale, o.retryAt); o.doubtful {
+		o.unsure(at)
 	}
 	if (!o.known || at.Sub(o.at) >= maxStale) && at.Sub(o.since) >= l.config.RobotsGiveUp {
 		o.gone = true
@@ -288,7 +305,7 @@ func (l *law) forgive() {
 	}
 	for _, o := range l.origins {
 		if o.attempts > 0 { // given up, or perhaps not: there may be a copy, and other processes do not know of this
-			o.gone, o.forgiven, o.attempts, o.retryAt = false, true, 0, time.Time{}
+			o.gone, o.doubtful, o.attempts, o.retryAt = false, true, 0, time.Time{}
 		}
 	}
 }
