@@ -238,7 +238,9 @@ func (j *judge) end(u *use, r politeness.Reply, a *answer, recorded bool) {
 	}
 	late := u.lapsed(now, j.config.PermitTTL)
 	u.recorded = recorded
-	j.forgetful = j.forgetful || !recorded
+	if !recorded { // a robots.txt that no line tells of is dropped, with the copy before
+		j.forgetful, j.law.origin(u.wanted).served = true, false
+	}
 	began := u.began
 	u.ended = j.facts
 	j.happened(u.recorded, func(l *law) {

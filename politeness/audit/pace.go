@@ -187,10 +187,17 @@ func (w *waits) note(r *request) {
 }
 
 // retryAfter holds r to every Retry-After the host sent before (P7). What an own host says to one request
-// comes too late for another that is under way, or begins at that very instant.
+// comes too late for another that is under way, or begins before the crawler has heard it.
 func (a *auditor) retryAfter(w *waits, r *request, own int) {
 	said := func(by *request) bool {
-		return by != nil && (r.start.Written.After(by.end.Ended) || own <= 1 && r.start.Written.Equal(by.end.Ended))
+		if by == nil {
+			return false
+		}
+		known := by.end.Ended
+		if by.end.Reported.After(known) {
+			known = by.end.Reported
+		}
+		return r.start.Written.After(known) || own <= 1 && !r.start.Written.Before(by.end.Ended)
 	}
 	if said(w.last) && r.start.Written.Before(w.until.Add(-Tolerance)) {
 		a.violation("P7", r, w.last, "the host asked not to be asked before %s", stamp(w.until))
