@@ -143,11 +143,10 @@ func (r *run) requested(page *fetcher.Page, err error) {
 	if err != nil && ours(err) {
 		return
 	}
-	var octets int64
-	var failed *fetcher.Error
+	octets := int64(0)
 	if page != nil {
 		octets = page.WireBytes
-	} else if errors.As(err, &failed) {
+	} else if failed := failure(err); failed != nil {
 		octets = failed.WireBytes
 	}
 	if all := r.tally.request(octets, page != nil && page.Reused); r.cfg.MaxBytes > 0 && all >= r.cfg.MaxBytes {
@@ -157,15 +156,13 @@ func (r *run) requested(page *fetcher.Page, err error) {
 
 // measure adds a request to the bound of its host and, unless the host is an own one, its address.
 func (r *run) measure(host string, addr netip.Addr, page *fetcher.Page, err error, ready time.Time) {
-	var failed *fetcher.Error
 	var took time.Duration
 	var ended time.Time
-	switch {
-	case page != nil:
+	if page != nil {
 		took, ended = page.Ended.Sub(page.Written), page.Ended
-	case errors.As(err, &failed) && !failed.Written.IsZero():
+	} else if failed := failure(err); failed != nil && !failed.Written.IsZero() {
 		took, ended = failed.Ended.Sub(failed.Written), failed.Ended
-	default:
+	} else {
 		return
 	}
 	slots := 0
@@ -176,6 +173,13 @@ func (r *run) measure(host string, addr netip.Addr, page *fetcher.Page, err erro
 	if slots == 0 {
 		r.bound.add(party{addr: addr}, 1, took, ready.Sub(ended))
 	}
+}
+
+// failure is the fetcher's error in err, nil if there is none.
+func failure(err error) *fetcher.Error {
+	var failed *fetcher.Error
+	errors.As(err, &failed)
+	return failed
 }
 
 // keepRobots keeps the answer to a request for a robots.txt before the gate, and with it the ledger,
