@@ -258,6 +258,9 @@ func (f *flight) sent(g politeness.Grant, before int) {
 	if f.disk.none {
 		return
 	}
+	if f.disk.silent {
+		f.judge.wrong("P10: a request for %s after an end that was not recorded", e.URL)
+	}
 	var last politeness.Entry
 	if err := json.Unmarshal(f.disk.last, &last); err != nil || f.disk.lines == before || last.Event != "start" || key(last) != key(e) {
 		f.judge.wrong("P10: a request for %s before its line", e.URL)

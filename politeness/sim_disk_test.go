@@ -29,6 +29,7 @@ type disk struct {
 
 	lines     int    // whole ones
 	lacking   bool   // one was not written
+	silent    bool   // one was not whole, or told of an end, since the process began
 	last      []byte // of them
 	take      func() []byte
 	taking    chan []byte
@@ -79,6 +80,7 @@ func (d *disk) Write(line []byte) (n int, err error) {
 	}
 	if err != nil {
 		d.lacking = true
+		d.silent = d.silent || n > 0 || !bytes.HasPrefix(line, []byte(`{"event":"start"`))
 	} else {
 		d.lines++
 		d.last = append(d.last[:0], line...)
@@ -108,6 +110,7 @@ func (d *disk) latest() saved {
 // open cuts the ledger back to its whole lines, as another process finds it: with torn behind them, the
 // part of a line that the one before was writing. Then size is how many octets are whole.
 func (d *disk) open(torn string) (size int64, ledger io.ReadSeeker) {
+	d.silent = false
 	if d.path == "" {
 		d.memory = d.memory[:bytes.LastIndexByte(d.memory, '\n')+1]
 		return int64(len(d.memory)), bytes.NewReader(append(bytes.Clone(d.memory), torn...))

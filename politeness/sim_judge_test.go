@@ -19,6 +19,7 @@ type judge struct {
 	*testing.T
 	config    politeness.Config
 	agent     string
+	override  override
 	web       *web
 	law       *law
 	past      []fact
@@ -197,15 +198,36 @@ func (j *judge) start(u *use, g politeness.Grant) {
 	}
 	j.alone(now, u, what)
 	u.began = now
-	if o := j.law.origin(u.wanted); u.robots {
+	if h := j.law.host(u.target); now.Before(h.hold) || h.gone != "" {
+		j.wrong("P7: %s, the host said meanwhile that it wants to be left alone", what)
+	}
+	j.purpose(u, what)
+	j.happened(true, func(l *law) { l.permit = later(l.permit, u.allowed) })
+}
+
+// purpose holds a request to the rules of its origin: those of the operator, or robots.txt.
+func (j *judge) purpose(u *use, what string) {
+	j.Helper()
+	now, o := time.Now(), j.law.origin(u.wanted)
+	switch {
+	case u.wanted.Origin() == j.override.Origin && !now.After(j.override.Until):
+		if u.robots || j.override.file.forbids(u.target.Path()) {
+			j.wrong("P2: %s although the operator's own rules forbid it", what)
+		}
+	case u.robots:
 		j.chase(u, o, what)
-	} else {
+	default:
 		if why := o.mayAsk(u.target.Path(), now); why != "" {
 			j.wrong("%s %s", what, why)
 		}
 		o.served = o.served || now.After(o.expires)
 	}
-	j.happened(true, func(l *law) { l.permit = later(l.permit, u.allowed) })
+}
+
+// override is what the operator puts in the place of one origin's robots.txt.
+type override struct {
+	politeness.Override
+	file *robotsFile
 }
 
 // chase holds a request for a robots.txt to where that is, or to where its last answer leads.

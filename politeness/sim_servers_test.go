@@ -107,7 +107,7 @@ func newWeb(rng *rand.Rand) *web {
 		for range 1 + rng.IntN(3) {
 			s.addrs = append(s.addrs, addresses[rng.IntN(len(addresses))])
 		}
-		if rng.IntN(3) == 0 {
+		if rng.IntN(2) == 0 {
 			s.skew = time.Duration(rng.IntN(7200)-3600) * time.Second
 		}
 		w.servers = append(w.servers, s)
@@ -152,8 +152,11 @@ func (w *web) answer(u weburl.URL) *answer {
 		w.robots(s, &s.sites[len(u.Scheme())-len("http")], a)
 	default: // a hop
 		w.robots(s, &site{}, a)
-		if w.rng.IntN(2) == 0 {
+		if w.rng.IntN(3) == 0 || strings.HasPrefix(u.Path(), "/maze") && a.status == 200 {
 			w.redirect(s, a)
+			if strings.HasPrefix(u.Path(), "/maze") && a.to != "" {
+				w.maze(s, u.Scheme(), a)
+			}
 		}
 	}
 	if a.asks {
@@ -169,13 +172,13 @@ func (w *web) latency() time.Duration {
 // content answers for a page. Its body would be a robots.txt, if anybody took it for one.
 func (w *web) content(s *server, a *answer) {
 	now := time.Now()
-	if w.rng.IntN(40) == 0 {
+	if w.rng.IntN(20) == 0 {
 		s.trouble = now.Add(time.Duration(w.rng.ExpFloat64() * float64(3*time.Minute)))
 	}
 	a.status, a.body = 200, "User-agent: *\nAllow: /\n"
 	if now.Before(s.trouble) || w.rng.IntN(8) == 0 {
 		a.status = pick(w.rng, 0, 429, 500, 503, 503)
-		a.asks = w.rng.IntN(3) == 0 && (a.status == 429 || a.status == 503)
+		a.asks = w.rng.IntN(2) == 0 && (a.status == 429 || a.status == 503)
 	} else if w.rng.IntN(16) == 0 {
 		a.cut = pick(w.rng, politeness.CutShort, politeness.CutIdle, politeness.CutByLength)
 	} else if w.rng.IntN(8) == 0 {
@@ -198,7 +201,7 @@ func (w *web) robots(s *server, o *site, a *answer) {
 	a.status = 200
 	if now.Before(o.outage) {
 		a.status = pick(w.rng, 0, 429, 500, 503, 200)
-		a.asks = w.rng.IntN(4) == 0 && (a.status == 429 || a.status == 503)
+		a.asks = w.rng.IntN(3) == 0 && (a.status == 429 || a.status == 503)
 		if a.status == 200 {
 			a.cut = pick(w.rng, politeness.CutShort, politeness.CutIdle)
 		}
@@ -236,11 +239,19 @@ func (w *web) file() *robotsFile {
 // redirect leads to a host's hop, in one case of ten to nowhere.
 func (w *web) redirect(s *server, a *answer) {
 	a.status, a.body, a.file, a.cut, a.asks = pick(w.rng, 301, 302, 307), "", nil, "", false
-	if w.rng.IntN(10) > 0 {
+	if w.rng.IntN(3) == 0 {
+		w.maze(s, "https", a)
+	} else if w.rng.IntN(10) > 0 {
 		to := pick(w.rng, s, pick(w.rng, w.servers...))
 		a.to = fmt.Sprintf("%s://%s/r%d", pick(w.rng, "http", "https"), to.host, w.rng.IntN(9))
 		a.header.Set("Location", a.to)
 	}
+}
+
+// maze leads round and round on one host.
+func (w *web) maze(s *server, scheme string, a *answer) {
+	a.to = fmt.Sprintf("%s://%s/maze%d", scheme, s.host, w.rng.IntN(9))
+	a.header.Set("Location", a.to)
 }
 
 // retryAfter asks for a pause: in seconds, or by a date on the server's own clock.
@@ -248,12 +259,12 @@ func (w *web) retryAfter(s *server, a *answer) {
 	seconds := pick(w.rng, 0, 1, 7, 40, 200, 4000)
 	a.wait = time.Duration(seconds) * time.Second
 	switch w.rng.IntN(8) {
-	case 0, 1, 2:
+	case 0, 1, 2, 3:
 		clock := time.Now().Add(a.took + s.skew).UTC()
 		a.dated = true
 		a.header.Set("Date", clock.Format(http.TimeFormat))
 		a.header.Set("Retry-After", clock.Add(a.wait).Format(http.TimeFormat))
-	case 3:
+	case 4:
 		a.wait = 100 * 365 * 24 * time.Hour // a number too large for most
 		a.header.Set("Retry-After", "99999999999999999999")
 	default:

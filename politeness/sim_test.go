@@ -81,8 +81,14 @@ func newHistory(t *testing.T, seed uint64) *history {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	h := &history{T: t, rng: rng, web: newWeb(rng), disk: newDisk(t, rng), optOut: map[string]bool{}, lost: map[*robotsFile]bool{}}
 	h.config = h.randomConfig()
+	over := override{}
+	if rng.IntN(10) == 0 {
+		over = h.randomOverride()
+		h.config.Overrides = []politeness.Override{over.Override}
+	}
 	h.law = effective(h.config)
 	h.judge = &judge{T: t, config: h.law, agent: h.config.Identity.UserAgent(), web: h.web, law: newLaw(h.law), begin: time.Now()}
+	h.judge.override = over
 	h.judge.forgetful = h.config.MaxRulesBytes > 0
 	h.disk.take = func() []byte { return h.caller.gate.Snapshot() }
 	return h
@@ -123,6 +129,19 @@ func (h *history) randomConfig() politeness.Config {
 		c.Ledger = h.disk
 	}
 	return c
+}
+
+// randomOverride replaces the robots.txt of a random origin for a while.
+func (h *history) randomOverride() override {
+	o := override{Override: politeness.Override{
+		Origin: "https://" + pick(h.rng, h.web.servers...).host, Reason: "the owner's leave",
+		Until: time.Now().Add(pick(h.rng, 5*time.Second, time.Minute, time.Hour)),
+	}}
+	if o.Skip = h.rng.IntN(2) == 0; !o.Skip {
+		o.file = h.web.file()
+		o.Body = o.file.body
+	}
+	return o
 }
 
 // effective is c with the numbers of docs/politeness.md in the place of zeros, and endless ones in that of
