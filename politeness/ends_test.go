@@ -76,6 +76,20 @@ func TestP1NoPageIsAskedForByARobotsTxtThatTheLedgerDoesNotHave(t *testing.T) {
 	})
 }
 
+func TestP5AGoodAnswerThatTheLedgerDoesNotHaveShortensNoPause(t *testing.T) {
+	in(t, func(t *testing.T) {
+		out := &closing{lines: 5}
+		b := open(t, Config{Delay: 100 * time.Millisecond, Ledger: out})
+		b.ready("https://a.test/", "")
+		b.send(b.must("https://a.test/"), 0, Reply{Status: 500})
+		time.Sleep(time.Second)
+		b.send(b.must("https://a.test/"), 0, Reply{Status: 200})
+		if was := b.gate.Host("a.test:443").Backoff; was != time.Second {
+			t.Errorf("the back-off is %v", was)
+		}
+	})
+}
+
 // closing takes so many lines.
 type closing struct{ lines int }
 

@@ -69,6 +69,7 @@ type permit struct {
 	state      atomic.Int32
 	started    atomic.Bool // Begin has succeeded
 	began      time.Time   // when; written before started, read after
+	unrecorded bool        // the ledger does not have its end
 }
 
 func (p *permit) expired(now time.Time) bool { return at(now) > p.expires }

@@ -47,10 +47,9 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 	defer g.recording.RUnlock()
 	before := p.p.state.Swap(reported)
 	first := before != reported && before != lapsed
-	var unrecorded error
 	switch { // before it takes effect: in the ledger, a request that had to wait for this end comes after it
 	case first:
-		unrecorded = g.end(now, p.p, r, a)
+		p.p.unrecorded = g.end(now, p.p, r, a) != nil
 	case before == lapsed:
 		_ = g.end(now, p.p, Reply{Aborted: true}, answer{}) // for the pause
 	}
@@ -59,7 +58,7 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 	switch {
 	case first:
 		g.report(now, p.p, r, a)
-		if unrecorded != nil && p.p.purpose == Robots {
+		if p.p.unrecorded && p.p.purpose == Robots {
 			g.drop(p.p.wantedHost.origin(p.p.wanted))
 		}
 	case before == lapsed: // and yet somebody was at it until now
@@ -126,6 +125,8 @@ func (g *Gate) learn(now time.Time, h *host, p *permit, r Reply) {
 	switch {
 	case r.Aborted, !begun && r.Err == nil:
 		// Says nothing about the host.
+	case p.unrecorded && !failed(r):
+		// Shortens no pause: nobody who reads the ledger could tell why.
 	case failed(r):
 		if p.purpose != Robots { // robots.txt has pauses and an end of its own
 			g.fail(h, now)
