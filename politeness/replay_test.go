@@ -255,6 +255,36 @@ func TestARequestWithoutAnEndEndsAtTheRestart(t *testing.T) {
 	})
 }
 
+// TestAnOwnHostRestsWhollyAfterAKill: which of its clocks two requests went by, nobody knows. Both were held by
+// others when the snapshot was taken, at a shorter pause.
+func TestAnOwnHostRestsWhollyAfterAKill(t *testing.T) {
+	in(t, func(t *testing.T) {
+		var out bytes.Buffer
+		c := Config{Ledger: &out, OwnHosts: func(string) int { return 2 }}
+		b := open(t, c)
+		b.rules("https://a.test/", "")
+		time.Sleep(time.Second)
+		begin := func() Permit {
+			p := b.must("https://a.test/")
+			if g, err := p.Redeem(); err != nil || g.Begin() != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		flying := []Permit{begin(), begin()}
+		c.Snapshot = b.gate.Snapshot()
+		for _, p := range flying {
+			b.gate.Report(p, Reply{Status: 500})
+		}
+		time.Sleep(2 * time.Second)
+		begin()
+		begin()
+		r := replayed(t, c, out.String(), nil)
+		time.Sleep(2*time.Second - 1)
+		r.wait("https://a.test/", someAddr)
+	})
+}
+
 func TestNothingIsAdmittedRightAfterAReplay(t *testing.T) {
 	in(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -462,6 +492,26 @@ func TestP9NothingIsAskedForAfterAnEndThatIsNotRecorded(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestP9ARateOutlivesAnOlderLineBehindASnapshot: a Permit that was granted before the last token was taken, and
+// given back after the snapshot.
+func TestP9ARateOutlivesAnOlderLineBehindASnapshot(t *testing.T) {
+	in(t, func(t *testing.T) {
+		var out bytes.Buffer
+		c := Config{Rate: 0.1, Ledger: &out}
+		b := open(t, c)
+		p := b.must("https://a.test/")
+		time.Sleep(10 * time.Second)
+		b.must2("https://b.test/", "192.0.2.9")
+		c.Snapshot = b.gate.Snapshot()
+		b.gate.Report(p, Reply{Aborted: true})
+		r := replayed(t, c, out.String(), nil)
+		time.Sleep(5 * time.Second)
+		if w := r.wait("https://c.test/", addrOf(3)); w.Clauses[0].Name != ClauseRate {
+			t.Error(w)
+		}
+	})
 }
 
 // TestASnapshotIncludesWholeLines: a part of one is cut off before the ledger is gone on with.

@@ -28,8 +28,8 @@ func (c *caller) after(d time.Duration, do func()) {
 	})
 }
 
-// now and then, once in n times.
-func (c *caller) once(n int) bool { return c.rng.IntN(n) == 0 }
+// once in n times, or more seldom, a careless thing is done.
+func (c *caller) once(n int) bool { return c.rng.IntN(n*c.care) == 0 }
 
 func (c *caller) upTo(d time.Duration) time.Duration {
 	return time.Duration(c.rng.Int64N(max(0, int64(d)) + 1))

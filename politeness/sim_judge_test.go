@@ -260,15 +260,16 @@ func (j *judge) end(u *use, r politeness.Reply, a *answer, recorded bool) {
 	}
 	late := u.lapsed(now, j.config.PermitTTL)
 	u.recorded = recorded
-	if !recorded { // a robots.txt that no line tells of is dropped, with the copy before
-		j.forgetful, j.law.origin(u.wanted).served = true, false
-	}
+	j.forgetful = j.forgetful || !recorded
 	began := u.began
 	u.ended = j.facts
 	j.happened(u.recorded, func(l *law) {
 		switch {
 		case !late:
 			l.over(u, now, began, r, a)
+			if o := l.origin(u.wanted); u.robots && !recorded { // it binds nobody, nor does the copy before
+				o.known, o.served = false, false
+			}
 		default:
 			l.late(u, now)
 		}

@@ -35,6 +35,7 @@ type server struct {
 type site struct {
 	file   *robotsFile
 	outage time.Time // robots.txt fails until then
+	maze   bool      // robots.txt redirects, and what it redirects to does
 }
 
 // robotsFile is one version of a robots.txt. No two have the same body.
@@ -110,6 +111,7 @@ func newWeb(rng *rand.Rand) *web {
 		if rng.IntN(2) == 0 {
 			s.skew = time.Duration(rng.IntN(7200)-3600) * time.Second
 		}
+		s.sites[1].maze = rng.IntN(4) == 0
 		w.servers = append(w.servers, s)
 		w.byHost[s.host] = s
 	}
@@ -151,13 +153,7 @@ func (w *web) answer(u weburl.URL) *answer {
 	case u.Path() == "/robots.txt":
 		w.robots(s, &s.sites[len(u.Scheme())-len("http")], a)
 	default: // a hop
-		w.robots(s, &site{}, a)
-		if w.rng.IntN(3) == 0 || strings.HasPrefix(u.Path(), "/maze") && a.status == 200 {
-			w.redirect(s, a)
-			if strings.HasPrefix(u.Path(), "/maze") && a.to != "" {
-				w.maze(s, u.Scheme(), a)
-			}
-		}
+		w.robots(s, &site{maze: strings.HasPrefix(u.Path(), "/maze")}, a)
 	}
 	if a.asks {
 		w.retryAfter(s, a)
@@ -205,6 +201,9 @@ func (w *web) robots(s *server, o *site, a *answer) {
 		if a.status == 200 {
 			a.cut = pick(w.rng, politeness.CutShort, politeness.CutIdle)
 		}
+	} else if o.maze {
+		w.redirect(s, a)
+		w.maze(s, a)
 	} else if w.rng.IntN(5) == 0 {
 		w.redirect(s, a)
 	} else if w.rng.IntN(6) == 0 {
@@ -239,9 +238,7 @@ func (w *web) file() *robotsFile {
 // redirect leads to a host's hop, in one case of ten to nowhere.
 func (w *web) redirect(s *server, a *answer) {
 	a.status, a.body, a.file, a.cut, a.asks = pick(w.rng, 301, 302, 307), "", nil, "", false
-	if w.rng.IntN(3) == 0 {
-		w.maze(s, "https", a)
-	} else if w.rng.IntN(10) > 0 {
+	if w.rng.IntN(10) > 0 {
 		to := pick(w.rng, s, pick(w.rng, w.servers...))
 		a.to = fmt.Sprintf("%s://%s/r%d", pick(w.rng, "http", "https"), to.host, w.rng.IntN(9))
 		a.header.Set("Location", a.to)
@@ -249,8 +246,8 @@ func (w *web) redirect(s *server, a *answer) {
 }
 
 // maze leads round and round on one host.
-func (w *web) maze(s *server, scheme string, a *answer) {
-	a.to = fmt.Sprintf("%s://%s/maze%d", scheme, s.host, w.rng.IntN(9))
+func (w *web) maze(s *server, a *answer) {
+	a.to = fmt.Sprintf("https://%s/maze%d", s.host, w.rng.IntN(9))
 	a.header.Set("Location", a.to)
 }
 

@@ -45,7 +45,7 @@ func simulate(t *testing.T, seed uint64) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHistory(t, seed)
 		h.open(saved{}, false)
-		for range 40 + h.rng.IntN(260) {
+		for range 40 + h.rng.IntN(360) {
 			h.step()
 			if h.judge.found > 0 {
 				break
@@ -65,6 +65,7 @@ type history struct {
 	config politeness.Config // as it is given
 	law    politeness.Config // as it counts
 	caller *caller
+	care   int // how much more seldom than usual callers are careless
 	optOut map[string]bool
 	lost   map[*robotsFile]bool // bodies that are not kept any more
 	plans  []plan
@@ -79,7 +80,7 @@ type plan struct {
 
 func newHistory(t *testing.T, seed uint64) *history {
 	rng := rand.New(rand.NewPCG(seed, 3))
-	h := &history{T: t, rng: rng, web: newWeb(rng), disk: newDisk(t, rng), optOut: map[string]bool{}, lost: map[*robotsFile]bool{}}
+	h := &history{T: t, rng: rng, care: pick(rng, 1, 1, 3, 8), web: newWeb(rng), disk: newDisk(t, rng), optOut: map[string]bool{}, lost: map[*robotsFile]bool{}}
 	h.config = h.randomConfig()
 	over := override{}
 	if rng.IntN(10) == 0 {
@@ -189,7 +190,7 @@ func (h *history) plan(d time.Duration, do func()) {
 
 // step does what comes next, or what the operator or the machine comes up with.
 func (h *history) step() {
-	switch h.rng.IntN(60) {
+	switch h.rng.IntN(60 * min(3, h.care)) {
 	case 0, 1:
 		h.disk.save(h.judge.facts, true)
 	case 2:

@@ -195,6 +195,7 @@ func (g *Gate) restoreRate(now, until time.Time) {
 	emptied := until.Add(-time.Duration(float64(time.Second) / g.cfg.Rate))
 	g.total = rate.NewLimiter(rate.Limit(g.cfg.Rate), 1)
 	g.total.ReserveN(emptied, 1)
+	g.taken = emptied
 }
 
 func (g *Gate) restoreHost(now time.Time, r *reader) {
