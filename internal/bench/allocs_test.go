@@ -22,8 +22,8 @@ var ceilings = []struct {
 	figure  float64
 	measure func(t *testing.T) float64
 }{
-	{"page, from memory", "2026-11-21", 32.5, func(t *testing.T) float64 { return perPage(t, usual, fromMemory) }},
-	{"page, by HTTP without sockets", "2026-11-21", 104.5, func(t *testing.T) float64 { return perPage(t, usual, byHTTP) }},
+	{"page, from memory", "2026-11-21", 25.3, func(t *testing.T) float64 { return perPage(t, usual, fromMemory) }},
+	{"page, by HTTP without sockets", "2026-11-21", 92.3, func(t *testing.T) float64 { return perPage(t, usual, byHTTP) }},
 	{"page, its lines in the ledger", "2026-11-21", 2, func(t *testing.T) float64 {
 		return perPage(t, usual, withLedger) - perPage(t, usual, fromMemory)
 	}},
