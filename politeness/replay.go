@@ -216,21 +216,27 @@ func (r *replay) mint() (*permit, error) {
 
 func (r *replay) unsent() error {
 	e, g := &r.line, r.gate
-	if e.id == 0 { // Failed
-		target, wanted, err := e.urls()
-		if err == nil {
-			g.failed(e.time(), wanted, target, errUnsent)
-		}
+	target, wanted, err := e.urls()
+	if err != nil {
 		return err
 	}
+	if e.id == 0 { // Failed
+		g.failed(e.time(), wanted, target, errUnsent)
+		return nil
+	}
+	o := g.host(wanted).origin(wanted)
+	asking, c := o.asking, o.chase
 	p := r.out[e.id]
 	if p == nil {
-		var err error
 		if p, err = r.mint(); err != nil {
 			return err
 		}
 	}
-	return r.end(p)
+	err = r.end(p)
+	if target != wanted && asking != nil && asking != p { // p was taken back before that was asked for
+		o.asking, o.chase = asking, c
+	}
+	return err
 }
 
 // errUnsent stands for the error that a line tells of.

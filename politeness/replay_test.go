@@ -494,6 +494,37 @@ func TestP9NothingIsAskedForAfterAnEndThatIsNotRecorded(t *testing.T) {
 	}
 }
 
+// TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone: also in a replay, redirects are counted on.
+func TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone(t *testing.T) {
+	for _, withSnapshot := range []bool{false, true} {
+		in(t, func(t *testing.T) {
+			var out bytes.Buffer
+			c := Config{Ledger: &out}
+			b := open(t, c)
+			late := b.must("https://a.test/x")
+			if withSnapshot {
+				c.Snapshot = b.gate.Snapshot()
+			}
+			time.Sleep(DefaultPermitTTL + 1)
+			b.wait("https://a.test/x", someAddr)
+			time.Sleep(DefaultDelay)
+			b.send(b.must("https://a.test/x"), 0, redirect("/1"))
+			time.Sleep(DefaultDelay)
+			p := b.must("https://a.test/x")
+			if g, err := p.Redeem(); err != nil || g.Begin() != nil {
+				t.Fatal(err)
+			}
+			b.gate.Report(late, Reply{Aborted: true})
+			b.gate.Report(p, redirect("/2"))
+			r := replayed(t, c, out.String(), nil)
+			u := b.url("https://a.test/x")
+			if c := r.gate.host(u).origin(u).chase; c == nil || len(c.hops) != 2 || r.gate.Next(u) != b.gate.Next(u) {
+				t.Errorf("snapshot %v: %+v, next %v", withSnapshot, c, r.gate.Next(u))
+			}
+		})
+	}
+}
+
 // TestP9ARateOutlivesAnOlderLineBehindASnapshot: a Permit that was granted before the last token was taken, and
 // given back after the snapshot.
 func TestP9ARateOutlivesAnOlderLineBehindASnapshot(t *testing.T) {

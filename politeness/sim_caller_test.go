@@ -233,6 +233,9 @@ func (f *flight) report(r politeness.Reply, a *answer) {
 		r.Ended = time.Now()
 	}
 	ready := f.gate.Report(f.permit, r)
+	if !f.use.over && !f.recorded(before) && !f.disk.silent {
+		f.judge.wrong("P10: the end of %s has no line", f.use.target)
+	}
 	f.judge.end(f.use, r, a, f.recorded(before))
 	f.disk.save(f.judge.facts, false)
 	if f.once(6) {

@@ -262,9 +262,7 @@ func (h *history) open(s saved, replayed bool) {
 	g, err := politeness.NewGate(c)
 	h.disk.must(err)
 	if replayed {
-		if h.rng.IntN(4) == 0 {
-			h.lose(s)
-		}
+		h.lose(s)
 		if err := g.Replay(ledger, bodies(h.web.files, h.lost)); err != nil {
 			h.judge.wrong("P9: %v", err)
 		}
@@ -279,12 +277,17 @@ func (h *history) open(s saved, replayed bool) {
 	}
 }
 
-// lose loses some bodies of robots.txt files, for good, and all snapshots but s.
+// lose loses some bodies of robots.txt files, for good, and then all snapshots but s, which may have them.
 func (h *history) lose(s saved) {
-	for _, f := range h.web.files {
-		if h.rng.IntN(2) == 0 {
-			h.lost[f] = true
+	if h.rng.IntN(4) == 0 {
+		for _, f := range h.web.files {
+			if h.rng.IntN(2) == 0 {
+				h.lost[f] = true
+			}
 		}
+	}
+	if len(h.lost) == 0 {
+		return
 	}
 	h.disk.snapshots = h.disk.snapshots[:0]
 	if s.b != nil {
