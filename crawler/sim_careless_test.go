@@ -24,10 +24,28 @@ type careless struct {
 	mu       sync.Mutex
 	n        int // calls so far
 	requests int
+	at       time.Time // of the last question for an address
+	asked    int       // then
 }
 
-// tooMany is more requests than any of these crawls needs.
+// tooMany is more requests than any of these crawls needs, or questions for an address at one instant.
 const tooMany = 20_000
+
+// spins ends a crawl that asks and asks and never waits.
+func (f *careless) spins() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now := time.Now(); now.Equal(f.at) {
+		f.asked++
+	} else {
+		f.at, f.asked = now, 0
+	}
+	if f.asked == tooMany {
+		f.t.Errorf("asked in vain, %d times at one instant", f.asked)
+		f.left = 0
+		f.crawler.Drain()
+	}
+}
 
 // count ends a crawl that does not end by itself.
 func (f *careless) count() {
@@ -51,6 +69,7 @@ func (f *careless) dice(u weburl.URL) *rand.Rand {
 
 // Resolve writes some addresses as IPv4 in IPv6.
 func (f *careless) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error) {
+	f.spins()
 	a, err := f.Fetcher.Resolve(ctx, u)
 	if err == nil && f.Mapped && a.Is4() && f.dice(u).IntN(2) == 0 {
 		a = netip.AddrFrom16(a.As16())
@@ -67,6 +86,10 @@ func (f *careless) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Pag
 	switch rng.IntN(12) {
 	case 0:
 		rest(ctx, f.ttl()+time.Duration(rng.IntN(9000))*time.Millisecond)
+		defer f.process.wg.Go(func() {
+			rest(f.ctx, time.Millisecond) // when the Gate has been told
+			f.killSoon(whenLate, p.URL().Host())
+		})
 	case 1:
 		rest(ctx, time.Duration(rng.IntN(5000))*time.Millisecond)
 	}

@@ -87,14 +87,16 @@ type traits struct {
 	Outage      bool // robots.txt is unreachable for a while
 	Quick       bool // no delay of the operator's own
 	ShortTTL    bool
+	Override    bool // of a robots.txt, for a while
 }
 
 func drawTraits(rng *rand.Rand) traits {
 	one := func(in int) bool { return rng.IntN(in) == 0 }
 	x := traits{
 		Hard: one(4), Contactless: one(12), Lossy: one(8), Hours: one(10), OptOut: one(6), Own: one(6), Tight: one(5),
-		Idle: one(12), Careless: one(3), Hasty: one(5), Mapped: one(3), Full: one(6), File: one(4), Month: one(5),
+		Idle: one(12), Careless: one(3), Hasty: one(5), Mapped: one(3), Full: one(4), File: one(4), Month: one(5),
 		Outage: one(4), Quick: one(8), ShortTTL: one(4),
+		Override: one(8),
 	}
 	x.Month = x.Month && !x.Hard
 	x.Outage = x.Outage && !x.Month && !x.Hard
@@ -119,18 +121,20 @@ type sim struct {
 	audit    audit.Config
 	hosts    map[string]crawltest.HostExpect // the operator's own
 	out      map[string]time.Time            // host names that opted out, and when
+	lifted   map[string]time.Time            // origins whose robots.txt is overridden, and until when
 	visits   visits
 	disk     *remains
 	front    *forgetful
 	ran      []span // when which process ran
 	restarts int
 	left     int           // restarts to come
+	crowds   int           // how often the Gate was told of many hosts
 	took     time.Duration // in all
 }
 
 func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	s := &sim{t: t, w: w, rng: rng, seed: seed, traits: drawTraits(rng), hosts: map[string]crawltest.HostExpect{}, out: map[string]time.Time{}}
+	s := &sim{t: t, w: w, rng: rng, seed: seed, traits: drawTraits(rng), hosts: map[string]crawltest.HostExpect{}, out: map[string]time.Time{}, lifted: map[string]time.Time{}}
 	s.left = rng.IntN(4) * 4
 	s.disk = newRemains(s)
 	s.makeWeb()
@@ -184,6 +188,10 @@ func (s *sim) makeWeb() {
 		if s.OptOut && (rng.IntN(4) == 0 || i == 1) {
 			s.out[h.Name] = s.w.Start().Add(time.Duration(rng.Int64N(int64(time.Minute))))
 			s.web.Excuse(h.Name)
+		}
+		if s.Override && h.Works && !h.Strict && len(s.lifted) == 0 {
+			s.lifted[h.Origin] = s.w.Start().Add(time.Duration(rng.Int64N(int64(time.Minute))))
+			s.web.Lift(h.Origin)
 		}
 		if s.Own && h.Works && !h.Strict && rng.IntN(2) == 0 {
 			s.hosts[h.Host] = crawltest.HostExpect{PerHost: 1 + rng.IntN(3)}
@@ -242,6 +250,9 @@ func (s *sim) setLimits(p *politeness.Config) {
 	if s.Tight {
 		p.MaxRulesBytes = int64(1 + s.rng.IntN(4000))
 	}
+	for origin, until := range s.lifted {
+		p.Overrides = append(p.Overrides, politeness.Override{Origin: origin, Skip: true, Until: until, Reason: "a test"})
+	}
 	if s.OptOut {
 		p.OptOut = func(name string) bool {
 			from, out := s.out[name]
@@ -270,7 +281,7 @@ func (s *sim) setJudges() {
 		MaxCrawlDelay: politeness.DefaultMaxCrawlDelay, Rate: p.Rate, RateSlack: 10 * time.Second,
 		LatencyFactor: max(0, p.DelayFactor), MaxLatencyDelay: politeness.DefaultMaxDelay,
 		MaxFailures: max(0, p.MaxFailures), MaxSilence: none(p.MaxSilence),
-		OptOut: s.out, Contactless: s.Contactless, Late: s.ttl() + 5*time.Second,
+		OptOut: s.out, Overrides: s.lifted, Contactless: s.Contactless, Late: s.ttl() + 5*time.Second,
 	}
 	for _, h := range p.Hours {
 		s.expect.Hours = append(s.expect.Hours, crawltest.Span{From: h.From, To: h.To + time.Minute})

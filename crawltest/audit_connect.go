@@ -133,13 +133,14 @@ type attempt struct {
 }
 
 // unreached holds attempts at sites that never answered a request to the pauses of Expect.RobotsRetry: their
-// robots.txt is unreachable (P8). Sites are left out that share a name, or an address and port.
+// robots.txt is unreachable (P8). Sites are left out that share a name, or an address and port, or whose robots.txt
+// is overridden.
 func (a *auditor) unreached(dials []Dial, lookups []Lookup) {
 	if len(a.e.RobotsRetry) == 0 {
 		return
 	}
 	for _, s := range a.web.sites {
-		if len(s.name.sites) > 1 || len(s.name.addrs) != 1 {
+		if _, overridden := a.e.Overrides[s.origin]; overridden || len(s.name.sites) > 1 || len(s.name.addrs) != 1 {
 			continue
 		}
 		first := time.Time{}

@@ -149,6 +149,9 @@ func (a *auditor) robots(r *Request) {
 		}
 		return
 	}
+	if a.overridden(r) {
+		return
+	}
 	last, good := a.known(r)
 	a.forbidden(r, good)
 	a.reluctant(r)
@@ -290,10 +293,16 @@ func (a *auditor) reluctant(r *Request) {
 	}
 }
 
+// overridden reports whether r need not go by the robots.txt of its origin.
+func (a *auditor) overridden(r *Request) bool {
+	until, ok := a.e.Overrides[originOfURL(r.URL)]
+	return ok && !r.Start.After(until)
+}
+
 // crawlDelay is what the robots.txt that the crawler knew when it sent r asks for.
 func (a *auditor) crawlDelay(r *Request) time.Duration {
 	_, good := a.known(r)
-	if good == nil || r.site == nil {
+	if good == nil || r.site == nil || a.overridden(r) {
 		return 0
 	}
 	a.web.mu.Lock()

@@ -46,6 +46,8 @@ type Expect struct {
 	Hours []Span
 	// OptOut are host names of which nothing may be asked any more, and from when on.
 	OptOut map[string]time.Time
+	// Overrides are origins whose robots.txt the crawler may leave aside, and until when.
+	Overrides map[string]time.Time
 	// Contactless allows requests and connections to loopback addresses only (P11).
 	Contactless bool
 	// Late is by how much a request may be on the wire, and the crawler know of its end, later than Hours,

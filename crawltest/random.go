@@ -72,6 +72,7 @@ type randomHost struct {
 	failing bool        // it has a robots.txt, and pages that never work; dead
 	strict  bool        // answers 429 to whoever does not keep its Crawl-delay
 	excused bool        // by Excuse
+	lifted  bool        // by Lift
 	rules   *randomHost // where its robots.txt lies; nil: here
 }
 
@@ -80,9 +81,17 @@ func (h *randomHost) lost() bool {
 	return h.dead || h.excused || h.rules != nil && h.rules.lost()
 }
 
+// Lift has [RandomWeb.Truth] excuse the URLs of an origin that its robots.txt forbids: the operator has overridden it.
+func (r *RandomWeb) Lift(origin string) {
+	for _, h := range r.hosts {
+		h.lifted = h.lifted || h.site.origin == origin
+	}
+}
+
 // RandomHost is one host of a RandomWeb.
 type RandomHost struct {
 	Host   string // host:port
+	Origin string
 	Name   string
 	Works  bool // for good
 	Strict bool // it answers 429 to whoever does not keep its Crawl-delay
@@ -92,7 +101,7 @@ type RandomHost struct {
 func (r *RandomWeb) Hosts() []RandomHost {
 	hosts := make([]RandomHost, len(r.hosts))
 	for i, h := range r.hosts {
-		hosts[i] = RandomHost{Host: h.site.key, Name: h.site.host, Works: !h.dead, Strict: h.strict}
+		hosts[i] = RandomHost{Host: h.site.key, Origin: h.site.origin, Name: h.site.host, Works: !h.dead, Strict: h.strict}
 	}
 	return hosts
 }
@@ -405,6 +414,10 @@ func (b *builder) pageFaults(n *node) {
 		n.broken = true
 		faults = []Fault{Hang(), Reset(), Fail(500), CutShort(5), ResetAfter(5), Stall(5)}
 	case b.c.Faults >= PassingFaults && b.chance(10):
+		if b.c.Hard && b.chance(50) {
+			faults = []Fault{RetryAfterDate(503, 15*time.Second).First(1), RetryAfterDate(429, 25*time.Second).First(1)}
+			break
+		}
 		faults = []Fault{Fail(500).First(1), Fail(502).First(1), Reset().First(1), RetryAfter(503, 10*time.Second).First(1)}
 	default:
 		return

@@ -33,15 +33,15 @@ func (r *RandomWeb) Truth(follow func(url string) bool, seeds ...string) Truth {
 		}
 		starts[i] = r.nodes[j]
 	}
-	sure := reach(starts, follow, func(n *node) bool { return !n.broken && !n.host.lost() })
+	sure := reach(starts, follow, func(n *node) bool { return !n.broken && !n.forbidden && !n.host.lost() })
 	maybe := reach(starts, follow, func(n *node) bool { return true })
 	t := Truth{robots: r.hops}
 	for n := range maybe {
 		list := &t.Excused
 		switch {
-		case n.forbidden:
+		case n.forbidden && !n.host.lifted:
 			list = &t.Forbidden
-		case !sure[n] || n.broken || n.host.lost():
+		case !sure[n] || n.broken || n.forbidden || n.host.lost():
 		case n.kind == nodeRedirect:
 			list = &t.Redirects
 		case n.kind == nodeMissing:
@@ -68,7 +68,7 @@ func reach(starts []*node, follow func(string) bool, works func(*node) bool) map
 			continue
 		}
 		seen[n] = true
-		if n.forbidden || !works(n) {
+		if n.forbidden && !n.host.lifted || !works(n) {
 			continue
 		}
 		queue = append(queue, n.leads()...)
