@@ -18,7 +18,10 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-var diskURLs = flag.Int("disk.urls", 200_000, "URLs of BenchmarkReopen")
+var (
+	diskURLs  = flag.Int("disk.urls", 200_000, "URLs of BenchmarkReopen and BenchmarkGrown")
+	diskCache = flag.Int64("disk.cache", 0, "Config.CacheSize of BenchmarkGrown in MiB, 0: the default")
+)
 
 // pages makes pages of a crawl: each has 60 links of 79 bytes, half of which were on pages before.
 type pages struct {
@@ -251,45 +254,76 @@ func BenchmarkReopen(b *testing.B) {
 }
 
 // BenchmarkGrown is the frontier's part of a crawl that comes to know -disk.urls URLs on 100,000 hosts:
-// pages are claimed, released and committed a hundred at a time, each with its 60 links. Run it once:
-// -benchtime 1x.
+// pages are claimed, released and committed a hundred at a time, each with its 60 links. Each tenth of
+// the way it says how far it is, so that what grows with the crawl is seen. Run it once: -benchtime 1x.
 func BenchmarkGrown(b *testing.B) {
 	const batch = 100
 	for b.Loop() {
 		p := newPages(100_000)
-		s := openBench(b, Config{})
+		s := openBench(b, Config{CacheSize: *diskCache << 20})
 		if _, err := s.Add(b.Context(), p.links(b)...); err != nil {
 			b.Fatal(err)
 		}
 		start, pages, most := time.Now(), 0, 0
+		tenth, since, before := 1, start, 0
+		batches, committed := make(chan []frontier.End, 1), make(chan error, 1)
+		go func() { committed <- commitAll(b.Context(), s, batches) }()
 		for p.made < *diskURLs {
-			var ends []frontier.End
-			for len(ends) < batch {
-				c, err := s.Claim(b.Context())
-				if err == nil {
-					err = s.Release(b.Context(), c, time.Time{})
-				}
-				if err != nil {
-					b.Fatal(err)
-				}
-				ends = append(ends, frontier.End{Claim: c, Settlement: frontier.Settlement{Links: p.links(b)}})
-				if s.Stats().Queued == 0 {
-					break // the first pages are few
-				}
-			}
-			if err := s.Commit(b.Context(), ends, map[string]int64{"visits": int64(pages)}, nil); err != nil {
-				b.Fatal(err)
-			}
+			ends := visited(b, s, p, batch)
+			batches <- ends
 			pages += len(ends)
 			most = max(most, resident())
+			if p.made >= tenth**diskURLs/10 {
+				b.Logf("%d known: %.0f links/s since the last, %d MiB RSS at most, %.0f s",
+					p.made, float64((pages-before)*pageLinks)/time.Since(since).Seconds(), most, time.Since(start).Seconds())
+				tenth, since, before = tenth+1, time.Now(), pages
+			}
+		}
+		close(batches)
+		if err := <-committed; err != nil {
+			b.Fatal(err)
 		}
 		took := time.Since(start).Seconds()
+		known, queued := sizes(b, s)
 		b.ReportMetric(0, "ns/op")
 		b.ReportMetric(took, "s")
+		b.ReportMetric(known, "B/known-URL")
+		b.ReportMetric(queued, "B/queued-URL")
 		b.ReportMetric(float64(pages), "pages")
 		b.ReportMetric(float64(pages*pageLinks)/took, "links/s")
 		b.ReportMetric(float64(most), "MiB-RSS")
 	}
+}
+
+// visited are pages that were claimed and released, as many as there are, up to batch.
+func visited(b *testing.B, s *Store, p *pages, batch int) (ends []frontier.End) {
+	b.Helper()
+	for len(ends) < batch {
+		c, err := s.Claim(b.Context())
+		if err == nil {
+			err = s.Release(b.Context(), c, time.Time{})
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		ends = append(ends, frontier.End{Claim: c, Settlement: frontier.Settlement{Links: p.links(b)}})
+		if s.Stats().Queued == 0 {
+			break // the first pages are few
+		}
+	}
+	return ends
+}
+
+// commitAll commits batches one after the other while the next is made, as a crawl does.
+func commitAll(ctx context.Context, s *Store, batches <-chan []frontier.End) (err error) {
+	pages := int64(0)
+	for ends := range batches {
+		pages += int64(len(ends))
+		if err == nil {
+			err = s.Commit(ctx, ends, map[string]int64{"visits": pages}, nil)
+		}
+	}
+	return err
 }
 
 // sizes are what is known of a URL takes on the disk, and what its place in a queue does.

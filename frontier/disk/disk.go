@@ -33,7 +33,7 @@ import (
 
 // The defaults of [Config].
 const (
-	DefaultCacheSize    = 256 << 20
+	DefaultCacheSize    = 192 << 20
 	DefaultMemTableSize = 32 << 20
 	DefaultPrefetchSize = 64 << 20
 )

@@ -13,6 +13,11 @@ import (
 // not make directories that this version cannot open.
 const engineFormat = pebble.FormatTableFormatV6
 
+// maxTableSize is how large a table grows. A table's filter is built, read and kept as a whole: in the
+// engine's own sizes, of up to 128 MiB, that of a table of hashes is 10 MiB, read again whenever the cache
+// had to let it go, and took 70 MiB to build.
+const maxTableSize = 32 << 20
+
 func (s *Store) options(fs vfs.FS) *pebble.Options {
 	o := &pebble.Options{
 		FS:                    guard{fs, s},
@@ -27,8 +32,11 @@ func (s *Store) options(fs vfs.FS) *pebble.Options {
 	}
 	for i := range o.Levels {
 		// Half of all links are new: a filter says so without reading, the lowest level's as well.
-		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
-		o.Levels[i].BlockSize = 16 << 10
+		o.Levels[i].FilterPolicy = bloom.FilterPolicy(8)
+		o.Levels[i].BlockSize = 8 << 10
+	}
+	for i := range o.TargetFileSizes {
+		o.TargetFileSizes[i] = min(int64(2<<20)<<i, maxTableSize)
 	}
 	// The lowest level, where nearly all lies, is worth the better compression: a sixth less for hashes, a
 	// third less for queued paths.
