@@ -23,8 +23,8 @@ type Ask struct {
 // error: *[Denied], the final word on a.URL; *[NotYet], with the time to ask again; or [ErrAsk] for an
 // Ask without URL or address.
 //
-// The Permit expires after Config.PermitTTL, at a.Deadline, or when the rules that it was judged by
-// run out, whichever is first. Every Permit must be followed by one Report, used or not.
+// The Permit expires after Config.PermitTTL, at a.Deadline, or when the rules that it was judged by or the
+// hours for requests run out, whichever is first. Every Permit must be followed by one Report, used or not.
 func (g *Gate) Admit(a Ask) (Permit, error) {
 	now := time.Now()
 	g.mu.Lock()
@@ -177,7 +177,11 @@ func (g *Gate) mint(now time.Time, a Ask, h *host, s step, c clocks) Permit {
 	if s.valid != 0 {
 		p.expires = min(p.expires, s.valid)
 	}
-	if o := h.origin(a.URL); s.purpose == Robots {
+	o := h.origin(a.URL)
+	if last := g.open(now, o); last != 0 {
+		p.expires = min(p.expires, last)
+	}
+	if s.purpose == Robots {
 		o.asking = p
 	} else { // not before: the rules of who still has to wait have decided about nothing
 		o.use = usedLately

@@ -31,6 +31,39 @@ func (h Hours) next(now time.Time) time.Time {
 	return best
 }
 
+// end is the last instant of the windows that now lies in; 0 when there is no end.
+func (h Hours) end(now time.Time) (last instant) {
+	for _, w := range h {
+		if w.IsZero() {
+			return 0
+		}
+		if w.Contains(now) {
+			last = max(last, at(closes(w, now))-1)
+		}
+	}
+	return last
+}
+
+// closes is when w, in which now lies, is over: with the end of its last minute.
+func closes(w robots.Window, now time.Time) time.Time {
+	t := now.UTC().Truncate(24 * time.Hour).Add(w.To.Truncate(time.Minute) + time.Minute)
+	if !t.After(now) {
+		t = t.Add(24 * time.Hour)
+	}
+	return t
+}
+
+// open is how long a request for a page of o may be begun that is admitted now.
+func (g *Gate) open(now time.Time, o *origin) instant {
+	last := g.cfg.Hours.end(now)
+	if g.cfg.VisitTime && o.rules != nil {
+		if t := Hours(o.rules.group.VisitTimes()).end(now); t != 0 && (last == 0 || t < last) {
+			last = t
+		}
+	}
+	return last
+}
+
 // quiet is the wait for the hours in which the host may be asked: the operator's, and the site's
 // Visit-time where the operator honours it.
 func (g *Gate) quiet(now time.Time, o *origin) error {

@@ -264,6 +264,24 @@ func TestACopyThatServesWhileItsFileIsUnreachableIsKept(t *testing.T) {
 	})
 }
 
+// TestP9ABackoffShorterThanTheDelayIsKept: the next failure doubles it.
+func TestP9ABackoffShorterThanTheDelayIsKept(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{Delay: 2 * time.Second, MaxFailures: None})
+		b.send(b.must("https://a.test/"), 0, Reply{Status: 404, Header: http.Header{"Cache-Control": {"max-age=60"}}})
+		for _, status := range []int{500, 500, 200} {
+			time.Sleep(4 * time.Second)
+			b.send(b.must("https://a.test/"), 0, Reply{Status: status})
+		}
+		time.Sleep(time.Hour)
+		SweepNext(b.gate)
+		b.gate.Next(b.url("https://other.test/"))
+		if was := b.gate.Host("a.test:443").Backoff; was != time.Second {
+			t.Errorf("the back-off is %v", was)
+		}
+	})
+}
+
 // TestAHostThatOnlyWaitsIsKept: it answered a hop of another host's robots.txt, so nothing else is known
 // of it.
 func TestAHostThatOnlyWaitsIsKept(t *testing.T) {

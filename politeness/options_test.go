@@ -109,3 +109,38 @@ func TestDialectAndUsage(t *testing.T) {
 		b.must("https://a.test/y")
 	})
 }
+
+// TestAPermitEndsWithTheHours: what is admitted in the last second must not be sent in the next hour.
+func TestAPermitEndsWithTheHours(t *testing.T) {
+	for _, c := range []struct {
+		hours Hours
+		at    time.Duration // of the day
+		left  time.Duration
+	}{
+		{Hours{{From: 2 * time.Hour, To: 3 * time.Hour}}, 3*time.Hour + 50*time.Second, 10*time.Second - 1},
+		{Hours{{From: 22 * time.Hour, To: time.Hour}}, time.Hour + 45*time.Second, 15*time.Second - 1},
+		{Hours{{From: 22 * time.Hour, To: time.Hour}}, 23*time.Hour + 59*time.Minute + 59*time.Second, DefaultPermitTTL},
+		{Hours{{From: 0, To: time.Hour}, {From: time.Hour, To: 2 * time.Hour}}, time.Hour + 59*time.Second, DefaultPermitTTL},
+		{Hours{{}}, 5 * time.Hour, DefaultPermitTTL},
+		{nil, 5 * time.Hour, DefaultPermitTTL},
+	} {
+		in(t, func(t *testing.T) {
+			time.Sleep(c.at)
+			p := open(t, Config{Hours: c.hours}).must("https://a.test/")
+			if left := time.Until(p.Expires()); left != c.left {
+				t.Errorf("%v at %v: expires in %v, want %v", c.hours, c.at, left, c.left)
+			}
+		})
+	}
+}
+
+func TestAPermitEndsWithTheSitesHours(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{VisitTime: true})
+		b.ready("https://a.test/", "User-agent: *\nVisit-time: 0000-0005\n")
+		time.Sleep(5*time.Minute + 50*time.Second)
+		if left := time.Until(b.must("https://a.test/").Expires()); left >= 10*time.Second {
+			t.Errorf("expires in %v", left)
+		}
+	})
+}

@@ -62,8 +62,8 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 			g.drop(p.p.wantedHost.origin(p.p.wanted))
 		}
 	case before == lapsed: // and yet somebody was at it until now
-		d, clause := g.pause(p.p)
 		p.p.clocks = g.found(now, p.p)
+		d, clause := g.pause(p.p)
 		p.p.clocks.hold(now.Add(d), d, clause)
 	}
 	return g.ready(now, p.p)

@@ -88,9 +88,11 @@ func TestALateReportHoldsClocksThatWereForgottenMeanwhile(t *testing.T) {
 		time.Sleep(time.Minute)
 		SweepNext(b.gate)
 		b.gate.Next(b.url("https://other.test/"))
+		b.rules("http://a.test:443/", "User-agent: *\nCrawl-delay: 9\n") // of a host that has been forgotten and met again
+		time.Sleep(9 * time.Second)
 		b.gate.Report(p, Reply{Err: errors.New("timeout")})
 		for _, raw := range []string{"https://a.test/", "https://b.test/"} {
-			if w := b.wait(raw, someAddr); time.Until(w.Until) < time.Second {
+			if w := b.wait(raw, someAddr); time.Until(w.Until) < 9*time.Second {
 				t.Errorf("%s: %v", raw, w)
 			}
 		}

@@ -237,7 +237,11 @@ func (f *flight) report(r politeness.Reply, a *answer) {
 		f.judge.wrong("P10: the end of %s has no line", f.use.target)
 	}
 	f.judge.end(f.use, r, a, f.recorded(before))
+	f.judge.waits(f.use.wanted, ready)
 	f.disk.save(f.judge.facts, false)
+	if a != nil && (a.asks || a.status >= 500 || a.file != nil && a.file.delay > 0) && f.rng.IntN(8) == 0 {
+		f.plan(0, f.restart) // does the next process know?
+	}
 	if f.once(6) {
 		f.after(f.while(), func() {
 			f.gate.Report(f.permit, pick(f.rng, politeness.Reply{Status: 200}, politeness.Reply{Aborted: true}, r))

@@ -266,10 +266,7 @@ func (j *judge) end(u *use, r politeness.Reply, a *answer, recorded bool) {
 	j.happened(u.recorded, func(l *law) {
 		switch {
 		case !late:
-			l.over(u, now, began, r, a)
-			if o := l.origin(u.wanted); u.robots && !recorded { // it binds nobody, nor does the copy before
-				o.known, o.served = false, false
-			}
+			l.over(u, now, began, r, a, recorded)
 		default:
 			l.late(u, now)
 		}
@@ -302,9 +299,18 @@ func (j *judge) told(u weburl.URL, e *politeness.NotYet) {
 	if e.Until.Before(now) {
 		j.wrong("come again at %v, it is %v", e.Until, now)
 	}
+	j.waits(u, e.Until)
 	o := j.law.origin(u)
 	if e.Clauses[0].Name == politeness.ClauseRobots && o.known && !now.After(o.at.Add(maxStale)) && (o.served || !j.forgetful) {
 		j.wrong("%s has to wait for a robots.txt of which there is a copy", u)
+	}
+}
+
+// waits expects nobody to wait for a host that was given up.
+func (j *judge) waits(u weburl.URL, until time.Time) {
+	j.Helper()
+	if gone := j.law.host(u).gone; gone != "" && until.After(time.Now()) {
+		j.wrong("%s has to wait until %v for a host that was given up: %s", u, until, gone)
 	}
 }
 
@@ -335,7 +341,7 @@ func (j *judge) restart(replayed bool, first int, lost map[*robotsFile]bool) {
 	j.law.lost = nil
 	for _, u := range j.uses { // cut off: nobody knows when the server was done
 		if began := u.began; replayed && !began.IsZero() && (!u.over || u.ended >= first) || !replayed && u.dialled && !u.over && !u.lapsed(now, j.config.PermitTTL) {
-			j.happened(true, func(l *law) { l.over(u, now, began, politeness.Reply{Aborted: true}, nil) })
+			j.happened(true, func(l *law) { l.over(u, now, began, politeness.Reply{Aborted: true}, nil, true) })
 		}
 	}
 	j.uses, j.forgetful = nil, true

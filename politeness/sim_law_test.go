@@ -162,8 +162,8 @@ func (l *law) notBefore(u *use, now time.Time, busy int) (at time.Time, why stri
 	return at, why
 }
 
-// over applies what became of something that used a host.
-func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer) {
+// over applies what became of something that used a host, and whether the ledger has it.
+func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer, recorded bool) {
 	l.permit = later(l.permit, u.allowed)
 	h := l.host(u.target)
 	if !began.IsZero() && r.Err == nil && r.Status != 0 {
@@ -175,7 +175,7 @@ func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer) {
 		if !u.robots {
 			l.fail(h, at)
 		}
-	default:
+	case recorded: // else nothing gets shorter
 		h.failures = 0
 		if h.backoff /= 2; h.backoff < time.Second {
 			h.backoff = 0
@@ -193,6 +193,9 @@ func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer) {
 	}
 	if u.robots && !r.Aborted {
 		l.answered(u, at, r, a)
+	}
+	if o := l.origin(u.wanted); u.robots && !recorded { // it binds nobody, nor does the copy before
+		o.known, o.served = false, false
 	}
 	l.rest(u, at)
 }

@@ -111,7 +111,7 @@ func newWeb(rng *rand.Rand) *web {
 		if rng.IntN(2) == 0 {
 			s.skew = time.Duration(rng.IntN(7200)-3600) * time.Second
 		}
-		s.sites[1].maze = rng.IntN(4) == 0
+		s.sites[1].maze = rng.IntN(6) == 0
 		w.servers = append(w.servers, s)
 		w.byHost[s.host] = s
 	}

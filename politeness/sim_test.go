@@ -18,7 +18,7 @@ import (
 
 var (
 	simSeed  = flag.Uint64("sim.seed", 0, "run TestGateSim with this seed alone")
-	simRuns  = flag.Int("sim.n", 300, "number of seeds TestGateSim goes through, from 1")
+	simRuns  = flag.Int("sim.n", 600, "number of seeds TestGateSim goes through, from 1")
 	simTrace = flag.Int("sim.trace", 60, "how many lines of what happened before a violation TestGateSim shows")
 )
 
@@ -80,7 +80,7 @@ type plan struct {
 
 func newHistory(t *testing.T, seed uint64) *history {
 	rng := rand.New(rand.NewPCG(seed, 3))
-	h := &history{T: t, rng: rng, care: pick(rng, 1, 1, 3, 8), web: newWeb(rng), disk: newDisk(t, rng), optOut: map[string]bool{}, lost: map[*robotsFile]bool{}}
+	h := &history{T: t, rng: rng, care: pick(rng, 1, 1, 1, 3, 8), web: newWeb(rng), disk: newDisk(t, rng), optOut: map[string]bool{}, lost: map[*robotsFile]bool{}}
 	h.config = h.randomConfig()
 	over := override{}
 	if rng.IntN(10) == 0 {
