@@ -210,7 +210,7 @@ func (g *Gate) learnRobots(now time.Time, p *permit, r Reply, a answer) {
 		return
 	}
 	var hops []string
-	if o.chase != nil {
+	if o.chase != nil && o.chase.hop == p.url { // else begun anew: no line tells of a Permit that was taken back
 		hops = o.chase.hops
 	}
 	switch {

@@ -494,6 +494,29 @@ func TestP9NothingIsAskedForAfterAnEndThatIsNotRecorded(t *testing.T) {
 	}
 }
 
+// TestRedirectsAreCountedFromWhereTheyBegin: the Permit for the first hop is taken back, of which no line
+// tells, and robots.txt is asked for again.
+func TestRedirectsAreCountedFromWhereTheyBegin(t *testing.T) {
+	in(t, func(t *testing.T) {
+		var out bytes.Buffer
+		c := Config{Ledger: &out}
+		b := open(t, c)
+		for range 2 {
+			b.send(b.must("https://a.test/x"), 0, redirect("/1"))
+			time.Sleep(DefaultDelay)
+			b.must("https://a.test/x")
+			time.Sleep(DefaultPermitTTL + 1)
+			b.wait("https://a.test/x", someAddr)
+			time.Sleep(DefaultDelay)
+		}
+		r := replayed(t, c, out.String(), nil)
+		u := b.url("https://a.test/x")
+		if c := r.gate.host(u).origin(u).chase; c == nil || len(c.hops) != 1 {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
 // TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone: also in a replay, redirects are counted on.
 func TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone(t *testing.T) {
 	for _, withSnapshot := range []bool{false, true} {
