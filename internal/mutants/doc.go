@@ -1,6 +1,14 @@
-// Package mutants tests the tests of politeness: each mutant switches one protection off, and some test
-// must fail for it. It has no code of its own.
+// Package mutants tests the tests of politeness, of which there are three kinds: the package's own tests, the
+// simulation of careless callers of a Gate (TestGateSim of politeness) and that of whole crawls on random webs
+// (TestSim of crawler). Each mutant of the first table switches one protection off: the package's own tests must
+// fail, and one simulation at least, or both, as the table says. Those of the second table let nothing out that should
+// stay; the package's own tests must fail. The package has no code of its own.
 //
-//	go test ./internal/mutants                # a few mutants
-//	go test ./internal/mutants -mutants.all   # all of them, some minutes
+//	go test ./internal/mutants                 # a few mutants
+//	go test ./internal/mutants -mutants.all    # all of them: three to four minutes on two cores
+//	go test ./internal/mutants -mutants.sims   # also which simulation sees which, and by which seed: half an hour
+//
+// Two test binaries hold all mutants, as copies of the functions they change: building them takes 15 seconds. A
+// simulation tries the seed first that is known to find a mutant, which takes a tenth of a second, and goes through the
+// others when that one does not any more.
 package mutants

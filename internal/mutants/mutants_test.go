@@ -1,92 +1,121 @@
 package mutants
 
 import (
-	"encoding/json"
+	"context"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 )
 
 var (
-	all  = flag.Bool("mutants.all", false, "run every mutant, not just a few")
-	unit = flag.Bool("mutants.unit", false, "leave the simulation out")
-	sims = flag.Bool("mutants.sim", false, "run the simulation on every mutant and log which it does not see")
+	every   = flag.Bool("mutants.all", false, "run every mutant, not just a few")
+	asks    = flag.Bool("mutants.sims", false, "run both simulations on every mutant, and log which see it, by which seed")
+	noUnits = flag.Bool("mutants.nounits", false, "leave the tests of politeness out, but for the simulation")
+	longest = flag.Duration("mutants.timeout", 60*time.Second, "how long one run of a simulation may take")
 )
 
-// simulation is how many seeds the simulation goes through to find a mutant.
-const simulation = "40"
+// How many seeds a simulation goes through to find a mutant.
+const (
+	crawlSeeds = 200
+	gateSeeds  = 12_000
+)
 
-// TestMutants applies each mutant by an overlay, so that the working tree stays as it is, and expects
-// politeness' own tests to fail; and, of mutants that a server could notice, the simulated crawls too.
+// sims are the simulations.
+type sims uint8
+
+const (
+	crawl sims = 1 << iota // random crawls of random webs: TestSim of crawler
+	gate                   // random callers of the Gate: TestGateSim of politeness
+	both  = crawl | gate
+)
+
+// TestMutants expects politeness' own tests to fail for each mutant, and, for each that switches a protection off, the
+// simulations that the table names.
 func TestMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and runs tests of other packages")
 	}
-	for _, m := range table {
-		if !m.quick && !*all {
+	ms := all()
+	b := build(t, ms)
+	t.Run("all", func(t *testing.T) { // ends when they all have, before the binaries go
+		for i, m := range ms {
+			if !m.quick && !*every && !*asks {
+				continue
+			}
+			t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
+				t.Parallel()
+				b.run(t, i+1, m)
+			})
+		}
+	})
+}
+
+// run tries one mutant.
+func (b binaries) run(t *testing.T, n int, m mutant) {
+	t.Helper()
+	if !*noUnits {
+		if failed, _ := execute(t, n, b.politeness, "politeness", "-test.skip=^TestGateSim$"); !failed {
+			t.Errorf("no test of politeness notices: %s", m.name)
+		}
+	}
+	for _, s := range []sims{gate, crawl} {
+		if m.sees&s == 0 && !*asks {
 			continue
 		}
-		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
-			t.Parallel()
-			overlay := m.overlay(t)
-			if m.unit != "" && passes(t, overlay, m.unit) {
-				t.Errorf("no test of %s notices: %s", m.unit, m.name)
-			}
-			switch {
-			case *unit:
-			case m.seen && passes(t, overlay, "./crawler", "-run=^TestSim$", "-sim.n="+simulation):
-				t.Errorf("no simulated crawl notices: %s", m.name)
-			case !m.seen && *sims && passes(t, overlay, "./crawler", "-run=^TestSim$", "-sim.n="+simulation):
-				t.Logf("the simulation does not see: %s", m.name)
-			}
-		})
-	}
-}
-
-// overlay writes the mutated file and the JSON that go's -overlay flag takes, and returns the
-// latter's name.
-func (m mutant) overlay(t *testing.T) string {
-	t.Helper()
-	file, err := filepath.Abs(filepath.Join("..", "..", filepath.FromSlash(m.file)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(string(src), m.old); n != 1 {
-		t.Fatalf("%s has %d places for the mutant: %q", m.file, n, m.old)
-	}
-	dir := t.TempDir()
-	mutated, list := filepath.Join(dir, "mutated.go"), filepath.Join(dir, "overlay.json")
-	spec, err := json.Marshal(map[string]map[string]string{"Replace": {file: mutated}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, content := range map[string]string{mutated: strings.Replace(string(src), m.old, m.new, 1), list: string(spec)} {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
+		switch seed, ok := b.simulate(t, n, s, m.seed[s]); {
+		case *asks && ok:
+			t.Logf("%s: seed %d of the %v simulation", m.name, seed, s)
+		case m.sees&s != 0 && !ok:
+			t.Errorf("the %v simulation does not notice: %s", s, m.name)
 		}
 	}
-	return list
 }
 
-// passes runs the tests of a package with an overlay and reports whether they pass. A mutant that does
-// not build proves nothing and ends the test.
-func passes(t *testing.T, overlay, pkg string, args ...string) bool {
+func (s sims) String() string {
+	if s == crawl {
+		return "crawl"
+	}
+	return "gate"
+}
+
+// simulate reports whether a simulation fails, and for which seed. The one that is known to find the mutant is tried
+// first; the others, if it does not any more.
+func (b binaries) simulate(t *testing.T, n int, s sims, known uint64) (seed uint64, failed bool) {
 	t.Helper()
-	cmd := exec.Command("go", append([]string{"test", "-overlay=" + overlay, "-vet=off", "-count=1", "-timeout=30s", "-failfast", pkg}, args...)...)
-	cmd.Dir = filepath.Join("..", "..")
+	bin, dir, run, one, seeds := b.politeness, "politeness", "-test.run=^TestGateSim$", "-sim.seed", gateSeeds
+	if s == crawl {
+		bin, dir, run, one, seeds = b.crawler, "crawler", "-test.run=^TestSim$", "-seed", crawlSeeds
+	}
+	if known != 0 {
+		if failed, _ := execute(t, n, bin, dir, run, fmt.Sprintf("%s=%d", one, known)); failed {
+			return known, true
+		}
+	}
+	failed, said := execute(t, n, bin, dir, run, fmt.Sprintf("-sim.n=%d", seeds))
+	if m := found.FindStringSubmatch(said); failed && m != nil {
+		_, _ = fmt.Sscan(m[1], &seed)
+	}
+	return seed, failed
+}
+
+var found = regexp.MustCompile(`FAIL: Test(?:Gate)?Sim/seed=(\d+)`)
+
+// execute runs a test binary with a mutant, and reports whether its tests fail.
+func execute(t *testing.T, n int, bin, dir string, args ...string) (failed bool, said string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), *longest)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bin, append(args, "-test.failfast")...)
+	cmd.Dir = filepath.Join(root, dir)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", variable, n))
 	begin := time.Now()
 	out, err := cmd.CombinedOutput()
-	if text := string(out); strings.Contains(text, "[build failed]") || strings.Contains(text, "[setup failed]") {
-		t.Fatalf("the mutant does not build:\n%s", text)
-	}
-	t.Logf("%s: %v, %v", pkg, err, time.Since(begin).Round(100*time.Millisecond))
-	return err == nil
+	t.Logf("%s %v: %v, %v", dir, args, err, time.Since(begin).Round(10*time.Millisecond))
+	return err != nil, string(out)
 }

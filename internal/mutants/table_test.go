@@ -1,120 +1,152 @@
 package mutants
 
-// mutant is one textual change that switches one protection off.
+// mutant is one textual change.
 type mutant struct {
 	name     string
 	file     string // from the module's root
-	old, new string // old occurs once
-	unit     string // the package whose tests must fail
-	seen     bool   // the simulated crawls must fail, too
+	old, new string // old occurs once, in a function
+	sees     sims   // the simulations that must fail; 0: none has to
 	quick    bool   // also without -mutants.all
+	seed     seeds  // that are known to find it, by the simulation
 }
 
-const gate = "./politeness"
+// seeds are one for each simulation.
+type seeds = map[sims]uint64
 
-var table = []mutant{
+// all are the mutants of both tables.
+func all() []mutant { return append(append([]mutant(nil), protections...), exactness...) }
+
+// protections are what keeps a request from leaving that should not, and what must be known afterwards (P1 to P12): a
+// simulation has to fail without any of them.
+var protections = []mutant{
 	// Pauses and flights: P3 to P6.
-	{"a request is followed by no pause", "politeness/pace.go", "p.hold(end.Add(d), d, clause)", "p.hold(end, d, clause)", gate, true, true},
-	{"a request in flight is no hindrance", "politeness/pace.go", "return p.holder == nil && !now", "return !now", gate, false, false},
-	{"the address has no clock", "politeness/clocks.go", "c.addr != nil && !g.opens(now, &c.addr.pace)", "false", gate, true, false},
-	{"the domain has no clock", "politeness/clocks.go", "c.domain != nil && !g.opens(now, &c.domain.pace)", "false", gate, false, false},
-	{"IPv4 in IPv6 is another address", "politeness/clocks.go", "addr.Unmap().WithZone", "addr.WithZone", gate, false, false},
-	{"the hop of a redirected robots.txt holds the wrong host", "politeness/admit.go", "th = g.host(s.url)", "th = g.host(a.URL)", gate, true, false},
-	{"slow answers lengthen nothing", "politeness/host.go", "l > d {", "false && l > d {", gate, true, false},
-	{"latency is measured without the ledger's part", "politeness/report.go", ".Sub(p.began))", ".Sub(orTime(r.Written, p.began)))", gate, false, false},
-	{"failures lengthen nothing", "politeness/host.go", "if h.backoff > d {", "if false {", gate, false, false},
-	{"back-off does not grow", "politeness/host.go", "2*h.backoff", "h.backoff", gate, false, false},
-	{"back-off does not shrink", "politeness/host.go", "h.backoff /= 2", "h.backoff /= 1", gate, false, false},
-	{"a broken answer is a good one", "politeness/report.go", "r.Truncated == CutShort ||", "", gate, false, false},
-	{"aborted requests count as failures", "politeness/report.go", "case r.Aborted, !begun", "case !begun", gate, false, false},
-	{"the last failure ends nothing", "politeness/host.go", "case int(h.failures) >= g.cfg.MaxFailures:", "case false:", gate, false, false},
-	{"silence ends nothing", "politeness/host.go", "case h.failing.since(now) >= g.cfg.MaxSilence:", "case false:", gate, false, false},
-	{"no least delay", "politeness/report.go", "d = max(d, MinDelay)", "_ = d", gate, false, false},
-	{"no rate in all", "politeness/clocks.go", "if g.total == nil {", "if true {", gate, true, false},
-	{"a wait that is over before it begins", "politeness/clocks.go", "Until: cs[0].Until, Clauses", "Until: cs[0].Until.Add(-time.Hour), Clauses", gate, false, false},
-	{"all waiters of an address are told one time", "politeness/pace.go", "next.After(t) && p.promised.After(now)", "false", gate, false, false},
+	{"a request is followed by no pause", "politeness/pace.go", "p.hold(end.Add(d), d, clause)", "p.hold(end, d, clause)", both, true, seeds{crawl: 1, gate: 1}},
+	{"a request in flight is no hindrance", "politeness/pace.go", "return p.holder == nil && !now", "return !now", both, false, seeds{crawl: 1, gate: 1}},
+	{"the address has no clock", "politeness/clocks.go", "c.addr != nil && !g.opens(now, &c.addr.pace)", "false", both, false, seeds{crawl: 2, gate: 1}},
+	{"the domain has no clock", "politeness/clocks.go", "c.domain != nil && !g.opens(now, &c.domain.pace)", "false", both, false, seeds{crawl: 1, gate: 3}},
+	{"IPv4 in IPv6 is another address", "politeness/clocks.go", "addr.Unmap().WithZone", "addr.WithZone", both, false, seeds{crawl: 12, gate: 1}},
+	{"the hop of a redirected robots.txt holds the wrong host", "politeness/admit.go", "th = g.host(s.url)", "th = g.host(a.URL)", both, false, seeds{crawl: 5, gate: 1}},
+	{"slow answers lengthen nothing", "politeness/host.go", "l > d {", "false && l > d {", both, false, seeds{crawl: 1, gate: 2}},
+	{"latency is measured without the ledger's part", "politeness/report.go", ".Sub(p.began))", ".Sub(orTime(r.Written, p.began)))", gate, false, seeds{gate: 15}},
+	{"failures lengthen nothing", "politeness/host.go", "if h.backoff > d {", "if false {", both, false, seeds{crawl: 1, gate: 25}},
+	{"back-off does not grow", "politeness/host.go", "2*h.backoff", "h.backoff", both, false, seeds{crawl: 5, gate: 25}},
+	{"a broken answer is a good one", "politeness/report.go", "r.Truncated == CutShort ||", "", both, false, seeds{crawl: 28, gate: 135}},
+	{"the last failure ends nothing", "politeness/host.go", "case int(h.failures) >= g.cfg.MaxFailures:", "case false:", both, false, seeds{crawl: 28, gate: 135}},
+	{"silence ends nothing", "politeness/host.go", "case h.failing.since(now) >= g.cfg.MaxSilence:", "case false:", gate, false, seeds{gate: 67}},
+	{"no least delay", "politeness/report.go", "d = max(d, MinDelay)", "_ = d", both, false, seeds{crawl: 4, gate: 20}},
+	{"no rate in all", "politeness/clocks.go", "if g.total == nil {", "if true {", both, false, seeds{crawl: 1, gate: 1}},
 
 	// Crawl-delay and Retry-After: P5, P7.
-	{"Crawl-delay is not obeyed", "politeness/host.go", "if o != nil && o.wish > d {", "if false {", gate, true, false},
-	{"Crawl-delay of a redirected file counts from the next request", "politeness/origin.go", "if d > 0 && p.ended != 0 {", "if false {", gate, true, false},
-	{"a long Crawl-delay ends nothing", "politeness/origin.go", "if d > g.cfg.MaxCrawlDelay {", "if false {", gate, true, false},
-	{"Retry-After is ignored", "politeness/report.go", "g.obeyRetryAfter(now, h, r)", "", gate, true, true},
-	{"Retry-After is not held", "politeness/retry.go", "h.hold(t, t.Sub(now), ClauseRetryAfter)", "", gate, true, false},
-	{"Retry-After too long ends nothing", "politeness/retry.go", "if t.Sub(now) > g.cfg.MaxRetryAfter {", "if false {", gate, false, false},
-	{"Retry-After as a date is ignored", "politeness/retry.go", "return t, t.After(now)", "return t, false", gate, true, false},
-	{"a server's slow clock is believed", "politeness/retry.go", "t = t.Add(clockSkew(r, now))", "", gate, true, false},
-	{"a number too large is no Retry-After", "politeness/retry.go", "err == nil || errors.Is(err, strconv.ErrRange)", "err == nil || errors.Is(err, strconv.ErrRange) && false", gate, false, false},
+	{"Crawl-delay is not obeyed", "politeness/host.go", "if o != nil && o.wish > d {", "if false {", both, false, seeds{crawl: 1, gate: 1}},
+	{"Crawl-delay of a redirected file counts from the next request", "politeness/origin.go", "if d > 0 && p.ended != 0 {", "if false {", gate, false, seeds{gate: 519}},
+	{"a long Crawl-delay ends nothing", "politeness/origin.go", "if d > g.cfg.MaxCrawlDelay {", "if false {", both, false, seeds{crawl: 8, gate: 1}},
+	{"Retry-After is ignored", "politeness/report.go", "g.obeyRetryAfter(now, h, r)", "", both, true, seeds{crawl: 1, gate: 25}},
+	{"Retry-After is not held", "politeness/retry.go", "h.hold(t, t.Sub(now), ClauseRetryAfter)", "", both, false, seeds{crawl: 1, gate: 34}},
+	{"Retry-After too long ends nothing", "politeness/retry.go", "if t.Sub(now) > g.cfg.MaxRetryAfter {", "if false {", both, false, seeds{crawl: 10, gate: 101}},
+	{"Retry-After as a date is ignored", "politeness/retry.go", "return t, t.After(now)", "return t, false", both, false, seeds{crawl: 1, gate: 45}},
+	{"a server's slow clock is believed", "politeness/retry.go", "t = t.Add(clockSkew(r, now))", "", both, false, seeds{crawl: 1, gate: 45}},
+	{"a number too large is no Retry-After", "politeness/retry.go", "err == nil || errors.Is(err, strconv.ErrRange)", "err == nil || errors.Is(err, strconv.ErrRange) && false", both, false, seeds{crawl: 28, gate: 48}},
 
 	// robots.txt: P1, P2, P8.
-	{"robots.txt is not asked for", "politeness/admit.go", "return step{url: o.next(a.URL), purpose: Robots}, nil", "return page, nil", gate, true, false},
-	{"rules do not forbid", "politeness/admit.go", "!v.Allowed || len(g.cfg.RefuseUsage) > 0", "len(g.cfg.RefuseUsage) > 0 && !v.Allowed", gate, true, true},
-	{"no answer for robots.txt means no rules", "politeness/origin.go", "return answer{policy: robots.Unreachable}", "return answer{policy: robots.AllowAll}", gate, true, false},
-	{"5xx for robots.txt means no rules", "politeness/origin.go", "case a.policy == robots.Unreachable:", "case false:", gate, true, false},
-	{"robots.txt is asked for again at once", "politeness/origin.go", "out.retryAt = at(now.Add(robotsPause(out.attempts)))", "out.retryAt = at(now)", gate, true, false},
-	{"an unreachable robots.txt is asked for while it has to wait", "politeness/admit.go", "case o.retryAt().after(now):", "case false:", gate, false, false},
-	{"several ask for one robots.txt at once", "politeness/admit.go", "case o.asking != nil:", "case false:", gate, false, false},
-	{"robots.txt is kept for a month", "politeness/origin.go", "robots.Freshness(r.Header, a.ended)", "30 * robots.Freshness(r.Header, a.ended)", gate, true, false},
-	{"an old copy serves for ever", "politeness/origin.go", "return min(o.retryAt(), o.fetched.add(maxStale))", "return o.retryAt()", gate, true, false},
-	{"an old copy does not serve", "politeness/origin.go", "return min(o.retryAt(), o.fetched.add(maxStale))", "return o.expires", gate, false, false},
-	{"an unreachable robots.txt is never given up", "politeness/origin.go", "		o.gone = true", "", gate, false, false},
-	{"redirects of robots.txt are followed without end", "politeness/origin.go", "len(hops) < robots.MaxRedirects", "len(hops) < 1000", gate, true, false},
-	{"a redirect that is followed is forgotten", "politeness/origin.go", "append(hops, a.to.String())", "nil", gate, false, false},
-	{"a page passes for a robots.txt", "politeness/admit.go", "page := step{url: a.URL, purpose: Page}", "page := step{url: a.URL, purpose: a.Purpose}", gate, false, false},
-	{"an opted-out host gets redirect hops", "politeness/admit.go", "case target != a.URL && g.optedOut(target):", "case false:", gate, false, false},
-	{"an opted-out host gets requests", "politeness/admit.go", "if g.optedOut(a.URL) {", "if false {", gate, false, false},
-	{"an override never ends", "politeness/override.go", "!o.Until.IsZero() && !now.Before(o.Until)", "false", gate, false, false},
-	{"a host that was given up is served", "politeness/admit.go", "	if h.gone != nil {", "	if false {", gate, false, false},
-	{"a hop goes to a host that was given up", "politeness/admit.go", "if th != h && th.gone != nil {", "if false {", gate, false, false},
-	{"quiet hours are not kept", "politeness/hours.go", "if until.After(now) {", "if false {", gate, false, false},
+	{"robots.txt is not asked for", "politeness/admit.go", "return step{url: o.next(a.URL), purpose: Robots}, nil", "return page, nil", both, false, seeds{crawl: 1, gate: 1}},
+	{"rules do not forbid", "politeness/admit.go", "!v.Allowed || len(g.cfg.RefuseUsage) > 0", "len(g.cfg.RefuseUsage) > 0 && !v.Allowed", both, true, seeds{crawl: 1, gate: 2}},
+	{"no answer for robots.txt means no rules", "politeness/origin.go", "return answer{policy: robots.Unreachable}", "return answer{policy: robots.AllowAll}", both, false, seeds{crawl: 3, gate: 1}},
+	{"5xx for robots.txt means no rules", "politeness/origin.go", "case a.policy == robots.Unreachable:", "case false:", both, false, seeds{crawl: 1, gate: 1}},
+	{"robots.txt is asked for again at once", "politeness/origin.go", "out.retryAt = at(now.Add(robotsPause(out.attempts)))", "out.retryAt = at(now)", both, false, seeds{crawl: 1, gate: 6}},
+	{"an unreachable robots.txt is asked for while it has to wait", "politeness/admit.go", "case o.retryAt().after(now):", "case false:", both, false, seeds{crawl: 3, gate: 3}},
+	{"several ask for one robots.txt at once", "politeness/admit.go", "case o.asking != nil:", "case false:", both, false, seeds{crawl: 23, gate: 9}},
+	{"robots.txt is kept for a month", "politeness/origin.go", "robots.Freshness(r.Header, a.ended)", "30 * robots.Freshness(r.Header, a.ended)", both, false, seeds{crawl: 1, gate: 1}},
+	{"an old copy serves for ever", "politeness/origin.go", "return min(o.retryAt(), o.fetched.add(maxStale))", "return o.retryAt()", both, false, seeds{crawl: 32, gate: 1097}},
+	{"an unreachable robots.txt is never given up", "politeness/origin.go", "		o.gone = true", "", both, false, seeds{crawl: 18, gate: 11}},
+	{"redirects of robots.txt are followed without end", "politeness/origin.go", "len(hops) < robots.MaxRedirects", "len(hops) < 1000", both, false, seeds{crawl: 5, gate: 36}},
+	{"a redirect that is followed is forgotten", "politeness/origin.go", "append(hops, a.to.String())", "nil", both, false, seeds{crawl: 5, gate: 36}},
+	{"a page passes for a robots.txt", "politeness/admit.go", "page := step{url: a.URL, purpose: Page}", "page := step{url: a.URL, purpose: a.Purpose}", gate, false, seeds{gate: 26}},
+	{"an opted-out host gets redirect hops", "politeness/admit.go", "case target != a.URL && g.optedOut(target):", "case false:", gate, false, seeds{gate: 11}},
+	{"an opted-out host gets requests", "politeness/admit.go", "if g.optedOut(a.URL) {", "if false {", both, false, seeds{crawl: 2, gate: 5}},
+	{"an override never ends", "politeness/override.go", "!o.Until.IsZero() && !now.Before(o.Until)", "false", crawl, false, seeds{crawl: 7}},
+	{"a host that was given up is served", "politeness/admit.go", "	if h.gone != nil {", "	if false {", both, false, seeds{crawl: 8, gate: 1}},
+	{"a hop goes to a host that was given up", "politeness/admit.go", "if th != h && th.gone != nil {", "if false {", gate, false, seeds{gate: 37}},
+	{"quiet hours are not kept", "politeness/hours.go", "if until.After(now) {", "if false {", both, false, seeds{crawl: 39, gate: 9}},
 
 	// Permits and the ledger: P10, P11.
-	{"a Permit can be used twice", "politeness/permit.go", "case p.state.CompareAndSwap(from, to):", "case p.state.CompareAndSwap(from, to) || p.state.Load() >= to:", gate, false, true},
-	{"a Permit does not expire", "politeness/permit.go", "	case p.expired(now):", "	case false:", gate, false, false},
-	{"a Permit outlives its rules", "politeness/admit.go", "p.expires = min(p.expires, s.valid)", "_ = s", gate, true, false},
-	{"a Permit outlives its claim", "politeness/admit.go", "p.expires = min(p.expires, at(a.Deadline))", "_ = a", gate, false, false},
-	{"a second Report counts", "politeness/report.go", "before != reported && before != lapsed", "before != -1", gate, false, false},
-	{"a request under way is taken back", "politeness/report.go", "p.state.CompareAndSwap(redeemed, lapsed)", "p.state.CompareAndSwap(begun, lapsed)", gate, false, false},
-	{"a Permit is taken back before it expires", "politeness/report.go", "if p == nil || !p.abandoned(now) {", "if p == nil {", gate, false, false},
-	{"a request goes out that the ledger has not", "politeness/permit.go", "if err := p.gate.begin(p, now); err != nil {", "if err := p.gate.begin(p, now); err != nil && false {", gate, false, false},
-	{"the User-Agent has no contact", "politeness/identity.go", `return ua + " (+" + id.Contact + ")"`, "return ua", gate, true, false},
-	{"an address for a page's host serves a hop on another", "politeness/admit.go", "case a.Next != target && (!a.Next.IsZero() || target.Host() != a.URL.Host()):", "case false:", gate, false, false},
-	{"no contact is needed", "politeness/admit.go", "case g.cfg.Contactless && !a.Addr.IsLoopback():", "case false:", gate, false, false},
+	{"a Permit can be used twice", "politeness/permit.go", "case p.state.CompareAndSwap(from, to):", "case p.state.CompareAndSwap(from, to) || p.state.Load() >= to:", both, true, seeds{crawl: 3, gate: 1}},
+	{"a Permit does not expire", "politeness/permit.go", "	case p.expired(now):", "	case false:", both, false, seeds{crawl: 3, gate: 1}},
+	{"a Permit outlives its rules", "politeness/admit.go", "p.expires = min(p.expires, s.valid)", "_ = s", both, false, seeds{crawl: 4, gate: 10}},
+	{"a Permit outlives its claim", "politeness/admit.go", "p.expires = min(p.expires, at(a.Deadline))", "_ = a", both, false, seeds{crawl: 4, gate: 1}},
+	{"a second Report counts", "politeness/report.go", "before != reported && before != lapsed", "before != -1", both, false, seeds{crawl: 3, gate: 1}},
+	{"a request under way is taken back", "politeness/report.go", "p.state.CompareAndSwap(redeemed, lapsed)", "p.state.CompareAndSwap(begun, lapsed)", both, false, seeds{crawl: 18, gate: 1}},
+	{"a Permit is taken back before it expires", "politeness/report.go", "if p == nil || !p.abandoned(now) {", "if p == nil {", both, false, seeds{crawl: 1, gate: 3}},
+	{"a request goes out that the ledger has not", "politeness/permit.go", "if err := p.gate.begin(p, now); err != nil {", "if err := p.gate.begin(p, now); err != nil && false {", both, false, seeds{crawl: 4, gate: 17}},
+	{"the User-Agent has no contact", "politeness/identity.go", `return ua + " (+" + id.Contact + ")"`, "return ua", both, false, seeds{crawl: 1, gate: 2}},
+	{"an address for a page's host serves a hop on another", "politeness/admit.go", "case a.Next != target && (!a.Next.IsZero() || target.Host() != a.URL.Host()):", "case false:", gate, false, seeds{gate: 46}},
+	{"no contact is needed", "politeness/admit.go", "case g.cfg.Contactless && !a.Addr.IsLoopback():", "case false:", both, false, seeds{crawl: 2, gate: 8}},
 
 	// What must not be forgotten: P9.
-	{"long pauses are swept", "politeness/memory.go", "d <= g.cfg.Delay &&", "(d <= g.cfg.Delay || true) &&", gate, false, false},
-	{"waits are swept", "politeness/memory.go", "if !p.free(now) {", "if p == nil {", gate, false, false},
-	{"addresses are swept while they wait", "politeness/memory.go", "		if p.idle(now) {\n			delete(g.addrs", "		if p != nil {\n			delete(g.addrs", gate, false, false},
-	{"failures of robots.txt are swept", "politeness/memory.go", "o.failures() == 0 && o.chase == nil", "o.chase == nil", gate, false, false},
-	{"a pause is evicted with its rules", "politeness/memory.go", "o.rules, o.known = nil, false", "o.rules, o.known, o.wish = nil, false, 0", gate, false, false},
-	{"a copy in use is evicted", "politeness/memory.go", "o.rules == nil || o.failures() > 0:", "o.rules == nil:", gate, false, false},
-	{"a snapshot has no host's waits", "politeness/snapshot.go", "	w.time(p.notBefore)", "	w.time(time.Time{})", gate, false, false},
-	{"a snapshot forgets what is in flight", "politeness/snapshot.go", "w.bool(p.holder != nil)\n	if p.holder != nil {", "w.bool(false)\n	if false {", gate, false, false},
-	{"a snapshot has no back-off", "politeness/snapshot.go", "w.duration(h.backoff)", "w.duration(0)", gate, false, false},
-	{"a snapshot has no robots.txt retry", "politeness/snapshot.go", "w.instant(o.outage.retryAt)", "w.instant(0)", gate, false, false},
-	{"a snapshot has no hosts given up", "politeness/snapshot.go", "w.bool(h.gone != nil)\n	if h.gone != nil {", "w.bool(false)\n	if false {", gate, false, false},
-	{"a snapshot has no Crawl-delay", "politeness/snapshot.go", "w.duration(o.wish)", "w.duration(0)", gate, false, false},
-	{"a snapshot has no rate", "politeness/snapshot.go", "g.restoreRate(now, r.time())", "r.time()", gate, false, false},
-	{"a snapshot has no latency", "politeness/snapshot.go", "w.duration(h.latency)", "w.duration(0)", gate, false, false},
+	{"long pauses are swept", "politeness/memory.go", "d <= g.cfg.Delay &&", "(d <= g.cfg.Delay || true) &&", gate, false, seeds{gate: 8}},
+	{"waits are swept", "politeness/memory.go", "if !p.free(now) {", "if p == nil {", gate, false, seeds{gate: 16}},
+	{"addresses are swept while they wait", "politeness/memory.go", "		if p.idle(now) {\n			delete(g.addrs", "		if p != nil {\n			delete(g.addrs", both, false, seeds{crawl: 12, gate: 6}},
+	{"failures of robots.txt are swept", "politeness/memory.go", "o.failures() == 0 && o.chase == nil", "o.chase == nil", gate, false, seeds{gate: 43}},
+	{"a pause is evicted with its rules", "politeness/memory.go", "o.rules, o.known = nil, false", "o.rules, o.known, o.wish = nil, false, 0", both, false, seeds{crawl: 11, gate: 1}},
+	{"a snapshot has no host's waits", "politeness/snapshot.go", "	w.time(p.notBefore)", "	w.time(time.Time{})", both, false, seeds{crawl: 1, gate: 1}},
+	{"a snapshot forgets what is in flight", "politeness/snapshot.go", "w.bool(p.holder != nil)\n	if p.holder != nil {", "w.bool(false)\n	if false {", both, false, seeds{crawl: 3, gate: 1}},
+	{"a snapshot has no back-off", "politeness/snapshot.go", "w.duration(h.backoff)", "w.duration(0)", both, false, seeds{crawl: 1, gate: 135}},
+	{"a snapshot has no robots.txt retry", "politeness/snapshot.go", "w.instant(o.outage.retryAt)", "w.instant(0)", both, false, seeds{crawl: 4, gate: 193}},
+	{"a snapshot has no hosts given up", "politeness/snapshot.go", "w.bool(h.gone != nil)\n	if h.gone != nil {", "w.bool(false)\n	if false {", both, false, seeds{crawl: 8, gate: 1}},
+	{"a snapshot has no Crawl-delay", "politeness/snapshot.go", "w.duration(o.wish)", "w.duration(0)", both, false, seeds{crawl: 1, gate: 1}},
+	{"a snapshot has no rate", "politeness/snapshot.go", "g.restoreRate(now, r.time())", "r.time()", both, false, seeds{crawl: 16, gate: 15}},
+	{"a snapshot has no latency", "politeness/snapshot.go", "w.duration(h.latency)", "w.duration(0)", both, false, seeds{crawl: 1, gate: 26}},
 
 	// What a process that is killed leaves: P9.
-	{"a replay forgets what was in flight", "politeness/replay.go", "r.report(now, p, Reply{Aborted: true}, answer{})", "_ = now", gate, true, false},
-	{"a replay forgets what requests came to", "politeness/replay.go", "		return r.end(p)\n	case eventUnsent:", "		return nil\n	case eventUnsent:", gate, true, false},
-	{"a replay forgets what was not sent", "politeness/replay.go", "return r.unsent()", "return nil", gate, false, false},
-	{"a replay forgets names without an address", "politeness/replay.go", "g.failed(e.time(), wanted, target, errUnsent)", "_, _, _ = g, wanted, target", gate, false, false},
-	{"a replay counts pauses from the answer's end", "politeness/record.go", "[]time.Time{e.reported, e.ended}", "[]time.Time{e.ended, e.reported}", gate, false, false},
-	{"a replay keeps every robots.txt for a day", "politeness/record.go", "max(e.expires.Sub(ended), robots.MinFreshness)", "robots.MaxFreshness", gate, false, false},
-	{"a replay takes any body for robots.txt", "politeness/replay.go", "err != nil || !r.line.isHash(sha256.Sum256(b))", "err != nil || !r.line.isHash(sha256.Sum256(b)) && false", gate, false, false},
-	{"a replay takes a robots.txt without its body for empty", "politeness/replay.go", "	if missing {", "	if false && missing {", gate, false, false},
-	{"a replay forgets redirects", "politeness/replay.go", "p.wantedHost.origin(p.wanted).chase = r.chases[p.id]", "_ = p", gate, false, false},
-	{"a replay forgets where redirects lead", "politeness/record.go", `{"Location", e.location}`, `{"Location", ""}`, gate, false, false},
-	{"a replay forgets Retry-After", "politeness/record.go", `{"Retry-After", e.retryAfter}`, `{"Retry-After", ""}`, gate, false, false},
-	{"a replay believes a slow clock", "politeness/record.go", `{"Date", e.date}`, `{"Date", ""}`, gate, false, false},
-	{"a replay counts twice what the snapshot has", "politeness/replay.go", "seekLine(ledger, mark)", "seekLine(ledger, 0)", gate, false, false},
-	{"a replayed Gate admits at once", "politeness/replay.go", "g.opening = now.Add(max(g.cfg.Delay, MinDelay))", "", gate, false, false},
-	{"a snapshot forgets that a request had begun", "politeness/snapshot.go", "p.started.Store(!p.began.IsZero())", "", gate, false, false},
-	{"a snapshot is taken between a line and its effect", "politeness/snapshot.go", "	g.recording.Lock()\n	defer g.recording.Unlock()\n", "", gate, false, false},
-	{"lines follow one that was written in part", "politeness/ledger.go", "if err != nil && n > 0 {", "if false {", gate, false, false},
-	{"a torn line stays in the ledger", "politeness/ledgerfile.go", "		err = f.Truncate(size)", "		err = nil", gate, false, false},
-	{"a connection may be under way when its Permit is taken back", "politeness/permit.go", "p.expired(now) && now.Sub(p.allowed) > p.gate.cfg.PermitTTL", "p.expired(now)", gate, false, false},
-	{"what is reported after it was taken back is followed by no pause", "politeness/report.go", "p.p.clocks.hold(now.Add(d), d, clause)", "_, _ = d, clause", gate, false, false},
+	{"a replay forgets what was in flight", "politeness/replay.go", "if p.started.Load() { // of one", "if false { // of one", both, false, seeds{crawl: 14, gate: 14}},
+	{"a replay forgets what requests came to", "politeness/replay.go", "		return r.end(p)\n	case eventUnsent:", "		return nil\n	case eventUnsent:", both, false, seeds{crawl: 1, gate: 6}},
+	{"a replay forgets what was not sent", "politeness/replay.go", "return r.unsent()", "return nil", both, false, seeds{crawl: 29, gate: 25}},
+	{"a replay forgets names without an address", "politeness/replay.go", "g.failed(e.time(), wanted, target, errUnsent)", "_, _, _ = g, wanted, target", both, false, seeds{crawl: 51, gate: 25}},
+	{"a replay counts pauses from the answer's end", "politeness/record.go", "[]time.Time{e.reported, e.ended}", "[]time.Time{e.ended, e.reported}", gate, false, seeds{gate: 1366}},
+	{"a replay keeps every robots.txt for a day", "politeness/record.go", "max(e.expires.Sub(ended), robots.MinFreshness)", "robots.MaxFreshness", both, false, seeds{crawl: 1, gate: 12}},
+	{"a replay takes any body for robots.txt", "politeness/replay.go", "err != nil || !r.line.isHash(sha256.Sum256(b))", "err != nil || !r.line.isHash(sha256.Sum256(b)) && false", both, false, seeds{crawl: 41, gate: 151}},
+	{"a replay takes a robots.txt without its body for empty", "politeness/replay.go", "a.expires, a.missing = at(a.ended).add(e.life(a.ended)), missing", "a.expires, a.missing = at(a.ended).add(e.life(a.ended)), missing && false", both, false, seeds{crawl: 41, gate: 111}},
+	{"a replay forgets redirects", "politeness/replay.go", "p.wantedHost.origin(p.wanted).chase = r.chases[p.id]", "_ = p", both, false, seeds{crawl: 59, gate: 1252}},
+	{"a replay forgets where redirects lead", "politeness/record.go", `{"Location", e.location}`, `{"Location", ""}`, both, false, seeds{crawl: 23, gate: 7}},
+	{"a replay forgets Retry-After", "politeness/record.go", `{"Retry-After", e.retryAfter}`, `{"Retry-After", ""}`, both, false, seeds{crawl: 3, gate: 963}},
+	{"a replay believes a slow clock", "politeness/record.go", `{"Date", e.date}`, `{"Date", ""}`, crawl, false, seeds{crawl: 17}},
+	{"a replay counts twice what the snapshot has", "politeness/replay.go", "seekLine(ledger, mark)", "seekLine(ledger, 0)", both, false, seeds{crawl: 18, gate: 877}},
+	{"a replayed Gate admits at once", "politeness/replay.go", "g.opening = now.Add(max(g.cfg.Delay, MinDelay))", "", both, false, seeds{crawl: 6, gate: 1}},
+	{"a snapshot forgets that a request had begun", "politeness/snapshot.go", "p.started.Store(!p.began.IsZero())", "", both, false, seeds{crawl: 40, gate: 151}},
+	{"a snapshot is taken between a line and its effect", "politeness/snapshot.go", "	g.recording.Lock()\n	defer g.recording.Unlock()\n", "", both, false, seeds{crawl: 4, gate: 171}},
+	{"lines follow one that was written in part", "politeness/ledger.go", "case n > 0, e.Event != eventStart:", "case e.Event != eventStart:", gate, false, seeds{gate: 81}},
+	{"a torn line stays in the ledger", "politeness/ledgerfile.go", "		err = f.Truncate(size)", "		err = nil", both, false, seeds{crawl: 3, gate: 2}},
+	{"a connection may be under way when its Permit is taken back", "politeness/permit.go", "p.expired(now) && now.Sub(p.allowed) > p.gate.cfg.PermitTTL", "p.expired(now)", both, false, seeds{crawl: 4, gate: 48}},
+	{"what is reported after it was taken back is followed by no pause", "politeness/report.go", "p.p.clocks.hold(now.Add(d), d, clause)", "_, _ = d, clause", gate, false, seeds{gate: 9}},
+	{"an end that was not recorded is passed over", "politeness/ledger.go", "case n > 0, e.Event != eventStart:", "case n > 0:", both, false, seeds{crawl: 4, gate: 17}},
+	{"a snapshot includes a part of a line", "politeness/ledger.go", "	case err == nil:\n		l.size += int64(n)\n", "	case err == nil || n > 0:\n		l.size += int64(n)\n		if err != nil {\n			l.broken = err\n		}\n", both, false, seeds{crawl: 11, gate: 113}},
+	{"a lost robots.txt takes an earlier pause with it", "politeness/origin.go", "*o = origin{wish: o.wish, why: o.why, gone: o.gone}", "*o = origin{gone: o.gone}", gate, false, seeds{gate: 755}},
+	{"a late report holds clocks that were forgotten", "politeness/report.go", "		p.p.clocks = g.found(now, p.p)\n", "", gate, false, seeds{gate: 1930}},
+	{"a Retry-After does not stop what is about to leave", "politeness/permit.go", "p.state.Load() == redeemed && p.gate.overtaken(now, p)", "false", both, false, seeds{crawl: 23, gate: 52}},
+	{"a robots.txt that was not recorded binds", "politeness/report.go", "if p.p.unrecorded && p.p.purpose == Robots {", "if false {", both, false, seeds{crawl: 11, gate: 15}},
+	{"a good answer that was not recorded shortens pauses", "politeness/report.go", "case p.unrecorded && !failed(r):", "case false:", crawl, false, seeds{crawl: 226}},
+	{"a late line resets the redirects of another robots request", "politeness/replay.go", "if target != wanted && asking != nil && asking != p {", "if false && target != wanted && asking != nil && asking != p {", gate, false, seeds{gate: 9741}},
+	{"a replay puts the rate's clock back", "politeness/snapshot.go", "	g.taken = emptied\n", "", 0, false, nil},
+	{"an own host rests on one of its clocks after a kill", "politeness/replay.go", "p.clocks.host.hold(now.Add(d), d, clause)", "_, _ = d, clause", gate, false, seeds{gate: 4924}},
+	{"what is reported after it was taken back has no line", "politeness/report.go", "		_ = g.end(now, p.p, Reply{Aborted: true}, answer{}) // for the pause\n", "", gate, false, seeds{gate: 1}},
+}
+
+// exactness is what a Gate has to do as well, but lets no request out that should stay: without it a crawl is slower,
+// or more cautious, or asks in vain. politeness' own tests notice; what servers see is as it should be.
+var exactness = []mutant{
+	// Hosts that failed once are asked ever more rarely.
+	{"back-off does not shrink", "politeness/host.go", "h.backoff /= 2", "h.backoff /= 1", 0, false, nil},
+	// Hosts are given up for what the crawler broke off itself.
+	{"aborted requests count as failures", "politeness/report.go", "case r.Aborted, !begun", "case !begun", 0, false, nil},
+	// Who is told so asks in vain, and is told again.
+	{"a wait that is over before it begins", "politeness/clocks.go", "Until: cs[0].Until, Clauses", "Until: cs[0].Until.Add(-time.Hour), Clauses", 0, false, nil},
+	// All but one come in vain.
+	{"all waiters of an address are told one time", "politeness/pace.go", "next.After(t) && p.promised.After(now)", "false", 0, false, nil},
+	// Nothing is asked for until robots.txt is had again.
+	{"an old copy does not serve", "politeness/origin.go", "return min(o.retryAt(), o.fetched.add(maxStale))", "return o.expires", 0, false, nil},
+	// As before: without the copy nothing is asked for.
+	{"a copy in use is evicted", "politeness/memory.go", "o.rules == nil || o.failures() > 0:", "o.rules == nil:", 0, false, nil},
+	// The URLs of a host that is given up wait as long as it asked, and are then refused.
+	{"a host that was given up keeps its URLs waiting", "politeness/report.go", "	if p.wantedHost.gone != nil {", "	if false {", 0, false, nil},
+	// With little memory, files are asked for again before any page is.
+	{"rules of who still waits are dropped", "politeness/admit.go", "	group := o.group()\n	if group == nil {", "	group := o.group()\n	o.use = usedLately\n	if group == nil {", 0, false, nil},
 }

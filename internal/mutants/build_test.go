@@ -1,0 +1,164 @@
+package mutants
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// variable is the environment variable that names the mutant, by its number in the table from 1, that a built test
+// binary runs with. Without it nothing is mutated.
+const variable = "AMBLE_MUTANT"
+
+// root is the module's directory, seen from this one.
+var root = filepath.Join("..", "..")
+
+// binaries are the test binaries that contain all mutants. Each mutated function has a copy beside it for every mutant;
+// it begins with the choice between them. So two builds do for all.
+type binaries struct{ politeness, crawler string }
+
+// build makes them. It changes no file: go's -overlay flag puts the mutated ones in the place of the others.
+func build(t *testing.T, ms []mutant) binaries {
+	t.Helper()
+	dir := t.TempDir()
+	replace := map[string]string{}
+	put := func(name, content string) {
+		file, err := filepath.Abs(filepath.Join(root, filepath.FromSlash(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		replace[file] = filepath.Join(dir, fmt.Sprintf("%d.go", len(replace)))
+		if err := os.WriteFile(replace[file], []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	by := map[string]map[int]mutant{}
+	for i, m := range ms {
+		if by[m.file] == nil {
+			by[m.file] = map[int]mutant{}
+		}
+		by[m.file][i+1] = m
+	}
+	for file, ms := range by {
+		put(file, mutated(t, file, ms))
+	}
+	put("politeness/mutant.go", fmt.Sprintf("package politeness\n\nimport \"os\"\n\nvar mutant = os.Getenv(%q)\n", variable))
+	list, overlay := filepath.Join(dir, "overlay.json"), map[string]any{"Replace": replace}
+	spec, err := json.Marshal(overlay)
+	if err == nil {
+		err = os.WriteFile(list, spec, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := binaries{filepath.Join(dir, "politeness.test"), filepath.Join(dir, "crawler.test")}
+	for out, pkg := range map[string]string{b.politeness: "./politeness", b.crawler: "./crawler"} {
+		cmd := exec.Command("go", "test", "-c", "-vet=off", "-overlay="+list, "-o", out, pkg)
+		cmd.Dir = root
+		if said, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("the mutants do not build: %v\n%s", err, said)
+		}
+	}
+	return b
+}
+
+// edit is text to put into a file.
+type edit struct {
+	at   int
+	text string
+}
+
+// mutated is a file with a copy of a function for each mutant, by number.
+func mutated(t *testing.T, file string, ms map[int]mutant) string {
+	t.Helper()
+	src, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fset := token.NewFileSet()
+	parsed, err := parser.ParseFile(fset, file, src, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	offset := func(p token.Pos) int { return fset.Position(p).Offset }
+	var edits []edit
+	for _, n := range slices.Sorted(maps.Keys(ms)) {
+		m := ms[n]
+		if c := bytes.Count(src, []byte(m.old)); c != 1 {
+			t.Fatalf("%s has %d places for the mutant %q: %q", file, c, m.name, m.old)
+		}
+		at := bytes.Index(src, []byte(m.old))
+		f := around(parsed, func(f *ast.FuncDecl) bool { return offset(f.Body.Lbrace) < at && at+len(m.old) <= offset(f.End()) })
+		if f == nil {
+			t.Fatalf("%s: the mutant %q is in no function", file, m.name)
+		}
+		name := fmt.Sprintf("%sMutant%d", f.Name.Name, n)
+		begin, end := offset(f.Pos()), offset(f.End())
+		copied := string(src[begin:offset(f.Name.Pos())]) + name + string(src[offset(f.Name.End()):at]) + m.new + string(src[at+len(m.old):end])
+		edits = append(edits, edit{end, "\n\n" + copied + "\n"}, edit{offset(f.Body.Lbrace) + 1, choice(t, f, name, n)})
+	}
+	slices.SortStableFunc(edits, func(x, y edit) int { return y.at - x.at })
+	for _, e := range edits {
+		src = slices.Concat(src[:e.at], []byte(e.text), src[e.at:])
+	}
+	return string(src)
+}
+
+// around is the function of a file that is the one looked for.
+func around(f *ast.File, is func(*ast.FuncDecl) bool) *ast.FuncDecl {
+	for _, d := range f.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil && is(fn) {
+			return fn
+		}
+	}
+	return nil
+}
+
+// choice is the statement with which f hands over to its copy.
+func choice(t *testing.T, f *ast.FuncDecl, name string, n int) string {
+	t.Helper()
+	var args []string
+	for _, p := range f.Type.Params.List {
+		for _, a := range p.Names {
+			args = append(args, a.Name)
+		}
+		if _, variadic := p.Type.(*ast.Ellipsis); variadic {
+			args[len(args)-1] += "..."
+		}
+	}
+	if f.Type.TypeParams != nil || slices.Contains(args, "_") {
+		t.Fatalf("%s cannot be called by its copy", f.Name.Name)
+	}
+	call := name + "(" + strings.Join(args, ", ") + ")"
+	if f.Recv != nil {
+		call = f.Recv.List[0].Names[0].Name + "." + call
+	}
+	if f.Type.Results != nil {
+		return fmt.Sprintf("\n\tif mutant == \"%d\" {\n\t\treturn %s\n\t}\n", n, call)
+	}
+	return fmt.Sprintf("\n\tif mutant == \"%d\" {\n\t\t%s\n\t\treturn\n\t}\n", n, call)
+}
+
+// TestMutantsAreFunctionsOfTheirOwn checks the copies themselves: each has its mutant's text, and what is built is Go.
+func TestMutantsAreFunctionsOfTheirOwn(t *testing.T) {
+	for i, m := range all() {
+		text := mutated(t, m.file, map[int]mutant{i + 1: m})
+		if b, err := format.Source([]byte(text)); err != nil || len(b) == 0 {
+			t.Errorf("%s: %v", m.name, err)
+		}
+		if !strings.Contains(text, m.old) || strings.Count(text, fmt.Sprintf("Mutant%d(", i+1)) != 2 {
+			t.Errorf("%s: not what it was, with a copy", m.name)
+		}
+	}
+}
