@@ -190,7 +190,7 @@ func (w *web) robots(s *server, o *site, a *answer) {
 	}
 	a.life = 24 * time.Hour
 	if w.rng.IntN(2) == 0 {
-		age := pick(w.rng, 0, 61, 100, 3600)
+		age := pick(w.rng, 0, 0, 61, 100, 3600)
 		a.life = max(time.Minute, time.Duration(age)*time.Second)
 		a.header.Set("Cache-Control", fmt.Sprintf("max-age=%d", age))
 	}

@@ -111,7 +111,7 @@ func (h *history) randomConfig() politeness.Config {
 		MaxFailures:   pick(rng, none, 0, 4), MaxSilence: pick(rng, none, 0, time.Minute),
 		RobotsGiveUp:  pick(rng, none, 0, time.Minute),
 		PermitTTL:     pick(rng, 0, 2*time.Second, 10*time.Second),
-		MaxRulesBytes: pick[int64](rng, 0, 0, none, 1, 2000),
+		MaxRulesBytes: pick[int64](rng, 0, none, 1, 1, 2000),
 		OptOut:        func(name string) bool { return h.optOut[name] },
 	}
 	c.ForbiddenDenies = rng.IntN(3) == 0
