@@ -91,7 +91,11 @@ func (f *careless) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Pag
 			f.killSoon(whenLate, p.URL().Host())
 		})
 	case 1:
-		rest(ctx, time.Duration(rng.IntN(5000))*time.Millisecond)
+		d := time.Duration(rng.IntN(2500)) * time.Millisecond
+		rest(ctx, d)
+		f.process.saveSoon()
+		rest(ctx, d)
+		f.killSoon(whenRest, "")
 	}
 	page, err := f.Fetcher.Fetch(ctx, p)
 	if rng.IntN(8) == 0 {

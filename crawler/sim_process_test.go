@@ -41,6 +41,7 @@ const (
 	whenEnds        // an end is written: a snapshot is taken at that very instant
 	whenHops        // a request for a hop of a robots.txt's redirects begins: a snapshot is taken
 	whenLate        // a Permit that has run out is told of
+	whenRest        // a Permit rests before it is used: a snapshot is taken
 )
 
 // span is when a process ran.
@@ -225,7 +226,7 @@ func (p *process) plan(how ending, cancel context.CancelCauseFunc) func() {
 
 // arm arranges that from then on the process is killed soon after a moment that is seldom.
 func (p *process) arm(from time.Duration, after func(time.Duration, func())) {
-	m := []moment{whenEnds, whenHops, whenLate}[p.rng.IntN(3)]
+	m := []moment{whenEnds, whenHops, whenLate, whenRest}[p.rng.IntN(4)]
 	if m == whenHops {
 		from = 0 // robots.txt comes first
 	}
@@ -244,11 +245,24 @@ func (p *process) killSoon(m moment, host string) {
 	if p.armed == m {
 		p.armed = never
 		d := time.Millisecond
+		if m == whenRest {
+			d = time.Duration(1+p.rng.IntN(300)) * time.Millisecond
+		}
 		if m == whenHops { // its end may come before
 			d = time.Duration(1+p.rng.IntN(3000)) * time.Millisecond
 		}
 		p.after.Reset(d)
 		p.front.forget(time.Now().Add(d + time.Millisecond))
+	}
+}
+
+// saveSoon takes a snapshot, if that is what is planned.
+func (p *process) saveSoon() {
+	p.mu.Lock()
+	soon := p.armed == whenRest
+	p.mu.Unlock()
+	if soon {
+		p.save(p.crawler.Gate().Snapshot())
 	}
 }
 

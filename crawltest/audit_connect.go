@@ -146,6 +146,9 @@ func (a *auditor) unreached(dials []Dial, lookups []Lookup) {
 		first := time.Time{}
 		if i := slices.IndexFunc(a.log, func(r Request) bool { return r.site == s }); i >= 0 {
 			first = a.log[i].Start
+			if pathOfURL(a.log[i].URL) != robotsPath {
+				continue // another's robots.txt lies there: who asks for that need not know that this one failed
+			}
 		}
 		a.patient(s, a.attempts(s, dials, lookups), first)
 	}
