@@ -14,6 +14,7 @@ import (
 
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/audit"
+	"github.com/amble-crawler/amble/robots"
 )
 
 var (
@@ -121,7 +122,10 @@ func (h *history) randomConfig() politeness.Config {
 	}
 	if rng.IntN(8) == 0 {
 		from := time.Duration(rng.IntN(48)) * 30 * time.Minute
-		c.Hours = politeness.Hours{{From: from, To: (from + 5*time.Hour) % (24 * time.Hour)}, {From: 0, To: 10 * time.Minute}}
+		c.Hours = politeness.Hours{{From: from, To: (from + 5*time.Hour) % (24 * time.Hour)}}
+		for at := time.Duration(0); at < time.Hour; at += 3 * time.Minute { // two minutes of three
+			c.Hours = append(c.Hours, robots.Window{From: at, To: at + time.Minute})
+		}
 	}
 	if rng.IntN(12) == 0 {
 		c.Contactless, c.Identity.Contact = true, ""
