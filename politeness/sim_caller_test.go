@@ -35,7 +35,7 @@ func (c *caller) upTo(d time.Duration) time.Duration {
 	return time.Duration(c.rng.Int64N(max(0, int64(d)) + 1))
 }
 
-// a little while or, seldom, a long one.
+// while is a moment: none, mostly, or a little one, or seldom a long one.
 func (c *caller) while() time.Duration {
 	switch c.rng.IntN(10) {
 	case 0:

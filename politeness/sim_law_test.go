@@ -99,7 +99,7 @@ func (h *hostLaw) wish() (d time.Duration) {
 	return d
 }
 
-// floor is the least pause after anything but at hosts that have agreed to less.
+// pause is what is due after a use: the delay in force, and a least one but at hosts that have agreed to less.
 func (l *law) pause(u *use) time.Duration {
 	d := l.delay(l.host(u.target))
 	if u.own == 0 && !u.addr.IsLoopback() {
