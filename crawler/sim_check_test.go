@@ -148,7 +148,7 @@ func (s *sim) admitted(starts []politeness.Entry) {
 		if t := s.front.deadline(wanted, e.Allowed); !t.IsZero() && e.Written.After(t) {
 			wrong(fmt.Sprintf("P12 used %v after its claim", e.Written.Sub(t)))
 		}
-		if hs := s.config.Politeness.Hours; len(hs) > 0 && !slices.ContainsFunc(s.expect.Hours, func(h crawltest.Span) bool { return within(h, e.Allowed) }) {
+		if hs := s.config.Politeness.Hours; len(hs) > 0 && !slices.ContainsFunc(s.expect.Hours, func(h crawltest.Span) bool { return within(h, e.Allowed) && within(h, e.Written) }) {
 			wrong("outside the hours")
 		}
 		name, _, _ := strings.Cut(e.Host, ":")

@@ -17,12 +17,12 @@ var (
 	every   = flag.Bool("mutants.all", false, "run every mutant, not just a few")
 	asks    = flag.Bool("mutants.sims", false, "run both simulations on every mutant, and log which see it, by which seed")
 	noUnits = flag.Bool("mutants.nounits", false, "leave the tests of politeness out, but for the simulation")
-	longest = flag.Duration("mutants.timeout", 60*time.Second, "how long one run of a simulation may take")
+	longest = flag.Duration("mutants.timeout", 90*time.Second, "how long one run of a simulation may take")
 )
 
 // How many seeds a simulation goes through to find a mutant.
 const (
-	crawlSeeds = 200
+	crawlSeeds = 500
 	gateSeeds  = 12_000
 )
 
