@@ -136,6 +136,8 @@ func (c *caller) recorded(before int) bool { return c.disk.none || c.disk.lines 
 func (c *caller) carry(p politeness.Permit, a politeness.Ask) {
 	f := &flight{caller: c, permit: p, use: c.judge.allow(a, p.URL())}
 	switch {
+	case c.law.Rate > 0 && c.law.Rate < 0.2 && c.odd.IntN(20) == 0:
+		c.after(time.Duration(float64(time.Second)/c.law.Rate)+time.Duration(c.odd.IntN(10))*time.Second, f.handBack)
 	case c.once(40): // forgotten
 		c.after(c.upTo(time.Second), func() { c.want(c.web.page()) })
 	case c.once(20):
@@ -151,6 +153,14 @@ type flight struct {
 	permit politeness.Permit
 	use    *use
 	done   bool
+}
+
+// handBack reports a Permit that was not used when others have been granted since, right after a snapshot and
+// right before the end: does the next process know when the last one was granted?
+func (f *flight) handBack() {
+	f.disk.save(f.judge.facts, true)
+	f.report(politeness.Reply{Aborted: true}, nil)
+	f.plan(0, f.restart)
 }
 
 func (f *flight) redeem() {

@@ -60,6 +60,7 @@ func simulate(t *testing.T, seed uint64) {
 type history struct {
 	*testing.T
 	rng    *rand.Rand
+	odd    *rand.Rand // for what is seldom, so that it leaves other histories as they are
 	web    *web
 	disk   *disk
 	judge  *judge
@@ -81,7 +82,7 @@ type plan struct {
 
 func newHistory(t *testing.T, seed uint64) *history {
 	rng := rand.New(rand.NewPCG(seed, 3))
-	h := &history{T: t, rng: rng, care: pick(rng, 1, 1, 1, 3, 8), web: newWeb(rng), disk: newDisk(t, rng), optOut: map[string]bool{}, lost: map[*robotsFile]bool{}}
+	h := &history{T: t, rng: rng, odd: rand.New(rand.NewPCG(seed, 4)), care: pick(rng, 1, 1, 1, 3, 8), web: newWeb(rng), disk: newDisk(t, rng), optOut: map[string]bool{}, lost: map[*robotsFile]bool{}}
 	h.config = h.randomConfig()
 	over := override{}
 	if rng.IntN(10) == 0 {

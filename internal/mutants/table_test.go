@@ -125,12 +125,11 @@ var protections = []mutant{
 	{"a robots.txt that was not recorded binds", "politeness/report.go", "if p.p.unrecorded && p.p.purpose == Robots {", "if false {", both, false, seeds{crawl: 11, gate: 15}},
 	{"a good answer that was not recorded shortens pauses", "politeness/report.go", "case p.unrecorded && !failed(r):", "case false:", crawl, false, seeds{crawl: 226}},
 	{"a late line resets the redirects of another robots request", "politeness/replay.go", "if target != wanted && asking != nil && asking != p {", "if false && target != wanted && asking != nil && asking != p {", gate, false, seeds{gate: 9741}},
-	// Seen by neither: a line older than the snapshot has to be the last one before a kill. A unit test notices.
-	{"a replay puts the rate's clock back", "politeness/snapshot.go", "	g.taken = emptied\n", "", 0, false, nil},
+	{"a replay puts the rate's clock back", "politeness/snapshot.go", "	g.taken = emptied\n", "", gate, false, seeds{gate: 343}},
 	{"an own host rests on one of its clocks after a kill", "politeness/replay.go", "p.clocks.host.hold(now.Add(d), d, clause)", "_, _ = d, clause", gate, false, seeds{gate: 4924}},
 	{"an answer of another request ends a chain of redirects", "politeness/origin.go", "if o.chase != nil && o.chase.hop == p.url {", "if o.chase != nil {", gate, false, seeds{gate: 8239}},
 	{"back-off is swept", "politeness/memory.go", "h.backoff == 0 && d <= g.cfg.Delay", "d <= g.cfg.Delay", gate, false, seeds{gate: 2499}},
-	{"a Permit outlives the hours", "politeness/admit.go", "if last := g.open(now, o); last != 0 {", "if last := g.open(now, o); last != 0 && false {", crawl, false, seeds{crawl: 127}},
+	{"a Permit outlives the hours", "politeness/admit.go", "if last := g.open(now, o); last != 0 {", "if last := g.open(now, o); last != 0 && false {", gate, false, seeds{gate: 1181}},
 	{"what is reported after it was taken back has no line", "politeness/report.go", "		_ = g.end(now, p.p, Reply{Aborted: true}, answer{}) // for the pause\n", "", gate, false, seeds{gate: 1}},
 }
 
