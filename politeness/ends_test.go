@@ -21,15 +21,14 @@ func TestAHostThatIsGivenUpKeepsNoURLWaiting(t *testing.T) {
 }
 
 // TestRulesOfWhoStillWaitsAreKept has two hosts on one address, and memory for the rules of none: after each
-// robots.txt the other host is due, so that a page of one is asked about and has to wait while the other's robots.txt
-// comes.
+// robots.txt its host's page is asked about and has to wait, and the other host's robots.txt comes first.
 func TestRulesOfWhoStillWaitsAreKept(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := open(t, Config{MaxRulesBytes: 1})
 		raws := []string{"https://a.test/", "https://b.test/"}
 		left := map[string]bool{raws[0]: true, raws[1]: true}
 		for range 10 {
-			for i, raw := range raws {
+			for _, raw := range raws {
 				p, err := b.admit(raw, someAddr)
 				if err != nil {
 					t.Fatal(err)
@@ -38,7 +37,7 @@ func TestRulesOfWhoStillWaitsAreKept(t *testing.T) {
 					delete(left, raw)
 				}
 				b.send(p, 0, Reply{Status: 200, Body: []byte("User-agent: *\nDisallow: /no\n")})
-				b.wait(raws[1-i], someAddr)
+				b.wait(raw, someAddr)
 				time.Sleep(DefaultDelay)
 			}
 		}

@@ -548,15 +548,16 @@ func TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone(t *testing.T) {
 	}
 }
 
-// TestP9ARateOutlivesAnOlderLineBehindASnapshot: a Permit that was granted before the last token was taken, and
-// given back after the snapshot.
+// TestP9ARateOutlivesAnOlderLineBehindASnapshot: a Permit that was granted before the last token was taken, ran
+// out, and was reported after the snapshot, which knows nothing of it any more.
 func TestP9ARateOutlivesAnOlderLineBehindASnapshot(t *testing.T) {
 	in(t, func(t *testing.T) {
 		var out bytes.Buffer
-		c := Config{Rate: 0.1, Ledger: &out}
+		c := Config{Rate: 0.1, PermitTTL: 5 * time.Second, Ledger: &out}
 		b := open(t, c)
 		p := b.must("https://a.test/")
-		time.Sleep(10 * time.Second)
+		time.Sleep(30 * time.Second)
+		b.wait("https://a.test/", someAddr) // p is taken back
 		b.must2("https://b.test/", "192.0.2.9")
 		c.Snapshot = b.gate.Snapshot()
 		b.gate.Report(p, Reply{Aborted: true})
