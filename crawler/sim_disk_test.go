@@ -69,10 +69,9 @@ func (d *remains) tear(killed bool) {
 	if !killed {
 		torn = ""
 	}
-	switch {
-	case d.path == "":
+	if d.path == "" {
 		d.memory.WriteString(torn)
-	default:
+	} else {
 		if err := d.file.Close(); err != nil {
 			d.t.Fatal(err)
 		}

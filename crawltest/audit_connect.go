@@ -75,8 +75,8 @@ func (a *auditor) connectsAtAddresses(dials []Dial) {
 		}
 		for _, u := range uses[d.Addr.Addr().String()] {
 			flying := u.at.After(d.Start) && u.at.Before(d.End) && u.at.Sub(d.Start) < connectTurn
-			close := !u.at.Before(d.End) && u.at.Sub(d.End) < a.e.Delay && u.dial != d
-			if !flying && !close {
+			tooSoon := !u.at.Before(d.End) && u.at.Sub(d.End) < a.e.Delay && u.dial != d
+			if !flying && !tooSoon {
 				continue
 			}
 			v := Violation{
