@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -372,8 +373,9 @@ func TestNoEventIsInNeitherASnapshotNorTheLedgerBehindItsMark(t *testing.T) {
 		OwnHosts:  func(string) int { return 4 },
 	}
 	b := open(t, c)
-	const workers, each = 4, 300
+	const workers, each, taken = 4, 300, 50
 	var wg sync.WaitGroup
+	var made atomic.Int64
 	for range workers {
 		wg.Go(func() {
 			for n := 0; n < each; {
@@ -387,13 +389,16 @@ func TestNoEventIsInNeitherASnapshotNorTheLedgerBehindItsMark(t *testing.T) {
 				}
 				b.gate.Report(p, Reply{Err: errors.New("reset")})
 				n++
+				made.Add(1)
 			}
 		})
 	}
 	var snapshots [][]byte
-	for range 50 {
+	for i := range int64(taken) {
+		for made.Load() < i*workers*each/taken { // spread over the whole run, however slow
+			runtime.Gosched()
+		}
 		snapshots = append(snapshots, b.gate.Snapshot())
-		runtime.Gosched()
 	}
 	wg.Wait()
 	for _, s := range append(snapshots, nil) {
