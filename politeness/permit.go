@@ -162,8 +162,8 @@ func (g Grant) Purpose() Purpose { return Permit{g.redeemed}.record().purpose }
 // Begun reports whether Begin has succeeded.
 func (g Grant) Begun() bool { return g.redeemed != nil && g.redeemed.started.Load() }
 
-// overtaken reports whether p's host has asked for a pause that is not over, or was given up, since p was granted:
-// an own host that answers another request meanwhile.
+// overtaken reports whether p's host has asked for a pause that is not over, or was given up, since p
+// was granted: an own host that answers another request meanwhile.
 func (g *Gate) overtaken(now time.Time, p *permit) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -173,8 +173,8 @@ func (g *Gate) overtaken(now time.Time, p *permit) bool {
 // Begin marks the moment the request goes on the wire. The transport calls it immediately before it
 // writes the request's first byte and writes nothing when it fails: with ErrExpired when the Permit
 // has run out meanwhile (the process was paused, the connection took too long) or the host has asked
-// for a pause (an own host, in answer to another request), with ErrUsed on a second call, or with the ledger's write error. The ledger has the request's line when Begin
-// returns nil.
+// for a pause (an own host, in answer to another request), with ErrUsed on a second call, or with the
+// ledger's write error. The ledger has the request's line when Begin returns nil.
 func (g Grant) Begin() error {
 	if g.redeemed == nil {
 		return ErrNoPermit
