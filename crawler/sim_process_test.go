@@ -282,7 +282,10 @@ func (s *sim) next(p *process, how ending) *process {
 	p.mu.Unlock()
 	if !dead {
 		p.save(p.crawler.Gate().Snapshot())
-		p.known = p.promises()
+		known := p.promises()
+		p.mu.Lock()
+		p.known = known
+		p.mu.Unlock()
 	}
 	p.close()
 	s.disk.tear(dead)
@@ -292,7 +295,9 @@ func (s *sim) next(p *process, how ending) *process {
 	if left := time.Until(s.w.Start().Add(31 * 24 * time.Hour)); s.Month && dead && left > 0 {
 		time.Sleep(left)
 	}
+	p.mu.Lock() // a kill may come as the Run ends by itself
 	known, late := p.known, p.late
+	p.mu.Unlock()
 	p = s.start()
 	if dead || s.rng.IntN(2) == 0 {
 		p.replay()
