@@ -1,7 +1,6 @@
 package crawltest
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -166,7 +165,7 @@ func (a *auditor) attempts(s *Site, dials []Dial, lookups []Lookup) (all []attem
 			all = append(all, attempt{at: l.Time, end: l.Time, lookup: true, failed: true})
 		}
 	}
-	slices.SortStableFunc(all, func(x, y attempt) int { return cmp.Compare(x.at.UnixNano(), y.at.UnixNano()) })
+	slices.SortStableFunc(all, func(x, y attempt) int { return x.at.Compare(y.at) })
 	return all
 }
 

@@ -115,7 +115,7 @@ func embedded(addr netip.Addr) (netip.Addr, bool) {
 
 // check is Check with the exemption of hosts that the operator named.
 func (f *Fetcher) check(hostname string, addr netip.Addr) error {
-	if plain(addr) && f.guard.refuses(addr) != "" && f.cfg.AllowHosts != nil && f.cfg.AllowHosts(hostname) {
+	if plain(addr) && (f.guard.refuses(addr) == "" || f.cfg.AllowHosts != nil && f.cfg.AllowHosts(hostname)) {
 		return nil
 	}
 	return f.guard.Check(addr)

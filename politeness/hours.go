@@ -53,13 +53,19 @@ func closes(w robots.Window, now time.Time) time.Time {
 	return t
 }
 
+// visitTimes are the hours that the site names, where the operator honours them.
+func (g *Gate) visitTimes(o *origin) Hours {
+	if !g.cfg.VisitTime || o.rules == nil {
+		return nil
+	}
+	return o.rules.group.VisitTimes()
+}
+
 // open is how long a request for a page of o may be begun that is admitted now.
 func (g *Gate) open(now time.Time, o *origin) instant {
 	last := g.cfg.Hours.end(now)
-	if g.cfg.VisitTime && o.rules != nil {
-		if t := Hours(o.rules.group.VisitTimes()).end(now); t != 0 && (last == 0 || t < last) {
-			last = t
-		}
+	if t := g.visitTimes(o).end(now); t != 0 && (last == 0 || t < last) {
+		last = t
 	}
 	return last
 }
@@ -68,10 +74,8 @@ func (g *Gate) open(now time.Time, o *origin) instant {
 // Visit-time where the operator honours it.
 func (g *Gate) quiet(now time.Time, o *origin) error {
 	until := g.cfg.Hours.next(now)
-	if g.cfg.VisitTime && o.rules != nil {
-		if t := Hours(o.rules.group.VisitTimes()).next(now); t.After(until) {
-			until = t
-		}
+	if t := g.visitTimes(o).next(now); t.After(until) {
+		until = t
 	}
 	if until.After(now) {
 		return notYet(Clause{Name: ClauseQuiet, Until: until})

@@ -99,9 +99,14 @@ func (g *Gate) evictFrom(now time.Time, o *origin, least use) {
 	switch {
 	case o == nil || o.rules == nil || o.failures() > 0:
 	case o.use <= least && (o.use != unused || !o.expires.after(now)):
-		g.rulesSize -= o.rules.size()
-		o.rules, o.known = nil, false
+		g.dropRules(o)
 	case o.use == usedLately:
 		o.use = usedOnce
 	}
+}
+
+// dropRules forgets the rules of an origin; its pause stays.
+func (g *Gate) dropRules(o *origin) {
+	g.rulesSize -= o.rules.size()
+	o.rules, o.known = nil, false
 }

@@ -71,8 +71,8 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 
 // drop forgets the rules of an answer that the ledger does not have: no page is asked for by them. Its pause stays.
 func (g *Gate) drop(o *origin) {
-	g.rulesSize -= o.rules.size()
-	o.rules, o.known, o.chase = nil, false, nil
+	g.dropRules(o)
+	o.chase = nil
 }
 
 // found is the clocks of a Permit that was taken back: since then they may have been forgotten.

@@ -90,18 +90,23 @@ func (s *Store) tellWriter() {
 // ends meanwhile.
 func (s *Store) Add(ctx context.Context, rs ...frontier.Request) (int, error) {
 	o := &op{steps: make([]step, 1)}
-	if err := s.linksOf(o, 0, rs); err != nil {
+	if err := s.enqueue(ctx, o, rs); err != nil {
 		return 0, err
+	}
+	return o.added, nil
+}
+
+// enqueue has o, of one step, queue rs, and waits until they are on disk.
+func (s *Store) enqueue(ctx context.Context, o *op, rs []frontier.Request) error {
+	if err := s.linksOf(o, 0, rs); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	if err := s.enter(ctx); err != nil {
 		s.mu.Unlock()
-		return 0, err
+		return err
 	}
-	if err := s.commit(o); err != nil {
-		return 0, err
-	}
-	return o.added, nil
+	return s.commit(o)
 }
 
 // Settle implements frontier.Frontier. What it did is on disk when it returns, however its context

@@ -11,15 +11,7 @@ import (
 // as they are, and unknown ones are added. It is on disk when it returns. The errors are those of Add.
 func (s *Store) Revive(ctx context.Context, rs ...frontier.Request) (revived int, err error) {
 	o := &op{steps: make([]step, 1), revive: true}
-	if err := s.linksOf(o, 0, rs); err != nil {
-		return 0, err
-	}
-	s.mu.Lock()
-	if err := s.enter(ctx); err != nil {
-		s.mu.Unlock()
-		return 0, err
-	}
-	if err := s.commit(o); err != nil {
+	if err := s.enqueue(ctx, o, rs); err != nil {
 		return 0, err
 	}
 	return -o.done, nil
