@@ -164,22 +164,28 @@ func (g *Gate) judgeUsage(group *robots.Group, src robots.Source, u weburl.URL) 
 	return nil
 }
 
+// life is how long a Permit for s lasts that is granted now.
+func (g *Gate) life(now time.Time, a Ask, s step, o *origin) time.Duration {
+	d := g.cfg.PermitTTL
+	if !a.Deadline.IsZero() {
+		d = min(d, a.Deadline.Sub(now))
+	}
+	if s.valid != 0 {
+		d = min(d, s.valid.until(now))
+	}
+	if last := g.open(now, o); last != 0 {
+		d = min(d, last.until(now))
+	}
+	return d
+}
+
 // mint makes the Permit for s and starts its clocks.
 func (g *Gate) mint(now time.Time, a Ask, h *host, s step, c clocks) Permit {
 	g.lastID++
+	o := h.origin(a.URL)
 	p := &permit{
 		gate: g, id: g.lastID, url: s.url, wanted: a.URL, wantedHost: h, addr: a.Addr, purpose: s.purpose,
-		attempt: a.Attempt, queued: a.Queued, allowed: now, expires: at(now.Add(g.cfg.PermitTTL)), clocks: c,
-	}
-	if !a.Deadline.IsZero() {
-		p.expires = min(p.expires, at(a.Deadline))
-	}
-	if s.valid != 0 {
-		p.expires = min(p.expires, s.valid)
-	}
-	o := h.origin(a.URL)
-	if last := g.open(now, o); last != 0 {
-		p.expires = min(p.expires, last)
+		attempt: a.Attempt, queued: a.Queued, allowed: now, life: g.life(now, a, s, o), clocks: c,
 	}
 	if s.purpose == Robots {
 		o.asking = p

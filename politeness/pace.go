@@ -132,4 +132,7 @@ func (i instant) after(now time.Time) bool { return i > at(now) }
 // since is the time passed from i to now.
 func (i instant) since(now time.Time) time.Duration { return time.Duration(at(now) - i) }
 
+// until is the time from now to i.
+func (i instant) until(now time.Time) time.Duration { return time.Duration(i - at(now)) }
+
 func (i instant) add(d time.Duration) instant { return i + instant(d) }

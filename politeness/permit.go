@@ -62,7 +62,7 @@ type permit struct {
 	attempt    int
 	queued     time.Time
 	allowed    time.Time
-	expires    instant
+	life       time.Duration // how long after allowed it can be used
 	clocks     clocks
 	passed     [3]Clause // of host, address and domain
 	clauses    []Clause  // those of passed that are set
@@ -72,7 +72,11 @@ type permit struct {
 	unrecorded bool        // the ledger does not have its end
 }
 
-func (p *permit) expired(now time.Time) bool { return at(now) > p.expires }
+// expired reports whether p's life is over by either of the two clocks. The monotonic clock sees a wall clock that is set
+// back; the wall clock sees the time for which the machine was suspended.
+func (p *permit) expired(now time.Time) bool {
+	return now.Sub(p.allowed) > p.life || at(p.allowed).since(now) > p.life
+}
 
 // abandoned reports whether p's holder has had all the time that a connection may take, and Report has
 // not come: also of a Permit that expires sooner, a connection may be under way until then.
@@ -111,8 +115,14 @@ func (p Permit) Purpose() Purpose { return p.record().purpose }
 // Clauses are the waits that set the request's not-before time, the deciding one first.
 func (p Permit) Clauses() []Clause { return slices.Clone(p.record().clauses) }
 
-// Expires is when the Permit can no longer be used.
-func (p Permit) Expires() time.Time { return p.record().expires.time() }
+// Expires is the last instant at which the Permit can be used. It holds by the wall clock and by the monotonic one: the
+// Permit expires with the first of them that has passed it. The zero Time of the zero Permit.
+func (p Permit) Expires() time.Time {
+	if p.p == nil {
+		return time.Time{}
+	}
+	return p.p.allowed.Add(p.p.life)
+}
 
 // Redeem turns the Permit into the Grant that a fetcher works by. It succeeds once, before expiry.
 // The error is ErrNoPermit, ErrUsed or ErrExpired.

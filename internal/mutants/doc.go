@@ -1,8 +1,9 @@
 // Package mutants tests the tests of politeness, of which there are three kinds: the package's own tests, the
 // simulation of careless callers of a Gate (TestGateSim of politeness) and that of whole crawls on random webs
 // (TestSim of crawler). Each mutant of the first table switches one protection off: the package's own tests must
-// fail, and one simulation at least, or both, as the table says. Those of the second table let nothing out that should
-// stay; the package's own tests must fail. The package has no code of its own.
+// fail, and one simulation at least, or both, as the table says. The second table is protections that virtual time cannot
+// show, and the third lets nothing out that should stay; there the package's own tests must fail. The package has no code
+// of its own.
 //
 //	go test ./internal/mutants                 # a few mutants
 //	go test ./internal/mutants -mutants.all    # all of them: some minutes on two cores, 35 seconds with -mutants.nounits

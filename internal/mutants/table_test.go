@@ -1,5 +1,7 @@
 package mutants
 
+import "slices"
+
 // mutant is one textual change.
 type mutant struct {
 	name     string
@@ -13,8 +15,8 @@ type mutant struct {
 // seeds are one for each simulation.
 type seeds = map[sims]uint64
 
-// all are the mutants of both tables.
-func all() []mutant { return append(append([]mutant(nil), protections...), exactness...) }
+// all are the mutants of all tables.
+func all() []mutant { return slices.Concat(protections, clocks, exactness) }
 
 // protections are what keeps a request from leaving that should not, and what must be known afterwards (P1 to P12): a
 // simulation has to fail without any of them.
@@ -71,8 +73,8 @@ var protections = []mutant{
 	// Permits and the ledger: P10, P11.
 	{"a Permit can be used twice", "politeness/permit.go", "case p.state.CompareAndSwap(from, to):", "case p.state.CompareAndSwap(from, to) || p.state.Load() >= to:", both, true, seeds{crawl: 3, gate: 1}},
 	{"a Permit does not expire", "politeness/permit.go", "	case p.expired(now):", "	case false:", both, false, seeds{crawl: 3, gate: 1}},
-	{"a Permit outlives its rules", "politeness/admit.go", "p.expires = min(p.expires, s.valid)", "_ = s", both, false, seeds{crawl: 4, gate: 10}},
-	{"a Permit outlives its claim", "politeness/admit.go", "p.expires = min(p.expires, at(a.Deadline))", "_ = a", both, false, seeds{crawl: 4, gate: 1}},
+	{"a Permit outlives its rules", "politeness/admit.go", "d = min(d, s.valid.until(now))", "_ = s", both, false, seeds{crawl: 4, gate: 10}},
+	{"a Permit outlives its claim", "politeness/admit.go", "d = min(d, a.Deadline.Sub(now))", "_ = a", both, false, seeds{crawl: 4, gate: 1}},
 	{"a second Report counts", "politeness/report.go", "before != reported && before != lapsed", "before != -1", both, false, seeds{crawl: 3, gate: 1}},
 	{"a request under way is taken back", "politeness/report.go", "p.state.CompareAndSwap(redeemed, lapsed)", "p.state.CompareAndSwap(begun, lapsed)", both, false, seeds{crawl: 18, gate: 1}},
 	{"a Permit is taken back before it expires", "politeness/report.go", "if p == nil || !p.abandoned(now) {", "if p == nil {", both, false, seeds{crawl: 1, gate: 3}},
@@ -131,6 +133,13 @@ var protections = []mutant{
 	{"back-off is swept", "politeness/memory.go", "h.backoff == 0 && d <= g.cfg.Delay", "d <= g.cfg.Delay", gate, false, seeds{gate: 2499}},
 	{"a Permit outlives the hours", "politeness/admit.go", "if last := g.open(now, o); last != 0 {", "if last := g.open(now, o); last != 0 && false {", gate, false, seeds{gate: 1181}},
 	{"what is reported after it was taken back has no line", "politeness/report.go", "		_ = g.end(now, p.p, Reply{Aborted: true}, answer{}) // for the pause\n", "", gate, false, seeds{gate: 1}},
+}
+
+// clocks are protections against wall clocks that are set while a crawl runs or between two processes of it. Simulations
+// cannot see them: in virtual time there is one clock, and nobody sets it.
+var clocks = []mutant{
+	{"a Permit lives longer when the wall clock is set back", "politeness/permit.go", "now.Sub(p.allowed) > p.life || ", "", 0, true, nil},
+	{"a Permit lives longer while the machine is suspended", "politeness/permit.go", " || at(p.allowed).since(now) > p.life", "", 0, false, nil},
 }
 
 // exactness is what a Gate has to do as well, but lets no request out that should stay: without it a crawl is slower,
