@@ -1,6 +1,13 @@
 package politeness
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/netip"
+	"strings"
 	"testing"
 	"time"
 	"unsafe"
@@ -69,5 +76,199 @@ func TestAPermitExpiresByEitherClock(t *testing.T) {
 				t.Errorf("Expires is %v later", p.Expires().Sub(begin))
 			}
 		})
+	}
+}
+
+// past is what a process leaves for the next one.
+type past struct {
+	ledger   bytes.Buffer
+	bodies   map[string][]byte
+	snapshot []byte
+}
+
+func (l *past) body(sha string) ([]byte, error) {
+	if b, ok := l.bodies[sha]; ok {
+		return b, nil
+	}
+	return nil, errors.New("not kept")
+}
+
+// process is one that goes on from l, and writes to its ledger.
+func (l *past) process(t *testing.T, c Config) *bench {
+	c.Ledger, c.LedgerSize, c.Snapshot = &l.ledger, int64(l.ledger.Len()), l.snapshot
+	before := strings.NewReader(l.ledger.String())
+	b := open(t, c)
+	if l.ledger.Len() > 0 {
+		if err := b.gate.Replay(before, l.body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+// keep is b.send of a robots.txt whose body is kept.
+func (l *past) keep(b *bench, raw, body string) {
+	sum := sha256.Sum256([]byte(body))
+	if l.bodies == nil {
+		l.bodies = map[string][]byte{}
+	}
+	l.bodies[hex.EncodeToString(sum[:])] = []byte(body)
+	b.ready(raw, body)
+}
+
+// page sends a request for raw at an address as soon as it may be sent.
+func (b *bench) page(raw, addr string, r Reply) {
+	b.Helper()
+	b.send(b.patient(raw, addr), 0, r)
+}
+
+// patient waits for a Permit for what raw needs next.
+func (b *bench) patient(raw, addr string) Permit {
+	b.Helper()
+	for range 10_000 {
+		p, err := b.admit(raw, netip.MustParseAddr(addr))
+		var w *NotYet
+		switch {
+		case err == nil:
+			return p
+		case !errors.As(err, &w):
+			b.Fatalf("%s: %v", raw, err)
+		}
+		time.Sleep(max(1, time.Until(w.Until)))
+	}
+	b.Fatalf("%s has to wait for ever", raw)
+	return Permit{}
+}
+
+// TestALedgerOfTheFutureStallsNothing lets a process that goes on with a crawl find its ledger and snapshot to be of next
+// year: each pause of before is kept once more in whole, and no host waits longer.
+func TestALedgerOfTheFutureStallsNothing(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	retry := Reply{Status: 429, Header: http.Header{"Retry-After": {"100"}}}
+	for _, snapshot := range []string{"none", "old", "new", "alone"} {
+		t.Run(snapshot, func(t *testing.T) {
+			var l past
+			c := Config{Rate: 0.5}
+			in(t, func(t *testing.T) {
+				time.Sleep(year)
+				b := l.process(t, c)
+				l.keep(b, "https://delay.test/", "User-agent: *\nCrawl-delay: 7\n")
+				if snapshot == "old" {
+					l.snapshot = b.gate.Snapshot()
+				}
+				b.page("https://gone.test/robots.txt", "192.0.2.3", retry)
+				b.page("https://down.test/", "192.0.2.2", Reply{Status: 500}) // its robots.txt
+				b.page("https://down.test/", "192.0.2.2", Reply{Status: 500})
+				b.page("https://delay.test/", someAddr.String(), Reply{Status: 200})
+				if snapshot == "new" || snapshot == "alone" {
+					l.snapshot = b.gate.Snapshot()
+				}
+				if snapshot == "alone" { // of a crawl that keeps no ledger
+					l.ledger.Reset()
+				}
+			})
+			in(t, func(t *testing.T) {
+				begin := time.Now()
+				b := l.process(t, c)
+				if behind, longest := b.gate.Skew(); behind < year || behind > year+time.Minute || longest != 100*time.Second {
+					t.Errorf("the clock is %v behind, and the longest wait %v", behind, longest)
+				}
+				for _, want := range []struct {
+					raw, addr   string
+					least, most time.Duration
+				}{
+					{"https://new.test/", "192.0.2.9", 2 * time.Second, 2 * time.Second},      // the rate
+					{"https://down.test/", "192.0.2.2", 5 * time.Second, 5 * time.Second},     // its robots.txt failed twice
+					{"https://delay.test/", "192.0.2.1", 7 * time.Second, 9 * time.Second},    // and another 2 s for the rate
+					{"https://gone.test/", "192.0.2.3", 100 * time.Second, 102 * time.Second}, // Retry-After
+				} {
+					p := b.patient(want.raw, want.addr)
+					if p.Purpose() != Robots {
+						t.Errorf("%s: a robots.txt of next year is good enough", want.raw)
+					}
+					if got := time.Since(begin); got < want.least || got > want.most {
+						t.Errorf("%s after %v, want %v to %v", want.raw, got, want.least, want.most)
+					}
+					b.send(p, 0, Reply{Status: 404})
+				}
+			})
+		})
+	}
+}
+
+// TestALedgerOfTheFutureHidesNoLaterPause lets two processes write a ledger, the first by a clock that is a year ahead:
+// what the second was asked for by a host is still known to the third.
+func TestALedgerOfTheFutureHidesNoLaterPause(t *testing.T) {
+	var l past
+	const raw = "https://a.test/robots.txt"
+	in(t, func(t *testing.T) {
+		time.Sleep(365 * 24 * time.Hour)
+		l.process(t, Config{}).page(raw, "192.0.2.1", Reply{Status: 500})
+	})
+	in(t, func(t *testing.T) {
+		b := l.process(t, Config{})
+		b.page(raw, "192.0.2.1", Reply{Status: 503, Header: http.Header{"Retry-After": {"200"}}})
+		asked := time.Now()
+		if now := asked.Unix() - 946684800; now > 60 {
+			t.Fatalf("the second process was held up for %d s", now)
+		}
+		time.Sleep(time.Minute)
+		b = l.process(t, Config{})
+		if behind, longest := b.gate.Skew(); behind != 0 || longest != 0 {
+			t.Errorf("%v behind, the longest wait %v: that was the process before", behind, longest)
+		}
+		b.patient(raw, "192.0.2.1")
+		if got := time.Since(asked); got != 200*time.Second {
+			t.Errorf("the next request %v later, want 200 s", got)
+		}
+	})
+}
+
+// TestRulesOfTheFutureAreNotGoneBy sets the clock back while a Gate is at work.
+func TestRulesOfTheFutureAreNotGoneBy(t *testing.T) {
+	b := open(t, Config{})
+	now := time.Now()
+	u := b.url("https://a.test/")
+	p, err := b.gate.admit(now, Ask{URL: u, Addr: someAddr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.gate.Report(p, Reply{Status: 404, Ended: now})
+	if next := b.gate.next(set(now.Add(time.Minute), -time.Hour), u); next == u {
+		t.Error("a robots.txt that was fetched in an hour allows a page now")
+	}
+	if next := b.gate.next(now.Add(time.Minute), u); next != u {
+		t.Errorf("%s comes next", next)
+	}
+}
+
+// TestTheLedgerSaysThatTheClockIsBehind expects every line of a process that found its ledger to be of the future, and no
+// other, to say so.
+func TestTheLedgerSaysThatTheClockIsBehind(t *testing.T) {
+	var l past
+	var before int
+	in(t, func(t *testing.T) {
+		time.Sleep(time.Hour)
+		l.process(t, Config{}).page("https://a.test/robots.txt", "192.0.2.1", Reply{Status: 404})
+		before = l.ledger.Len()
+	})
+	in(t, func(t *testing.T) {
+		b := l.process(t, Config{})
+		u := b.url("https://b.test/")
+		b.gate.Failed(u, b.gate.Next(u), errors.New("no such host"))
+		b.page("https://a.test/robots.txt", "192.0.2.1", Reply{Status: 404})
+		b.gate.Report(b.patient("https://a.test/robots.txt", "192.0.2.1"), Reply{Err: errors.New("refused")})
+	})
+	behind := 0
+	for i, line := range strings.SplitAfter(l.ledger.String(), "\n") {
+		if has := strings.Contains(line, `"behind":360`); has != (before <= 0 && line != "" && !strings.Contains(line, `"event":"end"`)) {
+			t.Errorf("line %d: %s", i+1, line)
+		} else if has {
+			behind++
+		}
+		before -= len(line)
+	}
+	if behind != 3 {
+		t.Errorf("%d lines say so, want 3", behind)
 	}
 }

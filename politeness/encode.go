@@ -25,6 +25,9 @@ func (e *Entry) append(b []byte) []byte {
 	b = timeField(b, `,"written":`, e.Written)
 	b = clausesField(b, e.Clauses)
 	b = textField(b, `,"override":`, e.Override)
+	if e.Behind != 0 {
+		b = e.Behind.append(append(b, `,"behind":`...))
+	}
 	b = timeField(b, `,"first_byte":`, e.FirstByte)
 	b = timeField(b, `,"ended":`, e.Ended)
 	b = timeField(b, `,"reported":`, e.Reported)

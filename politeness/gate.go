@@ -28,6 +28,7 @@ type Gate struct {
 	// alone: so no event is in the one and not in the other. It is taken before mu.
 	recording sync.RWMutex
 	restored  *restored // what Replay goes on from; nil when it is done
+	skew      skew      // of what NewGate and Replay have read; then it stays
 
 	mu      sync.Mutex
 	hosts   map[string]*host

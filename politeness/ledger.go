@@ -32,6 +32,7 @@ type Entry struct {
 	Written   time.Time `json:"written,omitzero"`
 	Clauses   []Clause  `json:"clauses,omitempty"`  // what the request had to wait for
 	Override  string    `json:"override,omitempty"` // the reason of the Override that let it through
+	Behind    Duration  `json:"behind,omitempty"`   // how far this process's clock is behind the lines before it began; see [Gate.Skew]
 	FirstByte time.Time `json:"first_byte,omitzero"`
 	Ended     time.Time `json:"ended,omitzero"`
 	Reported  time.Time `json:"reported,omitzero"` // when the Gate was told, and pauses began, if later than Ended
@@ -118,7 +119,7 @@ func (g *Gate) begin(p *permit, now time.Time) error {
 func (g *Gate) entry(event string, p *permit) Entry {
 	e := Entry{
 		Event: event, Run: g.run, ID: p.id, URL: p.url.String(), Host: p.url.Host(), Addr: p.addr.String(),
-		Purpose: p.purpose.String(), Allowed: p.allowed,
+		Purpose: p.purpose.String(), Allowed: p.allowed, Behind: Duration(g.skew.behind),
 	}
 	if p.url != p.wanted {
 		e.For = p.wanted.String()
@@ -167,7 +168,7 @@ func (g *Gate) unresolved(now time.Time, u, next weburl.URL, err error) {
 	if g.ledger.w == nil {
 		return
 	}
-	e := Entry{Event: eventUnsent, Run: g.run, URL: next.String(), Host: next.Host(), Purpose: Page.String(), Ended: now}
+	e := Entry{Event: eventUnsent, Run: g.run, URL: next.String(), Host: next.Host(), Purpose: Page.String(), Ended: now, Behind: Duration(g.skew.behind)}
 	if next != u {
 		e.For, e.Purpose = u.String(), Robots.String()
 	}

@@ -95,8 +95,10 @@ func (s *ruleset) bound() *robots.Group {
 func (o *origin) group() *robots.Group { return o.rules.bound() }
 
 // usable reports whether o's rules may be applied at now: fresh, or stale while the file cannot be
-// had and the copy is not too old.
-func (o *origin) usable(now time.Time) bool { return o.known && o.validUntil(now).after(now) }
+// had and the copy is not too old. Rules that were fetched after now are of unknown age: the clock has been set back.
+func (o *origin) usable(now time.Time) bool {
+	return o.known && !o.fetched.after(now.Add(unsteady)) && o.validUntil(now).after(now)
+}
 
 // validUntil is when the rules end that are in force at now.
 func (o *origin) validUntil(now time.Time) instant {

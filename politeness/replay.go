@@ -75,6 +75,7 @@ func (g *Gate) Replay(ledger io.ReadSeeker, robots func(sha256 string) ([]byte, 
 	g.restored = nil
 	now := time.Now()
 	r.settle(now)
+	g.skew.add(g.rewind(now, r.latest))
 	g.opening = now.Add(max(g.cfg.Delay, MinDelay))
 	return nil
 }
@@ -100,6 +101,7 @@ type replay struct {
 	gate   *Gate
 	robots func(sha256 string) ([]byte, error)
 	line   record
+	latest time.Time // of all lines
 }
 
 // lines applies the lines from offset on.
@@ -142,6 +144,7 @@ func (r *replay) apply(b []byte) error {
 	if string(e.run) != r.run {
 		r.newRun()
 	}
+	r.latest = later(r.latest, e.time())
 	switch string(e.event) {
 	case eventStart:
 		return r.start()
@@ -158,9 +161,14 @@ func (r *replay) apply(b []byte) error {
 }
 
 // newRun notes that the process before has ended: what it left open was over when this one began, and
-// that was before its first line.
+// that was before its first line, whatever the clock of the one before.
 func (r *replay) newRun() {
-	r.settle(r.line.time())
+	now := r.line.time()
+	r.settle(now)
+	if r.latest.After(now) {
+		r.gate.rewind(now, r.latest)
+		r.latest = now
+	}
 	r.run = string(r.line.run)
 }
 

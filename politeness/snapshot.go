@@ -184,6 +184,7 @@ func (g *Gate) restore(now time.Time, b []byte) error {
 		g.restoreHost(now, r)
 	}
 	r.check(len(r.b) == 0)
+	g.skew.add(g.rewind(now, time.Time{}))
 	return r.err
 }
 

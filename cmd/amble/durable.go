@@ -112,7 +112,11 @@ func (c *crawlFlags) runJob(a *app, j *jobDir, cfg crawler.Config, all []setting
 	}
 	end, err := a.crawl(&crawlJob{
 		cfg: cfg, seeds: seeds, flags: c.outputFlags, stdoutFree: true, resume: resumeCommand(j.dir),
-		before: func(c *crawler.Crawler) error { return firstOf(j.replay(c, out), j.retry(c, out, retry)) },
+		before: func(x *crawler.Crawler) error {
+			err := j.replay(x, out)
+			newUI(a, c.outputFlags).tellSkew(j.path(ledgerName), x.Gate())
+			return firstOf(err, j.retry(x, out, retry))
+		},
 	})
 	closed := out.close()
 	if err == nil {
@@ -149,6 +153,16 @@ func (j *jobDir) replay(c *crawler.Crawler, out *outputs) error {
 		return usage("job %s cannot be gone on with: what it may ask for and when is told by its %s, which was changed: %w", j.dir, ledgerName, err)
 	}
 	return outputError(err)
+}
+
+// tellSkew says that a ledger is dated in the future, if it is.
+func (u *ui) tellSkew(ledger string, g *politeness.Gate) {
+	behind, longest := g.Skew()
+	if behind < time.Second {
+		return
+	}
+	u.tell("the clock of this machine is %v behind the last lines of %s: it is wrong, or was wrong then. Each pause that was due begins anew, %v at most, and robots.txt files are fetched again",
+		behind.Round(time.Second), ledger, longest.Round(time.Millisecond))
 }
 
 // robotsBody reads a robots.txt as it was received.

@@ -57,7 +57,10 @@ func spanText(r *ending) string {
 	if r.Runs <= 1 {
 		return "in " + round(r.Elapsed).String()
 	}
-	return fmt.Sprintf("in %s, in %d runs over %s", round(r.Elapsed), r.Runs, round(r.Ended.Sub(r.Started)))
+	if over := r.Ended.Sub(r.Started); over >= r.Elapsed {
+		return fmt.Sprintf("in %s, in %d runs over %s", round(r.Elapsed), r.Runs, round(over))
+	}
+	return fmt.Sprintf("in %s, in %d runs", round(r.Elapsed), r.Runs) // the clock was set back between them
 }
 
 func finishText(r *ending, err error) string {

@@ -83,6 +83,12 @@ func auditText(rep *audit.Report) string {
 	for _, v := range rep.Violations {
 		fmt.Fprintf(&b, "violation: %s\n", v)
 	}
+	for _, o := range rep.Overrides {
+		fmt.Fprintf(&b, "override: %s by other rules than %s/robots.txt: %s\n", plural(o.Requests, "request"), o.Origin, printable(o.Reason))
+	}
+	for _, n := range rep.Notes {
+		fmt.Fprintf(&b, "note: %s\n", printable(n))
+	}
 	if len(rep.Violations) == 0 {
 		b.WriteString("no violation\n")
 	}

@@ -107,7 +107,7 @@ type Store struct {
 
 	mu      sync.Mutex
 	clock   sched.Clock
-	epoch   int64 // Unix nanoseconds of the clock's zero
+	epoch   int64 // the clock's zero in Unix nanoseconds, or later: times on disk never go back
 	hosts   *sched.Schedule[uint64, queue]
 	line    sched.Line
 	leases  *sched.Leases[*lease]

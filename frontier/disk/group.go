@@ -312,5 +312,9 @@ func (g *group) writeURLsAndHosts() error {
 			return err
 		}
 	}
+	g.value = binary.BigEndian.AppendUint64(g.value[:0], uint64(g.s.unix(g.s.clock.Now())))
+	if err := g.batch.Set(keyTime, g.value, nil); err != nil {
+		return err
+	}
 	return g.batch.Set(keyCounters, g.s.stored.bytes(g.value[:0]), nil)
 }

@@ -17,7 +17,7 @@ var errCorrupt = errors.New("a stored record is corrupt")
 //	q host rank number        a queued Request; written once, deleted once
 //	d due host rank number    a queued Request that waits until due
 //	h host                    a host: ready time, counts, name
-//	m ...                     the store's own: counters, secret, sink offsets, the caller's State
+//	m ...                     the store's own: counters, secret, time of the last write, sink offsets, the caller's State
 const (
 	tagSeen   = 's'
 	tagQueue  = 'q'
@@ -30,6 +30,7 @@ const (
 var (
 	keyCounters = []byte("mc")
 	keySecret   = []byte("ms")
+	keyTime     = []byte("mt")
 )
 
 // place is a URL's place in its host's queue: by rank, which counts down from the highest priority,

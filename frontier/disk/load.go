@@ -2,6 +2,7 @@ package disk
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -11,7 +12,7 @@ import (
 
 // load reads what the store keeps in memory.
 func (s *Store) load() error {
-	for _, step := range []func() error{s.loadSecret, s.loadCounters, s.loadOffsets, s.loadHosts} {
+	for _, step := range []func() error{s.loadSecret, s.loadTime, s.loadCounters, s.loadOffsets, s.loadHosts} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -42,6 +43,21 @@ func (s *Store) loadSecret() error {
 	}
 	s.secret, err = secretOf(b)
 	return err
+}
+
+// loadTime lets the store's time go on from its last write where the wall clock is behind that: it has been set back since,
+// or was wrong then. So nothing waits longer than it had to wait at that write.
+func (s *Store) loadTime() error {
+	b, err := s.get(keyTime)
+	if err != nil || b == nil {
+		return err
+	}
+	if len(b) != 8 {
+		return errCorrupt
+	}
+	written := int64(binary.BigEndian.Uint64(b))
+	s.epoch += max(0, written-s.unix(s.clock.Now()))
+	return nil
 }
 
 func (s *Store) loadCounters() error {

@@ -140,6 +140,15 @@ var protections = []mutant{
 var clocks = []mutant{
 	{"a Permit lives longer when the wall clock is set back", "politeness/permit.go", "now.Sub(p.allowed) > p.life || ", "", 0, true, nil},
 	{"a Permit lives longer while the machine is suspended", "politeness/permit.go", " || at(p.allowed).since(now) > p.life", "", 0, false, nil},
+	{"rules of the future are gone by", "politeness/origin.go", "!o.fetched.after(now.Add(unsteady)) && ", "", 0, false, nil},
+	{"a ledger of the future is believed", "politeness/replay.go", "	g.skew.add(g.rewind(now, r.latest))\n", "", 0, false, nil},
+	{"a snapshot of the future is believed", "politeness/snapshot.go", "	g.skew.add(g.rewind(now, time.Time{}))\n", "", 0, false, nil},
+	{"a ledger of the future hides later pauses", "politeness/replay.go", "		r.gate.rewind(now, r.latest)\n", "", 0, false, nil},
+	{"pauses of the future are over", "politeness/clock.go", "p.notBefore = now.Add(p.delay)", "p.notBefore = now", 0, false, nil},
+	{"a robots.txt that failed in the future is fetched again at once", "politeness/clock.go", "now.Add(robotsPause(o.outage.attempts))", "now", 0, false, nil},
+	{"rules of the future are kept", "politeness/clock.go", "o.fetched, o.expires = at(now), min(o.expires, at(now))", "o.fetched = at(now)", 0, false, nil},
+	{"the rate of the future is over", "politeness/clock.go", "		g.total.ReserveN(now, 1)\n", "", 0, false, nil},
+	{"the ledger does not say that its times go back", "politeness/ledger.go", ", Behind: Duration(g.skew.behind),", ",", 0, false, nil},
 }
 
 // exactness is what a Gate has to do as well, but lets no request out that should stay: without it a crawl is slower,

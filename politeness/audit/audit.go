@@ -113,7 +113,7 @@ func Check(ledger io.Reader, c Config, body Body) (*Report, error) {
 			a.shared(domain, rs)
 		}
 	}
-	a.notes(l.requests)
+	a.notes(l)
 	slices.SortStableFunc(a.rep.Violations, func(x, y Violation) int { return x.Lines[0] - y.Lines[0] })
 	return a.rep, nil
 }
@@ -126,7 +126,8 @@ type auditor struct {
 }
 
 // notes says what the ledger was not held to.
-func (a *auditor) notes(rs []*request) {
+func (a *auditor) notes(l *ledger) {
+	rs := l.requests
 	note := func(when bool, text string) {
 		if when {
 			a.rep.Notes = append(a.rep.Notes, text)
@@ -136,6 +137,9 @@ func (a *auditor) notes(rs []*request) {
 	note(a.config.MaxBackoff == 0, "back-off after failures (P5) was not checked: its maximum is not given")
 	note(a.config.PerDomain, "registrable domains (P6) are those the ledger names")
 	note(a.rep.Unfinished > 0, "of requests without an end, pauses are counted from the last line of their process")
+	for _, s := range l.steps {
+		note(true, fmt.Sprintf("the clock of the process that begins in line %d was %v behind the lines before: pauses (P4 to P7) and the age of robots.txt (P1, P8) were not checked from there to here", s.line, s.behind))
+	}
 	seen := map[Override]int{}
 	for _, r := range rs {
 		if r.start.Override != "" {

@@ -78,6 +78,16 @@ func (b *book) restart() *book {
 	return b
 }
 
+// behind begins a process whose clock is d seconds behind, and says so.
+func (b *book) behind(d float64, rs ...req) *book {
+	b.restart()
+	for _, r := range rs {
+		r.clause += fmt.Sprintf(`,"behind":%v`, d)
+		b.add(r)
+	}
+	return b
+}
+
 // moved moves a request to another host and time.
 func moved(r req, host string, at float64) req {
 	for _, s := range []*string{&r.url, &r.forURL} {
@@ -287,6 +297,14 @@ func TestInvariants(t *testing.T) {
 			b.b.WriteString(`{"event":"unsent","run":"r1","id":9,"url":"http://a.test/1","host":"a.test:80","ended":"` + at(0.5) + `","error":"refused"}` + "\n")
 			return b.add(page(1.2, "/"))
 		}(), nil, nil},
+		{"a clock that was set back", polite().add(page(1.1, "/"), with(page(2.2, "/x"), func(r *req) { r.status, r.extra = 429, `,"retry_after":"100"` })).
+			behind(3600, robotsReq(-3500, "User-agent: *\nDisallow: /no\n"), page(-3498, "/y"), page(2.5, "/z")), nil, nil},
+		{"a clock that was set back: rules hold", polite().behind(3600, page(-3498, "/no")), nil, []string{"P2"}},
+		{"a clock that was set back: pauses behind it", polite().behind(3600, page(-3498, "/y"), page(-3497.5, "/z")), nil, []string{"P4"}},
+		{"a clock that was set back: robots.txt first", newBook().add(robotsReq(0, "")).behind(3600, moved(page(0, "/"), "b.test", -3498)), nil, []string{"P1"}},
+		{"a clock that was set back: an address", newBook().add(robotsReq(0, "")).behind(3600, other(-3000), robotsReq(-2999.5, "")), nil, []string{"P6"}},
+		{"a clock that was set back, and nobody says so", polite().add(page(1.1, "/")).restart().add(page(-3498, "/y")), nil, []string{"P1"}},
+		{"a clock that is said to be behind, and is not", polite().behind(3600, page(0.5, "/y")), nil, []string{"P4"}},
 		{"P5 what the crawler broke off is no good answer", polite().add(failing(1.1), failing(2.2),
 			req{url: "http://a.test/1", at: 4.3, end: 4.3, status: 200, extra: `,"aborted":true`}, page(5.4, "/2")), backoffChecked, []string{"P5"}},
 	} {

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ type startLine struct {
 	Purpose  string    `json:"purpose"`
 	Agent    string    `json:"agent"`
 	Override string    `json:"override"`
+	Behind   float64   `json:"behind"` // seconds by which its process's clock is behind the lines before, by its own word
 	Allowed  time.Time `json:"allowed"`
 	Written  time.Time `json:"written"`
 	Clauses  []struct {
@@ -57,6 +59,7 @@ type request struct {
 	line  int // of its start
 	last  int // of its end
 	run   string
+	epoch int // its times can be compared with those of the same epoch alone
 	start startLine
 	end   *endLine // nil when the process ended first
 
@@ -74,11 +77,18 @@ func (r *request) over() time.Time {
 }
 
 type ledger struct {
-	requests []*request // by the time they were written
+	requests []*request // by epoch and the time they were written
 	repeated []*request // started or ended twice
 	unsent   []*request // attempts at a robots.txt that failed before a byte left
 	torn     bool       // the last line is not whole
 	runs     int
+	steps    []step // where epochs begin
+}
+
+// step is a process whose clock is behind that of the one before.
+type step struct {
+	line   int
+	behind time.Duration
 }
 
 // reading is a ledger while it is read.
@@ -88,6 +98,8 @@ type reading struct {
 	open  map[key]*request
 	names map[string]string    // each text once, however often it occurs
 	last  map[string]time.Time // of runs, when they wrote a line last
+	epoch map[string]int       // of runs
+	late  time.Time            // the latest time of this epoch
 }
 
 type key struct {
@@ -98,7 +110,7 @@ type key struct {
 // read reads a ledger. A last line without its end is what a kill leaves and no error; any other
 // line that is no entry is one.
 func read(r io.Reader) (*ledger, error) {
-	l := &reading{open: map[key]*request{}, names: map[string]string{}, last: map[string]time.Time{}}
+	l := &reading{open: map[key]*request{}, names: map[string]string{}, last: map[string]time.Time{}, epoch: map[string]int{}}
 	br := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
 		b, err := br.ReadBytes('\n')
@@ -117,7 +129,9 @@ func read(r io.Reader) (*ledger, error) {
 	for _, r := range l.requests {
 		r.alive = l.last[r.run]
 	}
-	slices.SortStableFunc(l.requests, func(a, b *request) int { return a.start.Written.Compare(b.start.Written) })
+	slices.SortStableFunc(l.requests, func(a, b *request) int {
+		return cmp.Or(a.epoch-b.epoch, a.start.Written.Compare(b.start.Written))
+	})
 	return &l.ledger, nil
 }
 
@@ -128,19 +142,19 @@ func (l *reading) add(n int, b []byte) error {
 		return err
 	}
 	k := key{l.name(e.Run), e.ID}
-	l.wrote(k.run, e)
+	l.wrote(n, k.run, e)
 	r := l.open[k]
 	switch {
 	case e.Event == "unsent": // nothing was on the wire
 		if e.Purpose == "robots" && e.Error != "" && !e.Aborted {
-			l.unsent = append(l.unsent, &request{line: n, last: n, run: k.run, start: e.startLine, end: new(e.endLine)})
+			l.unsent = append(l.unsent, &request{line: n, last: n, run: k.run, epoch: l.epoch[k.run], start: e.startLine, end: new(e.endLine)})
 		}
 	case e.Event == "start":
 		s := &e.startLine
 		s.Host, s.Domain, s.Addr = l.name(s.Host), l.name(s.Domain), l.name(plainAddr(s.Addr))
 		s.Purpose, s.Agent, s.Override = l.name(s.Purpose), l.name(s.Agent), l.name(s.Override)
 		again := r != nil
-		r = &request{line: n, run: k.run, start: *s}
+		r = &request{line: n, run: k.run, epoch: l.epoch[k.run], start: *s}
 		l.open[k] = r
 		l.requests = append(l.requests, r)
 		if again {
@@ -160,14 +174,33 @@ func (l *reading) add(n int, b []byte) error {
 }
 
 // wrote notes when a line was written.
-func (l *reading) wrote(run string, e *line) {
-	last := l.last[run]
+func (l *reading) wrote(n int, run string, e *line) {
+	last, known := l.last[run]
+	var at time.Time
 	for _, t := range [...]time.Time{e.Written, e.Ended, e.Reported} {
-		if t.After(last) {
-			last = t
+		if t.After(at) {
+			at = t
 		}
 	}
+	if !known {
+		l.begin(n, run, e, at)
+	}
+	if at.After(last) {
+		last = at
+	}
+	if at.After(l.late) {
+		l.late = at
+	}
 	l.last[run] = last
+}
+
+// begin notes a process's first line.
+func (l *reading) begin(n int, run string, e *line, at time.Time) {
+	if e.Behind > 0 && at.Before(l.late) {
+		l.steps = append(l.steps, step{n, l.late.Sub(at)})
+		l.late = at
+	}
+	l.epoch[run] = len(l.steps)
 }
 
 func (l *reading) name(s string) string {

@@ -40,16 +40,19 @@ func (a *auditor) host(name string, rs []*request) {
 	own := a.config.OwnHosts[name]
 	var last *request // that was over last
 	var flying []*request
-	var waits waits
+	var asked waits
 	var b backoff
 	for i, r := range rs {
+		if i > 0 && r.epoch != rs[i-1].epoch {
+			last, flying, asked, b = nil, nil, waits{}, backoff{}
+		}
 		flying = a.inFlight(flying, r, max(1, own))
-		a.retryAfter(&waits, r, own)
+		a.retryAfter(&asked, r, own)
 		b.begin(r, secs(a.config.MaxBackoff))
 		if last != nil && own <= 1 && !last.over().After(r.start.Written) {
-			a.gap(&h, last, r, own, i == 1, b.pause)
+			a.gap(&h, last, r, own, b.pause)
 		}
-		waits.note(r)
+		asked.note(r)
 		b.note(r, secs(a.config.MaxBackoff))
 		last = later(last, r)
 	}
@@ -57,7 +60,7 @@ func (a *auditor) host(name string, rs []*request) {
 }
 
 // gap holds r to the pause that was due after the request before.
-func (a *auditor) gap(h *Host, last, r *request, own int, first bool, backoff time.Duration) {
+func (a *auditor) gap(h *Host, last, r *request, own int, backoff time.Duration) {
 	gap, due := r.start.Written.Sub(last.over()), a.due(last, own)
 	if own == 0 {
 		due = max(due, r.before, backoff)
@@ -65,11 +68,11 @@ func (a *auditor) gap(h *Host, last, r *request, own int, first bool, backoff ti
 	if gap < due-Tolerance {
 		a.violation(paceInvariant(due, a.config.delay()), r, last, "%v after the end of the request before, %v is due", gap, due)
 	}
+	if h.Least < 0 || gap-due < h.Slack {
+		h.Slack = gap - due
+	}
 	if h.Least < 0 || gap < h.Least {
 		h.Least, h.Required = gap, due
-	}
-	if first || gap-due < h.Slack {
-		h.Slack = gap - due
 	}
 }
 
@@ -255,6 +258,9 @@ func (a *auditor) domain(r *request) string {
 func (a *auditor) shared(name string, rs []*request) {
 	var last *request
 	for _, r := range rs {
+		if last != nil && last.epoch != r.epoch {
+			last = nil
+		}
 		before := last
 		last = later(last, r)
 		if before == nil || before.start.Host == r.start.Host {

@@ -15,6 +15,7 @@ const (
 // origin is what is known of an origin's robots.txt as the ledger goes on.
 type origin struct {
 	known   bool
+	epoch   int
 	at      time.Time // of the last good answer
 	until   time.Time // how long it says that it may be gone by; zero: it does not say
 	failing bool      // the last attempt failed
@@ -75,7 +76,9 @@ func events(l *ledger) []event {
 			es = append(es, event{r.end.Ended, true, r})
 		}
 	}
-	slices.SortFunc(es, func(x, y event) int { return cmp.Or(x.at.Compare(y.at), x.line()-y.line()) })
+	slices.SortFunc(es, func(x, y event) int {
+		return cmp.Or(x.request.epoch-y.request.epoch, x.at.Compare(y.at), x.line()-y.line())
+	})
 	return es
 }
 
@@ -120,6 +123,7 @@ func (a *auditor) page(o *origin, r *request) {
 	case !o.known:
 		a.violation("P1", r, nil, "%s was asked for before robots.txt was known", r.start.URL)
 		return
+	case r.epoch != o.epoch: // how old it is nobody can tell
 	case at.Sub(o.at) > maxStale:
 		a.violation("P8", r, nil, "robots.txt was last had at %s, more than 30 days before", stamp(o.at))
 	case !o.until.IsZero() && at.Sub(o.until) > Tolerance && !o.failing:
@@ -175,7 +179,7 @@ func (a *auditor) answer(o *origin, r *request) {
 // know takes over what an answer says.
 func (o *origin) know(r *request, f *file) {
 	o.known, o.failing, o.lost = true, false, nil
-	o.at, o.until, o.file = r.end.Ended, r.end.Expires, f
+	o.epoch, o.at, o.until, o.file = r.epoch, r.end.Ended, r.end.Expires, f
 }
 
 func (a *auditor) learn(o *origin, r *request) {

@@ -1,0 +1,77 @@
+package disk
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/amble-crawler/amble/frontier"
+)
+
+// TestTimesOfTheFutureStallNothing opens a store twice that was written by a clock a year ahead: what its hosts and URLs
+// had to wait then they wait now, and no longer.
+func TestTimesOfTheFutureStallNothing(t *testing.T) {
+	l := newLab(Config{}, tuned())
+	fs := vfs.NewMem()
+	claim := func(t *testing.T, s *Store, url string) frontier.Claim {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		c, err := s.Claim(ctx)
+		if err != nil || c.URL.String() != url {
+			t.Fatalf("claimed %s, %v, want %s", c.URL, err, url)
+		}
+		return c
+	}
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(365 * 24 * time.Hour)
+		s := l.open(t, fs)
+		if _, err := s.Add(t.Context(), frontier.Request{URL: parse(t, "https://a.test/1")}, frontier.Request{URL: parse(t, "https://a.test/2")}); err != nil {
+			t.Fatal(err)
+		}
+		c := claim(t, s, "https://a.test/1")
+		again := &frontier.Again{NotBefore: time.Now().Add(2 * time.Minute), Retry: true}
+		if err := s.Settle(t.Context(), c, frontier.Settlement{ReadyAt: time.Now().Add(time.Minute), Again: again}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Second)
+		if _, err := s.Add(t.Context(), frontier.Request{URL: parse(t, "https://a.test/3")}); err != nil { // the last write
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		at := func(want time.Duration) {
+			t.Helper()
+			if got := time.Since(begin); got != want {
+				t.Errorf("claimed after %v, want %v", got, want)
+			}
+		}
+		s := l.open(t, fs)
+		c := claim(t, s, "https://a.test/2")
+		at(40 * time.Second)
+		if err := s.Settle(t.Context(), c, frontier.Settlement{ReadyAt: time.Now().Add(10 * time.Second)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = l.open(t, fs)
+		c = claim(t, s, "https://a.test/3")
+		at(50 * time.Second)
+		if err := s.Settle(t.Context(), c, frontier.Settlement{}); err != nil {
+			t.Fatal(err)
+		}
+		claim(t, s, "https://a.test/1")
+		at(100 * time.Second)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
