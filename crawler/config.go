@@ -114,8 +114,9 @@ type Config struct {
 	// Politeness is the gate's policy. Its Identity and Contactless are set from Agent, Contact and
 	// the seeds; setting them here is an error.
 	Politeness politeness.Config
-	// Fetch is the fetcher's limits. A seed may name a private host, besides those that its AllowHosts
-	// allows. It is not used with a Fetcher of one's own.
+	// Fetch is the fetcher's limits. The seeds' hosts are added to those of its AllowHosts. Without a Pin of its
+	// own, the first look-up of their names holds for all Runs of the Crawler and, with a durable Frontier, for
+	// all processes of the crawl. It is not used with a Fetcher of one's own.
 	Fetch fetcher.Config
 
 	// Seeds are crawled beside those that Run, Pages and Collect are given. Where both have a URL, what

@@ -22,6 +22,7 @@ import (
 type Crawler struct {
 	cfg  Config
 	gate *politeness.Gate
+	pins pins
 
 	mu   sync.Mutex
 	runs map[*run]bool
@@ -93,7 +94,7 @@ func (c *Crawler) start(seeds []string, change func(*Config)) (*run, error) {
 	if change != nil {
 		change(&cfg)
 	}
-	r, err := newRun(cfg, c.gate, seeds)
+	r, err := newRun(cfg, c.gate, &c.pins, seeds)
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +121,7 @@ type run struct {
 	seeds    []weburl.URL
 	scope    Scope
 	gate     *politeness.Gate
+	pins     *pins // the Crawler's
 	frontier frontier.Frontier
 	knower   frontier.Knower      // the frontier, when it is one
 	counter  frontier.HostCounter // likewise
@@ -157,7 +159,7 @@ type run struct {
 // idler is a Fetcher that keeps connections open between requests.
 type idler interface{ CloseIdle(host string) }
 
-func newRun(cfg Config, gate *politeness.Gate, seeds []string) (*run, error) {
+func newRun(cfg Config, gate *politeness.Gate, known *pins, seeds []string) (*run, error) {
 	urls, err := parseSeeds(seedURLs(cfg.Seeds, seeds), cfg.MaxURL)
 	if err != nil {
 		return nil, err
@@ -166,7 +168,7 @@ func newRun(cfg Config, gate *politeness.Gate, seeds []string) (*run, error) {
 		return nil, cfg.identity().Validate(false)
 	}
 	r := &run{
-		cfg: cfg, gate: gate, seeds: urls, scope: cfg.InScope,
+		cfg: cfg, gate: gate, pins: known, seeds: urls, scope: cfg.InScope,
 		budget: newBudget(cfg.MaxPages), tally: newTally(time.Now()),
 		bound: newBound(), crowds: newCrowds(cfg.MaxQueries, cfg.MaxPerDir, cfg.MaxSessions), contents: newContents(),
 	}
@@ -237,8 +239,8 @@ func allLoopback(seeds []weburl.URL) bool {
 	return true
 }
 
-// makeFetcher makes the run's fetcher. A seed may name a host of any address: its operator did so
-// knowingly. A link or a redirect may not.
+// makeFetcher makes the run's fetcher. A seed may name a host of any address, since its operator did so
+// knowingly; a link or a redirect may not. What a name stands for is settled by its first look-up: see pin.
 func (r *run) makeFetcher() error {
 	r.fetcher = r.cfg.Fetcher
 	if r.fetcher != nil {
@@ -254,6 +256,9 @@ func (r *run) makeFetcher() error {
 	allowed := fc.AllowHosts
 	fc.AllowHosts = func(hostname string) bool {
 		return named[hostname] || allowed != nil && allowed(hostname)
+	}
+	if fc.Pin == nil {
+		fc.Pin = r.pin
 	}
 	f, err := fetcher.New(fc)
 	if err != nil {

@@ -8,7 +8,11 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
+	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -332,7 +336,68 @@ func addressCases() []web {
 			})
 		}, "http://inner.example/", nil, nil},
 		web{"Addresses", "a name that has a public address first, and then a private one", rebinding, "http://rebind.example/second", nil, nil},
+		web{"Addresses", "a seed whose name has a private address", seedNamed([]string{inside}), "http://rebind.example/second", nil, nil},
+		web{"Addresses", "a seed's name that has a public address first, and then a private one", seedNamed([]string{outside}, []string{inside}), "http://rebind.example/second", nil, nil},
+		web{"Addresses", "a seed's name that has a private address first, and then another", seedNamed([]string{inside}, []string{"169.254.169.254"}), "http://rebind.example/second", nil, nil},
+		web{"Addresses", "a seed's name with a public address that refuses connections, and a private one", seedNamed([]string{outside, inside}), "http://rebind.example/second", attempts, nil},
+		web{"Addresses", "robots.txt redirected to a private address", func(s *crawltest.Site, c *crawler.Config) {
+			s.Page("/", "")
+			s.Redirect("/robots.txt", "http://10.0.0.1/robots.txt")
+			c.Fetch.AllowAddresses = nil
+		}, "", nil, nil},
+		web{"Addresses", "a sitemap at a private address", func(s *crawltest.Site, c *crawler.Config) {
+			s.Page("/", "").Site().Robots("Sitemap: http://10.0.0.1/sitemap.xml\n")
+			c.Sitemaps, c.Scope, c.MaxPages, c.Fetch.AllowAddresses = true, crawler.ScopeAny, 100, nil
+		}, "http://10.0.0.1/sitemap.xml", nil, nil},
+		web{"Addresses", "a sitemap that lists a private address", func(s *crawltest.Site, c *crawler.Config) {
+			s.Page("/", "").Site().Robots("Sitemap: /sitemap.xml\n")
+			s.Page("/sitemap.xml", "<urlset><url><loc>http://10.0.0.1/</loc></url></urlset>").Type("application/xml")
+			c.Sitemaps, c.Scope, c.MaxPages, c.Fetch.AllowAddresses = true, crawler.ScopeAny, 100, nil
+		}, "http://10.0.0.1/", nil, nil},
 	)
+}
+
+// Addresses of a seed's name: one of the web's own, and one that would be the operator's.
+const outside, inside = "192.31.196.99", "10.0.0.1"
+
+// seedNamed makes http://rebind.example a seed. Its look-ups up to the first page give one answer, those after it the
+// next. The site is served at all of them, but outside refuses further connections after the first page.
+func seedNamed(answers ...[]string) func(*crawltest.Site, *crawler.Config) {
+	return func(s *crawltest.Site, c *crawler.Config) {
+		s.Page("/", "")
+		other := webOf(c).Site("http://rebind.example").Address(slices.Concat(answers...)...)
+		var served atomic.Bool
+		other.Handle("/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			served.Store(true)
+			w.Header().Set("Connection", "close")
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, links("/second"))
+		}))
+		other.Page("/second", "")
+		c.Seeds = []crawler.Request{{URL: other.URL("/")}}
+		c.Fetch.AllowAddresses, c.Fetch.DNSTTL = nil, time.Millisecond
+		dial, resolve := c.Fetch.DialContext, c.Fetch.Resolver
+		c.Fetch.Resolver = resolver(func(ctx context.Context, network, host string) ([]netip.Addr, error) {
+			if host != "rebind.example" {
+				return resolve.LookupNetIP(ctx, network, host)
+			}
+			answer := answers[0]
+			if served.Load() {
+				answer = answers[len(answers)-1]
+			}
+			var addrs []netip.Addr
+			for _, a := range answer {
+				addrs = append(addrs, netip.MustParseAddr(a))
+			}
+			return addrs, nil
+		})
+		c.Fetch.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if served.Load() && addr == outside+":80" {
+				return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+			}
+			return dial(ctx, network, addr)
+		}
+	}
 }
 
 // rebinding is a name whose address changes between two questions.

@@ -25,6 +25,7 @@ const (
 	keyNear  = "crawler/near/"
 	keyCrowd = "crawler/crowd/"
 	keyTable = "crawler/crowds" // the table that the crowds belong to
+	keyPin   = "crawler/pin/"   // by host name
 )
 
 // kept is the part of a tally that outlives the process.

@@ -204,6 +204,9 @@ func (r *run) robotsAnswered(ctx context.Context, c frontier.Claim, ready time.T
 // unresolved ends a claim whose host has no address: for now, and it is tried again, or at all.
 func (r *run) unresolved(ctx context.Context, c frontier.Claim, next weburl.URL, err error) {
 	switch {
+	case fetcher.ReasonOf(err) == fetcher.ReasonPin:
+		r.fail(err)
+		fallthrough
 	case ctx.Err() != nil:
 		r.again(ctx, c, frontier.Settlement{Again: &frontier.Again{}})
 	case fetcher.ReasonOf(err) == fetcher.ReasonAddress:

@@ -94,9 +94,18 @@ type Config struct {
 	DNSNegativeTTL time.Duration // how long it is believed that a name does not exist
 	// AllowAddresses are exempt from the address guard.
 	AllowAddresses []netip.Prefix
-	// AllowHosts exempts a host name or address literal from the guard, for seeds whose operator
-	// named the host itself. It is called from many goroutines. nil: none.
+	// AllowHosts tells which hosts the operator named, as seeds. Such a host may have an address that the
+	// guard refuses: an IP literal is exempt for itself; a name is pinned to what its first look-up finds, if
+	// the guard refuses all of that, and is exempt for these addresses alone. A name that is public at first
+	// never is exempt, and of an answer with public addresses only those are used. The Fetcher remembers one
+	// look-up for each name that is allowed here. It is called from many goroutines. nil: no host is exempt.
 	AllowHosts func(hostname string) bool
+	// Pin keeps the first look-ups of the names of AllowHosts for longer than the Fetcher lives, so that a later
+	// one cannot be told otherwise. It is called after the first look-up of a name that this Fetcher makes, with
+	// the addresses to pin it to, none if one was public, and returns those to which it is pinned: what it was
+	// given when it was first called for the name, by whatever Fetcher. Its error is ReasonPin. It is called from
+	// many goroutines, but not twice at once for one name. nil: pins end with the Fetcher.
+	Pin func(ctx context.Context, hostname string, private []netip.Addr) ([]netip.Addr, error)
 
 	// Connections.
 	DialContext     func(ctx context.Context, network, addr string) (net.Conn, error) // nil: the system's TCP; addr is ip:port, or the proxy's host:port

@@ -16,6 +16,7 @@ import (
 // names is a cache of look-ups with a bound on its size, and one look-up per name at a time.
 type names struct {
 	resolver Resolver
+	pins     *pins
 	timeout  time.Duration
 	ttl      time.Duration
 	negative time.Duration
@@ -45,9 +46,9 @@ type flight struct {
 	err    *Error
 }
 
-func newNames(c *Config) *names {
+func newNames(c *Config, p *pins) *names {
 	return &names{
-		resolver: c.Resolver, timeout: c.DNSTimeout, ttl: c.DNSTTL, negative: c.DNSNegativeTTL, size: c.DNSCacheSize,
+		resolver: c.Resolver, pins: p, timeout: c.DNSTimeout, ttl: c.DNSTTL, negative: c.DNSNegativeTTL, size: c.DNSCacheSize,
 		entries: make(map[string]*list.Element), recent: list.New(), flights: make(map[string]*flight),
 	}
 }
@@ -55,7 +56,7 @@ func newNames(c *Config) *names {
 // Resolve is the address to ask a Permit for and to connect to: the host's IP literal, or an address
 // of its name, IPv4 before IPv6, else in the resolver's order. While the answer is cached it stays the
 // same, unless a connection to it fails: then the name's next address takes its place. The guard has
-// refused what is not public. The error is an *[Error].
+// refused what is not public, unless the host is exempt ([Config].AllowHosts). The error is an *[Error].
 func (f *Fetcher) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error) {
 	if u.IsZero() {
 		return netip.Addr{}, &Error{Phase: PhaseDNS, Reason: ReasonURL, Err: errors.New("no URL"), Ended: time.Now()}
@@ -83,14 +84,19 @@ func (f *Fetcher) resolve(ctx context.Context, host string) (netip.Addr, *Error)
 	return f.choose(host, addrs)
 }
 
-// choose takes the first address that the guard and the local address allow.
+// choose takes the first address that the guard and the local address allow. What a name is pinned to is taken only
+// when the answer has no public address.
 func (f *Fetcher) choose(host string, addrs []netip.Addr) (netip.Addr, *Error) {
+	check := f.check
+	if f.guard.anyPublic(addrs) {
+		check = func(_ string, a netip.Addr) error { return f.guard.Check(a) }
+	}
 	var refusal error
 	for _, a := range addrs {
 		if f.cfg.LocalAddr.IsValid() && f.cfg.LocalAddr.Unmap().Is4() != a.Unmap().Is4() {
 			continue
 		}
-		err := f.check(host, a)
+		err := check(host, a)
 		if err == nil {
 			return a.Unmap(), nil
 		}
@@ -151,6 +157,9 @@ func (n *names) fly(ctx context.Context, host string, fl *flight) {
 		fl.err = failure(PhaseDNS, err)
 	} else {
 		fl.addrs = byFamily(addrs)
+		if err := n.pins.meet(ctx, host, fl.addrs); err != nil {
+			fl.err = &Error{Phase: PhaseDNS, Reason: ReasonPin, Err: err}
+		}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -31,6 +31,7 @@ const (
 	ReasonDNSFailure = "dns_failure"   // (t) the resolver failed
 	ReasonNXDomain   = "dns_not_found" // the name does not exist or has no address
 	ReasonAddress    = "address_refused"
+	ReasonPin        = "pin_failed" // Config.Pin failed
 
 	ReasonConnectTimeout = "connect_timeout" // (t)
 	ReasonRefused        = "connect_refused" // (t) nothing listens there

@@ -21,6 +21,7 @@ type Fetcher struct {
 	cfg       Config
 	guard     *Guard
 	names     *names
+	pins      *pins
 	pool      *pool
 	transport *http.Transport
 	tls       *tls.Config     // pattern of every connection's
@@ -53,7 +54,8 @@ func New(c Config) (*Fetcher, error) {
 		f.jar = newJar()
 	}
 	f.cfg = c
-	f.names = newNames(&f.cfg)
+	f.pins = newPins(&f.cfg, f.guard)
+	f.names = newNames(&f.cfg, f.pins)
 	f.tls = patternTLS(&f.cfg)
 	f.transport = newTransport(&f.cfg)
 	f.header = constantHeader(&f.cfg)

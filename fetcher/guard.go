@@ -113,10 +113,16 @@ func embedded(addr netip.Addr) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
+// anyPublic reports whether one of the addresses needs no exemption.
+func (g *Guard) anyPublic(addrs []netip.Addr) bool {
+	return slices.ContainsFunc(addrs, func(a netip.Addr) bool { return g.Check(a) == nil })
+}
+
 // check is Check with the exemption of hosts that the operator named.
-func (f *Fetcher) check(hostname string, addr netip.Addr) error {
-	if plain(addr) && (f.guard.refuses(addr) == "" || f.cfg.AllowHosts != nil && f.cfg.AllowHosts(hostname)) {
+func (f *Fetcher) check(host string, addr netip.Addr) error {
+	err := f.guard.Check(addr)
+	if err == nil || f.pins.exempt(host, addr) {
 		return nil
 	}
-	return f.guard.Check(addr)
+	return f.pins.explain(host, err)
 }

@@ -30,7 +30,7 @@ type scopeFlags struct {
 	FollowNofollow bool           `help:"Follow links marked rel=nofollow, too."`
 	Feeds          bool           `help:"What RSS and Atom feeds list, too."`
 	Resources      bool           `help:"Images, style sheets, scripts and the like, too."`
-	AllowAddress   prefixes       `placeholder:"CIDR,..." help:"Address ranges that links may lead to although they are private or special."`
+	AllowAddress   prefixes       `placeholder:"CIDR,..." help:"Private or special address ranges that may be requested. Seeds need none, unless their names have other addresses later."`
 }
 
 // paceFlags say how politely.

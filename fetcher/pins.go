@@ -1,0 +1,90 @@
+package fetcher
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// pins are what the hosts that the operator named (Config.AllowHosts) are exempt from the guard for. An address
+// literal is exempt for itself. A name is pinned by its first look-up: to what that found if all of it is refused
+// by the guard, else to nothing, because whoever can answer for a name that is public could send the crawl into
+// the operator's own network later.
+type pins struct {
+	guard *Guard
+	named func(hostname string) bool
+	keep  func(ctx context.Context, hostname string, private []netip.Addr) ([]netip.Addr, error)
+
+	mu    sync.Mutex
+	first map[string][]netip.Addr // by name, once it was looked up; empty: exempt for nothing
+}
+
+func newPins(c *Config, g *Guard) *pins {
+	return &pins{guard: g, named: c.AllowHosts, keep: c.Pin, first: map[string][]netip.Addr{}}
+}
+
+// meet pins a name if this is its first look-up. No two calls for one name may run at once.
+func (p *pins) meet(ctx context.Context, host string, found []netip.Addr) error {
+	if p.named == nil || !p.named(host) {
+		return nil
+	}
+	if _, known := p.of(host); known {
+		return nil
+	}
+	private := p.private(found)
+	if p.keep != nil {
+		var err error
+		if private, err = p.keep(ctx, host, private); err != nil {
+			return err
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.first[host] = private
+	return nil
+}
+
+// private is what a name can be pinned to: all that was found, or nothing if a public address is among it.
+func (p *pins) private(found []netip.Addr) []netip.Addr {
+	if p.guard.anyPublic(found) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(found), func(a netip.Addr) bool { return !plain(a) })
+}
+
+func (p *pins) of(host string) (pinned []netip.Addr, known bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pinned, known = p.first[host]
+	return pinned, known
+}
+
+// exempt reports whether the guard does not hold for host at addr.
+func (p *pins) exempt(host string, addr netip.Addr) bool {
+	addr = addr.Unmap()
+	if literal, err := netip.ParseAddr(host); err == nil {
+		return literal.Unmap() == addr && p.named != nil && p.named(host)
+	}
+	pinned, _ := p.of(host)
+	return slices.Contains(pinned, addr)
+}
+
+// explain adds to a refusal what the host was pinned to.
+func (p *pins) explain(host string, refusal error) error {
+	pinned, known := p.of(host)
+	if !known {
+		return refusal
+	}
+	first := "a public address"
+	if len(pinned) > 0 {
+		text := make([]string, len(pinned))
+		for i, a := range pinned {
+			text[i] = a.String()
+		}
+		first = strings.Join(text, ", ")
+	}
+	return fmt.Errorf("%w; %s was first found at %s and is exempt for no other", refusal, host, first)
+}
