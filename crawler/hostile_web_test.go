@@ -354,6 +354,21 @@ func addressCases() []web {
 			s.Page("/sitemap.xml", "<urlset><url><loc>http://10.0.0.1/</loc></url></urlset>").Type("application/xml")
 			c.Sitemaps, c.Scope, c.MaxPages, c.Fetch.AllowAddresses = true, crawler.ScopeAny, 100, nil
 		}, "http://10.0.0.1/", nil, nil},
+		web{"Addresses", "a link to a port where mail is sent: http://a.example:25/", linkTo("http://a.example:25/"), "http://a.example:25/", nil, nil},
+		web{"Addresses", "a redirect to the port of a window system: http://a.example:6000/", redirect("http://a.example:6000/"), "http://a.example:6000/", nil, nil},
+		web{"Addresses", "a seed with a port of that kind", func(s *crawltest.Site, c *crawler.Config) {
+			s.Page("/", "")
+			c.Seeds = []crawler.Request{{URL: "http://a.example:22/"}}
+		}, "http://a.example:22/", nil, nil},
+		web{"Addresses", "a seed with a port of that kind that is allowed", func(s *crawltest.Site, c *crawler.Config) {
+			s.Page("/", "")
+			webOf(c).Site("http://b.example:22").Page("/", "")
+			c.Seeds, c.Fetch.AllowPorts = []crawler.Request{{URL: "http://b.example:22/"}}, []uint16{22}
+		}, "http://b.example:22/", nil, nil},
+		web{"Addresses", "robots.txt redirected to a port of that kind", func(s *crawltest.Site, _ *crawler.Config) {
+			s.Page("/", "")
+			s.Redirect("/robots.txt", "http://a.example:22/robots.txt")
+		}, "", nil, nil},
 	)
 }
 

@@ -209,7 +209,7 @@ func (r *run) unresolved(ctx context.Context, c frontier.Claim, next weburl.URL,
 		fallthrough
 	case ctx.Err() != nil:
 		r.again(ctx, c, frontier.Settlement{Again: &frontier.Again{}})
-	case fetcher.ReasonOf(err) == fetcher.ReasonAddress:
+	case fetcher.ReasonOf(err) == fetcher.ReasonAddress, fetcher.ReasonOf(err) == fetcher.ReasonPort:
 		r.end(ctx, c, &Visit{Outcome: Refused, Reason: reasonOf(err), Err: err}, time.Time{}, nil)
 	case !temporary(err):
 		r.end(ctx, c, &Visit{Outcome: Failed, Reason: reasonOf(err), Err: err}, time.Time{}, nil)

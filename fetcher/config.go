@@ -94,6 +94,10 @@ type Config struct {
 	DNSNegativeTTL time.Duration // how long it is believed that a name does not exist
 	// AllowAddresses are exempt from the address guard.
 	AllowAddresses []netip.Prefix
+	// AllowPorts are exempt from the refusal of ports that browsers make no HTTP request to, because some other
+	// service is expected there: those of the Fetch Standard (section "Port blocking"), such as 22, 25 and 6000.
+	// The refusal is for all URLs, seeds included, and not for the proxy's own port.
+	AllowPorts []uint16
 	// AllowHosts tells which hosts the operator named, as seeds. Such a host may have an address that the
 	// guard refuses: an IP literal is exempt for itself; a name is pinned to what its first look-up finds, if
 	// the guard refuses all of that, and is exempt for these addresses alone. A name that is public at first

@@ -36,6 +36,9 @@ func (a *attempt) dial(ctx context.Context) (*conn, error) {
 	if a.grant.Begun() {
 		return nil, &Error{Phase: PhaseConnect, Reason: ReasonPermitInvalid, Err: politeness.ErrUsed}
 	}
+	if err := a.f.cfg.checkPort(a.url); err != nil {
+		return nil, &Error{Phase: PhaseConnect, Reason: ReasonPort, Err: err}
+	}
 	if err := a.f.check(a.url.Hostname(), a.grant.Addr()); err != nil {
 		return nil, &Error{Phase: PhaseConnect, Reason: ReasonAddress, Err: err}
 	}

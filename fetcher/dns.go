@@ -61,8 +61,10 @@ func (f *Fetcher) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
 	if u.IsZero() {
 		return netip.Addr{}, &Error{Phase: PhaseDNS, Reason: ReasonURL, Err: errors.New("no URL"), Ended: time.Now()}
 	}
-	host := u.Hostname()
-	addr, err := f.resolve(ctx, host)
+	if err := f.cfg.checkPort(u); err != nil {
+		return netip.Addr{}, &Error{Phase: PhaseConnect, Reason: ReasonPort, Err: err, Ended: time.Now()}
+	}
+	addr, err := f.resolve(ctx, u.Hostname())
 	if err != nil {
 		e := *err // the cached one is shared
 		e.Ended = time.Now()

@@ -31,7 +31,8 @@ const (
 	ReasonDNSFailure = "dns_failure"   // (t) the resolver failed
 	ReasonNXDomain   = "dns_not_found" // the name does not exist or has no address
 	ReasonAddress    = "address_refused"
-	ReasonPin        = "pin_failed" // Config.Pin failed
+	ReasonPin        = "pin_failed"   // Config.Pin failed
+	ReasonPort       = "port_refused" // no port for HTTP; see Config.AllowPorts
 
 	ReasonConnectTimeout = "connect_timeout" // (t)
 	ReasonRefused        = "connect_refused" // (t) nothing listens there

@@ -44,7 +44,7 @@ func TestRequestTargetIsTheURLsPathAndQuery(t *testing.T) {
 
 func TestUnsendableURLIsAnError(t *testing.T) {
 	r := newRig(t, Config{})
-	u := parse(t, "http://127.0.0.1:1//a%zz")
+	u := parse(t, "http://127.0.0.1:2//a%zz")
 	_, err := r.f.Fetch(t.Context(), r.permit(u.String(), politeness.Page))
 	if ReasonOf(err) != ReasonURL {
 		t.Fatal(err)

@@ -104,7 +104,7 @@ func TestControlFramesBeginNothing(t *testing.T) {
 	defer client.Close()
 	go io.Copy(io.Discard, server)
 	r := newRig(t, Config{})
-	grant, err := r.permit("http://127.0.0.1:1/", politeness.Page).Redeem()
+	grant, err := r.permit("http://127.0.0.1:2/", politeness.Page).Redeem()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestAnswerWithoutABytePastTheRequestIsNone(t *testing.T) {
 
 func TestDialerRefusesABegunGrant(t *testing.T) {
 	r := newRig(t, Config{})
-	grant, err := r.permit("http://127.0.0.1:1/", politeness.Page).Redeem()
+	grant, err := r.permit("http://127.0.0.1:2/", politeness.Page).Redeem()
 	if err != nil || grant.Begin() != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ const (
 var freedoms = map[string]freedom{
 	"agent": fixed, "contact": fixed,
 	"depth": fixed, "sitemaps": fixed, "beyond": fixed, "scope": fixed, "include": fixed, "exclude": fixed, "rules": fixed,
-	"canonical": fixed, "follow-nofollow": fixed, "feeds": fixed, "resources": fixed, "allow-address": fixed,
+	"canonical": fixed, "follow-nofollow": fixed, "feeds": fixed, "resources": fixed, "allow-address": fixed, "allow-port": fixed,
 	"per-host": fixed, "own-hosts": fixed, "forbidden-denies": fixed, "dialect": fixed,
 	"revisited-directives": fixed, "refuse-usage": fixed, "beyond-kinds": fixed, "cookies": fixed, keyOverrides: fixed,
 

@@ -89,7 +89,7 @@ func schemaOfFlag(f *kong.Flag) *jobSchema {
 	zero := 0.0
 	s := &jobSchema{Description: f.Help}
 	switch f.Target.Interface().(type) {
-	case words, prefixes, patterns:
+	case words, prefixes, ports, patterns:
 		s.Ref = "#/$defs/list"
 	case count:
 		s.Ref = "#/$defs/count"

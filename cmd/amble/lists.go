@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -36,6 +37,25 @@ func (p *prefixes) Decode(ctx *kong.DecodeContext) error {
 			return fmt.Errorf("%q: want an address range such as 10.0.0.0/8 or fd00::/8", s)
 		}
 		*p = append(*p, prefix.Masked())
+	}
+	return nil
+}
+
+// ports is the value of a flag that takes port numbers.
+type ports []uint16
+
+// Decode implements kong.MapperValue.
+func (p *ports) Decode(ctx *kong.DecodeContext) error {
+	list, err := popList(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		n, err := strconv.ParseUint(s, 10, 16)
+		if err != nil {
+			return fmt.Errorf("%q: want a port from 0 to 65535", s)
+		}
+		*p = append(*p, uint16(n))
 	}
 	return nil
 }

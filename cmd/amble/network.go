@@ -14,6 +14,8 @@ type networkFlags struct {
 	Proxy         string `placeholder:"URL" help:"Make every request through this proxy: http, https or socks5. Names are still looked up here."`
 	SourceAddress string `placeholder:"IP" help:"Address of this machine that requests are made from."`
 
+	AllowPort ports `placeholder:"PORT,..." help:"Ports that may be requested although browsers refuse to, such as 22, 25 or 6000."`
+
 	InsecureHosts words `hidden:"" help:"Host names whose certificates are not verified; their visits and archives say so."`
 }
 
@@ -24,7 +26,7 @@ const secretGone = "***"
 func (f *networkFlags) apply(c *fetcher.Config) error {
 	proxy, err := f.proxy()
 	source, err2 := f.source()
-	c.Proxy, c.LocalAddr, c.InsecureHosts = proxy, source, f.InsecureHosts
+	c.Proxy, c.LocalAddr, c.InsecureHosts, c.AllowPorts = proxy, source, f.InsecureHosts, f.AllowPort
 	return errors.Join(err, err2, f.checkInsecure())
 }
 

@@ -71,7 +71,7 @@ func (o *origins) value(flag *kong.Flag, values []string) any {
 
 func takesSeveral(flag *kong.Flag) bool {
 	switch flag.Target.Interface().(type) {
-	case patterns, prefixes, words:
+	case patterns, prefixes, ports, words:
 		return true
 	}
 	return false

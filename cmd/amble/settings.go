@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -78,6 +79,11 @@ func settingOf(f *kong.Flag) setting {
 		s.isList = true
 		for i := range v {
 			s.list = append(s.list, v[i].String())
+		}
+	case ports:
+		s.isList = true
+		for _, n := range v {
+			s.list = append(s.list, strconv.Itoa(int(n)))
 		}
 	case encoding.TextMarshaler:
 		text, err := v.MarshalText()
