@@ -12,8 +12,18 @@ import (
 // killed process or a failed Write leaves is cut off. One process at a time may have it open. Write is
 // not safe for concurrent use; the Gate makes one at a time.
 type LedgerFile struct {
-	f    *os.File
+	f    LedgerStorage
 	size int64
+}
+
+// LedgerStorage is what a [LedgerFile] needs of a file: an *os.File opened with O_RDWR and O_APPEND is one.
+type LedgerStorage interface {
+	io.Writer
+	io.ReaderAt
+	io.Seeker
+	Truncate(size int64) error
+	Sync() error
+	Close() error
 }
 
 // OpenLedger opens a ledger for going on with it, or makes one. What comes after its last whole line, the
@@ -24,18 +34,26 @@ func OpenLedger(path string) (l *LedgerFile, size int64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	if l, size, err = AppendLedger(f); err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return l, size, nil
+}
+
+// AppendLedger is OpenLedger for a file that is open already. Close closes it.
+func AppendLedger(f LedgerStorage) (l *LedgerFile, size int64, err error) {
 	size, err = wholeLines(f)
 	if err == nil {
 		err = f.Truncate(size)
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("politeness: ledger: %w", errors.Join(err, f.Close()))
+		return nil, 0, fmt.Errorf("politeness: ledger: %w", err)
 	}
 	return &LedgerFile{f: f, size: size}, size, nil
 }
 
 // wholeLines is how many octets the lines of a file take that have an end. It looks from the end back.
-func wholeLines(f *os.File) (int64, error) {
+func wholeLines(f LedgerStorage) (int64, error) {
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return 0, err

@@ -32,7 +32,7 @@ const (
 // besides, which ends it unless it asked os/signal for that signal.
 type JSONL struct {
 	w       io.Writer
-	f       file      // nil when w cannot be synced and cut
+	f       File      // nil when w cannot be synced and cut
 	path    string    // of f
 	unnamed bool      // the name of f may not be durable
 	stale   bool      // the content of f may not be durable
@@ -44,9 +44,10 @@ type JSONL struct {
 	closed  bool
 }
 
-// file is what a JSONL needs of an *os.File.
-type file interface {
+// File is what a JSONL needs of a file: an *os.File opened with O_APPEND is one.
+type File interface {
 	io.Writer
+	io.Seeker
 	Sync() error
 	Truncate(size int64) error
 	Close() error
@@ -62,11 +63,22 @@ func OpenJSONL(path string) (*JSONL, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sink: %w", err)
 	}
+	j, err := AppendJSONL(f, path)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	j.unnamed = true
+	return j, nil
+}
+
+// AppendJSONL appends to a file that is open, at its end. Close closes it. The path is for Name and for
+// messages alone: whoever made the file makes its name durable.
+func AppendJSONL(f File, path string) (*JSONL, error) {
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("sink: %w", err), f.Close())
+		return nil, fmt.Errorf("sink: %w", err)
 	}
-	return &JSONL{w: f, f: f, path: path, unnamed: true, stale: true, hold: holdLines, written: end}, nil
+	return &JSONL{w: f, f: f, path: path, stale: true, hold: holdLines, written: end}, nil
 }
 
 // Name implements Named: the last element of the file's path, "stdout" when the output is no file.

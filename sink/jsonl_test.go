@@ -46,12 +46,12 @@ func readLines(path string) ([]string, error) {
 
 // narrow is a file on a disk with room for so many octets more.
 type narrow struct {
-	file
+	File
 	room int
 }
 
 func (n *narrow) Write(p []byte) (int, error) {
-	m, err := n.file.Write(p[:min(len(p), n.room)])
+	m, err := n.File.Write(p[:min(len(p), n.room)])
 	if n.room -= m; err == nil && m < len(p) {
 		err = &os.PathError{Op: "write", Path: "visits.jsonl", Err: syscall.ENOSPC}
 	}
@@ -215,18 +215,18 @@ func TestLongLinesAreNotKept(t *testing.T) {
 
 // noting is a file that notes what is done to it.
 type noting struct {
-	file
+	File
 	calls []string
 }
 
 func (n *noting) Write(p []byte) (int, error) {
 	n.calls = append(n.calls, "write")
-	return n.file.Write(p)
+	return n.File.Write(p)
 }
 
 func (n *noting) Sync() error {
 	n.calls = append(n.calls, "sync")
-	return n.file.Sync()
+	return n.File.Sync()
 }
 
 func (n *noting) done() string {
@@ -241,7 +241,7 @@ func openNoting(t *testing.T) (*JSONL, *noting) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &noting{file: j.f}
+	n := &noting{File: j.f}
 	j.f, j.w = n, n
 	return j, n
 }

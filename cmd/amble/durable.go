@@ -103,7 +103,7 @@ func (c *crawlFlags) runJob(a *app, j *jobDir, cfg crawler.Config, all []setting
 		return nil, err
 	}
 	own, err := c.ownHostKeys()
-	if err = errors.Join(err, writeAuditConfig(j.dir, &cfg, own)); err != nil {
+	if err = errors.Join(err, writeAuditConfig(j.files, &cfg, own)); err != nil {
 		return nil, err
 	}
 	out, err := j.openOutputs(&cfg, c.archives())
@@ -114,7 +114,7 @@ func (c *crawlFlags) runJob(a *app, j *jobDir, cfg crawler.Config, all []setting
 		cfg: cfg, seeds: seeds, flags: c.outputFlags, stdoutFree: true, resume: resumeCommand(j.dir),
 		before: func(x *crawler.Crawler) error {
 			err := j.replay(x, out)
-			newUI(a, c.outputFlags).tellSkew(j.path(ledgerName), x.Gate())
+			newUI(a, c.outputFlags).tellSkew(j.files.path(ledgerName), x.Gate())
 			return firstOf(err, j.retry(x, out, retry))
 		},
 	})
@@ -143,7 +143,7 @@ func firstOf(err, next error) error {
 
 // report writes the report of the whole job.
 func (j *jobDir) report(end *ending) error {
-	return outputError(replaceFile(j.path(reportName), append(newReport(end, nil).line(), '\n')))
+	return outputError(j.files.replace(reportName, append(newReport(end, nil).line(), '\n')))
 }
 
 // replay lets the gate go on from where the process before was.

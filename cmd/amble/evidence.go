@@ -9,8 +9,8 @@ import (
 
 // openEvidence opens a file of lines to be appended to, made when missing. Nothing that stands in it
 // is ever changed, but a last line that a process did not live to write whole goes.
-func openEvidence(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
+func (d plainDir) openEvidence(name string) (*os.File, error) {
+	f, err := d.edit(name, os.O_APPEND)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,12 @@ func TestEvidenceIsCutBehindItsLastWholeLine(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.before), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		f, err := openEvidence(path)
+		d, err := openDir(filepath.Dir(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.close()
+		f, err := d.openEvidence("f")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,11 +38,19 @@ func TestEvidenceIsCutBehindItsLastWholeLine(t *testing.T) {
 }
 
 func TestRobotsIndexHasWholeLines(t *testing.T) {
-	dir := t.TempDir()
+	d, err := openDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	dir := d.path(robotsName)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, indexName), []byte("{\"url\":1}\n{\"url\":"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	k, err := newRobotsKeeper(dir)
+	k, err := newRobotsKeeper(d)
 	if err != nil {
 		t.Fatal(err)
 	}

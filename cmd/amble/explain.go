@@ -91,7 +91,7 @@ func (c *explainCmd) judge(e *explanation, dir string, u weburl.URL, policy poli
 		return c.robotsOf(e, u, policy)
 	}
 	if e.Job, err = tell(dir, u, c.Canonical); err != nil {
-		return nil, &exitError{exitOutput, err}
+		return nil, readError(err)
 	}
 	e.Delay, e.Clause = max(policy.Delay, 0).Seconds(), politeness.ClauseDelay
 	q := question{robots.ProductToken(c.Agent), c.Dialect}

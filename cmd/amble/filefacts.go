@@ -3,27 +3,24 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 )
 
 // fileFacts are size and hash of the results in a job directory. The index of robots.txt files has
 // the hashes of those, and so vouches for them.
-func fileFacts(dir string) (map[string]fileFact, error) {
+func fileFacts(d plainDir) (map[string]fileFact, error) {
 	facts := map[string]fileFact{}
 	names := []string{visitsName, ledgerName, reportName, auditFile, filepath.Join(robotsName, indexName)}
-	archives, err := os.ReadDir(filepath.Join(dir, archiveName))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	archives, err := d.list(archiveName)
+	if err != nil {
 		return nil, err
 	}
 	for _, e := range archives {
 		names = append(names, filepath.Join(archiveName, e.Name()))
 	}
 	for _, name := range names {
-		f, err := fileFactOf(filepath.Join(dir, name))
+		f, err := d.factOf(name)
 		if err != nil {
 			return nil, err
 		}
@@ -32,8 +29,8 @@ func fileFacts(dir string) (map[string]fileFact, error) {
 	return facts, nil
 }
 
-func fileFactOf(path string) (fileFact, error) {
-	f, err := os.Open(path)
+func (d plainDir) factOf(name string) (fileFact, error) {
+	f, err := d.open(name)
 	if err != nil {
 		return fileFact{}, err
 	}

@@ -2,9 +2,7 @@ package main
 
 import (
 	"errors"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -26,7 +24,8 @@ const (
 
 // jobDir is a job directory that this process has locked.
 type jobDir struct {
-	dir      string
+	dir      string // as the user named it
+	files    plainDir
 	lock     *os.File
 	manifest *manifest // nil in a new one
 }
@@ -36,36 +35,14 @@ func holdsJob(dir string) bool {
 	if dir == "" {
 		return false
 	}
-	_, err := os.Stat(filepath.Join(dir, manifestName))
-	_, err2 := os.Stat(filepath.Join(dir, jobName))
-	return err == nil && err2 == nil
-}
-
-// checkJobDir reports why the directory can be neither a new job's nor gone on with: nothing is
-// changed in it.
-func checkJobDir(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	d, err := openDir(dir)
 	if err != nil {
-		return outputError(err)
+		return false
 	}
-	names := map[string]bool{}
-	foreign := ""
-	for _, e := range entries {
-		names[e.Name()] = true
-		if e.Name() != lockName && !strings.HasSuffix(e.Name(), newSuffix) {
-			foreign = e.Name()
-		}
-	}
-	switch {
-	case names[manifestName], foreign == "":
-		return nil
-	case names[jobName] && names[visitsName]:
-		return usage("directory %s holds a crawl of an older layout, which cannot be gone on with and is left as it is: name a new directory", dir)
-	}
-	return usage("directory %s holds %s and no crawl: name an empty directory, or one that is not there yet", dir, foreign)
+	defer func() { _ = d.close() }() // only read
+	begun, err := d.has(manifestName)
+	told, err2 := d.has(jobName)
+	return begun && told && err == nil && err2 == nil
 }
 
 // openJob locks the directory, which is made when missing.
@@ -76,25 +53,36 @@ func openJob(dir string) (*jobDir, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, outputError(err)
 	}
-	lock, err := lockJob(dir)
+	files, err := openDir(dir)
 	if err != nil {
-		return nil, err
+		return nil, outputError(err)
 	}
-	j := &jobDir{dir: dir, lock: lock}
-	if j.manifest, err = readManifest(dir); err == nil && j.manifest == nil {
-		err = checkJobDir(dir) // somebody may have been quicker
-	}
-	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+	j := &jobDir{dir: dir, files: files}
+	if err := j.take(); err != nil {
+		return nil, errors.Join(err, j.close())
 	}
 	return j, nil
 }
 
-// close lets other processes at the directory.
-func (j *jobDir) close() error { return j.lock.Close() }
+// take locks the directory and reads its manifest.
+func (j *jobDir) take() (err error) {
+	if j.lock, err = j.files.lockJob(); err != nil {
+		return err
+	}
+	if err := j.files.checkJob(); err != nil { // somebody may have been quicker
+		return err
+	}
+	j.manifest, err = readManifest(j.dir)
+	return err
+}
 
-// path is a file of the job.
-func (j *jobDir) path(name string) string { return filepath.Join(j.dir, name) }
+// close lets other processes at the directory.
+func (j *jobDir) close() error {
+	if j.lock == nil {
+		return j.files.close()
+	}
+	return errors.Join(j.lock.Close(), j.files.close())
+}
 
 // begin notes that this process works on the job, with settings that it may have changed. What is
 // noted is durable before the first request.
@@ -115,11 +103,11 @@ func (j *jobDir) begin(now time.Time, all []setting, seeds []string) error {
 	}
 	m := j.manifest
 	m.Settings, m.Runs, m.Finish, m.Outputs = settings, append(m.Runs, run), "", nil
-	if err := m.write(j.dir); err != nil {
+	if err := m.write(j.files); err != nil {
 		return outputError(err)
 	}
 	urls := setting{name: keyURLs, list: m.Seeds, isList: true, origin: "seeds"}
-	return outputError(replaceFile(j.path(jobName), []byte(configText(append([]setting{urls}, all...)))))
+	return outputError(j.files.replace(jobName, []byte(configText(append([]setting{urls}, all...)))))
 }
 
 // end notes how this process ended, and what the files are now if it ended in good order.
@@ -135,9 +123,9 @@ func (j *jobDir) end(now time.Time, end *ending, runErr error) error {
 	}
 	if runErr == nil && end != nil && end.signal == 0 {
 		var err error
-		if m.Outputs, err = fileFacts(j.dir); err != nil {
+		if m.Outputs, err = fileFacts(j.files); err != nil {
 			return outputError(err)
 		}
 	}
-	return outputError(m.write(j.dir))
+	return outputError(m.write(j.files))
 }

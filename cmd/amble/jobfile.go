@@ -47,6 +47,11 @@ func readJobFile(path string, keys []string) (*jobFile, error) {
 	if err != nil {
 		return nil, &jobError{fmt.Errorf("job file: %w", err)}
 	}
+	return parseJobFile(path, b, keys)
+}
+
+// parseJobFile is readJobFile of a file that was read.
+func parseJobFile(path string, b []byte, keys []string) (*jobFile, error) {
 	j := &jobFile{path: path, entries: map[string]jobEntry{}}
 	if err := j.parse(b, keys); err != nil {
 		return nil, &jobError{err}

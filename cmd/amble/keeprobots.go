@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +16,7 @@ import (
 // robotsKeeper keeps every answer to a request for a robots.txt, as evidence of what a crawl went by:
 // a line in index.jsonl for each, and each body once, named by its hash.
 type robotsKeeper struct {
-	dir string
+	dir plainDir
 
 	mu    sync.Mutex
 	index *os.File
@@ -36,12 +35,16 @@ type robotsLine struct {
 	File      string    `json:"file,omitempty"` // without one the body was empty
 }
 
-func newRobotsKeeper(dir string) (*robotsKeeper, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+func newRobotsKeeper(job plainDir) (*robotsKeeper, error) {
+	dir, err := job.sub(robotsName)
+	if err != nil {
 		return nil, err
 	}
-	f, err := openEvidence(filepath.Join(dir, indexName))
-	return &robotsKeeper{dir: dir, index: f}, err
+	f, err := dir.openEvidence(indexName)
+	if err != nil {
+		return nil, errors.Join(err, dir.close())
+	}
+	return &robotsKeeper{dir: dir, index: f}, nil
 }
 
 // keep keeps one answer.
@@ -55,7 +58,7 @@ func (k *robotsKeeper) keep(p *fetcher.Page) error {
 	defer k.mu.Unlock()
 	if len(p.Body) > 0 {
 		line.File = line.SHA256 + ".txt"
-		if err := writeOnce(filepath.Join(k.dir, line.File), p.Body); err != nil {
+		if err := k.dir.writeOnce(line.File, p.Body); err != nil {
 			return outputError(err)
 		}
 	}
@@ -63,11 +66,21 @@ func (k *robotsKeeper) keep(p *fetcher.Page) error {
 }
 
 // writeOnce writes a file whose name vouches for its content: it is there whole or not at all.
-func writeOnce(path string, body []byte) error {
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+func (d plainDir) writeOnce(name string, body []byte) error {
+	if there, err := d.has(name); there || err != nil {
 		return err
 	}
-	return replaceFile(path, body)
+	return d.replace(name, body)
+}
+
+// isRobotsBody reports whether a file's name is that of a body.
+func isRobotsBody(name string) bool {
+	sum, ok := strings.CutSuffix(name, ".txt")
+	return ok && isSHA256(sum)
+}
+
+func isSHA256(s string) bool {
+	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // keptRobots reads a body that is kept in a job directory.
@@ -76,11 +89,11 @@ func keptRobots(dir, sha256 string) ([]byte, error) {
 	if sha256 == empty {
 		return nil, nil
 	}
-	if strings.Trim(sha256, "0123456789abcdef") != "" || sha256 == "" {
+	if !isSHA256(sha256) {
 		return nil, errors.New("no hash")
 	}
-	return os.ReadFile(filepath.Join(dir, robotsName, sha256+".txt"))
+	return readPlain(dir, filepath.Join(robotsName, sha256+".txt"))
 }
 
 // Close closes the index.
-func (k *robotsKeeper) Close() error { return k.index.Close() }
+func (k *robotsKeeper) Close() error { return errors.Join(k.index.Close(), k.dir.close()) }

@@ -6,13 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
 )
 
-// eachLine calls f with every whole line of a file and its number from 1, until f returns false. The
+// eachLine calls f with every whole line of a file in a job directory and its number from 1, until f returns false. The
 // line is valid until f returns.
-func eachLine(path string, f func(n int, line []byte) bool) error {
-	file, err := os.Open(path)
+func eachLine(dir, name string, f func(n int, line []byte) bool) error {
+	file, err := openPlain(dir, name)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"time"
 )
 
@@ -18,11 +17,10 @@ type holder struct {
 }
 
 // lockJob keeps other processes from the directory until the file it returns is closed.
-func lockJob(dir string) (*os.File, error) {
-	path := filepath.Join(dir, lockName)
-	f, err := openLocked(path)
+func (d plainDir) lockJob() (*os.File, error) {
+	f, err := d.openLocked(lockName)
 	if errors.Is(err, errHeld) {
-		return nil, heldError(dir, path)
+		return nil, d.heldError()
 	}
 	if err != nil {
 		return nil, outputError(err)
@@ -42,9 +40,10 @@ func lockJob(dir string) (*os.File, error) {
 }
 
 // heldError says who has the directory, and what to do about it.
-func heldError(dir, path string) error {
+func (d plainDir) heldError() error {
+	dir := d.root.Name()
 	var h holder
-	b, err := os.ReadFile(path)
+	b, err := d.read(lockName)
 	if err == nil {
 		err = json.Unmarshal(b, &h)
 	}

@@ -8,11 +8,10 @@ import (
 	"syscall"
 )
 
-// openLocked opens the file at path, made when missing, and locks it for this process: the system
-// takes the lock away when the process ends, however it ends. The error is errHeld if another
-// process has it.
-func openLocked(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+// openLocked opens a file, made when missing, and locks it for this process: the system takes the lock
+// away when the process ends, however it ends. The error is errHeld if another process has it.
+func (d plainDir) openLocked(name string) (*os.File, error) {
+	f, err := d.edit(name, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +24,7 @@ func openLocked(path string) (*os.File, error) {
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		err = errHeld
 	} else if err != nil {
-		err = &os.PathError{Op: "flock", Path: path, Err: err}
+		err = &os.PathError{Op: "flock", Path: d.path(name), Err: err}
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

@@ -6,10 +6,13 @@ import (
 	"syscall"
 )
 
-// openLocked opens the file at path, made when missing, so that no other process can write to it: the
-// system takes the lock away when the process ends, however it ends. The error is errHeld if another
-// process has it.
-func openLocked(path string) (*os.File, error) {
+// openLocked opens a file, made when missing, so that no other process can write to it: the system takes
+// the lock away when the process ends, however it ends. The error is errHeld if another process has it.
+func (d plainDir) openLocked(file string) (*os.File, error) {
+	path := d.path(file)
+	if info, err := d.root.Lstat(file); err == nil && !info.Mode().IsRegular() {
+		return nil, notPlain(path, kindOf(info.Mode()))
+	}
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}

@@ -81,12 +81,12 @@ func (m *manifest) last() *jobRun { return &m.Runs[len(m.Runs)-1] }
 // readManifest reads the manifest of the directory. A directory without one is nil, nil.
 func readManifest(dir string) (*manifest, error) {
 	path := filepath.Join(dir, manifestName)
-	b, err := os.ReadFile(path)
+	b, err := readPlain(dir, manifestName)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, &exitError{exitOutput, err}
+		return nil, readError(err)
 	}
 	m := new(manifest)
 	if err := json.Unmarshal(b, m); err != nil {
@@ -102,41 +102,10 @@ func readManifest(dir string) (*manifest, error) {
 }
 
 // write puts the manifest in the place of the one before, whole or not at all.
-func (m *manifest) write(dir string) error {
+func (m *manifest) write(d plainDir) error {
 	b, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return fmt.Errorf("manifest: %w", err)
 	}
-	return replaceFile(filepath.Join(dir, manifestName), append(b, '\n'))
-}
-
-// replaceFile writes a file whole or not at all, whenever the process or the system ends.
-func replaceFile(path string, b []byte) error {
-	f, err := os.OpenFile(path+newSuffix, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(path+newSuffix, path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(path+newSuffix))
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes the names in a directory durable, where the system can.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil // directories cannot be synced there
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return d.replace(manifestName, append(b, '\n'))
 }

@@ -133,7 +133,11 @@ func (o *origins) load(ctx *kong.Context) error {
 	if !holdsJob(dir) {
 		return nil
 	}
-	job, err := readJobFile(filepath.Join(dir, jobName), jobKeys(ctx.Model))
+	b, err := readPlain(dir, jobName)
+	if err != nil {
+		return &jobError{err}
+	}
+	job, err := parseJobFile(filepath.Join(dir, jobName), b, jobKeys(ctx.Model))
 	if err == nil {
 		o.job = job
 	}

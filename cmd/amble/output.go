@@ -38,36 +38,67 @@ func (j *jobDir) openOutputs(cfg *crawler.Config, archives bool) (*outputs, erro
 }
 
 func (o *outputs) open(j *jobDir, cfg *crawler.Config, archives bool) (err error) {
-	if o.ledger, cfg.Politeness.LedgerSize, err = politeness.OpenLedger(j.path(ledgerName)); err != nil {
+	if err := o.openLedger(j, cfg); err != nil {
 		return err
 	}
-	o.closers = append(o.closers, o.ledger.Close)
-	if o.robots, err = newRobotsKeeper(j.path(robotsName)); err != nil {
+	if o.robots, err = newRobotsKeeper(j.files); err != nil {
 		return err
 	}
 	o.closers = append(o.closers, o.robots.Close)
 	if err := o.openFrontier(j, cfg); err != nil {
 		return err
 	}
-	if o.visits, err = sink.OpenJSONL(j.path(visitsName)); err != nil {
+	if err := o.openVisits(j); err != nil {
 		return err
 	}
-	o.closers = append(o.closers, o.visits.Close)
-	if !archives {
-		return nil
+	if archives {
+		err = o.openArchive(j, cfg)
 	}
-	o.archive, err = warc.Open(j.path(archiveName), warc.Options{Info: warc.Info{
+	return firstOf(err, j.files.sync())
+}
+
+func (o *outputs) openLedger(j *jobDir, cfg *crawler.Config) error {
+	f, err := j.files.edit(ledgerName, os.O_APPEND)
+	if err != nil {
+		return err
+	}
+	if o.ledger, cfg.Politeness.LedgerSize, err = politeness.AppendLedger(f); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	o.closers = append(o.closers, o.ledger.Close)
+	return nil
+}
+
+func (o *outputs) openVisits(j *jobDir) error {
+	f, err := j.files.edit(visitsName, os.O_APPEND)
+	if err != nil {
+		return err
+	}
+	if o.visits, err = sink.AppendJSONL(f, f.Name()); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	o.closers = append(o.closers, o.visits.Close)
+	return nil
+}
+
+func (o *outputs) openArchive(j *jobDir, cfg *crawler.Config) error {
+	dir, err := j.files.sub(archiveName)
+	if err != nil {
+		return err
+	}
+	o.archive, err = warc.OpenRoot(dir.root, warc.Options{Info: warc.Info{
 		Software: "amble/" + crawler.Version, Operator: cfg.Contact, Robots: "obey", UserAgent: userAgent(cfg),
 	}})
-	if err == nil {
-		o.closers = append(o.closers, o.archive.Close)
+	if err != nil {
+		return errors.Join(err, dir.close())
 	}
-	return err
+	o.closers = append(o.closers, o.archive.Close)
+	return nil
 }
 
 // openFrontier opens the queue. It is closed after the sinks, which are committed together with it.
 func (o *outputs) openFrontier(j *jobDir, cfg *crawler.Config) error {
-	store, err := disk.Open(j.path(frontierName), disk.Config{
+	store, err := disk.Open(j.files.path(frontierName), disk.Config{
 		Key: cfg.Canonical.Key, HostSlots: cfg.Politeness.OwnHosts, ReopenDelay: max(0, cfg.Politeness.Delay),
 	})
 	if err != nil {
@@ -88,9 +119,19 @@ func (o *outputs) close() error {
 	return outputError(errors.Join(errs...))
 }
 
-// outputError is an error of writing results.
+// readError is an error of reading results. One that has its exit code keeps it.
+func readError(err error) error {
+	var told *exitError
+	if err == nil || errors.As(err, &told) {
+		return err
+	}
+	return &exitError{exitOutput, err}
+}
+
+// outputError is an error of writing results. One that has its exit code keeps it.
 func outputError(err error) error {
-	if err == nil || errors.Is(err, errClosed) {
+	var told *exitError
+	if err == nil || errors.Is(err, errClosed) || errors.As(err, &told) {
 		return err
 	}
 	var path *os.PathError

@@ -54,12 +54,12 @@ func (c *reportCmd) Run(a *app) error {
 // readReport reads the report of the last process that came to its end.
 func readReport(dir string) (*report, error) {
 	path := filepath.Join(dir, reportName)
-	b, err := os.ReadFile(path)
+	b, err := readPlain(dir, reportName)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, usage("job %s has no report yet: no process has come to its end; go on with: %s", dir, resumeCommand(dir))
 	}
 	if err != nil {
-		return nil, &exitError{exitOutput, err}
+		return nil, readError(err)
 	}
 	rep := new(report)
 	if err := json.Unmarshal(b, rep); err != nil || rep.Schema != reportSchema {

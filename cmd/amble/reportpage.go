@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html/template"
 	"maps"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -69,7 +69,11 @@ func writePage(dir string, m *manifest, rep *report) error {
 	if err := reportPage.Execute(&b, &d); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	return replaceFile(filepath.Join(dir, pageName), b.Bytes())
+	files, err := openDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(files.replace(pageName, b.Bytes()), files.close())
 }
 
 func seedsText(seeds []string) string {
@@ -113,7 +117,7 @@ func counted[K cmp.Ordered](title string, counts map[K]int) countTable {
 // failedVisits are the visits of URLs that could not be had, and of answers that say so.
 func failedVisits(dir string) (list []sink.Record, more int, err error) {
 	ok := member("outcome", string(crawler.Fetched))
-	err = eachLine(filepath.Join(dir, visitsName), func(_ int, b []byte) bool {
+	err = eachLine(dir, visitsName, func(_ int, b []byte) bool {
 		var r sink.Record
 		if has(b, ok) && !bytes.Contains(b, []byte(`"status":4`)) && !bytes.Contains(b, []byte(`"status":5`)) || json.Unmarshal(b, &r) != nil {
 			return true

@@ -21,7 +21,7 @@ func (j *jobDir) retry(c *crawler.Crawler, out *outputs, outcomes words) error {
 	var again []frontier.Request // in the order of the lines
 	at := map[string]int{}
 	var bad error
-	err := eachLine(j.path(visitsName), func(n int, line []byte) bool {
+	err := eachLine(j.dir, visitsName, func(n int, line []byte) bool {
 		var r sink.Record
 		if err := json.Unmarshal(line, &r); err != nil {
 			bad = fmt.Errorf("line %d of %s: %w", n, visitsName, err)

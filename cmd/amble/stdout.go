@@ -57,8 +57,12 @@ func (s *stdout) failure() error {
 // cause is the system's own word for an error, without the names of call and file around it.
 func cause(err error) error {
 	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	var path *os.PathError
+	switch {
+	case errors.As(err, &errno):
 		return errno
+	case errors.As(err, &path):
+		return path.Err
 	}
 	return err
 }

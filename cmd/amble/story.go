@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -81,7 +80,7 @@ func findVisit(dir string, u weburl.URL, profile weburl.Profile) (*sink.Record, 
 	}
 	key := profile.Key(u)
 	host := []byte(u.Hostname())
-	err = eachLine(filepath.Join(dir, visitsName), func(n int, b []byte) bool {
+	err = eachLine(dir, visitsName, func(n int, b []byte) bool {
 		var r sink.Record
 		if !has(b, host) || json.Unmarshal(b, &r) != nil {
 			return true
@@ -97,7 +96,7 @@ func findVisit(dir string, u weburl.URL, profile weburl.Profile) (*sink.Record, 
 // findLine looks for the visit of a URL in this spelling.
 func findLine(dir, url string) (v *sink.Record, line int, err error) {
 	want := member("url", url)
-	err = eachLine(filepath.Join(dir, visitsName), func(n int, b []byte) bool {
+	err = eachLine(dir, visitsName, func(n int, b []byte) bool {
 		var r sink.Record
 		if has(b, want) && json.Unmarshal(b, &r) == nil && r.URL == url {
 			v, line = &r, n
@@ -173,22 +172,22 @@ func queueText(state frontier.State, err error) (text, note string) {
 
 // queueState opens the queue for as long as one look takes, unless a process works on the job.
 func queueState(dir string, u weburl.URL, profile weburl.Profile) (frontier.State, error) {
-	lock, err := lockJob(dir)
+	j, err := openJob(dir)
 	if err != nil {
 		return frontier.Unknown, err
 	}
-	store, err := disk.Open(filepath.Join(dir, frontierName), disk.Config{Key: profile.Key})
+	store, err := disk.Open(j.files.path(frontierName), disk.Config{Key: profile.Key})
 	if err != nil {
-		return frontier.Unknown, errors.Join(err, lock.Close())
+		return frontier.Unknown, errors.Join(err, j.close())
 	}
 	state, err := store.Lookup(context.Background(), u)
-	return state, errors.Join(err, store.Close(), lock.Close())
+	return state, errors.Join(err, store.Close(), j.close())
 }
 
 // findRequests reads the ledger for the requests for a URL, and for the robots.txt that was in force.
 func findRequests(dir, url, origin string) ([]request, error) {
 	f := finder{url: url, origin: origin, wanted: member("url", url), robots: member("purpose", politeness.Robots.String()), open: map[string]*request{}}
-	if err := eachLine(filepath.Join(dir, ledgerName), f.read); err != nil {
+	if err := eachLine(dir, ledgerName, f.read); err != nil {
 		return nil, err
 	}
 	res := make([]request, 0, len(f.found)+1)

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -39,7 +38,7 @@ func (c *verifyCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	ledger, err := os.Open(filepath.Join(c.Dir, ledgerName))
+	ledger, err := openPlain(c.Dir, ledgerName)
 	if err != nil {
 		return usage("%s holds no crawl that can be checked: %w", c.Dir, err)
 	}
@@ -111,7 +110,7 @@ func userAgent(cfg *crawler.Config) string {
 const auditFile = "politeness.json"
 
 // writeAuditConfig notes beside a crawl's results what it was told, for verify.
-func writeAuditConfig(dir string, cfg *crawler.Config, own map[string]int) error {
+func writeAuditConfig(d plainDir, cfg *crawler.Config, own map[string]int) error {
 	name, _, _ := strings.Cut(cfg.Agent, "/")
 	p := cfg.Politeness
 	c := audit.Config{
@@ -122,12 +121,12 @@ func writeAuditConfig(dir string, cfg *crawler.Config, own map[string]int) error
 	if p.Dialect != robots.RFC9309 {
 		c.Dialect = p.Dialect.String()
 	}
-	if before, err := readAuditConfig(dir); err == nil {
+	if before, err := readAuditConfig(d.root.Name()); err == nil {
 		loosen(&c, &before)
 	}
 	b, err := json.MarshalIndent(c, "", "  ")
 	if err == nil {
-		err = replaceFile(filepath.Join(dir, auditFile), append(b, '\n'))
+		err = d.replace(auditFile, append(b, '\n'))
 	}
 	return outputError(err)
 }
@@ -143,7 +142,7 @@ func loosen(c, before *audit.Config) {
 }
 
 func readAuditConfig(dir string) (c audit.Config, err error) {
-	b, err := os.ReadFile(filepath.Join(dir, auditFile))
+	b, err := readPlain(dir, auditFile)
 	if err != nil {
 		return c, usage("%s holds no crawl that can be checked: %w", dir, err)
 	}

@@ -175,7 +175,7 @@ func Open(dir string, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("disk: %w", err)
 	}
-	return open(vfs.Default, dir, c, tuned())
+	return open(plainFS{vfs.Default}, dir, c, tuned())
 }
 
 func open(fs vfs.FS, dir string, c Config, t tuning) (*Store, error) {

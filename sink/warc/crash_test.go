@@ -236,7 +236,7 @@ func TestSyncWithoutChangeTouchesNothing(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Error(err)
 	}
-	w = open(t, w.dir, w.opts)
+	w = open(t, w.disk.root.Name(), w.opts)
 	defer w.Close()
 	for i := range 2 {
 		*n = 0
@@ -268,7 +268,7 @@ func TestNoArchiveFileWithoutIndex(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if es, err := os.ReadDir(w.dir); len(es) > 0 || err != nil {
+	if es, err := os.ReadDir(w.disk.root.Name()); len(es) > 0 || err != nil {
 		t.Errorf("%v, %v", es, err)
 	}
 }

@@ -18,75 +18,157 @@ type operation struct {
 }
 
 // disk makes every change of the output's files, so that tests can stop the world between any two. With
-// a hook nothing is forced out to the hardware, which would only take time.
+// a hook nothing is forced out to the hardware, which would only take time. Files are opened as themselves:
+// no symbolic link is followed, and a file is made where none was.
 type disk struct {
+	root *os.Root
 	hook func(op operation) error
 }
 
-func (d disk) ask(verb, path string) error {
+func (d disk) path(name string) string { return filepath.Join(d.root.Name(), name) }
+
+func (d disk) ask(verb, name string) error {
 	if d.hook == nil {
 		return nil
 	}
-	return d.hook(operation{verb: verb, path: path})
+	return d.hook(operation{verb: verb, path: d.path(name)})
 }
 
-func (d disk) create(path string) (*file, error) {
-	return d.open("create", path, os.O_CREATE|os.O_EXCL)
-}
-func (d disk) edit(path string) (*file, error) { return d.open("open", path, 0) }
-
-// replace opens a file empty.
-func (d disk) replace(path string) (*file, error) {
-	return d.open("create", path, os.O_CREATE|os.O_TRUNC)
-}
-
-func (d disk) open(verb, path string, flags int) (*file, error) {
-	if err := d.ask(verb, path); err != nil {
+// create makes a file, which must not be there.
+func (d disk) create(name string) (*file, error) {
+	if err := d.ask("create", name); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|flags, 0o644)
+	return d.make(name)
+}
+
+func (d disk) make(name string) (*file, error) {
+	f, err := d.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, d.named("open", name, err)
+	}
+	return &file{f, name, d}, nil
+}
+
+// replace makes a file in the place of one that may be there.
+func (d disk) replace(name string) (*file, error) {
+	if err := d.ask("create", name); err != nil {
+		return nil, err
+	}
+	if err := d.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, d.named("remove", name, err)
+	}
+	return d.make(name)
+}
+
+// edit opens a file that is there for writing.
+func (d disk) edit(name string) (*file, error) {
+	if err := d.ask("open", name); err != nil {
+		return nil, err
+	}
+	f, err := d.open(name, os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}
-	return &file{File: f, disk: d}, nil
+	return &file{f, name, d}, nil
+}
+
+// read opens a file that is there for reading.
+func (d disk) read(name string) (*os.File, error) { return d.open(name, os.O_RDONLY) }
+
+func (d disk) open(name string, flag int) (*os.File, error) {
+	before, err := d.stat(name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := d.root.OpenFile(name, flag, 0)
+	if err != nil {
+		return nil, d.named("open", name, err)
+	}
+	after, err := f.Stat()
+	if err == nil && !os.SameFile(before, after) {
+		err = d.named("open", name, errNotRegular)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+var errNotRegular = errors.New("not a regular file")
+
+// stat is what is known of a file, which must be regular.
+func (d disk) stat(name string) (fs.FileInfo, error) {
+	info, err := d.root.Lstat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	return info, d.named("stat", name, err)
+}
+
+// list is what is in the directory.
+func (d disk) list() ([]fs.DirEntry, error) {
+	f, err := d.root.Open(".")
+	if err != nil {
+		return nil, d.named("open", ".", err)
+	}
+	entries, err := f.ReadDir(-1)
+	return entries, errors.Join(err, f.Close())
 }
 
 func (d disk) rename(from, to string) error {
 	if err := d.ask("rename", to); err != nil {
 		return err
 	}
-	return os.Rename(from, to)
+	return d.named("rename", to, d.root.Rename(from, to))
 }
 
 // remove removes a file, if it is there.
-func (d disk) remove(path string) error {
-	if err := d.ask("remove", path); err != nil {
+func (d disk) remove(name string) error {
+	if err := d.ask("remove", name); err != nil {
 		return err
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if err := d.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return d.named("remove", name, err)
 	}
 	return nil
 }
 
-// syncDir makes the names in a directory durable, where the system can.
-func (d disk) syncDir(path string) error {
+// sync makes the names in the directory durable, where the system can.
+func (d disk) sync() error {
 	if d.hook != nil {
-		return d.ask("sync", path)
+		return d.ask("sync", ".")
 	}
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	f, err := os.Open(filepath.Clean(path))
+	f, err := d.root.Open(".")
 	if err != nil {
-		return err
+		return d.named("open", ".", err)
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+// named is err with the path of the file that it is about, which a root's errors do not have.
+func (d disk) named(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		err = path.Err
+	case errors.As(err, &link):
+		err = link.Err
+	}
+	return &fs.PathError{Op: op, Path: d.path(name), Err: err}
 }
 
 // file is an open file of a disk.
 type file struct {
 	*os.File
+	name string
 	disk disk
 }
 
@@ -101,7 +183,7 @@ func (f *file) Write(p []byte) (int, error) {
 }
 
 func (f *file) Truncate(size int64) error {
-	if err := f.disk.ask("truncate", f.Name()); err != nil {
+	if err := f.disk.ask("truncate", f.name); err != nil {
 		return err
 	}
 	return f.File.Truncate(size)
@@ -109,7 +191,7 @@ func (f *file) Truncate(size int64) error {
 
 func (f *file) Sync() error {
 	if f.disk.hook != nil {
-		return f.disk.ask("sync", f.Name())
+		return f.disk.ask("sync", f.name)
 	}
 	return f.File.Sync()
 }

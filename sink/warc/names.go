@@ -2,8 +2,6 @@ package warc
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,8 +59,8 @@ type part struct {
 }
 
 // parts lists the archive files of a prefix by serial number.
-func parts(dir, prefix string) ([]part, error) {
-	entries, err := os.ReadDir(dir)
+func (d disk) parts(prefix string) ([]part, error) {
+	entries, err := d.list()
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +79,7 @@ func parts(dir, prefix string) ([]part, error) {
 	slices.SortFunc(ps, func(a, b part) int { return int(a.serial - b.serial) })
 	for i := 1; i < len(ps); i++ {
 		if ps[i].serial == ps[i-1].serial {
-			return nil, fmt.Errorf("%s and %s have one serial number", filepath.Join(dir, ps[i-1].name), ps[i].name)
+			return nil, fmt.Errorf("%s and %s have one serial number", d.path(ps[i-1].name), ps[i].name)
 		}
 	}
 	return ps, nil

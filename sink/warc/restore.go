@@ -3,8 +3,6 @@ package warc
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/amble-crawler/amble/sink"
@@ -15,7 +13,7 @@ func (w *Writer) Restore(offset int64) error {
 	if w.closed {
 		return sink.ErrClosed
 	}
-	ps, err := parts(w.dir, w.opts.Prefix)
+	ps, err := w.disk.parts(w.opts.Prefix)
 	if err != nil {
 		return fmt.Errorf("warc: %w", err)
 	}
@@ -43,9 +41,9 @@ func (w *Writer) reach(ps []part, offset int64) (n int, err error) {
 	serial, size := unpack(offset)
 	n = slices.IndexFunc(ps, func(p part) bool { return p.serial == serial }) + 1
 	if n == 0 || size == 0 || ps[n-1].size < size {
-		return 0, fmt.Errorf("%s does not reach file %05d, octet %d, to which it was committed: it was changed from outside", w.dir, serial, size)
+		return 0, fmt.Errorf("%s does not reach file %05d, octet %d, to which it was committed: it was changed from outside", w.disk.root.Name(), serial, size)
 	}
-	_, err = os.Stat(filepath.Join(w.dir, indexName(ps[n-1].name)))
+	_, err = w.disk.stat(indexName(ps[n-1].name))
 	return n, err
 }
 
@@ -65,12 +63,12 @@ func (w *Writer) cutBack(ps []part, n int, offset int64) error {
 		}
 	}
 	w.stale = true
-	return w.disk.syncDir(w.dir)
+	return w.disk.sync()
 }
 
 // removeAfter removes the files with later serial numbers, and what an interrupted sorting left.
 func (w *Writer) removeAfter(last int64) error {
-	entries, err := os.ReadDir(w.dir)
+	entries, err := w.disk.list()
 	if err != nil {
 		return err
 	}
@@ -79,7 +77,7 @@ func (w *Writer) removeAfter(last int64) error {
 		if !ok || !e.Type().IsRegular() || serial <= last && ext != indexExt+newExt && ext != indexExt+runsExt {
 			continue
 		}
-		if err := w.disk.remove(filepath.Join(w.dir, e.Name())); err != nil {
+		if err := w.disk.remove(e.Name()); err != nil {
 			return err
 		}
 	}
@@ -88,7 +86,7 @@ func (w *Writer) removeAfter(last int64) error {
 
 // cut shortens a file and its index.
 func (w *Writer) cut(p *part, size int64) error {
-	f, err := w.disk.edit(filepath.Join(w.dir, p.name))
+	f, err := w.disk.edit(p.name)
 	if err != nil {
 		return err
 	}
@@ -102,5 +100,5 @@ func (w *Writer) cut(p *part, size int64) error {
 		return err
 	}
 	p.size = size
-	return w.sortIndex(filepath.Join(w.dir, indexName(p.name)), below(size))
+	return w.sortIndex(indexName(p.name), below(size))
 }

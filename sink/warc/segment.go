@@ -1,9 +1,6 @@
 package warc
 
-import (
-	"errors"
-	"path/filepath"
-)
+import "errors"
 
 // flushLines is how many octets of index lines are gathered before they are written.
 const flushLines = 64 << 10
@@ -38,13 +35,13 @@ func (w *Writer) begin() error {
 	}
 	now := w.opts.now()
 	name := fileName(w.opts.Prefix, now, serial, w.opts.Compression)
-	f, err := w.disk.create(filepath.Join(w.dir, name))
+	f, err := w.disk.create(name)
 	if err != nil {
 		return err
 	}
-	index, err := w.disk.replace(filepath.Join(w.dir, indexName(name)))
+	index, err := w.disk.replace(indexName(name))
 	if err != nil {
-		return errors.Join(err, f.Close(), w.disk.remove(f.Name()))
+		return errors.Join(err, f.Close(), w.disk.remove(name))
 	}
 	w.cur = &segment{part: part{name: name, serial: serial}, f: f, index: index}
 	w.stale = true
@@ -111,8 +108,8 @@ func (w *Writer) finish() error {
 	if err := s.release(); err != nil {
 		return err
 	}
-	if err := w.sortIndex(s.index.Name(), nil); err != nil {
+	if err := w.sortIndex(s.index.name, nil); err != nil {
 		return err
 	}
-	return w.disk.syncDir(w.dir)
+	return w.disk.sync()
 }

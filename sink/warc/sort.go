@@ -6,7 +6,6 @@ import (
 	"container/heap"
 	"errors"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 )
@@ -19,12 +18,12 @@ const (
 
 // sortIndex replaces an index by one that is sorted by octets and holds only the lines that keep
 // chooses, all of them when it is nil. Memory is bounded whatever the index's size.
-func (w *Writer) sortIndex(path string, keep func(line []byte) bool) error {
-	in, err := os.Open(path)
+func (w *Writer) sortIndex(name string, keep func(line []byte) bool) error {
+	in, err := w.disk.read(name)
 	if err != nil {
 		return err
 	}
-	s := &sorter{disk: w.disk, path: path, keep: keep, size: runSize}
+	s := &sorter{disk: w.disk, name: name, keep: keep, size: runSize}
 	if err = errors.Join(s.read(in), in.Close()); err == nil {
 		err = s.write()
 	}
@@ -34,7 +33,7 @@ func (w *Writer) sortIndex(path string, keep func(line []byte) bool) error {
 // sorter sorts the lines of a file: runs that fit into memory first, then all of these together.
 type sorter struct {
 	disk disk
-	path string
+	name string
 	keep func(line []byte) bool
 	size int
 
@@ -80,7 +79,7 @@ func wholeLines(data []byte, _ bool) (advance int, token []byte, err error) {
 // spill moves the lines in memory to the file of runs.
 func (s *sorter) spill() (err error) {
 	if s.runs == nil {
-		if s.runs, err = s.disk.replace(s.path + runsExt); err != nil {
+		if s.runs, err = s.disk.replace(s.name + runsExt); err != nil {
 			return err
 		}
 	}
@@ -100,7 +99,7 @@ func (s *sorter) spill() (err error) {
 
 // write makes the sorted index and puts it in the place of the old one.
 func (s *sorter) write() error {
-	f, err := s.disk.replace(s.path + newExt)
+	f, err := s.disk.replace(s.name + newExt)
 	if err != nil {
 		return err
 	}
@@ -115,7 +114,7 @@ func (s *sorter) write() error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return s.disk.rename(f.Name(), s.path)
+	return s.disk.rename(f.name, s.name)
 }
 
 // merge writes all runs in order.
@@ -156,10 +155,10 @@ func (s *sorter) merge(out *bufio.Writer) error {
 func (s *sorter) cleanUp(failed error) error {
 	var err error
 	if s.runs != nil {
-		err = errors.Join(s.runs.Close(), s.disk.remove(s.path+runsExt))
+		err = errors.Join(s.runs.Close(), s.disk.remove(s.name+runsExt))
 	}
 	if failed != nil {
-		err = errors.Join(err, s.disk.remove(s.path+newExt))
+		err = errors.Join(err, s.disk.remove(s.name+newExt))
 	}
 	return err
 }

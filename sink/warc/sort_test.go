@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +13,8 @@ import (
 // sorted sorts text as the lines of an index, in runs of so many octets.
 func sorted(t *testing.T, text string, size int, keep func([]byte) bool) (string, error) {
 	t.Helper()
-	s := &sorter{path: filepath.Join(t.TempDir(), "x.cdxj"), keep: keep, size: size}
+	d := filesOf(t, t.TempDir())
+	s := &sorter{disk: d, name: "x.cdxj", keep: keep, size: size}
 	err := s.read(strings.NewReader(text))
 	if err == nil {
 		err = s.write()
@@ -22,10 +22,10 @@ func sorted(t *testing.T, text string, size int, keep func([]byte) bool) (string
 	if e := s.cleanUp(err); e != nil {
 		t.Fatal(e)
 	}
-	if left, _ := filepath.Glob(s.path + ".*"); len(left) > 0 {
+	if left, _ := filepath.Glob(d.path(s.name + ".*")); len(left) > 0 {
 		t.Errorf("left %v", left)
 	}
-	b, _ := os.ReadFile(s.path)
+	b, _ := d.root.ReadFile(s.name)
 	return string(b), err
 }
 
@@ -73,11 +73,11 @@ func BenchmarkSortIndex(b *testing.B) {
 	for range 45_000 {
 		fmt.Fprintf(&text, "test,x)/%d 20260301120000 {\"url\":\"%0200d\",\"offset\":\"%d\"}\n", r.Int64(), 0, r.IntN(1e9))
 	}
-	path := filepath.Join(b.TempDir(), "x.cdxj")
+	d := filesOf(b, b.TempDir())
 	b.SetBytes(int64(text.Len()))
 	b.ReportAllocs()
 	for b.Loop() {
-		s := &sorter{path: path, size: runSize}
+		s := &sorter{disk: d, name: "x.cdxj", size: runSize}
 		if err := s.read(bytes.NewReader(text.Bytes())); err != nil {
 			b.Fatal(err)
 		}

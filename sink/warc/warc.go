@@ -44,7 +44,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/amble-crawler/amble/sink"
 )
@@ -52,7 +51,6 @@ import (
 // Writer writes archive files. It is a [sink.Sink] and a [sink.ExchangeSink], and as these it is for
 // one goroutine at a time. No other process may write files of its prefix to its directory.
 type Writer struct {
-	dir     string
 	opts    Options
 	disk    disk
 	members compressor
@@ -79,12 +77,29 @@ func Open(dir string, o Options) (*Writer, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	o = o.withDefaults()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("warc: %w", err)
 	}
-	w := &Writer{dir: dir, opts: o, disk: disk{o.hook}, stale: true}
-	ps, err := parts(dir, o.Prefix)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("warc: %w", err)
+	}
+	w, err := OpenRoot(root, o)
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return w, nil
+}
+
+// OpenRoot is Open for a directory that is open already, and that Close closes. A file in it that is a
+// symbolic link is never followed, by Open neither.
+func OpenRoot(dir *os.Root, o Options) (*Writer, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	w := &Writer{opts: o, disk: disk{dir, o.hook}, stale: true}
+	ps, err := w.disk.parts(o.Prefix)
 	if err != nil {
 		return nil, fmt.Errorf("warc: %w", err)
 	}
@@ -166,7 +181,7 @@ func (w *Writer) syncCurrent() error {
 		return err
 	}
 	if w.stale {
-		if err := w.disk.syncDir(w.dir); err != nil {
+		if err := w.disk.sync(); err != nil {
 			return err
 		}
 		w.stale = false
@@ -180,7 +195,7 @@ func (w *Writer) syncLast() error {
 		return nil
 	}
 	for _, name := range []string{w.last.name, indexName(w.last.name)} {
-		f, err := w.disk.edit(filepath.Join(w.dir, name))
+		f, err := w.disk.edit(name)
 		if err != nil {
 			return err
 		}
@@ -189,7 +204,7 @@ func (w *Writer) syncLast() error {
 		}
 	}
 	w.stale = false
-	return w.disk.syncDir(w.dir)
+	return w.disk.sync()
 }
 
 // Close implements [sink.Sink]. It sorts the index of the last file.
@@ -198,6 +213,10 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	w.closed, w.seen = true, nil
+	return errors.Join(w.closeCurrent(), w.disk.root.Close())
+}
+
+func (w *Writer) closeCurrent() error {
 	if w.cur == nil {
 		return nil
 	}

@@ -307,7 +307,7 @@ func TestFilesRollBeforeTheyAreTooLarge(t *testing.T) {
 	if got := len(warctest.Answers(rs)); got != 42 {
 		t.Errorf("%d answers", got)
 	}
-	ps, err := parts(dir, DefaultPrefix)
+	ps, err := filesOf(t, dir).parts(DefaultPrefix)
 	if err != nil || len(ps) < 8 || big.WARC.File == ps[0].name {
 		t.Fatalf("%d files, %v", len(ps), err)
 	}
@@ -319,6 +319,17 @@ func TestFilesRollBeforeTheyAreTooLarge(t *testing.T) {
 			t.Errorf("%s has %d octets", p.name, p.size)
 		}
 	}
+}
+
+// filesOf is the disk of a directory.
+func filesOf(t testing.TB, dir string) disk {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return disk{root: root}
 }
 
 func TestLongURLsCountAsSize(t *testing.T) {
@@ -335,7 +346,7 @@ func TestLongURLsCountAsSize(t *testing.T) {
 		add(t, w, r)
 	}
 	w.Close()
-	ps, err := parts(dir, DefaultPrefix)
+	ps, err := filesOf(t, dir).parts(DefaultPrefix)
 	if err != nil || len(ps) < 10 {
 		t.Fatalf("%d files, %v", len(ps), err)
 	}

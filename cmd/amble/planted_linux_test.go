@@ -1,0 +1,245 @@
+package main
+
+import (
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const victimText = "a file of somebody else\n"
+
+// limitedJob makes a job that a limit has ended, with an archive, and gives its directory and its seed.
+func limitedJob(t *testing.T) (dir, seed string) {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			_, _ = w.Write([]byte("User-agent: *\nDisallow: /no\n"))
+			return
+		}
+		page("Page", "/1", "/2", "/3", "/4", "/5")(w, r)
+	}))
+	t.Cleanup(srv.Close)
+	dir, seed = filepath.Join(t.TempDir(), "job"), srv.URL+"/"
+	if code, stderr := amble(t, "crawl", "-q", "-w", "0", "--max-pages", "2", "--format", "jsonl,warc", "-o", dir, seed); code != exitDone {
+		t.Fatalf("exit code %d, stderr %s", code, stderr)
+	}
+	return dir, seed
+}
+
+// copyJob copies a job directory.
+func copyJob(t *testing.T, dir string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "job")
+	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// What somebody put into a job directory is neither written through, nor truncated, nor waited for: the
+// directory is refused, naming it.
+func TestPlantedFilesAreRefused(t *testing.T) {
+	skipUnderRace(t)
+	job, seed := limitedJob(t)
+	archives, err := fs.Glob(os.DirFS(job), "warc/*.warc.gz")
+	if err != nil || len(archives) != 1 {
+		t.Fatal(archives, err)
+	}
+	files := []string{
+		"lock", "manifest.json", "manifest.json.new", "job.yaml", "job.yaml.new", "politeness.json", "politeness.json.new",
+		"report.json", "report.json.new", "report.html", "report.html.new", "visits.jsonl", "ledger.jsonl",
+		"robots/index.jsonl", "frontier/LOCK", "frontier/AMBLE", "frontier/AMBLE.new", archives[0], archives[0] + ".x",
+		"robots", "warc", "frontier",
+	}
+	plant := map[string]func(victim, path string) error{
+		"symbolic link": os.Symlink,
+		"named pipe":    func(_, path string) error { return syscall.Mkfifo(path, 0o644) },
+	}
+	for _, name := range files {
+		for kind, put := range plant {
+			t.Run(kind+" "+name, func(t *testing.T) {
+				dir := copyJob(t, job)
+				path := filepath.Join(dir, name)
+				victim := filepath.Join(t.TempDir(), "victim")
+				if info, err := os.Stat(path); err == nil && info.IsDir() {
+					if err := os.Rename(path, victim); err != nil {
+						t.Fatal(err)
+					}
+				} else {
+					text := []byte(victimText)
+					if b, err := os.ReadFile(path); err == nil {
+						text = b // what would pass for ours
+					}
+					if err := os.WriteFile(victim, text, 0o600); err != nil {
+						t.Fatal(err)
+					}
+					os.Remove(path)
+				}
+				if err := put(victim, path); err != nil {
+					t.Fatal(err)
+				}
+				before := content(t, victim)
+				for _, args := range [][]string{{"resume", dir, "--max-pages", "4"}, {"crawl", "-o", dir, "--max-pages", "4", seed}} {
+					code, stderr := amble(t, args...)
+					if code != exitUsage || !strings.Contains(stderr, name) || !strings.Contains(stderr, "is a "+kind) {
+						t.Errorf("amble %q: exit code %d, stderr %s", args, code, stderr)
+					}
+				}
+				if after := content(t, victim); after != before {
+					t.Errorf("the file of somebody else was changed: %.100q", after)
+				}
+			})
+		}
+	}
+}
+
+// content is that of a file, or of all files of a directory.
+func content(t *testing.T, path string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			var b []byte
+			b, err = os.ReadFile(path)
+			all.WriteString(filepath.Base(path) + "\n" + string(b))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+// A file under a second name is somebody else's, too.
+func TestHardLinksAreNotWrittenTo(t *testing.T) {
+	skipUnderRace(t)
+	job, _ := limitedJob(t)
+	for _, name := range []string{"lock", "visits.jsonl", "ledger.jsonl", "robots/index.jsonl"} {
+		dir := copyJob(t, job)
+		victim := filepath.Join(t.TempDir(), "victim")
+		if err := os.Link(filepath.Join(dir, name), victim); err != nil {
+			t.Skip(err)
+		}
+		before := content(t, victim)
+		if code, stderr := amble(t, "resume", dir, "--max-pages", "4"); code != exitUsage || !strings.Contains(stderr, name) || !strings.Contains(stderr, "second name") {
+			t.Errorf("%s: exit code %d, stderr %s", name, code, stderr)
+		}
+		if after := content(t, victim); after != before {
+			t.Errorf("%s was changed under its second name", name)
+		}
+	}
+}
+
+// Commands that only read go through no link either, and wait for no pipe.
+func TestReadersFollowNoLinks(t *testing.T) {
+	skipUnderRace(t)
+	job, seed := limitedJob(t)
+	for _, c := range []struct {
+		name string
+		args []string
+	}{
+		{"ledger.jsonl", []string{"verify"}},
+		{"politeness.json", []string{"verify"}},
+		{"report.json", []string{"report"}},
+		{"visits.jsonl", []string{"report"}},
+		{"visits.jsonl", []string{"explain"}},
+		{"ledger.jsonl", []string{"explain"}},
+		{"job.yaml", []string{"explain"}},
+	} {
+		for kind, put := range map[string]func(old, path string) error{
+			"symbolic link": os.Symlink,
+			"named pipe":    func(_, path string) error { return syscall.Mkfifo(path, 0o644) },
+		} {
+			dir := copyJob(t, job)
+			path := filepath.Join(dir, c.name)
+			if err := os.Rename(path, path+"~"); err != nil {
+				t.Fatal(err)
+			}
+			if err := put(path+"~", path); err != nil {
+				t.Fatal(err)
+			}
+			args := append(c.args, dir)
+			if c.args[0] == "explain" {
+				args = append(args, seed)
+			}
+			if code, stderr := amble(t, args...); code == exitDone || !strings.Contains(stderr, c.name+" is a "+kind) {
+				t.Errorf("amble %q with %s as a %s: exit code %d, stderr %s", args, c.name, kind, code, stderr)
+			}
+		}
+	}
+}
+
+func TestForeignFilesAreRefused(t *testing.T) {
+	skipUnderRace(t)
+	job, seed := limitedJob(t)
+	for _, c := range []struct {
+		name string
+		ours bool
+	}{
+		{"thesis.docx", false},
+		{"visits.parquet", false},
+		{"manifest.json.new.new", false},
+		{"notes.new", false},
+		{"warc/other.warc.gz", false},
+		{"robots/robots.txt", false},
+		{"data/x", false},
+		{"README", true},
+		{"README.md", true},
+		{"readme.txt", true},
+		{"extra/visits.parquet", true},
+		{".DS_Store", true},
+		{"warc/.DS_Store", true},
+		{"robots/Thumbs.db", true},
+		{"._visits.jsonl", true},
+		{".nfs000000000123", true},
+		{".visits.jsonl.swp", true},
+		{"job.yaml~", true},
+		{"#job.yaml#", true},
+		{"Thumbs.db", true},
+		{"desktop.ini", true},
+		{"lost+found/x", true},
+		{"frontier/.DS_Store", true},
+	} {
+		dir := copyJob(t, job)
+		path := filepath.Join(dir, filepath.FromSlash(c.name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(victimText), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code, stderr := amble(t, "resume", "-q", dir, "--max-pages", "3")
+		top, _, _ := strings.Cut(c.name, "/")
+		if top == "data" {
+			c.name = top
+		}
+		switch refused := code == exitUsage && strings.Contains(stderr, c.name) && strings.Contains(stderr, "extra"); {
+		case c.ours && code != exitDone:
+			t.Errorf("resume with %s: exit code %d, stderr %s", c.name, code, stderr)
+		case !c.ours && !refused:
+			t.Errorf("resume with %s: exit code %d, stderr %s", c.name, code, stderr)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != victimText {
+			t.Errorf("%s became %q, %v", c.name, got, err)
+		}
+		fresh := filepath.Join(t.TempDir(), "new")
+		if strings.Contains(c.name, "/") && top != "extra" {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(fresh, c.name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(fresh, c.name), []byte(victimText), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, stderr := amble(t, "crawl", "-q", "-w", "0", "--max-pages", "1", "-o", fresh, seed); (code == exitDone) != c.ours {
+			t.Errorf("crawl into a directory with %s: exit code %d, stderr %s", c.name, code, stderr)
+		}
+	}
+}

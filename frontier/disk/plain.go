@@ -1,0 +1,57 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	iofs "io/fs"
+	"os"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// plainFS is the system's file system, without what somebody else may have put into a crawl's directory: a
+// symbolic link there would have the engine write elsewhere, a named pipe would make it wait for ever.
+type plainFS struct{ vfs.FS }
+
+// Unwrap is for the engine's look at what kind of file system it is.
+func (p plainFS) Unwrap() vfs.FS { return p.FS }
+
+// Lock implements vfs.FS, which empties the file.
+func (p plainFS) Lock(name string) (io.Closer, error) {
+	if err := plain(name); err != nil {
+		return nil, err
+	}
+	return p.FS.Lock(name)
+}
+
+// List implements vfs.FS. It fails unless everything in the directory is a regular file, hidden ones and
+// what a file system has at its root apart.
+func (p plainFS) List(dir string) ([]string, error) {
+	names, err := p.FS.List(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range names {
+		if strings.HasPrefix(n, ".") || n == "lost+found" {
+			continue
+		}
+		if err := plain(p.PathJoin(dir, n)); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// plain reports why a file, if there is one, is not opened.
+func plain(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, iofs.ErrNotExist) || err == nil && info.Mode().IsRegular() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %s is no regular file: move it out of the directory", ErrForeign, path)
+}
