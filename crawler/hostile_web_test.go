@@ -268,6 +268,7 @@ func charsetCases(t testing.TB) []web {
 	as := func(ct string) []string { return []string{"Content-Type", ct} }
 	return []web{
 		{"Charset", "UTF-16 with a byte order mark", body(encoded(t, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), title(ru)), as("text/html; charset=utf-8")...), "", charset, nil},
+		{"Charset", "UTF-16 without a byte order mark, said in the header", body(encoded(t, unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), title(ru)), as("text/html; charset=utf-16be")...), "", charset, nil},
 		{"Charset", "windows-1251, said in the header", body(encoded(t, charmap.Windows1251, title(ru)), as("text/html; charset=windows-1251")...), "", charset, nil},
 		{"Charset", "Shift_JIS, said in a META element behind 2 KB", body(encoded(t, japanese.ShiftJIS, "<html><head>"+pad+"<meta charset=shift_jis>"+title(ja)), as("text/html")...), "", charset, nil},
 		{"Charset", "GB18030, said in a META element", body(encoded(t, simplifiedchinese.GB18030, "<meta charset=gb18030>"+title(zh)), as("text/html")...), "", charset, nil},

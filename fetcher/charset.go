@@ -26,6 +26,8 @@ const (
 
 const (
 	utf8Name     = "utf-8"
+	utf16LE      = "utf-16le"
+	utf16BE      = "utf-16be"
 	metaLimit    = 64 << 10 // how far META is looked for
 	detectLimit  = 8 << 10  // how much the detector sees
 	detectLeast  = 0.5      // confidence below which its guess is not taken
@@ -86,9 +88,9 @@ func charsetByBOM(body []byte) string {
 	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
 		return utf8Name
 	case bytes.HasPrefix(body, []byte("\xfe\xff")):
-		return "utf-16be"
+		return utf16BE
 	case bytes.HasPrefix(body, []byte("\xff\xfe")):
-		return "utf-16le"
+		return utf16LE
 	}
 	return ""
 }
@@ -209,7 +211,7 @@ func toUTF8(charset string, body []byte) ([]byte, error) {
 
 func decodeText(e encoding.Encoding, body []byte) ([]byte, error) {
 	switch charsetByBOM(body) {
-	case "utf-16be", "utf-16le":
+	case utf16BE, utf16LE:
 		body = body[2:]
 	}
 	text, _, err := transform.Bytes(e.NewDecoder(), body)

@@ -112,7 +112,7 @@ func (s *scanner) meta() string {
 		return ""
 	}
 	switch charset {
-	case "utf-16be", "utf-16le":
+	case utf16BE, utf16LE:
 		return utf8Name // it could not have been read otherwise
 	case "x-user-defined":
 		return fallbackName
@@ -236,7 +236,7 @@ func charsetByXML(body []byte) string {
 	if !closed {
 		return ""
 	}
-	if c := canonical(label); c != "utf-16be" && c != "utf-16le" {
+	if c := canonical(label); c != utf16BE && c != utf16LE {
 		return c
 	}
 	return utf8Name

@@ -10,6 +10,8 @@ import (
 const (
 	typeHTML  = "text/html"
 	typeXHTML = "application/xhtml+xml"
+
+	typeBinary = "application/octet-stream" // of which nothing is known
 )
 
 // IsHTML reports whether the page is what the HTML parser is for. What is labelled otherwise is not,
@@ -21,25 +23,44 @@ func (p *Page) IsHTML() bool { return p.ContentType == typeHTML || p.ContentType
 // decides whether a body is parsed).
 func contentType(h http.Header, body []byte) (mediaType string, sniffed bool) {
 	label := mediaTypeOf(h)
-	if len(body) > sniffLength {
-		body = body[:sniffLength]
-	}
+	head := sniffable(h, body[:min(len(body), sniffLength)])
 	switch {
 	case len(body) == 0:
 		return label, false
 	case label == "" || label == "unknown/unknown" || label == "application/unknown" || label == "*/*":
-		return sniff(body), true
+		return sniff(head), true
 	case label == typeHTML:
-		if feed := sniffFeed(body); feed != "" {
+		if feed := sniffFeed(head); feed != "" {
 			return feed, true
 		}
-		if t := sniff(body); isBinary(t) {
+		if t := sniff(head); isBinary(t) {
 			return t, true
 		}
-	case label == "text/plain" && looksBinary(body):
-		return sniffBinary(body), true
+	case label == "text/plain" && charsetByBOM(body) == "" && looksBinary(head):
+		return sniffBinary(head), true
 	}
 	return label, false
+}
+
+// sniffable is the beginning of a body as sniffing can read it: UTF-16 is turned into UTF-8, because every
+// second byte of it passes for binary data. A body with the signature of a binary format stays as it is,
+// whatever its header declares.
+func sniffable(h http.Header, head []byte) []byte {
+	charset := charsetByBOM(head)
+	if charset == "" {
+		charset = charsetByHeader(h)
+	}
+	if charset != utf16LE && charset != utf16BE {
+		return head
+	}
+	if t := http.DetectContentType(head); isBinary(t) && t != typeBinary {
+		return head
+	}
+	text, err := toUTF8(charset, head)
+	if err != nil {
+		return head
+	}
+	return text
 }
 
 // mediaTypeOf is type/subtype of the last Content-Type field that is one, in lower case, "" if none is
@@ -82,7 +103,7 @@ func sniff(body []byte) string {
 // isBinary reports whether a sniffed type is one by signature that no HTML document has.
 func isBinary(t string) bool {
 	switch t {
-	case "application/octet-stream", "application/pdf", "application/postscript", "application/zip",
+	case typeBinary, "application/pdf", "application/postscript", "application/zip",
 		"application/x-gzip", "application/x-rar-compressed", "application/wasm", "application/vnd.ms-fontobject":
 		return true
 	}
@@ -90,11 +111,8 @@ func isBinary(t string) bool {
 }
 
 // looksBinary is the check for servers that label everything text/plain (MIME Sniffing Standard
-// section 7.2): no BOM and a binary data byte (section 3).
+// section 7.2): a body without BOM is binary when it has a binary data byte (section 3).
 func looksBinary(body []byte) bool {
-	if charsetByBOM(body) != "" {
-		return false
-	}
 	for _, c := range body {
 		if c <= 0x08 || c == 0x0b || 0x0e <= c && c <= 0x1a || 0x1c <= c && c <= 0x1f {
 			return true
@@ -107,7 +125,7 @@ func sniffBinary(body []byte) string {
 	if t, _, _ := strings.Cut(http.DetectContentType(body), ";"); isBinary(t) {
 		return t
 	}
-	return "application/octet-stream"
+	return typeBinary
 }
 
 // sniffFeed finds RSS and Atom that are served as HTML (MIME Sniffing Standard section 7.3).

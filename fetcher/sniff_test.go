@@ -46,6 +46,15 @@ func TestContentType(t *testing.T) {
 		{"binary labelled text/plain", []string{"text/plain"}, png, "image/png", true, false},
 		{"unknown binary labelled text/plain", []string{"text/plain"}, "ab\x00", "application/octet-stream", true, false},
 		{"UTF-16 labelled text/plain", []string{"text/plain"}, "\xff\xfea\x00", "text/plain", false, false},
+		{"UTF-16 by the header", []string{"text/html; charset=utf-16le"}, wide(html), "text/html", false, true},
+		{"UTF-16 by the header, big-endian", []string{"text/html; charset=UTF-16BE"}, swapped(wide(html)), "text/html", false, true},
+		{"UTF-16 by the header, cut in a character", []string{"text/html; charset=utf-16"}, wide(html)[:21], "text/html", false, true},
+		{"UTF-16 by the header, plain text", []string{"text/plain; charset=utf-16le"}, wide("hello"), "text/plain", false, false},
+		{"UTF-16 by the header, a feed labelled HTML", []string{"text/html; charset=utf-16le"}, wide("<?xml version='1.0'?><rss>"), "application/rss+xml", true, false},
+		{"UTF-16 by a byte order mark, a feed labelled HTML", []string{"text/html"}, "\xff\xfe" + wide("<?xml version='1.0'?><rss>"), "application/rss+xml", true, false},
+		{"UTF-16 by the header, and yet an image", []string{"text/html; charset=utf-16le"}, png, "image/png", true, false},
+		{"UTF-16 by the header, binary as plain text", []string{"text/plain; charset=utf-16le"}, wide("\x01\x02"), "application/octet-stream", true, false},
+		{"undeclared UTF-16", []string{"text/html"}, wide(html), "application/octet-stream", true, false},
 		{"no body, no label", nil, "", "", false, false},
 		{"no body", []string{"text/html"}, "", "text/html", false, true},
 	} {
@@ -58,6 +67,39 @@ func TestContentType(t *testing.T) {
 		if p.ContentType != tc.want || p.Sniffed != tc.sniffed || p.IsHTML() != tc.html {
 			t.Errorf("%s: %q, sniffed %v, HTML %v", tc.name, p.ContentType, p.Sniffed, p.IsHTML())
 		}
+	}
+}
+
+// wide is ASCII text in UTF-16LE.
+func wide(s string) string {
+	b := make([]byte, 0, 2*len(s))
+	for i := range len(s) {
+		b = append(b, s[i], 0)
+	}
+	return string(b)
+}
+
+// swapped is UTF-16 in the other byte order.
+func swapped(s string) string {
+	b := []byte(s)
+	for i := 0; i+1 < len(b); i += 2 {
+		b[i], b[i+1] = b[i+1], b[i]
+	}
+	return string(b)
+}
+
+// A page whose header declares UTF-16 is decoded by it and read, although it has no byte order mark.
+func TestPageInUTF16WithoutByteOrderMark(t *testing.T) {
+	const html = "<!DOCTYPE html><title>hello</title>"
+	r := newRig(t, Config{})
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-16le")
+		w.Write([]byte(wide(html)))
+	})
+	p := r.page(s.URL)
+	text, err := p.Text()
+	if !p.IsHTML() || p.Charset != "utf-16le" || p.CharsetFrom != FromHeader || string(text) != html || err != nil {
+		t.Fatalf("%s in %s by %s: %q, %v", p.ContentType, p.Charset, p.CharsetFrom, text, err)
 	}
 }
 
