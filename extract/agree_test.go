@@ -36,7 +36,7 @@ import (
 var variants = []Options{
 	{},
 	everything,
-	{Noscript: true, Forms: true, MaxLinks: 3, MaxTitle: 10},
+	{Scripting: true, Forms: true, MaxLinks: 3, MaxTitle: 10},
 	{DataAttrs: []string{"data-a", "class"}, Resources: true},
 }
 

@@ -53,7 +53,7 @@ func (c *collector) wantsText() bool { return c.link >= 0 || c.svgStyle }
 // start takes a start tag and reports whether the element's content is raw text.
 func (c *collector) start(t *startTag) (rawText bool) {
 	isHTML := c.foreign.start(t)
-	rawText = isHTML && t.el.rawText() && (t.el != elNoscript || !c.o.Noscript)
+	rawText = isHTML && t.el.rawText() && (t.el != elNoscript || c.o.Scripting)
 	if t.el == elTemplate && isHTML {
 		c.startTemplate(t)
 	}

@@ -61,10 +61,12 @@ func TestMaxMetas(t *testing.T) {
 	}
 }
 
-func TestNoscriptAsMarkup(t *testing.T) {
-	const page = `<noscript><a href=1></a></noscript><a href=2></a>`
-	if got := show(HTML([]byte(page), Options{Noscript: true})); got != "anchor a.href <1>\nanchor a.href <2>" {
-		t.Errorf("links %s", got)
+// A page whose scripts have run shows nothing of what is inside of noscript (HTML Standard section 4.12.2).
+func TestNoscriptIsTextWithScripting(t *testing.T) {
+	const page = `<noscript><a href=1></a><title>x</title><meta name=robots content=nofollow></noscript><a href=2></a>`
+	d := HTML([]byte(page), Options{Scripting: true})
+	if got := show(d); got != "anchor a.href <2>" || d.Title != "" || len(d.Metas) != 0 {
+		t.Errorf("links %s, title %q, metas %v", got, d.Title, d.Metas)
 	}
 }
 
@@ -129,7 +131,7 @@ func allocated(f func()) uint64 {
 var readers = map[string]func(body []byte){
 	"HTML": func(body []byte) { HTML(body, Options{}) },
 	"HTML with resources": func(body []byte) {
-		HTML(body, Options{Resources: true, Forms: true, Noscript: true, DataAttrs: []string{"b"}})
+		HTML(body, Options{Resources: true, Forms: true, Scripting: true, DataAttrs: []string{"b"}})
 	},
 	"CSS":         func(body []byte) { CSS(body) },
 	"Feed":        func(body []byte) { Feed(body) },

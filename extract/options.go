@@ -9,7 +9,9 @@ type Options struct {
 	Resources bool     // also images, scripts, media, objects, and the url() and @import of CSS
 	DataAttrs []string // attributes of any element that hold one reference each, such as "data-href"; any case
 	Forms     bool     // also the action of forms sent by GET; those sent by POST never
-	Noscript  bool     // read what is inside noscript as markup, as a browser without scripting does
+	// Scripting says that scripts have run on the page, so that what is inside noscript is text (HTML
+	// Standard section 4.12.2). Without it noscript is read as markup, as by a browser that runs none.
+	Scripting bool
 }
 
 const (

@@ -3,6 +3,8 @@ package extract
 import (
 	"strings"
 	"testing"
+
+	"golang.org/x/net/html/atom"
 )
 
 func TestTreeOfADeepPageIsAnErrorAndItsLinksAreNot(t *testing.T) {
@@ -13,4 +15,18 @@ func TestTreeOfADeepPageIsAnErrorAndItsLinksAreNot(t *testing.T) {
 	if d := HTML(page, Options{}); len(d.Links) != 1 {
 		t.Errorf("%d links, want 1", len(d.Links))
 	}
+}
+
+// The tree shows what HTML reads: no script runs, so noscript has elements.
+func TestTreeOfNoscript(t *testing.T) {
+	tree, err := Tree([]byte(`<noscript><a href=x>x</a></noscript>`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range tree.Descendants() {
+		if n.DataAtom == atom.A {
+			return
+		}
+	}
+	t.Error("no a element")
 }
