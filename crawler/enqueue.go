@@ -14,7 +14,7 @@ import (
 // Request is a URL for the crawl, with what is said about it: a seed ([Config.Seeds]) or an addition
 // of a Handler ([Visit.Enqueue]).
 type Request struct {
-	URL      string // absolute, or relative to the visit's page
+	URL      string // absolute, or relative to the visit's page, and taken as a link written there
 	Priority int8   // higher is earlier within its host; links have 0 unless Config.Priority says otherwise
 	Meta     []byte // the caller's own: Visit.Meta of the URL's visit, also after retries and redirects
 	// SameDepth gives the URL the visit's depth, as for the next page of a list; otherwise it is one
@@ -106,14 +106,6 @@ func (w *work) enqueue(v *Visit, q Request) error {
 		})
 	}
 	return nil
-}
-
-// target is the URL that a reference of the Handler's means.
-func (v *Visit) target(ref string) (weburl.URL, error) {
-	if v.Doc == nil {
-		return v.URL.Resolve(ref)
-	}
-	return v.base().Resolve(ref)
 }
 
 func (w *work) judge(v *Visit, u weburl.URL, depth int, known bool) (Fate, string) {

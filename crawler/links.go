@@ -17,6 +17,7 @@ type linker struct {
 	r       *run
 	scanner *extract.Scanner
 	res     *weburl.Resolver
+	encoder weburl.Encoder // of the page at hand
 	keys    []weburl.Key
 	known   []bool
 	follow  []followed // the links whose keys are in keys
@@ -115,7 +116,7 @@ func isFeed(contentType string) bool {
 func (k *linker) sort(v *Visit) []frontier.Request {
 	clear(k.counts)
 	v.linker, v.counts = k, k.counts
-	k.res.Reset(v.base())
+	k.open(v)
 	k.keys, k.follow = k.keys[:0], k.follow[:0]
 	for i := range v.Doc.Links {
 		d := k.decide(v, &v.Doc.Links[i])
@@ -146,7 +147,7 @@ func (k *linker) news(v *Visit) []frontier.Request {
 		if k.known[i] {
 			continue
 		}
-		view, err := k.res.Resolve(v.Doc.Links[f.at].Ref)
+		view, err := k.resolve(&v.Doc.Links[f.at])
 		if err != nil {
 			continue // cannot be: it was resolved a moment ago
 		}
@@ -186,7 +187,7 @@ func (k *linker) decide(v *Visit, l *extract.Link) decided {
 	case l.Rel&extract.NoFollow != 0 && !cfg.FollowNoFollow:
 		return fated(FateNoFollow, "rel=nofollow")
 	}
-	view, err := k.res.Resolve(l.Ref)
+	view, err := k.resolve(l)
 	if err != nil {
 		return fated(FateInvalid, weburl.ReasonOf(err))
 	}
@@ -210,17 +211,6 @@ func (k *linker) look(view weburl.View) weburl.URL {
 	return view.URL()
 }
 
-// base is what the visit's links are relative to.
-func (v *Visit) base() weburl.URL {
-	if v.Doc.Base == "" {
-		return v.URL
-	}
-	if b, err := v.URL.Resolve(v.Doc.Base); err == nil {
-		return b
-	}
-	return v.URL
-}
-
 // Links are the page's links in document order, each with its fate. They are worked out anew at each
 // call, and only while the Visit is valid.
 func (v *Visit) Links() []Link {
@@ -228,13 +218,13 @@ func (v *Visit) Links() []Link {
 		return nil
 	}
 	k := v.linker
-	k.res.Reset(v.base())
+	k.open(v)
 	links := make([]Link, len(v.Doc.Links))
 	for i := range v.Doc.Links {
 		l := &v.Doc.Links[i]
 		d := k.decide(v, l)
 		links[i] = Link{Link: *l, Fate: d.fate, Rule: d.rule}
-		if view, err := k.res.Resolve(l.Ref); err == nil {
+		if view, err := k.resolve(l); err == nil {
 			links[i].URL = view.URL()
 		}
 	}

@@ -125,7 +125,7 @@ func (v *Visit) Canonical() weburl.URL {
 	if ref == "" || v.Doc == nil {
 		return weburl.URL{}
 	}
-	u, err := v.base().Resolve(ref)
+	u, err := v.target(ref)
 	if err != nil {
 		return weburl.URL{}
 	}

@@ -12,6 +12,7 @@ type builder struct {
 	marks   marks
 	suspect bool // the text may differ from its normal form
 	isBase  bool // the text is the base itself
+	encoder Encoder
 }
 
 // marks are the places where a URL's parts begin, in eight octets. They overflow only where the URL
@@ -25,9 +26,10 @@ type marks struct {
 }
 
 // resolve appends to an empty dst the URL that ref names at base, or ref itself if base is zero.
-// It returns "" or the reason why ref is no such URL; dst is then of no use but its room.
-func (b *builder) resolve(dst []byte, base *URL, ref string) (_ []byte, reason string) {
-	*b = builder{}
+// The query is written by e, or in UTF-8 if that is nil. It returns "" or the reason why ref is no such URL;
+// dst is then of no use but its room.
+func (b *builder) resolve(dst []byte, base *URL, ref string, e Encoder) (_ []byte, reason string) {
+	*b = builder{encoder: e}
 	ref = tidy(ref)
 	scheme, rest := cutScheme(ref)
 	switch {

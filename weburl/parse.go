@@ -15,10 +15,14 @@ func Parse(raw string) (URL, error) { return URL{}.Resolve(raw) }
 // Resolve makes the URL that a reference found in a document at u points to (WHATWG URL Standard,
 // section 4.4, with u as the base URL). On the zero URL it is [Parse]. The error is an *[Error], as
 // for Parse. It allocates nothing but the result; [Resolver] saves that too.
-func (u URL) Resolve(ref string) (URL, error) {
+func (u URL) Resolve(ref string) (URL, error) { return u.ResolveIn(nil, ref) }
+
+// ResolveIn is [URL.Resolve] of a reference in a document of another encoding than UTF-8, in which browsers
+// send the query. A nil Encoder stands for UTF-8.
+func (u URL) ResolveIn(e Encoder, ref string) (URL, error) {
 	var space [512]byte
 	var b builder
-	text, reason := b.resolve(space[:0], &u, ref)
+	text, reason := b.resolve(space[:0], &u, ref, e)
 	switch {
 	case reason != "":
 		return URL{}, fail(reason, ref)

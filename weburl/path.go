@@ -42,6 +42,9 @@ func (b *builder) query(dst []byte, s string) []byte {
 		seen |= octets[s[i]]
 	}
 	b.suspect = b.suspect || seen&(escape|alien) != 0 || len(s) == 1
+	if b.encoder != nil && seen&encodeInText != 0 {
+		return b.encoder.query(append(dst, '?'), s[1:])
+	}
 	return appendEncoded(append(dst, '?'), s[1:], seen, encodeInText)
 }
 

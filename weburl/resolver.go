@@ -39,9 +39,13 @@ func (r *Resolver) Reset(base URL) { r.base = base }
 // allocates, once the buffers have grown to the site's longest URLs, but for errors, references
 // with tabs or newlines inside, hosts that are neither plain ASCII names nor plain IPv4, and
 // malformed escapes. The error is an *[Error].
-func (r *Resolver) Resolve(ref string) (View, error) {
+func (r *Resolver) Resolve(ref string) (View, error) { return r.ResolveIn(nil, ref) }
+
+// ResolveIn is [URL.ResolveIn] on the base, with a View as the result. It allocates where Resolve does, and
+// where the Encoder does.
+func (r *Resolver) ResolveIn(e Encoder, ref string) (View, error) {
 	var reason string
-	if r.text, reason = r.b.resolve(r.text[:0], &r.base, ref); reason != "" {
+	if r.text, reason = r.b.resolve(r.text[:0], &r.base, ref, e); reason != "" {
 		return View{}, fail(reason, ref)
 	}
 	return View{r}, nil

@@ -10,8 +10,14 @@ import (
 // checkView checks that a Resolver, whatever it resolved before, agrees with URL.Resolve.
 func checkView(t rapid.TB, r *Resolver, ref string) {
 	t.Helper()
-	u, err := r.base.Resolve(ref)
-	v, viewErr := r.Resolve(ref)
+	checkViewIn(t, r, nil, ref)
+	checkViewIn(t, r, latin, ref)
+}
+
+func checkViewIn(t rapid.TB, r *Resolver, e Encoder, ref string) {
+	t.Helper()
+	u, err := r.base.ResolveIn(e, ref)
+	v, viewErr := r.ResolveIn(e, ref)
 	if ReasonOf(err) != ReasonOf(viewErr) {
 		t.Errorf("%q at %q: %v, the Resolver has %v", ref, r.base, err, viewErr)
 	}

@@ -134,6 +134,8 @@ var thirdParty = map[string][]string{
 	"frontier/disk": {"github.com/cockroachdb/pebble/v2"},
 	"sink/warc":     {"github.com/klauspost/compress"},
 
+	"weburl/charset": {"golang.org/x/text/encoding"},
+
 	"sink/warc/warctest": {"github.com/klauspost/compress"},
 	"crawltest":          {"golang.org/x/tools/txtar"},
 

@@ -1,0 +1,44 @@
+package crawler
+
+import (
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/weburl"
+	"github.com/amble-crawler/amble/weburl/charset"
+)
+
+// open makes the linker ready to resolve the visit's links.
+func (k *linker) open(v *Visit) {
+	k.encoder = v.encoder()
+	k.res.Reset(v.base())
+}
+
+// resolve resolves a link of the visit that was opened. The encoding of a page counts for what its elements
+// refer to, not for CSS (CSS Values 4, section "URL processing model") nor for Link header fields.
+func (k *linker) resolve(l *extract.Link) (weburl.View, error) {
+	if l.Tag == "" || l.Kind == extract.Style || l.Kind == extract.Import {
+		return k.res.Resolve(l.Ref)
+	}
+	return k.res.ResolveIn(k.encoder, l.Ref)
+}
+
+// encoder writes the queries of references on the visit's page (HTML Standard section 2.4.3). nil is UTF-8.
+func (v *Visit) encoder() weburl.Encoder {
+	if v.Page == nil || !v.Page.IsHTML() {
+		return nil
+	}
+	return charset.Encoder(v.Page.Charset)
+}
+
+// base is what the visit's links are relative to.
+func (v *Visit) base() weburl.URL {
+	if v.Doc == nil || v.Doc.Base == "" {
+		return v.URL
+	}
+	if b, err := v.URL.ResolveIn(v.encoder(), v.Doc.Base); err == nil {
+		return b
+	}
+	return v.URL
+}
+
+// target is the URL that a reference means which is no link of the document, but stands for one.
+func (v *Visit) target(ref string) (weburl.URL, error) { return v.base().ResolveIn(v.encoder(), ref) }
