@@ -94,7 +94,7 @@ type Config struct {
 	Sitemaps       bool // also crawl what the sitemaps named in robots.txt list
 	FollowNoFollow bool // follow links marked rel=nofollow; a page's own nofollow always holds
 	KeepBodies     bool // read bodies of types that are not parsed to their end, as with a Handler or an archive
-	Feeds          bool // also follow what RSS and Atom feeds list
+	Feeds          bool // also follow what feeds list: RSS, Atom, JSON Feed
 	Resources      bool // also queue images, style sheets, scripts and the like
 
 	// Beyond is how many links in a row are followed out of the scope: with 1 also the pages outside are

@@ -274,12 +274,6 @@ func (r *run) keepsBodies() bool {
 	return len(r.exchanges) > 0 || r.cfg.KeepBodies
 }
 
-// parses reports whether bodies of a type are read for links.
-func (r *run) parses(contentType string) bool {
-	return contentType == "text/html" || contentType == "application/xhtml+xml" || r.cfg.Extractor != nil ||
-		r.cfg.Resources && contentType == "text/css" || r.cfg.Feeds && isFeed(contentType)
-}
-
 func (r *run) makeFrontier() {
 	r.frontier = r.cfg.Frontier
 	if r.frontier != nil {

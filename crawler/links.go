@@ -81,31 +81,47 @@ func (k *linker) extract(p *fetcher.Page) (doc *extract.Document, err error) {
 // read is a page's document: by the Config's Extractor, or HTML by the linker's scanner. A document that
 // is labelled as something else has no links.
 func (k *linker) read(p *fetcher.Page) (*extract.Document, error) {
-	if k.r.cfg.Extractor != nil {
-		return k.r.cfg.Extractor.Extract(p)
+	cfg := &k.r.cfg
+	if cfg.Extractor != nil {
+		return cfg.Extractor.Extract(p)
 	}
-	switch {
-	case p.IsHTML():
-	case k.r.cfg.Resources && p.ContentType == "text/css":
-		return extract.CSS(p.Body), nil
-	case k.r.cfg.Feeds && isFeed(p.ContentType):
-		return extract.Feed(p.Body), nil
-	default:
+	if !cfg.parses(p.ContentType) {
 		return nil, nil
 	}
 	text, err := p.Text()
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case p.ContentType == typeCSS:
+		return extract.CSS(text), nil
+	case !p.IsHTML():
+		return extract.Feed(text), nil
 	}
 	doc := k.scanner.ScanBytes(text)
 	doc.Links = append(doc.Links, extract.LinkHeader(p.Header.Values("Link"))...)
 	return doc, nil
 }
 
-// isFeed reports whether a media type is one of feeds (RFC 4287 section 7; RSS has none registered).
-func isFeed(contentType string) bool {
+const typeCSS = "text/css"
+
+// parses reports whether bodies of a type are read for links.
+func (c *Config) parses(contentType string) bool {
 	switch contentType {
-	case "application/atom+xml", "application/rss+xml", "application/rdf+xml":
+	case "text/html", "application/xhtml+xml":
+		return true
+	case typeCSS:
+		return c.Resources || c.Extractor != nil
+	}
+	return c.Extractor != nil || c.Feeds && mayBeFeed(contentType)
+}
+
+// mayBeFeed reports whether documents of a media type can be feeds: RFC 4287 section 7 for Atom and JSON Feed
+// section "Suggestions for Publishers" register types, RSS has none of its own, and many are served as XML or
+// JSON of no particular kind.
+func mayBeFeed(contentType string) bool {
+	switch contentType {
+	case "application/atom+xml", "application/rss+xml", "application/rdf+xml", "application/feed+json",
+		"text/xml", "application/xml", "application/json":
 		return true
 	}
 	return false

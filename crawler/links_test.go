@@ -1,6 +1,7 @@
 package crawler_test
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -86,4 +87,133 @@ func TestEnqueueInThePagesEncoding(t *testing.T) {
 		crawl(t, w, crawler.Config{Handler: add, MaxDepth: 1, Rules: []crawler.ScopeRule{{Exclude: true, Pattern: "c="}}}, s.URL("/"))
 		seen.expect(t, map[string]string{s.URL("/"): "fetched 200", s.URL("/?e=%FF"): "fetched 200"})
 	})
+}
+
+// A sitemap is one wherever a redirect has it lie.
+func TestSitemapBehindRedirects(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Robots("Sitemap: http://a.example/old.xml\n")
+		s.Redirect("/old.xml", "/older.xml")
+		s.Redirect("/older.xml", "/map.xml.gz")
+		s.Page("/map.xml.gz", string(gzipped(t, `<urlset><url><loc>http://a.example/hidden</loc></url></urlset>`))).Type("application/x-gzip")
+		s.Page("/", "no links")
+		s.Page("/hidden", "found")
+		_, v := crawl(t, w, crawler.Config{Sitemaps: true}, s.URL("/"))
+		v.expect(t, map[string]string{
+			s.URL("/"): "fetched 200", s.URL("/old.xml"): "redirected 302", s.URL("/older.xml"): "redirected 302",
+			s.URL("/map.xml.gz"): "fetched 200", s.URL("/hidden"): "fetched 200",
+		})
+	})
+}
+
+// Some sites redirect every address they do not know to their first page. What is read there is a page.
+func TestSitemapThatIsAPage(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s, www := w.Site("http://a.example"), w.Site("http://www.a.example")
+		s.Robots("Sitemap: http://a.example/map.xml\n")
+		s.Redirect("/map.xml", "http://www.a.example/")
+		s.Page("/", "no links")
+		www.Page("/", links("/1"))
+		www.Page("/1", "found")
+		_, v := crawl(t, w, crawler.Config{Sitemaps: true}, s.URL("/"))
+		v.expect(t, map[string]string{
+			s.URL("/"): "fetched 200", s.URL("/map.xml"): "redirected 302", www.URL("/"): "fetched 200", www.URL("/1"): "fetched 200",
+		})
+	})
+}
+
+const rss, atom = `<rss version="2.0"><channel><item><link>http://a.example/1</link></item></channel></rss>`,
+	`<feed xmlns="http://www.w3.org/2005/Atom"><link href="/about"/><entry><link href="/1"/></entry></feed>`
+
+// Feeds are known by their content where their type says no more than XML or JSON.
+func TestFeedsByContent(t *testing.T) {
+	const jsonFeed = `{"version": "https://jsonfeed.org/version/1.1", "items": [{"id": "1", "url": "/1"}]}`
+	for _, tt := range []struct{ mediaType, feed string }{
+		{"application/rss+xml", rss}, {"text/xml", rss}, {"application/xml", rss}, {"application/rdf+xml", rss},
+		{"application/atom+xml", atom}, {"text/xml; charset=utf-8", atom}, {"text/html", atom},
+		{"application/feed+json", jsonFeed}, {"application/json", jsonFeed},
+	} {
+		t.Run(tt.mediaType, func(t *testing.T) {
+			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+				s := w.Site("http://a.example")
+				s.Page("/", tt.feed).Type(tt.mediaType)
+				s.Page("/1", "an entry")
+				s.Page("/about", "")
+				_, v := crawl(t, w, crawler.Config{Feeds: true, Rules: []crawler.ScopeRule{{Exclude: true, Pattern: "/about"}}}, s.URL("/"))
+				v.expect(t, map[string]string{s.URL("/"): "fetched 200", s.URL("/1"): "fetched 200"})
+			})
+		})
+	}
+}
+
+// What is no feed has no links, and a crawl that follows no feeds reads none.
+func TestNoFeeds(t *testing.T) {
+	for name, feeds := range map[string]bool{"with feeds": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+				s := w.Site("http://a.example")
+				s.Page("/", links("/data.xml", "/data.json", "/feed"))
+				s.Page("/data.xml", `<data><link>http://a.example/1</link></data>`).Type("application/xml")
+				s.Page("/data.json", `{"items": [{"url": "http://a.example/1"}]}`).Type("application/json")
+				s.Page("/feed", rss).Type("text/xml")
+				s.Page("/1", "")
+				_, v := crawl(t, w, crawler.Config{Feeds: feeds}, s.URL("/"))
+				for _, path := range []string{"/data.xml", "/data.json", "/feed"} {
+					if x := v.by[s.URL(path)]; (x.Doc != nil) != (feeds && path == "/feed") {
+						t.Errorf("%s: document %v", path, x.Doc)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A feed and a sitemap are read in the encoding they declare.
+func TestEncodingOfFeedsAndSitemaps(t *testing.T) {
+	const declaration = `<?xml version="1.0" encoding="windows-1251"?>`
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Robots("Sitemap: http://a.example/map.xml\n")
+		s.Page("/", links("/feed"))
+		s.Page("/feed", string(encoded(t, charmap.Windows1251, declaration+`<rss><channel><item><title>Первая</title><link>http://a.example/статья</link></item></channel></rss>`))).Type("application/rss+xml")
+		s.Page("/map.xml", string(encoded(t, charmap.Windows1251, declaration+`<urlset><url><loc>http://a.example/страница?я</loc></url></urlset>`))).Type("text/xml")
+		s.Page("/%D1%81%D1%82%D0%B0%D1%82%D1%8C%D1%8F", "")
+		s.Page("/%D1%81%D1%82%D1%80%D0%B0%D0%BD%D0%B8%D1%86%D0%B0?%D1%8F", "")
+		_, v := crawl(t, w, crawler.Config{Feeds: true, Sitemaps: true}, s.URL("/"))
+		v.expect(t, map[string]string{
+			s.URL("/"): "fetched 200", s.URL("/feed"): "fetched 200", s.URL("/map.xml"): "fetched 200",
+			s.URL("/%D1%81%D1%82%D0%B0%D1%82%D1%8C%D1%8F"): "fetched 200", s.URL("/%D1%81%D1%82%D1%80%D0%B0%D0%BD%D0%B8%D1%86%D0%B0?%D1%8F"): "fetched 200",
+		})
+	})
+}
+
+// sitemaps.org, "Other Sitemap formats".
+func TestFeedsAsSitemaps(t *testing.T) {
+	for name, feed := range map[string]string{"rss": rss, "atom": atom} {
+		t.Run(name, func(t *testing.T) {
+			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+				s := w.Site("http://a.example")
+				s.Robots("Sitemap: http://a.example/feed\n")
+				s.Page("/feed", feed).Type("text/xml")
+				s.Page("/", "no links")
+				s.Page("/1", "found")
+				_, v := crawl(t, w, crawler.Config{Sitemaps: true}, s.URL("/"))
+				v.expect(t, map[string]string{s.URL("/"): "fetched 200", s.URL("/feed"): "fetched 200", s.URL("/1"): "fetched 200"})
+			})
+		})
+	}
+}
+
+func gzipped(t *testing.T, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := packer(t, "gzip", &b)
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }

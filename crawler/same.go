@@ -74,7 +74,7 @@ func (v *Visit) hash() string {
 // looks at and the scope does not leave out whatever their URLs are.
 func (r *run) wanted(want func(mediaType string) bool) func(mediaType string) bool {
 	if want == nil && r.cfg.Handler == nil && !r.keepsBodies() {
-		want = r.parses
+		want = r.cfg.parses
 	}
 	j, ok := r.scope.(TypeJudge)
 	if !ok {

@@ -3,6 +3,8 @@ package crawler
 import (
 	"bytes"
 	"context"
+	"errors"
+	"net/http"
 
 	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
@@ -34,13 +36,31 @@ func sitemapRequest(to, via weburl.URL) frontier.Request {
 	return frontier.Request{URL: to, Via: via, Kind: frontier.KindSitemap, Priority: 1}
 }
 
+// isPage reports whether the answer to a request for a sitemap is a page: redirects lead there, of sites that
+// have no sitemap where their robots.txt says.
+func isPage(p *fetcher.Page) bool {
+	if p.Status != http.StatusOK || !p.IsHTML() {
+		return false
+	}
+	text, err := p.Text()
+	if err != nil {
+		return false
+	}
+	_, err = extract.Sitemap(bytes.NewReader(text), extract.SitemapOptions{}).Next()
+	return errors.Is(err, extract.ErrNotSitemap)
+}
+
 // readSitemap returns what a sitemap lists: pages in scope, at the depth of a seed's links, and
 // further sitemaps. What comes before a fault in the file is used.
 func (r *run) readSitemap(c frontier.Claim, page *fetcher.Page) []frontier.Request {
-	if page.Status != 200 {
+	if page.Status != http.StatusOK {
 		return nil
 	}
-	sm := extract.Sitemap(bytes.NewReader(page.Body), extract.SitemapOptions{})
+	text, err := page.Text()
+	if err != nil {
+		return nil
+	}
+	sm := extract.Sitemap(bytes.NewReader(text), extract.SitemapOptions{})
 	var queue []frontier.Request
 	for e, err := sm.Next(); err == nil; e, err = sm.Next() {
 		to, err := c.URL.Resolve(e.Loc)

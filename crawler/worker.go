@@ -282,7 +282,7 @@ func (r *run) answered(ctx context.Context, c frontier.Claim, page *fetcher.Page
 		r.archive(ctx, page, "attempt")
 		r.retry(ctx, c, v, ready)
 		return false
-	case c.Kind == frontier.KindSitemap:
+	case c.Kind == frontier.KindSitemap && !isPage(page):
 		r.end(ctx, c, v, ready, r.readSitemap(c, page))
 		return false
 	case r.unchanged(v, c):
@@ -333,11 +333,19 @@ func (r *run) redirected(ctx context.Context, c frontier.Claim, v *Visit, ready 
 	}
 	v.Location = to
 	target := frontier.Request{
-		URL: to, Depth: c.Depth, Priority: c.Priority, Via: c.URL, Kind: frontier.KindRedirect,
+		URL: to, Depth: c.Depth, Priority: c.Priority, Via: c.URL, Kind: redirectKind(c.Kind),
 		Beyond: r.beyondAfter(c, to),
 		Hops:   append(c.Hops[:len(c.Hops):len(c.Hops)], c.URL.String()), Meta: c.Meta,
 	}
 	r.end(ctx, c, v, ready, []frontier.Request{target})
+}
+
+// redirectKind is the kind of a redirect's target: a sitemap is one wherever it lies.
+func redirectKind(k frontier.Kind) frontier.Kind {
+	if k == frontier.KindSitemap {
+		return k
+	}
+	return frontier.KindRedirect
 }
 
 // read parses an answered page and returns the links to queue.

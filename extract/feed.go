@@ -2,16 +2,18 @@ package extract
 
 import (
 	"bytes"
+	"cmp"
 	"net/url"
 	"strings"
 )
 
-// Feed reads a feed: RSS 0.9x and 2.0, RSS 1.0 (RDF) or Atom (RFC 4287), UTF-8 text. What is none of these
-// gives a Document without links. The links are
+// Feed reads a feed: RSS 0.9x and 2.0, RSS 1.0 (RDF), Atom (RFC 4287) or JSON Feed, UTF-8 text. It returns nil
+// for what is none of these. The links are
 //
 //   - the pages of the entries, of kind Entry, with the entry's title as Text: an RSS link, or the guid
-//     where there is no link and the guid is an address; an Atom link rel=alternate;
-//   - enclosures and media:content, of kind Media, and the feed's image, of kind Image;
+//     where there is no link and the guid is an address; an Atom link rel=alternate; a JSON Feed item's url, or
+//     its id as RSS's guid;
+//   - enclosures, attachments and media:content, of kind Media, and images, of kind Image;
 //   - the feed's own page and everything else an Atom link says, of kind LinkRel: rel=next leads to older
 //     entries.
 //
@@ -19,13 +21,16 @@ import (
 // against it, as far as that goes without the feed's address. Links inside of an entry's content are not
 // looked for: it is HTML, so HTML finds them. At most 10,000 links are kept, the rest is counted in Dropped.
 func Feed(body []byte) *Document {
-	d := new(Document)
-	f := feed{x: newXMLReader(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff")))), doc: d}
+	body = bytes.TrimPrefix(body, []byte("\ufeff"))
+	if bytes.HasPrefix(bytes.TrimLeft(body, spaces), []byte("{")) {
+		return readJSONFeed(body)
+	}
+	f := feed{x: newXMLReader(bytes.NewReader(body)), doc: new(Document)}
 	for {
 		t, err := f.x.next()
 		if err != nil || !f.token(t) {
 			f.endEntry()
-			return d
+			return f.document()
 		}
 	}
 }
@@ -47,9 +52,24 @@ type feed struct {
 	first   int    // index of the entry's first link
 	base    string // the entry's xml:base
 	title   string
+	date    string
 	linked  bool // the entry has a link of its own
 	guid    Link
+
+	// For a sitemap: the entry that ended last, and whether it is new.
+	entry SitemapEntry
+	ended bool
 }
+
+// document returns what was read, nil if that was no feed.
+func (f *feed) document() *Document {
+	if !isFeedRoot(f.root) {
+		return nil
+	}
+	return f.doc
+}
+
+func isFeedRoot(name string) bool { return name == "rss" || name == "RDF" || name == "feed" }
 
 // maxFeedText bounds an element's text, before it is decoded.
 const maxFeedText = 8 << 10
@@ -79,9 +99,7 @@ func (f *feed) token(t xmlToken) bool {
 // begin takes the root element and reports whether it is a feed's.
 func (f *feed) begin(t xmlToken) bool {
 	f.prefix = string(t.prefix)
-	switch f.root {
-	case "rss", "RDF", "feed":
-	default:
+	if !isFeedRoot(f.root) {
 		return false
 	}
 	if base, ok := t.attr("xml:base"); ok {
@@ -118,7 +136,7 @@ func (f *feed) start(t xmlToken) {
 			return
 		}
 	}
-	if string(t.prefix) == f.prefix && t.kind == xmlStart {
+	if t.kind == xmlStart && (string(t.prefix) == f.prefix || string(t.prefix) == "dc" && name == "date") {
 		f.core(t, name)
 	}
 }
@@ -131,7 +149,7 @@ func (f *feed) core(t xmlToken, name string) {
 			f.skip = name
 		}
 		return
-	case "link", "title", "guid", "language":
+	case "link", "title", "guid", "language", "pubDate", "updated", "modified", "date":
 		if f.skip != "" {
 			return
 		}
@@ -180,6 +198,10 @@ func (f *feed) endField() {
 		}
 	case "url":
 		f.add(Link{Ref: trimRef(text), Kind: Image, Tag: "url", Offset: f.at})
+	case "pubDate", "updated", "modified", "date":
+		if f.inEntry && f.date == "" {
+			f.date = text[:min(len(text), maxField)]
+		}
 	}
 }
 
@@ -235,10 +257,18 @@ func (f *feed) urlAttr(t xmlToken, k Kind, tag string) {
 
 func (f *feed) beginEntry(t xmlToken) {
 	f.inEntry = t.kind == xmlStart
-	f.prefix, f.first = string(t.prefix), len(f.doc.Links)
-	f.title, f.linked, f.guid, f.skip = "", false, Link{}, ""
-	base, _ := t.attr("xml:base")
-	f.base = trimRef(base)
+	f.prefix = string(t.prefix)
+	f.base = ""
+	if base, ok := t.attr("xml:base"); ok {
+		f.base = resolve(f.doc.Base, trimRef(base))
+	}
+	f.newEntry()
+}
+
+// newEntry forgets what was collected of the entry before.
+func (f *feed) newEntry() {
+	f.first = len(f.doc.Links)
+	f.title, f.date, f.linked, f.guid, f.skip = "", "", false, Link{}, ""
 }
 
 // endEntry gives the entry's links its title.
@@ -250,9 +280,11 @@ func (f *feed) endEntry() {
 		f.add(f.guid)
 	}
 	f.inEntry, f.base = false, ""
+	f.entry, f.ended = SitemapEntry{LastMod: f.date, Priority: defaultPriority}, true
 	for i := f.first; i < len(f.doc.Links); i++ {
 		if l := &f.doc.Links[i]; l.Kind == Entry {
 			l.Text = f.title
+			f.entry.Loc = cmp.Or(f.entry.Loc, resolve(f.doc.Base, l.Ref))
 		}
 	}
 }
@@ -271,7 +303,7 @@ func (f *feed) add(l Link) {
 }
 
 // resolve is ref against base (RFC 3986 section 5.2), ref itself where there is no base or one of them does
-// not parse.
+// not parse. A base without host leaves a reference without host.
 func resolve(base, ref string) string {
 	if base == "" {
 		return ref
@@ -283,6 +315,9 @@ func resolve(base, ref string) string {
 	u, err := b.Parse(ref)
 	if err != nil {
 		return ref
+	}
+	if u.Host == "" && !strings.HasPrefix(base, "/") && !strings.HasPrefix(ref, "/") {
+		return strings.TrimPrefix(u.String(), "/") // net/url makes a relative path absolute
 	}
 	return u.String()
 }

@@ -33,16 +33,27 @@ entry link.href <http://x/e/1> (alternate) "One"
 media link.href <http://x/e/1.mp3> (other) a/b
 link link.href <http://x/edit> (other)
 entry link.href <2> (alternate) "Two" text/html`},
+		{"a base inside a base", `<feed xml:base="http://x/b/"><entry xml:base="e/"><link href="1"/></entry><entry xml:base="/e/"><link href="2"/></entry></feed>`,
+			"entry link.href <http://x/b/e/1> (alternate)\nentry link.href <http://x/e/2> (alternate)"},
+		{"a relative base", `<feed><entry xml:base="e/"><link href="1?a"/><link href="/2"/><link href="http://y/3"/><link href="?4"/></entry></feed>`,
+			"entry link.href <e/1?a> (alternate)\nentry link.href </2> (alternate)\nentry link.href <http://y/3> (alternate)\nentry link.href <e/?4> (alternate)"},
 		{"Atom with a prefix", `<a:feed xmlns:a="http://www.w3.org/2005/Atom"><a:entry><title>no</title><a:title>One</a:title><a:link href="1"/></a:entry></a:feed>`,
 			`entry link.href <1> (alternate) "One"`},
 		{"attribute with >", `<rss><item><enclosure url="a>b" type='c>d'/>`, "media enclosure.url <a>b> c>d"},
 		{"end tags missing", `<rss><channel><item><title>One<link>1<item><title>Two<link>2`, "entry link <1> \"One\""},
-		{"not a feed", `<html><link href=x><item><link>y</link></item></html>`, ``},
-		{"not XML", `{"items": []}`, ``},
-		{"empty", ``, ``},
+		{"not a feed", `<html><link href=x><item><link>y</link></item></html>`, `no feed`},
+		{"JSON of another kind", `{"items": [{"url": "http://x/"}]}`, `no feed`},
+		{"JSON of another version", `{"version": "https://example.org/1", "items": [{"url": "http://x/"}]}`, `no feed`},
+		{"neither XML nor JSON", `http://x/`, `no feed`},
+		{"empty", ``, `no feed`},
+		{"blank", "\ufeff \n", `no feed`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := show(Feed([]byte(tt.body))); got != tt.want {
+			got := "no feed"
+			if d := Feed([]byte(tt.body)); d != nil {
+				got = show(d)
+			}
+			if got != tt.want {
 				t.Errorf("got %s\nwant %s", got, tt.want)
 			}
 		})
@@ -82,8 +93,13 @@ func FuzzFeed(f *testing.F) {
 	f.Add([]byte(`<rss><channel><link>x</link><item><title>a</title><guid isPermaLink='true'>http://b</guid><enclosure url="c"/></item>`))
 	f.Add([]byte(`<feed xml:base="a"><entry xml:base="b:c%"><link href="&#10;d" rel=enclosure/><title><![CDATA[ e ]]></title></entry>`))
 	f.Add([]byte(`<rdf:RDF><item><link>a<image><url>b`))
+	f.Add([]byte(`{"version": "https://jsonfeed.org/version/1", "items": [{"title": "a", "id": "http://b", "attachments": [{"url": "c", "mime_type": "d/e"}]}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		for _, l := range Feed(body).Links {
+		d := Feed(body)
+		if d == nil {
+			return
+		}
+		for _, l := range d.Links {
 			if l.Ref == "" || l.Offset < 0 || l.Offset >= len(body) || len(l.Text) > maxText {
 				t.Errorf("%+v", l)
 			}

@@ -33,10 +33,11 @@ type SitemapEntry struct {
 }
 
 // Modified is LastMod as a time, when it is a date of the W3C profile of ISO 8601 (sitemaps.org), down to
-// the year alone. A date without time zone is taken as UTC.
+// the year alone, or one of RSS (RFC 822). A date without time zone is taken as UTC.
 func (e SitemapEntry) Modified() (t time.Time, ok bool) {
 	for _, layout := range [...]string{
 		time.DateOnly, time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", time.DateTime, "2006-01", "2006",
+		"Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04:05 MST",
 	} {
 		if t, err := time.Parse(layout, e.LastMod); err == nil {
 			return t, true
@@ -54,6 +55,7 @@ type SitemapReader struct {
 	limit   limitReader
 	text    *bufio.Reader // of a text sitemap
 	xml     *xmlReader    // of the others
+	feed    *feed         // of RSS and Atom, with xml
 	o       SitemapOptions
 	entries int
 	cut     bool
@@ -67,10 +69,10 @@ type SitemapReader struct {
 	value  []byte
 }
 
-// Sitemap begins to read a sitemap: an XML urlset or sitemapindex with any namespace prefixes, or a text
-// file of one address a line, each perhaps compressed by gzip, which is known by its first octets. The
-// text is UTF-8, with or without a byte order mark. Entities of a document type declaration are not
-// expanded.
+// Sitemap begins to read a sitemap (sitemaps.org): an XML urlset or sitemapindex with any namespace prefixes,
+// an RSS or Atom feed, whose entries are the addresses, or a text file of one address a line, each perhaps
+// compressed by gzip, which is known by its first bytes. The text is UTF-8, with or without a byte order mark.
+// Entities of a document type declaration are not expanded.
 func Sitemap(r io.Reader, o SitemapOptions) *SitemapReader {
 	if o.MaxEntries == 0 {
 		o.MaxEntries = defaultEntries
@@ -140,8 +142,11 @@ func (s *SitemapReader) begin() error {
 }
 
 func (s *SitemapReader) read() (SitemapEntry, error) {
-	if s.text != nil {
+	switch {
+	case s.text != nil:
 		return s.readLine()
+	case s.feed != nil:
+		return s.readFeed()
 	}
 	return s.readXML()
 }

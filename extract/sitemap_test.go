@@ -61,6 +61,17 @@ func TestSitemap(t *testing.T) {
 		{"entry without loc", urlset + `<url><lastmod>2026</lastmod></url><url><loc>http://x/</loc></url>`, "http://x/   0.5 false\n"},
 		{"priority out of range", urlset + `<url><loc>http://x/</loc><priority>7</priority></url><url><loc>http://y/</loc><priority>NaN</priority></url>`,
 			"http://x/   0.5 false\nhttp://y/   0.5 false\n"},
+		{"RSS 2.0", `<rss version="2.0" xmlns:a="http://www.w3.org/2005/Atom"><channel><link>http://x/</link><a:link rel="self" href="http://x/feed"/><pubDate>Mon, 01 Jan 2024 00:00:00 GMT</pubDate>` +
+			`<image><url>http://x/i.png</url><link>http://x/</link></image><item><title>t</title><link> http://x/1?a&amp;b </link><pubDate>Tue, 02 Jan 2024 03:04:05 +0100</pubDate><enclosure url="http://x/1.mp3"/></item>` +
+			`<item><guid>http://x/2</guid></item><item><link><![CDATA[http://x/3]]></link><source url="http://y/"><link>http://y/</link></source></item></channel></rss>`,
+			"http://x/1?a&b Tue, 02 Jan 2024 03:04:05 +0100  0.5 false\nhttp://x/2   0.5 false\nhttp://x/3   0.5 false\n"},
+		{"RSS 1.0", `<rdf:RDF xmlns:rdf="r" xmlns="s" xmlns:dc="d"><channel><link>http://x/</link></channel><item rdf:about="http://x/1"><link>http://x/1</link><dc:date>2024-01-02</dc:date></item></rdf:RDF>`,
+			"http://x/1 2024-01-02  0.5 false\n"},
+		{"Atom", `<feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://x/b/"><updated>2020-01-01</updated><link href="http://x/"/><entry xml:base="e/"><link rel="edit" href="no"/><link href="1?a&amp;b"/><link href="no"/>` +
+			`<updated>2024-01-02T03:04:05Z</updated><source><link href="no"/><updated>2000</updated></source></entry><entry><link rel="alternate" type="text/html" href="/2"/></entry><entry><id>tag:x</id></entry></feed>`,
+			"http://x/b/e/1?a&b 2024-01-02T03:04:05Z  0.5 false\nhttp://x/2   0.5 false\n"},
+		{"Atom 0.3", `<feed version="0.3"><entry><link rel="alternate" href="http://x/1"/><modified>2004-01-02</modified></entry></feed>`, "http://x/1 2004-01-02  0.5 false\n"},
+		{"Atom with a prefix", `<a:feed xmlns:a="http://www.w3.org/2005/Atom"><a:entry><link>http://no/</link><a:link href="http://x/1"/></a:entry></a:feed>`, "http://x/1   0.5 false\n"},
 		{"text", "http://x/a\r\n\nnot an address\n  HTTPS://x/b \nhttp://x/c", "http://x/a   0.5 false\nHTTPS://x/b   0.5 false\nhttp://x/c   0.5 false\n"},
 		{"text, long line", "http://x/a\nhttp://x/" + strings.Repeat("a", 100_000) + "\nhttp://x/c", "http://x/a   0.5 false\nhttp://x/c   0.5 false\n"},
 		{"loc too long", urlset + `<url><loc>http://x/` + strings.Repeat("a", 100_000) + `</loc></url><url><loc>http://x/</loc></url>`, "http://x/   0.5 false\n"},
@@ -91,7 +102,7 @@ func gzipped(s string) []byte {
 }
 
 func TestSitemapNot(t *testing.T) {
-	for _, body := range []string{"<html><a href=x></a>", "just text\n", "<!-- x -->", "<rss><channel><item><link>http://x/</link>"} {
+	for _, body := range []string{"<html><a href=x></a>", "just text\n", "<!-- x -->", "<opml><outline><link>http://x/</link>"} {
 		if entries, _, err := readSitemap(strings.NewReader(body), SitemapOptions{}); !errors.Is(err, ErrNotSitemap) || len(entries) > 0 {
 			t.Errorf("%q: %v, %v; want ErrNotSitemap", body, entries, err)
 		}
@@ -147,6 +158,8 @@ func TestSitemapModified(t *testing.T) {
 		{"2026-03-04T05:06:07.5Z", time.Date(2026, 3, 4, 5, 6, 7, 5e8, time.UTC)},
 		{"2026-03-04T05:06:07+01:00", time.Date(2026, 3, 4, 4, 6, 7, 0, time.UTC)},
 		{"2026-03-04T05:06:07", time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)},
+		{"Tue, 03 Mar 2026 05:06:07 +0100", time.Date(2026, 3, 3, 4, 6, 7, 0, time.UTC)},
+		{"3 Mar 2026 05:06:07 GMT", time.Date(2026, 3, 3, 5, 6, 7, 0, time.UTC)},
 		{"yesterday", time.Time{}},
 	} {
 		got, ok := SitemapEntry{LastMod: tt.lastMod}.Modified()
@@ -161,6 +174,8 @@ func FuzzSitemap(f *testing.F) {
 	f.Add([]byte(urlset + `<url a=">"><loc>http://x/&amp;</loc><!-- --><![CDATA[]]></url>`))
 	f.Add([]byte("<!DOCTYPE a [<!ENTITY b 'c'>]><s:sitemapindex><s:sitemap/><s:sitemap><s:loc>x</s:loc>"))
 	f.Add([]byte("\ufeffhttp://x/\nhttps://y/\r\n"))
+	f.Add([]byte("<rss><item><guid>http://x/</guid><pubDate>1</pubDate><item><link>http://y/<entry><link href='z'/>"))
+	f.Add([]byte("<a:feed xml:base='http://x/'><a:entry xml:base='y/'><a:link rel=alternate href='z'/></a:entry>"))
 	f.Add(gzipped("http://x/"))
 	f.Add([]byte("<urlset><url><loc>a < b</loc></url><?x ?>"))
 	f.Fuzz(func(t *testing.T, body []byte) {

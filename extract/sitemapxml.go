@@ -42,11 +42,16 @@ func (s *SitemapReader) readXML() (SitemapEntry, error) {
 			s.fieldText(t)
 			continue
 		case xmlStart, xmlEmpty:
-			if !s.rooted {
-				if !isSitemapRoot(t.name) {
-					return SitemapEntry{}, ErrNotSitemap
-				}
+			switch {
+			case s.rooted:
+			case isSitemapRoot(t.name):
 				s.rooted = true
+			case isFeedRoot(string(t.name)):
+				s.rooted, s.feed = true, &feed{x: s.xml, doc: new(Document)}
+				s.feed.token(t)
+				return s.readFeed()
+			default:
+				return SitemapEntry{}, ErrNotSitemap
 			}
 		}
 		s.endField()
@@ -58,6 +63,29 @@ func (s *SitemapReader) readXML() (SitemapEntry, error) {
 
 func isSitemapRoot(name []byte) bool {
 	return string(name) == "urlset" || string(name) == "sitemapindex"
+}
+
+// readFeed reads to the end of the next entry that has an address.
+func (s *SitemapReader) readFeed() (SitemapEntry, error) {
+	f := s.feed
+	for {
+		t, err := s.xml.next()
+		if err != nil {
+			f.endEntry()
+		} else {
+			f.token(t)
+		}
+		e, ended := f.entry, f.ended
+		if ended {
+			f.ended, f.first, f.doc.Links = false, 0, f.doc.Links[:0]
+		}
+		switch {
+		case ended && e.Loc != "" && len(e.Loc) <= maxLoc:
+			return e, nil
+		case err != nil:
+			return SitemapEntry{}, err
+		}
+	}
 }
 
 // xmlEnd returns the entry that was open at the end of the text, if there is one.

@@ -28,7 +28,7 @@ type scopeFlags struct {
 	Rules          patterns       `hidden:"" placeholder:"RULE" help:"include RE or exclude RE, in their order; weaker than --include and --exclude."`
 	Canonical      weburl.Profile `hidden:"" default:"safe" help:"Which spellings of a URL are one page: exact, safe or usual."`
 	FollowNofollow bool           `help:"Follow links marked rel=nofollow, too."`
-	Feeds          bool           `help:"What RSS and Atom feeds list, too."`
+	Feeds          bool           `help:"What feeds list, too: RSS, Atom, JSON Feed."`
 	Resources      bool           `help:"Images, style sheets, scripts and the like, too."`
 	AllowAddress   prefixes       `placeholder:"CIDR,..." help:"Private or special address ranges that may be requested. Seeds need none, unless their names have other addresses later."`
 }

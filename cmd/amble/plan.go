@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"strings"
 	"time"
@@ -190,6 +191,10 @@ func (c *planCmd) sitemapPages(ctx context.Context, ask *asker, scope crawler.Sc
 		}
 		seen[to.String()] = true
 		body, err := ask.get(ctx, to)
+		var moved *movedError
+		if errors.As(err, &moved) {
+			refs = append(refs, moved.to.String())
+		}
 		if err != nil {
 			continue
 		}
@@ -313,9 +318,17 @@ func (k *asker) get(ctx context.Context, u weburl.URL) ([]byte, error) {
 			return nil, err
 		}
 		k.gate.Report(permit, page.Reply())
-		if page.Status != 200 {
-			return nil, fmt.Errorf("%s: status %d", u, page.Status)
+		switch to, err := u.Resolve(page.Header.Get("Location")); {
+		case page.Status == http.StatusOK:
+			return page.Text()
+		case page.Status/100 == 3 && err == nil:
+			return nil, &movedError{to}
 		}
-		return page.Body, nil
+		return nil, fmt.Errorf("%s: status %d", u, page.Status)
 	}
 }
+
+// movedError is the answer that a URL's body lies elsewhere.
+type movedError struct{ to weburl.URL }
+
+func (e *movedError) Error() string { return "moved to " + e.to.String() }
