@@ -134,6 +134,7 @@ type run struct {
 	causes   causes
 	crowds   *crowds
 	contents *contents
+	cuts     *cuts
 	linkers  linkers
 	hasher   *simhash.Hasher // nil without Config.NearBits
 	near     *simhash.Index
@@ -170,7 +171,7 @@ func newRun(cfg Config, gate *politeness.Gate, known *pins, seeds []string) (*ru
 	r := &run{
 		cfg: cfg, gate: gate, pins: known, seeds: urls, scope: cfg.InScope,
 		budget: newBudget(cfg.MaxPages), tally: newTally(time.Now()),
-		bound: newBound(), crowds: newCrowds(cfg.MaxQueries, cfg.MaxPerDir, cfg.MaxSessions), contents: newContents(),
+		bound: newBound(), crowds: newCrowds(cfg.MaxQueries, cfg.MaxPerDir, cfg.MaxSessions), contents: newContents(), cuts: newCuts(),
 	}
 	r.crowds.own = cfg.Politeness.OwnHosts
 	for _, s := range cfg.Sinks {

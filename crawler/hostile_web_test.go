@@ -489,6 +489,8 @@ func retryCases() []web {
 		{"Retries", "429 with a Retry-After of a minute, once", fault(crawltest.RetryAfter(429, time.Minute).First(1)), "", attempts, nil},
 		{"Retries", "503 with a Retry-After of a day", fault(crawltest.RetryAfter(503, 24*time.Hour)), "", failing, nil},
 		{"Retries", "resets the connection once", fault(crawltest.Reset().First(1)), "", attempts, nil},
+		{"Retries", "the connection breaks in the middle of a page, once", fault(crawltest.CutShort(5000).First(1)), "", attempts, nil},
+		{"Retries", "the connection breaks in the middle of a page, always", fault(crawltest.CutShort(5000)), "", func(v *crawler.Visit) string { return attempts(v) + ", " + size(v) }, nil},
 		{"Retries", "every page of a host fails: the first", many(30, crawltest.Reset()), "/0", attempts, nil},
 		{"Retries", "every page of a host fails: the last", many(30, crawltest.Reset()), "/29", failing, nil},
 	}

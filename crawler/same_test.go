@@ -67,7 +67,7 @@ func TestCutPagesAreNoSoftErrors(t *testing.T) {
 			s.Page(refs[i], strings.Repeat("the same ", 1000)).Fault(crawltest.CutShort(500))
 		}
 		s.Page("/", links(refs...))
-		rep, _ := crawl(t, w, crawler.Config{MaxSoft: 2}, s.URL("/"))
+		rep, _ := crawl(t, w, crawler.Config{MaxSoft: 2, Retries: crawler.None}, s.URL("/"))
 		if rep.Outcomes[crawler.Fetched] != 7 {
 			t.Errorf("%v %v", rep.Outcomes, rep.Reasons)
 		}

@@ -58,16 +58,14 @@ func (r *run) request(ctx context.Context, c frontier.Claim) bool {
 	next := r.gate.Next(c.URL)
 	addr, err := r.fetcher.Resolve(ctx, next)
 	if err != nil {
-		r.unresolved(ctx, c, next, err)
-		return false
+		return r.unresolved(ctx, c, next, err)
 	}
 	permit, err := r.gate.Admit(politeness.Ask{
 		URL: c.URL, Next: next, Addr: addr, Purpose: purpose(c.Kind),
 		Attempt: c.Attempt, Queued: c.Queued, Deadline: c.Deadline,
 	})
 	if err != nil {
-		r.notAdmitted(ctx, c, err)
-		return false
+		return r.notAdmitted(ctx, c, err)
 	}
 	r.cfg.Trace.admitted(c.URL, permit)
 	if err := r.missedSitemaps(ctx, c.URL, permit.Purpose()); err != nil {
@@ -93,8 +91,7 @@ func (r *run) request(ctx context.Context, c frontier.Claim) bool {
 		r.robotsAnswered(ctx, c, ready)
 		return false
 	case err != nil:
-		r.unanswered(ctx, c, ready, err)
-		return false
+		return r.unanswered(ctx, c, ready, err)
 	}
 	defer page.Release()
 	return r.answered(ctx, c, page, ready)
@@ -201,8 +198,9 @@ func (r *run) robotsAnswered(ctx context.Context, c frontier.Claim, ready time.T
 	})
 }
 
-// unresolved ends a claim whose host has no address: for now, and it is tried again, or at all.
-func (r *run) unresolved(ctx context.Context, c frontier.Claim, next weburl.URL, err error) {
+// unresolved ends a claim whose host has no address: for now, and it is tried again, or at all. Like the other ends of
+// a claim without a page, it reports whether there is one after all: see salvage.
+func (r *run) unresolved(ctx context.Context, c frontier.Claim, next weburl.URL, err error) bool {
 	switch {
 	case fetcher.ReasonOf(err) == fetcher.ReasonPin:
 		r.fail(err)
@@ -212,14 +210,15 @@ func (r *run) unresolved(ctx context.Context, c frontier.Claim, next weburl.URL,
 	case fetcher.ReasonOf(err) == fetcher.ReasonAddress, fetcher.ReasonOf(err) == fetcher.ReasonPort:
 		r.end(ctx, c, &Visit{Outcome: Refused, Reason: reasonOf(err), Err: err}, time.Time{}, nil)
 	case !temporary(err):
-		r.end(ctx, c, &Visit{Outcome: Failed, Reason: reasonOf(err), Err: err}, time.Time{}, nil)
+		return r.salvage(ctx, c, &Visit{Outcome: Failed, Reason: reasonOf(err), Err: err}, time.Time{})
 	default:
-		r.retry(ctx, c, &Visit{Reason: reasonOf(err), Err: err}, r.gate.Failed(c.URL, next, err))
+		return r.retry(ctx, c, &Visit{Reason: reasonOf(err), Err: err}, r.gate.Failed(c.URL, next, err))
 	}
+	return false
 }
 
 // notAdmitted ends a claim the gate turned away: with a time, or for good.
-func (r *run) notAdmitted(ctx context.Context, c frontier.Claim, err error) {
+func (r *run) notAdmitted(ctx context.Context, c frontier.Claim, err error) bool {
 	var wait *politeness.NotYet
 	var denied *politeness.Denied
 	switch {
@@ -231,36 +230,49 @@ func (r *run) notAdmitted(ctx context.Context, c frontier.Claim, err error) {
 		v.Err = r.causes.of(c.URL.Origin(), denied)
 		if denied.Deferred() {
 			v.Outcome = Deferred
+			return r.salvage(ctx, c, v, time.Time{})
 		}
 		r.end(ctx, c, v, time.Time{}, nil)
 	default:
 		r.end(ctx, c, &Visit{Outcome: Failed, Reason: "gate", Err: err}, time.Time{}, nil)
 	}
+	return false
 }
 
 // unanswered ends a claim whose request got no usable answer.
-func (r *run) unanswered(ctx context.Context, c frontier.Claim, ready time.Time, err error) {
+func (r *run) unanswered(ctx context.Context, c frontier.Claim, ready time.Time, err error) bool {
 	v := &Visit{Outcome: Failed, Reason: reasonOf(err), Err: err}
 	switch {
 	case fetcher.ReasonOf(err) == fetcher.ReasonPermit: // nothing was sent: not an attempt
 		r.again(ctx, c, frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{}})
 	case temporary(err):
-		r.retry(ctx, c, v, ready)
+		return r.retry(ctx, c, v, ready)
 	default:
-		r.end(ctx, c, v, ready, nil)
+		return r.salvage(ctx, c, v, ready)
 	}
+	return false
 }
 
 // retry puts the URL back for another attempt, or ends it as failed when it has had them all.
-func (r *run) retry(ctx context.Context, c frontier.Claim, v *Visit, ready time.Time) {
+func (r *run) retry(ctx context.Context, c frontier.Claim, v *Visit, ready time.Time) bool {
 	if c.Attempt >= r.cfg.Retries {
 		v.Outcome = Failed
-		r.end(ctx, c, v, ready, nil)
-		return
+		return r.salvage(ctx, c, v, ready)
 	}
 	at := time.Now().Add(pause(r.cfg.RetryPause, c.Attempt))
 	r.cfg.Trace.retrying(c.URL, v.Reason, at)
 	r.again(ctx, c, frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{NotBefore: at, Retry: true}})
+	return false
+}
+
+// salvage ends a claim with v, which has no page; or with what an earlier attempt brought of the page before its
+// connection broke. It reports whether there was such a page.
+func (r *run) salvage(ctx context.Context, c frontier.Claim, v *Visit, ready time.Time) bool {
+	if page := r.cuts.take(c.URL); page != nil {
+		return r.accept(ctx, c, page, ready)
+	}
+	r.end(ctx, c, v, ready, nil)
+	return false
 }
 
 // pause is the wait before a retry: doubling, up to a minute, with up to half as much again at
@@ -277,11 +289,21 @@ func (r *run) answered(ctx context.Context, c frontier.Claim, page *fetcher.Page
 	case isRedirect(page.Status):
 		r.redirected(ctx, c, v, ready)
 		return false
-	case retryable(page.Status) && c.Attempt < r.cfg.Retries:
+	case c.Attempt >= r.cfg.Retries:
+	case retryable(page.Status):
 		v.Reason = fmt.Sprintf("http_%d", page.Status)
+		fallthrough
+	case brokeOff(page) && r.cuts.keep(c.URL, page):
 		r.archive(ctx, page, "attempt")
-		r.retry(ctx, c, v, ready)
-		return false
+		return r.retry(ctx, c, v, ready)
+	}
+	return r.accept(ctx, c, better(page, r.cuts.take(c.URL)), ready)
+}
+
+// accept makes an answer the URL's page.
+func (r *run) accept(ctx context.Context, c frontier.Claim, page *fetcher.Page, ready time.Time) bool {
+	v := &Visit{Outcome: Fetched, Page: page, Reason: page.Truncated}
+	switch {
 	case c.Kind == frontier.KindSitemap && !isPage(page):
 		r.end(ctx, c, v, ready, r.readSitemap(c, page))
 		return false
@@ -431,6 +453,7 @@ func (r *run) directives(v *Visit, metas []robots.Meta) robots.Directives {
 // is final: the Handler may ask for another attempt.
 func (r *run) end(ctx context.Context, c frontier.Claim, v *Visit, ready time.Time, links []frontier.Request) bool {
 	v.describe(c.Request, c.Attempt)
+	r.cuts.take(c.URL) // decided without it
 	links, again := r.handle(ctx, c, v, links)
 	if again != nil {
 		if v.Outcome != Refused && v.Reason != ReasonType {

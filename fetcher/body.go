@@ -24,6 +24,14 @@ type source struct {
 	body io.Reader
 	n    int64
 	err  error
+
+	framed bool // its end is marked: io.EOF means that it is whole
+}
+
+// framed reports whether a body's end shows in the message itself, and not only by the end of the connection
+// (RFC 9112 section 6.3).
+func framed(resp *http.Response) bool {
+	return resp.ProtoMajor > 1 || resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0
 }
 
 func (s *source) Read(p []byte) (int, error) {
@@ -41,7 +49,7 @@ func (s *source) Read(p []byte) (int, error) {
 
 // read reads the body into page. clean reports that the connection can carry another request.
 func (x *exchange) read(ctx context.Context, resp *http.Response, page *Page) (clean bool, fail *Error) {
-	src := &source{ctx: ctx, body: resp.Body}
+	src := &source{ctx: ctx, body: resp.Body, framed: framed(resp)}
 	limit := x.f.cfg.limit(x.grant.Purpose())
 	h := hints{max: x.f.cfg.MaxEncodings, sitemap: x.grant.Purpose() == politeness.Sitemap}
 	d, err := x.f.codecs.open(src, codingsOf(resp.Header), limit+x.f.cfg.WireSlack, h)
@@ -73,7 +81,7 @@ func truncated(ctx context.Context, err error, src *source) (string, *Error) {
 		return limit.reason, nil
 	case cause != nil:
 		return "", &Error{Phase: PhaseBody, Reason: ReasonCanceled, Err: cause}
-	case src.err != nil && !errors.Is(src.err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case src.err != nil && !errors.Is(src.err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF) && !src.framed:
 		return ReasonCutShort, nil
 	}
 	return ReasonEncoding, nil

@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"bytes"
 	"net/http"
 	"net/netip"
 	"time"
@@ -70,6 +71,14 @@ func (p *Page) Reply() politeness.Reply {
 // Validators are what the answer gives to make a later request for the same URL conditional.
 func (p *Page) Validators() Validators {
 	return Validators{ETag: p.Header.Get("ETag"), LastModified: p.Header.Get("Last-Modified")}
+}
+
+// Clone is a copy of p whose Body is its own: it stays valid after p's Release. What else p refers to is shared.
+func (p *Page) Clone() *Page {
+	c := *p
+	c.Body = bytes.Clone(p.Body)
+	c.text, c.buffer, c.buffers = nil, nil, nil
+	return &c
 }
 
 // Release gives Body's memory back for other pages. Body and what Text returned must not be used

@@ -6,7 +6,7 @@ import "github.com/amble-crawler/amble/crawler"
 type resumeCmd struct {
 	Dir string `arg:"" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
 
-	Retry words `placeholder:"OUTCOMES" help:"Try again the URLs that ended so: deferred, failed or both (deferred,failed). Each has a further line in visits.jsonl then."`
+	Retry words `placeholder:"OUTCOMES" help:"Try again the URLs that ended so: deferred, failed or both (deferred,failed). Pages whose connection broke (cut_short) are failed ones here. Each has a further line in visits.jsonl then."`
 
 	crawlFlags
 }

@@ -7,12 +7,13 @@ import (
 	"slices"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// retry queues the URLs of a job once more whose last line in visits.jsonl has one of the outcomes, and
+// retry queues the URLs of a job once more whose last line in visits.jsonl has one of the outcomes (see retried), and
 // lets the gate ask hosts again that it had given up.
 func (j *jobDir) retry(c *crawler.Crawler, out *outputs, outcomes words) error {
 	if len(outcomes) == 0 {
@@ -31,7 +32,7 @@ func (j *jobDir) retry(c *crawler.Crawler, out *outputs, outcomes words) error {
 			again[i].URL = weburl.URL{}
 			delete(at, r.URL)
 		}
-		if q, err := requestOf(&r); err == nil && slices.Contains(outcomes, r.Outcome) {
+		if q, err := requestOf(&r); err == nil && retried(&r, outcomes) {
 			at[r.URL] = len(again)
 			again = append(again, q)
 		}
@@ -44,6 +45,13 @@ func (j *jobDir) retry(c *crawler.Crawler, out *outputs, outcomes words) error {
 	c.Gate().Forgive()
 	_, err = out.frontier.Revive(context.Background(), again...)
 	return outputError(err)
+}
+
+// retried reports whether a visit is one that --retry with these outcomes is about. A page whose connection broke was
+// kept as far as it came, and is one that failed.
+func retried(r *sink.Record, outcomes words) bool {
+	return slices.Contains(outcomes, r.Outcome) ||
+		r.Truncated == fetcher.ReasonCutShort && slices.Contains(outcomes, string(crawler.Failed))
 }
 
 // requestOf is the request that a visit's line tells of.

@@ -80,3 +80,47 @@ func outcomes(t *testing.T, dir string) (all []string) {
 	slices.SortStableFunc(all, func(a, b string) int { return strings.Compare(path(a), path(b)) })
 	return all
 }
+
+// A page whose connection broke is one of those that failed, as far as trying again goes; one that a limit cut is not.
+func TestRetryOfPagesCutShort(t *testing.T) {
+	var down atomic.Bool
+	down.Store(true)
+	body := "<a href=/1>x</a><a href=/2>x</a>" + strings.Repeat("x", 5000)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		switch {
+		case r.URL.Path == "/robots.txt":
+			w.WriteHeader(http.StatusNotFound)
+		case r.URL.Path == "/1" && down.Load():
+			w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+			fmt.Fprint(w, body[:1000])
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		case r.URL.Path == "/1":
+			fmt.Fprint(w, "<p>whole")
+		default:
+			fmt.Fprint(w, body)
+		}
+	}))
+	defer srv.Close()
+	dir := filepath.Join(t.TempDir(), "job")
+	run := func(args ...string) {
+		t.Helper()
+		a, _, errs := testApp(nil)
+		if got := a.run(args); got != 0 {
+			t.Errorf("%q: exit %d\n%s", args, got, errs)
+		}
+	}
+	run("crawl", "-o", dir, "-w", "0s", "--retries", "none", "--max-body", "4kB", srv.URL+"/")
+	run("resume", dir, "--retry", "deferred")
+	if got := strings.Join(outcomes(t, dir), " "); got != "/ fetched /1 fetched /2 fetched" {
+		t.Fatal(got)
+	}
+	down.Store(false)
+	run("resume", dir, "--retry", "failed")
+	run("resume", dir, "--retry", "failed")
+	if got := strings.Join(outcomes(t, dir), " "); got != "/ fetched /1 fetched /1 fetched /2 fetched" {
+		t.Error(got)
+	}
+	run("verify", dir)
+}
