@@ -28,7 +28,9 @@ func newGroup(r *Rules, agent string) *Group {
 			case allow, disallow:
 				g.rules = appendRules(g.rules, r, i, s.head)
 			case crawlDelay, requestRate, visitTime:
-				g.pace.read(l.kind, r.value(l))
+				if i > s.head { // else it is for the robots above
+					g.pace.read(l.kind, r.value(l))
+				}
 			case contentUsage, contentSignal:
 				g.readUsage(l)
 			}
@@ -195,7 +197,8 @@ func (g *Group) Rules() []Rule {
 }
 
 // CrawlDelay is the group's Crawl-delay, the largest when it names several; ok is false when it names
-// none. It is at least 0. A number too large for a Duration is the largest Duration, some 292 years:
+// none. A Crawl-delay between two User-agent lines belongs to the robots named before it: unlike rules (RFC 9309
+// section 2.2.1) it is not shared with those that follow. The same holds for Request-rate and Visit-time. It is at least 0. A number too large for a Duration is the largest Duration, some 292 years:
 // what to do about a huge delay is the caller's policy.
 func (g *Group) CrawlDelay() (d time.Duration, ok bool) { return g.pace.delay, g.pace.hasDelay }
 

@@ -223,7 +223,7 @@ func (l *linter) agent(ln line) {
 		l.inGroup, l.closed, l.delay = true, false, 0
 	}
 	if l.delay > 0 {
-		l.add(l.delay, LintDelayInAgents, Warning, "a line like this does not end the list of robots: it holds, with the rules below, for all of them")
+		l.add(l.delay, LintDelayInAgents, Warning, "a line like this does not end the list of robots: it holds for those above it, and the rules below hold for all of them")
 		l.delay = 0
 	}
 	if !fresh && l.blank {

@@ -32,11 +32,28 @@ func TestCrawlDelayValues(t *testing.T) {
 	}
 }
 
+// TestAPauseBelongsToTheRobotsNamedBeforeIt, unlike rules, which hold for the whole list (RFC 9309 section 2.2.1).
+func TestAPauseBelongsToTheRobotsNamedBeforeIt(t *testing.T) {
+	r := Parse([]byte("User-agent: slowbot\nCrawl-delay: 600\nRequest-rate: 1/500\nVisit-time: 0100-0200\n" +
+		"User-agent: ours\nUser-agent: *\nCrawl-delay: 2\nUser-agent: last\nDisallow: /x\n"))
+	for agent, want := range map[string]time.Duration{"slowbot": 600 * time.Second, "ours": 2 * time.Second, "other": 2 * time.Second, "last": 0} {
+		g := r.For(agent)
+		d, _ := g.CrawlDelay()
+		_, rate := g.RequestRate()
+		if slow := agent == "slowbot"; d != want || rate != slow || (len(g.VisitTimes()) > 0) != slow {
+			t.Errorf("%s: %v, a rate %v, hours %v", agent, d, rate, g.VisitTimes())
+		}
+		if g.Test("/x").Allowed {
+			t.Errorf("%s: the rule is not shared", agent)
+		}
+	}
+}
+
 // TestCrawlDelayBelongsToItsGroup: the larger of two, and nothing from the group of all.
 func TestCrawlDelayBelongsToItsGroup(t *testing.T) {
 	r := Parse([]byte("Crawl-delay: 99\nUser-agent: *\nCrawl-delay: 10\nDisallow: /a\n\nUser-agent: named\nDisallow: /b\n\n" +
 		"User-agent: two\nCrawl-delay: 3\nUser-agent: three\nCrawl-delay: 1\nDisallow: /c\nUser-agent: two\nCrawl-delay: 2\n"))
-	for agent, want := range map[string]time.Duration{"other": 10 * time.Second, "named": -1, "two": 3 * time.Second, "three": 3 * time.Second} {
+	for agent, want := range map[string]time.Duration{"other": 10 * time.Second, "named": -1, "two": 3 * time.Second, "three": time.Second} {
 		d, ok := r.For(agent).CrawlDelay()
 		if !ok {
 			d = -1

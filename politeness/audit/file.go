@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +18,14 @@ type file struct {
 type section struct {
 	agents []string // lower case
 	rules  []rule
-	pause  time.Duration
+	pauses []pause
+	pause  time.Duration // of the robot that it is read for
+}
+
+// pause is what a section asks of the robots that it has named so far.
+type pause struct {
+	agents int
+	d      time.Duration
 }
 
 type rule struct {
@@ -27,7 +35,7 @@ type rule struct {
 }
 
 // parse reads a file for a robot. A run of User-agent lines begins a group, the first rule ends the run;
-// everything else neither begins nor ends anything.
+// everything else neither begins nor ends anything. A pause is for the robots named before it.
 func parse(b []byte, product string) *file {
 	const limit = 512_000 // octets; RFC 9309 section 2.5 asks for 500 KiB at least
 	text := string(b)
@@ -60,7 +68,7 @@ func parse(b []byte, product string) *file {
 			}
 		case "crawl-delay", "request-rate":
 			if cur != nil {
-				cur.pause = max(cur.pause, pauseOf(field, value))
+				cur.pauses = append(cur.pauses, pause{len(cur.agents), pauseOf(field, value)})
 			}
 		}
 	}
@@ -107,12 +115,15 @@ func (f *file) of(product string) section {
 		var all section
 		found := false
 		for _, g := range f.groups {
-			for _, a := range g.agents {
-				if a == name {
-					found = true
-					all.rules = append(all.rules, g.rules...)
-					all.pause = max(all.pause, g.pause)
-					break
+			named := slices.Index(g.agents, name)
+			if named < 0 {
+				continue
+			}
+			found = true
+			all.rules = append(all.rules, g.rules...)
+			for _, p := range g.pauses {
+				if named < p.agents {
+					all.pause = max(all.pause, p.d)
 				}
 			}
 		}
