@@ -192,6 +192,7 @@ func (g *Gate) mint(now time.Time, a Ask, h *host, s step, c clocks) Permit {
 	} else { // not before: the rules of who still has to wait have decided about nothing
 		o.use = usedLately
 	}
+	c.host.local = a.Addr.IsLoopback()
 	g.take(now, p)
 	return Permit{p}
 }

@@ -84,6 +84,11 @@ func (g *Gate) take(now time.Time, p *permit) {
 		}
 		c.take(p)
 	}
+	if p.purpose == Robots {
+		if o := p.wantedHost.origin(p.wanted); o.outage != nil && o.chase == nil { // a hop has waited for its host alone
+			passed = append(passed, Clause{Name: ClauseRobots, Until: o.retryAt().time()})
+		}
+	}
 	note(p.clocks.slot, p.clocks.slot.why.String())
 	if p.clocks.addr != nil {
 		note(&p.clocks.addr.pace, ClauseAddress)

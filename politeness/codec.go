@@ -35,8 +35,9 @@ func (w *writer) strings(ss []string) {
 
 // reader takes them from b again. After the first error everything it gives is zero, so loops end.
 type reader struct {
-	b   []byte
-	err error
+	b       []byte
+	version uint64 // of the format
+	err     error
 }
 
 func (r *reader) check(ok bool) {

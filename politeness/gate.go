@@ -110,7 +110,7 @@ func (g *Gate) host(u weburl.URL) *host {
 	h := g.find(u)
 	if h == nil {
 		key := u.Host()
-		h = newHost(g.cfg.OwnHosts(key))
+		h = g.newHost(key)
 		g.hosts[key] = h
 	}
 	return h
@@ -145,8 +145,7 @@ type OriginInfo struct {
 	Group       *robots.Group // of Rules, for our product token; nil with them
 	Override    string        // the reason of the Override in force, "" without one
 	Expires     time.Time
-
-	forbiddenDenies bool
+	Statuses    robots.StatusPolicy // how the status of an answer is read
 }
 
 // Origin tells what is known of the robots.txt of u's origin.
@@ -164,7 +163,7 @@ func (g *Gate) Origin(u weburl.URL) OriginInfo {
 	o := h.origin(u)
 	info := OriginInfo{
 		Known: o.known, Unreachable: o.failures() > 0, Source: o.source(now, u), Group: o.group(), Expires: o.expires.time(),
-		forbiddenDenies: g.cfg.ForbiddenDenies,
+		Statuses: robots.StatusPolicy{ForbiddenDenies: g.cfg.ForbiddenDenies},
 	}
 	if o.rules != nil {
 		info.Rules = o.rules.rules
@@ -174,9 +173,11 @@ func (g *Gate) Origin(u weburl.URL) OriginInfo {
 
 // HostInfo is what the Gate knows of one host's pace.
 type HostInfo struct {
-	Delay     time.Duration // in force now
+	Delay     time.Duration // in force now, from the end of a request to the start of the next; MinDelay is in it
 	Clause    string        // what sets it
-	NotBefore time.Time
+	Least     time.Duration // the operator's part of Delay, or MinDelay where that is more
+	NotBefore time.Time     // when a URL of the host may be requested at the earliest, as far as is known
+	Waits     string        // the clause that sets NotBefore, "" without one
 	Backoff   time.Duration
 	Failures  int    // in a row
 	Gone      string // the reason the host was given up, "" when it was not
@@ -188,13 +189,11 @@ func (g *Gate) Host(key string) HostInfo {
 	defer g.mu.Unlock()
 	h := g.hosts[key]
 	if h == nil {
-		return HostInfo{Delay: g.cfg.Delay, Clause: ClauseDelay}
+		h = g.newHost(key)
 	}
-	d, clause := g.delay(h)
-	info := HostInfo{
-		Delay: d, Clause: clause, NotBefore: h.slot(time.Now()).notBefore,
-		Backoff: h.backoff, Failures: int(h.failures),
-	}
+	info := HostInfo{Least: g.least(h, h.local), Backoff: h.backoff, Failures: int(h.failures)}
+	info.Delay, info.Clause = g.delay(h, h.local)
+	info.NotBefore, info.Waits = h.waits(time.Now())
 	if h.gone != nil {
 		info.Gone = h.gone.reason
 	}

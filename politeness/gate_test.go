@@ -1,11 +1,13 @@
 package politeness
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -233,6 +235,9 @@ func TestP5DelayInForceIsTheLargest(t *testing.T) {
 				if got := time.Until(ready); got != c.want {
 					t.Errorf("delay %v, want %v", got, c.want)
 				}
+				if i := b.gate.Host("a.test:443"); i.Delay != c.want || i.Clause != c.clause || time.Until(i.NotBefore) != c.want || i.Waits != c.clause {
+					t.Errorf("the Gate tells of %+v, want %v by %s", i, c.want, c.clause)
+				}
 				time.Sleep(c.want)
 				if cl := b.must("https://a.test/").Clauses(); len(cl) == 0 || cl[0].Name != c.clause {
 					t.Errorf("clauses %v, want %s first", cl, c.clause)
@@ -240,6 +245,40 @@ func TestP5DelayInForceIsTheLargest(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTheDelayThatAHostInfoTellsOfHasItsFloor, which depends on whose host it is and where.
+func TestTheDelayThatAHostInfoTellsOfHasItsFloor(t *testing.T) {
+	in(t, func(t *testing.T) {
+		own := func(host string) int {
+			if host == "own.test:443" {
+				return 2
+			}
+			return 0
+		}
+		b := open(t, Config{Delay: None, OwnHosts: own})
+		told := func(when, host string, want time.Duration) {
+			t.Helper()
+			if i := b.gate.Host(host); i.Delay != want || i.Least != want {
+				t.Errorf("%s: %s: %v, at least %v, want %v", when, host, i.Delay, i.Least, want)
+			}
+		}
+		for host, want := range map[string]time.Duration{
+			"a.test:443": MinDelay, "own.test:443": 0, "127.0.0.1:80": 0, "[::1]:80": 0, "localhost:80": 0, "192.0.2.1:80": MinDelay, "near.test:443": MinDelay,
+		} {
+			told("before the first request", host, want)
+		}
+		for raw, addr := range map[string]string{"https://a.test/": "192.0.2.2", "https://near.test/": "127.0.0.1", "https://own.test/": "192.0.2.3"} {
+			b.send(b.must2(raw, addr), 0, Reply{Status: 404})
+		}
+		told("after a request", "a.test:443", MinDelay)
+		told("after a request", "own.test:443", 0)
+		told("after a request to loopback", "near.test:443", 0)
+		r := b.restored(Config{Delay: None, OwnHosts: own})
+		if d := r.gate.Host("near.test:443").Delay; d != 0 {
+			t.Errorf("after a restart: %v", d)
+		}
+	})
 }
 
 func TestP5ADelayLearnedElsewhereCountsFromTheLastRequest(t *testing.T) {
@@ -427,6 +466,76 @@ func TestP8UnreachableRobotsMeansNoPages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestP8ARobotsTxtThatIsFetchedAgainSaysWhatItWaitedFor, in its Permit and the ledger, and while it waits.
+func TestP8ARobotsTxtThatIsFetchedAgainSaysWhatItWaitedFor(t *testing.T) {
+	in(t, func(t *testing.T) {
+		var out bytes.Buffer
+		b := open(t, Config{Ledger: &out})
+		const raw = "https://a.test/"
+		b.send(b.must(raw), 0, Reply{Status: 503})
+		for i, pause := range []time.Duration{time.Second, 5 * time.Second, 30 * time.Second} {
+			if i == 2 {
+				pause = 100 * time.Second
+			}
+			until := time.Now().Add(pause)
+			if h := b.gate.Host("a.test:443"); !h.NotBefore.Equal(until) || h.Waits != ClauseRobots {
+				t.Errorf("the host waits until %v by %s, want %v", h.NotBefore, h.Waits, until)
+			}
+			if h := b.gate.Host("b.test:443"); h.Waits != "" || !h.NotBefore.IsZero() {
+				t.Errorf("nothing is known of b.test, and it waits until %v by %s", h.NotBefore, h.Waits)
+			}
+			time.Sleep(pause)
+			p := b.must(raw)
+			if cs := p.Clauses(); cs[0].Name != ClauseRobots || !cs[0].Until.Equal(until) || len(cs) != 3 {
+				t.Errorf("waited for %v, want %s until %v first", cs, ClauseRobots, until)
+			}
+			want := fmt.Sprintf(`"clauses":[{"clause":"robots_retry","until":%q}`, until.Format(time.RFC3339Nano))
+			r := Reply{Status: 500}
+			if i == 1 {
+				r = Reply{Status: 429, Header: http.Header{"Retry-After": {"100"}}}
+			}
+			b.send(p, 0, r)
+			if lines := strings.Split(out.String(), "\n"); !strings.Contains(lines[len(lines)-3], want) {
+				t.Errorf("the ledger has %s\nwant %s", lines[len(lines)-3], want)
+			}
+		}
+	})
+	in(t, func(t *testing.T) { // a hop of a redirect waits for its host alone, and so does another origin of the host
+		b := open(t, Config{})
+		b.send(b.must("https://a.test/"), 0, Reply{Status: 503})
+		time.Sleep(time.Second)
+		b.send(b.must("https://a.test/"), 0, redirect("/r"))
+		time.Sleep(time.Second)
+		if cs := b.must("https://a.test/").Clauses(); len(cs) != 2 || cs[0].Name == ClauseRobots {
+			t.Errorf("a hop waited for %v", cs)
+		}
+	})
+}
+
+// TestForgiveKeepsThePauseBeforeARobotsTxt, and lets it fail once more before it is given up again.
+func TestForgiveKeepsThePauseBeforeARobotsTxt(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := open(t, Config{RobotsGiveUp: 20 * time.Second})
+		const raw = "https://a.test/"
+		for range 3 { // after 0, 1 and 6 s; then 30 s are due
+			b.page(raw, "192.0.2.1", Reply{Status: 503})
+		}
+		b.page(raw, "192.0.2.1", Reply{Status: 503}) // after 36 s; then a minute is due
+		if d := b.denied(raw); d.Reason != ReasonRobotsUnreachable {
+			t.Fatal(d)
+		}
+		b.gate.Forgive()
+		if w := b.wait(raw, someAddr); time.Until(w.Until) != time.Minute || w.Clauses[0].Name != ClauseRobots {
+			t.Errorf("forgiven: %v", w)
+		}
+		time.Sleep(time.Minute)
+		b.send(b.must(raw), 0, Reply{Status: 503})
+		if d := b.denied(raw); d.Reason != ReasonRobotsUnreachable {
+			t.Error(d)
+		}
+	})
 }
 
 func TestP8ADecentCopyServesWhileUnreachable(t *testing.T) {

@@ -1,6 +1,8 @@
 package politeness
 
 import (
+	"net"
+	"net/netip"
 	"time"
 
 	"github.com/amble-crawler/amble/weburl"
@@ -20,19 +22,29 @@ type host struct {
 	backoff  time.Duration // 0 when healthy
 	failures int32         // in a row
 	own      bool
+	local    bool     // requested at a loopback address last
 	gone     *givenUp // nil while the host is served
 }
 
 // givenUp is why a host or an origin is not served any more.
 type givenUp struct{ reason, detail string }
 
-func newHost(own int) *host {
-	h := &host{own: own > 0}
+// newHost is a host that nothing is known of but its key.
+func (g *Gate) newHost(key string) *host {
+	own := g.cfg.OwnHosts(key)
+	h := &host{own: own > 0, local: isLoopback(key)}
 	if own > 1 {
 		more := make([]pace, own-1)
 		h.more = &more
 	}
 	return h
+}
+
+// isLoopback reports whether a host:port is on loopback by its name alone.
+func isLoopback(key string) bool {
+	name, _, _ := net.SplitHostPort(key)
+	addr, err := netip.ParseAddr(name)
+	return name == "localhost" || err == nil && addr.IsLoopback()
 }
 
 // origin is the state of u's origin, made when new.
@@ -94,6 +106,27 @@ func (h *host) hold(t time.Time, d time.Duration, clause string) {
 // ready is when the host may be asked again.
 func (h *host) ready(now time.Time) time.Time { return h.slot(now).until(now) }
 
+// waits is when a URL of the host may be requested, as far as is known, and the clause that says so.
+func (h *host) waits(now time.Time) (at time.Time, clause string) {
+	p := h.slot(now)
+	at, clause = p.notBefore, p.why.String()
+	var retry instant // of the origin that is to be tried again first
+	for _, o := range h.origins {
+		if o != nil && !o.gone {
+			if o.usable(now) || o.retryAt() == 0 {
+				return at, clause
+			}
+			if retry == 0 || o.retryAt() < retry {
+				retry = o.retryAt()
+			}
+		}
+	}
+	if retry != 0 && !retry.time().Before(at) {
+		return retry.time(), ClauseRobots
+	}
+	return at, clause
+}
+
 // giveUp ends the service of the host. The first reason stays.
 func (h *host) giveUp(reason, detail string) {
 	if h.gone == nil {
@@ -111,10 +144,10 @@ func (h *host) wish() (d time.Duration, clause string) {
 	return d, clause
 }
 
-// delay is the delay in force for h and the clause that sets it (P5): a site can lengthen it, never
-// shorten it.
-func (g *Gate) delay(h *host) (time.Duration, string) {
-	d, clause := g.cfg.Delay, ClauseDelay
+// delay is the delay in force after a request to h, which was at a loopback address or not, and the clause that sets it
+// (P5): a site can lengthen it, never shorten it. Nothing else works it out.
+func (g *Gate) delay(h *host, local bool) (time.Duration, string) {
+	d, clause := g.least(h, local), ClauseDelay
 	if l := g.latencyDelay(h); l > d {
 		d, clause = l, ClauseLatency
 	}
@@ -125,6 +158,14 @@ func (g *Gate) delay(h *host) (time.Duration, string) {
 		d, clause = h.backoff, ClauseBackoff
 	}
 	return d, clause
+}
+
+// least is the operator's delay for h, and MinDelay at least where it holds.
+func (g *Gate) least(h *host, local bool) time.Duration {
+	if h.own || local {
+		return g.cfg.Delay
+	}
+	return max(g.cfg.Delay, MinDelay)
 }
 
 func (g *Gate) latencyDelay(h *host) time.Duration {

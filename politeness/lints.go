@@ -31,7 +31,7 @@ func (i OriginInfo) Lints() (out []robots.Lint) {
 			Text: "robots.txt redirects with status " + strconv.Itoa(status) + " to nowhere: it is taken to have no rules",
 		})
 	default:
-		if l, ok := (robots.StatusPolicy{ForbiddenDenies: i.forbiddenDenies}).Lint(status); ok {
+		if l, ok := i.Statuses.Lint(status); ok {
 			return append(out, l)
 		}
 	}

@@ -41,8 +41,8 @@ func (g *Gate) fresh(now time.Time, h *host) bool {
 			return false
 		}
 	}
-	d, _ := g.delay(h)
-	return h.gone == nil && h.failures == 0 && h.backoff == 0 && d <= g.cfg.Delay && h.origins[0].fresh(now) && h.origins[1].fresh(now)
+	d, _ := g.delay(h, h.local)
+	return h.gone == nil && h.failures == 0 && h.backoff == 0 && d <= g.least(h, h.local) && h.origins[0].fresh(now) && h.origins[1].fresh(now)
 }
 
 func (o *origin) fresh(now time.Time) bool {

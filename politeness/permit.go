@@ -64,7 +64,7 @@ type permit struct {
 	allowed    time.Time
 	life       time.Duration // how long after allowed it can be used
 	clocks     clocks
-	passed     [3]Clause // of host, address and domain
+	passed     [4]Clause // of host, address, domain and a robots.txt that failed
 	clauses    []Clause  // those of passed that are set
 	state      atomic.Int32
 	started    atomic.Bool // Begin has succeeded

@@ -177,7 +177,7 @@ func noLessHost(t *testing.T, restored, lived *Gate, key string, was *host, late
 	t.Helper()
 	is := restored.hosts[key]
 	if is == nil {
-		is = newHost(restored.cfg.OwnHosts(key))
+		is = restored.newHost(key)
 	}
 	times := func(h *host) (ts []time.Time) {
 		for p := range h.slots {
@@ -195,8 +195,8 @@ func noLessHost(t *testing.T, restored, lived *Gate, key string, was *host, late
 	if is.backoff < was.backoff || is.failures < was.failures || is.latency != was.latency || is.failures > 0 && was.failures > 0 && is.failing != was.failing {
 		t.Errorf("%s: backoff %v failures %d since %v latency %v, were %v %d %v %v", key, is.backoff, is.failures, is.failing, is.latency, was.backoff, was.failures, was.failing, was.latency)
 	}
-	if isd, _ := restored.delay(is); was.gone == nil {
-		if wasd, _ := lived.delay(was); isd < wasd {
+	if isd, _ := restored.delay(is, was.local); was.gone == nil {
+		if wasd, _ := lived.delay(was, was.local); isd < wasd {
 			t.Errorf("%s: delay %v, was %v", key, isd, wasd)
 		}
 	}

@@ -108,12 +108,7 @@ func (g *Gate) report(now time.Time, p *permit, r Reply, a answer) {
 
 // pause is what is due after p's request.
 func (g *Gate) pause(p *permit) (time.Duration, string) {
-	h := p.clocks.host
-	d, clause := g.delay(h)
-	if !h.own && !p.addr.IsLoopback() {
-		d = max(d, MinDelay)
-	}
-	return d, clause
+	return g.delay(p.clocks.host, p.addr.IsLoopback())
 }
 
 // learn notes how the host answered.
@@ -202,7 +197,7 @@ func (g *Gate) failed(now time.Time, u, next weburl.URL, err error) time.Time {
 		return now
 	}
 	g.fail(h, now)
-	d, clause := g.delay(h)
+	d, clause := g.delay(h, h.local)
 	h.hold(now.Add(d), d, clause)
 	if h.gone != nil {
 		return now

@@ -15,8 +15,11 @@ import (
 // version reads.
 var ErrSnapshot = errors.New("politeness: bad snapshot")
 
-// snapshotMagic begins every snapshot; its last octet is the version of the format.
-const snapshotMagic = "amble-gate\x02"
+// snapshotMagic begins every snapshot; the version of its format follows. Version 2 is still read.
+const (
+	snapshotMagic   = "amble-gate"
+	snapshotVersion = 3
+)
 
 // Snapshot is everything the Gate knows that outlives a process (P9): the clocks of hosts, addresses
 // and domains, back-off and failures, hosts given up, robots.txt files with their age and retry state.
@@ -34,7 +37,7 @@ func (g *Gate) Snapshot() []byte {
 	defer g.recording.Unlock()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	w := &writer{b: []byte(snapshotMagic)}
+	w := &writer{b: append([]byte(snapshotMagic), snapshotVersion)}
 	w.string(g.run)
 	w.uint(uint64(g.ledger.mark()))
 	w.time(g.opening)
@@ -74,6 +77,7 @@ func (w *writer) host(g *Gate, h *host) {
 			w.permit(p.holder)
 		}
 	}
+	w.bool(h.local)
 	w.duration(h.latency)
 	w.instant(h.failing)
 	w.duration(h.backoff)
@@ -112,6 +116,7 @@ func (w *writer) permit(p *permit) {
 	w.string(p.wanted.String())
 	w.string(string(p.addr.AsSlice()))
 	w.uint(uint64(p.purpose))
+	w.uint(uint64(p.attempt))
 	began := time.Time{}
 	if p.started.Load() {
 		began = p.began
@@ -165,7 +170,10 @@ func (g *Gate) restore(now time.Time, b []byte) error {
 		return nil
 	}
 	r := &reader{b: b}
-	if r.take(len(snapshotMagic)) != snapshotMagic {
+	if r.take(len(snapshotMagic)) == snapshotMagic {
+		r.version = r.uint()
+	}
+	if r.version < 2 || r.version > snapshotVersion {
 		return fmt.Errorf("%w: it is of another version, or none", ErrSnapshot)
 	}
 	g.restored.run, g.restored.mark = r.string(), int64(r.uint())
@@ -206,9 +214,12 @@ func (g *Gate) restoreHost(now time.Time, r *reader) {
 	if r.err != nil {
 		return
 	}
-	h := newHost(g.cfg.OwnHosts(key))
+	h := g.newHost(key)
 	g.hosts[key] = h
 	g.restoreSlots(now, r, h)
+	if r.version > 2 {
+		h.local = r.bool()
+	}
 	h.latency, h.failing, h.backoff, h.failures = r.duration(), r.instant(), r.duration(), int32(r.uint())
 	if r.bool() {
 		h.gone = &givenUp{r.string(), r.string()}
@@ -220,7 +231,7 @@ func (g *Gate) restoreHost(now time.Time, r *reader) {
 		h.origins[i] = r.origin(&g.cfg, scheme+u.Authority())
 		g.rulesSize += h.origins[i].rules.size()
 	}
-	d, clause := g.delay(h)
+	d, clause := g.delay(h, h.local)
 	for p := range h.slots { // this Gate's Config may ask for more
 		if p.ended != 0 {
 			p.hold(p.ended.time().Add(d), d, clause)
@@ -257,6 +268,9 @@ func (r *reader) permit(g *Gate) (*permit, *chase) {
 	p := &permit{gate: g, id: r.uint(), url: r.url(), wanted: r.url()}
 	p.addr, _ = netip.AddrFromSlice([]byte(r.string()))
 	p.purpose = Purpose(r.uint())
+	if r.version > 2 {
+		p.attempt = int(r.uint() & (1<<31 - 1))
+	}
 	p.began = r.time()
 	p.started.Store(!p.began.IsZero())
 	r.check(p.addr.IsValid())

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"net/netip"
+	"os"
 	"testing"
 	"time"
 )
@@ -166,10 +168,38 @@ func TestSnapshotsThatAreNotWholeAreRefused(t *testing.T) {
 				t.Fatalf("the first %d octets of %d: %v", n, len(whole), err)
 			}
 		}
-		for _, bad := range [][]byte{[]byte("amble-gate\x01"), append(bytes.Clone(whole), 0), []byte("{}")} {
+		for _, bad := range [][]byte{[]byte("amble-gate\x01"), append([]byte("amble-gate\x04"), whole[len("amble-gate")+1:]...), append(bytes.Clone(whole), 0), []byte("{}")} {
 			if _, err := NewGate(Config{Identity: identity(), Snapshot: bad}); !errors.Is(err, ErrSnapshot) {
 				t.Errorf("%.20q: %v", bad, err)
 			}
+		}
+	})
+}
+
+// TestAnEarlierSnapshotIsRead has one of version 2, which lacks what is of no consequence after a while: whether a host is
+// on loopback, and how often a URL was tried that was being requested.
+func TestAnEarlierSnapshotIsRead(t *testing.T) {
+	snapshot, err := os.ReadFile("testdata/gate-v2.snapshot")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in(t, func(t *testing.T) {
+		time.Sleep(10 * time.Second)
+		b := open(t, Config{Snapshot: snapshot})
+		if behind, _ := b.gate.Skew(); behind != 0 {
+			t.Fatalf("the clock is %v behind: when was it made?", behind)
+		}
+		if d := b.denied("https://a.test/no"); d.Reason != ReasonRobots || d.Verdict.Line != 2 {
+			t.Error(d)
+		}
+		if h := b.gate.Host("a.test:443"); h.Delay != 7*time.Second || h.Failures != 1 || h.Backoff != time.Second {
+			t.Errorf("%+v", h)
+		}
+		if d := b.denied("https://b.test/"); d.Reason != ReasonRetryAfter {
+			t.Error(d)
+		}
+		if w := b.wait("https://c.test/", netip.MustParseAddr("192.0.2.3")); time.Until(w.Until) != time.Second {
+			t.Errorf("what was under way is followed by a pause until %v", w.Until)
 		}
 	})
 }
@@ -180,7 +210,7 @@ func FuzzSnapshot(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(g.Snapshot())
-	f.Add([]byte(snapshotMagic + "\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
+	f.Add([]byte(snapshotMagic + "\x03\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		g, err := NewGate(Config{Identity: identity(), Rate: 1, Snapshot: b})
 		if err == nil && len(b) > 0 {

@@ -93,9 +93,11 @@ func (c *explainCmd) judge(e *explanation, dir string, u weburl.URL, policy poli
 	if e.Job, err = tell(dir, u, c.Canonical); err != nil {
 		return nil, readError(err)
 	}
-	e.Delay, e.Clause = max(policy.Delay, 0).Seconds(), politeness.ClauseDelay
+	if err := c.leastDelay(e, policy); err != nil {
+		return nil, err
+	}
 	q := question{robots.ProductToken(c.Agent), c.Dialect}
-	if e.Robots, err = e.Job.robots(q, u); err != nil {
+	if e.Robots, err = e.Job.robots(q, u, robots.StatusPolicy{ForbiddenDenies: policy.ForbiddenDenies}); err != nil {
 		return nil, usage("%w", err)
 	}
 	if e.Robots != nil {
@@ -103,6 +105,18 @@ func (c *explainCmd) judge(e *explanation, dir string, u weburl.URL, policy poli
 		e.lengthen(e.Robots.RequestRate, politeness.ClauseRequestRate)
 	}
 	return nil, nil
+}
+
+// leastDelay sets the delay to that of a host of which nothing else is known.
+func (c *explainCmd) leastDelay(e *explanation, policy politeness.Config) error {
+	policy.Identity, policy.Contactless = politeness.Identity{Product: robots.ProductToken(c.Agent)}, true
+	gate, err := politeness.NewGate(policy)
+	if err != nil {
+		return usageOf("", err)
+	}
+	h := gate.Host(e.Host)
+	e.Delay, e.Clause = h.Delay.Seconds(), h.Clause
+	return nil
 }
 
 // seeds are those of the crawl that would find u.
@@ -144,7 +158,9 @@ func (c *explainCmd) scopeOf(e *explanation, u weburl.URL, seeds []weburl.URL) e
 // be had.
 func (c *explainCmd) robotsOf(e *explanation, u weburl.URL, policy politeness.Config) (unheard, err error) {
 	q := question{robots.ProductToken(c.Agent), c.Dialect}
-	e.Delay, e.Clause = max(policy.Delay, 0).Seconds(), politeness.ClauseDelay
+	if err := c.leastDelay(e, policy); err != nil {
+		return nil, err
+	}
 	switch {
 	case c.File != "":
 		body, err := os.ReadFile(c.File)

@@ -67,11 +67,12 @@ func (o *outlook) answer(took time.Duration) {
 	o.answered += took
 }
 
-// look is what is left of each host now. ok is false when that cannot be told of all.
+// look is what is left of each host now, and how long an answer takes on average, negative before the first one. ok is
+// false when what is left cannot be told of all.
 func (o *outlook) look() (left []hostLeft, service time.Duration, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.queue == nil || o.answers == 0 || len(o.hosts) > mostLooked {
+	if o.queue == nil || len(o.hosts) > mostLooked {
 		return nil, 0, false
 	}
 	for host, addr := range o.hosts {
@@ -81,7 +82,10 @@ func (o *outlook) look() (left []hostLeft, service time.Duration, ok bool) {
 			continue
 		}
 		h := o.gate.Host(host)
-		left = append(left, hostLeft{addr: addr, urls: n, delay: h.Delay, due: h.NotBefore})
+		left = append(left, hostLeft{addr: addr, urls: n, delay: h.Delay, due: h.NotBefore, waits: h.Waits})
+	}
+	if o.answers == 0 {
+		return left, -1, true
 	}
 	return left, o.answered / time.Duration(o.answers), true
 }
@@ -92,13 +96,14 @@ type hostLeft struct {
 	urls  int
 	delay time.Duration
 	due   time.Time // of its next request
+	waits string    // the clause that sets it
 }
 
-// leastLeft is the least time that all of it takes, and when the first of the hosts is due.
-func leastLeft(left []hostLeft, service time.Duration, rate float64) (least time.Duration, next time.Time) {
+// leastLeft is the least time that all of it takes, and the host that is due first.
+func leastLeft(left []hostLeft, service time.Duration, rate float64) (least time.Duration, first hostLeft) {
 	addrs := map[string]time.Duration{}
 	urls := 0
-	for _, h := range left {
+	for i, h := range left {
 		urls += h.urls
 		took := time.Duration(h.urls) * (service + h.delay)
 		least = max(least, took)
@@ -106,12 +111,12 @@ func leastLeft(left []hostLeft, service time.Duration, rate float64) (least time
 			addrs[h.addr] += took
 			least = max(least, addrs[h.addr])
 		}
-		if next.IsZero() || h.due.Before(next) {
-			next = h.due
+		if i == 0 || h.due.Before(first.due) {
+			first = h
 		}
 	}
 	if rate > 0 {
 		least = max(least, time.Duration(float64(urls)/rate*float64(time.Second)))
 	}
-	return least, next
+	return least, first
 }

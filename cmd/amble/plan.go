@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -135,10 +134,7 @@ func (c *planCmd) host(ctx context.Context, ask *asker, scope crawler.Scope, u w
 	}
 	g := ask.gate.Host(u.Host())
 	h.Delay, h.Clause = g.Delay, g.Clause
-	c.slow(&h)
-	if a, err := netip.ParseAddr(h.Addr); err == nil && !a.IsLoopback() && (c.OwnHosts == "") {
-		h.Delay = max(h.Delay, politeness.MinDelay)
-	}
+	c.slow(&h, g.Least)
 	if info.Rules != nil {
 		h.Sitemaps = info.Rules.Sitemaps()
 	}
@@ -148,21 +144,21 @@ func (c *planCmd) host(ctx context.Context, ask *asker, scope crawler.Scope, u w
 	return h
 }
 
-// slow lengthens the delay to what --delay-factor makes of the time that answers take. The few that a
-// plan sees tell little of that.
-func (c *planCmd) slow(h *hostPlan) {
+// slow lengthens the delay, which is least at least, to what --delay-factor makes of the time that answers take. The few
+// that a plan sees tell little of that.
+func (c *planCmd) slow(h *hostPlan, least time.Duration) {
 	if h.Clause != politeness.ClauseDelay && h.Clause != politeness.ClauseLatency {
 		return
 	}
-	floor, wait := max(0, time.Duration(c.Delay)), time.Duration(max(0, float64(c.DelayFactor))*float64(c.Service))
+	wait := time.Duration(max(0, float64(c.DelayFactor)) * float64(c.Service))
 	if c.MaxDelay >= 0 {
 		wait = min(wait, time.Duration(c.MaxDelay))
 	}
 	h.Clause = politeness.ClauseDelay
-	if wait > floor {
+	if wait > least {
 		h.Clause = politeness.ClauseLatency
 	}
-	h.Delay = max(floor, wait)
+	h.Delay = max(least, wait)
 }
 
 // expected is the number of pages assumed of a host about which no sitemap tells.

@@ -110,7 +110,7 @@ type question struct {
 // offline judges by a file.
 func (q question) offline(u weburl.URL, path string, body []byte) *judgement {
 	src := robots.Source{RobotsURL: path, Status: 200}
-	return q.judge(u, robots.Parse(body, robots.WithDialect(q.dialect), robots.WithOrigin(u.Origin())), src)
+	return q.judge(u, robots.Parse(body, robots.WithDialect(q.dialect), robots.WithOrigin(u.Origin())), src, robots.Obey)
 }
 
 // online judges by what is known of the file of u's origin.
@@ -123,21 +123,20 @@ func (q question) online(u weburl.URL, info politeness.OriginInfo) *judgement {
 			Explain: robots.Explain(robots.Unreachable.Verdict(), info.Source),
 		}
 	}
-	if info.Rules == nil {
-		return q.judge(u, robots.Parse(nil), info.Source)
-	}
-	j := q.judge(u, info.Rules.In(q.dialect), info.Source)
-	if s := info.Source.Status; s < 200 || s > 299 { // the lines of an error page mean nothing
+	if policy := info.Statuses.ForStatus(info.Source.Status); policy != robots.Obey { // the body is no robots.txt
+		j := q.judge(u, robots.Parse(nil), info.Source, policy)
 		j.Lints = lints(info.Lints())
+		return j
 	}
-	return j
+	return q.judge(u, info.Rules.In(q.dialect), info.Source, robots.Obey)
 }
 
-func (q question) judge(u weburl.URL, rules *robots.Rules, src robots.Source) *judgement {
+// judge judges by the rules, or for want of any by what the answer's status means.
+func (q question) judge(u weburl.URL, rules *robots.Rules, src robots.Source, policy robots.Policy) *judgement {
 	group := rules.For(q.agent)
 	v := group.Test(u.PathQuery())
-	if p := robots.ForStatus(src.Status); p == robots.AllowAll && v.Reason != robots.RobotsFile {
-		v = p.Verdict()
+	if policy != robots.Obey && v.Reason != robots.RobotsFile {
+		v = policy.Verdict()
 	}
 	j := &judgement{
 		URL: u.String(), Agent: q.agent, Dialect: q.dialect, Allowed: v.Allowed, Reason: v.Reason.String(),

@@ -52,9 +52,15 @@ func (u *ui) show(s snapshot) {
 		u.draw(s.line(u.width() - 1))
 		return
 	}
-	u.log.Info("progress", "pages", s.pages, "rate", fmt.Sprintf("%.1f/s", s.rate), "hosts_active", s.active,
+	facts := []any{
+		"pages", s.pages, "rate", fmt.Sprintf("%.1f/s", s.rate), "hosts_active", s.active,
 		"hosts_waiting", s.waiting, "queued", s.queued, "refused", s.refused, "errors", s.failed,
-		"next", s.next.Round(time.Second), "eta", etaText(s.eta))
+		"next", s.next.Round(time.Second), "eta", etaText(s.eta),
+	}
+	if s.waits != "" {
+		facts = append(facts, "waits", s.waits)
+	}
+	u.log.Info("progress", facts...)
 }
 
 // status makes snapshots of a crawl's progress.
@@ -66,7 +72,7 @@ type status struct {
 	outlook *outlook // nil: the time left is told by pages per second alone
 	looked  time.Time
 	least   time.Duration // when that was last worked out; negative: it could not be
-	due     time.Time     // of the next request, likewise
+	first   hostLeft      // the host that is due first, likewise
 }
 
 type sample struct {
@@ -86,6 +92,7 @@ type snapshot struct {
 	refused, failed int
 	age             time.Duration
 	next            time.Duration // until a host is due; 0: one is, or nothing is known of it
+	waits           string        // the clause that it waits for
 	eta             time.Duration // if nothing more is found; negative: unknown
 }
 
@@ -102,7 +109,7 @@ func (s *status) at(now time.Time, p crawler.Progress) snapshot {
 	}
 	snap.rate = s.count(now, snap)
 	s.look(now)
-	snap.next = max(0, s.due.Sub(now))
+	snap.next, snap.waits = max(0, s.first.due.Sub(now)), s.first.waits
 	snap.eta = s.left(snap, f.Claimed)
 	return snap
 }
@@ -115,9 +122,12 @@ func (s *status) look(now time.Time) {
 	if s.outlook == nil || now.Sub(s.looked) < lookEvery {
 		return
 	}
-	s.looked, s.least, s.due = now, -1, time.Time{}
+	s.looked, s.least, s.first = now, -1, hostLeft{}
 	if left, service, ok := s.outlook.look(); ok {
-		s.least, s.due = leastLeft(left, service, s.outlook.rate)
+		s.least, s.first = leastLeft(left, max(0, service), s.outlook.rate)
+		if service < 0 {
+			s.least = -1
+		}
 	}
 }
 
@@ -159,6 +169,9 @@ func (s snapshot) line(width int) string {
 	next := ""
 	if s.next >= time.Second/2 {
 		next = fmt.Sprintf("next in %s  ", s.next.Round(time.Second))
+		if s.waits != "" {
+			next = fmt.Sprintf("next in %s (%s)  ", s.next.Round(time.Second), s.waits)
+		}
 	}
 	line := fmt.Sprintf("%s %.1f/s  hosts %d active %d waiting  %d queued  %d refused  %d errors  %seta %s",
 		plural(s.pages, "page"), s.rate, s.active, s.waiting, s.queued, s.refused, s.failed, next, etaText(s.eta))

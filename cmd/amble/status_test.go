@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -101,14 +103,14 @@ func TestLeastTimeLeft(t *testing.T) {
 		want time.Duration
 	}{
 		{"nothing", nil, 0, 0},
-		{"one host", []hostLeft{{"1", 10, time.Second, soon}}, 0, 11 * time.Second},
-		{"the slowest decides", []hostLeft{{"1", 10, time.Second, later}, {"2", 3, 10 * time.Second, soon}}, 0, 30300 * time.Millisecond},
-		{"an address is shared", []hostLeft{{"1", 10, time.Second, soon}, {"1", 10, time.Second, later}}, 0, 22 * time.Second},
-		{"a rate in all", []hostLeft{{"1", 10, time.Second, soon}}, 0.5, 20 * time.Second},
+		{"one host", []hostLeft{{"1", 10, time.Second, soon, "delay"}}, 0, 11 * time.Second},
+		{"the slowest decides", []hostLeft{{"1", 10, time.Second, later, "delay"}, {"2", 3, 10 * time.Second, soon, "delay"}}, 0, 30300 * time.Millisecond},
+		{"an address is shared", []hostLeft{{"1", 10, time.Second, soon, "delay"}, {"1", 10, time.Second, later, "delay"}}, 0, 22 * time.Second},
+		{"a rate in all", []hostLeft{{"1", 10, time.Second, soon, "delay"}}, 0.5, 20 * time.Second},
 	} {
-		got, next := leastLeft(c.left, 100*time.Millisecond, c.rate)
-		if got != c.want || len(c.left) > 0 && !next.Equal(soon) {
-			t.Errorf("%s: %v, next %v; want %v, %v", c.name, got, next, c.want, soon)
+		got, first := leastLeft(c.left, 100*time.Millisecond, c.rate)
+		if got != c.want || len(c.left) > 0 && !first.due.Equal(soon) {
+			t.Errorf("%s: %v, first %v; want %v, %v", c.name, got, first, c.want, soon)
 		}
 	}
 }
@@ -116,29 +118,39 @@ func TestLeastTimeLeft(t *testing.T) {
 // With one page in ten still allowed, the estimate is a tenth of what all would take.
 func TestEstimateIsThePlans(t *testing.T) {
 	start := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
-	queue := frontier.NewMemory(frontier.MemoryConfig{})
-	defer queue.Close()
-	gate, err := politeness.NewGate(politeness.Config{Contactless: true, Identity: politeness.Identity{Product: "x"}, Delay: 3 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := newOutlook(&crawler.Config{Frontier: queue})
-	o.gate = gate
-	tr := new(crawler.Trace)
-	o.trace(tr)
-	for i := range 40 {
-		u := mustURL(t, fmt.Sprintf("http://127.0.0.1/%d", i))
-		if _, err := queue.Add(t.Context(), frontier.Request{URL: u}); err != nil {
+	for _, c := range []struct {
+		delay    time.Duration
+		host     string
+		maxPages int
+		want     string
+	}{
+		{3 * time.Second, "127.0.0.1", 0, "2m40s"},
+		{3 * time.Second, "127.0.0.1", 4, "16s"},
+		{politeness.None, "127.0.0.1", 0, "40s"},
+		{politeness.None, "a.test", 0, "44s"}, // no less than 100 ms after each
+	} {
+		queue := frontier.NewMemory(frontier.MemoryConfig{})
+		defer queue.Close()
+		gate, err := politeness.NewGate(politeness.Config{Contactless: true, Identity: politeness.Identity{Product: "x"}, Delay: c.delay})
+		if err != nil {
 			t.Fatal(err)
 		}
-		tr.Claimed(frontier.Claim{Request: frontier.Request{URL: u}})
-	}
-	tr.Visited(&crawler.Visit{Page: &fetcher.Page{Started: start, Ended: start.Add(time.Second)}})
-	for maxPages, want := range map[int]string{0: "2m40s", 4: "16s"} {
-		s := status{outlook: o, maxPages: maxPages}
+		o := newOutlook(&crawler.Config{Frontier: queue})
+		o.gate = gate
+		tr := new(crawler.Trace)
+		o.trace(tr)
+		for i := range 40 {
+			u := mustURL(t, fmt.Sprintf("http://%s/%d", c.host, i))
+			if _, err := queue.Add(t.Context(), frontier.Request{URL: u}); err != nil {
+				t.Fatal(err)
+			}
+			tr.Claimed(frontier.Claim{Request: frontier.Request{URL: u}})
+		}
+		tr.Visited(&crawler.Visit{Page: &fetcher.Page{Started: start, Ended: start.Add(time.Second)}})
+		s := status{outlook: o, maxPages: c.maxPages}
 		snap := s.at(start.Add(time.Second), crawler.Progress{Started: start, Frontier: queue.Stats()})
-		if got := etaText(snap.eta); got != want {
-			t.Errorf("max-pages %d: eta %s, want %s", maxPages, got, want)
+		if got := etaText(snap.eta); got != c.want {
+			t.Errorf("%+v: eta %s", c, got)
 		}
 	}
 }
@@ -148,4 +160,29 @@ func TestStatusTellsWhenAHostIsDue(t *testing.T) {
 	if got, want := s.line(200), "0 errors  next in 8s  eta ?"; !strings.HasSuffix(got, want) {
 		t.Errorf("%q, want %q at its end", got, want)
 	}
+}
+
+// A crawl that waits for a robots.txt that failed says so, before any page has been had.
+func TestStatusTellsWhatAHostWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate, err := politeness.NewGate(politeness.Config{Contactless: true, Identity: politeness.Identity{Product: "x"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		queue := frontier.NewMemory(frontier.MemoryConfig{})
+		defer queue.Close()
+		u := mustURL(t, "http://127.0.0.1/")
+		if _, err := queue.Add(t.Context(), frontier.Request{URL: u}); err != nil {
+			t.Fatal(err)
+		}
+		o := newOutlook(&crawler.Config{Frontier: queue})
+		o.gate = gate
+		o.meet(u.Host(), "")
+		gate.Failed(u, gate.Next(u), errors.New("no such host"))
+		s := status{outlook: o}
+		snap := s.at(time.Now(), crawler.Progress{Started: time.Now(), Frontier: queue.Stats()})
+		if line := snap.line(200); !strings.Contains(line, "next in 1s (robots_retry)  eta ?") {
+			t.Error(line)
+		}
+	})
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/politeness"
-	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -26,6 +25,8 @@ type story struct {
 	Visit    *sink.Record `json:"visit,omitempty"` // nil without one
 	Line     int          `json:"line,omitempty"`  // of the visit
 	Requests []request    `json:"requests"`        // for the URL, and the last for its robots.txt
+
+	rules rulesFile
 }
 
 // found is a URL of the chain that led from a seed to another.
@@ -68,7 +69,7 @@ func tell(dir string, u weburl.URL, profile weburl.Profile) (*story, error) {
 	} else if err := s.lookUp(dir, u, profile); err != nil {
 		return nil, err
 	}
-	s.Requests, err = findRequests(dir, url, u.Origin())
+	s.Requests, s.rules, err = findRequests(dir, url, u)
 	return s, err
 }
 
@@ -184,90 +185,6 @@ func queueState(dir string, u weburl.URL, profile weburl.Profile) (frontier.Stat
 	return state, errors.Join(err, store.Close(), j.close())
 }
 
-// findRequests reads the ledger for the requests for a URL, and for the robots.txt that was in force.
-func findRequests(dir, url, origin string) ([]request, error) {
-	f := finder{url: url, origin: origin, wanted: member("url", url), robots: member("purpose", politeness.Robots.String()), open: map[string]*request{}}
-	if err := eachLine(dir, ledgerName, f.read); err != nil {
-		return nil, err
-	}
-	res := make([]request, 0, len(f.found)+1)
-	if f.rules != nil {
-		res = append(res, *f.rules)
-	}
-	for _, r := range f.found {
-		res = append(res, *r)
-	}
-	return res, nil
-}
-
-// finder picks requests from a ledger.
-type finder struct {
-	url, origin    string
-	wanted, robots []byte
-	open           map[string]*request // that have no end so far
-	found          []*request
-	rules          *request // the last answered one for the origin's robots.txt
-}
-
-func (f *finder) read(n int, b []byte) bool {
-	starts := has(b, f.wanted) || has(b, f.robots)
-	if !starts && len(f.open) == 0 {
-		return true
-	}
-	var e politeness.Entry
-	if json.Unmarshal(b, &e) != nil {
-		return true
-	}
-	id := fmt.Sprint(e.Run, " ", e.ID)
-	if e.Event != "start" {
-		if r := f.open[id]; r != nil {
-			f.ended(r, e)
-			delete(f.open, id)
-		}
-		return true
-	}
-	switch {
-	case e.URL == f.url:
-		r := &request{start: e, line: n}
-		f.open[id], f.found = r, append(f.found, r)
-	case e.Purpose == politeness.Robots.String() && originOf(e.For) == f.origin:
-		f.open[id] = &request{start: e, line: n}
-	}
-	return true
-}
-
-func (f *finder) ended(r *request, e politeness.Entry) {
-	r.end = e
-	if r.start.URL != f.url && e.SHA256 != "" && len(f.found) == 0 { // later ones did not decide about it
-		f.rules = r
-	}
-}
-
-func originOf(url string) string {
-	u, err := weburl.Parse(url)
-	if err != nil {
-		return ""
-	}
-	return u.Origin()
-}
-
-// robots judges u by the robots.txt that was in force, nil if none was asked for.
-func (s *story) robots(q question, u weburl.URL) (*judgement, error) {
-	for i := range s.Requests {
-		r := &s.Requests[i]
-		if r.start.Purpose != politeness.Robots.String() || r.end.SHA256 == "" {
-			continue
-		}
-		body, err := keptRobots(s.Dir, r.end.SHA256)
-		if err != nil {
-			return nil, err
-		}
-		src := robots.Source{RobotsURL: r.start.URL, Status: r.end.Status, FetchedAt: r.end.Ended}
-		return q.judge(u, robots.Parse(body, robots.WithDialect(q.dialect), robots.WithOrigin(u.Origin())), src), nil
-	}
-	return nil, nil
-}
-
 // text is the story as a person reads it.
 func (s *story) text(line func(name, value string)) {
 	line("job", fmt.Sprintf("%s: %s", s.Dir, s.State))
@@ -300,7 +217,11 @@ func (f *found) text() string {
 
 func (r *request) text() string {
 	e := &r.start
-	text := fmt.Sprintf("%s %s", e.Written.Format(time.RFC3339Nano), e.Purpose)
+	begun := e.Written
+	if begun.IsZero() { // it came to no request
+		begun = r.end.Ended
+	}
+	text := fmt.Sprintf("%s %s", begun.Format(time.RFC3339Nano), e.Purpose)
 	if e.Attempt > 0 {
 		text += fmt.Sprintf(", attempt %d", e.Attempt+1)
 	}
@@ -310,6 +231,9 @@ func (r *request) text() string {
 	}
 	if len(waits) > 0 {
 		text += ", waited for " + strings.Join(waits, " and ")
+	}
+	if e.Override != "" {
+		text += ", by other rules than robots.txt (" + e.Override + ")"
 	}
 	switch {
 	case r.end.Event == "":

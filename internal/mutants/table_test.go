@@ -35,7 +35,7 @@ var protections = []mutant{
 	{"a broken answer is a good one", "politeness/report.go", "r.Truncated == CutShort ||", "", both, false, seeds{crawl: 28, gate: 135}},
 	{"the last failure ends nothing", "politeness/host.go", "case int(h.failures) >= g.cfg.MaxFailures:", "case false:", both, false, seeds{crawl: 28, gate: 135}},
 	{"silence ends nothing", "politeness/host.go", "case h.failing.since(now) >= g.cfg.MaxSilence:", "case false:", gate, false, seeds{gate: 67}},
-	{"no least delay", "politeness/report.go", "d = max(d, MinDelay)", "_ = d", both, false, seeds{crawl: 4, gate: 20}},
+	{"no least delay", "politeness/host.go", "return max(g.cfg.Delay, MinDelay)", "return g.cfg.Delay", both, false, seeds{crawl: 4, gate: 20}},
 	{"no rate in all", "politeness/clocks.go", "if g.total == nil {", "if true {", both, false, seeds{crawl: 1, gate: 1}},
 
 	// Crawl-delay and Retry-After: P5, P7.
@@ -84,7 +84,7 @@ var protections = []mutant{
 	{"no contact is needed", "politeness/admit.go", "case g.cfg.Contactless && !a.Addr.IsLoopback():", "case false:", both, false, seeds{crawl: 2, gate: 8}},
 
 	// What must not be forgotten: P9.
-	{"long pauses are swept", "politeness/memory.go", "d <= g.cfg.Delay &&", "(d <= g.cfg.Delay || true) &&", gate, false, seeds{gate: 8}},
+	{"long pauses are swept", "politeness/memory.go", "d <= g.least(h, h.local) &&", "(d <= g.least(h, h.local) || true) &&", gate, false, seeds{gate: 8}},
 	{"waits are swept", "politeness/memory.go", "if !p.free(now) {", "if p == nil {", gate, false, seeds{gate: 16}},
 	{"addresses are swept while they wait", "politeness/memory.go", "		if p.idle(now) {\n			delete(g.addrs", "		if p != nil {\n			delete(g.addrs", both, false, seeds{crawl: 12, gate: 6}},
 	{"failures of robots.txt are swept", "politeness/memory.go", "o.failures() == 0 && o.chase == nil", "o.chase == nil", gate, false, seeds{gate: 43}},
@@ -130,7 +130,8 @@ var protections = []mutant{
 	{"a replay puts the rate's clock back", "politeness/snapshot.go", "	g.taken = emptied\n", "", gate, false, seeds{gate: 343}},
 	{"an own host rests on one of its clocks after a kill", "politeness/replay.go", "p.clocks.host.hold(now.Add(d), d, clause)", "_, _ = d, clause", gate, false, seeds{gate: 4924}},
 	{"an answer of another request ends a chain of redirects", "politeness/origin.go", "if o.chase != nil && o.chase.hop == p.url {", "if o.chase != nil {", gate, false, seeds{gate: 8239}},
-	{"back-off is swept", "politeness/memory.go", "h.backoff == 0 && d <= g.cfg.Delay", "d <= g.cfg.Delay", gate, false, seeds{gate: 2499}},
+	{"a host that is tried once more is asked for its robots.txt at once", "politeness/forgive.go", "o.outage.since = now", "o.outage, _ = nil, now", gate, false, seeds{gate: 1}},
+	{"back-off is swept", "politeness/memory.go", "h.backoff == 0 && d <= g.least", "d <= g.least", gate, false, seeds{gate: 2499}},
 	{"a Permit outlives the hours", "politeness/admit.go", "if last := g.open(now, o); last != 0 {", "if last := g.open(now, o); last != 0 && false {", gate, false, seeds{gate: 1181}},
 	{"what is reported after it was taken back has no line", "politeness/report.go", "		_ = g.end(now, p.p, Reply{Aborted: true}, answer{}) // for the pause\n", "", gate, false, seeds{gate: 1}},
 }

@@ -128,6 +128,13 @@ func refused(b *book, s float64, aborted bool) *book {
 
 func failing(at float64) req { return req{url: "http://a.test/1", at: at, end: at + 0.1, status: 500} }
 
+// unheard is a robots.txt that fails.
+func unheard(at float64) req {
+	return req{url: "http://a.test/robots.txt", forURL: "http://a.test/", purpose: "robots", at: at, end: at + 0.1, status: 503}
+}
+
+func shortDelay(c *Config) { c.Delay = 0.3 }
+
 func backoffChecked(c *Config) { c.MaxBackoff = 300 }
 
 func perDomain(c *Config) { c.PerDomain = true }
@@ -184,6 +191,23 @@ func TestInvariants(t *testing.T) {
 		{"P8 network error", newBook().add(req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 0.1, extra: `,"error":"reset"`}, page(1.2, "/")), nil, []string{"P8"}},
 		{"P8 cut short", newBook().add(req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 0.1, status: 200, extra: `,"truncated":"cut_short"`}, page(1.2, "/")), nil, []string{"P8"}},
 		{"P8 404 is no rules", newBook().add(req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 0.1, status: 404}, page(1.2, "/")), nil, nil},
+		{"P8 a robots.txt that failed, again at once", newBook().add(unheard(0), unheard(0.6)), shortDelay, []string{"P8"}},
+		{"P8 a robots.txt that failed, a second later", newBook().add(unheard(0), unheard(1.1)), shortDelay, nil},
+		{"P8 a robots.txt that failed three times", newBook().add(unheard(0), unheard(1.1), unheard(6.2), unheard(36)), shortDelay, []string{"P8"}},
+		{"P8 a robots.txt that failed three times, 30 s later", newBook().add(unheard(0), unheard(1.1), unheard(6.2), unheard(36.3), unheard(96.4), unheard(216.5)), shortDelay, nil},
+		{"P8 a robots.txt that could not be connected to", refused(newBook(), 0, false).add(unheard(0.6)), shortDelay, []string{"P8"}},
+		{"P8 a robots.txt that failed, across a restart", newBook().add(unheard(0), unheard(1.1)).restart().add(unheard(5)), shortDelay, []string{"P8"}},
+		{"P8 a robots.txt that the crawler broke off", refused(newBook(), 0, true).add(unheard(0.6)), shortDelay, nil},
+		{"P8 a robots.txt that the crawler broke off on the way", newBook().add(with(unheard(0), func(r *req) { r.status, r.extra = 0, `,"error":"canceled","aborted":true` }), unheard(0.6)), shortDelay, nil},
+		{"P8 a copy serves no longer because the crawler broke off", polite().add(with(unheard(86402), func(r *req) { r.extra = `,"error":"canceled","aborted":true` }), page(86404, "/")), nil, []string{"P1"}},
+		{"P8 a robots.txt that failed and then redirects", newBook().add(unheard(0), unheard(1.1),
+			req{url: "http://a.test/robots.txt", forURL: "http://a.test/", purpose: "robots", at: 6.2, end: 6.3, status: 301, extra: `,"location":"/r"`},
+			req{url: "http://a.test/r", forURL: "http://a.test/", purpose: "robots", at: 6.8, end: 6.9, status: 500}, unheard(37)), shortDelay, nil},
+		{"P8 a robots.txt that redirects and then fails", newBook().add(
+			req{url: "http://a.test/robots.txt", forURL: "http://a.test/", purpose: "robots", at: 0, end: 0.1, status: 301, extra: `,"location":"/r"`},
+			req{url: "http://a.test/r", forURL: "http://a.test/", purpose: "robots", at: 0.6, end: 0.7, status: 500}, unheard(1.5)), shortDelay, []string{"P8"}},
+		{"P8 failures end with an answer", newBook().add(unheard(0), unheard(1.1), robotsReq(6.3, ""), unheard(86407), unheard(86409)), shortDelay, nil},
+		{"P8 a failure that was told late", newBook().add(with(unheard(0), func(r *req) { r.extra = `,"reported":"` + at(5) + `"` }), unheard(5.5)), shortDelay, []string{"P8"}},
 		{"P8 403 by choice", newBook().add(req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 0.1, status: 403}, page(1.2, "/")), func(c *Config) { c.ForbidDenies = true }, []string{"P2"}},
 		{"P10 not allowed before", polite().add(req{url: "http://a.test/1", at: 1.2, end: 1.3, status: 200, clause: fmt.Sprintf(`,"clauses":[{"clause":"delay","until":%q}]`, at(1.5))}), nil, []string{"P10"}},
 		{"P11", polite().add(req{url: "http://a.test/1", at: 1.2, end: 1.3, status: 200, agent: "Mozilla/5.0"}), nil, []string{"P11"}},

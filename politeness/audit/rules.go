@@ -19,6 +19,8 @@ type origin struct {
 	at      time.Time // of the last good answer
 	until   time.Time // how long it says that it may be gone by; zero: it does not say
 	failing bool      // the last attempt failed
+	failed  *request  // that attempt
+	times   int       // attempts that failed, one after another
 	lost    *request  // the last good answer, if its body is not there and nobody has asked by it
 	hops    int
 	hop     string // where the last answer redirects to, "" when it does not
@@ -39,6 +41,9 @@ func (a *auditor) rules(l *ledger) {
 	}
 	for _, e := range events(l) {
 		r := e.request
+		if r.start.Purpose == "robots" && !e.end && isRobotsURL(r.start.URL) {
+			a.again(state(r.wanted()), r)
+		}
 		switch {
 		case r.start.Purpose == "robots" && e.end:
 			a.answer(state(r.wanted()), r)
@@ -160,6 +165,7 @@ func (a *auditor) answer(o *origin, r *request) {
 	}
 	o.hops, o.hop = 0, ""
 	switch {
+	case e.Aborted: // says nothing about the file
 	case ok && e.Status >= 200 && e.Status < 300:
 		a.learn(o, r)
 	case ok && e.Status >= 300 && e.Status < 400 && hops < 5 && leadsTo(r) != "":
@@ -172,13 +178,44 @@ func (a *auditor) answer(o *origin, r *request) {
 	case ok && (e.Status >= 300 && e.Status < 500) && e.Status != 429:
 		o.know(r, nil)
 	default:
-		o.failing = true
+		o.failing, o.failed = true, r
+		o.times++
 	}
+}
+
+// again holds a request for a robots.txt to the pause after the attempts that failed before (P8).
+func (a *auditor) again(o *origin, r *request) {
+	if !o.failing || o.failed.epoch != r.epoch {
+		return
+	}
+	since := o.failed.end.Ended
+	if o.failed.end.Reported.After(since) {
+		since = o.failed.end.Reported
+	}
+	if gap, due := r.start.Written.Sub(since), retryPause(o.times); gap < due-Tolerance {
+		a.violation("P8", r, o.failed, "robots.txt was asked for again %v after attempt %d had failed, %v is due", gap, o.times, due)
+	}
+}
+
+// retryPause is what is due after so many failures to fetch a robots.txt, as docs/politeness.md says.
+func retryPause(failures int) time.Duration {
+	first := [...]time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
+	if failures <= len(first) {
+		return first[failures-1]
+	}
+	const most = time.Hour
+	d := time.Minute
+	for range failures - len(first) - 1 {
+		if d *= 2; d >= most {
+			return most
+		}
+	}
+	return d
 }
 
 // know takes over what an answer says.
 func (o *origin) know(r *request, f *file) {
-	o.known, o.failing, o.lost = true, false, nil
+	o.known, o.failing, o.times, o.lost = true, false, 0, nil
 	o.epoch, o.at, o.until, o.file = r.epoch, r.end.Ended, r.end.Expires, f
 }
 
