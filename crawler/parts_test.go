@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
@@ -99,5 +100,32 @@ func TestForeignErrorsHaveAReason(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%d visits", n)
 		}
+	}
+}
+
+// What a Fetcher breaks off on our side, whatever it calls that, is no failure of the host and no request of the report.
+func TestForeignErrorsOfOurSideAreNoFailures(t *testing.T) {
+	for _, tc := range []struct {
+		err      error
+		failures int
+		requests int // robots.txt is one
+	}{
+		{fmt.Errorf("mine: %w", context.Canceled), 0, 1},
+		{fmt.Errorf("mine: %w", politeness.ErrExpired), 0, 1},
+		{errors.New("mine"), 1, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c, err := crawler.New(crawler.Config{Fetcher: brokenFetcher{fetch: tc.err}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rep, err := c.Run(t.Context(), "http://127.0.0.1/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h := c.Gate().Host("127.0.0.1:80"); h.Failures != tc.failures || (h.Backoff > 0) != (tc.failures > 0) || rep.Requests != tc.requests {
+				t.Errorf("%v: %d failures, back-off %v, %d requests", tc.err, h.Failures, h.Backoff, rep.Requests)
+			}
+		})
 	}
 }

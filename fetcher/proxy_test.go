@@ -112,6 +112,53 @@ func TestProxyOverTLS(t *testing.T) {
 	newRig(t, c).wantReason("http://example.com/", PhaseConnect, ReasonProxy)
 }
 
+// HTTP/2 is not offered to a proxy: the request for a tunnel is written as HTTP/1.1.
+func TestProxyOverTLSSpeaksHTTP1(t *testing.T) {
+	now := time.Now()
+	cert, trust := selfSigned(t, now.Add(-time.Hour), now.Add(time.Hour), "proxy.test")
+	chosen := make(chan string, 1)
+	proxy := raw(t, func(c netConn) {
+		secured := tls.Server(c, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2", "http/1.1"}})
+		if secured.Handshake() == nil {
+			chosen <- secured.ConnectionState().NegotiatedProtocol
+		}
+	})
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(proxy, "http://"))
+	newRig(t, Config{
+		Proxy: mustURL(t, "https://proxy.test:"+port), RootCAs: trust, Resolver: hosts{"example.com": addrs("93.184.215.14")},
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, network, strings.Replace(addr, "proxy.test", "127.0.0.1", 1))
+		},
+	}).wantReason("http://example.com/", PhaseConnect, ReasonProxy)
+	if p := <-chosen; p != "" {
+		t.Errorf("the proxy chose %q", p)
+	}
+}
+
+// Of a proxy's answer no more is read than an answer to CONNECT can be.
+func TestProxyAnswerIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sent := 0
+		n := newPipes(func(c netConn) {
+			request(c)
+			line := "HTTP/1.1 200 OK\r\n"
+			for err := error(nil); err == nil && sent < 4*maxProxyAnswer; line = "X: y\r\n" {
+				var n int
+				n, err = io.WriteString(c, line)
+				sent += n
+			}
+			io.Copy(io.Discard, c) // until the other side ends it
+		})
+		r := n.rig(t, Config{Proxy: mustURL(t, "http://proxy.test:3128")})
+		e := r.wantReason("http://a.test/", PhaseConnect, ReasonProxy)
+		synctest.Wait()
+		if sent > maxProxyAnswer+8 || !strings.Contains(e.Error(), "too long") {
+			t.Errorf("%d bytes were read: %v", sent, e)
+		}
+	})
+}
+
 func TestSOCKS5(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Host) })
 	got := make(chan string, 1)

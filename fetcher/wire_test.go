@@ -98,6 +98,37 @@ func TestConnectionThatDiesBeforeTheFirstByteIsReplaced(t *testing.T) {
 	}
 }
 
+// Once Begin has refused, nothing is written on the connection any more, whatever net/http still has to say: what
+// follows would go out without a Begin.
+func TestNothingIsWrittenAfterARefusedBegin(t *testing.T) {
+	for _, h1 := range []bool{true, false} {
+		client, server := net.Pipe()
+		var got bytes.Buffer
+		done := make(chan struct{})
+		go func() { defer close(done); _, _ = io.Copy(&got, server) }()
+		r := newRig(t, Config{})
+		r.gate = newGate(t, politeness.Config{Ledger: brokenLedger{}})
+		p, err := r.gate.Admit(politeness.Ask{URL: parse(t, "http://a.test/"), Addr: pipeAddr})
+		if err != nil {
+			t.Fatal(err)
+		}
+		grant, err := p.Redeem()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, x := &wire{Conn: client, h1: h1}, &turn{grant: grant}
+		w.take(x)
+		w.arm(x)
+		_, first := w.Write([]byte("GET / HTTP/1.1\r\n"))
+		_, second := w.Write([]byte("Host: a.test\r\n\r\n"))
+		_ = client.Close()
+		<-done
+		if first == nil || !errors.Is(second, errDead) || got.Len() != 0 || x.beginErr == nil {
+			t.Errorf("HTTP/1.1 %v: %v, then %v; %d bytes were written", h1, first, second, got.Len())
+		}
+	}
+}
+
 // HTTP/2's control frames are no request, and a request whose fetch is over is not written.
 func TestControlFramesBeginNothing(t *testing.T) {
 	client, server := net.Pipe()

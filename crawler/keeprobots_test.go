@@ -1,0 +1,98 @@
+package crawler_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/politeness"
+)
+
+// keptBodies are robots.txt files by their hash, and a ledger that tells of them.
+type keptBodies struct {
+	ledger bytes.Buffer
+	bodies map[string][]byte
+}
+
+func (k *keptBodies) keep(p *fetcher.Page) error {
+	k.bodies[fmt.Sprintf("%x", sha256.Sum256(p.Body))] = bytes.Clone(p.Body)
+	return nil
+}
+
+func (k *keptBodies) body(sum string) ([]byte, error) {
+	if b, ok := k.bodies[sum]; ok {
+		return b, nil
+	}
+	return nil, errors.New("no such body")
+}
+
+// missing are the hashes in the ledger whose body is not kept.
+func (k *keptBodies) missing(t *testing.T) (sums []string) {
+	t.Helper()
+	for line := range bytes.Lines(k.ledger.Bytes()) {
+		var e politeness.Entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.body(e.SHA256); e.SHA256 != "" && err != nil {
+			sums = append(sums, e.SHA256)
+		}
+	}
+	return sums
+}
+
+// A process that is killed while it keeps a robots.txt leaves no line in the ledger that tells of it, and the next one
+// requests the file again: every robots.txt that the ledger names can be shown.
+func TestKilledWhileRobotsIsKept(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("a.example")
+		s.Page("/", "")
+		asked := 0
+		s.Handle("/robots.txt", http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+			asked++
+			rw.Header().Set("Content-Type", "text/plain")
+			fmt.Fprintf(rw, "# version %d\n", asked) // so that no later one can stand for it
+		}))
+		k := &keptBodies{bodies: map[string][]byte{}}
+		c := config(w, crawler.Config{})
+		c.Politeness.Ledger = &k.ledger
+		var left []byte // of the ledger, by the killed process
+		c.KeepRobots = func(*fetcher.Page) error {
+			left = bytes.Clone(k.ledger.Bytes())
+			return errKilled
+		}
+		x, err := crawler.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := x.Run(t.Context(), s.URL("/")); !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		k.ledger = *bytes.NewBuffer(left)
+		if sums := k.missing(t); len(sums) > 0 {
+			t.Errorf("after the kill the ledger names bodies that are not kept: %v", sums)
+		}
+
+		c.KeepRobots, c.Politeness.LedgerSize = k.keep, int64(len(left))
+		if x, err = crawler.New(c); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Gate().Replay(bytes.NewReader(left), k.body); err != nil {
+			t.Fatal(err)
+		}
+		rep, err := x.Run(t.Context(), s.URL("/"))
+		if err != nil || rep.Pages != 1 || asked != 2 {
+			t.Errorf("%v: %d pages after %d requests for robots.txt", err, rep.Pages, asked)
+		}
+		if sums := k.missing(t); len(sums) > 0 || len(k.bodies) != 1 {
+			t.Errorf("the ledger names bodies that are not kept: %v", sums)
+		}
+	})
+}
