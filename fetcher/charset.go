@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wlynxg/chardet"
-	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/transform"
 )
@@ -63,15 +63,8 @@ func charsetOf(h http.Header, mediaType string, body []byte) (name, from string,
 	if name = charsetByHeader(h); name != "" {
 		return name, FromHeader, true
 	}
-	if isXML(mediaType) {
-		if name = charsetByXML(body); name != "" {
-			return name, FromXML, false
-		}
-	}
-	if mediaType == typeHTML || mediaType == typeXHTML {
-		if name = prescan(body[:min(len(body), metaLimit)]); name != "" {
-			return name, FromMeta, false
-		}
+	if name, from = charsetByMarkup(mediaType, body); name != "" {
+		return name, from, false
 	}
 	if validUTF8(body) {
 		return utf8Name, FromUTF8, false
@@ -80,6 +73,28 @@ func charsetOf(h http.Header, mediaType string, body []byte) (name, from string,
 		return name, FromDetector, false
 	}
 	return fallbackName, FromDefault, false
+}
+
+// charsetByMarkup is what the document itself declares: XML in its declaration, HTML in a META element or
+// else as XML does.
+func charsetByMarkup(mediaType string, body []byte) (name, from string) {
+	html := mediaType == typeHTML || mediaType == typeXHTML
+	if !html && !isXML(mediaType) {
+		return "", ""
+	}
+	declared := charsetByXML(body)
+	if declared != "" && (mediaType != typeHTML || charsetOfUTF16XML(body) != "") {
+		return declared, FromXML
+	}
+	if html {
+		if name = prescan(body[:min(len(body), metaLimit)]); name != "" {
+			return name, FromMeta
+		}
+	}
+	if declared != "" {
+		return declared, FromXML
+	}
+	return "", ""
 }
 
 // charsetByBOM knows the marks of the Encoding Standard (section 6, "BOM sniff").
@@ -176,7 +191,8 @@ func detect(body []byte) string {
 	return name
 }
 
-// Text is Body in UTF-8, without a byte order mark. What has no meaning in the charset becomes U+FFFD.
+// Text is Body in UTF-8, without a byte order mark. What has no meaning in the charset becomes U+FFFD; in
+// UTF-8 there is one for each part that browsers replace by one (Unicode Standard section 3.9, maximal subparts).
 // A body that is UTF-8 already is not copied. The error is of a charset that is not in the Encoding
 // Standard; a body that is no text is returned as it is.
 func (p *Page) Text() ([]byte, error) {
@@ -197,23 +213,45 @@ func toUTF8(charset string, body []byte) ([]byte, error) {
 		if utf8.Valid(body) {
 			return body, nil
 		}
-		return bytes.ToValidUTF8(body, []byte("\uFFFD")), nil
-	}
-	if charset == "gbk" {
+	case utf16BE:
+		body = wholePairs(bytes.TrimPrefix(body, []byte("\xfe\xff")), 0)
+	case utf16LE:
+		body = wholePairs(bytes.TrimPrefix(body, []byte("\xff\xfe")), 1)
+	case "gbk":
 		charset = "gb18030" // decodes all of gbk (Encoding Standard section 10.1.1)
+	case "iso-8859-8-i":
+		charset = "iso-8859-8" // of which it is another direction
 	}
 	e, err := htmlindex.Get(charset)
 	if err != nil {
 		return nil, &Error{Phase: PhaseBody, Reason: ReasonEncoding, Err: err}
 	}
-	return decodeText(e, body)
-}
-
-func decodeText(e encoding.Encoding, body []byte) ([]byte, error) {
-	switch charsetByBOM(body) {
-	case utf16BE, utf16LE:
-		body = body[2:]
+	if c, ok := e.(*charmap.Charmap); ok {
+		return decodeSingleBytes(c, body), nil
 	}
 	text, _, err := transform.Bytes(e.NewDecoder(), body)
 	return text, err
+}
+
+// wholePairs cuts UTF-16 that ends in a lead surrogate and half of what follows it after the surrogate: both
+// together are one U+FFFD (Encoding Standard section 14.2.1). high is where the higher byte of a pair stands.
+func wholePairs(body []byte, high int) []byte {
+	if n := len(body); n >= 3 && n%2 == 1 && body[n-3+high]&0xfc == 0xd8 {
+		return body[:n-1]
+	}
+	return body
+}
+
+// decodeSingleBytes decodes an encoding of one byte a character. The bytes from 0x80 to 0x9F that x/text
+// knows no character for are control characters (Encoding Standard section 9).
+func decodeSingleBytes(c *charmap.Charmap, body []byte) []byte {
+	text := make([]byte, 0, len(body)+len(body)/4)
+	for _, b := range body {
+		r := c.DecodeByte(b)
+		if r == utf8.RuneError && b < 0xa0 {
+			r = rune(b)
+		}
+		text = utf8.AppendRune(text, r)
+	}
+	return text
 }

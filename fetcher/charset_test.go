@@ -38,7 +38,7 @@ func header(contentType string) http.Header { return http.Header{"Content-Type":
 
 func TestCharset(t *testing.T) {
 	le, be := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), unicode.UTF16(unicode.BigEndian, unicode.UseBOM)
-	bareLE := unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+	bareLE, bareBE := unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 	meta := func(label, text string) string {
 		return "<!doctype html><head><meta charset=\"" + label + "\"><title>" + text + "</title>"
 	}
@@ -82,8 +82,20 @@ func TestCharset(t *testing.T) {
 		{"undeclared windows-1251", "text/html", encodeText(t, charmap.Windows1251, textRussian), "windows-1251", FromDetector, false, textRussian},
 		{"undeclared windows-1252", "text/html", encodeText(t, charmap.Windows1252, textFrench), "windows-1252", FromDetector, false, textFrench},
 		{"gbk is decoded as gb18030", "text/html; charset=gb2312", encodeText(t, simplifiedchinese.GB18030, textChinese+"𠮷"), "gbk", FromHeader, true, textChinese + "𠮷"},
-		{"no clue", "text/html", []byte("a \x81\xfe"), "windows-1252", FromDefault, false, "a \uFFFDþ"},
+		{"no clue", "text/html", []byte("a \x81\xfe"), "windows-1252", FromDefault, false, "a \u0081þ"},
+		{"controls of windows-125x", "text/html; charset=windows-1251", []byte("a\x98\xff"), "windows-1251", FromHeader, true, "a\u0098я"},
+		{"a byte that means nothing", "text/html; charset=windows-1253", []byte("a\xd2\xe1"), "windows-1253", FromHeader, true, "a\uFFFDα"},
 		{"invalid for its label", "text/html; charset=utf-8", []byte("a\xffb"), "utf-8", FromHeader, true, "a\uFFFDb"},
+		{"several invalid in a row", "text/html; charset=utf-8", []byte("x\xff\xfe\xe2\x82b\xc0\x80\xed\xa0\x80\xf0\x9f\x92"), "utf-8", FromHeader, true,
+			"x\uFFFD\uFFFD\uFFFDb\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD"},
+		{"UTF-16 that ends in half a pair", "text/html; charset=utf-16le", []byte("a\x00\x3d\xd8\xa9"), "utf-16le", FromHeader, true, "a\uFFFD"},
+		{"UTF-16 that ends in an odd byte", "text/html; charset=utf-16be", []byte("\x00a\x00"), "utf-16be", FromHeader, true, "a\uFFFD"},
+		{"UTF-16 that ends in a lead", "text/html; charset=utf-16be", []byte("\x00a\xd8\x3d"), "utf-16be", FromHeader, true, "a\uFFFD"},
+		{"XML declaration in HTML", "text/html", encodeText(t, charmap.Windows1251, `<?xml version="1.0" encoding='windows-1251'?><html>`+textRussian), "windows-1251", FromXML, false, `<?xml version="1.0" encoding='windows-1251'?><html>` + textRussian},
+		{"META before an XML declaration", "text/html", encodeText(t, charmap.KOI8R, `<?xml version="1.0" encoding="windows-1251"?><meta charset=koi8-r>`+textRussian), "koi8-r", FromMeta, false, `<?xml version="1.0" encoding="windows-1251"?><meta charset=koi8-r>` + textRussian},
+		{"an XML declaration before META in XHTML", "application/xhtml+xml", encodeText(t, charmap.KOI8R, `<?xml version="1.0" encoding="koi8-r"?><meta charset="windows-1251"/>`+textRussian), "koi8-r", FromXML, false, `<?xml version="1.0" encoding="koi8-r"?><meta charset="windows-1251"/>` + textRussian},
+		{"UTF-16 by an XML declaration in HTML", "text/html", encodeText(t, bareLE, `<?xml version="1.0"?>`+textRussian), "utf-16le", FromXML, false, `<?xml version="1.0"?>` + textRussian},
+		{"UTF-16 by an XML declaration", "application/xml", encodeText(t, bareBE, `<?xml version="1.0"?><a/>`), "utf-16be", FromXML, false, `<?xml version="1.0"?><a/>`},
 		{"an encoding that hides markup", "text/html; charset=hz-gb-2312", []byte("~{<script>~}"), "replacement", FromHeader, true, "\uFFFD"},
 		{"no text", "image/png", []byte("\x89PNG"), "", "", false, ""},
 	} {
@@ -152,6 +164,33 @@ func TestPrescan(t *testing.T) {
 	} {
 		if got := prescan([]byte(in)); got != want {
 			t.Errorf("%.80s: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// HTML Standard section 13.2.3.2, "get an XML encoding".
+func TestCharsetByXML(t *testing.T) {
+	for in, want := range map[string]string{
+		`<?xml encoding="koi8-r"?>`:                                 "koi8-r",
+		`<?xml version='1.0' encoding = 'koi8-r' standalone="no"?>`: "koi8-r",
+		"<?xml encoding\x01=\x00'koi8-r'>":                          "koi8-r",
+		`<?xml encoding="utf-16"?>`:                                 "utf-8",
+		`<?xml encoding="koi8-r>?>`:                                 "",
+		`<?xml encoding=" koi8-r"?>`:                                "",
+		`<?xml encoding=koi8-r?>`:                                   "",
+		`<?xml version="1.0"?><a encoding="koi8-r">`:                "",
+		`<?xml encoding="klingon"?>`:                                "",
+		`<?xml encoding="koi8-r"`:                                   "",
+		`<?XML encoding="koi8-r"?>`:                                 "",
+		` <?xml encoding="koi8-r"?>`:                                "",
+		`<?xml`:                                                     "",
+		``:                                                          "",
+		wide(`<?x`):                                                 "utf-16le",
+		swapped(wide(`<?x`)):                                        "utf-16be",
+		wide(`<?X`):                                                 "",
+	} {
+		if got := charsetByXML([]byte(in)); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
 }

@@ -211,33 +211,48 @@ func charsetIn(content string) string {
 	return v
 }
 
-// charsetByXML is the encoding of an XML declaration at the very beginning.
+// charsetByXML is the encoding of an XML declaration at the very beginning (HTML Standard section 13.2.3.2,
+// "get an XML encoding" and the first step of the prescan).
 func charsetByXML(body []byte) string {
+	if name := charsetOfUTF16XML(body); name != "" {
+		return name
+	}
 	if !bytes.HasPrefix(body, []byte("<?xml")) {
 		return ""
 	}
-	end := bytes.Index(body[:min(len(body), 1024)], []byte("?>"))
-	if end < 0 {
+	declaration, _, closed := bytes.Cut(body[:min(len(body), 1024)], []byte(">"))
+	_, rest, found := bytes.Cut(declaration, []byte("encoding"))
+	if !closed || !found {
 		return ""
 	}
-	_, rest, found := strings.Cut(string(body[:end]), "encoding")
-	if !found {
+	rest, found = bytes.CutPrefix(trimControls(rest), []byte("="))
+	rest = trimControls(rest)
+	if !found || len(rest) == 0 || rest[0] != '"' && rest[0] != '\'' {
 		return ""
 	}
-	rest = strings.TrimLeft(rest, " \t\r\n")
-	if !strings.HasPrefix(rest, "=") {
+	label, _, closed := bytes.Cut(rest[1:], rest[:1])
+	if !closed || bytes.ContainsFunc(label, func(r rune) bool { return r <= ' ' }) {
 		return ""
 	}
-	rest = strings.TrimLeft(rest[1:], " \t\r\n")
-	if rest == "" || rest[0] != '"' && rest[0] != '\'' {
-		return ""
+	name := canonical(string(label))
+	if name == utf16BE || name == utf16LE {
+		return utf8Name
 	}
-	label, _, closed := strings.Cut(rest[1:], rest[:1])
-	if !closed {
-		return ""
+	return name
+}
+
+// charsetOfUTF16XML recognises an XML declaration that is itself written in UTF-16.
+func charsetOfUTF16XML(body []byte) string {
+	switch {
+	case bytes.HasPrefix(body, []byte("<\x00?\x00x\x00")):
+		return utf16LE
+	case bytes.HasPrefix(body, []byte("\x00<\x00?\x00x")):
+		return utf16BE
 	}
-	if c := canonical(label); c != utf16BE && c != utf16LE {
-		return c
-	}
-	return utf8Name
+	return ""
+}
+
+// trimControls cuts blanks and control characters off the beginning.
+func trimControls(b []byte) []byte {
+	return bytes.TrimLeftFunc(b, func(r rune) bool { return r <= ' ' })
 }

@@ -50,6 +50,9 @@ func sniffable(h http.Header, head []byte) []byte {
 	if charset == "" {
 		charset = charsetByHeader(h)
 	}
+	if charset == "" {
+		charset = charsetOfUTF16XML(head)
+	}
 	if charset != utf16LE && charset != utf16BE {
 		return head
 	}

@@ -52,6 +52,8 @@ func TestContentType(t *testing.T) {
 		{"UTF-16 by the header, plain text", []string{"text/plain; charset=utf-16le"}, wide("hello"), "text/plain", false, false},
 		{"UTF-16 by the header, a feed labelled HTML", []string{"text/html; charset=utf-16le"}, wide("<?xml version='1.0'?><rss>"), "application/rss+xml", true, false},
 		{"UTF-16 by a byte order mark, a feed labelled HTML", []string{"text/html"}, "\xff\xfe" + wide("<?xml version='1.0'?><rss>"), "application/rss+xml", true, false},
+		{"UTF-16 by an XML declaration", []string{"text/html"}, wide("<?xml version='1.0'?><html>"), "text/html", false, true},
+		{"UTF-16 by an XML declaration, a feed", []string{"text/html"}, wide("<?xml version='1.0'?><rss>"), "application/rss+xml", true, false},
 		{"UTF-16 by the header, and yet an image", []string{"text/html; charset=utf-16le"}, png, "image/png", true, false},
 		{"UTF-16 by the header, binary as plain text", []string{"text/plain; charset=utf-16le"}, wide("\x01\x02"), "application/octet-stream", true, false},
 		{"undeclared UTF-16", []string{"text/html"}, wide(html), "application/octet-stream", true, false},
