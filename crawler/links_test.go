@@ -2,6 +2,7 @@ package crawler_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -87,6 +88,39 @@ func TestEnqueueInThePagesEncoding(t *testing.T) {
 		crawl(t, w, crawler.Config{Handler: add, MaxDepth: 1, Rules: []crawler.ScopeRule{{Exclude: true, Pattern: "c="}}}, s.URL("/"))
 		seen.expect(t, map[string]string{s.URL("/"): "fetched 200", s.URL("/?e=%FF"): "fetched 200"})
 	})
+}
+
+// HTML Standard section 4.2.3, set the frozen base URL: a base that is a URL counts, whatever its scheme, and
+// one that is none does not. Relative references have no meaning at a base that has no path (URL Standard
+// section 4.4, no scheme state).
+func TestBaseOfAnotherScheme(t *testing.T) {
+	for base, want := range map[string]string{
+		"mailto:me@a.example":  "url_syntax url_syntax http://a.example/abs url_syntax",
+		"ftp://b.example/d/":   "url_syntax url_syntax http://a.example/abs url_syntax",
+		"http://u:p@b.example": "url_syntax url_syntax http://a.example/abs url_syntax",
+		"about:blank":          "url_syntax url_syntax http://a.example/abs url_syntax",
+		"http://[":             "http://a.example/d/rel http://a.example/root http://a.example/abs http://a.example/d/page",
+		"data:,x":              "http://a.example/d/rel http://a.example/root http://a.example/abs http://a.example/d/page",
+		"sub/":                 "http://a.example/d/sub/rel http://a.example/root http://a.example/abs http://a.example/d/sub/",
+	} {
+		t.Run(base, func(t *testing.T) {
+			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+				s := w.Site("http://a.example")
+				s.Page("/d/page", "<base href='"+base+"'>"+links("rel", "/root", "http://a.example/abs", ""))
+				var got []string
+				see := crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
+					for _, l := range v.Links() {
+						got = append(got, cmp.Or(l.URL.String(), l.Rule))
+					}
+					return crawler.Stop
+				})
+				crawl(t, w, crawler.Config{Handler: see}, s.URL("/d/page"))
+				if strings.Join(got, " ") != want {
+					t.Errorf("links %q, want %q", got, want)
+				}
+			})
+		})
+	}
 }
 
 // A sitemap is one wherever a redirect has it lie.

@@ -29,15 +29,19 @@ func (v *Visit) encoder() weburl.Encoder {
 	return charset.Encoder(v.Page.Charset)
 }
 
-// base is what the visit's links are relative to.
+// base is what the visit's links are relative to. It is zero, which leaves only absolute references a meaning,
+// when the document names a base that nothing can be requested at: a browser takes "mailto:" for one, too, and
+// falls back to the address of the page only where the base is no URL at all (HTML Standard section 4.2.3, set
+// the frozen base URL).
 func (v *Visit) base() weburl.URL {
 	if v.Doc == nil || v.Doc.Base == "" {
 		return v.URL
 	}
-	if b, err := v.URL.ResolveIn(v.encoder(), v.Doc.Base); err == nil {
-		return b
+	b, err := v.URL.ResolveIn(v.encoder(), v.Doc.Base)
+	if weburl.ReasonOf(err) == weburl.ReasonSyntax {
+		return v.URL
 	}
-	return v.URL
+	return b
 }
 
 // target is the URL that a reference means which is no link of the document, but stands for one.

@@ -83,10 +83,11 @@ func (s *staged) Extract(p *fetcher.Page) (*extract.Document, error) {
 		return nil, err
 	}
 	doc := extract.HTML(text, extract.Options{Resources: s.cfg.Resources, MaxLinks: s.cfg.MaxLinks})
-	base, err := s.base.Resolve(doc.Base)
-	if doc.Base == "" || err != nil {
-		base = s.base
+	switch base, err := s.base.Resolve(doc.Base); {
+	case err == nil:
+		doc.Base = base.String()
+	case weburl.ReasonOf(err) == weburl.ReasonSyntax:
+		doc.Base = s.base.String()
 	}
-	doc.Base = base.String()
 	return doc, nil
 }
