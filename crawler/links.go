@@ -16,6 +16,7 @@ import (
 type linker struct {
 	r       *run
 	scanner *extract.Scanner
+	xhtml   *extract.Scanner // nil before the first page of that kind
 	res     *weburl.Resolver
 	encoder weburl.Encoder // of the page at hand
 	keys    []weburl.Key
@@ -34,11 +35,29 @@ type followed struct {
 func newLinker(r *run) *linker {
 	return &linker{
 		r:       r,
-		scanner: extract.NewScanner(extract.Options{Resources: r.cfg.Resources, MaxLinks: r.cfg.MaxLinks}),
+		scanner: extract.NewScanner(r.cfg.extraction()),
 		res:     weburl.NewResolver(weburl.URL{}, r.cfg.Canonical),
 		judged:  newVerdicts(),
 		counts:  map[Fate]int{},
 	}
+}
+
+// extraction is what is read of pages.
+func (c *Config) extraction() extract.Options {
+	return extract.Options{Resources: c.Resources, MaxLinks: c.MaxLinks}
+}
+
+// scannerOf is the scanner for a page.
+func (k *linker) scannerOf(p *fetcher.Page) *extract.Scanner {
+	if !p.IsXHTML() {
+		return k.scanner
+	}
+	if k.xhtml == nil {
+		o := k.r.cfg.extraction()
+		o.XML = true
+		k.xhtml = extract.NewScanner(o)
+	}
+	return k.xhtml
 }
 
 // linkers are those of a run that read no page. The one used last is used next: there are as many workers
@@ -97,7 +116,7 @@ func (k *linker) read(p *fetcher.Page) (*extract.Document, error) {
 	case !p.IsHTML():
 		return extract.Feed(text), nil
 	}
-	doc := k.scanner.ScanBytes(text)
+	doc := k.scannerOf(p).ScanBytes(text)
 	doc.Links = append(doc.Links, extract.LinkHeader(p.Header.Values("Link"))...)
 	return doc, nil
 }

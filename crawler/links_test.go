@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -87,6 +88,25 @@ func TestEnqueueInThePagesEncoding(t *testing.T) {
 		})
 		crawl(t, w, crawler.Config{Handler: add, MaxDepth: 1, Rules: []crawler.ScopeRule{{Exclude: true, Pattern: "c="}}}, s.URL("/"))
 		seen.expect(t, map[string]string{s.URL("/"): "fetched 200", s.URL("/?e=%FF"): "fetched 200"})
+	})
+}
+
+// XHTML is read as XML, and HTML is not: on another page of the same crawl an empty script hides the rest.
+func TestXHTML(t *testing.T) {
+	const page = `<script src="/s.js"/><title/><iframe src="/frame"/><noscript/><a href="/%s">x</a>`
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Page("/", links("/xhtml", "/html"))
+		s.Page("/xhtml", fmt.Sprintf(page, "found")).Type("application/xhtml+xml")
+		s.Page("/html", fmt.Sprintf(page, "hidden")).Type("text/html")
+		s.Page("/found", "")
+		s.Page("/frame", "")
+		s.Page("/hidden", "")
+		_, v := crawl(t, w, crawler.Config{}, s.URL("/"))
+		v.expect(t, map[string]string{
+			s.URL("/"): "fetched 200", s.URL("/xhtml"): "fetched 200", s.URL("/html"): "fetched 200", s.URL("/found"): "fetched 200",
+			s.URL("/frame"): "fetched 200",
+		})
 	})
 }
 

@@ -53,8 +53,8 @@ func (c *collector) wantsText() bool { return c.link >= 0 || c.svgStyle }
 // start takes a start tag and reports whether the element's content is raw text.
 func (c *collector) start(t *startTag) (rawText bool) {
 	isHTML := c.foreign.start(t)
-	rawText = isHTML && t.el.rawText() && (t.el != elNoscript || c.o.Scripting)
-	if t.el == elTemplate && isHTML {
+	rawText = isHTML && c.isRawText(t)
+	if t.el == elTemplate && isHTML && !c.empty(t) {
 		c.startTemplate(t)
 	}
 	if c.inert > 0 {
@@ -69,6 +69,19 @@ func (c *collector) start(t *startTag) (rawText bool) {
 	c.dataAttrs(t)
 	return rawText
 }
+
+// isRawText reports whether an HTML element's content is read as text: also in XML, where that is so of none by
+// itself, but what stands there is not shown as markup.
+func (c *collector) isRawText(t *startTag) bool {
+	switch {
+	case t.el == elNoscript && !c.o.Scripting, t.el == elPlaintext && c.o.XML:
+		return false
+	}
+	return t.el.rawText() && !c.empty(t)
+}
+
+// empty reports whether the element has no content: XML has a sign for that.
+func (c *collector) empty(t *startTag) bool { return c.o.XML && t.closed }
 
 // startTemplate counts templates: their content is no part of the page, unless it is the shadow root
 // of the element around it.
@@ -130,6 +143,9 @@ func (c *collector) element(t *startTag) {
 	case elA:
 		c.endText()
 		c.anchor(t, atHref, "href")
+		if c.empty(t) {
+			c.endText()
+		}
 	case elArea:
 		c.area(t)
 	case elBase:
@@ -147,7 +163,7 @@ func (c *collector) element(t *startTag) {
 	case elMeta:
 		c.meta(t)
 	case elTitle:
-		c.inTitle, c.titled = !c.titled, true
+		c.inTitle, c.titled = !c.titled && !c.empty(t), true
 	case elStyle:
 		c.styleAt = t.offset
 	case elForm:

@@ -1,9 +1,10 @@
 package extract
 
-// HTML reads a page: UTF-8 text, of a document of type text/html or application/xhtml+xml. It never
-// fails; what is no markup yields nothing: comments, scripts, raw text, templates. Tags are those that
-// golang.org/x/net/html's tokenizer finds, and the HTML Standard's where the two differ. The result shares no memory with body, but its strings may
-// share one copy of it: [strings.Clone] what outlives the Document by long.
+// HTML reads a page: UTF-8 text, of a document of type text/html or, with Options.XML, application/xhtml+xml.
+// It never fails; what is no markup yields nothing: comments, scripts, raw text, templates. Tags of text/html
+// are those that golang.org/x/net/html's tokenizer finds, and the HTML Standard's where the two differ. The
+// result shares no memory with body, but its strings may share one copy of it: [strings.Clone] what outlives
+// the Document by long.
 func HTML(body []byte, o Options) *Document {
 	doc := &Document{Links: make([]Link, 0, min(len(body)/512, 128))}
 	s := NewScanner(o)
@@ -23,6 +24,7 @@ type Scanner struct {
 	attrs    [elements]bool // elements whose attributes are read
 	all      bool           // attributes of unknown elements too
 	departed int            // places where x/net/html's tokenizer departs from the Standard
+	none     missing        // in XML
 }
 
 // NewScanner makes a Scanner with the options for all its pages.
@@ -56,7 +58,7 @@ func (s *Scanner) Reset() {
 }
 
 func (s *Scanner) scan(page string, doc *Document) {
-	s.page, s.departed = page, 0
+	s.page, s.departed, s.none = page, 0, missing{}
 	s.c.reset(doc)
 	s.run()
 	s.c.endText()

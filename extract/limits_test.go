@@ -95,6 +95,8 @@ var hostile = []string{
 	"<meta http-equiv=refresh content=x>", "&", "&#", "&#x1", "&a", "&amp", "<a href=x>&", "<a href=x> ", "<a href=x>a<b>", "<a href='&amp;&notit;'>", "<link rel='a b c' href=x>",
 	"<img srcset='a,b c,d (,'>", "<img srcset=',,,a'>", "<style>/*", "<style>url(", "<style>@import'", "<p style='url(a'>", "<p style=\"url('\\", "<area alt='a  b' href=x>",
 	"\x00", "\r", "\xff", "é", "?a=b,", "a ", "\\", "<?", "<x ", "<item>", "<item><link>x</link>", "<entry><title>", "<feed xml:base='x'>", "<urlset><url><loc>", "<urlset>", "<loc>",
+	"<title/>", "<title><![CDATA[", "<script><![CDATA[", "<?a>", "<!doctype [>", "<!doctype '>", "<!doctype <!-->", "<title>]]>",
+	"{", `{"items":[`, `{"items":[{"url":"x"},`, `"a",`, `{"items":[{"attachments":[{},`, "<item><guid>http://x", "<entry xml:base='a/'>",
 	"<!DOCTYPE [", "<!ENTITY a '&b;'>", "[", ",<a>;b=\"", ",<", "<a>;rel=b,", ";",
 }
 
@@ -129,7 +131,8 @@ func allocated(f func()) uint64 {
 
 // readers are all the ways to read something.
 var readers = map[string]func(body []byte){
-	"HTML": func(body []byte) { HTML(body, Options{}) },
+	"HTML":  func(body []byte) { HTML(body, Options{}) },
+	"XHTML": func(body []byte) { HTML(body, Options{Resources: true, XML: true}) },
 	"HTML with resources": func(body []byte) {
 		HTML(body, Options{Resources: true, Forms: true, Scripting: true, DataAttrs: []string{"b"}})
 	},

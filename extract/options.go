@@ -12,6 +12,9 @@ type Options struct {
 	// Scripting says that scripts have run on the page, so that what is inside noscript is text (HTML
 	// Standard section 4.12.2). Without it noscript is read as markup, as by a browser that runs none.
 	Scripting bool
+	// XML says that the page is XML, of type application/xhtml+xml: elements may be empty ("<script/>"), and CDATA
+	// sections are text. What is not well-formed is read as far as tags can be told.
+	XML bool
 }
 
 const (

@@ -5,9 +5,11 @@ import "strings"
 // rawText reads an element's content that is text up to its end tag, which is left to be read next.
 func (s *Scanner) rawText(el element, name string, pos int) int {
 	end := len(s.page)
-	switch el {
-	case elPlaintext:
-	case elScript:
+	switch {
+	case s.c.o.XML:
+		return s.xmlText(el, name, pos)
+	case el == elPlaintext:
+	case el == elScript:
 		end = s.scriptEnd(pos)
 	default:
 		end = rawEnd(s.page, pos, name)

@@ -50,8 +50,12 @@ func (s *Scanner) declaration(lt int) int {
 	if strings.HasPrefix(s.page[lt:], "<!--") {
 		return commentEnd(s.page, lt+len("<!--"))
 	}
-	const cdata = "<![CDATA["
-	if s.c.foreign.cdata() && strings.HasPrefix(s.page[lt:], cdata) {
+	if s.c.o.XML {
+		if end := s.xmlDeclarationEnd(lt); end > 0 {
+			return end
+		}
+	}
+	if (s.c.o.XML || s.c.foreign.cdata()) && strings.HasPrefix(s.page[lt:], cdata) {
 		return s.cdata(lt + len(cdata))
 	}
 	return after(s.page, lt+len("<!"), ">")
@@ -125,7 +129,7 @@ func (s *Scanner) startTag(lt int) int {
 	t.reset()
 	t.el, t.name, t.offset = el, name, lt
 	var next int
-	if s.attrs[el] || foreign {
+	if s.attrs[el] || foreign || s.c.o.XML {
 		next = s.readAttrs(end)
 	} else {
 		next = s.skipAttrs(end)

@@ -18,6 +18,9 @@ const (
 // whatever it looks like.
 func (p *Page) IsHTML() bool { return p.ContentType == typeHTML || p.ContentType == typeXHTML }
 
+// IsXHTML reports whether the page is HTML in the syntax of XML.
+func (p *Page) IsXHTML() bool { return p.ContentType == typeXHTML }
+
 // contentType is the media type of a body by its header, and by its first octets where there is no
 // usable label or the label cannot be true (MIME Sniffing Standard sections 5 and 7, reduced to what
 // decides whether a body is parsed).

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -124,8 +125,14 @@ func (c *linksCmd) read(a *app, see func(*crawler.Visit)) error {
 	if err != nil {
 		return usageOf("", err)
 	}
-	s := staged{base: base[0], cfg: c.config(), scope: scope}
+	s := staged{base: base[0], cfg: c.config(), scope: scope, xhtml: isXHTMLFile(c.Page)}
 	return s.judge(page, see)
+}
+
+// isXHTMLFile reports whether a file is XHTML by its name, as to a web server.
+func isXHTMLFile(name string) bool {
+	ext := strings.ToLower(filepath.Ext(name))
+	return ext == ".xhtml" || ext == ".xht"
 }
 
 // seedsOf parses the seeds of a scope.

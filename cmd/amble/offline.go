@@ -17,6 +17,7 @@ type staged struct {
 	cfg   crawler.Config
 	scope crawler.Scope
 	stage weburl.URL
+	xhtml bool
 }
 
 // judge calls see with the page's visit, which has its links and their fates.
@@ -30,7 +31,7 @@ func (s *staged) judge(page []byte, see func(*crawler.Visit)) error {
 			http.NotFound(w, r)
 			return
 		}
-		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Type", s.mediaType())
 		_, _ = w.Write(page) // the crawler sees it when this fails
 	})}
 	served := make(chan struct{})
@@ -47,6 +48,13 @@ func (s *staged) judge(page []byte, see func(*crawler.Visit)) error {
 		return err
 	}
 	return s.crawl(see)
+}
+
+func (s *staged) mediaType() string {
+	if s.xhtml {
+		return "application/xhtml+xml"
+	}
+	return "text/html"
 }
 
 func (s *staged) crawl(see func(*crawler.Visit)) error {
@@ -82,7 +90,7 @@ func (s *staged) Extract(p *fetcher.Page) (*extract.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := extract.HTML(text, extract.Options{Resources: s.cfg.Resources, MaxLinks: s.cfg.MaxLinks})
+	doc := extract.HTML(text, extract.Options{Resources: s.cfg.Resources, MaxLinks: s.cfg.MaxLinks, XML: p.IsXHTML()})
 	switch base, err := s.base.Resolve(doc.Base); {
 	case err == nil:
 		doc.Base = base.String()

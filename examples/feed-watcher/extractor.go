@@ -23,7 +23,7 @@ func (extractor) Extract(p *fetcher.Page) (*extract.Document, error) {
 	if !p.IsHTML() {
 		return extract.Feed(text), nil
 	}
-	doc := extract.HTML(text, extract.Options{})
+	doc := extract.HTML(text, extract.Options{XML: p.IsXHTML()})
 	doc.Links = slices.DeleteFunc(doc.Links, func(l extract.Link) bool { return !namesFeed(l) })
 	return doc, nil
 }

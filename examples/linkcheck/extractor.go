@@ -25,7 +25,7 @@ func (e extractor) Extract(p *fetcher.Page) (*extract.Document, error) {
 	if css {
 		return extract.CSS(text), nil
 	}
-	doc := extract.HTML(text, extract.Options{Resources: e.resources})
+	doc := extract.HTML(text, extract.Options{Resources: e.resources, XML: p.IsXHTML()})
 	// A preconnect names a host to be ready for, not a document that should be there.
 	doc.Links = slices.DeleteFunc(doc.Links, func(l extract.Link) bool { return l.Rel&extract.Preconnect != 0 })
 	return doc, nil
