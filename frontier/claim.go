@@ -43,7 +43,7 @@ func (m *Memory) tryClaim(now int64) (c Claim, done bool, err error) {
 // grant makes a claim of h's first URL.
 func (m *Memory) grant(h *host, now int64) (Claim, error) {
 	it := held{h.Queue.pop(), h}
-	c := Claim{Request: m.request(it), Attempt: it.attempt}
+	c := Claim{Request: m.request(it), Attempt: int(it.attempt)}
 	if err := it.rec.decode(h.Name, &c.Request); err != nil {
 		m.finish(it)
 		m.hosts.Release(h, sched.Gone, sched.Always, now)
@@ -109,6 +109,7 @@ func (m *Memory) settle(it held, again *Again, now int64) sched.Fate {
 	}
 	if again.Retry {
 		it.attempt++
+		it.host.Queue.arrive(&it.item)
 	}
 	if until := m.clock.At(again.NotBefore); until > now {
 		m.waiting.Push(waiter{held: it, until: until})

@@ -53,7 +53,7 @@ func Example() {
 	// {Queued:0 Waiting:0 Claimed:0 Done:4 Rejected:0 Hosts:0}
 }
 
-// A URL that failed is put back: it stays known, and its place in the queue is kept.
+// A URL that failed is put back: it stays known, and is tried again behind those that have not been tried.
 func ExampleAgain() {
 	ctx := context.Background()
 	f := frontier.NewMemory(frontier.MemoryConfig{})
@@ -80,6 +80,6 @@ func ExampleAgain() {
 	}
 	// Output:
 	// http://a.test/1 attempt 0
-	// http://a.test/1 attempt 1
 	// http://a.test/2 attempt 0
+	// http://a.test/1 attempt 1
 }

@@ -42,7 +42,8 @@ var (
 //	F3  A host (weburl.URL.Host) has at most one holder, or the number configured for it.
 //	F4  No URL is claimed before its host's ReadyAt, nor before its own NotBefore.
 //	F5  Within a host the highest Priority comes first, then the earliest arrival. A URL settled
-//	    with Again keeps its arrival.
+//	    with Again keeps its arrival; for a retry it arrives anew, before the links of that Settlement,
+//	    so that URLs that fail do not hold up those that have not been tried.
 //	F6  No ready host starves: of the hosts that may be claimed, the one due earliest goes first;
 //	    of hosts due at the same time, the one with most queued. A host is due from its ReadyAt, or
 //	    from when it came to have both a URL to claim and a free holder's place if that is later.
@@ -133,7 +134,7 @@ type Settlement struct {
 // Again puts a claimed URL back.
 type Again struct {
 	NotBefore time.Time // this URL waits until then, others of its host do not; zero: only the host's ReadyAt counts
-	Retry     bool      // it was tried and failed: counts an attempt
+	Retry     bool      // it was tried and failed: counts an attempt, and the URL arrives anew (F5)
 }
 
 // Stats counts URLs by state.

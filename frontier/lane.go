@@ -12,9 +12,11 @@ type lane struct {
 	head []byte   // read from here; written to as long as there is no rest
 	rest [][]byte // written to at its end
 
-	read      int32 // where in head the next record begins
-	readModel int32 // where in head its model lies
-	lastModel int32 // where the model of what is pushed next lies, in the chunk written to
+	read      int32  // where in head the next record begins
+	readModel int32  // where in head its model lies
+	lastModel int32  // where the model of what is pushed next lies, in the chunk written to
+	turn      uint64 // the number of the first record's arrival
+	records   uint32
 	priority  int8
 	popped    uint8 // records read from head, in groupSize
 	pushed    uint8 // records in the chunk written to, in groupSize
@@ -27,6 +29,9 @@ const chunkSize = 8 << 10
 const groupSize = 32
 
 func (l *lane) empty() bool { return len(l.head) == 0 }
+
+// next is the number of the next arrival.
+func (l *lane) next() uint64 { return l.turn + uint64(l.records) }
 
 func (l *lane) push(rec record, d *deltas) {
 	var scratch [256]byte
@@ -95,13 +100,13 @@ func (l *lane) pop() record {
 	}
 	l.popped = (l.popped + 1) % groupSize
 	if int(l.read) == len(l.head) {
-		l.next()
+		l.nextChunk()
 	}
 	return rec
 }
 
-// next goes on to the next chunk.
-func (l *lane) next() {
+// nextChunk goes on to the next chunk.
+func (l *lane) nextChunk() {
 	l.head, l.read, l.popped = nil, 0, 0
 	if len(l.rest) > 0 {
 		l.head, l.rest[0] = l.rest[0], nil

@@ -1,59 +1,97 @@
 package frontier
 
 import (
+	"math"
 	"slices"
 
 	"github.com/amble-crawler/amble/frontier/internal/pq"
 )
 
 // queue is the URLs of one host in the order they are served: by priority, then by arrival. It is a
-// first-in first-out lane of records for each priority and, apart, the URLs that came back. A URL
-// that comes back was taken before all that are still in the lane of its priority, so it goes before
-// them; among themselves those that came back go in the order they were first taken, which is the
-// order in which they arrived.
+// first-in first-out lane of records for each priority and, apart, the URLs that came back. Arrivals are
+// numbered within a priority; a lane knows the number of its first record. A URL that is put off keeps its number. One
+// that is to be tried again gets the number of the next record to come, and goes before it.
 type queue struct {
-	lanes []lane // highest priority first
-	back  pq.Heap[item]
-	taken uint64
+	lanes   []lane // highest priority first
+	back    pq.Heap[item]
+	arrived uint64 // no less than the number of any arrival so far
+	retried uint32
 }
 
 // item is a URL that was taken from its lane.
 type item struct {
 	rec      record
 	hash     uint64 // of its Key; 0: not computed yet
-	turn     uint64 // the how manieth taken; keeps its arrival
-	attempt  int
+	turn     uint64 // the number of its arrival
+	late     uint32 // among those of one turn: as they came back, the record last
+	attempt  int32
 	priority int8
 }
 
+// first is item.late of a record: those that came back with its number were there before it.
+const first = math.MaxUint32
+
 // Before is the order in which items that came back are served.
 func (a item) Before(b item) bool {
-	return a.priority > b.priority || a.priority == b.priority && a.turn < b.turn
+	switch {
+	case a.priority != b.priority:
+		return a.priority > b.priority
+	case a.turn != b.turn:
+		return a.turn < b.turn
+	}
+	return a.late < b.late
 }
 
 // push adds a record that has not been in q.
 func (q *queue) push(priority int8, rec record, d *deltas) {
-	i, found := slices.BinarySearchFunc(q.lanes, priority, func(l lane, p int8) int {
+	i, found := q.lane(priority)
+	if !found {
+		q.lanes = slices.Insert(q.lanes, i, lane{priority: priority, turn: q.arrived})
+	}
+	l := &q.lanes[i]
+	l.push(rec, d)
+	l.records++
+	q.arrived = max(q.arrived, l.next())
+}
+
+// lane is where the lane of a priority is, or would be.
+func (q *queue) lane(priority int8) (i int, found bool) {
+	return slices.BinarySearchFunc(q.lanes, priority, func(l lane, p int8) int {
 		return int(p) - int(l.priority)
 	})
-	if !found {
-		q.lanes = slices.Insert(q.lanes, i, lane{priority: priority})
+}
+
+// arrive lets an item that was taken arrive anew, behind all that is there.
+func (q *queue) arrive(it *item) {
+	it.turn, it.late = q.arrived, q.retried
+	q.retried++
+	if i, found := q.lane(it.priority); found {
+		it.turn = q.lanes[i].next()
 	}
-	q.lanes[i].push(rec, d)
 }
 
 // pop takes the item that is served first; there must be one.
 func (q *queue) pop() item {
-	if q.back.Len() > 0 && (len(q.lanes) == 0 || q.back.Top().priority >= q.lanes[0].priority) {
+	if q.back.Len() > 0 && q.backFirst() {
 		return q.back.Pop()
 	}
 	l := &q.lanes[0]
-	q.taken++
-	it := item{rec: l.pop(), turn: q.taken, priority: l.priority}
+	it := item{rec: l.pop(), turn: l.turn, late: first, priority: l.priority}
+	l.turn++
+	l.records--
 	if l.empty() {
 		q.dropLane()
 	}
 	return it
+}
+
+// backFirst reports whether the first of those that came back goes before the first record.
+func (q *queue) backFirst() bool {
+	if len(q.lanes) == 0 {
+		return true
+	}
+	it, l := q.back.Top(), &q.lanes[0]
+	return it.priority > l.priority || it.priority == l.priority && it.turn <= l.turn
 }
 
 func (q *queue) dropLane() {

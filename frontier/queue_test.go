@@ -10,11 +10,11 @@ import (
 )
 
 // TestQueueOrder compares a queue with a sorted list: by priority, then by arrival, for URLs that
-// come back as for new ones.
+// come back, with their place or anew, as for new ones.
 func TestQueueOrder(t *testing.T) {
 	type waiting struct {
-		arrival  uint64
-		priority int8
+		name, arrival uint64
+		priority      int8
 	}
 	order := func(a, b waiting) int {
 		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.arrival, b.arrival))
@@ -26,6 +26,7 @@ func TestQueueOrder(t *testing.T) {
 		bytes := map[uint64]record{}
 		var list []waiting
 		var out []item
+		arrivals := map[uint64]uint64{} // by name, the last one
 		size := 1 + r.IntN(2*chunkSize)
 		for arrival := range uint64(800) {
 			switch n := r.IntN(10); {
@@ -36,27 +37,33 @@ func TestQueueOrder(t *testing.T) {
 					rec[i] = byte(i/16*r.IntN(2) + r.IntN(2))
 				}
 				bytes[arrival] = rec
-				w := waiting{arrival, int8(r.IntN(3))}
+				w := waiting{arrival, arrival, int8(r.IntN(3))}
+				arrivals[arrival] = arrival
 				q.push(w.priority, rec, &d)
 				list = append(list, w)
 			case n < 8 && len(list) > 0:
 				slices.SortFunc(list, order)
 				it := q.pop()
-				if arrivalOf(it) != list[0].arrival || it.priority != list[0].priority || !slices.Equal(it.rec, bytes[arrivalOf(it)]) {
-					t.Fatalf("popped %d(%d), want %+v with all its bytes", arrivalOf(it), it.priority, list[0])
+				if nameOf(it) != list[0].name || it.priority != list[0].priority || !slices.Equal(it.rec, bytes[nameOf(it)]) {
+					t.Fatalf("popped %d(%d), want %+v with all its bytes", nameOf(it), it.priority, list[0])
 				}
 				list, out = list[1:], append(out, it)
 			case len(out) > 0:
 				i := r.IntN(len(out))
+				name := nameOf(out[i])
+				if r.IntN(2) == 0 {
+					q.arrive(&out[i])
+					arrivals[name] = arrival
+				}
 				q.back.Push(out[i])
-				list = append(list, waiting{arrivalOf(out[i]), out[i].priority})
+				list = append(list, waiting{name, arrivals[name], out[i].priority})
 				out = slices.Delete(out, i, i+1)
 			}
 		}
 		slices.SortFunc(list, order)
 		for _, w := range list {
-			if it := q.pop(); arrivalOf(it) != w.arrival || !slices.Equal(it.rec, bytes[w.arrival]) {
-				t.Fatalf("popped %d, want %d with all its bytes", arrivalOf(it), w.arrival)
+			if it := q.pop(); nameOf(it) != w.name || !slices.Equal(it.rec, bytes[w.name]) {
+				t.Fatalf("popped %d, want %d with all its bytes", nameOf(it), w.name)
 			}
 		}
 		if q.lanes != nil || q.back.Len() != 0 {
@@ -65,7 +72,7 @@ func TestQueueOrder(t *testing.T) {
 	}
 }
 
-func arrivalOf(it item) uint64 { return binary.LittleEndian.Uint64(it.rec) }
+func nameOf(it item) uint64 { return binary.LittleEndian.Uint64(it.rec) }
 
 // TestLaneDropsWhatIsRead: a lane that is never empty, and never long, stays small.
 func TestLaneDropsWhatIsRead(t *testing.T) {

@@ -148,6 +148,11 @@ func (g *group) settle(o *op, e *ending) error {
 	} else {
 		d.queued--
 	}
+	if e.anew {
+		if err := g.arrive(e); err != nil {
+			return err
+		}
+	}
 	switch e.fate {
 	case sched.Gone:
 		o.done++
@@ -159,12 +164,22 @@ func (g *group) settle(o *op, e *ending) error {
 		d.waiting++
 		was.state, was.due = frontier.Waiting, g.s.unix(e.until)
 		u.set(was)
-		return g.batch.Set(appendDue(g.key[:0], was.due, h.Name, e.place), nil, nil)
+		return g.batch.Set(appendDue(g.key[:0], was.due, h.Name, e.to), nil, nil)
 	default:
 		d.queued++
 		u.set(was)
 		return nil
 	}
+}
+
+// arrive puts a URL behind the others of its host.
+func (g *group) arrive(e *ending) error {
+	if err := g.batch.SingleDelete(appendQueue(g.key[:0], e.host.Name, e.place), nil); err != nil {
+		return err
+	}
+	e.to.number = g.s.stored.number
+	g.s.stored.number++
+	return g.batch.Set(appendQueue(g.key[:0], e.host.Name, e.to), e.value, nil)
 }
 
 func (u *url) set(to seen) {

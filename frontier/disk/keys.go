@@ -14,7 +14,7 @@ var errCorrupt = errors.New("a stored record is corrupt")
 // The keys, numbers big-endian so that they sort as they count:
 //
 //	s host url                what is known of a URL
-//	q host rank number        a queued Request; written once, deleted once
+//	q host rank number        a queued Request; written once, deleted once; for a retry it gets another number
 //	d due host rank number    a queued Request that waits until due
 //	h host                    a host: ready time, counts, name
 //	m ...                     the store's own: counters, secret, time of the last write, sink offsets, the caller's State

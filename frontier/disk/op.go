@@ -49,6 +49,8 @@ type ending struct {
 	ready   int64 // the host's, on the clock
 	until   int64 // the URL's, if its fate is Later
 	attempt int
+	anew    bool  // it arrives anew
+	to      place // where it is put back; the writer's, if anew
 }
 
 // fresh is an entry that the op has added.
@@ -135,7 +137,7 @@ func (s *Store) Settle(ctx context.Context, c frontier.Claim, t frontier.Settlem
 
 // ending is how t ends l at now.
 func (s *Store) ending(l *lease, freed bool, t frontier.Settlement, now int64) *ending {
-	e := &ending{lease: l, fate: sched.Gone, freed: freed, ready: s.clock.At(t.ReadyAt), attempt: l.attempt}
+	e := &ending{lease: l, fate: sched.Gone, freed: freed, ready: s.clock.At(t.ReadyAt), attempt: l.attempt, to: l.place}
 	if t.Again != nil {
 		e.again(t.Again, s.clock.At(t.Again.NotBefore), now)
 	}
@@ -149,6 +151,7 @@ func (e *ending) again(a *frontier.Again, until, now int64) {
 	}
 	if a.Retry {
 		e.attempt++
+		e.anew = true
 	}
 }
 

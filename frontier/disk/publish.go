@@ -36,7 +36,7 @@ func (s *Store) publishOp(o *op, now int64) {
 		}
 	}
 	for _, f := range o.fresh {
-		s.published = f.number + 1
+		s.published = max(s.published, f.number+1)
 		s.hosts.Offer(f.host, 1, now)
 		s.add(f.host, f.entry)
 	}
@@ -49,6 +49,9 @@ func (s *Store) publishOp(o *op, now int64) {
 
 func (s *Store) publishEnding(e *ending, now int64) {
 	s.giveBack(e.lease)
+	if e.anew {
+		s.published = max(s.published, e.to.number+1)
+	}
 	if e.freed {
 		s.hosts.Finish(e.host, e.fate, e.ready, now)
 	} else {
@@ -56,9 +59,9 @@ func (s *Store) publishEnding(e *ending, now int64) {
 	}
 	switch e.fate {
 	case sched.Back:
-		s.add(e.host, e.entry)
+		s.add(e.host, entry{e.to, e.value})
 	case sched.Later:
-		s.waiting.add(waiter{e.place, e.until, e.host})
+		s.waiting.add(waiter{e.to, e.until, e.host})
 	}
 }
 

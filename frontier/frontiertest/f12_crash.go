@@ -70,12 +70,12 @@ func crashKeepsSettled(k *kit) {
 	k.settle(k.claimOf("a/3"), frontier.Settlement{Again: &frontier.Again{Retry: true}})
 	k.crashed()
 	k.add(0, k.pages("a/1", "a/2", "a/3", "a/4")...)
+	k.inOrder("a/4")
 	if c := k.claimOf("a/3"); c.Attempt != 1 {
 		k.Errorf("attempt %d after the crash, want 1", c.Attempt)
 	} else {
 		k.done(c)
 	}
-	k.inOrder("a/4")
 	k.drained()
 	k.crashed()
 	k.drained()

@@ -64,6 +64,27 @@ func commitSettles(k *kit) {
 	k.drained()
 }
 
+// committedRetries come behind what the ends before them in the Commit add, where a store keeps little in memory, too.
+func committedRetries(k *kit) {
+	k.durable()
+	var many []string
+	for i := range 100 {
+		many = append(many, fmt.Sprintf("a/%d", i))
+	}
+	k.add(100, k.pages(many...)...)
+	k.add(1, k.pages("b/1")...)
+	a0, b1 := k.claimOf("a/0"), k.claimOf("b/1")
+	k.release(a0, time.Time{})
+	k.release(b1, time.Time{})
+	k.commit(
+		end(b1, k.pages("a/new")...),
+		frontier.End{Claim: a0, Settlement: frontier.Settlement{Again: &frontier.Again{Retry: true}}},
+	)
+	k.inOrder(many[1:]...)
+	k.inOrder("a/new", "a/0")
+	k.drained()
+}
+
 func failedCommitHasNoEffect(k *kit) {
 	k.durable()
 	k.add(3, k.pages("a/1", "a/2", "a/3")...)

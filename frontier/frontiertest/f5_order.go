@@ -46,11 +46,56 @@ func againKeepsArrival(k *kit) {
 	again := frontier.Settlement{Again: &frontier.Again{}}
 	k.settle(k.claimOf("a/1"), again)
 	k.add(1, k.pages("a/5")...)
-	k.settle(k.claimOf("a/1"), frontier.Settlement{Again: &frontier.Again{Retry: true}, Links: k.pages("a/6")})
+	k.settle(k.claimOf("a/1"), again)
 	k.inOrder("a/1", "a/2")
 	k.settle(k.claimOf("a/3"), again)
 	k.add(1, k.prioritised("a/urgent", 1))
-	k.inOrder("a/urgent", "a/3", "a/4", "a/5", "a/6")
+	k.inOrder("a/urgent", "a/3", "a/4", "a/5")
+	k.drained()
+}
+
+// retryArrivesAnew lets URLs fail, which must not hold up those that have not been tried.
+func retryArrivesAnew(k *kit) {
+	retry := frontier.Settlement{Again: &frontier.Again{Retry: true}}
+	k.add(4, k.pages("a/1", "a/2", "a/3", "a/4")...)
+	k.add(1, k.prioritised("a/low", -1))
+	k.settle(k.claimOf("a/1"), frontier.Settlement{Again: retry.Again, Links: k.pages("a/5")}) // itself before its links
+	k.settle(k.claimOf("a/2"), retry)
+	k.settle(k.claimOf("a/3"), frontier.Settlement{Again: &frontier.Again{}}) // a postponement keeps its place
+	k.inOrder("a/3", "a/4")
+	k.settle(k.claimOf("a/1"), retry)
+	k.add(1, k.pages("a/6")...)
+	k.add(1, k.prioritised("a/high", 1))
+	k.settle(k.claimOf("a/high"), retry) // also behind those of its priority alone
+	k.inOrder("a/high", "a/5", "a/2", "a/1", "a/6", "a/low")
+	k.drained()
+
+	// The only one of its priority, and more of it later.
+	k.add(1, k.pages("b/1")...)
+	k.settle(k.claimOf("b/1"), retry)
+	k.add(2, k.pages("b/2", "b/3")...)
+	k.settle(k.claimOf("b/1"), frontier.Settlement{Again: &frontier.Again{}})
+	k.inOrder("b/1", "b/2", "b/3")
+	k.drained()
+
+	// Enough of them that a store must leave some where it keeps many.
+	var many []string
+	for i := range 200 {
+		many = append(many, fmt.Sprintf("c/%d", i))
+	}
+	k.add(200, k.pages(many...)...)
+	for i, p := range many[:100] {
+		s := retry
+		if i%2 == 0 {
+			s.Again = &frontier.Again{Retry: true, NotBefore: in(k.step)}
+		}
+		k.settle(k.claimOf(p), s)
+	}
+	k.pause(2 * k.step)
+	k.add(1, k.pages("c/new")...)
+	k.inOrder(many[100:]...)
+	k.inOrder(many[:100]...)
+	k.inOrder("c/new")
 	k.drained()
 }
 
@@ -59,13 +104,13 @@ func notBeforeKeepsArrival(k *kit) {
 	until := in(3 * k.step)
 	for _, p := range []string{"a/1", "a/2", "a/3"} { // the last that arrived is back the first
 		until = until.Add(-k.step / 2)
-		k.settle(k.claimOf(p), frontier.Settlement{Again: &frontier.Again{NotBefore: until, Retry: p == "a/2"}})
+		k.settle(k.claimOf(p), frontier.Settlement{Again: &frontier.Again{NotBefore: until, Retry: p == "a/2"}}) // which arrives anew
 	}
 	a := k.claimOf("a/4")
 	k.pause(3 * k.step)
 	k.add(1, k.pages("a/6")...)
 	k.done(a)
-	k.inOrder("a/1", "a/2", "a/3", "a/5", "a/6")
+	k.inOrder("a/1", "a/3", "a/5", "a/2", "a/6")
 
 	k.add(2, k.pages("b/1", "b/2")...)
 	soon, later := in(k.step), in(2*k.step)

@@ -12,6 +12,7 @@ func againIsNotNew(k *kit) {
 	k.add(2, rs...)
 	k.settle(k.claimOf("a/1"), frontier.Settlement{Again: &frontier.Again{Retry: true}})
 	k.add(0, rs...)
+	k.settle(k.claimOf("a/2"), frontier.Settlement{Again: &frontier.Again{Retry: true}})
 	c := k.claimOf("a/1")
 	if c.Depth != 3 {
 		k.Errorf("depth %d after Again, want 3", c.Depth)

@@ -263,6 +263,8 @@ func (m *model) end(now time.Time, e *entry, s frontier.Settlement) {
 	}
 	if s.Again != nil && s.Again.Retry {
 		e.attempt++
+		m.arrivals++
+		e.arrival = m.arrivals
 	}
 	e.host.update(now)
 	for _, l := range s.Links {

@@ -49,6 +49,8 @@ func TestSuiteNoticesEachBug(t *testing.T) {
 		{"priority is inverted", []string{"F5 priority", random}},
 		{"last in, first out", []string{"F5 priority", "F5 Again keeps", random}},
 		{"again loses the arrival", []string{"F5 Again keeps", random}},
+		{"a retry keeps its arrival", []string{"F5 a retry arrives", random}},
+		{"a retry goes behind what comes later", []string{"F5 a retry arrives", random}},
 		{"again goes first", []string{"F5 Again keeps", random}},
 		{"again goes in order of return", []string{"F5 Again with NotBefore", random}},
 		{"NotBefore loses the arrival", []string{"F5 Again with NotBefore", random}},

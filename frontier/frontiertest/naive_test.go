@@ -362,10 +362,11 @@ func (n *naive) settle(now time.Time, e *entry, c frontier.Claim, s frontier.Set
 	s.Links = nil
 	e.freed = false // unless it has that bug, it is not
 	n.spoilSettlement(&s)
+	was := e.arrival
 	n.m.settle(now, c, s)
 	switch {
 	case s.Again != nil:
-		n.spoilAgain(e, s.Again)
+		n.spoilAgain(e, s.Again, was)
 	case n.is("idle hosts are forgotten") && e.host.count(frontier.Queued) == 0:
 		e.host.ready = time.Time{}
 	case n.is("NotBefore holds the host"):
@@ -405,11 +406,17 @@ func (n *naive) spoilSettlement(s *frontier.Settlement) {
 	}
 }
 
-func (n *naive) spoilAgain(e *entry, a *frontier.Again) {
+func (n *naive) spoilAgain(e *entry, a *frontier.Again, was int) {
 	switch n.bug {
 	case "again loses the arrival":
 		n.m.arrivals++
 		e.arrival = n.m.arrivals
+	case "a retry keeps its arrival":
+		e.arrival = was
+	case "a retry goes behind what comes later":
+		if a.Retry {
+			e.arrival += 1e6
+		}
 	case "again goes first":
 		e.req.Priority = 127
 	case "again goes in order of return":
