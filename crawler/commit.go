@@ -3,6 +3,7 @@ package crawler
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -188,6 +189,9 @@ func (m *committer) take(last bool) (ends []frontier.End, offsets map[string]int
 	if values, err = m.run.memory(); err != nil {
 		return nil, nil, nil, err
 	}
+	if err = m.run.atCommit(values); err != nil {
+		return nil, nil, nil, err
+	}
 	if gate != nil {
 		values[keyGate] = gate
 	}
@@ -207,6 +211,16 @@ func (r *run) syncSinks() (map[string]int64, error) {
 		offsets[sinkName(s, i)] = offset
 	}
 	return offsets, nil
+}
+
+// atCommit adds what else the Config wants stored.
+func (r *run) atCommit(values map[string][]byte) error {
+	if r.cfg.AtCommit == nil {
+		return nil
+	}
+	more, err := r.cfg.AtCommit()
+	maps.Copy(values, more)
+	return err
 }
 
 // sinkName is what a sink's offset is kept by.

@@ -137,6 +137,11 @@ type Config struct {
 	// KeepRobots is given every answer to a robots.txt request before any page is asked for on its
 	// strength, to keep the body as evidence. Its error ends the crawl. nil: none is kept.
 	KeepRobots func(p *fetcher.Page) error
+	// AtCommit is called before every commit of a crawl with a durable Frontier, when the sinks are durable and
+	// until the commit is made no further record goes to them. The values that it returns are stored in the
+	// same step, by name (frontier.Durable.State gives them back); names that begin with "crawler/" are the
+	// crawler's own. Its error ends the crawl, with nothing committed. nil: nothing else is stored.
+	AtCommit func() (map[string][]byte, error)
 	// RevisitedDirectives reads META robots as the 1996 workshop wrote it down: see
 	// robots.WithDialect and robots.PageDirectives.
 	RevisitedDirectives bool

@@ -281,3 +281,72 @@ func (f *fullSink) Append(_ context.Context, r *sink.Record) error {
 func (f *fullSink) Sync() (int64, error)       { return int64(len(f.kept)), nil }
 func (f *fullSink) Restore(offset int64) error { f.kept = f.kept[:offset]; return nil }
 func (f *fullSink) Close() error               { return nil }
+
+// What AtCommit returns is stored with the visits that are durable when it is called, and with no others.
+func TestAtCommitGoesWithItsVisits(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		chain(w, 8)
+		j := job{t, t.TempDir()}
+		path := filepath.Join(j.dir, "visits.jsonl")
+		calls := 0
+		c := config(w, crawler.Config{MaxDepth: crawler.None, AtCommit: func() (map[string][]byte, error) {
+			calls++
+			info, err := os.Stat(path)
+			if err != nil {
+				return nil, err
+			}
+			return map[string][]byte{"size": fmt.Append(nil, info.Size())}, nil
+		}})
+		if _, err := j.run(t.Context(), c, "http://a.example/"); err != nil {
+			t.Fatal(err)
+		}
+		if calls < 5 {
+			t.Errorf("%d commits", calls)
+		}
+		store, err := disk.Open(filepath.Join(j.dir, "frontier"), disk.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		size, err := store.State(t.Context(), "size")
+		if want := fmt.Sprint(store.Offsets()["visits.jsonl"]); err != nil || string(size) != want || want == "0" {
+			t.Errorf("%s bytes stored, %s committed, %v", size, want, err)
+		}
+	})
+}
+
+// An error of AtCommit ends the crawl, and nothing of that commit is stored.
+func TestAtCommitMayFail(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		chain(w, 8)
+		j := job{t, t.TempDir()}
+		broken := errors.New("broken")
+		for calls := range 3 {
+			left := calls
+			c := config(w, crawler.Config{MaxDepth: crawler.None, AtCommit: func() (map[string][]byte, error) {
+				if left--; left < 0 {
+					return map[string][]byte{"x": []byte("y")}, broken
+				}
+				return nil, nil
+			}})
+			if _, err := j.run(t.Context(), c, "http://a.example/"); !errors.Is(err, broken) {
+				t.Errorf("at call %d: %v", calls, err)
+			}
+		}
+		if _, err := j.run(t.Context(), config(w, crawler.Config{MaxDepth: crawler.None}), "http://a.example/"); err != nil {
+			t.Fatal(err)
+		}
+		repeats(w) // what was not committed
+		if n := len(j.records()); n != 10 {
+			t.Errorf("%d records", n)
+		}
+		store, err := disk.Open(filepath.Join(j.dir, "frontier"), disk.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		if b, err := store.State(t.Context(), "x"); b != nil || err != nil {
+			t.Errorf("%q, %v", b, err)
+		}
+	})
+}

@@ -88,7 +88,11 @@ func (r *run) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.store.Commit(ctx, nil, offsets, nil)
+	values := map[string][]byte{}
+	if err := r.atCommit(values); err != nil {
+		return err
+	}
+	return r.store.Commit(ctx, nil, offsets, values)
 }
 
 // recall reads what memory has kept.

@@ -101,3 +101,11 @@ func TestReadOnlyDirectory(t *testing.T) {
 		t.Errorf("writable again: exit code %d, stderr %s", code, stderr)
 	}
 }
+
+// ambleOut is amble with all that it said.
+func ambleOut(t *testing.T, args ...string) (code int, said string) {
+	t.Helper()
+	cmd := exec.Command("amble", args...)
+	out, _ := cmd.CombinedOutput() // its error is the exit code
+	return cmd.ProcessState.ExitCode(), string(out)
+}

@@ -99,16 +99,12 @@ func (c *crawlFlags) absolutePaths() error {
 
 // runJob runs the crawl in an open directory.
 func (c *crawlFlags) runJob(a *app, j *jobDir, cfg crawler.Config, all []setting, seeds []weburl.URL, retry words) (*ending, error) {
-	if err := j.begin(time.Now(), all, texts(seeds)); err != nil {
-		return nil, err
-	}
-	own, err := c.ownHostKeys()
-	if err = errors.Join(err, writeAuditConfig(j.files, &cfg, own)); err != nil {
-		return nil, err
-	}
-	out, err := j.openOutputs(&cfg, c.archives())
+	out, err := c.openJob(j, &cfg, all, seeds)
 	if err != nil {
-		return nil, errors.Join(err, j.end(time.Now(), nil, err))
+		return nil, err
+	}
+	if out.commits.began {
+		newUI(a, c.outputFlags).tell("job %s was begun by a version that kept no hashes of its files: they are kept from here on", j.dir)
 	}
 	end, err := a.crawl(&crawlJob{
 		cfg: cfg, seeds: seeds, flags: c.outputFlags, stdoutFree: true, resume: resumeCommand(j.dir),
@@ -125,11 +121,42 @@ func (c *crawlFlags) runJob(a *app, j *jobDir, cfg crawler.Config, all []setting
 	if end != nil {
 		err = firstOf(err, j.report(end))
 	}
-	err = firstOf(err, j.end(time.Now(), end, err))
+	err = firstOf(err, j.end(time.Now(), end, out.commits.extents, err))
 	if err == nil && end.signal == 0 {
 		err = outputError(writePage(j.dir, j.manifest, newReport(end, nil)))
 	}
 	return end, err
+}
+
+// openJob begins the job, or resumes it: then nothing is changed before its files have been found sound.
+func (c *crawlFlags) openJob(j *jobDir, cfg *crawler.Config, all []setting, seeds []weburl.URL) (*outputs, error) {
+	fresh := j.manifest == nil
+	if err := j.begin(time.Now(), all, texts(seeds)); err != nil {
+		return nil, err
+	}
+	if fresh {
+		if err := j.note(all); err != nil {
+			return nil, err
+		}
+	}
+	out, err := j.openOutputs(cfg, c.archives())
+	if err == nil && !fresh {
+		err = j.note(all)
+	}
+	own, ownErr := c.ownHostKeys()
+	if err = errors.Join(err, ownErr); err == nil {
+		err = writeAuditConfig(j.files, cfg, own)
+	}
+	switch {
+	case err == nil:
+		return out, nil
+	case out != nil:
+		err = errors.Join(err, out.close())
+	}
+	if fresh {
+		err = errors.Join(err, j.end(time.Now(), nil, nil, err))
+	}
+	return nil, err
 }
 
 // firstOf is err, or if there is none, next. What comes after a failure to write is mostly the same

@@ -4,27 +4,31 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
-	"path/filepath"
+	"path"
 )
 
 // fileFacts are size and hash of the results in a job directory. The index of robots.txt files has
-// the hashes of those, and so vouches for them.
-func fileFacts(d plainDir) (map[string]fileFact, error) {
+// the hashes of those, and so vouches for them. What extents has is not read again.
+func fileFacts(d plainDir, extents map[string]extent) (map[string]fileFact, error) {
 	facts := map[string]fileFact{}
-	names := []string{visitsName, ledgerName, reportName, auditFile, filepath.Join(robotsName, indexName)}
+	names := []string{visitsName, ledgerName, reportName, auditFile, path.Join(robotsName, indexName)}
 	archives, err := d.list(archiveName)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range archives {
-		names = append(names, filepath.Join(archiveName, e.Name()))
+		if e.Type().IsRegular() && !tolerated(e.Name()) {
+			names = append(names, path.Join(archiveName, e.Name()))
+		}
 	}
 	for _, name := range names {
-		f, err := d.factOf(name)
-		if err != nil {
+		if e, ok := extents[name]; ok {
+			facts[name] = fileFact{e.Bytes, e.SHA256}
+			continue
+		}
+		if facts[name], err = d.factOf(name); err != nil {
 			return nil, err
 		}
-		facts[filepath.ToSlash(name)] = f
 	}
 	return facts, nil
 }

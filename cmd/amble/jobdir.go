@@ -84,8 +84,7 @@ func (j *jobDir) close() error {
 	return errors.Join(j.lock.Close(), j.files.close())
 }
 
-// begin notes that this process works on the job, with settings that it may have changed. What is
-// noted is durable before the first request.
+// begin makes this process the one that works on the job, with settings that it may have changed.
 func (j *jobDir) begin(now time.Time, all []setting, seeds []string) error {
 	run, settings := newRun(now), recorded(all)
 	if j.manifest == nil {
@@ -102,7 +101,15 @@ func (j *jobDir) begin(now time.Time, all []setting, seeds []string) error {
 		run.Changes, j.manifest.Seeds = list, append(j.manifest.Seeds, added...)
 	}
 	m := j.manifest
-	m.Settings, m.Runs, m.Finish, m.Outputs = settings, append(m.Runs, run), "", nil
+	m.Settings, m.Runs = settings, append(m.Runs, run)
+	return nil
+}
+
+// note notes that the process works on the job, when its files are known to be sound. It is durable before
+// the first request.
+func (j *jobDir) note(all []setting) error {
+	m := j.manifest
+	m.Finish, m.Outputs = "", nil
 	if err := m.write(j.files); err != nil {
 		return outputError(err)
 	}
@@ -110,8 +117,9 @@ func (j *jobDir) begin(now time.Time, all []setting, seeds []string) error {
 	return outputError(j.files.replace(jobName, []byte(configText(append([]setting{urls}, all...)))))
 }
 
-// end notes how this process ended, and what the files are now if it ended in good order.
-func (j *jobDir) end(now time.Time, end *ending, runErr error) error {
+// end notes how this process ended, and what the files are now, as far as extents do not tell it, if it ended
+// in good order.
+func (j *jobDir) end(now time.Time, end *ending, extents map[string]extent, runErr error) error {
 	m, r := j.manifest, j.manifest.last()
 	r.Ended = now.UTC()
 	if runErr != nil {
@@ -123,7 +131,7 @@ func (j *jobDir) end(now time.Time, end *ending, runErr error) error {
 	}
 	if runErr == nil && end != nil && end.signal == 0 {
 		var err error
-		if m.Outputs, err = fileFacts(j.files); err != nil {
+		if m.Outputs, err = fileFacts(j.files, extents); err != nil {
 			return outputError(err)
 		}
 	}

@@ -4,13 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/politeness"
 )
 
 // robotsKeeper keeps every answer to a request for a robots.txt, as evidence of what a crawl went by:
@@ -19,7 +20,7 @@ type robotsKeeper struct {
 	dir plainDir
 
 	mu    sync.Mutex
-	index *os.File
+	index *politeness.LedgerFile // of lines that are whole, as a ledger's
 }
 
 const indexName = "index.jsonl"
@@ -35,16 +36,16 @@ type robotsLine struct {
 	File      string    `json:"file,omitempty"` // without one the body was empty
 }
 
-func newRobotsKeeper(job plainDir) (*robotsKeeper, error) {
-	dir, err := job.sub(robotsName)
+func newRobotsKeeper(c *commits) (*robotsKeeper, error) {
+	dir, err := c.files.sub(robotsName)
 	if err != nil {
 		return nil, err
 	}
-	f, err := dir.openEvidence(indexName)
+	index, _, err := c.keepLines(path.Join(robotsName, indexName))
 	if err != nil {
 		return nil, errors.Join(err, dir.close())
 	}
-	return &robotsKeeper{dir: dir, index: f}, nil
+	return &robotsKeeper{dir: dir, index: index}, nil
 }
 
 // keep keeps one answer.

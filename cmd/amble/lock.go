@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 )
@@ -20,7 +21,7 @@ type holder struct {
 func (d plainDir) lockJob() (*os.File, error) {
 	f, err := d.openLocked(lockName)
 	if errors.Is(err, errHeld) {
-		return nil, d.heldError()
+		return nil, d.heldBy()
 	}
 	if err != nil {
 		return nil, outputError(err)
@@ -40,16 +41,24 @@ func (d plainDir) lockJob() (*os.File, error) {
 }
 
 // heldError says who has the directory, and what to do about it.
-func (d plainDir) heldError() error {
-	dir := d.root.Name()
+type heldError struct{ text string }
+
+func (e *heldError) Error() string { return e.text }
+
+func (d plainDir) held(format string, args ...any) error {
+	return &exitError{exitUsage, &heldError{fmt.Sprintf("job %s is being worked on by "+format, append([]any{d.root.Name()}, args...)...)}}
+}
+
+// heldBy names the process that has the directory.
+func (d plainDir) heldBy() error {
 	var h holder
 	b, err := d.read(lockName)
 	if err == nil {
 		err = json.Unmarshal(b, &h)
 	}
 	if err != nil || h.PID == 0 {
-		return usage("job %s is being worked on by another process: wait for its end", dir)
+		return d.held("another process: wait for its end")
 	}
-	return usage("job %s is being worked on by process %d on %s since %s: wait for its end, or stop it with: kill -INT %d",
-		dir, h.PID, h.Host, h.Since.Format(time.RFC3339), h.PID)
+	return d.held("process %d on %s since %s: wait for its end, or stop it with: kill -INT %d",
+		h.PID, h.Host, h.Since.Format(time.RFC3339), h.PID)
 }

@@ -15,19 +15,34 @@ func (d plainDir) openLocked(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	return f, d.flock(f, syscall.LOCK_EX)
+}
+
+// openShared opens a file that is there and locks it against those who lock it with openLocked. Nothing is
+// written, so that it may be on a disk that cannot be written to.
+func (d plainDir) openShared(name string) (*os.File, error) {
+	f, err := d.open(name)
+	if err != nil {
+		return nil, err
+	}
+	return f, d.flock(f, syscall.LOCK_SH)
+}
+
+// flock locks a file, or closes it.
+func (d plainDir) flock(f *os.File, how int) (err error) {
 	for {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err = syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EINTR) {
 			break
 		}
 	}
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.EWOULDBLOCK):
 		err = errHeld
-	} else if err != nil {
-		err = &os.PathError{Op: "flock", Path: d.path(name), Err: err}
+	default:
+		err = &os.PathError{Op: "flock", Path: f.Name(), Err: err}
 	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
+	return errors.Join(err, f.Close())
 }

@@ -19,6 +19,7 @@ type outputs struct {
 	frontier *disk.Store
 	ledger   *politeness.LedgerFile
 	robots   *robotsKeeper
+	commits  *commits
 
 	closers []func() error // in the order of opening
 }
@@ -33,22 +34,27 @@ func (j *jobDir) openOutputs(cfg *crawler.Config, archives bool) (*outputs, erro
 	if o.archive != nil { // first, so that visits can name their place in it
 		cfg.Sinks = []sink.Sink{o.archive, o.visits}
 	}
-	cfg.Frontier, cfg.Politeness.Ledger, cfg.KeepRobots = o.frontier, o.ledger, o.robots.keep
+	cfg.Frontier, cfg.Politeness.Ledger, cfg.KeepRobots, cfg.AtCommit = o.frontier, o.ledger, o.robots.keep, o.commits.values
 	return o, nil
 }
 
 func (o *outputs) open(j *jobDir, cfg *crawler.Config, archives bool) (err error) {
-	if err := o.openLedger(j, cfg); err != nil {
-		return err
-	}
-	if o.robots, err = newRobotsKeeper(j.files); err != nil {
-		return err
-	}
-	o.closers = append(o.closers, o.robots.Close)
 	if err := o.openFrontier(j, cfg); err != nil {
 		return err
 	}
-	if err := o.openVisits(j); err != nil {
+	if o.commits, err = j.openCommits(o.frontier); err != nil {
+		return err
+	}
+	o.closers = append(o.closers, o.commits.close)
+	if o.ledger, cfg.Politeness.LedgerSize, err = o.commits.keepLines(ledgerName); err != nil {
+		return err
+	}
+	o.closers = append(o.closers, o.ledger.Close)
+	if o.robots, err = newRobotsKeeper(o.commits); err != nil {
+		return err
+	}
+	o.closers = append(o.closers, o.robots.Close)
+	if err := o.openVisits(); err != nil {
 		return err
 	}
 	if archives {
@@ -57,20 +63,8 @@ func (o *outputs) open(j *jobDir, cfg *crawler.Config, archives bool) (err error
 	return firstOf(err, j.files.sync())
 }
 
-func (o *outputs) openLedger(j *jobDir, cfg *crawler.Config) error {
-	f, err := j.files.edit(ledgerName, os.O_APPEND)
-	if err != nil {
-		return err
-	}
-	if o.ledger, cfg.Politeness.LedgerSize, err = politeness.AppendLedger(f); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	o.closers = append(o.closers, o.ledger.Close)
-	return nil
-}
-
-func (o *outputs) openVisits(j *jobDir) error {
-	f, err := j.files.edit(visitsName, os.O_APPEND)
+func (o *outputs) openVisits() error {
+	f, err := o.commits.keep(visitsName)
 	if err != nil {
 		return err
 	}
@@ -92,12 +86,15 @@ func (o *outputs) openArchive(j *jobDir, cfg *crawler.Config) error {
 	if err != nil {
 		return errors.Join(err, dir.close())
 	}
-	o.closers = append(o.closers, o.archive.Close)
+	o.closers, o.commits.archive = append(o.closers, o.archive.Close), o.archive
 	return nil
 }
 
 // openFrontier opens the queue. It is closed after the sinks, which are committed together with it.
 func (o *outputs) openFrontier(j *jobDir, cfg *crawler.Config) error {
+	if err := j.files.checkFrontier(); err != nil {
+		return err
+	}
 	store, err := disk.Open(j.files.path(frontierName), disk.Config{
 		Key: cfg.Canonical.Key, HostSlots: cfg.Politeness.OwnHosts, ReopenDelay: max(0, cfg.Politeness.Delay),
 	})

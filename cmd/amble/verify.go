@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"time"
@@ -29,7 +31,10 @@ func (*verifyCmd) Help() string {
 
 Holds the ledger of every request against the robots.txt files as they were received and the delays
 in force. The check shares no code with the part that admitted the requests. Exit code 7 on a
-violation.`
+violation.
+
+Holds the files, too, against the lengths and SHA-256 hashes that were recorded with each commit, and the
+visits against the requests. Exit code 6 when a file is shorter, or another, than it was.`
 }
 
 // Run executes the command.
@@ -38,27 +43,101 @@ func (c *verifyCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	ledger, err := openPlain(c.Dir, ledgerName)
+	v, err := c.files()
 	if err != nil {
+		return err
+	}
+	ledger, err := openPlain(c.Dir, ledgerName)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && damaged(v.Files) > 0:
+		return v.print(a, c.JSON)
+	case err != nil:
 		return usage("%s holds no crawl that can be checked: %w", c.Dir, err)
 	}
 	defer func() { _ = ledger.Close() }() // only read
-	rep, err := audit.Check(ledger, cfg, c.body)
-	if err != nil {
-		return err
+	v.Report, err = audit.Check(ledger, cfg, c.body)
+	if err != nil && damaged(v.Files) == 0 {
+		return readError(err)
 	}
-	if c.JSON {
-		err = printJSON(a.out, rep)
+	return v.print(a, c.JSON)
+}
+
+// verified is what verify has found.
+type verified struct {
+	*audit.Report             // nil: there is no ledger
+	Files         []fileCheck `json:"files"`
+	FilesNote     string      `json:"files_note,omitempty"` // what was not checked of the files, and why
+	Matching      *matching   `json:"matching,omitempty"`   // nil: a file to be compared is damaged
+}
+
+// files checks the files of the job as such: that all are there that were committed, as they were.
+func (c *verifyCmd) files() (*verified, error) {
+	v := &verified{Files: []fileCheck{}}
+	m, err := readManifest(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		v.FilesNote = "files were not held against what was committed: there is no " + manifestName
+		return v, nil
+	}
+	d, err := openDir(c.Dir)
+	if err != nil {
+		return nil, readError(err)
+	}
+	defer func() { _ = d.close() }() // only read
+	r, err := d.records(m)
+	if err != nil {
+		return nil, readError(err)
+	}
+	v.FilesNote = r.note
+	if v.Files, err = d.check(r); err != nil {
+		return nil, readError(err)
+	}
+	if damaged(v.Files) == 0 {
+		v.Matching, err = match(c.Dir, m.finished())
+	}
+	var dam *damage
+	if errors.As(err, &dam) {
+		err = &exitError{exitOutput, dam}
+	}
+	return v, readError(err)
+}
+
+// print prints what was found and returns the error that it calls for.
+func (v *verified) print(a *app, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = printJSON(a.out, v)
 	} else {
-		_, err = a.out.Write([]byte(auditText(rep)))
+		_, err = a.out.Write([]byte(v.text()))
 	}
-	if err != nil {
+	switch n := damaged(v.Files); {
+	case err != nil:
 		return err
-	}
-	if len(rep.Violations) > 0 {
-		return &exitError{exitPoliteness, fmt.Errorf("%s of the politeness invariants", plural(len(rep.Violations), "violation"))}
+	case v.Report != nil && len(v.Violations) > 0:
+		return &exitError{exitPoliteness, fmt.Errorf("%s of the politeness invariants", plural(len(v.Violations), "violation"))}
+	case n > 0:
+		return &exitError{exitOutput, fmt.Errorf("%s not as committed: put back what was there, or leave the job as it is and crawl into a new directory", plural(n, "file"))}
+	case v.Matching != nil && v.Matching.fault() != "":
+		return &exitError{exitOutput, fmt.Errorf("%s and %s do not go together: %s", visitsName, ledgerName, v.Matching.fault())}
 	}
 	return nil
+}
+
+func (v *verified) text() string {
+	var b strings.Builder
+	if v.Report != nil {
+		b.WriteString(auditText(v.Report))
+	}
+	b.WriteString(filesText(v.Files))
+	if v.FilesNote != "" {
+		fmt.Fprintf(&b, "note: %s\n", v.FilesNote)
+	}
+	if v.Matching != nil {
+		b.WriteString(v.Matching.text())
+	}
+	return b.String()
 }
 
 // body reads a robots.txt as it was received.

@@ -12,6 +12,7 @@ type segment struct {
 	info     string // the record ID of its warcinfo
 	lines    []byte // of the index, not yet written
 	dirty    bool   // something was written since the last sync
+	hash     prefixHash
 }
 
 // room begins a file if there is none, or a new one if a capture of so many octets has no room in it.
@@ -43,7 +44,7 @@ func (w *Writer) begin() error {
 	if err != nil {
 		return errors.Join(err, f.Close(), w.disk.remove(name))
 	}
-	w.cur = &segment{part: part{name: name, serial: serial}, f: f, index: index}
+	w.cur = &segment{part: part{name: name, serial: serial}, f: f, index: index, hash: newPrefixHash()}
 	w.stale = true
 	w.group.reset()
 	w.warcinfo(now)
@@ -57,6 +58,7 @@ func (w *Writer) store() error {
 	}
 	n, err := w.cur.f.Write(w.group.data())
 	w.cur.size, w.cur.dirty = w.cur.size+int64(n), true
+	w.cur.hash.add(w.group.data()[:n])
 	return err
 }
 
@@ -105,6 +107,7 @@ func (w *Writer) finish() error {
 		return errors.Join(err, s.release())
 	}
 	w.cur, w.last, w.stale = nil, s.part, false
+	w.extents = s.appendExtent(w.extents)
 	if err := s.release(); err != nil {
 		return err
 	}

@@ -60,6 +60,8 @@ type Writer struct {
 	last  part     // when cur is nil: the last file there is, serial -1 when there is none
 	stale bool     // last may not be durable
 
+	extents []sink.Extent // of files that were finished since Extents was last called
+
 	group  group // the records of one capture, on their way to the file
 	err    error // of a write: what is behind the last Sync may be torn
 	closed bool
@@ -116,7 +118,7 @@ func (w *Writer) forget(ps []part) {
 	if n := len(ps); n > 0 {
 		w.last = ps[n-1]
 	}
-	w.seen, w.err = newPayloads(w.opts.Revisits), nil
+	w.seen, w.err, w.extents = newPayloads(w.opts.Revisits), nil, nil
 }
 
 // Name implements [sink.Named]: "warc".

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/sink/warc"
+)
+
+// The names under which the queue keeps, in the step that commits visits, how far the files of a job reach.
+const (
+	keyJob     = "job/"
+	keyExtent  = "job/extent/" // and the file's name
+	keyMark    = "job/mark/"   // and the file's name, a colon and the bytes as 16 hexadecimal digits: the SHA-256 there
+	keyCommits = "job/commits" // how many there were
+)
+
+// commitsName is a file with the number of a commit that was made. It is written behind the commit and not
+// forced out, so it is never ahead: a queue that knows of fewer commits has lost some.
+const commitsName = "commits"
+
+// commits are the commits of a job: with each the queue is told how far the files reach, and when the job is
+// resumed the files are held against that.
+type commits struct {
+	files   plainDir
+	extents map[string]extent // by name, as the queue has them
+	count   int64
+	number  *os.File // of commitsName
+	began   bool     // the job was begun by a version that told the queue nothing of its files
+	kept    []*evidence
+	archive *warc.Writer // nil without one
+}
+
+// openCommits reads what the queue was told at the last commit and holds the number of commits and the
+// archives against it. Other files are held against it as they are opened.
+func (j *jobDir) openCommits(store *disk.Store) (*commits, error) {
+	c := &commits{files: j.files, extents: map[string]extent{}}
+	ctx := context.Background()
+	b, err := store.State(ctx, keyCommits)
+	if err != nil {
+		return nil, err
+	}
+	if b != nil {
+		c.count, err = strconv.ParseInt(string(b), 10, 64)
+	}
+	err = errors.Join(err, store.States(ctx, keyExtent, c.read))
+	if err == nil && len(store.Offsets()) == 0 {
+		err = c.files.checkEmpty("nothing was ever committed in it")
+	}
+	c.began = len(c.extents) == 0 && len(store.Offsets()) > 0
+	if err == nil {
+		err = c.checkNumber()
+	}
+	if err == nil {
+		err = c.checkArchives()
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.number, err = j.files.edit(commitsName, 0)
+	return c, err
+}
+
+// checkFrontier reports a job without a queue that has visits or requests all the same: a new one would take
+// them for another crawl's, and cut them away.
+func (d plainDir) checkFrontier() error {
+	if there, err := d.has(frontierName); there || err != nil {
+		return err
+	}
+	return d.checkEmpty("it is missing")
+}
+
+// checkEmpty holds a job that cannot have begun to have nothing in its files.
+func (d plainDir) checkEmpty(why string) error {
+	for _, name := range []string{visitsName, ledgerName} {
+		info, err := d.root.Lstat(name)
+		if err == nil && info.Size() > 0 {
+			return d.told(frontierName, &damage{why + ", and " + name + " is not empty"})
+		}
+	}
+	return nil
+}
+
+func (c *commits) read(name string, value []byte) error {
+	var e extent
+	if err := json.Unmarshal(value, &e); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	c.extents[strings.TrimPrefix(name, keyExtent)] = e
+	return nil
+}
+
+// checkNumber reports a queue that has lost commits.
+func (c *commits) checkNumber() error {
+	b, err := c.files.read(commitsName)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	n, _ := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64) // a power cut may have taken the number
+	if n <= c.count {
+		return nil
+	}
+	return c.files.told(frontierName, &damage{fmt.Sprintf("it knows of %s, where there were %d", plural(int(c.count), "commit"), n)})
+}
+
+// checkArchives holds the archives against what was committed: all by their size, the last one's end by its
+// hash. verify looks at all of them.
+func (c *commits) checkArchives() error {
+	last := ""
+	for name, e := range c.extents {
+		if !strings.HasPrefix(name, archiveName+"/") {
+			continue
+		}
+		last = max(last, name)
+		info, err := c.files.root.Lstat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return c.files.told(name, gone(e.Bytes))
+		case err != nil:
+			return c.files.named("open", name, err)
+		case info.Size() < e.Bytes:
+			return c.files.told(name, short(info.Size(), e.Bytes))
+		}
+	}
+	if last == "" {
+		return nil
+	}
+	f, err := c.files.open(last)
+	if err != nil {
+		return err
+	}
+	e := c.extents[last]
+	_, err = e.check(f, e.Bytes)
+	return errors.Join(c.files.told(last, err), f.Close())
+}
+
+// of is the extent of a file at the last commit, nil if there is none.
+func (c *commits) of(name string) *extent {
+	e, ok := c.extents[name]
+	if !ok {
+		return nil
+	}
+	return &e
+}
+
+// keep opens a file that each commit tells the extent of.
+func (c *commits) keep(name string) (*evidence, error) {
+	e, err := c.files.openEvidence(name, c.of(name))
+	if err == nil {
+		c.kept = append(c.kept, e)
+	}
+	return e, err
+}
+
+// keepLines is keep for a file of lines, of which a part is cut off that a process did not live to write whole.
+func (c *commits) keepLines(name string) (*politeness.LedgerFile, int64, error) {
+	e, err := c.keep(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	l, size, err := politeness.AppendLedger(e)
+	if err != nil {
+		return nil, 0, errors.Join(err, e.Close())
+	}
+	return l, size, nil
+}
+
+// values makes the files durable and returns what the queue is told of them with the commit that is about to
+// be made. The one before was made.
+func (c *commits) values() (map[string][]byte, error) {
+	if err := c.note(); err != nil {
+		return nil, err
+	}
+	values := map[string][]byte{}
+	for _, f := range c.kept {
+		now, marked, grown, err := f.grown(c.extents[f.name])
+		if err != nil {
+			return nil, err
+		}
+		if grown {
+			c.tell(values, f.name, now, marked)
+		}
+	}
+	if c.archive != nil {
+		for _, e := range c.archive.Extents() {
+			name := path.Join(archiveName, e.File)
+			now, marked := c.extents[name].grown(e.Bytes, hex.EncodeToString(e.SHA256[:]), e.State)
+			c.tell(values, name, now, marked)
+		}
+	}
+	c.count++
+	values[keyCommits] = strconv.AppendInt(nil, c.count, 10)
+	return values, nil
+}
+
+func (c *commits) tell(values map[string][]byte, name string, now extent, marked bool) {
+	c.extents[name] = now
+	values[keyExtent+name] = now.encode()
+	if marked {
+		sum, _ := hex.DecodeString(now.SHA256) // it was encoded here
+		values[fmt.Sprintf("%s%s:%016x", keyMark, name, now.Bytes)] = sum
+	}
+}
+
+// note writes the number of the last commit.
+func (c *commits) note() error {
+	_, err := c.number.WriteAt(fmt.Appendf(nil, "%020d\n", c.count), 0)
+	return err
+}
+
+func (c *commits) close() error { return c.number.Close() }

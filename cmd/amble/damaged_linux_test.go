@@ -1,0 +1,291 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/amble-crawler/amble/frontier/disk"
+)
+
+// killedJobDir makes a job whose process was killed when it had made some requests.
+func killedJobDir(t *testing.T) (dir string) {
+	t.Helper()
+	var requests atomic.Int32
+	enough := make(chan struct{}, 100)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n := requests.Add(1); n == 12 {
+			enough <- struct{}{}
+		}
+		if r.URL.Path == "/robots.txt" {
+			_, _ = w.Write([]byte("User-agent: *\nDisallow: /no\n"))
+			return
+		}
+		page("Page", "1"+r.URL.Path[1:], "2"+r.URL.Path[1:])(w, r)
+	}))
+	t.Cleanup(srv.Close)
+	dir = filepath.Join(t.TempDir(), "job")
+	p := start(t, "crawl", "-q", "-w", "100ms", "-d", "none", "--max-pages", "none", "--format", "jsonl,warc", "-o", dir, srv.URL+"/")
+	<-enough
+	p.signal(t, syscall.SIGKILL)
+	p.end(t)
+	return dir
+}
+
+// archiveOf is the first archive of a job.
+func archiveOf(t *testing.T, dir string) string {
+	t.Helper()
+	archives, err := fs.Glob(os.DirFS(dir), "warc/*.warc.gz")
+	if err != nil || len(archives) == 0 {
+		t.Fatal(archives, err)
+	}
+	return archives[0]
+}
+
+// damages are ways to change a file of a job, each with what it is told by.
+var damages = map[string]struct {
+	spoil func(b []byte) []byte
+	told  string
+}{
+	"missing": {func([]byte) []byte { return nil }, `it is missing, where [1-9]\d* bytes were committed`},
+	"empty":   {func([]byte) []byte { return []byte{} }, `it ends at byte 0, where [1-9]\d* bytes were committed`},
+	"without its last line": {func(b []byte) []byte {
+		half := b[:len(b)/2] // a half of what was committed, whatever came behind
+		return half[:bytes.LastIndexByte(half, '\n')+1]
+	}, `it ends at byte \d+, where [1-9]\d* bytes were committed`},
+	"torn":               {func(b []byte) []byte { return b[:len(b)/3] }, `it ends at byte \d+, where [1-9]\d* bytes were committed`},
+	"with a bit flipped": {func(b []byte) []byte { b[len(b)/3] ^= 4; return b }, `between byte 0 and byte [1-9]\d* it is not what was committed`},
+}
+
+// A file that has become shorter, or another, is refused with its name and the place, by resume as by verify,
+// and nothing is changed.
+func TestDamagedFilesAreRefused(t *testing.T) {
+	skipUnderRace(t)
+	limited, _ := limitedJob(t)
+	for kind, job := range map[string]string{"ended": limited, "killed": killedJobDir(t)} {
+		for _, name := range []string{ledgerName, visitsName, "robots/index.jsonl", archiveOf(t, job)} {
+			for how, d := range damages {
+				t.Run(kind+" "+name+" "+how, func(t *testing.T) {
+					dir := copyJob(t, job)
+					path := filepath.Join(dir, name)
+					b, err := os.ReadFile(path)
+					if err != nil {
+						t.Fatal(err)
+					}
+					os.Remove(path)
+					if b = d.spoil(b); b != nil {
+						if err := os.WriteFile(path, b, 0o600); err != nil {
+							t.Fatal(err)
+						}
+					}
+					told := regexp.MustCompile(regexp.QuoteMeta(name) + `( is damaged)?: ` + d.told)
+					if name == "robots/index.jsonl" && how == "without its last line" && !bytes.Contains(b, []byte("\n")) {
+						t.Skip("it has one line")
+					}
+					before := contentBut(t, dir, "frontier")
+					code, out := ambleOut(t, "verify", dir)
+					if code != exitOutput && code != exitPoliteness || !told.MatchString(out) {
+						t.Errorf("verify: exit code %d, want %d and %v\n%s", code, exitOutput, told, out)
+					}
+					code, stderr := amble(t, "resume", dir, "--max-pages", "20")
+					if code != exitOutput || !told.MatchString(stderr) || strings.Count(stderr, "\n") != 1 {
+						t.Errorf("resume: exit code %d, want %d and %v\n%s", code, exitOutput, told, stderr)
+					}
+					if after := contentBut(t, dir, "frontier"); after != before {
+						t.Errorf("resume has changed the job")
+					}
+				})
+			}
+		}
+	}
+}
+
+// contentBut is the content of a job but for a directory, and the lock that says who looked last.
+func contentBut(t *testing.T, dir, but string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, e := range must(os.ReadDir(dir)) {
+		if e.Name() != but && e.Name() != lockName {
+			all.WriteString(content(t, filepath.Join(dir, e.Name())))
+		}
+	}
+	return all.String()
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// A job without its queue, or with an older one, is not taken for a new one.
+func TestLostQueueIsTold(t *testing.T) {
+	skipUnderRace(t)
+	limited, seed := limitedJob(t)
+	killed := killedJobDir(t)
+	older := filepath.Join(copyJob(t, limited), "frontier")
+	if code, stderr := amble(t, "resume", "-q", limited, "--max-pages", "4"); code != exitDone {
+		t.Fatal(stderr)
+	}
+	for name, c := range map[string]struct {
+		job   string
+		spoil func(frontier string) error
+		told  string
+	}{
+		"missing, of an ended job": {limited, os.RemoveAll, `frontier is damaged: it is missing`},
+		"missing, of a killed job": {killed, os.RemoveAll, `frontier is damaged: it is missing`},
+		"of another time": {limited, func(frontier string) error {
+			if err := os.RemoveAll(frontier); err != nil {
+				return err
+			}
+			return os.CopyFS(frontier, os.DirFS(older))
+		}, `frontier is damaged: it knows of \d+ commits, where there were \d+`},
+		"a new one": {killed, func(frontier string) error {
+			if err := os.RemoveAll(frontier); err != nil {
+				return err
+			}
+			s, err := disk.Open(frontier, disk.Config{})
+			if err != nil {
+				return err
+			}
+			return s.Close()
+		}, `frontier is damaged: nothing was ever committed in it`},
+	} {
+		dir := copyJob(t, c.job)
+		if err := c.spoil(filepath.Join(dir, "frontier")); err != nil {
+			t.Fatal(err)
+		}
+		before := contentBut(t, dir, "frontier")
+		for _, args := range [][]string{{"resume", dir}, {"crawl", "-o", dir, "--max-pages", "9", seed}} {
+			if c.job == killed && args[0] == "crawl" {
+				continue // it has another seed
+			}
+			code, stderr := amble(t, args...)
+			if code != exitOutput || !regexp.MustCompile(c.told).MatchString(stderr) || !strings.Contains(stderr, "--since "+dir) || strings.Count(stderr, "\n") != 1 {
+				t.Errorf("%s: amble %q: exit code %d\n%s", name, args, code, stderr)
+			}
+		}
+		if after := contentBut(t, dir, "frontier"); after != before {
+			t.Errorf("%s: the job was changed", name)
+		}
+	}
+	// What an ended job's files have to be is in its manifest, too.
+	if code, out := ambleOut(t, "verify", limited); code != exitDone || !strings.Contains(out, "as they were committed") {
+		t.Errorf("verify: exit code %d\n%s", code, out)
+	}
+	if err := os.RemoveAll(filepath.Join(limited, "frontier")); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := ambleOut(t, "verify", limited); code != exitDone || !strings.Contains(out, "as they were committed") {
+		t.Errorf("verify without the queue: exit code %d\n%s", code, out)
+	}
+}
+
+// A job that was begun by a version without hashes says so once, and has them from then on.
+func TestHashesBeginInAnOldJob(t *testing.T) {
+	skipUnderRace(t)
+	dir, _ := limitedJob(t)
+	store, err := disk.Open(filepath.Join(dir, "frontier"), disk.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := map[string][]byte{}
+	if err := store.States(t.Context(), keyJob, func(name string, _ []byte) error {
+		old[name] = nil
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.SetState(t.Context(), old); err != nil || len(old) < 4 {
+		t.Fatal(len(old), err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	os.Remove(filepath.Join(dir, commitsName))
+	for i, want := range []bool{true, false} {
+		code, stderr := amble(t, "resume", dir, "--max-pages", []string{"3", "4"}[i])
+		if code != exitDone || strings.Contains(stderr, "kept no hashes") != want {
+			t.Errorf("process %d: exit code %d\n%s", i, code, stderr)
+		}
+	}
+	if code, out := ambleOut(t, "verify", dir); code != exitDone {
+		t.Errorf("verify: exit code %d\n%s", code, out)
+	}
+}
+
+// Visits and requests that were taken out, by somebody who knows how to make the hashes again, are missed
+// where the other file has them.
+func TestVisitsGoWithRequests(t *testing.T) {
+	skipUnderRace(t)
+	job, _ := limitedJob(t)
+	if code, stderr := amble(t, "resume", "-q", job, "--max-pages", "none"); code != exitDone {
+		t.Fatal(stderr)
+	}
+	for name, c := range map[string]struct {
+		file, line string
+		told       string
+	}{
+		"a visit less":   {visitsName, `(?m)^.*/3".*\n`, `1 URL requested without a visit`},
+		"a request less": {ledgerName, `(?m)^.*"id":4,.*\n`, `1 visit \(line \d+ and so on\) with an answer to no request`},
+	} {
+		dir := copyJob(t, job)
+		path := filepath.Join(dir, c.file)
+		b := must(os.ReadFile(path))
+		less := regexp.MustCompile(c.line).ReplaceAll(b, nil)
+		if len(less) == len(b) {
+			t.Fatalf("%s: nothing taken out of\n%s", name, b)
+		}
+		if err := os.WriteFile(path, less, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		// A job whose files nothing vouches for.
+		os.RemoveAll(filepath.Join(dir, "frontier"))
+		m, err := readManifest(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		delete(m.Outputs, c.file)
+		d := must(openDir(dir))
+		if err := m.write(d); err != nil {
+			t.Fatal(err)
+		}
+		d.close()
+		if code, out := ambleOut(t, "verify", dir); code != exitOutput && code != exitPoliteness || !regexp.MustCompile(c.told).MatchString(out) {
+			t.Errorf("%s: exit code %d\n%s", name, code, out)
+		}
+	}
+}
+
+// A job that a process works on is held against its ledger alone, and says so.
+func TestVerifyOfARunningJob(t *testing.T) {
+	skipUnderRace(t)
+	seen := make(chan struct{}, 100)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page("Page", "1"+r.URL.Path[1:])(w, r)
+		seen <- struct{}{}
+	}))
+	defer srv.Close()
+	dir := filepath.Join(t.TempDir(), "job")
+	p := start(t, "crawl", "-q", "-w", "100ms", "-d", "none", "-o", dir, srv.URL+"/")
+	for range 3 {
+		<-seen
+	}
+	if code, out := ambleOut(t, "verify", dir); code != exitDone || !strings.Contains(out, "note: files were not held against what was committed: job "+dir+" is being worked on by process") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	p.signal(t, syscall.SIGINT)
+	p.end(t)
+	if code, out := ambleOut(t, "verify", dir); code != exitDone || !strings.Contains(out, "files of ") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}

@@ -1,0 +1,68 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	iofs "io/fs"
+	"path/filepath"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// ReadStates calls f with each value of frontier.Durable.Commit whose name begins so, in the order of names,
+// until f returns an error, which is returned. It changes nothing in dir, which may be on a disk that cannot
+// be written to, and keeps nobody out: no process may have the crawl open. The value is valid until f
+// returns. The error may be [ErrForeign] or [ErrNewer], too, and is fs.ErrNotExist when there is no crawl.
+func ReadStates(dir, prefix string, f func(name string, value []byte) error) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("disk: %w", err)
+	}
+	return readStates(plainFS{vfs.Default}, dir, prefix, f)
+}
+
+func readStates(fs vfs.FS, dir, prefix string, f func(name string, value []byte) error) error {
+	if _, err := fs.Stat(fs.PathJoin(dir, marker)); errors.Is(err, iofs.ErrNotExist) {
+		return fmt.Errorf("disk: %s has no crawl: %w", dir, iofs.ErrNotExist)
+	}
+	if err := check(fs, dir); err != nil {
+		return err
+	}
+	fs = unlockedFS{fs}
+	lock, err := pebble.LockDirectory(dir, fs)
+	if err != nil {
+		return fmt.Errorf("disk: %w", err)
+	}
+	s := &Store{c: Config{}.withDefaults(), dir: dir, lock: lock, gone: make(chan struct{}), unanswered: map[*op]struct{}{}}
+	err = s.guarded(func() (err error) {
+		o := s.options(fs)
+		o.ReadOnly = true
+		s.db, err = pebble.Open(dir, o)
+		return err
+	})
+	if err != nil {
+		return errors.Join(s.failed(err), lock.Close())
+	}
+	told := error(nil)
+	err = s.guarded(func() error {
+		return s.scanPrefix([]byte(tagState+prefix), func(key, value []byte) (bool, error) {
+			told = f(string(key[len(tagState):]), value)
+			return told == nil, nil
+		})
+	})
+	if err != nil {
+		err = s.failed(err)
+	}
+	return errors.Join(told, err, s.closeEngine(), lock.Close())
+}
+
+// unlockedFS is for reading alone.
+type unlockedFS struct{ vfs.FS }
+
+// Unwrap is for the engine's look at what kind of file system it is.
+func (u unlockedFS) Unwrap() vfs.FS { return u.FS }
+
+// Lock implements vfs.FS. It locks nothing.
+func (unlockedFS) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }

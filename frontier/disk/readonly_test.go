@@ -1,0 +1,69 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// What was committed can be read without a change to the directory, be it in the log alone.
+func TestReadStates(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "crawl")
+	s, err := Open(dir, smallConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 300 {
+		values := map[string][]byte{fmt.Sprintf("a/%03d", i): fmt.Append(nil, i), "b": make([]byte, 1000)}
+		if err := s.Commit(t.Context(), nil, nil, values); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before := listing(t, dir)
+	for range 2 {
+		n := 0
+		err := ReadStates(dir, "a/", func(name string, value []byte) error {
+			if name != fmt.Sprintf("a/%03d", n) || string(value) != fmt.Sprint(n) {
+				t.Errorf("value %d: %s is %q", n, name, value)
+			}
+			n++
+			return nil
+		})
+		if err != nil || n != 300 {
+			t.Fatalf("%d values, %v", n, err)
+		}
+	}
+	if after := listing(t, dir); after != before {
+		t.Errorf("before: %s\nafter: %s", before, after)
+	}
+	stop := errors.New("enough")
+	if err := ReadStates(dir, "a/", func(string, []byte) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("stopped with %v", err)
+	}
+	if err := ReadStates(filepath.Join(dir, "none"), "", nil); !errors.Is(err, iofs.ErrNotExist) {
+		t.Errorf("where there is none: %v", err)
+	}
+}
+
+// listing is the names, sizes and times of a directory's files.
+func listing(t *testing.T, dir string) (all string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += fmt.Sprintln(e.Name(), info.Size(), info.ModTime())
+	}
+	return all
+}
