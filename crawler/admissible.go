@@ -48,14 +48,13 @@ func (r *run) belongs(u weburl.URL, kind LinkKind) verdict {
 // when it does. Links are judged where they are found; these are queued unjudged, so that each gets
 // its one visit even when it is refused.
 func (r *run) outside(c frontier.Claim) *Visit {
-	var kind LinkKind
+	kind := LinkSitemap
 	switch c.Kind {
 	case frontier.KindSeed:
 		kind = LinkSeed
 	case frontier.KindRedirect:
-		kind = LinkRedirect
+		kind = r.redirectKind(c.URL, c.Depth)
 	case frontier.KindSitemap:
-		kind = LinkSitemap
 	default:
 		return nil
 	}

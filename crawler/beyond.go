@@ -38,7 +38,7 @@ func (r *run) mayStretch(kind extract.Kind) bool {
 // beyondAfter is how far beyond the scope the target of a redirect is. A redirect is no link, so
 // it leads no farther than its source is, or else to the first hop.
 func (r *run) beyondAfter(c frontier.Claim, to weburl.URL) uint8 {
-	if r.cfg.Beyond == 0 || r.judge(to, LinkRedirect).In {
+	if r.cfg.Beyond == 0 || r.judge(to, r.redirectKind(to, c.Depth)).In {
 		return 0
 	}
 	return max(1, c.Beyond)

@@ -52,7 +52,13 @@ func (c *Crawler) Gate() *politeness.Gate { return c.gate }
 // Errors of Run.
 var (
 	ErrNoSeeds = errors.New("crawler: no seeds")
-	ErrRunning = errors.New("crawler: a crawl with a durable frontier is under way")
+	// ErrNothingInScope is wrapped by the error that names a seed and the rule which leaves it out, where that is
+	// so of all seeds and nothing else is queued.
+	ErrNothingInScope = errors.New("crawler: no seed is in scope")
+	// ErrRulesChanged is wrapped by the error that names what was changed, when a crawl with a durable frontier
+	// has ended and is run with other settings than those by which it decided what to queue.
+	ErrRulesChanged = errors.New("crawler: the crawl in this frontier has ended and was decided by other settings")
+	ErrRunning      = errors.New("crawler: a crawl with a durable frontier is under way")
 )
 
 // SeedError is a seed that cannot be crawled.
@@ -187,6 +193,10 @@ func newRun(cfg Config, gate *politeness.Gate, known *pins, seeds []string) (*ru
 			return nil, err
 		}
 	}
+	r.frontier = cfg.Frontier
+	if err := r.checkScope(); err != nil {
+		return nil, err
+	}
 	if err := r.makeFetcher(); err != nil {
 		return nil, err
 	}
@@ -294,18 +304,15 @@ func (r *run) close() {
 // crawl starts the workers and waits for them.
 func (r *run) crawl(ctx context.Context) (*Report, error) {
 	defer r.begin(ctx)(nil)
+	if err := r.open(ctx); err != nil {
+		return nil, err
+	}
 	if r.commits != nil {
-		if err := r.resume(ctx); err != nil {
-			return nil, err
-		}
 		r.commits.start(ctx)
 	}
 	if r.cfg.MaxTime > 0 {
 		t := time.AfterFunc(r.cfg.MaxTime-r.tally.elapsed, func() { r.drain(FinishTime) })
 		defer t.Stop()
-	}
-	if err := r.addSeeds(ctx); err != nil {
-		r.fail(err)
 	}
 	var workers sync.WaitGroup
 	for range r.cfg.Concurrency {
@@ -321,6 +328,22 @@ func (r *run) crawl(ctx context.Context) (*Report, error) {
 	return rep, r.outcome(ctx)
 }
 
+// open brings the frontier to where the crawl begins or is resumed.
+func (r *run) open(ctx context.Context) error {
+	if r.commits == nil {
+		_, err := r.addSeeds(ctx)
+		return err
+	}
+	if err := r.resume(ctx); err != nil {
+		return err
+	}
+	added, err := r.addSeeds(ctx)
+	if err != nil {
+		return err
+	}
+	return r.keepRules(ctx, added)
+}
+
 // begin makes the context that claims are made with. Drain may have been called before.
 func (r *run) begin(ctx context.Context) context.CancelCauseFunc {
 	r.mu.Lock()
@@ -332,7 +355,8 @@ func (r *run) begin(ctx context.Context) context.CancelCauseFunc {
 	return r.stopClaims
 }
 
-func (r *run) addSeeds(ctx context.Context) error {
+// addSeeds queues the seeds and returns how many of them are new.
+func (r *run) addSeeds(ctx context.Context) (added int, err error) {
 	queue := make([]frontier.Request, len(r.seeds))
 	for i, u := range r.seeds {
 		queue[i] = frontier.Request{URL: u, Kind: frontier.KindSeed}
@@ -340,8 +364,7 @@ func (r *run) addSeeds(ctx context.Context) error {
 			queue[i].Priority, queue[i].Meta = r.cfg.Seeds[i].Priority, r.cfg.Seeds[i].Meta
 		}
 	}
-	_, err := r.frontier.Add(ctx, queue...)
-	return err
+	return r.frontier.Add(ctx, queue...)
 }
 
 // drain ends claiming; the first reason stands.

@@ -39,7 +39,7 @@ func TestScopeMayKeepURLs(t *testing.T) {
 		for _, u := range k.urls {
 			got = append(got, u.Path())
 		}
-		if want := "/ / /first /second/and/longer /3"; !strings.HasPrefix(strings.Join(got, " "), want) {
+		if want := "/ / / /first /second/and/longer /3"; !strings.HasPrefix(strings.Join(got, " "), want) {
 			t.Errorf("asked about %v, want %s …", got, want)
 		}
 	})

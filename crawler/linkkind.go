@@ -58,6 +58,15 @@ type TypeJudge interface {
 	WantsType(mediaType string) bool
 }
 
+// redirectKind is the kind by which a redirect's target is judged. Where a seed leads is the page that was meant
+// by the seed, so that no include rule has to name it. Only redirects of seeds have no depth.
+func (r *run) redirectKind(to weburl.URL, depth int) LinkKind {
+	if depth == 0 && r.judge(to, LinkRedirect).Rule == ruleNoInclude {
+		return LinkSeed
+	}
+	return LinkRedirect
+}
+
 // judge asks the scope about a URL that was found in some way.
 func (r *run) judge(u weburl.URL, kind LinkKind) Decision {
 	if k, ok := r.scope.(KindJudge); ok {

@@ -26,6 +26,7 @@ const (
 	keyCrowd = "crawler/crowd/"
 	keyTable = "crawler/crowds" // the table that the crowds belong to
 	keyPin   = "crawler/pin/"   // by host name
+	keyRules = "crawler/rules"  // the rulebook
 )
 
 // kept is the part of a tally that outlives the process.

@@ -39,7 +39,8 @@ const (
 // SeedScope is the Scope made from seeds, a kind and ordered rules: the kind decides first, then the
 // last rule that matches overrules everything before it. A rule cannot take in a URL the kind leaves
 // out unless the kind is ScopeAny: an include narrows or restores, it never widens. If the first rule
-// is an include, what no rule matches is out.
+// is an include, what no rule matches is out, but for seeds: include rules say which links are followed, and
+// who names a seed wants it. Exclude rules hold for seeds, too.
 //
 // Rules with Types are a list of their own, by the same order, and judge answers: an answer that no
 // such rule matches is in, unless the first of them is an include.
@@ -128,7 +129,7 @@ func (s *SeedScope) JudgeKind(u weburl.URL, kind LinkKind) Decision {
 	switch {
 	case !within:
 		return Decision{Rule: s.name}
-	case narrowed(s.rules):
+	case narrowed(s.rules) && kind != LinkSeed:
 		return Decision{Rule: ruleNoInclude}
 	}
 	return Decision{In: true, Rule: s.name}

@@ -57,6 +57,34 @@ func TestSeedScope(t *testing.T) {
 	}
 }
 
+// Include rules say what of the links is followed. Who names a seed wants it, unless an exclude rule says
+// otherwise.
+func TestSeedsAreExemptFromIncludeRules(t *testing.T) {
+	rules := []ScopeRule{{Pattern: `/docs/`}, {Exclude: true, Pattern: `/docs/old/`}, {Exclude: true, Kinds: []LinkKind{LinkSeed}, Pattern: `/no/`}}
+	s, err := NewSeedScope(ScopeHost, rules, mustURL(t, "http://a.test/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		url  string
+		kind LinkKind
+		in   bool
+		rule string
+	}{
+		{"http://a.test/", LinkSeed, true, "scope host"},
+		{"http://a.test/", "anchor", false, "no include rule matches"},
+		{"http://a.test/", LinkRedirect, false, "no include rule matches"},
+		{"http://a.test/docs/x", LinkSeed, true, "include /docs/"},
+		{"http://a.test/docs/old/x", LinkSeed, false, "exclude /docs/old/"},
+		{"http://a.test/no/x", LinkSeed, false, "exclude seed of /no/"},
+		{"http://b.test/", LinkSeed, false, "scope host"},
+	} {
+		if d := s.JudgeKind(mustURL(t, c.url), c.kind); d.In != c.in || d.Rule != c.rule {
+			t.Errorf("%s as %s: %+v, want %v by %q", c.url, c.kind, d, c.in, c.rule)
+		}
+	}
+}
+
 // Sites under a public suffix are not the suffix's, even where that is a seed.
 func TestScopeDomainOfASuffix(t *testing.T) {
 	s, err := NewSeedScope(ScopeDomain, nil, mustURL(t, "https://github.io/"))

@@ -26,3 +26,25 @@ func seedURLs(requests []Request, plain []string) []string {
 	}
 	return append(all, plain...)
 }
+
+// checkScope reports that a crawl has nothing to do because its rules leave out every seed.
+func (r *run) checkScope() error {
+	if r.left() > 0 {
+		return nil
+	}
+	var rule string
+	for _, u := range r.seeds {
+		d := r.judge(u, LinkSeed)
+		if d.In {
+			return nil
+		}
+		if rule == "" {
+			rule = d.Rule
+		}
+	}
+	more := ""
+	if n := len(r.seeds) - 1; n > 0 {
+		more = fmt.Sprintf(", and %d more", n)
+	}
+	return fmt.Errorf("%w: %s (%s)%s", ErrNothingInScope, r.seeds[0], rule, more)
+}

@@ -355,15 +355,15 @@ func (r *run) redirected(ctx context.Context, c frontier.Claim, v *Visit, ready 
 	}
 	v.Location = to
 	target := frontier.Request{
-		URL: to, Depth: c.Depth, Priority: c.Priority, Via: c.URL, Kind: redirectKind(c.Kind),
+		URL: to, Depth: c.Depth, Priority: c.Priority, Via: c.URL, Kind: targetKind(c.Kind),
 		Beyond: r.beyondAfter(c, to),
 		Hops:   append(c.Hops[:len(c.Hops):len(c.Hops)], c.URL.String()), Meta: c.Meta,
 	}
 	r.end(ctx, c, v, ready, []frontier.Request{target})
 }
 
-// redirectKind is the kind of a redirect's target: a sitemap is one wherever it lies.
-func redirectKind(k frontier.Kind) frontier.Kind {
+// targetKind is the kind of a redirect's target: a sitemap is one wherever it lies.
+func targetKind(k frontier.Kind) frontier.Kind {
 	if k == frontier.KindSitemap {
 		return k
 	}

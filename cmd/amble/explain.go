@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,7 +43,7 @@ func (*explainCmd) Help() string {
 Of a job directory it reads how the URL was found, by which line of robots.txt it was judged, what each
 request for it waited for, and what came of it; nobody is asked for anything.
 
-Without one, scope and traps are judged as for a link that a crawl finds; how deep it is found, and whether it was
+Without one, scope and traps are judged as for a link that a crawl finds, or for a seed if it is one; how deep it is found, and whether it was
 found before, only a crawl can know.`
 }
 
@@ -59,7 +60,7 @@ func (c *explainCmd) Run(a *app, o *origins) error {
 	if err != nil {
 		return c.print(a, &explanation{URL: text, Fate: crawler.FateInvalid, Rule: weburl.ReasonOf(err), Why: "never asked for: " + badURL(text, err)})
 	}
-	seeds, err := c.seeds(o, a, u)
+	seeds, err := c.seeds(o, a)
 	if err != nil {
 		return err
 	}
@@ -119,8 +120,8 @@ func (c *explainCmd) leastDelay(e *explanation, policy politeness.Config) error 
 	return nil
 }
 
-// seeds are those of the crawl that would find u.
-func (c *explainCmd) seeds(o *origins, a *app, u weburl.URL) ([]weburl.URL, error) {
+// seeds are those of the crawl that is asked about, none if nobody named any.
+func (c *explainCmd) seeds(o *origins, a *app) ([]weburl.URL, error) {
 	list := c.Seed
 	if len(list) == 0 {
 		list = o.file.urls()
@@ -135,14 +136,22 @@ func (c *explainCmd) seeds(o *origins, a *app, u weburl.URL) ([]weburl.URL, erro
 		}
 		list = append(list[:len(list):len(list)], lines...)
 	}
-	return seedsOf(list, u)
+	return parseURLs("seed", list)
 }
 
-// scopeOf lets a crawler judge a link to u.
+// scopeOf lets a crawler judge a link to u, or u as one of its seeds.
 func (c *explainCmd) scopeOf(e *explanation, u weburl.URL, seeds []weburl.URL) error {
-	scope, err := crawler.NewSeedScope(crawler.ScopeKind(c.Scope), c.ordered(), seeds...)
+	isSeed := slices.Contains(seeds, u)
+	if len(seeds) == 0 {
+		seeds = []weburl.URL{u}
+	}
+	own, err := crawler.NewSeedScope(crawler.ScopeKind(c.Scope), c.ordered(), seeds...)
 	if err != nil {
 		return usageOf("", err)
+	}
+	scope := crawler.Scope(own)
+	if isSeed {
+		scope = asSeed{own}
 	}
 	e.Scope = scope.Decide(u)
 	s := staged{base: u, scope: scope, cfg: crawler.Config{MaxDepth: crawler.None}}
@@ -153,6 +162,12 @@ func (c *explainCmd) scopeOf(e *explanation, u weburl.URL, seeds []weburl.URL) e
 		}
 	})
 }
+
+// asSeed judges every URL as a seed.
+type asSeed struct{ *crawler.SeedScope }
+
+// Decide implements crawler.Scope.
+func (s asSeed) Decide(u weburl.URL) crawler.Decision { return s.JudgeKind(u, crawler.LinkSeed) }
 
 // robotsOf adds the verdict of robots.txt and the delay in force. unheard is why no robots.txt could
 // be had.

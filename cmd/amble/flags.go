@@ -23,8 +23,8 @@ type identityFlags struct {
 // scopeFlags say which URLs belong to a crawl.
 type scopeFlags struct {
 	Scope          string         `enum:"host,domain,prefix,any" default:"host" placeholder:"KIND" help:"How far from the seeds: host, domain, prefix or any (${default})."`
-	Include        patterns       `placeholder:"RE" help:"Take in URLs that match; rules are ordered, the last match wins."`
-	Exclude        patterns       `placeholder:"RE" help:"Leave out URLs that match."`
+	Include        patterns       `placeholder:"RE" help:"Take in links that match; rules are ordered, the last match wins. When the first is an include, other links are left out; seeds are not."`
+	Exclude        patterns       `placeholder:"RE" help:"Leave out URLs that match, seeds too."`
 	Rules          patterns       `hidden:"" placeholder:"RULE" help:"include RE or exclude RE, in their order; weaker than --include and --exclude."`
 	Canonical      weburl.Profile `hidden:"" default:"safe" help:"Which spellings of a URL are one page: exact, safe or usual."`
 	FollowNofollow bool           `help:"Follow links marked rel=nofollow, too."`

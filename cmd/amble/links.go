@@ -11,7 +11,6 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/politeness"
-	"github.com/amble-crawler/amble/weburl"
 )
 
 // linksCmd is "amble links".
@@ -133,12 +132,4 @@ func (c *linksCmd) read(a *app, see func(*crawler.Visit)) error {
 func isXHTMLFile(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return ext == ".xhtml" || ext == ".xht"
-}
-
-// seedsOf parses the seeds of a scope.
-func seedsOf(list []string, or weburl.URL) ([]weburl.URL, error) {
-	if len(list) == 0 {
-		return []weburl.URL{or}, nil
-	}
-	return parseURLs("seed", list)
 }

@@ -1,0 +1,71 @@
+package crawler
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// rulebook is the settings that decide which links are queued. A scope of the caller's own is not in it: nobody
+// knows whether two are the same.
+type rulebook struct {
+	Scope          ScopeKind
+	Rules          []ScopeRule
+	MaxDepth       int
+	Beyond         int
+	BeyondKinds    []LinkKind
+	Sitemaps       bool
+	Feeds          bool
+	Resources      bool
+	FollowNoFollow bool
+}
+
+func (c *Config) rulebook() rulebook {
+	b := rulebook{c.Scope, c.Rules, c.MaxDepth, c.Beyond, c.BeyondKinds, c.Sitemaps, c.Feeds, c.Resources, c.FollowNoFollow}
+	if c.InScope != nil {
+		b.Scope, b.Rules = "", nil
+	}
+	return b
+}
+
+// keepRules keeps the rules of a crawl whose seeds were added, so many of them for the first time. When it has
+// ended, by other rules, that is an error: what it has not queued by its own would not be found by these either.
+func (r *run) keepRules(ctx context.Context, added int) error {
+	rules, err := json.Marshal(r.cfg.rulebook())
+	if err != nil {
+		return err
+	}
+	kept, err := r.store.State(ctx, keyRules)
+	if err != nil || bytes.Equal(kept, rules) {
+		return err
+	}
+	if kept != nil && added == 0 && r.left() == 0 {
+		changed, err := differing(kept, rules)
+		if err != nil {
+			return err
+		}
+		if len(changed) > 0 {
+			return fmt.Errorf("%w (%s): give the crawl by these a frontier of its own", ErrRulesChanged, strings.Join(changed, ", "))
+		}
+	}
+	return r.store.Commit(ctx, nil, nil, map[string][]byte{keyRules: rules})
+}
+
+// differing are the names of the fields that two JSON objects both have, with different values.
+func differing(was, now []byte) (names []string, err error) {
+	var a, b map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(was, &a), json.Unmarshal(now, &b)); err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		if before, ok := a[name]; ok && !bytes.Equal(before, b[name]) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
