@@ -2,6 +2,8 @@ package crawler
 
 import (
 	"context"
+	"encoding/binary"
+	"iter"
 	"net/http"
 
 	"github.com/amble-crawler/amble/fetcher"
@@ -17,15 +19,24 @@ type Past struct {
 }
 
 // History knows earlier answers, so that a crawl asks only for what has changed since. A URL whose
-// server says that it is as it was (status 304) ends as [NotModified]. It has no body and no Document, so
-// nothing on it is followed: the links of the old copy are the caller's, who may give them as seeds, as
-// [Visited.URLs] does. Visit.SHA256 is that of the old copy.
+// server says that it is as it was (status 304) ends as [NotModified], which is no page of
+// Config.MaxPages. It has no body and no Document, so nothing on it is followed: what lay behind it is found
+// by a [Lister], or is the caller's to queue. Visit.SHA256 is that of the old copy.
 //
-// Past is called concurrently, once or twice for each page that is
-// requested; it is false for a URL that is not known, which is then fetched in full. [ReadHistory]
-// makes one of an earlier crawl's visits.jsonl.
+// [ReadHistory] makes one of an earlier crawl's visits.jsonl.
 type History interface {
+	// Past is what is known of a URL; false for one that is not known, which is then fetched in full. It is
+	// called concurrently, once or twice for each page that is requested.
 	Past(u weburl.URL) (Past, bool)
+}
+
+// Lister is a History that can tell all it knows. A crawl visits that again as far as it is in its scope: no seeds,
+// but pages that keep the depth at which they were found.
+type Lister interface {
+	History
+	// All yields URLs, each with its depth. It is called once at the beginning of a crawl, and once more when
+	// the crawl is resumed.
+	All() iter.Seq2[weburl.URL, int]
 }
 
 // ConditionalFetcher is a Fetcher that can make requests conditional. One that is none ignores
@@ -42,6 +53,72 @@ func (r *run) fetch(ctx context.Context, c frontier.Claim, p politeness.Permit) 
 		}
 	}
 	return r.fetcher.Fetch(ctx, p)
+}
+
+// addPast queues what the history lists, unless an earlier process has: traps count what is queued. It returns how
+// many URLs are new.
+func (r *run) addPast(ctx context.Context) (added int, err error) {
+	list, ok := r.cfg.Since.(Lister)
+	if !ok {
+		return 0, nil
+	}
+	var mark []byte
+	if r.store != nil {
+		mark = markOf(list)
+		kept, err := r.store.State(ctx, keySince)
+		if err != nil || string(kept) == string(mark) {
+			return 0, err
+		}
+	}
+	for batch := range r.pastRequests(list) {
+		n, err := r.frontier.Add(ctx, batch...)
+		if added += n; err != nil {
+			return added, err
+		}
+	}
+	if r.store == nil {
+		return added, nil
+	}
+	return added, r.store.Commit(ctx, nil, nil, map[string][]byte{keySince: mark})
+}
+
+// pastBatch is how many URLs of a history are queued at once.
+const pastBatch = 1000
+
+// pastRequests yields what of a history may enter the crawl.
+func (r *run) pastRequests(list Lister) iter.Seq[[]frontier.Request] {
+	return func(yield func([]frontier.Request) bool) {
+		var batch []frontier.Request
+		for u, depth := range list.All() {
+			if r.admissible(u, depth, "").fate != FateFollow || r.knows(u, depth) || r.crowds.enter(u) != "" {
+				continue
+			}
+			batch = append(batch, frontier.Request{URL: u, Depth: depth})
+			if len(batch) == pastBatch {
+				if !yield(batch) {
+					return
+				}
+				batch = nil
+			}
+		}
+		if len(batch) > 0 {
+			yield(batch)
+		}
+	}
+}
+
+// markOf tells lists apart by what is on them.
+func markOf(list Lister) []byte {
+	var sum weburl.Key
+	n := uint64(0)
+	for u := range list.All() {
+		k := u.Key()
+		for i := range sum {
+			sum[i] ^= k[i]
+		}
+		n++
+	}
+	return binary.AppendUvarint(sum[:], n)
 }
 
 // past is what can make the request for u conditional.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -93,7 +94,7 @@ func TestCrawlAgainFetchesWhatChanged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := c.Run(t.Context(), slices.Collect(past.URLs())...); err != nil {
+			if _, err := c.Run(t.Context(), s.URL("/")); err != nil {
 				t.Fatal(err)
 			}
 			v, before := seen, out
@@ -172,13 +173,17 @@ func TestReadHistory(t *testing.T) {
 		line(`later","outcome":"fetched","status":200,"etag":"\"1\""`) +
 		line(`later","outcome":"failed","reason":"reset"`) +
 		line(`again","outcome":"not_modified","status":304,"last_modified":"x"`) +
-		line(`more","outcome":"fetched","status":200`) +
+		line(`more","outcome":"fetched","status":200,"depth":3`) +
 		line(`none","outcome":"fetched","status":200`)
 	h, err := crawler.ReadHistory(strings.NewReader(text+`{"schema":"ambl`), 4)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := strings.Join(slices.Collect(h.URLs()), " "), "http://a.test/whole http://a.test/later http://a.test/again http://a.test/more"; got != want || h.Len() != 4 {
+	var all []string
+	for u, depth := range h.All() {
+		all = append(all, fmt.Sprint(u, " ", depth))
+	}
+	if got, want := strings.Join(all, " "), "http://a.test/whole 0 http://a.test/later 0 http://a.test/again 0 http://a.test/more 3"; got != want || h.Len() != 4 {
 		t.Errorf("URLs %s, want %s", got, want)
 	}
 	for path, tag := range map[string]string{"whole": `"1"`, "later": "", "again": ""} {
@@ -198,4 +203,95 @@ func TestReadHistory(t *testing.T) {
 			t.Errorf("%.30q: %v", bad, err)
 		}
 	}
+}
+
+// pastOf is the history of pages that have the ETag "1", each with its depth.
+func pastOf(t *testing.T, pages map[string]int) *crawler.Visited {
+	t.Helper()
+	var text strings.Builder
+	for _, u := range slices.Sorted(maps.Keys(pages)) {
+		fmt.Fprintf(&text, `{"schema":"amble.visit/1","url":%q,"depth":%d,"outcome":"fetched","status":200,"etag":"\"1\""}`+"\n", u, pages[u])
+	}
+	past, err := crawler.ReadHistory(strings.NewReader(text.String()), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return past
+}
+
+// What an earlier crawl knows is visited again where it lies: at its depth, and in this crawl's scope alone. It
+// makes no host a seed's.
+func TestSinceKeepsDepthAndScope(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s, other := w.Site("http://a.example"), w.Site("http://b.example")
+		same := func(rw http.ResponseWriter, r *http.Request) {
+			rw.Header().Set("ETag", `"1"`)
+			rw.WriteHeader(http.StatusNotModified)
+		}
+		for _, path := range []string{"/", "/1", "/2", "/3", "/no", "/docs"} {
+			s.Handle(path, http.HandlerFunc(same))
+		}
+		other.Handle("/", http.HandlerFunc(same))
+		past := pastOf(t, map[string]int{
+			s.URL("/"): 0, s.URL("/1"): 1, s.URL("/2"): 2, s.URL("/3"): 3, s.URL("/no"): 1, s.URL("/x/x/x/x/x"): 1, other.URL("/"): 0,
+		})
+		rules := []crawler.ScopeRule{{Exclude: true, Pattern: "/no"}}
+		rep, v := crawl(t, w, crawler.Config{Since: past, MaxDepth: 2, Rules: rules, MaxPages: 1}, s.URL("/"))
+		v.expect(t, map[string]string{
+			s.URL("/"): "not_modified 304", s.URL("/1"): "not_modified 304", s.URL("/2"): "not_modified 304",
+		})
+		for path, depth := range map[string]int{"/": 0, "/1": 1, "/2": 2} {
+			if got := v.by[s.URL(path)].Depth; got != depth {
+				t.Errorf("%s at depth %d, want %d", path, got, depth)
+			}
+		}
+		// Pages that were not sent are not among the pages that may be fetched.
+		if rep.Finish != crawler.FinishDone || rep.Pages != 0 {
+			t.Errorf("ended by %s with %d pages", rep.Finish, rep.Pages)
+		}
+	})
+}
+
+// What was sent is a page of MaxPages, and what lies on the way to it counts for nothing.
+func TestSinceAndMaxPages(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		pages := map[string]int{s.URL("/"): 0}
+		for i := range 6 {
+			page := s.Page(fmt.Sprint("/", i), "").Header("ETag", `"1"`)
+			if i%2 == 0 {
+				page.Status(http.StatusNotModified)
+			}
+			pages[s.URL(fmt.Sprint("/", i))] = 1
+		}
+		s.Page("/", "").Status(http.StatusNotModified)
+		rep, _ := crawl(t, w, crawler.Config{Since: pastOf(t, pages), MaxPages: 3, MaxPerHost: 3}, s.URL("/"))
+		if rep.Pages != 3 || rep.Outcomes[crawler.NotModified] != 4 || rep.Left != 0 {
+			t.Errorf("%+v", rep)
+		}
+	})
+}
+
+// A crawl that is resumed does not queue its history twice: traps count URLs.
+func TestSinceOfAResumedCrawl(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		pages := map[string]int{s.URL("/"): 0}
+		for i := range 4 {
+			s.Page(fmt.Sprint("/d/", i), links("/d/4")).Header("ETag", `"2"`)
+			pages[s.URL(fmt.Sprint("/d/", i))] = 1
+		}
+		s.Page("/", "").Header("ETag", `"2"`)
+		s.Page("/d/4", "")
+		j := job{t, t.TempDir()}
+		c := config(w, crawler.Config{Since: pastOf(t, pages), MaxPages: 1, MaxPerDir: 5})
+		for c.MaxPages = 1; c.MaxPages < 10; c.MaxPages++ {
+			if _, err := j.run(t.Context(), c, s.URL("/")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := len(j.records()); n != 6 {
+			t.Errorf("%d visits, want 6", n)
+		}
+	})
 }

@@ -107,7 +107,8 @@ type Config struct {
 	// page is shown with, say, with Resources. Empty: all.
 	BeyondKinds []LinkKind
 
-	// Since makes requests conditional for URLs that an earlier crawl knows. See NotModified. nil: none
+	// Since makes requests conditional for URLs that an earlier crawl knows, and queues those in scope if it is a
+	// Lister. See NotModified. nil: none
 	// is.
 	Since History
 

@@ -330,18 +330,20 @@ func (r *run) crawl(ctx context.Context) (*Report, error) {
 
 // open brings the frontier to where the crawl begins or is resumed.
 func (r *run) open(ctx context.Context) error {
-	if r.commits == nil {
-		_, err := r.addSeeds(ctx)
-		return err
+	if r.commits != nil {
+		if err := r.resume(ctx); err != nil {
+			return err
+		}
 	}
-	if err := r.resume(ctx); err != nil {
-		return err
-	}
-	added, err := r.addSeeds(ctx)
+	seeds, err := r.addSeeds(ctx)
 	if err != nil {
 		return err
 	}
-	return r.keepRules(ctx, added)
+	past, err := r.addPast(ctx)
+	if err != nil || r.commits == nil {
+		return err
+	}
+	return r.keepRules(ctx, seeds+past)
 }
 
 // begin makes the context that claims are made with. Drain may have been called before.

@@ -25,7 +25,7 @@ const (
 // ErrHistory is wrapped by the errors of ReadHistory about what it reads.
 var ErrHistory = errors.New("crawler: not the visits of a crawl")
 
-// Visited is a History in memory: what the visits.jsonl of an earlier crawl tells. It is safe for
+// Visited is a [Lister] in memory: what the visits.jsonl of an earlier crawl tells. It is safe for
 // concurrent use.
 type Visited struct {
 	pages map[weburl.Key]visited
@@ -33,7 +33,8 @@ type Visited struct {
 }
 
 type visited struct {
-	url string
+	url   weburl.URL
+	depth int
 	Past
 }
 
@@ -41,6 +42,7 @@ type visited struct {
 type line struct {
 	Schema       string `json:"schema"`
 	URL          string `json:"url"`
+	Depth        int    `json:"depth"`
 	Outcome      string `json:"outcome"`
 	Status       int    `json:"status"`
 	Truncated    string `json:"truncated"`
@@ -111,7 +113,7 @@ func (h *Visited) add(text []byte, most int) error {
 	if !known && len(h.order) >= most {
 		return nil
 	}
-	page := visited{url: strings.Clone(u.String())}
+	page := visited{url: u, depth: max(0, l.Depth)}
 	if l.usable() {
 		page.Validators = fetcher.Validators{ETag: strings.Clone(l.ETag), LastModified: strings.Clone(l.LastModified)}
 		hash(&page.SHA256, l.SHA256)
@@ -147,12 +149,11 @@ func (h *Visited) Past(u weburl.URL) (Past, bool) {
 // Len is the number of pages.
 func (h *Visited) Len() int { return len(h.order) }
 
-// URLs are the addresses of the pages, in the order in which they were visited first: seeds for a crawl
-// that asks whether any of them changed.
-func (h *Visited) URLs() iter.Seq[string] {
-	return func(yield func(string) bool) {
+// All implements [Lister]: the pages in the order in which they were visited first.
+func (h *Visited) All() iter.Seq2[weburl.URL, int] {
+	return func(yield func(weburl.URL, int) bool) {
 		for _, k := range h.order {
-			if !yield(h.pages[k].url) {
+			if p := h.pages[k]; !yield(p.url, p.depth) {
 				return
 			}
 		}

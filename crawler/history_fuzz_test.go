@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/weburl"
 )
 
 // FuzzReadHistory: whatever the lines are, they are an error or a history within its bound whose pages
@@ -25,13 +24,9 @@ func FuzzReadHistory(f *testing.F) {
 			return
 		}
 		n := 0
-		for raw := range h.URLs() {
-			u, err := weburl.Parse(raw)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, known := h.Past(u); !known {
-				t.Errorf("%s is not known", raw)
+		for u, depth := range h.All() {
+			if _, known := h.Past(u); !known || depth < 0 {
+				t.Errorf("%s at depth %d, known %v", u, depth, known)
 			}
 			n++
 		}

@@ -27,6 +27,7 @@ const (
 	keyTable = "crawler/crowds" // the table that the crowds belong to
 	keyPin   = "crawler/pin/"   // by host name
 	keyRules = "crawler/rules"  // the rulebook
+	keySince = "crawler/since"  // which history is queued
 )
 
 // kept is the part of a tally that outlives the process.

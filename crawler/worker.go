@@ -309,7 +309,7 @@ func (r *run) accept(ctx context.Context, c frontier.Claim, page *fetcher.Page, 
 		return false
 	case r.unchanged(v, c):
 		r.end(ctx, c, v, ready, nil)
-		return true
+		return false
 	}
 	k := r.linkers.take(r)
 	defer r.linkers.put(k)

@@ -31,7 +31,7 @@ type crawlFlags struct {
 	Sitemaps    bool   `group:"What:" help:"Also crawl what the sitemaps named in robots.txt list."`
 	Beyond      int    `group:"What:" default:"0" placeholder:"N" help:"Links followed out of the scope: with 1 also the pages that pages in scope link to (${default})."`
 	BeyondKinds words  `hidden:"" group:"What:" help:"Kinds of links that --beyond follows, such as image and style; none is all."`
-	Since       string `group:"What:" placeholder:"DIR|FILE" help:"Job directory or visits.jsonl of an earlier crawl: ask for its pages only what has changed."`
+	Since       string `group:"What:" placeholder:"DIR|FILE" help:"Job directory or visits.jsonl of an earlier crawl: visit its pages in scope again, at their depth, and have only those sent that have changed. The others are no pages of --max-pages."`
 	scopeFlags  `group:"What:"`
 
 	paceFlags  `group:"How politely:"`
@@ -108,7 +108,7 @@ func (c *crawlFlags) verdict(end *ending, err error) error {
 		return &exitError{end.signal, nil}
 	case end.Finish == crawler.FinishErrors:
 		return &exitError{exitFailures, fmt.Errorf("ended because %s failed (--max-errors)", plural(int(c.MaxErrors), "URL"))}
-	case end.Pages == 0:
+	case end.Pages+end.Outcomes[crawler.NotModified] == 0:
 		return &exitError{exitNothing, errors.New("nothing was fetched" + end.seedsFate())}
 	case c.FailOnLimit && end.Finish.Limit():
 		return &exitError{exitLimit, fmt.Errorf("the limit %s ended the crawl with %s left", limitName(end.Finish), plural(end.Left, "URL"))}

@@ -7,8 +7,8 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// since makes cfg the recrawl of an earlier crawl: requests for its pages are conditional, and all its
-// pages are seeds, as the links of a page that is as it was are not seen again.
+// since makes cfg the recrawl of an earlier crawl: those of its pages that are in scope are visited again, by
+// conditional requests.
 func (c *crawlFlags) since(cfg *crawler.Config) error {
 	if c.Since == "" {
 		return nil
@@ -27,8 +27,5 @@ func (c *crawlFlags) since(cfg *crawler.Config) error {
 		return usage("--since: %s: %w", path, err)
 	}
 	cfg.Since = past
-	for u := range past.URLs() {
-		cfg.Seeds = append(cfg.Seeds, crawler.Request{URL: u})
-	}
 	return nil
 }

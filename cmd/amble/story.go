@@ -136,6 +136,8 @@ func (s *story) trace(dir string) error {
 // how says by what a URL was found.
 func how(v *sink.Record) string {
 	switch {
+	case v.Via == "" && v.Depth > 0:
+		return "known to the crawl of --since"
 	case v.Via == "":
 		return "seed"
 	case len(v.Hops) > 0 && v.Hops[len(v.Hops)-1] == v.Via:

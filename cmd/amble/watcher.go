@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -67,7 +68,7 @@ func (w *watcher) visited(v *crawler.Visit) {
 	w.ui.log.Debug("visit", "url", v.URL, "outcome", string(v.Outcome), "status", v.Status(), "reason", v.Reason)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.seeds) < mostSeedsTold && v.Outcome != crawler.Fetched && (v.Via.IsZero() || len(v.Hops) > 0) {
+	if len(w.seeds) < mostSeedsTold && v.Outcome != crawler.Fetched && (v.Kind == frontier.KindSeed || len(v.Hops) > 0) {
 		w.seeds = append(w.seeds, fate(v))
 	}
 }

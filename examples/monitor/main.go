@@ -123,7 +123,7 @@ func monitor(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawl
 		return false, err
 	}
 	rep, err := c.Run(ctx, o.seed.String())
-	if err == nil && rep.Pages == 0 {
+	if err == nil && rep.Pages+rep.Outcomes[crawler.NotModified] == 0 {
 		err = fmt.Errorf("no page of %s could be fetched", o.seed.Origin())
 	}
 	if err != nil {

@@ -141,6 +141,17 @@ changed     https://site.example/list (+0 octets)
 	})
 }
 
+func TestSiteThatIsAsItWas(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		w.Site("https://site.example").Handle("/", tagged(`"1"`, `<title>Home</title>`))
+		file := filepath.Join(t.TempDir(), "state.jsonl")
+		monitored(t.Context(), w, "-state", file, seed)
+		if code, out, errs := monitored(t.Context(), w, "-state", file, seed); code != exitSame || out+errs != "" {
+			t.Errorf("exit %d, wrote %s, said %s", code, out, errs)
+		}
+	})
+}
+
 func TestJSON(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		changing(w)
