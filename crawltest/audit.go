@@ -103,6 +103,7 @@ type auditor struct {
 	addrs   map[string]*lane    // P6
 	domains map[string]*lane    // P6
 	fails   map[string]*failing // gone, by host
+	met     map[string]bool     // URLs that were requested
 	waits   map[string][]wait   // P7, by host
 	done    map[string]*Request // final answers by URL
 	cookies map[string][]string // "name=value" set, by host
@@ -113,7 +114,7 @@ func newAuditor(w *Web, e Expect) *auditor {
 	a := &auditor{
 		web: w, e: e, log: w.Requests(),
 		hosts: make(map[string]*lane), addrs: make(map[string]*lane), domains: make(map[string]*lane),
-		fails: make(map[string]*failing), waits: make(map[string][]wait),
+		fails: make(map[string]*failing), met: make(map[string]bool), waits: make(map[string][]wait),
 		done: make(map[string]*Request), cookies: make(map[string][]string),
 	}
 	a.findLooks()

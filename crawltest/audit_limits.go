@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// failing is a host's answers that say 429 or 5xx, one after another.
+// failing is a host's answers that say 429 or 5xx for the first request for a URL, with no good one between.
 type failing struct {
 	n           int
 	first, last *Request
@@ -31,11 +31,13 @@ func (a *auditor) failures(r *Request) {
 			a.report(v)
 		}
 	}
+	before := a.met[r.URL]
+	a.met[r.URL] = true
 	switch {
 	case !r.Complete || r.Status == 0:
 	case r.Status < 500 && r.Status != http.StatusTooManyRequests:
 		*f = failing{}
-	case !a.isRobots(r):
+	case !a.isRobots(r) && !before:
 		if f.n == 0 {
 			f.first = r
 		}

@@ -39,7 +39,7 @@ type Expect struct {
 	// failure this long after the first, it must not ask again (P8).
 	RobotsGiveUp time.Duration
 	// MaxFailures in a row, of answers that say 429 or 5xx, or such answers alone for MaxSilence, end all
-	// requests to a host, when not 0. Those for a robots.txt do not count.
+	// requests to a host, when not 0. Those for a robots.txt do not count, nor those for a URL that was requested before.
 	MaxFailures int
 	MaxSilence  time.Duration
 	// Hours, when there are any, are when requests may be granted.

@@ -78,7 +78,7 @@ const (
 	ReasonRobotsUnreachable = "robots_unreachable" // robots.txt could not be had for too long: deferred, not disallowed
 	ReasonRetryAfter        = "retry_after_long"   // the host asked for a longer pause than the crawl grants
 	ReasonCrawlDelay        = "crawl_delay_long"   // Crawl-delay above the crawl's maximum
-	ReasonHostFailed        = "host_failed"        // too many failures in a row
+	ReasonHostFailed        = "host_failed"        // failed too often, or for too long, with no good answer between
 	ReasonOptOut            = "opt_out"            // the host is on the operator's opt-out list
 	ReasonUsage             = "usage_signal"       // a usage signal forbids the named use
 	ReasonNoContact         = "no_contact"         // a crawl without contact asked for a host that is not loopback

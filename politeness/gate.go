@@ -179,7 +179,7 @@ type HostInfo struct {
 	NotBefore time.Time     // when a URL of the host may be requested at the earliest, as far as is known
 	Waits     string        // the clause that sets NotBefore, "" without one
 	Backoff   time.Duration
-	Failures  int    // in a row
+	Failures  int    // that count for Config.MaxFailures, so far
 	Gone      string // the reason the host was given up, "" when it was not
 }
 

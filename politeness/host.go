@@ -20,7 +20,7 @@ type host struct {
 
 	failing  instant       // since when without success
 	backoff  time.Duration // 0 when healthy
-	failures int32         // in a row
+	failures int32         // that say something about the host, with no good answer between
 	own      bool
 	local    bool     // requested at a loopback address last
 	gone     *givenUp // nil while the host is served
@@ -186,15 +186,18 @@ func (h *host) succeed() {
 
 const firstBackoff = time.Second
 
-// fail notes a failure at now: back-off doubles with each.
-func (g *Gate) fail(h *host, now time.Time) {
+// fail notes a failure at now: back-off doubles with each. Only those that say something about the host give it up.
+func (g *Gate) fail(h *host, now time.Time, says bool) {
+	h.backoff = min(max(firstBackoff, 2*h.backoff), g.cfg.MaxBackoff)
+	if !says {
+		return
+	}
 	if h.failures == 0 {
 		h.failing = at(now)
 	}
 	if h.failures < 1<<31-1 {
 		h.failures++
 	}
-	h.backoff = min(max(firstBackoff, 2*h.backoff), g.cfg.MaxBackoff)
 	switch {
 	case int(h.failures) >= g.cfg.MaxFailures:
 		h.giveUp(ReasonHostFailed, "the host failed too often in a row")

@@ -22,6 +22,7 @@ type record struct {
 	url, wanted                           string
 	addr                                  netip.Addr
 	purpose                               Purpose
+	attempt                               int
 	allowed, written                      time.Time
 	ended, reported, expires              time.Time
 	status                                int
@@ -67,6 +68,8 @@ func (e *record) set(s *scanner, key []byte) {
 		e.addr, s.err = netip.ParseAddr(string(s.text()))
 	case "purpose":
 		e.purpose = purposeNamed(string(s.text()))
+	case "attempt":
+		e.attempt = int(s.number())
 	case "allowed":
 		s.time(&e.allowed)
 	case "written":

@@ -124,13 +124,17 @@ func (g *Gate) learn(now time.Time, h *host, p *permit, r Reply) {
 		// Shortens no pause: nobody who reads the ledger could tell why.
 	case failed(r):
 		if p.purpose != Robots { // robots.txt has pauses and an end of its own
-			g.fail(h, now)
+			g.fail(h, now, p.saysOfHost())
 		}
 	default:
 		h.succeed()
 	}
 	g.obeyRetryAfter(now, h, r)
 }
+
+// saysOfHost reports whether a failure of p says something about its host, and not about one page that fails at each
+// attempt: nothing could be sent, or the URL had not been requested before.
+func (p *permit) saysOfHost() bool { return !p.started.Load() || p.attempt == 0 }
 
 // failed reports whether a reply shows the host in trouble.
 func failed(r Reply) bool {
@@ -196,7 +200,7 @@ func (g *Gate) failed(now time.Time, u, next weburl.URL, err error) time.Time {
 		}
 		return now
 	}
-	g.fail(h, now)
+	g.fail(h, now, true)
 	d, clause := g.delay(h, h.local)
 	h.hold(now.Add(d), d, clause)
 	if h.gone != nil {

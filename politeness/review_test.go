@@ -47,6 +47,61 @@ func TestAHostIsGivenUpAfterSoManyFailuresOrSoLong(t *testing.T) {
 	}
 }
 
+// TestFailuresOfOnePageAreNotThoseOfItsHost lets one URL fail again and again: that lengthens the pause, and ends nothing,
+// not in a process that goes on from the ledger or a snapshot either. What fails before anything was sent is the host's
+// failure at every attempt.
+func TestFailuresOfOnePageAreNotThoseOfItsHost(t *testing.T) {
+	refused, broken := Reply{Err: errors.New("connection refused")}, Reply{Status: 500}
+	for _, c := range []struct {
+		name    string
+		reply   Reply
+		sent    bool
+		attempt func(i int) int
+		want    int
+	}{
+		{"one page", broken, true, func(i int) int { return i }, 1},
+		{"as many pages", broken, true, func(int) int { return 0 }, 3},
+		{"one page that resets", Reply{Err: errors.New("reset")}, true, func(i int) int { return i }, 1},
+		{"one page that breaks off", Reply{Status: 200, Truncated: CutShort}, true, func(i int) int { return i }, 1},
+		{"nobody there", refused, false, func(i int) int { return i }, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				var l past
+				b := l.process(t, Config{MaxFailures: 4})
+				l.keep(b, "https://a.test/", "")
+				var between []byte
+				for i := range 3 {
+					u := b.url("https://a.test/")
+					p, err := b.gate.Admit(Ask{URL: u, Next: b.gate.Next(u), Addr: someAddr, Attempt: c.attempt(i)})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if i == 2 { // with a request under way
+						between = b.gate.Snapshot()
+					}
+					if c.sent {
+						g, err := p.Redeem()
+						if err != nil || g.Begin() != nil {
+							t.Fatal(err)
+						}
+					}
+					time.Sleep(time.Until(b.gate.Report(p, c.reply)))
+				}
+				l.snapshot = nil
+				replayed := l.process(t, Config{MaxFailures: 4})
+				l.snapshot = between
+				restored := l.process(t, Config{MaxFailures: 4})
+				for name, g := range map[string]*Gate{"lived": b.gate, "replayed": replayed.gate, "restored": restored.gate} {
+					if h := g.Host("a.test:443"); h.Failures != c.want || h.Backoff != 4*time.Second {
+						t.Errorf("%s: %d failures and a back-off of %v, want %d and 4s", name, h.Failures, h.Backoff, c.want)
+					}
+				}
+			})
+		})
+	}
+}
+
 func TestAPermitThatIsNeverReportedIsTakenBackWhenItExpires(t *testing.T) {
 	for _, redeem := range []bool{false, true} {
 		in(t, func(t *testing.T) {

@@ -91,7 +91,7 @@ func (c *caller) again(u weburl.URL, at time.Time) {
 // ask is a wish for u, of which next comes next; or for what came next some time ago, or an address for
 // another host.
 func (c *caller) ask(u, next weburl.URL) politeness.Ask {
-	a := politeness.Ask{URL: u, Next: next, Addr: c.addr(next)}
+	a := politeness.Ask{URL: u, Next: next, Addr: c.addr(next), Attempt: c.odd.IntN(3)}
 	switch c.rng.IntN(14) {
 	case 0:
 		a.Next, a.Addr = weburl.URL{}, c.addr(u)

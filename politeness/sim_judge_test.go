@@ -49,6 +49,7 @@ type use struct {
 	own            int
 	robots         bool
 	hops           int
+	attempt        int
 
 	allowed, deadline time.Time
 	notBefore         time.Time
@@ -84,7 +85,7 @@ func (j *judge) wrong(format string, args ...any) {
 // Permit is for some seconds, and what a server says meanwhile concerns the next.
 func (j *judge) allow(a politeness.Ask, target weburl.URL) *use {
 	now := time.Now()
-	u := &use{target: target, wanted: a.URL, addr: a.Addr, robots: target != a.URL, allowed: now, deadline: now.Add(j.config.PermitTTL)}
+	u := &use{target: target, wanted: a.URL, addr: a.Addr, robots: target != a.URL, attempt: a.Attempt, allowed: now, deadline: now.Add(j.config.PermitTTL)}
 	if u.own = j.config.OwnHosts(target.Host()); u.own == 0 {
 		u.shared = append(u.shared, canonical(a.Addr))
 		if j.config.PerDomain {

@@ -173,7 +173,7 @@ func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer, r
 	case r.Aborted, began.IsZero() && r.Err == nil:
 	case r.Err != nil, r.Status >= 500, r.Status == 429, r.Truncated == politeness.CutShort, r.Truncated == politeness.CutIdle:
 		if !u.robots {
-			l.fail(h, at)
+			l.fail(h, at, began.IsZero() || u.attempt == 0)
 		}
 	case recorded: // else nothing gets shorter
 		h.failures = 0
@@ -218,13 +218,17 @@ func (o *originLaw) unsure(at time.Time) {
 	o.stale = later(o.stale, at.Add(time.Hour))
 }
 
-// fail notes a failure of a host: back-off doubles, and after too many it is given up.
-func (l *law) fail(h *hostLaw, at time.Time) {
+// fail notes a failure of a host: back-off doubles, and after too many it is given up. Another attempt at a page that has
+// failed says nothing new.
+func (l *law) fail(h *hostLaw, at time.Time, news bool) {
+	h.backoff = min(max(time.Second, 2*h.backoff), l.config.MaxBackoff)
+	if !news {
+		return
+	}
 	if h.failures == 0 {
 		h.failing = at
 	}
 	h.failures++
-	h.backoff = min(max(time.Second, 2*h.backoff), l.config.MaxBackoff)
 	if h.failures >= l.config.MaxFailures || at.Sub(h.failing) >= l.config.MaxSilence {
 		h.gone = politeness.ReasonHostFailed
 	}
@@ -235,7 +239,7 @@ func (l *law) nameless(at time.Time, u, next weburl.URL, asking bool) {
 	h, o := l.host(u), l.origin(u)
 	switch {
 	case next == u:
-		l.fail(h, at)
+		l.fail(h, at, true)
 		h.hold = later(h.hold, at.Add(l.delay(h)))
 	case !asking && !o.retryAt.After(at):
 		l.unreachable(o, at, nil)

@@ -48,7 +48,7 @@ type paceFlags struct {
 	MaxCrawlDelay   duration       `hidden:"" default:"${max_crawl_delay}" help:"Longest Crawl-delay obeyed; a host that asks for more is given up."`
 	MaxRetryAfter   duration       `hidden:"" default:"${max_retry_after}" help:"Longest Retry-After obeyed; a host that asks for more is given up."`
 	MaxBackoff      duration       `hidden:"" default:"${max_backoff}" help:"Longest pause after failures."`
-	MaxFailures     count          `hidden:"" default:"${max_failures}" help:"Failures in a row after which a host is given up."`
+	MaxFailures     count          `hidden:"" default:"${max_failures}" help:"Failures of a host, with no good answer between, after which it is given up."`
 	MaxSilence      duration       `hidden:"" default:"${max_silence}" help:"Time without one success after which a host is given up."`
 	RobotsGiveUp    duration       `hidden:"" default:"${robots_give_up}" help:"How long an unreachable robots.txt is tried again before its host is given up."`
 	ForbiddenDenies bool           `hidden:"" help:"Read 401 and 403 for robots.txt as a refusal of everything."`

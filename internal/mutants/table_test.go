@@ -157,6 +157,10 @@ var clocks = []mutant{
 var exactness = []mutant{
 	// Hosts that failed once are asked ever more rarely.
 	{"back-off does not shrink", "politeness/host.go", "h.backoff /= 2", "h.backoff /= 1", 0, false, nil},
+	// A page that fails at each attempt costs its site the others.
+	{"a page that fails again and again ends its host", "politeness/report.go", "return !p.started.Load() || p.attempt == 0", "return true", 0, false, nil},
+	{"a replay takes later attempts for first ones", "politeness/replay.go", "Addr: e.addr, Attempt: e.attempt}", "Addr: e.addr}", 0, false, nil},
+	{"a snapshot takes later attempts for first ones", "politeness/snapshot.go", "w.uint(uint64(p.attempt))", "w.uint(0)", 0, false, nil},
 	// Hosts are given up for what the crawler broke off itself.
 	{"aborted requests count as failures", "politeness/report.go", "case r.Aborted, !begun", "case !begun", 0, false, nil},
 	// Who is told so asks in vain, and is told again.

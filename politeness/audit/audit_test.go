@@ -200,6 +200,7 @@ func TestInvariants(t *testing.T) {
 		{"P8 a robots.txt that the crawler broke off", refused(newBook(), 0, true).add(unheard(0.6)), shortDelay, nil},
 		{"P8 a robots.txt that the crawler broke off on the way", newBook().add(with(unheard(0), func(r *req) { r.status, r.extra = 0, `,"error":"canceled","aborted":true` }), unheard(0.6)), shortDelay, nil},
 		{"P8 a copy serves no longer because the crawler broke off", polite().add(with(unheard(86402), func(r *req) { r.extra = `,"error":"canceled","aborted":true` }), page(86404, "/")), nil, []string{"P1"}},
+		{"P8 a robots.txt that may have been answered", newBook().add(unheard(0), unheard(1.1), with(unheard(6.2), func(r *req) { r.open = true })).restart().add(unheard(7.5), unheard(8.6)), shortDelay, nil},
 		{"P8 a robots.txt that failed and then redirects", newBook().add(unheard(0), unheard(1.1),
 			req{url: "http://a.test/robots.txt", forURL: "http://a.test/", purpose: "robots", at: 6.2, end: 6.3, status: 301, extra: `,"location":"/r"`},
 			req{url: "http://a.test/r", forURL: "http://a.test/", purpose: "robots", at: 6.8, end: 6.9, status: 500}, unheard(37)), shortDelay, nil},

@@ -41,7 +41,7 @@ func (a *auditor) rules(l *ledger) {
 	}
 	for _, e := range events(l) {
 		r := e.request
-		if r.start.Purpose == "robots" && !e.end && isRobotsURL(r.start.URL) {
+		if r.start.Purpose == "robots" && !e.end {
 			a.again(state(r.wanted()), r)
 		}
 		switch {
@@ -183,9 +183,13 @@ func (a *auditor) answer(o *origin, r *request) {
 	}
 }
 
-// again holds a request for a robots.txt to the pause after the attempts that failed before (P8).
+// again holds a request for a robots.txt to the pause after the attempts that failed before (P8). One without an end may
+// have been answered, which only a line that could not be written told.
 func (a *auditor) again(o *origin, r *request) {
-	if !o.failing || o.failed.epoch != r.epoch {
+	if r.end == nil {
+		defer func() { o.times = 0 }()
+	}
+	if !isRobotsURL(r.start.URL) || o.times == 0 || o.failed.epoch != r.epoch {
 		return
 	}
 	since := o.failed.end.Ended
