@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/amble-crawler/amble/fetcher"
@@ -23,6 +24,7 @@ type Crawler struct {
 	cfg  Config
 	gate *politeness.Gate
 	pins pins
+	had  atomic.Bool // an answer, in any Run
 
 	mu   sync.Mutex
 	runs map[*run]bool
@@ -75,7 +77,8 @@ func (e *SeedError) Unwrap() error { return e.Err }
 // Run crawls from the seeds until nothing is left, a limit is reached, Drain is called or ctx ends.
 // It blocks until every worker has ended. The Report is never nil once the crawl has begun; the
 // error is nil unless the crawl could not begin (joined *SeedErrors, configuration), ctx ended
-// (its cause), or a sink or the frontier failed. A limit is not an error: see [Report.Finish].
+// (its cause), a sink or the frontier failed, or no host ever answered (*[UnreachableError]). A limit is not an
+// error: see [Report.Finish].
 func (c *Crawler) Run(ctx context.Context, seeds ...string) (*Report, error) {
 	r, err := c.start(seeds, nil)
 	if err != nil {
@@ -100,7 +103,7 @@ func (c *Crawler) start(seeds []string, change func(*Config)) (*run, error) {
 	if change != nil {
 		change(&cfg)
 	}
-	r, err := newRun(cfg, c.gate, &c.pins, seeds)
+	r, err := newRun(cfg, c, seeds)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +130,8 @@ type run struct {
 	seeds    []weburl.URL
 	scope    Scope
 	gate     *politeness.Gate
-	pins     *pins // the Crawler's
+	pins     *pins        // the Crawler's
+	had      *atomic.Bool // likewise
 	frontier frontier.Frontier
 	knower   frontier.Knower      // the frontier, when it is one
 	counter  frontier.HostCounter // likewise
@@ -141,6 +145,7 @@ type run struct {
 	crowds   *crowds
 	contents *contents
 	cuts     *cuts
+	vain     vain
 	linkers  linkers
 	hasher   *simhash.Hasher // nil without Config.NearBits
 	near     *simhash.Index
@@ -158,15 +163,16 @@ type run struct {
 	sinkMu    sync.Mutex // visits reach the sinks one at a time
 	exchanges []sink.ExchangeSink
 
-	mu     sync.Mutex
-	finish Finish
-	err    error
+	mu          sync.Mutex
+	finish      Finish
+	err         error
+	unreachable *UnreachableError // with FinishUnreachable
 }
 
 // idler is a Fetcher that keeps connections open between requests.
 type idler interface{ CloseIdle(host string) }
 
-func newRun(cfg Config, gate *politeness.Gate, known *pins, seeds []string) (*run, error) {
+func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 	urls, err := parseSeeds(seedURLs(cfg.Seeds, seeds), cfg.MaxURL)
 	if err != nil {
 		return nil, err
@@ -175,7 +181,7 @@ func newRun(cfg Config, gate *politeness.Gate, known *pins, seeds []string) (*ru
 		return nil, cfg.identity().Validate(false)
 	}
 	r := &run{
-		cfg: cfg, gate: gate, pins: known, seeds: urls, scope: cfg.InScope,
+		cfg: cfg, gate: c.gate, pins: &c.pins, had: &c.had, seeds: urls, scope: cfg.InScope,
 		budget: newBudget(cfg.MaxPages), tally: newTally(time.Now()),
 		bound: newBound(), crowds: newCrowds(cfg.MaxQueries, cfg.MaxPerDir, cfg.MaxSessions), contents: newContents(), cuts: newCuts(),
 	}
@@ -416,6 +422,8 @@ func (r *run) outcome(ctx context.Context) error {
 	switch {
 	case r.err != nil:
 		return r.err
+	case r.unreachable != nil:
+		return r.unreachable
 	case r.finish == "":
 		return context.Cause(ctx)
 	}

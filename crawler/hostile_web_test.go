@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/flate"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -160,7 +161,12 @@ func limitCases() []web {
 	long := "/" + strings.Repeat("x", 3000)
 	return []web{
 		{"Limits", "no answer from the DNS", siteFault(crawltest.DNSTimeout()), "", attempts, nil},
-		{"Limits", "no connection comes about", siteFault(crawltest.NoConnect()), "", failing, nil},
+		{"Limits", "no connection comes about", func(s *crawltest.Site, c *crawler.Config) {
+			siteFault(crawltest.NoConnect())(s, c)
+			beside(c)
+		}, "", failing, nil},
+		{"Limits", "no connection comes about, and no other host has ever answered", siteFault(crawltest.NoConnect()), "", nil, inVain},
+		{"Limits", "connections are refused, and no other host has ever answered", siteFault(crawltest.Refuse()), "", nil, inVain},
 		{"Limits", "a TLS handshake without an answer", silentTLS, "https://silent.example/", failing, nil},
 		{"Limits", "a request without an answer", fault(crawltest.Hang()), "", attempts, nil},
 		{"Limits", "silence in the middle of the body", fault(crawltest.Stall(5000)), "", size, nil},
@@ -185,6 +191,17 @@ func limitCases() []web {
 			body(packedWeb("gzip", 8<<20), "Content-Encoding", "gzip", "Content-Type", "text/html")(s, c)
 		}, "", nil, nil},
 	}
+}
+
+// beside adds a healthy site to the seeds.
+func beside(c *crawler.Config) {
+	healthy := webOf(c).Site("http://healthy.example")
+	healthy.Page("/", "")
+	c.Seeds = []crawler.Request{{URL: healthy.URL("/")}}
+}
+
+func inVain(r *crawler.Report) string {
+	return fmt.Sprintf("the crawl ends by %s after %v, %d URL left", r.Finish, r.Elapsed.Round(time.Second), r.Left)
 }
 
 // silentTLS is a host whose connections come about and then say nothing.
@@ -582,14 +599,15 @@ func (c *web) outcome(t *testing.T) (line, also string) {
 			t.Fatal(err)
 		}
 		rep, err := cr.Run(t.Context(), s.URL("/"))
-		if err != nil {
+		var vain *crawler.UnreachableError
+		if err != nil && !errors.As(err, &vain) {
 			t.Fatal(err)
 		}
 		line, also = v.last.line(at.String()), v.also
 		if c.tell != nil {
 			also = c.tell(rep)
 		}
-		if line == "no visit" {
+		if line == "no visit" && c.tell == nil {
 			also = fmt.Sprintf("links: %v", rep.Links)
 		}
 	})

@@ -109,6 +109,9 @@ func (r *run) recall(ctx context.Context) error {
 			return err
 		}
 		r.resumed = true
+		if k.Report.Bytes > 0 || len(k.Report.Statuses) > 0 {
+			r.hear()
+		}
 		r.tally.recall(k)
 		r.budget.spend(k.Report.Pages)
 	}

@@ -3,7 +3,9 @@ package crawler_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -116,4 +118,32 @@ func (s noPins) Commit(ctx context.Context, ends []frontier.End, offsets map[str
 		return errNoPins
 	}
 	return s.Store.Commit(ctx, ends, offsets, values)
+}
+
+// What an earlier crawl knows was not named by the operator: its hosts are exempt from nothing.
+func TestHistoryNamesNoHosts(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		const line = `{"schema":"amble.visit/1","url":%q,"depth":1,"status":200,"outcome":"fetched","bytes":1,"sha256":"2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881","etag":"\"x\"","queued":"2026-01-01T00:00:00Z","started":"2026-01-01T00:00:00Z","ended":"2026-01-01T00:00:00Z"}` + "\n"
+		past, err := crawler.ReadHistory(strings.NewReader(fmt.Sprintf(line, "http://inner.example/")+fmt.Sprintf(line, "http://10.0.0.7/")), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := w.Site("http://a.example")
+		s.Page("/", "")
+		w.Site("http://inner.example").Address("10.0.0.1").Page("/", "")
+		c := config(w, crawler.Config{Scope: crawler.ScopeAny, MaxPages: 100, Since: past})
+		c.Fetch.AllowAddresses = nil
+		v := &visits{}
+		c.Handler = v
+		x, err := crawler.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := x.Run(t.Context(), s.URL("/")); err != nil {
+			t.Fatal(err)
+		}
+		v.expect(t, map[string]string{
+			s.URL("/"): "fetched 200", "http://inner.example/": "refused 0 address_refused", "http://10.0.0.7/": "refused 0 address_refused",
+		})
+	})
 }

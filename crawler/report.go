@@ -20,6 +20,8 @@ const (
 	FinishDrained  Finish = "drained"  // Drain, Stop, or break out of Pages
 	FinishCanceled Finish = "canceled" // the context ended
 	FinishError    Finish = "error"    // a sink or the frontier failed
+	// FinishUnreachable: no host has ever answered. See UnreachableError.
+	FinishUnreachable Finish = "unreachable"
 )
 
 // Limit reports whether a limit of the Config ended the crawl.

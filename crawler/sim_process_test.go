@@ -168,6 +168,8 @@ func (p *process) crawl() (ending, error) {
 		return how, nil
 	case errors.Is(err, errDisk):
 		return how, err
+	case rep.Finish == crawler.FinishUnreachable: // it was impatient, and goes on
+		return max(how, pause), nil
 	case err == nil && rep.Finish == crawler.FinishDone:
 		return none, nil
 	case err == nil && rep.Finish == crawler.FinishDrained && how == drain:

@@ -20,7 +20,7 @@ type Trace struct {
 	Waiting  func(u weburl.URL, w *politeness.NotYet)        // it goes back, until a time and for reasons
 	Admitted func(u weburl.URL, p politeness.Permit)         // a request is about to be made: for u, or for the robots.txt that u needs
 	Robots   func(u weburl.URL, info politeness.OriginInfo)  // after each answer to a request for robots.txt, and each redirect of one
-	Retrying func(u weburl.URL, reason string, at time.Time) // it failed for a reason code, and goes back until a time at least
+	Retrying func(u weburl.URL, reason string, at time.Time) // it failed for a reason code, or its robots.txt did, and goes back until a time at least
 	Visited  func(v *Visit)                                  // final: the sinks have it. It can no more be added to
 }
 

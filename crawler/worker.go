@@ -75,6 +75,12 @@ func (r *run) request(ctx context.Context, c frontier.Claim) bool {
 	r.keepRobots(permit, page)
 	ready := r.gate.Report(permit, reply(page, err))
 	r.requested(page, err)
+	switch {
+	case page != nil:
+		r.hear()
+	case !ours(err):
+		r.tried(c, permit.URL(), err)
+	}
 	if permit.Purpose() == politeness.Robots {
 		r.archive(ctx, page, politeness.Robots.String())
 	}
@@ -88,7 +94,7 @@ func (r *run) request(ctx context.Context, c frontier.Claim) bool {
 		return false
 	case permit.Purpose() == politeness.Robots:
 		r.causes.note(permit.URL().Origin(), page, err)
-		r.robotsAnswered(ctx, c, ready)
+		r.robotsAnswered(ctx, c, ready, robotsTrouble(page, err))
 		return false
 	case err != nil:
 		return r.unanswered(ctx, c, ready, err)
@@ -190,12 +196,29 @@ func (r *run) keepRobots(p politeness.Permit, page *fetcher.Page) {
 	}
 }
 
-// robotsAnswered puts the page back whose robots.txt was asked for; it comes next, a delay later.
-func (r *run) robotsAnswered(ctx context.Context, c frontier.Claim, ready time.Time) {
+// robotsAnswered puts the page back whose robots.txt was asked for; it comes next, a delay later. trouble is why there
+// may be no rules.
+func (r *run) robotsAnswered(ctx context.Context, c frontier.Claim, ready time.Time, trouble string) {
 	r.cfg.Trace.robots(c.URL, r.gate)
+	if trouble != "" && r.gate.Origin(c.URL).Unreachable {
+		r.cfg.Trace.retrying(c.URL, trouble, ready)
+	}
 	r.again(ctx, c, frontier.Settlement{
 		ReadyAt: ready, Again: &frontier.Again{}, Links: r.sitemaps(c.URL),
 	})
+}
+
+// robotsTrouble is the reason code of a request for a robots.txt that may have to be repeated, "" of one of ours.
+func robotsTrouble(page *fetcher.Page, err error) string {
+	switch {
+	case err != nil && ours(err):
+		return ""
+	case err != nil:
+		return reasonOf(err)
+	case page.Truncated != "":
+		return page.Truncated
+	}
+	return fmt.Sprintf("http_%d", page.Status)
 }
 
 // unresolved ends a claim whose host has no address: for now, and it is tried again, or at all. Like the other ends of
@@ -212,7 +235,11 @@ func (r *run) unresolved(ctx context.Context, c frontier.Claim, next weburl.URL,
 	case !temporary(err):
 		return r.salvage(ctx, c, &Visit{Outcome: Failed, Reason: reasonOf(err), Err: err}, time.Time{})
 	default:
-		return r.retry(ctx, c, &Visit{Reason: reasonOf(err), Err: err}, r.gate.Failed(c.URL, next, err))
+		ready := r.gate.Failed(c.URL, next, err)
+		if c.Attempt < r.cfg.Retries { // else the URL is at its end by itself
+			r.tried(c, next, err)
+		}
+		return r.retry(ctx, c, &Visit{Reason: reasonOf(err), Err: err}, ready)
 	}
 	return false
 }

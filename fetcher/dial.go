@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"golang.org/x/net/proxy"
 
@@ -82,9 +83,21 @@ func (a *attempt) connect(ctx context.Context) (net.Conn, error) {
 	}
 	c, err := a.f.viaProxy(ctx, target)
 	if err != nil && context.Cause(ctx) == nil {
-		err = &Error{Phase: PhaseConnect, Reason: ReasonProxy, Err: err}
+		err = &Error{Phase: PhaseConnect, Reason: proxyReason(err), Err: err}
 	}
 	return c, err
+}
+
+// errTarget is wrapped by what a proxy says of the host that it was to connect to.
+var errTarget = errors.New("the proxy has not connected")
+
+// proxyReason tells a host that a proxy does not reach from a proxy that is of no use for any.
+func proxyReason(err error) string {
+	// Package socks has no type for a reply that is an error.
+	if errors.Is(err, errTarget) || strings.Contains(err.Error(), "unknown error ") {
+		return ReasonProxy
+	}
+	return ReasonProxyUnusable
 }
 
 // secure puts TLS and the wire on the connection, in the order the negotiated protocol needs, and
@@ -198,10 +211,13 @@ func tunnel(c net.Conn, p *url.URL, target string) error {
 		return err
 	}
 	_ = resp.Body.Close()
-	if resp.StatusCode/100 != 2 {
-		return errors.New("the proxy answers " + resp.Status)
+	switch code := resp.StatusCode; {
+	case code/100 == 2:
+		return nil
+	case code == http.StatusForbidden, code/100 == 5 && code != http.StatusNotImplemented:
+		return fmt.Errorf("%w: it answers %s", errTarget, resp.Status)
 	}
-	return nil
+	return errors.New("the proxy answers " + resp.Status)
 }
 
 // readHead reads a header section and not one byte more: what follows belongs to the tunnel.

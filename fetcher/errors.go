@@ -39,7 +39,8 @@ const (
 	ReasonUnreachable    = "unreachable"     // (t) no route to the host or network
 	ReasonConnectFailed  = "connect_failed"  // (t) any other failure to connect
 	ReasonNoResources    = "no_resources"    // (t) this machine has no file descriptor, port or memory left
-	ReasonProxy          = "proxy_failed"    // (t) the proxy refused, or its answer was none
+	ReasonProxy          = "proxy_failed"    // (t) the proxy has not connected to the host
+	ReasonProxyUnusable  = "proxy_unusable"  // (t) the proxy is not there, is none, or does not let the crawl in
 	ReasonTLSTimeout     = "tls_timeout"     // (t)
 	ReasonTLSAuthority   = "tls_unknown_issuer"
 	ReasonTLSExpired     = "tls_expired"  // or not yet valid
@@ -106,7 +107,7 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) Temporary() bool {
 	switch e.Reason {
 	case ReasonDNSTimeout, ReasonDNSFailure, ReasonConnectTimeout, ReasonRefused, ReasonUnreachable, ReasonConnectFailed,
-		ReasonNoResources, ReasonProxy, ReasonTLSTimeout, ReasonPermit, ReasonReset, ReasonNoAnswer,
+		ReasonNoResources, ReasonProxy, ReasonProxyUnusable, ReasonTLSTimeout, ReasonPermit, ReasonReset, ReasonNoAnswer,
 		ReasonHeaderTimeout, ReasonIdleTimeout, ReasonFetchTimeout, ReasonCutShort:
 		return true
 	}

@@ -212,7 +212,7 @@ func (x *exchange) explain(ctx context.Context, phase string, err error) *Error 
 	case x.fault.Load() != nil:
 		fail = x.fault.Load()
 	case errors.As(cause, &limit):
-		fail = &Error{Phase: fail.Phase, Reason: limit.reason, Err: err}
+		fail = &Error{Phase: fail.Phase, Reason: limit.reason, Err: fail.Err}
 	case cause != nil:
 		fail = &Error{Phase: fail.Phase, Reason: ReasonCanceled, Err: cause}
 	case phase == PhaseHeader:

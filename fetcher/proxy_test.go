@@ -109,7 +109,7 @@ func TestProxyOverTLS(t *testing.T) {
 		t.Fatalf("%q", p.Body)
 	}
 	c.RootCAs = nil
-	newRig(t, c).wantReason("http://example.com/", PhaseConnect, ReasonProxy)
+	newRig(t, c).wantReason("http://example.com/", PhaseConnect, ReasonProxyUnusable)
 }
 
 // HTTP/2 is not offered to a proxy: the request for a tunnel is written as HTTP/1.1.
@@ -130,7 +130,7 @@ func TestProxyOverTLSSpeaksHTTP1(t *testing.T) {
 			var d net.Dialer
 			return d.DialContext(ctx, network, strings.Replace(addr, "proxy.test", "127.0.0.1", 1))
 		},
-	}).wantReason("http://example.com/", PhaseConnect, ReasonProxy)
+	}).wantReason("http://example.com/", PhaseConnect, ReasonProxyUnusable)
 	if p := <-chosen; p != "" {
 		t.Errorf("the proxy chose %q", p)
 	}
@@ -151,7 +151,7 @@ func TestProxyAnswerIsBounded(t *testing.T) {
 			io.Copy(io.Discard, c) // until the other side ends it
 		})
 		r := n.rig(t, Config{Proxy: mustURL(t, "http://proxy.test:3128")})
-		e := r.wantReason("http://a.test/", PhaseConnect, ReasonProxy)
+		e := r.wantReason("http://a.test/", PhaseConnect, ReasonProxyUnusable)
 		synctest.Wait()
 		if sent > maxProxyAnswer+8 || !strings.Contains(e.Error(), "too long") {
 			t.Errorf("%d bytes were read: %v", sent, e)
@@ -182,6 +182,36 @@ func TestSOCKS5(t *testing.T) {
 	}
 }
 
+// A SOCKS proxy that answers has judged the host; one that does not, or not in its language, is none.
+func TestSOCKS5Faults(t *testing.T) {
+	for name, tc := range map[string]struct {
+		hello, reply []byte
+		reason       string
+	}{
+		"host unreachable":   {[]byte{5, 0}, []byte{5, 4, 0, 1, 0, 0, 0, 0, 0, 0}, ReasonProxy},
+		"connection refused": {[]byte{5, 0}, []byte{5, 5, 0, 1, 0, 0, 0, 0, 0, 0}, ReasonProxy},
+		"wants a login":      {[]byte{5, 0xff}, nil, ReasonProxyUnusable},
+		"another version":    {[]byte{4, 0}, nil, ReasonProxyUnusable},
+		"ends":               {[]byte{5}, nil, ReasonProxyUnusable},
+		"ends later":         {[]byte{5, 0}, nil, ReasonProxyUnusable},
+	} {
+		socks := raw(t, func(c netConn) {
+			b := make([]byte, 2)
+			io.ReadFull(c, b)
+			io.ReadFull(c, make([]byte, b[1]))
+			c.Write(tc.hello)
+			if tc.reply != nil {
+				io.ReadFull(c, make([]byte, 10))
+				c.Write(tc.reply)
+			}
+		})
+		r := newRig(t, Config{Proxy: mustURL(t, strings.Replace(socks, "http", "socks5", 1)), Resolver: hosts{"example.com": addrs("93.184.215.14")}})
+		if _, err := r.fetch("http://example.com/"); ReasonOf(err) != tc.reason {
+			t.Errorf("%s: %v, want %s", name, err, tc.reason)
+		}
+	}
+}
+
 // The guard holds behind a proxy.
 func TestProxyDoesNotLiftTheGuard(t *testing.T) {
 	r := newRig(t, Config{AllowAddresses: []netip.Prefix{}, Proxy: mustURL(t, "http://127.0.0.1:1"), Resolver: hosts{"a.test": addrs("10.0.0.1")}})
@@ -191,18 +221,31 @@ func TestProxyDoesNotLiftTheGuard(t *testing.T) {
 }
 
 func TestProxyFaults(t *testing.T) {
-	for name, text := range map[string]string{
-		"refuses":          "HTTP/1.1 403 Forbidden\r\n\r\n",
-		"talks nonsense":   "220 hello\r\n\r\n",
-		"ends":             "HTTP/1.1 200",
-		"endless header":   "HTTP/1.1 200 OK\r\n" + strings.Repeat("X: y\r\n", 10_000),
-		"asks for a login": "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n",
+	const cannot, failed = ReasonProxyUnusable, ReasonProxy
+	for name, tc := range map[string]struct{ answer, reason string }{
+		"talks nonsense":          {"220 hello\r\n\r\n", cannot},
+		"ends":                    {"HTTP/1.1 200", cannot},
+		"ends at once":            {"", cannot},
+		"endless header":          {"HTTP/1.1 200 OK\r\n" + strings.Repeat("X: y\r\n", 10_000), cannot},
+		"wants a login":           {"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", cannot},
+		"is a web server":         {"HTTP/1.1 405 Method Not Allowed\r\n\r\n", cannot},
+		"is a simple web server":  {"HTTP/1.1 501 Not Implemented\r\n\r\n", cannot},
+		"is a web server, too":    {"HTTP/1.1 400 Bad Request\r\n\r\n", cannot},
+		"does not know the path":  {"HTTP/1.1 404 Not Found\r\n\r\n", cannot},
+		"refuses the host":        {"HTTP/1.1 403 Forbidden\r\n\r\n", failed},
+		"does not reach the host": {"HTTP/1.1 502 Bad Gateway\r\n\r\n", failed},
+		"has no answer of it":     {"HTTP/1.1 504 Gateway Timeout\r\n\r\n", failed},
+		"is overloaded":           {"HTTP/1.1 503 Service Unavailable\r\n\r\n", failed},
 	} {
-		r := newRig(t, Config{Proxy: mustURL(t, answer(t, text)), Resolver: hosts{"a.test": addrs("93.184.215.14")}})
-		e := r.wantReason("http://a.test/", PhaseConnect, ReasonProxy)
+		r := newRig(t, Config{Proxy: mustURL(t, answer(t, tc.answer)), Resolver: hosts{"a.test": addrs("93.184.215.14")}})
+		e := r.wantReason("http://a.test/", PhaseConnect, tc.reason)
 		if !e.Temporary() || !e.Written.IsZero() {
 			t.Errorf("%s: %+v", name, e)
 		}
+	}
+	for _, scheme := range []string{"http", "https", "socks5"} {
+		r := newRig(t, Config{Proxy: mustURL(t, scheme+"://127.0.0.1:2"), Resolver: hosts{"a.test": addrs("93.184.215.14")}})
+		r.wantReason("http://a.test/", PhaseConnect, cannot)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		n := newPipes(func(c netConn) { io.Copy(io.Discard, c) })

@@ -140,6 +140,7 @@ func clockOf[K comparable](m map[K]*shared, key K) *shared {
 type OriginInfo struct {
 	Known       bool // rules, or their absence, are known
 	Unreachable bool // the last attempt failed
+	Failures    int  // attempts in a row that failed
 	Source      robots.Source
 	Rules       *robots.Rules // nil when everything is allowed for lack of a file
 	Group       *robots.Group // of Rules, for our product token; nil with them
@@ -162,7 +163,7 @@ func (g *Gate) Origin(u weburl.URL) OriginInfo {
 	}
 	o := h.origin(u)
 	info := OriginInfo{
-		Known: o.known, Unreachable: o.failures() > 0, Source: o.source(now, u), Group: o.group(), Expires: o.expires.time(),
+		Known: o.known, Unreachable: o.failures() > 0, Failures: o.failures(), Source: o.source(now, u), Group: o.group(), Expires: o.expires.time(),
 		Statuses: robots.StatusPolicy{ForbiddenDenies: g.cfg.ForbiddenDenies},
 	}
 	if o.rules != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier"
@@ -106,6 +107,8 @@ func (c *crawlFlags) verdict(end *ending, err error) error {
 		return err
 	case end.signal != 0:
 		return &exitError{end.signal, nil}
+	case end.vain != nil:
+		return &exitError{exitNothing, errors.New(vainText(end.vain))}
 	case end.Finish == crawler.FinishErrors:
 		return &exitError{exitFailures, fmt.Errorf("ended because %s failed (--max-errors)", plural(int(c.MaxErrors), "URL"))}
 	case end.Pages+end.Outcomes[crawler.NotModified] == 0:
@@ -133,6 +136,8 @@ type ending struct {
 	*crawler.Report
 	signal int      // exit code of the signal that ended it, 0 without
 	seeds  []string // what became of the first seeds that were not fetched
+
+	vain *crawler.UnreachableError // nil if a host answered
 }
 
 // crawl runs a crawl with its status, its summary and its signals. The ending is nil if it could not
@@ -170,7 +175,23 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 		return nil, usageOf("", err)
 	}
 	ui.summary(a, j, end, err)
+	if errors.As(err, &end.vain) {
+		err = nil
+	}
 	return end, err
+}
+
+// vainText says what was tried by a crawl that nobody answered.
+func vainText(e *crawler.UnreachableError) string {
+	var b strings.Builder
+	b.WriteString("nothing was fetched, no host answered:")
+	for _, t := range e.Tried[:min(len(e.Tried), mostSeedsTold)] {
+		fmt.Fprintf(&b, "\n  %s: %s (%s)", t.URL, printable(strings.TrimPrefix(t.Err.Error(), "fetcher: ")), plural(t.Attempts, "attempt"))
+	}
+	if n := len(e.Tried) - mostSeedsTold; n > 0 {
+		fmt.Fprintf(&b, "\n  and %s more", plural(n, "host"))
+	}
+	return b.String()
 }
 
 func texts(urls []weburl.URL) []string {

@@ -50,7 +50,7 @@ type paceFlags struct {
 	MaxBackoff      duration       `hidden:"" default:"${max_backoff}" help:"Longest pause after failures."`
 	MaxFailures     count          `hidden:"" default:"${max_failures}" help:"Failures of a host, with no good answer between, after which it is given up."`
 	MaxSilence      duration       `hidden:"" default:"${max_silence}" help:"Time without one success after which a host is given up."`
-	RobotsGiveUp    duration       `hidden:"" default:"${robots_give_up}" help:"How long an unreachable robots.txt is tried again before its host is given up."`
+	RobotsGiveUp    duration       `hidden:"" default:"${robots_give_up}" help:"How long an unreachable robots.txt is tried again before its host is given up. With none, a crawl also waits when no host has ever answered."`
 	ForbiddenDenies bool           `hidden:"" help:"Read 401 and 403 for robots.txt as a refusal of everything."`
 	Dialect         robots.Dialect `hidden:"" default:"${dialect}" help:"How robots.txt is read: rfc9309, original1994, draft1997, revisited1996 or strictest."`
 	Revisited       bool           `hidden:"" name:"revisited-directives" help:"Read META robots as the 1996 workshop wrote it down."`

@@ -100,6 +100,10 @@ func (c *linksCmd) fetched(a *app, see func(*crawler.Visit)) error {
 		return usageOf("", err)
 	}
 	rep, err := crawl.Run(context.Background(), texts(urls)...)
+	var vain *crawler.UnreachableError
+	if errors.As(err, &vain) {
+		return &exitError{exitNothing, errors.New(vainText(vain))}
+	}
 	if err == nil && rep.Pages == 0 {
 		end := ending{Report: rep, seeds: w.seeds}
 		err = &exitError{exitNothing, errors.New("the page was not fetched" + end.seedsFate())}

@@ -7,6 +7,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // outlook tells how long a crawl will go on at least: by the arithmetic of a plan, from what is queued
@@ -17,9 +18,15 @@ type outlook struct {
 	rate  float64          // requests per second in all; 0: no limit
 
 	mu       sync.Mutex
-	hosts    map[string]string // address by host, of those that something may be queued of
+	hosts    map[string]hostMet // of those that something may be queued of
 	answers  int
 	answered time.Duration // of all answers together
+}
+
+// hostMet is what is known of a host besides what the gate knows.
+type hostMet struct {
+	addr  string
+	cause string // of its last failure; "" once it has answered
 }
 
 // mostLooked is of how many hosts what is left is counted. Beyond it the outlook is that of pages per
@@ -27,18 +34,24 @@ type outlook struct {
 const mostLooked = 5000
 
 func newOutlook(cfg *crawler.Config) *outlook {
-	o := &outlook{rate: max(0, cfg.Politeness.Rate), hosts: map[string]string{}}
+	o := &outlook{rate: max(0, cfg.Politeness.Rate), hosts: map[string]hostMet{}}
 	o.queue, _ = cfg.Frontier.(frontier.HostCounter)
 	return o
 }
 
 // trace adds what an outlook must hear of to t.
 func (o *outlook) trace(t *crawler.Trace) {
-	claimed, visited := t.Claimed, t.Visited
+	claimed, retrying, visited := t.Claimed, t.Retrying, t.Visited
 	t.Claimed = func(c frontier.Claim) {
 		o.meet(c.URL.Host(), "")
 		if claimed != nil {
 			claimed(c)
+		}
+	}
+	t.Retrying = func(u weburl.URL, reason string, at time.Time) {
+		o.failed(u.Host(), reason)
+		if retrying != nil {
+			retrying(u, reason, at)
 		}
 	}
 	t.Visited = func(v *crawler.Visit) {
@@ -52,11 +65,23 @@ func (o *outlook) trace(t *crawler.Trace) {
 	}
 }
 
+// meet notes a host, and its address when it has answered.
 func (o *outlook) meet(host, addr string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if old, ok := o.hosts[host]; (!ok || addr != "" && old != addr) && len(o.hosts) <= mostLooked {
-		o.hosts[host] = addr
+	old, ok := o.hosts[host]
+	if (!ok || addr != "" && old != hostMet{addr: addr}) && len(o.hosts) <= mostLooked {
+		o.hosts[host] = hostMet{addr: addr}
+	}
+}
+
+// failed notes why a host is to be asked again.
+func (o *outlook) failed(host, cause string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if h, ok := o.hosts[host]; ok {
+		h.cause = cause
+		o.hosts[host] = h
 	}
 }
 
@@ -75,14 +100,16 @@ func (o *outlook) look() (left []hostLeft, service time.Duration, ok bool) {
 	if o.queue == nil || len(o.hosts) > mostLooked {
 		return nil, 0, false
 	}
-	for host, addr := range o.hosts {
+	for host, met := range o.hosts {
 		n := o.queue.HostPending(host)
 		if n == 0 {
 			delete(o.hosts, host)
 			continue
 		}
 		h := o.gate.Host(host)
-		left = append(left, hostLeft{addr: addr, urls: n, delay: h.Delay, due: h.NotBefore, waits: h.Waits})
+		left = append(left, hostLeft{
+			host: host, addr: met.addr, urls: n, delay: h.Delay, due: h.NotBefore, waits: h.Waits, cause: met.cause,
+		})
 	}
 	if o.answers == 0 {
 		return left, -1, true
@@ -92,11 +119,13 @@ func (o *outlook) look() (left []hostLeft, service time.Duration, ok bool) {
 
 // hostLeft is what is left of a host.
 type hostLeft struct {
+	host  string
 	addr  string
 	urls  int
 	delay time.Duration
 	due   time.Time // of its next request
 	waits string    // the clause that sets it
+	cause string    // of the host's last failure
 }
 
 // leastLeft is the least time that all of it takes, and the host that is due first.

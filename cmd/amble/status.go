@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/politeness"
 )
 
 // How often the status is shown, on a terminal and elsewhere.
@@ -57,8 +58,10 @@ func (u *ui) show(s snapshot) {
 		"hosts_waiting", s.waiting, "queued", s.queued, "refused", s.refused, "errors", s.failed,
 		"next", s.next.Round(time.Second), "eta", etaText(s.eta),
 	}
-	if s.waits != "" {
-		facts = append(facts, "waits", s.waits)
+	for _, f := range [][2]string{{"host", s.host}, {"waits", s.waits}, {"cause", s.cause}} {
+		if f[1] != "" {
+			facts = append(facts, f[0], f[1])
+		}
 	}
 	u.log.Info("progress", facts...)
 }
@@ -92,7 +95,9 @@ type snapshot struct {
 	refused, failed int
 	age             time.Duration
 	next            time.Duration // until a host is due; 0: one is, or nothing is known of it
+	host            string        // which
 	waits           string        // the clause that it waits for
+	cause           string        // what went wrong there; "" when nothing did
 	eta             time.Duration // if nothing more is found; negative: unknown
 }
 
@@ -109,7 +114,13 @@ func (s *status) at(now time.Time, p crawler.Progress) snapshot {
 	}
 	snap.rate = s.count(now, snap)
 	s.look(now)
-	snap.next, snap.waits = max(0, s.first.due.Sub(now)), s.first.waits
+	if snap.next = max(0, s.first.due.Sub(now)); snap.next > 0 {
+		snap.host, snap.waits = s.first.host, s.first.waits
+	}
+	switch snap.waits {
+	case politeness.ClauseRobots, politeness.ClauseBackoff, politeness.ClauseRetryAfter:
+		snap.cause = s.first.cause
+	}
 	snap.eta = s.left(snap, f.Claimed)
 	return snap
 }
@@ -164,18 +175,31 @@ func (s *status) left(snap snapshot, claimed int) time.Duration {
 	return eta
 }
 
-// line is the snapshot in one line of at most width octets.
+// line is the snapshot in one line of at most width octets. Of a crawl that waits for a host in trouble it tells that
+// first.
 func (s snapshot) line(width int) string {
-	next := ""
-	if s.next >= time.Second/2 {
-		next = fmt.Sprintf("next in %s  ", s.next.Round(time.Second))
-		if s.waits != "" {
-			next = fmt.Sprintf("next in %s (%s)  ", s.next.Round(time.Second), s.waits)
-		}
-	}
+	next := s.nextText()
 	line := fmt.Sprintf("%s %.1f/s  hosts %d active %d waiting  %d queued  %d refused  %d errors  %seta %s",
 		plural(s.pages, "page"), s.rate, s.active, s.waiting, s.queued, s.refused, s.failed, next, etaText(s.eta))
+	if s.active == 0 && s.cause != "" {
+		line = fmt.Sprintf("%s  %d queued  %seta %s", plural(s.pages, "page"), s.queued, next, etaText(s.eta))
+	}
 	return line[:min(len(line), max(0, width))]
+}
+
+// nextText says when a host is due, which one, and why not before.
+func (s snapshot) nextText() string {
+	if s.next < time.Second/2 {
+		return ""
+	}
+	text := "next in " + s.next.Round(time.Second).String()
+	if s.waits != "" {
+		text += ": " + s.host + ", " + s.waits
+	}
+	if s.cause != "" {
+		text += " after " + s.cause
+	}
+	return text + "  "
 }
 
 func etaText(d time.Duration) string {

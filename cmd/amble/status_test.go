@@ -103,10 +103,10 @@ func TestLeastTimeLeft(t *testing.T) {
 		want time.Duration
 	}{
 		{"nothing", nil, 0, 0},
-		{"one host", []hostLeft{{"1", 10, time.Second, soon, "delay"}}, 0, 11 * time.Second},
-		{"the slowest decides", []hostLeft{{"1", 10, time.Second, later, "delay"}, {"2", 3, 10 * time.Second, soon, "delay"}}, 0, 30300 * time.Millisecond},
-		{"an address is shared", []hostLeft{{"1", 10, time.Second, soon, "delay"}, {"1", 10, time.Second, later, "delay"}}, 0, 22 * time.Second},
-		{"a rate in all", []hostLeft{{"1", 10, time.Second, soon, "delay"}}, 0.5, 20 * time.Second},
+		{"one host", []hostLeft{{addr: "1", urls: 10, delay: time.Second, due: soon}}, 0, 11 * time.Second},
+		{"the slowest decides", []hostLeft{{addr: "1", urls: 10, delay: time.Second, due: later}, {addr: "2", urls: 3, delay: 10 * time.Second, due: soon}}, 0, 30300 * time.Millisecond},
+		{"an address is shared", []hostLeft{{addr: "1", urls: 10, delay: time.Second, due: soon}, {addr: "1", urls: 10, delay: time.Second, due: later}}, 0, 22 * time.Second},
+		{"a rate in all", []hostLeft{{addr: "1", urls: 10, delay: time.Second, due: soon}}, 0.5, 20 * time.Second},
 	} {
 		got, first := leastLeft(c.left, 100*time.Millisecond, c.rate)
 		if got != c.want || len(c.left) > 0 && !first.due.Equal(soon) {
@@ -181,8 +181,26 @@ func TestStatusTellsWhatAHostWaitsFor(t *testing.T) {
 		gate.Failed(u, gate.Next(u), errors.New("no such host"))
 		s := status{outlook: o}
 		snap := s.at(time.Now(), crawler.Progress{Started: time.Now(), Frontier: queue.Stats()})
-		if line := snap.line(200); !strings.Contains(line, "next in 1s (robots_retry)  eta ?") {
+		if line := snap.line(200); !strings.Contains(line, "next in 1s: 127.0.0.1:80, robots_retry  eta ?") {
 			t.Error(line)
+		}
+		tr := new(crawler.Trace)
+		o.trace(tr)
+		tr.Retrying(u, "connect_refused", time.Now().Add(time.Second))
+		s = status{outlook: o}
+		snap = s.at(time.Now(), crawler.Progress{Started: time.Now(), Frontier: queue.Stats()})
+		if got, want := snap.line(79), "0 pages  1 queued  next in 1s: 127.0.0.1:80, robots_retry after connect_refused"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		snap.active = 1 // then the host in trouble is not what matters most
+		if got, want := snap.line(200), "0 errors  next in 1s: 127.0.0.1:80, robots_retry after connect_refused  eta ?"; !strings.HasSuffix(got, want) {
+			t.Errorf("%q, want %q at its end", got, want)
+		}
+		time.Sleep(2 * time.Second) // it is due, and so nothing waits
+		s = status{outlook: o}
+		snap = s.at(time.Now(), crawler.Progress{Started: time.Now(), Frontier: queue.Stats()})
+		if snap.host != "" || snap.cause != "" || strings.Contains(snap.line(200), "next") {
+			t.Errorf("%+v", snap)
 		}
 	})
 }

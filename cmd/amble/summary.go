@@ -70,6 +70,8 @@ func finishText(r *ending, err error) string {
 		return "stdout was closed, " + left
 	case r.signal != 0:
 		return "interrupted, " + left
+	case r.Finish == crawler.FinishUnreachable:
+		return "no host answered, " + left
 	case r.Finish == crawler.FinishErrors:
 		return "too many URLs failed, " + left
 	case r.Finish == crawler.FinishDone:

@@ -19,12 +19,12 @@ type watcher struct {
 	giveUp time.Duration // how long a robots.txt that cannot be had is tried again
 
 	mu    sync.Mutex
-	told  map[string]bool // origins whose robots.txt cannot be had
+	down  map[string]bool // origins whose robots.txt cannot be had: whether that was told
 	seeds []string
 }
 
 func (w *watcher) trace() *crawler.Trace {
-	t := &crawler.Trace{Visited: w.visited, Robots: w.robots}
+	t := &crawler.Trace{Visited: w.visited, Robots: w.robots, Retrying: w.retrying}
 	if !w.ui.flags.Verbose {
 		return t
 	}
@@ -35,33 +35,42 @@ func (w *watcher) trace() *crawler.Trace {
 	t.Admitted = func(_ weburl.URL, p politeness.Permit) {
 		log.Debug("request", "url", p.URL(), "purpose", p.Purpose().String())
 	}
-	t.Retrying = func(u weburl.URL, reason string, at time.Time) {
-		log.Debug("retrying", "url", u, "reason", reason, "at", at.Format(time.RFC3339Nano))
-	}
 	return t
 }
 
-// robots tells, once for each origin, that its robots.txt cannot be had and everything there waits.
+// robots notes whether an origin's robots.txt can be had.
 func (w *watcher) robots(u weburl.URL, info politeness.OriginInfo) {
 	w.ui.log.Debug("robots.txt", "url", info.Source.RobotsURL, "status", info.Source.Status, "known", info.Known)
 	if info.Known || !info.Unreachable {
 		return
 	}
 	w.mu.Lock()
-	told := w.told[u.Origin()]
-	if w.told == nil {
-		w.told = map[string]bool{}
+	defer w.mu.Unlock()
+	if w.down == nil {
+		w.down = map[string]bool{}
 	}
-	w.told[u.Origin()] = true
+	if _, known := w.down[u.Origin()]; !known {
+		w.down[u.Origin()] = false
+	}
+}
+
+// retrying tells, once for each origin, that its robots.txt cannot be had and everything there waits.
+func (w *watcher) retrying(u weburl.URL, reason string, at time.Time) {
+	w.ui.log.Debug("retrying", "url", u, "reason", reason, "at", at.Format(time.RFC3339Nano))
+	w.mu.Lock()
+	told, down := w.down[u.Origin()]
+	if down {
+		w.down[u.Origin()] = true
+	}
 	w.mu.Unlock()
-	if told {
+	if told || !down {
 		return
 	}
 	until := "trying again"
 	if w.giveUp > 0 {
-		until += " for " + duration(w.giveUp).String()
+		until += " for " + duration(w.giveUp).String() + " at most"
 	}
-	w.ui.tell("%s cannot be had: no page of its site is asked for before it can be read; %s", u.RobotsURL(), until)
+	w.ui.tell("%s cannot be had (%s): no page of its site is requested before it can be read; %s", u.RobotsURL(), reason, until)
 }
 
 func (w *watcher) visited(v *crawler.Visit) {

@@ -1,0 +1,161 @@
+package crawler
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// UnreachableError is Run's error when the crawl has ended with [FinishUnreachable]: no host has ever answered
+// anything, and each of those that URLs are queued of was tried several times within seconds, or failed for a cause
+// that does not pass by itself. It is more likely that a seed, the network or a proxy is not as the operator thinks
+// than that all hosts are down. The URLs stay queued. A crawl that waits for robots.txt for ever
+// (politeness.Config.RobotsGiveUp) waits for this, too.
+type UnreachableError struct {
+	Tried []Tried // in the order of their URLs. Their errors are not wrapped: what ended a request ended no Run
+}
+
+// Tried is what was tried of one host.
+type Tried struct {
+	URL      weburl.URL // what was requested last, or would have been
+	Attempts int
+	Err      error // of the last attempt
+}
+
+func (t *Tried) String() string {
+	n := "1 attempt"
+	if t.Attempts != 1 {
+		n = fmt.Sprintf("%d attempts", t.Attempts)
+	}
+	return fmt.Sprintf("%s: %v (%s)", t.URL, t.Err, n)
+}
+
+// mostTriedTold is of how many hosts an UnreachableError's text tells.
+const mostTriedTold = 5
+
+func (e *UnreachableError) Error() string {
+	var b strings.Builder
+	b.WriteString("crawler: no host answered")
+	sep := ": "
+	for i := range e.Tried[:min(len(e.Tried), mostTriedTold)] {
+		b.WriteString(sep + e.Tried[i].String())
+		sep = "; "
+	}
+	if n := len(e.Tried) - mostTriedTold; n > 0 {
+		fmt.Fprintf(&b, "; and %d more hosts", n)
+	}
+	return b.String()
+}
+
+// vain is what was tried while no host has answered anything.
+type vain struct {
+	mu    sync.Mutex
+	hosts map[string]*Tried // by weburl.URL.Host; never more than maxVain
+	spent int               // how many of them have been tried enough
+}
+
+const (
+	vainAttempts = 3      // robots.txt is requested at once, after 1 s and after 5 s more
+	maxVain      = 10_000 // of more hosts it cannot be known within seconds
+)
+
+// hear notes that somebody has answered: nothing is in vain any more.
+func (r *run) hear() {
+	if r.had.Swap(true) {
+		return
+	}
+	r.vain.mu.Lock()
+	defer r.vain.mu.Unlock()
+	r.vain.hosts = nil
+}
+
+// note notes that a request for u, needed for a URL of host, has failed, for at least so many times by now, those of
+// earlier processes included. It returns how many hosts have been tried enough.
+func (v *vain) note(host string, u weburl.URL, err error, times int) (spent int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	t := v.hosts[host]
+	switch {
+	case t == nil && len(v.hosts) >= maxVain:
+		return v.spent
+	case t == nil && v.hosts == nil:
+		v.hosts = map[string]*Tried{}
+		fallthrough
+	case t == nil:
+		t = &Tried{}
+		v.hosts[host] = t
+	}
+	before := t.enough()
+	t.URL, t.Err = u, err
+	t.Attempts = max(t.Attempts+1, times)
+	if !before && t.enough() {
+		v.spent++
+	}
+	return v.spent
+}
+
+// enough reports whether further attempts are not expected to fare better soon.
+func (t *Tried) enough() bool { return t.Attempts >= vainAttempts || lasting(t.Err) }
+
+// lasting reports whether an error is about how things are set up: it does not pass by itself.
+func lasting(err error) bool {
+	switch fetcher.ReasonOf(err) {
+	case fetcher.ReasonTLSAuthority, fetcher.ReasonTLSExpired, fetcher.ReasonTLSHostname, fetcher.ReasonTLSCertificate,
+		fetcher.ReasonProxyUnusable:
+		return true
+	}
+	return false
+}
+
+// of is what was tried of the hosts for which keep is true. enough is how many of these were tried enough.
+func (v *vain) of(keep func(host string) bool) (all []Tried, enough int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for host, t := range v.hosts {
+		if keep(host) {
+			all = append(all, *t)
+			if t.enough() {
+				enough++
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Tried) int { return cmp.Compare(a.URL.String(), b.URL.String()) })
+	return all, enough
+}
+
+// tried notes a request that got no answer, on the way to c's page, and ends the crawl if all that could be tried was.
+// The gate has been told of it.
+func (r *run) tried(c frontier.Claim, u weburl.URL, err error) {
+	if r.had.Load() || r.cfg.Politeness.RobotsGiveUp == politeness.None {
+		return
+	}
+	spent := r.vain.note(c.URL.Host(), u, err, r.gate.Origin(c.URL).Failures)
+	stats, ok := r.frontier.(frontier.Statter)
+	if !ok || r.counter == nil {
+		return
+	}
+	everyHost := fetcher.ReasonOf(err) == fetcher.ReasonProxyUnusable // they are all behind it
+	if pending := stats.Stats().Hosts; everyHost || spent >= pending {
+		all, enough := r.vain.of(func(host string) bool { return r.counter.HostPending(host) > 0 })
+		if everyHost || enough >= pending {
+			r.giveUp(&UnreachableError{all})
+		}
+	}
+}
+
+// giveUp ends the crawl.
+func (r *run) giveUp(err *UnreachableError) {
+	r.mu.Lock()
+	if r.finish == "" {
+		r.unreachable = err
+	}
+	r.mu.Unlock()
+	r.drain(FinishUnreachable)
+}

@@ -1,0 +1,26 @@
+package crawler
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// However many hosts are tried in vain, what is remembered of them is bounded.
+func TestVainIsBounded(t *testing.T) {
+	u, err := weburl.Parse("http://a.example/robots.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &vain{}
+	for range vainAttempts {
+		for i := range maxVain + 100 {
+			v.note(fmt.Sprintf("%d.example:80", i), u, errors.New("no"), 0)
+		}
+	}
+	if len(v.hosts) != maxVain || v.spent != maxVain {
+		t.Errorf("%d hosts, %d tried enough", len(v.hosts), v.spent)
+	}
+}
