@@ -62,7 +62,7 @@ type Config struct {
 	// always the one found. A Frontier that is given must tell them apart the same way.
 	Canonical weburl.Profile
 
-	Retries      int           // attempts after the first. 0: DefaultRetries; None
+	Retries      int           // attempts at a URL after the first, within the budget: see RetriesPerHost. 0: DefaultRetries; None
 	RetryPause   time.Duration // before the first retry, doubling. 0: 1 s
 	MaxURL       int           // octets of a URL that is queued. 0: DefaultMaxURL; at most weburl.MaxLen
 	MaxLinks     int           // of one page. 0: DefaultMaxLinks

@@ -38,7 +38,8 @@ var Stop = errors.New("crawler: stop")
 
 // RetryError is returned by a Handler that wants the URL to be fetched again: nothing of this visit
 // counts, and the URL goes back to the queue as after a network error. When it has had all its attempts
-// (Config.Retries) the visit is Failed with ReasonHandler and this error.
+// (Config.Retries) the visit is Failed with ReasonHandler and this error; when there is no budget for one more
+// (RetriesPerHost), with ReasonRetryBudget.
 type RetryError struct {
 	Err error // the cause; nil: none is named
 	// After is the least time until the next attempt, beside the pause that retries have anyway and
@@ -98,6 +99,11 @@ func (r *run) obey(ctx context.Context, c frontier.Claim, v *Visit, links []fron
 	case ctx.Err() != nil && (errors.Is(answer, ctx.Err()) || errors.Is(answer, context.Cause(ctx))):
 		again = &frontier.Again{}
 	case errors.As(answer, &retry) && c.Attempt < r.cfg.Retries:
+		if !r.tally.retry(c.URL.Host()) {
+			links = r.spoil(v, links, answer)
+			v.spent()
+			return links, nil
+		}
 		at := time.Now().Add(max(retry.After, pause(r.cfg.RetryPause, c.Attempt)))
 		r.cfg.Trace.retrying(c.URL, ReasonHandler, at)
 		again = &frontier.Again{NotBefore: at, Retry: true}

@@ -46,7 +46,7 @@ func (r *run) memory() (map[string][]byte, error) {
 	}
 	values[keyTally] = b
 	for host, n := range r.tally.changedHosts() {
-		values[keyHost+host] = binary.AppendUvarint(nil, uint64(n))
+		values[keyHost+host] = binary.AppendUvarint(binary.AppendUvarint(nil, uint64(n.pages)), uint64(n.retries))
 	}
 	for sum, c := range r.contents.changed() {
 		values[keyBody+string(sum[:])] = append(binary.AppendUvarint(nil, uint64(c.count)), c.url...)
@@ -117,8 +117,9 @@ func (r *run) recall(ctx context.Context) error {
 	}
 	return errors.Join(
 		r.store.States(ctx, keyHost, func(name string, value []byte) error {
-			n, _ := binary.Uvarint(value)
-			r.tally.recallHost(name[len(keyHost):], int(n))
+			pages, k := binary.Uvarint(value)
+			retries, _ := binary.Uvarint(value[max(0, k):]) // of an earlier version there are none
+			r.tally.recallHost(name[len(keyHost):], hostCount{int(pages), int(retries)})
 			return nil
 		}),
 		r.store.States(ctx, keyBody, func(name string, value []byte) error {

@@ -38,6 +38,7 @@ type Report struct {
 	Finish   Finish
 	Pages    int // visits with outcome Fetched
 	Requests int // on the wire, robots.txt and retries included
+	Retries  int // attempts after the first that were planned, of whatever URL
 
 	Connections int             // opened for them, TLS handshakes included; the others went over open ones
 	Bytes       int64           // body octets received, before decoding
@@ -68,6 +69,7 @@ type tally struct {
 	mu       sync.Mutex
 	r        Report
 	hosts    map[string]int // pages fetched
+	retried  map[string]int // retries, by host
 	sitemaps map[string]bool
 
 	// For a crawl that goes on after a crash. They are nil and zero otherwise.
@@ -85,6 +87,7 @@ func newTally(now time.Time) *tally {
 			Types: map[string]int{}, Links: map[Fate]int{},
 		},
 		hosts:    map[string]int{},
+		retried:  map[string]int{},
 		sitemaps: map[string]bool{},
 		since:    now,
 	}
@@ -207,14 +210,16 @@ func (t *tally) keep(now time.Time) kept {
 	return k
 }
 
-// changedHosts is how many pages were fetched of the hosts of which some were since it was last
-// called.
-func (t *tally) changedHosts() map[string]int {
+// hostCount is what a crawl must know of a host's counts after a crash.
+type hostCount struct{ pages, retries int }
+
+// changedHosts is the counts of the hosts of which they have changed since it was last called.
+func (t *tally) changedHosts() map[string]hostCount {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := make(map[string]int, len(t.fresh))
+	all := make(map[string]hostCount, len(t.fresh))
 	for host := range t.fresh {
-		all[host] = t.settled[host]
+		all[host] = hostCount{t.settled[host], t.retried[host]}
 	}
 	clear(t.fresh)
 	return all
@@ -231,8 +236,13 @@ func (t *tally) recall(k kept) {
 	}
 }
 
-func (t *tally) recallHost(host string, pages int) {
+func (t *tally) recallHost(host string, n hostCount) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.settled[host], t.hosts[host] = pages, pages
+	if n.pages > 0 {
+		t.settled[host], t.hosts[host] = n.pages, n.pages
+	}
+	if n.retries > 0 {
+		t.retried[host] = n.retries
+	}
 }

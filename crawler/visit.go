@@ -36,6 +36,7 @@ const (
 	ReasonRedirectLoop  = "redirect_loop"   // a redirect back to where it came from
 	ReasonRedirectBad   = "redirect_bad"    // a redirect without a usable Location
 	ReasonHostBudget    = "host_budget"     // Config.MaxPerHost reached
+	ReasonRetryBudget   = "retry_budget"    // it failed, and its host or the crawl has had its retries: see RetriesPerHost
 	ReasonHandler       = "handler_error"   // the Handler returned an error
 	ReasonFetcher       = "fetcher_error"   // an error of a Fetcher that is no *fetcher.Error
 	ReasonExtractor     = "extractor_error" // the Extractor returned an error

@@ -280,23 +280,32 @@ func (r *run) unanswered(ctx context.Context, c frontier.Claim, ready time.Time,
 	return false
 }
 
-// retry puts the URL back for another attempt, or ends it as failed when it has had them all.
+// retry puts the URL back for another attempt, or ends it as failed when it, or its host, has had them all.
 func (r *run) retry(ctx context.Context, c frontier.Claim, v *Visit, ready time.Time) bool {
-	if c.Attempt >= r.cfg.Retries {
-		v.Outcome = Failed
+	v.Outcome = Failed
+	switch {
+	case c.Attempt >= r.cfg.Retries:
+		return r.salvage(ctx, c, v, ready)
+	case !r.tally.retry(c.URL.Host()):
+		v.spent()
 		return r.salvage(ctx, c, v, ready)
 	}
+	r.putBack(ctx, c, v, ready)
+	return false
+}
+
+// putBack puts the URL back for another attempt.
+func (r *run) putBack(ctx context.Context, c frontier.Claim, v *Visit, ready time.Time) {
 	at := time.Now().Add(pause(r.cfg.RetryPause, c.Attempt))
 	r.cfg.Trace.retrying(c.URL, v.Reason, at)
 	r.again(ctx, c, frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{NotBefore: at, Retry: true}})
-	return false
 }
 
 // salvage ends a claim with v, which has no page; or with what an earlier attempt brought of the page before its
 // connection broke. It reports whether there was such a page.
 func (r *run) salvage(ctx context.Context, c frontier.Claim, v *Visit, ready time.Time) bool {
 	if page := r.cuts.take(c.URL); page != nil {
-		return r.accept(ctx, c, page, ready)
+		return r.accept(ctx, c, &Visit{Page: page}, ready)
 	}
 	r.end(ctx, c, v, ready, nil)
 	return false
@@ -311,25 +320,33 @@ func pause(first time.Duration, attempt int) time.Duration {
 
 // answered ends a claim whose request was answered.
 func (r *run) answered(ctx context.Context, c frontier.Claim, page *fetcher.Page, ready time.Time) bool {
-	v := &Visit{Outcome: Fetched, Page: page, Reason: page.Truncated}
+	v := &Visit{Page: page}
 	switch {
 	case isRedirect(page.Status):
 		r.redirected(ctx, c, v, ready)
 		return false
-	case c.Attempt >= r.cfg.Retries:
-	case retryable(page.Status):
-		v.Reason = fmt.Sprintf("http_%d", page.Status)
-		fallthrough
-	case brokeOff(page) && r.cuts.keep(c.URL, page):
+	case c.Attempt >= r.cfg.Retries, !retryable(page.Status) && !(brokeOff(page) && r.cuts.keep(c.URL, page)):
+	case !r.tally.retry(c.URL.Host()):
+		v.spent()
+	default:
+		if v.Reason = page.Truncated; retryable(page.Status) {
+			v.Reason = fmt.Sprintf("http_%d", page.Status)
+		}
 		r.archive(ctx, page, "attempt")
-		return r.retry(ctx, c, v, ready)
+		r.putBack(ctx, c, v, ready)
+		return false
 	}
-	return r.accept(ctx, c, better(page, r.cuts.take(c.URL)), ready)
+	v.Page = better(page, r.cuts.take(c.URL))
+	return r.accept(ctx, c, v, ready)
 }
 
 // accept makes an answer the URL's page.
-func (r *run) accept(ctx context.Context, c frontier.Claim, page *fetcher.Page, ready time.Time) bool {
-	v := &Visit{Outcome: Fetched, Page: page, Reason: page.Truncated}
+func (r *run) accept(ctx context.Context, c frontier.Claim, v *Visit, ready time.Time) bool {
+	page := v.Page
+	v.Outcome = Fetched
+	if page.Truncated != "" {
+		v.Reason = page.Truncated
+	}
 	switch {
 	case c.Kind == frontier.KindSitemap && !isPage(page):
 		r.end(ctx, c, v, ready, r.readSitemap(c, page))

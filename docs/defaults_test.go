@@ -36,6 +36,8 @@ var values = map[string]any{
 	"crawler.DefaultMaxDepth":         crawler.DefaultMaxDepth,
 	"crawler.DefaultMaxPages":         crawler.DefaultMaxPages,
 	"crawler.DefaultRetries":          crawler.DefaultRetries,
+	"crawler.RetriesPerHost":          crawler.RetriesPerHost,
+	"crawler.RetriesInAll":            crawler.RetriesInAll,
 	"crawler.DefaultRedirects":        crawler.DefaultRedirects,
 	"crawler.DefaultConcurrency":      crawler.DefaultConcurrency,
 	"crawler.DefaultMaxQueries":       crawler.DefaultMaxQueries,

@@ -23,6 +23,7 @@ type report struct {
 	Error    string                  `json:"error,omitempty"`
 	Pages    int                     `json:"pages"`
 	Requests int                     `json:"requests"`
+	Retries  int                     `json:"retries"`
 	Bytes    int64                   `json:"bytes"`
 	Hosts    int                     `json:"hosts"`
 	Left     int                     `json:"left"`
@@ -46,7 +47,7 @@ type report struct {
 func newReport(e *ending, err error) *report {
 	r := &report{
 		Schema: reportSchema, Started: e.Started.UTC(), Ended: e.Ended.UTC(), Seconds: e.Elapsed.Seconds(),
-		Runs: e.Runs, Finish: e.Finish, Pages: e.Pages, Requests: e.Requests, Bytes: e.Bytes, Hosts: e.Hosts, Left: e.Left,
+		Runs: e.Runs, Finish: e.Finish, Pages: e.Pages, Requests: e.Requests, Retries: e.Retries, Bytes: e.Bytes, Hosts: e.Hosts, Left: e.Left,
 		Outcomes: e.Outcomes, Reasons: e.Reasons, Statuses: e.Statuses, Types: e.Types, Links: e.Links,
 		Sitemaps: e.Sitemaps, Connections: e.Connections, Same: e.Same, Near: e.Near, Noncanonical: e.Noncanonical,
 		BoundSeconds: e.Bound.Seconds(), BoundBy: e.BoundBy, Overrides: e.Overrides,
@@ -63,7 +64,7 @@ func newReport(e *ending, err error) *report {
 // ending is the end of the crawl that the report sums up.
 func (r *report) ending() *ending {
 	return &ending{Report: &crawler.Report{
-		Started: r.Started, Ended: r.Ended, Elapsed: time.Duration(r.Seconds * float64(time.Second)), Runs: r.Runs, Finish: r.Finish, Pages: r.Pages, Requests: r.Requests, Bytes: r.Bytes,
+		Started: r.Started, Ended: r.Ended, Elapsed: time.Duration(r.Seconds * float64(time.Second)), Runs: r.Runs, Finish: r.Finish, Pages: r.Pages, Requests: r.Requests, Retries: r.Retries, Bytes: r.Bytes,
 		Hosts: r.Hosts, Left: r.Left, Outcomes: r.Outcomes, Reasons: r.Reasons, Statuses: r.Statuses, Types: r.Types,
 		Links: r.Links, Sitemaps: r.Sitemaps, Connections: r.Connections, Same: r.Same, Near: r.Near, Noncanonical: r.Noncanonical,
 		Bound: time.Duration(r.BoundSeconds * float64(time.Second)), BoundBy: r.BoundBy, Overrides: r.Overrides,

@@ -33,7 +33,11 @@ func (u *ui) summaryText(r *ending, err error) string {
 	var b strings.Builder
 	head := fmt.Sprintf("%s %s: %s", plural(r.Pages, "page"), spanText(r), finishText(r, err))
 	fmt.Fprintln(&b, u.bold(head))
-	fmt.Fprintf(&b, "  %-10s %d, pages from %s, %s received\n", "requests", r.Requests, plural(r.Hosts, "host"), octets(r.Bytes))
+	fmt.Fprintf(&b, "  %-10s %d, pages from %s, %s received", "requests", r.Requests, plural(r.Hosts, "host"), octets(r.Bytes))
+	if r.Retries > 0 {
+		fmt.Fprintf(&b, ", retries %d", r.Retries)
+	}
+	b.WriteByte('\n')
 	if r.Bound > 0 && r.Elapsed >= r.Bound {
 		fmt.Fprintf(&b, "  %-10s %.2f × the least that %s allows\n", "time", r.Elapsed.Seconds()/r.Bound.Seconds(), r.BoundBy)
 	}

@@ -1,0 +1,167 @@
+package crawler_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/politeness"
+)
+
+// broken is a site of n pages, each of which fails as often as the faults say.
+func broken(w *crawltest.Web, host string, n int, faults ...crawltest.Fault) (seeds []string) {
+	s := w.Site(host)
+	for i := range n {
+		path := fmt.Sprint("/", i)
+		page := s.Page(path, "page "+path)
+		for _, f := range faults {
+			page.Fault(f)
+		}
+		seeds = append(seeds, s.URL(path))
+	}
+	return seeds
+}
+
+func patient(c crawler.Config) crawler.Config {
+	c.Politeness.MaxFailures, c.Politeness.MaxSilence = politeness.None, politeness.None
+	c.Politeness.MaxBackoff = time.Second
+	c.MaxDepth = crawler.SeedsOnly
+	return c
+}
+
+// TestASmallHostGetsItsRetries lets each of a few pages fail as often as it may.
+func TestASmallHostGetsItsRetries(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		seeds := broken(w, "http://a.example", 25, crawltest.RetryAfter(503, time.Second).First(2))
+		cr := newCrawler(t, w, patient(crawler.Config{}))
+		repeats(w)
+		rep, err := cr.Run(t.Context(), seeds...)
+		if err != nil || rep.Outcomes[crawler.Fetched] != 25 || rep.Statuses[200] != 25 || rep.Retries != 50 || rep.Requests != 76 {
+			t.Errorf("%+v, %v", rep, err)
+		}
+	})
+}
+
+// TestRetriesHaveABudget crawls a host of which every page fails, beside one that works, which pays for the first.
+func TestRetriesHaveABudget(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault   crawltest.Fault
+		outcome crawler.Outcome
+		status  int
+	}{
+		"503":   {crawltest.RetryAfter(503, time.Second), crawler.Fetched, 503},
+		"reset": {crawltest.Reset(), crawler.Failed, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+				seeds := broken(w, "http://a.example", 300, c.fault)
+				var v visits
+				cr := newCrawler(t, w, patient(crawler.Config{Handler: &v}))
+				repeats(w)
+				rep, err := cr.Run(t.Context(), seeds...)
+				if err != nil || rep.Retries < crawler.RetriesPerHost || rep.Retries > crawler.RetriesPerHost+300/10 || rep.Requests != 301+rep.Retries || rep.Reasons[crawler.ReasonRetryBudget] == 0 {
+					t.Errorf("%+v, %v", rep, err)
+				}
+				last := v.by["http://a.example/299"]
+				if last.Outcome != c.outcome || last.Status() != c.status || last.Reason != crawler.ReasonRetryBudget || last.Attempt != 0 {
+					t.Errorf("the last page: %s %d %s, attempt %d", last.Outcome, last.Status(), last.Reason, last.Attempt)
+				}
+			})
+		})
+	}
+}
+
+// TestPagesThatWorkPayForRetries: one in ten.
+func TestPagesThatWorkPayForRetries(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		var seeds []string
+		for i := range 200 {
+			path := fmt.Sprint("/good", i)
+			s.Page(path, "page "+path)
+			seeds = append(seeds, s.URL(path))
+		}
+		for i := range 100 {
+			path := fmt.Sprint("/bad", i)
+			s.Page(path, "").Fault(crawltest.Reset())
+			seeds = append(seeds, s.URL(path))
+		}
+		cr := newCrawler(t, w, patient(crawler.Config{}))
+		repeats(w)
+		rep, err := cr.Run(t.Context(), seeds...)
+		if want := crawler.RetriesPerHost + 200/10; err != nil || rep.Retries != want {
+			t.Errorf("%d retries, want %d; %v", rep.Retries, want, err)
+		}
+	})
+}
+
+// TestRetriesHaveABudgetInAll crawls many hosts of which each has failed less often than it may.
+func TestRetriesHaveABudgetInAll(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		var seeds []string
+		for i := range 30 {
+			seeds = append(seeds, broken(w, fmt.Sprintf("http://h%d.example", i), 20, crawltest.Reset())...)
+		}
+		cr := newCrawler(t, w, patient(crawler.Config{}))
+		repeats(w)
+		rep, err := cr.Run(t.Context(), seeds...)
+		if err != nil || rep.Retries != crawler.RetriesInAll || rep.Reasons[crawler.ReasonRetryBudget] == 0 {
+			t.Errorf("%+v, %v", rep, err)
+		}
+	})
+}
+
+// TestAHandlersRetriesHaveTheBudget, too: they are requests as any other.
+func TestAHandlersRetriesHaveTheBudget(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		seeds := broken(w, "http://a.example", 100)
+		var last *crawler.Visit
+		cr := newCrawler(t, w, patient(crawler.Config{
+			Handler: crawler.HandlerFunc(func(context.Context, *crawler.Visit) error { return crawler.Retry(errors.New("not good")) }),
+			Trace: &crawler.Trace{Visited: func(v *crawler.Visit) {
+				if v.Reason == crawler.ReasonRetryBudget {
+					last = v
+				}
+			}},
+		}))
+		repeats(w)
+		rep, err := cr.Run(t.Context(), seeds...)
+		if err != nil || rep.Retries > crawler.RetriesPerHost+100/10 || rep.Outcomes[crawler.Failed] != 100 {
+			t.Errorf("%+v, %v", rep, err)
+		}
+		if last == nil {
+			t.Fatal("no visit tells of the budget")
+		}
+		if last.Err == nil || !strings.Contains(last.Detail, crawler.ReasonHandler) {
+			t.Errorf("%s, %v", last.Detail, last.Err)
+		}
+	})
+}
+
+// TestTheBudgetIsOfTheCrawl, not of a process.
+func TestTheBudgetIsOfTheCrawl(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		seeds := broken(w, "http://a.example", 60, crawltest.Reset())
+		j := job{t, t.TempDir()}
+		c := patient(config(w, crawler.Config{Concurrency: 1}))
+		repeats(w)
+		var rep *crawler.Report
+		for range 20 {
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			var err error
+			rep, err = j.run(ctx, c, seeds...)
+			cancel()
+			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatal(err)
+			}
+		}
+		if rep.Finish != crawler.FinishDone || rep.Retries != crawler.RetriesPerHost || rep.Runs < 3 {
+			t.Errorf("%+v", rep)
+		}
+	})
+}
