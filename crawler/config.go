@@ -62,7 +62,11 @@ type Config struct {
 	// always the one found. A Frontier that is given must tell them apart the same way.
 	Canonical weburl.Profile
 
-	Retries      int           // attempts at a URL after the first, within the budget: see RetriesPerHost. 0: DefaultRetries; None
+	// Retries is the number of attempts at a URL after the first, within the budget (see RetriesPerHost): for answers
+	// and failures that may pass, and for pages that break off. The longest part of such a page is kept in memory
+	// until its last attempt, 64 MiB of all together; a page for which there is no room is final as it is.
+	// 0: DefaultRetries; None.
+	Retries      int
 	RetryPause   time.Duration // before the first retry, doubling. 0: 1 s
 	MaxURL       int           // octets of a URL that is queued. 0: DefaultMaxURL; at most weburl.MaxLen
 	MaxLinks     int           // of one page. 0: DefaultMaxLinks
