@@ -39,7 +39,7 @@ func New(c Config) (*Crawler, error) {
 	p := c.Politeness
 	p.Identity, p.Contactless = c.identity(), c.Contact == ""
 	if err := restoreGate(&p, c.Frontier); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrResume, err)
 	}
 	gate, err := politeness.NewGate(p)
 	if err != nil {
@@ -61,6 +61,9 @@ var (
 	// has ended and is run with other settings than those by which it decided what to queue.
 	ErrRulesChanged = errors.New("crawler: the crawl in this frontier has ended and was decided by other settings")
 	ErrRunning      = errors.New("crawler: a crawl with a durable frontier is under way")
+	// ErrResume is wrapped by errors of New and Run, besides the cause, when what an earlier process left in the
+	// frontier or in a sink cannot be read, or they cannot be brought to the same point.
+	ErrResume = errors.New("crawler: the crawl cannot be resumed")
 )
 
 // SeedError is a seed that cannot be crawled.
@@ -338,7 +341,7 @@ func (r *run) crawl(ctx context.Context) (*Report, error) {
 func (r *run) open(ctx context.Context) error {
 	if r.commits != nil {
 		if err := r.resume(ctx); err != nil {
-			return err
+			return fmt.Errorf("%w: %w", ErrResume, err)
 		}
 	}
 	seeds, err := r.addSeeds(ctx)

@@ -75,16 +75,16 @@ func (r *run) resume(ctx context.Context) error {
 		offset, known := offsets[name]
 		if known {
 			if err := s.Restore(offset); err != nil {
-				return fmt.Errorf("crawler: sink %s: cutting it back to what was committed: %w", name, err)
+				return fmt.Errorf("sink %s: cutting it back to what was committed: %w", name, err)
 			}
 			continue
 		}
 		if at, err := s.Sync(); err != nil || at != 0 {
-			return fmt.Errorf("crawler: sink %s: %w", name, errors.Join(err, errForeignOutput))
+			return fmt.Errorf("sink %s: %w", name, errors.Join(err, errForeignOutput))
 		}
 	}
 	if err := r.recall(ctx); err != nil {
-		return fmt.Errorf("crawler: what the crawl knew before: %w", err)
+		return fmt.Errorf("what the crawl knew before: %w", err)
 	}
 	offsets, err := r.syncSinks()
 	if err != nil {

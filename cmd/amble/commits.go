@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
-	"strconv"
 	"strings"
 
 	"github.com/amble-crawler/amble/frontier/disk"
@@ -19,56 +17,34 @@ import (
 
 // The names under which the queue keeps, in the step that commits visits, how far the files of a job reach.
 const (
-	keyJob     = "job/"
-	keyExtent  = "job/extent/" // and the file's name
-	keyMark    = "job/mark/"   // and the file's name, a colon and the bytes as 16 hexadecimal digits: the SHA-256 there
-	keyCommits = "job/commits" // how many there were
+	keyJob    = "job/"
+	keyExtent = "job/extent/" // and the file's name
+	keyMark   = "job/mark/"   // and the file's name, a colon and the bytes as 16 hexadecimal digits: the SHA-256 there
 )
-
-// commitsName is a file with the number of a commit that was made. It is written behind the commit and not
-// forced out, so it is never ahead: a queue that knows of fewer commits has lost some.
-const commitsName = "commits"
 
 // commits are the commits of a job: with each the queue is told how far the files reach, and when the job is
 // resumed the files are held against that.
 type commits struct {
 	files   plainDir
 	extents map[string]extent // by name, as the queue has them
-	count   int64
-	number  *os.File // of commitsName
-	began   bool     // the job was begun by a version that told the queue nothing of its files
+	began   bool              // the job was begun by a version that told the queue nothing of its files
 	kept    []*evidence
 	archive *warc.Writer // nil without one
 }
 
-// openCommits reads what the queue was told at the last commit and holds the number of commits and the
-// archives against it. Other files are held against it as they are opened.
+// openCommits reads what the queue was told at the last commit and holds the archives against it. Other files
+// are held against it as they are opened.
 func (j *jobDir) openCommits(store *disk.Store) (*commits, error) {
 	c := &commits{files: j.files, extents: map[string]extent{}}
-	ctx := context.Background()
-	b, err := store.State(ctx, keyCommits)
-	if err != nil {
+	if err := store.States(context.Background(), keyExtent, c.read); err != nil {
 		return nil, err
 	}
-	if b != nil {
-		c.count, err = strconv.ParseInt(string(b), 10, 64)
+	begun := len(store.Offsets()) > 0
+	c.began = begun && len(c.extents) == 0
+	if !begun {
+		return c, c.files.checkEmpty("nothing was ever committed in it")
 	}
-	err = errors.Join(err, store.States(ctx, keyExtent, c.read))
-	if err == nil && len(store.Offsets()) == 0 {
-		err = c.files.checkEmpty("nothing was ever committed in it")
-	}
-	c.began = len(c.extents) == 0 && len(store.Offsets()) > 0
-	if err == nil {
-		err = c.checkNumber()
-	}
-	if err == nil {
-		err = c.checkArchives()
-	}
-	if err != nil {
-		return nil, err
-	}
-	c.number, err = j.files.edit(commitsName, 0)
-	return c, err
+	return c, c.checkArchives()
 }
 
 // checkFrontier reports a job without a queue that has visits or requests all the same: a new one would take
@@ -98,19 +74,6 @@ func (c *commits) read(name string, value []byte) error {
 	}
 	c.extents[strings.TrimPrefix(name, keyExtent)] = e
 	return nil
-}
-
-// checkNumber reports a queue that has lost commits.
-func (c *commits) checkNumber() error {
-	b, err := c.files.read(commitsName)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	n, _ := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64) // a power cut may have taken the number
-	if n <= c.count {
-		return nil
-	}
-	return c.files.told(frontierName, &damage{fmt.Sprintf("it knows of %s, where there were %d", plural(int(c.count), "commit"), n)})
 }
 
 // checkArchives holds the archives against what was committed: all by their size, the last one's end by its
@@ -176,11 +139,8 @@ func (c *commits) keepLines(name string) (*politeness.LedgerFile, int64, error) 
 }
 
 // values makes the files durable and returns what the queue is told of them with the commit that is about to
-// be made. The one before was made.
+// be made.
 func (c *commits) values() (map[string][]byte, error) {
-	if err := c.note(); err != nil {
-		return nil, err
-	}
 	values := map[string][]byte{}
 	for _, f := range c.kept {
 		now, marked, grown, err := f.grown(c.extents[f.name])
@@ -198,8 +158,6 @@ func (c *commits) values() (map[string][]byte, error) {
 			c.tell(values, name, now, marked)
 		}
 	}
-	c.count++
-	values[keyCommits] = strconv.AppendInt(nil, c.count, 10)
 	return values, nil
 }
 
@@ -211,11 +169,3 @@ func (c *commits) tell(values map[string][]byte, name string, now extent, marked
 		values[fmt.Sprintf("%s%s:%016x", keyMark, name, now.Bytes)] = sum
 	}
 }
-
-// note writes the number of the last commit.
-func (c *commits) note() error {
-	_, err := c.number.WriteAt(fmt.Appendf(nil, "%020d\n", c.count), 0)
-	return err
-}
-
-func (c *commits) close() error { return c.number.Close() }

@@ -155,7 +155,7 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	look.trace(j.cfg.Trace)
 	c, err := crawler.New(j.cfg)
 	if err != nil {
-		return nil, usageOf("", err)
+		return nil, beginError(err)
 	}
 	look.gate = c.Gate()
 	if j.before != nil {
@@ -172,7 +172,7 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	stopStatus()
 	end := &ending{Report: rep, signal: stopSignals(), seeds: w.seeds}
 	if rep == nil {
-		return nil, usageOf("", err)
+		return nil, beginError(err)
 	}
 	ui.summary(a, j, end, err)
 	if errors.As(err, &end.vain) {
@@ -192,6 +192,14 @@ func vainText(e *crawler.UnreachableError) string {
 		fmt.Fprintf(&b, "\n  and %s more", plural(n, "host"))
 	}
 	return b.String()
+}
+
+// beginError is why a crawl could not begin: for what it was told, or for what it left when it was stopped.
+func beginError(err error) error {
+	if errors.Is(err, crawler.ErrResume) {
+		return err
+	}
+	return usageOf("", err)
 }
 
 func texts(urls []weburl.URL) []string {

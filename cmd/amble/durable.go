@@ -114,6 +114,7 @@ func (c *crawlFlags) runJob(a *app, j *jobDir, cfg crawler.Config, all []setting
 			return firstOf(err, j.retry(x, out, retry))
 		},
 	})
+	err = j.files.queueError(err)
 	closed := out.close()
 	if err == nil {
 		err = closed

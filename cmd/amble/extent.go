@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
@@ -116,15 +117,19 @@ func differs(from, to int64) error {
 
 // queueError is an error of the queue as a person is told of it.
 func (d plainDir) queueError(err error) error {
-	if !errors.Is(err, disk.ErrDamaged) {
+	if !errors.Is(err, disk.ErrDamaged) && !errors.Is(err, disk.ErrForeign) {
+		if errors.Is(err, crawler.ErrResume) {
+			return outputError(err)
+		}
 		return err
 	}
-	text := err.Error()
+	text, _, _ := strings.Cut(err.Error(), "\n") // every reader has met it
 	if abs, absErr := filepath.Abs(d.path(frontierName)); absErr == nil {
 		if _, cause, ok := strings.Cut(text, abs+": "); ok {
 			text = cause
 		}
 	}
+	text, _, _ = strings.Cut(strings.TrimPrefix(text, "disk: not a crawl directory: "), ": name ")
 	dir := d.root.Name()
 	return &exitError{exitOutput, fmt.Errorf(
 		"%s is damaged (%s), and the crawl in it cannot be resumed; the visits, archives and the ledger in %s are not affected: put the whole directory back from a copy, or crawl what is missing into a new one with --since %s",

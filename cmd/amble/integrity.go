@@ -34,11 +34,12 @@ type known struct {
 type records struct {
 	files map[string][]known
 	note  string // what is not on record, and why
+	queue error  // why the queue cannot be asked: it is damaged
 }
 
 // records collects what the queue was told with the commits and, if the last process ended in good order,
 // what the manifest says. Neither is changed.
-func (d plainDir) records(m *manifest) (*records, error) {
+func (d plainDir) records(m *manifest) *records {
 	r := &records{files: map[string][]known{}}
 	for name, fact := range m.Outputs {
 		r.files[name] = []known{{fact.Bytes, fact.SHA256}}
@@ -50,13 +51,13 @@ func (d plainDir) records(m *manifest) (*records, error) {
 		r.note = "files were not held against what was committed: " + held.Error()
 	case errors.Is(err, fs.ErrNotExist) && len(r.files) > 0: // the results are whole without it
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, d.told(frontierName, &damage{"it is missing"})
+		r.queue = d.told(frontierName, &damage{"it is missing"})
 	case err != nil:
-		return nil, err
+		r.queue = readError(err)
 	case len(r.files) == 0:
 		r.note = "files were not held against what was committed: the job was begun by a version that kept no hashes of them"
 	}
-	return r, nil
+	return r
 }
 
 // committedStates adds what the queue was told.
@@ -68,7 +69,7 @@ func (d plainDir) committedStates(r *records) error {
 	if err != nil {
 		return err
 	}
-	err = disk.ReadStates(d.path(frontierName), keyJob, func(name string, value []byte) error {
+	err = disk.ReadStates(d.path(frontierName), disk.Config{LastWrite: d.path(lastWriteName)}, keyJob, func(name string, value []byte) error {
 		return r.add(name, value)
 	})
 	return errors.Join(d.queueError(err), lock.Close())

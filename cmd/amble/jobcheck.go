@@ -15,7 +15,7 @@ import (
 // jobFiles are the files in a job directory. One that is replaced as a whole has another one beside it while
 // it is written, which a killed process leaves.
 var jobFiles = map[string]bool{
-	lockName: false, visitsName: false, ledgerName: false, commitsName: false,
+	lockName: false, visitsName: false, ledgerName: false, lastWriteName: false,
 	manifestName: true, jobName: true, auditFile: true, reportName: true, pageName: true,
 }
 

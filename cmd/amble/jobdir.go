@@ -9,15 +9,16 @@ import (
 
 // What a job directory holds.
 const (
-	manifestName = "manifest.json"
-	jobName      = "job.yaml"
-	lockName     = "lock"
-	frontierName = "frontier"
-	visitsName   = "visits.jsonl"
-	ledgerName   = "ledger.jsonl"
-	robotsName   = "robots"
-	archiveName  = "warc"
-	reportName   = "report.json"
+	manifestName  = "manifest.json"
+	jobName       = "job.yaml"
+	lockName      = "lock"
+	frontierName  = "frontier"
+	lastWriteName = "frontier.last" // when the queue was written last
+	visitsName    = "visits.jsonl"
+	ledgerName    = "ledger.jsonl"
+	robotsName    = "robots"
+	archiveName   = "warc"
+	reportName    = "report.json"
 
 	newSuffix = ".new" // of files that are being written
 )

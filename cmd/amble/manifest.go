@@ -90,15 +90,20 @@ func readManifest(dir string) (*manifest, error) {
 	}
 	m := new(manifest)
 	if err := json.Unmarshal(b, m); err != nil {
-		return nil, usage("%s is damaged: %w", path, err)
+		return nil, damagedSettings(path, err)
 	}
 	if m.Schema != manifestSchema {
 		return nil, usage("job %s is of the layout %q, this program knows %s: use the program that made it", dir, m.Schema, manifestSchema)
 	}
 	if len(m.Runs) == 0 {
-		return nil, usage("%s is damaged: no process has worked on the job", path)
+		return nil, damagedSettings(path, errors.New("no process has worked on the job"))
 	}
 	return m, nil
+}
+
+// damagedSettings is an error of a file that says what a job is, and that no user writes.
+func damagedSettings(path string, err error) error {
+	return &exitError{exitOutput, fmt.Errorf("%s is damaged (%w): put it back from a copy; the visits and archives beside it are not affected", path, err)}
 }
 
 // write puts the manifest in the place of the one before, whole or not at all.

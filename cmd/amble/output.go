@@ -28,7 +28,7 @@ type outputs struct {
 func (j *jobDir) openOutputs(cfg *crawler.Config, archives bool) (*outputs, error) {
 	o := &outputs{}
 	if err := o.open(j, cfg, archives); err != nil {
-		return nil, errors.Join(outputError(err), o.close())
+		return nil, firstOf(outputError(j.files.queueError(err)), o.close())
 	}
 	cfg.Sinks = []sink.Sink{o.visits}
 	if o.archive != nil { // first, so that visits can name their place in it
@@ -45,7 +45,6 @@ func (o *outputs) open(j *jobDir, cfg *crawler.Config, archives bool) (err error
 	if o.commits, err = j.openCommits(o.frontier); err != nil {
 		return err
 	}
-	o.closers = append(o.closers, o.commits.close)
 	if o.ledger, cfg.Politeness.LedgerSize, err = o.commits.keepLines(ledgerName); err != nil {
 		return err
 	}
@@ -97,6 +96,7 @@ func (o *outputs) openFrontier(j *jobDir, cfg *crawler.Config) error {
 	}
 	store, err := disk.Open(j.files.path(frontierName), disk.Config{
 		Key: cfg.Canonical.Key, HostSlots: cfg.Politeness.OwnHosts, ReopenDelay: max(0, cfg.Politeness.Delay),
+		LastWrite: j.files.path(lastWriteName),
 	})
 	if err != nil {
 		return err

@@ -179,7 +179,7 @@ func queueState(dir string, u weburl.URL, profile weburl.Profile) (frontier.Stat
 	if err != nil {
 		return frontier.Unknown, err
 	}
-	store, err := disk.Open(j.files.path(frontierName), disk.Config{Key: profile.Key})
+	store, err := disk.Open(j.files.path(frontierName), disk.Config{Key: profile.Key, LastWrite: j.files.path(lastWriteName)})
 	if err != nil {
 		return frontier.Unknown, errors.Join(err, j.close())
 	}

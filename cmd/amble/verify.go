@@ -68,6 +68,9 @@ type verified struct {
 	Files         []fileCheck `json:"files"`
 	FilesNote     string      `json:"files_note,omitempty"` // what was not checked of the files, and why
 	Matching      *matching   `json:"matching,omitempty"`   // nil: a file to be compared is damaged
+	Queue         string      `json:"queue,omitempty"`      // what is wrong with the queue
+
+	queue error
 }
 
 // files checks the files of the job as such: that all are there that were committed, as they were.
@@ -86,11 +89,10 @@ func (c *verifyCmd) files() (*verified, error) {
 		return nil, readError(err)
 	}
 	defer func() { _ = d.close() }() // only read
-	r, err := d.records(m)
-	if err != nil {
-		return nil, readError(err)
+	r := d.records(m)
+	if v.FilesNote, v.queue = r.note, r.queue; v.queue != nil {
+		v.Queue = v.queue.Error()
 	}
-	v.FilesNote = r.note
 	if v.Files, err = d.check(r); err != nil {
 		return nil, readError(err)
 	}
@@ -119,6 +121,8 @@ func (v *verified) print(a *app, asJSON bool) error {
 		return &exitError{exitPoliteness, fmt.Errorf("%s of the politeness invariants", plural(len(v.Violations), "violation"))}
 	case n > 0:
 		return &exitError{exitOutput, fmt.Errorf("%s not as committed: put back what was there, or leave the job as it is and crawl into a new directory", plural(n, "file"))}
+	case v.queue != nil:
+		return v.queue
 	case v.Matching != nil && v.Matching.fault() != "":
 		return &exitError{exitOutput, fmt.Errorf("%s and %s do not go together: %s", visitsName, ledgerName, v.Matching.fault())}
 	}
@@ -226,7 +230,7 @@ func readAuditConfig(dir string) (c audit.Config, err error) {
 		return c, usage("%s holds no crawl that can be checked: %w", dir, err)
 	}
 	if err := json.Unmarshal(b, &c); err != nil {
-		return c, usage("%s: %w", filepath.Join(dir, auditFile), err)
+		return c, damagedSettings(filepath.Join(dir, auditFile), err)
 	}
 	return c, nil
 }

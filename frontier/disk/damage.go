@@ -3,31 +3,63 @@ package disk
 import (
 	"errors"
 	"fmt"
+	"io"
 	iofs "io/fs"
 	"strings"
 	"syscall"
 )
 
 // ErrDamaged is wrapped by errors of a crawl directory that has lost a file, or in which a file is not what was
-// written: by a broken disk, say, or by somebody's hand. What is in it cannot be resumed.
+// written: by a broken disk, say, or by somebody's hand. The crawl in it cannot be resumed.
 var ErrDamaged = errors.New("disk: the crawl directory is damaged")
 
-// failed is an error of the engine, on one line. One that is no complaint of the system about the disk is
-// damage: the engine reads nothing but what it wrote.
-func (s *Store) failed(err error) error {
-	if err == nil {
-		return nil
-	}
-	var no syscall.Errno
-	if system := errors.As(err, &no) && !errors.Is(err, iofs.ErrNotExist); system {
-		return fmt.Errorf("disk: the crawl in %s: %w", s.dir, err)
-	}
-	return fmt.Errorf("%w: %s: %w", ErrDamaged, s.dir, lineError{err})
+// storeError is an error of the engine on one line, with the directory.
+type storeError struct {
+	text    string
+	wrapped []error
 }
 
-// lineError is an error whose text has one line.
-type lineError struct{ error }
+func (f *storeError) Error() string   { return f.text }
+func (f *storeError) Unwrap() []error { return f.wrapped }
 
-func (e lineError) Error() string { return strings.Join(strings.Fields(e.error.Error()), " ") }
+// engineError is what the engine says when it gives up, with the errors that led to it.
+type engineError struct {
+	text   string
+	causes []error
+}
 
-func (e lineError) Unwrap() error { return e.error }
+func (e *engineError) Error() string   { return "the engine gave up: " + e.text }
+func (e *engineError) Unwrap() []error { return e.causes }
+
+// failed is what err, an error of the engine, says of the store. One that is no complaint of the system about
+// the disk is damage: the engine reads nothing but what it wrote.
+func (s *Store) failed(err error) error {
+	var before *storeError
+	var no syscall.Errno
+	switch {
+	case err == nil, errors.As(err, &before):
+		return err
+	case errors.As(err, &no) && !errors.Is(err, iofs.ErrNotExist), errors.Is(err, io.ErrShortWrite):
+		return &storeError{fmt.Sprintf("disk: the crawl in %s: %s", s.dir, oneLine(err)), []error{err}}
+	}
+	return &storeError{fmt.Sprintf("%v: %s: %s", ErrDamaged, s.dir, oneLine(err)), []error{ErrDamaged, err}}
+}
+
+// checkEngine reports a directory in which the engine would begin anew, and remove what is there: the file
+// that names its list of files is missing.
+func checkEngine(dir string, names []string) error {
+	files := false
+	for _, n := range names {
+		if strings.HasPrefix(n, "marker.manifest.") {
+			return nil
+		}
+		files = files || strings.HasSuffix(n, ".sst") || strings.HasSuffix(n, ".log")
+	}
+	if !files {
+		return nil // it was not begun
+	}
+	return fmt.Errorf("%w: %s: the file marker.manifest is missing", ErrDamaged, dir)
+}
+
+// oneLine is the text of an error on one line.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

@@ -16,6 +16,7 @@ package disk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -54,6 +55,10 @@ type Config struct {
 	// ReopenDelay is how long after Open no host with something pending is ready: the crawl's delay,
 	// as the last request of the process before may have left no trace.
 	ReopenDelay time.Duration
+	// LastWrite is the path of a file that says when the last durable write was, by which a directory is told that
+	// has lost its last writes, or was put back from an earlier time: Open returns ErrDamaged then. It is made when
+	// missing. "": AMBLE.last in the directory, which goes with it.
+	LastWrite string
 	// CacheSize is the memory for what was read and for what is being written, in bytes. The
 	// memtables are taken out of it: it should be several times MemTableSize. 0: DefaultCacheSize.
 	CacheSize int64
@@ -140,6 +145,8 @@ type Store struct {
 	gone    chan struct{} // closed when broken is set
 
 	stored stored // the writer's own
+	last   *last
+	wrote  int64 // Unix nanoseconds: the last write before Open
 }
 
 // tuning is the sizes that no user needs to choose; tests choose small ones.
@@ -183,7 +190,19 @@ func open(fs vfs.FS, dir string, c Config, t tuning) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s := newStore(dir, c, t, lock)
+	if err := s.start(fs); err != nil {
+		_ = lock.Close()
+		return nil, s.failed(err)
+	}
+	return s, nil
+}
+
+func newStore(dir string, c Config, t tuning, lock *pebble.Lock) *Store {
 	c = c.withDefaults()
+	if c.LastWrite == "" {
+		c.LastWrite = filepath.Join(dir, lastName)
+	}
 	s := &Store{
 		c: c, t: t, dir: dir, lock: lock,
 		clock:   sched.NewClock(),
@@ -200,11 +219,7 @@ func open(fs vfs.FS, dir string, c Config, t tuning) (*Store, error) {
 		groups:     make(chan *group, 4),
 	}
 	s.epoch = s.clock.Time(0).UnixNano()
-	if err := s.start(fs); err != nil {
-		_ = lock.Close()
-		return nil, fmt.Errorf("disk: open the crawl in %s: %w", dir, err)
-	}
-	return s, nil
+	return s
 }
 
 func (s *Store) start(fs vfs.FS) error {
@@ -215,7 +230,14 @@ func (s *Store) start(fs vfs.FS) error {
 	if err != nil {
 		return err
 	}
-	if err := s.guarded(s.load); err != nil {
+	err = s.guarded(s.load)
+	if err == nil {
+		err = checkLast(fs, s.c.LastWrite, s.wrote)
+	}
+	if err == nil {
+		s.last, err = openLast(fs, s.c.LastWrite)
+	}
+	if err != nil {
 		_ = s.closeEngine()
 		return err
 	}
@@ -251,8 +273,8 @@ func (s *Store) Close() error {
 		return err
 	}
 	s.work.Wait()
-	if cerr := s.closeEngine(); err == nil && cerr != nil {
-		err = fmt.Errorf("disk: close the crawl in %s: %w", s.dir, cerr)
+	if cerr := errors.Join(s.closeEngine(), s.last.close()); err == nil {
+		err = s.failed(cerr)
 	}
 	_ = s.lock.Close()
 	return err

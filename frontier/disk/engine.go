@@ -28,7 +28,7 @@ func (s *Store) options(fs vfs.FS) *pebble.Options {
 		MemTableSize:          uint64(s.c.MemTableSize),
 		L0CompactionThreshold: 4,
 		L0StopWritesThreshold: 24,
-		EventListener:         &pebble.EventListener{BackgroundError: s.background},
+		EventListener:         &pebble.EventListener{BackgroundError: s.background, DataCorruption: s.corrupt},
 	}
 	for i := range o.Levels {
 		// Half of all links are new: a filter says so without reading, the lowest level's as well.
@@ -53,7 +53,13 @@ func (engineLog) Errorf(string, ...any) {}
 // Fatalf must not return: the engine would go on as if nothing had happened. Nor must it end the
 // goroutine, which may have unlocked what it is to unlock again as it ends.
 func (l engineLog) Fatalf(format string, args ...any) {
-	l.s.breakDown(fmt.Errorf("the engine gave up: "+format, args...))
+	text, causes := fmt.Sprintf(format, args...), []error(nil)
+	for _, a := range args {
+		if err, ok := a.(error); ok {
+			causes = append(causes, err)
+		}
+	}
+	l.s.breakDown(&engineError{text, causes})
 	select {}
 }
 
@@ -64,6 +70,9 @@ func (s *Store) background(err error) {
 		s.breakDown(err)
 	}
 }
+
+// corrupt is told of a file that is not what was written. Whoever reads it gets the error.
+func (s *Store) corrupt(info pebble.DataCorruptionInfo) { _ = s.fail(info.Details) }
 
 // breakDown fails the store and notes that the engine may hang.
 func (s *Store) breakDown(err error) {
@@ -89,7 +98,7 @@ func (s *Store) fail(err error) error {
 
 func (s *Store) failLocked(err error) error {
 	if s.err == nil {
-		s.err = fmt.Errorf("disk: the crawl in %s: %w", s.dir, err)
+		s.err = s.failed(err)
 	}
 	for _, o := range s.inbox {
 		s.answer(o, s.err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -213,7 +214,7 @@ func TestTornTail(t *testing.T) {
 	if err := w.crawl(t.Context(), 8); err != nil {
 		t.Fatal(err)
 	}
-	before := logFile(t, disk)
+	before, noted := logFile(t, disk), readFile(t, disk, "/crawl/"+lastName)
 	if err := w.commit(t.Context(), 9); err != nil {
 		t.Fatal(err)
 	}
@@ -230,6 +231,7 @@ func TestTornTail(t *testing.T) {
 			t.Fatal(err)
 		}
 		writeLog(t, left, before.name, slices.Concat(before.bytes, tail))
+		writeLog(t, left, "/crawl/"+lastName, noted) // it is written behind the log
 		s := opensAgain(t, left, acknowledged, when)
 		happened[s.Offsets()["commits"]]++
 	}
@@ -252,6 +254,71 @@ func TestTornTail(t *testing.T) {
 	if happened[9] != 1 {
 		t.Error("a whole Commit did not happen")
 	}
+}
+
+// TestLostLog cuts the log of what was acknowledged, or removes it: that is told, by whoever asks.
+func TestLostLog(t *testing.T) {
+	disk := vfs.NewMem()
+	s, err := open(disk, "/crawl", victimConfig(), tuned())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &witness{s: s, life: "1", say: func(string) {}}
+	if err := w.crawl(t.Context(), 8); err != nil {
+		t.Fatal(err)
+	}
+	log := logFile(t, disk)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{-1, 0, len(log.bytes) / 2, len(log.bytes) - 1} {
+		left := vfs.NewMem()
+		if _, err := vfs.Clone(disk, left, "/crawl", "/crawl"); err != nil {
+			t.Fatal(err)
+		}
+		if size < 0 {
+			err = left.Remove(log.name)
+		} else {
+			writeLog(t, left, log.name, log.bytes[:size])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			s, err := open(left, "/crawl", victimConfig(), tuned())
+			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "is not in it") {
+				t.Errorf("a log of %d bytes of %d: %v", size, len(log.bytes), err)
+			}
+			if err == nil {
+				s.Close()
+			}
+		}
+	}
+	// What a power cut leaves of the note itself is no damage.
+	for _, note := range []string{"", "00", "08999999999999999999 00000000\n", strings.Repeat("x", 1000)} {
+		writeLog(t, disk, "/crawl/"+lastName, []byte(note))
+		s, err := open(disk, "/crawl", victimConfig(), tuned())
+		if err != nil {
+			t.Fatalf("%.30q: %v", note, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func readFile(t *testing.T, fs vfs.FS, path string) []byte {
+	t.Helper()
+	f, err := fs.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 type logged struct {

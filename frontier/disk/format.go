@@ -83,7 +83,7 @@ func check(fs vfs.FS, dir string) error {
 		return fmt.Errorf("disk: list the crawl directory %s: %w", dir, err)
 	}
 	if slices.Contains(names, marker) {
-		return checkVersion(fs, dir)
+		return errors.Join(checkVersion(fs, dir), checkEngine(dir, names))
 	}
 	for _, n := range names {
 		if n != "LOCK" && n != marker+".new" { // what is left when the process ends before the marker is written

@@ -18,6 +18,7 @@ type group struct {
 	ops   []*op
 	batch *pebble.Batch
 	now   time.Time
+	wrote int64 // the store's time of the write
 	urls  map[urlKey]*url
 	hosts map[uint64]*host // pinned until the group is published
 	key   []byte           // scratch
@@ -327,7 +328,8 @@ func (g *group) writeURLsAndHosts() error {
 			return err
 		}
 	}
-	g.value = binary.BigEndian.AppendUint64(g.value[:0], uint64(g.s.unix(g.s.clock.Now())))
+	g.wrote = g.s.unix(g.s.clock.Now())
+	g.value = binary.BigEndian.AppendUint64(g.value[:0], uint64(g.wrote))
 	if err := g.batch.Set(keyTime, g.value, nil); err != nil {
 		return err
 	}

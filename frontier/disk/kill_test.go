@@ -3,6 +3,7 @@ package disk
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -16,6 +17,8 @@ import (
 
 var kills = flag.Int("kills", 5, "how often TestKilled kills the process that has the store open")
 
+var damages = flag.Int("damages", 3, "how many bits TestDamaged flips in each file, one at a time")
+
 // victimDir is the variable that makes the test binary a process to be killed.
 const victimDir = "FRONTIER_DISK_VICTIM"
 
@@ -24,6 +27,17 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(victimDir); dir != "" {
 		fmt.Println("failed", victim(dir, os.Getenv(victimDir+"_LIFE")))
 		os.Exit(1)
+	}
+	if dir := os.Getenv(damagedDir); dir != "" {
+		switch err := resumed(dir); {
+		case err == nil:
+			fmt.Println("ok")
+		case errors.Is(err, ErrDamaged):
+			fmt.Println("damaged:", err)
+		default:
+			fmt.Println("failed:", err)
+		}
+		return
 	}
 	if dir := os.Getenv(measuredDir); dir != "" {
 		if err := measured(dir); err != nil {

@@ -56,6 +56,7 @@ func (s *Store) loadTime() error {
 		return errCorrupt
 	}
 	written := int64(binary.BigEndian.Uint64(b))
+	s.wrote = written
 	s.epoch += max(0, written-s.unix(s.clock.Now()))
 	return nil
 }

@@ -26,6 +26,22 @@ func (p plainFS) Lock(name string) (io.Closer, error) {
 	return p.FS.Lock(name)
 }
 
+// OpenReadWrite implements vfs.FS.
+func (p plainFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+	if err := plain(name); err != nil {
+		return nil, err
+	}
+	return p.FS.OpenReadWrite(name, c, opts...)
+}
+
+// Open implements vfs.FS.
+func (p plainFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	if err := plain(name); err != nil {
+		return nil, err
+	}
+	return p.FS.Open(name, opts...)
+}
+
 // List implements vfs.FS. It fails unless everything in the directory is a regular file, hidden ones and
 // what a file system has at its root apart.
 func (p plainFS) List(dir string) ([]string, error) {

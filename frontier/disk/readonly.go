@@ -14,16 +14,16 @@ import (
 // ReadStates calls f with each value of frontier.Durable.Commit whose name begins so, in the order of names,
 // until f returns an error, which is returned. It changes nothing in dir, which may be on a disk that cannot
 // be written to, and keeps nobody out: no process may have the crawl open. The value is valid until f
-// returns. The error may be [ErrForeign] or [ErrNewer], too, and is fs.ErrNotExist when there is no crawl.
-func ReadStates(dir, prefix string, f func(name string, value []byte) error) error {
+// returns. Of c, LastWrite counts alone. The error is as of [Open], but fs.ErrNotExist when there is no crawl.
+func ReadStates(dir string, c Config, prefix string, f func(name string, value []byte) error) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return fmt.Errorf("disk: %w", err)
 	}
-	return readStates(plainFS{vfs.Default}, dir, prefix, f)
+	return readStates(plainFS{vfs.Default}, dir, c, prefix, f)
 }
 
-func readStates(fs vfs.FS, dir, prefix string, f func(name string, value []byte) error) error {
+func readStates(fs vfs.FS, dir string, c Config, prefix string, f func(name string, value []byte) error) error {
 	if _, err := fs.Stat(fs.PathJoin(dir, marker)); errors.Is(err, iofs.ErrNotExist) {
 		return fmt.Errorf("disk: %s has no crawl: %w", dir, iofs.ErrNotExist)
 	}
@@ -35,7 +35,7 @@ func readStates(fs vfs.FS, dir, prefix string, f func(name string, value []byte)
 	if err != nil {
 		return fmt.Errorf("disk: %w", err)
 	}
-	s := &Store{c: Config{}.withDefaults(), dir: dir, lock: lock, gone: make(chan struct{}), unanswered: map[*op]struct{}{}}
+	s := newStore(dir, c, tuned(), lock)
 	err = s.guarded(func() (err error) {
 		o := s.options(fs)
 		o.ReadOnly = true
@@ -47,15 +47,15 @@ func readStates(fs vfs.FS, dir, prefix string, f func(name string, value []byte)
 	}
 	told := error(nil)
 	err = s.guarded(func() error {
+		if err := errors.Join(s.loadTime(), checkLast(fs, s.c.LastWrite, s.wrote)); err != nil {
+			return err
+		}
 		return s.scanPrefix([]byte(tagState+prefix), func(key, value []byte) (bool, error) {
 			told = f(string(key[len(tagState):]), value)
 			return told == nil, nil
 		})
 	})
-	if err != nil {
-		err = s.failed(err)
-	}
-	return errors.Join(told, err, s.closeEngine(), lock.Close())
+	return errors.Join(told, s.failed(err), s.closeEngine(), lock.Close())
 }
 
 // unlockedFS is for reading alone.

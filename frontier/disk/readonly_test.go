@@ -28,7 +28,7 @@ func TestReadStates(t *testing.T) {
 	before := listing(t, dir)
 	for range 2 {
 		n := 0
-		err := ReadStates(dir, "a/", func(name string, value []byte) error {
+		err := ReadStates(dir, Config{}, "a/", func(name string, value []byte) error {
 			if name != fmt.Sprintf("a/%03d", n) || string(value) != fmt.Sprint(n) {
 				t.Errorf("value %d: %s is %q", n, name, value)
 			}
@@ -42,13 +42,26 @@ func TestReadStates(t *testing.T) {
 	if after := listing(t, dir); after != before {
 		t.Errorf("before: %s\nafter: %s", before, after)
 	}
+	if err := ReadStates(dir, Config{LastWrite: lastOf(t, 1<<62)}, "a/", nil); !errors.Is(err, ErrDamaged) {
+		t.Errorf("after writes that are lost: %v", err)
+	}
 	stop := errors.New("enough")
-	if err := ReadStates(dir, "a/", func(string, []byte) error { return stop }); !errors.Is(err, stop) {
+	if err := ReadStates(dir, Config{}, "a/", func(string, []byte) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("stopped with %v", err)
 	}
-	if err := ReadStates(filepath.Join(dir, "none"), "", nil); !errors.Is(err, iofs.ErrNotExist) {
+	if err := ReadStates(filepath.Join(dir, "none"), Config{}, "", nil); !errors.Is(err, iofs.ErrNotExist) {
 		t.Errorf("where there is none: %v", err)
 	}
+}
+
+// lastOf is a file that says when the last write was.
+func lastOf(t *testing.T, unix int64) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "last")
+	if err := os.WriteFile(path, appendLast(nil, unix), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // listing is the names, sizes and times of a directory's files.

@@ -44,7 +44,11 @@ func (s *Store) write() {
 // sync waits until each group is durable and lets its effects be seen.
 func (s *Store) sync() {
 	for g := range s.groups {
-		s.publish(g, g.batch.SyncWait())
+		err := g.batch.SyncWait()
+		if err == nil {
+			s.last.note(g.wrote)
+		}
+		s.publish(g, err)
 		_ = g.batch.Close()
 	}
 }

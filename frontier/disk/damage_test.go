@@ -1,0 +1,135 @@
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+)
+
+// damagedDir is the variable that makes the test binary a process that resumes a damaged crawl.
+const damagedDir = "FRONTIER_DISK_DAMAGED"
+
+// damagedCommits are the commits of the crawl before it is damaged.
+const damagedCommits = 400
+
+// resumed reads all there is in a crawl, and goes on with it for a while.
+func resumed(dir string) (err error) {
+	ctx := context.Background()
+	s, err := Open(dir, smallConfig())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := s.States(ctx, "", func(string, []byte) error { return nil }); err != nil {
+		return err
+	}
+	if n := s.Offsets()["commits"]; n < damagedCommits {
+		return fmt.Errorf("%d commits of %d, without a word", n, damagedCommits)
+	}
+	w := &witness{s: s, life: "again", say: func(string) {}}
+	if err := w.crawl(ctx, 30); err != nil {
+		return err
+	}
+	for range 2000 {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		c, err := s.Claim(ctx)
+		cancel()
+		if errors.Is(err, frontier.ErrDrained) || errors.Is(err, context.DeadlineExceeded) {
+			return nil
+		}
+		if err == nil {
+			err = s.Settle(context.Background(), c, frontier.Settlement{})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestDamaged changes files of a crawl's directory, each in several ways. Whoever resumes the crawl is told
+// so, or has missed nothing; nobody's process ends in a panic, and nothing hangs.
+func TestDamaged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts processes")
+	}
+	good := filepath.Join(t.TempDir(), "crawl")
+	s, err := Open(good, smallConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (&witness{s: s, life: "1", say: func(string) {}}).crawl(t.Context(), damagedCommits); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	flip := func(at float64) func(b []byte) []byte {
+		return func(b []byte) []byte {
+			if len(b) > 0 {
+				b[int(at*float64(len(b)-1))] ^= 1 << rng.IntN(8)
+			}
+			return b
+		}
+	}
+	ways := map[string]func(b []byte) []byte{
+		"missing": func([]byte) []byte { return nil },
+		"empty":   func([]byte) []byte { return []byte{} },
+		"half":    func(b []byte) []byte { return b[:len(b)/2] },
+		"zeroes":  func(b []byte) []byte { clear(b); return b },
+	}
+	for i := range *damages {
+		ways[fmt.Sprintf("flip %d", i)] = flip(rng.Float64())
+	}
+	sem := make(chan struct{}, 4)
+	var wg sync.WaitGroup
+	for _, e := range entries {
+		for how, spoil := range ways {
+			b, err := os.ReadFile(filepath.Join(good, e.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := filepath.Join(t.TempDir(), "crawl")
+			if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(dir, e.Name())
+			os.Remove(path)
+			if b = spoil(b); b != nil {
+				if err := os.WriteFile(path, b, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sem <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-sem }()
+				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				defer cancel()
+				cmd := exec.CommandContext(ctx, os.Args[0])
+				cmd.Env = append(os.Environ(), damagedDir+"="+dir)
+				out, err := cmd.CombinedOutput()
+				text := strings.TrimSpace(string(out))
+				told := text == "ok" || strings.HasPrefix(text, "damaged: ") || e.Name() == marker && strings.HasPrefix(text, "failed: disk: ")
+				if err != nil || strings.Contains(text, "\n") || !told {
+					t.Errorf("%s %s: %v\n%.3000s", e.Name(), how, err, text)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
