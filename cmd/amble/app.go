@@ -35,7 +35,6 @@ type cli struct {
 	Verify     verifyCmd     `cmd:"" help:"Check the ledger of a crawl against the politeness invariants."`
 	Report     reportCmd     `cmd:"" help:"Print the summary of a crawl again, and write it as a page."`
 	Version    versionCmd    `cmd:"" help:"Print version and build."`
-	Simulate   simulateCmd   `cmd:"" hidden:""`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
 
 	ShowVersion versionFlag `name:"version" help:"Print version and build."`

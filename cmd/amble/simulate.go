@@ -1,84 +1,115 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
+	"container/heap"
 	"fmt"
-	"os"
-	"os/exec"
-	"strings"
 	"time"
 )
 
-// maxSimulated is how many pages are played through at most: enough to meet every effect, and done in
-// seconds.
-const maxSimulated = 20_000
+// maxSimulated is how many pages are played through at most: it is done in seconds.
+const maxSimulated = 1_000_000
 
-// simulation is a crawl to be played through: the hosts of a plan, and the pace. A process of its own
-// reads it from its standard input.
-type simulation struct {
-	Hosts       []hostPlan    `json:"hosts"`
-	Service     time.Duration `json:"service_ns"`
-	Concurrency int           `json:"concurrency"`
-	Delay       time.Duration `json:"delay_ns"`
-	DelayFactor float64       `json:"delay_factor"`
-	MaxDelay    time.Duration `json:"max_delay_ns"`
-	Rate        float64       `json:"rate"`
-}
-
-// simulated is what came of it.
-type simulated struct {
-	Took     time.Duration `json:"took_ns"`
-	Pages    int           `json:"pages"`
-	Requests int           `json:"requests"`
-}
-
-// simulate lets the crawler itself crawl a synthetic web of the plan's hosts in virtual time.
-func (c *planCmd) simulate(p *plan) error {
+// simulate plays the plan's crawl through in virtual time.
+func (c *planCmd) simulate(p *plan) {
 	pages := 0
 	for _, h := range p.Hosts {
 		pages += max(1, h.Pages)
 	}
 	if pages > maxSimulated {
 		p.Notes = append(p.Notes, fmt.Sprintf("not played through: %d pages are more than the %d that are", pages, maxSimulated))
-		return nil
+		return
 	}
-	policy, err := c.policy()
-	if err != nil {
-		return err
-	}
-	job := simulation{
-		Hosts: p.Hosts, Service: time.Duration(c.Service), Concurrency: c.Concurrency,
-		Delay: policy.Delay, DelayFactor: policy.DelayFactor, MaxDelay: policy.MaxDelay, Rate: policy.Rate,
-	}
-	res, err := job.run()
-	if err != nil {
-		return fmt.Errorf("playing the crawl through: %w", err)
-	}
-	p.Simulated, p.SimulatedRequests = res.Took, res.Requests
-	return nil
+	p.Simulated, p.SimulatedRequests = newSimulation(p, time.Duration(c.Service), c.Concurrency).run()
 }
 
-// run plays the crawl through in another process of this program: virtual time is a thing of package
-// testing, which ends the process that it runs in.
-func (s *simulation) run() (*simulated, error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	in, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	var out, errs bytes.Buffer
-	cmd := exec.Cmd{Path: exe, Args: []string{"amble", "simulate"}, Stdin: bytes.NewReader(in), Stdout: &out, Stderr: &errs}
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, strings.TrimSpace(out.String()+errs.String()))
-	}
-	res := new(simulated)
-	if err := json.NewDecoder(&out).Decode(res); err != nil {
-		return nil, errors.New("it has no result")
-	}
-	return res, nil
+// simulation is a crawl that is played through request by request, by the rules of the crawler: one request at a
+// time to a host, which begins with its robots.txt, and to an address; the pause after each; so many requests in
+// flight, and so many a second. Times count from the crawl's beginning.
+type simulation struct {
+	service time.Duration
+	gap     time.Duration // between requests, by --rate
+	next    time.Duration // when the rate allows another one
+	ready   readyHosts
+	workers freeWorkers
 }
+
+// simHost is a host with requests left.
+type simHost struct {
+	at    time.Duration // when it may be asked again
+	left  int
+	delay time.Duration
+	addr  *time.Duration // when its address may be asked again
+}
+
+func newSimulation(p *plan, service time.Duration, concurrency int) *simulation {
+	s := &simulation{service: service, workers: make(freeWorkers, max(1, concurrency))}
+	if p.Rate > 0 {
+		s.gap = time.Duration(float64(time.Second) / p.Rate)
+	}
+	addrs := map[string]*time.Duration{}
+	for i := range p.Hosts {
+		h := &p.Hosts[i]
+		addr := addrs[h.Addr]
+		if addr == nil || h.Addr == "" {
+			addr = new(time.Duration)
+			addrs[h.Addr] = addr
+		}
+		s.ready = append(s.ready, &simHost{left: max(1, h.Pages) + 1, delay: h.Delay, addr: addr})
+	}
+	return s
+}
+
+// run plays to the end and returns when that is.
+func (s *simulation) run() (took time.Duration, requests int) {
+	for len(s.ready) > 0 {
+		h := s.ready[0]
+		if *h.addr > h.at { // another host of the address was asked meanwhile
+			h.at = *h.addr
+			heap.Fix(&s.ready, 0)
+			continue
+		}
+		took = max(took, s.request(h))
+		requests++
+		if h.left--; h.left == 0 {
+			heap.Pop(&s.ready)
+		} else {
+			heap.Fix(&s.ready, 0)
+		}
+	}
+	return took, requests
+}
+
+// request makes the next request to a host and returns when it ends.
+func (s *simulation) request(h *simHost) (end time.Duration) {
+	start := max(h.at, s.workers[0], s.next)
+	end = start + s.service
+	s.next = start + s.gap
+	s.workers[0] = end
+	heap.Fix(&s.workers, 0)
+	h.at = end + h.delay
+	*h.addr = h.at
+	return end
+}
+
+// readyHosts is a heap of hosts by when they may be asked.
+type readyHosts []*simHost
+
+func (r readyHosts) Len() int           { return len(r) }
+func (r readyHosts) Less(i, j int) bool { return r[i].at < r[j].at }
+func (r readyHosts) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
+func (r *readyHosts) Push(x any)        { *r = append(*r, x.(*simHost)) }
+func (r *readyHosts) Pop() any {
+	last := len(*r) - 1
+	h := (*r)[last]
+	*r = (*r)[:last]
+	return h
+}
+
+// freeWorkers is a heap of when each worker is free. None comes or goes.
+type freeWorkers []time.Duration
+
+func (f freeWorkers) Len() int           { return len(f) }
+func (f freeWorkers) Less(i, j int) bool { return f[i] < f[j] }
+func (f freeWorkers) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
+func (f freeWorkers) Push(any)           {}
+func (f freeWorkers) Pop() any           { return nil }

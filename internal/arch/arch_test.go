@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -161,35 +162,76 @@ func TestThirdParty(t *testing.T) {
 	}
 }
 
-// dialers may open connections or make HTTP requests; nobody else can, so that no request goes
-// around the gate.
-var dialers = []string{"fetcher", "crawltest"}
+// privilege is what only some packages may do, by the names with which it is done: of a package's path, or for ""
+// of methods on whatever.
+type privilege struct {
+	what    string
+	holders []string
+	names   map[string][]string
+}
 
-func TestNobodyElseMakesRequests(t *testing.T) {
-	banned := map[string][]string{
+// network are the privileges of touching it. Whoever makes requests, or looks up names for them, could do so around
+// the gate; whoever listens opens a door.
+var network = []privilege{
+	{"make requests", []string{"fetcher", "crawltest"}, map[string][]string{
 		"net/http":   {"Get", "Head", "Post", "PostForm", "Client", "DefaultClient", "DefaultTransport", "Transport", "NewRequest", "NewRequestWithContext"},
-		"net":        {"Dial", "DialTimeout", "DialTCP", "DialUDP", "DialIP", "DialUnix", "Dialer"},
+		"net":        {"Dial", "DialTimeout", "DialTCP", "DialUDP", "DialIP", "DialUnix", "Dialer", "FileConn", "FilePacketConn"},
 		"crypto/tls": {"Dial", "DialWithDialer", "Dialer", "Client"},
-	}
+	}},
+	{"look up names", []string{"fetcher"}, map[string][]string{
+		"net": {
+			"LookupAddr", "LookupCNAME", "LookupHost", "LookupIP", "LookupMX", "LookupNS", "LookupPort", "LookupSRV", "LookupTXT",
+			"Resolver", "DefaultResolver", "ResolveIPAddr", "ResolveTCPAddr", "ResolveUDPAddr",
+		},
+	}},
+	{"listen", []string{"cmd/amble", "crawltest"}, map[string][]string{
+		"net": {
+			"Listen", "ListenConfig", "ListenIP", "ListenMulticastUDP", "ListenPacket", "ListenTCP", "ListenUDP", "ListenUnix",
+			"ListenUnixgram", "FileListener",
+		},
+		"net/http":   {"ListenAndServe", "ListenAndServeTLS"},
+		"crypto/tls": {"Listen"},
+		"":           {"ListenAndServe", "ListenAndServeTLS"},
+	}},
+}
+
+func TestPrivileges(t *testing.T) {
 	pkgs, fset := load(t)
 	for dir, p := range sorted(pkgs) {
-		if slices.Contains(dialers, dir) {
-			continue
-		}
-		for _, f := range sorted(p.files) {
-			names := importNames(f)
-			ast.Inspect(f, func(n ast.Node) bool {
-				sel, ok := n.(*ast.SelectorExpr)
-				if !ok {
-					return true
+		for _, v := range network {
+			if slices.Contains(v.holders, dir) {
+				continue
+			}
+			for _, f := range sorted(p.files) {
+				for _, use := range v.uses(f) {
+					t.Errorf("%v: only %v may %s", fset.Position(use.Pos()), v.holders, v.what)
 				}
-				if id, ok := sel.X.(*ast.Ident); ok && slices.Contains(banned[names[id.Name]], sel.Sel.Name) {
-					t.Errorf("%v: %s.%s: only %v may make requests", fset.Position(n.Pos()), id.Name, sel.Sel.Name, dialers)
-				}
-				return true
-			})
+			}
 		}
 	}
+}
+
+// uses are the places where a file makes use of a privilege.
+func (v privilege) uses(f *ast.File) (found []ast.Node) {
+	names := importNames(f)
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec: // whose names stand without the package's
+			if n.Name != nil && n.Name.Name == "." && v.names[strings.Trim(n.Path.Value, `"`)] != nil {
+				found = append(found, n)
+			}
+		case *ast.SelectorExpr:
+			of := "" // a method or a field
+			if id, ok := n.X.(*ast.Ident); ok {
+				of = names[id.Name]
+			}
+			if slices.Contains(v.names[of], n.Sel.Name) {
+				found = append(found, n)
+			}
+		}
+		return true
+	})
+	return found
 }
 
 // importNames maps the names a file knows packages by to their paths.
@@ -207,22 +249,101 @@ func importNames(f *ast.File) map[string]string {
 }
 
 // starters may start goroutines; each waits for those it started.
-var starters = []string{"crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble"}
+var starters = privilege{"start goroutines", []string{"crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble"}, map[string][]string{
+	"":        {"Go"}, // of sync.WaitGroup, and of groups like it
+	"time":    {"AfterFunc"},
+	"context": {"AfterFunc"},
+}}
 
 func TestGoroutinesHaveOwners(t *testing.T) {
 	pkgs, fset := load(t)
 	for dir, p := range sorted(pkgs) {
-		if slices.Contains(starters, dir) || strings.HasPrefix(dir, "examples/") || strings.HasSuffix(dir, "test") {
+		if slices.Contains(starters.holders, dir) || strings.HasPrefix(dir, "examples/") || strings.HasSuffix(dir, "test") {
 			continue
 		}
 		for _, f := range sorted(p.files) {
-			ast.Inspect(f, func(n ast.Node) bool {
-				if g, ok := n.(*ast.GoStmt); ok {
-					t.Errorf("%v: %s starts goroutines: only %v may", fset.Position(g.Pos()), dir, starters)
-				}
-				return true
-			})
+			for _, n := range append(starters.uses(f), goStatements(f)...) {
+				t.Errorf("%v: %s starts goroutines: only %v may", fset.Position(n.Pos()), dir, starters.holders)
+			}
 		}
+	}
+}
+
+func goStatements(f *ast.File) (found []ast.Node) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		if g, ok := n.(*ast.GoStmt); ok {
+			found = append(found, g)
+		}
+		return true
+	})
+	return found
+}
+
+// The checks above see what they are for.
+func TestPrivilegesAreSeen(t *testing.T) {
+	for body, want := range map[string]string{
+		`net.Dial("tcp", "a:1")`:                       "make requests",
+		`d := net.Dialer{}; _ = d`:                     "make requests",
+		`http.DefaultClient.Do(nil)`:                   "make requests",
+		`f := web.Get; _ = f`:                          "make requests",
+		`net.LookupHost("a")`:                          "look up names",
+		`net.DefaultResolver.LookupNetIP(nil, "", "")`: "look up names",
+		`var r net.Resolver; _ = r`:                    "look up names",
+		`net.Listen("tcp", ":0")`:                      "listen",
+		`new(net.ListenConfig).Listen(nil, "", "")`:    "listen",
+		`net.ListenUDP("udp", nil)`:                    "listen",
+		`http.ListenAndServe(":80", nil)`:              "listen",
+		`(&http.Server{}).ListenAndServe()`:            "listen",
+		`var wg sync.WaitGroup; wg.Go(f)`:              "start goroutines",
+		`time.AfterFunc(1, f)`:                         "start goroutines",
+		`context.AfterFunc(nil, f)`:                    "start goroutines",
+		`go f()`:                                       "start goroutines",
+		`var l net.Listener; l.Close()`:                "",
+		`http.NewServeMux()`:                           "",
+		`x.Listen()`:                                   "",
+	} {
+		src := "package p\nimport (\"net\"; \"net/http\"; web \"net/http\"; \"sync\"; \"time\"; \"context\")\nfunc g() { " + body + " }"
+		f, err := parser.ParseFile(token.NewFileSet(), "p.go", src, 0)
+		if err != nil {
+			t.Fatalf("%s: %v", body, err)
+		}
+		var got []string
+		for _, v := range append(network[:len(network):len(network)], starters) {
+			found := v.uses(f)
+			if v.what == starters.what {
+				found = append(found, goStatements(f)...)
+			}
+			if len(found) > 0 {
+				got = append(got, v.what)
+			}
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: seen as %q, want %q", body, got, want)
+		}
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), "p.go", "package p\nimport . \"net\"", 0)
+	if err != nil || len(network[0].uses(f)) == 0 {
+		t.Errorf("a dot import is not seen, %v", err)
+	}
+}
+
+// What is made for tests is in no program: package testing brings its flags, and a simulated web its weight.
+func TestProgramsLinkNoTests(t *testing.T) {
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/...", "./examples/...")
+	list.Dir = filepath.Join("..", "..")
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dep := range strings.FieldsSeq(string(out)) {
+		switch {
+		case dep == "testing", strings.HasPrefix(dep, "testing/"), dep == "net/http/httptest", dep == module+"/crawltest",
+			strings.HasPrefix(dep, module) && strings.HasSuffix(dep, "test"):
+			t.Errorf("a program links %s: go list -deps -f '{{.ImportPath}}: {{.Imports}}' ./cmd/... ./examples/... says by what", dep)
+		}
+	}
+	if !strings.Contains(string(out), module+"/crawler\n") {
+		t.Errorf("go list says nothing of the programs: %.200s", out)
 	}
 }
 
