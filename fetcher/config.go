@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/textproto"
 	"net/url"
+	"strconv"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -268,6 +269,11 @@ func (c *Config) checkProxy() error {
 	}
 	if c.Proxy.Hostname() == "" {
 		return errors.New("fetcher: Proxy: no host")
+	}
+	if port := c.Proxy.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return fmt.Errorf("fetcher: Proxy: port %s: must be 1 to 65535", port)
+		}
 	}
 	return nil
 }

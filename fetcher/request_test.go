@@ -126,6 +126,8 @@ func TestConfigValidate(t *testing.T) {
 		"credentials, newlines": {Credentials: map[string]string{"http://a.test": "x\ny"}},
 		"proxy scheme":          {Proxy: proxy("ftp://a.test")},
 		"proxy host":            {Proxy: proxy("http://")},
+		"proxy port":            {Proxy: proxy("http://a.test:99999")},
+		"proxy port 0":          {Proxy: proxy("http://a.test:0")},
 	} {
 		if err := c.Validate(); err == nil {
 			t.Errorf("%s: accepted", name)

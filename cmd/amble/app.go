@@ -61,8 +61,11 @@ func (a *app) run(args []string) (code int) {
 	if err != nil {
 		return a.complain(err, "")
 	}
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		args = []string{"--help"}
+	case args[0] == "help":
+		args = append(args[1:len(args):len(args)], "--help")
 	}
 	ctx, err := parser.Parse(args)
 	if err != nil {

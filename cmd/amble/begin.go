@@ -13,10 +13,25 @@ import (
 
 // begin shows the person at a terminal what is about to be done, in whose name, and how fast.
 func (u *ui) begin(j *crawlJob) {
-	if !u.tty || u.flags.Quiet || j.introduced {
+	if !u.tty {
+		u.tellRaised(j)
+		return
+	}
+	if u.flags.Quiet || j.introduced {
 		return
 	}
 	fmt.Fprint(lineWriter{u}, beginText(&j.cfg, j.seeds))
+}
+
+// tellRaised says, where nobody is shown how fast the crawl is, that its delay is not the one that was asked for.
+func (u *ui) tellRaised(j *crawlJob) {
+	p := &j.cfg.Politeness
+	others := func(s weburl.URL) bool {
+		return !allLoopback([]weburl.URL{s}) && (p.OwnHosts == nil || p.OwnHosts(s.Host()) == 0)
+	}
+	if p.Delay != 0 && p.Delay < politeness.MinDelay && slices.ContainsFunc(j.seeds, others) {
+		u.tell("--delay %v is for hosts of your own (--own-hosts): all others are given %v", max(0, p.Delay), politeness.MinDelay)
+	}
 }
 
 func beginText(c *crawler.Config, seeds []weburl.URL) string {

@@ -60,10 +60,14 @@ func (d *demoCmd) Run(a *app) error {
 	if d.silent() {
 		return nil
 	}
-	gaps, err := smallestGaps(ledger.Bytes())
-	fmt.Fprintf(a.err, "\n%s\n%s", notFetched(visits.Bytes()), gaps)
+	requests, err := demoRequests(ledger.Bytes())
+	fmt.Fprintf(a.err, "\n%s\n%s\n%s\n%s", notFetched(visits.Bytes()), waits(requests), smallestGaps(requests), nextStep)
 	return err
 }
+
+const nextStep = `Next, on a site of yours: amble crawl --contact https://lab.university.edu/crawl -o job https://site.to.crawl/
+The contact is a page or mail address at which its owner reaches you; "amble help crawl" has the rest.
+`
 
 // silent reports whether the demo's own words are unwanted.
 func (d *demoCmd) silent() bool { return d.JSON || d.Quiet || d.LogFormat == "json" }

@@ -41,42 +41,73 @@ func why(r *sink.Record) string {
 	return strings.TrimSpace(r.Outcome + ": " + r.Reason + " " + r.Rule)
 }
 
-// span is one request, from its first byte to the end of its answer.
-type span struct{ start, end time.Time }
+// demoRequest is one request by the ledger, from its first byte to the end of its answer.
+type demoRequest struct {
+	host, url  string
+	start, end time.Time
+	status     int
+	retryAfter string
+}
 
-// smallestGaps tells, by the ledger, the smallest pause that every host was given.
-func smallestGaps(ledger []byte) (string, error) {
-	requests := map[string][]span{}
+// demoRequests are the requests in a ledger, in the order in which they ended.
+func demoRequests(ledger []byte) (all []demoRequest, err error) {
 	open := map[uint64]politeness.Entry{}
 	dec := json.NewDecoder(bytes.NewReader(ledger))
 	for dec.More() {
 		var e politeness.Entry
 		if err := dec.Decode(&e); err != nil {
-			return "", fmt.Errorf("ledger: %w", err)
+			return nil, fmt.Errorf("ledger: %w", err)
 		}
-		if e.Event == "start" {
+		switch e.Event {
+		case "start":
 			open[e.ID] = e
+		case "end":
+			s := open[e.ID]
+			all = append(all, demoRequest{s.Host, s.URL, s.Written, e.Ended, e.Status, e.RetryAfter})
+		}
+	}
+	return all, nil
+}
+
+// waits tells of hosts that asked for a pause, and when they were asked again.
+func waits(requests []demoRequest) string {
+	var b strings.Builder
+	b.WriteString("Asked to wait, and waited:\n")
+	for i, r := range requests {
+		if r.retryAfter == "" {
 			continue
 		}
-		if e.Event != "end" {
-			continue
+		fmt.Fprintf(&b, "  %s\n      answered %d and asked for a pause of %ss", r.url, r.status, r.retryAfter)
+		for _, next := range requests[i+1:] {
+			if next.host == r.host {
+				fmt.Fprintf(&b, "; requested again after %v, answer %d", next.start.Sub(r.end).Round(10*time.Millisecond), next.status)
+				break
+			}
 		}
-		s := open[e.ID]
-		requests[s.Host] = append(requests[s.Host], span{s.Written, e.Ended})
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// smallestGaps tells the smallest pause that every host was given.
+func smallestGaps(all []demoRequest) string {
+	requests := map[string][]demoRequest{}
+	for _, r := range all {
+		requests[r.host] = append(requests[r.host], r)
 	}
 	var b strings.Builder
 	b.WriteString("Smallest pause between the end of a request and the start of the next, per host:\n")
 	for _, h := range slices.Sorted(maps.Keys(requests)) {
 		fmt.Fprintf(&b, "  %-22s %s\n", h, gapText(requests[h]))
 	}
-	return b.String(), nil
+	return b.String()
 }
 
-func gapText(rs []span) string {
+func gapText(rs []demoRequest) string {
 	if len(rs) < 2 {
 		return "one request"
 	}
-	slices.SortFunc(rs, func(x, y span) int { return x.start.Compare(y.start) })
+	slices.SortFunc(rs, func(x, y demoRequest) int { return x.start.Compare(y.start) })
 	least := rs[1].start.Sub(rs[0].end)
 	for i := 2; i < len(rs); i++ {
 		least = min(least, rs[i].start.Sub(rs[i-1].end))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/amble-crawler/amble/fetcher"
@@ -41,12 +42,19 @@ func (f *networkFlags) proxy() (*url.URL, error) {
 		return nil, usage("--proxy %q: want a URL such as http://proxy.university.edu:3128 or socks5://127.0.0.1:1080", shown)
 	case u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5":
 		return nil, usage("--proxy %q: a proxy is http, https or socks5", shown)
+	case !validPort(u):
+		return nil, usage("--proxy %q: a port is 1 to 65535", shown)
 	case u.User != nil && u.User.Username() == secretGone:
 		return nil, usage("--proxy %q: a job does not keep user name and password: give --proxy again", shown)
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "":
 		return nil, usage("--proxy %q: want no more than scheme, host and port", shown)
 	}
 	return u, nil
+}
+
+func validPort(u *url.URL) bool {
+	n, err := strconv.ParseUint(u.Port(), 10, 16)
+	return u.Port() == "" || err == nil && n > 0
 }
 
 func (f *networkFlags) source() (netip.Addr, error) {

@@ -31,7 +31,7 @@ func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, ui
 					code = signalCode(s)
 				}
 				if n == 1 && resume != "" {
-					ui.note("to go on later: %s", resume)
+					ui.tell("to go on later: %s", resume)
 				}
 				a.interrupt(n, code, c, abort, ui)
 			}
@@ -48,10 +48,10 @@ func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, ui
 func (a *app) interrupt(n, code int, c *crawler.Crawler, abort context.CancelCauseFunc, ui *ui) {
 	switch n {
 	case 1:
-		ui.note("stopping: waiting for requests in flight; press again to abort them")
+		ui.tell("stopping: waiting for requests in flight; press again to abort them")
 		c.Drain()
 	case 2:
-		ui.note("aborting requests in flight; press again to exit at once")
+		ui.tell("aborting requests in flight; press again to exit at once")
 		abort(errAborted)
 	default:
 		a.exit(code)

@@ -123,6 +123,18 @@ func TestFirstSignalFinishesWhatIsInFlight(t *testing.T) {
 	}
 }
 
+// Who wants no word gets none: the exit code says that it was a signal.
+func TestQuietSignals(t *testing.T) {
+	site := newSlowSite(t)
+	p := start(t, "crawl", "-q", "-w", "0", "-o", filepath.Join(t.TempDir(), "job"), site.URL)
+	<-site.asked
+	p.signal(t, syscall.SIGINT)
+	p.signal(t, syscall.SIGTERM)
+	if code, stderr := p.end(t); code != exitInterrupted || stderr != "" {
+		t.Errorf("exit code %d, stderr %s", code, stderr)
+	}
+}
+
 func TestSecondSignalAborts(t *testing.T) {
 	site := newSlowSite(t)
 	p := start(t, "crawl", "-w", "0", "--first-byte-timeout", "1h", "--fetch-timeout", "1h", site.URL)

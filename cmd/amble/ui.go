@@ -98,19 +98,14 @@ func (u *ui) draw(line string) {
 	u.drawn = true
 }
 
-// note prints one line for the person at the keyboard, whatever the flags.
-func (u *ui) note(format string, args ...any) {
-	if u.flags.LogFormat == "json" && !u.flags.Quiet {
-		u.log.Info(fmt.Sprintf(format, args...))
-		return
-	}
-	fmt.Fprintf(lineWriter{u}, "amble: "+format+"\n", args...)
-}
-
-// tell is note for what need not be known.
+// tell prints one line for the person at the keyboard, unless that one wants no word.
 func (u *ui) tell(format string, args ...any) {
-	if !u.flags.Quiet {
-		u.note(format, args...)
+	switch {
+	case u.flags.Quiet:
+	case u.flags.LogFormat == "json":
+		u.log.Info(fmt.Sprintf(format, args...))
+	default:
+		fmt.Fprintf(lineWriter{u}, "amble: "+format+"\n", args...)
 	}
 }
 

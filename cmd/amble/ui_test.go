@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/politeness"
 )
 
 // watched is what stderr has after a crawl was watched for d.
@@ -56,8 +57,8 @@ func TestNotesTakeTheStatusLineAway(t *testing.T) {
 	a, _, errs := testApp(nil)
 	u := newUI(a, outputFlags{})
 	u.draw("status")
-	u.note("hello %d", 1)
-	u.note("again")
+	u.tell("hello %d", 1)
+	u.tell("again")
 	if want := "\r\x1b[Kstatus\r\x1b[Kamble: hello 1\namble: again\n"; errs.String() != want {
 		t.Errorf("%q, want %q", errs, want)
 	}
@@ -79,6 +80,42 @@ func TestSummaryHoldsOffHostileText(t *testing.T) {
 	for _, want := range []string{"1 page in 0s: done, nothing left\n", "unknown 2, a 1,", " and 2 more\n", `x\x1b]0;y\a 2 3 and 1 more`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q lacks %q", text, want)
+		}
+	}
+}
+
+// A delay that is raised for other people's hosts is said to be, where nobody sees the line at the beginning.
+func TestRaisedDelayIsTold(t *testing.T) {
+	const told = "amble: --delay 10ms is for hosts of your own (--own-hosts): all others are given 100ms\n"
+	own := func(host string) int {
+		if host == "own.test:80" {
+			return 1
+		}
+		return 0
+	}
+	for _, c := range []struct {
+		name  string
+		delay time.Duration
+		seeds []string
+		flags outputFlags
+		want  string
+	}{
+		{"raised", 10 * time.Millisecond, []string{"http://127.0.0.1/", "http://a.test/"}, outputFlags{}, told},
+		{"default", 0, []string{"http://a.test/"}, outputFlags{}, ""},
+		{"none", crawler.None, []string{"http://a.test/"}, outputFlags{}, strings.Replace(told, "10ms", "0s", 1)},
+		{"long enough", politeness.MinDelay, []string{"http://a.test/"}, outputFlags{}, ""},
+		{"loopback", 10 * time.Millisecond, []string{"http://127.0.0.1/", "http://localhost/"}, outputFlags{}, ""},
+		{"own", 10 * time.Millisecond, []string{"http://own.test/"}, outputFlags{}, ""},
+		{"quiet", 10 * time.Millisecond, []string{"http://a.test/"}, outputFlags{Quiet: true}, ""},
+	} {
+		a, _, errs := testApp(nil)
+		urls, err := parseURLs("seed", c.seeds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		newUI(a, c.flags).begin(&crawlJob{seeds: urls, cfg: crawler.Config{Politeness: politeness.Config{Delay: c.delay, OwnHosts: own}}})
+		if got := errs.String(); got != c.want {
+			t.Errorf("%s: said %q, want %q", c.name, got, c.want)
 		}
 	}
 }
