@@ -72,6 +72,52 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
+var lonelyFlag = regexp.MustCompile(`^(--[a-z][a-z-]*)\b`)
+
+// TestFlagsExist holds that flags which documents name by themselves are the command's.
+func TestFlagsExist(t *testing.T) {
+	amble := build(t, t.TempDir(), "cmd/amble")
+	var known []string
+	for _, args := range [][]string{
+		{"crawl", "--help"}, {"crawl", "--print-config"}, {"resume", "--help"}, {"robots", "--help"}, {"explain", "--help"}, {"links", "--help"},
+		{"plan", "--help"}, {"verify", "--help"}, {"report", "--help"}, {"demo", "--help"},
+	} {
+		out, err := exec.Command(amble, args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("amble %v: %v\n%s", args, err, out)
+		}
+		for _, f := range strings.FieldsFunc(string(out), func(r rune) bool { return strings.ContainsRune(" \t\n,=[]():", r) }) {
+			known = append(known, "--"+strings.TrimPrefix(f, "--"))
+		}
+	}
+	checked := 0
+	for _, d := range documents(t) {
+		for _, m := range inlineCode.FindAllStringSubmatch(d.text, -1) {
+			if flag := lonelyFlag.FindString(m[1]); flag != "" {
+				checked++
+				if !slices.Contains(known, flag) {
+					t.Errorf("%s: amble has no flag %s", d.path, flag)
+				}
+			}
+		}
+	}
+	if checked < 5 {
+		t.Errorf("only %d flags found", checked)
+	}
+}
+
+// unquoted is a directory by a variable that the shell may take apart, or that may be empty.
+var unquoted = regexp.MustCompile(`\bcd \$`)
+
+// TestShellWalksQuote holds that what documents have somebody type does its work elsewhere in no case.
+func TestShellWalksQuote(t *testing.T) {
+	for _, d := range documents(t) {
+		if m := unquoted.FindString(d.text); m != "" {
+			t.Errorf("%s: %s: quote the variable, and go on with && only", d.path, m)
+		}
+	}
+}
+
 func build(t *testing.T, dir, program string) string {
 	t.Helper()
 	bin := filepath.Join(dir, strings.ReplaceAll(program, "/", "-"))

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -120,5 +121,41 @@ func TestHelpBeginsWithThreeExamples(t *testing.T) {
 		if code := a.run([]string{cmd.Name, "--help"}); code != exitDone || !three.MatchString(out.String()) {
 			t.Errorf("amble %s --help, exit code %d:\n%.600s", cmd.Name, code, out)
 		}
+	}
+}
+
+// Flags that the sources name, in comments, messages and helps, exist.
+func TestFlagsThatAreNamedExist(t *testing.T) {
+	a, _, _ := testApp(nil)
+	k, err := a.parser(new(cli), &origins{env: a.env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{"--help": true, "--version": true}
+	for _, cmd := range k.Model.Children {
+		for _, f := range cmd.Flags {
+			known["--"+f.Name] = true
+		}
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flag := regexp.MustCompile(`(?:^|[^\w-])(--[a-z][a-z-]*[a-z])(?:[^-a-z%]|$)`) // no beginnings: "--max-%s"
+	checked := 0
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range flag.FindAllStringSubmatch(string(text), -1) {
+			checked++
+			if !strings.HasSuffix(name, "_test.go") && !known[m[1]] {
+				t.Errorf("%s: there is no flag %s", name, m[1])
+			}
+		}
+	}
+	if checked < 100 {
+		t.Errorf("only %d flags found", checked)
 	}
 }

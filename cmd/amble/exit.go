@@ -12,7 +12,7 @@ const (
 	exitInternal    = 1
 	exitUsage       = 2
 	exitNothing     = 3 // nothing was fetched
-	exitFailures    = 4 // too many URLs failed, with --max-failed
+	exitFailures    = 4 // too many URLs failed, with --max-errors
 	exitLimit       = 5 // a limit ended the crawl, with --fail-on-limit
 	exitOutput      = 6 // output or disk
 	exitPoliteness  = 7 // the politeness check failed

@@ -55,7 +55,7 @@ func (u *ui) show(s snapshot) {
 	}
 	facts := []any{
 		"pages", s.pages, "rate", fmt.Sprintf("%.1f/s", s.rate), "hosts_active", s.active,
-		"hosts_waiting", s.waiting, "queued", s.queued, "refused", s.refused, "errors", s.failed,
+		"hosts_waiting", s.waiting, "queued", s.queued, "refused", s.refused, "deferred", s.deferred, "errors", s.failed,
 		"next", s.next.Round(time.Second), "eta", etaText(s.eta),
 	}
 	for _, f := range [][2]string{{"host", s.host}, {"waits", s.waits}, {"cause", s.cause}} {
@@ -93,6 +93,7 @@ type snapshot struct {
 	active, waiting int     // hosts
 	queued          int
 	refused, failed int
+	deferred        int // to be had another time: no errors
 	age             time.Duration
 	next            time.Duration // until a host is due; 0: one is, or nothing is known of it
 	host            string        // which
@@ -107,7 +108,7 @@ func (s *status) at(now time.Time, p crawler.Progress) snapshot {
 	snap := snapshot{
 		pages: p.Pages, active: f.Claimed, waiting: max(0, f.Hosts-f.Claimed), queued: f.Queued + f.Waiting,
 		refused: p.Outcomes[crawler.Refused] + p.Outcomes[crawler.OutOfScope] + p.Outcomes[crawler.Trapped],
-		failed:  p.Outcomes[crawler.Failed] + p.Outcomes[crawler.Deferred],
+		failed:  p.Outcomes[crawler.Failed], deferred: p.Outcomes[crawler.Deferred],
 	}
 	if !p.Started.IsZero() {
 		snap.age = now.Sub(p.Started)
@@ -179,8 +180,12 @@ func (s *status) left(snap snapshot, claimed int) time.Duration {
 // first.
 func (s snapshot) line(width int) string {
 	next := s.nextText()
-	line := fmt.Sprintf("%s %.1f/s  hosts %d active %d waiting  %d queued  %d refused  %d errors  %seta %s",
-		plural(s.pages, "page"), s.rate, s.active, s.waiting, s.queued, s.refused, s.failed, next, etaText(s.eta))
+	deferred := ""
+	if s.deferred > 0 {
+		deferred = fmt.Sprintf("%d deferred  ", s.deferred)
+	}
+	line := fmt.Sprintf("%s %.1f/s  hosts %d active %d waiting  %d queued  %d refused  %s%d errors  %seta %s",
+		plural(s.pages, "page"), s.rate, s.active, s.waiting, s.queued, s.refused, deferred, s.failed, next, etaText(s.eta))
 	if s.active == 0 && s.cause != "" {
 		line = fmt.Sprintf("%s  %d queued  %seta %s", plural(s.pages, "page"), s.queued, next, etaText(s.eta))
 	}

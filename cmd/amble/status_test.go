@@ -15,6 +15,19 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
+// What is deferred is left for a later crawl: it is no error.
+func TestStatusTellsDeferredFromErrors(t *testing.T) {
+	p := crawler.Progress{Outcomes: map[crawler.Outcome]int{crawler.Failed: 2, crawler.Deferred: 7, crawler.Refused: 1}}
+	s := status{}
+	snap := s.at(time.Now(), p)
+	if snap.failed != 2 || snap.deferred != 7 {
+		t.Errorf("%d failed, %d deferred, want 2 and 7", snap.failed, snap.deferred)
+	}
+	if got, want := snap.line(200), "  1 refused  7 deferred  2 errors  "; !strings.Contains(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestStatusLine(t *testing.T) {
 	start := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
 	s := status{}

@@ -28,7 +28,7 @@ func watched(t *testing.T, f outputFlags, tty bool, d time.Duration) string {
 func TestLogLineEvery30SecondsOffATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := watched(t, outputFlags{LogFormat: "text"}, false, 65*time.Second)
-		if n := strings.Count(out, "msg=progress pages=0 rate=0.0/s hosts_active=0 hosts_waiting=0 queued=0 refused=0 errors=0 next=0s eta=?\n"); n != 2 {
+		if n := strings.Count(out, "msg=progress pages=0 rate=0.0/s hosts_active=0 hosts_waiting=0 queued=0 refused=0 deferred=0 errors=0 next=0s eta=?\n"); n != 2 {
 			t.Errorf("%d lines in 65 s: %s", n, out)
 		}
 		out = watched(t, outputFlags{LogFormat: "json"}, false, 31*time.Second)
