@@ -482,15 +482,21 @@ func networkCases() []web {
 	}
 }
 
+// paths are /0, /1 and so on.
+func paths(n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprintf("/%d", i))
+	}
+	return all
+}
+
 func retryCases() []web {
 	many := func(n int, f crawltest.Fault) func(*crawltest.Site, *crawler.Config) {
 		return func(s *crawltest.Site, c *crawler.Config) {
-			var refs []string
-			for i := range n {
-				refs = append(refs, fmt.Sprintf("/%d", i))
-				s.Page(refs[i], "").Fault(f)
+			for _, p := range paths(n) {
+				s.Page(p, "").Fault(f)
 			}
-			s.Page("/", links(refs...))
+			s.Page("/", links(paths(n)...))
 			c.Retries = crawler.None
 		}
 	}
@@ -509,7 +515,13 @@ func retryCases() []web {
 		{"Retries", "the connection breaks in the middle of a page, once", fault(crawltest.CutShort(5000).First(1)), "", attempts, nil},
 		{"Retries", "the connection breaks in the middle of a page, always", fault(crawltest.CutShort(5000)), "", func(v *crawler.Visit) string { return attempts(v) + ", " + size(v) }, nil},
 		{"Retries", "every page of a host fails: the first", many(30, crawltest.Reset()), "/0", attempts, nil},
-		{"Retries", "every page of a host fails: the last", many(30, crawltest.Reset()), "/29", failing, nil},
+		{"Retries", "every page of a host fails: the last", many(45, crawltest.Reset()), "/44", failing, nil},
+		{"Retries", "thirty pages of a host fail: the one behind them", func(s *crawltest.Site, c *crawler.Config) {
+			many(30, crawltest.Reset())(s, c)
+			s.Page("/", links(append(paths(30), "/good")...))
+			s.Page("/good", "")
+		}, "/good", attempts, nil},
+		{"Retries", "no page of a host is answered in time: the last", many(45, crawltest.Hang()), "/44", failing, nil},
 	}
 }
 

@@ -165,3 +165,33 @@ func TestTheBudgetIsOfTheCrawl(t *testing.T) {
 		}
 	})
 }
+
+// TestBrokenPagesDoNotCostASiteItsHealthyOnes: twenty pages fail at all of their attempts, before the first that works.
+func TestBrokenPagesDoNotCostASiteItsHealthyOnes(t *testing.T) {
+	for name, fault := range map[string]crawltest.Fault{"500": crawltest.Fail(500), "reset": crawltest.Reset(), "cut short": crawltest.CutShort(1)} {
+		t.Run(name, func(t *testing.T) {
+			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+				broken(w, "http://a.example", 20, fault)
+				s := w.Site("http://a.example")
+				all := paths(20)
+				for i := range 20 {
+					all = append(all, fmt.Sprint("/good", i))
+					s.Page(all[20+i], "")
+				}
+				s.Page("/index", links(all...))
+				var v visits
+				cr := newCrawler(t, w, crawler.Config{Handler: &v})
+				repeats(w)
+				rep, err := cr.Run(t.Context(), s.URL("/index"))
+				if err != nil || rep.Reasons[politeness.ReasonHostFailed] > 0 {
+					t.Errorf("%+v, %v", rep, err)
+				}
+				for _, p := range all[20:] {
+					if got := v.by[s.URL(p)]; got.Status() != 200 {
+						t.Errorf("%s: %s %s", p, got.Outcome, got.Reason)
+					}
+				}
+			})
+		})
+	}
+}

@@ -5,10 +5,12 @@ import (
 	"time"
 )
 
-// failing is a host's answers that say 429 or 5xx for the first request for a URL, with no good one between.
+// failing is a host's answers that say 429 or 5xx, with no good one between. One of 5xx counts half, if it is for the first
+// request for its URL.
 type failing struct {
-	n           int
-	first, last *Request
+	halves      int
+	last        *Request
+	first, late *Request // that said 429
 }
 
 // failures holds r to the ends that a crawl sets to hosts that fail, and notes what its answer says. One that is
@@ -19,11 +21,10 @@ func (a *auditor) failures(r *Request) {
 		f = &failing{}
 		a.fails[r.Host] = f
 	}
-	if f.n > 0 && f.last.ended != 0 && f.last.ended < r.began {
-		long := f.last.End.Sub(f.first.End)
+	if f.last != nil && f.last.ended != 0 && f.last.ended < r.began {
 		v := Violation{Rule: "gone", Host: r.Host, First: *f.last, Second: *r}
-		switch {
-		case a.e.MaxFailures > 0 && f.n >= a.e.MaxFailures:
+		switch long := f.silence(); {
+		case a.e.MaxFailures > 0 && f.halves/2 >= a.e.MaxFailures:
 			v.Detail = "failed too often in a row, and should have been given up"
 			a.report(v)
 		case a.e.MaxSilence > 0 && long >= a.e.MaxSilence+a.e.Late:
@@ -37,13 +38,25 @@ func (a *auditor) failures(r *Request) {
 	case !r.Complete || r.Status == 0:
 	case r.Status < 500 && r.Status != http.StatusTooManyRequests:
 		*f = failing{}
-	case !a.isRobots(r) && !before:
-		if f.n == 0 {
+	case a.isRobots(r):
+	case r.Status == http.StatusTooManyRequests:
+		if f.first == nil {
 			f.first = r
 		}
+		f.last, f.late = r, r
+		f.halves += 2
+	case !before:
 		f.last = r
-		f.n++
+		f.halves++
 	}
+}
+
+// silence is for how long the host has said 429 and nothing good.
+func (f *failing) silence() time.Duration {
+	if f.first == nil {
+		return 0
+	}
+	return f.late.End.Sub(f.first.End)
 }
 
 // limits holds r to Expect.Hours, OptOut and Contactless.

@@ -38,8 +38,9 @@ type Expect struct {
 	// RobotsGiveUp, when not 0, is how long a crawler may go on asking for a robots.txt that fails: after a
 	// failure this long after the first, it must not ask again (P8).
 	RobotsGiveUp time.Duration
-	// MaxFailures in a row, of answers that say 429 or 5xx, or such answers alone for MaxSilence, end all
-	// requests to a host, when not 0. Those for a robots.txt do not count, nor those for a URL that was requested before.
+	// MaxFailures of answers that say 429, with no good one between, or such answers for MaxSilence, end all requests to a
+	// host, when not 0. An answer of 5xx counts half for MaxFailures, if its URL was not requested before. Those for a
+	// robots.txt do not count.
 	MaxFailures int
 	MaxSilence  time.Duration
 	// Hours, when there are any, are when requests may be granted.

@@ -114,6 +114,15 @@ func (e *Error) Temporary() bool {
 	return false
 }
 
+// Timeout reports whether something took too long.
+func (e *Error) Timeout() bool {
+	switch e.Reason {
+	case ReasonDNSTimeout, ReasonConnectTimeout, ReasonTLSTimeout, ReasonHeaderTimeout, ReasonIdleTimeout, ReasonFetchTimeout:
+		return true
+	}
+	return false
+}
+
 // Reply is the failure as Gate.Report takes it.
 func (e *Error) Reply() politeness.Reply {
 	return politeness.Reply{Err: e, Written: e.Written, FirstByte: e.FirstByte, Ended: e.Ended, WireBytes: e.WireBytes}

@@ -14,7 +14,7 @@ type Ask struct {
 	Next     weburl.URL // what [Gate.Next] named for it; zero: the caller resolved URL's own host
 	Addr     netip.Addr // the address of Next's host
 	Purpose  Purpose    // Page or Sitemap; robots.txt permits the Gate makes by itself
-	Attempt  int        // 0 for the first. Failures of later ones do not count for Config.MaxFailures, unless nothing was sent
+	Attempt  int        // 0 for the first. That a page fails again does not count for Config.MaxFailures
 	Queued   time.Time  // when the URL was queued, written to the ledger
 	Deadline time.Time  // the Permit expires no later; zero: after Config.PermitTTL
 }

@@ -66,10 +66,10 @@ type Config struct {
 	MaxRetryAfter time.Duration
 	// MaxBackoff is the longest pause after failures. 0: default.
 	MaxBackoff time.Duration
-	// MaxFailures with no good answer between, or failures alone for MaxSilence, and the host is given up with
-	// ReasonHostFailed. What counts are failures that say something about the host: no address, no connection,
-	// and 429, 5xx or no whole answer for the first attempt at a URL. Further attempts at a URL lengthen the
-	// pause (MaxBackoff) alone. 0: default; None: never.
+	// MaxFailures of a host with no good answer between, or such failures for MaxSilence, and it is given up with
+	// ReasonHostFailed: its name has no address, it cannot be connected to, does not answer in time, or answers 429.
+	// That a page fails in another way, such as with 5xx, counts half, at the first attempt at its URL, and not for
+	// MaxSilence; further attempts only lengthen the pause (MaxBackoff). 0: default; None: never.
 	MaxFailures int
 	MaxSilence  time.Duration
 	// RobotsGiveUp is how long an unreachable robots.txt is retried before the host is given up with

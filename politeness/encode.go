@@ -34,6 +34,9 @@ func (e *Entry) append(b []byte) []byte {
 	b = numberField(b, `,"status":`, int64(e.Status))
 	b = numberField(b, `,"bytes":`, e.Bytes)
 	b = textField(b, `,"error":`, e.Err)
+	if e.Timeout {
+		b = append(b, `,"timeout":true`...)
+	}
 	b = textField(b, `,"truncated":`, e.Truncated)
 	if e.Aborted {
 		b = append(b, `,"aborted":true`...)

@@ -180,7 +180,7 @@ type HostInfo struct {
 	NotBefore time.Time     // when a URL of the host may be requested at the earliest, as far as is known
 	Waits     string        // the clause that sets NotBefore, "" without one
 	Backoff   time.Duration
-	Failures  int    // that count for Config.MaxFailures, so far
+	Failures  int    // that count for Config.MaxFailures so far, a page's for half of one
 	Gone      string // the reason the host was given up, "" when it was not
 }
 
@@ -192,7 +192,7 @@ func (g *Gate) Host(key string) HostInfo {
 	if h == nil {
 		h = g.newHost(key)
 	}
-	info := HostInfo{Least: g.least(h, h.local), Backoff: h.backoff, Failures: int(h.failures)}
+	info := HostInfo{Least: g.least(h, h.local), Backoff: h.backoff, Failures: (int(h.failures) + 1) / int(wholeFault)}
 	info.Delay, info.Clause = g.delay(h, h.local)
 	info.NotBefore, info.Waits = h.waits(time.Now())
 	if h.gone != nil {

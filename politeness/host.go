@@ -18,9 +18,9 @@ type host struct {
 	origins [2]*origin // http, https; nil: nothing is known
 	latency time.Duration
 
-	failing  instant       // since when without success
+	failing  instant       // since when wholeFaults come; 0: none since the last good answer
 	backoff  time.Duration // 0 when healthy
-	failures int32         // that say something about the host, with no good answer between
+	failures int32         // faults with no good answer between
 	own      bool
 	local    bool     // requested at a loopback address last
 	gone     *givenUp // nil while the host is served
@@ -186,22 +186,31 @@ func (h *host) succeed() {
 
 const firstBackoff = time.Second
 
-// fail notes a failure at now: back-off doubles with each. Only those that say something about the host give it up.
-func (g *Gate) fail(h *host, now time.Time, says bool) {
+// fault is what a failure says against a host.
+type fault int32
+
+const (
+	noFault    fault = 0 // nothing new: another attempt at a page that has failed before
+	pageFault  fault = 1 // a page failed; many say that it is the host
+	wholeFault fault = 2 // the host failed
+)
+
+// fail notes a failure at now: back-off doubles with each. By faults the host is given up.
+func (g *Gate) fail(h *host, now time.Time, f fault) {
 	h.backoff = min(max(firstBackoff, 2*h.backoff), g.cfg.MaxBackoff)
-	if !says {
+	if f == noFault {
 		return
 	}
-	if h.failures == 0 {
+	if f == wholeFault && h.failing == 0 {
 		h.failing = at(now)
 	}
-	if h.failures < 1<<31-1 {
-		h.failures++
+	if h.failures < 1<<30 {
+		h.failures += int32(f)
 	}
 	switch {
-	case int(h.failures) >= g.cfg.MaxFailures:
-		h.giveUp(ReasonHostFailed, "the host failed too often in a row")
-	case h.failing.since(now) >= g.cfg.MaxSilence:
+	case int(h.failures)/int(wholeFault) >= g.cfg.MaxFailures:
+		h.giveUp(ReasonHostFailed, "the host failed too often, with no good answer between")
+	case f == wholeFault && h.failing.since(now) >= g.cfg.MaxSilence:
 		h.giveUp(ReasonHostFailed, "the host has not answered well for too long")
 	}
 }

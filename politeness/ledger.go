@@ -39,6 +39,7 @@ type Entry struct {
 	Status    int       `json:"status,omitempty"`
 	Bytes     int64     `json:"bytes,omitempty"`
 	Err       string    `json:"error,omitempty"`
+	Timeout   bool      `json:"timeout,omitempty"` // the error is that something took too long
 	Truncated string    `json:"truncated,omitempty"`
 	Aborted   bool      `json:"aborted,omitempty"` // broken off by the crawler: says nothing about the host
 
@@ -158,7 +159,7 @@ func (g *Gate) end(now time.Time, p *permit, r Reply, a answer) error {
 		}
 	}
 	if r.Err != nil {
-		e.Err = r.Err.Error()
+		e.Err, e.Timeout = r.Err.Error(), isTimeout(r.Err)
 	}
 	return g.ledger.write(&e)
 }

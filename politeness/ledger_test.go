@@ -37,7 +37,7 @@ func TestLedgerLinesAreAsEncodingJSONWritesThem(t *testing.T) {
 			Ended: instants.Draw(t, "ended"), Status: rapid.Int().Draw(t, "status"), Bytes: rapid.Int64().Draw(t, "bytes"), Err: text.Draw(t, "error"),
 			Truncated: text.Draw(t, "truncated"), RetryAfter: text.Draw(t, "retry"), Date: text.Draw(t, "date"), Location: text.Draw(t, "location"), SHA256: text.Draw(t, "sha"),
 			Reported: instants.Draw(t, "reported"), Aborted: rapid.Bool().Draw(t, "aborted"), Expires: instants.Draw(t, "expires"),
-			Behind: Duration(rapid.Int64().Draw(t, "behind")),
+			Timeout: rapid.Bool().Draw(t, "timeout"), Behind: Duration(rapid.Int64().Draw(t, "behind")),
 		}
 		want, err := json.Marshal(&e)
 		if err != nil {
@@ -53,7 +53,7 @@ func TestEveryFieldOfAnEntryIsWritten(t *testing.T) {
 	in(t, func(t *testing.T) {
 		now := time.Now()
 		e := Entry{
-			"end", "r", 1, "u", "f", "h", "d", "a", "p", 2, "g", now, now, now, []Clause{{"c", now, 3}}, "o", 7, now, now, now, 4, 5, "e", "t", true, "ra", "d", "l", "s", now,
+			"end", "r", 1, "u", "f", "h", "d", "a", "p", 2, "g", now, now, now, []Clause{{"c", now, 3}}, "o", 7, now, now, now, 4, 5, "e", true, "t", true, "ra", "d", "l", "s", now,
 		} // a new field does not compile here until it has a place
 		want, _ := json.Marshal(&e)
 		if got := e.append(nil); !bytes.Equal(got, want) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
+	"os"
 	"strconv"
 	"time"
 
@@ -27,7 +28,7 @@ type record struct {
 	ended, reported, expires              time.Time
 	status                                int
 	truncated, retryAfter, date, location string
-	failed, aborted                       bool
+	failed, timeout, aborted              bool
 }
 
 var errLine = errors.New("it is no entry of a ledger")
@@ -101,6 +102,8 @@ func (e *record) setEnd(s *scanner, key []byte) {
 		e.sha256 = s.text()
 	case "error":
 		e.failed = len(s.text()) > 0
+	case "timeout":
+		e.timeout = s.raw() == "true"
 	case "aborted":
 		e.aborted = s.raw() == "true"
 	default:
@@ -266,7 +269,10 @@ func (e *record) life(ended time.Time) time.Duration {
 func (e *record) reply() Reply {
 	r := Reply{Status: e.status, Truncated: e.truncated, Aborted: e.aborted, Ended: e.ended, Header: http.Header{}}
 	if e.failed {
-		r.Err = errUnsent
+		r.Err = errFailed
+	}
+	if e.timeout {
+		r.Err = os.ErrDeadlineExceeded
 	}
 	for _, f := range [...]struct{ name, value string }{{"Location", e.location}, {"Retry-After", e.retryAfter}, {"Date", e.date}} {
 		if f.value != "" {

@@ -229,7 +229,7 @@ func (r *replay) unsent() error {
 		return err
 	}
 	if e.id == 0 { // Failed
-		g.failed(e.time(), wanted, target, errUnsent)
+		g.failed(e.time(), wanted, target, errFailed)
 		return nil
 	}
 	o := g.host(wanted).origin(wanted)
@@ -247,8 +247,8 @@ func (r *replay) unsent() error {
 	return err
 }
 
-// errUnsent stands for the error that a line tells of.
-var errUnsent = errors.New("politeness: request failed")
+// errFailed stands for the error that a line tells of.
+var errFailed = errors.New("politeness: request failed")
 
 // end reports what became of p.
 func (r *replay) end(p *permit) error {

@@ -387,7 +387,7 @@ func TestNoEventIsInNeitherASnapshotNorTheLedgerBehindItsMark(t *testing.T) {
 				if g, err := p.Redeem(); err == nil {
 					_ = g.Begin()
 				}
-				b.gate.Report(p, Reply{Err: errors.New("reset")})
+				b.gate.Report(p, Reply{Err: os.ErrDeadlineExceeded})
 				n++
 				made.Add(1)
 			}

@@ -1,6 +1,7 @@
 package politeness
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -124,7 +125,7 @@ func (g *Gate) learn(now time.Time, h *host, p *permit, r Reply) {
 		// Shortens no pause: nobody who reads the ledger could tell why.
 	case failed(r):
 		if p.purpose != Robots { // robots.txt has pauses and an end of its own
-			g.fail(h, now, p.saysOfHost())
+			g.fail(h, now, p.fault(r))
 		}
 	default:
 		h.succeed()
@@ -132,9 +133,22 @@ func (g *Gate) learn(now time.Time, h *host, p *permit, r Reply) {
 	g.obeyRetryAfter(now, h, r)
 }
 
-// saysOfHost reports whether a failure of p says something about its host, and not about one page that fails at each
-// attempt: nothing could be sent, or the URL had not been requested before.
-func (p *permit) saysOfHost() bool { return !p.started.Load() || p.attempt == 0 }
+// fault is what p's failure says against its host: that it cannot be reached, does not answer in time or wants no more
+// requests, or that a page of it fails.
+func (p *permit) fault(r Reply) fault {
+	switch {
+	case !p.started.Load(), r.Status == http.StatusTooManyRequests, r.Truncated == CutIdle, isTimeout(r.Err):
+		return wholeFault
+	case p.attempt == 0:
+		return pageFault
+	}
+	return noFault
+}
+
+func isTimeout(err error) bool {
+	var e interface{ Timeout() bool }
+	return errors.As(err, &e) && e.Timeout()
+}
 
 // failed reports whether a reply shows the host in trouble.
 func failed(r Reply) bool {
@@ -200,7 +214,7 @@ func (g *Gate) failed(now time.Time, u, next weburl.URL, err error) time.Time {
 		}
 		return now
 	}
-	g.fail(h, now, true)
+	g.fail(h, now, wholeFault)
 	d, clause := g.delay(h, h.local)
 	h.hold(now.Add(d), d, clause)
 	if h.gone != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -24,24 +25,33 @@ func redirect(to string) Reply {
 }
 
 func TestAHostIsGivenUpAfterSoManyFailuresOrSoLong(t *testing.T) {
+	timeout := Reply{Err: os.ErrDeadlineExceeded}
 	for _, c := range []struct {
 		config   Config
+		reply    Reply
 		failures int
 	}{
-		{Config{MaxFailures: 3, MaxSilence: None}, 3},
-		{Config{MaxFailures: None, MaxSilence: 10 * time.Second}, 5}, // at 0, 1, 3, 7 and 15 s
-		{Config{MaxFailures: None, MaxSilence: None}, 0},
+		{Config{MaxFailures: 3, MaxSilence: None}, timeout, 3},
+		{Config{MaxFailures: 3, MaxSilence: None}, Reply{Status: 429}, 3},
+		{Config{MaxFailures: 3, MaxSilence: None}, Reply{Status: 200, Truncated: CutIdle}, 3},
+		{Config{MaxFailures: 3, MaxSilence: None}, Reply{Status: 500}, 6}, // of pages twice as many
+		{Config{MaxFailures: 3, MaxSilence: None}, Reply{Status: 200, Truncated: CutShort}, 6},
+		{Config{MaxFailures: 3, MaxSilence: None}, Reply{Err: errors.New("reset")}, 6},
+		{Config{MaxFailures: None, MaxSilence: 10 * time.Second}, timeout, 5}, // at 0, 1, 3, 7 and 15 s
+		{Config{MaxFailures: None, MaxSilence: 10 * time.Second}, Reply{Status: 429}, 5},
+		{Config{MaxFailures: None, MaxSilence: 10 * time.Second}, Reply{Status: 500}, 0},
+		{Config{MaxFailures: None, MaxSilence: None}, timeout, 0},
 	} {
 		in(t, func(t *testing.T) {
 			b := open(t, c.config)
 			b.ready("https://a.test/", "")
 			n := 0
 			for n < 50 && b.gate.Host("a.test:443").Gone == "" {
-				time.Sleep(time.Until(b.send(b.must("https://a.test/"), 0, Reply{Status: 500})))
+				time.Sleep(time.Until(b.send(b.must("https://a.test/"), 0, c.reply)))
 				n++
 			}
 			if n != c.failures && c.failures > 0 || c.failures == 0 && n < 50 {
-				t.Errorf("given up after %d failures, want %d", n, c.failures)
+				t.Errorf("%+v: given up after %d failures, want %d", c.reply, n, c.failures)
 			}
 		})
 	}
@@ -57,13 +67,15 @@ func TestFailuresOfOnePageAreNotThoseOfItsHost(t *testing.T) {
 		reply   Reply
 		sent    bool
 		attempt func(i int) int
-		want    int
+		want    int32
 	}{
 		{"one page", broken, true, func(i int) int { return i }, 1},
 		{"as many pages", broken, true, func(int) int { return 0 }, 3},
+		{"one page that is refused for the time being", Reply{Status: 429}, true, func(i int) int { return i }, 6},
+		{"one page that comes too late", Reply{Err: os.ErrDeadlineExceeded}, true, func(i int) int { return i }, 6},
 		{"one page that resets", Reply{Err: errors.New("reset")}, true, func(i int) int { return i }, 1},
 		{"one page that breaks off", Reply{Status: 200, Truncated: CutShort}, true, func(i int) int { return i }, 1},
-		{"nobody there", refused, false, func(i int) int { return i }, 3},
+		{"nobody there", refused, false, func(i int) int { return i }, 6},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in(t, func(t *testing.T) {
@@ -93,8 +105,8 @@ func TestFailuresOfOnePageAreNotThoseOfItsHost(t *testing.T) {
 				l.snapshot = between
 				restored := l.process(t, Config{MaxFailures: 4})
 				for name, g := range map[string]*Gate{"lived": b.gate, "replayed": replayed.gate, "restored": restored.gate} {
-					if h := g.Host("a.test:443"); h.Failures != c.want || h.Backoff != 4*time.Second {
-						t.Errorf("%s: %d failures and a back-off of %v, want %d and 4s", name, h.Failures, h.Backoff, c.want)
+					if h := g.hosts["a.test:443"]; h.failures != c.want || h.backoff != 4*time.Second {
+						t.Errorf("%s: %d faults and a back-off of %v, want %d and 4s", name, h.failures, h.backoff, c.want)
 					}
 				}
 			})

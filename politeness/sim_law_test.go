@@ -173,10 +173,10 @@ func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer, r
 	case r.Aborted, began.IsZero() && r.Err == nil:
 	case r.Err != nil, r.Status >= 500, r.Status == 429, r.Truncated == politeness.CutShort, r.Truncated == politeness.CutIdle:
 		if !u.robots {
-			l.fail(h, at, began.IsZero() || u.attempt == 0)
+			l.fail(h, at, fault(u, began, r))
 		}
 	case recorded: // else nothing gets shorter
-		h.failures = 0
+		h.failures, h.failing = 0, time.Time{}
 		if h.backoff /= 2; h.backoff < time.Second {
 			h.backoff = 0
 		}
@@ -218,18 +218,27 @@ func (o *originLaw) unsure(at time.Time) {
 	o.stale = later(o.stale, at.Add(time.Hour))
 }
 
-// fail notes a failure of a host: back-off doubles, and after too many it is given up. Another attempt at a page that has
-// failed says nothing new.
-func (l *law) fail(h *hostLaw, at time.Time, news bool) {
-	h.backoff = min(max(time.Second, 2*h.backoff), l.config.MaxBackoff)
-	if !news {
-		return
+// fault is what a failure says against a host, in halves: that it cannot be reached, is late or wants no more requests
+// counts whole, that a page fails half, and that the same page fails again nothing.
+func fault(u *use, began time.Time, r politeness.Reply) int {
+	late, _ := r.Err.(interface{ Timeout() bool })
+	switch {
+	case began.IsZero(), r.Status == 429, r.Truncated == politeness.CutIdle, late != nil && late.Timeout():
+		return 2
+	case u.attempt == 0:
+		return 1
 	}
-	if h.failures == 0 {
+	return 0
+}
+
+// fail notes a failure of a host: back-off doubles, and after too many it is given up.
+func (l *law) fail(h *hostLaw, at time.Time, fault int) {
+	h.backoff = min(max(time.Second, 2*h.backoff), l.config.MaxBackoff)
+	if fault == 2 && h.failing.IsZero() {
 		h.failing = at
 	}
-	h.failures++
-	if h.failures >= l.config.MaxFailures || at.Sub(h.failing) >= l.config.MaxSilence {
+	h.failures += fault
+	if fault > 0 && h.failures/2 >= l.config.MaxFailures || fault == 2 && at.Sub(h.failing) >= l.config.MaxSilence {
 		h.gone = politeness.ReasonHostFailed
 	}
 }
@@ -239,7 +248,7 @@ func (l *law) nameless(at time.Time, u, next weburl.URL, asking bool) {
 	h, o := l.host(u), l.origin(u)
 	switch {
 	case next == u:
-		l.fail(h, at, true)
+		l.fail(h, at, 2)
 		h.hold = later(h.hold, at.Add(l.delay(h)))
 	case !asking && !o.retryAt.After(at):
 		l.unreachable(o, at, nil)
@@ -308,7 +317,7 @@ func (l *law) unreachable(o *originLaw, at time.Time, a *answer) {
 // forgive is what an operator may do who tries hosts once more.
 func (l *law) forgive() {
 	for _, h := range l.hosts {
-		h.gone, h.failures = "", 0
+		h.gone, h.failures, h.failing = "", 0, time.Time{}
 	}
 	for _, o := range l.origins {
 		if o.attempts > 0 { // given up, or perhaps not: there may be a copy, and other processes do not know of this

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"os"
 	"strings"
 	"time"
 
@@ -91,6 +92,9 @@ func (a *answer) reply() politeness.Reply {
 	r := politeness.Reply{Status: a.status, Header: a.header, Body: []byte(a.body), Truncated: a.cut, Ended: time.Now()}
 	if a.status == 0 {
 		r.Err, r.Body, r.Truncated = errReset, nil, ""
+		if a.took > 5*time.Second {
+			r.Err = os.ErrDeadlineExceeded
+		}
 	}
 	return r
 }

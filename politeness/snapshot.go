@@ -220,7 +220,10 @@ func (g *Gate) restoreHost(now time.Time, r *reader) {
 	if r.version > 2 {
 		h.local = r.bool()
 	}
-	h.latency, h.failing, h.backoff, h.failures = r.duration(), r.instant(), r.duration(), int32(r.uint())
+	h.latency, h.failing, h.backoff, h.failures = r.duration(), r.instant(), r.duration(), int32(r.uint()&(1<<31-1))
+	if r.version < 3 { // it has failures, all of which counted alike
+		h.failures = min(h.failures, 1<<29) * int32(wholeFault)
+	}
 	if r.bool() {
 		h.gone = &givenUp{r.string(), r.string()}
 	}

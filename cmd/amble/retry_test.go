@@ -41,7 +41,7 @@ func TestRetryOfWhatWasGivenUp(t *testing.T) {
 		return errs.String()
 	}
 	run(0, "crawl", "-o", dir, "-w", "0s", "--retries", "none", "--max-failures", "1", srv.URL+"/")
-	if got := outcomes(t, dir); strings.Join(got, " ") != "/ fetched /1 failed /2 deferred /3 deferred" {
+	if got := outcomes(t, dir); strings.Join(got, " ") != "/ fetched /1 failed /2 failed /3 deferred" {
 		t.Fatal(got)
 	}
 	down.Store(false)
@@ -50,7 +50,7 @@ func TestRetryOfWhatWasGivenUp(t *testing.T) {
 	}
 	run(2, "resume", dir, "--retry", "fetched")
 	run(0, "resume", dir, "--retry", "deferred,failed", "--max-failures", "1")
-	want := "/ fetched /1 failed /1 fetched /2 deferred /2 fetched /3 deferred /3 fetched"
+	want := "/ fetched /1 failed /1 fetched /2 failed /2 fetched /3 deferred /3 fetched"
 	if got := outcomes(t, dir); strings.Join(got, " ") != want {
 		t.Error(got)
 	}

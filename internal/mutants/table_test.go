@@ -33,8 +33,10 @@ var protections = []mutant{
 	{"failures lengthen nothing", "politeness/host.go", "if h.backoff > d {", "if false {", both, false, seeds{crawl: 1, gate: 25}},
 	{"back-off does not grow", "politeness/host.go", "2*h.backoff", "h.backoff", both, false, seeds{crawl: 5, gate: 25}},
 	{"a broken answer is a good one", "politeness/report.go", "r.Truncated == CutShort ||", "", both, false, seeds{crawl: 28, gate: 135}},
-	{"the last failure ends nothing", "politeness/host.go", "case int(h.failures) >= g.cfg.MaxFailures:", "case false:", both, false, seeds{crawl: 28, gate: 135}},
-	{"silence ends nothing", "politeness/host.go", "case h.failing.since(now) >= g.cfg.MaxSilence:", "case false:", gate, false, seeds{gate: 67}},
+	{"the last failure ends nothing", "politeness/host.go", "case int(h.failures)/int(wholeFault) >= g.cfg.MaxFailures:", "case false:", both, false, seeds{crawl: 28, gate: 135}},
+	{"what comes too late is a page's failure", "politeness/report.go", ", isTimeout(r.Err):", ":", gate, false, seeds{gate: 2285}},
+	{"a replay takes what came too late for a page's failure", "politeness/record.go", "	if e.timeout {", "	if false {", gate, false, seeds{gate: 3882}},
+	{"silence ends nothing", "politeness/host.go", "case f == wholeFault && h.failing.since(now) >= g.cfg.MaxSilence:", "case false:", gate, false, seeds{gate: 67}},
 	{"no least delay", "politeness/host.go", "return max(g.cfg.Delay, MinDelay)", "return g.cfg.Delay", both, false, seeds{crawl: 4, gate: 20}},
 	{"no rate in all", "politeness/clocks.go", "if g.total == nil {", "if true {", both, false, seeds{crawl: 1, gate: 1}},
 
@@ -102,7 +104,7 @@ var protections = []mutant{
 	{"a replay forgets what was in flight", "politeness/replay.go", "if p.started.Load() { // of one", "if false { // of one", both, false, seeds{crawl: 14, gate: 14}},
 	{"a replay forgets what requests came to", "politeness/replay.go", "		return r.end(p)\n	case eventUnsent:", "		return nil\n	case eventUnsent:", both, false, seeds{crawl: 1, gate: 6}},
 	{"a replay forgets what was not sent", "politeness/replay.go", "return r.unsent()", "return nil", both, false, seeds{crawl: 29, gate: 25}},
-	{"a replay forgets names without an address", "politeness/replay.go", "g.failed(e.time(), wanted, target, errUnsent)", "_, _, _ = g, wanted, target", both, false, seeds{crawl: 51, gate: 25}},
+	{"a replay forgets names without an address", "politeness/replay.go", "g.failed(e.time(), wanted, target, errFailed)", "_, _, _ = g, wanted, target", both, false, seeds{crawl: 51, gate: 25}},
 	{"a replay counts pauses from the answer's end", "politeness/record.go", "[]time.Time{e.reported, e.ended}", "[]time.Time{e.ended, e.reported}", gate, false, seeds{gate: 1366}},
 	{"a replay keeps every robots.txt for a day", "politeness/record.go", "max(e.expires.Sub(ended), robots.MinFreshness)", "robots.MaxFreshness", both, false, seeds{crawl: 1, gate: 12}},
 	{"a replay takes any body for robots.txt", "politeness/replay.go", "err != nil || !r.line.isHash(sha256.Sum256(b))", "err != nil || !r.line.isHash(sha256.Sum256(b)) && false", both, false, seeds{crawl: 41, gate: 151}},
@@ -158,7 +160,8 @@ var exactness = []mutant{
 	// Hosts that failed once are asked ever more rarely.
 	{"back-off does not shrink", "politeness/host.go", "h.backoff /= 2", "h.backoff /= 1", 0, false, nil},
 	// A page that fails at each attempt costs its site the others.
-	{"a page that fails again and again ends its host", "politeness/report.go", "return !p.started.Load() || p.attempt == 0", "return true", 0, false, nil},
+	{"a page that fails again and again ends its host", "politeness/report.go", "	return noFault\n}", "	return pageFault\n}", 0, false, nil},
+	{"a page that fails is the host's failure", "politeness/report.go", "		return pageFault", "		return wholeFault", 0, false, nil},
 	{"a replay takes later attempts for first ones", "politeness/replay.go", "Addr: e.addr, Attempt: e.attempt}", "Addr: e.addr}", 0, false, nil},
 	{"a snapshot takes later attempts for first ones", "politeness/snapshot.go", "w.uint(uint64(p.attempt))", "w.uint(0)", 0, false, nil},
 	// Hosts are given up for what the crawler broke off itself.
