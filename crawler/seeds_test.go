@@ -81,7 +81,7 @@ func TestFinishedCrawlWithOtherRules(t *testing.T) {
 		}
 		narrow.MaxPages = 0
 		if rep, err := j.run(t.Context(), narrow, s.URL("/")); err != nil || rep.Pages != 2 {
-			t.Fatalf("gone on with: %+v, %v", rep, err)
+			t.Fatalf("resumed: %+v, %v", rep, err)
 		}
 		if rep, err := j.run(t.Context(), narrow, s.URL("/")); err != nil || rep.Pages != 2 || rep.Finish != crawler.FinishDone {
 			t.Fatalf("the same again: %+v, %v", rep, err)

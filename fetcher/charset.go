@@ -191,8 +191,9 @@ func detect(body []byte) string {
 	return name
 }
 
-// Text is Body in UTF-8, without a byte order mark. What has no meaning in the charset becomes U+FFFD; in
-// UTF-8 there is one for each part that browsers replace by one (Unicode Standard section 3.9, maximal subparts).
+// Text is Body in UTF-8, without a byte order mark. What has no meaning in the charset becomes U+FFFD, as
+// many as browsers make of it (in UTF-8 one for each maximal subpart, Unicode Standard section 3.9); in
+// ISO-2022-JP their number may differ.
 // A body that is UTF-8 already is not copied. The error is of a charset that is not in the Encoding
 // Standard; a body that is no text is returned as it is.
 func (p *Page) Text() ([]byte, error) {
@@ -230,6 +231,11 @@ func toUTF8(charset string, body []byte) ([]byte, error) {
 		return decodeSingleBytes(c, body), nil
 	}
 	text, _, err := transform.Bytes(e.NewDecoder(), body)
+	if err == nil && bytes.Contains(text, []byte("\ufffd")) {
+		if d, ok := damagedAs(charset, e); ok {
+			return d.decode(body), nil
+		}
+	}
 	return text, err
 }
 

@@ -1,0 +1,98 @@
+package fetcher
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+)
+
+// damaged decodes a body that is not all in its charset, of those that have several bytes a character. x/text's
+// decoders replace other lengths of what is wrong than browsers do, and some swallow the letter behind it.
+type damaged struct {
+	dec     *encoding.Decoder
+	lead    func(b byte) bool // of a character of several bytes
+	longest int               // a character, in bytes
+	bad     func(rest []byte) int
+}
+
+// damagedAs is how to decode a charset where it is damaged; ok is false for one whose decoder does as browsers do.
+func damagedAs(charset string, e encoding.Encoding) (d damaged, ok bool) {
+	d = damaged{dec: e.NewDecoder(), longest: 2, bad: badPair}
+	switch charset {
+	case "big5", "euc-kr":
+		d.lead = func(b byte) bool { return 0x81 <= b && b <= 0xfe }
+	case "gb18030":
+		d.lead, d.longest, d.bad = func(b byte) bool { return 0x81 <= b && b <= 0xfe }, 4, badGB18030
+	case "shift_jis":
+		d.lead = func(b byte) bool { return 0x81 <= b && b <= 0x9f || 0xe0 <= b && b <= 0xfc }
+	case "euc-jp":
+		d.lead, d.longest, d.bad = func(b byte) bool { return b == 0x8e || b == 0x8f || 0xa1 <= b && b <= 0xfe }, 3, badEUCJP
+	default:
+		return d, false
+	}
+	return d, true
+}
+
+func (d *damaged) decode(body []byte) []byte {
+	text := make([]byte, 0, len(body)+len(body)/2)
+	for len(body) > 0 {
+		if body[0] < utf8.RuneSelf {
+			text, body = append(text, body[0]), body[1:]
+			continue
+		}
+		var n int
+		if text, n = d.character(text, body); n == 0 {
+			text, n = utf8.AppendRune(text, utf8.RuneError), 1
+			if d.lead(body[0]) {
+				n = d.bad(body)
+			}
+		}
+		body = body[n:]
+	}
+	return text
+}
+
+// character appends the character that rest begins with, and returns how many bytes it has; 0 if there is none.
+func (d *damaged) character(text, rest []byte) ([]byte, int) {
+	var space [16]byte
+	for n := 1; n <= min(d.longest, len(rest)); n++ {
+		d.dec.Reset()
+		m, read, err := d.dec.Transform(space[:], rest[:n], true)
+		if c := space[:m]; err == nil && read == n && m > 0 && !bytes.Contains(c, []byte("\ufffd")) {
+			return append(text, c...), n
+		}
+	}
+	return text, 0
+}
+
+// badPair is how many bytes are one U+FFFD where a lead byte begins no character: the one after it belongs to
+// it unless it is ASCII (Encoding Standard, sections 11.1.1, 12.3.1 and 13.1.1).
+func badPair(rest []byte) int {
+	if len(rest) > 1 && rest[1] >= utf8.RuneSelf {
+		return 2
+	}
+	return 1
+}
+
+// badEUCJP is badPair for EUC-JP, where 0x8F leads three bytes (section 12.1.1).
+func badEUCJP(rest []byte) int {
+	n := badPair(rest)
+	if rest[0] == 0x8f && n == 2 && 0xa1 <= rest[1] && rest[1] <= 0xfe && len(rest) > 2 && rest[2] >= utf8.RuneSelf {
+		return 3
+	}
+	return n
+}
+
+// badGB18030 is badPair for gb18030, where a digit makes it four bytes: if they have the form of a character, or
+// the text ends before they have not, all are one, otherwise the first is (section 10.2.1).
+func badGB18030(rest []byte) int {
+	isDigit := func(i int) bool { return i >= len(rest) || '0' <= rest[i] && rest[i] <= '9' }
+	switch {
+	case len(rest) < 2 || !isDigit(1):
+		return badPair(rest)
+	case isDigit(3) && (len(rest) < 3 || 0x81 <= rest[2] && rest[2] <= 0xfe):
+		return min(len(rest), 4)
+	}
+	return 1
+}
