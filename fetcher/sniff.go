@@ -49,6 +49,9 @@ func contentType(h http.Header, body []byte) (mediaType string, sniffed bool) {
 // second byte of it passes for binary data. A body with the signature of a binary format stays as it is,
 // whatever its header declares.
 func sniffable(h http.Header, head []byte) []byte {
+	if !looksBinary(head) {
+		return head
+	}
 	charset := charsetByBOM(head)
 	if charset == "" {
 		charset = charsetByHeader(h)
