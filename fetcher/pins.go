@@ -65,11 +65,11 @@ func (p *pins) of(host string) (pinned []netip.Addr, known bool) {
 // exempt reports whether the guard does not hold for host at addr.
 func (p *pins) exempt(host string, addr netip.Addr) bool {
 	addr = addr.Unmap()
-	if literal, err := netip.ParseAddr(host); err == nil {
-		return literal.Unmap() == addr && p.named != nil && p.named(host)
+	if pinned, known := p.of(host); known {
+		return slices.Contains(pinned, addr)
 	}
-	pinned, _ := p.of(host)
-	return slices.Contains(pinned, addr)
+	literal, err := netip.ParseAddr(host)
+	return err == nil && literal.Unmap() == addr && p.named != nil && p.named(host)
 }
 
 // explain adds to a refusal what the host was pinned to.
