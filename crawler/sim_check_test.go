@@ -73,7 +73,9 @@ func (s *sim) read(ledger []byte) (starts []politeness.Entry, ends map[permitKey
 // compare expects in the ledger every request that the servers saw, before it, and what became of it (P10).
 func (s *sim) compare(starts []politeness.Entry, ends map[permitKey]politeness.Entry) {
 	waiting := map[string][]politeness.Entry{}
-	key := func(url, addr string, at time.Time) string { return fmt.Sprint(url, " at ", addr, " ", at.UnixNano()) }
+	key := func(url, addr string, at time.Time) string {
+		return fmt.Sprint(url, " at ", addr, " ", at.Add(time.Microsecond-1).UnixMicro())
+	}
 	for _, e := range starts {
 		k := key(e.URL, strings.TrimPrefix(e.Addr, "::ffff:"), e.Written)
 		waiting[k] = append(waiting[k], e)
@@ -138,27 +140,33 @@ func (s *sim) admitted(starts []politeness.Entry) {
 		wrong := func(what string) {
 			s.t.Errorf("Permit %d, %s, given at %v: %s", e.ID, e.URL, e.Allowed.Sub(s.w.Start()), what)
 		}
-		if late := e.Written.Sub(e.Allowed); late > s.ttl() {
+		if late := earliest(e.Written).Sub(e.Allowed); late > s.ttl() {
 			wrong(fmt.Sprintf("used after %v", late))
 		}
 		wanted := e.For
 		if wanted == "" {
 			wanted = e.URL
 		}
-		if t := s.front.deadline(wanted, e.Allowed); !t.IsZero() && e.Written.After(t) {
+		if t := s.front.deadline(wanted, e.Allowed); !t.IsZero() && earliest(e.Written).After(t) {
 			wrong(fmt.Sprintf("P12 used %v after its claim", e.Written.Sub(t)))
 		}
-		if hs := s.config.Politeness.Hours; len(hs) > 0 && !slices.ContainsFunc(s.expect.Hours, func(h crawltest.Span) bool { return within(h, e.Allowed) && within(h, e.Written) }) {
+		if hs := s.config.Politeness.Hours; len(hs) > 0 && !slices.ContainsFunc(s.expect.Hours, func(h crawltest.Span) bool { return mayBeWithin(h, e.Allowed) && mayBeWithin(h, e.Written) }) {
 			wrong("outside the hours")
 		}
 		name, _, _ := strings.Cut(e.Host, ":")
-		if from, out := s.out[name]; out && !e.Allowed.Before(from) {
+		if from, out := s.out[name]; out && !earliest(e.Allowed).Before(from) {
 			wrong("the host has opted out")
 		}
 	}
 }
 
 // within reports whether an instant lies in a part of the day.
+// earliest is the first instant that a time of the ledger, which is rounded up to microseconds, may stand for.
+func earliest(t time.Time) time.Time { return t.Add(1 - time.Microsecond) }
+
+// mayBeWithin reports whether a time of the ledger may stand for one within the hours.
+func mayBeWithin(h crawltest.Span, t time.Time) bool { return within(h, t) || within(h, earliest(t)) }
+
 func within(h crawltest.Span, t time.Time) bool {
 	at := t.UTC().Sub(t.UTC().Truncate(24 * time.Hour))
 	if h.From < h.To {

@@ -108,7 +108,7 @@ func TestP9WhatIsReportedAfterItWasTakenBackIsInTheLedger(t *testing.T) {
 		if _, err := p.Redeem(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(DefaultPermitTTL + 1)
+		time.Sleep(DefaultPermitTTL + time.Microsecond)
 		b.wait("https://b.test/", someAddr) // takes it back
 		b.gate.Report(p, Reply{Err: errors.New("timeout")})
 		was := b.gate.Host("a.test:443").NotBefore

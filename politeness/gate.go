@@ -70,7 +70,7 @@ func NewGate(c Config) (*Gate, error) {
 		g.total = rate.NewLimiter(rate.Limit(c.Rate), 1)
 	}
 	g.restored = &restored{out: map[uint64]*permit{}}
-	if err := g.restore(time.Now(), c.Snapshot); err != nil {
+	if err := g.restore(ceil(time.Now()), c.Snapshot); err != nil {
 		return nil, err
 	}
 	return g, nil

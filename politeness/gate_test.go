@@ -491,7 +491,7 @@ func TestP8ARobotsTxtThatIsFetchedAgainSaysWhatItWaitedFor(t *testing.T) {
 			if cs := p.Clauses(); cs[0].Name != ClauseRobots || !cs[0].Until.Equal(until) || len(cs) != 3 {
 				t.Errorf("waited for %v, want %s until %v first", cs, ClauseRobots, until)
 			}
-			want := fmt.Sprintf(`"clauses":[{"clause":"robots_retry","until":%q}`, until.Format(time.RFC3339Nano))
+			want := fmt.Sprintf(`"clauses":[{"clause":"robots_retry","until":%q}`, until.Format(timeForm))
 			r := Reply{Status: 500}
 			if i == 1 {
 				r = Reply{Status: 429, Header: http.Header{"Retry-After": {"100"}}}
@@ -632,14 +632,14 @@ func TestPermitExpires(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(DefaultPermitTTL + 1)
+		time.Sleep(DefaultPermitTTL + time.Microsecond)
 		if err := g.Begin(); !errors.Is(err, ErrExpired) {
 			t.Errorf("Begin after expiry: %v", err)
 		}
 		b.gate.Report(p, Reply{})
 		time.Sleep(time.Second)
 		p = b.must("https://a.test/")
-		time.Sleep(DefaultPermitTTL + 1)
+		time.Sleep(DefaultPermitTTL + time.Microsecond)
 		if _, err := p.Redeem(); !errors.Is(err, ErrExpired) {
 			t.Errorf("Redeem after expiry: %v", err)
 		}

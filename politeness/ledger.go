@@ -36,6 +36,7 @@ type Entry struct {
 	FirstByte time.Time `json:"first_byte,omitzero"`
 	Ended     time.Time `json:"ended,omitzero"`
 	Reported  time.Time `json:"reported,omitzero"` // when the Gate was told, and pauses began, if later than Ended
+	Took      Duration  `json:"took,omitempty"`    // from the request to Ended, to the nanosecond: pauses may depend on it
 	Status    int       `json:"status,omitempty"`
 	Bytes     int64     `json:"bytes,omitempty"`
 	Err       string    `json:"error,omitempty"`
@@ -145,6 +146,9 @@ func (g *Gate) end(now time.Time, p *permit, r Reply, a answer) error {
 	e.Status, e.Bytes, e.Truncated, e.Location = r.Status, r.WireBytes, r.Truncated, r.Header.Get("Location")
 	if now.After(e.Ended) {
 		e.Reported = now
+	}
+	if p.started.Load() {
+		e.Took = Duration(max(0, e.Ended.Sub(p.began)))
 	}
 	if e.RetryAfter = longest(r, now); e.RetryAfter != "" {
 		e.Date = r.Header.Get("Date")

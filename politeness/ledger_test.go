@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -36,15 +38,62 @@ func TestLedgerLinesAreAsEncodingJSONWritesThem(t *testing.T) {
 			Clauses: rapid.SliceOfN(clauses, 0, 3).Draw(t, "clauses"), Override: text.Draw(t, "override"), FirstByte: instants.Draw(t, "first"),
 			Ended: instants.Draw(t, "ended"), Status: rapid.Int().Draw(t, "status"), Bytes: rapid.Int64().Draw(t, "bytes"), Err: text.Draw(t, "error"),
 			Truncated: text.Draw(t, "truncated"), RetryAfter: text.Draw(t, "retry"), Date: text.Draw(t, "date"), Location: text.Draw(t, "location"), SHA256: text.Draw(t, "sha"),
-			Reported: instants.Draw(t, "reported"), Aborted: rapid.Bool().Draw(t, "aborted"), Expires: instants.Draw(t, "expires"),
+			Reported: instants.Draw(t, "reported"), Took: Duration(rapid.Int64().Draw(t, "took")), Aborted: rapid.Bool().Draw(t, "aborted"), Expires: instants.Draw(t, "expires"),
 			Timeout: rapid.Bool().Draw(t, "timeout"), Behind: Duration(rapid.Int64().Draw(t, "behind")),
 		}
 		want, err := json.Marshal(&e)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := e.append(nil); !bytes.Equal(got, want) {
-			t.Fatalf("got  %s\nwant %s", got, want)
+		if got := e.append(nil); !bytes.Equal(got, micros(want)) {
+			t.Fatalf("got  %s\nwant %s", got, micros(want))
+		}
+	})
+}
+
+var times = regexp.MustCompile(`"(queued|allowed|written|until|first_byte|ended|reported|expires)":"([-0-9]+T[^"]*)"`)
+
+// micros is a line with six digits of each fraction of a second, which every reader takes for a time, rounded up:
+// so the order of what happened stays, and no pause that is counted from a line is over too soon.
+func micros(line []byte) []byte {
+	return times.ReplaceAllFunc(line, func(b []byte) []byte {
+		m := times.FindSubmatch(b)
+		at, err := time.Parse(time.RFC3339Nano, string(m[2]))
+		if err != nil {
+			panic(err)
+		}
+		return fmt.Appendf(nil, "%q:%q", m[1], at.Add(999*time.Nanosecond).Format("2006-01-02T15:04:05.000000Z07:00"))
+	})
+}
+
+// What the ledger has of a request is what the Gate goes by: the next whole microsecond.
+func TestP9TheGateGoesByTheLedgersTimes(t *testing.T) {
+	in(t, func(t *testing.T) {
+		time.Sleep(time.Second + 700*time.Nanosecond)
+		var out lines
+		b := open(t, Config{Ledger: &out})
+		began := time.Now()
+		p := b.must("https://a.test/")
+		g, _ := p.Redeem()
+		if err := g.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10*time.Millisecond + 400*time.Nanosecond)
+		ended := time.Now()
+		ready := b.gate.Report(p, Reply{Status: 404, Ended: ended})
+		all := strings.Split(out.String(), "\n")
+		var start, end Entry
+		if err := errors.Join(json.Unmarshal([]byte(all[0]), &start), json.Unmarshal([]byte(all[1]), &end)); err != nil {
+			t.Fatal(err)
+		}
+		if d := start.Written.Sub(began); d < 0 || d >= time.Microsecond {
+			t.Errorf("written %v, in the ledger %v", began, start.Written)
+		}
+		if d := end.Ended.Sub(ended); d < 0 || d >= time.Microsecond {
+			t.Errorf("ended %v, in the ledger %v", ended, end.Ended)
+		}
+		if want := end.Ended.Add(DefaultDelay); !ready.Equal(want) {
+			t.Errorf("ready %v, by the ledger %v", ready, want)
 		}
 	})
 }
@@ -53,10 +102,10 @@ func TestEveryFieldOfAnEntryIsWritten(t *testing.T) {
 	in(t, func(t *testing.T) {
 		now := time.Now()
 		e := Entry{
-			"end", "r", 1, "u", "f", "h", "d", "a", "p", 2, "g", now, now, now, []Clause{{"c", now, 3}}, "o", 7, now, now, now, 4, 5, "e", true, "t", true, "ra", "d", "l", "s", now,
+			"end", "r", 1, "u", "f", "h", "d", "a", "p", 2, "g", now, now, now, []Clause{{"c", now, 3}}, "o", 7, now, now, now, 6, 4, 5, "e", true, "t", true, "ra", "d", "l", "s", now,
 		} // a new field does not compile here until it has a place
 		want, _ := json.Marshal(&e)
-		if got := e.append(nil); !bytes.Equal(got, want) {
+		if got := e.append(nil); !bytes.Equal(got, micros(want)) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	})

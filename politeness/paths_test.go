@@ -142,10 +142,10 @@ func compare(t *testing.T, requests []crawltest.Request, starts []politeness.Ent
 			t.Errorf("Permit %d is used twice", e.ID)
 		}
 		seen[e.ID] = true
-		waiting[fmt.Sprintf("%s at %s, %d", e.URL, e.Addr, e.Written.UnixNano())] = e
+		waiting[fmt.Sprintf("%s at %s, %d", e.URL, e.Addr, micro(e.Written))] = e
 	}
 	for _, r := range requests {
-		key := fmt.Sprintf("%s at %s, %d", r.URL, r.Addr.Addr(), r.Start.UnixNano())
+		key := fmt.Sprintf("%s at %s, %d", r.URL, r.Addr.Addr(), micro(r.Start))
 		e, ok := waiting[key]
 		if delete(waiting, key); !ok {
 			t.Errorf("%s at %s: no Permit", r.URL, r.Start)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"net/netip"
 	"os"
@@ -26,6 +27,7 @@ type record struct {
 	attempt                               int
 	allowed, written                      time.Time
 	ended, reported, expires              time.Time
+	took                                  time.Duration
 	status                                int
 	truncated, retryAfter, date, location string
 	failed, timeout, aborted              bool
@@ -86,6 +88,8 @@ func (e *record) setEnd(s *scanner, key []byte) {
 		s.time(&e.ended)
 	case "reported":
 		s.time(&e.reported)
+	case "took":
+		e.took = s.seconds()
 	case "expires":
 		s.time(&e.expires)
 	case "status":
@@ -204,6 +208,15 @@ func (s *scanner) number() int64 {
 		s.fail()
 	}
 	return n
+}
+
+// seconds is a number of them, to the nanosecond.
+func (s *scanner) seconds() time.Duration {
+	v, err := strconv.ParseFloat(s.raw(), 64)
+	if err != nil || math.Abs(v) > 1e9 {
+		s.fail()
+	}
+	return time.Duration(math.Round(v * 1e9))
 }
 
 func (s *scanner) time(t *time.Time) {

@@ -73,7 +73,7 @@ func (g *Gate) Replay(ledger io.ReadSeeker, robots func(sha256 string) ([]byte, 
 		return err
 	}
 	g.restored = nil
-	now := time.Now()
+	now := ceil(time.Now())
 	r.settle(now)
 	g.skew.add(g.rewind(now, r.latest))
 	g.opening = now.Add(max(g.cfg.Delay, MinDelay))
@@ -254,6 +254,9 @@ var errFailed = errors.New("politeness: request failed")
 func (r *replay) end(p *permit) error {
 	e, g := &r.line, r.gate
 	delete(r.out, p.id)
+	if e.took > 0 { // as exactly as the Gate knew it
+		p.began = e.ended.Add(-e.took)
+	}
 	reply := e.reply()
 	if p.purpose != Robots || reply.Aborted {
 		r.report(e.time(), p, reply, answer{})

@@ -510,7 +510,7 @@ func TestRedirectsAreCountedFromWhereTheyBegin(t *testing.T) {
 			b.send(b.must("https://a.test/x"), 0, redirect("/1"))
 			time.Sleep(DefaultDelay)
 			b.must("https://a.test/x")
-			time.Sleep(DefaultPermitTTL + 1)
+			time.Sleep(DefaultPermitTTL + time.Microsecond)
 			b.wait("https://a.test/x", someAddr)
 			time.Sleep(DefaultDelay)
 		}
@@ -533,7 +533,7 @@ func TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone(t *testing.T) {
 			if withSnapshot {
 				c.Snapshot = b.gate.Snapshot()
 			}
-			time.Sleep(DefaultPermitTTL + 1)
+			time.Sleep(DefaultPermitTTL + time.Microsecond)
 			b.wait("https://a.test/x", someAddr)
 			time.Sleep(DefaultDelay)
 			b.send(b.must("https://a.test/x"), 0, redirect("/1"))

@@ -36,9 +36,11 @@ const (
 // first Report of a Permit counts; a later one changes nothing, nor does one to another Gate than the
 // Permit's.
 func (g *Gate) Report(p Permit, r Reply) time.Time {
-	now := time.Now()
+	clock := time.Now()
+	now := ceil(clock)
+	r.Ended = ceil(r.Ended)
 	if p.p == nil || p.p.gate != g {
-		return now
+		return clock
 	}
 	var a answer
 	if p.p.purpose == Robots && !r.Aborted {
@@ -67,7 +69,7 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 		d, clause := g.pause(p.p)
 		p.p.clocks.hold(now.Add(d), d, clause)
 	}
-	return g.ready(now, p.p)
+	return g.ready(clock, p.p)
 }
 
 // drop forgets the rules of an answer that the ledger does not have: no page is asked for by them. Its pause stays.
@@ -179,7 +181,7 @@ func (g *Gate) takeBack(now time.Time, p *permit) {
 // all because its host's name has no address for now. It counts like a failed request and returns
 // the time to try again.
 func (g *Gate) Failed(u, next weburl.URL, err error) time.Time {
-	now := time.Now()
+	now := ceil(time.Now())
 	if u.IsZero() {
 		return now
 	}

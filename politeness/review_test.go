@@ -150,7 +150,7 @@ func TestALateReportHoldsClocksThatWereForgottenMeanwhile(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := open(t, Config{})
 		p := b.must("https://a.test/")
-		time.Sleep(DefaultPermitTTL + 1)
+		time.Sleep(DefaultPermitTTL + time.Microsecond)
 		b.wait("https://a.test/", someAddr)
 		time.Sleep(time.Minute)
 		SweepNext(b.gate)
@@ -170,7 +170,7 @@ func TestAnUnreportedPermitOfAnAddressIsTakenBack(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := open(t, Config{})
 		b.must("https://a.test/")
-		time.Sleep(DefaultPermitTTL + 1)
+		time.Sleep(DefaultPermitTTL + time.Microsecond)
 		time.Sleep(time.Until(b.wait("https://b.test/", someAddr).Until))
 		b.must("https://b.test/")
 	})
@@ -207,7 +207,7 @@ func TestAnUnreportedRobotsPermitIsTakenBackAlsoFromItsOrigin(t *testing.T) {
 		b.send(b.must("https://a.test/x"), 0, redirect("https://b.test/r"))
 		b.must2("https://a.test/x", "192.0.2.2")
 		b.wait("https://a.test/x", someAddr)
-		time.Sleep(DefaultPermitTTL + 1)
+		time.Sleep(DefaultPermitTTL + time.Microsecond)
 		if p := b.must("https://a.test/x"); p.URL().String() != "https://a.test/robots.txt" {
 			t.Errorf("begins anew, not with %v", p.URL())
 		}

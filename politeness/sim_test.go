@@ -326,7 +326,10 @@ func (h *history) check() {
 	}
 }
 
-func key(e politeness.Entry) string { return fmt.Sprint(e.URL, " at ", e.Addr, e.Written.UnixNano()) }
+func key(e politeness.Entry) string { return fmt.Sprint(e.URL, " at ", e.Addr, micro(e.Written)) }
+
+// micro is when something happened as the ledger has it: the next whole microsecond.
+func micro(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro() }
 
 func (h *history) audit(ledger []byte) {
 	c := h.law

@@ -10,7 +10,7 @@ import (
 
 var errYear = errors.New("a time that RFC 3339 cannot express")
 
-// appendRecord appends the JSON form of r, octet for octet as encoding/json writes it.
+// appendRecord appends the JSON form of r, byte for byte as encoding/json writes it, but for times.
 func appendRecord(b []byte, r *Record) ([]byte, error) {
 	b = appendString(append(b, `{"schema":`...), r.Schema)
 	b = appendString(append(b, `,"url":`...), r.URL)
@@ -126,7 +126,11 @@ func optStrings(b []byte, key string, v []string) []byte {
 	return append(b, ']')
 }
 
-// optTime appends a time as time.Time.MarshalJSON would, or its error.
+// timeForm is RFC 3339 with microseconds, always of six digits: many readers take a time with nanoseconds for
+// text, some also one with fewer digits than those before it.
+const timeForm = "2006-01-02T15:04:05.000000Z07:00"
+
+// optTime appends a time with what is below a microsecond cut off, or the error of time.Time.MarshalJSON.
 func optTime(b []byte, key string, t time.Time) ([]byte, error) {
 	if t.IsZero() {
 		return b, nil
@@ -136,7 +140,7 @@ func optTime(b []byte, key string, t time.Time) ([]byte, error) {
 		return b, errYear
 	}
 	b = append(append(b, key...), '"')
-	return append(t.AppendFormat(b, time.RFC3339Nano), '"'), nil
+	return append(t.AppendFormat(b, timeForm), '"'), nil
 }
 
 const hexDigits = "0123456789abcdef"

@@ -3,9 +3,11 @@ package sink
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -78,10 +80,22 @@ func TestLineIsWhatEncodingJSONWrites(t *testing.T) {
 		fill(rand.New(rand.NewPCG(seed, 1)), reflect.ValueOf(&rec).Elem())
 		want, wantErr := json.Marshal(&rec)
 		got, err := appendRecord(nil, &rec)
+		want = micros(want)
 		if (err == nil) != (wantErr == nil) || err == nil && string(got) != string(want) {
 			t.Fatalf("seed %d\n%s, %v\nwant\n%s, %v", seed, got, err, want, wantErr)
 		}
 	}
+}
+
+var times = regexp.MustCompile(`("(?:queued|started|ended)":"[-0-9]+T[0-9:]+)(\.[0-9]+)?([^"]*")`)
+
+// micros is a line with six digits of each fraction of a second: readers of JSON lines such as DuckDB take a time
+// with more for text, and pandas one with fewer than its first.
+func micros(line []byte) []byte {
+	return times.ReplaceAllFunc(line, func(b []byte) []byte {
+		m := times.FindSubmatch(b)
+		return fmt.Appendf(nil, "%s.%s%s", m[1], (strings.TrimPrefix(string(m[2]), ".") + "000000")[:6], m[3])
+	})
 }
 
 func TestLineOfTimesThatRFC3339CannotExpress(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/politeness"
@@ -27,13 +26,13 @@ const indexName = "index.jsonl"
 
 // robotsLine is one answer.
 type robotsLine struct {
-	URL       string    `json:"url"`
-	Status    int       `json:"status"`
-	Fetched   time.Time `json:"fetched"`
-	Bytes     int       `json:"bytes"`
-	Truncated string    `json:"truncated,omitempty"`
-	SHA256    string    `json:"sha256"`
-	File      string    `json:"file,omitempty"` // without one the body was empty
+	URL       string `json:"url"`
+	Status    int    `json:"status"`
+	Fetched   string `json:"fetched"` // RFC 3339, microseconds
+	Bytes     int    `json:"bytes"`
+	Truncated string `json:"truncated,omitempty"`
+	SHA256    string `json:"sha256"`
+	File      string `json:"file,omitempty"` // without one the body was empty
 }
 
 func newRobotsKeeper(c *commits) (*robotsKeeper, error) {
@@ -52,7 +51,7 @@ func newRobotsKeeper(c *commits) (*robotsKeeper, error) {
 func (k *robotsKeeper) keep(p *fetcher.Page) error {
 	sum := sha256.Sum256(p.Body)
 	line := robotsLine{
-		URL: p.URL.String(), Status: p.Status, Fetched: p.Ended.UTC(), Bytes: len(p.Body), Truncated: p.Truncated,
+		URL: p.URL.String(), Status: p.Status, Fetched: p.Ended.UTC().Format("2006-01-02T15:04:05.000000Z07:00"), Bytes: len(p.Body), Truncated: p.Truncated,
 		SHA256: hex.EncodeToString(sum[:]),
 	}
 	k.mu.Lock()
