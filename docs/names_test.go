@@ -20,6 +20,9 @@ func TestNamesExist(t *testing.T) {
 	exported := exportedNames(t)
 	checked := 0
 	for _, d := range documents(t) {
+		if d.path == "CHANGELOG.md" { // names what is gone
+			continue
+		}
 		for _, m := range qualified.FindAllStringSubmatch(d.text, -1) {
 			names, ours := exported[m[1]]
 			if !ours {
