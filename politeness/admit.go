@@ -182,6 +182,7 @@ func (g *Gate) life(now time.Time, a Ask, s step, o *origin) time.Duration {
 // mint makes the Permit for s and starts its clocks.
 func (g *Gate) mint(now time.Time, a Ask, h *host, s step, c clocks) Permit {
 	g.lastID++
+	g.unlined++
 	o := h.origin(a.URL)
 	p := &permit{
 		gate: g, id: g.lastID, url: s.url, wanted: a.URL, wantedHost: h, addr: a.Addr, purpose: s.purpose,

@@ -49,6 +49,9 @@ func (e *Entry) append(b []byte) []byte {
 	b = textField(b, `,"location":`, e.Location)
 	b = textField(b, `,"sha256":`, e.SHA256)
 	b = timeField(b, `,"expires":`, e.Expires)
+	if e.Through != 0 {
+		b = strconv.AppendUint(append(b, `,"through":`...), e.Through, 10)
+	}
 	return append(b, '}')
 }
 

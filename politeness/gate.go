@@ -39,6 +39,7 @@ type Gate struct {
 	due     time.Time     // the last instant promised to a waiter of total
 	taken   time.Time     // when the last token was
 	lastID  uint64
+	unlined int       // Permits without a line in the ledger
 	opening time.Time // nothing is admitted before
 
 	sweepAt   int // number of clocks at which idle ones are forgotten

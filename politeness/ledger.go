@@ -51,6 +51,8 @@ type Entry struct {
 	SHA256     string `json:"sha256,omitempty"`
 
 	Expires time.Time `json:"expires,omitzero"` // of an answer for robots.txt: how long it may be gone by
+
+	Through uint64 `json:"through,omitempty"` // every Permit of this run up to this ID has a line before this one
 }
 
 // Values of Entry.Event.
@@ -114,7 +116,23 @@ func (g *Gate) begin(p *permit, now time.Time) error {
 	if v := g.override(now, p.url); v != nil {
 		e.Override = v.Reason
 	}
-	return g.ledger.write(&e)
+	if err := g.ledger.write(&e); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.unlined--
+	return nil
+}
+
+// through is the ID up to which every Permit has a line, as far as is known at this moment; 0 when that is not known.
+func (g *Gate) through() uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.unlined > 0 {
+		return 0
+	}
+	return g.lastID
 }
 
 // entry says what p is for.
@@ -138,8 +156,9 @@ func (g *Gate) end(now time.Time, p *permit, r Reply, a answer) error {
 	if g.ledger.w == nil {
 		return nil
 	}
-	e := Entry{Event: eventEnd, Run: g.run, ID: p.id}
-	if !p.started.Load() {
+	e := Entry{Event: eventEnd, Run: g.run, ID: p.id, Through: g.through()}
+	sent := p.started.Load()
+	if !sent {
 		e = g.entry(eventUnsent, p)
 	}
 	e.FirstByte, e.Ended, e.Aborted = r.FirstByte, orTime(r.Ended, now), r.Aborted
@@ -165,7 +184,13 @@ func (g *Gate) end(now time.Time, p *permit, r Reply, a answer) error {
 	if r.Err != nil {
 		e.Err, e.Timeout = r.Err.Error(), isTimeout(r.Err)
 	}
-	return g.ledger.write(&e)
+	if err := g.ledger.write(&e); err != nil || sent {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.unlined--
+	return nil
 }
 
 // unresolved writes the line of a name without an address.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,7 @@ func TestLedgerLinesAreAsEncodingJSONWritesThem(t *testing.T) {
 			Ended: instants.Draw(t, "ended"), Status: rapid.Int().Draw(t, "status"), Bytes: rapid.Int64().Draw(t, "bytes"), Err: text.Draw(t, "error"),
 			Truncated: text.Draw(t, "truncated"), RetryAfter: text.Draw(t, "retry"), Date: text.Draw(t, "date"), Location: text.Draw(t, "location"), SHA256: text.Draw(t, "sha"),
 			Reported: instants.Draw(t, "reported"), Took: Duration(rapid.Int64().Draw(t, "took")), Aborted: rapid.Bool().Draw(t, "aborted"), Expires: instants.Draw(t, "expires"),
+			Through: rapid.Uint64().Draw(t, "through"),
 			Timeout: rapid.Bool().Draw(t, "timeout"), Behind: Duration(rapid.Int64().Draw(t, "behind")),
 		}
 		want, err := json.Marshal(&e)
@@ -102,13 +104,96 @@ func TestEveryFieldOfAnEntryIsWritten(t *testing.T) {
 	in(t, func(t *testing.T) {
 		now := time.Now()
 		e := Entry{
-			"end", "r", 1, "u", "f", "h", "d", "a", "p", 2, "g", now, now, now, []Clause{{"c", now, 3}}, "o", 7, now, now, now, 6, 4, 5, "e", true, "t", true, "ra", "d", "l", "s", now,
+			"end", "r", 1, "u", "f", "h", "d", "a", "p", 2, "g", now, now, now, []Clause{{"c", now, 3}}, "o", 7, now, now, now, 6, 4, 5, "e", true, "t", true, "ra", "d", "l", "s", now, 8,
 		} // a new field does not compile here until it has a place
 		want, _ := json.Marshal(&e)
 		if got := e.append(nil); !bytes.Equal(got, micros(want)) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	})
+}
+
+// TestP10TheLedgerSaysHowFarItIsComplete, so that whoever takes lines out of it is found out: when no Permit is without a
+// line, and not before. A failed Write, and a Permit that nobody reports, leave one.
+func TestP10TheLedgerSaysHowFarItIsComplete(t *testing.T) {
+	through := func(t *testing.T, ledger string) (all []uint64) {
+		t.Helper()
+		for line := range strings.Lines(ledger) {
+			var e Entry
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				t.Fatal(err)
+			}
+			if e.Event != "start" {
+				all = append(all, e.Through)
+			}
+		}
+		return all
+	}
+	in(t, func(t *testing.T) {
+		var out bytes.Buffer
+		b := open(t, Config{Ledger: &out, OwnHosts: func(string) int { return 3 }})
+		send := func(p Permit) { b.send(p, 0, Reply{Status: 200}) }
+		send(b.must("https://a.test/robots.txt"))           // 1
+		one := b.must("https://a.test/robots.txt")          // 2
+		send(b.must("https://a.test/robots.txt"))           // 3
+		b.gate.Report(one, Reply{Err: errors.New("reset")}) // unsent
+		time.Sleep(time.Minute)
+		send(b.must("https://a.test/robots.txt")) // 4
+		b.must("https://a.test/robots.txt")       // 5, which nobody reports
+		time.Sleep(time.Minute)
+		send(b.must("https://a.test/robots.txt")) // 6
+		if got, want := through(t, out.String()), []uint64{1, 0, 0, 4, 0}; !slices.Equal(got, want) {
+			t.Errorf("complete up to %v, want %v", got, want)
+		}
+
+		before := out.String()
+		out.Reset()
+		r := open(t, Config{Ledger: &out})
+		if err := r.gate.Replay(strings.NewReader(before), nil); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		p := r.must("https://a.test/robots.txt")
+		r.send(p, 0, Reply{Status: 200})
+		if got := through(t, out.String()); p.ID() != 1 || !slices.Equal(got, []uint64{1}) {
+			t.Errorf("the next process begins with Permit %d, complete up to %v", p.ID(), got)
+		}
+	})
+	in(t, func(t *testing.T) {
+		w := &faulty{}
+		b := open(t, Config{Ledger: w})
+		b.send(b.must("https://a.test/robots.txt"), 0, Reply{Status: 200})
+		time.Sleep(time.Minute)
+		w.fail = true
+		p := b.must("https://a.test/robots.txt")
+		g, err := p.Redeem()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Begin(); err == nil {
+			t.Error("it begins without its line")
+		}
+		w.fail = false
+		b.gate.Report(p, Reply{Aborted: true}) // this is its line
+		time.Sleep(time.Minute)
+		b.send(b.must("https://a.test/robots.txt"), 0, Reply{Status: 200})
+		if got, want := through(t, w.String()), []uint64{1, 0, 3}; !slices.Equal(got, want) {
+			t.Errorf("complete up to %v, want %v", got, want)
+		}
+	})
+}
+
+// faulty is a ledger's writer that can fail.
+type faulty struct {
+	bytes.Buffer
+	fail bool
+}
+
+func (f *faulty) Write(b []byte) (int, error) {
+	if f.fail {
+		return 0, errors.New("disk full")
+	}
+	return f.Buffer.Write(b)
 }
 
 func TestATimeThatJSONCannotWriteIsLeftOut(t *testing.T) {

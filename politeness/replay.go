@@ -73,6 +73,7 @@ func (g *Gate) Replay(ledger io.ReadSeeker, robots func(sha256 string) ([]byte, 
 		return err
 	}
 	g.restored = nil
+	g.lastID, g.unlined = 0, 0 // those of the runs before
 	now := ceil(time.Now())
 	r.settle(now)
 	g.skew.add(g.rewind(now, r.latest))

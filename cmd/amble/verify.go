@@ -38,9 +38,12 @@ visits against the requests. Exit code 6 when a file is shorter, or another, tha
 }
 
 // Run executes the command.
-func (c *verifyCmd) Run(a *app) error {
+func (c *verifyCmd) Run(a *app, o *origins) error {
 	cfg, err := readAuditConfig(c.Dir)
 	if err != nil {
+		return err
+	}
+	if cfg.Overrides, err = c.mandates(o); err != nil {
 		return err
 	}
 	v, err := c.files()
@@ -144,6 +147,26 @@ func (v *verified) text() string {
 	return b.String()
 }
 
+// mandates are the overrides that the job was given, not nil.
+func (c *verifyCmd) mandates(o *origins) ([]audit.Mandate, error) {
+	given := []audit.Mandate{}
+	b, err := readPlain(c.Dir, jobName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return given, nil
+	}
+	if err != nil {
+		return nil, readError(err)
+	}
+	job, err := parseJobFile(filepath.Join(c.Dir, jobName), b, jobKeys(o.ctx.Model))
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	for _, v := range job.overrides {
+		given = append(given, audit.Mandate{Origin: v.Origin, Reason: v.Reason, Until: v.Until})
+	}
+	return given, nil
+}
+
 // body reads a robots.txt as it was received.
 func (c *verifyCmd) body(sha256 string) ([]byte, error) { return keptRobots(c.Dir, sha256) }
 
@@ -163,7 +186,7 @@ func auditText(rep *audit.Report) string {
 		fmt.Fprintf(&b, "%-40s %9d %12s %12s\n", h.Host, h.Requests, h.Least.Round(time.Millisecond), h.Required.Round(time.Millisecond))
 	}
 	for _, v := range rep.Violations {
-		fmt.Fprintf(&b, "violation: %s\n", v)
+		fmt.Fprintf(&b, "violation: %s\n", printable(v.String()))
 	}
 	for _, o := range rep.Overrides {
 		fmt.Fprintf(&b, "override: %s by other rules than %s/robots.txt: %s\n", plural(o.Requests, "request"), o.Origin, printable(o.Reason))

@@ -117,6 +117,7 @@ var protections = []mutant{
 	{"a replayed Gate admits at once", "politeness/replay.go", "g.opening = now.Add(max(g.cfg.Delay, MinDelay))", "", both, false, seeds{crawl: 6, gate: 1}},
 	{"a snapshot forgets that a request had begun", "politeness/snapshot.go", "p.started.Store(!p.began.IsZero())", "", both, false, seeds{crawl: 40, gate: 151}},
 	{"a snapshot is taken between a line and its effect", "politeness/snapshot.go", "	g.recording.Lock()\n	defer g.recording.Unlock()\n", "", both, false, seeds{crawl: 4, gate: 171}},
+	{"the ledger says that it is complete when it is not", "politeness/ledger.go", "if g.unlined > 0 {", "if false {", gate, false, seeds{gate: 1}},
 	{"lines follow one that was written in part", "politeness/ledger.go", "case n > 0, e.Event != eventStart:", "case e.Event != eventStart:", gate, false, seeds{gate: 81}},
 	{"a torn line stays in the ledger", "politeness/ledgerfile.go", "		err = f.Truncate(size)", "		err = nil", both, false, seeds{crawl: 3, gate: 2}},
 	{"a connection may be under way when its Permit is taken back", "politeness/permit.go", "p.expired(now) && now.Sub(p.allowed) > p.gate.cfg.PermitTTL", "p.expired(now)", both, false, seeds{crawl: 4, gate: 48}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -22,6 +23,16 @@ type Config struct {
 	OwnHosts      map[string]int `json:"own_hosts,omitempty"` // host:port to requests in flight
 	ForbidDenies  bool           `json:"forbidden_denies,omitempty"`
 	Dialect       string         `json:"dialect,omitempty"` // "" or RFC9309; by any other, robots.txt's rules are not checked
+
+	// Overrides are the only ones that requests may have gone by. nil: any, which the Report names.
+	Overrides []Mandate `json:"overrides,omitempty"`
+}
+
+// Mandate is an override of an origin's robots.txt that the crawler was given.
+type Mandate struct {
+	Origin string    `json:"origin"`
+	Reason string    `json:"reason"`
+	Until  time.Time `json:"until,omitzero"` // zero: it had no end
 }
 
 // Tolerance is what two readings of a wall clock may differ by while it is being adjusted.
@@ -30,13 +41,13 @@ const Tolerance = time.Millisecond
 // Violation is a request that breaks an invariant.
 type Violation struct {
 	Invariant string `json:"invariant"` // "P1" … "P12"
-	Host      string `json:"host"`
-	Lines     []int  `json:"lines"` // of the ledger: the request, and the one it conflicts with
+	Host      string `json:"host"`      // "" where no host is concerned alone
+	Lines     []int  `json:"lines"`     // of the ledger: the request, and the one it conflicts with
 	Message   string `json:"message"`
 }
 
 func (v Violation) String() string {
-	return fmt.Sprintf("%s %s: %s (ledger lines %v)", v.Invariant, v.Host, v.Message, v.Lines)
+	return fmt.Sprintf("%s: %s (ledger lines %v)", strings.TrimSpace(v.Invariant+" "+v.Host), v.Message, v.Lines)
 }
 
 // Host sums one host up.
@@ -83,10 +94,10 @@ type Report struct {
 	Notes      []string    `json:"notes"`      // what was not checked, and why
 }
 
-// Body gives the robots.txt body with a SHA-256 in hexadecimal, or an error.
+// Body gives the robots.txt body with a SHA-256 in hexadecimal, or an error. That it is the one is checked.
 type Body func(sha256 string) ([]byte, error)
 
-// Check reads a ledger and holds it against the invariants. An error means that the ledger cannot be
+// Check reads a ledger and holds it against the invariants. Without body, rules of robots.txt are not checked. An error means that the ledger cannot be
 // read; violations are in the Report, in the ledger's order. Its time is that of sorting the ledger's
 // lines, its memory some hundred octets a request.
 func Check(ledger io.Reader, c Config, body Body) (*Report, error) {
@@ -94,7 +105,7 @@ func Check(ledger io.Reader, c Config, body Body) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &auditor{config: c, body: body, files: map[string]*file{}, rep: &Report{
+	a := &auditor{config: c, body: body, files: map[string]*file{}, changed: map[string]bool{}, rep: &Report{
 		Requests: len(l.requests), Torn: l.torn, Runs: l.runs,
 		Hosts: []Host{}, Violations: []Violation{}, Overrides: []Override{}, Notes: []string{},
 	}}
@@ -121,8 +132,10 @@ func Check(ledger io.Reader, c Config, body Body) (*Report, error) {
 type auditor struct {
 	config Config
 	body   Body
-	files  map[string]*file // read, by SHA-256; nil for one that is not there
+	files  map[string]*file // read, by SHA-256; nil for one that is not there, or is another
 	rep    *Report
+
+	changed map[string]bool // bodies that are others, by SHA-256
 }
 
 // notes says what the ledger was not held to.
@@ -133,6 +146,7 @@ func (a *auditor) notes(l *ledger) {
 			a.rep.Notes = append(a.rep.Notes, text)
 		}
 	}
+	note(a.body == nil, "P2 was not checked, nor pauses that robots.txt asks for (P5): there are no robots.txt bodies")
 	note(!a.plain(), "P2 was not checked, nor pauses that robots.txt asks for (P5): files were read as "+a.config.Dialect+", this check reads RFC 9309 alone")
 	note(a.config.MaxBackoff == 0, "back-off after failures (P5) was not checked: its maximum is not given")
 	note(a.config.PerDomain, "registrable domains (P6) are those the ledger names")
@@ -149,9 +163,23 @@ func (a *auditor) notes(l *ledger) {
 				a.rep.Overrides = append(a.rep.Overrides, key)
 			}
 			a.rep.Overrides[seen[key]].Requests++
+			a.mandated(r, key.Origin)
 		}
 	}
 	note(len(seen) > 0, "P1, P2 and P8 were not checked for requests under an override")
+}
+
+// mandated holds a request under an override to those that were given.
+func (a *auditor) mandated(r *request, origin string) {
+	if a.config.Overrides == nil {
+		return
+	}
+	for _, m := range a.config.Overrides {
+		if m.Origin == origin && m.Reason == r.start.Override && (m.Until.IsZero() || r.start.Allowed.Before(m.Until.Add(Tolerance))) {
+			return
+		}
+	}
+	a.violation("P2", r, nil, "%s goes by an override (%s) that was not given, or has ended", r.start.URL, r.start.Override)
 }
 
 // plain reports whether the crawler read robots.txt as this check does.

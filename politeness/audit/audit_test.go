@@ -72,6 +72,20 @@ func (b *book) add(rs ...req) *book {
 	return b
 }
 
+// spoil puts another body in the place of every one that was kept.
+func (b *book) spoil(body string) {
+	for sha := range b.bodies {
+		b.bodies[sha] = []byte(body)
+	}
+}
+
+// mandate configures an override until a number of seconds from base.
+func mandate(origin, reason string, until float64) func(*Config) {
+	return func(c *Config) {
+		c.Overrides = []Mandate{{Origin: origin, Reason: reason, Until: base.Add(secs(until))}}
+	}
+}
+
 // restart goes on in another process.
 func (b *book) restart() *book {
 	b.run += "r"
@@ -333,6 +347,35 @@ func TestInvariants(t *testing.T) {
 		{"a clock that was set back: an address", newBook().add(robotsReq(0, "")).behind(3600, other(-3000), robotsReq(-2999.5, "")), nil, []string{"P6"}},
 		{"a clock that was set back, and nobody says so", polite().add(page(1.1, "/")).restart().add(page(-3498, "/y")), nil, []string{"P1"}},
 		{"a clock that is said to be behind, and is not", polite().behind(3600, page(0.5, "/y")), nil, []string{"P4"}},
+		{"P10 a request without its lines", func() *book {
+			b := polite()
+			b.id++
+			return b.add(page(1.1, "/"), with(page(2.2, "/x"), func(r *req) { r.extra = `,"through":4` }))
+		}(), nil, []string{"P10"}},
+		{"P10 the first and the last request without their lines", func() *book {
+			b := newBook()
+			b.id++
+			return b.add(robotsReq(0, ""), with(page(1.1, "/"), func(r *req) { r.extra = `,"through":3` })).restart().add(with(page(2.2, "/"), func(r *req) { r.extra = `,"through":9` })) // the second process begins with 4
+		}(), nil, []string{"P10", "P10", "P10"}},
+		{"P10 more requests without their lines than can be counted one by one", polite().add(with(page(1.1, "/"), func(r *req) { r.extra = `,"through":18446744073709551615` })), nil, []string{"P10"}},
+		{"P10 a permit that nobody says has a line", func() *book {
+			b := polite()
+			b.id++
+			return b.add(page(1.1, "/"))
+		}(), nil, nil},
+		{"P10 an attempt that was not sent has its line", func() *book {
+			b := polite()
+			b.b.WriteString(`{"event":"unsent","run":"r1","id":2,"url":"http://a.test/1","host":"a.test:80","ended":"` + at(0.5) + `","error":"refused"}` + "\n")
+			b.id++
+			return b.add(with(page(1.2, "/"), func(r *req) { r.extra = `,"through":3` }))
+		}(), nil, nil},
+		{"P2 a body that was changed", func() *book { b := polite().add(page(1.1, "/")); b.spoil("User-agent: *\nAllow: /\n"); return b }(), nil, []string{"P2"}},
+		{"P2 a body that was emptied", func() *book { b := polite().add(page(1.1, "/no")); b.spoil(""); return b }(), nil, []string{"P2"}},
+		{"an override as it was given", newBook().add(req{url: "http://a.test/1", at: 0, end: 0.1, status: 200, clause: `,"override":"a mandate"`}), mandate("http://a.test", "a mandate", 9), nil},
+		{"P2 an override that nobody has given", newBook().add(req{url: "http://a.test/1", at: 0, end: 0.1, status: 200, clause: `,"override":"a mandate"`}), func(c *Config) { c.Overrides = []Mandate{} }, []string{"P2"}},
+		{"P2 an override for another origin", newBook().add(req{url: "http://a.test/1", at: 0, end: 0.1, status: 200, clause: `,"override":"a mandate"`}), mandate("https://a.test", "a mandate", 9), []string{"P2"}},
+		{"P2 an override for another reason", newBook().add(req{url: "http://a.test/1", at: 0, end: 0.1, status: 200, clause: `,"override":"a mandate"`}), mandate("http://a.test", "none", 9), []string{"P2"}},
+		{"P2 an override that has ended", newBook().add(req{url: "http://a.test/1", at: 0, end: 0.1, status: 200, clause: `,"override":"a mandate"`}), mandate("http://a.test", "a mandate", -1), []string{"P2"}},
 		{"P5 what the crawler broke off is no good answer", polite().add(failing(1.1), failing(2.2),
 			req{url: "http://a.test/1", at: 4.3, end: 4.3, status: 200, extra: `,"aborted":true`}, page(5.4, "/2")), backoffChecked, []string{"P5"}},
 	} {
@@ -405,6 +448,15 @@ func TestPlainReadingOfRobots(t *testing.T) {
 		if ok, _ := parse([]byte(c.file), "bot").allows(c.target); ok != c.ok {
 			t.Errorf("%q %s: %v", c.file, c.target, ok)
 		}
+	}
+}
+
+// TestWithoutBodiesRulesAreNotChecked: all else is.
+func TestWithoutBodiesRulesAreNotChecked(t *testing.T) {
+	b := newBook().add(robotsReq(0, "User-agent: *\nDisallow: /no\n"), page(1.1, "/no"), page(1.5, "/x"))
+	rep, err := Check(strings.NewReader(b.b.String()), config(), nil)
+	if err != nil || len(rep.Violations) != 1 || rep.Violations[0].Invariant != "P4" || !strings.Contains(strings.Join(rep.Notes, "\n"), "P2 was not checked") {
+		t.Errorf("%+v %v", rep, err)
 	}
 }
 

@@ -52,6 +52,7 @@ type endLine struct {
 	Location   string    `json:"location"`
 	SHA256     string    `json:"sha256"`
 	Truncated  string    `json:"truncated"`
+	Through    uint64    `json:"through"` // up to this ID, each permit has a line before
 }
 
 // request is a start line with its end line.
@@ -83,6 +84,21 @@ type ledger struct {
 	torn     bool       // the last line is not whole
 	runs     int
 	steps    []step // where epochs begin
+	permits  []permit
+	through  map[string]mark // of runs
+}
+
+// permit is one that has a line.
+type permit struct {
+	run  string
+	id   uint64
+	line int
+}
+
+// mark is the last word of a run on how far it is complete.
+type mark struct {
+	id   uint64
+	line int
 }
 
 // step is a process whose clock is behind that of the one before.
@@ -111,6 +127,7 @@ type key struct {
 // line that is no entry is one.
 func read(r io.Reader) (*ledger, error) {
 	l := &reading{open: map[key]*request{}, names: map[string]string{}, last: map[string]time.Time{}, epoch: map[string]int{}}
+	l.through = map[string]mark{}
 	br := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
 		b, err := br.ReadBytes('\n')
@@ -143,6 +160,7 @@ func (l *reading) add(n int, b []byte) error {
 	}
 	k := key{l.name(e.Run), e.ID}
 	l.wrote(n, k.run, e)
+	l.number(n, k, e)
 	r := l.open[k]
 	switch {
 	case e.Event == "unsent": // nothing was on the wire
@@ -171,6 +189,44 @@ func (l *reading) add(n int, b []byte) error {
 		return errors.New("neither a start nor the end of one")
 	}
 	return nil
+}
+
+// number notes which permits have a line, and how far the run says that all have.
+func (l *reading) number(n int, k key, e *line) {
+	if e.Event != "end" && e.ID > 0 {
+		l.permits = append(l.permits, permit{k.run, k.id, n})
+	}
+	if e.Through > l.through[k.run].id {
+		l.through[k.run] = mark{e.Through, n}
+	}
+}
+
+// gaps are the places at which permits have no line, up to which their run says that all have.
+func (l *ledger) gaps() (all []gap) {
+	slices.SortFunc(l.permits, func(a, b permit) int {
+		return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.id, b.id))
+	})
+	next := map[string]uint64{} // ID to come, less one
+	for _, p := range l.permits {
+		m := l.through[p.run]
+		if before := next[p.run]; p.id > before+1 && before < m.id {
+			all = append(all, gap{p.run, before + 1, min(p.id-1, m.id), p.line})
+		}
+		next[p.run] = max(next[p.run], p.id)
+	}
+	for run, m := range l.through {
+		if next[run] < m.id {
+			all = append(all, gap{run, next[run] + 1, m.id, m.line})
+		}
+	}
+	return all
+}
+
+// gap is permits from one to another that have no line, which is known by the line given.
+type gap struct {
+	run      string
+	from, to uint64
+	line     int
 }
 
 // wrote notes when a line was written.
@@ -225,6 +281,11 @@ func plainAddr(s string) string {
 func (a *auditor) entries(l *ledger) {
 	for _, r := range l.repeated {
 		a.violation("P10", r, nil, "permit %s is used twice", r.run)
+	}
+	for _, g := range l.gaps() {
+		a.rep.Violations = append(a.rep.Violations, Violation{
+			Invariant: "P10", Lines: []int{g.line}, Message: fmt.Sprintf("permits %d to %d of %s have no line, though all have up to there: lines are missing", g.from, g.to, g.run),
+		})
 	}
 	for _, r := range l.requests {
 		if r.end == nil {

@@ -2,6 +2,8 @@ package audit
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 	"time"
@@ -224,16 +226,25 @@ func (o *origin) know(r *request, f *file) {
 }
 
 func (a *auditor) learn(o *origin, r *request) {
+	if a.body == nil {
+		o.know(r, nil)
+		return
+	}
 	f, seen := a.files[r.end.SHA256]
 	if !seen {
 		b, err := a.body(r.end.SHA256)
-		if err == nil {
+		switch sum := sha256.Sum256(b); {
+		case err != nil:
+		case hex.EncodeToString(sum[:]) != r.end.SHA256:
+			a.violation("P2", r, nil, "the body that is kept of %s is not the one that was received", r.start.URL)
+			a.changed[r.end.SHA256] = true
+		default:
 			f = parse(b, a.config.Product)
 		}
 		a.files[r.end.SHA256] = f
 	}
 	o.know(r, f)
-	if f == nil { // the process may have ended before it was kept: then it is asked for again
+	if f == nil && !a.changed[r.end.SHA256] { // the process may have ended before it was kept: then it is asked for again
 		o.lost = r
 	}
 }

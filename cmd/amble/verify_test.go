@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestVerifySeesWhatWasTamperedWith: the audit does by itself, whatever else is on record of the files.
+func TestVerifySeesWhatWasTamperedWith(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			_, _ = w.Write([]byte("User-agent: *\nDisallow: /no\n"))
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<a href=/1>x</a><a href=/2>x</a>"))
+	}))
+	defer srv.Close()
+	ledger := func(change func(string) string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			edit(t, filepath.Join(dir, ledgerName), change)
+		}
+	}
+	body := func(text string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			files, err := filepath.Glob(filepath.Join(dir, robotsName, "*.txt"))
+			if err != nil || len(files) != 1 {
+				t.Fatal(files, err)
+			}
+			edit(t, files[0], func(string) string { return text })
+		}
+	}
+	for name, c := range map[string]struct {
+		tamper func(t *testing.T, dir string)
+		want   string
+	}{
+		"nothing":            {func(*testing.T, string) {}, ""},
+		"a request":          {ledger(without(`"id":2[,}]`)), `P10: permits 2 to 2 of \w+ have no line`},
+		"a host's pages":     {ledger(without(`"id":[2-4][,}]`)), ""}, // the last lines: what was committed tells
+		"all but the last":   {ledger(without(`"id":[1-3][,}]`)), `P10: permits 1 to 3 of \w+ have no line`},
+		"rules changed":      {body("User-agent: *\nDisallow:\n"), `P2 .*the body that is kept of .*/robots.txt is not the one that was received`},
+		"rules emptied":      {body(""), `P2 .*the body that is kept of .*/robots.txt is not the one that was received`},
+		"an override's line": {ledger(func(s string) string { return strings.Replace(s, `,"agent":`, `,"override":"leave","agent":`, 2) }), `P2 .*goes by an override \(leave\) that was not given`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "job")
+			a, _, errs := testApp(nil)
+			if code := a.run([]string{"crawl", "-q", "-o", dir, "-w", "0s", srv.URL + "/"}); code != exitDone {
+				t.Fatal(code, errs)
+			}
+			c.tamper(t, dir)
+			a, out, _ := testApp(nil)
+			code := a.run([]string{"verify", dir})
+			if c.want == "" {
+				if strings.Contains(out.String(), "violation: ") || name == "nothing" && code != exitDone || name != "nothing" && code != exitOutput {
+					t.Errorf("exit code %d\n%s", code, out)
+				}
+				return
+			}
+			if code != exitPoliteness || !regexp.MustCompile(`(?m)^violation: `+c.want).Match(out.Bytes()) {
+				t.Errorf("exit code %d, want %q in\n%s", code, c.want, out)
+			}
+		})
+	}
+}
+
+// edit changes a file.
+func edit(t *testing.T, path string, change func(string) string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, []byte(change(string(b))), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// without takes the lines out that match.
+func without(expr string) func(string) string {
+	re := regexp.MustCompile(expr)
+	return func(s string) string {
+		var kept bytes.Buffer
+		for line := range strings.Lines(s) {
+			if !re.MatchString(line) {
+				kept.WriteString(line)
+			}
+		}
+		return kept.String()
+	}
+}
