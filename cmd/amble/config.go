@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -28,6 +30,22 @@ func (f *identityFlags) identity(urls []weburl.URL) (politeness.Identity, error)
 		err = errors.Join(err, usageOf("--contact: ", id.Validate(true)))
 	}
 	return politeness.Identity{Product: name, Version: version, Contact: f.Contact}, err
+}
+
+// robotsName is the name that robots.txt is read for. Of a whole User-Agent header it is told: it may be another than was
+// thought.
+func (f *identityFlags) robotsName(a *app) (string, error) {
+	name := robots.ProductToken(f.Agent)
+	product, _, _ := strings.Cut(f.Agent, "/")
+	switch {
+	case name == "":
+		return "", usage("--agent %q: want a name, as in mybot or mybot/1.0", f.Agent)
+	case strings.ContainsAny(f.Agent, " ;("):
+		fmt.Fprintf(a.err, "amble: robots.txt is read for %q\n", name)
+	case name != product:
+		return "", usage("--agent %q: a robots.txt can name letters, digits, - and _ only: it would be read for %q", f.Agent, name)
+	}
+	return name, nil
 }
 
 func allLoopback(urls []weburl.URL) bool {

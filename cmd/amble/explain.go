@@ -30,6 +30,8 @@ type explainCmd struct {
 	paceFlags     `group:"How politely:"`
 	identityFlags `group:"Who asks:"`
 	networkFlags  `group:"Which way:"`
+
+	name string // that robots.txt is read for
 }
 
 // Help is the beginning of the command's help.
@@ -68,6 +70,9 @@ func (c *explainCmd) Run(a *app, o *origins) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
+	if c.name, err = c.robotsName(a); err != nil {
+		return err
+	}
 	e := newExplanation(u)
 	if err := c.scopeOf(e, u, seeds); err != nil {
 		return err
@@ -97,7 +102,7 @@ func (c *explainCmd) judge(e *explanation, dir string, u weburl.URL, policy poli
 	if err := c.leastDelay(e, policy); err != nil {
 		return nil, err
 	}
-	q := question{robots.ProductToken(c.Agent), c.Dialect}
+	q := question{c.name, c.Dialect}
 	if e.Robots, err = e.Job.robots(q, u, robots.StatusPolicy{ForbiddenDenies: policy.ForbiddenDenies}); err != nil {
 		return nil, usage("%w", err)
 	}
@@ -110,7 +115,7 @@ func (c *explainCmd) judge(e *explanation, dir string, u weburl.URL, policy poli
 
 // leastDelay sets the delay to that of a host of which nothing else is known.
 func (c *explainCmd) leastDelay(e *explanation, policy politeness.Config) error {
-	policy.Identity, policy.Contactless = politeness.Identity{Product: robots.ProductToken(c.Agent)}, true
+	policy.Identity, policy.Contactless = politeness.Identity{Product: c.name}, true
 	gate, err := politeness.NewGate(policy)
 	if err != nil {
 		return usageOf("", err)
@@ -172,7 +177,7 @@ func (s asSeed) Decide(u weburl.URL) crawler.Decision { return s.JudgeKind(u, cr
 // robotsOf adds the verdict of robots.txt and the delay in force. unheard is why no robots.txt could
 // be had.
 func (c *explainCmd) robotsOf(e *explanation, u weburl.URL, policy politeness.Config) (unheard, err error) {
-	q := question{robots.ProductToken(c.Agent), c.Dialect}
+	q := question{c.name, c.Dialect}
 	if err := c.leastDelay(e, policy); err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func (c *robotsCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	judge, done, err := c.judge(urls)
+	judge, done, err := c.judge(a, urls)
 	if err != nil {
 		return err
 	}
@@ -82,11 +82,12 @@ func (c *robotsCmd) urls(stdin io.Reader) ([]weburl.URL, error) {
 }
 
 // judge is how a URL is judged, by a file or by asking, and what is to be called at the end.
-func (c *robotsCmd) judge(urls []weburl.URL) (judge func(weburl.URL) (*judgement, error), done func(), err error) {
-	q := question{robots.ProductToken(c.Agent), c.Dialect}
-	if q.agent == "" {
-		return nil, nil, usage("--agent %q: want a name, as in mybot or mybot/1.0", c.Agent)
+func (c *robotsCmd) judge(a *app, urls []weburl.URL) (judge func(weburl.URL) (*judgement, error), done func(), err error) {
+	name, err := c.robotsName(a)
+	if err != nil {
+		return nil, nil, err
 	}
+	q := question{name, c.Dialect}
 	if c.File != "" {
 		body, err := os.ReadFile(c.File)
 		return func(u weburl.URL) (*judgement, error) { return q.offline(u, c.File, body), nil }, func() {}, usageOf("--file: ", err)
