@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// benchLinks are references as pages hold them, in about the proportions that they do.
+// benchLinks are references as pages contain them, in about the usual proportions.
 var benchLinks = []string{
 	"/en/products/widgets/blue-widget-large",
 	"/static/css/main.4f3a2b1c.css",
@@ -34,7 +34,7 @@ func BenchmarkResolve(b *testing.B) {
 	b.Run("whatwg-url", benchWhatwg)
 }
 
-// benchResolver: resolve and key, nothing kept.
+// benchResolver resolves and computes the key, and keeps nothing.
 func benchResolver(b *testing.B) {
 	r := NewResolver(mustParse(b, benchBase), Safe)
 	b.ReportAllocs()
@@ -47,7 +47,7 @@ func benchResolver(b *testing.B) {
 	}
 }
 
-// benchURL: resolve to a URL and its key.
+// benchURL resolves to a URL and computes its key.
 func benchURL(b *testing.B) {
 	base := mustParse(b, benchBase)
 	b.ReportAllocs()
@@ -105,7 +105,7 @@ func benchWhatwg(b *testing.B) {
 	}
 }
 
-// BenchmarkKey is the cost of a key alone, of a URL that is normal as found and of one that is not.
+// BenchmarkKey measures a key alone, for a URL in normal form and for one that is not.
 func BenchmarkKey(b *testing.B) {
 	for _, p := range profiles {
 		for _, s := range []string{"https://www.example.com/search/index.html?q=polite&lang=en", "https://www.example.com/%e6%97%a5?q=%7e"} {
@@ -120,8 +120,8 @@ func BenchmarkKey(b *testing.B) {
 	}
 }
 
-// BenchmarkHostile is the cost of the dearest references there are: it bounds what a page of many
-// such links can cost.
+// BenchmarkHostile measures the most expensive references there are: it bounds the cost of a page with many such
+// links.
 func BenchmarkHostile(b *testing.B) {
 	distinct := ""
 	for r := rune(0x4e00); len(distinct) < MaxHostLen-3; r++ {

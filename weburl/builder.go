@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// builder puts one http or https URL together: the states of the basic URL parser that such a URL
-// passes through (WHATWG URL Standard, section 4.4), in linear time. The text itself goes through
-// its methods as dst, so that a caller's buffer can stay on the stack.
+// builder assembles one http or https URL. It implements the states of the basic URL parser that such a URL passes
+// through (WHATWG URL Standard, section 4.4), in linear time. Its methods take and return the text as dst, so that
+// a caller's buffer can stay on the stack.
 type builder struct {
 	marks   marks
 	suspect bool // the text may differ from its normal form
@@ -15,19 +15,19 @@ type builder struct {
 	encoder Encoder
 }
 
-// marks are the places where a URL's parts begin, in eight octets. They overflow only where the URL
-// is too long to be accepted.
+// marks are the offsets at which the parts of a URL begin, in eight bytes. They overflow only for URLs that are too
+// long to be accepted.
 type marks struct {
-	host   uint8  // behind "://"
-	normal bool   // the URL is its own normal form; follows from the text like all the others
-	port   uint16 // the ":" before the port; without port the same as path
+	host   uint8  // after "://"
+	normal bool   // the URL is its own normal form; derived from the text, like the others
+	port   uint16 // the ":" before the port; equal to path if there is no port
 	path   uint16
-	query  uint16 // the "?"; without query the length of the URL
+	query  uint16 // the "?"; the length of the URL if there is no query
 }
 
-// resolve appends to an empty dst the URL that ref names at base, or ref itself if base is zero.
-// The query is written by e, or in UTF-8 if that is nil. It returns "" or the reason why ref is no such URL;
-// dst is then of no use but its room.
+// resolve appends to dst, which is empty, the URL that ref names relative to base, or ref itself if base is zero.
+// The query is encoded by e, or in UTF-8 if e is nil. The reason is "" on success; otherwise dst is only a buffer
+// to reuse.
 func (b *builder) resolve(dst []byte, base *URL, ref string, e Encoder) (_ []byte, reason string) {
 	*b = builder{encoder: e}
 	ref = tidy(ref)
@@ -41,7 +41,7 @@ func (b *builder) resolve(dst []byte, base *URL, ref string, e Encoder) (_ []byt
 		return dst, ReasonTooLong
 	case scheme != "" && scheme != base.Scheme():
 		dst, reason = b.absolute(dst, scheme, rest[separators(rest):])
-	default: // "http:a" at an http base is the reference "a"
+	default: // "http:a" with an http base is the reference "a"
 		dst, reason = b.relative(dst, base, rest)
 	}
 	if reason == "" && len(dst) > MaxLen {
@@ -50,7 +50,7 @@ func (b *builder) resolve(dst []byte, base *URL, ref string, e Encoder) (_ []byt
 	return dst, reason
 }
 
-// relative goes on from the base: the relative and the relative slash state.
+// relative continues from the base: the relative and the relative slash state.
 func (b *builder) relative(dst []byte, base *URL, ref string) (_ []byte, reason string) {
 	n := separators(ref)
 	switch {
@@ -77,8 +77,7 @@ func (b *builder) copyBase(dst []byte, base *URL, n int) []byte {
 	return append(dst, base.href[:n]...)
 }
 
-// absolute reads what follows the slashes behind a scheme: the authority, host, port and path
-// start states.
+// absolute parses what follows the slashes after a scheme: the authority, host, port and path start states.
 func (b *builder) absolute(dst []byte, scheme, s string) (_ []byte, reason string) {
 	dst = append(dst, scheme...)
 	dst = append(dst, "://"...)
@@ -103,14 +102,14 @@ func (b *builder) absolute(dst []byte, scheme, s string) (_ []byte, reason strin
 	return b.pathAndQuery(dst, s), ""
 }
 
-// url makes a URL of the text that was built.
+// url returns text, which builder has assembled, as a URL.
 func (b *builder) url(text []byte) URL {
 	u := URL{href: string(text), marks: b.marks}
 	u.marks.normal = !b.suspect || isNormal(u.href[u.marks.path:])
 	return u
 }
 
-// cutAuthority cuts user information, host and port of an authority. The port keeps its colon.
+// cutAuthority splits an authority into user information, host and port. The port keeps its colon.
 func cutAuthority(s string) (user, host, port string) {
 	if i := strings.LastIndexByte(s, '@'); i >= 0 {
 		user, s = s[:i], s[i+1:]
@@ -131,8 +130,8 @@ func cutAuthority(s string) (user, host, port string) {
 	return user, s, ""
 }
 
-// appendPort appends a port that is not the scheme's own, with its colon; it is false if the text
-// is no port.
+// appendPort appends a port with its colon unless it is the scheme's default. It returns false if the text is not a
+// valid port.
 func appendPort(dst []byte, scheme, text string) ([]byte, bool) {
 	if len(text) < 2 {
 		return dst, true // none, or ":" alone

@@ -6,9 +6,9 @@ import (
 	whatwg "github.com/nlnwa/whatwg-url/url"
 )
 
-// differences are the places where whatwg-url, by itself, is not the WHATWG URL Standard; want is
-// the Standard's result, theirs that of whatwg-url ("" for failure). When a case fails because
-// theirs has changed, whatever goes round the difference can be simpler.
+// differences are the places where whatwg-url by itself deviates from the WHATWG URL Standard; want is the
+// Standard's result, theirs that of whatwg-url ("" for failure). If a case fails because theirs has changed, the
+// workaround for it can be removed.
 var differences = []struct{ rule, in, want, theirs string }{
 	{"1.3: ^ is in the path percent-encode set", "http://a/^", "http://a/%5E", "http://a/^"},
 	{"3.3: ASCII is taken whatever IDNA says", "http://xn--8i7caa/", "http://xn--8i7caa/", ""},
@@ -18,7 +18,7 @@ var differences = []struct{ rule, in, want, theirs string }{
 	{"3.5 IPv4 number parser: no sign", "http://1.-1/", "http://1.-1/", "http://0.255.255.255/"},
 	{"3.5 IPv4 number parser: no sign, any part", "http://-1.1/", ReasonSyntax, "http://255.0.0.1/"},
 	{"3.5 ends in a number checker: no sign", "http://a.+1/", "http://a.+1/", ""},
-	{"3.5 ends in a number checker: all octets count", "http://a.99999999999999999999x/", "http://a.99999999999999999999x/", ""},
+	{"3.5 ends in a number checker: all bytes count", "http://a.99999999999999999999x/", "http://a.99999999999999999999x/", ""},
 	{"3.5: one bracket goes at either end", "http://[[::1]]/", ReasonSyntax, "http://[::1]/"},
 	{"3.5: one bracket goes behind", "http://[::1]]/", ReasonSyntax, "http://[::1]/"},
 }

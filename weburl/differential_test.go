@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// reference resolves by whatwg-url alone, the state machine of the Standard rune by rune. The host
-// is the text its host parser saw last.
+// reference resolves by whatwg-url alone, the state machine of the Standard rune by rune. The host is the last text
+// that its host parser saw.
 func reference(base URL, ref string) (u *whatwg.Url, host string, err error) {
 	p := whatwg.NewParser(
 		whatwg.WithPathPercentEncodeSet(whatwg.PathPercentEncodeSet.Set('^')), // see TestWhatwgURLDiffers
@@ -23,13 +23,13 @@ func reference(base URL, ref string) (u *whatwg.Url, host string, err error) {
 	return u, host, err
 }
 
-// checkReference fails the test where ours and the reference disagree without a known reason.
+// checkReference fails the test if our parser and the reference disagree without a known reason.
 func checkReference(t rapid.TB, base URL, ref string) {
 	t.Helper()
 	got, err := base.Resolve(ref)
 	reason := ReasonOf(err)
 	if reason == ReasonTooLong {
-		return // a limit of ours: see TestTooLong
+		return // our own limit: see TestTooLong
 	}
 	want, host, refErr := reference(base, ref)
 	var ok bool
@@ -38,7 +38,7 @@ func checkReference(t rapid.TB, base URL, ref string) {
 		ok = refErr != nil || want.Scheme() != "http" && want.Scheme() != "https"
 	case reason == ReasonSyntax:
 		ok = refErr != nil
-	case refErr != nil: // not ok
+	case refErr != nil: // not ok: the reference refuses what we accept, or for another reason
 	case reason == ReasonCredentials:
 		ok = want.Username() != "" || want.Password() != ""
 	default:
@@ -49,14 +49,14 @@ func checkReference(t rapid.TB, base URL, ref string) {
 	}
 }
 
-// These last labels are no numbers, but whatwg-url takes them for such.
+// These last labels are not numbers, but whatwg-url takes them for numbers.
 var (
 	signedNumber = regexp.MustCompile(`(^|\.)(0x?)?[+-][0-9a-f]*\.?$`)
-	longNumber   = regexp.MustCompile(`(^|\.)(0x?)?[+-]?[0-9a-f]{16,}[^.]*\.?$`) // out of strconv's range
+	longNumber   = regexp.MustCompile(`(^|\.)(0x?)?[+-]?[0-9a-f]{16,}[^.]*\.?$`) // beyond the range of strconv
 )
 
-// differsByHost knows the hosts that whatwg-url judges otherwise than the Standard; each kind is a
-// case of TestWhatwgURLDiffers.
+// differsByHost reports whether whatwg-url is known to deviate from the Standard for a host; each kind is a case of
+// TestWhatwgURLDiffers.
 func differsByHost(host string) bool {
 	if strings.HasPrefix(host, "[") {
 		return strings.Count(host, "[") != 1 || strings.Count(host, "]") != 1
@@ -66,14 +66,14 @@ func differsByHost(host string) bool {
 	if !ok {
 		return false
 	}
-	odd := strings.ContainsFunc(ascii, func(r rune) bool { return r == '_' || octets[r]&nameOctet == 0 })
+	odd := strings.ContainsFunc(ascii, func(r rune) bool { return r == '_' || classes[r]&nameByte == 0 })
 	return !isASCII(name) && odd ||
 		isASCII(name) && strings.Contains(ascii, "xn--") ||
 		signedNumber.MatchString(ascii) || longNumber.MatchString(ascii) && !endsInNumber(ascii) || endsInNumber(ascii) && strings.ContainsAny(ascii, "+-")
 }
 
-// pieces are what the random references are made of: all that means something to some state of the
-// parser, and a little that does not.
+// pieces are the parts of random references: everything that means something to some state of the parser, and a
+// little that does not.
 var pieces = []string{
 	"http", "https", "HTTP", "ftp", "javascript", ":", ":", "//", "/", "/", "\\", "?", "#", "@", ".", "..",
 	".", "/../", "/./", "%2e", "%2E%2e", "%2f", "%zz", "%", "%41", "[", "]", "::1", "1", "0x7f", "017",
@@ -86,13 +86,13 @@ func drawReference(t *rapid.T) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, "ref"), "")
 }
 
-// bases are documents that references are resolved at.
+// bases are documents against which references are resolved.
 var bases = []string{
 	"http://example.com/", "https://example.com/a/b/c?d=e", "http://example.com:8080/a//b/", "http://[::1]/x",
 	"https://xn--bcher-kva.example/%7Eu/%zz/|?", "http://127.0.0.1/a/..b/.c?", "https://a_b.example./?%zz",
 }
 
-// TestReference: WHATWG URL Standard sections 3 and 4, against an independent implementation.
+// TestReference compares with an independent implementation (WHATWG URL Standard sections 3 and 4).
 func TestReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base := rapid.SampledFrom(append(bases, "")).Draw(t, "base")

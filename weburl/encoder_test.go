@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// latin is an Encoder of ISO-8859-1, except that it writes "ö" as octets that mean something in ASCII.
+// latin is an Encoder of ISO-8859-1, except that it writes "ö" as bytes with a meaning in ASCII.
 func latin(dst []byte, text string) ([]byte, int) {
 	for i, r := range text {
 		switch {

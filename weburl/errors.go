@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Reason codes of [Error], stable across versions.
+// Reason codes of [Error]. They are stable across versions.
 const (
-	ReasonSyntax      = "url_syntax"      // not a URL by the WHATWG URL Standard
+	ReasonSyntax      = "url_syntax"      // not valid by the WHATWG URL Standard
 	ReasonScheme      = "url_scheme"      // neither http nor https
-	ReasonCredentials = "url_credentials" // user information in the URL: never sent, so refused
-	ReasonTooLong     = "url_too_long"    // longer than MaxLen, or a host longer than MaxHostLen
+	ReasonCredentials = "url_credentials" // has user information, which is never sent
+	ReasonTooLong     = "url_too_long"    // longer than MaxLen, or its host is longer than MaxHostLen
 )
 
-// Error says why a text is no URL that amble can request.
+// Error says why a text is not a URL that amble can request.
 type Error struct {
 	Reason string // one of the Reason constants
-	Input  string // a copy of the text, cut to 200 octets
+	Input  string // a copy of the text, cut to 200 bytes
 }
 
-// Error quotes the input, which is hostile text: no control character reaches a log.
+// Error returns the message with the input quoted: it is hostile text, and no control character may reach a log.
 func (e *Error) Error() string { return "weburl: " + e.Reason + ": " + strconv.Quote(e.Input) }
 
-// maxInput bounds what an Error keeps of a text, in octets.
+// maxInput bounds the part of a text that an Error retains, in bytes.
 const maxInput = 200
 
 func fail(reason, input string) error {
@@ -33,7 +33,7 @@ func fail(reason, input string) error {
 	return &Error{Reason: reason, Input: strings.Clone(input)}
 }
 
-// ReasonOf is the reason code of an error from this package, or "" for any other error.
+// ReasonOf returns the reason code of an error from this package, or "" for any other error.
 func ReasonOf(err error) string {
 	var e *Error
 	if errors.As(err, &e) {

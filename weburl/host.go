@@ -9,13 +9,13 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// MaxHostLen is the longest host accepted, in octets as it is written. A domain name has 253 at
-// most (RFC 1035 section 2.3.4); the rest is room for its percent-encoded spelling. The bound keeps
-// Punycode, which is quadratic in a label's length, cheap.
+// MaxHostLen is the longest host accepted, in bytes as written. A domain name has at most 253 (RFC 1035 section
+// 2.3.4); the rest leaves room for its percent-encoded spelling. The bound keeps Punycode cheap, which is quadratic
+// in the length of a label.
 const MaxHostLen = 512
 
-// appendHost appends the canonical form of a host (WHATWG URL Standard, section 3.5). Names in
-// plain ASCII and IPv4 addresses in their usual form, which is nearly all, take no detour.
+// appendHost appends the canonical form of a host (WHATWG URL Standard, section 3.5). Plain ASCII names and IPv4
+// addresses in their usual form, which are nearly all hosts, take a fast path.
 func appendHost(dst []byte, s string) (_ []byte, reason string) {
 	switch {
 	case len(s) > MaxHostLen:
@@ -35,15 +35,15 @@ func appendHost(dst []byte, s string) (_ []byte, reason string) {
 	return append(dst, h...), ""
 }
 
-// isPlainName reports whether s is its own canonical form but for upper case: ASCII letters,
-// digits, "-", "_" and ".", with a last label that cannot be taken for a number.
+// isPlainName reports whether s is its own canonical form except for upper case: ASCII letters, digits, "-", "_"
+// and ".", with a last label that cannot be taken for a number.
 func isPlainName(s string) bool {
 	if s == "" {
 		return false
 	}
 	label := 0
 	for i := range len(s) {
-		if octets[s[i]]&nameOctet == 0 {
+		if classes[s[i]]&nameByte == 0 {
 			return false
 		}
 		if s[i] == '.' && i+1 < len(s) {
@@ -62,14 +62,14 @@ func isPlainIPv4(s string) bool {
 			return false
 		}
 	}
-	_, err := netip.ParseAddr(s) // refuses leading zeros, which are octal here
+	_, err := netip.ParseAddr(s) // rejects leading zeros, which mean octal here
 	return err == nil
 }
 
-// parseHost is the host parser for a special URL, for every input.
+// parseHost is the host parser for a special URL, for any input.
 func parseHost(s string) (string, bool) {
 	if strings.HasPrefix(s, "[") {
-		// whatwg-url takes any number of brackets at either end.
+		// whatwg-url accepts any number of brackets at either end.
 		if strings.LastIndexByte(s, '[') > 0 || strings.IndexByte(s, ']') != len(s)-1 {
 			return "", false
 		}
@@ -83,13 +83,13 @@ func parseHost(s string) (string, bool) {
 		return domain, ok
 	}
 	if strings.ContainsAny(domain, "+-") {
-		return "", false // no number has a sign; whatwg-url reads one
+		return "", false // a number has no sign, but whatwg-url accepts one
 	}
 	return parseAddress(domain)
 }
 
-// parseAddress hands a literal address to whatwg-url, which knows the spellings of IPv4 (decimal,
-// octal, hexadecimal, short) and the canonical form of IPv6.
+// parseAddress passes a literal address to whatwg-url, which knows the spellings of IPv4 (decimal, octal,
+// hexadecimal, short) and the canonical form of IPv6.
 func parseAddress(s string) (string, bool) {
 	u, err := whatwg.Parse("http://" + s + "/")
 	if err != nil {
@@ -98,14 +98,13 @@ func parseAddress(s string) (string, bool) {
 	return u.Hostname(), true
 }
 
-// lookup is the UTS #46 processing that the domain parser asks for (WHATWG URL Standard,
-// section 3.3): non-transitional, with the bidi and joiner checks, without STD3 rules, hyphen
-// checks and length checks.
+// lookup is the UTS #46 processing that the domain parser requires (WHATWG URL Standard, section 3.3):
+// non-transitional, with the bidi and joiner checks, without STD3 rules, hyphen checks and length checks.
 var lookup = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.CheckHyphens(false),
 	idna.CheckJoiners(true), idna.BidiRule(), idna.VerifyDNSLength(false), idna.Transitional(false))
 
-// domainToASCII is the domain parser (WHATWG URL Standard, section 3.3): ASCII domains are put in
-// lower case whatever IDNA says of them, others go through it.
+// domainToASCII is the domain parser (WHATWG URL Standard, section 3.3). ASCII domains are converted to lower case
+// whatever IDNA says about them; others are processed by IDNA.
 func domainToASCII(s string) (string, bool) {
 	if isASCII(s) {
 		s = strings.ToLower(s)
@@ -134,7 +133,7 @@ func isForbidden(r rune) bool {
 	return r <= ' ' || r == 0x7f || strings.ContainsRune("#/:<>?@[\\]^|%", r)
 }
 
-// unescapeAll decodes every percent-encoded octet of s.
+// unescapeAll decodes every percent-encoded byte of s.
 func unescapeAll(s string) string {
 	if strings.IndexByte(s, '%') < 0 {
 		return s
@@ -150,8 +149,8 @@ func unescapeAll(s string) string {
 	return string(b)
 }
 
-// endsInNumber is the ends in a number checker (WHATWG URL Standard, section 3.5) on a domain in
-// lower case: the last label is all digits, or "0x" with hexadecimal digits or nothing behind it.
+// endsInNumber is the "ends in a number" checker (WHATWG URL Standard, section 3.5) for a domain in lower case: the
+// last label is all digits, or "0x" followed by hexadecimal digits or nothing.
 func endsInNumber(domain string) bool {
 	domain = strings.TrimSuffix(domain, ".")
 	last := lastLabel(domain)

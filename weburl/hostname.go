@@ -7,12 +7,12 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Hostname is the host without port, in lower case and punycode; IPv6 literals keep no brackets.
+// Hostname returns the host without port, in lower case and Punycode, and IPv6 literals without brackets.
 func (u URL) Hostname() string {
 	return strings.Trim(u.href[u.marks.host:u.marks.port], "[]")
 }
 
-// Port is the port as digits, the scheme's default when the URL names none.
+// Port returns the port as digits: the scheme's default if the URL has none.
 func (u URL) Port() string {
 	switch {
 	case u.href == "":
@@ -25,9 +25,9 @@ func (u URL) Port() string {
 	return "443"
 }
 
-// Host is the queue and pace key: host:port, with the port always present and IPv6 in brackets.
-// Requests to one Host are never in flight together unless its owner configured so. It allocates
-// where the URL names no port; keeping the text in every URL would cost a queue more than that.
+// Host returns the key for queueing and pacing: host:port, always with the port, and with IPv6 in brackets.
+// Requests to one Host are never in flight together unless its owner configured so. Host allocates if the URL names
+// no port: keeping the text in every URL would cost a queue more than that.
 func (u URL) Host() string {
 	switch {
 	case u.href == "":
@@ -38,8 +38,8 @@ func (u URL) Host() string {
 	return u.Authority() + ":" + u.Port()
 }
 
-// IP is the address that the host is a literal of, and false for a name. IPv4 in IPv6 stays IPv6
-// ("[::ffff:7f00:1]" is not 127.0.0.1 until it is unmapped with [netip.Addr.Unmap]).
+// IP returns the address if the host is an address literal, and false for a name. IPv4 in IPv6 stays IPv6:
+// "[::ffff:7f00:1]" is not 127.0.0.1 until it is unmapped with [netip.Addr.Unmap].
 func (u URL) IP() (netip.Addr, bool) {
 	if u.href == "" || u.href[u.marks.host] != '[' && !allDigits(lastLabel(u.Hostname())) {
 		return netip.Addr{}, false
@@ -48,10 +48,10 @@ func (u URL) IP() (netip.Addr, bool) {
 	return a, err == nil
 }
 
-// Domain is the registrable domain by the public suffix list, or the Hostname where there is none
-// (IP addresses, single labels, public suffixes themselves). The dot of a fully qualified name is
-// left out. Private suffixes count (a.github.io and b.github.io are two domains); the list is
-// the one of golang.org/x/net/publicsuffix, whose look-up allocates.
+// Domain returns the registrable domain by the public suffix list, or the Hostname if there is none (IP addresses,
+// single labels, public suffixes themselves). The trailing dot of a fully qualified name is dropped. Private
+// suffixes count, so a.github.io and b.github.io are two domains. The list is that of
+// golang.org/x/net/publicsuffix, whose look-up allocates.
 func (u URL) Domain() string {
 	h := u.Hostname()
 	if _, ok := u.IP(); ok {

@@ -1,8 +1,8 @@
 package weburl
 
-// The names below are compared without regard to case, after percent-encoded letters are decoded.
+// The names below are compared without regard to case, after percent-encoded letters have been decoded.
 
-// trackingNames are the query parameters that say where a visitor came from, by who adds them.
+// trackingNames are the query parameters that say where a visitor came from, grouped by who adds them.
 var trackingNames = makeSet(
 	"gclid", "gclsrc", "dclid", "gbraid", "wbraid", "gad_source", "gad_campaignid", "srsltid", "_ga", "_gl", // Google
 	"fbclid", "igshid", "igsh", // Meta
@@ -18,7 +18,7 @@ var trackingNames = makeSet(
 	"wickedid", "zanpid", "irclickid", // affiliate networks
 )
 
-// trackingPrefixes begin the names of whole families: Urchin's, Matomo's and Piwik's campaigns.
+// trackingPrefixes are the beginnings of the names of whole families: the campaigns of Urchin, Matomo and Piwik.
 var trackingPrefixes = []string{"utm_", "mtm_", "pk_", "piwik_"}
 
 // sessionNames are the parameters that carry a session, in query and path.
@@ -29,17 +29,16 @@ var sessionNames = makeSet(
 	"zenid", "oscsid", // Zen Cart, osCommerce
 )
 
-// sessionPrefixes: ASP adds letters to its name.
+// sessionPrefixes has the name to which ASP appends letters.
 var sessionPrefixes = []string{"aspsessionid"}
 
-// tokenNames are names that mean other things too: they count as sessions only with a value that
-// looks like a token.
+// tokenNames are names that have other uses too: they count as sessions only with a value that looks like a token.
 var tokenNames = makeSet("sid", "session", "sessionid", "session_id", "sess", "sessid")
 
-// minToken is the least length of a value that looks like a session's, in octets.
+// minToken is the least length of a value that looks like a session token, in bytes.
 const minToken = 16
 
-// indexNames and indexExtensions make the names of files that a server shows for a directory.
+// indexNames and indexExtensions form the names of files that a server sends for a directory.
 var (
 	indexNames      = makeSet("index", "default")
 	indexExtensions = makeSet("html", "htm", "shtml", "xhtml", "php", "asp", "aspx", "jsp", "cgi", "cfm")
@@ -53,10 +52,10 @@ func makeSet(names ...string) map[string]struct{} {
 	return m
 }
 
-// maxName is longer than every name above, so what is cut to it is in no set.
+// maxName is longer than every name above, so a name cut to that length is in no set.
 const maxName = 32
 
-// contains looks a name up in lower case without allocating.
+// contains looks up a name in lower case without allocating.
 func contains[T string | []byte](set map[string]struct{}, prefixes []string, name T) bool {
 	var space [maxName]byte
 	low := space[:min(len(name), maxName)]
@@ -72,8 +71,7 @@ func contains[T string | []byte](set map[string]struct{}, prefixes []string, nam
 	return ok
 }
 
-// isNoise reports whether a query parameter, whose name is name octets long, says nothing about
-// the page.
+// isNoise reports whether a query parameter says nothing about the page. Its name is the first name bytes.
 func isNoise[T string | []byte](parameter T, name int) bool {
 	return contains(trackingNames, trackingPrefixes, parameter[:name]) || isSession(parameter)
 }
@@ -99,7 +97,7 @@ func isToken[T string | []byte](value T) bool {
 	return len(value) >= minToken
 }
 
-// isIndex reports whether a file's name is one of those a server shows for its directory.
+// isIndex reports whether file is the name of a file that a server sends for its directory.
 func isIndex(file []byte) bool {
 	for i, c := range file {
 		if c == '.' {

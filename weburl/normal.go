@@ -8,26 +8,25 @@ import (
 	"github.com/PuerkitoBio/purell"
 )
 
-// NormalVersion is the version of the rules of [URL.Normal] and of every [Profile]. It grows with
-// each change that gives some URL another [Key]: a store of Keys that outlives the program records
-// it and is not opened under another.
+// NormalVersion is the version of the rules of [URL.Normal] and of every [Profile]. It increases with each change
+// that gives some URL another [Key]. A store of Keys that outlives the program records it and is not opened under
+// another version.
 const NormalVersion = 1
 
-// Normal is the normal form whose hash is the seen key: equal for spellings that RFC 3986 section
-// 6.2.2 calls equivalent, and for a few more that no server tells apart. The URL that is sent stays
-// as it was found. On top of what [Parse] does already (case and default port, dot segments, no
-// fragment), in path and query:
+// Normal returns the normal form whose hash is the seen key: equal for spellings that RFC 3986 section 6.2.2 calls
+// equivalent, and for a few more that no server distinguishes. The URL that is sent stays as it was found. In
+// addition to what [Parse] does (case and default port, dot segments, no fragment), in path and query:
 //
-//   - percent-encoded unreserved octets are decoded: "%7Euser" is "~user";
+//   - percent-encoded unreserved bytes are decoded: "%7Euser" is "~user";
 //   - other escapes are written in upper case and never decoded: "a%2fb" is "a%2Fb", not "a/b";
-//   - octets that may not stand in a URI (RFC 3986 appendix A) but that browsers send as they are,
-//     such as "|", are encoded;
+//   - bytes that a URI may not contain (RFC 3986 appendix A) but that browsers send as they are, such as "|", are
+//     encoded;
 //   - a "%" that begins no escape counts as "%25": "100%zz" is "100%25zz";
-//   - an empty query is none: "/a?" is "/a".
+//   - an empty query is dropped: "/a?" is "/a".
 //
-// These are purell's safe flags, applied to path and query alike and without decoding reserved
-// octets. Normal is idempotent: parsed again, the normal form is its own normal form (one longer
-// than [MaxLen] cannot be parsed). It does not allocate for a URL that is normal as found.
+// These are purell's safe flags, applied to path and query alike and without decoding reserved bytes. Normal is
+// idempotent: parsed again, the normal form is its own normal form (one longer than [MaxLen] cannot be parsed). It
+// does not allocate for a URL that is already in normal form.
 func (u URL) Normal() string {
 	if u.marks.normal || u.href == "" {
 		return u.href
@@ -36,13 +35,13 @@ func (u URL) Normal() string {
 	return string(appendNormal(space[:0], u.href, int(u.marks.path)))
 }
 
-// appendNormal appends the normal form of href, whose path begins at path. Well-formed escapes are
-// put right in place; whatever else there is to do is purell's.
+// appendNormal appends the normal form of href, whose path begins at path. It corrects well-formed escapes in place
+// and leaves everything else to purell.
 func appendNormal[T string | []byte](dst []byte, href T, path int) []byte {
 	start := len(dst)
 	dst = append(dst, href[:path]...)
 	for i := path; i < len(href); i++ {
-		o := octets[href[i]]
+		o := classes[href[i]]
 		if o&(escape|alien) == 0 {
 			dst = append(dst, href[i])
 			continue
@@ -51,7 +50,7 @@ func appendNormal[T string | []byte](dst []byte, href T, path int) []byte {
 		if !ok {
 			return append(dst[:start], purellNormal(string(href), path)...)
 		}
-		if i += 2; octets[c]&unreserved != 0 {
+		if i += 2; classes[c]&unreserved != 0 {
 			dst = append(dst, c)
 		} else {
 			dst = appendEscape(dst, c)
@@ -66,25 +65,25 @@ func appendNormal[T string | []byte](dst []byte, href T, path int) []byte {
 // isNormal reports whether a path with its query is its own normal form.
 func isNormal(s string) bool {
 	for i := range len(s) {
-		o := octets[s[i]]
+		o := classes[s[i]]
 		if o&(escape|alien) == 0 {
 			continue
 		}
 		c, ok := unescape(s[i:])
-		if !ok || octets[c]&unreserved != 0 || s[i+1] != upperHex[c>>4] || s[i+2] != upperHex[c&15] {
+		if !ok || classes[c]&unreserved != 0 || s[i+1] != upperHex[c>>4] || s[i+2] != upperHex[c&15] {
 			return false
 		}
 	}
 	return strings.IndexByte(s, '?') != len(s)-1
 }
 
-// purellFlags are purell's safe flags and the removal of dot segments. Flags act on a net/url that
-// NormalizeURL changes, so it gets one made for it.
+// purellFlags are purell's safe flags and the removal of dot segments. The flags modify the net/url.URL that
+// NormalizeURL is given, so it gets one of its own.
 const purellFlags = purell.FlagsSafe | purell.FlagRemoveDotSegments
 
-// purellNormal is the normal form by purell, for every URL. purell leaves queries alone, so the
-// query goes in as fragment, which has the same grammar (RFC 3986 sections 3.4 and 3.5). net/url is
-// never asked to parse, so no URL a browser takes can fail here.
+// purellNormal returns the normal form by purell, for any URL. purell does not touch queries, so the query is
+// passed as fragment, which has the same grammar (RFC 3986 sections 3.4 and 3.5). net/url parses nothing here, so
+// no URL that a browser accepts can fail.
 func purellNormal(href string, path int) string {
 	scheme, authority, _ := strings.Cut(href[:path], "://")
 	p, q, _ := strings.Cut(href[path:], "?")
@@ -96,15 +95,15 @@ func purellNormal(href string, path int) string {
 	return root + strings.ReplaceAll(rest, "%25", "%")
 }
 
-// guard decodes the unreserved octets of s and keeps all other escapes from being taken for what
-// they stand for: purell works on decoded text, where "%2F" and "/" would be one. A "%" in guarded
-// text stands for itself; purell writes it "%25", and purellNormal takes that back.
+// guard decodes the unreserved bytes of s and protects all other escapes: purell works on decoded text, in which
+// "%2F" and "/" would be the same. A "%" in guarded text stands for itself; purell writes it as "%25", which
+// purellNormal reverts.
 func guard(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		c, ok := unescape(s[i:])
 		switch {
-		case ok && octets[c]&unreserved != 0:
+		case ok && classes[c]&unreserved != 0:
 			b.WriteByte(c)
 			i += 2
 		case ok:

@@ -9,16 +9,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// normalCases: every spelling has the normal form; each is a page of its own.
+// normalCases lists spellings with their normal form; each normal form is a page of its own.
 var normalCases = []struct {
 	rule, normal string
 	spellings    []string
 }{
 	{"RFC 3986 6.2.2.1: case of scheme and host", "http://example.com/A", []string{"HTTP://EXAMPLE.com/A"}},
 	{"RFC 3986 6.2.2.1: case of escapes", "http://a/%C3%BC?%C3%BC", []string{"http://a/%c3%bc?%c3%bC", "http://a/ü?ü"}},
-	{"RFC 3986 6.2.2.2: unreserved octets", "http://a/~A-Z_a.0?~b", []string{"http://a/%7eA%2DZ%5fa%2E0?%7Eb", "http://a/%7E%41-%5A_%61.%30?~%62"}},
-	{"RFC 3986 6.2.2.2: escaped octets of an escape are none", "http://a/%2541?%2541", []string{"http://a/%25%34%31?%25%341"}},
-	{"RFC 3986 2.2: reserved octets stay escaped", "http://a/a%2Fb%3Fc%3Bd%40e?f%26g%3Dh%2Fi", []string{"http://a/a%2fb%3fc%3bd%40e?f%26g%3dh%2fi"}},
+	{"RFC 3986 6.2.2.2: unreserved bytes", "http://a/~A-Z_a.0?~b", []string{"http://a/%7eA%2DZ%5fa%2E0?%7Eb", "http://a/%7E%41-%5A_%61.%30?~%62"}},
+	{"RFC 3986 6.2.2.2: escaped bytes of an escape are none", "http://a/%2541?%2541", []string{"http://a/%25%34%31?%25%341"}},
+	{"RFC 3986 2.2: reserved bytes stay escaped", "http://a/a%2Fb%3Fc%3Bd%40e?f%26g%3Dh%2Fi", []string{"http://a/a%2fb%3fc%3bd%40e?f%26g%3dh%2fi"}},
 	{"RFC 3986 2.2: and are not escaped", "http://a/a/b;c@d:e!$&'()*+,=[]?f&g=h/i?[]", []string{"http://a/a/b;c@d:e!$&'()*+,=[]?f&g=h/i?[]"}},
 	{"RFC 3986 6.2.2.3: dot segments", "http://a/b/d", []string{"http://a/b/c/.././d", "http://a/x/%2e%2E/b/d"}},
 	{"RFC 3986 6.2.3: empty path and default port", "https://a/", []string{"https://a", "https://a:443", "https://a:/"}},
@@ -27,7 +27,7 @@ var normalCases = []struct {
 	{"but one of a question mark is one", "http://a/c??", []string{"http://a/c??"}},
 	{"% that begins no escape counts as %25", "http://a/%25zz%25?%25z%25", []string{"http://a/%zz%?%z%", "http://a/%25zz%25?%25z%25"}},
 	{"also before what looks like an escape", "http://a/%2541", []string{"http://a/%%34%31", "http://a/%2541"}},
-	{"octets no URI has are encoded", "http://a/%7C%5E?%7C%5C%5E%60%7B%7D", []string{"http://a/|^?|\\^`{}", "http://a/%7c%5e?%7c%5c%5e%60%7b%7d"}},
+	{"bytes no URI has are encoded", "http://a/%7C%5E?%7C%5C%5E%60%7B%7D", []string{"http://a/|^?|\\^`{}", "http://a/%7c%5e?%7c%5c%5e%60%7b%7d"}},
 	{"empty segments are segments", "http://a//b/", []string{"http://a//b/"}},
 	{"a final slash counts", "http://a/b/", []string{"http://a/b/"}},
 	{"the order of a query counts", "http://a/?b&a", []string{"http://a/?b&a"}},
@@ -51,7 +51,7 @@ func TestNormal(t *testing.T) {
 	}
 }
 
-// checkNormal checks the fast ways to the normal form against purell's.
+// checkNormal compares the fast paths to the normal form with purell's.
 func checkNormal(t rapid.TB, raw string) {
 	t.Helper()
 	u, err := Parse(raw)
@@ -75,8 +75,7 @@ func checkNormal(t rapid.TB, raw string) {
 	checkPurell(t, u)
 }
 
-// checkPurell compares with purell as it comes, where it does no harm: no escapes, and queries of
-// its own taste.
+// checkPurell compares with unmodified purell where its own choices make no difference: no escapes, and no query characters that it leaves alone.
 func checkPurell(t rapid.TB, u URL) {
 	t.Helper()
 	p, err := url.Parse(u.String())
@@ -88,7 +87,7 @@ func checkPurell(t rapid.TB, u URL) {
 	}
 }
 
-// TestNormalIsPurells: the same text on every path to it.
+// TestNormalIsPurells holds that every path to the normal form gives the same text.
 func TestNormalIsPurells(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for range 30 {
@@ -107,7 +106,7 @@ func FuzzNormalIdempotent(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) { checkNormal(t, s) })
 }
 
-// TestNormalDoesNotAllocate: a URL that is normal as found is its own normal form.
+// TestNormalDoesNotAllocate holds that a URL in normal form is returned as it is.
 func TestNormalDoesNotAllocate(t *testing.T) {
 	for _, s := range []string{"http://a/", "https://a.example:8080/b/c?d=e&f=%C3%BC", "http://a/?" + strings.Repeat("b", 2000)} {
 		u := mustParse(t, s)

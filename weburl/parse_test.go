@@ -7,8 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// parseCases: section numbers are those of the WHATWG URL Standard. want is the URL, or the reason
-// of the error.
+// parseCases have section numbers of the WHATWG URL Standard. want is the URL, or the reason of the error.
 var parseCases = []struct{ rule, in, want string }{
 	{"4.4 scheme", "http://example.com/", "http://example.com/"},
 	{"4.4 scheme in upper case", "HtTpS://example.com/", "https://example.com/"},
@@ -205,7 +204,7 @@ func outcome(u URL, err error) string {
 	return u.String()
 }
 
-// checkURL checks what holds for every URL that there is.
+// checkURL checks what holds for every URL.
 func checkURL(t rapid.TB, raw string) {
 	t.Helper()
 	u, err := Parse(raw)
@@ -239,7 +238,7 @@ func checkURL(t rapid.TB, raw string) {
 	}
 }
 
-// resolveCases are resolved at http://a/b/c/d;p?q unless they name another base.
+// resolveCases are resolved against http://a/b/c/d;p?q unless they name another base.
 var resolveCases = []struct{ rule, ref, want, base string }{
 	{rule: "RFC 3986 5.4.1", ref: "g", want: "http://a/b/c/g"},
 	{rule: "RFC 3986 5.4.1", ref: "./g", want: "http://a/b/c/g"},

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// pathAndQuery appends a path and, if there is one, a query to scheme and authority. The path
-// joins the segments that dst holds already (none, or the base's directory), each behind its "/".
+// pathAndQuery appends a path and, if there is one, a query. dst holds scheme, authority and possibly the segments
+// of the base's directory, which the path continues, each segment after its "/".
 func (b *builder) pathAndQuery(dst []byte, s string) []byte {
 	root := int(b.marks.path)
 	for {
@@ -31,7 +31,7 @@ func (b *builder) pathAndQuery(dst []byte, s string) []byte {
 	}
 }
 
-// query appends a query with its "?", or nothing where there is none.
+// query appends a query with its "?", or nothing if there is none.
 func (b *builder) query(dst []byte, s string) []byte {
 	b.marks.query = uint16(len(dst))
 	if s == "" {
@@ -39,7 +39,7 @@ func (b *builder) query(dst []byte, s string) []byte {
 	}
 	var seen uint8
 	for i := 1; i < len(s); i++ {
-		seen |= octets[s[i]]
+		seen |= classes[s[i]]
 	}
 	b.suspect = b.suspect || seen&(escape|alien) != 0 || len(s) == 1
 	if b.encoder != nil && seen&encodeInText != 0 {
@@ -48,10 +48,10 @@ func (b *builder) query(dst []byte, s string) []byte {
 	return appendEncoded(append(dst, '?'), s[1:], seen, encodeInText)
 }
 
-// segment is the length of the path segment that s begins with and what its octets are, or-ed.
+// segment returns the length of the path segment at the beginning of s and the classes of its bytes, ORed together.
 func segment(s string) (n int, seen uint8) {
 	for n < len(s) && s[n] != '?' {
-		o := octets[s[n]]
+		o := classes[s[n]]
 		if o&separator != 0 {
 			break
 		}
@@ -61,8 +61,8 @@ func segment(s string) (n int, seen uint8) {
 	return n, seen
 }
 
-// dots is the number of dots in a segment that has nothing but dots, otherwise 0: 1 and 2 are the
-// single-dot and double-dot segments (WHATWG URL Standard, section 4.1; "%2e" counts as a dot).
+// dots returns the number of dots in a segment that consists of dots alone, otherwise 0: 1 and 2 are the single-dot
+// and double-dot segments (WHATWG URL Standard, section 4.1; "%2e" counts as a dot).
 func dots(segment string) int {
 	if len(segment) == 0 || segment[0] != '.' && segment[0] != '%' || len(segment) > len("%2e%2e") {
 		return 0
@@ -80,8 +80,8 @@ func dots(segment string) int {
 	return n
 }
 
-// shorten takes the last segment off the path that begins at root (WHATWG URL Standard, section
-// 4.1). What it takes it reads once, so a path of n octets costs n steps however many dots it has.
+// shorten removes the last segment of the path that begins at root (WHATWG URL Standard, section 4.1). It reads
+// only what it removes, so a path of n bytes takes n steps however many dots it has.
 func shorten(dst []byte, root int) []byte {
 	if i := bytes.LastIndexByte(dst[root:], '/'); i >= 0 {
 		return dst[:root+i]
@@ -89,7 +89,7 @@ func shorten(dst []byte, root int) []byte {
 	return dst
 }
 
-// appendEncoded appends s, percent-encoded by one of the encode sets; seen is what its octets are.
+// appendEncoded appends s, percent-encoded by one of the encode sets; seen has the classes of its bytes.
 func appendEncoded(dst []byte, s string, seen, set uint8) []byte {
 	if seen&set == 0 {
 		return append(dst, s...)
@@ -100,9 +100,9 @@ func appendEncoded(dst []byte, s string, seen, set uint8) []byte {
 			r, n = utf8.DecodeRuneInString(s)
 		}
 		switch {
-		case r == utf8.RuneError: // U+FFFD itself, or an octet that is not UTF-8
+		case r == utf8.RuneError: // U+FFFD itself, or a byte that is not valid UTF-8
 			dst = append(dst, "%EF%BF%BD"...)
-		case octets[s[0]]&set == 0:
+		case classes[s[0]]&set == 0:
 			dst = append(dst, s[0])
 		default:
 			for i := range n {

@@ -68,7 +68,7 @@ func TestUsual(t *testing.T) {
 	}
 }
 
-// TestExact: what Safe merges, Exact does not; what Parse merges, it does.
+// TestExact holds that Exact keeps apart what Safe merges, and merges what Parse merges.
 func TestExact(t *testing.T) {
 	a, b, c := mustParse(t, "http://a/~"), mustParse(t, "http://a/%7E"), mustParse(t, "HTTP://A:80/./~#x")
 	if Exact.Normal(b) != b.String() || Exact.Key(a) == Exact.Key(b) || Safe.Key(a) != Safe.Key(b) {
@@ -102,7 +102,7 @@ func checkProfiles(t rapid.TB, raw string) {
 	}
 }
 
-// usualPieces join into paths and queries that Usual has something to do with.
+// usualPieces combine to paths and queries that Usual changes.
 var usualPieces = []string{
 	"/", "/", "?", "&", "&", "=", ";", "index", "default", ".html", ".php", ".", "..", "utm_", "gclid", "sid", "phpsessid",
 	"jsessionid", "=1", "=" + token, "a", "b", "%41", "%2F", "%", "%3b", "|", "~",

@@ -2,9 +2,9 @@ package weburl
 
 import "strings"
 
-// tidy prepares a reference for the parser: blanks at both ends, tabs and newlines anywhere, and
-// the fragment are gone (WHATWG URL Standard, section 4.4, steps 1 to 3; a "#" begins the fragment
-// of an http URL wherever it stands). It allocates only where there are tabs or newlines inside.
+// tidy prepares a reference for the parser: it removes blanks at both ends, tabs and newlines anywhere, and the
+// fragment (WHATWG URL Standard, section 4.4, steps 1 to 3; in an http URL a "#" begins the fragment wherever it
+// is). It allocates only if there are tabs or newlines inside.
 func tidy(ref string) string {
 	for len(ref) > 0 && ref[0] <= ' ' {
 		ref = ref[1:]
@@ -16,7 +16,7 @@ func tidy(ref string) string {
 		ref = ref[:i]
 	}
 	for i := range len(ref) {
-		if octets[ref[i]]&blank != 0 {
+		if classes[ref[i]]&blank != 0 {
 			return dropBlanks(ref)
 		}
 	}
@@ -26,15 +26,15 @@ func tidy(ref string) string {
 func dropBlanks(s string) string {
 	b := make([]byte, 0, len(s))
 	for i := range len(s) {
-		if octets[s[i]]&blank == 0 {
+		if classes[s[i]]&blank == 0 {
 			b = append(b, s[i])
 		}
 	}
 	return string(b)
 }
 
-// cutScheme cuts a scheme and its colon off a reference; scheme is "" if it has none. A scheme
-// other than http and https comes as it is written.
+// cutScheme cuts a scheme and its colon off a reference; scheme is "" if it has none. A scheme other than http and
+// https is returned as written.
 func cutScheme(ref string) (scheme, rest string) {
 	for i := range len(ref) {
 		switch c := lower(ref[i]); {
@@ -60,19 +60,19 @@ func canonicalScheme(s string) string {
 	return s
 }
 
-// separators is the number of slashes and backslashes that s begins with.
+// separators returns the number of slashes and backslashes at the beginning of s.
 func separators(s string) int {
 	n := 0
-	for n < len(s) && octets[s[n]]&separator != 0 {
+	for n < len(s) && classes[s[n]]&separator != 0 {
 		n++
 	}
 	return n
 }
 
-// authorityEnd is where the path or the query begins in a text that begins with an authority.
+// authorityEnd returns where the path or the query begins in a text that begins with an authority.
 func authorityEnd(s string) int {
 	for i := range len(s) {
-		if octets[s[i]]&separator != 0 || s[i] == '?' {
+		if classes[s[i]]&separator != 0 || s[i] == '?' {
 			return i
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Resolver resolves the links of one document and gives their keys before there are URLs for them,
-// so that links seen before, which most are, cost no memory. It uses its buffers again for every
-// link: it is not safe for concurrent use.
+// Resolver resolves the links of one document and returns their keys before URLs are made of them, so that links
+// seen before, which most are, cost no memory. It reuses its buffers for every link, so it is not safe for
+// concurrent use.
 //
 //	r := weburl.NewResolver(page, weburl.Safe)
 //	for _, ref := range links {
@@ -26,23 +26,22 @@ type Resolver struct {
 	scratch []byte
 }
 
-// NewResolver is a Resolver of references in a document at base, for keys of the profile. With the
-// zero URL as base, references must be absolute, as for [Parse].
+// NewResolver returns a Resolver for references in a document at base and for keys of the profile. With the zero
+// URL as base, references must be absolute, as for [Parse].
 func NewResolver(base URL, p Profile) *Resolver {
 	return &Resolver{base: base, profile: p}
 }
 
-// Reset gives the Resolver another base and keeps its buffers. Views handed out before are invalid.
+// Reset sets another base and keeps the buffers. It invalidates Views returned before.
 func (r *Resolver) Reset(base URL) { r.base = base }
 
-// Resolve is [URL.Resolve] on the base, with a View as the result. Neither it nor the View's Key
-// allocates, once the buffers have grown to the site's longest URLs, but for errors, references
-// with tabs or newlines inside, hosts that are neither plain ASCII names nor plain IPv4, and
-// malformed escapes. The error is an *[Error].
+// Resolve is [URL.Resolve] on the base, with a View as the result. Once the buffers have grown to the longest URLs
+// of the site, neither Resolve nor the View's Key allocates, except for errors, references with tabs or newlines
+// inside, hosts that are neither plain ASCII names nor plain IPv4, and malformed escapes. The error is an *[Error].
 func (r *Resolver) Resolve(ref string) (View, error) { return r.ResolveIn(nil, ref) }
 
-// ResolveIn is [URL.ResolveIn] on the base, with a View as the result. It allocates where Resolve does, and
-// where the Encoder does.
+// ResolveIn is [URL.ResolveIn] on the base, with a View as the result. It allocates where Resolve does, and where
+// the Encoder does.
 func (r *Resolver) ResolveIn(e Encoder, ref string) (View, error) {
 	var reason string
 	if r.text, reason = r.b.resolve(r.text[:0], &r.base, ref, e); reason != "" {
@@ -51,15 +50,15 @@ func (r *Resolver) ResolveIn(e Encoder, ref string) (View, error) {
 	return View{r}, nil
 }
 
-// View is the URL that a [Resolver] resolved last. It is valid until the Resolver's next Resolve or
-// Reset; its methods must not be called after that, nor on a zero View. Their byte slices are the
-// Resolver's: read-only, and as short-lived.
+// View is the URL that a [Resolver] resolved last. It is valid until the Resolver's next Resolve or Reset; its
+// methods must not be called after that, nor on a zero View. The byte slices they return belong to the Resolver:
+// they are read-only and valid for as long.
 type View struct{ r *Resolver }
 
-// Key is the seen key by the Resolver's profile: the same as Profile.Key of the URL.
+// Key returns the seen key under the Resolver's profile: the same as Profile.Key of the URL.
 func (v View) Key() Key { return v.r.key() }
 
-// URL is the URL itself, which outlives the View. This allocates, unless it is the base.
+// URL returns the URL itself, which outlives the View. It allocates unless the URL is the base.
 func (v View) URL() URL {
 	if v.r.b.isBase {
 		return v.r.base
@@ -67,8 +66,8 @@ func (v View) URL() URL {
 	return v.r.b.url(v.r.text)
 }
 
-// Peek is the URL without memory of its own, to be looked at: neither it nor any string that it gives
-// may be kept beyond the next Resolve or Reset, after which their octets are other ones.
+// Peek returns the URL without memory of its own, for inspection: neither it nor any string obtained from it may be
+// kept beyond the next Resolve or Reset, which overwrite their bytes.
 func (v View) Peek() URL {
 	if v.r.b.isBase {
 		return v.r.base
@@ -78,10 +77,10 @@ func (v View) Peek() URL {
 	return u
 }
 
-// Bytes is the text of [URL.String].
+// Bytes returns the text of [URL.String].
 func (v View) Bytes() []byte { return v.r.text }
 
-// Hostname is the text of [URL.Hostname].
+// Hostname returns the text of [URL.Hostname].
 func (v View) Hostname() []byte {
 	m := v.r.b.marks
 	h := v.r.text[m.host:m.port]
@@ -91,10 +90,10 @@ func (v View) Hostname() []byte {
 	return h
 }
 
-// Origin is the text of [URL.Origin].
+// Origin returns the text of [URL.Origin].
 func (v View) Origin() []byte { return v.r.text[:v.r.b.marks.path] }
 
-// PathQuery is the text of [URL.PathQuery].
+// PathQuery returns the text of [URL.PathQuery].
 func (v View) PathQuery() []byte { return v.r.text[v.r.b.marks.path:] }
 
 func (r *Resolver) key() Key {

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkView checks that a Resolver, whatever it resolved before, agrees with URL.Resolve.
+// checkView checks that a Resolver agrees with URL.Resolve, whatever it resolved before.
 func checkView(t rapid.TB, r *Resolver, ref string) {
 	t.Helper()
 	checkViewIn(t, r, nil, ref)
@@ -68,7 +68,7 @@ func FuzzResolver(f *testing.F) {
 	})
 }
 
-// TestURLOutlivesView: what was taken from a View does not change with the Resolver's buffers.
+// TestURLOutlivesView holds that a URL taken from a View does not change with the Resolver's buffers.
 func TestURLOutlivesView(t *testing.T) {
 	r := NewResolver(mustParse(t, "http://a.example/b/"), Usual)
 	v, err := r.Resolve("c?x=1")
@@ -103,7 +103,7 @@ func TestResolverDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestViewOfTheBase: a link into the page itself gives the page's own URL.
+// TestViewOfTheBase holds that a link into the page itself gives the page's own URL.
 func TestViewOfTheBase(t *testing.T) {
 	r := NewResolver(mustParse(t, benchBase), Safe)
 	v, err := r.Resolve("#top")
@@ -115,7 +115,7 @@ func TestViewOfTheBase(t *testing.T) {
 	}
 }
 
-// TestResolveAllocatesItsResultOnly holds for URLs up to 512 octets.
+// TestResolveAllocatesItsResultOnly holds for URLs up to 512 bytes.
 func TestResolveAllocatesItsResultOnly(t *testing.T) {
 	base := mustParse(t, benchBase)
 	for _, ref := range benchLinks {

@@ -1,9 +1,9 @@
 package weburl
 
-// Sessionless is the text of u without the parameters that carry a visitor's session, in query and
-// path, and true if it had any. What counts as one is told at [Usual]; nothing else is changed. URLs
-// with one Sessionless text differ in the session only. It is no URL to be requested: a server may
-// insist on a session. It allocates only when there was one.
+// Sessionless returns the text of u without the parameters in query and path that identify a visitor's session, and
+// true if it had any. [Usual] says what counts as one; nothing else is changed. URLs with the same Sessionless text
+// differ in the session only. Do not request it: a server may insist on a session. Sessionless allocates only if
+// there was a session.
 func (u URL) Sessionless() (text string, had bool) {
 	if u.href == "" {
 		return "", false

@@ -1,28 +1,31 @@
-// Package weburl holds the one URL type of amble: immutable, comparable, absolute http or https.
+// Package weburl provides the one URL type of amble: immutable, comparable, absolute http or https.
 //
-// A [URL] is made from text as a browser makes it (WHATWG URL Standard), by [Parse] or by
-// [URL.Resolve] against a base. Two spellings of one address are told apart by [URL.String], which
-// is what will be sent, and brought together by [URL.Key], which is what the seen set stores; a
-// [Profile] brings more of them together, at a risk it names.
+// A [URL] is parsed from text as a browser parses it (WHATWG URL Standard), by [Parse] or by [URL.Resolve] against
+// a base. [URL.String], which is what is sent, distinguishes two spellings of one address; [URL.Key], which is what
+// the seen set stores, equates them. A [Profile] equates more of them, at a risk that it names.
 //
-// From one URL come the three names the rest of amble works by: [URL.Host] is the queue and pace
-// key, [URL.Origin] is what a robots.txt speaks for, and [URL.PathQuery] is what its rules judge.
+// Three names derived from a URL are the keys by which the rest of amble works: [URL.Host] for queueing and pacing,
+// [URL.Origin] for the scope of a robots.txt, and [URL.PathQuery] for what its rules match.
 //
-// A crawler meets a hundred links for each that is new to it. [Resolver] gives it the key of a link
-// before there is a URL for it, without allocating.
+// A crawler meets a hundred links for each one that is new to it. [Resolver] returns the key of a link before a URL
+// is made of it, without allocating.
 //
-// Sections of the WHATWG URL Standard are those of its Review Draft of August 2026.
+// Section numbers of the WHATWG URL Standard are those of its Review Draft of August 2026.
+//
+// Reading order: weburl.go for the type and its parts, parse.go and builder.go for the parser, with reference.go,
+// host.go and path.go for its states; normal.go, profile.go and key.go for what counts as seen; resolver.go for
+// links in bulk.
 package weburl
 
 import "strings"
 
-// MaxLen is the longest URL accepted, in octets, after normalisation. The request line built from
-// it stays below 8 KiB + method, which common servers accept.
+// MaxLen is the longest URL accepted, in bytes, after normalisation. The request line built from it stays below 8
+// KiB plus the method, which common servers accept.
 const MaxLen = 8192
 
-// URL is an absolute http or https URL without fragment and without user information.
-// The zero URL is invalid; [URL.IsZero] tells. URLs are comparable with == (same spelling) and safe
-// for concurrent use. A URL is a string header and eight octets: pass it by value.
+// URL is an absolute http or https URL without fragment and without user information. The zero URL is invalid; see
+// [URL.IsZero]. URLs are comparable with == (same spelling) and safe for concurrent use. A URL is a string header
+// and eight bytes: pass it by value.
 type URL struct {
 	href  string
 	marks marks
@@ -31,10 +34,10 @@ type URL struct {
 // IsZero reports whether u is the invalid zero URL.
 func (u URL) IsZero() bool { return u.href == "" }
 
-// String is the URL as it is sent: the WHATWG serialisation without fragment.
+// String returns the URL as it is sent: the WHATWG serialisation without fragment.
 func (u URL) String() string { return u.href }
 
-// Scheme is "http" or "https".
+// Scheme returns "http" or "https", or "" for the zero URL.
 func (u URL) Scheme() string {
 	if u.href == "" {
 		return ""
@@ -42,25 +45,25 @@ func (u URL) Scheme() string {
 	return u.href[:u.marks.host-uint8(len("://"))]
 }
 
-// Authority is host[:port] as it stands in the URL and in the Host header: the default port left
-// out, IPv6 in brackets.
+// Authority returns host[:port] as it is written in the URL and in the Host header: without the default port, and
+// with IPv6 in brackets.
 func (u URL) Authority() string { return u.href[u.marks.host:u.marks.path] }
 
-// Origin is scheme://host[:port], the default port left out (RFC 6454 section 6.2): the key under
-// which a robots.txt is kept (RFC 9309 section 2.3).
+// Origin returns scheme://host[:port] without the default port (RFC 6454 section 6.2): the key under which a
+// robots.txt is kept (RFC 9309 section 2.3).
 func (u URL) Origin() string { return u.href[:u.marks.path] }
 
-// PathQuery is the path with the query, if there is one, behind "?": what robots rules judge and
-// what the request line carries. It begins with "/".
+// PathQuery returns the path, followed by "?" and the query if there is one: what robots rules match and what the
+// request line carries. It begins with "/".
 func (u URL) PathQuery() string { return u.href[u.marks.path:] }
 
-// Path is the path alone. It begins with "/".
+// Path returns the path alone. It begins with "/".
 func (u URL) Path() string { return u.href[u.marks.path:u.marks.query] }
 
-// Query is what follows the "?", without it; "" when there is none, and for an empty one.
+// Query returns what follows the "?", or "" if the query is missing or empty.
 func (u URL) Query() string { return strings.TrimPrefix(u.href[u.marks.query:], "?") }
 
-// RobotsURL is the origin's /robots.txt (RFC 9309 section 2.3). On the zero URL it is zero.
+// RobotsURL returns the URL of the origin's /robots.txt (RFC 9309 section 2.3). On the zero URL it is zero.
 func (u URL) RobotsURL() URL {
 	if u.href == "" {
 		return u
@@ -70,8 +73,8 @@ func (u URL) RobotsURL() URL {
 	return v
 }
 
-// directory is the length of the origin and the path without its last segment and that one's "/":
-// what a relative path is appended to.
+// directory returns the length of the origin and of the path without its last segment and the "/" before it: what a
+// relative path is appended to.
 func (u *URL) directory() int {
 	return int(u.marks.path) + strings.LastIndexByte(u.Path(), '/')
 }

@@ -1,9 +1,11 @@
-// Package charset writes text in the encodings that web pages have besides UTF-8, as browsers write the
-// query of a link found on such a page (WHATWG Encoding Standard, and URL Standard section 1.3, "percent-encode
-// after encoding").
+// Package charset encodes text in the legacy encodings of web pages, as browsers encode the query of a link found
+// on such a page (WHATWG Encoding Standard, and URL Standard section 1.3, "percent-encode after encoding").
 //
-// It is apart from package weburl because the tables of the encodings are large. They are those of
-// golang.org/x/text/encoding, read backwards where its encoders differ from the Encoding Standard.
+// It is separate from package weburl because the tables of the encodings are large. They are those of
+// golang.org/x/text/encoding, inverted, because its encoders differ from the Encoding Standard in places.
+//
+// Reading order: charset.go, then codes.go, which inverts a decoder into a table; singlebyte.go, multibyte.go and
+// iso2022jp.go apply it.
 package charset
 
 import (
@@ -12,13 +14,12 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Encoder returns the encoder of an encoding, given by any of its labels in the Encoding Standard. It is nil,
-// which stands for UTF-8, for a label that is none, and for UTF-8, UTF-16 and replacement, whose output
-// encoding is UTF-8 (section 4.3). Encoders are safe for concurrent use. The first call for an encoding
-// takes some milliseconds to make its table.
+// Encoder returns the encoder for a label of the Encoding Standard. It returns nil, which stands for UTF-8, for an
+// unknown label and for UTF-8, UTF-16 and replacement, whose output encoding is UTF-8 (section 4.3). Encoders are
+// safe for concurrent use. The first call for an encoding takes some milliseconds to build its table.
 func Encoder(label string) weburl.Encoder {
 	if label == "utf-8" {
-		return nil // as most pages are
+		return nil // the common case
 	}
 	e, err := htmlindex.Get(label)
 	if err != nil {

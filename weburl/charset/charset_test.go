@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// query is what a browser sends for a link "?text" on a page in the encoding.
+// query returns what a browser sends for a link "?text" on a page in the encoding.
 func query(t testing.TB, label, text string) string {
 	t.Helper()
 	base, err := weburl.Parse("http://h.example/")
@@ -25,7 +25,7 @@ func query(t testing.TB, label, text string) string {
 	return u.Query()
 }
 
-// The queries are those that Chromium 156 makes of the same links.
+// The queries are those that Chromium 156 sends for the same links.
 func TestQuery(t *testing.T) {
 	for _, tt := range []struct{ label, text, want string }{
 		{"utf-8", "日本x", "%E6%97%A5%E6%9C%ACx"},
@@ -53,7 +53,7 @@ func TestQuery(t *testing.T) {
 
 		{"euc-jp", "日ｱ本", "%C6%FC%8E%B1%CB%DC"},
 		{"euc-jp", "¥‾−", "\\~%A1%DD"},
-		{"euc-jp", "丂a", "%26%2319970%3Ba"}, // JIS X 0212 is read and never written
+		{"euc-jp", "丂a", "%26%2319970%3Ba"}, // JIS X 0212 is decoded but never encoded
 
 		{"iso-2022-jp", "日本x", "%1B$BF|K\\%1B(Bx"},
 		{"iso-2022-jp", "xアｱ日y", "x%1B$B%%22%%22F|%1B(By"},
@@ -62,7 +62,7 @@ func TestQuery(t *testing.T) {
 
 		{"big5", "日本", "%A4%E9%A5%BB"},
 		{"big5", "═十仝", "%F9%F9%A4Q%C6%DF"},
-		{"big5", "À", "%26%23192%3B"}, // the Hong Kong supplement is read and never written
+		{"big5", "À", "%26%23192%3B"}, // the Hong Kong supplement is decoded but never encoded
 
 		{"gbk", "日€", "%C8%D5%80"},
 		{"gb2312", "日ｱ", "%C8%D5%26%2365393%3B"},
@@ -77,7 +77,7 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// characters is how many characters beyond ASCII, without those for private use, Chromium 156 writes in each
+// characters is how many characters beyond ASCII, without those for private use, Chromium 156 encodes in each
 // encoding, of the planes 0 and 2 and of U+10000 to U+10100.
 var characters = map[string]int{
 	"ibm866": 128, "iso-8859-2": 128, "iso-8859-3": 121, "iso-8859-4": 128, "iso-8859-5": 128, "iso-8859-6": 83,
@@ -88,8 +88,8 @@ var characters = map[string]int{
 	"gbk": 21891 - 19, "big5": 14653, "euc-jp": 7392, "iso-2022-jp": 7392, "shift_jis": 7393, "euc-kr": 17048,
 }
 
-// Every character that is written is read back as itself by x/text's decoder, except for those that Japanese
-// encodings write as another on purpose.
+// TestEveryCharacter holds that x/text's decoder reads back every character that is written as itself, except for
+// those that Japanese encodings replace on purpose.
 func TestEveryCharacter(t *testing.T) {
 	for name, want := range characters {
 		e, err := htmlindex.Get(name)
@@ -120,8 +120,8 @@ func TestEveryCharacter(t *testing.T) {
 	}
 }
 
-// folded reports whether an encoding writes r as another character, or as a control character that x/text
-// does not read.
+// folded reports whether an encoding replaces r by another character, or by a control character that x/text does
+// not read.
 func folded(name string, r rune) bool {
 	switch name {
 	case "euc-jp", "shift_jis", "iso-2022-jp":
@@ -157,5 +157,5 @@ func FuzzEncoder(f *testing.F) {
 	})
 }
 
-// cut keeps a text short enough for a URL.
+// cut shortens a text so that it fits into a URL.
 func cut(s string) string { return s[:min(len(s), 400)] }

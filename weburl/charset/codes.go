@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// codes are the bytes of the characters beyond ASCII: one byte below 0x100, otherwise two.
+// codes maps the characters beyond ASCII to their bytes: one byte below 0x100, otherwise two.
 type codes map[rune]uint16
 
 // encode implements weburl.Encoder.
@@ -34,8 +34,8 @@ func appendCode(dst []byte, code uint16) []byte {
 	return append(dst, byte(code))
 }
 
-// add gives each character that e decodes from one of the sequences alone the first of them, unless it has
-// one already. The order of the sequences is that of the pointers in the Encoding Standard's index.
+// add maps each character that e decodes from one of the sequences to the first such sequence, unless the character
+// is mapped already. The sequences are in the order of the pointers in the Encoding Standard's index.
 func (c codes) add(e encoding.Encoding, sequences iter.Seq[uint16]) {
 	var order []uint16
 	var all []byte
@@ -45,7 +45,7 @@ func (c codes) add(e encoding.Encoding, sequences iter.Seq[uint16]) {
 	}
 	text, err := e.NewDecoder().Bytes(all)
 	if err != nil {
-		return // cannot be: decoders replace what they cannot decode
+		return // impossible: decoders replace what they cannot decode
 	}
 	for i, line := range bytes.Split(text, []byte("\n")) {
 		r, n := utf8.DecodeRune(line)

@@ -2,18 +2,18 @@ package charset
 
 import "unicode/utf8"
 
-// wideKatakana are the characters that ISO-2022-JP has in the place of U+FF61 to U+FF9F (Encoding Standard,
-// section 5, index ISO-2022-JP katakana).
+// wideKatakana are the characters that ISO-2022-JP substitutes for U+FF61 to U+FF9F (Encoding Standard, section 5,
+// index ISO-2022-JP katakana).
 var wideKatakana = []rune("。「」、・ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン゛゜")
 
-// The states of the encoder, each with what enters it.
+// The states of the encoder, each with the escape sequence that enters it.
 const (
 	ascii  = "\x1b(B"
 	roman  = "\x1b(J"
 	jis208 = "\x1b$B"
 )
 
-// encodeISO2022JP is Encoding Standard section 12.2.2. Each call begins and ends in the ASCII state.
+// encodeISO2022JP implements Encoding Standard section 12.2.2. Each call begins and ends in the ASCII state.
 func encodeISO2022JP(dst []byte, text string) ([]byte, int) {
 	state := ascii
 	enter := func(s string) {
@@ -34,7 +34,7 @@ func encodeISO2022JP(dst []byte, text string) ([]byte, int) {
 	return dst, len(text)
 }
 
-// codeISO2022JP returns the bytes of a character and the state that they stand in.
+// codeISO2022JP returns the bytes of a character and the state in which they are written.
 func codeISO2022JP(r rune, state string) (code uint16, in string, ok bool) {
 	switch {
 	case r == 0x0e || r == 0x0f || r == 0x1b: // they would change the reader's state

@@ -9,19 +9,19 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// The tables below are made when first used. Sections are those of the Encoding Standard.
+// The tables below are built on first use. Section numbers are those of the Encoding Standard.
 
 const euro = '€'
 
-// gbk is section 10.1.2: the pairs of gb18030, and one byte for the euro sign. The pairs are those before the
-// revision of 2022, which differ in 19 characters and in private use.
+// gbk implements section 10.1.2: the pairs of gb18030, and one byte for the euro sign. The pairs are those from
+// before the revision of 2022, which changed 19 characters and the private use area.
 var gbk = sync.OnceValue(func() codes {
 	c := codes{euro: 0x80}
 	c.add(simplifiedchinese.GBK, pairs([]span{{0x81, 0xfe}}, []span{{0x40, 0x7e}, {0x80, 0xfe}}))
 	return c
 })
 
-// encodeGB18030 is section 10.2.2: what has no pair has four bytes.
+// encodeGB18030 implements section 10.2.2: a character without a pair takes four bytes.
 func encodeGB18030(dst []byte, text string) ([]byte, int) {
 	const euroPair = 0xa2e3
 	for i, r := range text {
@@ -43,14 +43,14 @@ func encodeGB18030(dst []byte, text string) ([]byte, int) {
 	return dst, len(text)
 }
 
-// big5 is section 11.1.2: without the Hong Kong supplement, and with the second pair of six characters.
+// big5 implements section 11.1.2: without the Hong Kong supplement, and with the second pair for six characters.
 var big5 = sync.OnceValue(func() codes {
 	c := codes{0x2550: 0xf9f9, 0x255e: 0xf9e9, 0x2561: 0xf9eb, 0x256a: 0xf9ea, 0x5341: 0xa451, 0x5345: 0xa4ca}
 	c.add(traditionalchinese.Big5, pairs([]span{{0xa1, 0xfe}}, []span{{0x40, 0x7e}, {0xa1, 0xfe}}))
 	return c
 })
 
-// eucJP is section 12.1.2: without JIS X 0212.
+// eucJP implements section 12.1.2: without JIS X 0212.
 var eucJP = sync.OnceValue(func() codes {
 	c := codes{yen: '\\', overline: '~'}
 	c.add(japanese.EUCJP, pairs([]span{{0xa1, 0xfe}}, []span{{0xa1, 0xfe}}))
@@ -59,7 +59,7 @@ var eucJP = sync.OnceValue(func() codes {
 	return c
 })
 
-// Characters that Japanese encodings write as others.
+// Characters that Japanese encodings replace by others.
 const (
 	yen       = 0xa5
 	overline  = 0x203e
@@ -67,7 +67,7 @@ const (
 	wideMinus = 0xff0d
 )
 
-// shiftJIS is section 12.3.2: of characters that have several pairs not NEC's.
+// shiftJIS implements section 12.3.2: of several pairs for a character, not NEC's.
 var shiftJIS = sync.OnceValue(func() codes {
 	c := codes{0x80: 0x80, yen: '\\', overline: '~'}
 	trails := []span{{0x40, 0x7e}, {0x80, 0xfc}}
@@ -78,7 +78,7 @@ var shiftJIS = sync.OnceValue(func() codes {
 	return c
 })
 
-// eucKR is section 13.1.2.
+// eucKR implements section 13.1.2.
 var eucKR = sync.OnceValue(func() codes {
 	c := codes{}
 	c.add(korean.EUCKR, pairs([]span{{0x81, 0xfe}}, []span{{0x41, 0xfe}}))

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 )
 
-// singleBytes are the encodings that have one byte a character (Encoding Standard, section 9 and, for
-// x-user-defined, 14.5), by name.
+// singleBytes are the encodings with one byte per character, by name (Encoding Standard, section 9, and section
+// 14.5 for x-user-defined).
 var singleBytes = sync.OnceValue(func() map[string]codes {
 	all := map[string]codes{}
 	for _, name := range []string{
@@ -24,8 +24,8 @@ var singleBytes = sync.OnceValue(func() map[string]codes {
 	return all
 })
 
-// singleByte returns the codes of one encoding. The bytes from 0x80 to 0x9F that stand for no character in
-// x/text are the control characters of that number.
+// singleByte returns the codes of one encoding. Bytes from 0x80 to 0x9F that x/text maps to no character are the
+// control characters with that number.
 func singleByte(e encoding.Encoding) codes {
 	c := codes{}
 	c.add(e, upper)

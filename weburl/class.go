@@ -1,19 +1,19 @@
 package weburl
 
-// What an octet is in each part of a URL, one bit per question.
+// What a byte is in each part of a URL, one bit per question.
 const (
-	blank        uint8 = 1 << iota // ASCII tab or newline: removed from anywhere in a reference
+	blank        uint8 = 1 << iota // ASCII tab or newline: removed anywhere in a reference
 	separator                      // "/" or "\", which end a segment of an http URL's path
 	encodeInPath                   // path percent-encode set (WHATWG URL Standard, section 1.3)
 	encodeInText                   // special-query percent-encode set (section 1.3)
 	unreserved                     // RFC 3986 section 2.3
 	escape                         // "%"
-	alien                          // no character of a URI (RFC 3986 appendix A) at all
-	nameOctet                      // may stand in a plain host name
+	alien                          // not allowed in a URI (RFC 3986 appendix A) at all
+	nameByte                       // allowed in a plain host name
 )
 
-// octets is indexed by octet and never written after it is made.
-var octets = classify()
+// classes is indexed by byte and never written after its initialisation.
+var classes = classify()
 
 func classify() (t [256]uint8) {
 	for c := range t {
@@ -34,13 +34,13 @@ func classify() (t [256]uint8) {
 	set(unreserved, letters+"0123456789-._~")
 	set(escape, "%")
 	set(alien, "\"<>\\^`{|}")
-	set(nameOctet, letters+"0123456789-._")
+	set(nameByte, letters+"0123456789-._")
 	return t
 }
 
 const upperHex = "0123456789ABCDEF"
 
-// hexValue is the value of a hexadecimal digit, or false for any other octet.
+// hexValue returns the value of a hexadecimal digit, or false for any other byte.
 func hexValue(c byte) (byte, bool) {
 	switch {
 	case '0' <= c && c <= '9':
@@ -53,7 +53,7 @@ func hexValue(c byte) (byte, bool) {
 	return 0, false
 }
 
-// unescape reads the percent-encoded octet that s begins with, if it begins with one.
+// unescape decodes the percent-encoded byte at the beginning of s, if there is one.
 func unescape[T string | []byte](s T) (byte, bool) {
 	if len(s) < 3 || s[0] != '%' {
 		return 0, false
