@@ -11,7 +11,7 @@ import (
 
 const (
 	firstBuffer = 32 << 10 // for a body of unknown length
-	knownBuffer = 64 << 10 // the most that a Content-Length gets in advance
+	knownBuffer = 64 << 10 // the most that a Content-Length gets in advance, and a body without asking
 	drainLimit  = 64 << 10 // what is read behind an encoded body's end to keep the connection
 	sniffLength = 1445     // MIME Sniffing Standard section 4.5, resource header
 	ratioFloor  = 1 << 20  // MaxRatio counts from here
@@ -25,7 +25,8 @@ type source struct {
 	n    int64
 	err  error
 
-	framed bool // its end is marked: io.EOF means that it is whole
+	framed bool  // its end is marked: io.EOF means that it is whole
+	length int64 // as the answer says; negative: it does not
 }
 
 // framed reports whether a body's end shows in the message itself, and not only by the end of the connection
@@ -49,7 +50,7 @@ func (s *source) Read(p []byte) (int, error) {
 
 // read reads the body into page. clean reports that the connection can carry another request.
 func (x *exchange) read(ctx context.Context, resp *http.Response, page *Page) (clean bool, fail *Error) {
-	src := &source{ctx: ctx, body: resp.Body, framed: framed(resp)}
+	src := &source{ctx: ctx, body: resp.Body, framed: framed(resp), length: resp.ContentLength}
 	limit := x.f.cfg.limit(x.grant.Purpose())
 	h := hints{max: x.f.cfg.MaxEncodings, sitemap: x.grant.Purpose() == politeness.Sitemap}
 	d, err := x.f.codecs.open(src, codingsOf(resp.Header), limit+x.f.cfg.WireSlack, h)
@@ -75,12 +76,15 @@ func (x *exchange) named() bool { return x.grant.Purpose() != politeness.Page }
 // truncated is the reason code of a body that broke off; or the failure, when the caller gave up.
 func truncated(ctx context.Context, err error, src *source) (string, *Error) {
 	var limit *limitError
+	var refused *reserveError
 	cause := context.Cause(ctx)
 	switch {
 	case errors.As(cause, &limit), errors.As(err, &limit):
 		return limit.reason, nil
 	case cause != nil:
 		return "", &Error{Phase: PhaseBody, Reason: ReasonCanceled, Err: cause}
+	case errors.As(err, &refused):
+		return "", &Error{Phase: PhaseBody, Reason: ReasonCanceled, Err: refused.error}
 	case src.err != nil && !errors.Is(src.err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF) && !src.framed:
 		return ReasonCutShort, nil
 	}
@@ -129,12 +133,41 @@ func (x *exchange) wanted(contentType string) bool {
 	return x.named() || x.f.cfg.Wanted == nil || x.f.cfg.Wanted(contentType)
 }
 
+// grow gives buf more memory, up to limit, as soon as there is room for it: twice as much, or what the
+// answer's length calls for once so much has come that it is worth believing.
+func (x *exchange) grow(src *source, buf []byte, limit int) ([]byte, error) {
+	size := 2 * cap(buf)
+	if cap(buf) >= maxBuffer {
+		size = int(max(int64(size), min(src.length+1, int64(limit))))
+	}
+	size = min(size, limit)
+	more := size - cap(buf)
+	if x.f.cfg.Record { // the recording grows with it
+		more *= 2
+	}
+	if x.f.cfg.Reserve != nil && cap(buf) >= knownBuffer && more > 0 {
+		resume := x.watch.pause()
+		err := x.f.cfg.Reserve(src.ctx, more)
+		resume()
+		if err != nil {
+			return buf, &reserveError{err}
+		}
+	}
+	return x.f.buffers.grow(buf, size), nil
+}
+
+// reserveError is why there was no memory for a body.
+type reserveError struct{ error }
+
 // readTo reads until buf holds n octets, or to the error that ends the body, io.EOF included.
 func (x *exchange) readTo(r io.Reader, src *source, buf []byte, n int) ([]byte, error) {
 	empty := 0
 	for len(buf) < n {
 		if len(buf) == cap(buf) {
-			buf = x.f.buffers.grow(buf, n)
+			var err error
+			if buf, err = x.grow(src, buf, n); err != nil {
+				return buf, err
+			}
 		}
 		m, err := r.Read(buf[len(buf):min(cap(buf), n)])
 		buf = buf[:len(buf)+m]

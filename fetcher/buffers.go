@@ -40,9 +40,9 @@ func (b *buffers) put(p []byte) {
 	b.pools[bits.TrailingZeros(uint(n))-bits.TrailingZeros(uint(minBuffer))].Put(&p)
 }
 
-// grow is p in a buffer of twice the size, but no more than limit, and with room for at least one octet.
-func (b *buffers) grow(p []byte, limit int) []byte {
-	bigger := b.get(max(min(2*cap(p), limit), len(p)+1))
+// grow is p in a buffer of that size, and with room for at least one byte.
+func (b *buffers) grow(p []byte, size int) []byte {
+	bigger := b.get(max(size, len(p)+1))
 	bigger = append(bigger, p...)
 	b.put(p)
 	return bigger

@@ -87,6 +87,10 @@ type Config struct {
 	// read up to UnwantedLimit and the connection dropped. It is called from many goroutines. nil:
 	// everything is wanted.
 	Wanted func(contentType string) bool
+	// Reserve is called before a body is given n further bytes of memory, beyond its first 64 KiB, with the
+	// context of its Fetch. It may wait until there is room: time limits stand still until it returns. Its
+	// error ends the fetch with ReasonCanceled. nil: there is always room.
+	Reserve func(ctx context.Context, n int) error
 
 	// Names and addresses.
 	Resolver       Resolver // nil: net.DefaultResolver

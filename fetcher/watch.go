@@ -16,6 +16,7 @@ type watch struct {
 
 	mu    sync.Mutex
 	timer *time.Timer // nil once stopped
+	still bool        // paused
 	clock clock
 }
 
@@ -75,7 +76,7 @@ func (w *watch) fire() {
 
 // schedule sets the timer for what is due next, or ends the fetch. The caller holds w.mu.
 func (w *watch) schedule(now time.Time) {
-	if w.timer == nil {
+	if w.timer == nil || w.still {
 		return
 	}
 	wait, err := w.clock.next(now)
@@ -114,6 +115,30 @@ func (w *watch) touch(n int) {
 	w.clock.bytes += int64(n)
 	if w.clock.reason == ReasonIdleTimeout {
 		w.clock.base = time.Now()
+	}
+}
+
+// pause makes all limits stand still until resume is called.
+func (w *watch) pause() (resume func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	since := time.Now()
+	w.still = true
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		now := time.Now()
+		w.still = false
+		w.clock.shift(now.Sub(since))
+		w.schedule(now)
+	}
+}
+
+// shift puts all limits off.
+func (c *clock) shift(d time.Duration) {
+	c.total, c.base = c.total.Add(d), c.base.Add(d)
+	if !c.window.IsZero() {
+		c.window = c.window.Add(d)
 	}
 }
 

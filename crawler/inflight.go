@@ -1,0 +1,99 @@
+package crawler
+
+import (
+	"context"
+	"sync"
+
+	"github.com/amble-crawler/amble/fetcher"
+)
+
+// inflight bounds the memory that pages take from their first bytes until they are done with: a web of huge
+// pages makes the crawl wait, not grow. What is given out is counted in parts, as pages grow. When all is
+// given out, one page at a time may go on beyond it, so that there is always one that comes to its end.
+type inflight struct {
+	most int64
+
+	mu     sync.Mutex
+	room   *sync.Cond
+	used   int64
+	beyond *share // of the page that may go on; nil: none does
+}
+
+// share is what one page has of it.
+type share struct {
+	of   *inflight
+	held int64
+}
+
+func newInflight(most int64) *inflight {
+	f := &inflight{most: most}
+	f.room = sync.NewCond(&f.mu)
+	return f
+}
+
+// take waits for n further bytes. The error is ctx's, and then there are none.
+func (s *share) take(ctx context.Context, n int) error {
+	f := s.of
+	defer context.AfterFunc(ctx, f.wake)()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.used+int64(n) > f.most && f.beyond != nil && f.beyond != s {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		f.room.Wait()
+	}
+	if f.used += int64(n); f.used > f.most {
+		f.beyond = s
+	}
+	s.held += int64(n)
+	return nil
+}
+
+// wake takes the lock, so that no waiter is between its look at ctx and its Wait.
+func (f *inflight) wake() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.room.Broadcast()
+}
+
+// end gives all of it back.
+func (s *share) end() {
+	f := s.of
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.used -= s.held
+	s.held = 0
+	if f.beyond == s {
+		f.beyond = nil
+	}
+	f.room.Broadcast()
+}
+
+// shareKey is the context key under which a request's share is handed to the fetcher.
+type shareKey struct{}
+
+// withShare is ctx with a share for one request, which end gives back.
+func (f *inflight) withShare(ctx context.Context) (shared context.Context, s *share) {
+	s = &share{of: f}
+	return context.WithValue(ctx, shareKey{}, s), s
+}
+
+// awaitRoom waits until a large page may be read: the texts of its links, and what is queued of them, take as
+// much as its body each.
+func (r *run) awaitRoom(ctx context.Context, p *fetcher.Page) {
+	if len(p.Body) > largePage && r.cfg.parses(p.ContentType) {
+		_ = reserve(ctx, 2*len(p.Body)) // it is read, too, when the crawl is about to end
+	}
+}
+
+// largePage is the size of a body from which on it is worth while to count what reading it takes.
+const largePage = 64 << 10
+
+// reserve is fetcher.Config.Reserve.
+func reserve(ctx context.Context, n int) error {
+	if s, ok := ctx.Value(shareKey{}).(*share); ok {
+		return s.take(ctx, n)
+	}
+	return nil
+}

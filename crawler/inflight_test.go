@@ -1,0 +1,69 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Pages take memory in turns: when there is none, one of them goes on, the others wait, and each in its turn.
+func TestPagesInFlightTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most, page, pages = 100, 80, 10
+		f := newInflight(most)
+		over := 0
+		for range pages {
+			go func() {
+				ctx, s := f.withShare(t.Context())
+				defer s.end()
+				for range page / 10 {
+					if err := reserve(ctx, 10); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(time.Second)
+				}
+				over++
+			}()
+		}
+		seen := int64(0)
+		for range pages * page {
+			synctest.Wait()
+			f.mu.Lock()
+			seen = max(seen, f.used)
+			f.mu.Unlock()
+			time.Sleep(time.Second)
+		}
+		if over != pages || f.used != 0 || f.beyond != nil {
+			t.Errorf("%d of %d pages came to their end, %d bytes are left, beyond: %v", over, pages, f.used, f.beyond)
+		}
+		if seen <= most || seen > most+page {
+			t.Errorf("%d bytes at most, want more than %d and no more than %d", seen, most, most+page)
+		}
+	})
+}
+
+// Who waits for memory goes when its context ends, and has taken nothing.
+func TestWaitForMemoryEndsWithContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newInflight(10)
+		first, s := f.withShare(t.Context())
+		if err := reserve(first, 20); err != nil {
+			t.Fatal(err)
+		}
+		why := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		second, waits := f.withShare(ctx)
+		var err error
+		go func() { err = reserve(second, 1) }()
+		synctest.Wait()
+		cancel(why)
+		synctest.Wait()
+		if !errors.Is(err, why) || waits.held != 0 || f.used != 20 {
+			t.Errorf("%v, %d held, %d used", err, waits.held, f.used)
+		}
+		s.end()
+		waits.end()
+	})
+}
