@@ -17,6 +17,7 @@ const (
 	commitInterval = 50 * time.Millisecond
 	commitVisits   = 1000
 	commitLinks    = 30_000
+	commitBytes    = 4 << 20 // of links: some 30,000 of the usual length
 )
 
 // committer makes visits durable in a crawl whose frontier is: their records in the sinks and their
@@ -31,6 +32,7 @@ type committer struct {
 	mu     *sync.Mutex // the run's sinkMu: the order of records is the order of ends
 	ends   []frontier.End
 	links  int
+	bytes  int        // of links
 	failed bool       // a sink has a record, or a part of one, that no commit may count
 	room   *sync.Cond // there is room for further ends
 
@@ -91,7 +93,7 @@ func (m *committer) due(waited bool) bool {
 	if len(m.ends) == 0 {
 		return false
 	}
-	if waited || len(m.ends) >= commitVisits || m.links >= commitLinks {
+	if waited || m.full() {
 		return true
 	}
 	s, ok := m.store.(frontier.Statter)
@@ -109,13 +111,19 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, c
 	if err := m.store.Release(ctx, e.Claim, e.Settlement.ReadyAt); err != nil {
 		return err
 	}
+	if err := m.ahead(ctx, &e.Settlement.Links); err != nil {
+		return err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for (len(m.ends) >= commitVisits || m.links >= commitLinks) && !m.failed {
+	for m.full() && !m.failed {
 		m.room.Wait()
 	}
 	m.ends = append(m.ends, e)
 	m.links += len(e.Settlement.Links)
+	for i := range e.Settlement.Links {
+		m.bytes += linkBytes(&e.Settlement.Links[i])
+	}
 	if m.failed {
 		return nil // the crawl is about to end, and gives the URL back
 	}
@@ -127,6 +135,35 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, c
 	select {
 	case m.kick <- struct{}{}:
 	default:
+	}
+	return nil
+}
+
+// full reports whether as much has come together as is committed at once. The lock is held.
+func (m *committer) full() bool {
+	return len(m.ends) >= commitVisits || m.links >= commitLinks || m.bytes >= commitBytes
+}
+
+// linkBytes is how much the texts of a link take, about.
+func linkBytes(l *frontier.Request) int {
+	return len(l.URL.String()) + len(l.Via.String()) + len(l.Meta)
+}
+
+// ahead adds what a page has of links beyond what is committed at once, so that no page makes a commit of any
+// size, and leaves the rest. If the process is killed before the page's visit is durable, the page is
+// requested again, and these links are known then.
+func (m *committer) ahead(ctx context.Context, links *[]frontier.Request) error {
+	bytes := 0
+	for i := range *links {
+		if bytes += linkBytes(&(*links)[i]); bytes < commitBytes || i+1 == len(*links) {
+			continue
+		}
+		if _, err := m.store.Add(ctx, (*links)[:i+1]...); err != nil {
+			return err
+		}
+		clear((*links)[:i+1])
+		*links = (*links)[i+1:]
+		return m.ahead(ctx, links)
 	}
 	return nil
 }
@@ -195,7 +232,7 @@ func (m *committer) take(last bool) (ends []frontier.End, offsets map[string]int
 	if gate != nil {
 		values[keyGate] = gate
 	}
-	ends, m.ends, m.links = m.ends, nil, 0
+	ends, m.ends, m.links, m.bytes = m.ends, nil, 0, 0
 	m.room.Broadcast()
 	return ends, offsets, values, nil
 }

@@ -3,6 +3,8 @@ package crawler
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,4 +51,56 @@ func TestFailedArchiveLetsWaitingWorkersGo(t *testing.T) {
 			t.Errorf("gone: %v, %v", gone, r.err)
 		}
 	})
+}
+
+// adding notes the sizes of what is added to it.
+type adding struct {
+	releasing
+	links []int // of each call
+	bytes []int
+}
+
+func (a *adding) Add(_ context.Context, rs ...frontier.Request) (int, error) {
+	n := 0
+	for i := range rs {
+		n += linkBytes(&rs[i])
+	}
+	a.links, a.bytes = append(a.links, len(rs)), append(a.bytes, n)
+	return len(rs), nil
+}
+
+// A page with megabytes of links makes no commit of megabytes: they are added in parts, the last of them with
+// the page.
+func TestHugePagesAreAddedInParts(t *testing.T) {
+	var links []frontier.Request
+	for i := range 5200 {
+		u, err := weburl.Parse(fmt.Sprintf("http://a.test/%d/%s", i, strings.Repeat("x", 1900)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		links = append(links, frontier.Request{URL: u, Via: u})
+	}
+	store := &adding{}
+	m := newCommitter(&run{}, store)
+	if err := m.end(t.Context(), frontier.End{Settlement: frontier.Settlement{Links: links}}, nil, func() {}); err != nil {
+		t.Fatal(err)
+	}
+	all := 0
+	for i, n := range store.bytes {
+		all += store.links[i]
+		if n < commitBytes || n > commitBytes+8000 {
+			t.Errorf("part %d has %d bytes, want about %d", i, n, commitBytes)
+		}
+	}
+	rest := m.ends[0].Settlement.Links
+	if all += len(rest); all != 5200 || len(store.links) != 4 || m.bytes >= commitBytes || m.bytes == 0 || rest[0].URL.IsZero() {
+		t.Errorf("%d links in all, %d parts before the last, which has %d bytes", all, len(store.links), m.bytes)
+	}
+	if m.full() {
+		t.Error("the rest of a page is a commit of its own")
+	}
+	m.bytes = commitBytes
+	if !m.full() {
+		t.Error("links of any length can come together")
+	}
 }

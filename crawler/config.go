@@ -34,6 +34,7 @@ const (
 	DefaultMaxPerDir   = 50_000
 	DefaultMaxSessions = 2
 	DefaultMaxSoft     = 50
+	DefaultMaxInFlight = 32 << 20
 )
 
 // Config describes a crawl. The zero value of every field is its safe default; only Contact must be
@@ -52,6 +53,10 @@ type Config struct {
 	MaxBytes    int64         // body octets received; what is in flight when it is reached ends. 0: no limit
 	MaxTime     time.Duration // from start to the last claim. 0: no limit
 	Concurrency int           // requests in flight in all. 0: DefaultConcurrency
+	// MaxInFlight is how many bytes pages may take that are being received or read, beyond the first 64 KiB
+	// of each; when there is no room they wait. A single page may go on beyond it, so that no limit on
+	// bodies is too large for it. It does not hold for a Fetcher of one's own. 0: DefaultMaxInFlight.
+	MaxInFlight int64
 
 	Scope ScopeKind   // "": ScopeHost
 	Rules []ScopeRule // ordered, the last match wins; see SeedScope
@@ -157,6 +162,7 @@ func (c Config) withDefaults() Config {
 	c.MaxDepth = or(c.MaxDepth, DefaultMaxDepth)
 	c.MaxPages = or(c.MaxPages, DefaultMaxPages)
 	c.Concurrency = or(c.Concurrency, DefaultConcurrency)
+	c.MaxInFlight = or(c.MaxInFlight, DefaultMaxInFlight)
 	c.Scope = or(c.Scope, ScopeHost)
 	c.Retries = max(0, or(c.Retries, DefaultRetries))
 	c.RetryPause = or(c.RetryPause, time.Second)
@@ -208,6 +214,7 @@ func (c Config) Validate() error {
 	bad(c.MaxPerHost >= 0, "MaxPerHost is %d: must not be negative", c.MaxPerHost)
 	bad(c.MaxBytes >= 0, "MaxBytes is %d: must not be negative", c.MaxBytes)
 	bad(c.MaxTime >= 0, "MaxTime is %v: must not be negative", c.MaxTime)
+	bad(c.MaxInFlight >= 0, "MaxInFlight is %d: must be 1 or more", c.MaxInFlight)
 	bad(c.Concurrency >= 0, "Concurrency is %d: must be 1 or more", c.Concurrency)
 	bad(c.Retries >= None, "Retries is %d: must be 1 or more, or None", c.Retries)
 	bad(c.RetryPause >= 0, "RetryPause is %v: must not be negative", c.RetryPause)

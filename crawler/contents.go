@@ -7,7 +7,11 @@ import (
 
 // contents remembers which URL had a body first.
 type contents struct {
+	most int // bodies at most
+	room int // bytes of their URLs at most
+
 	mu    sync.Mutex
+	size  int // bytes of the URLs
 	first map[[16]byte]*content
 	fresh map[[16]byte]*content // changed since they were last kept; nil in a crawl that keeps nothing
 }
@@ -17,10 +21,15 @@ type content struct {
 	count int
 }
 
-// maxContents bounds what is remembered; later bodies are compared with the earlier ones only.
-const maxContents = 200_000
+// What is remembered at most; later bodies are compared with the earlier ones only.
+const (
+	maxContents     = 200_000
+	maxContentBytes = 16 << 20 // of URLs: 80 bytes for each of maxContents
+)
 
-func newContents() *contents { return &contents{first: map[[16]byte]*content{}} }
+func newContents() *contents {
+	return &contents{most: maxContents, room: maxContentBytes, first: map[[16]byte]*content{}}
+}
 
 // meet notes a body and returns the URL that had the same before, "" when it is the first, and how
 // often the body has been met by now.
@@ -37,11 +46,20 @@ func (c *contents) meet(url string, sum [sha256.Size]byte) (before string, times
 		c.note(k, f)
 		return f.url, f.count
 	}
-	if len(c.first) < maxContents {
-		c.first[k] = &content{url, 1}
-		c.note(k, c.first[k])
+	if f = c.add(k, url, 1); f != nil {
+		c.note(k, f)
 	}
 	return "", 1
+}
+
+// add remembers a body if there is room; else it returns nil.
+func (c *contents) add(k [16]byte, url string, count int) *content {
+	if len(c.first) >= c.most || c.size+len(url) > c.room {
+		return nil
+	}
+	c.first[k] = &content{url, count}
+	c.size += len(url)
+	return c.first[k]
 }
 
 // unmeet takes back a meeting with a body that another URL had first.
@@ -77,5 +95,5 @@ func (c *contents) changed() map[[16]byte]content {
 func (c *contents) recall(k [16]byte, url string, count int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.first[k] = &content{url, count}
+	c.add(k, url, count)
 }

@@ -138,6 +138,7 @@ type run struct {
 	frontier frontier.Frontier
 	knower   frontier.Knower      // the frontier, when it is one
 	counter  frontier.HostCounter // likewise
+	rationer frontier.Rationer    // likewise
 	idler    idler                // the fetcher, when it keeps connections
 	fetcher  Fetcher
 	closers  []func()
@@ -150,6 +151,7 @@ type run struct {
 	cuts     *cuts
 	vain     vain
 	linkers  linkers
+	inflight *inflight
 	hasher   *simhash.Hasher // nil without Config.NearBits
 	near     *simhash.Index
 	fresh    nearPages    // what the crawl must keep of near
@@ -186,7 +188,7 @@ func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 	r := &run{
 		cfg: cfg, gate: c.gate, pins: &c.pins, had: &c.had, seeds: urls, scope: cfg.InScope,
 		budget: newBudget(cfg.MaxPages), tally: newTally(time.Now()),
-		bound: newBound(), crowds: newCrowds(cfg.MaxQueries, cfg.MaxPerDir, cfg.MaxSessions), contents: newContents(), cuts: newCuts(),
+		bound: newBound(), crowds: newCrowds(cfg.MaxQueries, cfg.MaxPerDir, cfg.MaxSessions), contents: newContents(), inflight: newInflight(cfg.MaxInFlight), cuts: newCuts(),
 	}
 	r.crowds.own = cfg.Politeness.OwnHosts
 	for _, s := range cfg.Sinks {
@@ -212,6 +214,7 @@ func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 	r.makeFrontier()
 	r.knower, _ = r.frontier.(frontier.Knower)
 	r.counter, _ = r.frontier.(frontier.HostCounter)
+	r.rationer, _ = r.frontier.(frontier.Rationer)
 	r.idler, _ = r.fetcher.(idler)
 	return r, r.makeCommitter()
 }
@@ -273,6 +276,9 @@ func (r *run) makeFetcher() error {
 	fc := r.cfg.Fetch
 	fc.Record = fc.Record || len(r.exchanges) > 0
 	fc.Wanted = r.wanted(fc.Wanted)
+	if fc.Reserve == nil {
+		fc.Reserve = reserve
+	}
 	allowed := fc.AllowHosts
 	fc.AllowHosts = func(hostname string) bool {
 		return named[hostname] || allowed != nil && allowed(hostname)
@@ -333,6 +339,7 @@ func (r *run) crawl(ctx context.Context) (*Report, error) {
 	}
 	rep := r.tally.report(time.Now(), r.finished(ctx), r.left())
 	rep.Bound, rep.BoundBy = r.bound.least()
+	rep.Rejected = r.rejected() + rep.Links[FateFull]
 	rep.Overrides = r.cfg.Politeness.Overrides
 	return rep, r.outcome(ctx)
 }
@@ -431,6 +438,14 @@ func (r *run) outcome(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// rejected is the number of URLs that the frontier has turned away, 0 when it does not count.
+func (r *run) rejected() int {
+	if s, ok := r.frontier.(frontier.Statter); ok {
+		return s.Stats().Rejected
+	}
+	return 0
 }
 
 // left is the number of URLs that are known and not served, 0 when the frontier does not count.

@@ -22,6 +22,8 @@ type crowds struct {
 	// own is Config.Politeness.OwnHosts: who owns a host knows how many pages it has.
 	own func(host string) int
 
+	most int // crowds at most
+
 	mu      sync.Mutex
 	seed    uint64
 	counts  map[uint64]uint32
@@ -33,7 +35,10 @@ type crowds struct {
 const maxCrowds = 1 << 20
 
 func newCrowds(queries, dir, sessions int) *crowds {
-	return &crowds{queries: max(0, queries), dir: max(0, dir), sessions: max(0, sessions), seed: rand.Uint64(), counts: map[uint64]uint32{}}
+	return &crowds{
+		queries: max(0, queries), dir: max(0, dir), sessions: max(0, sessions), most: maxCrowds,
+		seed: rand.Uint64(), counts: map[uint64]uint32{},
+	}
 }
 
 // enter counts a URL that is about to be queued, and names the crowd that is too large for it.
@@ -95,7 +100,7 @@ func (c *crowds) count(kind, host, path string, most int) bool {
 	if int(n) >= most {
 		return false
 	}
-	if n == 0 && len(c.counts) >= maxCrowds {
+	if n == 0 && len(c.counts) >= c.most {
 		c.restart()
 	}
 	c.counts[k] = n + 1
@@ -160,7 +165,7 @@ func (c *crowds) load(seed uint64, counts map[uint64]uint32) {
 	defer c.mu.Unlock()
 	c.seed = seed
 	for k, n := range counts {
-		if len(c.counts) < maxCrowds {
+		if len(c.counts) < c.most {
 			c.counts[k] = n
 		}
 	}

@@ -119,6 +119,9 @@ func (w *work) judge(v *Visit, u weburl.URL, depth int, known bool) (Fate, strin
 	if d.fate != FateFollow || known {
 		return d.fate, d.rule
 	}
+	if !w.run.room().has(u) {
+		return FateFull, "the queue has no room for it"
+	}
 	if crowd := w.run.crowds.enter(u); crowd != "" {
 		return FateTrap, crowd
 	}

@@ -20,7 +20,8 @@ and fails when this page is not what happened; with ` + "`-update`" + ` it write
 
 In the cases on sockets of loopback a healthy site is crawled beside all the others, and loses nothing. The
 same crawl, with bombs of 256 MiB each and a memory limit of 192 MiB, is held to a resident size of 256 MiB
-by ` + "`TestBombsFitInMemory`" + `. The other cases are on the simulated web, where time is virtual.
+by ` + "`TestBombsFitInMemory`" + `; one of a flood of links, 57 pages of 5,200 with 1.9 kB each, to 300 MiB by
+` + "`TestFloodFitsInMemory`" + ` of the command. The other cases are on the simulated web, where time is virtual.
 
 An outcome is what [Visit.Outcome] and Visit.Reason say, or ` + "`outcome`, `status` and `reason`" + ` of a line of
 visits.jsonl: with a reason, ` + "`fetched`" + ` is a page of which not all could be had.

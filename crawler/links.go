@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -24,7 +25,11 @@ type linker struct {
 	follow  []followed // the links whose keys are in keys
 	judged  *verdicts
 	counts  map[Fate]int // of the page at hand
+	grown   bool         // a page had so many links that what they were worked out in is large
 }
+
+// manyLinks is more than a page of the web has.
+const manyLinks = 1000
 
 // followed is a link that is to be followed.
 type followed struct {
@@ -60,9 +65,10 @@ func (k *linker) scannerOf(p *fetcher.Page) *extract.Scanner {
 	return k.xhtml
 }
 
-// linkers are those of a run that read no page. The one used last is used next: there are as many workers
-// as requests under way, but no more pages are read at once than there are processors, and what few
-// linkers work with stays in their caches.
+// linkers are those of a run that read no page, and hold nothing of those they read. The one used last is
+// used next: there are as many workers as requests under way, but no more pages are read at once than there
+// are processors, and what few linkers work with stays in their caches. Of those that have grown no more
+// are kept than that.
 type linkers struct {
 	mu   sync.Mutex
 	idle []*linker
@@ -82,9 +88,15 @@ func (l *linkers) take(r *run) *linker {
 }
 
 func (l *linkers) put(k *linker) {
+	k.scanner.Reset()
+	if k.xhtml != nil {
+		k.xhtml.Reset()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.idle = append(l.idle, k)
+	if !k.grown || len(l.idle) < runtime.GOMAXPROCS(0) {
+		l.idle = append(l.idle, k)
+	}
 }
 
 // extract calls read and survives it.
@@ -117,6 +129,7 @@ func (k *linker) read(p *fetcher.Page) (*extract.Document, error) {
 		return extract.Feed(text), nil
 	}
 	doc := k.scannerOf(p).ScanBytes(text)
+	k.grown = k.grown || len(doc.Links) > manyLinks
 	doc.Links = append(doc.Links, extract.LinkHeader(p.Header.Values("Link"))...)
 	return doc, nil
 }
@@ -178,6 +191,7 @@ func (k *linker) news(v *Visit) []frontier.Request {
 		k.r.knower.Known(k.keys, v.Depth+1, k.known)
 	}
 	var queue []frontier.Request
+	in := k.r.room()
 	for i, f := range k.follow {
 		if k.known[i] {
 			continue
@@ -187,14 +201,26 @@ func (k *linker) news(v *Visit) []frontier.Request {
 			continue // cannot be: it was resolved a moment ago
 		}
 		u := view.URL()
-		if k.r.crowds.enter(u) != "" {
+		if why := k.enter(in, u); why != FateFollow {
 			v.counts[FateFollow]--
-			v.counts[FateTrap]++
+			v.counts[why]++
 			continue
 		}
 		queue = append(queue, frontier.Request{URL: u, Depth: v.Depth + 1, Priority: k.r.priority(v, f.at, u), Via: v.URL, Beyond: f.beyond})
 	}
 	return queue
+}
+
+// enter lets a URL that may be new into the queue, or tells why not.
+func (k *linker) enter(in *room, u weburl.URL) Fate {
+	switch {
+	case !in.has(u):
+		return FateFull
+	case k.r.crowds.enter(u) != "":
+		return FateTrap
+	}
+	in.take(u)
+	return FateFollow
 }
 
 // decided is what becomes of a link.

@@ -138,7 +138,7 @@ func (v *Visit) countLinks() *sink.LinkCount {
 	n := v.counts
 	c := &sink.LinkCount{
 		Follow: n[FateFollow], OutOfScope: n[FateScope], TooDeep: n[FateDepth], NoFollow: n[FateNoFollow],
-		Resource: n[FateResource], Invalid: n[FateInvalid], Trap: n[FateTrap], Limit: n[FateLimit],
+		Resource: n[FateResource], Invalid: n[FateInvalid], Trap: n[FateTrap], Limit: n[FateLimit], Full: n[FateFull],
 	}
 	for _, k := range n {
 		c.Found += k

@@ -45,10 +45,11 @@ type Report struct {
 	Outcomes    map[Outcome]int // visits by outcome
 	Reasons     map[string]int  // visits by reason code, without ""
 	Statuses    map[int]int     // answered visits by HTTP status
-	Types       map[string]int  // fetched visits by media type
+	Types       map[string]int  // fetched visits by media type; beyond 200 types, and of long names, as "other"
 	Links       map[Fate]int    // links found, by fate
 	Hosts       int             // that answered
 	Left        int             // URLs still queued
+	Rejected    int             // URLs for which the queue had no room: links with FateFull, as often as met, and others
 	Sitemaps    []string        // named in robots.txt files, at most 100
 
 	Same         int // fetched pages whose body an earlier page had
@@ -123,12 +124,26 @@ func (t *tally) visit(v *Visit) (failed int) {
 	if v.Outcome == Fetched {
 		t.duplicate(v)
 		t.r.Pages++
-		t.r.Types[v.Page.ContentType]++
+		t.countType(v.Page.ContentType)
 	}
 	for fate, n := range v.counts {
 		t.r.Links[fate] += n
 	}
 	return t.r.Outcomes[Failed]
+}
+
+// What servers make up as media types is counted by name up to here, and the rest together.
+const (
+	maxTypes   = 200
+	maxType    = 100 // bytes of one
+	otherTypes = "other"
+)
+
+func (t *tally) countType(name string) {
+	if _, known := t.r.Types[name]; !known && (len(t.r.Types) >= maxTypes || len(name) > maxType) {
+		name = otherTypes
+	}
+	t.r.Types[name]++
 }
 
 // duplicate counts what says that a page stands elsewhere too.
@@ -166,8 +181,12 @@ func (t *tally) unreserve(host string) {
 
 const maxSitemapsNamed = 100
 
-// sitemap notes a sitemap named by a robots.txt and reports whether it is new.
+// sitemap notes a sitemap named by a robots.txt and reports whether it is new, as far as is known: one that
+// is longer than any URL that is queued by default is not noted.
 func (t *tally) sitemap(ref string) bool {
+	if len(ref) > DefaultMaxURL {
+		return true
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.sitemaps[ref] || len(t.sitemaps) >= maxSitemapsNamed {

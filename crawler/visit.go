@@ -106,6 +106,7 @@ const (
 	FateInvalid  Fate = "invalid"  // no URL that can be requested
 	FateTrap     Fate = "trap"
 	FateLimit    Fate = "link_limit" // beyond Config.MaxLinks
+	FateFull     Fate = "queue_full" // in scope, but there is no room for it in the queue: see frontier.Rationer
 )
 
 // Link is a link of a page with its fate.

@@ -71,6 +71,8 @@ func (r *run) request(ctx context.Context, c frontier.Claim) bool {
 	if err := r.missedSitemaps(ctx, c.URL, permit.Purpose()); err != nil {
 		r.fail(err)
 	}
+	ctx, share := r.inflight.withShare(ctx)
+	defer share.end()
 	page, err := r.fetch(ctx, c, permit)
 	r.keepRobots(permit, page)
 	ready := r.gate.Report(permit, reply(page, err))
@@ -355,6 +357,7 @@ func (r *run) accept(ctx context.Context, c frontier.Claim, v *Visit, ready time
 		r.end(ctx, c, v, ready, nil)
 		return false
 	}
+	r.awaitRoom(ctx, page)
 	k := r.linkers.take(r)
 	defer r.linkers.put(k)
 	return r.end(ctx, c, v, ready, r.read(k, v, c))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
 )
@@ -32,6 +33,8 @@ var values = map[string]any{
 	"fetcher.DefaultMaxRobots":        fetcher.DefaultMaxRobots,
 	"fetcher.DefaultMaxBody":          fetcher.DefaultMaxBody,
 	"fetcher.DefaultFetchTimeout":     fetcher.DefaultFetchTimeout,
+	"frontier.DefaultMaxBytes":        frontier.DefaultMaxBytes,
+	"crawler.DefaultMaxInFlight":      crawler.DefaultMaxInFlight,
 	"crawler.DefaultAgent":            crawler.DefaultAgent,
 	"crawler.DefaultMaxDepth":         crawler.DefaultMaxDepth,
 	"crawler.DefaultMaxPages":         crawler.DefaultMaxPages,

@@ -10,7 +10,7 @@ import (
 // there are, which is a tenth of most pages, in place of a copy of the page. The strings share it:
 // [strings.Clone] what outlives the Document by long.
 func (s *Scanner) ScanBytes(page []byte) *Document {
-	s.scan(unsafe.String(unsafe.SliceData(page), len(page)), &s.doc)
+	s.own(unsafe.String(unsafe.SliceData(page), len(page)))
 	m := mover{page: page}
 	m.each(&s.doc, m.measure)
 	m.to.Grow(m.size)

@@ -20,6 +20,7 @@ type Scanner struct {
 	c    collector
 	t    startTag
 	doc  Document
+	used int // links that Documents had at most since the last Reset
 
 	attrs    [elements]bool // elements whose attributes are read
 	all      bool           // attributes of unknown elements too
@@ -42,13 +43,20 @@ func NewScanner(o Options) *Scanner {
 // Scan reads a page. The Document is valid until the next call of Scan or Reset; its strings are parts
 // of page or the Scanner's, and stay valid.
 func (s *Scanner) Scan(page string) *Document {
-	s.scan(page, &s.doc)
+	s.own(page)
 	return &s.doc
+}
+
+// own reads a page into the Scanner's own Document.
+func (s *Scanner) own(page string) {
+	s.scan(page, &s.doc)
+	s.used = max(s.used, len(s.doc.Links))
 }
 
 // Reset lets go of the last page and its Document, so that a Scanner in a pool holds neither.
 func (s *Scanner) Reset() {
-	clear(s.doc.Links[:cap(s.doc.Links)])
+	clear(s.doc.Links[:s.used])
+	s.used = 0
 	clear(s.doc.Metas[:cap(s.doc.Metas)])
 	s.doc = Document{Links: s.doc.Links[:0], Metas: s.doc.Metas[:0]}
 	s.page = ""

@@ -70,7 +70,7 @@ func (m *Memory) addOne(b *batch, r *Request, hash uint64) bool {
 func (m *Memory) queue(b *batch, r *Request, hash uint64, mk *mark) bool {
 	name := r.URL.Host()
 	h := m.hosts.Find(name)
-	if m.hosts.Pending() >= m.c.MaxPending || h != nil && h.Pending() >= m.c.MaxPendingPerHost {
+	if urls, bytes := m.room(h); urls <= 0 || bytes <= 0 {
 		m.reject(hash, mk)
 		return false
 	}
@@ -84,9 +84,19 @@ func (m *Memory) queue(b *batch, r *Request, hash uint64, mk *mark) bool {
 	}
 	b.origin = m.origins.hold(&q, b.origin)
 	b.buf = appendRecord(b.buf[:0], name, &q, uint32(b.origin))
-	h.Queue.push(r.Priority, b.buf, &m.deltas)
+	h.Queue.push(r.Priority, b.buf, &m.deltas, &m.size)
 	m.hosts.Offer(h, 1, b.now)
 	return true
+}
+
+// room is how much more may be queued of a host, which is nil if it is not remembered.
+func (m *Memory) room(h *host) (urls int, bytes int64) {
+	urls = m.c.MaxPending - m.hosts.Pending()
+	perHost := m.c.MaxPendingPerHost
+	if h != nil {
+		perHost -= h.Pending()
+	}
+	return min(urls, perHost), m.c.MaxBytes - int64(m.size+m.origins.size)
 }
 
 // know makes a URL queued that was Unknown or Rejected.

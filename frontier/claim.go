@@ -42,7 +42,7 @@ func (m *Memory) tryClaim(now int64) (c Claim, done bool, err error) {
 
 // grant makes a claim of h's first URL.
 func (m *Memory) grant(h *host, now int64) (Claim, error) {
-	it := held{h.Queue.pop(), h}
+	it := held{h.Queue.pop(&m.size), h}
 	c := Claim{Request: m.request(it), Attempt: int(it.attempt)}
 	if err := it.rec.decode(h.Name, &c.Request); err != nil {
 		m.finish(it)
@@ -124,5 +124,6 @@ func (m *Memory) settle(it held, again *Again, now int64) sched.Fate {
 func (m *Memory) finish(it held) {
 	m.note(it, Done)
 	m.origins.release(it.rec.origin())
+	m.size -= it.size()
 	m.done++
 }

@@ -10,7 +10,7 @@
 //     It implements [Durable] too, by which a crawl's outputs and its frontier say the same after a
 //     crash.
 //
-// What else a store can do is told by [Statter], [Lookuper], [Knower] and [HostCounter].
+// What else a store can do is told by [Statter], [Lookuper], [Knower], [HostCounter] and [Rationer].
 package frontier
 
 import (

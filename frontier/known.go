@@ -17,6 +17,22 @@ type HostCounter interface {
 	HostPending(host string) int
 }
 
+// Rationer is implemented by Frontiers whose queue is bounded, so that a crawler can tell what becomes of a
+// link for which there is no room.
+type Rationer interface {
+	// Room is how much more may be queued of a host (weburl.URL.Host) at present: so many URLs, whose
+	// texts may have so many bytes. What is added beyond is Rejected.
+	Room(host string) (urls int, bytes int64)
+}
+
+// Room implements [Rationer]. What it says of bytes is the least that there is room for: URLs that
+// resemble each other take less than their texts.
+func (m *Memory) Room(host string) (urls int, bytes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.room(m.hosts.Find(host))
+}
+
 // HostPending implements [HostCounter].
 func (m *Memory) HostPending(host string) int {
 	m.mu.Lock()

@@ -11,6 +11,8 @@ import (
 type lane struct {
 	head []byte   // read from here; written to as long as there is no rest
 	rest [][]byte // written to at its end
+	size int      // bytes of all chunks
+	own  int32    // bytes of head, with what was read of it
 
 	read      int32  // where in head the next record begins
 	readModel int32  // where in head its model lies
@@ -73,6 +75,12 @@ func (l *lane) room(b *[]byte, n int) {
 		l.dropRead()
 	}
 	size := max(len(*b)+n, min(chunkSize, len(*b)+len(*b)/4))
+	if b == &l.head {
+		l.size += size - int(l.own)
+		l.own = int32(size)
+	} else {
+		l.size += size - cap(*b)
+	}
 	*b = append(make([]byte, 0, size), *b...)
 }
 
@@ -107,9 +115,11 @@ func (l *lane) pop() record {
 
 // nextChunk goes on to the next chunk.
 func (l *lane) nextChunk() {
-	l.head, l.read, l.popped = nil, 0, 0
+	l.size -= int(l.own)
+	l.head, l.read, l.popped, l.own = nil, 0, 0, 0
 	if len(l.rest) > 0 {
 		l.head, l.rest[0] = l.rest[0], nil
+		l.own = int32(cap(l.head))
 		l.rest = l.rest[1:]
 	}
 }

@@ -16,6 +16,9 @@ import (
 // so that a trap on one host cannot own the store.
 const DefaultMaxPendingPerHost = 1_000_000
 
+// DefaultMaxBytes is how much memory queued URLs may take unless configured otherwise.
+const DefaultMaxBytes = 256 << 20
+
 // maxRejected is how many rejected URLs are remembered; further ones are only counted. It bounds
 // what a host at its quota can cost.
 const maxRejected = 1 << 20
@@ -31,6 +34,9 @@ type MemoryConfig struct {
 	MaxPending int
 	// MaxPendingPerHost is the same for one host. 0: DefaultMaxPendingPerHost.
 	MaxPendingPerHost int
+	// MaxBytes is how much memory URLs may take that are queued, waiting or claimed, with what came with
+	// them; not what is remembered of every known URL and of every host. 0: DefaultMaxBytes.
+	MaxBytes int64
 	// Key tells URLs apart; it is asked again when a URL is claimed. nil: weburl.URL.Key.
 	Key func(weburl.URL) weburl.Key
 }
@@ -39,9 +45,10 @@ type MemoryConfig struct {
 // 12 to 15 bytes, a queued one 30 to 50 more where the paths of a host are alike, and up to its path and
 // 30 where they are not, a host with nothing queued about 250 until its ready time has come and nothing
 // after. It implements
-// [Statter], [Lookuper], [Knower] and [HostCounter]. When the process ends it is gone.
+// [Statter], [Lookuper], [Knower], [HostCounter] and [Rationer]. When the process ends it is gone.
 //
-// A URL over a quota is Rejected: it is counted, and queued if it is added again when there is room.
+// A URL over a quota, of URLs or of bytes, is Rejected: it is counted, and queued if it is added again when
+// there is room.
 type Memory struct {
 	c    MemoryConfig
 	seed maphash.Seed // secret, so that nobody can make URLs that collide
@@ -55,6 +62,7 @@ type Memory struct {
 	seen     seen
 	origins  origins
 	deltas   deltas
+	size     int // bytes of queues and of items out of them
 	done     int
 	rejected int
 	closed   bool
@@ -82,6 +90,7 @@ var (
 	_ Frontier = (*Memory)(nil)
 	_ Statter  = (*Memory)(nil)
 	_ Lookuper = (*Memory)(nil)
+	_ Rationer = (*Memory)(nil)
 )
 
 // NewMemory makes an empty Memory.
@@ -96,6 +105,9 @@ func NewMemory(c MemoryConfig) *Memory {
 		c.MaxPendingPerHost = DefaultMaxPendingPerHost
 	}
 	c.MaxPendingPerHost = min(c.MaxPendingPerHost, math.MaxInt32)
+	if c.MaxBytes <= 0 {
+		c.MaxBytes = DefaultMaxBytes
+	}
 	if c.Key == nil {
 		c.Key = weburl.URL.Key
 	}

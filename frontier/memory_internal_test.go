@@ -19,8 +19,8 @@ func TestUnreadableRecordIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := m.hosts.Find("a.test:80")
-	h.Queue.pop()
-	h.Queue.push(0, record{0, 0, 'x'}, &m.deltas) // a whole URL, "x"
+	h.Queue.pop(&m.size)
+	h.Queue.push(0, record{0, 0, 'x'}, &m.deltas, &m.size) // a whole URL, "x"
 	var bad *weburl.Error
 	if _, err := m.Claim(t.Context()); !errors.As(err, &bad) {
 		t.Fatalf("Claim: %v, want weburl's error", err)

@@ -2,6 +2,7 @@ package frontier_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -114,6 +115,52 @@ func TestQuotaInAll(t *testing.T) {
 	}
 	if s := m.Stats(); s != (frontier.Stats{Queued: 4, Rejected: 3, Hosts: 4}) {
 		t.Fatalf("%+v", s)
+	}
+}
+
+// long are so many URLs with 1.9 kB of random digits each.
+func long(t *testing.T, n int) []frontier.Request {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 2))
+	rs := requests(t, "http://a.test/%d/", 0, n)
+	for i := range rs {
+		text := rs[i].URL.String()
+		for len(text) < 1900 {
+			text += fmt.Sprintf("%016x", r.Uint64())
+		}
+		u, err := weburl.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rs[i].URL, rs[i].Via = u, u
+	}
+	return rs
+}
+
+// A flood of long URLs fills the queue's memory, not the machine's. What is done makes room.
+func TestQuotaOfBytes(t *testing.T) {
+	const most = 1 << 20
+	m := frontier.NewMemory(frontier.MemoryConfig{MaxBytes: most})
+	rs := long(t, 2000) // 4 MB, and as much for the pages that named them
+	n, err := m.Add(t.Context(), rs...)
+	if err != nil || n < most/2/4200 || n > most/3800 {
+		t.Fatalf("%d URLs of 3.8 kB in %d bytes, %v", n, most, err)
+	}
+	rejected(t, m, len(rs)-n)
+	if urls, bytes := m.Room("a.test:80"); urls < 1000 || bytes > 0 {
+		t.Errorf("room for %d URLs, %d bytes", urls, bytes)
+	}
+	serve(t, m)
+	if _, bytes := m.Room("a.test:80"); bytes <= 0 || bytes > 10_000 {
+		t.Errorf("room for %d bytes when one is done", bytes)
+	}
+	add(t, m, 1, rs[n])
+	add(t, m, 0, rs[n+1])
+	for range n {
+		serve(t, m)
+	}
+	if _, bytes := m.Room("a.test:80"); bytes != most {
+		t.Errorf("room for %d bytes when all is done, want %d", bytes, most)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 type origins struct {
 	all  []origin
 	free []uint32
+	size int // bytes of those held, about
 }
 
 type origin struct {
@@ -19,6 +20,10 @@ type origin struct {
 	kind   Kind
 	refs   int
 }
+
+func (o *origin) size() int { return originOverhead + len(o.via.String()) }
+
+const originOverhead = 80
 
 func (o *origin) of(r *Request) bool {
 	return o.via == r.Via && o.kind == r.Kind && o.queued.Equal(r.Queued)
@@ -32,6 +37,7 @@ func (o *origins) hold(r *Request, last int) int {
 		return last
 	}
 	fresh := origin{via: r.Via, queued: r.Queued, kind: r.Kind, refs: 1}
+	o.size += fresh.size()
 	if n := len(o.free) - 1; n >= 0 {
 		i := o.free[n]
 		o.free = o.free[:n]
@@ -44,6 +50,7 @@ func (o *origins) hold(r *Request, last int) int {
 
 func (o *origins) release(i uint32) {
 	if o.all[i].refs--; o.all[i].refs == 0 {
+		o.size -= o.all[i].size()
 		o.all[i] = origin{}
 		o.free = append(o.free, i)
 	}

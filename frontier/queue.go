@@ -31,6 +31,11 @@ type item struct {
 // first is item.late of a record: those that came back with its number were there before it.
 const first = math.MaxUint32
 
+// size is the memory that an item takes as long as it is not done, about.
+func (a *item) size() int { return itemOverhead + len(a.rec) }
+
+const itemOverhead = 64
+
 // Before is the order in which items that came back are served.
 func (a item) Before(b item) bool {
 	switch {
@@ -42,14 +47,16 @@ func (a item) Before(b item) bool {
 	return a.late < b.late
 }
 
-// push adds a record that has not been in q.
-func (q *queue) push(priority int8, rec record, d *deltas) {
+// push adds a record that has not been in q, and the memory that q takes for it to size.
+func (q *queue) push(priority int8, rec record, d *deltas, size *int) {
 	i, found := q.lane(priority)
 	if !found {
 		q.lanes = slices.Insert(q.lanes, i, lane{priority: priority, turn: q.arrived})
 	}
 	l := &q.lanes[i]
+	*size -= l.size
 	l.push(rec, d)
+	*size += l.size
 	l.records++
 	q.arrived = max(q.arrived, l.next())
 }
@@ -70,13 +77,16 @@ func (q *queue) arrive(it *item) {
 	}
 }
 
-// pop takes the item that is served first; there must be one.
-func (q *queue) pop() item {
+// pop takes the item that is served first; there must be one. It adds to size what that is in memory of its
+// own, less what q has given back.
+func (q *queue) pop(size *int) item {
 	if q.back.Len() > 0 && q.backFirst() {
 		return q.back.Pop()
 	}
 	l := &q.lanes[0]
+	*size -= l.size
 	it := item{rec: l.pop(), turn: l.turn, late: first, priority: l.priority}
+	*size += l.size + it.size()
 	l.turn++
 	l.records--
 	if l.empty() {

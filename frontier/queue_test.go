@@ -26,7 +26,8 @@ func TestQueueOrder(t *testing.T) {
 		bytes := map[uint64]record{}
 		var list []waiting
 		var out []item
-		arrivals := map[uint64]uint64{} // by name, the last one
+		arrivals := map[uint64]uint64{}   // by name, the last one
+		mem, taken := 0, map[uint64]int{} // what the queue says it takes; the items that were taken out of it, by name
 		size := 1 + r.IntN(2*chunkSize)
 		for arrival := range uint64(800) {
 			switch n := r.IntN(10); {
@@ -39,15 +40,16 @@ func TestQueueOrder(t *testing.T) {
 				bytes[arrival] = rec
 				w := waiting{arrival, arrival, int8(r.IntN(3))}
 				arrivals[arrival] = arrival
-				q.push(w.priority, rec, &d)
+				q.push(w.priority, rec, &d, &mem)
 				list = append(list, w)
 			case n < 8 && len(list) > 0:
 				slices.SortFunc(list, order)
-				it := q.pop()
+				it := q.pop(&mem)
 				if nameOf(it) != list[0].name || it.priority != list[0].priority || !slices.Equal(it.rec, bytes[nameOf(it)]) {
 					t.Fatalf("popped %d(%d), want %+v with all its bytes", nameOf(it), it.priority, list[0])
 				}
 				list, out = list[1:], append(out, it)
+				taken[nameOf(it)] = it.size()
 			case len(out) > 0:
 				i := r.IntN(len(out))
 				name := nameOf(out[i])
@@ -59,17 +61,39 @@ func TestQueueOrder(t *testing.T) {
 				list = append(list, waiting{name, arrivals[name], out[i].priority})
 				out = slices.Delete(out, i, i+1)
 			}
+			if want := memoryOf(&q, taken); mem != want {
+				t.Fatalf("it says that it takes %d bytes, which are %d", mem, want)
+			}
 		}
 		slices.SortFunc(list, order)
 		for _, w := range list {
-			if it := q.pop(); nameOf(it) != w.name || !slices.Equal(it.rec, bytes[w.name]) {
+			it := q.pop(&mem)
+			taken[nameOf(it)] = it.size()
+			if nameOf(it) != w.name || !slices.Equal(it.rec, bytes[w.name]) {
 				t.Fatalf("popped %d, want %d with all its bytes", nameOf(it), w.name)
 			}
+		}
+		if want := memoryOf(&q, taken); mem != want {
+			t.Errorf("emptied, it says that it takes %d bytes, which are %d", mem, want)
 		}
 		if q.lanes != nil || q.back.Len() != 0 {
 			t.Fatal("an emptied queue keeps memory")
 		}
 	}
+}
+
+// memoryOf is what the chunks of q take, and the items that were taken out of it.
+func memoryOf(q *queue, taken map[uint64]int) (n int) {
+	for _, l := range q.lanes {
+		n += int(l.own)
+		for _, b := range l.rest {
+			n += cap(b)
+		}
+	}
+	for _, size := range taken {
+		n += size
+	}
+	return n
 }
 
 func nameOf(it item) uint64 { return binary.LittleEndian.Uint64(it.rec) }
@@ -98,6 +122,25 @@ func TestDeltaOfWhatIsAlikeIsSmall(t *testing.T) {
 	rec := []byte("\x05\x02/section/f81c2d00/article-about-things-0001279.html")
 	if small := new(deltas).append(nil, model, rec); len(small) > 22 {
 		t.Errorf("%d bytes of %d", len(small), len(rec))
+	}
+}
+
+// TestLongURLsThatAreAlikeAreSmall: what a flood of long URLs repeats takes no memory each time, wherever in them
+// it stands.
+func TestLongURLsThatAreAlikeAreSmall(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	token := make([]byte, 900)
+	for i := range token {
+		token[i] = "0123456789abcdef"[r.IntN(16)]
+	}
+	model := fmt.Appendf(nil, "\x05\x02/account?user=1&state=%s&n=1&session=%s", token[:450], token[450:])
+	rec := fmt.Appendf(nil, "\x05\x02/account?user=2&state=%s&n=2&session=%s", token[:450], token[450:])
+	small := new(deltas).append(nil, model, rec)
+	if len(small) > 60 {
+		t.Errorf("%d bytes of %d", len(small), len(rec))
+	}
+	if whole := appendWhole(nil, model, small); !slices.Equal(whole, rec) {
+		t.Errorf("%q", whole)
 	}
 }
 

@@ -88,6 +88,7 @@ func appendLinks(b []byte, n *LinkCount) []byte {
 	b = optInt(b, `,"invalid":`, n.Invalid)
 	b = optInt(b, `,"trap":`, n.Trap)
 	b = optInt(b, `,"link_limit":`, n.Limit)
+	b = optInt(b, `,"queue_full":`, n.Full)
 	return append(b, '}')
 }
 

@@ -72,6 +72,7 @@ type LinkCount struct {
 	Invalid    int `json:"invalid,omitempty"`
 	Trap       int `json:"trap,omitempty"`
 	Limit      int `json:"link_limit,omitempty"`
+	Full       int `json:"queue_full,omitempty"`
 }
 
 // Location is a place in an archive.

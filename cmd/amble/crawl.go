@@ -80,6 +80,9 @@ func (c *crawlCmd) Run(a *app, o *origins) error {
 	lines := newBurst(a.out)
 	cfg.Sinks = []sink.Sink{sink.NewJSONL(lines)}
 	end, err := a.crawl(&crawlJob{cfg: cfg, seeds: seeds, flags: c.outputFlags})
+	if end != nil && end.Rejected > 0 {
+		newUI(a, c.outputFlags).tell("the queue was full, which is in memory: with -o DIR it is on disk")
+	}
 	return c.verdict(end, firstOf(err, lines.close()))
 }
 

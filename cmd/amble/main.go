@@ -6,10 +6,18 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 )
 
-func main() { os.Exit(newApp().run(os.Args[1:])) }
+func main() {
+	// A crawl shares its machine: memory that waits to be collected is half of what is in use, not as much
+	// again. What that costs is a few percent of the crawl's CPU time at most.
+	if _, chosen := os.LookupEnv("GOGC"); !chosen {
+		debug.SetGCPercent(50)
+	}
+	os.Exit(newApp().run(os.Args[1:]))
+}
 
 // newApp is the app of this process.
 func newApp() *app {

@@ -27,6 +27,7 @@ type report struct {
 	Bytes    int64                   `json:"bytes"`
 	Hosts    int                     `json:"hosts"`
 	Left     int                     `json:"left"`
+	Rejected int                     `json:"rejected,omitempty"` // URLs for which the queue had no room
 	Outcomes map[crawler.Outcome]int `json:"outcomes"`
 	Reasons  map[string]int          `json:"reasons"`
 	Statuses map[int]int             `json:"statuses"`
@@ -47,7 +48,7 @@ type report struct {
 func newReport(e *ending, err error) *report {
 	r := &report{
 		Schema: reportSchema, Started: e.Started.UTC(), Ended: e.Ended.UTC(), Seconds: e.Elapsed.Seconds(),
-		Runs: e.Runs, Finish: e.Finish, Pages: e.Pages, Requests: e.Requests, Retries: e.Retries, Bytes: e.Bytes, Hosts: e.Hosts, Left: e.Left,
+		Runs: e.Runs, Finish: e.Finish, Pages: e.Pages, Requests: e.Requests, Retries: e.Retries, Bytes: e.Bytes, Hosts: e.Hosts, Left: e.Left, Rejected: e.Rejected,
 		Outcomes: e.Outcomes, Reasons: e.Reasons, Statuses: e.Statuses, Types: e.Types, Links: e.Links,
 		Sitemaps: e.Sitemaps, Connections: e.Connections, Same: e.Same, Near: e.Near, Noncanonical: e.Noncanonical,
 		BoundSeconds: e.Bound.Seconds(), BoundBy: e.BoundBy, Overrides: e.Overrides,
@@ -65,7 +66,7 @@ func newReport(e *ending, err error) *report {
 func (r *report) ending() *ending {
 	return &ending{Report: &crawler.Report{
 		Started: r.Started, Ended: r.Ended, Elapsed: time.Duration(r.Seconds * float64(time.Second)), Runs: r.Runs, Finish: r.Finish, Pages: r.Pages, Requests: r.Requests, Retries: r.Retries, Bytes: r.Bytes,
-		Hosts: r.Hosts, Left: r.Left, Outcomes: r.Outcomes, Reasons: r.Reasons, Statuses: r.Statuses, Types: r.Types,
+		Hosts: r.Hosts, Left: r.Left, Rejected: r.Rejected, Outcomes: r.Outcomes, Reasons: r.Reasons, Statuses: r.Statuses, Types: r.Types,
 		Links: r.Links, Sitemaps: r.Sitemaps, Connections: r.Connections, Same: r.Same, Near: r.Near, Noncanonical: r.Noncanonical,
 		Bound: time.Duration(r.BoundSeconds * float64(time.Second)), BoundBy: r.BoundBy, Overrides: r.Overrides,
 	}}

@@ -89,6 +89,9 @@ func factsOf(r *report) []fact {
 		{"Received", octets(r.Bytes)}, {"URLs left", fmt.Sprint(r.Left)},
 		{"Time", round(time.Duration(r.Seconds * float64(time.Second))).String()},
 	}
+	if r.Rejected > 0 {
+		facts = append(facts, fact{"URLs the queue had no room for", fmt.Sprint(r.Rejected)})
+	}
 	if r.BoundSeconds > 0 && r.Seconds >= r.BoundSeconds {
 		facts = append(facts, fact{"Time ÷ least possible", fmt.Sprintf("%.2f, set by %s", r.Seconds/r.BoundSeconds, r.BoundBy)})
 	}

@@ -46,6 +46,9 @@ func (u *ui) summaryText(r *ending, err error) string {
 	row(&b, "types", r.Types)
 	row(&b, "reasons", r.Reasons)
 	row(&b, "links", r.Links)
+	if r.Rejected > 0 {
+		fmt.Fprintf(&b, "  %-10s full: no room for %s\n", "queue", plural(r.Rejected, "URL"))
+	}
 	if n := len(r.Sitemaps); n > 0 {
 		fmt.Fprintf(&b, "  %-10s %s", "sitemaps", printable(strings.Join(r.Sitemaps[:min(3, n)], " ")))
 		if n > 3 {

@@ -8,8 +8,9 @@
 // the disk in one place only. Claims are kept in memory alone: after a crash what was claimed is
 // queued.
 //
-// The engine is Pebble. Memory is the cache, 64 MiB of queue heads, 20 MiB of URLs that were linked
-// last, and about 300 bytes for each host with something pending, however many URLs are known. A known
+// The engine is Pebble. Memory is the cache, which has room for 8 bytes of each known URL up to its size,
+// 16 MiB of queue heads, 10 MiB of URLs that were linked last, and about 300 bytes for each host with
+// something pending, however many URLs are known. A known
 // URL takes about 14 bytes of the disk, a queued one 25 to 100 more, as paths resemble one another or
 // not; what was written last takes twice as much until it is sorted in.
 package disk
@@ -35,8 +36,8 @@ import (
 // The defaults of [Config].
 const (
 	DefaultCacheSize    = 192 << 20
-	DefaultMemTableSize = 32 << 20
-	DefaultPrefetchSize = 64 << 20
+	DefaultMemTableSize = 16 << 20
+	DefaultPrefetchSize = 16 << 20
 )
 
 // Config is how a [Store] is set up. The zero value works.
@@ -96,7 +97,7 @@ func (c Config) withDefaults() Config {
 }
 
 // Store is a Frontier in a directory. It implements frontier.Durable, frontier.Statter,
-// frontier.Lookuper, frontier.Knower and frontier.HostCounter.
+// frontier.Lookuper, frontier.Knower, frontier.HostCounter and frontier.Rationer.
 //
 // When the disk fails, the calls that meet the failure and every later one return its error. All that
 // was acknowledged is in the directory, which is good to be opened again once the process has ended; of
@@ -107,6 +108,7 @@ type Store struct {
 	dir    string
 	db     *pebble.DB
 	lock   *pebble.Lock
+	cache  *cache
 	secret secret
 	known  *known
 
@@ -160,7 +162,7 @@ type tuning struct {
 }
 
 func tuned() tuning {
-	return tuning{head: 64, read: 32, window: 50_000, ops: 256, links: 30_000, known: 1 << 20}
+	return tuning{head: 64, read: 32, window: 50_000, ops: 256, links: 30_000, known: 1 << 19}
 }
 
 type host = sched.Host[uint64, queue]
@@ -172,6 +174,7 @@ var (
 
 	_ frontier.Knower      = (*Store)(nil)
 	_ frontier.HostCounter = (*Store)(nil)
+	_ frontier.Rationer    = (*Store)(nil)
 )
 
 // Open opens the crawl in dir, or begins one there: dir must be a crawl's directory, or empty, or
@@ -216,17 +219,14 @@ func newStore(dir string, c Config, t tuning, lock *pebble.Lock) *Store {
 		offsets:    map[string]int64{},
 		leases:     sched.NewLeases[*lease](c.ClaimTimeout, firstID()),
 		wake:       make(chan struct{}, 1),
-		groups:     make(chan *group, 4),
+		groups:     make(chan *group),
 	}
 	s.epoch = s.clock.Time(0).UnixNano()
 	return s
 }
 
 func (s *Store) start(fs vfs.FS) error {
-	err := s.guarded(func() (err error) {
-		s.db, err = pebble.Open(s.dir, s.options(fs))
-		return err
-	})
+	err := s.openEngine(fs, false)
 	if err != nil {
 		return err
 	}
@@ -241,6 +241,7 @@ func (s *Store) start(fs vfs.FS) error {
 		_ = s.closeEngine()
 		return err
 	}
+	s.cache.fit(s.stored.urls())
 	s.running.Store(true)
 	s.work.Go(s.write)
 	s.work.Go(s.sync)

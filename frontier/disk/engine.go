@@ -15,8 +15,23 @@ const engineFormat = pebble.FormatTableFormatV6
 
 // maxTableSize is how large a table grows. A table's filter is built, read and kept as a whole: in the
 // engine's own sizes, of up to 128 MiB, that of a table of hashes is 10 MiB, read again whenever the cache
-// had to let it go, and took 70 MiB to build.
-const maxTableSize = 32 << 20
+// had to let it go, and took 70 MiB to build. maxFilterSize is that of a table of hashes of this size.
+const (
+	maxTableSize  = 8 << 20
+	maxFilterSize = maxTableSize / 16
+)
+
+// openEngine opens the database.
+func (s *Store) openEngine(fs vfs.FS, readOnly bool) error {
+	s.cache = newCache(s.c.CacheSize, s.c.MemTableSize)
+	defer s.cache.engine.Unref() // the database has its own reference
+	return s.guarded(func() (err error) {
+		o := s.options(fs)
+		o.ReadOnly = readOnly
+		s.db, err = pebble.Open(s.dir, o)
+		return err
+	})
+}
 
 func (s *Store) options(fs vfs.FS) *pebble.Options {
 	o := &pebble.Options{
@@ -24,9 +39,9 @@ func (s *Store) options(fs vfs.FS) *pebble.Options {
 		Lock:                  s.lock,
 		Logger:                engineLog{s},
 		FormatMajorVersion:    engineFormat,
-		CacheSize:             s.c.CacheSize,
+		Cache:                 s.cache.engine,
 		MemTableSize:          uint64(s.c.MemTableSize),
-		L0CompactionThreshold: 4,
+		L0CompactionThreshold: 8,
 		L0StopWritesThreshold: 24,
 		EventListener:         &pebble.EventListener{BackgroundError: s.background, DataCorruption: s.corrupt},
 	}

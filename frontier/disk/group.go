@@ -41,7 +41,7 @@ func (s *Store) newGroup(ops []*op) *group {
 
 // build makes the batch.
 func (g *group) build() error {
-	g.batch = g.s.db.NewBatch()
+	g.batch = g.s.db.NewBatchWithSize(g.size())
 	if err := g.read(); err != nil {
 		return err
 	}
@@ -56,6 +56,18 @@ func (g *group) build() error {
 	}
 	return g.writeURLsAndHosts()
 }
+
+// size is about how large the batch will be: one that has to grow is copied, and takes twice as much.
+func (g *group) size() (n int) {
+	for _, o := range g.ops {
+		n += o.bytes + batchPerLink*o.links
+	}
+	return n + 1<<10
+}
+
+// batchPerLink is what a queued link takes in a batch besides its texts: two keys, the seen record, and the
+// other fields of the request.
+const batchPerLink = 80
 
 // read looks up all URLs of the group in the order of their keys, in which they lie on disk.
 func (g *group) read() error {
@@ -234,11 +246,22 @@ func (g *group) queue(o *op, l link, u *url) error {
 	c.number++
 	c.pending++
 	d.queued++
-	value := appendRequest(nil, h.Queue.name, l.Request, l.key.url, g.now)
+	g.value = appendRequest(g.value[:0], h.Queue.name, l.Request, l.key.url, g.now)
 	o.added++
-	o.fresh = append(o.fresh, fresh{h, entry{p, value}})
-	return g.batch.Set(appendQueue(g.key[:0], h.Name, p), value, nil)
+	o.fresh = append(o.fresh, fresh{h, entry{p, o.keep(g.value)}})
+	return g.batch.Set(appendQueue(g.key[:0], h.Name, p), g.value, nil)
 }
+
+// keep is value for the head of its host's queue, nil when o has so much that most of it will not be in one.
+func (o *op) keep(value []byte) []byte {
+	if o.kept += len(value); o.kept > keptBytes {
+		return nil // it is read when it is claimed
+	}
+	return slices.Clone(value)
+}
+
+// keptBytes is how much of an op's requests stays in memory until it is published.
+const keptBytes = 1 << 20
 
 // rejectedMost is how many rejected URLs are remembered; further ones are only counted. It bounds
 // what a host at its quota can cost.

@@ -2,6 +2,7 @@ package disk
 
 import (
 	"hash/maphash"
+	"math"
 	"slices"
 	"sync"
 
@@ -72,13 +73,25 @@ func (n *known) without(links []link) []link {
 }
 
 // Known implements frontier.Knower, from memory alone: it knows the URLs that were added or linked
-// last, about a million of them.
+// last, about half a million of them.
 func (s *Store) Known(keys []weburl.Key, depth int, known []bool) {
 	s.known.mu.RLock()
 	defer s.known.mu.RUnlock()
 	for i := range keys {
 		known[i] = s.known.has(&keys[i], depth)
 	}
+}
+
+// Room implements frontier.Rationer. There is room for bytes as long as there is on the disk.
+func (s *Store) Room(host string) (urls int, bytes int64) {
+	hash := s.secret.hashHost(host)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	perHost := s.c.MaxPendingPerHost
+	if h := s.hosts.Find(hash); h != nil {
+		perHost -= h.Pending()
+	}
+	return min(s.c.MaxPending-s.hosts.Pending(), perHost), math.MaxInt64
 }
 
 // HostPending implements frontier.HostCounter.

@@ -6,13 +6,13 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// ErrTooLarge says that one call carries more than 1 GiB of values or Meta, which the engine could
+// ErrTooLarge says that one call carries more than 1 GiB of values, URLs or Meta, which the engine could
 // not write in one step. The call had no effect.
 var ErrTooLarge = errors.New("disk: more than 1 GiB in one call")
 
 const (
-	callBytes  = 1 << 30  // of values and Meta in one call
-	groupBytes = 64 << 20 // of them written at once, unless one call has more
+	callBytes  = 1 << 30 // of values, URLs and Meta in one call
+	groupBytes = 4 << 20 // of them written at once, unless one call has more
 )
 
 // linksOf computes, before the Store is locked, what the writer needs of rs, and puts it into a step of
@@ -38,7 +38,7 @@ func (s *Store) linksOf(o *op, step int, rs []frontier.Request) error {
 			host = s.secret.hashHost(l.URL.Host())
 		}
 		l.key = urlKey{host, s.secret.hashURL(l.id)}
-		o.bytes += len(l.Meta)
+		o.bytes += len(l.URL.String()) + len(l.Via.String()) + len(l.Meta)
 	}
 	o.steps[step].links = links
 	o.links += len(links)

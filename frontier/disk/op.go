@@ -24,6 +24,7 @@ type op struct {
 	done     int // URLs finished
 	rejected int // URLs rejected, less those that are no longer
 	fresh    []fresh
+	kept     int // bytes of fresh
 	err      error
 	over     chan struct{} // closed when the answer is there
 }

@@ -36,13 +36,7 @@ func readStates(fs vfs.FS, dir string, c Config, prefix string, f func(name stri
 		return fmt.Errorf("disk: %w", err)
 	}
 	s := newStore(dir, c, tuned(), lock)
-	err = s.guarded(func() (err error) {
-		o := s.options(fs)
-		o.ReadOnly = true
-		s.db, err = pebble.Open(dir, o)
-		return err
-	})
-	if err != nil {
+	if err := s.openEngine(fs, true); err != nil {
 		return errors.Join(s.failed(err), lock.Close())
 	}
 	told := error(nil)

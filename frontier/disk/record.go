@@ -101,6 +101,9 @@ type stored struct {
 	pending  int // not stored: the sum of the hosts'
 }
 
+// urls is how many URLs the store knows.
+func (c stored) urls() int { return c.done + c.pending + min(c.rejected, rejectedMost) }
+
 func (c stored) bytes(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, c.number)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(c.done))

@@ -35,9 +35,27 @@ func (s *Store) write() {
 		if err != nil {
 			s.publish(g, err)
 		} else {
+			s.cache.fit(s.stored.urls())
+			large := g.batch.Len() > s.c.MemTableSize/2
 			s.groups <- g
+			if large {
+				s.flush()
+			}
 		}
 		g = nil
+	}
+}
+
+// flush waits until what was written has left memory. The engine keeps a batch that is too large for a
+// memtable as it is, and two more of them before it lets writes wait.
+func (s *Store) flush() {
+	flushed, err := s.db.AsyncFlush()
+	if err != nil {
+		return // the next write fails, too
+	}
+	select {
+	case <-flushed:
+	case <-s.gone:
 	}
 }
 

@@ -167,11 +167,12 @@ func Distance(a, b uint64) int { return bits.OnesCount64(a ^ b) }
 const MaxDistance = 3
 
 // Index remembers fingerprints with a name each. It is safe for concurrent use and keeps at most the
-// number it was made for.
+// number it was made for, and 16 MiB of names.
 type Index struct {
 	most, distance int
 
 	mu     sync.Mutex
+	size   int // bytes of the names
 	names  []string
 	prints []uint64
 	blocks [4]map[uint16][]int32
@@ -185,6 +186,8 @@ func NewIndex(most, distance int) *Index {
 	}
 	return x
 }
+
+const maxNames = 16 << 20 // bytes
 
 // maxBlock bounds the search for pages that all have one block in common.
 const maxBlock = 1000
@@ -202,7 +205,8 @@ func (x *Index) Meet(name string, f uint64) (near string) {
 			}
 		}
 	}
-	if len(x.names) < x.most {
+	if len(x.names) < x.most && x.size+len(name) <= maxNames {
+		x.size += len(name)
 		x.names, x.prints = append(x.names, name), append(x.prints, f)
 		for b := range x.blocks {
 			k := block(f, b)

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// A page of a link flood has as many links of as many bytes: just under the limit of a body.
+const (
+	floodLinks = 5200
+	floodURL   = 1900
+)
+
+// newFlood serves a site whose every page links to thousands of others by long URLs that have nothing in
+// common.
+func newFlood(t *testing.T) string {
+	t.Helper()
+	var pages atomic.Uint64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		page := pages.Add(1)
+		random := rand.New(rand.NewPCG(page, 1))
+		w.Header().Set("Content-Type", "text/html")
+		for i := range floodLinks {
+			url := fmt.Appendf(nil, "http://%s/d%d-%d/", r.Host, page, i)
+			for len(url) < floodURL {
+				url = strconv.AppendUint(url, random.Uint64(), 36)
+			}
+			if _, err := fmt.Fprintf(w, "<a href=%s>x</a>", url[:floodURL]); err != nil {
+				return
+			}
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// flooded runs a crawl of so many pages of a flood, and returns its summary and its peak memory in MiB.
+func flooded(t *testing.T, pages int, args ...string) (summary string, mib int64) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("receives hundreds of megabytes")
+	}
+	skipUnderRace(t)
+	args = append([]string{"crawl", "-w", "1ms", "--delay-factor", "none", "-d", "none", "--max-pages", fmt.Sprint(pages), newFlood(t)}, args...)
+	cmd := exec.Command("amble", args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	return stderr.String(), usage.Maxrss >> 10
+}
+
+// TestFloodFitsInMemory: a crawl with a job directory keeps the URLs of a flood there, all of them.
+func TestFloodFitsInMemory(t *testing.T) {
+	const pages = 57
+	summary, mib := flooded(t, pages, "-o", filepath.Join(t.TempDir(), "job"))
+	t.Logf("peak resident size: %d MiB\n%s", mib, summary)
+	if mib > 300 {
+		t.Errorf("peak %d MiB, more than 300", mib)
+	}
+	if left := fmt.Sprintf("%d URLs left", pages*floodLinks+1-pages); !strings.Contains(summary, left) {
+		t.Errorf("not %s", left)
+	}
+}
+
+// TestFloodInMemoryIsTold: a crawl without a job directory keeps as many URLs of a flood as its queue has room for,
+// and says what became of the others.
+func TestFloodInMemoryIsTold(t *testing.T) {
+	const pages = 32
+	summary, mib := flooded(t, pages)
+	t.Logf("peak resident size: %d MiB\n%s", mib, summary)
+	if mib > 640 {
+		t.Errorf("peak %d MiB, with a queue of 256", mib)
+	}
+	for _, want := range []string{"queue_full ", "queue      full: no room for ", "with -o DIR it is on disk"} {
+		if !strings.Contains(summary, want) {
+			t.Errorf("the summary lacks %q", want)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package crawler
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/sink"
+)
+
+// endless is a web in memory: every site of it goes on for ever, is slow now and then, refuses, redirects, and gives
+// all there is to be counted another name each time: types, bodies, directories, queries. Now and then a page is
+// large.
+type endless struct {
+	server http.Server
+	conns  chan net.Conn
+	ended  sync.WaitGroup
+}
+
+func newEndless(t *testing.T) *endless {
+	t.Helper()
+	w := &endless{conns: make(chan net.Conn)}
+	w.server.Handler = http.HandlerFunc(w.serve)
+	w.ended.Go(func() { _ = w.server.Serve(w) })
+	t.Cleanup(func() {
+		_ = w.server.Close()
+		w.ended.Wait()
+	})
+	return w
+}
+
+// Accept implements net.Listener.
+func (w *endless) Accept() (net.Conn, error) {
+	if c, ok := <-w.conns; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+// Close implements net.Listener.
+func (w *endless) Close() error { close(w.conns); return nil }
+
+// Addr implements net.Listener.
+func (w *endless) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (w *endless) dial(context.Context, string, string) (net.Conn, error) {
+	client, server := net.Pipe()
+	w.conns <- server
+	return client, nil
+}
+
+// LookupNetIP implements fetcher.Resolver: each name has an address of its own.
+func (w *endless) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	n, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(host, "s"), ".test"))
+	return []netip.Addr{netip.AddrFrom4([4]byte{93, 184, byte(n >> 8), byte(n)})}, nil
+}
+
+func (w *endless) serve(rw http.ResponseWriter, r *http.Request) {
+	h := fnv.New32a()
+	_, _ = io.WriteString(h, r.Host+r.URL.String())
+	n, _ := strconv.Atoi(r.URL.Query().Get("n"))
+	switch kind := h.Sum32() % 100; {
+	case r.URL.Path == "/robots.txt":
+		_, _ = io.WriteString(rw, "User-agent: *\nDisallow: /private\n")
+		return
+	case kind < 5:
+		rw.Header().Set("Retry-After", "20")
+		rw.WriteHeader(http.StatusTooManyRequests)
+		return
+	case kind < 10:
+		rw.WriteHeader(http.StatusServiceUnavailable)
+		return
+	case kind < 20 && strings.HasPrefix(r.URL.Path, "/d"):
+		http.Redirect(rw, r, fmt.Sprintf("/moved%d/x?n=%d", n, n), http.StatusFound)
+		return
+	case kind < 30:
+		time.Sleep(time.Duration(kind) * 100 * time.Millisecond)
+	}
+	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if n%7 == 0 {
+		rw.Header().Set("Content-Type", fmt.Sprintf("text/x-%s-%d", r.Host, n))
+	}
+	_, _ = fmt.Fprintf(rw, "<title>%s%s</title>", r.Host, r.URL)
+	for i := 1; i <= 8; i++ {
+		_, _ = fmt.Fprintf(rw, "<a href='/d%d/x?n=%d'>on</a>", n+i, n+i)
+	}
+	if n%200 == 1 { // 2 MB of links, to the same few pages and to forbidden ones
+		for i := range 2000 {
+			_, _ = fmt.Fprintf(rw, "<a href='/private?%d-%s'>%d</a>", n%10, strings.Repeat("x", 1000), i)
+		}
+	}
+}
+
+// retained is how many things each part of a run holds, after so many requests.
+func (r *run) retained() (counts map[string]int, requests int) {
+	r.contents.mu.Lock()
+	defer r.contents.mu.Unlock()
+	r.crowds.mu.Lock()
+	defer r.crowds.mu.Unlock()
+	r.causes.mu.Lock()
+	defer r.causes.mu.Unlock()
+	r.tally.mu.Lock()
+	defer r.tally.mu.Unlock()
+	r.bound.mu.Lock()
+	defer r.bound.mu.Unlock()
+	r.linkers.mu.Lock()
+	defer r.linkers.mu.Unlock()
+	return map[string]int{
+		"contents": len(r.contents.first), "crowds": len(r.crowds.counts), "causes": len(r.causes.last),
+		"hosts": len(r.tally.hosts), "reasons": len(r.tally.r.Reasons), "statuses": len(r.tally.r.Statuses),
+		"types": len(r.tally.r.Types), "sitemaps": len(r.tally.sitemaps), "bound": len(r.bound.needs),
+		"linkers": len(r.linkers.idle),
+	}, r.tally.r.Requests
+}
+
+// What a run may hold of things that the web can make without end; the rest is one for each host, or two.
+const (
+	soakContents = 300
+	soakCrowds   = 3000
+)
+
+// TestSoak crawls sites that never end for hours of simulated time. In the first two a run may come to hold as
+// much as its bounds allow, which are small here. From then on it must not grow, but for what a frontier in
+// memory needs for each URL that it has met.
+func TestSoak(t *testing.T) {
+	t.Run("memory", func(t *testing.T) {
+		soak(t, 20, 7, 15, func() frontier.Frontier { return frontier.NewMemory(frontier.MemoryConfig{}) })
+	})
+	t.Run("disk", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("each commit is written to the disk")
+		}
+		soak(t, 5, 4, 0, func() frontier.Frontier {
+			store, err := disk.Open(t.TempDir(), disk.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return store
+		})
+	})
+}
+
+// soak crawls so many sites for so many hours. perURL is how many bytes a known URL may take.
+func soak(t *testing.T, hosts, hours, perURL int, open func() frontier.Frontier) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		store := open()
+		defer func() {
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		r, end := soaking(t, newEndless(t), hosts, time.Duration(hours)*time.Hour, store)
+		defer end()
+		most := map[string]int{
+			"contents": soakContents, "crowds": soakCrowds, "types": maxTypes + 1, "hosts": hosts, "bound": 2 * hosts,
+			"linkers": r.cfg.Concurrency, "statuses": 4, "reasons": 4, "causes": 0, "sitemaps": 0,
+		}
+		settled, known := 0, 0
+		for hour := 1; hour < hours; hour++ {
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			has, requests := r.retained()
+			for part, n := range has {
+				if limit, ok := most[part]; !ok || n > limit {
+					t.Errorf("hour %d: %d %s, want at most %d", hour, n, part, limit)
+				}
+			}
+			s := r.frontier.(frontier.Statter).Stats()
+			urls, heap := s.Queued+s.Waiting+s.Done, heapKiB()
+			t.Logf("hour %d: %d requests, %d URLs known, heap %d KiB, %v", hour, requests, urls, heap, has)
+			if hour == 2 {
+				settled, known = heap, urls
+			}
+			if grown := heap - settled; hour > 2 && grown > (urls-known)*perURL>>10+128 {
+				t.Errorf("hour %d: the heap has grown by %d KiB since the second, with %d further URLs known", hour, grown, urls-known)
+			}
+		}
+	})
+}
+
+// soaking starts a crawl of the first sites of w.
+func soaking(t *testing.T, w *endless, hosts int, long time.Duration, store frontier.Frontier) (r *run, end func()) {
+	t.Helper()
+	c, err := New(Config{
+		Contact: "https://crawler-tests.org/", MaxDepth: None, MaxPages: None, Concurrency: 16, MaxTime: long,
+		MaxQueries: None, MaxPerDir: 100, Sinks: []sink.Sink{sink.NewJSONL(io.Discard)}, NearBits: 1,
+		Politeness: politeness.Config{Delay: 10 * time.Second, Ledger: io.Discard, MaxFailures: politeness.None, MaxSilence: politeness.None},
+		Fetch:      fetcher.Config{DialContext: w.dial, Resolver: w}, Frontier: store,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seeds := make([]string, hosts)
+	for i := range seeds {
+		seeds[i] = fmt.Sprintf("http://s%d.test/d1/x?n=1", i)
+	}
+	if r, err = c.start(seeds, nil); err != nil {
+		t.Fatal(err)
+	}
+	r.contents.most, r.crowds.most = soakContents, soakCrowds
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		if _, err := r.crawl(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	return r, func() { ended.Wait(); c.end(r) }
+}
+
+func heapKiB() int {
+	runtime.GC()
+	runtime.GC() // pools have a second chance
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc >> 10)
+}
