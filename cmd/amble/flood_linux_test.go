@@ -6,13 +6,14 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
+	"time"
 )
 
 // A page of a link flood has as many links of as many bytes: just under the limit of a body.
@@ -49,7 +50,7 @@ func newFlood(t *testing.T) string {
 }
 
 // flooded runs a crawl of so many pages of a flood, and returns its summary and its peak memory in MiB.
-func flooded(t *testing.T, pages int, args ...string) (summary string, mib int64) {
+func flooded(t *testing.T, pages int, args ...string) (summary string, mib int) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("receives hundreds of megabytes")
@@ -59,11 +60,33 @@ func flooded(t *testing.T, pages int, args ...string) (summary string, mib int64
 	cmd := exec.Command("amble", args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v\n%s", err, stderr.String())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
 	}
-	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	return stderr.String(), usage.Maxrss >> 10
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for tick := time.NewTicker(20 * time.Millisecond); ; {
+		mib = max(mib, peak(cmd.Process.Pid))
+		select {
+		case <-tick.C:
+		case err := <-ended:
+			tick.Stop()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, stderr.String())
+			}
+			return stderr.String(), mib
+		}
+	}
+}
+
+// peak is the most memory that a process has had so far, in MiB. What the system tells of one that has ended is
+// no less than what its parent had when it was started.
+func peak(pid int) (mib int) {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // none when it has ended
+	if _, rest, ok := strings.Cut(string(status), "VmHWM:"); ok {
+		_, _ = fmt.Sscan(rest, &mib)
+	}
+	return mib >> 10
 }
 
 // TestFloodFitsInMemory: a crawl with a job directory keeps the URLs of a flood there, all of them.
