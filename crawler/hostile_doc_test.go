@@ -25,6 +25,12 @@ by ` + "`TestBombsFitInMemory`" + `; one of a flood of links, 57 pages of 5,200 
 
 An outcome is what [Visit.Outcome] and Visit.Reason say, or ` + "`outcome`, `status` and `reason`" + ` of a line of
 visits.jsonl: with a reason, ` + "`fetched`" + ` is a page of which not all could be had.
+
+What a site sends to be misread does not reach a reader as it is. Control characters, marks that turn the direction
+of reading, and characters without width or shape are written as escapes (` + "`\\u202e`" + `) on terminals, in visits, ledger,
+reports and every JSON output, where they mean the same to a program. User and password of a Location, or of any
+other reference that is refused for having them, are masked (` + "`http://*****@host/`" + `). A web archive alone has what was
+received, byte for byte: it is evidence, to be treated as such.
 `
 
 // TestHostileTable compares docs/hostile.md with what becomes of each case.

@@ -8,6 +8,7 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // publish makes a visit known: to the sinks and the frontier, the report and the trace. With a durable
@@ -128,6 +129,9 @@ func (v *Visit) record() *sink.Record {
 	rec.Directives, rec.Data = v.Directives.Terms(), v.data
 	if d := v.Doc; d != nil {
 		rec.Title, rec.Canonical = d.Title, d.Canonical
+		if v.Canonical().IsZero() { // it may have a password in it
+			rec.Canonical = weburl.Redact(d.Canonical)
+		}
 		rec.Links = v.countLinks()
 	}
 	return rec

@@ -22,10 +22,11 @@ func (r *run) sitemaps(u weburl.URL) []frontier.Request {
 	}
 	var queue []frontier.Request
 	for _, ref := range info.Rules.Sitemaps() {
-		if !r.tally.sitemap(ref) || !r.cfg.Sitemaps {
-			continue
+		to, err := u.RobotsURL().Resolve(ref)
+		if err != nil {
+			ref = weburl.Redact(ref)
 		}
-		if to, err := u.RobotsURL().Resolve(ref); err == nil {
+		if r.tally.sitemap(ref) && r.cfg.Sitemaps && err == nil {
 			queue = append(queue, sitemapRequest(to, u.RobotsURL()))
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/amble-crawler/amble/internal/hidden"
 )
 
 // append adds e's line to b, byte for byte as encoding/json would write it, but for times, without its cost.
@@ -101,14 +103,14 @@ func clausesField(b []byte, cs []Clause) []byte {
 const hexDigits = "0123456789abcdef"
 
 // appendText adds s as a JSON string, escaped as encoding/json does: also for HTML, and with what is
-// no UTF-8 replaced.
+// no UTF-8 replaced. Hidden characters are escaped, too.
 func appendText(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c < utf8.RuneSelf {
-			if c < ' ' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			if c < ' ' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' || c == 0x7f {
 				b = appendEscape(append(b, s[start:i]...), c)
 				start = i + 1
 			}
@@ -120,9 +122,8 @@ func appendText(b []byte, s string) []byte {
 		case r == utf8.RuneError && n == 1:
 			b = append(append(b, s[start:i]...), `\ufffd`...)
 			start = i + n
-		case r == '\u2028' || r == '\u2029': // line ends to JavaScript
-			b = append(append(b, s[start:i]...), `\u202`...)
-			b = append(b, hexDigits[r&0xf])
+		case hidden.Is(r):
+			b = hidden.AppendEscape(append(b, s[start:i]...), r)
 			start = i + n
 		}
 		i += n

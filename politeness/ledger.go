@@ -47,7 +47,7 @@ type Entry struct {
 	// What a check needs of the answer's header, and of a robots.txt's body.
 	RetryAfter string `json:"retry_after,omitempty"` // on 429 and 503; of several the longest
 	Date       string `json:"date,omitempty"`        // the answer's own clock, with RetryAfter
-	Location   string `json:"location,omitempty"`
+	Location   string `json:"location,omitempty"`    // user and password masked
 	SHA256     string `json:"sha256,omitempty"`
 
 	Expires time.Time `json:"expires,omitzero"` // of an answer for robots.txt: how long it may be gone by
@@ -162,7 +162,7 @@ func (g *Gate) end(now time.Time, p *permit, r Reply, a answer) error {
 		e = g.entry(eventUnsent, p)
 	}
 	e.FirstByte, e.Ended, e.Aborted = r.FirstByte, orTime(r.Ended, now), r.Aborted
-	e.Status, e.Bytes, e.Truncated, e.Location = r.Status, r.WireBytes, r.Truncated, r.Header.Get("Location")
+	e.Status, e.Bytes, e.Truncated, e.Location = r.Status, r.WireBytes, r.Truncated, location(p, r)
 	if now.After(e.Ended) {
 		e.Reported = now
 	}
@@ -191,6 +191,19 @@ func (g *Gate) end(now time.Time, p *permit, r Reply, a answer) error {
 	defer g.mu.Unlock()
 	g.unlined--
 	return nil
+}
+
+// location is where the answer leads. User information is masked: what has it is not followed, and a replay that
+// reads the masked one does not follow it either.
+func location(p *permit, r Reply) string {
+	to := r.Header.Get("Location")
+	if to == "" {
+		return ""
+	}
+	if _, err := p.url.Resolve(to); err != nil {
+		return weburl.Redact(to)
+	}
+	return to
 }
 
 // unresolved writes the line of a name without an address.

@@ -15,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/amble-crawler/amble/internal/hidden"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -57,8 +58,9 @@ var times = regexp.MustCompile(`"(queued|allowed|written|until|first_byte|ended|
 
 // micros is a line with six digits of each fraction of a second, which every reader takes for a time, rounded up:
 // so the order of what happened stays, and no pause that is counted from a line is over too soon.
+// Hidden characters are escaped.
 func micros(line []byte) []byte {
-	return times.ReplaceAllFunc(line, func(b []byte) []byte {
+	return times.ReplaceAllFunc(hidden.Escape(line), func(b []byte) []byte {
 		m := times.FindSubmatch(b)
 		at, err := time.Parse(time.RFC3339Nano, string(m[2]))
 		if err != nil {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/amble-crawler/amble/internal/hidden"
 )
 
 var errYear = errors.New("a time that RFC 3339 cannot express")
@@ -75,7 +77,7 @@ func optData(b []byte, name string, data []json.RawMessage) ([]byte, error) {
 		return b, nil
 	}
 	all, err := json.Marshal(data)
-	return append(append(b, name...), all...), err
+	return append(append(b, name...), hidden.Escape(all)...), err
 }
 
 func appendLinks(b []byte, n *LinkCount) []byte {
@@ -147,7 +149,7 @@ func optTime(b []byte, key string, t time.Time) ([]byte, error) {
 const hexDigits = "0123456789abcdef"
 
 // appendString appends a JSON string. As encoding/json does, it escapes what HTML would misread and
-// the two line ends of JavaScript, and replaces what is not UTF-8.
+// the two line ends of JavaScript, and replaces what is not UTF-8. Other hidden characters are escaped, too.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
@@ -166,9 +168,8 @@ func appendString(b []byte, s string) []byte {
 		case r == utf8.RuneError && n == 1:
 			b = append(append(b, s[start:i]...), `\ufffd`...)
 			start = i + n
-		case r == '\u2028', r == '\u2029':
-			b = append(append(b, s[start:i]...), `\u202`...)
-			b = append(b, hexDigits[r&15])
+		case hidden.Is(r):
+			b = hidden.AppendEscape(append(b, s[start:i]...), r)
 			start = i + n
 		}
 		i += n
@@ -178,7 +179,7 @@ func appendString(b []byte, s string) []byte {
 
 // plain reports whether an ASCII character stands for itself.
 func plain(c byte) bool {
-	return c >= ' ' && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
+	return c >= ' ' && c != 0x7f && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
 }
 
 func appendEscape(b []byte, c byte) []byte {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/amble-crawler/amble/internal/hidden"
 )
 
 // awkward is text that JSON, HTML or UTF-8 make special.
@@ -80,7 +82,7 @@ func TestLineIsWhatEncodingJSONWrites(t *testing.T) {
 		fill(rand.New(rand.NewPCG(seed, 1)), reflect.ValueOf(&rec).Elem())
 		want, wantErr := json.Marshal(&rec)
 		got, err := appendRecord(nil, &rec)
-		want = micros(want)
+		want = micros(hidden.Escape(want))
 		if (err == nil) != (wantErr == nil) || err == nil && string(got) != string(want) {
 			t.Fatalf("seed %d\n%s, %v\nwant\n%s, %v", seed, got, err, want, wantErr)
 		}
@@ -119,6 +121,7 @@ func FuzzStringIsWhatEncodingJSONWrites(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		want = hidden.Escape(want)
 		if got := appendString(nil, s); string(got) != string(want) || !utf8.Valid(got) {
 			t.Fatalf("%q: %s, want %s", s, got, want)
 		}

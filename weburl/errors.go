@@ -17,7 +17,7 @@ const (
 // Error says why a text is not a URL that amble can request.
 type Error struct {
 	Reason string // one of the Reason constants
-	Input  string // a copy of the text, cut to 200 bytes
+	Input  string // a copy of the text, user information masked, cut to 200 bytes
 }
 
 // Error returns the message with the input quoted: it is hostile text, and no control character may reach a log.
@@ -27,7 +27,7 @@ func (e *Error) Error() string { return "weburl: " + e.Reason + ": " + strconv.Q
 const maxInput = 200
 
 func fail(reason, input string) error {
-	if len(input) > maxInput {
+	if input = Redact(input); len(input) > maxInput {
 		input = input[:maxInput] + "…"
 	}
 	return &Error{Reason: reason, Input: strings.Clone(input)}

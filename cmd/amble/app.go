@@ -114,7 +114,7 @@ func (a *app) survive(x any, code int) int {
 		}
 		return int(x)
 	}
-	fmt.Fprintf(a.err, "amble: internal error: %v\n%s", x, debug.Stack())
+	fmt.Fprintf(a.err, "amble: internal error: %s\n%s", printable(fmt.Sprint(x)), debug.Stack())
 	return exitInternal
 }
 
@@ -132,7 +132,7 @@ func (a *app) complain(err error, command string) int {
 		return exitCode(err)
 	}
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(a.err, "amble: %s\n", strings.TrimRight(line, "\n"))
+		fmt.Fprintf(a.err, "amble: %s\n", printable(strings.TrimRight(line, "\n")))
 	}
 	if exitCode(err) == exitUsage {
 		fmt.Fprintf(a.err, "amble: see \"%s --help\"\n", strings.TrimSpace("amble "+command))

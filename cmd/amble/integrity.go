@@ -161,7 +161,7 @@ func filesText(list []fileCheck) string {
 	for _, c := range list {
 		bytes += c.Bytes
 		if c.Damage != "" {
-			fmt.Fprintf(&b, "damaged: %s: %s\n", c.File, c.Damage)
+			fmt.Fprintf(&b, "damaged: %s: %s\n", printable(c.File), c.Damage)
 		}
 	}
 	if n := damaged(list); n == 0 && len(list) > 0 {

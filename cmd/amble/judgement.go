@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/amble-crawler/amble/internal/hidden"
 	"github.com/amble-crawler/amble/robots"
 )
 
@@ -90,9 +92,14 @@ func (j *judgement) text(indent string) string {
 	return b.String()
 }
 
-// printJSON writes v as one line.
+// printJSON writes v as one line, hidden characters escaped.
 func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(hidden.Escape(b.Bytes()))
+	return err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // linkLine is one link: a line of "amble links --json".
@@ -64,6 +65,9 @@ func (p *pageLinks) add(w io.Writer, v *crawler.Visit, asJSON bool) {
 		line := linkLine{
 			URL: l.URL.String(), Ref: l.Ref, Kind: l.Kind.String(), Tag: l.Tag, Attr: l.Attr,
 			Rel: strings.Fields(l.Rel.String()), Text: l.Text, Fate: l.Fate, Rule: l.Rule,
+		}
+		if l.URL.IsZero() { // it may have a password in it
+			line.Ref = weburl.Redact(l.Ref)
 		}
 		if asJSON {
 			_ = printJSON(w, line) // to memory

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/hidden"
 )
 
 // manifestSchema names the layout of a job directory and the form of its manifest. It changes when a
@@ -112,5 +113,5 @@ func (m *manifest) write(d plainDir) error {
 	if err != nil {
 		return fmt.Errorf("manifest: %w", err)
 	}
-	return d.replace(manifestName, append(b, '\n'))
+	return d.replace(manifestName, append(hidden.Escape(b), '\n'))
 }

@@ -134,7 +134,7 @@ func (c *planCmd) host(ctx context.Context, ask *asker, scope crawler.Scope, u w
 	h.Delay, h.Clause = g.Delay, g.Clause
 	c.slow(&h, g.Least)
 	if info.Rules != nil {
-		h.Sitemaps = info.Rules.Sitemaps()
+		h.Sitemaps = publicly(info.Rules.Sitemaps())
 	}
 	if n, ok := c.sitemapPages(ctx, ask, scope, u, h.Sitemaps); ok {
 		h.Pages, h.Source = n, "sitemap"
@@ -271,7 +271,7 @@ func (p *plan) text() string {
 	for _, h := range p.Hosts {
 		fmt.Fprintf(&b, "%-36s %10s %-14s %8d %-9s %12s\n", h.Host, h.Delay, h.Clause, h.Pages, h.Source, h.Least.Round(time.Millisecond))
 		if h.Problem != "" {
-			fmt.Fprintf(&b, "    robots.txt: %s\n", h.Problem)
+			fmt.Fprintf(&b, "    robots.txt: %s\n", printable(h.Problem))
 		}
 	}
 	fmt.Fprintf(&b, "The crawl takes at least %s, decided by %s.\n", p.Bound.Round(time.Millisecond), p.DecidedBy)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/hidden"
 	"github.com/amble-crawler/amble/politeness"
 )
 
@@ -78,5 +79,5 @@ func (r *report) line() []byte {
 	if err != nil { // strings, numbers and times alone
 		panic(err)
 	}
-	return b
+	return hidden.Escape(b)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/hidden"
 	"github.com/amble-crawler/amble/sink"
 )
 
@@ -73,7 +74,7 @@ func writePage(dir string, m *manifest, rep *report) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(files.replace(pageName, b.Bytes()), files.close())
+	return errors.Join(files.replace(pageName, hidden.Escape(b.Bytes())), files.close())
 }
 
 func seedsText(seeds []string) string {

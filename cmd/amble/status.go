@@ -189,6 +189,7 @@ func (s snapshot) line(width int) string {
 	if s.active == 0 && s.cause != "" {
 		line = fmt.Sprintf("%s  %d queued  %seta %s", plural(s.pages, "page"), s.queued, next, etaText(s.eta))
 	}
+	line = printable(line)
 	return line[:min(len(line), max(0, width))]
 }
 

@@ -5,20 +5,26 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
+	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/amble-crawler/amble/internal/hidden"
 )
 
 // errClosed says that nobody reads stdout any more, which is a way to say "enough".
 var errClosed = errors.New("stdout was closed by its reader")
 
-// stdout is where results go. It remembers the first failure, so that output printed for a person,
-// line by line and unchecked, is not lost in silence.
+// stdout is where results go. Hidden characters in them are escaped, as JSON has escapes, whoever wrote them. It
+// remembers the first failure, so that output printed for a person, line by line and unchecked, is not lost in
+// silence.
 type stdout struct {
 	mu  sync.Mutex
 	w   io.Writer
+	cut []byte // the beginning of a character whose end has not come
 	err error
 }
 
@@ -29,14 +35,33 @@ func (s *stdout) Write(b []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
-	n, err := s.w.Write(b)
+	text := append(s.cut, b...)
+	whole := len(text) - cutShort(text)
+	s.cut = slices.Clone(text[whole:])
+	_, err := s.w.Write(hidden.Escape(text[:whole]))
 	switch {
 	case errors.Is(err, syscall.EPIPE):
 		s.err = errClosed
 	case err != nil:
 		s.err = &exitError{exitOutput, fmt.Errorf("stdout cannot be written: %w", cause(err))}
 	}
-	return n, s.err
+	if s.err != nil {
+		return 0, s.err
+	}
+	return len(b), nil
+}
+
+// cutShort is how many bytes at the end of b are the beginning of a character.
+func cutShort(b []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
+			if utf8.FullRune(tail) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
 }
 
 // share makes results and the status line keep off each other, when both go to terminals.

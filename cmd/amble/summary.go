@@ -39,7 +39,7 @@ func (u *ui) summaryText(r *ending, err error) string {
 	}
 	b.WriteByte('\n')
 	if r.Bound > 0 && r.Elapsed >= r.Bound {
-		fmt.Fprintf(&b, "  %-10s %.2f × the least that %s allows\n", "time", r.Elapsed.Seconds()/r.Bound.Seconds(), r.BoundBy)
+		fmt.Fprintf(&b, "  %-10s %.2f × the least that %s allows\n", "time", r.Elapsed.Seconds()/r.Bound.Seconds(), printable(r.BoundBy))
 	}
 	row(&b, "outcomes", r.Outcomes)
 	row(&b, "statuses", r.Statuses)

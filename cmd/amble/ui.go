@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"golang.org/x/term"
+
+	"github.com/amble-crawler/amble/internal/hidden"
 )
 
 // ui is what a person sees on stderr: one status line on a terminal, log lines elsewhere.
@@ -79,7 +81,10 @@ func (l lineWriter) Write(b []byte) (int, error) {
 	l.u.mu.Lock()
 	defer l.u.mu.Unlock()
 	l.u.clear()
-	return l.u.w.Write(b)
+	if _, err := l.u.w.Write(hidden.Escape(b)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // clear takes the status line away. The caller holds mu.
@@ -94,7 +99,7 @@ func (u *ui) clear() {
 func (u *ui) draw(line string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	fmt.Fprint(u.w, "\r\x1b[K"+line)
+	fmt.Fprintf(u.w, "\r\x1b[K%s", hidden.Escape([]byte(line)))
 	u.drawn = true
 }
 

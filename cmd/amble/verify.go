@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/hidden"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/audit"
 	"github.com/amble-crawler/amble/robots"
@@ -180,16 +181,16 @@ func auditText(rep *audit.Report) string {
 	fmt.Fprintf(&b, "\n%-40s %9s %12s %12s\n", "host", "requests", "least pause", "due there")
 	for _, h := range rep.Hosts {
 		if h.Least < 0 {
-			fmt.Fprintf(&b, "%-40s %9d %12s %12s\n", h.Host, h.Requests, "-", "-")
+			fmt.Fprintf(&b, "%-40s %9d %12s %12s\n", printable(h.Host), h.Requests, "-", "-")
 			continue
 		}
-		fmt.Fprintf(&b, "%-40s %9d %12s %12s\n", h.Host, h.Requests, h.Least.Round(time.Millisecond), h.Required.Round(time.Millisecond))
+		fmt.Fprintf(&b, "%-40s %9d %12s %12s\n", printable(h.Host), h.Requests, h.Least.Round(time.Millisecond), h.Required.Round(time.Millisecond))
 	}
 	for _, v := range rep.Violations {
 		fmt.Fprintf(&b, "violation: %s\n", printable(v.String()))
 	}
 	for _, o := range rep.Overrides {
-		fmt.Fprintf(&b, "override: %s by other rules than %s/robots.txt: %s\n", plural(o.Requests, "request"), o.Origin, printable(o.Reason))
+		fmt.Fprintf(&b, "override: %s by other rules than %s/robots.txt: %s\n", plural(o.Requests, "request"), printable(o.Origin), printable(o.Reason))
 	}
 	for _, n := range rep.Notes {
 		fmt.Fprintf(&b, "note: %s\n", printable(n))
@@ -232,7 +233,7 @@ func writeAuditConfig(d plainDir, cfg *crawler.Config, own map[string]int) error
 	}
 	b, err := json.MarshalIndent(c, "", "  ")
 	if err == nil {
-		err = d.replace(auditFile, append(b, '\n'))
+		err = d.replace(auditFile, append(hidden.Escape(b), '\n'))
 	}
 	return outputError(err)
 }

@@ -53,7 +53,7 @@ func oneLine(s string) string {
 			continue
 		}
 		s = strings.Map(func(r rune) rune {
-			if r < ' ' || r == 0x7f {
+			if r < ' ' || 0x7f <= r && r <= 0x9f {
 				return ' '
 			}
 			return r

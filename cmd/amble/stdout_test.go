@@ -1,0 +1,37 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+	"unicode/utf8"
+)
+
+// However what is printed is cut into writes, hidden characters are escaped and no other is changed.
+func TestStdoutEscapesAcrossWrites(t *testing.T) {
+	const text = "title: \u202eabc\u009b31m é日本😀\U000e0041 end\n"
+	const want = `title: \u202eabc\u009b31m é日本😀\udb40\udc41 end` + "\n"
+	for size := 1; size <= len(text); size++ {
+		var out bytes.Buffer
+		s := &stdout{w: &out}
+		for rest := []byte(text); len(rest) > 0; {
+			n := min(size, len(rest))
+			if m, err := s.Write(rest[:n]); m != n || err != nil {
+				t.Fatal(m, err)
+			}
+			rest = rest[n:]
+		}
+		if got := out.String(); got != want {
+			t.Errorf("in pieces of %d: %q", size, got)
+		}
+	}
+	var out bytes.Buffer
+	s := &stdout{w: &out}
+	for _, b := range []byte("\x9b31m \xff\xc2 x\n") { // no UTF-8: to some terminals they are controls
+		if _, err := s.Write([]byte{b}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !utf8.Valid(out.Bytes()) || bytes.ContainsAny(out.Bytes(), "\x80\x9b") {
+		t.Errorf("%q", &out)
+	}
+}

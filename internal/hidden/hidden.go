@@ -1,0 +1,59 @@
+// Package hidden knows the characters that a reader does not see, and that change how others are shown: with them a
+// site could move the cursor of a terminal, or have a line read as what it does not say. They are written as escapes.
+package hidden
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// Is reports whether a character is hidden: DEL and the C1 controls, format characters such as those that set the
+// direction of reading or have no width, separators of lines, and what else Unicode has programs ignore that
+// cannot show it, but for variation selectors. C0 controls, which every text form has escapes for, are not.
+func Is(r rune) bool {
+	switch {
+	case r < 0x7f:
+		return false
+	case r <= 0x9f:
+		return true
+	case r < 0x600:
+		return r == 0xad || r == 0x34f
+	case 0x900 <= r && r < 0x115f, 0x2070 <= r && r < 0x3164, 0x3164 < r && r < 0xfe00: // most letters there are
+		return false
+	}
+	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)
+}
+
+const digits = "0123456789abcdef"
+
+// AppendEscape appends a character as JSON escapes it: \u and four digits, or two of these beyond U+FFFF.
+func AppendEscape(b []byte, r rune) []byte {
+	if r > 0xffff {
+		r -= 0x10000
+		return AppendEscape(AppendEscape(b, 0xd800+r>>10), 0xdc00+r&0x3ff)
+	}
+	return append(b, '\\', 'u', digits[r>>12], digits[r>>8&15], digits[r>>4&15], digits[r&15])
+}
+
+// Escape is text or JSON with its hidden characters, and what is not UTF-8, escaped. JSON stays valid, with the
+// same meaning: it can have such characters in its strings alone. It is b itself where there are none.
+func Escape(b []byte) []byte {
+	var out []byte
+	start := 0
+	for i := 0; i < len(b); {
+		if b[i] < 0x7f {
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(b[i:])
+		if bad := r == utf8.RuneError && n == 1; bad || Is(r) {
+			out = AppendEscape(append(out, b[start:i]...), r)
+			start = i + n
+		}
+		i += n
+	}
+	if start == 0 {
+		return b
+	}
+	return append(out, b[start:]...)
+}

@@ -1,0 +1,55 @@
+package weburl
+
+import "strings"
+
+// masked stands for user information.
+const masked = "*****"
+
+// Redact is the text of something that was meant to be a URL, with user and password masked: for what is told of
+// texts that are none. It sees user information also where the URL Standard sees none, as in a password with
+// a slash in it, so it is for texts that Parse or Resolve has refused: of one that they take nothing needs to be masked.
+func Redact(text string) string {
+	if strings.IndexByte(text, '@') < 0 {
+		return text
+	}
+	s := strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(text) // as the URL Standard does first
+	start := authorityStart(s)
+	if start < 0 {
+		return text
+	}
+	rest := s[start:]
+	end := strings.IndexAny(rest, `/\?#`)
+	if end < 0 {
+		end = len(rest)
+	}
+	at := strings.LastIndexByte(rest[:end], '@')
+	if at < 0 && oddPort(rest[:end]) {
+		at = strings.LastIndexByte(rest, '@')
+	}
+	if at <= 0 {
+		return text
+	}
+	return s[:start] + masked + rest[at:]
+}
+
+// authorityStart is where user information would begin, behind scheme and slashes; -1 in a reference without
+// either, which is a path.
+func authorityStart(s string) int {
+	i := len(s) - len(strings.TrimLeftFunc(s, func(r rune) bool { return r <= ' ' }))
+	colon := strings.IndexByte(s[i:], ':')
+	scheme := colon > 0 && strings.Trim(s[i:i+colon], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.") == ""
+	if scheme {
+		i += colon + 1
+	}
+	slashes := len(s[i:]) - len(strings.TrimLeft(s[i:], `/\`))
+	if !scheme && slashes < 2 {
+		return -1
+	}
+	return i + slashes
+}
+
+// oddPort reports whether what stands behind the last colon of a host is no port.
+func oddPort(host string) bool {
+	colon := strings.LastIndexByte(host, ':')
+	return colon > strings.LastIndexByte(host, ']') && strings.Trim(host[colon+1:], "0123456789") != ""
+}
