@@ -50,9 +50,12 @@ func BenchmarkPage(b *testing.B) {
 			perHost := float64(heap()-before) / float64(n)
 			b.ReportAllocs()
 			i := 0
+			var free time.Time // ends count from the next whole microsecond
 			for b.Loop() {
 				u := urls[i%n]
 				i++
+				for n == 1 && time.Now().Before(free) {
+				}
 				p, err := g.Admit(Ask{URL: u, Next: g.Next(u), Addr: addrOf(i)})
 				if err != nil {
 					b.Fatal(err)
@@ -61,7 +64,7 @@ func BenchmarkPage(b *testing.B) {
 				if err != nil || grant.Begin() != nil {
 					b.Fatal(err)
 				}
-				g.Report(p, Reply{Status: 200, Written: time.Now()})
+				free = g.Report(p, Reply{Status: 200, Written: time.Now()})
 			}
 			if n > 1 {
 				b.ReportMetric(perHost, "B/host")

@@ -29,7 +29,11 @@ func resumed(dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	defer func() {
+		if cerr := s.Close(); err == nil { // else the same once more
+			err = cerr
+		}
+	}()
 	if err := s.States(ctx, "", func(string, []byte) error { return nil }); err != nil {
 		return err
 	}
