@@ -17,9 +17,9 @@ import (
 	"golang.org/x/net/html"
 )
 
-// The scanner is held to x/net/html's tokenizer, octet for octet: both feed one collector, and the
-// Documents must be equal. Where the tokenizer departs from the HTML Standard the scanner follows the
-// Standard, counts the place in Scanner.departed, and the comparison is not made:
+// The scanner must agree with the tokenizer of x/net/html, byte for byte: both feed a collector, and the Documents
+// must be equal. Where the tokenizer deviates from the HTML Standard the scanner follows the Standard and counts
+// the place in Scanner.departed, and the Documents are not compared:
 //
 //	input                    tokenizer                    Standard
 //	<script><!-- < …         "<" and a blank (or anything  section 13.2.5.23: still escaped, a
@@ -29,10 +29,10 @@ import (
 //	                         an earlier one and ends in    value's, the element stays open
 //	                         "/" closes the element
 //
-// A third departure is undone in the reference itself: the tokenizer decodes character references inside
-// of CDATA sections, where the Standard (section 13.2.5.69) has none.
+// A third deviation is undone in the reference itself: the tokenizer decodes character references in CDATA
+// sections, where the Standard (section 13.2.5.69) has none.
 
-// variants are the options agreement is tested with.
+// variants are the options with which agreement is tested.
 var variants = []Options{
 	{},
 	everything,
@@ -40,7 +40,7 @@ var variants = []Options{
 	{DataAttrs: []string{"data-a", "class"}, Resources: true},
 }
 
-// disagreement describes how the scanner and the reference differ on a page, "" when they agree.
+// disagreement describes how the scanner and the reference differ on a page. It is "" if they agree.
 func disagreement(s *Scanner, page string, o Options) string {
 	got := s.Scan(page)
 	if s.departed > 0 {
@@ -72,7 +72,7 @@ func FuzzAgree(f *testing.F) {
 	})
 }
 
-// TestAgreeShuffled puts the pieces that markup is made of together at random.
+// TestAgreeShuffled combines pieces of markup at random.
 func TestAgreeShuffled(t *testing.T) {
 	pieces := strings.Split("< > / = \" ' ! - -- --> <!-- --!> <a <A </a <b> </b> <svg <svg> </svg> <math> <mi> </mi> <desc> </desc>"+
 		" <title> </title> <title </title <script> </script> <script </script <style> </style> <textarea> </textarea <xmp> </xmp>"+
@@ -117,7 +117,7 @@ var agreeSeeds = []string{
 	`<form method="pos&#116;" action=x>`, `<input type="im&#97;ge" src=x>`, `<template shadowrootmode="o&#112;en"><a href=x>`, `<math><annotation-xml encoding="text&#47;html"><style><a href=x>`,
 }
 
-// dump is a Document for reading.
+// dump formats a Document for reading.
 func dump(d *Document) string {
 	return strings.ReplaceAll(fmt.Sprintf("%#v", *d), "extract.Link", "\n")
 }
@@ -158,7 +158,7 @@ func TestTrees(t *testing.T) {
 	t.Logf("%d pages, %d links, %d departures", pages, links, departed)
 }
 
-// pagesOf is the pages in a file.
+// pagesOf returns the pages in a file.
 func pagesOf(path string) []string {
 	ext := filepath.Ext(path)
 	if ext != ".html" && ext != ".htm" && ext != ".dat" && ext != ".test" {
@@ -177,7 +177,7 @@ func pagesOf(path string) []string {
 	return []string{string(body)}
 }
 
-// datPages is the inputs of html5lib's tree construction tests.
+// datPages returns the inputs of html5lib's tree construction tests.
 func datPages(file string) (pages []string) {
 	for test := range strings.SplitSeq("\n"+file, "\n#data\n") {
 		page, _, ok := strings.Cut(test, "\n#errors")
@@ -188,7 +188,7 @@ func datPages(file string) (pages []string) {
 	return pages
 }
 
-// testPages is the inputs of html5lib's tokenizer tests, as they are and as an attribute's value.
+// testPages returns the inputs of html5lib's tokenizer tests, as they are and as the value of an attribute.
 func testPages(file []byte) (pages []string) {
 	var suite struct {
 		Tests []struct{ Input string }
@@ -202,9 +202,9 @@ func testPages(file []byte) (pages []string) {
 	return pages
 }
 
-// treeDisagreement compares where the a elements of the tree lead with the anchors found. How often does not
-// count: the parser repeats an open a inside of the next block or table cell (HTML Standard section
-// 13.2.4.3), where there is one in the text.
+// treeDisagreement compares the targets of the tree's a elements with the anchors found. Their number does not
+// count: the parser repeats an open a element inside the next block or table cell (HTML Standard section 13.2.4.3),
+// although the text has only one.
 func treeDisagreement(page string) string {
 	root, err := Tree([]byte(page))
 	if err != nil {
@@ -223,7 +223,7 @@ func treeDisagreement(page string) string {
 	return fmt.Sprintf("in the tree: %q\nfound: %q", slices.Sorted(maps.Keys(inTree)), slices.Sorted(maps.Keys(found)))
 }
 
-// anchorsBelow collects where the a elements below n lead; what is in a template leads nowhere.
+// anchorsBelow collects the targets of the a elements below n. Elements in a template have none.
 func anchorsBelow(n *html.Node, refs map[string]bool) {
 	for c := range n.ChildNodes() {
 		if c.Data == "template" && c.Namespace == "" {

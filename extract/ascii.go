@@ -14,8 +14,8 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isAlnum(c byte) bool { return isLetter(c) || isDigit(c) }
 
-// lower appends s to the empty dst in lower case. A name that does not fit becomes one NUL, which equals
-// no name: it is longer than any that is looked for.
+// lower appends s in lower case to the empty dst. A name that does not fit becomes one NUL, which equals no name:
+// it is longer than any that is looked up.
 func lower(dst []byte, s string) []byte {
 	if len(s) > cap(dst) {
 		return append(dst, 0)
@@ -30,7 +30,7 @@ func lower(dst []byte, s string) []byte {
 	return dst
 }
 
-// lowered is s in lower case; s itself when it is so already.
+// lowered returns s in lower case, and s itself if it is in lower case already.
 func lowered(s string) string {
 	for i := range len(s) {
 		if 'A' <= s[i] && s[i] <= 'Z' {
@@ -40,7 +40,7 @@ func lowered(s string) string {
 	return s
 }
 
-// hasPrefixFold reports whether s begins with prefix, which is in lower case, in any case.
+// hasPrefixFold reports whether s begins with prefix, ignoring case; prefix is in lower case.
 func hasPrefixFold(s, prefix string) bool {
 	if len(s) < len(prefix) {
 		return false
@@ -57,7 +57,7 @@ func hasPrefixFold(s, prefix string) bool {
 	return true
 }
 
-// equalFold reports whether s is word, which is in lower case, in any case.
+// equalFold reports whether s equals word, ignoring case; word is in lower case.
 func equalFold(s, word string) bool { return len(s) == len(word) && hasPrefixFold(s, word) }
 
 // trimSpace cuts ASCII white space off both ends.
@@ -71,7 +71,7 @@ func trimSpace(s string) string {
 	return s
 }
 
-// trimRef cuts off what the URL Standard's basic URL parser cuts off first: C0 controls and blanks.
+// trimRef trims what the URL Standard's basic URL parser trims first: C0 controls and blanks.
 func trimRef(s string) string {
 	for len(s) > 0 && s[0] <= ' ' {
 		s = s[1:]

@@ -2,15 +2,15 @@ package extract
 
 import "strings"
 
-// attrScan is the place of one attribute of a tag.
+// attrScan holds the position of one attribute of a tag.
 type attrScan struct {
 	name, nameEnd   int
 	value, valueEnd int
 	bare            bool // the value has no quotes
 }
 
-// next finds the attribute at or after pos (HTML Standard section 13.2.5.32 and following). It returns the
-// place after it; with found false, that of the tag's ">", or -1 at the end of the page.
+// next finds the attribute at or after pos (HTML Standard section 13.2.5.32 and following). It returns the offset
+// after it; if found is false, the offset of the tag's ">", or -1 at the end of the page.
 func (a *attrScan) next(page string, pos int) (next int, found bool) {
 	for pos < len(page) && (class[page[pos]]&space != 0 || page[pos] == '/') {
 		pos++
@@ -65,7 +65,7 @@ func skipSpace(page string, pos int) int {
 	return pos
 }
 
-// skipAttrs finds the place after a tag whose attributes begin at pos.
+// skipAttrs returns the offset after a tag whose attributes begin at pos.
 func (s *Scanner) skipAttrs(pos int) int {
 	var a attrScan
 	found := true
@@ -78,7 +78,7 @@ func (s *Scanner) skipAttrs(pos int) int {
 	return pos + 1
 }
 
-// readAttrs is skipAttrs that keeps the attributes in s.t.
+// readAttrs is like skipAttrs and stores the attributes in s.t.
 func (s *Scanner) readAttrs(pos int) int {
 	var a attrScan
 	pos, found := a.next(s.page, pos)
@@ -93,12 +93,12 @@ func (s *Scanner) readAttrs(pos int) int {
 	bare := a.bare && a.valueEnd == pos
 	s.t.closed = slash && !bare
 	if slash && bare {
-		s.departed++ // if it repeats an earlier attribute, the tokenizer takes its "/" for the tag's
+		s.departed++ // the tokenizer takes the "/" of a repeated attribute for the tag's
 	}
 	return pos + 1
 }
 
-// keep stores an attribute that extraction knows or the user named.
+// keep stores an attribute that extraction knows or that Options.DataAttrs names.
 func (s *Scanner) keep(a *attrScan) {
 	name := s.page[a.name:a.nameEnd]
 	if at := attributeNamed(name); at != atOther {
@@ -111,7 +111,7 @@ func (s *Scanner) keep(a *attrScan) {
 	}
 }
 
-// value is an attribute's value, not yet decoded.
+// value returns an attribute's value, not yet decoded.
 func (s *Scanner) value(a *attrScan) value {
 	v := value{s: s.page[a.value:a.valueEnd]}
 	if len(v.s) > s.c.o.MaxAttr {

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/net/html"
 )
 
-// maxRefName is longer than any named character reference (the longest has 32 octets after "&").
+// maxRefName is longer than any named character reference (the longest has 32 bytes after "&").
 const maxRefName = 40
 
-// appendDecoded appends what a browser makes of s as text or as an attribute's value: character
-// references decoded, CR and CRLF turned into LF, NUL into U+FFFD.
+// appendDecoded appends s as a browser reads it in text or in an attribute's value: character references are
+// decoded, CR and CRLF become LF, and NUL becomes U+FFFD.
 func appendDecoded(dst []byte, s string, inAttr bool) []byte {
 	for s != "" {
 		n := strings.IndexAny(s, "&\r\x00")
@@ -40,9 +40,9 @@ func appendDecoded(dst []byte, s string, inAttr bool) []byte {
 	return dst
 }
 
-// appendRef appends the character reference that s, beginning with "&", begins with, or the "&" alone
-// when it is none. It returns how many octets of s that were. The rules are those of the HTML
-// Standard section 13.2.5.72 and following; the names are x/net/html's.
+// appendRef appends the character reference at the beginning of s, which begins with "&", or the "&" alone if there
+// is none. It returns how many bytes of s it has consumed. The rules are those of the HTML Standard section
+// 13.2.5.72 and following; the names are those of x/net/html.
 func appendRef(dst []byte, s string, inAttr bool) ([]byte, int) {
 	if len(s) > 1 && s[1] == '#' {
 		return appendNumeric(dst, s)
@@ -68,9 +68,8 @@ func appendRef(dst []byte, s string, inAttr bool) ([]byte, int) {
 	return append(dst, decoded...), n
 }
 
-// whole reports whether decoded is all of a name rather than a known beginning of it and the rest,
-// which is how an old name without semicolon ("&notit;" for "¬it;") reads in text, but not in an
-// attribute.
+// whole reports whether decoded comes from a complete name. Otherwise it comes from a known name followed by more
+// letters: old names without semicolon ("&notit;" for "¬it;") are read so in text, but not in an attribute.
 func whole(decoded string, closed bool) bool {
 	if closed {
 		return decoded == ";" || !strings.HasSuffix(decoded, ";")
@@ -79,7 +78,7 @@ func whole(decoded string, closed bool) bool {
 	return n == len(decoded)
 }
 
-// appendNumeric is appendRef for "&#".
+// appendNumeric is like appendRef, for "&#".
 func appendNumeric(dst []byte, s string) ([]byte, int) {
 	n, base := len("&#"), 10
 	if n < len(s) && s[n]|0x20 == 'x' {
@@ -101,16 +100,16 @@ func appendNumeric(dst []byte, s string) ([]byte, int) {
 	if n < len(s) && s[n] == ';' {
 		n++
 	}
-	if 0x80 <= x && x <= 0x9F { // windows-1252 by the Standard's table, which x/net/html has
+	if 0x80 <= x && x <= 0x9F { // windows-1252 by the Standard's table, which x/net/html contains
 		return append(dst, html.UnescapeString("&#"+strconv.Itoa(x)+";")...), n
 	}
 	if x == 0 {
 		x = utf8.RuneError
 	}
-	return utf8.AppendRune(dst, rune(x)), n // surrogates and what is too large become U+FFFD
+	return utf8.AppendRune(dst, rune(x)), n // surrogates and numbers that are too large become U+FFFD
 }
 
-// digit is the value of a hexadecimal digit, 16 for anything else.
+// digit returns the value of a hexadecimal digit, or 16 for any other byte.
 func digit(c byte) int {
 	switch {
 	case isDigit(c):

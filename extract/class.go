@@ -1,15 +1,15 @@
 package extract
 
-// Classes of octets, for the scanner's loops.
+// Classes of bytes, for the loops of the scanner.
 const (
 	space     = 1 << iota // ASCII white space
 	endsName              // of a tag
 	endsKey               // of an attribute's name
 	endsValue             // of an attribute's value without quotes
-	encoded               // a value with it is not what it seems
+	encoded               // a value that contains it must be decoded
 )
 
-// class is the set of classes of every octet.
+// class has the classes of every byte.
 var class = [256]uint8{
 	' ': space | endsName | endsKey | endsValue, '\t': space | endsName | endsKey | endsValue,
 	'\n': space | endsName | endsKey | endsValue, '\f': space | endsName | endsKey | endsValue,

@@ -1,8 +1,8 @@
 package extract
 
-// CSS finds the references of a stylesheet: url() and @import. Its links have the kinds Style and
-// Import, and no tag. A url() that names something and loads nothing, as in @namespace, is none. At most
-// 10,000 links are kept, the rest is counted in Dropped.
+// CSS finds the references of a stylesheet: url() and @import. Its links have the kinds Style and Import, and no
+// tag. A url() that is only a name and loads nothing, as in @namespace, does not count. At most 10,000 links are
+// kept; the others are counted in Dropped.
 func CSS(body []byte) *Document {
 	d := new(Document)
 	c := collector{o: Options{}.resolved()}
@@ -11,10 +11,10 @@ func CSS(body []byte) *Document {
 	return d
 }
 
-// cssPlace is where CSS stands: whether it is a stylesheet, and the names its links get.
+// cssPlace says where CSS was found: whether it is a stylesheet, and which names its links get.
 type cssPlace struct {
 	tag, attr string
-	sheet     bool // @import has a meaning
+	sheet     bool // @import is valid
 	offset    int  // of the links, unless they have their own
 }
 

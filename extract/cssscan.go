@@ -5,20 +5,20 @@ import (
 	"unicode/utf8"
 )
 
-// cssScanner finds the references of a stylesheet or a style attribute, one after the other, by the
-// tokens of CSS Syntax Module Level 3 section 4.
+// cssScanner finds the references of a stylesheet or a style attribute one by one, by the tokens of CSS Syntax
+// Module Level 3 section 4.
 type cssScanner struct {
 	s       string
 	pos     int
-	imports bool // an @import may still come: no block was opened (CSS Cascade Level 5 section 2)
+	imports bool // an @import is still allowed: no block was opened (CSS Cascade Level 5 section 2)
 
-	ref      string // the reference found
-	escaped  bool   // which has escapes in it
+	ref      string // the reference that was found
+	escaped  bool   // it contains escapes
 	isImport bool
-	start    int // where its token begins
+	start    int // offset of its token
 
 	atImport bool // after "@import", before its address
-	muted    bool // in a rule whose url() is a name
+	muted    bool // in a rule whose url() is only a name
 }
 
 // next finds the next reference.
@@ -41,7 +41,7 @@ func (c *cssScanner) next() bool {
 		case isDigit(ch) || ch == '#':
 			c.pos++
 			c.name()
-		case isNameOctet(ch):
+		case isNameByte(ch):
 			if c.word() {
 				return c.found()
 			}
@@ -52,7 +52,7 @@ func (c *cssScanner) next() bool {
 	return false
 }
 
-// found ends a reference.
+// found completes a reference.
 func (c *cssScanner) found() bool {
 	c.isImport = c.atImport
 	c.atImport = false
@@ -84,7 +84,7 @@ func (c *cssScanner) atRule(name string) {
 	c.muted = equalFold(name, "namespace") || equalFold(name, "document") || equalFold(name, "-moz-document")
 }
 
-// word reads a name and reports whether it is a url() with a reference in it.
+// word reads a name and reports whether it is a url() that contains a reference.
 func (c *cssScanner) word() bool {
 	name := c.name()
 	if c.pos >= len(c.s) || c.s[c.pos] != '(' || !equalFold(name, "url") {
@@ -102,13 +102,13 @@ func (c *cssScanner) word() bool {
 	return found && !c.muted
 }
 
-// maxCSSName is longer than any name looked for, each letter written as an escape.
+// maxCSSName is longer than any name that is looked up, with each letter written as an escape.
 const maxCSSName = 128
 
 // name reads a name and returns it without escapes.
 func (c *cssScanner) name() string {
 	start, escaped := c.pos, false
-	for c.pos < len(c.s) && isNameOctet(c.s[c.pos]) {
+	for c.pos < len(c.s) && isNameByte(c.s[c.pos]) {
 		if c.s[c.pos] == '\\' {
 			escaped = true
 			if c.pos+1 < len(c.s) && isNewline(c.s[c.pos+1]) {
@@ -132,7 +132,7 @@ func (c *cssScanner) blanks() {
 	}
 }
 
-// quoted reads a string and reports whether it is a good one: it ends with its quote or the sheet.
+// quoted reads a string and reports whether it is valid: it ends with its quote or with the sheet.
 func (c *cssScanner) quoted() bool {
 	quote := c.s[c.pos]
 	c.pos++
@@ -158,7 +158,7 @@ func (c *cssScanner) quoted() bool {
 	return true
 }
 
-// bare reads the rest of a url() without quotes and reports whether it is a good one.
+// bare reads the rest of a url() without quotes and reports whether it is valid.
 func (c *cssScanner) bare() bool {
 	start, end := c.pos, -1
 	c.escaped = false
@@ -192,12 +192,12 @@ func (c *cssScanner) bare() bool {
 
 func isNewline(c byte) bool { return c == '\n' || c == '\r' || c == '\f' }
 
-// isNameOctet reports whether c may stand in a name; a backslash begins an escape.
-func isNameOctet(c byte) bool {
+// isNameByte reports whether a name may contain c; a backslash begins an escape.
+func isNameByte(c byte) bool {
 	return isAlnum(c) || c == '-' || c == '_' || c == '\\' || c == 0 || c >= utf8.RuneSelf
 }
 
-// escapeLen is the length of the escape that s, beginning with a backslash, begins with.
+// escapeLen returns the length of the escape at the beginning of s, which begins with a backslash.
 func escapeLen(s string) int {
 	n := 1
 	for n < len(s) && n <= 6 && digit(s[n]) < 16 {
@@ -238,7 +238,7 @@ func appendCSSUnescaped(dst []byte, s string) []byte {
 	return dst
 }
 
-// appendCSSEscape appends what one escape, without its backslash, stands for.
+// appendCSSEscape appends the character that one escape, without its backslash, stands for.
 func appendCSSEscape(dst []byte, s string) []byte {
 	if s == "" || isNewline(s[0]) {
 		return dst

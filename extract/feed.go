@@ -7,19 +7,18 @@ import (
 	"strings"
 )
 
-// Feed reads a feed: RSS 0.9x and 2.0, RSS 1.0 (RDF), Atom (RFC 4287) or JSON Feed, UTF-8 text. It returns nil
-// for what is none of these. The links are
+// Feed reads a feed in UTF-8: RSS 0.9x and 2.0, RSS 1.0 (RDF), Atom (RFC 4287) or JSON Feed. It returns nil for
+// anything else. The links are
 //
-//   - the pages of the entries, of kind Entry, with the entry's title as Text: an RSS link, or the guid
-//     where there is no link and the guid is an address; an Atom link rel=alternate; a JSON Feed item's url, or
-//     its id as RSS's guid;
+//   - the pages of the entries, of kind Entry, with the entry's title as Text: an RSS link, or the guid if there is
+//     no link and the guid is an address; an Atom link with rel=alternate; the url of a JSON Feed item, or its id,
+//     under the same condition as RSS's guid;
 //   - enclosures, attachments and media:content, of kind Media, and images, of kind Image;
-//   - the feed's own page and everything else an Atom link says, of kind LinkRel: rel=next leads to older
-//     entries.
+//   - the feed's own page and all other Atom links, of kind LinkRel: rel=next leads to older entries.
 //
-// Base, Title and Lang are the feed's. The references of an entry that has its own xml:base are resolved
-// against it, as far as that goes without the feed's address. Links inside of an entry's content are not
-// looked for: it is HTML, so HTML finds them. At most 10,000 links are kept, the rest is counted in Dropped.
+// Base, Title and Lang are those of the feed. The references of an entry with an xml:base of its own are resolved
+// against it, as far as possible without the feed's address. Links inside an entry's content are not extracted: the
+// content is HTML, so pass it to HTML. At most 10,000 links are kept; the others are counted in Dropped.
 func Feed(body []byte) *Document {
 	body = bytes.TrimPrefix(body, []byte("\ufeff"))
 	if bytes.HasPrefix(bytes.TrimLeft(body, spaces), []byte("{")) {
@@ -35,18 +34,18 @@ func Feed(body []byte) *Document {
 	}
 }
 
-// feed is the state of reading one.
+// feed is the state of reading one feed.
 type feed struct {
 	x      *xmlReader
 	doc    *Document
 	root   string // name of the root element
 	prefix string // namespace prefix of the innermost feed, channel or entry
-	skip   string // inside this element, whose title and links are not the feed's
+	skip   string // inside this element, whose title and links are not those of the feed
 
 	field  string // the element whose text is collected
-	at     int    // where it begins
+	at     int    // its offset
 	text   []byte
-	attrOK bool // guid: it is an address
+	attrOK bool // of a guid: it is an address
 
 	inEntry bool
 	first   int    // index of the entry's first link
@@ -61,7 +60,7 @@ type feed struct {
 	ended bool
 }
 
-// document returns what was read, nil if that was no feed.
+// document returns what was read, or nil if it was not a feed.
 func (f *feed) document() *Document {
 	if !isFeedRoot(f.root) {
 		return nil
@@ -74,7 +73,7 @@ func isFeedRoot(name string) bool { return name == "rss" || name == "RDF" || nam
 // maxFeedText bounds an element's text, before it is decoded.
 const maxFeedText = 8 << 10
 
-// token takes one token and reports whether to go on.
+// token processes one token and reports whether to continue.
 func (f *feed) token(t xmlToken) bool {
 	switch t.kind {
 	case xmlText, xmlCDATA:
@@ -96,7 +95,7 @@ func (f *feed) token(t xmlToken) bool {
 	return true
 }
 
-// begin takes the root element and reports whether it is a feed's.
+// begin processes the root element and reports whether it is that of a feed.
 func (f *feed) begin(t xmlToken) bool {
 	f.prefix = string(t.prefix)
 	if !isFeedRoot(f.root) {
@@ -111,7 +110,7 @@ func (f *feed) begin(t xmlToken) bool {
 	return true
 }
 
-// start takes a start tag.
+// start processes a start tag.
 func (f *feed) start(t xmlToken) {
 	name := string(t.name)
 	switch name {
@@ -141,7 +140,7 @@ func (f *feed) start(t xmlToken) {
 	}
 }
 
-// core takes an element of the format itself, as opposed to one of an extension.
+// core processes an element of the format itself, as opposed to one of an extension.
 func (f *feed) core(t xmlToken, name string) {
 	switch name {
 	case "image", "source", "textinput", "textInput", "author":
@@ -165,7 +164,7 @@ func (f *feed) core(t xmlToken, name string) {
 	f.field, f.at, f.text = name, t.offset, f.text[:0]
 }
 
-// end takes an end tag.
+// end processes an end tag.
 func (f *feed) end(name string) {
 	if name == f.skip {
 		f.skip = ""
@@ -175,7 +174,7 @@ func (f *feed) end(name string) {
 	}
 }
 
-// endField stores the text that was collected.
+// endField stores the collected text.
 func (f *feed) endField() {
 	name := f.field
 	f.field = ""
@@ -227,7 +226,7 @@ func (f *feed) rssLink(ref string) {
 	f.add(l)
 }
 
-// atomLink takes a link element of Atom, which RSS feeds have too (RFC 4287 section 4.2.7).
+// atomLink processes an Atom link element, which RSS feeds contain too (RFC 4287 section 4.2.7).
 func (f *feed) atomLink(t xmlToken, href string) {
 	if f.skip != "" {
 		return
@@ -248,7 +247,7 @@ func (f *feed) atomLink(t xmlToken, href string) {
 	f.add(l)
 }
 
-// urlAttr adds the link of an element's url attribute.
+// urlAttr adds the link in the url attribute of an element.
 func (f *feed) urlAttr(t xmlToken, k Kind, tag string) {
 	ref, _ := t.attr("url")
 	mediaType, _ := t.attr("type")
@@ -265,13 +264,13 @@ func (f *feed) beginEntry(t xmlToken) {
 	f.newEntry()
 }
 
-// newEntry forgets what was collected of the entry before.
+// newEntry clears what was collected for the previous entry.
 func (f *feed) newEntry() {
 	f.first = len(f.doc.Links)
 	f.title, f.date, f.linked, f.guid, f.skip = "", "", false, Link{}, ""
 }
 
-// endEntry gives the entry's links its title.
+// endEntry sets the entry's title as text of its links.
 func (f *feed) endEntry() {
 	if !f.inEntry {
 		return
@@ -302,8 +301,8 @@ func (f *feed) add(l Link) {
 	f.doc.Links = append(f.doc.Links, l)
 }
 
-// resolve is ref against base (RFC 3986 section 5.2), ref itself where there is no base or one of them does
-// not parse. A base without host leaves a reference without host.
+// resolve returns ref resolved against base (RFC 3986 section 5.2), or ref itself if there is no base or one of
+// them cannot be parsed. A base without host yields a reference without host.
 func resolve(base, ref string) string {
 	if base == "" {
 		return ref

@@ -1,16 +1,15 @@
 package extract
 
-// foreign follows whether the parser is inside SVG or MathML, where title, style and script are markup
-// and CDATA sections are text (HTML Standard sections 13.2.6.5 and 13.2.5.42). It keeps the svg and
-// math elements and the integration points between them, not every element, which is exact for
-// documents whose elements are closed in order.
+// foreign tracks whether the parser is inside SVG or MathML, where title, style and script are markup and CDATA
+// sections are text (HTML Standard sections 13.2.6.5 and 13.2.5.42). It keeps the svg and math elements and the
+// integration points between them, not every element, which is exact for documents whose elements are closed in
+// order.
 type foreign struct {
 	stack []place
-	html  bool // an HTML element stands in the innermost integration point
+	html  bool // the innermost integration point contains an HTML element
 }
 
-// place is an entry of the stack: a root of foreign content or an integration point, where HTML begins
-// again.
+// place is an entry of the stack: a root of foreign content, or an integration point, where HTML resumes.
 type place uint8
 
 const (
@@ -50,7 +49,7 @@ func (f *foreign) push(p place) {
 	f.html = false
 }
 
-// pop leaves the innermost p and all inside it, if p is open.
+// pop closes the innermost p and everything inside it, if p is open.
 func (f *foreign) pop(p place) {
 	for i := len(f.stack) - 1; i >= 0; i-- {
 		if f.stack[i] == p {
@@ -69,7 +68,7 @@ func (f *foreign) breakOut() {
 	f.html = true
 }
 
-// start takes a start tag and reports whether it makes an HTML element.
+// start processes a start tag and reports whether it creates an HTML element.
 func (f *foreign) start(t *startTag) (isHTML bool) {
 	if f.content() && breaksOut(t) {
 		f.breakOut()
@@ -154,7 +153,7 @@ func mathText(name string) (place, bool) {
 	return 0, false
 }
 
-// end takes an end tag.
+// end processes an end tag.
 func (f *foreign) end(name string) {
 	var buf [16]byte
 	switch n := string(lower(buf[:0], name)); n {

@@ -1,10 +1,10 @@
 package extract
 
-// HTML reads a page: UTF-8 text, of a document of type text/html or, with Options.XML, application/xhtml+xml.
-// It never fails; what is no markup yields nothing: comments, scripts, raw text, templates. Tags of text/html
-// are those that golang.org/x/net/html's tokenizer finds, and the HTML Standard's where the two differ. The
-// result shares no memory with body, but its strings may share one copy of it: [strings.Clone] what outlives
-// the Document by long.
+// HTML reads a page: UTF-8 text, of a document of type text/html or, with Options.XML, application/xhtml+xml. It
+// never fails; comments, scripts, raw text and templates yield nothing. In text/html it finds the tags that the
+// tokenizer of golang.org/x/net/html finds, and those of the HTML Standard where the two differ. The result shares
+// no memory with body, but its strings may share one copy of it: use [strings.Clone] for what outlives the
+// Document.
 func HTML(body []byte, o Options) *Document {
 	doc := &Document{Links: make([]Link, 0, min(len(body)/512, 128))}
 	s := NewScanner(o)
@@ -12,23 +12,23 @@ func HTML(body []byte, o Options) *Document {
 	return doc
 }
 
-// Scanner reads pages as HTML does and keeps its memory between them: once it has seen a few, a page
-// costs no allocation, except for a share of one per kilobyte of values that had to be decoded. It is not
-// safe for concurrent use; a pool of Scanners is.
+// Scanner reads pages as HTML does and reuses its memory: after a few pages, another one costs no allocation,
+// except for a share of one per kilobyte of values that had to be decoded. It is not safe for concurrent use; a
+// pool of Scanners is.
 type Scanner struct {
 	page string
 	c    collector
 	t    startTag
 	doc  Document
-	used int // links that Documents had at most since the last Reset
+	used int // most links of a Document since the last Reset
 
 	attrs    [elements]bool // elements whose attributes are read
 	all      bool           // attributes of unknown elements too
-	departed int            // places where x/net/html's tokenizer departs from the Standard
-	none     missing        // in XML
+	departed int            // places where the tokenizer of x/net/html deviates from the Standard
+	none     missing        // used in XML
 }
 
-// NewScanner makes a Scanner with the options for all its pages.
+// NewScanner returns a Scanner that uses the options for all its pages.
 func NewScanner(o Options) *Scanner {
 	s := new(Scanner)
 	s.c.o = o.resolved()
@@ -40,8 +40,8 @@ func NewScanner(o Options) *Scanner {
 	return s
 }
 
-// Scan reads a page. The Document is valid until the next call of Scan or Reset; its strings are parts
-// of page or the Scanner's, and stay valid.
+// Scan reads a page. The Document is valid until the next call of Scan or Reset. Its strings are parts of page or of
+// the Scanner's memory, and stay valid.
 func (s *Scanner) Scan(page string) *Document {
 	s.own(page)
 	return &s.doc
@@ -53,7 +53,7 @@ func (s *Scanner) own(page string) {
 	s.used = max(s.used, len(s.doc.Links))
 }
 
-// Reset lets go of the last page and its Document, so that a Scanner in a pool holds neither.
+// Reset drops the references to the last page and its Document, so that a Scanner in a pool retains neither.
 func (s *Scanner) Reset() {
 	clear(s.doc.Links[:s.used])
 	s.used = 0

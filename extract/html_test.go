@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// show writes a document's links one to a line: kind, tag and attribute, reference, and what else there is.
+// show writes the links of a document, one per line: kind, tag and attribute, reference, and the rest.
 func show(d *Document) string {
 	var b strings.Builder
 	for _, l := range d.Links {
@@ -29,7 +29,7 @@ func show(d *Document) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// everything is the options that find all there is.
+// everything are the options with which all links are found.
 var everything = Options{Resources: true, Forms: true, DataAttrs: []string{"Data-Href"}}
 
 func TestHTMLLinks(t *testing.T) {

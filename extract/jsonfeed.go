@@ -101,7 +101,7 @@ func (f *jsonFeed) attachment(t json.Token) {
 	f.add(l)
 }
 
-// link adds the link that a member is, and reports whether it is one.
+// link adds the link in a member, and reports whether there is one.
 func (f *jsonFeed) link(key string, k Kind, rel Rel) bool {
 	text, at := f.in.text()
 	ref := trimRef(text)
@@ -112,7 +112,7 @@ func (f *jsonFeed) link(key string, k Kind, rel Rel) bool {
 	return true
 }
 
-// jsonReader reads JSON value by value. After a fault everything it returns is nothing.
+// jsonReader reads JSON value by value. After an error all its methods return zero values.
 type jsonReader struct {
 	body []byte
 	dec  *json.Decoder
@@ -121,7 +121,7 @@ type jsonReader struct {
 
 var errJSONDepth = errors.New("extract: JSON is nested too deeply")
 
-// maxJSONDepth bounds what the Decoder remembers of open arrays and objects.
+// maxJSONDepth bounds the memory of the Decoder for open arrays and objects.
 const maxJSONDepth = 100
 
 func newJSONReader(body []byte) jsonReader {
@@ -139,7 +139,7 @@ func (r *jsonReader) token() json.Token {
 	return t
 }
 
-// members reads the value that begins with t; take reads the value of each member if that is an object.
+// members reads the value that begins with t. If it is an object, take reads the value of each member.
 func (r *jsonReader) members(t json.Token, take func(key string)) {
 	if t != json.Delim('{') {
 		r.skip(t)
@@ -148,14 +148,13 @@ func (r *jsonReader) members(t json.Token, take func(key string)) {
 	for {
 		key, ok := r.token().(string)
 		if !ok {
-			return // the end of the object, or a fault
+			return // the end of the object, or an error
 		}
 		take(key)
 	}
 }
 
-// elements reads the value that begins with t; take reads each element, from its first token on, if that is an
-// array.
+// elements reads the value that begins with t. If it is an array, take reads each element, given its first token.
 func (r *jsonReader) elements(t json.Token, take func(json.Token)) {
 	if t != json.Delim('[') {
 		r.skip(t)
@@ -184,8 +183,7 @@ func (r *jsonReader) skip(t json.Token) {
 	}
 }
 
-// text reads a string and returns it with its place; any other value, and a string that is too long, is
-// skipped.
+// text reads a string and returns it with its offset. Any other value, and a string that is too long, is skipped.
 func (r *jsonReader) text() (s string, offset int) {
 	offset = int(r.dec.InputOffset())
 	for offset < len(r.body) && (isSpace(r.body[offset]) || r.body[offset] == ':') {

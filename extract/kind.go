@@ -1,9 +1,9 @@
 package extract
 
-// Kind is where in a document a link stands.
+// Kind says where in a document a link was found.
 type Kind uint8
 
-// The kinds.
+// The kinds of links.
 const (
 	Anchor  Kind = iota // a href
 	Area                // area href
@@ -27,7 +27,7 @@ var kindNames = [...]string{
 	Data: "data", Entry: "entry",
 }
 
-// String is the kind's name in lower case, "kind?" for a value that is none.
+// String returns the kind's name in lower case, or "kind?" for an unknown value.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -35,9 +35,9 @@ func (k Kind) String() string {
 	return "kind?"
 }
 
-// Navigation reports whether links of this kind lead to another document, as opposed to a resource
-// of this one or a statement about it. A Data link counts, since somebody asked for it by name. What
-// is followed is the crawler's decision.
+// Navigation reports whether links of this kind lead to another document, as opposed to a resource of this one or a
+// statement about it. A Data link counts, because its attribute was configured by name. The crawler decides what is
+// followed.
 func (k Kind) Navigation() bool {
 	switch k {
 	case Anchor, Area, Frame, Refresh, Form, Data, Entry:

@@ -42,7 +42,7 @@ func TestMaxTitleCutsAtACharacter(t *testing.T) {
 	}
 	d := HTML([]byte("<title>"+strings.Repeat("é", 5000)), Options{})
 	if len(d.Title) != 4<<10 || !utf8.ValidString(d.Title) {
-		t.Errorf("by default: %d octets", len(d.Title))
+		t.Errorf("by default: %d bytes", len(d.Title))
 	}
 }
 
@@ -50,7 +50,7 @@ func TestLinkTextIsCut(t *testing.T) {
 	for _, text := range []string{strings.Repeat("é ", 1000), strings.Repeat("<b>é</b> ", 1000), "&#32;" + strings.Repeat("é ", 1000)} {
 		got := HTML([]byte("<a href=x>"+text+"</a>"), Options{}).Links[0].Text
 		if want := strings.TrimSuffix(strings.Repeat("é ", 85), " "); got != want {
-			t.Errorf("%.20q: %d octets, want %d", text, len(got), len(want))
+			t.Errorf("%.20q: %d bytes, want %d", text, len(got), len(want))
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestMaxMetas(t *testing.T) {
 	}
 }
 
-// A page whose scripts have run shows nothing of what is inside of noscript (HTML Standard section 4.12.2).
+// If scripts have run, a page shows nothing of the contents of noscript (HTML Standard section 4.12.2).
 func TestNoscriptIsTextWithScripting(t *testing.T) {
 	const page = `<noscript><a href=1></a><title>x</title><meta name=robots content=nofollow></noscript><a href=2></a>`
 	d := HTML([]byte(page), Options{Scripting: true})
@@ -86,8 +86,8 @@ func TestDefaultIsNavigationOnly(t *testing.T) {
 	}
 }
 
-// hostile are inputs that make a reader that goes back over its input, or that keeps what it has seen,
-// slow or large. Each is repeated.
+// hostile are inputs on which a reader that backtracks, or keeps what it has seen, becomes slow or large. Each is
+// repeated.
 var hostile = []string{
 	"<", "<a", "</", "</a ", "<!", "<!--", "<!-->", "<!---", "--!", "-->", "<a href=", "<a href='", `<a href="`, "<a b", "<a =", " a", " a=b", "/", "=", "'", "<a href=x>",
 	"<title>", "<script>", "<script", "<script><!--<script>", "<!--<script", "</script", "<style>", "</style", "<textarea>", "<xmp></xm", "<plaintext>", "<svg>",
@@ -102,9 +102,9 @@ var hostile = []string{
 
 var hostileSize = flag.Int("hostile", 256, "KiB of each hostile input")
 
-// TestHostileInput runs a lot of each through everything, alone and inside of what changes its meaning.
-// What it costs in memory is counted. There is no clock in it: with -hostile 16384 what is not linear
-// takes hours and not milliseconds, and runs into the deadline of go test.
+// TestHostileInput passes many copies of each input to every reader, alone and inside markup that changes their
+// meaning, and measures the memory. It has no clock: with -hostile 16384 anything that is not linear takes hours
+// instead of milliseconds and exceeds go test's time limit.
 func TestHostileInput(t *testing.T) {
 	prefixes := []string{"<a href=x>", "<rss><channel>", "<urlset>", "<a ", "<style>", "<img srcset='", "<script><!--", "<!DOCTYPE a ["}
 	for _, piece := range hostile {
@@ -120,7 +120,7 @@ func TestHostileInput(t *testing.T) {
 	}
 }
 
-// allocated is how many octets f allocates.
+// allocated returns how many bytes f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -129,7 +129,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// readers are all the ways to read something.
+// readers are all functions that read a body.
 var readers = map[string]func(body []byte){
 	"HTML":  func(body []byte) { HTML(body, Options{}) },
 	"XHTML": func(body []byte) { HTML(body, Options{Resources: true, XML: true}) },
@@ -142,11 +142,11 @@ var readers = map[string]func(body []byte){
 	"MetaRefresh": func(body []byte) { MetaRefresh(string(body)) },
 	"ParseRel":    func(body []byte) { ParseRel(string(body)) },
 	"LinkHeader": func(body []byte) {
-		LinkHeader([]string{string(body[:min(len(body), 256<<10)])}) // the limit of a header
+		LinkHeader([]string{string(body[:min(len(body), 256<<10)])}) // the maximum size of a header
 	},
 }
 
-// swallow has body read in every way there is.
+// swallow reads body in every way.
 func swallow(body []byte) {
 	for _, read := range readers {
 		read(body)
@@ -194,7 +194,7 @@ func TestScannerIsAsGoodAsNew(t *testing.T) {
 	}
 }
 
-// emptied makes nil and empty slices look the same.
+// emptied makes nil and empty slices print the same.
 func emptied(s string) string {
 	return strings.NewReplacer("(nil)", "{}").Replace(s)
 }
@@ -203,7 +203,7 @@ func TestScannerResetLetsGo(t *testing.T) {
 	s := NewScanner(everything)
 	s.Scan(`<meta name=a content=b><a href=x>y`)
 	s.Reset()
-	for _, left := range []string{fmt.Sprint(s.doc.Links[:cap(s.doc.Links)][0]), fmt.Sprint(s.doc.Metas[:cap(s.doc.Metas)][0]), s.page, s.c.first.s, s.t.name} {
+	for _, left := range []string{fmt.Sprint(s.doc.Links[:cap(s.doc.Links)][0]), fmt.Sprint(s.doc.Metas[:cap(s.doc.Metas)][0]), s.page, s.c.linkText.first.s, s.t.name} {
 		if strings.ContainsAny(left, "xyb") {
 			t.Errorf("kept %s", left)
 		}

@@ -2,10 +2,10 @@ package extract
 
 import "strings"
 
-// LinkHeader reads the values of Link header fields (RFC 8288 section 3 and appendix B.2). The links
-// have the kind LinkRel and no tag. A link whose anchor parameter gives it another context than the
-// document asked for is left out (section 3.2), and so is one without rel. What breaks the syntax ends
-// the value it stands in. At most 1,000 links are read.
+// LinkHeader reads the values of Link header fields (RFC 8288 section 3 and appendix B.2). The links have the kind
+// LinkRel and no tag. Links with an anchor parameter, whose context is not the requested document, are left out
+// (section 3.2), and so are links without rel. A syntax error ends the value that contains it. At most 1,000 links
+// are read.
 func LinkHeader(values []string) []Link {
 	var links []Link
 	for _, v := range values {
@@ -23,7 +23,7 @@ func LinkHeader(values []string) []Link {
 
 const maxHeaderLinks = 1_000
 
-// cutLinkValue reads the first link of a field value and returns what comes after it.
+// cutLinkValue reads the first link of a field value and returns the remainder.
 func cutLinkValue(s string) (l Link, rest string, ok bool) {
 	s = strings.TrimLeft(s, " \t,")
 	if s == "" || s[0] != '<' {
@@ -40,13 +40,13 @@ func cutLinkValue(s string) (l Link, rest string, ok bool) {
 	return l, rest, l.Ref != "" && l.Rel != 0 && !p.anchored
 }
 
-// linkParams is what is used of a link's parameters; of each the first counts.
+// linkParams are the link parameters that are used; the first of each name counts.
 type linkParams struct {
 	rel, mediaType, title string
 	hasRel, anchored      bool
 }
 
-// read takes the parameters at the beginning of s and returns what follows the comma after them.
+// read reads the parameters at the beginning of s and returns what follows the comma after them.
 func (p *linkParams) read(s string) string {
 	for {
 		s = strings.TrimLeft(s, " \t")

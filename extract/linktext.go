@@ -1,6 +1,41 @@
 package extract
 
-// text takes text between tags.
+// linkText collects the text of a link.
+type linkText struct {
+	link  int     // index of the link, -1 if none is open
+	first value   // the first piece of the text that is not blank
+	more  bool    // there are more pieces; they are in join, with the first
+	gap   bool    // white space followed the last piece
+	join  textBuf // the pieces, if there are several
+}
+
+// open begins the text of a link.
+func (t *linkText) open(link int) { t.link, t.first, t.more, t.gap = link, value{}, false, false }
+
+// add collects a piece of the text. A single piece, which is the common case, is kept as it is; from the second on
+// the pieces are joined.
+func (t *linkText) add(v value) {
+	if t.more && t.join.full() {
+		return
+	}
+	switch {
+	case blank(v.s):
+		t.gap = true
+		return
+	case t.first.s == "":
+		t.first, t.gap = v, false
+		return
+	case !t.more:
+		t.more = true
+		t.join.reset(maxText)
+		t.join.add(t.first)
+	}
+	t.join.gap = t.join.gap || t.gap
+	t.gap = false
+	t.join.add(v)
+}
+
+// text processes text between tags.
 func (c *collector) text(v value) {
 	if c.inert > 0 {
 		return
@@ -9,49 +44,27 @@ func (c *collector) text(v value) {
 		c.css(c.textString(v), cssPlace{tag: "style", sheet: true, offset: c.styleAt})
 		return
 	}
-	if c.link >= 0 {
-		c.linkText(v)
+	if c.linkText.link >= 0 {
+		c.linkText.add(v)
 	}
 }
 
-// linkText collects a piece of the open link's text. One piece, as most links have, is kept as it
-// stands; from the second on the pieces are joined in join.
-func (c *collector) linkText(v value) {
-	if c.more && c.join.full() {
-		return
-	}
-	switch {
-	case blank(v.s):
-		c.gap = true
-		return
-	case c.first.s == "":
-		c.first, c.gap = v, false
-		return
-	case !c.more:
-		c.more = true
-		c.join.reset(maxText)
-		c.join.add(c.first)
-	}
-	c.join.gap = c.join.gap || c.gap
-	c.gap = false
-	c.join.add(v)
-}
-
-// endText gives the open link its text.
+// endText sets the text of the open link.
 func (c *collector) endText() {
-	if c.link < 0 {
+	t := &c.linkText
+	if t.link < 0 {
 		return
 	}
-	l := &c.doc.Links[c.link]
-	c.link = -1
-	if c.more {
-		l.Text = c.arena.add(c.join.text())
+	l := &c.doc.Links[t.link]
+	t.link = -1
+	if t.more {
+		l.Text = c.arena.add(t.join.text())
 		return
 	}
-	l.Text = c.collapse(c.first, maxText)
+	l.Text = c.collapse(t.first, maxText)
 }
 
-// collapse is v with white space collapsed and cut to limit.
+// collapse returns v with white space collapsed, cut to limit bytes.
 func (c *collector) collapse(v value, limit int) string {
 	if s, ok := plainText(v, limit); ok {
 		return s
@@ -61,7 +74,7 @@ func (c *collector) collapse(v value, limit int) string {
 	return c.arena.add(c.buf.text())
 }
 
-// textString is text with its references decoded.
+// textString returns text with its references decoded.
 func (c *collector) textString(v value) string {
 	if !v.raw {
 		return v.s
@@ -70,7 +83,7 @@ func (c *collector) textString(v value) string {
 	return c.arena.add(c.scratch)
 }
 
-// blank reports whether s is white space alone.
+// blank reports whether s consists of white space.
 func blank(s string) bool {
 	for i := range len(s) {
 		if !isSpace(s[i]) {

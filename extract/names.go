@@ -1,6 +1,6 @@
 package extract
 
-// element is an element name that extraction knows.
+// element is the name of an element that extraction knows.
 type element uint8
 
 const (
@@ -8,14 +8,14 @@ const (
 	elA
 	elArea
 	elAudio
-	elBackground // body and the parts of a table: only their background attribute counts
+	elBackground // body and the parts of a table: only their background attribute matters
 	elBase
 	elEmbed
 	elForm
 	elFrame
 	elHTML
 	elIframe
-	elImage // SVG's; in HTML another name of img
+	elImage // of SVG; in HTML another name for img
 	elImg
 	elInput
 	elLink
@@ -37,10 +37,10 @@ const (
 	elUse
 	elVideo
 	elXmp
-	elements // how many there are
+	elements // number of elements
 )
 
-// elementOf finds an element by its name in lower case.
+// elementOf looks up an element by its name in lower case.
 func elementOf(name string) element {
 	switch name {
 	case "a":
@@ -111,7 +111,7 @@ func elementOf(name string) element {
 	return elOther
 }
 
-// elementNamed finds an element by its name as written.
+// elementNamed looks up an element by its name as written.
 func elementNamed(name string) element {
 	if len(name) > maxName {
 		return elOther
@@ -123,7 +123,7 @@ func elementNamed(name string) element {
 	return elementOf(string(lower(buf[:0], name)))
 }
 
-// maxName is no shorter than any name looked for.
+// maxName is at least as long as any name that is looked up.
 const maxName = 16
 
 // lowerCase reports whether s has no upper case letters.
@@ -136,7 +136,7 @@ func lowerCase(s string) bool {
 	return true
 }
 
-// navigates reports whether the element's attributes matter even when no resources are asked for.
+// navigates reports whether the element's attributes matter even without Options.Resources.
 func (e element) navigates() bool {
 	switch e {
 	case elA, elArea, elBase, elForm, elFrame, elHTML, elIframe, elLink, elMath, elMeta, elSVG, elTemplate:
@@ -145,8 +145,8 @@ func (e element) navigates() bool {
 	return false
 }
 
-// rawText reports whether the element's content is text up to its end tag (HTML Standard section
-// 13.1.2, and noscript, which depends on scripting).
+// rawText reports whether the element's content is text up to its end tag (HTML Standard section 13.1.2, and
+// noscript, which depends on scripting).
 func (e element) rawText() bool {
 	switch e {
 	case elIframe, elNoembed, elNoframes, elNoscript, elPlaintext, elScript, elStyle, elTextarea, elTitle, elXmp:
@@ -155,7 +155,7 @@ func (e element) rawText() bool {
 	return false
 }
 
-// attribute is an attribute name that extraction knows.
+// attribute is the name of an attribute that extraction knows.
 type attribute uint8
 
 const (
@@ -182,10 +182,10 @@ const (
 	atStyle
 	atType
 	atXlinkHref
-	atOther // and how many there are
+	atOther // also the number of attributes
 )
 
-// attributeOf finds an attribute by its name in lower case.
+// attributeOf looks up an attribute by its name in lower case.
 func attributeOf(name string) attribute {
 	switch name {
 	case "action":
@@ -238,7 +238,7 @@ func attributeOf(name string) attribute {
 	return atOther
 }
 
-// attributeNamed finds an attribute by its name as written.
+// attributeNamed looks up an attribute by its name as written.
 func attributeNamed(name string) attribute {
 	if len(name) > maxName {
 		return atOther

@@ -1,19 +1,19 @@
 package extract
 
-// Options say what HTML looks for and where it stops. The zero value finds what can be followed:
-// a, area, link, frame, iframe, meta refresh.
+// Options say what HTML looks for and where it stops. The zero value finds what can be followed: a, area, link,
+// frame, iframe and meta refresh.
 type Options struct {
-	MaxLinks  int      // links kept, the rest is counted in Document.Dropped; 0 is 10,000
-	MaxAttr   int      // octets of an attribute's value as written, longer ones are skipped; 0 is 64 KiB
-	MaxTitle  int      // octets of the title, cut there; 0 is 4 KiB
-	Resources bool     // also images, scripts, media, objects, and the url() and @import of CSS
-	DataAttrs []string // attributes of any element that hold one reference each, such as "data-href"; any case
-	Forms     bool     // also the action of forms sent by GET; those sent by POST never
-	// Scripting says that scripts have run on the page, so that what is inside noscript is text (HTML
-	// Standard section 4.12.2). Without it noscript is read as markup, as by a browser that runs none.
+	MaxLinks  int      // links kept, the others are counted in Document.Dropped; 0 means 10,000
+	MaxAttr   int      // bytes of an attribute's value as written, longer ones are skipped; 0 means 64 KiB
+	MaxTitle  int      // bytes after which the title is cut; 0 means 4 KiB
+	Resources bool     // also images, scripts, media, objects, and url() and @import in CSS
+	DataAttrs []string // attributes of any element that hold one reference each, such as "data-href"; case is ignored
+	Forms     bool     // also the action of forms sent by GET, never of those sent by POST
+	// Scripting says that scripts have run on the page, so that the contents of noscript are text (HTML Standard
+	// section 4.12.2). Otherwise they are read as markup, as in a browser without scripts.
 	Scripting bool
 	// XML says that the page is XML, of type application/xhtml+xml: elements may be empty ("<script/>"), and CDATA
-	// sections are text. What is not well-formed is read as far as tags can be told.
+	// sections are text. A page that is not well-formed is read as far as its tags can be recognised.
 	XML bool
 }
 
@@ -25,7 +25,7 @@ const (
 	maxText         = 256
 )
 
-// resolved is o with the defaults in place.
+// resolved returns o with defaults filled in.
 func (o Options) resolved() Options {
 	if o.MaxLinks == 0 {
 		o.MaxLinks = defaultMaxLinks

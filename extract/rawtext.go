@@ -2,7 +2,7 @@ package extract
 
 import "strings"
 
-// rawText reads an element's content that is text up to its end tag, which is left to be read next.
+// rawText reads the content of an element that is text up to its end tag. It leaves the end tag to be read next.
 func (s *Scanner) rawText(el element, name string, pos int) int {
 	end := len(s.page)
 	switch {
@@ -34,18 +34,18 @@ func rawEnd(page string, pos int, name string) int {
 	}
 }
 
-// isEndTag reports whether at pos, after a "<", an end tag of name begins.
+// isEndTag reports whether an end tag of name begins at pos, after a "<".
 func isEndTag(page string, pos int, name string) bool {
 	return pos < len(page) && page[pos] == '/' && isTagName(page, pos+1, name)
 }
 
-// isTagName reports whether at pos stands name, in any case, and ends there.
+// isTagName reports whether name, in any case, is at pos and ends there.
 func isTagName(page string, pos int, name string) bool {
 	end := pos + len(name)
 	return end < len(page) && class[page[end]]&endsName != 0 && sameFold(page[pos:end], name)
 }
 
-// sameFold reports whether two strings of one length are equal but for the case of ASCII letters.
+// sameFold reports whether two strings of equal length differ at most in the case of ASCII letters.
 func sameFold(a, b string) bool {
 	for i := range len(a) {
 		if a[i] != b[i] && (a[i]|0x20 != b[i]|0x20 || !isLetter(a[i])) {
@@ -55,8 +55,8 @@ func sameFold(a, b string) bool {
 	return true
 }
 
-// scriptEnd finds the end tag of a script (HTML Standard section 13.2.5.4 and 13.2.5.15 to 13.2.5.31): after
-// "<!--" and until "-->", an end tag that follows a start tag of a script is text.
+// scriptEnd finds the end tag of a script (HTML Standard sections 13.2.5.4 and 13.2.5.15 to 13.2.5.31): between
+// "<!--" and "-->", an end tag that follows the start tag of a script is text.
 func (s *Scanner) scriptEnd(pos int) int {
 	page := s.page
 	for pos >= 0 {
@@ -78,8 +78,8 @@ func (s *Scanner) scriptEnd(pos int) int {
 	return len(page)
 }
 
-// escapedScript reads a script from the dashes of its "<!--". It returns the place after "-->", or
-// the place of the end tag if that comes first.
+// escapedScript reads a script from the dashes of its "<!--". It returns the offset after "-->", or that of the end
+// tag if it comes first.
 func (s *Scanner) escapedScript(pos int) (next, end int) {
 	page, double := s.page, false
 	for pos < len(page) {
@@ -105,7 +105,7 @@ func (s *Scanner) escapedScript(pos int) (next, end int) {
 		case !double && isTagName(page, pos, "script"):
 			double = true
 		case !double && pos < len(page) && page[pos] != '/' && !isLetter(page[pos]):
-			s.departed++ // here the tokenizer takes the "<!--" for ended
+			s.departed++ // here the tokenizer ends the escaped part
 		}
 	}
 	return 0, len(page)

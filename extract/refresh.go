@@ -2,9 +2,9 @@ package extract
 
 import "strings"
 
-// MetaRefresh reads the content of a meta refresh, or of a Refresh header field, as a browser does
-// (HTML Standard section 4.2.5.3, shared declarative refresh steps). ok tells whether it is a refresh
-// at all; ref is "" when it reloads the document itself.
+// MetaRefresh parses the content of a meta refresh, or of a Refresh header field, as a browser does (HTML Standard
+// section 4.2.5.3, shared declarative refresh steps). ok reports whether it is valid; ref is "" if it reloads the
+// document itself.
 func MetaRefresh(content string) (ref string, ok bool) {
 	s := strings.TrimLeft(content, spaces)
 	rest := strings.TrimLeft(s, "0123456789")
@@ -27,7 +27,7 @@ func MetaRefresh(content string) (ref string, ok bool) {
 
 const spaces = " \t\n\f\r"
 
-// refreshURL cuts the "url=" and the quotes off.
+// refreshURL removes the "url=" and the quotes.
 func refreshURL(s string) string {
 	if s == "" {
 		return ""

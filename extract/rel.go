@@ -5,8 +5,8 @@ import "strings"
 // Rel is a set of link types of a rel attribute.
 type Rel uint32
 
-// The link types a crawler acts on (HTML Standard section 4.6.7; ugc and sponsored by the search
-// engines' usage).
+// The link types on which a crawler acts (HTML Standard section 4.6.7; ugc and sponsored as search engines use
+// them).
 const (
 	NoFollow Rel = 1 << iota
 	UGC
@@ -14,7 +14,7 @@ const (
 	Canonical
 	Alternate
 	Next
-	Prev // also by its old name, previous
+	Prev // also under its old name, previous
 	Stylesheet
 	Icon
 	Other // any other word
@@ -32,7 +32,7 @@ var relNames = [...]string{
 	"preload", "modulepreload", "prefetch", "preconnect", "manifest", "search", "self",
 }
 
-// ParseRel reads the value of a rel attribute: link types separated by white space, in any case.
+// ParseRel parses the value of a rel attribute: link types separated by white space, in any case.
 func ParseRel(value string) Rel {
 	var r Rel
 	for i := 0; i < len(value); {
@@ -50,7 +50,7 @@ func ParseRel(value string) Rel {
 	return r
 }
 
-// relWord is the set of one link type.
+// relWord returns the set of one link type.
 func relWord(word string) Rel {
 	var buf [16]byte
 	switch string(lower(buf[:0], word)) {
@@ -90,7 +90,7 @@ func relWord(word string) Rel {
 	return Other
 }
 
-// String is the link types' names, separated by blanks.
+// String returns the names of the link types, separated by blanks.
 func (r Rel) String() string {
 	var names []string
 	for i, name := range relNames {

@@ -1,6 +1,6 @@
 package extract
 
-// resource adds what an HTML element loads.
+// resource adds the links of what an HTML element loads.
 func (c *collector) resource(t *startTag) {
 	switch t.el {
 	case elImg, elImage:

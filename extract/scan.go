@@ -2,8 +2,8 @@ package extract
 
 import "strings"
 
-// run reads the page from tag to tag (HTML Standard section 13.2.5). What stands between two "<" that
-// begin something is text.
+// run reads the page tag by tag (HTML Standard section 13.2.5). Everything between tags is text, including a "<"
+// that begins no tag.
 func (s *Scanner) run() {
 	page := s.page
 	text := 0
@@ -35,17 +35,17 @@ func (s *Scanner) run() {
 	}
 }
 
-// text takes the text from one place to another.
+// text passes on the text between two offsets.
 func (s *Scanner) text(from, to int) {
 	if from < to && s.c.wantsText() {
 		s.c.text(value{s: s.page[from:to], raw: true})
 	}
 }
 
-// The methods below read what begins at a place and return the place after it, -1 for the end of the
-// page, where an unfinished tag is no tag.
+// Each method below reads what begins at an offset and returns the offset after it, or -1 at the end of the page,
+// where an unfinished tag is dropped.
 
-// declaration reads a comment, a doctype, a CDATA section, or what is taken for a comment.
+// declaration reads a comment, a doctype, a CDATA section, or what a browser takes for a comment.
 func (s *Scanner) declaration(lt int) int {
 	if strings.HasPrefix(s.page[lt:], "<!--") {
 		return commentEnd(s.page, lt+len("<!--"))
@@ -71,8 +71,8 @@ func (s *Scanner) cdata(pos int) int {
 	return next
 }
 
-// commentEnd finds the end of a comment whose data begins at pos (HTML Standard section 13.2.5.43 and
-// following): "-->" or "--!>", or ">" or "->" at once.
+// commentEnd finds the end of a comment whose data begins at pos (HTML Standard section 13.2.5.43 and following):
+// "-->" or "--!>", or an immediate ">" or "->".
 func commentEnd(page string, pos int) int {
 	for i := pos; ; {
 		n := strings.IndexByte(page[i:], '>')
@@ -87,7 +87,7 @@ func commentEnd(page string, pos int) int {
 	}
 }
 
-// after is the place after the next mark.
+// after returns the offset after the next occurrence of mark, or -1.
 func after(page string, pos int, mark string) int {
 	n := strings.Index(page[pos:], mark)
 	if n < 0 {
@@ -143,7 +143,7 @@ func (s *Scanner) startTag(lt int) int {
 	return s.rawText(t.el, name, next)
 }
 
-// nameEnd is where the tag name at pos ends.
+// nameEnd returns the offset at which the tag name at pos ends.
 func nameEnd(page string, pos int) int {
 	for pos < len(page) && class[page[pos]]&endsName == 0 {
 		pos++

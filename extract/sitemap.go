@@ -9,31 +9,31 @@ import (
 	"time"
 )
 
-// SitemapOptions bound what is read of a sitemap. The zero value is the protocol's limits
-// (sitemaps.org, "Sitemap file guidelines").
+// SitemapOptions limit how much of a sitemap is read. The zero value is the protocol's limits (sitemaps.org,
+// "Sitemap file guidelines").
 type SitemapOptions struct {
-	MaxEntries int   // 0 is 50,000
-	MaxBytes   int64 // after decompression; 0 is 50 MiB
+	MaxEntries int   // 0 means 50,000
+	MaxBytes   int64 // after decompression; 0 means 50 MiB
 }
 
 const (
 	defaultEntries = 50_000
 	defaultBytes   = 50 << 20
-	maxLoc         = 8 << 10 // octets of an address; longer ones are skipped
-	maxField       = 64      // octets of any other field
+	maxLoc         = 8 << 10 // bytes of an address; longer ones are skipped
+	maxField       = 64      // bytes of any other field
 )
 
 // SitemapEntry is one address of a sitemap or of a sitemap index.
 type SitemapEntry struct {
 	Loc        string  // as written, without the blanks around it
 	LastMod    string  // as written; see Modified
-	ChangeFreq string  // as written, "" without
-	Priority   float64 // 0 to 1; 0.5 without
+	ChangeFreq string  // as written, "" if missing
+	Priority   float64 // 0 to 1; 0.5 if missing
 	Sitemap    bool    // it is the address of another sitemap
 }
 
-// Modified is LastMod as a time, when it is a date of the W3C profile of ISO 8601 (sitemaps.org), down to
-// the year alone, or one of RSS (RFC 822). A date without time zone is taken as UTC.
+// Modified returns LastMod as a time, if it is a date of the W3C profile of ISO 8601 (sitemaps.org), possibly the
+// year alone, or one of RSS (RFC 822). A date without time zone is taken as UTC.
 func (e SitemapEntry) Modified() (t time.Time, ok bool) {
 	for _, layout := range [...]string{
 		time.DateOnly, time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", time.DateTime, "2006-01", "2006",
@@ -46,16 +46,16 @@ func (e SitemapEntry) Modified() (t time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// ErrNotSitemap is the error for a document that is none of the formats of a sitemap.
+// ErrNotSitemap is the error for a document in none of the sitemap formats.
 var ErrNotSitemap = errors.New("extract: not a sitemap")
 
-// SitemapReader reads a sitemap entry by entry and keeps none: memory is the same for one of any size.
-// It is not safe for concurrent use.
+// SitemapReader reads a sitemap entry by entry and keeps none, so its memory does not depend on the size of the
+// sitemap. It is not safe for concurrent use.
 type SitemapReader struct {
 	limit   limitReader
 	text    *bufio.Reader // of a text sitemap
 	xml     *xmlReader    // of the others
-	feed    *feed         // of RSS and Atom, with xml
+	feed    *feed         // of RSS and Atom; uses xml
 	o       SitemapOptions
 	entries int
 	cut     bool
@@ -69,9 +69,9 @@ type SitemapReader struct {
 	value  []byte
 }
 
-// Sitemap begins to read a sitemap (sitemaps.org): an XML urlset or sitemapindex with any namespace prefixes,
-// an RSS or Atom feed, whose entries are the addresses, or a text file of one address a line, each perhaps
-// compressed by gzip, which is known by its first bytes. The text is UTF-8, with or without a byte order mark.
+// Sitemap returns a reader for a sitemap (sitemaps.org): an XML urlset or sitemapindex with any namespace prefixes;
+// an RSS or Atom feed, whose entries are the addresses; or a text file with one address per line. Each may be
+// compressed by gzip, which is recognised by its first bytes. The text is UTF-8, with or without a byte order mark.
 // Entities of a document type declaration are not expanded.
 func Sitemap(r io.Reader, o SitemapOptions) *SitemapReader {
 	if o.MaxEntries == 0 {
@@ -83,8 +83,8 @@ func Sitemap(r io.Reader, o SitemapOptions) *SitemapReader {
 	return &SitemapReader{limit: limitReader{r: io.LimitReader(r, o.MaxBytes+1), left: o.MaxBytes}, o: o}
 }
 
-// Next reads the next entry. The error is io.EOF after the last one, [ErrNotSitemap], or what reading
-// gave; the entries before it stand.
+// Next reads the next entry. The error is io.EOF after the last one, [ErrNotSitemap], or the error of the
+// underlying reader; the entries before it are valid.
 func (s *SitemapReader) Next() (SitemapEntry, error) {
 	if s.err == nil && s.text == nil && s.xml == nil {
 		s.err = s.begin()
@@ -105,10 +105,10 @@ func (s *SitemapReader) Next() (SitemapEntry, error) {
 	return e, nil
 }
 
-// Cut reports whether there was more than the limits allow. It is settled when Next returned io.EOF.
+// Cut reports whether the sitemap exceeded the limits. It is final once Next has returned io.EOF.
 func (s *SitemapReader) Cut() bool { return s.cut || s.limit.cut }
 
-// begin looks at the first octets and settles the format.
+// begin determines the format from the first bytes.
 func (s *SitemapReader) begin() error {
 	br := bufio.NewReaderSize(s.limit.r, xmlBuffer)
 	s.limit.r = br
@@ -169,7 +169,7 @@ func (s *SitemapReader) readLine() (SitemapEntry, error) {
 	}
 }
 
-// textEnd is the error after the last line: a file without any address was no sitemap.
+// textEnd returns the error after the last line: a file without any address is not a sitemap.
 func (s *SitemapReader) textEnd(err error) error {
 	if errors.Is(err, io.EOF) && s.entries == 0 {
 		return ErrNotSitemap
@@ -179,7 +179,7 @@ func (s *SitemapReader) textEnd(err error) error {
 
 const defaultPriority = 0.5
 
-// parsePriority is a priority from 0 to 1, the default for anything else.
+// parsePriority returns a priority from 0 to 1, or the default for anything else.
 func parsePriority(s string) float64 {
 	p, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(p >= 0 && p <= 1) {
@@ -188,7 +188,7 @@ func parsePriority(s string) float64 {
 	return p
 }
 
-// limitReader reads up to left octets and notes whether there were more.
+// limitReader reads up to left bytes and records whether there were more.
 type limitReader struct {
 	r    io.Reader
 	left int64

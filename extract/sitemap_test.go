@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// readSitemap reads all entries, and the error that ended them if it is not io.EOF.
+// readSitemap reads all entries, and returns the error that ended them unless it is io.EOF.
 func readSitemap(r io.Reader, o SitemapOptions) (entries []SitemapEntry, cut bool, err error) {
 	s := Sitemap(r, o)
 	for {
@@ -169,7 +169,7 @@ func TestSitemapModified(t *testing.T) {
 	}
 }
 
-// FuzzSitemap reads octet by octet and at once: the entries are the same, and within the limits.
+// FuzzSitemap reads byte by byte and at once: the entries are equal, and within the limits.
 func FuzzSitemap(f *testing.F) {
 	f.Add([]byte(urlset + `<url a=">"><loc>http://x/&amp;</loc><!-- --><![CDATA[]]></url>`))
 	f.Add([]byte("<!DOCTYPE a [<!ENTITY b 'c'>]><s:sitemapindex><s:sitemap/><s:sitemap><s:loc>x</s:loc>"))
@@ -186,7 +186,7 @@ func FuzzSitemap(f *testing.F) {
 		}
 		entries2, cut2, err2 := readSitemap(iotest.OneByteReader(bytes.NewReader(body)), o)
 		if !reflect.DeepEqual(entries, entries2) || cut != cut2 || fmt.Sprint(err) != fmt.Sprint(err2) {
-			t.Fatalf("%v %t %v\noctet by octet: %v %t %v", entries, cut, err, entries2, cut2, err2)
+			t.Fatalf("%v %t %v\nbyte by byte: %v %t %v", entries, cut, err, entries2, cut2, err2)
 		}
 	})
 }

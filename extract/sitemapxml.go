@@ -30,7 +30,7 @@ func fieldOf(name []byte) sitemapField {
 	return fieldNone
 }
 
-// readXML reads to the end of the next entry that has an address.
+// readXML reads up to the end of the next entry that has an address.
 func (s *SitemapReader) readXML() (SitemapEntry, error) {
 	for {
 		t, err := s.xml.next()
@@ -65,7 +65,7 @@ func isSitemapRoot(name []byte) bool {
 	return string(name) == "urlset" || string(name) == "sitemapindex"
 }
 
-// readFeed reads to the end of the next entry that has an address.
+// readFeed reads up to the end of the next entry that has an address.
 func (s *SitemapReader) readFeed() (SitemapEntry, error) {
 	f := s.feed
 	for {
@@ -88,7 +88,7 @@ func (s *SitemapReader) readFeed() (SitemapEntry, error) {
 	}
 }
 
-// xmlEnd returns the entry that was open at the end of the text, if there is one.
+// xmlEnd returns the entry that was open at the end of the text, if any.
 func (s *SitemapReader) xmlEnd(err error) (SitemapEntry, error) {
 	if !s.rooted && errors.Is(err, io.EOF) {
 		return SitemapEntry{}, ErrNotSitemap
@@ -96,7 +96,7 @@ func (s *SitemapReader) xmlEnd(err error) (SitemapEntry, error) {
 	return SitemapEntry{}, err
 }
 
-// tag takes a tag and returns the entry it ends.
+// tag processes a tag and returns the entry that it ends.
 func (s *SitemapReader) tag(t xmlToken) (SitemapEntry, bool) {
 	isSitemap := string(t.name) == "sitemap"
 	if isSitemap || string(t.name) == "url" {
@@ -106,7 +106,7 @@ func (s *SitemapReader) tag(t xmlToken) (SitemapEntry, bool) {
 		s.entry = SitemapEntry{Priority: defaultPriority, Sitemap: isSitemap}
 		return e, done
 	}
-	// The loc of an image or a video has another prefix, and is not the page's.
+	// The loc of an image or a video has another prefix, and is not that of the page.
 	if s.open && t.kind == xmlStart && string(t.prefix) == s.prefix {
 		s.field = fieldOf(t.name)
 	}
@@ -120,7 +120,7 @@ func (s *SitemapReader) fieldText(t xmlToken) {
 	}
 }
 
-// endField stores the open field; of each the first counts.
+// endField stores the open field; the first of each name counts.
 func (s *SitemapReader) endField() {
 	if s.field == fieldNone {
 		return

@@ -2,7 +2,7 @@ package extract
 
 import "strings"
 
-// cutSrcset cuts the first candidate's address off a srcset (HTML Standard, "parse a srcset attribute") and
+// cutSrcset cuts the address of the first candidate off a srcset (HTML Standard, "parse a srcset attribute") and
 // returns what follows its descriptors.
 func cutSrcset(s string) (ref, rest string) {
 	s = strings.TrimLeft(s, spaces+",")
@@ -17,7 +17,7 @@ func cutSrcset(s string) (ref, rest string) {
 	return ref, skipDescriptors(rest)
 }
 
-// skipDescriptors cuts off what comes before the next comma outside of parentheses.
+// skipDescriptors removes everything before the next comma outside parentheses.
 func skipDescriptors(s string) string {
 	inside := false
 	for i := range len(s) {

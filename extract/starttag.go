@@ -1,6 +1,6 @@
 package extract
 
-// startTag is one start tag: what the collector must know of it.
+// startTag is one start tag, as far as the collector needs it.
 type startTag struct {
 	el     element
 	name   string // as written, in any case
@@ -8,14 +8,14 @@ type startTag struct {
 	closed bool // written with "/>"
 	has    uint32
 	vals   [atOther]value
-	data   []value // of Options.DataAttrs, index by index
+	data   []value // of Options.DataAttrs, by index
 }
 
 // value is an attribute's value or a piece of text.
 type value struct {
 	s   string
 	raw bool // as written: references, NUL and CR not yet decoded
-	set bool // of startTag.data: the attribute is there
+	set bool // in startTag.data: the attribute is present
 	big bool // longer than Options.MaxAttr
 }
 
@@ -25,8 +25,7 @@ func (t *startTag) reset() {
 	clear(t.data)
 }
 
-// put stores the value of a known attribute; the first of its name wins (HTML Standard section
-// 13.2.5.33).
+// put stores the value of a known attribute; the first of each name counts (HTML Standard section 13.2.5.33).
 func (t *startTag) put(a attribute, v value) {
 	if t.has&(1<<a) == 0 {
 		t.has |= 1 << a
@@ -42,7 +41,7 @@ func (t *startTag) putData(i int, v value) {
 	}
 }
 
-// attr is the value of an attribute that is there and not too long.
+// attr returns the value of an attribute if it is present and not too long.
 func (t *startTag) attr(a attribute) (value, bool) {
 	if t.has&(1<<a) == 0 || t.vals[a].big {
 		return value{}, false
@@ -50,8 +49,7 @@ func (t *startTag) attr(a attribute) (value, bool) {
 	return t.vals[a], true
 }
 
-// decoded is an attribute's value as a string of its own, for the few that are compared outside of a
-// collector.
+// decoded returns an attribute's value as a string of its own, for the few that are compared outside a collector.
 func (v value) decoded() string {
 	if !v.raw {
 		return v.s

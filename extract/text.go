@@ -5,37 +5,37 @@ import (
 	"unicode/utf8"
 )
 
-// textBuf collapses the white space of text given piece by piece, as a browser shows it: none at the
-// ends, one blank between words. What goes beyond max octets is cut at a character's border.
+// textBuf collapses the white space of text that arrives in pieces, as a browser shows it: none at the ends, one
+// blank between words. Text beyond max bytes is cut between characters.
 type textBuf struct {
 	b   []byte
 	max int
-	gap bool // white space was seen since the last octet
+	gap bool // white space was seen since the last byte
 }
 
 func (t *textBuf) reset(limit int) { t.b, t.max, t.gap = t.b[:0], limit, false }
 
-// full reports whether more text changes nothing.
+// full reports whether more text would change nothing.
 func (t *textBuf) full() bool { return len(t.b) >= t.max+utf8.UTFMax }
 
-// add takes the next piece; v.raw says whether references are still to be decoded.
+// add appends the next piece; v.raw says whether references must be decoded.
 func (t *textBuf) add(v value) {
 	for i := 0; i < len(v.s) && !t.full(); {
 		if v.raw && v.s[i] == '&' {
 			var buf [maxRefName + utf8.UTFMax]byte
 			ref, used := appendRef(buf[:0], v.s[i:], false)
 			for _, c := range ref {
-				t.octet(c)
+				t.byte(c)
 			}
 			i += used
 			continue
 		}
-		t.octet(v.s[i])
+		t.byte(v.s[i])
 		i++
 	}
 }
 
-func (t *textBuf) octet(c byte) {
+func (t *textBuf) byte(c byte) {
 	if isSpace(c) {
 		t.gap = true
 		return
@@ -51,10 +51,10 @@ func (t *textBuf) octet(c byte) {
 	t.b = append(t.b, c)
 }
 
-// text is what was collected. It is valid until the next reset.
+// text returns what was collected. It is valid until the next reset.
 func (t *textBuf) text() []byte { return t.b[:cut(t.b, t.max)] }
 
-// plainText is v collapsed and cut, when that is a part of v.s as it stands.
+// plainText returns v collapsed and cut, if that is a substring of v.s.
 func plainText(v value, limit int) (text string, ok bool) {
 	s := trimSpace(v.s)
 	if len(s) > limit+utf8.UTFMax {
@@ -78,8 +78,8 @@ func plainText(v value, limit int) (text string, ok bool) {
 	return s[:cut(s, limit)], true
 }
 
-// cut is where to cut s so that at most limit octets are left, no character is halved and no blank
-// stands at the end.
+// cut returns where to cut s so that at most limit bytes are left, no character is split and no blank is at the
+// end.
 func cut[T string | []byte](s T, limit int) int {
 	n := len(s)
 	if n > limit {
@@ -94,7 +94,7 @@ func cut[T string | []byte](s T, limit int) int {
 	return n
 }
 
-// arena makes strings of octets, many to one allocation. What it returned stays valid and unchanged.
+// arena makes strings from bytes, many with one allocation. The strings stay valid and unchanged.
 type arena struct{ b strings.Builder }
 
 const arenaBlock = 1 << 10

@@ -17,7 +17,7 @@ func TestTreeOfADeepPageIsAnErrorAndItsLinksAreNot(t *testing.T) {
 	}
 }
 
-// The tree shows what HTML reads: no script runs, so noscript has elements.
+// The tree contains what HTML reads: no script runs, so noscript contains elements.
 func TestTreeOfNoscript(t *testing.T) {
 	tree, err := Tree([]byte(`<noscript><a href=x>x</a></noscript>`))
 	if err != nil {

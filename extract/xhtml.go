@@ -2,18 +2,18 @@ package extract
 
 import "strings"
 
-// What the scanner does otherwise in XML. Places are as in scan.go.
+// What the scanner does differently in XML. Offsets are used as in scan.go.
 
 const cdata = "<![CDATA["
 
-// missing are the marks that were looked for and are not in the rest of the page, so that none is looked for
-// twice to the page's end.
+// missing records which marks do not occur in the rest of the page, so that none is searched for twice up to its
+// end.
 type missing struct {
 	instruction, section, doctype bool
 	endTag                        [elements]bool
 }
 
-// xmlText is rawText in XML: an end tag in a CDATA section is text. An element that nothing ends is read as
+// xmlText is rawText for XML: an end tag in a CDATA section is text. An element that is never closed is read as
 // markup.
 func (s *Scanner) xmlText(el element, name string, pos int) int {
 	if s.none.endTag[el] {
@@ -30,7 +30,7 @@ func (s *Scanner) xmlText(el element, name string, pos int) int {
 	return end
 }
 
-// xmlTextEnd finds the end tag of name outside of CDATA sections, -1 if there is none.
+// xmlTextEnd finds the end tag of name outside CDATA sections, or returns -1 if there is none.
 func (s *Scanner) xmlTextEnd(name string, pos int) int {
 	for {
 		n := strings.IndexByte(s.page[pos:], '<')
@@ -49,7 +49,7 @@ func (s *Scanner) xmlTextEnd(name string, pos int) int {
 	}
 }
 
-// sectionEnd is the place after the CDATA section that begins at lt, 0 if none does.
+// sectionEnd returns the offset after the CDATA section that begins at lt, or 0 if there is none.
 func (s *Scanner) sectionEnd(lt int) int {
 	if s.none.section || !strings.HasPrefix(s.page[lt:], cdata) {
 		return 0
@@ -59,7 +59,7 @@ func (s *Scanner) sectionEnd(lt int) int {
 	return max(0, end)
 }
 
-// xmlCharacters is the character data that s is written for: references decoded but in CDATA sections.
+// xmlCharacters returns the character data that s represents: references are decoded except in CDATA sections.
 func xmlCharacters(s string) string {
 	if !strings.ContainsAny(s, "&<\r\x00") {
 		return s
@@ -77,8 +77,8 @@ func xmlCharacters(s string) string {
 	return string(text)
 }
 
-// xmlDeclarationEnd finds the end of a processing instruction or a document type declaration. It is 0 where
-// there is none.
+// xmlDeclarationEnd finds the end of a processing instruction or a document type declaration. It returns 0 if there
+// is none.
 func (s *Scanner) xmlDeclarationEnd(lt int) int {
 	end := -1
 	switch {
@@ -87,13 +87,13 @@ func (s *Scanner) xmlDeclarationEnd(lt int) int {
 		s.none.instruction = end < 0
 	case !s.none.doctype && hasPrefixFold(s.page[lt:], "<!doctype"):
 		end = doctypeEnd(s.page, lt+len("<!doctype"))
-		s.none.doctype = true // there is one at most
+		s.none.doctype = true // there is at most one
 	}
 	return max(0, end)
 }
 
-// doctypeEnd finds the ">" that is neither in quotes nor between brackets, where the declarations of the
-// internal subset stand (XML 1.0 section 2.8).
+// doctypeEnd finds the ">" that is neither in quotes nor in brackets, which enclose the declarations of the
+// internal subset (XML 1.0 section 2.8).
 func doctypeEnd(page string, pos int) int {
 	subset := false
 	for pos < len(page) {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// XML 1.0 (fifth edition): an element may be empty, a CDATA section is text, and a processing instruction ends
-// with "?>".
+// XML 1.0 (fifth edition): an element may be empty, a CDATA section is text, and a processing instruction ends with
+// "?>".
 func TestXHTML(t *testing.T) {
 	all := everything
 	all.XML = true
@@ -37,7 +37,7 @@ func TestXHTML(t *testing.T) {
 		{"svg", `<svg xmlns="http://www.w3.org/2000/svg"><title/><script href="/s"/><a xlink:href="/x"/><style/></svg><a href="/y"/>`,
 			"script script.href </s>\nanchor a.xlink:href </x>\nanchor a.href </y>"},
 
-		// What is not well-formed is read nevertheless.
+		// What is not well-formed is read anyway.
 		{"end tags missing", `<p><a href="/x">x<p><a href="/y">y`, "anchor a.href </x> \"x\"\nanchor a.href </y> \"y\""},
 		{"no quotes, upper case", `<A HREF=/x>x</A>`, `anchor a.href </x> "x"`},
 		{"script that nothing ends", `<script><a href="/x">x</a>`, `anchor a.href </x> "x"`},
@@ -69,14 +69,14 @@ func TestXHTMLTitle(t *testing.T) {
 	}
 }
 
-// In text/html a slash closes nothing.
+// In text/html a slash does not close an element.
 func TestHTMLKnowsNoEmptyElements(t *testing.T) {
 	if d := HTML([]byte(`<script src="/s.js"/><a href="/x">x</a>`), Options{}); len(d.Links) != 0 {
 		t.Errorf("links %s", show(d))
 	}
 }
 
-// well makes a well-formed document of n elements at random.
+// well returns a random well-formed document of n elements.
 func well(r *rand.Rand, n int) string {
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0"?><!DOCTYPE html [<!ENTITY e "<x>">]><html xmlns="http://www.w3.org/1999/xhtml">`)
@@ -111,7 +111,7 @@ func well(r *rand.Rand, n int) string {
 
 func rawElement(name string) bool { return elementOf(name).rawText() && name != "noscript" }
 
-// xmlAnchors are the references of a elements by encoding/xml, and its error.
+// xmlAnchors returns the references of a elements according to encoding/xml, and its error.
 func xmlAnchors(page string) (refs []string, err error) {
 	for d := xml.NewDecoder(bytes.NewReader([]byte(page))); ; {
 		t, err := d.Token()

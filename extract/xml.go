@@ -8,43 +8,42 @@ import (
 	"unicode/utf8"
 )
 
-// xmlReader reads the tags and texts of XML as they come. It keeps no stack, so neither depth nor end
-// tags that do not match matter; it holds one buffer, whatever the input; and it knows no entities but
-// the predefined ones and HTML's: a document type declaration is skipped, so nothing in it is ever
-// expanded or fetched.
+// xmlReader reads the tags and texts of XML in sequence. It keeps no stack, so neither depth nor mismatched end
+// tags matter. It has one buffer, whatever the input. It knows only the predefined entities and those of HTML: a
+// document type declaration is skipped, so nothing in it is ever expanded or fetched.
 type xmlReader struct {
 	r   *bufio.Reader
-	pos int // octets read
+	pos int // bytes read
 	tag []byte
 }
 
-// xmlBuffer is the longest piece of text or tag that is seen as one.
+// xmlBuffer is the maximum length of a text or tag that is read in one piece.
 const xmlBuffer = 32 << 10
 
 func newXMLReader(r io.Reader) *xmlReader {
 	return &xmlReader{r: bufio.NewReaderSize(r, xmlBuffer)}
 }
 
-// xmlKind is what an xmlToken is.
+// xmlKind is the kind of an xmlToken.
 type xmlKind uint8
 
 const (
 	xmlText  xmlKind = iota
 	xmlCDATA         // text without references
 	xmlStart
-	xmlEmpty // start and end in one
+	xmlEmpty // start and end tag in one
 	xmlEnd
 )
 
-// xmlToken is a tag or a piece of text. Its octets are valid until the next one is read.
+// xmlToken is a tag or a piece of text. Its bytes are valid until the next token is read.
 type xmlToken struct {
 	kind         xmlKind
 	prefix, name []byte // of a tag
-	body         []byte // a tag's attributes, or the text as written
+	body         []byte // the attributes of a tag, or the text as written
 	offset       int
 }
 
-// next reads a token. The error is io.EOF at the end, in a tag too, or the reader's.
+// next reads a token. The error is io.EOF at the end, also within a tag, or that of the reader.
 func (x *xmlReader) next() (xmlToken, error) {
 	for {
 		offset := x.pos
@@ -66,7 +65,7 @@ func (x *xmlReader) next() (xmlToken, error) {
 	}
 }
 
-// slice reads to the next delim, or as much as the buffer holds.
+// slice reads to the next delim, or as much as fits into the buffer.
 func (x *xmlReader) slice(delim byte) ([]byte, error) {
 	s, err := x.r.ReadSlice(delim)
 	x.pos += len(s)
@@ -82,7 +81,7 @@ func (x *xmlReader) unread() {
 	}
 }
 
-// markup reads what begins with the "<" at offset; ok is false for what is neither tag nor text.
+// markup reads what begins with the "<" at offset; ok is false if it is neither tag nor text.
 func (x *xmlReader) markup(offset int) (t xmlToken, ok bool, err error) {
 	const cdata = "<![CDATA["
 	ahead, _ := x.r.Peek(len(cdata))
@@ -112,13 +111,13 @@ func (x *xmlReader) markup(offset int) (t xmlToken, ok bool, err error) {
 	return t, true, nil
 }
 
-// beginsTag reports whether c after a "<" makes it a tag.
+// beginsTag reports whether c, after a "<", begins a tag.
 func beginsTag(c byte) bool {
 	return isLetter(c) || c == '/' || c == '_' || c == ':' || c >= utf8.RuneSelf
 }
 
-// skipPast reads from the opening past the closing mark and keeps what is between in *keep, as far as
-// a buffer goes.
+// skipPast reads from the opening mark to the end of the closing mark and stores what is between them in *keep, up
+// to the size of a buffer.
 func (x *xmlReader) skipPast(opening, closing string, keep *[]byte) error {
 	n, err := x.r.Discard(len(opening))
 	x.pos += n
@@ -142,8 +141,8 @@ func (x *xmlReader) skipPast(opening, closing string, keep *[]byte) error {
 	return err
 }
 
-// matchEnd is how many octets of closing stand at the end of s, when before it matched did. A closing
-// mark is "?>", or ">" after two of one octet.
+// matchEnd returns how many bytes of closing are at the end of s, if matched of them were before s. A closing mark
+// is "?>", or ">" after two equal bytes.
 func matchEnd(s []byte, closing string, matched int) int {
 	for _, c := range s {
 		switch {
@@ -159,8 +158,8 @@ func matchEnd(s []byte, closing string, matched int) int {
 	return matched
 }
 
-// skipDeclaration reads past a document type declaration, or the part of it before the next "<": what
-// is in its subset is skipped one by one.
+// skipDeclaration skips a document type declaration, or the part of it before the next "<": the declarations in its
+// subset are skipped one by one.
 func (x *xmlReader) skipDeclaration() error {
 	n, err := x.r.Discard(1)
 	x.pos += n
@@ -187,8 +186,8 @@ func (x *xmlReader) skipDeclaration() error {
 	return err
 }
 
-// readTag reads a tag to x.tag, without its brackets. A ">" in quotes is not its end. What is beyond the
-// buffer is read and forgotten.
+// readTag reads a tag into x.tag, without its brackets. A ">" in quotes does not end it. What exceeds the buffer is
+// dropped.
 func (x *xmlReader) readTag() error {
 	n, err := x.r.Discard(1)
 	x.pos += n
@@ -212,7 +211,7 @@ func (x *xmlReader) readTag() error {
 	return err
 }
 
-// quoteAfter is the quote that is open after s, when quote was before, or 0.
+// quoteAfter returns the quote that is open after s, or 0; quote is the one open before it.
 func quoteAfter(s []byte, quote byte) byte {
 	for _, c := range s {
 		switch {
@@ -227,7 +226,7 @@ func quoteAfter(s []byte, quote byte) byte {
 	return quote
 }
 
-// parseTag makes a token of x.tag.
+// parseTag returns x.tag as a token.
 func (x *xmlReader) parseTag() xmlToken {
 	t := xmlToken{kind: xmlStart}
 	s := x.tag
@@ -247,7 +246,7 @@ func (x *xmlReader) parseTag() xmlToken {
 	return t
 }
 
-// attr finds an attribute of a start tag, by its name with prefix, and returns its value decoded.
+// attr finds an attribute of a start tag by its name with prefix and returns its value, decoded.
 func (t xmlToken) attr(name string) (value string, ok bool) {
 	for s := t.body; ; {
 		s = bytes.TrimLeft(s, spaces)
@@ -271,8 +270,8 @@ func (t xmlToken) attr(name string) (value string, ok bool) {
 	}
 }
 
-// appendText appends a text token's text, decoded: references by the strict rules of attributes, so
-// that an address whose "&" nobody wrote as "&amp;" stays what was meant.
+// appendText appends the text of a token, decoded. References follow the strict rules of attributes, so that an
+// address in which "&" is not written as "&amp;" keeps its meaning.
 func (t xmlToken) appendText(dst []byte) []byte {
 	if t.kind == xmlCDATA || !bytes.ContainsAny(t.body, "&\r\x00") {
 		return append(dst, t.body...)

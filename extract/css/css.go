@@ -8,9 +8,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Select finds the elements below node that a group of selectors (Selectors Level 4, as far as
-// [cascadia] knows it) matches, in the order of the document. The error says what is wrong with the
-// selector.
+// Select returns the elements below node that match a group of selectors (Selectors Level 4, as far as [cascadia]
+// supports it), in document order. The error says what is wrong with the selector.
 func Select(node *html.Node, selector string) ([]*html.Node, error) {
 	s, err := cascadia.ParseGroup(selector)
 	if err != nil {
@@ -19,7 +18,7 @@ func Select(node *html.Node, selector string) ([]*html.Node, error) {
 	return cascadia.QueryAll(node, s), nil
 }
 
-// First finds the first element that Select finds, nil when there is none.
+// First returns the first element that Select returns, or nil if there is none.
 func First(node *html.Node, selector string) (*html.Node, error) {
 	s, err := cascadia.ParseGroup(selector)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// scribbled is what ScanBytes reads of a page that is overwritten at once.
+// scribbled returns what ScanBytes reads from a page that is overwritten immediately afterwards.
 func scribbled(s *Scanner, page string) *Document {
 	body := []byte(page)
 	d := s.ScanBytes(body)
@@ -16,7 +16,7 @@ func scribbled(s *Scanner, page string) *Document {
 	return d
 }
 
-// What ScanBytes returns has nothing of the page in it, and is what Scan returns.
+// What ScanBytes returns shares no memory with the page, and equals what Scan returns.
 func TestScanBytesKeepsNothingOfThePage(t *testing.T) {
 	every := NewScanner(everything)
 	for _, page := range append([]string{benchPage(), "", "<a href=x>", "<title>t", "<svg><a xlink:href=y>z</svg><base href=/b>"}, hostile...) {
@@ -25,7 +25,7 @@ func TestScanBytesKeepsNothingOfThePage(t *testing.T) {
 		if !same(want, got) {
 			t.Errorf("%.60q:\n%+v, want\n%+v", page, got, want)
 		}
-		if every.page != "" || every.c.first.s != "" || every.t.name != "" {
+		if every.page != "" || every.c.linkText.first.s != "" || every.t.name != "" {
 			t.Errorf("%.60q: the Scanner remembers the page", page)
 		}
 	}
@@ -37,7 +37,7 @@ func same(a, b *Document) bool {
 		a.Base == b.Base && a.Title == b.Title && a.Canonical == b.Canonical && a.Lang == b.Lang && a.Dropped == b.Dropped
 }
 
-// The strings of one page stay what they are when the Scanner reads the next.
+// The strings of one page do not change when the Scanner reads the next.
 func TestScanBytesStringsStayValid(t *testing.T) {
 	s := NewScanner(Options{})
 	first := scribbled(s, `<title>one</title><a href=/first>first</a>`)

@@ -2,33 +2,29 @@ package extract
 
 import "strings"
 
-// collector makes a Document of the tags and texts of a page, in their order. Whoever reads the octets
-// (the scanner; in tests, x/net/html's tokenizer) calls start, end, text and raw.
+// collector builds a Document from the tags and texts of a page, in their order. Whoever reads the bytes (the
+// scanner; in tests, the tokenizer of x/net/html) calls start, end, text and raw.
 type collector struct {
-	o       Options // resolved
+	o       Options // with defaults filled in
 	doc     *Document
 	foreign foreign
 	arena   arena
 	scratch []byte
 
-	inert     int  // templates open, counted from the outermost whose content is inert
-	shadow    int  // templates open whose content is shown: declarative shadow roots
-	based     bool // the base element that counts was seen
-	titled    bool // the title element that counts was seen
-	inTitle   bool // and its text is next
-	refreshed bool // the refresh that counts was seen
-	svgStyle  bool // inside a style element of SVG, whose text comes as text
-	styleAt   int  // where the style element begins
+	inert     int  // open templates, counted from the outermost with inert content
+	shadow    int  // open templates whose content is shown: declarative shadow roots
+	based     bool // the effective base element was seen
+	titled    bool // the effective title element was seen
+	inTitle   bool // and its text comes next
+	refreshed bool // the effective refresh was seen
+	svgStyle  bool // inside a style element of SVG, whose content arrives as text
+	styleAt   int  // offset of the style element
 
-	link  int     // index of the link whose text is collected, -1 without
-	first value   // the text's first piece that is not blank
-	more  bool    // there are further pieces, in join with the first
-	gap   bool    // white space followed the last piece
-	join  textBuf // the open link's text
-	buf   textBuf // any other text
+	linkText linkText
+	buf      textBuf // any other text
 }
 
-// reset prepares c for a page, which goes to doc.
+// reset prepares c for a page whose contents are added to doc.
 func (c *collector) reset(doc *Document) {
 	doc.Base, doc.Title, doc.Canonical, doc.Lang, doc.Dropped = "", "", "", "", 0
 	doc.Metas, doc.Links = doc.Metas[:0], doc.Links[:0]
@@ -36,21 +32,21 @@ func (c *collector) reset(doc *Document) {
 	c.foreign.reset()
 	c.inert, c.shadow = 0, 0
 	c.based, c.titled, c.inTitle, c.refreshed, c.svgStyle = false, false, false, false, false
-	c.link = -1
+	c.linkText.link = -1
 }
 
-// release lets go of the page.
+// release drops the references to the page.
 func (c *collector) release() {
-	c.doc, c.first, c.link = nil, value{}, -1
+	c.doc, c.linkText.first, c.linkText.link = nil, value{}, -1
 	if cap(c.scratch) > defaultMaxAttr {
 		c.scratch = nil
 	}
 }
 
-// wantsText reports whether text matters now.
-func (c *collector) wantsText() bool { return c.link >= 0 || c.svgStyle }
+// wantsText reports whether text is needed at this point.
+func (c *collector) wantsText() bool { return c.linkText.link >= 0 || c.svgStyle }
 
-// start takes a start tag and reports whether the element's content is raw text.
+// start processes a start tag and reports whether the element's content is raw text.
 func (c *collector) start(t *startTag) (rawText bool) {
 	isHTML := c.foreign.start(t)
 	rawText = isHTML && c.isRawText(t)
@@ -70,8 +66,8 @@ func (c *collector) start(t *startTag) (rawText bool) {
 	return rawText
 }
 
-// isRawText reports whether an HTML element's content is read as text: also in XML, where that is so of none by
-// itself, but what stands there is not shown as markup.
+// isRawText reports whether an HTML element's content is read as text. XML has no such elements, but there too
+// their content is not shown as markup.
 func (c *collector) isRawText(t *startTag) bool {
 	switch {
 	case t.el == elNoscript && !c.o.Scripting, t.el == elPlaintext && c.o.XML:
@@ -80,11 +76,11 @@ func (c *collector) isRawText(t *startTag) bool {
 	return t.el.rawText() && !c.empty(t)
 }
 
-// empty reports whether the element has no content: XML has a sign for that.
+// empty reports whether the element is written as empty, which is possible only in XML.
 func (c *collector) empty(t *startTag) bool { return c.o.XML && t.closed }
 
-// startTemplate counts templates: their content is no part of the page, unless it is the shadow root
-// of the element around it.
+// startTemplate counts templates: their content is not part of the page, unless it is the shadow root of the
+// element around it.
 func (c *collector) startTemplate(t *startTag) {
 	v, _ := t.attr(atShadow)
 	mode := c.str(v)
@@ -98,7 +94,7 @@ func (c *collector) startTemplate(t *startTag) {
 	}
 }
 
-// end takes an end tag; name is as written.
+// end processes an end tag; name is as written.
 func (c *collector) end(el element, name string) {
 	if c.foreign.active() {
 		c.foreign.end(name)
@@ -119,7 +115,7 @@ func (c *collector) end(el element, name string) {
 	}
 }
 
-// raw takes the content of a raw text element.
+// raw processes the content of a raw text element.
 func (c *collector) raw(el element, v value) {
 	if c.inert > 0 {
 		return
@@ -137,7 +133,7 @@ func (c *collector) raw(el element, v value) {
 	}
 }
 
-// element takes an HTML element's start tag.
+// element processes the start tag of an HTML element.
 func (c *collector) element(t *startTag) {
 	switch t.el {
 	case elA:
@@ -175,7 +171,7 @@ func (c *collector) element(t *startTag) {
 	}
 }
 
-// foreignElement takes the start tag of an element of SVG or MathML.
+// foreignElement processes the start tag of an SVG or MathML element.
 func (c *collector) foreignElement(t *startTag) {
 	if t.el == elA {
 		c.endText()
@@ -196,7 +192,7 @@ func (c *collector) foreignElement(t *startTag) {
 	}
 }
 
-// tagImage is the name of an elImage.
+// tagImage returns the name of an elImage.
 func tagImage(t *startTag) string {
 	if len(t.name) == len("feimage") {
 		return "feimage"
@@ -204,7 +200,7 @@ func tagImage(t *startTag) string {
 	return "image"
 }
 
-// svgHref is the attribute by which an element of SVG refers to something: href, or else xlink:href (SVG 2,
+// svgHref returns the attribute by which an SVG element refers to something: href, or else xlink:href (SVG 2,
 // chapter Linking).
 func svgHref(t *startTag) (at attribute, name string) {
 	if t.has&(1<<atHref) == 0 {
@@ -213,17 +209,16 @@ func svgHref(t *startTag) (at attribute, name string) {
 	return atHref, "href"
 }
 
-// anchor adds the link of an a element and begins its text.
+// anchor adds the link of an a element and opens its text.
 func (c *collector) anchor(t *startTag, at attribute, name string) {
 	v, ok := t.attr(at)
 	if !ok {
 		return
 	}
 	l := Link{Ref: trimRef(c.str(v)), Kind: Anchor, Tag: "a", Attr: name, Rel: c.rel(t), Type: c.mediaType(t), Offset: t.offset}
-	if !c.add(l) {
-		return
+	if c.add(l) {
+		c.linkText.open(len(c.doc.Links) - 1)
 	}
-	c.link, c.first, c.more, c.gap = len(c.doc.Links)-1, value{}, false, false
 }
 
 func (c *collector) area(t *startTag) {
@@ -236,7 +231,7 @@ func (c *collector) area(t *startTag) {
 	})
 }
 
-// base keeps the first base element with an href: the others say nothing (HTML Standard section 4.2.3).
+// base keeps the first base element with an href; the others have no effect (HTML Standard section 4.2.3).
 func (c *collector) base(t *startTag) {
 	v, ok := t.attr(atHref)
 	if !ok || c.based {
@@ -283,7 +278,7 @@ func (c *collector) meta(t *startTag) {
 	}
 }
 
-// refresh takes the first refresh that is one: a document has one (HTML Standard section 4.2.5.3).
+// refresh uses the first valid refresh: a document has at most one (HTML Standard section 4.2.5.3).
 func (c *collector) refresh(t *startTag, content string) {
 	ref, ok := MetaRefresh(content)
 	if !ok {
@@ -306,8 +301,8 @@ func (c *collector) form(t *startTag) {
 	c.simple(t, Form, "form", "action", atAction)
 }
 
-// simple adds the link of one attribute, unless it is empty or, for a resource, stands for something
-// in the page itself.
+// simple adds the link of one attribute, unless it is empty or, for a resource, refers to something in the page
+// itself.
 func (c *collector) simple(t *startTag, k Kind, tag, name string, at attribute) {
 	v, ok := t.attr(at)
 	if !ok {
@@ -330,10 +325,10 @@ func (c *collector) addRef(ref string, k Kind, tag, name string, t *startTag) {
 	c.add(l)
 }
 
-// inPage reports whether a resource's reference asks nothing of the network.
+// inPage reports whether a resource's reference needs no request.
 func inPage(ref string) bool { return ref[0] == '#' || hasPrefixFold(ref, "data:") }
 
-// dataAttrs adds the links of the attributes the user named.
+// dataAttrs adds the links of the attributes in Options.DataAttrs.
 func (c *collector) dataAttrs(t *startTag) {
 	for i, v := range t.data {
 		if v.set && !v.big {
@@ -342,7 +337,7 @@ func (c *collector) dataAttrs(t *startTag) {
 	}
 }
 
-// tagName is the tag's name in lower case.
+// tagName returns the tag's name in lower case.
 func tagName(t *startTag) string { return strings.ReplaceAll(lowered(t.name), "\x00", "\ufffd") }
 
 // add keeps a link unless there are too many.
@@ -379,7 +374,7 @@ func (c *collector) mediaType(t *startTag) string {
 	return trimSpace(c.str(v))
 }
 
-// str is an attribute's value, decoded.
+// str returns an attribute's value, decoded.
 func (c *collector) str(v value) string {
 	if !v.raw {
 		return v.s

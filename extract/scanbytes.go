@@ -5,10 +5,10 @@ import (
 	"unsafe"
 )
 
-// ScanBytes is Scan for octets that their owner will use again: no string of the Document is a part of
-// page, which may be overwritten as soon as ScanBytes returns. It costs one allocation for the strings
-// there are, which is a tenth of most pages, in place of a copy of the page. The strings share it:
-// [strings.Clone] what outlives the Document by long.
+// ScanBytes is like Scan, for a buffer that its owner will reuse: no string of the Document is part of page, which
+// may be overwritten as soon as ScanBytes returns. It makes one allocation for all strings, a tenth of the size of
+// most pages, instead of copying the page. The strings share it: use [strings.Clone] for what outlives the
+// Document.
 func (s *Scanner) ScanBytes(page []byte) *Document {
 	s.own(unsafe.String(unsafe.SliceData(page), len(page)))
 	m := mover{page: page}
@@ -19,22 +19,22 @@ func (s *Scanner) ScanBytes(page []byte) *Document {
 	return &s.doc
 }
 
-// leave lets go of the page's octets, wherever the last tags and texts are still remembered.
+// leave drops all references to the bytes of the page.
 func (s *Scanner) leave() {
 	s.page = ""
 	s.t = startTag{data: s.t.data}
 	clear(s.t.data)
-	s.c.first = value{}
+	s.c.linkText.first = value{}
 }
 
-// mover gives the strings of a Document that are parts of a page a place of their own.
+// mover copies the strings of a Document that are parts of its page.
 type mover struct {
 	page []byte
 	size int
 	to   strings.Builder
 }
 
-// each calls f for every string of d that can be a part of its page.
+// each calls f for every string of d that can be part of its page.
 func (m *mover) each(d *Document, f func(*string)) {
 	f(&d.Base)
 	f(&d.Title)
@@ -54,8 +54,8 @@ func (m *mover) each(d *Document, f func(*string)) {
 	}
 }
 
-// within reports whether s is a part of the page: names of tags are the program's own, and what had
-// to be decoded has its own place already.
+// within reports whether s is part of the page. Names of tags are constants of the program, and decoded text has
+// memory of its own.
 func (m *mover) within(s string) bool {
 	if s == "" || len(m.page) == 0 {
 		return false
