@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -57,5 +58,35 @@ func TestEveryDocumentCanBeFound(t *testing.T) {
 		if !linked[d.path] {
 			t.Errorf("no document links to %s", d.path)
 		}
+	}
+}
+
+// TestDecisionsAreNumbered checks that the decision records are numbered from 1 without gaps, each in its heading,
+// and that the index lists them in this order: a reference such as "ADR 21" means one record.
+func TestDecisionsAreNumbered(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("adr", "[0-9]*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := os.ReadFile(filepath.Join("adr", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := string(index)
+	for i, file := range files {
+		name, number := filepath.Base(file), fmt.Sprintf("%04d", i+1)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(name, number+"-") || !strings.HasPrefix(string(text), "# "+number+": ") {
+			t.Errorf("%s: its name and heading must begin with %s", name, number)
+		}
+		_, after, ok := strings.Cut(rest, "["+number+"]("+name+")")
+		if !ok {
+			t.Errorf("the index does not list %s, or not in order", name)
+			continue
+		}
+		rest = after
 	}
 }
