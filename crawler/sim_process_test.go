@@ -414,10 +414,10 @@ func (p *process) keeps(before []promise, late string) {
 		if is.Backoff < was.Backoff {
 			wrong(was.host+" has the back-off", is.Backoff, was.Backoff)
 		}
-		if is.Gone != was.Gone {
-			wrong(was.host+" was given up", is.Gone, was.Gone)
+		if is.GivenUp != was.GivenUp {
+			wrong(was.host+" was given up", is.GivenUp, was.GivenUp)
 		}
-		if is.Gone == "" && is.Delay < was.Delay {
+		if is.GivenUp == "" && is.Delay < was.Delay {
 			wrong(was.host+" has the delay", is.Delay, was.Delay)
 		}
 	}

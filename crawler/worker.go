@@ -60,7 +60,7 @@ func (r *run) request(ctx context.Context, c frontier.Claim) bool {
 	if err != nil {
 		return r.unresolved(ctx, c, next, err)
 	}
-	permit, err := r.gate.Admit(politeness.Ask{
+	permit, err := r.gate.Admit(politeness.Request{
 		URL: c.URL, Next: next, Addr: addr, Purpose: purpose(c.Kind),
 		Attempt: c.Attempt, Queued: c.Queued, Deadline: c.Deadline,
 	})

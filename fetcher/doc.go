@@ -5,7 +5,7 @@
 // A request goes like this:
 //
 //	addr, err := f.Resolve(ctx, url)       // cached DNS, and the address guard
-//	permit, err := gate.Admit(politeness.Ask{URL: url, Addr: addr})
+//	permit, err := gate.Admit(politeness.Request{URL: url, Addr: addr})
 //	page, err := f.Fetch(ctx, permit)      // to that address and no other
 //	gate.Report(permit, page.Reply())      // or ReplyForError(err)
 //

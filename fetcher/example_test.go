@@ -54,7 +54,7 @@ func Example() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		permit, err := gate.Admit(politeness.Ask{URL: url, Next: next, Addr: addr})
+		permit, err := gate.Admit(politeness.Request{URL: url, Next: next, Addr: addr})
 		if err != nil {
 			log.Fatal(err)
 		}

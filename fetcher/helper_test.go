@@ -88,7 +88,7 @@ func (r *rig) permit(url string, purpose politeness.Purpose) politeness.Permit {
 func (r *rig) permitAt(u weburl.URL, addr netip.Addr, purpose politeness.Purpose) politeness.Permit {
 	r.t.Helper()
 	for range 3 {
-		p, err := r.gate.Admit(politeness.Ask{URL: u, Addr: addr, Purpose: purpose})
+		p, err := r.gate.Admit(politeness.Request{URL: u, Addr: addr, Purpose: purpose})
 		if err != nil {
 			r.t.Fatalf("Admit: %v", err)
 		}
@@ -270,13 +270,13 @@ func (r *rig) permitForRobots(url string) politeness.Permit {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	first, err := r.gate.Admit(politeness.Ask{URL: u, Next: u.RobotsURL(), Addr: addr})
+	first, err := r.gate.Admit(politeness.Request{URL: u, Next: u.RobotsURL(), Addr: addr})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	now := time.Now()
 	r.gate.Report(first, politeness.Reply{Status: 301, Header: http.Header{"Location": {url}}, Written: now, FirstByte: now, Ended: now})
-	p, err := r.gate.Admit(politeness.Ask{URL: u, Next: r.gate.Next(u), Addr: addr})
+	p, err := r.gate.Admit(politeness.Request{URL: u, Next: r.gate.Next(u), Addr: addr})
 	if err != nil {
 		r.t.Fatal(err)
 	}

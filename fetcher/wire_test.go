@@ -108,7 +108,7 @@ func TestNothingIsWrittenAfterARefusedBegin(t *testing.T) {
 		go func() { defer close(done); _, _ = io.Copy(&got, server) }()
 		r := newRig(t, Config{})
 		r.gate = newGate(t, politeness.Config{Ledger: brokenLedger{}})
-		p, err := r.gate.Admit(politeness.Ask{URL: parse(t, "http://a.test/"), Addr: pipeAddr})
+		p, err := r.gate.Admit(politeness.Request{URL: parse(t, "http://a.test/"), Addr: pipeAddr})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +217,7 @@ func TestLedgerFailureWritesNothing(t *testing.T) {
 		r := n.rig(t, Config{})
 		p := r.permit("http://a.test/", politeness.Page)
 		r.gate = newGate(t, politeness.Config{Ledger: brokenLedger{}})
-		p2, err := r.gate.Admit(politeness.Ask{URL: p.URL(), Addr: pipeAddr})
+		p2, err := r.gate.Admit(politeness.Request{URL: p.URL(), Addr: pipeAddr})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Ask is a wish to request a URL.
-type Ask struct {
+// Request names a URL that the caller is about to request, for [Gate.Admit].
+type Request struct {
 	URL      weburl.URL // what is wanted in the end
 	Next     weburl.URL // what [Gate.Next] named for it; zero: the caller resolved URL's own host
 	Addr     netip.Addr // the address of Next's host
@@ -20,21 +20,21 @@ type Ask struct {
 }
 
 // Admit decides about a request at this moment. It returns a Permit, whose URL is a.Next; or an
-// error: *[Denied], the final word on a.URL; *[NotYet], with the time to ask again; or [ErrAsk] for an
-// Ask without URL or address.
+// error: *[Denied], the final word on a.URL; *[NotYet], with the time to ask again; or [ErrRequest] for a
+// Request without URL or address.
 //
 // The Permit expires after Config.PermitTTL, at a.Deadline, or when the rules that it was judged by or the
 // hours for requests run out, whichever is first. Every Permit must be followed by one Report, used or not.
-func (g *Gate) Admit(a Ask) (Permit, error) {
+func (g *Gate) Admit(a Request) (Permit, error) {
 	now := time.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.admit(now, a)
 }
 
-func (g *Gate) admit(now time.Time, a Ask) (Permit, error) {
+func (g *Gate) admit(now time.Time, a Request) (Permit, error) {
 	if a.URL.IsZero() || !a.Addr.IsValid() {
-		return Permit{}, ErrAsk
+		return Permit{}, ErrRequest
 	}
 	g.sweep(now)
 	h := g.host(a.URL)
@@ -62,8 +62,8 @@ func (g *Gate) admit(now time.Time, a Ask) (Permit, error) {
 	return g.mint(now, a, h, s, c), nil
 }
 
-// mayAsk holds an Ask to what is settled for its target whatever its rules say.
-func (g *Gate) mayAsk(now time.Time, a Ask, target weburl.URL) error {
+// mayAsk holds a Request to what is settled for its target whatever its rules say.
+func (g *Gate) mayAsk(now time.Time, a Request, target weburl.URL) error {
 	switch {
 	case a.Next != target && (!a.Next.IsZero() || target.Host() != a.URL.Host()):
 		return notYet(Clause{Name: ClauseStale, Until: now})
@@ -85,14 +85,14 @@ type step struct {
 }
 
 // step is what a.URL needs next: itself when its origin's rules allow it, or a robots request.
-func (g *Gate) step(now time.Time, h *host, a Ask) (step, error) {
+func (g *Gate) step(now time.Time, h *host, a Request) (step, error) {
 	if g.optedOut(a.URL) {
 		return step{}, &Denied{URL: a.URL, Reason: ReasonOptOut, Detail: "the host is on the opt-out list"}
 	}
 	o := h.origin(a.URL)
 	v := g.override(now, a.URL)
-	if v != nil && v.wish > o.wish {
-		g.learnWish(h, o, v.wish, v.wishClause)
+	if v != nil && v.requestedDelay > o.requestedDelay {
+		g.learnRequestedDelay(h, o, v.requestedDelay, v.requestedBy)
 	}
 	if h.gone != nil {
 		return step{}, &Denied{URL: a.URL, Reason: h.gone.reason, Detail: h.gone.detail}
@@ -165,7 +165,7 @@ func (g *Gate) judgeUsage(group *robots.Group, src robots.Source, u weburl.URL) 
 }
 
 // life is how long a Permit for s lasts that is granted now.
-func (g *Gate) life(now time.Time, a Ask, s step, o *origin) time.Duration {
+func (g *Gate) life(now time.Time, a Request, s step, o *origin) time.Duration {
 	d := g.cfg.PermitTTL
 	if !a.Deadline.IsZero() {
 		d = min(d, a.Deadline.Sub(now))
@@ -180,7 +180,7 @@ func (g *Gate) life(now time.Time, a Ask, s step, o *origin) time.Duration {
 }
 
 // mint makes the Permit for s and starts its clocks.
-func (g *Gate) mint(now time.Time, a Ask, h *host, s step, c clocks) Permit {
+func (g *Gate) mint(now time.Time, a Request, h *host, s step, c clocks) Permit {
 	g.lastID++
 	g.unlined++
 	o := h.origin(a.URL)

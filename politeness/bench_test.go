@@ -31,7 +31,7 @@ func population(b *testing.B, urls []weburl.URL) *Gate {
 		b.Fatal(err)
 	}
 	for i, u := range urls {
-		p, err := g.Admit(Ask{URL: u, Next: g.Next(u), Addr: addrOf(i)})
+		p, err := g.Admit(Request{URL: u, Next: g.Next(u), Addr: addrOf(i)})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func BenchmarkPage(b *testing.B) {
 				i++
 				for n == 1 && time.Now().Before(free) {
 				}
-				p, err := g.Admit(Ask{URL: u, Next: g.Next(u), Addr: addrOf(i)})
+				p, err := g.Admit(Request{URL: u, Next: g.Next(u), Addr: addrOf(i)})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -100,7 +100,7 @@ func TestAllocationsOfOnePage(t *testing.T) {
 		b.rules("https://a.test/", "User-agent: *\nDisallow: /no\n")
 		u := b.url("https://a.test/yes")
 		n := testing.AllocsPerRun(100, func() {
-			p, err := b.gate.Admit(Ask{URL: u, Next: b.gate.Next(u), Addr: someAddr})
+			p, err := b.gate.Admit(Request{URL: u, Next: b.gate.Next(u), Addr: someAddr})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -47,7 +47,7 @@ func TestAPermitExpiresByEitherClock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := open(t, Config{PermitTTL: c.ttl})
-			ask := Ask{URL: b.url("https://a.test/robots.txt"), Addr: someAddr}
+			ask := Request{URL: b.url("https://a.test/robots.txt"), Addr: someAddr}
 			claimed := time.Now()
 			if c.claim != 0 {
 				ask.Deadline = claimed.Add(c.claim)
@@ -229,7 +229,7 @@ func TestRulesOfTheFutureAreNotGoneBy(t *testing.T) {
 	b := open(t, Config{})
 	now := time.Now()
 	u := b.url("https://a.test/")
-	p, err := b.gate.admit(now, Ask{URL: u, Addr: someAddr})
+	p, err := b.gate.admit(now, Request{URL: u, Addr: someAddr})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func Example() {
 	}
 	page, _ := weburl.Parse("https://site.test/private/page")
 	next := gate.Next(page)
-	permit, err := gate.Admit(politeness.Ask{URL: page, Next: next, Addr: netip.MustParseAddr("192.0.2.1")})
+	permit, err := gate.Admit(politeness.Request{URL: page, Next: next, Addr: netip.MustParseAddr("192.0.2.1")})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -33,7 +33,7 @@ func Example() {
 	}
 	gate.Report(permit, politeness.Reply{Status: 200, Body: []byte("User-agent: *\nDisallow: /private/\n")})
 
-	_, err = gate.Admit(politeness.Ask{URL: page, Next: gate.Next(page), Addr: netip.MustParseAddr("192.0.2.1")})
+	_, err = gate.Admit(politeness.Request{URL: page, Next: gate.Next(page), Addr: netip.MustParseAddr("192.0.2.1")})
 	var denied *politeness.Denied
 	if errors.As(err, &denied) {
 		fmt.Printf("%s: line %d, %q\n", denied.Reason, denied.Verdict.Line, denied.Verdict.Rule)
@@ -51,7 +51,7 @@ func ExampleGate_Snapshot() {
 	}
 	first, _ := politeness.NewGate(config)
 	page, _ := weburl.Parse("https://site.test/")
-	ask := politeness.Ask{URL: page, Next: first.Next(page), Addr: netip.MustParseAddr("192.0.2.1")}
+	ask := politeness.Request{URL: page, Next: first.Next(page), Addr: netip.MustParseAddr("192.0.2.1")}
 	permit, _ := first.Admit(ask)
 	grant, _ := permit.Redeem()
 	if err := grant.Begin(); err != nil {

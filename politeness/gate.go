@@ -82,7 +82,7 @@ func (g *Gate) UserAgent() string { return g.userAgent }
 
 // Next is what has to be asked for before u may be: u itself when the rules of its origin are known
 // and fresh, else the origin's robots.txt or the next hop of its redirects. It may be on another
-// host than u; its address is the one [Ask.Addr] wants.
+// host than u; its address is the one [Request.Addr] wants.
 func (g *Gate) Next(u weburl.URL) weburl.URL {
 	now := time.Now()
 	g.mu.Lock()
@@ -175,14 +175,13 @@ func (g *Gate) Origin(u weburl.URL) OriginInfo {
 
 // HostInfo is what the Gate knows of one host's pace.
 type HostInfo struct {
-	Delay     time.Duration // in force now, from the end of a request to the start of the next; MinDelay is in it
+	HostState               // what Delay depends on
+	Delay     time.Duration // in force now, from the end of a request to the start of the next: [Config.DelayFor] of HostState
 	Clause    string        // what sets it
-	Least     time.Duration // the operator's part of Delay, or MinDelay where that is more
 	NotBefore time.Time     // when a URL of the host may be requested at the earliest, as far as is known
 	Waits     string        // the clause that sets NotBefore, "" without one
-	Backoff   time.Duration
-	Failures  int    // that count for Config.MaxFailures so far, a page's for half of one
-	Gone      string // the reason the host was given up, "" when it was not
+	Failures  int           // that count for Config.MaxFailures so far, a page's for half of one
+	GivenUp   string        // the reason the host was given up, "" when it was not
 }
 
 // Host tells what is known of the host with this key (weburl.URL.Host).
@@ -193,11 +192,11 @@ func (g *Gate) Host(key string) HostInfo {
 	if h == nil {
 		h = g.newHost(key)
 	}
-	info := HostInfo{Least: g.least(h, h.local), Backoff: h.backoff, Failures: (int(h.failures) + 1) / int(wholeFault)}
-	info.Delay, info.Clause = g.delay(h, h.local)
+	info := HostInfo{HostState: h.state(h.local), Failures: (int(h.failures) + 1) / int(wholeFault)}
+	info.Delay, info.Clause = g.cfg.delayFor(info.HostState)
 	info.NotBefore, info.Waits = h.waits(time.Now())
 	if h.gone != nil {
-		info.Gone = h.gone.reason
+		info.GivenUp = h.gone.reason
 	}
 	return info
 }

@@ -53,7 +53,7 @@ var someAddr = netip.MustParseAddr("192.0.2.1")
 // admit asks for what raw needs next at an address.
 func (b *bench) admit(raw string, addr netip.Addr) (Permit, error) {
 	u := b.url(raw)
-	return b.gate.Admit(Ask{URL: u, Next: b.gate.Next(u), Addr: addr})
+	return b.gate.Admit(Request{URL: u, Next: b.gate.Next(u), Addr: addr})
 }
 
 // must admits raw now.
@@ -259,8 +259,8 @@ func TestTheDelayThatAHostInfoTellsOfHasItsFloor(t *testing.T) {
 		b := open(t, Config{Delay: None, OwnHosts: own})
 		told := func(when, host string, want time.Duration) {
 			t.Helper()
-			if i := b.gate.Host(host); i.Delay != want || i.Least != want {
-				t.Errorf("%s: %s: %v, at least %v, want %v", when, host, i.Delay, i.Least, want)
+			if i := b.gate.Host(host); i.Delay != want || i.Exempt != (want == 0) {
+				t.Errorf("%s: %s: %v, exempt %v, want %v", when, host, i.Delay, i.Exempt, want)
 			}
 		}
 		for host, want := range map[string]time.Duration{
@@ -564,7 +564,7 @@ func TestRobotsRedirects(t *testing.T) {
 		if next := b.gate.Next(b.url("https://a.test/x")); next.String() != "https://other.test/r" {
 			t.Fatalf("next is %s", next)
 		}
-		_, err := b.gate.Admit(Ask{URL: b.url("https://a.test/x"), Addr: someAddr})
+		_, err := b.gate.Admit(Request{URL: b.url("https://a.test/x"), Addr: someAddr})
 		var w *NotYet
 		if !errors.As(err, &w) || w.Clauses[0].Name != ClauseStale {
 			t.Fatalf("an address of the page's host serves no hop on another: %v", err)
@@ -647,7 +647,7 @@ func TestPermitExpires(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := open(t, Config{})
 		u := b.url("https://a.test/")
-		p, err := b.gate.Admit(Ask{URL: u, Next: b.gate.Next(u), Addr: someAddr, Deadline: time.Now().Add(time.Second)})
+		p, err := b.gate.Admit(Request{URL: u, Next: b.gate.Next(u), Addr: someAddr, Deadline: time.Now().Add(time.Second)})
 		if err != nil || p.Expires() != time.Now().Add(time.Second) {
 			t.Errorf("a Permit ends with its claim: %v %v", p.Expires(), err)
 		}
@@ -673,7 +673,7 @@ func TestFailingHostIsGivenUpAndBackOffDecays(t *testing.T) {
 			}
 			time.Sleep(last)
 		}
-		for b.gate.Host("a.test:443").Gone == "" {
+		for b.gate.Host("a.test:443").GivenUp == "" {
 			time.Sleep(time.Until(b.send(b.must("https://a.test/"), 0, Reply{Err: errors.New("reset")})))
 		}
 		if d := b.denied("https://a.test/"); d.Reason != ReasonHostFailed || !d.Deferred() {
@@ -743,7 +743,7 @@ func TestAPermitThatRunsOutEarlyHoldsItsHost(t *testing.T) {
 		b.rules("https://a.test/", "")
 		time.Sleep(5 * time.Second)
 		u := b.url("https://a.test/")
-		p, err := b.gate.Admit(Ask{URL: u, Addr: someAddr, Deadline: time.Now().Add(time.Second)})
+		p, err := b.gate.Admit(Request{URL: u, Addr: someAddr, Deadline: time.Now().Add(time.Second)})
 		if err != nil {
 			t.Fatal(err)
 		}

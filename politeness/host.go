@@ -134,46 +134,26 @@ func (h *host) giveUp(reason, detail string) {
 	}
 }
 
-// wish is the pause that robots.txt asks for: of two origins on one host and port, the longer.
-func (h *host) wish() (d time.Duration, clause string) {
+// requestedDelay is the delay that robots.txt requests: of two origins on one host and port, the longer one.
+func (h *host) requestedDelay() (d time.Duration, clause string) {
 	for _, o := range h.origins {
-		if o != nil && o.wish > d {
-			d, clause = o.wish, o.why.String()
+		if o != nil && o.requestedDelay > d {
+			d, clause = o.requestedDelay, o.why.String()
 		}
 	}
 	return d, clause
 }
 
-// delay is the delay in force after a request to h, which was at a loopback address or not, and the clause that sets it
-// (P5): a site can lengthen it, never shorten it. Nothing else works it out.
+// state is what h's delay depends on after a request, which was at a loopback address or not.
+func (h *host) state(local bool) HostState {
+	s := HostState{Exempt: h.own || local, Latency: h.latency, Backoff: h.backoff}
+	s.Requested, s.RequestedBy = h.requestedDelay()
+	return s
+}
+
+// delay is the delay in force at h after a request that was at a loopback address or not, and the clause that sets it.
 func (g *Gate) delay(h *host, local bool) (time.Duration, string) {
-	d, clause := g.least(h, local), ClauseDelay
-	if l := g.latencyDelay(h); l > d {
-		d, clause = l, ClauseLatency
-	}
-	if w, c := h.wish(); w > d {
-		d, clause = w, c
-	}
-	if h.backoff > d {
-		d, clause = h.backoff, ClauseBackoff
-	}
-	return d, clause
-}
-
-// least is the operator's delay for h, and MinDelay at least where it holds.
-func (g *Gate) least(h *host, local bool) time.Duration {
-	if h.own || local {
-		return g.cfg.Delay
-	}
-	return max(g.cfg.Delay, MinDelay)
-}
-
-func (g *Gate) latencyDelay(h *host) time.Duration {
-	l := g.cfg.DelayFactor * float64(h.latency)
-	if l >= float64(g.cfg.MaxDelay) {
-		return g.cfg.MaxDelay
-	}
-	return time.Duration(l)
+	return g.cfg.delayFor(h.state(local))
 }
 
 // succeed notes an answer that shows the host in health: back-off halves with each.

@@ -42,7 +42,7 @@ func (g *Gate) fresh(now time.Time, h *host) bool {
 		}
 	}
 	d, _ := g.delay(h, h.local)
-	return h.gone == nil && h.failures == 0 && h.backoff == 0 && d <= g.least(h, h.local) && h.origins[0].fresh(now) && h.origins[1].fresh(now)
+	return h.gone == nil && h.failures == 0 && h.backoff == 0 && d <= g.cfg.leastDelay(h.own || h.local) && h.origins[0].fresh(now) && h.origins[1].fresh(now)
 }
 
 func (o *origin) fresh(now time.Time) bool {

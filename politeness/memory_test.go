@@ -101,7 +101,7 @@ func (b *bench) follow(p Permit) Permit {
 	case o.retryAt().after(now):
 		b.Fatalf("%s at %v, but robots.txt is to be tried again at %v", p.URL(), now, o.retryAt().time())
 	}
-	return g.mint(now, Ask{URL: p.p.wanted, Addr: p.p.addr}, h, s, c)
+	return g.mint(now, Request{URL: p.p.wanted, Addr: p.p.addr}, h, s, c)
 }
 
 // both lets two gates see one request.

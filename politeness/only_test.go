@@ -38,7 +38,7 @@ func permit(t *testing.T, g *politeness.Gate, host string, addr byte) politeness
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := g.Admit(politeness.Ask{URL: u, Next: g.Next(u), Addr: netip.AddrFrom4([4]byte{192, 0, 2, addr})})
+	p, err := g.Admit(politeness.Request{URL: u, Next: g.Next(u), Addr: netip.AddrFrom4([4]byte{192, 0, 2, addr})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestAPermitAllowsOneRequestHoweverItIsUsed(t *testing.T) {
 		}, politeness.ErrExpired},
 		{"a Report to another Gate frees nothing", func(g *politeness.Gate, p politeness.Permit) error {
 			newGate(t).Report(p, politeness.Reply{})
-			_, err := g.Admit(politeness.Ask{URL: p.URL(), Next: g.Next(p.URL()), Addr: netip.MustParseAddr("192.0.2.1")})
+			_, err := g.Admit(politeness.Request{URL: p.URL(), Next: g.Next(p.URL()), Addr: netip.MustParseAddr("192.0.2.1")})
 			if w := (*politeness.NotYet)(nil); errors.As(err, &w) {
 				return politeness.ErrUsed
 			}

@@ -22,7 +22,7 @@ type origin struct {
 	fetched instant
 	expires instant
 
-	wish time.Duration // Crawl-delay or Request-rate, the larger
+	requestedDelay time.Duration // Crawl-delay or Request-rate, the larger
 
 	asking *permit // the Permit for robots.txt or a hop that is out
 	chase  *chase  // nil: ask for robots.txt itself
@@ -34,7 +34,7 @@ type origin struct {
 	known  bool
 	gone   bool
 	use    use
-	why    why // the clause of wish
+	why    why // the clause of requestedDelay
 }
 
 // outage is failures to have a robots.txt, one after another.
@@ -228,35 +228,21 @@ func (g *Gate) learnRobots(now time.Time, p *permit, r Reply, a answer) {
 	o.status, o.via, o.chase = int16(r.Status), o.chase, nil
 	o.outage = nil
 	g.keep(now, o, a.rules)
-	d, clause := wishOf(a.rules.bound())
-	g.learnWish(h, o, d, clause)
+	d, clause := requestedDelay(a.rules.bound())
+	g.learnRequestedDelay(h, o, d, clause)
 }
 
 // unlearn takes an answer whose body is not there for none: robots.txt counts as never asked for. The pause
 // that an earlier one asked for stays.
 func (g *Gate) unlearn(o *origin) {
 	g.rulesSize -= o.rules.size()
-	*o = origin{wish: o.wish, why: o.why, gone: o.gone}
+	*o = origin{requestedDelay: o.requestedDelay, why: o.why, gone: o.gone}
 }
 
-// wishOf is the pause that a group asks for.
-func wishOf(group *robots.Group) (d time.Duration, clause string) {
-	if group == nil {
-		return 0, ""
-	}
-	if c, ok := group.CrawlDelay(); ok {
-		d, clause = c, ClauseCrawlDelay
-	}
-	if r, ok := group.RequestRate(); ok && r > d {
-		d, clause = r, ClauseRequestRate
-	}
-	return d, clause
-}
-
-// learnWish takes over the pause that o asks for. Robots.txt may have been redirected elsewhere: the
+// learnRequestedDelay takes over the delay that o requests. Robots.txt may have been redirected elsewhere: the
 // last request to the host itself is some time ago.
-func (g *Gate) learnWish(h *host, o *origin, d time.Duration, clause string) {
-	o.wish, o.why = d, whyOf(clause)
+func (g *Gate) learnRequestedDelay(h *host, o *origin, d time.Duration, clause string) {
+	o.requestedDelay, o.why = d, whyOf(clause)
 	for p := range h.slots {
 		if d > 0 && p.ended != 0 {
 			p.hold(p.ended.time().Add(d), d, clause)

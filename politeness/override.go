@@ -23,10 +23,10 @@ type Override struct {
 // override is an Override ready for use.
 type override struct {
 	Override
-	rules      *robots.Rules // nil with Skip
-	group      *robots.Group
-	wish       time.Duration
-	wishClause string
+	rules          *robots.Rules // nil with Skip
+	group          *robots.Group
+	requestedDelay time.Duration
+	requestedBy    string
 }
 
 func (c *Config) validateOverrides() error {
@@ -54,7 +54,7 @@ func (c *Config) overrides() map[string]*override {
 		if !o.Skip {
 			v.rules = robots.Parse([]byte(o.Body), robots.WithOrigin(o.Origin), robots.WithDialect(c.Dialect))
 			v.group = v.rules.For(c.Identity.Product)
-			v.wish, v.wishClause = wishOf(v.group)
+			v.requestedDelay, v.requestedBy = requestedDelay(v.group)
 		}
 		m[o.Origin] = v
 	}

@@ -17,8 +17,8 @@ var (
 	ErrExpired  = errors.New("politeness: permit expired") // too late to send; ask again
 )
 
-// ErrAsk is the answer to an [Ask] that names no URL or no address: no clock could hold its request.
-var ErrAsk = errors.New("politeness: ask without URL or address")
+// ErrRequest is the answer to a [Request] that names no URL or no address: no clock could hold its request.
+var ErrRequest = errors.New("politeness: request without URL or address")
 
 // Purpose is why a request is made. It is written to the ledger.
 type Purpose uint8

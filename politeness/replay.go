@@ -216,7 +216,7 @@ func (r *replay) mint() (*permit, error) {
 	if e.purpose == Page {
 		h.origin(wanted).use = usedLately
 	}
-	p := g.mint(e.allowed, Ask{URL: wanted, Addr: e.addr, Attempt: e.attempt}, h, step{url: target, purpose: e.purpose}, g.clocks(e.allowed, g.host(target), target, e.addr)).p
+	p := g.mint(e.allowed, Request{URL: wanted, Addr: e.addr, Attempt: e.attempt}, h, step{url: target, purpose: e.purpose}, g.clocks(e.allowed, g.host(target), target, e.addr)).p
 	p.id = e.id
 	p.state.Store(begun) // never taken back
 	r.out[p.id] = p

@@ -215,7 +215,7 @@ func noLessOrigin(t *testing.T, key string, is, was *origin) {
 	if is.failures() > was.failures() && !is.known { // a name without address, while a Permit was out that no line tells of
 		return
 	}
-	if is.known != was.known || is.gone != was.gone || is.status != was.status || is.wish != was.wish ||
+	if is.known != was.known || is.gone != was.gone || is.status != was.status || is.requestedDelay != was.requestedDelay ||
 		is.fetched != was.fetched || is.expires != was.expires || (is.outage == nil) != (was.outage == nil) || is.outage != nil && *is.outage != *was.outage ||
 		(is.chase == nil) != (was.chase == nil) || is.chase != nil && !slices.Equal(is.chase.hops, was.chase.hops) || !slices.Equal(is.redirects(), was.redirects()) {
 		t.Errorf("%s: robots.txt\nis  %+v\nwas %+v", key, *is, *was)
@@ -633,7 +633,7 @@ func BenchmarkReplay(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		p, err := g.Admit(Ask{URL: u, Next: g.Next(u), Addr: addrOf(i % hosts)})
+		p, err := g.Admit(Request{URL: u, Next: g.Next(u), Addr: addrOf(i % hosts)})
 		if err != nil {
 			b.Fatal(err)
 		}

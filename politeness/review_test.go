@@ -46,7 +46,7 @@ func TestAHostIsGivenUpAfterSoManyFailuresOrSoLong(t *testing.T) {
 			b := open(t, c.config)
 			b.ready("https://a.test/", "")
 			n := 0
-			for n < 50 && b.gate.Host("a.test:443").Gone == "" {
+			for n < 50 && b.gate.Host("a.test:443").GivenUp == "" {
 				time.Sleep(time.Until(b.send(b.must("https://a.test/"), 0, c.reply)))
 				n++
 			}
@@ -85,7 +85,7 @@ func TestFailuresOfOnePageAreNotThoseOfItsHost(t *testing.T) {
 				var between []byte
 				for i := range 3 {
 					u := b.url("https://a.test/")
-					p, err := b.gate.Admit(Ask{URL: u, Next: b.gate.Next(u), Addr: someAddr, Attempt: c.attempt(i)})
+					p, err := b.gate.Admit(Request{URL: u, Next: b.gate.Next(u), Addr: someAddr, Attempt: c.attempt(i)})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -269,7 +269,7 @@ func TestP2APageCannotPassForRobots(t *testing.T) {
 		b := open(t, Config{})
 		b.ready("https://a.test/", "User-agent: *\nDisallow: /no\n")
 		u := b.url("https://a.test/upload")
-		p, err := b.gate.Admit(Ask{URL: u, Next: u, Addr: someAddr, Purpose: Robots})
+		p, err := b.gate.Admit(Request{URL: u, Next: u, Addr: someAddr, Purpose: Robots})
 		if err != nil || p.Purpose() != Page {
 			t.Fatal(p.Purpose(), err)
 		}
@@ -281,8 +281,8 @@ func TestP2APageCannotPassForRobots(t *testing.T) {
 func TestP2AnAddressIsNeeded(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := open(t, Config{})
-		for _, a := range []Ask{{}, {URL: b.url("https://a.test/")}, {Addr: someAddr}} {
-			if _, err := b.gate.Admit(a); !errors.Is(err, ErrAsk) {
+		for _, a := range []Request{{}, {URL: b.url("https://a.test/")}, {Addr: someAddr}} {
+			if _, err := b.gate.Admit(a); !errors.Is(err, ErrRequest) {
 				t.Errorf("%+v: %v", a, err)
 			}
 		}

@@ -16,7 +16,7 @@ type caller struct {
 	*history
 	gate *politeness.Gate
 	dead bool
-	old  politeness.Ask // some time ago
+	old  politeness.Request // some time ago
 }
 
 // after plans something, unless the process is dead by then.
@@ -90,8 +90,8 @@ func (c *caller) again(u weburl.URL, at time.Time) {
 
 // ask is a wish for u, of which next comes next; or for what came next some time ago, or an address for
 // another host.
-func (c *caller) ask(u, next weburl.URL) politeness.Ask {
-	a := politeness.Ask{URL: u, Next: next, Addr: c.addr(next), Attempt: c.odd.IntN(3)}
+func (c *caller) ask(u, next weburl.URL) politeness.Request {
+	a := politeness.Request{URL: u, Next: next, Addr: c.addr(next), Attempt: c.odd.IntN(3)}
 	switch c.rng.IntN(14) {
 	case 0:
 		a.Next, a.Addr = weburl.URL{}, c.addr(u)
@@ -133,7 +133,7 @@ func (c *caller) nameless(u, next weburl.URL) {
 func (c *caller) recorded(before int) bool { return c.disk.none || c.disk.lines > before }
 
 // carry takes a Permit through its life.
-func (c *caller) carry(p politeness.Permit, a politeness.Ask) {
+func (c *caller) carry(p politeness.Permit, a politeness.Request) {
 	f := &flight{caller: c, permit: p, use: c.judge.allow(a, p.URL())}
 	switch {
 	case c.law.Rate > 0 && c.law.Rate < 0.2 && c.odd.IntN(20) == 0:

@@ -83,7 +83,7 @@ func (j *judge) wrong(format string, args ...any) {
 
 // allow notes a Permit for target, and what speaks against using it. The law of this moment counts: a
 // Permit is for some seconds, and what a server says meanwhile concerns the next.
-func (j *judge) allow(a politeness.Ask, target weburl.URL) *use {
+func (j *judge) allow(a politeness.Request, target weburl.URL) *use {
 	now := time.Now()
 	u := &use{target: target, wanted: a.URL, addr: a.Addr, robots: target != a.URL, attempt: a.Attempt, allowed: now, deadline: now.Add(j.config.PermitTTL)}
 	if u.own = j.config.OwnHosts(target.Host()); u.own == 0 {

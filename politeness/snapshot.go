@@ -149,7 +149,7 @@ func (w *writer) origin(o *origin) {
 		w.instant(o.outage.retryAt)
 		w.uint(uint64(o.outage.attempts))
 	}
-	w.duration(o.wish)
+	w.duration(o.requestedDelay)
 	w.string(o.why.String())
 	w.chase(o.via)
 	if o.asking == nil {
@@ -311,7 +311,7 @@ func (r *reader) origin(c *Config, name string) *origin {
 	if r.bool() {
 		o.outage = &outage{since: r.instant(), retryAt: r.instant(), attempts: int(r.uint() & (1<<31 - 1))}
 	}
-	o.wish, o.why = r.duration(), whyOf(r.string())
+	o.requestedDelay, o.why = r.duration(), whyOf(r.string())
 	o.via = r.chase()
 	o.chase = r.chase()
 	if !r.bool() {

@@ -85,7 +85,7 @@ func TestASnapshotSavesAllThatIsKnown(t *testing.T) {
 				t.Errorf("%s: was %+v, is %+v", raw, was, is)
 			}
 			if was, is := b.gate.Host(u.Host()), r.gate.Host(u.Host()); was.Delay != is.Delay || was.Clause != is.Clause ||
-				!was.NotBefore.Equal(is.NotBefore) || was.Failures != is.Failures || was.Gone != is.Gone {
+				!was.NotBefore.Equal(is.NotBefore) || was.Failures != is.Failures || was.GivenUp != is.GivenUp {
 				t.Errorf("%s: was %+v, is %+v", raw, was, is)
 			}
 			if was, is := b.gate.Next(u), r.gate.Next(u); was != is {

@@ -14,6 +14,7 @@ import (
 // and the same pauses.
 type asker struct {
 	gate    *politeness.Gate
+	policy  politeness.Config // of gate
 	fetcher *fetcher.Fetcher
 	heard   map[string]answer // by origin
 }
@@ -44,7 +45,7 @@ func newAsker(f *identityFlags, way *networkFlags, policy politeness.Config, url
 		return nil, &exitError{exitUsage, err}
 	}
 	get, err := fetcher.New(cfg)
-	return &asker{gate, get, map[string]answer{}}, err
+	return &asker{gate, policy, get, map[string]answer{}}, err
 }
 
 // rules asks for the robots.txt of u's origin, once. The error is why there was no answer; what is
@@ -69,7 +70,7 @@ func (k *asker) follow(ctx context.Context, u weburl.URL) (politeness.OriginInfo
 		if err != nil {
 			return k.gate.Origin(u), err
 		}
-		permit, err := k.gate.Admit(politeness.Ask{URL: u, Next: next, Addr: addr})
+		permit, err := k.gate.Admit(politeness.Request{URL: u, Next: next, Addr: addr})
 		var wait *politeness.NotYet
 		switch {
 		case errors.As(err, &wait):

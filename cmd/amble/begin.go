@@ -26,11 +26,11 @@ func (u *ui) begin(j *crawlJob) {
 // tellRaised says, where nobody is shown how fast the crawl is, that its delay is not the one that was asked for.
 func (u *ui) tellRaised(j *crawlJob) {
 	p := &j.cfg.Politeness
-	others := func(s weburl.URL) bool {
+	foreign := func(s weburl.URL) bool {
 		return !allLoopback([]weburl.URL{s}) && (p.OwnHosts == nil || p.OwnHosts(s.Host()) == 0)
 	}
-	if p.Delay != 0 && p.Delay < politeness.MinDelay && slices.ContainsFunc(j.seeds, others) {
-		u.tell("--delay %v is for hosts of your own (--own-hosts): all others are given %v", max(0, p.Delay), politeness.MinDelay)
+	if others, own := delays(p); own < others && slices.ContainsFunc(j.seeds, foreign) {
+		u.tell("--delay %v is for hosts of your own (--own-hosts): all others are given %v", own, others)
 	}
 }
 
@@ -38,14 +38,22 @@ func beginText(c *crawler.Config, seeds []weburl.URL) string {
 	name, version, _ := strings.Cut(c.Agent, "/")
 	id := politeness.Identity{Product: name, Version: version, Contact: c.Contact}
 	return fmt.Sprintf("%s, to robots.txt %q; %s between requests to a host\nscope %s; %s\n",
-		id.UserAgent(), name, delayText(c.Politeness.Delay), scopeText(c, seeds), limitsText(c))
+		id.UserAgent(), name, delayText(&c.Politeness), scopeText(c, seeds), limitsText(c))
 }
 
-func delayText(d time.Duration) string {
-	if d < politeness.MinDelay {
-		return fmt.Sprintf("%v (own hosts and loopback: %v)", politeness.MinDelay, max(0, d))
+func delayText(p *politeness.Config) string {
+	others, own := delays(p)
+	if own < others {
+		return fmt.Sprintf("%v (own hosts and loopback: %v)", others, own)
 	}
-	return d.String()
+	return others.String()
+}
+
+// delays are the delays at hosts of others and at own hosts, or those on loopback, of which nothing else is known.
+func delays(p *politeness.Config) (others, own time.Duration) {
+	others, _ = p.DelayFor(politeness.HostState{})
+	own, _ = p.DelayFor(politeness.HostState{Exempt: true})
+	return others, own
 }
 
 // scopeText names what the scope holds, three names of it at most.

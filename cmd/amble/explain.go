@@ -99,29 +99,25 @@ func (c *explainCmd) judge(e *explanation, dir string, u weburl.URL, policy poli
 	if e.Job, err = tell(dir, u, c.Canonical); err != nil {
 		return nil, readError(err)
 	}
-	if err := c.leastDelay(e, policy); err != nil {
-		return nil, err
-	}
 	q := question{c.name, c.Dialect}
 	if e.Robots, err = e.Job.robots(q, u, robots.StatusPolicy{ForbiddenDenies: policy.ForbiddenDenies}); err != nil {
 		return nil, usage("%w", err)
 	}
-	if e.Robots != nil {
-		e.lengthen(e.Robots.CrawlDelay, politeness.ClauseCrawlDelay)
-		e.lengthen(e.Robots.RequestRate, politeness.ClauseRequestRate)
-	}
-	return nil, nil
+	return nil, c.setDelay(e, policy)
 }
 
-// leastDelay sets the delay to that of a host of which nothing else is known.
-func (c *explainCmd) leastDelay(e *explanation, policy politeness.Config) error {
+// setDelay sets the delay to that of a host that has not been requested, after robots.txt was judged.
+func (c *explainCmd) setDelay(e *explanation, policy politeness.Config) error {
 	policy.Identity, policy.Contactless = politeness.Identity{Product: c.name}, true
-	gate, err := politeness.NewGate(policy)
-	if err != nil {
+	if err := policy.Validate(); err != nil {
 		return usageOf("", err)
 	}
-	h := gate.Host(e.Host)
-	e.Delay, e.Clause = h.Delay.Seconds(), h.Clause
+	var rules *robots.Group
+	if e.Robots != nil {
+		rules = e.Robots.group
+	}
+	d, clause := policy.DelayFor(policy.HostState(e.Host, rules))
+	e.Delay, e.Clause = d.Seconds(), clause
 	return nil
 }
 
@@ -178,9 +174,6 @@ func (s asSeed) Decide(u weburl.URL) crawler.Decision { return s.JudgeKind(u, cr
 // be had.
 func (c *explainCmd) robotsOf(e *explanation, u weburl.URL, policy politeness.Config) (unheard, err error) {
 	q := question{c.name, c.Dialect}
-	if err := c.leastDelay(e, policy); err != nil {
-		return nil, err
-	}
 	switch {
 	case c.File != "":
 		body, err := os.ReadFile(c.File)
@@ -188,11 +181,9 @@ func (c *explainCmd) robotsOf(e *explanation, u weburl.URL, policy politeness.Co
 			return nil, usageOf("--file: ", err)
 		}
 		e.Robots = q.offline(u, c.File, body)
-		e.lengthen(e.Robots.CrawlDelay, politeness.ClauseCrawlDelay)
-		e.lengthen(e.Robots.RequestRate, politeness.ClauseRequestRate)
-		return nil, nil
+		return nil, c.setDelay(e, policy)
 	case c.Offline:
-		return nil, nil
+		return nil, c.setDelay(e, policy)
 	}
 	ask, err := newAsker(&c.identityFlags, &c.networkFlags, policy, []weburl.URL{u})
 	if err != nil {
@@ -236,13 +227,6 @@ type explanation struct {
 func newExplanation(u weburl.URL) *explanation {
 	return &explanation{
 		URL: u.String(), Normal: u.Normal(), Key: fmt.Sprintf("%x", u.Key()), Host: u.Host(), Domain: u.Domain(), Origin: u.Origin(),
-	}
-}
-
-// lengthen raises the delay to what a site asks for.
-func (e *explanation) lengthen(seconds *float64, clause string) {
-	if seconds != nil && *seconds > e.Delay {
-		e.Delay, e.Clause = *seconds, clause
 	}
 }
 

@@ -27,6 +27,8 @@ type judgement struct {
 	Lints       []lint         `json:"lints"`
 	Disagree    []string       `json:"disagree"` // dialects that decide otherwise
 	Explain     string         `json:"explain"`
+
+	group *robots.Group // the one that applies
 }
 
 // lint is a remark on a robots.txt.

@@ -130,9 +130,9 @@ func (c *planCmd) host(ctx context.Context, ask *asker, scope crawler.Scope, u w
 	if addr, err := ask.fetcher.Resolve(ctx, u); err == nil {
 		h.Addr = addr.String()
 	}
-	g := ask.gate.Host(u.Host())
-	h.Delay, h.Clause = g.Delay, g.Clause
-	c.slow(&h, g.Least)
+	state := ask.gate.Host(u.Host()).HostState
+	state.Latency = time.Duration(c.Service) // the few answers that a plan sees tell little of it
+	h.Delay, h.Clause = ask.policy.DelayFor(state)
 	if info.Rules != nil {
 		h.Sitemaps = publicly(info.Rules.Sitemaps())
 	}
@@ -140,23 +140,6 @@ func (c *planCmd) host(ctx context.Context, ask *asker, scope crawler.Scope, u w
 		h.Pages, h.Source = n, "sitemap"
 	}
 	return h
-}
-
-// slow lengthens the delay, which is least at least, to what --delay-factor makes of the time that answers take. The few
-// that a plan sees tell little of that.
-func (c *planCmd) slow(h *hostPlan, least time.Duration) {
-	if h.Clause != politeness.ClauseDelay && h.Clause != politeness.ClauseLatency {
-		return
-	}
-	wait := time.Duration(max(0, float64(c.DelayFactor)) * float64(c.Service))
-	if c.MaxDelay >= 0 {
-		wait = min(wait, time.Duration(c.MaxDelay))
-	}
-	h.Clause = politeness.ClauseDelay
-	if wait > least {
-		h.Clause = politeness.ClauseLatency
-	}
-	h.Delay = max(least, wait)
 }
 
 // expected is the number of pages assumed of a host about which no sitemap tells.
@@ -295,7 +278,7 @@ func (k *asker) get(ctx context.Context, u weburl.URL) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		permit, err := k.gate.Admit(politeness.Ask{URL: u, Next: u, Addr: addr, Purpose: politeness.Sitemap})
+		permit, err := k.gate.Admit(politeness.Request{URL: u, Next: u, Addr: addr, Purpose: politeness.Sitemap})
 		var wait *politeness.NotYet
 		switch {
 		case errors.As(err, &wait):

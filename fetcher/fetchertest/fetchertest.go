@@ -90,7 +90,7 @@ func (k *kit) permit(ctx context.Context, url string) politeness.Permit {
 		if err != nil {
 			k.Fatalf("C4 Resolve: %v", err)
 		}
-		p, err := k.gate.Admit(politeness.Ask{URL: u, Next: next, Addr: addr, Purpose: politeness.Page})
+		p, err := k.gate.Admit(politeness.Request{URL: u, Next: next, Addr: addr, Purpose: politeness.Page})
 		var wait *politeness.NotYet
 		switch {
 		case errors.As(err, &wait):

@@ -1,0 +1,78 @@
+package politeness
+
+import (
+	"time"
+
+	"github.com/amble-crawler/amble/robots"
+)
+
+// HostState is what the delay of a host depends on besides the [Config].
+type HostState struct {
+	Exempt      bool          // an own host or one on loopback: MinDelay does not apply
+	Latency     time.Duration // the response time of its last answer
+	Requested   time.Duration // by its robots.txt: Crawl-delay or Request-rate, whichever is longer
+	RequestedBy string        // ClauseCrawlDelay or ClauseRequestRate, "" without either
+	Backoff     time.Duration // after failures; 0 when the host is healthy
+}
+
+// HostState is the state of a host (host:port) that has never been requested, whose robots.txt has these rules for the
+// crawler; rules may be nil.
+func (c Config) HostState(key string, rules *robots.Group) HostState {
+	s := HostState{Exempt: isLoopback(key) || c.OwnHosts != nil && c.OwnHosts(key) > 0}
+	s.Requested, s.RequestedBy = requestedDelay(rules)
+	return s
+}
+
+// DelayFor is the delay from the end of a request to a host in state s to the start of the next, and the clause that sets
+// it. It is what a [Gate] with this Config applies: a site can lengthen the operator's delay, never shorten it. Everything
+// that shows or predicts a delay takes it from here or from [Gate.Host].
+func (c Config) DelayFor(s HostState) (d time.Duration, clause string) {
+	c = c.withDefaults()
+	return c.delayFor(s)
+}
+
+// delayFor is DelayFor of a Config that has its defaults (P5).
+func (c *Config) delayFor(s HostState) (d time.Duration, clause string) {
+	d, clause = c.leastDelay(s.Exempt), ClauseDelay
+	if l := c.latencyDelay(s.Latency); l > d {
+		d, clause = l, ClauseLatency
+	}
+	if s.Requested > d {
+		d, clause = s.Requested, s.RequestedBy
+	}
+	if s.Backoff > d {
+		d, clause = s.Backoff, ClauseBackoff
+	}
+	return d, clause
+}
+
+// leastDelay is the operator's delay, and MinDelay at least where it applies.
+func (c *Config) leastDelay(exempt bool) time.Duration {
+	if exempt {
+		return c.Delay
+	}
+	return max(c.Delay, MinDelay)
+}
+
+// latencyDelay is the delay after a response that took so long.
+func (c *Config) latencyDelay(latency time.Duration) time.Duration {
+	l := c.DelayFactor * float64(latency)
+	if l >= float64(c.MaxDelay) {
+		return c.MaxDelay
+	}
+	return time.Duration(l)
+}
+
+// requestedDelay is the delay that a group of robots.txt requests.
+func requestedDelay(group *robots.Group) (d time.Duration, clause string) {
+	if group == nil {
+		return 0, ""
+	}
+	if c, ok := group.CrawlDelay(); ok {
+		d, clause = c, ClauseCrawlDelay
+	}
+	if r, ok := group.RequestRate(); ok && r > d {
+		d, clause = r, ClauseRequestRate
+	}
+	return d, clause
+}
