@@ -25,9 +25,9 @@ func (r *run) admissible(u weburl.URL, depth int, kind LinkKind) verdict {
 // limit is the part of admissible that asks neither what URL it is nor how it was found.
 func (r *run) limit(length, depth int) verdict {
 	switch {
-	case length > r.cfg.MaxURL:
+	case length > r.cfg.Limits.URLLength:
 		return verdict{fate: FateInvalid, rule: weburl.ReasonTooLong}
-	case r.cfg.MaxDepth != None && depth > max(0, r.cfg.MaxDepth):
+	case r.cfg.Limits.Depth != None && depth > max(0, r.cfg.Limits.Depth):
 		return verdict{fate: FateDepth, rule: "depth"}
 	}
 	return verdict{fate: FateFollow}
@@ -36,7 +36,7 @@ func (r *run) limit(length, depth int) verdict {
 // belongs is the part of admissible that does.
 func (r *run) belongs(u weburl.URL, kind LinkKind) verdict {
 	if d := r.judge(u, kind); !d.In {
-		return verdict{FateScope, d.Rule, d.Firm || r.cfg.Beyond > 0 && trap(u) != ""}
+		return verdict{FateScope, d.Rule, d.Firm || r.cfg.Scope.Beyond > 0 && trap(u) != ""}
 	}
 	if why := trap(u); why != "" {
 		return verdict{fate: FateTrap, rule: why}
@@ -58,7 +58,7 @@ func (r *run) outside(c frontier.Claim) *Visit {
 	default:
 		return nil
 	}
-	d := r.admissible(c.URL, min(c.Depth, max(0, r.cfg.MaxDepth)), kind)
+	d := r.admissible(c.URL, min(c.Depth, max(0, r.cfg.Limits.Depth)), kind)
 	switch d.fate {
 	case FateScope:
 		if c.Beyond > 0 && !d.firm {

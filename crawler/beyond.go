@@ -23,7 +23,7 @@ var beyondRules = [frontier.MaxBeyond + 1]struct{ hop, last string }{
 
 // stretch follows a link that leads out of the scope if v may be left so far.
 func (r *run) stretch(d *decided, v *Visit, kind extract.Kind) {
-	if d.firm || v.Beyond >= r.cfg.Beyond || !r.mayStretch(kind) {
+	if d.firm || v.Beyond >= r.cfg.Scope.Beyond || !r.mayStretch(kind) {
 		return
 	}
 	d.beyond = uint8(v.Beyond + 1)
@@ -32,13 +32,13 @@ func (r *run) stretch(d *decided, v *Visit, kind extract.Kind) {
 
 // mayStretch reports whether links of a kind may lead out of the scope.
 func (r *run) mayStretch(kind extract.Kind) bool {
-	return len(r.cfg.BeyondKinds) == 0 || slices.Contains(r.cfg.BeyondKinds, LinkKind(kind.String()))
+	return len(r.cfg.Scope.BeyondKinds) == 0 || slices.Contains(r.cfg.Scope.BeyondKinds, LinkKind(kind.String()))
 }
 
 // beyondAfter is how far beyond the scope the target of a redirect is. A redirect is no link, so
 // it leads no farther than its source is, or else to the first hop.
 func (r *run) beyondAfter(c frontier.Claim, to weburl.URL) uint8 {
-	if r.cfg.Beyond == 0 || r.judge(to, r.redirectKind(to, c.Depth)).In {
+	if r.cfg.Scope.Beyond == 0 || r.judge(to, r.redirectKind(to, c.Depth)).In {
 		return 0
 	}
 	return max(1, c.Beyond)

@@ -33,7 +33,7 @@ func TestHopsBeyondTheScope(t *testing.T) {
 	rules := []crawler.ScopeRule{{Exclude: true, Pattern: `/forbidden`}}
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, o1, o2, _ := outsideWeb(w)
-		_, v := crawl(t, w, crawler.Config{Beyond: 2, Rules: rules}, s.URL("/"))
+		_, v := crawl(t, w, crawler.Config{Scope: crawler.ScopeConfig{Beyond: 2, Rules: rules}}, s.URL("/"))
 		v.expect(t, map[string]string{
 			s.URL("/"): "fetched 200", o1.URL("/"): "fetched 200", o1.URL("/more"): "fetched 200", o2.URL("/"): "fetched 200",
 			s.URL("/back"): "fetched 200", o1.URL("/anew"): "fetched 200",
@@ -46,7 +46,7 @@ func TestHopsBeyondTheScope(t *testing.T) {
 	})
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, o1, _, o3 := outsideWeb(w)
-		_, v := crawl(t, w, crawler.Config{Beyond: 1, BeyondKinds: []crawler.LinkKind{"img"}, Resources: true}, s.URL("/"))
+		_, v := crawl(t, w, crawler.Config{Scope: crawler.ScopeConfig{Beyond: 1, BeyondKinds: []crawler.LinkKind{"img"}}, Follow: crawler.Follow{Resources: true}}, s.URL("/"))
 		v.expect(t, map[string]string{s.URL("/"): "fetched 200", o3.URL("/picture"): "fetched 200"})
 		w.MustNotRequest(o1.URL("/"))
 	})
@@ -63,7 +63,7 @@ func TestRulesNameTheHop(t *testing.T) {
 			}
 			return nil
 		})
-		crawl(t, w, crawler.Config{Beyond: 2, Handler: h, Concurrency: 1, Rules: []crawler.ScopeRule{{Exclude: true, Pattern: `/forbidden`}}}, s.URL("/"))
+		crawl(t, w, crawler.Config{Scope: crawler.ScopeConfig{Beyond: 2, Rules: []crawler.ScopeRule{{Exclude: true, Pattern: `/forbidden`}}}, Handler: h, Concurrency: 1}, s.URL("/"))
 		for link, want := range map[string]string{
 			s.URL("/") + " " + o1.URL("/"):              "follow: one link beyond the scope",
 			s.URL("/") + " " + o1.URL("/forbidden"):     "out_of_scope: exclude /forbidden",
@@ -89,7 +89,7 @@ func TestTypesOutOfScope(t *testing.T) {
 		s.Redirect("/moved", "/doc?2").Type("application/pdf")
 		s.Page("/doc?2", "%PDF-1.7").Type("application/pdf")
 		s.Page("/behind", "")
-		rep, v := crawl(t, w, crawler.Config{Rules: []crawler.ScopeRule{{Types: []string{"text/*"}}, {Exclude: true, Types: []string{"application/pdf"}}}}, s.URL("/"))
+		rep, v := crawl(t, w, crawler.Config{Scope: crawler.ScopeConfig{Rules: []crawler.ScopeRule{{Types: []string{"text/*"}}, {Exclude: true, Types: []string{"application/pdf"}}}}}, s.URL("/"))
 		v.expect(t, map[string]string{
 			s.URL("/"): "fetched 200", s.URL("/doc"): "out_of_scope 200 type", s.URL("/feed"): "out_of_scope 200 type",
 			s.URL("/moved"): "redirected 302", s.URL("/doc?2"): "out_of_scope 200 type",
@@ -116,7 +116,7 @@ func TestRedirectsBeyondTheScope(t *testing.T) {
 		o.Page("/target", links("/next"))
 		o.Page("/next", "")
 		o.Page("/forbidden", "")
-		_, v := crawl(t, w, crawler.Config{Beyond: 2, Rules: []crawler.ScopeRule{{Exclude: true, Pattern: `/forbidden`}}}, s.URL("/"))
+		_, v := crawl(t, w, crawler.Config{Scope: crawler.ScopeConfig{Beyond: 2, Rules: []crawler.ScopeRule{{Exclude: true, Pattern: `/forbidden`}}}}, s.URL("/"))
 		v.expect(t, map[string]string{
 			s.URL("/"): "fetched 200", s.URL("/leaves"): "redirected 302", o.URL("/moved"): "redirected 302",
 			o.URL("/target"): "fetched 200", o.URL("/next"): "fetched 200", o.URL("/forbidden"): "out_of_scope 0 scope",
@@ -140,7 +140,7 @@ func TestKindsOfOneURL(t *testing.T) {
 			}
 			return nil
 		})
-		crawl(t, w, crawler.Config{Resources: true, Handler: h, Rules: []crawler.ScopeRule{{Exclude: true, Kinds: []crawler.LinkKind{"img"}}}}, s.URL("/"))
+		crawl(t, w, crawler.Config{Follow: crawler.Follow{Resources: true}, Handler: h, Scope: crawler.ScopeConfig{Rules: []crawler.ScopeRule{{Exclude: true, Kinds: []crawler.LinkKind{"img"}}}}}, s.URL("/"))
 		if !slices.Equal(fates, []crawler.Fate{crawler.FateScope, crawler.FateFollow, crawler.FateScope}) {
 			t.Errorf("fates %v", fates)
 		}
@@ -168,7 +168,7 @@ func TestTypesOutOfScopeAreNotArchived(t *testing.T) {
 		s.Page("/", links("/doc"))
 		s.Page("/doc", "%PDF-1.7").Type("application/pdf")
 		k := &keeping{}
-		crawl(t, w, crawler.Config{Sinks: []sink.Sink{k}, Rules: []crawler.ScopeRule{{Exclude: true, Types: []string{"application/pdf"}}}}, s.URL("/"))
+		crawl(t, w, crawler.Config{Sinks: []sink.Sink{k}, Scope: crawler.ScopeConfig{Rules: []crawler.ScopeRule{{Exclude: true, Types: []string{"application/pdf"}}}}}, s.URL("/"))
 		if !slices.Equal(k.urls, []string{s.URL("/")}) {
 			t.Errorf("archived: %v", k.urls)
 		}

@@ -45,7 +45,7 @@ func TestCollect(t *testing.T) {
 		s.Page("/again", "")
 		no := errors.New("no")
 		attempts := 0
-		c := newCrawler(t, w, crawler.Config{MaxDepth: 2, Concurrency: 1, Retries: 1})
+		c := newCrawler(t, w, crawler.Config{Limits: crawler.Limits{Depth: 2}, Concurrency: 1, Retries: crawler.Retries{Max: 1}})
 		repeats(w)
 		read := func(_ context.Context, v *crawler.Visit) ([]string, error) {
 			switch v.URL.Path() {
@@ -85,7 +85,7 @@ func TestCollectBreakDrains(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := numbers(w, 50)
 		var report []string
-		c := newCrawler(t, w, crawler.Config{MaxDepth: crawler.None, Trace: &crawler.Trace{Visited: func(v *crawler.Visit) {
+		c := newCrawler(t, w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}, Trace: &crawler.Trace{Visited: func(v *crawler.Visit) {
 			report = append(report, v.URL.Path())
 		}}})
 		read := func(_ context.Context, v *crawler.Visit) ([]int, error) { return []int{v.Depth, v.Depth}, nil }

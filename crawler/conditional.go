@@ -20,7 +20,7 @@ type Past struct {
 
 // History knows earlier answers, so that a crawl asks only for what has changed since. A URL whose
 // server says that it is as it was (status 304) ends as [NotModified], which is no page of
-// Config.MaxPages. It has no body and no Document, so nothing on it is followed: what lay behind it is found
+// Config.Limits.Pages. It has no body and no Document, so nothing on it is followed: what lay behind it is found
 // by a [Lister], or is the caller's to queue. Visit.SHA256 is that of the old copy.
 //
 // [ReadHistory] makes one of an earlier crawl's visits.jsonl.

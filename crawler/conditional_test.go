@@ -236,7 +236,7 @@ func TestSinceKeepsDepthAndScope(t *testing.T) {
 			s.URL("/"): 0, s.URL("/1"): 1, s.URL("/2"): 2, s.URL("/3"): 3, s.URL("/no"): 1, s.URL("/x/x/x/x/x"): 1, other.URL("/"): 0,
 		})
 		rules := []crawler.ScopeRule{{Exclude: true, Pattern: "/no"}}
-		rep, v := crawl(t, w, crawler.Config{Since: past, MaxDepth: 2, Rules: rules, MaxPages: 1}, s.URL("/"))
+		rep, v := crawl(t, w, crawler.Config{Since: past, Limits: crawler.Limits{Depth: 2, Pages: 1}, Scope: crawler.ScopeConfig{Rules: rules}}, s.URL("/"))
 		v.expect(t, map[string]string{
 			s.URL("/"): "not_modified 304", s.URL("/1"): "not_modified 304", s.URL("/2"): "not_modified 304",
 		})
@@ -265,7 +265,7 @@ func TestSinceAndMaxPages(t *testing.T) {
 			pages[s.URL(fmt.Sprint("/", i))] = 1
 		}
 		s.Page("/", "").Status(http.StatusNotModified)
-		rep, _ := crawl(t, w, crawler.Config{Since: pastOf(t, pages), MaxPages: 3, MaxPerHost: 3}, s.URL("/"))
+		rep, _ := crawl(t, w, crawler.Config{Since: pastOf(t, pages), Limits: crawler.Limits{Pages: 3, PagesPerHost: 3}}, s.URL("/"))
 		if rep.Pages != 3 || rep.Outcomes[crawler.NotModified] != 4 || rep.Left != 0 {
 			t.Errorf("%+v", rep)
 		}
@@ -284,8 +284,8 @@ func TestSinceOfAResumedCrawl(t *testing.T) {
 		s.Page("/", "").Header("ETag", `"2"`)
 		s.Page("/d/4", "")
 		j := job{t, t.TempDir()}
-		c := config(w, crawler.Config{Since: pastOf(t, pages), MaxPages: 1, MaxPerDir: 5})
-		for c.MaxPages = 1; c.MaxPages < 10; c.MaxPages++ {
+		c := config(w, crawler.Config{Since: pastOf(t, pages), Limits: crawler.Limits{Pages: 1}, Traps: crawler.Traps{PerDir: 5}})
+		for c.Limits.Pages = 1; c.Limits.Pages < 10; c.Limits.Pages++ {
 			if _, err := j.run(t.Context(), c, s.URL("/")); err != nil {
 				t.Fatal(err)
 			}

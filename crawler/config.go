@@ -17,7 +17,7 @@ import (
 // Values with a meaning of their own in Config's numbers. Zero always means the default.
 const (
 	None      = politeness.None // no limit
-	SeedsOnly = -2              // MaxDepth: follow no link
+	SeedsOnly = -2              // Limits.Depth: follow no link
 )
 
 // Defaults of Config.
@@ -37,104 +37,51 @@ const (
 	DefaultMaxInFlight = 32 << 20
 )
 
-// Config describes a crawl. The zero value of every field is its safe default; only Contact must be
-// filled in, and not even that when every seed is on loopback.
+// Config describes a crawl. The zero value of every field, and of every group of fields, is its default; only
+// Contact must be set, and not even that when every seed is on loopback.
 type Config struct {
-	// Agent is NAME/VERSION or NAME. It is sent in the User-Agent header, and NAME is the token that
-	// robots.txt groups are matched by. "": DefaultAgent.
+	// Agent is NAME/VERSION or NAME. It is sent in the User-Agent header, and NAME is the token by which
+	// groups of robots.txt are matched. "": DefaultAgent.
 	Agent string
 	// Contact is an http(s) URL or mail address at which site owners reach a person. Placeholders are
 	// refused.
 	Contact string
 
-	MaxDepth    int           // links followed from a seed. 0: DefaultMaxDepth; None; SeedsOnly
-	MaxPages    int           // pages fetched, exactly. 0: DefaultMaxPages; None
-	MaxPerHost  int           // pages fetched per host. 0: no limit
-	MaxBytes    int64         // body octets received; what is in flight when it is reached ends. 0: no limit
-	MaxTime     time.Duration // from start to the last claim. 0: no limit
-	Concurrency int           // requests in flight in all. 0: DefaultConcurrency
-	// MaxInFlight is how many bytes pages may take that are being received or read, beyond the first 64 KiB
-	// of each; when there is no room they wait. A single page may go on beyond it, so that no limit on
-	// bodies is too large for it. It does not hold for a Fetcher of one's own. 0: DefaultMaxInFlight.
-	MaxInFlight int64
-
-	Scope ScopeKind   // "": ScopeHost
-	Rules []ScopeRule // ordered, the last match wins; see SeedScope
-	// InScope replaces the Scope that is made from Scope, Rules and the seeds.
-	InScope Scope
-
-	// Canonical is how URLs are told apart: which spellings count as one page. The URL that is sent is
-	// always the one found. A Frontier that is given must tell them apart the same way.
-	Canonical weburl.Profile
-
-	// Retries is the number of attempts at a URL after the first, within the budget (see RetriesPerHost): for answers
-	// and failures that may pass, and for pages that break off. The longest part of such a page is kept in memory
-	// until its last attempt, 64 MiB of all together; a page for which there is no room is final as it is.
-	// 0: DefaultRetries; None.
-	Retries      int
-	RetryPause   time.Duration // before the first retry, doubling. 0: 1 s
-	MaxURL       int           // octets of a URL that is queued. 0: DefaultMaxURL; at most weburl.MaxLen
-	MaxLinks     int           // of one page. 0: DefaultMaxLinks
-	MaxRedirects int           // of one chain. 0: DefaultRedirects
-
-	// MaxQueries is how many query variants of one path are queued, and MaxPerDir how many URLs of one
-	// directory: what goes beyond is a trap. 0: the defaults; None. They do not hold for hosts of
-	// Politeness.OwnHosts.
-	MaxQueries int
-	MaxPerDir  int
-	// MaxSessions is how many variants of one URL are queued that differ in a session identifier only
-	// (PHPSESSID, jsessionid and the like; see weburl.URL.Sessionless). 0: DefaultMaxSessions; None.
-	MaxSessions int
-	// MaxSame is how many URLs may have the same body before further ones are Duplicate and their
-	// links not followed: soft errors and mirrored parts end there. 0: no limit.
-	MaxSame int
-	// MaxSoft is how many URLs of one host may answer with status 200 and one and the same HTML page before
-	// further ones are Duplicate, with ReasonSoft404, and their links not followed. They are nearly
-	// always error pages. 0: DefaultMaxSoft; None.
-	MaxSoft int
-	// NearBits looks for pages that are nearly the same: of two whose 64-bit similarity hashes differ in
-	// at most so many bits (1 to 3), the later one's Visit.NearOf names the earlier. It changes no
-	// outcome. 0: off.
-	NearBits int
-	// MaxErrors ends the crawl when so many visits have Failed, by the Handler's errors and panics too.
-	// 0: no limit.
-	MaxErrors int
-
-	Sitemaps       bool // also crawl what the sitemaps named in robots.txt list
-	FollowNoFollow bool // follow links marked rel=nofollow; a page's own nofollow always holds
-	KeepBodies     bool // read bodies of types that are not parsed to their end, as with a Handler or an archive
-	Feeds          bool // also follow what feeds list: RSS, Atom, JSON Feed
-	Resources      bool // also queue images, style sheets, scripts and the like
-
-	// Beyond is how many links in a row are followed out of the scope: with 1 also the pages outside are
-	// fetched that pages inside link to, with 2 also those that these link to, and so on up to
-	// frontier.MaxBeyond. A page that leads back into the scope begins anew; links of the last page
-	// outside are not followed, wherever they lead. What an exclude rule names is never reached. The
-	// links are counted on the way on which a page is found first. 0: none.
-	Beyond int
-	// BeyondKinds are the kinds of links that may lead out of the scope: "image" and "style" for what a
-	// page is shown with, say, with Resources. Empty: all.
-	BeyondKinds []LinkKind
-
+	// Seeds are crawled in addition to those that Run, Pages and Collect are given. Where both have a URL,
+	// the entry of this list holds.
+	Seeds []Request
 	// Since makes requests conditional for URLs that an earlier crawl knows, and queues those in scope if it is a
-	// Lister. See NotModified. nil: none
-	// is.
+	// Lister. See NotModified. nil: none.
 	Since History
 
+	Limits     Limits      // how far the crawl goes and how much it takes
+	Scope      ScopeConfig // which URLs belong to it
+	Follow     Follow      // which links are followed beyond those of HTML pages to other pages
+	Retries    Retries     // further attempts at a URL
+	Traps      Traps       // when a host is no longer followed into variants of the same
+	Duplicates Duplicates  // pages with the same content
+
+	// Canonical decides which spellings of a URL count as one page. The URL that is sent is always the one
+	// found. A given Frontier must use the same profile.
+	Canonical weburl.Profile
+	// Concurrency is the number of requests in flight in all. 0: DefaultConcurrency.
+	Concurrency int
 	// Politeness is the gate's policy. Its Identity and Contactless are set from Agent, Contact and
 	// the seeds; setting them here is an error.
 	Politeness politeness.Config
-	// Fetch is the fetcher's limits. The seeds' hosts are added to those of its AllowHosts. Without a Pin of its
-	// own, the first look-up of their names holds for all Runs of the Crawler and, with a durable Frontier, for
-	// all processes of the crawl. It is not used with a Fetcher of one's own.
+	// RevisitedDirectives reads META robots as the 1996 workshop wrote it down: see
+	// robots.WithDialect and robots.PageDirectives.
+	RevisitedDirectives bool
+	// Fetch holds the limits of the fetcher. The seeds' hosts are added to those of its AllowHosts. Unless Pin is
+	// set, the first look-up of their names holds for all Runs of the Crawler and, with a durable Frontier, for
+	// all processes of the crawl. It is not used when Fetcher is set.
 	Fetch fetcher.Config
+	// KeepBodies reads bodies of types that are not parsed to their end, as is done for a Handler or an archive.
+	KeepBodies bool
 
-	// Seeds are crawled beside those that Run, Pages and Collect are given. Where both have a URL, what
-	// is said here holds.
-	Seeds []Request
-	// Priority is asked for the priority of each of a page's links that is about to be queued; those
-	// that are known or turned away are not asked about. It is called concurrently, before the Handler,
-	// with the Visit as the page made it. A panic fails the visit. nil: every link has 0.
+	// Priority returns the priority of a link that is about to be queued; it is not called for links that are
+	// known or rejected. It is called concurrently, before the Handler, with the Visit as the page made it.
+	// A panic fails the visit. nil: every link has 0.
 	Priority func(v *Visit, l *Link) int8
 
 	Handler   Handler           // nil: visits go to the sinks alone
@@ -144,39 +91,115 @@ type Config struct {
 	Extractor Extractor         // nil: links from HTML by package extract
 	Trace     *Trace
 
-	// KeepRobots is given every answer to a robots.txt request before any page is asked for on its
-	// strength, to keep the body as evidence. Its error ends the crawl. nil: none is kept.
+	// KeepRobots is called with every answer to a robots.txt request before any page is requested by its
+	// rules, to keep the body as evidence. Its error ends the crawl. nil: none is kept.
 	KeepRobots func(p *fetcher.Page) error
 	// AtCommit is called before every commit of a crawl with a durable Frontier, when the sinks are durable and
 	// until the commit is made no further record goes to them. The values that it returns are stored in the
 	// same step, by name (frontier.Durable.State gives them back); names that begin with "crawler/" are the
 	// crawler's own. Its error ends the crawl, with nothing committed. nil: nothing else is stored.
 	AtCommit func() (map[string][]byte, error)
-	// RevisitedDirectives reads META robots as the 1996 workshop wrote it down: see
-	// robots.WithDialect and robots.PageDirectives.
-	RevisitedDirectives bool
+}
+
+// Limits bounds a crawl as a whole, its hosts and its pages.
+type Limits struct {
+	Depth        int           // links followed from a seed. 0: DefaultMaxDepth; None; SeedsOnly
+	Pages        int           // pages fetched, exactly. 0: DefaultMaxPages; None
+	PagesPerHost int           // pages fetched per host. 0: no limit
+	Bytes        int64         // body bytes received; requests in flight when it is reached are completed. 0: no limit
+	Time         time.Duration // from start to the last claim. 0: no limit
+	// Errors ends the crawl when so many visits have Failed, including those failed by errors and panics of
+	// the Handler. 0: no limit.
+	Errors       int
+	URLLength    int // bytes of a URL that is queued. 0: DefaultMaxURL; at most weburl.MaxLen
+	LinksPerPage int // links read of one page. 0: DefaultMaxLinks
+	Redirects    int // redirects of one chain. 0: DefaultRedirects
+	// InFlight is the number of bytes of memory for pages that are being received or read, beyond the first
+	// 64 KiB of each; pages wait while there is no room. A single page may exceed it, so that no limit on
+	// bodies is too large for it. It does not apply to a Fetcher that is set. 0: DefaultMaxInFlight.
+	InFlight int64
+}
+
+// ScopeConfig decides which URLs belong to a crawl.
+type ScopeConfig struct {
+	Kind  ScopeKind   // "": ScopeHost
+	Rules []ScopeRule // ordered, the last match wins; see SeedScope
+	// Custom replaces the Scope that is made from Kind, Rules and the seeds.
+	Custom Scope
+
+	// Beyond is the number of consecutive links that are followed out of the scope: with 1 the pages outside
+	// to which pages inside link are fetched, with 2 also those to which these link, and so on up to
+	// frontier.MaxBeyond. A page that leads back into the scope starts the count again; links of the last page
+	// outside are not followed, wherever they lead. URLs that an exclude rule matches are never fetched. The
+	// links are counted on the path by which a page is found first. 0: none.
+	Beyond int
+	// BeyondKinds are the kinds of links that may lead out of the scope: "image" and "style", for example, for
+	// what a page is displayed with, together with Follow.Resources. Empty: all.
+	BeyondKinds []LinkKind
+}
+
+// Follow chooses the links that are followed in addition to those from HTML pages to other pages.
+type Follow struct {
+	Sitemaps  bool // what the sitemaps named in robots.txt list
+	Feeds     bool // what feeds list: RSS, Atom, JSON Feed
+	Resources bool // images, style sheets, scripts and the like
+	NoFollow  bool // links marked rel=nofollow; a page's own nofollow always holds
+}
+
+// Retries bounds the further attempts at a URL: for answers and failures that may pass, and for pages that break
+// off. The longest part of such a page is kept in memory until its last attempt, 64 MiB of all together; a page
+// for which there is no room is final as it is. There is a budget for all hosts together: see [RetriesPerHost].
+type Retries struct {
+	Max   int           // attempts after the first. 0: DefaultRetries; None
+	Pause time.Duration // before the first retry, doubling. 0: 1 s
+}
+
+// Traps bounds how many variants of one page are queued. URLs beyond are [Trapped] or, as links, [FateTrap].
+type Traps struct {
+	// Queries is the number of query variants of one path that are queued, and PerDir the number of URLs of one
+	// directory. Neither applies to hosts of Politeness.OwnHosts. 0: DefaultMaxQueries, DefaultMaxPerDir; None.
+	Queries int
+	PerDir  int
+	// Sessions is the number of queued variants of one URL that differ only in a session identifier (PHPSESSID,
+	// jsessionid and the like; see weburl.URL.Sessionless). 0: DefaultMaxSessions; None.
+	Sessions int
+}
+
+// Duplicates decides what happens with pages that have the same content as others.
+type Duplicates struct {
+	// Same is the number of URLs that may have the same body before further ones are [Duplicate] and their
+	// links not followed, which ends soft errors and mirrored parts. 0: no limit.
+	Same int
+	// Soft is the number of URLs of one host that may answer with status 200 and the same HTML page before
+	// further ones are [Duplicate], with [ReasonSoft404], and their links not followed. They are nearly
+	// always error pages. 0: DefaultMaxSoft; None.
+	Soft int
+	// NearBits looks for pages that are nearly the same: when the 64-bit similarity hashes of two differ in
+	// at most this many bits (1 to 3), Visit.NearOf of the later one names the earlier. It changes no
+	// outcome. 0: off.
+	NearBits int
 }
 
 func (c Config) withDefaults() Config {
 	c.Agent = or(c.Agent, DefaultAgent)
-	c.MaxDepth = or(c.MaxDepth, DefaultMaxDepth)
-	c.MaxPages = or(c.MaxPages, DefaultMaxPages)
+	c.Limits.Depth = or(c.Limits.Depth, DefaultMaxDepth)
+	c.Limits.Pages = or(c.Limits.Pages, DefaultMaxPages)
 	c.Concurrency = or(c.Concurrency, DefaultConcurrency)
-	c.MaxInFlight = or(c.MaxInFlight, DefaultMaxInFlight)
-	c.Scope = or(c.Scope, ScopeHost)
-	c.Retries = max(0, or(c.Retries, DefaultRetries))
-	c.RetryPause = or(c.RetryPause, time.Second)
-	c.MaxURL = or(c.MaxURL, DefaultMaxURL)
-	c.MaxLinks = or(c.MaxLinks, DefaultMaxLinks)
-	c.MaxQueries = or(c.MaxQueries, DefaultMaxQueries)
-	c.MaxPerDir = or(c.MaxPerDir, DefaultMaxPerDir)
-	c.MaxSessions = or(c.MaxSessions, DefaultMaxSessions)
-	c.MaxSoft = or(c.MaxSoft, DefaultMaxSoft)
-	c.BeyondKinds = slices.Clone(c.BeyondKinds)
-	for i, k := range c.BeyondKinds {
-		c.BeyondKinds[i], _ = ParseLinkKind(string(k))
+	c.Limits.InFlight = or(c.Limits.InFlight, DefaultMaxInFlight)
+	c.Scope.Kind = or(c.Scope.Kind, ScopeHost)
+	c.Retries.Max = max(0, or(c.Retries.Max, DefaultRetries))
+	c.Retries.Pause = or(c.Retries.Pause, time.Second)
+	c.Limits.URLLength = or(c.Limits.URLLength, DefaultMaxURL)
+	c.Limits.LinksPerPage = or(c.Limits.LinksPerPage, DefaultMaxLinks)
+	c.Traps.Queries = or(c.Traps.Queries, DefaultMaxQueries)
+	c.Traps.PerDir = or(c.Traps.PerDir, DefaultMaxPerDir)
+	c.Traps.Sessions = or(c.Traps.Sessions, DefaultMaxSessions)
+	c.Duplicates.Soft = or(c.Duplicates.Soft, DefaultMaxSoft)
+	c.Scope.BeyondKinds = slices.Clone(c.Scope.BeyondKinds)
+	for i, k := range c.Scope.BeyondKinds {
+		c.Scope.BeyondKinds[i], _ = ParseLinkKind(string(k))
 	}
-	c.MaxRedirects = or(c.MaxRedirects, DefaultRedirects)
+	c.Limits.Redirects = or(c.Limits.Redirects, DefaultRedirects)
 	return c
 }
 
@@ -209,42 +232,42 @@ func (c Config) Validate() error {
 	if err := p.Validate(); err != nil && c.identity().Validate(true) == nil {
 		errs = append(errs, err)
 	}
-	bad(c.MaxDepth >= SeedsOnly, "MaxDepth is %d: must be 1 or more, None or SeedsOnly", c.MaxDepth)
-	bad(c.MaxPages >= None, "MaxPages is %d: must be 1 or more, or None", c.MaxPages)
-	bad(c.MaxPerHost >= 0, "MaxPerHost is %d: must not be negative", c.MaxPerHost)
-	bad(c.MaxBytes >= 0, "MaxBytes is %d: must not be negative", c.MaxBytes)
-	bad(c.MaxTime >= 0, "MaxTime is %v: must not be negative", c.MaxTime)
-	bad(c.MaxInFlight >= 0, "MaxInFlight is %d: must be 1 or more", c.MaxInFlight)
+	bad(c.Limits.Depth >= SeedsOnly, "Limits.Depth is %d: must be 1 or more, None or SeedsOnly", c.Limits.Depth)
+	bad(c.Limits.Pages >= None, "Limits.Pages is %d: must be 1 or more, or None", c.Limits.Pages)
+	bad(c.Limits.PagesPerHost >= 0, "Limits.PagesPerHost is %d: must not be negative", c.Limits.PagesPerHost)
+	bad(c.Limits.Bytes >= 0, "Limits.Bytes is %d: must not be negative", c.Limits.Bytes)
+	bad(c.Limits.Time >= 0, "Limits.Time is %v: must not be negative", c.Limits.Time)
+	bad(c.Limits.InFlight >= 0, "Limits.InFlight is %d: must be 1 or more", c.Limits.InFlight)
 	bad(c.Concurrency >= 0, "Concurrency is %d: must be 1 or more", c.Concurrency)
-	bad(c.Retries >= None, "Retries is %d: must be 1 or more, or None", c.Retries)
-	bad(c.RetryPause >= 0, "RetryPause is %v: must not be negative", c.RetryPause)
-	bad(c.MaxURL >= 0 && c.MaxURL <= weburl.MaxLen, "MaxURL is %d: must be 1 to %d", c.MaxURL, weburl.MaxLen)
-	bad(c.MaxLinks >= 0, "MaxLinks is %d: must not be negative", c.MaxLinks)
-	bad(c.MaxQueries >= None, "MaxQueries is %d: must be 1 or more, or None", c.MaxQueries)
-	bad(c.MaxPerDir >= None, "MaxPerDir is %d: must be 1 or more, or None", c.MaxPerDir)
-	bad(c.MaxSessions >= None, "MaxSessions is %d: must be 1 or more, or None", c.MaxSessions)
-	bad(c.MaxSoft >= None, "MaxSoft is %d: must be 1 or more, or None", c.MaxSoft)
-	bad(c.Beyond >= 0 && c.Beyond <= frontier.MaxBeyond, "Beyond is %d: must be 0 to %d", c.Beyond, frontier.MaxBeyond)
-	for _, k := range c.BeyondKinds {
+	bad(c.Retries.Max >= None, "Retries.Max is %d: must be 1 or more, or None", c.Retries.Max)
+	bad(c.Retries.Pause >= 0, "Retries.Pause is %v: must not be negative", c.Retries.Pause)
+	bad(c.Limits.URLLength >= 0 && c.Limits.URLLength <= weburl.MaxLen, "Limits.URLLength is %d: must be 1 to %d", c.Limits.URLLength, weburl.MaxLen)
+	bad(c.Limits.LinksPerPage >= 0, "Limits.LinksPerPage is %d: must not be negative", c.Limits.LinksPerPage)
+	bad(c.Traps.Queries >= None, "Traps.Queries is %d: must be 1 or more, or None", c.Traps.Queries)
+	bad(c.Traps.PerDir >= None, "Traps.PerDir is %d: must be 1 or more, or None", c.Traps.PerDir)
+	bad(c.Traps.Sessions >= None, "Traps.Sessions is %d: must be 1 or more, or None", c.Traps.Sessions)
+	bad(c.Duplicates.Soft >= None, "Duplicates.Soft is %d: must be 1 or more, or None", c.Duplicates.Soft)
+	bad(c.Scope.Beyond >= 0 && c.Scope.Beyond <= frontier.MaxBeyond, "Scope.Beyond is %d: must be 0 to %d", c.Scope.Beyond, frontier.MaxBeyond)
+	for _, k := range c.Scope.BeyondKinds {
 		_, err := ParseLinkKind(string(k))
 		errs = append(errs, err)
 	}
-	bad(c.MaxSame >= 0, "MaxSame is %d: must not be negative", c.MaxSame)
-	bad(c.NearBits >= 0 && c.NearBits <= simhash.MaxDistance, "NearBits is %d: must be 0 to %d", c.NearBits, simhash.MaxDistance)
-	bad(c.MaxErrors >= 0, "MaxErrors is %d: must not be negative", c.MaxErrors)
-	bad(c.MaxRedirects >= 0, "MaxRedirects is %d: must not be negative", c.MaxRedirects)
+	bad(c.Duplicates.Same >= 0, "Duplicates.Same is %d: must not be negative", c.Duplicates.Same)
+	bad(c.Duplicates.NearBits >= 0 && c.Duplicates.NearBits <= simhash.MaxDistance, "Duplicates.NearBits is %d: must be 0 to %d", c.Duplicates.NearBits, simhash.MaxDistance)
+	bad(c.Limits.Errors >= 0, "Limits.Errors is %d: must not be negative", c.Limits.Errors)
+	bad(c.Limits.Redirects >= 0, "Limits.Redirects is %d: must not be negative", c.Limits.Redirects)
 	for i, s := range c.Sinks {
 		bad(s != nil, "Sinks[%d] is nil", i)
 	}
-	if c.InScope == nil {
-		_, err := NewSeedScope(or(c.Scope, ScopeHost), c.Rules)
+	if c.Scope.Custom == nil {
+		_, err := NewSeedScope(or(c.Scope.Kind, ScopeHost), c.Scope.Rules)
 		errs = append(errs, err)
-		bad(c.Scope != ScopeAny || c.bounded(), "Scope any needs an explicit limit: set MaxPages, MaxBytes or MaxTime")
+		bad(c.Scope.Kind != ScopeAny || c.bounded(), "Scope any needs an explicit limit: set Limits.Pages, Limits.Bytes or Limits.Time")
 	}
 	return errors.Join(errs...)
 }
 
 // bounded reports whether the operator set a limit that ends the crawl.
 func (c Config) bounded() bool {
-	return c.MaxPages > 0 || c.MaxBytes > 0 || c.MaxTime > 0
+	return c.Limits.Pages > 0 || c.Limits.Bytes > 0 || c.Limits.Time > 0
 }

@@ -9,7 +9,7 @@ import (
 // each such field with what the Configs inside it have to say: errors.As finds the first of them, and
 // Unwrap() []error of the joined error has all.
 type ConfigError struct {
-	Field   string // "MaxDepth", "Seeds[3].URL"
+	Field   string // "Limits.Depth", "Seeds[3].URL"
 	Problem string // what is wrong with it: "is -7: must be 1 or more"
 	Err     error  // the cause, where there is one
 }

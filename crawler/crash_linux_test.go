@@ -440,7 +440,7 @@ func (b *bomb) crawl(seeds []string) (*crawler.Report, error) {
 	}
 	defer before.Close()
 	c, err := crawler.New(crawler.Config{
-		Scope: crawler.ScopeAny, MaxPages: 1_000_000, MaxDepth: crawler.None, Handler: crawler.HandlerFunc(crashHandle),
+		Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: 1_000_000, Depth: crawler.None}, Handler: crawler.HandlerFunc(crashHandle),
 		Frontier: &bombFrontier{store, b}, Sinks: []sink.Sink{&bombArchive{archive, b}, &bombSink{visits, b}},
 		Politeness: politeness.Config{Delay: crashDelay, Ledger: &bombWriter{ledger, b}, LedgerSize: size},
 		KeepRobots: func(p *fetcher.Page) error {

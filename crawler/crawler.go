@@ -152,7 +152,7 @@ type run struct {
 	vain     vain
 	linkers  linkers
 	inflight *inflight
-	hasher   *simhash.Hasher // nil without Config.NearBits
+	hasher   *simhash.Hasher // nil without Config.Duplicates.NearBits
 	near     *simhash.Index
 	fresh    nearPages    // what the crawl must keep of near
 	table    uint64       // the number of the crowds' table
@@ -178,7 +178,7 @@ type run struct {
 type idler interface{ CloseIdle(host string) }
 
 func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
-	urls, err := parseSeeds(seedURLs(cfg.Seeds, seeds), cfg.MaxURL)
+	urls, err := parseSeeds(seedURLs(cfg.Seeds, seeds), cfg.Limits.URLLength)
 	if err != nil {
 		return nil, err
 	}
@@ -186,9 +186,9 @@ func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 		return nil, cfg.identity().Validate(false)
 	}
 	r := &run{
-		cfg: cfg, gate: c.gate, pins: &c.pins, had: &c.had, seeds: urls, scope: cfg.InScope,
-		budget: newBudget(cfg.MaxPages), tally: newTally(time.Now()),
-		bound: newBound(), crowds: newCrowds(cfg.MaxQueries, cfg.MaxPerDir, cfg.MaxSessions), contents: newContents(), inflight: newInflight(cfg.MaxInFlight), cuts: newCuts(),
+		cfg: cfg, gate: c.gate, pins: &c.pins, had: &c.had, seeds: urls, scope: cfg.Scope.Custom,
+		budget: newBudget(cfg.Limits.Pages), tally: newTally(time.Now()),
+		bound: newBound(), crowds: newCrowds(cfg.Traps.Queries, cfg.Traps.PerDir, cfg.Traps.Sessions), contents: newContents(), inflight: newInflight(cfg.Limits.InFlight), cuts: newCuts(),
 	}
 	r.crowds.own = cfg.Politeness.OwnHosts
 	for _, s := range cfg.Sinks {
@@ -196,11 +196,11 @@ func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 			r.exchanges = append(r.exchanges, x)
 		}
 	}
-	if cfg.NearBits > 0 {
-		r.hasher, r.near = simhash.NewHasher(), simhash.NewIndex(maxContents, cfg.NearBits)
+	if cfg.Duplicates.NearBits > 0 {
+		r.hasher, r.near = simhash.NewHasher(), simhash.NewIndex(maxContents, cfg.Duplicates.NearBits)
 	}
 	if r.scope == nil {
-		if r.scope, err = NewSeedScope(cfg.Scope, cfg.Rules, urls...); err != nil {
+		if r.scope, err = NewSeedScope(cfg.Scope.Kind, cfg.Scope.Rules, urls...); err != nil {
 			return nil, err
 		}
 	}
@@ -325,8 +325,8 @@ func (r *run) crawl(ctx context.Context) (*Report, error) {
 	if r.commits != nil {
 		r.commits.start(ctx)
 	}
-	if r.cfg.MaxTime > 0 {
-		t := time.AfterFunc(r.cfg.MaxTime-r.tally.elapsed, func() { r.drain(FinishTime) })
+	if r.cfg.Limits.Time > 0 {
+		t := time.AfterFunc(r.cfg.Limits.Time-r.tally.elapsed, func() { r.drain(FinishTime) })
 		defer t.Stop()
 	}
 	var workers sync.WaitGroup

@@ -153,7 +153,7 @@ func TestDepth(t *testing.T) {
 				s.Page(fmt.Sprintf("/%d", i), links(fmt.Sprintf("/%d", i+1)))
 			}
 			s.Page("/9", "end").Status(404)
-			rep, _ := crawl(t, w, crawler.Config{MaxDepth: c.depth}, s.URL("/0"))
+			rep, _ := crawl(t, w, crawler.Config{Limits: crawler.Limits{Depth: c.depth}}, s.URL("/0"))
 			if c.depth == crawler.None {
 				c.pages = 10
 			}
@@ -177,7 +177,7 @@ func TestMaxPagesIsExact(t *testing.T) {
 				}
 				seeds = append(seeds, s.URL("/0"))
 			}
-			rep, v := crawl(t, w, crawler.Config{MaxPages: n, Concurrency: 50}, seeds...)
+			rep, v := crawl(t, w, crawler.Config{Limits: crawler.Limits{Pages: n}, Concurrency: 50}, seeds...)
 			pages := 0
 			for _, r := range w.Requests() {
 				if !strings.HasSuffix(r.URL, "/robots.txt") {
@@ -198,7 +198,7 @@ func TestMaxPerHost(t *testing.T) {
 		for i := range 4 {
 			s.Page(fmt.Sprintf("/%d", i+1), "")
 		}
-		rep, v := crawl(t, w, crawler.Config{MaxPerHost: 3}, s.URL("/"))
+		rep, v := crawl(t, w, crawler.Config{Limits: crawler.Limits{PagesPerHost: 3}}, s.URL("/"))
 		if rep.Pages != 3 || rep.Reasons[crawler.ReasonHostBudget] != 2 || len(v.all) != 5 {
 			t.Errorf("report %+v", rep)
 		}
@@ -272,7 +272,7 @@ func TestUnreachableHostsCostTheOthersNothing(t *testing.T) {
 			s.Page("/", "never")
 			seeds = append(seeds, s.URL("/"))
 		}
-		rep, v := crawl(t, w, crawler.Config{MaxDepth: crawler.None}, seeds...)
+		rep, v := crawl(t, w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}}, seeds...)
 		for name := range bad {
 			x := v.by["http://"+name+".example/"]
 			if x.Outcome != crawler.Failed && x.Outcome != crawler.Deferred {
@@ -334,7 +334,7 @@ func TestSitemaps(t *testing.T) {
 	}
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := build(w)
-		rep, v := crawl(t, w, crawler.Config{Sitemaps: true}, s.URL("/"))
+		rep, v := crawl(t, w, crawler.Config{Follow: crawler.Follow{Sitemaps: true}}, s.URL("/"))
 		v.expect(t, map[string]string{
 			s.URL("/"): "fetched 200", s.URL("/hidden"): "fetched 200", s.URL("/index.xml"): "fetched 200", s.URL("/map.xml"): "fetched 200",
 		})
@@ -468,13 +468,13 @@ func TestMaxTimeAndBytes(t *testing.T) {
 	for _, c := range []struct {
 		config crawler.Config
 		finish crawler.Finish
-	}{{crawler.Config{MaxTime: 5 * time.Second}, crawler.FinishTime}, {crawler.Config{MaxBytes: 5000}, crawler.FinishBytes}} {
+	}{{crawler.Config{Limits: crawler.Limits{Time: 5 * time.Second}}, crawler.FinishTime}, {crawler.Config{Limits: crawler.Limits{Bytes: 5000}}, crawler.FinishBytes}} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 			s := w.Site("http://a.example")
 			for i := range 30 {
 				s.Page(fmt.Sprintf("/%d", i), links(fmt.Sprintf("/%d", i+1))+strings.Repeat("x", 1000))
 			}
-			c.config.MaxDepth = crawler.None
+			c.config.Limits.Depth = crawler.None
 			rep, _ := crawl(t, w, c.config, s.URL("/0"))
 			if rep.Finish != c.finish || rep.Left != 1 || rep.Pages > 6 {
 				t.Errorf("report %+v", rep)
@@ -508,9 +508,9 @@ func TestBadInput(t *testing.T) {
 		{"no contact", crawler.Config{}, []string{"http://site.org/"}, "contact is empty"},
 		{"placeholder", crawler.Config{Contact: "you@example.com"}, []string{"http://site.org/"}, "placeholder"},
 		{"agent", crawler.Config{Agent: "my bot/1"}, nil, "product token"},
-		{"scope", crawler.Config{Scope: "world"}, nil, "host, domain, prefix or any"},
-		{"rule", crawler.Config{Rules: []crawler.ScopeRule{{Pattern: "("}}}, nil, `scope rule "("`},
-		{"any without limit", crawler.Config{Scope: crawler.ScopeAny, MaxPages: crawler.None}, nil, "explicit limit"},
+		{"scope", crawler.Config{Scope: crawler.ScopeConfig{Kind: "world"}}, nil, "host, domain, prefix or any"},
+		{"rule", crawler.Config{Scope: crawler.ScopeConfig{Rules: []crawler.ScopeRule{{Pattern: "("}}}}, nil, `scope rule "("`},
+		{"any without limit", crawler.Config{Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: crawler.None}}, nil, "explicit limit"},
 		{"concurrency", crawler.Config{Concurrency: -3}, nil, "Concurrency is -3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -132,7 +132,7 @@ func TestCutPageOfAHostGivenUpIsOneOfMaxPages(t *testing.T) {
 		b := w.Site("b.example")
 		b.Robots("User-agent: *\nCrawl-delay: 60\n").Delays(time.Minute)
 		b.Page("/", links("/1", "/2", "/3"))
-		rep, v := crawl(t, w, crawler.Config{MaxPages: 3}, s.URL("/"), b.URL("/"))
+		rep, v := crawl(t, w, crawler.Config{Limits: crawler.Limits{Pages: 3}}, s.URL("/"), b.URL("/"))
 		if got := v.line(s.URL("/cut")); got != "fetched 200 cut_short" || rep.Pages != 3 {
 			t.Errorf("%s; %d pages: %v", got, rep.Pages, v.all)
 		}
@@ -145,7 +145,7 @@ func TestCutPageThatIsForbiddenMeanwhile(t *testing.T) {
 		s := cutSite(w, crawltest.CutShort(3000), crawltest.CutShort(3000), crawltest.CutShort(3000))
 		s.Robots("User-agent: *\nDisallow:\n").Header("Cache-Control", "max-age=60")
 		s.Robots("User-agent: *\nDisallow: /cut\n").At(30 * time.Second).Forbids("/cut")
-		_, v := crawl(t, w, crawler.Config{RetryPause: time.Minute}, s.URL("/"))
+		_, v := crawl(t, w, crawler.Config{Retries: crawler.Retries{Pause: time.Minute}}, s.URL("/"))
 		if got := v.line(s.URL("/cut")); got != "refused 0 robots_disallow" {
 			t.Error(got)
 		}
@@ -163,7 +163,7 @@ func TestCutPagesAndMaxPages(t *testing.T) {
 			s.Page(path, cutPage()).Fault(crawltest.CutShort(3000).Every(1 + i%2))
 		}
 		s.Page("/", links(refs...))
-		rep, v := crawl(t, w, crawler.Config{MaxPages: 7}, s.URL("/"))
+		rep, v := crawl(t, w, crawler.Config{Limits: crawler.Limits{Pages: 7}}, s.URL("/"))
 		if rep.Pages != 7 || len(v.all) != 7 || rep.Finish != crawler.FinishPages {
 			t.Errorf("%+v %v", rep, v.all)
 		}
@@ -181,7 +181,7 @@ func TestCutSitemap(t *testing.T) {
 			s.Page("/two", "")
 			body := "<urlset><url><loc>http://a.example/one</loc></url>" + strings.Repeat(" ", 1000) + "<url><loc>http://a.example/two</loc></url></urlset>"
 			s.Page("/sitemap.xml", body).Type("application/xml").Fault(crawltest.CutShort(500).First(n))
-			_, v := crawl(t, w, crawler.Config{Sitemaps: true}, s.URL("/"))
+			_, v := crawl(t, w, crawler.Config{Follow: crawler.Follow{Sitemaps: true}}, s.URL("/"))
 			one, two := v.line(s.URL("/one")), v.line(s.URL("/two"))
 			if one != "fetched 200" || (two == "fetched 200") != (n == 1) {
 				t.Errorf("cut %d times: %s, %s", n, one, two)
@@ -195,7 +195,7 @@ func TestCutPageAfterARestart(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		cutSite(w, crawltest.CutShort(3000), crawltest.CutShort(1000), crawltest.CutShort(1000))
 		j := job{t, t.TempDir()}
-		c := config(w, crawler.Config{RetryPause: 20 * time.Second})
+		c := config(w, crawler.Config{Retries: crawler.Retries{Pause: 20 * time.Second}})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // between the first attempt and the second
 		defer cancel()
 		if _, err := j.run(ctx, c, "http://a.example/"); err == nil {

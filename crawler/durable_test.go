@@ -86,7 +86,7 @@ func TestReportCoversAllRuns(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		chain(w, 30)
 		j := job{t, t.TempDir()}
-		c := config(w, crawler.Config{MaxDepth: crawler.None, Concurrency: 3})
+		c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}, Concurrency: 3})
 		var rep *crawler.Report
 		runs := 0
 		for done := false; !done; runs++ {
@@ -118,7 +118,7 @@ func TestLimitsCountOverAllRuns(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		chain(w, 30)
 		j := job{t, t.TempDir()}
-		c := config(w, crawler.Config{MaxDepth: crawler.None, MaxPages: 8})
+		c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None, Pages: 8}})
 		ctx, cancel := context.WithTimeout(t.Context(), 5500*time.Millisecond)
 		defer cancel()
 		if _, err := j.run(ctx, c, "http://a.example/"); !errors.Is(err, context.DeadlineExceeded) {
@@ -130,7 +130,7 @@ func TestLimitsCountOverAllRuns(t *testing.T) {
 				t.Errorf("%+v, %v", rep, err)
 			}
 		}
-		c.MaxPages = 12
+		c.Limits.Pages = 12
 		if rep, err := j.run(t.Context(), c, "http://a.example/"); err != nil || rep.Pages != 12 || len(j.records()) < 12 {
 			t.Errorf("%+v, %v", rep, err)
 		}
@@ -146,11 +146,11 @@ func TestMemoryOfHostsAndBodies(t *testing.T) {
 			s.Page(fmt.Sprint("/", i), "the same")
 		}
 		j := job{t, t.TempDir()}
-		c := config(w, crawler.Config{MaxPages: 2, MaxPerHost: 4})
+		c := config(w, crawler.Config{Limits: crawler.Limits{Pages: 2, PagesPerHost: 4}})
 		if _, err := j.run(t.Context(), c, "http://a.example/"); err != nil {
 			t.Fatal(err)
 		}
-		c.MaxPages = crawler.None
+		c.Limits.Pages = crawler.None
 		rep, err := j.run(t.Context(), c, "http://a.example/")
 		if err != nil || rep.Pages != 4 || rep.Same != 2 || rep.Reasons[crawler.ReasonHostBudget] != 1 {
 			t.Errorf("%+v, %v", rep, err)
@@ -170,7 +170,7 @@ func TestCrowdsOutliveTheProcess(t *testing.T) {
 			s.Page(fmt.Sprint("/p?", i), fmt.Sprintf("<title>%d</title><a href=/p?%d>x</a>", i, i+1))
 		}
 		j := job{t, t.TempDir()}
-		c := config(w, crawler.Config{MaxDepth: crawler.None, MaxQueries: 10})
+		c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}, Traps: crawler.Traps{Queries: 10}})
 		for {
 			ctx, cancel := context.WithTimeout(t.Context(), 4500*time.Millisecond)
 			rep, err := j.run(ctx, c, "http://a.example/")
@@ -240,7 +240,7 @@ func TestFailedSinkLosesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		full := &fullSink{left: 5}
-		c := config(w, crawler.Config{MaxDepth: crawler.None})
+		c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}})
 		w.Expect(crawltest.Expect{Delay: time.Second, AllowRepeats: true})
 		c.Frontier, c.Sinks = store, []sink.Sink{full}
 		x, err := crawler.New(c)
@@ -289,7 +289,7 @@ func TestAtCommitGoesWithItsVisits(t *testing.T) {
 		j := job{t, t.TempDir()}
 		path := filepath.Join(j.dir, "visits.jsonl")
 		calls := 0
-		c := config(w, crawler.Config{MaxDepth: crawler.None, AtCommit: func() (map[string][]byte, error) {
+		c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}, AtCommit: func() (map[string][]byte, error) {
 			calls++
 			info, err := os.Stat(path)
 			if err != nil {
@@ -323,7 +323,7 @@ func TestAtCommitMayFail(t *testing.T) {
 		broken := errors.New("broken")
 		for calls := range 3 {
 			left := calls
-			c := config(w, crawler.Config{MaxDepth: crawler.None, AtCommit: func() (map[string][]byte, error) {
+			c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}, AtCommit: func() (map[string][]byte, error) {
 				if left--; left < 0 {
 					return map[string][]byte{"x": []byte("y")}, broken
 				}
@@ -333,7 +333,7 @@ func TestAtCommitMayFail(t *testing.T) {
 				t.Errorf("at call %d: %v", calls, err)
 			}
 		}
-		if _, err := j.run(t.Context(), config(w, crawler.Config{MaxDepth: crawler.None}), "http://a.example/"); err != nil {
+		if _, err := j.run(t.Context(), config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}}), "http://a.example/"); err != nil {
 			t.Fatal(err)
 		}
 		repeats(w) // what was not committed

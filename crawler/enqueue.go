@@ -43,9 +43,9 @@ func (e *EnqueueError) Error() string {
 func (e *EnqueueError) Unwrap() error { return e.Err }
 
 // Enqueue adds a URL to the crawl beside the page's links. It passes what they pass: a page that says
-// nofollow, Config.MaxLinks, the form and length of URLs, depth, scope and traps here, with an
+// nofollow, Config.Limits.LinksPerPage, the form and length of URLs, depth, scope and traps here, with an
 // *EnqueueError that names what turned it away, and robots.txt and pacing later, like any URL. One
-// that is known already stays as it is, without an error. rel=nofollow, Config.Beyond and
+// that is known already stays as it is, without an error. rel=nofollow, Config.Scope.Beyond and
 // Config.Priority, which are about links, have no part in it.
 //
 // The additions are the Handler's: they are queued together with the visit's end when it returns nil,
@@ -112,7 +112,7 @@ func (w *work) judge(v *Visit, u weburl.URL, depth int, known bool) (Fate, strin
 	switch {
 	case v.Directives.NoFollow:
 		return FateNoFollow, "page nofollow"
-	case len(w.extra) >= w.run.cfg.MaxLinks:
+	case len(w.extra) >= w.run.cfg.Limits.LinksPerPage:
 		return FateLimit, "MaxLinks"
 	}
 	d := w.run.admissible(u, depth, "")

@@ -140,7 +140,7 @@ func TestEnqueueIsJudged(t *testing.T) {
 			}
 			return nil
 		}
-		run(t, w, crawler.Config{Handler: crawler.HandlerFunc(h), MaxDepth: 1, MaxQueries: 1, MaxLinks: 2}, s.URL("/"))
+		run(t, w, crawler.Config{Handler: crawler.HandlerFunc(h), Limits: crawler.Limits{Depth: 1, LinksPerPage: 2}, Traps: crawler.Traps{Queries: 1}}, s.URL("/"))
 		want := map[string]crawler.Fate{
 			"/ http://b.example/": crawler.FateScope, "/ mailto:x@y.example": crawler.FateInvalid, "/ /a/a/a/a": crawler.FateTrap,
 			"/ /x?q=2": crawler.FateTrap, "/ /z": crawler.FateLimit, "/deep /y?": crawler.FateDepth, "/nofollow /y?": crawler.FateNoFollow,
@@ -176,7 +176,7 @@ func TestFailedHandlerLeavesNothing(t *testing.T) {
 					}
 					return c.fail(v)
 				}
-				_, got := run(t, w, crawler.Config{Handler: crawler.HandlerFunc(h), Retries: crawler.None}, s.URL("/"))
+				_, got := run(t, w, crawler.Config{Handler: crawler.HandlerFunc(h), Retries: crawler.Retries{Max: crawler.None}}, s.URL("/"))
 				same(t, got, "/ failed "+c.reason)
 			})
 		})
@@ -207,7 +207,7 @@ func TestRetryRepeatsNothing(t *testing.T) {
 			}
 			return err
 		}
-		c := config(w, crawler.Config{Handler: crawler.HandlerFunc(h), Concurrency: 1, MaxPages: 6, MaxPerHost: 6, MaxQueries: 3, MaxSame: 1})
+		c := config(w, crawler.Config{Handler: crawler.HandlerFunc(h), Concurrency: 1, Limits: crawler.Limits{Pages: 6, PagesPerHost: 6}, Traps: crawler.Traps{Queries: 3}, Duplicates: crawler.Duplicates{Same: 1}})
 		repeats(w)
 		var out bytes.Buffer
 		c.Sinks = []sink.Sink{sink.NewJSONL(&out)}
@@ -243,7 +243,7 @@ func TestRetryEndsWithTheAttempts(t *testing.T) {
 		}
 		var last *crawler.Visit
 		c := config(w, crawler.Config{
-			Handler: crawler.HandlerFunc(h), Retries: 2, Trace: &crawler.Trace{Visited: func(v *crawler.Visit) { last = v }},
+			Handler: crawler.HandlerFunc(h), Retries: crawler.Retries{Max: 2}, Trace: &crawler.Trace{Visited: func(v *crawler.Visit) { last = v }},
 		})
 		repeats(w)
 		cr, err := crawler.New(c)
@@ -316,7 +316,7 @@ func TestSeedsHavePriority(t *testing.T) {
 
 func TestSeedsAreValidated(t *testing.T) {
 	err := crawler.Config{
-		Seeds: []crawler.Request{{URL: "http://a.example/"}, {URL: "/relative"}}, MaxPages: -7, MaxBytes: -1, Sinks: []sink.Sink{nil},
+		Seeds: []crawler.Request{{URL: "http://a.example/"}, {URL: "/relative"}}, Limits: crawler.Limits{Pages: -7, Bytes: -1}, Sinks: []sink.Sink{nil},
 	}.Validate()
 	var all interface{ Unwrap() []error }
 	if !errors.As(err, &all) {
@@ -329,8 +329,8 @@ func TestSeedsAreValidated(t *testing.T) {
 			fields = append(fields, c.Field+" "+c.Problem)
 		}
 	}
-	same(t, fields, `Seeds[1].URL is no URL to crawl: weburl: url_syntax: "/relative"`, "MaxPages is -7: must be 1 or more, or None",
-		"MaxBytes is -1: must not be negative", "Sinks[0] is nil")
+	same(t, fields, `Seeds[1].URL is no URL to crawl: weburl: url_syntax: "/relative"`, "Limits.Pages is -7: must be 1 or more, or None",
+		"Limits.Bytes is -1: must not be negative", "Sinks[0] is nil")
 	var bad *weburl.Error
 	if !errors.As(err, &bad) {
 		t.Errorf("%v does not wrap weburl's error", err)
@@ -451,7 +451,7 @@ func TestPagesIsAHandlerToo(t *testing.T) {
 
 // TestRetryCountsABodyOnce: a page that is fetched again is no further page with the same body, or /4 were one too many.
 func TestRetryCountsABodyOnce(t *testing.T) {
-	for name, c := range map[string]crawler.Config{"same": {MaxSame: 3, MaxSoft: crawler.None}, "soft": {MaxSoft: 3}} {
+	for name, c := range map[string]crawler.Config{"same": {Duplicates: crawler.Duplicates{Same: 3, Soft: crawler.None}}, "soft": {Duplicates: crawler.Duplicates{Soft: 3}}} {
 		t.Run(name, func(t *testing.T) {
 			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 				s := w.Site("http://a.example")
@@ -466,7 +466,7 @@ func TestRetryCountsABodyOnce(t *testing.T) {
 					}
 					return nil
 				})
-				c.Concurrency, c.RetryPause, c.MaxDepth = 1, time.Millisecond, crawler.SeedsOnly
+				c.Concurrency, c.Retries.Pause, c.Limits.Depth = 1, time.Millisecond, crawler.SeedsOnly
 				var out bytes.Buffer
 				c.Sinks = []sink.Sink{sink.NewJSONL(&out)}
 				cr := newCrawler(t, w, c)

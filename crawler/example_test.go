@@ -157,7 +157,7 @@ func ExampleVisit_Emit() {
 	}
 	out := &results{}
 	c, done := inShop(crawler.Config{
-		Handler: crawler.HandlerFunc(handler), Sinks: []sink.Sink{out}, MaxDepth: crawler.SeedsOnly, RetryPause: time.Millisecond,
+		Handler: crawler.HandlerFunc(handler), Sinks: []sink.Sink{out}, Limits: crawler.Limits{Depth: crawler.SeedsOnly}, Retries: crawler.Retries{Pause: time.Millisecond},
 	})
 	defer done()
 	if _, err := c.Run(context.Background(), "http://shop.example/item/1", "http://shop.example/item/2"); err != nil {
@@ -229,7 +229,7 @@ func withoutTimes(_ []string, a slog.Attr) slog.Attr {
 // Links that lead to what one is after come first.
 func ExampleConfig_priority() {
 	c, done := inShop(crawler.Config{
-		MaxPages: 2,
+		Limits: crawler.Limits{Pages: 2},
 		Priority: func(_ *crawler.Visit, l *crawler.Link) int8 {
 			if strings.Contains(l.Text, "two") {
 				return 10

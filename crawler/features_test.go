@@ -28,7 +28,7 @@ func TestQueryFloodEnds(t *testing.T) {
 			s.Page(refs[i], "")
 		}
 		s.Page("/", links(refs...))
-		rep, _ := crawl(t, w, crawler.Config{MaxQueries: 10}, s.URL("/"))
+		rep, _ := crawl(t, w, crawler.Config{Traps: crawler.Traps{Queries: 10}}, s.URL("/"))
 		if rep.Pages != 11 || rep.Links[crawler.FateTrap] != 40 {
 			t.Errorf("%d pages, links %v", rep.Pages, rep.Links)
 		}
@@ -45,7 +45,7 @@ func TestOwnHostsHaveNoQueryCap(t *testing.T) {
 			s.Page(refs[i], fmt.Sprint(i))
 		}
 		s.Page("/", links(refs...))
-		c := crawler.Config{MaxQueries: 3, MaxPerDir: 5}
+		c := crawler.Config{Traps: crawler.Traps{Queries: 3, PerDir: 5}}
 		c.Politeness.OwnHosts = func(string) int { return 1 }
 		rep, _ := crawl(t, w, c, s.URL("/"))
 		if rep.Pages != 21 || rep.Links[crawler.FateTrap] != 0 {
@@ -64,7 +64,7 @@ func TestSameBodies(t *testing.T) {
 		}
 		s.Page("/", links(refs...))
 		s.Page("/more", "")
-		rep, v := crawl(t, w, crawler.Config{MaxSame: 4}, s.URL("/"))
+		rep, v := crawl(t, w, crawler.Config{Duplicates: crawler.Duplicates{Same: 4}}, s.URL("/"))
 		if rep.Outcomes[crawler.Duplicate] != 2 || rep.Reasons[crawler.ReasonSame] != 2 || rep.Pages != 6 {
 			t.Errorf("report %+v", rep)
 		}
@@ -83,7 +83,7 @@ func TestErrorBudget(t *testing.T) {
 			s.Page(refs[i], "").Fault(crawltest.Reset())
 		}
 		s.Page("/", links(refs...))
-		rep, _ := crawl(t, w, crawler.Config{MaxErrors: 3, Retries: crawler.None}, s.URL("/"))
+		rep, _ := crawl(t, w, crawler.Config{Limits: crawler.Limits{Errors: 3}, Retries: crawler.Retries{Max: crawler.None}}, s.URL("/"))
 		if rep.Finish != crawler.FinishErrors || rep.Outcomes[crawler.Failed] != 3 {
 			t.Errorf("report %+v", rep)
 		}
@@ -127,7 +127,7 @@ func TestLinkHeadersAndFeeds(t *testing.T) {
 		s.Page("/next", "")
 		s.Page("/feed", `<rss version="2.0"><channel><item><link>http://a.example/item</link></item></channel></rss>`).Type("application/rss+xml")
 		s.Page("/item", "")
-		crawl(t, w, crawler.Config{Feeds: true}, s.URL("/"))
+		crawl(t, w, crawler.Config{Follow: crawler.Follow{Feeds: true}}, s.URL("/"))
 		w.MustRequest(s.URL("/next"), s.URL("/item"))
 	})
 }
@@ -139,7 +139,7 @@ func TestResourcesByOption(t *testing.T) {
 		s.Page("/s.css", `body{background:url(/bg.png)}`).Type("text/css")
 		s.Page("/i.png", "x").Type("image/png")
 		s.Page("/bg.png", "y").Type("image/png")
-		crawl(t, w, crawler.Config{Resources: true}, s.URL("/"))
+		crawl(t, w, crawler.Config{Follow: crawler.Follow{Resources: true}}, s.URL("/"))
 		w.MustRequest(s.URL("/s.css"), s.URL("/i.png"), s.URL("/bg.png"))
 	})
 }
@@ -165,7 +165,7 @@ func TestBeyondTheScope(t *testing.T) {
 		o.Redirect("/moved", "/target")
 		o.Page("/target", "")
 		s.Page("/back", "")
-		_, v := crawl(t, w, crawler.Config{Beyond: 1}, s.URL("/"))
+		_, v := crawl(t, w, crawler.Config{Scope: crawler.ScopeConfig{Beyond: 1}}, s.URL("/"))
 		v.expect(t, map[string]string{
 			s.URL("/"): "fetched 200", o.URL("/"): "fetched 200", o.URL("/moved"): "redirected 302", o.URL("/target"): "fetched 200",
 			s.URL("/out"): "redirected 302", o.URL("/from-inside"): "fetched 200",
@@ -184,7 +184,7 @@ func TestNearDuplicates(t *testing.T) {
 		s.Page("/1", text.String()+"monday")
 		s.Page("/2", "<b>"+text.String()+"</b> tuesday")
 		s.Page("/3", strings.Repeat("something else entirely here ", 50))
-		_, v := crawl(t, w, crawler.Config{NearBits: 3}, s.URL("/"))
+		_, v := crawl(t, w, crawler.Config{Duplicates: crawler.Duplicates{NearBits: 3}}, s.URL("/"))
 		if x := v.by[s.URL("/2")]; x.NearOf != s.URL("/1") || x.Outcome != crawler.Fetched {
 			t.Errorf("near of %q", x.NearOf)
 		}
@@ -234,7 +234,7 @@ func TestHangingHostsDoNotSlowTheOthers(t *testing.T) {
 				}
 			}
 			v := &lastPage{}
-			c := config(w, crawler.Config{MaxDepth: crawler.None, MaxPages: crawler.None, Concurrency: 32, Handler: v})
+			c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None, Pages: crawler.None}, Concurrency: 32, Handler: v})
 			cr, err := crawler.New(c)
 			if err != nil {
 				t.Fatal(err)
@@ -282,7 +282,7 @@ func TestTimeTakenIsTheBound(t *testing.T) {
 			s.Page("/20", "")
 			seeds = append(seeds, s.URL("/0"))
 		}
-		rep, _ := crawl(t, w, crawler.Config{MaxDepth: crawler.None, MaxPages: crawler.None}, seeds...)
+		rep, _ := crawl(t, w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None, Pages: crawler.None}}, seeds...)
 		took := rep.Ended.Sub(rep.Started)
 		if ratio := took.Seconds() / rep.Bound.Seconds(); ratio < 1 || ratio > 1.05 {
 			t.Errorf("took %v, bound %v by %s: ratio %.3f", took, rep.Bound, rep.BoundBy, ratio)

@@ -38,7 +38,7 @@ var Stop = errors.New("crawler: stop")
 
 // RetryError is returned by a Handler that wants the URL to be fetched again: nothing of this visit
 // counts, and the URL goes back to the queue as after a network error. When it has had all its attempts
-// (Config.Retries) the visit is Failed with ReasonHandler and this error; when there is no budget for one more
+// (Config.Retries.Max) the visit is Failed with ReasonHandler and this error; when there is no budget for one more
 // (RetriesPerHost), with ReasonRetryBudget.
 type RetryError struct {
 	Err error // the cause; nil: none is named
@@ -98,13 +98,13 @@ func (r *run) obey(ctx context.Context, c frontier.Claim, v *Visit, links []fron
 		return links, nil
 	case ctx.Err() != nil && (errors.Is(answer, ctx.Err()) || errors.Is(answer, context.Cause(ctx))):
 		again = &frontier.Again{}
-	case errors.As(answer, &retry) && c.Attempt < r.cfg.Retries:
+	case errors.As(answer, &retry) && c.Attempt < r.cfg.Retries.Max:
 		if !r.tally.retry(c.URL.Host()) {
 			links = r.spoil(v, links, answer)
 			v.spent()
 			return links, nil
 		}
-		at := time.Now().Add(max(retry.After, pause(r.cfg.RetryPause, c.Attempt)))
+		at := time.Now().Add(max(retry.After, pause(r.cfg.Retries.Pause, c.Attempt)))
 		r.cfg.Trace.retrying(c.URL, ReasonHandler, at)
 		again = &frontier.Again{NotBefore: at, Retry: true}
 	default:

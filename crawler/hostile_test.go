@@ -115,7 +115,7 @@ func hostileSites(t testing.TB, bomb int64) []hostile {
 // outcome; what becomes of servers that never answer is tested in virtual time.
 func hostileConfig(srv *crawltest.Server, h crawler.Handler) crawler.Config {
 	return crawler.Config{
-		Agent: "testbot/1.0", Contact: contact, Handler: h, Scope: crawler.ScopeAny, MaxPages: 10_000, Retries: crawler.None, MaxDepth: 1,
+		Agent: "testbot/1.0", Contact: contact, Handler: h, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: 10_000, Depth: 1}, Retries: crawler.Retries{Max: crawler.None},
 		Politeness: politeness.Config{Delay: politeness.None, DelayFactor: politeness.None, PermitTTL: 10 * time.Minute},
 		Fetch: fetcher.Config{
 			Resolver: srv, AllowAddresses: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},

@@ -66,7 +66,7 @@ func siteFault(f crawltest.Fault) func(*crawltest.Site, *crawler.Config) {
 func redirect(to string) func(*crawltest.Site, *crawler.Config) {
 	return func(s *crawltest.Site, c *crawler.Config) {
 		s.Redirect("/", to)
-		c.Scope, c.MaxPages = crawler.ScopeAny, 100
+		c.Scope.Kind, c.Limits.Pages = crawler.ScopeAny, 100
 		c.Fetch.AllowAddresses = nil
 	}
 }
@@ -181,7 +181,7 @@ func limitCases() []web {
 		}, "", size, nil},
 		{"Limits", "a link of 3,000 octets", func(s *crawltest.Site, _ *crawler.Config) { s.Page("/", links(long, "/x")); s.Page("/x", "") }, "", fates, nil},
 		{"Limits", "12,000 links on a page", func(s *crawltest.Site, c *crawler.Config) {
-			c.MaxDepth = crawler.SeedsOnly
+			c.Limits.Depth = crawler.SeedsOnly
 			s.Page("/", strings.Repeat("<a href=/x>x</a>", 12_000))
 		}, "", func(v *crawler.Visit) string {
 			return fmt.Sprintf("%d links read, %d beyond the limit", len(v.Doc.Links), v.Doc.Dropped)
@@ -207,7 +207,7 @@ func inVain(r *crawler.Report) string {
 // silentTLS is a host whose connections come about and then say nothing.
 func silentTLS(s *crawltest.Site, c *crawler.Config) {
 	s.Page("/", links("https://silent.example/"))
-	c.Scope, c.MaxPages = crawler.ScopeAny, 10
+	c.Scope.Kind, c.Limits.Pages = crawler.ScopeAny, 10
 	dial, resolve := c.Fetch.DialContext, c.Fetch.Resolver
 	silent := netip.MustParseAddr("192.31.196.250")
 	c.Fetch.Resolver = resolver(func(ctx context.Context, network, host string) ([]netip.Addr, error) {
@@ -365,12 +365,12 @@ func addressCases() []web {
 		}, "", nil, nil},
 		web{"Addresses", "a sitemap at a private address", func(s *crawltest.Site, c *crawler.Config) {
 			s.Page("/", "").Site().Robots("Sitemap: http://10.0.0.1/sitemap.xml\n")
-			c.Sitemaps, c.Scope, c.MaxPages, c.Fetch.AllowAddresses = true, crawler.ScopeAny, 100, nil
+			c.Follow.Sitemaps, c.Scope.Kind, c.Limits.Pages, c.Fetch.AllowAddresses = true, crawler.ScopeAny, 100, nil
 		}, "http://10.0.0.1/sitemap.xml", nil, nil},
 		web{"Addresses", "a sitemap that lists a private address", func(s *crawltest.Site, c *crawler.Config) {
 			s.Page("/", "").Site().Robots("Sitemap: /sitemap.xml\n")
 			s.Page("/sitemap.xml", "<urlset><url><loc>http://10.0.0.1/</loc></url></urlset>").Type("application/xml")
-			c.Sitemaps, c.Scope, c.MaxPages, c.Fetch.AllowAddresses = true, crawler.ScopeAny, 100, nil
+			c.Follow.Sitemaps, c.Scope.Kind, c.Limits.Pages, c.Fetch.AllowAddresses = true, crawler.ScopeAny, 100, nil
 		}, "http://10.0.0.1/", nil, nil},
 		web{"Addresses", "a link to a port where mail is sent: http://a.example:25/", linkTo("http://a.example:25/"), "http://a.example:25/", nil, nil},
 		web{"Addresses", "a redirect to the port of a window system: http://a.example:6000/", redirect("http://a.example:6000/"), "http://a.example:6000/", nil, nil},
@@ -455,7 +455,7 @@ func rebinding(s *crawltest.Site, c *crawler.Config) {
 func linkTo(ref string) func(*crawltest.Site, *crawler.Config) {
 	return func(s *crawltest.Site, c *crawler.Config) {
 		s.Page("/", links(ref))
-		c.Scope, c.MaxPages = crawler.ScopeAny, 100
+		c.Scope.Kind, c.Limits.Pages = crawler.ScopeAny, 100
 		c.Fetch.AllowAddresses = nil
 	}
 }
@@ -464,7 +464,7 @@ func networkCases() []web {
 	secure := func(f crawltest.Fault) func(*crawltest.Site, *crawler.Config) {
 		return func(s *crawltest.Site, c *crawler.Config) {
 			s.Page("/", links("https://secure.example/"))
-			c.Scope, c.MaxPages = crawler.ScopeAny, 10
+			c.Scope.Kind, c.Limits.Pages = crawler.ScopeAny, 10
 			webOf(c).Site("https://secure.example").Fault(f).Page("/", "")
 		}
 	}
@@ -497,7 +497,7 @@ func retryCases() []web {
 				s.Page(p, "").Fault(f)
 			}
 			s.Page("/", links(paths(n)...))
-			c.Retries = crawler.None
+			c.Retries.Max = crawler.None
 		}
 	}
 	return []web{
@@ -533,7 +533,7 @@ func trapCases() []web {
 				fmt.Fprintf(&b, "<a href='"+format+"'>x</a>", i)
 			}
 			s.Page("/", b.String())
-			c.MaxPages = 1
+			c.Limits.Pages = 1
 		}
 	}
 	seen := func(r *crawler.Report) string {
@@ -548,7 +548,7 @@ func trapCases() []web {
 		{"Traps", "5 sessions of one page, in the path", flood(5, "/x;jsessionid=%d"), "", nil, seen},
 		{"Traps", "150 URLs in a directory that may have 100", func(s *crawltest.Site, c *crawler.Config) {
 			flood(150, "/d/%d")(s, c)
-			c.MaxPerDir = 100
+			c.Traps.PerDir = 100
 		}, "", nil, seen},
 		{"Traps", "one page under 60 addresses: the 50th", soft404, "/49", nil, nil},
 		{"Traps", "one page under 60 addresses: the 51st", soft404, "/50", nil, nil},
@@ -562,7 +562,7 @@ func soft404(s *crawltest.Site, c *crawler.Config) {
 		s.Page(refs[i], "not here"+links("deeper/"))
 	}
 	s.Page("/", links(refs...))
-	c.MaxDepth, c.Concurrency = 1, 1
+	c.Limits.Depth, c.Concurrency = 1, 1
 }
 
 func panicCases() []web {
@@ -577,7 +577,7 @@ func panicCases() []web {
 				s.Page(refs[i], "")
 			}
 			s.Page("/", links(refs...))
-			c.MaxErrors = 10
+			c.Limits.Errors = 10
 			c.Handler = crawler.HandlerFunc(func(ctx context.Context, v *crawler.Visit) error {
 				if v.Depth > 0 {
 					return panics.Handle(ctx, v)

@@ -34,7 +34,7 @@ func TestScopeMayKeepURLs(t *testing.T) {
 			s.Page(p, links("/", "/first", "/zzzzzzzzzzzzzzzzzzzzzzzzzz"))
 		}
 		k := &keeper{}
-		crawl(t, w, crawler.Config{InScope: k, MaxPages: 4, Concurrency: 1}, s.URL("/"))
+		crawl(t, w, crawler.Config{Scope: crawler.ScopeConfig{Custom: k}, Limits: crawler.Limits{Pages: 4}, Concurrency: 1}, s.URL("/"))
 		var got []string
 		for _, u := range k.urls {
 			got = append(got, u.Path())

@@ -49,7 +49,7 @@ func newLinker(r *run) *linker {
 
 // extraction is what is read of pages.
 func (c *Config) extraction() extract.Options {
-	return extract.Options{Resources: c.Resources, MaxLinks: c.MaxLinks}
+	return extract.Options{Resources: c.Follow.Resources, MaxLinks: c.Limits.LinksPerPage}
 }
 
 // scannerOf is the scanner for a page.
@@ -142,9 +142,9 @@ func (c *Config) parses(contentType string) bool {
 	case "text/html", "application/xhtml+xml":
 		return true
 	case typeCSS:
-		return c.Resources || c.Extractor != nil
+		return c.Follow.Resources || c.Extractor != nil
 	}
-	return c.Extractor != nil || c.Feeds && mayBeFeed(contentType)
+	return c.Extractor != nil || c.Follow.Feeds && mayBeFeed(contentType)
 }
 
 // mayBeFeed reports whether documents of a media type can be feeds: RFC 4287 section 7 for Atom and JSON Feed
@@ -236,16 +236,16 @@ func fated(f Fate, rule string) decided { return decided{verdict: verdict{fate: 
 func (k *linker) decide(v *Visit, l *extract.Link) decided {
 	cfg := &k.r.cfg
 	switch {
-	case !cfg.Resources && !navigates(*l), l.Rel&extract.Preconnect != 0: // the latter names an origin, no page
+	case !cfg.Follow.Resources && !navigates(*l), l.Rel&extract.Preconnect != 0: // the latter names an origin, no page
 		return fated(FateResource, "not navigation")
 	case v.Directives.NoFollow:
 		return fated(FateNoFollow, "page nofollow")
 	case v.Page.Status < 200 || v.Page.Status > 299:
 		// Error pages are served for any URL: relative links on them lead into endless spaces.
 		return fated(FateNoFollow, "error page")
-	case v.Beyond > 0 && v.Beyond >= cfg.Beyond:
+	case v.Beyond > 0 && v.Beyond >= cfg.Scope.Beyond:
 		return fated(FateScope, beyondRules[min(v.Beyond, frontier.MaxBeyond)].last)
-	case l.Rel&extract.NoFollow != 0 && !cfg.FollowNoFollow:
+	case l.Rel&extract.NoFollow != 0 && !cfg.Follow.NoFollow:
 		return fated(FateNoFollow, "rel=nofollow")
 	}
 	view, err := k.resolve(l)

@@ -24,7 +24,7 @@ func TestNoscriptIsRead(t *testing.T) {
 		s.Page("/list", "<noscript><meta name=robots content=nofollow></noscript>"+links("/hidden"))
 		s.Page("/i.png", "")
 		s.Page("/hidden", "")
-		_, v := crawl(t, w, crawler.Config{Resources: true}, s.URL("/"))
+		_, v := crawl(t, w, crawler.Config{Follow: crawler.Follow{Resources: true}}, s.URL("/"))
 		v.expect(t, map[string]string{
 			s.URL("/"): "fetched 200", s.URL("/list"): "fetched 200", s.URL("/i.png"): "fetched 200",
 		})
@@ -47,7 +47,7 @@ func TestQueriesAreSentInThePagesEncoding(t *testing.T) {
 			}
 			return crawler.Stop
 		})
-		crawl(t, w, crawler.Config{Resources: true, Handler: see}, s.URL("/"))
+		crawl(t, w, crawler.Config{Follow: crawler.Follow{Resources: true}, Handler: see}, s.URL("/"))
 		want := []string{
 			"%D1%8F?%FF", "?q=%26%2326085%3B", "?b=%FF", "?i=%FF", "?s=%D1%8F", "?m=%D1%8F", "?u=%D1%8F", "?h=%D1%8F",
 		}
@@ -86,7 +86,7 @@ func TestEnqueueInThePagesEncoding(t *testing.T) {
 			}
 			return seen.Handle(ctx, v)
 		})
-		crawl(t, w, crawler.Config{Handler: add, MaxDepth: 1, Rules: []crawler.ScopeRule{{Exclude: true, Pattern: "c="}}}, s.URL("/"))
+		crawl(t, w, crawler.Config{Handler: add, Limits: crawler.Limits{Depth: 1}, Scope: crawler.ScopeConfig{Rules: []crawler.ScopeRule{{Exclude: true, Pattern: "c="}}}}, s.URL("/"))
 		seen.expect(t, map[string]string{s.URL("/"): "fetched 200", s.URL("/?e=%FF"): "fetched 200"})
 	})
 }
@@ -153,7 +153,7 @@ func TestSitemapBehindRedirects(t *testing.T) {
 		s.Page("/map.xml.gz", string(gzipped(t, `<urlset><url><loc>http://a.example/hidden</loc></url></urlset>`))).Type("application/x-gzip")
 		s.Page("/", "no links")
 		s.Page("/hidden", "found")
-		_, v := crawl(t, w, crawler.Config{Sitemaps: true}, s.URL("/"))
+		_, v := crawl(t, w, crawler.Config{Follow: crawler.Follow{Sitemaps: true}}, s.URL("/"))
 		v.expect(t, map[string]string{
 			s.URL("/"): "fetched 200", s.URL("/old.xml"): "redirected 302", s.URL("/older.xml"): "redirected 302",
 			s.URL("/map.xml.gz"): "fetched 200", s.URL("/hidden"): "fetched 200",
@@ -170,7 +170,7 @@ func TestSitemapThatIsAPage(t *testing.T) {
 		s.Page("/", "no links")
 		www.Page("/", links("/1"))
 		www.Page("/1", "found")
-		_, v := crawl(t, w, crawler.Config{Sitemaps: true}, s.URL("/"))
+		_, v := crawl(t, w, crawler.Config{Follow: crawler.Follow{Sitemaps: true}}, s.URL("/"))
 		v.expect(t, map[string]string{
 			s.URL("/"): "fetched 200", s.URL("/map.xml"): "redirected 302", www.URL("/"): "fetched 200", www.URL("/1"): "fetched 200",
 		})
@@ -194,7 +194,7 @@ func TestFeedsByContent(t *testing.T) {
 				s.Page("/", tt.feed).Type(tt.mediaType)
 				s.Page("/1", "an entry")
 				s.Page("/about", "")
-				_, v := crawl(t, w, crawler.Config{Feeds: true, Rules: []crawler.ScopeRule{{Exclude: true, Pattern: "/about"}}}, s.URL("/"))
+				_, v := crawl(t, w, crawler.Config{Follow: crawler.Follow{Feeds: true}, Scope: crawler.ScopeConfig{Rules: []crawler.ScopeRule{{Exclude: true, Pattern: "/about"}}}}, s.URL("/"))
 				v.expect(t, map[string]string{s.URL("/"): "fetched 200", s.URL("/1"): "fetched 200"})
 			})
 		})
@@ -212,7 +212,7 @@ func TestNoFeeds(t *testing.T) {
 				s.Page("/data.json", `{"items": [{"url": "http://a.example/1"}]}`).Type("application/json")
 				s.Page("/feed", rss).Type("text/xml")
 				s.Page("/1", "")
-				_, v := crawl(t, w, crawler.Config{Feeds: feeds}, s.URL("/"))
+				_, v := crawl(t, w, crawler.Config{Follow: crawler.Follow{Feeds: feeds}}, s.URL("/"))
 				for _, path := range []string{"/data.xml", "/data.json", "/feed"} {
 					if x := v.by[s.URL(path)]; (x.Doc != nil) != (feeds && path == "/feed") {
 						t.Errorf("%s: document %v", path, x.Doc)
@@ -234,7 +234,7 @@ func TestEncodingOfFeedsAndSitemaps(t *testing.T) {
 		s.Page("/map.xml", string(encoded(t, charmap.Windows1251, declaration+`<urlset><url><loc>http://a.example/страница?я</loc></url></urlset>`))).Type("text/xml")
 		s.Page("/%D1%81%D1%82%D0%B0%D1%82%D1%8C%D1%8F", "")
 		s.Page("/%D1%81%D1%82%D1%80%D0%B0%D0%BD%D0%B8%D1%86%D0%B0?%D1%8F", "")
-		_, v := crawl(t, w, crawler.Config{Feeds: true, Sitemaps: true}, s.URL("/"))
+		_, v := crawl(t, w, crawler.Config{Follow: crawler.Follow{Feeds: true, Sitemaps: true}}, s.URL("/"))
 		v.expect(t, map[string]string{
 			s.URL("/"): "fetched 200", s.URL("/feed"): "fetched 200", s.URL("/map.xml"): "fetched 200",
 			s.URL("/%D1%81%D1%82%D0%B0%D1%82%D1%8C%D1%8F"): "fetched 200", s.URL("/%D1%81%D1%82%D1%80%D0%B0%D0%BD%D0%B8%D1%86%D0%B0?%D1%8F"): "fetched 200",
@@ -252,7 +252,7 @@ func TestFeedsAsSitemaps(t *testing.T) {
 				s.Page("/feed", feed).Type("text/xml")
 				s.Page("/", "no links")
 				s.Page("/1", "found")
-				_, v := crawl(t, w, crawler.Config{Sitemaps: true}, s.URL("/"))
+				_, v := crawl(t, w, crawler.Config{Follow: crawler.Follow{Sitemaps: true}}, s.URL("/"))
 				v.expect(t, map[string]string{s.URL("/"): "fetched 200", s.URL("/feed"): "fetched 200", s.URL("/1"): "fetched 200"})
 			})
 		})

@@ -165,7 +165,7 @@ func TestAnswers(t *testing.T) {
 					}
 					return c.answer
 				}
-				rep, got := run(t, w, crawler.Config{Handler: crawler.HandlerFunc(h), Retries: crawler.None, Concurrency: 1}, s.URL("/"))
+				rep, got := run(t, w, crawler.Config{Handler: crawler.HandlerFunc(h), Retries: crawler.Retries{Max: crawler.None}, Concurrency: 1}, s.URL("/"))
 				want := []string{"/ " + c.outcome}
 				if c.links && c.finish == crawler.FinishDone {
 					want = append(want, "/link fetched")

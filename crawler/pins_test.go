@@ -24,7 +24,7 @@ func movingSite(w *crawltest.Web, addrs ...string) (c crawler.Config, now *atomi
 	s.Page("/2", "")
 	now = new(atomic.Pointer[string])
 	now.Store(&addrs[0])
-	c = config(w, crawler.Config{MaxDepth: crawler.None})
+	c = config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}})
 	c.Fetch.AllowAddresses = nil
 	c.Fetch.Resolver = resolver(func(context.Context, string, string) ([]netip.Addr, error) {
 		return []netip.Addr{netip.MustParseAddr(*now.Load())}, nil
@@ -46,12 +46,12 @@ func TestPinOutlivesTheProcess(t *testing.T) {
 			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 				c, now := movingSite(w, tc.first, tc.then)
 				j := job{t, t.TempDir()}
-				c.MaxPages = 1
+				c.Limits.Pages = 1
 				if rep, err := j.run(t.Context(), c, "http://a.example/"); err != nil || rep.Pages != 1 {
 					t.Fatal(rep, err)
 				}
 				now.Store(&tc.then)
-				c.MaxPages = 10
+				c.Limits.Pages = 10
 				if _, err := j.run(t.Context(), c, "http://a.example/"); err != nil {
 					t.Fatal(err)
 				}
@@ -131,7 +131,7 @@ func TestHistoryNamesNoHosts(t *testing.T) {
 		s := w.Site("http://a.example")
 		s.Page("/", "")
 		w.Site("http://inner.example").Address("10.0.0.1").Page("/", "")
-		c := config(w, crawler.Config{Scope: crawler.ScopeAny, MaxPages: 100, Since: past})
+		c := config(w, crawler.Config{Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: 100}, Since: past})
 		c.Fetch.AllowAddresses = nil
 		v := &visits{}
 		c.Handler = v

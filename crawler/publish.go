@@ -42,7 +42,7 @@ func (r *run) publish(ctx context.Context, v *Visit, c frontier.Claim, s frontie
 
 // count adds a visit to the report, and ends the crawl when too many have failed.
 func (r *run) count(v *Visit) {
-	if failed := r.tally.visit(v); r.cfg.MaxErrors > 0 && failed >= r.cfg.MaxErrors {
+	if failed := r.tally.visit(v); r.cfg.Limits.Errors > 0 && failed >= r.cfg.Limits.Errors {
 		r.drain(FinishErrors)
 	}
 }

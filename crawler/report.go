@@ -13,7 +13,7 @@ type Finish string
 // The reasons, stable across versions.
 const (
 	FinishDone     Finish = "done"      // nothing was left
-	FinishPages    Finish = "max_pages" // Config.MaxPages, with URLs left
+	FinishPages    Finish = "max_pages" // Config.Limits.Pages, with URLs left
 	FinishBytes    Finish = "max_bytes"
 	FinishTime     Finish = "max_time"
 	FinishErrors   Finish = "max_errors"
@@ -53,7 +53,7 @@ type Report struct {
 	Sitemaps    []string        // named in robots.txt files, at most 100
 
 	Same         int // fetched pages whose body an earlier page had
-	Near         int // fetched pages nearly the same as an earlier one, with Config.NearBits
+	Near         int // fetched pages nearly the same as an earlier one, with Config.Duplicates.NearBits
 	Noncanonical int // fetched pages that name another address as their canonical one
 
 	// Bound is the least time this crawl could have taken: the requests of one host, or of one address,

@@ -27,7 +27,7 @@ func TestLinksWithoutRoomAreCounted(t *testing.T) {
 				queue := frontier.NewMemory(c)
 				defer func() { _ = queue.Close() }()
 				var out bytes.Buffer
-				x := newCrawler(t, w, crawler.Config{Frontier: queue, Sinks: []sink.Sink{sink.NewJSONL(&out)}, MaxDepth: 2})
+				x := newCrawler(t, w, crawler.Config{Frontier: queue, Sinks: []sink.Sink{sink.NewJSONL(&out)}, Limits: crawler.Limits{Depth: 2}})
 				rep, err := x.Run(t.Context(), "http://a.example/")
 				if err != nil || rep.Finish != crawler.FinishDone {
 					t.Fatal(rep, err)

@@ -25,9 +25,17 @@ type rulebook struct {
 	FollowNoFollow bool
 }
 
+// settingOf names the field of Config for each key of a stored rulebook: the keys are part of the format.
+var settingOf = map[string]string{
+	"Scope": "Scope.Kind", "Rules": "Scope.Rules", "MaxDepth": "Limits.Depth", "Beyond": "Scope.Beyond",
+	"BeyondKinds": "Scope.BeyondKinds", "Sitemaps": "Follow.Sitemaps", "Feeds": "Follow.Feeds",
+	"Resources": "Follow.Resources", "FollowNoFollow": "Follow.NoFollow",
+}
+
 func (c *Config) rulebook() rulebook {
-	b := rulebook{c.Scope, c.Rules, c.MaxDepth, c.Beyond, c.BeyondKinds, c.Sitemaps, c.Feeds, c.Resources, c.FollowNoFollow}
-	if c.InScope != nil {
+	s, f := c.Scope, c.Follow
+	b := rulebook{s.Kind, s.Rules, c.Limits.Depth, s.Beyond, s.BeyondKinds, f.Sitemaps, f.Feeds, f.Resources, f.NoFollow}
+	if c.Scope.Custom != nil {
 		b.Scope, b.Rules = "", nil
 	}
 	return b
@@ -56,7 +64,7 @@ func (r *run) keepRules(ctx context.Context, added int) error {
 	return r.store.Commit(ctx, nil, nil, map[string][]byte{keyRules: rules})
 }
 
-// differing are the names of the fields that two JSON objects both have, with different values.
+// differing returns the settings that two rulebooks both have, with different values.
 func differing(was, now []byte) (names []string, err error) {
 	var a, b map[string]json.RawMessage
 	if err := errors.Join(json.Unmarshal(was, &a), json.Unmarshal(now, &b)); err != nil {
@@ -64,7 +72,7 @@ func differing(was, now []byte) (names []string, err error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		if before, ok := a[name]; ok && !bytes.Equal(before, b[name]) {
-			names = append(names, name)
+			names = append(names, settingOf[name])
 		}
 	}
 	return names, nil

@@ -20,10 +20,10 @@ func (r *run) same(v *Visit) bool {
 	var times int
 	v.SameAs, times = r.contents.meet(v.URL.String(), v.SHA256)
 	switch {
-	case r.cfg.MaxSame > 0 && times > r.cfg.MaxSame:
+	case r.cfg.Duplicates.Same > 0 && times > r.cfg.Duplicates.Same:
 		v.Outcome, v.Reason = Duplicate, ReasonSame
-	case v.SameAs != "" && r.cfg.MaxSoft > 0 && v.Page.IsHTML() && v.Page.Truncated == "" &&
-		r.crowds.same(v.URL.Host(), v.SHA256, max(1, r.cfg.MaxSoft-1)):
+	case v.SameAs != "" && r.cfg.Duplicates.Soft > 0 && v.Page.IsHTML() && v.Page.Truncated == "" &&
+		r.crowds.same(v.URL.Host(), v.SHA256, max(1, r.cfg.Duplicates.Soft-1)):
 		v.Outcome, v.Reason = Duplicate, ReasonSoft404
 	default:
 		return false

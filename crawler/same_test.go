@@ -30,7 +30,7 @@ func TestSoftErrors(t *testing.T) {
 			s.Page("/more", "")
 			o.Page("/", "sorry, not here"+links("/more"))
 			o.Page("/more", "")
-			rep, v := crawl(t, w, crawler.Config{MaxSoft: c.most, Scope: crawler.ScopeDomain}, s.URL("/"), o.URL("/"))
+			rep, v := crawl(t, w, crawler.Config{Duplicates: crawler.Duplicates{Soft: c.most}, Scope: crawler.ScopeConfig{Kind: crawler.ScopeDomain}}, s.URL("/"), o.URL("/"))
 			if got := rep.Reasons[crawler.ReasonSoft404]; got < 70-c.want || got > 70-c.want+1 || rep.Outcomes[crawler.Duplicate] != got {
 				t.Errorf("MaxSoft %d: %d of 70 are soft errors, want %d", c.most, got, 70-c.want)
 			}
@@ -50,7 +50,7 @@ func TestSessionsEnd(t *testing.T) {
 		for i := range 5 {
 			s.Handle(fmt.Sprintf("/%d", i), h)
 		}
-		rep, _ := crawl(t, w, crawler.Config{MaxDepth: crawler.None}, s.URL("/"))
+		rep, _ := crawl(t, w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}}, s.URL("/"))
 		if rep.Finish != crawler.FinishDone || rep.Pages != 11 || rep.Links[crawler.FateTrap] == 0 {
 			t.Errorf("%d pages, want the seed and two of each of 5: %+v", rep.Pages, rep)
 		}
@@ -67,7 +67,7 @@ func TestCutPagesAreNoSoftErrors(t *testing.T) {
 			s.Page(refs[i], strings.Repeat("the same ", 1000)).Fault(crawltest.CutShort(500))
 		}
 		s.Page("/", links(refs...))
-		rep, _ := crawl(t, w, crawler.Config{MaxSoft: 2, Retries: crawler.None}, s.URL("/"))
+		rep, _ := crawl(t, w, crawler.Config{Duplicates: crawler.Duplicates{Soft: 2}, Retries: crawler.Retries{Max: crawler.None}}, s.URL("/"))
 		if rep.Outcomes[crawler.Fetched] != 7 {
 			t.Errorf("%v %v", rep.Outcomes, rep.Reasons)
 		}
@@ -115,7 +115,7 @@ func TestTrapHostDoesNotSlowTheOthers(t *testing.T) {
 				seeds = append(seeds, s.URL("/0"))
 			}
 			last := &lastPage{except: "trap.example:80"}
-			cr, err := crawler.New(config(w, crawler.Config{MaxDepth: crawler.None, MaxPerHost: 100, MaxPages: crawler.None, Concurrency: 16, Handler: last}))
+			cr, err := crawler.New(config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None, PagesPerHost: 100, Pages: crawler.None}, Concurrency: 16, Handler: last}))
 			if err != nil {
 				t.Fatal(err)
 			}

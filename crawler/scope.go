@@ -20,7 +20,7 @@ type Scope interface {
 type Decision struct {
 	In   bool
 	Rule string
-	// Firm keeps a URL that is out from being reached by Config.Beyond: it is not merely outside, a
+	// Firm keeps a URL that is out from being reached by Config.Scope.Beyond: it is not merely outside, a
 	// rule forbids it.
 	Firm bool
 }

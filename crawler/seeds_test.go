@@ -20,7 +20,7 @@ func TestIncludeRulesLeaveSeedsIn(t *testing.T) {
 		s.Redirect("/moved", "/news")
 		s.Page("/out", "")
 		rules := []crawler.ScopeRule{{Pattern: "/docs/"}, {Pattern: "/moved"}, {Exclude: true, Pattern: "/out"}}
-		_, v := crawl(t, w, crawler.Config{Rules: rules}, s.URL("/"), s.URL("/out"))
+		_, v := crawl(t, w, crawler.Config{Scope: crawler.ScopeConfig{Rules: rules}}, s.URL("/"), s.URL("/out"))
 		v.expect(t, map[string]string{
 			s.URL("/"): "redirected 302", s.URL("/home"): "fetched 200", s.URL("/docs/1"): "fetched 200",
 			s.URL("/moved"): "redirected 302", s.URL("/news"): "out_of_scope 0 scope", s.URL("/out"): "out_of_scope 0 scope",
@@ -36,7 +36,7 @@ func TestRedirectedSeedIsNotBeyond(t *testing.T) {
 		s.Page("/home", links("/other"))
 		s.Page("/other", links("/further"))
 		s.Page("/further", "")
-		_, v := crawl(t, w, crawler.Config{Rules: []crawler.ScopeRule{{Pattern: "/docs/"}}, Beyond: 1}, s.URL("/"))
+		_, v := crawl(t, w, crawler.Config{Scope: crawler.ScopeConfig{Rules: []crawler.ScopeRule{{Pattern: "/docs/"}}, Beyond: 1}}, s.URL("/"))
 		v.expect(t, map[string]string{s.URL("/"): "redirected 302", s.URL("/home"): "fetched 200", s.URL("/other"): "fetched 200"})
 	})
 }
@@ -46,7 +46,7 @@ func TestNothingInScope(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
 		s.Page("/", "")
-		c, err := crawler.New(config(w, crawler.Config{Rules: []crawler.ScopeRule{{Exclude: true, Pattern: "example"}}}))
+		c, err := crawler.New(config(w, crawler.Config{Scope: crawler.ScopeConfig{Rules: []crawler.ScopeRule{{Exclude: true, Pattern: "example"}}}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,11 +75,11 @@ func TestFinishedCrawlWithOtherRules(t *testing.T) {
 			s.Page(path, "")
 		}
 		j := job{t, t.TempDir()}
-		narrow := config(w, crawler.Config{Rules: []crawler.ScopeRule{{Pattern: "/1"}}, MaxPages: 1})
+		narrow := config(w, crawler.Config{Scope: crawler.ScopeConfig{Rules: []crawler.ScopeRule{{Pattern: "/1"}}}, Limits: crawler.Limits{Pages: 1}})
 		if rep, err := j.run(t.Context(), narrow, s.URL("/")); err != nil || rep.Finish != crawler.FinishPages {
 			t.Fatalf("%+v, %v", rep, err)
 		}
-		narrow.MaxPages = 0
+		narrow.Limits.Pages = 0
 		if rep, err := j.run(t.Context(), narrow, s.URL("/")); err != nil || rep.Pages != 2 {
 			t.Fatalf("resumed: %+v, %v", rep, err)
 		}
@@ -87,9 +87,9 @@ func TestFinishedCrawlWithOtherRules(t *testing.T) {
 			t.Fatalf("the same again: %+v, %v", rep, err)
 		}
 		wide := narrow
-		wide.Rules, wide.MaxDepth = nil, 7
+		wide.Scope.Rules, wide.Limits.Depth = nil, 7
 		rep, err := j.run(t.Context(), wide, s.URL("/"))
-		if !errors.Is(err, crawler.ErrRulesChanged) || rep != nil || !strings.Contains(err.Error(), "MaxDepth, Rules") {
+		if !errors.Is(err, crawler.ErrRulesChanged) || rep != nil || !strings.Contains(err.Error(), "Limits.Depth, Scope.Rules") {
 			t.Fatalf("with other rules: %+v, %v", rep, err)
 		}
 		if rep, err := j.run(t.Context(), narrow, s.URL("/")); err != nil || rep.Finish != crawler.FinishDone {

@@ -140,9 +140,9 @@ func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 	s.makeWeb()
 	s.front = &forgetful{sim: s, Memory: frontier.NewMemory(frontier.MemoryConfig{HostSlots: s.slots})}
 	s.config = crawler.Config{
-		MaxDepth: crawler.None, MaxPages: crawler.None, MaxTime: 3000 * time.Hour, Scope: crawler.ScopeAny,
-		Concurrency: 1 + rng.IntN(40), MaxRedirects: 50, Handler: &s.visits, KeepRobots: s.disk.keep,
-		Frontier: s.front, Retries: 5,
+		Limits: crawler.Limits{Depth: crawler.None, Pages: crawler.None, Time: 3000 * time.Hour, Redirects: 50}, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny},
+		Concurrency: 1 + rng.IntN(40), Handler: &s.visits, KeepRobots: s.disk.keep,
+		Frontier: s.front, Retries: crawler.Retries{Max: 5},
 	}
 	s.setPace(&s.config.Politeness)
 	s.setLimits(&s.config.Politeness)
@@ -151,7 +151,7 @@ func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 		s.config.Contact = ""
 	}
 	if !s.Month && !s.Hours {
-		s.config.MaxTime = 100 * time.Hour
+		s.config.Limits.Time = 100 * time.Hour
 	}
 	if s.ShortTTL { // a connection may take longer
 		s.config.Politeness.PermitTTL, s.config.Fetch.ConnectTimeout = 10*time.Second, 20*time.Second

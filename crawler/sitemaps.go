@@ -26,7 +26,7 @@ func (r *run) sitemaps(u weburl.URL) []frontier.Request {
 		if err != nil {
 			ref = weburl.Redact(ref)
 		}
-		if r.tally.sitemap(ref) && r.cfg.Sitemaps && err == nil {
+		if r.tally.sitemap(ref) && r.cfg.Follow.Sitemaps && err == nil {
 			queue = append(queue, sitemapRequest(to, u.RobotsURL()))
 		}
 	}
@@ -68,7 +68,7 @@ func (r *run) readSitemap(c frontier.Claim, page *fetcher.Page) []frontier.Reque
 		if err != nil {
 			continue
 		}
-		if e.Sitemap && len(c.Hops) < r.cfg.MaxRedirects {
+		if e.Sitemap && len(c.Hops) < r.cfg.Limits.Redirects {
 			s := sitemapRequest(to, c.URL)
 			s.Hops = append(c.Hops[:len(c.Hops):len(c.Hops)], c.URL.String()) // bounds a chain of indexes
 			queue = append(queue, s)
@@ -83,7 +83,7 @@ func (r *run) readSitemap(c frontier.Claim, page *fetcher.Page) []frontier.Reque
 // missedSitemaps queues the sitemaps of an origin whose robots.txt an earlier process read, the first
 // time this one asks for a page there: it may have been killed before it had queued them.
 func (r *run) missedSitemaps(ctx context.Context, u weburl.URL, p politeness.Purpose) error {
-	if !r.resumed || !r.cfg.Sitemaps || p == politeness.Robots || !r.tally.firstOf(u.Origin()) {
+	if !r.resumed || !r.cfg.Follow.Sitemaps || p == politeness.Robots || !r.tally.firstOf(u.Origin()) {
 		return nil
 	}
 	info := r.gate.Origin(u)

@@ -160,12 +160,12 @@ func TestResumedCrawlThatHadSomethingIsPatient(t *testing.T) {
 		s.Page("/1", "")
 		s.Robots("").Header("Cache-Control", "max-age=60")
 		j := job{t, t.TempDir()}
-		c := config(w, crawler.Config{MaxPages: 1})
+		c := config(w, crawler.Config{Limits: crawler.Limits{Pages: 1}})
 		if _, err := j.run(t.Context(), c, s.URL("/")); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Hour)
-		c.MaxPages = 10
+		c.Limits.Pages = 10
 		if rep, err := j.run(t.Context(), c, s.URL("/")); err != nil || rep.Finish != crawler.FinishDone {
 			t.Fatal(err, rep)
 		}

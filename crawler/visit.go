@@ -32,10 +32,10 @@ const (
 // politeness (robots_disallow, …) and fetcher (dns_…, connect_…, …).
 const (
 	ReasonScope         = "scope"           // a scope rule
-	ReasonRedirectLimit = "redirect_limit"  // a chain longer than Config.MaxRedirects
+	ReasonRedirectLimit = "redirect_limit"  // a chain longer than Config.Limits.Redirects
 	ReasonRedirectLoop  = "redirect_loop"   // a redirect back to where it came from
 	ReasonRedirectBad   = "redirect_bad"    // a redirect without a usable Location
-	ReasonHostBudget    = "host_budget"     // Config.MaxPerHost reached
+	ReasonHostBudget    = "host_budget"     // Config.Limits.PagesPerHost reached
 	ReasonRetryBudget   = "retry_budget"    // it failed, and its host or the crawl has had its retries: see RetriesPerHost
 	ReasonHandler       = "handler_error"   // the Handler returned an error
 	ReasonFetcher       = "fetcher_error"   // an error of a Fetcher that is no *fetcher.Error
@@ -46,8 +46,8 @@ const (
 	ReasonTrapQuery     = "trap_query"      // too many query variants of one path
 	ReasonTrapDirectory = "trap_directory"  // too many URLs in one directory
 	ReasonTrapSession   = "trap_session"    // variants of one URL that differ in a session identifier
-	ReasonSame          = "same_body"       // Config.MaxSame reached
-	ReasonSoft404       = "soft_404"        // Config.MaxSoft reached: one page under many URLs of a host
+	ReasonSame          = "same_body"       // Config.Duplicates.Same reached
+	ReasonSoft404       = "soft_404"        // Config.Duplicates.Soft reached: one page under many URLs of a host
 	ReasonType          = "type"            // a scope rule for media types
 )
 
@@ -60,7 +60,7 @@ type Visit struct {
 	Hops    []string   // the redirects that led here, oldest first
 	Kind    frontier.Kind
 	Attempt int    // 0 when the first attempt was final
-	Beyond  int    // links followed since the last page in scope, with Config.Beyond
+	Beyond  int    // links followed since the last page in scope, with Config.Scope.Beyond
 	Meta    []byte // what came with the URL: Request.Meta
 
 	Outcome Outcome
@@ -75,7 +75,7 @@ type Visit struct {
 	Usage      robots.Usage       // what the site says of uses of the page; no permission and no refusal
 	SHA256     [32]byte           // of the decoded body; zero without one
 	Validators fetcher.Validators // what makes a later request conditional; see Config.Since
-	NearOf     string             // with Config.NearBits: an earlier page that is nearly the same
+	NearOf     string             // with Config.Duplicates.NearBits: an earlier page that is nearly the same
 	SameAs     string             // the first URL that had the same body, "" when this is the first
 	Location   weburl.URL         // where a redirect leads; zero when it leads nowhere
 
@@ -105,7 +105,7 @@ const (
 	FateResource Fate = "resource" // an image, style sheet or other part of the page
 	FateInvalid  Fate = "invalid"  // no URL that can be requested
 	FateTrap     Fate = "trap"
-	FateLimit    Fate = "link_limit" // beyond Config.MaxLinks
+	FateLimit    Fate = "link_limit" // beyond Config.Limits.LinksPerPage
 	FateFull     Fate = "queue_full" // in scope, but there is no room for it in the queue: see frontier.Rationer
 )
 

@@ -37,7 +37,7 @@ func (r *run) work(ctx context.Context) {
 // serve is the life of one URL from its claim to its settlement. It reports whether a page was
 // fetched.
 func (r *run) serve(ctx context.Context, c frontier.Claim) bool {
-	if !r.tally.reserve(c.URL.Host(), r.cfg.MaxPerHost) {
+	if !r.tally.reserve(c.URL.Host(), r.cfg.Limits.PagesPerHost) {
 		r.end(ctx, c, &Visit{Outcome: Deferred, Reason: ReasonHostBudget}, time.Time{}, nil)
 		return false
 	}
@@ -154,7 +154,7 @@ func (r *run) requested(page *fetcher.Page, err error) {
 	} else if failed := failure(err); failed != nil {
 		octets = failed.WireBytes
 	}
-	if all := r.tally.request(octets, page != nil && page.Reused); r.cfg.MaxBytes > 0 && all >= r.cfg.MaxBytes {
+	if all := r.tally.request(octets, page != nil && page.Reused); r.cfg.Limits.Bytes > 0 && all >= r.cfg.Limits.Bytes {
 		r.drain(FinishBytes)
 	}
 }
@@ -238,7 +238,7 @@ func (r *run) unresolved(ctx context.Context, c frontier.Claim, next weburl.URL,
 		return r.salvage(ctx, c, &Visit{Outcome: Failed, Reason: reasonOf(err), Err: err}, time.Time{})
 	default:
 		ready := r.gate.Failed(c.URL, next, err)
-		if c.Attempt < r.cfg.Retries { // else the URL is at its end by itself
+		if c.Attempt < r.cfg.Retries.Max { // else the URL is at its end by itself
 			r.tried(c, next, err)
 		}
 		return r.retry(ctx, c, &Visit{Reason: reasonOf(err), Err: err}, ready)
@@ -286,7 +286,7 @@ func (r *run) unanswered(ctx context.Context, c frontier.Claim, ready time.Time,
 func (r *run) retry(ctx context.Context, c frontier.Claim, v *Visit, ready time.Time) bool {
 	v.Outcome = Failed
 	switch {
-	case c.Attempt >= r.cfg.Retries:
+	case c.Attempt >= r.cfg.Retries.Max:
 		return r.salvage(ctx, c, v, ready)
 	case !r.tally.retry(c.URL.Host()):
 		v.spent()
@@ -298,7 +298,7 @@ func (r *run) retry(ctx context.Context, c frontier.Claim, v *Visit, ready time.
 
 // putBack puts the URL back for another attempt.
 func (r *run) putBack(ctx context.Context, c frontier.Claim, v *Visit, ready time.Time) {
-	at := time.Now().Add(pause(r.cfg.RetryPause, c.Attempt))
+	at := time.Now().Add(pause(r.cfg.Retries.Pause, c.Attempt))
 	r.cfg.Trace.retrying(c.URL, v.Reason, at)
 	r.again(ctx, c, frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{NotBefore: at, Retry: true}})
 }
@@ -327,7 +327,7 @@ func (r *run) answered(ctx context.Context, c frontier.Claim, page *fetcher.Page
 	case isRedirect(page.Status):
 		r.redirected(ctx, c, v, ready)
 		return false
-	case c.Attempt >= r.cfg.Retries, !retryable(page.Status) && !(brokeOff(page) && r.cuts.keep(c.URL, page)):
+	case c.Attempt >= r.cfg.Retries.Max, !retryable(page.Status) && !(brokeOff(page) && r.cuts.keep(c.URL, page)):
 	case !r.tally.retry(c.URL.Host()):
 		v.spent()
 	default:
@@ -391,7 +391,7 @@ func (r *run) redirected(ctx context.Context, c frontier.Claim, v *Visit, ready 
 	switch {
 	case location == "" || err != nil:
 		v.Outcome, v.Reason, v.Err = Failed, ReasonRedirectBad, err
-	case len(c.Hops) >= r.cfg.MaxRedirects:
+	case len(c.Hops) >= r.cfg.Limits.Redirects:
 		v.Outcome, v.Reason = Failed, ReasonRedirectLimit
 	case to == c.URL || slices.Contains(c.Hops, to.String()):
 		v.Outcome, v.Reason = Failed, ReasonRedirectLoop

@@ -211,7 +211,7 @@ func crawl(t *testing.T, w *crawltest.Web, out *bytes.Buffer, seeds ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := crawler.Config{Contact: contact, Sitemaps: true, MaxSame: 1, Since: past, Sinks: []sink.Sink{sink.NewJSONL(out)}}
+	cfg := crawler.Config{Contact: contact, Follow: crawler.Follow{Sitemaps: true}, Duplicates: crawler.Duplicates{Same: 1}, Since: past, Sinks: []sink.Sink{sink.NewJSONL(out)}}
 	cfg.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
 		return errors.Join(v.Emit(v.Depth), v.Emit(map[string][]string{"hops": v.Hops}))
 	})

@@ -65,8 +65,8 @@ func TestP10NoPathLeadsAroundAPermit(t *testing.T) {
 		var ledger locked
 		temptingWeb(w)
 		c := crawler.Config{
-			Agent: "testbot/1.0", Contact: "https://lab.university.edu/crawl", Scope: crawler.ScopeAny, MaxPages: 100,
-			Sitemaps: true, Retries: 3,
+			Agent: "testbot/1.0", Contact: "https://lab.university.edu/crawl", Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: 100},
+			Follow: crawler.Follow{Sitemaps: true}, Retries: crawler.Retries{Max: 3},
 		}
 		c.Fetch.DialContext, c.Fetch.Resolver, c.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
 		c.Fetch.AllowAddresses = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}

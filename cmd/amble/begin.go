@@ -61,7 +61,7 @@ func scopeText(c *crawler.Config, seeds []weburl.URL) string {
 	var names []string
 	for _, s := range seeds {
 		name := s.Authority()
-		switch c.Scope {
+		switch c.Scope.Kind {
 		case crawler.ScopeDomain:
 			name = s.Domain()
 		case crawler.ScopePrefix:
@@ -71,14 +71,14 @@ func scopeText(c *crawler.Config, seeds []weburl.URL) string {
 			names = append(names, name)
 		}
 	}
-	text := string(c.Scope) + " " + strings.Join(names[:min(3, len(names))], ", ")
+	text := string(c.Scope.Kind) + " " + strings.Join(names[:min(3, len(names))], ", ")
 	if n := len(names); n > 3 {
 		text += fmt.Sprintf(" and %d more", n-3)
 	}
-	if c.Scope == crawler.ScopeAny {
+	if c.Scope.Kind == crawler.ScopeAny {
 		text = "any host"
 	}
-	if n := len(c.Rules); n > 0 {
+	if n := len(c.Scope.Rules); n > 0 {
 		text += ", " + plural(n, "rule")
 	}
 	return text
@@ -87,19 +87,19 @@ func scopeText(c *crawler.Config, seeds []weburl.URL) string {
 func limitsText(c *crawler.Config) string {
 	var limits []string
 	switch {
-	case c.MaxDepth == crawler.SeedsOnly:
+	case c.Limits.Depth == crawler.SeedsOnly:
 		limits = append(limits, "seeds only")
-	case c.MaxDepth > 0:
-		limits = append(limits, fmt.Sprintf("depth %d", c.MaxDepth))
+	case c.Limits.Depth > 0:
+		limits = append(limits, fmt.Sprintf("depth %d", c.Limits.Depth))
 	}
-	if c.MaxPages > 0 {
-		limits = append(limits, "at most "+plural(c.MaxPages, "page"))
+	if c.Limits.Pages > 0 {
+		limits = append(limits, "at most "+plural(c.Limits.Pages, "page"))
 	}
-	if c.MaxBytes > 0 {
-		limits = append(limits, octets(c.MaxBytes))
+	if c.Limits.Bytes > 0 {
+		limits = append(limits, octets(c.Limits.Bytes))
 	}
-	if c.MaxTime > 0 {
-		limits = append(limits, duration(c.MaxTime).String())
+	if c.Limits.Time > 0 {
+		limits = append(limits, duration(c.Limits.Time).String())
 	}
 	if len(limits) == 0 {
 		return "no limit"

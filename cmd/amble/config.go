@@ -162,19 +162,28 @@ func (c *crawlFlags) crawlerConfig(o *origins, seeds []weburl.URL) (crawler.Conf
 	}
 	cfg := crawler.Config{
 		Agent: c.Agent, Contact: c.Contact,
-		MaxDepth: c.Depth.value(crawler.SeedsOnly), MaxPages: int(c.MaxPages), MaxPerHost: max(0, int(c.MaxPerHost)),
-		MaxBytes: max(0, int64(c.MaxBytes)), MaxTime: c.MaxTime.limit(), Concurrency: c.Concurrency,
-		Scope: crawler.ScopeKind(c.Scope), Rules: c.ordered(),
-		Retries: c.Retries.value(crawler.None), RetryPause: time.Duration(c.RetryPause),
-		MaxURL: c.MaxURL, MaxLinks: c.MaxLinks, MaxRedirects: c.MaxRedirects,
-		MaxQueries: int(c.MaxQueries), MaxPerDir: int(c.MaxPerDir), MaxSame: max(0, int(c.MaxSame)), NearBits: c.NearBits,
-		MaxErrors: max(0, int(c.MaxErrors)), Canonical: c.Canonical, RevisitedDirectives: c.Revisited,
-		MaxSessions: c.MaxSessions.value(crawler.None), MaxSoft: c.MaxSoft.value(crawler.None),
-		Sitemaps: c.Sitemaps, Feeds: c.Feeds, Beyond: c.Beyond, FollowNoFollow: c.FollowNofollow, Resources: c.Resources,
+		Limits: crawler.Limits{
+			Depth:        c.Depth.value(crawler.SeedsOnly),
+			Pages:        int(c.MaxPages),
+			PagesPerHost: max(0, int(c.MaxPerHost)),
+			Bytes:        max(0, int64(c.MaxBytes)),
+			Time:         c.MaxTime.limit(),
+			URLLength:    c.MaxURL,
+			LinksPerPage: c.MaxLinks,
+			Redirects:    c.MaxRedirects,
+			Errors:       max(0, int(c.MaxErrors)),
+		},
+		Concurrency: c.Concurrency,
+		Scope:       crawler.ScopeConfig{Kind: crawler.ScopeKind(c.Scope), Rules: c.ordered(), Beyond: c.Beyond},
+		Retries:     crawler.Retries{Max: c.Retries.value(crawler.None), Pause: time.Duration(c.RetryPause)},
+		Traps:       crawler.Traps{Queries: int(c.MaxQueries), PerDir: int(c.MaxPerDir), Sessions: c.MaxSessions.value(crawler.None)},
+		Duplicates:  crawler.Duplicates{Same: max(0, int(c.MaxSame)), NearBits: c.NearBits, Soft: c.MaxSoft.value(crawler.None)},
+		Canonical:   c.Canonical, RevisitedDirectives: c.Revisited,
+		Follow:     crawler.Follow{Sitemaps: c.Sitemaps, Feeds: c.Feeds, NoFollow: c.FollowNofollow, Resources: c.Resources},
 		Politeness: policy, Fetch: c.fetching(),
 	}
 	for _, k := range c.BeyondKinds {
-		cfg.BeyondKinds = append(cfg.BeyondKinds, crawler.LinkKind(k))
+		cfg.Scope.BeyondKinds = append(cfg.Scope.BeyondKinds, crawler.LinkKind(k))
 	}
 	cfg.Politeness.Overrides = o.policyOverrides()
 	cfg.Fetch.AllowAddresses, cfg.Fetch.Cookies = c.AllowAddress, c.Cookies

@@ -100,11 +100,11 @@ func TestDefaultsAreTheLibrarys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range []struct{ got, want any }{
-		{cfg.MaxDepth, crawler.DefaultMaxDepth}, {cfg.MaxPages, crawler.DefaultMaxPages},
-		{cfg.Concurrency, crawler.DefaultConcurrency}, {cfg.Retries, crawler.DefaultRetries},
+		{cfg.Limits.Depth, crawler.DefaultMaxDepth}, {cfg.Limits.Pages, crawler.DefaultMaxPages},
+		{cfg.Concurrency, crawler.DefaultConcurrency}, {cfg.Retries.Max, crawler.DefaultRetries},
 		{cfg.Politeness.Delay, politeness.DefaultDelay}, {cfg.Politeness.DelayFactor, politeness.DefaultDelayFactor},
 		{cfg.Politeness.MaxRetryAfter, politeness.DefaultMaxRetryAfter}, {cfg.Politeness.Rate, 0.0},
-		{cfg.MaxBytes, int64(0)}, {cfg.MaxTime, time.Duration(0)}, {cfg.MaxPerHost, 0}, {cfg.Scope, crawler.ScopeHost},
+		{cfg.Limits.Bytes, int64(0)}, {cfg.Limits.Time, time.Duration(0)}, {cfg.Limits.PagesPerHost, 0}, {cfg.Scope.Kind, crawler.ScopeHost},
 	} {
 		if d.got != d.want {
 			t.Errorf("%v, want %v", d.got, d.want)
@@ -120,8 +120,8 @@ func TestNothingAndNoneReachTheConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := cfg.Politeness
-	if cfg.MaxDepth != crawler.SeedsOnly || cfg.MaxPages != crawler.None || cfg.Retries != crawler.None {
-		t.Errorf("depth %d, pages %d, retries %d", cfg.MaxDepth, cfg.MaxPages, cfg.Retries)
+	if cfg.Limits.Depth != crawler.SeedsOnly || cfg.Limits.Pages != crawler.None || cfg.Retries.Max != crawler.None {
+		t.Errorf("depth %d, pages %d, retries %d", cfg.Limits.Depth, cfg.Limits.Pages, cfg.Retries.Max)
 	}
 	if p.Delay != politeness.None || p.DelayFactor != politeness.None || p.MaxDelay != forever ||
 		p.MaxRetryAfter != politeness.None || p.MaxCrawlDelay != 1 || p.MaxFailures != politeness.None {

@@ -42,7 +42,7 @@ func (d *demoCmd) Run(a *app) error {
 	}
 	var ledger, visits lockedBuffer
 	job := crawlJob{seeds: []weburl.URL{seed}, flags: d.outputFlags, stdoutFree: true, introduced: true, cfg: crawler.Config{
-		Agent: crawler.DefaultAgent, Concurrency: 16, MaxPages: 200, Scope: crawler.ScopeAny,
+		Agent: crawler.DefaultAgent, Concurrency: 16, Limits: crawler.Limits{Pages: 200}, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny},
 		Politeness: politeness.Config{Delay: d.Delay.value(), Ledger: &ledger},
 		Fetch:      fetcher.Config{AllowAddresses: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 		Sinks:      []sink.Sink{sink.NewJSONL(&visits)},

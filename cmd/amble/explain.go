@@ -155,7 +155,7 @@ func (c *explainCmd) scopeOf(e *explanation, u weburl.URL, seeds []weburl.URL) e
 		scope = asSeed{own}
 	}
 	e.Scope = scope.Decide(u)
-	s := staged{base: u, scope: scope, cfg: crawler.Config{MaxDepth: crawler.None}}
+	s := staged{base: u, scope: scope, cfg: crawler.Config{Limits: crawler.Limits{Depth: crawler.None}}}
 	page := fmt.Sprintf("<a href=\"%s\">", html.EscapeString(u.String()))
 	return s.judge([]byte(page), func(v *crawler.Visit) {
 		for _, l := range v.Links() {

@@ -63,8 +63,8 @@ func (c *linksCmd) Run(a *app) error {
 
 func (c *linksCmd) config() crawler.Config {
 	return crawler.Config{
-		Agent: c.Agent, Contact: c.Contact, Scope: crawler.ScopeKind(c.Scope), Rules: c.ordered(),
-		FollowNoFollow: c.FollowNofollow, Resources: c.Resources, Feeds: c.Feeds,
+		Agent: c.Agent, Contact: c.Contact, Scope: crawler.ScopeConfig{Kind: crawler.ScopeKind(c.Scope), Rules: c.ordered()},
+		Follow: crawler.Follow{NoFollow: c.FollowNofollow, Resources: c.Resources, Feeds: c.Feeds},
 	}
 }
 
@@ -82,7 +82,7 @@ func (c *linksCmd) fetched(a *app, see func(*crawler.Visit)) error {
 	}
 	w := &watcher{ui: newUI(a, outputFlags{}), giveUp: linksGiveUp}
 	cfg := c.config()
-	cfg.MaxPages, cfg.Concurrency, cfg.Trace = 1, 1, w.trace()
+	cfg.Limits.Pages, cfg.Concurrency, cfg.Trace = 1, 1, w.trace()
 	cfg.Fetch.AllowAddresses = c.AllowAddress
 	if err := c.networkFlags.apply(&cfg.Fetch); err != nil {
 		return &exitError{exitUsage, err}

@@ -59,9 +59,9 @@ func (s *staged) mediaType() string {
 
 func (s *staged) crawl(see func(*crawler.Visit)) error {
 	cfg := s.cfg
-	cfg.InScope, cfg.Extractor = s, s
+	cfg.Scope.Custom, cfg.Extractor = s, s
 	cfg.Agent, cfg.Contact = "", ""
-	cfg.Concurrency, cfg.MaxPages = 1, 1
+	cfg.Concurrency, cfg.Limits.Pages = 1, 1
 	cfg.Politeness.Delay = crawler.None
 	cfg.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
 		see(v)
@@ -90,7 +90,7 @@ func (s *staged) Extract(p *fetcher.Page) (*extract.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := extract.HTML(text, extract.Options{Resources: s.cfg.Resources, MaxLinks: s.cfg.MaxLinks, XML: p.IsXHTML()})
+	doc := extract.HTML(text, extract.Options{Resources: s.cfg.Follow.Resources, MaxLinks: s.cfg.Limits.LinksPerPage, XML: p.IsXHTML()})
 	switch base, err := s.base.Resolve(doc.Base); {
 	case err == nil:
 		doc.Base = base.String()

@@ -75,7 +75,7 @@ func crawled(t *testing.T, p *plan, service time.Duration, concurrency int) (rep
 			seeds = append(seeds, synthetic(w, &p.Hosts[i], i, service))
 		}
 		cfg := crawler.Config{
-			Contact: "https://lab.university.edu/crawl", MaxDepth: crawler.None, MaxPages: crawler.None, Concurrency: concurrency,
+			Contact: "https://lab.university.edu/crawl", Limits: crawler.Limits{Depth: crawler.None, Pages: crawler.None}, Concurrency: concurrency,
 			Politeness: politeness.Config{Delay: crawler.None, DelayFactor: crawler.None, Rate: p.Rate, MaxCrawlDelay: politeness.None},
 		}
 		cfg.Fetch.DialContext, cfg.Fetch.Resolver, cfg.Fetch.RootCAs = w.DialContext, w, w.RootCAs()

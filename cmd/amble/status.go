@@ -24,7 +24,7 @@ func (u *ui) watch(c *crawler.Crawler, cfg *crawler.Config, o *outlook) (stop fu
 	if u.tty {
 		every = drawEvery
 	}
-	s := status{maxPages: cfg.MaxPages, maxTime: cfg.MaxTime, outlook: o}
+	s := status{maxPages: cfg.Limits.Pages, maxTime: cfg.Limits.Time, outlook: o}
 	done := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {

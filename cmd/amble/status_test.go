@@ -87,7 +87,7 @@ func TestRateIsOfLate(t *testing.T) {
 func TestBeginNamesIdentityPaceAndScope(t *testing.T) {
 	seeds := []weburl.URL{mustURL(t, "https://a.site.org/x/y"), mustURL(t, "https://b.site.org/"), mustURL(t, "https://c.org/"), mustURL(t, "https://d.org/")}
 	cfg := crawler.Config{
-		Agent: "mybot/1", Contact: "me@uni.edu", Scope: crawler.ScopeHost, MaxDepth: 5, MaxPages: 1000,
+		Agent: "mybot/1", Contact: "me@uni.edu", Scope: crawler.ScopeConfig{Kind: crawler.ScopeHost}, Limits: crawler.Limits{Depth: 5, Pages: 1000},
 		Politeness: politeness.Config{Delay: time.Second},
 	}
 	want := "mybot/1 (+mailto:me@uni.edu), to robots.txt \"mybot\"; 1s between requests to a host\n" +
@@ -95,8 +95,8 @@ func TestBeginNamesIdentityPaceAndScope(t *testing.T) {
 	if got := beginText(&cfg, seeds); got != want {
 		t.Errorf("%q,\nwant %q", got, want)
 	}
-	cfg.Politeness.Delay, cfg.Scope, cfg.MaxDepth, cfg.MaxPages, cfg.MaxTime = politeness.None, crawler.ScopeDomain, crawler.SeedsOnly, -1, time.Hour
-	cfg.Rules = make([]crawler.ScopeRule, 2)
+	cfg.Politeness.Delay, cfg.Scope.Kind, cfg.Limits.Depth, cfg.Limits.Pages, cfg.Limits.Time = politeness.None, crawler.ScopeDomain, crawler.SeedsOnly, -1, time.Hour
+	cfg.Scope.Rules = make([]crawler.ScopeRule, 2)
 	got := beginText(&cfg, seeds[:2])
 	for _, part := range []string{"100ms (own hosts and loopback: 0s) between", "scope domain site.org, 2 rules; seeds only, 1h\n"} {
 		if !strings.Contains(got, part) {

@@ -14,8 +14,8 @@ import (
 // config is the crawl: the whole host, and every body to its end.
 func (o options) config(c crawler.Config) crawler.Config {
 	c.Agent, c.Contact = o.agent, o.contact
-	c.MaxDepth, c.MaxPages, c.MaxTime = crawler.None, o.maxPages, o.maxTime
-	c.Resources, c.KeepBodies = o.resources, true
+	c.Limits.Depth, c.Limits.Pages, c.Limits.Time = crawler.None, o.maxPages, o.maxTime
+	c.Follow.Resources, c.KeepBodies = o.resources, true
 	c.Politeness.Delay = cmp.Or(o.delay, crawler.None)
 	return c
 }

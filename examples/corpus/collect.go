@@ -20,8 +20,8 @@ import (
 // config is the crawl: whole sites, pages only, and what is nearly the same known as such.
 func (o options) config(c crawler.Config) crawler.Config {
 	c.Agent, c.Contact = o.agent, o.contact
-	c.MaxPages, c.MaxDepth = o.maxPages, crawler.None
-	c.NearBits = nearBits
+	c.Limits.Pages, c.Limits.Depth = o.maxPages, crawler.None
+	c.Duplicates.NearBits = nearBits
 	c.Politeness.Delay = cmp.Or(o.delay, crawler.None)
 	c.Politeness.RefuseUsage = o.refuse
 	c.Fetch.Wanted = isHTML

@@ -100,7 +100,7 @@ func watch(ctx context.Context, o options, stdout io.Writer, cfg crawler.Config)
 	}
 	news := &news{known: known, all: o.all, read: state{}}
 	cfg.Agent, cfg.Contact = o.agent, o.contact
-	cfg.MaxDepth, cfg.MaxPages, cfg.Scope = 1, o.maxFeeds, crawler.ScopeAny // a site's feed may be elsewhere
+	cfg.Limits.Depth, cfg.Limits.Pages, cfg.Scope.Kind = 1, o.maxFeeds, crawler.ScopeAny // a site's feed may be elsewhere
 	cfg.Extractor, cfg.Handler, cfg.Since = extractor{}, news, known
 	c, err := crawler.New(cfg)
 	if err != nil {

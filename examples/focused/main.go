@@ -100,8 +100,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 func crawl(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawler.Config) error {
 	best := &best{topic: o.topic, most: o.top, scores: map[weburl.URL]float64{}}
 	cfg.Agent, cfg.Contact = o.agent, o.contact
-	cfg.MaxDepth, cfg.MaxPages = o.maxDepth, o.maxPages
-	cfg.Scope = crawler.ScopeKind(o.scope)
+	cfg.Limits.Depth, cfg.Limits.Pages = o.maxDepth, o.maxPages
+	cfg.Scope.Kind = crawler.ScopeKind(o.scope)
 	cfg.Politeness.Delay = cmp.Or(o.delay, crawler.None)
 	cfg.Fetch.Wanted = isHTML
 	cfg.Priority, cfg.Handler = best.priority, best

@@ -114,7 +114,7 @@ func (o options) check() error {
 func draw(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawler.Config) error {
 	g := newGraph(o.maxEdges)
 	cfg.Agent, cfg.Contact = o.agent, o.contact
-	cfg.MaxDepth, cfg.MaxPages = crawler.None, o.maxPages
+	cfg.Limits.Depth, cfg.Limits.Pages = crawler.None, o.maxPages
 	cfg.Politeness.Delay = cmp.Or(o.delay, crawler.None)
 	cfg.Fetch.Wanted = isHTML
 	cfg.Handler = &site{graph: g, external: o.external}

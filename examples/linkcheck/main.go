@@ -118,10 +118,10 @@ func check(ctx context.Context, o options, cfg crawler.Config) (*report, error) 
 	}
 	seen := newLinks(o.seed, site)
 	cfg.Agent, cfg.Contact = o.agent, o.contact
-	cfg.MaxDepth, cfg.MaxPages = crawler.None, o.maxPages
+	cfg.Limits.Depth, cfg.Limits.Pages = crawler.None, o.maxPages
 	cfg.Politeness.Delay = cmp.Or(o.delay, crawler.None)
-	cfg.Resources, cfg.FollowNoFollow = o.resources, o.nofollow
-	cfg.InScope = scope{site: site, external: o.external}
+	cfg.Follow.Resources, cfg.Follow.NoFollow = o.resources, o.nofollow
+	cfg.Scope.Custom = scope{site: site, external: o.external}
 	cfg.Extractor = extractor{resources: o.resources}
 	cfg.Fetch.Wanted = wanted
 	cfg.Handler = seen

@@ -113,7 +113,7 @@ func monitor(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawl
 	}
 	after := state{}
 	cfg.Agent, cfg.Contact = o.agent, o.contact
-	cfg.MaxDepth, cfg.MaxPages = crawler.None, o.maxPages
+	cfg.Limits.Depth, cfg.Limits.Pages = crawler.None, o.maxPages
 	cfg.Politeness.Delay = cmp.Or(o.delay, crawler.None)
 	cfg.Fetch.Wanted = func(string) bool { return true } // what is compared must be whole
 	cfg.Since, cfg.Handler = before, follower{before}

@@ -118,7 +118,7 @@ func sample(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawle
 		return nil
 	}
 	cfg.Agent, cfg.Contact = o.agent, o.contact
-	cfg.MaxPages, cfg.MaxPerHost = crawler.None, o.pages
+	cfg.Limits.Pages, cfg.Limits.PagesPerHost = crawler.None, o.pages
 	cfg.Sinks = []sink.Sink{sink.NewJSONL(stdout)}
 	c, err := crawler.New(cfg)
 	if err != nil {

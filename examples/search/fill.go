@@ -23,7 +23,7 @@ type crawlOptions struct {
 // config is the crawl: pages that are HTML, and none that its site wants out of search.
 func (o crawlOptions) config(c crawler.Config) crawler.Config {
 	c.Agent, c.Contact = o.agent, o.contact
-	c.MaxPages, c.MaxDepth = o.maxPages, cmp.Or(o.maxDepth, crawler.None)
+	c.Limits.Pages, c.Limits.Depth = o.maxPages, cmp.Or(o.maxDepth, crawler.None)
 	c.Politeness.Delay = cmp.Or(o.delay, crawler.None)
 	c.Politeness.RefuseUsage = []string{robots.UseSearch}
 	c.Fetch.Wanted = isHTML

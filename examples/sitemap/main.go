@@ -98,8 +98,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 // config is the crawl: the whole site, however deep, and HTML only.
 func (o options) config(c crawler.Config) crawler.Config {
 	c.Agent, c.Contact = o.agent, o.contact
-	c.MaxDepth, c.MaxPages = crawler.None, o.maxPages
-	c.MaxPerDir = crawler.None // a site may well have all its pages in one place
+	c.Limits.Depth, c.Limits.Pages = crawler.None, o.maxPages
+	c.Traps.PerDir = crawler.None // a site may well have all its pages in one place
 	c.Politeness.Delay = o.delay
 	if o.delay == 0 {
 		c.Politeness.Delay = crawler.None

@@ -73,7 +73,7 @@ func benchmarkCrawl(b *testing.B, s shape, ledger bool) {
 // several workers, which only its owner may do; many hosts are asked by one each, as always.
 func config(visits io.Writer, ledger, single bool) crawler.Config {
 	c := crawler.Config{
-		Agent: "bench/1.0", MaxDepth: crawler.None, MaxPages: crawler.None, Concurrency: workers,
+		Agent: "bench/1.0", Limits: crawler.Limits{Depth: crawler.None, Pages: crawler.None}, Concurrency: workers,
 		Sinks: []sink.Sink{sink.NewJSONL(visits)},
 	}
 	c.Politeness.Delay, c.Politeness.DelayFactor = politeness.None, politeness.None
