@@ -9,12 +9,14 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // app is one invocation: where it reads and writes, and what it was told.
 type app struct {
 	in      io.Reader
-	out     *stdout
+	out     *cli.Stdout
 	err     io.Writer
 	env     func(string) (string, bool)
 	environ func() []string
@@ -23,8 +25,8 @@ type app struct {
 	exit    func(int)              // on the third signal only
 }
 
-// cli is the command line. Kong reads flags, defaults and help texts from the tags.
-type cli struct {
+// commands is the command line. Kong reads flags, defaults and help texts from the tags.
+type commands struct {
 	Crawl      crawlCmd      `cmd:"" help:"Crawl from the given seeds."`
 	Resume     resumeCmd     `cmd:"" help:"Go on with a crawl that was stopped, killed or limited."`
 	Demo       demoCmd       `cmd:"" help:"Crawl a small web that the command itself serves on loopback."`
@@ -55,7 +57,7 @@ docs/politeness.md.`
 // run parses and executes args and returns the exit code.
 func (a *app) run(args []string) (code int) {
 	defer func() { code = a.survive(recover(), code) }()
-	var c cli
+	var c commands
 	origins := &origins{env: a.env}
 	parser, err := a.parser(&c, origins)
 	if err != nil {
@@ -78,7 +80,7 @@ func (a *app) run(args []string) (code int) {
 }
 
 // parser reads command lines into c.
-func (a *app) parser(c *cli, o *origins) (*kong.Kong, error) {
+func (a *app) parser(c *commands, o *origins) (*kong.Kong, error) {
 	return kong.New(c,
 		kong.Name("amble"), kong.Description(description),
 		kong.Writers(a.out, a.err), kong.Exit(func(code int) { panic(exitPanic(code)) }),
@@ -109,33 +111,33 @@ func (a *app) survive(x any, code int) int {
 	case nil:
 		return code
 	case exitPanic:
-		if err := a.out.failure(); err != nil {
+		if err := a.out.Failure(); err != nil {
 			return a.complain(err, "")
 		}
 		return int(x)
 	}
-	fmt.Fprintf(a.err, "amble: internal error: %s\n%s", printable(fmt.Sprint(x)), debug.Stack())
-	return exitInternal
+	fmt.Fprintf(a.err, "amble: internal error: %s\n%s", cli.Printable(fmt.Sprint(x)), debug.Stack())
+	return cli.ExitInternal
 }
 
 // complain prints an error, if there is one to print, and returns its exit code. A failure of stdout
 // comes before whatever it led to; a closed stdout is none.
 func (a *app) complain(err error, command string) int {
-	if failed := a.out.failure(); failed != nil {
+	if failed := a.out.Failure(); failed != nil {
 		err = failed
 	}
-	if errors.Is(err, errClosed) {
-		return exitDone
+	if errors.Is(err, cli.ErrClosed) {
+		return cli.ExitDone
 	}
-	var e *exitError
-	if err == nil || errors.As(err, &e) && e.err == nil {
-		return exitCode(err)
+	var e *cli.Error
+	if err == nil || errors.As(err, &e) && e.Err == nil {
+		return cli.ExitCode(err)
 	}
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(a.err, "amble: %s\n", printable(strings.TrimRight(line, "\n")))
+		fmt.Fprintf(a.err, "amble: %s\n", cli.Printable(strings.TrimRight(line, "\n")))
 	}
-	if exitCode(err) == exitUsage {
+	if cli.ExitCode(err) == cli.ExitUsage {
 		fmt.Fprintf(a.err, "amble: see \"%s --help\"\n", strings.TrimSpace("amble "+command))
 	}
-	return exitCode(err)
+	return cli.ExitCode(err)
 }

@@ -6,8 +6,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -15,7 +17,7 @@ import (
 func testApp(env map[string]string) (a *app, out, errs *bytes.Buffer) {
 	out, errs = new(bytes.Buffer), new(bytes.Buffer)
 	return &app{
-		in: strings.NewReader(""), out: &stdout{w: out}, err: errs,
+		in: strings.NewReader(""), out: cli.NewStdout(out), err: errs,
 		env:     func(k string) (string, bool) { v, ok := env[k]; return v, ok },
 		environ: func() []string { return nil },
 		notify:  func(chan<- os.Signal) {}, ignore: func(chan<- os.Signal) {},
@@ -27,7 +29,7 @@ func testApp(env map[string]string) (a *app, out, errs *bytes.Buffer) {
 func parsed(t *testing.T, env map[string]string, args ...string) (*crawlCmd, *origins) {
 	t.Helper()
 	a, _, _ := testApp(env)
-	var c cli
+	var c commands
 	o := &origins{env: a.env}
 	k, err := a.parser(&c, o)
 	if err != nil {
@@ -53,8 +55,8 @@ func mustURL(t *testing.T, s string) weburl.URL {
 func TestPanicIsAnInternalError(t *testing.T) {
 	a, _, errs := testApp(nil)
 	a.environ = func() []string { panic("boom") } // called on every run
-	if code := a.run([]string{"version"}); code != exitInternal {
-		t.Errorf("exit code %d, want %d", code, exitInternal)
+	if code := a.run([]string{"version"}); code != cli.ExitInternal {
+		t.Errorf("exit code %d, want %d", code, cli.ExitInternal)
 	}
 	if s := errs.String(); !strings.Contains(s, "amble: internal error: boom") || !strings.Contains(s, "app_test.go") {
 		t.Errorf("stderr %q: want the panic and its stack", s)
@@ -63,52 +65,29 @@ func TestPanicIsAnInternalError(t *testing.T) {
 
 func TestErrorsOfOthersAreInternal(t *testing.T) {
 	a, _, _ := testApp(nil)
-	if code := a.complain(os.ErrInvalid, ""); code != exitInternal {
-		t.Errorf("exit code %d, want %d", code, exitInternal)
+	if code := a.complain(os.ErrInvalid, ""); code != cli.ExitInternal {
+		t.Errorf("exit code %d, want %d", code, cli.ExitInternal)
 	}
 }
+
+// closedPipe is an output whose reader has gone.
+type closedPipe struct{}
+
+func (closedPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
 func TestClosedStdoutIsNoError(t *testing.T) {
 	a, _, errs := testApp(nil)
-	a.out.err = errClosed
-	if code := a.complain(os.ErrInvalid, ""); code != exitDone || errs.Len() > 0 {
+	a.out = cli.NewStdout(closedPipe{})
+	_, _ = a.out.Write([]byte("x"))
+	if code := a.complain(os.ErrInvalid, ""); code != cli.ExitDone || errs.Len() > 0 {
 		t.Errorf("exit code %d, stderr %q", code, errs)
-	}
-}
-
-func TestPrintable(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain, with ü and 漢": "plain, with ü and 漢",
-		"\x1b[2J":             `\x1b[2J`,
-		"a\nb\tc":             `a\nb\tc`,
-		"right\u202eleft":     `right\u202eleft`,
-		"\xff":                `\ufffd`,
-		"no\u00a0break space": `no\u00a0break space`,
-	} {
-		if got := printable(in); got != want {
-			t.Errorf("printable(%q) is %q, want %q", in, got, want)
-		}
-	}
-}
-
-func TestDidYouMean(t *testing.T) {
-	known := []string{"max-pages", "max-depth", "delay"}
-	for in, want := range map[string]string{
-		"max_pages": "max-pages", "maxpages": "max-pages", "dleay": "delay", "Delay": "delay", "colour": "",
-	} {
-		if want != "" {
-			want = " (did you mean " + want + "?)"
-		}
-		if got := didYouMean(in, known); got != want {
-			t.Errorf("%s: %q, want %q", in, got, want)
-		}
 	}
 }
 
 // The first thing that the help of a command shows is three examples.
 func TestHelpBeginsWithThreeExamples(t *testing.T) {
 	a, _, _ := testApp(nil)
-	k, err := a.parser(new(cli), &origins{env: a.env})
+	k, err := a.parser(new(commands), &origins{env: a.env})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +97,7 @@ func TestHelpBeginsWithThreeExamples(t *testing.T) {
 			continue
 		}
 		a, out, _ := testApp(nil)
-		if code := a.run([]string{cmd.Name, "--help"}); code != exitDone || !three.MatchString(out.String()) {
+		if code := a.run([]string{cmd.Name, "--help"}); code != cli.ExitDone || !three.MatchString(out.String()) {
 			t.Errorf("amble %s --help, exit code %d:\n%.600s", cmd.Name, code, out)
 		}
 	}
@@ -127,7 +106,7 @@ func TestHelpBeginsWithThreeExamples(t *testing.T) {
 // Flags that the sources name, in comments, messages and helps, exist.
 func TestFlagsThatAreNamedExist(t *testing.T) {
 	a, _, _ := testApp(nil)
-	k, err := a.parser(new(cli), &origins{env: a.env})
+	k, err := a.parser(new(commands), &origins{env: a.env})
 	if err != nil {
 		t.Fatal(err)
 	}

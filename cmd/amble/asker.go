@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -34,7 +35,7 @@ func newAsker(f *identityFlags, way *networkFlags, policy politeness.Config, url
 	policy.Identity, policy.Contactless = id, id.Contact == ""
 	gate, err := politeness.NewGate(policy)
 	if err != nil {
-		return nil, usageOf("", err)
+		return nil, cli.UsageOf("", err)
 	}
 	named := map[string]bool{}
 	for _, u := range urls {
@@ -42,7 +43,7 @@ func newAsker(f *identityFlags, way *networkFlags, policy politeness.Config, url
 	}
 	cfg := fetcher.Config{AllowHosts: func(h string) bool { return named[h] }}
 	if err := way.apply(&cfg); err != nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, cli.Exit(cli.ExitUsage, err)
 	}
 	get, err := fetcher.New(cfg)
 	return &asker{gate, policy, get, map[string]answer{}}, err

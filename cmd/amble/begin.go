@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -79,7 +80,7 @@ func scopeText(c *crawler.Config, seeds []weburl.URL) string {
 		text = "any host"
 	}
 	if n := len(c.Scope.Rules); n > 0 {
-		text += ", " + plural(n, "rule")
+		text += ", " + cli.Plural(n, "rule")
 	}
 	return text
 }
@@ -93,10 +94,10 @@ func limitsText(c *crawler.Config) string {
 		limits = append(limits, fmt.Sprintf("depth %d", c.Limits.Depth))
 	}
 	if c.Limits.Pages > 0 {
-		limits = append(limits, "at most "+plural(c.Limits.Pages, "page"))
+		limits = append(limits, "at most "+cli.Plural(c.Limits.Pages, "page"))
 	}
 	if c.Limits.Bytes > 0 {
-		limits = append(limits, octets(c.Limits.Bytes))
+		limits = append(limits, cli.Bytes(c.Limits.Bytes))
 	}
 	if c.Limits.Time > 0 {
 		limits = append(limits, duration(c.Limits.Time).String())
@@ -105,11 +106,4 @@ func limitsText(c *crawler.Config) string {
 		return "no limit"
 	}
 	return strings.Join(limits, ", ")
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -3,9 +3,10 @@ package main
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // freedom is how a setting may differ when a job goes on.
@@ -85,11 +86,11 @@ func (c *change) refusal(dir string) error {
 	const again = "leave it as it was, or begin a new crawl in another directory"
 	switch freedoms[c.Key] {
 	case fixed:
-		return usage("--%s %s: job %s was begun with %s, by which it has decided about URLs: %s", c.Key, to, dir, from, again)
+		return cli.Usage("--%s %s: job %s was begun with %s, by which it has decided about URLs: %s", c.Key, to, dir, from, again)
 	case up:
-		return refuse(pace(c.Key, c.To) < pace(c.Key, c.From), "--%s %s: job %s promised %s, which can be raised and not lowered: %s", c.Key, to, dir, from, again)
+		return cli.Refuse(pace(c.Key, c.To) < pace(c.Key, c.From), "--%s %s: job %s promised %s, which can be raised and not lowered: %s", c.Key, to, dir, from, again)
 	case down:
-		return refuse(pace(c.Key, c.To) > pace(c.Key, c.From), "--%s %s: job %s promised %s, which can be lowered and not raised: %s", c.Key, to, dir, from, again)
+		return cli.Refuse(pace(c.Key, c.To) > pace(c.Key, c.From), "--%s %s: job %s promised %s, which can be lowered and not raised: %s", c.Key, to, dir, from, again)
 	}
 	return nil
 }
@@ -100,16 +101,16 @@ func pace(key, text string) float64 {
 	var d duration
 	var n number
 	switch {
-	case text == none && (key == "rate" || key == "max-delay"):
+	case text == cli.None && (key == "rate" || key == "max-delay"):
 		return without
-	case text == none, text == "false":
+	case text == cli.None, text == "false":
 		return 0
 	case text == "true":
 		return 1
 	case n.UnmarshalText([]byte(text)) == nil:
 		return float64(n)
 	case d.UnmarshalText([]byte(text)) == nil:
-		return d.seconds()
+		return d.Seconds()
 	}
 	return 0
 }
@@ -119,7 +120,7 @@ func pace(key, text string) float64 {
 func seedChanges(dir string, was, now []string) (added []string, err error) {
 	gone, added := missing(was, now), missing(now, was)
 	if n := len(gone); n > 0 {
-		err = usage("job %s has the seed %s%s, and what it led to is queued: give all seeds, or none to go on with those there are, or begin a new crawl in another directory", dir, gone[0], more(n-1))
+		err = cli.Usage("job %s has the seed %s%s, and what it led to is queued: give all seeds, or none to go on with those there are, or begin a new crawl in another directory", dir, gone[0], cli.AndMore(n-1))
 	}
 	return added, err
 }
@@ -136,11 +137,4 @@ func missing(list, from []string) (res []string) {
 		}
 	}
 	return res
-}
-
-func more(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" and %d more", n)
 }

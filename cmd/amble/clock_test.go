@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // TestAJobOfTheFutureIsResumed stops a crawl on a machine whose clock is a year ahead, and resumes it when the clock is
@@ -55,7 +56,7 @@ func TestAJobOfTheFutureIsResumed(t *testing.T) {
 		}
 	})
 	a, out, _ := testApp(nil)
-	if code := a.run([]string{"verify", dir}); code != exitDone || !strings.Contains(out.String(), "note: the clock of the process that begins in line") {
+	if code := a.run([]string{"verify", dir}); code != cli.ExitDone || !strings.Contains(out.String(), "note: the clock of the process that begins in line") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	a, out, _ = testApp(nil)

@@ -118,6 +118,3 @@ func valued(flags []shellFlag, pick func(*shellFlag) bool) []string {
 	}
 	return slices.Clip(names)
 }
-
-// shellQuote is s between single quotes, for bash and zsh.
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

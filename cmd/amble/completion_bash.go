@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // bashScript completes commands, flags, and the values of flags that are words or files.
@@ -58,5 +60,5 @@ func bashValue(b *strings.Builder, flags []string, do string) {
 }
 
 func bashWords(words []string) string {
-	return fmt.Sprintf(`COMPREPLY=($(compgen -W %s -- "$cur"))`, shellQuote(strings.Join(words, " ")))
+	return fmt.Sprintf(`COMPREPLY=($(compgen -W %s -- "$cur"))`, cli.ShellQuote(strings.Join(words, " ")))
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // zshScript completes commands and flags with their descriptions.
@@ -10,21 +12,21 @@ func zshScript(cmds []shellCommand) string {
 	var b strings.Builder
 	b.WriteString("#compdef amble\n\n_amble() {\n    local -a commands\n    commands=(\n")
 	for _, c := range cmds {
-		fmt.Fprintf(&b, "        %s\n", shellQuote(c.name+":"+zshEscape(c.help)))
+		fmt.Fprintf(&b, "        %s\n", cli.ShellQuote(c.name+":"+zshEscape(c.help)))
 	}
 	b.WriteString("    )\n    if (( CURRENT == 2 )); then\n        _describe command commands\n        return\n    fi\n    case $words[2] in\n")
 	for _, c := range cmds {
 		fmt.Fprintf(&b, "    %s)\n        shift words\n        (( CURRENT-- ))\n        _arguments", c.name)
 		for i := range c.flags {
 			for _, spec := range zshFlag(&c.flags[i]) {
-				fmt.Fprintf(&b, " \\\n            %s", shellQuote(spec))
+				fmt.Fprintf(&b, " \\\n            %s", cli.ShellQuote(spec))
 			}
 		}
 		rest := "*:file:_files"
 		if len(c.words) > 0 {
 			rest = "1:word:(" + strings.Join(c.words, " ") + ")"
 		}
-		fmt.Fprintf(&b, " \\\n            %s ;;\n", shellQuote(rest))
+		fmt.Fprintf(&b, " \\\n            %s ;;\n", cli.ShellQuote(rest))
 	}
 	b.WriteString("    esac\n}\n\nif [[ $funcstack[1] == _amble ]]; then _amble \"$@\"; else compdef _amble amble; fi\n")
 	return b.String()

@@ -167,37 +167,6 @@ func TestOptOut(t *testing.T) {
 	}
 }
 
-func TestValues(t *testing.T) {
-	type value interface {
-		UnmarshalText([]byte) error
-		MarshalText() ([]byte, error)
-	}
-	for _, c := range []struct {
-		v        value
-		in, want string // want "" is an error
-	}{
-		{new(count), "3", "3"}, {new(count), "0", "0"}, {new(count), "none", "none"}, {new(count), "-1", ""},
-		{new(count), "3.5", ""}, {new(count), "99999999999", ""}, {new(count), "", ""},
-		{new(number), "0.5", "0.5"}, {new(number), "none", "none"}, {new(number), "NaN", ""}, {new(number), "Inf", ""}, {new(number), "-1", ""},
-		{new(duration), "1m30s", "1m30s"}, {new(duration), "2", "2s"}, {new(duration), "0.25", "250ms"}, {new(duration), "1h0m0s", "1h"},
-		{new(duration), "60s", "1m"}, {new(duration), "0", "0s"}, {new(duration), "none", "none"}, {new(duration), "-1s", ""},
-		{new(duration), "1e300", ""}, {new(duration), "NaN", ""}, {new(duration), "soon", ""},
-		{new(size), "10MiB", "10MiB"}, {new(size), "1024", "1KiB"}, {new(size), "1.5 kB", "1500"}, {new(size), "1500B", "1500"},
-		{new(size), "2GB", "2000000000"}, {new(size), "none", "none"}, {new(size), "-1", ""}, {new(size), "1e30", ""}, {new(size), "10XB", ""},
-	} {
-		err := c.v.UnmarshalText([]byte(c.in))
-		if c.want == "" {
-			if err == nil {
-				t.Errorf("%T takes %q", c.v, c.in)
-			}
-			continue
-		}
-		if got, _ := c.v.MarshalText(); err != nil || string(got) != c.want {
-			t.Errorf("%T %q is %s, %v; want %s", c.v, c.in, got, err, c.want)
-		}
-	}
-}
-
 // Every setting says how it may differ when a job goes on.
 func TestEverySettingHasItsFreedom(t *testing.T) {
 	_, o := parsed(t, nil, "http://127.0.0.1/")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -90,10 +91,10 @@ func (c *crawlCmd) Run(a *app, o *origins) error {
 func (c *crawlFlags) formats() error {
 	for _, f := range c.Format {
 		if f != "jsonl" && f != "warc" {
-			return usage("--format %s: want jsonl or warc", f)
+			return cli.Usage("--format %s: want jsonl or warc", f)
 		}
 	}
-	return refuse(c.archives() && c.Out == "", "--format warc: an archive needs a directory: name one with --out")
+	return cli.Refuse(c.archives() && c.Out == "", "--format warc: an archive needs a directory: name one with --out")
 }
 
 // archives reports whether an archive is wanted.
@@ -102,22 +103,22 @@ func (c *crawlFlags) archives() bool { return slices.Contains(c.Format, "warc") 
 // verdict turns the end of a crawl into the command's.
 func (c *crawlFlags) verdict(end *ending, err error) error {
 	switch {
-	case errors.Is(err, errClosed), end == nil:
+	case errors.Is(err, cli.ErrClosed), end == nil:
 		return err
 	case end.Finish == crawler.FinishError:
 		return outputError(err)
 	case err != nil:
 		return err
 	case end.signal != 0:
-		return &exitError{end.signal, nil}
+		return cli.Exit(end.signal, nil)
 	case end.vain != nil:
-		return &exitError{exitNothing, errors.New(vainText(end.vain))}
+		return cli.Exit(cli.ExitNothing, errors.New(vainText(end.vain)))
 	case end.Finish == crawler.FinishErrors:
-		return &exitError{exitFailures, fmt.Errorf("ended because %s failed (--max-errors)", plural(int(c.MaxErrors), "URL"))}
+		return cli.Exit(cli.ExitFailures, fmt.Errorf("ended because %s failed (--max-errors)", cli.Plural(int(c.MaxErrors), "URL")))
 	case end.Pages+end.Outcomes[crawler.NotModified] == 0:
-		return &exitError{exitNothing, errors.New("nothing was fetched" + end.seedsFate())}
+		return cli.Exit(cli.ExitNothing, errors.New("nothing was fetched"+end.seedsFate()))
 	case c.FailOnLimit && end.Finish.Limit():
-		return &exitError{exitLimit, fmt.Errorf("the limit %s ended the crawl with %s left", limitName(end.Finish), plural(end.Left, "URL"))}
+		return cli.Exit(cli.ExitLimit, fmt.Errorf("the limit %s ended the crawl with %s left", limitName(end.Finish), cli.Plural(end.Left, "URL")))
 	}
 	return nil
 }
@@ -189,10 +190,10 @@ func vainText(e *crawler.UnreachableError) string {
 	var b strings.Builder
 	b.WriteString("nothing was fetched, no host answered:")
 	for _, t := range e.Tried[:min(len(e.Tried), mostSeedsTold)] {
-		fmt.Fprintf(&b, "\n  %s: %s (%s)", t.URL, printable(strings.TrimPrefix(t.Err.Error(), "fetcher: ")), plural(t.Attempts, "attempt"))
+		fmt.Fprintf(&b, "\n  %s: %s (%s)", t.URL, cli.Printable(strings.TrimPrefix(t.Err.Error(), "fetcher: ")), cli.Plural(t.Attempts, "attempt"))
 	}
 	if n := len(e.Tried) - mostSeedsTold; n > 0 {
-		fmt.Fprintf(&b, "\n  and %s more", plural(n, "host"))
+		fmt.Fprintf(&b, "\n  and %s more", cli.Plural(n, "host"))
 	}
 	return b.String()
 }
@@ -202,7 +203,7 @@ func beginError(err error) error {
 	if errors.Is(err, crawler.ErrResume) {
 		return err
 	}
-	return usageOf("", err)
+	return cli.UsageOf("", err)
 }
 
 func texts(urls []weburl.URL) []string {

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // killedJobDir makes a job whose process was killed when it had made some requests.
@@ -94,12 +95,12 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 					}
 					before := contentBut(t, dir, "frontier")
 					code, out := ambleOut(t, "verify", dir)
-					if code != exitOutput && code != exitPoliteness || !told.MatchString(out) {
-						t.Errorf("verify: exit code %d, want %d and %v\n%s", code, exitOutput, told, out)
+					if code != cli.ExitOutput && code != cli.ExitPoliteness || !told.MatchString(out) {
+						t.Errorf("verify: exit code %d, want %d and %v\n%s", code, cli.ExitOutput, told, out)
 					}
 					code, stderr := amble(t, "resume", dir, "--max-pages", "20")
-					if code != exitOutput || !told.MatchString(stderr) || strings.Count(stderr, "\n") != 1 {
-						t.Errorf("resume: exit code %d, want %d and %v\n%s", code, exitOutput, told, stderr)
+					if code != cli.ExitOutput || !told.MatchString(stderr) || strings.Count(stderr, "\n") != 1 {
+						t.Errorf("resume: exit code %d, want %d and %v\n%s", code, cli.ExitOutput, told, stderr)
 					}
 					if after := contentBut(t, dir, "frontier"); after != before {
 						t.Errorf("resume has changed the job")
@@ -135,7 +136,7 @@ func TestLostQueueIsTold(t *testing.T) {
 	limited, seed := limitedJob(t)
 	killed := killedJobDir(t)
 	older := filepath.Join(copyJob(t, limited), "frontier")
-	if code, stderr := amble(t, "resume", "-q", limited, "--max-pages", "4"); code != exitDone {
+	if code, stderr := amble(t, "resume", "-q", limited, "--max-pages", "4"); code != cli.ExitDone {
 		t.Fatal(stderr)
 	}
 	for name, c := range map[string]struct {
@@ -172,7 +173,7 @@ func TestLostQueueIsTold(t *testing.T) {
 				continue // it has another seed
 			}
 			code, stderr := amble(t, args...)
-			if code != exitOutput || !regexp.MustCompile(c.told).MatchString(stderr) || !strings.Contains(stderr, "--since "+dir) || strings.Count(stderr, "\n") != 1 {
+			if code != cli.ExitOutput || !regexp.MustCompile(c.told).MatchString(stderr) || !strings.Contains(stderr, "--since "+dir) || strings.Count(stderr, "\n") != 1 {
 				t.Errorf("%s: amble %q: exit code %d\n%s", name, args, code, stderr)
 			}
 		}
@@ -181,13 +182,13 @@ func TestLostQueueIsTold(t *testing.T) {
 		}
 	}
 	// What an ended job's files have to be is in its manifest, too.
-	if code, out := ambleOut(t, "verify", limited); code != exitDone || !strings.Contains(out, "as they were committed") {
+	if code, out := ambleOut(t, "verify", limited); code != cli.ExitDone || !strings.Contains(out, "as they were committed") {
 		t.Errorf("verify: exit code %d\n%s", code, out)
 	}
 	if err := os.RemoveAll(filepath.Join(limited, "frontier")); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := ambleOut(t, "verify", limited); code != exitDone || !strings.Contains(out, "as they were committed") {
+	if code, out := ambleOut(t, "verify", limited); code != cli.ExitDone || !strings.Contains(out, "as they were committed") {
 		t.Errorf("verify without the queue: exit code %d\n%s", code, out)
 	}
 }
@@ -215,11 +216,11 @@ func TestHashesBeginInAnOldJob(t *testing.T) {
 	}
 	for i, want := range []bool{true, false} {
 		code, stderr := amble(t, "resume", dir, "--max-pages", []string{"3", "4"}[i])
-		if code != exitDone || strings.Contains(stderr, "kept no hashes") != want {
+		if code != cli.ExitDone || strings.Contains(stderr, "kept no hashes") != want {
 			t.Errorf("process %d: exit code %d\n%s", i, code, stderr)
 		}
 	}
-	if code, out := ambleOut(t, "verify", dir); code != exitDone {
+	if code, out := ambleOut(t, "verify", dir); code != cli.ExitDone {
 		t.Errorf("verify: exit code %d\n%s", code, out)
 	}
 }
@@ -229,7 +230,7 @@ func TestHashesBeginInAnOldJob(t *testing.T) {
 func TestVisitsGoWithRequests(t *testing.T) {
 	skipUnderRace(t)
 	job, _ := limitedJob(t)
-	if code, stderr := amble(t, "resume", "-q", job, "--max-pages", "none"); code != exitDone {
+	if code, stderr := amble(t, "resume", "-q", job, "--max-pages", "none"); code != cli.ExitDone {
 		t.Fatal(stderr)
 	}
 	for name, c := range map[string]struct {
@@ -261,7 +262,7 @@ func TestVisitsGoWithRequests(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.close()
-		if code, out := ambleOut(t, "verify", dir); code != exitOutput && code != exitPoliteness || !regexp.MustCompile(c.told).MatchString(out) {
+		if code, out := ambleOut(t, "verify", dir); code != cli.ExitOutput && code != cli.ExitPoliteness || !regexp.MustCompile(c.told).MatchString(out) {
 			t.Errorf("%s: exit code %d\n%s", name, code, out)
 		}
 	}
@@ -281,12 +282,12 @@ func TestVerifyOfARunningJob(t *testing.T) {
 	for range 3 {
 		<-seen
 	}
-	if code, out := ambleOut(t, "verify", dir); code != exitDone || !strings.Contains(out, "note: files were not held against what was committed: job "+dir+" is being worked on by process") {
+	if code, out := ambleOut(t, "verify", dir); code != cli.ExitDone || !strings.Contains(out, "note: files were not held against what was committed: job "+dir+" is being worked on by process") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	p.signal(t, syscall.SIGINT)
 	p.end(t)
-	if code, out := ambleOut(t, "verify", dir); code != exitDone || !strings.Contains(out, "files of ") {
+	if code, out := ambleOut(t, "verify", dir); code != cli.ExitDone || !strings.Contains(out, "files of ") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 }
@@ -297,7 +298,7 @@ func TestDamagedQueueIsTold(t *testing.T) {
 	skipUnderRace(t)
 	job, _ := limitedJob(t)
 	for _, most := range []string{"3", "4"} { // so that there are tables
-		if code, stderr := amble(t, "resume", "-q", job, "--max-pages", most); code != exitDone {
+		if code, stderr := amble(t, "resume", "-q", job, "--max-pages", most); code != cli.ExitDone {
 			t.Fatal(stderr)
 		}
 	}
@@ -335,14 +336,14 @@ func TestDamagedQueueIsTold(t *testing.T) {
 			}
 			before := contentBut(t, dir, "frontier")
 			code, stderr := amble(t, "resume", "-q", dir, "--max-pages", "5")
-			if code == exitDone {
-				if code, out := ambleOut(t, "verify", dir); code != exitDone {
+			if code == cli.ExitDone {
+				if code, out := ambleOut(t, "verify", dir); code != cli.ExitDone {
 					t.Errorf("%s %s: resumed, and verify says, exit code %d\n%s", e.Name(), how, code, out)
 				}
 				continue
 			}
 			told++
-			if code != exitOutput || !strings.Contains(stderr, "frontier is damaged (") || !strings.Contains(stderr, "--since "+dir) || strings.Count(stderr, "\n") != 1 {
+			if code != cli.ExitOutput || !strings.Contains(stderr, "frontier is damaged (") || !strings.Contains(stderr, "--since "+dir) || strings.Count(stderr, "\n") != 1 {
 				t.Errorf("%s %s: exit code %d\n%s", e.Name(), how, code, stderr)
 			}
 			if after := contentBut(t, dir, "frontier"); after != before && strings.HasPrefix(how, "m") {
@@ -365,7 +366,7 @@ func TestDamagedSettingsAreTold(t *testing.T) {
 				t.Fatal(err)
 			}
 			code, stderr := amble(t, append(args, dir)...)
-			if code != exitOutput && !(text == "null" && name == auditFile) && !(text == "null" && code == exitUsage) || strings.Contains(stderr, "goroutine") {
+			if code != cli.ExitOutput && !(text == "null" && name == auditFile) && !(text == "null" && code == cli.ExitUsage) || strings.Contains(stderr, "goroutine") {
 				t.Errorf("%s of %q: exit code %d\n%s", name, text, code, stderr)
 			}
 		}

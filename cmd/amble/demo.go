@@ -6,6 +6,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
@@ -43,7 +44,7 @@ func (d *demoCmd) Run(a *app) error {
 	var ledger, visits lockedBuffer
 	job := crawlJob{seeds: []weburl.URL{seed}, flags: d.outputFlags, stdoutFree: true, introduced: true, cfg: crawler.Config{
 		Agent: crawler.DefaultAgent, Concurrency: 16, Limits: crawler.Limits{Pages: 200}, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny},
-		Politeness: politeness.Config{Delay: d.Delay.value(), Ledger: &ledger},
+		Politeness: politeness.Config{Delay: durationOrNone(d.Delay), Ledger: &ledger},
 		Fetch:      fetcher.Config{AllowAddresses: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 		Sinks:      []sink.Sink{sink.NewJSONL(&visits)},
 	}}
@@ -55,7 +56,7 @@ func (d *demoCmd) Run(a *app) error {
 		return err
 	}
 	if end.signal != 0 {
-		return &exitError{end.signal, nil}
+		return cli.Exit(end.signal, nil)
 	}
 	if d.silent() {
 		return nil

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // smallDisk mounts a file system of this many octets, which remount can give another size or make
@@ -60,12 +62,12 @@ func TestFullDisk(t *testing.T) {
 			web := newCrashWeb(t)
 			j := &killedJob{t: t, web: web, dir: filepath.Join(disk, "job"), rng: rand.New(rand.NewPCG(1, 1))}
 			args := append([]string{"crawl", "-q", "-o", j.dir, "-d", "none", "-w", crashDelay.String()}, web.seeds...)
-			if code, stderr := amble(t, args...); code != exitOutput || !namesFile.MatchString(stderr) {
+			if code, stderr := amble(t, args...); code != cli.ExitOutput || !namesFile.MatchString(stderr) {
 				t.Errorf("exit code %d, stderr %s", code, stderr)
 			}
 			remount(0, roomy)
 			j.kills = 1 // as far as the requests are concerned
-			if code, stderr := amble(t, args...); code != exitDone {
+			if code, stderr := amble(t, args...); code != cli.ExitDone {
 				t.Errorf("with room again: exit code %d, stderr %s", code, stderr)
 			}
 			j.check()
@@ -77,7 +79,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 	disk, remount := smallDisk(t, roomy)
 	web := newCrashWeb(t)
 	dir := filepath.Join(disk, "job")
-	if code, stderr := amble(t, "crawl", "-q", "-o", dir, "-w", "0", "--max-pages", "3", web.seeds[0]); code != exitDone {
+	if code, stderr := amble(t, "crawl", "-q", "-o", dir, "-w", "0", "--max-pages", "3", web.seeds[0]); code != cli.ExitDone {
 		t.Fatalf("exit code %d, stderr %s", code, stderr)
 	}
 	before, err := os.ReadFile(filepath.Join(dir, manifestName))
@@ -86,18 +88,18 @@ func TestReadOnlyDirectory(t *testing.T) {
 	}
 	remount(syscall.MS_RDONLY, roomy)
 	for _, args := range [][]string{{"resume", dir}, {"crawl", "-o", dir, web.seeds[0]}, {"crawl", "-o", filepath.Join(disk, "new"), web.seeds[0]}} {
-		if code, stderr := amble(t, args...); code != exitOutput || !strings.Contains(stderr, disk) || !strings.Contains(stderr, "cannot be written: read-only file system") {
+		if code, stderr := amble(t, args...); code != cli.ExitOutput || !strings.Contains(stderr, disk) || !strings.Contains(stderr, "cannot be written: read-only file system") {
 			t.Errorf("amble %q: exit code %d, stderr %s", args, code, stderr)
 		}
 	}
-	if code, stderr := amble(t, "verify", dir); code != exitDone {
+	if code, stderr := amble(t, "verify", dir); code != cli.ExitDone {
 		t.Errorf("a read-only job cannot be verified: exit code %d, stderr %s", code, stderr)
 	}
 	remount(0, roomy)
 	if after, err := os.ReadFile(filepath.Join(dir, manifestName)); err != nil || string(after) != string(before) {
 		t.Errorf("the manifest was changed: %s, %v", after, err)
 	}
-	if code, stderr := amble(t, "resume", "-q", dir, "--max-pages", "5"); code != exitDone {
+	if code, stderr := amble(t, "resume", "-q", dir, "--max-pages", "5"); code != cli.ExitDone {
 		t.Errorf("writable again: exit code %d, stderr %s", code, stderr)
 	}
 }

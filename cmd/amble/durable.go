@@ -4,10 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -52,7 +52,7 @@ func checkFresh(dir string) error {
 	if err != nil {
 		return outputError(err)
 	}
-	return refuse(len(entries) > 0, "--fresh: directory %s is not empty: name another one, or leave --fresh out to go on with the crawl in it", dir)
+	return cli.Refuse(len(entries) > 0, "--fresh: directory %s is not empty: name another one, or leave --fresh out to go on with the crawl in it", dir)
 }
 
 // toldFinished says of a job at its end that it is, and reports whether that is all there is to do.
@@ -67,7 +67,7 @@ func (c *crawlFlags) toldFinished(a *app, all []setting, seeds []string) (bool, 
 		return false, err
 	}
 	newUI(a, c.outputFlags).tell("job %s ended at %s with nothing left (%s, %s): nothing is changed; its summary: amble report %s",
-		c.Out, m.last().Ended.Format(time.RFC3339), plural(m.last().Pages, "page"), plural(m.last().Requests, "request"), shellWord(c.Out))
+		c.Out, m.last().Ended.Format(time.RFC3339), cli.Plural(m.last().Pages, "page"), cli.Plural(m.last().Requests, "request"), cli.ShellWord(c.Out))
 	return true, nil
 }
 
@@ -178,7 +178,7 @@ func (j *jobDir) report(end *ending) error {
 func (j *jobDir) replay(c *crawler.Crawler, out *outputs) error {
 	err := c.Gate().Replay(out.ledger.Reader(), j.robotsBody)
 	if errors.Is(err, politeness.ErrReplay) {
-		return usage("job %s cannot be gone on with: what it may ask for and when is told by its %s, which was changed: %w", j.dir, ledgerName, err)
+		return cli.Usage("job %s cannot be gone on with: what it may ask for and when is told by its %s, which was changed: %w", j.dir, ledgerName, err)
 	}
 	return outputError(err)
 }
@@ -197,18 +197,7 @@ func (u *ui) tellSkew(ledger string, g *politeness.Gate) {
 func (j *jobDir) robotsBody(sha256 string) ([]byte, error) { return keptRobots(j.dir, sha256) }
 
 // resumeCommand is what a person types to go on with the job.
-func resumeCommand(dir string) string { return "amble resume " + shellWord(dir) }
-
-// shellWord is s as one word of a command line.
-func shellWord(s string) string {
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./_-+,:@%=") == "" && s[0] != '-' {
-		return s
-	}
-	if strings.HasPrefix(s, "-") {
-		s = "./" + s
-	}
-	return shellQuote(s)
-}
+func resumeCommand(dir string) string { return "amble resume " + cli.ShellWord(dir) }
 
 // tellHow tells a person how a job that did not end goes on.
 func (c *crawlFlags) tellHow(a *app, dir string, end *ending) {

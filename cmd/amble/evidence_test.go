@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // tempJob is a directory, open as a job's.
@@ -164,8 +166,8 @@ func TestDamagedEvidenceIsRefused(t *testing.T) {
 			}
 		}
 		e, err = d.openEvidence("f", &was)
-		var exit *exitError
-		if !errors.As(err, &exit) || exit.code != exitOutput || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), d.path("f")) {
+		var exit *cli.Error
+		if !errors.As(err, &exit) || exit.Code != cli.ExitOutput || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), d.path("f")) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err == nil {

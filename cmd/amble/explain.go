@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
@@ -55,7 +56,7 @@ func (c *explainCmd) Run(a *app, o *origins) error {
 	if c.Of != "" {
 		dir, text = c.Subject, c.Of
 		if !holdsJob(dir) {
-			return usage("%s is no job directory that \"amble crawl -o\" made", dir)
+			return cli.Usage("%s is no job directory that \"amble crawl -o\" made", dir)
 		}
 	}
 	u, err := weburl.Parse(text)
@@ -68,7 +69,7 @@ func (c *explainCmd) Run(a *app, o *origins) error {
 	}
 	policy, err := c.policy()
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return cli.Exit(cli.ExitUsage, err)
 	}
 	if c.name, err = c.robotsName(a); err != nil {
 		return err
@@ -86,7 +87,7 @@ func (c *explainCmd) Run(a *app, o *origins) error {
 		return err
 	}
 	if unheard != nil {
-		return &exitError{exitNothing, fmt.Errorf("%s: %w", u.RobotsURL(), unheard)}
+		return cli.Exit(cli.ExitNothing, fmt.Errorf("%s: %w", u.RobotsURL(), unheard))
 	}
 	return nil
 }
@@ -101,7 +102,7 @@ func (c *explainCmd) judge(e *explanation, dir string, u weburl.URL, policy poli
 	}
 	q := question{c.name, c.Dialect}
 	if e.Robots, err = e.Job.robots(q, u, robots.StatusPolicy{ForbiddenDenies: policy.ForbiddenDenies}); err != nil {
-		return nil, usage("%w", err)
+		return nil, cli.Usage("%w", err)
 	}
 	return nil, c.setDelay(e, policy)
 }
@@ -110,7 +111,7 @@ func (c *explainCmd) judge(e *explanation, dir string, u weburl.URL, policy poli
 func (c *explainCmd) setDelay(e *explanation, policy politeness.Config) error {
 	policy.Identity, policy.Contactless = politeness.Identity{Product: c.name}, true
 	if err := policy.Validate(); err != nil {
-		return usageOf("", err)
+		return cli.UsageOf("", err)
 	}
 	var rules *robots.Group
 	if e.Robots != nil {
@@ -133,7 +134,7 @@ func (c *explainCmd) seeds(o *origins, a *app) ([]weburl.URL, error) {
 	if c.Seeds != "" {
 		lines, err := readLines(c.Seeds, a.in)
 		if err != nil {
-			return nil, usage("--seeds: %w", err)
+			return nil, cli.Usage("--seeds: %w", err)
 		}
 		list = append(list[:len(list):len(list)], lines...)
 	}
@@ -148,7 +149,7 @@ func (c *explainCmd) scopeOf(e *explanation, u weburl.URL, seeds []weburl.URL) e
 	}
 	own, err := crawler.NewSeedScope(crawler.ScopeKind(c.Scope), c.ordered(), seeds...)
 	if err != nil {
-		return usageOf("", err)
+		return cli.UsageOf("", err)
 	}
 	scope := crawler.Scope(own)
 	if isSeed {
@@ -178,7 +179,7 @@ func (c *explainCmd) robotsOf(e *explanation, u weburl.URL, policy politeness.Co
 	case c.File != "":
 		body, err := os.ReadFile(c.File)
 		if err != nil {
-			return nil, usageOf("--file: ", err)
+			return nil, cli.UsageOf("--file: ", err)
 		}
 		e.Robots = q.offline(u, c.File, body)
 		return nil, c.setDelay(e, policy)
@@ -199,7 +200,7 @@ func (c *explainCmd) robotsOf(e *explanation, u weburl.URL, policy politeness.Co
 
 func (c *explainCmd) print(a *app, e *explanation) error {
 	if c.JSON {
-		return printJSON(a.out, e)
+		return cli.PrintJSON(a.out, e)
 	}
 	_, err := a.out.Write([]byte(e.text()))
 	return err
@@ -272,10 +273,10 @@ func (e *explanation) text() string {
 	var b strings.Builder
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "  %-8s %s\n", name, printable(value))
+			fmt.Fprintf(&b, "  %-8s %s\n", name, cli.Printable(value))
 		}
 	}
-	fmt.Fprintf(&b, "%s\n", printable(e.URL))
+	fmt.Fprintf(&b, "%s\n", cli.Printable(e.URL))
 	line("verdict", e.Why)
 	if e.Normal != e.URL {
 		line("normal", e.Normal)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // extent is how far a file that only grows had come at a commit: how many bytes it had, and their SHA-256,
@@ -131,9 +132,9 @@ func (d plainDir) queueError(err error) error {
 	}
 	text, _, _ = strings.Cut(strings.TrimPrefix(text, "disk: not a crawl directory: "), ": name ")
 	dir := d.root.Name()
-	return &exitError{exitOutput, fmt.Errorf(
+	return cli.Exit(cli.ExitOutput, fmt.Errorf(
 		"%s is damaged (%s), and the crawl in it cannot be resumed; the visits, archives and the ledger in %s are not affected: put the whole directory back from a copy, or crawl what is missing into a new one with --since %s",
-		d.path(frontierName), text, dir, shellWord(dir))}
+		d.path(frontierName), text, dir, cli.ShellWord(dir)))
 }
 
 // told is err as a person is told of it: damage by the file's path, and what to do.
@@ -143,9 +144,9 @@ func (d plainDir) told(name string, err error) error {
 		return err
 	}
 	dir := d.root.Name()
-	instead := "crawl into a new directory with --since " + shellWord(dir) + ", which fetches again only what has changed"
+	instead := "crawl into a new directory with --since " + cli.ShellWord(dir) + ", which fetches again only what has changed"
 	if name == visitsName {
 		instead = "begin a new crawl in another directory"
 	}
-	return &exitError{exitOutput, fmt.Errorf("%s is damaged: %w: put it back as it was, or %s", d.path(name), dam, instead)}
+	return cli.Exit(cli.ExitOutput, fmt.Errorf("%s is damaged: %w: put it back as it was, or %s", d.path(name), dam, instead))
 }

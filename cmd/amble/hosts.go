@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -23,13 +24,13 @@ func (f *paceFlags) ownHostKeys() (map[string]int, error) {
 	}
 	lines, err := readLines(f.OwnHosts, nil)
 	if err != nil {
-		return nil, usage("--own-hosts: %w", err)
+		return nil, cli.Usage("--own-hosts: %w", err)
 	}
 	own := make(map[string]int, len(lines))
 	for _, l := range lines {
 		hosts, err := hostKeys(l)
 		if err != nil {
-			return nil, usage("--own-hosts: %s: %q: want host, host:port or a URL", f.OwnHosts, l)
+			return nil, cli.Usage("--own-hosts: %s: %q: want host, host:port or a URL", f.OwnHosts, l)
 		}
 		for _, h := range hosts {
 			own[h] = f.PerHost

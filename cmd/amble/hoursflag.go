@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
 )
@@ -15,7 +16,7 @@ func (f *paceFlags) hours() (politeness.Hours, error) {
 	for _, text := range f.Hours {
 		w, err := window(text)
 		if err != nil {
-			return nil, usage("--hours %q: want parts of the day in UTC such as 22:00-06:00", text)
+			return nil, cli.Usage("--hours %q: want parts of the day in UTC such as 22:00-06:00", text)
 		}
 		all = append(all, w)
 	}

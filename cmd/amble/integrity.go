@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // fileCheck is what verify finds of a file that was committed.
@@ -161,11 +162,11 @@ func filesText(list []fileCheck) string {
 	for _, c := range list {
 		bytes += c.Bytes
 		if c.Damage != "" {
-			fmt.Fprintf(&b, "damaged: %s: %s\n", printable(c.File), c.Damage)
+			fmt.Fprintf(&b, "damaged: %s: %s\n", cli.Printable(c.File), c.Damage)
 		}
 	}
 	if n := damaged(list); n == 0 && len(list) > 0 {
-		fmt.Fprintf(&b, "%s of %s as they were committed\n", plural(len(list), "file"), octets(bytes))
+		fmt.Fprintf(&b, "%s of %s as they were committed\n", cli.Plural(len(list), "file"), cli.Bytes(bytes))
 	}
 	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/sink/warc"
 )
 
@@ -83,11 +84,11 @@ func (d plainDir) checkNew(names map[string]bool) error {
 	case len(names) == 0:
 		return nil
 	case names[frontierName] && names[jobName]:
-		return usage("directory %s holds a crawl whose %s is missing: put it back, or name a new directory; the visits and archives in it are as they were", dir, manifestName)
+		return cli.Usage("directory %s holds a crawl whose %s is missing: put it back, or name a new directory; the visits and archives in it are as they were", dir, manifestName)
 	case names[jobName] && names[visitsName]:
-		return usage("directory %s holds a crawl of an older layout, which cannot be resumed and is left as it is: name a new directory", dir)
+		return cli.Usage("directory %s holds a crawl of an older layout, which cannot be resumed and is left as it is: name a new directory", dir)
 	}
-	return usage("directory %s holds %s and no crawl: name an empty directory, or one that is not there yet", dir, slices.Sorted(maps.Keys(names))[0])
+	return cli.Usage("directory %s holds %s and no crawl: name an empty directory, or one that is not there yet", dir, slices.Sorted(maps.Keys(names))[0])
 }
 
 // checkEntry holds one entry to what it has to be.
@@ -140,6 +141,6 @@ func (d plainDir) checkKind(name string, mode fs.FileMode, dir bool) error {
 
 // foreign says what to do about a file that is none of ours.
 func (d plainDir) foreign(name string) error {
-	return usage("job %s holds %s, which amble did not make: move it out of the directory, or into %s, which is yours",
+	return cli.Usage("job %s holds %s, which amble did not make: move it out of the directory, or into %s, which is yours",
 		d.root.Name(), name, d.path(yoursName)+string(filepath.Separator))
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // keyURLs is the key of a job file that is no flag: the seeds.
@@ -90,7 +92,7 @@ func (j *jobFile) add(key, value *yaml.Node, keys []string) error {
 		return j.addOverrides(key, value)
 	}
 	if !slices.Contains(keys, name) {
-		return fmt.Errorf("%s: unknown key %s%s: the keys are the flags of \"amble crawl\"", j.at(key.Line), name, didYouMean(name, keys))
+		return fmt.Errorf("%s: unknown key %s%s: the keys are the flags of \"amble crawl\"", j.at(key.Line), name, cli.DidYouMean(name, keys))
 	}
 	if earlier, ok := j.entries[name]; ok {
 		return fmt.Errorf("%s: key %s stands in line %d already", j.at(key.Line), name, earlier.line)

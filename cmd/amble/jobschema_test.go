@@ -19,6 +19,7 @@ import (
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -51,7 +52,7 @@ type jobSchema struct {
 func schemaOfFlags(flags []*kong.Flag) *jobSchema {
 	no, zero := false, 0.0
 	text := &jobSchema{Type: "string"}
-	orNone := func(s ...*jobSchema) *jobSchema { return &jobSchema{AnyOf: append(s, &jobSchema{Const: none})} }
+	orNone := func(s ...*jobSchema) *jobSchema { return &jobSchema{AnyOf: append(s, &jobSchema{Const: cli.None})} }
 	s := &jobSchema{
 		Dialect: "https://json-schema.org/draft/2020-12/schema", Title: "amble job file, version 1",
 		Description: "A crawl as amble crawl --config takes it, and as job.yaml in a job directory holds it. The keys are the flags of amble crawl, and may all be left out.",
@@ -73,8 +74,8 @@ func schemaOfFlags(flags []*kong.Flag) *jobSchema {
 			"list":     {Description: "One value, or several.", AnyOf: []*jobSchema{text, {Type: "array", Items: text}}},
 			"count":    orNone(&jobSchema{Type: "integer", Minimum: &zero}),
 			"number":   orNone(&jobSchema{Type: "number", Minimum: &zero}),
-			"duration": {Description: "Such as 500ms, 2s or 1m30s; a bare number is seconds.", AnyOf: []*jobSchema{{Type: "number", Minimum: &zero}, {Type: "string", Pattern: `^([0-9.]+(ns|us|µs|ms|s|m|h))+$`}, {Const: none}}},
-			"size":     {Description: "Such as 500kB, 10MiB or 1GB; a bare number is octets.", AnyOf: []*jobSchema{{Type: "number", Minimum: &zero}, {Type: "string", Pattern: `^[0-9.]+ ?([KMG]iB|[kKMG]?B)$`}, {Const: none}}},
+			"duration": {Description: "Such as 500ms, 2s or 1m30s; a bare number is seconds.", AnyOf: []*jobSchema{{Type: "number", Minimum: &zero}, {Type: "string", Pattern: `^([0-9.]+(ns|us|µs|ms|s|m|h))+$`}, {Const: cli.None}}},
+			"size":     {Description: "Such as 500kB, 10MiB or 1GB; a bare number is octets.", AnyOf: []*jobSchema{{Type: "number", Minimum: &zero}, {Type: "string", Pattern: `^[0-9.]+ ?([KMG]iB|[kKMG]?B)$`}, {Const: cli.None}}},
 		},
 	}
 	for _, f := range flags {
@@ -224,7 +225,7 @@ func TestSchemaRefusesWhatTheCommandRefuses(t *testing.T) {
 		}
 		a, _, errs := testApp(nil)
 		code := a.run([]string{"crawl", "--config", path, "--print-config"})
-		if (len(wrong) == 0) != good || (code == exitDone) != good {
+		if (len(wrong) == 0) != good || (code == cli.ExitDone) != good {
 			t.Errorf("%s: the schema says %q, the command %d %s", text, wrong, code, errs)
 		}
 	}

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
-	"github.com/amble-crawler/amble/internal/hidden"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/robots"
 )
 
@@ -58,7 +56,7 @@ func (l lint) String() string {
 // print writes the judgement, behind an empty line if it is one more.
 func (j *judgement) print(w io.Writer, asJSON, more bool) error {
 	if asJSON {
-		return printJSON(w, j)
+		return cli.PrintJSON(w, j)
 	}
 	var b strings.Builder
 	if more {
@@ -89,19 +87,7 @@ func (j *judgement) text(indent string) string {
 	}
 	var b strings.Builder
 	for _, l := range lines {
-		fmt.Fprintf(&b, "%s%s\n", indent, printable(l))
+		fmt.Fprintf(&b, "%s%s\n", indent, cli.Printable(l))
 	}
 	return b.String()
-}
-
-// printJSON writes v as one line, hidden characters escaped.
-func printJSON(w io.Writer, v any) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	_, err := w.Write(hidden.Escape(b.Bytes()))
-	return err
 }

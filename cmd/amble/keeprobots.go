@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 )
 
@@ -62,7 +63,7 @@ func (k *robotsKeeper) keep(p *fetcher.Page) error {
 			return outputError(err)
 		}
 	}
-	return outputError(printJSON(k.index, line))
+	return outputError(cli.PrintJSON(k.index, line))
 }
 
 // writeOnce writes a file whose name vouches for its content: it is there whole or not at all.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -41,7 +42,7 @@ func (l *linkLine) text() string {
 	if l.Rule != "" {
 		line += "  (" + l.Rule + ")"
 	}
-	return printable(strings.TrimRight(line, " "))
+	return cli.Printable(strings.TrimRight(line, " "))
 }
 
 // pageLinks counts the links of a page.
@@ -70,7 +71,7 @@ func (p *pageLinks) add(w io.Writer, v *crawler.Visit, asJSON bool) {
 			line.Ref = weburl.Redact(l.Ref)
 		}
 		if asJSON {
-			_ = printJSON(w, line) // to memory
+			_ = cli.PrintJSON(w, line) // to memory
 			continue
 		}
 		fmt.Fprintln(w, line.text())
@@ -80,7 +81,7 @@ func (p *pageLinks) add(w io.Writer, v *crawler.Visit, asJSON bool) {
 // text sums the links up.
 func (p *pageLinks) text() string {
 	if p.noLinks != "" {
-		return printable(fmt.Sprintf("%s is %s: no links are read from it", p.page, p.noLinks))
+		return cli.Printable(fmt.Sprintf("%s is %s: no links are read from it", p.page, p.noLinks))
 	}
 	n := 0
 	var parts []string
@@ -88,7 +89,7 @@ func (p *pageLinks) text() string {
 		n += p.fates[f]
 		parts = append(parts, fmt.Sprintf("%s %d", f, p.fates[f]))
 	}
-	text := plural(n, "link")
+	text := cli.Plural(n, "link")
 	if n > 0 {
 		text += ": " + strings.Join(parts, ", ")
 	}

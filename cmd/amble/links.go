@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 )
 
@@ -75,7 +76,7 @@ func (c *linksCmd) fetched(a *app, see func(*crawler.Visit)) error {
 		return err
 	}
 	if c.Base != "" {
-		return usage("--base is for a page from a file: a page on the web has its own address")
+		return cli.Usage("--base is for a page from a file: a page on the web has its own address")
 	}
 	if _, err := c.identity(urls); err != nil {
 		return err
@@ -85,7 +86,7 @@ func (c *linksCmd) fetched(a *app, see func(*crawler.Visit)) error {
 	cfg.Limits.Pages, cfg.Concurrency, cfg.Trace = 1, 1, w.trace()
 	cfg.Fetch.AllowAddresses = c.AllowAddress
 	if err := c.networkFlags.apply(&cfg.Fetch); err != nil {
-		return &exitError{exitUsage, err}
+		return cli.Exit(cli.ExitUsage, err)
 	}
 	cfg.Politeness = politeness.Config{RobotsGiveUp: linksGiveUp}
 	cfg.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
@@ -97,16 +98,16 @@ func (c *linksCmd) fetched(a *app, see func(*crawler.Visit)) error {
 	})
 	crawl, err := crawler.New(cfg)
 	if err != nil {
-		return usageOf("", err)
+		return cli.UsageOf("", err)
 	}
 	rep, err := crawl.Run(context.Background(), texts(urls)...)
 	var vain *crawler.UnreachableError
 	if errors.As(err, &vain) {
-		return &exitError{exitNothing, errors.New(vainText(vain))}
+		return cli.Exit(cli.ExitNothing, errors.New(vainText(vain)))
 	}
 	if err == nil && rep.Pages == 0 {
 		end := ending{Report: rep, seeds: w.seeds}
-		err = &exitError{exitNothing, errors.New("the page was not fetched" + end.seedsFate())}
+		err = cli.Exit(cli.ExitNothing, errors.New("the page was not fetched"+end.seedsFate()))
 	}
 	return err
 }
@@ -114,7 +115,7 @@ func (c *linksCmd) fetched(a *app, see func(*crawler.Visit)) error {
 // read looks at a page in a file.
 func (c *linksCmd) read(a *app, see func(*crawler.Visit)) error {
 	if c.Base == "" {
-		return usage("%s: the links of a file need --base URL, the address of the page (and a page on the web is given in full, as in https://site.to.crawl/)", c.Page)
+		return cli.Usage("%s: the links of a file need --base URL, the address of the page (and a page on the web is given in full, as in https://site.to.crawl/)", c.Page)
 	}
 	base, err := parseURLs("--base", []string{c.Base})
 	if err != nil {
@@ -122,11 +123,11 @@ func (c *linksCmd) read(a *app, see func(*crawler.Visit)) error {
 	}
 	page, err := readFile(c.Page, a.in)
 	if err != nil {
-		return usage("page: %w", err)
+		return cli.Usage("page: %w", err)
 	}
 	scope, err := crawler.NewSeedScope(crawler.ScopeKind(c.Scope), c.ordered(), base[0])
 	if err != nil {
-		return usageOf("", err)
+		return cli.UsageOf("", err)
 	}
 	s := staged{base: base[0], cfg: c.config(), scope: scope, xhtml: isXHTMLFile(c.Page)}
 	return s.judge(page, see)

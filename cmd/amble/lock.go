@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 var errHeld = errors.New("held by another process")
@@ -46,7 +48,7 @@ type heldError struct{ text string }
 func (e *heldError) Error() string { return e.text }
 
 func (d plainDir) held(format string, args ...any) error {
-	return &exitError{exitUsage, &heldError{fmt.Sprintf("job %s is being worked on by "+format, append([]any{d.root.Name()}, args...)...)}}
+	return cli.Exit(cli.ExitUsage, &heldError{fmt.Sprintf("job %s is being worked on by "+format, append([]any{d.root.Name()}, args...)...)})
 }
 
 // heldBy names the process that has the directory.

@@ -8,6 +8,8 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 func main() {
@@ -28,7 +30,7 @@ func newApp() *app {
 	// of the request is in its visit.
 	log.SetOutput(io.Discard)
 	return &app{
-		in: os.Stdin, out: &stdout{w: os.Stdout}, err: os.Stderr,
+		in: os.Stdin, out: cli.NewStdout(os.Stdout), err: os.Stderr,
 		env: os.LookupEnv, environ: os.Environ,
 		notify: func(c chan<- os.Signal) { signal.Notify(c, os.Interrupt, syscall.SIGTERM) },
 		ignore: func(c chan<- os.Signal) { signal.Stop(c) },

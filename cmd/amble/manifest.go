@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
@@ -94,7 +95,7 @@ func readManifest(dir string) (*manifest, error) {
 		return nil, damagedSettings(path, err)
 	}
 	if m.Schema != manifestSchema {
-		return nil, usage("job %s is of the layout %q, this program knows %s: use the program that made it", dir, m.Schema, manifestSchema)
+		return nil, cli.Usage("job %s is of the layout %q, this program knows %s: use the program that made it", dir, m.Schema, manifestSchema)
 	}
 	if len(m.Runs) == 0 {
 		return nil, damagedSettings(path, errors.New("no process has worked on the job"))
@@ -104,7 +105,7 @@ func readManifest(dir string) (*manifest, error) {
 
 // damagedSettings is an error of a file that says what a job is, and that no user writes.
 func damagedSettings(path string, err error) error {
-	return &exitError{exitOutput, fmt.Errorf("%s is damaged (%w): put it back from a copy; the visits and archives beside it are not affected", path, err)}
+	return cli.Exit(cli.ExitOutput, fmt.Errorf("%s is damaged (%w): put it back from a copy; the visits and archives beside it are not affected", path, err))
 }
 
 // write puts the manifest in the place of the one before, whole or not at all.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/maphash"
 	"strings"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // matching is how the visits of a job and the requests in its ledger go together: who takes lines out of one
@@ -136,10 +138,10 @@ func (m *matcher) name(n int, line []byte) bool {
 func (m *matching) fault() string {
 	var faults []string
 	if n := len(m.Unrequested); n > 0 {
-		faults = append(faults, fmt.Sprintf("%s (line %d and so on) with an answer to no request in %s", plural(n, "visit"), m.Unrequested[0], ledgerName))
+		faults = append(faults, fmt.Sprintf("%s (line %d and so on) with an answer to no request in %s", cli.Plural(n, "visit"), m.Unrequested[0], ledgerName))
 	}
 	if m.finished && m.Unvisited > 0 {
-		faults = append(faults, fmt.Sprintf("%s requested without a visit", plural(m.Unvisited, "URL")))
+		faults = append(faults, fmt.Sprintf("%s requested without a visit", cli.Plural(m.Unvisited, "URL")))
 	}
 	return strings.Join(faults, "; ")
 }
@@ -149,5 +151,5 @@ func (m *matching) text() string {
 	if fault := m.fault(); fault != "" {
 		return fmt.Sprintf("damaged: %s and %s do not go together: %s\n", visitsName, ledgerName, fault)
 	}
-	return fmt.Sprintf("%s, each with its request\n", plural(m.Visits, "answered visit"))
+	return fmt.Sprintf("%s, each with its request\n", cli.Plural(m.Visits, "answered visit"))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // networkFlags say which way requests take.
@@ -39,15 +40,15 @@ func (f *networkFlags) proxy() (*url.URL, error) {
 	u, err := url.Parse(f.Proxy)
 	switch {
 	case err != nil, u.Hostname() == "":
-		return nil, usage("--proxy %q: want a URL such as http://proxy.university.edu:3128 or socks5://127.0.0.1:1080", shown)
+		return nil, cli.Usage("--proxy %q: want a URL such as http://proxy.university.edu:3128 or socks5://127.0.0.1:1080", shown)
 	case u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5":
-		return nil, usage("--proxy %q: a proxy is http, https or socks5", shown)
+		return nil, cli.Usage("--proxy %q: a proxy is http, https or socks5", shown)
 	case !validPort(u):
-		return nil, usage("--proxy %q: a port is 1 to 65535", shown)
+		return nil, cli.Usage("--proxy %q: a port is 1 to 65535", shown)
 	case u.User != nil && u.User.Username() == secretGone:
-		return nil, usage("--proxy %q: a job does not keep user name and password: give --proxy again", shown)
+		return nil, cli.Usage("--proxy %q: a job does not keep user name and password: give --proxy again", shown)
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "":
-		return nil, usage("--proxy %q: want no more than scheme, host and port", shown)
+		return nil, cli.Usage("--proxy %q: want no more than scheme, host and port", shown)
 	}
 	return u, nil
 }
@@ -63,7 +64,7 @@ func (f *networkFlags) source() (netip.Addr, error) {
 	}
 	addr, err := netip.ParseAddr(f.SourceAddress)
 	if err != nil || addr.Zone() != "" || addr.IsUnspecified() {
-		return addr, usage("--source-address %q: want an address of this machine, such as 192.0.2.7", f.SourceAddress)
+		return addr, cli.Usage("--source-address %q: want an address of this machine, such as 192.0.2.7", f.SourceAddress)
 	}
 	return addr, nil
 }
@@ -72,7 +73,7 @@ func (f *networkFlags) checkInsecure() error {
 	var errs []error
 	for _, h := range f.InsecureHosts {
 		name, err := hostName(h)
-		errs = append(errs, refuse(err != nil || strings.Contains(h, "*") || name != strings.ToLower(h), "--insecure-hosts %q: want host names, each in full", h))
+		errs = append(errs, cli.Refuse(err != nil || strings.Contains(h, "*") || name != strings.ToLower(h), "--insecure-hosts %q: want host names, each in full", h))
 	}
 	return errors.Join(errs...)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -69,7 +70,7 @@ func (s *staged) crawl(see func(*crawler.Visit)) error {
 	})
 	c, err := crawler.New(cfg)
 	if err != nil {
-		return usageOf("", err)
+		return cli.UsageOf("", err)
 	}
 	_, err = c.Run(context.Background(), s.stage.String())
 	return err

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // optOutEvery is how often the opt-out list is looked at while a crawl runs.
@@ -55,17 +57,17 @@ func (l *optOutList) has(hostname string, now time.Time) bool {
 func (l *optOutList) read() error {
 	info, err := os.Stat(l.path)
 	if err != nil {
-		return usage("--opt-out: %w", err)
+		return cli.Usage("--opt-out: %w", err)
 	}
 	lines, err := readLines(l.path, nil)
 	if err != nil {
-		return usage("--opt-out: %w", err)
+		return cli.Usage("--opt-out: %w", err)
 	}
 	names := make(map[string]bool, len(lines))
 	for _, line := range lines {
 		name, err := hostName(line)
 		if err != nil {
-			return usage("--opt-out: %s: %q: want a host name", l.path, line)
+			return cli.Usage("--opt-out: %s: %q: want a host name", l.path, line)
 		}
 		names[name] = true
 	}

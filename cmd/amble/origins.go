@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // origins gives kong the values of flags that the command line leaves out: from the environment,
@@ -255,9 +257,9 @@ func (o *origins) parseError(err error) (command string, res error) {
 	}
 	var job *jobError
 	if errors.As(err, &job) {
-		return command, &exitError{exitUsage, job}
+		return command, cli.Exit(cli.ExitUsage, job)
 	}
-	return command, &exitError{exitUsage, errors.New(o.explain(err.Error(), command))}
+	return command, cli.Exit(cli.ExitUsage, errors.New(o.explain(err.Error(), command)))
 }
 
 // explain puts where a bad value came from in front of kong's message, and says what to do where
@@ -296,7 +298,7 @@ func (a *app) warnUnknownEnv(model *kong.Application) {
 	for _, kv := range a.environ() {
 		name, _, _ := strings.Cut(kv, "=")
 		if strings.HasPrefix(name, "AMBLE_") && !slices.Contains(known, name) {
-			fmt.Fprintf(a.err, "amble: warning: environment variable %s is no setting%s\n", name, didYouMean(name, known))
+			fmt.Fprintf(a.err, "amble: warning: environment variable %s is no setting%s\n", name, cli.DidYouMean(name, known))
 		}
 	}
 }

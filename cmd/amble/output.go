@@ -7,6 +7,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/sink/warc"
@@ -118,22 +119,22 @@ func (o *outputs) close() error {
 
 // readError is an error of reading results. One that has its exit code keeps it.
 func readError(err error) error {
-	var told *exitError
+	var told *cli.Error
 	if err == nil || errors.As(err, &told) {
 		return err
 	}
-	return &exitError{exitOutput, err}
+	return cli.Exit(cli.ExitOutput, err)
 }
 
 // outputError is an error of writing results. One that has its exit code keeps it.
 func outputError(err error) error {
-	var told *exitError
-	if err == nil || errors.Is(err, errClosed) || errors.As(err, &told) {
+	var told *cli.Error
+	if err == nil || errors.Is(err, cli.ErrClosed) || errors.As(err, &told) {
 		return err
 	}
 	var path *os.PathError
 	if errors.As(err, &path) {
 		err = fmt.Errorf("output %s cannot be written: %w", path.Path, path.Err)
 	}
-	return &exitError{exitOutput, err}
+	return cli.Exit(cli.ExitOutput, err)
 }

@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 )
 
@@ -47,7 +48,7 @@ func (j *jobFile) addOverrides(key, value *yaml.Node) error {
 			case "origin", "reason", "body", "file", "skip", "until":
 			default:
 				return fmt.Errorf("%s: %s: unknown key %s%s", j.at(n.Content[i].Line), keyOverrides, name,
-					didYouMean(name, []string{"origin", "reason", "body", "file", "skip", "until"}))
+					cli.DidYouMean(name, []string{"origin", "reason", "body", "file", "skip", "until"}))
 			}
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // plainDir is a directory whose files are opened as themselves and nothing else: no symbolic link leads
@@ -19,7 +21,7 @@ type plainDir struct{ root *os.Root }
 func openDir(path string) (plainDir, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
-		err = &os.PathError{Op: "open", Path: path, Err: cause(err)}
+		err = &os.PathError{Op: "open", Path: path, Err: cli.Cause(err)}
 	}
 	return plainDir{root}, err
 }
@@ -55,7 +57,7 @@ var errNotPlain = errors.New("amble opens nothing but the regular files and dire
 
 // notPlain says of what is at path why it is not opened.
 func notPlain(path, what string) error {
-	return &exitError{exitUsage, fmt.Errorf("%s is %s: %w", path, what, errNotPlain)}
+	return cli.Exit(cli.ExitUsage, fmt.Errorf("%s is %s: %w", path, what, errNotPlain))
 }
 
 // kindOf is what a file is, as a person calls it. "" is a regular file.
@@ -210,5 +212,5 @@ func (d plainDir) named(op, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &os.PathError{Op: op, Path: d.path(name), Err: cause(err)}
+	return &os.PathError{Op: op, Path: d.path(name), Err: cli.Cause(err)}
 }

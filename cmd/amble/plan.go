@@ -12,6 +12,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -94,7 +95,7 @@ func (c *planCmd) Run(a *app, o *origins) error {
 		c.simulate(p)
 	}
 	if c.JSON {
-		return printJSON(a.out, p)
+		return cli.PrintJSON(a.out, p)
 	}
 	_, err = a.out.Write([]byte(p.text()))
 	return err
@@ -254,13 +255,13 @@ func (p *plan) text() string {
 	for _, h := range p.Hosts {
 		fmt.Fprintf(&b, "%-36s %10s %-14s %8d %-9s %12s\n", h.Host, h.Delay, h.Clause, h.Pages, h.Source, h.Least.Round(time.Millisecond))
 		if h.Problem != "" {
-			fmt.Fprintf(&b, "    robots.txt: %s\n", printable(h.Problem))
+			fmt.Fprintf(&b, "    robots.txt: %s\n", cli.Printable(h.Problem))
 		}
 	}
 	fmt.Fprintf(&b, "The crawl takes at least %s, decided by %s.\n", p.Bound.Round(time.Millisecond), p.DecidedBy)
 	if p.Simulated > 0 {
 		fmt.Fprintf(&b, "Played through in virtual time, it takes %s for %s: %.2f × the least.\n",
-			p.Simulated.Round(time.Millisecond), plural(p.SimulatedRequests, "request"), p.Simulated.Seconds()/max(p.Bound.Seconds(), 1e-9))
+			p.Simulated.Round(time.Millisecond), cli.Plural(p.SimulatedRequests, "request"), p.Simulated.Seconds()/max(p.Bound.Seconds(), 1e-9))
 	}
 	for _, n := range p.Notes {
 		fmt.Fprintln(&b, n)

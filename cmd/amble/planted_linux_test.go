@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 const victimText = "a file of somebody else\n"
@@ -25,7 +27,7 @@ func limitedJob(t *testing.T) (dir, seed string) {
 	}))
 	t.Cleanup(srv.Close)
 	dir, seed = filepath.Join(t.TempDir(), "job"), srv.URL+"/"
-	if code, stderr := amble(t, "crawl", "-q", "-w", "0", "--max-pages", "2", "--format", "jsonl,warc", "-o", dir, seed); code != exitDone {
+	if code, stderr := amble(t, "crawl", "-q", "-w", "0", "--max-pages", "2", "--format", "jsonl,warc", "-o", dir, seed); code != cli.ExitDone {
 		t.Fatalf("exit code %d, stderr %s", code, stderr)
 	}
 	return dir, seed
@@ -86,7 +88,7 @@ func TestPlantedFilesAreRefused(t *testing.T) {
 				before := content(t, victim)
 				for _, args := range [][]string{{"resume", dir, "--max-pages", "4"}, {"crawl", "-o", dir, "--max-pages", "4", seed}} {
 					code, stderr := amble(t, args...)
-					if code != exitUsage || !strings.Contains(stderr, name) || !strings.Contains(stderr, "is a "+kind) {
+					if code != cli.ExitUsage || !strings.Contains(stderr, name) || !strings.Contains(stderr, "is a "+kind) {
 						t.Errorf("amble %q: exit code %d, stderr %s", args, code, stderr)
 					}
 				}
@@ -127,7 +129,7 @@ func TestHardLinksAreNotWrittenTo(t *testing.T) {
 			t.Skip(err)
 		}
 		before := content(t, victim)
-		if code, stderr := amble(t, "resume", dir, "--max-pages", "4"); code != exitUsage || !strings.Contains(stderr, name) || !strings.Contains(stderr, "second name") {
+		if code, stderr := amble(t, "resume", dir, "--max-pages", "4"); code != cli.ExitUsage || !strings.Contains(stderr, name) || !strings.Contains(stderr, "second name") {
 			t.Errorf("%s: exit code %d, stderr %s", name, code, stderr)
 		}
 		if after := content(t, victim); after != before {
@@ -168,7 +170,7 @@ func TestReadersFollowNoLinks(t *testing.T) {
 			if c.args[0] == "explain" {
 				args = append(args, seed)
 			}
-			if code, stderr := amble(t, args...); code == exitDone || !strings.Contains(stderr, c.name+" is a "+kind) {
+			if code, stderr := amble(t, args...); code == cli.ExitDone || !strings.Contains(stderr, c.name+" is a "+kind) {
 				t.Errorf("amble %q with %s as a %s: exit code %d, stderr %s", args, c.name, kind, code, stderr)
 			}
 		}
@@ -219,8 +221,8 @@ func TestForeignFilesAreRefused(t *testing.T) {
 		if top == "data" {
 			c.name = top
 		}
-		switch refused := code == exitUsage && strings.Contains(stderr, c.name) && strings.Contains(stderr, "extra"); {
-		case c.ours && code != exitDone:
+		switch refused := code == cli.ExitUsage && strings.Contains(stderr, c.name) && strings.Contains(stderr, "extra"); {
+		case c.ours && code != cli.ExitDone:
 			t.Errorf("resume with %s: exit code %d, stderr %s", c.name, code, stderr)
 		case !c.ours && !refused:
 			t.Errorf("resume with %s: exit code %d, stderr %s", c.name, code, stderr)
@@ -238,7 +240,7 @@ func TestForeignFilesAreRefused(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(fresh, c.name), []byte(victimText), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if code, stderr := amble(t, "crawl", "-q", "-w", "0", "--max-pages", "1", "-o", fresh, seed); (code == exitDone) != c.ours {
+		if code, stderr := amble(t, "crawl", "-q", "-w", "0", "--max-pages", "1", "-o", fresh, seed); (code == cli.ExitDone) != c.ours {
 			t.Errorf("crawl into a directory with %s: exit code %d, stderr %s", c.name, code, stderr)
 		}
 	}

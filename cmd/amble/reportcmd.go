@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // reportCmd is "amble report".
@@ -33,7 +35,7 @@ func (c *reportCmd) Run(a *app) error {
 		return err
 	}
 	if m == nil {
-		return usage("directory %s holds no crawl that \"amble crawl -o\" made", c.Dir)
+		return cli.Usage("directory %s holds no crawl that \"amble crawl -o\" made", c.Dir)
 	}
 	rep, err := readReport(c.Dir)
 	if err != nil {
@@ -56,14 +58,14 @@ func readReport(dir string) (*report, error) {
 	path := filepath.Join(dir, reportName)
 	b, err := readPlain(dir, reportName)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, usage("job %s has no report yet: no process has come to its end; go on with: %s", dir, resumeCommand(dir))
+		return nil, cli.Usage("job %s has no report yet: no process has come to its end; go on with: %s", dir, resumeCommand(dir))
 	}
 	if err != nil {
 		return nil, readError(err)
 	}
 	rep := new(report)
 	if err := json.Unmarshal(b, rep); err != nil || rep.Schema != reportSchema {
-		return nil, usage("%s is no report of the form %s", path, reportSchema)
+		return nil, cli.Usage("%s is no report of the form %s", path, reportSchema)
 	}
 	return rep, nil
 }

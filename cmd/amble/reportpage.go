@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/hidden"
 	"github.com/amble-crawler/amble/sink"
 )
@@ -81,14 +82,14 @@ func seedsText(seeds []string) string {
 	if len(seeds) == 0 {
 		return "nothing"
 	}
-	return seeds[0] + more(len(seeds)-1)
+	return seeds[0] + cli.AndMore(len(seeds)-1)
 }
 
 func factsOf(r *report) []fact {
 	facts := []fact{
 		{"Pages", fmt.Sprint(r.Pages)}, {"Requests", fmt.Sprint(r.Requests)}, {"Hosts", fmt.Sprint(r.Hosts)},
-		{"Received", octets(r.Bytes)}, {"URLs left", fmt.Sprint(r.Left)},
-		{"Time", round(time.Duration(r.Seconds * float64(time.Second))).String()},
+		{"Received", cli.Bytes(r.Bytes)}, {"URLs left", fmt.Sprint(r.Left)},
+		{"Time", cli.Round(time.Duration(r.Seconds * float64(time.Second))).String()},
 	}
 	if r.Rejected > 0 {
 		facts = append(facts, fact{"URLs the queue had no room for", fmt.Sprint(r.Rejected)})

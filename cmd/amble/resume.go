@@ -1,6 +1,9 @@
 package main
 
-import "github.com/amble-crawler/amble/crawler"
+import (
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
+)
 
 // resumeCmd is "amble resume".
 type resumeCmd struct {
@@ -35,14 +38,14 @@ func (c *resumeCmd) Run(a *app, o *origins) error {
 		if err := checkJobDir(c.Dir); err != nil {
 			return err
 		}
-		return usage("directory %s holds no crawl: begin one with: amble crawl -o %s URL", c.Dir, shellWord(c.Dir))
+		return cli.Usage("directory %s holds no crawl: begin one with: amble crawl -o %s URL", c.Dir, cli.ShellWord(c.Dir))
 	}
 	if !holdsJob(c.Dir) {
-		return usage("job %s was killed before its first request: begin it again with the same command", c.Dir)
+		return cli.Usage("job %s was killed before its first request: begin it again with the same command", c.Dir)
 	}
 	for _, outcome := range c.Retry {
 		if outcome != string(crawler.Deferred) && outcome != string(crawler.Failed) {
-			return usage("--retry %s: want deferred, failed or both", outcome)
+			return cli.Usage("--retry %s: want deferred, failed or both", outcome)
 		}
 	}
 	c.Out = c.Dir

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
@@ -57,7 +58,7 @@ func (c *robotsCmd) Run(a *app) error {
 		}
 	}
 	if len(unheard) > 0 {
-		return &exitError{exitNothing, errors.Join(unheard...)}
+		return cli.Exit(cli.ExitNothing, errors.Join(unheard...))
 	}
 	return nil
 }
@@ -71,12 +72,12 @@ func (c *robotsCmd) urls(stdin io.Reader) ([]weburl.URL, error) {
 		}
 		lines, err := readLines(arg, stdin)
 		if err != nil {
-			return nil, usage("stdin: %w", err)
+			return nil, cli.Usage("stdin: %w", err)
 		}
 		texts = append(texts, lines...)
 	}
 	if len(texts) == 0 {
-		return nil, usage("no URLs to judge: stdin had none")
+		return nil, cli.Usage("no URLs to judge: stdin had none")
 	}
 	return parseURLs("URL", texts)
 }
@@ -90,7 +91,7 @@ func (c *robotsCmd) judge(a *app, urls []weburl.URL) (judge func(weburl.URL) (*j
 	q := question{name, c.Dialect}
 	if c.File != "" {
 		body, err := os.ReadFile(c.File)
-		return func(u weburl.URL) (*judgement, error) { return q.offline(u, c.File, body), nil }, func() {}, usageOf("--file: ", err)
+		return func(u weburl.URL) (*judgement, error) { return q.offline(u, c.File, body), nil }, func() {}, cli.UsageOf("--file: ", err)
 	}
 	ask, err := newAsker(&c.identityFlags, &c.networkFlags, politeness.Config{}, urls)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -19,7 +20,7 @@ func (c *crawlFlags) seeds(args []string, o *origins, stdin io.Reader) ([]weburl
 	if c.Seeds != "" {
 		lines, err := readLines(c.Seeds, stdin)
 		if err != nil {
-			return nil, usage("--seeds: %w", err)
+			return nil, cli.Usage("--seeds: %w", err)
 		}
 		texts = append(texts[:len(texts):len(texts)], lines...)
 	}
@@ -27,7 +28,7 @@ func (c *crawlFlags) seeds(args []string, o *origins, stdin io.Reader) ([]weburl
 		texts = o.job.urls()
 	}
 	if len(texts) == 0 {
-		return nil, usage("no seeds: give at least one URL, or a file of them with -i")
+		return nil, cli.Usage("no seeds: give at least one URL, or a file of them with -i")
 	}
 	return parseURLs("seed", texts)
 }
@@ -39,7 +40,7 @@ func parseURLs(what string, texts []string) ([]weburl.URL, error) {
 	for _, s := range texts {
 		u, err := weburl.Parse(s)
 		if err != nil {
-			errs = append(errs, usage("%s %q is no URL that can be asked for: %s", what, withoutSecrets(s), badURL(s, err)))
+			errs = append(errs, cli.Usage("%s %q is no URL that can be asked for: %s", what, withoutSecrets(s), badURL(s, err)))
 			continue
 		}
 		urls = append(urls, u)

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 var errAborted = errors.New("aborted by a second signal")
@@ -60,7 +61,7 @@ func (a *app) interrupt(n, code int, c *crawler.Crawler, abort context.CancelCau
 
 func signalCode(s os.Signal) int {
 	if s == syscall.SIGTERM {
-		return exitTerminated
+		return cli.ExitTerminated
 	}
-	return exitInterrupted
+	return cli.ExitInterrupted
 }

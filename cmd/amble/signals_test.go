@@ -16,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // slowSite has a home page and a page /slow, whose answer waits for release.
@@ -103,7 +105,7 @@ func TestFirstSignalFinishesWhatIsInFlight(t *testing.T) {
 	for _, s := range []struct {
 		signal syscall.Signal
 		code   int
-	}{{syscall.SIGINT, exitInterrupted}, {syscall.SIGTERM, exitTerminated}} {
+	}{{syscall.SIGINT, cli.ExitInterrupted}, {syscall.SIGTERM, cli.ExitTerminated}} {
 		site := newSlowSite(t)
 		p := start(t, "crawl", "-w", "0", site.URL)
 		<-site.asked
@@ -130,7 +132,7 @@ func TestQuietSignals(t *testing.T) {
 	<-site.asked
 	p.signal(t, syscall.SIGINT)
 	p.signal(t, syscall.SIGTERM)
-	if code, stderr := p.end(t); code != exitInterrupted || stderr != "" {
+	if code, stderr := p.end(t); code != cli.ExitInterrupted || stderr != "" {
 		t.Errorf("exit code %d, stderr %s", code, stderr)
 	}
 }
@@ -144,7 +146,7 @@ func TestSecondSignalAborts(t *testing.T) {
 	p.signal(t, syscall.SIGINT)
 	p.line(t, "aborting requests in flight; press again to exit at once")
 	code, stderr := p.end(t) // though /slow never answers
-	if code != exitInterrupted {
+	if code != cli.ExitInterrupted {
 		t.Errorf("exit code %d", code)
 	}
 	if out := p.stdout.String(); strings.Contains(out, `/slow","via"`) {
@@ -165,7 +167,7 @@ func TestSignalTellsHowToGoOn(t *testing.T) {
 	p.line(t, "amble: to go on later: amble resume '"+dir+"'\n")
 	p.line(t, "stopping: waiting for requests in flight")
 	site.release()
-	if code, stderr := p.end(t); code != exitInterrupted || !strings.Contains(stderr, "interrupted, 2 URLs left") {
+	if code, stderr := p.end(t); code != cli.ExitInterrupted || !strings.Contains(stderr, "interrupted, 2 URLs left") {
 		t.Errorf("exit code %d, stderr %s", code, stderr)
 	}
 	out, err := exec.Command("sh", "-c", "amble resume '"+dir+"' && amble verify '"+dir+"'").CombinedOutput()
@@ -191,7 +193,7 @@ func TestAbortedJobGoesOn(t *testing.T) {
 		if s == "nothing" { // while the second is at work, or was done with it
 			p.signal(t, syscall.SIGTERM)
 		}
-		if code, stderr := p.end(t); code != exitTerminated {
+		if code, stderr := p.end(t); code != cli.ExitTerminated {
 			t.Errorf("%s: exit code %d, stderr %s", s, code, stderr)
 		}
 		site.release()
@@ -214,7 +216,7 @@ func TestJobIsLocked(t *testing.T) {
 		out, _ := cmd.CombinedOutput()
 		want := fmt.Sprintf("amble: job %s is being worked on by process %d on ", dir, p.Process.Pid)
 		how := fmt.Sprintf("wait for its end, or stop it with: kill -INT %d\n", p.Process.Pid)
-		if cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), want) || !strings.Contains(string(out), how) {
+		if cmd.ProcessState.ExitCode() != cli.ExitUsage || !strings.Contains(string(out), want) || !strings.Contains(string(out), how) {
 			t.Errorf("amble %s: exit code %d\n%s", args, cmd.ProcessState.ExitCode(), out)
 		}
 	}

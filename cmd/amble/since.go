@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // since makes cfg the recrawl of an earlier crawl: those of its pages that are in scope are visited again, by
@@ -19,12 +20,12 @@ func (c *crawlFlags) since(cfg *crawler.Config) error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return usage("--since: %w: name a job directory or its %s", err, visitsName)
+		return cli.Usage("--since: %w: name a job directory or its %s", err, visitsName)
 	}
 	defer func() { _ = f.Close() }() // only read
 	past, err := crawler.ReadHistory(f, 0)
 	if err != nil {
-		return usage("--since: %s: %w", path, err)
+		return cli.Usage("--since: %s: %w", path, err)
 	}
 	cfg.Since = past
 	return nil

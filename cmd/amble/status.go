@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 )
 
@@ -185,11 +186,11 @@ func (s snapshot) line(width int) string {
 		deferred = fmt.Sprintf("%d deferred  ", s.deferred)
 	}
 	line := fmt.Sprintf("%s %.1f/s  hosts %d active %d waiting  %d queued  %d refused  %s%d errors  %seta %s",
-		plural(s.pages, "page"), s.rate, s.active, s.waiting, s.queued, s.refused, deferred, s.failed, next, etaText(s.eta))
+		cli.Plural(s.pages, "page"), s.rate, s.active, s.waiting, s.queued, s.refused, deferred, s.failed, next, etaText(s.eta))
 	if s.active == 0 && s.cause != "" {
-		line = fmt.Sprintf("%s  %d queued  %seta %s", plural(s.pages, "page"), s.queued, next, etaText(s.eta))
+		line = fmt.Sprintf("%s  %d queued  %seta %s", cli.Plural(s.pages, "page"), s.queued, next, etaText(s.eta))
 	}
-	line = printable(line)
+	line = cli.Printable(line)
 	return line[:min(len(line), max(0, width))]
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
@@ -243,7 +244,7 @@ func (r *request) text() string {
 	case r.end.Err != "":
 		text += ": " + r.end.Err
 	default:
-		text += fmt.Sprintf(": status %d, %s, after %s", r.end.Status, octets(r.end.Bytes), r.end.Ended.Sub(e.Written).Round(time.Microsecond))
+		text += fmt.Sprintf(": status %d, %s, after %s", r.end.Status, cli.Bytes(r.end.Bytes), r.end.Ended.Sub(e.Written).Round(time.Microsecond))
 	}
 	return fmt.Sprintf("%s (line %d of %s)", text, r.line, ledgerName)
 }
@@ -266,13 +267,13 @@ func resultText(v *sink.Record, line int) string {
 		text += fmt.Sprintf(", status %d", v.Status)
 	}
 	if v.Type != "" {
-		text += fmt.Sprintf(", %s of %s", v.Type, octets(int64(v.Bytes)))
+		text += fmt.Sprintf(", %s of %s", v.Type, cli.Bytes(int64(v.Bytes)))
 	}
 	if v.Final != "" {
 		text += ", leads to " + v.Final
 	}
 	if v.Links != nil {
-		text += fmt.Sprintf(", %s of which %d were followed", plural(v.Links.Found, "link"), v.Links.Follow)
+		text += fmt.Sprintf(", %s of which %d were followed", cli.Plural(v.Links.Found, "link"), v.Links.Follow)
 	}
 	if v.WARC != nil {
 		text += fmt.Sprintf(", archived in %s at %d", v.WARC.File, v.WARC.Offset)

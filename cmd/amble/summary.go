@@ -7,9 +7,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // summary prints what came of the crawl, err being what ended it, if anything did.
@@ -31,15 +31,15 @@ func (u *ui) summary(a *app, j *crawlJob, end *ending, err error) {
 // summaryText is the report as a person reads it.
 func (u *ui) summaryText(r *ending, err error) string {
 	var b strings.Builder
-	head := fmt.Sprintf("%s %s: %s", plural(r.Pages, "page"), spanText(r), finishText(r, err))
+	head := fmt.Sprintf("%s %s: %s", cli.Plural(r.Pages, "page"), spanText(r), finishText(r, err))
 	fmt.Fprintln(&b, u.bold(head))
-	fmt.Fprintf(&b, "  %-10s %d, pages from %s, %s received", "requests", r.Requests, plural(r.Hosts, "host"), octets(r.Bytes))
+	fmt.Fprintf(&b, "  %-10s %d, pages from %s, %s received", "requests", r.Requests, cli.Plural(r.Hosts, "host"), cli.Bytes(r.Bytes))
 	if r.Retries > 0 {
 		fmt.Fprintf(&b, ", retries %d", r.Retries)
 	}
 	b.WriteByte('\n')
 	if r.Bound > 0 && r.Elapsed >= r.Bound {
-		fmt.Fprintf(&b, "  %-10s %.2f × the least that %s allows\n", "time", r.Elapsed.Seconds()/r.Bound.Seconds(), printable(r.BoundBy))
+		fmt.Fprintf(&b, "  %-10s %.2f × the least that %s allows\n", "time", r.Elapsed.Seconds()/r.Bound.Seconds(), cli.Printable(r.BoundBy))
 	}
 	row(&b, "outcomes", r.Outcomes)
 	row(&b, "statuses", r.Statuses)
@@ -47,10 +47,10 @@ func (u *ui) summaryText(r *ending, err error) string {
 	row(&b, "reasons", r.Reasons)
 	row(&b, "links", r.Links)
 	if r.Rejected > 0 {
-		fmt.Fprintf(&b, "  %-10s full: no room for %s\n", "queue", plural(r.Rejected, "URL"))
+		fmt.Fprintf(&b, "  %-10s full: no room for %s\n", "queue", cli.Plural(r.Rejected, "URL"))
 	}
 	if n := len(r.Sitemaps); n > 0 {
-		fmt.Fprintf(&b, "  %-10s %s", "sitemaps", printable(strings.Join(r.Sitemaps[:min(3, n)], " ")))
+		fmt.Fprintf(&b, "  %-10s %s", "sitemaps", cli.Printable(strings.Join(r.Sitemaps[:min(3, n)], " ")))
 		if n > 3 {
 			fmt.Fprintf(&b, " and %d more", n-3)
 		}
@@ -62,18 +62,18 @@ func (u *ui) summaryText(r *ending, err error) string {
 // spanText is how long a crawl took; of one that was gone on with, over what it stretched.
 func spanText(r *ending) string {
 	if r.Runs <= 1 {
-		return "in " + round(r.Elapsed).String()
+		return "in " + cli.Round(r.Elapsed).String()
 	}
 	if over := r.Ended.Sub(r.Started); over >= r.Elapsed {
-		return fmt.Sprintf("in %s, in %d runs over %s", round(r.Elapsed), r.Runs, round(over))
+		return fmt.Sprintf("in %s, in %d runs over %s", cli.Round(r.Elapsed), r.Runs, cli.Round(over))
 	}
-	return fmt.Sprintf("in %s, in %d runs", round(r.Elapsed), r.Runs) // the clock was set back between them
+	return fmt.Sprintf("in %s, in %d runs", cli.Round(r.Elapsed), r.Runs) // the clock was set back between them
 }
 
 func finishText(r *ending, err error) string {
-	left := plural(r.Left, "URL") + " left"
+	left := cli.Plural(r.Left, "URL") + " left"
 	switch {
-	case errors.Is(err, errClosed):
+	case errors.Is(err, cli.ErrClosed):
 		return "stdout was closed, " + left
 	case r.signal != 0:
 		return "interrupted, " + left
@@ -103,30 +103,11 @@ func row[K cmp.Ordered](b *strings.Builder, name string, counts map[K]int) {
 	})
 	parts := make([]string, 0, most)
 	for _, k := range keys[:min(most, len(keys))] {
-		parts = append(parts, fmt.Sprintf("%s %d", printable(cmp.Or(fmt.Sprint(k), "unknown")), counts[k]))
+		parts = append(parts, fmt.Sprintf("%s %d", cli.Printable(cmp.Or(fmt.Sprint(k), "unknown")), counts[k]))
 	}
 	fmt.Fprintf(b, "  %-10s %s", name, strings.Join(parts, ", "))
 	if n := len(keys); n > most {
 		fmt.Fprintf(b, " and %d more", n-most)
 	}
 	b.WriteByte('\n')
-}
-
-func round(d time.Duration) time.Duration {
-	if d > time.Second {
-		return d.Round(100 * time.Millisecond)
-	}
-	return d.Round(time.Millisecond)
-}
-
-func octets(n int64) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	case n >= 1<<10:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	}
-	return fmt.Sprintf("%d B", n)
 }

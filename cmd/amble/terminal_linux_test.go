@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"unsafe"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // terminal opens a pseudo-terminal of this many columns: what is written to tty can be read from pty.
@@ -187,7 +189,7 @@ func TestThirdSignalExitsAtOnce(t *testing.T) {
 		p.line(t, said)
 	}
 	p.signal(t, syscall.SIGINT)
-	if code, stderr := p.end(t); code != exitInterrupted || strings.Contains(stderr, "pages in") {
+	if code, stderr := p.end(t); code != cli.ExitInterrupted || strings.Contains(stderr, "pages in") {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}
 }

@@ -40,7 +40,7 @@ func newUI(a *app, f outputFlags) *ui {
 	noColor, _ := a.env("NO_COLOR")
 	u.color = f.Color == "always" || f.Color == "auto" && u.tty && noColor == ""
 	u.log = slog.New(u.logHandler())
-	a.out.share(u)
+	a.out.Wrap(u.shared)
 	return u
 }
 
@@ -56,6 +56,14 @@ func (t terminalOutput) Write(b []byte) (int, error) {
 	defer t.u.mu.Unlock()
 	t.u.clear()
 	return t.w.Write(b)
+}
+
+// shared makes results and the status line keep off each other, when both go to terminals.
+func (u *ui) shared(w io.Writer) io.Writer {
+	if file, ok := w.(*os.File); ok && u.tty && term.IsTerminal(int(file.Fd())) {
+		return terminalOutput{u, file}
+	}
+	return w
 }
 
 // logHandler writes what is asked for: nothing with -q, everything with -v.

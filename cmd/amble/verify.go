@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/hidden"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/audit"
@@ -56,7 +57,7 @@ func (c *verifyCmd) Run(a *app, o *origins) error {
 	case errors.Is(err, fs.ErrNotExist) && damaged(v.Files) > 0:
 		return v.print(a, c.JSON)
 	case err != nil:
-		return usage("%s holds no crawl that can be checked: %w", c.Dir, err)
+		return cli.Usage("%s holds no crawl that can be checked: %w", c.Dir, err)
 	}
 	defer func() { _ = ledger.Close() }() // only read
 	v.Report, err = audit.Check(ledger, cfg, c.body)
@@ -105,7 +106,7 @@ func (c *verifyCmd) files() (*verified, error) {
 	}
 	var dam *damage
 	if errors.As(err, &dam) {
-		err = &exitError{exitOutput, dam}
+		err = cli.Exit(cli.ExitOutput, dam)
 	}
 	return v, readError(err)
 }
@@ -114,7 +115,7 @@ func (c *verifyCmd) files() (*verified, error) {
 func (v *verified) print(a *app, asJSON bool) error {
 	var err error
 	if asJSON {
-		err = printJSON(a.out, v)
+		err = cli.PrintJSON(a.out, v)
 	} else {
 		_, err = a.out.Write([]byte(v.text()))
 	}
@@ -122,13 +123,13 @@ func (v *verified) print(a *app, asJSON bool) error {
 	case err != nil:
 		return err
 	case v.Report != nil && len(v.Violations) > 0:
-		return &exitError{exitPoliteness, fmt.Errorf("%s of the politeness invariants", plural(len(v.Violations), "violation"))}
+		return cli.Exit(cli.ExitPoliteness, fmt.Errorf("%s of the politeness invariants", cli.Plural(len(v.Violations), "violation")))
 	case n > 0:
-		return &exitError{exitOutput, fmt.Errorf("%s not as committed: put back what was there, or leave the job as it is and crawl into a new directory", plural(n, "file"))}
+		return cli.Exit(cli.ExitOutput, fmt.Errorf("%s not as committed: put back what was there, or leave the job as it is and crawl into a new directory", cli.Plural(n, "file")))
 	case v.queue != nil:
 		return v.queue
 	case v.Matching != nil && v.Matching.fault() != "":
-		return &exitError{exitOutput, fmt.Errorf("%s and %s do not go together: %s", visitsName, ledgerName, v.Matching.fault())}
+		return cli.Exit(cli.ExitOutput, fmt.Errorf("%s and %s do not go together: %s", visitsName, ledgerName, v.Matching.fault()))
 	}
 	return nil
 }
@@ -160,7 +161,7 @@ func (c *verifyCmd) mandates(o *origins) ([]audit.Mandate, error) {
 	}
 	job, err := parseJobFile(filepath.Join(c.Dir, jobName), b, jobKeys(o.ctx.Model))
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, cli.Usage("%w", err)
 	}
 	for _, v := range job.overrides {
 		given = append(given, audit.Mandate{Origin: v.Origin, Reason: v.Reason, Until: v.Until})
@@ -174,26 +175,26 @@ func (c *verifyCmd) body(sha256 string) ([]byte, error) { return keptRobots(c.Di
 // auditText is the result as a person reads it.
 func auditText(rep *audit.Report) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s to %s, by %s", plural(rep.Requests, "request"), plural(len(rep.Hosts), "host"), processes(rep.Runs))
+	fmt.Fprintf(&b, "%s to %s, by %s", cli.Plural(rep.Requests, "request"), cli.Plural(len(rep.Hosts), "host"), processes(rep.Runs))
 	if rep.Unfinished > 0 {
 		fmt.Fprintf(&b, ", %d cut off", rep.Unfinished)
 	}
 	fmt.Fprintf(&b, "\n%-40s %9s %12s %12s\n", "host", "requests", "least pause", "due there")
 	for _, h := range rep.Hosts {
 		if h.Least < 0 {
-			fmt.Fprintf(&b, "%-40s %9d %12s %12s\n", printable(h.Host), h.Requests, "-", "-")
+			fmt.Fprintf(&b, "%-40s %9d %12s %12s\n", cli.Printable(h.Host), h.Requests, "-", "-")
 			continue
 		}
-		fmt.Fprintf(&b, "%-40s %9d %12s %12s\n", printable(h.Host), h.Requests, h.Least.Round(time.Millisecond), h.Required.Round(time.Millisecond))
+		fmt.Fprintf(&b, "%-40s %9d %12s %12s\n", cli.Printable(h.Host), h.Requests, h.Least.Round(time.Millisecond), h.Required.Round(time.Millisecond))
 	}
 	for _, v := range rep.Violations {
-		fmt.Fprintf(&b, "violation: %s\n", printable(v.String()))
+		fmt.Fprintf(&b, "violation: %s\n", cli.Printable(v.String()))
 	}
 	for _, o := range rep.Overrides {
-		fmt.Fprintf(&b, "override: %s by other rules than %s/robots.txt: %s\n", plural(o.Requests, "request"), printable(o.Origin), printable(o.Reason))
+		fmt.Fprintf(&b, "override: %s by other rules than %s/robots.txt: %s\n", cli.Plural(o.Requests, "request"), cli.Printable(o.Origin), cli.Printable(o.Reason))
 	}
 	for _, n := range rep.Notes {
-		fmt.Fprintf(&b, "note: %s\n", printable(n))
+		fmt.Fprintf(&b, "note: %s\n", cli.Printable(n))
 	}
 	if len(rep.Violations) == 0 {
 		b.WriteString("no violation\n")
@@ -251,7 +252,7 @@ func loosen(c, before *audit.Config) {
 func readAuditConfig(dir string) (c audit.Config, err error) {
 	b, err := readPlain(dir, auditFile)
 	if err != nil {
-		return c, usage("%s holds no crawl that can be checked: %w", dir, err)
+		return c, cli.Usage("%s holds no crawl that can be checked: %w", dir, err)
 	}
 	if err := json.Unmarshal(b, &c); err != nil {
 		return c, damagedSettings(filepath.Join(dir, auditFile), err)

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // TestVerifySeesWhatWasTamperedWith: the audit does by itself, whatever else is on record of the files.
@@ -51,19 +53,19 @@ func TestVerifySeesWhatWasTamperedWith(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "job")
 			a, _, errs := testApp(nil)
-			if code := a.run([]string{"crawl", "-q", "-o", dir, "-w", "0s", srv.URL + "/"}); code != exitDone {
+			if code := a.run([]string{"crawl", "-q", "-o", dir, "-w", "0s", srv.URL + "/"}); code != cli.ExitDone {
 				t.Fatal(code, errs)
 			}
 			c.tamper(t, dir)
 			a, out, _ := testApp(nil)
 			code := a.run([]string{"verify", dir})
 			if c.want == "" {
-				if strings.Contains(out.String(), "violation: ") || name == "nothing" && code != exitDone || name != "nothing" && code != exitOutput {
+				if strings.Contains(out.String(), "violation: ") || name == "nothing" && code != cli.ExitDone || name != "nothing" && code != cli.ExitOutput {
 					t.Errorf("exit code %d\n%s", code, out)
 				}
 				return
 			}
-			if code != exitPoliteness || !regexp.MustCompile(`(?m)^violation: `+c.want).Match(out.Bytes()) {
+			if code != cli.ExitPoliteness || !regexp.MustCompile(`(?m)^violation: `+c.want).Match(out.Bytes()) {
 				t.Errorf("exit code %d, want %q in\n%s", code, c.want, out)
 			}
 		})

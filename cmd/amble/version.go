@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // versionCmd is "amble version".
@@ -34,7 +35,7 @@ func (versionFlag) BeforeReset(k *kong.Kong, a *app) error {
 	if err := printVersion(a.out); err != nil {
 		return err
 	}
-	k.Exit(exitDone)
+	k.Exit(cli.ExitDone)
 	return nil
 }
 

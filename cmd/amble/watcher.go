@@ -8,6 +8,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -102,7 +103,7 @@ func fate(v *crawler.Visit) string {
 	case v.Reason != "":
 		text += ": " + v.Reason
 	}
-	return printable(v.URL.String() + ": " + text)
+	return cli.Printable(v.URL.String() + ": " + text)
 }
 
 // seedsFate is the fates of seeds as lines of an error.

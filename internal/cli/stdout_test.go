@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ func TestStdoutEscapesAcrossWrites(t *testing.T) {
 	const want = `title: \u202eabc\u009b31m é日本😀\udb40\udc41 end` + "\n"
 	for size := 1; size <= len(text); size++ {
 		var out bytes.Buffer
-		s := &stdout{w: &out}
+		s := &Stdout{w: &out}
 		for rest := []byte(text); len(rest) > 0; {
 			n := min(size, len(rest))
 			if m, err := s.Write(rest[:n]); m != n || err != nil {
@@ -25,7 +25,7 @@ func TestStdoutEscapesAcrossWrites(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	s := &stdout{w: &out}
+	s := &Stdout{w: &out}
 	for _, b := range []byte("\x9b31m \xff\xc2 x\n") { // no UTF-8: to some terminals they are controls
 		if _, err := s.Write([]byte{b}); err != nil {
 			t.Fatal(err)

@@ -1,12 +1,12 @@
-package main
+package cli
 
 import (
 	"fmt"
 	"strings"
 )
 
-// didYouMean is a hint at the known word that looks most like the given one, "" when none does.
-func didYouMean(word string, known []string) string {
+// DidYouMean is a hint at the known word that looks most like the given one, "" when none does.
+func DidYouMean(word string, known []string) string {
 	best, least := "", 3
 	for _, k := range known {
 		if d := distance(normalWord(word), normalWord(k)); d < least {

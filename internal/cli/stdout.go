@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -10,26 +10,27 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"golang.org/x/term"
-
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// errClosed says that nobody reads stdout any more, which is a way to say "enough".
-var errClosed = errors.New("stdout was closed by its reader")
+// ErrClosed says that nobody reads stdout any more, which is a way to say "enough".
+var ErrClosed = errors.New("stdout was closed by its reader")
 
-// stdout is where results go. Hidden characters in them are escaped, as JSON has escapes, whoever wrote them. It
+// Stdout is where results go. Hidden characters in them are escaped, as JSON has escapes, whoever wrote them. It
 // remembers the first failure, so that output printed for a person, line by line and unchecked, is not lost in
 // silence.
-type stdout struct {
+type Stdout struct {
 	mu  sync.Mutex
 	w   io.Writer
 	cut []byte // the beginning of a character whose end has not come
 	err error
 }
 
-// Write implements io.Writer. The error is errClosed, or one with the exit code for output.
-func (s *stdout) Write(b []byte) (int, error) {
+// NewStdout returns a Stdout that writes to w.
+func NewStdout(w io.Writer) *Stdout { return &Stdout{w: w} }
+
+// Write implements io.Writer. The error is ErrClosed, or one with the exit code for output.
+func (s *Stdout) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
@@ -41,9 +42,9 @@ func (s *stdout) Write(b []byte) (int, error) {
 	_, err := s.w.Write(hidden.Escape(text[:whole]))
 	switch {
 	case errors.Is(err, syscall.EPIPE):
-		s.err = errClosed
+		s.err = ErrClosed
 	case err != nil:
-		s.err = &exitError{exitOutput, fmt.Errorf("stdout cannot be written: %w", cause(err))}
+		s.err = &Error{ExitOutput, fmt.Errorf("stdout cannot be written: %w", Cause(err))}
 	}
 	if s.err != nil {
 		return 0, s.err
@@ -64,23 +65,22 @@ func cutShort(b []byte) int {
 	return 0
 }
 
-// share makes results and the status line keep off each other, when both go to terminals.
-func (s *stdout) share(u *ui) {
+// Wrap puts another writer around the one that is written to.
+func (s *Stdout) Wrap(wrap func(io.Writer) io.Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if file, ok := s.w.(*os.File); ok && u.tty && term.IsTerminal(int(file.Fd())) {
-		s.w = terminalOutput{u, file}
-	}
+	s.w = wrap(s.w)
 }
 
-func (s *stdout) failure() error {
+// Failure is the first error of a Write, nil if there was none.
+func (s *Stdout) Failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// cause is the system's own word for an error, without the names of call and file around it.
-func cause(err error) error {
+// Cause is the system's own word for an error, without the names of call and file around it.
+func Cause(err error) error {
 	var errno syscall.Errno
 	var path *os.PathError
 	switch {

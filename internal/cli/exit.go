@@ -1,0 +1,87 @@
+// Package cli is what the commands of amble share that is no command: exit codes and the errors that carry them,
+// values as users write them, suggestions for misspelt words, and text that is safe to print. It imports no other
+// package of the crawler, so that whatever the command is made of may use it.
+//
+// Reading order: exit.go, values.go, text.go, suggest.go, stdout.go.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The exit codes of the command.
+const (
+	ExitDone        = 0
+	ExitInternal    = 1
+	ExitUsage       = 2
+	ExitNothing     = 3 // nothing was fetched
+	ExitFailures    = 4 // too many URLs failed, with --max-errors
+	ExitLimit       = 5 // a limit ended the crawl, with --fail-on-limit
+	ExitOutput      = 6 // output or disk
+	ExitPoliteness  = 7 // the politeness check failed
+	ExitInterrupted = 130
+	ExitTerminated  = 143
+)
+
+// Error is an error with the exit code it calls for. A nil Err says that everything has been printed.
+type Error struct {
+	Code int
+	Err  error
+}
+
+// Error returns the text of Err.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit %d", e.Code)
+	}
+	return e.Err.Error()
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Exit is err with the exit code it calls for. A nil err says that everything has been printed.
+func Exit(code int, err error) error { return &Error{code, err} }
+
+// Usage is a complaint about what the user gave.
+func Usage(format string, args ...any) error {
+	return &Error{ExitUsage, fmt.Errorf(format, args...)}
+}
+
+// Refuse is Usage if bad, and nil otherwise.
+func Refuse(bad bool, format string, args ...any) error {
+	if bad {
+		return Usage(format, args...)
+	}
+	return nil
+}
+
+// UsageOf turns a package's error into a complaint about what the user gave. The name of the package is left out: it
+// means nothing to whoever typed the command. Every line begins with where.
+func UsageOf(where string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		if pkg, rest, ok := strings.Cut(line, ": "); ok && !strings.ContainsAny(pkg, " \"") {
+			line = rest
+		}
+		lines = append(lines, where+strings.TrimSpace(line))
+	}
+	return &Error{ExitUsage, errors.New(strings.Join(lines, "\n"))}
+}
+
+// ExitCode is the code for an error that a command returned.
+func ExitCode(err error) int {
+	var e *Error
+	switch {
+	case err == nil:
+		return ExitDone
+	case errors.As(err, &e):
+		return e.Code
+	}
+	return ExitInternal
+}
