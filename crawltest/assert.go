@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Visited is the URLs asked of a host, in order of arrival, repeats and /robots.txt included. host is
+// Visited returns the URLs asked of a host, in order of arrival, repeats and /robots.txt included. host is
 // a name, host:port, or "" for every host.
 func (w *Web) Visited(host string) []string {
 	var urls []string
@@ -21,7 +21,7 @@ func (w *Web) requestsTo(host string) []Request {
 	})
 }
 
-// Count is how often a URL was asked for.
+// Count returns how often a URL was asked for.
 func (w *Web) Count(url string) int {
 	n := 0
 	for _, r := range w.Requests() {
@@ -70,7 +70,7 @@ func (w *Web) MustOrder(urls ...string) {
 	}
 }
 
-// Gaps is the times between requests to a host: from the last end of those before to each start.
+// Gaps returns the times between requests to a host: from the last end of those before to each start.
 // Overlapping requests make a negative gap. host is as for [Web.Visited].
 func (w *Web) Gaps(host string) []time.Duration {
 	var gaps []time.Duration
@@ -96,7 +96,7 @@ func (w *Web) MustSpace(host string, gap time.Duration) {
 	}
 }
 
-// InFlight is the greatest number of requests to a host that were in flight at one time.
+// InFlight returns the greatest number of requests to a host that were in flight at one time.
 func (w *Web) InFlight(host string) int {
 	most := 0
 	rs := w.requestsTo(host)

@@ -18,7 +18,7 @@ type Violation struct {
 	Required time.Duration // the gap there should have been
 }
 
-// String is one line for a test's log.
+// String returns one line for a test's log.
 func (v Violation) String() string {
 	s := v.Rule + " " + v.Host + ": " + v.Detail
 	if v.Second.ID != 0 {
@@ -123,7 +123,7 @@ func newAuditor(w *Web, e Expect) *auditor {
 
 func (a *auditor) report(v Violation) { a.found = append(a.found, v) }
 
-// auditInCleanup is what Test does at the end.
+// auditInCleanup returns what Test does at the end.
 func (w *Web) auditInCleanup() {
 	w.mu.Lock()
 	e, skip := w.expect, w.unaudited

@@ -31,7 +31,7 @@ func (a *auditor) connects(dials []Dial) {
 	}
 }
 
-// soleHost is the host that an attempt to connect was for, "" when there are several at the
+// soleHost returns the host that an attempt to connect was for, "" when there are several at the
 // address and port, or none.
 func (a *auditor) soleHost(d Dial) string {
 	a.web.mu.Lock()

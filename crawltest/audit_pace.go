@@ -16,7 +16,7 @@ type lane struct {
 	slack []time.Duration
 }
 
-// never is the end of what has none yet.
+// never returns the end of what has none yet.
 func never() time.Time { return time.Unix(1<<40, 0) }
 
 func endOf(r *Request) time.Time {
@@ -100,7 +100,7 @@ func laneOf(m map[string]*lane, key string) *lane {
 	return m[key]
 }
 
-// latency is the gap asked for after a slow answer; one that is not whole may have been broken off by the
+// latency returns the gap asked for after a slow answer; one that is not whole may have been broken off by the
 // client, and has none. A request that was never answered leaves the gap as it was.
 func (a *auditor) latency(l *lane, r *Request, per int) time.Duration {
 	switch n := len(l.slack); {
@@ -186,7 +186,7 @@ func (a *auditor) retryAfter(r *Request) {
 	}
 }
 
-// retryTime is when a 429 or 503 allows the next request (RFC 9110 section 10.2.3).
+// retryTime returns when a 429 or 503 allows the next request (RFC 9110 section 10.2.3).
 func retryTime(r *Request) (time.Time, bool) {
 	if r.Status != http.StatusTooManyRequests && r.Status != http.StatusServiceUnavailable || r.ended == 0 {
 		return time.Time{}, false

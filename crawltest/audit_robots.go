@@ -58,7 +58,7 @@ func (a *auditor) follow(first *Request) look {
 	return look{first: first, last: at, good: more || decides(at)}
 }
 
-// hop is the request that followed a redirect: the first one after it, or else, from a cache, the
+// hop returns the request that followed a redirect: the first one after it, or else, from a cache, the
 // last one before.
 func (a *auditor) hop(to string, from *Request) *Request {
 	same := func(r Request) bool { return r.URL == to }
@@ -73,7 +73,7 @@ func (a *auditor) hop(to string, from *Request) *Request {
 	return nil
 }
 
-// redirectTarget is where an answer sends the client, if it does.
+// redirectTarget returns where an answer sends the client, if it does.
 func redirectTarget(r *Request) (string, bool) {
 	switch r.Status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
@@ -105,7 +105,7 @@ func decides(r *Request) bool {
 	return true
 }
 
-// known is what the crawler knew when it sent r: the last look that was over, and the last good one.
+// known returns what the crawler knew when it sent r: the last look that was over, and the last good one.
 func (a *auditor) known(r *Request) (last, good *look) {
 	looks := a.looks[originOfURL(r.URL)]
 	for i := len(looks) - 1; i >= 0 && good == nil; i-- {
@@ -190,7 +190,7 @@ func (a *auditor) lifetime(l *look) time.Duration {
 	return most
 }
 
-// maxAge is the max-age of a Cache-Control (RFC 9111 section 5.2.2.1); no-store and no-cache are 0.
+// maxAge returns the max-age of a Cache-Control (RFC 9111 section 5.2.2.1); no-store and no-cache are 0.
 func maxAge(value string) (time.Duration, bool) {
 	if value == "no-store" || value == "no-cache" {
 		return 0, true
@@ -299,7 +299,7 @@ func (a *auditor) overridden(r *Request) bool {
 	return ok && !r.Start.After(until)
 }
 
-// crawlDelay is what the robots.txt that the crawler knew when it sent r asks for.
+// crawlDelay returns what the robots.txt that the crawler knew when it sent r asks for.
 func (a *auditor) crawlDelay(r *Request) time.Duration {
 	_, good := a.known(r)
 	if good == nil || r.site == nil || a.overridden(r) {

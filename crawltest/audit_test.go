@@ -321,7 +321,7 @@ func pipeline(paths ...string) func(*browser) {
 	}
 }
 
-// waitForGo is a handler that answers when the next request has come or nothing else can happen.
+// waitForGo returns a handler that answers when the next request has come or nothing else can happen.
 func waitForGo(w *Web) func(http.ResponseWriter, *http.Request) {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		time.Sleep(time.Nanosecond)

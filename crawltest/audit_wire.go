@@ -7,7 +7,7 @@ import (
 )
 
 // maxRequestLine is the longest request line that servers can be expected to take (RFC 9112
-// section 3 asks for 8000 octets at least).
+// section 3 asks for 8000 bytes at least).
 const maxRequestLine = 8 << 10
 
 // identity holds r to P11.

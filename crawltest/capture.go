@@ -22,7 +22,7 @@ type Capture struct {
 	files []txtar.File
 }
 
-// captured are the header fields that are kept, besides Content-Type and Location: those a crawler
+// captured returns the header fields that are kept, besides Content-Type and Location: those a crawler
 // may act on. Cookies are not.
 func captured() []string {
 	return []string{
@@ -62,7 +62,7 @@ func (c *Capture) Add(url string, status int, h http.Header, body []byte) error 
 	return nil
 }
 
-// Fixture is the archive of what was added, in order.
+// Fixture returns the archive of what was added, in order.
 func (c *Capture) Fixture() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +85,7 @@ func wrap(s string) string {
 	return b.String() + s + "\n"
 }
 
-// joinWords is what splitWords takes apart. A line end in a value, which no header can have, becomes
+// joinWords returns what splitWords takes apart. A line end in a value, which no header can have, becomes
 // a blank.
 func joinWords(words []string) string {
 	quoted := make([]string, len(words))

@@ -190,7 +190,7 @@ func (c *memConn) shut(broken error) {
 	c.in.change(func() { c.in.gone, c.in.broken = true, cmpErr(c.in.broken, broken); c.in.rd.set(time.Time{}, nil) })
 }
 
-// cmpErr is the first of the two that is an error.
+// cmpErr returns the first of the two that is an error.
 func cmpErr(a, b error) error {
 	if a != nil {
 		return a

@@ -146,7 +146,7 @@ func (w *Web) closeConns() {
 	}
 }
 
-// Start is when the Web was made. Times given to [Page.At], [Fault.From] and [Fault.Until] count
+// Start returns when the Web was made. Times given to [Page.At], [Fault.From] and [Fault.Until] count
 // from it.
 func (w *Web) Start() time.Time { return w.start }
 
@@ -159,7 +159,7 @@ func (w *Web) Addresses(ranges ...netip.Prefix) {
 	w.pool = newAddrPool(ranges...)
 }
 
-// tick is the next number of the logical clock, which orders events that share an instant of
+// tick returns the next number of the logical clock, which orders events that share an instant of
 // virtual time. The caller holds w.mu.
 func (w *Web) tick() int64 {
 	w.seq++

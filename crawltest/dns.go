@@ -60,7 +60,7 @@ func dnsContextError(host string, err error) error {
 	return &net.DNSError{UnwrapErr: err, Err: err.Error(), Name: host, IsTimeout: errors.Is(err, context.DeadlineExceeded)}
 }
 
-// resolve is the zone: the addresses of a name, and the fault that befalls this question.
+// resolve returns the zone: the addresses of a name, and the fault that befalls this question.
 func (w *Web) resolve(network, host string) ([]netip.Addr, faultKind) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,7 +98,7 @@ type addrPool struct {
 
 func newAddrPool(ranges ...netip.Prefix) *addrPool { return &addrPool{ranges: ranges} }
 
-// next is an address not handed out before; the zero Addr when the ranges are used up.
+// next returns an address not handed out before; the zero Addr when the ranges are used up.
 func (p *addrPool) next() netip.Addr {
 	for len(p.ranges) > 0 {
 		r := p.ranges[0].Masked()

@@ -78,7 +78,7 @@ type HostExpect struct {
 	PerHost int // 0 is 1
 }
 
-// at is the delay and the number in flight that hold for a host, and whether they are its own.
+// at returns the delay and the number in flight that hold for a host, and whether they are its own.
 func (e Expect) at(host string) (delay time.Duration, per int, own bool) {
 	if h, own := e.Hosts[host]; own {
 		return h.Delay, max(h.PerHost, 1), true

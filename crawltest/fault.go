@@ -137,10 +137,10 @@ func (f Fault) First(n int) Fault { f.first = n; return f }
 // Every narrows the fault to each n-th.
 func (f Fault) Every(n int) Fault { f.every = n; return f }
 
-// From is when the fault sets in, counted from [Web.Start].
+// From returns when the fault sets in, counted from [Web.Start].
 func (f Fault) From(d time.Duration) Fault { f.from = d; return f }
 
-// Until is when the fault is over, counted from [Web.Start].
+// Until returns when the fault is over, counted from [Web.Start].
 func (f Fault) Until(d time.Duration) Fault { f.until = d; return f }
 
 // strikes counts one event and reports whether the fault befalls it.
@@ -152,7 +152,7 @@ func (f *Fault) strikes(since time.Duration) bool {
 	return (f.first == 0 || f.hits <= f.first) && (f.every == 0 || f.hits%f.every == 0)
 }
 
-// fault is the first fault of a stage that befalls this event, a page's before its site's. p and e
+// fault returns the first fault of a stage that befalls this event, a page's before its site's. p and e
 // are known where a request is. The caller holds web.mu.
 func (s *Site) fault(stage faultStage, p *Page, e *entry) *Fault {
 	since := time.Since(s.web.start)

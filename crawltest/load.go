@@ -130,7 +130,7 @@ func bodyOf(f txtar.File, encoded bool) (string, error) {
 }
 
 // splitWords cuts a line at blanks outside double quotes and drops the quotes; two of them inside
-// quotes are one that stays.
+// quotes is one that stays.
 func splitWords(line string) ([]string, error) {
 	var words []string
 	var word []byte

@@ -33,7 +33,7 @@ func parseFaultAttr(key, value string) (func(*fixture), error) {
 	return func(fx *fixture) { fx.page.Fault(f) }, nil
 }
 
-// plainFault is one of the faults without arguments.
+// plainFault returns one of the faults without arguments.
 func plainFault(name string) (Fault, bool) {
 	maker, ok := map[string]func() Fault{
 		"hang": Hang, "reset": Reset, "nxdomain": NXDomain, "dns-failure": DNSFailure, "dns-timeout": DNSTimeout,

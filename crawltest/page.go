@@ -30,17 +30,17 @@ func (p *Page) set(f func()) *Page {
 	return p
 }
 
-// Site is the page's site, to go on with a chain.
+// Site returns the page's site, to go on with a chain.
 func (p *Page) Site() *Site { return p.site }
 
 // At makes this the version of the page from then on, counted from [Web.Start]. Before it the
 // earlier version holds, or none: 404.
 func (p *Page) At(d time.Duration) *Page { return p.set(func() { p.at = d }) }
 
-// Status is the answer's status code.
+// Status returns the answer's status code.
 func (p *Page) Status(code int) *Page { return p.set(func() { p.status = code }) }
 
-// Type is the Content-Type; "" sends none.
+// Type returns the Content-Type; "" sends none.
 func (p *Page) Type(t string) *Page { return p.set(func() { p.typ = t }) }
 
 // Header adds a field to the answer's header.
@@ -53,10 +53,10 @@ func (p *Page) Header(key, value string) *Page {
 	})
 }
 
-// Location is the Location field, sent as it is.
+// Location returns the Location field, sent as it is.
 func (p *Page) Location(to string) *Page { return p.set(func() { p.location = to }) }
 
-// Latency is how long the answer takes to begin, on top of the site's.
+// Latency returns how long the answer takes to begin, on top of the site's.
 func (p *Page) Latency(d time.Duration) *Page { return p.set(func() { p.latency = d }) }
 
 // Fault makes the page misbehave. DNS, connect and TLS faults belong to a [Site].

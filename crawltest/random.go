@@ -97,7 +97,7 @@ type RandomHost struct {
 	Strict bool // it answers 429 to whoever does not keep its Crawl-delay
 }
 
-// Hosts are the web's hosts, in the order they were made.
+// Hosts returns the web's hosts, in the order they were made.
 func (r *RandomWeb) Hosts() []RandomHost {
 	hosts := make([]RandomHost, len(r.hosts))
 	for i, h := range r.hosts {
@@ -187,7 +187,7 @@ func orInt(v, def int) int {
 	return v
 }
 
-// Seeds is the roots of the first hosts that work, at least one host in three.
+// Seeds returns the roots of the first hosts that work, at least one host in three.
 func (r *RandomWeb) Seeds() []string {
 	var seeds []string
 	for _, h := range r.hosts {
@@ -289,7 +289,7 @@ func (b *builder) kind() nodeKind {
 	return nodePage
 }
 
-// path is a fresh path in one of many shapes; none of them is touched by the rules that robots
+// path returns a fresh path in one of many shapes; none of them is touched by the rules that robots
 // writes.
 func (b *builder) path(i int) string {
 	return fmt.Sprintf(pick(b, []string{

@@ -97,7 +97,7 @@ func (b *builder) robotsText(lines []string) string {
 	return b.decorate(group)
 }
 
-// groupOf is a group with one rule at least: without any, its agent would share the next group's
+// groupOf returns a group with one rule at least: without any, its agent would share the next group's
 // (RFC 9309 section 2.1 has a group's rules follow its last User-agent line, and Crawl-delay is none).
 func groupOf(agent string, lines []string) []string {
 	group := append([]string{"User-agent: " + agent}, lines...)

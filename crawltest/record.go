@@ -198,7 +198,7 @@ func (w *Web) hungUp(c *serverConn) {
 	}
 }
 
-// connState is the http.Server's word on when a request is through.
+// connState returns the http.Server's word on when a request is through.
 func (w *Web) connState(nc net.Conn, s http.ConnState) {
 	c := nc.(*serverConn)
 	switch s {
@@ -241,7 +241,7 @@ func (e *entry) settle(w *Web) {
 	}
 }
 
-// snapshot is the Request as it stands.
+// snapshot returns the Request as it stands.
 func (e *entry) snapshot() Request {
 	r := e.Request
 	r.Line = string(bytes.TrimSuffix(e.line, []byte("\r")))
@@ -256,7 +256,7 @@ func (e *entry) snapshot() Request {
 	return r
 }
 
-// Requests is the log so far, in order of arrival.
+// Requests returns the log so far, in order of arrival.
 func (w *Web) Requests() []Request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -276,7 +276,7 @@ type Dial struct {
 	Requests int       // carried so far
 }
 
-// Dials is every attempt to connect so far, in order.
+// Dials returns every attempt to connect so far, in order.
 func (w *Web) Dials() []Dial {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -294,7 +294,7 @@ type Lookup struct {
 	Err  string // "" when there was an answer
 }
 
-// Lookups is every question to the DNS so far, in order.
+// Lookups returns every question to the DNS so far, in order.
 func (w *Web) Lookups() []Lookup {
 	w.mu.Lock()
 	defer w.mu.Unlock()

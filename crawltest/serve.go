@@ -55,7 +55,7 @@ func (w *Web) accept(c *serverConn, r *http.Request) (*entry, plan) {
 	return e, w.plan(s, e, r)
 }
 
-// current is the request that a handler gets now; what came behind it is the next one, unless it is
+// current returns the request that a handler gets now; what came behind it is the next one, unless it is
 // its body. The caller holds web.mu.
 func (c *serverConn) current(hasBody bool) *entry {
 	if c.cur == nil {

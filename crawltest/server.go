@@ -115,7 +115,7 @@ func (s *Server) Site(name string) *ServerSite {
 	return site
 }
 
-// RootCAs is the pool with which a client trusts the https sites of this Server.
+// RootCAs returns the pool with which a client trusts the https sites of this Server.
 func (s *Server) RootCAs() *x509.CertPool {
 	pool, err := s.ca.pool(s.now)
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Con
 	return d.DialContext(ctx, network, net.JoinHostPort(ips[0].String(), port))
 }
 
-// Requests is the log so far, in order of arrival: requests whose head was read. Times are real,
+// Requests returns the log so far, in order of arrival: requests whose head was read. Times are real,
 // End is when the answer's function returned; Status and Answer are unknown.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
@@ -161,10 +161,10 @@ func (s *Server) Requests() []Request {
 	return slices.Clone(s.log)
 }
 
-// URL is the absolute URL of a path of the site, with its port.
+// URL returns the absolute URL of a path of the site, with its port.
 func (s *ServerSite) URL(path string) string { return s.origin + path }
 
-// Addr is where the site listens.
+// Addr returns where the site listens.
 func (s *ServerSite) Addr() netip.AddrPort { return s.addr }
 
 // Raw answers one path, query included, by hand.

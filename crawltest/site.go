@@ -50,7 +50,7 @@ func (w *Web) Site(host string) *Site {
 	return w.site(u)
 }
 
-// site is the Site of u's origin, made if it is not there.
+// site returns the Site of u's origin, made if it is not there.
 func (w *Web) site(u weburl.URL) *Site {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,7 +72,7 @@ func (w *Web) site(u weburl.URL) *Site {
 	return s
 }
 
-// assign is the address of a new name. The caller holds w.mu.
+// assign returns the address of a new name. The caller holds w.mu.
 func (w *Web) assign(host string) netip.Addr {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a
@@ -114,7 +114,7 @@ func (s *Site) Address(addrs ...string) *Site {
 	return s.set(func() { s.name.addrs = parsed })
 }
 
-// Addr is the site's first address.
+// Addr returns the site's first address.
 func (s *Site) Addr() netip.Addr {
 	s.web.mu.Lock()
 	defer s.web.mu.Unlock()
@@ -124,16 +124,16 @@ func (s *Site) Addr() netip.Addr {
 	return s.name.addrs[0]
 }
 
-// Host is the site's host:port, the port always there: the key by which requests are paced.
+// Host returns the site's host:port, the port always there: the key by which requests are paced.
 func (s *Site) Host() string { return s.key }
 
-// URL is the absolute URL of a path of the site.
+// URL returns the absolute URL of a path of the site.
 func (s *Site) URL(path string) string { return s.origin + path }
 
-// Latency is how long every answer of the site takes to begin; a page's own comes on top.
+// Latency returns how long every answer of the site takes to begin; a page's own comes on top.
 func (s *Site) Latency(d time.Duration) *Site { return s.set(func() { s.latency = d }) }
 
-// Clock is how far the site's clock is ahead of the true time, or, negative, behind: in the Date of every
+// Clock returns how far the site's clock is ahead of the true time, or, negative, behind: in the Date of every
 // answer, and in a Retry-After that is a date.
 func (s *Site) Clock(ahead time.Duration) *Site { return s.set(func() { s.clock = ahead }) }
 
@@ -268,7 +268,7 @@ func isUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// find is the page that answers a path at a time: its own, a handler without query, or the longest
+// find returns the page that answers a path at a time: its own, a handler without query, or the longest
 // subtree. The caller holds web.mu.
 func (s *Site) find(path string, since time.Duration) *Page {
 	path = canonPath(path)
@@ -291,7 +291,7 @@ func (s *Site) find(path string, since time.Duration) *Page {
 	return s.trees[best]
 }
 
-// version is the latest of the versions that have come into being.
+// version returns the latest of the versions that have come into being.
 func version(versions []*Page, since time.Duration) *Page {
 	var now *Page
 	for _, p := range versions {
@@ -325,7 +325,7 @@ func ruleMatches(rule, path string) bool {
 	return rule == path
 }
 
-// crawlDelay is the delay that a version of robots.txt asks of an agent. The caller holds web.mu.
+// crawlDelay returns the delay that a version of robots.txt asks of an agent. The caller holds web.mu.
 func (s *Site) crawlDelay(agent string, robots *Page) time.Duration {
 	if d, own := s.delays[strings.ToLower(agent)]; own {
 		return d
@@ -336,6 +336,6 @@ func (s *Site) crawlDelay(agent string, robots *Page) time.Duration {
 	return s.delay
 }
 
-// robots is the version of robots.txt that is served at a time, nil if there is none. The caller
+// robots returns the version of robots.txt that is served at a time, nil if there is none. The caller
 // holds web.mu.
 func (s *Site) robots(since time.Duration) *Page { return version(s.pages[robotsPath], since) }

@@ -23,7 +23,7 @@ type authority struct {
 	leaves map[string]*tls.Certificate
 }
 
-// RootCAs is the pool with which a client trusts the https sites of this Web.
+// RootCAs returns the pool with which a client trusts the https sites of this Web.
 func (w *Web) RootCAs() *x509.CertPool {
 	pool, err := w.ca.pool(w.start)
 	if err != nil {
@@ -64,7 +64,7 @@ func (w *Web) certificate(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return w.ca.certificate(host, w.start, until)
 }
 
-// pool is the authority's own certificate as a pool.
+// pool returns the authority's own certificate as a pool.
 func (a *authority) pool(now time.Time) (*x509.CertPool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

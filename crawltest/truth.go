@@ -19,7 +19,7 @@ type Truth struct {
 }
 
 // Truth works out what can be reached from the seeds through links and redirects. follow says which
-// URLs are in the crawl's scope; nil is all. A seed that is no URL of the web is a mistake in the
+// URLs is in the crawl's scope; nil is all. A seed that is no URL of the web is a mistake in the
 // test and fails it.
 func (r *RandomWeb) Truth(follow func(url string) bool, seeds ...string) Truth {
 	if follow == nil {
@@ -57,7 +57,7 @@ func (r *RandomWeb) Truth(follow func(url string) bool, seeds ...string) Truth {
 	return t
 }
 
-// reach is all nodes named by those that can be asked for and work.
+// reach returns all nodes named by those that can be asked for and work.
 func reach(starts []*node, follow func(string) bool, works func(*node) bool) map[*node]bool {
 	seen := make(map[*node]bool)
 	queue := slices.Clone(starts)
@@ -76,7 +76,7 @@ func reach(starts []*node, follow func(string) bool, works func(*node) bool) map
 	return seen
 }
 
-// leads is where an answered node leads a crawler.
+// leads returns where an answered node leads a crawler.
 func (n *node) leads() []*node {
 	switch {
 	case n.kind == nodeRedirect:
@@ -121,7 +121,7 @@ func (t Truth) Check(log []Request) []string {
 	return wrong
 }
 
-// canonURL is the one spelling of a URL under which it is compared.
+// canonURL returns the one spelling of a URL under which it is compared.
 func canonURL(u string) string {
 	origin := originOfURL(u)
 	return origin + canonPath(u[len(origin):])

@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// client is an HTTP client on the simulated web that follows nothing.
+// client returns an HTTP client on the simulated web that follows nothing.
 func client(t testing.TB, w *Web) *http.Client {
 	tr := &http.Transport{DialContext: w.DialContext, TLSClientConfig: &tls.Config{RootCAs: w.RootCAs()}}
 	t.Cleanup(tr.CloseIdleConnections)

@@ -11,7 +11,7 @@ import (
 // hold is how long answers that never end keep a connection open: longer than any client's patience.
 const hold = time.Hour
 
-// head is a sound beginning of an answer with these further header lines.
+// head returns a sound beginning of an answer with these further header lines.
 func head(lines ...string) string {
 	return "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n" + strings.Join(append(lines, "\r\n"), "\r\n")
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkAppendAndSync is the cost of a record in a file that is committed every so many records, and in a
-// stream. A Sync is one fsync: its time is the disk's, and shared by the records of the interval.
+// BenchmarkAppendAndSync measures a record in a file that is committed every N records, and in a stream. A Sync is
+// one fsync: its time depends on the disk and is shared by the records of the interval.
 func BenchmarkAppendAndSync(b *testing.B) {
 	for _, every := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprintf("file/Sync every %d", every), func(b *testing.B) {

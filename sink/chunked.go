@@ -2,11 +2,11 @@ package sink
 
 import "bytes"
 
-// maxChunkDigits is how many hexadecimal digits of a chunk's size are read: sizes up to 2^60-1.
+// maxChunkDigits is the maximum number of hexadecimal digits of a chunk's size: sizes up to 2^60-1.
 const maxChunkDigits = 15
 
-// unchunk undoes the chunked transfer coding (RFC 9112 section 7.1). Lines may end in LF alone. A body
-// that breaks off is decoded as far as it goes; ok is false when it is not chunked at all.
+// unchunk undoes the chunked transfer coding (RFC 9112 section 7.1). Lines may end in LF alone. An incomplete body is
+// decoded up to its end; ok is false if the body is not chunked at all.
 func unchunk(body []byte) (payload []byte, ok bool) {
 	payload = make([]byte, 0, len(body))
 	for len(body) > 0 {
@@ -30,7 +30,7 @@ func unchunk(body []byte) (payload []byte, ok bool) {
 	return payload, true
 }
 
-// lineEnd takes the end of a line off b, or what there is of it.
+// lineEnd removes the end of a line, or the part of it that is there, from the beginning of b.
 func lineEnd(b []byte) (rest []byte, ok bool) {
 	if len(b) > 0 && b[0] == '\r' {
 		b = b[1:]
@@ -41,7 +41,7 @@ func lineEnd(b []byte) (rest []byte, ok bool) {
 	return b[min(len(b), 1):], true
 }
 
-// chunkSize reads the line before a chunk: the size, white space, extensions.
+// chunkSize parses the line before a chunk: the size, white space, extensions.
 func chunkSize(line []byte) (size uint64, ok bool) {
 	line, _, _ = bytes.Cut(line, []byte(";"))
 	line = bytes.TrimRight(line, " \t\r")
@@ -64,7 +64,7 @@ func chunkSize(line []byte) (size uint64, ok bool) {
 	return size, true
 }
 
-// sizePrefix reports whether a line that has no end can be the beginning of one before a chunk.
+// sizePrefix reports whether an incomplete line can be the beginning of the line before a chunk.
 func sizePrefix(b []byte) bool {
 	if size, _, ext := bytes.Cut(b, []byte(";")); ext {
 		b = size

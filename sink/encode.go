@@ -12,7 +12,7 @@ import (
 
 var errYear = errors.New("a time that RFC 3339 cannot express")
 
-// appendRecord appends the JSON form of r, byte for byte as encoding/json writes it, but for times.
+// appendRecord appends the JSON form of r, byte for byte as encoding/json writes it, except for times.
 func appendRecord(b []byte, r *Record) ([]byte, error) {
 	b = appendString(append(b, `{"schema":`...), r.Schema)
 	b = appendString(append(b, `,"url":`...), r.URL)
@@ -71,7 +71,7 @@ func optUsage(b []byte, name string, us []Usage) []byte {
 	return append(b, ']')
 }
 
-// optData appends values that are JSON already, made compact.
+// optData appends values that are valid JSON, in compact form.
 func optData(b []byte, name string, data []json.RawMessage) ([]byte, error) {
 	if len(data) == 0 {
 		return b, nil
@@ -129,11 +129,11 @@ func optStrings(b []byte, key string, v []string) []byte {
 	return append(b, ']')
 }
 
-// timeForm is RFC 3339 with microseconds, always of six digits: many readers take a time with nanoseconds for
-// text, some also one with fewer digits than those before it.
+// timeForm is RFC 3339 with exactly six digits of a second's fraction: many readers take a time with nanoseconds for
+// text, and some do so with a time that has fewer digits than the times before it.
 const timeForm = "2006-01-02T15:04:05.000000Z07:00"
 
-// optTime appends a time with what is below a microsecond cut off, or the error of time.Time.MarshalJSON.
+// optTime appends a time truncated to microseconds, or returns the error of time.Time.MarshalJSON.
 func optTime(b []byte, key string, t time.Time) ([]byte, error) {
 	if t.IsZero() {
 		return b, nil
@@ -148,8 +148,8 @@ func optTime(b []byte, key string, t time.Time) ([]byte, error) {
 
 const hexDigits = "0123456789abcdef"
 
-// appendString appends a JSON string. As encoding/json does, it escapes what HTML would misread and
-// the two line ends of JavaScript, and replaces what is not UTF-8. Other hidden characters are escaped, too.
+// appendString appends a JSON string. Like encoding/json it escapes the characters of HTML and the two line
+// separators of JavaScript, and replaces invalid UTF-8. It also escapes other hidden characters.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0

@@ -16,13 +16,13 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// awkward is text that JSON, HTML or UTF-8 make special.
+// awkward is text that JSON, HTML or UTF-8 treat specially.
 var awkward = []string{
 	"", "plain", `"quoted\"`, "tab\tnl\ncr\rbs\bff\f", "\x00\x01\x1f\x7f", "<script>&amp;</script>", "é日本\U0001F600",
 	"\u2028\u2029", "\ufffd", "\xff\xfe", "a\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80", "end\xe2\x80", "é\xffé",
 }
 
-// fill sets a value to something random, so that a field that the encoder forgets is noticed.
+// fill sets a value at random, so that the test notices a field that the encoder omits.
 func fill(r *rand.Rand, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
@@ -91,8 +91,8 @@ func TestLineIsWhatEncodingJSONWrites(t *testing.T) {
 
 var times = regexp.MustCompile(`("(?:queued|started|ended)":"[-0-9]+T[0-9:]+)(\.[0-9]+)?([^"]*")`)
 
-// micros is a line with six digits of each fraction of a second: readers of JSON lines such as DuckDB take a time
-// with more for text, and pandas one with fewer than its first.
+// micros rewrites the times of a line to six digits of a second's fraction: readers of JSON lines such as DuckDB take
+// a time with more digits for text, and pandas one with fewer digits than its first.
 func micros(line []byte) []byte {
 	return times.ReplaceAllFunc(line, func(b []byte) []byte {
 		m := times.FindSubmatch(b)
@@ -128,7 +128,7 @@ func FuzzStringIsWhatEncodingJSONWrites(f *testing.F) {
 	})
 }
 
-// page is a record as most are.
+// page returns a typical record.
 func page() *Record {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 	return &Record{

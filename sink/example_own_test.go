@@ -11,17 +11,17 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Table is a sink of one's own: a text file with the status and the URL of each page.
+// Table is a custom sink: a text file with the status and the URL of each page.
 type Table struct {
 	f      *os.File
-	w      io.Writer // f, but in tests of a full disk
-	lines  []byte    // appended, not written yet
+	w      io.Writer // the same as f, except in tests of a full disk
+	lines  []byte    // not written yet
 	size   int64     // of the file
-	err    error     // of a write: what is behind the last Sync may be torn
+	err    error     // of a write: the file may be torn after the last Sync
 	closed bool
 }
 
-// OpenTable goes on behind what is in the file.
+// OpenTable opens a file and appends to it.
 func OpenTable(path string) (*Table, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {
@@ -34,10 +34,10 @@ func OpenTable(path string) (*Table, error) {
 	return &Table{f: f, w: f, size: size}, nil
 }
 
-// Name tells this sink's offsets from those of the crawl's other sinks.
+// Name distinguishes the offsets of this sink from those of the crawl's other sinks.
 func (t *Table) Name() string { return "table" }
 
-// Append copies what it needs: the record is the caller's again when it returns.
+// Append copies what it needs: after it returns, the record belongs to the caller.
 func (t *Table) Append(_ context.Context, r *sink.Record) error {
 	if err := t.usable(); err != nil {
 		return err
@@ -53,8 +53,8 @@ func (t *Table) usable() error {
 	return t.err
 }
 
-// Sync writes what was appended, forces it out and says how long the file is. After an error it fails
-// until Restore: nobody knows what of the lines is in the file.
+// Sync writes and syncs the pending lines and returns the length of the file. After an error it fails until Restore,
+// because nobody knows which lines are in the file.
 func (t *Table) Sync() (int64, error) {
 	if err := t.usable(); err != nil {
 		return 0, err
@@ -68,13 +68,13 @@ func (t *Table) Sync() (int64, error) {
 	return t.size, err
 }
 
-// Restore cuts the file, and forgets what was appended and not written.
+// Restore truncates the file and discards the pending lines.
 func (t *Table) Restore(offset int64) error {
 	if t.closed {
 		return sink.ErrClosed
 	}
 	if offset < 0 || offset > t.size {
-		return fmt.Errorf("table: %d is not an offset of a file of %d octets", offset, t.size)
+		return fmt.Errorf("table: %d is not an offset of a file of %d bytes", offset, t.size)
 	}
 	if err := t.f.Truncate(offset); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (t *Table) Restore(offset int64) error {
 	return nil
 }
 
-// Close syncs, unless something is wrong already.
+// Close calls Sync unless an earlier call failed.
 func (t *Table) Close() error {
 	if t.closed {
 		return nil
@@ -96,7 +96,7 @@ func (t *Table) Close() error {
 	return errors.Join(err, t.f.Close())
 }
 
-// A sink of one's own. Its test is a call of sinktest.Run.
+// A custom sink. Its test is one call of sinktest.Run.
 func Example_ownSink() {
 	dir, err := os.MkdirTemp("", "table")
 	if err != nil {
@@ -107,12 +107,12 @@ func Example_ownSink() {
 	path := filepath.Join(dir, "table.txt")
 	ctx := context.Background()
 
-	var out sink.Sink // as it stands in crawler.Config.Sinks
+	var out sink.Sink // as in crawler.Config.Sinks
 	out, _ = OpenTable(path)
 	_ = out.Append(ctx, &sink.Record{URL: "http://example.org/", Status: 200})
-	committed, _ := out.Sync() // the crawl's frontier keeps the offset
+	committed, _ := out.Sync() // the crawl's frontier stores the offset
 	_ = out.Append(ctx, &sink.Record{URL: "http://example.org/lost", Status: 200})
-	_, _ = out.Sync() // the process is killed before the frontier keeps this one
+	_, _ = out.Sync() // the process is killed before the frontier stores this one
 
 	out, _ = OpenTable(path)
 	if err := out.Restore(committed); err != nil {

@@ -23,7 +23,7 @@ func ExampleNewJSONL() {
 	// {"schema":"amble.visit/1","url":"http://example.org/","depth":0,"status":200,"outcome":"fetched","type":"text/html","warc":{"file":"amble-20260301120000-00000.warc.gz","offset":734,"length":1021}}
 }
 
-// A crawl that was killed goes on: what was written after the last Sync is cut off, and comes again.
+// A crawl that was killed resumes: what was written after the last Sync is cut off, and written again.
 func ExampleOpenJSONL() {
 	dir, err := os.MkdirTemp("", "visits")
 	if err != nil {
@@ -37,7 +37,7 @@ func ExampleOpenJSONL() {
 	out, _ := sink.OpenJSONL(path)
 	_ = out.Append(ctx, &sink.Record{URL: "http://example.org/1"})
 	committed, _ := out.Sync()
-	_ = out.Append(ctx, &sink.Record{URL: "http://example.org/2"}) // then the lights go out
+	_ = out.Append(ctx, &sink.Record{URL: "http://example.org/2"}) // then the power fails
 
 	out, _ = sink.OpenJSONL(path)
 	if err := out.Restore(committed); err != nil {

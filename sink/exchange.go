@@ -7,29 +7,27 @@ import (
 	"time"
 )
 
-// Exchange is a request and its answer as they went over the wire. Its methods compute what they
-// return once and keep it: an Exchange is not safe for concurrent use, and its slices must not be
-// changed once a method was called.
+// Exchange is a request and its answer as they were on the wire. Its methods cache what they compute: an Exchange is
+// not safe for concurrent use, and its slices must not be changed once a method was called.
 type Exchange struct {
-	URL     string     // what was asked for: absolute, http or https, no fragment
-	Addr    netip.Addr // who was asked; invalid when that is not known
-	Started time.Time  // the request's first octet
-	Ended   time.Time  // the answer's last octet, or when it was given up
+	URL     string     // the URL requested: absolute, http or https, without fragment
+	Addr    netip.Addr // of the server; invalid if it is not known
+	Started time.Time  // when the first byte of the request was sent
+	Ended   time.Time  // when the last byte of the answer arrived, or the request was given up
 
-	// Protocol is the protocol of the answer as net/http names it: "HTTP/1.1", "HTTP/2.0".
+	// Protocol is the protocol of the answer in the form of net/http: "HTTP/1.1", "HTTP/2.0".
 	Protocol string
-	// Purpose says what a request without a visit was for, such as "robots". "" with a visit.
+	// Purpose says why a request without a visit was made, such as "robots". It is "" with a visit.
 	Purpose string
 
-	// Request is the request as it was written, secrets blanked. Empty when it was not recorded.
+	// Request is the request as it was sent, with secrets masked. It is empty if it was not recorded.
 	Request []byte
-	// Head is the status line and header section of the final answer, with the empty line after it.
-	// Empty without an answer. For HTTP/2, where neither has this form, see [SyntheticHead] and
-	// [SyntheticRequest].
+	// Head is the status line and header section of the final answer, including the empty line at its end. It is
+	// empty without an answer. HTTP/2 has neither in this form: see [SyntheticHead] and [SyntheticRequest].
 	Head []byte
-	// Body is what followed as it was received: transfer coding and content coding still on it.
+	// Body is the body as it was received, in its transfer coding and content coding.
 	Body []byte
-	// Truncated is why Body is not whole, in the reason codes of Record.Truncated. "" when it is.
+	// Truncated says why Body is incomplete, in the reason codes of Record.Truncated. It is "" if Body is complete.
 	Truncated string
 
 	opened  bool
@@ -39,7 +37,7 @@ type Exchange struct {
 	sha256  *[sha256.Size]byte
 }
 
-// Answered reports whether there is an answer with a whole header section.
+// Answered reports whether there is an answer with a complete header section.
 func (x *Exchange) Answered() bool {
 	for line, rest := range lines(x.Head) {
 		if len(line) == 0 {
@@ -49,25 +47,24 @@ func (x *Exchange) Answered() bool {
 	return false
 }
 
-// Status is the status code of the answer, 0 without one.
+// Status returns the status code of the answer, or 0 without an answer.
 func (x *Exchange) Status() int { return status(x.Head) }
 
-// ContentType is the media type that the answer's header names, in lower case and without parameters.
-// "" when there is none.
+// ContentType returns the media type of the Content-Type field, in lower case and without parameters, or "".
 func (x *Exchange) ContentType() string {
 	v, _ := field(x.Head, "Content-Type")
 	return mediaType(v)
 }
 
-// Payload is the body without transfer coding: the entity body of RFC 2616 section 7.2, which the WARC
-// standard calls the payload. Content coding stays on it. Of a chunked body that broke off it is what
-// there is; what is not chunked as its header says is returned as it is.
+// Payload returns the body without transfer coding: the entity body of RFC 2616 section 7.2, which the WARC standard
+// calls the payload. It is still in its content coding. Of an incomplete chunked body, Payload returns the part that
+// was received. A body that is not chunked although its header says so is returned unchanged.
 func (x *Exchange) Payload() []byte {
 	x.open()
 	return x.payload
 }
 
-// Chunked reports whether the body was chunked, so that Payload is not Body.
+// Chunked reports whether the body is chunked. If it is not, Payload is Body.
 func (x *Exchange) Chunked() bool {
 	x.open()
 	return x.chunked
@@ -85,8 +82,8 @@ func (x *Exchange) open() {
 	}
 }
 
-// SHA1 is the digest of Payload that is customary in web archives. It proves nothing against one who
-// makes payloads to collide.
+// SHA1 returns the digest of Payload that is customary in web archives. It does not protect against colliding
+// payloads made on purpose.
 func (x *Exchange) SHA1() [sha1.Size]byte {
 	if x.sha1 == nil {
 		sum := sha1.Sum(x.Payload())
@@ -95,7 +92,7 @@ func (x *Exchange) SHA1() [sha1.Size]byte {
 	return *x.sha1
 }
 
-// SHA256 is the digest of Payload.
+// SHA256 returns the digest of Payload.
 func (x *Exchange) SHA256() [sha256.Size]byte {
 	if x.sha256 == nil {
 		sum := sha256.Sum256(x.Payload())

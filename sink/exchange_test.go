@@ -29,7 +29,7 @@ func TestPayloadHasNoTransferCoding(t *testing.T) {
 		"cut in an extension":         {"Transfer-Encoding: chunked\r\n", "5\r\nhello\r\n10;é=", "hello", true},
 		"cut behind a chunk":          {"Transfer-Encoding: chunked\r\n", "5\r\nhello\r", "hello", true},
 		"nothing arrived":             {"Transfer-Encoding: chunked\r\n", "", "", true},
-		"octets behind the end":       {"Transfer-Encoding: chunked\r\n", "5\r\nhello\r\n0\r\n\r\nmore", "hello", true},
+		"bytes behind the end":        {"Transfer-Encoding: chunked\r\n", "5\r\nhello\r\n0\r\n\r\nmore", "hello", true},
 		"not what it says":            {"Transfer-Encoding: chunked\r\n", "<html>\r\n", "<html>\r\n", false},
 		"a chunk too long":            {"Transfer-Encoding: chunked\r\n", "5\r\nhello world\r\n0\r\n\r\n", "5\r\nhello world\r\n0\r\n\r\n", false},
 		"a size too large":            {"Transfer-Encoding: chunked\r\n", "fffffffffffffffff\r\nx", "fffffffffffffffff\r\nx", false},
@@ -59,7 +59,7 @@ func TestDigestsAreComputedOnce(t *testing.T) {
 	}
 }
 
-// FuzzPayload compares with the reader of net/http, where that accepts the body.
+// FuzzPayload compares Payload with the reader of net/http wherever that accepts the body.
 func FuzzPayload(f *testing.F) {
 	for _, s := range []string{"5\r\nhello\r\n0\r\n\r\n", "5;x\nhello\n0\nA: b\n\n", "0", "a\r\n0123456789", "1\r\nx\r\n\r\n"} {
 		f.Add([]byte(s))

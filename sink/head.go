@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// lines goes through the lines of a header section, without their ends, and gives what follows each.
-// Lines may end in LF alone (RFC 9112 section 2.2). What has no end is no line.
+// lines iterates over the lines of a header section, without their ends, with the bytes after each. Lines may end in
+// LF alone (RFC 9112 section 2.2). An incomplete line is skipped.
 func lines(head []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(line, rest []byte) bool) {
 		for {
@@ -27,7 +27,7 @@ func lines(head []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// status is the status code of a status line (RFC 9112 section 4), 0 when it has none.
+// status returns the status code of a status line (RFC 9112 section 4), or 0 if it has none.
 func status(head []byte) int {
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	_, rest, ok := bytes.Cut(line, []byte(" "))
@@ -47,7 +47,7 @@ func status(head []byte) int {
 	return code
 }
 
-// field is the first value of the fields of a name, and how many there are.
+// field returns the first value of the fields with a name, and the number of these fields.
 func field(head []byte, name string) (value string, n int) {
 	for line := range lines(head) {
 		k, v, ok := bytes.Cut(line, []byte(":"))
@@ -63,7 +63,7 @@ func field(head []byte, name string) (value string, n int) {
 
 func equalFold(a, b string) bool { return strings.EqualFold(a, b) }
 
-// mediaType is the type/subtype of a Content-Type value, "" when it is none.
+// mediaType returns the type/subtype of a Content-Type value, or "" if it is not valid.
 func mediaType(value string) string {
 	value, _, _ = strings.Cut(value, ";")
 	value = strings.ToLower(strings.Trim(value, " \t"))
@@ -85,18 +85,17 @@ func token(s string) bool {
 	return s != ""
 }
 
-// SyntheticHead makes a header section in the form of HTTP/1.1 for an answer whose own has another
-// (HTTP/2, HTTP/3) or was not recorded. The reason phrase is empty; the fields are in the order of
-// their names. decoded says that the body is given without its codings: Content-Encoding,
-// Content-Length and Transfer-Encoding, which do not describe it any more, then become
-// X-Crawler-Content-Encoding and so on.
+// SyntheticHead makes a header section in the form of HTTP/1.1 for an answer that has another form (HTTP/2, HTTP/3)
+// or was not recorded. The reason phrase is empty; the fields are sorted by name. decoded says that the body is
+// stored without its codings: Content-Encoding, Content-Length and Transfer-Encoding, which no longer describe it,
+// are then renamed to X-Crawler-Content-Encoding and so on.
 func SyntheticHead(status int, h http.Header, decoded bool) []byte {
 	b := fmt.Appendf(nil, "HTTP/1.1 %03d \r\n", status)
 	return append(appendFields(b, h, decoded), "\r\n"...)
 }
 
-// SyntheticRequest makes a GET request in the form of HTTP/1.1 where the one that was sent had another
-// form or was not recorded. target is the request target, such as "/a?b"; host is the Host field.
+// SyntheticRequest makes a GET request in the form of HTTP/1.1 for a request that had another form or was not
+// recorded. target is the request target, such as "/a?b"; host is the value of the Host field.
 func SyntheticRequest(target, host string, h http.Header) []byte {
 	b := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n", oneLine(target), oneLine(host))
 	return append(appendFields(b, h, false), "\r\n"...)
@@ -129,7 +128,7 @@ func framing(name string) bool {
 	return equalFold(name, "Content-Encoding") || equalFold(name, "Content-Length") || equalFold(name, "Transfer-Encoding")
 }
 
-// oneLine replaces what would end a line.
+// oneLine replaces line ends.
 func oneLine(s string) string {
 	if !strings.ContainsAny(s, "\r\n\x00") {
 		return s

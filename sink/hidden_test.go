@@ -8,7 +8,8 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// What a reader does not see, or what turns what others see, stands in no line, and comes out of it as it was.
+// Characters that are invisible, or that change the direction of other text, are escaped in a line, and a reader of
+// the line gets them back.
 func TestHiddenCharactersAreEscaped(t *testing.T) {
 	const text = "a\u009b31m\u202eb\u2066c\u200bd\u00ade\U000e0041\x7f\u2028f日本"
 	r := page()

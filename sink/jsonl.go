@@ -11,40 +11,39 @@ import (
 )
 
 const (
-	// holdLines is how many octets a file's lines are held back at most.
+	// holdLines is the maximum number of bytes of a file's lines that are held back.
 	holdLines = 64 << 10
-	// holdTime is how much later a record may have ended than the first line that is held back.
+	// holdTime is the maximum time between the ends of the first record held back and of the latest record.
 	holdTime = time.Second
-	// keepLines is how large the buffer of lines may be to be used again.
+	// keepLines is the maximum size of a line buffer that is reused.
 	keepLines = 2 * holdLines
 )
 
 // JSONL writes one JSON object per line. It is not safe for concurrent use.
 //
-// To a stream, every record is handed over whole, in one write, so that its reader sees it at once. In
-// a file, lines are held back until Sync or Close, until there are 64 KiB of them, or until a record
-// comes that ended a second after the first of them: who follows the file sees them that much later. A
-// killed process leaves what was synced, and of what came after the beginning, where the last line may
-// be torn.
+// To a stream, every record is written at once, in one write, so that the reader sees it immediately. In a file,
+// lines are held back until Sync or Close, until they reach 64 KiB, or until a record is appended that ended a second
+// after the first of them. A killed process leaves everything that was synced, and a prefix of the rest, whose last
+// line may be torn.
 //
-// An error of the operating system can be told by errors.Is: syscall.EPIPE when the reader of a pipe
-// is gone, syscall.ENOSPC when the disk is full. A process whose standard output breaks gets SIGPIPE
-// besides, which ends it unless it asked os/signal for that signal.
+// Errors of the operating system are found by errors.Is: syscall.EPIPE if the reader of a pipe is gone,
+// syscall.ENOSPC if the disk is full. A process whose standard output breaks also gets SIGPIPE, which ends it unless
+// it handles that signal with os/signal.
 type JSONL struct {
 	w       io.Writer
-	f       File      // nil when w cannot be synced and cut
+	f       File      // nil if w cannot be synced and truncated
 	path    string    // of f
 	unnamed bool      // the name of f may not be durable
 	stale   bool      // the content of f may not be durable
-	hold    int       // octets of lines that need not be written yet
-	lines   []byte    // that were not written yet
-	since   time.Time // when the record of the first of them ended
-	written int64     // octets handed to w, of f those of earlier runs, too
-	err     error     // of a write: what is behind the last Sync may be torn
+	hold    int       // bytes of lines that need not be written yet
+	lines   []byte    // not written yet
+	since   time.Time // when the first record in lines ended
+	written int64     // bytes written to w, and by earlier runs to f
+	err     error     // of a write: the output may be torn after the last Sync
 	closed  bool
 }
 
-// File is what a JSONL needs of a file: an *os.File opened with O_APPEND is one.
+// File is the part of *os.File that JSONL needs. The file must have been opened with O_APPEND.
 type File interface {
 	io.Writer
 	io.Seeker
@@ -53,11 +52,11 @@ type File interface {
 	Close() error
 }
 
-// NewJSONL writes to w, which the caller closes. Offsets count from the first Append. Sync cannot
-// promise durability, and Restore is refused with ErrNotCuttable.
+// NewJSONL writes to w, which the caller closes. Offsets count from the first Append. Sync does not make anything
+// durable, and Restore fails with ErrNotCuttable.
 func NewJSONL(w io.Writer) *JSONL { return &JSONL{w: w} }
 
-// OpenJSONL appends to the file at path, made when missing.
+// OpenJSONL appends to the file at path and creates it if it does not exist.
 func OpenJSONL(path string) (*JSONL, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {
@@ -71,8 +70,8 @@ func OpenJSONL(path string) (*JSONL, error) {
 	return j, nil
 }
 
-// AppendJSONL appends to a file that is open, at its end. Close closes it. The path is for Name and for
-// messages alone: whoever made the file makes its name durable.
+// AppendJSONL appends to an open file, at its end. Close closes it. The path is used for Name and for messages only:
+// the caller who created the file makes its name durable.
 func AppendJSONL(f File, path string) (*JSONL, error) {
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -81,7 +80,7 @@ func AppendJSONL(f File, path string) (*JSONL, error) {
 	return &JSONL{w: f, f: f, path: path, stale: true, hold: holdLines, written: end}, nil
 }
 
-// Name implements Named: the last element of the file's path, "stdout" when the output is no file.
+// Name implements Named: it returns the last element of the file's path, or "stdout" if the output is not a file.
 func (j *JSONL) Name() string {
 	if j.path == "" {
 		return "stdout"
@@ -89,8 +88,7 @@ func (j *JSONL) Name() string {
 	return filepath.Base(j.path)
 }
 
-// Append implements Sink. An error of the record, such as a time after the year 9999, leaves the
-// output as it was.
+// Append implements Sink. An error of the record, such as a time after the year 9999, leaves the output unchanged.
 func (j *JSONL) Append(_ context.Context, r *Record) error {
 	if err := j.usable(); err != nil {
 		return err
@@ -110,7 +108,7 @@ func (j *JSONL) Append(_ context.Context, r *Record) error {
 	return j.flush()
 }
 
-// flush writes the lines that were held back.
+// flush writes the lines that are held back.
 func (j *JSONL) flush() error {
 	if len(j.lines) == 0 {
 		return nil
@@ -124,14 +122,14 @@ func (j *JSONL) flush() error {
 	return j.failed(err)
 }
 
-// drop forgets the lines that were held back.
+// drop discards the lines that are held back.
 func (j *JSONL) drop() {
 	if j.lines = j.lines[:0]; cap(j.lines) > keepLines {
 		j.lines = nil
 	}
 }
 
-// usable is the error of a call that comes too late.
+// usable returns the error of a call after Close or after a failed write.
 func (j *JSONL) usable() error {
 	if j.closed {
 		return ErrClosed
@@ -139,7 +137,7 @@ func (j *JSONL) usable() error {
 	return j.err
 }
 
-// failed makes err, if it is one, the error of every later call.
+// failed keeps err, unless it is nil, as the error of all later calls.
 func (j *JSONL) failed(err error) error {
 	if err != nil {
 		j.err = fmt.Errorf("sink: %w", err)
@@ -164,7 +162,7 @@ func (j *JSONL) Sync() (int64, error) {
 	return j.written, nil
 }
 
-// force makes the file durable, and the first time its name.
+// force makes the file durable, and its name the first time.
 func (j *JSONL) force() error {
 	if err := j.f.Sync(); err != nil {
 		return err
@@ -178,7 +176,7 @@ func (j *JSONL) force() error {
 	return nil
 }
 
-// ErrNotCuttable is the error of Restore on an output that is no file.
+// ErrNotCuttable is returned by Restore if the output is not a file.
 var ErrNotCuttable = errors.New("sink: the output cannot be cut back")
 
 // Restore implements Sink.
@@ -189,7 +187,7 @@ func (j *JSONL) Restore(offset int64) error {
 	case j.f == nil:
 		return ErrNotCuttable
 	case offset < 0 || offset > j.written:
-		return fmt.Errorf("sink: %s has %d octets, which cannot be cut to the %d that were committed: it was changed from outside", j.path, j.written, offset)
+		return fmt.Errorf("sink: %s has %d bytes, but %d were committed: another program changed it", j.path, j.written, offset)
 	}
 	if err := j.f.Truncate(offset); err != nil {
 		return fmt.Errorf("sink: %w", err)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// readLines reads a file of visits back: the URL of each line.
+// readLines returns the URL of each line of a file of visits.
 func readLines(path string) ([]string, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -44,7 +44,7 @@ func readLines(path string) ([]string, error) {
 	}
 }
 
-// narrow is a file on a disk with room for so many octets more.
+// narrow is a file on a disk with room for a limited number of bytes.
 type narrow struct {
 	File
 	room int
@@ -58,7 +58,7 @@ func (n *narrow) Write(p []byte) (int, error) {
 	return m, err
 }
 
-// OpenFull opens a JSONL on a disk with room for so many octets more.
+// OpenFull opens a JSONL on a disk with room for room more bytes.
 func OpenFull(path string, room int) (*JSONL, error) {
 	j, err := OpenJSONL(path)
 	if err != nil {
@@ -69,10 +69,10 @@ func OpenFull(path string, room int) (*JSONL, error) {
 	return j, nil
 }
 
-// ReadLines is for the conformance test.
+// ReadLines exports readLines to the conformance test.
 var ReadLines = readLines
 
-// pieces counts writes and can break them.
+// pieces counts writes and can make them fail.
 type pieces struct {
 	writes []string
 	short  bool
@@ -155,7 +155,7 @@ func TestShortWriteIsAnError(t *testing.T) {
 	}
 }
 
-// A record that cannot be written down says nothing about the output.
+// A record that cannot be encoded is not an error of the output.
 func TestBadRecordLeavesTheOutput(t *testing.T) {
 	out := new(pieces)
 	j := NewJSONL(out)
@@ -169,7 +169,7 @@ func TestBadRecordLeavesTheOutput(t *testing.T) {
 	}
 }
 
-// After an error the output can be cut back and gone on with, when there is room again.
+// After an error the output can be restored and used again if there is room.
 func TestRestoreClearsAnError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "visits.jsonl")
 	j, err := OpenFull(path, 600)
@@ -209,11 +209,11 @@ func TestLongLinesAreNotKept(t *testing.T) {
 	long := page()
 	long.Title = string(bytes.Repeat([]byte("long"), keepLines))
 	if err := errors.Join(j.Append(t.Context(), long), j.Append(t.Context(), page())); err != nil || cap(j.lines) > keepLines {
-		t.Errorf("%d octets are kept, %v", cap(j.lines), err)
+		t.Errorf("%d bytes are kept, %v", cap(j.lines), err)
 	}
 }
 
-// noting is a file that notes what is done to it.
+// noting is a file that records the calls of its methods.
 type noting struct {
 	File
 	calls []string
@@ -246,7 +246,7 @@ func openNoting(t *testing.T) (*JSONL, *noting) {
 	return j, n
 }
 
-// Lines of a file go to the operating system together: one write for a Sync, however many there are.
+// Lines of a file are written together: one write for a Sync, however many lines there are.
 func TestFileHoldsLinesUntilSync(t *testing.T) {
 	j, f := openNoting(t)
 	for i := range 5 {
@@ -260,7 +260,7 @@ func TestFileHoldsLinesUntilSync(t *testing.T) {
 		}
 		want := "write sync"
 		if i == 0 {
-			want = "sync" // what an earlier run left
+			want = "sync" // for what an earlier run left
 		}
 		if _, err := j.Sync(); err != nil || f.done() != want {
 			t.Errorf("%d records: want %s, %v", i, want, err)
@@ -282,14 +282,14 @@ func TestFileHoldsLittle(t *testing.T) {
 	defer j.Close()
 	for len(f.calls) == 0 {
 		if len(j.lines) >= holdLines {
-			t.Fatalf("%d octets are held back", len(j.lines))
+			t.Fatalf("%d bytes are held back", len(j.lines))
 		}
 		if err := j.Append(t.Context(), page()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if info, err := os.Stat(j.path); err != nil || info.Size() < holdLines || len(j.lines) > 0 {
-		t.Errorf("%v, %d octets held back, %v", info.Size(), len(j.lines), err)
+		t.Errorf("%v, %d bytes held back, %v", info.Size(), len(j.lines), err)
 	}
 }
 
@@ -308,7 +308,7 @@ func TestCutIsForcedOut(t *testing.T) {
 	}
 }
 
-// Who follows the file of a slow crawl sees lines although nobody calls Sync.
+// Whoever follows the file of a slow crawl sees lines although nobody calls Sync.
 func TestFileHoldsLinesForASecond(t *testing.T) {
 	j, f := openNoting(t)
 	defer j.Close()
@@ -327,7 +327,7 @@ func TestFileHoldsLinesForASecond(t *testing.T) {
 	}
 }
 
-// What is held back and was never synced goes with Restore, and cannot be restored to.
+// Restore discards lines that are held back and were never synced, and cannot restore to them.
 func TestRestoreDropsHeldLines(t *testing.T) {
 	j, _ := openNoting(t)
 	offset := int64(0)
@@ -351,7 +351,7 @@ func TestRestoreDropsHeldLines(t *testing.T) {
 	}
 }
 
-// A bad record leaves the lines before it as they are.
+// A bad record does not change the lines before it.
 func TestBadRecordLeavesHeldLines(t *testing.T) {
 	j, _ := openNoting(t)
 	bad := page()

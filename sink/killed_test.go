@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/sink/sinktest"
 )
 
-// kills is how often a process is killed in a test.
+// kills returns how many times a test kills a process.
 func kills() int {
 	if testing.Short() {
 		return 8

@@ -6,7 +6,7 @@ import (
 	"runtime"
 )
 
-// syncDir makes the names in a directory durable, where the system can.
+// syncDir makes the names in a directory durable where the system supports it.
 func syncDir(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil

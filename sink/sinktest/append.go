@@ -18,7 +18,7 @@ func recordsInOrder(k *kit) {
 	k.want(true, urls...)
 }
 
-// recordsOfEveryShape appends what is awkward to write down.
+// recordsOfEveryShape appends records that are difficult to encode.
 func recordsOfEveryShape(k *kit) {
 	s := k.open()
 	var urls []string
@@ -45,7 +45,7 @@ func recordsOfEveryShape(k *kit) {
 	k.want(true, urls...)
 }
 
-// recordIsTheCallers scribbles over a record and all it points to as soon as Append returns.
+// recordIsTheCallers overwrites a record and all it points to as soon as Append returns.
 func recordIsTheCallers(k *kit) {
 	s := k.open()
 	var urls []string

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// restoreAfterKill kills the process in the middle of what follows a Sync: every file that grew since
-// is cut at every octet, the others being as after or as before; files made since are there or not.
+// restoreAfterKill simulates kills after a Sync: every file that grew since is cut at every byte, with the other
+// files as after or as before; files created since exist or do not.
 func restoreAfterKill(k *kit) {
 	for _, n := range []int{0, 3} {
 		s := k.open()
@@ -37,7 +37,7 @@ func restoreAfterKill(k *kit) {
 	}
 }
 
-// step is how many octets lie between two kills.
+// step returns the number of bytes between two kills.
 func (k *kit) step(thorough, sparse int) int {
 	if k.suite.Thorough && !testing.Short() {
 		return thorough
@@ -45,8 +45,8 @@ func (k *kit) step(thorough, sparse int) int {
 	return sparse
 }
 
-// torn are the states that a kill between two snapshots can leave, when files are written at their
-// ends, made and replaced as a whole. The steps are for the other files being as after and as before.
+// torn returns the states that a kill between two snapshots can leave if files are appended to, created and replaced.
+// stepAfter and stepBefore apply to states with the other files as after and as before.
 func torn(before, after snapshot, stepAfter, stepBefore int) iter.Seq[snapshot] {
 	return func(yield func(snapshot) bool) {
 		for _, name := range slices.Sorted(maps.Keys(after)) {
@@ -75,7 +75,7 @@ func (s snapshot) with(name, content string) snapshot {
 	return c
 }
 
-// killed opens what a kill left, restores it and checks that exactly the synced records are there.
+// killed opens what a kill left, restores it and checks that it contains exactly the synced records.
 func (k *kit) killed(state snapshot, offset int64, urls []string) {
 	k.Helper()
 	k.lay(state)
@@ -85,8 +85,8 @@ func (k *kit) killed(state snapshot, offset int64, urls []string) {
 	k.want(true, urls...)
 }
 
-// restoreOverNoise puts octets behind the end of every file that grew that are none of the sink's: a file system
-// can leave zeros, or old content, where data was not written before the power failed.
+// restoreOverNoise appends foreign bytes to every file that grew: a file system can leave zeros, or old content, if
+// data was not written before the power failed.
 func restoreOverNoise(k *kit) {
 	for _, noise := range []string{"\x00", strings.Repeat("\x00", 1<<21), "\n", "{}\n", "\x1f\x8b\x08", strings.Repeat("\n}\"x", 1000), "\xff\xfe{\"offset\":\"1\"}"} {
 		k.dir = k.TempDir()

@@ -30,7 +30,7 @@ func (k *kit) fill(s sink.Sink) (m mark, failed error) {
 	return m, failed
 }
 
-// rooms are sizes of disks, up to some that hold several records.
+// rooms returns sizes of disks, up to some with room for several records.
 func rooms() []int {
 	var rs []int
 	for room := 0; room < 6000; room += 1 + room/12 {
@@ -52,7 +52,7 @@ func (k *kit) openFull(room int) sink.Sink {
 	return s
 }
 
-// fullDisk fills disks of many sizes, so that the disk is full within every kind of write.
+// fullDisk fills disks of many sizes, so that the disk becomes full during every kind of write.
 func fullDisk(k *kit) {
 	for _, room := range rooms() {
 		s := k.openFull(room)
@@ -74,7 +74,7 @@ func fullDisk(k *kit) {
 	}
 }
 
-// restoreAfterFullDisk goes on with the same sink, whose disk stays full.
+// restoreAfterFullDisk restores and uses the same sink, whose disk remains full.
 func restoreAfterFullDisk(k *kit) {
 	for _, room := range rooms() {
 		s := k.openFull(room)
@@ -91,7 +91,7 @@ func restoreAfterFullDisk(k *kit) {
 	}
 }
 
-// readOnly opens the output in a directory that may not be written.
+// readOnly opens the output in a directory without write permission.
 func readOnly(k *kit) {
 	if err := os.Chmod(k.dir, 0o555); err != nil {
 		k.Fatal(err)
@@ -99,7 +99,7 @@ func readOnly(k *kit) {
 	defer func() { _ = os.Chmod(k.dir, 0o755) }()
 	var err error
 	if !asNobody(func() { err = k.tryAppend() }) {
-		k.Skip("the super-user may write everywhere")
+		k.Skip("the superuser may write everywhere")
 	}
 	if !is(err, fs.ErrPermission) {
 		k.Errorf("%v, want an error of permission", err)

@@ -14,23 +14,23 @@ import (
 	"testing"
 )
 
-// The environment of a process that is going to be killed.
+// These variables are the environment of a process that will be killed.
 const (
 	victimDir    = "SINKTEST_DIR"
 	victimOffset = "SINKTEST_OFFSET"
 	victimCount  = "SINKTEST_COUNT"
 )
 
-// RunKilled tests sinks of a kind with processes that are killed while they append, sync, restore and
-// close: what they had synced is there after Restore, once each and in order, and nothing else (S1 to
-// S8). For each kill it starts the test's own binary again, so what the calling test does before the
-// call is done there, too, and OpenFull, Thorough, Runs and Seed are not used.
+// RunKilled tests sinks with processes that are killed while they append, sync, restore and close: after Restore the
+// output contains what they had synced, once each and in order, and nothing else (S1 to S8). For each kill it starts
+// the test's own binary again, which also repeats what the calling test does before the call. OpenFull, Thorough,
+// Runs and Seed are not used.
 func RunKilled(t *testing.T, s Suite, kills int) {
 	t.Helper()
 	if dir := os.Getenv(victimDir); dir != "" {
 		(&kit{T: t, suite: s, dir: dir}).live()
 	}
-	const perOutput = 8 // kills of one output; what it holds is read after each
+	const perOutput = 8 // kills of one output, which is read after each
 	for done := 0; done < kills; {
 		h := &hunt{kit: &kit{T: t, suite: s, dir: t.TempDir()}, acked: []ack{{}}}
 		for range min(perOutput, kills-done) {
@@ -41,8 +41,8 @@ func RunKilled(t *testing.T, s Suite, kills int) {
 	}
 }
 
-// live appends to an output, from the offset and record that the environment names, and says on
-// standard output how far it is synced, until somebody ends the process.
+// live appends to an output, from the offset and record that the environment names, and prints how far it is synced,
+// until the process is killed.
 func (k *kit) live() {
 	k.Helper()
 	var from ack
@@ -71,19 +71,19 @@ func say(t *testing.T, line string) {
 	}
 }
 
-// ack is what a process said before it was killed: the records up to the n-th are synced.
+// ack is a line that a process printed before it was killed: the records up to the n-th are synced.
 type ack struct {
 	offset int64
 	n      int
 }
 
-// hunt is an output that one process after the other works on.
+// hunt is an output that is used by one process after the other.
 type hunt struct {
 	*kit
 	acked []ack // growing
 }
 
-// kill starts a process, waits for a few lines and kills it somewhere behind them.
+// kill starts a process, waits for a few lines and kills it some time later.
 func (h *hunt) kill() {
 	h.Helper()
 	cmd := h.victim()
@@ -107,7 +107,7 @@ func (h *hunt) kill() {
 	if err := cmd.Process.Kill(); err != nil {
 		h.Error(err)
 	}
-	for lines.Scan() { // what it said before
+	for lines.Scan() { // printed before the kill
 		h.hear(lines.Text())
 	}
 	_, _ = io.Copy(io.Discard, out)
@@ -117,7 +117,7 @@ func (h *hunt) kill() {
 	}
 }
 
-// victim is this test in a process of its own.
+// victim runs this test in a process of its own.
 func (h *hunt) victim() *exec.Cmd {
 	var path []string
 	for name := range strings.SplitSeq(h.Name(), "/") {
@@ -130,7 +130,7 @@ func (h *hunt) victim() *exec.Cmd {
 	return cmd
 }
 
-// hear takes a line of a process down. Whatever is neither a beginning nor an ack is its failure.
+// hear records a line of a process. A line that neither starts the process nor is an ack is its failure.
 func (h *hunt) hear(line string) {
 	h.Helper()
 	var a ack
@@ -147,8 +147,8 @@ func (h *hunt) hear(line string) {
 	h.acked = append(h.acked, a)
 }
 
-// check restores a copy of what is left, to the last offset or, now and then, to one before, where the
-// next process then goes on, too.
+// check restores a copy of the output, to the last offset or, now and then, to an earlier one, from which the next
+// process then continues.
 func (h *hunt) check() {
 	h.Helper()
 	if len(h.acked) > 1 && rand.IntN(4) == 0 {

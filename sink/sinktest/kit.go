@@ -15,12 +15,12 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// kit is what the tests are written with.
+// kit contains what the tests share.
 type kit struct {
 	*testing.T
 	suite Suite
 	dir   string
-	n     int // records made
+	n     int // number of records made
 }
 
 // open opens the output in k.dir.
@@ -35,8 +35,7 @@ func (k *kit) open() sink.Sink {
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// record makes the next record, with an exchange. Some payloads repeat, some answers are chunked, some
-// are empty.
+// record makes the next record, with an exchange. Some payloads repeat, some answers are chunked, some are empty.
 func (k *kit) record() *sink.Record {
 	k.n++
 	at := start.Add(time.Duration(k.n) * 100 * time.Millisecond)
@@ -60,7 +59,7 @@ func (k *kit) record() *sink.Record {
 	}
 }
 
-// urlOf is the URL of the n-th record.
+// urlOf returns the URL of the n-th record.
 func urlOf(n int) string { return fmt.Sprintf("http://host%d.test/%d", n%3, n) }
 
 // add appends n records and returns their URLs.
@@ -100,7 +99,7 @@ func (k *kit) close(s sink.Sink) {
 	}
 }
 
-// want checks what the output holds.
+// want checks what the output contains.
 func (k *kit) want(closed bool, want ...string) {
 	k.Helper()
 	got, err := k.suite.Read(k.dir, closed)
@@ -133,8 +132,8 @@ func (k *kit) snapshot() snapshot {
 	return s
 }
 
-// lay goes on in a new directory that holds s. A sink that is open on the old one does not reach this:
-// here it was killed.
+// lay continues in a new directory with the content s. A sink that is open in the old one does not reach it: here,
+// its process was killed.
 func (k *kit) lay(s snapshot) {
 	k.Helper()
 	k.dir = k.TempDir()

@@ -7,8 +7,8 @@ import (
 	"runtime"
 )
 
-// asNobody calls f unless it has the super-user's rights to files, or the system has no such rights.
-// It reports whether it did.
+// asNobody calls f unless the process has the file permissions of the superuser, or the system has no such
+// permissions. It reports whether it called f.
 func asNobody(f func()) bool {
 	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
 		return false

@@ -62,7 +62,7 @@ func syncedOutlivesKill(k *kit) {
 	_ = killed.Close()
 }
 
-// mark is an offset with what the output held at it.
+// mark is an offset and the content of the output at it.
 type mark struct {
 	offset int64
 	urls   []string
@@ -98,7 +98,7 @@ func restoreToEveryOffset(k *kit) {
 	}
 }
 
-// restoreToEarlierRun goes back step by step, through all runs, with records in between.
+// restoreToEarlierRun goes back step by step, through all runs, with records appended in between.
 func restoreToEarlierRun(k *kit) {
 	marks, _ := history(k)
 	for _, m := range slices.Backward(marks) {

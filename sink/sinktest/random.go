@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// random runs random operations and keeps a model of the output: a list.
+// random executes random operations and compares the output with a model: a list.
 func random(k *kit) {
 	runs, seed := k.suite.Runs, k.suite.Seed
 	if runs == 0 {
@@ -58,7 +58,7 @@ func (m *model) step() {
 	case op < 9:
 		m.log = append(m.log, "kill")
 		m.lay(m.snapshot())
-		_ = m.s.Close() // in the directory before
+		_ = m.s.Close() // in the previous directory
 		m.s = m.open()
 		m.back(len(m.marks) - 1)
 	default:
@@ -66,7 +66,7 @@ func (m *model) step() {
 	}
 }
 
-// mark syncs and takes note of the offset.
+// mark syncs and stores the offset.
 func (m *model) mark() {
 	offset := m.sync(m.s)
 	m.log = append(m.log, fmt.Sprintf("sync %d", offset))
@@ -77,7 +77,7 @@ func (m *model) mark() {
 	m.check(false)
 }
 
-// back restores to the i-th mark and forgets the later ones.
+// back restores to the i-th mark and discards the later ones.
 func (m *model) back(i int) {
 	to := m.marks[i]
 	m.log = append(m.log, fmt.Sprintf("restore %d", to.offset))

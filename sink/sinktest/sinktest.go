@@ -1,7 +1,8 @@
-// Package sinktest is the conformance suite of sink.Sink: tests for each numbered clause of the
-// contract, and a run of random operations against a small reference model. A sink's own test says how
-// to open it and how to read its output, and calls [Run], and [RunKilled] to have processes killed while
-// they write.
+// Package sinktest is the conformance suite of sink.Sink: tests for each numbered clause of the contract, and random
+// operations compared with a small reference model. The test of a sink says how to open it and how to read its
+// output, and calls [Run], and [RunKilled] to have processes killed while they write.
+//
+// Read sinktest.go first, then kit.go (what the tests share); each other file tests one subject.
 package sinktest
 
 import (
@@ -10,27 +11,26 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Suite is a kind of sink whose output lies in a directory.
+// Suite describes a kind of sink whose output is in a directory.
 type Suite struct {
-	// Open opens the output in dir, which exists and holds nothing else.
+	// Open opens the output in dir, which exists and contains nothing else.
 	Open func(dir string) (sink.Sink, error)
-	// Read reads the output in dir back: the URLs of the records it holds, in order. It is an error
-	// when anything in it is torn or does not belong there. closed says that the sink was closed, so
-	// that the output is in its final form; otherwise all of it was synced.
+	// Read returns the URLs of the records in the output in dir, in order. It returns an error if anything in it is
+	// torn or does not belong there. closed says that the sink was closed, so that the output is in its final form;
+	// otherwise all of it was synced.
 	Read func(dir string, closed bool) ([]string, error)
-	// OpenFull opens the output in dir on a disk that has room for that many octets more. The write
-	// that exceeds it is done in part and fails with syscall.ENOSPC. nil: S9 is skipped.
+	// OpenFull opens the output in dir on a disk with room for room more bytes. The write that exceeds them is done
+	// in part and fails with syscall.ENOSPC. If OpenFull is nil, S9 is skipped.
 	OpenFull func(dir string, room int) (sink.Sink, error)
-	// Thorough kills the process at every octet of what is written. Without it, and with -short, some
-	// are left out.
+	// Thorough kills the process at every byte written. Otherwise, and with -short, some are left out.
 	Thorough bool
-	// Runs is how many sequences of random operations are tried, each from its own Seed. 0: 50.
+	// Runs is the number of sequences of random operations, each with its own Seed. 0: 50.
 	Runs int
-	// Seed is the first of them. A failure names its own, to be tried alone. 0: 1.
+	// Seed is the first seed. A failure names its own, to be tried alone. 0: 1.
 	Seed uint64
 }
 
-// Run tests sinks of a kind.
+// Run tests sinks of one kind.
 func Run(t *testing.T, s Suite) {
 	t.Helper()
 	each(func(name string, check func(*kit)) {
@@ -38,7 +38,7 @@ func Run(t *testing.T, s Suite) {
 	})
 }
 
-// each names the tests of the suite. The number is that of the clause.
+// each lists the tests of the suite. The number is that of the clause.
 func each(test func(name string, check func(*kit))) {
 	test("S1 records in order, each once", recordsInOrder)
 	test("S1 records of every shape", recordsOfEveryShape)
@@ -49,7 +49,7 @@ func each(test func(name string, check func(*kit))) {
 	test("S4 Restore to every offset that was returned", restoreToEveryOffset)
 	test("S4 Restore to an offset of an earlier run", restoreToEarlierRun)
 	test("S4 Restore to 0 empties", restoreToZero)
-	test("S5 Restore after a kill at any octet", restoreAfterKill)
+	test("S5 Restore after a kill at any byte", restoreAfterKill)
 	test("S5 Restore over a tail of noise", restoreOverNoise)
 	test("S5 Restore may be repeated", restoreTwice)
 	test("S6 an offset beyond the output is refused", refusesBeyond)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// prose is HTML of about n octets that compresses as pages do, some 5:1.
+// prose returns HTML of about n bytes that compresses like pages, about 5:1.
 func prose(n int) string {
 	r := rand.New(rand.NewPCG(1, 1))
 	words := make([]string, 3000)
@@ -50,7 +50,7 @@ func BenchmarkAppend(b *testing.B) {
 				}
 				n, size = n+1, size+r.WARC.Length
 			}
-			b.ReportMetric(float64(size)/float64(n), "octets/response")
+			b.ReportMetric(float64(size)/float64(n), "bytes/response")
 		})
 	}
 	b.Run("revisit", func(b *testing.B) {
@@ -68,8 +68,8 @@ func BenchmarkAppend(b *testing.B) {
 	})
 }
 
-// BenchmarkAppendAndSync is the cost of a record of a page of 34 kB in an archive that is committed
-// every so many records. A Sync is an fsync of the file and one of its index.
+// BenchmarkAppendAndSync measures a record of a page of 34 kB in an archive that is committed every N records. A Sync
+// is an fsync of the file and one of its index.
 func BenchmarkAppendAndSync(b *testing.B) {
 	body := prose(34_000)
 	for _, every := range []int{1, 100, 1000} {

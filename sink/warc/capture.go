@@ -15,18 +15,18 @@ const (
 	profileIdentical = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 )
 
-// capture is an exchange on its way into the archive.
+// capture is an exchange that is being stored.
 type capture struct {
 	x       *sink.Exchange
-	r       *sink.Record // nil when the exchange is no visit
+	r       *sink.Record // nil if the exchange is not a visit
 	at      time.Time
 	date    string
 	uri     string
 	digest  string // of the payload
 	key     payloadKey
-	known   bool      // key is one to look for and to remember
-	earlier *original // where the payload is already
-	request string    // record IDs, "" without the record
+	known   bool      // key is valid: look it up and remember it
+	earlier *original // the capture that stored this payload, nil if none did
+	request string    // record IDs, "" if there is no such record
 	answer  string
 }
 
@@ -64,8 +64,8 @@ func (w *Writer) capture(x *sink.Exchange, r *sink.Record) (*sink.Location, erro
 	return at, nil
 }
 
-// estimate is an upper bound of what a capture takes of the file: its octets, what compression can
-// add to them, and the headers.
+// estimate returns an upper bound of the size of a capture in the file: its bytes, what compression can add to them,
+// and the headers.
 func estimate(x *sink.Exchange, r *sink.Record) int64 {
 	n := len(x.Request) + len(x.Head) + len(x.Body) + 8*len(x.URL)
 	if r != nil {
@@ -104,7 +104,7 @@ func (w *Writer) header(c *capture, typ, id string) *header {
 	return h
 }
 
-// protocol is the value of WARC-Protocol (IIPC), "" where the record's block says the same.
+// protocol returns the value of WARC-Protocol (IIPC), or "" if the record's block says the same.
 func (c *capture) protocol() string {
 	secure := strings.HasPrefix(c.uri, "https:")
 	switch {
@@ -151,7 +151,7 @@ func (w *Writer) putRevisit(c *capture) span {
 	return w.put(h, storedHead(c.x))
 }
 
-// truncation is the value of WARC-Truncated for a reason code, "" for none.
+// truncation returns the value of WARC-Truncated for a reason code, or "".
 func truncation(reason string) string {
 	switch reason {
 	case "":

@@ -8,9 +8,9 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// indexLine is the line of the index for a response or revisit record, as CDXJ 0.1.0 has it
-// (specs.webrecorder.net/cdxj/0.1.0/), numbers as strings as its readers expect them. The type of a
-// revisit is warc/revisit.
+// indexLine returns the line of the index for a response or revisit record in the form of CDXJ 0.1.0
+// (specs.webrecorder.net/cdxj/0.1.0/), with numbers as strings, as its readers expect. The type of a revisit is
+// warc/revisit.
 func (c *capture) indexLine(at *sink.Location) []byte {
 	b := make([]byte, 0, 512)
 	b = append(b, surt(c.uri)...)
@@ -26,7 +26,7 @@ func (c *capture) indexLine(at *sink.Location) []byte {
 	return append(b, "}\n"...)
 }
 
-// maxMIME is the longest media type there is: RFC 6838 section 4.2.
+// maxMIME is the length of the longest valid media type: RFC 6838 section 4.2.
 const maxMIME = 127 + len("/") + 127
 
 func (c *capture) mime() string {

@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/sink/warc/warctest"
 )
 
-// narrow makes a hook of a disk with room for so many octets more.
+// narrow returns a hook that simulates a disk with room for a limited number of bytes.
 func narrow(room int) func(op operation) error {
 	full := func(op operation) error {
 		return &os.PathError{Op: op.verb, Path: op.path, Err: syscall.ENOSPC}

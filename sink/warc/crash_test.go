@@ -15,8 +15,8 @@ import (
 
 var errDead = errors.New("dead")
 
-// dying makes a hook that lets n changes of the disk happen, half of the next if it is a write, and
-// none after. once is for a disk that fails a single time.
+// dying returns a hook that permits n changes of the disk, then half of the next if it is a write, and none after
+// that. once says that only a single change fails.
 func dying(n *int, once bool) func(op operation) error {
 	return func(op operation) error {
 		*n--
@@ -33,8 +33,8 @@ func dying(n *int, once bool) func(op operation) error {
 	}
 }
 
-// life is a crawl with rolled files, a restore in the middle, and a second run. It stops at the first
-// error and says what was committed.
+// life is a crawl with several files, a restore in the middle, and a second run. It stops at the first error and
+// reports what was committed.
 type life struct {
 	dir       string
 	o         Options
@@ -76,7 +76,7 @@ func (l *life) live() error {
 	for _, step := range []func() error{
 		func() error { return l.add(w, 0, 3) },
 		func() error { return l.sync(w) },
-		func() error { return l.add(w, 10, 5) }, // rolls
+		func() error { return l.add(w, 10, 5) }, // begins the next file
 		func() error { return l.sync(w) },
 		func() error { return l.add(w, 20, 4) },
 		func() error { return l.restore(w) },
@@ -95,7 +95,7 @@ func (l *life) live() error {
 	return errors.Join(err, w.Close())
 }
 
-// TestStoppedBetweenAnyTwoChangesOfTheDisk stops the world, or fails once, at each of them.
+// TestStoppedBetweenAnyTwoChangesOfTheDisk stops the process, or fails once, at each change of the disk.
 func TestStoppedBetweenAnyTwoChangesOfTheDisk(t *testing.T) {
 	for _, once := range []bool{false, true} {
 		for at := 0; ; at++ {
@@ -127,7 +127,7 @@ func TestStoppedBetweenAnyTwoChangesOfTheDisk(t *testing.T) {
 	}
 }
 
-// An error of the disk may pass; Restore makes the sink usable again, in place.
+// An error of the disk may be temporary; Restore makes the sink usable again, in place.
 func TestRestoreClearsAnError(t *testing.T) {
 	n := 1 << 30
 	l := &life{dir: t.TempDir(), o: Options{hook: dying(&n, true)}}
@@ -167,7 +167,7 @@ func TestOffsetsThatSyncNeverReturns(t *testing.T) {
 	}
 }
 
-// changes counts what a Writer does to the disk.
+// changes counts what a Writer changes on the disk.
 func changes(t *testing.T, o Options) (w *Writer, n *int, fail *string) {
 	t.Helper()
 	n, fail = new(int), new(string)
@@ -181,7 +181,7 @@ func changes(t *testing.T, o Options) (w *Writer, n *int, fail *string) {
 	return open(t, t.TempDir(), o), n, fail
 }
 
-// What a power failure must not undo is forced out in time, which no other test notices.
+// What a power failure must not undo is synced in time, which no other test checks.
 func TestWritesAreForcedOut(t *testing.T) {
 	unsynced := map[string]bool{}
 	o := Options{MaxSize: 4000, hook: func(op operation) error {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// conformsTo names the standard in every warcinfo record, as ISO 28500 annex B.1 does.
+// conformsTo names the standard in every warcinfo record, as in annex B.1 of ISO 28500.
 const conformsTo = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 
-// warcinfo adds the record that a file begins with (ISO 28500 section 6.2).
+// warcinfo adds the first record of a file (ISO 28500 section 6.2).
 func (w *Writer) warcinfo(now time.Time) {
 	w.cur.info = newID()
 	h := newHeader("warcinfo", w.cur.info, formatDate(now))
@@ -28,8 +28,8 @@ func (w *Writer) warcinfo(now time.Time) {
 	w.put(h, b.b)
 }
 
-// putMetadata adds what is known of the capture besides its messages (ISO 28500 section 6.6), if there
-// is anything.
+// putMetadata adds what is known about the capture besides its messages (ISO 28500 section 6.6), if there is
+// anything.
 func (w *Writer) putMetadata(c *capture) {
 	block := c.metadata()
 	if len(block) == 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// label writes a digest as WARC fields have it. SHA-1 stands in base 32, which needs no padding, and
-// SHA-256 in lower-case base 16, as the IIPC recommends.
+// label returns a digest in the form of WARC fields. SHA-1 is in base 32, which needs no padding, and SHA-256 in
+// lower-case base 16, as the IIPC recommends.
 func (d Digest) label(sum []byte) string {
 	if d == SHA256 {
 		return "sha256:" + hex.EncodeToString(sum)
@@ -32,7 +32,7 @@ func (d Digest) of(block ...[]byte) string {
 	return d.label(h.Sum(nil))
 }
 
-// payload is the digest of an exchange's payload.
+// payload returns the digest of an exchange's payload.
 func (d Digest) payload(x *sink.Exchange) string {
 	if d == SHA256 {
 		sum := x.SHA256()

@@ -12,14 +12,14 @@ import (
 type operation struct {
 	verb string
 	path string
-	// data is what a write will write. The hook may shorten it, to have only a part written.
+	// data is what a write will write. The hook may shorten it so that only a part is written.
 	data []byte
 	n    *int
 }
 
-// disk makes every change of the output's files, so that tests can stop the world between any two. With
-// a hook nothing is forced out to the hardware, which would only take time. Files are opened as themselves:
-// no symbolic link is followed, and a file is made where none was.
+// disk makes every change of the output's files, so that tests can stop the process between any two. With a hook
+// nothing is synced to the hardware, which would only take time. Symbolic links are never followed, and a new file
+// never replaces one unless replace is called.
 type disk struct {
 	root *os.Root
 	hook func(op operation) error
@@ -34,7 +34,7 @@ func (d disk) ask(verb, name string) error {
 	return d.hook(operation{verb: verb, path: d.path(name)})
 }
 
-// create makes a file, which must not be there.
+// create creates a file, which must not exist.
 func (d disk) create(name string) (*file, error) {
 	if err := d.ask("create", name); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (d disk) make(name string) (*file, error) {
 	return &file{f, name, d}, nil
 }
 
-// replace makes a file in the place of one that may be there.
+// replace creates a file and replaces one of this name.
 func (d disk) replace(name string) (*file, error) {
 	if err := d.ask("create", name); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (d disk) replace(name string) (*file, error) {
 	return d.make(name)
 }
 
-// edit opens a file that is there for writing.
+// edit opens an existing file for writing.
 func (d disk) edit(name string) (*file, error) {
 	if err := d.ask("open", name); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (d disk) edit(name string) (*file, error) {
 	return &file{f, name, d}, nil
 }
 
-// read opens a file that is there for reading.
+// read opens an existing file for reading.
 func (d disk) read(name string) (*os.File, error) { return d.open(name, os.O_RDONLY) }
 
 func (d disk) open(name string, flag int) (*os.File, error) {
@@ -97,7 +97,7 @@ func (d disk) open(name string, flag int) (*os.File, error) {
 
 var errNotRegular = errors.New("not a regular file")
 
-// stat is what is known of a file, which must be regular.
+// stat returns information about a file, which must be regular.
 func (d disk) stat(name string) (fs.FileInfo, error) {
 	info, err := d.root.Lstat(name)
 	if err == nil && !info.Mode().IsRegular() {
@@ -106,7 +106,7 @@ func (d disk) stat(name string) (fs.FileInfo, error) {
 	return info, d.named("stat", name, err)
 }
 
-// list is what is in the directory.
+// list returns the entries of the directory.
 func (d disk) list() ([]fs.DirEntry, error) {
 	f, err := d.root.Open(".")
 	if err != nil {
@@ -123,7 +123,7 @@ func (d disk) rename(from, to string) error {
 	return d.named("rename", to, d.root.Rename(from, to))
 }
 
-// remove removes a file, if it is there.
+// remove removes a file if it exists.
 func (d disk) remove(name string) error {
 	if err := d.ask("remove", name); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (d disk) remove(name string) error {
 	return nil
 }
 
-// sync makes the names in the directory durable, where the system can.
+// sync makes the names in the directory durable where the system supports it.
 func (d disk) sync() error {
 	if d.hook != nil {
 		return d.ask("sync", ".")
@@ -149,7 +149,7 @@ func (d disk) sync() error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// named is err with the path of the file that it is about, which a root's errors do not have.
+// named adds to err the path of the file concerned, which errors of an os.Root lack.
 func (d disk) named(op, name string, err error) error {
 	if err == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/sink/warc/warctest"
 )
 
-// An archive stands before the lines of visits, which then say where an answer is.
+// An archive comes before the lines of visits, which then contain where each answer is.
 func Example() {
 	dir, err := os.MkdirTemp("", "warc")
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Extents is how far each archive file reaches that was written to since Extents was last called, in the order
-// of their serial numbers; of a file that reaches no further than the last time nothing is said. What was
-// synced before is durable that far. Indexes are left out: they say nothing that the archives do not.
+// Extents returns the extent of each archive file that grew since Extents was last called, in the order of their
+// serial numbers. What was synced before the call is durable up to these extents. Indexes are left out: all they say
+// is in the archives.
 func (w *Writer) Extents() []sink.Extent {
 	all := w.extents
 	w.extents = nil
@@ -20,7 +20,7 @@ func (w *Writer) Extents() []sink.Extent {
 	return all
 }
 
-// appendExtent appends the extent of the file, unless it was asked for before.
+// appendExtent appends the extent of the file unless it is unchanged since the last call.
 func (s *segment) appendExtent(list []sink.Extent) []sink.Extent {
 	if s.hash.told == s.size {
 		return list
@@ -31,19 +31,19 @@ func (s *segment) appendExtent(list []sink.Extent) []sink.Extent {
 	return append(list, e)
 }
 
-// prefixHash is the hash of what a file has so far.
+// prefixHash is the hash of what was written to a file so far.
 type prefixHash struct {
 	hash.Hash
-	told int64 // how many bytes the file had when it was last asked for
+	told int64 // length of the file when it was last reported
 }
 
 func newPrefixHash() prefixHash { return prefixHash{Hash: sha256.New()} }
 
-func (h *prefixHash) add(b []byte) { _, _ = h.Write(b) } // a hash's Write does not fail
+func (h *prefixHash) add(b []byte) { _, _ = h.Write(b) } // Write of a hash never fails
 
 func (h *prefixHash) state() []byte {
 	b, err := h.Hash.(encoding.BinaryMarshaler).MarshalBinary()
-	if err != nil { // that of crypto/sha256 has none
+	if err != nil { // never: crypto/sha256 returns none
 		panic(err)
 	}
 	return b

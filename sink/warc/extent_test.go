@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// What Extents says holds for the files, across files, and it says nothing twice.
+// Extents are true of the files, across files, and reported once.
 func TestExtents(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir, Options{MaxSize: 3000})

@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// keepGroup is how large a group's buffer may be to be used again.
+// keepGroup is the maximum size of a group's buffer that is reused.
 const keepGroup = 4 << 20
 
-// group gathers the compressed records of one capture, so that they go to the file in one write.
+// group collects the compressed records of one capture, so that they are written to the file together.
 type group struct {
 	buf bytes.Buffer
 	err error
@@ -24,10 +24,10 @@ func (g *group) reset() {
 
 func (g *group) data() []byte { return g.buf.Bytes() }
 
-// span is a record's place in a group.
+// span is the place of a record in a group.
 type span struct{ start, end int64 }
 
-// put adds a record (ISO 28500 section 4) and says where it is.
+// put adds a record (ISO 28500 section 4) and returns its place.
 func (w *Writer) put(h *header, block ...[]byte) span {
 	g, size := &w.group, 0
 	for _, b := range block {

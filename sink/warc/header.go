@@ -11,14 +11,14 @@ import (
 const (
 	version   = "WARC/1.1\r\n"
 	recordEnd = "\r\n\r\n"
-	// dateForm is WARC-Date with microseconds, which is as fine as common readers take.
+	// dateForm is WARC-Date with microseconds, the finest resolution that common readers support.
 	dateForm = "2006-01-02T15:04:05.000000Z"
 )
 
 // header is the header of a record, or the block of a type application/warc-fields.
 type header struct{ b []byte }
 
-// newHeader begins a record's header.
+// newHeader starts the header of a record.
 func newHeader(typ, id, date string) *header {
 	h := &header{b: make([]byte, 0, 1024)}
 	h.b = append(h.b, version...)
@@ -28,7 +28,7 @@ func newHeader(typ, id, date string) *header {
 	return h
 }
 
-// add writes a field. The value is put on one line.
+// add writes a field, with the value on one line.
 func (h *header) add(name, value string) {
 	h.b = append(h.b, name...)
 	h.b = append(h.b, ": "...)
@@ -36,7 +36,7 @@ func (h *header) add(name, value string) {
 	h.b = append(h.b, "\r\n"...)
 }
 
-// opt writes a field that has a value.
+// opt writes a field if it has a value.
 func (h *header) opt(name, value string) {
 	if value = oneLine(value); value != "" {
 		h.add(name, value)
@@ -45,8 +45,8 @@ func (h *header) opt(name, value string) {
 
 func (h *header) end() []byte { return append(h.b, "\r\n"...) }
 
-// oneLine replaces control characters, which a field's value cannot have, and what is not UTF-8, and
-// takes white space off both ends.
+// oneLine replaces control characters, which the value of a field must not contain, and invalid UTF-8, and trims
+// white space.
 func oneLine(s string) string {
 	for i := range len(s) {
 		if s[i] >= ' ' && s[i] < 0x7f {
@@ -63,7 +63,7 @@ func oneLine(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// newID makes a record's ID of a random UUID (RFC 9562 section 5.4).
+// newID returns a record ID made of a random UUID (RFC 9562 section 5.4).
 func newID() string {
 	var u [16]byte
 	_, _ = rand.Read(u[:]) // never fails

@@ -26,7 +26,7 @@ import (
 	"github.com/amble-crawler/amble/sink/warc/warctest"
 )
 
-// coded is s in a content coding.
+// coded returns s in a content coding.
 func coded(t *testing.T, coding, s string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -50,7 +50,7 @@ func coded(t *testing.T, coding, s string) []byte {
 	return b.Bytes()
 }
 
-// inChunks is b in the chunked transfer coding, in chunks of uneven sizes.
+// inChunks returns b in the chunked transfer coding, in chunks of different sizes.
 func inChunks(b []byte) []byte {
 	var out bytes.Buffer
 	for i := 1; len(b) > 0; i++ {
@@ -62,7 +62,7 @@ func inChunks(b []byte) []byte {
 	return out.Bytes()
 }
 
-// variedURL has the forms of addresses that indexes have trouble with.
+// variedURL returns URLs in forms that are difficult for indexes.
 func variedURL(n int) string {
 	return []string{
 		"http://www.a.test/%d", "https://b.test:8443/%d/Upper/?Z=1&a=2", "http://192.0.2.7/%d/%%7Euser/a%%20b", "https://[2001:db8::1]/%d?q=%%C3%%A9",
@@ -70,8 +70,8 @@ func variedURL(n int) string {
 	}[n%8]
 }
 
-// varied makes the n-th of a series of captures that have every form there is: transfer and content
-// codings, HTTP/2, redirects, errors, repeated, empty and broken payloads, no request, no answer.
+// varied makes the n-th of a series of captures of every form: transfer and content codings, HTTP/2, redirects,
+// errors, repeated, empty and invalid payloads, no request, no answer.
 func varied(t *testing.T, n int) *sink.Record {
 	t.Helper()
 	url := fmt.Sprintf(variedURL(n), n)
@@ -119,7 +119,7 @@ func varied(t *testing.T, n int) *sink.Record {
 	return r
 }
 
-// writeVaried writes an archive of n captures, and a line for each beside it.
+// writeVaried writes an archive of n captures, and a file with a line for each.
 func writeVaried(t *testing.T, n int, o Options) (dir, visits string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -156,7 +156,7 @@ type verdict struct {
 	Mismatches []string
 }
 
-// askReader has an archive read by warcio.js. The test is skipped where that is not installed.
+// askReader has an archive read by warcio.js. The test is skipped if that is not installed.
 func askReader(t *testing.T, dir, visits string) verdict {
 	t.Helper()
 	node, err := exec.LookPath("node")
@@ -179,8 +179,8 @@ func askReader(t *testing.T, dir, visits string) verdict {
 	return v
 }
 
-// TestIndependentReader writes archives of every form of capture and has them read by others: always
-// by package warctest, which was written from the standard, and by warcio.js where it is installed.
+// TestIndependentReader writes archives of every form of capture and reads them with other implementations: package
+// warctest, which was written from the standard, and warcio.js where it is installed.
 func TestIndependentReader(t *testing.T) {
 	for name, o := range map[string]Options{"gzip": {MaxSize: 40_000}, "zstd, sha256": {MaxSize: 40_000, Compression: Zstd, Digest: SHA256}} {
 		t.Run(name, func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestIndependentReader(t *testing.T) {
 	}
 }
 
-// The reader finds what is wrong in an archive as TestIndependentReader has it: it is no use otherwise.
+// The reader finds the faults that TestIndependentReader relies on it to find.
 func TestIndependentReaderFindsFaults(t *testing.T) {
 	swap := func(ext, old, is string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {

@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/sink/sinktest"
 )
 
-// Processes are killed while they write archives of small files, which roll all the time.
+// Processes are killed while they write archives of small files, so that they often begin a new one.
 func TestKilledWhileItWritesArchives(t *testing.T) {
 	kills := 24
 	if testing.Short() {

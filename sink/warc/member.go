@@ -9,15 +9,15 @@ import (
 
 // compressor makes a gzip member or a zstd frame of each record.
 type compressor interface {
-	// begin starts one for a record of so many octets.
+	// begin starts one for a record of size bytes.
 	begin(dst io.Writer, size int64)
 	io.WriteCloser
 }
 
 func newCompressor(c Compression, level int) (compressor, error) {
 	if c == Zstd {
-		// Windows up to 8 MiB, the content's size and a checksum in every frame: what "Zstandard
-		// Compression for WARC Files" asks for. One goroutine, the caller's.
+		// Windows up to 8 MiB, the content's size and a checksum in every frame: "Zstandard Compression for WARC
+		// Files" requires them. It runs in the caller's goroutine alone.
 		z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.EncoderLevel(level)), zstd.WithEncoderConcurrency(1),
 			zstd.WithWindowSize(1<<20), zstd.WithEncoderCRC(true))
 		return zstdFrames{z}, err

@@ -27,17 +27,17 @@ func (c Compression) ext() string {
 	return ".warc.gz"
 }
 
-// fileName is the name of an archive file: prefix, time, serial number (ISO 28500 annex C).
+// fileName returns the name of an archive file: prefix, time, serial number (ISO 28500 annex C).
 func fileName(prefix string, at time.Time, serial int64, c Compression) string {
 	return fmt.Sprintf("%s-%s-%05d%s", prefix, at.UTC().Format(stamp), serial, c.ext())
 }
 
-// indexName is the name of the index beside an archive file.
+// indexName returns the name of the index of an archive file.
 func indexName(file string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(file, Gzip.ext()), Zstd.ext()) + indexExt
 }
 
-// serialOf reads the name of a file of ours: its serial number, and what follows it.
+// serialOf parses the name of one of our files: it returns the serial number and what follows it.
 func serialOf(prefix, name string) (serial int64, ext string, ok bool) {
 	name, ok = strings.CutPrefix(name, prefix+"-")
 	at, name, _ := strings.Cut(name, "-")
@@ -51,14 +51,14 @@ func serialOf(prefix, name string) (serial int64, ext string, ok bool) {
 	return 0, "", false
 }
 
-// part is an archive file in the directory.
+// part is an existing archive file.
 type part struct {
 	name   string
 	serial int64
 	size   int64
 }
 
-// parts lists the archive files of a prefix by serial number.
+// parts returns the archive files with a prefix, sorted by serial number.
 func (d disk) parts(prefix string) ([]part, error) {
 	entries, err := d.list()
 	if err != nil {
@@ -79,7 +79,7 @@ func (d disk) parts(prefix string) ([]part, error) {
 	slices.SortFunc(ps, func(a, b part) int { return int(a.serial - b.serial) })
 	for i := 1; i < len(ps); i++ {
 		if ps[i].serial == ps[i-1].serial {
-			return nil, fmt.Errorf("%s and %s have one serial number", d.path(ps[i-1].name), ps[i].name)
+			return nil, fmt.Errorf("%s and %s have the same serial number", d.path(ps[i-1].name), ps[i].name)
 		}
 	}
 	return ps, nil

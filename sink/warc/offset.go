@@ -1,7 +1,7 @@
 package warc
 
-// A committed offset is a file's serial number and an offset in that file, as serial<<40 | offset: it
-// grows with the output, and is 0 only before the first file.
+// A committed offset consists of the serial number of a file and an offset in that file: serial<<40 | offset. It
+// grows with the output and is 0 only before the first file.
 const (
 	offsetBits = 40
 	maxOffset  = 1<<offsetBits - 1

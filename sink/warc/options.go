@@ -9,60 +9,60 @@ import (
 // Defaults of [Options].
 const (
 	DefaultPrefix    = "amble"
-	DefaultMaxSize   = 1_000_000_000 // octets: ISO 28500 annex C
+	DefaultMaxSize   = 1_000_000_000 // bytes: ISO 28500 annex C
 	DefaultRevisits  = 1 << 16
 	DefaultGzipLevel = 6
 )
 
-// None is no limit, or none at all, where 0 means the default.
+// None means no limit, or nothing at all, where 0 means the default.
 const None = -1
 
-// Compression is how the records of a file are compressed, each by itself.
+// Compression is how the records of a file are compressed, each on its own.
 type Compression string
 
-// The compressions.
+// These are the compressions.
 const (
 	Gzip Compression = "gzip" // NAME.warc.gz: ISO 28500 annex D, which every reader knows
-	// Zstd is NAME.warc.zst, by the IIPC's proposal "Zstandard Compression for WARC Files" 1.0,
-	// without dictionary. It is smaller and faster; some readers do not know it.
+	// Zstd is NAME.warc.zst, after the IIPC's proposal "Zstandard Compression for WARC Files" 1.0, without
+	// dictionary. It is smaller and faster; some readers do not support it.
 	Zstd Compression = "zstd"
 )
 
 // Digest is the algorithm of WARC-Block-Digest and WARC-Payload-Digest.
 type Digest string
 
-// The digests.
+// These are the digests.
 const (
 	SHA1   Digest = "sha1"   // in base 32, as is customary
 	SHA256 Digest = "sha256" // in base 16
 )
 
-// Info is what the warcinfo record of each file says besides the format. Empty fields are left out.
+// Info is the content of the warcinfo record of each file, besides the format. Empty fields are left out.
 type Info struct {
 	Software    string // program and version
 	Operator    string // who runs the crawl, and how to reach them
 	Description string
 	IsPartOf    string // name of the crawl
-	Robots      string // the policy that was followed
+	Robots      string // the policy that is followed
 	UserAgent   string // the User-Agent header of requests
 	Hostname    string // of this machine
 }
 
-// Options is how a Writer writes. The zero value of every field is its default.
+// Options configures a Writer. The zero value of every field is its default.
 type Options struct {
 	Prefix  string // of file names: letters, digits, "_", "." and "-". "": DefaultPrefix
-	MaxSize int64  // octets of a file, which only a single capture exceeds. 0: DefaultMaxSize; None
+	MaxSize int64  // bytes of a file; only a file with a single capture exceeds it. 0: DefaultMaxSize; None
 	Info    Info
 
 	Compression Compression // "": Gzip
-	// Level is 1 (fastest) to 9 (smallest) for Gzip, 1 to 4 for Zstd. 0: DefaultGzipLevel; 2 for Zstd.
+	// Level is 1 (fastest) to 9 (smallest) for Gzip, and 1 to 4 for Zstd. 0: DefaultGzipLevel, or 2 for Zstd.
 	Level  int
 	Digest Digest // "": SHA1
-	// Revisits is how many payloads are remembered, to store a repeated one as a revisit record. One
-	// takes some 400 octets of memory. 0: DefaultRevisits; None: no revisit records.
+	// Revisits is how many payloads are remembered, to store repeated ones as revisit records. Each takes about 400
+	// bytes of memory. 0: DefaultRevisits; None: no revisit records.
 	Revisits int
 
-	// What tests replace.
+	// Tests set these.
 	now  func() time.Time
 	hook func(op operation) error
 }
@@ -91,7 +91,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Validate reports everything that is wrong with o, joined.
+// Validate reports all errors in o, joined.
 func (o Options) Validate() error {
 	var errs []error
 	bad := func(ok bool, format string, args ...any) {

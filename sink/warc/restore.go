@@ -22,7 +22,7 @@ func (w *Writer) Restore(offset int64) error {
 		return fmt.Errorf("warc: %w", err)
 	}
 	if w.cur != nil {
-		_ = w.cur.release() // what it could not write is about to go
+		_ = w.cur.release() // what it could not write is removed below
 		w.cur = nil
 	}
 	if err := w.cutBack(ps, n, offset); err != nil {
@@ -32,8 +32,8 @@ func (w *Writer) Restore(offset int64) error {
 	return nil
 }
 
-// reach finds how many of the files there are before and at an offset, or says why it is none of this
-// output.
+// reach returns how many of the files there are up to an offset, and the offset in the last of them, or an error that
+// says why it is not an offset of this output.
 func (w *Writer) reach(ps []part, offset int64) (n int, err error) {
 	if offset == 0 {
 		return 0, nil
@@ -41,14 +41,13 @@ func (w *Writer) reach(ps []part, offset int64) (n int, err error) {
 	serial, size := unpack(offset)
 	n = slices.IndexFunc(ps, func(p part) bool { return p.serial == serial }) + 1
 	if n == 0 || size == 0 || ps[n-1].size < size {
-		return 0, fmt.Errorf("%s does not reach file %05d, octet %d, to which it was committed: it was changed from outside", w.disk.root.Name(), serial, size)
+		return 0, fmt.Errorf("%s does not reach file %05d, byte %d, which was committed: another program changed it", w.disk.root.Name(), serial, size)
 	}
 	_, err = w.disk.stat(indexName(ps[n-1].name))
 	return n, err
 }
 
-// cutBack removes all but the first n files and cuts the n-th. It can be broken off anywhere and
-// repeated.
+// cutBack removes all files but the first n and truncates the n-th. It can be interrupted anywhere and repeated.
 func (w *Writer) cutBack(ps []part, n int, offset int64) error {
 	last := int64(-1)
 	if n > 0 {
@@ -66,7 +65,7 @@ func (w *Writer) cutBack(ps []part, n int, offset int64) error {
 	return w.disk.sync()
 }
 
-// removeAfter removes the files with later serial numbers, and what an interrupted sorting left.
+// removeAfter removes the files with later serial numbers and the remains of an interrupted sort.
 func (w *Writer) removeAfter(last int64) error {
 	entries, err := w.disk.list()
 	if err != nil {
@@ -84,7 +83,7 @@ func (w *Writer) removeAfter(last int64) error {
 	return nil
 }
 
-// cut shortens a file and its index.
+// cut truncates a file and its index.
 func (w *Writer) cut(p *part, size int64) error {
 	f, err := w.disk.edit(p.name)
 	if err != nil {

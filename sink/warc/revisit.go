@@ -2,15 +2,15 @@ package warc
 
 import "hash/maphash"
 
-// maxRevisitURI is how long the URI of a payload that is remembered may be.
+// maxRevisitURI is the maximum length of the URI of a payload that is remembered.
 const maxRevisitURI = 1024
 
 // original is the first capture of a payload.
 type original struct{ id, uri, date string }
 
-// payloadKey is the digest that the records carry, and a second one, keyed with a secret: somebody who
-// makes two payloads of one SHA-1, which is possible, cannot make them agree in this one, too, and
-// have the wrong one played back.
+// payloadKey is the digest that the records contain, and a second one, keyed with a secret: somebody who makes two
+// payloads with the same SHA-1, which is possible, cannot make them agree in the second digest, too, and have the
+// wrong one replayed.
 type payloadKey struct {
 	digest string
 	mark   uint64
@@ -21,7 +21,7 @@ type payloadKey struct {
 type payloads struct {
 	max   int
 	byKey map[payloadKey]original
-	ring  []payloadKey // in the order they came, the oldest at next once it is full
+	ring  []payloadKey // in the order they were added; once it is full, the oldest is at next
 	next  int
 	seed  maphash.Seed
 }
@@ -30,7 +30,7 @@ func newPayloads(n int) *payloads {
 	return &payloads{max: n, byKey: make(map[payloadKey]original), seed: maphash.MakeSeed()}
 }
 
-// key is what the payload of a capture is known by; ok is false when it is to be stored in any case.
+// key returns the key of a capture's payload; ok is false if the payload must be stored in any case.
 func (p *payloads) key(c *capture) (k payloadKey, ok bool) {
 	payload := c.x.Payload()
 	if p.max == 0 || len(payload) == 0 || c.x.Truncated != "" {
@@ -46,7 +46,7 @@ func (p *payloads) find(k payloadKey) *original {
 	return nil
 }
 
-// add remembers a payload, at the cost of the oldest.
+// add remembers a payload and forgets the oldest if there are too many.
 func (p *payloads) add(k payloadKey, o original) {
 	if len(o.uri) > maxRevisitURI {
 		return

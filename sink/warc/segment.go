@@ -2,10 +2,10 @@ package warc
 
 import "errors"
 
-// flushLines is how many octets of index lines are gathered before they are written.
+// flushLines is how many bytes of index lines are collected before they are written.
 const flushLines = 64 << 10
 
-// segment is the archive file that is being written, and its index.
+// segment is the archive file that is being written, with its index.
 type segment struct {
 	part
 	f, index *file
@@ -15,7 +15,7 @@ type segment struct {
 	hash     prefixHash
 }
 
-// room begins a file if there is none, or a new one if a capture of so many octets has no room in it.
+// room begins a file if there is none, or the next one if a capture of size bytes does not fit.
 func (w *Writer) room(size int64) error {
 	if c := w.cur; c != nil && c.size+size > w.opts.MaxSize {
 		if err := w.finish(); err != nil {
@@ -28,7 +28,7 @@ func (w *Writer) room(size int64) error {
 	return w.begin()
 }
 
-// begin makes the next file and its index.
+// begin creates the next file and its index.
 func (w *Writer) begin() error {
 	serial := w.last.serial + 1
 	if serial > maxSerial {
@@ -97,10 +97,10 @@ func (s *segment) sync() error {
 	return nil
 }
 
-// release closes the files as they are.
+// release closes the files without writing anything.
 func (s *segment) release() error { return errors.Join(s.f.Close(), s.index.Close()) }
 
-// finish ends the file: durable, closed, its index sorted.
+// finish completes the file: durable, closed, its index sorted.
 func (w *Writer) finish() error {
 	s := w.cur
 	if err := s.sync(); err != nil {

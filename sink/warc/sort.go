@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	runSize = 16 << 20 // octets of index lines that are sorted in memory
-	maxLine = 1 << 20  // octets of an index line
-	runsExt = ".runs"  // of the file that holds sorted runs
+	runSize = 16 << 20 // bytes of index lines that are sorted in memory
+	maxLine = 1 << 20  // bytes of an index line
+	runsExt = ".runs"  // of the file with sorted runs
 )
 
-// sortIndex replaces an index by one that is sorted by octets and holds only the lines that keep
-// chooses, all of them when it is nil. Memory is bounded whatever the index's size.
+// sortIndex replaces an index by one that is sorted bytewise and contains only the lines that keep selects, or all
+// lines if keep is nil. Its memory does not depend on the size of the index.
 func (w *Writer) sortIndex(name string, keep func(line []byte) bool) error {
 	in, err := w.disk.read(name)
 	if err != nil {
@@ -30,7 +30,7 @@ func (w *Writer) sortIndex(name string, keep func(line []byte) bool) error {
 	return errors.Join(err, s.cleanUp(err))
 }
 
-// sorter sorts the lines of a file: runs that fit into memory first, then all of these together.
+// sorter sorts the lines of a file: first in runs that fit into memory, then all runs together.
 type sorter struct {
 	disk disk
 	name string
@@ -38,12 +38,12 @@ type sorter struct {
 	size int
 
 	lines [][]byte
-	text  int   // octets of lines
-	runs  *file // nil while one run is enough
+	text  int   // bytes of lines
+	runs  *file // nil if one run is enough
 	ends  []int64
 }
 
-// read takes the lines in.
+// read reads the lines.
 func (s *sorter) read(in io.Reader) error {
 	sc := bufio.NewScanner(in)
 	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
@@ -60,7 +60,7 @@ func (s *sorter) read(in io.Reader) error {
 		s.lines = append(s.lines, slices.Clone(sc.Bytes()))
 		s.text += len(sc.Bytes())
 	}
-	// Behind the committed part of an index there may be octets of any kind, without a line's end.
+	// After the committed part of an index there may be arbitrary bytes without a line end.
 	if err := sc.Err(); err != nil && (s.keep == nil || !errors.Is(err, bufio.ErrTooLong)) {
 		return err
 	}
@@ -68,7 +68,7 @@ func (s *sorter) read(in io.Reader) error {
 	return nil
 }
 
-// wholeLines splits into lines with their ends. What has no end is left out.
+// wholeLines splits into lines including their ends. An incomplete line is left out.
 func wholeLines(data []byte, _ bool) (advance int, token []byte, err error) {
 	if i := bytes.IndexByte(data, '\n'); i >= 0 {
 		return i + 1, data[:i+1], nil
@@ -97,7 +97,7 @@ func (s *sorter) spill() (err error) {
 	return err
 }
 
-// write makes the sorted index and puts it in the place of the old one.
+// write writes the sorted index and replaces the old one with it.
 func (s *sorter) write() error {
 	f, err := s.disk.replace(s.name + newExt)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *sorter) merge(out *bufio.Writer) error {
 	return nil
 }
 
-// cleanUp removes what the sorting needed, and after an error the index that was begun.
+// cleanUp removes temporary files and, after an error, the incomplete index.
 func (s *sorter) cleanUp(failed error) error {
 	var err error
 	if s.runs != nil {
@@ -167,7 +167,7 @@ func (s *sorter) cleanUp(failed error) error {
 type run struct {
 	lines [][]byte
 	in    *bufio.Reader
-	line  []byte // the first that is left
+	line  []byte // the next line
 }
 
 func (r *run) next() (ok bool, err error) {
@@ -200,8 +200,8 @@ func (h *runs) Pop() any {
 	return r
 }
 
-// below chooses the index lines of records before an offset. In the JSON block, unlike in the key, what
-// looks like the member is the member: the quotes in a string are escaped.
+// below selects the index lines of records before an offset. In the JSON block, unlike in the key, whatever looks
+// like the member is the member, because quotes in strings are escaped.
 func below(offset int64) func(line []byte) bool {
 	return func(line []byte) bool {
 		_, block, ok := bytes.Cut(line, []byte(" {"))

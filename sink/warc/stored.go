@@ -6,12 +6,11 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// renamed is put before the names of header fields that do not describe the body any more, as Common
-// Crawl does.
+// renamed is the prefix of header fields that no longer describe the body, as in the archives of Common Crawl.
 const renamed = "X-Crawler-"
 
-// storedHead is the header section as it goes with the payload. Without chunks the fields that frame
-// a chunked body (RFC 9112 section 6) would mislead.
+// storedHead returns the header section that is stored with the payload. Without chunks, the fields that frame a
+// chunked body (RFC 9112 section 6) would be wrong.
 func storedHead(x *sink.Exchange) []byte {
 	if !x.Chunked() {
 		return x.Head
@@ -30,7 +29,7 @@ func storedHead(x *sink.Exchange) []byte {
 	return out
 }
 
-// named reports whether a header line is a field of that name.
+// named reports whether a header line is a field of this name.
 func named(line []byte, name string) bool {
 	key, _, ok := bytes.Cut(line, []byte(":"))
 	return ok && bytes.EqualFold(key, []byte(name))

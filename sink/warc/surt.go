@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// surt is the key of a URL in an index: the host's labels in reverse order, then path and query. It is
-// canonical in the way of the Internet Archive's surt library, by which readers look up: lower case,
-// no leading www, no default port, percent-encoding only where it must be, no empty path segments, no
-// slash at the end, no session IDs, query arguments in order.
+// surt returns the key of a URL in an index: the host's labels in reverse order, then path and query. It is
+// canonicalized like in the Internet Archive's surt library, which readers use for look-ups: lower case, no leading
+// www, no default port, percent-encoding only where necessary, no empty path segments, no trailing slash, no session
+// IDs, sorted query arguments.
 //
 //	https://www.Example.org:443/A//b/?y=2&x=%31  org,example)/a/b?x=1&y=2
 func surt(url string) string {
@@ -44,7 +44,7 @@ func surtHost(scheme, authority string) string {
 	return strings.Join(labels, ",") + strings.ToLower(escape([]byte(port)))
 }
 
-// Session IDs in paths, as ASP.NET writes them.
+// Session IDs in paths, as written by ASP.NET.
 var (
 	pathSessions = regexp.MustCompile(`^(.*/)\((?:[a-z]\([0-9a-z]{24}\))+\)/([^?]+\.aspx.*)$`)
 	pathSession  = regexp.MustCompile(`^(.*/)\([0-9a-z]{24}\)/([^?]+\.aspx.*)$`)
@@ -62,7 +62,7 @@ func surtPath(path string) string {
 	return p
 }
 
-// cleanPath resolves dot segments and drops empty ones.
+// cleanPath resolves dot segments and removes empty ones.
 func cleanPath(path []byte) []byte {
 	var kept [][]byte
 	segments := bytes.Split(path, []byte("/"))
@@ -78,7 +78,7 @@ func cleanPath(path []byte) []byte {
 	return append([]byte("/"), bytes.Join(kept, []byte("/"))...)
 }
 
-// Session IDs in queries, each with the "&" behind it.
+// Session IDs in queries, each with the "&" after it.
 var querySessions = []*regexp.Regexp{
 	regexp.MustCompile(`jsessionid=[0-9a-z]{32}(?:&|$)`),
 	regexp.MustCompile(`phpsessid=[0-9a-z]{32}(?:&|$)`),
@@ -104,7 +104,7 @@ func surtQuery(query string) string {
 		switch {
 		case an != bn:
 			return strings.Compare(an, bn)
-		case aok != bok && bok: // no value sorts before an empty one
+		case aok != bok && bok: // a missing value sorts before an empty one
 			return -1
 		case aok != bok:
 			return 1
@@ -114,8 +114,8 @@ func surtQuery(query string) string {
 	return strings.Join(args, "&")
 }
 
-// unescape undoes percent-encoding until there is none left, in one pass: what a triplet becomes can
-// only complete one with the octets before it, or with those to come.
+// unescape undoes percent-encoding repeatedly, in one pass: a decoded byte can only complete a triplet with the bytes
+// before it, or with bytes that follow.
 func unescape(s string) []byte {
 	b := make([]byte, 0, len(s))
 	for i := range len(s) {
@@ -132,7 +132,7 @@ func unescape(s string) []byte {
 	return b
 }
 
-// escape encodes what is not printable ASCII, and "%" and "#".
+// escape encodes everything but printable ASCII, and "%" and "#".
 func escape(b []byte) string {
 	const digits = "0123456789ABCDEF"
 	var out strings.Builder

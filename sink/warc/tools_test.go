@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestToolsOfOthers has the files tested by the programs gzip and zstd, where they are installed.
+// TestToolsOfOthers checks the files with the programs gzip and zstd, where they are installed.
 func TestToolsOfOthers(t *testing.T) {
 	for tool, c := range map[string]Compression{"gzip": Gzip, "zstd": Zstd} {
 		t.Run(tool, func(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// uri percent-encodes the octets that a URI cannot have where they are (RFC 3986), as ISO 28500
-// section 4 wants WARC-Target-URI. The URL Standard, by which a crawler asks, lets more stand.
+// uri percent-encodes the bytes that are not valid in a URI where they are (RFC 3986), as ISO 28500 section 4
+// requires of WARC-Target-URI. The URL Standard, which a crawler follows, permits some of them.
 func uri(s string) string {
 	path := pathStart(s)
 	for i := range len(s) {
@@ -29,7 +29,7 @@ func encodeFrom(s string, i, path int) string {
 	return string(b)
 }
 
-// pathStart is where the authority of a URL ends.
+// pathStart returns the offset at which the authority of a URL ends.
 func pathStart(s string) int {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok {
@@ -41,8 +41,8 @@ func pathStart(s string) int {
 	return len(scheme) + len("://") + len(rest)
 }
 
-// foreign reports whether the octet of s at i cannot stand there in a URI. Brackets stand around an
-// IPv6 address alone, "%" before two hexadecimal digits.
+// foreign reports whether the byte of s at i is not valid there in a URI. Brackets are valid only around an IPv6
+// address, "%" only before two hexadecimal digits.
 func foreign(s string, i, path int) bool {
 	switch c := s[i]; {
 	case c <= ' ', c >= 0x7f:

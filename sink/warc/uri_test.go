@@ -2,7 +2,7 @@ package warc
 
 import "testing"
 
-// RFC 3986 appendix A: what no rule of the grammar lets stand is percent-encoded.
+// RFC 3986 appendix A: what no rule of the grammar permits is percent-encoded.
 func TestURIsHaveOnlyWhatAURICanHave(t *testing.T) {
 	for in, want := range map[string]string{
 		"http://x.test/a?b=c;d&e=/?:@!$'()*+,~": "http://x.test/a?b=c;d&e=/?:@!$'()*+,~",

@@ -1,42 +1,43 @@
-// Package warc is a sink that stores what went over the wire: the files of web archives.
+// Package warc is a sink that stores requests and answers as they were on the wire, in web archive files.
 //
-// A [Writer] fills a directory with files named PREFIX-TIMESTAMP-SERIAL.warc.gz in the WARC format 1.1
-// (ISO 28500:2017), each beginning with a warcinfo record, each record a gzip member of its own, and
-// beside each a CDXJ index that is sorted when the file is complete. Readers of web archives play it
-// back.
+// A [Writer] fills a directory with files named PREFIX-TIMESTAMP-SERIAL.warc.gz in the WARC format 1.1 (ISO
+// 28500:2017). Each begins with a warcinfo record, each record is a gzip member of its own, and each file has a CDXJ
+// index, which is sorted when the file is complete. Readers of web archives replay it.
 //
-// # What a visit becomes
+// Read warc.go first, then capture.go (the records of a visit), segment.go (files) and restore.go.
 //
-// A [sink.Record] with an Exchange becomes a request record, a response record and a metadata record,
-// in this order, all in one file; a Record without one leaves nothing here. So do exchanges that are
-// no visit, by [Writer.AppendExchange]. The metadata record is of the type application/warc-fields
-// and holds, besides via and fetchTimeMs of ISO 28500 section 6.6: depth, redirectedFrom (once for each
-// hop), outcome, reason, attempt, truncated, sha256 (of the decoded body), and purpose.
+// # The records of a visit
 //
-// A payload that was stored before becomes a revisit record of the profile identical-payload-digest,
-// with the header section of its own answer and a reference to the first. Empty and truncated payloads
-// are always stored. Only as many as [Options].Revisits are remembered, and none of an earlier run.
+// A [sink.Record] with an Exchange becomes a request record, a response record and a metadata record, in this order,
+// in one file; nothing is stored for a Record without one. [Writer.AppendExchange] stores exchanges that are not
+// visits in the same way. The metadata record is of the type application/warc-fields and contains, besides via and
+// fetchTimeMs of ISO 28500 section 6.6: depth, redirectedFrom (once for each hop), outcome, reason, attempt,
+// truncated, sha256 (of the decoded body), and purpose.
 //
-// # What differs from the wire
+// A payload that was stored before becomes a revisit record of the profile identical-payload-digest, with the header
+// section of its own answer and a reference to the first. Empty and truncated payloads are always stored. A Writer
+// remembers [Options].Revisits payloads, and none of earlier runs.
 //
-// A chunked body is stored without its chunks, because most readers take the payload's digest over
-// what stands in the file, where the standard takes it over the entity body: without chunks both are
-// the same. The header field Transfer-Encoding is then called X-Crawler-Transfer-Encoding, and a
-// Content-Length that stood beside it X-Crawler-Content-Length. A body that is not framed as its header
-// says is stored as it came. Content codings stay as they came, always.
+// # Differences from the wire
 //
-// HTTP/2 has no text form. Its header sections are stored in that of HTTP/1.1, as the crawler made
-// them ([sink.SyntheticHead]), and the field WARC-Protocol of the IIPC says h2 (or h2c).
+// A chunked body is stored without its chunks, because most readers compute the digest of the payload from the bytes
+// in the file, while the standard computes it from the entity body: without chunks both are the same. The header
+// field Transfer-Encoding is then renamed to X-Crawler-Transfer-Encoding, and a Content-Length next to it to
+// X-Crawler-Content-Length. A body that is not framed as its header says is stored as received. Content codings are
+// always kept.
 //
-// Values of Authorization and Cookie fields were blanked by whoever recorded the exchange. A URI is
-// written as it was asked for, where octets that a URI cannot have (RFC 3986) are percent-encoded: the
-// URL Standard lets some of them stand, such as "|".
+// HTTP/2 has no text form. Its header sections are stored in that of HTTP/1.1, made by the crawler
+// ([sink.SyntheticHead]), and the field WARC-Protocol of the IIPC says h2 (or h2c).
+//
+// Values of Authorization and Cookie fields were masked by whoever recorded the exchange. A URI is written as it was
+// requested, except that bytes that are not valid in a URI (RFC 3986) are percent-encoded: the URL Standard permits
+// some of them, such as "|".
 //
 // # Offsets
 //
-// The offset that [Writer.Sync] returns holds the serial number of a file in its high bits and an
-// offset in that file in its low 40. [Writer.Restore] cuts that file and its index back and removes
-// the later ones. A Writer never writes to a file of an earlier run: it begins the next.
+// The offset that [Writer.Sync] returns contains the serial number of a file in its high bits and an offset in that
+// file in its low 40 bits. [Writer.Restore] truncates that file and its index and removes the later ones. A Writer
+// never writes to a file of an earlier run: it begins the next one.
 package warc
 
 import (
@@ -48,8 +49,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Writer writes archive files. It is a [sink.Sink] and a [sink.ExchangeSink], and as these it is for
-// one goroutine at a time. No other process may write files of its prefix to its directory.
+// Writer writes archive files. It is a [sink.Sink] and a [sink.ExchangeSink], and like them it is used by one
+// goroutine at a time. No other process may write files with its prefix to its directory.
 type Writer struct {
 	opts    Options
 	disk    disk
@@ -57,13 +58,13 @@ type Writer struct {
 	seen    *payloads
 
 	cur   *segment // nil until something is appended, and between two files
-	last  part     // when cur is nil: the last file there is, serial -1 when there is none
+	last  part     // if cur is nil: the last existing file, with serial -1 if there is none
 	stale bool     // last may not be durable
 
-	extents []sink.Extent // of files that were finished since Extents was last called
+	extents []sink.Extent // of files that were completed since Extents was last called
 
-	group  group // the records of one capture, on their way to the file
-	err    error // of a write: what is behind the last Sync may be torn
+	group  group // the records of one capture
+	err    error // of a write: the output may be torn after the last Sync
 	closed bool
 }
 
@@ -73,8 +74,8 @@ var (
 	_ sink.Named        = (*Writer)(nil)
 )
 
-// Open makes a Writer for the directory, which is made when missing. The error is that of
-// [Options.Validate] or of the file system. No file is made before the first Append.
+// Open returns a Writer for the directory, which is created if it does not exist. The error is that of
+// [Options.Validate] or of the file system. No file is created before the first Append.
 func Open(dir string, o Options) (*Writer, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -93,8 +94,8 @@ func Open(dir string, o Options) (*Writer, error) {
 	return w, nil
 }
 
-// OpenRoot is Open for a directory that is open already, and that Close closes. A file in it that is a
-// symbolic link is never followed, by Open neither.
+// OpenRoot is Open for an open directory, which Close closes. Neither function follows a file in it that is a
+// symbolic link.
 func OpenRoot(dir *os.Root, o Options) (*Writer, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -112,7 +113,7 @@ func OpenRoot(dir *os.Root, o Options) (*Writer, error) {
 	return w, nil
 }
 
-// forget begins anew behind the files there are.
+// forget starts afresh after the existing files.
 func (w *Writer) forget(ps []part) {
 	w.cur, w.last = nil, part{serial: -1}
 	if n := len(ps); n > 0 {
@@ -124,8 +125,8 @@ func (w *Writer) forget(ps []part) {
 // Name implements [sink.Named]: "warc".
 func (w *Writer) Name() string { return "warc" }
 
-// Append implements [sink.Sink]. It sets r.WARC to the place of the response or revisit record, or of
-// the request record when there was no answer, and to nil when there is no Exchange.
+// Append implements [sink.Sink]. It sets r.WARC to the place of the response or revisit record, or of the request
+// record if there was no answer, and to nil if there is no Exchange.
 func (w *Writer) Append(_ context.Context, r *sink.Record) error {
 	if err := w.usable(); err != nil {
 		return err
@@ -148,7 +149,7 @@ func (w *Writer) AppendExchange(_ context.Context, x *sink.Exchange) error {
 	return err
 }
 
-// usable is the error of a call that comes too late.
+// usable returns the error of a call after Close or after a failed write.
 func (w *Writer) usable() error {
 	if w.closed {
 		return sink.ErrClosed
@@ -156,7 +157,7 @@ func (w *Writer) usable() error {
 	return w.err
 }
 
-// failed makes err, if it is one, the error of every later call.
+// failed keeps err, unless it is nil, as the error of all later calls.
 func (w *Writer) failed(err error) error {
 	if err != nil {
 		w.err = fmt.Errorf("warc: %w", err)

@@ -16,7 +16,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 
-// answer is an exchange with the header and body given.
+// answer returns an exchange with the given header and body.
 func answer(url, head, body string) *sink.Exchange {
 	return &sink.Exchange{
 		URL: url, Addr: netip.MustParseAddr("192.0.2.1"), Started: noon, Ended: noon.Add(120 * time.Millisecond), Protocol: "HTTP/1.1",
@@ -227,7 +227,7 @@ func TestPayloadsAreForgottenInOrder(t *testing.T) {
 			got = append(got, fmt.Sprintf("%.3s", r.Type()))
 		}
 	}
-	// 3 pushes 1 out, 1 pushes 2 out, 2 pushes 3 out, 3 pushes 1 out; the long one stays out.
+	// 3 replaces 1, 1 replaces 2, 2 replaces 3, 3 replaces 1; the long one is never remembered.
 	if want := "res res rev res rev res res res res res rev rev"; strings.Join(got, " ") != want {
 		t.Errorf("%s, want %s", strings.Join(got, " "), want)
 	}
@@ -236,7 +236,7 @@ func TestPayloadsAreForgottenInOrder(t *testing.T) {
 	}
 }
 
-// A digest that can be forged does not decide alone that a payload is known.
+// A digest that can be forged does not alone decide that a payload is known.
 func TestRevisitNeedsMoreThanTheDigest(t *testing.T) {
 	p := newPayloads(10)
 	a, b := &capture{x: answer("http://x.test/", "", "one"), digest: "sha1:X"}, &capture{x: answer("http://x.test/", "", "two"), digest: "sha1:X"}
@@ -274,7 +274,7 @@ func TestExchangeThatIsNoVisit(t *testing.T) {
 	}
 }
 
-// IIPC, WARC Extensions for HTTP/2.
+// From the IIPC's WARC Extensions for HTTP/2.
 func TestHTTP2IsMarked(t *testing.T) {
 	for proto, want := range map[string]map[string]string{
 		"HTTP/2.0": {"https": "h2", "http": "h2c"}, "HTTP/3.0": {"https": "h3"}, "HTTP/1.1": {"http": "", "https": ""}, "": {"http": ""},
@@ -316,12 +316,12 @@ func TestFilesRollBeforeTheyAreTooLarge(t *testing.T) {
 			t.Errorf("%s, want %s", p.name, want)
 		}
 		if p.size > most && p.name != big.WARC.File {
-			t.Errorf("%s has %d octets", p.name, p.size)
+			t.Errorf("%s has %d bytes", p.name, p.size)
 		}
 	}
 }
 
-// filesOf is the disk of a directory.
+// filesOf returns the disk of a directory.
 func filesOf(t testing.TB, dir string) disk {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
@@ -352,7 +352,7 @@ func TestLongURLsCountAsSize(t *testing.T) {
 	}
 	for _, p := range ps {
 		if p.size > most {
-			t.Errorf("%s has %d octets", p.name, p.size)
+			t.Errorf("%s has %d bytes", p.name, p.size)
 		}
 	}
 }
@@ -366,7 +366,7 @@ func TestLargeBuffersAreGivenBack(t *testing.T) {
 	}
 	add(t, w, page("http://x.test/1", string(noise)), page("http://x.test/2", "small"))
 	if n := w.group.buf.Cap(); n > keepGroup {
-		t.Errorf("%d octets are kept", n)
+		t.Errorf("%d bytes are kept", n)
 	}
 }
 

@@ -39,14 +39,14 @@ func (r *Record) checkBlock() error {
 		errs = append(errs, err)
 	case "request":
 		if head, body := r.message(); !requestLine.Match(head) || len(body) > 0 {
-			errs = append(errs, fmt.Errorf("no request: %.60q", r.Block))
+			errs = append(errs, fmt.Errorf("not a request: %.60q", r.Block))
 		}
 	case "response":
 		errs = append(errs, r.checkResponse())
 	case "revisit":
 		head, body := r.message()
 		if !statusLine.Match(head) || len(body) > 0 || r.Get("WARC-Truncated") != "length" {
-			errs = append(errs, errors.New("no header section alone, truncated by length"))
+			errs = append(errs, errors.New("not a header section alone, truncated by length"))
 		}
 	}
 	return errors.Join(errs...)
@@ -55,7 +55,7 @@ func (r *Record) checkBlock() error {
 func (r *Record) checkResponse() error {
 	head, body := r.message()
 	if !statusLine.Match(head) {
-		return fmt.Errorf("no answer: %.60q", r.Block)
+		return fmt.Errorf("not an answer: %.60q", r.Block)
 	}
 	d := r.Get("WARC-Payload-Digest")
 	if got := digest(d, payload(head, body)); got != d {
@@ -64,7 +64,7 @@ func (r *Record) checkResponse() error {
 	return nil
 }
 
-// message cuts an HTTP message behind its header section.
+// message splits an HTTP message after its header section.
 func (r *Record) message() (head, body []byte) {
 	at := headEnd.FindIndex(r.Block)
 	if at == nil {
@@ -73,7 +73,7 @@ func (r *Record) message() (head, body []byte) {
 	return r.Block[:at[1]], r.Block[at[1]:]
 }
 
-// payload is the entity body: what is chunked, and says so, without the chunks.
+// payload returns the entity body: a body that is chunked, and says so, without the chunks.
 func payload(head, body []byte) []byte {
 	for line := range bytes.Lines(head) {
 		name, value, _ := strings.Cut(string(line), ":")
@@ -86,10 +86,10 @@ func payload(head, body []byte) []byte {
 	return body
 }
 
-// Payload is the payload of a response record: its body without transfer coding.
+// Payload returns the payload of a response record: its body without transfer coding.
 func (r *Record) Payload() []byte { return payload(r.message()) }
 
-// digest is the digest of p in the form of like.
+// digest returns the digest of p in the form of like.
 func digest(like string, p []byte) string {
 	if strings.HasPrefix(like, "sha256:") {
 		sum := sha256.Sum256(p)

@@ -25,7 +25,7 @@ type entry struct {
 	Filename string `json:"filename"`
 }
 
-// checkIndex looks every answer of a file up in the index beside it, by nothing but the line.
+// checkIndex looks up every answer of a file in its index, using only the index line.
 func checkIndex(dir, name string, rs []*Record, sorted bool) error {
 	data, err := os.ReadFile(filepath.Join(dir, indexOf(name)))
 	if err != nil {
@@ -58,12 +58,11 @@ func checkIndex(dir, name string, rs []*Record, sorted bool) error {
 	return errors.Join(errs...)
 }
 
-// lookUp follows an index line to its record, reads it from its octets alone, compares, and returns
-// its ID.
+// lookUp follows an index line to its record, reads only the bytes of the record, compares, and returns the ID.
 func lookUp(dir, name, line string) (id string, err error) {
 	parts := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
 	if len(parts) != 3 {
-		return "", errors.New("no three parts")
+		return "", errors.New("not three parts")
 	}
 	var e entry
 	dec := json.NewDecoder(strings.NewReader(parts[2]))
@@ -81,7 +80,7 @@ func lookUp(dir, name, line string) (id string, err error) {
 	return r.ID(), errors.Join(e.compare(r), compareKey(parts[0], parts[1], r))
 }
 
-// fetch reads one record by its place.
+// fetch reads a record at its place.
 func fetch(dir string, e entry) (*Record, error) {
 	offset, err1 := strconv.ParseInt(e.Offset, 10, 64)
 	length, err2 := strconv.ParseInt(e.Length, 10, 64)
@@ -100,7 +99,7 @@ func fetch(dir string, e entry) (*Record, error) {
 	}
 	plain, n, err := next(data)
 	if err == nil && int64(n) != length {
-		err = fmt.Errorf("the record takes %d octets", n)
+		err = fmt.Errorf("the record takes %d bytes", n)
 	}
 	if err != nil {
 		return nil, err
@@ -108,7 +107,7 @@ func fetch(dir string, e entry) (*Record, error) {
 	return parse(plain)
 }
 
-// compare compares what the index says of a record with what the record says.
+// compare compares an index line with its record.
 func (e *entry) compare(r *Record) error {
 	head, _ := r.message()
 	_, status, _ := strings.Cut(string(head), " ")
@@ -126,7 +125,7 @@ func (e *entry) compare(r *Record) error {
 	return nil
 }
 
-// mediaType is type/subtype of two tokens (RFC 9110 section 8.3.1).
+// mediaType matches type/subtype, two tokens (RFC 9110 section 8.3.1).
 var mediaType = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9a-z-]{1,127}/[!#$%&'*+.^_`|~0-9a-z-]{1,127}$")
 
 func contentType(head []byte) string {
@@ -144,8 +143,8 @@ func contentType(head []byte) string {
 	return "unk"
 }
 
-// compareKey checks the sort key and the time. Of the key it checks only the host and what every form
-// of it has in common.
+// compareKey checks the sort key and the time. Of the key it checks only the host and what all forms of it have in
+// common.
 func compareKey(key, at string, r *Record) error {
 	u, err := url.Parse(r.Get("WARC-Target-URI"))
 	if err != nil {

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// checkLinks checks what records say of each other.
+// checkLinks checks the references between records.
 func checkLinks(all []*Record) error {
 	byID := map[string]*Record{}
-	partner := map[string]int{} // how many requests name an answer
+	partner := map[string]int{} // how many requests refer to an answer
 	var errs []error
 	for _, r := range all {
 		if byID[r.ID()] != nil {
@@ -30,7 +30,7 @@ func checkLinks(all []*Record) error {
 	return errors.Join(errs...)
 }
 
-// checkConcurrent checks that records of one capture are of one URI and time.
+// checkConcurrent checks that records of one capture have the same URI and time.
 func checkConcurrent(r *Record, byID map[string]*Record) error {
 	var errs []error
 	for _, f := range r.Fields {

@@ -45,9 +45,9 @@ func readFile(path string) ([]*Record, error) {
 	return rs, errors.Join(errs...)
 }
 
-// gzipMember reads the member that data begins with (RFC 1952 section 2.2) and how long it is.
+// gzipMember returns the content and the length of the member at the beginning of data (RFC 1952 section 2.2).
 func gzipMember(data []byte) (plain []byte, n int, err error) {
-	in := bytes.NewReader(data) // an io.ByteReader: nothing is read beyond the member
+	in := bytes.NewReader(data) // an io.ByteReader, so nothing after the member is read
 	z, err := gzip.NewReader(in)
 	if err != nil {
 		return nil, 0, err
@@ -57,8 +57,9 @@ func gzipMember(data []byte) (plain []byte, n int, err error) {
 	return plain, len(data) - in.Len(), err
 }
 
-// zstdFrame reads the frame that data begins with. It must have its content's size and a checksum, and
-// a window that every reader has room for ("Zstandard Compression for WARC Files" 1.0).
+// zstdFrame returns the content and the length of the frame at the beginning of data. The frame must state its
+// content's size, have a checksum, and a window that every reader supports ("Zstandard Compression for WARC Files"
+// 1.0).
 func zstdFrame(data []byte) (plain []byte, n int, err error) {
 	var h zstd.Header
 	if err := h.Decode(data); err != nil {
@@ -68,9 +69,9 @@ func zstdFrame(data []byte) (plain []byte, n int, err error) {
 	case h.Skippable:
 		return nil, 0, errors.New("a skippable frame")
 	case !h.HasFCS, !h.HasCheckSum:
-		return nil, 0, fmt.Errorf("content size %v, checksum %v: both are wanted", h.HasFCS, h.HasCheckSum)
+		return nil, 0, fmt.Errorf("content size %v, checksum %v: both are required", h.HasFCS, h.HasCheckSum)
 	case h.WindowSize > 8<<20:
-		return nil, 0, fmt.Errorf("a window of %d octets", h.WindowSize)
+		return nil, 0, fmt.Errorf("a window of %d bytes", h.WindowSize)
 	}
 	if n, err = frameLength(data, h.HeaderSize); err != nil {
 		return nil, 0, err
@@ -82,12 +83,12 @@ func zstdFrame(data []byte) (plain []byte, n int, err error) {
 	defer d.Close()
 	plain, err = d.DecodeAll(data[:n], nil)
 	if err == nil && uint64(len(plain)) != h.FrameContentSize {
-		err = fmt.Errorf("%d octets in a frame of %d", len(plain), h.FrameContentSize)
+		err = fmt.Errorf("%d bytes in a frame of %d", len(plain), h.FrameContentSize)
 	}
 	return plain, n, err
 }
 
-// frameLength goes through the blocks of a frame (RFC 8878 section 3.1.1).
+// frameLength iterates over the blocks of a frame (RFC 8878 section 3.1.1).
 func frameLength(data []byte, pos int) (int, error) {
 	const checksum = 4
 	for {
@@ -96,7 +97,7 @@ func frameLength(data []byte, pos int) (int, error) {
 		}
 		head := binary.LittleEndian.Uint32(append([]byte{}, data[pos], data[pos+1], data[pos+2], 0))
 		size := int(head >> 3)
-		if head>>1&3 == 1 { // one octet, repeated
+		if head>>1&3 == 1 { // one byte, repeated
 			size = 1
 		}
 		if pos += 3 + size; head&1 == 1 {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// parse reads a record by the grammar of ISO 28500 section 4, without the line folding and encoded
-// words that no reader knows.
+// parse parses a record by the grammar of ISO 28500 section 4, without line folding and encoded words, which no
+// reader supports.
 func parse(plain []byte) (*Record, error) {
 	r := new(Record)
 	rest, ok := bytes.CutPrefix(plain, []byte("WARC/1.1\r\n"))
@@ -37,7 +37,7 @@ func parse(plain []byte) (*Record, error) {
 		return r, fmt.Errorf("Content-Length is %q", length)
 	}
 	if n+4 != len(rest) || string(rest[n:]) != "\r\n\r\n" {
-		return r, fmt.Errorf("the block of %d octets is followed by %.20q", n, rest[min(n, len(rest)):])
+		return r, fmt.Errorf("the block of %d bytes is followed by %.20q", n, rest[min(n, len(rest)):])
 	}
 	r.Block = rest[:n]
 	return r, nil
@@ -46,7 +46,7 @@ func parse(plain []byte) (*Record, error) {
 func parseField(line string) (Field, error) {
 	name, value, ok := strings.Cut(line, ":")
 	if !ok || name == "" || strings.ContainsAny(name, "()<>@,;:\\\"/[]?={} \t") || !printable(name) {
-		return Field{}, fmt.Errorf("%.60q is no field", line)
+		return Field{}, fmt.Errorf("%.60q is not a valid field", line)
 	}
 	value, ok = strings.CutPrefix(value, " ")
 	if !ok || value == "" || value != strings.TrimSpace(value) || !printable(value) || !utf8.ValidString(value) {
@@ -59,7 +59,7 @@ func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// fields reads a block of the type application/warc-fields.
+// fields parses a block of the type application/warc-fields.
 func (r *Record) fields() ([]Field, error) {
 	var fs []Field
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(r.Block), "\r\n"), "\r\n") {
@@ -72,8 +72,8 @@ func (r *Record) fields() ([]Field, error) {
 	return fs, nil
 }
 
-// Described is the value of a field in the block of a warcinfo or metadata record, "" when there is
-// none. Of several it is the first.
+// Described returns the value of a field in the block of a warcinfo or metadata record, the first if there are
+// several, or "".
 func (r *Record) Described(name string) string {
 	fs, _ := r.fields()
 	return (&Record{Fields: fs}).Get(name)

@@ -12,11 +12,11 @@ import (
 
 const identical = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 
-// types are the kinds of records that sink/warc writes.
+// types are the types of records that sink/warc writes.
 var types = []string{"warcinfo", "request", "response", "revisit", "metadata"}
 
-// only says which kinds of records may have a field (ISO 28500 section 5). Fields that are not here
-// may be in all of them.
+// only lists the fields that only some types of records may have (ISO 28500 section 5). All types may have any other
+// field.
 var only = map[string][]string{
 	"WARC-Concurrent-To":        {"request", "response", "revisit", "metadata"},
 	"WARC-Payload-Digest":       {"request", "response", "revisit"},
@@ -38,7 +38,7 @@ var only = map[string][]string{
 	"Content-Length":            types,
 }
 
-// must says which fields a kind of record has to have.
+// must lists the required fields of each type of record.
 var must = map[string][]string{
 	"warcinfo": {"WARC-Filename"},
 	"request":  {"WARC-Target-URI"},
@@ -52,12 +52,12 @@ var (
 	digestForm = regexp.MustCompile(`^(sha1:[A-Z2-7]{32}|sha256:[0-9a-f]{64})$`)
 	dateForm   = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$`)
 	truncForm  = regexp.MustCompile(`^(length|time|disconnect|unspecified)$`)
-	// uriForm is the grammar of RFC 3986, loosely: brackets only around an address.
+	// uriForm is roughly the grammar of RFC 3986: brackets only around an address.
 	uriForm   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://(\[[0-9A-Fa-f:.]+\])?([A-Za-z0-9._~:/?#@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$`)
 	protoForm = regexp.MustCompile(`^(h2|h2c|h3|http/1\.[01])$`)
 )
 
-// check checks a record by itself.
+// check checks a record on its own.
 func (r *Record) check() error {
 	typ := r.Type()
 	if !slices.Contains(types, typ) {
@@ -67,7 +67,7 @@ func (r *Record) check() error {
 	seen := map[string]bool{}
 	for _, f := range r.Fields {
 		if kinds, known := only[f.Name]; !known || !slices.Contains(kinds, typ) {
-			errs = append(errs, fmt.Errorf("%s in such a record", f.Name))
+			errs = append(errs, fmt.Errorf("%s is not allowed in this type of record", f.Name))
 		}
 		if seen[f.Name] && f.Name != "WARC-Concurrent-To" {
 			errs = append(errs, fmt.Errorf("%s is repeated", f.Name))
@@ -83,7 +83,7 @@ func (r *Record) check() error {
 	return errors.Join(append(errs, r.checkBlock())...)
 }
 
-// check checks a field's value by itself.
+// check checks the value of a field on its own.
 func (f Field) check() error {
 	ok := true
 	switch f.Name {

@@ -1,10 +1,11 @@
-// Package warctest reads archive files as strictly as ISO 28500:2017 allows, to test what writes them.
+// Package warctest reads archive files as strictly as ISO 28500:2017 permits, to test writers of archives.
 //
-// It shares no code with package sink/warc. Beyond the standard it wants what sink/warc promises: that
-// each record is compressed by itself, that each file begins with its warcinfo record, that every
-// record with a block has digests that fit, that requests, answers and metadata name each other, that a
-// revisit refers to a record that is there, and that every answer is found through the index beside
-// its file.
+// It shares no code with package sink/warc. Beyond the standard it requires what sink/warc promises: that each record
+// is compressed on its own, that each file begins with its warcinfo record, that every record with a block has valid
+// digests, that requests, answers and metadata refer to each other, that a revisit refers to an existing record, and
+// that every answer is found through the index of its file.
+//
+// Read warctest.go first, then member.go (compression), record.go (parsing) and rules.go (what is checked).
 package warctest
 
 import (
@@ -28,7 +29,7 @@ type Record struct {
 // Field is a named field of a record's header.
 type Field struct{ Name, Value string }
 
-// Get is the value of the first field of that name, "" when there is none.
+// Get returns the value of the first field of that name, or "".
 func (r *Record) Get(name string) string {
 	for _, f := range r.Fields {
 		if strings.EqualFold(f.Name, name) {
@@ -38,10 +39,10 @@ func (r *Record) Get(name string) string {
 	return ""
 }
 
-// Type is the value of WARC-Type.
+// Type returns the value of WARC-Type.
 func (r *Record) Type() string { return r.Get("WARC-Type") }
 
-// ID is the value of WARC-Record-ID.
+// ID returns the value of WARC-Record-ID.
 func (r *Record) ID() string { return r.Get("WARC-Record-ID") }
 
 // IsAnswer reports whether r is a response or revisit record.
@@ -51,11 +52,10 @@ func (r *Record) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s at %d (%s): %w", r.File, r.Offset, r.Type(), fmt.Errorf(format, args...))
 }
 
-// Read reads every archive file of a directory, in the order of their names, and checks all of it. The
-// error names everything that is wrong.
+// Read reads and checks every archive file of a directory, in the order of their names. The error lists all faults.
 func Read(dir string) ([]*Record, error) { return read(dir, true) }
 
-// ReadUnsorted is Read for files that are being written, whose indexes are in no order yet.
+// ReadUnsorted is Read for files that are still being written, whose indexes are not sorted yet.
 func ReadUnsorted(dir string) ([]*Record, error) { return read(dir, false) }
 
 func read(dir string, sorted bool) ([]*Record, error) {
@@ -80,7 +80,7 @@ func read(dir string, sorted bool) ([]*Record, error) {
 		all = append(all, rs...)
 	}
 	for name := range indexes {
-		errs = append(errs, fmt.Errorf("%s is beside no file", name))
+		errs = append(errs, fmt.Errorf("%s belongs to no file", name))
 	}
 	errs = append(errs, checkLinks(all))
 	return all, errors.Join(errs...)
@@ -91,7 +91,7 @@ func indexOf(name string) string {
 	return base + ".cdxj"
 }
 
-// checkFile checks that a file begins with its warcinfo and that all records refer to it.
+// checkFile checks that a file begins with its warcinfo record and that all records refer to it.
 func checkFile(name string, rs []*Record) error {
 	if len(rs) == 0 || rs[0].Type() != "warcinfo" {
 		return fmt.Errorf("%s does not begin with a warcinfo record", name)
@@ -111,7 +111,7 @@ func checkFile(name string, rs []*Record) error {
 	return errors.Join(errs...)
 }
 
-// Answers are the URIs of the response and revisit records, in the order of the files.
+// Answers returns the URIs of the response and revisit records, in the order of the files.
 func Answers(rs []*Record) []string {
 	var uris []string
 	for _, r := range rs {

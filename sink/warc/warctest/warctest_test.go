@@ -12,12 +12,12 @@ import (
 	"testing"
 )
 
-// draft is a record that is about to be written, by hand.
+// draft is a record that a test writes by hand.
 type draft struct {
 	fields []Field
 	block  string
-	plain  func(string) string // changes the record as a whole
-	member func([]byte) []byte // changes it compressed
+	plain  func(string) string // changes the complete record
+	member func([]byte) []byte // changes the compressed record
 }
 
 func (d *draft) set(name, value string) {
@@ -77,7 +77,7 @@ func newDraft(typ string, n int, contentType, block string, more ...string) *dra
 	return d
 }
 
-// file is a whole file of which everything is as it should be.
+// file returns a complete file without faults.
 func file() []*draft {
 	const request, response, fields = "application/http;msgtype=request", "application/http;msgtype=response", "application/warc-fields"
 	get := "GET /a HTTP/1.1\r\nHost: www.x.test\r\n\r\n"
@@ -91,7 +91,7 @@ func file() []*draft {
 	}
 }
 
-// write writes the drafts and an index for them, changed as asked.
+// write writes the drafts and an index for them, changed by index.
 func write(t *testing.T, ds []*draft, index func([]string) []string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -135,7 +135,7 @@ func TestGoodFile(t *testing.T) {
 	}
 }
 
-// TestFaults puts one fault after the other into the good file. The text is part of the error.
+// TestFaults puts one fault after the other into the correct file. The text is part of the error.
 func TestFaults(t *testing.T) {
 	set := func(n int, name, value string) func([]*draft) []*draft {
 		return func(ds []*draft) []*draft { ds[n].set(name, value); return ds }
@@ -153,42 +153,42 @@ func TestFaults(t *testing.T) {
 		return func(ds []*draft) []*draft { ds[n].fields = append(ds[n].fields, f); return ds }
 	}
 	for want, change := range map[string]func([]*draft) []*draft{
-		"begins with":                          text(1, "WARC/1.1", "WARC/1.0"),
-		"is no field":                          text(1, "WARC-Type: ", "WARC Type: "),
-		"has the value":                        text(1, "WARC-Type: ", "WARC-Type:  "),
-		"the header has no end":                func(ds []*draft) []*draft { ds[0].plain = func(s string) string { return s[:60] }; return ds },
-		"is followed by":                       text(2, "hello", "hell"),
-		"is followed by \"\\r\\n\"":            func(ds []*draft) []*draft { ds[3].plain = func(s string) string { return s[:len(s)-2] }; return ds },
-		"Content-Length is":                    set(1, "Content-Length", "+38"),
-		"WARC-Type is":                         set(1, "WARC-Type", "conversion"),
-		"WARC-Filename in such":                set(1, "WARC-Filename", name),
-		"X-Mine in such":                       set(1, "X-Mine", "x"),
-		"WARC-Date is repeated":                field(1, Field{"WARC-Date", date}),
-		"WARC-Record-ID is":                    set(3, "WARC-Record-ID", "urn:uuid:1"),
-		"WARC-Date is":                         set(3, "WARC-Date", "2026-13-01T12:00:00Z"),
-		"WARC-Date is \"2026-03-01T":           set(3, "WARC-Date", "2026-03-01T12:00:00+00:00"),
-		"WARC-Block-Digest is":                 set(3, "WARC-Block-Digest", "md5:x"),
-		"the block's digest is":                set(3, "WARC-Block-Digest", digest("", []byte("x"))),
-		"the payload's digest is":              set(2, "WARC-Payload-Digest", digest("sha256:", []byte("x"))),
-		"WARC-IP-Address is":                   set(3, "WARC-IP-Address", "192.0.2.01"),
-		"WARC-Target-URI is":                   set(3, "WARC-Target-URI", "/a"),
-		"WARC-Target-URI is \"http://x.test/{": set(3, "WARC-Target-URI", "http://x.test/{a}"),
-		"WARC-Target-URI is \"http://x.test/[": set(3, "WARC-Target-URI", "http://x.test/[1]"),
-		"WARC-Truncated is":                    set(3, "WARC-Truncated", "size"),
-		"WARC-Profile is":                      set(4, "WARC-Profile", "http://x/"),
-		"WARC-Protocol is":                     set(3, "WARC-Protocol", "HTTP/2"),
-		"no WARC-Target-URI":                   set(3, "WARC-Target-URI", ""),
-		"no WARC-Profile":                      set(4, "WARC-Profile", ""),
-		"no Content-Type":                      set(3, "Content-Type", ""),
-		"Content-Type is":                      set(3, "Content-Type", "text/plain"),
-		"no request":                           block(1, "GET /\r\n\r\n"),
-		"no answer":                            block(2, "200 OK\r\n\r\nhello"),
-		"no header section alone":              block(4, head+"hello"),
-		"no header section alone, trunc":       set(4, "WARC-Truncated", "time"),
-		"via\" is no field":                    block(3, "via\r\n"),
-		"does not begin with a warcinfo":       func(ds []*draft) []*draft { return ds[1:] },
-		"WARC-Filename is":                     set(0, "WARC-Filename", "y"),
-		"WARC-Warcinfo-ID is":                  set(3, "WARC-Warcinfo-ID", id(7)),
+		"begins with":                               text(1, "WARC/1.1", "WARC/1.0"),
+		"is not a valid field":                      text(1, "WARC-Type: ", "WARC Type: "),
+		"has the value":                             text(1, "WARC-Type: ", "WARC-Type:  "),
+		"the header has no end":                     func(ds []*draft) []*draft { ds[0].plain = func(s string) string { return s[:60] }; return ds },
+		"is followed by":                            text(2, "hello", "hell"),
+		"is followed by \"\\r\\n\"":                 func(ds []*draft) []*draft { ds[3].plain = func(s string) string { return s[:len(s)-2] }; return ds },
+		"Content-Length is":                         set(1, "Content-Length", "+38"),
+		"WARC-Type is":                              set(1, "WARC-Type", "conversion"),
+		"WARC-Filename is not allowed in this type": set(1, "WARC-Filename", name),
+		"X-Mine is not allowed in this type":        set(1, "X-Mine", "x"),
+		"WARC-Date is repeated":                     field(1, Field{"WARC-Date", date}),
+		"WARC-Record-ID is":                         set(3, "WARC-Record-ID", "urn:uuid:1"),
+		"WARC-Date is":                              set(3, "WARC-Date", "2026-13-01T12:00:00Z"),
+		"WARC-Date is \"2026-03-01T":                set(3, "WARC-Date", "2026-03-01T12:00:00+00:00"),
+		"WARC-Block-Digest is":                      set(3, "WARC-Block-Digest", "md5:x"),
+		"the block's digest is":                     set(3, "WARC-Block-Digest", digest("", []byte("x"))),
+		"the payload's digest is":                   set(2, "WARC-Payload-Digest", digest("sha256:", []byte("x"))),
+		"WARC-IP-Address is":                        set(3, "WARC-IP-Address", "192.0.2.01"),
+		"WARC-Target-URI is":                        set(3, "WARC-Target-URI", "/a"),
+		"WARC-Target-URI is \"http://x.test/{":      set(3, "WARC-Target-URI", "http://x.test/{a}"),
+		"WARC-Target-URI is \"http://x.test/[":      set(3, "WARC-Target-URI", "http://x.test/[1]"),
+		"WARC-Truncated is":                         set(3, "WARC-Truncated", "size"),
+		"WARC-Profile is":                           set(4, "WARC-Profile", "http://x/"),
+		"WARC-Protocol is":                          set(3, "WARC-Protocol", "HTTP/2"),
+		"no WARC-Target-URI":                        set(3, "WARC-Target-URI", ""),
+		"no WARC-Profile":                           set(4, "WARC-Profile", ""),
+		"no Content-Type":                           set(3, "Content-Type", ""),
+		"Content-Type is":                           set(3, "Content-Type", "text/plain"),
+		"not a request":                             block(1, "GET /\r\n\r\n"),
+		"not an answer":                             block(2, "200 OK\r\n\r\nhello"),
+		"not a header section alone":                block(4, head+"hello"),
+		"not a header section alone, trunc":         set(4, "WARC-Truncated", "time"),
+		"via\" is not a valid field":                block(3, "via\r\n"),
+		"does not begin with a warcinfo":            func(ds []*draft) []*draft { return ds[1:] },
+		"WARC-Filename is":                          set(0, "WARC-Filename", "y"),
+		"WARC-Warcinfo-ID is":                       set(3, "WARC-Warcinfo-ID", id(7)),
 		"a second one": func(ds []*draft) []*draft {
 			return append(ds, newDraft("warcinfo", 8, "application/warc-fields", "a: b\r\n", "WARC-Filename", name))
 		},
@@ -237,7 +237,7 @@ func TestFaultsOfIndexes(t *testing.T) {
 		"in the middle":          func(ls []string) []string { ls[1] = strings.TrimSuffix(ls[1], "\n"); return ls },
 		"in the index: false":    func(ls []string) []string { return ls[1:] },
 		"twice true":             func(ls []string) []string { return append(ls, ls[1]) },
-		"no three parts":         func(ls []string) []string { return append(ls, "x\n") },
+		"not three parts":        func(ls []string) []string { return append(ls, "x\n") },
 		"invalid character":      replace(`{"url"`, `{url`),
 		"unknown field":          replace(`{"url"`, `{"more":"","url"`),
 		"filename is":            replace(name, "y"),
@@ -271,7 +271,7 @@ func TestIndexBesideNoFile(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, name)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "beside no file") {
+	if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "belongs to no file") {
 		t.Errorf("%v", err)
 	}
 	if _, err := Read(filepath.Join(dir, "none")); err == nil {
@@ -286,7 +286,7 @@ func TestFramesOfZstd(t *testing.T) {
 		good:               "",
 		good[:len(good)-1]: "EOF",
 		good[:9]:           "EOF",
-		"\x28\xb5\x2f\xfd\x00\x00\x29\x00\x00hello": "both are wanted",
+		"\x28\xb5\x2f\xfd\x00\x00\x29\x00\x00hello": "both are required",
 		"\x50\x2a\x4d\x18\x01\x00\x00\x00x":         "skippable",
 		"plain":                                     "invalid",
 		strings.Replace(good, "hello", "jello", 1):  "CRC",
@@ -297,6 +297,6 @@ func TestFramesOfZstd(t *testing.T) {
 		}
 	}
 	if _, n, err := zstdFrame([]byte(good + good)); n != len(good) || err != nil {
-		t.Errorf("%d octets of two frames, %v", n, err)
+		t.Errorf("%d bytes of two frames, %v", n, err)
 	}
 }

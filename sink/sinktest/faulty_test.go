@@ -21,7 +21,7 @@ import (
 
 var fault = flag.String("fault", "", "of the sink that TestFaulty tests")
 
-// plain is a small correct sink, with one fault on demand: a line a record, "url length-of-the-url".
+// plain is a small correct sink, into which a test puts one fault: a line per record, "url length-of-the-url".
 type plain struct {
 	f      *os.File
 	buf    []byte
@@ -206,7 +206,7 @@ func TestFaulty(t *testing.T) {
 	sinktest.Run(t, suite())
 }
 
-// TestEveryFaultIsFound runs the suite on sinks that each break a clause, and looks at which tests fail.
+// TestEveryFaultIsFound runs the suite with sinks that each break a clause, and checks which tests fail.
 func TestEveryFaultIsFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a process for each fault")

@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/sink/sinktest"
 )
 
-// small is a disk with room for so many octets more.
+// small is a disk with room for a limited number of bytes.
 type small struct {
 	io.Writer
 	room int
@@ -39,7 +39,7 @@ func readTable(dir string, _ bool) ([]string, error) {
 		var status int
 		var url string
 		if n, _ := fmt.Sscanf(line, "%d\t%q\n", &status, &url); n != 2 || !strings.HasSuffix(line, "\n") {
-			return urls, fmt.Errorf("%q is no line", line)
+			return urls, fmt.Errorf("%q is not a valid line", line)
 		}
 		urls = append(urls, url)
 	}
@@ -60,7 +60,7 @@ func tables() sinktest.Suite {
 	}
 }
 
-// The example keeps the contract itself.
+// The example fulfills the contract itself.
 func TestOwnSinkKeepsTheContract(t *testing.T) { sinktest.Run(t, tables()) }
 
 func TestOwnSinkOutlivesKills(t *testing.T) { sinktest.RunKilled(t, tables(), 8) }

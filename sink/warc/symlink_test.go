@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Whoever can put symbolic links into an archive's directory has nothing written through them, to other files
-// of the directory neither.
+// Nothing is written through symbolic links that somebody put into the directory of an archive, not even to other
+// files of the directory.
 func TestNoLinkIsFollowed(t *testing.T) {
 	const text = "a file of somebody else"
 	dir := t.TempDir()
