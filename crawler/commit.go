@@ -96,7 +96,7 @@ func (m *committer) due(waited bool) bool {
 	if waited || m.full() {
 		return true
 	}
-	s, ok := m.store.(frontier.Statter)
+	s, ok := m.store.(frontier.Counter)
 	if !ok {
 		return false
 	}
@@ -172,7 +172,7 @@ func (m *committer) ahead(ctx context.Context, links *[]frontier.Request) error 
 func (m *committer) commit(ctx context.Context, last bool) {
 	ends, offsets, values, err := m.take(last)
 	if err == nil && offsets != nil {
-		err = m.store.Commit(ctx, ends, offsets, values)
+		err = m.store.Commit(ctx, ends, frontier.Checkpoint{Offsets: offsets, Values: values})
 	}
 	if err != nil {
 		m.fail(ends, err)
@@ -207,7 +207,7 @@ func (m *committer) giveBack(ctx context.Context) {
 		*s = frontier.Settlement{ReadyAt: s.ReadyAt, Again: &frontier.Again{}}
 	}
 	if len(m.ends) > 0 {
-		_ = m.store.Commit(ctx, m.ends, nil, nil)
+		_ = m.store.Commit(ctx, m.ends, frontier.Checkpoint{})
 	}
 }
 

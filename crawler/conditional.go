@@ -65,7 +65,7 @@ func (r *run) addPast(ctx context.Context) (added int, err error) {
 	var mark []byte
 	if r.store != nil {
 		mark = markOf(list)
-		kept, err := r.store.State(ctx, keySince)
+		kept, err := r.store.Value(ctx, "", keySince)
 		if err != nil || string(kept) == string(mark) {
 			return 0, err
 		}
@@ -79,7 +79,7 @@ func (r *run) addPast(ctx context.Context) (added int, err error) {
 	if r.store == nil {
 		return added, nil
 	}
-	return added, r.store.Commit(ctx, nil, nil, map[string][]byte{keySince: mark})
+	return added, r.store.Commit(ctx, nil, frontier.Checkpoint{Values: map[string][]byte{keySince: mark}})
 }
 
 // pastBatch is how many URLs of a history are queued at once.

@@ -96,7 +96,7 @@ type Config struct {
 	KeepRobots func(p *fetcher.Page) error
 	// AtCommit is called before every commit of a crawl with a durable Frontier, when the sinks are durable and
 	// until the commit is made no further record goes to them. The values that it returns are stored in the
-	// same step, by name (frontier.Durable.State gives them back); names that begin with "crawler/" are the
+	// same step, by name (frontier.Durable.Value gives them back); names that begin with "crawler/" are the
 	// crawler's own. Its error ends the crawl, with nothing committed. nil: nothing else is stored.
 	AtCommit func() (map[string][]byte, error)
 }

@@ -490,9 +490,9 @@ func (f *bombFrontier) Release(ctx context.Context, c frontier.Claim, ready time
 	return err
 }
 
-func (f *bombFrontier) Commit(ctx context.Context, ends []frontier.End, offsets map[string]int64, values map[string][]byte) error {
+func (f *bombFrontier) Commit(ctx context.Context, ends []frontier.End, c frontier.Checkpoint) error {
 	f.b.at("commit")
-	err := f.Store.Commit(ctx, ends, offsets, values)
+	err := f.Store.Commit(ctx, ends, c)
 	f.b.at("committed")
 	return err
 }

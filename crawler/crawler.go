@@ -136,10 +136,10 @@ type run struct {
 	pins     *pins        // the Crawler's
 	had      *atomic.Bool // likewise
 	frontier frontier.Frontier
-	knower   frontier.Knower      // the frontier, when it is one
-	counter  frontier.HostCounter // likewise
-	rationer frontier.Rationer    // likewise
-	idler    idler                // the fetcher, when it keeps connections
+	knower   frontier.Knower   // the frontier, when it is one
+	counter  frontier.Counter  // likewise
+	rationer frontier.Rationer // likewise
+	idler    idler             // the fetcher, when it keeps connections
 	fetcher  Fetcher
 	closers  []func()
 	budget   *budget
@@ -213,7 +213,7 @@ func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 	}
 	r.makeFrontier()
 	r.knower, _ = r.frontier.(frontier.Knower)
-	r.counter, _ = r.frontier.(frontier.HostCounter)
+	r.counter, _ = r.frontier.(frontier.Counter)
 	r.rationer, _ = r.frontier.(frontier.Rationer)
 	r.idler, _ = r.fetcher.(idler)
 	return r, r.makeCommitter()
@@ -442,7 +442,7 @@ func (r *run) outcome(ctx context.Context) error {
 
 // rejected is the number of URLs that the frontier has turned away, 0 when it does not count.
 func (r *run) rejected() int {
-	if s, ok := r.frontier.(frontier.Statter); ok {
+	if s, ok := r.frontier.(frontier.Counter); ok {
 		return s.Stats().Rejected
 	}
 	return 0
@@ -450,7 +450,7 @@ func (r *run) rejected() int {
 
 // left is the number of URLs that are known and not served, 0 when the frontier does not count.
 func (r *run) left() int {
-	s, ok := r.frontier.(frontier.Statter)
+	s, ok := r.frontier.(frontier.Counter)
 	if !ok {
 		return 0
 	}

@@ -308,8 +308,8 @@ func TestAtCommitGoesWithItsVisits(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		size, err := store.State(t.Context(), "size")
-		if want := fmt.Sprint(store.Offsets()["visits.jsonl"]); err != nil || string(size) != want || want == "0" {
+		size, err := store.Value(t.Context(), "", "size")
+		if want := fmt.Sprint(store.Offsets("")["visits.jsonl"]); err != nil || string(size) != want || want == "0" {
 			t.Errorf("%s bytes stored, %s committed, %v", size, want, err)
 		}
 	})
@@ -345,7 +345,7 @@ func TestAtCommitMayFail(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		if b, err := store.State(t.Context(), "x"); b != nil || err != nil {
+		if b, err := store.Value(t.Context(), "", "x"); b != nil || err != nil {
 			t.Errorf("%q, %v", b, err)
 		}
 	})

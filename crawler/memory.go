@@ -69,7 +69,7 @@ var errForeignOutput = errors.New("holds records that the crawl in this frontier
 // back to what was committed. The offsets are committed before the first record is written, so that
 // from then on each sink's is known.
 func (r *run) resume(ctx context.Context) error {
-	offsets := r.store.Offsets()
+	offsets := r.store.Offsets("")
 	for i, s := range r.cfg.Sinks {
 		name := sinkName(s, i)
 		offset, known := offsets[name]
@@ -94,12 +94,12 @@ func (r *run) resume(ctx context.Context) error {
 	if err := r.atCommit(values); err != nil {
 		return err
 	}
-	return r.store.Commit(ctx, nil, offsets, values)
+	return r.store.Commit(ctx, nil, frontier.Checkpoint{Offsets: offsets, Values: values})
 }
 
 // recall reads what memory has kept.
 func (r *run) recall(ctx context.Context) error {
-	b, err := r.store.State(ctx, keyTally)
+	b, err := r.store.Value(ctx, "", keyTally)
 	if err != nil {
 		return err
 	}
@@ -116,20 +116,20 @@ func (r *run) recall(ctx context.Context) error {
 		r.budget.spend(k.Report.Pages)
 	}
 	return errors.Join(
-		r.store.States(ctx, keyHost, func(name string, value []byte) error {
+		r.store.Values(ctx, "", keyHost, func(name string, value []byte) error {
 			pages, k := binary.Uvarint(value)
 			retries, _ := binary.Uvarint(value[max(0, k):]) // of an earlier version there are none
 			r.tally.recallHost(name[len(keyHost):], hostCount{int(pages), int(retries)})
 			return nil
 		}),
-		r.store.States(ctx, keyBody, func(name string, value []byte) error {
+		r.store.Values(ctx, "", keyBody, func(name string, value []byte) error {
 			n, k := binary.Uvarint(value)
 			if sum := name[len(keyBody):]; len(sum) == 16 && k > 0 {
 				r.contents.recall([16]byte([]byte(sum)), string(value[k:]), int(n))
 			}
 			return nil
 		}),
-		r.store.States(ctx, keyNeed, func(name string, value []byte) error {
+		r.store.Values(ctx, "", keyNeed, func(name string, value []byte) error {
 			total, k := binary.Uvarint(value)
 			last, l := binary.Uvarint(value[max(0, k):])
 			slots, m := binary.Uvarint(value[max(0, k)+max(0, l):])
@@ -139,7 +139,7 @@ func (r *run) recall(ctx context.Context) error {
 			return nil
 		}),
 		r.recallCrowds(ctx),
-		r.store.States(ctx, keyNear, func(name string, _ []byte) error {
+		r.store.Values(ctx, "", keyNear, func(name string, _ []byte) error {
 			hex, url, _ := strings.Cut(name[len(keyNear):], "/")
 			var f uint64
 			if _, err := fmt.Sscanf(hex, "%x", &f); err == nil && r.near != nil {
@@ -165,14 +165,14 @@ func (r *run) keepCrowds(values map[string][]byte) {
 }
 
 func (r *run) recallCrowds(ctx context.Context) error {
-	b, err := r.store.State(ctx, keyTable)
+	b, err := r.store.Value(ctx, "", keyTable)
 	table, k := binary.Uvarint(b)
 	if err != nil || k <= 0 || len(b) != k+8 {
 		return err
 	}
 	r.table = table
 	counts := map[uint64]uint32{}
-	err = r.store.States(ctx, keyCrowd, func(name string, value []byte) error {
+	err = r.store.Values(ctx, "", keyCrowd, func(name string, value []byte) error {
 		of, k := binary.Uvarint(value)
 		if hash := name[len(keyCrowd):]; len(hash) == 8 && k > 0 && of == table && len(counts) < maxCrowds {
 			n, _ := binary.Uvarint(value[k:])
@@ -192,7 +192,7 @@ func restoreGate(p *politeness.Config, f frontier.Frontier) error {
 	if store == nil || p.Snapshot != nil {
 		return nil
 	}
-	b, err := store.State(context.Background(), keyGate)
+	b, err := store.Value(context.Background(), "", keyGate)
 	p.Snapshot = b
 	return err
 }

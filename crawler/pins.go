@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+
+	"github.com/amble-crawler/amble/frontier"
 )
 
 // pins are the first look-ups of the seeds' names, for all Runs of a Crawler: what the gate knows of a site, such as
@@ -43,14 +45,14 @@ func (r *run) pin(ctx context.Context, host string, private []netip.Addr) ([]net
 
 // keepPin stores a first look-up in the frontier, or returns the one that is stored there.
 func (r *run) keepPin(ctx context.Context, host string, private []netip.Addr) ([]netip.Addr, error) {
-	b, err := r.store.State(ctx, keyPin+host)
+	b, err := r.store.Value(ctx, "", keyPin+host)
 	switch {
 	case err != nil:
 		return nil, err
 	case b != nil:
 		return parsePin(string(b))
 	}
-	return private, r.store.Commit(ctx, nil, nil, map[string][]byte{keyPin + host: pinText(private)})
+	return private, r.store.Commit(ctx, nil, frontier.Checkpoint{Values: map[string][]byte{keyPin + host: pinText(private)}})
 }
 
 // pinPublic stands for the first look-up of a name that had a public address.

@@ -113,11 +113,11 @@ type noPins struct{ *disk.Store }
 
 var errNoPins = errors.New("the disk is full")
 
-func (s noPins) Commit(ctx context.Context, ends []frontier.End, offsets map[string]int64, values map[string][]byte) error {
-	if _, pin := values["crawler/pin/a.example"]; pin {
+func (s noPins) Commit(ctx context.Context, ends []frontier.End, c frontier.Checkpoint) error {
+	if _, pin := c.Values["crawler/pin/a.example"]; pin {
 		return errNoPins
 	}
-	return s.Store.Commit(ctx, ends, offsets, values)
+	return s.Store.Commit(ctx, ends, c)
 }
 
 // What an earlier crawl knows was not named by the operator: its hosts are exempt from nothing.

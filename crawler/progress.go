@@ -23,7 +23,7 @@ func (c *Crawler) Progress() Progress {
 	p := Progress{Outcomes: map[Outcome]int{}}
 	for r := range c.runs {
 		r.tally.addTo(&p)
-		if s, ok := r.frontier.(frontier.Statter); ok {
+		if s, ok := r.frontier.(frontier.Counter); ok {
 			p.Frontier = sum(p.Frontier, s.Stats())
 		}
 	}

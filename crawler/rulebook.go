@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/amble-crawler/amble/frontier"
 )
 
 // rulebook is the settings that decide which links are queued. A scope of the caller's own is not in it: nobody
@@ -48,7 +50,7 @@ func (r *run) keepRules(ctx context.Context, added int) error {
 	if err != nil {
 		return err
 	}
-	kept, err := r.store.State(ctx, keyRules)
+	kept, err := r.store.Value(ctx, "", keyRules)
 	if err != nil || bytes.Equal(kept, rules) {
 		return err
 	}
@@ -61,7 +63,7 @@ func (r *run) keepRules(ctx context.Context, added int) error {
 			return fmt.Errorf("%w (%s): give the crawl by these a frontier of its own", ErrRulesChanged, strings.Join(changed, ", "))
 		}
 	}
-	return r.store.Commit(ctx, nil, nil, map[string][]byte{keyRules: rules})
+	return r.store.Commit(ctx, nil, frontier.Checkpoint{Values: map[string][]byte{keyRules: rules}})
 }
 
 // differing returns the settings that two rulebooks both have, with different values.

@@ -181,7 +181,7 @@ func soak(t *testing.T, hosts, hours, perURL int, open func() frontier.Frontier)
 					t.Errorf("hour %d: %d %s, want at most %d", hour, n, part, limit)
 				}
 			}
-			s := r.frontier.(frontier.Statter).Stats()
+			s := r.frontier.(frontier.Counter).Stats()
 			urls, heap := s.Queued+s.Waiting+s.Done, heapKiB()
 			t.Logf("hour %d: %d requests, %d URLs known, heap %d KiB, %v", hour, requests, urls, heap, has)
 			if hour == 2 {

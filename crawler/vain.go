@@ -137,7 +137,7 @@ func (r *run) tried(c frontier.Claim, u weburl.URL, err error) {
 		return
 	}
 	spent := r.vain.note(c.URL.Host(), u, err, r.gate.Origin(c.URL).Failures)
-	stats, ok := r.frontier.(frontier.Statter)
+	stats, ok := r.frontier.(frontier.Counter)
 	if !ok || r.counter == nil {
 		return
 	}

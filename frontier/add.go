@@ -56,9 +56,9 @@ type batch struct {
 func (m *Memory) addOne(b *batch, r *Request, hash uint64) bool {
 	mk := m.seen.find(hash)
 	switch {
-	case mk == nil, mk.state() == Rejected:
+	case mk == nil, mk.state() == stateRejected:
 		return m.queue(b, r, hash, mk)
-	case mk.state() == Queued || mk.state() == Waiting:
+	case mk.state() == stateQueued || mk.state() == stateWaiting:
 		if r.Depth < m.seen.depth(hash, mk) {
 			m.seen.setDepth(hash, mk, r.Depth)
 		}
@@ -99,13 +99,13 @@ func (m *Memory) room(h *host) (urls int, bytes int64) {
 	return min(urls, perHost), m.c.MaxBytes - int64(m.size+m.origins.size)
 }
 
-// know makes a URL queued that was Unknown or Rejected.
+// know makes a URL queued that was unknown or rejected.
 func (m *Memory) know(hash uint64, mk *mark, depth int) {
 	if mk == nil {
-		m.seen.add(hash, Queued, depth)
+		m.seen.add(hash, stateQueued, depth)
 		return
 	}
-	mk.setState(Queued)
+	mk.setState(stateQueued)
 	m.seen.setDepth(hash, mk, depth)
 	m.rejected--
 }
@@ -116,7 +116,7 @@ func (m *Memory) reject(hash uint64, mk *mark) {
 		return
 	}
 	if m.rejected < maxRejected {
-		m.seen.add(hash, Rejected, 0)
+		m.seen.add(hash, stateRejected, 0)
 	}
 	m.rejected++
 }

@@ -55,7 +55,7 @@ func (m *Memory) grant(h *host, now int64) (Claim, error) {
 	if mk := m.seen.find(it.hash); mk != nil {
 		c.Depth = m.seen.depth(it.hash, mk)
 	}
-	m.note(it, Claimed)
+	m.note(it, stateClaimed)
 	var deadline int64
 	c.ID, deadline = m.leases.Grant(it, now)
 	if deadline != sched.Never {
@@ -65,7 +65,7 @@ func (m *Memory) grant(h *host, now int64) (Claim, error) {
 }
 
 // note gives an item its state. One without a hash could not be read.
-func (m *Memory) note(it held, s State) {
+func (m *Memory) note(it held, s state) {
 	if mk := m.seen.find(it.hash); mk != nil && it.hash != 0 {
 		mk.setState(s)
 	}
@@ -113,7 +113,7 @@ func (m *Memory) settle(it held, again *Again, now int64) sched.Fate {
 	}
 	if until := m.clock.At(again.NotBefore); until > now {
 		m.waiting.Push(waiter{held: it, until: until})
-		m.note(it, Waiting)
+		m.note(it, stateWaiting)
 		return sched.Later
 	}
 	m.requeue(it)
@@ -122,7 +122,7 @@ func (m *Memory) settle(it held, again *Again, now int64) sched.Fate {
 
 // finish makes a URL done.
 func (m *Memory) finish(it held) {
-	m.note(it, Done)
+	m.note(it, stateDone)
 	m.origins.release(it.rec.origin())
 	m.size -= it.size()
 	m.done++

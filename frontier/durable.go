@@ -18,27 +18,43 @@ import (
 //	F16 Commit takes effect as a whole or not at all, after a crash at any byte too: the ends of its
 //	    claims, each with its links, in their order as if they were settled one after the other, the
 //	    offsets and the values. It is durable on return.
+//	F17 Offsets and values belong to the owner that their Checkpoint names: whatever other owners
+//	    commit under the same names, an owner reads what it has committed itself.
+//	F18 Revive queues URLs that are done once more, as if they were new: they arrive anew, with the
+//	    depth of their Request and no attempt. One for which there is no room stays done. URLs that
+//	    are not done are treated as by Add. It is durable on return.
 type Durable interface {
 	Frontier
 	// Release frees the place of c at its host, from readyAt on. c must be ended by Commit afterwards;
 	// its Settlement's ReadyAt still counts. The error is ErrLost if c has expired or was settled
 	// or released before, ErrClosed, the context's or the store's own.
 	Release(ctx context.Context, c Claim, readyAt time.Time) error
-	// Commit ends released claims and stores offsets and values, all in one step. A nil value removes
-	// its name; a value may be megabytes large. ends may be empty. The error is ErrLost if one of ends is not a released claim,
-	// ErrRequest, ErrClosed, the context's or the store's own; there is no effect then.
-	Commit(ctx context.Context, ends []End, offsets map[string]int64, values map[string][]byte) error
-	// Offsets is what Commit and Settle have stored as offsets, by name.
-	Offsets() map[string]int64
-	// State is a value stored, nil if there is none of that name.
-	State(ctx context.Context, name string) ([]byte, error)
-	// States calls f with each stored value whose name begins so, in the order of names, until f
-	// returns an error, which is returned. The value is valid until f returns.
-	States(ctx context.Context, prefix string, f func(name string, value []byte) error) error
+	// Commit ends released claims and stores a checkpoint, all in one step. ends may be empty. The
+	// error is ErrLost if one of ends is not a released claim, ErrRequest, ErrClosed, the context's or
+	// the store's own; there is no effect then.
+	Commit(ctx context.Context, ends []End, c Checkpoint) error
+	// Revive queues those of rs that are done once more and returns how many those were. Unknown ones
+	// are added, which is not counted. The errors are those of Add.
+	Revive(ctx context.Context, rs ...Request) (revived int, err error)
+	// Offsets returns the offsets that an owner has committed, by name, as a map of the caller's own.
+	Offsets(owner string) map[string]int64
+	// Value returns a value that an owner has committed, nil if there is none of that name.
+	Value(ctx context.Context, owner, name string) ([]byte, error)
+	// Values calls f with each value of an owner whose name begins with prefix, in the order of names,
+	// until f returns an error, which is returned. The value is valid until f returns.
+	Values(ctx context.Context, owner, prefix string, f func(name string, value []byte) error) error
+}
+
+// Checkpoint is what a crawl stores in its Frontier together with the ends of claims, to resume from it
+// after a crash. Its names are its owner's alone.
+type Checkpoint struct {
+	Owner   string            // the crawl, or the part of a crawl, that stores it; "" where a store has one
+	Offsets map[string]int64  // how far each output reaches; other names keep theirs
+	Values  map[string][]byte // up to megabytes each; nil removes its name, other names keep theirs
 }
 
 // End is how a released claim ends.
 type End struct {
 	Claim      Claim
-	Settlement Settlement // its Offsets and State are not used: Commit has its own
+	Settlement Settlement
 }

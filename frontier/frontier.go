@@ -10,7 +10,7 @@
 //     It implements [Durable] too, by which a crawl's outputs and its frontier say the same after a
 //     crash.
 //
-// What else a store can do is told by [Statter], [Lookuper], [Knower], [HostCounter] and [Rationer].
+// What else a store can do is told by [Counter], [Knower] and [Rationer].
 package frontier
 
 import (
@@ -122,13 +122,9 @@ type Claim struct {
 
 // Settlement is how a claim ended.
 type Settlement struct {
-	ReadyAt time.Time        // the claimed host is not ready before; zero: at once
-	Again   *Again           // nil: the URL is done for good
-	Links   []Request        // found on the page, added in the same step
-	Offsets map[string]int64 // the sinks' committed offsets, stored in the same step by durable stores
-	// State is small values of the caller's own, by name, stored in the same step by durable stores:
-	// what it must know again after a crash. A nil value removes the name.
-	State map[string][]byte
+	ReadyAt time.Time // the claimed host is not ready before; zero: at once
+	Again   *Again    // nil: the URL is done for good
+	Links   []Request // found on the page, added in the same step
 }
 
 // Again puts a claimed URL back.
@@ -145,25 +141,4 @@ type Stats struct {
 	Done     int // settled for good
 	Rejected int // turned away by a quota
 	Hosts    int // with URLs queued, waiting or claimed
-}
-
-// Statter is implemented by Frontiers that count. Stats is O(1).
-type Statter interface{ Stats() Stats }
-
-// State is where a URL is in its life.
-type State uint8
-
-// The states.
-const (
-	Unknown State = iota
-	Queued
-	Waiting
-	Claimed
-	Done
-	Rejected
-)
-
-// Lookuper is implemented by Frontiers that can tell a URL's state.
-type Lookuper interface {
-	Lookup(ctx context.Context, u weburl.URL) (State, error)
 }

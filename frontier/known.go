@@ -11,9 +11,11 @@ type Knower interface {
 	Known(keys []weburl.Key, depth int, known []bool)
 }
 
-// HostCounter is implemented by Frontiers that can tell what is left of a host.
-type HostCounter interface {
-	// HostPending is how many URLs of a host (weburl.URL.Host) are queued, waiting or claimed.
+// Counter is implemented by Frontiers that count their URLs.
+type Counter interface {
+	// Stats returns the counts of all URLs, in constant time.
+	Stats() Stats
+	// HostPending returns how many URLs of a host (weburl.URL.Host) are queued, waiting or claimed.
 	HostPending(host string) int
 }
 
@@ -21,7 +23,7 @@ type HostCounter interface {
 // link for which there is no room.
 type Rationer interface {
 	// Room is how much more may be queued of a host (weburl.URL.Host) at present: so many URLs, whose
-	// texts may have so many bytes. What is added beyond is Rejected.
+	// texts may have so many bytes. What is added beyond is rejected.
 	Room(host string) (urls int, bytes int64)
 }
 
@@ -33,7 +35,7 @@ func (m *Memory) Room(host string) (urls int, bytes int64) {
 	return m.room(m.hosts.Find(host))
 }
 
-// HostPending implements [HostCounter].
+// HostPending implements [Counter].
 func (m *Memory) HostPending(host string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -50,6 +52,6 @@ func (m *Memory) Known(keys []weburl.Key, depth int, known []bool) {
 	for i := range keys {
 		hash := m.hash(keys[i])
 		mk := m.seen.find(hash)
-		known[i] = mk != nil && mk.state() != Rejected && m.seen.depth(hash, mk) <= depth
+		known[i] = mk != nil && mk.state() != stateRejected && m.seen.depth(hash, mk) <= depth
 	}
 }

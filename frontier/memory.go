@@ -45,9 +45,9 @@ type MemoryConfig struct {
 // 12 to 15 bytes, a queued one 30 to 50 more where the paths of a host are alike, and up to its path and
 // 30 where they are not, a host with nothing queued about 250 until its ready time has come and nothing
 // after. It implements
-// [Statter], [Lookuper], [Knower], [HostCounter] and [Rationer]. When the process ends it is gone.
+// [Counter], [Knower] and [Rationer]. When the process ends it is gone.
 //
-// A URL over a quota, of URLs or of bytes, is Rejected: it is counted, and queued if it is added again when
+// A URL over a quota, of URLs or of bytes, is rejected: it is counted, and queued if it is added again when
 // there is room.
 type Memory struct {
 	c    MemoryConfig
@@ -88,8 +88,7 @@ func (a waiter) Before(b waiter) bool {
 
 var (
 	_ Frontier = (*Memory)(nil)
-	_ Statter  = (*Memory)(nil)
-	_ Lookuper = (*Memory)(nil)
+	_ Counter  = (*Memory)(nil)
 	_ Rationer = (*Memory)(nil)
 )
 
@@ -120,7 +119,7 @@ func NewMemory(c MemoryConfig) *Memory {
 	}
 }
 
-// Stats implements [Statter].
+// Stats implements [Counter].
 func (m *Memory) Stats() Stats {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -133,22 +132,6 @@ func (m *Memory) Stats() Stats {
 		Rejected: m.rejected,
 		Hosts:    m.hosts.Busy(),
 	}
-}
-
-// Lookup implements [Lookuper]. The error is ErrClosed or the context's. Rejected URLs beyond the
-// first million are Unknown.
-func (m *Memory) Lookup(ctx context.Context, u weburl.URL) (State, error) {
-	hash := m.hash(m.c.Key(u))
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.usable(ctx); err != nil {
-		return Unknown, err
-	}
-	m.advance(m.clock.Now())
-	if mk := m.seen.find(hash); mk != nil {
-		return mk.state(), nil
-	}
-	return Unknown, nil
 }
 
 // Close implements [Frontier].
@@ -207,7 +190,7 @@ func (m *Memory) forget(now int64) {
 
 func (m *Memory) requeue(it held) {
 	it.host.Queue.back.Push(it.item)
-	m.note(it, Queued)
+	m.note(it, stateQueued)
 }
 
 func (m *Memory) nextWaiting() int64 {

@@ -18,16 +18,27 @@ type shard struct {
 	used   int
 }
 
-// mark is a URL's State in three bits and its depth in thirteen.
+// mark is a URL's state in three bits and its depth in thirteen.
 type mark uint16
+
+// state is where a known URL is.
+type state uint8
+
+const (
+	stateQueued state = 1 + iota
+	stateWaiting
+	stateClaimed
+	stateDone
+	stateRejected
+)
 
 const (
 	stateBits = 3
 	maxDepth  = 1<<(16-stateBits) - 1 // the depth is in seen.deep
 )
 
-func (m mark) state() State      { return State(m & (1<<stateBits - 1)) }
-func (m *mark) setState(s State) { *m = *m&^(1<<stateBits-1) | mark(s) }
+func (m mark) state() state      { return state(m & (1<<stateBits - 1)) }
+func (m *mark) setState(s state) { *m = *m&^(1<<stateBits-1) | mark(s) }
 
 // find is the mark of hash, nil if it is not known. It is valid until the next add.
 func (s *seen) find(hash uint64) *mark {
@@ -39,7 +50,7 @@ func (s *seen) find(hash uint64) *mark {
 }
 
 // add makes hash, which must not be known, known with that state and depth.
-func (s *seen) add(hash uint64, st State, depth int) {
+func (s *seen) add(hash uint64, st state, depth int) {
 	sh := &s.shards[hash>>56]
 	if (sh.used+1)*20 > len(sh.hashes)*17 {
 		sh.grow()

@@ -8,7 +8,7 @@ import (
 // TestSeenAgainstMap compares the seen set with a plain map, depths beyond a mark's room included.
 func TestSeenAgainstMap(t *testing.T) {
 	type entry struct {
-		state State
+		state state
 		depth int
 	}
 	var s seen
@@ -30,7 +30,7 @@ func TestSeenAgainstMap(t *testing.T) {
 			if h == 0 || s.find(h) != nil {
 				continue
 			}
-			e := entry{State(1 + r.IntN(5)), depth()}
+			e := entry{state(1 + r.IntN(5)), depth()}
 			s.add(h, e.state, e.depth)
 			want[h] = e
 			hashes = append(hashes, h)
@@ -42,7 +42,7 @@ func TestSeenAgainstMap(t *testing.T) {
 		if m == nil || m.state() != e.state || s.depth(h, m) != e.depth {
 			t.Fatalf("%x: %v, want %+v", h, m, e)
 		}
-		e.state, e.depth = State(1+r.IntN(5)), depth()
+		e.state, e.depth = state(1+r.IntN(5)), depth()
 		m.setState(e.state)
 		s.setDepth(h, m, e.depth)
 		want[h] = e

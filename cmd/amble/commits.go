@@ -36,10 +36,10 @@ type commits struct {
 // are held against it as they are opened.
 func (j *jobDir) openCommits(store *disk.Store) (*commits, error) {
 	c := &commits{files: j.files, extents: map[string]extent{}}
-	if err := store.States(context.Background(), keyExtent, c.read); err != nil {
+	if err := store.Values(context.Background(), "", keyExtent, c.read); err != nil {
 		return nil, err
 	}
-	begun := len(store.Offsets()) > 0
+	begun := len(store.Offsets("")) > 0
 	c.began = begun && len(c.extents) == 0
 	if !begun {
 		return c, c.files.checkEmpty("nothing was ever committed in it")

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/internal/cli"
 )
@@ -202,13 +203,13 @@ func TestHashesBeginInAnOldJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := map[string][]byte{}
-	if err := store.States(t.Context(), keyJob, func(name string, _ []byte) error {
+	if err := store.Values(t.Context(), "", keyJob, func(name string, _ []byte) error {
 		old[name] = nil
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.SetState(t.Context(), old); err != nil || len(old) < 4 {
+	if err := store.Commit(t.Context(), nil, frontier.Checkpoint{Values: old}); err != nil || len(old) < 4 {
 		t.Fatal(len(old), err)
 	}
 	if err := store.Close(); err != nil {

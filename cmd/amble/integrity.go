@@ -70,7 +70,7 @@ func (d plainDir) committedStates(r *records) error {
 	if err != nil {
 		return err
 	}
-	err = disk.ReadStates(d.path(frontierName), disk.Config{LastWrite: d.path(lastWriteName)}, keyJob, func(name string, value []byte) error {
+	err = disk.ReadValues(d.path(frontierName), disk.Config{LastWrite: d.path(lastWriteName)}, "", keyJob, func(name string, value []byte) error {
 		return r.add(name, value)
 	})
 	return errors.Join(d.queueError(err), lock.Close())

@@ -13,7 +13,7 @@ import (
 // outlook tells how long a crawl will go on at least: by the arithmetic of a plan, from what is queued
 // of each host and the delay in force there.
 type outlook struct {
-	queue frontier.HostCounter
+	queue frontier.Counter
 	gate  *politeness.Gate // set before the crawl runs
 	rate  float64          // requests per second in all; 0: no limit
 
@@ -35,7 +35,7 @@ const mostLooked = 5000
 
 func newOutlook(cfg *crawler.Config) *outlook {
 	o := &outlook{rate: max(0, cfg.Politeness.Rate), hosts: map[string]hostMet{}}
-	o.queue, _ = cfg.Frontier.(frontier.HostCounter)
+	o.queue, _ = cfg.Frontier.(frontier.Counter)
 	return o
 }
 

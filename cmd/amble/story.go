@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
@@ -164,25 +163,25 @@ func (s *story) lookUp(dir string, u weburl.URL, profile weburl.Profile) error {
 }
 
 // queueText says where the queue has a URL, or why that cannot be told.
-func queueText(state frontier.State, err error) (text, note string) {
+func queueText(state disk.State, err error) (text, note string) {
 	if err != nil {
 		return "no visit yet", "whether it is queued cannot be told: " + err.Error()
 	}
-	return map[frontier.State]string{
-		frontier.Unknown: "not found so far", frontier.Queued: "queued", frontier.Waiting: "queued, and to be tried again",
-		frontier.Claimed: "queued", frontier.Done: "done", frontier.Rejected: "found, and turned away because too much was queued",
+	return map[disk.State]string{
+		disk.Unknown: "not found so far", disk.Queued: "queued", disk.Waiting: "queued, and to be tried again",
+		disk.Claimed: "queued", disk.Done: "done", disk.Rejected: "found, and turned away because too much was queued",
 	}[state], ""
 }
 
 // queueState opens the queue for as long as one look takes, unless a process works on the job.
-func queueState(dir string, u weburl.URL, profile weburl.Profile) (frontier.State, error) {
+func queueState(dir string, u weburl.URL, profile weburl.Profile) (disk.State, error) {
 	j, err := openJob(dir)
 	if err != nil {
-		return frontier.Unknown, err
+		return disk.Unknown, err
 	}
 	store, err := disk.Open(j.files.path(frontierName), disk.Config{Key: profile.Key, LastWrite: j.files.path(lastWriteName)})
 	if err != nil {
-		return frontier.Unknown, errors.Join(err, j.close())
+		return disk.Unknown, errors.Join(err, j.close())
 	}
 	state, err := store.Lookup(context.Background(), u)
 	return state, errors.Join(err, store.Close(), j.close())

@@ -167,7 +167,7 @@ func BenchmarkCommit(b *testing.B) {
 					}
 					ends[i].Claim = c
 				}
-				if err := s.Commit(b.Context(), ends, map[string]int64{"visits": commits}, values); err != nil {
+				if err := s.Commit(b.Context(), ends, frontier.Checkpoint{Offsets: map[string]int64{"visits": commits}, Values: values}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -194,7 +194,7 @@ func BenchmarkRelease(b *testing.B) {
 		}
 		b.StopTimer()
 		if ends = append(ends, frontier.End{Claim: c, Settlement: frontier.Settlement{Again: &frontier.Again{}}}); len(ends) == 1000 {
-			if err := s.Commit(b.Context(), ends, nil, nil); err != nil {
+			if err := s.Commit(b.Context(), ends, frontier.Checkpoint{}); err != nil {
 				b.Fatal(err)
 			}
 			ends = ends[:0]
@@ -320,7 +320,7 @@ func commitAll(ctx context.Context, s *Store, batches <-chan []frontier.End) (er
 	for ends := range batches {
 		pages += int64(len(ends))
 		if err == nil {
-			err = s.Commit(ctx, ends, map[string]int64{"visits": pages}, nil)
+			err = s.Commit(ctx, ends, frontier.Checkpoint{Offsets: map[string]int64{"visits": pages}})
 		}
 	}
 	return err

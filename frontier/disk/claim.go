@@ -93,7 +93,7 @@ func (s *Store) first(h *host) (*lease, frontier.Request, error) {
 	if err != nil {
 		return nil, frontier.Request{}, err
 	}
-	if st.state != frontier.Queued && st.state != frontier.Waiting {
+	if st.state != Queued && st.state != Waiting {
 		return nil, frontier.Request{}, fmt.Errorf("%w: a queued URL is in state %d", errCorrupt, st.state)
 	}
 	l.depth, l.attempt, l.due = st.depth, st.attempt, st.due
@@ -225,7 +225,7 @@ func (s *Store) claimable(hash uint64, all []entry, waiting bool, test func(entr
 			if err != nil {
 				return nil, err
 			}
-			if st.state == frontier.Waiting && st.due > asOf {
+			if st.state == Waiting && st.due > asOf {
 				continue
 			}
 		}

@@ -35,7 +35,7 @@ func (w *witness) crawl(ctx context.Context, commits int) error {
 			return err
 		}
 	}
-	first := w.s.Offsets()["commits"] + 1
+	first := w.s.Offsets("")["commits"] + 1
 	for n := first; n < first+int64(commits); n++ {
 		if err := w.commit(ctx, n); err != nil {
 			return err
@@ -95,7 +95,7 @@ func (w *witness) commit(ctx context.Context, n int64) error {
 		ends = append(ends, e)
 	}
 	w.say(line)
-	err := w.s.Commit(ctx, ends, map[string]int64{"commits": n}, map[string][]byte{"snapshot": snapshot(n)})
+	err := w.s.Commit(ctx, ends, frontier.Checkpoint{Offsets: map[string]int64{"commits": n}, Values: map[string][]byte{"snapshot": snapshot(n)}})
 	if err == nil {
 		w.say(fmt.Sprintf("done %d", n))
 	}
@@ -157,15 +157,15 @@ func number(s string) int64 {
 // all or nothing; finished collects what must never be claimed again.
 func (h said) verify(t *testing.T, s *Store, finished map[string]bool) {
 	t.Helper()
-	reached := s.Offsets()["commits"]
+	reached := s.Offsets("")["commits"]
 	if h.done > reached {
 		t.Errorf("commit %d was acknowledged; the store has %d", h.done, reached)
 	}
 	for _, u := range h.added {
-		expect(t, s, u, frontier.Queued, frontier.Done)
+		expect(t, s, u, Queued, Done)
 	}
 	for _, u := range h.settled {
-		expect(t, s, u, frontier.Done)
+		expect(t, s, u, Done)
 		finished[u] = true
 	}
 	for n, urls := range h.tries {
@@ -179,7 +179,7 @@ func (h said) verify(t *testing.T, s *Store, finished map[string]bool) {
 			}
 		}
 	}
-	v, err := s.State(t.Context(), "snapshot")
+	v, err := s.Value(t.Context(), "", "snapshot")
 	if err != nil || reached > 0 && !bytes.Equal(v, snapshot(reached)) {
 		t.Errorf("the value is not that of commit %d: %d bytes, %v", reached, len(v), err)
 	}
@@ -188,20 +188,20 @@ func (h said) verify(t *testing.T, s *Store, finished map[string]bool) {
 func (h said) verifyEnd(t *testing.T, s *Store, page string, n int64, happened bool) {
 	t.Helper()
 	if !happened {
-		expect(t, s, page, frontier.Queued)
+		expect(t, s, page, Queued)
 	} else {
-		expect(t, s, page, frontier.Done)
+		expect(t, s, page, Done)
 	}
 	for _, l := range linksOf(page, n) {
 		if !happened {
-			expect(t, s, l, frontier.Unknown)
+			expect(t, s, l, Unknown)
 		} else {
-			expect(t, s, l, frontier.Queued, frontier.Done)
+			expect(t, s, l, Queued, Done)
 		}
 	}
 }
 
-func expect(t *testing.T, s *Store, url string, want ...frontier.State) {
+func expect(t *testing.T, s *Store, url string, want ...State) {
 	t.Helper()
 	got, err := s.Lookup(t.Context(), parse(t, url))
 	if err != nil || !slices.Contains(want, got) {

@@ -34,10 +34,10 @@ func resumed(dir string) (err error) {
 			err = cerr
 		}
 	}()
-	if err := s.States(ctx, "", func(string, []byte) error { return nil }); err != nil {
+	if err := s.Values(ctx, "", "", func(string, []byte) error { return nil }); err != nil {
 		return err
 	}
-	if n := s.Offsets()["commits"]; n < damagedCommits {
+	if n := s.Offsets("")["commits"]; n < damagedCommits {
 		return fmt.Errorf("%d commits of %d, without a word", n, damagedCommits)
 	}
 	w := &witness{s: s, life: "again", say: func(string) {}}

@@ -96,8 +96,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Store is a Frontier in a directory. It implements frontier.Durable, frontier.Statter,
-// frontier.Lookuper, frontier.Knower, frontier.HostCounter and frontier.Rationer.
+// Store is a Frontier in a directory. It implements frontier.Durable, frontier.Counter,
+// frontier.Knower and frontier.Rationer.
 //
 // When the disk fails, the calls that meet the failure and every later one return its error. All that
 // was acknowledged is in the directory, which is good to be opened again once the process has ended; of
@@ -128,7 +128,7 @@ type Store struct {
 	published uint64 // entries with a smaller number are claimable
 	done      int
 	rejected  int
-	offsets   map[string]int64
+	offsets   offsets
 
 	unanswered map[*op]struct{}
 
@@ -169,12 +169,9 @@ type host = sched.Host[uint64, queue]
 
 var (
 	_ frontier.Durable  = (*Store)(nil)
-	_ frontier.Statter  = (*Store)(nil)
-	_ frontier.Lookuper = (*Store)(nil)
-
-	_ frontier.Knower      = (*Store)(nil)
-	_ frontier.HostCounter = (*Store)(nil)
-	_ frontier.Rationer    = (*Store)(nil)
+	_ frontier.Counter  = (*Store)(nil)
+	_ frontier.Knower   = (*Store)(nil)
+	_ frontier.Rationer = (*Store)(nil)
 )
 
 // Open opens the crawl in dir, or begins one there: dir must be a crawl's directory, or empty, or
@@ -216,7 +213,7 @@ func newStore(dir string, c Config, t tuning, lock *pebble.Lock) *Store {
 		gone:       make(chan struct{}),
 		heads:      heads{limit: c.PrefetchSize},
 		known:      newKnown(t.known),
-		offsets:    map[string]int64{},
+		offsets:    offsets{},
 		leases:     sched.NewLeases[*lease](c.ClaimTimeout, firstID()),
 		wake:       make(chan struct{}, 1),
 		groups:     make(chan *group),
@@ -298,7 +295,7 @@ func (s *Store) enter(ctx context.Context) error {
 
 func (s *Store) leave() { s.calls.Done() }
 
-// Stats implements frontier.Statter.
+// Stats implements frontier.Counter.
 func (s *Store) Stats() frontier.Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -311,32 +308,6 @@ func (s *Store) Stats() frontier.Stats {
 		Rejected: s.rejected,
 		Hosts:    s.hosts.Busy(),
 	}
-}
-
-// Lookup implements frontier.Lookuper.
-func (s *Store) Lookup(ctx context.Context, u weburl.URL) (frontier.State, error) {
-	k := s.urlKey(u)
-	s.mu.Lock()
-	if err := s.enter(ctx); err != nil {
-		s.mu.Unlock()
-		return frontier.Unknown, err
-	}
-	defer s.leave()
-	s.advance(s.clock.Now())
-	_, claimed := s.claimed[k]
-	asOf := s.unix(s.asOf)
-	s.mu.Unlock()
-	if claimed {
-		return frontier.Claimed, nil
-	}
-	st, err := s.readSeen(k)
-	if err != nil {
-		return frontier.Unknown, s.fail(err)
-	}
-	if st.state == frontier.Waiting && st.due <= asOf {
-		return frontier.Queued, nil
-	}
-	return st.state, nil
 }
 
 // unix is a time of the clock in Unix nanoseconds; 0 is before everything.

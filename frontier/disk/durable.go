@@ -39,7 +39,7 @@ func (s *Store) Release(ctx context.Context, c frontier.Claim, readyAt time.Time
 // Commit implements frontier.Durable: it is one write of the engine, however large, as if each of ends
 // were settled in turn. It is on disk when Commit returns, however its context ends meanwhile. The
 // error may be ErrTooLarge, too.
-func (s *Store) Commit(ctx context.Context, ends []frontier.End, offsets map[string]int64, values map[string][]byte) error {
+func (s *Store) Commit(ctx context.Context, ends []frontier.End, c frontier.Checkpoint) error {
 	o := &op{steps: make([]step, len(ends))}
 	ids := make([]uint64, len(ends))
 	for i := range ends {
@@ -48,7 +48,7 @@ func (s *Store) Commit(ctx context.Context, ends []frontier.End, offsets map[str
 			return err
 		}
 	}
-	if err := o.carry(offsets, values); err != nil {
+	if err := o.carry(c); err != nil {
 		return err
 	}
 	s.mu.Lock()

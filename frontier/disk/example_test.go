@@ -56,7 +56,7 @@ func visit(dir string, pages int) error {
 	if _, err := f.Add(ctx, frontier.Request{URL: seed, Kind: frontier.KindSeed}); err != nil { // known on day 2
 		return err
 	}
-	records := f.Offsets()["records"] // what an output is cut back to before it goes on
+	records := f.Offsets("")["records"] // what an output is cut back to before it goes on
 	for range pages {
 		c, err := f.Claim(ctx)
 		if errors.Is(err, frontier.ErrDrained) {
@@ -77,7 +77,7 @@ func visit(dir string, pages int) error {
 		}
 		records++
 		// Here the output is synced. A crawler does this for many pages at once.
-		if err := f.Commit(ctx, []frontier.End{end}, map[string]int64{"records": records}, nil); err != nil {
+		if err := f.Commit(ctx, []frontier.End{end}, frontier.Checkpoint{Offsets: map[string]int64{"records": records}}); err != nil {
 			return err
 		}
 	}

@@ -136,14 +136,14 @@ func TestFailedStoreAnswersAll(t *testing.T) {
 	}()
 	on.Store(true)
 	calls := []func() error{
-		func() error { return s.Commit(ctx, []frontier.End{{Claim: c}}, nil, nil) },
+		func() error { return s.Commit(ctx, []frontier.End{{Claim: c}}, frontier.Checkpoint{}) },
 		func() error { return <-waiting },
 		func() error { _, err := s.Claim(ctx); return err },
 		func() error { _, err := s.Add(ctx, frontier.Request{URL: parse(t, "http://a.test/2")}); return err },
 		func() error { return s.Release(ctx, c, time.Time{}) },
-		func() error { return s.Commit(ctx, nil, nil, nil) },
-		func() error { return s.SetState(ctx, nil) },
-		func() error { _, err := s.State(ctx, "x"); return err },
+		func() error { return s.Commit(ctx, nil, frontier.Checkpoint{}) },
+		func() error { _, err := s.Revive(ctx, frontier.Request{URL: c.URL}); return err },
+		func() error { _, err := s.Value(ctx, "", "x"); return err },
 		func() error { return s.Close() },
 	}
 	for i, call := range calls {
@@ -233,7 +233,7 @@ func TestTornTail(t *testing.T) {
 		writeLog(t, left, before.name, slices.Concat(before.bytes, tail))
 		writeLog(t, left, "/crawl/"+lastName, noted) // it is written behind the log
 		s := opensAgain(t, left, acknowledged, when)
-		happened[s.Offsets()["commits"]]++
+		happened[s.Offsets("")["commits"]]++
 	}
 	grown := after.bytes[len(before.bytes):]
 	r := rand.New(rand.NewPCG(1, 1))

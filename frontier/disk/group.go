@@ -8,7 +8,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/internal/sched"
 )
 
@@ -140,7 +139,7 @@ func (g *group) op(o *op) error {
 			}
 		}
 	}
-	return g.values(o)
+	return g.values(&o.checkpoint)
 }
 
 // settle writes what becomes of a claimed URL.
@@ -152,8 +151,8 @@ func (g *group) settle(o *op, e *ending) error {
 	d := &h.Queue.disk
 	d.ready = max(d.ready, g.s.unix(e.ready))
 	u.released = true
-	was := seen{frontier.Queued, min(e.depth, u.depth), e.attempt, 0} // lowered, perhaps, as it was claimed
-	if e.due != 0 {                                                   // on disk it is still waiting
+	was := seen{Queued, min(e.depth, u.depth), e.attempt, 0} // lowered, perhaps, as it was claimed
+	if e.due != 0 {                                          // on disk it is still waiting
 		if err := g.batch.Delete(appendDue(g.key[:0], e.due, h.Name, e.place), nil); err != nil {
 			return err
 		}
@@ -171,11 +170,11 @@ func (g *group) settle(o *op, e *ending) error {
 		o.done++
 		g.s.stored.done++
 		g.s.stored.pending--
-		u.set(seen{state: frontier.Done})
+		u.set(seen{state: Done})
 		return g.batch.SingleDelete(appendQueue(g.key[:0], h.Name, e.place), nil)
 	case sched.Later:
 		d.waiting++
-		was.state, was.due = frontier.Waiting, g.s.unix(e.until)
+		was.state, was.due = Waiting, g.s.unix(e.until)
 		u.set(was)
 		return g.batch.Set(appendDue(g.key[:0], was.due, h.Name, e.to), nil, nil)
 	default:
@@ -205,15 +204,13 @@ func (u *url) set(to seen) {
 func (g *group) link(o *op, l link) error {
 	u := g.urls[l.key]
 	switch u.state {
-	case frontier.Unknown, frontier.Rejected:
+	case Unknown, Rejected:
 		return g.queue(o, l, u)
-	case frontier.Done:
+	case Done:
 		if o.revive {
-			o.done--
-			g.s.stored.done--
 			return g.queue(o, l, u)
 		}
-	case frontier.Queued, frontier.Waiting:
+	case Queued, Waiting:
 		if l.Depth < u.depth && (u.released || !g.s.isClaimed(l.key)) {
 			u.depth, u.changed = l.Depth, true
 		}
@@ -228,7 +225,7 @@ func (s *Store) isClaimed(k urlKey) bool {
 	return claimed
 }
 
-// queue writes a URL that is not in the store, or only as rejected, behind the others of its host.
+// queue writes a URL that is not in the store, or only as rejected or done, behind the others of its host.
 func (g *group) queue(o *op, l link, u *url) error {
 	c := &g.s.stored
 	h := g.open(l)
@@ -237,11 +234,15 @@ func (g *group) queue(o *op, l link, u *url) error {
 		g.reject(o, u)
 		return nil
 	}
-	if u.state == frontier.Rejected {
+	switch u.state {
+	case Rejected:
 		o.rejected--
 		c.rejected--
+	case Done:
+		o.done--
+		c.done--
 	}
-	u.set(seen{state: frontier.Queued, depth: l.Depth})
+	u.set(seen{state: Queued, depth: l.Depth})
 	p := place{rankOf(l.Priority), c.number}
 	c.number++
 	c.pending++
@@ -268,11 +269,11 @@ const keptBytes = 1 << 20
 const rejectedMost = 1 << 24
 
 func (g *group) reject(o *op, u *url) {
-	if u.state == frontier.Rejected {
+	if u.state != Unknown {
 		return
 	}
 	if g.s.stored.rejected < rejectedMost {
-		u.set(seen{state: frontier.Rejected})
+		u.set(seen{state: Rejected})
 	}
 	o.rejected++
 	g.s.stored.rejected++
@@ -302,30 +303,6 @@ func (g *group) keep(h *host) {
 		g.hosts[h.Name] = h
 		g.s.hosts.Pin(h)
 	}
-}
-
-// values writes what an op carries beside URLs.
-func (g *group) values(o *op) error {
-	for name, offset := range o.offsets {
-		g.key = append(append(g.key[:0], tagOffset...), name...)
-		g.value = binary.BigEndian.AppendUint64(g.value[:0], uint64(offset))
-		if err := g.batch.Set(g.key, g.value, nil); err != nil {
-			return err
-		}
-	}
-	for name, value := range o.state {
-		g.key = append(append(g.key[:0], tagState...), name...)
-		var err error
-		if value == nil {
-			err = g.batch.Delete(g.key, nil)
-		} else {
-			err = g.batch.Set(g.key, value, nil)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // writeURLsAndHosts writes what the ops changed, each record once.

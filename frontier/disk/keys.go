@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 
-	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/internal/packed"
 )
 
@@ -17,14 +16,17 @@ var errCorrupt = errors.New("a stored record is corrupt")
 //	q host rank number        a queued Request; written once, deleted once; for a retry it gets another number
 //	d due host rank number    a queued Request that waits until due
 //	h host                    a host: ready time, counts, name
-//	m ...                     the store's own: counters, secret, time of the last write, sink offsets, the caller's State
+//	m ...                     the store's own: counters, secret, time of the last write, checkpoints
 const (
-	tagSeen   = 's'
-	tagQueue  = 'q'
-	tagDue    = 'd'
-	tagHost   = 'h'
-	tagOffset = "mo"
-	tagState  = "mk"
+	tagSeen  = 's'
+	tagQueue = 'q'
+	tagDue   = 'd'
+	tagHost  = 'h'
+
+	tagOffset      = "mo" // name
+	tagValue       = "mk" // name
+	tagOwnedOffset = "mO" // owner, name
+	tagOwnedValue  = "mK" // owner, name
 )
 
 var (
@@ -92,9 +94,9 @@ func readDue(key []byte) (due int64, host uint64, p place, err error) {
 }
 
 // seen is what is known of a URL. A waiting one whose due time has passed is queued. The state on
-// disk is never frontier.Claimed.
+// disk is never Claimed.
 type seen struct {
-	state   frontier.State
+	state   State
 	depth   int
 	attempt int
 	due     int64 // Unix nanoseconds, if waiting
@@ -104,7 +106,7 @@ type seen struct {
 const small = 31
 
 func (s seen) bytes(dst []byte) []byte {
-	if s.state != frontier.Queued && s.state != frontier.Waiting {
+	if s.state != Queued && s.state != Waiting {
 		return append(dst, byte(s.state))
 	}
 	if s.depth < small && s.attempt == 0 {
@@ -114,7 +116,7 @@ func (s seen) bytes(dst []byte) []byte {
 		dst = binary.AppendUvarint(dst, uint64(s.depth))
 		dst = binary.AppendUvarint(dst, uint64(s.attempt))
 	}
-	if s.state == frontier.Waiting {
+	if s.state == Waiting {
 		dst = binary.BigEndian.AppendUint64(dst, uint64(s.due))
 	}
 	return dst
@@ -125,8 +127,8 @@ func readSeen(b []byte) (s seen, err error) {
 	if len(b) == 0 {
 		return s, nil
 	}
-	s.state, s.depth, b = frontier.State(b[0]&7), int(b[0]>>3), b[1:]
-	ok := s.state <= frontier.Rejected && s.state != frontier.Claimed
+	s.state, s.depth, b = State(b[0]&7), int(b[0]>>3), b[1:]
+	ok := s.state <= Rejected && s.state != Claimed
 	if s.depth == small {
 		var depth, attempt uint64
 		if depth, b, ok = packed.CutUvarint(b); ok {
@@ -134,7 +136,7 @@ func readSeen(b []byte) (s seen, err error) {
 		}
 		s.depth, s.attempt = int(depth), int(attempt)
 	}
-	if ok && s.state == frontier.Waiting {
+	if ok && s.state == Waiting {
 		if len(b) != 8 {
 			return seen{}, errCorrupt
 		}

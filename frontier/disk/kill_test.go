@@ -84,7 +84,7 @@ func TestKilled(t *testing.T) {
 		if _, begun := h.tries[h.done+1]; begun {
 			half++
 		}
-		commits = s.Offsets()["commits"]
+		commits = s.Offsets("")["commits"]
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}

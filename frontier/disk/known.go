@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -94,7 +93,7 @@ func (s *Store) Room(host string) (urls int, bytes int64) {
 	return min(s.c.MaxPending-s.hosts.Pending(), perHost), math.MaxInt64
 }
 
-// HostPending implements frontier.HostCounter.
+// HostPending implements frontier.Counter.
 func (s *Store) HostPending(host string) int {
 	hash := s.secret.hashHost(host)
 	s.mu.Lock()
@@ -119,9 +118,9 @@ func (s *Store) noteLinks(g *group, links []link) {
 	defer s.known.mu.Unlock()
 	for i := range links {
 		switch u := g.urls[links[i].key]; u.state {
-		case frontier.Queued, frontier.Waiting:
+		case Queued, Waiting:
 			s.known.note(&links[i].id, u.depth)
-		case frontier.Done:
+		case Done:
 			s.known.note(&links[i].id, 0)
 		}
 	}

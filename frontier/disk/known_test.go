@@ -79,7 +79,7 @@ func TestKnownIsWhatAddWouldNotChange(t *testing.T) {
 	if n := s.HostPending("a.test:80"); n != 3 {
 		t.Errorf("%d URLs of the host pending while one is released, want 3", n)
 	}
-	if err := s.Commit(ctx, []frontier.End{{Claim: cl}}, nil, nil); err != nil {
+	if err := s.Commit(ctx, []frontier.End{{Claim: cl}}, frontier.Checkpoint{}); err != nil {
 		t.Fatal(err)
 	}
 	if n := s.HostPending("a.test:80"); n != 2 {

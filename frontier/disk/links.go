@@ -46,9 +46,9 @@ func (s *Store) linksOf(o *op, step int, rs []frontier.Request) error {
 }
 
 // carry gives o what it carries beside URLs.
-func (o *op) carry(offsets map[string]int64, values map[string][]byte) error {
-	o.offsets, o.state = offsets, values
-	for _, v := range values {
+func (o *op) carry(c frontier.Checkpoint) error {
+	o.checkpoint = c
+	for _, v := range c.Values {
 		o.bytes += len(v)
 	}
 	return o.checkSize()

@@ -71,14 +71,6 @@ func (s *Store) loadCounters() error {
 	return err
 }
 
-func (s *Store) loadOffsets() error {
-	return s.scanPrefix([]byte(tagOffset), func(key, value []byte) (bool, error) {
-		offset, err := readOffset(value)
-		s.offsets[string(key[len(tagOffset):])] = offset
-		return err == nil, err
-	})
-}
-
 // loadHosts brings up the hosts that have something pending or a ready time to come.
 func (s *Store) loadHosts() error {
 	now := s.clock.Now()
@@ -135,7 +127,7 @@ func (s *Store) scan(start, end []byte, f func(key, value []byte) (bool, error))
 }
 
 func (s *Store) scanPrefix(prefix []byte, f func(key, value []byte) (bool, error)) error {
-	end := bytes.Clone(prefix)
+	end := bytes.TrimRight(bytes.Clone(prefix), "\xff") // which have no successor of the same length
 	end[len(end)-1]++
 	return s.scan(prefix, end, f)
 }

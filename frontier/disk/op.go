@@ -2,7 +2,6 @@ package disk
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/amble-crawler/amble/frontier"
@@ -12,12 +11,11 @@ import (
 
 // op is one call that writes, on its way through the writer. Its steps are taken in their order.
 type op struct {
-	steps   []step
-	offsets map[string]int64
-	state   map[string][]byte
-	links   int  // of all steps
-	bytes   int  // of what may be large
-	revive  bool // queue what is done
+	steps      []step
+	checkpoint frontier.Checkpoint
+	links      int  // of all steps
+	bytes      int  // of what may be large
+	revive     bool // queue what is done
 
 	// The writer's answer.
 	added    int
@@ -116,7 +114,7 @@ func (s *Store) enqueue(ctx context.Context, o *op, rs []frontier.Request) error
 // ends meanwhile. The error is frontier.ErrLost also if the claim was released: then Commit ends it.
 func (s *Store) Settle(ctx context.Context, c frontier.Claim, t frontier.Settlement) error {
 	o := &op{steps: make([]step, 1)}
-	if err := errors.Join(s.linksOf(o, 0, t.Links), o.carry(t.Offsets, t.State)); err != nil {
+	if err := s.linksOf(o, 0, t.Links); err != nil {
 		return err
 	}
 	s.mu.Lock()

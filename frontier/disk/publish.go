@@ -42,8 +42,8 @@ func (s *Store) publishOp(o *op, now int64) {
 	}
 	s.done += o.done
 	s.rejected += o.rejected
-	for name, offset := range o.offsets {
-		s.offsets[name] = offset
+	for name, offset := range o.checkpoint.Offsets {
+		s.offsets.set(o.checkpoint.Owner, name, offset)
 	}
 }
 
@@ -124,14 +124,3 @@ func (s *Store) next() int64 {
 }
 
 func (s *Store) notify() { s.line.Notify(s.next()) }
-
-// Offsets implements frontier.Durable.
-func (s *Store) Offsets() map[string]int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := make(map[string]int64, len(s.offsets))
-	for name, offset := range s.offsets {
-		all[name] = offset
-	}
-	return all
-}

@@ -11,19 +11,18 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// ReadStates calls f with each value of frontier.Durable.Commit whose name begins so, in the order of names,
-// until f returns an error, which is returned. It changes nothing in dir, which may be on a disk that cannot
+// ReadValues does for a directory what frontier.Durable.Values does for a store. It changes nothing in dir, which may be on a disk that cannot
 // be written to, and keeps nobody out: no process may have the crawl open. The value is valid until f
 // returns. Of c, LastWrite counts alone. The error is as of [Open], but fs.ErrNotExist when there is no crawl.
-func ReadStates(dir string, c Config, prefix string, f func(name string, value []byte) error) error {
+func ReadValues(dir string, c Config, owner, prefix string, f func(name string, value []byte) error) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return fmt.Errorf("disk: %w", err)
 	}
-	return readStates(plainFS{vfs.Default}, dir, c, prefix, f)
+	return readValues(plainFS{vfs.Default}, dir, c, owner, prefix, f)
 }
 
-func readStates(fs vfs.FS, dir string, c Config, prefix string, f func(name string, value []byte) error) error {
+func readValues(fs vfs.FS, dir string, c Config, owner, prefix string, f func(name string, value []byte) error) error {
 	if _, err := fs.Stat(fs.PathJoin(dir, marker)); errors.Is(err, iofs.ErrNotExist) {
 		return fmt.Errorf("disk: %s has no crawl: %w", dir, iofs.ErrNotExist)
 	}
@@ -44,10 +43,14 @@ func readStates(fs vfs.FS, dir string, c Config, prefix string, f func(name stri
 		if err := errors.Join(s.loadTime(), checkLast(fs, s.c.LastWrite, s.wrote)); err != nil {
 			return err
 		}
-		return s.scanPrefix([]byte(tagState+prefix), func(key, value []byte) (bool, error) {
-			told = f(string(key[len(tagState):]), value)
-			return told == nil, nil
+		err := s.scanValues(owner, prefix, func(name string, value []byte) error {
+			told = f(name, value)
+			return told
 		})
+		if told != nil {
+			return nil
+		}
+		return err
 	})
 	return errors.Join(told, s.failed(err), s.closeEngine(), lock.Close())
 }

@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/amble-crawler/amble/frontier"
 )
 
 // What was committed can be read without a change to the directory, be it in the log alone.
-func TestReadStates(t *testing.T) {
+func TestReadValues(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "crawl")
 	s, err := Open(dir, smallConfig())
 	if err != nil {
@@ -18,7 +20,7 @@ func TestReadStates(t *testing.T) {
 	}
 	for i := range 300 {
 		values := map[string][]byte{fmt.Sprintf("a/%03d", i): fmt.Append(nil, i), "b": make([]byte, 1000)}
-		if err := s.Commit(t.Context(), nil, nil, values); err != nil {
+		if err := s.Commit(t.Context(), nil, frontier.Checkpoint{Values: values}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -28,7 +30,7 @@ func TestReadStates(t *testing.T) {
 	before := listing(t, dir)
 	for range 2 {
 		n := 0
-		err := ReadStates(dir, Config{}, "a/", func(name string, value []byte) error {
+		err := ReadValues(dir, Config{}, "", "a/", func(name string, value []byte) error {
 			if name != fmt.Sprintf("a/%03d", n) || string(value) != fmt.Sprint(n) {
 				t.Errorf("value %d: %s is %q", n, name, value)
 			}
@@ -42,14 +44,14 @@ func TestReadStates(t *testing.T) {
 	if after := listing(t, dir); after != before {
 		t.Errorf("before: %s\nafter: %s", before, after)
 	}
-	if err := ReadStates(dir, Config{LastWrite: lastOf(t, 1<<62)}, "a/", nil); !errors.Is(err, ErrDamaged) {
+	if err := ReadValues(dir, Config{LastWrite: lastOf(t, 1<<62)}, "", "a/", nil); !errors.Is(err, ErrDamaged) {
 		t.Errorf("after writes that are lost: %v", err)
 	}
 	stop := errors.New("enough")
-	if err := ReadStates(dir, Config{}, "a/", func(string, []byte) error { return stop }); !errors.Is(err, stop) {
+	if err := ReadValues(dir, Config{}, "", "a/", func(string, []byte) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("stopped with %v", err)
 	}
-	if err := ReadStates(filepath.Join(dir, "none"), Config{}, "", nil); !errors.Is(err, iofs.ErrNotExist) {
+	if err := ReadValues(filepath.Join(dir, "none"), Config{}, "", "", nil); !errors.Is(err, iofs.ErrNotExist) {
 		t.Errorf("where there is none: %v", err)
 	}
 }

@@ -56,3 +56,33 @@ func TestRevive(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is done stays done when there is no room to queue it once more.
+func TestReviveWithoutRoom(t *testing.T) {
+	s, err := Open(t.TempDir(), Config{MaxPendingPerHost: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, v := frontier.Request{URL: parse(t, "http://a.test/1")}, frontier.Request{URL: parse(t, "http://a.test/2")}
+	if _, err := s.Add(t.Context(), u); err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Claim(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Settle(t.Context(), c, frontier.Settlement{Links: []frontier.Request{v}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Add(t.Context(), v); err != nil {
+		t.Fatal(err)
+	}
+	before := s.Stats()
+	if n, err := s.Revive(t.Context(), u); n != 0 || err != nil || s.Stats() != before {
+		t.Errorf("%d, %v: %+v, before %+v", n, err, s.Stats(), before)
+	}
+	expect(t, s, u.URL.String(), Done)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}

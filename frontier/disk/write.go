@@ -1,9 +1,6 @@
 package disk
 
-import (
-	"encoding/binary"
-	"errors"
-)
+import "errors"
 
 // write is the writer: it turns what waits in the inbox into one batch after the other. What comes
 // while a batch is built and applied is the next one: the busier the store, the more share a sync.
@@ -75,11 +72,4 @@ func (s *Store) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
-}
-
-func readOffset(b []byte) (int64, error) {
-	if len(b) != 8 {
-		return 0, errCorrupt
-	}
-	return int64(binary.BigEndian.Uint64(b)), nil
 }

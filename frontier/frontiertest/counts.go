@@ -25,40 +25,11 @@ func statsCount(k *kit) {
 
 func (k *kit) stats(want frontier.Stats) {
 	k.Helper()
-	s, ok := k.f.(frontier.Statter)
+	s, ok := k.f.(frontier.Counter)
 	if !ok {
 		k.Skipf("the store does not count")
 	}
 	if got := s.Stats(); got != want {
 		k.Errorf("Stats %+v, want %+v", got, want)
-	}
-}
-
-func lookupTells(k *kit) {
-	k.state("a/1", frontier.Unknown)
-	k.add(2, k.pages("a/1", "a/2")...)
-	k.state("a/1", frontier.Queued)
-	k.state("a/2", frontier.Queued)
-	c := k.claimOf("a/1")
-	k.state("a/1", frontier.Claimed)
-	k.state("a/2", frontier.Queued)
-	k.settle(c, frontier.Settlement{Again: &frontier.Again{NotBefore: in(3 * k.step)}, Links: k.pages("b/1")})
-	k.state("a/1", frontier.Waiting)
-	k.state("b/1", frontier.Queued)
-	k.pause(4 * k.step)
-	k.state("a/1", frontier.Queued)
-	k.done(k.claimOf("a/1"))
-	k.state("a/1", frontier.Done)
-	k.state("a/3", frontier.Unknown)
-}
-
-func (k *kit) state(hostPath string, want frontier.State) {
-	k.Helper()
-	l, ok := k.f.(frontier.Lookuper)
-	if !ok {
-		k.Skipf("the store does not look up")
-	}
-	if got, err := l.Lookup(k.ctx, k.page(hostPath)); got != want || err != nil {
-		k.Errorf("Lookup of %s: %d, %v; want %d", hostPath, got, err, want)
 	}
 }

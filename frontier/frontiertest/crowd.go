@@ -144,10 +144,10 @@ func (c *committer) flush() {
 	c.ends = nil
 	c.mu.Unlock()
 	c.done += int64(len(ends))
-	if err := c.d.Commit(c.ctx, ends, map[string]int64{"done": c.done}, nil); err != nil {
+	if err := c.d.Commit(c.ctx, ends, frontier.Checkpoint{Offsets: map[string]int64{"done": c.done}}); err != nil {
 		c.Errorf("Commit: %v", err)
 	}
-	if got := c.d.Offsets()["done"]; got != c.done {
+	if got := c.d.Offsets("")["done"]; got != c.done {
 		c.Errorf("offset %d after Commit, want %d", got, c.done)
 	}
 }

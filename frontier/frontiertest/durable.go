@@ -60,7 +60,7 @@ func (k *kit) commit(ends ...frontier.End) {
 
 func (k *kit) commitWith(ends []frontier.End, offsets map[string]int64, values map[string][]byte) {
 	k.Helper()
-	if err := k.durable().Commit(k.ctx, ends, offsets, values); err != nil {
+	if err := k.durable().Commit(k.ctx, ends, frontier.Checkpoint{Offsets: offsets, Values: values}); err != nil {
 		k.Fatalf("Commit of %d ends: %v", len(ends), err)
 	}
 }
@@ -72,11 +72,11 @@ func end(c frontier.Claim, links ...frontier.Request) frontier.End {
 // wrongCommit checks that a Commit fails so. It carries an offset and a value, which must not be seen.
 func (k *kit) wrongCommit(want error, ends ...frontier.End) {
 	k.Helper()
-	err := k.durable().Commit(k.ctx, ends, map[string]int64{"wrong": 1}, map[string][]byte{"wrong": {1}})
+	err := k.durable().Commit(k.ctx, ends, frontier.Checkpoint{Offsets: map[string]int64{"wrong": 1}, Values: map[string][]byte{"wrong": {1}}})
 	if !errors.Is(err, want) {
 		k.Errorf("Commit: %v, want %v", err, want)
 	}
-	if at := k.durable().Offsets()["wrong"]; at != 0 || k.value("wrong") != nil {
+	if at := k.durable().Offsets("")["wrong"]; at != 0 || k.value("wrong") != nil {
 		k.Errorf("a Commit that failed stored offset %d and value %q", at, k.value("wrong"))
 	}
 }
@@ -89,36 +89,43 @@ func (k *kit) lostRelease(c frontier.Claim) {
 	}
 }
 
-func (k *kit) value(name string) []byte {
+func (k *kit) value(name string) []byte { k.Helper(); return k.valueOf("", name) }
+
+func (k *kit) valueOf(owner, name string) []byte {
 	k.Helper()
-	v, err := k.durable().State(k.ctx, name)
+	v, err := k.durable().Value(k.ctx, owner, name)
 	if err != nil {
-		k.Fatalf("State: %v", err)
+		k.Fatalf("Value: %v", err)
 	}
 	return v
 }
 
-// stored checks all offsets and all values.
+// stored checks all offsets and all values of the owner "".
 func (k *kit) stored(offsets map[string]int64, values map[string][]byte) {
 	k.Helper()
-	if got := k.durable().Offsets(); !maps.Equal(got, offsets) {
-		k.Errorf("offsets %v, want %v", got, offsets)
+	k.storedOf("", offsets, values)
+}
+
+func (k *kit) storedOf(owner string, offsets map[string]int64, values map[string][]byte) {
+	k.Helper()
+	if got := k.durable().Offsets(owner); !maps.Equal(got, offsets) {
+		k.Errorf("offsets of %q: %v, want %v", owner, got, offsets)
 	}
 	got := map[string][]byte{}
 	last := ""
-	err := k.durable().States(k.ctx, "", func(name string, value []byte) error {
+	err := k.durable().Values(k.ctx, owner, "", func(name string, value []byte) error {
 		if len(got) > 0 && name <= last {
-			k.Errorf("States calls with %q after %q", name, last)
+			k.Errorf("Values calls with %q after %q", name, last)
 		}
 		last, got[name] = name, bytes.Clone(value)
 		return nil
 	})
 	if err != nil || !maps.EqualFunc(got, values, bytes.Equal) {
-		k.Errorf("values %v, %v; want %v", brief(got), err, brief(values))
+		k.Errorf("values of %q: %v, %v; want %v", owner, brief(got), err, brief(values))
 	}
 	for name, want := range values {
-		if v := k.value(name); v == nil || !bytes.Equal(v, want) {
-			k.Errorf("State of %q is other than States says", name)
+		if v := k.valueOf(owner, name); v == nil || !bytes.Equal(v, want) {
+			k.Errorf("Value of %q is other than Values says", name)
 		}
 	}
 }

@@ -178,7 +178,7 @@ func reopenKeepsAll(k *kit) {
 
 // counted is the store's Stats, as far as it counts.
 func (k *kit) counted() frontier.Stats {
-	if s, ok := k.f.(frontier.Statter); ok {
+	if s, ok := k.f.(frontier.Counter); ok {
 		return s.Stats()
 	}
 	return frontier.Stats{}

@@ -35,16 +35,14 @@ func closedIsErrClosed(k *kit) {
 	k.closed("Claim", k.try(k.limit).err)
 	k.closed("Settle", k.f.Settle(k.ctx, c, frontier.Settlement{}))
 	k.closed("Close", k.f.Close())
-	if l, ok := k.f.(frontier.Lookuper); ok {
-		_, err := l.Lookup(k.ctx, k.page("a/1"))
-		k.closed("Lookup", err)
-	}
 	if d, ok := k.f.(frontier.Durable); ok {
-		_, state := d.State(k.ctx, "x")
-		k.closed("State", state)
-		k.closed("States", d.States(k.ctx, "", func(string, []byte) error { return nil }))
+		_, value := d.Value(k.ctx, "", "x")
+		k.closed("Value", value)
+		k.closed("Values", d.Values(k.ctx, "", "", func(string, []byte) error { return nil }))
 		k.closed("Release", d.Release(k.ctx, c, time.Time{}))
-		k.closed("Commit", d.Commit(k.ctx, nil, nil, nil))
+		k.closed("Commit", d.Commit(k.ctx, nil, frontier.Checkpoint{}))
+		_, revive := d.Revive(k.ctx, k.pages("a/2")...)
+		k.closed("Revive", revive)
 	}
 }
 

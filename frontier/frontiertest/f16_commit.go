@@ -96,7 +96,7 @@ func failedCommitHasNoEffect(k *kit) {
 	k.wrongCommit(frontier.ErrRequest, end(a1, links...), end(a2, frontier.Request{}))
 	over, cancel := context.WithCancel(k.ctx)
 	cancel()
-	if err := k.durable().Commit(over, []frontier.End{end(a1)}, nil, nil); !errors.Is(err, context.Canceled) {
+	if err := k.durable().Commit(over, []frontier.End{end(a1)}, frontier.Checkpoint{}); !errors.Is(err, context.Canceled) {
 		k.Errorf("Commit with an ended context: %v", err)
 	}
 	k.stats(frontier.Stats{Claimed: 3, Hosts: 1})
@@ -116,13 +116,13 @@ func nilRemoves(k *kit) {
 	k.stored(map[string]int64{"x": 4, "y": 6}, map[string][]byte{"p/2": {}, "q": []byte("other")})
 	k.commit()
 	k.stored(map[string]int64{"x": 4, "y": 6}, map[string][]byte{"p/2": {}, "q": []byte("other")})
-	if k.durable().Offsets()["x"] = 99; k.durable().Offsets()["x"] != 4 {
+	if k.durable().Offsets("")["x"] = 99; k.durable().Offsets("")["x"] != 4 {
 		k.Errorf("the caller's map is the store's own")
 	}
 	k.drained()
 }
 
-func statesInOrder(k *kit) {
+func valuesInOrder(k *kit) {
 	d := k.durable()
 	all := map[string][]byte{}
 	for i := range 30 {
@@ -133,7 +133,7 @@ func statesInOrder(k *kit) {
 	k.stored(nil, all)
 	var names []string
 	stop := errors.New("enough")
-	err := d.States(k.ctx, "p/", func(name string, value []byte) error {
+	err := d.Values(k.ctx, "", "p/", func(name string, value []byte) error {
 		if !bytes.Equal(value, all[name]) {
 			k.Errorf("%q is %q, want %q", name, value, all[name])
 		}
@@ -141,12 +141,12 @@ func statesInOrder(k *kit) {
 		return nil
 	})
 	if err != nil || len(names) != 31 || names[0] != "p/0" || names[30] != "p/\xff\xff" {
-		k.Errorf("States with prefix: %q, %v", names, err)
+		k.Errorf("Values with prefix: %q, %v", names, err)
 	}
 	calls := 0
-	err = d.States(k.ctx, "p/", func(string, []byte) error { calls++; return stop })
+	err = d.Values(k.ctx, "", "p/", func(string, []byte) error { calls++; return stop })
 	if !errors.Is(err, stop) || calls != 1 {
-		k.Errorf("States went on after an error: %d calls, %v", calls, err)
+		k.Errorf("Values continued after an error: %d calls, %v", calls, err)
 	}
 }
 
@@ -180,7 +180,7 @@ func largeCommit(k *kit) {
 		k.Helper()
 		k.stored(map[string]int64{"visits": pages}, values)
 		k.add(0, rs...)
-		if got, ok := k.f.(frontier.Statter); ok && (got.Stats().Done != pages || got.Stats().Queued != pages*links/2) {
+		if got, ok := k.f.(frontier.Counter); ok && (got.Stats().Done != pages || got.Stats().Queued != pages*links/2) {
 			k.Errorf("Stats %+v, want %d done and %d queued", got.Stats(), pages, pages*links/2)
 		}
 	}
@@ -250,7 +250,7 @@ func crashDuringCommit(k *kit) {
 		answer := make(chan error, 1)
 		d := k.durable()
 		offsets, values := map[string]int64{"round": round}, map[string][]byte{"round": bytes.Repeat([]byte{byte(round)}, 100_000)}
-		k.calls.Go(func() { answer <- d.Commit(k.ctx, ends, offsets, values) })
+		k.calls.Go(func() { answer <- d.Commit(k.ctx, ends, frontier.Checkpoint{Offsets: offsets, Values: values}) })
 		for range round * round {
 			runtime.Gosched()
 		}
@@ -261,7 +261,7 @@ func crashDuringCommit(k *kit) {
 		default:
 		}
 		k.crashed()
-		happened := k.durable().Offsets()["round"] == round
+		happened := k.durable().Offsets("")["round"] == round
 		if acknowledged && !happened {
 			k.Fatalf("round %d: a Commit that was acknowledged is lost", round)
 		}

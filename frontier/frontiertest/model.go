@@ -18,10 +18,19 @@ type model struct {
 	arrivals int
 }
 
+type state uint8
+
+const (
+	stateQueued state = iota
+	stateWaiting
+	stateClaimed
+	stateDone
+)
+
 type entry struct {
 	req     frontier.Request
 	host    *place
-	state   frontier.State
+	state   state
 	attempt int
 	arrival int
 	until   time.Time      // while waiting
@@ -42,7 +51,7 @@ func newModel() *model {
 
 func (m *model) add(now time.Time, r frontier.Request) bool {
 	if e := m.urls[r.URL.Key()]; e != nil {
-		if e.state == frontier.Queued || e.state == frontier.Waiting {
+		if e.state == stateQueued || e.state == stateWaiting {
 			e.req.Depth = min(e.req.Depth, r.Depth)
 		}
 		return false
@@ -53,7 +62,7 @@ func (m *model) add(now time.Time, r frontier.Request) bool {
 		m.hosts[r.URL.Host()] = h
 	}
 	m.arrivals++
-	e := &entry{req: r, host: h, state: frontier.Queued, arrival: m.arrivals}
+	e := &entry{req: r, host: h, state: stateQueued, arrival: m.arrivals}
 	if e.req.Queued.IsZero() {
 		e.req.Queued = now
 	}
@@ -66,14 +75,14 @@ func (m *model) add(now time.Time, r frontier.Request) bool {
 
 // update notes from when on the host could be served.
 func (h *place) update(now time.Time) {
-	free := h.count(frontier.Queued) > 0 && h.holders() == 0
+	free := h.count(stateQueued) > 0 && h.holders() == 0
 	if free && !h.free {
 		h.since = now
 	}
 	h.free = free
 }
 
-func (h *place) count(s frontier.State) (n int) {
+func (h *place) count(s state) (n int) {
 	for _, e := range h.entries {
 		if e.state == s {
 			n++
@@ -84,7 +93,7 @@ func (h *place) count(s frontier.State) (n int) {
 
 func (h *place) holders() (n int) {
 	for _, e := range h.entries {
-		if e.state == frontier.Claimed && !e.freed {
+		if e.state == stateClaimed && !e.freed {
 			n++
 		}
 	}
@@ -102,7 +111,7 @@ func (h *place) due() time.Time {
 func (h *place) best() *entry {
 	var best *entry
 	for _, e := range h.entries {
-		if e.state == frontier.Queued && (best == nil || cmp.Or(
+		if e.state == stateQueued && (best == nil || cmp.Or(
 			cmp.Compare(e.req.Priority, best.req.Priority), cmp.Compare(best.arrival, e.arrival)) > 0) {
 			best = e
 		}
@@ -120,7 +129,7 @@ func (m *model) claimable(now time.Time) []*entry {
 		}
 		c := -1
 		if len(first) > 0 {
-			c = cmp.Or(h.due().Compare(first[0].due()), cmp.Compare(first[0].count(frontier.Queued), h.count(frontier.Queued)))
+			c = cmp.Or(h.due().Compare(first[0].due()), cmp.Compare(first[0].count(stateQueued), h.count(stateQueued)))
 		}
 		if c < 0 {
 			first = first[:0]
@@ -159,9 +168,9 @@ func (m *model) next(now time.Time) (at time.Time, ok bool) {
 // event is when e becomes queued by itself.
 func (e *entry) event() (time.Time, bool) {
 	switch {
-	case e.state == frontier.Waiting:
+	case e.state == stateWaiting:
 		return e.until, true
-	case e.state == frontier.Claimed && !e.freed && !e.claim.Deadline.IsZero():
+	case e.state == stateClaimed && !e.freed && !e.claim.Deadline.IsZero():
 		return e.claim.Deadline.Add(1), true
 	}
 	return time.Time{}, false
@@ -181,13 +190,13 @@ func (m *model) advance(now time.Time) {
 	}
 	slices.SortFunc(all, func(a, b due) int { return a.t.Compare(b.t) })
 	for _, d := range all {
-		d.e.state = frontier.Queued
+		d.e.state = stateQueued
 		d.e.host.update(d.t)
 	}
 }
 
 func (m *model) claimed(now time.Time, e *entry, c frontier.Claim) {
-	e.state, e.claim, e.freed = frontier.Claimed, c, false
+	e.state, e.claim, e.freed = stateClaimed, c, false
 	e.host.update(now)
 }
 
@@ -204,7 +213,7 @@ func (m *model) settle(now time.Time, c frontier.Claim, s frontier.Settlement) b
 // holding is the URL of a claim that is not over, nil if it is.
 func (m *model) holding(c frontier.Claim) *entry {
 	e := m.urls[c.URL.Key()]
-	if e == nil || e.state != frontier.Claimed || e.claim.ID != c.ID {
+	if e == nil || e.state != stateClaimed || e.claim.ID != c.ID {
 		return nil
 	}
 	return e
@@ -248,6 +257,25 @@ func (m *model) commit(now time.Time, ends []frontier.End) bool {
 	return true
 }
 
+// revive is how many of rs were done and are queued again.
+func (m *model) revive(now time.Time, rs []frontier.Request) (revived int) {
+	for _, r := range rs {
+		e := m.urls[r.URL.Key()]
+		if e == nil || e.state != stateDone {
+			m.add(now, r)
+			continue
+		}
+		if r.Queued.IsZero() {
+			r.Queued = now
+		}
+		m.arrivals++
+		e.req, e.state, e.attempt, e.arrival = r, stateQueued, 0, m.arrivals
+		e.host.update(now)
+		revived++
+	}
+	return revived
+}
+
 // end makes of a claimed URL what s says.
 func (m *model) end(now time.Time, e *entry, s frontier.Settlement) {
 	if s.ReadyAt.After(e.host.ready) {
@@ -255,11 +283,11 @@ func (m *model) end(now time.Time, e *entry, s frontier.Settlement) {
 	}
 	switch {
 	case s.Again == nil:
-		e.state = frontier.Done
+		e.state = stateDone
 	case s.Again.NotBefore.After(now):
-		e.state, e.until = frontier.Waiting, s.Again.NotBefore
+		e.state, e.until = stateWaiting, s.Again.NotBefore
 	default:
-		e.state = frontier.Queued
+		e.state = stateQueued
 	}
 	if s.Again != nil && s.Again.Retry {
 		e.attempt++
@@ -277,11 +305,11 @@ func (m *model) crash(now time.Time, delay time.Duration) {
 	for _, h := range m.hosts {
 		pending := false
 		for _, e := range h.entries {
-			if e.state == frontier.Claimed {
-				e.state = frontier.Queued
+			if e.state == stateClaimed {
+				e.state = stateQueued
 			}
 			e.freed = false
-			pending = pending || e.state != frontier.Done
+			pending = pending || e.state != stateDone
 		}
 		if ready := now.Add(delay); pending && ready.After(h.ready) {
 			h.ready = ready
@@ -294,19 +322,12 @@ func (m *model) crash(now time.Time, delay time.Duration) {
 func (m *model) stats() frontier.Stats {
 	var s frontier.Stats
 	for _, h := range m.hosts {
-		q, w, c := h.count(frontier.Queued), h.count(frontier.Waiting), h.count(frontier.Claimed)
+		q, w, c := h.count(stateQueued), h.count(stateWaiting), h.count(stateClaimed)
 		s.Queued, s.Waiting, s.Claimed = s.Queued+q, s.Waiting+w, s.Claimed+c
-		s.Done += h.count(frontier.Done)
+		s.Done += h.count(stateDone)
 		if q+w+c > 0 {
 			s.Hosts++
 		}
 	}
 	return s
-}
-
-func (m *model) lookup(u weburl.URL) frontier.State {
-	if e := m.urls[u.Key()]; e != nil {
-		return e.state
-	}
-	return frontier.Unknown
 }

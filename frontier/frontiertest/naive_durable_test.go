@@ -11,10 +11,19 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// stored is what a naive store keeps beside URLs.
+// stored is what a naive store keeps besides URLs, by owner.
 type stored struct {
-	offsets map[string]int64
-	values  map[string][]byte
+	offsets map[string]map[string]int64
+	values  map[string]map[string][]byte
+	revived []*entry
+}
+
+// of is the owner under whose name a naive store keeps what is an owner's.
+func (n *naive) of(owner string) string {
+	if n.is("owners share names") {
+		return ""
+	}
+	return owner
 }
 
 var _ frontier.Durable = (*naive)(nil)
@@ -45,9 +54,9 @@ func (n *naive) Release(ctx context.Context, c frontier.Claim, readyAt time.Time
 		e.host.update(now)
 		e.freed = true
 	case "release ends the claim":
-		e.state = frontier.Done
+		e.state = stateDone
 	case "release queues":
-		e.state = frontier.Queued
+		e.state = stateQueued
 		e.host.update(now)
 	}
 	if !n.is("release wakes nobody") {
@@ -56,14 +65,14 @@ func (n *naive) Release(ctx context.Context, c frontier.Claim, readyAt time.Time
 	return nil
 }
 
-func (n *naive) Commit(ctx context.Context, ends []frontier.End, offsets map[string]int64, values map[string][]byte) error {
+func (n *naive) Commit(ctx context.Context, ends []frontier.End, c frontier.Checkpoint) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if err := n.usable(ctx); err != nil && (ctx.Err() == nil || !n.is("commit with an ended context")) {
 		return err
 	}
 	if n.is("failed commit stores") {
-		n.store(offsets, values)
+		n.store(c)
 	}
 	now := n.now()
 	for _, x := range ends {
@@ -91,7 +100,7 @@ func (n *naive) Commit(ctx context.Context, ends []frontier.End, offsets map[str
 	if !n.m.commit(now, ends) {
 		return frontier.ErrLost
 	}
-	n.store(offsets, values)
+	n.store(c)
 	if !n.is("commit wakes nobody") {
 		n.change()
 	}
@@ -125,71 +134,129 @@ func (n *naive) spoilEnds(now time.Time, ends []frontier.End) []frontier.End {
 			s.Again = nil
 		case n.is("commit frees the host again"):
 			for _, o := range e.host.entries {
-				o.freed = o.freed || o.state == frontier.Claimed
+				o.freed = o.freed || o.state == stateClaimed
 			}
 		}
 	}
 	return ends
 }
 
-func (n *naive) store(offsets map[string]int64, values map[string][]byte) {
+func (n *naive) store(c frontier.Checkpoint) {
+	owner := n.of(c.Owner)
 	if n.offsets == nil {
-		n.offsets = map[string]int64{}
+		n.offsets = map[string]map[string]int64{}
 	}
 	if n.values == nil {
-		n.values = map[string][]byte{}
+		n.values = map[string]map[string][]byte{}
+	}
+	if n.offsets[owner] == nil {
+		n.offsets[owner] = map[string]int64{}
+	}
+	if n.values[owner] == nil {
+		n.values[owner] = map[string][]byte{}
 	}
 	if !n.is("commit drops offsets") {
-		maps.Copy(n.offsets, offsets)
+		maps.Copy(n.offsets[owner], c.Offsets)
 	}
-	for name, v := range values {
+	kept := n.values[owner]
+	for name, v := range c.Values {
 		if n.is("large values are cut") {
 			v = v[:min(len(v), 5<<20)]
 		}
 		switch {
 		case n.is("commit drops values"):
 		case v == nil && !n.is("nil is a value"), len(v) == 0 && n.is("empty is nil"):
-			delete(n.values, name)
-		case n.is("the first value stays") && n.values[name] != nil:
+			delete(kept, name)
+		case n.is("the first value stays") && kept[name] != nil:
 		default:
-			n.values[name] = append([]byte{}, v...)
+			kept[name] = append([]byte{}, v...)
 		}
 	}
 }
 
-func (n *naive) Offsets() map[string]int64 {
+func (n *naive) Revive(ctx context.Context, rs ...frontier.Request) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.usable(ctx); err != nil && (ctx.Err() == nil || !n.is("revive with an ended context")) {
+		return 0, err
+	}
+	if err := n.validate(rs); err != nil && !n.is("failed revive revives") {
+		return 0, err
+	}
+	now, revived := n.now(), 0
+	for _, r := range rs {
+		if r.URL.IsZero() {
+			return 0, frontier.ErrRequest
+		}
+		revived += n.reviveOne(now, r)
+	}
+	n.change()
+	return revived, nil
+}
+
+func (n *naive) reviveOne(now time.Time, r frontier.Request) int {
+	e := n.m.urls[r.URL.Key()]
+	switch {
+	case e == nil && n.is("revive adds nothing"), n.is("revive does nothing"):
+		return 0
+	case e == nil && n.is("revive counts the new"):
+		n.m.add(now, r)
+		return 1
+	case e == nil || e.state != stateDone:
+		if e != nil && e.state == stateClaimed && n.is("revive queues the held") {
+			e.state, e.freed = stateQueued, false
+			e.host.update(now)
+		}
+		return n.m.revive(now, []frontier.Request{r})
+	}
+	was := *e
+	n.m.revive(now, []frontier.Request{r})
+	switch n.bug {
+	case "revive keeps the depth":
+		e.req.Depth = was.req.Depth
+	case "revive keeps the attempts":
+		e.attempt = was.attempt
+	case "revive keeps the arrival":
+		e.arrival = was.arrival
+	}
+	n.revived = append(n.revived, e)
+	return 1
+}
+
+func (n *naive) Offsets(owner string) map[string]int64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.is("offsets are shared") {
-		return n.offsets
+		return n.offsets[n.of(owner)]
 	}
-	return maps.Clone(n.offsets)
+	return maps.Clone(n.offsets[n.of(owner)])
 }
 
-func (n *naive) State(ctx context.Context, name string) ([]byte, error) {
+func (n *naive) Value(ctx context.Context, owner, name string) ([]byte, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if err := n.usable(ctx); err != nil {
 		return nil, err
 	}
-	return bytes.Clone(n.values[name]), nil
+	return bytes.Clone(n.values[n.of(owner)][name]), nil
 }
 
-func (n *naive) States(ctx context.Context, prefix string, f func(string, []byte) error) error {
+func (n *naive) Values(ctx context.Context, owner, prefix string, f func(string, []byte) error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if err := n.usable(ctx); err != nil {
 		return err
 	}
-	names := slices.Sorted(maps.Keys(n.values))
-	if n.is("states in any order") {
+	values := n.values[n.of(owner)]
+	names := slices.Sorted(maps.Keys(values))
+	if n.is("values in any order") {
 		slices.Reverse(names)
 	}
 	for _, name := range names {
-		if !strings.HasPrefix(name, prefix) && !n.is("states ignore the prefix") {
+		if !strings.HasPrefix(name, prefix) && !n.is("values ignore the prefix") {
 			continue
 		}
-		if err := f(name, n.values[name]); err != nil && !n.is("states go on after an error") {
+		if err := f(name, values[name]); err != nil && !n.is("values continue after an error") {
 			return err
 		}
 	}
@@ -203,9 +270,13 @@ func (n *naive) spoilCrashed(e *entry) {
 		n.offsets = nil
 	case n.is("crash loses values"):
 		n.values = nil
-	case n.is("crash ends the released") && e.state == frontier.Claimed && e.freed:
-		e.state = frontier.Done
-	case n.is("crash loses the ReadyAt of releases") && e.state == frontier.Claimed && e.freed:
+	case n.is("crash loses other owners"):
+		maps.DeleteFunc(n.offsets, func(owner string, _ map[string]int64) bool { return owner != "" })
+	case n.is("crash forgets what was revived") && slices.Contains(n.revived, e):
+		e.state = stateDone
+	case n.is("crash ends the released") && e.state == stateClaimed && e.freed:
+		e.state = stateDone
+	case n.is("crash loses the ReadyAt of releases") && e.state == stateClaimed && e.freed:
 		e.host.ready = time.Time{}
 	}
 }

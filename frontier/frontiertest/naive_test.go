@@ -113,9 +113,9 @@ func (n *naive) add(now time.Time, r frontier.Request) bool {
 			h.since = time.Time{}
 		}
 		return fresh
-	case e.state == frontier.Done && n.is("done is forgotten"),
-		e.state == frontier.Queued && e.attempt > 0 && n.is("again is new"):
-		e.state = frontier.Queued
+	case e.state == stateDone && n.is("done is forgotten"),
+		e.state == stateQueued && e.attempt > 0 && n.is("again is new"):
+		e.state = stateQueued
 		e.host.update(now)
 		return true
 	}
@@ -128,7 +128,7 @@ func (n *naive) add(now time.Time, r frontier.Request) bool {
 		e.req.Depth = r.Depth
 	case n.is("depth of a claimed URL is lowered"):
 		e.req.Depth = min(old, r.Depth)
-	case n.is("depth of a waiting URL is not lowered") && e.state == frontier.Waiting:
+	case n.is("depth of a waiting URL is not lowered") && e.state == stateWaiting:
 		e.req.Depth = old
 	}
 	return false
@@ -164,20 +164,20 @@ func (n *naive) now() time.Time {
 			t, own := e.event()
 			switch {
 			case !own || t.After(now):
-			case e.state == frontier.Waiting && n.is("NotBefore loses the arrival"):
+			case e.state == stateWaiting && n.is("NotBefore loses the arrival"):
 				n.m.arrivals++
 				e.arrival = n.m.arrivals
-			case e.state == frontier.Claimed && n.is("expiry counts an attempt"):
+			case e.state == stateClaimed && n.is("expiry counts an attempt"):
 				e.attempt++
-			case e.state == frontier.Claimed && n.is("claims never expire"):
+			case e.state == stateClaimed && n.is("claims never expire"):
 				e.claim.Deadline = time.Time{}
 			}
 		}
 	}
 	if n.is("the released expire") {
 		for _, e := range n.m.all {
-			if e.state == frontier.Claimed && e.freed && now.After(e.claim.Deadline) {
-				e.state = frontier.Queued
+			if e.state == stateClaimed && e.freed && now.After(e.claim.Deadline) {
+				e.state = stateQueued
 				e.host.update(now)
 			}
 		}
@@ -227,10 +227,10 @@ func (n *naive) choose(now time.Time) *entry {
 	es := n.m.claimable(now)
 	switch n.bug {
 	case "a host has many holders":
-		return n.first(func(h *place) bool { return h.count(frontier.Queued) > 0 && !h.ready.After(now) }, nil)
+		return n.first(func(h *place) bool { return h.count(stateQueued) > 0 && !h.ready.After(now) }, nil)
 	case "two holders of one URL":
 		for _, e := range n.m.urls {
-			if e.state == frontier.Claimed && n.ids%3 == 1 {
+			if e.state == stateClaimed && n.ids%3 == 1 {
 				return e
 			}
 		}
@@ -238,19 +238,19 @@ func (n *naive) choose(now time.Time) *entry {
 		return n.first(n.dueBy(now), func(a, b *place) int { return b.due().Compare(a.due()) })
 	case "most queued first":
 		return n.first(n.dueBy(now), func(a, b *place) int {
-			return cmp.Or(b.count(frontier.Queued)-a.count(frontier.Queued), b.due().Compare(a.due()))
+			return cmp.Or(b.count(stateQueued)-a.count(stateQueued), b.due().Compare(a.due()))
 		})
 	case "fewest queued first":
 		return n.first(n.dueBy(now), func(a, b *place) int {
 			if c := a.due().Compare(b.due()); c != 0 {
 				return c
 			}
-			return a.count(frontier.Queued) - b.count(frontier.Queued)
+			return a.count(stateQueued) - b.count(stateQueued)
 		})
 	case "last in, first out":
 		if len(es) > 0 {
 			for _, e := range es[0].host.entries {
-				if e.state == frontier.Queued && e.req.Priority == es[0].req.Priority && e.arrival > es[0].arrival {
+				if e.state == stateQueued && e.req.Priority == es[0].req.Priority && e.arrival > es[0].arrival {
 					es[0] = e
 				}
 			}
@@ -322,7 +322,7 @@ func (n *naive) Settle(ctx context.Context, c frontier.Claim, s frontier.Settlem
 	}
 	now := n.now()
 	e := n.m.urls[c.URL.Key()]
-	if e == nil || e.state != frontier.Claimed || e.claim.ID != c.ID && !n.is("any holder settles") || e.freed && !n.is("the released can be settled") {
+	if e == nil || e.state != stateClaimed || e.claim.ID != c.ID && !n.is("any holder settles") || e.freed && !n.is("the released can be settled") {
 		return n.lost(now, e, s)
 	}
 	c.ID = e.claim.ID
@@ -349,8 +349,8 @@ func (n *naive) lost(now time.Time, e *entry, s frontier.Settlement) error {
 	if e != nil && n.is("settled twice") {
 		return nil
 	}
-	if e != nil && e.state == frontier.Queued && n.is("settled after expiry") {
-		e.state = frontier.Done
+	if e != nil && e.state == stateQueued && n.is("settled after expiry") {
+		e.state = stateDone
 		e.host.update(now)
 		return nil
 	}
@@ -367,7 +367,7 @@ func (n *naive) settle(now time.Time, e *entry, c frontier.Claim, s frontier.Set
 	switch {
 	case s.Again != nil:
 		n.spoilAgain(e, s.Again, was)
-	case n.is("idle hosts are forgotten") && e.host.count(frontier.Queued) == 0:
+	case n.is("idle hosts are forgotten") && e.host.count(stateQueued) == 0:
 		e.host.ready = time.Time{}
 	case n.is("NotBefore holds the host"):
 		e.host.update(now)
@@ -460,20 +460,6 @@ func (n *naive) Stats() frontier.Stats {
 	return s
 }
 
-func (n *naive) Lookup(ctx context.Context, u weburl.URL) (frontier.State, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if err := n.usable(ctx); err != nil {
-		return frontier.Unknown, err
-	}
-	n.now()
-	s := n.m.lookup(u)
-	if s == frontier.Done && n.is("lookup forgets") {
-		s = frontier.Unknown
-	}
-	return s, nil
-}
-
 func (n *naive) Known(keys []weburl.Key, depth int, known []bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -494,9 +480,9 @@ func (n *naive) HostPending(host string) int {
 	case n.is("the done are pending"):
 		return len(h.entries)
 	case n.is("the claimed are not pending"):
-		return h.count(frontier.Queued) + h.count(frontier.Waiting)
+		return h.count(stateQueued) + h.count(stateWaiting)
 	}
-	return len(h.entries) - h.count(frontier.Done)
+	return len(h.entries) - h.count(stateDone)
 }
 
 // crashed is the store as it comes back after a crash.
@@ -524,24 +510,23 @@ func (n *naive) crashed() *naive {
 
 func (n *naive) spoilCrash(now time.Time, key weburl.Key, e *entry) {
 	switch {
-	case n.is("crash loses what was added") && e.state == frontier.Queued && e.arrival%5 == 0:
+	case n.is("crash loses what was added") && e.state == stateQueued && e.arrival%5 == 0:
 		e.host.entries = slices.DeleteFunc(e.host.entries, func(o *entry) bool { return o == e })
-		e.state = frontier.Unknown
 		delete(n.m.urls, key)
-	case n.is("crash revives") && e.state == frontier.Done:
-		e.state = frontier.Queued
-	case n.is("crash loses the done") && e.state == frontier.Done:
+	case n.is("crash revives") && e.state == stateDone:
+		e.state = stateQueued
+	case n.is("crash loses the done") && e.state == stateDone:
 		delete(n.m.urls, key)
-	case n.is("crash loses claims") && e.state == frontier.Claimed:
-		e.state = frontier.Done
-	case n.is("crash counts an attempt") && e.state == frontier.Claimed:
+	case n.is("crash loses claims") && e.state == stateClaimed:
+		e.state = stateDone
+	case n.is("crash counts an attempt") && e.state == stateClaimed:
 		e.attempt++
 	case n.is("crash loses attempts"):
 		e.attempt = 0
 	case n.is("crash loses ReadyAt"):
 		e.host.ready = time.Time{}
-	case n.is("crash loses NotBefore") && e.state == frontier.Waiting:
-		e.state = frontier.Queued
+	case n.is("crash loses NotBefore") && e.state == stateWaiting:
+		e.state = stateQueued
 	case n.is("crash loses the order"):
 		e.arrival = -max(e.arrival, -e.arrival)
 	case n.is("crash loses the meta"):

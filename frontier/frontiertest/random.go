@@ -295,17 +295,11 @@ func (r *run) letTimePass() {
 	}
 }
 
+// lookUp asks what a Knower and a Counter say of a URL that is not about to be added.
 func (r *run) lookUp() {
-	l, ok := r.f.(frontier.Lookuper)
-	if !ok {
-		return
-	}
 	q := r.request()
 	r.now()
-	got, err := l.Lookup(r.ctx, q.URL)
-	if want := r.m.lookup(q.URL); got != want || err != nil {
-		r.fail("Lookup of %s: %d, %v; want %d", name(q), got, err, want)
-	}
+	r.compareKnown([]frontier.Request{q})
 }
 
 func (r *run) crashNow() {
@@ -326,7 +320,7 @@ func (r *run) crashNow() {
 }
 
 func (r *run) compareStats() {
-	s, ok := r.f.(frontier.Statter)
+	s, ok := r.f.(frontier.Counter)
 	if !ok {
 		return
 	}

@@ -19,13 +19,13 @@ func (r *run) beginDurable() {
 		return
 	}
 	r.durableRand = rand.New(rand.NewPCG(r.seed, 1))
-	maps.Copy(r.offsets, d.Offsets())
-	err := d.States(r.ctx, "", func(name string, value []byte) error {
+	maps.Copy(r.offsets, d.Offsets(""))
+	err := d.Values(r.ctx, "", "", func(name string, value []byte) error {
 		r.values[name] = slices.Clone(value)
 		return nil
 	})
 	if err != nil {
-		r.fail("States: %v", err)
+		r.fail("Values: %v", err)
 	}
 }
 
@@ -42,6 +42,8 @@ func (r *run) durableOperation() bool {
 		r.commitSome()
 	case n < 23:
 		r.compareStored()
+	case n < 26:
+		r.reviveSome()
 	default:
 		return false
 	}
@@ -99,7 +101,7 @@ func (r *run) commitAs(ends []frontier.End, offsets map[string]int64, values map
 		s := e.Settlement
 		r.note("%s Commit %s: again %s, ready %s, links %s", clock(now), name(e.Claim.Request), againText(s.Again), clock(s.ReadyAt), names(s.Links))
 	}
-	err := r.f.(frontier.Durable).Commit(r.ctx, ends, offsets, values)
+	err := r.f.(frontier.Durable).Commit(r.ctx, ends, frontier.Checkpoint{Offsets: offsets, Values: values})
 	r.note("Commit of %d: %v", len(ends), err)
 	if !r.m.commit(now, ends) {
 		if !errors.Is(err, frontier.ErrLost) {
@@ -119,6 +121,20 @@ func (r *run) commitAs(ends []frontier.End, offsets map[string]int64, values map
 		if r.values[n] = v; v == nil {
 			delete(r.values, n)
 		}
+	}
+}
+
+// reviveSome revives URLs of which a few are done.
+func (r *run) reviveSome() {
+	rs, now := make([]frontier.Request, 1+r.durableRand.IntN(4)), r.now()
+	for i := range rs {
+		rs[i] = r.request()
+	}
+	r.note("%s Revive %s", clock(now), names(rs))
+	n, err := r.f.(frontier.Durable).Revive(r.ctx, rs...)
+	r.written = true
+	if want := r.m.revive(now, rs); n != want || err != nil {
+		r.fail("Revive: %d, %v; want %d", n, err, want)
 	}
 }
 

@@ -17,10 +17,10 @@ func (r *run) compareKnown(rs []frontier.Request) {
 				r.fail("%s is said to be known, and adding it would change something", name(q))
 			}
 		}
-		if c, ok := r.f.(frontier.HostCounter); ok {
+		if c, ok := r.f.(frontier.Counter); ok {
 			want := 0
 			if h := r.m.hosts[q.URL.Host()]; h != nil {
-				want = len(h.entries) - h.count(frontier.Done)
+				want = len(h.entries) - h.count(stateDone)
 			}
 			if got := c.HostPending(q.URL.Host()); got != want {
 				r.fail("%d URLs of %s are said to be pending, want %d", got, q.URL.Host(), want)
@@ -31,7 +31,7 @@ func (r *run) compareKnown(rs []frontier.Request) {
 
 // changes reports whether adding e's URL at that depth would change something.
 func (m *model) changes(e *entry, depth int) bool {
-	return e == nil || (e.state == frontier.Queued || e.state == frontier.Waiting) && depth < e.req.Depth
+	return e == nil || (e.state == stateQueued || e.state == stateWaiting) && depth < e.req.Depth
 }
 
 func knownIsKnown(k *kit) {
@@ -56,7 +56,7 @@ func knownIsKnown(k *kit) {
 	k.done(k.claimOf("a/1"))
 	check(2, true, false, false, false)
 	check(9, true, true, false, false)
-	if c, ok := k.f.(frontier.HostCounter); ok {
+	if c, ok := k.f.(frontier.Counter); ok {
 		if got := [2]int{c.HostPending("a.test:80"), c.HostPending("b.test:80")}; got != [2]int{1, 0} {
 			k.Errorf("pending of two hosts: %d, want [1 0]", got)
 		}
