@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Visited returns the URLs asked of a host, in order of arrival, repeats and /robots.txt included. host is
-// a name, host:port, or "" for every host.
+// Visited returns the URLs requested of a host, in order of arrival, including repeats and /robots.txt. host is a
+// name, host:port, or "" for every host.
 func (w *Web) Visited(host string) []string {
 	var urls []string
 	for _, r := range w.requestsTo(host) {
@@ -21,7 +21,7 @@ func (w *Web) requestsTo(host string) []Request {
 	})
 }
 
-// Count returns how often a URL was asked for.
+// Count returns how many times a URL was requested.
 func (w *Web) Count(url string) int {
 	n := 0
 	for _, r := range w.Requests() {
@@ -32,7 +32,7 @@ func (w *Web) Count(url string) int {
 	return n
 }
 
-// MustRequest fails the test for each of the URLs that was not asked for.
+// MustRequest fails the test for each of the URLs that was not requested.
 func (w *Web) MustRequest(urls ...string) {
 	w.tb.Helper()
 	for _, u := range urls {
@@ -52,8 +52,8 @@ func (w *Web) MustNotRequest(urls ...string) {
 	}
 }
 
-// MustOrder fails the test unless the URLs were all asked for, each for the first time after the one before
-// it in the list. Others may come between.
+// MustOrder fails the test unless all URLs were requested, each for the first time after the one before it in the
+// list. Other requests may come in between.
 func (w *Web) MustOrder(urls ...string) {
 	w.tb.Helper()
 	seen := w.Visited("")
@@ -70,8 +70,8 @@ func (w *Web) MustOrder(urls ...string) {
 	}
 }
 
-// Gaps returns the times between requests to a host: from the last end of those before to each start.
-// Overlapping requests make a negative gap. host is as for [Web.Visited].
+// Gaps returns the times between requests to a host: from the latest end of the earlier requests to each start. The
+// gap of overlapping requests is negative. host is as for [Web.Visited].
 func (w *Web) Gaps(host string) []time.Duration {
 	var gaps []time.Duration
 	var end time.Time
@@ -96,7 +96,7 @@ func (w *Web) MustSpace(host string, gap time.Duration) {
 	}
 }
 
-// InFlight returns the greatest number of requests to a host that were in flight at one time.
+// InFlight returns the greatest number of simultaneous requests to a host.
 func (w *Web) InFlight(host string) int {
 	most := 0
 	rs := w.requestsTo(host)

@@ -12,13 +12,13 @@ type Violation struct {
 	Rule     string        // "P1" … "P11", "rate", "gone", "hours", "opt-out", "method", "line" or "repeat": see [Web.Audit]
 	Host     string        // host:port, or the address for P6
 	Detail   string        // what is wrong, without the requests
-	First    Request       // the earlier request, where two are concerned
+	First    Request       // the earlier request, if two are involved
 	Second   Request       // the offending request
-	Gap      time.Duration // between the two, where a gap is concerned; negative when they overlap
-	Required time.Duration // the gap there should have been
+	Gap      time.Duration // between the two, if a gap is involved; negative if they overlap
+	Required time.Duration // the required gap
 }
 
-// String returns one line for a test's log.
+// String formats the violation as one line for the log of a test.
 func (v Violation) String() string {
 	s := v.Rule + " " + v.Host + ": " + v.Detail
 	if v.Second.ID != 0 {
@@ -33,42 +33,40 @@ func (v Violation) String() string {
 	return s
 }
 
-// Audit judges the requests so far, from the servers' side and by the fixture's truth alone. What
-// is still in flight counts as not ended. Violations come in the order of the offending requests.
-// The rules:
+// Audit checks the requests so far, from the servers' side and only by what the fixture says. A request that is still
+// in flight has not ended. Violations are in the order of the offending requests. The rules:
 //
-//	P1      the first request to an origin is for its /robots.txt, and no page of it is asked for
-//	        before that is answered, its redirects included, or when the last look at it is older
+//	P1      the first request to an origin is for its /robots.txt, and no page of the origin is requested
+//	        before that is answered, including its redirects, or if the last look at it is older
 //	        than Expect.MaxRobotsAge
-//	P2      no URL is asked for that the robots.txt last seen by the crawler forbids
-//	P3      no more requests to a host in flight than Expect.PerHost
+//	P2      no URL is requested that is forbidden by the robots.txt which the crawler saw last
+//	P3      no more simultaneous requests to a host than Expect.PerHost
 //	P4      the gap from the end of a request to the start of the next one to the host is at least
-//	        Expect.Delay; a failed attempt to connect counts as a request where only one site
-//	        lives at that address and port
-//	P5      and at least what the robots.txt last seen asks for, and Expect.LatencyFactor times the
-//	        duration of the request before; no page of a host that asks for more than
-//	        Expect.MaxCrawlDelay
-//	P6      P3 and P4 for all hosts of an address together, with Expect.PerAddress, attempts to connect
-//	        that came to nothing included, and of a registrable domain, with Expect.PerDomain
-//	P7      no request to a host before its Retry-After, seconds or date, on a 429 or 503 is over
-//	P8      no page of an origin whose robots.txt is unreachable (429, 5xx, no whole answer), unless
-//	        it was seen whole in the 30 days before; and such a robots.txt not before the pause of
-//	        Expect.RobotsRetry, of a host, too, that could not be reached so far; nor after
-//	        Expect.RobotsGiveUp; and one at a time
-//	P11     the User-Agent is there, names Agent and Contact, and is the same in all requests; no
-//	        cookie goes to a host that did not set it, no Authorization to one not in AuthHosts; with
-//	        Expect.Contactless nothing at all to an address that is not loopback
-//	rate    no more requests in all than Expect.Rate allows
+//	        Expect.Delay; a failed attempt to connect counts as a request if only one site is at
+//	        that address and port
+//	P5      the gap is also at least the delay in the robots.txt seen last, and Expect.LatencyFactor
+//	        times the duration of the request before; no page is requested of a host whose delay is
+//	        longer than Expect.MaxCrawlDelay
+//	P6      P3 and P4 for all hosts of an address together, with Expect.PerAddress, including failed
+//	        attempts to connect; and for all hosts of a registrable domain, with Expect.PerDomain
+//	P7      no request to a host before the Retry-After of a 429 or 503, seconds or date, is over
+//	P8      no page of an origin whose robots.txt is unreachable (429, 5xx, incomplete answer), unless
+//	        it was seen in the 30 days before; such a robots.txt is not requested before the pause of
+//	        Expect.RobotsRetry, which also holds for a host that could not be reached so far; nor after
+//	        Expect.RobotsGiveUp; and only one request at a time
+//	P11     the User-Agent is present, contains Agent and Contact, and is the same in all requests; no
+//	        cookie goes to a host that did not set it, no Authorization to a host not in AuthHosts; with
+//	        Expect.Contactless nothing is sent to addresses other than loopback
+//	rate    no more requests in total than Expect.Rate permits
 //	gone    no request to a host after Expect.MaxFailures or Expect.MaxSilence
 //	hours   no request outside of Expect.Hours
 //	opt-out no request to a host of Expect.OptOut from its time on
 //	method  only GET
 //	line    the request line has at most 8 KiB, in origin form, visible ASCII, without fragment
-//	repeat  no URL is asked for again that was answered completely with a final status (not 408,
-//	        425, 429, 5xx); /robots.txt and its redirects may be
+//	repeat  no URL is requested again after a complete answer with a final status (not 408,
+//	        425, 429, 5xx), except /robots.txt and its redirects
 //
-// With Expect.PerHost = n above 1 a request breaks P4 when n others are in flight or ended less than
-// the gap before.
+// With Expect.PerHost = n above 1 a request breaks P4 if n others are in flight or ended less than the gap before.
 func (w *Web) Audit(e Expect) []Violation {
 	a := newAuditor(w, e)
 	for i := range a.log {
@@ -91,21 +89,21 @@ func (w *Web) Audit(e Expect) []Violation {
 	return a.found
 }
 
-// auditor holds what the rules have learnt while going through the log in order.
+// auditor is what the rules know while they go through the log in order.
 type auditor struct {
 	web     *Web
 	e       Expect
 	log     []Request
 	found   []Violation
-	looks   map[string][]look   // at robots.txt, by origin
-	hops    map[int]bool        // IDs of requests that are hops of a robots.txt's redirects
+	looks   map[string][]look   // of robots.txt, by origin
+	hops    map[int]bool        // IDs of requests that belong to the redirects of a robots.txt
 	hosts   map[string]*lane    // P3, P4
 	addrs   map[string]*lane    // P6
 	domains map[string]*lane    // P6
-	fails   map[string]*failing // gone, by host
-	met     map[string]bool     // URLs that were requested
+	fails   map[string]*failing // for rule gone, by host
+	met     map[string]bool     // requested URLs
 	waits   map[string][]wait   // P7, by host
-	done    map[string]*Request // final answers by URL
+	done    map[string]*Request // by URL
 	cookies map[string][]string // "name=value" set, by host
 	agent   *Request            // the first with a User-Agent
 }
@@ -123,7 +121,7 @@ func newAuditor(w *Web, e Expect) *auditor {
 
 func (a *auditor) report(v Violation) { a.found = append(a.found, v) }
 
-// auditInCleanup returns what Test does at the end.
+// auditInCleanup fails the test for each violation.
 func (w *Web) auditInCleanup() {
 	w.mu.Lock()
 	e, skip := w.expect, w.unaudited
@@ -136,8 +134,8 @@ func (w *Web) auditInCleanup() {
 	}
 }
 
-// ExpectViolations tells [Test] not to audit at the end. It is for tests of rude clients, the
-// auditor's own above all.
+// ExpectViolations makes [Test] skip the audit at its end. It is for tests of rude clients, above all for those of
+// the auditor.
 func (w *Web) ExpectViolations() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// connects holds attempts to connect that came to nothing to P4, where their host is known.
+// connects checks failed attempts to connect against P4, if their host is known.
 func (a *auditor) connects(dials []Dial) {
 	failed := make(map[string]Dial)
 	for _, d := range dials {
@@ -31,8 +31,8 @@ func (a *auditor) connects(dials []Dial) {
 	}
 }
 
-// soleHost returns the host that an attempt to connect was for, "" when there are several at the
-// address and port, or none.
+// soleHost returns the host that an attempt to connect was for, or "" if there are several at the address and port,
+// or none.
 func (a *auditor) soleHost(d Dial) string {
 	a.web.mu.Lock()
 	defer a.web.mu.Unlock()
@@ -49,19 +49,19 @@ func (a *auditor) soleHost(d Dial) string {
 	return host
 }
 
-// connectTurn is how long a crawler must let nobody else at an address while it tries to connect there.
+// connectTurn is how long a crawler must keep other requests from an address while it tries to connect there.
 const connectTurn = 5 * time.Second
 
 // event is a use of an address: an attempt to connect, or a request on a connection that had one before.
 type event struct {
 	at      time.Time
-	request *Request // nil: an attempt
+	request *Request // nil for an attempt
 	dial    *Dial
 }
 
-// connectsAtAddresses holds all uses of an address to P6 where an attempt to connect there came to nothing: that
-// counts as a request until it ends. Who tries longer than a turn may have lost its own meanwhile, but for the
-// pause after it.
+// connectsAtAddresses checks all uses of an address against P6 if an attempt to connect there failed: the attempt
+// counts as a request until it ends. An attempt longer than a turn may have lost its turn, but the pause after it
+// still holds.
 func (a *auditor) connectsAtAddresses(dials []Dial) {
 	if !a.e.PerAddress {
 		return
@@ -90,7 +90,7 @@ func (a *auditor) connectsAtAddresses(dials []Dial) {
 	}
 }
 
-// uses are those of each address, in order.
+// uses returns the uses of each address, in order.
 func (a *auditor) uses(dials []Dial) map[string][]event {
 	uses := make(map[string][]event)
 	for i := range dials {
@@ -112,7 +112,7 @@ func (a *auditor) uses(dials []Dial) map[string][]event {
 	return uses
 }
 
-// ownAt reports whether an own host is at a dial's address.
+// ownAt reports whether a host with its own rules is at a dial's address.
 func (a *auditor) ownAt(d *Dial) bool {
 	a.web.mu.Lock()
 	defer a.web.mu.Unlock()
@@ -122,8 +122,8 @@ func (a *auditor) ownAt(d *Dial) bool {
 	})
 }
 
-// attempt is one at reaching a site that came to nothing: a name without an address for now, or a connection that
-// was refused or made.
+// attempt is a failed attempt to reach a site: a look-up that failed temporarily, or a connection, whether it was
+// refused or made.
 type attempt struct {
 	at     time.Time
 	end    time.Time
@@ -131,8 +131,8 @@ type attempt struct {
 	failed bool
 }
 
-// unreached holds attempts at sites that never answered a request to the pauses of Expect.RobotsRetry: their
-// robots.txt is unreachable (P8). Sites are left out that share a name, or an address and port, or whose robots.txt
+// unreached checks attempts to reach sites that never answered a request against the pauses of Expect.RobotsRetry:
+// their robots.txt is unreachable (P8). It skips sites that share a name, or an address and port, or whose robots.txt
 // is overridden.
 func (a *auditor) unreached(dials []Dial, lookups []Lookup) {
 	if len(a.e.RobotsRetry) == 0 {
@@ -146,14 +146,14 @@ func (a *auditor) unreached(dials []Dial, lookups []Lookup) {
 		if i := slices.IndexFunc(a.log, func(r Request) bool { return r.site == s }); i >= 0 {
 			first = a.log[i].Start
 			if pathOfURL(a.log[i].URL) != robotsPath {
-				continue // another's robots.txt lies there: who asks for that need not know that this one failed
+				continue // the robots.txt of another site is there, and its requests need not know that this one failed
 			}
 		}
 		a.patient(s, a.attempts(s, dials, lookups), first)
 	}
 }
 
-// attempts are those at a site, in order.
+// attempts returns the attempts to reach a site, in order.
 func (a *auditor) attempts(s *Site, dials []Dial, lookups []Lookup) (all []attempt) {
 	for _, d := range dials {
 		if a.soleHost(d) == s.key {
@@ -169,7 +169,7 @@ func (a *auditor) attempts(s *Site, dials []Dial, lookups []Lookup) (all []attem
 	return all
 }
 
-// patient reports attempts to connect that come too early, up to the first request. Asking for an address again
+// patient reports attempts to connect that come too early, up to the first request. Another look-up of the address
 // does not count.
 func (a *auditor) patient(s *Site, all []attempt, first time.Time) {
 	n, until := 0, time.Time{}

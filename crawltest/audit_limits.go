@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// failing is a host's answers that say 429 or 5xx, with no good one between. One of 5xx counts half, if it is for the first
-// request for its URL.
+// failing counts consecutive answers of 429 or 5xx of a host. A 5xx counts half if it answers the first request for
+// its URL.
 type failing struct {
 	halves      int
 	last        *Request
-	first, late *Request // that said 429
+	first, late *Request // answered 429
 }
 
-// failures holds r to the ends that a crawl sets to hosts that fail, and notes what its answer says. One that is
-// not whole may have been broken off by the crawler: it counts for nothing.
+// failures checks r against the limits for failing hosts, and records its answer. An incomplete answer, which the
+// crawler itself may have aborted, is ignored.
 func (a *auditor) failures(r *Request) {
 	f := a.fails[r.Host]
 	if f == nil {
@@ -51,7 +51,7 @@ func (a *auditor) failures(r *Request) {
 	}
 }
 
-// silence is for how long the host has said 429 and nothing good.
+// silence returns how long the host has answered 429 without a good answer.
 func (f *failing) silence() time.Duration {
 	if f.first == nil {
 		return 0
@@ -59,21 +59,21 @@ func (f *failing) silence() time.Duration {
 	return f.late.End.Sub(f.first.End)
 }
 
-// limits holds r to Expect.Hours, OptOut and Contactless.
+// limits checks r against Expect.Hours, OptOut and Contactless.
 func (a *auditor) limits(r *Request) {
 	granted := r.Start.Add(-a.e.Late)
 	if !a.open(granted, r.Start) {
 		a.report(Violation{Rule: "hours", Host: r.Host, Detail: "at " + r.Start.UTC().Format(time.TimeOnly), Second: *r})
 	}
 	if from, out := a.e.OptOut[hostname(r.Host)]; out && !granted.Before(from) {
-		a.report(Violation{Rule: "opt-out", Host: r.Host, Detail: "asked " + r.Start.Sub(from).String() + " after it opted out", Second: *r})
+		a.report(Violation{Rule: "opt-out", Host: r.Host, Detail: "requested " + r.Start.Sub(from).String() + " after it opted out", Second: *r})
 	}
 	if a.e.Contactless && !r.Addr.Addr().IsLoopback() {
-		a.report(Violation{Rule: "P11", Host: r.Host, Detail: "asked without a contact", Second: *r})
+		a.report(Violation{Rule: "P11", Host: r.Host, Detail: "requested without a contact", Second: *r})
 	}
 }
 
-// open reports whether Expect.Hours has an instant between two that are less than a day apart.
+// open reports whether Expect.Hours includes a moment between from and to, which are less than a day apart.
 func (a *auditor) open(from, to time.Time) bool {
 	if len(a.e.Hours) == 0 {
 		return true

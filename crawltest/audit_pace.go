@@ -9,14 +9,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// lane is the requests of one host or address so far, in order of arrival.
+// lane is the requests to one host or address so far, in order of arrival.
 type lane struct {
 	rs    []*Request
-	free  []time.Time // free[i]: when the last of rs[:i+1] asks for nothing any more, but for the delay
+	free  []time.Time // free[i]: when none of rs[:i+1] requires a pause any more, apart from the delay
 	slack []time.Duration
 }
 
-// never returns the end of what has none yet.
+// never returns the end of a request that has not ended.
 func never() time.Time { return time.Unix(1<<40, 0) }
 
 func endOf(r *Request) time.Time {
@@ -26,7 +26,7 @@ func endOf(r *Request) time.Time {
 	return r.End
 }
 
-// add appends r. slack is what it asks for after its end, whatever the next request's delay.
+// add appends r. slack is the pause that it requires after its end, whatever the delay of the next request.
 func (l *lane) add(r *Request, slack time.Duration) {
 	free := endOf(r).Add(slack)
 	if n := len(l.free); n > 0 && l.free[n-1].After(free) {
@@ -35,14 +35,14 @@ func (l *lane) add(r *Request, slack time.Duration) {
 	l.rs, l.free, l.slack = append(l.rs, r), append(l.free, free), append(l.slack, slack)
 }
 
-// conflict is what stands against sending r now.
+// conflict describes why r must not be sent yet.
 type conflict struct {
 	flying, near   int      // requests in flight when r began; these and those that ended too shortly before
 	overlap, close *Request // the last of each
 	required       time.Duration
 }
 
-// conflicts compares r with all before it. delay is the gap asked for after each, its slack another.
+// conflicts compares r with all earlier requests. delay is the required gap after each, in addition to its slack.
 func (l *lane) conflicts(r *Request, delay time.Duration) conflict {
 	var c conflict
 	for i := len(l.rs) - 1; i >= 0 && l.free[i].Add(delay).After(r.Start); i-- {
@@ -64,7 +64,7 @@ func (l *lane) conflicts(r *Request, delay time.Duration) conflict {
 	return c
 }
 
-// pace holds r to P3 to P6.
+// pace checks r against P3 to P6.
 func (a *auditor) pace(r *Request) {
 	if r.Host == "" {
 		return
@@ -86,7 +86,7 @@ func (a *auditor) pace(r *Request) {
 	}
 }
 
-// together holds r to one clock with the others of its address or domain.
+// together checks r against the other requests to its address or domain.
 func (a *auditor) together(m map[string]*lane, key string, r *Request) {
 	l := laneOf(m, key)
 	a.crowded(r, l.conflicts(r, a.e.Delay), a.e.Delay, max(a.e.PerHost, 1), "P6", key)
@@ -100,8 +100,8 @@ func laneOf(m map[string]*lane, key string) *lane {
 	return m[key]
 }
 
-// latency returns the gap asked for after a slow answer; one that is not whole may have been broken off by the
-// client, and has none. A request that was never answered leaves the gap as it was.
+// latency returns the gap required after a slow answer. An incomplete answer, which the client may have aborted,
+// requires none. A request that was never answered leaves the gap unchanged.
 func (a *auditor) latency(l *lane, r *Request, per int) time.Duration {
 	switch n := len(l.slack); {
 	case a.e.LatencyFactor == 0:
@@ -118,9 +118,8 @@ func (a *auditor) latency(l *lane, r *Request, per int) time.Duration {
 	return d
 }
 
-// crowded reports a request that came while others were in flight, or too shortly after them. rule
-// is P3 for hosts, which P4 and P5 go with, or P6; operator is the delay the operator set, who the host, address
-// or domain.
+// crowded reports a request that came while others were in flight, or too shortly after them. rule is P3 for hosts,
+// which implies P4 and P5, or P6; operator is the delay set by the operator, who the host, address or domain.
 func (a *auditor) crowded(r *Request, c conflict, operator time.Duration, per int, rule, who string) {
 	v := Violation{Rule: rule, Host: who, Second: *r}
 	switch {
@@ -140,7 +139,7 @@ func (a *auditor) crowded(r *Request, c conflict, operator time.Duration, per in
 		return
 	}
 	if rule == "P6" && c.sameHost(r) {
-		return // said already
+		return // reported already
 	}
 	a.report(v)
 }
@@ -160,7 +159,7 @@ type wait struct {
 	until time.Time
 }
 
-// retryAfter holds r to P7 and notes what its answer asks for.
+// retryAfter checks r against P7 and records its answer's Retry-After.
 func (a *auditor) retryAfter(r *Request) {
 	_, crowd, _ := a.e.at(r.Host)
 	for _, wt := range a.waits[r.Host] {
@@ -168,9 +167,9 @@ func (a *auditor) retryAfter(r *Request) {
 		v := Violation{Rule: "P7", Host: r.Host, First: *wt.by, Second: *r, Gap: r.Start.Sub(wt.by.End), Required: asked}
 		switch {
 		case wt.by.ended == 0 || wt.by.ended > r.began:
-			continue // it could not know
+			continue // the crawler could not know it
 		case crowd > 1 && r.Start.Equal(wt.by.End):
-			continue // nor at the very instant, beside the other
+			continue // nor at the same instant
 		case r.Start.Before(wt.until):
 			v.Detail = "before Retry-After was over"
 		case a.e.MaxRetryAfter > 0 && asked > a.e.MaxRetryAfter:
@@ -186,7 +185,7 @@ func (a *auditor) retryAfter(r *Request) {
 	}
 }
 
-// retryTime returns when a 429 or 503 allows the next request (RFC 9110 section 10.2.3).
+// retryTime returns when a 429 or 503 permits the next request (RFC 9110 section 10.2.3).
 func retryTime(r *Request) (time.Time, bool) {
 	if r.Status != http.StatusTooManyRequests && r.Status != http.StatusServiceUnavailable || r.ended == 0 {
 		return time.Time{}, false
@@ -206,8 +205,8 @@ func retryTime(r *Request) (time.Time, bool) {
 	return at.Add(-clock), err == nil
 }
 
-// rate holds all requests together to Expect.Rate: of those from i to j, which came in a time t, all but
-// one and what was held up before had to be granted in t.
+// rate checks all requests together against Expect.Rate: of the requests from i to j, which arrived within t, all but
+// one and those delayed before must have been granted within t.
 func (a *auditor) rate() {
 	if a.e.Rate == 0 || len(a.log) == 0 {
 		return

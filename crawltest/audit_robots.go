@@ -19,14 +19,14 @@ const (
 	admitSlack   = time.Minute         // between the decision about a page and its first byte
 )
 
-// look is one attempt to learn an origin's robots.txt.
+// look is one attempt to fetch an origin's robots.txt.
 type look struct {
-	first *Request // the request of /robots.txt itself
-	last  *Request // of its redirects' last hop; nil while they are not followed to the end
-	good  bool     // a decision is known; otherwise the file was unreachable
+	first *Request // the request for /robots.txt itself
+	last  *Request // the last hop of its redirects; nil until they are followed to the end
+	good  bool     // the answer decides; otherwise the file was unreachable
 }
 
-// findLooks goes through the log once and works out what the crawler learnt about robots.txt.
+// findLooks reads the log once and determines what the crawler learned about robots.txt.
 func (a *auditor) findLooks() {
 	a.looks, a.hops = make(map[string][]look), make(map[int]bool)
 	for i := range a.log {
@@ -37,7 +37,7 @@ func (a *auditor) findLooks() {
 	}
 }
 
-// follow goes along the redirects of a robots.txt.
+// follow follows the redirects of a robots.txt.
 func (a *auditor) follow(first *Request) look {
 	at := first
 	for range robotsHops {
@@ -49,7 +49,7 @@ func (a *auditor) follow(first *Request) look {
 		if next == nil {
 			return look{first: first}
 		}
-		if next.ID > at.ID { // not one from a cache, which was asked for its own sake
+		if next.ID > at.ID { // not from a cache, which was filled for another reason
 			a.hops[next.ID] = true
 		}
 		at = next
@@ -58,8 +58,7 @@ func (a *auditor) follow(first *Request) look {
 	return look{first: first, last: at, good: more || decides(at)}
 }
 
-// hop returns the request that followed a redirect: the first one after it, or else, from a cache, the
-// last one before.
+// hop returns the request that followed a redirect: the first one after it or, from a cache, the last one before.
 func (a *auditor) hop(to string, from *Request) *Request {
 	same := func(r Request) bool { return r.URL == to }
 	if i := slices.IndexFunc(a.log[from.ID:], same); i >= 0 {
@@ -73,7 +72,7 @@ func (a *auditor) hop(to string, from *Request) *Request {
 	return nil
 }
 
-// redirectTarget returns where an answer sends the client, if it does.
+// redirectTarget returns the target of a redirect, if the answer is one.
 func redirectTarget(r *Request) (string, bool) {
 	switch r.Status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
@@ -93,8 +92,8 @@ func redirectTarget(r *Request) (string, bool) {
 	return to.String(), true
 }
 
-// decides reports whether an answer to robots.txt says what is allowed. Of a 2xx the body must have
-// arrived, or as much of it as a crawler has to read.
+// decides reports whether an answer for robots.txt determines what is allowed. The body of a 2xx must have arrived,
+// or the part of it that a crawler must read.
 func decides(r *Request) bool {
 	switch {
 	case r.Status >= 500, r.Status == http.StatusTooManyRequests, r.Status < 200:
@@ -105,7 +104,7 @@ func decides(r *Request) bool {
 	return true
 }
 
-// known returns what the crawler knew when it sent r: the last look that was over, and the last good one.
+// known returns what the crawler knew when it sent r: the last complete look, and the last good one.
 func (a *auditor) known(r *Request) (last, good *look) {
 	looks := a.looks[originOfURL(r.URL)]
 	for i := len(looks) - 1; i >= 0 && good == nil; i-- {
@@ -136,12 +135,12 @@ func originOfURL(u string) string {
 
 func pathOfURL(u string) string { return strings.TrimPrefix(u, originOfURL(u)) }
 
-// isRobots reports whether r is for a robots.txt or a hop of its redirects.
+// isRobots reports whether r is for a robots.txt or one of its redirects.
 func (a *auditor) isRobots(r *Request) bool {
 	return pathOfURL(r.URL) == robotsPath || a.hops[r.ID]
 }
 
-// robots holds r to P1, P2 and P8.
+// robots checks r against P1, P2 and P8.
 func (a *auditor) robots(r *Request) {
 	if r.URL == "" || a.isRobots(r) {
 		if a.hops[r.ID] {
@@ -174,7 +173,7 @@ func (a *auditor) robots(r *Request) {
 	a.report(bad)
 }
 
-// lifetime is for how long pages may be asked for by a look at robots.txt.
+// lifetime returns how long a look at robots.txt permits requests for pages.
 func (a *auditor) lifetime(l *look) time.Duration {
 	const least = time.Minute
 	most := robotsMaxAge
@@ -190,7 +189,7 @@ func (a *auditor) lifetime(l *look) time.Duration {
 	return most
 }
 
-// maxAge returns the max-age of a Cache-Control (RFC 9111 section 5.2.2.1); no-store and no-cache are 0.
+// maxAge returns the max-age of a Cache-Control field (RFC 9111 section 5.2.2.1); no-store and no-cache are 0.
 func maxAge(value string) (time.Duration, bool) {
 	if value == "no-store" || value == "no-cache" {
 		return 0, true
@@ -200,8 +199,8 @@ func maxAge(value string) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, ok && err == nil
 }
 
-// robotsRetries holds looks at a robots.txt that fails to the pauses of Expect.RobotsRetry. An answer that
-// is not whole may have been broken off by the crawler: it counts for nothing.
+// robotsRetries checks looks at a robots.txt that fails against the pauses of Expect.RobotsRetry. An incomplete
+// answer, which the crawler itself may have aborted, is ignored.
 func (a *auditor) robotsRetries() {
 	for _, looks := range a.looks {
 		var o outage
@@ -213,18 +212,18 @@ func (a *auditor) robotsRetries() {
 	}
 }
 
-// outage is looks at one robots.txt that failed, one after another.
+// outage is a series of consecutive failed looks at one robots.txt.
 type outage struct {
-	first, last *look // nil: the last look did not fail
+	first, last *look // nil if the last look did not fail
 	n           int
-	had         *look // the last good one
-	flying      *look // the look before
+	had         *look // the last good look
+	flying      *look // the previous look
 }
 
-// before holds a look to what those before it came to.
+// before checks a look against the results of the earlier looks.
 func (o *outage) before(a *auditor, l *look) {
 	if f := o.flying; f != nil && (f.first.ended == 0 || f.first.ended > l.first.began) {
-		a.report(Violation{Rule: "P8", Host: l.first.Host, Detail: "robots.txt asked for while it is asked for", First: *f.first, Second: *l.first})
+		a.report(Violation{Rule: "P8", Host: l.first.Host, Detail: "robots.txt requested while another request for it is in flight", First: *f.first, Second: *l.first})
 	}
 	o.flying = l
 	if o.n == 0 {
@@ -245,7 +244,7 @@ func (o *outage) before(a *auditor, l *look) {
 	}
 }
 
-// after notes what a look came to.
+// after records the result of a look.
 func (o *outage) after(l *look) {
 	switch {
 	case l.last != nil && l.good:
@@ -268,8 +267,7 @@ func (a *auditor) robotsRetry(r, before *Request, pause time.Duration) {
 	}
 }
 
-// forbidden holds r to P2, by the version of robots.txt the crawler saw, or the one it would have
-// seen.
+// forbidden checks r against P2, by the version of robots.txt that the crawler saw, or the one it would have seen.
 func (a *auditor) forbidden(r *Request, good *look) {
 	if r.site == nil {
 		return
@@ -286,20 +284,20 @@ func (a *auditor) forbidden(r *Request, good *look) {
 	}
 }
 
-// reluctant reports a page of a host that asks for longer pauses than the crawler grants.
+// reluctant reports a page of a host that requires longer pauses than the crawler accepts.
 func (a *auditor) reluctant(r *Request) {
 	if d := a.crawlDelay(r); a.e.MaxCrawlDelay > 0 && d > a.e.MaxCrawlDelay {
-		a.report(Violation{Rule: "P5", Host: r.Host, Second: *r, Detail: "the host asks for " + d.String() + " between requests and should have been given up"})
+		a.report(Violation{Rule: "P5", Host: r.Host, Second: *r, Detail: "the host requires " + d.String() + " between requests and should have been given up"})
 	}
 }
 
-// overridden reports whether r need not go by the robots.txt of its origin.
+// overridden reports whether r need not follow the robots.txt of its origin.
 func (a *auditor) overridden(r *Request) bool {
 	until, ok := a.e.Overrides[originOfURL(r.URL)]
 	return ok && !r.Start.After(until)
 }
 
-// crawlDelay returns what the robots.txt that the crawler knew when it sent r asks for.
+// crawlDelay returns the delay in the robots.txt that the crawler knew when it sent r.
 func (a *auditor) crawlDelay(r *Request) time.Duration {
 	_, good := a.known(r)
 	if good == nil || r.site == nil || a.overridden(r) {

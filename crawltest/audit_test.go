@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// browser is a client as polite or rude as the test makes it.
+// browser is a client that is as polite or rude as the test makes it.
 type browser struct {
 	t *testing.T
 	w *Web
 	c *http.Client
 }
 
-// get asks and takes whatever comes.
+// get requests URLs and reads the answers.
 func (b *browser) get(urls ...string) {
 	for _, u := range urls {
 		_, _, _ = get(b.c, u)
@@ -26,7 +26,7 @@ func (b *browser) get(urls ...string) {
 	}
 }
 
-// slowly asks with a second between requests.
+// slowly requests URLs with a second between requests.
 func (b *browser) slowly(urls ...string) {
 	for _, u := range urls {
 		time.Sleep(time.Second)
@@ -34,7 +34,7 @@ func (b *browser) slowly(urls ...string) {
 	}
 }
 
-// with asks with a header field.
+// with requests a URL with a header field.
 func (b *browser) with(key, value, url string) {
 	b.send(http.MethodGet, url, http.Header{key: {value}})
 }
@@ -63,7 +63,7 @@ func (b *browser) raw(host, text string) {
 	synctest.Wait()
 }
 
-// abreast asks for all at once.
+// abreast requests all URLs at once.
 func (b *browser) abreast(urls ...string) {
 	done := make(chan bool)
 	for _, u := range urls {
@@ -84,7 +84,7 @@ const (
 	ua      = "testbot/1.0 (+https://testbot.example/)"
 )
 
-// auditCase is one rule: a rude client that breaks it and a polite one that comes close.
+// auditCase tests one rule: a rude client breaks it and a polite one barely keeps it.
 type auditCase struct {
 	name   string
 	rule   string
@@ -92,7 +92,7 @@ type auditCase struct {
 	web    func(w *Web)
 	rude   func(b *browser)
 	polite func(b *browser)
-	detail string // of the rude client's violation, in part
+	detail string // part of the violation of the rude client
 }
 
 func auditCases() []auditCase {
@@ -321,7 +321,7 @@ func pipeline(paths ...string) func(*browser) {
 	}
 }
 
-// waitForGo returns a handler that answers when the next request has come or nothing else can happen.
+// waitForGo returns a handler that answers when the next request has arrived or nothing else can happen.
 func waitForGo(w *Web) func(http.ResponseWriter, *http.Request) {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		time.Sleep(time.Nanosecond)
@@ -398,7 +398,7 @@ func rawTarget(target string) func(b *browser) {
 	}
 }
 
-// TestAuditor shows every rule broken by a rude client, alone, and kept by a polite one.
+// TestAuditor checks that every rule is broken by a rude client, and only that rule, and kept by a polite one.
 func TestAuditor(t *testing.T) {
 	for _, tt := range auditCases() {
 		run := func(t *testing.T, f func(*browser)) (vs []Violation) {
@@ -446,7 +446,7 @@ func TestViolationNamesRequestsAndGap(t *testing.T) {
 	})
 }
 
-// notingTB notes failures instead of failing.
+// notingTB records failures instead of failing.
 type notingTB struct {
 	testing.TB
 	errors []string
@@ -472,7 +472,7 @@ func TestAuditInCleanupFailsTheTest(t *testing.T) {
 		audited.ExpectViolations()
 		noting.errors = nil
 		if audited.auditInCleanup(); len(noting.errors) != 0 {
-			t.Errorf("audited though told not to: %q", noting.errors)
+			t.Errorf("audited despite ExpectViolations: %q", noting.errors)
 		}
 	})
 }

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// maxRequestLine is the longest request line that servers can be expected to take (RFC 9112
-// section 3 asks for 8000 bytes at least).
+// maxRequestLine is the longest request line that every server can be expected to accept (RFC 9112 section 3
+// recommends 8000 bytes at least).
 const maxRequestLine = 8 << 10
 
-// identity holds r to P11.
+// identity checks r against P11.
 func (a *auditor) identity(r *Request) {
 	if r.Method == "" {
-		return // it could not be read: the line rule speaks
+		return // it could not be parsed: rule line reports it
 	}
 	v := Violation{Rule: "P11", Host: r.Host, Second: *r}
 	switch ua := r.UserAgent; {
@@ -35,8 +35,8 @@ func (a *auditor) identity(r *Request) {
 	a.credentials(r)
 }
 
-// names reports whether a User-Agent has a product of that name, in its comments or outside (RFC 9110
-// section 10.1.5). A mention inside a URL is none.
+// names reports whether a User-Agent contains a product of that name, in its comments or outside (RFC 9110 section
+// 10.1.5). A mention inside a URL does not count.
 func names(ua, product string) bool {
 	words := strings.FieldsFunc(ua, func(c rune) bool { return strings.ContainsRune(" \t;,()", c) })
 	return slices.ContainsFunc(words, func(word string) bool {
@@ -45,7 +45,7 @@ func names(ua, product string) bool {
 	})
 }
 
-// credentials reports cookies and passwords that r must not carry.
+// credentials reports cookies and passwords that r must not contain.
 func (a *auditor) credentials(r *Request) {
 	host := hostname(r.Host)
 	for _, line := range r.Header["Cookie"] {
@@ -61,12 +61,12 @@ func (a *auditor) credentials(r *Request) {
 	}
 	for _, key := range []string{"Authorization", "Proxy-Authorization"} {
 		if r.Header.Get(key) != "" && !slices.Contains(a.e.AuthHosts, r.Host) {
-			a.report(Violation{Rule: "P11", Host: r.Host, Detail: key + " sent to a host it is not for", Second: *r})
+			a.report(Violation{Rule: "P11", Host: r.Host, Detail: key + " sent to a host it is not meant for", Second: *r})
 		}
 	}
 }
 
-// wire holds r to the rules of method, line and repeat.
+// wire checks r against the rules method, line and repeat.
 func (a *auditor) wire(r *Request) {
 	host := r.Host
 	if host == "" {
@@ -89,7 +89,7 @@ func (a *auditor) wire(r *Request) {
 	}
 }
 
-// isFinal reports whether a status invites no other attempt.
+// isFinal reports whether a status does not invite another attempt.
 func isFinal(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -98,7 +98,7 @@ func isFinal(status int) bool {
 	return status >= 200 && status < 500
 }
 
-// lineFault says what is wrong with a request line; "" when nothing is.
+// lineFault returns what is wrong with a request line, or "".
 func lineFault(line string) string {
 	_, rest, _ := strings.Cut(line, " ")
 	target, version, _ := strings.Cut(rest, " ")

@@ -13,17 +13,17 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Capture writes the answers of a small real site as a fixture for [Web.Load]. The zero Capture is
-// empty and ready; it is safe for concurrent use.
+// Capture writes the answers of a small real site as a fixture for [Web.Load]. The zero Capture is empty and ready to
+// use; it is safe for concurrent use.
 //
-// What robots.txt means is not captured: add forbidden, forbids and crawl-delay by hand.
+// The meaning of robots.txt is not captured: add forbidden, forbids and crawl-delay by hand.
 type Capture struct {
 	mu    sync.Mutex
 	files []txtar.File
 }
 
-// captured returns the header fields that are kept, besides Content-Type and Location: those a crawler
-// may act on. Cookies are not.
+// captured returns the header fields that are kept besides Content-Type and Location: those on which a crawler may
+// act. Cookies are not kept.
 func captured() []string {
 	return []string{
 		"Cache-Control", "Content-Encoding", "Content-Language", "ETag", "Expires", "Last-Modified", "Link", "Retry-After",
@@ -31,8 +31,8 @@ func captured() []string {
 	}
 }
 
-// Add notes one answer: body is what Content-Encoding, if there is one, left of it. The error says
-// that url is none a crawler can ask for, or that the status is none of a final answer.
+// Add adds one answer: body is the body after Content-Encoding, if any, was undone. It returns an error if url is not
+// one that a crawler can request, or status is not the status of a final answer.
 func (c *Capture) Add(url string, status int, h http.Header, body []byte) error {
 	u, err := weburl.Parse(url)
 	if err != nil {
@@ -62,20 +62,20 @@ func (c *Capture) Add(url string, status int, h http.Header, body []byte) error 
 	return nil
 }
 
-// Fixture returns the archive of what was added, in order.
+// Fixture returns the archive of the added answers, in order.
 func (c *Capture) Fixture() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return txtar.Format(&txtar.Archive{Files: c.files})
 }
 
-// survives reports whether a body comes back from an archive as it went in.
+// survives reports whether a body is read back unchanged from an archive.
 func survives(body []byte) bool {
 	a := txtar.Parse(txtar.Format(&txtar.Archive{Files: []txtar.File{{Name: "x", Data: body}}}))
 	return len(a.Files) == 1 && bytes.Equal(a.Files[0].Data, body) && !bytes.ContainsRune(body, 0)
 }
 
-// wrap cuts text into lines of 76 characters.
+// wrap splits text into lines of 76 characters.
 func wrap(s string) string {
 	var b strings.Builder
 	for len(s) > 76 {
@@ -85,8 +85,7 @@ func wrap(s string) string {
 	return b.String() + s + "\n"
 }
 
-// joinWords returns what splitWords takes apart. A line end in a value, which no header can have, becomes
-// a blank.
+// joinWords reverses splitWords. A line end in a value, which no header can contain, becomes a blank.
 func joinWords(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {

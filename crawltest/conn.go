@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// bufferSize is what one direction of a connection holds before its writer waits: about what a
-// kernel socket buffer does.
+// bufferSize is how many bytes one direction of a connection holds before its writer waits, similar to a socket
+// buffer of a kernel.
 const bufferSize = 64 << 10
 
 // half is one direction of an in-memory connection.
@@ -20,11 +20,11 @@ type half struct {
 	wake   sync.Cond
 	data   []byte
 	off    int   // of the first unread byte in data
-	eof    bool  // the writer closed: what is buffered can still be read
+	eof    bool  // the writer closed: buffered bytes can still be read
 	gone   bool  // the reader closed: nothing can be written
-	broken error // both ends fail; what is buffered can still be read, as on Linux
+	broken error // both ends fail; buffered bytes can still be read, as on Linux
 	rd, wr deadline
-	pushed func() // called under mu before bytes become readable; may be nil
+	pushed func() // called with mu held before bytes become readable; may be nil
 }
 
 func newHalf() *half {
@@ -33,7 +33,7 @@ func newHalf() *half {
 	return h
 }
 
-// deadline is a time after which an operation fails, and the timer that wakes it.
+// deadline is a time after which an operation fails, with the timer that wakes the operation.
 type deadline struct {
 	at    time.Time
 	timer *time.Timer
@@ -52,14 +52,14 @@ func (d *deadline) set(at time.Time, wake func()) {
 	}
 }
 
-// broadcast wakes all who wait. Taking the lock first closes the gap between their check and wait.
+// broadcast wakes all waiters. It takes the lock first, so that no waiter is between its check and its wait.
 func (h *half) broadcast() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.wake.Broadcast()
 }
 
-// change applies f and wakes all who wait.
+// change applies f and wakes all waiters.
 func (h *half) change(f func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -116,7 +116,7 @@ func (h *half) write(p []byte) (int, error) {
 	}
 }
 
-// push buffers as much of p as fits and returns how much that was. The caller holds h.mu.
+// push buffers as much of p as fits and returns its length. The caller holds h.mu.
 func (h *half) push(p []byte) int {
 	if h.off > 0 {
 		h.data = h.data[:copy(h.data, h.data[h.off:])]
@@ -142,7 +142,7 @@ type memConn struct {
 	closing       func() // called once, before the other end can notice; may be nil
 }
 
-// pipe makes a connection; the first end is the client's.
+// pipe creates a connection; the first end is the client's.
 func pipe(client, server net.Addr) (c, s *memConn) {
 	up, down := newHalf(), newHalf()
 	c = &memConn{in: down, out: up, local: client, remote: server}
@@ -160,7 +160,7 @@ func (c *memConn) Write(p []byte) (int, error) {
 	return n, c.opError("write", err)
 }
 
-// opError dresses an error as the net package does, so that clients judge it as they would there.
+// opError wraps an error as the net package does, so that clients handle it in the same way.
 func (c *memConn) opError(op string, err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return err
@@ -177,7 +177,7 @@ func (c *memConn) Close() error {
 	return nil
 }
 
-// reset breaks the connection as a TCP RST does: both ends fail, the other one after what had arrived.
+// reset breaks the connection like a TCP RST: both ends fail, the other one after it has read what had arrived.
 func (c *memConn) reset() { c.shut(syscall.ECONNRESET) }
 
 func (c *memConn) shut(broken error) {
@@ -190,7 +190,7 @@ func (c *memConn) shut(broken error) {
 	c.in.change(func() { c.in.gone, c.in.broken = true, cmpErr(c.in.broken, broken); c.in.rd.set(time.Time{}, nil) })
 }
 
-// cmpErr returns the first of the two that is an error.
+// cmpErr returns the first of the two that is not nil.
 func cmpErr(a, b error) error {
 	if a != nil {
 		return a

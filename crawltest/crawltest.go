@@ -1,11 +1,10 @@
-// Package crawltest is a simulated web for tests of crawlers, and the auditor that judges from the
-// servers' side whether a crawler was polite.
+// Package crawltest is a simulated web for tests of crawlers, with an auditor that judges from the servers' side
+// whether a crawler was polite.
 //
-// A [Web] holds sites in memory. Real net/http servers answer on in-memory connections, so the
-// crawler under test runs its real HTTP stack: it dials with [Web.DialContext] and looks names up
-// with [Web.LookupNetIP]. Inside a testing/synctest bubble, where [Test] puts it, hours of waiting
-// take milliseconds and every time in the log is exact. The servers speak HTTP/1.1, with TLS for
-// https sites; [Web.RootCAs] lets a client trust them.
+// A [Web] holds sites in memory. Real net/http servers answer on in-memory connections, so the crawler under test
+// runs its real HTTP stack: it dials with [Web.DialContext] and looks up names with [Web.LookupNetIP]. Inside a
+// testing/synctest bubble, where [Test] puts it, hours of waiting take milliseconds and every time in the log is
+// exact. The servers speak HTTP/1.1, with TLS for https sites; [Web.RootCAs] makes a client trust them.
 //
 //	func TestMyCrawler(t *testing.T) {
 //		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -19,12 +18,16 @@
 //		})
 //	}
 //
-// Sites are built by methods ([Web.Site]), loaded from txtar text ([Web.Load]) or generated from a
-// seed ([Web.Random]). What a robots.txt means is never worked out here: the fixture says it, next to
-// the robots.txt text, so the auditor cannot share a mistake with the crawler's own matcher.
+// Sites are built by methods ([Web.Site]), loaded from txtar text ([Web.Load]) or generated from a seed
+// ([Web.Random]). The meaning of a robots.txt is never computed here: the fixture states it next to the text of
+// robots.txt, so the auditor cannot share a mistake with the crawler's own matcher.
 //
-// [Server] is the other half: raw faults on real loopback sockets, for what only a real connection
-// can do to a client.
+// [Server] is the other half: raw faults on real loopback sockets, for what only a real connection can do to a
+// client.
+//
+// Read crawltest.go first, then site.go, page.go and fault.go (what a Web serves), record.go (what it logs), audit.go
+// (the rules; each audit_*.go checks some of them) and random.go with truth.go (generated webs). dial.go, dns.go,
+// conn.go, tls.go and serve.go are the network under it.
 package crawltest
 
 import (
@@ -39,14 +42,14 @@ import (
 	"time"
 )
 
-// Web is a simulated web. All methods are safe for concurrent use; sites and pages may be changed
-// while they are being served. Make one with [New], [NewWeb] or [Test].
+// Web is a simulated web. All methods are safe for concurrent use; sites and pages may be changed while they are
+// served. Create one with [New], [NewWeb] or [Test].
 //
-// Inside a testing/synctest bubble a Web must be made, used and closed in that bubble.
+// Inside a testing/synctest bubble a Web must be created, used and closed in that bubble.
 type Web struct {
 	tb    reporter
 	start time.Time
-	base  context.Context // ends with Close
+	base  context.Context // canceled by Close
 	end   context.CancelFunc
 	lst   *listener
 	http  *http.Server
@@ -69,8 +72,8 @@ type Web struct {
 	closed    bool
 }
 
-// New makes a Web that is closed when tb's test ends. Mistakes in a fixture fail tb.
-// It does not audit by itself: [Test] does, or call [Web.Audit].
+// New returns a Web that is closed when tb's test ends. Mistakes in a fixture fail tb. New does not audit: use
+// [Test], or call [Web.Audit].
 func New(tb testing.TB) *Web {
 	tb.Helper()
 	w := NewWeb()
@@ -79,8 +82,8 @@ func New(tb testing.TB) *Web {
 	return w
 }
 
-// NewWeb makes a Web outside a test, for examples and experiments. The caller must Close it.
-// Mistakes in a fixture and failed assertions panic.
+// NewWeb returns a Web outside of a test, for examples and experiments. The caller must Close it. Mistakes in a
+// fixture and failed assertions panic.
 func NewWeb() *Web {
 	base, end := context.WithCancel(context.Background())
 	w := &Web{
@@ -99,16 +102,15 @@ func NewWeb() *Web {
 		ConnContext: withConn,
 		ConnState:   w.connState,
 		ErrorLog:    log.New(io.Discard, "", 0),
-		// One connection carries what a hostile header test sends; the limit under test is the client's.
+		// Enough for tests of hostile headers; the limit under test is the client's.
 		MaxHeaderBytes: 1 << 20,
 	}
 	w.wg.Go(func() { _ = w.http.Serve(w.lst) })
 	return w
 }
 
-// Test runs f in a testing/synctest bubble with a Web of its own. When f and its cleanups are done
-// the Web is closed, and every violation of politeness the auditor finds by what was given to
-// [Web.Expect] fails the test.
+// Test runs f in a testing/synctest bubble with a Web of its own. After f and its cleanups the Web is closed, and the
+// test fails for every violation of politeness that the auditor finds, given the argument of [Web.Expect].
 func Test(t *testing.T, f func(t *testing.T, w *Web)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -122,7 +124,7 @@ func Test(t *testing.T, f func(t *testing.T, w *Web)) {
 	})
 }
 
-// Close ends every connection and waits for the servers' goroutines. It may be called twice.
+// Close ends every connection and waits for the servers' goroutines. It may be called repeatedly.
 func (w *Web) Close() {
 	w.mu.Lock()
 	w.closed = true
@@ -133,7 +135,7 @@ func (w *Web) Close() {
 	w.wg.Wait()
 }
 
-// closeConns ends the connections that the server has not begun to serve as well.
+// closeConns ends all connections, including those that the server has not begun to serve.
 func (w *Web) closeConns() {
 	w.mu.Lock()
 	open := make([]*serverConn, 0, len(w.conns))
@@ -146,21 +148,20 @@ func (w *Web) closeConns() {
 	}
 }
 
-// Start returns when the Web was made. Times given to [Page.At], [Fault.From] and [Fault.Until] count
-// from it.
+// Start returns when the Web was created. Times passed to [Page.At], [Fault.From] and [Fault.Until] count from it.
 func (w *Web) Start() time.Time { return w.start }
 
-// Addresses sets the ranges from which later sites without an address of their own get one, used
-// up in order. Without it they get addresses that no public site has but that crawlers take for
-// public: a crawler need not be told to allow private addresses.
+// Addresses sets the ranges from which later sites without an address of their own get one, in order. By default they
+// get addresses that no public site has but that crawlers regard as public, so a crawler need not be configured to
+// allow private addresses.
 func (w *Web) Addresses(ranges ...netip.Prefix) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pool = newAddrPool(ranges...)
 }
 
-// tick returns the next number of the logical clock, which orders events that share an instant of
-// virtual time. The caller holds w.mu.
+// tick returns the next number of the logical clock, which orders events at the same instant of virtual time. The
+// caller holds w.mu.
 func (w *Web) tick() int64 {
 	w.seq++
 	return w.seq

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// listener is the one door all connections of a Web come through.
+// listener is the listener of all connections of a Web.
 type listener struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -41,10 +41,9 @@ func (l *listener) Close() error {
 // Addr implements net.Listener.
 func (l *listener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// DialContext connects to a site's address. addr is ip:port; a name is looked up first, as
-// net.Dialer does, so it also serves as http.Transport's DialContext. Errors are those of the net
-// package: *net.OpError with ECONNREFUSED where nothing listens, the context's error where a
-// fault leaves the attempt hanging.
+// DialContext connects to a site's address. addr is ip:port; a name is looked up first, as by net.Dialer, so
+// DialContext also serves as the DialContext of an http.Transport. Errors are those of the net package: *net.OpError
+// with ECONNREFUSED if nothing listens, the context's error if a fault leaves the attempt hanging.
 func (w *Web) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	to, err := w.dialTarget(ctx, network, addr)
 	if err != nil {
@@ -89,7 +88,7 @@ func (w *Web) dialTarget(ctx context.Context, network, addr string) (netip.AddrP
 	return netip.AddrPortFrom(ips[0].Unmap(), uint16(n)), nil
 }
 
-// connect opens the connection or fails as the sites at that address are told to.
+// connect opens the connection, or fails as the sites at that address are configured to fail.
 func (w *Web) connect(ctx context.Context, to netip.AddrPort, d *Dial) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -136,7 +135,7 @@ func (w *Web) hang(ctx context.Context) error {
 	}
 }
 
-// at tells what is at an address, and the fault that befalls this attempt.
+// at returns what is at an address, and the fault of this attempt.
 func (w *Web) at(to netip.AddrPort) (listening, secure bool, fault Fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -153,7 +152,7 @@ func (w *Web) at(to netip.AddrPort) (listening, secure bool, fault Fault) {
 	return listening, secure, fault
 }
 
-// newConn makes a connection and its record, whose end Close awaits; nil after Close.
+// newConn creates a connection and its record, for whose end Close waits. It returns nil after Close.
 func (w *Web) newConn(to netip.AddrPort, secure bool, d *Dial) (net.Conn, *serverConn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -175,7 +174,7 @@ func (w *Web) newConn(to netip.AddrPort, secure bool, d *Dial) (net.Conn, *serve
 	return client, sc
 }
 
-// dropConn ends a connection that no server has taken.
+// dropConn ends a connection that no server has accepted.
 func (w *Web) dropConn(sc *serverConn) {
 	_ = sc.Close()
 	w.mu.Lock()

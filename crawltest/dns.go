@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// name is what the simulated DNS knows of one host name.
+// name is the entry of one host name in the simulated DNS.
 type name struct {
 	addrs []netip.Addr
 	sites []*Site
@@ -18,9 +18,9 @@ type name struct {
 
 func (n *name) has(a netip.Addr) bool { return slices.Contains(n.addrs, a) }
 
-// LookupNetIP answers as *net.Resolver's method of that name: network is "ip", "ip4" or "ip6".
-// An IP address is its own answer. Errors are *net.DNSError: IsNotFound for names no site has,
-// IsTimeout or IsTemporary where a fault says so.
+// LookupNetIP answers like the method of *net.Resolver: network is "ip", "ip4" or "ip6". The answer for an IP address
+// is the address. Errors are *net.DNSError: IsNotFound for names that no site has, IsTimeout or IsTemporary if a
+// fault says so.
 func (w *Web) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{a}, nil
@@ -60,7 +60,7 @@ func dnsContextError(host string, err error) error {
 	return &net.DNSError{UnwrapErr: err, Err: err.Error(), Name: host, IsTimeout: errors.Is(err, context.DeadlineExceeded)}
 }
 
-// resolve returns the zone: the addresses of a name, and the fault that befalls this question.
+// resolve returns the addresses of a name, and the fault of this look-up.
 func (w *Web) resolve(network, host string) ([]netip.Addr, faultKind) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,9 +78,9 @@ func (w *Web) resolve(network, host string) ([]netip.Addr, faultKind) {
 	}), 0
 }
 
-// defaultPools are ranges that the IANA special-purpose address registries give to services no site
-// lives at (AS112, RFC 7534 and RFC 7535; AMT, RFC 7450) and call globally reachable: a crawler that
-// refuses private and documentation addresses takes these for public ones.
+// defaultPools returns ranges that the IANA special-purpose address registries reserve for services without sites
+// (AS112, RFC 7534 and RFC 7535; AMT, RFC 7450) and call globally reachable: a crawler that refuses private and
+// documentation addresses regards these as public.
 func defaultPools() []netip.Prefix {
 	return []netip.Prefix{
 		netip.MustParsePrefix("192.31.196.0/24"),
@@ -98,7 +98,7 @@ type addrPool struct {
 
 func newAddrPool(ranges ...netip.Prefix) *addrPool { return &addrPool{ranges: ranges} }
 
-// next returns an address not handed out before; the zero Addr when the ranges are used up.
+// next returns an address not handed out before, or the zero Addr if the ranges are used up.
 func (p *addrPool) next() netip.Addr {
 	for len(p.ranges) > 0 {
 		r := p.ranges[0].Masked()

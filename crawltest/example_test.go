@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// A client asks a simulated web, and the auditor says what a site's owner would say.
+// A client requests pages of a simulated web, and the auditor says what the owners of the sites would say.
 func Example() {
 	w := crawltest.NewWeb()
 	defer w.Close()
@@ -71,7 +71,7 @@ gone
 	// [http://a.example/old]
 }
 
-// A random web is a function of its seed, and knows what a complete crawl of it asks for.
+// A random web is a function of its seed, and knows what a complete crawl of it requests.
 func ExampleWeb_Random() {
 	w := crawltest.NewWeb()
 	defer w.Close()
@@ -86,7 +86,7 @@ func ExampleWeb_Random() {
 	// http://h0.example/ was never answered
 }
 
-// Capture turns answers of a real site into a fixture.
+// A Capture turns answers of a real site into a fixture.
 func ExampleCapture() {
 	var c crawltest.Capture
 	h := http.Header{"Content-Type": {"text/html"}, "X-Robots-Tag": {"noindex, nofollow"}}

@@ -37,8 +37,8 @@ const (
 	stageAnswer
 )
 
-// Fault is one way for a site or a page to misbehave. The functions below make them; the methods
-// narrow them to some requests. A Fault is a value and may be used in several places.
+// Fault is one way in which a site or a page misbehaves. The functions below create faults; the methods limit them to
+// some requests. A Fault is a value and may be used in several places.
 type Fault struct {
 	kind   faultKind
 	stage  faultStage
@@ -46,7 +46,7 @@ type Fault struct {
 	wait   time.Duration
 	gap    time.Duration
 	status int
-	retry  string // "seconds", "date", "" or, with a colon before it, a value as it is
+	retry  string // "seconds", "date", "" or, after a colon, a value as it is
 	reset  bool
 
 	first, every int
@@ -54,17 +54,16 @@ type Fault struct {
 	hits         int
 }
 
-// NXDomain makes the DNS say that there is no such name.
+// NXDomain makes the DNS say that the name does not exist.
 func NXDomain() Fault { return Fault{kind: faultNXDomain, stage: stageDNS} }
 
-// DNSFailure makes the DNS fail for now (SERVFAIL).
+// DNSFailure makes the DNS fail temporarily (SERVFAIL).
 func DNSFailure() Fault { return Fault{kind: faultDNSFailure, stage: stageDNS} }
 
-// DNSTimeout leaves questions to the DNS unanswered until the asker's context ends.
+// DNSTimeout leaves look-ups unanswered until their context ends.
 func DNSTimeout() Fault { return Fault{kind: faultDNSTimeout, stage: stageDNS} }
 
-// Refuse refuses connections. Like all connect faults it belongs to the address: other names there
-// suffer with it.
+// Refuse refuses connections. Like all connect faults it belongs to the address: other names there fail, too.
 func Refuse() Fault { return Fault{kind: faultRefuse, stage: stageConnect} }
 
 // NoConnect leaves attempts to connect hanging until the dialer's context ends.
@@ -73,7 +72,7 @@ func NoConnect() Fault { return Fault{kind: faultNoConnect, stage: stageConnect}
 // ResetOnConnect accepts connections and resets them at once.
 func ResetOnConnect() Fault { return Fault{kind: faultResetOnConnect, stage: stageConnect} }
 
-// SlowConnect lets connections take d to come about.
+// SlowConnect makes connecting take d.
 func SlowConnect(d time.Duration) Fault {
 	return Fault{kind: faultSlowConnect, stage: stageConnect, wait: d}
 }
@@ -81,10 +80,10 @@ func SlowConnect(d time.Duration) Fault {
 // TLSAlert ends the TLS handshake with an alert.
 func TLSAlert() Fault { return Fault{kind: faultTLSAlert, stage: stageTLS} }
 
-// WrongCertificate presents a certificate of another name.
+// WrongCertificate presents a certificate for another name.
 func WrongCertificate() Fault { return Fault{kind: faultWrongName, stage: stageTLS} }
 
-// ExpiredCertificate presents a certificate that is no longer valid.
+// ExpiredCertificate presents a certificate that has expired.
 func ExpiredCertificate() Fault { return Fault{kind: faultExpired, stage: stageTLS} }
 
 // Hang accepts the request and never answers.
@@ -93,7 +92,7 @@ func Hang() Fault { return Fault{kind: faultHang, stage: stageAnswer} }
 // Reset resets the connection instead of answering.
 func Reset() Fault { return Fault{kind: faultReset, stage: stageAnswer} }
 
-// Fail answers with a status, 503 for example, and a short text.
+// Fail answers with a status, for example 503, and a short text.
 func Fail(status int) Fault { return Fault{kind: faultStatus, stage: stageAnswer, status: status} }
 
 // RetryAfter answers with a status, 429 or 503, and Retry-After as seconds, rounded up.
@@ -106,7 +105,7 @@ func RetryAfterDate(status int, d time.Duration) Fault {
 	return Fault{kind: faultStatus, stage: stageAnswer, status: status, retry: "date", wait: d}
 }
 
-// RetryAfterValue is RetryAfter with a value of any form, a number that no type holds for instance.
+// RetryAfterValue is RetryAfter with an arbitrary value, for example a number that overflows every type.
 func RetryAfterValue(status int, value string) Fault {
 	return Fault{kind: faultStatus, stage: stageAnswer, status: status, retry: ":" + value}
 }
@@ -123,7 +122,7 @@ func CutShort(n int) Fault { return Fault{kind: faultCut, stage: stageAnswer, by
 // ResetAfter resets the connection after n bytes of the body.
 func ResetAfter(n int) Fault { return Fault{kind: faultCut, stage: stageAnswer, bytes: n, reset: true} }
 
-// Stall falls silent after n bytes of the body and keeps the connection open.
+// Stall stops sending after n bytes of the body and keeps the connection open.
 func Stall(n int) Fault { return Fault{kind: faultStall, stage: stageAnswer, bytes: n} }
 
 // Slow sends n bytes of the body at a time, with a pause after each.
@@ -131,19 +130,19 @@ func Slow(n int, pause time.Duration) Fault {
 	return Fault{kind: faultSlow, stage: stageAnswer, bytes: max(n, 1), wait: pause}
 }
 
-// First narrows the fault to the first n requests (or questions, or connections) that would meet it.
+// First limits the fault to the first n requests (or look-ups, or connections) to which it applies.
 func (f Fault) First(n int) Fault { f.first = n; return f }
 
-// Every narrows the fault to each n-th.
+// Every limits the fault to every n-th.
 func (f Fault) Every(n int) Fault { f.every = n; return f }
 
-// From returns when the fault sets in, counted from [Web.Start].
+// From sets when the fault begins, counted from [Web.Start].
 func (f Fault) From(d time.Duration) Fault { f.from = d; return f }
 
-// Until returns when the fault is over, counted from [Web.Start].
+// Until sets when the fault ends, counted from [Web.Start].
 func (f Fault) Until(d time.Duration) Fault { f.until = d; return f }
 
-// strikes counts one event and reports whether the fault befalls it.
+// strikes counts one event and reports whether the fault applies to it.
 func (f *Fault) strikes(since time.Duration) bool {
 	if since < f.from || f.until > 0 && since >= f.until {
 		return false
@@ -152,8 +151,8 @@ func (f *Fault) strikes(since time.Duration) bool {
 	return (f.first == 0 || f.hits <= f.first) && (f.every == 0 || f.hits%f.every == 0)
 }
 
-// fault returns the first fault of a stage that befalls this event, a page's before its site's. p and e
-// are known where a request is. The caller holds web.mu.
+// fault returns the first fault of a stage that applies to this event, those of a page before those of its site. p
+// and e are known if there is a request. The caller holds web.mu.
 func (s *Site) fault(stage faultStage, p *Page, e *entry) *Fault {
 	since := time.Since(s.web.start)
 	faults := s.faults

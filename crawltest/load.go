@@ -17,37 +17,37 @@ import (
 
 // Load adds the pages of a txtar archive; a mistake in it fails the test and names the line.
 //
-// Each file of the archive is one answer of one URL. Its marker line holds the URL and attributes,
-// separated by blanks:
+// Each file of the archive is one answer of one URL. Its marker line consists of the URL and attributes, separated by
+// blanks:
 //
 //	-- https://a.example/path status=404 type=text/plain latency=200ms forbidden --
 //
-// An attribute's value, or a part of it, may stand in double quotes and then hold blanks, and ""
-// for a quote. The attributes:
+// The value of an attribute, or a part of it, may be in double quotes and then contain blanks, and "" for a quote.
+// The attributes:
 //
-//	status=404             the status code; 200, or 302 where there is a location
+//	status=404             the status code; 200, or 302 with a location
 //	type=text/plain        Content-Type; "type=" sends none; text/html, or text/plain for /robots.txt
 //	location=/x            the Location field
 //	header=Name:value      a field of the answer's header; may be repeated
-//	base64                 the body is written in base64 (RFC 4648 section 4), in any number of lines
-//	latency=200ms          how long the answer takes to begin
-//	at=10m                 this version holds from then on; the URL has several files
-//	forbidden              the truth that robots.txt forbids this URL
-//	forbids=/p/*,/q        on /robots.txt: the truth of what this version forbids
-//	crawl-delay=5s         on /robots.txt: the truth of the delay this version asks for
+//	base64                 the body is encoded in base64 (RFC 4648 section 4), in any number of lines
+//	latency=200ms          the time until the answer begins
+//	at=10m                 this version is served from then on; the URL has several files
+//	forbidden              robots.txt forbids this URL
+//	forbids=/p/*,/q        on /robots.txt: what this version forbids
+//	crawl-delay=5s         on /robots.txt: the delay that this version asks for
 //	address=192.0.2.7      the site's addresses, separated by commas; once for a name is enough
 //	fault=NAME[:ARGS]      a fault of this page, see below; may be repeated
-//	site-fault=NAME[:ARGS] a fault of the whole site, DNS and connections included
+//	site-fault=NAME[:ARGS] a fault of the whole site, including DNS and connections
 //
-// Durations are written as time.ParseDuration reads them. A fault is one of
+// Durations have the form of time.ParseDuration. A fault is one of
 //
 //	hang  reset  cut:N  reset-after:N  stall:N  slow:N/PAUSE  fail:STATUS
 //	retry-after:STATUS/WAIT  retry-date:STATUS/WAIT  too-fast:GAP/WAIT
 //	nxdomain  dns-failure  dns-timeout  refuse  no-connect  reset-on-connect  slow-connect:D
 //	tls-alert  wrong-certificate  expired-certificate
 //
-// and may be followed by +first:N, +every:N, +from:D and +until:D, which narrow it.
-// The text before the first file is a comment.
+// and may be followed by +first:N, +every:N, +from:D and +until:D, which limit it. The text before the first file is
+// a comment.
 func (w *Web) Load(archive []byte) {
 	w.tb.Helper()
 	if err := w.load("fixture", archive); err != nil {
@@ -55,7 +55,7 @@ func (w *Web) Load(archive []byte) {
 	}
 }
 
-// LoadFile is [Web.Load] of a file.
+// LoadFile is [Web.Load] with the content of a file.
 func (w *Web) LoadFile(path string) {
 	w.tb.Helper()
 	b, err := os.ReadFile(path)
@@ -82,7 +82,7 @@ func (w *Web) load(file string, archive []byte) error {
 	return nil
 }
 
-// fixture is a page while its marker line is read.
+// fixture is a page whose marker line is being parsed.
 type fixture struct {
 	site   *Site
 	page   *Page
@@ -125,12 +125,12 @@ func bodyOf(f txtar.File, encoded bool) (string, error) {
 	if !encoded {
 		return string(f.Data), nil
 	}
-	b, err := base64.StdEncoding.DecodeString(string(f.Data)) // line ends are skipped
+	b, err := base64.StdEncoding.DecodeString(string(f.Data)) // ignores line ends
 	return string(b), err
 }
 
-// splitWords cuts a line at blanks outside double quotes and drops the quotes; two of them inside
-// quotes is one that stays.
+// splitWords splits a line at blanks outside of double quotes and removes the quotes; two of them inside quotes mean
+// one.
 func splitWords(line string) ([]string, error) {
 	var words []string
 	var word []byte
@@ -164,7 +164,7 @@ func splitWords(line string) ([]string, error) {
 	return words, nil
 }
 
-// attr is a checked attribute, to be applied when the whole line is known to be good.
+// attr is a checked attribute, which is applied when the whole line is known to be valid.
 type attr struct{ apply func(*fixture) }
 
 func parseAttrs(words []string) ([]attr, error) {

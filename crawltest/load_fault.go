@@ -46,7 +46,7 @@ func plainFault(name string) (Fault, bool) {
 	return maker(), true
 }
 
-// parseFault reads NAME[:ARGS] and what narrows it.
+// parseFault parses NAME[:ARGS] and its limits.
 func parseFault(s string) (Fault, error) {
 	parts := strings.Split(s, "+")
 	name, args, has := strings.Cut(parts[0], ":")
@@ -113,7 +113,7 @@ func (f Fault) narrow(s string) (Fault, error) {
 		}
 		return f.Until(d), err
 	}
-	return f, fmt.Errorf("unknown narrowing %q", s)
+	return f, fmt.Errorf("unknown limit %q", s)
 }
 
 func parseCount(s string) (int, error) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Page is what a site answers to one path. Its methods return the Page, so they can be chained.
+// Page is the answer of a site for one path. Its methods return the Page, so they can be chained.
 type Page struct {
 	site *Site
 
@@ -30,17 +30,17 @@ func (p *Page) set(f func()) *Page {
 	return p
 }
 
-// Site returns the page's site, to go on with a chain.
+// Site returns the page's site, to continue a chain.
 func (p *Page) Site() *Site { return p.site }
 
-// At makes this the version of the page from then on, counted from [Web.Start]. Before it the
-// earlier version holds, or none: 404.
+// At makes this the version of the page from then on, counted from [Web.Start]. Before it the earlier version is
+// served, or 404 if there is none.
 func (p *Page) At(d time.Duration) *Page { return p.set(func() { p.at = d }) }
 
-// Status returns the answer's status code.
+// Status sets the status code of the answer.
 func (p *Page) Status(code int) *Page { return p.set(func() { p.status = code }) }
 
-// Type returns the Content-Type; "" sends none.
+// Type sets the Content-Type; "" sends none.
 func (p *Page) Type(t string) *Page { return p.set(func() { p.typ = t }) }
 
 // Header adds a field to the answer's header.
@@ -53,10 +53,10 @@ func (p *Page) Header(key, value string) *Page {
 	})
 }
 
-// Location returns the Location field, sent as it is.
+// Location sets the Location field, which is sent unchanged.
 func (p *Page) Location(to string) *Page { return p.set(func() { p.location = to }) }
 
-// Latency returns how long the answer takes to begin, on top of the site's.
+// Latency sets the time until the answer begins, in addition to that of the site.
 func (p *Page) Latency(d time.Duration) *Page { return p.set(func() { p.latency = d }) }
 
 // Fault makes the page misbehave. DNS, connect and TLS faults belong to a [Site].
@@ -68,17 +68,16 @@ func (p *Page) Fault(f Fault) *Page {
 	return p.set(func() { p.faults = append(p.faults, &f) })
 }
 
-// Forbidden states the truth that the site's robots.txt forbids this page: a polite crawler never
-// asks for it.
+// Forbidden states that the site's robots.txt forbids this page: a polite crawler never requests it.
 func (p *Page) Forbidden() *Page { return p.set(func() { p.forbidden = true }) }
 
-// Forbids states, for a version of robots.txt, which paths it forbids; see [Site.Forbid].
+// Forbids states which paths a version of robots.txt forbids; see [Site.Forbid].
 func (p *Page) Forbids(paths ...string) *Page {
 	canon := p.site.canonAll(paths)
 	return p.set(func() { p.forbids = append(p.forbids, canon...) })
 }
 
-// Delays states, for a version of robots.txt, the Crawl-delay it asks for.
+// Delays states the Crawl-delay in a version of robots.txt.
 func (p *Page) Delays(d time.Duration) *Page { return p.set(func() { p.delay = d }) }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// RandomConfig shapes a random web. The zero value is a small one without faults.
+// RandomConfig configures a random web. The zero value is a small web without faults.
 type RandomConfig struct {
-	Hosts int // how many; 0 is 5
-	Pages int // pages of each host, about; 0 is 12
-	Links int // links of each page at most, above the one that makes it reachable; 0 is 4
+	Hosts int // number of hosts; 0 means 5
+	Pages int // approximate number of pages of each host; 0 means 12
+	Links int // maximum number of links of each page, besides the one that makes it reachable; 0 means 4
 
-	// Agent is the product token for which some hosts write a group of rules of its own, which
-	// hides the general one. "": no host does.
+	// Agent is the product token for which some hosts write a group of rules of its own, which hides the general one.
+	// If it is "", no host does.
 	Agent string
 	// HTTPS makes some hosts https.
 	HTTPS bool
-	// Faults is what goes wrong.
+	// Faults says what goes wrong.
 	Faults FaultLevel
-	// Outage is when every robots.txt fails, counted from [Web.Start].
+	// Every robots.txt fails from OutageFrom until OutageUntil, counted from [Web.Start].
 	OutageFrom, OutageUntil time.Duration
-	// MaxDelay is the longest Crawl-delay a host asks for, in whole seconds; 0 is 10 s, negative: none asks.
+	// MaxDelay is the longest Crawl-delay of a host, in whole seconds; 0 means 10 s, and a negative value no delays.
 	MaxDelay time.Duration
-	// Hard adds, as Faults allows, what a crawler has to know when to give up: hosts with a robots.txt and no
-	// page that works, pauses longer than any number, a robots.txt that lies at a host that asks for too much,
-	// names without an address and addresses that do not answer for a while.
+	// Hard adds, if Faults permits it, situations in which a crawler has to give up: hosts with a robots.txt and no
+	// page that works, pauses longer than any number, a robots.txt at a host that requires too long pauses, names
+	// without an address and addresses that do not answer for a while.
 	Hard bool
-	// Loopback puts the first host at 127.0.0.1 and by that name, and others at loopback addresses; those
-	// that are not are excused in the [Truth]. It is for crawlers without a contact.
+	// Loopback puts the first host at 127.0.0.1 under that name, and others at loopback addresses; the rest are
+	// excused in the [Truth]. It is for crawlers without a contact.
 	Loopback bool
 }
 
@@ -39,17 +39,16 @@ type FaultLevel int
 const (
 	// NoFaults has slow hosts, but nothing fails.
 	NoFaults FaultLevel = iota
-	// PassingFaults are those that heal: a crawler that makes three attempts at each URL and goes on asking for
-	// robots.txt for some minutes gets every page. Failing first answers, resets, refused
-	// connections, DNS failures, Retry-After in both forms, hosts that answer 429 to whoever does
-	// not keep their Crawl-delay.
+	// PassingFaults are temporary: a crawler that makes three attempts at each URL and keeps requesting robots.txt
+	// for some minutes gets every page. They are failing first answers, resets, refused connections, DNS failures,
+	// Retry-After in both forms, and hosts that answer 429 if their Crawl-delay is not kept.
 	PassingFaults
-	// LastingFaults come besides: hosts that are down for good in one way or another, pages that never
-	// work. Their URLs are excused in the [Truth], and so is what can be reached through them alone.
+	// LastingFaults adds hosts that are permanently down in one way or another, and pages that never work. The
+	// [Truth] excuses their URLs and all URLs that can only be reached through them.
 	LastingFaults
 )
 
-// RandomWeb is a web made from a seed, with the truth about it.
+// RandomWeb is a web generated from a seed, with the truth about it.
 type RandomWeb struct {
 	Seed  uint64
 	hosts []*randomHost
@@ -60,28 +59,29 @@ type RandomWeb struct {
 	loopback bool
 }
 
-// randomHost is one host in the making.
+// randomHost is a host that is being generated.
 type randomHost struct {
 	site  *Site
-	open  []*node // what links and redirects may lead to
+	open  []*node // targets of links and redirects
 	dead  bool
-	far   bool // connections take their time, and each serves one request
-	slow  bool // asks for longer pauses than a crawler may grant; dead
+	far   bool // connecting takes time, and each connection serves one request
+	slow  bool // requires longer pauses than a crawler may accept; dead
 	files int
 
 	failing bool        // it has a robots.txt, and pages that never work; dead
-	strict  bool        // answers 429 to whoever does not keep its Crawl-delay
+	strict  bool        // answers 429 if its Crawl-delay is not kept
 	excused bool        // by Excuse
 	lifted  bool        // by Lift
-	rules   *randomHost // where its robots.txt lies; nil: here
+	rules   *randomHost // the host of its robots.txt; nil if it is this one
 }
 
-// lost reports whether nothing need be had of the host.
+// lost reports whether no page of the host has to be fetched.
 func (h *randomHost) lost() bool {
 	return h.dead || h.excused || h.rules != nil && h.rules.lost()
 }
 
-// Lift has [RandomWeb.Truth] excuse the URLs of an origin that its robots.txt forbids: the operator has overridden it.
+// Lift makes [RandomWeb.Truth] excuse the URLs of an origin that its robots.txt forbids, because the operator
+// overrides it.
 func (r *RandomWeb) Lift(origin string) {
 	for _, h := range r.hosts {
 		h.lifted = h.lifted || h.site.origin == origin
@@ -93,11 +93,11 @@ type RandomHost struct {
 	Host   string // host:port
 	Origin string
 	Name   string
-	Works  bool // for good
-	Strict bool // it answers 429 to whoever does not keep its Crawl-delay
+	Works  bool // permanently
+	Strict bool // it answers 429 if its Crawl-delay is not kept
 }
 
-// Hosts returns the web's hosts, in the order they were made.
+// Hosts returns the web's hosts, in the order in which they were generated.
 func (r *RandomWeb) Hosts() []RandomHost {
 	hosts := make([]RandomHost, len(r.hosts))
 	for i, h := range r.hosts {
@@ -106,8 +106,8 @@ func (r *RandomWeb) Hosts() []RandomHost {
 	return hosts
 }
 
-// Excuse has [RandomWeb.Truth] excuse all URLs of the hosts of a name, and of those whose robots.txt lies there: the
-// crawler may leave them at any time, because the host opted out for instance.
+// Excuse makes [RandomWeb.Truth] excuse all URLs of the hosts of a name, and of the hosts whose robots.txt is there:
+// the crawler may stop requesting them at any time, for example because the host opted out.
 func (r *RandomWeb) Excuse(name string) {
 	for _, h := range r.hosts {
 		h.excused = h.excused || h.site.host == name
@@ -118,10 +118,10 @@ type nodeKind int
 
 const (
 	nodePage nodeKind = iota
-	nodeText          // not HTML: its links are none
+	nodeText          // not HTML: it has no links
 	nodeRedirect
 	nodeMissing // 404
-	nodeHidden  // a trap: named only where no link is
+	nodeHidden  // a trap: a URL that is only mentioned where links do not count
 )
 
 // node is one URL.
@@ -130,7 +130,7 @@ type node struct {
 	path      string
 	kind      nodeKind
 	forbidden bool
-	nofollow  bool // the page asks that its links be not followed
+	nofollow  bool // the page asks crawlers not to follow its links
 	broken    bool // never works
 	links     []*node
 	hidden    []*node
@@ -147,14 +147,13 @@ type builder struct {
 	rng *rand.Rand
 }
 
-// Random adds a web made from a seed: pages with links across hosts in many spellings, redirects in
-// chains, loops, across hosts and to forbidden pages, robots.txt files of many forms with the truth
-// about what they forbid, crawl delays, several names on one address, links that are none. The same
-// seed and configuration give the same web. Call it on a Web without sites.
+// Random adds a web generated from a seed: pages with links across hosts in many spellings; redirects in chains, in
+// loops, across hosts and to forbidden pages; robots.txt files of many forms with the truth about what they forbid;
+// crawl delays; several names at one address; text that looks like links. The same seed and configuration give the
+// same web. It must be called on a Web without sites.
 //
-// The robots.txt texts follow RFC 9309; pages may ask with META robots or X-Robots-Tag that their
-// links be not followed. A crawler that follows <a href> and redirects is expected to ask for
-// exactly what [RandomWeb.Truth] says.
+// The robots.txt files follow RFC 9309; pages may say in META robots or X-Robots-Tag that their links must not be
+// followed. A crawler that follows <a href> and redirects must request exactly what [RandomWeb.Truth] says.
 func (w *Web) Random(seed uint64, c RandomConfig) *RandomWeb {
 	c.Hosts, c.Pages, c.Links = orInt(c.Hosts, 5), orInt(c.Pages, 12), orInt(c.Links, 4)
 	if c.MaxDelay == 0 {
@@ -211,8 +210,8 @@ func (b *builder) add(h *randomHost, path string, kind nodeKind) *node {
 	return n
 }
 
-// addHost makes a host. The first one always works; those that do not have names and addresses of
-// their own, so that they take no other with them.
+// addHost generates a host. The first one always works; hosts that do not work have names and addresses of their own,
+// so that no other host fails with them.
 func (b *builder) addHost(i int) {
 	h := &randomHost{dead: i > 0 && b.c.Faults >= LastingFaults && b.chance(25)}
 	name, port := fmt.Sprintf("h%d.example", i), ""
@@ -256,7 +255,7 @@ func (b *builder) addHost(i int) {
 
 func (h *randomHost) literal() bool { return h.site.host == "127.0.0.1" }
 
-// placeLocal gives a host an address on loopback, or leaves it the public one, which is not to be used.
+// placeLocal gives a host a loopback address, or leaves it the public one, which must not be used.
 func (b *builder) placeLocal(h *randomHost, i int) {
 	if b.chance(60) {
 		h.site.Address(fmt.Sprintf("127.0.0.%d", 1+i))
@@ -269,7 +268,7 @@ func (b *builder) alive() []*randomHost {
 	return slices.DeleteFunc(slices.Clone(b.hosts), func(h *randomHost) bool { return h.dead })
 }
 
-// addPages makes a host's pages and its robots.txt, which belong together.
+// addPages generates a host's pages and its robots.txt, which belong together.
 func (b *builder) addPages(h *randomHost) {
 	b.add(h, "/", nodePage)
 	for range b.c.Pages {
@@ -289,15 +288,14 @@ func (b *builder) kind() nodeKind {
 	return nodePage
 }
 
-// path returns a fresh path in one of many shapes; none of them is touched by the rules that robots
-// writes.
+// path returns a new path in one of many shapes; the rules written by robots match none of them.
 func (b *builder) path(i int) string {
 	return fmt.Sprintf(pick(b, []string{
 		"/p%d", "/dir/p%d.html", "/dir/sub/p%d", "/q?x=%d", "/q?y=%d&z=a%%20b", "/~user/p%d", "/%%C3%%A4/p%d", "/a;b=%d", "/dir%d/",
 	}), i)
 }
 
-// addRedirects makes chains, loops, and redirects to other hosts and to forbidden pages.
+// addRedirects generates chains, loops, and redirects to other hosts and to forbidden pages.
 func (b *builder) addRedirects(h *randomHost) {
 	for range 1 + b.c.Pages/6 {
 		h.files++
@@ -327,8 +325,8 @@ func (b *builder) redirectEnd(h *randomHost, chain []*node) *node {
 	}
 }
 
-// link joins the nodes: each gets one link from an earlier page of its own host, each host one from
-// another, and then there are more at random.
+// link connects the nodes: each gets one link from an earlier page of its own host, each host one from another host,
+// and then there are random links.
 func (b *builder) link() {
 	for i, h := range b.hosts {
 		root := h.open[0]
@@ -365,10 +363,10 @@ func (b *builder) linkMore(n *node) {
 	b.pageFaults(n)
 }
 
-// siteFaults chooses what is wrong with a host as a whole.
+// siteFaults chooses the fault of a host as a whole.
 func (b *builder) siteFaults(h *randomHost) {
 	switch {
-	case h.excused: // public: nothing is wrong but that it may not be asked
+	case h.excused: // public: it has no fault, but it must not receive any request
 	case h.dead && b.chance(15):
 		h.slow = true
 	case h.dead && b.c.Hard && b.chance(50):
@@ -392,19 +390,19 @@ func (b *builder) siteFaults(h *randomHost) {
 	}
 }
 
-// hardFaults chooses how a host fails that a crawler has to give up.
+// hardFaults chooses the fault of a host that a crawler has to give up.
 func (b *builder) hardFaults(h *randomHost) {
 	switch n := b.rng.IntN(4); n {
 	case 0, 1:
 		h.failing = true
 	case 2:
 		h.site.Fault(RetryAfterValue(pick(b, []int{429, 503}), "99999999999999999999"))
-	default: // robots chooses where
+	default: // robots chooses it
 		h.rules = h
 	}
 }
 
-// pageFaults chooses what is wrong with one page.
+// pageFaults chooses the fault of one page.
 func (b *builder) pageFaults(n *node) {
 	var faults []Fault
 	switch {

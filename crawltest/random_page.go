@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// serve puts a node on its site.
+// serve adds a node to its site.
 func (b *builder) serve(n *node) {
 	p := n.host.site.Page(n.path, "")
 	if n.fault != nil {
@@ -37,7 +37,7 @@ func (b *builder) serve(n *node) {
 	p.set(func() { p.body = body })
 }
 
-// html writes a page with its links, in random spellings, and its traps.
+// html returns a page with its links, in random spellings, and its traps.
 func (b *builder) html(n *node, p *Page) string {
 	var s strings.Builder
 	s.WriteString("<!DOCTYPE html>\n<html><head><title>" + html.EscapeString(n.path) + "</title>\n")
@@ -62,7 +62,7 @@ func (b *builder) html(n *node, p *Page) string {
 	return s.String()
 }
 
-// anchor writes a link.
+// anchor returns a link.
 func (b *builder) anchor(href string) string {
 	if b.chance(5) {
 		href = " \n" + href + "\t"
@@ -73,7 +73,7 @@ func (b *builder) anchor(href string) string {
 	}), href)
 }
 
-// traps names the node's hidden URLs where no link is.
+// traps mentions the node's hidden URLs where links do not count.
 func (b *builder) traps(n *node) string {
 	var s strings.Builder
 	for _, h := range n.hidden {
@@ -95,8 +95,7 @@ func (b *builder) traps(n *node) string {
 	return s.String()
 }
 
-// spell writes the link from a node to another, as a browser would resolve it against base, a path
-// of from's host.
+// spell spells the link from a node to another, as a browser would resolve it against base, a path of from's host.
 func (b *builder) spell(from, to *node, base string) string {
 	var link string
 	same := from.host == to.host
@@ -116,7 +115,7 @@ func (b *builder) spell(from, to *node, base string) string {
 	return link
 }
 
-// origin writes scheme and host, at times in capitals or with the default port.
+// origin returns scheme and host, sometimes in capitals or with the default port.
 func (b *builder) origin(s *Site) string {
 	origin := s.origin
 	if b.chance(15) {
@@ -131,8 +130,8 @@ func (b *builder) origin(s *Site) string {
 	return origin
 }
 
-// escape writes an unreserved letter of the path as an escape, at times: one more spelling of the
-// same URL (RFC 3986 section 6.2.2.2).
+// escape sometimes percent-encodes an unreserved letter of the path: another spelling of the same URL (RFC 3986
+// section 6.2.2.2).
 func (b *builder) escape(path string) string {
 	if !b.chance(10) {
 		return path
@@ -146,7 +145,7 @@ func (b *builder) escape(path string) string {
 	return bare
 }
 
-// dots adds segments that resolving takes away again (RFC 3986 section 5.2.4).
+// dots adds segments that resolving removes (RFC 3986 section 5.2.4).
 func (b *builder) dots(path string) string {
 	if !b.chance(10) {
 		return path
@@ -154,7 +153,7 @@ func (b *builder) dots(path string) string {
 	return pick(b, []string{"/.", "/x/..", "/../..", "/x/%2e%2E"}) + path
 }
 
-// relative writes path relative to base, with so many steps too many towards the root.
+// relative returns path relative to base, with extra steps too many towards the root.
 func relative(base, path string, extra int) string {
 	bare, _, _ := strings.Cut(base, "?")
 	up := strings.Count(bare, "/") - 1 + extra

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// rule is lines of a robots.txt and pages beside it: the truth of what they mean by RFC 9309.
+// rule is lines of a robots.txt with paths: the truth of what they mean by RFC 9309.
 type rule struct {
 	lines          []string
-	forbids, leads []string // paths; leads are allowed although they come close
+	forbids, leads []string // leads are allowed although they look similar
 }
 
-// rules makes the rules to choose from. Their paths are numbered, so none occurs twice.
+// rules returns the rules to choose from. Their paths are numbered, so that none occurs twice.
 func rules(n int) []rule {
 	p := func(format string) string { return fmt.Sprintf(format, n) }
 	return []rule{
@@ -31,7 +31,7 @@ func rules(n int) []rule {
 	}
 }
 
-// robots gives a host a robots.txt and the pages its rules speak of.
+// robots generates a host's robots.txt and the pages that its rules concern.
 func (b *builder) robots(h *randomHost) {
 	switch {
 	case h.rules == h:
@@ -73,7 +73,7 @@ func (b *builder) robots(h *randomHost) {
 	b.placeRobots(h, b.robotsText(lines), delay)
 }
 
-// robotsText writes the rules as the group that holds for the crawler, among others that do not.
+// robotsText writes the rules as the group that applies to the crawler, among others that do not.
 func (b *builder) robotsText(lines []string) string {
 	agent, others := "*", []string{"User-agent: otherbot", "Disallow: /", "Crawl-delay: 3600"}
 	if b.c.Agent != "" && b.chance(40) {
@@ -84,7 +84,7 @@ func (b *builder) robotsText(lines []string) string {
 		}
 	}
 	var group []string
-	if b.chance(30) && len(lines) > 1 { // two groups for one agent are one (RFC 9309 section 2.2.1)
+	if b.chance(30) && len(lines) > 1 { // two groups for one agent are merged (RFC 9309 section 2.2.1)
 		group = append(groupOf(agent, lines[:1]), "")
 		lines = lines[1:]
 	}
@@ -97,8 +97,8 @@ func (b *builder) robotsText(lines []string) string {
 	return b.decorate(group)
 }
 
-// groupOf returns a group with one rule at least: without any, its agent would share the next group's
-// (RFC 9309 section 2.1 has a group's rules follow its last User-agent line, and Crawl-delay is none).
+// groupOf returns a group with at least one rule: without rules, its agent would share those of the next group (by
+// RFC 9309 section 2.1 the rules of a group follow its last User-agent line, and Crawl-delay is not a rule).
 func groupOf(agent string, lines []string) []string {
 	group := append([]string{"User-agent: " + agent}, lines...)
 	if !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "llow:") }) {
@@ -107,7 +107,7 @@ func groupOf(agent string, lines []string) []string {
 	return group
 }
 
-// decorate writes lines with comments, odd blanks and either line ending.
+// decorate writes lines with comments, unusual blanks and both line endings.
 func (b *builder) decorate(lines []string) string {
 	end := pick(b, []string{"\n", "\n", "\r\n"})
 	var s strings.Builder
@@ -131,7 +131,7 @@ func (b *builder) decorate(lines []string) string {
 	return s.String()
 }
 
-// transient makes a robots.txt what has to be asked for again: soon, and while it fails.
+// transient generates a robots.txt that must be requested again: soon, and while it fails.
 func (b *builder) transient(h *randomHost, r *Page) {
 	if h.far {
 		r.Header("Connection", "close").Header("Cache-Control", "max-age=60")
@@ -143,8 +143,8 @@ func (b *builder) transient(h *randomHost, r *Page) {
 	}
 }
 
-// farRobots serves a robots.txt behind more redirects than a crawler follows (RFC 9309 section 2.3.1.2):
-// what it says must not be known.
+// farRobots serves a robots.txt behind more redirects than a crawler follows (RFC 9309 section 2.3.1.2): its content
+// must remain unknown.
 func (b *builder) farRobots(h *randomHost) {
 	path := fmt.Sprintf("/far-%d", len(b.nodes))
 	h.site.Robots("").Status(302).Location(path)
@@ -156,7 +156,7 @@ func (b *builder) farRobots(h *randomHost) {
 	}
 }
 
-// lostRobots serves a robots.txt that lies at a host of which nothing may be asked any more, once that is known.
+// lostRobots serves a robots.txt at a host that must not receive any more requests once that is known.
 func (b *builder) lostRobots(h *randomHost) {
 	h.rules = nil
 	to := h
@@ -171,7 +171,7 @@ func (b *builder) lostRobots(h *randomHost) {
 	h.site.Robots("").Status(302).Location(to.site.URL(path))
 }
 
-// placeRobots serves the text, at times behind a redirect.
+// placeRobots serves the text, sometimes behind a redirect.
 func (b *builder) placeRobots(h *randomHost, text string, delay time.Duration) {
 	r := h.site.Robots(text)
 	b.transient(h, r)

@@ -11,51 +11,50 @@ import (
 	"time"
 )
 
-// Request is one request as the server saw it. Its headers are shared with the log and must not be
-// changed.
+// Request is one request as the server saw it. Its headers are shared with the log and must not be changed.
 type Request struct {
 	ID        int            // from 1, in the order in which first bytes arrived
-	Conn      int            // the connection it came on, from 1
-	Host      string         // host:port, the port always there; "" when the request could not be read
-	Addr      netip.AddrPort // the server's address it came to
-	URL       string         // absolute, as it was asked for
-	Line      string         // the request line as it was sent, cut to 16 KiB
+	Conn      int            // the connection, from 1
+	Host      string         // host:port, always with port; "" if the request could not be parsed
+	Addr      netip.AddrPort // the address of the server
+	URL       string         // absolute, as requested
+	Line      string         // the request line as sent, cut to 16 KiB
 	Method    string
 	Header    http.Header // of the request, without Host
 	UserAgent string
 	Start     time.Time   // the request's first byte
-	End       time.Time   // the answer's last byte, or the end of the connection if the answer was not whole; zero while in flight
+	End       time.Time   // the answer's last byte, or the end of the connection if the answer was incomplete; zero while in flight
 	Status    int         // 0: never answered
 	Answer    http.Header // of the answer
 	Bytes     int64       // of the answer's body
 	Complete  bool        // the whole answer was sent
 
 	began, ended int64 // logical clock of Start and End
-	site         *Site // nil: no such site there
-	served       *Page // nil: 404
+	site         *Site // nil if there is no such site
+	served       *Page // nil for 404
 }
 
-// maxLine is how much of a request line is kept.
+// maxLine is how many bytes of a request line are kept.
 const maxLine = 16 << 10
 
-// entry is a Request in the making. All fields are guarded by the Web's mutex.
+// entry is a Request that is in progress. All fields are guarded by the Web's mutex.
 type entry struct {
 	Request
 	line      []byte
 	lineDone  bool
-	blank     bool // nothing on the head's current line yet
+	blank     bool // the head's current line is empty so far
 	headDone  bool
-	rest      []byte // what came behind the head: a body, or the next request
-	answering bool   // a handler has it
-	handled   bool   // the answer is whole: the handler returned normally, or flushed all it announced
+	rest      []byte // what followed the head: a body, or the next request
+	answering bool   // a handler was called
+	handled   bool   // the answer is complete: the handler returned normally, or flushed all it announced
 	failed    bool   // a write of the answer failed
-	hasBody   bool   // what arrives meanwhile is its body
+	hasBody   bool   // what arrives in the meantime is its body
 	closedAt  time.Time
 	closedSeq int64
 	done      bool
 }
 
-// serverConn is the server's end of a connection. It sees every byte and keeps the log.
+// serverConn is the server's end of a connection. It sees every byte and writes the log.
 type serverConn struct {
 	net.Conn // the memConn, or TLS on it
 	raw      *memConn
@@ -67,11 +66,11 @@ type serverConn struct {
 
 	// guarded by web.mu
 	cur  *entry // the request being read or answered
-	next *entry // one that arrived while cur was being answered
+	next *entry // a request that arrived while cur was being answered
 	over bool
 }
 
-// Read hands on what arrived and notes the beginning of requests.
+// Read passes on what arrived and records the beginning of requests.
 func (c *serverConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {
@@ -80,7 +79,7 @@ func (c *serverConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write sends on; the pipe itself reports when bytes leave.
+// Write passes on; the pipe itself reports when bytes leave.
 func (c *serverConn) Write(p []byte) (int, error) {
 	c.web.sniff(c, p)
 	n, err := c.Conn.Write(p)
@@ -90,7 +89,7 @@ func (c *serverConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the connection; a wait for TLS close messages would hold the server for nothing.
+// Close ends the connection without waiting for the close messages of TLS.
 func (c *serverConn) Close() error {
 	c.web.mu.Lock()
 	delete(c.web.conns, c)
@@ -109,7 +108,7 @@ func connOf(r *http.Request) *serverConn {
 	return c
 }
 
-// received notes bytes of a request.
+// received records bytes of a request.
 func (w *Web) received(c *serverConn, p []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -135,7 +134,7 @@ func (w *Web) begin(c *serverConn) *entry {
 	return e
 }
 
-// keep collects the request line, finds the end of the head, and puts by what comes after it.
+// keep collects the request line, finds the end of the head, and stores what follows.
 func (e *entry) keep(p []byte) {
 	for i, b := range p {
 		if e.headDone {
@@ -154,7 +153,7 @@ func (e *entry) keep(p []byte) {
 	}
 }
 
-// sniff reads the status of an answer that net/http gives without asking a handler (400, 431, …).
+// sniff reads the status of an answer that net/http gives without calling a handler (400, 431, …).
 func (w *Web) sniff(c *serverConn, p []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -166,7 +165,7 @@ func (w *Web) sniff(c *serverConn, p []byte) {
 	e.handled = true
 }
 
-// sent notes that bytes of the answer leave.
+// sent records that bytes of the answer leave.
 func (w *Web) sent(c *serverConn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -183,7 +182,7 @@ func (w *Web) writeFailed(c *serverConn) {
 	}
 }
 
-// hungUp notes that one end closed the connection.
+// hungUp records that one end closed the connection.
 func (w *Web) hungUp(c *serverConn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -198,7 +197,7 @@ func (w *Web) hungUp(c *serverConn) {
 	}
 }
 
-// connState returns the http.Server's word on when a request is through.
+// connState is called by the http.Server and tells when a request is complete.
 func (w *Web) connState(nc net.Conn, s http.ConnState) {
 	c := nc.(*serverConn)
 	switch s {
@@ -219,7 +218,7 @@ func (w *Web) connState(nc net.Conn, s http.ConnState) {
 	}
 }
 
-// finish settles the request in hand; the one that waits takes its place. The caller holds web.mu.
+// finish settles the current request; the waiting one takes its place. The caller holds web.mu.
 func (c *serverConn) finish() {
 	if e := c.cur; e != nil {
 		e.settle(c.web)
@@ -227,8 +226,8 @@ func (c *serverConn) finish() {
 	c.cur, c.next = c.next, nil
 }
 
-// settle fixes the end of a request: the answer's last byte if all of it was sent, otherwise the
-// end of the connection.
+// settle sets the end of a request: the answer's last byte if all of it was sent, otherwise the end of the
+// connection.
 func (e *entry) settle(w *Web) {
 	e.done = true
 	e.Complete = e.handled && !e.failed
@@ -241,7 +240,7 @@ func (e *entry) settle(w *Web) {
 	}
 }
 
-// snapshot returns the Request as it stands.
+// snapshot returns the current state of the Request.
 func (e *entry) snapshot() Request {
 	r := e.Request
 	r.Line = string(bytes.TrimSuffix(e.line, []byte("\r")))
@@ -271,9 +270,9 @@ func (w *Web) Requests() []Request {
 type Dial struct {
 	Addr     netip.AddrPort
 	Start    time.Time
-	End      time.Time // when the connection ended or the attempt failed; zero while it lives
-	Err      string    // why there was no connection; "" when there was one
-	Requests int       // carried so far
+	End      time.Time // when the connection ended or the attempt failed; zero while it is open
+	Err      string    // why there was no connection; "" if there was one
+	Requests int       // number so far
 }
 
 // Dials returns every attempt to connect so far, in order.
@@ -287,14 +286,14 @@ func (w *Web) Dials() []Dial {
 	return ds
 }
 
-// Lookup is one question to the simulated DNS.
+// Lookup is one look-up in the simulated DNS.
 type Lookup struct {
 	Name string
 	Time time.Time
-	Err  string // "" when there was an answer
+	Err  string // "" if there was an answer
 }
 
-// Lookups returns every question to the DNS so far, in order.
+// Lookups returns every look-up in the DNS so far, in order.
 func (w *Web) Lookups() []Lookup {
 	w.mu.Lock()
 	defer w.mu.Unlock()

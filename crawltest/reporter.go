@@ -2,14 +2,14 @@ package crawltest
 
 import "fmt"
 
-// reporter is what a Web needs of a testing.TB.
+// reporter is the part of testing.TB that a Web needs.
 type reporter interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// panics is the reporter where there is no test.
+// panics is the reporter outside of a test.
 type panics struct{}
 
 func (panics) Helper() {}

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// plan is how one request is to be answered: a copy of what the fixture says at that moment.
+// plan is how a request will be answered: a copy of what the fixture says at that moment.
 type plan struct {
-	page    *Page // nil: 404, or 421 without a site
+	page    *Page // nil for 404, or 421 without a site
 	site    bool
 	latency time.Duration
 	clock   time.Duration
@@ -31,7 +31,7 @@ func (w *Web) serve(rw http.ResponseWriter, r *http.Request) {
 	a.end()
 }
 
-// accept fills in the log's entry and decides about the answer.
+// accept completes the log's entry and decides on the answer.
 func (w *Web) accept(c *serverConn, r *http.Request) (*entry, plan) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -55,8 +55,8 @@ func (w *Web) accept(c *serverConn, r *http.Request) (*entry, plan) {
 	return e, w.plan(s, e, r)
 }
 
-// current returns the request that a handler gets now; what came behind it is the next one, unless it is
-// its body. The caller holds web.mu.
+// current returns the request for which a handler was called; what followed it is the next one, unless it is its
+// body. The caller holds web.mu.
 func (c *serverConn) current(hasBody bool) *entry {
 	if c.cur == nil {
 		c.cur = c.web.begin(c)
@@ -85,7 +85,7 @@ func originOf(secure bool, host string, port uint16) string {
 	return scheme + host
 }
 
-// plan looks the page up and draws the faults. The caller holds w.mu.
+// plan looks up the page and selects the faults. The caller holds w.mu.
 func (w *Web) plan(s *Site, e *entry, r *http.Request) plan {
 	p := plan{site: true, latency: s.latency, clock: s.clock}
 	page := s.find(r.URL.RequestURI(), time.Since(w.start))
@@ -102,8 +102,7 @@ func (w *Web) plan(s *Site, e *entry, r *http.Request) plan {
 	return p
 }
 
-// tooFast reports whether the host's last request before e ended less than gap ago. The caller
-// holds w.mu.
+// tooFast reports whether the host's last request before e ended less than gap ago. The caller holds w.mu.
 func (w *Web) tooFast(e *entry, gap time.Duration) bool {
 	for i := len(w.log) - 1; i >= 0; i-- {
 		if o := w.log[i]; o != e && o.Host == e.Host {
@@ -113,7 +112,7 @@ func (w *Web) tooFast(e *entry, gap time.Duration) bool {
 	return false
 }
 
-// pause waits; false means that the context's owner has gone or the Web is closing.
+// pause waits. It returns false if the context ended or the Web is closing.
 func (w *Web) pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return true
@@ -129,7 +128,7 @@ func (w *Web) pause(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// forever waits for the client to go.
+// forever waits until the client closes the connection.
 func (w *Web) forever(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -138,7 +137,7 @@ func (w *Web) forever(ctx context.Context) {
 	panic(http.ErrAbortHandler)
 }
 
-// respond gives the planned answer, or lets the planned fault happen.
+// respond sends the planned answer, or carries out the planned fault.
 func (w *Web) respond(a *answer, r *http.Request, c *serverConn, p plan) {
 	if p.clock != 0 {
 		a.Header().Set("Date", time.Now().Add(p.clock).UTC().Format(http.TimeFormat))
@@ -159,7 +158,7 @@ func (w *Web) respond(a *answer, r *http.Request, c *serverConn, p plan) {
 	}
 }
 
-// refuse answers with the fault's status and Retry-After, a date by the site's clock.
+// refuse answers with the fault's status and Retry-After; dates are those of the site's clock.
 func (f Fault) refuse(a *answer, clock time.Duration) {
 	switch f.retry {
 	case "seconds":
@@ -178,7 +177,7 @@ func (f Fault) refuse(a *answer, clock time.Duration) {
 func (p plan) give(a http.ResponseWriter, r *http.Request) {
 	switch {
 	case !p.site:
-		http.Error(a, "no such site here", http.StatusMisdirectedRequest)
+		http.Error(a, "no such site", http.StatusMisdirectedRequest)
 	case p.page == nil:
 		http.NotFound(a, r)
 	case p.page.handler != nil:
@@ -191,7 +190,7 @@ func (p plan) give(a http.ResponseWriter, r *http.Request) {
 // write sends a page that is not a handler.
 func (p *Page) write(a http.ResponseWriter) {
 	h := a.Header()
-	h["Content-Type"] = nil // net/http would sniff one
+	h["Content-Type"] = nil // net/http would detect one
 	if p.typ != "" {
 		h.Set("Content-Type", p.typ)
 	}
@@ -208,18 +207,18 @@ func (p *Page) write(a http.ResponseWriter) {
 	_, _ = io.WriteString(a, p.body)
 }
 
-// answer is the ResponseWriter that keeps the log.
+// answer is the ResponseWriter that writes the log.
 type answer struct {
 	http.ResponseWriter
 	web   *Web
 	entry *entry
 }
 
-// Unwrap lets http.ResponseController reach what lies below.
+// Unwrap gives http.ResponseController access to the underlying writer.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// Flush implements http.Flusher. An answer whose announced length is flushed is over for the client,
-// whatever the handler goes on to do.
+// Flush implements http.Flusher. An answer is complete for the client when the announced number of bytes is flushed,
+// whatever the handler does afterwards.
 func (a *answer) Flush() {
 	err := http.NewResponseController(a.ResponseWriter).Flush()
 	a.web.mu.Lock()
@@ -230,7 +229,7 @@ func (a *answer) Flush() {
 	}
 }
 
-// WriteHeader logs the final status with the header as it is then.
+// WriteHeader logs the final status with the header at this time.
 func (a *answer) WriteHeader(code int) {
 	a.web.mu.Lock()
 	if a.entry.Status == 0 && (code >= 200 || code == http.StatusSwitchingProtocols) {
@@ -242,7 +241,7 @@ func (a *answer) WriteHeader(code int) {
 
 // Write counts the body's bytes.
 func (a *answer) Write(p []byte) (int, error) {
-	if a.entry.Status == 0 { // only this goroutine sets it once a handler runs
+	if a.entry.Status == 0 { // once a handler runs, only this goroutine sets it
 		a.WriteHeader(http.StatusOK)
 	}
 	n, err := a.ResponseWriter.Write(p)
@@ -252,7 +251,7 @@ func (a *answer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// end notes that the handler is through.
+// end records that the handler returned.
 func (a *answer) end() {
 	a.web.mu.Lock()
 	defer a.web.mu.Unlock()
@@ -262,7 +261,7 @@ func (a *answer) end() {
 	a.entry.handled = true
 }
 
-// faulty lets a body go wrong on its way.
+// faulty applies a fault to a body.
 type faulty struct {
 	*answer
 	web   *Web
@@ -272,7 +271,7 @@ type faulty struct {
 	sent  int
 }
 
-// Write sends what the fault lets through.
+// Write sends what the fault permits.
 func (f *faulty) Write(p []byte) (int, error) {
 	if f.fault.kind == faultSlow {
 		return f.slowly(p)

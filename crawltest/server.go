@@ -20,9 +20,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Server serves sites on real loopback sockets, each on an address of its own, and lets them send
-// whatever bytes a test wants: for what only a real connection can do to a client. It has no virtual
-// time and no auditor; for those there is [Web].
+// Server serves sites on real loopback sockets, each at an address of its own, and lets them send arbitrary bytes:
+// for what only a real connection can do to a client. It has no virtual time and no auditor; for those use [Web].
 //
 // All methods are safe for concurrent use.
 type Server struct {
@@ -53,16 +52,16 @@ type ServerSite struct {
 	alpn  []string
 }
 
-// maxHead is how much of a request is read.
+// maxHead is how many bytes of a request are read.
 const maxHead = 1 << 20
 
-// Wire is one answer, written by hand: it is called when the request's head has been read, and the
-// connection is closed when it returns. Close of the server ends its reads and writes with an error.
-// conn is a *net.TCPConn or, on an https site, a *tls.Conn.
+// Wire is one hand-written answer: it is called when the request's head has been read, and the connection is closed
+// when it returns. Closing the server ends its reads and writes with an error. conn is a *net.TCPConn or, on an https
+// site, a *tls.Conn.
 type Wire func(conn net.Conn)
 
-// NewServer makes a Server that is closed when tb's test ends. The test is skipped where loopback
-// has one address only.
+// NewServer returns a Server that is closed when tb's test ends. The test is skipped where loopback has only one
+// address.
 func NewServer(tb testing.TB) *Server {
 	tb.Helper()
 	s := &Server{tb: tb, now: time.Now(), conns: make(map[net.Conn]struct{})}
@@ -70,7 +69,7 @@ func NewServer(tb testing.TB) *Server {
 	return s
 }
 
-// Close ends every listener and connection and waits for their goroutines. It may be called twice.
+// Close ends every listener and connection and waits for their goroutines. It may be called repeatedly.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -84,8 +83,8 @@ func (s *Server) Close() {
 	s.wg.Wait()
 }
 
-// Site adds a site on the next loopback address, at a port the system chooses. name is a host name
-// or, for https, "https://name"; it is known to [Server.LookupNetIP] alone.
+// Site adds a site on the next loopback address, at a port chosen by the system. name is a host name or, for https,
+// "https://name"; only [Server.LookupNetIP] knows it.
 func (s *Server) Site(name string) *ServerSite {
 	s.tb.Helper()
 	if !strings.Contains(name, "://") {
@@ -124,7 +123,7 @@ func (s *Server) RootCAs() *x509.CertPool {
 	return pool
 }
 
-// LookupNetIP knows the sites' names; it answers as *net.Resolver's method of that name.
+// LookupNetIP knows the sites' names; it answers like the method of *net.Resolver.
 func (s *Server) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{a}, nil
@@ -139,7 +138,7 @@ func (s *Server) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, e
 	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 }
 
-// DialContext dials as net.Dialer does, with names looked up by [Server.LookupNetIP].
+// DialContext dials like net.Dialer, with names looked up by [Server.LookupNetIP].
 func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -153,8 +152,8 @@ func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Con
 	return d.DialContext(ctx, network, net.JoinHostPort(ips[0].String(), port))
 }
 
-// Requests returns the log so far, in order of arrival: requests whose head was read. Times are real,
-// End is when the answer's function returned; Status and Answer are unknown.
+// Requests returns the log so far, in order of arrival: requests whose head was read. Times are real, and End is when
+// the function that wrote the answer returned; Status and Answer are unknown.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,10 +163,10 @@ func (s *Server) Requests() []Request {
 // URL returns the absolute URL of a path of the site, with its port.
 func (s *ServerSite) URL(path string) string { return s.origin + path }
 
-// Addr returns where the site listens.
+// Addr returns the address on which the site listens.
 func (s *ServerSite) Addr() netip.AddrPort { return s.addr }
 
-// Raw answers one path, query included, by hand.
+// Raw answers one path, including its query, by hand.
 func (s *ServerSite) Raw(path string, w Wire) *ServerSite {
 	s.srv.mu.Lock()
 	defer s.srv.mu.Unlock()
@@ -175,14 +174,14 @@ func (s *ServerSite) Raw(path string, w Wire) *ServerSite {
 	return s
 }
 
-// Page answers one path with a sound HTTP/1.1 answer of type text/html and closes the connection.
+// Page answers one path with a valid HTTP/1.1 answer of type text/html and closes the connection.
 func (s *ServerSite) Page(path, body string) *ServerSite {
 	return s.Raw(path, Text("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\nContent-Length: "+
 		itoa(len(body))+"\r\n\r\n"+body))
 }
 
-// RawConn answers whole connections by hand, from the first byte (after the TLS handshake): nothing
-// is read or logged before w is called.
+// RawConn answers whole connections by hand, from the first byte (after the TLS handshake): nothing is read or logged
+// before w is called.
 func (s *ServerSite) RawConn(w Wire) *ServerSite {
 	s.srv.mu.Lock()
 	defer s.srv.mu.Unlock()
@@ -190,8 +189,8 @@ func (s *ServerSite) RawConn(w Wire) *ServerSite {
 	return s
 }
 
-// ALPN sets the protocols that the site offers in the TLS handshake, "h2" for one; without it there
-// is http/1.1 alone.
+// ALPN sets the protocols that the site offers in the TLS handshake, for example "h2"; by default it offers only
+// http/1.1.
 func (s *ServerSite) ALPN(protos ...string) *ServerSite {
 	s.srv.mu.Lock()
 	defer s.srv.mu.Unlock()
@@ -233,7 +232,7 @@ func (s *ServerSite) tlsConfig() *tls.Config {
 	}}
 }
 
-// track notes an open connection and numbers it; 0 after Close.
+// track records an open connection and numbers it. It returns 0 after Close.
 func (s *Server) track(c net.Conn) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -252,7 +251,7 @@ func (s *Server) drop(c net.Conn) {
 	_ = c.Close()
 }
 
-// serve answers the one request of a connection, or hands the whole connection over.
+// serve answers the only request of a connection, or passes on the whole connection.
 func (s *ServerSite) serve(c net.Conn, id int) {
 	if t, ok := c.(*tls.Conn); ok && t.HandshakeContext(context.Background()) != nil {
 		return
@@ -302,8 +301,8 @@ func reset(c net.Conn) {
 	_ = c.Close()
 }
 
-// idle waits for so long, or until the client has gone or the server is closed; it reports whether
-// the time passed. What the client sends meanwhile is dropped.
+// idle waits for d, or until the client closes the connection or the server is closed; it reports whether the time
+// passed. It discards what the client sends in the meantime.
 func idle(c net.Conn, d time.Duration) bool {
 	until := time.Now().Add(d)
 	_ = c.SetReadDeadline(until)

@@ -26,7 +26,7 @@ func serverClient(t *testing.T, s *Server) *http.Client {
 	return &http.Client{Transport: tr}
 }
 
-// TestServerFaults has each fault arrive at a client of net/http as what it is.
+// TestServerFaults checks how each fault appears to a client of net/http.
 func TestServerFaults(t *testing.T) {
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
@@ -34,7 +34,7 @@ func TestServerFaults(t *testing.T) {
 	_ = z.Close()
 	for name, tt := range map[string]struct {
 		wire Wire
-		want string // of the answer's body, or of the error
+		want string // part of the answer's body, or of the error
 	}{
 		"page":             {nil, "sound"},
 		"text":             {Text("HTTP/1.0 200 OK\r\n\r\nold"), "old"},
@@ -79,7 +79,7 @@ func TestServerFaults(t *testing.T) {
 	}
 }
 
-// TestServerEndlessAnswersEndWithTheClient has the client give up and the server's goroutines end.
+// TestServerEndlessAnswersEndWithTheClient checks that the server's goroutines end when the client gives up.
 func TestServerEndlessAnswersEndWithTheClient(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for name, w := range map[string]Wire{"silent": Silent(), "body": EndlessBody(), "header": EndlessHeader(), "101": SwitchProtocols()} {
@@ -145,7 +145,7 @@ func TestServerRawConnWithALPN(t *testing.T) {
 		idle(c, hold)
 	})
 	if _, _, err := get(serverClient(t, s), site.URL("/")); err == nil {
-		t.Error("no frames taken for an answer")
+		t.Error("an answer without frames was accepted")
 	}
 	if p := <-got; p != "h2 PRI * HTTP/2.0" {
 		t.Errorf("got %q", p)

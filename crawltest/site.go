@@ -10,8 +10,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Site is one origin of a Web: scheme, host and port. Its methods return the Site, so they can be
-// chained, and may be called while it is being served.
+// Site is one origin of a Web: scheme, host and port. Its methods return the Site, so they can be chained, and may be
+// called while it is served.
 type Site struct {
 	web    *Web
 	name   *name
@@ -25,18 +25,18 @@ type Site struct {
 	latency time.Duration
 	clock   time.Duration      // ahead of the true time
 	pages   map[string][]*Page // by canonical path and query; the versions of each
-	trees   map[string]*Page   // handlers of whole subtrees, by their prefix
+	trees   map[string]*Page   // handlers of whole subtrees, by prefix
 	faults  []*Fault
 	forbid  []string
 	delay   time.Duration
 	delays  map[string]time.Duration // by lower-case product token
 }
 
-// Site adds a site, or returns the one already there. host is "a.example", "a.example:8080" or an
-// origin, "https://a.example"; without scheme it is http. A name has one address for all its
-// sites, assigned at once and changed by [Site.Address].
+// Site adds a site, or returns the existing one. host is "a.example", "a.example:8080" or an origin such as
+// "https://a.example"; without a scheme it is http. A name has the same address for all its sites, assigned at once
+// and changed by [Site.Address].
 //
-// A site without a robots.txt answers 404 to it, which allows everything (RFC 9309 section 2.3.1.3).
+// A site without a robots.txt answers 404 for it, which allows everything (RFC 9309 section 2.3.1.3).
 func (w *Web) Site(host string) *Site {
 	w.tb.Helper()
 	raw := host
@@ -50,7 +50,7 @@ func (w *Web) Site(host string) *Site {
 	return w.site(u)
 }
 
-// site returns the Site of u's origin, made if it is not there.
+// site returns the Site of u's origin and creates it if necessary.
 func (w *Web) site(u weburl.URL) *Site {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,8 +100,8 @@ func (s *Site) set(f func()) *Site {
 	return s
 }
 
-// Address gives the site's name other addresses. Several names may have the same one; the server
-// tells them apart by the Host header, as real ones do.
+// Address gives the site's name other addresses. Several names may have the same address; as on real servers, the
+// Host header distinguishes them.
 func (s *Site) Address(addrs ...string) *Site {
 	parsed := make([]netip.Addr, 0, len(addrs))
 	for _, raw := range addrs {
@@ -124,28 +124,28 @@ func (s *Site) Addr() netip.Addr {
 	return s.name.addrs[0]
 }
 
-// Host returns the site's host:port, the port always there: the key by which requests are paced.
+// Host returns the site's host:port, always with the port: the key by which requests are paced.
 func (s *Site) Host() string { return s.key }
 
 // URL returns the absolute URL of a path of the site.
 func (s *Site) URL(path string) string { return s.origin + path }
 
-// Latency returns how long every answer of the site takes to begin; a page's own comes on top.
+// Latency sets the time until every answer of the site begins; that of a page is added to it.
 func (s *Site) Latency(d time.Duration) *Site { return s.set(func() { s.latency = d }) }
 
-// Clock returns how far the site's clock is ahead of the true time, or, negative, behind: in the Date of every
+// Clock sets how far the site's clock is ahead of the true time, or behind if it is negative: in the Date of every
 // answer, and in a Retry-After that is a date.
 func (s *Site) Clock(ahead time.Duration) *Site { return s.set(func() { s.clock = ahead }) }
 
-// Fault makes the site misbehave, for every request or for those the Fault is narrowed to. Of
-// several faults the first that applies wins; those of a page come before those of its site.
+// Fault makes the site misbehave, for every request or for those to which the Fault is limited. Of several faults the
+// first that applies is used; those of a page come before those of its site.
 func (s *Site) Fault(f Fault) *Site {
 	f.hits = 0
 	return s.set(func() { s.faults = append(s.faults, &f) })
 }
 
-// Forbid states the truth that the site's robots.txt forbids these paths to every polite crawler,
-// in all its versions. A path may have a query; one that ends in "*" stands for all that begin so.
+// Forbid states that the site's robots.txt forbids these paths to every polite crawler, in all its versions. A path
+// may have a query; one that ends in "*" means all paths with that prefix.
 func (s *Site) Forbid(paths ...string) *Site {
 	canon := s.canonAll(paths)
 	return s.set(func() { s.forbid = append(s.forbid, canon...) })
@@ -159,25 +159,24 @@ func (s *Site) canonAll(paths []string) []string {
 	return canon
 }
 
-// CrawlDelay states the truth that the site's robots.txt asks every crawler for this delay.
+// CrawlDelay states that the site's robots.txt asks every crawler for this delay.
 func (s *Site) CrawlDelay(d time.Duration) *Site { return s.set(func() { s.delay = d }) }
 
-// CrawlDelayFor states the delay for one product token, which hides what CrawlDelay states.
+// CrawlDelayFor states the delay for one product token, which replaces that of CrawlDelay.
 func (s *Site) CrawlDelayFor(agent string, d time.Duration) *Site {
 	return s.set(func() { s.delays[strings.ToLower(agent)] = d })
 }
 
-// Page adds a page, of type text/html and status 200 unless its methods say otherwise. path is the
-// path with the query, if there is one. Spellings that differ in escapes only (RFC 3986 section
-// 6.2.2) are one page. Adding a path again replaces it, unless [Page.At] makes it a later version.
+// Page adds a page, of type text/html and status 200 unless its methods say otherwise. path includes the query, if
+// there is one. Spellings that differ only in escapes (RFC 3986 section 6.2.2) are one page. Adding a path again
+// replaces the page, unless [Page.At] makes it a later version.
 func (s *Site) Page(path, body string) *Page {
 	p := &Page{site: s, status: http.StatusOK, typ: "text/html; charset=utf-8", body: body}
 	return s.add(path, p)
 }
 
-// Handle adds a handler for one path, or, when path ends in "*", for all paths but /robots.txt that
-// begin so and have no page of their own. A handler for a path without query serves it with any
-// query.
+// Handle adds a handler for one path or, if path ends in "*", for all paths with that prefix that have no page of
+// their own, except /robots.txt. A handler for a path without query serves it with any query.
 func (s *Site) Handle(path string, h http.Handler) *Page {
 	p := &Page{site: s, handler: h}
 	prefix, tree := strings.CutSuffix(path, "*")
@@ -189,13 +188,13 @@ func (s *Site) Handle(path string, h http.Handler) *Page {
 	return p
 }
 
-// Redirect adds a redirect, of status 302 unless [Page.Status] says otherwise. to is the Location
-// as it is sent: absolute or relative, well-formed or not.
+// Redirect adds a redirect, of status 302 unless [Page.Status] says otherwise. to is the Location as it is sent:
+// absolute or relative, well-formed or not.
 func (s *Site) Redirect(path, to string) *Page {
 	return s.Page(path, "").Status(http.StatusFound).Location(to)
 }
 
-// RedirectChain adds n redirects: path, path+"-1", path+"-2" … and the last of them leads to to.
+// RedirectChain adds n redirects: path, path+"-1", path+"-2" …; the last of them leads to to.
 func (s *Site) RedirectChain(path string, n int, to string) *Site {
 	at := path
 	for i := 1; i < n; i++ {
@@ -207,14 +206,13 @@ func (s *Site) RedirectChain(path string, n int, to string) *Site {
 	return s
 }
 
-// Robots adds a robots.txt: text/plain, status 200. Several with different [Page.At] are its
-// versions over time. What the text means is stated beside it: [Page.Forbids], [Page.Delays],
-// [Site.Forbid], [Site.CrawlDelay].
+// Robots adds a robots.txt: text/plain, status 200. Several with different [Page.At] are its versions over time.
+// State the meaning of the text with [Page.Forbids], [Page.Delays], [Site.Forbid] or [Site.CrawlDelay].
 func (s *Site) Robots(body string) *Page {
 	return s.Page(robotsPath, body).Type("text/plain; charset=utf-8")
 }
 
-// RobotsStatus adds a robots.txt that is only a status.
+// RobotsStatus adds a robots.txt that consists of a status only.
 func (s *Site) RobotsStatus(code int) *Page { return s.Robots("").Status(code) }
 
 func (s *Site) add(path string, p *Page) *Page {
@@ -225,7 +223,7 @@ func (s *Site) add(path string, p *Page) *Page {
 	return p
 }
 
-// canon checks a path and brings it to the one spelling under which it is kept.
+// canon checks a path and returns its canonical spelling.
 func (s *Site) canon(path string) string {
 	if !strings.HasPrefix(path, "/") || strings.Contains(path, "#") {
 		s.web.fatal("%s: path %q must begin with a slash and have no fragment", s.origin, path)
@@ -233,8 +231,8 @@ func (s *Site) canon(path string) string {
 	return canonPath(path)
 }
 
-// canonPath decodes escapes of unreserved characters and writes the others in upper case (RFC 3986
-// sections 6.2.2.1 and 6.2.2.2).
+// canonPath decodes escapes of unreserved characters and writes the others in upper case (RFC 3986 sections 6.2.2.1
+// and 6.2.2.2).
 func canonPath(path string) string {
 	if !strings.Contains(path, "%") {
 		return path
@@ -268,8 +266,8 @@ func isUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// find returns the page that answers a path at a time: its own, a handler without query, or the longest
-// subtree. The caller holds web.mu.
+// find returns the page that answers a path at a time: its own, a handler without query, or the handler of the
+// longest subtree. The caller holds web.mu.
 func (s *Site) find(path string, since time.Duration) *Page {
 	path = canonPath(path)
 	if p := version(s.pages[path], since); p != nil {
@@ -291,7 +289,7 @@ func (s *Site) find(path string, since time.Duration) *Page {
 	return s.trees[best]
 }
 
-// version returns the latest of the versions that have come into being.
+// version returns the latest of the versions that are in force.
 func version(versions []*Page, since time.Duration) *Page {
 	var now *Page
 	for _, p := range versions {
@@ -302,7 +300,7 @@ func version(versions []*Page, since time.Duration) *Page {
 	return now
 }
 
-// forbids reports whether robots.txt in a version of it forbids a path. The caller holds web.mu.
+// forbids reports whether a version of robots.txt forbids a path. The caller holds web.mu.
 func (s *Site) forbids(path string, robots *Page) bool {
 	path = canonPath(path)
 	if path == robotsPath {
@@ -325,7 +323,7 @@ func ruleMatches(rule, path string) bool {
 	return rule == path
 }
 
-// crawlDelay returns the delay that a version of robots.txt asks of an agent. The caller holds web.mu.
+// crawlDelay returns the delay for an agent in a version of robots.txt. The caller holds web.mu.
 func (s *Site) crawlDelay(agent string, robots *Page) time.Duration {
 	if d, own := s.delays[strings.ToLower(agent)]; own {
 		return d
@@ -336,6 +334,5 @@ func (s *Site) crawlDelay(agent string, robots *Page) time.Duration {
 	return s.delay
 }
 
-// robots returns the version of robots.txt that is served at a time, nil if there is none. The caller
-// holds web.mu.
+// robots returns the version of robots.txt that is served at a time, or nil. The caller holds web.mu.
 func (s *Site) robots(since time.Duration) *Page { return version(s.pages[robotsPath], since) }

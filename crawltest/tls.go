@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// authority is the Web's own certificate authority, made when first needed.
+// authority is the Web's own certificate authority, created when it is first needed.
 type authority struct {
 	mu     sync.Mutex
 	key    *ecdsa.PrivateKey
@@ -36,7 +36,7 @@ func (w *Web) tlsConfig() *tls.Config {
 	return &tls.Config{GetCertificate: w.certificate, NextProtos: []string{"http/1.1"}}
 }
 
-// certificate serves the name the client asks for, unless that site's certificate is to be bad.
+// certificate returns a certificate for the requested name, unless that site is configured to have a bad one.
 func (w *Web) certificate(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	host := h.ServerName
 	if host == "" {
@@ -76,7 +76,7 @@ func (a *authority) pool(now time.Time) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// certificate is that of one host, kept for the next time.
+// certificate returns the certificate of one host and caches it.
 func (a *authority) certificate(host string, now, until time.Time) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -106,7 +106,7 @@ func (a *authority) make(now time.Time) error {
 	return err
 }
 
-// leaf makes a certificate or finds it. The caller holds a.mu.
+// leaf returns a cached certificate or creates one. The caller holds a.mu.
 func (a *authority) leaf(host string, now, until time.Time) (*tls.Certificate, error) {
 	if err := a.make(now); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (a *authority) leaf(host string, now, until time.Time) (*tls.Certificate, e
 	} else {
 		t.DNSNames = []string{host}
 	}
-	key := a.key // one key for all: nothing here is secret, and making keys costs time
+	key := a.key // one key for all: nothing here is secret, and creating keys takes time
 	der, err := x509.CreateCertificate(rand.Reader, t, a.cert, &key.PublicKey, key)
 	if err != nil {
 		return nil, err

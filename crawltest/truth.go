@@ -6,21 +6,19 @@ import (
 	"slices"
 )
 
-// Truth is what a complete polite crawl of a [RandomWeb] from some seeds asks for. The lists are
-// sorted and name each URL in one spelling; a crawler may use another that differs in escapes of
-// unreserved characters only.
+// Truth is what a complete polite crawl of a [RandomWeb] from some seeds requests. The lists are sorted and contain
+// each URL in one spelling; a crawler may use another that differs only in escapes of unreserved characters.
 type Truth struct {
 	Pages     []string // answered 200
 	Redirects []string // answered 3xx
 	Gone      []string // answered 404
-	Forbidden []string // linked, and never to be asked for
-	Excused   []string // may be asked for or not: they never work, or only such lead there
+	Forbidden []string // linked, and must never be requested
+	Excused   []string // may be requested or not: they never work, or are only reachable through URLs that do not
 	robots    map[string]bool
 }
 
-// Truth works out what can be reached from the seeds through links and redirects. follow says which
-// URLs is in the crawl's scope; nil is all. A seed that is no URL of the web is a mistake in the
-// test and fails it.
+// Truth determines what can be reached from the seeds through links and redirects. follow says which URLs are in the
+// crawl's scope; nil means all. A seed that is not a URL of the web fails the test.
 func (r *RandomWeb) Truth(follow func(url string) bool, seeds ...string) Truth {
 	if follow == nil {
 		follow = func(string) bool { return true }
@@ -57,7 +55,7 @@ func (r *RandomWeb) Truth(follow func(url string) bool, seeds ...string) Truth {
 	return t
 }
 
-// reach returns all nodes named by those that can be asked for and work.
+// reach returns all nodes that are named by nodes that may be requested and work.
 func reach(starts []*node, follow func(string) bool, works func(*node) bool) map[*node]bool {
 	seen := make(map[*node]bool)
 	queue := slices.Clone(starts)
@@ -76,7 +74,7 @@ func reach(starts []*node, follow func(string) bool, works func(*node) bool) map
 	return seen
 }
 
-// leads returns where an answered node leads a crawler.
+// leads returns the targets to which an answered node leads a crawler.
 func (n *node) leads() []*node {
 	switch {
 	case n.kind == nodeRedirect:
@@ -87,9 +85,9 @@ func (n *node) leads() []*node {
 	return nil
 }
 
-// Check compares a finished crawl with the truth and returns a sentence for each difference: a URL
-// never answered although it should have been, one asked for that is none of the crawl's, one
-// answered completely twice. /robots.txt is left out.
+// Check compares a finished crawl with the truth and returns a sentence for each difference: a URL that was not
+// answered although it should have been, a requested URL that does not belong to the crawl, a URL answered completely
+// twice. /robots.txt is ignored.
 func (t Truth) Check(log []Request) []string {
 	want := make(map[string]bool) // and whether it was answered
 	for _, u := range slices.Concat(t.Pages, t.Redirects, t.Gone) {
@@ -121,7 +119,7 @@ func (t Truth) Check(log []Request) []string {
 	return wrong
 }
 
-// canonURL returns the one spelling of a URL under which it is compared.
+// canonURL returns the canonical spelling in which a URL is compared.
 func canonURL(u string) string {
 	origin := originOfURL(u)
 	return origin + canonPath(u[len(origin):])

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// hold is how long answers that never end keep a connection open: longer than any client's patience.
+// hold is how long answers that never end keep a connection open: longer than any client waits.
 const hold = time.Hour
 
-// head returns a sound beginning of an answer with these further header lines.
+// head returns the beginning of a valid answer with additional header lines.
 func head(lines ...string) string {
 	return "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n" + strings.Join(append(lines, "\r\n"), "\r\n")
 }
 
-// Text sends these bytes and closes: an answer of any kind, malformed ones above all.
+// Text sends the given bytes and closes: an answer of any kind, usually malformed.
 func Text(answer string) Wire {
 	return func(c net.Conn) { _, _ = io.WriteString(c, answer) }
 }
@@ -27,7 +27,7 @@ func EarlyClose() Wire { return func(net.Conn) {} }
 // Silent never answers.
 func Silent() Wire { return func(c net.Conn) { idle(c, hold) } }
 
-// SlowFirstByte answers soundly after a pause.
+// SlowFirstByte sends a valid answer after a pause.
 func SlowFirstByte(d time.Duration, body string) Wire {
 	return func(c net.Conn) {
 		if idle(c, d) {
@@ -50,7 +50,7 @@ func Drip(answer string, pause time.Duration) Wire {
 	}
 }
 
-// StatusLine answers with this instead of a sound status line.
+// StatusLine sends the given text instead of a valid status line.
 func StatusLine(line string) Wire { return Text(line + "\r\nContent-Length: 2\r\n\r\nok") }
 
 // HeaderFlood answers with n header fields.
@@ -69,7 +69,7 @@ func LongHeader(n int) Wire {
 	return Text(head("Content-Length: 2", "X-Long: "+strings.Repeat("x", n)) + "ok")
 }
 
-// EndlessHeader begins a header that never ends.
+// EndlessHeader starts a header that never ends.
 func EndlessHeader() Wire {
 	return endless("HTTP/1.1 200 OK\r\n", "X-Endless: "+strings.Repeat("x", 1000)+"\r\n")
 }
@@ -86,7 +86,7 @@ func Informational(n int) Wire {
 	}
 }
 
-// SwitchProtocols answers 101 to a request that asked for no other protocol, and falls silent.
+// SwitchProtocols answers 101 to a request that did not ask for another protocol, and then sends nothing.
 func SwitchProtocols() Wire {
 	return func(c net.Conn) {
 		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: chat\r\n\r\n")
@@ -94,15 +94,14 @@ func SwitchProtocols() Wire {
 	}
 }
 
-// Chunks answers with a chunked body written as given: bad sizes, extensions, trailers and all. A
-// sound one is "2\r\nok\r\n0\r\n\r\n". The connection is closed after it.
+// Chunks answers with a chunked body exactly as given, including bad sizes, extensions and trailers. A valid one is
+// "2\r\nok\r\n0\r\n\r\n". The connection is closed after it.
 func Chunks(raw string) Wire { return Text(head("Transfer-Encoding: chunked") + raw) }
 
-// Length claims a Content-Length, whatever the body is, sends the body and closes.
+// Length sends the given Content-Length, whatever the body is, sends the body and closes.
 func Length(claim, body string) Wire { return Text(head("Content-Length: "+claim) + body) }
 
-// Encoded answers with a body under a Content-Encoding: the caller supplies the bytes, a bomb for
-// one.
+// Encoded answers with a body and a Content-Encoding: the caller supplies the bytes, for example a bomb.
 func Encoded(encoding string, body []byte) Wire {
 	return func(c net.Conn) {
 		if _, err := io.WriteString(c, head("Content-Encoding: "+encoding, "Content-Length: "+itoa(len(body)))); err == nil {
@@ -114,7 +113,7 @@ func Encoded(encoding string, body []byte) Wire {
 // EndlessBody sends a body without length that never ends.
 func EndlessBody() Wire { return endless(head(), strings.Repeat("<p>more and more\n", 512)) }
 
-// endless sends begin, then more for ever.
+// endless sends begin, then repeats more forever.
 func endless(begin, more string) Wire {
 	return func(c net.Conn) {
 		_, err := io.WriteString(c, begin)
@@ -124,8 +123,8 @@ func endless(begin, more string) Wire {
 	}
 }
 
-// GarbageAfter answers soundly, as if to keep the connection, and sends garbage behind the body. It
-// answers nothing more: a client that uses the connection again gets the garbage.
+// GarbageAfter sends a valid answer, as if to keep the connection, and garbage after the body. It answers nothing
+// more: a client that reuses the connection reads the garbage.
 func GarbageAfter(body, garbage string) Wire {
 	return func(c net.Conn) {
 		_, _ = io.WriteString(c, head("Content-Length: "+itoa(len(body)))+body+garbage)
@@ -133,8 +132,8 @@ func GarbageAfter(body, garbage string) Wire {
 	}
 }
 
-// ResetMidBody sends half of what its Content-Length promises and resets the connection, after a
-// pause in which the client can read that half.
+// ResetMidBody sends half of the Content-Length it announces and resets the connection, after a pause in which the
+// client can read that half.
 func ResetMidBody(half string, pause time.Duration) Wire {
 	return func(c net.Conn) {
 		_, _ = io.WriteString(c, head("Content-Length: "+itoa(2*len(half)))+half)
@@ -143,5 +142,5 @@ func ResetMidBody(half string, pause time.Duration) Wire {
 	}
 }
 
-// ResetConn closes the connection by a TCP RST without an answer.
+// ResetConn closes the connection with a TCP RST without an answer.
 func ResetConn() Wire { return reset }
