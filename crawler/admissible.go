@@ -15,7 +15,7 @@ type verdict struct {
 }
 
 // admissible decides whether u, found as a link of this kind, may enter the crawl at depth.
-func (r *run) admissible(u weburl.URL, depth int, kind LinkKind) verdict {
+func (r *run) admissible(u weburl.URL, depth int, kind frontier.Kind) verdict {
 	if v := r.limit(len(u.String()), depth); v.fate != FateFollow {
 		return v
 	}
@@ -34,7 +34,7 @@ func (r *run) limit(length, depth int) verdict {
 }
 
 // belongs is the part of admissible that does.
-func (r *run) belongs(u weburl.URL, kind LinkKind) verdict {
+func (r *run) belongs(u weburl.URL, kind frontier.Kind) verdict {
 	if d := r.judge(u, kind); !d.In {
 		return verdict{FateScope, d.Rule, d.Firm || r.cfg.Scope.Beyond > 0 && trap(u) != ""}
 	}
@@ -48,10 +48,10 @@ func (r *run) belongs(u weburl.URL, kind LinkKind) verdict {
 // when it does. Links are judged where they are found; these are queued unjudged, so that each gets
 // its one visit even when it is refused.
 func (r *run) outside(c frontier.Claim) *Visit {
-	kind := LinkSitemap
+	kind := frontier.KindSitemap
 	switch c.Kind {
 	case frontier.KindSeed:
-		kind = LinkSeed
+		kind = frontier.KindSeed
 	case frontier.KindRedirect:
 		kind = r.redirectKind(c.URL, c.Depth)
 	case frontier.KindSitemap:

@@ -32,7 +32,7 @@ func (r *run) stretch(d *decided, v *Visit, kind extract.Kind) {
 
 // mayStretch reports whether links of a kind may lead out of the scope.
 func (r *run) mayStretch(kind extract.Kind) bool {
-	return len(r.cfg.Scope.BeyondKinds) == 0 || slices.Contains(r.cfg.Scope.BeyondKinds, LinkKind(kind.String()))
+	return len(r.cfg.Scope.BeyondKinds) == 0 || slices.Contains(r.cfg.Scope.BeyondKinds, kindOf(kind))
 }
 
 // beyondAfter is how far beyond the scope the target of a redirect is. A redirect is no link, so

@@ -9,6 +9,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/sink"
 )
 
@@ -46,7 +47,7 @@ func TestHopsBeyondTheScope(t *testing.T) {
 	})
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, o1, _, o3 := outsideWeb(w)
-		_, v := crawl(t, w, crawler.Config{Scope: crawler.ScopeConfig{Beyond: 1, BeyondKinds: []crawler.LinkKind{"img"}}, Follow: crawler.Follow{Resources: true}}, s.URL("/"))
+		_, v := crawl(t, w, crawler.Config{Scope: crawler.ScopeConfig{Beyond: 1, BeyondKinds: []frontier.Kind{frontier.KindImage}}, Follow: crawler.Follow{Resources: true}}, s.URL("/"))
 		v.expect(t, map[string]string{s.URL("/"): "fetched 200", o3.URL("/picture"): "fetched 200"})
 		w.MustNotRequest(o1.URL("/"))
 	})
@@ -140,7 +141,7 @@ func TestKindsOfOneURL(t *testing.T) {
 			}
 			return nil
 		})
-		crawl(t, w, crawler.Config{Follow: crawler.Follow{Resources: true}, Handler: h, Scope: crawler.ScopeConfig{Rules: []crawler.ScopeRule{{Exclude: true, Kinds: []crawler.LinkKind{"img"}}}}}, s.URL("/"))
+		crawl(t, w, crawler.Config{Follow: crawler.Follow{Resources: true}, Handler: h, Scope: crawler.ScopeConfig{Rules: []crawler.ScopeRule{{Exclude: true, Kinds: []frontier.Kind{frontier.KindImage}}}}}, s.URL("/"))
 		if !slices.Equal(fates, []crawler.Fate{crawler.FateScope, crawler.FateFollow, crawler.FateScope}) {
 			t.Errorf("fates %v", fates)
 		}

@@ -90,7 +90,7 @@ func (r *run) pastRequests(list Lister) iter.Seq[[]frontier.Request] {
 	return func(yield func([]frontier.Request) bool) {
 		var batch []frontier.Request
 		for u, depth := range list.All() {
-			if r.admissible(u, depth, "").fate != FateFollow || r.knows(u, depth) || r.crowds.enter(u) != "" {
+			if r.admissible(u, depth, frontier.KindPage).fate != FateFollow || r.knows(u, depth) || r.crowds.enter(u) != "" {
 				continue
 			}
 			batch = append(batch, frontier.Request{URL: u, Depth: depth})

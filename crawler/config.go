@@ -135,7 +135,7 @@ type ScopeConfig struct {
 	Beyond int
 	// BeyondKinds are the kinds of links that may lead out of the scope: "image" and "style", for example, for
 	// what a page is displayed with, together with Follow.Resources. Empty: all.
-	BeyondKinds []LinkKind
+	BeyondKinds []frontier.Kind
 }
 
 // Follow chooses the links that are followed in addition to those from HTML pages to other pages.
@@ -196,9 +196,6 @@ func (c Config) withDefaults() Config {
 	c.Traps.Sessions = or(c.Traps.Sessions, DefaultMaxSessions)
 	c.Duplicates.Soft = or(c.Duplicates.Soft, DefaultMaxSoft)
 	c.Scope.BeyondKinds = slices.Clone(c.Scope.BeyondKinds)
-	for i, k := range c.Scope.BeyondKinds {
-		c.Scope.BeyondKinds[i], _ = ParseLinkKind(string(k))
-	}
 	c.Limits.Redirects = or(c.Limits.Redirects, DefaultRedirects)
 	return c
 }
@@ -249,8 +246,7 @@ func (c Config) Validate() error {
 	bad(c.Duplicates.Soft >= None, "Duplicates.Soft is %d: must be 1 or more, or None", c.Duplicates.Soft)
 	bad(c.Scope.Beyond >= 0 && c.Scope.Beyond <= frontier.MaxBeyond, "Scope.Beyond is %d: must be 0 to %d", c.Scope.Beyond, frontier.MaxBeyond)
 	for _, k := range c.Scope.BeyondKinds {
-		_, err := ParseLinkKind(string(k))
-		errs = append(errs, err)
+		errs = append(errs, checkKind(k))
 	}
 	bad(c.Duplicates.Same >= 0, "Duplicates.Same is %d: must not be negative", c.Duplicates.Same)
 	bad(c.Duplicates.NearBits >= 0 && c.Duplicates.NearBits <= simhash.MaxDistance, "Duplicates.NearBits is %d: must be 0 to %d", c.Duplicates.NearBits, simhash.MaxDistance)

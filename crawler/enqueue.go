@@ -115,7 +115,7 @@ func (w *work) judge(v *Visit, u weburl.URL, depth int, known bool) (Fate, strin
 	case len(w.extra) >= w.run.cfg.Limits.LinksPerPage:
 		return FateLimit, "MaxLinks"
 	}
-	d := w.run.admissible(u, depth, "")
+	d := w.run.admissible(u, depth, frontier.KindPage)
 	if d.fate != FateFollow || known {
 		return d.fate, d.rule
 	}

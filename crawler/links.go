@@ -256,7 +256,7 @@ func (k *linker) decide(v *Visit, l *extract.Link) decided {
 		return decided{verdict: limit}
 	}
 	d := decided{key: view.Key()}
-	d.verdict = k.judged.of(d.key, l.Kind, func() verdict { return k.r.belongs(k.look(view), LinkKind(l.Kind.String())) })
+	d.verdict = k.judged.of(d.key, l.Kind, func() verdict { return k.r.belongs(k.look(view), kindOf(l.Kind)) })
 	if d.fate == FateScope {
 		k.r.stretch(&d, v, l.Kind)
 	}

@@ -20,7 +20,7 @@ type rulebook struct {
 	Rules          []ScopeRule
 	MaxDepth       int
 	Beyond         int
-	BeyondKinds    []LinkKind
+	BeyondKinds    []frontier.Kind
 	Sitemaps       bool
 	Feeds          bool
 	Resources      bool
@@ -68,12 +68,17 @@ func (r *run) keepRules(ctx context.Context, added int) error {
 
 // differing returns the settings that two rulebooks both have, with different values.
 func differing(was, now []byte) (names []string, err error) {
-	var a, b map[string]json.RawMessage
-	if err := errors.Join(json.Unmarshal(was, &a), json.Unmarshal(now, &b)); err != nil {
+	var book rulebook
+	var old, a, b map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(was, &book), json.Unmarshal(was, &old), json.Unmarshal(now, &b)); err != nil {
+		return nil, err
+	}
+	written, err := json.Marshal(book) // as it would be written today
+	if err = errors.Join(err, json.Unmarshal(written, &a)); err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(b)) {
-		if before, ok := a[name]; ok && !bytes.Equal(before, b[name]) {
+		if _, had := old[name]; had && !bytes.Equal(a[name], b[name]) {
 			names = append(names, settingOf[name])
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -111,10 +112,10 @@ func hostName(u weburl.URL) string {
 }
 
 // Decide implements Scope: rules that are for some kinds of links only do not apply.
-func (s *SeedScope) Decide(u weburl.URL) Decision { return s.JudgeKind(u, "") }
+func (s *SeedScope) Decide(u weburl.URL) Decision { return s.JudgeKind(u, frontier.KindPage) }
 
 // JudgeKind implements KindJudge.
-func (s *SeedScope) JudgeKind(u weburl.URL, kind LinkKind) Decision {
+func (s *SeedScope) JudgeKind(u weburl.URL, kind frontier.Kind) Decision {
 	within := s.within(u)
 	for i := len(s.rules) - 1; i >= 0; i-- {
 		r := &s.rules[i]
@@ -129,7 +130,7 @@ func (s *SeedScope) JudgeKind(u weburl.URL, kind LinkKind) Decision {
 	switch {
 	case !within:
 		return Decision{Rule: s.name}
-	case narrowed(s.rules) && kind != LinkSeed:
+	case narrowed(s.rules) && kind != frontier.KindSeed:
 		return Decision{Rule: ruleNoInclude}
 	}
 	return Decision{In: true, Rule: s.name}

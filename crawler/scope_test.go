@@ -3,6 +3,7 @@ package crawler
 import (
 	"testing"
 
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -60,24 +61,24 @@ func TestSeedScope(t *testing.T) {
 // Include rules say what of the links is followed. Who names a seed wants it, unless an exclude rule says
 // otherwise.
 func TestSeedsAreExemptFromIncludeRules(t *testing.T) {
-	rules := []ScopeRule{{Pattern: `/docs/`}, {Exclude: true, Pattern: `/docs/old/`}, {Exclude: true, Kinds: []LinkKind{LinkSeed}, Pattern: `/no/`}}
+	rules := []ScopeRule{{Pattern: `/docs/`}, {Exclude: true, Pattern: `/docs/old/`}, {Exclude: true, Kinds: []frontier.Kind{frontier.KindSeed}, Pattern: `/no/`}}
 	s, err := NewSeedScope(ScopeHost, rules, mustURL(t, "http://a.test/"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		url  string
-		kind LinkKind
+		kind frontier.Kind
 		in   bool
 		rule string
 	}{
-		{"http://a.test/", LinkSeed, true, "scope host"},
-		{"http://a.test/", "anchor", false, "no include rule matches"},
-		{"http://a.test/", LinkRedirect, false, "no include rule matches"},
-		{"http://a.test/docs/x", LinkSeed, true, "include /docs/"},
-		{"http://a.test/docs/old/x", LinkSeed, false, "exclude /docs/old/"},
-		{"http://a.test/no/x", LinkSeed, false, "exclude seed of /no/"},
-		{"http://b.test/", LinkSeed, false, "scope host"},
+		{"http://a.test/", frontier.KindSeed, true, "scope host"},
+		{"http://a.test/", frontier.KindAnchor, false, "no include rule matches"},
+		{"http://a.test/", frontier.KindRedirect, false, "no include rule matches"},
+		{"http://a.test/docs/x", frontier.KindSeed, true, "include /docs/"},
+		{"http://a.test/docs/old/x", frontier.KindSeed, false, "exclude /docs/old/"},
+		{"http://a.test/no/x", frontier.KindSeed, false, "exclude seed of /no/"},
+		{"http://b.test/", frontier.KindSeed, false, "scope host"},
 	} {
 		if d := s.JudgeKind(mustURL(t, c.url), c.kind); d.In != c.in || d.Rule != c.rule {
 			t.Errorf("%s as %s: %+v, want %v by %q", c.url, c.kind, d, c.in, c.rule)
@@ -99,8 +100,8 @@ func TestScopeDomainOfASuffix(t *testing.T) {
 // Links are judged by kind, and by no rule that is for other kinds.
 func TestScopeRulesForKinds(t *testing.T) {
 	s, err := NewSeedScope(ScopeHost, []ScopeRule{
-		{Exclude: true, Kinds: []LinkKind{"img", "sitemap"}},
-		{Pattern: `/keep/`, Kinds: []LinkKind{"image"}},
+		{Exclude: true, Kinds: []frontier.Kind{frontier.KindImage, frontier.KindSitemap}},
+		{Pattern: `/keep/`, Kinds: []frontier.Kind{frontier.KindImage}},
 		{Exclude: true, Pattern: `/out/`},
 	}, mustURL(t, "http://a.test/"))
 	if err != nil {
@@ -108,17 +109,17 @@ func TestScopeRulesForKinds(t *testing.T) {
 	}
 	for _, c := range []struct {
 		url  string
-		kind LinkKind
+		kind frontier.Kind
 		want Decision
 	}{
-		{"http://a.test/x", "anchor", Decision{In: true, Rule: "scope host"}},
-		{"http://a.test/x", "", Decision{In: true, Rule: "scope host"}},
-		{"http://a.test/x", "image", Decision{Rule: "exclude img,sitemap", Firm: true}},
-		{"http://a.test/x", LinkSitemap, Decision{Rule: "exclude img,sitemap", Firm: true}},
-		{"http://a.test/keep/x", "image", Decision{In: true, Rule: "include image of /keep/"}},
-		{"http://a.test/keep/x", LinkSitemap, Decision{Rule: "exclude img,sitemap", Firm: true}},
-		{"http://a.test/keep/out/x", "image", Decision{Rule: "exclude /out/", Firm: true}},
-		{"http://b.test/keep/x", "image", Decision{Rule: "scope host"}},
+		{"http://a.test/x", frontier.KindAnchor, Decision{In: true, Rule: "scope host"}},
+		{"http://a.test/x", frontier.KindPage, Decision{In: true, Rule: "scope host"}},
+		{"http://a.test/x", frontier.KindImage, Decision{Rule: "exclude image,sitemap", Firm: true}},
+		{"http://a.test/x", frontier.KindSitemap, Decision{Rule: "exclude image,sitemap", Firm: true}},
+		{"http://a.test/keep/x", frontier.KindImage, Decision{In: true, Rule: "include image of /keep/"}},
+		{"http://a.test/keep/x", frontier.KindSitemap, Decision{Rule: "exclude image,sitemap", Firm: true}},
+		{"http://a.test/keep/out/x", frontier.KindImage, Decision{Rule: "exclude /out/", Firm: true}},
+		{"http://b.test/keep/x", frontier.KindImage, Decision{Rule: "scope host"}},
 	} {
 		if got := s.JudgeKind(mustURL(t, c.url), c.kind); got != c.want {
 			t.Errorf("%s as %s: %+v, want %+v", c.url, c.kind, got, c.want)
@@ -171,8 +172,8 @@ func TestScopeRulesForTypes(t *testing.T) {
 
 func TestScopeRulesThatAreNone(t *testing.T) {
 	for _, r := range []ScopeRule{
-		{}, {Pattern: "("}, {Kinds: []LinkKind{"picture"}}, {Types: []string{"html"}}, {Types: []string{"text/html; charset=x"}},
-		{Types: []string{"*/html"}}, {Types: []string{"text/html"}, Kinds: []LinkKind{"a"}},
+		{}, {Pattern: "("}, {Kinds: []frontier.Kind{frontier.KindPage}}, {Kinds: []frontier.Kind{99}}, {Types: []string{"html"}}, {Types: []string{"text/html; charset=x"}},
+		{Types: []string{"*/html"}}, {Types: []string{"text/html"}, Kinds: []frontier.Kind{frontier.KindAnchor}},
 	} {
 		if _, err := NewSeedScope(ScopeHost, []ScopeRule{r}); err == nil {
 			t.Errorf("%+v is taken", r)
@@ -183,12 +184,12 @@ func TestScopeRulesThatAreNone(t *testing.T) {
 // What is asked for each link costs no memory.
 func TestScopeAllocatesNothing(t *testing.T) {
 	for _, kind := range []ScopeKind{ScopeHost, ScopePrefix, ScopeAny} {
-		s, err := NewSeedScope(kind, []ScopeRule{{Exclude: true, Kinds: []LinkKind{"image"}}}, mustURL(t, "https://www.a.test/dir/"))
+		s, err := NewSeedScope(kind, []ScopeRule{{Exclude: true, Kinds: []frontier.Kind{frontier.KindImage}}}, mustURL(t, "https://www.a.test/dir/"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		in, out := mustURL(t, "https://www.a.test/dir/x/y"), mustURL(t, "https://b.test/x.pdf")
-		if n := testing.AllocsPerRun(100, func() { s.JudgeKind(in, "anchor"); s.JudgeKind(out, "anchor") }); n > 0 {
+		if n := testing.AllocsPerRun(100, func() { s.JudgeKind(in, frontier.KindAnchor); s.JudgeKind(out, frontier.KindAnchor) }); n > 0 {
 			t.Errorf("%s: %v allocations", kind, n)
 		}
 	}

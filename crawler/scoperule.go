@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -16,7 +17,7 @@ type ScopeRule struct {
 	// Kinds or Types.
 	Pattern string `json:"pattern" yaml:"pattern"`
 	// Kinds are the kinds of links that the rule is for. Empty: all.
-	Kinds []LinkKind `json:"kinds,omitempty" yaml:"kinds,omitempty"`
+	Kinds []frontier.Kind `json:"kinds,omitempty" yaml:"kinds,omitempty"`
 	// Types are media types, such as "application/pdf" or "image/*". A rule that has some judges
 	// answers, not URLs, and cannot have Kinds.
 	Types []string `json:"types,omitempty" yaml:"types,omitempty"`
@@ -34,10 +35,9 @@ func (r ScopeRule) compile() (compiledRule, error) {
 	case len(r.Kinds) > 0 && len(r.Types) > 0:
 		return bad("kinds are of links and types of answers: make two rules")
 	}
-	c.Kinds = make([]LinkKind, len(r.Kinds))
-	for i, k := range r.Kinds {
-		var err error
-		if c.Kinds[i], err = ParseLinkKind(string(k)); err != nil {
+	c.Kinds = slices.Clone(r.Kinds)
+	for _, k := range r.Kinds {
+		if err := checkKind(k); err != nil {
 			return bad("%w", err)
 		}
 	}
@@ -68,7 +68,7 @@ func (r ScopeRule) String() string {
 	}
 	var of []string
 	for _, k := range r.Kinds {
-		of = append(of, string(k))
+		of = append(of, k.String())
 	}
 	of = append(of, r.Types...)
 	if len(of) > 0 {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -34,7 +35,7 @@ func (r *run) checkScope() error {
 	}
 	var rule string
 	for _, u := range r.seeds {
-		d := r.judge(u, LinkSeed)
+		d := r.judge(u, frontier.KindSeed)
 		if d.In {
 			return nil
 		}

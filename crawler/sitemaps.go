@@ -73,7 +73,7 @@ func (r *run) readSitemap(c frontier.Claim, page *fetcher.Page) []frontier.Reque
 			s.Hops = append(c.Hops[:len(c.Hops):len(c.Hops)], c.URL.String()) // bounds a chain of indexes
 			queue = append(queue, s)
 		}
-		if d := r.admissible(to, 1, LinkSitemap); d.fate == FateFollow && !e.Sitemap {
+		if d := r.admissible(to, 1, frontier.KindSitemap); d.fate == FateFollow && !e.Sitemap {
 			queue = append(queue, frontier.Request{URL: to, Depth: 1, Via: c.URL})
 		}
 	}

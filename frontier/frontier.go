@@ -84,7 +84,7 @@ type Request struct {
 	Priority int8       // higher is earlier within its host
 	Via      weburl.URL // the page or redirect that named it; zero for a seed
 	Hops     []string   // the redirect chain that led here, oldest first; empty without redirects
-	Kind     Kind       // what the URL is expected to be
+	Kind     Kind       // how it was found; one of KindSitemap is read as a sitemap
 	Beyond   uint8      // links followed since the last URL in the crawl's scope; at most MaxBeyond
 	Queued   time.Time  // when it was added; set by the Frontier when zero
 	Meta     []byte     // the caller's own, kept and returned
@@ -100,17 +100,6 @@ func (r *Request) Validate() error {
 	}
 	return nil
 }
-
-// Kind is what a Request is expected to be, as far as its source tells.
-type Kind uint8
-
-// The kinds.
-const (
-	KindPage     Kind = iota // a page or anything else
-	KindSeed                 // a seed
-	KindRedirect             // target of a redirect
-	KindSitemap              // a sitemap or sitemap index
-)
 
 // Claim is a Request in the hands of one holder.
 type Claim struct {

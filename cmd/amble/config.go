@@ -9,6 +9,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
@@ -176,7 +177,11 @@ func (c *crawlFlags) crawlerConfig(o *origins, seeds []weburl.URL) (crawler.Conf
 		Politeness: policy, Fetch: c.fetching(),
 	}
 	for _, k := range c.BeyondKinds {
-		cfg.Scope.BeyondKinds = append(cfg.Scope.BeyondKinds, crawler.LinkKind(k))
+		kind, err := frontier.ParseKind(k)
+		if err != nil {
+			return crawler.Config{}, cli.Exit(cli.ExitUsage, fmt.Errorf("--beyond-kinds: %w", err))
+		}
+		cfg.Scope.BeyondKinds = append(cfg.Scope.BeyondKinds, kind)
 	}
 	cfg.Politeness.Overrides = o.policyOverrides()
 	cfg.Fetch.AllowAddresses, cfg.Fetch.Cookies = c.AllowAddress, c.Cookies

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
@@ -169,7 +170,7 @@ func (c *explainCmd) scopeOf(e *explanation, u weburl.URL, seeds []weburl.URL) e
 type asSeed struct{ *crawler.SeedScope }
 
 // Decide implements crawler.Scope.
-func (s asSeed) Decide(u weburl.URL) crawler.Decision { return s.JudgeKind(u, crawler.LinkSeed) }
+func (s asSeed) Decide(u weburl.URL) crawler.Decision { return s.JudgeKind(u, frontier.KindSeed) }
 
 // robotsOf adds the verdict of robots.txt and the delay in force. unheard is why no robots.txt could
 // be had.

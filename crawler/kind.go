@@ -1,0 +1,52 @@
+package crawler
+
+import (
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// kindOf is how a URL was found that stands in a document as a link of kind k. It is the one place where the kinds
+// of package extract become those of the crawl.
+func kindOf(k extract.Kind) frontier.Kind { return frontier.KindAnchor + frontier.Kind(k) }
+
+// checkKind reports a kind that a rule cannot be for.
+func checkKind(k frontier.Kind) error {
+	_, err := frontier.ParseKind(k.String())
+	return err
+}
+
+// KindJudge is a Scope that also looks at how a URL was found. It is asked instead of Decide, as
+// purely and concurrently.
+type KindJudge interface {
+	JudgeKind(u weburl.URL, kind frontier.Kind) Decision
+}
+
+// TypeJudge is a Scope that also judges answers by their media type (lower case, without parameters;
+// "" where it is not known). An answer that is out is a visit with OutOfScope and [ReasonType]: it is
+// not parsed, its links are not followed, and archives do not keep it. Robots.txt, sitemaps and
+// redirects are not asked about.
+type TypeJudge interface {
+	// JudgeType decides about an answer.
+	JudgeType(u weburl.URL, mediaType string) Decision
+	// WantsType is false when JudgeType takes no URL's answer of the type in: bodies of such are not
+	// read to their end.
+	WantsType(mediaType string) bool
+}
+
+// redirectKind is the kind by which a redirect's target is judged. Where a seed leads is the page that was meant
+// by the seed, so that no include rule has to name it. Only redirects of seeds have no depth.
+func (r *run) redirectKind(to weburl.URL, depth int) frontier.Kind {
+	if depth == 0 && r.judge(to, frontier.KindRedirect).Rule == ruleNoInclude {
+		return frontier.KindSeed
+	}
+	return frontier.KindRedirect
+}
+
+// judge asks the scope about a URL that was found in some way.
+func (r *run) judge(u weburl.URL, kind frontier.Kind) Decision {
+	if k, ok := r.scope.(KindJudge); ok {
+		return k.JudgeKind(u, kind)
+	}
+	return r.scope.Decide(u)
+}
