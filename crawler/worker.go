@@ -232,6 +232,8 @@ func (r *run) unresolved(ctx context.Context, c frontier.Claim, next weburl.URL,
 		fallthrough
 	case ctx.Err() != nil:
 		r.again(ctx, c, frontier.Settlement{Again: &frontier.Again{}})
+	case fetcher.ReasonOf(err) == fetcher.ReasonNoResources: // nobody was asked: not an attempt
+		r.again(ctx, c, frontier.Settlement{Again: &frontier.Again{NotBefore: time.Now().Add(pause(r.cfg.Retries.Pause, 0))}})
 	case fetcher.ReasonOf(err) == fetcher.ReasonAddress, fetcher.ReasonOf(err) == fetcher.ReasonPort:
 		r.end(ctx, c, &Visit{Outcome: Refused, Reason: reasonOf(err), Err: err}, time.Time{}, nil)
 	case !temporary(err):

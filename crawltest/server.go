@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -198,10 +199,24 @@ func (s *ServerSite) ALPN(protos ...string) *ServerSite {
 	return s
 }
 
+// acceptPause is the time between two attempts to accept a connection that there is no file descriptor for.
+const acceptPause = 10 * time.Millisecond
+
+// acceptFrom accepts a connection, when there is a file descriptor for it.
+func acceptFrom(l net.Listener) (net.Conn, error) {
+	for {
+		c, err := l.Accept()
+		if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
+			return c, err
+		}
+		time.Sleep(acceptPause)
+	}
+}
+
 // accept serves the site's connections until its listener is closed.
 func (s *ServerSite) accept(secure bool) {
 	for {
-		c, err := s.listener.Accept()
+		c, err := acceptFrom(s.listener)
 		if err != nil {
 			return
 		}

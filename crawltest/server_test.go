@@ -9,9 +9,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -24,6 +26,27 @@ func serverClient(t *testing.T, s *Server) *http.Client {
 	}
 	t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr}
+}
+
+// full is a listener without a file descriptor at first.
+type full struct {
+	net.Listener
+	until time.Time
+}
+
+func (f *full) Accept() (net.Conn, error) {
+	if time.Now().Before(f.until) {
+		return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+	}
+	return nil, net.ErrClosed
+}
+
+func TestServerWaitsForDescriptors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := acceptFrom(&full{until: time.Now().Add(time.Second)}); !errors.Is(err, net.ErrClosed) {
+			t.Error(err)
+		}
+	})
 }
 
 // TestServerFaults checks how each fault appears to a client of net/http.

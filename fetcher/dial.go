@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"golang.org/x/net/proxy"
 
@@ -24,12 +25,13 @@ const maxProxyAnswer = 16 << 10
 
 // attempt is one way from a Grant to a connection. Each step is a phase with its own time limit.
 type attempt struct {
-	f     *Fetcher
-	grant politeness.Grant
-	url   weburl.URL
-	watch *watch
-	key   connKey
-	conn  conn // what comes out
+	f       *Fetcher
+	grant   politeness.Grant
+	expires time.Time // the Permit
+	url     weburl.URL
+	watch   *watch
+	key     connKey
+	conn    conn // what comes out
 }
 
 // dial makes a connection to the Grant's address and no other.
@@ -66,23 +68,24 @@ func (a *attempt) dial(ctx context.Context) (*conn, error) {
 func (a *attempt) unconnected(ctx context.Context, err error) *Error {
 	fail := failure(PhaseConnect, err)
 	switch cause := context.Cause(ctx); {
+	case fail.Reason == ReasonPermit: // for want of a file descriptor
 	case fail.Reason == ReasonNoResources:
-		a.f.pool.closeIf(func(*conn) bool { return true })
+		a.f.makeRoom()
 	case cause == nil || !errors.Is(cause, context.Canceled):
 		a.f.names.failed(a.url.Hostname(), a.grant.Addr())
 	}
 	return fail
 }
 
-// connect opens the connection below TLS, through the proxy if there is one.
-func (a *attempt) connect(ctx context.Context) (net.Conn, error) {
+// open opens the connection below TLS, through the proxy if there is one.
+func (a *attempt) open(ctx context.Context) (net.Conn, error) {
 	a.watch.enter(ReasonConnectTimeout, a.f.cfg.ConnectTimeout)
 	target := net.JoinHostPort(a.grant.Addr().String(), a.url.Port())
 	if a.f.cfg.Proxy == nil {
 		return a.f.cfg.DialContext(ctx, "tcp", target)
 	}
 	c, err := a.f.viaProxy(ctx, target)
-	if err != nil && context.Cause(ctx) == nil {
+	if err != nil && !full(err) && context.Cause(ctx) == nil {
 		err = &Error{Phase: PhaseConnect, Reason: proxyReason(err), Err: err}
 	}
 	return c, err

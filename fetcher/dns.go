@@ -17,6 +17,7 @@ import (
 type names struct {
 	resolver Resolver
 	pins     *pins
+	makeRoom func() // closes idle connections
 	timeout  time.Duration
 	ttl      time.Duration
 	negative time.Duration
@@ -46,9 +47,9 @@ type flight struct {
 	err    *Error
 }
 
-func newNames(c *Config, p *pins) *names {
+func newNames(c *Config, p *pins, makeRoom func()) *names {
 	return &names{
-		resolver: c.Resolver, pins: p, timeout: c.DNSTimeout, ttl: c.DNSTTL, negative: c.DNSNegativeTTL, size: c.DNSCacheSize,
+		resolver: c.Resolver, pins: p, makeRoom: makeRoom, timeout: c.DNSTimeout, ttl: c.DNSTTL, negative: c.DNSNegativeTTL, size: c.DNSCacheSize,
 		entries: make(map[string]*list.Element), recent: list.New(), flights: make(map[string]*flight),
 	}
 }
@@ -148,12 +149,12 @@ func (n *names) take(ctx context.Context, host string) *flight {
 // fly makes the look-up and wakes those who wait.
 func (n *names) fly(ctx context.Context, host string, fl *flight) {
 	defer fl.cancel()
-	addrs, err := n.resolver.LookupNetIP(ctx, "ip", host)
+	addrs, err := n.ask(ctx, host)
 	if err == nil && len(addrs) == 0 {
 		err = &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}
 	if err != nil {
-		if over := ctx.Err(); over != nil {
+		if over := ctx.Err(); over != nil && !full(err) {
 			err = over
 		}
 		fl.err = failure(PhaseDNS, err)
@@ -168,6 +169,20 @@ func (n *names) fly(ctx context.Context, host string, fl *flight) {
 	delete(n.flights, host)
 	n.put(host, fl, time.Now())
 	close(fl.done)
+}
+
+// ask asks the resolver, again and again while there is no file descriptor to ask with.
+func (n *names) ask(ctx context.Context, host string) ([]netip.Addr, error) {
+	for {
+		addrs, err := n.resolver.LookupNetIP(ctx, "ip", host)
+		if !full(err) {
+			return addrs, err
+		}
+		n.makeRoom()
+		if !sleep(ctx, descriptorPause) {
+			return nil, err
+		}
+	}
 }
 
 // byFamily is addrs with IPv4 first and otherwise as the resolver ordered them.

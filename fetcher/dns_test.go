@@ -55,6 +55,27 @@ func (r *rig) resolve(url string) string {
 	return a.String()
 }
 
+// A look-up for which there is no file descriptor is made when there is one.
+func TestLookupsWaitForDescriptors(t *testing.T) {
+	var freed time.Time
+	z := &zone{answer: func(host string) ([]netip.Addr, error) {
+		if time.Now().Before(freed) { // as the resolvers of package net say it
+			return nil, &net.DNSError{Err: "dial udp 127.0.0.1:53: socket: too many open files", Name: host, Server: "127.0.0.1:53"}
+		}
+		return addrs("1.1.1.1"), nil
+	}}
+	resolving(t, Config{}, z, func(r *rig) {
+		freed = time.Now().Add(3 * time.Second)
+		if got := r.resolve("http://a.test/"); got != "1.1.1.1" {
+			t.Errorf("got %s", got)
+		}
+		freed = time.Now().Add(time.Hour)
+		if got := r.resolve("http://b.test/"); got != ReasonNoResources {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
 func TestAnswersAreKept(t *testing.T) {
 	z := &zone{answer: func(string) ([]netip.Addr, error) { return addrs("2606:4700::1111", "1.1.1.1", "1.0.0.1"), nil }}
 	resolving(t, Config{}, z, func(r *rig) {

@@ -38,7 +38,7 @@ const (
 	ReasonRefused        = "connect_refused" // (t) nothing listens there
 	ReasonUnreachable    = "unreachable"     // (t) no route to the host or network
 	ReasonConnectFailed  = "connect_failed"  // (t) any other failure to connect
-	ReasonNoResources    = "no_resources"    // (t) this machine has no file descriptor, port or memory left
+	ReasonNoResources    = "no_resources"    // (t) this machine has no port or memory left; for a look-up: no file descriptor
 	ReasonProxy          = "proxy_failed"    // (t) the proxy has not connected to the host
 	ReasonProxyUnusable  = "proxy_unusable"  // (t) the proxy is not there, is none, or does not let the crawl in
 	ReasonTLSTimeout     = "tls_timeout"     // (t)
@@ -48,7 +48,7 @@ const (
 	ReasonTLSCertificate = "tls_certificate"
 	ReasonTLSFailed      = "tls_failed" // the handshake failed: no common version, an alert, not TLS at all
 
-	ReasonPermit        = "permit_expired" // (t) the Permit ran out before the request was written; nothing was sent
+	ReasonPermit        = "permit_expired" // (t) the Permit ran out before the request was written, perhaps for want of a file descriptor; nothing was sent
 	ReasonPermitInvalid = "permit_invalid" // no Permit, or one used before; nothing was sent
 	ReasonLedger        = "ledger_failed"  // the request could not be entered in the ledger; nothing was sent
 	ReasonURL           = "url_unsendable" // the URL cannot be written as a request target as it stands
@@ -207,6 +207,8 @@ func fromErrno(err error) string {
 func classifyDNS(err error) string {
 	var dns *net.DNSError
 	switch {
+	case full(err):
+		return ReasonNoResources
 	case errors.Is(err, context.DeadlineExceeded):
 		return ReasonDNSTimeout
 	case !errors.As(err, &dns):

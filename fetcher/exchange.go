@@ -25,6 +25,7 @@ var (
 type exchange struct {
 	f          *Fetcher
 	grant      politeness.Grant
+	expires    time.Time // the Permit
 	url        weburl.URL
 	validators Validators
 	watch      *watch
@@ -67,7 +68,7 @@ func (x *exchange) connection(ctx context.Context) error {
 	if x.conn = x.f.pool.get(k); x.conn != nil {
 		return nil
 	}
-	a := &attempt{f: x.f, grant: x.grant, url: x.url, watch: x.watch, key: k}
+	a := &attempt{f: x.f, grant: x.grant, expires: x.expires, url: x.url, watch: x.watch, key: k}
 	var err error
 	x.conn, err = a.dial(ctx)
 	return err

@@ -55,7 +55,7 @@ func New(c Config) (*Fetcher, error) {
 	}
 	f.cfg = c
 	f.pins = newPins(&f.cfg, f.guard)
-	f.names = newNames(&f.cfg, f.pins)
+	f.names = newNames(&f.cfg, f.pins, f.makeRoom)
 	f.tls = patternTLS(&f.cfg)
 	f.transport = newTransport(&f.cfg)
 	f.header = constantHeader(&f.cfg)
@@ -145,7 +145,7 @@ func (f *Fetcher) FetchConditional(ctx context.Context, p politeness.Permit, v V
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	x := &exchange{f: f, grant: grant, url: grant.URL(), validators: v}
+	x := &exchange{f: f, grant: grant, expires: p.Expires(), url: grant.URL(), validators: v}
 	x.watch = newWatch(cancel, started, f.cfg.FetchTimeout, f.cfg.MinRate)
 	defer x.watch.stop()
 	page, fail := x.run(ctx)

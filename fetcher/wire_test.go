@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -463,14 +464,14 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	})
 }
 
-// Without a file descriptor left, connections that only wait are given up.
+// Without a port or memory left, connections that only wait are given up.
 func TestNoResourcesClosesIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newPipes(keepAlive("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
 		full := false
 		r := newRig(t, Config{Resolver: n, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			if full {
-				return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+				return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.ENOBUFS)}
 			}
 			return n.dial(ctx, network, addr)
 		}})
@@ -484,4 +485,64 @@ func TestNoResourcesClosesIdleConnections(t *testing.T) {
 			t.Fatalf("%d idle connections", n.open())
 		}
 	})
+}
+
+// Without a file descriptor left, connections that only wait are given up, and then one is waited for, for longer than a
+// connection or a fetch may take.
+func TestDescriptorsAreWaitedFor(t *testing.T) {
+	for _, no := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE} {
+		synctest.Test(t, func(t *testing.T) {
+			n := newPipes(keepAlive("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
+			freed := time.Time{}
+			dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if n.open() > 0 || time.Now().Before(freed) {
+					return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", no)}
+				}
+				return n.dial(ctx, network, addr)
+			}
+			r := newRig(t, Config{Resolver: n, DialContext: dial, ConnectTimeout: time.Second, FetchTimeout: 2 * time.Second})
+			r.page("http://a.test/")
+			r.page("http://b.test/")
+			began := time.Now()
+			freed = began.Add(10 * time.Second)
+			r.page("http://c.test/")
+			if took := time.Since(began); took < 10*time.Second || took > 11*time.Second {
+				t.Errorf("waited %v", took)
+			}
+			r.f.CloseIdle("c.test:80")
+			freed = time.Now().Add(time.Hour)
+			if e := r.wantReason("http://d.test/", PhaseConnect, ReasonPermit); !errors.Is(e, no) {
+				t.Errorf("waited for nothing: %v", e)
+			}
+		})
+	}
+}
+
+// A wait for a file descriptor ends with the caller's context.
+func TestWaitForDescriptorsCanBeCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newPipes(keepAlive("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
+		r := newRig(t, Config{Resolver: n, DialContext: func(context.Context, string, string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+		}})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		p := r.permit("http://a.test/", politeness.Page)
+		if _, err := r.f.Fetch(ctx, p); ReasonOf(err) != ReasonCanceled {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// A proxy that cannot be dialled for want of a file descriptor is of use all the same.
+func TestDescriptorsForAProxyAreWaitedFor(t *testing.T) {
+	for _, proxy := range []string{"http://proxy.test:3128", "socks5://proxy.test:1080"} {
+		synctest.Test(t, func(t *testing.T) {
+			u, _ := url.Parse(proxy)
+			r := newRig(t, Config{Proxy: u, Resolver: newPipes(nil), DialContext: func(context.Context, string, string) (net.Conn, error) {
+				return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+			}})
+			r.wantReason("http://a.test/", PhaseConnect, ReasonPermit)
+		})
+	}
 }

@@ -151,7 +151,7 @@ func (f *limitFlags) check() error {
 func (c *crawlFlags) crawlerConfig(o *origins, seeds []weburl.URL) (crawler.Config, error) {
 	_, idErr := c.identity(seeds)
 	policy, err := c.policy()
-	if err := errors.Join(idErr, err, c.limitFlags.check(), c.checkScope(o), c.formats()); err != nil {
+	if err := errors.Join(idErr, err, c.limitFlags.check(), c.checkScope(o), c.formats(), checkFiles()); err != nil {
 		return crawler.Config{}, cli.Exit(cli.ExitUsage, err)
 	}
 	cfg := crawler.Config{

@@ -148,6 +148,7 @@ type ending struct {
 // begin.
 func (a *app) crawl(j *crawlJob) (*ending, error) {
 	ui := newUI(a, j.flags)
+	ui.restrain(&j.cfg)
 	w := &watcher{ui: ui, giveUp: j.cfg.Politeness.RobotsGiveUp}
 	j.cfg.Trace = w.trace()
 	if j.cfg.Frontier == nil { // the outlook asks it

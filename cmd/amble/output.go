@@ -97,7 +97,7 @@ func (o *outputs) openFrontier(j *jobDir, cfg *crawler.Config) error {
 	}
 	store, err := disk.Open(j.files.path(frontierName), disk.Config{
 		Key: cfg.Canonical.Key, HostSlots: cfg.Politeness.OwnHosts, ReopenDelay: max(0, cfg.Politeness.Delay),
-		LastWrite: j.files.path(lastWriteName),
+		LastWrite: j.files.path(lastWriteName), MaxTables: shareFiles(fileLimit()).tables,
 	})
 	if err != nil {
 		return err

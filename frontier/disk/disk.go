@@ -68,6 +68,9 @@ type Config struct {
 	MemTableSize int
 	// PrefetchSize is the memory for the heads of queues. 0: DefaultPrefetchSize.
 	PrefetchSize int
+	// MaxTables is how many of its sorted files the store keeps open, about; it has some ten other files open.
+	// 0: the engine's default, nearly 1,000.
+	MaxTables int
 }
 
 func (c Config) withDefaults() Config {

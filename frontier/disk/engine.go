@@ -3,6 +3,7 @@ package disk
 import (
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -28,6 +29,10 @@ func (s *Store) openEngine(fs vfs.FS, readOnly bool) error {
 	return s.guarded(func() (err error) {
 		o := s.options(fs)
 		o.ReadOnly = readOnly
+		if n := s.c.MaxTables; n > 0 { // the engine's own option has a least value of 64
+			o.FileCache = pebble.NewFileCache(min(runtime.GOMAXPROCS(0), n), n)
+			defer o.FileCache.Unref() // the database has its own reference
+		}
 		s.db, err = pebble.Open(s.dir, o)
 		return err
 	})
