@@ -25,7 +25,7 @@ func (a *auditor) failures(r *Request) {
 		v := Violation{Rule: "gone", Host: r.Host, First: *f.last, Second: *r}
 		switch long := f.silence(); {
 		case a.e.MaxFailures > 0 && f.halves/2 >= a.e.MaxFailures:
-			v.Detail = "failed too often in a row, and should have been given up"
+			v.Detail = "failed too often consecutively, and should have been given up"
 			a.report(v)
 		case a.e.MaxSilence > 0 && long >= a.e.MaxSilence+a.e.Late:
 			v.Detail = "has not answered well for " + long.String() + ", and should have been given up"

@@ -261,7 +261,7 @@ func (o *outage) after(l *look) {
 func (a *auditor) robotsRetry(r, before *Request, pause time.Duration) {
 	if gap := r.Start.Sub(before.End); gap < pause {
 		a.report(Violation{
-			Rule: "P8", Host: r.Host, Detail: "robots.txt asked for again too shortly after a failure",
+			Rule: "P8", Host: r.Host, Detail: "robots.txt requested again too shortly after a failure",
 			First: *before, Second: *r, Gap: gap, Required: pause,
 		})
 	}

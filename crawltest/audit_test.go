@@ -176,7 +176,7 @@ func robotsCases(second Expect) []auditCase {
 		{"redirected robots.txt 500", "P8", second, func(w *Web) { redirected(w); w.Site("b.example").Page("/r2", "").Status(500) },
 			func(b *browser) { b.slowly(aRobots, "http://b.example/r", "http://b.example/r2", aRoot) },
 			func(b *browser) { b.slowly(aRobots, "http://b.example/r", "http://b.example/r2") }, "unreachable"},
-		{"robots.txt asked for again at once", "P8", Expect{RobotsRetry: []time.Duration{time.Second, 5 * time.Second}}, status(503),
+		{"robots.txt requested again at once", "P8", Expect{RobotsRetry: []time.Duration{time.Second, 5 * time.Second}}, status(503),
 			func(b *browser) { b.slowly(aRobots, aRobots, aRobots) },
 			func(b *browser) { b.slowly(aRobots, aRobots); time.Sleep(4 * time.Second); b.slowly(aRobots) }, "too shortly after a failure"},
 		{"robots.txt for longer than its max-age", "P1", Expect{RobotsFreshness: true}, func(w *Web) {
@@ -299,7 +299,7 @@ func paceCases(second Expect) []auditCase {
 		{"delay of an own host", "P4", Expect{Delay: time.Second, PerAddress: true, Hosts: map[string]HostExpect{"a.example:80": {}}}, shared,
 			func(b *browser) { b.get(aRobots, bRobots, bRoot) },
 			func(b *browser) { b.get(aRobots, aRoot, bRobots, aPage); b.slowly(bRoot) }, "too shortly"},
-		{"addresses not asked for", "P4", second, shared,
+		{"addresses not requested", "P4", second, shared,
 			func(b *browser) { b.get(aRobots, aRoot) },
 			func(b *browser) { b.get(aRobots, bRobots) }, "too shortly"},
 	}

@@ -55,7 +55,7 @@ func each(test func(name string, check func(*kit))) {
 	test("S6 an offset beyond the output is refused", refusesBeyond)
 	test("S7 Append after Restore", appendAfterRestore)
 	test("S8 Close keeps everything", closeKeeps)
-	test("S8 a closed output is gone on with", reopenAppends)
+	test("S8 a closed output continues", reopenAppends)
 	test("S8 an output that nothing was appended to", closeEmpty)
 	test("S9 a full disk", fullDisk)
 	test("S9 Restore after a full disk", restoreAfterFullDisk)
