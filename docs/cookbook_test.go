@@ -1,0 +1,145 @@
+package docs_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// recipes returns the code blocks of cookbook.md in one language, by their first line.
+func recipes(t *testing.T, lang string) map[string]string {
+	t.Helper()
+	code := map[string]string{}
+	for _, d := range documents(t) {
+		for _, b := range d.blocks {
+			if d.path == "docs/cookbook.md" && b.lang == lang {
+				first, _, _ := strings.Cut(b.code, "\n")
+				code[first] = b.code
+			}
+		}
+	}
+	return code
+}
+
+// The programs of the cookbook, and its script, do what it says. They crawl servers on loopback, with the default
+// pause.
+func TestCookbook(t *testing.T) {
+	dir := t.TempDir()
+	writeModule(t, dir)
+	for first, code := range recipes(t, "go") {
+		name := strings.Fields(first)[2] // Command NAME …
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, name, "main.go"), code)
+	}
+	bin := t.TempDir()
+	run(t, dir, "go", "build", "-o", bin, "./...")
+	build(t, bin, "cmd/amble")
+	if err := os.Rename(filepath.Join(bin, "cmd-amble"), filepath.Join(bin, "amble")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SITE_TOKEN", "secret")
+	t.Run("members", func(t *testing.T) { members(t, bin) })
+	t.Run("pdfs", func(t *testing.T) { pdfs(t, bin) })
+	t.Run("csv", func(t *testing.T) { visitsAsCSV(t, bin) })
+	t.Run("daily", func(t *testing.T) { daily(t, bin) })
+}
+
+func members(t *testing.T, bin string) {
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			t.Error("the token is sent to another site")
+		}
+	}))
+	defer other.Close()
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/robots.txt":
+			http.NotFound(w, r)
+		case r.Header.Get("Authorization") != "Bearer secret":
+			w.WriteHeader(http.StatusUnauthorized)
+		default:
+			http.Redirect(w, r, other.URL, http.StatusFound)
+		}
+	}))
+	defer site.Close()
+	if out := run(t, bin, filepath.Join(bin, "members"), site.URL); !strings.Contains(out, "redirected 302") {
+		t.Errorf("not logged in:\n%s", out)
+	}
+}
+
+func pdfs(t *testing.T, bin string) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<a href=a.pdf>a</a><a href=b>b</a>") })
+	mux.HandleFunc("GET /a.pdf", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "%PDF-1.7") })
+	mux.HandleFunc("GET /b", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "\x89PNG\r\n\x1a\n") })
+	srv := httptest.NewServer(mux)
+	defer srv.Close()
+	dir := filepath.Join(t.TempDir(), "files")
+	out := run(t, bin, filepath.Join(bin, "pdfs"), dir, srv.URL)
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 1 || !strings.Contains(out, files[0].Name()+" "+srv.URL+"/a.pdf") {
+		t.Fatalf("%v, %v\n%s", files, err, out)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, files[0].Name())); string(b) != "%PDF-1.7" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+func visitsAsCSV(t *testing.T, bin string) {
+	cmd := exec.Command(filepath.Join(bin, "csv"), "url", "status", "title")
+	cmd.Stdin = strings.NewReader(`{"url":"http://a/","status":200,"title":"Hello, \"world\""}` + "\n" + `{"url":"http://a/b","title":"=1+1"}` + "\n")
+	out, err := cmd.CombinedOutput()
+	want := "url,status,title\nhttp://a/,200,\"Hello, \"\"world\"\"\"\nhttp://a/b,,'=1+1\n"
+	if err != nil || string(out) != want {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// daily runs the script on two days: on the second, the page is not sent again.
+func daily(t *testing.T, bin string) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip(err)
+	}
+	sent := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"1"`)
+		if r.URL.Path == "/" && r.Header.Get("If-None-Match") == `"1"` {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		if r.URL.Path != "/robots.txt" {
+			sent++
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, "<title>Home</title>")
+		}
+	}))
+	defer srv.Close()
+	home := t.TempDir()
+	if err := os.Mkdir(filepath.Join(home, "crawls"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(home, "crawls", "job.yaml"), "urls: ["+srv.URL+"/]\ndelay: 0\n")
+	script := filepath.Join(home, "crawl-daily")
+	write(t, script, recipes(t, "sh")["#!/bin/sh"])
+	t.Setenv("HOME", home)
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for _, day := range []string{"2026-11-01", "2026-11-02"} {
+		write(t, filepath.Join(bin, "date"), "#!/bin/sh\necho "+day+"\n")
+		if err := os.Chmod(filepath.Join(bin, "date"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		run(t, home, "sh", script)
+	}
+	visits, err := os.ReadFile(filepath.Join(home, "crawls", "2026-11-02", "visits.jsonl"))
+	if sent != 1 || !strings.Contains(string(visits), `"not_modified"`) {
+		t.Errorf("sent %d times, %v\n%s", sent, err, visits)
+	}
+}
