@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,8 @@ const (
 // syscall.ENOSPC if the disk is full. A process whose standard output breaks also gets SIGPIPE, which ends it unless
 // it handles that signal with os/signal.
 type JSONL struct {
+	encode  func(b []byte, r *Record) ([]byte, error) // appends the lines of a record
+	stream  string                                    // the name of an output that is not a file
 	w       io.Writer
 	f       File      // nil if w cannot be synced and truncated
 	path    string    // of f
@@ -54,7 +57,7 @@ type File interface {
 
 // NewJSONL writes to w, which the caller closes. Offsets count from the first Append. Sync does not make anything
 // durable, and Restore fails with ErrNotCuttable.
-func NewJSONL(w io.Writer) *JSONL { return &JSONL{w: w} }
+func NewJSONL(w io.Writer) *JSONL { return &JSONL{w: w, encode: appendVisit} }
 
 // OpenJSONL appends to the file at path and creates it if it does not exist.
 func OpenJSONL(path string) (*JSONL, error) {
@@ -77,13 +80,14 @@ func AppendJSONL(f File, path string) (*JSONL, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sink: %w", err)
 	}
-	return &JSONL{w: f, f: f, path: path, stale: true, hold: holdLines, written: end}, nil
+	return &JSONL{w: f, encode: appendVisit, f: f, path: path, stale: true, hold: holdLines, written: end}, nil
 }
 
-// Name implements Named: it returns the last element of the file's path, or "stdout" if the output is not a file.
+// Name implements [Named]: the last element of the file's path. Where the output is not a file it is "stdout", and
+// "items" for [NewItems].
 func (j *JSONL) Name() string {
 	if j.path == "" {
-		return "stdout"
+		return cmp.Or(j.stream, "stdout")
 	}
 	return filepath.Base(j.path)
 }
@@ -97,15 +101,21 @@ func (j *JSONL) Append(_ context.Context, r *Record) error {
 	if end == 0 {
 		j.since = r.Ended
 	}
-	b, err := appendRecord(j.lines, r)
+	b, err := j.encode(j.lines, r)
 	if err != nil {
 		j.lines = b[:end]
 		return fmt.Errorf("sink: %s: %w", r.URL, err)
 	}
-	if j.lines = append(b, '\n'); len(j.lines) < j.hold && r.Ended.Sub(j.since) < holdTime {
+	if j.lines = b; len(j.lines) < j.hold && r.Ended.Sub(j.since) < holdTime {
 		return nil
 	}
 	return j.flush()
+}
+
+// appendVisit appends the line of a record.
+func appendVisit(b []byte, r *Record) ([]byte, error) {
+	b, err := appendRecord(b, r)
+	return append(b, '\n'), err
 }
 
 // flush writes the lines that are held back.

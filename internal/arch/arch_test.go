@@ -134,6 +134,7 @@ var thirdParty = map[string][]string{
 	"extract/css":   {"golang.org/x/net/html", "github.com/andybalholm/cascadia"},
 	"frontier/disk": {"github.com/cockroachdb/pebble/v2"},
 	"sink/warc":     {"github.com/klauspost/compress"},
+	"sink/sqlite":   {"modernc.org/sqlite"},
 
 	"weburl/charset": {"golang.org/x/text/encoding"},
 

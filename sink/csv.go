@@ -1,0 +1,284 @@
+package sink
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/amble-crawler/amble/internal/hidden"
+)
+
+// CSV writes the results of a crawl as a table (RFC 4180, with line feeds): a row for each element of [Record].Data, which
+// has to be a JSON object, and before them a row with the names of the columns. It is not safe for concurrent use.
+//
+// Strings stand as they are, numbers and booleans as in JSON, null and what is missing as nothing, arrays and objects as
+// JSON. Text comes from strangers, and spreadsheets run some of it: a string that begins with =, +, -, @, a tab or a line
+// end, or with a full-width form of these signs, gets an apostrophe in front (OWASP, "CSV Injection"). Control characters,
+// and those that hide or reorder text, are written as \u and four digits.
+type CSV struct {
+	out     *JSONL
+	columns []string
+	chosen  bool  // the columns were named: other fields are left out
+	header  bool  // stands in the output
+	bad     error // why nothing can be added before Restore to 0
+}
+
+// NewCSV writes to w, which the caller closes, under the terms of [NewJSONL]. Columns are fields of the results; others are
+// left out. Without columns they are those of the first result, and a result with any other is an error: nothing is lost
+// in silence.
+func NewCSV(w io.Writer, columns ...string) *CSV {
+	c := &CSV{out: NewJSONL(w), columns: cells(columns), chosen: len(columns) > 0}
+	c.out.encode, c.out.stream = c.rows, "csv"
+	return c
+}
+
+// OpenCSV appends to the file at path, made when missing, under the terms of [OpenJSONL]. A file whose first row has other
+// columns than those given is an error.
+func OpenCSV(path string, columns ...string) (*CSV, error) {
+	out, err := OpenJSONL(path)
+	if err != nil {
+		return nil, err
+	}
+	c := &CSV{out: out, columns: cells(columns), chosen: len(columns) > 0}
+	out.encode = c.rows
+	if out.written == 0 {
+		return c, nil
+	}
+	switch there, err := firstRow(path); {
+	case err != nil:
+		c.bad = fmt.Errorf("sink: the columns of %s: %w", path, err)
+	case c.chosen && !slices.Equal(there, c.columns):
+		err := fmt.Errorf("sink: %s has the columns %s, not %s: name another file", path, quoted(there), quoted(columns))
+		return nil, errors.Join(err, out.f.Close())
+	case !c.chosen:
+		c.columns, c.header = there, true
+	default:
+		c.header = true
+	}
+	return c, nil
+}
+
+// maxHeader bounds the row with the columns, in bytes.
+const maxHeader = 1 << 20
+
+// firstRow reads the columns of a file.
+func firstRow(path string) ([]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	b, err := io.ReadAll(io.LimitReader(f, maxHeader))
+	if err != nil {
+		return nil, err
+	}
+	r := csv.NewReader(bytes.NewReader(b))
+	row, err := r.Read()
+	if end := r.InputOffset(); err == nil && (end == 0 || b[end-1] != '\n') {
+		err = errors.New("the first row is torn, or longer than 1 MiB")
+	}
+	return row, err
+}
+
+// Name implements Named: the last element of the file's path, or "csv" where the output is not a file.
+func (c *CSV) Name() string { return c.out.Name() }
+
+// Append implements Sink. An error of a result, such as one that is not an object, names it and leaves the output as it was.
+func (c *CSV) Append(ctx context.Context, r *Record) error {
+	if err := c.out.usable(); err != nil {
+		return err
+	}
+	if c.bad != nil {
+		return c.bad
+	}
+	return c.out.Append(ctx, r)
+}
+
+// Sync implements Sink.
+func (c *CSV) Sync() (int64, error) { return c.out.Sync() }
+
+// Restore implements Sink.
+func (c *CSV) Restore(offset int64) error {
+	if err := c.out.Restore(offset); err != nil {
+		return err
+	}
+	if offset == 0 {
+		c.header, c.bad = false, nil
+		if !c.chosen {
+			c.columns = nil
+		}
+	}
+	return nil
+}
+
+// Close implements Sink.
+func (c *CSV) Close() error { return c.out.Close() }
+
+// rows appends the results of a record.
+func (c *CSV) rows(b []byte, r *Record) ([]byte, error) {
+	header, columns := c.header, c.columns
+	var text bytes.Buffer
+	w := csv.NewWriter(&text)
+	for i, item := range r.Data {
+		fields, err := object(item)
+		if err != nil {
+			return b, fmt.Errorf("result %d: %w", i+1, err)
+		}
+		if columns == nil && len(fields.names) == 0 {
+			return b, errors.New("result 1: an object without fields names no columns")
+		}
+		if columns == nil {
+			columns = fields.names
+		}
+		if !header {
+			header = true
+			_ = w.Write(columns) // to memory
+		}
+		row, err := fields.row(columns, c.chosen)
+		if err != nil {
+			return b, fmt.Errorf("result %d: %w", i+1, err)
+		}
+		if len(row) == 1 && row[0] == "" { // a line with nothing on it is no row
+			w.Flush()
+			text.WriteString("\"\"\n")
+			continue
+		}
+		_ = w.Write(row)
+	}
+	w.Flush()
+	c.header, c.columns = header, columns
+	return append(b, text.Bytes()...), nil
+}
+
+// fields are those of an object, in its order.
+type fields struct {
+	names  []string // as they are written
+	values map[string]json.RawMessage
+}
+
+// object reads a result.
+func object(item json.RawMessage) (fields, error) {
+	f := fields{names: []string{}, values: map[string]json.RawMessage{}}
+	d := json.NewDecoder(bytes.NewReader(item))
+	if t, err := d.Token(); err != nil {
+		return f, fmt.Errorf("not valid JSON: %w", err)
+	} else if t != json.Delim('{') {
+		return f, errors.New("only an object has columns: emit a struct or a map")
+	}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return f, fmt.Errorf("not valid JSON: %w", err)
+		}
+		key, _ := t.(string) // keys are
+		name := harmless(key)
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return f, fmt.Errorf("not valid JSON: %w", err)
+		}
+		if _, twice := f.values[name]; !twice {
+			f.names = append(f.names, name)
+		}
+		f.values[name] = value
+	}
+	if _, err := d.Token(); err != nil {
+		return f, fmt.Errorf("not valid JSON: %w", err)
+	}
+	return f, nil
+}
+
+// row is the object as cells.
+func (f fields) row(columns []string, chosen bool) ([]string, error) {
+	row := make([]string, len(columns))
+	known := 0
+	for i, name := range columns {
+		value, ok := f.values[name]
+		if !ok {
+			continue
+		}
+		known++
+		var err error
+		if row[i], err = cell(value); err != nil {
+			return nil, err
+		}
+	}
+	if known < len(f.names) && !chosen {
+		for _, name := range f.names {
+			if !slices.Contains(columns, name) {
+				return nil, fmt.Errorf("the field %q is not one of the columns %s, which are those of the first result: name the columns that you want", name, quoted(columns))
+			}
+		}
+	}
+	return row, nil
+}
+
+// cell is a JSON value as the text of a cell.
+func cell(value json.RawMessage) (string, error) {
+	switch value[0] {
+	case 'n':
+		return "", nil
+	case '"':
+		var s string
+		if err := json.Unmarshal(value, &s); err != nil {
+			return "", err
+		}
+		return harmless(s), nil
+	case '[', '{':
+		b, err := compact(value)
+		return string(b), err
+	}
+	return string(value), nil
+}
+
+func cells(texts []string) []string {
+	if texts == nil {
+		return nil
+	}
+	cs := make([]string, len(texts))
+	for i, t := range texts {
+		cs[i] = harmless(t)
+	}
+	return cs
+}
+
+// lineEnds are one line feed, as package encoding/csv reads them back.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// harmless is text that no spreadsheet computes and no terminal obeys.
+func harmless(s string) string {
+	if first, n := utf8.DecodeRuneInString(s); n > 0 && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
+		s = "'" + s
+	}
+	s = lineEnds.Replace(s)
+	if strings.IndexFunc(s, control) >= 0 {
+		var b []byte
+		for _, r := range s {
+			if control(r) {
+				b = hidden.AppendEscape(b, r)
+				continue
+			}
+			b = append(b, string(r)...)
+		}
+		s = string(b)
+	}
+	return string(hidden.Escape([]byte(s)))
+}
+
+// control reports whether r is a C0 control that is no white space.
+func control(r rune) bool { return r < ' ' && r != '\n' && r != '\t' }
+
+func quoted(names []string) string {
+	q := make([]string, len(names))
+	for i, n := range names {
+		q[i] = fmt.Sprintf("%q", n)
+	}
+	return strings.Join(q, ", ")
+}
