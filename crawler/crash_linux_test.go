@@ -31,6 +31,7 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/audit"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/sink/warc"
 	"github.com/amble-crawler/amble/sink/warc/warctest"
@@ -430,7 +431,7 @@ func (b *bomb) crawl(seeds []string) (*crawler.Report, error) {
 		return nil, err
 	}
 	file := filepath.Join(b.dir, "ledger.jsonl")
-	ledger, size, err := politeness.OpenLedger(file)
+	ledger, size, err := ledger.Open(file)
 	if err != nil {
 		return nil, err
 	}

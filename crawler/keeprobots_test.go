@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/fetcher"
-	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
 // keptBodies are robots.txt files by their hash, and a ledger that tells of them.
@@ -37,7 +37,7 @@ func (k *keptBodies) body(sum string) ([]byte, error) {
 func (k *keptBodies) missing(t *testing.T) (sums []string) {
 	t.Helper()
 	for line := range bytes.Lines(k.ledger.Bytes()) {
-		var e politeness.Entry
+		var e ledger.Entry
 		if err := json.Unmarshal(line, &e); err != nil {
 			t.Fatal(err)
 		}

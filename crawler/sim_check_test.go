@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawltest"
-	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/audit"
+	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
 // check holds the crawl, which is over, to what its visits and its ledger must be.
@@ -53,10 +53,10 @@ type permitKey struct {
 }
 
 // read is the ledger's starts and ends. A line that is none has been said by the audit.
-func (s *sim) read(ledger []byte) (starts []politeness.Entry, ends map[permitKey]politeness.Entry) {
-	ends = map[permitKey]politeness.Entry{}
-	for l := range bytes.Lines(ledger) {
-		var e politeness.Entry
+func (s *sim) read(all []byte) (starts []ledger.Entry, ends map[permitKey]ledger.Entry) {
+	ends = map[permitKey]ledger.Entry{}
+	for l := range bytes.Lines(all) {
+		var e ledger.Entry
 		if json.Unmarshal(l, &e) != nil {
 			continue
 		}
@@ -71,8 +71,8 @@ func (s *sim) read(ledger []byte) (starts []politeness.Entry, ends map[permitKey
 }
 
 // compare expects in the ledger every request that the servers saw, before it, and what became of it (P10).
-func (s *sim) compare(starts []politeness.Entry, ends map[permitKey]politeness.Entry) {
-	waiting := map[string][]politeness.Entry{}
+func (s *sim) compare(starts []ledger.Entry, ends map[permitKey]ledger.Entry) {
+	waiting := map[string][]ledger.Entry{}
 	key := func(url, addr string, at time.Time) string {
 		return fmt.Sprint(url, " at ", addr, " ", at.Add(time.Microsecond-1).UnixMicro())
 	}
@@ -107,7 +107,7 @@ func (s *sim) livedOn(r *crawltest.Request) bool {
 }
 
 // compareEnd expects of an answer in the ledger what an audit and another process need.
-func (s *sim) compareEnd(r *crawltest.Request, e *politeness.Entry) {
+func (s *sim) compareEnd(r *crawltest.Request, e *ledger.Entry) {
 	wrong := func(what string, is, want any) {
 		if is != want {
 			s.t.Errorf("P10 request %d, %s: the ledger has %s %v, it was %v", r.ID, r.URL, what, is, want)
@@ -135,7 +135,7 @@ func (s *sim) compareEnd(r *crawltest.Request, e *politeness.Entry) {
 }
 
 // admitted holds each start to the life of its Permit, and when that was given to hours and opt-outs.
-func (s *sim) admitted(starts []politeness.Entry) {
+func (s *sim) admitted(starts []ledger.Entry) {
 	for _, e := range starts {
 		wrong := func(what string) {
 			s.t.Errorf("Permit %d, %s, given at %v: %s", e.ID, e.URL, e.Allowed.Sub(s.w.Start()), what)
@@ -176,14 +176,14 @@ func within(h crawltest.Span, t time.Time) bool {
 }
 
 // rate holds all Permits together to the rate, exactly.
-func (s *sim) rate(ledger []byte) {
+func (s *sim) rate(all []byte) {
 	if s.config.Politeness.Rate <= 0 {
 		return
 	}
 	var given []time.Time
 	seen := map[permitKey]bool{}
-	for l := range bytes.Lines(ledger) {
-		var e politeness.Entry
+	for l := range bytes.Lines(all) {
+		var e ledger.Entry
 		if json.Unmarshal(l, &e) == nil && !e.Allowed.IsZero() && !seen[permitKey{e.Run, e.ID}] {
 			seen[permitKey{e.Run, e.ID}] = true
 			given = append(given, e.Allowed)

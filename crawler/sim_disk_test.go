@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/amble-crawler/amble/fetcher"
-	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
 // remains is what outlives a process: the ledger, in memory or a file, the bodies of robots.txt files and the Gate's
@@ -19,7 +19,7 @@ import (
 type remains struct {
 	*sim
 	path     string // of the ledger's file; "": it is in memory
-	file     *politeness.LedgerFile
+	file     *ledger.File
 	memory   bytes.Buffer
 	snapshot []byte
 
@@ -40,7 +40,7 @@ func newRemains(s *sim) *remains {
 func (d *remains) open() (size int64) {
 	if d.path != "" {
 		var err error
-		if d.file, size, err = politeness.OpenLedger(d.path); err != nil {
+		if d.file, size, err = ledger.Open(d.path); err != nil {
 			d.t.Fatal(err)
 		}
 		return size

@@ -13,6 +13,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -340,7 +341,7 @@ func isHop(line []byte) bool {
 
 // counts reports whether a line counts for fail.
 func (p *process) counts(line []byte) bool {
-	var e politeness.Entry
+	var e ledger.Entry
 	if p.which == anyLine || json.Unmarshal(line, &e) != nil {
 		return p.which == anyLine
 	}

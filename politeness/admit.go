@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -53,7 +54,7 @@ func (g *Gate) admit(now time.Time, a Request) (Permit, error) {
 		return Permit{}, &Denied{URL: a.URL, Reason: ReasonRobotsUnreachable, Detail: "robots.txt redirects to a host that was given up: " + th.gone.detail}
 	}
 	if now.Before(g.opening) {
-		return Permit{}, notYet(Clause{Name: ClauseRestart, Until: g.opening})
+		return Permit{}, notYet(ledger.Clause{Name: ledger.ClauseRestart, Until: g.opening})
 	}
 	c := g.clocks(now, th, s.url, a.Addr)
 	if err := g.wait(now, &c); err != nil {
@@ -66,7 +67,7 @@ func (g *Gate) admit(now time.Time, a Request) (Permit, error) {
 func (g *Gate) mayAsk(now time.Time, a Request, target weburl.URL) error {
 	switch {
 	case a.Next != target && (!a.Next.IsZero() || target.Host() != a.URL.Host()):
-		return notYet(Clause{Name: ClauseStale, Until: now})
+		return notYet(ledger.Clause{Name: ledger.ClauseStale, Until: now})
 	case target != a.URL && g.optedOut(target):
 		return &Denied{URL: a.URL, Reason: ReasonOptOut, Detail: "robots.txt redirects to a host on the opt-out list"}
 	case g.cfg.Contactless && !a.Addr.IsLoopback():
@@ -117,9 +118,9 @@ func (g *Gate) step(now time.Time, h *host, a Request) (step, error) {
 	case o.gone:
 		return step{}, &Denied{URL: a.URL, Reason: ReasonRobotsUnreachable, Detail: "the robots.txt of " + a.URL.Origin() + " could not be had"}
 	case o.retryAt().after(now):
-		return step{}, notYet(Clause{Name: ClauseRobots, Until: o.retryAt().time()})
+		return step{}, notYet(ledger.Clause{Name: ledger.ClauseRobots, Until: o.retryAt().time()})
 	case o.asking != nil:
-		return step{}, notYet(Clause{Name: ClauseBusy, Until: now.Add(max(g.cfg.Delay, recheck))})
+		return step{}, notYet(ledger.Clause{Name: ledger.ClauseBusy, Until: now.Add(max(g.cfg.Delay, recheck))})
 	}
 	return step{url: o.next(a.URL), purpose: Robots}, nil
 }

@@ -13,7 +13,7 @@ const unsteady = time.Second
 // with, and how long the longest pause is that is due all the same: one of the two clocks is wrong, or this one has been
 // set back. Both are 0 when nothing is dated in the future. What is dated later than now has happened, at the latest, just
 // now: each pause begins anew, a robots.txt has to be fetched again, and no host waits longer for it than its delay or its
-// Retry-After can ask for. The lines of this Gate's requests say so, too ([Entry.Behind]). Skew must not be called while
+// Retry-After can ask for. The lines of this Gate's requests say so, too ([ledger.Entry.Behind]). Skew must not be called while
 // Replay is.
 func (g *Gate) Skew() (behind, longest time.Duration) {
 	return g.skew.behind, g.skew.longest

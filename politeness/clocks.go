@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -37,19 +38,19 @@ func (g *Gate) clocks(now time.Time, h *host, target weburl.URL, addr netip.Addr
 // wait looks at every clock and takes from none. It returns a *NotYet with the clauses that hold,
 // the last to end first; nil when all are free.
 func (g *Gate) wait(now time.Time, c *clocks) error {
-	var held []Clause
+	var held []ledger.Clause
 	if !g.opens(now, c.slot) {
 		held = append(held, c.slot.held(now))
 	}
 	if c.addr != nil && !g.opens(now, &c.addr.pace) {
-		held = append(held, c.addr.held(now, ClauseAddress))
+		held = append(held, c.addr.held(now, ledger.ClauseAddress))
 	}
 	if c.domain != nil && !g.opens(now, &c.domain.pace) {
-		held = append(held, c.domain.held(now, ClauseDomain))
+		held = append(held, c.domain.held(now, ledger.ClauseDomain))
 	}
 	if len(held) == 0 {
 		if until, ok := g.rateFree(now); !ok {
-			held = append(held, Clause{Name: ClauseRate, Until: until})
+			held = append(held, ledger.Clause{Name: ledger.ClauseRate, Until: until})
 		}
 	}
 	if len(held) > 0 {
@@ -62,17 +63,17 @@ func (g *Gate) wait(now time.Time, c *clocks) error {
 func (g *Gate) opens(now time.Time, p *pace) bool { return p.free(now) && p.full(now, &g.bucket) }
 
 // held is the clause under which p makes somebody wait.
-func (p *pace) held(now time.Time) Clause {
-	name := p.why.String()
+func (p *pace) held(now time.Time) ledger.Clause {
+	name := p.clause.String()
 	if p.holder != nil {
-		name = ClauseBusy
+		name = ledger.ClauseBusy
 	}
-	return Clause{Name: name, Until: p.until(now), Delay: Duration(p.delay)}
+	return ledger.Clause{Name: name, Until: p.until(now), Delay: ledger.Duration(p.delay)}
 }
 
 // held is the clause under which p makes one more waiter wait.
-func (p *shared) held(now time.Time, name string) Clause {
-	return Clause{Name: name, Until: p.promise(now), Delay: Duration(p.delay)}
+func (p *shared) held(now time.Time, name string) ledger.Clause {
+	return ledger.Clause{Name: name, Until: p.promise(now), Delay: ledger.Duration(p.delay)}
 }
 
 // take starts p's request on every clock and notes what it had waited for.
@@ -80,21 +81,21 @@ func (g *Gate) take(now time.Time, p *permit) {
 	passed := p.passed[:0]
 	note := func(c *pace, name string) {
 		if !c.notBefore.IsZero() {
-			passed = append(passed, Clause{Name: name, Until: c.notBefore, Delay: Duration(c.delay)})
+			passed = append(passed, ledger.Clause{Name: name, Until: c.notBefore, Delay: ledger.Duration(c.delay)})
 		}
 		c.take(p)
 	}
 	if p.purpose == Robots {
 		if o := p.wantedHost.origin(p.wanted); o.outage != nil && o.chase == nil { // a hop has waited for its host alone
-			passed = append(passed, Clause{Name: ClauseRobots, Until: o.retryAt().time()})
+			passed = append(passed, ledger.Clause{Name: ledger.ClauseRobots, Until: o.retryAt().time()})
 		}
 	}
-	note(p.clocks.slot, p.clocks.slot.why.String())
+	note(p.clocks.slot, p.clocks.slot.clause.String())
 	if p.clocks.addr != nil {
-		note(&p.clocks.addr.pace, ClauseAddress)
+		note(&p.clocks.addr.pace, ledger.ClauseAddress)
 	}
 	if p.clocks.domain != nil {
-		note(&p.clocks.domain.pace, ClauseDomain)
+		note(&p.clocks.domain.pace, ledger.ClauseDomain)
 	}
 	if g.total != nil && !now.Before(g.taken) { // earlier only in a Replay: the bucket was full again at g.taken
 		g.total.ReserveN(now, 1) // what rateFree rounded is owed to the next
@@ -145,11 +146,11 @@ func (g *Gate) rateFree(now time.Time) (time.Time, bool) {
 	return until, false
 }
 
-func notYet(cs ...Clause) *NotYet {
+func notYet(cs ...ledger.Clause) *NotYet {
 	sortClauses(cs)
 	return &NotYet{Until: cs[0].Until, Clauses: cs}
 }
 
-func sortClauses(cs []Clause) {
-	slices.SortStableFunc(cs, func(a, b Clause) int { return b.Until.Compare(a.Until) })
+func sortClauses(cs []ledger.Clause) {
+	slices.SortStableFunc(cs, func(a, b ledger.Clause) int { return b.Until.Compare(a.Until) })
 }

@@ -104,7 +104,7 @@ type Config struct {
 	// Snapshot is what [Gate.Snapshot] returned in an earlier process: the Gate goes on from there.
 	Snapshot []byte
 	// Ledger receives one JSON line when a request starts and one when it ends. A Write that stores a
-	// part of its line ends the Gate's requests, unless the writer takes the part back as [LedgerFile]
+	// part of its line ends the Gate's requests, unless the writer takes the part back as [ledger.File]
 	// does; so does one that fails to store how a request ended. nil: none is kept.
 	Ledger io.Writer
 	// LedgerSize is how many octets the ledger already has, of earlier processes. See [Gate.Replay].

@@ -3,6 +3,7 @@ package politeness
 import (
 	"time"
 
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/robots"
 )
 
@@ -11,7 +12,7 @@ type HostState struct {
 	Exempt      bool          // an own host or one on loopback: MinDelay does not apply
 	Latency     time.Duration // the response time of its last answer
 	Requested   time.Duration // by its robots.txt: Crawl-delay or Request-rate, whichever is longer
-	RequestedBy string        // ClauseCrawlDelay or ClauseRequestRate, "" without either
+	RequestedBy string        // ledger.ClauseCrawlDelay or ledger.ClauseRequestRate, "" without either
 	Backoff     time.Duration // after failures; 0 when the host is healthy
 }
 
@@ -33,15 +34,15 @@ func (c Config) DelayFor(s HostState) (d time.Duration, clause string) {
 
 // delayFor is DelayFor of a Config that has its defaults (P5).
 func (c *Config) delayFor(s HostState) (d time.Duration, clause string) {
-	d, clause = c.leastDelay(s.Exempt), ClauseDelay
+	d, clause = c.leastDelay(s.Exempt), ledger.ClauseDelay
 	if l := c.latencyDelay(s.Latency); l > d {
-		d, clause = l, ClauseLatency
+		d, clause = l, ledger.ClauseLatency
 	}
 	if s.Requested > d {
 		d, clause = s.Requested, s.RequestedBy
 	}
 	if s.Backoff > d {
-		d, clause = s.Backoff, ClauseBackoff
+		d, clause = s.Backoff, ledger.ClauseBackoff
 	}
 	return d, clause
 }
@@ -69,10 +70,10 @@ func requestedDelay(group *robots.Group) (d time.Duration, clause string) {
 		return 0, ""
 	}
 	if c, ok := group.CrawlDelay(); ok {
-		d, clause = c, ClauseCrawlDelay
+		d, clause = c, ledger.ClauseCrawlDelay
 	}
 	if r, ok := group.RequestRate(); ok && r > d {
-		d, clause = r, ClauseRequestRate
+		d, clause = r, ledger.ClauseRequestRate
 	}
 	return d, clause
 }

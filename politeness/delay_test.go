@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/robots"
 )
 
@@ -23,18 +24,18 @@ func TestDelayFor(t *testing.T) {
 		want   time.Duration
 		clause string
 	}{
-		{"defaults", Config{}, HostState{}, DefaultDelay, ClauseDelay},
-		{"no delay", Config{Delay: None}, HostState{}, MinDelay, ClauseDelay},
-		{"no delay, exempt", Config{Delay: None}, HostState{Exempt: true}, 0, ClauseDelay},
-		{"slow", Config{DelayFactor: 2}, HostState{Latency: 3 * time.Second}, 6 * time.Second, ClauseLatency},
-		{"very slow", Config{MaxDelay: 4 * time.Second}, HostState{Latency: time.Hour}, 4 * time.Second, ClauseLatency},
-		{"slow, without a factor", Config{DelayFactor: None}, HostState{Latency: time.Hour}, DefaultDelay, ClauseDelay},
-		{"less requested", Config{Delay: 9 * time.Second}, Config{}.HostState("a.test:443", rules), 9 * time.Second, ClauseDelay},
-		{"more requested", Config{}, Config{}.HostState("a.test:443", rules), 5 * time.Second, ClauseRequestRate},
-		{"failing", Config{}, HostState{Requested: 5 * time.Second, RequestedBy: ClauseCrawlDelay, Backoff: time.Minute}, time.Minute, ClauseBackoff},
-		{"unknown, on loopback", Config{Delay: None}, Config{}.HostState("[::1]:80", nil), 0, ClauseDelay},
-		{"unknown, own", Config{Delay: None}, Config{OwnHosts: own}.HostState("own.test:443", nil), 0, ClauseDelay},
-		{"unknown, of others", Config{Delay: None}, Config{OwnHosts: own}.HostState("a.test:443", nil), MinDelay, ClauseDelay},
+		{"defaults", Config{}, HostState{}, DefaultDelay, ledger.ClauseDelay},
+		{"no delay", Config{Delay: None}, HostState{}, MinDelay, ledger.ClauseDelay},
+		{"no delay, exempt", Config{Delay: None}, HostState{Exempt: true}, 0, ledger.ClauseDelay},
+		{"slow", Config{DelayFactor: 2}, HostState{Latency: 3 * time.Second}, 6 * time.Second, ledger.ClauseLatency},
+		{"very slow", Config{MaxDelay: 4 * time.Second}, HostState{Latency: time.Hour}, 4 * time.Second, ledger.ClauseLatency},
+		{"slow, without a factor", Config{DelayFactor: None}, HostState{Latency: time.Hour}, DefaultDelay, ledger.ClauseDelay},
+		{"less requested", Config{Delay: 9 * time.Second}, Config{}.HostState("a.test:443", rules), 9 * time.Second, ledger.ClauseDelay},
+		{"more requested", Config{}, Config{}.HostState("a.test:443", rules), 5 * time.Second, ledger.ClauseRequestRate},
+		{"failing", Config{}, HostState{Requested: 5 * time.Second, RequestedBy: ledger.ClauseCrawlDelay, Backoff: time.Minute}, time.Minute, ledger.ClauseBackoff},
+		{"unknown, on loopback", Config{Delay: None}, Config{}.HostState("[::1]:80", nil), 0, ledger.ClauseDelay},
+		{"unknown, own", Config{Delay: None}, Config{OwnHosts: own}.HostState("own.test:443", nil), 0, ledger.ClauseDelay},
+		{"unknown, of others", Config{Delay: None}, Config{OwnHosts: own}.HostState("a.test:443", nil), MinDelay, ledger.ClauseDelay},
 	} {
 		if d, clause := c.config.DelayFor(c.state); d != c.want || clause != c.clause {
 			t.Errorf("%s: %v by %s, want %v by %s", c.name, d, clause, c.want, c.clause)

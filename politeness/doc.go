@@ -22,5 +22,5 @@
 //
 // What the Gate knows is bounded in memory: clocks that would change nothing are forgotten, and
 // robots.txt files are dropped and asked for again. [Gate.Snapshot] takes it to another process. Every
-// request leaves two lines, [Entry], in the ledger; package audit checks a ledger afterwards.
+// request leaves two lines, [ledger.Entry], in the ledger; package audit checks a ledger afterwards.
 package politeness

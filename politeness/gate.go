@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -21,7 +22,7 @@ type Gate struct {
 	cfg       Config
 	userAgent string
 	run       string // names this Gate in the ledger
-	ledger    *ledger
+	ledger    *ledger.Writer
 	overrides map[string]*override // by origin; never changes
 
 	// recording is held shared while an event goes into the ledger and takes effect, and by Snapshot
@@ -58,7 +59,7 @@ func NewGate(c Config) (*Gate, error) {
 		cfg:       c,
 		userAgent: c.Identity.UserAgent(),
 		run:       strings.ToLower(rand.Text()[:10]),
-		ledger:    &ledger{w: c.Ledger, size: c.LedgerSize},
+		ledger:    ledger.NewWriter(c.Ledger, c.LedgerSize),
 		overrides: c.overrides(),
 		hosts:     make(map[string]*host),
 		addrs:     make(map[netip.Addr]*shared),
@@ -71,7 +72,7 @@ func NewGate(c Config) (*Gate, error) {
 		g.total = rate.NewLimiter(rate.Limit(c.Rate), 1)
 	}
 	g.restored = &restored{out: map[uint64]*permit{}}
-	if err := g.restore(ceil(time.Now()), c.Snapshot); err != nil {
+	if err := g.restore(ledger.Ceil(time.Now()), c.Snapshot); err != nil {
 		return nil, err
 	}
 	return g, nil

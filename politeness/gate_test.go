@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -162,7 +163,7 @@ func TestP3OneRequestInFlight(t *testing.T) {
 		b := open(t, Config{})
 		time.Sleep(time.Until(b.rules("https://a.test/", "")))
 		p := b.must("https://a.test/1")
-		if w := b.wait("https://a.test/2", someAddr); w.Clauses[0].Name != ClauseBusy && w.Clauses[0].Name != ClauseAddress {
+		if w := b.wait("https://a.test/2", someAddr); w.Clauses[0].Name != ledger.ClauseBusy && w.Clauses[0].Name != ledger.ClauseAddress {
 			t.Errorf("clauses %v", w.Clauses)
 		}
 		b.gate.Report(p, Reply{Status: 200})
@@ -216,16 +217,16 @@ func TestP5DelayInForceIsTheLargest(t *testing.T) {
 		want   time.Duration
 		clause string
 	}{
-		{"operator", Config{Delay: 3 * time.Second}, "User-agent: *\nCrawl-delay: 1\n", time.Second, Reply{Status: 200}, 3 * time.Second, ClauseDelay},
-		{"Crawl-delay", Config{}, "User-agent: *\nCrawl-delay: 7.5\n", time.Second, Reply{Status: 200}, 7500 * time.Millisecond, ClauseCrawlDelay},
-		{"Request-rate", Config{}, "User-agent: *\nRequest-rate: 1/20\nCrawl-delay: 7\n", time.Second, Reply{Status: 200}, 20 * time.Second, ClauseRequestRate},
-		{"latency", Config{DelayFactor: 2}, "", 4 * time.Second, Reply{Status: 200}, 8 * time.Second, ClauseLatency},
-		{"latency capped", Config{DelayFactor: 2, MaxDelay: 5 * time.Second}, "", 4 * time.Second, Reply{Status: 200}, 5 * time.Second, ClauseLatency},
-		{"latency off", Config{DelayFactor: None}, "", 4 * time.Second, Reply{Status: 200}, time.Second, ClauseDelay},
-		{"back-off", Config{Delay: 100 * time.Millisecond}, "", 0, Reply{Status: 500}, time.Second, ClauseBackoff},
-		{"group of another robot", Config{}, "User-agent: x\nDisallow: /x\nCrawl-delay: 9\n\nUser-agent: *\nDisallow:\n", 0, Reply{Status: 200}, time.Second, ClauseDelay},
-		{"no operator's delay", Config{Delay: None}, "User-agent: *\nCrawl-delay: 2\n", 0, Reply{Status: 200}, 2 * time.Second, ClauseCrawlDelay},
-		{"not even that", Config{Delay: None}, "", 0, Reply{Status: 200}, MinDelay, ClauseDelay},
+		{"operator", Config{Delay: 3 * time.Second}, "User-agent: *\nCrawl-delay: 1\n", time.Second, Reply{Status: 200}, 3 * time.Second, ledger.ClauseDelay},
+		{"Crawl-delay", Config{}, "User-agent: *\nCrawl-delay: 7.5\n", time.Second, Reply{Status: 200}, 7500 * time.Millisecond, ledger.ClauseCrawlDelay},
+		{"Request-rate", Config{}, "User-agent: *\nRequest-rate: 1/20\nCrawl-delay: 7\n", time.Second, Reply{Status: 200}, 20 * time.Second, ledger.ClauseRequestRate},
+		{"latency", Config{DelayFactor: 2}, "", 4 * time.Second, Reply{Status: 200}, 8 * time.Second, ledger.ClauseLatency},
+		{"latency capped", Config{DelayFactor: 2, MaxDelay: 5 * time.Second}, "", 4 * time.Second, Reply{Status: 200}, 5 * time.Second, ledger.ClauseLatency},
+		{"latency off", Config{DelayFactor: None}, "", 4 * time.Second, Reply{Status: 200}, time.Second, ledger.ClauseDelay},
+		{"back-off", Config{Delay: 100 * time.Millisecond}, "", 0, Reply{Status: 500}, time.Second, ledger.ClauseBackoff},
+		{"group of another robot", Config{}, "User-agent: x\nDisallow: /x\nCrawl-delay: 9\n\nUser-agent: *\nDisallow:\n", 0, Reply{Status: 200}, time.Second, ledger.ClauseDelay},
+		{"no operator's delay", Config{Delay: None}, "User-agent: *\nCrawl-delay: 2\n", 0, Reply{Status: 200}, 2 * time.Second, ledger.ClauseCrawlDelay},
+		{"not even that", Config{Delay: None}, "", 0, Reply{Status: 200}, MinDelay, ledger.ClauseDelay},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in(t, func(t *testing.T) {
@@ -324,7 +325,7 @@ func TestP6HostsOnOneAddressShareItsClock(t *testing.T) {
 		b := open(t, Config{})
 		b.rules("https://a.test/", "")
 		w := b.wait("https://b.test/", someAddr)
-		if w.Clauses[0].Name != ClauseAddress || time.Until(w.Until) != time.Second {
+		if w.Clauses[0].Name != ledger.ClauseAddress || time.Until(w.Until) != time.Second {
 			t.Errorf("got %v", w)
 		}
 		if p := b.must2("https://c.test/", "192.0.2.2"); p.Purpose() != Robots {
@@ -357,7 +358,7 @@ func TestP6DomainByOption(t *testing.T) {
 		b.rules("https://a.site.test/", "")
 		_, err := b.admit("https://b.site.test/", netip.MustParseAddr("192.0.2.7"))
 		var w *NotYet
-		if !errors.As(err, &w) || w.Clauses[0].Name != ClauseDomain {
+		if !errors.As(err, &w) || w.Clauses[0].Name != ledger.ClauseDomain {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -403,7 +404,7 @@ func TestP7ARobotsHopHoldsTheHostThatAnswered(t *testing.T) {
 		b.send(p, 0, Reply{Status: 429, Header: http.Header{"Retry-After": {"60"}}})
 		_, err := b.admit("https://b.test/", netip.MustParseAddr("192.0.2.2"))
 		var w *NotYet
-		if !errors.As(err, &w) || time.Until(w.Until) != time.Minute || w.Clauses[0].Name != ClauseRetryAfter {
+		if !errors.As(err, &w) || time.Until(w.Until) != time.Minute || w.Clauses[0].Name != ledger.ClauseRetryAfter {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -480,7 +481,7 @@ func TestP8ARobotsTxtThatIsFetchedAgainSaysWhatItWaitedFor(t *testing.T) {
 				pause = 100 * time.Second
 			}
 			until := time.Now().Add(pause)
-			if h := b.gate.Host("a.test:443"); !h.NotBefore.Equal(until) || h.Waits != ClauseRobots {
+			if h := b.gate.Host("a.test:443"); !h.NotBefore.Equal(until) || h.Waits != ledger.ClauseRobots {
 				t.Errorf("the host waits until %v by %s, want %v", h.NotBefore, h.Waits, until)
 			}
 			if h := b.gate.Host("b.test:443"); h.Waits != "" || !h.NotBefore.IsZero() {
@@ -488,10 +489,10 @@ func TestP8ARobotsTxtThatIsFetchedAgainSaysWhatItWaitedFor(t *testing.T) {
 			}
 			time.Sleep(pause)
 			p := b.must(raw)
-			if cs := p.Clauses(); cs[0].Name != ClauseRobots || !cs[0].Until.Equal(until) || len(cs) != 3 {
-				t.Errorf("waited for %v, want %s until %v first", cs, ClauseRobots, until)
+			if cs := p.Clauses(); cs[0].Name != ledger.ClauseRobots || !cs[0].Until.Equal(until) || len(cs) != 3 {
+				t.Errorf("waited for %v, want %s until %v first", cs, ledger.ClauseRobots, until)
 			}
-			want := fmt.Sprintf(`"clauses":[{"clause":"robots_retry","until":%q}`, until.Format(timeForm))
+			want := fmt.Sprintf(`"clauses":[{"clause":"robots_retry","until":%q}`, until.Format("2006-01-02T15:04:05.000000Z07:00"))
 			r := Reply{Status: 500}
 			if i == 1 {
 				r = Reply{Status: 429, Header: http.Header{"Retry-After": {"100"}}}
@@ -508,7 +509,7 @@ func TestP8ARobotsTxtThatIsFetchedAgainSaysWhatItWaitedFor(t *testing.T) {
 		time.Sleep(time.Second)
 		b.send(b.must("https://a.test/"), 0, redirect("/r"))
 		time.Sleep(time.Second)
-		if cs := b.must("https://a.test/").Clauses(); len(cs) != 2 || cs[0].Name == ClauseRobots {
+		if cs := b.must("https://a.test/").Clauses(); len(cs) != 2 || cs[0].Name == ledger.ClauseRobots {
 			t.Errorf("a hop waited for %v", cs)
 		}
 	})
@@ -527,7 +528,7 @@ func TestForgiveKeepsThePauseBeforeARobotsTxt(t *testing.T) {
 			t.Fatal(d)
 		}
 		b.gate.Forgive()
-		if w := b.wait(raw, someAddr); time.Until(w.Until) != time.Minute || w.Clauses[0].Name != ClauseRobots {
+		if w := b.wait(raw, someAddr); time.Until(w.Until) != time.Minute || w.Clauses[0].Name != ledger.ClauseRobots {
 			t.Errorf("forgiven: %v", w)
 		}
 		time.Sleep(time.Minute)
@@ -566,7 +567,7 @@ func TestRobotsRedirects(t *testing.T) {
 		}
 		_, err := b.gate.Admit(Request{URL: b.url("https://a.test/x"), Addr: someAddr})
 		var w *NotYet
-		if !errors.As(err, &w) || w.Clauses[0].Name != ClauseStale {
+		if !errors.As(err, &w) || w.Clauses[0].Name != ledger.ClauseStale {
 			t.Fatalf("an address of the page's host serves no hop on another: %v", err)
 		}
 		p = b.must2("https://a.test/x", "192.0.2.2")
@@ -752,7 +753,7 @@ func TestAPermitThatRunsOutEarlyHoldsItsHost(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(DefaultPermitTTL - 2*time.Second)
-		if w := b.wait("https://a.test/", someAddr); w.Clauses[0].Name != ClauseBusy {
+		if w := b.wait("https://a.test/", someAddr); w.Clauses[0].Name != ledger.ClauseBusy {
 			t.Errorf("%v, want busy", w)
 		}
 		time.Sleep(time.Second)
@@ -775,7 +776,7 @@ func TestTheBucketAgreesWithTheExactInstant(t *testing.T) {
 	for range 100_000 {
 		d := time.Duration(rng.Int64N(int64(time.Millisecond) << rng.IntN(30)))
 		var p pace
-		p.rest(now, d, ClauseDelay)
+		p.rest(now, d, ledger.ClauseDelay)
 		if !p.full(p.notBefore, &b) {
 			t.Fatalf("%v after a request the bucket is not full", d)
 		}

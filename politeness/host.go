@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -109,7 +110,7 @@ func (h *host) ready(now time.Time) time.Time { return h.slot(now).until(now) }
 // waits is when a URL of the host may be requested, as far as is known, and the clause that says so.
 func (h *host) waits(now time.Time) (at time.Time, clause string) {
 	p := h.slot(now)
-	at, clause = p.notBefore, p.why.String()
+	at, clause = p.notBefore, p.clause.String()
 	var retry instant // of the origin that is to be tried again first
 	for _, o := range h.origins {
 		if o != nil && !o.gone {
@@ -122,7 +123,7 @@ func (h *host) waits(now time.Time) (at time.Time, clause string) {
 		}
 	}
 	if retry != 0 && !retry.time().Before(at) {
-		return retry.time(), ClauseRobots
+		return retry.time(), ledger.ClauseRobots
 	}
 	return at, clause
 }
@@ -138,7 +139,7 @@ func (h *host) giveUp(reason, detail string) {
 func (h *host) requestedDelay() (d time.Duration, clause string) {
 	for _, o := range h.origins {
 		if o != nil && o.requestedDelay > d {
-			d, clause = o.requestedDelay, o.why.String()
+			d, clause = o.requestedDelay, o.requestedBy.String()
 		}
 	}
 	return d, clause

@@ -3,6 +3,7 @@ package politeness
 import (
 	"time"
 
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/robots"
 )
 
@@ -78,7 +79,7 @@ func (g *Gate) quiet(now time.Time, o *origin) error {
 		until = t
 	}
 	if until.After(now) {
-		return notYet(Clause{Name: ClauseQuiet, Until: until})
+		return notYet(ledger.Clause{Name: ledger.ClauseQuiet, Until: until})
 	}
 	return nil
 }

@@ -4,71 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
-	"github.com/amble-crawler/amble/internal/hidden"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/weburl"
 )
-
-// TestLedgerLinesAreAsEncodingJSONWritesThem holds the encoder to encoding/json for any Entry.
-func TestLedgerLinesAreAsEncodingJSONWritesThem(t *testing.T) {
-	text := rapid.OneOf(rapid.Just(""), rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
-		rapid.Just("<a href=\"x\">&\u2028\u2029\\\x7f\x00\b\f\n\r\t"))
-	instants := rapid.Custom(func(t *rapid.T) time.Time {
-		zone := time.FixedZone("", 60*rapid.IntRange(-14*60, 14*60).Draw(t, "zone"))
-		return rapid.SampledFrom([]time.Time{
-			{}, time.Unix(rapid.Int64Range(-1<<33, 1<<35).Draw(t, "s"), rapid.Int64Range(0, 1e9-1).Draw(t, "ns")).In(zone),
-		}).Draw(t, "time")
-	})
-	clauses := rapid.Custom(func(t *rapid.T) Clause {
-		return Clause{text.Draw(t, "clause"), instants.Draw(t, "until"), Duration(rapid.Int64().Draw(t, "delay"))}
-	})
-	rapid.Check(t, func(t *rapid.T) {
-		e := Entry{
-			Event: text.Draw(t, "event"), Run: text.Draw(t, "run"), ID: rapid.Uint64().Draw(t, "id"), URL: text.Draw(t, "url"), For: text.Draw(t, "for"),
-			Host: text.Draw(t, "host"), Domain: text.Draw(t, "domain"), Addr: text.Draw(t, "addr"), Purpose: text.Draw(t, "purpose"), Attempt: rapid.Int().Draw(t, "attempt"),
-			Agent: text.Draw(t, "agent"), Queued: instants.Draw(t, "queued"), Allowed: instants.Draw(t, "allowed"), Written: instants.Draw(t, "written"),
-			Clauses: rapid.SliceOfN(clauses, 0, 3).Draw(t, "clauses"), Override: text.Draw(t, "override"), FirstByte: instants.Draw(t, "first"),
-			Ended: instants.Draw(t, "ended"), Status: rapid.Int().Draw(t, "status"), Bytes: rapid.Int64().Draw(t, "bytes"), Err: text.Draw(t, "error"),
-			Truncated: text.Draw(t, "truncated"), RetryAfter: text.Draw(t, "retry"), Date: text.Draw(t, "date"), Location: text.Draw(t, "location"), SHA256: text.Draw(t, "sha"),
-			Reported: instants.Draw(t, "reported"), Took: Duration(rapid.Int64().Draw(t, "took")), Aborted: rapid.Bool().Draw(t, "aborted"), Expires: instants.Draw(t, "expires"),
-			Through: rapid.Uint64().Draw(t, "through"),
-			Timeout: rapid.Bool().Draw(t, "timeout"), Behind: Duration(rapid.Int64().Draw(t, "behind")),
-		}
-		want, err := json.Marshal(&e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := e.append(nil); !bytes.Equal(got, micros(want)) {
-			t.Fatalf("got  %s\nwant %s", got, micros(want))
-		}
-	})
-}
-
-var times = regexp.MustCompile(`"(queued|allowed|written|until|first_byte|ended|reported|expires)":"([-0-9]+T[^"]*)"`)
-
-// micros is a line with six digits of each fraction of a second, which every reader takes for a time, rounded up:
-// so the order of what happened stays, and no pause that is counted from a line is over too soon.
-// Hidden characters are escaped.
-func micros(line []byte) []byte {
-	return times.ReplaceAllFunc(hidden.Escape(line), func(b []byte) []byte {
-		m := times.FindSubmatch(b)
-		at, err := time.Parse(time.RFC3339Nano, string(m[2]))
-		if err != nil {
-			panic(err)
-		}
-		return fmt.Appendf(nil, "%q:%q", m[1], at.Add(999*time.Nanosecond).Format("2006-01-02T15:04:05.000000Z07:00"))
-	})
-}
 
 // What the ledger has of a request is what the Gate goes by: the next whole microsecond.
 func TestP9TheGateGoesByTheLedgersTimes(t *testing.T) {
@@ -86,7 +31,7 @@ func TestP9TheGateGoesByTheLedgersTimes(t *testing.T) {
 		ended := time.Now()
 		ready := b.gate.Report(p, Reply{Status: 404, Ended: ended})
 		all := strings.Split(out.String(), "\n")
-		var start, end Entry
+		var start, end ledger.Entry
 		if err := errors.Join(json.Unmarshal([]byte(all[0]), &start), json.Unmarshal([]byte(all[1]), &end)); err != nil {
 			t.Fatal(err)
 		}
@@ -102,34 +47,21 @@ func TestP9TheGateGoesByTheLedgersTimes(t *testing.T) {
 	})
 }
 
-func TestEveryFieldOfAnEntryIsWritten(t *testing.T) {
-	in(t, func(t *testing.T) {
-		now := time.Now()
-		e := Entry{
-			"end", "r", 1, "u", "f", "h", "d", "a", "p", 2, "g", now, now, now, []Clause{{"c", now, 3}}, "o", 7, now, now, now, 6, 4, 5, "e", true, "t", true, "ra", "d", "l", "s", now, 8,
-		} // a new field does not compile here until it has a place
-		want, _ := json.Marshal(&e)
-		if got := e.append(nil); !bytes.Equal(got, micros(want)) {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	})
-}
-
 // TestP10TheLedgerSaysHowFarItIsComplete, so that whoever takes lines out of it is found out: when no Permit is without a
 // line, and not before. A failed Write, and a Permit that nobody reports, leave one.
 func TestP10TheLedgerSaysHowFarItIsComplete(t *testing.T) {
-	through := func(t *testing.T, ledger string) (all []uint64) {
+	through := func(t *testing.T, all string) (ids []uint64) {
 		t.Helper()
-		for line := range strings.Lines(ledger) {
-			var e Entry
+		for line := range strings.Lines(all) {
+			var e ledger.Entry
 			if err := json.Unmarshal([]byte(line), &e); err != nil {
 				t.Fatal(err)
 			}
 			if e.Event != "start" {
-				all = append(all, e.Through)
+				ids = append(ids, e.Through)
 			}
 		}
-		return all
+		return ids
 	}
 	in(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -198,13 +130,6 @@ func (f *faulty) Write(b []byte) (int, error) {
 	return f.Buffer.Write(b)
 }
 
-func TestATimeThatJSONCannotWriteIsLeftOut(t *testing.T) {
-	e := Entry{Event: "end", Ended: time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)}
-	if got := string(e.append(nil)); strings.Contains(got, "ended") || !json.Valid([]byte(got)) {
-		t.Error(got)
-	}
-}
-
 // lines counts Writes.
 type lines struct {
 	strings.Builder
@@ -238,7 +163,7 @@ func TestP10ALineIsOneWriteAndComesBeforeTheRequest(t *testing.T) {
 		if out.writes != 2 || len(all) != 2 {
 			t.Fatalf("%d writes of\n%s", out.writes, out.String())
 		}
-		var start, end Entry
+		var start, end ledger.Entry
 		if err := errors.Join(json.Unmarshal([]byte(all[0]), &start), json.Unmarshal([]byte(all[1]), &end)); err != nil {
 			t.Fatal(err)
 		}
@@ -281,8 +206,8 @@ func BenchmarkLedger(b *testing.B) {
 		b.Fatal(err)
 	}
 	now := time.Now()
-	p := &permit{gate: g, id: 1234567, began: now, url: u, wanted: u, addr: someAddr, queued: now, allowed: now, clauses: []Clause{
-		{ClauseCrawlDelay, now, Duration(10 * time.Second)}, {ClauseAddress, now, Duration(10 * time.Second)},
+	p := &permit{gate: g, id: 1234567, began: now, url: u, wanted: u, addr: someAddr, queued: now, allowed: now, clauses: []ledger.Clause{
+		{Name: ledger.ClauseCrawlDelay, Until: now, Delay: ledger.Duration(10 * time.Second)}, {Name: ledger.ClauseAddress, Until: now, Delay: ledger.Duration(10 * time.Second)},
 	}}
 	p.started.Store(true)
 	r := Reply{Status: 200, FirstByte: now, Ended: now, WireBytes: 12345, Header: http.Header{}}
@@ -292,5 +217,27 @@ func BenchmarkLedger(b *testing.B) {
 			b.Fatal(err)
 		}
 		g.end(now, p, r, answer{})
+	}
+}
+
+// User and password of a Location stand in no ledger; where it leads is there, and that it leads nowhere.
+func TestALocationsPasswordIsNotInTheLedger(t *testing.T) {
+	for location, want := range map[string]string{
+		"http://user:secret@b.test/x":      `"location":"http://*****@b.test/x"`,
+		"//user:secret@b.test/x":           `"location":"//*****@b.test/x"`,
+		"\t http:\\\\us\ter:secret@b.test": `*****@b.test`,
+		"http:user:secret@b.test/":         `"location":"http:*****@b.test/"`,
+		"/@user":                           `"location":"/@user"`,
+		"https://b.test/@user?x=a@b#c@d":   `"location":"https://b.test/@user?x=a@b#c@d"`,
+		"a:b@c":                            `"location":"a:*****@c"`,
+	} {
+		in(t, func(t *testing.T) {
+			var out strings.Builder
+			b := open(t, Config{Ledger: &out})
+			b.send(b.must("https://a.test/"), 0, Reply{Status: 301, Header: http.Header{"Location": {location}}})
+			if all := out.String(); strings.Contains(all, "secret") || !strings.Contains(all, want) {
+				t.Errorf("%q: want %s\n%s", location, want, all)
+			}
+		})
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
 func addrOf(i int) netip.Addr {
@@ -293,7 +295,7 @@ func TestAHostThatOnlyWaitsIsKept(t *testing.T) {
 		time.Sleep(100 * time.Second)
 		b.gate.sweepAt, b.gate.sweepMin = 1, 1
 		b.gate.Next(b.url("https://other.test/"))
-		if w := b.wait("https://d.test/", addrOf(9)); w.Clauses[0].Name != ClauseRetryAfter || time.Until(w.Until) != 100*time.Second {
+		if w := b.wait("https://d.test/", addrOf(9)); w.Clauses[0].Name != ledger.ClauseRetryAfter || time.Until(w.Until) != 100*time.Second {
 			t.Error(w)
 		}
 	})

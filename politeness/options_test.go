@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/robots"
 )
 
@@ -60,7 +61,7 @@ func TestOverridesAreValidated(t *testing.T) {
 func TestHours(t *testing.T) {
 	in(t, func(t *testing.T) { // a bubble begins at midnight UTC
 		b := open(t, Config{Hours: Hours{{From: 2 * time.Hour, To: 3 * time.Hour}, {From: 22 * time.Hour, To: 23 * time.Hour}}})
-		if w := b.wait("https://a.test/", someAddr); time.Until(w.Until) != 2*time.Hour || w.Clauses[0].Name != ClauseQuiet {
+		if w := b.wait("https://a.test/", someAddr); time.Until(w.Until) != 2*time.Hour || w.Clauses[0].Name != ledger.ClauseQuiet {
 			t.Fatalf("got %v", w)
 		}
 		time.Sleep(2 * time.Hour)

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"time"
 
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -29,12 +30,12 @@ type origin struct {
 
 	via *chase // of the answer in force; nil: it was not redirected
 
-	outage *outage // nil: the last attempt did not fail
-	status int16   // of the answer in force
-	known  bool
-	gone   bool
-	use    use
-	why    why // the clause of requestedDelay
+	outage      *outage // nil: the last attempt did not fail
+	status      int16   // of the answer in force
+	known       bool
+	gone        bool
+	use         use
+	requestedBy ledger.ClauseID // the clause of requestedDelay
 }
 
 // outage is failures to have a robots.txt, one after another.
@@ -236,13 +237,13 @@ func (g *Gate) learnRobots(now time.Time, p *permit, r Reply, a answer) {
 // that an earlier one asked for stays.
 func (g *Gate) unlearn(o *origin) {
 	g.rulesSize -= o.rules.size()
-	*o = origin{requestedDelay: o.requestedDelay, why: o.why, gone: o.gone}
+	*o = origin{requestedDelay: o.requestedDelay, requestedBy: o.requestedBy, gone: o.gone}
 }
 
 // learnRequestedDelay takes over the delay that o requests. Robots.txt may have been redirected elsewhere: the
 // last request to the host itself is some time ago.
 func (g *Gate) learnRequestedDelay(h *host, o *origin, d time.Duration, clause string) {
-	o.requestedDelay, o.why = d, whyOf(clause)
+	o.requestedDelay, o.requestedBy = d, ledger.ClauseIDOf(clause)
 	for p := range h.slots {
 		if d > 0 && p.ended != 0 {
 			p.hold(p.ended.time().Add(d), d, clause)

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
 // pace is one clock: of a host's slot, of an address, of a registrable domain. It allows one request
@@ -15,29 +17,10 @@ import (
 type pace struct {
 	holder    *permit // whose request is under way, or may be
 	notBefore time.Time
-	ended     instant       // of the last request
-	delay     time.Duration // what set notBefore
-	why       why           // its clause
+	ended     instant         // of the last request
+	delay     time.Duration   // what set notBefore
+	clause    ledger.ClauseID // of delay
 }
-
-// why is the name of a clause in one octet: an index of clauseNames.
-type why uint8
-
-var clauseNames = [...]string{
-	"", ClauseDelay, ClauseCrawlDelay, ClauseRequestRate, ClauseLatency, ClauseBackoff, ClauseRetryAfter, ClauseRobots, ClauseBusy,
-	ClauseAddress, ClauseDomain, ClauseRate, ClauseStale, ClauseQuiet, ClauseRestart,
-}
-
-func whyOf(clause string) why {
-	for i, name := range clauseNames {
-		if name == clause {
-			return why(i)
-		}
-	}
-	return 0
-}
-
-func (w why) String() string { return clauseNames[w] }
 
 // slack is what a bucket may round: far below anything a host could notice. Of a pace, notBefore is exact.
 const slack = time.Microsecond
@@ -83,7 +66,7 @@ func (p *pace) rest(end time.Time, d time.Duration, clause string) {
 // hold makes the clock wait until t at least.
 func (p *pace) hold(t time.Time, d time.Duration, clause string) {
 	if p.notBefore.Before(t) {
-		p.notBefore, p.why, p.delay = t, whyOf(clause), d
+		p.notBefore, p.clause, p.delay = t, ledger.ClauseIDOf(clause), d
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
 // locked is a ledger in memory.
@@ -115,10 +116,10 @@ func temptingWeb(w *crawltest.Web) {
 }
 
 // entries are the start lines of a ledger.
-func entries(t *testing.T, ledger []byte) (starts []politeness.Entry) {
+func entries(t *testing.T, all []byte) (starts []ledger.Entry) {
 	t.Helper()
-	for _, line := range bytes.Split(bytes.TrimSuffix(ledger, []byte("\n")), []byte("\n")) {
-		var e politeness.Entry
+	for _, line := range bytes.Split(bytes.TrimSuffix(all, []byte("\n")), []byte("\n")) {
+		var e ledger.Entry
 		if err := json.Unmarshal(line, &e); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
@@ -130,13 +131,13 @@ func entries(t *testing.T, ledger []byte) (starts []politeness.Entry) {
 }
 
 // compare expects one Permit for every request on the wire, in order.
-func compare(t *testing.T, requests []crawltest.Request, starts []politeness.Entry) {
+func compare(t *testing.T, requests []crawltest.Request, starts []ledger.Entry) {
 	t.Helper()
 	if len(requests) != len(starts) {
 		t.Fatalf("%d requests, %d of them with a Permit", len(requests), len(starts))
 	}
 	seen := map[uint64]bool{}
-	waiting := map[string]politeness.Entry{}
+	waiting := map[string]ledger.Entry{}
 	for _, e := range starts {
 		if seen[e.ID] {
 			t.Errorf("Permit %d is used twice", e.ID)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -64,8 +65,8 @@ type permit struct {
 	allowed    time.Time
 	life       time.Duration // how long after allowed it can be used
 	clocks     clocks
-	passed     [4]Clause // of host, address, domain and a robots.txt that failed
-	clauses    []Clause  // those of passed that are set
+	passed     [4]ledger.Clause // of host, address, domain and a robots.txt that failed
+	clauses    []ledger.Clause  // those of passed that are set
 	state      atomic.Int32
 	started    atomic.Bool // Begin has succeeded
 	began      time.Time   // when; written before started, read after
@@ -113,7 +114,7 @@ func (p Permit) URL() weburl.URL { return p.record().url }
 func (p Permit) Purpose() Purpose { return p.record().purpose }
 
 // Clauses are the waits that set the request's not-before time, the deciding one first.
-func (p Permit) Clauses() []Clause { return slices.Clone(p.record().clauses) }
+func (p Permit) Clauses() []ledger.Clause { return slices.Clone(p.record().clauses) }
 
 // Expires is the last instant at which the Permit can be used. It holds by the wall clock and by the monotonic one: the
 // Permit expires with the first of them that has passed it. The zero Time of the zero Permit.

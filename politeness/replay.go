@@ -1,26 +1,24 @@
 package politeness
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"time"
+
+	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
 // ErrReplay is wrapped by the errors of [Gate.Replay] that are the ledger's doing: it is shorter than the
 // snapshot says, or has a line that is none.
 var ErrReplay = errors.New("politeness: ledger cannot be replayed")
 
-// maxLine is the longest line of a ledger that is read. A URL of 64 KiB fits in, escaped.
-const maxLine = 1 << 20
-
 // restored is what a snapshot leaves for Replay.
 type restored struct {
 	run    string
-	mark   int64              // octets of the ledger that the snapshot includes
+	mark   int64              // bytes of the ledger that the snapshot includes
 	out    map[uint64]*permit // of run, begun or not, without an end so far
 	chases map[uint64]*chase  // of those for robots.txt, the redirects they follow
 }
@@ -43,38 +41,38 @@ func (s *restored) add(p *permit, c *chase) {
 // no line tells, nothing at all is admitted before the operator's delay has passed: a crawl that begins,
 // rather than goes on, has no use for Replay.
 //
-// Call it once, before the first Admit; ledger is all of the file that Config.Ledger goes on with, whose
+// Call it once, before the first Admit; lines is all of the file that Config.Ledger goes on with, whose
 // size is Config.LedgerSize. robots gives the body of a robots.txt with this SHA-256, in hexadecimal; of
 // an answer whose body it does not have, robots.txt counts as not yet asked for. A last line that is not
 // whole is left out. The memory that Replay takes does not depend on the ledger's length.
 //
 // The error wraps [ErrReplay], or is the reader's. The Gate must not be used after one.
-func (g *Gate) Replay(ledger io.ReadSeeker, robots func(sha256 string) ([]byte, error)) error {
+func (g *Gate) Replay(lines io.ReadSeeker, robots func(sha256 string) ([]byte, error)) error {
 	g.recording.Lock()
 	defer g.recording.Unlock()
 	if g.restored == nil || g.lastID > 0 {
 		return fmt.Errorf("%w: the gate has been used already", ErrReplay)
 	}
 	mark := g.restored.mark
-	size, err := ledger.Seek(0, io.SeekEnd)
+	size, err := lines.Seek(0, io.SeekEnd)
 	if err != nil {
 		return fmt.Errorf("politeness: ledger: %w", err)
 	}
 	if size < mark {
-		return fmt.Errorf("%w: it has %d octets, the snapshot includes %d", ErrReplay, size, mark)
+		return fmt.Errorf("%w: it has %d bytes, the snapshot includes %d", ErrReplay, size, mark)
 	}
-	if err := seekLine(ledger, mark); err != nil {
+	if err := seekLine(lines, mark); err != nil {
 		return err
 	}
 	r := &replay{gate: g, restored: g.restored, robots: robots}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if err := r.lines(bufio.NewReaderSize(ledger, 1<<16), mark); err != nil {
+	if err := r.read(ledger.NewReader(lines, mark)); err != nil {
 		return err
 	}
 	g.restored = nil
 	g.lastID, g.unlined = 0, 0 // those of the runs before
-	now := ceil(time.Now())
+	now := ledger.Ceil(time.Now())
 	r.settle(now)
 	g.skew.add(g.rewind(now, r.latest))
 	g.opening = now.Add(max(g.cfg.Delay, MinDelay))
@@ -82,12 +80,12 @@ func (g *Gate) Replay(ledger io.ReadSeeker, robots func(sha256 string) ([]byte, 
 }
 
 // seekLine goes to the place of a mark, which is behind a line's end.
-func seekLine(ledger io.ReadSeeker, mark int64) error {
-	_, err := ledger.Seek(max(0, mark-1), io.SeekStart)
+func seekLine(lines io.ReadSeeker, mark int64) error {
+	_, err := lines.Seek(max(0, mark-1), io.SeekStart)
 	if err == nil && mark > 0 {
 		var end [1]byte
-		if _, err = io.ReadFull(ledger, end[:]); err == nil && end[0] != '\n' {
-			return fmt.Errorf("%w: no line ends at octet %d, up to which the snapshot includes it", ErrReplay, mark)
+		if _, err = io.ReadFull(lines, end[:]); err == nil && end[0] != '\n' {
+			return fmt.Errorf("%w: no line ends at byte %d, up to which the snapshot includes it", ErrReplay, mark)
 		}
 	}
 	if err != nil {
@@ -101,64 +99,48 @@ type replay struct {
 	*restored
 	gate   *Gate
 	robots func(sha256 string) ([]byte, error)
-	line   record
+	line   line
 	latest time.Time // of all lines
 }
 
-// lines applies the lines from offset on.
-func (r *replay) lines(br *bufio.Reader, offset int64) error {
-	var long []byte // a line longer than br's buffer
-	skipped := false
+// read applies the lines that are left.
+func (r *replay) read(lines *ledger.Reader) error {
 	for {
-		b, err := br.ReadSlice('\n')
+		e, err := lines.Next()
 		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			if skipped = skipped || len(long) > maxLine; !skipped {
-				long = append(long, b...)
-			}
-			continue
 		case errors.Is(err, io.EOF):
-			return nil // and b, if any, is torn
+			return nil
+		case errors.Is(err, ledger.ErrLine):
+			return fmt.Errorf("%w: %w", ErrReplay, err)
 		case err != nil:
-			return fmt.Errorf("politeness: ledger: %w", err)
-		case skipped:
-			return fmt.Errorf("%w: the line at octet %d is longer than any", ErrReplay, offset)
+			return fmt.Errorf("politeness: %w", err)
 		}
-		if len(long) > 0 {
-			long = append(long, b...)
-			b = long
+		if err := r.apply(line{e}); err != nil {
+			return fmt.Errorf("%w: the line at byte %d: %w", ErrReplay, lines.Offset(), err)
 		}
-		if err := r.apply(b); err != nil {
-			return fmt.Errorf("%w: the line at octet %d: %w", ErrReplay, offset, err)
-		}
-		offset += int64(len(b))
-		long = long[:0]
 	}
 }
 
 // apply does again what the Gate did when it wrote the line.
-func (r *replay) apply(b []byte) error {
-	e := &r.line
-	if err := e.parse(bytes.TrimSuffix(b, []byte("\n"))); err != nil {
-		return err
-	}
-	if string(e.run) != r.run {
+func (r *replay) apply(e line) error {
+	r.line = e
+	if e.Run != r.run {
 		r.newRun()
 	}
 	r.latest = later(r.latest, e.time())
-	switch string(e.event) {
-	case eventStart:
+	switch e.Event {
+	case ledger.Start:
 		return r.start()
-	case eventEnd:
-		p := r.out[e.id]
+	case ledger.End:
+		p := r.out[e.ID]
 		if p == nil {
 			return errors.New("the end of a request that has no start")
 		}
 		return r.end(p)
-	case eventUnsent:
+	case ledger.Unsent:
 		return r.unsent()
 	}
-	return fmt.Errorf("event %q is not known", e.event)
+	return fmt.Errorf("event %q is not known", e.Event)
 }
 
 // newRun notes that the process before has ended: what it left open was over when this one began, and
@@ -170,7 +152,7 @@ func (r *replay) newRun() {
 		r.gate.rewind(now, r.latest)
 		r.latest = now
 	}
-	r.run = string(r.line.run)
+	r.run = r.line.Run
 }
 
 // settle ends what is open at now. How it ended nobody knows, nor at an own host, which of its clocks each of
@@ -188,54 +170,56 @@ func (r *replay) settle(now time.Time) {
 }
 
 func (r *replay) start() error {
-	e := &r.line
-	p := r.out[e.id] // of a Permit that was out when the snapshot was taken
+	e := r.line
+	p := r.out[e.ID] // of a Permit that was out when the snapshot was taken
 	if p == nil {
 		var err error
 		if p, err = r.mint(); err != nil {
 			return err
 		}
 	}
-	p.began = e.written
+	p.began = e.Written
 	p.started.Store(true)
 	return nil
 }
 
 // mint makes the Permit again that a line is about, and takes its clocks.
 func (r *replay) mint() (*permit, error) {
-	e, g := &r.line, r.gate
+	e, g := r.line, r.gate
 	target, wanted, err := e.urls()
 	if err != nil {
 		return nil, err
 	}
-	if !e.addr.IsValid() || e.allowed.IsZero() {
+	addr, _ := netip.ParseAddr(e.Addr)
+	if !addr.IsValid() || e.Allowed.IsZero() {
 		return nil, errors.New("a request without address or time")
 	}
-	g.sweep(e.allowed)
+	g.sweep(e.Allowed)
 	h := g.host(wanted)
-	if e.purpose == Page {
+	purpose := e.purpose()
+	if purpose == Page {
 		h.origin(wanted).use = usedLately
 	}
-	p := g.mint(e.allowed, Request{URL: wanted, Addr: e.addr, Attempt: e.attempt}, h, step{url: target, purpose: e.purpose}, g.clocks(e.allowed, g.host(target), target, e.addr)).p
-	p.id = e.id
+	p := g.mint(e.Allowed, Request{URL: wanted, Addr: addr, Attempt: e.Attempt}, h, step{url: target, purpose: purpose}, g.clocks(e.Allowed, g.host(target), target, addr)).p
+	p.id = e.ID
 	p.state.Store(begun) // never taken back
 	r.out[p.id] = p
 	return p, nil
 }
 
 func (r *replay) unsent() error {
-	e, g := &r.line, r.gate
+	e, g := r.line, r.gate
 	target, wanted, err := e.urls()
 	if err != nil {
 		return err
 	}
-	if e.id == 0 { // Failed
+	if e.ID == 0 { // Failed
 		g.failed(e.time(), wanted, target, errFailed)
 		return nil
 	}
 	o := g.host(wanted).origin(wanted)
 	asking, c := o.asking, o.chase
-	p := r.out[e.id]
+	p := r.out[e.ID]
 	if p == nil {
 		if p, err = r.mint(); err != nil {
 			return err
@@ -253,10 +237,10 @@ var errFailed = errors.New("politeness: request failed")
 
 // end reports what became of p.
 func (r *replay) end(p *permit) error {
-	e, g := &r.line, r.gate
+	e, g := r.line, r.gate
 	delete(r.out, p.id)
-	if e.took > 0 { // as exactly as the Gate knew it
-		p.began = e.ended.Add(-e.took)
+	if e.Took > 0 { // as exactly as the Gate knew it
+		p.began = e.Ended.Add(-time.Duration(e.Took))
 	}
 	reply := e.reply()
 	if p.purpose != Robots || reply.Aborted {
@@ -278,7 +262,7 @@ func (r *replay) body() (b []byte, missing bool) {
 	if r.robots == nil {
 		return nil, true
 	}
-	b, err := r.robots(string(r.line.sha256))
+	b, err := r.robots(r.line.SHA256)
 	if err != nil || !r.line.isHash(sha256.Sum256(b)) {
 		return nil, true
 	}

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -103,19 +103,19 @@ func (l *life) kill() (restored, lived *bench) {
 		}
 	}
 	size := int64(l.ledger.Len())
-	ledger := l.ledger.String()
+	all := l.ledger.String()
 	if l.rng.IntN(2) == 0 {
-		ledger += `{"event":"end","run":"` + l.gate.run + `","id":1,"ended":"2000-01-01T00:0`
+		all += `{"event":"end","run":"` + l.gate.run + `","id":1,"ended":"2000-01-01T00:0`
 	}
 	time.Sleep(time.Duration(l.rng.IntN(2)*l.rng.IntN(5000)) * time.Millisecond)
 	c := l.config
 	c.Snapshot, c.LedgerSize = l.snapshot, size
 	restored = open(l.T, c)
-	if err := restored.gate.Replay(strings.NewReader(ledger), l.body); err != nil {
+	if err := restored.gate.Replay(strings.NewReader(all), l.body); err != nil {
 		l.Fatal(err)
 	}
 	for id, p := range l.flying {
-		l.gate.ledger.w = nil // that process writes no more
+		l.gate.ledger = ledger.NewWriter(nil, 0) // that process writes no more
 		l.gate.Report(p, Reply{Aborted: true})
 		delete(l.flying, id)
 	}
@@ -293,7 +293,7 @@ func TestNothingIsAdmittedRightAfterAReplay(t *testing.T) {
 		b.rules("https://a.test/", "")
 		time.Sleep(time.Hour)
 		r := replayed(t, Config{}, out.String(), nil)
-		if w := r.wait("https://other.test/", addrOf(7)); w.Clauses[0].Name != ClauseRestart || time.Until(w.Until) != DefaultDelay {
+		if w := r.wait("https://other.test/", addrOf(7)); w.Clauses[0].Name != ledger.ClauseRestart || time.Until(w.Until) != DefaultDelay {
 			t.Error(w)
 		}
 		time.Sleep(DefaultDelay)
@@ -326,6 +326,9 @@ func TestRobotsTxtWithoutItsBodyIsAskedForAgain(t *testing.T) {
 	})
 }
 
+// longestLine is the longest that is read.
+const longestLine = 1 << 20
+
 func TestLedgersThatCannotBeReplayed(t *testing.T) {
 	in(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -336,12 +339,12 @@ func TestLedgersThatCannotBeReplayed(t *testing.T) {
 			name, ledger, says string
 			snapshot           []byte
 		}{
-			{"shorter than the mark", whole[:len(whole)-1], fmt.Sprintf("%d octets, the snapshot includes %d", len(whole)-1, len(whole)), snapshot},
+			{"shorter than the mark", whole[:len(whole)-1], fmt.Sprintf("%d bytes, the snapshot includes %d", len(whole)-1, len(whole)), snapshot},
 			{"another", strings.Repeat("x", len(whole)), "no line ends", snapshot},
-			{"no JSON", whole + "nonsense\n", "the line at octet " + fmt.Sprint(len(whole)), nil},
+			{"no JSON", whole + "nonsense\n", "the line at byte " + fmt.Sprint(len(whole)), nil},
 			{"an end without a start", whole[strings.IndexByte(whole, '\n')+1:], "has no start", nil},
 			{"an unknown event", `{"event":"pause","run":"x"}` + "\n", `"pause"`, nil},
-			{"a line without an end in sight", strings.Repeat(" ", maxLine+1<<17) + "\n", "longer than any", nil},
+			{"a line without an end in sight", strings.Repeat(" ", longestLine+1<<17) + "\n", "longer than any", nil},
 			{"no address", `{"event":"start","run":"x","id":1,"url":"http://a.test/","allowed":"2000-01-01T00:00:00Z"}` + "\n", "without address", nil},
 			{"no URL", `{"event":"unsent","run":"x","url":"x"}` + "\n", "url_syntax", nil},
 		} {
@@ -350,7 +353,7 @@ func TestLedgersThatCannotBeReplayed(t *testing.T) {
 				t.Errorf("%s: %v", c.name, err)
 			}
 		}
-		r := replayed(t, Config{}, whole+strings.Repeat("\x00", 3*maxLine), nil) // as a power cut may leave it
+		r := replayed(t, Config{}, whole+strings.Repeat("\x00", 3*longestLine), nil) // as a power cut may leave it
 		if err := r.gate.Replay(strings.NewReader(whole), nil); !errors.Is(err, ErrReplay) {
 			t.Errorf("twice: %v", err)
 		}
@@ -407,36 +410,6 @@ func TestNoEventIsInNeitherASnapshotNorTheLedgerBehindItsMark(t *testing.T) {
 		if n := r.gate.Host("127.0.0.1:8080").Failures; n != workers*each {
 			t.Fatalf("%d failures, %d happened", n, workers*each)
 		}
-	}
-}
-
-func TestOpenLedgerCutsBackToTheLastWholeLine(t *testing.T) {
-	long := strings.Repeat("x", 200_000)
-	for _, c := range []struct{ was, is string }{
-		{"", ""}, {"torn", ""}, {"one\n", "one\n"}, {"one\ntwo\nto", "one\ntwo\n"}, {"one\n\x00\x00", "one\n"}, {"\n", "\n"},
-		{"one\n" + long, "one\n"}, {long + "\n" + long, long + "\n"}, {long, ""},
-	} {
-		path := filepath.Join(t.TempDir(), "ledger.jsonl")
-		if err := os.WriteFile(path, []byte(c.was), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		l, size, err := OpenLedger(path)
-		if err != nil || size != int64(len(c.is)) {
-			t.Fatalf("%d octets, %v", size, err)
-		}
-		if _, err := l.Write([]byte("more\n")); err != nil {
-			t.Fatal(err)
-		}
-		read, err1 := io.ReadAll(l.Reader())
-		if err := errors.Join(err1, l.Sync(), l.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if b, err := os.ReadFile(path); err != nil || string(b) != c.is+"more\n" || string(read) != string(b) {
-			t.Errorf("%.20q became %.20q, %v", c.was, b, err)
-		}
-	}
-	if _, _, err := OpenLedger(t.TempDir()); err == nil {
-		t.Error("a directory was opened")
 	}
 }
 
@@ -568,7 +541,7 @@ func TestP9ARateOutlivesAnOlderLineBehindASnapshot(t *testing.T) {
 		b.gate.Report(p, Reply{Aborted: true})
 		r := replayed(t, c, out.String(), nil)
 		time.Sleep(5 * time.Second)
-		if w := r.wait("https://c.test/", addrOf(3)); w.Clauses[0].Name != ClauseRate {
+		if w := r.wait("https://c.test/", addrOf(3)); w.Clauses[0].Name != ledger.ClauseRate {
 			t.Error(w)
 		}
 	})

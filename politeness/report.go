@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -37,8 +38,8 @@ const (
 // Permit's.
 func (g *Gate) Report(p Permit, r Reply) time.Time {
 	clock := time.Now()
-	now := ceil(clock)
-	r.Ended = ceil(r.Ended)
+	now := ledger.Ceil(clock)
+	r.Ended = ledger.Ceil(r.Ended)
 	if p.p == nil || p.p.gate != g {
 		return clock
 	}
@@ -181,7 +182,7 @@ func (g *Gate) takeBack(now time.Time, p *permit) {
 // all because its host's name has no address for now. It counts like a failed request and returns
 // the time to try again.
 func (g *Gate) Failed(u, next weburl.URL, err error) time.Time {
-	now := ceil(time.Now())
+	now := ledger.Ceil(time.Now())
 	if u.IsZero() {
 		return now
 	}

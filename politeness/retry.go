@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
 // obeyRetryAfter holds the host as long as it asks, in full, or gives it up (P7).
@@ -14,7 +16,7 @@ func (g *Gate) obeyRetryAfter(now time.Time, h *host, r Reply) {
 	if !ok {
 		return
 	}
-	h.hold(t, t.Sub(now), ClauseRetryAfter)
+	h.hold(t, t.Sub(now), ledger.ClauseRetryAfter)
 	if t.Sub(now) > g.cfg.MaxRetryAfter {
 		h.giveUp(ReasonRetryAfter, "the host asks for a pause until "+t.UTC().Format(time.RFC3339)+", longer than this crawl waits")
 	}

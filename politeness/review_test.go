@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -127,7 +128,7 @@ func TestAPermitThatIsNeverReportedIsTakenBackWhenItExpires(t *testing.T) {
 			time.Sleep(DefaultPermitTTL)
 			b.wait("https://a.test/2", someAddr)
 			time.Sleep(time.Nanosecond)
-			if c := b.wait("https://a.test/2", someAddr).Clauses; time.Until(c[len(c)-1].Until) != time.Second || c[len(c)-1].Name != ClauseDelay {
+			if c := b.wait("https://a.test/2", someAddr).Clauses; time.Until(c[len(c)-1].Until) != time.Second || c[len(c)-1].Name != ledger.ClauseDelay {
 				t.Errorf("taken back, then a delay: %v", c)
 			}
 			time.Sleep(time.Second)
@@ -180,7 +181,7 @@ func TestRobotsIsAskedForByOneAtATime(t *testing.T) {
 	in(t, func(t *testing.T) { // an own host may have several requests, but not for this
 		b := open(t, Config{Delay: None, OwnHosts: func(string) int { return 4 }})
 		p := b.must("https://a.test/1")
-		if w := b.wait("https://a.test/2", someAddr); w.Clauses[0].Name != ClauseBusy || !w.Until.After(time.Now()) {
+		if w := b.wait("https://a.test/2", someAddr); w.Clauses[0].Name != ledger.ClauseBusy || !w.Until.After(time.Now()) {
 			t.Errorf("got %v", w)
 		}
 		b.send(p, 0, Reply{Status: 404})
@@ -195,7 +196,7 @@ func TestRobotsIsAskedForByOneAtATime(t *testing.T) {
 		b.must2("https://a.test/1", "192.0.2.2")
 		_, err := b.admit("https://a.test/2", netip.MustParseAddr("192.0.2.3"))
 		var w *NotYet
-		if !errors.As(err, &w) || w.Clauses[0].Name != ClauseBusy {
+		if !errors.As(err, &w) || w.Clauses[0].Name != ledger.ClauseBusy {
 			t.Errorf("got %v", err)
 		}
 	})

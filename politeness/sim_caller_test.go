@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -270,7 +271,7 @@ func (f *flight) report(r politeness.Reply, a *answer) {
 
 // sent notes a request on the wire, and expects its line to have been the last one before.
 func (f *flight) sent(g politeness.Grant, before int) {
-	e := politeness.Entry{URL: g.URL().String(), Addr: g.Addr().String(), Written: time.Now()}
+	e := ledger.Entry{URL: g.URL().String(), Addr: g.Addr().String(), Written: time.Now()}
 	f.wire = append(f.wire, e)
 	if f.disk.none {
 		return
@@ -278,7 +279,7 @@ func (f *flight) sent(g politeness.Grant, before int) {
 	if f.disk.silent {
 		f.judge.wrong("P10: a request for %s after an end that was not recorded", e.URL)
 	}
-	var last politeness.Entry
+	var last ledger.Entry
 	if err := json.Unmarshal(f.disk.last, &last); err != nil || f.disk.lines == before || last.Event != "start" || key(last) != key(e) {
 		f.judge.wrong("P10: a request for %s before its line", e.URL)
 	}

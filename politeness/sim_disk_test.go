@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
 // disk is what outlives a process: the ledger, in memory or in a file, snapshots, and robots.txt bodies.
@@ -25,7 +25,7 @@ type disk struct {
 	faulty bool
 	memory []byte
 	path   string // of the file; "": the ledger is in memory
-	file   *politeness.LedgerFile
+	file   *ledger.File
 
 	lines     int    // whole ones
 	lacking   bool   // one was not written
@@ -109,7 +109,7 @@ func (d *disk) latest() saved {
 
 // open cuts the ledger back to its whole lines, as another process finds it: with torn behind them, the
 // part of a line that the one before was writing. Then size is how many octets are whole.
-func (d *disk) open(torn string) (size int64, ledger io.ReadSeeker) {
+func (d *disk) open(torn string) (size int64, lines io.ReadSeeker) {
 	d.silent = false
 	if d.path == "" {
 		d.memory = d.memory[:bytes.LastIndexByte(d.memory, '\n')+1]
@@ -120,7 +120,7 @@ func (d *disk) open(torn string) (size int64, ledger io.ReadSeeker) {
 		d.must(appendTo(d.path, torn))
 	}
 	var err error
-	d.file, size, err = politeness.OpenLedger(d.path)
+	d.file, size, err = ledger.Open(d.path)
 	d.must(err)
 	return size, d.file.Reader()
 }

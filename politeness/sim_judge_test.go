@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -302,7 +303,7 @@ func (j *judge) told(u weburl.URL, e *politeness.NotYet) {
 	}
 	j.waits(u, e.Until)
 	o := j.law.origin(u)
-	if e.Clauses[0].Name == politeness.ClauseRobots && o.known && !now.After(o.at.Add(maxStale)) && (o.served || !j.forgetful) {
+	if e.Clauses[0].Name == ledger.ClauseRobots && o.known && !now.After(o.at.Add(maxStale)) && (o.served || !j.forgetful) {
 		j.wrong("%s has to wait for a robots.txt of which there is a copy", u)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/audit"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/robots"
 )
 
@@ -71,7 +72,7 @@ type history struct {
 	optOut map[string]bool
 	lost   map[*robotsFile]bool // bodies that are not kept any more
 	plans  []plan
-	wire   []politeness.Entry // on the wire
+	wire   []ledger.Entry // on the wire
 }
 
 // plan is something to do at a time.
@@ -302,13 +303,13 @@ func (h *history) lose(s saved) {
 
 // check holds the ledger to what was on the wire, and to its own auditor.
 func (h *history) check() {
-	ledger := h.disk.close()
+	all := h.disk.close()
 	if h.disk.none || h.judge.found > 0 {
 		return
 	}
 	starts := map[string]int{}
-	for line := range bytes.Lines(ledger) {
-		var e politeness.Entry
+	for line := range bytes.Lines(all) {
+		var e ledger.Entry
 		if err := json.Unmarshal(line, &e); err != nil {
 			h.judge.wrong("P10: %v in a ledger's line: %s", err, line)
 		}
@@ -322,16 +323,16 @@ func (h *history) check() {
 		}
 	}
 	if len(h.lost) == 0 && !h.disk.lacking { // else it misses what the crawl knew, or knows what that did not
-		h.audit(ledger)
+		h.audit(all)
 	}
 }
 
-func key(e politeness.Entry) string { return fmt.Sprint(e.URL, " at ", e.Addr, micro(e.Written)) }
+func key(e ledger.Entry) string { return fmt.Sprint(e.URL, " at ", e.Addr, micro(e.Written)) }
 
 // micro is when something happened as the ledger has it: the next whole microsecond.
 func micro(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro() }
 
-func (h *history) audit(ledger []byte) {
+func (h *history) audit(all []byte) {
 	c := h.law
 	seconds := func(d time.Duration) float64 {
 		if d > 1<<62 {
@@ -346,7 +347,7 @@ func (h *history) audit(ledger []byte) {
 	for _, s := range h.web.servers {
 		own[s.host] = c.OwnHosts(s.host)
 	}
-	rep, err := audit.Check(bytes.NewReader(ledger), audit.Config{
+	rep, err := audit.Check(bytes.NewReader(all), audit.Config{
 		Product: "testbot", UserAgent: h.judge.agent, Contact: c.Identity.Contact, Delay: c.Delay.Seconds(), DelayFactor: c.DelayFactor,
 		MaxDelay: c.MaxDelay.Seconds(), MaxRetryAfter: seconds(c.MaxRetryAfter), MaxBackoff: c.MaxBackoff.Seconds(),
 		PerDomain: c.PerDomain, OwnHosts: own, ForbidDenies: c.ForbiddenDenies,

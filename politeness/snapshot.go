@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -39,7 +40,7 @@ func (g *Gate) Snapshot() []byte {
 	defer g.mu.Unlock()
 	w := &writer{b: append([]byte(snapshotMagic), snapshotVersion)}
 	w.string(g.run)
-	w.uint(uint64(g.ledger.mark()))
+	w.uint(uint64(g.ledger.Size()))
 	w.time(g.opening)
 	w.time(g.rateUntil(now))
 	w.uint(uint64(len(g.addrs)))
@@ -100,7 +101,7 @@ func (w *writer) pace(g *Gate, p *pace) {
 	w.time(p.notBefore)
 	w.instant(p.ended)
 	w.duration(p.delay)
-	w.string(p.why.String())
+	w.string(p.clause.String())
 	w.bool(p.holder != nil)
 	if p.holder != nil {
 		d, clause := g.pause(p.holder)
@@ -150,7 +151,7 @@ func (w *writer) origin(o *origin) {
 		w.uint(uint64(o.outage.attempts))
 	}
 	w.duration(o.requestedDelay)
-	w.string(o.why.String())
+	w.string(o.requestedBy.String())
 	w.chase(o.via)
 	if o.asking == nil {
 		w.chase(o.chase)
@@ -259,9 +260,9 @@ func (g *Gate) restoreSlots(now time.Time, r *reader, h *host) {
 		}
 		to.ended = max(to.ended, p.ended)
 		if same {
-			to.hold(p.notBefore, p.delay, p.why.String())
+			to.hold(p.notBefore, p.delay, p.clause.String())
 		} else {
-			h.hold(p.notBefore, p.delay, p.why.String())
+			h.hold(p.notBefore, p.delay, p.clause.String())
 		}
 	}
 }
@@ -297,7 +298,7 @@ func (r *reader) url() weburl.URL {
 func (r *reader) pace(now time.Time, p *pace) (held bool) {
 	t, ended := r.time(), r.instant()
 	p.hold(t, r.duration(), "")
-	p.why, p.ended = whyOf(r.string()), ended
+	p.clause, p.ended = ledger.ClauseIDOf(r.string()), ended
 	if held = r.bool(); held {
 		d := r.duration()
 		p.rest(now, d, r.string())
@@ -311,7 +312,7 @@ func (r *reader) origin(c *Config, name string) *origin {
 	if r.bool() {
 		o.outage = &outage{since: r.instant(), retryAt: r.instant(), attempts: int(r.uint() & (1<<31 - 1))}
 	}
-	o.requestedDelay, o.why = r.duration(), whyOf(r.string())
+	o.requestedDelay, o.requestedBy = r.duration(), ledger.ClauseIDOf(r.string())
 	o.via = r.chase()
 	o.chase = r.chase()
 	if !r.bool() {

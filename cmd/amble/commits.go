@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/amble-crawler/amble/frontier/disk"
-	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/sink/warc"
 )
 
@@ -126,12 +126,12 @@ func (c *commits) keep(name string) (*evidence, error) {
 }
 
 // keepLines is keep for a file of lines, of which a part is cut off that a process did not live to write whole.
-func (c *commits) keepLines(name string) (*politeness.LedgerFile, int64, error) {
+func (c *commits) keepLines(name string) (*ledger.File, int64, error) {
 	e, err := c.keep(name)
 	if err != nil {
 		return nil, 0, err
 	}
-	l, size, err := politeness.AppendLedger(e)
+	l, size, err := ledger.NewFile(e)
 	if err != nil {
 		return nil, 0, errors.Join(err, e.Close())
 	}

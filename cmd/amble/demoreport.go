@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/sink"
 )
 
@@ -50,11 +50,11 @@ type demoRequest struct {
 }
 
 // demoRequests are the requests in a ledger, in the order in which they ended.
-func demoRequests(ledger []byte) (all []demoRequest, err error) {
-	open := map[uint64]politeness.Entry{}
-	dec := json.NewDecoder(bytes.NewReader(ledger))
+func demoRequests(lines []byte) (all []demoRequest, err error) {
+	open := map[uint64]ledger.Entry{}
+	dec := json.NewDecoder(bytes.NewReader(lines))
 	for dec.More() {
-		var e politeness.Entry
+		var e ledger.Entry
 		if err := dec.Decode(&e); err != nil {
 			return nil, fmt.Errorf("ledger: %w", err)
 		}

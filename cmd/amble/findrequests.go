@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -39,7 +40,7 @@ func (f *finder) read(n int, b []byte) bool {
 	if !starts && len(f.open) == 0 {
 		return true
 	}
-	var e politeness.Entry
+	var e ledger.Entry
 	if json.Unmarshal(b, &e) != nil {
 		return true
 	}
@@ -63,7 +64,7 @@ func (f *finder) read(n int, b []byte) bool {
 }
 
 // start is the request that a line begins, nil if it is of no interest.
-func (f *finder) start(n int, e politeness.Entry) *request {
+func (f *finder) start(n int, e ledger.Entry) *request {
 	r := &request{start: e, line: n}
 	switch {
 	case e.URL == f.url && e.Event == "start":
@@ -75,7 +76,7 @@ func (f *finder) start(n int, e politeness.Entry) *request {
 	return nil
 }
 
-func (f *finder) ended(r *request, e politeness.Entry) {
+func (f *finder) ended(r *request, e ledger.Entry) {
 	r.end = e
 	if r.start.URL != f.url && len(f.found) == 0 { // later ones did not decide about it
 		f.rules.add(r)

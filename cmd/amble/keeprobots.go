@@ -11,7 +11,7 @@ import (
 
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
 // robotsKeeper keeps every answer to a request for a robots.txt, as evidence of what a crawl went by:
@@ -20,7 +20,7 @@ type robotsKeeper struct {
 	dir plainDir
 
 	mu    sync.Mutex
-	index *politeness.LedgerFile // of lines that are whole, as a ledger's
+	index *ledger.File // of lines that are whole, as a ledger's
 }
 
 const indexName = "index.jsonl"

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/sink/warc"
 )
@@ -18,7 +18,7 @@ type outputs struct {
 	visits   *sink.JSONL
 	archive  *warc.Writer // nil unless --format names it
 	frontier *disk.Store
-	ledger   *politeness.LedgerFile
+	ledger   *ledger.File
 	robots   *robotsKeeper
 	commits  *commits
 

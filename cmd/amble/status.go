@@ -7,7 +7,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
 // How often the status is shown, on a terminal and elsewhere.
@@ -120,7 +120,7 @@ func (s *status) at(now time.Time, p crawler.Progress) snapshot {
 		snap.host, snap.waits = s.first.host, s.first.waits
 	}
 	switch snap.waits {
-	case politeness.ClauseRobots, politeness.ClauseBackoff, politeness.ClauseRetryAfter:
+	case ledger.ClauseRobots, ledger.ClauseBackoff, ledger.ClauseRetryAfter:
 		snap.cause = s.first.cause
 	}
 	snap.eta = s.left(snap, f.Claimed)

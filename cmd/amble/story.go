@@ -11,7 +11,7 @@ import (
 
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -40,16 +40,16 @@ type found struct {
 
 // request is one request as the ledger has it, start and end.
 type request struct {
-	start, end politeness.Entry
+	start, end ledger.Entry
 	line       int
 }
 
 // MarshalJSON writes both lines.
 func (r request) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Line  int              `json:"line"`
-		Start politeness.Entry `json:"start"`
-		End   politeness.Entry `json:"end"`
+		Line  int          `json:"line"`
+		Start ledger.Entry `json:"start"`
+		End   ledger.Entry `json:"end"`
 	}{r.line, r.start, r.end})
 }
 
@@ -248,7 +248,7 @@ func (r *request) text() string {
 	return fmt.Sprintf("%s (line %d of %s)", text, r.line, ledgerName)
 }
 
-func clauseText(c politeness.Clause) string {
+func clauseText(c ledger.Clause) string {
 	text := c.Name
 	if c.Delay > 0 {
 		text += " " + time.Duration(c.Delay).String()

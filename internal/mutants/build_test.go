@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,8 +26,8 @@ const variable = "AMBLE_MUTANT"
 var root = filepath.Join("..", "..")
 
 // binaries are the test binaries that contain all mutants. Each mutated function has a copy beside it for every mutant;
-// it begins with the choice between them. So two builds do for all.
-type binaries struct{ politeness, crawler string }
+// it begins with the choice between them. So one build per package does for all.
+type binaries struct{ politeness, ledger, crawler string }
 
 // build makes them. It changes no file: go's -overlay flag puts the mutated ones in the place of the others.
 func build(t *testing.T, ms []mutant) binaries {
@@ -53,7 +54,9 @@ func build(t *testing.T, ms []mutant) binaries {
 	for file, ms := range by {
 		put(file, mutated(t, file, ms))
 	}
-	put("politeness/mutant.go", fmt.Sprintf("package politeness\n\nimport \"os\"\n\nvar mutant = os.Getenv(%q)\n", variable))
+	for dir, pkg := range packages(by) {
+		put(dir+"/mutant.go", fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar mutant = os.Getenv(%q)\n", pkg, variable))
+	}
 	list, overlay := filepath.Join(dir, "overlay.json"), map[string]any{"Replace": replace}
 	spec, err := json.Marshal(overlay)
 	if err == nil {
@@ -62,8 +65,8 @@ func build(t *testing.T, ms []mutant) binaries {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := binaries{filepath.Join(dir, "politeness.test"), filepath.Join(dir, "crawler.test")}
-	for out, pkg := range map[string]string{b.politeness: "./politeness", b.crawler: "./crawler"} {
+	b := binaries{filepath.Join(dir, "politeness.test"), filepath.Join(dir, "ledger.test"), filepath.Join(dir, "crawler.test")}
+	for out, pkg := range map[string]string{b.politeness: "./politeness", b.ledger: "./politeness/ledger", b.crawler: "./crawler"} {
 		cmd := exec.Command("go", "test", "-c", "-vet=off", "-overlay="+list, "-o", out, pkg)
 		cmd.Dir = root
 		if said, err := cmd.CombinedOutput(); err != nil {
@@ -71,6 +74,15 @@ func build(t *testing.T, ms []mutant) binaries {
 		}
 	}
 	return b
+}
+
+// packages are the packages that the files are in, by their directory.
+func packages(by map[string]map[int]mutant) map[string]string {
+	pkgs := map[string]string{}
+	for file := range by {
+		pkgs[path.Dir(file)] = path.Base(path.Dir(file))
+	}
+	return pkgs
 }
 
 // edit is text to put into a file.

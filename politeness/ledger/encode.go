@@ -1,4 +1,4 @@
-package politeness
+package ledger
 
 import (
 	"strconv"
@@ -8,9 +8,9 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// append adds e's line to b, byte for byte as encoding/json would write it, but for times, without its cost.
-// Times have microseconds, rounded up. One outside the years 0 to 9999 is left out: no JSON has a form for it.
-func (e *Entry) append(b []byte) []byte {
+// Append adds e's line, without its end, to b: byte for byte as encoding/json would write it, except for times, without its
+// cost. Times have microseconds, rounded up. One outside the years 0 to 9999 is left out: JSON has no form for it.
+func (e *Entry) Append(b []byte) []byte {
 	b = appendText(append(b, `{"event":`...), e.Event)
 	b = appendText(append(b, `,"run":`...), e.Run)
 	b = strconv.AppendUint(append(b, `,"id":`...), e.ID, 10)
@@ -72,7 +72,7 @@ func numberField(b []byte, name string, v int64) []byte {
 }
 
 func timeField(b []byte, name string, t time.Time) []byte {
-	t = ceil(t)
+	t = Ceil(t)
 	if y := t.Year(); t.IsZero() || y < 0 || y > 9999 {
 		return b
 	}
@@ -102,8 +102,8 @@ func clausesField(b []byte, cs []Clause) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// appendText adds s as a JSON string, escaped as encoding/json does: also for HTML, and with what is
-// no UTF-8 replaced. Hidden characters are escaped, too.
+// appendText adds s as a JSON string, escaped as encoding/json does: also for HTML, and with invalid UTF-8
+// replaced. Hidden characters are escaped, too.
 func appendText(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
@@ -131,7 +131,7 @@ func appendText(b []byte, s string) []byte {
 	return append(append(b, s[start:]...), '"')
 }
 
-// appendEscape adds an ASCII octet that cannot stand for itself.
+// appendEscape adds an ASCII byte that cannot stand for itself.
 func appendEscape(b []byte, c byte) []byte {
 	switch c {
 	case '"', '\\':

@@ -1,0 +1,90 @@
+package ledger
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// Clause is one reason to wait: a rule's name and the time before which it allows no request.
+type Clause struct {
+	Name  string    `json:"clause"`          // one of the Clause names below
+	Until time.Time `json:"until,omitzero"`  // not before
+	Delay Duration  `json:"delay,omitempty"` // the delay it came from, where there is one
+}
+
+// Names of clauses, stable across versions.
+const (
+	ClauseDelay       = "delay"        // the operator's delay per host
+	ClauseCrawlDelay  = "crawl_delay"  // Crawl-delay of robots.txt
+	ClauseRequestRate = "request_rate" // Request-rate of robots.txt
+	ClauseLatency     = "latency"      // response time × factor
+	ClauseBackoff     = "backoff"      // after 429, 5xx and network errors
+	ClauseRetryAfter  = "retry_after"  // Retry-After of the host
+	ClauseRobots      = "robots_retry" // robots.txt unreachable, to be tried again
+	ClauseBusy        = "busy"         // a request to the host or its address is in flight
+	ClauseAddress     = "address"      // the clock of the server's address
+	ClauseDomain      = "domain"       // the clock of the registrable domain
+	ClauseRate        = "rate"         // requests per second in all
+	ClauseStale       = "next_changed" // what must be requested first has changed meanwhile
+	ClauseQuiet       = "quiet_hours"  // outside the hours agreed for the host
+	ClauseRestart     = "restart"      // the process before this one may have connected to any host
+)
+
+// ClauseID is the name of a clause in one byte. The zero ClauseID is no clause.
+type ClauseID uint8
+
+var clauseNames = [...]string{
+	"", ClauseDelay, ClauseCrawlDelay, ClauseRequestRate, ClauseLatency, ClauseBackoff, ClauseRetryAfter, ClauseRobots, ClauseBusy,
+	ClauseAddress, ClauseDomain, ClauseRate, ClauseStale, ClauseQuiet, ClauseRestart,
+}
+
+// ClauseIDOf is the ClauseID of a name; 0 for a text that is not one.
+func ClauseIDOf(name string) ClauseID {
+	for i, n := range clauseNames {
+		if n == name {
+			return ClauseID(i)
+		}
+	}
+	return 0
+}
+
+// String is the name of the clause.
+func (c ClauseID) String() string { return clauseNames[c] }
+
+// Duration is a time.Duration that is written as seconds in JSON.
+type Duration time.Duration
+
+// MarshalJSON writes seconds as a decimal number.
+func (d Duration) MarshalJSON() ([]byte, error) {
+	return d.append(nil), nil
+}
+
+func (d Duration) append(b []byte) []byte {
+	return strconv.AppendFloat(b, time.Duration(d).Seconds(), 'g', -1, 64)
+}
+
+// UnmarshalJSON reads seconds.
+func (d *Duration) UnmarshalJSON(b []byte) (err error) {
+	*d, err = seconds(string(b))
+	return err
+}
+
+// seconds reads a number of seconds, to the nanosecond.
+func seconds(text string) (Duration, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, fmt.Errorf("ledger: duration %q: %w", text, err)
+	}
+	switch ns := math.Round(v * 1e9); {
+	case ns >= math.MaxInt64:
+		return math.MaxInt64, nil
+	case ns <= math.MinInt64:
+		return math.MinInt64, nil
+	case ns != ns:
+		return 0, fmt.Errorf("ledger: duration %q is not a number", text)
+	default:
+		return Duration(ns), nil
+	}
+}

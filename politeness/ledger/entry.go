@@ -1,0 +1,54 @@
+package ledger
+
+import "time"
+
+// Entry is one line of the ledger. A request has two: "start", written before its first byte leaves, and "end". A start
+// without an end is a request that was cut off by the end of the process. A request of which no byte was sent has one line,
+// "unsent": its name had no address, no connection was made, or its permit was not used. A permit that its holder never
+// reported has none.
+type Entry struct {
+	Event     string    `json:"event"` // Start, End or Unsent
+	Run       string    `json:"run"`   // names the process's gate: IDs of different processes do not mix
+	ID        uint64    `json:"id"`
+	URL       string    `json:"url,omitempty"`
+	For       string    `json:"for,omitempty"` // the page whose robots.txt this is
+	Host      string    `json:"host,omitempty"`
+	Domain    string    `json:"domain,omitempty"` // registrable, if domains have clocks
+	Addr      string    `json:"addr,omitempty"`
+	Purpose   string    `json:"purpose,omitempty"`
+	Attempt   int       `json:"attempt,omitempty"`
+	Agent     string    `json:"agent,omitempty"`
+	Queued    time.Time `json:"queued,omitzero"`
+	Allowed   time.Time `json:"allowed,omitzero"`
+	Written   time.Time `json:"written,omitzero"`
+	Clauses   []Clause  `json:"clauses,omitempty"`  // what the request had to wait for
+	Override  string    `json:"override,omitempty"` // the reason of the override that let it through
+	Behind    Duration  `json:"behind,omitempty"`   // how far this process's clock is behind the lines of earlier ones
+	FirstByte time.Time `json:"first_byte,omitzero"`
+	Ended     time.Time `json:"ended,omitzero"`
+	Reported  time.Time `json:"reported,omitzero"` // when the gate was told, and pauses began, if later than Ended
+	Took      Duration  `json:"took,omitempty"`    // from the request to Ended, to the nanosecond: pauses may depend on it
+	Status    int       `json:"status,omitempty"`
+	Bytes     int64     `json:"bytes,omitempty"` // of the body, as received
+	Err       string    `json:"error,omitempty"`
+	Timeout   bool      `json:"timeout,omitempty"` // the error is that something took too long
+	Truncated string    `json:"truncated,omitempty"`
+	Aborted   bool      `json:"aborted,omitempty"` // broken off by the crawler: says nothing about the host
+
+	// What a check needs of the answer's header, and of a robots.txt's body.
+	RetryAfter string `json:"retry_after,omitempty"` // on 429 and 503; of several the longest
+	Date       string `json:"date,omitempty"`        // the answer's own clock, with RetryAfter
+	Location   string `json:"location,omitempty"`    // user and password masked
+	SHA256     string `json:"sha256,omitempty"`      // of a robots.txt's body, in hexadecimal
+
+	Expires time.Time `json:"expires,omitzero"` // when the rules of this robots.txt expire
+
+	Through uint64 `json:"through,omitempty"` // every permit of this run up to this ID has a line before this one
+}
+
+// Values of Entry.Event.
+const (
+	Start  = "start"
+	End    = "end"
+	Unsent = "unsent"
+)

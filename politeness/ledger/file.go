@@ -1,0 +1,99 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// File is a ledger in a file. It holds whole lines only: the part of a line that a killed process or a failed Write leaves
+// is cut off. One process at a time may have it open. Write is not safe for concurrent use; a [Writer] makes one at a time.
+type File struct {
+	f    Storage
+	size int64
+}
+
+// Storage is what a [File] needs of a file: an *os.File opened with O_RDWR and O_APPEND is one.
+type Storage interface {
+	io.Writer
+	io.ReaderAt
+	io.Seeker
+	Truncate(size int64) error
+	Sync() error
+	Close() error
+}
+
+// Open opens a ledger to append to, or creates one. What follows its last whole line, the part of a line that a killed
+// process or a power cut left, is cut off; every whole line stays. Size is how many bytes there are then.
+func Open(path string) (l *File, size int64, err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, 0, err
+	}
+	if l, size, err = NewFile(f); err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return l, size, nil
+}
+
+// NewFile is Open for a file that is open already. Close closes it.
+func NewFile(f Storage) (l *File, size int64, err error) {
+	size, err = wholeLines(f)
+	if err == nil {
+		err = f.Truncate(size)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("ledger: %w", err)
+	}
+	return &File{f: f, size: size}, size, nil
+}
+
+// wholeLines is the length in bytes of the lines that have an end. It searches backwards from the end of the file.
+func wholeLines(f Storage) (int64, error) {
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return 0, err
+	}
+	buf := make([]byte, 1<<16)
+	for end > 0 {
+		start := max(0, end-int64(len(buf)))
+		b := buf[:end-start]
+		if _, err := f.ReadAt(b, start); err != nil {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
+			return start + int64(i) + 1, nil
+		}
+		end = start
+	}
+	return 0, nil
+}
+
+// Write appends a line. When it fails, nothing of the line stays, so that later ones can be read; if even
+// that fails, no later Write succeeds.
+func (l *File) Write(line []byte) (int, error) {
+	if l.size < 0 {
+		return 0, errors.New("ledger: an earlier line could not be taken back: no more lines are written")
+	}
+	n, err := l.f.Write(line)
+	if err == nil {
+		l.size += int64(n)
+		return n, nil
+	}
+	if cut := l.f.Truncate(l.size); cut != nil {
+		l.size = -1
+		return n, errors.Join(err, cut)
+	}
+	return 0, err
+}
+
+// Reader reads the file as it is now.
+func (l *File) Reader() io.ReadSeeker { return io.NewSectionReader(l.f, 0, max(0, l.size)) }
+
+// Sync makes the lines written so far survive a power cut.
+func (l *File) Sync() error { return l.f.Sync() }
+
+// Close closes the file.
+func (l *File) Close() error { return l.f.Close() }

@@ -1,0 +1,80 @@
+package politeness
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// line is an entry of the ledger as Replay understands it.
+type line struct{ *ledger.Entry }
+
+func (e line) purpose() Purpose {
+	switch e.Purpose {
+	case Robots.String():
+		return Robots
+	case Sitemap.String():
+		return Sitemap
+	}
+	return Page
+}
+
+// time is when the Gate was in the state that the line tells of.
+func (e line) time() time.Time {
+	for _, t := range []time.Time{e.Reported, e.Ended} {
+		if !t.IsZero() {
+			return t
+		}
+	}
+	return e.Allowed
+}
+
+// needsBody reports whether the line's answer for a robots.txt has rules in its body.
+func (e line) needsBody() bool {
+	return e.Err == "" && e.Status >= 200 && e.Status < 300 && (e.Truncated == "" || e.Truncated == CutByLength)
+}
+
+func (e line) isHash(sum [sha256.Size]byte) bool {
+	var buf [2 * sha256.Size]byte
+	return string(hex.AppendEncode(buf[:0], sum[:])) == e.SHA256
+}
+
+// life is how long an answer for a robots.txt that ended then may be gone by.
+func (e line) life(ended time.Time) time.Duration {
+	return min(max(e.Expires.Sub(ended), robots.MinFreshness), robots.MaxFreshness)
+}
+
+// reply is the answer that the line tells of.
+func (e line) reply() Reply {
+	r := Reply{Status: e.Status, Truncated: e.Truncated, Aborted: e.Aborted, Ended: e.Ended, Header: http.Header{}}
+	if e.Err != "" {
+		r.Err = errFailed
+	}
+	if e.Timeout {
+		r.Err = os.ErrDeadlineExceeded
+	}
+	for _, f := range [...]struct{ name, value string }{{"Location", e.Location}, {"Retry-After", e.RetryAfter}, {"Date", e.Date}} {
+		if f.value != "" {
+			r.Header[f.name] = []string{f.value}
+		}
+	}
+	return r
+}
+
+// urls are what was requested, and the page whose robots.txt that is or the same.
+func (e line) urls() (target, wanted weburl.URL, err error) {
+	if target, err = weburl.Parse(e.URL); err != nil {
+		return target, wanted, err
+	}
+	if e.For == "" {
+		return target, target, nil
+	}
+	wanted, err = weburl.Parse(e.For)
+	return target, wanted, err
+}
