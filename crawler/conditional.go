@@ -45,14 +45,20 @@ type ConditionalFetcher interface {
 	FetchConditional(ctx context.Context, p politeness.Permit, v fetcher.Validators) (*fetcher.Page, error)
 }
 
-// fetch makes the request of a Permit: for a page that an earlier crawl knows, a conditional one.
-func (r *run) fetch(ctx context.Context, c frontier.Claim, p politeness.Permit) (*fetcher.Page, error) {
-	if f, ok := r.fetcher.(ConditionalFetcher); ok && p.Purpose() == politeness.Page {
-		if past, known := r.past(c.URL); known {
-			return f.FetchConditional(ctx, p, past.Validators)
+// conditional is a Fetcher whose requests for pages that an earlier crawl knows are conditional.
+type conditional struct {
+	Fetcher
+	past func(u weburl.URL) (Past, bool)
+	with ConditionalFetcher // the Fetcher
+}
+
+func (f conditional) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error) {
+	if p.Purpose() == politeness.Page {
+		if past, known := f.past(p.URL()); known {
+			return f.with.FetchConditional(ctx, p, past.Validators)
 		}
 	}
-	return r.fetcher.Fetch(ctx, p)
+	return f.Fetcher.Fetch(ctx, p)
 }
 
 // addPast queues what the history lists, unless an earlier process has: traps count what is queued. It returns how

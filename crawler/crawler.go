@@ -141,6 +141,7 @@ type run struct {
 	rationer frontier.Rationer // likewise
 	idler    idler             // the fetcher, when it keeps connections
 	fetcher  Fetcher
+	client   *fetcher.Client // of gate and fetcher
 	closers  []func()
 	budget   *budget
 	tally    *tally
@@ -211,6 +212,7 @@ func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 	if err := r.makeFetcher(); err != nil {
 		return nil, err
 	}
+	r.makeClient()
 	r.makeFrontier()
 	r.knower, _ = r.frontier.(frontier.Knower)
 	r.counter, _ = r.frontier.(frontier.Counter)
@@ -293,6 +295,13 @@ func (r *run) makeFetcher() error {
 	r.fetcher = f
 	r.closers = append(r.closers, f.Close)
 	return nil
+}
+
+func (r *run) makeClient() {
+	r.client = &fetcher.Client{Gate: r.gate, Fetcher: r.fetcher, KeepRobots: r.cfg.KeepRobots, Admitted: r.admitted}
+	if with, ok := r.fetcher.(ConditionalFetcher); ok && r.cfg.Since != nil {
+		r.client.Fetcher = conditional{r.fetcher, r.past, with}
+	}
 }
 
 // keepsBodies reports whether a sink stores bodies.

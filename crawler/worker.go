@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -53,56 +52,57 @@ func (r *run) serve(ctx context.Context, c frontier.Claim) bool {
 	return fetched
 }
 
-// request takes a claim through resolve, admission and fetch.
+// request makes the request that a claim needs next, and acts on its outcome.
 func (r *run) request(ctx context.Context, c frontier.Claim) bool {
-	next := r.gate.Next(c.URL)
-	addr, err := r.fetcher.Resolve(ctx, next)
-	if err != nil {
-		return r.unresolved(ctx, c, next, err)
-	}
-	permit, err := r.gate.Admit(politeness.Request{
-		URL: c.URL, Next: next, Addr: addr, Purpose: purpose(c.Kind),
-		Attempt: c.Attempt, Queued: c.Queued, Deadline: c.Deadline,
-	})
-	if err != nil {
-		return r.notAdmitted(ctx, c, err)
-	}
-	r.cfg.Trace.admitted(c.URL, permit)
-	if err := r.missedSitemaps(ctx, c.URL, permit.Purpose()); err != nil {
-		r.fail(err)
-	}
 	ctx, share := r.inflight.withShare(ctx)
 	defer share.end()
-	page, err := r.fetch(ctx, c, permit)
-	r.keepRobots(permit, page)
-	ready := r.gate.Report(permit, reply(page, err))
-	r.requested(page, err)
-	switch {
-	case page != nil:
-		r.hear()
-	case !ours(err):
-		r.tried(c, permit.URL(), err)
+	a, err := r.client.Try(ctx, politeness.Request{
+		URL: c.URL, Purpose: purpose(c.Kind), Attempt: c.Attempt, Queued: c.Queued, Deadline: c.Deadline,
+	})
+	if err != nil {
+		return r.notRequested(ctx, c, err)
 	}
-	if permit.Purpose() == politeness.Robots {
-		r.archive(ctx, page, politeness.Robots.String())
-	}
-	r.measure(permit.URL().Host(), addr, page, err, ready)
+	r.account(ctx, c, a)
+	page := a.Page
 	switch {
-	case fetcher.ReasonOf(err) == fetcher.ReasonLedger:
-		r.fail(err)
+	case fetcher.ReasonOf(a.Err) == fetcher.ReasonLedger:
+		r.fail(a.Err)
 		fallthrough
-	case ctx.Err() != nil && (err != nil || page.Truncated != ""):
-		r.again(ctx, c, frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{}})
+	case ctx.Err() != nil && (page == nil || page.Truncated != ""):
+		r.again(ctx, c, frontier.Settlement{ReadyAt: a.Ready, Again: &frontier.Again{}})
 		return false
-	case permit.Purpose() == politeness.Robots:
-		r.causes.note(permit.URL().Origin(), page, err)
-		r.robotsAnswered(ctx, c, ready, robotsTrouble(page, err))
+	case a.Permit.Purpose() == politeness.Robots:
+		r.causes.note(a.Permit.URL().Origin(), page, a.Err)
+		r.robotsAnswered(ctx, c, a)
 		return false
-	case err != nil:
-		return r.unanswered(ctx, c, ready, err)
+	case a.Err != nil:
+		return r.unanswered(ctx, c, a.Ready, a.Err)
 	}
 	defer page.Release()
-	return r.answered(ctx, c, page, ready)
+	return r.answered(ctx, c, page, a.Ready)
+}
+
+// admitted is called before each request.
+func (r *run) admitted(ctx context.Context, u weburl.URL, p politeness.Permit) {
+	r.cfg.Trace.admitted(u, p)
+	if err := r.missedSitemaps(ctx, u, p.Purpose()); err != nil {
+		r.fail(err)
+	}
+}
+
+// account counts a request, whatever its outcome.
+func (r *run) account(ctx context.Context, c frontier.Claim, a *fetcher.Answer) {
+	r.received(a)
+	switch {
+	case a.Page != nil:
+		r.hear()
+	case !a.Aborted:
+		r.tried(c, a.Permit.URL(), a.Err)
+	}
+	if a.Permit.Purpose() == politeness.Robots {
+		r.archive(ctx, a.Page, politeness.Robots.String())
+	}
+	r.measure(a)
 }
 
 func purpose(k frontier.Kind) politeness.Purpose {
@@ -112,30 +112,6 @@ func purpose(k frontier.Kind) politeness.Purpose {
 	return politeness.Page
 }
 
-// reply is what the gate is told of a request. One that a dead context broke off, or an expired
-// Permit kept from leaving, says nothing about the host.
-func reply(page *fetcher.Page, err error) politeness.Reply {
-	if err == nil {
-		return page.Reply()
-	}
-	r := fetcher.ReplyForError(err)
-	r.Aborted = ours(err)
-	return r
-}
-
-// ours reports whether a fetch failed for a cause on our side. A reason code is the fetcher's own
-// judgement; only an error without one is looked into, since limits, too, cancel contexts.
-func ours(err error) bool {
-	switch fetcher.ReasonOf(err) {
-	case "":
-		return errors.Is(err, context.Canceled) || errors.Is(err, politeness.ErrExpired)
-	case fetcher.ReasonPermit, fetcher.ReasonPermitInvalid, fetcher.ReasonLedger, fetcher.ReasonURL, fetcher.ReasonClosed,
-		fetcher.ReasonCanceled:
-		return true
-	}
-	return false
-}
-
 // temporary reports whether another attempt may fare better. Errors of a Fetcher that is not ours
 // say so by a method, as net.Error does.
 func temporary(err error) bool {
@@ -143,40 +119,42 @@ func temporary(err error) bool {
 	return errors.As(err, &t) && t.Temporary()
 }
 
-// requested adds a request to the report and ends the crawl when it has received enough.
-func (r *run) requested(page *fetcher.Page, err error) {
-	if err != nil && ours(err) {
+// received adds a request to the report and ends the crawl when it has received enough.
+func (r *run) received(a *fetcher.Answer) {
+	if a.Aborted {
 		return
 	}
-	octets := int64(0)
-	if page != nil {
-		octets = page.WireBytes
-	} else if failed := failure(err); failed != nil {
-		octets = failed.WireBytes
+	bytes := int64(0)
+	if a.Page != nil {
+		bytes = a.Page.WireBytes
+	} else if failed := failure(a.Err); failed != nil {
+		bytes = failed.WireBytes
 	}
-	if all := r.tally.request(octets, page != nil && page.Reused); r.cfg.Limits.Bytes > 0 && all >= r.cfg.Limits.Bytes {
+	all := r.tally.request(bytes, a.Page != nil && a.Page.Reused)
+	if most := r.cfg.Limits.Bytes; most > 0 && all >= most {
 		r.drain(FinishBytes)
 	}
 }
 
 // measure adds a request to the bound of its host and, unless the host is an own one, its address.
-func (r *run) measure(host string, addr netip.Addr, page *fetcher.Page, err error, ready time.Time) {
+func (r *run) measure(a *fetcher.Answer) {
 	var took time.Duration
 	var ended time.Time
-	if page != nil {
+	if page := a.Page; page != nil {
 		took, ended = page.Ended.Sub(page.Written), page.Ended
-	} else if failed := failure(err); failed != nil && !failed.Written.IsZero() {
+	} else if failed := failure(a.Err); failed != nil && !failed.Written.IsZero() {
 		took, ended = failed.Ended.Sub(failed.Written), failed.Ended
 	} else {
 		return
 	}
+	host, pause := a.Permit.URL().Host(), a.Ready.Sub(ended)
 	slots := 0
 	if r.cfg.Politeness.OwnHosts != nil {
 		slots = r.cfg.Politeness.OwnHosts(host)
 	}
-	r.bound.add(party{host: host}, slots, took, ready.Sub(ended))
+	r.bound.add(party{host: host}, slots, took, pause)
 	if slots == 0 {
-		r.bound.add(party{addr: addr}, 1, took, ready.Sub(ended))
+		r.bound.add(party{addr: a.Addr}, 1, took, pause)
 	}
 }
 
@@ -187,85 +165,86 @@ func failure(err error) *fetcher.Error {
 	return failed
 }
 
-// keepRobots keeps the answer to a request for a robots.txt before the gate, and with it the ledger,
-// knows of it: what a process to come finds in the ledger it finds the body of.
-func (r *run) keepRobots(p politeness.Permit, page *fetcher.Page) {
-	if r.cfg.KeepRobots == nil || page == nil || p.Purpose() != politeness.Robots {
-		return
-	}
-	if err := r.cfg.KeepRobots(page); err != nil {
-		r.fail(fmt.Errorf("crawler: keeping %s: %w", page.URL, err))
-	}
-}
-
-// robotsAnswered puts the page back whose robots.txt was asked for; it comes next, a delay later. trouble is why there
-// may be no rules.
-func (r *run) robotsAnswered(ctx context.Context, c frontier.Claim, ready time.Time, trouble string) {
+// robotsAnswered puts the page back for which a robots.txt was requested; it is requested next, a delay later.
+func (r *run) robotsAnswered(ctx context.Context, c frontier.Claim, a *fetcher.Answer) {
 	r.cfg.Trace.robots(c.URL, r.gate)
-	if trouble != "" && r.gate.Origin(c.URL).Unreachable {
-		r.cfg.Trace.retrying(c.URL, trouble, ready)
+	if trouble := robotsTrouble(a); trouble != "" && r.gate.Origin(c.URL).Unreachable {
+		r.cfg.Trace.retrying(c.URL, trouble, a.Ready)
 	}
 	r.again(ctx, c, frontier.Settlement{
-		ReadyAt: ready, Again: &frontier.Again{}, Links: r.sitemaps(c.URL),
+		ReadyAt: a.Ready, Again: &frontier.Again{}, Links: r.sitemaps(c.URL),
 	})
 }
 
-// robotsTrouble is the reason code of a request for a robots.txt that may have to be repeated, "" of one of ours.
-func robotsTrouble(page *fetcher.Page, err error) string {
+// robotsTrouble is the reason code of a request for a robots.txt that may have to be repeated, "" of an aborted one.
+func robotsTrouble(a *fetcher.Answer) string {
 	switch {
-	case err != nil && ours(err):
+	case a.Aborted:
 		return ""
-	case err != nil:
-		return reasonOf(err)
-	case page.Truncated != "":
-		return page.Truncated
+	case a.Err != nil:
+		return reasonOf(a.Err)
+	case a.Page.Truncated != "":
+		return a.Page.Truncated
 	}
-	return fmt.Sprintf("http_%d", page.Status)
+	return fmt.Sprintf("http_%d", a.Page.Status)
 }
 
-// unresolved ends a claim whose host has no address: for now, and it is tried again, or at all. Like the other ends of
-// a claim without a page, it reports whether there is one after all: see salvage.
-func (r *run) unresolved(ctx context.Context, c frontier.Claim, next weburl.URL, err error) bool {
-	switch {
-	case fetcher.ReasonOf(err) == fetcher.ReasonPin:
-		r.fail(err)
-		fallthrough
-	case ctx.Err() != nil:
-		r.again(ctx, c, frontier.Settlement{Again: &frontier.Again{}})
-	case fetcher.ReasonOf(err) == fetcher.ReasonNoResources: // nobody was asked: not an attempt
-		r.again(ctx, c, frontier.Settlement{Again: &frontier.Again{NotBefore: time.Now().Add(pause(r.cfg.Retries.Pause, 0))}})
-	case fetcher.ReasonOf(err) == fetcher.ReasonAddress, fetcher.ReasonOf(err) == fetcher.ReasonPort:
-		r.end(ctx, c, &Visit{Outcome: Refused, Reason: reasonOf(err), Err: err}, time.Time{}, nil)
-	case !temporary(err):
-		return r.salvage(ctx, c, &Visit{Outcome: Failed, Reason: reasonOf(err), Err: err}, time.Time{})
-	default:
-		ready := r.gate.Failed(c.URL, next, err)
-		if c.Attempt < r.cfg.Retries.Max { // else the URL is at its end by itself
-			r.tried(c, next, err)
-		}
-		return r.retry(ctx, c, &Visit{Reason: reasonOf(err), Err: err}, ready)
-	}
-	return false
-}
-
-// notAdmitted ends a claim the gate turned away: with a time, or for good.
-func (r *run) notAdmitted(ctx context.Context, c frontier.Claim, err error) bool {
+// notRequested ends a claim for which nothing was requested: it waits, or this is final. Like the other ends of a
+// claim without a page, it reports whether there is one after all: see salvage.
+func (r *run) notRequested(ctx context.Context, c frontier.Claim, err error) bool {
 	var wait *politeness.NotYet
 	var denied *politeness.Denied
+	var lookup *fetcher.LookupError
 	switch {
 	case errors.As(err, &wait):
 		r.cfg.Trace.waiting(c.URL, wait)
 		r.again(ctx, c, frontier.Settlement{ReadyAt: wait.Until, Again: &frontier.Again{}})
 	case errors.As(err, &denied):
-		v := &Visit{Outcome: Refused, Reason: denied.Reason, Rule: denied.Verdict.Rule, Detail: denied.Detail}
-		v.Err = r.causes.of(c.URL.Origin(), denied)
-		if denied.Deferred() {
-			v.Outcome = Deferred
-			return r.salvage(ctx, c, v, time.Time{})
-		}
-		r.end(ctx, c, v, time.Time{}, nil)
+		return r.denied(ctx, c, denied)
+	case errors.As(err, &lookup):
+		return r.unresolved(ctx, c, lookup)
+	case errors.Is(err, fetcher.ErrKeepRobots):
+		r.fail(err)
+		r.again(ctx, c, frontier.Settlement{Again: &frontier.Again{}})
 	default:
 		r.end(ctx, c, &Visit{Outcome: Failed, Reason: "gate", Err: err}, time.Time{}, nil)
+	}
+	return false
+}
+
+// denied ends a claim that the gate denied.
+func (r *run) denied(ctx context.Context, c frontier.Claim, d *politeness.Denied) bool {
+	v := &Visit{Outcome: Refused, Reason: d.Reason, Rule: d.Verdict.Rule, Detail: d.Detail}
+	v.Err = r.causes.of(c.URL.Origin(), d)
+	if d.Deferred() {
+		v.Outcome = Deferred
+		return r.salvage(ctx, c, v, time.Time{})
+	}
+	r.end(ctx, c, v, time.Time{}, nil)
+	return false
+}
+
+// unresolved ends a claim whose host has no address: it is tried again, or this is final.
+func (r *run) unresolved(ctx context.Context, c frontier.Claim, e *fetcher.LookupError) bool {
+	v := &Visit{Outcome: Failed, Reason: reasonOf(e.Err), Err: e.Err}
+	switch reason := fetcher.ReasonOf(e.Err); {
+	case reason == fetcher.ReasonPin:
+		r.fail(e.Err)
+		fallthrough
+	case ctx.Err() != nil && e.Ready.IsZero():
+		r.again(ctx, c, frontier.Settlement{Again: &frontier.Again{}})
+	case reason == fetcher.ReasonNoResources: // nobody was asked: not an attempt
+		r.again(ctx, c, frontier.Settlement{Again: &frontier.Again{NotBefore: time.Now().Add(pause(r.cfg.Retries.Pause, 0))}})
+	case reason == fetcher.ReasonAddress, reason == fetcher.ReasonPort:
+		v.Outcome = Refused
+		r.end(ctx, c, v, time.Time{}, nil)
+	case e.Ready.IsZero():
+		return r.salvage(ctx, c, v, time.Time{})
+	default:
+		if c.Attempt < r.cfg.Retries.Max { // else the URL is at its end by itself
+			r.tried(c, e.URL, e.Err)
+		}
+		return r.retry(ctx, c, v, e.Ready)
 	}
 	return false
 }

@@ -2,12 +2,9 @@
 // body, decoding. It follows no redirect and retries nothing: what to do next is the crawler's
 // decision, and needs a Permit of its own.
 //
-// A request goes like this:
-//
-//	addr, err := f.Resolve(ctx, url)       // cached DNS, and the address guard
-//	permit, err := gate.Admit(politeness.Request{URL: url, Addr: addr})
-//	page, err := f.Fetch(ctx, permit)      // to that address and no other
-//	gate.Report(permit, page.Reply())      // or ReplyForError(err)
+// [Client] makes the request that a URL needs next: the Gate names it, [Fetcher.Resolve] finds its address (cached
+// DNS, and the address guard), the Gate admits it, [Fetcher.Fetch] makes it to that address and no other, and the
+// outcome is reported. Programs that request one URL call [Client.Get].
 //
 // # Connections
 //

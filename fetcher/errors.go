@@ -128,13 +128,27 @@ func (e *Error) Reply() politeness.Reply {
 	return politeness.Reply{Err: e, Written: e.Written, FirstByte: e.FirstByte, Ended: e.Ended, WireBytes: e.WireBytes}
 }
 
-// ReplyForError is the reply to report for a Fetch or Resolve that returned err.
+// ReplyForError is the reply to report for a Fetch that returned err. It is aborted when the cause is on this side.
 func ReplyForError(err error) politeness.Reply {
+	r := politeness.Reply{Err: err, Ended: time.Now()}
 	var e *Error
 	if errors.As(err, &e) {
-		return e.Reply()
+		r = e.Reply()
 	}
-	return politeness.Reply{Err: err, Ended: time.Now()}
+	r.Aborted = aborted(err)
+	return r
+}
+
+// aborted reports whether a fetch failed for a cause on this side. A reason code is the Fetcher's own
+// judgement; only an error without one is examined, since limits, too, cancel contexts.
+func aborted(err error) bool {
+	switch ReasonOf(err) {
+	case "":
+		return errors.Is(err, context.Canceled) || errors.Is(err, politeness.ErrExpired)
+	case ReasonPermit, ReasonPermitInvalid, ReasonLedger, ReasonURL, ReasonClosed, ReasonCanceled:
+		return true
+	}
+	return false
 }
 
 // ReasonOf is the reason code of an error of this package, "" of any other.

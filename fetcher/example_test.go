@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A page takes two requests on a host not seen before: its robots.txt, and the page. The Gate says
-// which is next; the Fetcher makes the one it has a Permit for.
+// A page takes two requests on a host not seen before: its robots.txt, and the page. Each Try makes one of them.
+// Client.Get makes both, and waits until it may.
 func Example() {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
@@ -48,28 +48,22 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	client := fetcher.Client{Gate: gate, Fetcher: f}
 	for done := false; !done; {
-		next := gate.Next(url)
-		addr, err := f.Resolve(ctx, next)
+		answer, err := client.Try(ctx, politeness.Request{URL: url})
 		if err != nil {
-			log.Fatal(err)
+			log.Fatal(err) // a *politeness.NotYet has the time to try again
 		}
-		permit, err := gate.Admit(politeness.Request{URL: url, Next: next, Addr: addr})
-		if err != nil {
-			log.Fatal(err)
+		if answer.Err != nil {
+			log.Fatal(answer.Err)
 		}
-		page, err := f.Fetch(ctx, permit)
-		if err != nil {
-			gate.Report(permit, fetcher.ReplyForError(err))
-			log.Fatal(err)
-		}
-		gate.Report(permit, page.Reply())
+		page, purpose := answer.Page, answer.Permit.Purpose()
 		text, err := page.Text()
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(permit.Purpose(), page.Status, page.ContentType, page.Charset)
-		if done = permit.Purpose() == politeness.Page; done {
+		fmt.Println(purpose, page.Status, page.ContentType, page.Charset)
+		if done = purpose == politeness.Page; done {
 			fmt.Printf("%s\n", text)
 		}
 		page.Release()

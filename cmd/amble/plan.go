@@ -11,7 +11,6 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/extract"
-	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
@@ -269,41 +268,22 @@ func (p *plan) text() string {
 	return b.String()
 }
 
-// get asks for a URL as a crawl would, robots.txt first, and returns the body of a 200 answer.
+// get requests a sitemap as a crawl would, robots.txt first, and returns the body of a 200 answer.
 func (k *asker) get(ctx context.Context, u weburl.URL) ([]byte, error) {
-	for {
-		if _, err := k.rules(ctx, u); err != nil {
-			return nil, err
-		}
-		addr, err := k.fetcher.Resolve(ctx, u)
-		if err != nil {
-			return nil, err
-		}
-		permit, err := k.gate.Admit(politeness.Request{URL: u, Next: u, Addr: addr, Purpose: politeness.Sitemap})
-		var wait *politeness.NotYet
-		switch {
-		case errors.As(err, &wait):
-			if err := sleep(ctx, time.Until(wait.Until)); err != nil {
-				return nil, err
-			}
-			continue
-		case err != nil:
-			return nil, err
-		}
-		page, err := k.fetcher.Fetch(ctx, permit)
-		if err != nil {
-			k.gate.Report(permit, fetcher.ReplyForError(err))
-			return nil, err
-		}
-		k.gate.Report(permit, page.Reply())
-		switch to, err := u.Resolve(page.Header.Get("Location")); {
-		case page.Status == http.StatusOK:
-			return page.Text()
-		case page.Status/100 == 3 && err == nil:
-			return nil, &movedError{to}
-		}
-		return nil, fmt.Errorf("%s: status %d", u, page.Status)
+	if _, err := k.rules(ctx, u); err != nil {
+		return nil, err
 	}
+	page, err := k.client.Get(ctx, u, politeness.Sitemap)
+	if err != nil {
+		return nil, err
+	}
+	switch to, err := u.Resolve(page.Header.Get("Location")); {
+	case page.Status == http.StatusOK:
+		return page.Text()
+	case page.Status/100 == 3 && err == nil:
+		return nil, &movedError{to}
+	}
+	return nil, fmt.Errorf("%s: status %d", u, page.Status)
 }
 
 // movedError is the answer that a URL's body lies elsewhere.

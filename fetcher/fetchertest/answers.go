@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -18,43 +20,52 @@ const slow = 3 * time.Second
 func begunLate(k *kit) {
 	s := k.w.Site("http://a.example")
 	s.Page("/", "")
-	p := k.permit(k.Context(), s.URL("/"))
-	s.Fault(crawltest.SlowConnect(slow))
-	time.Sleep(time.Second) // after this a request that begins with Fetch is told from one that begins when connected
-	called := time.Now()
-	page, err := k.f.Fetch(k.Context(), p)
-	if err != nil {
-		k.Fatal(err)
+	var called time.Time
+	a := k.use(k.Context(), s.URL("/"), func(p politeness.Permit) (*fetcher.Page, error) {
+		s.Fault(crawltest.SlowConnect(slow))
+		time.Sleep(time.Second) // so that a request that begins with Fetch differs from one that begins when connected
+		called = time.Now()
+		return k.f.Fetch(k.Context(), p)
+	})
+	page := a.Page
+	if a.Err != nil {
+		k.Fatal(a.Err)
 	}
 	arrived := k.w.Requests()[len(k.w.Requests())-1].Start
 	if page.Written.Before(called) || arrived.Sub(page.Written) > slow/2 || page.Ended.Before(page.FirstByte) || page.FirstByte.Before(page.Written) {
 		k.Errorf("called %v, written %v, arrived %v, first byte %v, ended %v", called, page.Written, arrived, page.FirstByte, page.Ended)
 	}
-	if info := k.gate.Report(p, page.Reply()); info.Before(page.Ended) {
-		k.Errorf("the host is ready at %v, before the request's end", info)
+	if a.Ready.Before(page.Ended) {
+		k.Errorf("the host is ready at %v, before the request's end", a.Ready)
 	}
 }
 
 func expired(k *kit) {
 	s := k.w.Site("http://a.example")
 	s.Page("/", "")
-	p := k.permit(k.Context(), s.URL("/"))
-	time.Sleep(permitTTL + time.Second)
-	if _, err := k.f.Fetch(k.Context(), p); err == nil {
-		k.Error("a page by a permit that has run out")
-	}
+	k.use(k.Context(), s.URL("/"), func(p politeness.Permit) (*fetcher.Page, error) {
+		time.Sleep(permitTTL + time.Second)
+		page, err := k.f.Fetch(k.Context(), p)
+		if err == nil {
+			k.Error("a page by a permit that has run out")
+		}
+		return page, err
+	})
 	k.asked(s.URL("/"), 0)
 }
 
 func expiredMeanwhile(k *kit) {
 	s := k.w.Site("http://a.example").Fault(crawltest.SlowConnect(slow))
 	s.Page("/", "")
-	p := k.permit(k.Context(), s.URL("/"))
-	time.Sleep(permitTTL - slow/2)
-	k.drop(s.URL("/"))
-	if _, err := k.f.Fetch(k.Context(), p); err == nil && k.connects() > 1 {
-		k.Error("a page by a permit that ran out while the connection was made")
-	}
+	k.use(k.Context(), s.URL("/"), func(p politeness.Permit) (*fetcher.Page, error) {
+		time.Sleep(permitTTL - slow/2)
+		k.drop(s.URL("/"))
+		page, err := k.f.Fetch(k.Context(), p)
+		if err == nil && k.connects() > 1 {
+			k.Error("a page by a permit that ran out while the connection was made")
+		}
+		return page, err
+	})
 	if k.connects() > 1 {
 		k.asked(s.URL("/"), 0)
 	}
@@ -110,12 +121,15 @@ func noAnswer(k *kit) {
 	for i, f := range []crawltest.Fault{crawltest.Refuse(), crawltest.Reset(), crawltest.ResetOnConnect()} {
 		s := k.w.Site(fmt.Sprintf("http://h%d.example", i))
 		s.Page("/", "")
-		p := k.permit(k.Context(), s.URL("/"))
-		s.Fault(f)
-		k.drop(s.URL("/"))
-		if _, err := k.f.Fetch(k.Context(), p); err == nil || !temporary(err) {
-			k.Errorf("fault %d: %v", i, err)
-		}
+		k.use(k.Context(), s.URL("/"), func(p politeness.Permit) (*fetcher.Page, error) {
+			s.Fault(f)
+			k.drop(s.URL("/"))
+			page, err := k.f.Fetch(k.Context(), p)
+			if err == nil || !temporary(err) {
+				k.Errorf("fault %d: %v", i, err)
+			}
+			return page, err
+		})
 	}
 }
 
@@ -144,13 +158,16 @@ func trickles(k *kit) {
 func canceled(k *kit) {
 	s := k.w.Site("http://a.example")
 	s.Page("/", "").Fault(crawltest.Hang())
-	p := k.permit(k.Context(), s.URL("/"))
-	ctx, cancel := context.WithTimeout(k.Context(), slow)
-	defer cancel()
-	began := time.Now()
-	if _, err := k.f.Fetch(ctx, p); err == nil || time.Since(began) > slow {
-		k.Errorf("%v after %v", err, time.Since(began))
-	}
+	k.use(k.Context(), s.URL("/"), func(p politeness.Permit) (*fetcher.Page, error) {
+		ctx, cancel := context.WithTimeout(k.Context(), slow)
+		defer cancel()
+		began := time.Now()
+		page, err := k.f.Fetch(ctx, p)
+		if err == nil || time.Since(began) > slow {
+			k.Errorf("%v after %v", err, time.Since(began))
+		}
+		return page, err
+	})
 }
 
 func manyAtOnce(k *kit) {
@@ -158,11 +175,10 @@ func manyAtOnce(k *kit) {
 	for i := range 20 {
 		s := k.w.Site(fmt.Sprintf("http://h%d.example", i)).Latency(time.Second)
 		s.Page("/", fmt.Sprint("body ", i))
-		p := k.permit(k.Context(), s.URL("/"))
 		wg.Go(func() {
-			page, err := k.f.Fetch(k.Context(), p)
+			page, err := k.fetch(k.Context(), s.URL("/"))
 			if err != nil || string(page.Body) != fmt.Sprint("body ", i) {
-				k.Errorf("%s: %v", p.URL(), err)
+				k.Errorf("%s: %v", s.URL("/"), err)
 			}
 		})
 	}

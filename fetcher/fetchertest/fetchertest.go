@@ -77,55 +77,57 @@ func newKit(t *testing.T, w *crawltest.Web, open func(t *testing.T, w *crawltest
 	return &kit{t, w, open(t, w), gate}
 }
 
-// permit is a Permit for a page, after robots.txt has been asked for by another way.
-func (k *kit) permit(ctx context.Context, url string) politeness.Permit {
+// use hands a Permit for a page to f, after robots.txt has been requested, and reports what f returns.
+func (k *kit) use(ctx context.Context, url string, f func(p politeness.Permit) (*fetcher.Page, error)) *fetcher.Answer {
 	k.Helper()
 	u, err := weburl.Parse(url)
 	if err != nil {
 		k.Fatal(err)
 	}
+	c := fetcher.Client{Gate: k.gate, Fetcher: user{k.f, f}}
 	for {
-		next := k.gate.Next(u)
-		addr, err := k.f.Resolve(ctx, next)
-		if err != nil {
-			k.Fatalf("C4 Resolve: %v", err)
-		}
-		p, err := k.gate.Admit(politeness.Request{URL: u, Next: next, Addr: addr, Purpose: politeness.Page})
+		a, err := c.Try(ctx, politeness.Request{URL: u, Purpose: politeness.Page})
 		var wait *politeness.NotYet
 		switch {
 		case errors.As(err, &wait):
 			time.Sleep(time.Until(wait.Until))
-			continue
 		case err != nil:
-			k.Fatal(err)
-		case p.Purpose() == politeness.Page:
-			return p
+			k.Fatalf("C4 %v", err)
+		case a.Permit.Purpose() == politeness.Page:
+			return a
+		case a.Err != nil:
+			k.Fatalf("C4 Fetch of %s: %v", a.Permit.URL(), a.Err)
 		}
-		page, err := k.f.Fetch(ctx, p)
-		if err != nil {
-			k.Fatalf("C4 Fetch of %s: %v", p.URL(), err)
-		}
-		k.gate.Report(p, page.Reply())
 	}
 }
 
-// fetch asks for a page and reports it.
+// user is a Fetcher whose Permits for pages go to a function.
+type user struct {
+	Fetcher
+	page func(p politeness.Permit) (*fetcher.Page, error)
+}
+
+func (u user) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error) {
+	if p.Purpose() == politeness.Page {
+		return u.page(p)
+	}
+	return u.Fetcher.Fetch(ctx, p)
+}
+
+// fetch requests a page.
 func (k *kit) fetch(ctx context.Context, url string) (*fetcher.Page, error) {
 	k.Helper()
-	p := k.permit(ctx, url)
-	page, err := k.f.Fetch(ctx, p)
-	switch {
-	case err != nil && page != nil:
-		k.Errorf("C5: a page beside the error %v", err)
-	case err != nil:
-		k.gate.Report(p, fetcher.ReplyForError(err))
-	default:
-		k.gate.Report(p, page.Reply())
-	}
-	return page, err
+	a := k.use(ctx, url, func(p politeness.Permit) (*fetcher.Page, error) {
+		page, err := k.f.Fetch(ctx, p)
+		if err != nil && page != nil {
+			k.Errorf("C5: a page beside the error %v", err)
+		}
+		return page, err
+	})
+	return a.Page, a.Err
 }
 
-// asked is how many requests for a URL the server has seen.
+// asked checks how many requests for a URL the server has seen.
 func (k *kit) asked(url string, want int) {
 	k.Helper()
 	if n := k.w.Count(url); n != want {
@@ -153,12 +155,16 @@ func noPermit(k *kit) {
 func onePermit(k *kit) {
 	s := k.w.Site("http://a.example")
 	s.Page("/", "")
-	p := k.permit(k.Context(), s.URL("/"))
-	for i := range 2 {
-		if _, err := k.f.Fetch(k.Context(), p); (err == nil) != (i == 0) {
-			k.Errorf("use %d of the permit: %v", i+1, err)
+	k.use(k.Context(), s.URL("/"), func(p politeness.Permit) (*fetcher.Page, error) {
+		page, err := k.f.Fetch(k.Context(), p)
+		if err != nil {
+			k.Errorf("first use of the permit: %v", err)
 		}
-	}
+		if _, err := k.f.Fetch(k.Context(), p); err == nil {
+			k.Error("a page by a permit that was used before")
+		}
+		return page, err
+	})
 	k.asked(s.URL("/"), 1)
 }
 

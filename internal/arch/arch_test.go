@@ -235,6 +235,46 @@ func (v privilege) uses(f *ast.File) (found []ast.Node) {
 	return found
 }
 
+// gateCalls are the methods of politeness.Gate that decide about requests, with the number of their arguments.
+var gateCalls = map[string]int{"Admit": 1, "Report": 2, "Failed": 3}
+
+// TestOneOrderOfCalls: nothing but fetcher.Client asks the gate, so that the order of the calls is written once.
+func TestOneOrderOfCalls(t *testing.T) {
+	pkgs, fset := load(t)
+	var at []string
+	for dir, p := range sorted(pkgs) {
+		if !slices.Contains(p.build.Imports, module+"/politeness") {
+			continue
+		}
+		for name, f := range sorted(p.files) {
+			for _, n := range callsOfGate(f) {
+				if at = append(at, n.Sel.Name); name != "fetcher/client.go" {
+					t.Errorf("%v: %s calls %s: only fetcher.Client may", fset.Position(n.Pos()), dir, n.Sel.Name)
+				}
+			}
+		}
+	}
+	if slices.Sort(at); !slices.Equal(at, []string{"Admit", "Failed", "Report"}) {
+		t.Errorf("calls of the gate: %v, want one of each", at)
+	}
+}
+
+func callsOfGate(f *ast.File) (found []*ast.SelectorExpr) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		if s, ok := call.Fun.(*ast.SelectorExpr); ok {
+			if n, ok := gateCalls[s.Sel.Name]; ok && n == len(call.Args) {
+				found = append(found, s)
+			}
+		}
+		return true
+	})
+	return found
+}
+
 // importNames maps the names a file knows packages by to their paths.
 func importNames(f *ast.File) map[string]string {
 	names := map[string]string{}

@@ -1,0 +1,184 @@
+package fetcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Client makes requests as a Gate permits them. It is the one place where the order of the calls is written on which
+// politeness depends: Next names the URL to request, Resolve its address, Admit decides, Fetch makes the
+// request, and Report ends every Permit, whatever happened. A Client is safe for concurrent use while its fields are
+// not changed.
+type Client struct {
+	Gate    *politeness.Gate
+	Fetcher interface { // a *Fetcher, or any crawler.Fetcher
+		Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
+		Fetch(ctx context.Context, p politeness.Permit) (*Page, error)
+	}
+	// KeepRobots is called with every answer to a request for a robots.txt before the Gate, and with it the ledger,
+	// knows of it, so that a restarted process has the body for every ledger entry. After an error, which Try returns,
+	// the request counts as aborted and its answer is not used. nil: nothing is kept.
+	KeepRobots func(p *Page) error
+	// Admitted is called between Admit and Fetch: with the URL of the Request and the Permit for it, or for the
+	// robots.txt that it needs. nil: nothing is called.
+	Admitted func(ctx context.Context, u weburl.URL, p politeness.Permit)
+}
+
+// Answer is the outcome of one request.
+type Answer struct {
+	Permit politeness.Permit // with the URL that was requested, and why
+	Addr   netip.Addr        // of its host
+	Page   *Page             // nil with Err
+	Err    error             // the Fetcher's: there is no page
+	// Aborted is set when Err has its cause on this side: the context ended, or nothing was sent. It says nothing
+	// about the host.
+	Aborted bool
+	Ready   time.Time // from which the host of the Request's URL may be requested again
+}
+
+func (a *Answer) status() int {
+	if a.Page == nil {
+		return 0
+	}
+	return a.Page.Status
+}
+
+// LookupError is a host without an address.
+type LookupError struct {
+	URL weburl.URL // of that host: the URL that the Gate named
+	// Ready is the time from which another attempt may succeed; zero when none will, or when nobody was asked.
+	Ready time.Time
+	Err   error // the Fetcher's
+}
+
+func (e *LookupError) Error() string { return e.Err.Error() }
+
+// Unwrap is the cause.
+func (e *LookupError) Unwrap() error { return e.Err }
+
+// ErrKeepRobots is wrapped, besides the cause, by the error of a request whose answer KeepRobots has not kept.
+var ErrKeepRobots = errors.New("robots.txt is not kept")
+
+// Try makes at most one request for r.URL: for the URL itself, or for the robots.txt that it needs first, as
+// Answer.Permit tells. r.Next and r.Addr are set here. An error means that nothing was requested: *[politeness.NotYet]
+// with the time to try again, *[politeness.Denied], the final word on the URL, or *[LookupError]; with
+// [ErrKeepRobots] the crawl cannot continue.
+func (c *Client) Try(ctx context.Context, r politeness.Request) (*Answer, error) {
+	r.Next = c.Gate.Next(r.URL)
+	return c.step(ctx, r)
+}
+
+// step makes the request for r.Next.
+func (c *Client) step(ctx context.Context, r politeness.Request) (_ *Answer, err error) {
+	if r.Addr, err = c.Fetcher.Resolve(ctx, r.Next); err != nil {
+		return nil, c.unresolved(ctx, r, err)
+	}
+	a := &Answer{Addr: r.Addr}
+	if a.Permit, err = c.Gate.Admit(r); err != nil {
+		return nil, err
+	}
+	if c.Admitted != nil {
+		c.Admitted(ctx, r.URL, a.Permit)
+	}
+	a.Page, a.Err = c.Fetcher.Fetch(ctx, a.Permit)
+	reply := replyOf(a)
+	if err = c.keep(a); err != nil {
+		reply = politeness.Reply{Aborted: true}
+	}
+	a.Aborted, a.Ready = reply.Aborted, c.Gate.Report(a.Permit, reply)
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// unresolved tells the Gate of a failed look-up if another may succeed. One that was aborted, that is refused, or for
+// which this machine had no resources, tells nothing about the host.
+func (c *Client) unresolved(ctx context.Context, r politeness.Request, err error) error {
+	failed := &LookupError{URL: r.Next, Err: err}
+	if ctx.Err() == nil && temporary(err) && ReasonOf(err) != ReasonNoResources {
+		failed.Ready = c.Gate.Failed(r.URL, r.Next, err)
+	}
+	return failed
+}
+
+// temporary reports whether another attempt may succeed. Errors of other Fetchers say so by a method, as net.Error does.
+func temporary(err error) bool {
+	var t interface{ Temporary() bool }
+	return errors.As(err, &t) && t.Temporary()
+}
+
+func (c *Client) keep(a *Answer) error {
+	if c.KeepRobots == nil || a.Page == nil || a.Permit.Purpose() != politeness.Robots {
+		return nil
+	}
+	if err := c.KeepRobots(a.Page); err != nil {
+		return fmt.Errorf("fetcher: %w: %s: %w", ErrKeepRobots, a.Permit.URL(), err)
+	}
+	return nil
+}
+
+func replyOf(a *Answer) politeness.Reply {
+	if a.Err != nil {
+		return ReplyForError(a.Err)
+	}
+	return a.Page.Reply()
+}
+
+// Get requests a URL, its robots.txt first, and waits until it may. The Page is the answer, whatever its status;
+// redirects are not followed. The error is that of [Client.Try] or of the Fetcher, or the context's cause.
+func (c *Client) Get(ctx context.Context, u weburl.URL, why politeness.Purpose) (*Page, error) {
+	for {
+		a, err := c.await(ctx, politeness.Request{URL: u, Next: c.Gate.Next(u), Purpose: why})
+		switch {
+		case err != nil:
+			return nil, err
+		case a != nil && a.Permit.Purpose() == why:
+			return a.Page, a.Err
+		}
+	}
+}
+
+// Robots requests the robots.txt of u's origin, with its redirects, unless the Gate knows it, and waits until it
+// may. It ends with the first answer that brings no rules: the error is then the Fetcher's, or nil for a status,
+// which Source.Status of the returned state has.
+func (c *Client) Robots(ctx context.Context, u weburl.URL) (politeness.OriginInfo, error) {
+	for {
+		next, known := c.Gate.Next(u), c.Gate.Origin(u)
+		if next == u || known.Unreachable {
+			return known, nil
+		}
+		a, err := c.await(ctx, politeness.Request{URL: u, Next: next})
+		known = c.Gate.Origin(u)
+		switch {
+		case err != nil:
+			return known, err
+		case a != nil && (a.Err != nil || known.Unreachable):
+			known.Source.Status, known.Source.FetchedAt = a.status(), time.Now()
+			return known, a.Err
+		}
+	}
+}
+
+// await makes the request for r.Next, or waits until it may be made and returns nil.
+func (c *Client) await(ctx context.Context, r politeness.Request) (*Answer, error) {
+	a, err := c.step(ctx, r)
+	var wait *politeness.NotYet
+	if !errors.As(err, &wait) {
+		return a, err
+	}
+	t := time.NewTimer(time.Until(wait.Until))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
