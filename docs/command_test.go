@@ -2,7 +2,6 @@ package docs_test
 
 import (
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,7 +17,7 @@ type commandLine struct {
 
 var (
 	inlineCode = regexp.MustCompile("`([^`\n]+)`")
-	program    = regexp.MustCompile(`^(?:go run \./(cmd/amble|examples/\w+)|(amble)) (.*)$`)
+	commandUse = regexp.MustCompile(`^(?:go run \./(cmd/amble|examples/\w+)|(amble)) (.*)$`)
 )
 
 // commandLines are the uses of our programs in a document's code.
@@ -40,7 +39,7 @@ func (d document) commandLines() []commandLine {
 	var found []commandLine
 	for _, line := range lines {
 		line, _, _ = strings.Cut(line, " #")
-		m := program.FindStringSubmatch(strings.TrimSpace(line))
+		m := commandUse.FindStringSubmatch(strings.TrimSpace(line))
 		if m == nil {
 			continue
 		}
@@ -55,16 +54,11 @@ func (d document) commandLines() []commandLine {
 
 // TestCommandLines holds that commands and flags that documents show are in the programs' help.
 func TestCommandLines(t *testing.T) {
-	dir := t.TempDir()
-	built := map[string]string{}
 	n := 0
 	for _, d := range documents(t) {
 		for _, c := range d.commandLines() {
 			n++
-			if built[c.program] == "" {
-				built[c.program] = build(t, dir, c.program)
-			}
-			c.check(t, built[c.program])
+			c.check(t, program(t, c.program))
 		}
 	}
 	if n < 5 {
@@ -76,7 +70,7 @@ var lonelyFlag = regexp.MustCompile(`^(--[a-z][a-z-]*)\b`)
 
 // TestFlagsExist holds that flags which documents name by themselves are the command's.
 func TestFlagsExist(t *testing.T) {
-	amble := build(t, t.TempDir(), "cmd/amble")
+	amble := program(t, "cmd/amble")
 	var known []string
 	for _, args := range [][]string{
 		{"crawl", "--help"}, {"crawl", "--print-config"}, {"resume", "--help"}, {"robots", "--help"}, {"explain", "--help"}, {"links", "--help"},
@@ -116,17 +110,6 @@ func TestShellWalksQuote(t *testing.T) {
 			t.Errorf("%s: %s: quote the variable, and go on with && only", d.path, m)
 		}
 	}
-}
-
-func build(t *testing.T, dir, program string) string {
-	t.Helper()
-	bin := filepath.Join(dir, strings.ReplaceAll(program, "/", "-"))
-	cmd := exec.Command("go", "build", "-o", bin, "./"+program)
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return bin
 }
 
 // check compares the words that are written in lower case: others are placeholders.

@@ -41,10 +41,6 @@ func TestCookbook(t *testing.T) {
 	}
 	bin := t.TempDir()
 	run(t, dir, "go", "build", "-o", bin, "./...")
-	build(t, bin, "cmd/amble")
-	if err := os.Rename(filepath.Join(bin, "cmd-amble"), filepath.Join(bin, "amble")); err != nil {
-		t.Fatal(err)
-	}
 	t.Setenv("SITE_TOKEN", "secret")
 	t.Run("members", func(t *testing.T) { members(t, bin) })
 	t.Run("pdfs", func(t *testing.T) { pdfs(t, bin) })
@@ -130,7 +126,7 @@ func daily(t *testing.T, bin string) {
 	script := filepath.Join(home, "crawl-daily")
 	write(t, script, recipes(t, "sh")["#!/bin/sh"])
 	t.Setenv("HOME", home)
-	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Setenv("PATH", strings.Join([]string{bin, filepath.Dir(program(t, "cmd/amble")), os.Getenv("PATH")}, string(os.PathListSeparator)))
 	for _, day := range []string{"2026-11-01", "2026-11-02"} {
 		write(t, filepath.Join(bin, "date"), "#!/bin/sh\necho "+day+"\n")
 		if err := os.Chmod(filepath.Join(bin, "date"), 0o755); err != nil {

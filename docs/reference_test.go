@@ -74,7 +74,7 @@ type jobKey struct {
 
 func newReference(t *testing.T) *reference {
 	t.Helper()
-	r := &reference{t: t, bin: build(t, t.TempDir(), "cmd/amble")}
+	r := &reference{t: t, bin: program(t, "cmd/amble")}
 	var schema struct {
 		Properties map[string]struct {
 			jobKey

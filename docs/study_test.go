@@ -37,9 +37,7 @@ func TestResearchProgramCanBeVerified(t *testing.T) {
 	defer srv.Close()
 	write(t, filepath.Join(dir, "seeds.txt"), srv.URL+"/\n")
 	run(t, dir, "go", "run", ".")
-	amble := filepath.Join(t.TempDir(), "amble")
-	run(t, root, "go", "build", "-o", amble, "./cmd/amble")
-	out := run(t, dir, amble, "verify", "study-1")
+	out := run(t, dir, program(t, "cmd/amble"), "verify", "study-1")
 	for _, want := range []string{"3 requests to 1 host", "no violation"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("amble verify does not say %q:\n%s", want, out)
