@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// config is the crawl: whole sites, pages only, and what is nearly the same known as such.
+// config returns the configuration of the crawl: whole sites, HTML only, with near duplicates named.
 func (o options) config(c crawler.Config) crawler.Config {
 	c.Agent, c.Contact = o.agent, o.contact
 	c.Limits.Pages, c.Limits.Depth = o.maxPages, crawler.None
@@ -31,10 +31,10 @@ func (o options) config(c crawler.Config) crawler.Config {
 
 const (
 	nearBits = 3       // of 64
-	maxPage  = 4 << 20 // octets: a longer page is left out, because its text would end anywhere
+	maxPage  = 4 << 20 // bytes: a longer page is left out, because its text would end anywhere
 )
 
-// collect crawls and writes. whole tells whether a limit or an interrupt left anything.
+// collect crawls and writes. whole reports whether the crawl was complete, not ended by a limit or an interrupt.
 func collect(ctx context.Context, o options, stdout, stderr io.Writer, base crawler.Config) (whole bool, err error) {
 	k := &collector{options: o, out: json.NewEncoder(stdout), left: map[string]int{}}
 	k.out.SetEscapeHTML(false)
@@ -87,7 +87,7 @@ func (k *collector) Handle(_ context.Context, v *crawler.Visit) error {
 	return nil
 }
 
-// read makes the document of a visited page, or says why it has none.
+// read makes the document of a visited page, or returns why it has none.
 func (k *collector) read(v *crawler.Visit) (d document, why string) {
 	if why := judge(v); why != "" {
 		return d, why
@@ -108,7 +108,7 @@ func (k *collector) read(v *crawler.Visit) (d document, why string) {
 	return d, ""
 }
 
-// judge says why a page is to be left out, before it is read.
+// judge returns why a page is left out, before it is parsed.
 func judge(v *crawler.Visit) string {
 	switch {
 	case v.Outcome == crawler.Redirected:
@@ -133,14 +133,14 @@ func judge(v *crawler.Visit) string {
 	return ""
 }
 
-// inLanguage reports whether a language tag is the one wanted, or one of its kinds (RFC 4647 section
-// 3.3.1: basic filtering).
+// inLanguage reports whether a language tag is the requested one, or a subtag of it (RFC 4647 section 3.3.1: basic
+// filtering).
 func inLanguage(tag, want string) bool {
 	tag, want = strings.ToLower(tag), strings.ToLower(want)
 	return want == "" || tag == want || strings.HasPrefix(tag, want+"-")
 }
 
-// write writes a document, and its file where files are wanted.
+// write writes a document, and its file if files are requested.
 func (k *collector) write(d document) error {
 	if k.markdown != "" {
 		if err := d.save(k.markdown); err != nil {
@@ -150,7 +150,7 @@ func (k *collector) write(d document) error {
 	return k.out.Encode(d)
 }
 
-// summary is what was left out, by reason.
+// summary returns what was left out, by reason.
 func (k *collector) summary() string {
 	if len(k.left) == 0 {
 		return "nothing left out"
@@ -162,7 +162,7 @@ func (k *collector) summary() string {
 	return "left out: " + strings.Join(parts, ", ")
 }
 
-// isHTML reports whether a media type is one of a page.
+// isHTML reports whether a media type is that of a page.
 func isHTML(mediaType string) bool {
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }

@@ -8,10 +8,9 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// content is the part of a page that is its main text, taken out of its tree: what its author marked as
-// main or as the only article, else its body. Taken away are what cannot be text, what the author marked
-// as something beside the text, and blocks that are mostly links; of links and pictures nothing but the
-// words stays.
+// content returns the part of a page that is its main text, cut out of its tree: what its author marked as main or as
+// the only article, otherwise its body. It removes everything that cannot be text, that the author marked as
+// secondary, and blocks that consist mostly of links; of links and pictures only the words remain.
 func content(tree *html.Node) *html.Node {
 	root := mainPart(tree)
 	if root.Parent != nil {
@@ -24,7 +23,7 @@ func content(tree *html.Node) *html.Node {
 	return root
 }
 
-// mainPart finds the element that holds the main text.
+// mainPart finds the element that contains the main text.
 func mainPart(tree *html.Node) *html.Node {
 	var body, article *html.Node
 	articles := 0
@@ -49,7 +48,7 @@ func mainPart(tree *html.Node) *html.Node {
 	return tree
 }
 
-// children is the children of a node, any of which may be removed meanwhile.
+// children returns the children of a node; the caller may remove any of them.
 func children(n *html.Node) func(yield func(*html.Node) bool) {
 	return func(yield func(*html.Node) bool) {
 		for c := n.FirstChild; c != nil; {
@@ -62,7 +61,7 @@ func children(n *html.Node) func(yield func(*html.Node) bool) {
 	}
 }
 
-// strip removes what is no text or beside it.
+// strip removes what is not text or not part of the main text.
 func strip(n *html.Node) {
 	for c := range children(n) {
 		if c.Type == html.CommentNode || c.Type == html.ElementNode && beside(c) {
@@ -73,7 +72,7 @@ func strip(n *html.Node) {
 	}
 }
 
-// beside reports whether an element holds no text, or none that belongs to the main text.
+// beside reports whether an element contains no text, or none that belongs to the main text.
 func beside(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Embed, atom.Canvas, atom.Svg, atom.Math,
@@ -96,7 +95,7 @@ func beside(n *html.Node) bool {
 	return false
 }
 
-// titled reports whether the page's heading is in n: then n holds the page, whatever it is called, as
+// titled reports whether the page's heading is in n: then n contains the page, whatever it is called, for example
 // "with-sidebar".
 func titled(n *html.Node) bool {
 	for d := range n.Descendants() {
@@ -107,11 +106,11 @@ func titled(n *html.Node) bool {
 	return false
 }
 
-// namedBeside is the classes and ids that say the same of a page whose author uses no such elements.
+// namedBeside lists classes and ids that mean the same on pages whose author does not use such elements.
 var namedBeside = regexp.MustCompile(`(?i)(^|[ _-])(nav|navbar|navheader|navfooter|navigation|breadcrumbs?|sidebar|toc|menu|pagination|footer)([ _-]|$)`)
 
-// prune removes blocks that are mostly links, the innermost first, and takes the links off the rest. It
-// returns how many octets of text are left in n, and how many of them were in links.
+// prune removes blocks that consist mostly of links, the innermost first, and replaces other links by their text. It
+// returns the number of bytes of text that are left in n, and the number of them that were in links.
 func prune(n *html.Node) (text, linked int) {
 	if n.Type == html.TextNode {
 		return len(strings.TrimSpace(n.Data)), 0
@@ -131,7 +130,7 @@ func prune(n *html.Node) (text, linked int) {
 	return text, linked
 }
 
-// listed reports whether an element is one that lists of links come in.
+// listed reports whether an element is of a kind in which lists of links are written.
 func listed(element atom.Atom) bool {
 	switch element {
 	case atom.Ul, atom.Ol, atom.Dl, atom.Div, atom.P, atom.Table, atom.Section, atom.Header:
@@ -140,7 +139,7 @@ func listed(element atom.Atom) bool {
 	return false
 }
 
-// unwrap puts the children of n in its place.
+// unwrap replaces n by its children.
 func unwrap(n *html.Node) {
 	if n.Parent == nil {
 		return

@@ -15,25 +15,25 @@ import (
 	"github.com/amble-crawler/amble/extract"
 )
 
-// document is a text of the corpus, with where it comes from.
+// document is a text of the corpus with its source.
 type document struct {
 	URL       string    `json:"url"`
-	Canonical string    `json:"canonical,omitempty"` // the address that the page gives as its own, when it is another
+	Canonical string    `json:"canonical,omitempty"` // the address that the page states as its own, if it is a different one
 	Via       string    `json:"via,omitempty"`       // the page that led to it
 	Depth     int       `json:"depth"`
 	Title     string    `json:"title,omitempty"`
-	Lang      string    `json:"lang,omitempty"` // as the page or its header says
+	Lang      string    `json:"lang,omitempty"` // as stated by the page or its header
 	Fetched   time.Time `json:"fetched"`
 	Modified  string    `json:"last_modified,omitempty"` // the header, as sent
 	SHA256    string    `json:"sha256"`                  // of the page's body
-	Licence   []licence `json:"licence,omitempty"`       // what the page names as its licence
-	TDMPolicy string    `json:"tdm_policy,omitempty"`    // the policy that goes with a tdm-reservation
-	Usage     []usage   `json:"usage,omitempty"`         // what the site says of uses of the page
+	Licence   []licence `json:"licence,omitempty"`       // what the page states as its licence
+	TDMPolicy string    `json:"tdm_policy,omitempty"`    // the policy of a tdm-reservation
+	Usage     []usage   `json:"usage,omitempty"`         // what the site says about uses of the page
 	Words     int       `json:"words"`
 	Text      string    `json:"text"` // Markdown
 }
 
-// usage is what a site says of one use.
+// usage is what a site says about one use.
 type usage struct {
 	Use    string `json:"use"`
 	Signal string `json:"signal"`
@@ -63,8 +63,8 @@ func newDocument(v *crawler.Visit, page []byte) (document, error) {
 	return d, nil
 }
 
-// save writes the text to a file of its own, named by the hash of its address, below what is known of
-// it. JSON is YAML, so the head can be read as either.
+// save writes the text to a file of its own, named by the hash of its address, after a head with its metadata. JSON
+// is YAML, so the head can be parsed as either.
 func (d document) save(dir string) error {
 	text := d.Text
 	d.Text = ""

@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// text adds a text to the line, white space collapsed and what Markdown would take for a mark escaped.
+// text adds a text to the line, with white space collapsed and everything escaped that Markdown would treat as
+// markup.
 func (w *writer) text(s string) {
 	before := ' '
 	for i, r := range s {
@@ -25,7 +26,7 @@ func (w *writer) text(s string) {
 	}
 }
 
-// begin writes what is due before the next letter: white space, the end of a line, marks of emphasis.
+// begin writes what must precede the next letter: white space, the end of a line, marks of emphasis.
 func (w *writer) begin() {
 	if w.line.Len() == 0 || w.gap || w.broke {
 		w.words++
@@ -46,7 +47,7 @@ func (w *writer) begin() {
 
 func word(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// next is the first letter of s, a blank when there is none.
+// next returns the first letter of s, or a blank if there is none.
 func next(s string) rune {
 	for _, r := range s {
 		return r
@@ -54,7 +55,7 @@ func next(s string) rune {
 	return ' '
 }
 
-// take ends the line and returns it, emphasis closed.
+// take ends the line and returns it, with emphasis closed.
 func (w *writer) take() string {
 	for i := len(w.marks) - w.due - 1; i >= 0; i-- {
 		w.line.WriteString(w.marks[i])
@@ -65,7 +66,7 @@ func (w *writer) take() string {
 	return text
 }
 
-// flush writes the gathered line as a paragraph.
+// flush writes the collected line as a paragraph.
 func (w *writer) flush() {
 	text := w.take()
 	if text == "" {
@@ -81,10 +82,10 @@ func (w *writer) flush() {
 	w.lines(lines...)
 }
 
-// start is what at the beginning of a line makes it something else than a paragraph.
+// start matches what at the beginning of a line makes it something other than a paragraph.
 var start = regexp.MustCompile(`^(#{1,6}|[-+]|[0-9]{1,9}[.)])( |$)|^(>|~~~|=+$|-+$)`)
 
-// escapeStart makes a line one of a paragraph, whatever it begins with.
+// escapeStart makes a line a paragraph, whatever it begins with.
 func escapeStart(line string) string {
 	at := start.FindStringSubmatchIndex(line)
 	switch {
@@ -96,7 +97,7 @@ func escapeStart(line string) string {
 	return "\\" + line
 }
 
-// lines writes a block, each line behind the marks of what it stands in.
+// lines writes a block, each line after the marks of its containers.
 func (w *writer) lines(lines ...string) {
 	for i, l := range lines {
 		if w.out.Len() > 0 {
@@ -110,7 +111,7 @@ func (w *writer) lines(lines ...string) {
 	}
 }
 
-// tight reports whether the next block follows the one before without an empty line.
+// tight reports whether the next block follows the previous one without an empty line.
 func (w *writer) tight() bool {
 	for _, l := range w.levels {
 		if !l.begun {
@@ -120,7 +121,7 @@ func (w *writer) tight() bool {
 	return false
 }
 
-// prefix is the marks of a line. One that begins a level takes the level's mark.
+// prefix returns the marks of a line. The first line of a level takes the level's mark.
 func (w *writer) prefix(begin bool) string {
 	var b strings.Builder
 	for _, l := range w.levels {

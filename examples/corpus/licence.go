@@ -10,17 +10,16 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// licence is what a page names as the licence of its content. It may be that of a part only, or wrong.
+// licence is what a page states as the licence of its content. It may apply to a part only, or be wrong.
 type licence struct {
 	URL  string `json:"url,omitempty"`  // of the licence
-	Text string `json:"text,omitempty"` // of the link, or of a META element that gives no address
-	By   string `json:"by"`             // what names it: "a", "link", "area" or "meta"
+	Text string `json:"text,omitempty"` // of the link, or of a META element without an address
+	By   string `json:"by"`             // what states it: "a", "link", "area" or "meta"
 }
 
 const maxLicences = 10
 
-// findLicences looks for rel=license (HTML Standard section 4.6.7.10) and the names that Dublin Core
-// gives it.
+// findLicences looks for rel=license (HTML Standard section 4.6.7.10) and the corresponding names of Dublin Core.
 func findLicences(tree *html.Node, base weburl.URL) (list []licence) {
 	for n := range tree.Descendants() {
 		if n.Type != html.ElementNode || len(list) >= maxLicences {
@@ -40,7 +39,7 @@ func findLicences(tree *html.Node, base weburl.URL) (list []licence) {
 	return list
 }
 
-// linked is the licence that a link with rel=license names.
+// linked returns the licence of a link with rel=license.
 func linked(n *html.Node, base weburl.URL) (l licence, ok bool) {
 	if !slices.Contains(strings.Fields(strings.ToLower(attr(n, "rel"))), "license") {
 		return l, false
@@ -49,7 +48,7 @@ func linked(n *html.Node, base weburl.URL) (l licence, ok bool) {
 	return licence{URL: u.String(), Text: words(n), By: n.Data}, err == nil
 }
 
-// stated is the licence that a META element names, by its address or in words.
+// stated returns the licence that a META element states, by its address or in words.
 func stated(n *html.Node, base weburl.URL) (l licence, ok bool) {
 	switch strings.ToLower(attr(n, "name")) {
 	case "license", "dc.rights", "dc.rights.license", "dcterms.license", "dcterms.rights":
@@ -65,7 +64,7 @@ func stated(n *html.Node, base weburl.URL) (l licence, ok bool) {
 	return licence{Text: text, By: n.Data}, text != ""
 }
 
-// attr is the value of an attribute, "" without.
+// attr returns the value of an attribute, or "".
 func attr(n *html.Node, name string) string {
 	for _, a := range n.Attr {
 		if a.Key == name && a.Namespace == "" {
@@ -75,7 +74,7 @@ func attr(n *html.Node, name string) string {
 	return ""
 }
 
-// words is the text in an element, white space collapsed.
+// words returns the text in an element, with white space collapsed.
 func words(n *html.Node) string {
 	var b strings.Builder
 	for d := range n.Descendants() {

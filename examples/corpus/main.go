@@ -1,10 +1,9 @@
-// Command corpus makes a corpus of texts from sites, for work on language: the main text of each page as
-// Markdown, a JSON line for each with where it comes from, and nothing that its site does not want to be
-// used so.
+// Command corpus makes a corpus of texts from sites, for work on language: the main text of each page as Markdown, a
+// JSON line for each with its source, and nothing that its site does not want to be used in this way.
 //
-// What of a page is its main text is decided in content.go, and its Markdown made in markdown.go, both in
-// a way that can be read in a few minutes and takes time linear in the size of the page. Trained or tuned
-// extractors find more, and are harder to describe in a paper.
+// content.go decides which part of a page is its main text, and markdown.go writes it as Markdown. Both can be read
+// in a few minutes, and take time linear in the size of the page. Trained or tuned extractors find more, and are
+// harder to describe in a paper.
 package main
 
 import (
@@ -70,10 +69,10 @@ type options struct {
 	seeds          []string
 }
 
-// uses is what -refuse can name.
+// uses are the values of -refuse.
 var uses = []string{robots.UseTrainAI, robots.UseAI, robots.UseSearch, robots.UseTDM}
 
-// run is the program. base is a Config to start from: tests put a simulated web into it.
+// run is the program. base is the initial Config: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
 	o, err := parse(args, stderr)
 	switch {
@@ -103,7 +102,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	}
 	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which site owners reach you")
 	f.StringVar(&o.agent, "agent", "amble-corpus", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
-	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests to a host; what the site asks for holds if longer")
+	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests to a host; a longer one that the site asks for is kept")
 	f.IntVar(&o.maxPages, "max-pages", 10_000, "pages fetched at most")
 	refuse := f.String("refuse", robots.UseTrainAI, "`uses`, separated by commas, that a page must not disallow: "+strings.Join(uses, ", ")+"; none for none")
 	f.IntVar(&o.minWords, "min-words", 50, "words that a text must have")

@@ -31,7 +31,7 @@ func collected(ctx context.Context, w *crawltest.Web, args ...string) (code int,
 	return code, out.String(), errs.String()
 }
 
-// documents is the output, by path.
+// documents returns the output, by path.
 func documents(t *testing.T, out string) map[string]document {
 	t.Helper()
 	m := map[string]document{}
@@ -45,7 +45,7 @@ func documents(t *testing.T, out string) map[string]document {
 	return m
 }
 
-// paths is what the corpus has, in order.
+// paths returns the paths in the corpus, in order.
 func paths(m map[string]document) string {
 	var list []string
 	for p := range m {
@@ -55,7 +55,7 @@ func paths(m map[string]document) string {
 	return strings.Join(list, " ")
 }
 
-// prose is a text of n words that begins with its name.
+// prose returns a text of n words that begins with its name.
 func prose(name string, n int) string {
 	var b strings.Builder
 	b.WriteString(name)
@@ -65,10 +65,10 @@ func prose(name string, n int) string {
 	return b.String()
 }
 
-// page is a page with a text of sixty words.
+// page returns a page with a text of sixty words.
 func page(name string) string { return "<title>" + name + "</title><p>" + prose(name, 60) }
 
-// signals is a site that says in every way that some pages are not for training.
+// signals returns a site that says in every possible way that some pages are not for training.
 func signals(w *crawltest.Web) {
 	s := w.Site("https://site.example")
 	s.Robots("User-agent: *\nContent-Signal: /signal ai-train=no\nContent-Usage: /usage train-ai=n\nContent-Usage: /welcome train-ai=y\nDisallow: /private\n").Forbids("/private")
@@ -85,8 +85,8 @@ func signals(w *crawltest.Web) {
 	s.Page("/search", page("search")).Header("Content-Signal", "search=no")
 }
 
-// TestWhatDisallowsTheUseIsNotInTheCorpus is the promise of the program: what robots.txt says keeps a
-// page from being asked for, and what the page says keeps it out.
+// TestWhatDisallowsTheUseIsNotInTheCorpus checks the promise of the program: robots.txt can prevent the request for a
+// page, and the page itself its use.
 func TestWhatDisallowsTheUseIsNotInTheCorpus(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		signals(w)
@@ -206,7 +206,7 @@ func TestPartOfTheSites(t *testing.T) {
 	})
 }
 
-// TestHostilePages holds that no page takes long or brings the program down.
+// TestHostilePages checks that no page takes long or makes the program fail.
 func TestHostilePages(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("https://site.example")

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// markdown is the text of a tree as Markdown (CommonMark 0.31), and the number of its words. The work is
-// linear in the size of the tree, and so is the text: lists and quotations are told apart maxNesting deep,
-// because every line repeats the marks of all that it stands in.
+// markdown returns the text of a tree as Markdown (CommonMark 0.31), and the number of its words. The work is linear
+// in the size of the tree, and so is the text: only maxNesting lists and quotations are nested, because every line
+// repeats the marks of all its containers.
 func markdown(root *html.Node) (text string, words int) {
 	var w writer
 	w.node(root)
@@ -23,17 +23,17 @@ const maxNesting = 8
 
 const quote = "> "
 
-// writer writes Markdown. Inline text is gathered in line until a block ends.
+// writer writes Markdown. Inline text is collected in line until a block ends.
 type writer struct {
 	out    strings.Builder
-	levels []*level // the lists and quotations that are open, outermost first
+	levels []*level // open lists and quotations, outermost first
 	beyond int      // more that are open and not marked
 
 	line  strings.Builder
-	gap   bool     // white space before what comes next
-	broke bool     // a line ended before what comes next
-	marks []string // of emphasis that is open; "" for one that is open already
-	due   int      // of marks, how many at the end are not written yet
+	gap   bool     // white space before what follows
+	broke bool     // a line ended before what follows
+	marks []string // of open emphasis; "" for emphasis in emphasis of the same kind
+	due   int      // how many of the last marks are not written yet
 	words int
 }
 
@@ -89,7 +89,7 @@ func (w *writer) block(n *html.Node) {
 	w.flush()
 }
 
-// heading writes a heading, on one line whatever breaks are in it.
+// heading writes a heading, on one line even if it contains breaks.
 func (w *writer) heading(n *html.Node) {
 	w.inside(n)
 	text := strings.ReplaceAll(w.take(), "\n", " ")
@@ -98,7 +98,7 @@ func (w *writer) heading(n *html.Node) {
 	}
 }
 
-// list writes a list. What stands in it without being an item is a block of its own.
+// list writes a list. Content that is not in an item is a block of its own.
 func (w *writer) list(n *html.Node) {
 	number, nested := 0, len(w.levels) > 0 && w.levels[len(w.levels)-1].rest != quote
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -115,7 +115,7 @@ func (w *writer) list(n *html.Node) {
 	}
 }
 
-// within writes what is in an element a level deeper.
+// within writes the content of an element one level deeper.
 func (w *writer) within(l *level, n *html.Node) {
 	w.flush()
 	if len(w.levels) >= maxNesting {
@@ -131,7 +131,7 @@ func (w *writer) within(l *level, n *html.Node) {
 	w.levels = w.levels[:len(w.levels)-1]
 }
 
-// pre writes text as it stands, in a fence longer than any in it.
+// pre writes text unchanged, in a fence longer than any in it.
 func (w *writer) pre(n *html.Node) {
 	w.flush()
 	var b strings.Builder
@@ -156,12 +156,12 @@ func (w *writer) pre(n *html.Node) {
 
 var backticks = regexp.MustCompile("`{3,}")
 
-// emphasis is how elements are marked.
+// emphasis maps elements to their marks.
 var emphasis = map[atom.Atom]string{
 	atom.Em: "*", atom.I: "*", atom.Cite: "*", atom.Dfn: "*", atom.Var: "*", atom.Strong: "**", atom.B: "**",
 }
 
-// emphasize writes an element between marks, which stand next to its text and nowhere without one.
+// emphasize writes an element between marks, which are placed next to its text and omitted if it has none.
 func (w *writer) emphasize(n *html.Node, mark string) {
 	for _, m := range w.marks {
 		if m == mark {
@@ -183,8 +183,8 @@ func (w *writer) emphasize(n *html.Node, mark string) {
 	w.marks = w.marks[:depth-1]
 }
 
-// breaks reports whether an element is a block: those of which the HTML Standard says so (section 15.3.3,
-// Flow content), and parts of tables and lists.
+// breaks reports whether an element is a block: those of which the HTML Standard says so (section 15.3.3, Flow
+// content), and parts of tables and lists.
 func breaks(element atom.Atom) bool {
 	switch element {
 	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Body, atom.Caption, atom.Center, atom.Dd, atom.Details, atom.Dialog,

@@ -48,7 +48,7 @@ func TestMarkdownCountsWords(t *testing.T) {
 	}
 }
 
-// TestMarkdownIsNotMuchLongerThanThePage holds that nesting does not multiply the text.
+// TestMarkdownIsNotMuchLongerThanThePage checks that nesting does not multiply the text.
 func TestMarkdownIsNotMuchLongerThanThePage(t *testing.T) {
 	page := strings.Repeat("<blockquote><ol><li>", 150) + strings.Repeat("x<br>", 10_000)
 	tree, err := extract.Tree([]byte(page))
@@ -56,6 +56,6 @@ func TestMarkdownIsNotMuchLongerThanThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, _ := markdown(content(tree)); len(text) > 6*len(page) {
-		t.Errorf("%d octets of a page of %d", len(text), len(page))
+		t.Errorf("%d bytes of a page of %d", len(text), len(page))
 	}
 }

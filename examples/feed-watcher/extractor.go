@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 )
 
-// extractor reads feeds, and of pages the feeds they name.
+// extractor extracts the links of feeds and, of pages, the feeds that they name.
 type extractor struct{}
 
 // Extract implements crawler.Extractor.
@@ -28,7 +28,7 @@ func (extractor) Extract(p *fetcher.Page) (*extract.Document, error) {
 	return doc, nil
 }
 
-// namesFeed reports whether a link is one to a feed of the page (HTML Standard section 4.6.7.1).
+// namesFeed reports whether a link leads to a feed of the page (HTML Standard section 4.6.7.1).
 func namesFeed(l extract.Link) bool {
 	kind, _, _ := strings.Cut(l.Type, ";")
 	switch strings.ToLower(strings.TrimSpace(kind)) {
@@ -38,7 +38,7 @@ func namesFeed(l extract.Link) bool {
 	return false
 }
 
-// isXML reports whether a media type is one that feeds are sent with.
+// isXML reports whether feeds are sent with this media type.
 func isXML(mediaType string) bool {
 	return mediaType == "application/xml" || mediaType == "text/xml" || strings.HasSuffix(mediaType, "+xml")
 }

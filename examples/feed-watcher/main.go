@@ -41,7 +41,7 @@ type options struct {
 	seeds          []string
 }
 
-// run is the program. base is a Config to start from: tests put a simulated web into it.
+// run is the program. base is the initial Config: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
 	o, err := parse(args, stderr)
 	switch {
@@ -92,7 +92,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	return o, nil
 }
 
-// watch reads the feeds, prints what is new and notes it.
+// watch reads the feeds, prints what is new and saves the state.
 func watch(ctx context.Context, o options, stdout io.Writer, cfg crawler.Config) error {
 	known, err := load(o.state)
 	if err != nil {
@@ -114,7 +114,7 @@ func watch(ctx context.Context, o options, stdout io.Writer, cfg crawler.Config)
 		return err
 	}
 	if werr := news.write(stdout, o.json); werr != nil {
-		return errors.Join(err, werr) // what was not printed is not noted as seen
+		return errors.Join(err, werr) // what was not printed must remain new
 	}
 	return errors.Join(err, news.failed(), known.with(news.read).save(o.state))
 }

@@ -28,7 +28,7 @@ func watched(ctx context.Context, w *crawltest.Web, args ...string) (code int, s
 	return code, out.String(), errs.String()
 }
 
-// rss is a feed with these entries.
+// rss returns a feed with these entries.
 func rss(names ...string) string {
 	var b strings.Builder
 	b.WriteString(`<rss version="2.0"><channel><title>Feed</title>`)
@@ -40,7 +40,7 @@ func rss(names ...string) string {
 
 const seed = "https://site.example/"
 
-// blog is a site with a feed that gets a new entry after an hour.
+// blog returns a site with a feed that gets a new entry after an hour.
 func blog(w *crawltest.Web) *crawltest.Site {
 	s := w.Site("https://site.example")
 	s.Robots("User-agent: *\nDisallow: /secret\n").Forbids("/secret")

@@ -25,7 +25,7 @@ type item struct {
 
 // news collects the entries that are new. It is the crawl's Handler.
 type news struct {
-	known state // as it was
+	known state // at the start
 	all   bool
 
 	mu    sync.Mutex
@@ -59,8 +59,8 @@ func (n *news) fail(err error) {
 	n.errs = append(n.errs, err)
 }
 
-// feed notes the entries of a feed that was read, and which of them are new. What is kept is copied,
-// so that it does not keep the feed in memory.
+// feed records the entries of a feed that was read, and which of them are new. What is kept is copied, so that the
+// feed does not remain in memory.
 func (n *news) feed(v *crawler.Visit) {
 	at := v.URL.String()
 	old, again := n.known[at]
@@ -88,8 +88,8 @@ func (n *news) feed(v *crawler.Visit) {
 	n.items = append(n.items, items...)
 }
 
-// write prints the new entries, those of a feed in its order. One that is in several feeds is printed
-// once. Titles are quoted, so that they cannot change a terminal.
+// write prints the new entries, those of a feed in its order. An entry in several feeds is printed once. Titles are
+// quoted, so that they cannot control a terminal.
 func (n *news) write(w io.Writer, asJSON bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -113,7 +113,7 @@ func (n *news) write(w io.Writer, asJSON bool) error {
 	return nil
 }
 
-// failed is what could not be read.
+// failed returns what could not be read.
 func (n *news) failed() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -14,26 +14,26 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// state is what is known of feeds, by address.
+// state is what is known about feeds, by address.
 type state map[string]feed
 
 // feed is a feed as it was last read.
 type feed struct {
 	ETag         string   `json:"etag,omitempty"`
 	LastModified string   `json:"last_modified,omitempty"`
-	Entries      []string `json:"entries"` // addresses: those in the feed, then those that once were
+	Entries      []string `json:"entries"` // addresses: those in the feed, then those that were in it earlier
 }
 
-// Past implements crawler.History: a feed that was read is asked for only in case it has changed.
+// Past implements crawler.History: a feed that was read before is requested conditionally.
 func (s state) Past(u weburl.URL) (crawler.Past, bool) {
 	f, known := s[u.String()]
 	return crawler.Past{Validators: fetcher.Validators{ETag: f.ETag, LastModified: f.LastModified}}, known
 }
 
-// maxKept is how many entries are remembered of a feed, unless more are in it.
+// maxKept is how many entries of a feed are remembered, unless more are in it.
 const maxKept = 2000
 
-// keep adds entries that were in the feed before: what leaves it and comes back is not new.
+// keep adds entries that were in the feed earlier, because an entry that disappears and returns is not new.
 func (f *feed) keep(old []string) {
 	has := map[string]bool{}
 	for _, u := range f.Entries {
@@ -46,7 +46,7 @@ func (f *feed) keep(old []string) {
 	}
 }
 
-// load reads a state; an empty one when there is no such file.
+// load reads a state, or returns an empty one if there is no such file.
 func load(path string) (state, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,14 +62,14 @@ func load(path string) (state, error) {
 	return s, nil
 }
 
-// with is the state with what was read now in place of what was known.
+// with returns the state with what was read now instead of what was known before.
 func (s state) with(read state) state {
 	all := maps.Clone(s)
 	maps.Copy(all, read)
 	return all
 }
 
-// save writes the state, which replaces an older one whole or not at all.
+// save writes the state and replaces an older one atomically.
 func (s state) save(path string) error {
 	text, err := json.MarshalIndent(s, "", "\t")
 	if err != nil {

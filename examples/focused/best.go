@@ -25,8 +25,8 @@ type page struct {
 	Via   string  `json:"via,omitempty"` // the page that led to it
 }
 
-// best keeps the best pages of a crawl and tells what links promise. It is the crawl's Handler, and its
-// method priority the crawl's Config.Priority.
+// best keeps the best pages of a crawl and rates links. It is the crawl's Handler, and its method priority the
+// crawl's Config.Priority.
 type best struct {
 	topic topic
 	most  int
@@ -48,8 +48,8 @@ func (b *best) Handle(_ context.Context, v *crawler.Visit) error {
 	return nil
 }
 
-// priority orders the links of one host, the most promising first; which host comes next is up to
-// politeness alone. It is asked for each link of a page, before Handle is.
+// priority orders the links of one host, the most promising first; politeness alone decides which host comes next. It
+// is called for each link of a page, before Handle.
 func (b *best) priority(v *crawler.Visit, l *crawler.Link) int8 {
 	score, err := b.score(v)
 	if err != nil {
@@ -58,7 +58,7 @@ func (b *best) priority(v *crawler.Visit, l *crawler.Link) int8 {
 	return priority(b.topic.link(l.Text, l.URL.String(), score))
 }
 
-// score is the page's. It is worked out once.
+// score returns the score of the page, which is computed once.
 func (b *best) score(v *crawler.Visit) (float64, error) {
 	if v.Doc == nil {
 		return 0, nil
@@ -118,7 +118,7 @@ func (b *best) write(w io.Writer, asJSON bool) error {
 	return t.Flush()
 }
 
-// printable is a title without what would change a terminal or the table.
+// printable returns a title without characters that would control a terminal or break the table.
 func printable(title string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
@@ -128,7 +128,7 @@ func printable(title string) string {
 	}, title)
 }
 
-// isHTML reports whether a media type is one of a page.
+// isHTML reports whether a media type is that of a page.
 func isHTML(mediaType string) bool {
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }

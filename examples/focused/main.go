@@ -1,5 +1,5 @@
-// Command focused crawls for a topic: it asks first for the pages that promise most for the words it
-// is given, and prints the best it found.
+// Command focused crawls for a topic: it first requests the pages that promise most for the given words, and prints
+// the best pages it found.
 package main
 
 import (
@@ -50,7 +50,7 @@ type options struct {
 	seeds              []string
 }
 
-// run is the program. base is a Config to start from: tests put a simulated web into it.
+// run is the program. base is the initial Config: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
 	o, err := parse(args, stderr)
 	switch {
@@ -78,7 +78,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which site owners reach you")
 	f.StringVar(&o.agent, "agent", "amble-focused", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
 	f.StringVar(&words, "words", "", "the topic: `words` separated by commas, each perhaps with =WEIGHT, 0.1 to 10")
-	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests to a host; what the site asks for holds if longer")
+	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests to a host; a longer one that the site asks for is kept")
 	f.IntVar(&o.maxPages, "max-pages", 200, "pages fetched at most")
 	f.IntVar(&o.maxDepth, "max-depth", 10, "links followed from a seed at most")
 	f.StringVar(&o.scope, "scope", string(crawler.ScopeHost), "how far to go: host, domain, prefix or any")

@@ -26,7 +26,7 @@ func focused(ctx context.Context, w *crawltest.Web, args ...string) (code int, s
 	return code, out.String(), errs.String()
 }
 
-// library is a site with much that is off the topic and a little, deeper down, that is on it.
+// library returns a site with many pages off the topic and a few, deeper down, on it.
 func library(w *crawltest.Web) {
 	s := w.Site("https://site.example")
 	s.Robots("User-agent: *\nDisallow: /solar/secret\n").Forbids("/solar/secret")
@@ -50,7 +50,7 @@ func TestBestFirst(t *testing.T) {
 			want[i] = "https://site.example" + want[i]
 		}
 		if got := w.Visited(""); !slices.Equal(got, want) {
-			t.Errorf("asked for %v", got)
+			t.Errorf("requested %v", got)
 		}
 		wantOut := `5.3  https://site.example/x1           Solar cells
 5.0  https://site.example/solar/field  Solar field

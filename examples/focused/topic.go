@@ -20,7 +20,7 @@ type term struct {
 	weight float64
 }
 
-// maxTerms bounds the words of a topic: each is looked for in every word of every page.
+// maxTerms is the maximum number of words of a topic: each is searched for in every word of every page.
 const maxTerms = 50
 
 func parseTopic(list string) (t topic, err error) {
@@ -46,7 +46,7 @@ func parseTopic(list string) (t topic, err error) {
 
 func separates(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
-// count adds to n how often each word of the topic is in the text.
+// count adds to n how many times each word of the topic occurs in the text.
 func (t topic) count(n []int, text string) {
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), separates) {
 		for i := range t {
@@ -57,7 +57,7 @@ func (t topic) count(n []int, text string) {
 	}
 }
 
-// present is the weights of the words that are in the text, summed.
+// present returns the sum of the weights of the words that occur in the text.
 func (t topic) present(text string) (sum float64) {
 	n := make([]int, len(t))
 	t.count(n, text)
@@ -69,14 +69,14 @@ func (t topic) present(text string) (sum float64) {
 	return sum
 }
 
-// Weights of the places where a word can stand.
+// Weights of the places where a word can occur.
 const (
 	inTitle    = 3
 	inURL      = 2
 	pageOfLink = 0.5 // a link's share of its page's score
 )
 
-// page is the score of a page: its address, its title and its HTML in UTF-8.
+// page returns the score of a page: its address, its title and its HTML in UTF-8.
 func (t topic) page(url, title string, body []byte) float64 {
 	score := inTitle*t.present(title) + inURL*t.present(url)
 	n := make([]int, len(t))
@@ -87,12 +87,12 @@ func (t topic) page(url, title string, body []byte) float64 {
 	return score
 }
 
-// link is the score of a link with that text and address, on a page of that score.
+// link returns the score of a link with this text and address, on a page with this score.
 func (t topic) link(text, url string, page float64) float64 {
 	return inTitle*t.present(text) + inURL*t.present(url) + pageOfLink*page
 }
 
-// texts calls f with each piece of text that a reader of the page sees, its title left out.
+// texts calls f with each piece of text that a reader of the page sees, without its title.
 func texts(body []byte, f func(string)) {
 	z := html.NewTokenizer(bytes.NewReader(body))
 	hidden := ""
@@ -124,8 +124,8 @@ func unseen(element string) bool {
 	return false
 }
 
-// priority is a score as the crawl orders by: eighths of a doubling, so that high scores are told
-// apart as well as low ones.
+// priority converts a score to a priority of the crawl: eighths of a doubling, so that both high and low scores are
+// distinguished.
 func priority(score float64) int8 {
 	return int8(min(8*math.Log2(1+score), math.MaxInt8))
 }

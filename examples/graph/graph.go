@@ -7,22 +7,22 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// graph is what is known of a site's links. Two spellings of one address are one node.
+// graph is what is known about a site's links. Two spellings of one address are one node.
 type graph struct {
 	nodes    []node
-	edges    map[edge]int // how often the link stands on the page
+	edges    map[edge]int // number of times the link occurs on the page
 	index    map[weburl.Key]int
 	maxEdges int
 	dropped  int // links beyond maxEdges
 }
 
-// node is one URL, or with stateExternal one other site.
+// node is one URL or, with stateExternal, another site.
 type node struct {
 	url, title string
 	state      string // outcome of the visit, or one of the states below
 	status     int
 	depth      int
-	in, out    int // edges, links of a page to itself left out
+	in, out    int // edges, without links of a page to itself
 }
 
 // States of nodes that were not visited.
@@ -41,7 +41,7 @@ func newGraph(maxEdges int) *graph {
 	return &graph{edges: map[edge]int{}, index: map[weburl.Key]int{}, maxEdges: maxEdges}
 }
 
-// node is the index of u's node, which is made when it is new.
+// node returns the index of u's node, which is created if it is new.
 func (g *graph) node(u weburl.URL, depth int) int {
 	i, known := g.index[u.Key()]
 	if !known {
@@ -53,8 +53,8 @@ func (g *graph) node(u weburl.URL, depth int) int {
 	return i
 }
 
-// link adds an edge to u, unless it is the same page. Beyond the limit there are neither new edges
-// nor nodes that only they would lead to.
+// link adds an edge to u, unless u is the same page. Beyond the limit it adds neither edges nor the nodes to which
+// only they would lead.
 func (g *graph) link(from int, u weburl.URL, depth int, redirect bool) (to int, ok bool) {
 	to, known := g.index[u.Key()]
 	if known && to == from {
@@ -79,7 +79,7 @@ func (g *graph) countDegrees() {
 	}
 }
 
-// sortedEdges is the edges in an order that depends on the graph alone.
+// sortedEdges returns the edges in an order that depends only on the graph.
 func (g *graph) sortedEdges() []edge {
 	list := make([]edge, 0, len(g.edges))
 	for e := range g.edges {
@@ -101,7 +101,7 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// ranked is the nodes' indexes, those that most others link to first.
+// ranked returns the indexes of the nodes, those with the most links to them first.
 func (g *graph) ranked() []int {
 	order := make([]int, len(g.nodes))
 	for i := range order {

@@ -45,9 +45,9 @@ func graphML(w io.Writer, g *graph) error {
 	return b.Flush()
 }
 
-// escape makes XML character data of hostile text: what XML cannot hold becomes U+FFFD.
+// escape converts hostile text to XML character data: what XML cannot represent becomes U+FFFD.
 func escape(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder's Write does not fail
+	_ = xml.EscapeText(&b, []byte(s)) // Write of a Builder does not fail
 	return b.String()
 }

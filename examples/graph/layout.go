@@ -5,13 +5,13 @@ import "math"
 // point is a place in the plane.
 type point struct{ x, y float64 }
 
-// rounds is how often the layout moves every node.
+// rounds is how many times the layout moves every node.
 const rounds = 300
 
-// layout places nodes so that those with an edge between them are near each other and the others are
-// not: nodes push each other away, edges pull, and each round moves them less (the force-directed
-// method of Fruchterman and Reingold, 1991). It begins with rings by depth and uses no chance, so a
-// graph always looks the same. Its time grows with the square of the number of nodes.
+// layout places nodes so that those with an edge between them are near each other and others are not: nodes push each
+// other away, edges pull, and each round moves them less (the force-directed method of Fruchterman and Reingold,
+// 1991). It starts with rings by depth and uses no randomness, so a graph always looks the same. Its time grows with
+// the square of the number of nodes.
 func layout(depths []int, edges [][2]int) []point {
 	at := rings(depths)
 	force := make([]point, len(at))
@@ -39,11 +39,11 @@ func rings(depths []int) []point {
 	return at
 }
 
-// nearest bounds the force between nodes that are almost in one place.
+// nearest bounds the force between nodes at almost the same place.
 const nearest = 1e-3
 
-// repel sets the forces to those of the nodes alone: away from each other, and a little towards the
-// middle so that parts without an edge between them stay in the picture.
+// repel sets the forces to those of the nodes alone: away from each other, and a little towards the middle so that
+// unconnected parts stay in the picture.
 func repel(at, force []point) {
 	const middle = 0.05
 	for i := range at {
@@ -66,7 +66,7 @@ func pull(at, force []point, i, j int) {
 	force[j].x, force[j].y = force[j].x+dx*f, force[j].y+dy*f
 }
 
-// move moves each node along its force, no farther than most.
+// move moves each node along its force, at most by most.
 func move(at, force []point, most float64) {
 	for i, f := range force {
 		length := math.Hypot(f.x, f.y)
@@ -78,7 +78,7 @@ func move(at, force []point, most float64) {
 	}
 }
 
-// fit scales the points into a square of that side, with a margin, and keeps their proportions.
+// fit scales the points into a square of this side, with a margin, and keeps their proportions.
 func fit(at []point, side, margin float64) {
 	if len(at) == 0 {
 		return

@@ -1,5 +1,5 @@
-// Command graph crawls a site and writes the graph of its links: as GraphML for other programs, as an
-// SVG picture, and as a table of the pages that most others link to.
+// Command graph crawls a site and writes the graph of its links: as GraphML for other programs, as an SVG picture,
+// and as a table of the pages with the most links to them.
 package main
 
 import (
@@ -49,7 +49,7 @@ type options struct {
 	seed               weburl.URL
 }
 
-// run is the program. base is a Config to start from: tests put a simulated web into it.
+// run is the program. base is the initial Config: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
 	o, err := parse(args, stderr)
 	switch {
@@ -75,7 +75,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	}
 	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which the site's owner reaches you")
 	f.StringVar(&o.agent, "agent", "amble-graph", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
-	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests; what the site asks for holds if longer")
+	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests; a longer one that the site asks for is kept")
 	f.IntVar(&o.maxPages, "max-pages", 1000, "pages fetched at most")
 	f.IntVar(&o.maxEdges, "max-edges", 1_000_000, "edges kept at most; further ones are counted")
 	f.BoolVar(&o.external, "external", false, "also show the other sites that pages link to, one node for each; they are not asked for anything")
@@ -110,7 +110,7 @@ func (o options) check() error {
 	return nil
 }
 
-// draw makes the crawl and writes what came of it.
+// draw crawls and writes the result.
 func draw(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawler.Config) error {
 	g := newGraph(o.maxEdges)
 	cfg.Agent, cfg.Contact = o.agent, o.contact

@@ -47,7 +47,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("exit %d, said %s, wrote\n%s", code, errs, out)
 		}
 		if other := w.Visited("other.example"); len(other) > 0 {
-			t.Errorf("asked for %v", other)
+			t.Errorf("requested %v", other)
 		}
 	})
 }
@@ -171,8 +171,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestLayoutKeepsNeighboursTogether has two cliques with one edge between them: nodes of one clique
-// must be nearer to each other than to the other clique, on average, and no two in one place.
+// TestLayoutKeepsNeighboursTogether lays out two cliques with one edge between them: nodes of one clique must on
+// average be nearer to each other than to the other clique, and no two may be at one place.
 func TestLayoutKeepsNeighboursTogether(t *testing.T) {
 	const n = 8
 	var edges [][2]int

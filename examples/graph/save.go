@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// replace writes a file, which replaces an older one whole or not at all.
+// replace writes a file and replaces an older one atomically.
 func replace(path string, write func(io.Writer) error) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".graph-*")
 	if err != nil {

@@ -26,7 +26,7 @@ func (s *site) Handle(_ context.Context, v *crawler.Visit) error {
 	n := &s.graph.nodes[at]
 	n.state, n.status = string(v.Outcome), v.Status()
 	if v.Doc != nil {
-		n.title = strings.Clone(v.Doc.Title) // what is kept must not keep its page in memory
+		n.title = strings.Clone(v.Doc.Title) // a copy, so that the page does not remain in memory
 	}
 	if !v.Location.IsZero() {
 		s.graph.link(at, v.Location, v.Depth, true)
@@ -37,8 +37,8 @@ func (s *site) Handle(_ context.Context, v *crawler.Visit) error {
 	return nil
 }
 
-// add puts one link of a page into the graph: to a page of the site, to be visited or not, or to
-// another site as a whole.
+// add adds one link of a page to the graph: to a page of the site, whether it will be visited or not, or to another
+// site as a whole.
 func (s *site) add(from, depth int, l crawler.Link) {
 	switch l.Fate {
 	case crawler.FateResource, crawler.FateInvalid:
@@ -54,7 +54,7 @@ func (s *site) add(from, depth int, l crawler.Link) {
 	}
 }
 
-// isHTML reports whether a media type is one of a page.
+// isHTML reports whether a media type is that of a page.
 func isHTML(mediaType string) bool {
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }

@@ -21,7 +21,7 @@ const svgHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1200 1200"
 <rect width="1200" height="1200" fill="#fff"/>
 `
 
-// picture draws the nodes with the most edges, at most most of them, and the edges between them.
+// picture draws the nodes with the most edges, at most most nodes, and the edges between them.
 func picture(w io.Writer, g *graph, most int) error {
 	show := g.busiest(most)
 	place := make(map[int]int, len(show)) // a node's position in show
@@ -44,7 +44,7 @@ func picture(w io.Writer, g *graph, most int) error {
 	return b.Flush()
 }
 
-// busiest is the nodes with the most edges, in order.
+// busiest returns the nodes with the most edges, in order.
 func (g *graph) busiest(most int) []int {
 	order := g.ranked()
 	slices.SortStableFunc(order, func(i, j int) int {
@@ -53,7 +53,7 @@ func (g *graph) busiest(most int) []int {
 	return order[:min(most, len(order))]
 }
 
-// between is the edges between nodes that have a place, and the places each of them joins.
+// between returns the edges between nodes that have a place, with the places that each of them joins.
 func (g *graph) between(place map[int]int) (edges []edge, pairs [][2]int) {
 	for _, e := range g.sortedEdges() {
 		from, shown := place[e.from]
@@ -68,7 +68,7 @@ func (g *graph) between(place map[int]int) (edges []edge, pairs [][2]int) {
 // radius grows with the number of links to a node.
 func radius(n *node) float64 { return 4 + 3*math.Log2(1+float64(n.in)) }
 
-// arrow draws an edge up to the rim of the node it leads to.
+// arrow draws an edge up to the border of the node to which it leads.
 func arrow(w io.Writer, e edge, from, to point, rim float64) {
 	length := max(math.Hypot(to.x-from.x, to.y-from.y), nearest)
 	cut := max(0, 1-rim/length)
@@ -91,10 +91,10 @@ func circle(w io.Writer, n *node, p point, label bool) {
 	fmt.Fprint(w, "</a>\n")
 }
 
-// name is a page's title, or its address where it has none.
+// name returns a page's title, or its address if it has none.
 func name(n *node) string { return cmp.Or(n.title, n.url) }
 
-// shorten cuts text to what fits beside its neighbours.
+// shorten cuts text to a length that fits next to its neighbours.
 func shorten(s string) string {
 	const most = 32
 	if r := []rune(s); len(r) > most {
@@ -103,7 +103,7 @@ func shorten(s string) string {
 	return s
 }
 
-// colour tells how a visit went.
+// colour shows the outcome of the visit.
 func colour(n *node) string {
 	switch {
 	case n.state == string(crawler.Fetched) && n.status < 400:

@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 )
 
-// table writes the nodes that most others link to.
+// table writes the nodes with the most links to them.
 func table(w io.Writer, g *graph, rows int) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "in\tout\tdepth\tstatus\tstate\t  URL")

@@ -9,7 +9,7 @@ import (
 
 const typeCSS = "text/css"
 
-// extractor reads the links of HTML pages and, where resources are checked, of style sheets.
+// extractor extracts the links of HTML pages and, if resources are checked, of style sheets.
 type extractor struct{ resources bool }
 
 // Extract implements crawler.Extractor.
@@ -26,13 +26,13 @@ func (e extractor) Extract(p *fetcher.Page) (*extract.Document, error) {
 		return extract.CSS(text), nil
 	}
 	doc := extract.HTML(text, extract.Options{Resources: e.resources, XML: p.IsXHTML()})
-	// A preconnect names a host to be ready for, not a document that should be there.
+	// A preconnect names a host to be prepared for, not a document that should exist.
 	doc.Links = slices.DeleteFunc(doc.Links, func(l extract.Link) bool { return l.Rel&extract.Preconnect != 0 })
 	return doc, nil
 }
 
-// wanted tells which bodies are of use: those with links. Of all others the beginning is enough to
-// know that they are there.
+// wanted reports whether a body is needed: one with links. The beginning of any other body is enough to know that it
+// exists.
 func wanted(mediaType string) bool {
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml" || mediaType == typeCSS
 }

@@ -17,28 +17,28 @@ const (
 	reasonNotReached = "not_reached" // the crawl ended before
 )
 
-// place is where a link stands.
+// place is where a link was found.
 type place struct {
-	Page    string `json:"page"`              // "" for the URL the check began with
-	Element string `json:"element,omitempty"` // its name; "style" and "import" of a style sheet
+	Page    string `json:"page"`              // "" for the URL at which the check started
+	Element string `json:"element,omitempty"` // its name; "style" and "import" for a style sheet
 }
 
-// link is one URL that pages link to.
+// link is one URL to which pages link.
 type link struct {
-	url  string       // as first written; what stands in the page when it is no URL
+	url  string       // as first written; the text of the page if it is not a valid URL
 	fate crawler.Fate // of the first mention
 	rule string
 	on   []place
 }
 
-// links collects what pages link to and what became of each URL. It is the crawl's Handler.
+// links collects the links of pages and the outcome of each URL. It is the crawl's Handler.
 type links struct {
 	site *crawler.SeedScope
 
 	mu       sync.Mutex
-	pages    int // of the site, read for links
+	pages    int // of the site, whose links were extracted
 	links    map[weburl.Key]*link
-	invalid  map[string]*link // what is no URL that can be asked for, as written
+	invalid  map[string]*link // by text: not valid URLs
 	findings map[weburl.Key]finding
 }
 
@@ -50,8 +50,8 @@ func newLinks(seed weburl.URL, site *crawler.SeedScope) *links {
 	return l
 }
 
-// Handle implements crawler.Handler. Pages of other sites are only asked whether they are there, and
-// what an error page links to is no part of the site.
+// Handle implements crawler.Handler. Pages of other sites are only checked for existence, and the links of an error
+// page are not part of the site.
 func (l *links) Handle(_ context.Context, v *crawler.Visit) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,18 +71,18 @@ func (l *links) Handle(_ context.Context, v *crawler.Visit) error {
 	return nil
 }
 
-// add notes one link of a page. All links of a page are added in a row.
+// add records one link of a page. All links of a page are added consecutively.
 func (l *links) add(page weburl.URL, x crawler.Link) {
 	var known *link
 	switch {
 	case x.Fate == crawler.FateResource:
-		return // not asked for
+		return // not requested
 	case !x.URL.IsZero():
 		known = entry(l.links, x.URL.Key(), x.URL.String(), x)
 	case x.Rule == weburl.ReasonScheme:
 		return // mailto:, javascript: and the like
 	default:
-		ref := strings.Clone(x.Ref) // what is kept must not keep its page in memory
+		ref := strings.Clone(x.Ref) // a copy, so that the page does not remain in memory
 		known = entry(l.invalid, ref, ref, x)
 	}
 	at := place{page.String(), unique.Make(cmp.Or(x.Tag, x.Kind.String())).Value()}
@@ -101,7 +101,7 @@ func entry[K comparable](m map[K]*link, key K, url string, x crawler.Link) *link
 	return m[key]
 }
 
-// follow is what is known of a URL where its redirects end, and the redirects' targets.
+// follow returns what is known about the URL at which the redirects of a URL end, and the targets of the redirects.
 func (l *links) follow(key weburl.Key) (f finding, hops []string) {
 	seen := map[weburl.Key]bool{}
 	for {

@@ -52,7 +52,7 @@ type options struct {
 	seed                weburl.URL
 }
 
-// run is the program. base is a Config to start from: tests put a simulated web into it.
+// run is the program. base is the initial Config: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
 	o, err := parse(args, stderr)
 	switch {
@@ -89,7 +89,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	}
 	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which site owners reach you")
 	f.StringVar(&o.agent, "agent", "amble-linkcheck", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
-	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests to a host; what the site asks for holds if longer")
+	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests to a host; a longer one that the site asks for is kept")
 	f.IntVar(&o.maxPages, "max-pages", 10_000, "URLs fetched at most, external ones included")
 	f.BoolVar(&o.external, "external", false, "check links to other sites too; nothing on those sites is followed")
 	f.BoolVar(&o.resources, "resources", false, "check images, scripts, style sheets and what these load too")
@@ -110,7 +110,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	return o, err
 }
 
-// check crawls the site. With an error the report, if there is one, is of what was seen before.
+// check crawls the site. With an error, the report, if there is one, describes what was seen before.
 func check(ctx context.Context, o options, cfg crawler.Config) (*report, error) {
 	site, err := crawler.NewSeedScope(crawler.ScopeHost, nil, o.seed)
 	if err != nil {

@@ -37,7 +37,7 @@ func checked(t *testing.T, w *crawltest.Web, args ...string) (int, report) {
 	return code, r
 }
 
-// reasons is problems by URL: reason and number of places.
+// reasons maps the URLs of problems to reason and number of places.
 func reasons(list []problem) map[string]string {
 	m := map[string]string{}
 	for _, p := range list {
@@ -68,11 +68,11 @@ func TestLinksOfTheSite(t *testing.T) {
 		}
 		for _, host := range []string{"other.example", "nowhere.example", "fonts.example"} {
 			if got := w.Visited(host); len(got) != 0 {
-				t.Errorf("asked for %v", got)
+				t.Errorf("requested %v", got)
 			}
 		}
 		if got := w.Visited(""); slices.Contains(got, "https://site.example/linked-from-an-error-page") || slices.Contains(got, "https://site.example/lost.png") {
-			t.Errorf("asked for %v", got)
+			t.Errorf("requested %v", got)
 		}
 	})
 }
@@ -119,10 +119,10 @@ func TestExternalLinks(t *testing.T) {
 		}
 		want := []string{"https://other.example/robots.txt", "https://other.example/", "https://other.example/gone"}
 		if got := w.Visited("other.example"); !slices.Equal(got, want) {
-			t.Errorf("asked for %v, want %v: each once, and nothing they link to", got, want)
+			t.Errorf("requested %v, want %v: each once, and nothing they link to", got, want)
 		}
 		if got := w.Visited("fonts.example"); len(got) != 0 {
-			t.Errorf("asked for %v", got)
+			t.Errorf("requested %v", got)
 		}
 	})
 }
@@ -178,7 +178,7 @@ func TestOfLargeFilesOnlyTheBeginningIsRead(t *testing.T) {
 		_, r := checked(t, w, s.URL("/"))
 		for _, q := range w.Requests() {
 			if q.URL == s.URL("/film") && (q.Complete || q.Bytes > 1<<20) {
-				t.Errorf("%d octets of the film were sent", q.Bytes)
+				t.Errorf("%d bytes of the film were sent", q.Bytes)
 			}
 		}
 		if r.Good != 2 || len(r.Broken) > 0 {
@@ -275,7 +275,7 @@ func TestUnfinishedChecks(t *testing.T) {
 	}
 }
 
-// TestOurFailuresProveNothing: what went wrong here says nothing of the link.
+// TestOurFailuresProveNothing checks that failures of this machine prove nothing about a link.
 func TestOurFailuresProveNothing(t *testing.T) {
 	for reason, want := range map[string]verdict{
 		"no_resources": unsure, "panic": unsure, "canceled": unsure,

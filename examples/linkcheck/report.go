@@ -18,15 +18,15 @@ import (
 type report struct {
 	Started time.Time      `json:"started"`
 	Ended   time.Time      `json:"ended"`
-	Finish  crawler.Finish `json:"finish"`         // "done" when the whole site was seen
+	Finish  crawler.Finish `json:"finish"`         // "done" if the whole site was seen
 	Left    int            `json:"left,omitempty"` // URLs that were not reached
-	Pages   int            `json:"pages"`          // of the site, read for links
-	Links   int            `json:"links"`          // different URLs that they link to
+	Pages   int            `json:"pages"`          // of the site, whose links were extracted
+	Links   int            `json:"links"`          // different URLs to which they link
 	Good    int            `json:"good"`
 
 	Broken    []problem      `json:"broken"`
 	Unsure    []problem      `json:"unsure"`    // could not be decided
-	Unchecked map[string]int `json:"unchecked"` // links by the reason why not
+	Unchecked map[string]int `json:"unchecked"` // links by the reason why they were not checked
 }
 
 // problem is a link that is broken or could not be decided.
@@ -39,7 +39,7 @@ type problem struct {
 	On        []place  `json:"on"`
 }
 
-// report judges every link with what the crawl found out.
+// report judges every link by the results of the crawl.
 func (l *links) report(sum *crawler.Report) *report {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +76,7 @@ func (r *report) add(l *links, key weburl.Key, x *link) {
 	}
 }
 
-// whyNot is the reason for which a link was not checked: the crawl's, or the link's own fate.
+// whyNot returns why a link was not checked: the reason of the crawl, or the link's own fate.
 func whyNot(x *link, f finding) string {
 	switch {
 	case f.reason != reasonNotReached || x.fate == crawler.FateFollow:
@@ -108,7 +108,7 @@ func (r *report) json(w io.Writer) error {
 	return enc.Encode(r)
 }
 
-// mostPlaces is how many pages the text names for one link. The JSON form has them all.
+// mostPlaces is how many pages the text lists for one link. The JSON form lists all of them.
 const mostPlaces = 10
 
 func (r *report) text(w io.Writer) error {
@@ -137,7 +137,7 @@ func (r *report) text(w io.Writer) error {
 
 func (p problem) text(b *strings.Builder) {
 	if p.Reason == weburl.ReasonSyntax {
-		fmt.Fprintf(b, "%q\n", p.URL) // text of a page, not a URL
+		fmt.Fprintf(b, "%q\n", p.URL) // text of a page, not a valid URL
 	} else {
 		fmt.Fprintln(b, p.URL)
 	}
@@ -159,7 +159,7 @@ func (p problem) text(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
-// why is the reason in words: a status with its name, any other as its code.
+// why returns the reason in words: a status with its name, any other as its code.
 func (p problem) why() string {
 	if strings.HasPrefix(p.Reason, "http_") {
 		return strings.TrimSpace(fmt.Sprintf("%d %s", p.Status, http.StatusText(p.Status)))

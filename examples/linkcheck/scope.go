@@ -5,8 +5,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// scope is the site, and when external links are checked every other one too. What other sites link
-// to stays out all the same: their links are skipped where they are found.
+// scope is the site and, if external links are checked, every other site. The links of other sites remain out of
+// scope: they are skipped where they are found.
 type scope struct {
 	site     *crawler.SeedScope
 	external bool

@@ -9,15 +9,15 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// verdict is what is known of a URL.
+// verdict is what is known about a URL.
 type verdict int
 
 const (
-	unchecked verdict = iota // not asked for
+	unchecked verdict = iota // not requested
 	good
-	moved  // a redirect: what is known of its target counts
+	moved  // a redirect: the verdict of its target counts
 	broken // leads nowhere
-	unsure // asked for, or its host was, and that proved nothing
+	unsure // the URL or its host was requested, which proved nothing
 )
 
 // finding is a verdict with its grounds.
@@ -29,7 +29,7 @@ type finding struct {
 	to      weburl.URL // of a redirect
 }
 
-// judge is what a visit says of its URL.
+// judge returns what a visit proves about its URL.
 func judge(v *crawler.Visit) finding {
 	f := finding{status: v.Status(), reason: v.Reason, detail: v.Detail}
 	if v.Err != nil {
@@ -53,8 +53,8 @@ func judge(v *crawler.Visit) finding {
 	return f
 }
 
-// ofStatus judges an answer that is no redirect. A page that wants a login or payment, refuses
-// robots, or is overloaded may well be there for a reader.
+// ofStatus judges an answer that is not a redirect. A page that requires a login or payment, refuses robots, or is
+// overloaded may well exist for a reader.
 func ofStatus(status int) (verdict, string) {
 	if status < 400 {
 		return good, ""
@@ -68,7 +68,7 @@ func ofStatus(status int) (verdict, string) {
 	return broken, reason
 }
 
-// ours reports whether a failure says something of this machine or this program, not of the link.
+// ours reports whether a failure is one of this machine or program, not of the link.
 func ours(reason string) bool {
 	switch reason {
 	case fetcher.ReasonNoResources, fetcher.ReasonCanceled, fetcher.ReasonPermit, fetcher.ReasonProxy,

@@ -19,14 +19,14 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// TestProgram runs main as it stands against a real server on loopback, which needs no contact.
+// TestProgram runs main unchanged with a real server on loopback, which needs no contact.
 func TestProgram(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /robots.txt", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, "User-agent: *\nDisallow: /private\n")
+		fmt.Fprint(w, "User-agent: *\nDisallow: /\nAllow: /$\n")
 	})
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, `<!doctype html><a href="/private">no</a>`)
+		fmt.Fprint(w, `<!doctype html><a href="//site.invalid/">out of scope</a>`)
 	})
 	srv := httptest.NewServer(mux)
 	defer srv.Close()
@@ -35,13 +35,13 @@ func TestProgram(t *testing.T) {
 		os.Args, flag.CommandLine = []string{"quickstart", srv.URL}, flag.NewFlagSet("quickstart", flag.ContinueOnError)
 		main()
 	})
-	want := "fetched 200 " + srv.URL + "/\nrefused 0 " + srv.URL + "/private\n"
+	want := "fetched 200 " + srv.URL + "/\n"
 	if out != want {
 		t.Errorf("printed\n%swant\n%s", out, want)
 	}
 }
 
-// stdout is what f prints.
+// stdout returns what f prints.
 func stdout(t *testing.T, f func()) string {
 	t.Helper()
 	tmp, err := os.Create(t.TempDir() + "/stdout")
@@ -62,7 +62,7 @@ func stdout(t *testing.T, f func()) string {
 	return string(b)
 }
 
-// TestBody holds the program to twelve lines, and its Config to the one field that has no default.
+// TestBody limits the program to twelve lines, and its Config to the one field without a default.
 func TestBody(t *testing.T) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "main.go", nil, 0)
@@ -86,8 +86,8 @@ func TestBody(t *testing.T) {
 	})
 }
 
-// TestDefaults runs the same crawl on a simulated web that has no end: it is bounded, polite and
-// says who it is with nothing but a contact.
+// TestDefaults runs the same crawl on an endless simulated web: with only a contact it is bounded, polite and says
+// who it is.
 func TestDefaults(t *testing.T) {
 	const contact = "https://lab.university.edu/crawl"
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

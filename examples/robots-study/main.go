@@ -1,5 +1,4 @@
-// Command robots-study asks a list of hosts for their robots.txt, and for nothing else, and writes
-// down what they say and how.
+// Command robots-study requests the robots.txt of each host in a list, and nothing else, and records what it says.
 package main
 
 import (
@@ -44,10 +43,10 @@ type options struct {
 	as             string
 	paths          []string
 	giveUp         time.Duration
-	origins        []weburl.URL // the roots of those to be asked
+	origins        []weburl.URL // the roots of those to be studied
 }
 
-// run is the program. base is a Config to start from: tests put a simulated web into it.
+// run is the program. base is the initial Config: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
 	o, err := parse(args, stderr)
 	switch {
@@ -95,7 +94,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	return o, err
 }
 
-// origins is the roots of the hosts in args and in the file, each once.
+// origins returns the roots of the hosts in args and in the file, each once.
 func origins(args []string, file string) (list []weburl.URL, err error) {
 	if file != "" {
 		more, err := lines(file)
@@ -142,7 +141,7 @@ func lines(path string) (list []string, err error) {
 	return list, s.Err()
 }
 
-// survey asks the hosts and writes what they said.
+// survey requests the files and writes the results.
 func survey(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawler.Config) error {
 	s := newStudy(o, stdout)
 	queue := &robotsOnly{Memory: frontier.NewMemory(frontier.MemoryConfig{}), study: s}

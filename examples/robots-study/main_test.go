@@ -38,7 +38,7 @@ Disalow: /x
 Sitemap: https://full.example/map.xml
 `
 
-// hosts is one host of every kind, and the list of them.
+// hosts returns one host of every kind, and the list of them.
 func hosts(w *crawltest.Web) []string {
 	w.Site("https://full.example").Robots(full).Forbids("/admin/", "/x").Delays(2500 * time.Millisecond)
 	w.Site("https://none.example").Page("/", "home")
@@ -84,12 +84,12 @@ func TestEachHostHasItsLine(t *testing.T) {
 	})
 }
 
-func TestNothingButRobotsIsAskedFor(t *testing.T) {
+func TestOnlyRobotsIsRequested(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		robotsStudy(t.Context(), w, hosts(w)...)
 		for _, u := range w.Visited("") {
 			if !strings.HasSuffix(u, "/robots.txt") {
-				t.Errorf("asked for %s", u)
+				t.Errorf("requested %s", u)
 			}
 		}
 		if n := w.Count("https://full.example/robots.txt"); n != 1 {
@@ -115,7 +115,7 @@ func TestWhatAFileSays(t *testing.T) {
 		if p := r.Paths[0]; !p.Allowed || len(p.Differ) != 0 {
 			t.Errorf("%+v", p)
 		}
-		// 1994 and 1996 know no Allow; in 1997 the first line that matches decides.
+		// The drafts of 1994 and 1996 have no Allow; in 1997 the first line that matches decides.
 		want := []robots.Dialect{robots.Original1994, robots.Draft1997, robots.Revisited1996, robots.Strictest}
 		if p := r.Paths[1]; !p.Allowed || !slices.Equal(p.Differ, want) {
 			t.Errorf("%+v", p)
@@ -148,7 +148,7 @@ func TestTableIsInTheOrderOfTheList(t *testing.T) {
 		if err != nil || len(got) != 7 {
 			t.Fatalf("%v: %s", err, text)
 		}
-		want := "https://full.example,file,200,0," // further columns are those of the line
+		want := "https://full.example,file,200,0," // the other columns are those of the line
 		if !strings.HasPrefix(strings.Join(got[1], ","), want) || got[1][6] != "2.5" || got[1][16] != "allow" ||
 			got[1][17] != "Original1994 Draft1997 Revisited1996 Strictest" || got[6][0] != "https://nowhere.example" {
 			t.Errorf("%q", got)

@@ -9,15 +9,15 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// States of a host, besides the reason codes of those that could not be asked.
+// States of a host, besides the reason codes of those that could not be reached.
 const (
 	stateFile       = "file"        // there are rules
 	stateNone       = "none"        // there is no file, which allows everything
-	stateClosed     = "closed"      // the host is closed by a status
+	stateClosed     = "closed"      // a status closes the host
 	stateNotReached = "not_reached" // the study ended before
 )
 
-// row is what is known of one host.
+// row is what is known about one host.
 type row struct {
 	Origin    string   `json:"origin"`
 	State     string   `json:"state"`
@@ -27,7 +27,7 @@ type row struct {
 	Bytes     int      `json:"bytes"`
 	SHA256    string   `json:"sha256,omitempty"`
 
-	Agent       string            `json:"agent,omitempty"`        // the name in the file that speaks to the robot
+	Agent       string            `json:"agent,omitempty"`        // the name in the file that applies to the robot
 	Rules       int               `json:"rules"`                  // Allow and Disallow lines for it
 	CrawlDelay  *float64          `json:"crawl_delay,omitempty"`  // seconds
 	RequestRate *float64          `json:"request_rate,omitempty"` // seconds between two requests
@@ -37,7 +37,7 @@ type row struct {
 	Paths       []judged          `json:"paths,omitempty"`
 }
 
-// judged is what a file says of one path.
+// judged is what a file says about one path.
 type judged struct {
 	Path    string           `json:"path"`
 	Allowed bool             `json:"allowed"`
@@ -48,7 +48,7 @@ type judged struct {
 // uses are those whose statements the study reports.
 var uses = []string{robots.UseTrainAI, robots.UseAI, robots.UseSearch, robots.UseTDM}
 
-// rowOf is the row of an origin whose robots.txt is known. What is kept is copied or small.
+// rowOf returns the row of an origin whose robots.txt is known. What it keeps is copied or small.
 func rowOf(u weburl.URL, info politeness.OriginInfo, agent string, paths []string) row {
 	r := row{Origin: u.Origin(), State: stateNone, Status: info.Source.Status, Redirects: info.Source.Redirects, Lints: map[string]int{}}
 	if info.Source.SHA256 != ([32]byte{}) {

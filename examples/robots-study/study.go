@@ -26,7 +26,7 @@ type study struct {
 
 	mu     sync.Mutex
 	out    *json.Encoder
-	err    error // of out, the first
+	err    error // the first error of out
 	rows   map[string]row
 	bodies map[string]body // answers for a robots.txt or a hop of its redirects, by address
 }
@@ -41,7 +41,7 @@ func newStudy(o options, stdout io.Writer) *study {
 	return &study{options: o, out: json.NewEncoder(stdout), rows: map[string]row{}, bodies: map[string]body{}}
 }
 
-// keep notes the size of a robots.txt. It is the crawl's KeepRobots.
+// keep records the size of a robots.txt. It is the crawl's KeepRobots.
 func (s *study) keep(p *fetcher.Page) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *study) keep(p *fetcher.Page) error {
 	return s.err
 }
 
-// known reports whether the robots.txt of u's origin is known, and then makes the origin's row.
+// known reports whether the robots.txt of u's origin is known, and adds the origin's row if so.
 func (s *study) known(u weburl.URL) bool {
 	info := s.gate.Origin(u)
 	if info.Known {
@@ -58,7 +58,7 @@ func (s *study) known(u weburl.URL) bool {
 	return info.Known
 }
 
-// Handle implements crawler.Handler: it is told of the hosts whose robots.txt was not to be had.
+// Handle implements crawler.Handler: it is called for the hosts whose robots.txt could not be fetched.
 func (s *study) Handle(_ context.Context, v *crawler.Visit) error {
 	info := s.gate.Origin(v.URL)
 	if info.Known {
@@ -81,12 +81,12 @@ func (s *study) add(r row) {
 		at = r.Redirects[n-1]
 	}
 	r.Bytes, r.Type = s.bodies[at].bytes, s.bodies[at].kind
-	r.Status = cmp.Or(r.Status, s.bodies[at].status) // the gate does not keep that of a host it gave up
+	r.Status = cmp.Or(r.Status, s.bodies[at].status) // the gate does not keep that of a host that was given up
 	s.rows[r.Origin] = r
 	s.err = cmp.Or(s.err, s.out.Encode(r))
 }
 
-// finish writes the table, and says whether a host is missing.
+// finish writes the table, and returns an error if a host is missing.
 func (s *study) finish(path string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +101,7 @@ func (s *study) finish(path string) error {
 	return errors.Join(err, s.table(&b), os.WriteFile(path, b.Bytes(), 0o644))
 }
 
-// summary counts hosts by state, and by what is remarked on.
+// summary counts hosts by state and by remark.
 func (s *study) summary(w io.Writer) error {
 	states, lints, differ := map[string]int{}, map[string]int{}, 0
 	for _, r := range s.rows {
@@ -118,7 +118,7 @@ func (s *study) summary(w io.Writer) error {
 	return err
 }
 
-// counts writes a map as "3 file, 1 none".
+// counts formats a map as "3 file, 1 none".
 func counts(m map[string]int) string {
 	var b bytes.Buffer
 	for _, k := range slices.Sorted(maps.Keys(m)) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// table writes the rows as CSV, in the order of the list. Of what hosts wrote themselves it holds
-// numbers and codes only.
+// table writes the rows as CSV, in the order of the list. It contains no text written by hosts, only numbers and
+// codes.
 func (s *study) table(w io.Writer) error {
 	c := csv.NewWriter(w) // keeps the first error
 	head := []string{"origin", "state", "status", "redirects", "bytes", "rules", "crawl_delay", "request_rate", "sitemaps", "lints"}
@@ -63,7 +63,7 @@ func verdict(j judged) string {
 	return "disallow"
 }
 
-// differing is the names of the standards that say the opposite.
+// differing returns the names of the standards that say the opposite.
 func differing(j judged) string {
 	names := make([]string, len(j.Differ))
 	for i, d := range j.Differ {

@@ -11,20 +11,20 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// host is one of the population.
+// host is a host of the population.
 type host struct{ url, group string }
 
-// drawn is what the draw said of a host.
+// drawn is the result of the draw for a host.
 type drawn struct {
 	URL         string  `json:"url"`
 	Group       string  `json:"group"`
 	Place       int     `json:"place"`       // in the draw of its group, from 1
 	GroupSize   int     `json:"group_size"`  // hosts of the group in the population
 	Drawn       bool    `json:"drawn"`       // Place is within the group's budget
-	Probability float64 `json:"probability"` // that a host of the group is drawn: its weight is 1/Probability
+	Probability float64 `json:"probability"` // of a host of the group to be drawn: its weight is 1/Probability
 }
 
-// parseHost makes a host of a line's fields.
+// parseHost makes a host of the fields of a line.
 func parseHost(fields []string) (h host, err error) {
 	text := fields[0]
 	if !strings.Contains(text, "://") {
@@ -48,8 +48,8 @@ func parseHost(fields []string) (h host, err error) {
 	return h, nil
 }
 
-// draw puts each group in the order of a hash of seed and host, and draws the first per. A hash has
-// no memory: a host's place depends on nothing but the hosts that are there.
+// draw sorts each group by a hash of seed and host, and draws the first per. A hash has no memory: a host's place
+// depends only on the hosts in the list.
 func draw(population []host, seed string, per int) []drawn {
 	list := slices.Clone(population)
 	slices.SortFunc(list, func(a, b host) int {

@@ -1,5 +1,5 @@
-// Command sample draws a random sample of hosts, so many of each group, and crawls a bounded part of
-// each. The same seed draws the same sample.
+// Command sample draws a random sample of hosts, a number of them from each group, and crawls a bounded part of each.
+// The same seed draws the same sample.
 package main
 
 import (
@@ -47,7 +47,7 @@ type options struct {
 	dry              bool
 }
 
-// run is the program. base is a Config to start from: tests put a simulated web into it.
+// run is the program. base is the initial Config: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
 	o, err := parse(args, stderr)
 	switch {

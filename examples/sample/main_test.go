@@ -51,7 +51,7 @@ func TestBudgetsHold(t *testing.T) {
 			t.Errorf("%v: %s", err, text)
 		}
 		if len(w.Visited("solo.example")) != 2 || strings.Count(out.String(), `"outcome":"fetched"`) != 5 {
-			t.Errorf("asked for %v", w.Visited(""))
+			t.Errorf("requested %v", w.Visited(""))
 		}
 	})
 }
@@ -75,8 +75,8 @@ func TestDrawDependsOnSeedAndHostsAlone(t *testing.T) {
 	}
 }
 
-// TestEveryHostIsAsProbable counts how often each of 20 hosts is among the 5 drawn, over 2,000 seeds:
-// 500 times, give or take five standard deviations of 19.
+// TestEveryHostIsAsProbable counts how many times each of 20 hosts is among the 5 drawn, over 2,000 seeds: 500 times,
+// within five standard deviations of 19.
 func TestEveryHostIsAsProbable(t *testing.T) {
 	times := map[string]int{}
 	for seed := range 2000 {

@@ -13,14 +13,15 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// crawlOptions is what a crawl goes by.
+// crawlOptions configures the crawl.
 type crawlOptions struct {
 	agent, contact     string
 	delay              time.Duration
 	maxPages, maxDepth int
 }
 
-// config is the crawl: pages that are HTML, and none that its site wants out of search.
+// config returns the configuration of the crawl: HTML pages, without those that their site does not want to be
+// searchable.
 func (o crawlOptions) config(c crawler.Config) crawler.Config {
 	c.Agent, c.Contact = o.agent, o.contact
 	c.Limits.Pages, c.Limits.Depth = o.maxPages, cmp.Or(o.maxDepth, crawler.None)
@@ -30,8 +31,8 @@ func (o crawlOptions) config(c crawler.Config) crawler.Config {
 	return c
 }
 
-// fill crawls the seeds and puts their pages into the index in dir. whole tells whether a limit or an
-// interrupt left anything.
+// fill crawls the seeds and adds their pages to the index in dir. whole reports whether the crawl was complete, not
+// ended by a limit or an interrupt.
 func (p program) fill(ctx context.Context, dir string, seeds []string, o crawlOptions) (whole bool, err error) {
 	keep := context.WithoutCancel(ctx) // what was fetched before an interrupt is written
 	x, err := create(keep, dir)
@@ -60,7 +61,7 @@ func (p program) fill(ctx context.Context, dir string, seeds []string, o crawlOp
 	return rep.Finish == crawler.FinishDone, err
 }
 
-// filler puts pages into an index. It is the crawl's Handler.
+// filler adds pages to an index. It is the crawl's Handler.
 type filler struct {
 	mu                 sync.Mutex
 	index              *index
@@ -91,12 +92,12 @@ func (f *filler) Handle(ctx context.Context, v *crawler.Visit) error {
 	}
 	if err != nil {
 		f.err = err
-		return crawler.Stop // a page that cannot be kept need not be asked for
+		return crawler.Stop // there is no use in requesting pages that cannot be stored
 	}
 	return nil
 }
 
-// read is what the index keeps of a visit; keep is false when it keeps nothing.
+// read returns what the index stores of a visit; keep is false if it stores nothing.
 func read(v *crawler.Visit) (e entry, keep bool) {
 	if v.Outcome != crawler.Fetched || v.Status() != http.StatusOK || v.Doc == nil || v.SameAs != "" || v.Directives.NoIndex {
 		return e, false
@@ -108,12 +109,12 @@ func read(v *crawler.Visit) (e entry, keep bool) {
 	return entry{url: v.URL.String(), title: v.Doc.Title, text: text(body), fetched: v.Page.Ended.UTC().Format(time.RFC3339)}, true
 }
 
-// unwanted reports whether an index that has the page must lose it.
+// unwanted reports whether a page must be removed from the index.
 func unwanted(v *crawler.Visit) bool {
 	return v.Outcome == crawler.Refused || v.Directives.NoIndex || v.Status() == http.StatusNotFound || v.Status() == http.StatusGone
 }
 
-// isHTML reports whether a media type is one of a page.
+// isHTML reports whether a media type is that of a page.
 func isHTML(mediaType string) bool {
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }

@@ -13,29 +13,29 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// index is a full-text index in a file. It is for one goroutine at a time.
+// index is a full-text index in a file. It is used by one goroutine at a time.
 type index struct {
 	db *sql.DB
-	tx *sql.Tx // what was written since the last commit; nil: nothing
+	tx *sql.Tx // writes since the last commit; nil if there are none
 	n  int     // in tx
 }
 
-// batch is how many pages are written at once: what a killed process loses.
+// batch is how many pages are written at once: a killed process loses at most these.
 const batch = 100
 
-// entry is a page as it stands in the index.
+// entry is a page in the index.
 type entry struct {
 	url, title, text string
 	fetched          string // RFC 3339
 }
 
-// schema makes the tables of an empty file. Words are compared without case and accents. The address is
-// in a table of its own, because a full-text table finds rows by their words and numbers only.
+// schema creates the tables of an empty file. Words are compared without case and accents. The address is in a table
+// of its own, because a full-text table finds rows only by words and numbers.
 const schema = `
 CREATE TABLE IF NOT EXISTS address (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, fetched TEXT NOT NULL);
 CREATE VIRTUAL TABLE IF NOT EXISTS page USING fts5(title, text, tokenize = "unicode61 remove_diacritics 2");`
 
-// create opens the index in dir, and makes it when missing.
+// create opens the index in dir, and creates it if it does not exist.
 func create(ctx context.Context, dir string) (*index, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func create(ctx context.Context, dir string) (*index, error) {
 	return &index{db: db}, nil
 }
 
-// open opens the index in dir to read it.
+// open opens the index in dir for reading.
 func open(dir string) (*index, error) {
 	if _, err := os.Stat(filepath.Join(dir, fileName)); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -64,7 +64,7 @@ func open(dir string) (*index, error) {
 
 const fileName = "pages.db"
 
-// connect opens the database of an index by one connection, which is what SQLite's writers want.
+// connect opens the database of an index with one connection, as SQLite's writers need.
 func connect(dir, mode string) (*sql.DB, error) {
 	path, err := filepath.Abs(filepath.Join(dir, fileName))
 	if err != nil {
@@ -79,7 +79,7 @@ func connect(dir, mode string) (*sql.DB, error) {
 	return db, nil
 }
 
-// put adds a page, in place of an older one at its URL.
+// put adds a page, or replaces an older one with the same URL.
 func (x *index) put(ctx context.Context, e entry) (err error) {
 	if err := x.begin(ctx); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (x *index) put(ctx context.Context, e entry) (err error) {
 	return err
 }
 
-// remove takes a page out; was tells whether it was there.
+// remove removes a page; was reports whether it was there.
 func (x *index) remove(ctx context.Context, url string) (was bool, err error) {
 	if err := x.begin(ctx); err != nil {
 		return false, err
@@ -109,7 +109,7 @@ func (x *index) remove(ctx context.Context, url string) (was bool, err error) {
 	return true, err
 }
 
-// begin makes sure that a transaction is open and has room.
+// begin makes sure that a transaction is open and not full.
 func (x *index) begin(ctx context.Context) (err error) {
 	if x.n >= batch {
 		if err := x.commit(); err != nil {
@@ -123,7 +123,7 @@ func (x *index) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// commit makes what was written last.
+// commit commits the open transaction.
 func (x *index) commit() error {
 	if x.tx == nil {
 		return nil
@@ -133,10 +133,10 @@ func (x *index) commit() error {
 	return err
 }
 
-// close commits and releases the index.
+// close commits and closes the index.
 func (x *index) close() error { return errors.Join(x.commit(), x.db.Close()) }
 
-// size is the number of pages, what was not committed included.
+// size returns the number of pages, including those not committed.
 func (x *index) size(ctx context.Context) (n int, err error) {
 	if err := x.commit(); err != nil {
 		return 0, err

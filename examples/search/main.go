@@ -1,9 +1,9 @@
 // Command search makes a full-text index of sites and answers queries from it.
 //
-// The index is an SQLite database with a table of the module FTS5. Of the embedded indexes that are
-// kept up, modernc.org/sqlite is the lightest: it is SQLite itself, translated to Go, so nothing but Go
-// is needed to build it, and every other program that knows SQLite can read the file. A program that
-// only opens an index links eight modules and has 10 MB; with bleve v2 it links 28 and has 22 MB.
+// The index is an SQLite database with a table of the module FTS5. Of the embedded indexes that are maintained,
+// modernc.org/sqlite is the lightest: it is SQLite itself, translated to Go, so it is built with Go alone, and every
+// other program that supports SQLite can read the file. A program that only opens an index links eight modules and
+// has 10 MB; with bleve v2 it links 28 and has 22 MB.
 package main
 
 import (
@@ -51,7 +51,7 @@ Exit code: 0 done, 1 nothing found or not all read, 2 wrong usage, 3 failed.
 "search index -help" and "search query -help" list the flags.
 `
 
-// run is the program. base is a Config to start from: tests put a simulated web into it.
+// run is the program. base is the initial Config: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
 	p := program{stdout: stdout, stderr: stderr, base: base}
 	code, err := p.command(ctx, args)
@@ -64,13 +64,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, base craw
 	return code
 }
 
-// program is where a run reads and writes.
+// program is the input and output of a run.
 type program struct {
 	stdout, stderr io.Writer
 	base           crawler.Config
 }
 
-// command runs the subcommand that args begins with.
+// command runs the subcommand named by args.
 func (p program) command(ctx context.Context, args []string) (code int, err error) {
 	if len(args) == 0 {
 		return exitUsage, errors.New("want index or query; see -help")
@@ -88,7 +88,7 @@ func (p program) command(ctx context.Context, args []string) (code int, err erro
 	}
 }
 
-// flags is a FlagSet for a subcommand.
+// flags returns a FlagSet for a subcommand.
 func (p program) flags(name string) *flag.FlagSet {
 	f := flag.NewFlagSet("search "+name, flag.ContinueOnError)
 	f.SetOutput(p.stderr)
@@ -104,7 +104,7 @@ func (p program) index(ctx context.Context, args []string) (int, error) {
 	f := p.flags("index")
 	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which site owners reach you")
 	f.StringVar(&o.agent, "agent", "amble-search", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
-	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests to a host; what the site asks for holds if longer")
+	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests to a host; a longer one that the site asks for is kept")
 	f.IntVar(&o.maxPages, "max-pages", 10_000, "pages fetched at most")
 	f.IntVar(&o.maxDepth, "max-depth", 0, "links followed from the URLs given at most (default no limit)")
 	if err := f.Parse(args); err != nil {

@@ -22,7 +22,7 @@ const (
 // indexed runs "search index" on w and returns its exit code and what it said.
 func indexed(ctx context.Context, w *crawltest.Web, args ...string) (code int, stderr string) {
 	w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble-search", Contact: contact, AllowRepeats: true})
-	time.Sleep(time.Minute) // virtual, between two runs: a new process knows nothing of the pace of the last
+	time.Sleep(time.Minute) // virtual, between two runs: a new process does not know the pauses of the last
 	var cfg crawler.Config
 	cfg.Fetch.DialContext, cfg.Fetch.Resolver, cfg.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
 	var out, errs bytes.Buffer
@@ -41,7 +41,7 @@ func query(t *testing.T, args ...string) (code int, stdout string) {
 	return code, out.String()
 }
 
-// urls is the addresses of the pages that have the words, in order.
+// urls returns the addresses of the pages that contain the words, in order.
 func urls(t *testing.T, args ...string) string {
 	t.Helper()
 	_, out := query(t, append([]string{"-json"}, args...)...)
@@ -141,8 +141,8 @@ func TestTheTitleCountsForMore(t *testing.T) {
 	})
 }
 
-// TestWhatIsNotForSearchIsLeftOut holds what a site says of the use: in robots.txt, where it keeps the
-// page from being asked for, in a header, and by noindex.
+// TestWhatIsNotForSearchIsLeftOut checks what a site can say about the use: in robots.txt, which prevents the request
+// for the page, in a header, and by noindex.
 func TestWhatIsNotForSearchIsLeftOut(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		site(w)

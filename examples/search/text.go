@@ -9,13 +9,13 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// text is what a reader of the page sees: its title, scripts and what stands on every page of a site
-// (navigation, header, footer) left out.
+// text returns what a reader of the page sees, without its title, scripts and what is on every page of a site
+// (navigation, header, footer).
 func text(page []byte) string {
 	var p prose
 	z := html.NewTokenizer(bytes.NewReader(page))
 	var hidden atom.Atom // the element that is being left out
-	depth := 0           // elements of its name that are open
+	depth := 0           // open elements of its name
 	for {
 		kind := z.Next()
 		if kind == html.ErrorToken {
@@ -38,7 +38,7 @@ func text(page []byte) string {
 	}
 }
 
-// tag is the name of a tag, 0 of anything else.
+// tag returns the name of a tag, or 0.
 func tag(z *html.Tokenizer, kind html.TokenType) atom.Atom {
 	if kind != html.StartTagToken && kind != html.EndTagToken && kind != html.SelfClosingTagToken {
 		return 0
@@ -65,10 +65,10 @@ func inLine(element atom.Atom) bool {
 	return false
 }
 
-// prose is text with one blank wherever the page has white space or begins something new.
+// prose is text with one blank wherever the page has white space or starts a new block.
 type prose struct {
 	strings.Builder
-	gap bool // before what is written next
+	gap bool // before the next text
 }
 
 func (p *prose) write(piece []byte) {

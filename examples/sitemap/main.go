@@ -1,5 +1,5 @@
-// Command sitemap crawls one site and writes its sitemap: the pages that answer 200 with HTML, may
-// be indexed and are their own canonical address, with the time of their last modification.
+// Command sitemap crawls one site and writes its sitemap: the pages that answer 200 with HTML, may be indexed and are
+// their own canonical address, with the time of their last modification.
 package main
 
 import (
@@ -44,7 +44,7 @@ type options struct {
 	seed           weburl.URL
 }
 
-// run is the program. base is a Config to start from: tests put a simulated web into it.
+// run is the program. base is the initial Config: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
 	o, err := parse(args, stderr)
 	switch {
@@ -70,7 +70,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	}
 	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which the site's owner reaches you")
 	f.StringVar(&o.agent, "agent", "amble-sitemap", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
-	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests; what the site asks for holds if longer")
+	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests; a longer one that the site asks for is kept")
 	f.IntVar(&o.maxPages, "max-pages", 50_000, "pages fetched at most")
 	f.StringVar(&o.out, "o", "sitemap.xml", "`file` to write, - for standard output; further files are written beside it")
 	f.StringVar(&o.base, "base", "", "`URL` of the directory the files will be served from; only pages below it can be listed (default the site's root)")
@@ -95,11 +95,11 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	return o, err
 }
 
-// config is the crawl: the whole site, however deep, and HTML only.
+// config returns the configuration of the crawl: the whole site, at any depth, and HTML only.
 func (o options) config(c crawler.Config) crawler.Config {
 	c.Agent, c.Contact = o.agent, o.contact
 	c.Limits.Depth, c.Limits.Pages = crawler.None, o.maxPages
-	c.Traps.PerDir = crawler.None // a site may well have all its pages in one place
+	c.Traps.PerDir = crawler.None // a site may have all its pages in one directory
 	c.Politeness.Delay = o.delay
 	if o.delay == 0 {
 		c.Politeness.Delay = crawler.None

@@ -219,8 +219,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestProtocolsLimits is about the numbers themselves: 50,000 addresses and 52,428,800 octets
-// (sitemaps.org, "Using sitemap index files").
+// TestProtocolsLimits checks the limits of the protocol: 50,000 addresses and 52,428,800 bytes (sitemaps.org, "Using
+// sitemap index files").
 func TestProtocolsLimits(t *testing.T) {
 	docs := split(many(50_001), protocol)
 	if len(docs) != 2 || bytes.Count(docs[0], []byte("<url>")) != 50_000 || bytes.Count(docs[1], []byte("<url>")) != 1 {
@@ -231,7 +231,7 @@ func TestProtocolsLimits(t *testing.T) {
 		long[i].loc += strings.Repeat("x", 2000)
 	}
 	if docs = split(long, protocol); len(docs) != 2 || len(docs[0]) > 52_428_800 || len(docs[0]) < 52_428_800-3000 {
-		t.Errorf("60 MB of entries made %d files, the first of %d octets", len(docs), len(docs[0]))
+		t.Errorf("60 MB of entries made %d files, the first of %d bytes", len(docs), len(docs[0]))
 	}
 }
 

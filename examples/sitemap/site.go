@@ -17,14 +17,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// site collects the pages of a crawl that can stand in a sitemap. It is the crawl's Handler.
+// site collects the pages of a crawl that may be in a sitemap. It is the crawl's Handler.
 type site struct {
 	seed weburl.URL
-	log  io.Writer // nil: silent
+	log  io.Writer // nil if silent
 
 	mu      sync.Mutex
-	home    weburl.URL // where the seed's redirects end
-	away    weburl.URL // where they lead out of the crawl
+	home    weburl.URL // where the redirects of the seed end
+	away    weburl.URL // where they leave the crawl
 	entries []entry
 	left    map[string]int // left out, by reason
 }
@@ -32,7 +32,7 @@ type site struct {
 // entry is one page of a sitemap.
 type entry struct {
 	loc      string
-	modified time.Time // zero: not known
+	modified time.Time // zero if unknown
 }
 
 func newSite(seed weburl.URL) *site { return &site{seed: seed, left: map[string]int{}} }
@@ -54,7 +54,7 @@ func (s *site) Handle(_ context.Context, v *crawler.Visit) error {
 	return nil
 }
 
-// findHome notes where the seed leads.
+// findHome records where the seed leads.
 func (s *site) findHome(v *crawler.Visit) {
 	if v.URL != s.seed && (len(v.Hops) == 0 || v.Hops[0] != s.seed.String()) {
 		return
@@ -67,7 +67,7 @@ func (s *site) findHome(v *crawler.Visit) {
 	}
 }
 
-// root is the URL of the site's root directory.
+// root returns the URL of the site's root directory.
 func (s *site) root() (string, error) {
 	switch {
 	case !s.away.IsZero():
@@ -78,7 +78,7 @@ func (s *site) root() (string, error) {
 	return s.home.Origin() + "/", nil
 }
 
-// judge makes the sitemap's entry of a visited page, or says why it has none.
+// judge makes the sitemap's entry of a visited page, or returns why it has none.
 func judge(v *crawler.Visit) (e entry, why string) {
 	switch {
 	case v.Outcome != crawler.Fetched:
@@ -100,13 +100,13 @@ func judge(v *crawler.Visit) (e entry, why string) {
 	return entry{loc: own.String(), modified: lastModified(v.Page.Header, v.Page.FirstByte)}, ""
 }
 
-// isHTML reports whether a media type is one of a page.
+// isHTML reports whether a media type is that of a page.
 func isHTML(mediaType string) bool {
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }
 
-// canonical is the address that the page gives as its own, in the document or in a Link header
-// (RFC 6596); the page's URL when it gives none that can be requested.
+// canonical returns the address that the page states as its own, in the document or in a Link header (RFC 6596), or
+// the page's URL if it states none that can be requested.
 func canonical(v *crawler.Visit) weburl.URL {
 	if own := v.Canonical(); !own.IsZero() {
 		return own
@@ -119,8 +119,8 @@ func canonical(v *crawler.Visit) weburl.URL {
 	return v.URL
 }
 
-// lastModified is the time of the Last-Modified header, zero when it says nothing: a server that
-// makes a page when it is asked for often gives the time of the answer.
+// lastModified returns the time of the Last-Modified header, or zero if it is not before the answer: a server that
+// generates pages on request often sends the time of the answer.
 func lastModified(h http.Header, answered time.Time) time.Time {
 	t, err := http.ParseTime(h.Get("Last-Modified"))
 	if err != nil {
@@ -135,8 +135,8 @@ func lastModified(h http.Header, answered time.Time) time.Time {
 	return t.UTC()
 }
 
-// list is the entries below base, in order. A sitemap speaks only for its own directory
-// (sitemaps.org, "Sitemap file location").
+// list returns the entries below base, in order. A sitemap applies only to its own directory (sitemaps.org, "Sitemap
+// file location").
 func (s *site) list(base string) []entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +162,7 @@ func (s *site) summary(w io.Writer) {
 	}
 }
 
-// reasons is why URLs were left out, with counts.
+// reasons returns why URLs were left out, with counts.
 func (s *site) reasons() string {
 	var parts []string
 	for _, why := range slices.Sorted(maps.Keys(s.left)) {

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// limits is how much one file may hold.
+// limits is how much one file may contain.
 type limits struct{ entries, bytes int }
 
 // protocol is the limits of sitemaps.org, "Sitemap XML format" and "Using sitemap index files".
 var protocol = limits{entries: 50_000, bytes: 50 << 20}
 
-// maxLoc is the length, in octets, that an address must stay below (sitemaps.org, "loc").
+// maxLoc is the length, in bytes, below which an address must be (sitemaps.org, "loc").
 const maxLoc = 2048
 
 const (
@@ -30,11 +30,11 @@ const (
 	indexFoot  = "</sitemapindex>\n"
 )
 
-// xml is the entry as an element of that name: "url" in a sitemap, "sitemap" in an index.
+// xml returns the entry as an element of this name: "url" in a sitemap, "sitemap" in an index.
 func (e entry) xml(element string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<%s><loc>", element)
-	_ = xml.EscapeText(&b, []byte(e.loc)) // a Builder's Write does not fail
+	_ = xml.EscapeText(&b, []byte(e.loc)) // Write of a Builder does not fail
 	b.WriteString("</loc>")
 	if !e.modified.IsZero() {
 		fmt.Fprintf(&b, "<lastmod>%s</lastmod>", e.modified.Format(time.RFC3339))
@@ -75,8 +75,8 @@ type file struct {
 	doc  []byte
 }
 
-// files names the sitemaps. Several get numbers, and out is then their index: it comes last, so that
-// it never names a file that is not there.
+// files names the sitemaps. If there are several they get numbers, and out is their index: it is written last, so
+// that it never names a file that does not exist.
 func files(out, base string, docs [][]byte) []file {
 	if len(docs) == 1 {
 		return []file{{out, docs[0]}}
@@ -94,7 +94,7 @@ func files(out, base string, docs [][]byte) []file {
 	return append(all, file{out, []byte(index.String())})
 }
 
-// save writes the files. Each replaces an older one whole or not at all.
+// save writes the files and replaces each older one atomically.
 func save(out string, stdout io.Writer, all []file) error {
 	if out == "-" {
 		if len(all) > 1 {
