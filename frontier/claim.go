@@ -9,9 +9,7 @@ import (
 // Claim implements [Frontier]. While it blocks it costs one channel; of all blocked Claims only one
 // watches the clock.
 func (m *Memory) Claim(ctx context.Context) (c Claim, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.usable(ctx); err != nil {
+	if err := m.begin(ctx); err != nil {
 		return Claim{}, err
 	}
 	wait := m.line.Await(ctx, &m.mu, m.clock, func(now int64) (done bool, again int64) {

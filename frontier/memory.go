@@ -146,6 +146,12 @@ func (m *Memory) Close() error {
 	return nil
 }
 
+func (m *Memory) begin(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.usable(ctx)
+}
+
 func (m *Memory) usable(ctx context.Context) error {
 	if m.closed {
 		return ErrClosed

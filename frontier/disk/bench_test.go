@@ -329,11 +329,11 @@ func commitAll(ctx context.Context, s *Store, batches <-chan []frontier.End) (er
 // sizes are what is known of a URL takes on the disk, and what its place in a queue does.
 func sizes(b *testing.B, s *Store) (known, queued float64) {
 	b.Helper()
-	if err := s.db.Compact(b.Context(), []byte{0}, []byte{255}, true); err != nil {
+	if err := s.engine.db.Compact(b.Context(), []byte{0}, []byte{255}, true); err != nil {
 		b.Fatal(err)
 	}
 	size := func(tag byte) float64 {
-		n, err := s.db.EstimateDiskUsage([]byte{tag}, []byte{tag + 1})
+		n, err := s.engine.db.EstimateDiskUsage([]byte{tag}, []byte{tag + 1})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"maps"
+	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -11,14 +12,40 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/packed"
 )
 
-// offsets is those that were committed, by owner and name.
-type offsets map[string]map[string]int64
+// offsets are those that were committed, by owner and name.
+type offsets struct {
+	mu sync.Mutex
+	of map[string]map[string]int64
+}
 
-func (o offsets) set(owner, name string, offset int64) {
-	if o[owner] == nil {
-		o[owner] = map[string]int64{}
+// get returns a copy of an owner's.
+func (o *offsets) get(owner string) map[string]int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := make(map[string]int64, len(o.of[owner]))
+	maps.Copy(all, o.of[owner])
+	return all
+}
+
+// publish takes up what ops that are durable have stored.
+func (o *offsets) publish(ops []*op) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, op := range ops {
+		for name, offset := range op.checkpoint.Offsets {
+			o.set(op.checkpoint.Owner, name, offset)
+		}
 	}
-	o[owner][name] = offset
+}
+
+func (o *offsets) set(owner, name string, offset int64) {
+	if o.of == nil {
+		o.of = map[string]map[string]int64{}
+	}
+	if o.of[owner] == nil {
+		o.of[owner] = map[string]int64{}
+	}
+	o.of[owner][name] = offset
 }
 
 // appendOwned appends to dst the beginning of the keys of an owner, whose names follow. The owner "" has the keys of stores that
@@ -45,69 +72,58 @@ func readOffset(b []byte) (int64, error) {
 	return int64(binary.BigEndian.Uint64(b)), nil
 }
 
-func (s *Store) loadOffsets() error {
-	err := s.scanPrefix([]byte(tagOffset), func(key, value []byte) (bool, error) {
+// load reads the offsets of all owners.
+func (o *offsets) load(e *engine) error {
+	err := e.scanPrefix([]byte(tagOffset), func(key, value []byte) (bool, error) {
 		offset, err := readOffset(value)
-		s.offsets.set("", string(key[len(tagOffset):]), offset)
+		o.set("", string(key[len(tagOffset):]), offset)
 		return err == nil, err
 	})
 	if err != nil {
 		return err
 	}
-	return s.scanPrefix([]byte(tagOwnedOffset), func(key, value []byte) (bool, error) {
+	return e.scanPrefix([]byte(tagOwnedOffset), func(key, value []byte) (bool, error) {
 		owner, name, ok := packed.CutString(key[len(tagOwnedOffset):])
 		if !ok {
 			return false, errCorrupt
 		}
 		offset, err := readOffset(value)
-		s.offsets.set(string(owner), string(name), offset)
+		o.set(string(owner), string(name), offset)
+		return err == nil, err
+	})
+}
+
+func (e *engine) scanValues(owner, prefix string, f func(name string, value []byte) error) error {
+	name := len(appendValue(nil, owner, ""))
+	return e.scanPrefix(appendValue(nil, owner, prefix), func(key, value []byte) (bool, error) {
+		err := f(string(key[name:]), value)
 		return err == nil, err
 	})
 }
 
 // Offsets implements frontier.Durable.
-func (s *Store) Offsets(owner string) map[string]int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := make(map[string]int64, len(s.offsets[owner]))
-	maps.Copy(all, s.offsets[owner])
-	return all
-}
+func (s *Store) Offsets(owner string) map[string]int64 { return s.offsets.get(owner) }
 
 // Value implements frontier.Durable. The error is frontier.ErrClosed, the context's or the disk's.
 func (s *Store) Value(ctx context.Context, owner, name string) ([]byte, error) {
-	if err := s.begin(ctx); err != nil {
+	if err := s.calls.enter(ctx); err != nil {
 		return nil, err
 	}
-	defer s.leave()
-	v, err := s.get(appendValue(nil, owner, name))
+	defer s.calls.leave()
+	v, err := s.engine.get(appendValue(nil, owner, name))
 	if err != nil {
-		return nil, s.fail(err)
+		return nil, s.engine.failure.fail(err)
 	}
 	return v, nil
 }
 
 // Values implements frontier.Durable. f must not close the Store. The error is f's, or as of Value.
 func (s *Store) Values(ctx context.Context, owner, prefix string, f func(name string, value []byte) error) error {
-	if err := s.begin(ctx); err != nil {
+	if err := s.calls.enter(ctx); err != nil {
 		return err
 	}
-	defer s.leave()
-	return s.scanValues(owner, prefix, f)
-}
-
-func (s *Store) scanValues(owner, prefix string, f func(name string, value []byte) error) error {
-	name := len(appendValue(nil, owner, ""))
-	return s.scanPrefix(appendValue(nil, owner, prefix), func(key, value []byte) (bool, error) {
-		err := f(string(key[name:]), value)
-		return err == nil, err
-	})
-}
-
-func (s *Store) begin(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.enter(ctx)
+	defer s.calls.leave()
+	return s.engine.scanValues(owner, prefix, f)
 }
 
 // values writes what an op carries besides URLs.

@@ -31,18 +31,18 @@ type engineError struct {
 func (e *engineError) Error() string   { return "the engine gave up: " + e.text }
 func (e *engineError) Unwrap() []error { return e.causes }
 
-// failed is what err, an error of the engine, says of the store. One that is no complaint of the system about
-// the disk is damage: the engine reads nothing but what it wrote.
-func (s *Store) failed(err error) error {
+// describe returns what err, an error of the engine, says of the store in dir. Unless the operating system complains
+// about the disk it is damage: the engine reads nothing but what it wrote.
+func describe(dir string, err error) error {
 	var before *storeError
 	var no syscall.Errno
 	switch {
 	case err == nil, errors.As(err, &before):
 		return err
 	case errors.As(err, &no) && !errors.Is(err, iofs.ErrNotExist), errors.Is(err, io.ErrShortWrite):
-		return &storeError{fmt.Sprintf("disk: the crawl in %s: %s", s.dir, oneLine(err)), []error{err}}
+		return &storeError{fmt.Sprintf("disk: the crawl in %s: %s", dir, oneLine(err)), []error{err}}
 	}
-	return &storeError{fmt.Sprintf("%v: %s: %s", ErrDamaged, s.dir, oneLine(err)), []error{ErrDamaged, err}}
+	return &storeError{fmt.Sprintf("%v: %s: %s", ErrDamaged, dir, oneLine(err)), []error{ErrDamaged, err}}
 }
 
 // checkEngine reports a directory in which the engine would begin anew, and remove what is there: the file

@@ -16,20 +16,16 @@
 package disk
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/amble-crawler/amble/frontier"
-	"github.com/amble-crawler/amble/frontier/internal/sched"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -103,55 +99,18 @@ func (c Config) withDefaults() Config {
 // frontier.Knower and frontier.Rationer.
 //
 // When the disk fails, the calls that meet the failure and every later one return its error. All that
-// was acknowledged is in the directory, which is good to be opened again once the process has ended; of
+// was acknowledged is in the directory, which can be opened again once the process has ended; of
 // the calls that returned the error each may be there as a whole or not at all.
 type Store struct {
-	c      Config
-	t      tuning
-	dir    string
-	db     *pebble.DB
-	lock   *pebble.Lock
-	cache  *cache
-	secret secret
-	known  *known
-
-	mu      sync.Mutex
-	clock   sched.Clock
-	epoch   int64 // the clock's zero in Unix nanoseconds, or later: times on disk never go back
-	hosts   *sched.Schedule[uint64, queue]
-	line    sched.Line
-	leases  *sched.Leases[*lease]
-	claimed map[urlKey]struct{}
-	rested  []rested
-	waiting window
-	heads   heads
-	dead    []uint64 // hosts forgotten, whose records can be deleted
-	asOf    int64    // what was due by then has happened
-
-	published uint64 // entries with a smaller number are claimable
-	done      int
-	rejected  int
-	offsets   offsets
-
-	unanswered map[*op]struct{}
-
-	inbox  []*op         // what the writer has not begun
-	wake   chan struct{} // tells the writer to look; holds one
-	groups chan *group   // what the writer has applied, in order, to be synced and published
-	calls  sync.WaitGroup
-	work   sync.WaitGroup // the writer's two goroutines
-
-	closed bool
-	stop   bool  // the writer ends when its inbox is empty
-	err    error // why the store has failed
-	broken bool  // the engine may hang: it is not waited for
-
-	running atomic.Bool   // Open has succeeded
-	gone    chan struct{} // closed when broken is set
-
-	stored stored // the writer's own
-	last   *last
-	wrote  int64 // Unix nanoseconds: the last write before Open
+	c       Config
+	dir     string
+	secret  secret
+	calls   calls
+	engine  *engine
+	lanes   *lanes
+	writer  *writer
+	known   *known
+	offsets *offsets
 }
 
 // tuning is the sizes that no user needs to choose; tests choose small ones.
@@ -167,8 +126,6 @@ type tuning struct {
 func tuned() tuning {
 	return tuning{head: 64, read: 32, window: 50_000, ops: 256, links: 30_000, known: 1 << 19}
 }
-
-type host = sched.Host[uint64, queue]
 
 var (
 	_ frontier.Durable  = (*Store)(nil)
@@ -193,58 +150,58 @@ func open(fs vfs.FS, dir string, c Config, t tuning) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newStore(dir, c, t, lock)
-	if err := s.start(fs); err != nil {
+	s := newStore(dir, c, t)
+	if err := s.start(fs, lock); err != nil {
 		_ = lock.Close()
-		return nil, s.failed(err)
+		return nil, describe(dir, err)
 	}
 	return s, nil
 }
 
-func newStore(dir string, c Config, t tuning, lock *pebble.Lock) *Store {
+func newStore(dir string, c Config, t tuning) *Store {
 	c = c.withDefaults()
 	if c.LastWrite == "" {
 		c.LastWrite = filepath.Join(dir, lastName)
 	}
-	s := &Store{
-		c: c, t: t, dir: dir, lock: lock,
-		clock:   sched.NewClock(),
-		hosts:   sched.New[uint64, queue](),
-		claimed: map[urlKey]struct{}{},
-
-		unanswered: map[*op]struct{}{},
-		gone:       make(chan struct{}),
-		heads:      heads{limit: c.PrefetchSize},
-		known:      newKnown(t.known),
-		offsets:    offsets{},
-		leases:     sched.NewLeases[*lease](c.ClaimTimeout, firstID()),
-		wake:       make(chan struct{}, 1),
-		groups:     make(chan *group),
-	}
-	s.epoch = s.clock.Time(0).UnixNano()
+	s := &Store{c: c, dir: dir, lanes: newLanes(c, t), writer: newWriter(c, t), known: newKnown(t.known), offsets: &offsets{}}
+	s.calls.failure = newFailure(dir, func(err error, hangs bool) {
+		s.lanes.end(err)
+		s.writer.refuse(err, hangs)
+	})
+	s.lanes.wake = s.writer.look
+	s.writer.lanes, s.writer.known, s.writer.offsets = s.lanes, s.known, s.offsets
 	return s
 }
 
-func (s *Store) start(fs vfs.FS) error {
-	err := s.openEngine(fs, false)
-	if err != nil {
+// openEngine opens the database for all parts of the store.
+func (s *Store) openEngine(fs vfs.FS, lock *pebble.Lock, readOnly bool) (err error) {
+	s.engine, err = openEngine(fs, s.c, lock, s.calls.failure, readOnly)
+	s.lanes.disk, s.writer.engine = s.engine, s.engine
+	return err
+}
+
+func (s *Store) start(fs vfs.FS, lock *pebble.Lock) error {
+	if err := s.openEngine(fs, lock, false); err != nil {
 		return err
 	}
-	err = s.guarded(s.load)
+	var wrote int64
+	err := s.engine.guarded(func() (err error) {
+		wrote, err = s.load()
+		return err
+	})
 	if err == nil {
-		err = checkLast(fs, s.c.LastWrite, s.wrote)
+		err = checkLast(fs, s.c.LastWrite, wrote)
 	}
 	if err == nil {
-		s.last, err = openLast(fs, s.c.LastWrite)
+		s.writer.last, err = openLast(fs, s.c.LastWrite)
 	}
 	if err != nil {
-		_ = s.closeEngine()
+		_ = s.engine.close()
 		return err
 	}
-	s.cache.fit(s.stored.urls())
-	s.running.Store(true)
-	s.work.Go(s.write)
-	s.work.Go(s.sync)
+	s.writer.cacheFits()
+	s.engine.failure.opened.Store(true)
+	s.writer.start()
 	return nil
 }
 
@@ -254,83 +211,23 @@ func (s *Store) Dir() string { return s.dir }
 // Close implements frontier.Frontier. It waits for calls under way. After a failure of the disk it
 // returns its error, and does not wait for the engine if that may hang.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return frontier.ErrClosed
-	}
-	s.closed = true
-	s.notify()
-	s.mu.Unlock()
-	s.calls.Wait()
-	s.writeRested()
-
-	s.mu.Lock()
-	s.stop = true
-	err, broken := s.err, s.broken
-	s.tellWriter()
-	s.mu.Unlock()
-	if broken {
+	if err := s.calls.close(); err != nil {
 		return err
 	}
-	s.work.Wait()
-	if cerr := errors.Join(s.closeEngine(), s.last.close()); err == nil {
-		err = s.failed(cerr)
+	s.lanes.end(frontier.ErrClosed)
+	s.calls.under.Wait()
+	if s.lanes.hasRested() {
+		_ = s.writer.write(&op{}) // its failure is the store's
 	}
-	_ = s.lock.Close()
+	s.writer.stop()
+	err := s.engine.failure.err()
+	if s.engine.failure.mayHang() {
+		return err
+	}
+	s.writer.work.Wait()
+	if cerr := errors.Join(s.engine.close(), s.writer.last.close()); err == nil {
+		err = describe(s.dir, cerr)
+	}
+	_ = s.engine.lock.Close()
 	return err
-}
-
-// enter begins a call; unless there is an error leave must end it. The Store is locked.
-func (s *Store) enter(ctx context.Context) error {
-	if s.closed {
-		return frontier.ErrClosed
-	}
-	if s.err != nil {
-		return s.err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.calls.Add(1)
-	return nil
-}
-
-func (s *Store) leave() { s.calls.Done() }
-
-// Stats implements frontier.Counter.
-func (s *Store) Stats() frontier.Stats {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.catchUp()
-	return frontier.Stats{
-		Queued:   s.hosts.Queued(),
-		Waiting:  s.hosts.Waiting(),
-		Claimed:  s.hosts.Held(),
-		Done:     s.done,
-		Rejected: s.rejected,
-		Hosts:    s.hosts.Busy(),
-	}
-}
-
-// unix is a time of the clock in Unix nanoseconds; 0 is before everything.
-func (s *Store) unix(t int64) int64 {
-	switch {
-	case t <= -s.epoch:
-		return 0
-	case t > sched.Never-s.epoch:
-		return sched.Never
-	}
-	return s.epoch + t
-}
-
-// at undoes unix.
-func (s *Store) at(unix int64) int64 {
-	switch unix {
-	case 0:
-		return sched.Always
-	case sched.Never:
-		return sched.Never
-	}
-	return unix - s.epoch
 }

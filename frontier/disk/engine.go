@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"runtime"
@@ -22,33 +23,42 @@ const (
 	maxFilterSize = maxTableSize / 16
 )
 
-// openEngine opens the database.
-func (s *Store) openEngine(fs vfs.FS, readOnly bool) error {
-	s.cache = newCache(s.c.CacheSize, s.c.MemTableSize)
-	defer s.cache.engine.Unref() // the database has its own reference
-	return s.guarded(func() (err error) {
-		o := s.options(fs)
+// engine is the database of a store. It is safe for concurrent use; apply and flush are the writer's alone.
+type engine struct {
+	db      *pebble.DB
+	lock    *pebble.Lock
+	cache   *cache
+	failure *failure
+}
+
+// openEngine opens the database in failure.dir, which lock holds.
+func openEngine(fs vfs.FS, c Config, lock *pebble.Lock, failure *failure, readOnly bool) (*engine, error) {
+	e := &engine{lock: lock, cache: newCache(c.CacheSize, c.MemTableSize), failure: failure}
+	defer e.cache.engine.Unref() // the database has its own reference
+	err := e.guarded(func() (err error) {
+		o := e.options(fs, c.MemTableSize)
 		o.ReadOnly = readOnly
-		if n := s.c.MaxTables; n > 0 { // the engine's own option has a least value of 64
+		if n := c.MaxTables; n > 0 { // the engine's own option has a least value of 64
 			o.FileCache = pebble.NewFileCache(min(runtime.GOMAXPROCS(0), n), n)
 			defer o.FileCache.Unref() // the database has its own reference
 		}
-		s.db, err = pebble.Open(s.dir, o)
+		e.db, err = pebble.Open(failure.dir, o)
 		return err
 	})
+	return e, err
 }
 
-func (s *Store) options(fs vfs.FS) *pebble.Options {
+func (e *engine) options(fs vfs.FS, memTable int) *pebble.Options {
 	o := &pebble.Options{
-		FS:                    guard{fs, s},
-		Lock:                  s.lock,
-		Logger:                engineLog{s},
+		FS:                    guard{fs, e.failure},
+		Lock:                  e.lock,
+		Logger:                engineLog{e.failure},
 		FormatMajorVersion:    engineFormat,
-		Cache:                 s.cache.engine,
-		MemTableSize:          uint64(s.c.MemTableSize),
+		Cache:                 e.cache.engine,
+		MemTableSize:          uint64(memTable),
 		L0CompactionThreshold: 8,
 		L0StopWritesThreshold: 24,
-		EventListener:         &pebble.EventListener{BackgroundError: s.background, DataCorruption: s.corrupt},
+		EventListener:         &pebble.EventListener{BackgroundError: e.background, DataCorruption: e.corrupt},
 	}
 	for i := range o.Levels {
 		// Half of all links are new: a filter says so without reading, the lowest level's as well.
@@ -58,20 +68,20 @@ func (s *Store) options(fs vfs.FS) *pebble.Options {
 	for i := range o.TargetFileSizes {
 		o.TargetFileSizes[i] = min(int64(2<<20)<<i, maxTableSize)
 	}
-	// The lowest level, where nearly all lies, is worth the better compression: a sixth less for hashes, a
+	// The lowest level, where nearly all data lies, is worth the better compression: a sixth less for hashes, a
 	// third less for queued paths.
 	o.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionBalanced })
 	return o
 }
 
 // engineLog is silent. What the engine cannot survive ends the store, not the process.
-type engineLog struct{ s *Store }
+type engineLog struct{ failure *failure }
 
 func (engineLog) Infof(string, ...any)  {}
 func (engineLog) Errorf(string, ...any) {}
 
-// Fatalf must not return: the engine would go on as if nothing had happened. Nor must it end the
-// goroutine, which may have unlocked what it is to unlock again as it ends.
+// Fatalf must not return: the engine would continue as if nothing had happened. Nor must it end the
+// goroutine, which may have unlocked what it would unlock again as it ends.
 func (l engineLog) Fatalf(format string, args ...any) {
 	text, causes := fmt.Sprintf(format, args...), []error(nil)
 	for _, a := range args {
@@ -79,107 +89,80 @@ func (l engineLog) Fatalf(format string, args ...any) {
 			causes = append(causes, err)
 		}
 	}
-	l.s.breakDown(&engineError{text, causes})
+	l.failure.breakDown(&engineError{text, causes})
 	select {}
 }
 
-// background is told of flushes and compactions that failed: the disk is full or broken. The engine
-// would try again and let writes wait, for ever perhaps.
-func (s *Store) background(err error) {
+// background is called for flushes and compactions that failed: the disk is full or broken. The engine
+// would try again and block writes, perhaps for ever.
+func (e *engine) background(err error) {
 	if !errors.Is(err, pebble.ErrCancelledCompaction) {
-		s.breakDown(err)
+		e.failure.breakDown(err)
 	}
 }
 
-// corrupt is told of a file that is not what was written. Whoever reads it gets the error.
-func (s *Store) corrupt(info pebble.DataCorruptionInfo) { _ = s.fail(info.Details) }
-
-// breakDown fails the store and notes that the engine may hang.
-func (s *Store) breakDown(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_ = s.failLocked(err)
-	if s.broken {
-		return
-	}
-	s.broken = true
-	for o := range s.unanswered { // nobody else may: the engine may never come back to the writer
-		s.answer(o, s.err)
-	}
-	close(s.gone)
-}
-
-// fail makes err, if it is the first, the answer to this call and all later ones.
-func (s *Store) fail(err error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.failLocked(err)
-}
-
-func (s *Store) failLocked(err error) error {
-	if s.err == nil {
-		s.err = s.failed(err)
-	}
-	for _, o := range s.inbox {
-		s.answer(o, s.err)
-	}
-	s.inbox = nil
-	s.notify()
-	return s.err
-}
+// corrupt is called for a file that does not hold what was written. Whoever reads it gets the error.
+func (e *engine) corrupt(info pebble.DataCorruptionInfo) { _ = e.failure.fail(info.Details) }
 
 // apply makes b visible; it is durable when b.SyncWait returns. The engine panics when it cannot
-// write its log, and is not to be used after that.
-func (s *Store) apply(b *pebble.Batch) (err error) {
-	defer s.survive(&err)
-	return s.db.ApplyNoSyncWait(b, pebble.Sync)
+// write its log, and must not be used after that.
+func (e *engine) apply(b *pebble.Batch) (err error) {
+	defer e.survive(&err)
+	return e.db.ApplyNoSyncWait(b, pebble.Sync)
 }
 
-// survive, deferred, makes a panic of the engine an error.
-func (s *Store) survive(err *error) {
+// flush waits until what was written has left memory. The engine keeps a batch that is too large for a
+// memtable as it is, and two more of them before it blocks writes.
+func (e *engine) flush() {
+	flushed, err := e.db.AsyncFlush()
+	if err != nil {
+		return // the next write fails, too
+	}
+	select {
+	case <-flushed:
+	case <-e.failure.hung:
+	}
+}
+
+// survive, deferred, turns a panic of the engine into an error.
+func (e *engine) survive(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("the engine gave up: %v", r)
 		if cause, ok := r.(error); ok {
 			*err = fmt.Errorf("the engine gave up: %w", cause)
 		}
-		s.breakDown(*err)
+		e.failure.breakDown(*err)
 	}
 }
 
 // guarded calls f, which uses the engine, and does not wait for it if the engine hangs.
-func (s *Store) guarded(f func() error) error {
+func (e *engine) guarded(f func() error) error {
 	ended := make(chan error, 1)
 	go func() {
 		var err error
 		defer func() { ended <- err }()
-		defer s.survive(&err)
+		defer e.survive(&err)
 		err = f()
 	}()
 	select {
 	case err := <-ended:
 		return err
-	case <-s.gone:
-		return s.failure()
+	case <-e.failure.hung:
+		return e.failure.err()
 	}
 }
 
-// closeEngine waits for the engine unless that may be for ever.
-func (s *Store) closeEngine() error {
-	if s.isBroken() {
-		return s.failure()
+// close waits for the engine unless that may take for ever.
+func (e *engine) close() error {
+	if e.failure.mayHang() {
+		return e.failure.err()
 	}
-	return s.guarded(s.db.Close)
+	return e.guarded(e.db.Close)
 }
 
-func (s *Store) isBroken() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.broken
-}
-
-// get is a copy of the value of key, nil if there is none.
-func (s *Store) get(key []byte) ([]byte, error) {
-	v, closer, err := s.db.Get(key)
+// get returns a copy of the value of key, nil if there is none.
+func (e *engine) get(key []byte) ([]byte, error) {
+	v, closer, err := e.db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, nil
 	}
@@ -188,4 +171,33 @@ func (s *Store) get(key []byte) ([]byte, error) {
 	}
 	v = append(make([]byte, 0, len(v)), v...)
 	return v, closer.Close()
+}
+
+// scan calls f with the keys from start up to end, in order, until it returns false. Its arguments
+// are valid until it returns.
+func (e *engine) scan(start, end []byte, f func(key, value []byte) (bool, error)) error {
+	it, err := e.db.NewIter(&pebble.IterOptions{LowerBound: start, UpperBound: end})
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		value, err := it.ValueAndErr()
+		if err == nil {
+			ok, err = f(it.Key(), value)
+		}
+		if err != nil || !ok {
+			return errors.Join(err, it.Close())
+		}
+	}
+	return it.Close() // it reports what stopped the iteration, too
+}
+
+func (e *engine) scanPrefix(prefix []byte, f func(key, value []byte) (bool, error)) error {
+	n := len(prefix)
+	for prefix[n-1] == 0xff { // no tag is one
+		n--
+	}
+	end := bytes.Clone(prefix[:n])
+	end[n-1]++
+	return e.scan(prefix, end, f)
 }

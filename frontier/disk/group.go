@@ -13,7 +13,7 @@ import (
 
 // group is the ops that are written at once. They take effect in their order, each as a whole.
 type group struct {
-	s     *Store
+	w     *writer
 	ops   []*op
 	batch *pebble.Batch
 	now   time.Time
@@ -31,23 +31,23 @@ type url struct {
 	released bool // claimed before, and no longer
 }
 
-func (s *Store) newGroup(ops []*op) *group {
+func (w *writer) newGroup(ops []*op) *group {
 	return &group{
-		s: s, ops: ops, now: time.Now(), urls: map[urlKey]*url{}, hosts: map[uint64]*host{},
+		w: w, ops: ops, now: time.Now(), urls: map[urlKey]*url{}, hosts: map[uint64]*host{},
 		key: make([]byte, 0, 64),
 	}
 }
 
 // build makes the batch.
 func (g *group) build() error {
-	g.batch = g.s.db.NewBatchWithSize(g.size())
+	g.batch = g.w.engine.db.NewBatchWithSize(g.size())
 	if err := g.read(); err != nil {
 		return err
 	}
 	if err := g.bury(); err != nil {
 		return err
 	}
-	g.rest()
+	g.w.lanes.takeRested(g)
 	for _, o := range g.ops {
 		if err := g.op(o); err != nil {
 			return err
@@ -83,7 +83,7 @@ func (g *group) read() error {
 	}
 	sortKeys(keys)
 	for _, k := range slices.Compact(keys) {
-		st, err := g.s.readSeen(k)
+		st, err := g.w.engine.seen(k)
 		if err != nil {
 			return err
 		}
@@ -98,32 +98,14 @@ func sortKeys(keys []urlKey) {
 	})
 }
 
-// bury deletes the records of hosts that are forgotten, unless they have come up again.
+// bury deletes the records of hosts that are forgotten.
 func (g *group) bury() error {
-	g.s.mu.Lock()
-	dead := g.s.dead
-	g.s.dead = nil
-	dead = slices.DeleteFunc(dead, func(hash uint64) bool { return g.s.hosts.Find(hash) != nil })
-	g.s.mu.Unlock()
-	for _, hash := range dead {
+	for _, hash := range g.w.lanes.takeDead() {
 		if err := g.batch.Delete(appendHost(g.key[:0], tagHost, hash), nil); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// rest takes up the ready times that releases have left behind. Their hosts are remembered: the claims
-// that were released end in this group at the earliest.
-func (g *group) rest() {
-	g.s.mu.Lock()
-	defer g.s.mu.Unlock()
-	for _, r := range g.s.rested {
-		g.keep(r.host)
-		d := &r.host.Queue.disk
-		d.ready = max(d.ready, g.s.unix(r.ready))
-	}
-	g.s.rested = nil
 }
 
 func (g *group) op(o *op) error {
@@ -145,11 +127,9 @@ func (g *group) op(o *op) error {
 // settle writes what becomes of a claimed URL.
 func (g *group) settle(o *op, e *ending) error {
 	h, u := e.host, g.urls[e.key]
-	g.s.mu.Lock()
-	g.keep(h) // it is held, so it is not forgotten
-	g.s.mu.Unlock()
+	g.w.lanes.pinHeld(g, h)
 	d := &h.Queue.disk
-	d.ready = max(d.ready, g.s.unix(e.ready))
+	d.ready = max(d.ready, g.w.lanes.clock.unix(e.ready))
 	u.released = true
 	was := seen{Queued, min(e.depth, u.depth), e.attempt, 0} // lowered, perhaps, as it was claimed
 	if e.due != 0 {                                          // on disk it is still waiting
@@ -168,13 +148,13 @@ func (g *group) settle(o *op, e *ending) error {
 	switch e.fate {
 	case sched.Gone:
 		o.done++
-		g.s.stored.done++
-		g.s.stored.pending--
+		g.w.stored.done++
+		g.w.stored.pending--
 		u.set(seen{state: Done})
 		return g.batch.SingleDelete(appendQueue(g.key[:0], h.Name, e.place), nil)
 	case sched.Later:
 		d.waiting++
-		was.state, was.due = Waiting, g.s.unix(e.until)
+		was.state, was.due = Waiting, g.w.lanes.clock.unix(e.until)
 		u.set(was)
 		return g.batch.Set(appendDue(g.key[:0], was.due, h.Name, e.to), nil, nil)
 	default:
@@ -189,8 +169,8 @@ func (g *group) arrive(e *ending) error {
 	if err := g.batch.SingleDelete(appendQueue(g.key[:0], e.host.Name, e.place), nil); err != nil {
 		return err
 	}
-	e.to.number = g.s.stored.number
-	g.s.stored.number++
+	e.to.number = g.w.stored.number
+	g.w.stored.number++
 	return g.batch.Set(appendQueue(g.key[:0], e.host.Name, e.to), e.value, nil)
 }
 
@@ -211,26 +191,19 @@ func (g *group) link(o *op, l link) error {
 			return g.queue(o, l, u)
 		}
 	case Queued, Waiting:
-		if l.Depth < u.depth && (u.released || !g.s.isClaimed(l.key)) {
+		if l.Depth < u.depth && (u.released || !g.w.lanes.holds(l.key)) {
 			u.depth, u.changed = l.Depth, true
 		}
 	}
 	return nil
 }
 
-func (s *Store) isClaimed(k urlKey) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, claimed := s.claimed[k]
-	return claimed
-}
-
 // queue writes a URL that is not in the store, or only as rejected or done, behind the others of its host.
 func (g *group) queue(o *op, l link, u *url) error {
-	c := &g.s.stored
+	c := &g.w.stored
 	h := g.open(l)
 	d := &h.Queue.disk
-	if c.pending >= g.s.c.MaxPending || int(d.queued+d.waiting) >= g.s.c.MaxPendingPerHost {
+	if c.pending >= g.w.c.MaxPending || int(d.queued+d.waiting) >= g.w.c.MaxPendingPerHost {
 		g.reject(o, u)
 		return nil
 	}
@@ -272,37 +245,19 @@ func (g *group) reject(o *op, u *url) {
 	if u.state != Unknown {
 		return
 	}
-	if g.s.stored.rejected < rejectedMost {
+	if g.w.stored.rejected < rejectedMost {
 		u.set(seen{state: Rejected})
 	}
 	o.rejected++
-	g.s.stored.rejected++
+	g.w.stored.rejected++
 }
 
-// open is the host of l, made if it is not in memory: then nothing of it is pending on disk.
+// open returns the host of l.
 func (g *group) open(l link) *host {
 	if h := g.hosts[l.key.host]; h != nil {
 		return h
 	}
-	g.s.mu.Lock()
-	defer g.s.mu.Unlock()
-	h := g.s.hosts.Find(l.key.host)
-	if h == nil {
-		name := l.URL.Host()
-		h = g.s.hosts.Open(l.key.host, g.s.c.HostSlots(name))
-		h.Queue.name, h.Queue.from = name, end()
-	}
-	g.keep(h)
-	return h
-}
-
-// keep pins h, which must not have been forgotten since it was looked up, and has its record
-// written. The Store is locked.
-func (g *group) keep(h *host) {
-	if g.hosts[h.Name] == nil {
-		g.hosts[h.Name] = h
-		g.s.hosts.Pin(h)
-	}
+	return g.w.lanes.open(g, l)
 }
 
 // writeURLsAndHosts writes what the ops changed, each record once.
@@ -328,10 +283,10 @@ func (g *group) writeURLsAndHosts() error {
 			return err
 		}
 	}
-	g.wrote = g.s.unix(g.s.clock.Now())
+	g.wrote = g.w.lanes.clock.unix(g.w.lanes.clock.Now())
 	g.value = binary.BigEndian.AppendUint64(g.value[:0], uint64(g.wrote))
 	if err := g.batch.Set(keyTime, g.value, nil); err != nil {
 		return err
 	}
-	return g.batch.Set(keyCounters, g.s.stored.bytes(g.value[:0]), nil)
+	return g.batch.Set(keyCounters, g.w.stored.bytes(g.value[:0]), nil)
 }

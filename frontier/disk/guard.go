@@ -6,22 +6,22 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// guard is the file system as the engine sees it. When a change of the disk fails, the store ends before
-// the engine hears of it: the engine would try again for ever, or panic where a lock's deferred unlock
-// makes that the end of the process. Whoever asked for the change waits for ever.
+// guard is the file system as the engine sees it. When a change of the disk fails, the store fails before
+// the engine learns of it: the engine would try again for ever, or panic where a lock's deferred unlock
+// makes that the end of the process. The goroutine that wanted the change waits for ever.
 type guard struct {
 	vfs.FS
-	s *Store
+	failure *failure
 }
 
-// Unwrap is for the engine's look at what kind of file system it is.
+// Unwrap lets the engine see what kind of file system it is.
 func (g guard) Unwrap() vfs.FS { return g.FS }
 
 // check is err while the store is being opened, when errors can be returned. After that it returns
 // only without one.
 func (g guard) check(err error) error {
-	if err != nil && g.s.running.Load() {
-		g.s.breakDown(err)
+	if err != nil && g.failure.opened.Load() {
+		g.failure.breakDown(err)
 		select {}
 	}
 	return err

@@ -2,7 +2,6 @@ package disk
 
 import (
 	"hash/maphash"
-	"math"
 	"slices"
 	"sync"
 
@@ -74,54 +73,36 @@ func (n *known) without(links []link) []link {
 // Known implements frontier.Knower, from memory alone: it knows the URLs that were added or linked
 // last, about half a million of them.
 func (s *Store) Known(keys []weburl.Key, depth int, known []bool) {
-	s.known.mu.RLock()
-	defer s.known.mu.RUnlock()
+	s.known.tell(keys, depth, known)
+}
+
+// tell sets told[i] to whether keys[i] was noted with that depth or a smaller one.
+func (n *known) tell(keys []weburl.Key, depth int, told []bool) {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
 	for i := range keys {
-		known[i] = s.known.has(&keys[i], depth)
+		told[i] = n.has(&keys[i], depth)
 	}
 }
 
-// Room implements frontier.Rationer. There is room for bytes as long as there is on the disk.
-func (s *Store) Room(host string) (urls int, bytes int64) {
-	hash := s.secret.hashHost(host)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	perHost := s.c.MaxPendingPerHost
-	if h := s.hosts.Find(hash); h != nil {
-		perHost -= h.Pending()
-	}
-	return min(s.c.MaxPending-s.hosts.Pending(), perHost), math.MaxInt64
-}
-
-// HostPending implements frontier.Counter.
-func (s *Store) HostPending(host string) int {
-	hash := s.secret.hashHost(host)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h := s.hosts.Find(hash); h != nil {
-		return h.Pending()
-	}
-	return 0
-}
-
-// noteKnown remembers the links of a group that is durable.
-func (s *Store) noteKnown(g *group) {
+// noteGroup remembers the links of a group that is durable.
+func (n *known) noteGroup(g *group) {
 	for _, o := range g.ops {
 		for _, st := range o.steps {
-			s.noteLinks(g, st.links)
+			n.noteLinks(g, st.links)
 		}
 	}
 }
 
-func (s *Store) noteLinks(g *group, links []link) {
-	s.known.mu.Lock()
-	defer s.known.mu.Unlock()
+func (n *known) noteLinks(g *group, links []link) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	for i := range links {
 		switch u := g.urls[links[i].key]; u.state {
 		case Queued, Waiting:
-			s.known.note(&links[i].id, u.depth)
+			n.note(&links[i].id, u.depth)
 		case Done:
-			s.known.note(&links[i].id, 0)
+			n.note(&links[i].id, 0)
 		}
 	}
 }

@@ -21,23 +21,18 @@ const (
 
 // Lookup returns the state of a URL. The error is frontier.ErrClosed, the context's or the disk's.
 func (s *Store) Lookup(ctx context.Context, u weburl.URL) (State, error) {
-	k := s.urlKey(u)
-	s.mu.Lock()
-	if err := s.enter(ctx); err != nil {
-		s.mu.Unlock()
+	if err := s.calls.enter(ctx); err != nil {
 		return Unknown, err
 	}
-	defer s.leave()
-	s.advance(s.clock.Now())
-	_, claimed := s.claimed[k]
-	asOf := s.unix(s.asOf)
-	s.mu.Unlock()
+	defer s.calls.leave()
+	k := urlKey{s.secret.hashHost(u.Host()), s.secret.hashURL(s.c.Key(u))}
+	claimed, asOf := s.lanes.lookUp(k)
 	if claimed {
 		return Claimed, nil
 	}
-	st, err := s.readSeen(k)
+	st, err := s.engine.seen(k)
 	if err != nil {
-		return Unknown, s.fail(err)
+		return Unknown, s.engine.failure.fail(err)
 	}
 	if st.state == Waiting && st.due <= asOf {
 		return Queued, nil

@@ -22,13 +22,13 @@ type onDisk struct {
 }
 
 type head struct {
-	entries []entry       // in order
-	out     []place       // claimed; on disk they are still queued
-	reading chan struct{} // not nil: someone reads entries from disk, and closes it in the end
-	late    []entry       // what became claimable meanwhile
-	size    int           // of entries, in bytes
-	counted int           // the size heads knows of
-	newer   *host         // in heads, if there are entries
+	entries []entry  // in order
+	out     []place  // claimed; on disk they are still queued
+	reading *reading // not nil: somebody reads entries from disk
+	late    []entry  // what became claimable meanwhile
+	size    int      // of entries, in bytes
+	counted int      // the size heads knows of
+	newer   *host    // in heads, if there are entries
 	older   *host
 	listed  bool
 }
@@ -51,14 +51,14 @@ func (q *queue) open() *head {
 }
 
 // add makes an entry claimable.
-func (s *Store) add(h *host, e entry) {
+func (l *lanes) add(h *host, e entry) {
 	q := &h.Queue
 	switch {
 	case q.head != nil && q.head.reading != nil:
 		q.head.late = append(q.head.late, e)
 	case e.before(q.from):
-		q.insert(e, s.t.head)
-		s.heads.update(h)
+		q.insert(e, l.t.head)
+		l.heads.update(h)
 	}
 }
 
@@ -90,79 +90,25 @@ func (q *queue) drop(i int) {
 }
 
 // pop takes the first entry out of the head, which has one.
-func (s *Store) pop(h *host) entry {
+func (l *lanes) pop(h *host) entry {
 	d := h.Queue.head
 	e := d.entries[0]
 	d.entries[0] = entry{}
 	d.entries = d.entries[1:]
 	d.size -= e.size()
 	d.out = append(d.out, e.place)
-	s.heads.update(h)
+	l.heads.update(h)
 	return e
 }
 
 // returned notes that p is no longer claimed.
-func (s *Store) returned(h *host, p place) {
+func (l *lanes) returned(h *host, p place) {
 	d := h.Queue.head
 	if i := slices.Index(d.out, p); i >= 0 {
 		d.out = slices.Delete(d.out, i, i+1)
 	}
-	s.heads.update(h)
+	l.heads.update(h)
 }
 
-// heads bounds the memory of all heads: the one that was longest without use is left to the disk.
-type heads struct {
-	limit          int
-	size           int
-	newest, oldest *host
-}
-
-// update takes account of what changed in h's head.
-func (l *heads) update(h *host) {
-	d := h.Queue.head
-	l.size += d.size - d.counted
-	d.counted = d.size
-	l.unlist(h)
-	switch {
-	case len(d.entries) > 0:
-		l.list(h)
-	case len(d.out) == 0 && d.reading == nil:
-		h.Queue.head = nil
-	default:
-		d.entries = nil
-	}
-	for l.size > l.limit && l.oldest != h {
-		old := l.oldest
-		old.Queue.drop(0)
-		l.update(old)
-	}
-}
-
-func (l *heads) list(h *host) {
-	d := h.Queue.head
-	d.listed, d.older = true, l.newest
-	if l.newest != nil {
-		l.newest.Queue.head.newer = h
-	} else {
-		l.oldest = h
-	}
-	l.newest = h
-}
-
-func (l *heads) unlist(h *host) {
-	d := h.Queue.head
-	if !d.listed {
-		return
-	}
-	if d.newer != nil {
-		d.newer.Queue.head.older = d.older
-	} else {
-		l.newest = d.older
-	}
-	if d.older != nil {
-		d.older.Queue.head.newer = d.newer
-	} else {
-		l.oldest = d.newer
-	}
-	d.listed, d.newer, d.older = false, nil, nil
-}
+// claimed reports whether p is claimed, or was and its end is not yet published.
+func (q *queue) claimed(p place) bool { return q.head != nil && slices.Contains(q.head.out, p) }

@@ -34,16 +34,17 @@ func readValues(fs vfs.FS, dir string, c Config, owner, prefix string, f func(na
 	if err != nil {
 		return fmt.Errorf("disk: %w", err)
 	}
-	s := newStore(dir, c, tuned(), lock)
-	if err := s.openEngine(fs, true); err != nil {
-		return errors.Join(s.failed(err), lock.Close())
+	s := newStore(dir, c, tuned())
+	if err := s.openEngine(fs, lock, true); err != nil {
+		return errors.Join(describe(dir, err), lock.Close())
 	}
 	told := error(nil)
-	err = s.guarded(func() error {
-		if err := errors.Join(s.loadTime(), checkLast(fs, s.c.LastWrite, s.wrote)); err != nil {
+	err = s.engine.guarded(func() error {
+		wrote, err := s.engine.loadTime()
+		if err = errors.Join(err, checkLast(fs, s.c.LastWrite, wrote)); err != nil {
 			return err
 		}
-		err := s.scanValues(owner, prefix, func(name string, value []byte) error {
+		err = s.engine.scanValues(owner, prefix, func(name string, value []byte) error {
 			told = f(name, value)
 			return told
 		})
@@ -52,7 +53,7 @@ func readValues(fs vfs.FS, dir string, c Config, owner, prefix string, f func(na
 		}
 		return err
 	})
-	return errors.Join(told, s.failed(err), s.closeEngine(), lock.Close())
+	return errors.Join(told, describe(dir, err), s.engine.close(), lock.Close())
 }
 
 // unlockedFS is for reading alone.

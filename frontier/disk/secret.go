@@ -43,10 +43,6 @@ func secretOf(b []byte) (secret, error) {
 // together, and one of its Key.
 type urlKey struct{ host, url uint64 }
 
-func (s *Store) urlKey(u weburl.URL) urlKey {
-	return urlKey{s.secret.hashHost(u.Host()), s.secret.hashURL(s.c.Key(u))}
-}
-
 // hashHost is 64 bits of a keyed hash. Of ten million hosts two share one with a probability of
 // 3·10⁻⁶; they then share a queue, and are served as one host would be.
 func (s secret) hashHost(name string) uint64 {

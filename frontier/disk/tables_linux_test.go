@@ -27,7 +27,7 @@ func TestTablesOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.db.Flush(); err != nil {
+	if err := s.engine.db.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	for k := range 1000 {

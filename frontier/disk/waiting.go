@@ -74,7 +74,15 @@ func (w *window) shrink() {
 	}
 }
 
-// stopLoading lets go who waits for it.
+// whenLoaded returns a channel that is closed when loading ends.
+func (w *window) whenLoaded() <-chan struct{} {
+	if w.again == nil {
+		w.again = make(chan struct{})
+	}
+	return w.again
+}
+
+// stopLoading ends the wait of those who wait for what is loaded.
 func (w *window) stopLoading() {
 	w.loading = false
 	if w.again != nil {
@@ -98,46 +106,48 @@ func (w *window) loaded(read []waiter, horizon int64) {
 	}
 }
 
-// claimed reports whether p is held, or was and what became of it is not yet published.
-func (q *queue) claimed(p place) bool { return q.head != nil && slices.Contains(q.head.out, p) }
-
-// catchUp does what was to happen by now, waiting for the writer to load what is due.
-func (s *Store) catchUp() {
-	for {
-		s.advance(s.clock.Now())
-		if !s.waiting.behind(s.asOf) || s.closed || s.err != nil {
-			return
-		}
-		s.tellWriter()
-		if s.waiting.again == nil {
-			s.waiting.again = make(chan struct{})
-		}
-		s.await(s.waiting.again)
+// loadLow loads what is due next if little of it is in memory, and reports whether it did. Only the writer calls it:
+// what it reads does not change meanwhile.
+func (l *lanes) loadLow() (loaded bool) {
+	from, low := l.beginLoading()
+	if !low {
+		return false
 	}
+	read, horizon, err := l.readWaiting(from)
+	if err != nil {
+		_ = l.disk.failure.fail(err)
+	}
+	l.endLoading(read, horizon, err)
+	return true
 }
 
-// loadWaiting reads what is due next from disk. It is the writer that calls it.
-func (s *Store) loadWaiting() {
-	s.mu.Lock()
-	s.waiting.loading = true
-	if s.waiting.again == nil {
-		s.waiting.again = make(chan struct{})
+func (l *lanes) beginLoading() (from int64, low bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.waiting.low() || l.ended != nil {
+		return 0, false
 	}
-	from := s.waiting.horizon
-	s.mu.Unlock()
-	read, horizon, err := s.readWaiting(from)
-	if err != nil {
-		_ = s.fail(err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.waiting.stopLoading()
+	l.waiting.loading = true
+	return l.waiting.horizon, true
+}
+
+func (l *lanes) endLoading(read []due, horizon int64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting.stopLoading()
 	if err != nil {
 		return
 	}
-	s.waiting.loaded(s.hostsOf(read), horizon)
-	s.advance(s.clock.Now())
-	s.notify()
+	l.waiting.loaded(l.hostsOf(read), horizon)
+	l.advance(l.clock.Now())
+	l.notify()
+}
+
+// stopLoading is for a writer that has ended.
+func (l *lanes) stopLoading() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting.stopLoading()
 }
 
 // due is a d key.
@@ -147,17 +157,17 @@ type due struct {
 	host uint64
 }
 
-// readWaiting is what is due from a time on, half a window of it, and when the rest is due.
-func (s *Store) readWaiting(from int64) (all []due, rest int64, err error) {
+// readWaiting reads what is due from a time on, half a window of it, and when the rest is due.
+func (l *lanes) readWaiting(from int64) (all []due, rest int64, err error) {
 	rest = sched.Never
-	start := appendDue(nil, s.unix(from), 0, place{})
-	err = s.scan(start, []byte{tagDue + 1}, func(key, _ []byte) (bool, error) {
+	start := appendDue(nil, l.clock.unix(from), 0, place{})
+	err = l.disk.scan(start, []byte{tagDue + 1}, func(key, _ []byte) (bool, error) {
 		unix, host, p, err := readDue(key)
 		if err != nil {
 			return false, err
 		}
-		e := due{p, s.at(unix), host}
-		if n := len(all); n >= s.waiting.most/2 && e.at != all[n-1].at {
+		e := due{p, l.clock.at(unix), host}
+		if n := len(all); n >= l.t.window/2 && e.at != all[n-1].at {
 			rest = e.at
 			return false, nil
 		}
@@ -168,10 +178,10 @@ func (s *Store) readWaiting(from int64) (all []due, rest int64, err error) {
 }
 
 // hostsOf drops what belongs to no host in memory: there is none, unless a record is damaged.
-func (s *Store) hostsOf(all []due) []waiter {
+func (l *lanes) hostsOf(all []due) []waiter {
 	ws := make([]waiter, 0, len(all))
 	for _, d := range all {
-		if h := s.hosts.Find(d.host); h != nil {
+		if h := l.hosts.Find(d.host); h != nil {
 			ws = append(ws, waiter{d.place, d.at, h})
 		}
 	}

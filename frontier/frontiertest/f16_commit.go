@@ -143,6 +143,13 @@ func valuesInOrder(k *kit) {
 	if err != nil || len(names) != 31 || names[0] != "p/0" || names[30] != "p/\xff\xff" {
 		k.Errorf("Values with prefix: %q, %v", names, err)
 	}
+	k.commitWith(nil, nil, map[string][]byte{"p/\xc3\xa9": []byte("é"), "p/\xc3\xaa": []byte("ê")})
+	for prefix, want := range map[string]int{"p/\xc3": 2, "p/\xff": 1, "p/\xff\xff": 1, "p/\xc3\xa9": 1, "p/\xfe": 0} {
+		n := 0
+		if err := d.Values(k.ctx, "", prefix, func(string, []byte) error { n++; return nil }); err != nil || n != want {
+			k.Errorf("Values with prefix %q: %d, %v; want %d", prefix, n, err, want)
+		}
+	}
 	calls := 0
 	err = d.Values(k.ctx, "", "p/", func(string, []byte) error { calls++; return stop })
 	if !errors.Is(err, stop) || calls != 1 {

@@ -19,26 +19,43 @@ type waiter struct {
 	prev, next *waiter
 }
 
-// Await calls try, with mu held, until it says it is done or ctx ends; the error is then the
-// context's. try returns when it is worth calling again, and is called earlier after Notify. The
-// caller holds mu, and holds it again when Await returns.
+// Await calls try, with mu locked, until it says it is done or ctx ends; the error is then the
+// context's. try returns when it is worth calling again, and is called earlier after Notify. Await locks
+// mu and unlocks it: the caller must not hold it.
 func (l *Line) Await(ctx context.Context, mu *sync.Mutex, c Clock, try func(now int64) (done bool, again int64)) error {
 	var w *waiter
 	for {
-		if err := ctx.Err(); err != nil {
-			l.leave(w)
+		next, again, err := l.look(ctx, mu, c, w, try)
+		if next == nil {
 			return err
 		}
-		done, again := try(c.Now())
-		if done {
-			l.leave(w)
-			return nil
-		}
-		if w == nil {
-			w = l.join()
-		}
-		l.sleep(ctx, mu, c, w, again)
+		w = next
+		w.sleep(ctx, c, again)
 	}
+}
+
+// look calls try once. It returns the caller's waiter and until when that is to sleep, or none and an error if
+// waiting is over.
+func (l *Line) look(ctx context.Context, mu *sync.Mutex, c Clock, w *waiter, try func(now int64) (bool, int64)) (*waiter, int64, error) {
+	mu.Lock()
+	defer mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		l.leave(w)
+		return nil, 0, err
+	}
+	done, again := try(c.Now())
+	if done {
+		l.leave(w)
+		return nil, 0, nil
+	}
+	if w == nil {
+		w = l.join()
+	}
+	if l.front != w {
+		return w, Never, nil
+	}
+	l.armed = again
+	return w, again, nil
 }
 
 // Notify tells the line that trying is worth it at the time given. Whoever makes something available
@@ -54,19 +71,14 @@ func (l *Line) Notify(at int64) {
 	}
 }
 
-// sleep waits, without mu, until w is woken, ctx ends or, if w is in front, until again.
-func (l *Line) sleep(ctx context.Context, mu *sync.Mutex, c Clock, w *waiter, again int64) {
+// sleep waits until w is woken, ctx ends or the time has come.
+func (w *waiter) sleep(ctx context.Context, c Clock, until int64) {
 	var timeout <-chan time.Time
-	if l.front == w {
-		l.armed = again
-		if again != Never {
-			t := time.NewTimer(time.Duration(again - c.Now()))
-			defer t.Stop()
-			timeout = t.C
-		}
+	if until != Never {
+		t := time.NewTimer(time.Duration(until - c.Now()))
+		defer t.Stop()
+		timeout = t.C
 	}
-	mu.Unlock()
-	defer mu.Lock()
 	select {
 	case <-w.wake:
 	case <-timeout:

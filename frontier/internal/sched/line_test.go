@@ -19,8 +19,6 @@ type counter struct {
 }
 
 func (c *counter) take(ctx context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	return c.line.Await(ctx, &c.mu, c.clock, func(now int64) (bool, int64) {
 		c.tries++
 		if now >= c.again {

@@ -19,14 +19,14 @@ import (
 // its last write is older has lost what came after, of which the engine, without its log, knows nothing.
 const lastName = marker + ".last"
 
-// last writes the file.
-type last struct {
+// lastWrite writes the file.
+type lastWrite struct {
 	f   vfs.File
 	buf []byte
 }
 
 // openLast opens the file. What is in it and no note goes.
-func openLast(fs vfs.FS, path string) (*last, error) {
+func openLast(fs vfs.FS, path string) (*lastWrite, error) {
 	if _, sound, err := readLast(fs, path); err == nil && !sound {
 		_ = fs.Remove(path)
 	}
@@ -34,11 +34,11 @@ func openLast(fs vfs.FS, path string) (*last, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &last{f: f}, nil
+	return &lastWrite{f: f}, nil
 }
 
 // note notes the time of a write. What cannot be noted is not missed in an older store: that is all.
-func (l *last) note(unix int64) {
+func (l *lastWrite) note(unix int64) {
 	l.buf = appendLast(l.buf[:0], unix)
 	_, _ = l.f.WriteAt(l.buf, 0)
 }
@@ -49,7 +49,7 @@ func appendLast(b []byte, unix int64) []byte {
 	return fmt.Appendf(b, " %08x\n", crc32.ChecksumIEEE(b))
 }
 
-func (l *last) close() error { return l.f.Close() }
+func (l *lastWrite) close() error { return l.f.Close() }
 
 // checkLast reports a store that has lost writes. unix is the time of the last it has.
 func checkLast(fs vfs.FS, path string, unix int64) error {

@@ -1,0 +1,69 @@
+package disk
+
+import (
+	"math"
+
+	"github.com/amble-crawler/amble/frontier"
+)
+
+// stats counts the URLs by state, as of now.
+func (l *lanes) stats() frontier.Stats {
+	for {
+		s, loaded := l.tryStats()
+		if loaded == nil {
+			return s
+		}
+		<-loaded
+	}
+}
+
+// tryStats returns a channel if something is due that the writer must load first; it is closed then.
+func (l *lanes) tryStats() (frontier.Stats, <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(l.clock.Now())
+	if l.waiting.behind(l.asOf) && l.ended == nil {
+		l.wake()
+		return frontier.Stats{}, l.waiting.whenLoaded()
+	}
+	return frontier.Stats{
+		Queued:   l.hosts.Queued(),
+		Waiting:  l.hosts.Waiting(),
+		Claimed:  l.hosts.Held(),
+		Done:     l.done,
+		Rejected: l.rejected,
+		Hosts:    l.hosts.Busy(),
+	}, nil
+}
+
+// pending is how many URLs of a host are queued, waiting or claimed.
+func (l *lanes) pending(host uint64) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h := l.hosts.Find(host); h != nil {
+		return h.Pending()
+	}
+	return 0
+}
+
+// room is how many more URLs of a host may be queued.
+func (l *lanes) room(host uint64) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	perHost := l.c.MaxPendingPerHost
+	if h := l.hosts.Find(host); h != nil {
+		perHost -= h.Pending()
+	}
+	return min(l.c.MaxPending-l.hosts.Pending(), perHost)
+}
+
+// Stats implements frontier.Counter.
+func (s *Store) Stats() frontier.Stats { return s.lanes.stats() }
+
+// HostPending implements frontier.Counter.
+func (s *Store) HostPending(host string) int { return s.lanes.pending(s.secret.hashHost(host)) }
+
+// Room implements frontier.Rationer. There is room for bytes as long as there is on the disk.
+func (s *Store) Room(host string) (urls int, bytes int64) {
+	return s.lanes.room(s.secret.hashHost(host)), math.MaxInt64
+}

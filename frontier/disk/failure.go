@@ -1,0 +1,71 @@
+package disk
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// failure is why a store no longer works. The first error is the answer to all calls from then on.
+type failure struct {
+	dir  string
+	told func(err error, hangs bool) // called for each error; hangs: the engine may never return
+
+	opened atomic.Bool   // errors can no longer be returned by Open
+	hung   chan struct{} // closed when the engine may hang
+
+	mu    sync.Mutex
+	first error
+	hangs bool
+}
+
+func newFailure(dir string, told func(err error, hangs bool)) *failure {
+	return &failure{dir: dir, told: told, hung: make(chan struct{})}
+}
+
+// err returns the first error, nil if there is none.
+func (f *failure) err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.first
+}
+
+// mayHang reports whether the engine must not be waited for.
+func (f *failure) mayHang() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.hangs
+}
+
+// fail records err, unless there was an error before, and returns the first.
+func (f *failure) fail(err error) error {
+	err = f.record(err)
+	f.told(err, false)
+	return err
+}
+
+// breakDown is fail for an error after which the engine may hang.
+func (f *failure) breakDown(err error) {
+	err = f.record(err)
+	if f.hang() {
+		f.told(err, true)
+		close(f.hung)
+	}
+}
+
+func (f *failure) record(err error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.first == nil {
+		f.first = describe(f.dir, err)
+	}
+	return f.first
+}
+
+// hang reports whether it is called for the first time.
+func (f *failure) hang() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	first := !f.hangs
+	f.hangs = true
+	return first
+}

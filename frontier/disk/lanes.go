@@ -1,0 +1,242 @@
+package disk
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/frontier/internal/sched"
+)
+
+type host = sched.Host[uint64, queue]
+
+// lanes are what may be claimed, and when: each host's lane with the head of its queue, the claims, and what waits
+// for a time of its own. The rest of each queue is on disk and read from there. lanes are safe for concurrent use:
+// each method that is called from outside takes the lock and releases it.
+type lanes struct {
+	c    Config
+	t    tuning
+	disk *engine // read, never written
+	wake func()  // tells the writer that it is time to load what waits
+
+	clock clock // set before the store is opened
+
+	mu      sync.Mutex
+	hosts   *sched.Schedule[uint64, queue]
+	line    sched.Line
+	leases  *sched.Leases[*lease]
+	claimed map[urlKey]struct{}
+	waiting window
+	heads   heads
+	asOf    int64 // what was due by then has happened
+	ended   error // why nothing can be claimed any more
+
+	published uint64 // entries with a smaller number are claimable
+	done      int
+	rejected  int
+
+	rested []rested // for the writer
+	dead   []uint64 // for the writer: hosts forgotten, whose records can be deleted
+}
+
+// rested is a ready time that a release gave and no group has taken up yet.
+type rested struct {
+	host  *host
+	ready int64 // on the clock
+}
+
+func newLanes(c Config, t tuning) *lanes {
+	return &lanes{
+		c: c, t: t,
+		clock:   newClock(),
+		hosts:   sched.New[uint64, queue](),
+		leases:  sched.NewLeases[*lease](c.ClaimTimeout, firstID()),
+		claimed: map[urlKey]struct{}{},
+		heads:   heads{limit: c.PrefetchSize},
+	}
+}
+
+// end makes err the answer to every Claim, unless there is one already, and wakes them.
+func (l *lanes) end(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended == nil {
+		l.ended = err
+	}
+	l.waiting.stopLoading()
+	l.notify()
+}
+
+// next is when a Claim that waits should look again.
+func (l *lanes) next() int64 {
+	if l.ended != nil || l.hosts.Pending() == 0 {
+		return l.clock.Now()
+	}
+	if l.waiting.behind(l.asOf) {
+		return sched.Never // until it is loaded
+	}
+	return min(l.hosts.Next(), l.waiting.next(), l.leases.Next())
+}
+
+func (l *lanes) notify() { l.line.Notify(l.next()) }
+
+// advance does what was to happen by now: claims expire, URLs become claimable at their NotBefore,
+// rested hosts are forgotten. Each takes effect at the time it was due, however late it is noticed.
+func (l *lanes) advance(now int64) {
+	for {
+		lost := l.leases.Next()
+		due := sched.Never
+		if l.waiting.soon.Len() > 0 {
+			due = l.waiting.soon.Top().due
+		}
+		switch {
+		case min(due, lost) > now:
+			l.asOf = now
+			l.forget(now)
+			if l.waiting.low() {
+				l.wake()
+			}
+			return
+		case due <= lost:
+			w := l.waiting.soon.Pop()
+			l.hosts.Unpark(w.host, 1, w.due)
+			l.add(w.host, entry{place: w.place})
+		default:
+			e, _ := l.leases.Expire(now)
+			l.giveBack(e)
+			l.hosts.Release(e.host, sched.Back, sched.Always, lost)
+			l.add(e.host, e.entry)
+		}
+	}
+}
+
+// forget drops a few hosts at a time: each call adds one at most, so they cannot pile up.
+func (l *lanes) forget(now int64) {
+	for range 4 {
+		h := l.hosts.Forget(now)
+		if h == nil {
+			return
+		}
+		l.dead = append(l.dead, h.Name)
+	}
+}
+
+// giveBack notes that a URL is no longer claimed.
+func (l *lanes) giveBack(e *lease) {
+	delete(l.claimed, e.key)
+	l.returned(e.host, e.place)
+}
+
+// release frees the place of a claim at its host. The error is frontier.ErrLost.
+func (l *lanes) release(id uint64, readyAt time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.clock.Now()
+	l.advance(now)
+	e, ok := l.leases.Keep(id)
+	if !ok {
+		return frontier.ErrLost
+	}
+	ready := l.clock.At(readyAt)
+	l.hosts.Free(e.host, ready, now)
+	if !readyAt.IsZero() {
+		l.rested = append(l.rested, rested{e.host, ready})
+	}
+	l.notify()
+	return nil
+}
+
+// settle ends a claim in memory, for the writer to end it on disk. The error is frontier.ErrLost.
+func (l *lanes) settle(id uint64, t frontier.Settlement) (*ending, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.clock.Now()
+	l.advance(now)
+	e, ok := l.leases.End(id)
+	if !ok {
+		return nil, frontier.ErrLost
+	}
+	return l.ending(e, false, t, now), nil
+}
+
+// endReleased ends released claims in memory and sets the end of each step. The error is frontier.ErrLost; then
+// none has ended.
+func (l *lanes) endReleased(ends []frontier.End, steps []step) error {
+	ids := make([]uint64, len(ends))
+	for i := range ends {
+		ids[i] = ends[i].Claim.ID
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	leases, ok := l.leases.EndKept(ids)
+	if !ok {
+		return frontier.ErrLost
+	}
+	now := l.clock.Now()
+	for i, e := range leases {
+		steps[i].end = l.ending(e, true, ends[i].Settlement, now)
+	}
+	return nil
+}
+
+// ending is how t ends a claim at now.
+func (l *lanes) ending(of *lease, freed bool, t frontier.Settlement, now int64) *ending {
+	e := &ending{lease: of, fate: sched.Gone, freed: freed, ready: l.clock.At(t.ReadyAt), attempt: of.attempt, to: of.place}
+	if t.Again != nil {
+		e.again(t.Again, l.clock.At(t.Again.NotBefore), now)
+	}
+	return e
+}
+
+// await waits until a host may be served and counts one of its URLs as held.
+func (l *lanes) await(ctx context.Context) (h *host, err error) {
+	wait := l.line.Await(ctx, &l.mu, l.clock.Clock, func(now int64) (bool, int64) {
+		h, err = l.tryHost(now)
+		return h != nil || err != nil, l.next()
+	})
+	if wait != nil {
+		return nil, wait
+	}
+	return h, err
+}
+
+// tryHost returns neither a host nor an error if it is worth waiting.
+func (l *lanes) tryHost(now int64) (*host, error) {
+	if l.ended != nil {
+		return nil, l.ended
+	}
+	l.advance(now)
+	if l.waiting.behind(now) {
+		return nil, nil // an earlier host may be due; the line is told when that is known
+	}
+	h := l.hosts.Take(now)
+	if h == nil && l.hosts.Pending() == 0 {
+		return nil, frontier.ErrDrained
+	}
+	return h, nil
+}
+
+// grant makes a claim of what was taken from the head of a queue.
+func (l *lanes) grant(e *lease, r frontier.Request) frontier.Claim {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := frontier.Claim{Request: r, Attempt: e.attempt}
+	id, deadline := l.leases.Grant(e, l.clock.Now())
+	c.ID = id
+	if deadline != sched.Never {
+		c.Deadline = l.clock.Time(deadline)
+	}
+	l.claimed[e.key] = struct{}{}
+	l.notify() // unlike the host, the deadline is news to the line
+	return c
+}
+
+// lookUp reports whether a URL is claimed, and until when what was due has happened.
+func (l *lanes) lookUp(k urlKey) (claimed bool, asOf int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(l.clock.Now())
+	_, claimed = l.claimed[k]
+	return claimed, l.clock.unix(l.asOf)
+}

@@ -1,0 +1,210 @@
+package disk
+
+import (
+	"errors"
+	"slices"
+	"sync"
+)
+
+// writer turns the ops of all callers into one batch after the other. What comes while a batch is built and applied is
+// the next one: the busier the store, the more ops share a sync. It has two goroutines: run builds and applies, sync
+// waits for the disk and publishes. Only run writes, so that what it read still holds when it writes.
+type writer struct {
+	c       Config
+	t       tuning
+	engine  *engine
+	lanes   *lanes
+	known   *known
+	offsets *offsets
+
+	stored stored // run's own
+	last   *lastWrite
+
+	wake   chan struct{} // tells run to look; holds one
+	groups chan *group   // what run has applied, in order
+	work   sync.WaitGroup
+
+	mu         sync.Mutex
+	inbox      []*op // what run has not begun
+	unanswered map[*op]struct{}
+	stopped    bool // run ends when the inbox is empty
+}
+
+func newWriter(c Config, t tuning) *writer {
+	return &writer{c: c, t: t, wake: make(chan struct{}, 1), groups: make(chan *group), unanswered: map[*op]struct{}{}}
+}
+
+func (w *writer) start() {
+	w.work.Go(w.run)
+	w.work.Go(w.sync)
+}
+
+// stop has the writer end when it has written what it was given.
+func (w *writer) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
+	w.look()
+}
+
+// look has run look for something to do.
+func (w *writer) look() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// write has o written and waits until it is durable.
+func (w *writer) write(o *op) error {
+	if err := w.submit(o); err != nil {
+		return err
+	}
+	<-o.over
+	return o.err
+}
+
+func (w *writer) submit(o *op) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.engine.failure.err(); err != nil {
+		return err
+	}
+	o.over = make(chan struct{})
+	w.unanswered[o] = struct{}{}
+	w.inbox = append(w.inbox, o)
+	w.look()
+	return nil
+}
+
+// answer lets the callers of ops return, unless they have been answered.
+func (w *writer) answer(ops []*op, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, o := range ops {
+		w.answerOne(o, err)
+	}
+}
+
+func (w *writer) answerOne(o *op, err error) {
+	if _, waiting := w.unanswered[o]; waiting {
+		delete(w.unanswered, o)
+		o.err = err
+		close(o.over)
+	}
+}
+
+// refuse answers all ops that run has not begun. If the engine hangs it answers the others too: nobody else may, as
+// run may never return from it.
+func (w *writer) refuse(err error, hangs bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, o := range w.inbox {
+		w.answerOne(o, err)
+	}
+	w.inbox = nil
+	if hangs {
+		for o := range w.unanswered {
+			w.answerOne(o, err)
+		}
+	}
+}
+
+// take returns the ops to write next, as many as go into one group. It waits for them, and loads what
+// waits. There is none when the writer is to end.
+func (w *writer) take() []*op {
+	for {
+		if w.lanes.loadLow() {
+			continue
+		}
+		if ops, stopped := w.takeInbox(); len(ops) > 0 || stopped {
+			return ops
+		}
+		<-w.wake
+	}
+}
+
+func (w *writer) takeInbox() (ops []*op, stopped bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n, links, bytes := 0, 0, 0
+	for n < len(w.inbox) && n < w.t.ops {
+		links += w.inbox[n].links
+		bytes += w.inbox[n].bytes
+		if n > 0 && (links > w.t.links || bytes > groupBytes) {
+			break
+		}
+		n++
+	}
+	ops = slices.Clone(w.inbox[:n])
+	w.inbox = slices.Delete(w.inbox, 0, n)
+	return ops, w.stopped
+}
+
+// run builds and applies one group after the other until the writer is stopped.
+func (w *writer) run() {
+	var g *group
+	defer func() {
+		if g != nil { // the engine has ended this goroutine
+			w.publish(g, errors.New("the engine gave up"))
+		}
+		w.lanes.stopLoading()
+		close(w.groups)
+	}()
+	for {
+		ops := w.take()
+		if len(ops) == 0 {
+			return
+		}
+		g = w.newGroup(ops)
+		if err := w.apply(g); err != nil {
+			w.publish(g, err)
+		} else {
+			w.cacheFits()
+			large := g.batch.Len() > w.c.MemTableSize/2
+			w.groups <- g
+			if large {
+				w.engine.flush()
+			}
+		}
+		g = nil
+	}
+}
+
+// apply makes what a group writes visible to readers of the disk.
+func (w *writer) apply(g *group) error {
+	if err := w.engine.failure.err(); err != nil {
+		return err
+	}
+	if err := g.build(); err != nil {
+		return err
+	}
+	return w.engine.apply(g.batch)
+}
+
+// cacheFits adapts the cache to the number of known URLs.
+func (w *writer) cacheFits() { w.engine.cache.fit(w.stored.urls()) }
+
+// sync waits until each group is durable and publishes it.
+func (w *writer) sync() {
+	for g := range w.groups {
+		err := g.batch.SyncWait()
+		if err == nil {
+			w.last.note(g.wrote)
+		}
+		w.publish(g, err)
+		_ = g.batch.Close()
+	}
+}
+
+// publish makes the effects of a group visible and lets its callers return, or tells them why there are none.
+func (w *writer) publish(g *group, err error) {
+	if err != nil {
+		err = w.engine.failure.fail(err)
+	} else {
+		w.known.noteGroup(g)
+		w.offsets.publish(g.ops)
+	}
+	w.lanes.publish(g, err == nil)
+	w.answer(g.ops, err)
+}
