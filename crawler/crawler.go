@@ -347,7 +347,7 @@ func (r *run) crawl(ctx context.Context) (*Report, error) {
 		r.commits.close()
 	}
 	rep := r.tally.report(time.Now(), r.finished(ctx), r.left())
-	rep.Bound, rep.BoundBy = r.bound.least()
+	rep.Bound.Duration, rep.BoundBy = r.bound.least()
 	rep.Rejected = r.rejected() + rep.Links[FateFull]
 	rep.Overrides = r.cfg.Politeness.Overrides
 	return rep, r.outcome(ctx)

@@ -104,7 +104,8 @@ func TestReportCoversAllRuns(t *testing.T) {
 			t.Errorf("%s after %d runs", got, runs)
 		}
 		// 32 requests a second apart, and nothing that a restart adds.
-		if rep.Bound < 31*time.Second || rep.Bound > 32*time.Second || rep.Elapsed < rep.Bound || rep.Elapsed > rep.Bound+time.Duration(2*runs)*time.Second {
+		bound, elapsed := rep.Bound.Duration, rep.Elapsed.Duration
+		if bound < 31*time.Second || bound > 32*time.Second || elapsed < bound || elapsed > bound+time.Duration(2*runs)*time.Second {
 			t.Errorf("%v of %v in %d runs", rep.Elapsed, rep.Bound, runs)
 		}
 		if n := len(j.records()); n != 32 {

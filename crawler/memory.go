@@ -36,6 +36,15 @@ type kept struct {
 	Elapsed time.Duration // of all runs
 }
 
+// UnmarshalJSON also reads the names that Report had in JSON before it had tags. All but these differ in case alone.
+func (k *kept) UnmarshalJSON(b []byte) error {
+	type plain kept
+	var old struct{ Report struct{ Same, Near int } }
+	err := errors.Join(json.Unmarshal(b, (*plain)(k)), json.Unmarshal(b, &old))
+	k.Report.Same, k.Report.Near = max(k.Report.Same, old.Report.Same), max(k.Report.Near, old.Report.Near)
+	return err
+}
+
 // memory is what has changed of it since it was last asked for. The committer's lock is held: the
 // counts are those of the visits in the sinks.
 func (r *run) memory() (map[string][]byte, error) {

@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"encoding/json"
 	"sync"
 	"time"
 
@@ -29,40 +30,54 @@ func (f Finish) Limit() bool {
 	return f == FinishPages || f == FinishBytes || f == FinishTime
 }
 
-// Report sums a crawl up.
+// Duration is a time.Duration that is a number of seconds in JSON.
+type Duration struct{ time.Duration }
+
+// MarshalJSON writes seconds.
+func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.Seconds()) }
+
+// UnmarshalJSON reads seconds.
+func (d *Duration) UnmarshalJSON(b []byte) error {
+	var seconds float64
+	err := json.Unmarshal(b, &seconds)
+	d.Duration = time.Duration(seconds * float64(time.Second))
+	return err
+}
+
+// Report sums a crawl up. Its JSON is that of the command's report.json.
 type Report struct {
-	Started  time.Time // of the first run, of a crawl with a durable frontier
-	Ended    time.Time
-	Runs     int           // 1, and one more for each time the crawl was gone on with
-	Elapsed  time.Duration // of all runs, without the time between them
-	Finish   Finish
-	Pages    int // visits with outcome Fetched
-	Requests int // on the wire, robots.txt and retries included
-	Retries  int // attempts after the first that were planned, of whatever URL
+	Started  time.Time `json:"started"` // of the first run, of a crawl with a durable frontier
+	Ended    time.Time `json:"ended"`
+	Elapsed  Duration  `json:"seconds"` // of all runs, without the time between them
+	Runs     int       `json:"runs"`    // 1, and one more for each time the crawl was resumed
+	Finish   Finish    `json:"finish"`
+	Pages    int       `json:"pages"`              // visits with outcome Fetched
+	Requests int       `json:"requests"`           // on the wire, robots.txt and retries included
+	Retries  int       `json:"retries"`            // attempts after the first that were planned, of any URL
+	Bytes    int64     `json:"bytes"`              // body bytes received, before decoding
+	Hosts    int       `json:"hosts"`              // that answered
+	Left     int       `json:"left"`               // URLs still queued
+	Rejected int       `json:"rejected,omitempty"` // URLs for which the queue had no room: links with FateFull, each time they were met, and others
 
-	Connections int             // opened for them, TLS handshakes included; the others went over open ones
-	Bytes       int64           // body octets received, before decoding
-	Outcomes    map[Outcome]int // visits by outcome
-	Reasons     map[string]int  // visits by reason code, without ""
-	Statuses    map[int]int     // answered visits by HTTP status
-	Types       map[string]int  // fetched visits by media type; beyond 200 types, and of long names, as "other"
-	Links       map[Fate]int    // links found, by fate
-	Hosts       int             // that answered
-	Left        int             // URLs still queued
-	Rejected    int             // URLs for which the queue had no room: links with FateFull, as often as met, and others
-	Sitemaps    []string        // named in robots.txt files, at most 100
+	Outcomes map[Outcome]int `json:"outcomes"` // visits by outcome
+	Reasons  map[string]int  `json:"reasons"`  // visits by reason code, without ""
+	Statuses map[int]int     `json:"statuses"` // answered visits by HTTP status
+	Types    map[string]int  `json:"types"`    // fetched visits by media type; beyond 200 types, and of long names, as "other"
+	Links    map[Fate]int    `json:"links"`    // links found, by fate
+	Sitemaps []string        `json:"sitemaps"` // named in robots.txt files, at most 100
 
-	Same         int // fetched pages whose body an earlier page had
-	Near         int // fetched pages nearly the same as an earlier one, with Config.Duplicates.NearBits
-	Noncanonical int // fetched pages that name another address as their canonical one
+	Connections  int `json:"connections"`               // opened, TLS handshakes included; the other requests used open ones
+	Same         int `json:"same_body"`                 // fetched pages whose body an earlier page had
+	Near         int `json:"near_duplicates,omitempty"` // fetched pages nearly the same as an earlier one, with Config.Duplicates.NearBits
+	Noncanonical int `json:"noncanonical"`              // fetched pages that name another address as their canonical one
 
 	// Bound is the least time this crawl could have taken: the requests of one host, or of one address,
 	// one after the other with the pauses that were due. BoundBy is that host or address.
-	Bound   time.Duration
-	BoundBy string
+	Bound   Duration `json:"bound_s"`
+	BoundBy string   `json:"bound_by,omitempty"`
 
 	// Overrides are the origins whose robots.txt was replaced, with the reasons.
-	Overrides []politeness.Override
+	Overrides []politeness.Override `json:"overrides,omitempty"`
 }
 
 // tally collects a Report while workers run.
@@ -201,8 +216,11 @@ func (t *tally) report(now time.Time, finish Finish, left int) *Report {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.r
-	r.Ended, r.Finish, r.Left, r.Hosts = now, finish, left, len(t.hosts)
-	r.Elapsed = t.elapsed + now.Sub(t.since)
+	r.Started, r.Ended, r.Finish, r.Left, r.Hosts = r.Started.UTC(), now.UTC(), finish, left, len(t.hosts)
+	r.Elapsed = Duration{t.elapsed + now.Sub(t.since)}
+	if r.Sitemaps == nil {
+		r.Sitemaps = []string{} // not null in JSON
+	}
 	return &r
 }
 

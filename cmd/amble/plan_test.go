@@ -59,7 +59,7 @@ func TestSimulationAgreesWithTheCrawler(t *testing.T) {
 		concurrency := []int{1, 2, 3, 64}[r.IntN(4)]
 		took, requests := newSimulation(p, service, concurrency).run()
 		rep := crawled(t, p, service, concurrency)
-		if requests != rep.Requests || took < rep.Elapsed*3/4 || took > rep.Elapsed*5/4 {
+		if requests != rep.Requests || took < rep.Elapsed.Duration*3/4 || took > rep.Elapsed.Duration*5/4 {
 			t.Errorf("seed %d: %v for %d requests, the crawl took %v for %d: %+v, %d workers", seed, took, requests, rep.Elapsed, rep.Requests, p, concurrency)
 		}
 	}

@@ -66,10 +66,10 @@ func newReport(e *ending, err error) *report {
 // ending is the end of the crawl that the report sums up.
 func (r *report) ending() *ending {
 	return &ending{Report: &crawler.Report{
-		Started: r.Started, Ended: r.Ended, Elapsed: time.Duration(r.Seconds * float64(time.Second)), Runs: r.Runs, Finish: r.Finish, Pages: r.Pages, Requests: r.Requests, Retries: r.Retries, Bytes: r.Bytes,
+		Started: r.Started, Ended: r.Ended, Elapsed: crawler.Duration{Duration: time.Duration(r.Seconds * float64(time.Second))}, Runs: r.Runs, Finish: r.Finish, Pages: r.Pages, Requests: r.Requests, Retries: r.Retries, Bytes: r.Bytes,
 		Hosts: r.Hosts, Left: r.Left, Rejected: r.Rejected, Outcomes: r.Outcomes, Reasons: r.Reasons, Statuses: r.Statuses, Types: r.Types,
 		Links: r.Links, Sitemaps: r.Sitemaps, Connections: r.Connections, Same: r.Same, Near: r.Near, Noncanonical: r.Noncanonical,
-		Bound: time.Duration(r.BoundSeconds * float64(time.Second)), BoundBy: r.BoundBy, Overrides: r.Overrides,
+		Bound: crawler.Duration{Duration: time.Duration(r.BoundSeconds * float64(time.Second))}, BoundBy: r.BoundBy, Overrides: r.Overrides,
 	}}
 }
 

@@ -38,7 +38,7 @@ func (u *ui) summaryText(r *ending, err error) string {
 		fmt.Fprintf(&b, ", retries %d", r.Retries)
 	}
 	b.WriteByte('\n')
-	if r.Bound > 0 && r.Elapsed >= r.Bound {
+	if r.Bound.Duration > 0 && r.Elapsed.Duration >= r.Bound.Duration {
 		fmt.Fprintf(&b, "  %-10s %.2f × the least that %s allows\n", "time", r.Elapsed.Seconds()/r.Bound.Seconds(), cli.Printable(r.BoundBy))
 	}
 	row(&b, "outcomes", r.Outcomes)
@@ -62,12 +62,12 @@ func (u *ui) summaryText(r *ending, err error) string {
 // spanText is how long a crawl took; of one that was gone on with, over what it stretched.
 func spanText(r *ending) string {
 	if r.Runs <= 1 {
-		return "in " + cli.Round(r.Elapsed).String()
+		return "in " + cli.Round(r.Elapsed.Duration).String()
 	}
-	if over := r.Ended.Sub(r.Started); over >= r.Elapsed {
-		return fmt.Sprintf("in %s, in %d runs over %s", cli.Round(r.Elapsed), r.Runs, cli.Round(over))
+	if over := r.Ended.Sub(r.Started); over >= r.Elapsed.Duration {
+		return fmt.Sprintf("in %s, in %d runs over %s", cli.Round(r.Elapsed.Duration), r.Runs, cli.Round(over))
 	}
-	return fmt.Sprintf("in %s, in %d runs", cli.Round(r.Elapsed), r.Runs) // the clock was set back between them
+	return fmt.Sprintf("in %s, in %d runs", cli.Round(r.Elapsed.Duration), r.Runs) // the clock was set back between them
 }
 
 func finishText(r *ending, err error) string {
