@@ -152,7 +152,7 @@ func TestLostQueueIsTold(t *testing.T) {
 				return err
 			}
 			return os.CopyFS(frontier, os.DirFS(older))
-		}, `frontier is damaged \(what was written until 20[-0-9T:]+Z is not in it`},
+		}, `frontier is damaged \(writes until 20[-0-9T:]+Z are missing`},
 		"a new one": {killed, func(frontier string) error {
 			if err := errors.Join(os.RemoveAll(frontier), os.Remove(frontier+".last")); err != nil {
 				return err

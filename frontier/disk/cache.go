@@ -6,22 +6,21 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// cache is the engine's cache, which is only as large as the store has use for: what a crawl of a few
-// hundred thousand URLs would fill it with is hardly read again, and the memory missed elsewhere. Only the
-// writer uses it.
+// cache is the engine's cache, kept only as large as the store has use for: a crawl of a few hundred
+// thousand URLs would fill it with data that is hardly read again. Only the writer uses it.
 type cache struct {
 	engine  *pebble.Cache
 	most    int64
 	least   int64
-	held    int64  // of most, kept from the engine
+	held    int64  // bytes of most that the engine does not get
 	release func() // gives it back; nil: nothing is held
 }
 
-// cachePerURL is how many bytes of the cache a known URL is good for: half of what it takes on the disk. Its
-// filter, which nearly every new link asks for, is one of them.
+// cachePerURL is how many bytes of cache a known URL justifies. One of them is for its filter, which nearly
+// every new link reads.
 const cachePerURL = 2
 
-// newCache makes a cache of at most so many bytes, with room for memtables of that size.
+// newCache makes a cache of at most that many bytes, with room for memtables of that size.
 func newCache(most int64, memTable int) *cache {
 	c := &cache{engine: pebble.NewCache(most), most: most}
 	// The engine divides the cache into shards, four for each processor unless they would be too small,
@@ -35,7 +34,7 @@ func newCache(most int64, memTable int) *cache {
 	return c
 }
 
-// fit makes the cache as large as that many known URLs call for. Small differences are none.
+// fit makes the cache as large as that many known URLs justify. Small differences change nothing.
 func (c *cache) fit(urls int) {
 	held := max(0, c.most-c.least-cachePerURL*int64(urls))
 	if held == c.held || held > 0 && c.held-held < 1<<20 && held-c.held < 1<<20 {

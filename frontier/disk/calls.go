@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// calls are those under way, for which Close waits.
+// calls counts the calls under way, so that Close can wait for them.
 type calls struct {
 	failure *failure
 
@@ -16,7 +16,7 @@ type calls struct {
 	under  sync.WaitGroup
 }
 
-// enter begins a call; unless there is an error leave must end it.
+// enter begins a call; unless it returns an error, leave must end it.
 func (c *calls) enter(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,7 +35,7 @@ func (c *calls) enter(ctx context.Context) error {
 
 func (c *calls) leave() { c.under.Done() }
 
-// close lets no further call enter.
+// close makes every further call fail.
 func (c *calls) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,13 +12,13 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/packed"
 )
 
-// offsets are those that were committed, by owner and name.
+// offsets are the committed offsets, by owner and name.
 type offsets struct {
 	mu sync.Mutex
 	of map[string]map[string]int64
 }
 
-// get returns a copy of an owner's.
+// get returns a copy of the offsets of an owner.
 func (o *offsets) get(owner string) map[string]int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -27,7 +27,7 @@ func (o *offsets) get(owner string) map[string]int64 {
 	return all
 }
 
-// publish takes up what ops that are durable have stored.
+// publish adds the offsets of ops that are durable.
 func (o *offsets) publish(ops []*op) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -48,8 +48,8 @@ func (o *offsets) set(owner, name string, offset int64) {
 	o.of[owner][name] = offset
 }
 
-// appendOwned appends to dst the beginning of the keys of an owner, whose names follow. The owner "" has the keys of stores that
-// were made when there was one owner only.
+// appendOwned appends to dst the prefix of an owner's keys, which a name follows. The owner "" has the prefix that
+// stores had when there was only one owner.
 func appendOwned(dst []byte, one, many, owner string) []byte {
 	if owner == "" {
 		return append(dst, one...)
@@ -126,7 +126,7 @@ func (s *Store) Values(ctx context.Context, owner, prefix string, f func(name st
 	return s.engine.scanValues(owner, prefix, f)
 }
 
-// values writes what an op carries besides URLs.
+// values writes a checkpoint.
 func (g *group) values(c *frontier.Checkpoint) error {
 	for name, offset := range c.Offsets {
 		g.key = appendOffset(g.key[:0], c.Owner, name)

@@ -16,7 +16,7 @@ type lease struct {
 	key     urlKey
 	depth   int
 	attempt int
-	due     int64 // Unix nanoseconds until when it waited, which is still so on disk; 0: it did not
+	due     int64 // Unix nanoseconds; the record on disk still waits until then. 0: it does not wait
 }
 
 // Claim implements frontier.Frontier.
@@ -29,17 +29,22 @@ func (s *Store) Claim(ctx context.Context) (frontier.Claim, error) {
 	if err != nil {
 		return frontier.Claim{}, err
 	}
-	l, r, err := s.lanes.first(h)
+	var l *lease
+	var r frontier.Request
+	e, err := s.lanes.firstEntry(h)
+	if err == nil {
+		l, r, err = s.engine.lease(h, e)
+	}
 	switch {
 	case err == nil:
 		return s.lanes.grant(l, r), nil
-	case l != nil: // readable but for the URL
+	case l != nil: // only the URL cannot be read
 		return frontier.Claim{}, s.retire(l, err)
 	}
 	return frontier.Claim{}, s.engine.failure.fail(err)
 }
 
-// retire makes a URL done that can no longer be read, and returns why.
+// retire makes a URL that can no longer be read done, and returns why.
 func (s *Store) retire(l *lease, why error) error {
 	if err := s.engine.failure.err(); err != nil {
 		return err
@@ -48,29 +53,29 @@ func (s *Store) retire(l *lease, why error) error {
 	return errors.Join(fmt.Errorf("disk: a queued URL is lost: %w", why), s.writer.write(&op{steps: []step{{end: end}}}))
 }
 
-// first takes the first URL of h. With an error there is a lease if its Request alone cannot be read.
-func (l *lanes) first(h *host) (*lease, frontier.Request, error) {
-	e, err := l.firstEntry(h)
-	if err == nil && e.value == nil {
-		e.value, err = l.disk.get(appendQueue(nil, h.Name, e.place))
+// lease reads the record of an entry that was taken from the head of h. With an error it returns a lease only if
+// nothing but the Request is unreadable.
+func (e *engine) lease(h *host, taken entry) (l *lease, r frontier.Request, err error) {
+	if taken.value == nil {
+		taken.value, err = e.get(appendQueue(nil, h.Name, taken.place))
 	}
 	var url uint64
 	if err == nil {
-		url, err = urlHash(e.value)
+		url, err = urlHash(taken.value)
 	}
 	if err != nil {
-		return nil, frontier.Request{}, err
+		return nil, r, err
 	}
-	taken := &lease{entry: e, host: h, key: urlKey{h.Name, url}}
-	st, err := l.disk.seen(taken.key)
+	l = &lease{entry: taken, host: h, key: urlKey{h.Name, url}}
+	st, err := e.seen(l.key)
 	if err != nil {
-		return nil, frontier.Request{}, err
+		return nil, r, err
 	}
 	if st.state != Queued && st.state != Waiting {
-		return nil, frontier.Request{}, fmt.Errorf("%w: a queued URL is in state %d", errCorrupt, st.state)
+		return nil, r, fmt.Errorf("%w: a queued URL is in state %d", errCorrupt, st.state)
 	}
-	taken.depth, taken.attempt, taken.due = st.depth, st.attempt, st.due
-	r, err := readRequest(h.Queue.name, e.value)
-	r.Depth, r.Priority = taken.depth, e.priority()
-	return taken, r, err
+	l.depth, l.attempt, l.due = st.depth, st.attempt, st.due
+	r, err = readRequest(h.Queue.name, taken.value)
+	r.Depth, r.Priority = l.depth, l.priority()
+	return l, r, err
 }

@@ -14,7 +14,7 @@ func newClock() clock {
 	return c
 }
 
-// unix is a time of the clock in Unix nanoseconds; 0 is before everything.
+// unix returns a time of the clock in Unix nanoseconds; 0 is before everything.
 func (c clock) unix(t int64) int64 {
 	switch {
 	case t <= -c.epoch:
@@ -25,7 +25,7 @@ func (c clock) unix(t int64) int64 {
 	return c.epoch + t
 }
 
-// at undoes unix.
+// at is the inverse of unix.
 func (c clock) at(unix int64) int64 {
 	switch unix {
 	case 0:
@@ -36,6 +36,6 @@ func (c clock) at(unix int64) int64 {
 	return unix - c.epoch
 }
 
-// resume lets the time continue from the store's last write where the wall clock is behind that: it has been set
-// back since, or was wrong then. So nothing waits longer than it had to wait at that write.
+// resume continues from the time of the store's last write if the wall clock is behind it: it has been set back
+// since, or was wrong then. So nothing waits longer than it had to wait at that write.
 func (c *clock) resume(written int64) { c.epoch += max(0, written-c.unix(c.Now())) }

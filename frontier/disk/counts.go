@@ -6,7 +6,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// stats counts the URLs by state, as of now.
+// stats returns the numbers of URLs by state, as of now.
 func (l *lanes) stats() frontier.Stats {
 	for {
 		s, loaded := l.tryStats()
@@ -17,7 +17,7 @@ func (l *lanes) stats() frontier.Stats {
 	}
 }
 
-// tryStats returns a channel if something is due that the writer must load first; it is closed then.
+// tryStats returns a channel if the writer must first load URLs that are due; the channel is closed when it has.
 func (l *lanes) tryStats() (frontier.Stats, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,7 +36,7 @@ func (l *lanes) tryStats() (frontier.Stats, <-chan struct{}) {
 	}, nil
 }
 
-// pending is how many URLs of a host are queued, waiting or claimed.
+// pending returns how many URLs of a host are queued, waiting or claimed.
 func (l *lanes) pending(host uint64) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,7 +46,7 @@ func (l *lanes) pending(host uint64) int {
 	return 0
 }
 
-// room is how many more URLs of a host may be queued.
+// room returns how many more URLs of a host may be queued.
 func (l *lanes) room(host uint64) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (s *Store) Stats() frontier.Stats { return s.lanes.stats() }
 // HostPending implements frontier.Counter.
 func (s *Store) HostPending(host string) int { return s.lanes.pending(s.secret.hashHost(host)) }
 
-// Room implements frontier.Rationer. There is room for bytes as long as there is on the disk.
+// Room implements frontier.Rationer. Only the disk limits the bytes.
 func (s *Store) Room(host string) (urls int, bytes int64) {
 	return s.lanes.room(s.secret.hashHost(host)), math.MaxInt64
 }

@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// ErrDamaged is wrapped by errors of a crawl directory that has lost a file, or in which a file is not what was
-// written: by a broken disk, say, or by somebody's hand. The crawl in it cannot be resumed.
+// ErrDamaged is wrapped by errors of a crawl directory in which a file is missing or does not hold what was
+// written, because the disk is broken or somebody changed it, for example. The crawl in it cannot be resumed.
 var ErrDamaged = errors.New("disk: the crawl directory is damaged")
 
-// storeError is an error of the engine on one line, with the directory.
+// storeError is an error of the engine as one line of text that names the directory.
 type storeError struct {
 	text    string
 	wrapped []error
@@ -22,7 +22,7 @@ type storeError struct {
 func (f *storeError) Error() string   { return f.text }
 func (f *storeError) Unwrap() []error { return f.wrapped }
 
-// engineError is what the engine says when it gives up, with the errors that led to it.
+// engineError is the engine's last message, with the errors that led to it.
 type engineError struct {
 	text   string
 	causes []error
@@ -31,8 +31,8 @@ type engineError struct {
 func (e *engineError) Error() string   { return "the engine gave up: " + e.text }
 func (e *engineError) Unwrap() []error { return e.causes }
 
-// describe returns what err, an error of the engine, says of the store in dir. Unless the operating system complains
-// about the disk it is damage: the engine reads nothing but what it wrote.
+// describe makes an error of the engine one of the store in dir. An error that does not come from the operating
+// system means damage: the engine reads nothing but what it wrote.
 func describe(dir string, err error) error {
 	var before *storeError
 	var no syscall.Errno
@@ -45,8 +45,8 @@ func describe(dir string, err error) error {
 	return &storeError{fmt.Sprintf("%v: %s: %s", ErrDamaged, dir, oneLine(err)), []error{ErrDamaged, err}}
 }
 
-// checkEngine reports a directory in which the engine would begin anew, and remove what is there: the file
-// that names its list of files is missing.
+// checkEngine reports a directory without the file that names the engine's list of files. There the engine would
+// begin anew and remove what it finds.
 func checkEngine(dir string, names []string) error {
 	files := false
 	for _, n := range names {
@@ -56,10 +56,10 @@ func checkEngine(dir string, names []string) error {
 		files = files || strings.HasSuffix(n, ".sst") || strings.HasSuffix(n, ".log")
 	}
 	if !files {
-		return nil // it was not begun
+		return nil // the engine was never started in it
 	}
 	return fmt.Errorf("%w: %s: the file marker.manifest is missing", ErrDamaged, dir)
 }
 
-// oneLine is the text of an error on one line.
+// oneLine returns the text of an error on one line.
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

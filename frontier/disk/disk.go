@@ -1,18 +1,23 @@
-// Package disk is the frontier of crawls that must survive: a directory that a crawl, killed at any
-// instant, is opened from again, with every URL that was acknowledged and none that was settled.
+// Package disk is the frontier of crawls that must survive: a directory from which a crawl that was killed
+// at any instant can be resumed, with every URL that was acknowledged and none that was settled.
 //
 // [Open] makes or opens the directory of one crawl. The [Store] keeps the clauses of
-// frontier.Frontier and frontier.Durable, F12 among them: Add, Settle and Commit return when what they
-// did is on the disk. Many calls at once share one write, so a store is fast with many callers and
-// costs each a disk's latency; a crawler that releases its claims and commits them together waits for
-// the disk in one place only. Claims are kept in memory alone: after a crash what was claimed is
-// queued.
+// frontier.Frontier and frontier.Durable: Add, Settle and Commit return when their effects are on
+// disk. Concurrent calls share one write, so a store is fast with many callers, and each of them waits
+// for the disk once; a crawler that releases its claims and commits them together waits in one place
+// only. Claims are kept in memory: after a crash a claimed URL is queued.
 //
-// The engine is Pebble. Memory is the cache, which has room for 8 bytes of each known URL up to its size,
-// 16 MiB of queue heads, 10 MiB of URLs that were linked last, and about 300 bytes for each host with
-// something pending, however many URLs are known. A known
-// URL takes about 14 bytes of the disk, a queued one 25 to 100 more, as paths resemble one another or
-// not; what was written last takes twice as much until it is sorted in.
+// The engine is Pebble. However many URLs are known, memory is the cache, of which the store uses 2 bytes for
+// each known URL, 16 MiB of queue heads, 10 MiB of URLs that were linked last, and about 300 bytes for
+// each host with something pending. A known URL takes about 14 bytes of disk, a queued one 25 to 100 more,
+// depending on how much paths resemble one another; recent writes take twice as much until they are
+// compacted.
+//
+// The Store is made of parts: engine is the database and its failures; lanes are what may be claimed, in
+// memory; writer turns calls into batches; offsets, known and calls are small. Reading order: disk.go,
+// frontier.go (the calls), op.go, lanes.go, queue.go, reading.go and waiting.go (what is in memory of a queue),
+// writer.go, group.go and publish.go (a batch from its ops to its effects), keys.go and record.go (the
+// format), engine.go, failure.go and guard.go (what happens when the disk fails).
 package disk
 
 import (
@@ -41,7 +46,7 @@ type Config struct {
 	// ClaimTimeout is how long a claim lasts. 0: claims never expire.
 	ClaimTimeout time.Duration
 	// HostSlots is how many holders a host (weburl.URL.Host) may have at once; nil or below 1: one.
-	// It is asked when the host comes up and must not call the Store.
+	// It is called when the store begins to keep a host in memory and must not call the Store.
 	HostSlots func(host string) int
 	// MaxPending is how many URLs may be queued, waiting or claimed at once. 0: as the disk allows.
 	MaxPending int
@@ -49,22 +54,22 @@ type Config struct {
 	MaxPendingPerHost int
 	// Key tells URLs apart. nil: weburl.URL.Key. It must be the same each time a directory is opened.
 	Key func(weburl.URL) weburl.Key
-	// ReopenDelay is how long after Open no host with something pending is ready: the crawl's delay,
-	// as the last request of the process before may have left no trace.
+	// ReopenDelay is how long after Open no host with something pending is ready. It should be the crawl's
+	// delay: the last request of the previous process may have left no trace.
 	ReopenDelay time.Duration
-	// LastWrite is the path of a file that says when the last durable write was, by which a directory is told that
-	// has lost its last writes, or was put back from an earlier time: Open returns ErrDamaged then. It is made when
-	// missing. "": AMBLE.last in the directory, which goes with it.
+	// LastWrite is the path of a file that holds the time of the last durable write. By it Open notices a directory
+	// that has lost its last writes or was restored from an older copy, and returns ErrDamaged. The file is made
+	// when it is missing. "": AMBLE.last in the directory, which is copied with it.
 	LastWrite string
-	// CacheSize is the memory for what was read and for what is being written, in bytes. The
-	// memtables are taken out of it: it should be several times MemTableSize. 0: DefaultCacheSize.
+	// CacheSize is the memory, in bytes, for data that was read and for memtables: it should be several
+	// times MemTableSize. 0: DefaultCacheSize.
 	CacheSize int64
-	// MemTableSize is how much is collected in memory before it is sorted into a file. 0:
-	// DefaultMemTableSize.
+	// MemTableSize is how many bytes of writes are collected in memory before they are sorted into a file.
+	// 0: DefaultMemTableSize.
 	MemTableSize int
-	// PrefetchSize is the memory for the heads of queues. 0: DefaultPrefetchSize.
+	// PrefetchSize is the memory, in bytes, for the heads of queues. 0: DefaultPrefetchSize.
 	PrefetchSize int
-	// MaxTables is how many of its sorted files the store keeps open, about; it has some ten other files open.
+	// MaxTables is about how many of its sorted files the store keeps open; some ten other files are open too.
 	// 0: the engine's default, nearly 1,000.
 	MaxTables int
 }
@@ -113,7 +118,7 @@ type Store struct {
 	offsets *offsets
 }
 
-// tuning is the sizes that no user needs to choose; tests choose small ones.
+// tuning holds the sizes that no user needs to choose; tests choose small ones.
 type tuning struct {
 	head   int // entries of a host's head
 	read   int // entries read at once
@@ -135,8 +140,8 @@ var (
 )
 
 // Open opens the crawl in dir, or begins one there: dir must be a crawl's directory, or empty, or
-// not exist. The error is [ErrLocked] if another process has it open, [ErrForeign] if it holds
-// something else, [ErrNewer] if a newer version of this package made it, or the disk's.
+// not exist. The error wraps [ErrLocked] if another process has it open, [ErrForeign] if it holds
+// something else, [ErrNewer] if a newer version of this package made it, [ErrDamaged], or is the disk's.
 func Open(dir string, c Config) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

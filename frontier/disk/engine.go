@@ -11,19 +11,20 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// engineFormat is the engine's own format. It is named, not the newest, so that a newer engine does
-// not make directories that this version cannot open.
+// engineFormat is the version of the engine's own format. It is fixed, so that a newer engine does not make
+// directories that this version cannot open.
 const engineFormat = pebble.FormatTableFormatV6
 
-// maxTableSize is how large a table grows. A table's filter is built, read and kept as a whole: in the
-// engine's own sizes, of up to 128 MiB, that of a table of hashes is 10 MiB, read again whenever the cache
-// had to let it go, and took 70 MiB to build. maxFilterSize is that of a table of hashes of this size.
+// maxTableSize is how large a table grows. A table's filter is built, read and kept as a whole. With the
+// engine's own sizes, of up to 128 MiB, the filter of a table of hashes is 10 MiB, takes 70 MiB to build and is
+// read again whenever it was evicted from the cache. maxFilterSize is the filter of a table of hashes of
+// maxTableSize.
 const (
 	maxTableSize  = 8 << 20
 	maxFilterSize = maxTableSize / 16
 )
 
-// engine is the database of a store. It is safe for concurrent use; apply and flush are the writer's alone.
+// engine is the database of a store. It is safe for concurrent use, but only the writer calls apply and flush.
 type engine struct {
 	db      *pebble.DB
 	lock    *pebble.Lock
@@ -61,7 +62,7 @@ func (e *engine) options(fs vfs.FS, memTable int) *pebble.Options {
 		EventListener:         &pebble.EventListener{BackgroundError: e.background, DataCorruption: e.corrupt},
 	}
 	for i := range o.Levels {
-		// Half of all links are new: a filter says so without reading, the lowest level's as well.
+		// Half of all links are new: a filter tells so without a read, in the lowest level too.
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(8)
 		o.Levels[i].BlockSize = 8 << 10
 	}
@@ -74,7 +75,7 @@ func (e *engine) options(fs vfs.FS, memTable int) *pebble.Options {
 	return o
 }
 
-// engineLog is silent. What the engine cannot survive ends the store, not the process.
+// engineLog drops messages. An error that the engine cannot survive ends the store, not the process.
 type engineLog struct{ failure *failure }
 
 func (engineLog) Infof(string, ...any)  {}
@@ -111,7 +112,7 @@ func (e *engine) apply(b *pebble.Batch) (err error) {
 	return e.db.ApplyNoSyncWait(b, pebble.Sync)
 }
 
-// flush waits until what was written has left memory. The engine keeps a batch that is too large for a
+// flush waits until all writes have left memory. The engine keeps a batch that is too large for a
 // memtable as it is, and two more of them before it blocks writes.
 func (e *engine) flush() {
 	flushed, err := e.db.AsyncFlush()
@@ -189,12 +190,12 @@ func (e *engine) scan(start, end []byte, f func(key, value []byte) (bool, error)
 			return errors.Join(err, it.Close())
 		}
 	}
-	return it.Close() // it reports what stopped the iteration, too
+	return it.Close() // its error may be what ended the iteration
 }
 
 func (e *engine) scanPrefix(prefix []byte, f func(key, value []byte) (bool, error)) error {
 	n := len(prefix)
-	for prefix[n-1] == 0xff { // no tag is one
+	for prefix[n-1] == 0xff { // no tag is 0xff
 		n--
 	}
 	end := bytes.Clone(prefix[:n])

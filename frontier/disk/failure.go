@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// failure is why a store no longer works. The first error is the answer to all calls from then on.
+// failure is why a store no longer works. All later calls return its first error.
 type failure struct {
 	dir  string
 	told func(err error, hangs bool) // called for each error; hangs: the engine may never return
 
-	opened atomic.Bool   // errors can no longer be returned by Open
+	opened atomic.Bool   // Open has succeeded
 	hung   chan struct{} // closed when the engine may hang
 
 	mu    sync.Mutex
@@ -43,7 +43,7 @@ func (f *failure) fail(err error) error {
 	return err
 }
 
-// breakDown is fail for an error after which the engine may hang.
+// breakDown is like fail, for an error after which the engine may hang.
 func (f *failure) breakDown(err error) {
 	err = f.record(err)
 	if f.hang() {
@@ -61,7 +61,7 @@ func (f *failure) record(err error) error {
 	return f.first
 }
 
-// hang reports whether it is called for the first time.
+// hang reports whether this is its first call.
 func (f *failure) hang() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -286,7 +286,7 @@ func TestLostLog(t *testing.T) {
 		}
 		for range 2 {
 			s, err := open(left, "/crawl", victimConfig(), tuned())
-			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "is not in it") {
+			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "are missing: a log") {
 				t.Errorf("a log of %d bytes of %d: %v", size, len(log.bytes), err)
 			}
 			if err == nil {

@@ -17,18 +17,18 @@ import (
 var (
 	ErrLocked  = errors.New("disk: the crawl directory is in use")
 	ErrForeign = errors.New("disk: not a crawl directory")
-	ErrNewer   = errors.New("disk: the crawl directory is of a newer version")
+	ErrNewer   = errors.New("disk: the crawl directory was made by a newer version")
 )
 
-// The marker is a file that makes a directory a crawl's and names the version of its format. It is
-// written before, and read without, anything of the engine.
+// The marker is the file that identifies a crawl's directory and holds the version of its format. It is
+// written before the engine is started and can be read without it.
 const (
 	marker        = "AMBLE"
 	markerText    = "amble frontier "
 	formatVersion = 1
 )
 
-// prepare makes dir a crawl's directory, if it may be one, and locks it.
+// prepare makes dir a crawl's directory, if it can be one, and locks it.
 func prepare(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	if err := check(fs, dir); err != nil { // before anything is written into it
 		return nil, err
@@ -86,7 +86,7 @@ func check(fs vfs.FS, dir string) error {
 		return errors.Join(checkVersion(fs, dir), checkEngine(dir, names))
 	}
 	for _, n := range names {
-		if n != "LOCK" && n != marker+".new" { // what is left when the process ends before the marker is written
+		if n != "LOCK" && n != marker+".new" { // left by a process that ended before the marker was written
 			return fmt.Errorf("%w: %s holds %q and no file %s: name an empty directory, or one that does not exist", ErrForeign, dir, n, marker)
 		}
 	}
@@ -98,7 +98,7 @@ func checkVersion(fs vfs.FS, dir string) error {
 	if err != nil {
 		return fmt.Errorf("disk: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close() //nolint:errcheck // only read
 	text, err := io.ReadAll(io.LimitReader(f, 100))
 	if err != nil {
 		return fmt.Errorf("disk: read %s: %w", fs.PathJoin(dir, marker), err)
@@ -115,7 +115,7 @@ func checkVersion(fs vfs.FS, dir string) error {
 	return nil
 }
 
-// mark writes the marker unless it is there.
+// mark writes the marker unless it exists.
 func mark(fs vfs.FS, dir string) error {
 	path := fs.PathJoin(dir, marker)
 	if _, err := fs.Stat(path); err == nil {

@@ -11,24 +11,24 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/sched"
 )
 
-// group is the ops that are written at once. They take effect in their order, each as a whole.
+// group is the ops of one batch. They take effect in order, each as a whole.
 type group struct {
 	w     *writer
 	ops   []*op
 	batch *pebble.Batch
 	now   time.Time
-	wrote int64 // the store's time of the write
+	wrote int64 // when, on the store's clock in Unix nanoseconds
 	urls  map[urlKey]*url
 	hosts map[uint64]*host // pinned until the group is published
 	key   []byte           // scratch
 	value []byte
 }
 
-// url is what is known of a URL as the group goes on.
+// url is what is known of a URL after the ops so far.
 type url struct {
 	seen
 	changed  bool
-	released bool // claimed before, and no longer
+	released bool // an op so far has ended its claim
 }
 
 func (w *writer) newGroup(ops []*op) *group {
@@ -56,7 +56,7 @@ func (g *group) build() error {
 	return g.writeURLsAndHosts()
 }
 
-// size is about how large the batch will be: one that has to grow is copied, and takes twice as much.
+// size returns about how large the batch will be: one that has to grow is copied, and takes twice the memory.
 func (g *group) size() (n int) {
 	for _, o := range g.ops {
 		n += o.bytes + batchPerLink*o.links
@@ -64,11 +64,11 @@ func (g *group) size() (n int) {
 	return n + 1<<10
 }
 
-// batchPerLink is what a queued link takes in a batch besides its texts: two keys, the seen record, and the
-// other fields of the request.
+// batchPerLink is how many bytes a queued link takes in a batch besides its texts: two keys, the seen record and
+// the other fields of the request.
 const batchPerLink = 80
 
-// read looks up all URLs of the group in the order of their keys, in which they lie on disk.
+// read looks up all URLs of the group in the order of their keys, which is their order on disk.
 func (g *group) read() error {
 	var keys []urlKey
 	for _, o := range g.ops {
@@ -124,15 +124,15 @@ func (g *group) op(o *op) error {
 	return g.values(&o.checkpoint)
 }
 
-// settle writes what becomes of a claimed URL.
+// settle writes the end of a claim.
 func (g *group) settle(o *op, e *ending) error {
 	h, u := e.host, g.urls[e.key]
 	g.w.lanes.pinHeld(g, h)
 	d := &h.Queue.disk
 	d.ready = max(d.ready, g.w.lanes.clock.unix(e.ready))
 	u.released = true
-	was := seen{Queued, min(e.depth, u.depth), e.attempt, 0} // lowered, perhaps, as it was claimed
-	if e.due != 0 {                                          // on disk it is still waiting
+	was := seen{Queued, min(e.depth, u.depth), e.attempt, 0} // the depth may have been lowered as it was claimed
+	if e.due != 0 {                                          // it is waiting on disk
 		if err := g.batch.Delete(appendDue(g.key[:0], e.due, h.Name, e.place), nil); err != nil {
 			return err
 		}
@@ -226,7 +226,8 @@ func (g *group) queue(o *op, l link, u *url) error {
 	return g.batch.Set(appendQueue(g.key[:0], h.Name, p), g.value, nil)
 }
 
-// keep is value for the head of its host's queue, nil when o has so much that most of it will not be in one.
+// keep returns a copy of value for the head of its host's queue, nil when o has so much that most of it will not be
+// in a head.
 func (o *op) keep(value []byte) []byte {
 	if o.kept += len(value); o.kept > keptBytes {
 		return nil // it is read when it is claimed
@@ -234,11 +235,11 @@ func (o *op) keep(value []byte) []byte {
 	return slices.Clone(value)
 }
 
-// keptBytes is how much of an op's requests stays in memory until it is published.
+// keptBytes is how many bytes of an op's requests stay in memory until it is published.
 const keptBytes = 1 << 20
 
 // rejectedMost is how many rejected URLs are remembered; further ones are only counted. It bounds
-// what a host at its quota can cost.
+// what a host at its quota costs.
 const rejectedMost = 1 << 24
 
 func (g *group) reject(o *op, u *url) {

@@ -17,8 +17,7 @@ type guard struct {
 // Unwrap lets the engine see what kind of file system it is.
 func (g guard) Unwrap() vfs.FS { return g.FS }
 
-// check is err while the store is being opened, when errors can be returned. After that it returns
-// only without one.
+// check returns err while the store is being opened. Once it is open, check does not return from an error.
 func (g guard) check(err error) error {
 	if err != nil && g.failure.opened.Load() {
 		g.failure.breakDown(err)

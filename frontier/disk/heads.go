@@ -1,13 +1,13 @@
 package disk
 
-// heads bounds the memory of all heads: the one that was longest without use is left to the disk.
+// heads bounds the memory of all heads: the least recently used one is dropped, and read from disk again.
 type heads struct {
 	limit          int
 	size           int
 	newest, oldest *host
 }
 
-// update takes account of what changed in h's head.
+// update accounts for a change of h's head.
 func (l *heads) update(h *host) {
 	d := h.Queue.head
 	l.size += d.size - d.counted

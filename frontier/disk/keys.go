@@ -4,15 +4,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-
 )
 
 var errCorrupt = errors.New("a stored record is corrupt")
 
-// The keys, numbers big-endian so that they sort as they count:
+// The keys. Numbers are big-endian, so that they sort by value:
 //
 //	s host url                what is known of a URL
-//	q host rank number        a queued Request; written once, deleted once; for a retry it gets another number
+//	q host rank number        a queued Request; written once, deleted once; a retry gets another number
 //	d due host rank number    a queued Request that waits until due
 //	h host                    a host: ready time, counts, name
 //	m ...                     the store's own: counters, secret, time of the last write, checkpoints
@@ -34,14 +33,14 @@ var (
 	keyTime     = []byte("mt")
 )
 
-// place is a URL's place in its host's queue: by rank, which counts down from the highest priority,
-// then by number, which counts up with each arrival.
+// place is a URL's place in its host's queue: by rank, 0 for the highest priority, then by number, which
+// increases with each arrival.
 type place struct {
 	rank   uint8
 	number uint64
 }
 
-// end is behind every place.
+// end returns a place behind all others.
 func end() place { return place{math.MaxUint8, math.MaxUint64} }
 
 func (a place) before(b place) bool {
@@ -73,10 +72,10 @@ func appendDue(dst []byte, due int64, host uint64, p place) []byte {
 	return appendPlace(binary.BigEndian.AppendUint64(dst, host), p)
 }
 
-// hostHash is the host in an h key.
+// hostHash returns the host of an h key.
 func hostHash(key []byte) uint64 { return binary.BigEndian.Uint64(key[1:]) }
 
-// queuePlace is the place in a q key.
+// queuePlace returns the place of a q key.
 func queuePlace(key []byte) (place, error) {
 	if len(key) != 18 {
 		return place{}, errCorrupt

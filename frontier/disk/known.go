@@ -8,20 +8,19 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// known remembers URLs that are in the store for good, as many as it has room for, so that a link that
-// is on every page of a site does not reach the writer each time. A URL in the store stays in it, and
-// its depth only gets smaller, so what was true when it was noted stays true.
+// known remembers URLs that are in the store, as many as it has room for, so that a link on every page of a
+// site does not reach the writer each time. A URL in the store stays in it, and its depth only decreases, so
+// an entry stays true; only Revive sets a depth anew, and notes it.
 //
-// It compares whole Keys: a URL taken for another would be lost.
+// Whole Keys are compared: a URL taken for another would be lost.
 type known struct {
-	seed maphash.Seed // secret, so that nobody can make URLs that drive out the others
+	seed maphash.Seed // secret, so that nobody can make URLs that evict the others
 
 	mu   sync.RWMutex
 	sets []knownSet
 }
 
-// knownSet is the places for the keys of one hash. A key's own place comes first, what was there moves
-// up: so it is the oldest that is forgotten.
+// knownSet holds the keys of one hash, the latest first: the oldest is forgotten.
 type knownSet struct {
 	keys   [knownWays]weburl.Key
 	depths [knownWays]uint32 // 1 more than the depth; 0: no key
@@ -48,7 +47,7 @@ func (n *known) has(k *weburl.Key, depth int) bool {
 	return false
 }
 
-// note remembers k with that depth.
+// note remembers k with that depth, in place of another.
 func (n *known) note(k *weburl.Key, depth int) {
 	if uint64(depth) >= 1<<32-1 {
 		return
@@ -63,15 +62,15 @@ func (n *known) note(k *weburl.Key, depth int) {
 	s.keys[0], s.depths[0] = *k, uint32(depth)+1
 }
 
-// without drops the links that are known.
+// without returns the links that are not known.
 func (n *known) without(links []link) []link {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return slices.DeleteFunc(links, func(l link) bool { return n.has(&l.id, l.Depth) })
 }
 
-// Known implements frontier.Knower, from memory alone: it knows the URLs that were added or linked
-// last, about half a million of them.
+// Known implements frontier.Knower from memory: it knows the URLs that were added or linked last, about half
+// a million of them.
 func (s *Store) Known(keys []weburl.Key, depth int, known []bool) {
 	s.known.tell(keys, depth, known)
 }
@@ -85,7 +84,7 @@ func (n *known) tell(keys []weburl.Key, depth int, told []bool) {
 	}
 }
 
-// noteGroup remembers the links of a group that is durable.
+// noteGroup notes the links of a group that is durable.
 func (n *known) noteGroup(g *group) {
 	for _, o := range g.ops {
 		for _, st := range o.steps {

@@ -11,14 +11,14 @@ import (
 
 type host = sched.Host[uint64, queue]
 
-// lanes are what may be claimed, and when: each host's lane with the head of its queue, the claims, and what waits
-// for a time of its own. The rest of each queue is on disk and read from there. lanes are safe for concurrent use:
-// each method that is called from outside takes the lock and releases it.
+// lanes hold in memory what may be claimed, and when: for each host the head of its queue, the claims, and the
+// URLs that wait for a time of their own. The rest of each queue is read from disk. lanes are safe for concurrent
+// use: each method that other parts call takes the lock and releases it; the others expect it locked.
 type lanes struct {
 	c    Config
 	t    tuning
 	disk *engine // read, never written
-	wake func()  // tells the writer that it is time to load what waits
+	wake func()  // has the writer look whether to call loadLow
 
 	clock clock // set before the store is opened
 
@@ -29,7 +29,7 @@ type lanes struct {
 	claimed map[urlKey]struct{}
 	waiting window
 	heads   heads
-	asOf    int64 // what was due by then has happened
+	asOf    int64 // everything due by then has happened
 	ended   error // why nothing can be claimed any more
 
 	published uint64 // entries with a smaller number are claimable
@@ -40,7 +40,7 @@ type lanes struct {
 	dead   []uint64 // for the writer: hosts forgotten, whose records can be deleted
 }
 
-// rested is a ready time that a release gave and no group has taken up yet.
+// rested is the ready time of a release, until a group writes it.
 type rested struct {
 	host  *host
 	ready int64 // on the clock
@@ -68,7 +68,7 @@ func (l *lanes) end(err error) {
 	l.notify()
 }
 
-// next is when a Claim that waits should look again.
+// next returns when a waiting Claim should look again.
 func (l *lanes) next() int64 {
 	if l.ended != nil || l.hosts.Pending() == 0 {
 		return l.clock.Now()
@@ -81,8 +81,8 @@ func (l *lanes) next() int64 {
 
 func (l *lanes) notify() { l.line.Notify(l.next()) }
 
-// advance does what was to happen by now: claims expire, URLs become claimable at their NotBefore,
-// rested hosts are forgotten. Each takes effect at the time it was due, however late it is noticed.
+// advance does everything that is due: claims expire, URLs become claimable at their NotBefore, rested hosts
+// are forgotten. Each takes effect as of the time it was due.
 func (l *lanes) advance(now int64) {
 	for {
 		lost := l.leases.Next()
@@ -122,7 +122,7 @@ func (l *lanes) forget(now int64) {
 	}
 }
 
-// giveBack notes that a URL is no longer claimed.
+// giveBack removes a claim.
 func (l *lanes) giveBack(e *lease) {
 	delete(l.claimed, e.key)
 	l.returned(e.host, e.place)
@@ -157,7 +157,7 @@ func (l *lanes) settle(id uint64, t frontier.Settlement) (*ending, error) {
 	if !ok {
 		return nil, frontier.ErrLost
 	}
-	return l.ending(e, false, t, now), nil
+	return e.ending(false, t, l.clock, now), nil
 }
 
 // endReleased ends released claims in memory and sets the end of each step. The error is frontier.ErrLost; then
@@ -175,21 +175,12 @@ func (l *lanes) endReleased(ends []frontier.End, steps []step) error {
 	}
 	now := l.clock.Now()
 	for i, e := range leases {
-		steps[i].end = l.ending(e, true, ends[i].Settlement, now)
+		steps[i].end = e.ending(true, ends[i].Settlement, l.clock, now)
 	}
 	return nil
 }
 
-// ending is how t ends a claim at now.
-func (l *lanes) ending(of *lease, freed bool, t frontier.Settlement, now int64) *ending {
-	e := &ending{lease: of, fate: sched.Gone, freed: freed, ready: l.clock.At(t.ReadyAt), attempt: of.attempt, to: of.place}
-	if t.Again != nil {
-		e.again(t.Again, l.clock.At(t.Again.NotBefore), now)
-	}
-	return e
-}
-
-// await waits until a host may be served and counts one of its URLs as held.
+// await waits until a host may be served, and counts one of its URLs as held.
 func (l *lanes) await(ctx context.Context) (h *host, err error) {
 	wait := l.line.Await(ctx, &l.mu, l.clock.Clock, func(now int64) (bool, int64) {
 		h, err = l.tryHost(now)
@@ -208,7 +199,7 @@ func (l *lanes) tryHost(now int64) (*host, error) {
 	}
 	l.advance(now)
 	if l.waiting.behind(now) {
-		return nil, nil // an earlier host may be due; the line is told when that is known
+		return nil, nil // an earlier host may be due; endLoading notifies the line
 	}
 	h := l.hosts.Take(now)
 	if h == nil && l.hosts.Pending() == 0 {
@@ -217,7 +208,7 @@ func (l *lanes) tryHost(now int64) (*host, error) {
 	return h, nil
 }
 
-// grant makes a claim of what was taken from the head of a queue.
+// grant makes a claim of an entry that was taken from the head of a queue.
 func (l *lanes) grant(e *lease, r frontier.Request) frontier.Claim {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -228,11 +219,11 @@ func (l *lanes) grant(e *lease, r frontier.Request) frontier.Claim {
 		c.Deadline = l.clock.Time(deadline)
 	}
 	l.claimed[e.key] = struct{}{}
-	l.notify() // unlike the host, the deadline is news to the line
+	l.notify() // of the deadline
 	return c
 }
 
-// lookUp reports whether a URL is claimed, and until when what was due has happened.
+// lookUp reports whether a URL is claimed; asOf is the time of that, in Unix nanoseconds.
 func (l *lanes) lookUp(k urlKey) (claimed bool, asOf int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,18 +14,18 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// lastName is the file that Config.LastWrite is without one. It says when the last write was that is durable.
-// It is written behind the write and not forced out, so it is never ahead of the store: a store whose own record of
-// its last write is older has lost what came after, of which the engine, without its log, knows nothing.
+// lastName is the default of Config.LastWrite. The file holds the time of the last durable write. It is written
+// after that write and not synced, so it is never ahead of the store: a store whose own record of its last write
+// is older has lost writes, which the engine cannot notice without its log.
 const lastName = marker + ".last"
 
-// lastWrite writes the file.
+// lastWrite is the file, open for writing.
 type lastWrite struct {
 	f   vfs.File
 	buf []byte
 }
 
-// openLast opens the file. What is in it and no note goes.
+// openLast opens the file. One that holds no valid time is replaced.
 func openLast(fs vfs.FS, path string) (*lastWrite, error) {
 	if _, sound, err := readLast(fs, path); err == nil && !sound {
 		_ = fs.Remove(path)
@@ -37,13 +37,14 @@ func openLast(fs vfs.FS, path string) (*lastWrite, error) {
 	return &lastWrite{f: f}, nil
 }
 
-// note notes the time of a write. What cannot be noted is not missed in an older store: that is all.
+// note records the time of a write. It ignores errors: without the note, only the loss of this write would go
+// unnoticed.
 func (l *lastWrite) note(unix int64) {
 	l.buf = appendLast(l.buf[:0], unix)
 	_, _ = l.f.WriteAt(l.buf, 0)
 }
 
-// appendLast is what is in the file: the time, in Unix nanoseconds, and a sum of it.
+// appendLast appends the contents of the file: the time, in Unix nanoseconds, and its checksum.
 func appendLast(b []byte, unix int64) []byte {
 	b = fmt.Appendf(b, "%020d", unix)
 	return fmt.Appendf(b, " %08x\n", crc32.ChecksumIEEE(b))
@@ -51,21 +52,21 @@ func appendLast(b []byte, unix int64) []byte {
 
 func (l *lastWrite) close() error { return l.f.Close() }
 
-// checkLast reports a store that has lost writes. unix is the time of the last it has.
+// checkLast reports a store that has lost writes. unix is the time of the last write it has.
 func checkLast(fs vfs.FS, path string, unix int64) error {
 	noted, sound, err := readLast(fs, path)
 	switch {
 	case errors.Is(err, iofs.ErrNotExist):
-		return nil // of a store that an earlier version made
+		return nil // an earlier version made the store
 	case err != nil:
 		return err
 	case sound && noted > unix:
-		return fmt.Errorf("what was written until %s is not in it: a log is missing or was cut, or all of it is of an earlier time", time.Unix(0, noted).UTC().Format(time.RFC3339))
+		return fmt.Errorf("writes until %s are missing: a log is missing or was cut, or the directory was restored from an older copy", time.Unix(0, noted).UTC().Format(time.RFC3339))
 	}
 	return nil
 }
 
-// readLast reads the file. After a power cut it may hold anything.
+// readLast reads the file. sound is false if it holds no valid time, as it may after a power cut.
 func readLast(fs vfs.FS, path string) (noted int64, sound bool, err error) {
 	f, err := fs.Open(path)
 	if err != nil {

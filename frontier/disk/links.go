@@ -12,12 +12,11 @@ var ErrTooLarge = errors.New("disk: more than 1 GiB in one call")
 
 const (
 	callBytes  = 1 << 30 // of values, URLs and Meta in one call
-	groupBytes = 4 << 20 // of them written at once, unless one call has more
+	groupBytes = 4 << 20 // the same in one batch, unless one call has more
 )
 
-// linksOf computes, before the Store is locked, what the writer needs of rs, and puts it into a step of
-// o. What is known to change nothing does not reach the writer. The error is frontier.ErrRequest or
-// ErrTooLarge.
+// linksOf puts rs into a step of o, with what the writer needs to know of them; requests that are known to
+// change nothing are left out. The error is frontier.ErrRequest or ErrTooLarge.
 func (s *Store) linksOf(o *op, step int, rs []frontier.Request) error {
 	links := make([]link, 0, len(rs))
 	for i := range rs {
@@ -33,7 +32,7 @@ func (s *Store) linksOf(o *op, step int, rs []frontier.Request) error {
 	var host uint64
 	for i := range links {
 		l := &links[i]
-		if l.URL.Authority() != authority || l.URL.Scheme() != scheme { // most links of a page are to one host
+		if l.URL.Authority() != authority || l.URL.Scheme() != scheme { // most links of a page lead to one host
 			authority, scheme = l.URL.Authority(), l.URL.Scheme()
 			host = s.secret.hashHost(l.URL.Host())
 		}
@@ -45,7 +44,7 @@ func (s *Store) linksOf(o *op, step int, rs []frontier.Request) error {
 	return o.checkSize()
 }
 
-// carry gives o what it carries beside URLs.
+// carry sets the checkpoint of o.
 func (o *op) carry(c frontier.Checkpoint) error {
 	o.checkpoint = c
 	for _, v := range c.Values {

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/sched"
 )
 
-// load reads what the store keeps in memory. It returns the time of the last write, in Unix nanoseconds.
+// load reads into memory what is kept there. It returns the time of the last write, in Unix nanoseconds.
 func (s *Store) load() (wrote int64, err error) {
 	if s.secret, err = s.engine.loadSecret(); err != nil {
 		return 0, err
@@ -65,8 +65,8 @@ func (e *engine) loadCounters() (stored, error) {
 	return readStored(b)
 }
 
-// load adds the hosts that have something pending or a ready time to come, and what waits. It returns how many URLs
-// are pending.
+// load adds the hosts that have something pending or are not ready yet, and URLs that wait. It returns how many
+// URLs are pending.
 func (l *lanes) load(counts stored) (pending int, err error) {
 	l.published, l.done, l.rejected = counts.number, counts.done, counts.rejected
 	now := l.clock.Now()
@@ -92,7 +92,7 @@ func (l *lanes) loadHost(hash uint64, r hostRecord, now int64) {
 		return
 	}
 	if pending > 0 && l.c.ReopenDelay > 0 {
-		// The last request of the process before may have left no trace.
+		// The last request of the previous process may have left no trace.
 		ready = max(ready, now+int64(l.c.ReopenDelay))
 	}
 	h := l.hosts.Open(hash, l.c.HostSlots(r.name))
@@ -107,12 +107,12 @@ func (l *lanes) loadHost(hash uint64, r hostRecord, now int64) {
 	}
 }
 
-// loadWaiting reads what was due by now, and some of what is due next.
+// loadWaiting adds the URLs that are due by now, and some of those that are due next.
 func (l *lanes) loadWaiting() error {
 	l.asOf = l.clock.Now()
 	l.waiting = window{most: l.t.window, horizon: sched.Always}
 	for l.waiting.behind(l.asOf) {
-		read, horizon, err := l.readWaiting(l.waiting.horizon)
+		read, horizon, err := l.disk.waiting(l.clock, l.waiting.horizon, l.t.window/2)
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// State is where a URL is in its life.
+// State is what has happened to a URL so far.
 type State uint8
 
 // The states. Their numbers are stored.
@@ -16,7 +16,7 @@ const (
 	Waiting // put back, until a time to come
 	Claimed
 	Done
-	Rejected // turned away by a quota
+	Rejected // refused for want of room
 )
 
 // Lookup returns the state of a URL. The error is frontier.ErrClosed, the context's or the disk's.

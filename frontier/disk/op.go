@@ -6,22 +6,22 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// op is one call that writes, on its way through the writer. Its steps are taken in their order.
+// op is one call that writes, on its way through the writer. Its steps are taken in order.
 type op struct {
 	steps      []step
 	checkpoint frontier.Checkpoint
 	links      int  // of all steps
-	bytes      int  // of what may be large
+	bytes      int  // of URLs, Meta and values
 	revive     bool // queue what is done
 
 	// The writer's answer.
 	added    int
-	done     int // URLs finished
-	rejected int // URLs rejected, less those that are no longer
+	done     int // URLs settled for good, less those revived
+	rejected int // URLs rejected, less rejected ones that were queued
 	fresh    []fresh
 	kept     int // bytes of fresh
 	err      error
-	over     chan struct{} // closed when the answer is there
+	over     chan struct{} // closed with the answer
 }
 
 // step is the end of a claim, links to add, or both in this order.
@@ -30,7 +30,7 @@ type step struct {
 	links []link
 }
 
-// link is a Request with what its caller computed for the writer.
+// link is a Request with its hashes.
 type link struct {
 	*frontier.Request
 	id  weburl.Key
@@ -41,18 +41,27 @@ type link struct {
 type ending struct {
 	*lease
 	fate    sched.Fate
-	freed   bool  // its place was given back before
+	freed   bool  // its claim was released before
 	ready   int64 // the host's, on the clock
 	until   int64 // the URL's, if its fate is Later
 	attempt int
-	anew    bool  // it arrives anew
-	to      place // where it is put back; the writer's, if anew
+	anew    bool  // it arrives anew (F5)
+	to      place // where it is put back; the writer sets it if anew
 }
 
 // fresh is an entry that the op has added.
 type fresh struct {
 	host *host
 	entry
+}
+
+// ending returns how t ends a claim at now.
+func (l *lease) ending(freed bool, t frontier.Settlement, c clock, now int64) *ending {
+	e := &ending{lease: l, fate: sched.Gone, freed: freed, ready: c.At(t.ReadyAt), attempt: l.attempt, to: l.place}
+	if t.Again != nil {
+		e.again(t.Again, c.At(t.Again.NotBefore), now)
+	}
+	return e
 }
 
 func (e *ending) again(a *frontier.Again, until, now int64) {

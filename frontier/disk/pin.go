@@ -2,10 +2,8 @@ package disk
 
 import "slices"
 
-// What a group needs of the lanes while it is built: a host that it writes is pinned, so that it is not forgotten
-// before the group is published.
-
-// open returns the host of a link, pinned. It is made if it is not in memory: then nothing of it is pending on disk.
+// open returns the host of a link and pins it, so that it is not forgotten before the group is published. A host
+// that is not in memory has nothing pending on disk, and is made.
 func (l *lanes) open(g *group, to link) *host {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -19,7 +17,7 @@ func (l *lanes) open(g *group, to link) *host {
 	return h
 }
 
-// pinHeld pins a host of which a URL is held, so that it cannot have been forgotten.
+// pinHeld pins a host that cannot have been forgotten, as one of its URLs is held.
 func (l *lanes) pinHeld(g *group, h *host) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,7 +39,7 @@ func (l *lanes) holds(k urlKey) bool {
 	return claimed
 }
 
-// takeDead returns the hosts that are forgotten, unless they have come up again: their records can be deleted.
+// takeDead returns the forgotten hosts whose records can be deleted: those that have not been made again.
 func (l *lanes) takeDead() []uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,8 +48,8 @@ func (l *lanes) takeDead() []uint64 {
 	return slices.DeleteFunc(dead, func(hash uint64) bool { return l.hosts.Find(hash) != nil })
 }
 
-// takeRested takes up the ready times that releases have left, and pins their hosts, which are remembered: the claims
-// that were released end in this group at the earliest.
+// takeRested adds the ready times of releases to the group. Their hosts cannot have been forgotten: the released
+// claims end in this group at the earliest.
 func (l *lanes) takeRested(g *group) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +61,7 @@ func (l *lanes) takeRested(g *group) {
 	l.rested = nil
 }
 
-// hasRested reports whether releases have left ready times.
+// hasRested reports whether ready times of releases are not written yet.
 func (l *lanes) hasRested() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,11 +11,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// plainFS is the system's file system, without what somebody else may have put into a crawl's directory: a
-// symbolic link there would have the engine write elsewhere, a named pipe would make it wait for ever.
+// plainFS is the system's file system restricted to regular files. Somebody else may have put other files into a
+// crawl's directory: through a symbolic link the engine would write elsewhere, a named pipe would block it for ever.
 type plainFS struct{ vfs.FS }
 
-// Unwrap is for the engine's look at what kind of file system it is.
+// Unwrap lets the engine see what kind of file system it is.
 func (p plainFS) Unwrap() vfs.FS { return p.FS }
 
 // Lock implements vfs.FS, which empties the file.
@@ -42,8 +42,8 @@ func (p plainFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	return p.FS.Open(name, opts...)
 }
 
-// List implements vfs.FS. It fails unless everything in the directory is a regular file, hidden ones and
-// what a file system has at its root apart.
+// List implements vfs.FS. It fails if anything in the directory is not a regular file, apart from hidden files and
+// lost+found.
 func (p plainFS) List(dir string) ([]string, error) {
 	names, err := p.FS.List(dir)
 	if err != nil {
@@ -60,7 +60,7 @@ func (p plainFS) List(dir string) ([]string, error) {
 	return names, nil
 }
 
-// plain reports why a file, if there is one, is not opened.
+// plain returns an error if the file exists and is not a regular one.
 func plain(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, iofs.ErrNotExist) || err == nil && info.Mode().IsRegular() {
@@ -69,5 +69,5 @@ func plain(path string) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: %s is no regular file: move it out of the directory", ErrForeign, path)
+	return fmt.Errorf("%w: %s is not a regular file: move it out of the directory", ErrForeign, path)
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/sched"
 )
 
-// publish makes the effects of a group visible, if it is durable, and lets go of its hosts.
+// publish makes the effects of a group visible, if it is durable, and unpins its hosts.
 func (l *lanes) publish(g *group, durable bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -2,19 +2,18 @@ package disk
 
 import "slices"
 
-// queue is what the store keeps in memory of one host.
+// queue is what is kept in memory of one host.
 //
-// What is claimable and has its place before from is in memory, in head. What has its place at from
-// or behind it is on disk alone and is read from there on: never from the queue's beginning, where
-// what was deleted lies.
+// Claimable URLs with a place before from are in memory, in head. The others are only on disk, and are read
+// from that place on: never from the beginning of the queue, where deleted entries lie.
 type queue struct {
 	name string
 	from place
 	head *head  // nil: nothing is claimable before from, nothing claimed and nobody reading
-	disk onDisk // the writer's own
+	disk onDisk // used by the writer only
 }
 
-// onDisk is what the writer changes of a host's record, as last written.
+// onDisk is a host's record without its name, as last written.
 type onDisk struct {
 	ready   int64
 	queued  int32
@@ -25,7 +24,7 @@ type head struct {
 	entries []entry  // in order
 	out     []place  // claimed; on disk they are still queued
 	reading *reading // not nil: somebody reads entries from disk
-	late    []entry  // what became claimable meanwhile
+	late    []entry  // claimable since the reading began
 	size    int      // of entries, in bytes
 	counted int      // the size heads knows of
 	newer   *host    // in heads, if there are entries
@@ -41,7 +40,7 @@ type entry struct {
 
 func (e entry) size() int { return entryOverhead + len(e.value) }
 
-const entryOverhead = 48 // bytes of an entry beside its value
+const entryOverhead = 48 // bytes of an entry besides its value
 
 func (q *queue) open() *head {
 	if q.head == nil {
@@ -62,7 +61,7 @@ func (l *lanes) add(h *host, e entry) {
 	}
 }
 
-// insert puts e, whose place is before from, into the head. What is more than most is left to the disk.
+// insert puts e, whose place is before from, into the head, and drops what exceeds most entries.
 func (q *queue) insert(e entry, most int) {
 	d := q.open()
 	i, _ := slices.BinarySearchFunc(d.entries, e.place, func(a entry, p place) int {
@@ -78,7 +77,7 @@ func (q *queue) insert(e entry, most int) {
 	}
 }
 
-// drop leaves the entries from i on to the disk.
+// drop forgets the entries from i on: they will be read from disk.
 func (q *queue) drop(i int) {
 	d := q.head
 	q.from = d.entries[i].place
@@ -89,7 +88,7 @@ func (q *queue) drop(i int) {
 	d.entries = d.entries[:i]
 }
 
-// pop takes the first entry out of the head, which has one.
+// pop takes the first entry of the head, which must have one.
 func (l *lanes) pop(h *host) entry {
 	d := h.Queue.head
 	e := d.entries[0]
@@ -101,7 +100,7 @@ func (l *lanes) pop(h *host) entry {
 	return e
 }
 
-// returned notes that p is no longer claimed.
+// returned removes p from those claimed.
 func (l *lanes) returned(h *host, p place) {
 	d := h.Queue.head
 	if i := slices.Index(d.out, p); i >= 0 {
@@ -110,5 +109,5 @@ func (l *lanes) returned(h *host, p place) {
 	l.heads.update(h)
 }
 
-// claimed reports whether p is claimed, or was and its end is not yet published.
+// claimed reports whether p is claimed, or its end is not published yet.
 func (q *queue) claimed(p place) bool { return q.head != nil && slices.Contains(q.head.out, p) }

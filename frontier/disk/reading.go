@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// reading is somebody's reading of the head of a queue from disk. What it must know was noted when it began.
+// reading is a read of the head of a queue from disk, with the state at its beginning.
 type reading struct {
 	host      *host
-	ended     chan struct{} // closed in the end
+	ended     chan struct{} // closed when it ends
 	from      place
 	out       []place // claimed
 	published uint64
@@ -16,7 +16,7 @@ type reading struct {
 	asOf      int64 // until when they may have waited, in Unix nanoseconds
 }
 
-// firstEntry takes the first entry of h, which has one, reading it from disk if need be.
+// firstEntry takes the first entry of h, which must have one, and reads it from disk if necessary.
 func (l *lanes) firstEntry(h *host) (entry, error) {
 	for {
 		e, r, mine := l.popOrRead(h)
@@ -26,7 +26,7 @@ func (l *lanes) firstEntry(h *host) (entry, error) {
 		case !mine:
 			<-r.ended
 		default:
-			read, next, err := l.read(r)
+			read, next, err := r.read(l.disk, l.t.read)
 			if err := l.endReading(r, read, next, err); err != nil {
 				return entry{}, err
 			}
@@ -34,8 +34,8 @@ func (l *lanes) firstEntry(h *host) (entry, error) {
 	}
 }
 
-// popOrRead takes the first entry of h. If it is not in memory, popOrRead returns the reading that is under way, or
-// begins one, which is the caller's then.
+// popOrRead takes the first entry of h. If it is not in memory, popOrRead returns the reading under way or begins one;
+// mine is true if the caller is to carry it out.
 func (l *lanes) popOrRead(h *host) (e entry, r *reading, mine bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,12 +50,12 @@ func (l *lanes) popOrRead(h *host) (e entry, r *reading, mine bool) {
 		host: h, ended: make(chan struct{}),
 		from: h.Queue.from, out: slices.Clone(d.out), published: l.published,
 		waiting: h.Waiting() > 0,
-		asOf:    l.clock.unix(min(l.asOf, l.waiting.horizon-1)), // what is due later is still to be announced
+		asOf:    l.clock.unix(min(l.asOf, l.waiting.horizon-1)), // URLs due later are added by advance
 	}
 	return entry{}, d.reading, true
 }
 
-// endReading puts what was read, and what became claimable meanwhile, into the head of the queue.
+// endReading puts the entries that were read, and those that became claimable meanwhile, into the head.
 func (l *lanes) endReading(r *reading, read []entry, next place, err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,24 +82,24 @@ func (l *lanes) endReading(r *reading, read []entry, next place, err error) erro
 	return nil
 }
 
-// read reads entries that can be claimed, and the place of the first that it has not read.
-func (l *lanes) read(r *reading) (all []entry, next place, err error) {
-	read, next, err := l.readEntries(r.host.Name, r.from)
+// read reads at most that many entries and returns those that can be claimed. next is the first place not read.
+func (r *reading) read(e *engine, most int) (all []entry, next place, err error) {
+	all, next, err = e.queued(r.host.Name, r.from, most)
 	if err == nil {
-		all, err = l.claimable(r, read)
+		all, err = r.claimable(e, all)
 	}
 	return all, next, err
 }
 
-// readEntries reads what lies from a place on, and where the rest begins.
-func (l *lanes) readEntries(hash uint64, from place) (all []entry, next place, err error) {
+// queued reads the entries of a host from a place on. next is the first place not read.
+func (e *engine) queued(host uint64, from place, most int) (all []entry, next place, err error) {
 	next = end()
-	err = l.disk.scan(appendQueue(nil, hash, from), appendQueue(nil, hash, end()), func(key, value []byte) (bool, error) {
+	err = e.scan(appendQueue(nil, host, from), appendQueue(nil, host, end()), func(key, value []byte) (bool, error) {
 		p, err := queuePlace(key)
 		if err != nil {
 			return false, err
 		}
-		if len(all) == l.t.read {
+		if len(all) == most {
 			next = p
 			return false, nil
 		}
@@ -110,32 +110,32 @@ func (l *lanes) readEntries(hash uint64, from place) (all []entry, next place, e
 }
 
 // claimable drops what is not published, what is claimed and what still waits.
-func (l *lanes) claimable(r *reading, all []entry) ([]entry, error) {
+func (r *reading) claimable(e *engine, all []entry) ([]entry, error) {
 	kept := all[:0]
-	for _, e := range all {
-		if e.number >= r.published || slices.Contains(r.out, e.place) {
+	for _, x := range all {
+		if x.number >= r.published || slices.Contains(r.out, x.place) {
 			continue
 		}
-		waits, err := l.waits(r, e)
+		waits, err := r.waits(e, x)
 		if err != nil {
 			return nil, err
 		}
 		if !waits {
-			kept = append(kept, e)
+			kept = append(kept, x)
 		}
 	}
 	return kept, nil
 }
 
-// waits reports whether the URL of e waits longer than until r.asOf.
-func (l *lanes) waits(r *reading, e entry) (bool, error) {
+// waits reports whether the URL of x waits longer than until r.asOf.
+func (r *reading) waits(e *engine, x entry) (bool, error) {
 	if !r.waiting {
 		return false, nil
 	}
-	url, err := urlHash(e.value)
+	url, err := urlHash(x.value)
 	if err != nil {
 		return false, err
 	}
-	st, err := l.disk.seen(urlKey{r.host.Name, url})
+	st, err := e.seen(urlKey{r.host.Name, url})
 	return st.state == Waiting && st.due > r.asOf, err
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// ReadValues does for a directory what frontier.Durable.Values does for a store. It changes nothing in dir, which may be on a disk that cannot
-// be written to, and keeps nobody out: no process may have the crawl open. The value is valid until f
-// returns. Of c, LastWrite counts alone. The error is as of [Open], but fs.ErrNotExist when there is no crawl.
+// ReadValues calls f with the values of an owner in a directory, as frontier.Durable.Values does. It changes nothing
+// in dir, which may be read-only, and takes no lock: no process may have the crawl open. Of c only LastWrite is
+// used. The error is f's or as of [Open], and wraps fs.ErrNotExist if there is no crawl.
 func ReadValues(dir string, c Config, owner, prefix string, f func(name string, value []byte) error) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -56,10 +56,10 @@ func readValues(fs vfs.FS, dir string, c Config, owner, prefix string, f func(na
 	return errors.Join(told, describe(dir, err), s.engine.close(), lock.Close())
 }
 
-// unlockedFS is for reading alone.
+// unlockedFS is a file system whose Lock does nothing.
 type unlockedFS struct{ vfs.FS }
 
-// Unwrap is for the engine's look at what kind of file system it is.
+// Unwrap lets the engine see what kind of file system it is.
 func (u unlockedFS) Unwrap() vfs.FS { return u.FS }
 
 // Lock implements vfs.FS. It locks nothing.

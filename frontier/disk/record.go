@@ -29,7 +29,7 @@ func appendRequest(dst []byte, host string, r *frontier.Request, url uint64, que
 	return packed.AppendItem(dst, host, packed.Item{URL: r.URL, Hops: r.Hops, Meta: r.Meta, Beyond: r.Beyond})
 }
 
-// urlHash is that of a stored Request.
+// urlHash returns the URL hash of a stored Request.
 func urlHash(b []byte) (uint64, error) {
 	if len(b) < 18 {
 		return 0, errCorrupt
@@ -37,7 +37,7 @@ func urlHash(b []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(b), nil
 }
 
-// readRequest is what appendRequest stored. The error is errCorrupt or weburl's.
+// readRequest reads what appendRequest wrote. The error is errCorrupt or weburl's.
 func readRequest(host string, b []byte) (r frontier.Request, err error) {
 	if len(b) < 18 {
 		return r, errCorrupt
@@ -60,8 +60,8 @@ func readRequest(host string, b []byte) (r frontier.Request, err error) {
 	return r, err
 }
 
-// hostRecord is what is stored of a host. Its counts are those on disk, where what is claimed is
-// queued and what waited until a time that has passed is still waiting.
+// hostRecord is the stored record of a host. In its counts a claimed URL is queued, and one that waited
+// until a time that has passed is still waiting.
 type hostRecord struct {
 	ready   int64 // Unix nanoseconds, 0: at once
 	queued  int
@@ -93,15 +93,15 @@ func readHost(b []byte) (r hostRecord, err error) {
 	return r, nil
 }
 
-// stored is the counters as they are on disk. Only the writer touches them, once the store is open.
+// stored holds the counters as they are on disk. Once the store is open, only the writer uses them.
 type stored struct {
 	number   uint64 // of the next arrival
 	done     int
 	rejected int
-	pending  int // not stored: the sum of the hosts'
+	pending  int // not stored: the sum over all hosts
 }
 
-// urls is how many URLs the store knows.
+// urls returns how many URLs the store knows.
 func (c stored) urls() int { return c.done + c.pending + min(c.rejected, rejectedMost) }
 
 func (c stored) bytes(dst []byte) []byte {

@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// secret makes the hashes of one crawl, which nobody who does not know it can make collide.
+// secret makes the hashes of one crawl. Nobody who does not know it can make them collide.
 type secret struct {
 	bytes []byte
 	url   cipher.Block
@@ -24,7 +24,8 @@ func newSecret() []byte {
 	return b
 }
 
-// firstID is where the IDs of claims begin, so that none of an earlier process is taken for one.
+// firstID returns the first ID of claims. It is random, so that a claim of an earlier process is not taken for one
+// of this.
 func firstID() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:])
@@ -39,12 +40,12 @@ func secretOf(b []byte) (secret, error) {
 	return secret{b, block}, err
 }
 
-// urlKey is where what is known of a URL is kept: a hash of its host, so that a host's URLs lie
-// together, and one of its Key.
+// urlKey identifies a URL in the store: a hash of its host, so that the URLs of a host lie together, and
+// one of its Key.
 type urlKey struct{ host, url uint64 }
 
-// hashHost is 64 bits of a keyed hash. Of ten million hosts two share one with a probability of
-// 3·10⁻⁶; they then share a queue, and are served as one host would be.
+// hashHost returns 64 bits of a keyed hash. Among ten million hosts, two share one with a probability of
+// 3·10⁻⁶; they then share a queue, and are served as one host.
 func (s secret) hashHost(name string) uint64 {
 	h := sha256.New()
 	h.Write(s.bytes[16:])
@@ -53,7 +54,7 @@ func (s secret) hashHost(name string) uint64 {
 	return binary.BigEndian.Uint64(h.Sum(sum[:0]))
 }
 
-// hashURL is 64 bits of the key, enciphered: of n URLs on a host n²/2⁶⁵ are lost on average.
+// hashURL returns 64 bits of the encrypted key: of n URLs on a host n²/2⁶⁵ are lost on average.
 func (s secret) hashURL(k weburl.Key) uint64 {
 	var out [16]byte
 	s.url.Encrypt(out[:], k[:])

@@ -6,7 +6,7 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/packed"
 )
 
-// seen is what is known of a URL. A waiting one whose due time has passed is queued. The state on
+// seen is the record of a URL. One that waits until a time that has passed is queued. The state on
 // disk is never Claimed.
 type seen struct {
 	state   State
@@ -15,7 +15,7 @@ type seen struct {
 	due     int64 // Unix nanoseconds, if waiting
 }
 
-// small is the depth that says that depth and attempt follow. Nearly all URLs need one byte.
+// small as depth means that depth and attempt follow. Nearly all records are one byte.
 const small = 31
 
 func (s seen) bytes(dst []byte) []byte {
@@ -60,7 +60,7 @@ func readSeen(b []byte) (s seen, err error) {
 	return s, nil
 }
 
-// seen reads what is known of a URL.
+// seen reads the record of a URL.
 func (e *engine) seen(k urlKey) (seen, error) {
 	var buf [17]byte
 	b, err := e.get(appendSeen(buf[:0], k))

@@ -8,15 +8,15 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/sched"
 )
 
-// window is the URLs that wait for a time of their own, as far as they are due soon: the others are
-// on disk alone, and loaded as the time comes.
+// window holds the URLs that wait for a time of their own and are due soon. The others are only on disk, and
+// loaded before they are due.
 type window struct {
 	soon    pq.Heap[waiter]
-	horizon int64 // what is due at it or later is on disk alone
+	horizon int64 // URLs due at it or later are only on disk
 	most    int   // waiters in memory
 	loading bool
 	again   chan struct{} // closed when loading ends
-	late    []waiter      // what came to wait until the horizon or later while loading
+	late    []waiter      // those that began to wait until the horizon or later while loading
 }
 
 // waiter is a URL and when it is due.
@@ -57,7 +57,7 @@ func (w *window) add(e waiter) {
 	}
 }
 
-// shrink leaves the later half to the disk, those due together on one side.
+// shrink drops the later half, which will be loaded again; URLs due at the same time stay together.
 func (w *window) shrink() {
 	all := slices.SortedFunc(slices.Values(w.soon.All()), func(a, b waiter) int { return cmp.Compare(a.due, b.due) })
 	half := len(all) / 2
@@ -65,7 +65,7 @@ func (w *window) shrink() {
 		half--
 	}
 	if half == 0 {
-		return // all are due at the same time: there is nothing to choose
+		return // all are due at the same time
 	}
 	w.horizon = all[half].due
 	w.soon = pq.Heap[waiter]{}
@@ -82,7 +82,7 @@ func (w *window) whenLoaded() <-chan struct{} {
 	return w.again
 }
 
-// stopLoading ends the wait of those who wait for what is loaded.
+// stopLoading wakes those who wait for whenLoaded.
 func (w *window) stopLoading() {
 	w.loading = false
 	if w.again != nil {
@@ -91,7 +91,7 @@ func (w *window) stopLoading() {
 	}
 }
 
-// loaded takes up what was on disk from the old horizon to the new one.
+// loaded adds what was on disk from the old horizon to the new one.
 func (w *window) loaded(read []waiter, horizon int64) {
 	w.horizon = horizon
 	late := w.late
@@ -106,14 +106,14 @@ func (w *window) loaded(read []waiter, horizon int64) {
 	}
 }
 
-// loadLow loads what is due next if little of it is in memory, and reports whether it did. Only the writer calls it:
-// what it reads does not change meanwhile.
+// loadLow loads the URLs that are due next if few are in memory, and reports whether it did. Only the writer calls
+// it, so that they do not change on disk meanwhile.
 func (l *lanes) loadLow() (loaded bool) {
 	from, low := l.beginLoading()
 	if !low {
 		return false
 	}
-	read, horizon, err := l.readWaiting(from)
+	read, horizon, err := l.disk.waiting(l.clock, from, l.t.window/2)
 	if err != nil {
 		_ = l.disk.failure.fail(err)
 	}
@@ -150,34 +150,34 @@ func (l *lanes) stopLoading() {
 	l.waiting.stopLoading()
 }
 
-// due is a d key.
+// due is the contents of a d key.
 type due struct {
 	place
 	at   int64 // on the clock
 	host uint64
 }
 
-// readWaiting reads what is due from a time on, half a window of it, and when the rest is due.
-func (l *lanes) readWaiting(from int64) (all []due, rest int64, err error) {
+// waiting reads about that many URLs that are due from a time on. rest is when the next one is due.
+func (e *engine) waiting(c clock, from int64, most int) (all []due, rest int64, err error) {
 	rest = sched.Never
-	start := appendDue(nil, l.clock.unix(from), 0, place{})
-	err = l.disk.scan(start, []byte{tagDue + 1}, func(key, _ []byte) (bool, error) {
+	start := appendDue(nil, c.unix(from), 0, place{})
+	err = e.scan(start, []byte{tagDue + 1}, func(key, _ []byte) (bool, error) {
 		unix, host, p, err := readDue(key)
 		if err != nil {
 			return false, err
 		}
-		e := due{p, l.clock.at(unix), host}
-		if n := len(all); n >= l.t.window/2 && e.at != all[n-1].at {
-			rest = e.at
+		d := due{p, c.at(unix), host}
+		if n := len(all); n >= most && d.at != all[n-1].at {
+			rest = d.at
 			return false, nil
 		}
-		all = append(all, e)
+		all = append(all, d)
 		return true, nil
 	})
 	return all, rest, err
 }
 
-// hostsOf drops what belongs to no host in memory: there is none, unless a record is damaged.
+// hostsOf looks up the hosts. One that is not in memory means a damaged record, which is dropped.
 func (l *lanes) hostsOf(all []due) []waiter {
 	ws := make([]waiter, 0, len(all))
 	for _, d := range all {

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// writer turns the ops of all callers into one batch after the other. What comes while a batch is built and applied is
-// the next one: the busier the store, the more ops share a sync. It has two goroutines: run builds and applies, sync
-// waits for the disk and publishes. Only run writes, so that what it read still holds when it writes.
+// writer turns the ops of all callers into one batch after the other. Ops that come while a batch is built and applied
+// make up the next one: the busier the store, the more ops share a sync. It has two goroutines: run builds and
+// applies, sync waits for the disk and publishes. Only run writes, so that what it has read still holds.
 type writer struct {
 	c       Config
 	t       tuning
@@ -20,7 +20,7 @@ type writer struct {
 	stored stored // run's own
 	last   *lastWrite
 
-	wake   chan struct{} // tells run to look; holds one
+	wake   chan struct{} // holds one
 	groups chan *group   // what run has applied, in order
 	work   sync.WaitGroup
 
@@ -47,7 +47,7 @@ func (w *writer) stop() {
 	w.look()
 }
 
-// look has run look for something to do.
+// look wakes run.
 func (w *writer) look() {
 	select {
 	case w.wake <- struct{}{}:
@@ -77,7 +77,7 @@ func (w *writer) submit(o *op) error {
 	return nil
 }
 
-// answer lets the callers of ops return, unless they have been answered.
+// answer ends the calls of ops, unless they have been answered before.
 func (w *writer) answer(ops []*op, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -94,8 +94,8 @@ func (w *writer) answerOne(o *op, err error) {
 	}
 }
 
-// refuse answers all ops that run has not begun. If the engine hangs it answers the others too: nobody else may, as
-// run may never return from it.
+// refuse answers all ops that run has not begun. If the engine hangs it answers the others too, as run may never
+// return from it.
 func (w *writer) refuse(err error, hangs bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,8 +110,8 @@ func (w *writer) refuse(err error, hangs bool) {
 	}
 }
 
-// take returns the ops to write next, as many as go into one group. It waits for them, and loads what
-// waits. There is none when the writer is to end.
+// take waits for ops and returns as many as go into one group, none when the writer is to end. Meanwhile it
+// loads waiting URLs.
 func (w *writer) take() []*op {
 	for {
 		if w.lanes.loadLow() {
@@ -171,7 +171,7 @@ func (w *writer) run() {
 	}
 }
 
-// apply makes what a group writes visible to readers of the disk.
+// apply builds the batch of a group and makes it visible to readers of the disk.
 func (w *writer) apply(g *group) error {
 	if err := w.engine.failure.err(); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (w *writer) sync() {
 	}
 }
 
-// publish makes the effects of a group visible and lets its callers return, or tells them why there are none.
+// publish makes the effects of a group visible and ends its calls; err is why there are none.
 func (w *writer) publish(g *group, err error) {
 	if err != nil {
 		err = w.engine.failure.fail(err)
