@@ -40,7 +40,7 @@ func TestCodeCompiles(t *testing.T) {
 
 var packageClause = regexp.MustCompile(`(?m)^package (\w+)$`)
 
-// writeBlock writes a block where its place in the document is named by compiler messages.
+// writeBlock writes a block to a file in which compiler messages name its place in the document.
 func writeBlock(t *testing.T, dir string, d document, b block) {
 	t.Helper()
 	if !packageClause.MatchString(b.code) {
@@ -63,7 +63,7 @@ func writeBlock(t *testing.T, dir string, d document, b block) {
 	}
 }
 
-// writeModule makes a module in dir that has this one, with its dependencies, as a dependency.
+// writeModule creates a module in dir that requires this one, with its dependencies.
 func writeModule(t *testing.T, dir string) {
 	t.Helper()
 	abs, err := filepath.Abs(root)
@@ -87,8 +87,7 @@ func writeModule(t *testing.T, dir string) {
 	}
 }
 
-// TestReadmeShowsTheQuickstart holds the first program of the README equal to the example that is
-// built and tested.
+// TestReadmeShowsTheQuickstart compares the first program of the README with the example that is built and tested.
 func TestReadmeShowsTheQuickstart(t *testing.T) {
 	want, err := os.ReadFile(filepath.Join(root, "examples", "quickstart", "main.go"))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// commandLine is the use of a program of ours: its name, and what is passed to it.
+// commandLine is a use of one of the project's programs.
 type commandLine struct {
 	at      string // the document
 	program string // folder of the program, from the module's root
@@ -20,7 +20,7 @@ var (
 	commandUse = regexp.MustCompile(`^(?:go run \./(cmd/amble|examples/\w+)|(amble)) (.*)$`)
 )
 
-// commandLines are the uses of our programs in a document's code.
+// commandLines returns the uses of the project's programs in a document's code.
 func (d document) commandLines() []commandLine {
 	var lines []string
 	for _, m := range inlineCode.FindAllStringSubmatch(d.text, -1) {
@@ -52,7 +52,7 @@ func (d document) commandLines() []commandLine {
 	return found
 }
 
-// TestCommandLines holds that commands and flags that documents show are in the programs' help.
+// TestCommandLines checks that the help of the programs has the commands and flags that documents show.
 func TestCommandLines(t *testing.T) {
 	n := 0
 	for _, d := range documents(t) {
@@ -68,7 +68,7 @@ func TestCommandLines(t *testing.T) {
 
 var lonelyFlag = regexp.MustCompile(`^(--[a-z][a-z-]*)\b`)
 
-// TestFlagsExist holds that flags which documents name by themselves are the command's.
+// TestFlagsExist checks that the command has the flags that documents mention on their own.
 func TestFlagsExist(t *testing.T) {
 	amble := program(t, "cmd/amble")
 	var known []string
@@ -100,10 +100,10 @@ func TestFlagsExist(t *testing.T) {
 	}
 }
 
-// unquoted is a directory by a variable that the shell may take apart, or that may be empty.
+// unquoted matches a directory in a variable that the shell may split, or that may be empty.
 var unquoted = regexp.MustCompile(`\bcd \$`)
 
-// TestShellWalksQuote holds that what documents have somebody type does its work elsewhere in no case.
+// TestShellWalksQuote checks that no command in a document takes effect in the wrong directory.
 func TestShellWalksQuote(t *testing.T) {
 	for _, d := range documents(t) {
 		if m := unquoted.FindString(d.text); m != "" {
@@ -112,7 +112,7 @@ func TestShellWalksQuote(t *testing.T) {
 	}
 }
 
-// check compares the words that are written in lower case: others are placeholders.
+// check compares the lower-case words: others are placeholders.
 func (c commandLine) check(t *testing.T, bin string) {
 	t.Helper()
 	help := []string{"-help"}

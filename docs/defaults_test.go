@@ -51,7 +51,7 @@ var values = map[string]any{
 
 var tableRow = regexp.MustCompile("(?m)^\\| `(\\w+\\.\\w+)` \\| ([^|]+?) \\|")
 
-// TestQuotedDefaults holds the numbers of the documents' tables equal to the code's.
+// TestQuotedDefaults compares the numbers in the documents' tables with the code.
 func TestQuotedDefaults(t *testing.T) {
 	quoted := map[string]bool{}
 	for _, d := range documents(t) {
@@ -73,7 +73,7 @@ func TestQuotedDefaults(t *testing.T) {
 	}
 }
 
-// words writes a value as the documents do.
+// words formats a value as in the documents.
 func words(v any) string {
 	switch v := v.(type) {
 	case time.Duration:

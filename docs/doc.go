@@ -1,3 +1,4 @@
-// Package docs has no code. Its tests hold the project's documents to what they describe: Go blocks
-// compile, links lead somewhere, names exist, quoted defaults and the schema are the code's.
+// Package docs has no code. Its tests compare the project's documents with what they describe: Go blocks compile,
+// links lead somewhere, names exist, recipes run, quoted defaults, the reference and the schemas are those of the
+// code.
 package docs

@@ -13,8 +13,8 @@ import (
 
 var inlineLinks = regexp.MustCompile(`\]\(([^()\s]+)\)`)
 
-// TestLinksBetweenDocuments holds that every relative link leads to a file that is there, and its
-// fragment to a heading in it.
+// TestLinksBetweenDocuments checks that every relative link leads to an existing file, and its fragment to a heading
+// in it.
 func TestLinksBetweenDocuments(t *testing.T) {
 	docs := documents(t)
 	anchors := map[string][]string{}
@@ -42,7 +42,7 @@ func TestLinksBetweenDocuments(t *testing.T) {
 	}
 }
 
-// TestEveryDocumentCanBeFound holds that each document in docs is linked from another one.
+// TestEveryDocumentCanBeFound checks that each document in docs is linked from another one.
 func TestEveryDocumentCanBeFound(t *testing.T) {
 	docs := documents(t)
 	linked := map[string]bool{"README.md": true}

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// root is the module's folder, seen from here.
+// root is the module's folder, relative to this package.
 const root = ".."
 
 // document is one of the project's Markdown files.
@@ -27,7 +27,7 @@ type block struct {
 	code string
 }
 
-// documents reads every Markdown file of the project's own.
+// documents returns every Markdown file of the project.
 func documents(t *testing.T) []document {
 	t.Helper()
 	var docs []document
@@ -57,7 +57,8 @@ func documents(t *testing.T) []document {
 	return docs
 }
 
-// parse splits a document at its fences. Lines keep their numbers in text: code becomes empty lines.
+// parse separates the code blocks of a document from its text. Lines keep their numbers in text: code becomes empty
+// lines.
 func parse(path, s string) document {
 	d := document{path: path}
 	var text, code []string
@@ -85,8 +86,8 @@ func parse(path, s string) document {
 
 var headings = regexp.MustCompile(`(?m)^#{1,6} +(.+?) *$`)
 
-// anchors are the names that links may use for d's headings: what is shown, in lower case, blanks
-// made hyphens and all but letters, digits, hyphens and underscores dropped.
+// anchors returns the fragments of d's headings: their text in lower case, with hyphens for blanks, and only letters,
+// digits, hyphens and underscores kept.
 func (d document) anchors() []string {
 	var names []string
 	for _, m := range headings.FindAllStringSubmatch(d.text, -1) {

@@ -12,15 +12,15 @@ import (
 	"testing"
 )
 
-// qualified is a name as documents write it: a package's, perhaps with a field or a method.
+// qualified matches a name in the form used by documents: a package's, perhaps with a field or a method.
 var qualified = regexp.MustCompile("`\\*?([a-z]+)\\.([A-Z]\\w*)(?:\\.([A-Z]\\w*))?")
 
-// TestNamesExist holds that what documents call by its package and name is exported there.
+// TestNamesExist checks that names which documents qualify with a package are exported there.
 func TestNamesExist(t *testing.T) {
 	exported := exportedNames(t)
 	checked := 0
 	for _, d := range documents(t) {
-		if d.path == "CHANGELOG.md" { // names what is gone
+		if d.path == "CHANGELOG.md" { // it mentions names that no longer exist
 			continue
 		}
 		for _, m := range qualified.FindAllStringSubmatch(d.text, -1) {
@@ -43,7 +43,7 @@ func TestNamesExist(t *testing.T) {
 	}
 }
 
-// exportedNames are the exported names of the module's packages, and Type.Field, Type.Method.
+// exportedNames returns the exported names of the module's packages, and Type.Field, Type.Method.
 func exportedNames(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	all := map[string]map[string]bool{}

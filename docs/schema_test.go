@@ -68,8 +68,8 @@ func TestSchemaHasTheFieldsOfRecord(t *testing.T) {
 	}
 }
 
-// compareFields holds that an object of the schema has the properties of a struct, of fitting types,
-// and requires those that are always written.
+// compareFields checks that an object of the schema has the properties of a struct, of matching types, and requires
+// those that are always written.
 func compareFields(t *testing.T, root, s *schema, at string, typ reflect.Type) {
 	t.Helper()
 	var always, names []string
@@ -159,7 +159,7 @@ func TestSchemaNamesTheOutcomes(t *testing.T) {
 	}
 }
 
-// TestVisitsFollowTheSchema crawls a web with something of everything and validates each line.
+// TestVisitsFollowTheSchema crawls a web with one case of everything and validates each line.
 func TestVisitsFollowTheSchema(t *testing.T) {
 	s := readSchema(t)
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -225,7 +225,7 @@ func crawl(t *testing.T, w *crawltest.Web, out *bytes.Buffer, seeds ...string) {
 	}
 }
 
-// validate returns what is wrong with v by p.
+// validate returns how v violates p.
 func (s *schema) validate(p *schema, at string, v any) []string {
 	if p = s.deref(p); reflect.DeepEqual(*p, schema{Description: p.Description}) {
 		return nil // anything

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// The directory that the program of research-crawls.md writes is one that amble verify can check. It is run as it
-// stands, but for the pause, on a server of loopback.
+// The directory that the program of research-crawls.md writes can be checked with amble verify. The program is run
+// unchanged except for the pause, with a server on loopback.
 func TestResearchProgramCanBeVerified(t *testing.T) {
 	code := ""
 	for _, d := range documents(t) {

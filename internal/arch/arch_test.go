@@ -32,7 +32,7 @@ type pkg struct {
 	build *build.Package
 }
 
-// load parses every package of the module, other modules inside it left out.
+// load parses every package of the module, but no other modules inside it.
 func load(t *testing.T) (map[string]*pkg, *token.FileSet) {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -51,7 +51,7 @@ func load(t *testing.T) (map[string]*pkg, *token.FileSet) {
 		}
 		bp, err := build.ImportDir(p, 0)
 		if bp == nil || len(bp.GoFiles) == 0 {
-			return nil // no Go files here, or tests alone
+			return nil // no Go files here, or only tests
 		}
 		if err != nil {
 			return err
@@ -73,7 +73,7 @@ func load(t *testing.T) (map[string]*pkg, *token.FileSet) {
 	return pkgs, fset
 }
 
-// sorted goes through a map in the order of its keys.
+// sorted iterates over a map in the order of its keys.
 func sorted[K cmp.Ordered, V any](m map[K]V) func(func(K, V) bool) {
 	return func(yield func(K, V) bool) {
 		for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -119,8 +119,8 @@ func TestImportGraph(t *testing.T) {
 	}
 }
 
-// thirdParty is which packages may import which modules, outside tests. Anything heavy lives in the
-// one package that needs it.
+// thirdParty lists which packages may import which modules, outside of tests. Heavy dependencies are in the one
+// package that needs them.
 var thirdParty = map[string][]string{
 	"weburl":     {"github.com/PuerkitoBio/purell", "github.com/nlnwa/whatwg-url", "golang.org/x/net/publicsuffix", "golang.org/x/net/idna", "github.com/zeebo/xxh3"},
 	"robots":     {},
@@ -163,16 +163,16 @@ func TestThirdParty(t *testing.T) {
 	}
 }
 
-// privilege is what only some packages may do, by the names with which it is done: of a package's path, or for ""
-// of methods on whatever.
+// privilege is what only some packages may do. It is recognized by names: those of a package's path or, for "", of
+// methods of any type.
 type privilege struct {
 	what    string
 	holders []string
 	names   map[string][]string
 }
 
-// network are the privileges of touching it. Whoever makes requests, or looks up names for them, could do so around
-// the gate; whoever listens opens a door.
+// network lists the privileges to use it. Whoever makes requests, or looks up names for them, could bypass the gate;
+// whoever listens can be reached from outside.
 var network = []privilege{
 	{"make requests", []string{"fetcher", "crawltest"}, map[string][]string{
 		"net/http":   {"Get", "Head", "Post", "PostForm", "Client", "DefaultClient", "DefaultTransport", "Transport", "NewRequest", "NewRequestWithContext"},
@@ -212,7 +212,7 @@ func TestPrivileges(t *testing.T) {
 	}
 }
 
-// uses are the places where a file makes use of a privilege.
+// uses returns the places where a file uses a privilege.
 func (v privilege) uses(f *ast.File) (found []ast.Node) {
 	names := importNames(f)
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -238,7 +238,7 @@ func (v privilege) uses(f *ast.File) (found []ast.Node) {
 // gateCalls are the methods of politeness.Gate that decide about requests, with the number of their arguments.
 var gateCalls = map[string]int{"Admit": 1, "Report": 2, "Failed": 3}
 
-// TestOneOrderOfCalls: nothing but fetcher.Client asks the gate, so that the order of the calls is written once.
+// TestOneOrderOfCalls checks that only fetcher.Client asks the gate, so that the order of the calls is written once.
 func TestOneOrderOfCalls(t *testing.T) {
 	pkgs, fset := load(t)
 	var at []string
@@ -275,7 +275,7 @@ func callsOfGate(f *ast.File) (found []*ast.SelectorExpr) {
 	return found
 }
 
-// importNames maps the names a file knows packages by to their paths.
+// importNames maps the names of imported packages in a file to their paths.
 func importNames(f *ast.File) map[string]string {
 	names := map[string]string{}
 	for _, s := range f.Imports {
@@ -289,9 +289,9 @@ func importNames(f *ast.File) map[string]string {
 	return names
 }
 
-// starters may start goroutines; each waits for those it started.
+// starters may start goroutines; each waits for those that it started.
 var starters = privilege{"start goroutines", []string{"crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble"}, map[string][]string{
-	"":        {"Go"}, // of sync.WaitGroup, and of groups like it
+	"":        {"Go"}, // of sync.WaitGroup, and of similar groups
 	"time":    {"AfterFunc"},
 	"context": {"AfterFunc"},
 }}
@@ -320,7 +320,7 @@ func goStatements(f *ast.File) (found []ast.Node) {
 	return found
 }
 
-// The checks above see what they are for.
+// The checks above find what they look for.
 func TestPrivilegesAreSeen(t *testing.T) {
 	for body, want := range map[string]string{
 		`net.Dial("tcp", "a:1")`:                       "make requests",
@@ -368,7 +368,7 @@ func TestPrivilegesAreSeen(t *testing.T) {
 	}
 }
 
-// What is made for tests is in no program: package testing brings its flags, and a simulated web its weight.
+// No program links code for tests: package testing adds its flags, and a simulated web its size.
 func TestProgramsLinkNoTests(t *testing.T) {
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/...", "./examples/...")
 	list.Dir = filepath.Join("..", "..")
@@ -415,7 +415,7 @@ func TestNothingGlobalChanges(t *testing.T) {
 	}
 }
 
-// packageVars are the names of the variables declared at package level.
+// packageVars returns the names of the variables declared at package level.
 func packageVars(p *pkg) map[string]bool {
 	vars := map[string]bool{}
 	for _, f := range p.files {
@@ -434,8 +434,8 @@ func packageVars(p *pkg) map[string]bool {
 	return vars
 }
 
-// reportVar reports an assignment whose target begins with the name of a package variable. A local
-// variable may not have the name of one, then; that is no loss.
+// reportVar reports an assignment whose target begins with the name of a package variable. Therefore a local variable
+// must not have the same name, which is no loss.
 func reportVar(t *testing.T, fset *token.FileSet, vars map[string]bool, x ast.Expr) {
 	t.Helper()
 	for {
@@ -478,7 +478,7 @@ func TestExportedNamesAreDocumented(t *testing.T) {
 	}
 }
 
-// selfEvident are methods whose meaning their name gives, everywhere.
+// selfEvident are methods whose names say everything, in all packages.
 var selfEvident = []string{"Error", "String", "Unwrap"}
 
 func checkDoc(t *testing.T, fset *token.FileSet, d ast.Decl) {
@@ -524,7 +524,7 @@ func exportedReceiver(d *ast.FuncDecl) bool {
 	}
 }
 
-// TestAPI compares the exported names with a golden, so that a change of the API is seen as one.
+// TestAPI compares the exported names with a golden file, so that every change of the API is visible.
 func TestAPI(t *testing.T) {
 	pkgs, fset := load(t)
 	var b strings.Builder
@@ -559,7 +559,7 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// exported writes the exported names of a declaration, a line each.
+// exported writes the exported names of a declaration, one per line.
 func exported(fset *token.FileSet, d ast.Decl) []string {
 	var lines []string
 	switch d := d.(type) {

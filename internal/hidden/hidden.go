@@ -1,5 +1,5 @@
-// Package hidden knows the characters that a reader does not see, and that change how others are shown: with them a
-// site could move the cursor of a terminal, or have a line read as what it does not say. They are written as escapes.
+// Package hidden recognizes characters that are invisible, or that change how others are displayed: with them a site
+// could move the cursor of a terminal, or make a line look like a different one. They are written as escapes.
 package hidden
 
 import (
@@ -8,8 +8,8 @@ import (
 )
 
 // Is reports whether a character is hidden: DEL and the C1 controls, format characters such as those that set the
-// direction of reading or have no width, separators of lines, and what else Unicode has programs ignore that
-// cannot show it, but for variation selectors. C0 controls, which every text form has escapes for, are not.
+// direction of writing or have no width, line separators, and what else Unicode tells programs to ignore if they
+// cannot display it, except variation selectors. C0 controls, which every text form escapes, are not.
 func Is(r rune) bool {
 	switch {
 	case r < 0x7f:
@@ -18,7 +18,7 @@ func Is(r rune) bool {
 		return true
 	case r < 0x600:
 		return r == 0xad || r == 0x34f
-	case 0x900 <= r && r < 0x115f, 0x2070 <= r && r < 0x3164, 0x3164 < r && r < 0xfe00: // most letters there are
+	case 0x900 <= r && r < 0x115f, 0x2070 <= r && r < 0x3164, 0x3164 < r && r < 0xfe00: // most letters
 		return false
 	}
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)
@@ -35,8 +35,8 @@ func AppendEscape(b []byte, r rune) []byte {
 	return append(b, '\\', 'u', digits[r>>12], digits[r>>8&15], digits[r>>4&15], digits[r&15])
 }
 
-// Escape is text or JSON with its hidden characters, and what is not UTF-8, escaped. JSON stays valid, with the
-// same meaning: it can have such characters in its strings alone. It is b itself where there are none.
+// Escape returns text or JSON with its hidden characters, and invalid UTF-8, escaped. JSON remains valid, with the
+// same meaning, because it can contain such characters only in strings. If there are none, Escape returns b itself.
 func Escape(b []byte) []byte {
 	var out []byte
 	start := 0

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// site is a made corpus: articles of words that are as unevenly common as those of a language (Zipf's
-// law), on pages that have a share of their words, header, menus and footer, in common. Each article
-// is on several pages, on each with some words replaced, as dates, counters and teasers are.
+// site generates a corpus: articles of words with the frequencies of a language (Zipf's law), on pages that share
+// some of their words, as header, menus and footer. Each article is on several pages, on each with some words
+// replaced, like dates, counters and teasers.
 type site struct {
 	articles, versions int
-	words, common      int // of a page
+	words, common      int // per page
 	replaced           int // words of each version
 }
 
@@ -39,8 +39,8 @@ func (s site) pages() (pages []string, article []int) {
 	return pages, article
 }
 
-// judge finds near pages as a crawl does: precision is how many of those found are of one article,
-// recall how many of the later versions of an article are found.
+// judge finds near pages like a crawl: precision is the share of those found that are of the same article, recall the
+// share of the later versions of an article that are found.
 func judge(pages []string, article []int, distance int) (precision, recall float64) {
 	h, x := NewHasher(), NewIndex(len(pages), distance)
 	found, right, later := 0, 0, 0
@@ -64,7 +64,7 @@ func judge(pages []string, article []int, distance int) (precision, recall float
 	return precision, float64(right) / float64(later)
 }
 
-// How good fingerprints are, on 900 pages of a site: 300 articles, three times each.
+// The quality of fingerprints on 900 pages of a site: 300 articles, three times each.
 func Example_precision() {
 	fmt.Println("words  common  replaced   precision, recall of distance 1     2            3")
 	for _, s := range []site{

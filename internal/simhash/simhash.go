@@ -1,14 +1,13 @@
-// Package simhash gives pages a fingerprint of 64 bits that differs in few bits between pages that
-// differ in few words (Charikar 2002; Manku, Jain and Das Sarma 2007), and finds pages whose
-// fingerprints are near.
+// Package simhash computes fingerprints of 64 bits that differ in few bits between pages that differ in few words
+// (Charikar 2002; Manku, Jain and Das Sarma 2007), and finds pages with similar fingerprints.
 //
-// What is found is nearly the same in most cases; what is nearly the same is found when few words
-// differ. Of pages of 800 words of which one was replaced, 90 in 100 are within the distance 3 of each
-// other, of those with four replaced 47, with sixteen 4; of pages of 3,000 words 99, 86 and 44. That is the
-// method's: the distance grows with the square root of the share of words that differ. Of what is
-// found, all was a version of the same article when up to half of each page's words were header and
-// footer, 95 in 100 at three quarters, and 15 at nine tenths, where pages differ in little else: there
-// the distance 1 is right in 30. The example of the package has the table, on a made corpus.
+// What is found is nearly the same in most cases; what is nearly the same is found if few words differ. Of pages of
+// 800 words of which one was replaced, 90 in 100 are within the distance 3 of each other, of those with four replaced
+// 47, with sixteen 4; of pages of 3,000 words 99, 86 and 44. That is a property of the method: the distance grows
+// with the square root of the share of words that differ. Everything that was found was a version of the same article
+// if up to half of each page's words were header and footer, 95 in 100 at three quarters, and 15 at nine tenths,
+// where pages differ in little else: there the distance 1 is right in 30. The example of the package has the table,
+// for a generated corpus.
 package simhash
 
 import (
@@ -19,16 +18,16 @@ import (
 	"unicode/utf8"
 )
 
-// shingle is how many words in a row are one feature. With one, pages of one language look alike by
-// their common words; with more, one changed word changes more features.
+// shingle is how many consecutive words are one feature. With one, pages of one language look alike by their common
+// words; with more, one changed word changes more features.
 const shingle = 2
 
-// Hasher makes fingerprints. It is safe for concurrent use.
+// Hasher computes fingerprints. It is safe for concurrent use.
 type Hasher struct {
-	spread [256]uint64 // the bits of an octet, one in each octet of the word
+	spread [256]uint64 // the bits of a byte, one in each byte of the word
 }
 
-// NewHasher makes a Hasher.
+// NewHasher returns a Hasher.
 func NewHasher() *Hasher {
 	h := &Hasher{}
 	for v := range h.spread {
@@ -39,8 +38,8 @@ func NewHasher() *Hasher {
 	return h
 }
 
-// HTML is the fingerprint of a page's visible words: markup, scripts and styles are left out. words
-// is how many there were; a page of very few says little.
+// HTML returns the fingerprint of a page's visible words, without markup, scripts and styles. words is the number of
+// words; the fingerprint of a page with very few says little.
 func (h *Hasher) HTML(page []byte) (fingerprint uint64, words int) {
 	c := counter{h: h}
 	var before uint64
@@ -63,7 +62,7 @@ func hash(w []byte) uint64 {
 	return f
 }
 
-// mix is one well-spread hash of two words in their order (the finaliser of MurmurHash3).
+// mix returns a well-distributed hash of two words in their order (the finaliser of MurmurHash3).
 func mix(a, b uint64) uint64 {
 	m := a*31 + b
 	m = (m ^ m>>33) * 0xff51afd7ed558ccd
@@ -71,8 +70,8 @@ func mix(a, b uint64) uint64 {
 	return m ^ m>>33
 }
 
-// counter counts how many features have each of the 64 bits: eight counters of an octet to a word,
-// emptied before they run over.
+// counter counts how many features have each of the 64 bits: eight counters of one byte in a word, emptied before
+// they overflow.
 type counter struct {
 	h     *Hasher
 	lanes [8]uint64
@@ -107,7 +106,7 @@ func (c *counter) fingerprint() (f uint64) {
 	return f
 }
 
-// visibleWords are the runs of letters and digits outside of tags, scripts and styles.
+// visibleWords iterates over the sequences of letters and digits outside of tags, scripts and styles.
 func visibleWords(page []byte) func(yield func([]byte) bool) {
 	return func(yield func([]byte) bool) {
 		for len(page) > 0 {
@@ -140,7 +139,7 @@ func wordLen(b []byte) (n int) {
 	return n
 }
 
-// afterTag is what follows the tag, comment or raw-text element that page begins with.
+// afterTag returns what follows the tag, comment or raw-text element at the beginning of page.
 func afterTag(page []byte) []byte {
 	for _, raw := range []string{"script", "style"} {
 		if len(page) > len(raw) && bytes.EqualFold(page[1:1+len(raw)], []byte(raw)) {
@@ -159,15 +158,15 @@ func afterTag(page []byte) []byte {
 	return page[end+1:]
 }
 
-// Distance is in how many bits two fingerprints differ.
+// Distance returns the number of bits in which two fingerprints differ.
 func Distance(a, b uint64) int { return bits.OnesCount64(a ^ b) }
 
-// MaxDistance is the greatest distance an Index can find: by the pigeonhole principle two
-// fingerprints that differ in three bits agree in one of four blocks of 16.
+// MaxDistance is the greatest distance that an Index can find: by the pigeonhole principle, two fingerprints that
+// differ in three bits agree in one of four blocks of 16.
 const MaxDistance = 3
 
-// Index remembers fingerprints with a name each. It is safe for concurrent use and keeps at most the
-// number it was made for, and 16 MiB of names.
+// Index remembers fingerprints, each with a name. It is safe for concurrent use and keeps at most the number it was
+// created for, and 16 MiB of names.
 type Index struct {
 	most, distance int
 
@@ -178,7 +177,7 @@ type Index struct {
 	blocks [4]map[uint16][]int32
 }
 
-// NewIndex makes an Index that finds fingerprints within a distance of 0 to MaxDistance.
+// NewIndex returns an Index that finds fingerprints within a distance of 0 to MaxDistance.
 func NewIndex(most, distance int) *Index {
 	x := &Index{most: most, distance: min(distance, MaxDistance)}
 	for i := range x.blocks {
@@ -189,11 +188,10 @@ func NewIndex(most, distance int) *Index {
 
 const maxNames = 16 << 20 // bytes
 
-// maxBlock bounds the search for pages that all have one block in common.
+// maxBlock bounds the search for pages that all have the same block.
 const maxBlock = 1000
 
-// Meet adds a fingerprint and returns the name of one within the distance that came before it, ""
-// when there is none.
+// Meet adds a fingerprint and returns the name of an earlier one within the distance, or "".
 func (x *Index) Meet(name string, f uint64) (near string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
