@@ -5,196 +5,179 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/politeness/ledger"
-	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Request names a URL that the caller is about to request, for [Gate.Admit].
+// Request names a URL that the caller wants to request, for [Gate.Admit].
 type Request struct {
 	URL      weburl.URL // what is wanted in the end
 	Next     weburl.URL // what [Gate.Next] named for it; zero: the caller resolved URL's own host
 	Addr     netip.Addr // the address of Next's host
 	Purpose  Purpose    // Page or Sitemap; robots.txt permits the Gate makes by itself
-	Attempt  int        // 0 for the first. That a page fails again does not count for Config.MaxFailures
+	Attempt  int        // 0 for the first; further failures of a page do not count for Config.MaxFailures
 	Queued   time.Time  // when the URL was queued, written to the ledger
 	Deadline time.Time  // the Permit expires no later; zero: after Config.PermitTTL
 }
 
-// Admit decides about a request at this moment. It returns a Permit, whose URL is a.Next; or an
-// error: *[Denied], the final word on a.URL; *[NotYet], with the time to ask again; or [ErrRequest] for a
-// Request without URL or address.
+// Admit decides about a request at this moment. It returns a Permit, whose URL is q.Next; or an error: *[Denied], the final
+// word on q.URL; *[NotYet], with the time to try again; or [ErrRequest] for a Request without URL or address.
 //
-// The Permit expires after Config.PermitTTL, at a.Deadline, or when the rules that it was judged by or the
-// hours for requests run out, whichever is first. Every Permit must be followed by one Report, used or not.
-func (g *Gate) Admit(a Request) (Permit, error) {
+// The Permit expires after Config.PermitTTL, at q.Deadline, or when the rules by which it was judged or the hours for
+// requests end, whichever is first. Every Permit must be followed by one Report, used or not.
+func (g *Gate) Admit(q Request) (Permit, error) {
 	now := time.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.admit(now, a)
+	return g.admit(now, q)
 }
 
-func (g *Gate) admit(now time.Time, a Request) (Permit, error) {
-	if a.URL.IsZero() || !a.Addr.IsValid() {
+func (g *Gate) admit(now time.Time, q Request) (Permit, error) {
+	if q.URL.IsZero() || !q.Addr.IsValid() {
 		return Permit{}, ErrRequest
 	}
 	g.sweep(now)
-	h := g.host(a.URL)
-	s, err := g.step(now, h, a)
+	h := g.host(q.URL)
+	s, err := g.step(now, h, q)
 	if err == nil {
-		err = g.mayAsk(now, a, s.url)
+		err = g.cfg.permits(now, q, s.url)
 	}
 	if err != nil {
 		return Permit{}, err
 	}
 	th := h
-	if s.url != a.URL {
+	if s.url != q.URL {
 		th = g.host(s.url)
 	}
-	if th != h && th.gone != nil {
-		return Permit{}, &Denied{URL: a.URL, Reason: ReasonRobotsUnreachable, Detail: "robots.txt redirects to a host that was given up: " + th.gone.detail}
+	if th != h && th.givenUp != nil {
+		return Permit{}, &Denied{URL: q.URL, Reason: ReasonRobotsUnreachable, Detail: "robots.txt redirects to a host that was given up: " + th.givenUp.detail}
 	}
-	if now.Before(g.opening) {
-		return Permit{}, notYet(ledger.Clause{Name: ledger.ClauseRestart, Until: g.opening})
+	if now.Before(g.pacer.opening) {
+		return Permit{}, notYet(ledger.Clause{Name: ledger.ClauseRestart, Until: g.pacer.opening})
 	}
-	c := g.clocks(now, th, s.url, a.Addr)
-	if err := g.wait(now, &c); err != nil {
+	c := g.clocks(now, th, s.url, q.Addr)
+	if err := g.pacer.wait(now, &c); err != nil {
 		return Permit{}, err
 	}
-	return g.mint(now, a, h, s, c), nil
+	return g.mint(now, q, h, s, c), nil
 }
 
-// mayAsk holds a Request to what is settled for its target whatever its rules say.
-func (g *Gate) mayAsk(now time.Time, a Request, target weburl.URL) error {
+// permits holds a Request to what is settled for its target whatever its rules say.
+func (c *Config) permits(now time.Time, q Request, target weburl.URL) error {
 	switch {
-	case a.Next != target && (!a.Next.IsZero() || target.Host() != a.URL.Host()):
+	case q.Next != target && (!q.Next.IsZero() || target.Host() != q.URL.Host()):
 		return notYet(ledger.Clause{Name: ledger.ClauseStale, Until: now})
-	case target != a.URL && g.optedOut(target):
-		return &Denied{URL: a.URL, Reason: ReasonOptOut, Detail: "robots.txt redirects to a host on the opt-out list"}
-	case g.cfg.Contactless && !a.Addr.IsLoopback():
-		return &Denied{URL: a.URL, Reason: ReasonNoContact, Detail: "a contact is required for hosts that are not loopback"}
+	case target != q.URL && c.optedOut(target):
+		return &Denied{URL: q.URL, Reason: ReasonOptOut, Detail: "robots.txt redirects to a host on the opt-out list"}
+	case c.Contactless && !q.Addr.IsLoopback():
+		return &Denied{URL: q.URL, Reason: ReasonNoContact, Detail: "a contact is required for hosts that are not loopback"}
 	}
 	return nil
 }
 
-func (g *Gate) optedOut(u weburl.URL) bool { return g.cfg.OptOut != nil && g.cfg.OptOut(u.Hostname()) }
+func (c *Config) optedOut(u weburl.URL) bool { return c.OptOut != nil && c.OptOut(u.Hostname()) }
 
-// step is one thing to ask for on the way to a URL.
+// step is one request on the way to a URL.
 type step struct {
 	url     weburl.URL
 	purpose Purpose
-	valid   instant // the end of the rules that allow it; 0: none were needed
+	valid   instant // when the rules expire that allow it; 0: none were needed
 }
 
-// step is what a.URL needs next: itself when its origin's rules allow it, or a robots request.
-func (g *Gate) step(now time.Time, h *host, a Request) (step, error) {
-	if g.optedOut(a.URL) {
-		return step{}, &Denied{URL: a.URL, Reason: ReasonOptOut, Detail: "the host is on the opt-out list"}
+// step is what q.URL needs next: itself when its origin's rules allow it, or a request for robots.txt.
+func (g *Gate) step(now time.Time, h *host, q Request) (step, error) {
+	if g.cfg.optedOut(q.URL) {
+		return step{}, &Denied{URL: q.URL, Reason: ReasonOptOut, Detail: "the host is on the opt-out list"}
 	}
-	o := h.origin(a.URL)
-	v := g.override(now, a.URL)
+	o := h.origin(q.URL)
+	v := g.rules.override(now, q.URL)
 	if v != nil && v.requestedDelay > o.requestedDelay {
-		g.learnRequestedDelay(h, o, v.requestedDelay, v.requestedBy)
+		h.slowDown(&g.cfg, o, v.requestedDelay, v.requestedBy)
 	}
-	if h.gone != nil {
-		return step{}, &Denied{URL: a.URL, Reason: h.gone.reason, Detail: h.gone.detail}
+	if h.givenUp != nil {
+		return step{}, &Denied{URL: q.URL, Reason: h.givenUp.reason, Detail: h.givenUp.detail}
 	}
-	if err := g.quiet(now, o); err != nil {
+	if err := g.cfg.quiet(now, o); err != nil {
 		return step{}, err
 	}
-	g.takeBack(now, o.asking)
-	page := step{url: a.URL, purpose: Page}
-	if a.Purpose == Sitemap { // nothing else can be asked for: a page cannot pass for a robots.txt
+	g.takeBack(now, o.fetching)
+	page := step{url: q.URL, purpose: Page}
+	if q.Purpose == Sitemap { // no other purpose is taken over: a page cannot pass for a robots.txt
 		page.purpose = Sitemap
 	}
 	switch {
 	case v != nil:
 		page.valid = at(v.Until)
-		return page, g.judge(v.group, v.source(), a.URL)
-	case isRobots(a.URL):
+		return page, g.cfg.judge(v.group, v.source(), q.URL)
+	case isRobots(q.URL):
 		return page, nil
 	case o.usable(now):
 		page.valid = o.validUntil(now)
-		return page, g.judgeBy(now, o, a.URL)
-	case o.gone:
-		return step{}, &Denied{URL: a.URL, Reason: ReasonRobotsUnreachable, Detail: "the robots.txt of " + a.URL.Origin() + " could not be had"}
+		return page, g.rules.judge(now, o, q.URL)
+	}
+	return g.cfg.robotsStep(now, o, q.URL)
+}
+
+// robotsStep is the request for the robots.txt of o, the origin of u.
+func (c *Config) robotsStep(now time.Time, o *origin, u weburl.URL) (step, error) {
+	switch {
+	case o.givenUp:
+		return step{}, &Denied{URL: u, Reason: ReasonRobotsUnreachable, Detail: "the robots.txt of " + u.Origin() + " could not be fetched"}
 	case o.retryAt().after(now):
 		return step{}, notYet(ledger.Clause{Name: ledger.ClauseRobots, Until: o.retryAt().time()})
-	case o.asking != nil:
-		return step{}, notYet(ledger.Clause{Name: ledger.ClauseBusy, Until: now.Add(max(g.cfg.Delay, recheck))})
+	case o.fetching != nil:
+		return step{}, notYet(ledger.Clause{Name: ledger.ClauseBusy, Until: now.Add(max(c.Delay, recheck))})
 	}
-	return step{url: o.next(a.URL), purpose: Robots}, nil
+	return step{url: o.next(u), purpose: Robots}, nil
 }
 
-// judgeBy applies the rules of u's origin to u.
-func (g *Gate) judgeBy(now time.Time, o *origin, u weburl.URL) error {
-	group := o.group()
-	if group == nil {
-		return nil
+// clocks finds the clocks of a request, after Permits on them that ran out unused have been taken back.
+func (g *Gate) clocks(now time.Time, h *host, target weburl.URL, addr netip.Addr) clocks {
+	for p := range h.slots {
+		g.takeBack(now, p.holder)
 	}
-	if v := group.Test(u.PathQuery()); !v.Allowed || len(g.cfg.RefuseUsage) > 0 {
-		if err := g.judge(group, o.source(now, u), u); err != nil {
-			o.use = usedLately
-			return err
-		}
+	c := g.pacer.clocks(now, h, target, addr)
+	if c.addr != nil {
+		g.takeBack(now, c.addr.holder)
 	}
-	return nil
-}
-
-// judge applies a group's rules to u.
-func (g *Gate) judge(group *robots.Group, src robots.Source, u weburl.URL) error {
-	if group == nil {
-		return nil
+	if c.domain != nil {
+		g.takeBack(now, c.domain.holder)
 	}
-	if v := group.Test(u.PathQuery()); !v.Allowed {
-		return &Denied{URL: u, Reason: ReasonRobots, Verdict: v, Detail: robots.Explain(v, src)}
-	}
-	return g.judgeUsage(group, src, u)
-}
-
-// judgeUsage refuses u when the site disallows a use that the operator wants to honour.
-func (g *Gate) judgeUsage(group *robots.Group, src robots.Source, u weburl.URL) error {
-	if len(g.cfg.RefuseUsage) == 0 {
-		return nil
-	}
-	usage := robots.PageUsage(group, u.PathQuery(), nil, nil, robots.Directives{})
-	for _, use := range g.cfg.RefuseUsage {
-		if usage.For(use) == robots.Disallowed {
-			return &Denied{URL: u, Reason: ReasonUsage, Detail: "refused: " + src.RobotsURL + " disallows the use " + use}
-		}
-	}
-	return nil
+	return c
 }
 
 // life is how long a Permit for s lasts that is granted now.
-func (g *Gate) life(now time.Time, a Request, s step, o *origin) time.Duration {
-	d := g.cfg.PermitTTL
-	if !a.Deadline.IsZero() {
-		d = min(d, a.Deadline.Sub(now))
+func (c *Config) life(now time.Time, q Request, s step, o *origin) time.Duration {
+	d := c.PermitTTL
+	if !q.Deadline.IsZero() {
+		d = min(d, q.Deadline.Sub(now))
 	}
 	if s.valid != 0 {
 		d = min(d, s.valid.until(now))
 	}
-	if last := g.open(now, o); last != 0 {
+	if last := c.openUntil(now, o); last != 0 {
 		d = min(d, last.until(now))
 	}
 	return d
 }
 
 // mint makes the Permit for s and starts its clocks.
-func (g *Gate) mint(now time.Time, a Request, h *host, s step, c clocks) Permit {
-	g.lastID++
-	g.unlined++
-	o := h.origin(a.URL)
+func (g *Gate) mint(now time.Time, q Request, h *host, s step, c clocks) Permit {
+	o := h.origin(q.URL)
 	p := &permit{
-		gate: g, id: g.lastID, url: s.url, wanted: a.URL, wantedHost: h, addr: a.Addr, purpose: s.purpose,
-		attempt: a.Attempt, queued: a.Queued, allowed: now, life: g.life(now, a, s, o), clocks: c,
+		gate: g, id: g.journal.number(), url: s.url, wanted: q.URL, wantedHost: h, addr: q.Addr, purpose: s.purpose,
+		attempt: q.Attempt, queued: q.Queued, allowed: now, life: g.cfg.life(now, q, s, o), clocks: c,
 	}
+	passed := p.passed[:0]
 	if s.purpose == Robots {
-		o.asking = p
-	} else { // not before: the rules of who still has to wait have decided about nothing
+		o.fetching = p
+		if o.outage != nil && o.chain == nil { // a hop has waited for its host alone
+			passed = append(passed, ledger.Clause{Name: ledger.ClauseRobots, Until: o.retryAt().time()})
+		}
+	} else { // not before: only an admitted request counts as use
 		o.use = usedLately
 	}
-	c.host.local = a.Addr.IsLoopback()
-	g.take(now, p)
+	c.host.local = q.Addr.IsLoopback()
+	p.clauses = g.pacer.take(now, p, passed)
+	sortClauses(p.clauses)
 	return Permit{p}
 }

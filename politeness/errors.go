@@ -1,6 +1,7 @@
 package politeness
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,16 @@ func (e *NotYet) Error() string {
 		names[i] = c.Name
 	}
 	return "politeness: not before " + e.Until.UTC().Format(time.RFC3339Nano) + " (" + strings.Join(names, ", ") + ")"
+}
+
+// notYet is the answer with these clauses, of which there is at least one.
+func notYet(cs ...ledger.Clause) *NotYet {
+	sortClauses(cs)
+	return &NotYet{Until: cs[0].Until, Clauses: cs}
+}
+
+func sortClauses(cs []ledger.Clause) {
+	slices.SortStableFunc(cs, func(a, b ledger.Clause) int { return b.Until.Compare(a.Until) })
 }
 
 // Reason codes of Denied, stable across versions.

@@ -5,5 +5,5 @@ package politeness
 func SweepNext(g *Gate) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.sweepAt = 0
+	g.idle.at = 0
 }

@@ -9,30 +9,30 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// host is what one host:port asked for and how it fared.
+// host is what one host:port has requested and how it fares.
 //
-// It is born when a URL of it is first seen, waits only through its slots' clocks, and may be
-// forgotten only when it equals a new one (fresh).
+// It is made when a URL of it is first seen, waits only through its slots' clocks, and may be forgotten only when it equals
+// a new one (fresh).
 type host struct {
 	first   pace
-	more    *[]pace    // of an own host, the others it may have
+	more    *[]pace    // of an own host, the other slots it may have
 	origins [2]*origin // http, https; nil: nothing is known
 	latency time.Duration
 
-	failing  instant       // since when wholeFaults come; 0: none since the last good answer
+	failing  instant       // since when wholeFaults have come; 0: none since the last good answer
 	backoff  time.Duration // 0 when healthy
 	failures int32         // faults with no good answer between
 	own      bool
 	local    bool     // requested at a loopback address last
-	gone     *givenUp // nil while the host is served
+	givenUp  *givenUp // nil while the host is served
 }
 
-// givenUp is why a host or an origin is not served any more.
+// givenUp is why a host is not served any more.
 type givenUp struct{ reason, detail string }
 
-// newHost is a host that nothing is known of but its key.
-func (g *Gate) newHost(key string) *host {
-	own := g.cfg.OwnHosts(key)
+// newHost is a host of which nothing is known but its key.
+func newHost(c *Config, key string) *host {
+	own := c.OwnHosts(key)
 	h := &host{own: own > 0, local: isLoopback(key)}
 	if own > 1 {
 		more := make([]pace, own-1)
@@ -104,7 +104,7 @@ func (h *host) hold(t time.Time, d time.Duration, clause string) {
 	}
 }
 
-// ready is when the host may be asked again.
+// ready is when the host may be requested again.
 func (h *host) ready(now time.Time) time.Time { return h.slot(now).until(now) }
 
 // waits is when a URL of the host may be requested, as far as is known, and the clause that says so.
@@ -113,7 +113,7 @@ func (h *host) waits(now time.Time) (at time.Time, clause string) {
 	at, clause = p.notBefore, p.clause.String()
 	var retry instant // of the origin that is to be tried again first
 	for _, o := range h.origins {
-		if o != nil && !o.gone {
+		if o != nil && !o.givenUp {
 			if o.usable(now) || o.retryAt() == 0 {
 				return at, clause
 			}
@@ -128,11 +128,11 @@ func (h *host) waits(now time.Time) (at time.Time, clause string) {
 	return at, clause
 }
 
-// giveUp ends the service of the host. The first reason stays.
-func (h *host) giveUp(reason, detail string) {
-	if h.gone == nil {
-		h.gone = &givenUp{reason, detail}
-	}
+// state is what h's delay depends on after a request, which was at a loopback address or not.
+func (h *host) state(local bool) HostState {
+	s := HostState{Exempt: h.own || local, Latency: h.latency, Backoff: h.backoff}
+	s.Requested, s.RequestedBy = h.requestedDelay()
+	return s
 }
 
 // requestedDelay is the delay that robots.txt requests: of two origins on one host and port, the longer one.
@@ -145,53 +145,35 @@ func (h *host) requestedDelay() (d time.Duration, clause string) {
 	return d, clause
 }
 
-// state is what h's delay depends on after a request, which was at a loopback address or not.
-func (h *host) state(local bool) HostState {
-	s := HostState{Exempt: h.own || local, Latency: h.latency, Backoff: h.backoff}
-	s.Requested, s.RequestedBy = h.requestedDelay()
-	return s
-}
-
-// delay is the delay in force at h after a request that was at a loopback address or not, and the clause that sets it.
-func (g *Gate) delay(h *host, local bool) (time.Duration, string) {
-	return g.cfg.delayFor(h.state(local))
-}
-
-// succeed notes an answer that shows the host in health: back-off halves with each.
-func (h *host) succeed() {
-	h.failures, h.failing = 0, 0
-	if h.backoff /= 2; h.backoff < firstBackoff {
-		h.backoff = 0
+// slowDown adopts the delay that o, an origin of h, requests. Its robots.txt may have been redirected elsewhere, so that the
+// last request to the host itself was some time ago.
+func (h *host) slowDown(c *Config, o *origin, d time.Duration, clause string) {
+	o.requestedDelay, o.requestedBy = d, ledger.ClauseIDOf(clause)
+	for p := range h.slots {
+		if d > 0 && p.ended != 0 {
+			p.hold(p.ended.time().Add(d), d, clause)
+		}
+	}
+	if d > c.MaxCrawlDelay {
+		h.giveUp(ReasonCrawlDelay, "the host requests a delay of "+d.String()+", longer than this crawl's maximum of "+c.MaxCrawlDelay.String())
 	}
 }
 
-const firstBackoff = time.Second
+// giveUp ends the service of the host. The first reason stays.
+func (h *host) giveUp(reason, detail string) {
+	if h.givenUp == nil {
+		h.givenUp = &givenUp{reason, detail}
+	}
+}
 
-// fault is what a failure says against a host.
-type fault int32
-
-const (
-	noFault    fault = 0 // nothing new: another attempt at a page that has failed before
-	pageFault  fault = 1 // a page failed; many say that it is the host
-	wholeFault fault = 2 // the host failed
-)
-
-// fail notes a failure at now: back-off doubles with each. By faults the host is given up.
-func (g *Gate) fail(h *host, now time.Time, f fault) {
-	h.backoff = min(max(firstBackoff, 2*h.backoff), g.cfg.MaxBackoff)
-	if f == noFault {
-		return
+// fresh reports whether h waits for nothing and would wait after its next request no longer than a host of which nothing is
+// known.
+func (h *host) fresh(c *Config, now time.Time) bool {
+	for p := range h.slots {
+		if !p.free(now) {
+			return false
+		}
 	}
-	if f == wholeFault && h.failing == 0 {
-		h.failing = at(now)
-	}
-	if h.failures < 1<<30 {
-		h.failures += int32(f)
-	}
-	switch {
-	case int(h.failures)/int(wholeFault) >= g.cfg.MaxFailures:
-		h.giveUp(ReasonHostFailed, "the host failed too often, with no good answer between")
-	case f == wholeFault && h.failing.since(now) >= g.cfg.MaxSilence:
-		h.giveUp(ReasonHostFailed, "the host has not answered well for too long")
-	}
+	d, _ := c.delayFor(h.state(h.local))
+	return h.givenUp == nil && h.failures == 0 && h.backoff == 0 && d <= c.leastDelay(h.own || h.local) && h.origins[0].fresh(now) && h.origins[1].fresh(now)
 }

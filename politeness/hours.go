@@ -55,27 +55,27 @@ func closes(w robots.Window, now time.Time) time.Time {
 }
 
 // visitTimes are the hours that the site names, where the operator honours them.
-func (g *Gate) visitTimes(o *origin) Hours {
-	if !g.cfg.VisitTime || o.rules == nil {
+func (c *Config) visitTimes(o *origin) Hours {
+	if !c.VisitTime || o.rules == nil {
 		return nil
 	}
 	return o.rules.group.VisitTimes()
 }
 
-// open is how long a request for a page of o may be begun that is admitted now.
-func (g *Gate) open(now time.Time, o *origin) instant {
-	last := g.cfg.Hours.end(now)
-	if t := g.visitTimes(o).end(now); t != 0 && (last == 0 || t < last) {
+// openUntil is how long a request for a page of o may be begun that is admitted now; 0 when there is no end.
+func (c *Config) openUntil(now time.Time, o *origin) instant {
+	last := c.Hours.end(now)
+	if t := c.visitTimes(o).end(now); t != 0 && (last == 0 || t < last) {
 		last = t
 	}
 	return last
 }
 
-// quiet is the wait for the hours in which the host may be asked: the operator's, and the site's
-// Visit-time where the operator honours it.
-func (g *Gate) quiet(now time.Time, o *origin) error {
-	until := g.cfg.Hours.next(now)
-	if t := g.visitTimes(o).next(now); t.After(until) {
+// quiet is the wait for the hours in which a host may be requested: the operator's, and the site's Visit-time where the
+// operator honours it.
+func (c *Config) quiet(now time.Time, o *origin) error {
+	until := c.Hours.next(now)
+	if t := c.visitTimes(o).next(now); t.After(until) {
 		until = t
 	}
 	if until.After(now) {

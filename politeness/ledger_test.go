@@ -213,10 +213,10 @@ func BenchmarkLedger(b *testing.B) {
 	r := Reply{Status: 200, FirstByte: now, Ended: now, WireBytes: 12345, Header: http.Header{}}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := g.begin(p, now); err != nil {
+		if err := g.journal.begin(now, p, nil); err != nil {
 			b.Fatal(err)
 		}
-		g.end(now, p, r, answer{})
+		g.journal.end(now, p, r, answer{})
 	}
 }
 

@@ -20,7 +20,7 @@ func addrOf(i int) netip.Addr {
 func TestIdleHostsAreForgotten(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := open(t, Config{PerDomain: true})
-		b.gate.sweepAt, b.gate.sweepMin = 64, 64
+		b.gate.idle.at, b.gate.idle.min = 64, 64
 		most := 0
 		for i := range 3000 {
 			raw := fmt.Sprintf("https://h%d.test/", i)
@@ -28,7 +28,7 @@ func TestIdleHostsAreForgotten(t *testing.T) {
 				b.send(p, 0, Reply{Status: 404})
 			}
 			time.Sleep(30 * time.Minute)
-			most = max(most, b.gate.size())
+			most = max(most, len(b.gate.hosts)+b.gate.pacer.size())
 		}
 		if most > 6*49 { // what a day and a half keeps: three clocks each, doubled between sweeps
 			t.Errorf("%d clocks kept for hosts that are done", most)
@@ -39,14 +39,14 @@ func TestIdleHostsAreForgotten(t *testing.T) {
 func TestAddressesAreForgottenEvenOfOneHost(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := open(t, Config{})
-		b.gate.sweepAt, b.gate.sweepMin = 64, 64
+		b.gate.idle.at, b.gate.idle.min = 64, 64
 		for i := range 1000 {
 			if p, err := b.admit("https://a.test/", addrOf(i)); err == nil {
 				b.send(p, 0, Reply{Status: 404})
 			}
 			time.Sleep(2 * time.Second)
 		}
-		if n := len(b.gate.addrs); n > 130 {
+		if n := len(b.gate.pacer.addrs); n > 130 {
 			t.Errorf("%d addresses kept", n)
 		}
 	})
@@ -60,10 +60,10 @@ func TestP9ForgettingShortensNoWait(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 7))
 			c := randomConfig(rng)
 			forgetful, whole := open(t, c), open(t, c)
-			forgetful.gate.sweepAt, forgetful.gate.sweepMin = 1, 1
-			forgetful.gate.cfg.MaxRulesBytes, forgetful.gate.evictAt = 1, 1
+			forgetful.gate.idle.at, forgetful.gate.idle.min = 1, 1
+			forgetful.gate.cfg.MaxRulesBytes, forgetful.gate.rules.evictAt = 1, 1
 			for range 400 {
-				forgetful.gate.sweepAt = 1
+				forgetful.gate.idle.at = 1
 				raw, addr := randomAsk(rng)
 				pf, errF := forgetful.admit(raw, addr)
 				if errF == nil {
@@ -88,7 +88,7 @@ func (b *bench) follow(p Permit) Permit {
 	defer g.mu.Unlock()
 	h, target := g.host(p.p.wanted), g.host(p.p.url)
 	c := g.clocks(now, target, p.p.url, p.p.addr)
-	if err := g.wait(now, &c); err != nil {
+	if err := g.pacer.wait(now, &c); err != nil {
 		b.Fatalf("%s (%v) at %v, but %v", p.URL(), p.Purpose(), now, err)
 	}
 	o := h.origin(p.p.wanted)
@@ -97,7 +97,7 @@ func (b *bench) follow(p Permit) Permit {
 	case s.purpose == Page && !o.usable(now):
 		b.Fatalf("%s at %v, but no rules are in force", p.URL(), now)
 	case s.purpose == Page:
-		if err := g.judgeBy(now, o, p.p.wanted); err != nil {
+		if err := g.rules.judge(now, o, p.p.wanted); err != nil {
 			b.Fatalf("%s at %v, but %v", p.URL(), now, err)
 		}
 	case o.retryAt().after(now):
@@ -191,8 +191,8 @@ func TestRulesAreEvictedAndAskedForAgain(t *testing.T) {
 					time.Sleep(time.Until(b.send(p, 0, Reply{Status: 200, Body: []byte(body)})))
 				}
 			}
-			if limit := b.gate.cfg.MaxRulesBytes; b.gate.rulesSize > limit*5/4 {
-				t.Fatalf("%d octets of rules, %d allowed", b.gate.rulesSize, limit)
+			if limit := b.gate.cfg.MaxRulesBytes; b.gate.rules.size > limit*5/4 {
+				t.Fatalf("%d octets of rules, %d allowed", b.gate.rules.size, limit)
 			}
 		}
 		if again < hosts+hosts/2 {
@@ -226,11 +226,11 @@ func TestRulesThatHaveDecidedNothingYetAreKept(t *testing.T) {
 func TestRulesSizeIsCounted(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := open(t, Config{})
-		b.gate.sweepAt, b.gate.sweepMin = 1, 1
+		b.gate.idle.at, b.gate.idle.min = 1, 1
 		for i := range 30 {
 			b.ready(fmt.Sprintf("https://h%d.test/", i%4), strings.Repeat("Disallow: /\n", i))
 			time.Sleep(25 * time.Hour)
-			b.gate.sweepAt = 1
+			b.gate.idle.at = 1
 		}
 		var sum int64
 		for _, h := range b.gate.hosts {
@@ -240,8 +240,8 @@ func TestRulesSizeIsCounted(t *testing.T) {
 				}
 			}
 		}
-		if sum != b.gate.rulesSize || len(b.gate.hosts) > 2 {
-			t.Errorf("%d octets counted, %d there, %d hosts", b.gate.rulesSize, sum, len(b.gate.hosts))
+		if sum != b.gate.rules.size || len(b.gate.hosts) > 2 {
+			t.Errorf("%d octets counted, %d there, %d hosts", b.gate.rules.size, sum, len(b.gate.hosts))
 		}
 	})
 }
@@ -293,7 +293,7 @@ func TestAHostThatOnlyWaitsIsKept(t *testing.T) {
 		time.Sleep(time.Second)
 		b.rules2("https://c.test/x", "192.0.2.4", Reply{Status: 503, Header: http.Header{"Retry-After": {"200"}}})
 		time.Sleep(100 * time.Second)
-		b.gate.sweepAt, b.gate.sweepMin = 1, 1
+		b.gate.idle.at, b.gate.idle.min = 1, 1
 		b.gate.Next(b.url("https://other.test/"))
 		if w := b.wait("https://d.test/", addrOf(9)); w.Clauses[0].Name != ledger.ClauseRetryAfter || time.Until(w.Until) != 100*time.Second {
 			t.Error(w)

@@ -61,18 +61,6 @@ func (c *Config) overrides() map[string]*override {
 	return m
 }
 
-// override is what replaces the robots.txt of u's origin at now, nil when nothing does.
-func (g *Gate) override(now time.Time, u weburl.URL) *override {
-	if len(g.overrides) == 0 {
-		return nil
-	}
-	o := g.overrides[u.Origin()]
-	if o == nil || !o.Until.IsZero() && !now.Before(o.Until) {
-		return nil
-	}
-	return o
-}
-
 // source is where an override's rules came from, as an explanation names it.
 func (o *override) source() robots.Source {
 	return robots.Source{RobotsURL: "override (" + o.Reason + ")", Status: 200}

@@ -8,12 +8,12 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// pace is one clock: of a host's slot, of an address, of a registrable domain. It allows one request
-// at a time, and the next one a pause after the end of the last.
+// pace is one clock: of one of a host's slots, of an address, or of a registrable domain. It allows one request at a time,
+// and the next one a pause after the end of the last.
 //
-// It is a token bucket that is written down rather than kept: it holds one token, which comes back
-// at notBefore, delay after it was taken; full makes it when it is asked. A million hosts that rest take
-// no more than these fields. The zero pace is free.
+// It stands for a token bucket without keeping one: the bucket has one token, which comes back at notBefore, delay after it
+// was taken; full builds it when needed. A million resting hosts need no more memory than these fields. The zero pace is
+// free.
 type pace struct {
 	holder    *permit // whose request is under way, or may be
 	notBefore time.Time
@@ -22,10 +22,10 @@ type pace struct {
 	clause    ledger.ClauseID // of delay
 }
 
-// slack is what a bucket may round: far below anything a host could notice. Of a pace, notBefore is exact.
+// slack is the rounding allowed to a bucket: far below anything that a host could notice. The notBefore of a pace is exact.
 const slack = time.Microsecond
 
-// recheck is when to ask again about a clock that is busy for an unknown time and has no delay.
+// recheck is when to try again at a clock that is busy for an unknown time and has no delay.
 const recheck = 5 * time.Millisecond
 
 // until is the earliest instant at which a request may start, as far as this clock knows at now.
@@ -40,7 +40,7 @@ func (p *pace) free(now time.Time) bool {
 	return p.holder == nil && !now.Before(p.notBefore)
 }
 
-// full reports whether p's bucket has its token at now. It is made of b: for one token, and emptied a delay
+// full reports whether p's bucket has its token at now. The bucket is built in b: for one token, and emptied a delay
 // before notBefore.
 func (p *pace) full(now time.Time, b *rate.Limiter) bool {
 	if p.notBefore.IsZero() { // nothing was ever taken
@@ -53,11 +53,8 @@ func (p *pace) full(now time.Time, b *rate.Limiter) bool {
 	return b.TokensAt(now.Add(slack)) >= 1
 }
 
-// take starts a request. The caller has asked free.
-func (p *pace) take(by *permit) { p.holder = by }
-
-// rest ends a request at end: the bucket is emptied at that instant and refills in d. An older,
-// later notBefore stays in force, nothing shortens a wait.
+// rest ends a request at end: the bucket is emptied at that instant and refills in d. An earlier notBefore that is later
+// stays in force: nothing shortens a wait.
 func (p *pace) rest(end time.Time, d time.Duration, clause string) {
 	p.holder, p.ended = nil, max(p.ended, at(end))
 	p.hold(end.Add(d), d, clause)
@@ -70,14 +67,37 @@ func (p *pace) hold(t time.Time, d time.Duration, clause string) {
 	}
 }
 
-// shared is a clock that several hosts go by.
-type shared struct {
-	pace
-	promised time.Time // the last instant told to somebody who has to wait
+// held is the clause under which p makes a request wait.
+func (p *pace) held(now time.Time) ledger.Clause {
+	name := p.clause.String()
+	if p.holder != nil {
+		name = ledger.ClauseBusy
+	}
+	return ledger.Clause{Name: name, Until: p.until(now), Delay: ledger.Duration(p.delay)}
 }
 
-// promise is an instant for one more waiter: each gets one of its own, a pause apart, so that they
-// do not all come back at once to find one place.
+// rewind brings p back to now if it is dated later, and reports whether it then waits for another time. A pause that begins
+// later than now begins now.
+func (p *pace) rewind(now time.Time) bool {
+	p.ended = min(p.ended, at(now))
+	if !p.notBefore.Add(-p.delay).After(now) {
+		return false
+	}
+	p.notBefore = now.Add(p.delay)
+	return true
+}
+
+// latest is when the last event was that p knows of.
+func (p *pace) latest() time.Time { return later(p.ended.time(), p.notBefore.Add(-p.delay)) }
+
+// shared is a clock that several hosts share.
+type shared struct {
+	pace
+	promised time.Time // the last instant told to a request that has to wait
+}
+
+// promise is an instant for one more waiter: each gets its own, a pause apart, so that they do not all come back at once
+// to find one place.
 func (p *shared) promise(now time.Time) time.Time {
 	t := p.until(now)
 	if next := p.promised.Add(max(p.delay, recheck)); next.After(t) && p.promised.After(now) {
@@ -87,35 +107,10 @@ func (p *shared) promise(now time.Time) time.Time {
 	return t
 }
 
+// held is the clause under which p makes one more request wait.
+func (p *shared) held(now time.Time, name string) ledger.Clause {
+	return ledger.Clause{Name: name, Until: p.promise(now), Delay: ledger.Duration(p.delay)}
+}
+
 // idle reports whether forgetting the clock at now would change nothing.
 func (p *shared) idle(now time.Time) bool { return p.free(now) && !p.promised.After(now) }
-
-// instant is a point of wall-clock time in nanoseconds since 1970; 0 is none. What has a date, such as
-// the age of a robots.txt, is counted by it: unlike a monotonic clock it goes on while a machine is
-// suspended. What is a pause is counted by time.Time.
-type instant int64
-
-func at(t time.Time) instant {
-	if t.IsZero() {
-		return 0
-	}
-	return instant(t.UnixNano())
-}
-
-func (i instant) time() time.Time {
-	if i == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, int64(i))
-}
-
-// after reports whether i is still to come at now.
-func (i instant) after(now time.Time) bool { return i > at(now) }
-
-// since is the time passed from i to now.
-func (i instant) since(now time.Time) time.Duration { return time.Duration(at(now) - i) }
-
-// until is the time from now to i.
-func (i instant) until(now time.Time) time.Duration { return time.Duration(i - at(now)) }
-
-func (i instant) add(d time.Duration) instant { return i + instant(d) }

@@ -85,6 +85,11 @@ func (p *permit) abandoned(now time.Time) bool {
 	return p.expired(now) && now.Sub(p.allowed) > p.gate.cfg.PermitTTL
 }
 
+// pause is what is due after p's request.
+func (p *permit) pause() (time.Duration, string) {
+	return p.gate.cfg.delayFor(p.clocks.host.state(p.addr.IsLoopback()))
+}
+
 // Permit allows one request. Only a [Gate] makes one. The zero Permit allows nothing, and a copy is the
 // same Permit: what one has used up the other cannot use. Its methods are safe for concurrent use.
 //
@@ -164,7 +169,7 @@ func (g Grant) UserAgent() string {
 	if g.redeemed == nil {
 		return ""
 	}
-	return g.redeemed.gate.userAgent
+	return g.redeemed.gate.UserAgent()
 }
 
 // Purpose is why the request is made.
@@ -173,36 +178,13 @@ func (g Grant) Purpose() Purpose { return Permit{g.redeemed}.record().purpose }
 // Begun reports whether Begin has succeeded.
 func (g Grant) Begun() bool { return g.redeemed != nil && g.redeemed.started.Load() }
 
-// overtaken reports whether p's host has asked for a pause that is not over, or was given up, since p
-// was granted: an own host that answers another request meanwhile.
-func (g *Gate) overtaken(now time.Time, p *permit) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return p.clocks.slot.notBefore.After(now) || p.clocks.host.gone != nil
-}
-
-// Begin marks the moment the request goes on the wire. The transport calls it immediately before it
-// writes the request's first byte and writes nothing when it fails: with ErrExpired when the Permit
-// has run out meanwhile (the process was paused, the connection took too long) or the host has asked
-// for a pause (an own host, in answer to another request), with ErrUsed on a second call, or with the
-// ledger's write error. The ledger has the request's line when Begin returns nil.
+// Begin marks the moment at which the request is sent. The transport calls it immediately before it writes the request's
+// first byte, and writes nothing when it fails: with ErrExpired when the Permit has run out meanwhile (the process was
+// paused, the connection took too long) or the host has asked for a pause (an own host, in answer to another request), with
+// ErrUsed on a second call, or with the ledger's write error. The ledger has the request's line when Begin returns nil.
 func (g Grant) Begin() error {
 	if g.redeemed == nil {
 		return ErrNoPermit
 	}
-	p, now := g.redeemed, time.Now()
-	p.gate.recording.RLock()
-	defer p.gate.recording.RUnlock()
-	if p.state.Load() == redeemed && p.gate.overtaken(now, p) {
-		return ErrExpired
-	}
-	if err := p.advance(now, redeemed, begun); err != nil {
-		return err
-	}
-	if err := p.gate.begin(p, now); err != nil {
-		return err
-	}
-	p.began = now
-	p.started.Store(true)
-	return nil
+	return g.redeemed.gate.begin(time.Now(), g.redeemed)
 }

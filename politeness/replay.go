@@ -18,18 +18,18 @@ var ErrReplay = errors.New("politeness: ledger cannot be replayed")
 // restored is what a snapshot leaves for Replay.
 type restored struct {
 	run    string
-	mark   int64              // bytes of the ledger that the snapshot includes
-	out    map[uint64]*permit // of run, begun or not, without an end so far
-	chases map[uint64]*chase  // of those for robots.txt, the redirects they follow
+	mark   int64                     // bytes of the ledger that the snapshot includes
+	out    map[uint64]*permit        // of run, begun or not, without an end so far
+	chains map[uint64]*redirectChain // of those for robots.txt, the redirects they follow
 }
 
-func (s *restored) add(p *permit, c *chase) {
+func (s *restored) add(p *permit, c *redirectChain) {
 	s.out[p.id] = p
 	if c != nil {
-		if s.chases == nil {
-			s.chases = make(map[uint64]*chase)
+		if s.chains == nil {
+			s.chains = make(map[uint64]*redirectChain)
 		}
-		s.chases[p.id] = c
+		s.chains[p.id] = c
 	}
 }
 
@@ -50,7 +50,7 @@ func (s *restored) add(p *permit, c *chase) {
 func (g *Gate) Replay(lines io.ReadSeeker, robots func(sha256 string) ([]byte, error)) error {
 	g.recording.Lock()
 	defer g.recording.Unlock()
-	if g.restored == nil || g.lastID > 0 {
+	if g.restored == nil || g.journal.lastID > 0 {
 		return fmt.Errorf("%w: the gate has been used already", ErrReplay)
 	}
 	mark := g.restored.mark
@@ -71,11 +71,11 @@ func (g *Gate) Replay(lines io.ReadSeeker, robots func(sha256 string) ([]byte, e
 		return err
 	}
 	g.restored = nil
-	g.lastID, g.unlined = 0, 0 // those of the runs before
+	g.journal.lastID, g.journal.unlined = 0, 0 // those of the runs before
 	now := ledger.Ceil(time.Now())
 	r.settle(now)
-	g.skew.add(g.rewind(now, r.latest))
-	g.opening = now.Add(max(g.cfg.Delay, MinDelay))
+	g.correct(now, r.latest)
+	g.pacer.opening = now.Add(g.cfg.leastDelay(false))
 	return nil
 }
 
@@ -161,12 +161,12 @@ func (r *replay) settle(now time.Time) {
 	for _, p := range r.out {
 		if p.started.Load() { // of one that was not, the clocks rest since the snapshot was restored
 			r.report(now, p, Reply{Aborted: true}, answer{})
-			d, clause := r.gate.pause(p)
+			d, clause := p.pause()
 			p.clocks.host.hold(now.Add(d), d, clause)
 		}
 	}
 	clear(r.out)
-	clear(r.chases)
+	clear(r.chains)
 }
 
 func (r *replay) start() error {
@@ -218,7 +218,7 @@ func (r *replay) unsent() error {
 		return nil
 	}
 	o := g.host(wanted).origin(wanted)
-	asking, c := o.asking, o.chase
+	fetching, chain := o.fetching, o.chain
 	p := r.out[e.ID]
 	if p == nil {
 		if p, err = r.mint(); err != nil {
@@ -226,8 +226,8 @@ func (r *replay) unsent() error {
 		}
 	}
 	err = r.end(p)
-	if target != wanted && asking != nil && asking != p { // p was taken back before that was asked for
-		o.asking, o.chase = asking, c
+	if target != wanted && fetching != nil && fetching != p { // p was taken back before that was requested
+		o.fetching, o.chain = fetching, chain
 	}
 	return err
 }
@@ -235,7 +235,7 @@ func (r *replay) unsent() error {
 // errFailed stands for the error that a line tells of.
 var errFailed = errors.New("politeness: request failed")
 
-// end reports what became of p.
+// end reports the outcome of p.
 func (r *replay) end(p *permit) error {
 	e, g := r.line, r.gate
 	delete(r.out, p.id)
@@ -276,7 +276,7 @@ func (r *replay) report(now time.Time, p *permit, reply Reply, a answer) {
 		p.wantedHost = g.host(p.wanted)
 		p.clocks = g.clocks(now, g.host(p.url), p.url, p.addr)
 		if p.purpose == Robots {
-			p.wantedHost.origin(p.wanted).chase = r.chases[p.id]
+			p.wantedHost.origin(p.wanted).chain = r.chains[p.id]
 		}
 	}
 	g.report(now, p, reply, a)

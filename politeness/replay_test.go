@@ -105,7 +105,7 @@ func (l *life) kill() (restored, lived *bench) {
 	size := int64(l.ledger.Len())
 	all := l.ledger.String()
 	if l.rng.IntN(2) == 0 {
-		all += `{"event":"end","run":"` + l.gate.run + `","id":1,"ended":"2000-01-01T00:0`
+		all += `{"event":"end","run":"` + l.gate.journal.run + `","id":1,"ended":"2000-01-01T00:0`
 	}
 	time.Sleep(time.Duration(l.rng.IntN(2)*l.rng.IntN(5000)) * time.Millisecond)
 	c := l.config
@@ -115,7 +115,7 @@ func (l *life) kill() (restored, lived *bench) {
 		l.Fatal(err)
 	}
 	for id, p := range l.flying {
-		l.gate.ledger = ledger.NewWriter(nil, 0) // that process writes no more
+		l.gate.journal.ledger = ledger.NewWriter(nil, 0) // that process writes no more
 		l.gate.Report(p, Reply{Aborted: true})
 		delete(l.flying, id)
 	}
@@ -164,20 +164,20 @@ func noLess(t *testing.T, restored, lived *Gate) {
 	for key, was := range lived.hosts {
 		noLessHost(t, restored, lived, key, was, later)
 	}
-	for a, was := range lived.addrs {
-		later(fmt.Sprint("address ", a), clockOf(restored.addrs, a).notBefore, was.notBefore)
+	for a, was := range lived.pacer.addrs {
+		later(fmt.Sprint("address ", a), clockOf(restored.pacer.addrs, a).notBefore, was.notBefore)
 	}
-	for d, was := range lived.domains {
-		later("domain "+d, clockOf(restored.domains, d).notBefore, was.notBefore)
+	for d, was := range lived.pacer.domains {
+		later("domain "+d, clockOf(restored.pacer.domains, d).notBefore, was.notBefore)
 	}
-	later("rate", restored.rateUntil(now).Add(slack), lived.rateUntil(now))
+	later("rate", restored.pacer.rateUntil(now).Add(slack), lived.pacer.rateUntil(now))
 }
 
 func noLessHost(t *testing.T, restored, lived *Gate, key string, was *host, later func(what string, is, was time.Time)) {
 	t.Helper()
 	is := restored.hosts[key]
 	if is == nil {
-		is = restored.newHost(key)
+		is = newHost(&restored.cfg, key)
 	}
 	times := func(h *host) (ts []time.Time) {
 		for p := range h.slots {
@@ -189,14 +189,14 @@ func noLessHost(t *testing.T, restored, lived *Gate, key string, was *host, late
 	for i, at := range times(was) {
 		later(key, times(is)[i], at)
 	}
-	if (was.gone != nil) && (is.gone == nil || is.gone.reason != was.gone.reason) {
-		t.Errorf("%s: was given up for %v", key, *was.gone)
+	if (was.givenUp != nil) && (is.givenUp == nil || is.givenUp.reason != was.givenUp.reason) {
+		t.Errorf("%s: was given up for %v", key, *was.givenUp)
 	}
 	if is.backoff < was.backoff || is.failures < was.failures || is.latency != was.latency || is.failures > 0 && was.failures > 0 && is.failing != was.failing {
 		t.Errorf("%s: backoff %v failures %d since %v latency %v, were %v %d %v %v", key, is.backoff, is.failures, is.failing, is.latency, was.backoff, was.failures, was.failing, was.latency)
 	}
-	if isd, _ := restored.delay(is, was.local); was.gone == nil {
-		if wasd, _ := lived.delay(was, was.local); isd < wasd {
+	if isd, _ := restored.cfg.delayFor(is.state(was.local)); was.givenUp == nil {
+		if wasd, _ := lived.cfg.delayFor(was.state(was.local)); isd < wasd {
 			t.Errorf("%s: delay %v, was %v", key, isd, wasd)
 		}
 	}
@@ -215,9 +215,9 @@ func noLessOrigin(t *testing.T, key string, is, was *origin) {
 	if is.failures() > was.failures() && !is.known { // a name without address, while a Permit was out that no line tells of
 		return
 	}
-	if is.known != was.known || is.gone != was.gone || is.status != was.status || is.requestedDelay != was.requestedDelay ||
+	if is.known != was.known || is.givenUp != was.givenUp || is.status != was.status || is.requestedDelay != was.requestedDelay ||
 		is.fetched != was.fetched || is.expires != was.expires || (is.outage == nil) != (was.outage == nil) || is.outage != nil && *is.outage != *was.outage ||
-		(is.chase == nil) != (was.chase == nil) || is.chase != nil && !slices.Equal(is.chase.hops, was.chase.hops) || !slices.Equal(is.redirects(), was.redirects()) {
+		(is.chain == nil) != (was.chain == nil) || is.chain != nil && !slices.Equal(is.chain.hops, was.chain.hops) || !slices.Equal(is.redirects(), was.redirects()) {
 		t.Errorf("%s: robots.txt\nis  %+v\nwas %+v", key, *is, *was)
 	}
 	if (is.rules == nil) != (was.rules == nil) || is.rules != nil && (is.rules.hash != was.rules.hash || is.rules.body != was.rules.body) {
@@ -298,7 +298,7 @@ func TestNothingIsAdmittedRightAfterAReplay(t *testing.T) {
 		}
 		time.Sleep(DefaultDelay)
 		r.must("https://other.test/")
-		if r := replayed(t, Config{}, "", nil); !r.gate.opening.After(time.Now()) {
+		if r := replayed(t, Config{}, "", nil); !r.gate.pacer.opening.After(time.Now()) {
 			t.Error("nothing is waited for after a process that was killed before its first line")
 		}
 	})
@@ -319,8 +319,8 @@ func TestRobotsTxtWithoutItsBodyIsAskedForAgain(t *testing.T) {
 			if p := r.must("https://a.test/"); p.Purpose() != Robots {
 				t.Errorf("%s: %s without rules (P1)", name, p.URL())
 			}
-			if r.gate.rulesSize != 0 {
-				t.Errorf("%s: %d octets of rules counted", name, r.gate.rulesSize)
+			if r.gate.rules.size != 0 {
+				t.Errorf("%s: %d octets of rules counted", name, r.gate.rules.size)
 			}
 		}
 	})
@@ -489,7 +489,7 @@ func TestRedirectsAreCountedFromWhereTheyBegin(t *testing.T) {
 		}
 		r := replayed(t, c, out.String(), nil)
 		u := b.url("https://a.test/x")
-		if c := r.gate.host(u).origin(u).chase; c == nil || len(c.hops) != 1 {
+		if c := r.gate.host(u).origin(u).chain; c == nil || len(c.hops) != 1 {
 			t.Errorf("%+v", c)
 		}
 	})
@@ -519,7 +519,7 @@ func TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone(t *testing.T) {
 			b.gate.Report(p, redirect("/2"))
 			r := replayed(t, c, out.String(), nil)
 			u := b.url("https://a.test/x")
-			if c := r.gate.host(u).origin(u).chase; c == nil || len(c.hops) != 2 || r.gate.Next(u) != b.gate.Next(u) {
+			if c := r.gate.host(u).origin(u).chain; c == nil || len(c.hops) != 2 || r.gate.Next(u) != b.gate.Next(u) {
 				t.Errorf("snapshot %v: %+v, next %v", withSnapshot, c, r.gate.Next(u))
 			}
 		})

@@ -10,27 +10,27 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// obeyRetryAfter holds the host as long as it asks, in full, or gives it up (P7).
-func (g *Gate) obeyRetryAfter(now time.Time, h *host, r Reply) {
+// obeyRetryAfter holds the host as long as its Retry-After says, in full, or gives it up (P7).
+func (h *host) obeyRetryAfter(c *Config, now time.Time, r Reply) {
 	t, ok := retryAfter(r, now)
 	if !ok {
 		return
 	}
 	h.hold(t, t.Sub(now), ledger.ClauseRetryAfter)
-	if t.Sub(now) > g.cfg.MaxRetryAfter {
-		h.giveUp(ReasonRetryAfter, "the host asks for a pause until "+t.UTC().Format(time.RFC3339)+", longer than this crawl waits")
+	if t.Sub(now) > c.MaxRetryAfter {
+		h.giveUp(ReasonRetryAfter, "the host requests a pause until "+t.UTC().Format(time.RFC3339)+", longer than this crawl waits")
 	}
 }
 
-// asksToWait reports whether a status can carry a Retry-After that is obeyed.
-func asksToWait(status int) bool {
+// mayRetryAfter reports whether a status can carry a Retry-After that is obeyed.
+func mayRetryAfter(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 }
 
-// retryAfter is the instant a 429 or 503 answer names (RFC 9110 section 10.2.3); of several the last
-// to come.
+// retryAfter is the instant a 429 or 503 answer names (RFC 9110 section 10.2.3); of several the
+// latest.
 func retryAfter(r Reply, now time.Time) (latest time.Time, ok bool) {
-	if !asksToWait(r.Status) {
+	if !mayRetryAfter(r.Status) {
 		return time.Time{}, false
 	}
 	for _, v := range r.Header.Values("Retry-After") {
@@ -41,9 +41,9 @@ func retryAfter(r Reply, now time.Time) (latest time.Time, ok bool) {
 	return latest, ok
 }
 
-// longest is the Retry-After that retryAfter goes by, as the answer has it; "" when there is none.
+// longest is the Retry-After that retryAfter reads, as the answer has it; "" when there is none.
 func longest(r Reply, now time.Time) (value string) {
-	if !asksToWait(r.Status) {
+	if !mayRetryAfter(r.Status) {
 		return ""
 	}
 	var latest time.Time
@@ -55,7 +55,7 @@ func longest(r Reply, now time.Time) (value string) {
 	return value
 }
 
-// retryTime reads one value: seconds, however many, or a date.
+// retryTime reads one value: a number of seconds, however large, or a date.
 func retryTime(v string, r Reply, now time.Time) (time.Time, bool) {
 	s, err := strconv.ParseUint(v, 10, 64)
 	if err == nil || errors.Is(err, strconv.ErrRange) {
@@ -69,8 +69,8 @@ func retryTime(v string, r Reply, now time.Time) (time.Time, bool) {
 	return t, t.After(now)
 }
 
-// clockSkew corrects a date for a server whose clock is behind ours: its Date header is what it
-// believed the time to be. A server ahead of us is taken at its word, which only lengthens the wait.
+// clockSkew corrects a date for a server whose clock is behind ours, by its Date header. A server whose clock is ahead is
+// not corrected, which only lengthens the wait.
 func clockSkew(r Reply, now time.Time) time.Duration {
 	d, err := http.ParseTime(r.Header.Get("Date"))
 	if err != nil {

@@ -481,7 +481,7 @@ func TestHostsAreFoundUnderTheirKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := g.host(u)
-		if g.hosts[u.Host()] != h || g.find(u) != h || len(g.hosts) == 0 {
+		if g.hosts[u.Host()] != h || g.hosts.find(u) != h || len(g.hosts) == 0 {
 			t.Errorf("%s: not under %s", raw, u.Host())
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"net/netip"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -39,41 +37,36 @@ func (g *Gate) Snapshot() []byte {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	w := &writer{b: append([]byte(snapshotMagic), snapshotVersion)}
-	w.string(g.run)
-	w.uint(uint64(g.ledger.Size()))
-	w.time(g.opening)
-	w.time(g.rateUntil(now))
-	w.uint(uint64(len(g.addrs)))
-	for a, p := range g.addrs {
-		w.string(string(a.AsSlice()))
-		w.pace(g, &p.pace)
-	}
-	w.uint(uint64(len(g.domains)))
-	for d, p := range g.domains {
-		w.string(d)
-		w.pace(g, &p.pace)
-	}
+	w.string(g.journal.run)
+	w.uint(uint64(g.journal.ledger.Size()))
+	w.pacer(now, g.pacer)
 	w.uint(uint64(len(g.hosts)))
 	for key, h := range g.hosts {
 		w.string(key)
-		w.host(g, h)
+		w.host(h)
 	}
 	return w.b
 }
 
-// rateUntil is when the global bucket has its next whole token.
-func (g *Gate) rateUntil(now time.Time) time.Time {
-	if g.total == nil {
-		return time.Time{}
+func (w *writer) pacer(now time.Time, c *pacer) {
+	w.time(c.opening)
+	w.time(c.rateUntil(now))
+	w.uint(uint64(len(c.addrs)))
+	for a, p := range c.addrs {
+		w.string(string(a.AsSlice()))
+		w.pace(&p.pace)
 	}
-	missing := (1 - g.total.TokensAt(now)) / g.cfg.Rate
-	return now.Add(time.Duration(max(0, missing)*float64(time.Second)) + slack)
+	w.uint(uint64(len(c.domains)))
+	for d, p := range c.domains {
+		w.string(d)
+		w.pace(&p.pace)
+	}
 }
 
-func (w *writer) host(g *Gate, h *host) {
+func (w *writer) host(h *host) {
 	w.uint(uint64(1 + len(h.others())))
 	for p := range h.slots {
-		w.pace(g, p)
+		w.pace(p)
 		if p.holder != nil {
 			w.permit(p.holder)
 		}
@@ -83,10 +76,10 @@ func (w *writer) host(g *Gate, h *host) {
 	w.instant(h.failing)
 	w.duration(h.backoff)
 	w.uint(uint64(h.failures))
-	w.bool(h.gone != nil)
-	if h.gone != nil {
-		w.string(h.gone.reason)
-		w.string(h.gone.detail)
+	w.bool(h.givenUp != nil)
+	if h.givenUp != nil {
+		w.string(h.givenUp.reason)
+		w.string(h.givenUp.detail)
 	}
 	for _, o := range h.origins {
 		w.bool(o != nil)
@@ -97,14 +90,14 @@ func (w *writer) host(g *Gate, h *host) {
 }
 
 // pace writes a clock. Of one that is busy the pause that will be due is written, too.
-func (w *writer) pace(g *Gate, p *pace) {
+func (w *writer) pace(p *pace) {
 	w.time(p.notBefore)
 	w.instant(p.ended)
 	w.duration(p.delay)
 	w.string(p.clause.String())
 	w.bool(p.holder != nil)
 	if p.holder != nil {
-		d, clause := g.pause(p.holder)
+		d, clause := p.holder.pause()
 		w.duration(d)
 		w.string(clause)
 	}
@@ -123,24 +116,24 @@ func (w *writer) permit(p *permit) {
 		began = p.began
 	}
 	w.time(began)
-	var c *chase
+	var c *redirectChain
 	if p.purpose == Robots {
-		c = p.wantedHost.origin(p.wanted).chase
+		c = p.wantedHost.origin(p.wanted).chain
 	}
-	w.chase(c)
+	w.chain(c)
 }
 
-func (w *writer) chase(c *chase) {
+func (w *writer) chain(c *redirectChain) {
 	w.bool(c != nil)
 	if c != nil {
-		w.string(c.hop.String())
+		w.string(c.next.String())
 		w.strings(c.hops)
 	}
 }
 
 func (w *writer) origin(o *origin) {
 	w.bool(o.known)
-	w.bool(o.gone)
+	w.bool(o.givenUp)
 	w.uint(uint64(o.status))
 	w.instant(o.fetched)
 	w.instant(o.expires)
@@ -152,11 +145,11 @@ func (w *writer) origin(o *origin) {
 	}
 	w.duration(o.requestedDelay)
 	w.string(o.requestedBy.String())
-	w.chase(o.via)
-	if o.asking == nil {
-		w.chase(o.chase)
+	w.chain(o.via)
+	if o.fetching == nil {
+		w.chain(o.chain)
 	} else { // begins anew, but for what the ledger tells of the Permit
-		w.chase(nil)
+		w.chain(nil)
 	}
 	w.bool(o.rules != nil)
 	if o.rules != nil {
@@ -178,46 +171,40 @@ func (g *Gate) restore(now time.Time, b []byte) error {
 		return fmt.Errorf("%w: it is of another version, or none", ErrSnapshot)
 	}
 	g.restored.run, g.restored.mark = r.string(), int64(r.uint())
-	g.opening = r.time()
 	r.check(g.restored.mark >= 0)
-	g.restoreRate(now, r.time())
+	r.pacer(now, g.pacer)
 	for range r.count() {
-		a, ok := netip.AddrFromSlice([]byte(r.string()))
-		r.check(ok)
-		r.pace(now, &clockOf(g.addrs, a).pace)
-	}
-	for range r.count() {
-		r.pace(now, &clockOf(g.domains, r.string()).pace)
-	}
-	for range r.count() {
-		g.restoreHost(now, r)
+		r.host(now, g)
 	}
 	r.check(len(r.b) == 0)
-	g.skew.add(g.rewind(now, time.Time{}))
+	g.correct(now, time.Time{})
 	return r.err
 }
 
-// restoreRate empties the global bucket so that its next token comes at until.
-func (g *Gate) restoreRate(now, until time.Time) {
-	if g.total == nil || !until.After(now) {
-		return
+func (r *reader) pacer(now time.Time, p *pacer) {
+	p.opening = r.time()
+	p.restoreRate(now, r.time())
+	for range r.count() {
+		a, ok := netip.AddrFromSlice([]byte(r.string()))
+		r.check(ok)
+		r.pace(now, &clockOf(p.addrs, a).pace)
 	}
-	emptied := until.Add(-time.Duration(float64(time.Second) / g.cfg.Rate))
-	g.total = rate.NewLimiter(rate.Limit(g.cfg.Rate), 1)
-	g.total.ReserveN(emptied, 1)
-	g.taken = emptied
+	for range r.count() {
+		r.pace(now, &clockOf(p.domains, r.string()).pace)
+	}
 }
 
-func (g *Gate) restoreHost(now time.Time, r *reader) {
+// host reads a host into g.
+func (r *reader) host(now time.Time, g *Gate) {
 	key := r.string()
 	u, err := weburl.Parse("https://" + key)
 	r.check(err == nil)
 	if r.err != nil {
 		return
 	}
-	h := g.newHost(key)
+	h := newHost(&g.cfg, key)
 	g.hosts[key] = h
-	g.restoreSlots(now, r, h)
+	r.slots(now, g, h)
 	if r.version > 2 {
 		h.local = r.bool()
 	}
@@ -226,16 +213,16 @@ func (g *Gate) restoreHost(now time.Time, r *reader) {
 		h.failures = min(h.failures, 1<<29) * int32(wholeFault)
 	}
 	if r.bool() {
-		h.gone = &givenUp{r.string(), r.string()}
+		h.givenUp = &givenUp{r.string(), r.string()}
 	}
 	for i, scheme := range []string{"http://", "https://"} {
 		if !r.bool() || r.err != nil {
 			continue
 		}
 		h.origins[i] = r.origin(&g.cfg, scheme+u.Authority())
-		g.rulesSize += h.origins[i].rules.size()
+		g.rules.size += h.origins[i].rules.size()
 	}
-	d, clause := g.delay(h, h.local)
+	d, clause := g.cfg.delayFor(h.state(h.local))
 	for p := range h.slots { // this Gate's Config may ask for more
 		if p.ended != 0 {
 			p.hold(p.ended.time().Add(d), d, clause)
@@ -243,9 +230,8 @@ func (g *Gate) restoreHost(now time.Time, r *reader) {
 	}
 }
 
-// restoreSlots reads the clocks of a host into h, which may have another number of them: then each waits
-// for the last.
-func (g *Gate) restoreSlots(now time.Time, r *reader, h *host) {
+// slots reads the clocks of a host into h, which may have another number of them: then each waits for the last.
+func (r *reader) slots(now time.Time, g *Gate, h *host) {
 	n := r.count()
 	others := h.others()
 	same := n == 1+len(others)
@@ -268,7 +254,7 @@ func (g *Gate) restoreSlots(now time.Time, r *reader, h *host) {
 }
 
 // permit reads one that was out. Its request has ended as far as clocks go.
-func (r *reader) permit(g *Gate) (*permit, *chase) {
+func (r *reader) permit(g *Gate) (*permit, *redirectChain) {
 	p := &permit{gate: g, id: r.uint(), url: r.url(), wanted: r.url()}
 	p.addr, _ = netip.AddrFromSlice([]byte(r.string()))
 	p.purpose = Purpose(r.uint())
@@ -278,14 +264,14 @@ func (r *reader) permit(g *Gate) (*permit, *chase) {
 	p.began = r.time()
 	p.started.Store(!p.began.IsZero())
 	r.check(p.addr.IsValid())
-	return p, r.chase()
+	return p, r.chain()
 }
 
-func (r *reader) chase() *chase {
+func (r *reader) chain() *redirectChain {
 	if !r.bool() {
 		return nil
 	}
-	return &chase{r.url(), r.strings()}
+	return &redirectChain{r.url(), r.strings()}
 }
 
 func (r *reader) url() weburl.URL {
@@ -307,14 +293,14 @@ func (r *reader) pace(now time.Time, p *pace) (held bool) {
 }
 
 func (r *reader) origin(c *Config, name string) *origin {
-	o := &origin{known: r.bool(), gone: r.bool(), status: int16(r.uint())}
+	o := &origin{known: r.bool(), givenUp: r.bool(), status: int16(r.uint())}
 	o.fetched, o.expires = r.instant(), r.instant()
 	if r.bool() {
 		o.outage = &outage{since: r.instant(), retryAt: r.instant(), attempts: int(r.uint() & (1<<31 - 1))}
 	}
 	o.requestedDelay, o.requestedBy = r.duration(), ledger.ClauseIDOf(r.string())
-	o.via = r.chase()
-	o.chase = r.chase()
+	o.via = r.chain()
+	o.chain = r.chain()
 	if !r.bool() {
 		return o
 	}

@@ -1,0 +1,90 @@
+package politeness
+
+import (
+	"errors"
+	"net/http"
+	"time"
+)
+
+const firstBackoff = time.Second
+
+// fault is how much a failure counts against a host.
+type fault int32
+
+const (
+	noFault    fault = 0 // nothing new: another attempt at a page that has failed before
+	pageFault  fault = 1 // a page failed; many such failures count against the host
+	wholeFault fault = 2 // the host failed
+)
+
+// learn notes how the host answered p's request at now.
+func (h *host) learn(c *Config, now time.Time, p *permit, r Reply) {
+	begun := p.started.Load()
+	if begun && r.Err == nil && r.Status != 0 {
+		h.latency = max(0, orTime(r.Ended, now).Sub(p.began)) // as the ledger has it: not from Written, which is later
+	}
+	switch {
+	case r.Aborted, !begun && r.Err == nil:
+		// Says nothing about the host.
+	case p.unrecorded && !failed(r):
+		// Shortens no pause: whoever reads the ledger could not tell why.
+	case failed(r):
+		if p.purpose != Robots { // robots.txt has pauses and an end of its own
+			h.fail(c, now, p.fault(r))
+		}
+	default:
+		h.succeed()
+	}
+	h.obeyRetryAfter(c, now, r)
+}
+
+// fault is how much p's failure counts against its host: fully if the host cannot be reached, does not answer in time or
+// wants no more requests, half if one of its pages fails.
+func (p *permit) fault(r Reply) fault {
+	switch {
+	case !p.started.Load(), r.Status == http.StatusTooManyRequests, r.Truncated == CutIdle, isTimeout(r.Err):
+		return wholeFault
+	case p.attempt == 0:
+		return pageFault
+	}
+	return noFault
+}
+
+func isTimeout(err error) bool {
+	var e interface{ Timeout() bool }
+	return errors.As(err, &e) && e.Timeout()
+}
+
+// failed reports whether a reply shows the host in trouble.
+func failed(r Reply) bool {
+	return r.Err != nil || r.Status >= 500 || r.Status == http.StatusTooManyRequests ||
+		r.Truncated == CutShort || r.Truncated == CutIdle
+}
+
+// succeed notes an answer that shows the host in health: back-off halves with each.
+func (h *host) succeed() {
+	h.failures, h.failing = 0, 0
+	if h.backoff /= 2; h.backoff < firstBackoff {
+		h.backoff = 0
+	}
+}
+
+// fail notes a failure at now: back-off doubles with each. By faults the host is given up.
+func (h *host) fail(c *Config, now time.Time, f fault) {
+	h.backoff = min(max(firstBackoff, 2*h.backoff), c.MaxBackoff)
+	if f == noFault {
+		return
+	}
+	if f == wholeFault && h.failing == 0 {
+		h.failing = at(now)
+	}
+	if h.failures < 1<<30 {
+		h.failures += int32(f)
+	}
+	switch {
+	case int(h.failures)/int(wholeFault) >= c.MaxFailures:
+		h.giveUp(ReasonHostFailed, "the host failed too often without a good answer in between")
+	case f == wholeFault && h.failing.since(now) >= c.MaxSilence:
+		h.giveUp(ReasonHostFailed, "the host has not answered well for too long")
+	}
+}

@@ -1,0 +1,160 @@
+package politeness
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// journal numbers the Permits of a Gate and writes to the ledger what became of them.
+type journal struct {
+	cfg    *Config
+	run    string // names the Gate in the ledger
+	agent  string
+	ledger *ledger.Writer
+	behind time.Duration // see Gate.Skew
+
+	mu      sync.Mutex
+	lastID  uint64
+	unlined int // Permits without a line in the ledger
+}
+
+// number is the ID of a new Permit.
+func (j *journal) number() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.unlined++
+	j.lastID++
+	return j.lastID
+}
+
+// lined notes that one more Permit has a line.
+func (j *journal) lined() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.unlined--
+}
+
+// through is the ID up to which every Permit has a line, as far as is known at this moment; 0 when that is not known.
+func (j *journal) through() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.unlined > 0 {
+		return 0
+	}
+	return j.lastID
+}
+
+// begin writes the start line. Its error keeps the request from being sent: what cannot be recorded does not happen (P10).
+// The override, if any, is what replaces the rules for p's URL.
+func (j *journal) begin(now time.Time, p *permit, v *override) error {
+	if j.ledger.Discards() {
+		return nil
+	}
+	e := j.entry(ledger.Start, p)
+	e.Attempt, e.Agent, e.Queued, e.Written, e.Clauses = p.attempt, j.agent, p.queued, now, p.clauses
+	if v != nil {
+		e.Override = v.Reason
+	}
+	err := j.ledger.Write(&e)
+	if err == nil {
+		j.lined()
+	}
+	return err
+}
+
+// entry says what p is for.
+func (j *journal) entry(event string, p *permit) ledger.Entry {
+	e := ledger.Entry{
+		Event: event, Run: j.run, ID: p.id, URL: p.url.String(), Host: p.url.Host(), Addr: p.addr.String(),
+		Purpose: p.purpose.String(), Allowed: p.allowed, Behind: ledger.Duration(j.behind),
+	}
+	if p.url != p.wanted {
+		e.For = p.wanted.String()
+	}
+	if j.cfg.PerDomain && p.clocks.domain != nil {
+		e.Domain = p.url.Domain()
+	}
+	return e
+}
+
+// end writes the line of what is over, "end" or "unsent". A failure to write ends the Gate's requests: what is not recorded
+// would be forgotten in a restart, and a host requested too early (P9).
+func (j *journal) end(now time.Time, p *permit, r Reply, a answer) error {
+	if j.ledger.Discards() {
+		return nil
+	}
+	e := ledger.Entry{Event: ledger.End, Run: j.run, ID: p.id, Through: j.through()}
+	sent := p.started.Load()
+	if !sent {
+		e = j.entry(ledger.Unsent, p)
+	}
+	e.FirstByte, e.Ended, e.Aborted = r.FirstByte, orTime(r.Ended, now), r.Aborted
+	e.Status, e.Bytes, e.Truncated, e.Location = r.Status, r.WireBytes, r.Truncated, location(p, r)
+	if now.After(e.Ended) {
+		e.Reported = now
+	}
+	if sent {
+		e.Took = ledger.Duration(max(0, e.Ended.Sub(p.began)))
+	}
+	if e.RetryAfter = longest(r, now); e.RetryAfter != "" {
+		e.Date = r.Header.Get("Date")
+	}
+	if p.purpose == Robots && r.Err == nil {
+		e.SHA256, e.Expires = evidence(r, a)
+	}
+	if r.Err != nil {
+		e.Err, e.Timeout = r.Err.Error(), isTimeout(r.Err)
+	}
+	err := j.ledger.Write(&e)
+	if err == nil && !sent {
+		j.lined()
+	}
+	return err
+}
+
+// evidence is what a check needs of an answer for a robots.txt.
+func evidence(r Reply, a answer) (hash string, expires time.Time) {
+	if a.hash == ([sha256.Size]byte{}) {
+		a.hash = sha256.Sum256(r.Body)
+	}
+	if a.policy != robots.Unreachable {
+		expires = a.expires.time()
+	}
+	return hex.EncodeToString(a.hash[:]), expires
+}
+
+// location is where the answer leads. User information is masked: such a redirect is not followed, and a replay that reads
+// the masked one does not follow it either.
+func location(p *permit, r Reply) string {
+	to := r.Header.Get("Location")
+	if to == "" {
+		return ""
+	}
+	if _, err := p.url.Resolve(to); err != nil {
+		return weburl.Redact(to)
+	}
+	return to
+}
+
+// unresolved writes the line of a name without an address.
+func (j *journal) unresolved(now time.Time, u, next weburl.URL, err error) {
+	if j.ledger.Discards() {
+		return
+	}
+	e := ledger.Entry{
+		Event: ledger.Unsent, Run: j.run, URL: next.String(), Host: next.Host(), Purpose: Page.String(), Ended: now, Behind: ledger.Duration(j.behind),
+	}
+	if next != u {
+		e.For, e.Purpose = u.String(), Robots.String()
+	}
+	if err != nil {
+		e.Err = err.Error()
+	}
+	_ = j.ledger.Write(&e)
+}

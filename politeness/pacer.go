@@ -1,0 +1,209 @@
+package politeness
+
+import (
+	"net/netip"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// pacer has the clocks that are not one host's: of addresses, of domains and of all requests together.
+type pacer struct {
+	cfg     *Config
+	opening time.Time // nothing is admitted before
+	addrs   map[netip.Addr]*shared
+	domains map[string]*shared
+	total   *rate.Limiter // nil without Config.Rate
+	bucket  rate.Limiter  // of whichever clock is being looked at
+	due     time.Time     // the last instant promised to a waiter of total
+	taken   time.Time     // when the last token of total was taken
+}
+
+func newPacer(c *Config) *pacer {
+	p := &pacer{cfg: c, addrs: make(map[netip.Addr]*shared), domains: make(map[string]*shared)}
+	if c.Rate > 0 {
+		p.total = rate.NewLimiter(rate.Limit(c.Rate), 1)
+	}
+	return p
+}
+
+// clocks are all the clocks that one request has to wait for, but for that of all requests.
+type clocks struct {
+	host   *host
+	slot   *pace
+	addr   *shared // nil for an own host
+	domain *shared // nil unless Config.PerDomain
+}
+
+// clocks finds the clocks of a request for target at h and addr. Of the slots of an own host it takes the first to be free.
+func (p *pacer) clocks(now time.Time, h *host, target weburl.URL, addr netip.Addr) clocks {
+	c := clocks{host: h, slot: h.slot(now)}
+	if h.own {
+		return c
+	}
+	c.addr = clockOf(p.addrs, addr.Unmap().WithZone(""))
+	if p.cfg.PerDomain {
+		c.domain = clockOf(p.domains, target.Domain())
+	}
+	return c
+}
+
+// clockOf is the clock under key, made when new.
+func clockOf[K comparable](m map[K]*shared, key K) *shared {
+	p := m[key]
+	if p == nil {
+		p = new(shared)
+		m[key] = p
+	}
+	return p
+}
+
+// wait looks at every clock and takes from none. It returns a *NotYet with the clauses that hold, the last to end first;
+// nil when all are free.
+func (p *pacer) wait(now time.Time, c *clocks) error {
+	var held []ledger.Clause
+	if !p.opens(now, c.slot) {
+		held = append(held, c.slot.held(now))
+	}
+	if c.addr != nil && !p.opens(now, &c.addr.pace) {
+		held = append(held, c.addr.held(now, ledger.ClauseAddress))
+	}
+	if c.domain != nil && !p.opens(now, &c.domain.pace) {
+		held = append(held, c.domain.held(now, ledger.ClauseDomain))
+	}
+	if len(held) == 0 {
+		if until, ok := p.rateFree(now); !ok {
+			held = append(held, ledger.Clause{Name: ledger.ClauseRate, Until: until})
+		}
+	}
+	if len(held) > 0 {
+		return notYet(held...)
+	}
+	return nil
+}
+
+// opens reports whether a clock admits a request at now.
+func (p *pacer) opens(now time.Time, c *pace) bool { return c.free(now) && c.full(now, &p.bucket) }
+
+// take starts by's request on every clock and appends to passed what it had waited for.
+func (p *pacer) take(now time.Time, by *permit, passed []ledger.Clause) []ledger.Clause {
+	start := func(c *pace, name string) {
+		if !c.notBefore.IsZero() {
+			passed = append(passed, ledger.Clause{Name: name, Until: c.notBefore, Delay: ledger.Duration(c.delay)})
+		}
+		c.holder = by
+	}
+	c := &by.clocks
+	start(c.slot, c.slot.clause.String())
+	if c.addr != nil {
+		start(&c.addr.pace, ledger.ClauseAddress)
+	}
+	if c.domain != nil {
+		start(&c.domain.pace, ledger.ClauseDomain)
+	}
+	if p.total != nil && !now.Before(p.taken) { // earlier only in a Replay: the bucket was full again at p.taken
+		p.total.ReserveN(now, 1) // what rateFree rounded is owed to the next
+		p.taken = now
+	}
+	return passed
+}
+
+// rest ends a request on every clock. The shared ones rest for the same delay: of several hosts at one address, the one
+// that requests the longest delay has it kept by its own clock.
+func (c *clocks) rest(end time.Time, d time.Duration, clause string) {
+	c.slot.rest(end, d, clause)
+	if c.addr != nil {
+		c.addr.rest(end, d, clause)
+	}
+	if c.domain != nil {
+		c.domain.rest(end, d, clause)
+	}
+}
+
+// hold makes every clock wait until t.
+func (c *clocks) hold(t time.Time, d time.Duration, clause string) {
+	c.slot.hold(t, d, clause)
+	if c.addr != nil {
+		c.addr.hold(t, d, clause)
+	}
+	if c.domain != nil {
+		c.domain.hold(t, d, clause)
+	}
+}
+
+// rateFree reports whether the bucket of all requests has a token. When it is empty, the waiter is promised a time of its
+// own.
+func (p *pacer) rateFree(now time.Time) (time.Time, bool) {
+	if p.total == nil {
+		return now, true
+	}
+	gap := time.Duration(float64(time.Second) / p.cfg.Rate)
+	missing := time.Duration((1 - p.total.TokensAt(now)) * float64(gap))
+	if missing < slack { // the bucket counts in floating point
+		return now, true
+	}
+	until := now.Add(missing)
+	if next := p.due.Add(gap); next.After(until) && p.due.After(now) {
+		until = next
+	}
+	p.due = until
+	return until, false
+}
+
+// rateUntil is when the bucket of all requests has its next whole token.
+func (p *pacer) rateUntil(now time.Time) time.Time {
+	if p.total == nil {
+		return time.Time{}
+	}
+	missing := (1 - p.total.TokensAt(now)) / p.cfg.Rate
+	return now.Add(time.Duration(max(0, missing)*float64(time.Second)) + slack)
+}
+
+// restoreRate empties the bucket of all requests so that its next token comes at until.
+func (p *pacer) restoreRate(now, until time.Time) {
+	if p.total == nil || !until.After(now) {
+		return
+	}
+	p.emptyRate(until.Add(-time.Duration(float64(time.Second) / p.cfg.Rate)))
+}
+
+// emptyRate makes the bucket of all requests anew, with its token taken at t.
+func (p *pacer) emptyRate(t time.Time) {
+	p.total = rate.NewLimiter(rate.Limit(p.cfg.Rate), 1)
+	p.total.ReserveN(t, 1)
+	p.taken = t
+}
+
+// size is the number of clocks.
+func (p *pacer) size() int { return len(p.addrs) + len(p.domains) }
+
+// sweep forgets the clocks that are like new ones.
+func (p *pacer) sweep(now time.Time) {
+	for k, c := range p.addrs {
+		if c.idle(now) {
+			delete(p.addrs, k)
+		}
+	}
+	for k, c := range p.domains {
+		if c.idle(now) {
+			delete(p.domains, k)
+		}
+	}
+}
+
+// paces goes through the clocks of addresses and domains.
+func (p *pacer) paces(yield func(*pace) bool) {
+	for _, c := range p.addrs {
+		if !yield(&c.pace) {
+			return
+		}
+	}
+	for _, c := range p.domains {
+		if !yield(&c.pace) {
+			return
+		}
+	}
+}

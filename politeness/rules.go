@@ -1,0 +1,143 @@
+package politeness
+
+import (
+	"time"
+
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// rulebook applies the rules of origins and bounds the memory that they take.
+type rulebook struct {
+	cfg       *Config
+	hosts     hosts
+	overrides map[string]*override // by origin; never changes
+	size      int64                // bytes that robots.txt files take, by estimate
+	evictAt   int64                // size at which some are dropped
+}
+
+func newRulebook(c *Config, all hosts) rulebook {
+	return rulebook{cfg: c, hosts: all, overrides: c.overrides(), evictAt: c.MaxRulesBytes}
+}
+
+// override is what replaces the robots.txt of u's origin at now, nil when nothing does.
+func (b *rulebook) override(now time.Time, u weburl.URL) *override {
+	if len(b.overrides) == 0 {
+		return nil
+	}
+	o := b.overrides[u.Origin()]
+	if o == nil || !o.Until.IsZero() && !now.Before(o.Until) {
+		return nil
+	}
+	return o
+}
+
+// judge applies the rules of o, the origin of u, to u. The error is *[Denied].
+func (b *rulebook) judge(now time.Time, o *origin, u weburl.URL) error {
+	group := o.group()
+	if group == nil {
+		return nil
+	}
+	if v := group.Test(u.PathQuery()); !v.Allowed || len(b.cfg.RefuseUsage) > 0 {
+		if err := b.cfg.judge(group, o.source(now, u), u); err != nil {
+			o.use = usedLately
+			return err
+		}
+	}
+	return nil
+}
+
+// judge applies a group's rules to u.
+func (c *Config) judge(group *robots.Group, src robots.Source, u weburl.URL) error {
+	if group == nil {
+		return nil
+	}
+	if v := group.Test(u.PathQuery()); !v.Allowed {
+		return &Denied{URL: u, Reason: ReasonRobots, Verdict: v, Detail: robots.Explain(v, src)}
+	}
+	return c.judgeUsage(group, src, u)
+}
+
+// judgeUsage refuses u when the site disallows a use that the operator wants to honour.
+func (c *Config) judgeUsage(group *robots.Group, src robots.Source, u weburl.URL) error {
+	if len(c.RefuseUsage) == 0 {
+		return nil
+	}
+	usage := robots.PageUsage(group, u.PathQuery(), nil, nil, robots.Directives{})
+	for _, use := range c.RefuseUsage {
+		if usage.For(use) == robots.Disallowed {
+			return &Denied{URL: u, Reason: ReasonUsage, Detail: "refused: " + src.RobotsURL + " disallows the use " + use}
+		}
+	}
+	return nil
+}
+
+// learn applies an answer to p, a request for the robots.txt of an origin of p.wantedHost.
+func (b *rulebook) learn(now time.Time, p *permit, r Reply, a answer) {
+	o := p.wantedHost.origin(p.wanted)
+	o.fetching = nil
+	switch {
+	case r.Aborted: // requested again from the start, as if it had not been
+		o.chain = nil
+		return
+	case a.missing:
+		b.unlearn(o)
+		return
+	}
+	var hops []string
+	if o.chain != nil && o.chain.next == p.url { // else begun anew: no line tells of a Permit that was taken back
+		hops = o.chain.hops
+	}
+	switch {
+	case a.policy == robots.Unreachable:
+		o.failed(b.cfg, now, r)
+		return
+	case a.policy == robots.Redirect && len(hops) < robots.MaxRedirects:
+		o.chain = &redirectChain{a.to, append(hops, a.to.String())}
+		return
+	}
+	// No rules when unavailable, or one redirect too many.
+	o.fetched, o.expires = at(a.ended), a.expires
+	o.status, o.via, o.chain = int16(r.Status), o.chain, nil
+	o.outage = nil
+	b.keep(now, o, a.rules)
+	d, clause := requestedDelay(a.rules.bound())
+	p.wantedHost.slowDown(b.cfg, o, d, clause)
+}
+
+// unlearn treats an answer whose body was not kept as none: robots.txt counts as never requested. The delay that an earlier
+// one requested stays.
+func (b *rulebook) unlearn(o *origin) {
+	b.size -= o.rules.size()
+	*o = origin{requestedDelay: o.requestedDelay, requestedBy: o.requestedBy, givenUp: o.givenUp}
+}
+
+// keep puts rules in the place of o's, and evicts others when there are too many.
+func (b *rulebook) keep(now time.Time, o *origin, rules *ruleset) {
+	b.size += rules.size() - o.rules.size()
+	o.rules, o.known, o.use = rules, true, unused
+	if b.size > b.evictAt {
+		b.evict(now)
+	}
+}
+
+// drop forgets the rules of an origin; the delay that they request stays.
+func (b *rulebook) drop(o *origin) {
+	b.size -= o.rules.size()
+	o.rules, o.known = nil, false
+}
+
+// unrecord forgets the rules of an answer that the ledger does not have: no page is requested by them. Its pause stays.
+func (b *rulebook) unrecord(o *origin) {
+	b.drop(o)
+	o.chain = nil
+}
+
+// forget gives back the memory of the rules of a host that is about to be deleted.
+func (b *rulebook) forget(h *host) {
+	for _, o := range h.origins {
+		if o != nil {
+			b.size -= o.rules.size()
+		}
+	}
+}
