@@ -95,8 +95,8 @@ func heap() int64 {
 }
 
 func TestAllocationsOfOnePage(t *testing.T) {
-	in(t, func(t *testing.T) {
-		b := open(t, Config{Delay: None, DelayFactor: None, OwnHosts: func(string) int { return 1 }})
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{Delay: None, DelayFactor: None, OwnHosts: func(string) int { return 1 }})
 		b.rules("https://a.test/", "User-agent: *\nDisallow: /no\n")
 		u := b.url("https://a.test/yes")
 		n := testing.AllocsPerRun(100, func() {

@@ -6,15 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/netip"
-	"os"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,7 +19,7 @@ import (
 // life is a crawl whose process is killed and started again: what stays of it is a snapshot, which may
 // be old, the ledger and the robots.txt bodies.
 type life struct {
-	*bench
+	*client
 	rng      *rand.Rand
 	config   Config
 	ledger   bytes.Buffer
@@ -45,13 +39,13 @@ func newLife(t *testing.T, seed uint64) *life {
 	}
 	l := &life{rng: rng, config: c, bodies: map[string][]byte{}, flying: map[uint64]Permit{}}
 	l.config.Ledger = &l.ledger
-	l.bench = open(t, l.config)
+	l.client = newClient(t, l.config)
 	return l
 }
 
 // step begins a request, or comes as far as an address; ends some; and lets time pass.
 func (l *life) step() {
-	raw, addr := randomAsk(l.rng)
+	raw, addr := randomRequest(l.rng)
 	if u := l.url(raw); l.rng.IntN(12) == 0 {
 		l.gate.Failed(u, l.gate.Next(u), errors.New("no such host"))
 	} else if p, err := l.admit(raw, addr); err == nil {
@@ -95,7 +89,7 @@ func (l *life) body(sha string) ([]byte, error) {
 
 // kill ends the process and starts another one, which it returns with the one that lived on: there, what
 // was in flight has just been broken off.
-func (l *life) kill() (restored, lived *bench) {
+func (l *life) kill() (restored, lived *client) {
 	for id, p := range l.flying {
 		if !p.p.started.Load() { // nothing of it was sent; no ledger tells of it
 			l.gate.Report(p, Reply{Aborted: true})
@@ -110,7 +104,7 @@ func (l *life) kill() (restored, lived *bench) {
 	time.Sleep(time.Duration(l.rng.IntN(2)*l.rng.IntN(5000)) * time.Millisecond)
 	c := l.config
 	c.Snapshot, c.LedgerSize = l.snapshot, size
-	restored = open(l.T, c)
+	restored = newClient(l.T, c)
 	if err := restored.gate.Replay(strings.NewReader(all), l.body); err != nil {
 		l.Fatal(err)
 	}
@@ -119,7 +113,7 @@ func (l *life) kill() (restored, lived *bench) {
 		l.gate.Report(p, Reply{Aborted: true})
 		delete(l.flying, id)
 	}
-	return restored, l.bench
+	return restored, l.client
 }
 
 // TestP9AKillShortensNoWait kills random crawls at random moments, time and again, and restores them from
@@ -127,7 +121,7 @@ func (l *life) kill() (restored, lived *bench) {
 // on, and admits nothing that one would not.
 func TestP9AKillShortensNoWait(t *testing.T) {
 	for seed := range uint64(300) {
-		in(t, func(t *testing.T) {
+		inBubble(t, func(t *testing.T) {
 			l := newLife(t, seed)
 			for range 1 + l.rng.IntN(3) {
 				for range l.rng.IntN(150) {
@@ -138,12 +132,12 @@ func TestP9AKillShortensNoWait(t *testing.T) {
 				if t.Failed() {
 					t.Fatalf("seed %d", seed)
 				}
-				l.bench = restored
+				l.client = restored
 			}
 			restored, lived := l.kill()
 			for range 60 {
-				if p, err := restored.admit(randomAsk(l.rng)); err == nil {
-					both(restored, lived, p, lived.follow(p), time.Duration(l.rng.IntN(2000))*time.Millisecond, randomReply(l.rng))
+				if p, err := restored.admit(randomRequest(l.rng)); err == nil {
+					sendBoth(restored, lived, p, lived.mintSame(p), time.Duration(l.rng.IntN(2000))*time.Millisecond, randomReply(l.rng))
 				}
 				time.Sleep(time.Duration(l.rng.ExpFloat64() * float64(2*time.Second)))
 			}
@@ -225,21 +219,10 @@ func noLessOrigin(t *testing.T, key string, is, was *origin) {
 	}
 }
 
-// replayed is a Gate made with a ledger alone.
-func replayed(t *testing.T, c Config, ledger string, body func(string) ([]byte, error)) *bench {
-	t.Helper()
-	c.LedgerSize = int64(len(ledger))
-	b := open(t, c)
-	if err := b.gate.Replay(strings.NewReader(ledger), body); err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 func TestARequestWithoutAnEndEndsAtTheRestart(t *testing.T) {
-	in(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
-		b := open(t, Config{Delay: 5 * time.Second, Ledger: &out})
+		b := newClient(t, Config{Delay: 5 * time.Second, Ledger: &out})
 		g, _ := b.must("https://a.test/").Redeem()
 		if err := g.Begin(); err != nil {
 			t.Fatal(err)
@@ -259,10 +242,10 @@ func TestARequestWithoutAnEndEndsAtTheRestart(t *testing.T) {
 // TestAnOwnHostRestsWhollyAfterAKill: which of its clocks two requests went by, nobody knows. Both were held by
 // others when the snapshot was taken, at a shorter pause.
 func TestAnOwnHostRestsWhollyAfterAKill(t *testing.T) {
-	in(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
 		c := Config{Ledger: &out, OwnHosts: func(string) int { return 2 }}
-		b := open(t, c)
+		b := newClient(t, c)
 		b.rules("https://a.test/", "")
 		time.Sleep(time.Second)
 		begin := func() Permit {
@@ -287,9 +270,9 @@ func TestAnOwnHostRestsWhollyAfterAKill(t *testing.T) {
 }
 
 func TestNothingIsAdmittedRightAfterAReplay(t *testing.T) {
-	in(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
-		b := open(t, Config{Ledger: &out})
+		b := newClient(t, Config{Ledger: &out})
 		b.rules("https://a.test/", "")
 		time.Sleep(time.Hour)
 		r := replayed(t, Config{}, out.String(), nil)
@@ -304,15 +287,15 @@ func TestNothingIsAdmittedRightAfterAReplay(t *testing.T) {
 	})
 }
 
-func TestRobotsTxtWithoutItsBodyIsAskedForAgain(t *testing.T) {
-	in(t, func(t *testing.T) {
+func TestRobotsTxtWithoutItsBodyIsRequestedAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		body := "User-agent: *\nDisallow: /no\nCrawl-delay: 9\n"
 		for name, bodies := range map[string]func(string) ([]byte, error){
 			"none": nil, "not kept": func(string) ([]byte, error) { return nil, errors.New("no") },
 			"another": func(string) ([]byte, error) { return []byte("User-agent: *"), nil },
 		} {
 			var out bytes.Buffer
-			b := open(t, Config{Ledger: &out})
+			b := newClient(t, Config{Ledger: &out})
 			b.rules("https://a.test/", body)
 			r := replayed(t, Config{}, out.String(), bodies)
 			time.Sleep(time.Hour)
@@ -330,9 +313,9 @@ func TestRobotsTxtWithoutItsBodyIsAskedForAgain(t *testing.T) {
 const longestLine = 1 << 20
 
 func TestLedgersThatCannotBeReplayed(t *testing.T) {
-	in(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
-		b := open(t, Config{Ledger: &out})
+		b := newClient(t, Config{Ledger: &out})
 		b.rules("https://a.test/", "")
 		whole, snapshot := out.String(), b.gate.Snapshot()
 		for _, c := range []struct {
@@ -348,7 +331,7 @@ func TestLedgersThatCannotBeReplayed(t *testing.T) {
 			{"no address", `{"event":"start","run":"x","id":1,"url":"http://a.test/","allowed":"2000-01-01T00:00:00Z"}` + "\n", "without address", nil},
 			{"no URL", `{"event":"unsent","run":"x","url":"x"}` + "\n", "url_syntax", nil},
 		} {
-			g := open(t, Config{Snapshot: c.snapshot}).gate
+			g := newClient(t, Config{Snapshot: c.snapshot}).gate
 			if err := g.Replay(strings.NewReader(c.ledger), nil); !errors.Is(err, ErrReplay) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%s: %v", c.name, err)
 			}
@@ -366,58 +349,11 @@ func TestLedgersThatCannotBeReplayed(t *testing.T) {
 	})
 }
 
-// TestNoEventIsInNeitherASnapshotNorTheLedgerBehindItsMark takes snapshots while requests go on, and
-// counts failures, which nothing forgets: none may be missing, none may count twice.
-func TestNoEventIsInNeitherASnapshotNorTheLedgerBehindItsMark(t *testing.T) {
-	var out bytes.Buffer
-	c := Config{
-		Delay: None, DelayFactor: None, MaxFailures: None, MaxSilence: None, MaxBackoff: 1, Ledger: &out,
-		Overrides: []Override{{Origin: "http://127.0.0.1:8080", Reason: "a test", Skip: true, Until: time.Now().Add(time.Hour)}},
-		OwnHosts:  func(string) int { return 4 },
-	}
-	b := open(t, c)
-	const workers, each, taken = 4, 300, 50
-	var wg sync.WaitGroup
-	var made atomic.Int64
-	for range workers {
-		wg.Go(func() {
-			for n := 0; n < each; {
-				p, err := b.admit("http://127.0.0.1:8080/", netip.MustParseAddr("127.0.0.1"))
-				if err != nil {
-					runtime.Gosched()
-					continue
-				}
-				if g, err := p.Redeem(); err == nil {
-					_ = g.Begin()
-				}
-				b.gate.Report(p, Reply{Err: os.ErrDeadlineExceeded})
-				n++
-				made.Add(1)
-			}
-		})
-	}
-	var snapshots [][]byte
-	for i := range int64(taken) {
-		for made.Load() < i*workers*each/taken { // spread over the whole run, however slow
-			runtime.Gosched()
-		}
-		snapshots = append(snapshots, b.gate.Snapshot())
-	}
-	wg.Wait()
-	for _, s := range append(snapshots, nil) {
-		c.Snapshot = s
-		r := replayed(t, c, out.String(), nil)
-		if n := r.gate.Host("127.0.0.1:8080").Failures; n != workers*each {
-			t.Fatalf("%d failures, %d happened", n, workers*each)
-		}
-	}
-}
-
 // TestP9ThePauseOfAnEarlierRobotsTxtOutlivesALostBody: nobody can tell what the lost one asked for.
 func TestP9ThePauseOfAnEarlierRobotsTxtOutlivesALostBody(t *testing.T) {
-	in(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
-		b := open(t, Config{Ledger: &out})
+		b := newClient(t, Config{Ledger: &out})
 		first := "User-agent: *\nCrawl-delay: 9\n"
 		b.rules("https://a.test/", first)
 		time.Sleep(25 * time.Hour)
@@ -437,48 +373,13 @@ func TestP9ThePauseOfAnEarlierRobotsTxtOutlivesALostBody(t *testing.T) {
 	})
 }
 
-// TestP9NothingIsAskedForAfterAnEndThatIsNotRecorded: another process would not know of it.
-func TestP9NothingIsAskedForAfterAnEndThatIsNotRecorded(t *testing.T) {
-	full := errors.New("disk full")
-	for _, end := range []func(b *bench, out *lines, p Permit){
-		func(b *bench, out *lines, p Permit) {
-			out.err = full
-			b.gate.Report(p, Reply{Err: errors.New("refused")})
-		},
-		func(b *bench, out *lines, p Permit) {
-			g, _ := p.Redeem()
-			_ = g.Begin()
-			out.err = full
-			b.gate.Report(p, Reply{Status: 503, Header: map[string][]string{"Retry-After": {"200"}}})
-		},
-		func(b *bench, out *lines, _ Permit) {
-			out.err = full
-			b.gate.Failed(b.url("https://c.test/"), b.url("https://c.test/robots.txt"), errors.New("no such host"))
-		},
-	} {
-		in(t, func(t *testing.T) {
-			out := &lines{}
-			b := open(t, Config{Ledger: out})
-			end(b, out, b.must("https://a.test/"))
-			out.err = nil
-			g, err := b.must2("https://b.test/", "192.0.2.9").Redeem()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := g.Begin(); !errors.Is(err, full) {
-				t.Errorf("Begin: %v", err)
-			}
-		})
-	}
-}
-
 // TestRedirectsAreCountedFromWhereTheyBegin: the Permit for the first hop is taken back, of which no line
 // tells, and robots.txt is asked for again.
 func TestRedirectsAreCountedFromWhereTheyBegin(t *testing.T) {
-	in(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
 		c := Config{Ledger: &out}
-		b := open(t, c)
+		b := newClient(t, c)
 		for range 2 {
 			b.send(b.must("https://a.test/x"), 0, redirect("/1"))
 			time.Sleep(DefaultDelay)
@@ -498,10 +399,10 @@ func TestRedirectsAreCountedFromWhereTheyBegin(t *testing.T) {
 // TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone: also in a replay, redirects are counted on.
 func TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone(t *testing.T) {
 	for _, withSnapshot := range []bool{false, true} {
-		in(t, func(t *testing.T) {
+		inBubble(t, func(t *testing.T) {
 			var out bytes.Buffer
 			c := Config{Ledger: &out}
-			b := open(t, c)
+			b := newClient(t, c)
 			late := b.must("https://a.test/x")
 			if withSnapshot {
 				c.Snapshot = b.gate.Snapshot()
@@ -529,14 +430,14 @@ func TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone(t *testing.T) {
 // TestP9ARateOutlivesAnOlderLineBehindASnapshot: a Permit that was granted before the last token was taken, ran
 // out, and was reported after the snapshot, which knows nothing of it any more.
 func TestP9ARateOutlivesAnOlderLineBehindASnapshot(t *testing.T) {
-	in(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
 		c := Config{Rate: 0.1, PermitTTL: 5 * time.Second, Ledger: &out}
-		b := open(t, c)
+		b := newClient(t, c)
 		p := b.must("https://a.test/")
 		time.Sleep(30 * time.Second)
 		b.wait("https://a.test/", someAddr) // p is taken back
-		b.must2("https://b.test/", "192.0.2.9")
+		b.mustAt("https://b.test/", "192.0.2.9")
 		c.Snapshot = b.gate.Snapshot()
 		b.gate.Report(p, Reply{Aborted: true})
 		r := replayed(t, c, out.String(), nil)
@@ -545,51 +446,6 @@ func TestP9ARateOutlivesAnOlderLineBehindASnapshot(t *testing.T) {
 			t.Error(w)
 		}
 	})
-}
-
-// TestASnapshotIncludesWholeLines: a part of one is cut off before the ledger is gone on with.
-func TestASnapshotIncludesWholeLines(t *testing.T) {
-	in(t, func(t *testing.T) {
-		b := open(t, Config{Ledger: &short{}})
-		p := b.must("https://a.test/")
-		g, _ := p.Redeem()
-		if err := g.Begin(); err == nil {
-			t.Fatal("no error")
-		}
-		b.gate.Report(p, Reply{Aborted: true})
-		r := b.restored(Config{})
-		if err := r.gate.Replay(strings.NewReader(""), nil); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestP10ALineWrittenInPartEndsAllRequests(t *testing.T) {
-	in(t, func(t *testing.T) {
-		out := &short{}
-		b := open(t, Config{Ledger: out})
-		for _, raw := range []string{"https://a.test/", "https://b.test/"} {
-			p, err := b.admit(raw, addrOf(len(raw)+out.n))
-			if err != nil {
-				t.Fatal(err)
-			}
-			g, _ := p.Redeem()
-			if err := g.Begin(); !errors.Is(err, io.ErrShortWrite) || g.Begun() {
-				t.Errorf("%s: %v", raw, err)
-			}
-		}
-		if out.n != 1 {
-			t.Errorf("%d lines written, the first one in part", out.n)
-		}
-	})
-}
-
-// short writes one octet.
-type short struct{ n int }
-
-func (s *short) Write([]byte) (int, error) {
-	s.n++
-	return 1, io.ErrShortWrite
 }
 
 // BenchmarkReplay replays a crawl of 500,000 requests, two lines each, to 5000 hosts.

@@ -7,25 +7,22 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
-
-// restored is a Gate that goes on from b's snapshot.
-func (b *bench) restored(c Config) *bench {
-	b.Helper()
-	c.Snapshot = b.gate.Snapshot()
-	return open(b.T, c)
-}
 
 // TestP9ASnapshotShortensNoWait takes a snapshot at a random moment of a random crawl, restores it then
 // or later, and goes on: what the new Gate admits, the old one would have admitted at that moment.
 func TestP9ASnapshotShortensNoWait(t *testing.T) {
 	for seed := range uint64(400) {
-		in(t, func(t *testing.T) {
+		inBubble(t, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 11))
 			c := randomConfig(rng)
-			old := open(t, c)
+			old := newClient(t, c)
 			flying := map[uint64]Permit{}
 			for range rng.IntN(120) {
 				randomStep(old, rng, flying)
@@ -35,14 +32,14 @@ func TestP9ASnapshotShortensNoWait(t *testing.T) {
 				time.Sleep(time.Duration(rng.ExpFloat64() * float64(time.Minute)))
 			}
 			c.Snapshot = snapshot
-			restored := open(t, c)
+			restored := newClient(t, c)
 			for _, p := range flying { // cut off when the process ended
 				old.gate.Report(p, Reply{Aborted: true})
 			}
 
 			for range 60 {
-				if p, err := restored.admit(randomAsk(rng)); err == nil {
-					both(restored, old, p, old.follow(p), time.Duration(rng.IntN(2000))*time.Millisecond, randomReply(rng))
+				if p, err := restored.admit(randomRequest(rng)); err == nil {
+					sendBoth(restored, old, p, old.mintSame(p), time.Duration(rng.IntN(2000))*time.Millisecond, randomReply(rng))
 
 				}
 				time.Sleep(time.Duration(rng.ExpFloat64() * float64(2*time.Second)))
@@ -52,8 +49,8 @@ func TestP9ASnapshotShortensNoWait(t *testing.T) {
 }
 
 // randomStep begins a request or ends one, and lets some time pass.
-func randomStep(b *bench, rng *rand.Rand, flying map[uint64]Permit) {
-	if p, err := b.admit(randomAsk(rng)); err == nil {
+func randomStep(b *client, rng *rand.Rand, flying map[uint64]Permit) {
+	if p, err := b.admit(randomRequest(rng)); err == nil {
 		flying[p.ID()] = p
 		if g, err := p.Redeem(); err == nil && rng.IntN(10) > 0 {
 			_ = g.Begin()
@@ -69,13 +66,13 @@ func randomStep(b *bench, rng *rand.Rand, flying map[uint64]Permit) {
 }
 
 func TestASnapshotSavesAllThatIsKnown(t *testing.T) {
-	in(t, func(t *testing.T) {
-		b := open(t, Config{})
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{})
 		b.ready("https://a.test/", "User-agent: *\nDisallow: /no\nCrawl-delay: 7\n")
 		b.send(b.must("https://a.test/"), 0, Reply{Status: 500})
-		b.rules2("https://b.test/", "192.0.2.2", Reply{Status: 429, Header: http.Header{"Retry-After": {"3000"}}})
-		b.rules2("https://c.test/x", "192.0.2.3", redirect("https://d.test/r"))
-		b.rules2("https://e.test/", "192.0.2.5", Reply{Status: 403})
+		b.answerAt("https://b.test/", "192.0.2.2", Reply{Status: 429, Header: http.Header{"Retry-After": {"3000"}}})
+		b.answerAt("https://c.test/x", "192.0.2.3", redirect("https://d.test/r"))
+		b.answerAt("https://e.test/", "192.0.2.5", Reply{Status: 403})
 		r := b.restored(Config{})
 		for _, raw := range []string{"https://a.test/", "https://b.test/", "https://c.test/", "https://e.test/"} {
 			u := b.url(raw)
@@ -101,15 +98,9 @@ func TestASnapshotSavesAllThatIsKnown(t *testing.T) {
 	})
 }
 
-// rules2 reports r for the robots.txt of a URL at an address.
-func (b *bench) rules2(raw, addr string, r Reply) {
-	b.Helper()
-	b.send(b.must2(raw, addr), 0, r)
-}
-
 func TestARestoredGateAddsItsOwnDelay(t *testing.T) {
-	in(t, func(t *testing.T) {
-		b := open(t, Config{})
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{})
 		b.rules("https://a.test/", "")
 		r := b.restored(Config{Delay: 10 * time.Second})
 		time.Sleep(9 * time.Second)
@@ -120,8 +111,8 @@ func TestARestoredGateAddsItsOwnDelay(t *testing.T) {
 }
 
 func TestARequestInFlightAtASnapshotEndsAtItsRestoration(t *testing.T) {
-	in(t, func(t *testing.T) {
-		b := open(t, Config{Delay: 5 * time.Second})
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{Delay: 5 * time.Second})
 		b.must("https://a.test/")
 		time.Sleep(7 * time.Second)
 		r := b.restored(Config{Delay: 5 * time.Second})
@@ -139,8 +130,8 @@ func TestAnOwnHostsSlotsAreRestoredAlsoInAnotherNumber(t *testing.T) {
 	own := func(n int) Config { return Config{Delay: 5 * time.Second, OwnHosts: func(string) int { return n }} }
 	for from := 1; from <= 3; from++ {
 		for to := 1; to <= 3; to++ {
-			in(t, func(t *testing.T) {
-				b := open(t, own(from))
+			inBubble(t, func(t *testing.T) {
+				b := newClient(t, own(from))
 				b.rules("https://a.test/", "")
 				for p, err := b.admit("https://a.test/", someAddr); err == nil; p, err = b.admit("https://a.test/", someAddr) {
 					b.send(p, time.Second, Reply{Status: 200})
@@ -158,10 +149,10 @@ func TestAnOwnHostsSlotsAreRestoredAlsoInAnotherNumber(t *testing.T) {
 }
 
 func TestSnapshotsThatAreNotWholeAreRefused(t *testing.T) {
-	in(t, func(t *testing.T) {
-		b := open(t, Config{PerDomain: true, Rate: 1})
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{PerDomain: true, Rate: 1})
 		b.ready("https://a.test/", "User-agent: *\nDisallow: /no\n")
-		b.rules2("https://c.test/x", "192.0.2.3", redirect("https://d.test/r"))
+		b.answerAt("https://c.test/x", "192.0.2.3", redirect("https://d.test/r"))
 		whole := b.gate.Snapshot()
 		for n := 1; n < len(whole); n++ {
 			if _, err := NewGate(Config{Identity: identity(), Snapshot: whole[:n]}); !errors.Is(err, ErrSnapshot) {
@@ -183,9 +174,9 @@ func TestAnEarlierSnapshotIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		time.Sleep(10 * time.Second)
-		b := open(t, Config{Snapshot: snapshot})
+		b := newClient(t, Config{Snapshot: snapshot})
 		if behind, _ := b.gate.Skew(); behind != 0 {
 			t.Fatalf("the clock is %v behind: when was it made?", behind)
 		}
@@ -202,6 +193,70 @@ func TestAnEarlierSnapshotIsRead(t *testing.T) {
 			t.Errorf("what was under way is followed by a pause until %v", w.Until)
 		}
 	})
+}
+
+// TestASnapshotIncludesWholeLines: a part of one is cut off before the ledger is gone on with.
+func TestASnapshotIncludesWholeLines(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{Ledger: &short{}})
+		p := b.must("https://a.test/")
+		g, _ := p.Redeem()
+		if err := g.Begin(); err == nil {
+			t.Fatal("no error")
+		}
+		b.gate.Report(p, Reply{Aborted: true})
+		r := b.restored(Config{})
+		if err := r.gate.Replay(strings.NewReader(""), nil); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestNoEventIsInNeitherASnapshotNorTheLedgerBehindItsMark takes snapshots while requests go on, and
+// counts failures, which nothing forgets: none may be missing, none may count twice.
+func TestNoEventIsInNeitherASnapshotNorTheLedgerBehindItsMark(t *testing.T) {
+	var out bytes.Buffer
+	c := Config{
+		Delay: None, DelayFactor: None, MaxFailures: None, MaxSilence: None, MaxBackoff: 1, Ledger: &out,
+		Overrides: []Override{{Origin: "http://127.0.0.1:8080", Reason: "a test", Skip: true, Until: time.Now().Add(time.Hour)}},
+		OwnHosts:  func(string) int { return 4 },
+	}
+	b := newClient(t, c)
+	const workers, each, taken = 4, 300, 50
+	var wg sync.WaitGroup
+	var made atomic.Int64
+	for range workers {
+		wg.Go(func() {
+			for n := 0; n < each; {
+				p, err := b.admit("http://127.0.0.1:8080/", netip.MustParseAddr("127.0.0.1"))
+				if err != nil {
+					runtime.Gosched()
+					continue
+				}
+				if g, err := p.Redeem(); err == nil {
+					_ = g.Begin()
+				}
+				b.gate.Report(p, Reply{Err: os.ErrDeadlineExceeded})
+				n++
+				made.Add(1)
+			}
+		})
+	}
+	var snapshots [][]byte
+	for i := range int64(taken) {
+		for made.Load() < i*workers*each/taken { // spread over the whole run, however slow
+			runtime.Gosched()
+		}
+		snapshots = append(snapshots, b.gate.Snapshot())
+	}
+	wg.Wait()
+	for _, s := range append(snapshots, nil) {
+		c.Snapshot = s
+		r := replayed(t, c, out.String(), nil)
+		if n := r.gate.Host("127.0.0.1:8080").Failures; n != workers*each {
+			t.Fatalf("%d failures, %d happened", n, workers*each)
+		}
+	}
 }
 
 func FuzzSnapshot(f *testing.F) {

@@ -16,11 +16,11 @@ import (
 )
 
 // What the ledger has of a request is what the Gate goes by: the next whole microsecond.
-func TestP9TheGateGoesByTheLedgersTimes(t *testing.T) {
-	in(t, func(t *testing.T) {
+func TestP9TheGateUsesTheLedgersTimes(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		time.Sleep(time.Second + 700*time.Nanosecond)
 		var out lines
-		b := open(t, Config{Ledger: &out})
+		b := newClient(t, Config{Ledger: &out})
 		began := time.Now()
 		p := b.must("https://a.test/")
 		g, _ := p.Redeem()
@@ -63,9 +63,9 @@ func TestP10TheLedgerSaysHowFarItIsComplete(t *testing.T) {
 		}
 		return ids
 	}
-	in(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
-		b := open(t, Config{Ledger: &out, OwnHosts: func(string) int { return 3 }})
+		b := newClient(t, Config{Ledger: &out, OwnHosts: func(string) int { return 3 }})
 		send := func(p Permit) { b.send(p, 0, Reply{Status: 200}) }
 		send(b.must("https://a.test/robots.txt"))           // 1
 		one := b.must("https://a.test/robots.txt")          // 2
@@ -82,7 +82,7 @@ func TestP10TheLedgerSaysHowFarItIsComplete(t *testing.T) {
 
 		before := out.String()
 		out.Reset()
-		r := open(t, Config{Ledger: &out})
+		r := newClient(t, Config{Ledger: &out})
 		if err := r.gate.Replay(strings.NewReader(before), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -93,9 +93,9 @@ func TestP10TheLedgerSaysHowFarItIsComplete(t *testing.T) {
 			t.Errorf("the next process begins with Permit %d, complete up to %v", p.ID(), got)
 		}
 	})
-	in(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		w := &faulty{}
-		b := open(t, Config{Ledger: w})
+		b := newClient(t, Config{Ledger: w})
 		b.send(b.must("https://a.test/robots.txt"), 0, Reply{Status: 200})
 		time.Sleep(time.Minute)
 		w.fail = true
@@ -117,38 +117,10 @@ func TestP10TheLedgerSaysHowFarItIsComplete(t *testing.T) {
 	})
 }
 
-// faulty is a ledger's writer that can fail.
-type faulty struct {
-	bytes.Buffer
-	fail bool
-}
-
-func (f *faulty) Write(b []byte) (int, error) {
-	if f.fail {
-		return 0, errors.New("disk full")
-	}
-	return f.Buffer.Write(b)
-}
-
-// lines counts Writes.
-type lines struct {
-	strings.Builder
-	writes int
-	err    error
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.writes++
-	if l.err != nil {
-		return 0, l.err
-	}
-	return l.Builder.Write(b)
-}
-
 func TestP10ALineIsOneWriteAndComesBeforeTheRequest(t *testing.T) {
-	in(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		var out lines
-		b := open(t, Config{Ledger: &out})
+		b := newClient(t, Config{Ledger: &out})
 		p := b.must("https://a.test/?a=1&b=<2>")
 		g, _ := p.Redeem()
 		if out.writes != 0 {
@@ -177,9 +149,9 @@ func TestP10ALineIsOneWriteAndComesBeforeTheRequest(t *testing.T) {
 }
 
 func TestP10WhatCannotBeRecordedIsNotSent(t *testing.T) {
-	in(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		out := lines{err: errors.New("disk full")}
-		b := open(t, Config{Ledger: &out})
+		b := newClient(t, Config{Ledger: &out})
 		p := b.must("https://a.test/")
 		g, _ := p.Redeem()
 		if err := g.Begin(); !errors.Is(err, out.err) || g.Begun() {
@@ -194,6 +166,83 @@ func TestP10WhatCannotBeRecordedIsNotSent(t *testing.T) {
 			t.Errorf("an end line without its start: %s", out.String())
 		}
 	})
+}
+
+func TestP10ALineWrittenInPartEndsAllRequests(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		out := &short{}
+		b := newClient(t, Config{Ledger: out})
+		for _, raw := range []string{"https://a.test/", "https://b.test/"} {
+			p, err := b.admit(raw, addrOf(len(raw)+out.n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, _ := p.Redeem()
+			if err := g.Begin(); !errors.Is(err, io.ErrShortWrite) || g.Begun() {
+				t.Errorf("%s: %v", raw, err)
+			}
+		}
+		if out.n != 1 {
+			t.Errorf("%d lines written, the first one in part", out.n)
+		}
+	})
+}
+
+// TestP9NothingIsRequestedAfterAnEndThatIsNotRecorded: another process would not know of it.
+func TestP9NothingIsRequestedAfterAnEndThatIsNotRecorded(t *testing.T) {
+	full := errors.New("disk full")
+	for _, end := range []func(b *client, out *lines, p Permit){
+		func(b *client, out *lines, p Permit) {
+			out.err = full
+			b.gate.Report(p, Reply{Err: errors.New("refused")})
+		},
+		func(b *client, out *lines, p Permit) {
+			g, _ := p.Redeem()
+			_ = g.Begin()
+			out.err = full
+			b.gate.Report(p, Reply{Status: 503, Header: map[string][]string{"Retry-After": {"200"}}})
+		},
+		func(b *client, out *lines, _ Permit) {
+			out.err = full
+			b.gate.Failed(b.url("https://c.test/"), b.url("https://c.test/robots.txt"), errors.New("no such host"))
+		},
+	} {
+		inBubble(t, func(t *testing.T) {
+			out := &lines{}
+			b := newClient(t, Config{Ledger: out})
+			end(b, out, b.must("https://a.test/"))
+			out.err = nil
+			g, err := b.mustAt("https://b.test/", "192.0.2.9").Redeem()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := g.Begin(); !errors.Is(err, full) {
+				t.Errorf("Begin: %v", err)
+			}
+		})
+	}
+}
+
+// User and password of a Location stand in no ledger; where it leads is there, and that it leads nowhere.
+func TestALocationsPasswordIsNotInTheLedger(t *testing.T) {
+	for location, want := range map[string]string{
+		"http://user:secret@b.test/x":      `"location":"http://*****@b.test/x"`,
+		"//user:secret@b.test/x":           `"location":"//*****@b.test/x"`,
+		"\t http:\\\\us\ter:secret@b.test": `*****@b.test`,
+		"http:user:secret@b.test/":         `"location":"http:*****@b.test/"`,
+		"/@user":                           `"location":"/@user"`,
+		"https://b.test/@user?x=a@b#c@d":   `"location":"https://b.test/@user?x=a@b#c@d"`,
+		"a:b@c":                            `"location":"a:*****@c"`,
+	} {
+		inBubble(t, func(t *testing.T) {
+			var out strings.Builder
+			b := newClient(t, Config{Ledger: &out})
+			b.send(b.must("https://a.test/"), 0, Reply{Status: 301, Header: http.Header{"Location": {location}}})
+			if all := out.String(); strings.Contains(all, "secret") || !strings.Contains(all, want) {
+				t.Errorf("%q: want %s\n%s", location, want, all)
+			}
+		})
+	}
 }
 
 func BenchmarkLedger(b *testing.B) {
@@ -217,27 +266,5 @@ func BenchmarkLedger(b *testing.B) {
 			b.Fatal(err)
 		}
 		g.journal.end(now, p, r, answer{})
-	}
-}
-
-// User and password of a Location stand in no ledger; where it leads is there, and that it leads nowhere.
-func TestALocationsPasswordIsNotInTheLedger(t *testing.T) {
-	for location, want := range map[string]string{
-		"http://user:secret@b.test/x":      `"location":"http://*****@b.test/x"`,
-		"//user:secret@b.test/x":           `"location":"//*****@b.test/x"`,
-		"\t http:\\\\us\ter:secret@b.test": `*****@b.test`,
-		"http:user:secret@b.test/":         `"location":"http:*****@b.test/"`,
-		"/@user":                           `"location":"/@user"`,
-		"https://b.test/@user?x=a@b#c@d":   `"location":"https://b.test/@user?x=a@b#c@d"`,
-		"a:b@c":                            `"location":"a:*****@c"`,
-	} {
-		in(t, func(t *testing.T) {
-			var out strings.Builder
-			b := open(t, Config{Ledger: &out})
-			b.send(b.must("https://a.test/"), 0, Reply{Status: 301, Header: http.Header{"Location": {location}}})
-			if all := out.String(); strings.Contains(all, "secret") || !strings.Contains(all, want) {
-				t.Errorf("%q: want %s\n%s", location, want, all)
-			}
-		})
 	}
 }

@@ -6,78 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
-	"unsafe"
 )
-
-// set is t as time.Now gives it once the wall clock has been set forward by whole seconds, or back: the monotonic
-// reading stays. Virtual time has no monotonic clock, so tests with two clocks run outside of it, by times of their own.
-func set(t time.Time, d time.Duration) time.Time {
-	const seconds = 30 // the lowest bit of time.Time.wall that counts seconds, where there is a monotonic reading
-	(*struct{ wall uint64 })(unsafe.Pointer(&t)).wall += uint64(d/time.Second) << seconds
-	return t
-}
-
-func TestSetMovesTheWallClockAlone(t *testing.T) {
-	now := time.Now()
-	for _, d := range []time.Duration{time.Hour, -time.Hour} {
-		if then := set(now, d); then.Sub(now) != 0 || then.UnixNano()-now.UnixNano() != int64(d) {
-			t.Errorf("set by %v: the monotonic clock is %v later, the wall clock %v", d, then.Sub(now), then.Round(0).Sub(now.Round(0)))
-		}
-	}
-}
-
-// TestAPermitExpiresByEitherClock sets the wall clock back, which must not prolong a Permit, and forward, as a machine
-// that wakes up finds it: then the monotonic clock has stood still.
-func TestAPermitExpiresByEitherClock(t *testing.T) {
-	const life = 10 * time.Second
-	for name, c := range map[string]struct {
-		ttl   time.Duration
-		claim time.Duration // until its deadline
-		set   time.Duration // the wall clock, between the claim and the Permit
-	}{
-		"by its own time":                      {ttl: life},
-		"by its claim":                         {claim: life},
-		"by its claim, the clock set back":     {claim: life, set: -time.Hour},
-		"by its claim, the clock set forward":  {claim: life, set: time.Hour},
-		"by its own time, the claim is longer": {ttl: life, claim: time.Minute, set: -time.Hour},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := open(t, Config{PermitTTL: c.ttl})
-			ask := Request{URL: b.url("https://a.test/robots.txt"), Addr: someAddr}
-			claimed := time.Now()
-			if c.claim != 0 {
-				ask.Deadline = claimed.Add(c.claim)
-			}
-			begin := set(claimed, c.set)
-			p, err := b.gate.admit(begin, ask)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, then := range []struct {
-				passed, set time.Duration
-				want        bool
-			}{
-				{life, 0, false},
-				{life + 1, 0, true},
-				{life, -time.Hour, false},
-				{life + 1, -time.Hour, true},
-				{time.Second, time.Hour, true},
-				{time.Second, life, true},
-			} {
-				if got := p.p.expired(set(begin.Add(then.passed), then.set)); got != then.want {
-					t.Errorf("expired %v after %v, the wall clock set by %v", got, then.passed, then.set)
-				}
-			}
-			if p.Expires().Sub(begin) != life {
-				t.Errorf("Expires is %v later", p.Expires().Sub(begin))
-			}
-		})
-	}
-}
 
 // past is what a process leaves for the next one.
 type past struct {
@@ -94,10 +26,10 @@ func (l *past) body(sha string) ([]byte, error) {
 }
 
 // process is one that goes on from l, and writes to its ledger.
-func (l *past) process(t *testing.T, c Config) *bench {
+func (l *past) process(t *testing.T, c Config) *client {
 	c.Ledger, c.LedgerSize, c.Snapshot = &l.ledger, int64(l.ledger.Len()), l.snapshot
 	before := strings.NewReader(l.ledger.String())
-	b := open(t, c)
+	b := newClient(t, c)
 	if l.ledger.Len() > 0 {
 		if err := b.gate.Replay(before, l.body); err != nil {
 			t.Fatal(err)
@@ -107,37 +39,13 @@ func (l *past) process(t *testing.T, c Config) *bench {
 }
 
 // keep is b.send of a robots.txt whose body is kept.
-func (l *past) keep(b *bench, raw, body string) {
+func (l *past) keep(b *client, raw, body string) {
 	sum := sha256.Sum256([]byte(body))
 	if l.bodies == nil {
 		l.bodies = map[string][]byte{}
 	}
 	l.bodies[hex.EncodeToString(sum[:])] = []byte(body)
 	b.ready(raw, body)
-}
-
-// page sends a request for raw at an address as soon as it may be sent.
-func (b *bench) page(raw, addr string, r Reply) {
-	b.Helper()
-	b.send(b.patient(raw, addr), 0, r)
-}
-
-// patient waits for a Permit for what raw needs next.
-func (b *bench) patient(raw, addr string) Permit {
-	b.Helper()
-	for range 10_000 {
-		p, err := b.admit(raw, netip.MustParseAddr(addr))
-		var w *NotYet
-		switch {
-		case err == nil:
-			return p
-		case !errors.As(err, &w):
-			b.Fatalf("%s: %v", raw, err)
-		}
-		time.Sleep(max(1, time.Until(w.Until)))
-	}
-	b.Fatalf("%s has to wait for ever", raw)
-	return Permit{}
 }
 
 // TestALedgerOfTheFutureStallsNothing lets a process that goes on with a crawl find its ledger and snapshot to be of next
@@ -149,7 +57,7 @@ func TestALedgerOfTheFutureStallsNothing(t *testing.T) {
 		t.Run(snapshot, func(t *testing.T) {
 			var l past
 			c := Config{Rate: 0.5}
-			in(t, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
 				time.Sleep(year)
 				b := l.process(t, c)
 				l.keep(b, "https://delay.test/", "User-agent: *\nCrawl-delay: 7\n")
@@ -167,7 +75,7 @@ func TestALedgerOfTheFutureStallsNothing(t *testing.T) {
 					l.ledger.Reset()
 				}
 			})
-			in(t, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
 				begin := time.Now()
 				b := l.process(t, c)
 				if behind, longest := b.gate.Skew(); behind < year || behind > year+time.Minute || longest != 100*time.Second {
@@ -201,11 +109,11 @@ func TestALedgerOfTheFutureStallsNothing(t *testing.T) {
 func TestALedgerOfTheFutureHidesNoLaterPause(t *testing.T) {
 	var l past
 	const raw = "https://a.test/robots.txt"
-	in(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		time.Sleep(365 * 24 * time.Hour)
 		l.process(t, Config{}).page(raw, "192.0.2.1", Reply{Status: 500})
 	})
-	in(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		b := l.process(t, Config{})
 		b.page(raw, "192.0.2.1", Reply{Status: 503, Header: http.Header{"Retry-After": {"200"}}})
 		asked := time.Now()
@@ -224,9 +132,9 @@ func TestALedgerOfTheFutureHidesNoLaterPause(t *testing.T) {
 	})
 }
 
-// TestRulesOfTheFutureAreNotGoneBy sets the clock back while a Gate is at work.
-func TestRulesOfTheFutureAreNotGoneBy(t *testing.T) {
-	b := open(t, Config{})
+// TestRulesOfTheFutureAreNotApplied sets the clock back while a Gate is at work.
+func TestRulesOfTheFutureAreNotApplied(t *testing.T) {
+	b := newClient(t, Config{})
 	now := time.Now()
 	u := b.url("https://a.test/")
 	p, err := b.gate.admit(now, Request{URL: u, Addr: someAddr})
@@ -247,12 +155,12 @@ func TestRulesOfTheFutureAreNotGoneBy(t *testing.T) {
 func TestTheLedgerSaysThatTheClockIsBehind(t *testing.T) {
 	var l past
 	var before int
-	in(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		time.Sleep(time.Hour)
 		l.process(t, Config{}).page("https://a.test/robots.txt", "192.0.2.1", Reply{Status: 404})
 		before = l.ledger.Len()
 	})
-	in(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		b := l.process(t, Config{})
 		u := b.url("https://b.test/")
 		b.gate.Failed(u, b.gate.Next(u), errors.New("no such host"))

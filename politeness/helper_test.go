@@ -1,0 +1,310 @@
+package politeness
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unsafe"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// client is a Gate with a client that does what a crawler does, in virtual time.
+type client struct {
+	*testing.T
+	gate *Gate
+}
+
+func identity() Identity {
+	return Identity{Product: "testbot", Version: "1.0", Contact: "https://lab.university.edu/crawl"}
+}
+
+func newClient(t *testing.T, c Config) *client {
+	t.Helper()
+	if c.Identity == (Identity{}) {
+		c.Identity = identity()
+	}
+	g, err := NewGate(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &client{t, g}
+}
+
+func (b *client) url(s string) weburl.URL {
+	b.Helper()
+	u, err := weburl.Parse(s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return u
+}
+
+var someAddr = netip.MustParseAddr("192.0.2.1")
+
+func addrOf(i int) netip.Addr {
+	return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
+}
+
+// admit asks for what raw needs next at an address.
+func (b *client) admit(raw string, addr netip.Addr) (Permit, error) {
+	u := b.url(raw)
+	return b.gate.Admit(Request{URL: u, Next: b.gate.Next(u), Addr: addr})
+}
+
+// must admits raw now.
+func (b *client) must(raw string) Permit {
+	b.Helper()
+	p, err := b.admit(raw, someAddr)
+	if err != nil {
+		b.Fatalf("%s: %v", raw, err)
+	}
+	return p
+}
+
+// mustAt admits raw now at the given address.
+func (b *client) mustAt(raw, addr string) Permit {
+	b.Helper()
+	p, err := b.admit(raw, netip.MustParseAddr(addr))
+	if err != nil {
+		b.Fatalf("%s: %v", raw, err)
+	}
+	return p
+}
+
+// send goes through the life of an admitted request that takes took and ends in r.
+func (b *client) send(p Permit, took time.Duration, r Reply) time.Time {
+	b.Helper()
+	g, err := p.Redeem()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := g.Begin(); err != nil {
+		b.Fatal(err)
+	}
+	r.Written = time.Now()
+	time.Sleep(took)
+	r.Ended = time.Now()
+	return b.gate.Report(p, r)
+}
+
+// rules takes a host through its robots.txt with this body.
+func (b *client) rules(raw, body string) time.Time {
+	b.Helper()
+	p := b.must(raw)
+	if p.Purpose() != Robots {
+		b.Fatalf("%s: first request is for %s, want robots.txt (P1)", raw, p.URL())
+	}
+	return b.send(p, 0, Reply{Status: 200, Body: []byte(body)})
+}
+
+// answerAt reports r for the robots.txt of a URL at an address.
+func (b *client) answerAt(raw, addr string, r Reply) {
+	b.Helper()
+	b.send(b.mustAt(raw, addr), 0, r)
+}
+
+// ready takes a host through a robots.txt with this body and waits until its first page may be asked for.
+func (b *client) ready(raw, body string) {
+	b.Helper()
+	time.Sleep(time.Until(b.rules(raw, body)))
+}
+
+// page sends a request for raw at an address as soon as it may be sent.
+func (b *client) page(raw, addr string, r Reply) {
+	b.Helper()
+	b.send(b.patient(raw, addr), 0, r)
+}
+
+// patient waits for a Permit for what raw needs next.
+func (b *client) patient(raw, addr string) Permit {
+	b.Helper()
+	for range 10_000 {
+		p, err := b.admit(raw, netip.MustParseAddr(addr))
+		var w *NotYet
+		switch {
+		case err == nil:
+			return p
+		case !errors.As(err, &w):
+			b.Fatalf("%s: %v", raw, err)
+		}
+		time.Sleep(max(1, time.Until(w.Until)))
+	}
+	b.Fatalf("%s has to wait for ever", raw)
+	return Permit{}
+}
+
+// wait expects NotYet and returns it.
+func (b *client) wait(raw string, addr netip.Addr) *NotYet {
+	b.Helper()
+	_, err := b.admit(raw, addr)
+	var w *NotYet
+	if !errors.As(err, &w) {
+		b.Fatalf("%s: %v, want NotYet", raw, err)
+	}
+	return w
+}
+
+// denied expects Denied and returns it.
+func (b *client) denied(raw string) *Denied {
+	b.Helper()
+	_, err := b.admit(raw, someAddr)
+	var d *Denied
+	if !errors.As(err, &d) {
+		b.Fatalf("%s: %v, want Denied", raw, err)
+	}
+	return d
+}
+
+// restored is a Gate that goes on from b's snapshot.
+func (b *client) restored(c Config) *client {
+	b.Helper()
+	c.Snapshot = b.gate.Snapshot()
+	return newClient(b.T, c)
+}
+
+// replayed is a Gate made with a ledger alone.
+func replayed(t *testing.T, c Config, ledger string, body func(string) ([]byte, error)) *client {
+	t.Helper()
+	c.LedgerSize = int64(len(ledger))
+	b := newClient(t, c)
+	if err := b.gate.Replay(strings.NewReader(ledger), body); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func inBubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, f)
+}
+
+func redirect(to string) Reply {
+	return Reply{Status: 302, Header: http.Header{"Location": {to}}}
+}
+
+// lines counts Writes.
+type lines struct {
+	strings.Builder
+	writes int
+	err    error
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.writes++
+	if l.err != nil {
+		return 0, l.err
+	}
+	return l.Builder.Write(b)
+}
+
+// faulty is a ledger's writer that can fail.
+type faulty struct {
+	bytes.Buffer
+	fail bool
+}
+
+func (f *faulty) Write(b []byte) (int, error) {
+	if f.fail {
+		return 0, errors.New("disk full")
+	}
+	return f.Buffer.Write(b)
+}
+
+// short writes one octet.
+type short struct{ n int }
+
+func (s *short) Write([]byte) (int, error) {
+	s.n++
+	return 1, io.ErrShortWrite
+}
+
+// slow is a ledger on a slow disk.
+type slow struct{}
+
+func (slow) Write(b []byte) (int, error) {
+	if strings.Contains(string(b), `"start"`) {
+		time.Sleep(time.Second)
+	}
+	return len(b), nil
+}
+
+// closing takes so many lines.
+type closing struct{ lines int }
+
+func (c *closing) Write(b []byte) (int, error) {
+	if c.lines--; c.lines < 0 {
+		return 0, errors.New("no space left on device")
+	}
+	return len(b), nil
+}
+
+func randomConfig(rng *rand.Rand) Config {
+	c := Config{
+		Delay: time.Duration(rng.IntN(3000)) * time.Millisecond, DelayFactor: float64(rng.IntN(3)), PerDomain: rng.IntN(2) == 0,
+		MaxRetryAfter: None, MaxCrawlDelay: None, MaxFailures: None, MaxSilence: None, RobotsGiveUp: None,
+	}
+	if rng.IntN(3) == 0 {
+		c.Rate = 0.2 + rng.Float64()*3
+	}
+	return c
+}
+
+func randomRequest(rng *rand.Rand) (string, netip.Addr) {
+	h := rng.IntN(5)
+	scheme := []string{"https", "https", "http"}[rng.IntN(3)]
+	return fmt.Sprintf("%s://h%d.site%d.test:8080/%d", scheme, h, h/2, rng.IntN(3)), addrOf(h / 2)
+}
+
+func randomReply(rng *rand.Rand) Reply {
+	header := map[string][]string{}
+	if rng.IntN(4) == 0 {
+		header["Cache-Control"] = []string{"max-age=" + []string{"0", "90", "7200"}[rng.IntN(3)]}
+	}
+	switch rng.IntN(8) {
+	case 0:
+		return Reply{Err: errors.New("reset")}
+	case 1:
+		header["Retry-After"] = []string{[]string{"0", "7", "200"}[rng.IntN(3)]}
+		if rng.IntN(3) == 0 { // a date, by a clock that may be behind
+			clock := time.Now().Add(-time.Duration(rng.IntN(2)*rng.IntN(3600)) * time.Second).UTC()
+			header["Date"] = []string{clock.Format(http.TimeFormat)}
+			header["Retry-After"] = []string{clock.Add(time.Duration(rng.IntN(200)) * time.Second).Format(http.TimeFormat)}
+		}
+		return Reply{Status: []int{429, 503}[rng.IntN(2)], Header: header}
+	case 2:
+		header["Location"] = []string{[]string{"/r", "https://h4.site2.test:8080/x", ""}[rng.IntN(3)]}
+		return Reply{Status: 302, Header: header}
+	case 3:
+		return Reply{Status: 404, Header: header}
+	case 4:
+		return Reply{Aborted: true, Err: errors.New("canceled")}
+	}
+	body := fmt.Sprintf("User-agent: *\nDisallow: /%d\nCrawl-delay: %d\n", rng.IntN(4), rng.IntN(12)) + strings.Repeat("#\n", rng.IntN(40))
+	return Reply{Status: 200, Header: header, Body: []byte(body)}
+}
+
+// set is t as time.Now gives it once the wall clock has been set forward by whole seconds, or back: the monotonic
+// reading stays. Virtual time has no monotonic clock, so tests with two clocks run outside of it, by times of their own.
+func set(t time.Time, d time.Duration) time.Time {
+	const seconds = 30 // the lowest bit of time.Time.wall that counts seconds, where there is a monotonic reading
+	(*struct{ wall uint64 })(unsafe.Pointer(&t)).wall += uint64(d/time.Second) << seconds
+	return t
+}
+
+func TestSetMovesTheWallClockAlone(t *testing.T) {
+	now := time.Now()
+	for _, d := range []time.Duration{time.Hour, -time.Hour} {
+		if then := set(now, d); then.Sub(now) != 0 || then.UnixNano()-now.UnixNano() != int64(d) {
+			t.Errorf("set by %v: the monotonic clock is %v later, the wall clock %v", d, then.Sub(now), then.Round(0).Sub(now.Round(0)))
+		}
+	}
+}

@@ -1,0 +1,280 @@
+package politeness
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness/ledger"
+)
+
+func TestPermitIsForOneUse(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{})
+		p := b.must("https://a.test/")
+		g, err := p.Redeem()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Redeem(); !errors.Is(err, ErrUsed) {
+			t.Errorf("second Redeem: %v", err)
+		}
+		if err := g.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Begin(); !errors.Is(err, ErrUsed) {
+			t.Errorf("second Begin: %v", err)
+		}
+		first := b.gate.Report(p, Reply{Status: 404})
+		if again := b.gate.Report(p, Reply{Status: 429, Header: http.Header{"Retry-After": {"60"}}}); again != first {
+			t.Errorf("a second Report changed %v to %v", first, again)
+		}
+		if _, err := (Permit{}).Redeem(); !errors.Is(err, ErrNoPermit) {
+			t.Errorf("zero Permit: %v", err)
+		}
+		if err := (Grant{}).Begin(); !errors.Is(err, ErrNoPermit) {
+			t.Errorf("zero Grant: %v", err)
+		}
+	})
+}
+
+func TestPermitExpires(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{})
+		p := b.must("https://a.test/")
+		g, err := p.Redeem()
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(DefaultPermitTTL + time.Microsecond)
+		if err := g.Begin(); !errors.Is(err, ErrExpired) {
+			t.Errorf("Begin after expiry: %v", err)
+		}
+		b.gate.Report(p, Reply{})
+		time.Sleep(time.Second)
+		p = b.must("https://a.test/")
+		time.Sleep(DefaultPermitTTL + time.Microsecond)
+		if _, err := p.Redeem(); !errors.Is(err, ErrExpired) {
+			t.Errorf("Redeem after expiry: %v", err)
+		}
+	})
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{})
+		u := b.url("https://a.test/")
+		p, err := b.gate.Admit(Request{URL: u, Next: b.gate.Next(u), Addr: someAddr, Deadline: time.Now().Add(time.Second)})
+		if err != nil || p.Expires() != time.Now().Add(time.Second) {
+			t.Errorf("a Permit ends with its claim: %v %v", p.Expires(), err)
+		}
+	})
+}
+
+// TestAPermitExpiresByEitherClock sets the wall clock back, which must not prolong a Permit, and forward, as a machine
+// that wakes up finds it: then the monotonic clock has stood still.
+func TestAPermitExpiresByEitherClock(t *testing.T) {
+	const life = 10 * time.Second
+	for name, c := range map[string]struct {
+		ttl   time.Duration
+		claim time.Duration // until its deadline
+		set   time.Duration // the wall clock, between the claim and the Permit
+	}{
+		"by its own time":                      {ttl: life},
+		"by its claim":                         {claim: life},
+		"by its claim, the clock set back":     {claim: life, set: -time.Hour},
+		"by its claim, the clock set forward":  {claim: life, set: time.Hour},
+		"by its own time, the claim is longer": {ttl: life, claim: time.Minute, set: -time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newClient(t, Config{PermitTTL: c.ttl})
+			ask := Request{URL: b.url("https://a.test/robots.txt"), Addr: someAddr}
+			claimed := time.Now()
+			if c.claim != 0 {
+				ask.Deadline = claimed.Add(c.claim)
+			}
+			begin := set(claimed, c.set)
+			p, err := b.gate.admit(begin, ask)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, then := range []struct {
+				passed, set time.Duration
+				want        bool
+			}{
+				{life, 0, false},
+				{life + 1, 0, true},
+				{life, -time.Hour, false},
+				{life + 1, -time.Hour, true},
+				{time.Second, time.Hour, true},
+				{time.Second, life, true},
+			} {
+				if got := p.p.expired(set(begin.Add(then.passed), then.set)); got != then.want {
+					t.Errorf("expired %v after %v, the wall clock set by %v", got, then.passed, then.set)
+				}
+			}
+			if p.Expires().Sub(begin) != life {
+				t.Errorf("Expires is %v later", p.Expires().Sub(begin))
+			}
+		})
+	}
+}
+
+func TestP1APermitEndsWithTheRulesItWasJudgedBy(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{})
+		p := b.must("https://a.test/")
+		b.send(p, 0, Reply{Status: 200, Header: http.Header{"Cache-Control": {"max-age=60"}}})
+		time.Sleep(50 * time.Second)
+		p = b.must("https://a.test/")
+		if got := time.Until(p.Expires()); got != 10*time.Second {
+			t.Errorf("expires in %v, the rules in 10s", got)
+		}
+	})
+	inBubble(t, func(t *testing.T) {
+		end := time.Now().Add(10 * time.Second)
+		b := newClient(t, Config{Overrides: []Override{{Origin: "https://a.test", Skip: true, Reason: "x", Until: end}}})
+		if p := b.must("https://a.test/"); !p.Expires().Equal(end) {
+			t.Errorf("expires %v, the override %v", p.Expires(), end)
+		}
+	})
+}
+
+// TestAPermitThatRunsOutEarlyHoldsItsHost: the Permit cannot be used any more, but a connection made by it
+// may still be coming about.
+func TestAPermitThatRunsOutEarlyHoldsItsHost(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{Delay: 5 * time.Second})
+		b.rules("https://a.test/", "")
+		time.Sleep(5 * time.Second)
+		u := b.url("https://a.test/")
+		p, err := b.gate.Admit(Request{URL: u, Addr: someAddr, Deadline: time.Now().Add(time.Second)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		if _, err := p.Redeem(); !errors.Is(err, ErrExpired) {
+			t.Error(err)
+		}
+		time.Sleep(DefaultPermitTTL - 2*time.Second)
+		if w := b.wait("https://a.test/", someAddr); w.Clauses[0].Name != ledger.ClauseBusy {
+			t.Errorf("%v, want busy", w)
+		}
+		time.Sleep(time.Second)
+		b.wait("https://a.test/", someAddr) // taken back now
+		time.Sleep(4 * time.Second)
+		b.gate.Report(p, Reply{Aborted: true})
+		time.Sleep(5*time.Second - 1)
+		b.wait("https://a.test/", someAddr)
+		time.Sleep(1)
+		b.must("https://a.test/")
+	})
+}
+
+func TestAPermitThatIsNeverReportedIsTakenBackWhenItExpires(t *testing.T) {
+	for _, redeem := range []bool{false, true} {
+		inBubble(t, func(t *testing.T) {
+			b := newClient(t, Config{})
+			b.ready("https://a.test/", "")
+			p := b.must("https://a.test/1")
+			var g Grant
+			if redeem {
+				g, _ = p.Redeem()
+			}
+			time.Sleep(DefaultPermitTTL)
+			b.wait("https://a.test/2", someAddr)
+			time.Sleep(time.Nanosecond)
+			if c := b.wait("https://a.test/2", someAddr).Clauses; time.Until(c[len(c)-1].Until) != time.Second || c[len(c)-1].Name != ledger.ClauseDelay {
+				t.Errorf("taken back, then a delay: %v", c)
+			}
+			time.Sleep(time.Second)
+			b.must("https://a.test/2")
+			if _, err := p.Redeem(); !errors.Is(err, ErrExpired) {
+				t.Errorf("Redeem: %v", err)
+			}
+			if err := g.Begin(); redeem && !errors.Is(err, ErrExpired) {
+				t.Errorf("Begin: %v", err)
+			}
+			b.gate.Report(p, Reply{Status: 200})
+			b.wait("https://a.test/2", someAddr) // the second Permit is out still
+		})
+	}
+}
+
+// TestALateReportHoldsClocksThatWereForgottenMeanwhile: a Permit is taken back, its clocks come to rest and
+// are forgotten, and only then its holder gives up connecting.
+func TestALateReportHoldsClocksThatWereForgottenMeanwhile(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{})
+		p := b.must("https://a.test/")
+		time.Sleep(DefaultPermitTTL + time.Microsecond)
+		b.wait("https://a.test/", someAddr)
+		time.Sleep(time.Minute)
+		SweepNext(b.gate)
+		b.gate.Next(b.url("https://other.test/"))
+		b.rules("http://a.test:443/", "User-agent: *\nCrawl-delay: 9\n") // of a host that has been forgotten and met again
+		time.Sleep(9 * time.Second)
+		b.gate.Report(p, Reply{Err: errors.New("timeout")})
+		for _, raw := range []string{"https://a.test/", "https://b.test/"} {
+			if w := b.wait(raw, someAddr); time.Until(w.Until) < 9*time.Second {
+				t.Errorf("%s: %v", raw, w)
+			}
+		}
+	})
+}
+
+func TestAnUnreportedPermitOfAnAddressIsTakenBack(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{})
+		b.must("https://a.test/")
+		time.Sleep(DefaultPermitTTL + time.Microsecond)
+		time.Sleep(time.Until(b.wait("https://b.test/", someAddr).Until))
+		b.must("https://b.test/")
+	})
+}
+
+func TestAnUnreportedRobotsPermitIsTakenBackAlsoFromItsOrigin(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{})
+		b.send(b.must("https://a.test/x"), 0, redirect("https://b.test/r"))
+		b.mustAt("https://a.test/x", "192.0.2.2")
+		b.wait("https://a.test/x", someAddr)
+		time.Sleep(DefaultPermitTTL + time.Microsecond)
+		if p := b.must("https://a.test/x"); p.URL().String() != "https://a.test/robots.txt" {
+			t.Errorf("begins anew, not with %v", p.URL())
+		}
+	})
+}
+
+func TestP3ABegunRequestIsNeverTakenBack(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{})
+		p := b.must("https://a.test/")
+		g, _ := p.Redeem()
+		if err := g.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Hour)
+		b.wait("https://a.test/", someAddr)
+	})
+}
+
+func TestP9WhatIsReportedAfterItWasTakenBackIsInTheLedger(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var out bytes.Buffer
+		c := Config{Delay: 9 * time.Second, Ledger: &out}
+		b := newClient(t, c)
+		p := b.must("https://a.test/")
+		if _, err := p.Redeem(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(DefaultPermitTTL + time.Microsecond)
+		b.wait("https://b.test/", someAddr) // takes it back
+		b.gate.Report(p, Reply{Err: errors.New("timeout")})
+		was := b.gate.Host("a.test:443").NotBefore
+		r := replayed(t, c, out.String(), nil)
+		if is := r.gate.Host("a.test:443").NotBefore; is.Before(was) || was.Before(time.Now()) || strings.Count(out.String(), "\n") != 1 {
+			t.Errorf("may be asked at %v, the Gate before said %v; the ledger\n%s", is, was, &out)
+		}
+	})
+}
