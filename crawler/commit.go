@@ -52,7 +52,10 @@ func newCommitter(r *run, store frontier.Durable) *committer {
 // start makes the goroutine that commits. close ends it.
 func (m *committer) start(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
-	m.snapshot.next = time.Now().Add(snapshotInterval)
+	m.snapshot.requests = m.run.tally.requests()
+	if !m.run.resumed { // else the first commit takes one, so that no line is replayed twice
+		m.snapshot.next = time.Now().Add(snapshotInterval)
+	}
 	m.ended.Go(func() {
 		for m.await() {
 			m.commit(ctx, false)
@@ -214,7 +217,7 @@ func (m *committer) giveBack(ctx context.Context) {
 // take syncs the sinks and takes what is in them. The offsets are nil when nothing can be committed
 // any more.
 func (m *committer) take(last bool) (ends []frontier.End, offsets map[string]int64, values map[string][]byte, err error) {
-	gate := m.snapshot.take(m.run.gate, last)
+	gate := m.snapshot.take(m.run.gate, m.run.tally.requests(), last)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failed {

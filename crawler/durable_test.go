@@ -13,6 +13,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/sink"
 )
@@ -348,6 +349,50 @@ func TestAtCommitMayFail(t *testing.T) {
 		defer store.Close()
 		if b, err := store.Value(t.Context(), "", "x"); b != nil || err != nil {
 			t.Errorf("%q, %v", b, err)
+		}
+	})
+}
+
+// noted notes which commits have a snapshot of the gate.
+type noted struct {
+	*disk.Store
+	snapshots []bool
+}
+
+func (n *noted) Commit(ctx context.Context, ends []frontier.End, c frontier.Checkpoint) error {
+	if len(ends) > 0 {
+		n.snapshots = append(n.snapshots, c.Values["crawler/gate"] != nil)
+	}
+	return n.Store.Commit(ctx, ends, c)
+}
+
+// The first visits of a crawl that is resumed are committed with a snapshot: what was replayed from the ledger is not
+// replayed once more, however soon the process is killed.
+func TestResumedCrawlTakesASnapshot(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		chain(w, 6)
+		dir := t.TempDir()
+		for i, want := range []string{"[false false]", "[true false]"} {
+			store, err := disk.Open(dir, disk.Config{ReopenDelay: time.Second, CacheSize: 8 << 20, MemTableSize: 1 << 20})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := &noted{Store: store}
+			c := config(w, crawler.Config{Limits: crawler.Limits{Pages: 3 * (i + 1)}})
+			c.Frontier = n
+			x, err := crawler.New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := x.Run(t.Context(), "http://a.example/"); err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprint(n.snapshots[:2]); got != want { // the last commit always has one
+				t.Errorf("run %d: snapshots with the commits: %s, want %s", i, got, want)
+			}
+			if err := store.Close(); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }

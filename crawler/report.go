@@ -121,6 +121,13 @@ func (t *tally) request(octets int64, reused bool) int64 {
 	return t.r.Bytes
 }
 
+// requests is how many have been counted.
+func (t *tally) requests() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.r.Requests
+}
+
 // visit counts a visit and returns how many have failed by now.
 func (t *tally) visit(v *Visit) (failed int) {
 	t.mu.Lock()

@@ -8,23 +8,28 @@ import (
 
 // snapshotInterval is the least time between two snapshots of the gate. A large one, which takes
 // long, is taken more rarely still: at most a hundredth of the time goes into them. What happens in
-// between is in the ledger.
+// between is in the ledger, and a process that resumes the crawl reads it: so after so many requests a snapshot is
+// taken all the same.
 const (
 	snapshotInterval = 10 * time.Second
 	snapshotShare    = 100
+	snapshotRequests = 25_000 // the ledger's lines of them are read again in a tenth of a second
 )
 
 // snapshots decides when to take one.
-type snapshots struct{ next time.Time }
+type snapshots struct {
+	next     time.Time
+	requests int // made when the last one was taken
+}
 
-// take is a snapshot, nil if it is too early for one.
-func (s *snapshots) take(g *politeness.Gate, now bool) []byte {
+// take is a snapshot, nil if it is too early for one. requests is how many have been made.
+func (s *snapshots) take(g *politeness.Gate, requests int, now bool) []byte {
 	start := time.Now()
-	if !now && start.Before(s.next) {
+	if !now && start.Before(s.next) && requests-s.requests < snapshotRequests {
 		return nil
 	}
 	b := g.Snapshot()
 	end := time.Now()
-	s.next = end.Add(max(snapshotInterval, snapshotShare*end.Sub(start)))
+	s.next, s.requests = end.Add(max(snapshotInterval, snapshotShare*end.Sub(start))), requests
 	return b
 }

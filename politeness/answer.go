@@ -14,6 +14,7 @@ type ruleset struct {
 	group *robots.Group
 	body  string // for a snapshot; "" where made up
 	hash  [sha256.Size]byte
+	parse func() // fills in rules and group of one that was restored; nil when it has
 }
 
 // bound is the group that binds us, nil without rules.
@@ -21,7 +22,17 @@ func (s *ruleset) bound() *robots.Group {
 	if s == nil {
 		return nil
 	}
-	return s.group
+	return s.parsed().group
+}
+
+// parsed returns s with its rules and group. Those of a snapshot are parsed when they are needed: of most hosts of a
+// large crawl nothing is requested any more.
+func (s *ruleset) parsed() *ruleset {
+	if s.parse != nil {
+		s.parse()
+		s.parse = nil
+	}
+	return s
 }
 
 // size estimates the bytes a file takes: its body twice (the parser keeps its own), and per byte of body up to eight for

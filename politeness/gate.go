@@ -109,7 +109,7 @@ func (g *Gate) Origin(u weburl.URL) OriginInfo {
 		Statuses: robots.StatusPolicy{ForbiddenDenies: g.cfg.ForbiddenDenies},
 	}
 	if o.rules != nil {
-		info.Rules = o.rules.rules
+		info.Rules = o.rules.parsed().rules
 	}
 	return info
 }

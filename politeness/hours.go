@@ -59,7 +59,7 @@ func (c *Config) visitTimes(o *origin) Hours {
 	if !c.VisitTime || o.rules == nil {
 		return nil
 	}
-	return o.rules.group.VisitTimes()
+	return o.rules.bound().VisitTimes()
 }
 
 // openUntil is how long a request for a page of o may be begun that is admitted now; 0 when there is no end.

@@ -308,9 +308,15 @@ func (r *reader) origin(c *Config, name string) *origin {
 	if r.err != nil {
 		return o
 	}
-	o.rules = c.denyAll()
 	if body != "" || o.status < 300 {
-		o.rules = c.ruleset(name, body)
+		s := &ruleset{body: body}
+		s.parse = func() {
+			now := c.ruleset(name, body)
+			s.rules, s.group = now.rules, now.group
+		}
+		o.rules = s
+	} else {
+		o.rules = c.denyAll()
 	}
 	r.check(copy(o.rules.hash[:], hash) == len(hash))
 	return o
