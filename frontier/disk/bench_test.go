@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/frontier"
-	"github.com/amble-crawler/amble/weburl"
 )
 
 var (
@@ -34,7 +33,7 @@ const pageLinks = 60
 
 func newPages(hosts int) *pages { return &pages{hosts: hosts, rand: rand.New(rand.NewPCG(1, 1))} }
 
-// url is the i-th new one of the crawl; those of a page are on one host, mostly.
+// url returns the i-th new URL of the crawl; those of a page are mostly on one host.
 func (p *pages) url(i int) string {
 	host := i / (pageLinks / 2)
 	if i%10 == 9 {
@@ -57,19 +56,10 @@ func (p *pages) links(b *testing.B) []frontier.Request {
 		} else {
 			p.made++
 		}
-		rs[i].URL = mustParse(b, p.url(n))
+		rs[i].URL = parse(b, p.url(n))
 		rs[i].Depth = 1 + n%5
 	}
 	return rs
-}
-
-func mustParse(b *testing.B, s string) weburl.URL {
-	b.Helper()
-	u, err := weburl.Parse(s)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return u
 }
 
 func openBench(b *testing.B, c Config) *Store {
@@ -82,7 +72,7 @@ func openBench(b *testing.B, c Config) *Store {
 	return s
 }
 
-// begun is a store with a few thousand URLs queued.
+// begun returns a store with a few thousand URLs queued.
 func begun(b *testing.B, p *pages) *Store {
 	b.Helper()
 	s := openBench(b, Config{})
@@ -99,8 +89,7 @@ func perLink(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N), "µs/page")
 }
 
-// BenchmarkSettle is pages that 64 workers claim and settle, each with its links, each on the disk when
-// its call returns.
+// BenchmarkSettle has 64 workers claim and settle pages with their links, each on disk when its call returns.
 func BenchmarkSettle(b *testing.B) {
 	const workers, chunk = 64, 1024
 	p := newPages(2000)
@@ -133,8 +122,8 @@ func BenchmarkSettle(b *testing.B) {
 	perLink(b)
 }
 
-// BenchmarkCommit is pages that are claimed and released, their ends committed together; the second
-// kind has a snapshot of 4 MiB in every tenth commit. An operation is a page.
+// BenchmarkCommit claims and releases pages and commits their ends together, with or without a snapshot of 4 MiB
+// in every tenth commit. An operation is a page.
 func BenchmarkCommit(b *testing.B) {
 	for _, kind := range []struct {
 		batch, snapshot int
@@ -176,7 +165,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkRelease is how long a host is kept from its next URL: the disk has no part in it.
+// BenchmarkRelease measures how long a host waits for its next URL, which does not depend on the disk.
 func BenchmarkRelease(b *testing.B) {
 	p := newPages(2000)
 	s := begun(b, p)
@@ -204,8 +193,8 @@ func BenchmarkRelease(b *testing.B) {
 }
 
 // BenchmarkReopen adds -disk.urls URLs on a hundredth as many hosts, and has another process open them:
-// how long that takes, how much memory the process has then and after a thousand claims, and what a
-// URL takes on the disk. Run it once: -benchtime 1x.
+// it reports how long that takes, how much memory the process uses then and after a thousand claims, and what a
+// URL takes on disk. Run it once: -benchtime 1x.
 func BenchmarkReopen(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), "crawl")
 	s, err := Open(dir, Config{})
@@ -217,7 +206,7 @@ func BenchmarkReopen(b *testing.B) {
 	for i := 0; i < *diskURLs; {
 		rs := make([]frontier.Request, min(10_000, *diskURLs-i))
 		for j := range rs {
-			rs[j].URL = mustParse(b, p.url(i))
+			rs[j].URL = parse(b, p.url(i))
 			i++
 		}
 		if n, err := s.Add(b.Context(), rs...); err != nil || n != len(rs) {
@@ -255,7 +244,7 @@ func BenchmarkReopen(b *testing.B) {
 
 // BenchmarkGrown is the frontier's part of a crawl that comes to know -disk.urls URLs on 100,000 hosts:
 // pages are claimed, released and committed a hundred at a time, each with its 60 links. Each tenth of
-// the way it says how far it is, so that what grows with the crawl is seen. Run it once: -benchtime 1x.
+// the way it logs its figures, so that what grows with the crawl is seen. Run it once: -benchtime 1x.
 func BenchmarkGrown(b *testing.B) {
 	const batch = 100
 	for b.Loop() {
@@ -295,7 +284,7 @@ func BenchmarkGrown(b *testing.B) {
 	}
 }
 
-// visited are pages that were claimed and released, as many as there are, up to batch.
+// visited claims and releases as many pages as there are, up to batch.
 func visited(b *testing.B, s *Store, p *pages, batch int) (ends []frontier.End) {
 	b.Helper()
 	for len(ends) < batch {
@@ -326,7 +315,7 @@ func commitAll(ctx context.Context, s *Store, batches <-chan []frontier.End) (er
 	return err
 }
 
-// sizes are what is known of a URL takes on the disk, and what its place in a queue does.
+// sizes returns what the record of a URL takes on disk, and what its place in a queue takes.
 func sizes(b *testing.B, s *Store) (known, queued float64) {
 	b.Helper()
 	if err := s.engine.db.Compact(b.Context(), []byte{0}, []byte{255}, true); err != nil {
@@ -369,7 +358,7 @@ func measured(dir string) error {
 	return s.Close()
 }
 
-// resident is this process' memory in MiB, 0 where that is not to be had.
+// resident returns this process' memory in MiB, 0 where it is unknown.
 func resident() (mib int) {
 	status, _ := os.ReadFile("/proc/self/status")
 	if _, rest, ok := strings.Cut(string(status), "VmRSS:"); ok {

@@ -2,7 +2,7 @@ package disk
 
 import "testing"
 
-// The cache has room for what the engine cannot do without, and grows with the number of known URLs.
+// The cache has room for what the engine needs, and grows with the number of known URLs.
 func TestCacheFollowsTheStore(t *testing.T) {
 	const most, memTable = 192 << 20, 16 << 20
 	c := newCache(most, memTable)

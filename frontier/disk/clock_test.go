@@ -11,8 +11,8 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// TestTimesOfTheFutureStallNothing opens a store twice that was written by a clock a year ahead: what its hosts and URLs
-// had to wait then they wait now, and no longer.
+// TestTimesOfTheFutureStallNothing opens a store twice that was written by a clock a year ahead: its hosts and URLs
+// wait as long as they had to wait then, and no longer.
 func TestTimesOfTheFutureStallNothing(t *testing.T) {
 	l := newLab(Config{}, tuned())
 	fs := vfs.NewMem()

@@ -22,7 +22,7 @@ const damagedDir = "FRONTIER_DISK_DAMAGED"
 // damagedCommits are the commits of the crawl before it is damaged.
 const damagedCommits = 400
 
-// resumed reads all there is in a crawl, and goes on with it for a while.
+// resumed reads everything in a crawl, and continues it for a while.
 func resumed(dir string) (err error) {
 	ctx := context.Background()
 	s, err := Open(dir, smallConfig())
@@ -61,8 +61,8 @@ func resumed(dir string) (err error) {
 	return nil
 }
 
-// TestDamaged changes files of a crawl's directory, each in several ways. Whoever resumes the crawl is told
-// so, or has missed nothing; nobody's process ends in a panic, and nothing hangs.
+// TestDamaged changes files of a crawl's directory, each in several ways. Resuming the crawl reports it, or nothing
+// is lost; no process panics, and nothing hangs.
 func TestDamaged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts processes")

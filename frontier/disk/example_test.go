@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A crawl that ends in the middle and goes on: each page's record and the end of its claim become
+// A crawl that ends in the middle and is resumed: each page's record and the end of its claim become
 // durable together.
 func Example() {
 	dir, err := os.MkdirTemp("", "crawl")
@@ -40,7 +40,7 @@ func Example() {
 	// 3 records
 }
 
-// visit visits up to so many pages of the crawl in dir.
+// visit visits up to that many pages of the crawl in dir.
 func visit(dir string, pages int) error {
 	web := map[string][]string{"http://a.test/": {"/1", "/2"}, "http://a.test/1": {"/", "/2"}}
 	ctx := context.Background()

@@ -3,7 +3,6 @@ package disk
 import (
 	"bufio"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -22,33 +21,6 @@ var damages = flag.Int("damages", 3, "how many bits TestDamaged flips in each fi
 // victimDir is the variable that makes the test binary a process to be killed.
 const victimDir = "FRONTIER_DISK_VICTIM"
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if dir := os.Getenv(victimDir); dir != "" {
-		fmt.Println("failed", victim(dir, os.Getenv(victimDir+"_LIFE")))
-		os.Exit(1)
-	}
-	if dir := os.Getenv(damagedDir); dir != "" {
-		switch err := resumed(dir); {
-		case err == nil:
-			fmt.Println("ok")
-		case errors.Is(err, ErrDamaged):
-			fmt.Println("damaged:", err)
-		default:
-			fmt.Println("failed:", err)
-		}
-		return
-	}
-	if dir := os.Getenv(measuredDir); dir != "" {
-		if err := measured(dir); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		return
-	}
-	os.Exit(m.Run())
-}
-
 // victim crawls until it is killed.
 func victim(dir, life string) error {
 	s, err := Open(dir, victimConfig())
@@ -60,13 +32,13 @@ func victim(dir, life string) error {
 	return w.crawl(context.Background(), 1<<30)
 }
 
-// victimConfig is for small memtables, so that kills meet flushes and compactions too.
+// victimConfig has small memtables, so that kills meet flushes and compactions too.
 func victimConfig() Config {
 	return Config{ClaimTimeout: time.Hour, CacheSize: 4 << 20, MemTableSize: 256 << 10}
 }
 
-// TestKilled kills, again and again, a process that crawls, and opens what it leaves: all that it said
-// was done is there, and of what it had begun all or nothing.
+// TestKilled repeatedly kills a process that crawls, and opens what it leaves: everything it reported as done is
+// there, and all or nothing of what it had begun.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for processes")
@@ -95,7 +67,7 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d kills, %d of them during a Commit; %d commits, %d URLs done", *kills, half, commits, len(finished))
 }
 
-// killed is what a process said until it was killed, at a random time after it had opened the store.
+// killed returns the lines of a process that was killed at a random time after it had opened the store.
 func killed(t *testing.T, dir string, life int) (lines []string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

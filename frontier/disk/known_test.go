@@ -11,26 +11,6 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-func parse(t testing.TB, s string) weburl.URL {
-	t.Helper()
-	u, err := weburl.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
-
-// openMem is a store in memory, closed at the end of the test.
-func openMem(t *testing.T, c Config, tn tuning) *Store {
-	t.Helper()
-	s, err := open(vfs.NewMem(), "/crawl", c, tn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
-}
-
 func TestKnownIsWhatAddWouldNotChange(t *testing.T) {
 	c := testConfig()
 	c.MaxPending = 3
@@ -95,8 +75,8 @@ func TestKnownIsWhatAddWouldNotChange(t *testing.T) {
 	}
 }
 
-// TestKnownForgetsButNeverInvents: in a table much too small, what is said to be known was noted, with
-// that depth or a smaller one, and what was noted last is known.
+// TestKnownForgetsButNeverInvents: in a table much too small, what is known was noted with that depth or a smaller
+// one, and what was noted last is known.
 func TestKnownForgetsButNeverInvents(t *testing.T) {
 	n := newKnown(16)
 	key := func(i int) *weburl.Key {

@@ -53,7 +53,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// What was looked up as waiting is queued when its time has come.
+// A waiting URL is queued when its time has come.
 func TestLookupOfTheDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := open(vfs.NewMem(), "/crawl", Config{}, tuned())

@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// What was committed can be read without a change to the directory, be it in the log alone.
+// Committed values can be read without a change to the directory, even when they are only in the log.
 func TestReadValues(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "crawl")
 	s, err := Open(dir, smallConfig())
@@ -54,31 +53,4 @@ func TestReadValues(t *testing.T) {
 	if err := ReadValues(filepath.Join(dir, "none"), Config{}, "", "", nil); !errors.Is(err, iofs.ErrNotExist) {
 		t.Errorf("where there is none: %v", err)
 	}
-}
-
-// lastOf is a file that says when the last write was.
-func lastOf(t *testing.T, unix int64) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "last")
-	if err := os.WriteFile(path, appendLast(nil, unix), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// listing is the names, sizes and times of a directory's files.
-func listing(t *testing.T, dir string) (all string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
-		all += fmt.Sprintln(e.Name(), info.Size(), info.ModTime())
-	}
-	return all
 }

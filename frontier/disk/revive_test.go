@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A URL that is done can be queued once more, and is then as if it had never been.
+// A URL that is done can be queued once more, and is then as if it were new.
 func TestRevive(t *testing.T) {
 	dir := t.TempDir()
 	u, err := weburl.Parse("http://a.test/1")
@@ -57,7 +57,7 @@ func TestRevive(t *testing.T) {
 	}
 }
 
-// What is done stays done when there is no room to queue it once more.
+// A URL that is done stays done when there is no room to queue it once more.
 func TestReviveWithoutRoom(t *testing.T) {
 	s, err := Open(t.TempDir(), Config{MaxPendingPerHost: 1})
 	if err != nil {

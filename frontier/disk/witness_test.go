@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,9 +14,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// witness crawls a made-up web until the store fails or its process ends, and says, before and after
-// each step, in lines, what it does: "added URL", "settled URL", "try N URLS", "done N". What follows
-// "added", "settled" and "done" was acknowledged.
+// witness crawls a made-up web until the store fails or its process ends. It reports each step in a line: "added
+// URL", "settled URL" and "done N" after the store has acknowledged it, "try N URLS" before.
 type witness struct {
 	s    *Store
 	life string // names its URLs, apart from those of earlier lives
@@ -102,7 +100,7 @@ func (w *witness) commit(ctx context.Context, n int64) error {
 	return err
 }
 
-// linksOf are the links of a page, that no other page has in any other commit.
+// linksOf returns the links of a page, which no other page has in any other commit.
 func linksOf(page string, n int64) []string {
 	h := fnv.New64()
 	h.Write([]byte(page))
@@ -113,7 +111,7 @@ func linksOf(page string, n int64) []string {
 	return all
 }
 
-// snapshot is a value whose size goes up and down, to megabytes at times.
+// snapshot returns a value whose size varies, up to megabytes.
 func snapshot(n int64) []byte {
 	size := int(n%7) * 1000
 	if n%40 == 0 {
@@ -153,8 +151,8 @@ func number(s string) int64 {
 	return n
 }
 
-// verify checks that s holds what was acknowledged in the life that ended last, and of its last commit
-// all or nothing; finished collects what must never be claimed again.
+// verify checks that s holds what was acknowledged in the life that ended last, and all or nothing of its last
+// commit; finished collects what must never be claimed again.
 func (h said) verify(t *testing.T, s *Store, finished map[string]bool) {
 	t.Helper()
 	reached := s.Offsets("")["commits"]
@@ -201,10 +199,7 @@ func (h said) verifyEnd(t *testing.T, s *Store, page string, n int64, happened b
 	}
 }
 
-func expect(t *testing.T, s *Store, url string, want ...State) {
-	t.Helper()
-	got, err := s.Lookup(t.Context(), parse(t, url))
-	if err != nil || !slices.Contains(want, got) {
-		t.Fatalf("%s is in state %d, %v; want one of %d", url, got, err, want)
-	}
-}
+// heard collects what a witness says.
+type heard struct{ lines []string }
+
+func (h *heard) say(line string) { h.lines = append(h.lines, line) }
