@@ -23,7 +23,7 @@ func (m *Memory) Add(ctx context.Context, rs ...Request) (int, error) {
 	return added, nil
 }
 
-// hashes are those of rs's URLs. The error is ErrRequest if one of rs is none.
+// hashes returns the hashes of the URLs of rs. The error is ErrRequest if one of rs cannot be queued.
 func (m *Memory) hashes(rs []Request) ([]uint64, error) {
 	hashes := make([]uint64, len(rs))
 	for i := range rs {
@@ -45,7 +45,7 @@ func (m *Memory) add(rs []Request, hashes []uint64, now int64) (added int) {
 	return added
 }
 
-// batch is what the Requests of one call share.
+// batch is the state that the Requests of one call share.
 type batch struct {
 	now    int64
 	time   time.Time
@@ -66,7 +66,7 @@ func (m *Memory) addOne(b *batch, r *Request, hash uint64) bool {
 	return false
 }
 
-// queue puts a URL that is not in the store, or only as rejected, behind the others of its host.
+// queue adds a URL that is not in the store, or only as rejected, behind the others of its host.
 func (m *Memory) queue(b *batch, r *Request, hash uint64, mk *mark) bool {
 	name := r.URL.Host()
 	h := m.hosts.Find(name)
@@ -89,7 +89,7 @@ func (m *Memory) queue(b *batch, r *Request, hash uint64, mk *mark) bool {
 	return true
 }
 
-// room is how much more may be queued of a host, which is nil if it is not remembered.
+// room returns how much more may be queued of a host, which is nil if it is not remembered.
 func (m *Memory) room(h *host) (urls int, bytes int64) {
 	urls = m.c.MaxPending - m.hosts.Pending()
 	perHost := m.c.MaxPendingPerHost
@@ -99,7 +99,7 @@ func (m *Memory) room(h *host) (urls int, bytes int64) {
 	return min(urls, perHost), m.c.MaxBytes - int64(m.size+m.origins.size)
 }
 
-// know makes a URL queued that was unknown or rejected.
+// know records a URL that was unknown or rejected as queued.
 func (m *Memory) know(hash uint64, mk *mark, depth int) {
 	if mk == nil {
 		m.seen.add(hash, stateQueued, depth)
@@ -110,7 +110,7 @@ func (m *Memory) know(hash uint64, mk *mark, depth int) {
 	m.rejected--
 }
 
-// reject counts a URL once, as long as it is remembered.
+// reject counts a URL, once as long as it is remembered.
 func (m *Memory) reject(hash uint64, mk *mark) {
 	if mk != nil {
 		return

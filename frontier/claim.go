@@ -22,7 +22,7 @@ func (m *Memory) Claim(ctx context.Context) (c Claim, err error) {
 	return c, err
 }
 
-// tryClaim is done if there is a claim or will be none.
+// tryClaim is done if there is a claim or there will be none.
 func (m *Memory) tryClaim(now int64) (c Claim, done bool, err error) {
 	if m.closed {
 		return c, true, ErrClosed
@@ -62,14 +62,14 @@ func (m *Memory) grant(h *host, now int64) (Claim, error) {
 	return c, nil
 }
 
-// note gives an item its state. One without a hash could not be read.
+// note records the state of an item. One without a hash could not be read.
 func (m *Memory) note(it held, s state) {
 	if mk := m.seen.find(it.hash); mk != nil && it.hash != 0 {
 		mk.setState(s)
 	}
 }
 
-// request is what the store keeps of an item outside its record.
+// request returns the part of an item's Request that is not in its record.
 func (m *Memory) request(it held) Request {
 	o := m.origins.all[it.rec.origin()]
 	return Request{Priority: it.priority, Via: o.via, Queued: o.queued, Kind: o.kind}
@@ -99,7 +99,7 @@ func (m *Memory) Settle(ctx context.Context, c Claim, s Settlement) error {
 	return nil
 }
 
-// settle decides and records what becomes of a URL whose claim has ended.
+// settle records the end of a claim and returns the fate of its URL.
 func (m *Memory) settle(it held, again *Again, now int64) sched.Fate {
 	if again == nil {
 		m.finish(it)
@@ -118,7 +118,7 @@ func (m *Memory) settle(it held, again *Again, now int64) sched.Fate {
 	return sched.Back
 }
 
-// finish makes a URL done.
+// finish records a URL as done.
 func (m *Memory) finish(it held) {
 	m.note(it, stateDone)
 	m.origins.release(it.rec.origin())

@@ -2,10 +2,10 @@ package frontier
 
 import "encoding/binary"
 
-// A delta is a record as what it does not share with another, its model: runs of bytes of its own, each
-// behind its length less 1, and pieces of the model, each as its length less 4, with the top bit set,
-// and where in the model it begins, as uvarint. Only the first bytes of a model are used: as many as a URL
-// has that is queued by default.
+// A delta is a record without what it shares with another, its model. It is a sequence of runs of own bytes, each
+// preceded by its length less 1, and of pieces of the model: their length less 4, with the top bit set, and their
+// offset in the model as uvarint. Only the first modelMost bytes of a model are used: the longest URL that is
+// queued by default.
 const (
 	pieceLeast = 4
 	pieceMost  = pieceLeast + 127
@@ -14,23 +14,23 @@ const (
 	modelMost  = 2 << 10
 )
 
-// deltas makes deltas. It remembers the model it was last asked for: most links of a page have one.
+// deltas makes deltas. It remembers the last model: most links of a page have the same.
 type deltas struct {
 	model *byte // its first byte; the bytes of a model do not change
-	// Where in the model four bytes are, plus 1, by their hash.
+	// The offset in the model of four bytes, plus 1, by their hash.
 	at [1 << hashBits]uint16
 }
 
 const hashBits = 10
 
-// append appends to dst the delta by which appendWhole makes rec of model, which must not be empty. What
-// follows the model in its memory may be taken for a part of it, as long as it stays there.
+// append appends to dst the delta from which appendWhole makes rec, given model, which must not be empty. Bytes
+// that follow the model in memory may be used too, and must then stay there.
 func (d *deltas) append(dst, model, rec []byte) []byte {
 	model = model[:min(len(model), modelMost)]
 	if d.model != &model[0] {
 		d.learn(model)
 	}
-	own := 0 // from here on nothing is written yet
+	own := 0 // rec is written up to here
 	for i := 0; i+pieceLeast <= len(rec); {
 		from := int(d.at[fourHash(rec[i:])]) - 1
 		n := 0
@@ -60,7 +60,7 @@ func fourHash(b []byte) uint32 {
 	return binary.LittleEndian.Uint32(b) * 2654435761 >> (32 - hashBits)
 }
 
-// common is how many first bytes a and b have in common, as many as one piece may have.
+// common returns how many first bytes a and b have in common, at most the length of a piece.
 func common(a, b []byte) (n int) {
 	most := min(len(a), len(b), pieceMost)
 	for n < most && a[n] == b[n] {
@@ -78,7 +78,7 @@ func appendOwn(dst, b []byte) []byte {
 	return dst
 }
 
-// appendWhole appends to dst the record of a delta that deltas made.
+// appendWhole appends to dst the record of which a delta was made.
 func appendWhole(dst, model, delta []byte) []byte {
 	for len(delta) > 0 {
 		n := int(delta[0])

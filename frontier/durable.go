@@ -7,9 +7,9 @@ import (
 
 // Durable is implemented by Frontiers that outlive the process, for crawlers whose outputs must agree
 // with them: a visit is durable when its record is in every output and its claim's end is in the
-// Frontier. The crawler releases a claim when its request has ended, so that its host goes on, and
-// now and then makes its outputs durable and commits all that was released at once, with how far the
-// outputs reach. Further clauses:
+// Frontier. The crawler releases a claim when its request has ended, so that its host can be served
+// again. From time to time it syncs its outputs and commits all released claims at once, with how far
+// the outputs reach. Further clauses:
 //
 //	F15 A released claim's host may be claimed from again from the ReadyAt given, as if the claim were
 //	    settled. The claim itself counts as Claimed until Commit ends it, never expires, and is lost

@@ -4,13 +4,16 @@
 // [Frontier] is the contract; its numbered clauses are tested one by one by the suite in
 // frontier/frontiertest, which every store passes. There are two stores:
 //
-//   - [NewMemory] is for bounded crawls of up to a few million URLs that may begin again if the process
-//     dies. It needs no directory and waits for nothing.
+//   - [Memory] is for bounded crawls of up to a few million URLs that may begin again if the process
+//     dies. It needs no directory and never waits for a disk.
 //   - Package frontier/disk is for crawls that must survive, or that know more URLs than fit in memory.
-//     It implements [Durable] too, by which a crawl's outputs and its frontier say the same after a
-//     crash.
+//     It also implements [Durable], by which a crawl's outputs and its frontier agree after a crash.
 //
-// What else a store can do is told by [Counter], [Knower] and [Rationer].
+// Stores may also implement [Counter], [Knower] and [Rationer].
+//
+// Reading order: frontier.go and durable.go (the contract), kind.go, abilities.go; then the store in memory:
+// memory.go, add.go, claim.go, queue.go, lane.go and delta.go (how a host's URLs are packed), seen.go (the known
+// URLs), origin.go. Package frontier/internal/sched decides, for both stores, which host is next.
 package frontier
 
 import (
@@ -29,7 +32,7 @@ var (
 	ErrClosed = errors.New("frontier: closed")
 	// ErrLost: the claim expired or was settled before; the Settle had no effect.
 	ErrLost = errors.New("frontier: claim lost")
-	// ErrRequest: a Request has no URL, a negative depth or too large a Beyond; the call had no effect.
+	// ErrRequest: a Request has no URL, a negative depth or a Beyond that is too large; the call had no effect.
 	ErrRequest = errors.New("frontier: request without URL, or with a depth or Beyond out of range")
 )
 
@@ -87,7 +90,7 @@ type Request struct {
 	Kind     Kind       // how it was found; one of KindSitemap is read as a sitemap
 	Beyond   uint8      // links followed since the last URL in the crawl's scope; at most MaxBeyond
 	Queued   time.Time  // when it was added; set by the Frontier when zero
-	Meta     []byte     // the caller's own, kept and returned
+	Meta     []byte     // kept and returned, not read
 }
 
 // MaxBeyond is the largest Beyond of a Request.
@@ -106,12 +109,12 @@ type Claim struct {
 	Request
 	Attempt  int       // 0 at first; one more after each retry
 	Deadline time.Time // after it the claim is lost; zero: never
-	ID       uint64    // the store's name of this claim
+	ID       uint64    // identifies the claim in its store
 }
 
 // Settlement is how a claim ended.
 type Settlement struct {
-	ReadyAt time.Time // the claimed host is not ready before; zero: at once
+	ReadyAt time.Time // when the claimed host is ready again; zero: at once
 	Again   *Again    // nil: the URL is done for good
 	Links   []Request // found on the page, added in the same step
 }
@@ -119,15 +122,15 @@ type Settlement struct {
 // Again puts a claimed URL back.
 type Again struct {
 	NotBefore time.Time // this URL waits until then, others of its host do not; zero: only the host's ReadyAt counts
-	Retry     bool      // it was tried and failed: counts an attempt, and the URL arrives anew (F5)
+	Retry     bool      // it was tried and failed: an attempt is counted, and the URL arrives anew (F5)
 }
 
 // Stats counts URLs by state.
 type Stats struct {
 	Queued   int // may be claimed once their host is ready
-	Waiting  int // put back with a NotBefore to come
+	Waiting  int // put back with a NotBefore in the future
 	Claimed  int
 	Done     int // settled for good
-	Rejected int // turned away by a quota
+	Rejected int // refused by a quota
 	Hosts    int // with URLs queued, waiting or claimed
 }

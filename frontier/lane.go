@@ -5,14 +5,13 @@ import (
 	"slices"
 )
 
-// lane is records one behind the other, in chunks that are freed as they are read. Of a chunk's records
-// every groupSize-th is as it is, the others as what they do not share with the last such one, their
-// model: URLs of one host are much alike.
+// lane is a queue of records in chunks, which are freed as they are read. Every groupSize-th record of a chunk is
+// whole; the others are deltas to the last whole one, their model: URLs of one host are much alike.
 type lane struct {
-	head []byte   // read from here; written to as long as there is no rest
-	rest [][]byte // written to at its end
+	head []byte   // the chunk read from; written to while rest is empty
+	rest [][]byte // the last is written to
 	size int      // bytes of all chunks
-	own  int32    // bytes of head, with what was read of it
+	own  int32    // bytes of head with its part that was read
 
 	read      int32  // where in head the next record begins
 	readModel int32  // where in head its model lies
@@ -24,15 +23,15 @@ type lane struct {
 	pushed    uint8 // records in the chunk written to, in groupSize
 }
 
-// chunkSize is where a chunk stops growing. A lane's memory is too large by half a chunk at most,
-// a short lane's by an eighth on average.
+// chunkSize is the largest size of a chunk. A lane wastes half a chunk at most, a short lane an eighth on
+// average.
 const chunkSize = 8 << 10
 
 const groupSize = 32
 
 func (l *lane) empty() bool { return len(l.head) == 0 }
 
-// next is the number of the next arrival.
+// next returns the number of the next arrival.
 func (l *lane) next() uint64 { return l.turn + uint64(l.records) }
 
 func (l *lane) push(rec record, d *deltas) {
@@ -58,7 +57,7 @@ func (l *lane) push(rec record, d *deltas) {
 	l.pushed = (l.pushed + 1) % groupSize
 }
 
-// last is the chunk written to.
+// last returns the chunk written to.
 func (l *lane) last() *[]byte {
 	if n := len(l.rest); n > 0 {
 		return &l.rest[n-1]
@@ -66,7 +65,7 @@ func (l *lane) last() *[]byte {
 	return &l.head
 }
 
-// room gives b capacity for n more bytes, growing by a quarter. What was read of it is dropped.
+// room gives b capacity for n more bytes, growing by a quarter, and drops what was read of it.
 func (l *lane) room(b *[]byte, n int) {
 	if cap(*b)-len(*b) >= n {
 		return
@@ -113,7 +112,7 @@ func (l *lane) pop() record {
 	return rec
 }
 
-// nextChunk goes on to the next chunk.
+// nextChunk begins to read the next chunk.
 func (l *lane) nextChunk() {
 	l.size -= int(l.own)
 	l.head, l.read, l.popped, l.own = nil, 0, 0, 0

@@ -20,7 +20,7 @@ const DefaultMaxPendingPerHost = 1_000_000
 const DefaultMaxBytes = 256 << 20
 
 // maxRejected is how many rejected URLs are remembered; further ones are only counted. It bounds
-// what a host at its quota can cost.
+// what a host at its quota costs.
 const maxRejected = 1 << 20
 
 // MemoryConfig is how a [Memory] is set up. The zero value works.
@@ -28,24 +28,24 @@ type MemoryConfig struct {
 	// ClaimTimeout is how long a claim lasts. 0: claims never expire.
 	ClaimTimeout time.Duration
 	// HostSlots is how many holders a host (weburl.URL.Host) may have at once; nil or below 1: one.
-	// It is asked when the host comes up and must not call the Memory.
+	// It is called when the store begins to keep a host and must not call the Memory.
 	HostSlots func(host string) int
 	// MaxPending is how many URLs may be queued, waiting or claimed at once. 0: as memory allows.
 	MaxPending int
 	// MaxPendingPerHost is the same for one host. 0: DefaultMaxPendingPerHost.
 	MaxPendingPerHost int
-	// MaxBytes is how much memory URLs may take that are queued, waiting or claimed, with what came with
-	// them; not what is remembered of every known URL and of every host. 0: DefaultMaxBytes.
+	// MaxBytes is how much memory URLs that are queued, waiting or claimed may take with the rest of their
+	// Requests. What is remembered of every known URL and host is not counted. 0: DefaultMaxBytes.
 	MaxBytes int64
-	// Key tells URLs apart; it is asked again when a URL is claimed. nil: weburl.URL.Key.
+	// Key tells URLs apart; it is called again when a URL is claimed. nil: weburl.URL.Key.
 	Key func(weburl.URL) weburl.Key
 }
 
-// Memory is a Frontier in memory, for bounded crawls of up to a few million URLs: a known URL costs
-// 12 to 15 bytes, a queued one 30 to 50 more where the paths of a host are alike, and up to its path and
-// 30 where they are not, a host with nothing queued about 250 until its ready time has come and nothing
-// after. It implements
-// [Counter], [Knower] and [Rationer]. When the process ends it is gone.
+// Memory is a Frontier in memory, for bounded crawls of up to a few million URLs. A known URL costs
+// 12 to 15 bytes. A queued one costs 30 to 50 more where the paths of a host are alike, and up to the length
+// of its path and 30 where they are not. A host with nothing queued costs about 250 bytes until its ready
+// time has come, and nothing after. Memory implements [Counter], [Knower] and [Rationer]. Nothing of it
+// survives the process.
 //
 // A URL over a quota, of URLs or of bytes, is rejected: it is counted, and queued if it is added again when
 // there is room.
@@ -62,7 +62,7 @@ type Memory struct {
 	seen     seen
 	origins  origins
 	deltas   deltas
-	size     int // bytes of queues and of items out of them
+	size     int // bytes of queues and of items taken out of them
 	done     int
 	rejected int
 	closed   bool
@@ -76,7 +76,7 @@ type held struct {
 	host *host
 }
 
-// waiter is an item with a time of its own to come.
+// waiter is an item that waits for a time of its own.
 type waiter struct {
 	held
 	until int64
@@ -119,21 +119,6 @@ func NewMemory(c MemoryConfig) *Memory {
 	}
 }
 
-// Stats implements [Counter].
-func (m *Memory) Stats() Stats {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.advance(m.clock.Now())
-	return Stats{
-		Queued:   m.hosts.Queued(),
-		Waiting:  m.hosts.Waiting(),
-		Claimed:  m.hosts.Held(),
-		Done:     m.done,
-		Rejected: m.rejected,
-		Hosts:    m.hosts.Busy(),
-	}
-}
-
 // Close implements [Frontier].
 func (m *Memory) Close() error {
 	m.mu.Lock()
@@ -164,8 +149,8 @@ func (m *Memory) hash(k weburl.Key) uint64 {
 	return max(1, maphash.Bytes(m.seed, k[:]))
 }
 
-// advance does what was to happen by now: claims expire, URLs become claimable at their NotBefore,
-// rested hosts are forgotten. Each takes effect at the time it was due, however late it is noticed.
+// advance does everything that is due: claims expire, URLs become claimable at their NotBefore, rested hosts
+// are forgotten. Each takes effect as of the time it was due.
 func (m *Memory) advance(now int64) {
 	for {
 		wait, lost := m.nextWaiting(), m.leases.Next()
@@ -185,7 +170,7 @@ func (m *Memory) advance(now int64) {
 	}
 }
 
-// forget drops a few hosts at a time: each call brings up one at most, so they cannot pile up.
+// forget drops a few hosts at a time: each call adds one at most, so they cannot pile up.
 func (m *Memory) forget(now int64) {
 	for range 4 {
 		if m.hosts.Forget(now) == nil {
@@ -206,7 +191,7 @@ func (m *Memory) nextWaiting() int64 {
 	return m.waiting.Top().until
 }
 
-// next is when a Claim that waits should look again.
+// next returns when a Claim that waits should look again.
 func (m *Memory) next() int64 {
 	if m.closed || m.hosts.Pending() == 0 {
 		return m.clock.Now()

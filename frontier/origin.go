@@ -6,12 +6,12 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// origins holds what the Requests of one page have in common, once for all of them and for as long
-// as one of them is not done.
+// origins holds what the Requests of one page have in common, once for all of them, until the last of them is
+// done.
 type origins struct {
 	all  []origin
 	free []uint32
-	size int // bytes of those held, about
+	size int // about the bytes of those held
 }
 
 type origin struct {
@@ -29,8 +29,8 @@ func (o *origin) of(r *Request) bool {
 	return o.via == r.Via && o.kind == r.Kind && o.queued.Equal(r.Queued)
 }
 
-// hold is the number of r's origin, with one more reference: last again, which must be held or -1, if
-// r shares it, or a new one.
+// hold returns the number of r's origin and counts a reference to it. It is last, which must be held or -1, if r has
+// the same origin, or a new one.
 func (o *origins) hold(r *Request, last int) int {
 	if last >= 0 && o.all[last].of(r) {
 		o.all[last].refs++

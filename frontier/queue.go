@@ -7,9 +7,9 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/pq"
 )
 
-// queue is the URLs of one host in the order they are served: by priority, then by arrival. It is a
-// first-in first-out lane of records for each priority and, apart, the URLs that came back. Arrivals are
-// numbered within a priority; a lane knows the number of its first record. A URL that is put off keeps its number. One
+// queue holds the URLs of one host in the order in which they are served: by priority, then by arrival. It is a
+// first-in first-out lane of records for each priority and, apart from them, the URLs that came back. Arrivals are
+// numbered within a priority; a lane knows the number of its first record. A postponed URL keeps its number. One
 // that is to be tried again gets the number of the next record to come, and goes before it.
 type queue struct {
 	lanes   []lane // highest priority first
@@ -28,15 +28,15 @@ type item struct {
 	priority int8
 }
 
-// first is item.late of a record: those that came back with its number were there before it.
+// first is item.late of a record: items that came back with its number go before it.
 const first = math.MaxUint32
 
-// size is the memory that an item takes as long as it is not done, about.
+// size returns about how many bytes an item takes until it is done.
 func (a *item) size() int { return itemOverhead + len(a.rec) }
 
 const itemOverhead = 64
 
-// Before is the order in which items that came back are served.
+// Before orders items that came back as they are served.
 func (a item) Before(b item) bool {
 	switch {
 	case a.priority != b.priority:
@@ -47,7 +47,7 @@ func (a item) Before(b item) bool {
 	return a.late < b.late
 }
 
-// push adds a record that has not been in q, and the memory that q takes for it to size.
+// push adds a new record, and the bytes it takes to size.
 func (q *queue) push(priority int8, rec record, d *deltas, size *int) {
 	i, found := q.lane(priority)
 	if !found {
@@ -61,7 +61,7 @@ func (q *queue) push(priority int8, rec record, d *deltas, size *int) {
 	q.arrived = max(q.arrived, l.next())
 }
 
-// lane is where the lane of a priority is, or would be.
+// lane returns the index of the lane of a priority, or where to insert it.
 func (q *queue) lane(priority int8) (i int, found bool) {
 	return slices.BinarySearchFunc(q.lanes, priority, func(l lane, p int8) int {
 		return int(p) - int(l.priority)
@@ -77,8 +77,8 @@ func (q *queue) arrive(it *item) {
 	}
 }
 
-// pop takes the item that is served first; there must be one. It adds to size what that is in memory of its
-// own, less what q has given back.
+// pop takes the item that is served first; there must be one. It adds to size the bytes of the item, less those that
+// q has freed.
 func (q *queue) pop(size *int) item {
 	if q.back.Len() > 0 && q.backFirst() {
 		return q.back.Pop()
@@ -95,7 +95,7 @@ func (q *queue) pop(size *int) item {
 	return it
 }
 
-// backFirst reports whether the first of those that came back goes before the first record.
+// backFirst reports whether the first item that came back goes before the first record.
 func (q *queue) backFirst() bool {
 	if len(q.lanes) == 0 {
 		return true

@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/packed"
 )
 
-// A record is a queued Request as bytes, without what is kept elsewhere: its host's name, its
+// A record is a queued Request as bytes, without what is kept elsewhere: the name of its host, its
 // priority, its depth (in seen) and what it shares with the rest of its batch (its origin). It is the
 // number of the origin as uvarint, and a packed.Item.
 type record []byte
@@ -23,7 +23,7 @@ func (r record) origin() uint32 {
 	return uint32(n)
 }
 
-// decode fills in what the record holds of the Request.
+// decode sets the fields of the Request that the record holds.
 func (r record) decode(host string, into *Request) error {
 	_, n := binary.Uvarint(r)
 	it, err := packed.ReadItem(host, r[n:])

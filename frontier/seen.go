@@ -2,14 +2,15 @@ package frontier
 
 import "math/bits"
 
-// seen is the set of known URLs, by a keyed 64-bit hash of their Key, with a mark for each. It is
-// open addressing in shards: no pointer for the collector to follow, and growing stops the caller
-// for one shard only. Shards grow by a quarter when they are 85 % full, so a URL costs 12 to 15 bytes.
+// seen is the set of known URLs, by a keyed 64-bit hash of their Key, with a mark for each. It is a
+// hash table with open addressing, in shards: it has no pointers for the collector to follow, and growing
+// stops the caller for one shard only. Shards grow by a quarter when they are 85 % full, so a URL costs 12 to
+// 15 bytes.
 //
-// 64 bits lose an expected n²/2⁶⁵ URLs: 3·10⁻⁶ of a URL at ten million.
+// Of n URLs, n²/2⁶⁵ are expected to be lost because two hashes are the same: 3·10⁻⁶ of ten million.
 type seen struct {
 	shards [256]shard
-	deep   map[uint64]int // depths that a mark has no room for
+	deep   map[uint64]int // depths that do not fit in a mark
 }
 
 type shard struct {
@@ -18,10 +19,10 @@ type shard struct {
 	used   int
 }
 
-// mark is a URL's state in three bits and its depth in thirteen.
+// mark holds a URL's state in three bits and its depth in thirteen.
 type mark uint16
 
-// state is where a known URL is.
+// state is what has happened to a known URL so far.
 type state uint8
 
 const (
@@ -40,7 +41,7 @@ const (
 func (m mark) state() state      { return state(m & (1<<stateBits - 1)) }
 func (m *mark) setState(s state) { *m = *m&^(1<<stateBits-1) | mark(s) }
 
-// find is the mark of hash, nil if it is not known. It is valid until the next add.
+// find returns the mark of hash, nil if it is not known. It is valid until the next add.
 func (s *seen) find(hash uint64) *mark {
 	sh := &s.shards[hash>>56]
 	if i, known := sh.search(hash); known {
@@ -49,7 +50,7 @@ func (s *seen) find(hash uint64) *mark {
 	return nil
 }
 
-// add makes hash, which must not be known, known with that state and depth.
+// add adds hash, which must not be known, with its state and depth.
 func (s *seen) add(hash uint64, st state, depth int) {
 	sh := &s.shards[hash>>56]
 	if (sh.used+1)*20 > len(sh.hashes)*17 {
@@ -83,7 +84,7 @@ func (s *seen) setDepth(hash uint64, m *mark, depth int) {
 	*m = mark(depth<<stateBits) | mark(m.state())
 }
 
-// search is the place of hash, or where it belongs.
+// search returns the index of hash, or of the place for it.
 func (sh *shard) search(hash uint64) (i int, known bool) {
 	n := uint64(len(sh.hashes))
 	if n == 0 {

@@ -25,7 +25,7 @@ func (c clock) unix(t int64) int64 {
 	return c.epoch + t
 }
 
-// at is the inverse of unix.
+// at returns the inverse of unix.
 func (c clock) at(unix int64) int64 {
 	switch unix {
 	case 0:

@@ -210,7 +210,7 @@ func (s *Store) start(fs vfs.FS, lock *pebble.Lock) error {
 	return nil
 }
 
-// Dir is the crawl's directory, as an absolute path.
+// Dir returns the crawl's directory, as an absolute path.
 func (s *Store) Dir() string { return s.dir }
 
 // Close implements frontier.Frontier. It waits for calls under way. After a failure of the disk it

@@ -12,11 +12,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// crowd crawls a small made-up web with many workers at once and watches, from where the requests
-// would arrive, that every page comes once and no host is ever served twice at a time or too early.
+// crowd crawls a small made-up web with many workers at once and checks, where the requests would arrive, that every
+// page is requested once and no host twice at a time or too early.
 func crowd(k *kit) { k.crawl(nil) }
 
-// crowdCommits is the same, the claims released by those who have them and committed together.
+// crowdCommits is the same with claims that are released by their holders and committed together.
 func crowdCommits(k *kit) {
 	c := &committer{kit: k, d: k.durable(), stop: make(chan struct{})}
 	c.calls.Go(c.work)
@@ -57,7 +57,7 @@ type watch struct {
 	*kit
 	stop func() // ends the crawl, which might not end by itself
 
-	together *committer // nil: each claim is settled by who has it
+	together *committer // nil: each claim is settled by its holder
 
 	mu      sync.Mutex
 	hosts   map[string]*visits
@@ -178,7 +178,7 @@ func (w *watch) arrive(c frontier.Claim) {
 	}
 }
 
-// leave is the request's end; it decides how the claim is settled.
+// leave is the end of a request; it returns how to settle the claim.
 func (w *watch) leave(c frontier.Claim, links []frontier.Request, r *rand.Rand) frontier.Settlement {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// durable is the store, if it is Durable.
+// durable returns the store, if it is Durable.
 func (k *kit) durable() frontier.Durable {
 	k.Helper()
 	d, ok := k.f.(frontier.Durable)
@@ -28,7 +28,7 @@ func (k *kit) release(c frontier.Claim, readyAt time.Time) {
 	}
 }
 
-// released is the next claim, which must be of that URL, released at once.
+// released returns the next claim, which must be of that URL, released at once.
 func (k *kit) released(hostPath string) frontier.Claim {
 	k.Helper()
 	c := k.claimOf(hostPath)
@@ -36,7 +36,7 @@ func (k *kit) released(hostPath string) frontier.Claim {
 	return c
 }
 
-// releasedAll is the next claims, which must be of those URLs, in the order they are named. Which of
+// releasedAll returns the next claims, which must be of those URLs, in the order in which they are named. Which of
 // several hosts comes first may be left open. Each is released at once.
 func (k *kit) releasedAll(hostPaths ...string) []frontier.Claim {
 	k.Helper()
@@ -69,7 +69,7 @@ func end(c frontier.Claim, links ...frontier.Request) frontier.End {
 	return frontier.End{Claim: c, Settlement: frontier.Settlement{Links: links}}
 }
 
-// wrongCommit checks that a Commit fails so. It carries an offset and a value, which must not be seen.
+// wrongCommit checks that a Commit fails with that error. Its offset and its value must not be stored.
 func (k *kit) wrongCommit(want error, ends ...frontier.End) {
 	k.Helper()
 	err := k.durable().Commit(k.ctx, ends, frontier.Checkpoint{Offsets: map[string]int64{"wrong": 1}, Values: map[string][]byte{"wrong": {1}}})
@@ -130,7 +130,7 @@ func (k *kit) storedOf(owner string, offsets map[string]int64, values map[string
 	}
 }
 
-// brief is values short enough for a message.
+// brief shortens values for a message.
 func brief(values map[string][]byte) map[string]string {
 	all := map[string]string{}
 	for name, v := range values {

@@ -22,7 +22,7 @@ func (k *kit) woken(n int, out <-chan outcome) []frontier.Claim {
 	return cs
 }
 
-// occupied is a store that is not drained and has nothing to claim: one URL is held.
+// occupied returns a store that is not drained and has nothing to claim: one URL is held.
 func (k *kit) occupied() frontier.Claim {
 	k.add(1, k.pages("held/1")...)
 	return k.claim()

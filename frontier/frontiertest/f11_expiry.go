@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// expiring is a claim and its deadline.
+// expiring returns a claim and its deadline.
 func (k *kit) expiring(hostPath string) frontier.Claim {
 	k.Helper()
 	if k.opts.ClaimTimeout == 0 {

@@ -133,7 +133,7 @@ func crashKeepsTimes(k *kit) {
 	k.claimOf("e/1")
 	k.crashed()
 	opened := time.Now()
-	k.claim() // what was in flight is asked again as late as if it had been answered at the crash
+	k.claim() // what was in flight is requested again as late as if it had been answered at the crash
 	k.atLeast(opened.Add(k.opts.ReopenDelay))
 }
 
@@ -176,7 +176,7 @@ func reopenKeepsAll(k *kit) {
 	k.drained()
 }
 
-// counted is the store's Stats, as far as it counts.
+// counted returns the store's Stats, as far as it counts.
 func (k *kit) counted() frontier.Stats {
 	if s, ok := k.f.(frontier.Counter); ok {
 		return s.Stats()

@@ -32,7 +32,7 @@ func commitIsWhole(k *kit) {
 	k.drained()
 }
 
-// commitSettles: what is said of Settle holds for each end, and its ReadyAt is that of the host again.
+// commitSettles: each end has the effects of a Settle, and its ReadyAt counts for the host too.
 func commitSettles(k *kit) {
 	k.durable()
 	k.add(3, k.pages("a/1", "a/2", "b/1")...)
@@ -64,7 +64,8 @@ func commitSettles(k *kit) {
 	k.drained()
 }
 
-// committedRetries come behind what the ends before them in the Commit add, where a store keeps little in memory, too.
+// committedRetries: retries arrive behind the links of earlier ends of the same Commit, also when a store keeps little in
+// memory.
 func committedRetries(k *kit) {
 	k.durable()
 	var many []string
@@ -157,7 +158,7 @@ func valuesInOrder(k *kit) {
 	}
 }
 
-// largeCommit is many pages at once and values of many megabytes: they are one step too.
+// largeCommit commits many pages and values of many megabytes in one step.
 func largeCommit(k *kit) {
 	k.durable()
 	const pages, links = 1000, 6
@@ -198,7 +199,7 @@ func largeCommit(k *kit) {
 	}
 }
 
-// page1 is one of many pages on a few hosts.
+// page1 returns one of many pages on a few hosts.
 func (k *kit) page1(i int) frontier.Request {
 	return frontier.Request{URL: k.page(fmt.Sprintf("h%d/%d", i%7, i))}
 }
@@ -237,7 +238,7 @@ func crashKeepsCommits(k *kit) {
 	k.drained()
 }
 
-// crashDuringCommit crashes at any moment of a Commit: it has happened or it has not, all of it.
+// crashDuringCommit crashes at any moment of a Commit: all or nothing of it has happened.
 func crashDuringCommit(k *kit) {
 	k.durable()
 	if k.crash == nil {
@@ -276,8 +277,8 @@ func crashDuringCommit(k *kit) {
 	}
 }
 
-// allOrNothing checks that a Commit of rs with those links and values has happened or has not, and
-// finishes all.
+// allOrNothing checks that all or nothing of a Commit of rs with those links and values has happened, and
+// finishes all URLs.
 func (k *kit) allOrNothing(happened bool, values map[string][]byte, rs, links []frontier.Request) {
 	k.Helper()
 	for name, want := range values {

@@ -2,7 +2,7 @@ package frontiertest
 
 import "github.com/amble-crawler/amble/frontier"
 
-// checkpoints are of owners and names that would be one another if they were put together carelessly.
+// checkpoints returns checkpoints of owners and names that would collide if they were simply concatenated.
 func checkpoints() []frontier.Checkpoint {
 	var all []frontier.Checkpoint
 	for i, owner := range []string{"", "a", "ab", "a/", "a\x00", "\x01a", "\xff"} {

@@ -54,7 +54,7 @@ func againKeepsArrival(k *kit) {
 	k.drained()
 }
 
-// retryArrivesAnew lets URLs fail, which must not hold up those that have not been tried.
+// retryArrivesAnew: URLs that fail must not hold up those that have not been tried.
 func retryArrivesAnew(k *kit) {
 	retry := frontier.Settlement{Again: &frontier.Again{Retry: true}}
 	k.add(4, k.pages("a/1", "a/2", "a/3", "a/4")...)

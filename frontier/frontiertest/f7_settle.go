@@ -43,8 +43,8 @@ func failedSettleHasNoEffect(k *kit) {
 	k.drained()
 }
 
-// settleIsNotSeenHalfDone follows a chain of pages, each naming the next, with callers waiting that
-// would be told that the crawl is over if a page were ever done before its link is queued.
+// settleIsNotSeenHalfDone follows a chain of pages, each naming the next. Callers that wait would get ErrDrained if
+// a page were ever done before its link is queued.
 func settleIsNotSeenHalfDone(k *kit) {
 	k.add(1, k.pages("h0/start")...)
 	const pages = 100

@@ -45,7 +45,7 @@ func retryCounts(k *kit) {
 	k.drained()
 }
 
-// full is a Request with something in every field.
+// full returns a Request with something in every field.
 func (k *kit) full(hostPath string) frontier.Request {
 	return frontier.Request{
 		URL:      k.page(hostPath),

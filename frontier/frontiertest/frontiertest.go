@@ -2,6 +2,9 @@
 // frontier.Durable: one test for each numbered clause of the contract, a run of random operations
 // against a small reference model, and a run of many workers at once. A store's own test is a factory
 // and a call of [Run].
+//
+// Reading order: frontiertest.go (the list of tests), kit.go and durable.go (what checks are written in), the
+// clauses f1_add.go to f18_revive.go, then model.go and random.go (random operations), crowd.go (many workers).
 package frontiertest
 
 import (
@@ -26,7 +29,7 @@ type Options struct {
 	// ClaimTimeout is how long a claim of the stores lasts. 0: for ever, and F11 is skipped.
 	// In virtual time it must be a minute at least, or claims end within other tests.
 	ClaimTimeout time.Duration
-	// Slots is how many holders the stores allow WideHost. 0: one, and that part of F3 is skipped.
+	// Slots is how many holders the stores allow for WideHost. 0: one, and that part of F3 is skipped.
 	Slots int
 	// Crash ends f as a kill of its process would and returns the store opened again from what
 	// was durable. nil: the store is not durable, and F12 is skipped. It may be called while calls

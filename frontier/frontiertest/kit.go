@@ -19,7 +19,7 @@ type tb interface {
 	Skipf(format string, args ...any)
 }
 
-// kit is a store under test with the words the checks are written in.
+// kit is a store under test with the functions of which checks are made.
 type kit struct {
 	tb
 	opts          Options
@@ -51,7 +51,7 @@ func (k *kit) close() {
 	k.calls.Wait()
 }
 
-// page is the URL of a path of a host, "a/1" for http://a.test/1.
+// page returns the URL of a path of a host, "a/1" for http://a.test/1.
 func (k *kit) page(hostPath string) weburl.URL {
 	for i, c := range hostPath {
 		if c == '/' {
@@ -66,7 +66,7 @@ func (k *kit) page(hostPath string) weburl.URL {
 	return u
 }
 
-// pages are Requests of nothing but those URLs.
+// pages returns Requests with nothing but those URLs.
 func (k *kit) pages(hostPaths ...string) []frontier.Request {
 	rs := make([]frontier.Request, len(hostPaths))
 	for i, p := range hostPaths {
@@ -75,7 +75,7 @@ func (k *kit) pages(hostPaths ...string) []frontier.Request {
 	return rs
 }
 
-// add adds and checks how many counted.
+// add adds rs and checks how many were counted.
 func (k *kit) add(want int, rs ...frontier.Request) {
 	k.Helper()
 	n, err := k.f.Add(k.ctx, rs...)
@@ -84,7 +84,7 @@ func (k *kit) add(want int, rs ...frontier.Request) {
 	}
 }
 
-// claim is the next claim, whenever it comes.
+// claim returns the next claim, whenever it comes.
 func (k *kit) claim() frontier.Claim {
 	k.Helper()
 	o := k.try(k.limit)
@@ -94,7 +94,7 @@ func (k *kit) claim() frontier.Claim {
 	return o.c
 }
 
-// claimOf is the next claim, which must be of that URL.
+// claimOf returns the next claim, which must be of that URL.
 func (k *kit) claimOf(hostPath string) frontier.Claim {
 	k.Helper()
 	c := k.claim()
@@ -147,7 +147,7 @@ func (k *kit) try(limit time.Duration) outcome {
 	return k.wait(k.claiming(ctx, 1))
 }
 
-// claiming starts n calls of Claim and gives out what they return.
+// claiming starts n calls of Claim and returns their outcomes.
 func (k *kit) claiming(ctx context.Context, n int) <-chan outcome {
 	out := make(chan outcome, n)
 	for range n {
@@ -159,7 +159,7 @@ func (k *kit) claiming(ctx context.Context, n int) <-chan outcome {
 	return out
 }
 
-// wait is the next outcome; a Claim that does not return fails the test instead of hanging it.
+// wait returns the next outcome; a Claim that does not return fails the test instead of hanging it.
 func (k *kit) wait(out <-chan outcome) outcome {
 	k.Helper()
 	t := time.NewTimer(2 * k.limit)
@@ -197,7 +197,7 @@ func (k *kit) pause(d time.Duration) {
 
 func (k *kit) steps(n int) time.Duration { return time.Duration(n) * k.step }
 
-// at checks that the time is that, or past it where times are not exact.
+// at checks that it is that time, or later where times are not exact.
 func (k *kit) at(want time.Time) {
 	k.Helper()
 	late := time.Since(want)

@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// model is what the contract says, in as few words as possible and without regard to cost: it looks
-// through everything for each answer. Times are those the caller passes.
+// model implements the contract in as little code as possible and without regard to cost: it looks through
+// everything for each answer. Times are those that the caller passes.
 type model struct {
 	urls     map[weburl.Key]*entry
 	all      []*entry
@@ -107,7 +107,7 @@ func (h *place) due() time.Time {
 	return h.since
 }
 
-// best is the URL of h that is served first (F5).
+// best returns the URL of h that is served first (F5).
 func (h *place) best() *entry {
 	var best *entry
 	for _, e := range h.entries {
@@ -119,7 +119,7 @@ func (h *place) best() *entry {
 	return best
 }
 
-// claimable are the URLs of which one must be claimed at now (F6): more than one only where the
+// claimable returns the URLs of which one must be claimed at now (F6): more than one only where the
 // contract leaves the choice.
 func (m *model) claimable(now time.Time) []*entry {
 	var first []*place
@@ -145,7 +145,7 @@ func (m *model) claimable(now time.Time) []*entry {
 	return es
 }
 
-// next is when something happens by itself after now; ok is false if nothing will.
+// next returns when something happens by itself after now; ok is false if nothing will.
 func (m *model) next(now time.Time) (at time.Time, ok bool) {
 	consider := func(t time.Time) {
 		if t.After(now) && (!ok || t.Before(at)) {
@@ -165,7 +165,7 @@ func (m *model) next(now time.Time) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// event is when e becomes queued by itself.
+// event returns when e becomes queued by itself.
 func (e *entry) event() (time.Time, bool) {
 	switch {
 	case e.state == stateWaiting:
@@ -210,7 +210,7 @@ func (m *model) settle(now time.Time, c frontier.Claim, s frontier.Settlement) b
 	return true
 }
 
-// holding is the URL of a claim that is not over, nil if it is.
+// holding returns the URL of a claim that is not over, nil if it is.
 func (m *model) holding(c frontier.Claim) *entry {
 	e := m.urls[c.URL.Key()]
 	if e == nil || e.state != stateClaimed || e.claim.ID != c.ID {
@@ -257,7 +257,7 @@ func (m *model) commit(now time.Time, ends []frontier.End) bool {
 	return true
 }
 
-// revive is how many of rs were done and are queued again.
+// revive queues rs and returns how many of them were done.
 func (m *model) revive(now time.Time, rs []frontier.Request) (revived int) {
 	for _, r := range rs {
 		e := m.urls[r.URL.Key()]
@@ -276,7 +276,7 @@ func (m *model) revive(now time.Time, rs []frontier.Request) (revived int) {
 	return revived
 }
 
-// end makes of a claimed URL what s says.
+// end applies s to a claimed URL.
 func (m *model) end(now time.Time, e *entry, s frontier.Settlement) {
 	if s.ReadyAt.After(e.host.ready) {
 		e.host.ready = s.ReadyAt

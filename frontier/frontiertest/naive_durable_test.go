@@ -18,7 +18,7 @@ type stored struct {
 	revived []*entry
 }
 
-// of is the owner under whose name a naive store keeps what is an owner's.
+// of returns the owner under whose name a naive store keeps what is an owner's.
 func (n *naive) of(owner string) string {
 	if n.is("owners share names") {
 		return ""

@@ -156,7 +156,7 @@ func (n *naive) spoil(r *frontier.Request) {
 	}
 }
 
-// now is the time, with the model brought up to it.
+// now returns the time, with the model brought up to it.
 func (n *naive) now() time.Time {
 	now := time.Now()
 	if n.is("claims never expire") || n.is("expiry counts an attempt") || n.is("NotBefore loses the arrival") {
@@ -222,7 +222,7 @@ func (n *naive) drained() bool {
 	return s.Queued+s.Waiting+s.Claimed == 0
 }
 
-// choose is the URL to claim.
+// choose returns the URL to claim.
 func (n *naive) choose(now time.Time) *entry {
 	es := n.m.claimable(now)
 	switch n.bug {
@@ -266,7 +266,7 @@ func (n *naive) dueBy(now time.Time) func(*place) bool {
 	return func(h *place) bool { return h.free && !h.due().After(now) }
 }
 
-// first is the best URL of the first host by that order.
+// first returns the best URL of the first host by that order.
 func (n *naive) first(may func(*place) bool, order func(a, b *place) int) *entry {
 	var hs []*place
 	for _, h := range n.m.hosts {
@@ -485,7 +485,7 @@ func (n *naive) HostPending(host string) int {
 	return len(h.entries) - h.count(stateDone)
 }
 
-// crashed is the store as it comes back after a crash.
+// crashed returns the store as it comes back after a crash.
 func (n *naive) crashed() *naive {
 	n.mu.Lock()
 	defer n.mu.Unlock()

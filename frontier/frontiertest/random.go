@@ -102,7 +102,7 @@ func (r *run) fail(format string, args ...any) {
 		fmt.Sprintf(format, args...), r.seed, strings.Join(last, "\n"))
 }
 
-// request is one of a few URLs, so that many are known.
+// request returns one of a few URLs, so that many are known.
 func (r *run) request() frontier.Request {
 	q := frontier.Request{
 		URL:      r.page(fmt.Sprintf("h%d-%d/%d", r.rand.IntN(r.hosts), r.seed, r.rand.IntN(r.paths))),
@@ -129,7 +129,7 @@ func (r *run) requests(most int) []frontier.Request {
 	return rs
 }
 
-// later is a time to come in whole milliseconds, the precision a store may keep on disk, or none. It
+// later returns a time to come in whole milliseconds, the precision a store may keep on disk, or none. It
 // is always none where times cannot be compared exactly.
 func (r *run) later(most int) time.Time {
 	if !r.opts.Virtual || r.rand.IntN(4) == 0 {
@@ -158,7 +158,7 @@ func (r *run) addSome() {
 	}
 }
 
-// now is the time, with the model brought up to it.
+// now returns the time, with the model brought up to it.
 func (r *run) now() time.Time {
 	now := time.Now()
 	r.m.advance(now)

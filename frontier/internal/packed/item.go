@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// ErrCorrupt says that bytes are not what this package wrote.
+// ErrCorrupt is returned for bytes that this package did not write.
 var ErrCorrupt = errors.New("packed: corrupt bytes")
 
 // Item is the part of a Request that every store keeps with its URL.
@@ -22,8 +22,8 @@ type Item struct {
 // MaxBeyond is the largest Item.Beyond that its three bits hold.
 const MaxBeyond = 1<<3 - 1
 
-// An item's bytes are a tag, which is the URL's Form, two flags and Beyond, then, each if flagged, the
-// number of hops and the hops, and the meta, and at last the URL's text without its length.
+// The bytes of an item are a tag (the URL's Form, two flags and Beyond); if flagged, the number of hops and the hops;
+// if flagged, the meta; and the URL's text without its length.
 const (
 	formMask    = 1<<3 - 1
 	hasHops     = 1 << 3
@@ -31,7 +31,7 @@ const (
 	beyondShift = 5
 )
 
-// AppendItem appends the bytes of it, which ReadItem takes without anything behind them.
+// AppendItem appends the bytes of it. For ReadItem nothing may follow them.
 func AppendItem(dst []byte, host string, it Item) []byte {
 	form, text := Split(host, it.URL)
 	tag := byte(form) | min(it.Beyond, MaxBeyond)<<beyondShift
@@ -55,8 +55,8 @@ func AppendItem(dst []byte, host string, it Item) []byte {
 	return append(dst, text...)
 }
 
-// ReadItem is the Item of which AppendItem made b, with memory of its own. The error is ErrCorrupt,
-// or weburl's if the text is no URL.
+// ReadItem returns the Item of which AppendItem made b, with memory of its own. The error is ErrCorrupt,
+// or weburl's if the text is not a valid URL.
 func ReadItem(host string, b []byte) (Item, error) {
 	if len(b) == 0 {
 		return Item{}, ErrCorrupt
@@ -89,7 +89,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// CutString is what AppendString appended and what follows it.
+// CutString returns what AppendString appended and what follows it.
 func CutString(b []byte) (s, rest []byte, ok bool) {
 	n, b, ok := CutUvarint(b)
 	if !ok || n > uint64(len(b)) {
@@ -98,7 +98,7 @@ func CutString(b []byte) (s, rest []byte, ok bool) {
 	return b[:n], b[n:], true
 }
 
-// CutUvarint is the number at the beginning of b and what follows it.
+// CutUvarint returns the number at the beginning of b and what follows it.
 func CutUvarint(b []byte) (n uint64, rest []byte, ok bool) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 {

@@ -1,5 +1,5 @@
-// Package packed keeps a Request's parts as bytes, beside the name of its host, which is then not
-// stored again. What it reads may come from a damaged disk: it answers with an error, never a panic.
+// Package packed encodes the parts of a Request without the name of its host, which the store knows. What it
+// reads may come from a damaged disk: then it returns an error and does not panic.
 package packed
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Form says what a stored text is. It fits three bits.
+// Form is the form of a stored URL. It fits in three bits.
 type Form uint8
 
 // The forms.
@@ -20,7 +20,7 @@ const (
 	HTTPSPort             // the same for https
 )
 
-// Split is what to store of u in a queue of host: what the host's name does not tell.
+// Split returns what to store of u in a queue of host: what the name of the host does not tell.
 func Split(host string, u weburl.URL) (Form, string) {
 	rest, ok := strings.CutPrefix(host, u.Authority())
 	if !ok {
@@ -39,7 +39,7 @@ func Split(host string, u weburl.URL) (Form, string) {
 	return Whole, u.String()
 }
 
-// Join is the URL of which Split made form and text. The error is weburl's.
+// Join returns the URL of which Split made form and text. The error is weburl's.
 func Join(host string, form Form, text string) (weburl.URL, error) {
 	switch form {
 	case HTTP:

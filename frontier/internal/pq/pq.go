@@ -4,13 +4,13 @@ package pq
 // Heap is a binary heap: the element that is before all others is at its top. The zero Heap is empty.
 type Heap[T interface{ Before(T) bool }] struct{ all []T }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (h *Heap[T]) Len() int { return len(h.all) }
 
-// Top is the first element; the heap must not be empty.
+// Top returns the first element; the heap must not be empty.
 func (h *Heap[T]) Top() T { return h.all[0] }
 
-// All is the elements in no order. The caller must not change them.
+// All returns the elements in no order. The caller must not change them.
 func (h *Heap[T]) All() []T { return h.all }
 
 // Push adds e.

@@ -1,9 +1,9 @@
 package sched
 
-// heap orders hosts, by number, by due time and then by most queued. It is four-ary, and what
-// decides lies in the entries themselves: a level costs one cache line, however many hosts there are.
+// heap orders hosts, by number, by due time and then by most queued. It is four-ary, and the keys are in the
+// entries themselves: a level costs one cache line, however many hosts there are.
 type heap struct {
-	entries []entry  // from root on; the places before it align each four children to a cache line
+	entries []entry  // from root on; the entries before it align each four children to a cache line
 	at      *[]int32 // where in its heap each host is
 }
 
@@ -26,7 +26,7 @@ func newHeap(at *[]int32) heap { return heap{entries: make([]entry, root), at: a
 
 func (p *heap) empty() bool { return len(p.entries) == root }
 
-// next is the earliest due time, Never when the heap is empty.
+// next returns the earliest due time, Never when the heap is empty.
 func (p *heap) next() int64 {
 	if p.empty() {
 		return Never

@@ -4,8 +4,8 @@ import "time"
 
 // Host is one host's place in a [Schedule].
 type Host[K comparable, Q any] struct {
-	Name  K // what the store knows it by
-	Queue Q // the store's own
+	Name  K // identifies it
+	Queue Q // what the store keeps for it
 
 	ready   int64 // not served before
 	due     int64 // its key in the heap it is in
@@ -13,7 +13,7 @@ type Host[K comparable, Q any] struct {
 	queued  int32
 	waiting int32
 	held    int32 // in a holder's place
-	freed   int32 // held still, but not in a place
+	freed   int32 // still held, but no longer in a place
 	slots   int32
 	pins    int32
 	in      place
@@ -30,18 +30,18 @@ const (
 
 func (h *Host[K, Q]) entry() entry { return entry{h.due, h.queued, h.number} }
 
-// Queued is how many URLs of h may be claimed once it is due.
+// Queued returns how many URLs of h may be claimed once it is due.
 func (h *Host[K, Q]) Queued() int { return int(h.queued) }
 
-// Waiting is how many URLs of h wait for a time of their own.
+// Waiting returns how many URLs of h wait for a time of their own.
 func (h *Host[K, Q]) Waiting() int { return int(h.waiting) }
 
-// Pending is how many URLs of h are queued, waiting or held.
+// Pending returns how many URLs of h are queued, waiting or held.
 func (h *Host[K, Q]) Pending() int {
 	return int(h.queued) + int(h.waiting) + int(h.held) + int(h.freed)
 }
 
-// Ready is when h may be served.
+// Ready returns when h may be served.
 func (h *Host[K, Q]) Ready() int64 { return h.ready }
 
 // Never is later than every time.
@@ -50,17 +50,17 @@ const Never int64 = 1<<63 - 1
 // Always is earlier than every time.
 const Always int64 = -1 << 63
 
-// Clock counts nanoseconds from the time it was made, by the monotonic clock where the times given
-// have one: setting the machine's clock shortens no wait.
+// Clock counts nanoseconds from the time it was made. It uses the monotonic clock for times that have one, so that
+// setting the machine's clock shortens no wait.
 type Clock struct{ base time.Time }
 
-// NewClock is a Clock that starts now.
+// NewClock returns a Clock that starts now.
 func NewClock() Clock { return Clock{base: time.Now()} }
 
-// Now is the time on c.
+// Now returns the time on c.
 func (c Clock) Now() int64 { return int64(time.Since(c.base)) }
 
-// At is t on c; the zero Time is before everything.
+// At returns t on c; the zero Time is before everything.
 func (c Clock) At(t time.Time) int64 {
 	if t.IsZero() {
 		return Always
@@ -68,5 +68,5 @@ func (c Clock) At(t time.Time) int64 {
 	return int64(t.Sub(c.base))
 }
 
-// Time is the time that reads n on c.
+// Time is the inverse of At.
 func (c Clock) Time(n int64) time.Time { return c.base.Add(time.Duration(n)) }

@@ -2,7 +2,7 @@ package sched
 
 import "time"
 
-// Leases is the claims given out and not settled. T is what the store keeps of each.
+// Leases holds the claims that were given out and not settled. T is what the store keeps of each.
 type Leases[T any] struct {
 	timeout int64
 	last    uint64
@@ -12,8 +12,8 @@ type Leases[T any] struct {
 	newest  *lease[T]
 }
 
-// lease is a link of the list in order of deadlines, which is the order of grants as all leases of
-// a store run equally long.
+// lease is an element of the list in order of deadlines, which is the order of grants as all leases of
+// a store last equally long.
 type lease[T any] struct {
 	id         uint64
 	deadline   int64
@@ -21,8 +21,8 @@ type lease[T any] struct {
 	item       T
 }
 
-// NewLeases makes an empty Leases whose claims are lost timeout after they were granted; 0 or less
-// is never. Its IDs count from first+1.
+// NewLeases makes an empty Leases whose claims are lost timeout after they were granted, never if it is 0 or
+// less. Its IDs count from first+1.
 func NewLeases[T any](timeout time.Duration, first uint64) *Leases[T] {
 	return &Leases[T]{timeout: int64(timeout), last: first, byID: map[uint64]*lease[T]{}, kept: map[uint64]T{}}
 }
@@ -64,7 +64,7 @@ func (l *Leases[T]) End(id uint64) (item T, ok bool) {
 	return e.item, true
 }
 
-// Keep makes the lease last until EndKept: it does not expire, and is none to End. ok is false if
+// Keep makes the lease last until EndKept: it does not expire, and End does not find it. ok is false if
 // there is none of that ID.
 func (l *Leases[T]) Keep(id uint64) (item T, ok bool) {
 	if item, ok = l.End(id); ok {
@@ -74,7 +74,7 @@ func (l *Leases[T]) Keep(id uint64) (item T, ok bool) {
 }
 
 // EndKept takes away the kept leases of those IDs, all or none, and returns their items. ok is false
-// if one of them is not kept, or named twice.
+// if one of them is not kept, or is named twice.
 func (l *Leases[T]) EndKept(ids []uint64) (items []T, ok bool) {
 	items = make([]T, 0, len(ids))
 	for _, id := range ids {
@@ -91,7 +91,7 @@ func (l *Leases[T]) EndKept(ids []uint64) (items []T, ok bool) {
 	return items, true
 }
 
-// Next is when the next lease is lost: the first instant after its deadline. Never if none will be.
+// Next returns when the next lease is lost: the first instant after its deadline. Never if none will be.
 func (l *Leases[T]) Next() int64 {
 	if l.oldest == nil || l.oldest.deadline == Never {
 		return Never

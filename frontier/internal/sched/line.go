@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Line is the callers that wait for something to claim. Only the one in front watches the clock,
+// Line holds the callers that wait for something to claim. Only the one in front watches the clock,
 // and only that one is woken; when it leaves it wakes the next. So an event costs one wake-up, not
 // one for each caller. The zero Line is empty.
 type Line struct {
@@ -58,9 +58,8 @@ func (l *Line) look(ctx context.Context, mu *sync.Mutex, c Clock, w *waiter, try
 	return w, again, nil
 }
 
-// Notify tells the line that trying is worth it at the time given. Whoever makes something available
-// must call it; whoever takes something need not: what it took had been told to the front, which
-// will look and find the times as they are then.
+// Notify tells the line that trying is worthwhile at the time given. Whoever makes something available
+// must call it. Whoever takes something need not: the front has been notified of it, and will look.
 func (l *Line) Notify(at int64) {
 	if l.front == nil || at >= l.armed {
 		return

@@ -2,20 +2,20 @@
 // does not depend on where URLs are stored.
 //
 // A [Schedule] holds the hosts that have work, in a heap by the time they are due. A [Line] holds
-// the callers that wait for one. [Leases] holds the claims that were given out. None of them locks,
-// reads a clock or starts a goroutine: the store that owns them holds its mutex and passes the time,
-// in nanoseconds of its [Clock].
+// the callers that wait for one. [Leases] holds the claims that were given out. None of them starts a
+// goroutine, and only [Line.Await] locks, the mutex it is given: the store that owns them holds its mutex and
+// passes the time, in nanoseconds of its [Clock].
 package sched
 
-// Schedule is the hosts of one store and the order in which they are served. K is what the store
-// knows a host by, Q what it keeps for each.
+// Schedule holds the hosts of one store in the order in which they are served. K identifies a host, Q is what the
+// store keeps for each.
 type Schedule[K comparable, Q any] struct {
 	hosts   map[K]*Host[K, Q]
 	numbers []*Host[K, Q] // by number; nil: free
 	free    []uint32      // numbers of forgotten hosts
 	at      []int32       // by number: the place in the heap the host is in
 	ready   heap          // hosts that may be served once they are due
-	resting heap          // hosts without work whose ready time has not come: it must not be forgotten
+	resting heap          // hosts without work that must be remembered until their ready time
 	busy    int
 	queued  int
 	waiting int
@@ -29,25 +29,25 @@ func New[K comparable, Q any]() *Schedule[K, Q] {
 	return s
 }
 
-// Queued is how many URLs may be claimed once their host is due.
+// Queued returns how many URLs may be claimed once their host is due.
 func (s *Schedule[K, Q]) Queued() int { return s.queued }
 
-// Waiting is how many URLs wait for a time of their own.
+// Waiting returns how many URLs wait for a time of their own.
 func (s *Schedule[K, Q]) Waiting() int { return s.waiting }
 
-// Held is how many URLs are claimed, those whose place is free again included.
+// Held returns how many URLs are claimed, including those whose place is free again.
 func (s *Schedule[K, Q]) Held() int { return s.held }
 
-// Pending is all of them.
+// Pending returns how many URLs are queued, waiting or held.
 func (s *Schedule[K, Q]) Pending() int { return s.queued + s.waiting + s.held }
 
-// Busy is how many hosts have a URL queued, waiting or claimed.
+// Busy returns how many hosts have a URL queued, waiting or claimed.
 func (s *Schedule[K, Q]) Busy() int { return s.busy }
 
-// Len is how many hosts are remembered: the busy ones and those whose ready time is to come.
+// Len returns how many hosts are remembered: the busy ones and those whose ready time has not come.
 func (s *Schedule[K, Q]) Len() int { return len(s.hosts) }
 
-// Find is the host of that name, nil if it is not remembered.
+// Find returns the host of that name, nil if it is not remembered.
 func (s *Schedule[K, Q]) Find(name K) *Host[K, Q] { return s.hosts[name] }
 
 // Open makes a host of that name, which must not be remembered. It may have that many holders at
@@ -59,7 +59,7 @@ func (s *Schedule[K, Q]) Open(name K, slots int) *Host[K, Q] {
 	return h
 }
 
-// number is one that no host has.
+// number returns a number that no host has.
 func (s *Schedule[K, Q]) number() uint32 {
 	if n := len(s.free) - 1; n >= 0 {
 		number := s.free[n]
@@ -91,7 +91,7 @@ func (s *Schedule[K, Q]) Unpark(h *Host[K, Q], n int, now int64) {
 	s.Offer(h, n, now)
 }
 
-// Take is the host to serve at now, one of its URLs counted as held; nil if none is due. Of the due
+// Take returns the host to serve at now, one of its URLs counted as held; nil if none is due. Of the due
 // hosts it is the one due earliest, of those due at the same time the one with most queued (F6).
 func (s *Schedule[K, Q]) Take(now int64) *Host[K, Q] {
 	if s.ready.next() > now {
@@ -107,7 +107,7 @@ func (s *Schedule[K, Q]) Take(now int64) *Host[K, Q] {
 	return h
 }
 
-// Fate is what becomes of a held URL.
+// Fate is what happens to a held URL when its hold ends.
 type Fate uint8
 
 // The fates.
@@ -117,8 +117,8 @@ const (
 	Later             // waiting for a time of its own
 )
 
-// Release ends a hold on h, which is not ready before ready. A ready time is never made shorter: of
-// several holders of one host the one that asks for the longest wait is heard.
+// Release ends a hold on h, which is not ready before ready. A ready time is never made earlier: of
+// several holders of one host, the one with the longest wait decides.
 func (s *Schedule[K, Q]) Release(h *Host[K, Q], f Fate, ready, now int64) {
 	h.held--
 	s.held--
@@ -156,7 +156,7 @@ func (s *Schedule[K, Q]) Delay(h *Host[K, Q], ready, now int64) {
 	s.place(h, now)
 }
 
-// Pin keeps h from being forgotten until Unpin, called as often.
+// Pin keeps h from being forgotten until Unpin was called as often.
 func (s *Schedule[K, Q]) Pin(h *Host[K, Q]) {
 	h.pins++
 	if h.in == inResting {
@@ -186,12 +186,12 @@ func (s *Schedule[K, Q]) Forget(now int64) *Host[K, Q] {
 
 func (s *Schedule[K, Q]) first(p *heap) *Host[K, Q] { return s.numbers[p.entries[root].host] }
 
-// Next is when the next host is due, [Never] if no host has work to give out.
+// Next returns when the next host is due, [Never] if no host has work to give out.
 func (s *Schedule[K, Q]) Next() int64 { return s.ready.next() }
 
-// place puts h where its counts say it belongs. A host is due from its ready time, or from when it
-// came to have both work and a free slot if that is later: so one that joins late does not pass
-// those that have been waiting.
+// place puts h into the heap where its counts say it belongs. A host is due from its ready time, or from when it
+// had both work and a free slot if that is later, so that one that joins late does not pass those that have been
+// waiting.
 func (s *Schedule[K, Q]) place(h *Host[K, Q], now int64) {
 	s.count(h)
 	switch {

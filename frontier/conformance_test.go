@@ -1,0 +1,35 @@
+package frontier_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/frontier/frontiertest"
+)
+
+func open(timeout time.Duration) func(t *testing.T) frontier.Frontier {
+	return func(*testing.T) frontier.Frontier {
+		return frontier.NewMemory(frontier.MemoryConfig{
+			ClaimTimeout: timeout,
+			HostSlots: func(host string) int {
+				if host == frontiertest.WideHost {
+					return 3
+				}
+				return 1
+			},
+		})
+	}
+}
+
+func TestMemoryConforms(t *testing.T) {
+	frontiertest.Run(t, open(2*time.Minute), frontiertest.Options{Virtual: true, ClaimTimeout: 2 * time.Minute, Slots: 3})
+}
+
+func TestMemoryConformsWithoutTimeout(t *testing.T) {
+	frontiertest.Run(t, open(0), frontiertest.Options{Virtual: true, Seed: 1000})
+}
+
+func TestMemoryConformsInRealTime(t *testing.T) {
+	frontiertest.Run(t, open(3*time.Second), frontiertest.Options{ClaimTimeout: 3 * time.Second, Slots: 3, Runs: 3})
+}

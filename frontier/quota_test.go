@@ -1,0 +1,96 @@
+package frontier_test
+
+import (
+	"testing"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+func TestQuotaPerHost(t *testing.T) {
+	m := frontier.NewMemory(frontier.MemoryConfig{MaxPendingPerHost: 3})
+	a := requests(t, "http://a.test/%d", 0, 6)
+	add(t, m, 3, a[:5]...)
+	add(t, m, 2, requests(t, "http://b.test/%d", 0, 2)...)
+	rejected(t, m, 2)
+	add(t, m, 0, a[:5]...) // the same two: counted once
+	rejected(t, m, 2)
+	serve(t, m, a[5]) // room for one, which its own link takes
+	rejected(t, m, 2)
+	add(t, m, 0, a[3])
+	serve(t, m)
+	serve(t, m)
+	add(t, m, 1, a[3]) // there is room again: no longer rejected
+	rejected(t, m, 1)
+	if n := m.HostPending(a[3].URL.Host()); n != 3 {
+		t.Fatalf("%d URLs are pending, want 3", n)
+	}
+}
+
+func TestQuotaInAll(t *testing.T) {
+	m := frontier.NewMemory(frontier.MemoryConfig{MaxPending: 4})
+	add(t, m, 4, requests(t, "http://h%d.test/", 0, 7)...)
+	rejected(t, m, 3)
+	c, err := m.Claim(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, m, 0, requests(t, "http://h%d.test/", 4, 5)...) // a claimed URL is pending
+	again := frontier.Settlement{Again: &frontier.Again{}}
+	if err := m.Settle(t.Context(), c, again); err != nil { // what is in comes back in
+		t.Fatal(err)
+	}
+	if s := m.Stats(); s != (frontier.Stats{Queued: 4, Rejected: 3, Hosts: 4}) {
+		t.Fatalf("%+v", s)
+	}
+}
+
+// A flood of long URLs fills the queue's memory, not the machine's. What is done makes room.
+func TestQuotaOfBytes(t *testing.T) {
+	const most = 1 << 20
+	m := frontier.NewMemory(frontier.MemoryConfig{MaxBytes: most})
+	rs := long(t, 2000) // 4 MB, and as much for the pages that named them
+	n, err := m.Add(t.Context(), rs...)
+	if err != nil || n < most/2/4200 || n > most/3800 {
+		t.Fatalf("%d URLs of 3.8 kB in %d bytes, %v", n, most, err)
+	}
+	rejected(t, m, len(rs)-n)
+	if urls, bytes := m.Room("a.test:80"); urls < 1000 || bytes > 0 {
+		t.Errorf("room for %d URLs, %d bytes", urls, bytes)
+	}
+	serve(t, m)
+	if _, bytes := m.Room("a.test:80"); bytes <= 0 || bytes > 10_000 {
+		t.Errorf("room for %d bytes when one is done", bytes)
+	}
+	add(t, m, 1, rs[n])
+	add(t, m, 0, rs[n+1])
+	for range n {
+		serve(t, m)
+	}
+	if _, bytes := m.Room("a.test:80"); bytes != most {
+		t.Errorf("room for %d bytes when all is done, want %d", bytes, most)
+	}
+}
+
+// TestRejectedAreBounded: a host at its quota costs no more memory than a million hashes.
+func TestRejectedAreBounded(t *testing.T) {
+	var n uint64
+	m := frontier.NewMemory(frontier.MemoryConfig{MaxPending: 1, Key: func(weburl.URL) (k weburl.Key) {
+		n++
+		k[0], k[1], k[2] = byte(n), byte(n>>8), byte(n>>16)
+		return k
+	}})
+	rs := requests(t, "http://a.test/%d", 0, 100)
+	for range 11_000 {
+		if _, err := m.Add(t.Context(), rs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rejected(t, m, 1_099_999)
+	n = 1
+	add(t, m, 0, rs[0]) // an early one is remembered, and not counted again
+	rejected(t, m, 1_099_999)
+	n = 1_099_999
+	add(t, m, 0, rs[0]) // the last one is forgotten
+	rejected(t, m, 1_100_000)
+}
