@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
 )
 
 // app is one invocation: where it reads and writes, and what it was told.
@@ -42,6 +43,23 @@ type commands struct {
 	ShowVersion versionFlag `name:"version" help:"Print version and build."`
 }
 
+// newCommands are the commands with the flags that are made of keys.
+func newCommands() *commands {
+	c := new(commands)
+	c.Crawl.Plugins, c.Resume.Plugins = keyFlags(crawlGroups), keyFlags(crawlGroups)
+	c.Robots.Plugins = keyFlags(map[job.Group]string{job.Who: "", job.Network: ""})
+	c.Explain.Plugins = keyFlags(map[job.Group]string{
+		job.InScope: "What:", job.Pace: "How politely:", job.Who: "Who asks:", job.Network: "Which way:",
+	})
+	c.Links.Plugins = keyFlags(map[job.Group]string{
+		job.InScope: "What a crawl from this page would follow:", job.Who: "Who asks:", job.Network: "Which way:",
+	})
+	c.Plan.Plugins = keyFlags(map[job.Group]string{
+		job.Who: "Who crawls:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:", job.Network: "Which way:",
+	})
+	return c
+}
+
 const description = `amble runs bounded, polite crawls.
 
 Examples:
@@ -57,9 +75,8 @@ docs/politeness.md.`
 // run parses and executes args and returns the exit code.
 func (a *app) run(args []string) (code int) {
 	defer func() { code = a.survive(recover(), code) }()
-	var c commands
 	origins := &origins{env: a.env}
-	parser, err := a.parser(&c, origins)
+	parser, err := a.parser(newCommands(), origins)
 	if err != nil {
 		return a.complain(err, "")
 	}
@@ -85,7 +102,7 @@ func (a *app) parser(c *commands, o *origins) (*kong.Kong, error) {
 		kong.Name("amble"), kong.Description(description),
 		kong.Writers(a.out, a.err), kong.Exit(func(code int) { panic(exitPanic(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
-		kong.Vars(defaults()), kong.Resolvers(o), kong.Bind(a, o), kong.PostBuild(hideFixed),
+		kong.Resolvers(o), kong.Bind(a, o), kong.PostBuild(documented), kong.PostBuild(hideFixed),
 	)
 }
 
@@ -94,7 +111,8 @@ func (a *app) parser(c *commands, o *origins) (*kong.Kong, error) {
 func hideFixed(k *kong.Kong) error {
 	for _, cmd := range k.Model.Children {
 		for _, f := range cmd.Flags {
-			if cmd.Name == "resume" && (freedoms[f.Name] == fixed || f.Name == "out" || f.Name == "seeds" || f.Name == "config") {
+			key := job.KeyNamed(f.Name)
+			if cmd.Name == "resume" && (key != nil && key.Freedom == job.Fixed || f.Name == "out" || f.Name == "seeds" || f.Name == "config") {
 				f.Hidden = true
 			}
 		}
@@ -131,13 +149,25 @@ func (a *app) complain(err error, command string) int {
 	}
 	var e *cli.Error
 	if err == nil || errors.As(err, &e) && e.Err == nil {
-		return cli.ExitCode(err)
+		return exitCode(err)
 	}
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintf(a.err, "amble: %s\n", cli.Printable(strings.TrimRight(line, "\n")))
 	}
-	if cli.ExitCode(err) == cli.ExitUsage {
+	if exitCode(err) == cli.ExitUsage {
 		fmt.Fprintf(a.err, "amble: see \"%s --help\"\n", strings.TrimSpace("amble "+command))
+	}
+	return exitCode(err)
+}
+
+// exitCode is the code for an error that a command returned.
+func exitCode(err error) int {
+	var of *job.Error
+	if !errors.As(err, new(*cli.Error)) && errors.As(err, &of) {
+		if of.Kind == job.Refused {
+			return cli.ExitUsage
+		}
+		return cli.ExitOutput
 	}
 	return cli.ExitCode(err)
 }

@@ -29,9 +29,9 @@ func testApp(env map[string]string) (a *app, out, errs *bytes.Buffer) {
 func parsed(t *testing.T, env map[string]string, args ...string) (*crawlCmd, *origins) {
 	t.Helper()
 	a, _, _ := testApp(env)
-	var c commands
+	c := newCommands()
 	o := &origins{env: a.env}
-	k, err := a.parser(&c, o)
+	k, err := a.parser(c, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestClosedStdoutIsNoError(t *testing.T) {
 // The first thing that the help of a command shows is three examples.
 func TestHelpBeginsWithThreeExamples(t *testing.T) {
 	a, _, _ := testApp(nil)
-	k, err := a.parser(new(commands), &origins{env: a.env})
+	k, err := a.parser(newCommands(), &origins{env: a.env})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestHelpBeginsWithThreeExamples(t *testing.T) {
 // Flags that the sources name, in comments, messages and helps, exist.
 func TestFlagsThatAreNamedExist(t *testing.T) {
 	a, _, _ := testApp(nil)
-	k, err := a.parser(new(commands), &origins{env: a.env})
+	k, err := a.parser(newCommands(), &origins{env: a.env})
 	if err != nil {
 		t.Fatal(err)
 	}

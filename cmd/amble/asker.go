@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
@@ -25,8 +26,8 @@ type answer struct {
 }
 
 // newAsker makes an asker for these URLs, whose hosts may have any address: the operator named them.
-func newAsker(f *identityFlags, way *networkFlags, policy politeness.Config, urls []weburl.URL) (*asker, error) {
-	id, err := f.identity(urls)
+func newAsker(cfg *crawler.Config, policy politeness.Config, urls []weburl.URL) (*asker, error) {
+	id, err := identity(cfg.Agent, cfg.Contact, urls)
 	if err != nil {
 		return nil, err
 	}
@@ -39,11 +40,10 @@ func newAsker(f *identityFlags, way *networkFlags, policy politeness.Config, url
 	for _, u := range urls {
 		named[u.Hostname()] = true
 	}
-	cfg := fetcher.Config{AllowHosts: func(h string) bool { return named[h] }}
-	if err := way.apply(&cfg); err != nil {
-		return nil, cli.Exit(cli.ExitUsage, err)
-	}
-	get, err := fetcher.New(cfg)
+	get, err := fetcher.New(fetcher.Config{
+		AllowHosts: func(h string) bool { return named[h] },
+		Proxy:      cfg.Fetch.Proxy, LocalAddr: cfg.Fetch.LocalAddr, InsecureHosts: cfg.Fetch.InsecureHosts, AllowPorts: cfg.Fetch.AllowPorts,
+	})
 	return &asker{gate, policy, get, &fetcher.Client{Gate: gate, Fetcher: get}, map[string]answer{}}, err
 }
 

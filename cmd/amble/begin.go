@@ -100,7 +100,7 @@ func limitsText(c *crawler.Config) string {
 		limits = append(limits, cli.Bytes(c.Limits.Bytes))
 	}
 	if c.Limits.Time > 0 {
-		limits = append(limits, duration(c.Limits.Time).String())
+		limits = append(limits, cli.Duration(c.Limits.Time).String())
 	}
 	if len(limits) == 0 {
 		return "no limit"

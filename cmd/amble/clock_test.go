@@ -8,6 +8,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
 )
 
 // TestAJobOfTheFutureIsResumed stops a crawl on a machine whose clock is a year ahead, and resumes it when the clock is
@@ -24,17 +25,18 @@ func TestAJobOfTheFutureIsResumed(t *testing.T) {
 		}
 		a, _, errs := testApp(nil)
 		c, o := parsed(t, nil, "-o", dir, "--contact", "https://lab.university.edu/crawl", "--max-pages", pages, "https://a.test/")
-		seeds, err := c.seeds(c.URLs, o, a.in)
+		seeds, err := o.seeds(c.URLs, "", a.in)
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg, err := c.crawlerConfig(o, seeds)
+		cfg, err := c.config(o, seeds)
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg.Fetch.DialContext, cfg.Fetch.Resolver, cfg.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
+		fetch := &cfg.Crawl.Fetch
+		fetch.DialContext, fetch.Resolver, fetch.RootCAs = w.DialContext, w, w.RootCAs()
 		w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: "https://lab.university.edu/crawl"})
-		if err := c.durable(a, o, cfg, seeds, durably{}); err != nil {
+		if err := c.kept(a, &cfg, seeds, func(cfg job.Config) (*job.Job, error) { return job.Start(dir, cfg, texts(seeds)...) }); err != nil {
 			t.Fatal(err)
 		}
 		return errs.String()

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/sink"
 )
 
@@ -117,7 +118,7 @@ func (j *killedJob) run(n int) {
 // process is one process of the job. It reports whether it was killed.
 func (j *killedJob) process(kill bool) bool {
 	args := append([]string{"crawl", "-q", "-o", j.dir, "-d", "none", "-w", crashDelay.String(), "--format", "jsonl,warc"}, j.web.seeds...)
-	if holdsJob(j.dir) && j.rng.IntN(2) == 0 {
+	if job.Holds(j.dir) && j.rng.IntN(2) == 0 {
 		args = []string{"resume", "-q", j.dir}
 	}
 	before := j.web.size()
@@ -197,7 +198,7 @@ func (j *killedJob) check() {
 }
 
 func (j *killedJob) checkVisits(asked map[string]int) {
-	lines, err := os.ReadFile(filepath.Join(j.dir, visitsName))
+	lines, err := os.ReadFile(filepath.Join(j.dir, job.VisitsName))
 	if err != nil {
 		j.t.Fatal(err)
 	}
@@ -225,13 +226,14 @@ func (j *killedJob) checkVisits(asked map[string]int) {
 
 // checkReport holds that the report and the manifest are of the whole job.
 func (j *killedJob) checkReport() {
-	var rep report
-	readJSON(j.t, filepath.Join(j.dir, reportName), &rep)
+	r := must(job.Read(j.dir))
+	defer r.Close()
+	rep := must(r.Report())
 	if rep.Pages != len(j.web.pages) || rep.Left != 0 {
 		j.t.Errorf("the report has %d pages and %d left, the web %d pages", rep.Pages, rep.Left, len(j.web.pages))
 	}
-	m, err := readManifest(j.dir)
-	if err != nil || !m.finished() || len(m.Runs) > j.kills+1 || m.Outputs[visitsName].Bytes == 0 {
+	m, err := r.Manifest()
+	if err != nil || !m.Finished() || len(m.Runs) > j.kills+1 || m.Outputs[job.VisitsName].Bytes == 0 {
 		j.t.Errorf("the manifest, after %d kills: %+v, %v", j.kills, m, err)
 	}
 }

@@ -4,104 +4,167 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/internal/openfiles"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/report"
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// crawlCmd is "amble crawl".
-type crawlCmd struct {
-	URLs []string `arg:"" optional:"" name:"url" help:"Seeds."`
+// crawlJob is a crawl to be run and how it is to be shown.
+type crawlJob struct {
+	ui         *ui
+	cfg        crawler.Config
+	seeds      []weburl.URL
+	stdoutFree bool // the summary may go there
+	introduced bool // the person at the terminal knows what is about to be done
 
-	crawlFlags
-
-	Fresh       bool `group:"Output:" help:"With -o: only begin a new crawl, in a directory that is empty or not there yet."`
-	PrintConfig bool `group:"Output:" help:"Print every value, also of the keys that are seldom needed, and where it came from, and stop."`
+	resume string                               // the command that resumes it later; "": none
+	open   func(crawler.Config) (opened, error) // makes it ready to run
 }
 
-// crawlFlags describe a crawl. Their names are also the keys of the job file.
-type crawlFlags struct {
-	identityFlags `group:"Who crawls:"`
-
-	Seeds       string `short:"i" group:"What:" placeholder:"FILE" help:"Read further seeds, one a line; - is stdin."`
-	Depth       count  `short:"d" group:"What:" default:"${depth}" placeholder:"N" help:"Links followed from a seed (${default})."`
-	Sitemaps    bool   `group:"What:" help:"Also crawl what the sitemaps named in robots.txt list."`
-	Beyond      int    `group:"What:" default:"0" placeholder:"N" help:"Links followed out of the scope: with 1 also the pages that pages in scope link to (${default})."`
-	BeyondKinds words  `hidden:"" group:"What:" help:"Kinds of links that --beyond follows, such as image and style; none is all."`
-	Since       string `group:"What:" placeholder:"DIR|FILE" help:"Job directory or visits.jsonl of an earlier crawl: visit its pages in scope again, at their depth, and have only those sent that have changed. The others are no pages of --max-pages."`
-	scopeFlags  `group:"What:"`
-
-	paceFlags  `group:"How politely:"`
-	limitFlags `group:"How much:"`
-
-	Cookies      bool `group:"Which way:" help:"Keep cookies and return each to the site that set it."`
-	networkFlags `group:"Which way:"`
-
-	Out         string `short:"o" group:"Output:" placeholder:"DIR" help:"Job directory: everything goes there instead of visits to stdout, and a crawl that was stopped or killed goes on with the same command or with resume."`
-	Format      words  `group:"Output:" default:"jsonl" placeholder:"jsonl,warc" help:"With -o: also archive what went over the wire, as WARC with a CDXJ index (${default})."`
-	FailOnLimit bool   `group:"Output:" help:"Exit 5 when a limit ended the crawl."`
-	outputFlags `group:"Output:"`
+// opened is a crawl that is ready to run.
+type opened interface {
+	Crawler() *crawler.Crawler
+	Run(ctx context.Context) (*crawler.Report, error)
+	HostPending(host string) int
 }
 
-// Help is the beginning of the command's help.
-func (*crawlCmd) Help() string {
-	return `Examples:
+// ending is how a crawl ended.
+type ending struct {
+	*crawler.Report
+	signal int      // exit code of the signal that ended it, 0 without
+	seeds  []string // the outcomes of the first seeds that were not fetched
 
-	amble crawl --contact https://lab.university.edu/crawl https://site.to.crawl/ >visits.jsonl
-	amble crawl --contact me@university.edu -o job -d none --exclude '\.pdf$' https://site.to.crawl/docs/
-	amble crawl --config job.yaml -i seeds.txt --max-time 1h --fail-on-limit
-
-With -o the same command goes on with a crawl that did not end, and says so of one that did.
-
-Exit codes: 0 done, 2 usage, 3 nothing fetched, 4 too many failed, 5 limit (with --fail-on-limit),
-6 output, 130 or 143 interrupted. A limit takes none where there is to be no limit.`
+	vain *crawler.UnreachableError // nil if a host answered
 }
 
-// Run executes the command.
-func (c *crawlCmd) Run(a *app, o *origins) error {
-	if c.PrintConfig {
-		return a.printConfig(c, o)
+// crawl runs a crawl with its status, its summary and its signals. The ending is nil if it could not
+// begin.
+func (a *app) crawl(j *crawlJob) (*ending, error) {
+	ui := j.ui
+	w := &watcher{ui: ui, giveUp: j.cfg.Politeness.RobotsGiveUp}
+	j.cfg.Trace = w.trace()
+	look := newOutlook(&j.cfg)
+	look.trace(j.cfg.Trace)
+	run, err := j.open(j.cfg)
+	if err != nil {
+		return nil, flagErrors(err)
 	}
-	seeds, err := c.seeds(c.URLs, o, a.in)
+	c := run.Crawler()
+	look.queue, look.gate = run, c.Gate()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	ui.begin(j)
+	stopSignals := a.watchSignals(c, cancel, ui, j.resume)
+	stopStatus := ui.watch(c, &j.cfg, look)
+	rep, err := run.Run(ctx)
+	stopStatus()
+	end := &ending{Report: rep, signal: stopSignals(), seeds: w.seeds}
+	if rep == nil {
+		return nil, flagErrors(err)
+	}
+	ui.summary(a, j, end, err)
+	if errors.As(err, &end.vain) {
+		err = nil
+	}
+	return end, err
+}
+
+// memoryCrawl is a crawl that leaves nothing behind.
+type memoryCrawl struct {
+	crawler *crawler.Crawler
+	queue   *frontier.Memory
+	seeds   []weburl.URL
+}
+
+// inMemory opens a crawl of these seeds whose queue is in memory.
+func inMemory(seeds []weburl.URL) func(crawler.Config) (opened, error) {
+	return func(cfg crawler.Config) (opened, error) {
+		m := &memoryCrawl{seeds: seeds}
+		m.queue = frontier.NewMemory(frontier.MemoryConfig{HostSlots: cfg.Politeness.OwnHosts, Key: cfg.Canonical.Key})
+		cfg.Frontier = m.queue
+		var err error
+		m.crawler, err = crawler.New(cfg)
+		return m, err
+	}
+}
+
+// Crawler returns the crawler.
+func (m *memoryCrawl) Crawler() *crawler.Crawler { return m.crawler }
+
+// HostPending returns how many URLs of a host are left.
+func (m *memoryCrawl) HostPending(host string) int { return m.queue.HostPending(host) }
+
+// Run runs the crawl.
+func (m *memoryCrawl) Run(ctx context.Context) (*crawler.Report, error) {
+	defer func() { _ = m.queue.Close() }() // a memory store's Close cannot fail
+	return m.crawler.Run(ctx, texts(m.seeds)...)
+}
+
+// kept runs a crawl that is kept in the directory that --out names.
+func (c *crawlFlags) kept(a *app, cfg *job.Config, seeds []weburl.URL, open func(job.Config) (*job.Job, error)) error {
+	ui := newUI(a, c.outputFlags)
+	var j *job.Job
+	var finished error
+	end, err := a.crawl(&crawlJob{
+		ui: ui, cfg: cfg.Crawl, seeds: seeds, stdoutFree: true, resume: job.ResumeCommand(c.Out),
+		open: func(x crawler.Config) (opened, error) {
+			cfg.Crawl = x
+			var err error
+			if j, err = open(*cfg); errors.Is(err, job.ErrFinished) {
+				finished = err
+			}
+			if err != nil {
+				return nil, err
+			}
+			for _, note := range j.Notes() {
+				ui.tell("%s", note)
+			}
+			return j, nil
+		},
+	})
+	if finished != nil {
+		ui.tell("%v", finished)
+		return nil
+	}
+	if j == nil {
+		return err
+	}
+	if err == nil && end.signal == 0 {
+		err = writePage(c.Out)
+	}
+	c.tellHow(ui, end)
+	return errors.Join(c.verdict(cfg, end, err), j.Close())
+}
+
+// writePage writes the report of a job as a page into its directory.
+func writePage(dir string) error {
+	r, err := job.Read(dir)
 	if err != nil {
 		return err
 	}
-	cfg, err := c.crawlerConfig(o, seeds)
-	if err != nil {
-		return err
-	}
-	if c.Out != "" {
-		return c.durable(a, o, cfg, seeds, durably{fresh: c.Fresh})
-	}
-	lines := newBurst(a.out)
-	cfg.Sinks = []sink.Sink{sink.NewJSONL(lines)}
-	end, err := a.crawl(&crawlJob{cfg: cfg, seeds: seeds, flags: c.outputFlags})
-	if end != nil && end.Rejected > 0 {
-		newUI(a, c.outputFlags).tell("the queue was full, which is in memory: with -o DIR it is on disk")
-	}
-	return c.verdict(end, firstOf(err, lines.close()))
+	return errors.Join(report.WritePage(r), r.Close())
 }
 
-// formats holds --format to the forms there are.
-func (c *crawlFlags) formats() error {
-	for _, f := range c.Format {
-		if f != "jsonl" && f != "warc" {
-			return cli.Usage("--format %s: want jsonl or warc", f)
-		}
+// tellHow tells a person how a job that did not end is resumed.
+func (c *crawlFlags) tellHow(ui *ui, end *ending) {
+	if end == nil || end.Finish == crawler.FinishDone || end.signal != 0 {
+		return // nothing is left, or it was told when the signal came
 	}
-	return cli.Refuse(c.archives() && c.Out == "", "--format warc: an archive needs a directory: name one with --out")
+	command := job.ResumeCommand(c.Out)
+	if end.Finish.Limit() || end.Finish == crawler.FinishErrors {
+		command += " --" + report.LimitName(end.Finish) + " MORE"
+	}
+	ui.tell("to go on: %s", command)
 }
-
-// archives reports whether an archive is wanted.
-func (c *crawlFlags) archives() bool { return slices.Contains(c.Format, "warc") }
 
 // verdict turns the end of a crawl into the command's.
-func (c *crawlFlags) verdict(end *ending, err error) error {
+func (c *crawlFlags) verdict(cfg *job.Config, end *ending, err error) error {
 	switch {
 	case errors.Is(err, cli.ErrClosed), end == nil:
 		return err
@@ -114,76 +177,31 @@ func (c *crawlFlags) verdict(end *ending, err error) error {
 	case end.vain != nil:
 		return cli.Exit(cli.ExitNothing, errors.New(vainText(end.vain)))
 	case end.Finish == crawler.FinishErrors:
-		return cli.Exit(cli.ExitFailures, fmt.Errorf("ended because %s failed (--max-errors)", cli.Plural(int(c.MaxErrors), "URL")))
+		return cli.Exit(cli.ExitFailures, fmt.Errorf("ended because %s failed (--max-errors)", cli.Plural(cfg.Crawl.Limits.Errors, "URL")))
 	case end.Pages+end.Outcomes[crawler.NotModified] == 0:
 		return cli.Exit(cli.ExitNothing, errors.New("nothing was fetched"+end.seedsFate()))
 	case c.FailOnLimit && end.Finish.Limit():
-		return cli.Exit(cli.ExitLimit, fmt.Errorf("the limit %s ended the crawl with %s left", limitName(end.Finish), cli.Plural(end.Left, "URL")))
+		return cli.Exit(cli.ExitLimit, fmt.Errorf("the limit %s ended the crawl with %s left", report.LimitName(end.Finish), cli.Plural(end.Left, "URL")))
 	}
 	return nil
 }
 
-// crawlJob is a crawl to be run and how it is to be shown.
-type crawlJob struct {
-	cfg        crawler.Config
-	seeds      []weburl.URL
-	flags      outputFlags
-	stdoutFree bool // the summary may go there
-	introduced bool // the person at the terminal knows what is about to be done
-
-	resume string                       // the command that goes on with it; "": none
-	before func(*crawler.Crawler) error // called before the crawl runs; nil: nothing is to be done
+// outputError is an error of writing results. One that has its exit code keeps it.
+func outputError(err error) error {
+	if err == nil || errors.As(err, new(*cli.Error)) || errors.As(err, new(*job.Error)) || errors.Is(err, cli.ErrClosed) {
+		return err
+	}
+	return cli.Exit(cli.ExitOutput, err)
 }
 
-// ending is how a crawl ended.
-type ending struct {
-	*crawler.Report
-	signal int      // exit code of the signal that ended it, 0 without
-	seeds  []string // what became of the first seeds that were not fetched
-
-	vain *crawler.UnreachableError // nil if a host answered
-}
-
-// crawl runs a crawl with its status, its summary and its signals. The ending is nil if it could not
-// begin.
-func (a *app) crawl(j *crawlJob) (*ending, error) {
-	ui := newUI(a, j.flags)
-	ui.restrain(&j.cfg)
-	w := &watcher{ui: ui, giveUp: j.cfg.Politeness.RobotsGiveUp}
-	j.cfg.Trace = w.trace()
-	if j.cfg.Frontier == nil { // the outlook asks it
-		queue := frontier.NewMemory(frontier.MemoryConfig{HostSlots: j.cfg.Politeness.OwnHosts, Key: j.cfg.Canonical.Key})
-		defer func() { _ = queue.Close() }() // a memory store's Close cannot fail
-		j.cfg.Frontier = queue
+// restrain lets a crawl have no more connections than there are files for, and says if that makes fewer requests at
+// once than were wanted.
+func (u *ui) restrain(c *crawler.Config) {
+	s, wanted := openfiles.Share(openfiles.Limit()), c.Concurrency
+	s.Restrain(c)
+	if note := s.Note(wanted, c.Concurrency); note != "" {
+		u.tell("%s", note)
 	}
-	look := newOutlook(&j.cfg)
-	look.trace(j.cfg.Trace)
-	c, err := crawler.New(j.cfg)
-	if err != nil {
-		return nil, beginError(err)
-	}
-	look.gate = c.Gate()
-	if j.before != nil {
-		if err := j.before(c); err != nil {
-			return nil, err
-		}
-	}
-	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
-	ui.begin(j)
-	stopSignals := a.watchSignals(c, cancel, ui, j.resume)
-	stopStatus := ui.watch(c, &j.cfg, look)
-	rep, err := c.Run(ctx, texts(j.seeds)...)
-	stopStatus()
-	end := &ending{Report: rep, signal: stopSignals(), seeds: w.seeds}
-	if rep == nil {
-		return nil, beginError(err)
-	}
-	ui.summary(a, j, end, err)
-	if errors.As(err, &end.vain) {
-		err = nil
-	}
-	return end, err
 }
 
 // vainText says what was tried by a crawl that nobody answered.
@@ -197,20 +215,4 @@ func vainText(e *crawler.UnreachableError) string {
 		fmt.Fprintf(&b, "\n  and %s more", cli.Plural(n, "host"))
 	}
 	return b.String()
-}
-
-// beginError is why a crawl could not begin: for what it was told, or for what it left when it was stopped.
-func beginError(err error) error {
-	if errors.Is(err, crawler.ErrResume) {
-		return err
-	}
-	return cli.UsageOf("", err)
-}
-
-func texts(urls []weburl.URL) []string {
-	res := make([]string, len(urls))
-	for i, u := range urls {
-		res[i] = u.String()
-	}
-	return res
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +19,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
 )
 
 // killedJobDir makes a job whose process was killed when it had made some requests.
@@ -74,11 +76,11 @@ var damages = map[string]struct {
 func TestDamagedFilesAreRefused(t *testing.T) {
 	skipUnderRace(t)
 	limited, _ := limitedJob(t)
-	for kind, job := range map[string]string{"ended": limited, "killed": killedJobDir(t)} {
-		for _, name := range []string{ledgerName, visitsName, "robots/index.jsonl", archiveOf(t, job)} {
+	for kind, whole := range map[string]string{"ended": limited, "killed": killedJobDir(t)} {
+		for _, name := range []string{job.LedgerName, job.VisitsName, "robots/index.jsonl", archiveOf(t, whole)} {
 			for how, d := range damages {
 				t.Run(kind+" "+name+" "+how, func(t *testing.T) {
-					dir := copyJob(t, job)
+					dir := copyJob(t, whole)
 					path := filepath.Join(dir, name)
 					b, err := os.ReadFile(path)
 					if err != nil {
@@ -117,7 +119,7 @@ func contentBut(t *testing.T, dir, but string) string {
 	t.Helper()
 	var all strings.Builder
 	for _, e := range must(os.ReadDir(dir)) {
-		if e.Name() != but && e.Name() != lockName && e.Name() != lastWriteName {
+		if e.Name() != but && e.Name() != "lock" && e.Name() != "frontier.last" {
 			all.WriteString(content(t, filepath.Join(dir, e.Name())))
 		}
 	}
@@ -203,7 +205,7 @@ func TestHashesBeginInAnOldJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := map[string][]byte{}
-	if err := store.Values(t.Context(), "", keyJob, func(name string, _ []byte) error {
+	if err := store.Values(t.Context(), "", "job/", func(name string, _ []byte) error {
 		old[name] = nil
 		return nil
 	}); err != nil {
@@ -230,18 +232,18 @@ func TestHashesBeginInAnOldJob(t *testing.T) {
 // where the other file has them.
 func TestVisitsGoWithRequests(t *testing.T) {
 	skipUnderRace(t)
-	job, _ := limitedJob(t)
-	if code, stderr := amble(t, "resume", "-q", job, "--max-pages", "none"); code != cli.ExitDone {
+	limited, _ := limitedJob(t)
+	if code, stderr := amble(t, "resume", "-q", limited, "--max-pages", "none"); code != cli.ExitDone {
 		t.Fatal(stderr)
 	}
 	for name, c := range map[string]struct {
 		file, line string
 		told       string
 	}{
-		"a visit less":   {visitsName, `(?m)^.*/3".*\n`, `1 URL requested without a visit`},
-		"a request less": {ledgerName, `(?m)^.*"id":4,.*\n`, `1 visit \(line \d+ and so on\) with an answer to no request`},
+		"a visit less":   {job.VisitsName, `(?m)^.*/3".*\n`, `1 URL requested without a visit`},
+		"a request less": {job.LedgerName, `(?m)^.*"id":4,.*\n`, `1 visit \(line \d+ and so on\) with an answer to no request`},
 	} {
-		dir := copyJob(t, job)
+		dir := copyJob(t, limited)
 		path := filepath.Join(dir, c.file)
 		b := must(os.ReadFile(path))
 		less := regexp.MustCompile(c.line).ReplaceAll(b, nil)
@@ -253,16 +255,14 @@ func TestVisitsGoWithRequests(t *testing.T) {
 		}
 		// A job whose files nothing vouches for.
 		os.RemoveAll(filepath.Join(dir, "frontier"))
-		m, err := readManifest(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		delete(m.Outputs, c.file)
-		d := must(openDir(dir))
-		if err := m.write(d); err != nil {
-			t.Fatal(err)
-		}
-		d.close()
+		edit(t, filepath.Join(dir, "manifest.json"), func(text string) string {
+			var m map[string]any
+			if err := json.Unmarshal([]byte(text), &m); err != nil {
+				t.Fatal(err)
+			}
+			delete(m["outputs"].(map[string]any), c.file)
+			return string(must(json.Marshal(m)))
+		})
 		if code, out := ambleOut(t, "verify", dir); code != cli.ExitOutput && code != cli.ExitPoliteness || !regexp.MustCompile(c.told).MatchString(out) {
 			t.Errorf("%s: exit code %d\n%s", name, code, out)
 		}
@@ -297,13 +297,13 @@ func TestVerifyOfARunningJob(t *testing.T) {
 // the engine's; and a queue is not said to be damaged that has missed nothing.
 func TestDamagedQueueIsTold(t *testing.T) {
 	skipUnderRace(t)
-	job, _ := limitedJob(t)
+	limited, _ := limitedJob(t)
 	for _, most := range []string{"3", "4"} { // so that there are tables
-		if code, stderr := amble(t, "resume", "-q", job, "--max-pages", most); code != cli.ExitDone {
+		if code, stderr := amble(t, "resume", "-q", limited, "--max-pages", most); code != cli.ExitDone {
 			t.Fatal(stderr)
 		}
 	}
-	entries := must(os.ReadDir(filepath.Join(job, "frontier")))
+	entries := must(os.ReadDir(filepath.Join(limited, "frontier")))
 	flip := func(nth int) func(b []byte) []byte {
 		return func(b []byte) []byte {
 			if len(b) > 0 {
@@ -326,7 +326,7 @@ func TestDamagedQueueIsTold(t *testing.T) {
 			}
 		}
 		for how, spoil := range ways {
-			dir := copyJob(t, job)
+			dir := copyJob(t, limited)
 			path := filepath.Join(dir, "frontier", e.Name())
 			b := must(os.ReadFile(path))
 			os.Remove(path)
@@ -359,15 +359,15 @@ func TestDamagedQueueIsTold(t *testing.T) {
 
 func TestDamagedSettingsAreTold(t *testing.T) {
 	skipUnderRace(t)
-	job, _ := limitedJob(t)
-	for name, args := range map[string][]string{manifestName: {"resume"}, auditFile: {"verify"}} {
+	limited, _ := limitedJob(t)
+	for name, args := range map[string][]string{"manifest.json": {"resume"}, "politeness.json": {"verify"}} {
 		for _, text := range []string{"", "{", "null", strings.Repeat("\x00", 100)} {
-			dir := copyJob(t, job)
+			dir := copyJob(t, limited)
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			code, stderr := amble(t, append(args, dir)...)
-			if code != cli.ExitOutput && !(text == "null" && name == auditFile) && !(text == "null" && code == cli.ExitUsage) || strings.Contains(stderr, "goroutine") {
+			if code != cli.ExitOutput && !(text == "null" && name == "politeness.json") && !(text == "null" && code == cli.ExitUsage) || strings.Contains(stderr, "goroutine") {
 				t.Errorf("%s of %q: exit code %d\n%s", name, text, code, stderr)
 			}
 		}

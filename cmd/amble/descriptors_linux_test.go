@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/sink"
 )
 
@@ -62,7 +63,7 @@ func TestFewDescriptors(t *testing.T) {
 				if n := strings.Count(string(said), "open files"); n != 1 {
 					t.Errorf("the limit is told of %d times:\n%s", n, said)
 				}
-				checkAttempts(t, filepath.Join(dir, visitsName), 3*hosts)
+				checkAttempts(t, filepath.Join(dir, job.VisitsName), 3*hosts)
 			})
 		}
 	}

@@ -82,7 +82,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 	if code, stderr := amble(t, "crawl", "-q", "-o", dir, "-w", "0", "--max-pages", "3", web.seeds[0]); code != cli.ExitDone {
 		t.Fatalf("exit code %d, stderr %s", code, stderr)
 	}
-	before, err := os.ReadFile(filepath.Join(dir, manifestName))
+	before, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 		t.Errorf("a read-only job cannot be verified: exit code %d, stderr %s", code, stderr)
 	}
 	remount(0, roomy)
-	if after, err := os.ReadFile(filepath.Join(dir, manifestName)); err != nil || string(after) != string(before) {
+	if after, err := os.ReadFile(filepath.Join(dir, "manifest.json")); err != nil || string(after) != string(before) {
 		t.Errorf("the manifest was changed: %s, %v", after, err)
 	}
 	if code, stderr := amble(t, "resume", "-q", dir, "--max-pages", "5"); code != cli.ExitDone {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/amble-crawler/amble/internal/hidden"
+	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/sink"
 )
 
@@ -75,7 +76,7 @@ func TestHiddenCharactersAndPasswords(t *testing.T) {
 		t.Fatal(err)
 	}
 	titled := false
-	for line := range bytes.Lines(must(os.ReadFile(filepath.Join(dir, visitsName)))) {
+	for line := range bytes.Lines(must(os.ReadFile(filepath.Join(dir, job.VisitsName)))) {
 		var r sink.Record
 		if err := json.Unmarshal(line, &r); err != nil {
 			t.Errorf("%v: %s", err, line)

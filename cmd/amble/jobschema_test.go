@@ -16,12 +16,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v4"
 
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/robots"
-	"github.com/amble-crawler/amble/weburl"
+	"github.com/amble-crawler/amble/job"
 )
 
 var updateSchema = flag.Bool("update", false, "write docs/job.schema.json anew")
@@ -48,8 +46,8 @@ type jobSchema struct {
 	Defs        map[string]*jobSchema `json:"$defs,omitempty"`
 }
 
-// schemaOfFlags is the schema that the flags come to.
-func schemaOfFlags(flags []*kong.Flag) *jobSchema {
+// schemaOfKeys is the schema of the keys.
+func schemaOfKeys() *jobSchema {
 	no, zero := false, 0.0
 	text := &jobSchema{Type: "string"}
 	orNone := func(s ...*jobSchema) *jobSchema { return &jobSchema{AnyOf: append(s, &jobSchema{Const: cli.None})} }
@@ -57,8 +55,8 @@ func schemaOfFlags(flags []*kong.Flag) *jobSchema {
 		Dialect: "https://json-schema.org/draft/2020-12/schema", Title: "amble job file, version 1",
 		Description: "A crawl as amble crawl --config takes it, and as job.yaml in a job directory holds it. The keys are the flags of amble crawl, and may all be left out.",
 		Type:        "object", Closed: &no, Properties: map[string]*jobSchema{
-			keyURLs: {Description: "Seeds.", Ref: "#/$defs/list"},
-			keyOverrides: {
+			job.KeyURLs: {Description: "Seeds.", Ref: "#/$defs/list"},
+			"overrides": {
 				Description: "Other rules in the place of single origins' robots.txt, for those who may. Every request that they let through says so in the ledger.",
 				Type:        "array", Items: &jobSchema{Type: "object", Closed: &no, Required: []string{"origin", "reason"}, Properties: map[string]*jobSchema{
 					"origin": {Description: "scheme://host[:port]", Type: "string", Pattern: "^https?://[^/]+$"},
@@ -78,50 +76,34 @@ func schemaOfFlags(flags []*kong.Flag) *jobSchema {
 			"size":     {Description: "Such as 500kB, 10MiB or 1GB; a bare number is octets.", AnyOf: []*jobSchema{{Type: "number", Minimum: &zero}, {Type: "string", Pattern: `^[0-9.]+ ?([KMG]iB|[kKMG]?B)$`}, {Const: cli.None}}},
 		},
 	}
-	for _, f := range flags {
-		if !slices.Contains(unkeyed, f.Name) {
-			s.Properties[f.Name] = schemaOfFlag(f)
+	for _, k := range job.Keys() {
+		if k.Name != "overrides" {
+			s.Properties[k.Name] = schemaOfKey(k)
 		}
 	}
 	return s
 }
 
-func schemaOfFlag(f *kong.Flag) *jobSchema {
+func schemaOfKey(k *job.Key) *jobSchema {
 	zero := 0.0
-	s := &jobSchema{Description: f.Help}
-	switch f.Target.Interface().(type) {
-	case words, prefixes, ports, patterns:
-		s.Ref = "#/$defs/list"
-	case count:
-		s.Ref = "#/$defs/count"
-	case number:
-		s.Ref = "#/$defs/number"
-	case duration:
-		s.Ref = "#/$defs/duration"
-	case size:
-		s.Ref = "#/$defs/size"
-	case bool:
+	def := k.Default()
+	s := &jobSchema{Description: strings.ReplaceAll(k.Doc, "${default}", def.Text())}
+	switch kind := k.Kind(); kind {
+	case job.List, job.Count, job.Number, job.Duration, job.Size:
+		s.Ref = "#/$defs/" + string(kind)
+	case job.Bool:
 		s.Type = "boolean"
-	case int:
+	case job.Whole:
 		s.Type, s.Minimum = "integer", &zero
-	case weburl.Profile:
-		s.Enum = namesOf(weburl.Exact, weburl.Safe, weburl.Usual)
-	case robots.Dialect:
-		s.Enum = namesOf(robots.RFC9309, robots.Original1994, robots.Draft1997, robots.Revisited1996, robots.Strictest)
-	case string:
-		s.Type, s.Enum = "string", enumOf(f.Value)
+	case job.Choice:
+		s.Enum = k.Choices()
+		if !k.Spellings() {
+			s.Type = "string"
+		}
 	default:
-		panic(fmt.Sprintf("--%s has a type that the schema does not know", f.Name))
+		s.Type = "string"
 	}
 	return s
-}
-
-func namesOf[T fmt.Stringer](values ...T) []string {
-	var names []string
-	for _, v := range values {
-		names = append(names, v.String())
-	}
-	return names
 }
 
 // TestJobSchemaIsOfTheFlags holds the published schema to the flags. After a change of flags,
@@ -130,12 +112,11 @@ func namesOf[T fmt.Stringer](values ...T) []string {
 //
 // writes it anew.
 func TestJobSchemaIsOfTheFlags(t *testing.T) {
-	_, o := parsed(t, nil, "http://127.0.0.1/")
 	var want bytes.Buffer
 	enc := json.NewEncoder(&want)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(schemaOfFlags(o.ctx.Selected().Flags)); err != nil {
+	if err := enc.Encode(schemaOfKeys()); err != nil {
 		t.Fatal(err)
 	}
 	if *updateSchema {
@@ -147,7 +128,7 @@ func TestJobSchemaIsOfTheFlags(t *testing.T) {
 	if err != nil || !bytes.Equal(got, want.Bytes()) {
 		t.Errorf("docs/job.schema.json is not of these flags (%v): go test ./cmd/amble -run JobSchema -update", err)
 	}
-	for name, p := range schemaOfFlags(o.ctx.Selected().Flags).Properties {
+	for name, p := range schemaOfKeys().Properties {
 		if p.Description == "" {
 			t.Errorf("%s has no description", name)
 		}
@@ -176,8 +157,8 @@ func TestPrintedConfigFollowsTheSchema(t *testing.T) {
 		for _, i := range r.Perm(len(someFlags))[:r.IntN(len(someFlags))] {
 			args = append(args, someFlags[i])
 		}
-		c, o := parsed(t, nil, args...)
-		for _, wrong := range s.validate(s, "job", anyYAML(t, configText(c.described(o)))) {
+		_, o := parsed(t, nil, args...)
+		for _, wrong := range s.validate(s, "job", anyYAML(t, o.settings().YAML(job.Setting{Values: []string{"http://127.0.0.1/"}}))) {
 			t.Errorf("%v: %s", args, wrong)
 		}
 	}
@@ -198,11 +179,11 @@ func TestJobFollowsTheSchema(t *testing.T) {
 	if out, err := exec.Command("amble", "crawl", "-q", "--config", config, "-o", filepath.Join(dir, "job")).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	job, err := os.ReadFile(filepath.Join(dir, "job", jobName))
+	kept, err := os.ReadFile(filepath.Join(dir, "job", "job.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, wrong := range append(s.validate(s, "job", anyYAML(t, string(job))), s.validate(s, "in", anyYAML(t, text))...) {
+	for _, wrong := range append(s.validate(s, "job", anyYAML(t, string(kept))), s.validate(s, "in", anyYAML(t, text))...) {
 		t.Error(wrong)
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"amble": main})
+	testscript.Main(m, map[string]func(){"amble": main, "program": program})
 }
 
 func TestScript(t *testing.T) {

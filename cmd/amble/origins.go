@@ -1,27 +1,26 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
 )
 
 // origins gives kong the values of flags that the command line leaves out: from the environment,
-// then from the job file, then from the job that is gone on with. It remembers where each value came
+// then from the job file, then from the job that is resumed. It remembers where each value came
 // from.
 type origins struct {
 	env  func(string) (string, bool)
 	ctx  *kong.Context
-	file *jobFile // that the operator named; nil until the first flag is resolved
-	job  *jobFile // of the job that is gone on with; without entries when there is none
-	from map[string]string
+	file *job.File         // that the operator named; nil: none
+	job  *job.File         // of the job that is resumed or explained; nil: none
+	from map[string]string // nil until the first flag is resolved
 }
 
 // below is the value of a flag that takes several, from under the command line.
@@ -50,18 +49,18 @@ func (o *origins) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any
 		o.from[flag.Name] = "environment " + envName(flag.Name)
 		return o.value(flag, []string{v}), nil
 	}
-	e, ok := o.file.entries[flag.Name]
-	if ok {
-		o.from[flag.Name] = o.file.at(e.line)
-	} else if e, ok = o.kept(ctx, flag.Name); ok {
-		o.from[flag.Name] = cmp.Or(e.origin, o.job.at(e.line))
-	} else {
+	s, isList, ok := o.file.Get(flag.Name)
+	if !ok {
+		s, isList, ok = o.kept(ctx, flag.Name)
+	}
+	if !ok {
 		return nil, nil
 	}
-	if e.list && !takesSeveral(flag) {
+	o.from[flag.Name] = s.Origin
+	if isList && !takesSeveral(flag) {
 		return nil, errors.New("takes one value, not a list")
 	}
-	return o.value(flag, e.values), nil
+	return o.value(flag, s.Values), nil
 }
 
 func (o *origins) value(flag *kong.Flag, values []string) any {
@@ -73,7 +72,7 @@ func (o *origins) value(flag *kong.Flag, values []string) any {
 
 func takesSeveral(flag *kong.Flag) bool {
 	switch flag.Target.Interface().(type) {
-	case patterns, prefixes, ports, words:
+	case patterns, words:
 		return true
 	}
 	return false
@@ -83,22 +82,22 @@ func takesSeveral(flag *kong.Flag) bool {
 // environment of the day has no part in it.
 func (o *origins) ownJob(ctx *kong.Context) bool {
 	n := ctx.Selected()
-	return n != nil && (n.Name == "resume" || n.Name == "explain" && len(o.job.entries) > 0)
+	return n != nil && (n.Name == "resume" || n.Name == "explain" && o.job != nil)
 }
 
 // isShown reports whether a flag is about what a person sees of this process.
 func isShown(flag string) bool {
-	return freedoms[flag] == shown && flag != "out" && flag != "seeds"
+	k := job.KeyNamed(flag)
+	return k != nil && k.Freedom == job.Shown && flag != "out" && flag != "seeds"
 }
 
 // kept is the value that the job has for a flag, if it is about the job. Where the operator gives scope rules, they are all
 // the rules there are.
-func (o *origins) kept(ctx *kong.Context, name string) (e jobEntry, ok bool) {
-	if freedoms[name] == shown || name == "rules" && o.givesRules(ctx) {
-		return e, false
+func (o *origins) kept(ctx *kong.Context, name string) (s job.Setting, isList, ok bool) {
+	if k := job.KeyNamed(name); k == nil || k.Freedom == job.Shown || name == "rules" && o.givesRules(ctx) {
+		return s, false, false
 	}
-	e, ok = o.job.entries[name]
-	return e, ok
+	return o.job.Kept(name)
 }
 
 func (o *origins) givesRules(ctx *kong.Context) bool {
@@ -108,8 +107,7 @@ func (o *origins) givesRules(ctx *kong.Context) bool {
 		}
 	}
 	for _, name := range ruleFlags {
-		_, inFile := o.file.entries[name]
-		if v, ok := o.env(envName(name)); inFile || ok && v != "" && !o.ownJob(ctx) {
+		if v, ok := o.env(envName(name)); o.file.Has(name) || ok && v != "" && !o.ownJob(ctx) {
 			return true
 		}
 	}
@@ -124,26 +122,23 @@ func isRule(flag string) bool { return slices.Contains(ruleFlags, flag) }
 // load reads the job file that --config or AMBLE_CONFIG names, and that of the job directory, once,
 // if the command takes one.
 func (o *origins) load(ctx *kong.Context) error {
-	if o.file != nil {
+	if o.from != nil {
 		return nil
 	}
-	o.file, o.job, o.from = &jobFile{}, &jobFile{}, map[string]string{}
+	o.from = map[string]string{}
 	if err := o.loadFile(ctx); err != nil {
 		return err
 	}
 	dir := o.jobDir(ctx)
-	if !holdsJob(dir) {
+	if !job.Holds(dir) {
 		return nil
 	}
-	b, err := readPlain(dir, jobName)
+	r, err := job.Read(dir)
 	if err != nil {
-		return &jobError{err}
+		return err
 	}
-	job, err := parseJobFile(filepath.Join(dir, jobName), b, jobKeys(ctx.Model))
-	if err == nil {
-		o.job = job
-	}
-	return err
+	o.job, err = r.File()
+	return errors.Join(err, r.Close())
 }
 
 // jobDir is the job directory that the command is about, "" if it is about none.
@@ -174,10 +169,8 @@ func (o *origins) outFlag(ctx *kong.Context) string {
 	if dir, _ := o.env(envName("out")); dir != "" {
 		return dir
 	}
-	if e := o.file.entries["out"]; len(e.values) == 1 {
-		return e.values[0]
-	}
-	return ""
+	s, _, _ := o.file.Get("out")
+	return s.Text()
 }
 
 // firstArgument is the first positional argument.
@@ -211,24 +204,8 @@ func (o *origins) loadFile(ctx *kong.Context) error {
 		return nil
 	}
 	var err error
-	o.file, err = readJobFile(path, jobKeys(ctx.Model))
+	o.file, err = job.ReadFile(path)
 	return err
-}
-
-// jobKeys are the keys of a job file: the flags of "amble crawl", and the seeds themselves.
-func jobKeys(app *kong.Application) []string {
-	keys := []string{keyURLs, keyOverrides}
-	for _, cmd := range app.Children {
-		if cmd.Name != "crawl" {
-			continue
-		}
-		for _, f := range cmd.Flags {
-			if !slices.Contains(unkeyed, f.Name) {
-				keys = append(keys, f.Name)
-			}
-		}
-	}
-	return keys
 }
 
 // origin is where the value of a flag came from.
@@ -255,9 +232,9 @@ func (o *origins) parseError(err error) (command string, res error) {
 			command = n.Name
 		}
 	}
-	var job *jobError
-	if errors.As(err, &job) {
-		return command, cli.Exit(cli.ExitUsage, job)
+	var file *job.FileError
+	if errors.As(err, &file) {
+		return command, cli.Exit(cli.ExitUsage, file)
 	}
 	return command, cli.Exit(cli.ExitUsage, errors.New(o.explain(err.Error(), command)))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/plan"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -13,9 +14,9 @@ import (
 // outlook tells how long a crawl will go on at least: by the arithmetic of a plan, from what is queued
 // of each host and the delay in force there.
 type outlook struct {
-	queue frontier.Counter
-	gate  *politeness.Gate // set before the crawl runs
-	rate  float64          // requests per second in all; 0: no limit
+	queue interface{ HostPending(host string) int } // set before the crawl runs, like gate
+	gate  *politeness.Gate                          // set before the crawl runs
+	rate  float64                                   // requests per second in all; 0: no limit
 
 	mu       sync.Mutex
 	hosts    map[string]hostMet // of those that something may be queued of
@@ -35,7 +36,6 @@ const mostLooked = 5000
 
 func newOutlook(cfg *crawler.Config) *outlook {
 	o := &outlook{rate: max(0, cfg.Politeness.Rate), hosts: map[string]hostMet{}}
-	o.queue, _ = cfg.Frontier.(frontier.Counter)
 	return o
 }
 
@@ -130,22 +130,13 @@ type hostLeft struct {
 
 // leastLeft is the least time that all of it takes, and the host that is due first.
 func leastLeft(left []hostLeft, service time.Duration, rate float64) (least time.Duration, first hostLeft) {
-	addrs := map[string]time.Duration{}
-	urls := 0
+	loads := make([]plan.Load, len(left))
 	for i, h := range left {
-		urls += h.urls
-		took := time.Duration(h.urls) * (service + h.delay)
-		least = max(least, took)
-		if h.addr != "" {
-			addrs[h.addr] += took
-			least = max(least, addrs[h.addr])
-		}
+		loads[i] = plan.Load{Host: h.host, Addr: h.addr, Requests: h.urls, Delay: h.delay, Wait: h.delay}
 		if i == 0 || h.due.Before(first.due) {
 			first = h
 		}
 	}
-	if rate > 0 {
-		least = max(least, time.Duration(float64(urls)/rate*float64(time.Second)))
-	}
+	least, _ = plan.Least(loads, service, rate)
 	return least, first
 }

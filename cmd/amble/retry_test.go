@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/sink"
 )
 
@@ -65,7 +66,7 @@ func TestRetryOfWhatWasGivenUp(t *testing.T) {
 // none, as visits end when they end.
 func outcomes(t *testing.T, dir string) (all []string) {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, visitsName))
+	b, err := os.ReadFile(filepath.Join(dir, job.VisitsName))
 	if err != nil {
 		t.Fatal(err)
 	}

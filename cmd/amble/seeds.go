@@ -7,25 +7,26 @@ import (
 	"strings"
 
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/weburl"
 )
 
 // seeds are the arguments, or else the job file's urls, and the lines of the seed file. Without any,
-// they are those of the job that is gone on with.
-func (c *crawlFlags) seeds(args []string, o *origins, stdin io.Reader) ([]weburl.URL, error) {
+// they are those of the job that is resumed.
+func (o *origins) seeds(args []string, file string, stdin io.Reader) ([]weburl.URL, error) {
 	texts := args
 	if len(texts) == 0 {
-		texts = o.file.urls()
+		texts = o.file.URLs()
 	}
-	if c.Seeds != "" {
-		lines, err := readLines(c.Seeds, stdin)
+	if file != "" {
+		lines, err := readLines(file, stdin)
 		if err != nil {
 			return nil, cli.Usage("--seeds: %w", err)
 		}
 		texts = append(texts[:len(texts):len(texts)], lines...)
 	}
 	if len(texts) == 0 {
-		texts = o.job.urls()
+		texts = o.job.URLs()
 	}
 	if len(texts) == 0 {
 		return nil, cli.Usage("no seeds: give at least one URL, or a file of them with -i")
@@ -40,7 +41,7 @@ func parseURLs(what string, texts []string) ([]weburl.URL, error) {
 	for _, s := range texts {
 		u, err := weburl.Parse(s)
 		if err != nil {
-			errs = append(errs, cli.Usage("%s %q is no URL that can be asked for: %s", what, withoutSecrets(s), badURL(s, err)))
+			errs = append(errs, cli.Usage("%s %q is no URL that can be asked for: %s", what, job.WithoutSecrets(s), badURL(s, err)))
 			continue
 		}
 		urls = append(urls, u)
@@ -69,16 +70,6 @@ func badURL(s string, err error) string {
 	return "write it in full, as in https://site.to.crawl/"
 }
 
-// withoutSecrets is a URL as it may be shown: what stands before the host may be a password.
-func withoutSecrets(s string) string {
-	scheme, rest, ok := strings.Cut(s, "//")
-	authority, _, _ := strings.Cut(rest, "/")
-	if i := strings.LastIndexByte(authority, '@'); ok && i >= 0 {
-		return scheme + "//***" + rest[i:]
-	}
-	return s
-}
-
 // readLines reads the lines of a file that are not blank and no comments; "-" is stdin.
 func readLines(path string, stdin io.Reader) ([]string, error) {
 	b, err := readFile(path, stdin)
@@ -100,4 +91,25 @@ func readFile(path string, stdin io.Reader) ([]byte, error) {
 		return io.ReadAll(stdin)
 	}
 	return os.ReadFile(path)
+}
+
+// texts are URLs as text.
+func texts(urls []weburl.URL) []string {
+	res := make([]string, len(urls))
+	for i, u := range urls {
+		res[i] = u.String()
+	}
+	return res
+}
+
+// publicly are references as they may be shown: those that are not valid URLs may have a password in them.
+func publicly(refs []string) []string {
+	res := make([]string, len(refs))
+	for i, ref := range refs {
+		if _, err := weburl.Parse(ref); err != nil {
+			ref = weburl.Redact(ref)
+		}
+		res[i] = ref
+	}
+	return res
 }

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
 )
 
 // slowSite has a home page and a page /slow, whose answer waits for release.
@@ -174,7 +175,7 @@ func TestSignalTellsHowToGoOn(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "done, nothing left") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	visits, err := os.ReadFile(filepath.Join(dir, visitsName))
+	visits, err := os.ReadFile(filepath.Join(dir, job.VisitsName))
 	if err != nil || strings.Count(string(visits), `"url":"`+site.URL+`/slow"`) != 1 || !strings.Contains(string(visits), "/after") {
 		t.Errorf("%v\n%s", err, visits)
 	}

@@ -157,6 +157,9 @@ func (s *status) count(now time.Time, snap snapshot) float64 {
 	return float64(snap.pages-first.pages) / max(now.Sub(first.at).Seconds(), 0.001)
 }
 
+// farOff is more time than a crawl has.
+const farOff = time.Duration(1 << 60)
+
 // left is the time until what is queued is done, or a limit reached: by what is left of each host, or
 // if that is not known, at the present rate.
 func (s *status) left(snap snapshot, claimed int) time.Duration {
@@ -168,7 +171,7 @@ func (s *status) left(snap snapshot, claimed int) time.Duration {
 	eta := time.Duration(-1)
 	if !s.looked.IsZero() && s.least >= 0 {
 		eta = time.Duration(float64(s.least) * float64(urls) / float64(max(1, all)))
-	} else if seconds := float64(urls) / snap.rate; snap.rate > 0 && seconds < forever.Seconds() {
+	} else if seconds := float64(urls) / snap.rate; snap.rate > 0 && seconds < farOff.Seconds() {
 		eta = time.Duration(seconds * float64(time.Second))
 	}
 	if end := s.maxTime - snap.age; s.maxTime > 0 && (eta < 0 || end < eta) {

@@ -149,7 +149,7 @@ func TestEstimateIsThePlans(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := newOutlook(&crawler.Config{Frontier: queue})
-		o.gate = gate
+		o.queue, o.gate = queue, gate
 		tr := new(crawler.Trace)
 		o.trace(tr)
 		for i := range 40 {
@@ -189,7 +189,7 @@ func TestStatusTellsWhatAHostWaitsFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := newOutlook(&crawler.Config{Frontier: queue})
-		o.gate = gate
+		o.queue, o.gate = queue, gate
 		o.meet(u.Host(), "")
 		gate.Failed(u, gate.Next(u), errors.New("no such host"))
 		s := status{outlook: o}

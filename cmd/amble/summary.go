@@ -1,113 +1,38 @@
 package main
 
 import (
-	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
-	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/report"
 )
 
-// summary prints what came of the crawl, err being what ended it, if anything did.
+// summary prints the outcome of the crawl, err being what ended it, if anything did.
 func (u *ui) summary(a *app, j *crawlJob, end *ending, err error) {
-	rep := newReport(end, err)
+	line := job.ReportJSON(end.Report, err)
 	switch {
 	case u.flags.JSON && j.stdoutFree:
-		fmt.Fprintf(a.out, "%s\n", rep.line())
+		fmt.Fprintf(a.out, "%s\n", line)
 	case u.flags.JSON:
-		fmt.Fprintf(lineWriter{u}, "%s\n", rep.line())
+		fmt.Fprintf(lineWriter{u}, "%s\n", line)
 	case u.flags.Quiet:
 	case u.flags.LogFormat == "json":
-		u.log.Info("summary", "report", rep)
+		u.log.Info("summary", "report", json.RawMessage(line))
 	default:
-		fmt.Fprint(lineWriter{u}, u.summaryText(end, err))
+		fmt.Fprint(lineWriter{u}, report.Text(end.Report, end.how(err), u.bold))
 	}
 }
 
-// summaryText is the report as a person reads it.
-func (u *ui) summaryText(r *ending, err error) string {
-	var b strings.Builder
-	head := fmt.Sprintf("%s %s: %s", cli.Plural(r.Pages, "page"), spanText(r), finishText(r, err))
-	fmt.Fprintln(&b, u.bold(head))
-	fmt.Fprintf(&b, "  %-10s %d, pages from %s, %s received", "requests", r.Requests, cli.Plural(r.Hosts, "host"), cli.Bytes(r.Bytes))
-	if r.Retries > 0 {
-		fmt.Fprintf(&b, ", retries %d", r.Retries)
-	}
-	b.WriteByte('\n')
-	if r.Bound.Duration > 0 && r.Elapsed.Duration >= r.Bound.Duration {
-		fmt.Fprintf(&b, "  %-10s %.2f × the least that %s allows\n", "time", r.Elapsed.Seconds()/r.Bound.Seconds(), cli.Printable(r.BoundBy))
-	}
-	row(&b, "outcomes", r.Outcomes)
-	row(&b, "statuses", r.Statuses)
-	row(&b, "types", r.Types)
-	row(&b, "reasons", r.Reasons)
-	row(&b, "links", r.Links)
-	if r.Rejected > 0 {
-		fmt.Fprintf(&b, "  %-10s full: no room for %s\n", "queue", cli.Plural(r.Rejected, "URL"))
-	}
-	if n := len(r.Sitemaps); n > 0 {
-		fmt.Fprintf(&b, "  %-10s %s", "sitemaps", cli.Printable(strings.Join(r.Sitemaps[:min(3, n)], " ")))
-		if n > 3 {
-			fmt.Fprintf(&b, " and %d more", n-3)
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
-// spanText is how long a crawl took; of one that was gone on with, over what it stretched.
-func spanText(r *ending) string {
-	if r.Runs <= 1 {
-		return "in " + cli.Round(r.Elapsed.Duration).String()
-	}
-	if over := r.Ended.Sub(r.Started); over >= r.Elapsed.Duration {
-		return fmt.Sprintf("in %s, in %d runs over %s", cli.Round(r.Elapsed.Duration), r.Runs, cli.Round(over))
-	}
-	return fmt.Sprintf("in %s, in %d runs", cli.Round(r.Elapsed.Duration), r.Runs) // the clock was set back between them
-}
-
-func finishText(r *ending, err error) string {
-	left := cli.Plural(r.Left, "URL") + " left"
+// how says how a crawl ended where its report cannot know, "" where it does.
+func (e *ending) how(err error) string {
 	switch {
 	case errors.Is(err, cli.ErrClosed):
-		return "stdout was closed, " + left
-	case r.signal != 0:
-		return "interrupted, " + left
-	case r.Finish == crawler.FinishUnreachable:
-		return "no host answered, " + left
-	case r.Finish == crawler.FinishErrors:
-		return "too many URLs failed, " + left
-	case r.Finish == crawler.FinishDone:
-		return "done, nothing left"
-	case r.Finish.Limit():
-		return fmt.Sprintf("limit %s reached, %s", limitName(r.Finish), left)
+		return "stdout was closed"
+	case e.signal != 0:
+		return "interrupted"
 	}
-	return fmt.Sprintf("%s, %s", r.Finish, left)
-}
-
-// limitName is a limit by the name of its flag.
-func limitName(f crawler.Finish) string { return strings.ReplaceAll(string(f), "_", "-") }
-
-// row prints counts, the largest first.
-func row[K cmp.Ordered](b *strings.Builder, name string, counts map[K]int) {
-	const most = 8
-	if len(counts) == 0 {
-		return
-	}
-	keys := slices.SortedFunc(maps.Keys(counts), func(x, y K) int {
-		return cmp.Or(cmp.Compare(counts[y], counts[x]), cmp.Compare(x, y))
-	})
-	parts := make([]string, 0, most)
-	for _, k := range keys[:min(most, len(keys))] {
-		parts = append(parts, fmt.Sprintf("%s %d", cli.Printable(cmp.Or(fmt.Sprint(k), "unknown")), counts[k]))
-	}
-	fmt.Fprintf(b, "  %-10s %s", name, strings.Join(parts, ", "))
-	if n := len(keys); n > most {
-		fmt.Fprintf(b, " and %d more", n-most)
-	}
-	b.WriteByte('\n')
+	return ""
 }

@@ -64,26 +64,6 @@ func TestNotesTakeTheStatusLineAway(t *testing.T) {
 	}
 }
 
-func TestSummaryHoldsOffHostileText(t *testing.T) {
-	a, _, _ := testApp(nil)
-	u := newUI(a, outputFlags{})
-	types := map[string]int{"text/html\x1b[2J": 1, "": 2}
-	for _, x := range strings.Fields("a b c d e f g h") {
-		types[x] = 1
-	}
-	text := u.summaryText(&ending{Report: &crawler.Report{
-		Finish: crawler.FinishDone, Pages: 1, Hosts: 1, Types: types, Sitemaps: []string{"x\x1b]0;y\a", "2", "3", "4"},
-	}}, nil)
-	if strings.ContainsAny(text, "\x1b\a") {
-		t.Errorf("controls reach the terminal: %q", text)
-	}
-	for _, want := range []string{"1 page in 0s: done, nothing left\n", "unknown 2, a 1,", " and 2 more\n", `x\x1b]0;y\a 2 3 and 1 more`} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q lacks %q", text, want)
-		}
-	}
-}
-
 // A delay that is raised for other people's hosts is said to be, where nobody sees the line at the beginning.
 func TestRaisedDelayIsTold(t *testing.T) {
 	const told = "amble: --delay 10ms is for hosts of your own (--own-hosts): all others are given 100ms\n"

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
 )
 
 // TestVerifySeesWhatWasTamperedWith: the audit does by itself, whatever else is on record of the files.
@@ -26,12 +27,12 @@ func TestVerifySeesWhatWasTamperedWith(t *testing.T) {
 	defer srv.Close()
 	ledger := func(change func(string) string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
-			edit(t, filepath.Join(dir, ledgerName), change)
+			edit(t, filepath.Join(dir, job.LedgerName), change)
 		}
 	}
 	body := func(text string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
-			files, err := filepath.Glob(filepath.Join(dir, robotsName, "*.txt"))
+			files, err := filepath.Glob(filepath.Join(dir, "robots", "*.txt"))
 			if err != nil || len(files) != 1 {
 				t.Fatal(files, err)
 			}

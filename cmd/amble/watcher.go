@@ -69,7 +69,7 @@ func (w *watcher) retrying(u weburl.URL, reason string, at time.Time) {
 	}
 	until := "trying again"
 	if w.giveUp > 0 {
-		until += " for " + duration(w.giveUp).String() + " at most"
+		until += " for " + cli.Duration(w.giveUp).String() + " at most"
 	}
 	w.ui.tell("%s cannot be had (%s): no page of its site is requested before it can be read; %s", u.RobotsURL(), reason, until)
 }

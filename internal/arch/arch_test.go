@@ -145,7 +145,8 @@ var thirdParty = map[string][]string{
 	"examples/focused": {"golang.org/x/net/html"},
 	"examples/search":  {"golang.org/x/net/html", "modernc.org/sqlite"},
 
-	"cmd/amble": {"github.com/alecthomas/kong", "go.yaml.in/yaml/v4", "golang.org/x/term"},
+	"job":       {"go.yaml.in/yaml/v4"},
+	"cmd/amble": {"github.com/alecthomas/kong", "golang.org/x/term"},
 }
 
 func TestThirdParty(t *testing.T) {

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/openfiles"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// crawlCmd is "amble crawl".
+type crawlCmd struct {
+	URLs []string `arg:"" optional:"" name:"url" help:"Seeds."`
+
+	crawlFlags
+
+	Fresh       bool `group:"Output:" help:"With -o: only begin a new crawl, in a directory that is empty or not there yet."`
+	PrintConfig bool `group:"Output:" help:"Print every value, also of the keys that are seldom needed, and where it came from, and stop."`
+}
+
+// crawlFlags describe a crawl. Their names are also the keys of the job file.
+type crawlFlags struct {
+	configFlag `group:"Who crawls:"`
+
+	Seeds string `short:"i" group:"What:"`
+	kong.Plugins
+
+	Out         string `short:"o" group:"Output:"`
+	FailOnLimit bool   `group:"Output:"`
+	outputFlags `group:"Output:"`
+}
+
+// Help is the beginning of the command's help.
+func (*crawlCmd) Help() string {
+	return `Examples:
+
+	amble crawl --contact https://lab.university.edu/crawl https://site.to.crawl/ >visits.jsonl
+	amble crawl --contact me@university.edu -o job -d none --exclude '\.pdf$' https://site.to.crawl/docs/
+	amble crawl --config job.yaml -i seeds.txt --max-time 1h --fail-on-limit
+
+With -o the same command resumes a crawl that did not end, and says so of one that did.
+
+Exit codes: 0 done, 2 usage, 3 nothing fetched, 4 too many failed, 5 limit (with --fail-on-limit),
+6 output, 130 or 143 interrupted. A limit takes none where there is to be no limit.`
+}
+
+// Run executes the command.
+func (c *crawlCmd) Run(a *app, o *origins) error {
+	if c.PrintConfig {
+		return a.printConfig(c, o)
+	}
+	seeds, err := o.seeds(c.URLs, c.Seeds, a.in)
+	if err != nil {
+		return err
+	}
+	cfg, err := c.config(o, seeds)
+	if err != nil {
+		return err
+	}
+	if c.Out == "" {
+		return c.unkept(a, &cfg, seeds)
+	}
+	if c.Fresh {
+		if err := checkFresh(c.Out); err != nil {
+			return err
+		}
+	}
+	return c.kept(a, &cfg, seeds, func(cfg job.Config) (*job.Job, error) { return job.Start(c.Out, cfg, texts(seeds)...) })
+}
+
+// printConfig writes the configuration and nothing else.
+func (a *app) printConfig(c *crawlCmd, o *origins) error {
+	urls := job.Setting{Values: c.URLs, Origin: "flag"}
+	if len(urls.Values) == 0 {
+		urls, _, _ = o.file.Get(job.KeyURLs)
+	}
+	_, err := fmt.Fprint(a.out, o.settings().YAML(urls))
+	return err
+}
+
+// config is the crawl that the flags describe. The error names everything that is wrong with them.
+func (c *crawlFlags) config(o *origins, seeds []weburl.URL) (job.Config, error) {
+	cfg, err := o.config()
+	_, idErr := identity(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
+	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()),
+		cli.Refuse(cfg.Archive && c.Out == "", "--format warc: an archive needs a directory: name one with --out"))
+}
+
+// checkScope holds a crawl without bounds in space to one that the operator set himself.
+func checkScope(c *job.Config, o *origins) error {
+	limits := &c.Crawl.Limits
+	if c.Crawl.Scope.Kind != crawler.ScopeAny {
+		return nil
+	}
+	bounded := o.given("max-pages") && limits.Pages > 0 || limits.Bytes > 0 || limits.Time > 0
+	return cli.Refuse(!bounded, "--scope any needs an explicit limit: give --max-pages, --max-bytes or --max-time")
+}
+
+// checkFresh holds that the directory has nothing in it.
+func checkFresh(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return cli.Exit(cli.ExitOutput, err)
+	}
+	return cli.Refuse(len(entries) > 0, "--fresh: directory %s is not empty: name another one, or leave --fresh out to resume the crawl in it", dir)
+}
+
+// unkept runs a crawl whose visits go to stdout.
+func (c *crawlFlags) unkept(a *app, cfg *job.Config, seeds []weburl.URL) error {
+	x, err := cfg.Crawler()
+	if err == nil {
+		err = x.Validate()
+	}
+	if err != nil {
+		return flagErrors(err)
+	}
+	lines := newBurst(a.out)
+	x.Sinks = []sink.Sink{sink.NewJSONL(lines)}
+	ui := newUI(a, c.outputFlags)
+	ui.restrain(&x)
+	end, err := a.crawl(&crawlJob{ui: ui, cfg: x, seeds: seeds, open: inMemory(seeds)})
+	if end != nil && end.Rejected > 0 {
+		ui.tell("the queue was full, which is in memory: with -o DIR it is on disk")
+	}
+	if closed := lines.close(); err == nil {
+		err = closed
+	}
+	return c.verdict(cfg, end, err)
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// demoCmd is "amble demo".
+type demoCmd struct {
+	Delay cli.Duration `short:"w" default:"200ms" placeholder:"D" help:"Least pause between requests to a host (${default})."`
+	outputFlags
+}
+
+// Help is the beginning of the command's help.
+func (*demoCmd) Help() string {
+	return `Examples:
+
+	amble demo
+	amble demo -v
+	amble demo --json | jq .outcomes
+
+It needs no network. Four small hosts on loopback have a redirect, a broken link, a Crawl-delay, an
+answer 429 and a robots.txt that forbids everything; the demo shows what a crawl makes of them.`
+}
+
+// Run crawls a small web on loopback and shows what was done and how politely.
+func (d *demoCmd) Run(a *app) error {
+	web, err := startDemoWeb()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = web.close() }() // servers of our own, with nobody left to ask them
+	seed, err := weburl.Parse(web.hosts[0].base)
+	if err != nil {
+		return err
+	}
+	var ledger, visits lockedBuffer
+	crawl := crawlJob{ui: newUI(a, d.outputFlags), seeds: []weburl.URL{seed}, open: inMemory([]weburl.URL{seed}), stdoutFree: true, introduced: true, cfg: crawler.Config{
+		Agent: crawler.DefaultAgent, Concurrency: 16, Limits: crawler.Limits{Pages: 200}, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny},
+		Politeness: politeness.Config{Delay: cmp.Or(max(0, time.Duration(d.Delay)), crawler.None), Ledger: &ledger},
+		Fetch:      fetcher.Config{AllowAddresses: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
+		Sinks:      []sink.Sink{sink.NewJSONL(&visits)},
+	}}
+	if !d.silent() {
+		d.introduce(a, web)
+	}
+	end, err := a.crawl(&crawl)
+	if err != nil {
+		return err
+	}
+	if end.signal != 0 {
+		return cli.Exit(end.signal, nil)
+	}
+	if d.silent() {
+		return nil
+	}
+	requests, err := demoRequests(ledger.Bytes())
+	fmt.Fprintf(a.err, "\n%s\n%s\n%s\n%s", notFetched(visits.Bytes()), waits(requests), smallestGaps(requests), nextStep)
+	return err
+}
+
+const nextStep = `Next, on a site of yours: amble crawl --contact https://lab.university.edu/crawl -o job https://site.to.crawl/
+The contact is a page or mail address at which its owner reaches you; "amble help crawl" has the rest.
+`
+
+// silent reports whether the demo's own words are unwanted.
+func (d *demoCmd) silent() bool { return d.JSON || d.Quiet || d.LogFormat == "json" }
+
+func (d *demoCmd) introduce(a *app, web *demoWeb) {
+	fmt.Fprintf(a.err, "A web of %d hosts is being served on loopback:\n", len(web.hosts))
+	for _, h := range web.hosts {
+		fmt.Fprintf(a.err, "  %-24s %s\n", h.base, h.about)
+	}
+	fmt.Fprintf(a.err, "Crawling it as %s, robots.txt first, %v between requests to a host.\n\n", crawler.DefaultAgent, max(0, d.Delay))
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/politeness"
+)
+
+// linksCmd is "amble links".
+type linksCmd struct {
+	Page string `arg:"" name:"url|file" help:"A page's URL, or an HTML file; - is stdin."`
+
+	Base string `placeholder:"URL" help:"Address of a page that is read from a file."`
+	JSON bool   `help:"One JSON object per link."`
+
+	configFlag `group:"Who asks:"`
+	kong.Plugins
+}
+
+// Help is the beginning of the command's help.
+func (*linksCmd) Help() string {
+	return `Examples:
+
+	amble links --contact me@university.edu https://site.to.crawl/page
+	amble links --base https://site.to.crawl/page page.html
+	amble links --resources --scope domain --json --base https://site.to.crawl/ - <page.html
+
+Each line: what a crawl with the page as its seed would do of the link, its kind, where it stands, its
+URL, its text, and the rule that decided. robots.txt is not asked about the links: see amble robots.`
+}
+
+// linksGiveUp is how long somebody who waits for one page waits for its robots.txt.
+const linksGiveUp = 10 * time.Second
+
+// Run executes the command.
+func (c *linksCmd) Run(a *app, o *origins) error {
+	cfg, err := c.config(o)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	var seen pageLinks
+	see := func(v *crawler.Visit) { seen.add(&out, v, c.JSON) }
+	if strings.Contains(c.Page, "://") {
+		err = c.fetched(a, cfg, see)
+	} else {
+		err = c.read(a, cfg, see)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := a.out.Write(out.Bytes()); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.err, seen.text())
+	return nil
+}
+
+// config is the crawl whose seed the page would be.
+func (c *linksCmd) config(o *origins) (crawler.Config, error) {
+	cfg, err := o.config()
+	x := &cfg.Crawl
+	return crawler.Config{
+		Agent: x.Agent, Contact: x.Contact, Scope: x.Scope, Follow: x.Follow,
+		Fetch: fetcher.Config{
+			AllowAddresses: x.Fetch.AllowAddresses, AllowPorts: x.Fetch.AllowPorts,
+			Proxy: x.Fetch.Proxy, LocalAddr: x.Fetch.LocalAddr, InsecureHosts: x.Fetch.InsecureHosts,
+		},
+	}, err
+}
+
+// fetched looks at a page on the web, which is requested as in a crawl.
+func (c *linksCmd) fetched(a *app, cfg crawler.Config, see func(*crawler.Visit)) error {
+	urls, err := parseURLs("URL", []string{c.Page})
+	if err != nil {
+		return err
+	}
+	if c.Base != "" {
+		return cli.Usage("--base is for a page from a file: a page on the web has its own address")
+	}
+	if _, err := identity(cfg.Agent, cfg.Contact, urls); err != nil {
+		return err
+	}
+	w := &watcher{ui: newUI(a, outputFlags{}), giveUp: linksGiveUp}
+	cfg.Limits.Pages, cfg.Concurrency, cfg.Trace = 1, 1, w.trace()
+	cfg.Politeness = politeness.Config{RobotsGiveUp: linksGiveUp}
+	cfg.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
+		if v.Outcome != crawler.Fetched {
+			return nil
+		}
+		see(v)
+		return crawler.Stop
+	})
+	crawl, err := crawler.New(cfg)
+	if err != nil {
+		return cli.UsageOf("", err)
+	}
+	rep, err := crawl.Run(context.Background(), texts(urls)...)
+	var vain *crawler.UnreachableError
+	if errors.As(err, &vain) {
+		return cli.Exit(cli.ExitNothing, errors.New(vainText(vain)))
+	}
+	if err == nil && rep.Pages == 0 {
+		end := ending{Report: rep, seeds: w.seeds}
+		err = cli.Exit(cli.ExitNothing, errors.New("the page was not fetched"+end.seedsFate()))
+	}
+	return err
+}
+
+// read looks at a page in a file.
+func (c *linksCmd) read(a *app, cfg crawler.Config, see func(*crawler.Visit)) error {
+	if c.Base == "" {
+		return cli.Usage("%s: the links of a file need --base URL, the address of the page (and a page on the web is given in full, as in https://site.to.crawl/)", c.Page)
+	}
+	base, err := parseURLs("--base", []string{c.Base})
+	if err != nil {
+		return err
+	}
+	page, err := readFile(c.Page, a.in)
+	if err != nil {
+		return cli.Usage("page: %w", err)
+	}
+	scope, err := crawler.NewSeedScope(cfg.Scope.Kind, cfg.Scope.Rules, base[0])
+	if err != nil {
+		return cli.UsageOf("", err)
+	}
+	s := staged{base: base[0], cfg: cfg, scope: scope, xhtml: isXHTMLFile(c.Page)}
+	return s.judge(page, see)
+}
+
+// isXHTMLFile reports whether a file is XHTML by its name, as to a web server.
+func isXHTMLFile(name string) bool {
+	ext := strings.ToLower(filepath.Ext(name))
+	return ext == ".xhtml" || ext == ".xht"
+}

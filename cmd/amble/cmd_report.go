@@ -1,0 +1,51 @@
+package main
+
+import (
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/report"
+)
+
+// reportCmd is "amble report".
+type reportCmd struct {
+	Dir   string `arg:"" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
+	JSON  bool   `help:"Print the report as JSON."`
+	Color string `enum:"auto,always,never" default:"auto" placeholder:"WHEN" help:"Colour: auto, always or never (${default})."`
+}
+
+// Help is the beginning of the command's help.
+func (*reportCmd) Help() string {
+	return `Examples:
+
+	amble report job
+	amble report --json job | jq .outcomes
+	amble report job && xdg-open job/report.html
+
+Prints the summary of a crawl again, and writes it to report.html in the job directory, with the URLs
+that failed and who linked to them. The page needs nothing but itself.`
+}
+
+// Run executes the command.
+func (c *reportCmd) Run(a *app) error {
+	r, err := job.Read(c.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }() // the page is durable when it is written
+	if _, err := r.Manifest(); err != nil {
+		return err
+	}
+	rep, err := r.Report()
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		_, err = a.out.Write(append(job.ReportJSON(rep, nil), '\n'))
+	} else {
+		ui := newUI(a, outputFlags{Color: c.Color})
+		_, err = a.out.Write([]byte(report.Text(rep, "", ui.bold)))
+	}
+	if err != nil {
+		return err
+	}
+	return report.WritePage(r)
+}

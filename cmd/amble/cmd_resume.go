@@ -1,0 +1,51 @@
+package main
+
+import (
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/job"
+)
+
+// resumeCmd is "amble resume".
+type resumeCmd struct {
+	Dir string `arg:"" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
+
+	Retry words `placeholder:"OUTCOMES" help:"Try again the URLs that ended so: deferred, failed or both (deferred,failed). Pages whose connection broke (cut_short) are failed ones here. Each has a further line in visits.jsonl then."`
+
+	crawlFlags
+}
+
+// Help is the beginning of the command's help.
+func (*resumeCmd) Help() string {
+	return `Examples:
+
+	amble resume job
+	amble resume job --max-pages 50000
+	amble resume job -w 5s --format jsonl,warc
+	amble resume job --retry deferred,failed
+
+Goes on with a crawl that was stopped, killed, or ended by a limit, with the settings in its job.yaml.
+Hosts that were given up are left alone unless --retry says otherwise. Limits and outputs may be changed by flags, pauses be made longer; the manifest keeps what was changed.
+What decided about URLs that were found before (scope, agent, rules, depth) stays.`
+}
+
+// Run executes the command.
+func (c *resumeCmd) Run(a *app, o *origins) error {
+	c.Out = c.Dir
+	if !job.Holds(c.Dir) {
+		_, err := job.Open(c.Dir) // which says what it is instead
+		return err
+	}
+	seeds, err := o.seeds(nil, c.Seeds, a.in)
+	if err != nil {
+		return err
+	}
+	cfg, err := c.config(o, seeds)
+	if err != nil {
+		return err
+	}
+	var retry []crawler.Outcome
+	for _, outcome := range c.Retry {
+		retry = append(retry, crawler.Outcome(outcome))
+	}
+	return c.kept(a, &cfg, seeds, func(cfg job.Config) (*job.Job, error) { return job.Resume(c.Dir, cfg, texts(seeds), retry...) })
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/politeness/audit"
+)
+
+// verifyCmd is "amble verify".
+type verifyCmd struct {
+	Dir  string `arg:"" name:"dir" help:"Directory that \"amble crawl -o\" wrote."`
+	JSON bool   `help:"Print the result as JSON."`
+}
+
+// Help is the beginning of the command's help.
+func (*verifyCmd) Help() string {
+	return `Examples:
+
+	amble verify job
+	amble verify --json job | jq .violations
+	amble verify job >check.txt || tail check.txt
+
+Holds the ledger of every request against the robots.txt files as they were received and the delays
+in force. The check shares no code with the part that admitted the requests. Exit code 7 on a
+violation.
+
+Holds the files, too, against the lengths and SHA-256 hashes that were recorded with each commit, and the
+visits against the requests. Exit code 6 when a file is shorter, or another, than it was.`
+}
+
+// Run executes the command.
+func (c *verifyCmd) Run(a *app) error {
+	r, err := job.Read(c.Dir)
+	if err != nil {
+		return cli.Usage("%s holds no crawl that can be checked: %w", c.Dir, err)
+	}
+	defer func() { _ = r.Close() }() // only read
+	v, err := r.Verify()
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = cli.PrintJSON(a.out, v)
+	} else {
+		_, err = a.out.Write([]byte(verificationText(v)))
+	}
+	if err != nil {
+		return err
+	}
+	return verdictOf(v)
+}
+
+// verdictOf is the error that a verification calls for.
+func verdictOf(v *job.Verification) error {
+	switch n := v.Damaged(); {
+	case v.Report != nil && len(v.Violations) > 0:
+		return cli.Exit(cli.ExitPoliteness, fmt.Errorf("%s of the politeness invariants", cli.Plural(len(v.Violations), "violation")))
+	case n > 0:
+		return cli.Exit(cli.ExitOutput, fmt.Errorf("%s not as committed: put back what was there, or leave the job as it is and crawl into a new directory", cli.Plural(n, "file")))
+	case v.QueueError != nil:
+		return v.QueueError
+	case v.Matching != nil && v.Matching.Fault() != "":
+		return cli.Exit(cli.ExitOutput, fmt.Errorf("%s and %s do not go together: %s", job.VisitsName, job.LedgerName, v.Matching.Fault()))
+	}
+	return nil
+}
+
+func verificationText(v *job.Verification) string {
+	var b strings.Builder
+	if v.Report != nil {
+		b.WriteString(auditText(v.Report))
+	}
+	b.WriteString(filesText(v))
+	if v.FilesNote != "" {
+		fmt.Fprintf(&b, "note: %s\n", v.FilesNote)
+	}
+	if v.Matching != nil {
+		b.WriteString(matchingText(v.Matching))
+	}
+	return b.String()
+}
+
+// filesText is the result as a person reads it.
+func filesText(v *job.Verification) string {
+	var b strings.Builder
+	bytes := int64(0)
+	for _, c := range v.Files {
+		bytes += c.Bytes
+		if c.Damage != "" {
+			fmt.Fprintf(&b, "damaged: %s: %s\n", cli.Printable(c.File), c.Damage)
+		}
+	}
+	if n := v.Damaged(); n == 0 && len(v.Files) > 0 {
+		fmt.Fprintf(&b, "%s of %s as they were committed\n", cli.Plural(len(v.Files), "file"), cli.Bytes(bytes))
+	}
+	return b.String()
+}
+
+// matchingText is the result as a person reads it.
+func matchingText(m *job.Matching) string {
+	if fault := m.Fault(); fault != "" {
+		return fmt.Sprintf("damaged: %s and %s do not go together: %s\n", job.VisitsName, job.LedgerName, fault)
+	}
+	return fmt.Sprintf("%s, each with its request\n", cli.Plural(m.Visits, "answered visit"))
+}
+
+// auditText is the result as a person reads it.
+func auditText(rep *audit.Report) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s to %s, by %s", cli.Plural(rep.Requests, "request"), cli.Plural(len(rep.Hosts), "host"), processes(rep.Runs))
+	if rep.Unfinished > 0 {
+		fmt.Fprintf(&b, ", %d cut off", rep.Unfinished)
+	}
+	fmt.Fprintf(&b, "\n%-40s %9s %12s %12s\n", "host", "requests", "least pause", "due there")
+	for _, h := range rep.Hosts {
+		if h.Least < 0 {
+			fmt.Fprintf(&b, "%-40s %9d %12s %12s\n", cli.Printable(h.Host), h.Requests, "-", "-")
+			continue
+		}
+		fmt.Fprintf(&b, "%-40s %9d %12s %12s\n", cli.Printable(h.Host), h.Requests, h.Least.Round(time.Millisecond), h.Required.Round(time.Millisecond))
+	}
+	for _, v := range rep.Violations {
+		fmt.Fprintf(&b, "violation: %s\n", cli.Printable(v.String()))
+	}
+	for _, o := range rep.Overrides {
+		fmt.Fprintf(&b, "override: %s by other rules than %s/robots.txt: %s\n", cli.Plural(o.Requests, "request"), cli.Printable(o.Origin), cli.Printable(o.Reason))
+	}
+	for _, n := range rep.Notes {
+		fmt.Fprintf(&b, "note: %s\n", cli.Printable(n))
+	}
+	if len(rep.Violations) == 0 {
+		b.WriteString("no violation\n")
+	}
+	return b.String()
+}
+
+func processes(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", n)
+}

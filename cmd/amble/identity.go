@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// identity checks who crawls. A contact may be missing only when nothing but loopback is requested.
+func identity(agent, contact string, urls []weburl.URL) (politeness.Identity, error) {
+	name, version, _ := strings.Cut(agent, "/")
+	id := politeness.Identity{Product: name, Version: version, Contact: contact}
+	bare := id
+	bare.Contact = ""
+	err := cli.UsageOf("--agent: ", bare.Validate(true))
+	switch {
+	case contact == "" && !allLoopback(urls):
+		err = errors.Join(err, cli.Usage("--contact is missing: give a web page or mail address where site owners reach you"+
+			" (or AMBLE_CONTACT, or the key contact in a job file)"))
+	case contact != "":
+		err = errors.Join(err, cli.UsageOf("--contact: ", politeness.Identity{Product: "x", Contact: contact}.Validate(true)))
+	}
+	return id, err
+}
+
+// robotsName is the name that robots.txt is read for. Where agent is a whole User-Agent header the name is told: it may
+// not be the expected one.
+func robotsName(a *app, agent string) (string, error) {
+	name := robots.ProductToken(agent)
+	product, _, _ := strings.Cut(agent, "/")
+	switch {
+	case name == "":
+		return "", cli.Usage("--agent %q: want a name, as in mybot or mybot/1.0", agent)
+	case strings.ContainsAny(agent, " ;("):
+		fmt.Fprintf(a.err, "amble: robots.txt is read for %q\n", name)
+	case name != product:
+		return "", cli.Usage("--agent %q: a robots.txt can name letters, digits, - and _ only: it would be read for %q", agent, name)
+	}
+	return name, nil
+}
+
+func allLoopback(urls []weburl.URL) bool {
+	for _, u := range urls {
+		addr, err := netip.ParseAddr(u.Hostname())
+		if u.Hostname() != "localhost" && (err != nil || !addr.IsLoopback()) {
+			return false
+		}
+	}
+	return true
+}
+
+// firstUsage is all errors as one about what the user gave, nil without any.
+func firstUsage(errs ...error) error {
+	err := errors.Join(errs...)
+	if err == nil {
+		return nil
+	}
+	return cli.Exit(cli.ExitUsage, err)
+}

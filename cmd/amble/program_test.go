@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/job"
+)
+
+// program is "program DIR SEED [handler]": it makes a job directory without the command, or resumes the one there, and
+// fetches two more pages each time.
+func program() {
+	dir, seed := os.Args[1], os.Args[2]
+	var config job.Config
+	config.Crawl.Politeness.Delay = crawler.None
+	config.Crawl.Limits.Pages = 2
+	if r, err := job.Read(dir); err == nil {
+		if rep, err := r.Report(); err == nil {
+			config.Crawl.Limits.Pages += rep.Pages
+		}
+		_ = r.Close()
+	}
+	if len(os.Args) > 3 {
+		config.Crawl.Handler = crawler.HandlerFunc(func(context.Context, *crawler.Visit) error { return nil })
+	}
+	j, err := job.Start(dir, config, seed)
+	if err == nil {
+		_, err = j.Run(context.Background())
+		if closeErr := j.Close(); err == nil {
+			err = closeErr
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,18 @@
+//go:build unix
+
+package openfiles
+
+import (
+	"math"
+	"syscall"
+)
+
+// Limit is how many files this process may have open at once; 0 if it is not known. The runtime has raised it as far
+// as it may be raised.
+func Limit() int {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		return 0
+	}
+	return int(min(uint64(l.Cur), math.MaxInt32)) //nolint:unconvert // it is signed elsewhere
+}

@@ -1,0 +1,69 @@
+package job
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/hidden"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/audit"
+	"github.com/amble-crawler/amble/robots"
+)
+
+// userAgent is the header of every request.
+func userAgent(cfg *crawler.Config) string {
+	name, version, _ := strings.Cut(agentOf(cfg), "/")
+	return politeness.Identity{Product: name, Version: version, Contact: cfg.Contact}.UserAgent()
+}
+
+func agentOf(cfg *crawler.Config) string {
+	if cfg.Agent == "" {
+		return crawler.DefaultAgent
+	}
+	return cfg.Agent
+}
+
+// writeAuditConfig notes beside a crawl's results what it was told, for verify.
+func writeAuditConfig(d plainDir, cfg *crawler.Config, own map[string]int) error {
+	name, _, _ := strings.Cut(agentOf(cfg), "/")
+	p := cfg.Politeness
+	c := audit.Config{
+		Product: name, UserAgent: userAgent(cfg), Contact: cfg.Contact, Delay: max(0, p.Delay).Seconds(),
+		DelayFactor: max(0, p.DelayFactor), MaxDelay: p.MaxDelay.Seconds(), MaxRetryAfter: max(0, p.MaxRetryAfter).Seconds(),
+		MaxBackoff: p.MaxBackoff.Seconds(), PerDomain: p.PerDomain, OwnHosts: own, ForbidDenies: p.ForbiddenDenies,
+	}
+	if p.Dialect != robots.RFC9309 {
+		c.Dialect = p.Dialect.String()
+	}
+	if before, err := readAuditConfig(d.root.Name()); err == nil {
+		loosen(&c, &before)
+	}
+	b, err := json.MarshalIndent(c, "", "  ")
+	if err == nil {
+		err = d.replace(auditName, append(hidden.Escape(b), '\n'))
+	}
+	return outputError(err)
+}
+
+// loosen lets c hold for requests that were made under before, too: a ledger is one file, whatever was
+// changed meanwhile.
+func loosen(c, before *audit.Config) {
+	c.Delay, c.DelayFactor = min(c.Delay, before.Delay), min(c.DelayFactor, before.DelayFactor)
+	c.MaxDelay, c.MaxBackoff = min(c.MaxDelay, before.MaxDelay), min(c.MaxBackoff, before.MaxBackoff)
+	if c.MaxRetryAfter > 0 && (before.MaxRetryAfter == 0 || before.MaxRetryAfter > c.MaxRetryAfter) {
+		c.MaxRetryAfter = before.MaxRetryAfter
+	}
+}
+
+func readAuditConfig(dir string) (c audit.Config, err error) {
+	b, err := readPlain(dir, auditName)
+	if err != nil {
+		return c, refused("%s holds no crawl that can be checked: %w", dir, err)
+	}
+	if err := json.Unmarshal(b, &c); err != nil {
+		return c, damagedSettings(filepath.Join(dir, auditName), err)
+	}
+	return c, nil
+}

@@ -1,0 +1,171 @@
+package job
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/sink/warc"
+)
+
+// The names under which the queue keeps, in the step that commits visits, how far the files of a job reach.
+const (
+	keyJob    = "job/"
+	keyExtent = "job/extent/" // and the file's name
+	keyMark   = "job/mark/"   // and the file's name, a colon and the bytes as 16 hexadecimal digits: the SHA-256 there
+)
+
+// commits are the commits of a job: with each the queue is told how far the files reach, and when the job is
+// resumed the files are held against that.
+type commits struct {
+	files   plainDir
+	extents map[string]extent // by name, as the queue has them
+	began   bool              // the job was begun by a version that told the queue nothing of its files
+	kept    []*evidence
+	archive *warc.Writer // nil without one
+}
+
+// openCommits reads what the queue was told at the last commit and holds the archives against it. Other files
+// are held against it as they are opened.
+func (j *Job) openCommits(store *disk.Store) (*commits, error) {
+	c := &commits{files: j.files, extents: map[string]extent{}}
+	if err := store.Values(context.Background(), "", keyExtent, c.read); err != nil {
+		return nil, err
+	}
+	begun := len(store.Offsets("")) > 0
+	c.began = begun && len(c.extents) == 0
+	if !begun {
+		return c, c.files.checkEmpty("nothing was ever committed in it")
+	}
+	return c, c.checkArchives()
+}
+
+// checkFrontier reports a job without a queue that has visits or requests all the same: a new one would take
+// them for another crawl's, and cut them away.
+func (d plainDir) checkFrontier() error {
+	if there, err := d.has(frontierName); there || err != nil {
+		return err
+	}
+	return d.checkEmpty("it is missing")
+}
+
+// checkEmpty holds a job that cannot have begun to have nothing in its files.
+func (d plainDir) checkEmpty(why string) error {
+	for _, name := range []string{VisitsName, LedgerName} {
+		info, err := d.root.Lstat(name)
+		if err == nil && info.Size() > 0 {
+			return d.told(frontierName, &damage{why + ", and " + name + " is not empty"})
+		}
+	}
+	return nil
+}
+
+func (c *commits) read(name string, value []byte) error {
+	var e extent
+	if err := json.Unmarshal(value, &e); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	c.extents[strings.TrimPrefix(name, keyExtent)] = e
+	return nil
+}
+
+// checkArchives holds the archives against what was committed: all by their size, the last one's end by its
+// hash. verify looks at all of them.
+func (c *commits) checkArchives() error {
+	last := ""
+	for name, e := range c.extents {
+		if !strings.HasPrefix(name, archiveName+"/") {
+			continue
+		}
+		last = max(last, name)
+		info, err := c.files.root.Lstat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return c.files.told(name, gone(e.Bytes))
+		case err != nil:
+			return c.files.named("open", name, err)
+		case info.Size() < e.Bytes:
+			return c.files.told(name, short(info.Size(), e.Bytes))
+		}
+	}
+	if last == "" {
+		return nil
+	}
+	f, err := c.files.open(last)
+	if err != nil {
+		return err
+	}
+	e := c.extents[last]
+	_, err = e.check(f, e.Bytes)
+	return errors.Join(c.files.told(last, err), f.Close())
+}
+
+// of is the extent of a file at the last commit, nil if there is none.
+func (c *commits) of(name string) *extent {
+	e, ok := c.extents[name]
+	if !ok {
+		return nil
+	}
+	return &e
+}
+
+// keep opens a file that each commit tells the extent of.
+func (c *commits) keep(name string) (*evidence, error) {
+	e, err := c.files.openEvidence(name, c.of(name))
+	if err == nil {
+		c.kept = append(c.kept, e)
+	}
+	return e, err
+}
+
+// keepLines is keep for a file of lines, of which a part is cut off that a process did not live to write whole.
+func (c *commits) keepLines(name string) (*ledger.File, int64, error) {
+	e, err := c.keep(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	l, size, err := ledger.NewFile(e)
+	if err != nil {
+		return nil, 0, errors.Join(err, e.Close())
+	}
+	return l, size, nil
+}
+
+// values makes the files durable and returns what the queue is told of them with the commit that is about to
+// be made.
+func (c *commits) values() (map[string][]byte, error) {
+	values := map[string][]byte{}
+	for _, f := range c.kept {
+		now, marked, grown, err := f.grown(c.extents[f.name])
+		if err != nil {
+			return nil, err
+		}
+		if grown {
+			c.tell(values, f.name, now, marked)
+		}
+	}
+	if c.archive != nil {
+		for _, e := range c.archive.Extents() {
+			name := path.Join(archiveName, e.File)
+			now, marked := c.extents[name].grown(e.Bytes, hex.EncodeToString(e.SHA256[:]), e.State)
+			c.tell(values, name, now, marked)
+		}
+	}
+	return values, nil
+}
+
+func (c *commits) tell(values map[string][]byte, name string, now extent, marked bool) {
+	c.extents[name] = now
+	values[keyExtent+name] = now.encode()
+	if marked {
+		sum, _ := hex.DecodeString(now.SHA256) // it was encoded here
+		values[fmt.Sprintf("%s%s:%016x", keyMark, name, now.Bytes)] = sum
+	}
+}

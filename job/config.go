@@ -1,0 +1,165 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/sink/warc"
+)
+
+// Config describes a crawl that is kept in a directory.
+type Config struct {
+	// Crawl is the crawl. A job sets its Frontier, KeepRobots, AtCommit and Politeness.Ledger itself: there they must
+	// be nil. Its Sinks are written to after visits.jsonl; they are not part of the directory, and the caller closes
+	// them.
+	Crawl crawler.Config
+
+	// Archive also archives what went over the wire, as WARC with a CDXJ index.
+	Archive bool
+	// WARC says how the archive is written. Its Prefix is not used; Software, Operator and UserAgent are set where
+	// they are empty.
+	WARC warc.Options
+	// OwnHosts is a file of hosts that the operator owns, lines of host, host:port or URL: up to PerHost requests
+	// may be in flight at each, and the least delay does not apply to them. PerHost is 1 if it is 0.
+	OwnHosts string
+	PerHost  int
+	// OptOut is a file of host names that are not requested at all, one a line. It is read again when it changes.
+	OptOut string
+	// Since is the job directory or the visits.jsonl of an earlier crawl, whose pages are requested only if they have
+	// changed; see [crawler.Config].
+	Since string
+
+	origins map[string]string // where values came from, by key
+	shown   Settings          // of the command, which a job file shows
+}
+
+// Crawler returns the configuration for package crawler: Crawl, with what the files say that the other fields name.
+func (c *Config) Crawler() (crawler.Config, error) {
+	cfg := c.Crawl
+	cfg.Sinks = slices.Clone(cfg.Sinks)
+	own, err := c.ownHosts()
+	if own != nil {
+		cfg.Politeness.OwnHosts = func(host string) int { return own[host] }
+	}
+	errs := []error{err}
+	if c.OptOut != "" {
+		cfg.Politeness.OptOut, err = readOptOut(c.OptOut)
+		errs = append(errs, err)
+	}
+	if c.Since != "" {
+		cfg.Since, err = readSince(c.Since)
+		errs = append(errs, err)
+	}
+	return cfg, errors.Join(errs...)
+}
+
+// checkOwn reports a lifted limit without the hosts that it may be lifted for.
+func (c *Config) checkOwn() error {
+	if c.PerHost > 1 && c.OwnHosts == "" {
+		return &KeyError{Key: "per-host", Value: fmt.Sprint(c.PerHost), Err: errors.New("more than one request in flight at a host needs --own-hosts FILE with the hosts you own")}
+	}
+	return nil
+}
+
+// fill gives every field that a key sets the value that it stands for: a 0 becomes the default.
+func (c *Config) fill() error {
+	var errs []error
+	for _, k := range keys {
+		if k.Field != "" {
+			s := k.of(c)
+			errs = append(errs, k.set(c, &s))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// recordable are the settings that the files of a job show: without the place of the seeds, which they have
+// themselves, and without the password of a proxy.
+func (c *Config) recordable() Settings {
+	all := slices.DeleteFunc(c.Settings(), func(s Setting) bool { return s.Name == "seeds" })
+	for i := range all {
+		if all[i].Name == "proxy" {
+			all[i].Values = []string{WithoutSecrets(all[i].Text())}
+		}
+	}
+	return all
+}
+
+// absolute makes the files that c names found from any working directory.
+func (c *Config) absolute() error {
+	var err error
+	for _, p := range []*string{&c.OwnHosts, &c.OptOut, &c.Since} {
+		if *p != "" && err == nil {
+			*p, err = filepath.Abs(*p)
+		}
+	}
+	return err
+}
+
+// jobsOwn are the fields of crawler.Config that a job sets, and those that change nothing about a crawl.
+var jobsOwn = []string{
+	"Frontier", "KeepRobots", "AtCommit", "Trace",
+	"Politeness.Ledger", "Politeness.LedgerSize", "Politeness.Snapshot", "Politeness.Identity", "Politeness.Contactless",
+}
+
+// Program returns the fields of Crawl that no key of a job file can say, by their paths: functions, objects, and
+// settings without a key. A job that has any can be resumed only by a program that sets them again.
+func (c *Config) Program() []string {
+	said := map[string]bool{}
+	for _, k := range keys {
+		if path, ok := strings.CutPrefix(k.Field, "Crawl."); ok {
+			said[path] = true
+		}
+	}
+	for _, path := range jobsOwn {
+		said[path] = true
+	}
+	return unsaid(reflect.ValueOf(&c.Crawl).Elem(), "", said)
+}
+
+// unsaid are the fields of a struct, and of its groups, that are set and not among those that are said.
+func unsaid(v reflect.Value, in string, said map[string]bool) (paths []string) {
+	for i := range v.NumField() {
+		path := in + v.Type().Field(i).Name
+		switch f := v.Field(i); {
+		case said[path] || f.IsZero():
+		case f.Kind() == reflect.Struct && strings.HasPrefix(f.Type().PkgPath(), "github.com/amble-crawler/amble/"):
+			paths = append(paths, unsaid(f, path+".", said)...)
+		default:
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// validate reports what of c a job cannot have.
+func (c *Config) validate() error {
+	x := &c.Crawl
+	if x.Frontier != nil || x.KeepRobots != nil || x.AtCommit != nil || x.Politeness.Ledger != nil {
+		return refused("job: Crawl.Frontier, KeepRobots, AtCommit and Politeness.Ledger are set by the job: leave them out")
+	}
+	return nil
+}
+
+// readSince reads the pages of an earlier crawl.
+func readSince(path string) (crawler.History, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, VisitsName)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &KeyError{Key: "since", Err: fmt.Errorf("%w: name a job directory or its %s", err, VisitsName)}
+	}
+	defer func() { _ = f.Close() }() // only read
+	past, err := crawler.ReadHistory(f, 0)
+	if err != nil {
+		return nil, &KeyError{Key: "since", Err: fmt.Errorf("%s: %w", path, err)}
+	}
+	return past, nil
+}

@@ -1,0 +1,114 @@
+package job
+
+import (
+	"crypto/sha256"
+	"errors"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+)
+
+// evidence is a file that only grows, open for appending to, with the hash of all that is in it. Nothing
+// that was committed is ever changed; what a killed process left behind that is cut off with Truncate.
+type evidence struct {
+	*os.File
+	name string // in the job's directory
+
+	mu     sync.Mutex
+	hash   hash.Hash
+	bytes  int64 // that are in the hash
+	synced int64 // of these, durable
+}
+
+// openEvidence opens a file of the job, made when missing. was is its extent at the last commit, which the
+// file must reach and, as far as is looked at, equal; nil if there is none.
+func (d plainDir) openEvidence(name string, was *extent) (*evidence, error) {
+	if was == nil {
+		was = &extent{SHA256: hexSum(sha256.New())}
+	}
+	f, err := d.committed(name, was)
+	if err != nil {
+		return nil, d.told(name, err)
+	}
+	info, err := f.Stat()
+	e := &evidence{File: f, name: name, bytes: was.Bytes}
+	if err == nil {
+		e.hash, err = was.check(f, info.Size())
+	}
+	if err != nil {
+		return nil, errors.Join(d.told(name, err), f.Close())
+	}
+	return e, nil
+}
+
+// committed opens a file, which is made when missing only if nothing of it was committed.
+func (d plainDir) committed(name string, was *extent) (*os.File, error) {
+	if was.Bytes == 0 {
+		return d.edit(name, os.O_APPEND)
+	}
+	f, err := d.file(name, os.O_RDWR|os.O_APPEND)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = gone(was.Bytes)
+	}
+	return f, err
+}
+
+// Write implements io.Writer. What is written in part is in no hash: Truncate takes it away.
+func (e *evidence) Write(b []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n, err := e.File.Write(b)
+	if err == nil {
+		_, _ = e.hash.Write(b) // it does not fail
+		e.bytes += int64(n)
+	}
+	return n, err
+}
+
+// Truncate cuts the file. It comes before the first Write, or after one that failed.
+func (e *evidence) Truncate(size int64) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.File.Truncate(size); err != nil {
+		return err
+	}
+	if size < e.bytes {
+		e.hash, e.bytes, e.synced = sha256.New(), 0, 0
+	}
+	n, err := io.Copy(e.hash, io.NewSectionReader(e.File, e.bytes, size-e.bytes))
+	e.bytes += n
+	return err
+}
+
+// Sync makes what is in the file durable.
+func (e *evidence) Sync() error {
+	e.mu.Lock()
+	n := e.bytes
+	e.mu.Unlock()
+	if err := e.File.Sync(); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.synced = max(e.synced, n)
+	return nil
+}
+
+// grown is the extent of the file, which is durable that far, after it was another one at the last commit.
+// It reports whether there is a mark, and whether there is anything new.
+func (e *evidence) grown(was extent) (now extent, marked, grown bool, err error) {
+	e.mu.Lock()
+	if e.bytes == was.Bytes && was.State != nil {
+		e.mu.Unlock()
+		return was, false, false, nil
+	}
+	now, marked = was.grown(e.bytes, hexSum(e.hash), stateOf(e.hash))
+	durable := e.synced >= e.bytes
+	e.mu.Unlock()
+	if !durable {
+		err = e.Sync()
+	}
+	return now, marked, true, err
+}

@@ -1,0 +1,74 @@
+package job_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/job"
+)
+
+// The directory that Create makes is that of "amble crawl -o": the command resumes, verifies, explains and reports it.
+func Example() {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>")
+	}))
+	defer site.Close()
+	parent, err := os.MkdirTemp("", "job")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(parent)
+	dir := filepath.Join(parent, "site")
+
+	var config job.Config
+	config.Crawl.Limits.Pages = 2
+	config.Crawl.Politeness.Delay = crawler.None // on loopback
+	j, err := job.Create(dir, config, site.URL+"/")
+	if err != nil {
+		log.Fatal(err)
+	}
+	report, err := j.Run(context.Background())
+	if err = closed(j, err); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(report.Pages, "pages,", report.Left, "left")
+
+	config.Crawl.Limits.Pages = 100
+	if j, err = job.Resume(dir, config, []string{site.URL + "/"}); err != nil {
+		log.Fatal(err)
+	}
+	report, err = j.Run(context.Background())
+	if err = closed(j, err); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(report.Pages, "pages,", report.Left, "left")
+
+	r, err := job.Read(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Close()
+	found, err := r.Verify()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(found.Violations), "violations")
+	// Output:
+	// 2 pages, 2 left
+	// 4 pages, 0 left
+	// 0 violations
+}
+
+func closed(j *job.Job, err error) error {
+	if closeErr := j.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}

@@ -1,0 +1,201 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Story is what the files of a job tell of one URL.
+type Story struct {
+	Dir      string       `json:"dir"`
+	State    string       `json:"state"`           // where the URL is in its life
+	Note     string       `json:"note,omitempty"`  // what could not be told, and why
+	Chain    []Found      `json:"chain"`           // from the seed to the URL
+	Visit    *sink.Record `json:"visit,omitempty"` // nil without one
+	Line     int          `json:"line,omitempty"`  // of the visit
+	Requests []Request    `json:"requests"`        // for the URL, and the last for its robots.txt
+
+	// Robots is what was known of the robots.txt that judged the URL, nil if none was requested.
+	Robots *politeness.OriginInfo `json:"-"`
+}
+
+// Found is a URL of the chain that led from a seed to another.
+type Found struct {
+	URL     string `json:"url"`
+	How     string `json:"how"` // seed, link, redirect, or what else named it
+	Depth   int    `json:"depth"`
+	Outcome string `json:"outcome,omitempty"`
+	Line    int    `json:"line,omitempty"` // of its visit
+}
+
+// Request is one request as the ledger has it, start and end.
+type Request struct {
+	Line  int          `json:"line"` // of Start in the ledger
+	Start ledger.Entry `json:"start"`
+	End   ledger.Entry `json:"end"`
+}
+
+// Explain tells what the job knows of a URL.
+func (r *Reader) Explain(u weburl.URL) (*Story, error) {
+	c, err := r.config()
+	if err != nil {
+		return nil, err
+	}
+	t := teller{Reader: r, profile: c.Crawl.Canonical, policy: &c.Crawl.Politeness}
+	s, err := t.tell(u)
+	return s, readError(err)
+}
+
+// teller collects what the files of a job tell of URLs.
+type teller struct {
+	*Reader
+	profile weburl.Profile // by which URLs are told apart
+	policy  *politeness.Config
+}
+
+func (t *teller) tell(u weburl.URL) (*Story, error) {
+	s := &Story{Dir: t.dir, Chain: []Found{}, Requests: []Request{}}
+	v, line, err := t.findVisit(u)
+	if err != nil {
+		return nil, err
+	}
+	url := u.String()
+	if v != nil {
+		s.Visit, s.Line, s.State, url = v, line, "visited", v.URL
+		err = t.trace(s)
+	} else {
+		err = t.lookUp(s, u)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var rules rulesFile
+	if s.Requests, rules, err = t.findRequests(url, u); err != nil {
+		return nil, err
+	}
+	s.Robots, err = t.robots(&rules, u)
+	return s, err
+}
+
+// findVisit looks for the URL's line: first for its very spelling, then for the page.
+func (t *teller) findVisit(u weburl.URL) (*sink.Record, int, error) {
+	v, line, err := t.findLine(u.String())
+	if v != nil || err != nil {
+		return v, line, err
+	}
+	key := t.profile.Key(u)
+	host := []byte(u.Hostname())
+	err = t.files.eachLine(VisitsName, func(n int, b []byte) bool {
+		var r sink.Record
+		if !has(b, host) || json.Unmarshal(b, &r) != nil {
+			return true
+		}
+		if other, err := weburl.Parse(r.URL); err == nil && t.profile.Key(other) == key {
+			v, line = &r, n
+		}
+		return v == nil
+	})
+	return v, line, err
+}
+
+// findLine looks for the visit of a URL in this spelling.
+func (t *teller) findLine(url string) (v *sink.Record, line int, err error) {
+	want := member("url", url)
+	err = t.files.eachLine(VisitsName, func(n int, b []byte) bool {
+		var r sink.Record
+		if has(b, want) && json.Unmarshal(b, &r) == nil && r.URL == url {
+			v, line = &r, n
+		}
+		return v == nil
+	})
+	return v, line, err
+}
+
+// maxChain is the longest chain that is followed. Depth and redirects make it finite; a file that was
+// changed need not be.
+const maxChain = 1000
+
+// trace follows the visit back to its seed.
+func (t *teller) trace(s *Story) error {
+	v, line := s.Visit, s.Line
+	for len(s.Chain) < maxChain {
+		s.Chain = append(s.Chain, Found{v.URL, how(v), v.Depth, v.Outcome, line})
+		if v.Via == "" {
+			break
+		}
+		before, n, err := t.findLine(v.Via)
+		if err != nil {
+			return err
+		}
+		if before == nil { // a robots.txt has no visit
+			s.Chain = append(s.Chain, Found{URL: v.Via, How: "named it", Depth: v.Depth})
+			break
+		}
+		v, line = before, n
+	}
+	slices.Reverse(s.Chain)
+	return nil
+}
+
+// how says by what a URL was found.
+func how(v *sink.Record) string {
+	switch {
+	case v.Via == "" && v.Depth > 0:
+		return "known to the crawl of --since"
+	case v.Via == "":
+		return "seed"
+	case len(v.Hops) > 0 && v.Hops[len(v.Hops)-1] == v.Via:
+		return "redirect"
+	case strings.HasSuffix(v.Via, "/robots.txt"):
+		return "robots.txt"
+	}
+	return "link"
+}
+
+// lookUp asks the job's queue for a URL that has no visit.
+func (t *teller) lookUp(s *Story, u weburl.URL) error {
+	m, err := t.Manifest()
+	if err != nil {
+		return err
+	}
+	if m.Finished() {
+		s.State = "never found"
+		return nil
+	}
+	s.State, s.Note = queueText(t.queueState(u))
+	return nil
+}
+
+// queueText says where the queue has a URL, or why that cannot be told.
+func queueText(state disk.State, err error) (text, note string) {
+	if err != nil {
+		return "no visit yet", "whether it is queued cannot be told: " + err.Error()
+	}
+	return map[disk.State]string{
+		disk.Unknown: "not found so far", disk.Queued: "queued", disk.Waiting: "queued, and to be tried again",
+		disk.Claimed: "queued", disk.Done: "done", disk.Rejected: "found, and turned away because too much was queued",
+	}[state], ""
+}
+
+// queueState opens the queue for as long as one look takes, unless a process works on the job.
+func (t *teller) queueState(u weburl.URL) (disk.State, error) {
+	j, err := lockDir(t.dir)
+	if err != nil {
+		return disk.Unknown, err
+	}
+	store, err := disk.Open(j.files.path(frontierName), disk.Config{Key: t.profile.Key, LastWrite: j.files.path(lastWriteName)})
+	if err != nil {
+		return disk.Unknown, errors.Join(err, j.release())
+	}
+	state, err := store.Lookup(context.Background(), u)
+	return state, errors.Join(err, store.Close(), j.release())
+}

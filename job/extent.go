@@ -1,0 +1,152 @@
+package job
+
+import (
+	"crypto/sha256"
+	"encoding"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/internal/cli"
+)
+
+// extent is how far a file that only grows had come at a commit: how many bytes it had, and their SHA-256,
+// which is that of "head -c BYTES FILE". The queue has it, in the same step as the visits that it is about.
+type extent struct {
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+	State  []byte `json:"state"` // of the hash, so that nothing is read again to go on with it
+
+	// Earlier points: a process that resumes the job hashes again what lies behind the first, and verify
+	// names the part of the file in which it differs.
+	From point `json:"from"`
+	Mark point `json:"mark"`
+}
+
+// point is a place in a file, with the state of the hash there.
+type point struct {
+	Bytes int64  `json:"bytes"`
+	State []byte `json:"state,omitempty"` // none: it is the file's beginning
+}
+
+// markEvery is how far apart points are, in bytes.
+const markEvery = 4 << 20
+
+// grown is the extent of a file that has grown to this. It reports whether there is a mark now.
+func (e extent) grown(bytes int64, sum string, state []byte) (next extent, marked bool) {
+	next = extent{bytes, sum, state, e.From, e.Mark}
+	if bytes-e.Mark.Bytes < markEvery {
+		return next, false
+	}
+	next.From, next.Mark = e.Mark, point{bytes, state}
+	return next, true
+}
+
+func (e *extent) encode() []byte {
+	b, err := json.Marshal(e)
+	if err != nil { // numbers and texts
+		panic(err)
+	}
+	return b
+}
+
+// check holds a file against the extent, from the last point on, and returns its hash up to there. The
+// error is damage, or the file's.
+func (e *extent) check(f io.ReaderAt, size int64) (hash.Hash, error) {
+	if size < e.Bytes {
+		return nil, short(size, e.Bytes)
+	}
+	h, from := e.From.hash(), e.From.Bytes
+	if h == nil { // of another version of Go, perhaps
+		h, from = sha256.New(), 0
+	}
+	if _, err := io.Copy(h, io.NewSectionReader(f, from, e.Bytes-from)); err != nil {
+		return nil, err
+	}
+	if hexSum(h) != e.SHA256 {
+		return nil, differs(from, e.Bytes)
+	}
+	return h, nil
+}
+
+// hash is that of what is before the point, nil if its state cannot be read.
+func (p point) hash() hash.Hash {
+	h := sha256.New()
+	if p.Bytes == 0 {
+		return h
+	}
+	if h.(encoding.BinaryUnmarshaler).UnmarshalBinary(p.State) != nil {
+		return nil
+	}
+	return h
+}
+
+func hexSum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
+
+// stateOf is the state of a hash of crypto/sha256.
+func stateOf(h hash.Hash) []byte {
+	b, err := h.(encoding.BinaryMarshaler).MarshalBinary()
+	if err != nil { // it has none
+		panic(err)
+	}
+	return b
+}
+
+// damage is what is wrong with a file that was committed.
+type damage struct{ what string }
+
+func (d *damage) Error() string { return d.what }
+
+func short(size, want int64) error {
+	return &damage{fmt.Sprintf("it ends at byte %d, where %d bytes were committed", size, want)}
+}
+
+func gone(want int64) error {
+	return &damage{fmt.Sprintf("it is missing, where %d bytes were committed", want)}
+}
+
+func differs(from, to int64) error {
+	return &damage{fmt.Sprintf("between byte %d and byte %d it is not what was committed", from, to)}
+}
+
+// queueError is an error of the queue as a person is told of it.
+func (d plainDir) queueError(err error) error {
+	if !errors.Is(err, disk.ErrDamaged) && !errors.Is(err, disk.ErrForeign) {
+		if errors.Is(err, crawler.ErrResume) {
+			return outputError(err)
+		}
+		return err
+	}
+	text, _, _ := strings.Cut(err.Error(), "\n") // every reader has met it
+	if abs, absErr := filepath.Abs(d.path(frontierName)); absErr == nil {
+		if _, cause, ok := strings.Cut(text, abs+": "); ok {
+			text = cause
+		}
+	}
+	text, _, _ = strings.Cut(strings.TrimPrefix(text, "disk: not a crawl directory: "), ": name ")
+	dir := d.root.Name()
+	return &Error{Kind: Storage, Err: fmt.Errorf(
+		"%s is damaged (%s), and the crawl in it cannot be resumed; the visits, archives and the ledger in %s are not affected: put the whole directory back from a copy, or crawl what is missing into a new one with --since %s",
+		d.path(frontierName), text, dir, cli.ShellWord(dir))}
+}
+
+// told is err as a person is told of it: damage by the file's path, and what to do.
+func (d plainDir) told(name string, err error) error {
+	var dam *damage
+	if !errors.As(err, &dam) {
+		return err
+	}
+	dir := d.root.Name()
+	instead := "crawl into a new directory with --since " + cli.ShellWord(dir) + ", which fetches again only what has changed"
+	if name == VisitsName {
+		instead = "begin a new crawl in another directory"
+	}
+	return &Error{Kind: Storage, Err: fmt.Errorf("%s is damaged: %w: put it back as it was, or %s", d.path(name), dam, instead)}
+}

@@ -1,0 +1,216 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/amble-crawler/amble/internal/cli"
+)
+
+// plainDir is a directory whose files are opened as themselves and nothing else: no symbolic link leads
+// out of it or to another of its files, a file is made where none was, and a named pipe makes nobody wait.
+// So whoever can put files into the directory has none of them written elsewhere. Errors name whole paths.
+type plainDir struct{ root *os.Root }
+
+// openDir opens the directory at path, which may itself be a link: the operator has named it.
+func openDir(path string) (plainDir, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		err = &os.PathError{Op: "open", Path: path, Err: cli.Cause(err)}
+	}
+	return plainDir{root}, err
+}
+
+func (d plainDir) close() error { return d.root.Close() }
+
+// openPlain opens a file of the directory at path for reading.
+func openPlain(path, name string) (*os.File, error) {
+	d, err := openDir(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := d.open(name)
+	return f, errors.Join(err, d.close())
+}
+
+// readPlain reads a file of the directory at path.
+func readPlain(path, name string) ([]byte, error) {
+	d, err := openDir(path)
+	if err != nil {
+		return nil, err
+	}
+	b, err := d.read(name)
+	return b, errors.Join(err, d.close())
+}
+
+// path is the path of a file, for messages and for the packages that take one.
+func (d plainDir) path(name string) string { return filepath.Join(d.root.Name(), name) }
+
+// errNotPlain is wrapped by the error of what is neither a regular file nor, where one is wanted, a
+// directory; and of a file that must not be written to.
+var errNotPlain = errors.New("amble opens nothing but the regular files and directories that it made: see what it is for, and move it out of the directory")
+
+// notPlain says of what is at path why it is not opened.
+func notPlain(path, what string) error {
+	return &Error{Kind: Refused, Err: fmt.Errorf("%s is %s: %w", path, what, errNotPlain)}
+}
+
+// kindOf is what a file is, as a person calls it. "" is a regular file.
+func kindOf(m fs.FileMode) string {
+	switch {
+	case m.IsRegular():
+		return ""
+	case m.IsDir():
+		return "a directory"
+	case m&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a special file"
+}
+
+// file opens a regular file that is there.
+func (d plainDir) file(name string, flag int) (*os.File, error) {
+	before, err := d.root.Lstat(name)
+	if err != nil {
+		return nil, d.named("open", name, err)
+	}
+	if kind := kindOf(before.Mode()); kind != "" {
+		return nil, notPlain(d.path(name), kind)
+	}
+	f, err := d.root.OpenFile(name, flag, 0)
+	if err != nil {
+		return nil, d.named("open", name, err)
+	}
+	after, err := f.Stat()
+	switch {
+	case err == nil && !os.SameFile(before, after): // somebody is at it right now
+		err = notPlain(d.path(name), "being replaced")
+	case err == nil && flag&(os.O_WRONLY|os.O_RDWR) != 0 && links(after) > 1:
+		err = notPlain(d.path(name), "a file with a second name (a hard link), and a change of one would be a change of both")
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// open opens a file for reading.
+func (d plainDir) open(name string) (*os.File, error) { return d.file(name, os.O_RDONLY) }
+
+// read reads a file of settings or sums, not of results.
+func (d plainDir) read(name string) ([]byte, error) {
+	f, err := d.open(name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(f)
+	return b, errors.Join(err, f.Close())
+}
+
+// edit opens a file for reading and writing, with further flags, made when missing.
+func (d plainDir) edit(name string, flag int) (*os.File, error) {
+	f, err := d.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR|flag, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return d.file(name, os.O_RDWR|flag)
+	}
+	return f, d.named("open", name, err)
+}
+
+// has reports whether there is something of that name.
+func (d plainDir) has(name string) (bool, error) {
+	_, err := d.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, d.named("open", name, err)
+}
+
+// replace writes a file whole or not at all, whenever the process or the system ends.
+func (d plainDir) replace(name string, b []byte) error {
+	f, err := d.create(name + newSuffix)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = d.named("rename", name, d.root.Rename(name+newSuffix, name))
+	}
+	if err != nil {
+		return errors.Join(err, d.root.Remove(name+newSuffix))
+	}
+	return d.sync()
+}
+
+// create makes a file for writing. What a killed process left under its name goes.
+func (d plainDir) create(name string) (*os.File, error) {
+	const flag = os.O_CREATE | os.O_EXCL | os.O_WRONLY
+	f, err := d.root.OpenFile(name, flag, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		if err = d.root.Remove(name); err == nil {
+			f, err = d.root.OpenFile(name, flag, 0o644)
+		}
+	}
+	return f, d.named("open", name, err)
+}
+
+// sub opens a directory in the directory, made when missing.
+func (d plainDir) sub(name string) (plainDir, error) {
+	if err := d.root.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return plainDir{}, d.named("mkdir", name, err)
+	}
+	info, err := d.root.Lstat(name)
+	if err != nil {
+		return plainDir{}, d.named("open", name, err)
+	}
+	if !info.IsDir() {
+		return plainDir{}, notPlain(d.path(name), kindOf(info.Mode()))
+	}
+	root, err := d.root.OpenRoot(name)
+	return plainDir{root}, d.named("open", name, err)
+}
+
+// list is what is in the directory, or in one of its directories, in no order. A directory that is not there
+// has nothing in it.
+func (d plainDir) list(name string) ([]fs.DirEntry, error) {
+	f, err := d.root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, d.named("open", name, err)
+	}
+	entries, err := f.ReadDir(-1)
+	return entries, errors.Join(err, f.Close())
+}
+
+// sync makes the names in the directory durable, where the system can.
+func (d plainDir) sync() error {
+	if runtime.GOOS == "windows" {
+		return nil // directories cannot be synced there
+	}
+	f, err := d.root.Open(".")
+	if err != nil {
+		return d.named("open", ".", err)
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// named is err with the whole path of the file that it is about.
+func (d plainDir) named(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &os.PathError{Op: op, Path: d.path(name), Err: cli.Cause(err)}
+}

@@ -1,0 +1,144 @@
+package job
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/amble-crawler/amble/frontier/disk"
+)
+
+// FileCheck is what verify finds of a file that was committed.
+type FileCheck struct {
+	File   string `json:"file"`
+	Bytes  int64  `json:"bytes"` // that were committed, and were looked at
+	Damage string `json:"damage,omitempty"`
+}
+
+// known is what is on record of a file: how many bytes it had, and their hash, at one time or at several.
+type known struct {
+	Bytes  int64
+	SHA256 string
+}
+
+// records are what is on record of the files of a job, by name.
+type records struct {
+	files map[string][]known
+	note  string // what is not on record, and why
+	queue error  // why the queue cannot be asked: it is damaged
+}
+
+// records collects what the queue was told with the commits and, if the last process ended in good order,
+// what the manifest says. Neither is changed.
+func (d plainDir) records(m *Manifest) *records {
+	r := &records{files: map[string][]known{}}
+	for name, fact := range m.Outputs {
+		r.files[name] = []known{{fact.Bytes, fact.SHA256}}
+	}
+	err := d.committedStates(r)
+	switch {
+	case errors.Is(err, ErrHeld):
+		r.note = "files were not held against what was committed: " + err.Error()
+	case errors.Is(err, fs.ErrNotExist) && len(r.files) > 0: // the results are whole without it
+	case errors.Is(err, fs.ErrNotExist):
+		r.queue = d.told(frontierName, &damage{"it is missing"})
+	case err != nil:
+		r.queue = readError(err)
+	case len(r.files) == 0:
+		r.note = "files were not held against what was committed: the job was begun by a version that kept no hashes of them"
+	}
+	return r
+}
+
+// committedStates adds what the queue was told.
+func (d plainDir) committedStates(r *records) error {
+	lock, err := d.openShared(lockName)
+	if errors.Is(err, ErrHeld) {
+		return d.heldBy()
+	}
+	if err != nil {
+		return err
+	}
+	err = disk.ReadValues(d.path(frontierName), disk.Config{LastWrite: d.path(lastWriteName)}, "", keyJob, func(name string, value []byte) error {
+		return r.add(name, value)
+	})
+	return errors.Join(d.queueError(err), lock.Close())
+}
+
+func (r *records) add(name string, value []byte) error {
+	if mark, ok := strings.CutPrefix(name, keyMark); ok {
+		i := max(0, strings.LastIndexByte(mark, ':'))
+		n, err := strconv.ParseInt(strings.TrimPrefix(mark[i:], ":"), 16, 64)
+		if err == nil {
+			r.files[mark[:i]] = append(r.files[mark[:i]], known{n, hex.EncodeToString(value)})
+		}
+		return nil
+	}
+	file, ok := strings.CutPrefix(name, keyExtent)
+	if !ok {
+		return nil
+	}
+	var e extent
+	if err := json.Unmarshal(value, &e); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	r.files[file] = append(r.files[file], known{e.Bytes, e.SHA256})
+	return nil
+}
+
+// check holds each file against what is on record of it.
+func (d plainDir) check(r *records) ([]FileCheck, error) {
+	list := []FileCheck{}
+	for _, name := range slices.Sorted(maps.Keys(r.files)) {
+		all := r.files[name]
+		slices.SortFunc(all, func(a, b known) int { return cmp.Compare(a.Bytes, b.Bytes) })
+		c := FileCheck{File: name, Bytes: all[len(all)-1].Bytes}
+		err := d.checkFile(name, all)
+		var dam *damage
+		if errors.As(err, &dam) {
+			c.Damage = dam.what
+		} else if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// checkFile reads a file once and compares its hash at each place of which it is on record.
+func (d plainDir) checkFile(name string, all []known) error {
+	most := all[len(all)-1].Bytes
+	f, err := d.open(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && most == 0:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return gone(most)
+	case err != nil:
+		return err
+	}
+	defer func() { _ = f.Close() }() // only read
+	h, at := sha256.New(), int64(0)
+	for _, k := range all {
+		n, err := io.Copy(h, io.NewSectionReader(f, at, k.Bytes-at))
+		switch {
+		case err != nil:
+			return err
+		case at+n < k.Bytes:
+			return short(at+n, most)
+		case hexSum(h) != k.SHA256:
+			return differs(at, k.Bytes)
+		}
+		at += n
+	}
+	return nil
+}

@@ -1,0 +1,478 @@
+// Package job keeps a crawl in a directory: its queue, its visits, a ledger of every request, each robots.txt as it was
+// received, its settings and who ran what when. Such a crawl survives the end of its process, however that comes, and
+// its record can be read, explained and verified afterwards, by a program or by the command amble:
+//
+//	j, err := job.Create("site", job.Config{Crawl: crawler.Config{Contact: contact}}, "https://site.to.crawl/")
+//	…
+//	report, err := j.Run(ctx)
+//
+// and later
+//
+//	j, err := job.Open("site")
+//
+// A directory is worked on by one process at a time; others are refused. Its files are opened as what they are: no
+// symbolic link is followed, and a file that was not made by a job is left alone.
+//
+// Reading order: job.go (Create, Open, Run), config.go, keys.go (the one table of settings), settings.go, jobfile.go,
+// changes.go; then what a directory is made of: files.go, entries.go, lock.go, manifest.go, outputs.go, commits.go,
+// extent.go, evidence.go; then reader.go, explain.go, verify.go.
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/openfiles"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// What a job directory holds.
+const (
+	manifestName  = "manifest.json"
+	jobName       = "job.yaml"
+	lockName      = "lock"
+	frontierName  = "frontier"
+	lastWriteName = "frontier.last" // when the queue was written last
+	robotsName    = "robots"
+	archiveName   = "warc"
+	reportName    = "report.json"
+	auditName     = "politeness.json"
+
+	newSuffix = ".new" // of files that are being written
+)
+
+// The files of results in a job directory.
+const (
+	VisitsName = "visits.jsonl" // a line for each visit
+	LedgerName = "ledger.jsonl" // the requests: a line for the start of each, and one for its end
+)
+
+// PageName is the name of the file in a job directory that is kept for a report as a page.
+const PageName = "report.html"
+
+// Job is a crawl in a directory that this process has locked. Its methods are not for concurrent use, those of the
+// [crawler.Crawler] in it are.
+type Job struct {
+	dir      string // as the user named it
+	files    plainDir
+	lock     *os.File
+	manifest *Manifest // nil in a new one
+
+	config  Config
+	out     *outputs
+	crawler *crawler.Crawler
+	notes   []string
+	ended   bool
+}
+
+// Holds reports whether the directory holds a crawl that was begun.
+func Holds(dir string) bool {
+	if dir == "" {
+		return false
+	}
+	d, err := openDir(dir)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = d.close() }() // only read
+	begun, err := d.has(manifestName)
+	told, err2 := d.has(jobName)
+	return begun && told && err == nil && err2 == nil
+}
+
+// Create begins a crawl in a directory, which must be empty or missing. Nothing is requested before Run.
+func Create(dir string, c Config, seeds ...string) (*Job, error) {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case err == nil && len(entries) > 0:
+		return nil, refused("directory %s is not empty: name another one, or resume the crawl in it", dir)
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return nil, outputError(err)
+	}
+	return Start(dir, c, seeds...)
+}
+
+// Open resumes the crawl in a directory as it was begun, with the settings in its job.yaml. URLs that ended with one of
+// the outcomes retry, [crawler.Failed] or [crawler.Deferred], are tried again. The error wraps ErrNoJob, ErrHeld,
+// ErrFinished or ErrProgram, or says what is wrong with the directory.
+func Open(dir string, retry ...crawler.Outcome) (*Job, error) {
+	if err := resumable(dir); err != nil {
+		return nil, err
+	}
+	r, err := Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }() // only read
+	m, err := r.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	all, err := r.Settings()
+	if err != nil {
+		return nil, err
+	}
+	c, err := all.Config()
+	if err != nil {
+		return nil, &Error{Kind: Refused, Err: err}
+	}
+	return Resume(dir, c, m.Seeds, retry...)
+}
+
+// Resume is Open with other settings, where a job allows it: pauses may be made longer, limits and outputs be changed,
+// seeds be added. What decided about URLs that the job has (see [Fixed]) has to be as it was. The manifest keeps what
+// was changed.
+func Resume(dir string, c Config, seeds []string, retry ...crawler.Outcome) (*Job, error) {
+	if err := resumable(dir); err != nil {
+		return nil, err
+	}
+	for _, o := range retry {
+		if o != crawler.Deferred && o != crawler.Failed {
+			return nil, &Error{Kind: Refused, Err: &KeyError{Key: "retry", Value: string(o), Err: errors.New("want deferred, failed or both")}}
+		}
+	}
+	return start(dir, c, seeds, retry)
+}
+
+// resumable reports why a directory has no crawl that can be resumed.
+func resumable(dir string) error {
+	m, err := readManifest(dir)
+	switch {
+	case err != nil:
+		return err
+	case m == nil:
+		if err := checkJobDir(dir); err != nil {
+			return err
+		}
+		return refusedAs(ErrNoJob, "directory %s holds no crawl: begin one with: amble crawl -o %s URL", dir, cli.ShellWord(dir))
+	case !Holds(dir):
+		return refusedAs(ErrNoJob, "job %s was killed before its first request: begin it again with the same command", dir)
+	}
+	return nil
+}
+
+// Start is Create where a directory holds no crawl, and Resume where it does.
+func Start(dir string, c Config, seeds ...string) (*Job, error) { return start(dir, c, seeds, nil) }
+
+func start(dir string, c Config, seeds []string, retry []crawler.Outcome) (*Job, error) {
+	seeds, err := normal(seeds)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := c.forJob()
+	if err != nil {
+		return nil, err
+	}
+	if err := openfiles.Check(openfiles.Limit()); err != nil {
+		return nil, &Error{Kind: Refused, Err: err}
+	}
+	if len(retry) == 0 {
+		if err := checkFinished(dir, c.recordable(), seeds); err != nil {
+			return nil, err
+		}
+	}
+	j, err := lockDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	j.config = c
+	shares, wanted := openfiles.Share(openfiles.Limit()), cfg.Concurrency
+	shares.Restrain(&cfg)
+	if note := shares.Note(wanted, cfg.Concurrency); note != "" {
+		j.notef("%s", note)
+	}
+	if err := j.start(&cfg, seeds, retry); err != nil {
+		return nil, errors.Join(err, j.release())
+	}
+	return j, nil
+}
+
+// forJob checks c, makes its paths absolute, and returns what it means for package crawler.
+func (c *Config) forJob() (crawler.Config, error) {
+	if err := c.validate(); err != nil {
+		return crawler.Config{}, err
+	}
+	if err := errors.Join(c.fill(), c.absolute()); err != nil {
+		return crawler.Config{}, &Error{Kind: Refused, Err: err}
+	}
+	cfg, err := c.Crawler()
+	if err = errors.Join(err, c.checkOwn(), cfg.Validate()); err != nil {
+		return cfg, &Error{Kind: Refused, Err: err}
+	}
+	return cfg, nil
+}
+
+// normal are seeds as URLs are written.
+func normal(seeds []string) ([]string, error) {
+	res := make([]string, len(seeds))
+	for i, s := range seeds {
+		u, err := weburl.Parse(s)
+		if err != nil {
+			return nil, refused("seed %q: %w", WithoutSecrets(s), err)
+		}
+		res[i] = u.String()
+	}
+	return res, nil
+}
+
+// checkFinished returns ErrFinished for a job that has nothing left to do, with these settings and seeds.
+func checkFinished(dir string, all Settings, seeds []string) error {
+	m, err := readManifest(dir)
+	if err != nil || m == nil || !m.Finished() {
+		return err
+	}
+	_, err = changes(dir, m.Settings, all.recorded())
+	added, seedErr := seedChanges(dir, m.Seeds, seeds)
+	if err = errors.Join(err, seedErr); err != nil {
+		return &Error{Kind: Refused, Err: err}
+	}
+	if len(added) > 0 {
+		return nil
+	}
+	return refusedAs(ErrFinished, "job %s ended at %s with nothing left (%s, %s): nothing is changed; its summary: amble report %s",
+		dir, m.Last().Ended.Format(time.RFC3339), cli.Plural(m.Last().Pages, "page"), cli.Plural(m.Last().Requests, "request"), cli.ShellWord(dir))
+}
+
+// lockDir locks the directory, which is made when missing.
+func lockDir(dir string) (*Job, error) {
+	if err := checkJobDir(dir); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, outputError(err)
+	}
+	files, err := openDir(dir)
+	if err != nil {
+		return nil, outputError(err)
+	}
+	j := &Job{dir: dir, files: files}
+	if err := j.take(); err != nil {
+		return nil, errors.Join(err, j.release())
+	}
+	return j, nil
+}
+
+// take locks the directory and reads its manifest.
+func (j *Job) take() (err error) {
+	if j.lock, err = j.files.lockJob(); err != nil {
+		return err
+	}
+	if err := j.files.checkJob(); err != nil { // another process may have been quicker
+		return err
+	}
+	j.manifest, err = readManifest(j.dir)
+	return err
+}
+
+// release lets other processes at the directory.
+func (j *Job) release() error {
+	if j.lock == nil {
+		return j.files.close()
+	}
+	err := errors.Join(j.lock.Close(), j.files.close())
+	j.lock = nil
+	return outputError(err)
+}
+
+// start opens the job's files and makes its crawler. Of a job that is resumed nothing is changed before its files have
+// been found sound.
+func (j *Job) start(cfg *crawler.Config, seeds []string, retry []crawler.Outcome) error {
+	fresh := j.manifest == nil
+	if err := j.begin(time.Now(), seeds); err != nil {
+		return err
+	}
+	if fresh {
+		if err := j.note(); err != nil {
+			return err
+		}
+	}
+	err := j.open(cfg)
+	if err == nil && !fresh {
+		err = j.note()
+	}
+	noted := fresh || err == nil
+	if err == nil {
+		err = j.prepare(cfg, retry)
+	}
+	if err == nil {
+		return nil
+	}
+	if j.out != nil {
+		err = errors.Join(err, j.out.close())
+	}
+	if noted {
+		err = errors.Join(err, j.end(time.Now(), nil, err))
+	}
+	return err
+}
+
+// open opens the files of the job and makes them part of the crawl.
+func (j *Job) open(cfg *crawler.Config) (err error) {
+	j.out, err = j.openOutputs(cfg)
+	if err == nil && j.out.commits.began {
+		j.notef("job %s was begun by a version that kept no hashes of its files: they are kept from here on", j.dir)
+	}
+	return err
+}
+
+// prepare makes the crawler, and lets it continue where the process before was.
+func (j *Job) prepare(cfg *crawler.Config, retry []crawler.Outcome) (err error) {
+	own, err := j.config.ownHosts()
+	if err != nil {
+		return err
+	}
+	if err := writeAuditConfig(j.files, cfg, own); err != nil {
+		return err
+	}
+	if j.crawler, err = crawler.New(*cfg); err != nil {
+		return beginError(err)
+	}
+	err = j.replay()
+	j.noteSkew()
+	return firstOf(err, j.retry(retry))
+}
+
+// beginError is why a crawl could not begin: for what it was told, or for what it left when it was stopped.
+func beginError(err error) error {
+	if errors.Is(err, crawler.ErrResume) {
+		return outputError(err)
+	}
+	return &Error{Kind: Refused, Err: err}
+}
+
+// begin makes this process the one that works on the job, with settings that it may have changed.
+func (j *Job) begin(now time.Time, seeds []string) error {
+	run, settings, program := newRun(now), j.config.recordable().recorded(), j.config.Program()
+	if j.manifest == nil {
+		j.manifest = &Manifest{Schema: manifestSchema, Created: run.Started, Seeds: seeds}
+	} else {
+		list, err := changes(j.dir, j.manifest.Settings, settings)
+		added, seedErr := seedChanges(j.dir, j.manifest.Seeds, seeds)
+		if err := errors.Join(err, seedErr); err != nil {
+			return &Error{Kind: Refused, Err: err}
+		}
+		if lost := missing(j.manifest.Program, program); len(lost) > 0 {
+			return refusedAs(ErrProgram, "job %s was made by a program that sets %s, which no setting can say: resume it with that program; amble verify, explain and report read it as it is",
+				j.dir, strings.Join(lost, ", "))
+		}
+		if len(added) > 0 {
+			list = append(list, Change{Key: KeyURLs, To: strings.Join(added, " ")})
+		}
+		run.Changes, j.manifest.Seeds = list, append(j.manifest.Seeds, added...)
+	}
+	m := j.manifest
+	m.Settings, m.Program, m.Runs = settings, program, append(m.Runs, run)
+	return nil
+}
+
+// note notes that the process works on the job, when its files are known to be sound. It is durable before
+// the first request.
+func (j *Job) note() error {
+	m := j.manifest
+	m.Finish, m.Outputs = "", nil
+	if err := m.write(j.files); err != nil {
+		return outputError(err)
+	}
+	text := j.config.recordable().YAML(Setting{Name: KeyURLs, Values: m.Seeds, Origin: "seeds"})
+	return outputError(j.files.replace(jobName, []byte(text)))
+}
+
+func (j *Job) notef(format string, args ...any) {
+	j.notes = append(j.notes, fmt.Sprintf(format, args...))
+}
+
+// noteSkew notes that the ledger is dated in the future, if it is.
+func (j *Job) noteSkew() {
+	behind, longest := j.crawler.Gate().Skew()
+	if behind >= time.Second {
+		j.notef("the clock of this machine is %v behind the last lines of %s: it is wrong, or was wrong then. Each pause that was due begins anew, %v at most, and robots.txt files are fetched again",
+			behind.Round(time.Second), j.files.path(LedgerName), longest.Round(time.Millisecond))
+	}
+}
+
+// replay lets the gate continue where the process before was.
+func (j *Job) replay() error {
+	err := j.crawler.Gate().Replay(j.out.ledger.Reader(), func(sum string) ([]byte, error) { return j.files.robotsBody(sum) })
+	if errors.Is(err, politeness.ErrReplay) {
+		return refused("job %s cannot be resumed: what it may request and when is recorded in its %s, which was changed: %w", j.dir, LedgerName, err)
+	}
+	return outputError(err)
+}
+
+// Dir is the directory of the job.
+func (j *Job) Dir() string { return j.dir }
+
+// Crawler is the crawler of the job, to watch it, or to let it end in good order with its Drain.
+func (j *Job) Crawler() *crawler.Crawler { return j.crawler }
+
+// Notes are sentences for the operator about what was found in the directory.
+func (j *Job) Notes() []string { return slices.Clone(j.notes) }
+
+// HostPending returns how many URLs of a host are left.
+func (j *Job) HostPending(host string) int { return j.out.frontier.HostPending(host) }
+
+// Run runs the crawl and writes down how it ended. The report is of the whole job, over all processes; it is nil if the
+// crawl could not begin. When ctx ends, requests in flight are aborted; to let them finish, call Drain of the Crawler.
+// Everything but the lock is closed afterwards.
+func (j *Job) Run(ctx context.Context) (*crawler.Report, error) {
+	if j.ended {
+		return nil, refused("job %s has been run: open it again", j.dir)
+	}
+	rep, err := j.crawler.Run(ctx, j.manifest.Seeds...)
+	if rep == nil && err != nil {
+		err = beginError(err)
+	}
+	return rep, j.finish(rep, err)
+}
+
+// finish closes the files and writes report and manifest. A crawl that no host answered has ended in good order.
+func (j *Job) finish(rep *crawler.Report, runErr error) error {
+	err := j.files.queueError(runErr)
+	if errors.As(runErr, new(*crawler.UnreachableError)) {
+		err = nil
+	}
+	err = firstOf(err, j.out.close())
+	if rep != nil {
+		err = firstOf(err, j.writeReport(rep))
+	}
+	err = firstOf(err, j.end(time.Now(), rep, err))
+	return firstOf(err, runErr)
+}
+
+// end notes how this process ended, and what the files are now if it ended in good order.
+func (j *Job) end(now time.Time, rep *crawler.Report, runErr error) error {
+	j.ended = true
+	m, r := j.manifest, j.manifest.Last()
+	r.Ended = now.UTC()
+	if runErr != nil {
+		r.Error = runErr.Error()
+	}
+	if rep != nil {
+		r.Finish, r.Pages, r.Requests, r.Left = rep.Finish, rep.Pages, rep.Requests, rep.Left
+		m.Finish = rep.Finish
+	}
+	if runErr == nil && rep != nil && rep.Finish != crawler.FinishDrained {
+		var err error
+		if m.Outputs, err = fileFacts(j.files, j.out.commits.extents); err != nil {
+			return outputError(err)
+		}
+	}
+	return outputError(m.write(j.files))
+}
+
+// Close lets other processes at the directory. It comes after Run, or instead of it.
+func (j *Job) Close() error {
+	var err error
+	if !j.ended {
+		err = errors.Join(j.out.close(), j.end(time.Now(), nil, nil))
+	}
+	return errors.Join(err, j.release())
+}

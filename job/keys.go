@@ -1,0 +1,320 @@
+package job
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Key is a setting of a crawl that has a text form: a key of a job file, and a flag of "amble crawl".
+type Key struct {
+	Name    string
+	Doc     string // one sentence or more; ${default} stands for the default
+	Group   Group
+	Freedom Freedom
+	Seldom  bool // left out of the help of commands
+
+	// Field is the path from [Config] to the field that the key sets, as in "Crawl.Limits.Pages". It is "" for
+	// include and exclude, which add to Crawl.Scope.Rules, and for keys of the command that are not about the crawl.
+	Field string
+
+	form form
+}
+
+// Group is what a key is about.
+type Group string
+
+// The groups of keys.
+const (
+	Who     Group = "who"     // who crawls
+	Reach   Group = "reach"   // how far from the seeds
+	InScope Group = "scope"   // which URLs belong to the crawl
+	Pace    Group = "pace"    // how politely
+	Amount  Group = "amount"  // how much
+	State   Group = "state"   // what is kept from one request for the next
+	Network Group = "network" // which way requests take
+	Output  Group = "output"  // what is written
+	Command Group = "command" // what a person sees of one process; no setting of a job
+)
+
+// Freedom is how a setting may differ when a job is resumed.
+type Freedom int
+
+// The freedoms of settings.
+const (
+	Fixed Freedom = iota + 1 // it decided about URLs that the job has: about links, refusals, names of URLs
+	Free                     // to anything, and the manifest says since when
+	Up                       // to a longer pause only
+	Down                     // to fewer requests only
+	Shown                    // to anything: it is about one process and no setting of the job
+)
+
+// String is the freedom in words.
+func (f Freedom) String() string {
+	return [...]string{"", "fixed", "free", "may be raised", "may be lowered", "of one process"}[f]
+}
+
+// What is wrong with values that make no sense.
+const (
+	nothing  = "would fetch nothing; give a number or none"
+	leaves   = "would leave nothing; give a number or none"
+	positive = "give a duration above zero"
+	endless  = "no wait is without end; give a duration above zero"
+	memory   = "memory is not without end; give a size up to 1024GiB"
+	oneUp    = "must be 1 or more"
+	noLimit  = float64(crawler.None)
+	forever  = 1 << 60 // a maximum that is never reached, for fields that have no value for "no limit"
+	shortest = 1       // a duration of 0, where a field's 0 is its default
+)
+
+func timeout(def float64) amount {
+	return amount{is: Duration, def: def, noNone: endless, noZero: endless}
+}
+
+func bodySize(def float64) amount {
+	return amount{is: Size, def: def, noNone: memory, noZero: memory, most: 1 << 40, bare: true}
+}
+
+// patience is the form of a maximum of waiting.
+func patience(def float64) amount {
+	return amount{is: Duration, def: def, none: noLimit, zero: shortest}
+}
+
+// keys are all keys, in the order in which files and helps have them.
+var keys = []*Key{
+	{"agent", "Who crawls: the User-Agent, and the name robots.txt is read for (${default}).", Who, Fixed, false, "Crawl.Agent", words{crawler.DefaultAgent}},
+	{"contact", "Where site owners reach you. Required unless every seed is on loopback.", Who, Fixed, false, "Crawl.Contact", words{}},
+
+	{"seeds", "Read further seeds, one a line; - is stdin.", Command, Shown, false, "", words{}},
+	{"depth", "Links followed from a seed (${default}).", Reach, Fixed, false, "Crawl.Limits.Depth", amount{is: Count, def: crawler.DefaultMaxDepth, none: noLimit, zero: crawler.SeedsOnly}},
+	{"sitemaps", "Also crawl what the sitemaps named in robots.txt list.", Reach, Fixed, false, "Crawl.Follow.Sitemaps", flag{}},
+	{"beyond", "Links followed out of the scope: with 1 also the pages that pages in scope link to (${default}).", Reach, Fixed, false, "Crawl.Scope.Beyond", amount{is: Whole}},
+	{"beyond-kinds", "Kinds of links that --beyond follows, such as image and style; none is all.", Reach, Fixed, true, "Crawl.Scope.BeyondKinds", list{}},
+	{"since", "Job directory or visits.jsonl of an earlier crawl: visit its pages in scope again, at their depth, and have only those sent that have changed. The others do not count for --max-pages.", Reach, Free, false, "Since", words{}},
+
+	{"scope", "How far from the seeds: host, domain, prefix or any (${default}).", InScope, Fixed, false, "Crawl.Scope.Kind", choice{"host", []string{"host", "domain", "prefix", "any"}, nil}},
+	{"include", "Take in links that match; rules are ordered, the last match wins. When the first is an include, other links are left out; seeds are not.", InScope, Fixed, false, "", list{expression}},
+	{"exclude", "Leave out URLs that match, seeds too.", InScope, Fixed, false, "", list{expression}},
+	{"rules", "include RE or exclude RE, in their order; weaker than --include and --exclude.", InScope, Fixed, true, "Crawl.Scope.Rules", own[[]crawler.ScopeRule]{is: List, read: readRules, write: rulesText}},
+	{"canonical", "Which spellings of a URL are one page: exact, safe or usual.", InScope, Fixed, true, "Crawl.Canonical", choice{weburl.Safe.String(), namesOf(weburl.Exact, weburl.Safe, weburl.Usual), nil}},
+	{"follow-nofollow", "Follow links marked rel=nofollow, too.", InScope, Fixed, false, "Crawl.Follow.NoFollow", flag{}},
+	{"feeds", "What feeds list, too: RSS, Atom, JSON Feed.", InScope, Fixed, false, "Crawl.Follow.Feeds", flag{}},
+	{"resources", "Images, style sheets, scripts and the like, too.", InScope, Fixed, false, "Crawl.Follow.Resources", flag{}},
+	{"allow-address", "Private or special address ranges that may be requested. Seeds need none, unless their names have other addresses later.", InScope, Fixed, false, "Crawl.Fetch.AllowAddresses", list{addressRange}},
+
+	{"delay", "Least time from the end of one request to a host to the start of the next (${default}). A site can lengthen it, never shorten it.", Pace, Up, false, "Crawl.Politeness.Delay", amount{is: Duration, def: float64(politeness.DefaultDelay), none: noLimit, zero: noLimit}},
+	{"delay-factor", "Wait at least F times the last response time (${default}).", Pace, Up, false, "Crawl.Politeness.DelayFactor", amount{is: Number, def: politeness.DefaultDelayFactor, none: noLimit, zero: noLimit}},
+	{"max-delay", "Cap of what --delay-factor adds (${default}).", Pace, Up, false, "Crawl.Politeness.MaxDelay", amount{is: Duration, def: float64(politeness.DefaultMaxDelay), none: forever, zero: shortest}},
+	{"per-host", "Requests in flight per host; more only for --own-hosts (${default}).", Pace, Fixed, false, "PerHost", amount{is: Whole, def: 1, noZero: oneUp}},
+	{"own-hosts", "Hosts you own, one a line: the only ones that --per-host and a --delay below 100ms apply to.", Pace, Fixed, false, "OwnHosts", words{}},
+	{"rate", "Requests per second in all (${default}).", Pace, Down, false, "Crawl.Politeness.Rate", amount{is: Number, noZero: "would never ask anything; give a number or none"}},
+	{"hours", "Parts of the day, in UTC, in which requests are made (all day).", Pace, Free, false, "Crawl.Politeness.Hours", own[politeness.Hours]{is: List, read: readHours, write: hoursText, late: true}},
+	{"per-domain", "Hosts of one registrable domain share one clock, as hosts on one address do.", Pace, Up, true, "Crawl.Politeness.PerDomain", flag{}},
+	{"max-crawl-delay", "Longest Crawl-delay obeyed; a host that requests more is given up.", Pace, Free, true, "Crawl.Politeness.MaxCrawlDelay", patience(float64(politeness.DefaultMaxCrawlDelay))},
+	{"max-retry-after", "Longest Retry-After obeyed; a host that requests more is given up.", Pace, Free, true, "Crawl.Politeness.MaxRetryAfter", patience(float64(politeness.DefaultMaxRetryAfter))},
+	{"max-backoff", "Longest pause after failures.", Pace, Free, true, "Crawl.Politeness.MaxBackoff", amount{is: Duration, def: float64(politeness.DefaultMaxBackoff), noNone: positive, noZero: positive}},
+	{"max-failures", "Failures of a host, with no good answer between, after which it is given up.", Pace, Free, true, "Crawl.Politeness.MaxFailures", amount{is: Count, def: politeness.DefaultMaxFailures, none: noLimit, noZero: "would give up every host; give a number or none"}},
+	{"max-silence", "Time without one success after which a host is given up.", Pace, Free, true, "Crawl.Politeness.MaxSilence", patience(float64(politeness.DefaultMaxSilence))},
+	{"robots-give-up", "How long an unreachable robots.txt is tried again before its host is given up. With none, a crawl also waits when no host has ever answered.", Pace, Free, true, "Crawl.Politeness.RobotsGiveUp", patience(float64(politeness.DefaultRobotsGiveUp))},
+	{"forbidden-denies", "Read 401 and 403 for robots.txt as a refusal of everything.", Pace, Fixed, true, "Crawl.Politeness.ForbiddenDenies", flag{}},
+	{"dialect", "How robots.txt is read: rfc9309, original1994, draft1997, revisited1996 or strictest.", Pace, Fixed, true, "Crawl.Politeness.Dialect", choice{robots.RFC9309.String(), namesOf(robots.RFC9309, robots.Original1994, robots.Draft1997, robots.Revisited1996, robots.Strictest), aDialect}},
+	{"revisited-directives", "Read META robots as the 1996 workshop wrote it down.", Pace, Fixed, true, "Crawl.RevisitedDirectives", flag{}},
+	{"refuse-usage", "Uses, such as train-ai: pages whose robots.txt disallows one of them are refused.", Pace, Fixed, true, "Crawl.Politeness.RefuseUsage", list{}},
+	{"visit-time", "Request pages only in the hours that a host's robots.txt names (Visit-time).", Pace, Up, true, "Crawl.Politeness.VisitTime", flag{}},
+	{"opt-out", "File of host names that are not requested at all, one a line; names below them are meant, too.", Pace, Free, true, "OptOut", words{}},
+	{keyOverrides, "Other rules in the place of single origins' robots.txt, for those who may. Every request that they let through says so in the ledger.", Pace, Fixed, true, "Crawl.Politeness.Overrides", own[[]politeness.Override]{is: Text, read: readOverrides, write: overridesText}},
+
+	{"concurrency", "Requests in flight in all (${default}).", Amount, Free, false, "Crawl.Concurrency", amount{is: Whole, def: crawler.DefaultConcurrency, noZero: oneUp}},
+	{"max-pages", "Pages fetched, exactly (${default}).", Amount, Free, false, "Crawl.Limits.Pages", amount{is: Count, def: crawler.DefaultMaxPages, none: noLimit, noZero: nothing}},
+	{"max-bytes", "Bytes received (${default}).", Amount, Free, false, "Crawl.Limits.Bytes", amount{is: Size, noZero: "would fetch nothing; give a size or none"}},
+	{"max-time", "Time until the last request starts (${default}).", Amount, Free, false, "Crawl.Limits.Time", amount{is: Duration, noZero: "would fetch nothing; give a duration or none"}},
+	{"max-per-host", "Pages fetched per host (${default}).", Amount, Free, false, "Crawl.Limits.PagesPerHost", amount{is: Count, noZero: nothing}},
+	{"max-body", "Bytes of one body, decoded; longer ones are cut and flagged (${default}).", Amount, Free, false, "Crawl.Fetch.MaxBody", bodySize(fetcher.DefaultMaxBody)},
+	{"max-errors", "Failed URLs that end the crawl, with exit code 4 (${default}).", Amount, Free, false, "Crawl.Limits.Errors", amount{is: Count, noZero: "would end before it begins; give a number or none"}},
+	{"retries", "Attempts after the first (${default}).", Amount, Free, false, "Crawl.Retries.Max", amount{is: Count, def: crawler.DefaultRetries, none: noLimit, zero: noLimit}},
+	{"retry-pause", "Pause before the first retry; it doubles with each.", Amount, Free, true, "Crawl.Retries.Pause", amount{is: Duration, def: 1e9, noNone: positive, noZero: positive}},
+	{"max-url", "Bytes of a URL that is queued.", Amount, Free, true, "Crawl.Limits.URLLength", amount{is: Whole, def: crawler.DefaultMaxURL, noZero: fmt.Sprintf("must be 1 to %d", weburl.MaxLen), most: weburl.MaxLen}},
+	{"max-links", "Links of one page that are read.", Amount, Free, true, "Crawl.Limits.LinksPerPage", amount{is: Whole, def: crawler.DefaultMaxLinks, noZero: oneUp}},
+	{"max-queries", "Query variants of one path; more are a trap.", Amount, Free, true, "Crawl.Traps.Queries", amount{is: Count, def: crawler.DefaultMaxQueries, none: noLimit, noZero: leaves}},
+	{"max-per-dir", "URLs of one directory; more are a trap.", Amount, Free, true, "Crawl.Traps.PerDir", amount{is: Count, def: crawler.DefaultMaxPerDir, none: noLimit, noZero: leaves}},
+	{"max-sessions", "Variants of one URL that differ in a session identifier; more are a trap.", Amount, Free, true, "Crawl.Traps.Sessions", amount{is: Count, def: crawler.DefaultMaxSessions, none: noLimit, zero: noLimit}},
+	{"max-soft", "URLs of a host that answer 200 with the same page, after which further ones are duplicates.", Amount, Free, true, "Crawl.Duplicates.Soft", amount{is: Count, def: crawler.DefaultMaxSoft, none: noLimit, zero: noLimit}},
+	{"max-same", "URLs with the same body, after which further ones are duplicates.", Amount, Free, true, "Crawl.Duplicates.Same", amount{is: Count, noZero: leaves}},
+	{"near-bits", "Name pages that are nearly the same: bits in which their hashes may differ, 1 to 3.", Amount, Free, true, "Crawl.Duplicates.NearBits", amount{is: Whole}},
+	{"max-redirects", "Redirects of one chain.", Amount, Free, true, "Crawl.Limits.Redirects", amount{is: Whole, def: crawler.DefaultRedirects, noZero: oneUp}},
+	{"dns-timeout", "One look-up of a name.", Amount, Free, true, "Crawl.Fetch.DNSTimeout", timeout(float64(fetcher.DefaultDNSTimeout))},
+	{"connect-timeout", "Connecting.", Amount, Free, true, "Crawl.Fetch.ConnectTimeout", timeout(float64(fetcher.DefaultConnectTimeout))},
+	{"tls-timeout", "The TLS handshake.", Amount, Free, true, "Crawl.Fetch.TLSTimeout", timeout(float64(fetcher.DefaultTLSTimeout))},
+	{"first-byte-timeout", "From the request to the first byte of the answer.", Amount, Free, true, "Crawl.Fetch.FirstByteTimeout", timeout(float64(fetcher.DefaultFirstByteTimeout))},
+	{"idle-timeout", "Silence between two bytes of an answer.", Amount, Free, true, "Crawl.Fetch.IdleTimeout", timeout(float64(fetcher.DefaultIdleTimeout))},
+	{"fetch-timeout", "One request, from connecting to the last byte.", Amount, Free, true, "Crawl.Fetch.FetchTimeout", timeout(float64(fetcher.DefaultFetchTimeout))},
+	{"max-header", "Bytes of an answer's header.", Amount, Free, true, "Crawl.Fetch.MaxHeader", bodySize(fetcher.DefaultMaxHeader)},
+	{"max-header-fields", "Fields of an answer's header.", Amount, Free, true, "Crawl.Fetch.MaxHeaderFields", amount{is: Whole, def: fetcher.DefaultMaxHeaderFields, noZero: oneUp}},
+	{"max-encodings", "Layers of Content-Encoding that are undone.", Amount, Free, true, "Crawl.Fetch.MaxEncodings", amount{is: Whole, def: fetcher.DefaultMaxEncodings, noZero: oneUp}},
+	{"max-ratio", "Bytes that one byte on the wire may become, after the first MiB.", Amount, Free, true, "Crawl.Fetch.MaxRatio", amount{is: Count, noZero: leaves}},
+	{"min-rate", "Bytes a second that a body must bring at least.", Amount, Free, true, "Crawl.Fetch.MinRate", amount{is: Size, noZero: leaves}},
+	{"max-robots", "Bytes of a robots.txt.", Amount, Free, true, "Crawl.Fetch.MaxRobots", bodySize(fetcher.DefaultMaxRobots)},
+	{"max-sitemap", "Bytes of a sitemap.", Amount, Free, true, "Crawl.Fetch.MaxSitemap", bodySize(fetcher.DefaultMaxSitemap)},
+
+	{"cookies", "Keep cookies and return each to the site that set it.", State, Fixed, false, "Crawl.Fetch.Cookies", flag{}},
+	{"proxy", "Make every request through this proxy: http, https or socks5. Names are still looked up here.", Network, Free, false, "Crawl.Fetch.Proxy", own[*url.URL]{is: Text, read: proxyOf, write: proxyText, late: true}},
+	{"source-address", "Address of this machine that requests are made from.", Network, Free, false, "Crawl.Fetch.LocalAddr", own[netip.Addr]{is: Text, read: sourceAddress, write: addressText, late: true}},
+	{"allow-port", "Ports that may be requested although browsers refuse to, such as 22, 25 or 6000.", Network, Fixed, false, "Crawl.Fetch.AllowPorts", list{port}},
+	{"insecure-hosts", "Host names whose certificates are not verified; their visits and archives say so.", Network, Free, true, "Crawl.Fetch.InsecureHosts", own[[]string]{is: List, read: fullHostNames, write: slices.Clone[[]string], late: true}},
+
+	{"out", "Job directory: everything goes there instead of visits to stdout, and a crawl that was stopped or killed is resumed by the same command or by resume.", Command, Shown, false, "", words{}},
+	{"format", "With -o: also archive what went over the wire, as WARC with a CDXJ index (${default}).", Output, Free, false, "Archive", own[bool]{is: List, read: archived, write: formatText, late: true}},
+
+	{"fail-on-limit", "Exit 5 when a limit ended the crawl.", Command, Shown, false, "", flag{}},
+	{"json", "Print the summary as JSON: to stdout where that is free, else to stderr.", Command, Shown, false, "", flag{}},
+	{"quiet", "No status, no log, no summary unless --json requests it.", Command, Shown, false, "", flag{}},
+	{"verbose", "Log every request and wait.", Command, Shown, false, "", flag{}},
+	{"log-format", "Form of log lines: text or json (${default}).", Command, Shown, false, "", choice{"text", []string{"text", "json"}, nil}},
+	{"color", "Colour on stderr: auto, always or never (${default}).", Command, Shown, false, "", choice{"auto", []string{"auto", "always", "never"}, nil}},
+}
+
+// KeyURLs is the key of a job file that is not among [Keys]: the seeds.
+const KeyURLs = "urls"
+
+// keyOverrides is the key whose value in a job file is a list of records; it is no flag.
+const keyOverrides = "overrides"
+
+// Keys returns all keys, in the order of helps and job files.
+func Keys() []*Key { return slices.Clone(keys) }
+
+// KeyNamed returns the key with this name, nil if there is none.
+func KeyNamed(name string) *Key {
+	i := slices.IndexFunc(keys, func(k *Key) bool { return k.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return keys[i]
+}
+
+// Kind is what the text of a value looks like.
+func (k *Key) Kind() Kind { return k.form.kind() }
+
+// Choices are the words that the value may be, nil if it may be others.
+func (k *Key) Choices() []string {
+	c, _ := k.form.(choice)
+	return slices.Clone(c.words)
+}
+
+// Spellings reports whether Choices have other spellings, which Check takes.
+func (k *Key) Spellings() bool {
+	c, _ := k.form.(choice)
+	return c.read != nil
+}
+
+func aDialect(name string) error {
+	_, err := robots.ParseDialect(name)
+	return err
+}
+
+func namesOf[T fmt.Stringer](values ...T) []string {
+	var names []string
+	for _, v := range values {
+		names = append(names, v.String())
+	}
+	return names
+}
+
+// Default is the value of a crawl that leaves the key out.
+func (k *Key) Default() Setting {
+	s := Setting{Name: k.Name, Origin: "default"}
+	switch f := k.form.(type) {
+	case words:
+		s.Values = []string{f.def}
+	case choice:
+		s.Values = []string{f.def}
+	case flag:
+		s.Values = []string{"false"}
+	}
+	if k.Field != "" {
+		s = k.of(new(Config))
+	}
+	return s
+}
+
+// Check reports what is wrong with the form of a value. Whether a value of the right form makes sense is told when
+// [Settings.Config] sets it.
+func (k *Key) Check(values ...string) error { return k.form.parse(values) }
+
+// field is the field of c that the key sets.
+func (k *Key) field(c *Config) reflect.Value {
+	v := reflect.ValueOf(c).Elem()
+	for name := range strings.SplitSeq(k.Field, ".") {
+		v = v.FieldByName(name)
+	}
+	return v
+}
+
+// of is the key's setting in c.
+func (k *Key) of(c *Config) Setting {
+	return Setting{Name: k.Name, Values: k.form.text(k.field(c)), Origin: cmp.Or(c.origins[k.Name], "default")}
+}
+
+// set sets the key's field of c to what a setting says.
+func (k *Key) set(c *Config, s *Setting) error {
+	err := k.form.parse(s.Values)
+	if err != nil {
+		return &KeyError{Key: k.Name, Err: err}
+	}
+	if err = k.form.set(k.field(c), s.Values); err == nil {
+		return nil
+	}
+	e := &KeyError{Key: k.Name, Value: one(s.Values), Err: err}
+	var item *itemError
+	a, isAmount := k.form.(amount)
+	switch {
+	case errors.As(err, &item):
+		e.Value, e.Err = strconv.Quote(item.item), item.err
+	case a.bare:
+		e.Value = ""
+	case isAmount:
+		n, _ := a.read(e.Value) // it has the right form
+		e.Value = a.write(n)
+	case k.Kind() == Text:
+		e.Value = strconv.Quote(WithoutSecrets(e.Value))
+	}
+	return e
+}
+
+// itemError is what is wrong with an item of a list.
+type itemError struct {
+	item string
+	err  error
+}
+
+// Error returns the item and what is wrong with it.
+func (e *itemError) Error() string { return fmt.Sprintf("%q: %v", e.item, e.err) }
+
+// Normal is a value as settings have it: "60s" is "1m". A value that cannot be in force is as it is.
+func (k *Key) Normal(values []string) []string {
+	var c Config
+	if k.Field == "" || k.set(&c, &Setting{Name: k.Name, Values: values}) != nil {
+		return values
+	}
+	return k.form.text(k.field(&c))
+}
+
+// didYouMean is a hint at the key that looks most like a name.
+func didYouMean(name string, more ...string) string {
+	names := more
+	for _, k := range keys {
+		names = append(names, k.Name)
+	}
+	return suggest(name, names)
+}

@@ -1,0 +1,56 @@
+package job
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"time"
+)
+
+// holder is who works on a job directory, as its lock file tells others.
+type holder struct {
+	PID   int       `json:"pid"`
+	Host  string    `json:"host"`
+	Since time.Time `json:"since"`
+}
+
+// lockJob keeps other processes from the directory until the file it returns is closed.
+func (d plainDir) lockJob() (*os.File, error) {
+	f, err := d.openLocked(lockName)
+	if errors.Is(err, ErrHeld) {
+		return nil, d.heldBy()
+	}
+	if err != nil {
+		return nil, outputError(err)
+	}
+	host, _ := os.Hostname() // told if known
+	b, err := json.Marshal(holder{os.Getpid(), host, time.Now().UTC()})
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = f.WriteAt(append(b, '\n'), 0)
+	}
+	if err != nil {
+		return nil, errors.Join(outputError(err), f.Close())
+	}
+	return f, nil
+}
+
+func (d plainDir) held(format string, args ...any) error {
+	return refusedAs(ErrHeld, "job %s is being worked on by "+format, append([]any{d.root.Name()}, args...)...)
+}
+
+// heldBy names the process that has the directory.
+func (d plainDir) heldBy() error {
+	var h holder
+	b, err := d.read(lockName)
+	if err == nil {
+		err = json.Unmarshal(b, &h)
+	}
+	if err != nil || h.PID == 0 {
+		return d.held("another process: wait for its end")
+	}
+	return d.held("process %d on %s since %s: wait for its end, or stop it with: kill -INT %d",
+		h.PID, h.Host, h.Since.Format(time.RFC3339), h.PID)
+}

@@ -1,0 +1,33 @@
+package job
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// openLocked opens a file, made when missing, so that no other process can write to it: the system takes
+// the lock away when the process ends, however it ends. The error is ErrHeld if another process has it.
+func (d plainDir) openLocked(file string) (*os.File, error) {
+	path := d.path(file)
+	if info, err := d.root.Lstat(file); err == nil && !info.Mode().IsRegular() {
+		return nil, notPlain(path, kindOf(info.Mode()))
+	}
+	name, err := syscall.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, syscall.FILE_SHARE_READ, nil,
+		syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	const sharingViolation = syscall.Errno(32)
+	switch {
+	case errors.Is(err, sharingViolation):
+		return nil, ErrHeld
+	case err != nil:
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(h), path), nil
+}
+
+// openShared is openLocked: a file that nobody writes to is as good.
+func (d plainDir) openShared(name string) (*os.File, error) { return d.openLocked(name) }

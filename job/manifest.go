@@ -1,0 +1,135 @@
+package job
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/hidden"
+)
+
+// manifestSchema names the layout of a job directory and the form of its manifest. It changes when a
+// program that knows the old one could not go on with the new.
+const manifestSchema = "amble.job/1"
+
+// Manifest says what is in a job directory, how it came to be, and how far it is.
+type Manifest struct {
+	Schema   string              `json:"schema"`
+	Created  time.Time           `json:"created"`
+	Finish   crawler.Finish      `json:"finish,omitempty"` // how the last process ended; empty: it has not, or was killed
+	Seeds    []string            `json:"seeds"`
+	Settings map[string]string   `json:"settings"`          // in force
+	Runs     []Run               `json:"runs"`              // of processes, oldest first
+	Program  []string            `json:"program,omitempty"` // fields of the Config that no key can say; see [Config.Program]
+	Outputs  map[string]FileFact `json:"outputs,omitempty"`
+}
+
+// Run is what one process did for the job.
+type Run struct {
+	Software string         `json:"software"`
+	Build    string         `json:"build,omitempty"` // revision of the source
+	Go       string         `json:"go"`
+	Host     Host           `json:"host"`
+	PID      int            `json:"pid"`
+	Started  time.Time      `json:"started"`
+	Ended    time.Time      `json:"ended,omitzero"` // zero: it was killed
+	Finish   crawler.Finish `json:"finish,omitempty"`
+	Error    string         `json:"error,omitempty"`
+	Pages    int            `json:"pages"`    // of the whole job by then
+	Requests int            `json:"requests"` // likewise
+	Left     int            `json:"left"`     // URLs still queued
+	Changes  []Change       `json:"changes,omitempty"`
+}
+
+// Host is what a process ran on.
+type Host struct {
+	Name string `json:"name"`
+	OS   string `json:"os"`
+	Arch string `json:"arch"`
+	CPUs int    `json:"cpus"`
+}
+
+// FileFact is a file as it was when the last process ended in good order.
+type FileFact struct {
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+func newRun(now time.Time) Run {
+	name, _ := os.Hostname() // told if known
+	r := Run{
+		Software: "amble/" + crawler.Version, Go: runtime.Version(), PID: os.Getpid(), Started: now.UTC(),
+		Host: Host{name, runtime.GOOS, runtime.GOARCH, runtime.NumCPU()},
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		r.Build = revision(info)
+	}
+	return r
+}
+
+// revision is the source that the binary was built from, "" if the build did not record it.
+func revision(info *debug.BuildInfo) string {
+	vcs := vcsOf(info)
+	if vcs["vcs.modified"] == "true" {
+		return vcs["vcs.revision"] + "+changes"
+	}
+	return vcs["vcs.revision"]
+}
+
+func vcsOf(info *debug.BuildInfo) map[string]string {
+	vcs := map[string]string{}
+	for _, s := range info.Settings {
+		vcs[s.Key] = s.Value
+	}
+	return vcs
+}
+
+// Finished reports whether nothing was left when the job ended.
+func (m *Manifest) Finished() bool { return m.Finish == crawler.FinishDone }
+
+// Last is the run that was begun last.
+func (m *Manifest) Last() *Run { return &m.Runs[len(m.Runs)-1] }
+
+// readManifest reads the manifest of the directory. A directory without one is nil, nil.
+func readManifest(dir string) (*Manifest, error) {
+	path := filepath.Join(dir, manifestName)
+	b, err := readPlain(dir, manifestName)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, readError(err)
+	}
+	m := new(Manifest)
+	if err := json.Unmarshal(b, m); err != nil {
+		return nil, damagedSettings(path, err)
+	}
+	if m.Schema != manifestSchema {
+		return nil, refused("job %s is of the layout %q, this program knows %s: use the program that made it", dir, m.Schema, manifestSchema)
+	}
+	if len(m.Runs) == 0 {
+		return nil, damagedSettings(path, errors.New("no process has worked on the job"))
+	}
+	return m, nil
+}
+
+// damagedSettings is an error of a file that says what a job is, and that no user writes.
+func damagedSettings(path string, err error) error {
+	return &Error{Kind: Storage, Err: fmt.Errorf("%s is damaged (%w): put it back from a copy; the visits and archives beside it are not affected", path, err)}
+}
+
+// write puts the manifest in the place of the one before, whole or not at all.
+func (m *Manifest) write(d plainDir) error {
+	b, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return fmt.Errorf("manifest: %w", err)
+	}
+	return d.replace(manifestName, append(hidden.Escape(b), '\n'))
+}

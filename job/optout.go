@@ -1,0 +1,72 @@
+package job
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// optOutEvery is how often the opt-out list is looked at while a crawl runs.
+const optOutEvery = 2 * time.Second
+
+// readOptOut reads the host names that are not requested at all, now and whenever the file changes: a site owner who
+// complains is left alone without the crawl being stopped.
+func readOptOut(path string) (func(hostname string) bool, error) {
+	l := &optOutList{path: path}
+	if err := l.read(); err != nil {
+		return nil, err
+	}
+	return func(hostname string) bool { return l.has(hostname, time.Now()) }, nil
+}
+
+// optOutList is the list as it was last read.
+type optOutList struct {
+	path string
+
+	mu      sync.Mutex
+	names   map[string]bool
+	looked  time.Time
+	changed time.Time // of the file
+}
+
+// has reports whether a host name, or a domain it is in, is on the list. A list that cannot be read
+// any more stays in force as it was.
+func (l *optOutList) has(hostname string, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Sub(l.looked) >= optOutEvery {
+		l.looked = now
+		if info, err := os.Stat(l.path); err == nil && !info.ModTime().Equal(l.changed) {
+			_ = l.read()
+		}
+	}
+	for name := hostname; name != ""; _, name, _ = strings.Cut(name, ".") {
+		if l.names[name] {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *optOutList) read() error {
+	info, err := os.Stat(l.path)
+	if err != nil {
+		return &KeyError{Key: "opt-out", Err: err}
+	}
+	lines, err := readLines(l.path)
+	if err != nil {
+		return &KeyError{Key: "opt-out", Err: err}
+	}
+	names := make(map[string]bool, len(lines))
+	for _, line := range lines {
+		name, err := hostName(line)
+		if err != nil {
+			return &KeyError{Key: "opt-out", Err: fmt.Errorf("%s: %q: want a host name", l.path, line)}
+		}
+		names[name] = true
+	}
+	l.names, l.changed = names, info.ModTime()
+	return nil
+}

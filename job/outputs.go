@@ -1,0 +1,120 @@
+package job
+
+import (
+	"cmp"
+	"errors"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/internal/openfiles"
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/sink/warc"
+)
+
+// outputs are the open files of a job.
+type outputs struct {
+	visits   *sink.JSONL
+	archive  *warc.Writer // nil unless --format names it
+	frontier *disk.Store
+	ledger   *ledger.File
+	robots   *robotsKeeper
+	commits  *commits
+
+	closers []func() error // in the order of opening
+}
+
+// openOutputs opens what a crawl writes to, and makes it part of cfg.
+func (j *Job) openOutputs(cfg *crawler.Config) (*outputs, error) {
+	o := &outputs{}
+	if err := o.open(j, cfg); err != nil {
+		return nil, firstOf(outputError(j.files.queueError(err)), o.close())
+	}
+	sinks := []sink.Sink{o.visits}
+	if o.archive != nil { // first, so that visits can name their place in it
+		sinks = []sink.Sink{o.archive, o.visits}
+	}
+	cfg.Sinks = append(sinks, cfg.Sinks...)
+	cfg.Frontier, cfg.Politeness.Ledger, cfg.KeepRobots, cfg.AtCommit = o.frontier, o.ledger, o.robots.keep, o.commits.values
+	return o, nil
+}
+
+func (o *outputs) open(j *Job, cfg *crawler.Config) (err error) {
+	if err := o.openFrontier(j, cfg); err != nil {
+		return err
+	}
+	if o.commits, err = j.openCommits(o.frontier); err != nil {
+		return err
+	}
+	if o.ledger, cfg.Politeness.LedgerSize, err = o.commits.keepLines(LedgerName); err != nil {
+		return err
+	}
+	o.closers = append(o.closers, o.ledger.Close)
+	if o.robots, err = newRobotsKeeper(o.commits); err != nil {
+		return err
+	}
+	o.closers = append(o.closers, o.robots.Close)
+	if err := o.openVisits(); err != nil {
+		return err
+	}
+	if j.config.Archive {
+		err = o.openArchive(j, cfg)
+	}
+	return firstOf(err, j.files.sync())
+}
+
+func (o *outputs) openVisits() error {
+	f, err := o.commits.keep(VisitsName)
+	if err != nil {
+		return err
+	}
+	if o.visits, err = sink.AppendJSONL(f, f.Name()); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	o.closers = append(o.closers, o.visits.Close)
+	return nil
+}
+
+func (o *outputs) openArchive(j *Job, cfg *crawler.Config) error {
+	dir, err := j.files.sub(archiveName)
+	if err != nil {
+		return err
+	}
+	w := j.config.WARC
+	w.Prefix = ""
+	w.Info.Software, w.Info.Operator = cmp.Or(w.Info.Software, "amble/"+crawler.Version), cmp.Or(w.Info.Operator, cfg.Contact)
+	w.Info.UserAgent, w.Info.Robots = cmp.Or(w.Info.UserAgent, userAgent(cfg)), cmp.Or(w.Info.Robots, "obey")
+	o.archive, err = warc.OpenRoot(dir.root, w)
+	if err != nil {
+		return errors.Join(err, dir.close())
+	}
+	o.closers, o.commits.archive = append(o.closers, o.archive.Close), o.archive
+	return nil
+}
+
+// openFrontier opens the queue. It is closed after the sinks, which are committed together with it.
+func (o *outputs) openFrontier(j *Job, cfg *crawler.Config) error {
+	if err := j.files.checkFrontier(); err != nil {
+		return err
+	}
+	store, err := disk.Open(j.files.path(frontierName), disk.Config{
+		Key: cfg.Canonical.Key, HostSlots: cfg.Politeness.OwnHosts, ReopenDelay: max(0, cfg.Politeness.Delay),
+		LastWrite: j.files.path(lastWriteName), MaxTables: openfiles.Share(openfiles.Limit()).Tables,
+	})
+	if err != nil {
+		return err
+	}
+	o.frontier = store
+	o.closers = append(o.closers, store.Close)
+	return nil
+}
+
+// close closes what is open, what was opened last first.
+func (o *outputs) close() error {
+	var errs []error
+	for i := len(o.closers) - 1; i >= 0; i-- {
+		errs = append(errs, o.closers[i]())
+	}
+	o.closers = nil
+	return outputError(errors.Join(errs...))
+}

@@ -1,0 +1,113 @@
+package job
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/amble-crawler/amble/politeness"
+)
+
+// override is what replaces the robots.txt of one origin, as it stands in a job file: a few lines for which somebody
+// answers. As the text of a setting it is JSON.
+type override struct {
+	Origin string    `yaml:"origin" json:"origin"`
+	Reason string    `yaml:"reason" json:"reason"`
+	Body   string    `yaml:"body,omitempty" json:"body,omitempty"`
+	File   string    `yaml:"file,omitempty" json:"-"` // that Body is in
+	Skip   bool      `yaml:"skip,omitempty" json:"skip,omitempty"`
+	Until  time.Time `yaml:"until,omitempty" json:"until,omitzero"`
+}
+
+// readOverrides reads the text of the setting.
+func readOverrides(v []string) ([]politeness.Override, error) {
+	var list []override
+	if err := json.Unmarshal([]byte(one(v)), &list); err != nil {
+		return nil, err
+	}
+	var res []politeness.Override
+	for _, o := range list {
+		res = append(res, politeness.Override{Origin: o.Origin, Body: o.Body, Skip: o.Skip, Reason: o.Reason, Until: o.Until})
+	}
+	return res, nil
+}
+
+// overridesText is the text of the setting.
+func overridesText(all []politeness.Override) []string {
+	list := make([]override, len(all))
+	for i, o := range all {
+		list[i] = override{Origin: o.Origin, Body: o.Body, Skip: o.Skip, Reason: o.Reason, Until: o.Until}
+	}
+	b, err := json.Marshal(list)
+	if err != nil { // strings and times alone; a year beyond 9999 is refused when it is read
+		panic(err)
+	}
+	return []string{string(b)}
+}
+
+// addOverrides reads the key's value in a job file.
+func (f *File) addOverrides(key, value *yaml.Node) error {
+	if earlier, ok := f.entries[keyOverrides]; ok {
+		return fmt.Errorf("%s: key %s stands in line %d already", f.at(key.Line), keyOverrides, earlier.line)
+	}
+	if value.Kind != yaml.SequenceNode {
+		return fmt.Errorf("%s: %s: want a list of origin, reason, and body, file or skip", f.at(value.Line), keyOverrides)
+	}
+	for _, n := range value.Content {
+		if err := f.checkOverride(n); err != nil {
+			return err
+		}
+	}
+	list := []override{}
+	if err := value.Decode(&list); err != nil {
+		return fmt.Errorf("%s: %s: %w", f.at(value.Line), keyOverrides, err)
+	}
+	err := f.readBodies(list, key.Line)
+	b, jsonErr := json.Marshal(list)
+	f.entries[keyOverrides] = entry{line: key.Line, values: []string{string(b)}, origin: comment(key, value)}
+	return errors.Join(err, jsonErr)
+}
+
+// checkOverride reports keys of an override that there are not.
+func (f *File) checkOverride(n *yaml.Node) error {
+	known := []string{"origin", "reason", "body", "file", "skip", "until"}
+	if n.Kind != yaml.MappingNode {
+		return fmt.Errorf("%s: %s: want a list of origin, reason, and body, file or skip", f.at(n.Line), keyOverrides)
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		if name := n.Content[i].Value; !slices.Contains(known, name) {
+			return fmt.Errorf("%s: %s: unknown key %s%s", f.at(n.Content[i].Line), keyOverrides, name, suggest(name, known))
+		}
+	}
+	return nil
+}
+
+// readBodies reads the files that overrides name, relative to the job file.
+func (f *File) readBodies(list []override, line int) error {
+	var errs []error
+	for i := range list {
+		o := &list[i]
+		if o.File == "" {
+			continue
+		}
+		if o.Body != "" {
+			errs = append(errs, fmt.Errorf("%s: %s: %s has both body and file", f.at(line), keyOverrides, o.Origin))
+		}
+		path := o.File
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(f.path), path)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %s: %w", f.at(line), keyOverrides, err))
+		}
+		o.Body, o.File = string(b), ""
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,59 @@
+package job
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// ownHosts are the hosts that the operator owns, with the number of requests that may be in flight at each.
+func (c *Config) ownHosts() (map[string]int, error) {
+	if c.OwnHosts == "" {
+		return nil, nil
+	}
+	lines, err := readLines(c.OwnHosts)
+	if err != nil {
+		return nil, &KeyError{Key: "own-hosts", Err: err}
+	}
+	own := make(map[string]int, len(lines))
+	for _, l := range lines {
+		hosts, err := hostKeys(l)
+		if err != nil {
+			return nil, &KeyError{Key: "own-hosts", Err: fmt.Errorf("%s: %q: want host, host:port or a URL", c.OwnHosts, l)}
+		}
+		for _, h := range hosts {
+			own[h] = max(1, c.PerHost)
+		}
+	}
+	return own, nil
+}
+
+// hostKeys are the hosts a line names: a bare name stands for its http and its https port.
+func hostKeys(line string) ([]string, error) {
+	if strings.Contains(line, "://") {
+		u, err := weburl.Parse(line)
+		return []string{u.Host()}, err
+	}
+	var res []string
+	for _, scheme := range []string{"http://", "https://"} {
+		u, err := weburl.Parse(scheme + line)
+		if err != nil {
+			return nil, err
+		}
+		res = append(res, u.Host())
+	}
+	return res, nil
+}
+
+// readLines reads the lines of a file that are not blank and no comments.
+func readLines(path string) (lines []string, err error) {
+	b, err := os.ReadFile(path)
+	for l := range strings.Lines(string(b)) {
+		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, "#") {
+			lines = append(lines, l)
+		}
+	}
+	return lines, err
+}

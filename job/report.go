@@ -1,0 +1,58 @@
+package job
+
+import (
+	"encoding/json"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/hidden"
+)
+
+// reportSchema names the version of the form of a report. It changes when a field changes its meaning or is removed; new
+// fields do not change it.
+const reportSchema = "amble.report/1"
+
+// reportFile is a report as report.json has it.
+type reportFile struct {
+	Schema string `json:"schema"`
+	*crawler.Report
+	Error string `json:"error,omitempty"`
+}
+
+// ReportJSON is a report as report.json has it: one line. err is what ended the crawl, if anything did.
+func ReportJSON(rep *crawler.Report, err error) []byte {
+	r := *rep
+	r.Started, r.Ended = r.Started.UTC(), r.Ended.UTC()
+	if r.Sitemaps == nil {
+		r.Sitemaps = []string{}
+	}
+	f := reportFile{Schema: reportSchema, Report: &r}
+	if err != nil {
+		f.Error = err.Error()
+	}
+	b, err := json.Marshal(f)
+	if err != nil { // strings, numbers and times alone
+		panic(err)
+	}
+	return hidden.Escape(b)
+}
+
+// writeReport writes the report of the whole job.
+func (j *Job) writeReport(rep *crawler.Report) error {
+	return outputError(j.files.replace(reportName, append(ReportJSON(rep, nil), '\n')))
+}
+
+// Report is the report of the last process that came to its end.
+func (r *Reader) Report() (*crawler.Report, error) {
+	b, err := r.files.read(reportName)
+	if missingFile(err) {
+		return nil, refused("job %s has no report yet: no process has come to its end; resume it with: %s", r.dir, ResumeCommand(r.dir))
+	}
+	if err != nil {
+		return nil, readError(err)
+	}
+	f := reportFile{Report: new(crawler.Report)}
+	if err := json.Unmarshal(b, &f); err != nil || f.Schema != reportSchema || f.Report == nil {
+		return nil, refused("%s is not a report of the form %s", r.files.path(reportName), reportSchema)
+	}
+	return f.Report, nil
+}

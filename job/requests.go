@@ -1,0 +1,155 @@
+package job
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// findRequests reads the ledger for the requests for a URL in this spelling, and for the robots.txt of u's origin that was
+// in force when the first of them was made.
+func (t *teller) findRequests(url string, u weburl.URL) ([]Request, rulesFile, error) {
+	f := finder{url: url, wanted: member("url", url), robots: member("purpose", politeness.Robots.String()), open: map[string]*Request{}, rules: rulesFile{of: u}}
+	if err := t.files.eachLine(LedgerName, f.read); err != nil {
+		return nil, f.rules, err
+	}
+	res := make([]Request, 0, len(f.found)+2)
+	for _, r := range append([]*Request{f.rules.answer, f.rules.failed}, f.found...) {
+		if r != nil {
+			res = append(res, *r)
+		}
+	}
+	return res, f.rules, nil
+}
+
+// finder picks requests from a ledger.
+type finder struct {
+	url            string
+	wanted, robots []byte
+	open           map[string]*Request // that have no end so far
+	found          []*Request
+	rules          rulesFile
+}
+
+func (f *finder) read(n int, b []byte) bool {
+	starts := has(b, f.wanted) || has(b, f.robots)
+	if !starts && len(f.open) == 0 {
+		return true
+	}
+	var e ledger.Entry
+	if json.Unmarshal(b, &e) != nil {
+		return true
+	}
+	id := fmt.Sprint(e.Run, " ", e.ID)
+	switch e.Event {
+	case "start":
+		if r := f.start(n, e); r != nil {
+			f.open[id] = r
+		}
+	case "unsent":
+		if r := f.start(n, e); r != nil && e.Purpose == politeness.Robots.String() {
+			f.ended(r, e)
+		}
+	default:
+		if r := f.open[id]; r != nil {
+			f.ended(r, e)
+			delete(f.open, id)
+		}
+	}
+	return true
+}
+
+// start is the request that a line begins, nil if it is of no interest.
+func (f *finder) start(n int, e ledger.Entry) *Request {
+	r := &Request{Start: e, Line: n}
+	switch {
+	case e.URL == f.url && e.Event == "start":
+		f.found = append(f.found, r)
+		return r
+	case e.Purpose == politeness.Robots.String() && originOf(e.For) == f.rules.of.Origin():
+		return r
+	}
+	return nil
+}
+
+func (f *finder) ended(r *Request, e ledger.Entry) {
+	r.End = e
+	if r.Start.URL != f.url && len(f.found) == 0 { // later ones did not decide about it
+		f.rules.add(r)
+	}
+}
+
+func originOf(url string) string {
+	u, err := weburl.Parse(url)
+	if err != nil {
+		return ""
+	}
+	return u.Origin()
+}
+
+// rulesFile is what a ledger tells of the robots.txt of one origin.
+type rulesFile struct {
+	of     weburl.URL // a URL of the origin
+	hops   []string   // of redirects that are being followed
+	via    []string   // of those that led to answer
+	answer *Request   // the last one that says what is allowed
+	failed *Request   // a later one that does not
+}
+
+// add takes in the end of a request for the file, or for what it redirects to, as the gate does.
+func (f *rulesFile) add(r *Request) {
+	e := &r.End
+	hops := f.hops
+	f.hops = nil
+	switch policy := robots.ForStatus(e.Status); {
+	case e.Aborted: // says nothing about the file
+	case e.Err != "", e.Truncated != "" && e.Truncated != politeness.CutByLength, policy == robots.Unreachable:
+		f.failed = r
+	default:
+		if to := redirect(r); policy == robots.Redirect && to != "" && len(hops) < robots.MaxRedirects {
+			f.hops = append(hops, to)
+			return
+		}
+		f.answer, f.failed, f.via = r, nil, hops
+	}
+}
+
+// redirect is where an answer leads, "" if nowhere.
+func redirect(r *Request) string {
+	u, err := weburl.Parse(r.Start.URL)
+	if err != nil || r.End.Location == "" {
+		return ""
+	}
+	to, err := u.Resolve(r.End.Location)
+	if err != nil {
+		return ""
+	}
+	return to.String()
+}
+
+// robots is what was known of the robots.txt that judged u, nil if none was requested.
+func (t *teller) robots(f *rulesFile, u weburl.URL) (*politeness.OriginInfo, error) {
+	if f.answer == nil && f.failed == nil {
+		return nil, nil
+	}
+	last, info := f.failed, politeness.OriginInfo{Statuses: robots.StatusPolicy{ForbiddenDenies: t.policy.ForbiddenDenies}}
+	if f.answer != nil {
+		last, info.Known = f.answer, true
+	}
+	info.Source = robots.Source{
+		RobotsURL: u.RobotsURL().String(), Status: last.End.Status, FetchedAt: last.End.Ended, Redirects: f.via,
+		Stale: info.Known && f.failed != nil,
+	}
+	if info.Known && info.Statuses.ForStatus(last.End.Status) == robots.Obey {
+		body, err := t.RobotsBody(last.End.SHA256)
+		if err != nil {
+			return nil, &Error{Kind: Refused, Err: err}
+		}
+		info.Rules = robots.Parse(body, robots.WithDialect(t.policy.Dialect), robots.WithOrigin(u.Origin()))
+	}
+	return &info, nil
+}

@@ -1,0 +1,68 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// retry queues the URLs of a job once more whose last line in visits.jsonl has one of the outcomes (see retried), and
+// lets the gate ask hosts again that it had given up.
+func (j *Job) retry(outcomes []crawler.Outcome) error {
+	if len(outcomes) == 0 {
+		return nil
+	}
+	var again []frontier.Request // in the order of the lines
+	at := map[string]int{}
+	var bad error
+	err := j.files.eachLine(VisitsName, func(n int, line []byte) bool {
+		var r sink.Record
+		if err := json.Unmarshal(line, &r); err != nil {
+			bad = fmt.Errorf("line %d of %s: %w", n, VisitsName, err)
+			return false
+		}
+		if i, ok := at[r.URL]; ok {
+			again[i].URL = weburl.URL{}
+			delete(at, r.URL)
+		}
+		if q, err := requestOf(&r); err == nil && retried(&r, outcomes) {
+			at[r.URL] = len(again)
+			again = append(again, q)
+		}
+		return true
+	})
+	if err = firstOf(err, bad); err != nil {
+		return outputError(err)
+	}
+	again = slices.DeleteFunc(again, func(q frontier.Request) bool { return q.URL.IsZero() })
+	j.crawler.Gate().Forgive()
+	_, err = j.out.frontier.Revive(context.Background(), again...)
+	return outputError(err)
+}
+
+// retried reports whether a visit is one that is tried again with these outcomes. A page whose connection broke was
+// kept as far as it came, and is one that failed.
+func retried(r *sink.Record, outcomes []crawler.Outcome) bool {
+	return slices.Contains(outcomes, crawler.Outcome(r.Outcome)) ||
+		r.Truncated == fetcher.ReasonCutShort && slices.Contains(outcomes, crawler.Failed)
+}
+
+// requestOf is the request that a visit's line tells of.
+func requestOf(r *sink.Record) (frontier.Request, error) {
+	u, err := weburl.Parse(r.URL)
+	if err != nil {
+		return frontier.Request{}, err
+	}
+	q := frontier.Request{URL: u, Depth: r.Depth, Hops: r.Hops}
+	if r.Via != "" {
+		q.Via, err = weburl.Parse(r.Via)
+	}
+	return q, err
+}

@@ -1,0 +1,100 @@
+package job
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/politeness/ledger"
+)
+
+// robotsKeeper keeps every answer to a request for a robots.txt, as evidence of what a crawl went by:
+// a line in index.jsonl for each, and each body once, named by its hash.
+type robotsKeeper struct {
+	dir plainDir
+
+	mu    sync.Mutex
+	index *ledger.File // of lines that are whole, as a ledger's
+}
+
+const indexName = "index.jsonl"
+
+// robotsLine is one answer.
+type robotsLine struct {
+	URL       string `json:"url"`
+	Status    int    `json:"status"`
+	Fetched   string `json:"fetched"` // RFC 3339, microseconds
+	Bytes     int    `json:"bytes"`
+	Truncated string `json:"truncated,omitempty"`
+	SHA256    string `json:"sha256"`
+	File      string `json:"file,omitempty"` // without one the body was empty
+}
+
+func newRobotsKeeper(c *commits) (*robotsKeeper, error) {
+	dir, err := c.files.sub(robotsName)
+	if err != nil {
+		return nil, err
+	}
+	index, _, err := c.keepLines(path.Join(robotsName, indexName))
+	if err != nil {
+		return nil, errors.Join(err, dir.close())
+	}
+	return &robotsKeeper{dir: dir, index: index}, nil
+}
+
+// keep keeps one answer.
+func (k *robotsKeeper) keep(p *fetcher.Page) error {
+	sum := sha256.Sum256(p.Body)
+	line := robotsLine{
+		URL: p.URL.String(), Status: p.Status, Fetched: p.Ended.UTC().Format("2006-01-02T15:04:05.000000Z07:00"), Bytes: len(p.Body), Truncated: p.Truncated,
+		SHA256: hex.EncodeToString(sum[:]),
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(p.Body) > 0 {
+		line.File = line.SHA256 + ".txt"
+		if err := k.dir.writeOnce(line.File, p.Body); err != nil {
+			return outputError(err)
+		}
+	}
+	return outputError(cli.PrintJSON(k.index, line))
+}
+
+// writeOnce writes a file whose name vouches for its content: it is there whole or not at all.
+func (d plainDir) writeOnce(name string, body []byte) error {
+	if there, err := d.has(name); there || err != nil {
+		return err
+	}
+	return d.replace(name, body)
+}
+
+// isRobotsBody reports whether a file's name is that of a body.
+func isRobotsBody(name string) bool {
+	sum, ok := strings.CutSuffix(name, ".txt")
+	return ok && isSHA256(sum)
+}
+
+func isSHA256(s string) bool {
+	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// robotsBody reads a body that is kept.
+func (d plainDir) robotsBody(sha256 string) ([]byte, error) {
+	const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+	if sha256 == empty {
+		return nil, nil
+	}
+	if !isSHA256(sha256) {
+		return nil, errors.New("not a SHA-256 hash")
+	}
+	return d.read(filepath.Join(robotsName, sha256+".txt"))
+}
+
+// Close closes the index.
+func (k *robotsKeeper) Close() error { return errors.Join(k.index.Close(), k.dir.close()) }

@@ -1,0 +1,172 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Setting is the value of a key as text.
+type Setting struct {
+	Name   string
+	Values []string // one, unless the key is a list
+	Origin string   // where the value came from, for readers of the job file: "default", "program", a file and line
+}
+
+// Text is the value as it is compared and shown.
+func (s *Setting) Text() string { return strings.Join(s.Values, ", ") }
+
+// Settings are the settings of a crawl, in the order of [Keys]. A key that is missing has its default.
+type Settings []Setting
+
+// Get returns the setting of a key.
+func (all Settings) Get(name string) (s Setting, ok bool) {
+	i := slices.IndexFunc(all, func(s Setting) bool { return s.Name == name })
+	if i < 0 {
+		return s, false
+	}
+	return all[i], true
+}
+
+// Config is the crawl that the settings describe. The error wraps a [KeyError] for everything that is wrong with them.
+// Include and exclude come behind rules, in this order.
+func (all Settings) Config() (Config, error) {
+	c := Config{origins: map[string]string{}}
+	var errs []error
+	var rules Setting
+	for i := range all {
+		s := &all[i]
+		k := KeyNamed(s.Name)
+		switch {
+		case k == nil:
+			errs = append(errs, &KeyError{Key: s.Name, Err: errors.New("there is no such key" + didYouMean(s.Name))})
+			continue
+		case k.Freedom == Shown:
+			c.shown = append(c.shown, *s)
+		case s.Name == "include" || s.Name == "exclude":
+			for _, re := range s.Values {
+				rules.Values = append(rules.Values, s.Name+" "+re)
+			}
+			rules.Origin = strings.TrimPrefix(rules.Origin+", "+s.Name+": "+s.Origin, ", ")
+			continue
+		case s.Name == "rules":
+			rules.Values, rules.Origin = append(slices.Clone(s.Values), rules.Values...), strings.TrimSuffix(s.Origin+", "+rules.Origin, ", ")
+			continue
+		default:
+			errs = append(errs, k.set(&c, s))
+		}
+		c.origins[s.Name] = s.Origin
+	}
+	rules.Name = "rules"
+	c.origins["rules"] = rules.Origin
+	errs = append(errs, KeyNamed("rules").set(&c, &rules), c.checkOwn())
+	return c, errors.Join(errs...)
+}
+
+// Settings returns the crawl as text: what a job file can say of it. Of what it cannot say see [Config.Program].
+func (c *Config) Settings() Settings {
+	var all Settings
+	for _, k := range keys {
+		switch {
+		case k.Field != "":
+			s := k.of(c)
+			if def := k.Default(); c.origins[k.Name] == "" && !slices.Equal(s.Values, def.Values) {
+				s.Origin = "program"
+			}
+			all = append(all, s)
+		case k.Freedom == Shown:
+			if s, ok := c.shown.Get(k.Name); ok {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// recorded are the settings that make up the job, by name.
+func (all Settings) recorded() map[string]string {
+	m := map[string]string{}
+	for _, s := range all {
+		if k := KeyNamed(s.Name); k != nil && k.Freedom != Shown {
+			m[s.Name] = s.Text()
+		}
+	}
+	return m
+}
+
+// YAML returns the settings as a job file, each with its origin behind it. The urls come first, if there are any.
+func (all Settings) YAML(urls Setting) string {
+	var b strings.Builder
+	if len(urls.Values) > 0 {
+		writeList(&b, KeyURLs, &urls)
+	}
+	for i := range all {
+		s := &all[i]
+		kind := Text
+		if k := KeyNamed(s.Name); k != nil {
+			kind = k.Kind()
+		}
+		switch {
+		case s.Name == keyOverrides: // JSON, which is YAML on one line
+			writeValue(&b, s.Name, one(s.Values), s.Origin)
+		case kind == Text:
+			writeValue(&b, s.Name, plainScalar(one(s.Values)), s.Origin)
+		case kind != List:
+			writeValue(&b, s.Name, one(s.Values), s.Origin)
+		case len(s.Values) == 0:
+			writeValue(&b, s.Name, "[]", s.Origin)
+		default:
+			writeList(&b, s.Name, s)
+		}
+	}
+	return b.String()
+}
+
+func writeValue(b *strings.Builder, name, value, origin string) {
+	fmt.Fprintf(b, "%-31s # %s\n", name+": "+value, origin)
+}
+
+func writeList(b *strings.Builder, name string, s *Setting) {
+	fmt.Fprintf(b, "%-31s # %s\n", name+":", s.Origin)
+	for _, v := range s.Values {
+		fmt.Fprintf(b, "  - %s\n", plainScalar(v))
+	}
+}
+
+// plainScalar is s as a YAML scalar on one line, quoted where it has to be.
+func plainScalar(s string) string {
+	out, err := yaml.Marshal(s)
+	if text := strings.TrimSuffix(string(out), "\n"); err == nil && !strings.Contains(text, "\n") {
+		return text
+	}
+	return fmt.Sprintf("%q", s) // YAML's double quotes take the escapes that Go writes
+}
+
+// Split are the values that one text has: those between commas, of a list whose items have none.
+func (k *Key) Split(text string) []string {
+	if k.Kind() != List || k.Group == InScope && k.Name != "allow-address" {
+		return []string{text}
+	}
+	var list []string
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+// joined are the errors that an error consists of.
+func joined(err error) []error {
+	if j, ok := err.(interface{ Unwrap() []error }); ok {
+		return j.Unwrap()
+	}
+	return []error{err}
+}
+
+// sortedKeys are the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,116 @@
+package plan
+
+import (
+	"container/heap"
+	"fmt"
+	"time"
+)
+
+// MaxSimulated is how many pages are played through at most: it is done in seconds.
+const MaxSimulated = 1_000_000
+
+// Simulate plays the crawl through in virtual time, if it has no more than [MaxSimulated] pages. Answers take service;
+// concurrency is the number of requests in flight in all.
+func (p *Plan) Simulate(service time.Duration, concurrency int) {
+	pages := 0
+	for _, h := range p.Hosts {
+		pages += max(1, h.Pages)
+	}
+	if pages > MaxSimulated {
+		p.Notes = append(p.Notes, fmt.Sprintf("not played through: %d pages are more than the %d that are", pages, MaxSimulated))
+		return
+	}
+	p.Simulated, p.SimulatedRequests = newSimulation(p, service, concurrency).run()
+}
+
+// simulation is a crawl that is played through request by request, by the rules of the crawler: one request at a
+// time to a host, which begins with its robots.txt, and to an address; the pause after each; so many requests in
+// flight, and so many a second. Times count from the crawl's beginning.
+type simulation struct {
+	service time.Duration
+	gap     time.Duration // between requests, by --rate
+	next    time.Duration // when the rate allows another one
+	ready   readyHosts
+	workers freeWorkers
+}
+
+// simHost is a host with requests left.
+type simHost struct {
+	at    time.Duration // when it may be requested again
+	left  int
+	delay time.Duration
+	addr  *time.Duration // when its address may be requested again
+}
+
+func newSimulation(p *Plan, service time.Duration, concurrency int) *simulation {
+	s := &simulation{service: service, workers: make(freeWorkers, max(1, concurrency))}
+	if p.Rate > 0 {
+		s.gap = time.Duration(float64(time.Second) / p.Rate)
+	}
+	addrs := map[string]*time.Duration{}
+	for i := range p.Hosts {
+		h := &p.Hosts[i]
+		addr := addrs[h.Addr]
+		if addr == nil || h.Addr == "" {
+			addr = new(time.Duration)
+			addrs[h.Addr] = addr
+		}
+		s.ready = append(s.ready, &simHost{left: max(1, h.Pages) + 1, delay: h.Delay, addr: addr})
+	}
+	return s
+}
+
+// run plays to the end and returns when that is.
+func (s *simulation) run() (took time.Duration, requests int) {
+	for len(s.ready) > 0 {
+		h := s.ready[0]
+		if *h.addr > h.at { // another host of the address was requested meanwhile
+			h.at = *h.addr
+			heap.Fix(&s.ready, 0)
+			continue
+		}
+		took = max(took, s.request(h))
+		requests++
+		if h.left--; h.left == 0 {
+			heap.Pop(&s.ready)
+		} else {
+			heap.Fix(&s.ready, 0)
+		}
+	}
+	return took, requests
+}
+
+// request makes the next request to a host and returns when it ends.
+func (s *simulation) request(h *simHost) (end time.Duration) {
+	start := max(h.at, s.workers[0], s.next)
+	end = start + s.service
+	s.next = start + s.gap
+	s.workers[0] = end
+	heap.Fix(&s.workers, 0)
+	h.at = end + h.delay
+	*h.addr = h.at
+	return end
+}
+
+// readyHosts is a heap of hosts by when they may be requested.
+type readyHosts []*simHost
+
+func (r readyHosts) Len() int           { return len(r) }
+func (r readyHosts) Less(i, j int) bool { return r[i].at < r[j].at }
+func (r readyHosts) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
+func (r *readyHosts) Push(x any)        { *r = append(*r, x.(*simHost)) }
+func (r *readyHosts) Pop() any {
+	last := len(*r) - 1
+	h := (*r)[last]
+	*r = (*r)[:last]
+	return h
+}
+
+// freeWorkers is a heap of when each worker is free. None comes or goes.
+type freeWorkers []time.Duration
+
+func (f freeWorkers) Len() int           { return len(f) }
+func (f freeWorkers) Less(i, j int) bool { return f[i] < f[j] }
+func (f freeWorkers) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
+func (f freeWorkers) Push(any)           {}
+func (f freeWorkers) Pop() any           { return nil }

@@ -1,0 +1,158 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// What Gather keeps at most, however long the crawl was.
+const (
+	mostHosts  = 10_000 // hosts that are told apart
+	mostOpen   = 10_000 // requests without an end so far
+	mostListed = 200    // hosts that are listed, those with most requests
+	mostFailed = 500    // failed URLs that are listed
+)
+
+// Host is what a crawl did at one host.
+type Host struct {
+	Host     string        // host:port
+	Requests int           // that were sent, robots.txt included
+	Pages    int           // visits that were fetched
+	Failed   int           // visits that failed or were deferred
+	Bytes    int64         // body bytes received
+	Answer   time.Duration // from the start of a request to the end of its answer, on average
+	Pause    time.Duration // shortest from the end of a request to the start of the next; 0 with fewer than two requests
+
+	answered int
+	took     time.Duration
+	ended    time.Time // of the last request
+	run      string    // the process that made it
+}
+
+// Facts are what one pass over the ledger and the visits of a job tells.
+type Facts struct {
+	Hosts      []Host // those with most requests first
+	MoreHosts  int    // that are not in Hosts
+	Failed     []sink.Record
+	MoreFailed int // failed visits that are not in Failed
+}
+
+// Gather reads the ledger and the visits of a job, each once and line by line. It holds no more than a few thousand hosts
+// and URLs in memory.
+func Gather(r *job.Reader) (*Facts, error) {
+	g := gatherer{hosts: map[string]*Host{}, open: map[requestID]ledger.Entry{}}
+	for e, err := range r.Ledger() {
+		if err != nil {
+			return nil, err
+		}
+		g.entry(e)
+	}
+	for v, err := range r.Visits() {
+		if err != nil {
+			return nil, err
+		}
+		g.visit(v)
+	}
+	return g.result(), nil
+}
+
+// gatherer adds up lines.
+type gatherer struct {
+	hosts map[string]*Host
+	more  map[string]bool // further hosts, as many again
+	open  map[requestID]ledger.Entry
+	facts Facts
+}
+
+// requestID names a request in a ledger.
+type requestID struct {
+	run string
+	id  uint64
+}
+
+// host is what is known of a host, nil if it is one too many.
+func (g *gatherer) host(name string) *Host {
+	h, ok := g.hosts[name]
+	if !ok && len(g.hosts) < mostHosts {
+		h = &Host{Host: name}
+		g.hosts[name] = h
+	}
+	if h == nil && len(g.more) < mostHosts {
+		if g.more == nil {
+			g.more = map[string]bool{}
+		}
+		g.more[name] = true
+	}
+	return h
+}
+
+func (g *gatherer) entry(e *ledger.Entry) {
+	id := requestID{e.Run, e.ID}
+	if e.Event == "start" {
+		if len(g.open) < mostOpen {
+			g.open[id] = *e
+		}
+		return
+	}
+	start, ok := g.open[id]
+	delete(g.open, id)
+	if !ok || e.Event != "end" {
+		return
+	}
+	if h := g.host(start.Host); h != nil {
+		h.add(&start, e)
+	}
+}
+
+// add adds a request to a host, in the order in which they end. Pauses between processes are not counted: nobody waited.
+func (h *Host) add(start, end *ledger.Entry) {
+	if pause := start.Written.Sub(h.ended); h.run == start.Run && (h.Pause == 0 || pause < h.Pause) {
+		h.Pause = max(pause, 1)
+	}
+	h.ended, h.run = end.Ended, start.Run
+	h.Requests++
+	h.Bytes += end.Bytes
+	if end.Status > 0 {
+		h.answered++
+		h.took += end.Ended.Sub(start.Written)
+	}
+}
+
+func (g *gatherer) visit(v *sink.Record) {
+	failed := v.Outcome == string(crawler.Failed) || v.Outcome == string(crawler.Deferred)
+	if u, err := weburl.Parse(v.URL); err == nil && (failed || v.Outcome == string(crawler.Fetched)) {
+		if h := g.hosts[u.Host()]; h != nil && failed {
+			h.Failed++
+		} else if h != nil {
+			h.Pages++
+		}
+	}
+	switch {
+	case !failed && v.Status < 400:
+	case len(g.facts.Failed) < mostFailed:
+		g.facts.Failed = append(g.facts.Failed, *v)
+	default:
+		g.facts.MoreFailed++
+	}
+}
+
+func (g *gatherer) result() *Facts {
+	f := &g.facts
+	for _, h := range g.hosts {
+		if h.answered > 0 {
+			h.Answer = h.took / time.Duration(h.answered)
+		}
+		f.Hosts = append(f.Hosts, *h)
+	}
+	slices.SortFunc(f.Hosts, func(a, b Host) int { return cmp.Or(b.Requests-a.Requests, cmp.Compare(a.Host, b.Host)) })
+	f.MoreHosts = len(g.more) + max(0, len(f.Hosts)-mostListed)
+	f.Hosts = f.Hosts[:min(len(f.Hosts), mostListed)]
+	return f
+}

@@ -1,0 +1,103 @@
+// Package report sums up a crawl that package job keeps: as text, and as a page that needs nothing but itself, with facts
+// about each host from one pass over ledger and visits.
+//
+// Reading order: text.go, hosts.go, page.go.
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
+)
+
+// Text is a report as a person reads it. ended says how the crawl ended, "" that the report's Finish tells; the first
+// line goes through emphasize, nil leaves it as it is.
+func Text(r *crawler.Report, ended string, emphasize func(string) string) string {
+	var b strings.Builder
+	head := fmt.Sprintf("%s %s: %s", cli.Plural(r.Pages, "page"), spanText(r), finishText(r, ended))
+	if emphasize != nil {
+		head = emphasize(head)
+	}
+	fmt.Fprintln(&b, head)
+	fmt.Fprintf(&b, "  %-10s %d, pages from %s, %s received", "requests", r.Requests, cli.Plural(r.Hosts, "host"), cli.Bytes(r.Bytes))
+	if r.Retries > 0 {
+		fmt.Fprintf(&b, ", retries %d", r.Retries)
+	}
+	b.WriteByte('\n')
+	if r.Bound.Duration > 0 && r.Elapsed.Duration >= r.Bound.Duration {
+		fmt.Fprintf(&b, "  %-10s %.2f × the least that %s allows\n", "time", r.Elapsed.Seconds()/r.Bound.Seconds(), cli.Printable(r.BoundBy))
+	}
+	row(&b, "outcomes", r.Outcomes)
+	row(&b, "statuses", r.Statuses)
+	row(&b, "types", r.Types)
+	row(&b, "reasons", r.Reasons)
+	row(&b, "links", r.Links)
+	if r.Rejected > 0 {
+		fmt.Fprintf(&b, "  %-10s full: no room for %s\n", "queue", cli.Plural(r.Rejected, "URL"))
+	}
+	if n := len(r.Sitemaps); n > 0 {
+		fmt.Fprintf(&b, "  %-10s %s", "sitemaps", cli.Printable(strings.Join(r.Sitemaps[:min(3, n)], " ")))
+		if n > 3 {
+			fmt.Fprintf(&b, " and %d more", n-3)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// spanText is how long a crawl took; of one that was resumed, over what time too.
+func spanText(r *crawler.Report) string {
+	if r.Runs <= 1 {
+		return "in " + cli.Round(r.Elapsed.Duration).String()
+	}
+	if over := r.Ended.Sub(r.Started); over >= r.Elapsed.Duration {
+		return fmt.Sprintf("in %s, in %d runs over %s", cli.Round(r.Elapsed.Duration), r.Runs, cli.Round(over))
+	}
+	return fmt.Sprintf("in %s, in %d runs", cli.Round(r.Elapsed.Duration), r.Runs) // the clock was set back between them
+}
+
+// finishText says how a crawl ended: as ended has it, or "" as its Finish has it.
+func finishText(r *crawler.Report, ended string) string {
+	left := cli.Plural(r.Left, "URL") + " left"
+	switch {
+	case ended != "":
+		return ended + ", " + left
+	case r.Finish == crawler.FinishUnreachable:
+		return "no host answered, " + left
+	case r.Finish == crawler.FinishErrors:
+		return "too many URLs failed, " + left
+	case r.Finish == crawler.FinishDone:
+		return "done, nothing left"
+	case r.Finish.Limit():
+		return fmt.Sprintf("limit %s reached, %s", LimitName(r.Finish), left)
+	}
+	return fmt.Sprintf("%s, %s", r.Finish, left)
+}
+
+// LimitName is a limit by the name of its flag.
+func LimitName(f crawler.Finish) string { return strings.ReplaceAll(string(f), "_", "-") }
+
+// row prints counts, the largest first.
+func row[K cmp.Ordered](b *strings.Builder, name string, counts map[K]int) {
+	const most = 8
+	if len(counts) == 0 {
+		return
+	}
+	keys := slices.SortedFunc(maps.Keys(counts), func(x, y K) int {
+		return cmp.Or(cmp.Compare(counts[y], counts[x]), cmp.Compare(x, y))
+	})
+	parts := make([]string, 0, most)
+	for _, k := range keys[:min(most, len(keys))] {
+		parts = append(parts, fmt.Sprintf("%s %d", cli.Printable(cmp.Or(fmt.Sprint(k), "unknown")), counts[k]))
+	}
+	fmt.Fprintf(b, "  %-10s %s", name, strings.Join(parts, ", "))
+	if n := len(keys); n > most {
+		fmt.Fprintf(b, " and %d more", n-most)
+	}
+	b.WriteByte('\n')
+}

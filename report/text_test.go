@@ -1,0 +1,26 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/amble-crawler/amble/crawler"
+)
+
+func TestSummaryHoldsOffHostileText(t *testing.T) {
+	types := map[string]int{"text/html\x1b[2J": 1, "": 2}
+	for _, x := range strings.Fields("a b c d e f g h") {
+		types[x] = 1
+	}
+	text := Text(&crawler.Report{
+		Finish: crawler.FinishDone, Pages: 1, Hosts: 1, Types: types, Sitemaps: []string{"x\x1b]0;y\a", "2", "3", "4"},
+	}, "", nil)
+	if strings.ContainsAny(text, "\x1b\a") {
+		t.Errorf("controls reach the terminal: %q", text)
+	}
+	for _, want := range []string{"1 page in 0s: done, nothing left\n", "unknown 2, a 1,", " and 2 more\n", `x\x1b]0;y\a 2 3 and 1 more`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q lacks %q", text, want)
+		}
+	}
+}
