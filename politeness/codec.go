@@ -33,7 +33,7 @@ func (w *writer) strings(ss []string) {
 	}
 }
 
-// reader takes them from b again. After the first error everything it gives is zero, so loops end.
+// reader reads these values from b. After the first error all values are zero, so that loops end.
 type reader struct {
 	b       []byte
 	version uint64 // of the format
@@ -76,7 +76,7 @@ func (r *reader) int() int64 {
 	return v
 }
 
-// count is a number of things that take an octet each at least.
+// count is a number of items that take at least one byte each.
 func (r *reader) count() int {
 	n := r.uint()
 	r.check(n <= uint64(len(r.b)))

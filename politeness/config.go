@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// None switches a wait or a maximum off where a Config field says so. Zero always means the default.
+// None switches a wait or a maximum off, in the fields of Config that say so. Zero always means the default.
 const None = -1
 
 // Defaults of Config. Where they come from: docs/politeness.md.
@@ -28,8 +28,8 @@ const (
 	DefaultMaxRulesBytes = 256 << 20
 )
 
-// MinDelay holds where the operator asks for no delay or a shorter one, unless the host is an own
-// one or on loopback: a site that has not agreed to more is never asked ten times a second.
+// MinDelay applies where the operator sets no delay or a shorter one, unless the host is an own one or on loopback: a site
+// that has not agreed to more never gets more than ten requests per second.
 const MinDelay = 100 * time.Millisecond
 
 // Config is a Gate's policy. The zero value of every field is the safe default; only Identity must
@@ -41,10 +41,10 @@ type Config struct {
 	Contactless bool
 
 	// Delay is the least time between the end of one request to a host and the start of the next.
-	// 0: DefaultDelay; None: no delay of the operator's own, what sites ask for still holds.
+	// 0: DefaultDelay; None: no delay of the operator's own; what sites request still applies.
 	Delay time.Duration
-	// DelayFactor × the last response time is waited when it is longer than Delay, up to MaxDelay:
-	// a slow server is asked less often. 0: DefaultDelayFactor; None: off.
+	// DelayFactor times the last response time is the delay if that is longer than Delay, up to MaxDelay: a slow server gets
+	// fewer requests. 0: DefaultDelayFactor; None: off.
 	DelayFactor float64
 	// MaxDelay caps what DelayFactor adds, and nothing else. 0: DefaultMaxDelay.
 	MaxDelay time.Duration
@@ -58,63 +58,64 @@ type Config struct {
 	// nil: no host is owned.
 	OwnHosts func(host string) int
 
-	// MaxCrawlDelay is the longest Crawl-delay or Request-rate pause obeyed; a host that asks for
-	// more is given up with ReasonCrawlDelay, never asked more often. 0: default; None: always obey.
+	// MaxCrawlDelay is the longest Crawl-delay or Request-rate pause obeyed; a host that requests more is given up with
+	// ReasonCrawlDelay; it never gets more frequent requests. 0: default; None: always obey.
 	MaxCrawlDelay time.Duration
-	// MaxRetryAfter is the longest Retry-After obeyed; a host that asks for more is given up with
-	// ReasonRetryAfter. 0: default; None: always obey.
+	// MaxRetryAfter is the longest Retry-After obeyed; a host that requests more is given up with ReasonRetryAfter.
+	// 0: default; None: always obey.
 	MaxRetryAfter time.Duration
 	// MaxBackoff is the longest pause after failures. 0: default.
 	MaxBackoff time.Duration
-	// MaxFailures of a host with no good answer between, or such failures for MaxSilence, and it is given up with
-	// ReasonHostFailed: its name has no address, it cannot be connected to, does not answer in time, or answers 429.
-	// That a page fails in another way, such as with 5xx, counts half, at the first attempt at its URL, and not for
-	// MaxSilence; further attempts only lengthen the pause (MaxBackoff). 0: default; None: never.
+	// MaxFailures is after how many failures without a good answer in between, and MaxSilence after how long a time of such
+	// failures, a host is given up with ReasonHostFailed. A failure is that its name has no address, that it cannot be
+	// connected to, does not answer in time, or answers 429. A page that fails in another way, such as with 5xx, counts half,
+	// only at the first attempt at its URL, and not for MaxSilence; further attempts only lengthen the pause (MaxBackoff).
+	// 0: default; None: never.
 	MaxFailures int
 	MaxSilence  time.Duration
-	// RobotsGiveUp is how long an unreachable robots.txt is retried before the host is given up with
-	// ReasonRobotsUnreachable. 0: default; None: for ever.
+	// RobotsGiveUp is how long an unreachable robots.txt is retried before its origin is given up with
+	// ReasonRobotsUnreachable. 0: default; None: forever.
 	RobotsGiveUp time.Duration
-	// ForbiddenDenies reads 401 and 403 on robots.txt as "nothing allowed" rather than, with
-	// RFC 9309 section 2.3.1.3, as "no rules".
+	// ForbiddenDenies treats the statuses 401 and 403 of a robots.txt as "nothing allowed", not as "no rules" as RFC 9309
+	// section 2.3.1.3 says.
 	ForbiddenDenies bool
 
-	// Dialect is the standard that robots.txt files are read by. The default is RFC 9309.
+	// Dialect is the standard by which robots.txt files are read. The default is RFC 9309.
 	Dialect robots.Dialect
-	// Overrides replace the robots.txt of single origins.
+	// Overrides replace the robots.txt of individual origins.
 	Overrides []Override
 	// RefuseUsage names uses (robots.UseTrainAI, …): a URL for which the site's robots.txt disallows
-	// one of them is denied with ReasonUsage. It comes on top of the rules and never replaces them.
+	// one of them is denied with ReasonUsage. This is in addition to the rules and never replaces them.
 	RefuseUsage []string
 	// Hours are when requests may be made at all. None: at any time.
 	Hours Hours
 	// VisitTime also obeys the hours that robots.txt names (Visit-time of the 1996 proposals).
 	VisitTime bool
-	// OptOut reports whether a host name is not to be asked at all. It is called for every Admit, so
-	// the list behind it may change while the crawl runs. nil: nobody opted out.
+	// OptOut reports whether a host name must not be requested at all. It is called for every Admit, so that the list behind
+	// it may change while the crawl runs. nil: nobody opted out.
 	OptOut func(hostname string) bool
 
 	// PermitTTL is how long a Permit can be used. 0: default.
 	PermitTTL time.Duration
-	// MaxRulesBytes bounds, by estimate, the memory that robots.txt files take. Beyond it the Gate drops
-	// files that have decided about a page and have not been used for longest; they are asked for
-	// again before the next page of their site. Files just fetched are kept even above the bound.
+	// MaxRulesBytes bounds, by estimate, the memory of robots.txt files. Beyond it the Gate drops files that have decided about
+	// a page, the least recently used first; they are fetched again before the next page of their site. Files that were just
+	// fetched are kept even above the bound.
 	// 0: DefaultMaxRulesBytes; None: no bound.
 	MaxRulesBytes int64
-	// Snapshot is what [Gate.Snapshot] returned in an earlier process: the Gate goes on from there.
+	// Snapshot is what [Gate.Snapshot] returned in an earlier process: the Gate continues from there.
 	Snapshot []byte
-	// Ledger receives one JSON line when a request starts and one when it ends. A Write that stores a
-	// part of its line ends the Gate's requests, unless the writer takes the part back as [ledger.File]
-	// does; so does one that fails to store how a request ended. nil: none is kept.
+	// Ledger receives one JSON line when a request starts and one when it ends. A Write that stores a part of its line ends
+	// the Gate's requests, unless the writer takes the part back as [ledger.File] does; so does one that fails to store the
+	// end of a request. nil: none is kept.
 	Ledger io.Writer
-	// LedgerSize is how many octets the ledger already has, of earlier processes. See [Gate.Replay].
+	// LedgerSize is how many bytes the ledger already has, from earlier processes. See [Gate.Replay].
 	LedgerSize int64
 }
 
 // minRate is one request in 30 years: gaps beyond overflow a time.Duration.
 const minRate = 1e-9
 
-// withDefaults is c with every zero field set and every None turned into what the Gate computes with.
+// withDefaults is c with every zero field set and every None replaced by the value that the Gate computes with.
 func (c Config) withDefaults() Config {
 	c.Delay = or(c.Delay, DefaultDelay)
 	c.DelayFactor = max(0, or(c.DelayFactor, DefaultDelayFactor))
@@ -168,7 +169,7 @@ func (c Config) Validate() error {
 		{"PermitTTL", c.PermitTTL, false},
 	} {
 		if f.v < 0 && !(f.none && f.v == None) {
-			errs = append(errs, fmt.Errorf("politeness: %s is %v: negative durations mean nothing", f.name, f.v))
+			errs = append(errs, fmt.Errorf("politeness: %s is %v: must not be negative", f.name, f.v))
 		}
 	}
 	if c.DelayFactor < 0 && c.DelayFactor != None || math.IsNaN(c.DelayFactor) || math.IsInf(c.DelayFactor, 0) {

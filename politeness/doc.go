@@ -1,26 +1,32 @@
-// Package politeness decides when a request may leave, and proves afterwards that it might.
+// Package politeness decides when a request may be made, and records enough to check that afterwards.
 //
-// The [Gate] holds, for every host, what the host asked of robots (robots.txt) and when it may be
-// asked again (pacing). It does no I/O and starts no goroutine. A crawler's worker goes through it
-// in this order, for every request, robots.txt and redirect targets included:
+// For every host, the [Gate] knows what its robots.txt allows and when it may be requested again. It makes no requests and
+// starts no goroutine. A worker of a crawler uses it in this order for every request, including those for robots.txt and for
+// the targets of redirects:
 //
 //	Visit   = { Step NotYet } Step ( Denied | Request ) .
 //	Step    = Next resolve ( Admit | Failed ) .        // Failed: the name has no address for now
 //	Request = Permit [ Redeem [ Begin wire ] ] Report .
 //
-// In words: Step is repeated, each time no earlier than the last answer said, until Admit returns
-// *[Denied], which is the fate of the URL, or a [Permit]. A Permit for robots.txt, or for a hop of its
-// redirects, is used like any other, and then the Visit begins again. Nobody sleeps on a NotYet: the URL
-// goes back to the queue with its time.
+// That is: Step is repeated, each time no earlier than the last answer said, until Admit returns a *[Denied], which is final
+// for the URL, or a [Permit]. A Permit for robots.txt, or for a hop of its redirects, is used like any other; then the Visit
+// begins again. Nobody sleeps on a [NotYet]: the URL is queued again with its time.
 //
-// Next names what has to be asked for first: the URL itself, or the robots.txt of its origin, or a
-// hop of that file's redirects. A [Permit] is for one request to one URL at one address, can be
-// redeemed once, and expires. [Grant.Begin] is called by the transport immediately before the first
-// byte is written; it is what keeps a paused process from sending late. Report must follow every
-// Permit, whatever became of it: the host is held until then, or, when nothing was begun, until the
-// Permit has run out.
+// [Gate.Next] says what has to be requested first: the URL itself, the robots.txt of its origin, or a hop of that file's
+// redirects. A [Permit] is for one request to one URL at one address, can be redeemed once, and expires. The transport calls
+// [Grant.Begin] immediately before it writes the first byte, so that a process that was suspended sends nothing late.
+// [Gate.Report] must follow every Permit, whatever its outcome: the host is held until then or, if nothing was begun, until
+// the Permit has expired.
 //
-// What the Gate knows is bounded in memory: clocks that would change nothing are forgotten, and
-// robots.txt files are dropped and asked for again. [Gate.Snapshot] takes it to another process. Every
-// request leaves two lines, [ledger.Entry], in the ledger; package audit checks a ledger afterwards.
+// The Gate's memory is bounded: clocks that would change nothing are forgotten, and robots.txt files are dropped and fetched
+// again. [Gate.Snapshot] carries its state to another process. Every request leaves two lines, [ledger.Entry], in the ledger,
+// from which [Gate.Replay] restores what happened after a snapshot, and which package politeness/audit checks.
+//
+// # Reading order
+//
+// gate.go is what the Gate knows and what it is made of; admit.go decides about a request and report.go applies its outcome;
+// permit.go is what passes between them. The parts, each of which can be read alone: rules.go with origin.go, answer.go,
+// override.go, hours.go and evict.go (robots.txt); pacer.go with pace.go (clocks); host.go with health.go and retry.go (one
+// host) and delay.go (its delay); journal.go (what is written to the ledger). Persistence is on top: snapshot.go with codec.go,
+// replay.go with line.go, and skew.go for clocks that were set back.
 package politeness

@@ -10,8 +10,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// NotYet says that the request may be made, but not now. Until is the earliest time at which asking
-// again makes sense; it is a promise to the host, not to the caller: another request may come first.
+// NotYet says that the request may be made, but not now. Until is the earliest time at which it makes sense to try again; it
+// is a promise to the host, not to the caller: another request may come first.
 type NotYet struct {
 	Until   time.Time
 	Clauses []ledger.Clause // the deciding one first
@@ -38,13 +38,13 @@ func sortClauses(cs []ledger.Clause) {
 // Reason codes of Denied, stable across versions.
 const (
 	ReasonRobots            = "robots_disallow"    // a rule of robots.txt
-	ReasonRobotsUnreachable = "robots_unreachable" // robots.txt could not be had for too long: deferred, not disallowed
-	ReasonRetryAfter        = "retry_after_long"   // the host asked for a longer pause than the crawl grants
+	ReasonRobotsUnreachable = "robots_unreachable" // robots.txt could not be fetched for too long: deferred, not disallowed
+	ReasonRetryAfter        = "retry_after_long"   // Retry-After above the crawl's maximum
 	ReasonCrawlDelay        = "crawl_delay_long"   // Crawl-delay above the crawl's maximum
-	ReasonHostFailed        = "host_failed"        // failed too often, or for too long, with no good answer between
+	ReasonHostFailed        = "host_failed"        // failed too often, or for too long, without a good answer in between
 	ReasonOptOut            = "opt_out"            // the host is on the operator's opt-out list
 	ReasonUsage             = "usage_signal"       // a usage signal forbids the named use
-	ReasonNoContact         = "no_contact"         // a crawl without contact asked for a host that is not loopback
+	ReasonNoContact         = "no_contact"         // the crawl has no contact, and the host is not on loopback
 )
 
 // Denied is the final refusal of a URL.
@@ -62,8 +62,7 @@ func (e *Denied) Error() string {
 	return "politeness: " + e.Reason + ": " + e.URL.String()
 }
 
-// Deferred reports whether the URL was left for now and may be asked for in a later run, rather
-// than forbidden.
+// Deferred reports whether the URL is not forbidden, only left for now: it may be requested in a later run.
 func (e *Denied) Deferred() bool {
 	return e.Reason != ReasonRobots && e.Reason != ReasonOptOut && e.Reason != ReasonUsage
 }

@@ -29,7 +29,7 @@ func (h *host) learn(c *Config, now time.Time, p *permit, r Reply) {
 	case p.unrecorded && !failed(r):
 		// Shortens no pause: whoever reads the ledger could not tell why.
 	case failed(r):
-		if p.purpose != Robots { // robots.txt has pauses and an end of its own
+		if p.purpose != Robots { // robots.txt has its own pauses and its own end
 			h.fail(c, now, p.fault(r))
 		}
 	default:
@@ -69,7 +69,7 @@ func (h *host) succeed() {
 	}
 }
 
-// fail notes a failure at now: back-off doubles with each. By faults the host is given up.
+// fail notes a failure at now: back-off doubles with each. After enough faults the host is given up.
 func (h *host) fail(c *Config, now time.Time, f fault) {
 	h.backoff = min(max(firstBackoff, 2*h.backoff), c.MaxBackoff)
 	if f == noFault {

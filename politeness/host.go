@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// host is what one host:port has requested and how it fares.
+// host is what is known of one host:port: its clocks, its origins and its health.
 //
 // It is made when a URL of it is first seen, waits only through its slots' clocks, and may be forgotten only when it equals
 // a new one (fresh).

@@ -7,10 +7,10 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// Hours are the parts of the day, in UTC, in which requests may be made. None is the whole day.
+// Hours are the parts of the day, in UTC, in which requests may be made. Without any, it is the whole day.
 type Hours []robots.Window
 
-// next is the first instant from now on that lies in one of the windows.
+// next is the first instant from now on that is in one of the windows.
 func (h Hours) next(now time.Time) time.Time {
 	if len(h) == 0 {
 		return now
@@ -32,7 +32,7 @@ func (h Hours) next(now time.Time) time.Time {
 	return best
 }
 
-// end is the last instant of the windows that now lies in; 0 when there is no end.
+// end is the last instant of the windows that contain now; 0 when there is no end.
 func (h Hours) end(now time.Time) (last instant) {
 	for _, w := range h {
 		if w.IsZero() {
@@ -45,7 +45,7 @@ func (h Hours) end(now time.Time) (last instant) {
 	return last
 }
 
-// closes is when w, in which now lies, is over: with the end of its last minute.
+// closes is the end of w, which contains now: the end of its last minute.
 func closes(w robots.Window, now time.Time) time.Time {
 	t := now.UTC().Truncate(24 * time.Hour).Add(w.To.Truncate(time.Minute) + time.Minute)
 	if !t.After(now) {

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Identity is who the crawler is, to site owners. It builds the User-Agent header of every request,
-// and its Product is the token that robots.txt groups are matched by, so the two cannot differ.
+// Identity tells site owners who the crawler is. The User-Agent header of every request is built from it, and its Product is
+// the token by which groups of robots.txt are chosen, so that the two cannot differ.
 type Identity struct {
 	Product string // product token: letters, digits, "-" and "_" (RFC 9309 section 2.2.1)
-	Version string // without blanks; may be empty
+	Version string // without spaces; may be empty
 	Contact string // an http(s) URL or a mail address at which a person answers
 }
 
-// UserAgent is the header's value: Product/Version (+Contact), as robots have identified themselves
-// since the 1994 standard asked for it.
+// UserAgent is the value of the header: Product/Version (+Contact), the form that robots have used since the 1994 standard
+// required one.
 func (id Identity) UserAgent() string {
 	ua := id.Product
 	if id.Version != "" {
@@ -65,7 +65,7 @@ func (id Identity) checkContact(contactless bool) error {
 	case c == "":
 		return errors.New("politeness: contact is empty: give an http(s) URL or a mail address where site owners reach you")
 	case strings.ContainsFunc(c, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '(' || r == ')' }):
-		return fmt.Errorf("politeness: contact %q: blanks, brackets and control characters cannot stand in a User-Agent", c)
+		return fmt.Errorf("politeness: contact %q: spaces, parentheses and control characters are not allowed in a User-Agent", c)
 	case isPlaceholder(c):
 		return fmt.Errorf("politeness: contact %q is a placeholder: give an address where site owners really reach you", c)
 	case isMail(c):
@@ -82,8 +82,8 @@ func isMail(c string) bool {
 	return err == nil && a.Name == "" && !strings.Contains(c, "://")
 }
 
-// isPlaceholder knows the names reserved for documentation (RFC 2606, RFC 6761) and what stands in
-// templates. A placeholder reaches nobody, which is worse than silence: it looks like an answer.
+// isPlaceholder recognizes the names reserved for documentation (RFC 2606, RFC 6761) and those of templates. A placeholder
+// reaches nobody, which is worse than none: it looks like a contact.
 func isPlaceholder(c string) bool {
 	c = strings.ToLower(strings.TrimPrefix(c, "mailto:"))
 	host := c

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// journal numbers the Permits of a Gate and writes to the ledger what became of them.
+// journal numbers the Permits of a Gate and writes their requests and outcomes to the ledger.
 type journal struct {
 	cfg    *Config
 	run    string // names the Gate in the ledger

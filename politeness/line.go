@@ -25,7 +25,7 @@ func (e line) purpose() Purpose {
 	return Page
 }
 
-// time is when the Gate was in the state that the line tells of.
+// time is when the Gate was in the state that the line describes.
 func (e line) time() time.Time {
 	for _, t := range []time.Time{e.Reported, e.Ended} {
 		if !t.IsZero() {
@@ -35,7 +35,7 @@ func (e line) time() time.Time {
 	return e.Allowed
 }
 
-// needsBody reports whether the line's answer for a robots.txt has rules in its body.
+// needsBody reports whether the answer for a robots.txt has rules in its body.
 func (e line) needsBody() bool {
 	return e.Err == "" && e.Status >= 200 && e.Status < 300 && (e.Truncated == "" || e.Truncated == CutByLength)
 }
@@ -45,12 +45,12 @@ func (e line) isHash(sum [sha256.Size]byte) bool {
 	return string(hex.AppendEncode(buf[:0], sum[:])) == e.SHA256
 }
 
-// life is how long an answer for a robots.txt that ended then may be gone by.
+// life is how long an answer for a robots.txt that ended then stays fresh.
 func (e line) life(ended time.Time) time.Duration {
 	return min(max(e.Expires.Sub(ended), robots.MinFreshness), robots.MaxFreshness)
 }
 
-// reply is the answer that the line tells of.
+// reply is the answer that the line describes.
 func (e line) reply() Reply {
 	r := Reply{Status: e.Status, Truncated: e.Truncated, Aborted: e.Aborted, Ended: e.Ended, Header: http.Header{}}
 	if e.Err != "" {
@@ -67,7 +67,7 @@ func (e line) reply() Reply {
 	return r
 }
 
-// urls are what was requested, and the page whose robots.txt that is or the same.
+// urls are the URL that was requested and the one it was wanted for: the same, or the page whose robots.txt it is.
 func (e line) urls() (target, wanted weburl.URL, err error) {
 	if target, err = weburl.Parse(e.URL); err != nil {
 		return target, wanted, err

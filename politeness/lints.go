@@ -6,15 +6,15 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// Codes of what [OriginInfo.Lints] says of a redirected robots.txt, beside those of package robots.
+// Codes of the remarks of [OriginInfo.Lints] on a redirected robots.txt, besides those of package robots.
 const (
 	LintRedirectNowhere robots.LintCode = "redirect_nowhere" // a redirect without a usable Location
-	LintRedirectLimit   robots.LintCode = "redirect_limit"   // more redirects than RFC 9309 asks to follow
+	LintRedirectLimit   robots.LintCode = "redirect_limit"   // more redirects than RFC 9309 requires to be followed
 )
 
-// Lints are remarks on how the site answers for its robots.txt as a whole: statuses that mean another
-// thing than they seem to, redirects that lead nowhere, a body that is no robots.txt. Remarks on single
-// lines are in [robots.Rules.Lints]. Nil when nothing is known or nothing odd.
+// Lints are remarks on the answer for a robots.txt as a whole: statuses that do not mean what they seem to, redirects that
+// lead nowhere, a body that is not a robots.txt. Remarks on individual lines are in [robots.Rules.Lints]. Nil when nothing is
+// known or nothing is odd.
 func (i OriginInfo) Lints() (out []robots.Lint) {
 	if !i.Known || i.Override != "" {
 		return nil

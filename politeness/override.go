@@ -9,13 +9,12 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Override replaces the robots.txt of one origin, for those who may: the site's owner, or an archive
-// with a mandate. It is off by default, needs a reason, and is written to the ledger with every
-// request it lets through.
+// Override replaces the robots.txt of one origin, for those who are entitled to it: the site's owner, or an archive with a
+// mandate. It needs a reason, which is written to the ledger with every request that it lets through.
 type Override struct {
 	Origin string    // scheme://host[:port]
-	Body   string    // the robots.txt to go by, unless Skip
-	Skip   bool      // go by no rules at all
+	Body   string    // the robots.txt that applies instead, unless Skip
+	Skip   bool      // no rules apply at all
 	Reason string    // who allowed it, and why; required
 	Until  time.Time // when it ends; required with Skip
 }
@@ -41,7 +40,7 @@ func (c *Config) validateOverrides() error {
 		case o.Skip && o.Until.IsZero():
 			errs = append(errs, fmt.Errorf("politeness: override %s: skipping robots.txt needs an end (Until)", o.Origin))
 		case o.Skip && o.Body != "":
-			errs = append(errs, fmt.Errorf("politeness: override %s: has a body and skips it", o.Origin))
+			errs = append(errs, fmt.Errorf("politeness: override %s: has a body, and Skip says to ignore it", o.Origin))
 		}
 	}
 	return errors.Join(errs...)

@@ -15,13 +15,13 @@ import (
 var (
 	ErrNoPermit = errors.New("politeness: no permit")      // the zero Permit, or not from a Gate
 	ErrUsed     = errors.New("politeness: permit used")    // redeemed, begun or reported before
-	ErrExpired  = errors.New("politeness: permit expired") // too late to send; ask again
+	ErrExpired  = errors.New("politeness: permit expired") // too late to send; call Admit again
 )
 
-// ErrRequest is the answer to a [Request] that names no URL or no address: no clock could hold its request.
+// ErrRequest is the answer to a [Request] without URL or address: no clock could hold it.
 var ErrRequest = errors.New("politeness: request without URL or address")
 
-// Purpose is why a request is made. It is written to the ledger.
+// Purpose says why a request is made. It is written to the ledger.
 type Purpose uint8
 
 // The purposes.
@@ -31,7 +31,7 @@ const (
 	Sitemap                // a sitemap
 )
 
-// String is the ledger's word for p.
+// String is the name of p in the ledger.
 func (p Purpose) String() string {
 	switch p {
 	case Robots:
@@ -42,12 +42,12 @@ func (p Purpose) String() string {
 	return "page"
 }
 
-// The life of a permit. It only ever moves forward.
+// The states of a permit. It only ever moves forward.
 const (
 	minted int32 = iota
 	redeemed
 	begun
-	lapsed // taken back: ran out unused, and nobody has reported it so far
+	lapsed // taken back: expired unused, and not reported so far
 	reported
 )
 
@@ -56,7 +56,7 @@ type permit struct {
 	gate       *Gate
 	id         uint64
 	url        weburl.URL // what is requested
-	wanted     weburl.URL // what the caller asked for: the same, or a page whose robots.txt this is
+	wanted     weburl.URL // the URL that the caller wants: the same, or a page whose robots.txt this is
 	wantedHost *host
 	addr       netip.Addr
 	purpose    Purpose
@@ -79,8 +79,8 @@ func (p *permit) expired(now time.Time) bool {
 	return now.Sub(p.allowed) > p.life || at(p.allowed).since(now) > p.life
 }
 
-// abandoned reports whether p's holder has had all the time that a connection may take, and Report has
-// not come: also of a Permit that expires sooner, a connection may be under way until then.
+// abandoned reports whether p has expired without Report, and its holder has had all the time that a connection may take:
+// even for a Permit that expires sooner, a connection may be under way until then.
 func (p *permit) abandoned(now time.Time) bool {
 	return p.expired(now) && now.Sub(p.allowed) > p.gate.cfg.PermitTTL
 }
@@ -90,18 +90,18 @@ func (p *permit) pause() (time.Duration, string) {
 	return p.gate.cfg.delayFor(p.clocks.host.state(p.addr.IsLoopback()))
 }
 
-// Permit allows one request. Only a [Gate] makes one. The zero Permit allows nothing, and a copy is the
-// same Permit: what one has used up the other cannot use. Its methods are safe for concurrent use.
+// Permit allows one request. Only a [Gate] makes one. The zero Permit allows nothing, and a copy is the same Permit: once one
+// is used, so is the other. Its methods are safe for concurrent use.
 //
-// A Permit that is never reported holds its host, and the host's address, for Config.PermitTTL; the Gate
-// then takes it back, as if it had been reported as aborted. Once its request has begun it is held
-// for good: nobody but the caller knows when that request is over.
+// A Permit that is never reported holds its host, and the host's address, for Config.PermitTTL; the Gate then takes it back,
+// as if it had been reported as aborted. Once its request has begun, the host is held until Report: only the caller knows
+// when that request is over.
 type Permit struct{ p *permit }
 
 // IsZero reports whether p allows nothing because no Gate made it.
 func (p Permit) IsZero() bool { return p.p == nil }
 
-// record is what p stands for, an empty one for the zero Permit.
+// record is the permit behind p, an empty one for the zero Permit.
 func (p Permit) record() *permit {
 	if p.p == nil {
 		return &permit{}
@@ -109,20 +109,20 @@ func (p Permit) record() *permit {
 	return p.p
 }
 
-// ID numbers the permits of one Gate from 1, in order. The ledger's lines carry it. 0 of the zero Permit.
+// ID numbers the permits of one Gate from 1, in order. The ledger's lines have it. It is 0 for the zero Permit.
 func (p Permit) ID() uint64 { return p.record().id }
 
 // URL is the one URL that may be requested.
 func (p Permit) URL() weburl.URL { return p.record().url }
 
-// Purpose is why.
+// Purpose says why the request is made.
 func (p Permit) Purpose() Purpose { return p.record().purpose }
 
 // Clauses are the waits that set the request's not-before time, the deciding one first.
 func (p Permit) Clauses() []ledger.Clause { return slices.Clone(p.record().clauses) }
 
-// Expires is the last instant at which the Permit can be used. It holds by the wall clock and by the monotonic one: the
-// Permit expires with the first of them that has passed it. The zero Time of the zero Permit.
+// Expires is the last instant at which the Permit can be used, by the wall clock or by the monotonic clock, whichever passes
+// it first. It is the zero Time for the zero Permit.
 func (p Permit) Expires() time.Time {
 	if p.p == nil {
 		return time.Time{}
@@ -130,7 +130,7 @@ func (p Permit) Expires() time.Time {
 	return p.p.allowed.Add(p.p.life)
 }
 
-// Redeem turns the Permit into the Grant that a fetcher works by. It succeeds once, before expiry.
+// Redeem turns the Permit into the Grant that a fetcher needs. It succeeds once, before expiry.
 // The error is ErrNoPermit, ErrUsed or ErrExpired.
 func (p Permit) Redeem() (Grant, error) {
 	if p.p == nil {
@@ -156,7 +156,7 @@ func (p *permit) advance(now time.Time, from, to int32) error {
 }
 
 // Grant is a redeemed Permit: what exactly may be sent, and to where. The zero Grant allows nothing.
-type Grant struct{ redeemed *permit } // another name than Permit's field: or the one could be converted into the other
+type Grant struct{ redeemed *permit } // named unlike Permit's field, so that neither can be converted to the other
 
 // URL is the URL to request.
 func (g Grant) URL() weburl.URL { return Permit{g.redeemed}.record().url }
@@ -172,7 +172,7 @@ func (g Grant) UserAgent() string {
 	return g.redeemed.gate.UserAgent()
 }
 
-// Purpose is why the request is made.
+// Purpose says why the request is made.
 func (g Grant) Purpose() Purpose { return Permit{g.redeemed}.record().purpose }
 
 // Begun reports whether Begin has succeeded.

@@ -11,8 +11,8 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// ErrReplay is wrapped by the errors of [Gate.Replay] that are the ledger's doing: it is shorter than the
-// snapshot says, or has a line that is none.
+// ErrReplay is wrapped by the errors of [Gate.Replay] about the ledger's contents: it is shorter than the snapshot says, or a
+// line is not valid.
 var ErrReplay = errors.New("politeness: ledger cannot be replayed")
 
 // restored is what a snapshot leaves for Replay.
@@ -33,20 +33,19 @@ func (s *restored) add(p *permit, c *redirectChain) {
 	}
 }
 
-// Replay tells a new Gate what happened after the snapshot it was made with, from the ledger's lines;
-// without a snapshot, all that the ledger tells. The Gate then admits nothing earlier than the one whose
-// process was killed would have (P9): clocks of hosts, addresses and domains, the rate, latency,
-// back-off, failures, Retry-After and robots.txt are as that Gate had them. A request without an end
-// counts as ended now: its pause is due from now. Since a connection may have been under way of which
-// no line tells, nothing at all is admitted before the operator's delay has passed: a crawl that begins,
-// rather than goes on, has no use for Replay.
+// Replay applies to a new Gate what happened after the snapshot with which it was made, from the ledger's lines; without a
+// snapshot, everything in the ledger. The Gate then admits nothing earlier than the Gate of the killed process would have
+// (P9): clocks of hosts, addresses and domains, the rate, latency, back-off, failures, Retry-After and robots.txt are as that
+// Gate had them. A request without an end counts as ended now: its pause begins now. Because a connection may have been under
+// way that has no line, nothing at all is admitted before the operator's delay has passed: Replay is for a crawl that
+// resumes, not for one that begins.
 //
-// Call it once, before the first Admit; lines is all of the file that Config.Ledger goes on with, whose
-// size is Config.LedgerSize. robots gives the body of a robots.txt with this SHA-256, in hexadecimal; of
-// an answer whose body it does not have, robots.txt counts as not yet asked for. A last line that is not
-// whole is left out. The memory that Replay takes does not depend on the ledger's length.
+// Call it once, before the first Admit; lines is the whole file to which Config.Ledger appends, with a length of
+// Config.LedgerSize. The function robots returns the body of a robots.txt with this SHA-256, in hexadecimal; where it has no
+// body, robots.txt counts as not requested yet. A last line that is not whole is left out. The memory that Replay needs does
+// not depend on the ledger's length.
 //
-// The error wraps [ErrReplay], or is the reader's. The Gate must not be used after one.
+// The error wraps [ErrReplay], or is the reader's. The Gate must not be used after an error.
 func (g *Gate) Replay(lines io.ReadSeeker, robots func(sha256 string) ([]byte, error)) error {
 	g.recording.Lock()
 	defer g.recording.Unlock()
@@ -79,13 +78,13 @@ func (g *Gate) Replay(lines io.ReadSeeker, robots func(sha256 string) ([]byte, e
 	return nil
 }
 
-// seekLine goes to the place of a mark, which is behind a line's end.
+// seekLine moves to a mark, which is just after the end of a line.
 func seekLine(lines io.ReadSeeker, mark int64) error {
 	_, err := lines.Seek(max(0, mark-1), io.SeekStart)
 	if err == nil && mark > 0 {
 		var end [1]byte
 		if _, err = io.ReadFull(lines, end[:]); err == nil && end[0] != '\n' {
-			return fmt.Errorf("%w: no line ends at byte %d, up to which the snapshot includes it", ErrReplay, mark)
+			return fmt.Errorf("%w: no line ends at byte %d, up to which the snapshot includes the ledger", ErrReplay, mark)
 		}
 	}
 	if err != nil {
@@ -94,7 +93,7 @@ func seekLine(lines io.ReadSeeker, mark int64) error {
 	return nil
 }
 
-// replay is one Replay under way.
+// replay is a Replay under way.
 type replay struct {
 	*restored
 	gate   *Gate
@@ -103,7 +102,7 @@ type replay struct {
 	latest time.Time // of all lines
 }
 
-// read applies the lines that are left.
+// read applies the remaining lines.
 func (r *replay) read(lines *ledger.Reader) error {
 	for {
 		e, err := lines.Next()
@@ -121,7 +120,7 @@ func (r *replay) read(lines *ledger.Reader) error {
 	}
 }
 
-// apply does again what the Gate did when it wrote the line.
+// apply repeats what the Gate did when it wrote the line.
 func (r *replay) apply(e line) error {
 	r.line = e
 	if e.Run != r.run {
@@ -143,8 +142,8 @@ func (r *replay) apply(e line) error {
 	return fmt.Errorf("event %q is not known", e.Event)
 }
 
-// newRun notes that the process before has ended: what it left open was over when this one began, and
-// that was before its first line, whatever the clock of the one before.
+// newRun notes that the earlier process has ended: its open requests were over when the next process began, and that was
+// before that one's first line, whatever the earlier one's clock said.
 func (r *replay) newRun() {
 	now := r.line.time()
 	r.settle(now)
@@ -155,11 +154,11 @@ func (r *replay) newRun() {
 	r.run = r.line.Run
 }
 
-// settle ends what is open at now. How it ended nobody knows, nor at an own host, which of its clocks each of
-// several requests went by: all of them rest.
+// settle ends at now what is open. Its outcome is unknown, and so is, at an own host, which of its clocks each of several
+// requests held: all of them rest.
 func (r *replay) settle(now time.Time) {
 	for _, p := range r.out {
-		if p.started.Load() { // of one that was not, the clocks rest since the snapshot was restored
+		if p.started.Load() { // otherwise the clocks have rested since the snapshot was restored
 			r.report(now, p, Reply{Aborted: true}, answer{})
 			d, clause := p.pause()
 			p.clocks.host.hold(now.Add(d), d, clause)
@@ -183,7 +182,7 @@ func (r *replay) start() error {
 	return nil
 }
 
-// mint makes the Permit again that a line is about, and takes its clocks.
+// mint makes the line's Permit again, and starts its clocks.
 func (r *replay) mint() (*permit, error) {
 	e, g := r.line, r.gate
 	target, wanted, err := e.urls()
@@ -232,14 +231,14 @@ func (r *replay) unsent() error {
 	return err
 }
 
-// errFailed stands for the error that a line tells of.
+// errFailed stands for the error in a line.
 var errFailed = errors.New("politeness: request failed")
 
 // end reports the outcome of p.
 func (r *replay) end(p *permit) error {
 	e, g := r.line, r.gate
 	delete(r.out, p.id)
-	if e.Took > 0 { // as exactly as the Gate knew it
+	if e.Took > 0 { // to the nanosecond, as the Gate knew it
 		p.began = e.Ended.Add(-time.Duration(e.Took))
 	}
 	reply := e.reply()
@@ -269,7 +268,7 @@ func (r *replay) body() (b []byte, missing bool) {
 	return b, false
 }
 
-// report is what Gate.report is, also for a Permit that a snapshot noted: its clocks have rested.
+// report is Gate.report, also for a Permit from a snapshot, whose clocks have rested.
 func (r *replay) report(now time.Time, p *permit, reply Reply, a answer) {
 	g := r.gate
 	if p.clocks.host == nil {

@@ -20,15 +20,13 @@ const (
 	snapshotVersion = 3
 )
 
-// Snapshot is everything the Gate knows that outlives a process (P9): the clocks of hosts, addresses
-// and domains, back-off and failures, hosts given up, robots.txt files with their age and retry state.
-// A Gate made with it in Config.Snapshot admits nothing earlier than this one would have; the pauses
-// of its own Config come on top.
+// Snapshot returns everything the Gate knows that must survive the process (P9): the clocks of hosts, addresses and domains,
+// back-off and failures, hosts given up, robots.txt files with their age and retry state. A Gate made with it in
+// Config.Snapshot admits nothing earlier than this one would have; the pauses of its own Config apply in addition.
 //
-// A Permit that is out is noted as if its request ended when the snapshot is restored. What happens
-// after the snapshot is not in it: [Gate.Replay] takes that from the ledger, from the place on that
-// the snapshot names. It waits for lines that are being written, and nothing is written meanwhile.
-// Times are those of the wall clock. The format is binary, with a version, and subject to
+// A Permit that is out is noted as if its request ended when the snapshot is restored. What happens after the snapshot is not
+// in it: [Gate.Replay] takes that from the ledger, from the offset that the snapshot has. Snapshot waits for lines that are
+// being written, and blocks writing meanwhile. Times are those of the wall clock. The format is binary, has a version, and may
 // change; a Gate refuses one that it cannot read with [ErrSnapshot].
 func (g *Gate) Snapshot() []byte {
 	now := time.Now()
@@ -89,7 +87,7 @@ func (w *writer) host(h *host) {
 	}
 }
 
-// pace writes a clock. Of one that is busy the pause that will be due is written, too.
+// pace writes a clock. For a busy one the pause that will be due is written, too.
 func (w *writer) pace(p *pace) {
 	w.time(p.notBefore)
 	w.instant(p.ended)
@@ -103,7 +101,7 @@ func (w *writer) pace(p *pace) {
 	}
 }
 
-// permit writes one that is out, for the line of its end.
+// permit writes a Permit that is out, for the line of its end.
 func (w *writer) permit(p *permit) {
 	w.uint(p.id)
 	w.string(p.url.String())
@@ -148,7 +146,7 @@ func (w *writer) origin(o *origin) {
 	w.chain(o.via)
 	if o.fetching == nil {
 		w.chain(o.chain)
-	} else { // begins anew, but for what the ledger tells of the Permit
+	} else { // begins anew, except for what the ledger has of the Permit
 		w.chain(nil)
 	}
 	w.bool(o.rules != nil)
@@ -168,7 +166,7 @@ func (g *Gate) restore(now time.Time, b []byte) error {
 		r.version = r.uint()
 	}
 	if r.version < 2 || r.version > snapshotVersion {
-		return fmt.Errorf("%w: it is of another version, or none", ErrSnapshot)
+		return fmt.Errorf("%w: it has another version, or is not a snapshot", ErrSnapshot)
 	}
 	g.restored.run, g.restored.mark = r.string(), int64(r.uint())
 	r.check(g.restored.mark >= 0)
@@ -209,7 +207,7 @@ func (r *reader) host(now time.Time, g *Gate) {
 		h.local = r.bool()
 	}
 	h.latency, h.failing, h.backoff, h.failures = r.duration(), r.instant(), r.duration(), int32(r.uint()&(1<<31-1))
-	if r.version < 3 { // it has failures, all of which counted alike
+	if r.version < 3 { // which has failures that all counted alike
 		h.failures = min(h.failures, 1<<29) * int32(wholeFault)
 	}
 	if r.bool() {
@@ -223,7 +221,7 @@ func (r *reader) host(now time.Time, g *Gate) {
 		g.rules.size += h.origins[i].rules.size()
 	}
 	d, clause := g.cfg.delayFor(h.state(h.local))
-	for p := range h.slots { // this Gate's Config may ask for more
+	for p := range h.slots { // this Gate's Config may require more
 		if p.ended != 0 {
 			p.hold(p.ended.time().Add(d), d, clause)
 		}
@@ -253,7 +251,7 @@ func (r *reader) slots(now time.Time, g *Gate, h *host) {
 	}
 }
 
-// permit reads one that was out. Its request has ended as far as clocks go.
+// permit reads a Permit that was out. For the clocks, its request has ended.
 func (r *reader) permit(g *Gate) (*permit, *redirectChain) {
 	p := &permit{gate: g, id: r.uint(), url: r.url(), wanted: r.url()}
 	p.addr, _ = netip.AddrFromSlice([]byte(r.string()))
@@ -280,7 +278,7 @@ func (r *reader) url() weburl.URL {
 	return u
 }
 
-// pace reads a clock that is new, and reports whether a request was under way.
+// pace reads a clock into a new one, and reports whether a request was under way.
 func (r *reader) pace(now time.Time, p *pace) (held bool) {
 	t, ended := r.time(), r.instant()
 	p.hold(t, r.duration(), "")

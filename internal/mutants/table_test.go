@@ -101,7 +101,7 @@ var protections = []mutant{
 	{"a snapshot has no latency", "politeness/snapshot.go", "w.duration(h.latency)", "w.duration(0)", both, false, seeds{crawl: 1, gate: 26}},
 
 	// What a process that is killed leaves: P9.
-	{"a replay forgets what was in flight", "politeness/replay.go", "if p.started.Load() { // of one", "if false { // of one", both, false, seeds{crawl: 14, gate: 14}},
+	{"a replay forgets what was in flight", "politeness/replay.go", "if p.started.Load() { // otherwise", "if false { // otherwise", both, false, seeds{crawl: 14, gate: 14}},
 	{"a replay forgets what requests came to", "politeness/replay.go", "		return r.end(p)\n	case ledger.Unsent:", "		return nil\n	case ledger.Unsent:", both, false, seeds{crawl: 1, gate: 6}},
 	{"a replay forgets what was not sent", "politeness/replay.go", "return r.unsent()", "return nil", both, false, seeds{crawl: 29, gate: 25}},
 	{"a replay forgets names without an address", "politeness/replay.go", "g.failed(e.time(), wanted, target, errFailed)", "_, _, _ = g, wanted, target", both, false, seeds{crawl: 51, gate: 25}},
