@@ -22,13 +22,13 @@ func TestResearchProgramCanBeVerified(t *testing.T) {
 			}
 		}
 	}
-	const pause = "cfg.Politeness.Delay = 5 * time.Second"
+	const pause = "cfg.Crawl.Politeness.Delay = 5 * time.Second"
 	if !strings.Contains(code, pause) {
 		t.Fatalf("the program has no %q", pause)
 	}
 	dir := t.TempDir()
 	writeModule(t, dir)
-	write(t, filepath.Join(dir, "main.go"), strings.Replace(code, pause, "cfg.Politeness.Delay = crawler.None", 1))
+	write(t, filepath.Join(dir, "main.go"), strings.Replace(code, pause, "cfg.Crawl.Politeness.Delay = crawler.None", 1))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /robots.txt", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "User-agent: *\nDisallow: /no\n") })
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<a href=/no>no</a><a href=/yes>yes</a>") })
