@@ -1,5 +1,8 @@
 // Command graph crawls a site and writes the graph of its links: as GraphML for other programs, as an SVG picture,
 // and as a table of the pages with the most links to them.
+//
+// Reading order: main.go, site.go (from visits to the graph), graph.go, layout.go, then what is written: graphml.go,
+// svg.go, table.go, save.go.
 package main
 
 import (

@@ -1,4 +1,6 @@
 // Command linkcheck crawls a site and reports its broken links, each with the pages that have it.
+//
+// Reading order: main.go, links.go (what is collected), scope.go, extractor.go, verdict.go, report.go.
 package main
 
 import (
