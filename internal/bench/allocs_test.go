@@ -13,9 +13,9 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// ceilings are how many allocations the parts of the hot path made when they were counted last. Growth
-// by more than a tenth, and by more than a twentieth of an allocation, fails TestAllocs. Whoever makes
-// it cheaper lowers the figure; whoever has to make it dearer raises it and says in the commit why.
+// ceilings are the last known numbers of allocations of the parts of the hot path. Growth by more than a tenth
+// and by more than a twentieth of an allocation fails TestAllocs. A change that makes a part cheaper lowers its
+// figure; one that has to make it more expensive raises it and gives the reason in its commit message.
 var ceilings = []struct {
 	what    string
 	date    string
@@ -33,13 +33,13 @@ var ceilings = []struct {
 	{"visit's line", "2026-11-21", 0, visitLine},
 }
 
-// TestAllocs fails when a part of the hot path allocates more than it did. It counts and does not
-// time, so what else the machine does is nothing to it.
+// TestAllocs fails when a part of the hot path allocates more than it did. It counts and does not measure time,
+// so it does not depend on the load of the machine.
 func TestAllocs(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates too")
 	}
-	// Collections empty pools at moments that nobody knows.
+	// Garbage collections empty pools at unknown times.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, c := range ceilings {
 		t.Run(c.what, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestAllocs(t *testing.T) {
 	}
 }
 
-// usual is what most pages link to.
+// usual is where most pages link to.
 var usual = knownLinks{links: 80, targets: 80}
 
 const fewLinks, manyLinks = 10, 200
@@ -65,8 +65,8 @@ func perLink(t *testing.T, targets int) float64 {
 	return (b - a) / (manyLinks - fewLinks)
 }
 
-// perPage is how much more a crawl of many pages allocates than one of few, for each page more: what a
-// crawl costs once is not in it.
+// perPage is how much more a crawl of many pages allocates than one of few, for each page more. It does not
+// contain the fixed cost of a crawl.
 func perPage(t *testing.T, known knownLinks, setUp func(*memorySite, *crawler.Config) func()) float64 {
 	t.Helper()
 	const few, many = 256, 1024
@@ -75,7 +75,7 @@ func perPage(t *testing.T, known knownLinks, setUp func(*memorySite, *crawler.Co
 	return (b - a) / (many - few)
 }
 
-// crawlAllocs is the allocations of one crawl, by a single worker so that they are the same each time.
+// crawlAllocs returns the allocations of one crawl with a single worker, so that they are the same each time.
 func crawlAllocs(t *testing.T, pages int, known knownLinks, setUp func(*memorySite, *crawler.Config) func()) float64 {
 	t.Helper()
 	s := newMemorySite(pages, known)
@@ -112,7 +112,7 @@ func byHTTP(s *memorySite, c *crawler.Config) func() {
 	return n.serving.Wait
 }
 
-// claimAndSettle is what a URL's way out of the store and its end allocate.
+// claimAndSettle returns the allocations of a claim and its end.
 func claimAndSettle(t *testing.T) float64 {
 	t.Helper()
 	const urls, hosts = 4096, 64
@@ -141,7 +141,7 @@ func claimAndSettle(t *testing.T) float64 {
 	}) / each
 }
 
-// visitLine is what writing a visit's line allocates.
+// visitLine returns the allocations of writing a visit.
 func visitLine(t *testing.T) float64 {
 	t.Helper()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)

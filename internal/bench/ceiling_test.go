@@ -12,8 +12,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// ceiling fetches pages with nothing but net/http, as cheaply as that goes: every body is read and
-// decoded into memory that is used again.
+// ceiling fetches pages with nothing but net/http, as cheaply as possible: every body is read and
+// decoded into memory that is reused.
 type ceiling struct {
 	client *http.Client
 	read   func(body []byte) // what is done with a page
@@ -88,10 +88,10 @@ func (w *ceilingWorker) get(url string) error {
 	return nil
 }
 
-// ignore is what fetching alone does with a page.
+// ignore drops a page, to measure fetching alone.
 func ignore([]byte) {}
 
-// tokenize finds the targets of links as the tokenizer of x/net/html sees them, and drops them.
+// tokenize finds the targets of links with the tokenizer of x/net/html, and drops them.
 func tokenize(body []byte) {
 	z := html.NewTokenizer(bytes.NewReader(body))
 	for {

@@ -13,7 +13,7 @@ import (
 // childVar holds, in the process that serves, the shape of the web as JSON.
 const childVar = "AMBLE_BENCH_SHAPE"
 
-// TestMain makes of this test binary a second program, the server, when the variable is set.
+// TestMain turns this test binary into the server when the variable is set.
 func TestMain(m *testing.M) {
 	spec := os.Getenv(childVar)
 	if spec == "" {
@@ -40,7 +40,7 @@ func child(spec string) error {
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(0) // with it end the connections
+		os.Exit(0) // ends the connections
 	}()
 	v.serve()
 	return errors.New("the server ended")
@@ -52,11 +52,11 @@ type web struct {
 	hosts []string
 }
 
-// startWeb starts the process and waits until it serves; it ends with the test. Where the many
-// addresses of loopback cannot be bound without ado the test is skipped.
+// startWeb starts the process and waits until it serves; it ends with the test. The test is skipped where the
+// many addresses of loopback cannot be bound.
 func startWeb(tb testing.TB, s shape) *web {
 	tb.Helper()
-	spec, _ := json.Marshal(s) // numbers alone
+	spec, _ := json.Marshal(s) // only numbers
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childVar+"="+string(spec))
 	cmd.Stderr = os.Stderr
@@ -82,5 +82,5 @@ func startWeb(tb testing.TB, s shape) *web {
 	return w
 }
 
-// seeds are the first pages of all hosts.
+// seeds returns the first pages of all hosts.
 func (w *web) seeds() []string { return shape{Pages: 1}.urls(w.hosts) }

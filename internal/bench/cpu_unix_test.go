@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// cpu is the time that all processors have spent on this process.
+// cpu returns the time that all processors have spent on this process.
 func cpu(tb testing.TB) time.Duration {
 	tb.Helper()
 	var u syscall.Rusage

@@ -15,8 +15,8 @@ const workers = crawler.DefaultConcurrency
 
 var alone = flag.Bool("alone", false, "crawl without the ceilings beside it, for profiles")
 
-// BenchmarkCrawl is a whole crawl of a web without delays, robots.txt, seen set and visits as JSON
-// lines included. Its metrics, all of the crawling process alone:
+// BenchmarkCrawl is a whole crawl of a web without delays, including robots.txt, known URLs and visits as JSON
+// lines. Its metrics, all of the crawling process only:
 //
 //	pages/s, cpu-ms/page, allocs/page, B/page    of the crawl
 //	heap-MB                                      largest heap seen during the crawl
@@ -59,7 +59,7 @@ func benchmarkCrawl(b *testing.B, s shape, ledger bool) {
 	b.ReportMetric(crawl.rate(), "pages/s")
 	b.ReportMetric(crawl.cpuMS(), "cpu-ms/page")
 	b.ReportMetric(float64(crawl.allocs)/float64(crawl.pages), "allocs/page")
-	b.ReportMetric(float64(crawl.octets)/float64(crawl.pages), "B/page")
+	b.ReportMetric(float64(crawl.bytes)/float64(crawl.pages), "B/page")
 	b.ReportMetric(float64(peak.most)/1e6, "heap-MB")
 	if !*alone {
 		b.ReportMetric(fetch.cpuMS(), "fetch-cpu-ms/page")
@@ -69,8 +69,8 @@ func benchmarkCrawl(b *testing.B, s shape, ledger bool) {
 	}
 }
 
-// config is a crawl of the benchmark's own hosts, as fast as it goes. A single host is asked by
-// several workers, which only its owner may do; many hosts are asked by one each, as always.
+// config returns a crawl of the benchmark's own hosts without delays. Several workers make requests to a single
+// host, which only its owner may do; many hosts get requests from one worker each, as always.
 func config(visits io.Writer, ledger, single bool) crawler.Config {
 	c := crawler.Config{
 		Agent: "bench/1.0", Limits: crawler.Limits{Depth: crawler.None, Pages: crawler.None}, Concurrency: workers,
@@ -86,8 +86,8 @@ func config(visits io.Writer, ledger, single bool) crawler.Config {
 	return c
 }
 
-// crawl crawls w to its end and holds that every page was asked for, once, that nothing forbidden was,
-// and that each forbidden page has its visit.
+// crawl crawls w to its end and checks that every page was requested once, that nothing forbidden was, and that
+// each forbidden page has its visit.
 func (w *web) crawl(tb testing.TB, c crawler.Config) {
 	tb.Helper()
 	cr, err := crawler.New(c)
@@ -105,7 +105,7 @@ func (w *web) crawl(tb testing.TB, c crawler.Config) {
 	}
 }
 
-// TestCrawl holds that the benchmark measures a complete crawl, without measuring it.
+// TestCrawl checks that the benchmark measures a complete crawl, without measuring it.
 func TestCrawl(t *testing.T) {
 	w := startWeb(t, shape{Hosts: 5, Pages: 12, Size: 2_000, Links: 10})
 	w.crawl(t, config(io.Discard, true, false))

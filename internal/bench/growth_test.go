@@ -17,11 +17,11 @@ import (
 
 var growTo = flag.Int("grow", 100_000, "pages of BenchmarkGrowth's largest crawl")
 
-// BenchmarkGrowth is what a page costs as a crawl grows: from ten thousand pages tenfold up to -grow.
-// Pages of 4 KB that are known already are most of what the links lead to, as on the web. Its metrics:
+// BenchmarkGrowth measures the cost of a page as a crawl grows: from ten thousand pages in steps of ten up to -grow.
+// Pages have 4 KB, and most links lead to known pages, as on the web. Its metrics:
 //
 //	cpu-ms/page    of this process
-//	rss-MB         of this process when the crawl has ended, seen set and connections included
+//	rss-MB         of this process when the crawl has ended, including known URLs and connections
 //	pages/s
 func BenchmarkGrowth(b *testing.B) {
 	for pages := 10_000; pages <= *growTo; pages *= 10 {
@@ -41,7 +41,7 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// BenchmarkHosts is what a page costs by how many hosts a crawl of 20,000 pages is spread over.
+// BenchmarkHosts measures the cost of a page by the number of hosts of a crawl of 20,000 pages.
 func BenchmarkHosts(b *testing.B) {
 	const pages = 20_000
 	for _, hosts := range []int{1, 10, 100, 1000, 10_000} {
@@ -59,9 +59,9 @@ func BenchmarkHosts(b *testing.B) {
 	}
 }
 
-// BenchmarkLatency is a minute of a crawl as it mostly is: 2,000 hosts that answer after 50 ms, a
-// second between two requests to each. No crawler can do more than hosts ÷ (delay + latency) pages a
-// second; rate/bound is how near it comes, its beginning and end included.
+// BenchmarkLatency is a minute of a typical crawl: 2,000 hosts that answer after 50 ms, with a second
+// between two requests to each. No crawler can fetch more than hosts ÷ (delay + latency) pages a
+// second; rate/bound is how close it comes, including its beginning and end.
 func BenchmarkLatency(b *testing.B) {
 	const (
 		hosts, pages = 2000, 57
@@ -83,8 +83,8 @@ func BenchmarkLatency(b *testing.B) {
 	b.ReportMetric(all.cpuMS(), "cpu-ms/page")
 }
 
-// BenchmarkDurable is what it costs that a crawl can be killed at any instant: the same crawl with its
-// visits in a file, and with the frontier on disk and both committed together besides.
+// BenchmarkDurable measures what durability costs: the same crawl with its visits in a file, and also with the
+// frontier on disk and both committed together.
 func BenchmarkDurable(b *testing.B) {
 	w := startWeb(b, shape{Hosts: 50, Pages: 100, Size: 30_000, Links: 80})
 	var memory, durable cost
@@ -100,7 +100,7 @@ func BenchmarkDurable(b *testing.B) {
 	b.ReportMetric(durable.rate(), "durable-pages/s")
 }
 
-// fileConfig is config with the visits and the ledger in files, as every crawl's of the command are.
+// fileConfig returns config with the visits and the ledger in files, as in crawls of the command.
 func fileConfig(b *testing.B) crawler.Config {
 	dir := b.TempDir()
 	visits, err := sink.OpenJSONL(filepath.Join(dir, "visits.jsonl"))
@@ -130,7 +130,7 @@ func (w *web) crawlDurably(b *testing.B) {
 	}
 }
 
-// resident is the memory of this process in octets, 0 where the system does not say.
+// resident returns the memory of this process in bytes, 0 where it is unknown.
 func resident() int {
 	b, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

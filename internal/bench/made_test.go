@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// maker makes the pages of one host when they are asked for: the same text on all of them, between
-// links by which every page can be reached and others to anywhere on the host.
+// maker makes the pages of one host when they are requested: the same text on all of them, between links by
+// which every page can be reached and links to any page of the host.
 type maker struct {
 	shape  shape
 	robots []byte
@@ -25,7 +25,7 @@ func newMaker(s shape, hosts []string, h int) *maker {
 	}
 }
 
-// answer appends the answer to a request for GET to b, which may hold another one.
+// answer appends the answer to a GET request to b, which may hold another one.
 func (m *maker) answer(b, request []byte) []byte {
 	_, rest, _ := bytes.Cut(request, []byte(" "))
 	path, _, _ := bytes.Cut(rest, []byte(" "))
@@ -37,7 +37,7 @@ func (m *maker) answer(b, request []byte) []byte {
 		return append(b, notFound...)
 	}
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: "
-	const room = "        \r\n\r\n" // for the length, and blanks behind it
+	const room = "        \r\n\r\n" // for the length, padded with spaces
 	b = append(append(b, head...), room...)
 	start := len(b)
 	b = m.page(b, i)
@@ -61,7 +61,7 @@ func (m *maker) page(b []byte, i int) []byte {
 	return b
 }
 
-// pageOf is the number of the page with a path.
+// pageOf returns the number of the page with a path.
 func pageOf(path string) (int, bool) {
 	if path == "/" {
 		return 0, true

@@ -16,8 +16,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// memorySite is one host whose pages link to a few new ones, so that all are reached, and besides to
-// some that are known when the page is read.
+// memorySite is one host whose pages link to a few new ones, so that all are reached, and to some that are
+// known when the page is read.
 type memorySite struct {
 	bodies map[string][]byte
 	header http.Header
@@ -25,8 +25,8 @@ type memorySite struct {
 
 const memoryHost = "127.0.0.1:80"
 
-// knownLinks is how many links to known pages a page has, and to how many pages these lead at most: the
-// links of a menu are to the same few on all pages, those of an archive to others on each.
+// knownLinks is how many links to known pages a page has, and to how many pages these lead at most: the links of
+// a menu lead to the same few pages everywhere, those of an archive to different pages on each.
 type knownLinks struct{ links, targets int }
 
 func newMemorySite(pages int, known knownLinks) *memorySite {
@@ -48,7 +48,7 @@ func newMemorySite(pages int, known knownLinks) *memorySite {
 	return s
 }
 
-// target is the page that link k of page i leads to.
+// target returns the page to which link k of page i leads.
 func (n knownLinks) target(i, k int) int {
 	if n.targets < n.links {
 		return min(i, k%n.targets)
@@ -56,7 +56,7 @@ func (n knownLinks) target(i, k int) int {
 	return max(0, i-k)
 }
 
-// memoryFetcher has every page in memory: a crawl by it costs all but HTTP.
+// memoryFetcher has every page in memory: a crawl with it costs everything but HTTP.
 type memoryFetcher struct{ *memorySite }
 
 // Resolve implements crawler.Fetcher.
@@ -85,8 +85,8 @@ func (f memoryFetcher) Fetch(_ context.Context, p politeness.Permit) (*fetcher.P
 	}, nil
 }
 
-// memoryNet answers on connections in memory, from answers made before: a crawl by it costs all but
-// the sockets.
+// memoryNet answers on connections in memory with prepared answers: a crawl with it costs everything but the
+// sockets.
 type memoryNet struct {
 	server  server
 	answers map[string]answer
@@ -106,7 +106,7 @@ func newMemoryNet(s *memorySite) *memoryNet {
 	return n
 }
 
-// dial is for fetcher.Config.DialContext.
+// dial implements fetcher.Config.DialContext.
 func (n *memoryNet) dial(context.Context, string, string) (net.Conn, error) {
 	client, end := net.Pipe()
 	n.serving.Go(func() { n.server.talk(end, func(q []byte) []byte { return choose(q, n.answers) }) })
@@ -116,7 +116,7 @@ func (n *memoryNet) dial(context.Context, string, string) (net.Conn, error) {
 // lines counts the lines that are written to it.
 type lines int
 
-// Write counts.
+// Write counts the lines of b.
 func (n *lines) Write(b []byte) (int, error) {
 	*n += lines(bytes.Count(b, []byte{'\n'}))
 	return len(b), nil

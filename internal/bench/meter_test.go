@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// cost is what something took, of this process.
+// cost is the resources of this process that something took.
 type cost struct {
 	pages   int
 	elapsed time.Duration
 	cpu     time.Duration
 	allocs  uint64
-	octets  uint64
+	bytes  uint64
 }
 
-// measure runs f, which goes through that many pages, and adds what it took to c. It begins with a
-// collected heap, so that what was before is not paid for here.
+// measure runs f, which fetches that many pages, and adds its cost to c. It begins with a collected heap, so that
+// earlier garbage is not counted.
 func (c *cost) measure(tb testing.TB, pages int, f func()) {
 	tb.Helper()
 	runtime.GC()
@@ -30,17 +30,16 @@ func (c *cost) measure(tb testing.TB, pages int, f func()) {
 	runtime.ReadMemStats(&after)
 	c.pages += pages
 	c.allocs += after.Mallocs - before.Mallocs
-	c.octets += after.TotalAlloc - before.TotalAlloc
+	c.bytes += after.TotalAlloc - before.TotalAlloc
 }
 
-// cpuMS is milliseconds of CPU time per page.
+// cpuMS returns milliseconds of CPU time per page.
 func (c *cost) cpuMS() float64 { return c.cpu.Seconds() * 1000 / float64(c.pages) }
 
-// rate is pages per second.
+// rate returns pages per second.
 func (c *cost) rate() float64 { return float64(c.pages) / c.elapsed.Seconds() }
 
-// heapPeak is an output that looks, now and then when something is written to it, how large the heap
-// is. It is not safe for concurrent use.
+// heapPeak is an output that measures the heap at some of the writes to it. It is not safe for concurrent use.
 type heapPeak struct {
 	writes int
 	most   uint64
@@ -51,7 +50,7 @@ func newHeapPeak() *heapPeak {
 	return &heapPeak{sample: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
 }
 
-// Write looks every 32nd time.
+// Write measures at every 32nd call.
 func (h *heapPeak) Write(b []byte) (int, error) {
 	if h.writes++; h.writes%32 == 0 {
 		metrics.Read(h.sample)

@@ -16,8 +16,8 @@ import (
 	"github.com/amble-crawler/amble/politeness/audit"
 )
 
-// ideal is the shortest time in which hosts that are asked at the same time can have answered this
-// many pages each: the robots.txt and the pages one after the other, a delay between any two.
+// ideal returns the shortest time in which hosts that are crawled at the same time can answer that many pages
+// each: robots.txt and the pages one after the other, with a delay between any two.
 func ideal(pages int, delay, latency time.Duration) time.Duration {
 	return time.Duration(pages)*delay + time.Duration(pages+1)*latency
 }
@@ -25,7 +25,7 @@ func ideal(pages int, delay, latency time.Duration) time.Duration {
 // BenchmarkPolite is a crawl with a delay, on loopback. Its metrics:
 //
 //	makespan/ideal    how long it took, as a multiple of the time that the delays alone take
-//	violations        requests that the ledger's auditor objects to; any is an error
+//	violations        violations that the audit of the ledger finds; any is an error
 //	cpu-ms/page       as in BenchmarkCrawl
 func BenchmarkPolite(b *testing.B) {
 	for _, c := range []struct {
@@ -55,7 +55,7 @@ func BenchmarkPolite(b *testing.B) {
 	}
 }
 
-// record is a crawl whose ledger is kept.
+// record is a crawl with its ledger.
 type record struct {
 	config crawler.Config
 	ledger bytes.Buffer
@@ -71,7 +71,7 @@ func newRecord(delay time.Duration) *record {
 	return r
 }
 
-// audit reports what the ledger's auditor objects to, and how often.
+// audit reports the violations that the audit of the ledger finds, and returns their number.
 func (r *record) audit(tb testing.TB) int {
 	tb.Helper()
 	c := audit.Config{
@@ -104,10 +104,9 @@ func agent(contact string) string {
 	return "bench/1.0 (+" + contact + ")"
 }
 
-// TestMakespanIsTheIdeal holds that a polite crawl takes as long as its delays and the servers make it
-// take and no longer, in virtual time, and that the auditors of both sides have no objection: the
-// servers', which crawltest.Test asks at the end, and the ledger's. Few workers must do as well as
-// many: none of them waits for a host.
+// TestMakespanIsTheIdeal checks in virtual time that a polite crawl takes as long as its delays and the servers
+// require, and no longer, and that neither the audit of the servers, which crawltest.Test makes at the end, nor
+// that of the ledger finds a violation. Few workers must be as fast as many: none of them waits for a host.
 func TestMakespanIsTheIdeal(t *testing.T) {
 	const (
 		hosts, pages = 50, 10
@@ -158,7 +157,7 @@ func polite(w *crawltest.Web, r *record, hosts, pages int, latency time.Duration
 	return seeds
 }
 
-// run crawls to the end and holds that all pages were fetched.
+// run crawls to the end and checks that all pages were fetched.
 func run(t *testing.T, c crawler.Config, pages int, seeds []string) {
 	t.Helper()
 	cr, err := crawler.New(c)

@@ -2,5 +2,5 @@
 
 package bench
 
-// raceEnabled says that counts of allocations mean nothing.
+// raceEnabled reports whether the race detector is on: then counts of allocations mean nothing.
 const raceEnabled = false

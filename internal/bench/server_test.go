@@ -10,8 +10,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// server answers requests for a synthetic web from memory: every answer is made before the first
-// request, so that an answer costs a read, a look-up and a write.
+// server serves a synthetic web from memory: every answer is made before the first request, so that an answer
+// costs a read, a look-up and a write.
 type server struct {
 	shape     shape
 	listeners []net.Listener
@@ -25,8 +25,8 @@ type answer struct{ plain, gzip []byte }
 
 var notFound = []byte("HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 0\r\n\r\n")
 
-// newServer listens on one loopback address for each host, so that no host shares its address's pace
-// with another one.
+// newServer listens on one loopback address for each host, so that no two hosts share the pace of an
+// address.
 func newServer(s shape) (*server, error) {
 	v := &server{shape: s, answers: make([]map[string]answer, s.Hosts)}
 	for i := range s.Hosts {
@@ -96,7 +96,7 @@ func respond(contentType, coding string, body []byte) []byte {
 	return b.Bytes()
 }
 
-// serve answers until the listeners are closed. The connections end with the process.
+// serve answers requests until the listeners are closed. The connections end with the process.
 func (v *server) serve() {
 	var wg sync.WaitGroup
 	for h, l := range v.listeners {
@@ -129,8 +129,8 @@ func (v *server) chooser(h int) func(request []byte) []byte {
 	}
 }
 
-// talk answers the requests of one connection. It knows clients that send a request in one piece, or
-// in several, and wait for the answer.
+// talk answers the requests of one connection. A client may send a request in several pieces and must wait for the
+// answer.
 func (v *server) talk(c net.Conn, choose func([]byte) []byte) {
 	defer c.Close()
 	buf, n := make([]byte, 4096), 0
@@ -149,7 +149,7 @@ func (v *server) talk(c net.Conn, choose func([]byte) []byte) {
 	}
 }
 
-// choose is the answer to a request for GET.
+// choose returns the answer to a GET request.
 func choose(request []byte, answers map[string]answer) []byte {
 	_, rest, _ := bytes.Cut(request, []byte(" "))
 	path, header, _ := bytes.Cut(rest, []byte(" "))

@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-// shape is what a synthetic web looks like. Everything about it follows from its numbers.
+// shape describes a synthetic web, which follows from these numbers.
 type shape struct {
 	Hosts int
 	Pages int // of each host
-	Size  int // octets of a page, at least
+	Size  int // least bytes of a page
 	Links int // of a page
 
-	// Made webs are too large to be kept: an answer is made when it is asked for, and not compressed.
+	// Made webs are too large to be kept: an answer is made when it is requested, and not compressed.
 	Made    bool
 	Latency time.Duration // before each answer
 }
 
-// robotsTxt is every host's. Each host's first page links to one page that it forbids.
+// robotsTxt is the same on all hosts. Each host's first page links to one page that it forbids.
 const robotsTxt = "User-agent: *\nDisallow: /private/\nDisallow: /*?sort=\nAllow: /private/open/\n\nUser-agent: badbot\nDisallow: /\n"
 
-// fanOut is how many pages each page is the first to link to, as far as there are so many.
+// fanOut is how many pages each page is the first to link to, while there are any.
 const fanOut = 8
 
-// pagePath is the path of page i of any host.
+// pagePath returns the path of page i of any host.
 func pagePath(i int) string {
 	if i == 0 {
 		return "/"
@@ -36,8 +36,8 @@ func pagePath(i int) string {
 	return "/s" + strconv.Itoa(i%7) + "/an-article-about-things-" + strconv.Itoa(i) + ".html"
 }
 
-// urls are the pages of all hosts, whose host:port are given, host by host in turn as a crawler that
-// is fair would ask for them.
+// urls returns the pages of all hosts, which are given as host:port, one of each host in turn as a fair
+// crawler would request them.
 func (s shape) urls(hosts []string) []string {
 	var all []string
 	for i := range s.Pages {
@@ -48,7 +48,7 @@ func (s shape) urls(hosts []string) []string {
 	return all
 }
 
-// page is the HTML of page i of a host.
+// page returns the HTML of page i of a host.
 func (s shape) page(hosts []string, host, i int) []byte {
 	rng := rand.New(rand.NewPCG(uint64(host), uint64(i)))
 	var b bytes.Buffer
@@ -99,8 +99,7 @@ func (s shape) link(b *bytes.Buffer, rng *rand.Rand, hosts []string, i, k int) {
 	}
 }
 
-// words is text of n octets or a little more. Its letters are so mixed that it compresses as prose
-// does, about three to one.
+// words returns text of n bytes or a little more. It compresses as prose does, about three to one.
 func words(rng *rand.Rand, n int) string {
 	const syllables = "ba co den er fi gra ho in ju kel lo mar ne or pa qui re sto ta un ve wil xa yo zen ing tion est"
 	parts := strings.Fields(syllables)
@@ -121,7 +120,7 @@ func TestEveryPageIsReachedAndOfItsSize(t *testing.T) {
 	for i := range s.Pages {
 		p := string(s.page(hosts, 1, i))
 		if len(p) < s.Size || len(p) > s.Size*11/10 {
-			t.Errorf("page %d has %d octets", i, len(p))
+			t.Errorf("page %d has %d bytes", i, len(p))
 		}
 		for j := i + 1; j < s.Pages; j++ {
 			if linked[pagePath(i)] && strings.Contains(p, "\""+pagePath(j)+"\"") {

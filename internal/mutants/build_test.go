@@ -18,18 +18,18 @@ import (
 	"testing"
 )
 
-// variable is the environment variable that names the mutant, by its number in the table from 1, that a built test
-// binary runs with. Without it nothing is mutated.
+// variable is the environment variable with the number of the mutant, from 1, with which a test binary runs. Without it
+// nothing is mutated.
 const variable = "AMBLE_MUTANT"
 
 // root is the module's directory, seen from this one.
 var root = filepath.Join("..", "..")
 
-// binaries are the test binaries that contain all mutants. Each mutated function has a copy beside it for every mutant;
-// it begins with the choice between them. So one build per package does for all.
+// binaries are the test binaries that contain all mutants. Each mutated function has a copy for every mutant and
+// begins with the choice between them, so that one build per package is enough.
 type binaries struct{ politeness, ledger, crawler string }
 
-// build makes them. It changes no file: go's -overlay flag puts the mutated ones in the place of the others.
+// build makes the binaries. It changes no file: the mutated ones are given to go with -overlay.
 func build(t *testing.T, ms []mutant) binaries {
 	t.Helper()
 	dir := t.TempDir()
@@ -76,7 +76,7 @@ func build(t *testing.T, ms []mutant) binaries {
 	return b
 }
 
-// packages are the packages that the files are in, by their directory.
+// packages returns the names of the packages of the files, by directory.
 func packages(by map[string]map[int]mutant) map[string]string {
 	pkgs := map[string]string{}
 	for file := range by {
@@ -91,7 +91,7 @@ type edit struct {
 	text string
 }
 
-// mutated is a file with a copy of a function for each mutant, by number.
+// mutated returns the text of a file with a copy of a function for each mutant.
 func mutated(t *testing.T, file string, ms map[int]mutant) string {
 	t.Helper()
 	src, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
@@ -127,7 +127,7 @@ func mutated(t *testing.T, file string, ms map[int]mutant) string {
 	return string(src)
 }
 
-// around is the function of a file that is the one looked for.
+// around returns the function of a file for which is is true, nil if there is none.
 func around(f *ast.File, is func(*ast.FuncDecl) bool) *ast.FuncDecl {
 	for _, d := range f.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil && is(fn) {
@@ -137,7 +137,7 @@ func around(f *ast.File, is func(*ast.FuncDecl) bool) *ast.FuncDecl {
 	return nil
 }
 
-// choice is the statement with which f hands over to its copy.
+// choice returns the statement with which f calls its copy.
 func choice(t *testing.T, f *ast.FuncDecl, name string, n int) string {
 	t.Helper()
 	var args []string
@@ -162,7 +162,7 @@ func choice(t *testing.T, f *ast.FuncDecl, name string, n int) string {
 	return fmt.Sprintf("\n\tif mutant == \"%d\" {\n\t\t%s\n\t\treturn\n\t}\n", n, call)
 }
 
-// TestMutantsAreFunctionsOfTheirOwn checks the copies themselves: each has its mutant's text, and what is built is Go.
+// TestMutantsAreFunctionsOfTheirOwn checks the copies: each has the text of its mutant, and the file is valid Go.
 func TestMutantsAreFunctionsOfTheirOwn(t *testing.T) {
 	for i, m := range all() {
 		text := mutated(t, m.file, map[int]mutant{i + 1: m})

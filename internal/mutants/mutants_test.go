@@ -16,12 +16,12 @@ import (
 
 var (
 	every   = flag.Bool("mutants.all", false, "run every mutant, not just a few")
-	asks    = flag.Bool("mutants.sims", false, "run both simulations on every mutant, and log which see it, by which seed")
-	noUnits = flag.Bool("mutants.nounits", false, "leave the tests of politeness out, but for the simulation")
+	asks    = flag.Bool("mutants.sims", false, "run both simulations on every mutant, and log which find it, with which seed")
+	noUnits = flag.Bool("mutants.nounits", false, "run only the simulation of politeness' tests")
 	longest = flag.Duration("mutants.timeout", 90*time.Second, "how long one run of a simulation may take")
 )
 
-// How many seeds a simulation goes through to find a mutant.
+// How many seeds a simulation tries to find a mutant.
 const (
 	crawlSeeds = 500
 	gateSeeds  = 12_000
@@ -36,7 +36,7 @@ const (
 	both  = crawl | gate
 )
 
-// TestMutants expects politeness' own tests to fail for each mutant, and, for each that switches a protection off, the
+// TestMutants expects politeness' own tests to fail for each mutant, and for each that switches a protection off also the
 // simulations that the table names.
 func TestMutants(t *testing.T) {
 	if testing.Short() {
@@ -89,8 +89,8 @@ func (s sims) String() string {
 	return "gate"
 }
 
-// simulate reports whether a simulation fails, and for which seed. The one that is known to find the mutant is tried
-// first; the others, if it does not any more.
+// simulate reports whether a simulation fails, and for which seed. It tries the known seed first, and the others if
+// that does not find the mutant any more.
 func (b binaries) simulate(t *testing.T, n int, s sims, known uint64) (seed uint64, failed bool) {
 	t.Helper()
 	bin, dir, run, one, seeds := b.politeness, "politeness", "-test.run=^TestGateSim$", "-sim.seed", gateSeeds
@@ -105,6 +105,7 @@ func (b binaries) simulate(t *testing.T, n int, s sims, known uint64) (seed uint
 	failed, said := execute(t, n, bin, dir, run, fmt.Sprintf("-sim.n=%d", seeds))
 	if m := found.FindStringSubmatch(said); failed && m != nil {
 		_, _ = fmt.Sscan(m[1], &seed)
+		t.Logf("seed %d of the %v simulation finds it; the table has %d", seed, s, known)
 	}
 	return seed, failed
 }

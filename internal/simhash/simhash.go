@@ -1,13 +1,13 @@
 // Package simhash computes fingerprints of 64 bits that differ in few bits between pages that differ in few words
 // (Charikar 2002; Manku, Jain and Das Sarma 2007), and finds pages with similar fingerprints.
 //
-// What is found is nearly the same in most cases; what is nearly the same is found if few words differ. Of pages of
-// 800 words of which one was replaced, 90 in 100 are within the distance 3 of each other, of those with four replaced
-// 47, with sixteen 4; of pages of 3,000 words 99, 86 and 44. That is a property of the method: the distance grows
-// with the square root of the share of words that differ. Everything that was found was a version of the same article
-// if up to half of each page's words were header and footer, 95 in 100 at three quarters, and 15 at nine tenths,
-// where pages differ in little else: there the distance 1 is right in 30. The example of the package has the table,
-// for a generated corpus.
+// Pages that are found are nearly the same in most cases; pages that are nearly the same are found if few words
+// differ. Among pages of 800 words, 90 in 100 are within a distance of 3 when one word was replaced, 47 when four
+// were, and 4 when sixteen were; among pages of 3,000 words 99, 86 and 44. That is a property of the method: the
+// distance grows with the square root of the share of words that differ. All pages that were found were versions of
+// the same article if up to half of each page's words were header and footer; at three quarters 95 in 100 were, and
+// at nine tenths, where pages differ in little else, 15, or 30 with a distance of 1. The example of the package has
+// the table, for a generated corpus.
 package simhash
 
 import (
