@@ -396,6 +396,25 @@ func TestRedirectsAreCountedFromWhereTheyBegin(t *testing.T) {
 	})
 }
 
+// TestRedirectsAreCountedAcrossASnapshot that is taken while a hop is requested.
+func TestRedirectsAreCountedAcrossASnapshot(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var out bytes.Buffer
+		c := Config{Ledger: &out}
+		b := newClient(t, c)
+		b.send(b.must("https://a.test/x"), 0, redirect("/1"))
+		time.Sleep(DefaultDelay)
+		p := b.must("https://a.test/x")
+		c.Snapshot = b.gate.Snapshot()
+		b.send(p, 0, redirect("/2"))
+		r := replayed(t, c, out.String(), nil)
+		u := b.url("https://a.test/x")
+		if c := r.gate.host(u).origin(u).chain; c == nil || len(c.hops) != 2 {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
 // TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone: also in a replay, redirects are counted on.
 func TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone(t *testing.T) {
 	for _, withSnapshot := range []bool{false, true} {

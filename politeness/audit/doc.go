@@ -1,11 +1,12 @@
-// Package audit checks after the fact that a crawl was polite. It reads the ledger of every request,
-// what the crawler was configured to, and the robots.txt bodies as they were received, and holds each
-// request against the invariants P1 to P12.
+// Package audit checks afterwards that a crawl was polite. From the ledger of all requests, the crawler's configuration and
+// the robots.txt bodies as they were received, it checks every request against the invariants P1 to P12.
 //
-// It shares no code with the Gate that admitted the requests, nor with the parser and matcher the
-// Gate judges by: a mistake there is not repeated here. Its own reading of robots.txt is RFC 9309 in
-// the plainest form, slow and short.
+// It shares no code with the Gate that admitted the requests, nor with the parser and matcher that the Gate uses, so that a
+// mistake there is not repeated here. It reads robots.txt by RFC 9309 in the plainest form, slow and short.
 //
-// What a ledger cannot show is not claimed: that every request on the wire has a line (P10) is held
-// by the transport and seen only from the server's side.
+// It does not claim what a ledger cannot show: that every request on the wire has a line (P10) is ensured by the transport,
+// and visible only from the server's side.
+//
+// Read audit.go first. ledger.go and request.go are what is read, entries.go checks the lines themselves, rules.go (with file.go
+// and redirect.go) robots.txt, pace.go and retry.go the pauses; report.go is the result.
 package audit

@@ -1,28 +1,27 @@
 package audit
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// file is a robots.txt as RFC 9309 section 2.2 reads it, and nothing more: the gate's reading may be
-// stricter, never laxer.
+// file is a robots.txt as RFC 9309 section 2.2 defines it, and nothing more: the gate may read it more strictly, but never
+// less.
 type file struct {
 	groups  []*section
-	binding section // of the robot it is read for
+	binding section // of the robot for which it is read
 }
 
 type section struct {
 	agents []string // lower case
 	rules  []rule
 	pauses []pause
-	pause  time.Duration // of the robot that it is read for
+	pause  time.Duration // of the robot for which it is read
 }
 
-// pause is what a section asks of the robots that it has named so far.
+// pause is what a section requests of the robots that it has named so far.
 type pause struct {
 	agents int
 	d      time.Duration
@@ -34,10 +33,10 @@ type rule struct {
 	line  int
 }
 
-// parse reads a file for a robot. A run of User-agent lines begins a group, the first rule ends the run;
-// everything else neither begins nor ends anything. A pause is for the robots named before it.
+// parse reads a file for a robot. A run of User-agent lines begins a group, and the first rule ends the run; nothing else
+// begins or ends a group. A pause is for the robots named before it.
 func parse(b []byte, product string) *file {
-	const limit = 512_000 // octets; RFC 9309 section 2.5 asks for 500 KiB at least
+	const limit = 512_000 // bytes; RFC 9309 section 2.5 requires at least 500 KiB
 	text := string(b)
 	if len(text) >= limit {
 		text = text[:strings.LastIndexAny(text[:limit], "\r\n")+1]
@@ -76,7 +75,7 @@ func parse(b []byte, product string) *file {
 	return f
 }
 
-// agentToken is the product token a User-agent line begins with, in lower case, or "*".
+// agentToken is the product token with which a User-agent line begins, in lower case, or "*".
 func agentToken(v string) string {
 	if strings.HasPrefix(v, "*") {
 		return "*"
@@ -109,7 +108,7 @@ func pauseOf(field, value string) time.Duration {
 	return secs(min(seconds/requests, most))
 }
 
-// of is the group that binds a robot: all that name it merged, else all that name "*".
+// of is the group that applies to a robot: all that name it, merged, else all that name "*".
 func (f *file) of(product string) section {
 	for _, name := range []string{strings.ToLower(product), "*"} {
 		var all section
@@ -134,11 +133,11 @@ func (f *file) of(product string) section {
 	return section{}
 }
 
-// special escapes what has a meaning in rules and none in URLs.
+// special escapes what has a meaning in rules but not in URLs.
 var special = strings.NewReplacer("*", "%2A", "$", "%24")
 
-// allows judges a path with its query: the longest rule decides, of equals one that allows
-// (RFC 9309 section 2.2.2). line is the deciding rule's, 0 when none matches.
+// allows judges a path with its query: the longest rule decides, among equally long ones one that allows (RFC 9309 section
+// 2.2.2). The line is that of the deciding rule, 0 when none matches.
 func (f *file) allows(target string) (ok bool, line int) {
 	target = special.Replace(canon(target))
 	best := rule{allow: true}
@@ -153,14 +152,14 @@ func (f *file) allows(target string) (ok bool, line int) {
 	return best.allow, best.line
 }
 
-// matches is the glob of RFC 9309 section 2.2.3: "*" is any run of octets, "$" at the end the end.
+// matches is the glob of RFC 9309 section 2.2.3: "*" is any run of bytes, "$" at the end is the end.
 func matches(pattern, target string) bool {
 	if p, ok := strings.CutSuffix(pattern, "$"); ok {
 		pattern = p
 	} else {
 		pattern += "*"
 	}
-	at := make([]bool, len(target)+1) // how much of target the pattern so far can have eaten
+	at := make([]bool, len(target)+1) // how much of target the pattern so far can have consumed
 	at[0] = true
 	next := make([]bool, len(target)+1)
 	for _, c := range []byte(pattern) {
@@ -177,40 +176,4 @@ func matches(pattern, target string) bool {
 		at, next = next, at
 	}
 	return at[len(target)]
-}
-
-// canon brings the ways to write one octet together (RFC 9309 section 2.2.2, RFC 3986 section 6.2.2).
-func canon(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r == '%' || mustEscape(r) }) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c == '%' && i+2 < len(s) {
-			if v, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
-				if unreserved(byte(v)) {
-					b.WriteByte(byte(v))
-				} else {
-					fmt.Fprintf(&b, "%%%02X", v)
-				}
-				i += 2
-				continue
-			}
-		}
-		if mustEscape(rune(c)) {
-			fmt.Fprintf(&b, "%%%02X", c)
-			continue
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
-}
-
-func mustEscape(c rune) bool {
-	return c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", byte(c)) >= 0
-}
-
-func unreserved(c byte) bool {
-	return c == '-' || c == '.' || c == '_' || c == '~' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }

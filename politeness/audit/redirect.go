@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// anywhere is where a Location leads that this check cannot resolve as a browser would: the crawler is
-// taken at its word.
+// anywhere is the target of a Location that this check cannot resolve as a browser would: any request of the crawler is
+// accepted as following it.
 const anywhere = "*"
 
-// leadsTo is where a redirect leads, in the form that isHop compares; "" when to nothing that can be
-// asked for.
+// leadsTo is the target of a redirect, in the form that isHop compares; "" when it cannot be requested.
 func leadsTo(r *request) string {
 	location := strings.Trim(strings.NewReplacer("\t", "", "\n", "", "\r", "", "\\", "/").Replace(r.end.Location), " ")
 	if location == "" {
@@ -31,7 +30,7 @@ func leadsTo(r *request) string {
 	return spelling(to)
 }
 
-// isHop reports whether u is where a redirect leads.
+// isHop reports whether u is the target of a redirect.
 func isHop(hop, u string) bool {
 	if hop == "" || hop == anywhere {
 		return hop == anywhere
@@ -40,7 +39,7 @@ func isHop(hop, u string) bool {
 	return err == nil && spelling(to) == hop
 }
 
-// spelling is a URL in a form in which two spellings of it are equal.
+// spelling is a URL in a form that is equal for all its spellings.
 func spelling(u *url.URL) string {
 	port := ":" + u.Port()
 	switch {
@@ -57,7 +56,7 @@ func spelling(u *url.URL) string {
 	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + port + canon(path) + "?" + canon(u.RawQuery)
 }
 
-// escapePercent escapes every percent sign that begins no escape: net/url takes none.
+// escapePercent escapes every percent sign that does not begin an escape, which net/url refuses.
 func escapePercent(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -14,24 +13,8 @@ const (
 	maxStale = 30 * 24 * time.Hour // RFC 9309 section 2.3.1.4
 )
 
-// origin is what is known of an origin's robots.txt as the ledger goes on.
-type origin struct {
-	known   bool
-	epoch   int
-	at      time.Time // of the last good answer
-	until   time.Time // how long it says that it may be gone by; zero: it does not say
-	failing bool      // the last attempt failed
-	failed  *request  // that attempt
-	times   int       // attempts that failed, one after another
-	lost    *request  // the last good answer, if its body is not there and nobody has asked by it
-	hops    int
-	hop     string // where the last answer redirects to, "" when it does not
-	file    *file  // nil: no rules
-}
-
-// rules goes through the ledger in order and holds every page request to the robots.txt that had
-// been answered when it was written (P1, P2, P8). It also notes on each request the pause that
-// robots.txt asked for by then.
+// rules goes through the ledger in order and checks every request for a page against the robots.txt that had been answered
+// when it was written (P1, P2, P8). It also notes on each request the delay that robots.txt had requested by then.
 func (a *auditor) rules(l *ledger) {
 	origins := map[string]*origin{}
 	state := func(u string) *origin {
@@ -51,7 +34,7 @@ func (a *auditor) rules(l *ledger) {
 			a.answer(state(r.wanted()), r)
 		case e.end || isRobotsURL(r.start.URL) || r.start.Override != "":
 		case r.start.Purpose != "robots" || !isHop(state(r.wanted()).hop, r.start.URL):
-			a.page(state(r.start.URL), r) // also one that only passes for a hop of robots.txt's redirects
+			a.page(state(r.start.URL), r) // also one that only claims to be a hop of a robots.txt's redirects
 		}
 		if f := state(r.start.URL).file; f != nil && a.plain() && r.start.Override == "" {
 			if e.end {
@@ -70,8 +53,8 @@ type event struct {
 	request *request
 }
 
-// events are the starts and ends of requests in the order they happened; of one instant, in the order they
-// were written. What was not sent has an end alone.
+// events are the starts and ends of requests in the order in which they happened; of one instant, in the order in which they
+// were written. What was not sent has only an end.
 func events(l *ledger) []event {
 	es := make([]event, 0, 2*len(l.requests)+len(l.unsent))
 	for _, r := range l.unsent {
@@ -96,47 +79,26 @@ func (e event) line() int {
 	return e.request.line
 }
 
-// wanted is the page that a robots request was made for.
-func (r *request) wanted() string {
-	if r.start.For != "" {
-		return r.start.For
-	}
-	return r.start.URL
-}
-
-func isRobotsURL(u string) bool { return strings.TrimPrefix(u, originOf(u)) == "/robots.txt" }
-
-func originOf(u string) string {
-	i := strings.Index(u, "://")
-	if i < 0 {
-		return u
-	}
-	if j := strings.IndexAny(u[i+3:], "/?#"); j >= 0 {
-		return u[:i+3+j]
-	}
-	return u
-}
-
-// page holds a page request to what is known of its origin.
+// page checks a request for a page against what is known of its origin.
 func (a *auditor) page(o *origin, r *request) {
 	at := r.start.Written
 	switch {
-	case o.lost != nil: // said once
-		a.violation("P2", r, o.lost, "the body of %s is not there", o.lost.start.URL)
+	case o.lost != nil: // reported once
+		a.violation("P2", r, o.lost, "the body of %s is missing", o.lost.start.URL)
 		o.lost = nil
 	case !o.known && o.failing:
-		a.violation("P8", r, nil, "%s was asked for while robots.txt was unreachable", r.start.URL)
+		a.violation("P8", r, nil, "%s was requested while robots.txt was unreachable", r.start.URL)
 		return
 	case !o.known:
-		a.violation("P1", r, nil, "%s was asked for before robots.txt was known", r.start.URL)
+		a.violation("P1", r, nil, "%s was requested before robots.txt was known", r.start.URL)
 		return
-	case r.epoch != o.epoch: // how old it is nobody can tell
+	case r.epoch != o.epoch: // its age is unknown
 	case at.Sub(o.at) > maxStale:
-		a.violation("P8", r, nil, "robots.txt was last had at %s, more than 30 days before", stamp(o.at))
+		a.violation("P8", r, nil, "robots.txt was last fetched at %s, more than 30 days before", stamp(o.at))
 	case !o.until.IsZero() && at.Sub(o.until) > Tolerance && !o.failing:
-		a.violation("P1", r, nil, "robots.txt was to be asked for again from %s on", stamp(o.until))
+		a.violation("P1", r, nil, "robots.txt had expired at %s", stamp(o.until))
 	case at.Sub(o.at) > maxAge && !o.failing:
-		a.violation("P1", r, nil, "robots.txt was last had at %s, more than 24 hours before", stamp(o.at))
+		a.violation("P1", r, nil, "robots.txt was last fetched at %s, more than 24 hours before", stamp(o.at))
 	}
 	if o.file == nil || !a.plain() {
 		return
@@ -146,15 +108,7 @@ func (a *auditor) page(o *origin, r *request) {
 	}
 }
 
-func target(u string) string {
-	t := strings.TrimPrefix(u, originOf(u))
-	if !strings.HasPrefix(t, "/") {
-		t = "/" + t
-	}
-	return t
-}
-
-// answer applies the end of a robots request. Only the file itself and what it redirects to count.
+// answer applies the end of a request for a robots.txt. Only the file itself and what it redirects to count.
 func (a *auditor) answer(o *origin, r *request) {
 	if !isRobotsURL(r.start.URL) && !isHop(o.hop, r.start.URL) {
 		return
@@ -162,7 +116,7 @@ func (a *auditor) answer(o *origin, r *request) {
 	e := r.end
 	ok := e.Error == "" && (e.Truncated == "" || e.Truncated == "length")
 	hops := o.hops
-	if !isHop(o.hop, r.start.URL) { // from the beginning again, as after a restart
+	if !isHop(o.hop, r.start.URL) { // begun anew, as after a restart
 		hops = 0
 	}
 	o.hops, o.hop = 0, ""
@@ -185,8 +139,8 @@ func (a *auditor) answer(o *origin, r *request) {
 	}
 }
 
-// again holds a request for a robots.txt to the pause after the attempts that failed before (P8). One without an end may
-// have been answered, which only a line that could not be written told.
+// again checks a request for a robots.txt against the pause after the attempts that failed before (P8). One without an end
+// may have been answered, although the line could not be written.
 func (a *auditor) again(o *origin, r *request) {
 	if r.end == nil {
 		defer func() { o.times = 0 }()
@@ -199,7 +153,7 @@ func (a *auditor) again(o *origin, r *request) {
 		since = o.failed.end.Reported
 	}
 	if gap, due := r.start.Written.Sub(since), retryPause(o.times); gap < due-Tolerance {
-		a.violation("P8", r, o.failed, "robots.txt was asked for again %v after attempt %d had failed, %v is due", gap, o.times, due)
+		a.violation("P8", r, o.failed, "robots.txt was requested again %v after attempt %d had failed, %v is due", gap, o.times, due)
 	}
 }
 
@@ -219,12 +173,6 @@ func retryPause(failures int) time.Duration {
 	return d
 }
 
-// know takes over what an answer says.
-func (o *origin) know(r *request, f *file) {
-	o.known, o.failing, o.times, o.lost = true, false, 0, nil
-	o.epoch, o.at, o.until, o.file = r.epoch, r.end.Ended, r.end.Expires, f
-}
-
 func (a *auditor) learn(o *origin, r *request) {
 	if a.body == nil {
 		o.know(r, nil)
@@ -236,7 +184,7 @@ func (a *auditor) learn(o *origin, r *request) {
 		switch sum := sha256.Sum256(b); {
 		case err != nil:
 		case hex.EncodeToString(sum[:]) != r.end.SHA256:
-			a.violation("P2", r, nil, "the body that is kept of %s is not the one that was received", r.start.URL)
+			a.violation("P2", r, nil, "the kept body of %s is not the one that was received", r.start.URL)
 			a.changed[r.end.SHA256] = true
 		default:
 			f = parse(b, a.config.Product)
@@ -244,7 +192,28 @@ func (a *auditor) learn(o *origin, r *request) {
 		a.files[r.end.SHA256] = f
 	}
 	o.know(r, f)
-	if f == nil && !a.changed[r.end.SHA256] { // the process may have ended before it was kept: then it is asked for again
+	if f == nil && !a.changed[r.end.SHA256] { // the process may have ended before it was kept: then it is requested again
 		o.lost = r
 	}
+}
+
+// origin is what is known of an origin's robots.txt at one place in the ledger.
+type origin struct {
+	known   bool
+	epoch   int
+	at      time.Time // of the last good answer
+	until   time.Time // when it expires, as the ledger says; zero: it does not say
+	failing bool      // the last attempt failed
+	failed  *request  // that attempt
+	times   int       // consecutive attempts that failed
+	lost    *request  // the last good answer, if its body is missing and no page was requested by it
+	hops    int
+	hop     string // the target of the last answer's redirect, "" when it has none
+	file    *file  // nil: no rules
+}
+
+// know adopts what an answer says.
+func (o *origin) know(r *request, f *file) {
+	o.known, o.failing, o.times, o.lost = true, false, 0, nil
+	o.epoch, o.at, o.until, o.file = r.epoch, r.end.Ended, r.end.Expires, f
 }

@@ -1,0 +1,74 @@
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Report is the result of a check.
+type Report struct {
+	Requests   int         `json:"requests"`
+	Unfinished int         `json:"unfinished"` // started and never ended: cut off by the end of the process
+	Torn       bool        `json:"torn"`       // the last line is not whole: it was being written when the process ended
+	Runs       int         `json:"runs"`
+	Hosts      []Host      `json:"hosts"`
+	Violations []Violation `json:"violations"` // empty: the ledger shows a polite crawl, except for Overrides and Notes
+	Overrides  []Override  `json:"overrides"`  // for a person to judge: their requests are not checked against robots.txt
+	Notes      []string    `json:"notes"`      // what was not checked, and why
+}
+
+// Violation is a request that breaks an invariant.
+type Violation struct {
+	Invariant string `json:"invariant"` // "P1" … "P12"
+	Host      string `json:"host"`      // "" where it does not concern a single host
+	Lines     []int  `json:"lines"`     // of the ledger: the request, and the one it conflicts with
+	Message   string `json:"message"`
+}
+
+func (v Violation) String() string {
+	return fmt.Sprintf("%s: %s (ledger lines %v)", strings.TrimSpace(v.Invariant+" "+v.Host), v.Message, v.Lines)
+}
+
+// Host is the summary of one host.
+type Host struct {
+	Host     string
+	Requests int
+	Least    time.Duration // smallest pause between two requests; -1 with fewer than two
+	Required time.Duration // the pause that was due there
+	Slack    time.Duration // the smallest difference between a pause and what was due
+}
+
+// MarshalJSON writes the pauses in seconds, or none where there were fewer than two requests.
+func (h Host) MarshalJSON() ([]byte, error) {
+	out := struct {
+		Host     string   `json:"host"`
+		Requests int      `json:"requests"`
+		Least    *float64 `json:"least_s,omitempty"`
+		Required *float64 `json:"required_s,omitempty"`
+		Slack    *float64 `json:"slack_s,omitempty"`
+	}{Host: h.Host, Requests: h.Requests}
+	if h.Least >= 0 {
+		least, required, slack := h.Least.Seconds(), h.Required.Seconds(), h.Slack.Seconds()
+		out.Least, out.Required, out.Slack = &least, &required, &slack
+	}
+	return json.Marshal(out)
+}
+
+// Override is a reason for which requests were made by other rules than their origin's robots.txt.
+type Override struct {
+	Origin   string `json:"origin"`
+	Reason   string `json:"reason"`
+	Requests int    `json:"requests"`
+}
+
+func (a *auditor) violation(inv string, r *request, other *request, format string, args ...any) {
+	v := Violation{Invariant: inv, Host: r.start.Host, Lines: []int{r.line}, Message: fmt.Sprintf(format, args...)}
+	if other != nil {
+		v.Lines = append(v.Lines, other.line)
+	}
+	a.rep.Violations = append(a.rep.Violations, v)
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

@@ -1,0 +1,108 @@
+package audit
+
+import (
+	"time"
+)
+
+// line is one line of the ledger, as far as a check needs it.
+type line struct {
+	Event string `json:"event"`
+	Run   string `json:"run"`
+	ID    uint64 `json:"id"`
+	startLine
+	endLine
+}
+
+type startLine struct {
+	URL      string    `json:"url"`
+	For      string    `json:"for"`
+	Host     string    `json:"host"`
+	Domain   string    `json:"domain"`
+	Addr     string    `json:"addr"`
+	Purpose  string    `json:"purpose"`
+	Agent    string    `json:"agent"`
+	Override string    `json:"override"`
+	Behind   float64   `json:"behind"` // seconds by which its process's clock is behind the lines before, as that process says
+	Allowed  time.Time `json:"allowed"`
+	Written  time.Time `json:"written"`
+	Clauses  []struct {
+		Clause string    `json:"clause"`
+		Until  time.Time `json:"until"`
+	} `json:"clauses"`
+}
+
+type endLine struct {
+	Ended      time.Time `json:"ended"`
+	Reported   time.Time `json:"reported"`
+	Expires    time.Time `json:"expires"`
+	Aborted    bool      `json:"aborted"`
+	Status     int       `json:"status"`
+	Error      string    `json:"error"`
+	RetryAfter string    `json:"retry_after"`
+	Date       string    `json:"date"`
+	Location   string    `json:"location"`
+	SHA256     string    `json:"sha256"`
+	Truncated  string    `json:"truncated"`
+	Through    uint64    `json:"through"` // up to this ID, each permit has a line before
+}
+
+// request is a start line with its end line.
+type request struct {
+	line  int // of its start
+	last  int // of its end
+	run   string
+	epoch int // its times can be compared only with those of the same epoch
+	start startLine
+	end   *endLine // nil when the process ended first
+
+	before, after time.Duration // the delay that its host's robots.txt requested at its start and its end
+	alive         time.Time     // without an end: when its process wrote its last line
+}
+
+// over is when the request was over, as late as the ledger proves: one without an end was not over before its process wrote
+// its last line.
+func (r *request) over() time.Time {
+	if r.end == nil {
+		return r.alive
+	}
+	return r.end.Ended
+}
+
+// wanted is the page for which a robots.txt was requested.
+func (r *request) wanted() string {
+	if r.start.For != "" {
+		return r.start.For
+	}
+	return r.start.URL
+}
+
+// later is the one of two requests that was over later; a may be nil.
+func later(a, b *request) *request {
+	if a == nil || b.over().After(a.over()) {
+		return b
+	}
+	return a
+}
+
+// group goes through requests by a key, in the order in which the keys first appear, without "".
+func group(rs []*request, key func(*request) string) func(func(string, []*request) bool) {
+	var order []string
+	by := map[string][]*request{}
+	for _, r := range rs {
+		k := key(r)
+		if k == "" {
+			continue
+		}
+		if by[k] == nil {
+			order = append(order, k)
+		}
+		by[k] = append(by[k], r)
+	}
+	return func(yield func(string, []*request) bool) {
+		for _, k := range order {
+			if !yield(k, by[k]) {
+				return
+			}
+		}
+	}
+}
