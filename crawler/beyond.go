@@ -22,8 +22,8 @@ var beyondRules = [frontier.MaxBeyond + 1]struct{ hop, last string }{
 }
 
 // stretch follows a link that leads out of the scope if v may be left so far.
-func (r *run) stretch(d *decided, v *Visit, kind extract.Kind) {
-	if d.firm || v.Beyond >= r.cfg.Scope.Beyond || !r.mayStretch(kind) {
+func (j *judge) stretch(d *decided, v *Visit, kind extract.Kind) {
+	if d.firm || v.Beyond >= j.cfg.Scope.Beyond || !j.mayStretch(kind) {
 		return
 	}
 	d.beyond = uint8(v.Beyond + 1)
@@ -31,14 +31,14 @@ func (r *run) stretch(d *decided, v *Visit, kind extract.Kind) {
 }
 
 // mayStretch reports whether links of a kind may lead out of the scope.
-func (r *run) mayStretch(kind extract.Kind) bool {
-	return len(r.cfg.Scope.BeyondKinds) == 0 || slices.Contains(r.cfg.Scope.BeyondKinds, kindOf(kind))
+func (j *judge) mayStretch(kind extract.Kind) bool {
+	return len(j.cfg.Scope.BeyondKinds) == 0 || slices.Contains(j.cfg.Scope.BeyondKinds, kindOf(kind))
 }
 
 // beyondAfter is how far beyond the scope the target of a redirect is. A redirect is no link, so
 // it leads no farther than its source is, or else to the first hop.
-func (r *run) beyondAfter(c frontier.Claim, to weburl.URL) uint8 {
-	if r.cfg.Scope.Beyond == 0 || r.judge(to, r.redirectKind(to, c.Depth)).In {
+func (j *judge) beyondAfter(c frontier.Claim, to weburl.URL) uint8 {
+	if j.cfg.Scope.Beyond == 0 || j.decide(to, j.redirectKind(to, c.Depth)).In {
 		return 0
 	}
 	return max(1, c.Beyond)

@@ -1,10 +1,13 @@
 package crawler
 
 import (
+	"errors"
 	"net/netip"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/amble-crawler/amble/fetcher"
 )
 
 // bound keeps count of the least time the crawl so far could have taken: of every host, and of every
@@ -48,6 +51,35 @@ type need struct {
 }
 
 func newBound() *bound { return &bound{needs: map[party]*need{}} }
+
+// answer counts a request for its host and, unless the host is an own one, its address.
+func (b *bound) answer(a *fetcher.Answer, own func(host string) int) {
+	var took time.Duration
+	var ended time.Time
+	if page := a.Page; page != nil {
+		took, ended = page.Ended.Sub(page.Written), page.Ended
+	} else if failed := failure(a.Err); failed != nil && !failed.Written.IsZero() {
+		took, ended = failed.Ended.Sub(failed.Written), failed.Ended
+	} else {
+		return
+	}
+	host, rest := a.Permit.URL().Host(), a.Ready.Sub(ended)
+	slots := 0
+	if own != nil {
+		slots = own(host)
+	}
+	b.add(party{host: host}, slots, took, rest)
+	if slots == 0 {
+		b.add(party{addr: a.Addr}, 1, took, rest)
+	}
+}
+
+// failure is the fetcher's error in err, nil if there is none.
+func failure(err error) *fetcher.Error {
+	var failed *fetcher.Error
+	errors.As(err, &failed)
+	return failed
+}
 
 // add counts a request that took so long, and after which the one served must rest.
 func (b *bound) add(who party, slots int, took, rest time.Duration) {

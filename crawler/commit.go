@@ -2,8 +2,6 @@ package crawler
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"sync"
 	"time"
 
@@ -26,10 +24,13 @@ const (
 //
 // The host of a visit is free when its request has ended, not when the visit is durable.
 type committer struct {
-	run   *run
-	store frontier.Durable
+	store      frontier.Durable
+	out        *output
+	checkpoint *checkpoint
+	fail       func(error)       // ends the crawl
+	done       func(host string) // a visit of a host is durable
 
-	mu     *sync.Mutex // the run's sinkMu: the order of records is the order of ends
+	mu     *sync.Mutex // the output's: the order of records is the order of ends
 	ends   []frontier.End
 	links  int
 	bytes  int        // of links
@@ -43,8 +44,8 @@ type committer struct {
 	snapshot snapshots
 }
 
-func newCommitter(r *run, store frontier.Durable) *committer {
-	m := &committer{run: r, store: store, mu: &r.sinkMu, kick: make(chan struct{}, 1), quit: make(chan struct{})}
+func newCommitter(store frontier.Durable, out *output, fail func(error)) *committer {
+	m := &committer{store: store, out: out, fail: fail, mu: &out.mu, kick: make(chan struct{}, 1), quit: make(chan struct{})}
 	m.room = sync.NewCond(m.mu)
 	return m
 }
@@ -52,8 +53,8 @@ func newCommitter(r *run, store frontier.Durable) *committer {
 // start makes the goroutine that commits. close ends it.
 func (m *committer) start(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
-	m.snapshot.requests = m.run.tally.requests()
-	if !m.run.resumed { // else the first commit takes one, so that no line is replayed twice
+	m.snapshot.requests = m.checkpoint.tally.requests()
+	if !m.checkpoint.resumed { // else the first commit takes one, so that no line is replayed twice
 		m.snapshot.next = time.Now().Add(snapshotInterval)
 	}
 	m.ended.Go(func() {
@@ -130,7 +131,7 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, c
 	if m.failed {
 		return nil // the crawl is about to end, and gives the URL back
 	}
-	if err := m.run.append(ctx, rec); err != nil {
+	if err := m.out.append(ctx, rec); err != nil {
 		m.refuse()
 		return err
 	}
@@ -173,25 +174,25 @@ func (m *committer) ahead(ctx context.Context, links *[]frontier.Request) error 
 
 // commit makes durable what has come together. The last commit also keeps what the gate knows.
 func (m *committer) commit(ctx context.Context, last bool) {
-	ends, offsets, values, err := m.take(last)
-	if err == nil && offsets != nil {
-		err = m.store.Commit(ctx, ends, frontier.Checkpoint{Offsets: offsets, Values: values})
+	ends, c, err := m.take(last)
+	if err == nil && c != nil {
+		err = m.store.Commit(ctx, ends, *c)
 	}
 	if err != nil {
-		m.fail(ends, err)
+		m.giveUp(ends, err)
 		return
 	}
 	for i := range ends {
-		m.run.leave(ends[i].Claim.URL.Host())
+		m.done(ends[i].Claim.URL.Host())
 	}
 }
 
-func (m *committer) fail(ends []frontier.End, err error) {
+func (m *committer) giveUp(ends []frontier.End, err error) {
 	m.mu.Lock()
 	m.ends = append(m.ends, ends...)
 	m.refuse()
 	m.mu.Unlock()
-	m.run.fail(err)
+	m.fail(err)
 }
 
 // refuse lets nothing further be committed, and whoever waits for room go. The lock is held.
@@ -214,59 +215,26 @@ func (m *committer) giveBack(ctx context.Context) {
 	}
 }
 
-// take syncs the sinks and takes what is in them. The offsets are nil when nothing can be committed
+// take syncs the sinks and takes what is in them. The checkpoint is nil when nothing can be committed
 // any more.
-func (m *committer) take(last bool) (ends []frontier.End, offsets map[string]int64, values map[string][]byte, err error) {
-	gate := m.snapshot.take(m.run.gate, m.run.tally.requests(), last)
+func (m *committer) take(last bool) (ends []frontier.End, c *frontier.Checkpoint, err error) {
+	gate := m.snapshot.take(m.checkpoint.gate, m.checkpoint.tally.requests(), last)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failed {
-		return nil, nil, nil, nil
+		return nil, nil, nil
 	}
-	if offsets, err = m.run.syncSinks(); err != nil {
-		return nil, nil, nil, err
+	c = &frontier.Checkpoint{}
+	if c.Offsets, err = m.out.sync(); err != nil {
+		return nil, nil, err
 	}
-	if values, err = m.run.memory(); err != nil {
-		return nil, nil, nil, err
-	}
-	if err = m.run.atCommit(values); err != nil {
-		return nil, nil, nil, err
+	if c.Values, err = m.checkpoint.values(); err != nil {
+		return nil, nil, err
 	}
 	if gate != nil {
-		values[keyGate] = gate
+		c.Values[keyGate] = gate
 	}
 	ends, m.ends, m.links, m.bytes = m.ends, nil, 0, 0
 	m.room.Broadcast()
-	return ends, offsets, values, nil
-}
-
-// syncSinks makes the sinks durable and returns how far each is.
-func (r *run) syncSinks() (map[string]int64, error) {
-	offsets := make(map[string]int64, len(r.cfg.Sinks))
-	for i, s := range r.cfg.Sinks {
-		offset, err := s.Sync()
-		if err != nil {
-			return nil, err
-		}
-		offsets[sinkName(s, i)] = offset
-	}
-	return offsets, nil
-}
-
-// atCommit adds what else the Config wants stored.
-func (r *run) atCommit(values map[string][]byte) error {
-	if r.cfg.AtCommit == nil {
-		return nil
-	}
-	more, err := r.cfg.AtCommit()
-	maps.Copy(values, more)
-	return err
-}
-
-// sinkName is what a sink's offset is kept by.
-func sinkName(s sink.Sink, i int) string {
-	if n, ok := s.(sink.Named); ok {
-		return n.Name()
-	}
-	return fmt.Sprintf("sink-%d", i)
+	return ends, c, nil
 }

@@ -30,8 +30,9 @@ func (full) AppendExchange(context.Context, *sink.Exchange) error { return errNo
 // An archive that fails lets go who waits for a commit, since there will be none.
 func TestFailedArchiveLetsWaitingWorkersGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &run{exchanges: []sink.ExchangeSink{full{}}}
-		r.commits = newCommitter(r, releasing{})
+		r := &run{}
+		r.output = newOutput([]sink.Sink{full{}}, r.archiveFailed)
+		r.commits = newCommitter(releasing{}, r.output, r.fail)
 		r.commits.ends = make([]frontier.End, commitVisits)
 		gone := false
 		go func() {
@@ -45,7 +46,7 @@ func TestFailedArchiveLetsWaitingWorkersGo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.archive(t.Context(), &fetcher.Page{URL: u, Raw: &fetcher.Raw{}}, "robots")
+		r.output.archive(t.Context(), &fetcher.Page{URL: u, Raw: &fetcher.Raw{}}, "robots")
 		synctest.Wait()
 		if !gone || !errors.Is(r.err, errNoRoom) {
 			t.Errorf("gone: %v, %v", gone, r.err)
@@ -81,7 +82,7 @@ func TestHugePagesAreAddedInParts(t *testing.T) {
 		links = append(links, frontier.Request{URL: u, Via: u})
 	}
 	store := &adding{}
-	m := newCommitter(&run{}, store)
+	m := newCommitter(store, newOutput(nil, nil), nil)
 	if err := m.end(t.Context(), frontier.End{Settlement: frontier.Settlement{Links: links}}, nil, func() {}); err != nil {
 		t.Fatal(err)
 	}

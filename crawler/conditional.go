@@ -69,34 +69,34 @@ func (r *run) addPast(ctx context.Context) (added int, err error) {
 		return 0, nil
 	}
 	var mark []byte
-	if r.store != nil {
+	if r.checkpoint != nil {
 		mark = markOf(list)
-		kept, err := r.store.Value(ctx, "", keySince)
+		kept, err := r.checkpoint.store.Value(ctx, "", keySince)
 		if err != nil || string(kept) == string(mark) {
 			return 0, err
 		}
 	}
-	for batch := range r.pastRequests(list) {
+	for batch := range r.judge.pastRequests(list) {
 		n, err := r.frontier.Add(ctx, batch...)
 		if added += n; err != nil {
 			return added, err
 		}
 	}
-	if r.store == nil {
+	if r.checkpoint == nil {
 		return added, nil
 	}
-	return added, r.store.Commit(ctx, nil, frontier.Checkpoint{Values: map[string][]byte{keySince: mark}})
+	return added, r.checkpoint.mark(ctx, keySince, mark)
 }
 
 // pastBatch is how many URLs of a history are queued at once.
 const pastBatch = 1000
 
 // pastRequests yields what of a history may enter the crawl.
-func (r *run) pastRequests(list Lister) iter.Seq[[]frontier.Request] {
+func (j *judge) pastRequests(list Lister) iter.Seq[[]frontier.Request] {
 	return func(yield func([]frontier.Request) bool) {
 		var batch []frontier.Request
 		for u, depth := range list.All() {
-			if r.admissible(u, depth, frontier.KindPage).fate != FateFollow || r.knows(u, depth) || r.crowds.enter(u) != "" {
+			if j.admissible(u, depth, frontier.KindPage).fate != FateFollow || j.knows(u, depth) || j.crowds.enter(u) != "" {
 				continue
 			}
 			batch = append(batch, frontier.Request{URL: u, Depth: depth})
@@ -128,21 +128,21 @@ func markOf(list Lister) []byte {
 }
 
 // past is what can make the request for u conditional.
-func (r *run) past(u weburl.URL) (Past, bool) {
-	if r.cfg.Since == nil {
+func (c *Config) past(u weburl.URL) (Past, bool) {
+	if c.Since == nil {
 		return Past{}, false
 	}
-	past, known := r.cfg.Since.Past(u)
+	past, known := c.Since.Past(u)
 	return past, known && past.Validators != fetcher.Validators{}
 }
 
 // unchanged makes v the visit of a page that is as an earlier crawl knows it, if that is the answer.
 // What the server does not repeat of its validators is still what it was (RFC 9110 section 15.4.5).
-func (r *run) unchanged(v *Visit, c frontier.Claim) bool {
-	if v.Page.Status != http.StatusNotModified || c.Kind == frontier.KindSitemap {
+func (c *Config) unchanged(v *Visit, claim frontier.Claim) bool {
+	if v.Page.Status != http.StatusNotModified || claim.Kind == frontier.KindSitemap {
 		return false
 	}
-	past, known := r.past(c.URL)
+	past, known := c.past(claim.URL)
 	if !known {
 		return false
 	}

@@ -34,9 +34,9 @@ type crowds struct {
 // maxCrowds bounds the table: about 20 MB.
 const maxCrowds = 1 << 20
 
-func newCrowds(queries, dir, sessions int) *crowds {
+func newCrowds(t Traps, own func(host string) int) *crowds {
 	return &crowds{
-		queries: max(0, queries), dir: max(0, dir), sessions: max(0, sessions), most: maxCrowds,
+		queries: max(0, t.Queries), dir: max(0, t.PerDir), sessions: max(0, t.Sessions), own: own, most: maxCrowds,
 		seed: rand.Uint64(), counts: map[uint64]uint32{},
 	}
 }

@@ -45,4 +45,16 @@
 //
 // [Trace] has a function for every step of a URL, [SlogTrace] logs them, [Crawler.Progress] counts what
 // is done and queued at any time, and the [Report] that Run returns sums up.
+//
+// # Reading the source
+//
+// Files call downwards in this order. crawler.go and config.go are what a program sees; run.go makes the parts and
+// starts the workers; ending.go says when they stop. The life of a URL is worker.go, answer.go and finish.go, and
+// reservation.go is what it counts until it is final. Each part below can be read alone:
+//
+//   - judging links: links.go finds them, judge.go decides (with scope.go, traps.go, crowds.go, beyond.go, room.go);
+//   - duplicates.go: pages with the same content, or nearly;
+//   - output.go and record.go: the sinks; commit.go makes them and the frontier durable together;
+//   - checkpoint.go: what a resumed crawl must know; rulebook.go, pins.go and conditional.go keep values there;
+//   - budgets: budget.go (pages), report.go (counts), retries.go, inflight.go (memory), cuts.go (bodies that broke off).
 package crawler

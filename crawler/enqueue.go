@@ -73,7 +73,7 @@ func (v *Visit) Emit(x any) error {
 
 // work is what a Handler does with a visit, until it is known whether it counts.
 type work struct {
-	run *run
+	judge *judge
 
 	mu    sync.Mutex
 	extra []frontier.Request
@@ -96,8 +96,8 @@ func (w *work) enqueue(v *Visit, q Request) error {
 	if w.over {
 		return ErrOver
 	}
-	known := w.run.knows(u, depth)
-	if fate, rule := w.judge(v, u, depth, known); fate != FateFollow {
+	known := w.judge.knows(u, depth)
+	if fate, rule := w.decide(v, u, depth, known); fate != FateFollow {
 		return &EnqueueError{Ref: q.URL, URL: u, Fate: fate, Rule: rule}
 	}
 	if !known {
@@ -108,34 +108,24 @@ func (w *work) enqueue(v *Visit, q Request) error {
 	return nil
 }
 
-func (w *work) judge(v *Visit, u weburl.URL, depth int, known bool) (Fate, string) {
+func (w *work) decide(v *Visit, u weburl.URL, depth int, known bool) (Fate, string) {
 	switch {
 	case v.Directives.NoFollow:
 		return FateNoFollow, "page nofollow"
-	case len(w.extra) >= w.run.cfg.Limits.LinksPerPage:
+	case len(w.extra) >= w.judge.cfg.Limits.LinksPerPage:
 		return FateLimit, "MaxLinks"
 	}
-	d := w.run.admissible(u, depth, frontier.KindPage)
+	d := w.judge.admissible(u, depth, frontier.KindPage)
 	if d.fate != FateFollow || known {
 		return d.fate, d.rule
 	}
-	if !w.run.room().has(u) {
+	if !w.judge.room().has(u) {
 		return FateFull, "the queue has no room for it"
 	}
-	if crowd := w.run.crowds.enter(u); crowd != "" {
+	if crowd := w.judge.crowds.enter(u); crowd != "" {
 		return FateTrap, crowd
 	}
 	return FateFollow, ""
-}
-
-// knows reports whether queueing u would change nothing.
-func (r *run) knows(u weburl.URL, depth int) bool {
-	if r.knower == nil {
-		return false
-	}
-	known := []bool{false}
-	r.knower.Known([]weburl.Key{r.cfg.Canonical.Key(u)}, depth, known)
-	return known[0]
 }
 
 func (w *work) emit(x any) error {
@@ -164,7 +154,7 @@ func (w *work) failed() error {
 func (w *work) undo() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.run.uncount(w.extra)
+	w.judge.uncount(w.extra)
 	w.extra, w.data, w.err = nil, nil, nil
 }
 
@@ -177,8 +167,8 @@ func (w *work) end() (extra []frontier.Request, data []json.RawMessage) {
 }
 
 // uncount takes URLs that are not queued after all out of the crowds that they were counted in.
-func (r *run) uncount(queue []frontier.Request) {
+func (j *judge) uncount(queue []frontier.Request) {
 	for i := range queue {
-		r.crowds.leave(queue[i].URL)
+		j.crowds.leave(queue[i].URL)
 	}
 }

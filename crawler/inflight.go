@@ -3,8 +3,6 @@ package crawler
 import (
 	"context"
 	"sync"
-
-	"github.com/amble-crawler/amble/fetcher"
 )
 
 // inflight bounds the memory that pages take from their first bytes until they are done with: a web of huge
@@ -73,18 +71,9 @@ func (s *share) end() {
 // shareKey is the context key under which a request's share is handed to the fetcher.
 type shareKey struct{}
 
-// withShare is ctx with a share for one request, which end gives back.
-func (f *inflight) withShare(ctx context.Context) (shared context.Context, s *share) {
-	s = &share{of: f}
-	return context.WithValue(ctx, shareKey{}, s), s
-}
-
-// awaitRoom waits until a large page may be read: the texts of its links, and what is queued of them, take as
-// much as its body each.
-func (r *run) awaitRoom(ctx context.Context, p *fetcher.Page) {
-	if len(p.Body) > largePage && r.cfg.parses(p.ContentType) {
-		_ = reserve(ctx, 2*len(p.Body)) // it is read, too, when the crawl is about to end
-	}
+// withShare is ctx with a share for the requests made with it.
+func withShare(ctx context.Context, s *share) context.Context {
+	return context.WithValue(ctx, shareKey{}, s)
 }
 
 // largePage is the size of a body from which on it is worth while to count what reading it takes.

@@ -16,7 +16,8 @@ func TestPagesInFlightTakeTurns(t *testing.T) {
 		over := 0
 		for range pages {
 			go func() {
-				ctx, s := f.withShare(t.Context())
+				s := &share{of: f}
+				ctx := withShare(t.Context(), s)
 				defer s.end()
 				for range page / 10 {
 					if err := reserve(ctx, 10); err != nil {
@@ -48,13 +49,15 @@ func TestPagesInFlightTakeTurns(t *testing.T) {
 func TestWaitForMemoryEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newInflight(10)
-		first, s := f.withShare(t.Context())
+		s := &share{of: f}
+		first := withShare(t.Context(), s)
 		if err := reserve(first, 20); err != nil {
 			t.Fatal(err)
 		}
 		why := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
-		second, waits := f.withShare(ctx)
+		waits := &share{of: f}
+		second := withShare(ctx, waits)
 		var err error
 		go func() { err = reserve(second, 1) }()
 		synctest.Wait()

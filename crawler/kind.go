@@ -33,20 +33,3 @@ type TypeJudge interface {
 	// read to their end.
 	WantsType(mediaType string) bool
 }
-
-// redirectKind is the kind by which a redirect's target is judged. Where a seed leads is the page that was meant
-// by the seed, so that no include rule has to name it. Only redirects of seeds have no depth.
-func (r *run) redirectKind(to weburl.URL, depth int) frontier.Kind {
-	if depth == 0 && r.judge(to, frontier.KindRedirect).Rule == ruleNoInclude {
-		return frontier.KindSeed
-	}
-	return frontier.KindRedirect
-}
-
-// judge asks the scope about a URL that was found in some way.
-func (r *run) judge(u weburl.URL, kind frontier.Kind) Decision {
-	if k, ok := r.scope.(KindJudge); ok {
-		return k.JudgeKind(u, kind)
-	}
-	return r.scope.Decide(u)
-}

@@ -15,7 +15,8 @@ import (
 // linker reads pages: what it works with is reused from page to page, so that a page without new links
 // costs next to nothing. It is not safe for concurrent use.
 type linker struct {
-	r       *run
+	judge   *judge
+	cfg     *Config
 	scanner *extract.Scanner
 	xhtml   *extract.Scanner // nil before the first page of that kind
 	res     *weburl.Resolver
@@ -37,11 +38,12 @@ type followed struct {
 	beyond uint8 // see frontier.Request
 }
 
-func newLinker(r *run) *linker {
+func newLinker(j *judge) *linker {
 	return &linker{
-		r:       r,
-		scanner: extract.NewScanner(r.cfg.extraction()),
-		res:     weburl.NewResolver(weburl.URL{}, r.cfg.Canonical),
+		judge:   j,
+		cfg:     j.cfg,
+		scanner: extract.NewScanner(j.cfg.extraction()),
+		res:     weburl.NewResolver(weburl.URL{}, j.cfg.Canonical),
 		judged:  newVerdicts(),
 		counts:  map[Fate]int{},
 	}
@@ -58,7 +60,7 @@ func (k *linker) scannerOf(p *fetcher.Page) *extract.Scanner {
 		return k.scanner
 	}
 	if k.xhtml == nil {
-		o := k.r.cfg.extraction()
+		o := k.cfg.extraction()
 		o.XML = true
 		k.xhtml = extract.NewScanner(o)
 	}
@@ -74,13 +76,13 @@ type linkers struct {
 	idle []*linker
 }
 
-// take is a linker of r for one page, until put has it back.
-func (l *linkers) take(r *run) *linker {
+// take returns a linker for one page, until put has it back.
+func (l *linkers) take(j *judge) *linker {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := len(l.idle) - 1
 	if last < 0 {
-		return newLinker(r)
+		return newLinker(j)
 	}
 	k := l.idle[last]
 	l.idle = l.idle[:last]
@@ -112,7 +114,7 @@ func (k *linker) extract(p *fetcher.Page) (doc *extract.Document, err error) {
 // read is a page's document: by the Config's Extractor, or HTML by the linker's scanner. A document that
 // is labelled as something else has no links.
 func (k *linker) read(p *fetcher.Page) (*extract.Document, error) {
-	cfg := &k.r.cfg
+	cfg := k.cfg
 	if cfg.Extractor != nil {
 		return cfg.Extractor.Extract(p)
 	}
@@ -187,11 +189,11 @@ func (k *linker) sort(v *Visit) []frontier.Request {
 func (k *linker) news(v *Visit) []frontier.Request {
 	k.known = slices.Grow(k.known[:0], len(k.keys))[:len(k.keys)]
 	clear(k.known)
-	if k.r.knower != nil {
-		k.r.knower.Known(k.keys, v.Depth+1, k.known)
+	if k.judge.knower != nil {
+		k.judge.knower.Known(k.keys, v.Depth+1, k.known)
 	}
 	var queue []frontier.Request
-	in := k.r.room()
+	in := k.judge.room()
 	for i, f := range k.follow {
 		if k.known[i] {
 			continue
@@ -206,7 +208,7 @@ func (k *linker) news(v *Visit) []frontier.Request {
 			v.counts[why]++
 			continue
 		}
-		queue = append(queue, frontier.Request{URL: u, Depth: v.Depth + 1, Priority: k.r.priority(v, f.at, u), Via: v.URL, Beyond: f.beyond})
+		queue = append(queue, frontier.Request{URL: u, Depth: v.Depth + 1, Priority: k.cfg.priority(v, f.at, u), Via: v.URL, Beyond: f.beyond})
 	}
 	return queue
 }
@@ -216,7 +218,7 @@ func (k *linker) enter(in *room, u weburl.URL) Fate {
 	switch {
 	case !in.has(u):
 		return FateFull
-	case k.r.crowds.enter(u) != "":
+	case k.judge.crowds.enter(u) != "":
 		return FateTrap
 	}
 	in.take(u)
@@ -234,7 +236,7 @@ func fated(f Fate, rule string) decided { return decided{verdict: verdict{fate: 
 
 // decide decides about one link, the cheapest question first.
 func (k *linker) decide(v *Visit, l *extract.Link) decided {
-	cfg := &k.r.cfg
+	cfg := k.cfg
 	switch {
 	case !cfg.Follow.Resources && !navigates(*l), l.Rel&extract.Preconnect != 0: // the latter names an origin, no page
 		return fated(FateResource, "not navigation")
@@ -252,13 +254,13 @@ func (k *linker) decide(v *Visit, l *extract.Link) decided {
 	if err != nil {
 		return fated(FateInvalid, weburl.ReasonOf(err))
 	}
-	if limit := k.r.limit(len(view.Bytes()), v.Depth+1); limit.fate != FateFollow {
+	if limit := k.judge.limit(len(view.Bytes()), v.Depth+1); limit.fate != FateFollow {
 		return decided{verdict: limit}
 	}
 	d := decided{key: view.Key()}
-	d.verdict = k.judged.of(d.key, l.Kind, func() verdict { return k.r.belongs(k.look(view), kindOf(l.Kind)) })
+	d.verdict = k.judged.of(d.key, l.Kind, func() verdict { return k.judge.belongs(k.look(view), kindOf(l.Kind)) })
 	if d.fate == FateScope {
-		k.r.stretch(&d, v, l.Kind)
+		k.judge.stretch(&d, v, l.Kind)
 	}
 	return d
 }
@@ -266,7 +268,7 @@ func (k *linker) decide(v *Visit, l *extract.Link) decided {
 // look is the URL to decide about. Our own Scope keeps nothing of it, so it needs no memory; nobody
 // knows of another's.
 func (k *linker) look(view weburl.View) weburl.URL {
-	if _, own := k.r.scope.(*SeedScope); own {
+	if _, own := k.judge.scope.(*SeedScope); own {
 		return view.Peek()
 	}
 	return view.URL()

@@ -8,8 +8,8 @@ import (
 
 // priority asks Config.Priority about the link at an index, which leads to u and is about to be queued.
 // A panic there fails the visit.
-func (r *run) priority(v *Visit, at int, u weburl.URL) (p int8) {
-	if r.cfg.Priority == nil || v.broken != nil {
+func (c *Config) priority(v *Visit, at int, u weburl.URL) (p int8) {
+	if c.Priority == nil || v.broken != nil {
 		return 0
 	}
 	defer func() {
@@ -17,5 +17,5 @@ func (r *run) priority(v *Visit, at int, u weburl.URL) (p int8) {
 			v.broken = &PanicError{"Config.Priority", x, debug.Stack()}
 		}
 	}()
-	return r.cfg.Priority(v, &Link{Link: v.Doc.Links[at], URL: u, Fate: FateFollow})
+	return c.Priority(v, &Link{Link: v.Doc.Links[at], URL: u, Fate: FateFollow})
 }

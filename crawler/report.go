@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/politeness"
 )
 
@@ -109,15 +110,22 @@ func newTally(now time.Time) *tally {
 	}
 }
 
-// request counts one request and its octets, and returns the octets of all.
-func (t *tally) request(octets int64, reused bool) int64 {
+// request counts a request and its bytes, and returns the bytes of all. One that was aborted does not count.
+func (t *tally) request(a *fetcher.Answer) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if a.Aborted {
+		return t.r.Bytes
+	}
 	t.r.Requests++
-	if !reused {
+	if a.Page == nil || !a.Page.Reused {
 		t.r.Connections++
 	}
-	t.r.Bytes += octets
+	if a.Page != nil {
+		t.r.Bytes += a.Page.WireBytes
+	} else if failed := failure(a.Err); failed != nil {
+		t.r.Bytes += failed.WireBytes
+	}
 	return t.r.Bytes
 }
 

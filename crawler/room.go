@@ -1,26 +1,29 @@
 package crawler
 
-import "github.com/amble-crawler/amble/weburl"
+import (
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
+)
 
-// room is what the links of one page find of room in the queue. Others queue meanwhile: what is told here is
-// what becomes of nearly all links, and the frontier counts the rest.
+// room is the room in the queue for the links of one page. Other pages queue at the same time: nearly all links
+// that are rejected for want of room are seen here, and the frontier counts the rest.
 type room struct {
-	r                 *run
+	rationer          frontier.Rationer
 	scheme, authority string // of the host that the counts are of
 	urls              int
 	bytes             int64
 }
 
-func (r *run) room() *room { return &room{r: r} }
+func (j *judge) room() *room { return &room{rationer: j.rationer} }
 
 // has reports whether there is room for u.
 func (m *room) has(u weburl.URL) bool {
-	if m.r.rationer == nil {
+	if m.rationer == nil {
 		return true
 	}
 	if u.Authority() != m.authority || u.Scheme() != m.scheme {
 		m.scheme, m.authority = u.Scheme(), u.Authority()
-		m.urls, m.bytes = m.r.rationer.Room(u.Host())
+		m.urls, m.bytes = m.rationer.Room(u.Host())
 	}
 	return m.urls > 0 && m.bytes > 0
 }

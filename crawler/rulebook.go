@@ -43,19 +43,19 @@ func (c *Config) rulebook() rulebook {
 	return b
 }
 
-// keepRules keeps the rules of a crawl whose seeds were added, so many of them for the first time. When it has
-// ended, by other rules, that is an error: what it has not queued by its own would not be found by these either.
-func (r *run) keepRules(ctx context.Context, added int) error {
-	rules, err := json.Marshal(r.cfg.rulebook())
+// keepRules keeps the rules of a crawl. When it has ended, by other rules, that is an error: what it has not queued by
+// its own would not be found by these either.
+func (k *checkpoint) keepRules(ctx context.Context, book rulebook, ended bool) error {
+	rules, err := json.Marshal(book)
 	if err != nil {
 		return err
 	}
-	kept, err := r.store.Value(ctx, "", keyRules)
-	if err != nil || bytes.Equal(kept, rules) {
+	before, err := k.store.Value(ctx, "", keyRules)
+	if err != nil || bytes.Equal(before, rules) {
 		return err
 	}
-	if kept != nil && added == 0 && r.left() == 0 {
-		changed, err := differing(kept, rules)
+	if before != nil && ended {
+		changed, err := differing(before, rules)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (r *run) keepRules(ctx context.Context, added int) error {
 			return fmt.Errorf("%w (%s): give the crawl by these a frontier of its own", ErrRulesChanged, strings.Join(changed, ", "))
 		}
 	}
-	return r.store.Commit(ctx, nil, frontier.Checkpoint{Values: map[string][]byte{keyRules: rules}})
+	return k.mark(ctx, keyRules, rules)
 }
 
 // differing returns the settings that two rulebooks both have, with different values.

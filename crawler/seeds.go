@@ -3,8 +3,8 @@ package crawler
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 
-	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -28,24 +28,33 @@ func seedURLs(requests []Request, plain []string) []string {
 	return append(all, plain...)
 }
 
-// checkScope reports that a crawl has nothing to do because its rules leave out every seed.
-func (r *run) checkScope() error {
-	if r.left() > 0 {
-		return nil
+func parseSeeds(seeds []string, maxLen int) ([]weburl.URL, error) {
+	if len(seeds) == 0 {
+		return nil, ErrNoSeeds
 	}
-	var rule string
-	for _, u := range r.seeds {
-		d := r.judge(u, frontier.KindSeed)
-		if d.In {
-			return nil
+	var errs []error
+	urls := make([]weburl.URL, 0, len(seeds))
+	for _, s := range seeds {
+		u, err := weburl.Parse(s)
+		if err == nil && len(u.String()) > maxLen {
+			err = fmt.Errorf("longer than %d octets", maxLen)
 		}
-		if rule == "" {
-			rule = d.Rule
+		if err != nil {
+			errs = append(errs, &SeedError{Seed: s, Err: err})
+			continue
+		}
+		urls = append(urls, u)
+	}
+	return urls, errors.Join(errs...)
+}
+
+// allLoopback reports whether a contact may be missing: nobody else is asked for anything.
+func allLoopback(seeds []weburl.URL) bool {
+	for _, u := range seeds {
+		addr, err := netip.ParseAddr(u.Hostname())
+		if u.Hostname() != "localhost" && (err != nil || !addr.IsLoopback()) {
+			return false
 		}
 	}
-	more := ""
-	if n := len(r.seeds) - 1; n > 0 {
-		more = fmt.Sprintf(", and %d more", n)
-	}
-	return fmt.Errorf("%w: %s (%s)%s", ErrNothingInScope, r.seeds[0], rule, more)
+	return true
 }

@@ -15,8 +15,8 @@ import (
 
 // sitemaps are the sitemaps that the robots.txt of u's origin names and that were not known. They are
 // noted in the report in any case, and returned for queueing when the crawl wants them.
-func (r *run) sitemaps(u weburl.URL) []frontier.Request {
-	info := r.gate.Origin(u)
+func (a *attempt) sitemaps(u weburl.URL) []frontier.Request {
+	info := a.gate.Origin(u)
 	if info.Rules == nil {
 		return nil
 	}
@@ -26,7 +26,7 @@ func (r *run) sitemaps(u weburl.URL) []frontier.Request {
 		if err != nil {
 			ref = weburl.Redact(ref)
 		}
-		if r.tally.sitemap(ref) && r.cfg.Follow.Sitemaps && err == nil {
+		if a.tally.sitemap(ref) && a.cfg.Follow.Sitemaps && err == nil {
 			queue = append(queue, sitemapRequest(to, u.RobotsURL()))
 		}
 	}
@@ -53,7 +53,7 @@ func isPage(p *fetcher.Page) bool {
 
 // readSitemap returns what a sitemap lists: pages in scope, at the depth of a seed's links, and
 // further sitemaps. What comes before a fault in the file is used.
-func (r *run) readSitemap(c frontier.Claim, page *fetcher.Page) []frontier.Request {
+func (a *attempt) readSitemap(page *fetcher.Page) []frontier.Request {
 	if page.Status != http.StatusOK {
 		return nil
 	}
@@ -61,6 +61,7 @@ func (r *run) readSitemap(c frontier.Claim, page *fetcher.Page) []frontier.Reque
 	if err != nil {
 		return nil
 	}
+	c := &a.claim
 	sm := extract.Sitemap(bytes.NewReader(text), extract.SitemapOptions{})
 	var queue []frontier.Request
 	for e, err := sm.Next(); err == nil; e, err = sm.Next() {
@@ -68,12 +69,12 @@ func (r *run) readSitemap(c frontier.Claim, page *fetcher.Page) []frontier.Reque
 		if err != nil {
 			continue
 		}
-		if e.Sitemap && len(c.Hops) < r.cfg.Limits.Redirects {
+		if e.Sitemap && len(c.Hops) < a.cfg.Limits.Redirects {
 			s := sitemapRequest(to, c.URL)
 			s.Hops = append(c.Hops[:len(c.Hops):len(c.Hops)], c.URL.String()) // bounds a chain of indexes
 			queue = append(queue, s)
 		}
-		if d := r.admissible(to, 1, frontier.KindSitemap); d.fate == FateFollow && !e.Sitemap {
+		if d := a.judge.admissible(to, 1, frontier.KindSitemap); d.fate == FateFollow && !e.Sitemap {
 			queue = append(queue, frontier.Request{URL: to, Depth: 1, Via: c.URL})
 		}
 	}
@@ -83,7 +84,7 @@ func (r *run) readSitemap(c frontier.Claim, page *fetcher.Page) []frontier.Reque
 // missedSitemaps queues the sitemaps of an origin whose robots.txt an earlier process read, the first
 // time this one asks for a page there: it may have been killed before it had queued them.
 func (r *run) missedSitemaps(ctx context.Context, u weburl.URL, p politeness.Purpose) error {
-	if !r.resumed || !r.cfg.Follow.Sitemaps || p == politeness.Robots || !r.tally.firstOf(u.Origin()) {
+	if r.checkpoint == nil || !r.checkpoint.resumed || !r.cfg.Follow.Sitemaps || p == politeness.Robots || !r.tally.firstOf(u.Origin()) {
 		return nil
 	}
 	info := r.gate.Origin(u)

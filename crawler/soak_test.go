@@ -108,10 +108,10 @@ func (w *endless) serve(rw http.ResponseWriter, r *http.Request) {
 
 // retained is how many things each part of a run holds, after so many requests.
 func (r *run) retained() (counts map[string]int, requests int) {
-	r.contents.mu.Lock()
-	defer r.contents.mu.Unlock()
-	r.crowds.mu.Lock()
-	defer r.crowds.mu.Unlock()
+	r.duplicates.contents.mu.Lock()
+	defer r.duplicates.contents.mu.Unlock()
+	r.judge.crowds.mu.Lock()
+	defer r.judge.crowds.mu.Unlock()
 	r.causes.mu.Lock()
 	defer r.causes.mu.Unlock()
 	r.tally.mu.Lock()
@@ -121,7 +121,7 @@ func (r *run) retained() (counts map[string]int, requests int) {
 	r.linkers.mu.Lock()
 	defer r.linkers.mu.Unlock()
 	return map[string]int{
-		"contents": len(r.contents.first), "crowds": len(r.crowds.counts), "causes": len(r.causes.last),
+		"contents": len(r.duplicates.contents.first), "crowds": len(r.judge.crowds.counts), "causes": len(r.causes.last),
 		"hosts": len(r.tally.hosts), "reasons": len(r.tally.r.Reasons), "statuses": len(r.tally.r.Statuses),
 		"types": len(r.tally.r.Types), "sitemaps": len(r.tally.sitemaps), "bound": len(r.bound.needs),
 		"linkers": len(r.linkers.idle),
@@ -213,7 +213,7 @@ func soaking(t *testing.T, w *endless, hosts int, long time.Duration, store fron
 	if r, err = c.start(seeds, nil); err != nil {
 		t.Fatal(err)
 	}
-	r.contents.most, r.crowds.most = soakContents, soakCrowds
+	r.duplicates.contents.most, r.judge.crowds.most = soakContents, soakCrowds
 	var ended sync.WaitGroup
 	ended.Go(func() {
 		if _, err := r.crawl(t.Context()); err != nil {

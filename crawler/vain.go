@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
@@ -56,6 +57,12 @@ func (e *UnreachableError) Error() string {
 
 // vain is what was tried while no host has answered anything.
 type vain struct {
+	had     *atomic.Bool // an answer, in any Run of the Crawler
+	off     bool         // the crawl waits for ever
+	gate    *politeness.Gate
+	counter frontier.Counter        // nil: it is not known which hosts have URLs
+	giveUp  func(*UnreachableError) // ends the crawl
+
 	mu    sync.Mutex
 	hosts map[string]*Tried // by weburl.URL.Host; never more than maxVain
 	spent int               // how many of them have been tried enough
@@ -67,13 +74,13 @@ const (
 )
 
 // hear notes that somebody has answered: nothing is in vain any more.
-func (r *run) hear() {
-	if r.had.Swap(true) {
+func (v *vain) hear() {
+	if v.had.Swap(true) {
 		return
 	}
-	r.vain.mu.Lock()
-	defer r.vain.mu.Unlock()
-	r.vain.hosts = nil
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.hosts = nil
 }
 
 // note notes that a request for u, needed for a URL of host, has failed, for at least so many times by now, those of
@@ -132,30 +139,19 @@ func (v *vain) of(keep func(host string) bool) (all []Tried, enough int) {
 
 // tried notes a request that got no answer, on the way to c's page, and ends the crawl if all that could be tried was.
 // The gate has been told of it.
-func (r *run) tried(c frontier.Claim, u weburl.URL, err error) {
-	if r.had.Load() || r.cfg.Politeness.RobotsGiveUp == politeness.None {
+func (v *vain) tried(c frontier.Claim, u weburl.URL, err error) {
+	if v.had.Load() || v.off {
 		return
 	}
-	spent := r.vain.note(c.URL.Host(), u, err, r.gate.Origin(c.URL).Failures)
-	stats, ok := r.frontier.(frontier.Counter)
-	if !ok || r.counter == nil {
+	spent := v.note(c.URL.Host(), u, err, v.gate.Origin(c.URL).Failures)
+	if v.counter == nil {
 		return
 	}
 	everyHost := fetcher.ReasonOf(err) == fetcher.ReasonProxyUnusable // they are all behind it
-	if pending := stats.Stats().Hosts; everyHost || spent >= pending {
-		all, enough := r.vain.of(func(host string) bool { return r.counter.HostPending(host) > 0 })
+	if pending := v.counter.Stats().Hosts; everyHost || spent >= pending {
+		all, enough := v.of(func(host string) bool { return v.counter.HostPending(host) > 0 })
 		if everyHost || enough >= pending {
-			r.giveUp(&UnreachableError{all})
+			v.giveUp(&UnreachableError{all})
 		}
 	}
-}
-
-// giveUp ends the crawl.
-func (r *run) giveUp(err *UnreachableError) {
-	r.mu.Lock()
-	if r.finish == "" {
-		r.unreachable = err
-	}
-	r.mu.Unlock()
-	r.drain(FinishUnreachable)
 }

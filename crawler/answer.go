@@ -1,0 +1,182 @@
+package crawler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/robots"
+)
+
+// answered ends a claim whose request was answered.
+func (a *attempt) answered(ctx context.Context, page *fetcher.Page) {
+	v, u := &Visit{Page: page}, a.claim.URL
+	switch {
+	case isRedirect(page.Status):
+		a.redirected(ctx, v)
+		return
+	case a.claim.Attempt >= a.cfg.Retries.Max, !retryable(page.Status) && !(brokeOff(page) && a.cuts.keep(u, page)):
+	case !a.tally.retry(u.Host()):
+		v.spent()
+	default:
+		if v.Reason = page.Truncated; retryable(page.Status) {
+			v.Reason = fmt.Sprintf("http_%d", page.Status)
+		}
+		a.output.archive(ctx, page, "attempt")
+		a.putBack(ctx, a.later(v.Reason, 0), nil)
+		return
+	}
+	v.Page = better(page, a.cuts.take(u))
+	a.accept(ctx, v)
+}
+
+// retryable reports whether an answer says that another attempt may succeed (RFC 9110 section
+// 15.6, RFC 6585 section 4).
+func retryable(status int) bool {
+	switch status {
+	case 408, 425, 429, 500, 502, 503, 504:
+		return true
+	}
+	return false
+}
+
+// isRedirect reports whether the status sends the client elsewhere (RFC 9110 section 15.4).
+func isRedirect(status int) bool {
+	switch status {
+	case 301, 302, 303, 307, 308:
+		return true
+	}
+	return false
+}
+
+// redirected queues a redirect's target: a URL of its own, at the same depth, that passes scope,
+// robots and pacing like any other, and gets a visit in any case.
+func (a *attempt) redirected(ctx context.Context, v *Visit) {
+	v.Outcome, v.Reason = Redirected, ""
+	c := &a.claim
+	location := v.Page.Header.Get("Location")
+	to, err := c.URL.Resolve(location)
+	switch {
+	case location == "" || err != nil:
+		v.Outcome, v.Reason, v.Err = Failed, ReasonRedirectBad, err
+	case len(c.Hops) >= a.cfg.Limits.Redirects:
+		v.Outcome, v.Reason = Failed, ReasonRedirectLimit
+	case to == c.URL || slices.Contains(c.Hops, to.String()):
+		v.Outcome, v.Reason = Failed, ReasonRedirectLoop
+	}
+	if v.Outcome == Failed {
+		a.end(ctx, v, nil)
+		return
+	}
+	v.Location = to
+	a.end(ctx, v, []frontier.Request{{
+		URL: to, Depth: c.Depth, Priority: c.Priority, Via: c.URL, Kind: targetKind(c.Kind),
+		Beyond: a.judge.beyondAfter(*c, to),
+		Hops:   append(c.Hops[:len(c.Hops):len(c.Hops)], c.URL.String()), Meta: c.Meta,
+	}})
+}
+
+// targetKind is the kind of a redirect's target: a sitemap's is a sitemap.
+func targetKind(k frontier.Kind) frontier.Kind {
+	if k == frontier.KindSitemap {
+		return k
+	}
+	return frontier.KindRedirect
+}
+
+// accept makes an answer the URL's page.
+func (a *attempt) accept(ctx context.Context, v *Visit) {
+	page, c := v.Page, a.claim
+	v.Outcome = Fetched
+	if page.Truncated != "" {
+		v.Reason = page.Truncated
+	}
+	switch {
+	case c.Kind == frontier.KindSitemap && !isPage(page):
+		a.end(ctx, v, a.readSitemap(page))
+		return
+	case a.cfg.unchanged(v, c):
+		a.end(ctx, v, nil)
+		return
+	}
+	a.reserved.page = true
+	a.awaitRoom(ctx, page)
+	k := a.linkers.take(a.judge)
+	defer a.linkers.put(k)
+	a.end(ctx, v, a.read(k, v))
+}
+
+// awaitRoom waits until a large page may be read: the texts of its links, and what is queued of them, take as
+// much as its body each.
+func (a *attempt) awaitRoom(ctx context.Context, p *fetcher.Page) {
+	if len(p.Body) > largePage && a.cfg.parses(p.ContentType) {
+		_ = reserve(ctx, 2*len(p.Body)) // it is read, too, when the crawl is about to end
+	}
+}
+
+// read parses an answered page and returns the links to queue.
+func (a *attempt) read(k *linker, v *Visit) []frontier.Request {
+	v.describe(a.claim.Request, a.claim.Attempt)
+	v.Validators = validators(v.Page)
+	if a.judge.outOfType(v) {
+		return nil
+	}
+	var duplicate bool
+	if a.reserved.body, duplicate = a.duplicates.meet(v); duplicate {
+		return nil
+	}
+	doc, err := k.extract(v.Page)
+	if err != nil {
+		v.Outcome, v.Reason, v.Err = Failed, orPanic(ReasonExtractor, err), err
+		return nil
+	}
+	v.Doc = doc
+	metas := metasOf(doc)
+	v.Directives = a.cfg.directives(v, metas)
+	v.Usage = robots.PageUsage(a.gate.Origin(v.URL).Group, v.URL.PathQuery(), v.Page.Header, metas, v.Directives)
+	if use := a.cfg.refusedUse(v); use != "" {
+		v.Outcome, v.Reason, v.Detail = Refused, politeness.ReasonUsage, "refused: the page disallows the use "+use
+		return nil
+	}
+	if doc == nil {
+		return nil
+	}
+	a.duplicates.similar(v)
+	a.reserved.links = k.sort(v)
+	return a.reserved.links
+}
+
+// refusedUse is the use for which the page may not be taken, of those the operator honours; "" when
+// there is none.
+func (c *Config) refusedUse(v *Visit) string {
+	for _, use := range c.Politeness.RefuseUsage {
+		if v.Usage.For(use) == robots.Disallowed {
+			return use
+		}
+	}
+	return ""
+}
+
+func metasOf(doc *extract.Document) []robots.Meta {
+	if doc == nil || len(doc.Metas) == 0 {
+		return nil
+	}
+	metas := make([]robots.Meta, len(doc.Metas))
+	for i, m := range doc.Metas {
+		metas[i] = robots.Meta{Name: m.Name, Content: m.Content}
+	}
+	return metas
+}
+
+// directives are the page's robots directives, of its headers and META elements.
+func (c *Config) directives(v *Visit, metas []robots.Meta) robots.Directives {
+	var opts []robots.Option
+	if c.RevisitedDirectives {
+		opts = append(opts, robots.WithDialect(robots.Revisited1996))
+	}
+	return robots.PageDirectives(c.identity().Product, v.Page.Header.Values("X-Robots-Tag"), metas, opts...)
+}

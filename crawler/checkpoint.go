@@ -1,0 +1,256 @@
+package crawler
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
+)
+
+// The names under which a crawl keeps, in a durable frontier, what it must know again after a crash.
+const (
+	keyGate  = "crawler/gate"
+	keyTally = "crawler/tally"
+	keyHost  = "crawler/host/"
+	keyNeed  = "crawler/need/"
+	keyBody  = "crawler/body/"
+	keyNear  = "crawler/near/"
+	keyCrowd = "crawler/crowd/"
+	keyTable = "crawler/crowds" // the table that the crowds belong to
+	keyPin   = "crawler/pin/"   // by host name
+	keyRules = "crawler/rules"  // the rulebook
+	keySince = "crawler/since"  // which history is queued
+)
+
+// checkpoint keeps what the parts of a run count in a durable frontier, and reads it when the crawl is resumed.
+type checkpoint struct {
+	store      frontier.Durable
+	gate       *politeness.Gate
+	more       func() (map[string][]byte, error) // Config.AtCommit
+	tally      *tally
+	bound      *bound
+	crowds     *crowds
+	duplicates *duplicates
+
+	table   uint64 // the number of the crowds' table
+	resumed bool   // an earlier process began this crawl
+}
+
+// newCheckpoint makes the parts of r note what changes.
+func newCheckpoint(r *run, store frontier.Durable) *checkpoint {
+	r.tally.keeps()
+	r.bound.changed = map[party]bool{}
+	r.duplicates.contents.fresh = map[[16]byte]*content{}
+	r.duplicates.keep = true
+	return &checkpoint{
+		store: store, gate: r.gate, more: r.cfg.AtCommit,
+		tally: r.tally, bound: r.bound, crowds: r.judge.crowds, duplicates: r.duplicates,
+	}
+}
+
+// durable is a frontier if it outlives the process.
+func durable(f frontier.Frontier) frontier.Durable {
+	d, _ := f.(frontier.Durable)
+	return d
+}
+
+// restoreGate lets a gate begin with what the gate of an earlier process knew, unless it is told
+// otherwise.
+func restoreGate(p *politeness.Config, f frontier.Frontier) error {
+	store := durable(f)
+	if store == nil || p.Snapshot != nil {
+		return nil
+	}
+	b, err := store.Value(context.Background(), "", keyGate)
+	p.Snapshot = b
+	return err
+}
+
+// kept is the part of a tally that outlives the process.
+type kept struct {
+	Report  Report
+	Elapsed time.Duration // of all runs
+}
+
+// UnmarshalJSON also reads the names that Report had in JSON before it had tags. All but these differ in case alone.
+func (k *kept) UnmarshalJSON(b []byte) error {
+	type plain kept
+	var old struct{ Report struct{ Same, Near int } }
+	err := errors.Join(json.Unmarshal(b, (*plain)(k)), json.Unmarshal(b, &old))
+	k.Report.Same, k.Report.Near = max(k.Report.Same, old.Report.Same), max(k.Report.Near, old.Report.Near)
+	return err
+}
+
+// values are what has changed since they were last taken, and what the Config adds. The output's lock is held: the
+// counts are those of the visits in the sinks.
+func (k *checkpoint) values() (map[string][]byte, error) {
+	values := map[string][]byte{}
+	b, err := json.Marshal(k.tally.keep(time.Now()))
+	if err != nil {
+		return nil, fmt.Errorf("crawler: %w", err)
+	}
+	values[keyTally] = b
+	for host, n := range k.tally.changedHosts() {
+		values[keyHost+host] = binary.AppendUvarint(binary.AppendUvarint(nil, uint64(n.pages)), uint64(n.retries))
+	}
+	for sum, c := range k.duplicates.contents.changed() {
+		values[keyBody+string(sum[:])] = append(binary.AppendUvarint(nil, uint64(c.count)), c.url...)
+	}
+	for who, n := range k.bound.changes() {
+		values[keyNeed+who] = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil,
+			uint64(n.total)), uint64(n.last)), uint64(n.slots))
+	}
+	k.keepCrowds(values)
+	for _, n := range k.duplicates.fresh.take() {
+		values[fmt.Sprintf("%s%016x/%s", keyNear, n.fingerprint, n.url)] = []byte{}
+	}
+	return values, k.addMore(values)
+}
+
+// addMore adds what the Config wants stored.
+func (k *checkpoint) addMore(values map[string][]byte) error {
+	if k.more == nil {
+		return nil
+	}
+	more, err := k.more()
+	maps.Copy(values, more)
+	return err
+}
+
+// keepCrowds adds what has changed of the crowds. Those of a table that was given up stay in the
+// frontier under its number, and are not read again.
+func (k *checkpoint) keepCrowds(values map[string][]byte) {
+	counts, seed, fresh := k.crowds.changes()
+	if fresh {
+		k.table++
+		values[keyTable] = binary.BigEndian.AppendUint64(binary.AppendUvarint(nil, k.table), seed)
+	}
+	for crowd, n := range counts {
+		name := binary.BigEndian.AppendUint64([]byte(keyCrowd), crowd)
+		values[string(name)] = binary.AppendUvarint(binary.AppendUvarint(nil, k.table), uint64(n))
+	}
+}
+
+// resume brings the run to where the frontier says that the crawl was: the counts, and every sink cut
+// back to what was committed. The offsets are committed before the first record is written, so that
+// from then on each sink's is known.
+func (k *checkpoint) resume(ctx context.Context, out *output) (was kept, err error) {
+	if err := out.restore(k.store.Offsets("")); err != nil {
+		return was, err
+	}
+	if was, err = k.recall(ctx); err != nil {
+		return was, fmt.Errorf("what the crawl knew before: %w", err)
+	}
+	offsets, err := out.sync()
+	if err != nil {
+		return was, err
+	}
+	values := map[string][]byte{}
+	if err := k.addMore(values); err != nil {
+		return was, err
+	}
+	return was, k.store.Commit(ctx, nil, frontier.Checkpoint{Offsets: offsets, Values: values})
+}
+
+// recall reads what values has kept.
+func (k *checkpoint) recall(ctx context.Context) (was kept, err error) {
+	b, err := k.store.Value(ctx, "", keyTally)
+	if err != nil {
+		return was, err
+	}
+	if b != nil {
+		if err := json.Unmarshal(b, &was); err != nil {
+			return was, err
+		}
+		k.resumed = true
+		k.tally.recall(was)
+	}
+	for prefix, recall := range map[string]func(name string, value []byte){
+		keyHost: k.recallHost, keyBody: k.recallBody, keyNeed: k.recallNeed, keyNear: k.recallNear,
+	} {
+		err := k.store.Values(ctx, "", prefix, func(name string, value []byte) error {
+			recall(name[len(prefix):], value)
+			return nil
+		})
+		if err != nil {
+			return was, err
+		}
+	}
+	return was, k.recallCrowds(ctx)
+}
+
+func (k *checkpoint) recallHost(host string, value []byte) {
+	pages, n := binary.Uvarint(value)
+	retries, _ := binary.Uvarint(value[max(0, n):]) // of an earlier version there are none
+	k.tally.recallHost(host, hostCount{int(pages), int(retries)})
+}
+
+func (k *checkpoint) recallBody(sum string, value []byte) {
+	count, n := binary.Uvarint(value)
+	if len(sum) == 16 && n > 0 {
+		k.duplicates.contents.recall([16]byte([]byte(sum)), string(value[n:]), int(count))
+	}
+}
+
+func (k *checkpoint) recallNeed(who string, value []byte) {
+	total, n := binary.Uvarint(value)
+	last, l := binary.Uvarint(value[max(0, n):])
+	slots, m := binary.Uvarint(value[max(0, n)+max(0, l):])
+	if n > 0 && l > 0 && m > 0 {
+		k.bound.recall(who, need{time.Duration(total), time.Duration(last), max(1, int(slots))})
+	}
+}
+
+func (k *checkpoint) recallNear(name string, _ []byte) {
+	hex, url, _ := strings.Cut(name, "/")
+	var f uint64
+	if _, err := fmt.Sscanf(hex, "%x", &f); err == nil && k.duplicates.near != nil {
+		k.duplicates.near.Meet(url, f)
+	}
+}
+
+func (k *checkpoint) recallCrowds(ctx context.Context) error {
+	b, err := k.store.Value(ctx, "", keyTable)
+	table, n := binary.Uvarint(b)
+	if err != nil || n <= 0 || len(b) != n+8 {
+		return err
+	}
+	k.table = table
+	counts := map[uint64]uint32{}
+	err = k.store.Values(ctx, "", keyCrowd, func(name string, value []byte) error {
+		of, n := binary.Uvarint(value)
+		if hash := name[len(keyCrowd):]; len(hash) == 8 && n > 0 && of == table && len(counts) < maxCrowds {
+			count, _ := binary.Uvarint(value[n:])
+			counts[binary.BigEndian.Uint64([]byte(hash))] = uint32(count)
+		}
+		return nil
+	})
+	k.crowds.load(binary.BigEndian.Uint64(b[n:]), counts)
+	k.crowds.changes() // all that there is is kept already
+	return err
+}
+
+// mark stores a value at once.
+func (k *checkpoint) mark(ctx context.Context, key string, value []byte) error {
+	return k.store.Commit(ctx, nil, frontier.Checkpoint{Values: map[string][]byte{key: value}})
+}
+
+// pin stores a first look-up in the frontier, or returns the one that is stored there.
+func (k *checkpoint) pin(ctx context.Context, host string, private []netip.Addr) ([]netip.Addr, error) {
+	b, err := k.store.Value(ctx, "", keyPin+host)
+	switch {
+	case err != nil:
+		return nil, err
+	case b != nil:
+		return parsePin(string(b))
+	}
+	return private, k.mark(ctx, keyPin+host, pinText(private))
+}

@@ -1,0 +1,67 @@
+package crawler
+
+import (
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// record is v as the sinks take it.
+func (v *Visit) record() *sink.Record {
+	rec := &sink.Record{
+		Schema: sink.Schema, URL: v.URL.String(), Final: v.Location.String(), Hops: v.Hops, Via: v.Via.String(),
+		Depth: v.Depth, Status: v.Status(), Outcome: string(v.Outcome), Reason: v.Reason, Rule: v.Rule,
+		Detail: v.Detail, Attempt: v.Attempt, Queued: v.Queued.UTC(), Started: v.Started, Ended: v.Ended.UTC(),
+	}
+	if !v.Started.IsZero() {
+		rec.Started = v.Started.UTC()
+	}
+	if v.Err != nil {
+		rec.Error = v.Err.Error()
+	}
+	if p := v.Page; p != nil {
+		rec.Type, rec.Charset, rec.Bytes, rec.Truncated = p.ContentType, p.Charset, len(p.Body), p.Truncated
+		rec.CharsetFrom, rec.ETag, rec.LastModified = p.CharsetFrom, v.Validators.ETag, v.Validators.LastModified
+		rec.SHA256 = v.hash()
+	}
+	rec.SameAs, rec.NearOf = v.SameAs, v.NearOf
+	for _, s := range v.Usage.Statements {
+		rec.Usage = append(rec.Usage, sink.Usage{Use: s.Use, Signal: s.Signal.String(), Origin: string(s.Origin)})
+	}
+	if v.Outcome != Refused && v.Reason != ReasonType { // what a page's own signal keeps us from taking is not archived
+		rec.Exchange = exchange(v.Page, "")
+	}
+	rec.Directives, rec.Data = v.Directives.Terms(), v.data
+	if d := v.Doc; d != nil {
+		rec.Title, rec.Canonical = d.Title, d.Canonical
+		if v.Canonical().IsZero() { // it may have a password in it
+			rec.Canonical = weburl.Redact(d.Canonical)
+		}
+		rec.Links = v.countLinks()
+	}
+	return rec
+}
+
+// countLinks is the visit's links by fate.
+func (v *Visit) countLinks() *sink.LinkCount {
+	n := v.counts
+	c := &sink.LinkCount{
+		Follow: n[FateFollow], OutOfScope: n[FateScope], TooDeep: n[FateDepth], NoFollow: n[FateNoFollow],
+		Resource: n[FateResource], Invalid: n[FateInvalid], Trap: n[FateTrap], Limit: n[FateLimit], Full: n[FateFull],
+	}
+	for _, k := range n {
+		c.Found += k
+	}
+	return c
+}
+
+// exchange is a request with its answer as archives keep it, nil without a recording.
+func exchange(p *fetcher.Page, purpose string) *sink.Exchange {
+	if p == nil || p.Raw == nil {
+		return nil
+	}
+	return &sink.Exchange{
+		URL: p.URL.String(), Addr: p.Addr, Started: p.Written, Ended: p.Ended, Protocol: p.Proto, Purpose: purpose,
+		Request: p.Raw.Request, Head: p.Raw.Head, Body: p.Raw.Body, Truncated: p.Truncated,
+	}
+}

@@ -1,0 +1,69 @@
+package crawler
+
+import "github.com/amble-crawler/amble/frontier"
+
+// reservation is what one visit counts for before it is known whether it is final: a page of the crawl and of its host,
+// its body among the duplicates, its links and the Handler's additions in the crowds. commit keeps all of it when
+// the visit is final. Whatever an attempt has not committed when it ends is released, on every path: see
+// attempt.serve.
+type reservation struct {
+	run *run
+
+	ticket bool               // one of the crawl's pages, from before the claim
+	host   string             // one of this host's pages; "": none
+	page   bool               // the visit is one: ticket and host stay counted
+	body   meeting            // what duplicates counted
+	links  []frontier.Request // in the crowds: those of the page
+	work   *work              // in the crowds: the additions of the Handler
+}
+
+// pageOf reserves a page of a host. It returns false when the host has had all of its pages.
+func (s *reservation) pageOf(host string) bool {
+	if !s.run.tally.reserve(host, s.run.cfg.Limits.PagesPerHost) {
+		return false
+	}
+	s.host = host
+	return true
+}
+
+// commit keeps what is reserved. The visit is final.
+func (s *reservation) commit() {
+	if s.ticket {
+		s.run.budget.settle(true)
+	}
+	*s = reservation{run: s.run}
+}
+
+// release takes back what is reserved and not committed.
+func (s *reservation) release() {
+	s.releasePage()
+	s.releaseLinks()
+	s.run.duplicates.forget(s.body)
+	*s = reservation{run: s.run}
+}
+
+// releasePage takes back the page. A URL that goes back to the queue, or that is no page, must not keep the next
+// claim from its place, so this comes before the URL is settled.
+func (s *reservation) releasePage() {
+	if s.ticket {
+		s.run.budget.settle(false)
+	}
+	if s.host != "" {
+		s.run.tally.unreserve(s.host)
+	}
+	s.ticket, s.host = false, ""
+}
+
+// releaseLinks takes back the links and the additions of a Handler: they are not queued.
+func (s *reservation) releaseLinks() {
+	s.releasePageLinks()
+	if s.work != nil {
+		s.work.undo()
+	}
+}
+
+// releasePageLinks takes back the links of the page alone.
+func (s *reservation) releasePageLinks() {
+	s.run.judge.uncount(s.links)
+	s.links = nil
+}

@@ -1,0 +1,211 @@
+package crawler
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// booked is a Frontier that notes what visits queue. A URL that is found again nearer to a seed is queued again.
+type booked struct {
+	*frontier.Memory
+	queued []frontier.Request
+}
+
+func (b *booked) Settle(ctx context.Context, c frontier.Claim, s frontier.Settlement) error {
+	b.queued = append(b.queued, s.Links...)
+	return b.Memory.Settle(ctx, c, s)
+}
+
+// booking is a Sink that notes what visits count for, and may fail at one of them. Of each URL the handler notes last whether
+// its body was one too many.
+type booking struct {
+	sink.Sink
+	visits, last int
+	pages        map[string]int  // by host
+	same         map[string]int  // by host: visits with a body that was met before, and was not one too many
+	met          int             // visits with a body that was met before
+	tooMany      map[string]bool // by URL
+}
+
+func (b *booking) Append(_ context.Context, rec *sink.Record) error {
+	if b.visits++; b.visits == b.last {
+		return errors.New("no room")
+	}
+	u, err := weburl.Parse(rec.URL)
+	if err != nil {
+		return err
+	}
+	if rec.Status != 0 && rec.Status != http.StatusMovedPermanently {
+		b.pages[u.Host()]++
+	}
+	if rec.SameAs != "" {
+		b.met++
+	}
+	if rec.SameAs != "" && !b.tooMany[rec.URL] {
+		b.same[u.Host()]++
+	}
+	return nil
+}
+
+// chance makes sites on which visits end in all ways.
+func chance(rng *rand.Rand) pages {
+	return func(u weburl.URL) (status int, body string) {
+		kind := rng.IntN(12)
+		switch {
+		case u.Path() == "/robots.txt":
+			return http.StatusOK, "User-agent: *\nDisallow: /private\n"
+		case u.Path() == "/":
+		case kind == 0:
+			return http.StatusMovedPermanently, ""
+		case kind == 1:
+			return http.StatusServiceUnavailable, "busy"
+		case kind == 2:
+			return 0, ""
+		case kind < 6:
+			return http.StatusOK, theSame
+		}
+		var b strings.Builder
+		for i := range 8 {
+			fmt.Fprintf(&b, "<a href='/%s/%d?%d'>x</a>", []string{"a", "b", "private"}[rng.IntN(3)], rng.IntN(100), i)
+		}
+		return http.StatusOK, b.String()
+	}
+}
+
+const theSame = "the same"
+
+// pages is a Fetcher that makes its answers up.
+type pages func(u weburl.URL) (status int, body string)
+
+func (pages) Resolve(context.Context, weburl.URL) (netip.Addr, error) {
+	return netip.MustParseAddr("127.0.0.1"), nil
+}
+
+func (f pages) Fetch(_ context.Context, p politeness.Permit) (*fetcher.Page, error) {
+	grant, err := p.Redeem()
+	if err != nil {
+		return nil, err
+	}
+	if err := grant.Begin(); err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	status, body := f(p.URL())
+	if status == 0 {
+		return nil, &fetcher.Error{Reason: fetcher.ReasonReset, Written: now, Ended: now}
+	}
+	h := http.Header{}
+	if status == 301 {
+		h.Set("Location", "/target"+p.URL().PathQuery())
+	}
+	return &fetcher.Page{
+		URL: p.URL(), Addr: grant.Addr(), Permit: p, Status: status, Header: h, ContentType: "text/html", Body: []byte(body),
+		Started: now, Written: now, FirstByte: now, Ended: now,
+	}, nil
+}
+
+// TestNothingLeaks: however visits end, when a crawl is over the counts are those of what was queued and visited, and
+// nothing else: whatever an early return has reserved is given back.
+func TestNothingLeaks(t *testing.T) {
+	for seed := range uint64(30) {
+		synctest.Test(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 0))
+			store := &booked{Memory: frontier.NewMemory(frontier.MemoryConfig{})}
+			out := &booking{pages: map[string]int{}, same: map[string]int{}, tooMany: map[string]bool{}}
+			if seed%4 == 3 {
+				out.last = 20
+			}
+			c, err := New(Config{
+				Limits: Limits{Depth: None, Pages: 60, PagesPerHost: 25}, Frontier: store, Sinks: []sink.Sink{out}, Concurrency: 1,
+				Fetcher: chance(rng), Handler: leaky(rng, out), Duplicates: Duplicates{Same: 12, Soft: 3},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := c.start([]string{"http://127.0.0.1/", "http://127.0.0.2/", "http://127.0.0.3/"}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.end(r)
+			if _, err := r.crawl(t.Context()); (err != nil) != (out.last > 0 && out.visits >= out.last) {
+				t.Fatal(err)
+			}
+			checkCounts(t, r, store, out)
+		})
+	}
+}
+
+// leaky is a Handler that enqueues and then answers in any way.
+func leaky(rng *rand.Rand, out *booking) Handler {
+	return HandlerFunc(func(_ context.Context, v *Visit) error {
+		out.tooMany[v.URL.String()] = v.Outcome == Duplicate
+		if rng.IntN(3) == 0 {
+			_ = v.Enqueue(Request{URL: fmt.Sprintf("/extra/%d?x", rng.IntN(1000))}) // not on a page that says nofollow
+		}
+		switch rng.IntN(10) {
+		case 0:
+			return errors.New("no")
+		case 1, 2:
+			return Retry(nil)
+		case 3:
+			return SkipLinks
+		case 4:
+			panic("oops")
+		}
+		return nil
+	})
+}
+
+func checkCounts(t *testing.T, r *run, store *booked, out *booking) {
+	t.Helper()
+	spent := 0
+	for _, n := range out.pages {
+		spent += n
+	}
+	if r.budget.out != 0 || r.budget.left != 60-spent {
+		t.Errorf("%d tickets out, %d left after %d pages", r.budget.out, r.budget.left, spent)
+	}
+	if !maps.Equal(r.tally.hosts, out.pages) {
+		t.Errorf("pages of hosts: %v, want %v", r.tally.hosts, out.pages)
+	}
+	sum := sha256.Sum256([]byte(theSame))
+	if f := r.duplicates.contents.first[[16]byte(sum[:16])]; f != nil && f.count != 1+out.met {
+		t.Errorf("a body is counted %d times, %d visits have met it again", f.count, out.met)
+	}
+	want := newCrowds(r.cfg.Traps, nil)
+	want.seed = r.judge.crowds.seed
+	for _, q := range store.queued {
+		if q.Kind != frontier.KindRedirect {
+			want.enter(q.URL)
+		}
+	}
+	for host, n := range out.same {
+		want.counts[want.key("=", host, string(sum[:16]))] = uint32(n)
+	}
+	got := maps.Clone(r.judge.crowds.counts)
+	maps.DeleteFunc(got, func(_ uint64, n uint32) bool { return n == 0 })
+	for k, n := range got {
+		if n != want.counts[k] {
+			t.Errorf("crowd %x has %d, want %d", k, n, want.counts[k])
+		}
+	}
+	if len(got) != len(want.counts) {
+		t.Errorf("%d crowds, want %d", len(got), len(want.counts))
+	}
+}

@@ -1,0 +1,293 @@
+package crawler
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// run is one crawl under way: it makes the parts, and starts and awaits the workers. An attempt is what a worker does
+// with one URL.
+type run struct {
+	ending
+	cfg      Config
+	seeds    []weburl.URL
+	gate     *politeness.Gate // the Crawler's
+	pins     *pins            // likewise
+	frontier frontier.Frontier
+	counter  frontier.Counter // the frontier, when it counts
+	fetcher  Fetcher
+	idler    idler           // the fetcher, when it keeps connections
+	client   *fetcher.Client // of gate and fetcher
+	closers  []func()
+
+	judge      *judge
+	duplicates *duplicates
+	output     *output
+	checkpoint *checkpoint // nil unless the frontier outlives the process
+	commits    *committer  // with checkpoint
+
+	budget   *budget
+	tally    *tally
+	bound    *bound
+	inflight *inflight
+	cuts     *cuts
+	causes   causes
+	vain     vain
+	linkers  linkers
+
+	deliver func(*Visit) // for Pages; nil otherwise
+}
+
+// idler is a Fetcher that keeps connections open between requests.
+type idler interface{ CloseIdle(host string) }
+
+func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
+	urls, err := parseSeeds(seedURLs(cfg.Seeds, seeds), cfg.Limits.URLLength)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Contact == "" && !allLoopback(urls) {
+		return nil, cfg.identity().Validate(false)
+	}
+	r := &run{
+		cfg: cfg, gate: c.gate, pins: &c.pins, seeds: urls,
+		budget: newBudget(cfg.Limits.Pages), tally: newTally(time.Now()), bound: newBound(),
+		inflight: newInflight(cfg.Limits.InFlight), cuts: newCuts(),
+	}
+	if err := r.make(&c.had); err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// make makes the parts, each of those before it.
+func (r *run) make(had *atomic.Bool) error {
+	r.makeFrontier()
+	if err := r.makeJudge(); err != nil {
+		return err
+	}
+	r.duplicates = newDuplicates(r.cfg.Duplicates, r.judge.crowds)
+	r.vain = vain{had: had, off: r.cfg.Politeness.RobotsGiveUp == politeness.None, gate: r.gate, counter: r.counter, giveUp: r.giveUp}
+	r.output = newOutput(r.cfg.Sinks, r.archiveFailed)
+	if err := r.makeCommitter(); err != nil {
+		return err
+	}
+	return r.makeFetcher()
+}
+
+func (r *run) makeFrontier() {
+	r.frontier = r.cfg.Frontier
+	if r.frontier == nil {
+		m := frontier.NewMemory(frontier.MemoryConfig{HostSlots: r.cfg.Politeness.OwnHosts, Key: r.cfg.Canonical.Key})
+		r.frontier = m
+		r.closers = append(r.closers, func() { _ = m.Close() }) // a memory store's Close cannot fail
+	}
+	r.counter, _ = r.frontier.(frontier.Counter)
+}
+
+func (r *run) makeJudge() (err error) {
+	cfg := &r.cfg
+	j := &judge{cfg: cfg, scope: cfg.Scope.Custom, crowds: newCrowds(cfg.Traps, cfg.Politeness.OwnHosts)}
+	if j.scope == nil {
+		if j.scope, err = NewSeedScope(cfg.Scope.Kind, cfg.Scope.Rules, r.seeds...); err != nil {
+			return err
+		}
+	}
+	j.knower, _ = r.frontier.(frontier.Knower)
+	j.rationer, _ = r.frontier.(frontier.Rationer)
+	if r.judge = j; r.left() == 0 {
+		return j.seeds(r.seeds)
+	}
+	return nil
+}
+
+// makeCommitter prepares a crawl that is to outlive the process.
+func (r *run) makeCommitter() error {
+	store := durable(r.frontier)
+	if store == nil {
+		return nil
+	}
+	r.checkpoint = newCheckpoint(r, store)
+	r.commits = newCommitter(store, r.output, r.fail)
+	r.commits.checkpoint, r.commits.done = r.checkpoint, r.leave
+	return r.output.checkNames()
+}
+
+// archiveFailed ends the crawl, since what an archive lacks cannot be committed. The output's lock is held.
+func (r *run) archiveFailed(err error) {
+	if r.commits != nil {
+		r.commits.refuse()
+	}
+	r.fail(err)
+}
+
+// makeFetcher makes the run's fetcher. A seed may name a host of any address, since its operator did so
+// knowingly; a link or a redirect may not. The addresses of a name are settled by its first look-up: see pin.
+func (r *run) makeFetcher() error {
+	r.fetcher = r.cfg.Fetcher
+	if r.fetcher == nil {
+		f, err := fetcher.New(r.fetching())
+		if err != nil {
+			return err
+		}
+		r.fetcher = f
+		r.closers = append(r.closers, f.Close)
+	}
+	r.idler, _ = r.fetcher.(idler)
+	r.client = &fetcher.Client{Gate: r.gate, Fetcher: r.fetcher, KeepRobots: r.cfg.KeepRobots, Admitted: r.admitted}
+	if with, ok := r.fetcher.(ConditionalFetcher); ok && r.cfg.Since != nil {
+		r.client.Fetcher = conditional{r.fetcher, r.cfg.past, with}
+	}
+	return nil
+}
+
+// fetching is Config.Fetch with what the run adds.
+func (r *run) fetching() fetcher.Config {
+	named := make(map[string]bool, len(r.seeds))
+	for _, u := range r.seeds {
+		named[u.Hostname()] = true
+	}
+	fc := r.cfg.Fetch
+	archives := len(r.output.exchanges) > 0
+	fc.Record = fc.Record || archives
+	if fc.Wanted == nil && r.cfg.Handler == nil && !archives && !r.cfg.KeepBodies {
+		fc.Wanted = r.cfg.parses
+	}
+	fc.Wanted = r.judge.wanted(fc.Wanted)
+	if fc.Reserve == nil {
+		fc.Reserve = reserve
+	}
+	allowed := fc.AllowHosts
+	fc.AllowHosts = func(hostname string) bool {
+		return named[hostname] || allowed != nil && allowed(hostname)
+	}
+	if fc.Pin == nil {
+		fc.Pin = r.pin
+	}
+	return fc
+}
+
+// pin is fetcher.Config.Pin. In a crawl that outlives the process the look-up is durable before anything is requested
+// from what it found: a restart is no second first look-up.
+func (r *run) pin(ctx context.Context, host string, private []netip.Addr) ([]netip.Addr, error) {
+	if r.checkpoint != nil {
+		var err error
+		if private, err = r.checkpoint.pin(context.WithoutCancel(ctx), host, private); err != nil {
+			return nil, fmt.Errorf("crawler: the first look-up of %s: %w", host, err)
+		}
+	}
+	return r.pins.set(host, private), nil
+}
+
+// admitted is called before each request.
+func (r *run) admitted(ctx context.Context, u weburl.URL, p politeness.Permit) {
+	r.cfg.Trace.admitted(u, p)
+	if err := r.missedSitemaps(ctx, u, p.Purpose()); err != nil {
+		r.fail(err)
+	}
+}
+
+func (r *run) close() {
+	for _, f := range r.closers {
+		f()
+	}
+}
+
+// crawl starts the workers and waits for them.
+func (r *run) crawl(ctx context.Context) (*Report, error) {
+	defer r.begin(ctx)(nil)
+	if err := r.open(ctx); err != nil {
+		return nil, err
+	}
+	if r.commits != nil {
+		r.commits.start(ctx)
+	}
+	if r.cfg.Limits.Time > 0 {
+		t := time.AfterFunc(r.cfg.Limits.Time-r.tally.elapsed, func() { r.drain(FinishTime) })
+		defer t.Stop()
+	}
+	var workers sync.WaitGroup
+	for range r.cfg.Concurrency {
+		workers.Go(func() { r.work(ctx) })
+	}
+	workers.Wait()
+	if r.commits != nil {
+		r.commits.close()
+	}
+	return r.report(ctx), r.outcome(ctx)
+}
+
+// open brings the frontier to where the crawl begins or is resumed.
+func (r *run) open(ctx context.Context) error {
+	if r.checkpoint != nil {
+		was, err := r.checkpoint.resume(ctx, r.output)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrResume, err)
+		}
+		r.budget.spend(was.Report.Pages)
+		if was.Report.Bytes > 0 || len(was.Report.Statuses) > 0 {
+			r.vain.hear()
+		}
+	}
+	seeds, err := r.addSeeds(ctx)
+	if err != nil {
+		return err
+	}
+	past, err := r.addPast(ctx)
+	if err != nil || r.checkpoint == nil {
+		return err
+	}
+	return r.checkpoint.keepRules(ctx, r.cfg.rulebook(), seeds+past == 0 && r.left() == 0)
+}
+
+// addSeeds queues the seeds and returns how many of them are new.
+func (r *run) addSeeds(ctx context.Context) (added int, err error) {
+	queue := make([]frontier.Request, len(r.seeds))
+	for i, u := range r.seeds {
+		queue[i] = frontier.Request{URL: u, Kind: frontier.KindSeed}
+		if i < len(r.cfg.Seeds) {
+			queue[i].Priority, queue[i].Meta = r.cfg.Seeds[i].Priority, r.cfg.Seeds[i].Meta
+		}
+	}
+	return r.frontier.Add(ctx, queue...)
+}
+
+// leave closes the connections to a host that has nothing left: they stay open through the pauses
+// of a host that has, and no longer.
+func (r *run) leave(host string) {
+	if r.counter != nil && r.idler != nil && r.counter.HostPending(host) == 0 {
+		r.idler.CloseIdle(host)
+	}
+}
+
+// report sums the crawl up, once all workers have ended.
+func (r *run) report(ctx context.Context) *Report {
+	left := r.left()
+	rep := r.tally.report(time.Now(), r.finished(ctx, r.budget.exhausted() && left > 0), left)
+	rep.Bound.Duration, rep.BoundBy = r.bound.least()
+	rep.Rejected = rep.Links[FateFull]
+	if r.counter != nil {
+		rep.Rejected += r.counter.Stats().Rejected
+	}
+	rep.Overrides = r.cfg.Politeness.Overrides
+	return rep
+}
+
+// left is the number of URLs that are known and not served, 0 when the frontier does not count.
+func (r *run) left() int {
+	if r.counter == nil {
+		return 0
+	}
+	n := r.counter.Stats()
+	return n.Queued + n.Waiting + n.Claimed
+}
