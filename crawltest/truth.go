@@ -27,7 +27,7 @@ func (r *RandomWeb) Truth(follow func(url string) bool, seeds ...string) Truth {
 	for i, s := range seeds {
 		j := slices.IndexFunc(r.nodes, func(n *node) bool { return n.url() == s })
 		if j < 0 {
-			r.web.fatal("seed %s is no URL of the random web", s)
+			r.web.fatal("seed %s is not a URL of the random web", s)
 		}
 		starts[i] = r.nodes[j]
 	}

@@ -107,7 +107,7 @@ var unquoted = regexp.MustCompile(`\bcd \$`)
 func TestShellWalksQuote(t *testing.T) {
 	for _, d := range documents(t) {
 		if m := unquoted.FindString(d.text); m != "" {
-			t.Errorf("%s: %s: quote the variable, and go on with && only", d.path, m)
+			t.Errorf("%s: %s: quote the variable, and continue with && only", d.path, m)
 		}
 	}
 }

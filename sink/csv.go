@@ -16,32 +16,32 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// CSV writes the results of a crawl as a table (RFC 4180, with line feeds): a row for each element of [Record].Data, which
-// has to be a JSON object, and before them a row with the names of the columns. It is not safe for concurrent use.
+// CSV writes the results of a crawl as a table (RFC 4180, with line feeds): a row for each element of [Record].Data,
+// which must be a JSON object, after a row with the names of the columns. It is not safe for concurrent use.
 //
-// Strings stand as they are, numbers and booleans as in JSON, null and what is missing as nothing, arrays and objects as
-// JSON. Text comes from strangers, and spreadsheets run some of it: a string that begins with =, +, -, @, a tab or a line
-// end, or with a full-width form of these signs, gets an apostrophe in front (OWASP, "CSV Injection"). Control characters,
-// and those that hide or reorder text, are written as \u and four digits.
+// Strings are written unchanged, numbers and booleans as in JSON, null and missing fields as empty cells, arrays and
+// objects as JSON. Text comes from strangers, and spreadsheets execute some of it: a string that begins with =, +, -,
+// @, a tab or a line end, or with a full-width form of these signs, gets an apostrophe in front (OWASP, "CSV
+// Injection"). Control characters, and those that hide or reorder text, are written as \u and four digits.
 type CSV struct {
 	out     *JSONL
 	columns []string
 	chosen  bool  // the columns were named: other fields are left out
-	header  bool  // stands in the output
+	header  bool  // is in the output
 	bad     error // why nothing can be added before Restore to 0
 }
 
-// NewCSV writes to w, which the caller closes, under the terms of [NewJSONL]. Columns are fields of the results; others are
-// left out. Without columns they are those of the first result, and a result with any other is an error: nothing is lost
-// in silence.
+// NewCSV writes to w, which the caller closes, under the same conditions as [NewJSONL]. Columns are fields of the
+// results; other fields are left out. Without columns they are those of the first result, and a result with any other
+// field is an error, so that nothing is lost silently.
 func NewCSV(w io.Writer, columns ...string) *CSV {
 	c := &CSV{out: NewJSONL(w), columns: cells(columns), chosen: len(columns) > 0}
 	c.out.encode, c.out.stream = c.rows, "csv"
 	return c
 }
 
-// OpenCSV appends to the file at path, made when missing, under the terms of [OpenJSONL]. A file whose first row has other
-// columns than those given is an error.
+// OpenCSV appends to the file at path and creates it if it does not exist, under the same conditions as [OpenJSONL].
+// A file whose first row has other columns than those given is an error.
 func OpenCSV(path string, columns ...string) (*CSV, error) {
 	out, err := OpenJSONL(path)
 	if err != nil {
@@ -69,7 +69,7 @@ func OpenCSV(path string, columns ...string) (*CSV, error) {
 // maxHeader bounds the row with the columns, in bytes.
 const maxHeader = 1 << 20
 
-// firstRow reads the columns of a file.
+// firstRow returns the columns of a file.
 func firstRow(path string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -88,10 +88,11 @@ func firstRow(path string) ([]string, error) {
 	return row, err
 }
 
-// Name implements Named: the last element of the file's path, or "csv" where the output is not a file.
+// Name implements Named: it returns the last element of the file's path, or "csv" if the output is not a file.
 func (c *CSV) Name() string { return c.out.Name() }
 
-// Append implements Sink. An error of a result, such as one that is not an object, names it and leaves the output as it was.
+// Append implements Sink. An error of a result, such as one that is not an object, names it and leaves the output
+// unchanged.
 func (c *CSV) Append(ctx context.Context, r *Record) error {
 	if err := c.out.usable(); err != nil {
 		return err
@@ -146,7 +147,7 @@ func (c *CSV) rows(b []byte, r *Record) ([]byte, error) {
 		if err != nil {
 			return b, fmt.Errorf("result %d: %w", i+1, err)
 		}
-		if len(row) == 1 && row[0] == "" { // a line with nothing on it is no row
+		if len(row) == 1 && row[0] == "" { // an empty line is not a row
 			w.Flush()
 			text.WriteString("\"\"\n")
 			continue
@@ -158,13 +159,13 @@ func (c *CSV) rows(b []byte, r *Record) ([]byte, error) {
 	return append(b, text.Bytes()...), nil
 }
 
-// fields are those of an object, in its order.
+// fields are the fields of an object, in order.
 type fields struct {
 	names  []string // as they are written
 	values map[string]json.RawMessage
 }
 
-// object reads a result.
+// object parses a result.
 func object(item json.RawMessage) (fields, error) {
 	f := fields{names: []string{}, values: map[string]json.RawMessage{}}
 	d := json.NewDecoder(bytes.NewReader(item))
@@ -195,7 +196,7 @@ func object(item json.RawMessage) (fields, error) {
 	return f, nil
 }
 
-// row is the object as cells.
+// row returns the object as cells.
 func (f fields) row(columns []string, chosen bool) ([]string, error) {
 	row := make([]string, len(columns))
 	known := 0
@@ -220,7 +221,7 @@ func (f fields) row(columns []string, chosen bool) ([]string, error) {
 	return row, nil
 }
 
-// cell is a JSON value as the text of a cell.
+// cell returns a JSON value as the text of a cell.
 func cell(value json.RawMessage) (string, error) {
 	switch value[0] {
 	case 'n':
@@ -249,10 +250,10 @@ func cells(texts []string) []string {
 	return cs
 }
 
-// lineEnds are one line feed, as package encoding/csv reads them back.
+// lineEnds replaces line ends by line feeds, as package encoding/csv reads them.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// harmless is text that no spreadsheet computes and no terminal obeys.
+// harmless returns text that no spreadsheet computes and no terminal obeys.
 func harmless(s string) string {
 	if first, n := utf8.DecodeRuneInString(s); n > 0 && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
 		s = "'" + s
@@ -272,7 +273,7 @@ func harmless(s string) string {
 	return string(hidden.Escape([]byte(s)))
 }
 
-// control reports whether r is a C0 control that is no white space.
+// control reports whether r is a C0 control other than white space.
 func control(r rune) bool { return r < ' ' && r != '\n' && r != '\t' }
 
 func quoted(names []string) string {

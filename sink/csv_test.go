@@ -61,7 +61,7 @@ func TestCSVKeepsTheContract(t *testing.T) { sinktest.Run(t, csvSuite()) }
 
 func TestKilledWhileItWritesCSV(t *testing.T) { sinktest.RunKilled(t, csvSuite(), kills()) }
 
-// table writes items, each of its own record, and returns the text.
+// table writes items, each in its own record, and returns the text.
 func table(t *testing.T, columns []string, items ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -192,7 +192,7 @@ func TestCSVTornHeader(t *testing.T) {
 }
 
 func ExampleNewCSV() {
-	s := sink.NewCSV(os.Stdout, "title", "price") // as it stands in the sinks of a crawler
+	s := sink.NewCSV(os.Stdout, "title", "price") // in the sinks of a crawler
 	for _, item := range []string{`{"title": "Lamps", "price": 9.5}`, `{"title": "=HYPERLINK(…)", "stock": 3}`} {
 		if err := s.Append(context.Background(), &sink.Record{URL: "http://shop.test/", Data: []json.RawMessage{json.RawMessage(item)}}); err != nil {
 			fmt.Println(err)

@@ -1,6 +1,6 @@
 package sink
 
-// OpenItemsFull opens items on a disk with room for that many bytes more.
+// OpenItemsFull opens items on a disk with room for room more bytes.
 func OpenItemsFull(path string, room int) (*JSONL, error) {
 	j, err := OpenFull(path, room)
 	if err != nil {
@@ -9,7 +9,7 @@ func OpenItemsFull(path string, room int) (*JSONL, error) {
 	return items(j), nil
 }
 
-// OpenCSVFull opens a CSV on a disk with room for that many bytes more.
+// OpenCSVFull opens a CSV on a disk with room for room more bytes.
 func OpenCSVFull(path string, room int) (*CSV, error) {
 	c, err := OpenCSV(path)
 	if err != nil {

@@ -26,7 +26,7 @@ func TestHiddenCharactersAreEscaped(t *testing.T) {
 	}
 	for _, c := range string(line) {
 		if hidden.Is(c) {
-			t.Errorf("%U stands in %s", c, line)
+			t.Errorf("%U is in %s", c, line)
 			break
 		}
 	}

@@ -9,14 +9,14 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// NewItems writes the results of a crawl alone: each element of [Record].Data on a line of its own, as the program
-// emitted it, and nothing of the visit. A visit without results has no line. As all sinks it is committed with the visits,
-// so that a crawl which is killed and resumed has each result once.
+// NewItems writes only the results of a crawl: each element of [Record].Data on a line of its own, as the program
+// emitted it, and nothing of the visit. A visit without results has no line. Like all sinks it is committed with the
+// visits, so that a crawl which is killed and resumed has each result once.
 //
-// The terms are those of [NewJSONL]. Lines are compact JSON, with hidden characters escaped.
+// The conditions are those of [NewJSONL]. Lines are compact JSON, with hidden characters escaped.
 func NewItems(w io.Writer) *JSONL { return items(NewJSONL(w)) }
 
-// OpenItems is NewItems to the file at path, under the terms of [OpenJSONL].
+// OpenItems is NewItems with the file at path, under the same conditions as [OpenJSONL].
 func OpenItems(path string) (*JSONL, error) {
 	j, err := OpenJSONL(path)
 	if err != nil {
@@ -42,7 +42,7 @@ func appendItems(b []byte, r *Record) ([]byte, error) {
 	return b, nil
 }
 
-// compact is a JSON value on one line, its hidden characters escaped.
+// compact returns a JSON value on one line, with its hidden characters escaped.
 func compact(value json.RawMessage) ([]byte, error) {
 	var line bytes.Buffer
 	if err := json.Compact(&line, value); err != nil {

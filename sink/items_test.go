@@ -75,7 +75,7 @@ func TestItems(t *testing.T) {
 }
 
 func ExampleNewItems() {
-	s := sink.NewItems(os.Stdout) // as it stands in the sinks of a crawler
+	s := sink.NewItems(os.Stdout) // in the sinks of a crawler
 	for _, item := range []string{`{"title": "Lamps", "price": 9.5}`, `{"title": "Chairs", "price": 20}`} {
 		if err := s.Append(context.Background(), &sink.Record{URL: "http://shop.test/", Data: []json.RawMessage{json.RawMessage(item)}}); err != nil {
 			fmt.Println(err)

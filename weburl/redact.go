@@ -5,9 +5,9 @@ import "strings"
 // masked stands for user information.
 const masked = "*****"
 
-// Redact is the text of something that was meant to be a URL, with user and password masked: for what is told of
-// texts that are none. It sees user information also where the URL Standard sees none, as in a password with
-// a slash in it, so it is for texts that Parse or Resolve has refused: of one that they take nothing needs to be masked.
+// Redact returns text that was meant to be a URL, with user and password masked, so that it can be shown. It also
+// recognizes user information where the URL Standard has none, as in a password with a slash in it, so it is for text
+// that Parse or Resolve has refused: in what they accept there is nothing to mask.
 func Redact(text string) string {
 	if strings.IndexByte(text, '@') < 0 {
 		return text
@@ -32,8 +32,8 @@ func Redact(text string) string {
 	return s[:start] + masked + rest[at:]
 }
 
-// authorityStart is where user information would begin, behind scheme and slashes; -1 in a reference without
-// either, which is a path.
+// authorityStart returns where user information would begin, after scheme and slashes, or -1 for a reference with
+// neither, which is a path.
 func authorityStart(s string) int {
 	i := len(s) - len(strings.TrimLeftFunc(s, func(r rune) bool { return r <= ' ' }))
 	colon := strings.IndexByte(s[i:], ':')
@@ -48,7 +48,7 @@ func authorityStart(s string) int {
 	return i + slashes
 }
 
-// oddPort reports whether what stands behind the last colon of a host is no port.
+// oddPort reports whether the text after the last colon of a host is not a port.
 func oddPort(host string) bool {
 	colon := strings.LastIndexByte(host, ':')
 	return colon > strings.LastIndexByte(host, ']') && strings.Trim(host[colon+1:], "0123456789") != ""

@@ -81,7 +81,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests; a longer one that the site asks for is kept")
 	f.IntVar(&o.maxPages, "max-pages", 1000, "pages fetched at most")
 	f.IntVar(&o.maxEdges, "max-edges", 1_000_000, "edges kept at most; further ones are counted")
-	f.BoolVar(&o.external, "external", false, "also show the other sites that pages link to, one node for each; they are not asked for anything")
+	f.BoolVar(&o.external, "external", false, "also show the other sites that pages link to, one node for each, without requests to them")
 	f.StringVar(&o.graphml, "graphml", "", "`file` for the graph as GraphML")
 	f.StringVar(&o.svg, "svg", "", "`file` for the picture")
 	f.IntVar(&o.drawn, "nodes", 150, "nodes drawn at most: those with the most edges")

@@ -87,7 +87,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	if o.base != "" {
 		u, err := weburl.Parse(o.base)
 		if err != nil || !strings.HasSuffix(u.PathQuery(), "/") || u.Query() != "" {
-			return o, fmt.Errorf("-base %q is no URL of a directory: it must end in /", o.base)
+			return o, fmt.Errorf("-base %q is not the URL of a directory: it must end in /", o.base)
 		}
 		o.base = u.String()
 	}

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// valueColumn has results that are not objects.
+// valueColumn is the column of results that are not objects.
 const valueColumn = "value"
 
-// maxColumns bounds the columns of the table. SQLite has room for 2,000.
+// maxColumns bounds the columns of the table. SQLite supports 2,000.
 const maxColumns = 1000
 
 // row is one result.
@@ -19,7 +19,7 @@ type row struct {
 	values  []any
 }
 
-// parse reads a result.
+// parse parses a result.
 func parse(item json.RawMessage) (row, error) {
 	d := json.NewDecoder(bytes.NewReader(item))
 	d.UseNumber()
@@ -56,7 +56,7 @@ func parse(item json.RawMessage) (row, error) {
 	return r, nil
 }
 
-// set adds a field. As for encoding/json, the last one of a name counts.
+// set adds a field. As in encoding/json, the last field of a name counts.
 func (r *row) set(key string, v any) error {
 	if strings.ContainsRune(key, 0) || strings.HasPrefix(key, "_") || key == "" {
 		return fmt.Errorf("a field cannot be named %q here: names that begin with _ are the sink's", key)
@@ -71,7 +71,7 @@ func (r *row) set(key string, v any) error {
 	return nil
 }
 
-// value is a JSON value as SQLite keeps it.
+// value returns a JSON value in the form in which SQLite stores it.
 func value(text json.RawMessage) (any, error) {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -90,7 +90,7 @@ func value(text json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// number is an INTEGER or a REAL. One that neither can express is text, so that it is not lost.
+// number returns an INTEGER or a REAL. A number that neither can express becomes text, so that it is not lost.
 func number(n json.Number) any {
 	if i, err := n.Int64(); err == nil {
 		return i
@@ -101,7 +101,7 @@ func number(n json.Number) any {
 	return n.String()
 }
 
-// insert is the statement that adds the row.
+// insert returns the statement that adds the row.
 func (r row) insert(table string, id int64, page string) (string, []any) {
 	var b strings.Builder
 	b.WriteString("INSERT INTO " + name(table) + " (_id, _page")
@@ -115,7 +115,7 @@ func (r row) insert(table string, id int64, page string) (string, []any) {
 // name quotes a name.
 func name(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
 
-// columns are those of the table, by their names in lower case: to SQLite the case of ASCII letters makes no difference.
+// columns are those of the table, by their names in lower case: SQLite ignores the case of ASCII letters.
 type columns map[string]string
 
 func fold(s string) string {
@@ -129,7 +129,7 @@ func fold(s string) string {
 
 func (c columns) add(column string) { c[fold(column)] = column }
 
-// missing are the columns of a row that the table does not have.
+// missing returns the columns of a row that the table does not have.
 func (c columns) missing(r row) []string {
 	var ms []string
 	for _, column := range r.columns {
@@ -140,7 +140,7 @@ func (c columns) missing(r row) []string {
 	return ms
 }
 
-// fit reports whether the table can take a row.
+// fit reports whether the row fits into the table.
 func (c columns) fit(r row) error {
 	if len(c)+len(c.missing(r)) > maxColumns {
 		return fmt.Errorf("more than %d different fields: emit what varies as an array or an object in one field", maxColumns)

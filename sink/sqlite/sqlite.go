@@ -1,7 +1,9 @@
 // Package sqlite is a sink that writes the results of a crawl to a table of a SQLite database.
 //
-// It needs no C: modernc.org/sqlite is SQLite translated to Go. That library is large, so this sink has a package of its
-// own: programs that do not import it do not contain it.
+// It needs no C: modernc.org/sqlite is SQLite translated to Go. That library is large, so this sink has a package of
+// its own: programs that do not import it do not contain it.
+//
+// Read sqlite.go first, then row.go (from a result to a row).
 package sqlite
 
 import (
@@ -20,13 +22,13 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Sink writes each element of [sink.Record].Data as a row: fields of an object are columns, which are added when they first
-// occur. Two columns are the sink's own: _id counts the rows, and _page is the URL of the page. Strings are TEXT, numbers
-// INTEGER or REAL, booleans 1 and 0, null and what is missing NULL, arrays and objects JSON text, for SQLite's JSON
-// functions. What is not an object stands in the column value.
+// Sink writes each element of [sink.Record].Data as a row: fields of an object are columns, which are added when they
+// first occur. Two columns belong to the sink: _id numbers the rows, and _page is the URL of the page. Strings are
+// TEXT, numbers INTEGER or REAL, booleans 1 and 0, null and missing fields NULL, arrays and objects JSON text, for
+// SQLite's JSON functions. A result that is not an object is in the column value.
 //
-// Rows appended between two calls of Sync are one transaction, so that other programs see whole commits of the crawl. They
-// may read the database while the crawl runs; they must not write to the table.
+// Rows appended between two calls of Sync are one transaction, so that other programs see complete commits of the
+// crawl. They may read the database while the crawl runs; they must not write to the table.
 //
 // A Sink is not safe for concurrent use.
 type Sink struct {
@@ -45,8 +47,8 @@ var (
 	_ sink.Named = (*Sink)(nil)
 )
 
-// Open opens the database at path, made when missing, for a table, made when missing. The name of the table may be any
-// text but "" and names that begin with "sqlite_".
+// Open opens the database at path and creates it, and the table, if they do not exist. The name of the table may be
+// any text except "" and names that begin with "sqlite_".
 func Open(path, table string) (*Sink, error) {
 	s := &Sink{path: path, table: table}
 	if err := s.open(); err != nil {
@@ -58,7 +60,7 @@ func Open(path, table string) (*Sink, error) {
 	return s, nil
 }
 
-// pragmas make a commit durable before it is told, and let others read meanwhile.
+// pragmas make a commit durable before it is reported, and let others read in the meantime.
 const pragmas = "_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate"
 
 func (s *Sink) open() error {
@@ -86,7 +88,7 @@ func (s *Sink) open() error {
 	return s.read()
 }
 
-// read learns what the table holds.
+// read reads the state of the table.
 func (s *Sink) read() error {
 	if err := s.db.QueryRowContext(context.Background(), "SELECT coalesce(max(_id), 0) FROM "+name(s.table)).Scan(&s.last); err != nil {
 		return failure(err)
@@ -107,12 +109,12 @@ func (s *Sink) read() error {
 	return failure(rows.Err())
 }
 
-// Name implements sink.Named: the last element of the path, and the table.
+// Name implements sink.Named: it returns the last element of the path, and the table.
 func (s *Sink) Name() string { return filepath.Base(s.path) + "#" + s.table }
 
-// Append implements sink.Sink. An error of a result names it, and leaves the table as it was.
+// Append implements sink.Sink. An error of a result names it, and leaves the table unchanged.
 //
-// A context that has ended has no effect: what a crawl that is being stopped has fetched is written.
+// The context is not used, so that what a crawl has fetched is written while it is being stopped.
 func (s *Sink) Append(ctx context.Context, r *sink.Record) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := s.usable(); err != nil {
@@ -182,7 +184,7 @@ func (s *Sink) Sync() (int64, error) {
 	return s.last, nil
 }
 
-// Restore implements sink.Sink: rows with a higher _id are deleted. Columns stay.
+// Restore implements sink.Sink: rows with a higher _id are deleted. Columns remain.
 func (s *Sink) Restore(offset int64) error {
 	if s.closed {
 		return sink.ErrClosed
@@ -195,7 +197,7 @@ func (s *Sink) Restore(offset int64) error {
 		return fmt.Errorf("sqlite: %s: %w", s.path, err)
 	}
 	if offset < 0 || offset > s.last {
-		return fmt.Errorf("sqlite: %s has %d rows in %s, which cannot be cut to the %d that were committed: it was changed from outside", s.path, s.last, name(s.table), offset)
+		return fmt.Errorf("sqlite: %s has %d rows in %s, but %d were committed: another program changed it", s.path, s.last, name(s.table), offset)
 	}
 	if _, err := s.db.ExecContext(context.Background(), "DELETE FROM "+name(s.table)+" WHERE _id > ?", offset); err != nil {
 		return fmt.Errorf("sqlite: %s: %w", s.path, failure(err))
@@ -222,7 +224,7 @@ func (s *Sink) Close() error {
 	return err
 }
 
-// failure is an error of SQLite as one of the system, where it is one.
+// failure converts an error of SQLite to one of the system, if there is one.
 func failure(err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {

@@ -20,7 +20,7 @@ import (
 
 const file = "items.db"
 
-// emitting is a sink of results to which each record has one, which names its URL.
+// emitting is a sink of results that adds one to each record, which names its URL.
 type emitting struct{ sink.Sink }
 
 func (e emitting) Append(ctx context.Context, r *sink.Record) error {

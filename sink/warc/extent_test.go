@@ -49,7 +49,7 @@ func TestExtents(t *testing.T) {
 		}
 		es := told[filepath.Base(path)]
 		if last := es[len(es)-1]; last.Bytes != int64(len(b)) {
-			t.Errorf("%s: %d of %d bytes told of", filepath.Base(path), last.Bytes, len(b))
+			t.Errorf("%s: %d of %d bytes reported", filepath.Base(path), last.Bytes, len(b))
 		}
 		for _, e := range es {
 			if e.SHA256 != sha256.Sum256(b[:e.Bytes]) {
@@ -61,7 +61,7 @@ func TestExtents(t *testing.T) {
 			}
 			h.Write(b[e.Bytes:])
 			if whole := sha256.Sum256(b); string(h.Sum(nil)) != string(whole[:]) {
-				t.Errorf("%s: the hash does not go on from the state at %d bytes", e.File, e.Bytes)
+				t.Errorf("%s: the hash cannot be continued from the state at %d bytes", e.File, e.Bytes)
 			}
 		}
 	}
