@@ -22,6 +22,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -163,11 +164,18 @@ func resumable(dir string) error {
 func Start(dir string, c Config, seeds ...string) (*Job, error) { return start(dir, c, seeds, nil) }
 
 func start(dir string, c Config, seeds []string, retry []crawler.Outcome) (*Job, error) {
-	seeds, err := normal(seeds)
+	seeds = slices.Clone(seeds)
+	urls, err := parse(seeds)
 	if err != nil {
 		return nil, err
 	}
+	for i, u := range urls {
+		seeds[i] = u.String()
+	}
 	cfg, err := c.forJob()
+	if err == nil {
+		err = checkContact(&cfg, urls)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -210,15 +218,36 @@ func (c *Config) forJob() (crawler.Config, error) {
 	return cfg, nil
 }
 
-// normal are seeds as URLs are written.
-func normal(seeds []string) ([]string, error) {
-	res := make([]string, len(seeds))
+// checkContact refuses a crawl of somebody's site without a contact, before a directory is made for it.
+func checkContact(cfg *crawler.Config, seeds []weburl.URL) error {
+	name, version, _ := strings.Cut(agentOf(cfg), "/")
+	id := politeness.Identity{Product: name, Version: version, Contact: cfg.Contact}
+	if err := id.Validate(OnLoopback(seeds)); err != nil {
+		return &Error{Kind: Refused, Err: err}
+	}
+	return nil
+}
+
+// OnLoopback reports whether all URLs are on this machine's loopback, by their names: a crawl of them needs no contact.
+func OnLoopback(urls []weburl.URL) bool {
+	for _, u := range urls {
+		addr, err := netip.ParseAddr(u.Hostname())
+		if u.Hostname() != "localhost" && (err != nil || !addr.IsLoopback()) {
+			return false
+		}
+	}
+	return true
+}
+
+// parse are seeds as URLs.
+func parse(seeds []string) ([]weburl.URL, error) {
+	res := make([]weburl.URL, len(seeds))
 	for i, s := range seeds {
 		u, err := weburl.Parse(s)
 		if err != nil {
 			return nil, refused("seed %q: %w", WithoutSecrets(s), err)
 		}
-		res[i] = u.String()
+		res[i] = u
 	}
 	return res, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -28,7 +29,7 @@ func (u *ui) begin(j *crawlJob) {
 func (u *ui) tellRaised(j *crawlJob) {
 	p := &j.cfg.Politeness
 	foreign := func(s weburl.URL) bool {
-		return !allLoopback([]weburl.URL{s}) && (p.OwnHosts == nil || p.OwnHosts(s.Host()) == 0)
+		return !job.OnLoopback([]weburl.URL{s}) && (p.OwnHosts == nil || p.OwnHosts(s.Host()) == 0)
 	}
 	if others, own := delays(p); own < others && slices.ContainsFunc(j.seeds, foreign) {
 		u.tell("--delay %v is for hosts of your own (--own-hosts): all others are given %v", own, others)

@@ -3,10 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"strings"
 
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
@@ -20,7 +20,7 @@ func identity(agent, contact string, urls []weburl.URL) (politeness.Identity, er
 	bare.Contact = ""
 	err := cli.UsageOf("--agent: ", bare.Validate(true))
 	switch {
-	case contact == "" && !allLoopback(urls):
+	case contact == "" && !job.OnLoopback(urls):
 		err = errors.Join(err, cli.Usage("--contact is missing: give a web page or mail address where site owners reach you"+
 			" (or AMBLE_CONTACT, or the key contact in a job file)"))
 	case contact != "":
@@ -43,16 +43,6 @@ func robotsName(a *app, agent string) (string, error) {
 		return "", cli.Usage("--agent %q: a robots.txt can name letters, digits, - and _ only: it would be read for %q", agent, name)
 	}
 	return name, nil
-}
-
-func allLoopback(urls []weburl.URL) bool {
-	for _, u := range urls {
-		addr, err := netip.ParseAddr(u.Hostname())
-		if u.Hostname() != "localhost" && (err != nil || !addr.IsLoopback()) {
-			return false
-		}
-	}
-	return true
 }
 
 // firstUsage is all errors as one about what the user gave, nil without any.

@@ -6,37 +6,39 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/sink/warc"
 )
 
-// config is the crawl: the whole host, and every body to its end.
-func (o options) config(c crawler.Config) crawler.Config {
-	c.Agent, c.Contact = o.agent, o.contact
-	c.Limits.Depth, c.Limits.Pages, c.Limits.Time = crawler.None, o.maxPages, o.maxTime
-	c.Follow.Resources, c.KeepBodies = o.resources, true
-	c.Politeness.Delay = cmp.Or(o.delay, crawler.None)
+// config is the crawl: the whole host, kept with what went over the wire.
+func (o options) config(base crawler.Config) job.Config {
+	c := job.Config{Crawl: base, Archive: true, WARC: warc.Options{Info: warc.Info{
+		Software: "amble-archive (amble/" + crawler.Version + ")", Operator: o.operator, IsPartOf: o.name,
+		Description: "the site of " + o.seed.String(),
+	}}}
+	if o.zstd {
+		c.WARC.Compression = warc.Zstd
+	}
+	c.Crawl.Agent, c.Crawl.Contact = o.agent, o.contact
+	c.Crawl.Limits.Depth, c.Crawl.Limits.Pages, c.Crawl.Limits.Time = crawler.None, o.maxPages, o.maxTime
+	c.Crawl.Follow.Resources = o.resources
+	c.Crawl.Politeness.Delay = cmp.Or(o.delay, crawler.None)
 	return c
 }
 
-// archive makes the archive. whole tells whether nothing of the site was left; with an error there may
-// be a directory with what was kept before.
+// archive makes the archive. whole tells whether nothing of the site was left.
 func archive(ctx context.Context, o options, out io.Writer, base crawler.Config) (whole bool, err error) {
-	cfg := o.config(base)
-	if err := cfg.Validate(); err != nil {
-		return false, err // before a directory is made
-	}
-	s, err := open(o)
+	j, err := job.Create(o.dir, o.config(base), o.seed.String())
 	if err != nil {
 		return false, err
 	}
-	s.attach(&cfg)
-	rep, err := crawl(ctx, cfg, o.seed.String())
-	if err = errors.Join(err, s.close()); rep == nil {
-		return false, errors.Join(err, os.RemoveAll(o.dir)) // it was made above and has nothing in it
+	defer context.AfterFunc(ctx, j.Crawler().Drain)() // requests in flight end, and are archived
+	rep, err := j.Run(context.WithoutCancel(ctx))
+	if err = errors.Join(err, j.Close()); rep == nil {
+		return false, err
 	}
-	err = errors.Join(err, o.promise(o.dir), newManifest(o, rep, s.robots.all()).save(o.dir))
 	if err == nil && rep.Pages == 0 {
 		err = fmt.Errorf("no page of %s could be fetched; %s says why", o.seed.Origin(), o.dir)
 	}
@@ -44,12 +46,30 @@ func archive(ctx context.Context, o options, out io.Writer, base crawler.Config)
 	return rep.Finish == crawler.FinishDone, err
 }
 
-// crawl runs a crawl that drains when ctx ends, so that what was asked for is archived.
-func crawl(ctx context.Context, cfg crawler.Config, seed string) (*crawler.Report, error) {
-	c, err := crawler.New(cfg)
+// check prints everything in an archive that is not as it was kept, and every request that should not have been made, or
+// not then.
+func check(dir string, out io.Writer) (same bool, err error) {
+	r, err := job.Read(dir)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	defer context.AfterFunc(ctx, c.Drain)()
-	return c.Run(context.WithoutCancel(ctx), seed)
+	defer r.Close() //nolint:errcheck // it was only read
+	v, err := r.Verify()
+	if err != nil {
+		return false, err
+	}
+	for _, f := range v.Files {
+		if f.Damage != "" {
+			fmt.Fprintf(out, "damaged %q: %s\n", f.File, f.Damage)
+		}
+	}
+	requests, impolite := 0, 0
+	if v.Report != nil {
+		requests, impolite = v.Requests, len(v.Violations)
+		for _, violation := range v.Violations {
+			fmt.Fprintf(out, "impolite: %s\n", violation)
+		}
+	}
+	fmt.Fprintf(out, "%s: %d files, %d damaged; %d requests, %d violations\n", dir, len(v.Files), v.Damaged(), requests, impolite)
+	return v.Damaged()+impolite == 0 && v.QueueError == nil, v.QueueError
 }

@@ -1,5 +1,5 @@
-// Command archive keeps a site as a web archive: WARC files that players of web archives read, a line
-// for every URL, every robots.txt that was gone by, and a manifest that says how it all came about.
+// Command archive keeps a site as a web archive: WARC files that players of web archives read, in a job directory with
+// a line for every URL, every robots.txt that was obeyed, and a manifest that says how it was made.
 package main
 
 import (
@@ -35,19 +35,15 @@ func main() {
 const about = `usage: archive -contact URL|MAIL -o DIR [flags] URL
        archive -check DIR
 
-Crawls the site that URL is on, with what its pages load from the same host, and stores in the new
-directory DIR:
-
-  warc/            the requests and answers, as they went over the wire (WARC 1.1), with CDXJ indexes
-  visits.jsonl     a line for every URL: what became of it and where in warc/ it is
-  robots/          each robots.txt, as it was when it was obeyed
-  ledger.jsonl     a line for the start and the end of every request
-  politeness.json  what the ledger can be held to
-  manifest.json    who made this, how, when, and the SHA-256 of every file
+Crawls the site that URL is on, with what its pages load from the same host, and keeps it in the new
+directory DIR: the requests and answers as they went over the wire in warc/ (WARC 1.1, with CDXJ
+indexes), a line for every URL in visits.jsonl, each robots.txt as it was received, a ledger of every
+request, and a manifest that says who made this, how and when. It is a job directory: the command amble
+resumes, explains, reports and verifies it.
 
 An interrupt (Ctrl-C) lets the requests in flight end and closes the archive, which then says so.
--check compares the files with the manifest, and the ledger with the robots.txt files and the delays in
-force; "amble verify DIR" does the latter, too.
+-check compares the files with their hashes, and the ledger with the robots.txt files and the delays in
+force, as "amble verify DIR" does.
 
 Exit code: 0 the whole site, or nothing found by -check; 1 a part of the site, or something found,
 2 wrong usage, 3 nothing usable came of it.
@@ -101,8 +97,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	}
 	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which the site's owner reaches you")
 	f.StringVar(&o.agent, "agent", "amble-archive", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
-	f.StringVar(&o.dir, "o", "", "`directory` to make")
-	f.StringVar(&o.check, "check", "", "compare the files of this `directory` with its manifest, and do nothing else")
+	f.StringVar(&o.dir, "o", "", "`directory` to make, or an empty one")
+	f.StringVar(&o.check, "check", "", "verify this `directory`, and do nothing else")
 	f.StringVar(&o.name, "name", "", "what the archive is called (default the site's host)")
 	f.StringVar(&o.operator, "operator", "", "`person or institution` that makes the archive (default the contact)")
 	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests; what the site asks for holds if longer")

@@ -1,5 +1,5 @@
-// Command monitor crawls a site again and tells what is new, changed, moved or gone since the last
-// time.
+// Command monitor crawls a site again and reports what is new, changed, moved or gone since the last
+// run.
 package main
 
 import (
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -37,10 +38,12 @@ const about = `usage: monitor -contact URL|MAIL -state FILE [flags] URL
 
 Crawls the site that URL is on and compares it with FILE, the JSON lines of an earlier run or of
 "amble crawl". Then FILE is replaced by what is there now. The first run writes FILE and compares with
-nothing. A page is changed when the SHA-256 of its body is another one; one that came with an ETag or a
-Last-Modified is asked for on condition, and not sent again when it is as it was. A page that could not be had
-this time is said to be unsure, and FILE keeps what it was; so it does for what was not reached because
-of -max-pages. An interrupted run changes nothing.
+nothing. A page has changed when the SHA-256 of its body is different; one that came with an ETag or a
+Last-Modified is requested on condition, and not sent again when it has not changed. A page that cannot be
+fetched this time is reported as unsure, and FILE keeps what it was, as for pages that were not reached
+because of -max-pages. An interrupted run changes nothing.
+
+With -o DIR the run is kept in DIR, too: its requests, the robots.txt files and the visits.
 
 Exit code: 0 nothing changed, 1 something did, 2 wrong usage, 3 the site could not be compared.
 
@@ -51,7 +54,7 @@ type options struct {
 	agent, contact string
 	delay          time.Duration
 	maxPages       int
-	state          string
+	state, dir     string
 	json           bool
 	seed           weburl.URL
 }
@@ -87,6 +90,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which the site's owner reaches you")
 	f.StringVar(&o.agent, "agent", "amble-monitor", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
 	f.StringVar(&o.state, "state", "", "`file` with what the site was, replaced by what it is")
+	f.StringVar(&o.dir, "o", "", "new `directory` to keep this run in, as a job that amble verifies and explains (default none)")
 	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests; what the site asks for holds if longer")
 	f.IntVar(&o.maxPages, "max-pages", 10_000, "pages fetched at most")
 	f.BoolVar(&o.json, "json", false, "print one JSON object a line")
@@ -105,6 +109,23 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	return o, err
 }
 
+// crawl runs the crawl, and keeps it in a directory if one is named.
+func (o *options) crawl(ctx context.Context, cfg crawler.Config) (*crawler.Report, error) {
+	if o.dir != "" {
+		j, err := job.Create(o.dir, job.Config{Crawl: cfg}, o.seed.String())
+		if err != nil {
+			return nil, err
+		}
+		rep, err := j.Run(ctx)
+		return rep, errors.Join(err, j.Close())
+	}
+	c, err := crawler.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return c.Run(ctx, o.seed.String())
+}
+
 // monitor makes the crawl, prints what changed and replaces the state.
 func monitor(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawler.Config) (changed bool, err error) {
 	before, err := load(o.state)
@@ -118,11 +139,7 @@ func monitor(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawl
 	cfg.Fetch.Wanted = func(string) bool { return true } // what is compared must be whole
 	cfg.Since, cfg.Handler = before, follower{before}
 	cfg.Sinks = []sink.Sink{recorder{before, after}}
-	c, err := crawler.New(cfg)
-	if err != nil {
-		return false, err
-	}
-	rep, err := c.Run(ctx, o.seed.String())
+	rep, err := o.crawl(ctx, cfg)
 	if err == nil && rep.Pages+rep.Outcomes[crawler.NotModified] == 0 {
 		err = fmt.Errorf("no page of %s could be fetched", o.seed.Origin())
 	}

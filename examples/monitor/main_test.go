@@ -13,6 +13,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/job"
 )
 
 const contact = "https://lab.university.edu/crawl"
@@ -233,4 +234,27 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%q: exit %d, want %d; wrote %q, said %q", args, got, code, &out, &errs)
 		}
 	}
+}
+
+// TestRunIsKept keeps a run as a job, whose record can be verified.
+func TestRunIsKept(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		changing(w)
+		file, dir := filepath.Join(t.TempDir(), "state.jsonl"), filepath.Join(t.TempDir(), "run")
+		if code, out, errs := monitored(t.Context(), w, "-state", file, "-o", dir, seed); code != exitSame || out != "" || errs != "first run: 9 pages\n" {
+			t.Fatalf("exit %d, wrote %s, said %s", code, out, errs)
+		}
+		r, err := job.Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		v, err := r.Verify()
+		if err != nil || len(v.Violations) > 0 || v.Damaged() > 0 || v.Matching.Fault() != "" || v.Matching.Visits < 9 {
+			t.Errorf("%+v, %v", v, err)
+		}
+		if code, _, errs := monitored(t.Context(), w, "-state", file, "-o", dir, seed); code != exitFailed || !strings.Contains(errs, "is not empty") {
+			t.Errorf("exit %d, said %s", code, errs)
+		}
+	})
 }

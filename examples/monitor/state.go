@@ -24,7 +24,7 @@ import (
 // state is what is known of a site: the last visit of each URL.
 type state map[string]sink.Record
 
-// Past implements crawler.History: what can be asked for on condition is a page that was whole and whose
+// Past implements crawler.History: what can be requested on condition is a page that was whole and whose
 // links are known, because the answer that it is as it was has none.
 func (s state) Past(u weburl.URL) (p crawler.Past, ok bool) {
 	r, known := s[u.String()]
@@ -55,8 +55,13 @@ func (s recorder) Append(_ context.Context, r *sink.Record) error {
 // Sync implements sink.Sink.
 func (recorder) Sync() (int64, error) { return 0, nil }
 
-// Restore implements sink.Sink.
-func (recorder) Restore(int64) error { return sink.ErrNotCuttable }
+// Restore implements sink.Sink. Each run records anew.
+func (recorder) Restore(size int64) error {
+	if size > 0 {
+		return sink.ErrNotCuttable
+	}
+	return nil
+}
 
 // Close implements sink.Sink.
 func (recorder) Close() error { return nil }
