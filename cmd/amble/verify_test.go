@@ -47,9 +47,9 @@ func TestVerifySeesWhatWasTamperedWith(t *testing.T) {
 		"a request":          {ledger(without(`"id":2[,}]`)), `P10: permits 2 to 2 of \w+ have no line`},
 		"a host's pages":     {ledger(without(`"id":[2-4][,}]`)), ""}, // the last lines: what was committed tells
 		"all but the last":   {ledger(without(`"id":[1-3][,}]`)), `P10: permits 1 to 3 of \w+ have no line`},
-		"rules changed":      {body("User-agent: *\nDisallow:\n"), `P2 .*the body that is kept of .*/robots.txt is not the one that was received`},
-		"rules emptied":      {body(""), `P2 .*the body that is kept of .*/robots.txt is not the one that was received`},
-		"an override's line": {ledger(func(s string) string { return strings.Replace(s, `,"agent":`, `,"override":"leave","agent":`, 2) }), `P2 .*goes by an override \(leave\) that was not given`},
+		"rules changed":      {body("User-agent: *\nDisallow:\n"), `P2 .*the kept body of .*/robots.txt is not the one that was received`},
+		"rules emptied":      {body(""), `P2 .*the kept body of .*/robots.txt is not the one that was received`},
+		"an override's line": {ledger(func(s string) string { return strings.Replace(s, `,"agent":`, `,"override":"leave","agent":`, 2) }), `P2 .*was let through by an override \(leave\) that was not given`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "job")

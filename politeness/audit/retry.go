@@ -11,7 +11,7 @@ import (
 type waits struct {
 	last, longest *request
 	until         time.Time     // which last requests
-	requested         time.Duration // by longest
+	requested     time.Duration // by longest
 }
 
 // note notes an answer.
