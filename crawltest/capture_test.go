@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestCaptureComesBack(t *testing.T) {
+func TestCaptureIsReadBack(t *testing.T) {
 	bodies := map[string]string{
 		"/":       "plain text\n",
 		"/empty":  "",
@@ -69,7 +69,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-func FuzzWordsComeBack(f *testing.F) {
+func FuzzWordsAreReadBack(f *testing.F) {
 	f.Add("http://a.example/", `header=ETag:"x y"`)
 	f.Fuzz(func(t *testing.T, a, b string) {
 		got, err := splitWords(joinWords([]string{"u", a, b}))

@@ -197,7 +197,7 @@ func TestRobotsChanges(t *testing.T) {
 	})
 }
 
-func TestBigBodyToAReaderThatStops(t *testing.T) {
+func TestLargeBodyForAReaderThatStops(t *testing.T) {
 	bubble(t, func(t *testing.T, w *Web) {
 		big := strings.Repeat("x", 1<<20)
 		w.Site("a.example").Page("/", big)
@@ -411,7 +411,7 @@ func TestMistakesInFixturesFailTheTest(t *testing.T) {
 	}
 }
 
-func TestEveryAndTimesNarrowAFault(t *testing.T) {
+func TestEveryAndTimesLimitAFault(t *testing.T) {
 	bubble(t, func(t *testing.T, w *Web) {
 		w.Site("a.example").Page("/", "").Fault(Fail(500).Every(3).From(time.Hour).Until(2 * time.Hour))
 		c := client(t, w)

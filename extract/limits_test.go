@@ -21,7 +21,7 @@ func TestMaxLinks(t *testing.T) {
 	}
 }
 
-func TestMaxAttrSkipsTheValueAndGoesOn(t *testing.T) {
+func TestMaxAttrSkipsOnlyTheValue(t *testing.T) {
 	page := `<a href=12345 rel=next>a</a><a href=123456 href=x>b</a><a href=c>c</a>`
 	if got, want := show(HTML([]byte(page), Options{MaxAttr: 5})), "anchor a.href <12345> (next) \"a\"\nanchor a.href <c> \"c\""; got != want {
 		t.Errorf("links %s", got)
@@ -181,7 +181,7 @@ func TestScannerAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestScannerIsAsGoodAsNew(t *testing.T) {
+func TestScannerKeepsNoStateBetweenPages(t *testing.T) {
 	s := NewScanner(everything)
 	pages := append([]string{benchPage(), "<svg><template><base href=x><a href=y>"}, agreeSeeds...)
 	for range 2 {
@@ -199,7 +199,7 @@ func emptied(s string) string {
 	return strings.NewReplacer("(nil)", "{}").Replace(s)
 }
 
-func TestScannerResetLetsGo(t *testing.T) {
+func TestScannerResetReleasesThePage(t *testing.T) {
 	s := NewScanner(everything)
 	s.Scan(`<meta name=a content=b><a href=x>y`)
 	s.Reset()

@@ -70,7 +70,7 @@ func TestXHTMLTitle(t *testing.T) {
 }
 
 // In text/html a slash does not close an element.
-func TestHTMLKnowsNoEmptyElements(t *testing.T) {
+func TestHTMLIgnoresEmptyElementSyntax(t *testing.T) {
 	if d := HTML([]byte(`<script src="/s.js"/><a href="/x">x</a>`), Options{}); len(d.Links) != 0 {
 		t.Errorf("links %s", show(d))
 	}

@@ -76,7 +76,7 @@ func someTime(r *rand.Rand) time.Time {
 	return t.In([]*time.Location{time.UTC, time.FixedZone("", 3600), time.FixedZone("", -12*3600-30)}[r.IntN(3)])
 }
 
-func TestLineIsWhatEncodingJSONWrites(t *testing.T) {
+func TestLineAgreesWithEncodingJSON(t *testing.T) {
 	for seed := range uint64(3000) {
 		var rec Record
 		fill(rand.New(rand.NewPCG(seed, 1)), reflect.ValueOf(&rec).Elem())
@@ -112,7 +112,7 @@ func TestLineOfTimesThatRFC3339CannotExpress(t *testing.T) {
 	}
 }
 
-func FuzzStringIsWhatEncodingJSONWrites(f *testing.F) {
+func FuzzStringAgreesWithEncodingJSON(f *testing.F) {
 	for _, s := range awkward {
 		f.Add(s)
 	}

@@ -293,7 +293,7 @@ func TestFileHoldsLittle(t *testing.T) {
 	}
 }
 
-func TestCutIsForcedOut(t *testing.T) {
+func TestCutIsSynced(t *testing.T) {
 	j, f := openNoting(t)
 	defer j.Close()
 	if _, err := j.Sync(); err != nil {
@@ -369,7 +369,7 @@ func TestBadRecordLeavesHeldLines(t *testing.T) {
 	}
 }
 
-func TestOpenWhereNoFileCanBe(t *testing.T) {
+func TestOpenFailsWithoutAFile(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{dir, filepath.Join(dir, "none", "visits.jsonl")} {
 		if _, err := OpenJSONL(path); err == nil {

@@ -87,8 +87,8 @@ func checkPurell(t rapid.TB, u URL) {
 	}
 }
 
-// TestNormalIsPurells holds that every path to the normal form gives the same text.
-func TestNormalIsPurells(t *testing.T) {
+// TestNormalAgreesWithPurell holds that every path to the normal form gives the same text.
+func TestNormalAgreesWithPurell(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for range 30 {
 			checkNormal(t, "http://a.example/"+drawReference(t))

@@ -136,7 +136,7 @@ const article = `<!doctype html><html lang=en-GB><head><title>Herons</title><lin
 
 const articleText = "# Herons\n\nA heron *stands* still & waits, as other birds do.\n\n1. First it waits.\n2. Then it strikes.\n\n> Still.\n\n```\nheron <- wait()\n```"
 
-func TestMainTextAndWhereItComesFrom(t *testing.T) {
+func TestMainTextAndItsSource(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("https://site.example")
 		s.Page("/", `<a href=/heron>h</a>`)

@@ -120,7 +120,7 @@ func TestFeedThatFailsKeepsItsState(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoFeed(t *testing.T) {
+func TestPagesThatAreNotFeeds(t *testing.T) {
 	for path, says := range map[string]string{"/secret": "robots_disallow", "/text": "neither a page nor a feed", "/xml": "neither a page nor a feed"} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 			s := blog(w)

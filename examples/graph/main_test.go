@@ -128,7 +128,7 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-func TestLimitsAreSaid(t *testing.T) {
+func TestLimitsAreReported(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.LoadFile("testdata/site.txtar")
 		code, _, errs := graphOf(t.Context(), w, "-max-pages", "1", "-max-edges", "2", "https://site.example/")

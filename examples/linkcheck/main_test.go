@@ -158,7 +158,7 @@ func TestResources(t *testing.T) {
 	})
 }
 
-func TestAPreconnectIsNoLink(t *testing.T) {
+func TestPreconnectIsNotALink(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.LoadFile("testdata/site.txtar")
 		checked(t, w, "-resources", "-external", "https://site.example/")
@@ -170,7 +170,7 @@ func TestAPreconnectIsNoLink(t *testing.T) {
 	})
 }
 
-func TestOfLargeFilesOnlyTheBeginningIsRead(t *testing.T) {
+func TestOnlyTheBeginningOfLargeFilesIsRead(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("https://site.example")
 		s.Page("/", `<a href="/film">x</a>`)

@@ -26,7 +26,7 @@ func file(t *testing.T, text string) string {
 	return path
 }
 
-func TestBudgetsHold(t *testing.T) {
+func TestBudgetsAreKept(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble-sample", Contact: contact})
 		var list strings.Builder

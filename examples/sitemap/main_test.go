@@ -144,7 +144,7 @@ func TestInterruptedCrawlReplacesNothing(t *testing.T) {
 	})
 }
 
-func TestLimitIsSaid(t *testing.T) {
+func TestLimitIsReported(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.LoadFile("testdata/site.txtar")
 		code, out, errs := sitemap(t.Context(), w, "-o", "-", "-max-pages", "2", "https://site.example/")

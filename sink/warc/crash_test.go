@@ -182,7 +182,7 @@ func changes(t *testing.T, o Options) (w *Writer, n *int, fail *string) {
 }
 
 // What a power failure must not undo is synced in time, which no other test checks.
-func TestWritesAreForcedOut(t *testing.T) {
+func TestWritesAreSynced(t *testing.T) {
 	unsynced := map[string]bool{}
 	o := Options{MaxSize: 4000, hook: func(op operation) error {
 		switch op.verb {
@@ -273,7 +273,7 @@ func TestNoArchiveFileWithoutIndex(t *testing.T) {
 	}
 }
 
-func TestOutputThatWasChangedFromOutside(t *testing.T) {
+func TestOutputChangedByAnotherProgram(t *testing.T) {
 	for name, change := range map[string]func(file string) error{
 		"the file is gone":    os.Remove,
 		"the index is gone":   func(f string) error { return os.Remove(filepath.Join(filepath.Dir(f), indexName(filepath.Base(f)))) },

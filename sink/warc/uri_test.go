@@ -3,7 +3,7 @@ package warc
 import "testing"
 
 // RFC 3986 appendix A: what no rule of the grammar permits is percent-encoded.
-func TestURIsHaveOnlyWhatAURICanHave(t *testing.T) {
+func TestURIsAreValid(t *testing.T) {
 	for in, want := range map[string]string{
 		"http://x.test/a?b=c;d&e=/?:@!$'()*+,~": "http://x.test/a?b=c;d&e=/?:@!$'()*+,~",
 		"https://[2001:db8::1]:8443/a[1]?b[]=c": "https://[2001:db8::1]:8443/a%5B1%5D?b%5B%5D=c",

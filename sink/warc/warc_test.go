@@ -140,7 +140,7 @@ func TestChunkedBodyIsStoredWithoutChunks(t *testing.T) {
 	}
 }
 
-func TestBodyThatIsNotFramedAsItSaysIsStoredAsItCame(t *testing.T) {
+func TestWronglyFramedBodyIsStoredUnchanged(t *testing.T) {
 	for _, body := range []string{"no chunks\r\n", "5\r\nhelloworld", "zz\r\n"} {
 		x := answer("http://x.test/", "Transfer-Encoding: chunked\n", body)
 		rs := written(t, Options{}, &sink.Record{URL: x.URL, Exchange: x})
@@ -158,7 +158,7 @@ func TestRevisitOfChunkedBody(t *testing.T) {
 	}
 }
 
-func TestAddressesAsTheStandardWritesThem(t *testing.T) {
+func TestAddressesFollowTheStandard(t *testing.T) {
 	for in, want := range map[string]string{"::ffff:192.0.2.1": "192.0.2.1", "fe80::1%eth0": "fe80::1", "2001:DB8::1": "2001:db8::1"} {
 		r := page("http://x.test/", "")
 		r.Exchange.Addr = netip.MustParseAddr(in)
@@ -257,7 +257,7 @@ func TestExchangeWithoutAnswerLeavesRequestAndMetadata(t *testing.T) {
 	}
 }
 
-func TestExchangeThatIsNoVisit(t *testing.T) {
+func TestExchangeWithoutVisit(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir, Options{})
 	x := answer("http://x.test/robots.txt", "Content-Type: text/plain\n", "User-agent: *\n")
@@ -289,7 +289,7 @@ func TestHTTP2IsMarked(t *testing.T) {
 	}
 }
 
-func TestFilesRollBeforeTheyAreTooLarge(t *testing.T) {
+func TestNextFileBeginsBeforeOneIsTooLarge(t *testing.T) {
 	const most = 20_000
 	dir := t.TempDir()
 	w := open(t, dir, Options{MaxSize: most, Level: 1})
@@ -357,7 +357,7 @@ func TestLongURLsCountAsSize(t *testing.T) {
 	}
 }
 
-func TestLargeBuffersAreGivenBack(t *testing.T) {
+func TestLargeBuffersAreReleased(t *testing.T) {
 	w := open(t, t.TempDir(), Options{Compression: Zstd})
 	defer w.Close()
 	noise := make([]byte, 2*keepGroup)
@@ -370,7 +370,7 @@ func TestLargeBuffersAreGivenBack(t *testing.T) {
 	}
 }
 
-func TestOptionsThatMakeNoSense(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	for _, o := range []Options{
 		{Prefix: "a/b"}, {Prefix: ".a"}, {Prefix: strings.Repeat("a", 65)}, {MaxSize: -2}, {MaxSize: 1 << 50}, {Compression: "br"},
 		{Level: 10}, {Level: -1}, {Compression: Zstd, Level: 5}, {Digest: "md5"}, {Revisits: -2},
@@ -413,7 +413,7 @@ func TestIndexOfAwkwardAnswers(t *testing.T) {
 	written(t, Options{}, r)
 }
 
-func TestFieldsCannotBeBrokenOutOf(t *testing.T) {
+func TestFieldsCannotBeInjected(t *testing.T) {
 	r := page("http://x.test/a b\r\nWARC-Type: x\x00<\xff>\"", "hello")
 	r.Via, r.Reason, r.Hops = "http://v.test/\r\nx: y", "a\nb: c", []string{"http://h.test/\n"}
 	r.Exchange.Head = []byte("HTTP/1.1 200 OK\r\nContent-Type: text/\"html\\\x01\r\n\r\n")
