@@ -31,5 +31,8 @@ func TestMemoryConformsWithoutTimeout(t *testing.T) {
 }
 
 func TestMemoryConformsInRealTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits in real time")
+	}
 	frontiertest.Run(t, open(3*time.Second), frontiertest.Options{ClaimTimeout: 3 * time.Second, Slots: 3, Runs: 3})
 }

@@ -44,14 +44,10 @@ func readValues(fs vfs.FS, dir string, c Config, owner, prefix string, f func(na
 		if err = errors.Join(err, checkLast(fs, s.c.LastWrite, wrote)); err != nil {
 			return err
 		}
-		err = s.engine.scanValues(owner, prefix, func(name string, value []byte) error {
-			told = f(name, value)
-			return told
+		return s.engine.scanPrefix(appendValue(nil, owner, prefix), func(key, value []byte) (bool, error) {
+			told = f(string(key[len(appendValue(nil, owner, "")):]), value)
+			return told == nil, nil
 		})
-		if told != nil {
-			return nil
-		}
-		return err
 	})
 	return errors.Join(told, describe(dir, err), s.engine.close(), lock.Close())
 }

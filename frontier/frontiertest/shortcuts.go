@@ -5,7 +5,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// compareKnown checks what a Knower and a HostCounter say of Requests about to be added. A Knower may
+// compareKnown checks what a Knower and a Counter say of Requests about to be added. A Knower may
 // forget, but what it says to be known must be.
 func (r *run) compareKnown(rs []frontier.Request) {
 	for _, q := range rs {

@@ -13,7 +13,7 @@ type cost struct {
 	elapsed time.Duration
 	cpu     time.Duration
 	allocs  uint64
-	bytes  uint64
+	bytes   uint64
 }
 
 // measure runs f, which fetches that many pages, and adds its cost to c. It begins with a collected heap, so that
