@@ -2,10 +2,10 @@ package robots
 
 import "strings"
 
-// ProductToken is the name by which a robot looks for its group in a robots.txt, taken from its
-// User-Agent header: the first product without its version, cut after its letters, digits, "_" and
-// "-" (RFC 9309 section 2.2.1, which leaves the digits out). In a header that begins as browsers' do,
-// it is the first product after "compatible;". A bare token is itself. It is "" when there is none.
+// ProductToken is the name by which a robot looks for its group in a robots.txt, taken from its User-Agent header: the first
+// product without its version, up to the last of its leading letters, digits, "_" and "-" (RFC 9309 section 2.2.1, which
+// leaves digits out). In a header that begins like a browser's, it is the first product after "compatible;". A bare token is
+// its own product token. The result is "" when there is none.
 func ProductToken(userAgent string) string { return token(product(userAgent)) }
 
 // product is the first product of a User-Agent header, or the one after "compatible;", without
@@ -70,10 +70,10 @@ func lower(c byte) byte {
 	return c
 }
 
-// robot is who a file is read for.
+// robot is the one for whom a file is read.
 type robot struct {
 	token string // for whole comparison
-	name  string // for substring comparison: may hold more than a token
+	name  string // for substring comparison: may have more than a token
 }
 
 func newRobot(agent string) robot {
@@ -81,8 +81,8 @@ func newRobot(agent string) robot {
 	return robot{token: token(name), name: name}
 }
 
-// matchAgent is how the value of a User-agent line speaks of the robot: by name, as one of all.
-// Both can hold when a line may list several names.
+// matchAgent reports whether the value of a User-agent line names the robot, and whether it names all robots. Both can be
+// true where a line may list several names.
 func (d Dialect) matchAgent(value string, bot robot) (own, star bool) {
 	if d == RFC9309 {
 		return matchToken(value, bot.token)

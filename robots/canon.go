@@ -2,11 +2,11 @@ package robots
 
 import "strings"
 
-// One form for both sides of a comparison (RFC 9309 section 2.2.2, RFC 3986 section 6.2.2): escapes
-// of unreserved characters decoded, hex digits in upper case, and everything that cannot stand in a
-// URL escaped. Reserved characters stay as they are written: %2F is not "/".
+// One form for both sides of a comparison (RFC 9309 section 2.2.2, RFC 3986 section 6.2.2): escapes of unreserved characters
+// are decoded, hex digits are in upper case, and everything that is not allowed in a URL is escaped. Reserved characters stay
+// as written: %2F is not "/".
 
-// class is what has to be done with an octet.
+// class is what has to be done with a byte.
 type class uint8
 
 const (
@@ -47,7 +47,7 @@ func canonPattern(s string) string {
 	return s
 }
 
-// dirty is where s first needs rewriting, or len(s). Octets of class from and above do.
+// dirty is where s first needs rewriting, or len(s). Bytes of class from and above do.
 func dirty(s string, from class) int {
 	if allPlain(s) {
 		return len(s)
@@ -61,8 +61,7 @@ func dirty(s string, from class) int {
 	return len(s)
 }
 
-// allPlain reports whether there is nothing to look at in s: the common case, so it takes eight
-// octets at a time.
+// allPlain reports whether nothing in s needs a closer look. This is the common case, so it reads eight bytes at a time.
 func allPlain(s string) bool {
 	var all class
 	for len(s) >= 8 {
@@ -83,7 +82,7 @@ func goodEscape(s string) bool {
 	return !ok || !isUnreserved(v) && s[1] < 'a' && s[2] < 'a'
 }
 
-// rewrite is s in its final form; s[:from] is in it already.
+// rewrite is s in its final form; s[:from] has it already.
 func rewrite(s string, from int, escaped class) string {
 	var b strings.Builder
 	b.Grow(len(s) + 16)
@@ -116,7 +115,7 @@ func writeEscape(b *strings.Builder, c byte) {
 	b.WriteByte(upperHex[c&15])
 }
 
-// unhex is the octet that the escape at the start of s stands for.
+// unhex is the byte for which the escape at the start of s stands.
 func unhex(s string) (byte, bool) {
 	if len(s) < 3 || s[0] != '%' {
 		return 0, false
@@ -143,8 +142,8 @@ func isUnreserved(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
 }
 
-// canonDecoded is the form of the 1997 draft: every escape decoded but %2F. The percent sign itself
-// is written %25, so that a decoded one is never taken for the beginning of an escape.
+// canonDecoded is the form of the 1997 draft: every escape is decoded except %2F. The percent sign itself is written %25, so
+// that a decoded one is never mistaken for the beginning of an escape.
 func canonDecoded(s string) string {
 	if strings.IndexByte(s, '%') < 0 {
 		return s

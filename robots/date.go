@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// dateLayouts are the forms in which unavailable_after is met: RFC 822 and its successors, RFC 850,
-// ISO 8601, and what the search engines' examples show. Zones are cut off before.
+// dateLayouts are the forms of unavailable_after that occur: RFC 822 and its successors, RFC 850, ISO 8601, and those of the
+// search engines' examples. Zones are cut off before.
 var dateLayouts = [...]string{
 	"Mon, 2 Jan 2006 15:04:05",
 	"Monday, 2-Jan-06 15:04:05",

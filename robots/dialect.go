@@ -5,31 +5,30 @@ import (
 	"strings"
 )
 
-// Dialect is which standard a file is read by.
+// Dialect is the standard by which a file is read.
 type Dialect uint8
 
-// The dialects. In all of them lines are read alike, an empty Disallow is no rule, and /robots.txt
-// itself may be fetched.
+// The dialects. In all of them lines are read alike, an empty Disallow is not a rule, and /robots.txt itself may be fetched.
 const (
 	// RFC9309: blank lines mean nothing; groups that name the same robot are one; a robot's own
 	// group hides that of "*"; names are compared whole, without regard to case; of the rules that
-	// match, the longest decides, and Allow when two are equally long; "*" stands for any octets
+	// match, the longest decides, and Allow when two are equally long; "*" stands for any bytes
 	// and "$" at the end of a rule for the end of the URL.
 	RFC9309 Dialect = iota
 	// Original1994 is the Standard for Robot Exclusion of 30 June 1994: a blank line ends a record;
-	// a record is for us when the name in it, without version, occurs in ours; any Disallow that is
-	// a prefix of the URL forbids it; Allow is not known, and no character is special.
+	// a record applies when the name in it, without version, occurs in the robot's; any Disallow that
+	// is a prefix of the URL forbids it; there is no Allow, and no character is special.
 	Original1994
 	// Draft1997 is the Internet-Draft that followed it: a blank line ends a record; the first
-	// record whose name occurs in ours counts, else the first for "*"; of Allow and Disallow lines
-	// the first in the file that is a prefix of the URL decides; every escape but %2F is decoded
+	// record whose name occurs in the robot's counts, else the first for "*"; of Allow and Disallow lines
+	// the first in the file that is a prefix of the URL decides; every escape except %2F is decoded
 	// before comparing.
 	Draft1997
 	// Revisited1996 is the Robot Exclusion Standard Revisited of Kollar, Leavitt and Mauldin: as
 	// Original1994, with several names on a User-agent line and several paths on a Disallow line,
-	// separated by blanks.
+	// separated by spaces.
 	Revisited1996
-	// Strictest refuses what any of the others refuses, and waits as long as any of them asks.
+	// Strictest refuses what any of the others refuses, and has the longest delay that any of them reads.
 	Strictest
 )
 
@@ -48,8 +47,8 @@ func (d Dialect) String() string {
 	return fmt.Sprintf("Dialect(%d)", uint8(d))
 }
 
-// ParseDialect is the dialect of that name. Case does not matter, and the year or number alone will
-// do: "9309", "1994", "1997", "1996".
+// ParseDialect is the dialect of that name. Case does not matter, and the year or number alone is enough: "9309", "1994",
+// "1997", "1996". The error lists the names.
 func ParseDialect(name string) (Dialect, error) {
 	for i, n := range dialectNames {
 		digits := strings.TrimLeft(n, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
@@ -60,7 +59,7 @@ func ParseDialect(name string) (Dialect, error) {
 	return 0, fmt.Errorf("robots: no dialect %q (one of %s)", name, strings.Join(dialectNames[:], ", "))
 }
 
-// MarshalText is the dialect's name.
+// MarshalText returns the dialect's name.
 func (d Dialect) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // UnmarshalText reads a name as [ParseDialect] does.

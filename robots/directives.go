@@ -9,12 +9,11 @@ import (
 // Meta is a META element of a parsed document: one with a name, or with http-equiv.
 type Meta struct{ Name, Content string }
 
-// Directives are what a page says to robots about itself, in META elements and X-Robots-Tag headers.
-// What forbids adds up over all of them; what permits is the default and changes nothing. The zero
-// Directives forbid nothing.
+// Directives are what a page says to robots about itself, in META elements and X-Robots-Tag headers. Prohibitions add up over
+// all of them; permissions are the default and change nothing. The zero Directives forbid nothing.
 type Directives struct {
-	NoIndex      bool // noindex, none: the page is not to be shown in results; its links stay open
-	NoFollow     bool // nofollow, none: the page's links are not to be followed
+	NoIndex      bool // noindex, none: the page must not be shown in results; its links may be followed
+	NoFollow     bool // nofollow, none: the page's links must not be followed
 	NoArchive    bool // noarchive, nocache
 	NoSnippet    bool // nosnippet, max-snippet:0
 	NoImageIndex bool
@@ -26,21 +25,21 @@ type Directives struct {
 	UnavailableAfter time.Time // zero: never; see [Directives.Unavailable]
 
 	URL           string   // META URL (1996): the page's own absolute address, as written
-	DocumentState string   // META DOCUMENT-STATE (1996), lower case: "static" or "dynamic"; "" unsaid
+	DocumentState string   // META DOCUMENT-STATE (1996), lower case: "static" or "dynamic"; "" without one
 	Keywords      []string // META KEYWORDS
 	Description   string   // META DESCRIPTION
 
 	terms []term
 }
 
-// term is one directive in force, with where it was said.
+// term is one directive in force, and where it was found.
 type term struct {
 	name   string // lower case
-	value  string // behind the colon; "" without one
+	value  string // after the colon; "" without one
 	source Origin
 }
 
-// Limit is a number that a page sets as a maximum. The zero Limit is none.
+// Limit is a maximum that a page sets. The zero Limit is none.
 type Limit struct {
 	n   int
 	set bool
@@ -49,7 +48,7 @@ type Limit struct {
 // Max is the largest number allowed; ok is false when there is no limit.
 func (l Limit) Max() (n int, ok bool) { return l.n, l.set }
 
-// lower is the stricter of l and n, of which a negative one is no limit.
+// lower is the stricter of l and n; a negative n is no limit.
 func (l Limit) lower(n int) Limit {
 	if n < 0 || l.set && l.n <= n {
 		return l
@@ -85,7 +84,7 @@ func (d Directives) Has(name string) bool {
 	return false
 }
 
-// Unavailable reports whether the page asks to be taken for gone at that time.
+// Unavailable reports whether the page requests to be treated as gone at that time.
 func (d Directives) Unavailable(at time.Time) bool {
 	return !d.UnavailableAfter.IsZero() && at.After(d.UnavailableAfter)
 }
@@ -93,13 +92,12 @@ func (d Directives) Unavailable(at time.Time) bool {
 // maxTerms is how many directives of a page are read.
 const maxTerms = 512
 
-// PageDirectives reads the values of a page's X-Robots-Tag headers and its META elements for the
-// robot with this product token. Only elements of the parsed document belong in metas, not what
-// stands in comments or scripts.
+// PageDirectives reads the values of a page's X-Robots-Tag headers and its META elements for the robot with this product
+// token. Only elements of the parsed document belong in metas, not those in comments or scripts.
 //
-// With [WithDialect]([Revisited1996]) the terms mean what the Distributed Indexing Workshop of 1996
-// wrote: ALL wins over anything else, FOLLOW over NOFOLLOW, and a page that says NOINDEX and nothing
-// about its links does not want them followed either. Other dialects make no difference.
+// With [WithDialect]([Revisited1996]) the terms have the meaning that the Distributed Indexing Workshop of 1996 gave them: ALL
+// wins over anything else, FOLLOW over NOFOLLOW, and a page that says NOINDEX and nothing about its links forbids following
+// them, too. Other dialects make no difference.
 func PageDirectives(product string, headers []string, metas []Meta, opts ...Option) Directives {
 	var o options
 	for _, opt := range opts {
@@ -119,7 +117,7 @@ func PageDirectives(product string, headers []string, metas []Meta, opts ...Opti
 	return d
 }
 
-// readMeta takes in one META element.
+// readMeta reads one META element.
 func (d *Directives) readMeta(m Meta, product string) {
 	content := strings.TrimSpace(m.Content)
 	switch name := strings.TrimSpace(m.Name); {
@@ -146,8 +144,8 @@ func splitKeywords(content string) (out []string) {
 	return out
 }
 
-// readHeader takes in one X-Robots-Tag value. A name and a colon before a directive make it, and
-// those after it up to the next such name, speak to the robot of that name only.
+// readHeader reads one X-Robots-Tag value. With a name and a colon before it, a directive and those after it, up to the next
+// such name, apply only to the robot of that name.
 func (d *Directives) readHeader(value, product string) {
 	ours := true
 	for chunk := range eachChunk(value) {
@@ -162,15 +160,15 @@ func (d *Directives) readHeader(value, product string) {
 	}
 }
 
-// readTerms takes in a list of directives without scopes.
+// readTerms reads a list of directives without scopes.
 func (d *Directives) readTerms(list string, from Origin) {
 	for chunk := range eachChunk(list) {
 		d.readChunk(chunk, from)
 	}
 }
 
-// eachChunk divides a list at commas and semicolons. The comma of a date behind unavailable_after
-// ("Friday, 25-Jun-10 ...", RFC 850) does not divide.
+// eachChunk splits a list at commas and semicolons. The comma of a date after unavailable_after ("Friday, 25-Jun-10 ...", RFC
+// 850) does not split it.
 func eachChunk(list string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for list != "" {
@@ -216,8 +214,7 @@ func takesValue(name string) bool {
 	return false
 }
 
-// readChunk takes in what stands between two commas: one directive, or several known ones whose
-// commas were forgotten.
+// readChunk reads the text between two commas: one directive, or several known ones whose commas were forgotten.
 func (d *Directives) readChunk(chunk string, from Origin) {
 	name, value, _ := strings.Cut(chunk, ":")
 	name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
@@ -270,7 +267,7 @@ func (d *Directives) apply() {
 	}
 }
 
-// applyValue takes in a directive with a value. One that cannot be read is left among the terms.
+// applyValue applies a directive with a value. An unreadable one is only kept among the terms.
 func (d *Directives) applyValue(t term) {
 	switch t.name {
 	case "max-snippet":

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Source is where the rules behind a verdict came from.
+// Source is where the rules of a verdict came from.
 type Source struct {
-	RobotsURL string    // the origin's /robots.txt, as first asked
+	RobotsURL string    // the origin's /robots.txt, as first requested
 	Status    int       // of the last answer; 0 when there was none
-	FetchedAt time.Time // when that answer, or the lack of one, was noted
+	FetchedAt time.Time // when that answer, or its absence, was noted
 	Redirects []string  // the addresses it was redirected to, in order
 	SHA256    [32]byte  // of the body as received; zero without one
-	Stale     bool      // an old copy, used because no newer one could be had
+	Stale     bool      // an old copy, used because no newer one could be fetched
 }
 
 // Explain is one sentence on a verdict: what was decided, by which line of which file, and which
@@ -21,8 +21,8 @@ type Source struct {
 //
 //	refused: line 12 "Disallow: /*?sid=" of https://h.example/robots.txt (200, fetched 2026-01-05T10:00:00Z), group "*" line 9
 //
-// A zero Verdict is explained by what the Source's status means. The sentence is one line of
-// printable text whatever the file holds; long lines of it are cut.
+// A zero Verdict is explained by the meaning of the Source's status. The sentence is one line of printable text, whatever the
+// file contains; long lines are cut.
 func Explain(v Verdict, s Source) string {
 	if v.Reason == NotJudged {
 		v = ForStatus(s.Status).Verdict()
@@ -44,7 +44,7 @@ func Explain(v Verdict, s Source) string {
 	return b.String()
 }
 
-// explanation is the sentence of a verdict that no group made.
+// explanation is the sentence of a verdict that no group decided.
 func explanation(r Reason, source string) string {
 	switch r {
 	case NoGroup:
@@ -84,10 +84,10 @@ func writeLine(b *strings.Builder, line int, text string) {
 	b.WriteString("line " + strconv.Itoa(line) + " " + quote(text))
 }
 
-// longestQuote is how many octets of a file's line a sentence shows.
+// longestQuote is how many bytes of a file's line a sentence shows.
 const longestQuote = 200
 
-// quote is s in quotation marks, without anything that is not printable.
+// quote is s in quotation marks, without unprintable characters.
 func quote(s string) string {
 	if len(s) > longestQuote {
 		s = s[:longestQuote] + "…"

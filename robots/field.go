@@ -18,13 +18,11 @@ const (
 	host
 )
 
-// grouped reports whether lines of this kind belong to the group they stand in. The others speak
-// for the whole file.
+// grouped reports whether lines of this kind belong to the group that they are in. The others apply to the whole file.
 func (k kind) grouped() bool { return k >= allow && k <= contentSignal }
 
-// fieldOf is the kind that a field's name, as written, means, and whether it is misspelt. Names are
-// case-insensitive (RFC 9309 section 2.2). Misspellings are accepted for every field but Allow,
-// whose misspellings would only ever open what the rest of the file closes.
+// fieldOf is the kind of a field's name, as written, and whether it is misspelt. Names are case-insensitive (RFC 9309 section
+// 2.2). Misspellings are accepted for every field except Allow, where they could only open what the rest of the file closes.
 func fieldOf(name string) (kind, flags) {
 	switch len(name) {
 	case 5:
@@ -43,8 +41,7 @@ func fieldOf(name string) (kind, flags) {
 	return otherField(name)
 }
 
-// letters4 is the first four octets of s in one number, in lower case if they are letters. No other
-// octet becomes a letter by it.
+// letters4 is the first four bytes of s in one number, in lower case if they are letters. No other byte becomes a letter.
 func letters4(s string) uint32 {
 	_ = s[3]
 	return (uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24) | 0x20202020

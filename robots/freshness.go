@@ -10,17 +10,17 @@ import (
 const (
 	// MaxFreshness bounds every lifetime (RFC 9309 section 2.4: not more than 24 hours).
 	MaxFreshness = 24 * time.Hour
-	// DefaultFreshness is for answers that say nothing of their lifetime.
+	// DefaultFreshness is for answers that say nothing about their lifetime.
 	DefaultFreshness = 24 * time.Hour
-	// MinFreshness is the least, whatever an answer says. A file marked no-store or already expired
-	// would otherwise be asked for before every page, one request in two.
+	// MinFreshness is the least, whatever an answer says. A file marked no-store or already expired would otherwise be
+	// requested before every page, as every second request.
 	MinFreshness = time.Minute
 )
 
 // Freshness is how long from now an answer to /robots.txt may be used, between [MinFreshness] and
 // [MaxFreshness]: its lifetime by HTTP (RFC 9111 section 4.2: Cache-Control max-age, else Expires
 // less Date; no-store and no-cache are none) less the Age it already had. s-maxage is for shared
-// caches and is not looked at. The header's keys are in canonical form, as in net/http. now is when
+// caches and is ignored. The header's keys are in canonical form, as in net/http. now is when
 // the answer came.
 func Freshness(header map[string][]string, now time.Time) time.Duration {
 	life, known := lifetime(header, now)
@@ -30,7 +30,7 @@ func Freshness(header map[string][]string, now time.Time) time.Duration {
 	return min(max(life-age(header), MinFreshness), MaxFreshness)
 }
 
-// lifetime is what the header says of how long the answer is fresh from its making.
+// lifetime is how long the answer is fresh, from when it was made, as the header says.
 func lifetime(header map[string][]string, now time.Time) (time.Duration, bool) {
 	if d, ok := cacheControl(header["Cache-Control"]); ok {
 		return d, true
@@ -49,7 +49,7 @@ func lifetime(header map[string][]string, now time.Time) (time.Duration, bool) {
 	return until.Sub(now), true
 }
 
-// cacheControl reads the directives that bear on a lifetime. Of several max-age the least counts.
+// cacheControl reads the directives about the lifetime. Of several max-age the least counts.
 func cacheControl(values []string) (life time.Duration, known bool) {
 	for _, v := range values {
 		for d := range strings.SplitSeq(v, ",") {
@@ -75,8 +75,8 @@ func age(header map[string][]string) time.Duration {
 	return 0
 }
 
-// deltaSeconds is RFC 9111 section 1.2.2: digits, quotes tolerated; too large is as large as can be,
-// unreadable is 0.
+// deltaSeconds is RFC 9111 section 1.2.2: digits, with or without quotes; too large a number is the largest, an unreadable one
+// is 0.
 func deltaSeconds(s string) time.Duration {
 	n, err := strconv.ParseUint(strings.Trim(strings.TrimSpace(s), `"`), 10, 31)
 	switch {

@@ -2,10 +2,9 @@ package robots
 
 import "strings"
 
-// glob reports whether s matches tail, the part of a pattern from its first star on: each star stands
-// for any octets, and the end of s is free unless anchored. Every piece between stars is taken where
-// it first occurs, which is right because a later place leaves less for the rest. So the time is
-// linear in len(tail) + len(s).
+// glob reports whether s matches tail, the part of a pattern from its first star on: each star stands for any bytes, and s may
+// have a rest unless anchored. Every piece between stars is matched where it first occurs, which is right because a later
+// place leaves less for the rest. So the time is linear in len(tail) + len(s).
 func glob(tail, s string, anchored bool) bool {
 	for tail != "" {
 		tail = tail[1:]

@@ -81,8 +81,8 @@ func (g *Group) Lines() []int {
 
 // Test judges a path with its query, as [net/url.URL.RequestURI] or weburl.URL.PathQuery write it.
 // A fragment is left out. It does not allocate when the path is in the form in which URLs are
-// commonly written; its time grows with the path, hardly with the literal rules, and with those
-// rules holding "*" or "$" whose beginning up to there matches.
+// commonly written. Its time grows with the path, hardly with the number of literal rules, and with the number of rules with
+// "*" or "$" whose beginning up to there matches.
 func (g *Group) Test(pathQuery string) Verdict {
 	for _, sub := range g.all {
 		if v := sub.Test(pathQuery); !v.Allowed {
@@ -102,7 +102,7 @@ func (g *Group) Test(pathQuery string) Verdict {
 	return g.verdict(g.index.find(g.rules, path))
 }
 
-// canonURL is the form of a URL's path and query in which rules are compared with it.
+// canonURL is the form of a URL's path and query in which it is compared with rules.
 func (d Dialect) canonURL(s string) string {
 	if i := strings.IndexByte(s, '#'); i >= 0 {
 		s = s[:i]
@@ -116,7 +116,7 @@ func (d Dialect) canonURL(s string) string {
 	return canonPath(s)
 }
 
-// verdict weighs the strongest rules of either kind.
+// verdict compares the strongest rules of either kind.
 func (g *Group) verdict(allow, disallow int32) Verdict {
 	v := Verdict{Allowed: true, Dialect: g.file.dialect}
 	switch {
@@ -130,8 +130,8 @@ func (g *Group) verdict(allow, disallow int32) Verdict {
 	return v
 }
 
-// allowWins is RFC 9309 section 2.2.2: the rule with the most octets, Allow when they are equal; or,
-// in the 1997 draft, the rule that stands first.
+// allowWins is RFC 9309 section 2.2.2: the rule with "the most octets" wins, Allow when they are equal; or, in the 1997 draft,
+// the rule that comes first.
 func (g *Group) allowWins(allow, disallow int32) bool {
 	if g.file.dialect.firstWins() {
 		return allow < disallow
@@ -170,7 +170,7 @@ func (g *Group) head(v *Verdict, i int) {
 	v.GroupLine = int(l.num)
 }
 
-// rule is the i-th rule as a caller sees it.
+// rule is the i-th rule as callers see it.
 func (g *Group) rule(i int32) Rule {
 	r := &g.rules[i]
 	l := &g.file.lines[r.line]
@@ -196,14 +196,14 @@ func (g *Group) Rules() []Rule {
 	return out
 }
 
-// CrawlDelay is the group's Crawl-delay, the largest when it names several; ok is false when it names
-// none. A Crawl-delay between two User-agent lines belongs to the robots named before it: unlike rules (RFC 9309
-// section 2.2.1) it is not shared with those that follow. The same holds for Request-rate and Visit-time. It is at least 0. A number too large for a Duration is the largest Duration, some 292 years:
-// what to do about a huge delay is the caller's policy.
+// CrawlDelay is the group's Crawl-delay, the largest when it has several; ok is false when it has none. A Crawl-delay between
+// two User-agent lines belongs to the robots named before it: unlike rules (RFC 9309 section 2.2.1) it is not shared with those
+// that follow. The same is true of Request-rate and Visit-time. It is at least 0. A number too large for a Duration is the
+// largest Duration, about 292 years: how to treat a huge delay is the caller's policy.
 func (g *Group) CrawlDelay() (d time.Duration, ok bool) { return g.pace.delay, g.pace.hasDelay }
 
-// RequestRate is the group's Request-rate as time per request, the longest when it names several,
-// hours of day left out of account; ok is false when it names none.
+// RequestRate is the group's Request-rate as time per request, the longest when it has several, whatever their hours of day;
+// ok is false when it has none.
 func (g *Group) RequestRate() (d time.Duration, ok bool) {
 	for _, r := range g.pace.rates {
 		d = max(d, r.Interval())
@@ -214,6 +214,6 @@ func (g *Group) RequestRate() (d time.Duration, ok bool) {
 // RequestRates are the group's Request-rate lines, in order, with their hours.
 func (g *Group) RequestRates() []Rate { return g.pace.rates }
 
-// VisitTimes are the hours of day at which the group asks to be visited, one for each Visit-time
-// line. Empty when it has none, and any time will do.
+// VisitTimes are the hours of day at which the group requests to be visited, one for each Visit-time line. It is empty when
+// there is none, and visits are allowed at any time.
 func (g *Group) VisitTimes() []Window { return g.pace.visits }

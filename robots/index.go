@@ -5,24 +5,22 @@ import (
 	"strings"
 )
 
-// none is no rule, no entry.
+// none is the absence of a rule or an entry.
 const none = -1
 
-// index finds, among any number of rules, the strongest Allow and the strongest Disallow that match
-// a path.
+// index finds, among any number of rules, the strongest Allow and the strongest Disallow that match a path.
 //
-// The literal rules, and the literal beginnings of those with "*" or "$", stand sorted in heads; every
-// entry knows the longest other entry that is a prefix of it. The entries that are prefixes of a path
-// are then one chain, which a binary search finds the end of. What a chain's literal rules say is
-// worked out beforehand, so that only rules with "*" or "$" whose beginning matches are tried one by
-// one.
+// The literal rules, and the literal beginnings of those with "*" or "$", are sorted in heads; every entry has the longest
+// other entry that is a prefix of it. The entries that are prefixes of a path then form one chain, whose end a binary search
+// finds. What a chain's literal rules say is computed beforehand, so that only rules with "*" or "$" whose beginning matches
+// are tried one by one.
 type index struct {
 	heads   []string
 	entries []entry
 	wild    []wildcard
 }
 
-// entry goes with the head of the same number.
+// entry belongs to the head with the same index.
 type entry struct {
 	parent          int32 // the longest entry that is a proper prefix, or none
 	allow, disallow int32 // the strongest literal rules of the chain that ends here, or none
@@ -37,7 +35,7 @@ type wildcard struct {
 	length   int32
 	anchored bool
 	allow    bool
-	pairs    pairs // of octets that any match has after the head
+	pairs    pairs // of bytes that any match has after the head
 }
 
 // newIndex sorts the rules. The order among equal heads is that of the file.
@@ -181,8 +179,8 @@ func (x *index) search(s string) int32 {
 	return int32(lo) - 1
 }
 
-// findWild tries the wildcards of the chain that ends at e against s, as long as one could still be
-// stronger than what was found.
+// findWild tries the wildcards of the chain that ends at e against s, as long as one could still be stronger than those that
+// were found.
 func (x *index) findWild(rules []rule, s string, e, allow, disallow int32) (int32, int32) {
 	have := pairsOf(s)
 	best := [2]contender{{disallow, lengthOf(rules, disallow)}, {allow, lengthOf(rules, allow)}}
@@ -235,8 +233,8 @@ func newWildcard(r *rule, n int32, head string) wildcard {
 	return w
 }
 
-// pairs is a set of pairs of neighbouring octets, hashed to 256 bits. A piece of a pattern can only
-// occur in a path that has all its pairs, so one comparison of sets spares most searches.
+// pairs is a set of pairs of neighbouring bytes, hashed to 256 bits. A piece of a pattern can only occur in a path that has all
+// its pairs, so that one comparison of sets saves most searches.
 type pairs [4]uint64
 
 func (p *pairs) add(s string) {

@@ -2,12 +2,12 @@ package robots
 
 import "strings"
 
-// flags are what is odd about a line.
+// flags say what is odd about a line.
 type flags uint8
 
 const (
-	afterBlank flags = 1 << iota // a blank line stands between this and the line read before
-	noColon                      // field and value are separated by a blank only
+	afterBlank flags = 1 << iota // a blank line is between this line and the one read before
+	noColon                      // field and value are separated only by a space
 	misspelt                     // the field's name is a known misspelling
 )
 
@@ -19,14 +19,13 @@ type line struct {
 	start int32 // of the line
 	text  int32 // of the field
 	value int32 // of the value
-	end   int32 // of the value; the comment and the blanks before it are behind
+	end   int32 // of the value; the comment and the spaces before it follow
 }
 
 func (l line) has(f flags) bool { return l.flags&f != 0 }
 
-// lineReader goes through a body line by line. CR, LF and CRLF end a line (RFC 9309 section 2.2,
-// rule EOL). The next LF and CR are remembered, so a body with only one of them is still read in
-// linear time.
+// lineReader reads a body line by line. CR, LF and CRLF end a line (RFC 9309 section 2.2, rule EOL). The next LF and CR are
+// remembered, so that a body with only one of them is still read in linear time.
 type lineReader struct {
 	body   string
 	pos    int
@@ -59,7 +58,7 @@ func (r *lineReader) next() (start, end int, ok bool) {
 	return start, end, true
 }
 
-// indexFrom is the place of the first c in s at or after i, or len(s).
+// indexFrom is the index of the first c in s at or after i, or len(s).
 func indexFrom(s string, i int, c byte) int {
 	if j := strings.IndexByte(s[i:], c); j >= 0 {
 		return i + j
@@ -90,14 +89,14 @@ func readLines(body string) []line {
 	}
 }
 
-// content is what a line turned out to be.
+// content is the kind of a line.
 type content uint8
 
 const (
 	isField   content = iota // a known field
-	isBlank                  // nothing, or blanks only
-	isComment                // a comment only: no record boundary in any standard
-	isUnknown                // a field nobody here knows
+	isBlank                  // nothing, or only spaces
+	isComment                // only a comment: not a record boundary in any standard
+	isUnknown                // an unknown field
 	isText                   // no field at all
 )
 
@@ -135,9 +134,8 @@ func readLine(body string, start, end int) (line, content) {
 	return l, isText
 }
 
-// readWithoutColon reads "Disallow /x": a known field, a blank, and one word. Prose that happens to
-// begin with such a word ("allow all robots") is not taken for a rule; only Disallow may have more
-// than one word, when each is a path.
+// readWithoutColon reads "Disallow /x": a known field, a space, and one word. Prose that happens to begin with such a word
+// ("allow all robots") is not a rule; only Disallow may have more than one word, if each is a path.
 func readWithoutColon(body string, from, to int, l *line) bool {
 	word := strings.IndexAny(body[from:to], " \t")
 	if word < 0 {
@@ -160,7 +158,7 @@ func readWithoutColon(body string, from, to int, l *line) bool {
 	return plausible(l.kind, body[v:to])
 }
 
-// secondWord is the end of the word after the blanks at from, or 0.
+// secondWord is the end of the word after the spaces at from, or 0.
 func secondWord(body string, from, to int) int {
 	for from < to && isBlankByte(body[from]) {
 		from++
@@ -175,7 +173,7 @@ func secondWord(body string, from, to int) int {
 	return end
 }
 
-// plausible reports whether value can be meant as the value of a field without colon.
+// plausible reports whether value can be the value of a field without colon.
 func plausible(k kind, value string) bool {
 	if k == disallow && value != "" {
 		for w := range strings.FieldsSeq(value) {
@@ -190,9 +188,9 @@ func plausible(k kind, value string) bool {
 
 func isBlankByte(c byte) bool { return c == ' ' || c == '\t' }
 
-// trim takes blanks off both ends of body[from:to]: space and tab (RFC 9309 section 2.2), control
-// octets, and the invisible characters that editors and copying leave behind (no-break space,
-// zero-width space, byte order mark). So a byte order mark before the first field is skipped, too.
+// trim removes from both ends of body[from:to] space and tab (RFC 9309 section 2.2), control bytes, and the invisible
+// characters that editors and copying leave (no-break space, zero-width space, byte order mark). So a byte order mark before
+// the first field is skipped, too.
 func trim(body string, from, to int) (int, int) {
 	for from < to && !isInk(body[from]) {
 		n := leadingBlank(body[from:to])

@@ -12,7 +12,7 @@ type Severity uint8
 // The severities.
 const (
 	Info    Severity = iota // worth knowing
-	Warning                 // probably not what the author means, or read differently by others
+	Warning                 // probably not what the author means, or others read it differently
 	Error                   // has no effect, or not the intended one
 )
 
@@ -34,22 +34,22 @@ type LintCode string
 const (
 	LintTruncated       LintCode = "truncated"            // the file is longer than MaxSize
 	LintHTML            LintCode = "html"                 // the body is an HTML page
-	LintBinary          LintCode = "binary"               // the body is no text
-	LintNoRules         LintCode = "no_rules"             // text, but no rule in it
+	LintBinary          LintCode = "binary"               // the body is not text
+	LintNoRules         LintCode = "no_rules"             // text without any rule
 	LintMissingColon    LintCode = "missing_colon"        // accepted
 	LintMisspelt        LintCode = "misspelt_field"       // accepted
 	LintUnknownField    LintCode = "unknown_field"        // ignored
 	LintNoField         LintCode = "no_field"             // neither field nor comment: ignored
-	LintControl         LintCode = "control_octet"        // a control octet in the line
+	LintControl         LintCode = "control_octet"        // a control byte in the line
 	LintRuleBeforeGroup LintCode = "rule_before_group"    // ignored
 	LintBlankInGroup    LintCode = "blank_line_in_group"  // ends a record in the older standards
 	LintAgentEmpty      LintCode = "agent_empty"          // names nobody
 	LintAgentExtra      LintCode = "agent_extra"          // only the first word names a robot
 	LintAgentRepeated   LintCode = "agent_repeated"       // several groups name it; they are merged
-	LintSeveralPaths    LintCode = "several_paths"        // split at blanks, for Disallow
+	LintSeveralPaths    LintCode = "several_paths"        // split at spaces, for Disallow
 	LintNoSlash         LintCode = "no_leading_slash"     // read with it, for Disallow; else ignored
 	LintAbsoluteURL     LintCode = "absolute_url"         // read as its path, for Disallow of this host; else ignored
-	LintDollar          LintCode = "dollar_inside"        // literal: it is special at the end only
+	LintDollar          LintCode = "dollar_inside"        // literal: it is special only at the end
 	LintBadEscape       LintCode = "bad_escape"           // a percent sign without two hex digits
 	LintBadNumber       LintCode = "bad_number"           // a value of Crawl-delay, Request-rate or Visit-time: ignored
 	LintDelayInAgents   LintCode = "delay_between_agents" // does not end the list of robots (RFC 9309 section 2.2.4)
@@ -80,8 +80,8 @@ func (l Lint) String() string {
 	return where + ": " + l.Severity.String() + ": " + l.Text + " (" + string(l.Code) + ")"
 }
 
-// Lints are remarks on everything that is not as RFC 9309 has it, or that others read differently,
-// ordered by line. They are worked out anew at every call, in time linear in the file.
+// Lints are remarks on everything that does not conform to RFC 9309 or that others read differently, ordered by line. They are
+// computed at every call, in time linear in the file.
 func (r *Rules) Lints() []Lint {
 	l := &linter{rules: r, agents: map[string]int{}}
 	l.file()
@@ -93,7 +93,7 @@ func (r *Rules) Lints() []Lint {
 	return l.out
 }
 
-// linter goes through a file once more, this time looking for what is wrong with it.
+// linter reads a file once more and looks for what is wrong with it.
 type linter struct {
 	rules   *Rules
 	out     []Lint
@@ -124,7 +124,7 @@ func (l *linter) file() {
 		l.add(0, LintHTML, Error, "the body looks like an HTML page: it is read as text, and probably has no rules")
 	}
 	if l.rules.cut {
-		l.add(0, LintTruncated, Warning, "the file is longer than "+strconv.Itoa(MaxSize)+" octets: the rest, and a line that was cut, are ignored")
+		l.add(0, LintTruncated, Warning, "the file is longer than "+strconv.Itoa(MaxSize)+" bytes: the rest, and a line that was cut, are ignored")
 	}
 }
 
@@ -148,7 +148,7 @@ func (l *linter) line(ln line, what content, raw string) {
 		return
 	}
 	if what != isComment && strings.ContainsFunc(raw, isControl) {
-		l.add(int(ln.num), LintControl, Warning, "the line has a control octet in it")
+		l.add(int(ln.num), LintControl, Warning, "the line has a control byte")
 	}
 	switch what {
 	case isUnknown:
@@ -239,7 +239,7 @@ func firstOf(cond bool, a, b string) string {
 	return b
 }
 
-// named keeps note of which robots a file names.
+// named notes which robots a file names.
 func (l *linter) named(name string, line int) {
 	if name == "" {
 		return
@@ -251,7 +251,7 @@ func (l *linter) named(name string, line int) {
 	l.agents[name] = line
 }
 
-// member remarks on where a line of a group stands.
+// member remarks on the place of a line of a group.
 func (l *linter) member(ln line) {
 	num := int(ln.num)
 	isRule := ln.kind == allow || ln.kind == disallow
@@ -326,7 +326,7 @@ func hasBadEscape(s string) bool {
 	return false
 }
 
-// number remarks on values that cannot be read.
+// number remarks on unreadable values.
 func (l *linter) number(ln line, value string) {
 	var p pace
 	if p.read(ln.kind, value) {

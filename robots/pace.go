@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// pace is what a group asks about when to come.
+// pace is what a group says about when it may be visited.
 type pace struct {
 	delay    time.Duration
 	hasDelay bool
@@ -19,10 +19,10 @@ type pace struct {
 type Rate struct {
 	Requests int64         // at least 1
 	Per      time.Duration // at least 0
-	Window   Window        // when it holds; the zero Window is always
+	Window   Window        // when it applies; the zero Window is always
 }
 
-// Interval is the time one request takes up at this rate, rounded up.
+// Interval is the time per request at this rate, rounded up.
 func (r Rate) Interval() time.Duration {
 	if r.Requests <= 1 {
 		return r.Per
@@ -55,7 +55,7 @@ func (w Window) Contains(t time.Time) bool {
 	return at >= w.From || at <= w.To
 }
 
-// read takes in one line. It reports whether the value could be read.
+// read reads one line. It reports whether the value could be read.
 func (p *pace) read(k kind, value string) (ok bool) {
 	switch k {
 	case crawlDelay:
@@ -106,7 +106,7 @@ func seconds(f float64) time.Duration {
 	return time.Duration(ns)
 }
 
-// parseRate reads "n/m", with a unit s, m or h after m, and a window of the day after a blank.
+// parseRate reads "n/m", with a unit s, m or h after m, and a window of the day after a space.
 func parseRate(s string) (Rate, bool) {
 	rate, window, timed := cutBlank(s)
 	n, per, ok := strings.Cut(rate, "/")
@@ -172,7 +172,7 @@ func parseClock(s string) (time.Duration, bool) {
 	return time.Duration(n/100)*time.Hour + time.Duration(n%100)*time.Minute, true
 }
 
-// cutBlank divides s at its first run of blanks.
+// cutBlank splits s at its first run of spaces and tabs.
 func cutBlank(s string) (before, after string, found bool) {
 	i := strings.IndexAny(s, " \t")
 	if i < 0 {

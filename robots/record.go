@@ -1,6 +1,6 @@
 package robots
 
-// record is a part of a file that speaks to some robots: User-agent lines and what follows them.
+// record is a part of a file that is for some robots: User-agent lines and what follows them.
 // own and star are the lines (indexes) that name the robot in question and all robots, or -1; the
 // record's other lines are lines[from:to], among which may be its own User-agent lines.
 type record struct {
@@ -8,7 +8,7 @@ type record struct {
 	from, to  int
 }
 
-// records divides a file as the dialect has it.
+// records splits a file as the dialect says.
 func records(r *Rules, bot robot) []record {
 	var (
 		recs   []record
@@ -38,7 +38,7 @@ func records(r *Rules, bot robot) []record {
 // other line does (RFC 9309 section 2.2.4).
 func (d Dialect) isRule(k kind) bool { return k == disallow || k == allow && d.knowsAllow() }
 
-// meet takes note of what the User-agent line i says of the robot.
+// meet notes what the User-agent line i says about the robot.
 func (rec *record) meet(r *Rules, i int, bot robot) {
 	l := r.lines[i]
 	own, star := r.dialect.matchAgent(r.body[l.value:l.end], bot)
@@ -50,11 +50,11 @@ func (rec *record) meet(r *Rules, i int, bot robot) {
 	}
 }
 
-// span is a record that binds the robot, with the line that says so.
+// span is a record that applies to the robot, and the line that says so.
 type span struct{ head, from, to int }
 
-// spans are the records that bind the robot: those that name it, or else those for all robots. In a
-// dialect that does not merge only the first of them counts.
+// spans are the records that apply to the robot: those that name it, or else those for all robots. In a dialect that does not
+// merge, only the first of them counts.
 func spans(r *Rules, bot robot) []span {
 	recs := records(r, bot)
 	out := pick(recs, func(rec record) int { return rec.own })

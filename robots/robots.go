@@ -2,19 +2,19 @@ package robots
 
 import "strings"
 
-// MaxSize is how many octets of a robots.txt are read: 500 KiB, the least that RFC 9309 section 2.5
-// lets a crawler read. Of a body of MaxSize octets or more, the part after its last line end within
-// the limit is dropped: a rule cut short would mean something else.
+// MaxSize is how many bytes of a robots.txt are read: 500 KiB, the least limit that RFC 9309 section 2.5 permits. Of a body of
+// MaxSize bytes or more, the part after its last line end within the limit is dropped: a rule cut short would mean something
+// else.
 const MaxSize = 500 * 1024
 
 // Rules is one robots.txt file, parsed. It is immutable and safe for concurrent use.
 // The zero Rules is an empty file: it refuses nothing.
 type Rules struct {
-	body    string // at most MaxSize octets, ending at a line end when it was cut
+	body    string // at most MaxSize bytes, ending at a line end when it was cut
 	cut     bool   // the file was longer
 	lines   []line
 	dialect Dialect
-	host    string // of the origin the file speaks for, lower case; "" when not given
+	host    string // of the origin to which the file applies, lower case; "" when not given
 }
 
 // Option changes how Parse reads a file.
@@ -25,16 +25,15 @@ type options struct {
 	host    string
 }
 
-// WithDialect reads the file as another standard has it. The default is [RFC9309].
+// WithDialect reads the file by another standard. The default is [RFC9309].
 func WithDialect(d Dialect) Option { return func(o *options) { o.dialect = d } }
 
-// WithOrigin names the origin the file speaks for, as scheme://host[:port]. It decides only whether
-// a Disallow rule that is written as an absolute URL speaks of this host. Without it every such rule
-// does.
+// WithOrigin names the origin to which the file applies, as scheme://host[:port]. It decides only whether a Disallow rule that
+// is written as an absolute URL applies to this host. Without it every such rule does.
 func WithOrigin(origin string) Option { return func(o *options) { o.host = hostOf(origin) } }
 
-// Parse reads a robots.txt file. It never fails: a line that cannot be read costs that line, and
-// [Rules.Lints] names it. The body is copied; its time is linear in min(len(body), MaxSize).
+// Parse reads a robots.txt file. It never fails: a line that cannot be read is left out, and [Rules.Lints] names it. The body
+// is copied. The time is linear in min(len(body), MaxSize).
 func Parse(body []byte, opts ...Option) *Rules {
 	var o options
 	for _, opt := range opts {
@@ -60,7 +59,7 @@ func clip(body []byte) (b []byte, cut bool) {
 	return body[:end], cut || end < MaxSize
 }
 
-// In is the same file read in another dialect. It shares what was parsed.
+// In is the same file read in another dialect. It shares the parsed lines.
 func (r *Rules) In(d Dialect) *Rules {
 	c := *r
 	c.dialect = d
@@ -73,10 +72,9 @@ func (r *Rules) Dialect() Dialect { return r.dialect }
 // Truncated reports whether the file was longer than [MaxSize] and was cut.
 func (r *Rules) Truncated() bool { return r.cut }
 
-// For is the group that binds the robot with this product token; a whole User-Agent header works as
-// well, by [ProductToken]. When the file names no such robot it is the group of "*", and an empty
-// group when there is none either. Its time is that of sorting the group's rules: resolve once per
-// file and keep the result.
+// For is the group that applies to the robot with this product token; a whole User-Agent header works as well, by
+// [ProductToken]. When the file does not name the robot, it is the group of "*", or an empty group without one. The time is
+// that of sorting the group's rules: resolve once per file and keep the result.
 func (r *Rules) For(agent string) *Group {
 	if r.dialect == Strictest {
 		return strictest(r, agent)

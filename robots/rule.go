@@ -5,7 +5,7 @@ import "strings"
 // rule is one path of an Allow or Disallow line, ready for comparing.
 type rule struct {
 	pattern  string // in its final form, runs of stars collapsed, without the closing "$"
-	length   int    // octets of the final form as written: what decides between rules
+	length   int    // bytes of the final form as written: what decides between rules
 	line     int32  // index into Rules.lines
 	head     int32  // index into Rules.lines: the User-agent line of its record
 	from, to int32  // of the path in the body
@@ -48,7 +48,7 @@ func appendEach(rules []rule, r *Rules, proto rule) []rule {
 	return rules
 }
 
-// appendRule adds the rule for the path body[proto.from:proto.to], unless it speaks of nothing here.
+// appendRule adds the rule for the path body[proto.from:proto.to], unless it does not apply here.
 func appendRule(rules []rule, r *Rules, proto rule) []rule {
 	path, ok := r.rulePath(r.body[proto.from:proto.to], proto.allow)
 	if !ok {
@@ -58,9 +58,8 @@ func appendRule(rules []rule, r *Rules, proto rule) []rule {
 	return append(rules, proto)
 }
 
-// rulePath is the path that a rule means. One without its leading slash, or inside an absolute URL of
-// this host, is understood for Disallow only: an Allow read like that would open what the standard
-// leaves closed.
+// rulePath is the path of a rule. One without its leading slash, or in an absolute URL of this host, is accepted only for
+// Disallow: an Allow read like that would open what the standard leaves closed.
 func (r *Rules) rulePath(path string, allow bool) (string, bool) {
 	if path[0] == '/' || path[0] == '*' && r.dialect.wild() {
 		return path, true
@@ -80,7 +79,7 @@ func (r *Rules) rulePath(path string, allow bool) (string, bool) {
 	return rest, true
 }
 
-// splitAbsolute divides an absolute http or https URL into its host and what follows.
+// splitAbsolute splits an absolute http or https URL into its host and what follows.
 func splitAbsolute(s string) (host, rest string, ok bool) {
 	var at int
 	switch {
@@ -112,8 +111,8 @@ func (ru *rule) compile(path string, d Dialect) {
 	}
 }
 
-// compileWild takes the anchor off a pattern and makes any other "$" the literal it is (RFC 9309
-// section 2.2.3: "$" is special at the end only).
+// compileWild removes the anchor from a pattern and makes any other "$" a literal (RFC 9309 section 2.2.3: "$" is special only
+// at the end).
 func (ru *rule) compileWild(pattern string) {
 	pattern, ru.anchored = strings.CutSuffix(pattern, "$")
 	if strings.IndexByte(pattern, '$') >= 0 {

@@ -24,7 +24,7 @@ func (r *Rules) values(k kind) (out []string) {
 // CleanParam is a Clean-param line (Yandex): query parameters that do not change what a page shows.
 type CleanParam struct {
 	Params []string // names
-	Path   string   // where they do not; "" everywhere. A prefix, "*" for any octets
+	Path   string   // where they do not; "" everywhere. A prefix, with "*" for any bytes
 	Line   int      // 1-based
 }
 

@@ -9,12 +9,12 @@ const (
 	AllowAll                  // unavailable: everything may be fetched
 	Redirect                  // follow Location, at most five hops
 	Unreachable               // nothing may be fetched for now
-	DenyAll                   // nothing may be fetched: only by [StatusPolicy.ForbiddenDenies]
+	DenyAll                   // nothing may be fetched: only with [StatusPolicy.ForbiddenDenies]
 )
 
 var policyNames = [...]string{"obey", "allow_all", "redirect", "unreachable", "deny_all"}
 
-// String is a stable word for p.
+// String is the stable name of p.
 func (p Policy) String() string {
 	if int(p) < len(policyNames) {
 		return policyNames[p]
@@ -26,9 +26,9 @@ func (p Policy) String() string {
 // one means what 404 means.
 const MaxRedirects = 5
 
-// StatusPolicy is how statuses are understood. The zero value is the RFC's way.
+// StatusPolicy is how statuses are interpreted. The zero value is as in the RFC.
 type StatusPolicy struct {
-	// ForbiddenDenies makes 401 and 403 close the whole site, as the 1997 draft has it. By RFC 9309
+	// ForbiddenDenies makes 401 and 403 close the whole site, as in the 1997 draft. By RFC 9309
 	// section 2.3.1.3 they mean that there are no rules.
 	ForbiddenDenies bool
 }
@@ -41,10 +41,10 @@ func ForStatus(status int) Policy { return StatusPolicy{}.ForStatus(status) }
 //
 //   - 2xx: Obey.
 //   - 3xx: Redirect. A 304 answers a conditional request: the caller keeps the rules it has and
-//     does not ask here.
+//     does not call this function.
 //   - 401, 403: AllowAll, or DenyAll by choice.
-//   - 429: Unreachable, although the RFC counts it with the other 4xx: a host that is asked too
-//     often must not be asked more for it.
+//   - 429: Unreachable, although the RFC counts it with the other 4xx: a host that gets too many
+//     requests must not get more because of it.
 //   - other 4xx: AllowAll.
 //   - 5xx, and everything else, 0 for no answer at all included: Unreachable.
 func (p StatusPolicy) ForStatus(status int) Policy {
@@ -63,24 +63,24 @@ func (p StatusPolicy) ForStatus(status int) Policy {
 	return Unreachable
 }
 
-// Lint is a remark on an answer's status: that a site may have meant something else by it. ok is false
-// when there is nothing to say.
+// Lint is a remark on an answer's status, by which a site may have meant something else. The result ok is false when there is
+// nothing to say.
 func (p StatusPolicy) Lint(status int) (l Lint, ok bool) {
 	switch status {
 	case 401, 403:
 		text := "the file may not be read, which by RFC 9309 means that there are no rules; the site may mean the opposite"
 		if p.ForbiddenDenies {
-			text = "the file may not be read, which is taken to close the site"
+			text = "the file may not be read, which is interpreted as closing the site"
 		}
 		return Lint{Code: LintForbidden, Severity: Warning, Text: text}, true
 	case 429:
-		return Lint{Code: LintTooManyRequests, Severity: Info, Text: "the host is asked too often: nothing is fetched for now"}, true
+		return Lint{Code: LintTooManyRequests, Severity: Info, Text: "the host gets too many requests: nothing is fetched for now"}, true
 	}
 	return Lint{}, false
 }
 
-// Verdict is what the policy means for every URL of the origin but /robots.txt. Of Obey it is the
-// zero Verdict: the file's rules decide. Redirect is taken for one hop too many.
+// Verdict is what the policy means for every URL of the origin except /robots.txt. For Obey it is the zero Verdict: the file's
+// rules decide. Redirect is one hop too many.
 func (p Policy) Verdict() Verdict {
 	switch p {
 	case AllowAll, Redirect:

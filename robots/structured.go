@@ -2,11 +2,10 @@ package robots
 
 import "strings"
 
-// A reader of Structured Field Dictionaries (RFC 9651 section 4.2.2), which is what usage preferences
-// are written in. Only members whose value is a Token matter; the rest is checked for syntax, because
-// one error makes the whole dictionary void.
+// A reader of Structured Field Dictionaries (RFC 9651 section 4.2.2), the form of usage preferences. Only members whose value
+// is a Token matter; the rest is checked for syntax, because one error makes the whole dictionary void.
 
-// member is a key of a dictionary with its value; token is "" when the value is no Token.
+// member is a key of a dictionary with its value; token is "" when the value is not a Token.
 type member struct{ key, token string }
 
 // sfParser reads from the front of s. Once bad it stays so.
@@ -36,7 +35,7 @@ func parseDictionary(s string) (members []member, ok bool) {
 		p.expect(',')
 		p.skip(" \t")
 		if p.s == "" {
-			p.bad = true // a comma with nothing behind it
+			p.bad = true // a comma with nothing after it
 		}
 	}
 	return members, !p.bad
@@ -53,8 +52,7 @@ func set(members []member, m member) []member {
 	return append(members, m)
 }
 
-// maxMembers bounds a dictionary, because set looks at all of them. RFC 9651 section 3.2 asks for no
-// more.
+// maxMembers bounds a dictionary, because set looks at all of them. RFC 9651 section 3.2 does not require more.
 const maxMembers = 1024
 
 func (p *sfParser) peek() byte {
@@ -80,7 +78,7 @@ func (p *sfParser) expect(c byte) {
 
 func (p *sfParser) skip(set string) { p.s = strings.TrimLeft(p.s, set) }
 
-// take is the longest beginning whose octets all satisfy ok.
+// take is the longest prefix whose bytes all satisfy ok.
 func (p *sfParser) take(ok func(byte) bool) string {
 	i := 0
 	for i < len(p.s) && ok(p.s[i]) {
@@ -161,7 +159,7 @@ func (p *sfParser) bareItem() string {
 	return ""
 }
 
-// isSFToken is what a Token may hold after its first octet (section 3.3.4).
+// isSFToken reports whether c may be in a Token after its first byte (section 3.3.4).
 func isSFToken(c byte) bool {
 	return isTokenByte(c) || c != 0 && strings.IndexByte("!#$%&'*+.^`|~:/", c) >= 0
 }

@@ -2,13 +2,12 @@ package robots
 
 import "strings"
 
-// Signal is what a site says of a use of its pages. It is no permission to crawl and no refusal of
-// it: those are a [Verdict].
+// Signal is what a site says about a use of its pages. It neither permits nor forbids crawling: that is a [Verdict].
 type Signal uint8
 
 // The signals.
 const (
-	Unsaid     Signal = iota // nothing, or nothing that can be read: unknown
+	Unsaid     Signal = iota // nothing, or nothing readable: unknown
 	Allowed                  // the use is welcome
 	Disallowed               // the use is not wanted
 )
@@ -53,15 +52,15 @@ type Statement struct {
 	Text   string // the value as written
 }
 
-// Usage is what a site says of the uses of one page.
+// Usage is what a site says about the uses of one page.
 type Usage struct {
 	Statements []Statement
 	TDMPolicy  string // address of the licensing policy that goes with a tdm-reservation, as written
 }
 
-// For is what holds for a use: Disallowed when any statement disallows it, else Allowed when any
-// allows it (draft-ietf-aipref-vocab section 5.1). A statement on text and data mining also speaks of
-// train-ai, and one on train-ai of train-ai-image. Names of Content-Signal are understood.
+// For is the signal for a use: Disallowed when any statement disallows it, else Allowed when any allows it
+// (draft-ietf-aipref-vocab section 5.1). A statement on text and data mining also applies to train-ai, and one on train-ai to
+// train-ai-image. Names of Content-Signal are accepted.
 func (u Usage) For(use string) Signal {
 	best := Unsaid
 	for use = canonUse(use); use != ""; use = wider(use) {
@@ -96,7 +95,7 @@ func canonUse(use string) string {
 	return use
 }
 
-// PageUsage collects what is said of one page: by the Content-Usage and Content-Signal lines of its
+// PageUsage collects what is said about one page: by the Content-Usage and Content-Signal lines of its
 // robots.txt (group, which may be nil, and the page's path and query), by its headers (keys in
 // canonical form, as in net/http), its META elements, and the noai, noimageai and noml among its
 // directives.
@@ -111,7 +110,7 @@ func PageUsage(group *Group, pathQuery string, header map[string][]string, metas
 	return u
 }
 
-// readHeaders takes in the Content-Usage header (draft-ietf-aipref-attach section 2), and
+// readHeaders reads the Content-Usage header (draft-ietf-aipref-attach section 2), and
 // Content-Signal where it is sent as a header.
 func (u *Usage) readHeaders(header map[string][]string) {
 	for _, k := range [...]kind{contentUsage, contentSignal} {
@@ -135,7 +134,7 @@ func (u *Usage) add(prefs []preference, proto Statement) {
 	}
 }
 
-// readTDM takes in the TDM Reservation Protocol (W3C community group report of 10 May 2024): META
+// readTDM reads the TDM Reservation Protocol (W3C community group report of 10 May 2024): META
 // elements have precedence over headers. The file /.well-known/tdmrep.json, which comes after both,
 // is not read here.
 func (u *Usage) readTDM(header map[string][]string, metas []Meta) {
@@ -175,7 +174,7 @@ func metaContent(metas []Meta, name string) string {
 	return ""
 }
 
-// readTerms takes in the robots directives that speak of use.
+// readTerms reads the robots directives about uses.
 func (u *Usage) readTerms(d Directives) {
 	for _, t := range d.terms {
 		var use string

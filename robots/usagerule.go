@@ -10,7 +10,7 @@ type preference struct {
 
 // preferences reads a usage expression. Content-Usage is a dictionary of y and n (draft-ietf-aipref-
 // vocab section 6): an error in it voids all of it, other values say nothing. Content-Signal is a list
-// of yes and no without such a grammar: what cannot be read is passed over.
+// of yes and no without such a grammar: what cannot be read is skipped.
 func preferences(k kind, s string) (prefs []preference, ok bool) {
 	if k == contentSignal {
 		return signals(s)
@@ -68,7 +68,7 @@ type usageRule struct {
 	statement Statement
 }
 
-// readUsage takes in a Content-Usage or Content-Signal line.
+// readUsage reads a Content-Usage or Content-Signal line.
 func (g *Group) readUsage(l line) {
 	value := g.file.value(l)
 	path, prefs, _ := parsePreferences(l.kind, value)
@@ -84,7 +84,7 @@ func (g *Group) readUsage(l line) {
 	}
 }
 
-// readEarlySignals takes in the Content-Signal lines before any group, where some writers put them.
+// readEarlySignals reads the Content-Signal lines before any group, where some authors put them.
 func (g *Group) readEarlySignals() {
 	for _, l := range g.file.lines {
 		switch l.kind {
@@ -96,11 +96,10 @@ func (g *Group) readEarlySignals() {
 	}
 }
 
-// Usage is what the file says of the uses of the page at this path: by the Content-Usage lines of the
+// Usage is what the file says about the uses of the page at this path: by the Content-Usage lines of the
 // group with the longest matching path, all of them when several are equally long
-// (draft-ietf-aipref-attach section 3.1), and likewise by its Content-Signal lines and those that
-// stand before any group. Allow and Disallow have no part in it, nor has the dialect in comparing
-// paths. At most 1,024 preferences of a file are looked at.
+// (draft-ietf-aipref-attach section 3.1), and likewise by its Content-Signal lines and those before
+// any group. Neither Allow and Disallow nor the dialect matter. At most 1,024 preferences of a file are considered.
 func (g *Group) Usage(pathQuery string) []Statement {
 	if len(g.all) > 0 {
 		g = g.all[0]
@@ -113,8 +112,7 @@ func (g *Group) Usage(pathQuery string) []Statement {
 	return g.longestUsage(out, contentSignal.String(), path)
 }
 
-// longestUsage appends the statements of one field whose path matches, and than which no matching one
-// is longer.
+// longestUsage appends the statements of one field with the longest path that matches.
 func (g *Group) longestUsage(out []Statement, name, path string) []Statement {
 	longest, start := -1, len(out)
 	for i := range g.usage {
