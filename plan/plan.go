@@ -1,7 +1,7 @@
 // Package plan says how long a polite crawl takes at least, and what decides it. The estimate of the end of a crawl that is
 // running is made by the same arithmetic.
 //
-// Reading order: plan.go, least.go, simulate.go.
+// Reading order: plan.go, survey.go (which makes a Plan), least.go (the arithmetic), simulate.go, outlook.go.
 package plan
 
 import (

@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/amble-crawler/amble/internal/completion"
 )
 
 // completionCmd is "amble completion".
@@ -24,97 +24,6 @@ func (*completionCmd) Help() string {
 
 // Run prints the script.
 func (c *completionCmd) Run(a *app, k *kong.Kong) error {
-	write := map[string]func([]shellCommand) string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[c.Shell]
-	_, err := fmt.Fprint(a.out, write(shellCommands(k.Model)))
+	_, err := fmt.Fprint(a.out, completion.Script(c.Shell, k.Model))
 	return err
-}
-
-// shellCommand is a command as a shell completes it.
-type shellCommand struct {
-	name, help string
-	flags      []shellFlag
-	words      []string // that its argument may be
-}
-
-// shellFlag is a flag as a shell completes it.
-type shellFlag struct {
-	long, short string // without hyphens; short may be ""
-	help        string
-	value       string   // what its value is called; "" without one
-	words       []string // that its value may be
-	file        bool     // its value is a file
-	dir         bool     // its value is a directory
-}
-
-func shellCommands(app *kong.Application) []shellCommand {
-	var cmds []shellCommand
-	for _, n := range app.Children {
-		if n.Hidden {
-			continue
-		}
-		c := shellCommand{name: n.Name, help: n.Help}
-		for _, arg := range n.Positional {
-			c.words = append(c.words, enumOf(arg)...)
-		}
-		for _, group := range n.AllFlags(true) {
-			for _, f := range group {
-				c.flags = append(c.flags, shellFlagOf(f))
-			}
-		}
-		cmds = append(cmds, c)
-	}
-	return cmds
-}
-
-func shellFlagOf(f *kong.Flag) shellFlag {
-	s := shellFlag{long: f.Name, help: firstSentence(f.Help), words: enumOf(f.Value)}
-	if f.Short != 0 {
-		s.short = string(f.Short)
-	}
-	if !f.IsBool() {
-		s.value = f.FormatPlaceHolder()
-	}
-	s.file, s.dir = s.value == "FILE", s.value == "DIR"
-	return s
-}
-
-func enumOf(v *kong.Value) []string {
-	if v.Enum == "" {
-		return nil
-	}
-	return v.EnumSlice()
-}
-
-// firstSentence is the help as far as a menu has room for it.
-func firstSentence(help string) string {
-	s, _, _ := strings.Cut(help, ". ")
-	s, _, _ = strings.Cut(s, "; ")
-	return strings.TrimSuffix(s, ".")
-}
-
-// names are the flag's spellings, with hyphens.
-func (f *shellFlag) names() []string {
-	if f.short == "" {
-		return []string{"--" + f.long}
-	}
-	return []string{"-" + f.short, "--" + f.long}
-}
-
-func commandNames(cmds []shellCommand) []string {
-	names := make([]string, len(cmds))
-	for i := range cmds {
-		names[i] = cmds[i].name
-	}
-	return names
-}
-
-// valued are the names of the flags that pick selects.
-func valued(flags []shellFlag, pick func(*shellFlag) bool) []string {
-	var names []string
-	for i := range flags {
-		if pick(&flags[i]) {
-			names = append(names, flags[i].names()...)
-		}
-	}
-	return slices.Clip(names)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/demo"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
@@ -34,16 +35,16 @@ answer 429 and a robots.txt that forbids everything; the demo shows what a crawl
 
 // Run crawls a small web on loopback and shows what was done and how politely.
 func (d *demoCmd) Run(a *app) error {
-	web, err := startDemoWeb()
+	web, err := demo.Start()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = web.close() }() // servers of our own, with nobody left to ask them
-	seed, err := weburl.Parse(web.hosts[0].base)
+	defer func() { _ = web.Close() }() // servers of our own, with nobody left to ask them
+	seed, err := weburl.Parse(web.Hosts[0].Base)
 	if err != nil {
 		return err
 	}
-	var ledger, visits lockedBuffer
+	var ledger, visits demo.Buffer
 	crawl := crawlJob{ui: newUI(a, d.outputFlags), seeds: []weburl.URL{seed}, open: inMemory([]weburl.URL{seed}), stdoutFree: true, introduced: true, cfg: crawler.Config{
 		Agent: crawler.DefaultAgent, Concurrency: 16, Limits: crawler.Limits{Pages: 200}, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny},
 		Politeness: politeness.Config{Delay: cmp.Or(max(0, time.Duration(d.Delay)), crawler.None), Ledger: &ledger},
@@ -63,8 +64,8 @@ func (d *demoCmd) Run(a *app) error {
 	if d.silent() {
 		return nil
 	}
-	requests, err := demoRequests(ledger.Bytes())
-	fmt.Fprintf(a.err, "\n%s\n%s\n%s\n%s", notFetched(visits.Bytes()), waits(requests), smallestGaps(requests), nextStep)
+	politely, err := demo.Politeness(ledger.Bytes())
+	fmt.Fprintf(a.err, "\n%s\n%s\n%s", demo.NotFetched(visits.Bytes()), politely, nextStep)
 	return err
 }
 
@@ -75,10 +76,10 @@ The contact is a page or mail address at which its owner reaches you; "amble hel
 // silent reports whether the demo's own words are unwanted.
 func (d *demoCmd) silent() bool { return d.JSON || d.Quiet || d.LogFormat == "json" }
 
-func (d *demoCmd) introduce(a *app, web *demoWeb) {
-	fmt.Fprintf(a.err, "A web of %d hosts is being served on loopback:\n", len(web.hosts))
-	for _, h := range web.hosts {
-		fmt.Fprintf(a.err, "  %-24s %s\n", h.base, h.about)
+func (d *demoCmd) introduce(a *app, web *demo.Web) {
+	fmt.Fprintf(a.err, "A web of %d hosts is being served on loopback:\n", len(web.Hosts))
+	for _, h := range web.Hosts {
+		fmt.Fprintf(a.err, "  %-24s %s\n", h.Base, h.About)
 	}
 	fmt.Fprintf(a.err, "Crawling it as %s, robots.txt first, %v between requests to a host.\n\n", crawler.DefaultAgent, max(0, d.Delay))
 }

@@ -1,22 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/plan"
-	"github.com/amble-crawler/amble/politeness"
-	"github.com/amble-crawler/amble/weburl"
 )
 
 // planCmd is "amble plan".
@@ -66,7 +60,14 @@ func (c *planCmd) Run(a *app, o *origins) error {
 		return err
 	}
 	defer ask.close()
-	p := c.survey(context.Background(), ask, seeds)
+	survey := plan.Survey{
+		Client: ask.client, Politeness: ask.policy, Scope: c.cfg.Scope.Kind, Service: time.Duration(c.Service),
+		Pages: c.expected(), MaxPages: c.cfg.Limits.Pages, MaxPerHost: c.cfg.Limits.PagesPerHost,
+	}
+	p, err := survey.Plan(context.Background(), seeds...)
+	if err != nil {
+		return cli.UsageOf("", err)
+	}
 	if c.Simulate {
 		p.Simulate(time.Duration(c.Service), c.cfg.Concurrency)
 	}
@@ -75,48 +76,6 @@ func (c *planCmd) Run(a *app, o *origins) error {
 	}
 	_, err = a.out.Write([]byte(planText(p)))
 	return err
-}
-
-// survey requests the seeds' robots.txt files and sitemaps and does the arithmetic.
-func (c *planCmd) survey(ctx context.Context, ask *asker, seeds []weburl.URL) *plan.Plan {
-	p := &plan.Plan{Rate: c.cfg.Politeness.Rate}
-	scope, err := crawler.NewSeedScope(c.cfg.Scope.Kind, nil, seeds...)
-	if err != nil {
-		p.Notes = append(p.Notes, err.Error())
-		return p
-	}
-	known := map[string]bool{}
-	for _, u := range seeds {
-		if !known[u.Host()] {
-			known[u.Host()] = true
-			p.Hosts = append(p.Hosts, c.host(ctx, ask, scope, u))
-		}
-	}
-	p.Limit(c.cfg.Limits.Pages, c.cfg.Limits.PagesPerHost)
-	p.SetBound(time.Duration(c.Service))
-	return p
-}
-
-// host plans one host.
-func (c *planCmd) host(ctx context.Context, ask *asker, scope crawler.Scope, u weburl.URL) plan.Host {
-	h := plan.Host{Host: u.Host(), Pages: c.expected(), Source: "assumed"}
-	info, err := ask.rules(ctx, u)
-	if err != nil {
-		h.Problem = err.Error()
-	}
-	if addr, err := ask.fetcher.Resolve(ctx, u); err == nil {
-		h.Addr = addr.String()
-	}
-	state := ask.gate.Host(u.Host()).HostState
-	state.Latency = time.Duration(c.Service) // the few answers that a plan sees tell little of it
-	h.Delay, h.Clause = ask.policy.DelayFor(state)
-	if info.Rules != nil {
-		h.Sitemaps = publicly(info.Rules.Sitemaps())
-	}
-	if n, ok := c.sitemapPages(ctx, ask, scope, u, h.Sitemaps); ok {
-		h.Pages, h.Source = n, "sitemap"
-	}
-	return h
 }
 
 // expected is the number of pages assumed of a host about which no sitemap tells.
@@ -130,41 +89,6 @@ func (c *planCmd) expected() int {
 		return c.cfg.Limits.Pages
 	}
 	return crawler.DefaultMaxPages
-}
-
-// maxPlanSitemaps is how many sitemaps of one host are read.
-const maxPlanSitemaps = 50
-
-// sitemapPages counts the pages in scope that a host's sitemaps list.
-func (c *planCmd) sitemapPages(ctx context.Context, ask *asker, scope crawler.Scope, u weburl.URL, refs []string) (n int, ok bool) {
-	seen, pages := map[string]bool{}, map[weburl.Key]bool{}
-	for i := 0; i < len(refs) && len(seen) < maxPlanSitemaps; i++ {
-		to, err := u.RobotsURL().Resolve(refs[i])
-		if err != nil || seen[to.String()] || to.Host() != u.Host() {
-			continue
-		}
-		seen[to.String()] = true
-		body, err := ask.get(ctx, to)
-		var moved *movedError
-		if errors.As(err, &moved) {
-			refs = append(refs, moved.to.String())
-		}
-		if err != nil {
-			continue
-		}
-		ok = true
-		sm := extract.Sitemap(bytes.NewReader(body), extract.SitemapOptions{})
-		for e, err := sm.Next(); err == nil; e, err = sm.Next() {
-			if e.Sitemap {
-				refs = append(refs, e.Loc)
-				continue
-			}
-			if p, err := to.Resolve(e.Loc); err == nil && scope.Decide(p).In {
-				pages[p.Key()] = true
-			}
-		}
-	}
-	return len(pages), ok
 }
 
 func planText(p *plan.Plan) string {
@@ -186,26 +110,3 @@ func planText(p *plan.Plan) string {
 	}
 	return b.String()
 }
-
-// get requests a sitemap as a crawl would, robots.txt first, and returns the body of a 200 answer.
-func (k *asker) get(ctx context.Context, u weburl.URL) ([]byte, error) {
-	if _, err := k.rules(ctx, u); err != nil {
-		return nil, err
-	}
-	page, err := k.client.Get(ctx, u, politeness.Sitemap)
-	if err != nil {
-		return nil, err
-	}
-	switch to, err := u.Resolve(page.Header.Get("Location")); {
-	case page.Status == http.StatusOK:
-		return page.Text()
-	case page.Status/100 == 3 && err == nil:
-		return nil, &movedError{to}
-	}
-	return nil, fmt.Errorf("%s: status %d", u, page.Status)
-}
-
-// movedError is the answer that a URL's body lies elsewhere.
-type movedError struct{ to weburl.URL }
-
-func (e *movedError) Error() string { return "moved to " + e.to.String() }

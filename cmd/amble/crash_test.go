@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/amble-crawler/amble/internal/demo"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/sink"
 )
@@ -311,7 +312,7 @@ func newCrashWeb(t *testing.T) *crashWeb {
 	w.more = sync.NewCond(&w.mu)
 	var servers []*httptest.Server
 	for h := range crashHosts {
-		l, err := listenLoopback(h)
+		l, err := demo.Listen(h)
 		if err != nil {
 			t.Skipf("no loopback address of its own for each server: %v", err)
 		}

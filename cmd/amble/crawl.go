@@ -11,6 +11,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/openfiles"
 	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/plan"
 	"github.com/amble-crawler/amble/report"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -49,14 +50,14 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	ui := j.ui
 	w := &watcher{ui: ui, giveUp: j.cfg.Politeness.RobotsGiveUp}
 	j.cfg.Trace = w.trace()
-	look := newOutlook(&j.cfg)
-	look.trace(j.cfg.Trace)
+	look := plan.NewOutlook(j.cfg.Politeness.Rate)
+	look.Trace(j.cfg.Trace)
 	run, err := j.open(j.cfg)
 	if err != nil {
 		return nil, flagErrors(err)
 	}
 	c := run.Crawler()
-	look.queue, look.gate = run, c.Gate()
+	look.Watch(run, c.Gate())
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	ui.begin(j)

@@ -8,6 +8,7 @@ import (
 	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/demo"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -23,7 +24,7 @@ type staged struct {
 
 // judge calls see with the page's visit, which has its links and their fates.
 func (s *staged) judge(page []byte, see func(*crawler.Visit)) error {
-	l, err := listenLoopback(0)
+	l, err := demo.Listen(0)
 	if err != nil {
 		return err
 	}

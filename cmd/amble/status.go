@@ -7,6 +7,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/plan"
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
@@ -17,7 +18,7 @@ const (
 )
 
 // watch shows the crawl's progress until the function it returns is called.
-func (u *ui) watch(c *crawler.Crawler, cfg *crawler.Config, o *outlook) (stop func()) {
+func (u *ui) watch(c *crawler.Crawler, cfg *crawler.Config, o *plan.Outlook) (stop func()) {
 	if u.flags.Quiet {
 		return func() {}
 	}
@@ -73,10 +74,10 @@ type status struct {
 	maxTime  time.Duration
 	recent   []sample // of the last rateWindow, oldest first
 
-	outlook *outlook // nil: the time left is told by pages per second alone
+	outlook *plan.Outlook // nil: the time left is told by pages per second alone
 	looked  time.Time
 	least   time.Duration // when that was last worked out; negative: it could not be
-	first   hostLeft      // the host that is due first, likewise
+	first   plan.Left     // the host that is due first, likewise
 }
 
 type sample struct {
@@ -116,12 +117,12 @@ func (s *status) at(now time.Time, p crawler.Progress) snapshot {
 	}
 	snap.rate = s.count(now, snap)
 	s.look(now)
-	if snap.next = max(0, s.first.due.Sub(now)); snap.next > 0 {
-		snap.host, snap.waits = s.first.host, s.first.waits
+	if snap.next = max(0, s.first.Due.Sub(now)); snap.next > 0 {
+		snap.host, snap.waits = s.first.Host, s.first.Waits
 	}
 	switch snap.waits {
 	case ledger.ClauseRobots, ledger.ClauseBackoff, ledger.ClauseRetryAfter:
-		snap.cause = s.first.cause
+		snap.cause = s.first.Cause
 	}
 	snap.eta = s.left(snap, f.Claimed)
 	return snap
@@ -135,12 +136,9 @@ func (s *status) look(now time.Time) {
 	if s.outlook == nil || now.Sub(s.looked) < lookEvery {
 		return
 	}
-	s.looked, s.least, s.first = now, -1, hostLeft{}
-	if left, service, ok := s.outlook.look(); ok {
-		s.least, s.first = leastLeft(left, max(0, service), s.outlook.rate)
-		if service < 0 {
-			s.least = -1
-		}
+	s.looked, s.least, s.first = now, -1, plan.Left{}
+	if v, ok := s.outlook.Look(); ok {
+		s.least, s.first = v.Least, v.First
 	}
 }
 

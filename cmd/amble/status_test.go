@@ -11,6 +11,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/plan"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -105,29 +106,6 @@ func TestBeginNamesIdentityPaceAndScope(t *testing.T) {
 	}
 }
 
-// The outlook is a plan of what is left: the host or address that takes longest decides.
-func TestLeastTimeLeft(t *testing.T) {
-	now := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
-	soon, later := now.Add(2*time.Second), now.Add(9*time.Second)
-	for _, c := range []struct {
-		name string
-		left []hostLeft
-		rate float64
-		want time.Duration
-	}{
-		{"nothing", nil, 0, 0},
-		{"one host", []hostLeft{{addr: "1", urls: 10, delay: time.Second, due: soon}}, 0, 11 * time.Second},
-		{"the slowest decides", []hostLeft{{addr: "1", urls: 10, delay: time.Second, due: later}, {addr: "2", urls: 3, delay: 10 * time.Second, due: soon}}, 0, 30300 * time.Millisecond},
-		{"an address is shared", []hostLeft{{addr: "1", urls: 10, delay: time.Second, due: soon}, {addr: "1", urls: 10, delay: time.Second, due: later}}, 0, 22 * time.Second},
-		{"a rate in all", []hostLeft{{addr: "1", urls: 10, delay: time.Second, due: soon}}, 0.5, 20 * time.Second},
-	} {
-		got, first := leastLeft(c.left, 100*time.Millisecond, c.rate)
-		if got != c.want || len(c.left) > 0 && !first.due.Equal(soon) {
-			t.Errorf("%s: %v, first %v; want %v, %v", c.name, got, first, c.want, soon)
-		}
-	}
-}
-
 // With one page in ten still allowed, the estimate is a tenth of what all would take.
 func TestEstimateIsThePlans(t *testing.T) {
 	start := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
@@ -148,10 +126,10 @@ func TestEstimateIsThePlans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := newOutlook(&crawler.Config{Frontier: queue})
-		o.queue, o.gate = queue, gate
+		o := plan.NewOutlook(0)
+		o.Watch(queue, gate)
 		tr := new(crawler.Trace)
-		o.trace(tr)
+		o.Trace(tr)
 		for i := range 40 {
 			u := mustURL(t, fmt.Sprintf("http://%s/%d", c.host, i))
 			if _, err := queue.Add(t.Context(), frontier.Request{URL: u}); err != nil {
@@ -188,17 +166,17 @@ func TestStatusTellsWhatAHostWaitsFor(t *testing.T) {
 		if _, err := queue.Add(t.Context(), frontier.Request{URL: u}); err != nil {
 			t.Fatal(err)
 		}
-		o := newOutlook(&crawler.Config{Frontier: queue})
-		o.queue, o.gate = queue, gate
-		o.meet(u.Host(), "")
+		o := plan.NewOutlook(0)
+		o.Watch(queue, gate)
+		tr := new(crawler.Trace)
+		o.Trace(tr)
+		tr.Claimed(frontier.Claim{Request: frontier.Request{URL: u}})
 		gate.Failed(u, gate.Next(u), errors.New("no such host"))
 		s := status{outlook: o}
 		snap := s.at(time.Now(), crawler.Progress{Started: time.Now(), Frontier: queue.Stats()})
 		if line := snap.line(200); !strings.Contains(line, "next in 1s: 127.0.0.1:80, robots_retry  eta ?") {
 			t.Error(line)
 		}
-		tr := new(crawler.Trace)
-		o.trace(tr)
 		tr.Retrying(u, "connect_refused", time.Now().Add(time.Second))
 		s = status{outlook: o}
 		snap = s.at(time.Now(), crawler.Progress{Started: time.Now(), Frontier: queue.Stats()})

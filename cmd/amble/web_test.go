@@ -15,6 +15,8 @@ import (
 	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/amble-crawler/amble/internal/demo"
 )
 
 // hosts are the servers of one script. Their pages may name each other as ${name}.
@@ -33,7 +35,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: serve NAME DIR")
 	}
 	h := ts.Value("hosts").(*hosts)
-	l, err := listenLoopback(len(h.base))
+	l, err := demo.Listen(len(h.base))
 	ts.Check(err)
 	srv := &httptest.Server{Listener: l, Config: &http.Server{Handler: h.handler(args[0], ts.MkAbs(args[1]))}}
 	srv.Start()

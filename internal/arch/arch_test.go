@@ -147,6 +147,8 @@ var thirdParty = map[string][]string{
 
 	"job":       {"go.yaml.in/yaml/v4"},
 	"cmd/amble": {"github.com/alecthomas/kong", "golang.org/x/term"},
+
+	"internal/completion": {"github.com/alecthomas/kong"},
 }
 
 func TestThirdParty(t *testing.T) {
@@ -186,7 +188,7 @@ var network = []privilege{
 			"Resolver", "DefaultResolver", "ResolveIPAddr", "ResolveTCPAddr", "ResolveUDPAddr",
 		},
 	}},
-	{"listen", []string{"cmd/amble", "crawltest"}, map[string][]string{
+	{"listen", []string{"internal/demo", "crawltest"}, map[string][]string{
 		"net": {
 			"Listen", "ListenConfig", "ListenIP", "ListenMulticastUDP", "ListenPacket", "ListenTCP", "ListenUDP", "ListenUnix",
 			"ListenUnixgram", "FileListener",
@@ -291,7 +293,7 @@ func importNames(f *ast.File) map[string]string {
 }
 
 // starters may start goroutines; each waits for those that it started.
-var starters = privilege{"start goroutines", []string{"crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble"}, map[string][]string{
+var starters = privilege{"start goroutines", []string{"crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "internal/demo"}, map[string][]string{
 	"":        {"Go"}, // of sync.WaitGroup, and of similar groups
 	"time":    {"AfterFunc"},
 	"context": {"AfterFunc"},

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// notFetched says of every URL that was not fetched why.
-func notFetched(visits []byte) string {
+// NotFetched says of every URL that was not fetched why.
+func NotFetched(visits []byte) string {
 	var b strings.Builder
 	b.WriteString("Not fetched, and why:\n")
 	dec := json.NewDecoder(bytes.NewReader(visits))
@@ -41,16 +41,16 @@ func why(r *sink.Record) string {
 	return strings.TrimSpace(r.Outcome + ": " + r.Reason + " " + r.Rule)
 }
 
-// demoRequest is one request by the ledger, from its first byte to the end of its answer.
-type demoRequest struct {
+// request is one request by the ledger, from its first byte to the end of its answer.
+type request struct {
 	host, url  string
 	start, end time.Time
 	status     int
 	retryAfter string
 }
 
-// demoRequests are the requests in a ledger, in the order in which they ended.
-func demoRequests(lines []byte) (all []demoRequest, err error) {
+// requestsOf are the requests in a ledger, in the order in which they ended.
+func requestsOf(lines []byte) (all []request, err error) {
 	open := map[uint64]ledger.Entry{}
 	dec := json.NewDecoder(bytes.NewReader(lines))
 	for dec.More() {
@@ -63,14 +63,20 @@ func demoRequests(lines []byte) (all []demoRequest, err error) {
 			open[e.ID] = e
 		case "end":
 			s := open[e.ID]
-			all = append(all, demoRequest{s.Host, s.URL, s.Written, e.Ended, e.Status, e.RetryAfter})
+			all = append(all, request{s.Host, s.URL, s.Written, e.Ended, e.Status, e.RetryAfter})
 		}
 	}
 	return all, nil
 }
 
+// Politeness tells from a ledger which hosts requested a pause, and the smallest pause that every host was given.
+func Politeness(lines []byte) (string, error) {
+	requests, err := requestsOf(lines)
+	return waits(requests) + "\n" + smallestGaps(requests), err
+}
+
 // waits tells of hosts that asked for a pause, and when they were asked again.
-func waits(requests []demoRequest) string {
+func waits(requests []request) string {
 	var b strings.Builder
 	b.WriteString("Asked to wait, and waited:\n")
 	for i, r := range requests {
@@ -90,8 +96,8 @@ func waits(requests []demoRequest) string {
 }
 
 // smallestGaps tells the smallest pause that every host was given.
-func smallestGaps(all []demoRequest) string {
-	requests := map[string][]demoRequest{}
+func smallestGaps(all []request) string {
+	requests := map[string][]request{}
 	for _, r := range all {
 		requests[r.host] = append(requests[r.host], r)
 	}
@@ -103,11 +109,11 @@ func smallestGaps(all []demoRequest) string {
 	return b.String()
 }
 
-func gapText(rs []demoRequest) string {
+func gapText(rs []request) string {
 	if len(rs) < 2 {
 		return "one request"
 	}
-	slices.SortFunc(rs, func(x, y demoRequest) int { return x.start.Compare(y.start) })
+	slices.SortFunc(rs, func(x, y request) int { return x.start.Compare(y.start) })
 	least := rs[1].start.Sub(rs[0].end)
 	for i := 2; i < len(rs); i++ {
 		least = min(least, rs[i].start.Sub(rs[i-1].end))
@@ -115,21 +121,21 @@ func gapText(rs []demoRequest) string {
 	return fmt.Sprintf("%v in %d requests", least.Round(time.Millisecond), len(rs))
 }
 
-// lockedBuffer is a buffer that several goroutines write to.
-type lockedBuffer struct {
+// Buffer is a buffer that several goroutines write to.
+type Buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
 // Write implements io.Writer.
-func (l *lockedBuffer) Write(p []byte) (int, error) {
+func (l *Buffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
 // Bytes is everything written so far.
-func (l *lockedBuffer) Bytes() []byte {
+func (l *Buffer) Bytes() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Bytes()

@@ -1,4 +1,7 @@
-package main
+// Package demo serves a small web on loopback, each host of which has a lesson, and tells what a crawl of it did.
+//
+// Reading order: web.go, record.go.
+package demo
 
 import (
 	"context"
@@ -11,24 +14,26 @@ import (
 	"sync/atomic"
 )
 
-// demoWeb is a small web of several hosts, each with a lesson.
-type demoWeb struct {
-	hosts   []demoHost
+// Web is a small web of several hosts, each with a lesson.
+type Web struct {
+	Hosts   []Host
 	servers []*http.Server
 	serving sync.WaitGroup
 }
 
-type demoHost struct {
-	base, about string
+// Host is one of them.
+type Host struct {
+	Base  string // its URL
+	About string // its lesson
 }
 
-// startDemoWeb serves the hosts on loopback, each on an address of its own where the system has more
+// Start serves the hosts on loopback, each on an address of its own where the system has more
 // than one, so that they do not share an address's clock.
-func startDemoWeb() (*demoWeb, error) {
-	w := &demoWeb{}
+func Start() (*Web, error) {
+	w := &Web{}
 	sites := []struct {
 		about   string
-		handler func(w *demoWeb) http.Handler
+		handler func(w *Web) http.Handler
 	}{
 		{"a small library: links to all others, a redirect, a broken link", libraryHost},
 		{"an archive: robots.txt forbids /drafts/ and asks for half a second between requests", archiveHost},
@@ -37,12 +42,12 @@ func startDemoWeb() (*demoWeb, error) {
 	}
 	listeners := make([]net.Listener, len(sites))
 	for i, s := range sites {
-		l, err := listenLoopback(i)
+		l, err := Listen(i)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("demo: %w", err), w.close())
+			return nil, errors.Join(fmt.Errorf("demo: %w", err), w.Close())
 		}
 		listeners[i] = l
-		w.hosts = append(w.hosts, demoHost{"http://" + l.Addr().String() + "/", s.about})
+		w.Hosts = append(w.Hosts, Host{"http://" + l.Addr().String() + "/", s.about})
 	}
 	for i, s := range sites {
 		srv := &http.Server{Handler: s.handler(w)}
@@ -52,7 +57,8 @@ func startDemoWeb() (*demoWeb, error) {
 	return w, nil
 }
 
-func listenLoopback(i int) (net.Listener, error) {
+// Listen listens at the address of loopback with this number, or where there is only one, at that.
+func Listen(i int) (net.Listener, error) {
 	ctx := context.Background()
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp4", fmt.Sprintf("127.0.0.%d:0", 1+i))
 	if err != nil { // only 127.0.0.1 is set up on some systems
@@ -61,7 +67,8 @@ func listenLoopback(i int) (net.Listener, error) {
 	return l, nil
 }
 
-func (w *demoWeb) close() error {
+// Close ends the servers.
+func (w *Web) Close() error {
 	var errs []error
 	for _, s := range w.servers {
 		errs = append(errs, s.Close())
@@ -91,11 +98,11 @@ func text(body string) http.HandlerFunc {
 	}
 }
 
-func libraryHost(w *demoWeb) http.Handler {
+func libraryHost(w *Web) http.Handler {
 	m := http.NewServeMux()
 	home := []string{"/books/1", "/books/2", "/books/3", "/old", "/gone", "/books/../books/1#top", "/search?q=a"}
-	for _, h := range w.hosts[1:] {
-		home = append(home, h.base)
+	for _, h := range w.Hosts[1:] {
+		home = append(home, h.Base)
 	}
 	m.HandleFunc("GET /{$}", page("Library", home...))
 	for i := 1; i <= 3; i++ {
@@ -106,7 +113,7 @@ func libraryHost(w *demoWeb) http.Handler {
 	return m
 }
 
-func archiveHost(*demoWeb) http.Handler {
+func archiveHost(*Web) http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /{$}", page("Archive", "/1998", "/1999", "/drafts/secret", "/drafts/other"))
 	m.HandleFunc("GET /1998", page("1998", "/"))
@@ -115,7 +122,7 @@ func archiveHost(*demoWeb) http.Handler {
 	return m
 }
 
-func busyHost(*demoWeb) http.Handler {
+func busyHost(*Web) http.Handler {
 	m := http.NewServeMux()
 	var asked atomic.Bool
 	ok := page("Busy", "/a", "/b")
@@ -132,7 +139,7 @@ func busyHost(*demoWeb) http.Handler {
 	return m
 }
 
-func shyHost(*demoWeb) http.Handler {
+func shyHost(*Web) http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /", page("Nobody should read this"))
 	m.HandleFunc("GET /robots.txt", text("User-agent: *\nDisallow: /\n"))

@@ -1,0 +1,136 @@
+package plan
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Survey makes plans. It requests the robots.txt of each seed's host and the sitemaps that it names, and nothing else.
+type Survey struct {
+	Client     *fetcher.Client
+	Politeness politeness.Config // of the Client's Gate, and of the crawl
+	Scope      crawler.ScopeKind // of the crawl
+	Service    time.Duration     // that an answer takes
+	Pages      int               // expected of a host of which no sitemap tells
+	MaxPages   int               // limit of the crawl; 0 or less: none
+	MaxPerHost int               // limit per host; 0 or less: none
+}
+
+// Plan plans the crawl from these seeds. What cannot be fetched is noted in the plan; the error is of seeds that have no
+// scope.
+func (s *Survey) Plan(ctx context.Context, seeds ...weburl.URL) (*Plan, error) {
+	scope, err := crawler.NewSeedScope(s.Scope, nil, seeds...)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Rate: max(0, s.Politeness.Rate)}
+	known := map[string]bool{}
+	for _, u := range seeds {
+		if !known[u.Host()] {
+			known[u.Host()] = true
+			p.Hosts = append(p.Hosts, s.host(ctx, scope, u))
+		}
+	}
+	p.Limit(s.MaxPages, s.MaxPerHost)
+	p.SetBound(s.Service)
+	return p, nil
+}
+
+// host plans one host.
+func (s *Survey) host(ctx context.Context, scope crawler.Scope, u weburl.URL) Host {
+	h := Host{Host: u.Host(), Pages: s.Pages, Source: "assumed"}
+	info, err := s.Client.Robots(ctx, u)
+	if err != nil {
+		h.Problem = err.Error()
+	}
+	if addr, err := s.Client.Fetcher.Resolve(ctx, u); err == nil {
+		h.Addr = addr.String()
+	}
+	state := s.Client.Gate.Host(u.Host()).HostState
+	state.Latency = s.Service // the few answers that a plan sees tell little of it
+	h.Delay, h.Clause = s.Politeness.DelayFor(state)
+	if info.Rules != nil {
+		h.Sitemaps = shown(info.Rules.Sitemaps())
+	}
+	if n, ok := s.sitemapPages(ctx, scope, u, h.Sitemaps); ok {
+		h.Pages, h.Source = n, "sitemap"
+	}
+	return h
+}
+
+// maxSitemaps is how many sitemaps of one host are read.
+const maxSitemaps = 50
+
+// sitemapPages counts the pages in scope that a host's sitemaps list.
+func (s *Survey) sitemapPages(ctx context.Context, scope crawler.Scope, u weburl.URL, refs []string) (n int, ok bool) {
+	seen, pages := map[string]bool{}, map[weburl.Key]bool{}
+	for i := 0; i < len(refs) && len(seen) < maxSitemaps; i++ {
+		to, err := u.RobotsURL().Resolve(refs[i])
+		if err != nil || seen[to.String()] || to.Host() != u.Host() {
+			continue
+		}
+		seen[to.String()] = true
+		body, err := s.get(ctx, to)
+		var moved *movedError
+		if errors.As(err, &moved) {
+			refs = append(refs, moved.to.String())
+		}
+		if err != nil {
+			continue
+		}
+		ok = true
+		sm := extract.Sitemap(bytes.NewReader(body), extract.SitemapOptions{})
+		for e, err := sm.Next(); err == nil; e, err = sm.Next() {
+			if e.Sitemap {
+				refs = append(refs, e.Loc)
+				continue
+			}
+			if p, err := to.Resolve(e.Loc); err == nil && scope.Decide(p).In {
+				pages[p.Key()] = true
+			}
+		}
+	}
+	return len(pages), ok
+}
+
+// get requests a sitemap as a crawl would, robots.txt first, and returns the body of a 200 answer.
+func (s *Survey) get(ctx context.Context, u weburl.URL) ([]byte, error) {
+	page, err := s.Client.Get(ctx, u, politeness.Sitemap)
+	if err != nil {
+		return nil, err
+	}
+	switch to, err := u.Resolve(page.Header.Get("Location")); {
+	case page.Status == http.StatusOK:
+		return page.Text()
+	case page.Status/100 == 3 && err == nil:
+		return nil, &movedError{to}
+	}
+	return nil, fmt.Errorf("%s: status %d", u, page.Status)
+}
+
+// movedError is the answer that a URL's body lies elsewhere.
+type movedError struct{ to weburl.URL }
+
+func (e *movedError) Error() string { return "moved to " + e.to.String() }
+
+// shown are references as they may be shown: those that are not valid URLs may have a password in them.
+func shown(refs []string) []string {
+	res := make([]string, len(refs))
+	for i, ref := range refs {
+		if _, err := weburl.Parse(ref); err != nil {
+			ref = weburl.Redact(ref)
+		}
+		res[i] = ref
+	}
+	return res
+}
