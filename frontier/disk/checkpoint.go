@@ -1,14 +1,10 @@
 package disk
 
 import (
-	"context"
 	"encoding/binary"
 	"maps"
 	"sync"
 
-	"github.com/cockroachdb/pebble/v2"
-
-	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/internal/packed"
 )
 
@@ -99,55 +95,4 @@ func (e *engine) scanValues(owner, prefix string, f func(name string, value []by
 		err := f(string(key[name:]), value)
 		return err == nil, err
 	})
-}
-
-// Offsets implements frontier.Durable.
-func (s *Store) Offsets(owner string) map[string]int64 { return s.offsets.get(owner) }
-
-// Value implements frontier.Durable. The error is frontier.ErrClosed, the context's or the disk's.
-func (s *Store) Value(ctx context.Context, owner, name string) ([]byte, error) {
-	if err := s.calls.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.calls.leave()
-	v, err := s.engine.get(appendValue(nil, owner, name))
-	if err != nil {
-		return nil, s.engine.failure.fail(err)
-	}
-	return v, nil
-}
-
-// Values implements frontier.Durable. f must not close the Store. The error is f's, or as of Value.
-func (s *Store) Values(ctx context.Context, owner, prefix string, f func(name string, value []byte) error) error {
-	if err := s.calls.enter(ctx); err != nil {
-		return err
-	}
-	defer s.calls.leave()
-	return s.engine.scanValues(owner, prefix, f)
-}
-
-// values writes a checkpoint.
-func (g *group) values(c *frontier.Checkpoint) error {
-	for name, offset := range c.Offsets {
-		g.key = appendOffset(g.key[:0], c.Owner, name)
-		g.value = binary.BigEndian.AppendUint64(g.value[:0], uint64(offset))
-		if err := g.batch.Set(g.key, g.value, nil); err != nil {
-			return err
-		}
-	}
-	for name, value := range c.Values {
-		g.key = appendValue(g.key[:0], c.Owner, name)
-		if err := set(g.batch, g.key, value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// set sets a key, or deletes it if value is nil.
-func set(b *pebble.Batch, key, value []byte) error {
-	if value == nil {
-		return b.Delete(key, nil)
-	}
-	return b.Set(key, value, nil)
 }

@@ -1,8 +1,6 @@
 package disk
 
 import (
-	"math"
-
 	"github.com/amble-crawler/amble/frontier"
 )
 
@@ -55,15 +53,4 @@ func (l *lanes) room(host uint64) int {
 		perHost -= h.Pending()
 	}
 	return min(l.c.MaxPending-l.hosts.Pending(), perHost)
-}
-
-// Stats implements frontier.Counter.
-func (s *Store) Stats() frontier.Stats { return s.lanes.stats() }
-
-// HostPending implements frontier.Counter.
-func (s *Store) HostPending(host string) int { return s.lanes.pending(s.secret.hashHost(host)) }
-
-// Room implements frontier.Rationer. Only the disk limits the bytes.
-func (s *Store) Room(host string) (urls int, bytes int64) {
-	return s.lanes.room(s.secret.hashHost(host)), math.MaxInt64
 }

@@ -15,90 +15,21 @@
 //
 // The Store is made of parts: engine is the database and its failures; lanes are what may be claimed, in
 // memory; writer turns calls into batches; offsets, known and calls are small. Reading order: disk.go,
-// frontier.go (the calls), op.go, lanes.go, queue.go, reading.go and waiting.go (what is in memory of a queue),
-// writer.go, group.go and publish.go (a batch from its ops to its effects), keys.go and record.go (the
-// format), engine.go, failure.go and guard.go (what happens when the disk fails).
+// frontier.go and durable.go (the calls), op.go, lanes.go, queue.go, reading.go and waiting.go (what is in memory of
+// a queue), writer.go, group.go, pin.go and publish.go (a batch from its ops to its effects), keys.go, seen.go and
+// record.go (the format), engine.go, failure.go and guard.go (what happens when the disk fails).
 package disk
 
 import (
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/amble-crawler/amble/frontier"
-	"github.com/amble-crawler/amble/weburl"
 )
-
-// The defaults of [Config].
-const (
-	DefaultCacheSize    = 192 << 20
-	DefaultMemTableSize = 16 << 20
-	DefaultPrefetchSize = 16 << 20
-)
-
-// Config is how a [Store] is set up. The zero value works.
-type Config struct {
-	// ClaimTimeout is how long a claim lasts. 0: claims never expire.
-	ClaimTimeout time.Duration
-	// HostSlots is how many holders a host (weburl.URL.Host) may have at once; nil or below 1: one.
-	// It is called when the store begins to keep a host in memory and must not call the Store.
-	HostSlots func(host string) int
-	// MaxPending is how many URLs may be queued, waiting or claimed at once. 0: as the disk allows.
-	MaxPending int
-	// MaxPendingPerHost is the same for one host. 0: frontier.DefaultMaxPendingPerHost.
-	MaxPendingPerHost int
-	// Key tells URLs apart. nil: weburl.URL.Key. It must be the same each time a directory is opened.
-	Key func(weburl.URL) weburl.Key
-	// ReopenDelay is how long after Open no host with something pending is ready. It should be the crawl's
-	// delay: the last request of the previous process may have left no trace.
-	ReopenDelay time.Duration
-	// LastWrite is the path of a file that holds the time of the last durable write. By it Open notices a directory
-	// that has lost its last writes or was restored from an older copy, and returns ErrDamaged. The file is made
-	// when it is missing. "": AMBLE.last in the directory, which is copied with it.
-	LastWrite string
-	// CacheSize is the memory, in bytes, for data that was read and for memtables: it should be several
-	// times MemTableSize. 0: DefaultCacheSize.
-	CacheSize int64
-	// MemTableSize is how many bytes of writes are collected in memory before they are sorted into a file.
-	// 0: DefaultMemTableSize.
-	MemTableSize int
-	// PrefetchSize is the memory, in bytes, for the heads of queues. 0: DefaultPrefetchSize.
-	PrefetchSize int
-	// MaxTables is about how many of its sorted files the store keeps open; some ten other files are open too.
-	// 0: the engine's default, nearly 1,000.
-	MaxTables int
-}
-
-func (c Config) withDefaults() Config {
-	if c.HostSlots == nil {
-		c.HostSlots = func(string) int { return 1 }
-	}
-	if c.MaxPending <= 0 {
-		c.MaxPending = math.MaxInt
-	}
-	if c.MaxPendingPerHost <= 0 {
-		c.MaxPendingPerHost = frontier.DefaultMaxPendingPerHost
-	}
-	c.MaxPendingPerHost = min(c.MaxPendingPerHost, math.MaxInt32)
-	if c.Key == nil {
-		c.Key = weburl.URL.Key
-	}
-	if c.CacheSize <= 0 {
-		c.CacheSize = DefaultCacheSize
-	}
-	if c.MemTableSize <= 0 {
-		c.MemTableSize = DefaultMemTableSize
-	}
-	if c.PrefetchSize <= 0 {
-		c.PrefetchSize = DefaultPrefetchSize
-	}
-	return c
-}
 
 // Store is a Frontier in a directory. It implements frontier.Durable, frontier.Counter,
 // frontier.Knower and frontier.Rationer.
@@ -116,20 +47,6 @@ type Store struct {
 	writer  *writer
 	known   *known
 	offsets *offsets
-}
-
-// tuning holds the sizes that no user needs to choose; tests choose small ones.
-type tuning struct {
-	head   int // entries of a host's head
-	read   int // entries read at once
-	window int // waiting URLs in memory
-	ops    int // written at once
-	links  int // written at once
-	known  int // URLs remembered for Known
-}
-
-func tuned() tuning {
-	return tuning{head: 64, read: 32, window: 50_000, ops: 256, links: 30_000, known: 1 << 19}
 }
 
 var (
@@ -235,4 +152,26 @@ func (s *Store) Close() error {
 	}
 	_ = s.engine.lock.Close()
 	return err
+}
+
+// load reads into memory what is kept there. It returns the time of the last write, in Unix nanoseconds.
+func (s *Store) load() (wrote int64, err error) {
+	if s.secret, err = s.engine.loadSecret(); err != nil {
+		return 0, err
+	}
+	if wrote, err = s.engine.loadTime(); err != nil {
+		return 0, err
+	}
+	if wrote != 0 {
+		s.lanes.clock.resume(wrote)
+	}
+	counts, err := s.engine.loadCounters()
+	if err != nil {
+		return 0, err
+	}
+	if counts.pending, err = s.lanes.load(counts); err != nil {
+		return 0, err
+	}
+	s.writer.stored = counts
+	return wrote, s.offsets.load(s.engine)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/internal/sched"
 )
 
@@ -290,4 +291,30 @@ func (g *group) writeURLsAndHosts() error {
 		return err
 	}
 	return g.batch.Set(keyCounters, g.w.stored.bytes(g.value[:0]), nil)
+}
+
+// values writes a checkpoint.
+func (g *group) values(c *frontier.Checkpoint) error {
+	for name, offset := range c.Offsets {
+		g.key = appendOffset(g.key[:0], c.Owner, name)
+		g.value = binary.BigEndian.AppendUint64(g.value[:0], uint64(offset))
+		if err := g.batch.Set(g.key, g.value, nil); err != nil {
+			return err
+		}
+	}
+	for name, value := range c.Values {
+		g.key = appendValue(g.key[:0], c.Owner, name)
+		if err := set(g.batch, g.key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// set sets a key, or deletes it if value is nil.
+func set(b *pebble.Batch, key, value []byte) error {
+	if value == nil {
+		return b.Delete(key, nil)
+	}
+	return b.Set(key, value, nil)
 }

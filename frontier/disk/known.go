@@ -69,12 +69,6 @@ func (n *known) without(links []link) []link {
 	return slices.DeleteFunc(links, func(l link) bool { return n.has(&l.id, l.Depth) })
 }
 
-// Known implements frontier.Knower from memory: it knows the URLs that were added or linked last, about half
-// a million of them.
-func (s *Store) Known(keys []weburl.Key, depth int, known []bool) {
-	s.known.tell(keys, depth, known)
-}
-
 // tell sets told[i] to whether keys[i] was noted with that depth or a smaller one.
 func (n *known) tell(keys []weburl.Key, depth int, told []bool) {
 	n.mu.RLock()

@@ -9,28 +9,6 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/sched"
 )
 
-// load reads into memory what is kept there. It returns the time of the last write, in Unix nanoseconds.
-func (s *Store) load() (wrote int64, err error) {
-	if s.secret, err = s.engine.loadSecret(); err != nil {
-		return 0, err
-	}
-	if wrote, err = s.engine.loadTime(); err != nil {
-		return 0, err
-	}
-	if wrote != 0 {
-		s.lanes.clock.resume(wrote)
-	}
-	counts, err := s.engine.loadCounters()
-	if err != nil {
-		return 0, err
-	}
-	if counts.pending, err = s.lanes.load(counts); err != nil {
-		return 0, err
-	}
-	s.writer.stored = counts
-	return wrote, s.offsets.load(s.engine)
-}
-
 func (e *engine) loadSecret() (secret, error) {
 	b, err := e.get(keySecret)
 	if err != nil {

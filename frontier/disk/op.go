@@ -1,9 +1,20 @@
 package disk
 
 import (
+	"errors"
+
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/internal/sched"
 	"github.com/amble-crawler/amble/weburl"
+)
+
+// ErrTooLarge says that one call carries more than 1 GiB of values, URLs or Meta, which the engine could
+// not write in one step. The call had no effect.
+var ErrTooLarge = errors.New("disk: more than 1 GiB in one call")
+
+const (
+	callBytes  = 1 << 30 // of values, URLs and Meta in one call
+	groupBytes = 4 << 20 // the same in one batch, unless one call has more
 )
 
 // op is one call that writes, on its way through the writer. Its steps are taken in order.
@@ -24,6 +35,22 @@ type op struct {
 	over     chan struct{} // closed with the answer
 }
 
+// carry sets the checkpoint of o.
+func (o *op) carry(c frontier.Checkpoint) error {
+	o.checkpoint = c
+	for _, v := range c.Values {
+		o.bytes += len(v)
+	}
+	return o.checkSize()
+}
+
+func (o *op) checkSize() error {
+	if o.bytes > callBytes {
+		return ErrTooLarge
+	}
+	return nil
+}
+
 // step is the end of a claim, links to add, or both in this order.
 type step struct {
 	end   *ending // nil: none
@@ -35,6 +62,25 @@ type link struct {
 	*frontier.Request
 	id  weburl.Key
 	key urlKey
+}
+
+// lease is a claimed URL.
+type lease struct {
+	entry
+	host    *host
+	key     urlKey
+	depth   int
+	attempt int
+	due     int64 // Unix nanoseconds; the record on disk still waits until then. 0: it does not wait
+}
+
+// ending returns how t ends a claim at now.
+func (l *lease) ending(freed bool, t frontier.Settlement, c clock, now int64) *ending {
+	e := &ending{lease: l, fate: sched.Gone, freed: freed, ready: c.At(t.ReadyAt), attempt: l.attempt, to: l.place}
+	if t.Again != nil {
+		e.again(t.Again, c.At(t.Again.NotBefore), now)
+	}
+	return e
 }
 
 // ending is how a claim ends.
@@ -49,21 +95,6 @@ type ending struct {
 	to      place // where it is put back; the writer sets it if anew
 }
 
-// fresh is an entry that the op has added.
-type fresh struct {
-	host *host
-	entry
-}
-
-// ending returns how t ends a claim at now.
-func (l *lease) ending(freed bool, t frontier.Settlement, c clock, now int64) *ending {
-	e := &ending{lease: l, fate: sched.Gone, freed: freed, ready: c.At(t.ReadyAt), attempt: l.attempt, to: l.place}
-	if t.Again != nil {
-		e.again(t.Again, c.At(t.Again.NotBefore), now)
-	}
-	return e
-}
-
 func (e *ending) again(a *frontier.Again, until, now int64) {
 	e.fate = sched.Back
 	if until > now {
@@ -73,4 +104,10 @@ func (e *ending) again(a *frontier.Again, until, now int64) {
 		e.attempt++
 		e.anew = true
 	}
+}
+
+// fresh is an entry that the op has added.
+type fresh struct {
+	host *host
+	entry
 }

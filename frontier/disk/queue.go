@@ -1,6 +1,8 @@
 package disk
 
-import "slices"
+import (
+	"slices"
+)
 
 // queue is what is kept in memory of one host.
 //
@@ -32,33 +34,32 @@ type head struct {
 	listed  bool
 }
 
+// reading is a read of the head of a queue from disk, with the state at its beginning.
+type reading struct {
+	host      *host
+	ended     chan struct{} // closed when it ends
+	from      place
+	out       []place // claimed
+	published uint64
+	waiting   bool  // some of the host's URLs wait
+	asOf      int64 // until when they may have waited, in Unix nanoseconds
+}
+
 // entry is a claimable URL.
 type entry struct {
 	place
 	value []byte // the stored Request; nil: to be read
 }
 
-func (e entry) size() int { return entryOverhead + len(e.value) }
-
 const entryOverhead = 48 // bytes of an entry besides its value
+
+func (e entry) size() int { return entryOverhead + len(e.value) }
 
 func (q *queue) open() *head {
 	if q.head == nil {
 		q.head = &head{}
 	}
 	return q.head
-}
-
-// add makes an entry claimable.
-func (l *lanes) add(h *host, e entry) {
-	q := &h.Queue
-	switch {
-	case q.head != nil && q.head.reading != nil:
-		q.head.late = append(q.head.late, e)
-	case e.before(q.from):
-		q.insert(e, l.t.head)
-		l.heads.update(h)
-	}
 }
 
 // insert puts e, whose place is before from, into the head, and drops what exceeds most entries.
@@ -88,6 +89,21 @@ func (q *queue) drop(i int) {
 	d.entries = d.entries[:i]
 }
 
+// claimed reports whether p is claimed, or its end is not published yet.
+func (q *queue) claimed(p place) bool { return q.head != nil && slices.Contains(q.head.out, p) }
+
+// add makes an entry claimable.
+func (l *lanes) add(h *host, e entry) {
+	q := &h.Queue
+	switch {
+	case q.head != nil && q.head.reading != nil:
+		q.head.late = append(q.head.late, e)
+	case e.before(q.from):
+		q.insert(e, l.t.head)
+		l.heads.update(h)
+	}
+}
+
 // pop takes the first entry of the head, which must have one.
 func (l *lanes) pop(h *host) entry {
 	d := h.Queue.head
@@ -108,6 +124,3 @@ func (l *lanes) returned(h *host, p place) {
 	}
 	l.heads.update(h)
 }
-
-// claimed reports whether p is claimed, or its end is not published yet.
-func (q *queue) claimed(p place) bool { return q.head != nil && slices.Contains(q.head.out, p) }

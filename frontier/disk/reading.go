@@ -3,18 +3,9 @@ package disk
 import (
 	"fmt"
 	"slices"
-)
 
-// reading is a read of the head of a queue from disk, with the state at its beginning.
-type reading struct {
-	host      *host
-	ended     chan struct{} // closed when it ends
-	from      place
-	out       []place // claimed
-	published uint64
-	waiting   bool  // some of the host's URLs wait
-	asOf      int64 // until when they may have waited, in Unix nanoseconds
-}
+	"github.com/amble-crawler/amble/frontier"
+)
 
 // firstEntry takes the first entry of h, which must have one, and reads it from disk if necessary.
 func (l *lanes) firstEntry(h *host) (entry, error) {
@@ -138,4 +129,31 @@ func (r *reading) waits(e *engine, x entry) (bool, error) {
 	}
 	st, err := e.seen(urlKey{r.host.Name, url})
 	return st.state == Waiting && st.due > r.asOf, err
+}
+
+// lease reads the record of an entry that was taken from the head of h. With an error it returns a lease only if
+// nothing but the Request is unreadable.
+func (e *engine) lease(h *host, taken entry) (l *lease, r frontier.Request, err error) {
+	if taken.value == nil {
+		taken.value, err = e.get(appendQueue(nil, h.Name, taken.place))
+	}
+	var url uint64
+	if err == nil {
+		url, err = urlHash(taken.value)
+	}
+	if err != nil {
+		return nil, r, err
+	}
+	l = &lease{entry: taken, host: h, key: urlKey{h.Name, url}}
+	st, err := e.seen(l.key)
+	if err != nil {
+		return nil, r, err
+	}
+	if st.state != Queued && st.state != Waiting {
+		return nil, r, fmt.Errorf("%w: a queued URL is in state %d", errCorrupt, st.state)
+	}
+	l.depth, l.attempt, l.due = st.depth, st.attempt, st.due
+	r, err = readRequest(h.Queue.name, taken.value)
+	r.Depth, r.Priority = l.depth, l.priority()
+	return l, r, err
 }

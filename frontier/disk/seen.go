@@ -6,6 +6,19 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/packed"
 )
 
+// State is what has happened to a URL so far.
+type State uint8
+
+// The states. Their numbers are stored.
+const (
+	Unknown State = iota
+	Queued
+	Waiting // put back, until a time to come
+	Claimed
+	Done
+	Rejected // refused for want of room
+)
+
 // seen is the record of a URL. One that waits until a time that has passed is queued. The state on
 // disk is never Claimed.
 type seen struct {

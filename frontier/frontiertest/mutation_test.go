@@ -192,7 +192,7 @@ func TestSuiteNoticesWrongSlots(t *testing.T) {
 // TestSuiteSkipsWhatAStoreCannotDo: a promise not made is not tested, and not reported as kept.
 func TestSuiteSkipsWhatAStoreCannotDo(t *testing.T) {
 	for _, prefix := range []string{"F3 a host has as many", "F11 an expired", "F11 Settle of", "F12 a crash loses", "F12 a closed store",
-		"F15 a release frees", "F15 a crash", "F16 Commit takes", "F16 a crash during",
+		"F15 a release frees", "F15 a crash", "F16 Commit takes", "F16 a crash during", "F17 owners", "F18 Revive queues",
 	} {
 		r := runOne(t, Options{Virtual: true}, prefix, func() frontier.Frontier {
 			return frontier.NewMemory(frontier.MemoryConfig{})
