@@ -175,3 +175,22 @@ func TestTypesOutOfScopeAreNotArchived(t *testing.T) {
 		}
 	})
 }
+
+func TestBeyondTheScope(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s, o := w.Site("http://a.example"), w.Site("http://other.example")
+		s.Page("/", links("http://other.example/", "http://other.example/moved", "/out"))
+		s.Redirect("/out", "http://other.example/from-inside")
+		o.Page("/from-inside", links("/deeper"))
+		o.Page("/", links("/deeper", "http://a.example/back"))
+		o.Page("/deeper", "")
+		o.Redirect("/moved", "/target")
+		o.Page("/target", "")
+		s.Page("/back", "")
+		_, v := crawl(t, w, crawler.Config{Scope: crawler.ScopeConfig{Beyond: 1}}, s.URL("/"))
+		v.expect(t, map[string]string{
+			s.URL("/"): "fetched 200", o.URL("/"): "fetched 200", o.URL("/moved"): "redirected 302", o.URL("/target"): "fetched 200",
+			s.URL("/out"): "redirected 302", o.URL("/from-inside"): "fetched 200",
+		})
+	})
+}

@@ -27,15 +27,6 @@ func numbers(w *crawltest.Web, n int) *crawltest.Site {
 	return s
 }
 
-func newCrawler(t *testing.T, w *crawltest.Web, c crawler.Config) *crawler.Crawler {
-	t.Helper()
-	cr, err := crawler.New(config(w, c))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cr
-}
-
 func TestCollect(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := numbers(w, 3)

@@ -16,21 +16,11 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/sink"
-	"github.com/amble-crawler/amble/weburl"
 )
 
 // again allows for requests that are made twice, by two crawls.
 func again(w *crawltest.Web) {
 	w.Expect(crawltest.Expect{Delay: time.Second, PerAddress: true, Agent: "testbot", Contact: contact, AllowRepeats: true})
-}
-
-func mustParse(t *testing.T, s string) weburl.URL {
-	t.Helper()
-	u, err := weburl.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
 }
 
 // visitsOf crawls w and returns what the crawl wrote.

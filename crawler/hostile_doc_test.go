@@ -1,7 +1,6 @@
 package crawler_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,8 +8,6 @@ import (
 	"strings"
 	"testing"
 )
-
-var update = flag.Bool("update", false, "rewrite docs/hostile.md")
 
 const hostileIntro = `# Fetching a hostile web
 

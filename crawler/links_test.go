@@ -271,3 +271,57 @@ func gzipped(t *testing.T, text string) []byte {
 	}
 	return b.Bytes()
 }
+
+func TestBaseAndCanonical(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Page("/", `<title>T</title><base href="/dir/"><a href="x">x</a><link rel="canonical" href="/c">`)
+		s.Page("/dir/x", "")
+		s.Page("/dir/c", "").Status(404)
+		s.Page("/c", "")
+		_, v := crawl(t, w, crawler.Config{}, s.URL("/"))
+		w.MustRequest(s.URL("/dir/x"))
+		if d := v.by[s.URL("/")].Doc; d.Title != "T" || d.Canonical != "/c" {
+			t.Errorf("got %+v", d)
+		}
+	})
+}
+
+func TestLinkHeadersAndFeeds(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Page("/", links("/feed")).Header("Link", `</next>; rel="next"`)
+		s.Page("/next", "")
+		s.Page("/feed", `<rss version="2.0"><channel><item><link>http://a.example/item</link></item></channel></rss>`).Type("application/rss+xml")
+		s.Page("/item", "")
+		crawl(t, w, crawler.Config{Follow: crawler.Follow{Feeds: true}}, s.URL("/"))
+		w.MustRequest(s.URL("/next"), s.URL("/item"))
+	})
+}
+
+func TestResourcesByOption(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Page("/", `<link rel=stylesheet href=/s.css><img src=/i.png>`)
+		s.Page("/s.css", `body{background:url(/bg.png)}`).Type("text/css")
+		s.Page("/i.png", "x").Type("image/png")
+		s.Page("/bg.png", "y").Type("image/png")
+		crawl(t, w, crawler.Config{Follow: crawler.Follow{Resources: true}}, s.URL("/"))
+		w.MustRequest(s.URL("/s.css"), s.URL("/i.png"), s.URL("/bg.png"))
+	})
+}
+
+func TestErrorPagesLeadNowhere(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Page("/", links("/gone", "/fails"))
+		s.Page("/gone", links("deeper")).Status(404)
+		s.Page("/fails", links("deeper")).Status(500)
+		s.Page("/deeper", "")
+		rep, v := crawl(t, w, crawler.Config{}, s.URL("/"))
+		w.MustNotRequest(s.URL("/deeper"))
+		if rep.Links[crawler.FateNoFollow] != 2 || v.by[s.URL("/gone")].Doc == nil {
+			t.Errorf("links %v", rep.Links)
+		}
+	})
+}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
@@ -208,4 +209,41 @@ func checkCounts(t *testing.T, r *run, store *booked, out *booking) {
 	if len(got) != len(want.counts) {
 		t.Errorf("%d crowds, want %d", len(got), len(want.counts))
 	}
+}
+
+// lossy is a durable Frontier whose claims are somebody else's by the time their visits end.
+type lossy struct{ *disk.Store }
+
+func (lossy) Release(context.Context, frontier.Claim, time.Time) error { return frontier.ErrLost }
+
+func TestALostClaimCountsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, err := disk.Open(t.TempDir(), disk.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		c, err := New(Config{Limits: Limits{Pages: 60}, Frontier: lossy{store}, Fetcher: chance(rand.New(rand.NewPCG(0, 0)))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.start([]string{"http://127.0.0.1/"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.end(r)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if rep, err := r.crawl(ctx); !errors.Is(err, context.DeadlineExceeded) || rep.Requests < 2 || rep.Pages != 0 {
+			t.Fatalf("%+v, %v", rep, err)
+		}
+		for _, n := range r.judge.crowds.counts {
+			if n != 0 {
+				t.Error("the links of a lost visit are counted")
+			}
+		}
+		if r.budget.left != 60 || r.budget.out != 0 || len(r.tally.hosts) != 0 {
+			t.Errorf("%d tickets left, pages of hosts %v", r.budget.left, r.tally.hosts)
+		}
+	})
 }

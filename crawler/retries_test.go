@@ -195,3 +195,20 @@ func TestBrokenPagesDoNotCostASiteItsHealthyOnes(t *testing.T) {
 		})
 	}
 }
+
+func TestRetries(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Page("/", links("/twice", "/always", "/reset"))
+		s.Page("/twice", "ok").Fault(crawltest.Fail(500).First(2))
+		s.Page("/always", "never").Fault(crawltest.Fail(503))
+		s.Page("/reset", "ok").Fault(crawltest.Reset().First(1))
+		_, v := crawl(t, w, crawler.Config{}, s.URL("/"))
+		v.expect(t, map[string]string{
+			s.URL("/"): "fetched 200", s.URL("/twice"): "fetched 200", s.URL("/always"): "fetched 503", s.URL("/reset"): "fetched 200",
+		})
+		if got := v.by[s.URL("/twice")].Attempt; got != 2 {
+			t.Errorf("attempt %d", got)
+		}
+	})
+}

@@ -1,6 +1,8 @@
 package crawler_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/sink"
 )
 
 // One page under many URLs of a host is an error page whose status lies: from so many on its links are
@@ -133,4 +136,77 @@ func TestTrapHostDoesNotSlowTheOthers(t *testing.T) {
 	if with > without*11/10 {
 		t.Error("a trap costs the others more than a tenth")
 	}
+}
+
+// TestRetryCountsABodyOnce: a page that is fetched again is no further page with the same body, or /4 were one too many.
+func TestRetryCountsABodyOnce(t *testing.T) {
+	for name, c := range map[string]crawler.Config{"same": {Duplicates: crawler.Duplicates{Same: 3, Soft: crawler.None}}, "soft": {Duplicates: crawler.Duplicates{Soft: 3}}} {
+		t.Run(name, func(t *testing.T) {
+			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+				s := w.Site("http://a.example")
+				var seeds []string
+				for _, p := range []string{"/1", "/2", "/3", "/4"} {
+					s.Page(p, "the same")
+					seeds = append(seeds, s.URL(p))
+				}
+				c.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
+					if v.URL.Path() == "/2" && v.Attempt < 2 {
+						return crawler.Retry(nil)
+					}
+					return nil
+				})
+				c.Concurrency, c.Retries.Pause, c.Limits.Depth = 1, time.Millisecond, crawler.SeedsOnly
+				var out bytes.Buffer
+				c.Sinks = []sink.Sink{sink.NewJSONL(&out)}
+				cr := newCrawler(t, w, c)
+				repeats(w)
+				if _, err := cr.Run(t.Context(), seeds...); err != nil {
+					t.Fatal(err)
+				}
+				reason := map[string]string{"same": "same_body", "soft": "soft_404"}[name]
+				same(t, recordLines(t, out.String()), "/1 fetched", "/3 fetched", "/4 fetched", "/2 duplicate "+reason) // /2 comes last again
+			})
+		})
+	}
+}
+
+func TestSameBodies(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		var refs []string
+		for i := range 6 {
+			refs = append(refs, fmt.Sprintf("/%d", i))
+			s.Page(refs[i], "the same"+links("/more"))
+		}
+		s.Page("/", links(refs...))
+		s.Page("/more", "")
+		rep, v := crawl(t, w, crawler.Config{Duplicates: crawler.Duplicates{Same: 4}}, s.URL("/"))
+		if rep.Outcomes[crawler.Duplicate] != 2 || rep.Reasons[crawler.ReasonSame] != 2 || rep.Pages != 6 {
+			t.Errorf("report %+v", rep)
+		}
+		if x := v.by[s.URL("/3")]; x.SameAs != s.URL("/0") {
+			t.Errorf("same as %q", x.SameAs)
+		}
+	})
+}
+
+func TestNearDuplicates(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		var text strings.Builder
+		for i := range 400 {
+			fmt.Fprintf(&text, "word%d ", i*i%379)
+		}
+		s.Page("/", links("/1", "/2", "/3"))
+		s.Page("/1", text.String()+"monday")
+		s.Page("/2", "<b>"+text.String()+"</b> tuesday")
+		s.Page("/3", strings.Repeat("something else entirely here ", 50))
+		_, v := crawl(t, w, crawler.Config{Duplicates: crawler.Duplicates{NearBits: 3}}, s.URL("/"))
+		if x := v.by[s.URL("/2")]; x.NearOf != s.URL("/1") || x.Outcome != crawler.Fetched {
+			t.Errorf("near of %q", x.NearOf)
+		}
+		if x := v.by[s.URL("/3")]; x.NearOf != "" {
+			t.Errorf("near of %q", x.NearOf)
+		}
+	})
 }

@@ -1,0 +1,64 @@
+package crawler_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+func TestBadInput(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		config crawler.Config
+		seeds  []string
+		want   string
+	}{
+		{"no seeds", crawler.Config{}, nil, "no seeds"},
+		{"no URL", crawler.Config{}, []string{"::"}, `seed "::"`},
+		{"mail", crawler.Config{}, []string{"mailto:x@y.org"}, "url_scheme"},
+		{"no contact", crawler.Config{}, []string{"http://site.org/"}, "contact is empty"},
+		{"placeholder", crawler.Config{Contact: "you@example.com"}, []string{"http://site.org/"}, "placeholder"},
+		{"agent", crawler.Config{Agent: "my bot/1"}, nil, "product token"},
+		{"scope", crawler.Config{Scope: crawler.ScopeConfig{Kind: "world"}}, nil, "host, domain, prefix or any"},
+		{"rule", crawler.Config{Scope: crawler.ScopeConfig{Rules: []crawler.ScopeRule{{Pattern: "("}}}}, nil, `scope rule "("`},
+		{"any without limit", crawler.Config{Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: crawler.None}}, nil, "explicit limit"},
+		{"concurrency", crawler.Config{Concurrency: -3}, nil, "Concurrency is -3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cr, err := crawler.New(c.config)
+			if err == nil {
+				_, err = cr.Run(t.Context(), c.seeds...)
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestSeedsAreValidated(t *testing.T) {
+	err := crawler.Config{
+		Seeds: []crawler.Request{{URL: "http://a.example/"}, {URL: "/relative"}}, Limits: crawler.Limits{Pages: -7, Bytes: -1}, Sinks: []sink.Sink{nil},
+	}.Validate()
+	var all interface{ Unwrap() []error }
+	if !errors.As(err, &all) {
+		t.Fatal(err)
+	}
+	var fields []string
+	for _, err := range all.Unwrap() {
+		var c *crawler.ConfigError
+		if errors.As(err, &c) {
+			fields = append(fields, c.Field+" "+c.Problem)
+		}
+	}
+	same(t, fields, `Seeds[1].URL is no URL to crawl: weburl: url_syntax: "/relative"`, "Limits.Pages is -7: must be 1 or more, or None",
+		"Limits.Bytes is -1: must not be negative", "Sinks[0] is nil")
+	var bad *weburl.Error
+	if !errors.As(err, &bad) {
+		t.Errorf("%v does not wrap weburl's error", err)
+	}
+}

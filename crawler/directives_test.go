@@ -1,0 +1,72 @@
+package crawler_test
+
+import (
+	"testing"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/robots"
+)
+
+func TestDirectives(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Page("/", links("/meta", "/header", "/named", "/other", "/noindex")+`<a rel="ugc nofollow" href="/rel">x</a>`)
+		s.Page("/meta", `<meta name="robots" content="nofollow">`+links("/x1"))
+		s.Page("/header", links("/x2")).Header("X-Robots-Tag", "none")
+		s.Page("/named", `<meta name="testbot" content="nofollow">`+links("/x3"))
+		s.Page("/other", `<meta name="otherbot" content="nofollow">`+links("/y1"))
+		s.Page("/noindex", `<meta name="robots" content="noindex">`+links("/y2"))
+		s.Page("/y1", "")
+		s.Page("/y2", "")
+		_, v := crawl(t, w, crawler.Config{}, s.URL("/"))
+		for _, u := range []string{"/x1", "/x2", "/x3", "/rel"} {
+			w.MustNotRequest(s.URL(u))
+		}
+		w.MustRequest(s.URL("/y1"), s.URL("/y2"))
+		if !v.by[s.URL("/noindex")].Directives.NoIndex {
+			t.Error("noindex is reported")
+		}
+	})
+}
+
+func TestUsageSignals(t *testing.T) {
+	build := func(w *crawltest.Web) *crawltest.Site {
+		s := w.Site("http://a.example")
+		s.Page("/", links("/meta", "/header", "/free"))
+		s.Page("/meta", `<meta name="robots" content="noai">`+links("/behind"))
+		s.Page("/header", links("/free")).Header("Content-Usage", "train-ai=n")
+		s.Page("/free", "")
+		s.Page("/behind", "")
+		return s
+	}
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := build(w)
+		_, v := crawl(t, w, crawler.Config{}, s.URL("/"))
+		for path, want := range map[string]robots.Signal{"/meta": robots.Disallowed, "/header": robots.Disallowed, "/free": robots.Unsaid} {
+			if got := v.by[s.URL(path)].Usage.For(robots.UseTrainAI); got != want {
+				t.Errorf("%s: %v, want %v", path, got, want)
+			}
+		}
+		w.MustRequest(s.URL("/behind")) // a signal on use is none on crawling
+	})
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := build(w)
+		_, v := crawl(t, w, crawler.Config{Politeness: politeness.Config{RefuseUsage: []string{robots.UseTrainAI}}}, s.URL("/"))
+		if got := v.line(s.URL("/meta")); got != "refused 200 usage_signal" {
+			t.Error(got)
+		}
+		w.MustNotRequest(s.URL("/behind"))
+	})
+}
+
+func TestRevisitedDirectives(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Page("/", `<meta name="robots" content="noindex">`+links("/x"))
+		s.Page("/x", "")
+		crawl(t, w, crawler.Config{RevisitedDirectives: true}, s.URL("/"))
+		w.MustNotRequest(s.URL("/x")) // NOINDEX alone also stops the links
+	})
+}
