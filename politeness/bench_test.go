@@ -23,7 +23,7 @@ func pages(b *testing.B, n int) []weburl.URL {
 }
 
 // population is a Gate that has met the hosts of these pages, each on an address of its own and without a
-// robots.txt. Nothing has a delay, so that every page may be asked for at once.
+// robots.txt. Nothing has a delay, so that every page may be requested at once.
 func population(b *testing.B, urls []weburl.URL) *Gate {
 	b.Helper()
 	g, err := NewGate(Config{Identity: identity(), Delay: None, DelayFactor: None, OwnHosts: func(string) int { return 1 }})
@@ -85,7 +85,7 @@ func BenchmarkNext(b *testing.B) {
 	}
 }
 
-// heap is how many octets are in use.
+// heap is how many bytes are in use.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()

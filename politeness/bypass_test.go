@@ -31,7 +31,7 @@ func (l *locked) Write(b []byte) (int, error) {
 	return l.b.Write(b)
 }
 
-// greedy is a Fetcher of a user who would like to ask for more than the Permit allows.
+// greedy is a user's Fetcher that would like to request more than the Permit allows.
 type greedy struct {
 	*fetcher.Fetcher
 	t     *testing.T
@@ -56,7 +56,7 @@ func (g *greedy) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page,
 	return page, err
 }
 
-// TestP10NoPathLeadsAroundAPermit crawls a site with all that makes a crawler ask for more than pages:
+// TestP10NoPathLeadsAroundAPermit crawls a site with everything that makes a crawler request more than pages:
 // redirects on a host and to another, also of robots.txt, answers that are to be tried again, sitemaps and
 // their index, and a Fetcher of the user's own that tries for more. What the servers saw is compared
 // with the ledger, which only [politeness.Grant.Begin] writes: every request has one Permit of its own,

@@ -30,7 +30,7 @@ func TestRulesAreEvictedAndRequestedAgain(t *testing.T) {
 				}
 			}
 			if limit := b.gate.cfg.MaxRulesBytes; b.gate.rules.size > limit*5/4 {
-				t.Fatalf("%d octets of rules, %d allowed", b.gate.rules.size, limit)
+				t.Fatalf("%d bytes of rules, %d allowed", b.gate.rules.size, limit)
 			}
 		}
 		if again < hosts+hosts/2 {
@@ -79,7 +79,7 @@ func TestRulesSizeIsCounted(t *testing.T) {
 			}
 		}
 		if sum != b.gate.rules.size || len(b.gate.hosts) > 2 {
-			t.Errorf("%d octets counted, %d there, %d hosts", b.gate.rules.size, sum, len(b.gate.hosts))
+			t.Errorf("%d bytes counted, %d there, %d hosts", b.gate.rules.size, sum, len(b.gate.hosts))
 		}
 	})
 }

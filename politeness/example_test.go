@@ -44,7 +44,7 @@ func Example() {
 	// robots_disallow: line 2, "Disallow: /private/"
 }
 
-// A host that asked for a pause is left alone for as long by the next process, too.
+// A host that requested a pause gets it from the next process, too.
 func ExampleGate_Snapshot() {
 	config := politeness.Config{
 		Identity: politeness.Identity{Product: "examplebot", Contact: "https://lab.university.edu/crawl"},

@@ -69,7 +69,7 @@ func TestAHostIsGivenUpAfterSoManyFailuresOrSoLong(t *testing.T) {
 }
 
 // TestFailuresOfOnePageAreNotThoseOfItsHost lets one URL fail again and again: that lengthens the pause, and ends nothing,
-// not in a process that goes on from the ledger or a snapshot either. What fails before anything was sent is the host's
+// nor in a process that continues from the ledger or a snapshot. What fails before anything was sent is the host's
 // failure at every attempt.
 func TestFailuresOfOnePageAreNotThoseOfItsHost(t *testing.T) {
 	refused, broken := Reply{Err: errors.New("connection refused")}, Reply{Status: 500}

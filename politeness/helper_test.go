@@ -54,7 +54,7 @@ func addrOf(i int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
 }
 
-// admit asks for what raw needs next at an address.
+// admit requests what raw needs next at an address.
 func (b *client) admit(raw string, addr netip.Addr) (Permit, error) {
 	u := b.url(raw)
 	return b.gate.Admit(Request{URL: u, Next: b.gate.Next(u), Addr: addr})
@@ -112,7 +112,7 @@ func (b *client) answerAt(raw, addr string, r Reply) {
 	b.send(b.mustAt(raw, addr), 0, r)
 }
 
-// ready takes a host through a robots.txt with this body and waits until its first page may be asked for.
+// ready takes a host through a robots.txt with this body and waits until its first page may be requested.
 func (b *client) ready(raw, body string) {
 	b.Helper()
 	time.Sleep(time.Until(b.rules(raw, body)))
@@ -164,7 +164,7 @@ func (b *client) denied(raw string) *Denied {
 	return d
 }
 
-// restored is a Gate that goes on from b's snapshot.
+// restored is a Gate that continues from b's snapshot.
 func (b *client) restored(c Config) *client {
 	b.Helper()
 	c.Snapshot = b.gate.Snapshot()
@@ -219,7 +219,7 @@ func (f *faulty) Write(b []byte) (int, error) {
 	return f.Buffer.Write(b)
 }
 
-// short writes one octet.
+// short writes one byte.
 type short struct{ n int }
 
 func (s *short) Write([]byte) (int, error) {

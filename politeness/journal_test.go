@@ -47,8 +47,8 @@ func TestP9TheGateUsesTheLedgersTimes(t *testing.T) {
 	})
 }
 
-// TestP10TheLedgerSaysHowFarItIsComplete, so that whoever takes lines out of it is found out: when no Permit is without a
-// line, and not before. A failed Write, and a Permit that nobody reports, leave one.
+// TestP10TheLedgerSaysHowFarItIsComplete, so that missing lines are noticed: when no Permit is without a line, and not
+// before. A failed Write, and a Permit that nobody reports, leave one.
 func TestP10TheLedgerSaysHowFarItIsComplete(t *testing.T) {
 	through := func(t *testing.T, all string) (ids []uint64) {
 		t.Helper()
@@ -73,7 +73,7 @@ func TestP10TheLedgerSaysHowFarItIsComplete(t *testing.T) {
 		b.gate.Report(one, Reply{Err: errors.New("reset")}) // unsent
 		time.Sleep(time.Minute)
 		send(b.must("https://a.test/robots.txt")) // 4
-		b.must("https://a.test/robots.txt")       // 5, which nobody reports
+		b.must("https://a.test/robots.txt")       // 5, which is never reported
 		time.Sleep(time.Minute)
 		send(b.must("https://a.test/robots.txt")) // 6
 		if got, want := through(t, out.String()), []uint64{1, 0, 0, 4, 0}; !slices.Equal(got, want) {

@@ -67,7 +67,7 @@ func (l *life) step() {
 	}
 }
 
-// report ends a request in a random way, at times a while before the Gate is told.
+// report ends a request in a random way, sometimes a while before it is reported.
 func (l *life) report(p Permit) {
 	r := randomReply(l.rng)
 	sum := sha256.Sum256(r.Body)
@@ -91,7 +91,7 @@ func (l *life) body(sha string) ([]byte, error) {
 // was in flight has just been broken off.
 func (l *life) kill() (restored, lived *client) {
 	for id, p := range l.flying {
-		if !p.p.started.Load() { // nothing of it was sent; no ledger tells of it
+		if !p.p.started.Load() { // nothing of it was sent, and no ledger has it
 			l.gate.Report(p, Reply{Aborted: true})
 			delete(l.flying, id)
 		}
@@ -206,7 +206,7 @@ func noLessOrigin(t *testing.T, key string, is, was *origin) {
 	if is == nil {
 		is = new(origin)
 	}
-	if is.failures() > was.failures() && !is.known { // a name without address, while a Permit was out that no line tells of
+	if is.failures() > was.failures() && !is.known { // a name without address, while a Permit was out that has no line
 		return
 	}
 	if is.known != was.known || is.givenUp != was.givenUp || is.status != was.status || is.requestedDelay != was.requestedDelay ||
@@ -239,7 +239,7 @@ func TestARequestWithoutAnEndEndsAtTheRestart(t *testing.T) {
 	})
 }
 
-// TestAnOwnHostRestsWhollyAfterAKill: which of its clocks two requests went by, nobody knows. Both were held by
+// TestAnOwnHostRestsWhollyAfterAKill: it is unknown which of its clocks two requests held. Both were held by
 // others when the snapshot was taken, at a shorter pause.
 func TestAnOwnHostRestsWhollyAfterAKill(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -303,7 +303,7 @@ func TestRobotsTxtWithoutItsBodyIsRequestedAgain(t *testing.T) {
 				t.Errorf("%s: %s without rules (P1)", name, p.URL())
 			}
 			if r.gate.rules.size != 0 {
-				t.Errorf("%s: %d octets of rules counted", name, r.gate.rules.size)
+				t.Errorf("%s: %d bytes of rules counted", name, r.gate.rules.size)
 			}
 		}
 	})
@@ -349,7 +349,7 @@ func TestLedgersThatCannotBeReplayed(t *testing.T) {
 	})
 }
 
-// TestP9ThePauseOfAnEarlierRobotsTxtOutlivesALostBody: nobody can tell what the lost one asked for.
+// TestP9ThePauseOfAnEarlierRobotsTxtOutlivesALostBody: what the lost one requested is unknown.
 func TestP9ThePauseOfAnEarlierRobotsTxtOutlivesALostBody(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -373,8 +373,8 @@ func TestP9ThePauseOfAnEarlierRobotsTxtOutlivesALostBody(t *testing.T) {
 	})
 }
 
-// TestRedirectsAreCountedFromWhereTheyBegin: the Permit for the first hop is taken back, of which no line
-// tells, and robots.txt is asked for again.
+// TestRedirectsAreCountedFromWhereTheyBegin: the Permit for the first hop is taken back, which no line
+// says, and robots.txt is requested again.
 func TestRedirectsAreCountedFromWhereTheyBegin(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer

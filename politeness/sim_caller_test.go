@@ -47,7 +47,7 @@ func (c *caller) while() time.Duration {
 	return 0
 }
 
-// want asks for a page until its fate is known, and then for another.
+// want requests a page until its fate is known, and then another.
 func (c *caller) want(u weburl.URL) {
 	next := c.gate.Next(u)
 	if c.once(25) {
@@ -73,7 +73,7 @@ func (c *caller) want(u weburl.URL) {
 	}
 }
 
-// again asks for u when the Gate says, mostly.
+// again requests u when the Gate says, mostly.
 func (c *caller) again(u weburl.URL, at time.Time) {
 	d := time.Until(at)
 	switch {
@@ -89,7 +89,7 @@ func (c *caller) again(u weburl.URL, at time.Time) {
 	c.after(d, func() { c.want(u) })
 }
 
-// ask is a wish for u, of which next comes next; or for what came next some time ago, or an address for
+// ask is a Request for u, which needs next first; or for what came next some time ago, or an address for
 // another host.
 func (c *caller) ask(u, next weburl.URL) politeness.Request {
 	a := politeness.Request{URL: u, Next: next, Addr: c.addr(next), Attempt: c.odd.IntN(3)}
@@ -130,7 +130,7 @@ func (c *caller) nameless(u, next weburl.URL) {
 	c.again(u, ready)
 }
 
-// recorded reports whether a line has been written since; without a ledger nothing is asked to be.
+// recorded reports whether a line has been written since; without a ledger none has to be.
 func (c *caller) recorded(before int) bool { return c.disk.none || c.disk.lines > before }
 
 // carry takes a Permit through its life.
@@ -237,7 +237,7 @@ func (f *flight) await(a *answer) {
 	}
 }
 
-// report tells the Gate the end, once or twice.
+// report reports the end to the Gate, once or twice.
 func (f *flight) report(r politeness.Reply, a *answer) {
 	before := f.disk.lines
 	if r.Ended.IsZero() {

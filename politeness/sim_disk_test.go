@@ -17,7 +17,7 @@ import (
 )
 
 // disk is what outlives a process: the ledger, in memory or in a file, snapshots, and robots.txt bodies.
-// Some of its writes fail, and while a line is being written somebody may ask for a snapshot.
+// Some of its writes fail, and while a line is being written a snapshot may be requested.
 type disk struct {
 	t      *testing.T
 	rng    *rand.Rand
@@ -29,7 +29,7 @@ type disk struct {
 
 	lines     int    // whole ones
 	lacking   bool   // one was not written
-	silent    bool   // one was not whole, or told of an end, since the process began
+	silent    bool   // one was not whole, or was that of an end, since the process began
 	last      []byte // of them
 	take      func() []byte
 	taking    chan []byte
@@ -88,7 +88,7 @@ func (d *disk) Write(line []byte) (n int, err error) {
 	return n, err
 }
 
-// save keeps a snapshot, or the one that was asked for while the last line was written.
+// save keeps a snapshot, or the one that was requested while the last line was written.
 func (d *disk) save(facts int, now bool) {
 	if d.taking != nil {
 		d.snapshots = append(d.snapshots, saved{<-d.taking, facts})
@@ -99,7 +99,7 @@ func (d *disk) save(facts int, now bool) {
 	}
 }
 
-// latest is one of the last snapshots, or none, unless a process has gone on from one alone.
+// latest is one of the last snapshots, or none, unless a process has continued from one alone.
 func (d *disk) latest() saved {
 	if n := len(d.snapshots); n > 0 && (d.needed || d.rng.IntN(8) > 0) {
 		return d.snapshots[max(0, n-1-d.rng.IntN(3))]
@@ -107,8 +107,8 @@ func (d *disk) latest() saved {
 	return saved{}
 }
 
-// open cuts the ledger back to its whole lines, as another process finds it: with torn behind them, the
-// part of a line that the one before was writing. Then size is how many octets are whole.
+// open cuts the ledger back to its whole lines, as another process finds it: with torn after them, the
+// part of a line that the one before was writing. Then size is how many bytes are whole.
 func (d *disk) open(torn string) (size int64, lines io.ReadSeeker) {
 	d.silent = false
 	if d.path == "" {

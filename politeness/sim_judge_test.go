@@ -25,7 +25,7 @@ type judge struct {
 	law       *law
 	past      []fact
 	facts     int    // so far
-	uses      []*use // under way, or over without a line that tells so
+	uses      []*use // under way, or over without a line that says so
 	forgetful bool   // copies may have been dropped lawfully
 	forgiven  bool
 	trace     []string
@@ -33,8 +33,8 @@ type judge struct {
 	found     int
 }
 
-// fact is something that happened, as it changes the law. A fact outlives a killed process if a line tells
-// of it: then the law goes on from the others.
+// fact is something that happened, as it changes the law. A fact survives a killed process if a line has
+// it: then the law continues from the others.
 type fact struct {
 	number  int
 	durable bool
@@ -58,7 +58,7 @@ type use struct {
 
 	dialled  bool
 	began    time.Time
-	over     bool // the Gate was told
+	over     bool // it was reported
 	ended    int  // the number of that fact
 	recorded bool // and a line says so
 }
@@ -103,7 +103,7 @@ func (j *judge) allow(a politeness.Request, target weburl.URL) *use {
 	return u
 }
 
-// never is why a target must not be asked for at all.
+// never is why a target must not be requested at all.
 func (j *judge) never(u *use) string {
 	for _, at := range []weburl.URL{u.target, u.wanted} {
 		if gone := j.law.host(at).gone; gone != "" {
@@ -292,8 +292,8 @@ func (j *judge) forgive() {
 	j.happened(true, (*law).forgive)
 }
 
-// told holds a refusal for now to what the caller may expect: a time to come, and that an old copy of
-// robots.txt serves while the file cannot be had.
+// told checks a refusal for now against what the caller may expect: a time to come, and that an old copy of
+// robots.txt serves while the file is unavailable.
 func (j *judge) told(u weburl.URL, e *politeness.NotYet) {
 	j.Helper()
 	now := time.Now()
@@ -317,7 +317,7 @@ func (j *judge) waits(u weburl.URL, until time.Time) {
 }
 
 // restart lets another process go on: by a snapshot alone, of the last moment, or by one that has the
-// first facts, and by what lines tell of the others, but for bodies that are lost.
+// first facts, and by what lines say of the others, except for bodies that are lost.
 func (j *judge) restart(replayed bool, first int, lost map[*robotsFile]bool) {
 	now := time.Now()
 	j.note("restart, replayed %v, facts from %d of %d on, %d bodies lost", replayed, first, j.facts, len(lost))
@@ -341,7 +341,7 @@ func (j *judge) restart(replayed bool, first int, lost map[*robotsFile]bool) {
 		j.past = append(j.past, f)
 	}
 	j.law.lost = nil
-	for _, u := range j.uses { // cut off: nobody knows when the server was done
+	for _, u := range j.uses { // cut off: it is unknown when the server was done
 		if began := u.began; replayed && !began.IsZero() && (!u.over || u.ended >= first) || !replayed && u.dialled && !u.over && !u.lapsed(now, j.config.PermitTTL) {
 			j.happened(true, func(l *law) { l.over(u, now, began, politeness.Reply{Aborted: true}, nil, true) })
 		}

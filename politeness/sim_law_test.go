@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// law is what servers have asked for and may count on, by docs/politeness.md, as far as things have come.
+// law is what servers have requested so far and may count on, by docs/politeness.md.
 // It is a plain reading: it forgets nothing and knows nothing of the Gate. Its waits are the least that
 // are due, so what comes before them is wrong, and what comes later is the Gate's own affair.
 type law struct {
@@ -30,7 +30,7 @@ func newLaw(c politeness.Config) *law {
 type hostLaw struct {
 	pauses   []pause // of what is over; an own host may have several at once
 	over     time.Time
-	hold     time.Time // asked for by Retry-After, or due because the name had no address
+	hold     time.Time // requested by Retry-After, or due because the name had no address
 	latency  time.Duration
 	backoff  time.Duration
 	failures int
@@ -162,7 +162,7 @@ func (l *law) notBefore(u *use, now time.Time, busy int) (at time.Time, why stri
 	return at, why
 }
 
-// over applies what became of something that used a host, and whether the ledger has it.
+// over applies the outcome of something that used a host, and whether the ledger has it.
 func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer, recorded bool) {
 	l.permit = later(l.permit, u.allowed)
 	h := l.host(u.target)
@@ -203,7 +203,7 @@ func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer, r
 // late is the end of a connection that was kept for longer than its Permit lasts: whether it counts for more
 // than a pause depends on who came before.
 func (l *law) late(u *use, at time.Time) {
-	if u.own <= 1 { // of several places nobody knows which
+	if u.own <= 1 { // of several places it is unknown which
 		l.rest(u, at)
 	}
 	if u.robots {
@@ -243,7 +243,7 @@ func (l *law) fail(h *hostLaw, at time.Time, fault int) {
 	}
 }
 
-// nameless notes that the name of what was to be asked for had no address.
+// nameless notes that the name of what was to be requested had no address.
 func (l *law) nameless(at time.Time, u, next weburl.URL, asking bool) {
 	h, o := l.host(u), l.origin(u)
 	switch {
@@ -273,8 +273,8 @@ func (l *law) answered(u *use, at time.Time, r politeness.Reply, a *answer) {
 	}
 }
 
-// know takes over a robots.txt, or that there is none. If its body is lost, it counts as never asked for,
-// and of the pauses asked for before and now nobody can tell more than that the lesser is due.
+// know adopts a robots.txt, or that there is none. If its body is lost, it counts as never requested, and of the delays
+// requested before and now it is only known that the lesser is due.
 func (l *law) know(u *use, ended time.Time, life time.Duration, f *robotsFile) {
 	o := l.origin(u.wanted)
 	wish := time.Duration(0)
@@ -326,7 +326,7 @@ func (l *law) forgive() {
 	}
 }
 
-// mayAsk is what a page's origin says to it: "" if it may be asked for.
+// mayAsk is what a page's origin says to it: "" if it may be requested.
 func (o *originLaw) mayAsk(path string, now time.Time) string {
 	old := !now.After(o.stale) && !now.After(o.at.Add(maxStale))
 	switch {

@@ -46,7 +46,7 @@ type robotsFile struct {
 	delay time.Duration
 }
 
-// forbids reports whether path may not be asked for; nil forbids nothing.
+// forbids reports whether path may not be requested; nil forbids nothing.
 func (f *robotsFile) forbids(path string) bool {
 	if f == nil {
 		return false
@@ -67,9 +67,9 @@ type answer struct {
 	took   time.Duration
 	body   string
 	file   *robotsFile   // what body says, nil: nothing
-	life   time.Duration // how long it may be gone by
+	life   time.Duration // how long it stays fresh
 	to     string        // where it redirects to
-	wait   time.Duration // how long the server wants to be left alone, with asks
+	wait   time.Duration // how long a pause the server requests, with asks
 	asks   bool
 	dated  bool // says so by a date, which counts whole seconds
 }
@@ -87,7 +87,7 @@ func (a *answer) String() string {
 
 var errReset = errors.New("connection reset by peer")
 
-// reply is what the caller tells the Gate of it.
+// reply is what the caller reports of it.
 func (a *answer) reply() politeness.Reply {
 	r := politeness.Reply{Status: a.status, Header: a.header, Body: []byte(a.body), Truncated: a.cut, Ended: time.Now()}
 	if a.status == 0 {
@@ -255,7 +255,7 @@ func (w *web) maze(s *server, a *answer) {
 	a.header.Set("Location", a.to)
 }
 
-// retryAfter asks for a pause: in seconds, or by a date on the server's own clock.
+// retryAfter requests a pause: in seconds, or by a date on the server's own clock.
 func (w *web) retryAfter(s *server, a *answer) {
 	seconds := pick(w.rng, 0, 1, 7, 40, 200, 4000)
 	a.wait = time.Duration(seconds) * time.Second

@@ -25,7 +25,7 @@ var (
 )
 
 // TestGateSim drives Gates of random configurations through random histories, in virtual time: a careless
-// caller goes to servers that fail, redirect, change their minds and ask for pauses; Permits are used
+// caller goes to servers that fail, redirect, change their minds and request pauses; Permits are used
 // late, twice or never; ledgers cannot be written; processes stop, are killed, and go on from a snapshot,
 // however old, and the ledger. A judge who knows what the servers meant sees all that reaches them and
 // holds it to docs/politeness.md, as if nothing had been interrupted. A failing seed is repeated by
@@ -57,7 +57,7 @@ func simulate(t *testing.T, seed uint64) {
 	})
 }
 
-// history is what goes on in one seed.
+// history is what happens in one seed.
 type history struct {
 	*testing.T
 	rng    *rand.Rand
@@ -259,7 +259,7 @@ func (h *history) pass() {
 	time.Sleep(time.Duration(h.rng.Int64N(int64(pick(h.rng, 1, 1, time.Second, time.Minute, 48*time.Hour)))))
 }
 
-// open begins a process that goes on from a snapshot and, if replayed, from the ledger.
+// open begins a process that continues from a snapshot and, if replayed, from the ledger.
 func (h *history) open(s saved, replayed bool) {
 	c := h.config
 	c.Snapshot = s.b

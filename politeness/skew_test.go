@@ -25,7 +25,7 @@ func (l *past) body(sha string) ([]byte, error) {
 	return nil, errors.New("not kept")
 }
 
-// process is one that goes on from l, and writes to its ledger.
+// process is one that continues from l, and writes to its ledger.
 func (l *past) process(t *testing.T, c Config) *client {
 	c.Ledger, c.LedgerSize, c.Snapshot = &l.ledger, int64(l.ledger.Len()), l.snapshot
 	before := strings.NewReader(l.ledger.String())
@@ -48,7 +48,7 @@ func (l *past) keep(b *client, raw, body string) {
 	b.ready(raw, body)
 }
 
-// TestALedgerOfTheFutureStallsNothing lets a process that goes on with a crawl find its ledger and snapshot to be of next
+// TestALedgerOfTheFutureStallsNothing lets a process that resumes a crawl find its ledger and snapshot to be of next
 // year: each pause of before is kept once more in whole, and no host waits longer.
 func TestALedgerOfTheFutureStallsNothing(t *testing.T) {
 	const year = 365 * 24 * time.Hour
@@ -105,7 +105,7 @@ func TestALedgerOfTheFutureStallsNothing(t *testing.T) {
 }
 
 // TestALedgerOfTheFutureHidesNoLaterPause lets two processes write a ledger, the first by a clock that is a year ahead:
-// what the second was asked for by a host is still known to the third.
+// what a host requested of the second is still known to the third.
 func TestALedgerOfTheFutureHidesNoLaterPause(t *testing.T) {
 	var l past
 	const raw = "https://a.test/robots.txt"

@@ -16,7 +16,7 @@ import (
 )
 
 // TestP9ASnapshotShortensNoWait takes a snapshot at a random moment of a random crawl, restores it then
-// or later, and goes on: what the new Gate admits, the old one would have admitted at that moment.
+// or later, and continues: what the new Gate admits, the old one would have admitted at that moment.
 func TestP9ASnapshotShortensNoWait(t *testing.T) {
 	for seed := range uint64(400) {
 		inBubble(t, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestSnapshotsThatAreNotWholeAreRefused(t *testing.T) {
 		whole := b.gate.Snapshot()
 		for n := 1; n < len(whole); n++ {
 			if _, err := NewGate(Config{Identity: identity(), Snapshot: whole[:n]}); !errors.Is(err, ErrSnapshot) {
-				t.Fatalf("the first %d octets of %d: %v", n, len(whole), err)
+				t.Fatalf("the first %d bytes of %d: %v", n, len(whole), err)
 			}
 		}
 		for _, bad := range [][]byte{[]byte("amble-gate\x01"), append([]byte("amble-gate\x04"), whole[len("amble-gate")+1:]...), append(bytes.Clone(whole), 0), []byte("{}")} {
@@ -195,7 +195,7 @@ func TestAnEarlierSnapshotIsRead(t *testing.T) {
 	})
 }
 
-// TestASnapshotIncludesWholeLines: a part of one is cut off before the ledger is gone on with.
+// TestASnapshotIncludesWholeLines: a part of one is cut off before the ledger is appended to.
 func TestASnapshotIncludesWholeLines(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{Ledger: &short{}})

@@ -8,7 +8,7 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
-// benchFile is a file of about size octets. Every wildEvery-th rule of it has a star; 0 for none.
+// benchFile is a file of about size bytes. Every wildEvery-th rule of it has a star; 0 for none.
 func benchFile(size, wildEvery int) []byte {
 	var b strings.Builder
 	b.WriteString("# rules for everyone\nUser-agent: *\n")

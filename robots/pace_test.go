@@ -62,7 +62,7 @@ func TestCrawlDelayBelongsToItsGroup(t *testing.T) {
 			t.Errorf("%s: %v", agent, d)
 		}
 	}
-	// Strictest waits as long as any reading asks: only in that of 1996 is b meant here.
+	// Strictest waits as long as any dialect requires: only that of 1996 applies it to b here.
 	if d, _ := Parse([]byte("User-agent: a b\nCrawl-delay: 4\n"), WithDialect(Strictest)).For("b").CrawlDelay(); d != 4*time.Second {
 		t.Error(d)
 	}

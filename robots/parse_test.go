@@ -36,9 +36,9 @@ func TestByteOrderMark(t *testing.T) {
 	}
 }
 
-// TestControlOctets do no harm at either end of a field or value, and are octets like any other
+// TestControlBytes do no harm at either end of a field or value, and are bytes like any other
 // inside.
-func TestControlOctets(t *testing.T) {
+func TestControlBytes(t *testing.T) {
 	g := Parse([]byte("\x00User-agent\x01: \x02*\x00\n\x00Disallow:\x00 /a\x00\nDisallow: /b\x00c\nDis\x00allow: /d\nDisallow:\u00a0/e\u200b\n")).For("x")
 	for path, line := range map[string]int{"/a": 2, "/b%00c": 3, "/b\x00c": 3, "/b": 0, "/d": 0, "/e": 5} {
 		if v := g.Test(path); v.Line != line {
@@ -280,7 +280,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 	body := benchFile(50<<10, 10)
 	if n := testing.AllocsPerRun(10, func() { Parse(body).For("ExampleBot") }); n >= 60 {
-		t.Errorf("parsing %d octets: %v allocations", len(body), n)
+		t.Errorf("parsing %d bytes: %v allocations", len(body), n)
 	}
 }
 

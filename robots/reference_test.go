@@ -8,7 +8,7 @@ import (
 
 // A slow, obvious reading of the five dialects to compare the package with. It shares no code with
 // it: lines come from replacing line ends, rules are tried one after the other, and patterns are
-// matched octet by octet with a table.
+// matched byte by byte with a table.
 
 type refRule struct {
 	allow   bool
@@ -260,7 +260,7 @@ func refGroup(d Dialect, body, agent string) (rules []refRule) {
 	return rules
 }
 
-// refJudge is a robot's group in a dialect, ready to be asked.
+// refJudge is a robot's group in a dialect, ready to judge paths.
 func refJudge(d Dialect, body, agent string) func(path string) refVerdict {
 	if d == Strictest {
 		var all []func(string) refVerdict

@@ -130,7 +130,7 @@ func TestExplain(t *testing.T) {
 	}
 	long := Parse([]byte("User-agent: *\nDisallow: /" + strings.Repeat("a", 10_000))).For("x").Test("/" + strings.Repeat("a", 10_000))
 	if s := Explain(long, Source{}); len(s) > 400 || !strings.Contains(s, "…") {
-		t.Errorf("%d octets: %.100s", len(s), s)
+		t.Errorf("%d bytes: %.100s", len(s), s)
 	}
 }
 

@@ -86,7 +86,7 @@ func mandate(origin, reason string, until float64) func(*Config) {
 	}
 }
 
-// restart goes on in another process.
+// restart continues in another process.
 func (b *book) restart() *book {
 	b.run += "r"
 	return b
