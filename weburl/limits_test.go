@@ -53,7 +53,7 @@ func TestLinearTime(t *testing.T) {
 	}
 }
 
-// TestHostileInput holds that texts of any length and kind are accepted or refused quickly.
+// TestHostileInput checks that texts of any length and kind are accepted or refused quickly.
 func TestHostileInput(t *testing.T) {
 	const n = 1 << 20
 	base := mustParse(t, "http://a/b/c?d")

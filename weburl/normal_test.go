@@ -87,7 +87,7 @@ func checkPurell(t rapid.TB, u URL) {
 	}
 }
 
-// TestNormalAgreesWithPurell holds that every path to the normal form gives the same text.
+// TestNormalAgreesWithPurell checks that every path to the normal form gives the same text.
 func TestNormalAgreesWithPurell(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for range 30 {
@@ -106,7 +106,7 @@ func FuzzNormalIdempotent(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) { checkNormal(t, s) })
 }
 
-// TestNormalDoesNotAllocate holds that a URL in normal form is returned as it is.
+// TestNormalDoesNotAllocate checks that a URL in normal form is returned as it is.
 func TestNormalDoesNotAllocate(t *testing.T) {
 	for _, s := range []string{"http://a/", "https://a.example:8080/b/c?d=e&f=%C3%BC", "http://a/?" + strings.Repeat("b", 2000)} {
 		u := mustParse(t, s)

@@ -68,7 +68,7 @@ func TestUsual(t *testing.T) {
 	}
 }
 
-// TestExact holds that Exact keeps apart what Safe merges, and merges what Parse merges.
+// TestExact checks that Exact keeps apart what Safe merges, and merges what Parse merges.
 func TestExact(t *testing.T) {
 	a, b, c := mustParse(t, "http://a/~"), mustParse(t, "http://a/%7E"), mustParse(t, "HTTP://A:80/./~#x")
 	if Exact.Normal(b) != b.String() || Exact.Key(a) == Exact.Key(b) || Safe.Key(a) != Safe.Key(b) {

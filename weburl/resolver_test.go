@@ -68,7 +68,7 @@ func FuzzResolver(f *testing.F) {
 	})
 }
 
-// TestURLOutlivesView holds that a URL taken from a View does not change with the Resolver's buffers.
+// TestURLOutlivesView checks that a URL taken from a View does not change with the Resolver's buffers.
 func TestURLOutlivesView(t *testing.T) {
 	r := NewResolver(mustParse(t, "http://a.example/b/"), Usual)
 	v, err := r.Resolve("c?x=1")
@@ -103,7 +103,7 @@ func TestResolverDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestViewOfTheBase holds that a link into the page itself gives the page's own URL.
+// TestViewOfTheBase checks that a link into the page itself gives the page's own URL.
 func TestViewOfTheBase(t *testing.T) {
 	r := NewResolver(mustParse(t, benchBase), Safe)
 	v, err := r.Resolve("#top")

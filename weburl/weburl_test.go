@@ -52,7 +52,7 @@ func TestIP(t *testing.T) {
 	}
 }
 
-// TestLiteralHosts holds that net/netip reads the same address from every spelling and from its canonical form.
+// TestLiteralHosts checks that net/netip reads the same address from every spelling and from its canonical form.
 func TestLiteralHosts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 0, 0, 1, 0x10, 0xab, 0xff}), 16, 16).Draw(t, "address")
@@ -69,7 +69,7 @@ func TestLiteralHosts(t *testing.T) {
 	})
 }
 
-// TestParsesIPv6AsNetip holds that the same texts are IPv6 addresses, except for zones.
+// TestParsesIPv6AsNetip checks that the same texts are IPv6 addresses, except for zones.
 func TestParsesIPv6AsNetip(t *testing.T) {
 	piece := rapid.SampledFrom([]string{":", ":", "::", "0", "1", "a", "ffff", "00001", ".", "1.2.3.4", "255", "256", "01", "g", "+1"})
 	rapid.Check(t, func(t *rapid.T) {

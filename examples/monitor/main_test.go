@@ -100,7 +100,7 @@ func tagged(tag, page string) http.HandlerFunc {
 	}
 }
 
-// TestWhatIsAsItWasIsNotSentAgain holds that pages are asked for on condition, and that what is found
+// TestWhatIsAsItWasIsNotSentAgain checks that pages are asked for on condition, and that what is found
 // by the links of pages that were not sent is compared all the same.
 func TestWhatIsAsItWasIsNotSentAgain(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

@@ -88,7 +88,7 @@ var characters = map[string]int{
 	"gbk": 21891 - 19, "big5": 14653, "euc-jp": 7392, "iso-2022-jp": 7392, "shift_jis": 7393, "euc-kr": 17048,
 }
 
-// TestEveryCharacter holds that x/text's decoder reads back every character that is written as itself, except for
+// TestEveryCharacter checks that x/text's decoder reads back every character that is written as itself, except for
 // those that Japanese encodings replace on purpose.
 func TestEveryCharacter(t *testing.T) {
 	for name, want := range characters {
