@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// link is URL i of a crawl of that many hosts, about 79 bytes long.
+// link returns URL i of a crawl of that many hosts, about 79 bytes long.
 func link(b *testing.B, i, hosts int) frontier.Request {
 	b.Helper()
 	u, err := weburl.Parse(fmt.Sprintf("https://www.site-%06d.example/section/%08x/article-about-things-%07d.html", i%hosts, i*2654435761&0xffffffff, i))
@@ -48,7 +48,7 @@ func BenchmarkAdd(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/batch, "ns/link")
 }
 
-// BenchmarkClaimSettle is one URL's way out and back in, with that many hosts ready.
+// BenchmarkClaimSettle claims and settles a URL, with that many hosts ready.
 func BenchmarkClaimSettle(b *testing.B) {
 	for _, hosts := range []int{1_000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) {
@@ -79,7 +79,7 @@ func heap() uint64 {
 	return s.HeapAlloc
 }
 
-// BenchmarkMemoryQueued weighs two million queued URLs, found 40 to a page. Run it once:
+// BenchmarkMemoryQueued measures the memory of two million queued URLs, 40 of each page. Run it once:
 // -benchtime 1x.
 func BenchmarkMemoryQueued(b *testing.B) {
 	for _, hosts := range []int{1_000, 100_000} {
@@ -109,7 +109,7 @@ func BenchmarkMemoryQueued(b *testing.B) {
 	}
 }
 
-// BenchmarkMemoryIdleHost weighs hosts of which all is done and whose ready time is to come.
+// BenchmarkMemoryIdleHost measures the memory of hosts that have no URL left and whose ready time has not come.
 func BenchmarkMemoryIdleHost(b *testing.B) {
 	const hosts = 300_000
 	for b.Loop() {

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// The numbers and the names are stored: they stay what they are.
+// The numbers and the names are stored, and must stay.
 func TestKindsAsStored(t *testing.T) {
 	names := strings.Fields("page seed redirect sitemap anchor area frame link refresh image script media object import style form data entry")
 	for i, name := range names {

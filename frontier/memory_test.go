@@ -16,7 +16,7 @@ func TestOwnKey(t *testing.T) {
 		requests(t, "http://b.test/same?%d", 0, 1)[0], requests(t, "http://a.test/%d", 1, 2)[0])
 }
 
-// FuzzClaimReturnsWhatWasAdded: any URL that parses comes back as it was.
+// FuzzClaimReturnsWhatWasAdded: any URL that parses is returned unchanged.
 func FuzzClaimReturnsWhatWasAdded(f *testing.F) {
 	for _, s := range []string{"http://a.test/x?y", "https://[::1]:80/", "http://a.test:81?q", "HTTP://A.TEST\\b"} {
 		f.Add(s, "http://via.test/", []byte("meta"))

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestQueueOrder compares a queue with a sorted list: by priority, then by arrival, for URLs that
-// come back, with their place or anew, as for new ones.
+// TestQueueOrder compares a queue with a sorted list: by priority, then by arrival, for new URLs and for those that
+// come back, in their place or anew.
 func TestQueueOrder(t *testing.T) {
 	type waiting struct {
 		name, arrival uint64
@@ -81,7 +81,7 @@ func TestQueueOrder(t *testing.T) {
 	}
 }
 
-// memoryOf is what the chunks of q take, and the items that were taken out of it.
+// memoryOf returns the bytes of the chunks of q and of the items that were taken out of it.
 func memoryOf(q *queue, taken map[uint64]int) (n int) {
 	for _, l := range q.lanes {
 		n += int(l.own)

@@ -45,7 +45,7 @@ func TestQuotaInAll(t *testing.T) {
 	}
 }
 
-// A flood of long URLs fills the queue's memory, not the machine's. What is done makes room.
+// A flood of long URLs fills the memory of the queue, not that of the machine. URLs that are done make room.
 func TestQuotaOfBytes(t *testing.T) {
 	const most = 1 << 20
 	m := frontier.NewMemory(frontier.MemoryConfig{MaxBytes: most})
@@ -72,7 +72,7 @@ func TestQuotaOfBytes(t *testing.T) {
 	}
 }
 
-// TestRejectedAreBounded: a host at its quota costs no more memory than a million hashes.
+// TestRejectedAreBounded: a host at its quota costs the memory of a million hashes at most.
 func TestRejectedAreBounded(t *testing.T) {
 	var n uint64
 	m := frontier.NewMemory(frontier.MemoryConfig{MaxPending: 1, Key: func(weburl.URL) (k weburl.Key) {

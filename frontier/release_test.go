@@ -31,7 +31,7 @@ func TestUnreadableRecordIsAnError(t *testing.T) {
 }
 
 // TestFinishedPagesLeaveNothing: what the Requests of a page share is freed with the last of them,
-// and a host with its ready time.
+// and a host when its ready time has come.
 func TestFinishedPagesLeaveNothing(t *testing.T) {
 	m := NewMemory(MemoryConfig{})
 	via, _ := weburl.Parse("http://via.test/")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSeenAgainstMap compares the seen set with a plain map, depths beyond a mark's room included.
+// TestSeenAgainstMap compares the seen set with a plain map, including depths that do not fit in a mark.
 func TestSeenAgainstMap(t *testing.T) {
 	type entry struct {
 		state state

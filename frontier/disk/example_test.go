@@ -56,7 +56,7 @@ func visit(dir string, pages int) error {
 	if _, err := f.Add(ctx, frontier.Request{URL: seed, Kind: frontier.KindSeed}); err != nil { // known on day 2
 		return err
 	}
-	records := f.Offsets("")["records"] // what an output is cut back to before it goes on
+	records := f.Offsets("")["records"] // what an output is cut back to before it is resumed
 	for range pages {
 		c, err := f.Claim(ctx)
 		if errors.Is(err, frontier.ErrDrained) {

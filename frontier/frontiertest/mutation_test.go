@@ -24,8 +24,7 @@ func TestNaiveConforms(t *testing.T) {
 	Run(t, func(*testing.T) frontier.Frontier { return newNaive("") }, naiveOptions())
 }
 
-// TestSuiteNoticesEachBug gives the naive store one bug after the other. The tests named must fail:
-// a test that cannot fail promises nothing.
+// TestSuiteNoticesEachBug gives the naive store one bug after the other. The named tests must fail.
 func TestSuiteNoticesEachBug(t *testing.T) {
 	const random, crowd, commits = "random operations", "many workers", "workers release"
 	for _, tc := range []struct {
@@ -176,7 +175,7 @@ func TestSuiteNoticesEachBug(t *testing.T) {
 	}
 }
 
-// TestSuiteNoticesWrongSlots has the memory store with more and with fewer holders than promised.
+// TestSuiteNoticesWrongSlots runs the suite on a memory store with more and with fewer holders than promised.
 func TestSuiteNoticesWrongSlots(t *testing.T) {
 	o := Options{Virtual: true, Slots: 3}
 	for slots, fails := range map[int]bool{1: true, 2: true, 3: false, 4: true} {
@@ -189,7 +188,7 @@ func TestSuiteNoticesWrongSlots(t *testing.T) {
 	}
 }
 
-// TestSuiteSkipsWhatAStoreCannotDo: a promise not made is not tested, and not reported as kept.
+// TestSuiteSkipsWhatAStoreCannotDo: tests of optional abilities are skipped, not passed.
 func TestSuiteSkipsWhatAStoreCannotDo(t *testing.T) {
 	for _, prefix := range []string{"F3 a host has as many", "F11 an expired", "F11 Settle of", "F12 a crash loses", "F12 a closed store",
 		"F15 a release frees", "F15 a crash", "F16 Commit takes", "F16 a crash during", "F17 owners", "F18 Revive queues",
@@ -203,7 +202,7 @@ func TestSuiteSkipsWhatAStoreCannotDo(t *testing.T) {
 	}
 }
 
-// runOne runs the one test of the suite whose name begins so, and tells how it ended.
+// runOne runs the test of the suite whose name begins with prefix, and returns how it ended.
 func runOne(t *testing.T, o Options, prefix string, open func() frontier.Frontier) *recorder {
 	t.Helper()
 	r := &recorder{}

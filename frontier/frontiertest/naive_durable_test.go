@@ -18,7 +18,7 @@ type stored struct {
 	revived []*entry
 }
 
-// of returns the owner under whose name a naive store keeps what is an owner's.
+// of returns the owner under whose name a naive store keeps a checkpoint.
 func (n *naive) of(owner string) string {
 	if n.is("owners share names") {
 		return ""
@@ -263,7 +263,7 @@ func (n *naive) Values(ctx context.Context, owner, prefix string, f func(string,
 	return nil
 }
 
-// spoilCrashed loses something of what only a Durable has.
+// spoilCrashed loses something that only a Durable has.
 func (n *naive) spoilCrashed(e *entry) {
 	switch {
 	case n.is("crash loses offsets"):

@@ -17,8 +17,8 @@ const (
 	naiveDelay   = 700 * time.Millisecond
 )
 
-// naive is a store made of the model, a mutex and a channel. It conforms, unless it is given a bug:
-// each breaks one promise of the contract, so that the suite can be seen to notice.
+// naive is a store made of the model, a mutex and a channel. It conforms unless it is given a bug. Each bug breaks
+// one promise of the contract, which the suite must notice.
 type naive struct {
 	bug string
 
@@ -134,7 +134,7 @@ func (n *naive) add(now time.Time, r frontier.Request) bool {
 	return false
 }
 
-// spoil loses something of a Request.
+// spoil loses a part of a Request.
 func (n *naive) spoil(r *frontier.Request) {
 	switch n.bug {
 	case "priority is ignored":

@@ -22,7 +22,8 @@ var (
 )
 
 // How many seeds a simulation tries to find a mutant when the seed in the table has gone stale: seven times as many as
-// the rarest mutant takes on average (one in 214 crawls, one in 10,000 of the callers of a Gate), so that one in a thousand searches fails by chance.
+// the rarest mutant takes on average (one crawl in 214, one caller of a Gate in 10,000), so that one search in a
+// thousand fails by chance.
 const (
 	crawlSeeds = 1500
 	gateSeeds  = 70_000

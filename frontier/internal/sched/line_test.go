@@ -75,7 +75,7 @@ func TestLineWakesAsFewAsNeeded(t *testing.T) {
 	})
 }
 
-// TestLineWatchesTheClockOnce: the front alone has a timer, and whoever follows it takes it over.
+// TestLineWatchesTheClockOnce: only the front has a timer; the next in line takes it over.
 func TestLineWatchesTheClockOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

@@ -40,7 +40,7 @@ func TestRestingHostComesBack(t *testing.T) {
 	}
 }
 
-// TestReadyIsNeverShortened: of several holders the one that asks for the longest wait is heard.
+// TestReadyIsNeverShortened: of several holders the one with the longest wait decides.
 func TestReadyIsNeverShortened(t *testing.T) {
 	s := New[string, int]()
 	h := s.Open("a:80", 3)
@@ -116,7 +116,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestPinnedHostIsNotForgotten: someone is about to give it work.
+// TestPinnedHostIsNotForgotten: it is about to be given work.
 func TestPinnedHostIsNotForgotten(t *testing.T) {
 	s := New[string, int]()
 	fresh, rested := s.Open("a:80", 1), s.Open("b:80", 1)
@@ -139,7 +139,7 @@ func TestPinnedHostIsNotForgotten(t *testing.T) {
 	}
 }
 
-// TestFreedPlaceIsUsedWhileItsURLIsHeld: the host goes on, is not forgotten and counts as busy.
+// TestFreedPlaceIsUsedWhileItsURLIsHeld: the host can be served, is not forgotten and counts as busy.
 func TestFreedPlaceIsUsedWhileItsURLIsHeld(t *testing.T) {
 	s := New[string, int]()
 	h := s.Open("a:80", 1)
