@@ -11,29 +11,29 @@ import (
 
 const hostileIntro = `# Fetching a hostile web
 
-What a crawl does when servers lie, stall, flood and loop. Every line is a case of a test; the outcomes are
-what the test saw, with default limits unless the line says otherwise. ` + "`go test -run Hostile -v ./crawler`" + ` runs them,
-and fails when this page is not what happened; with ` + "`-update`" + ` it writes the page anew.
+What a crawl does if servers lie, stall, flood and loop. Every line is a test case; the outcomes are those that the test
+observed, with default limits unless the line says otherwise. ` + "`go test -run Hostile -v ./crawler`" + ` runs them,
+and fails if this page differs; with ` + "`-update`" + ` it writes the page.
 
-In the cases on sockets of loopback a healthy site is crawled beside all the others, and loses nothing. The
-same crawl, with bombs of 256 MiB each and a memory limit of 192 MiB, is held to a resident size of 256 MiB
-by ` + "`TestBombsFitInMemory`" + `; one of a flood of links, 57 pages of 5,200 with 1.9 kB each, to 300 MiB by
-` + "`TestFloodFitsInMemory`" + ` of the command. The other cases are on the simulated web, where time is virtual.
+In the cases with sockets on loopback, one crawl visits a healthy site together with all the others, and loses nothing of
+it. ` + "`TestBombsFitInMemory`" + ` checks that the same crawl, with bombs of 256 MiB each and a memory limit of 192 MiB,
+has a resident size of at most 256 MiB; ` + "`TestFloodFitsInMemory`" + ` of the command does so for a flood of links, 57
+pages of 5,200 with 1.9 kB each, and 300 MiB. The other cases are on the simulated web, where time is virtual.
 
-An outcome is what [Visit.Outcome] and Visit.Reason say, or ` + "`outcome`, `status` and `reason`" + ` of a line of
-visits.jsonl: with a reason, ` + "`fetched`" + ` is a page of which not all could be had.
+An outcome is Visit.Outcome and Visit.Reason, or ` + "`outcome`, `status` and `reason`" + ` of a line of visits.jsonl: with a
+reason, ` + "`fetched`" + ` is a page that could not be received completely.
 
-What a site sends to be misread does not reach a reader as it is. Control characters, marks that turn the direction
-of reading, and characters without width or shape are written as escapes (` + "`\\u202e`" + `) on terminals, in visits, ledger,
-reports and every JSON output, where they mean the same to a program. User and password of a Location, or of any
-other reference that is refused for having them, are masked (` + "`http://*****@host/`" + `). A web archive alone has what was
-received, byte for byte: it is evidence, to be treated as such.
+What a site sends to be misread does not reach a reader unchanged. Control characters, marks that change the direction of
+writing, and invisible characters are written as escapes (` + "`\\u202e`" + `) on terminals, in visits, ledger, reports and
+every JSON output, where they mean the same to a program. User and password of a Location, or of any other reference that
+is refused for having them, are masked (` + "`http://*****@host/`" + `). Only a web archive contains what was received,
+byte for byte: it is evidence, and must be treated with care.
 `
 
-// TestHostileTable compares docs/hostile.md with what becomes of each case.
+// TestHostileTable compares docs/hostile.md with the outcome of each case.
 func TestHostileTable(t *testing.T) {
 	var b strings.Builder
-	b.WriteString(strings.ReplaceAll(hostileIntro, "[Visit.Outcome]", "Visit.Outcome"))
+	b.WriteString(hostileIntro)
 	b.WriteString("\n## On the wire\n\n| the server | outcome |\n|---|---|\n")
 	for _, h := range hostileSites(t, 1) {
 		fmt.Fprintf(&b, "| %s | %s |\n", h.does, cells(h.want))

@@ -60,11 +60,11 @@ var http2Hostile = []struct {
 	does, want string
 	serve      http.HandlerFunc
 }{
-	{"a sound answer over HTTP/2", "fetched 200 HTTP/2.0", func(w http.ResponseWriter, _ *http.Request) {
+	{"a valid answer over HTTP/2", "fetched 200 HTTP/2.0", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = fmt.Fprint(w, "<p>fine")
 	}},
-	{"a body without end over HTTP/2", "fetched 200 length HTTP/2.0", func(w http.ResponseWriter, _ *http.Request) {
+	{"an endless body over HTTP/2", "fetched 200 length HTTP/2.0", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		for more := []byte(strings.Repeat("more ", 10_000)); ; {
 			if _, err := w.Write(more); err != nil {

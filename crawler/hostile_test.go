@@ -45,7 +45,7 @@ func packer(t testing.TB, encoding string, b *bytes.Buffer) io.WriteCloser {
 	return z
 }
 
-// packed is n octets of nothing under a Content-Encoding.
+// packed is n bytes of nothing under a Content-Encoding.
 func packed(t testing.TB, encoding string, n int64) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -82,30 +82,30 @@ func hostileSites(t testing.TB, bomb int64) []hostile {
 	flood := strings.Repeat("<a href=/404?x>x</a>", 200_000)
 	thrice := packed(t, "gzip", 100)
 	return []hostile{
-		{"early-close", "closes the connection unanswered", crawltest.EarlyClose(), "failed 0 no_answer"},
+		{"early-close", "closes the connection without an answer", crawltest.EarlyClose(), "failed 0 no_answer"},
 		{"reset", "resets the connection", crawltest.ResetConn(), "failed 0 reset"},
-		{"status-line", "a status line that is none", crawltest.StatusLine("HTTP/1.1 two hundred"), "failed 0 malformed_answer"},
+		{"status-line", "an invalid status line", crawltest.StatusLine("HTTP/1.1 two hundred"), "failed 0 malformed_answer"},
 		{"no-http", "speaks another protocol", crawltest.Text("220 mail.example ESMTP\r\n"), "failed 0 malformed_answer"},
 		{"header-flood", "5,000 header fields", crawltest.HeaderFlood(5000), "failed 0 header_too_large"},
 		{"long-header", "a header field of 1 MiB", crawltest.LongHeader(1 << 20), "failed 0 header_too_large"},
-		{"endless-header", "header fields without end", crawltest.EndlessHeader(), "failed 0 header_too_large"},
+		{"endless-header", "endless header fields", crawltest.EndlessHeader(), "failed 0 header_too_large"},
 		{"informational", "1,000 informational answers before the final one", crawltest.Informational(1000), "failed 0 header_too_large"},
-		{"switch", "switches to a protocol nobody asked for", crawltest.SwitchProtocols(), "failed 0 protocol_switched"},
-		{"bad-chunk", "chunks that are none", crawltest.Chunks("5\r\nhello\r\nxyz\r\n"), "fetched 200 cut_short"},
-		{"chunk-size", "a chunk of more octets than numbers have", crawltest.Chunks("fffffffffffffffff\r\nhello\r\n0\r\n\r\n"), "fetched 200 cut_short"},
+		{"switch", "switches to a protocol that was not requested", crawltest.SwitchProtocols(), "failed 0 protocol_switched"},
+		{"bad-chunk", "invalid chunks", crawltest.Chunks("5\r\nhello\r\nxyz\r\n"), "fetched 200 cut_short"},
+		{"chunk-size", "a chunk whose size overflows numbers", crawltest.Chunks("fffffffffffffffff\r\nhello\r\n0\r\n\r\n"), "fetched 200 cut_short"},
 		{"short-body", "less body than its length says", crawltest.Length("1000", "half of it"), "fetched 200 cut_short"},
 		{"bad-length", "a negative length", crawltest.Length("-5", "x"), "failed 0 malformed_answer"},
-		{"endless-body", "a body without end", crawltest.EndlessBody(), "fetched 200 length"},
-		{"garbage-after", "answers nobody asked for, behind a good one", crawltest.GarbageAfter("<p>fine", strings.Repeat("GET / HTTP/1.1 200\r\n", 100)), "fetched 200"},
+		{"endless-body", "an endless body", crawltest.EndlessBody(), "fetched 200 length"},
+		{"garbage-after", "unrequested answers after a valid one", crawltest.GarbageAfter("<p>fine", strings.Repeat("GET / HTTP/1.1 200\r\n", 100)), "fetched 200"},
 		{"gzip-bomb", "a gzip bomb", crawltest.Encoded("gzip", packed(t, "gzip", bomb)), "fetched 200 length"},
 		{"deflate-bomb", "a deflate bomb", crawltest.Encoded("deflate", packed(t, "deflate", bomb)), "fetched 200 length"},
 		{"br-bomb", "a brotli bomb", crawltest.Encoded("br", packed(t, "br", bomb)), "fetched 200 length"},
 		{"zstd-bomb", "a zstd bomb", crawltest.Encoded("zstd", packed(t, "zstd", bomb)), "fetched 200 length"},
-		{"bad-gzip", "gzip that breaks off in garbage", crawltest.Encoded("gzip", []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"+strings.Repeat("\xff", 500))), "fetched 200 encoding"},
-		{"many-codings", "three codings on top of one another", crawltest.Encoded("gzip, gzip, gzip", thrice), "fetched 200 encoding"},
+		{"bad-gzip", "gzip that ends in garbage", crawltest.Encoded("gzip", []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"+strings.Repeat("\xff", 500))), "fetched 200 encoding"},
+		{"many-codings", "three layers of coding", crawltest.Encoded("gzip, gzip, gzip", thrice), "fetched 200 encoding"},
 		{"link-flood", "200,000 links on a page", crawltest.Text(page(fmt.Sprintf("Content-Length: %d\r\n", len(flood)), flood)), "fetched 200"},
 		{"attribute", "an attribute of 1 MiB", crawltest.Text(page("", `<a href="`+strings.Repeat("x", 1<<20)+`">x</a>`)), "fetched 200"},
-		{"deep", "300,000 elements inside one another", crawltest.Text(page("", strings.Repeat("<div>", 300_000))), "fetched 200"},
+		{"deep", "300,000 nested elements", crawltest.Text(page("", strings.Repeat("<div>", 300_000))), "fetched 200"},
 		{"bad-redirect", "a redirect to a script", crawltest.Text("HTTP/1.1 302 Found\r\nLocation: javascript:alert(1)\r\nContent-Length: 0\r\n\r\n"), "failed 302 redirect_bad"},
 		{"to-metadata", "a redirect to a cloud's metadata address", crawltest.Text("HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n"), "redirected 302"},
 	}

@@ -131,7 +131,7 @@ func attempts(v *crawler.Visit) string {
 	return fmt.Sprintf("after %d attempts", v.Attempt+1)
 }
 
-func size(v *crawler.Visit) string { return fmt.Sprintf("%d octets kept", len(v.Page.Body)) }
+func size(v *crawler.Visit) string { return fmt.Sprintf("%d bytes kept", len(v.Page.Body)) }
 
 func failing(v *crawler.Visit) string {
 	if v.Err != nil && v.Outcome == crawler.Deferred {
@@ -161,32 +161,32 @@ func limitCases() []web {
 	long := "/" + strings.Repeat("x", 3000)
 	return []web{
 		{"Limits", "no answer from the DNS", siteFault(crawltest.DNSTimeout()), "", attempts, nil},
-		{"Limits", "no connection comes about", func(s *crawltest.Site, c *crawler.Config) {
+		{"Limits", "no connection is established", func(s *crawltest.Site, c *crawler.Config) {
 			siteFault(crawltest.NoConnect())(s, c)
 			beside(c)
 		}, "", failing, nil},
-		{"Limits", "no connection comes about, and no other host has ever answered", siteFault(crawltest.NoConnect()), "", nil, inVain},
-		{"Limits", "connections are refused, and no other host has ever answered", siteFault(crawltest.Refuse()), "", nil, inVain},
+		{"Limits", "no connection is established, and no other host ever answered", siteFault(crawltest.NoConnect()), "", nil, inVain},
+		{"Limits", "connections are refused, and no other host ever answered", siteFault(crawltest.Refuse()), "", nil, inVain},
 		{"Limits", "a TLS handshake without an answer", silentTLS, "https://silent.example/", failing, nil},
 		{"Limits", "a request without an answer", fault(crawltest.Hang()), "", attempts, nil},
 		{"Limits", "silence in the middle of the body", fault(crawltest.Stall(5000)), "", size, nil},
-		{"Limits", "an octet a second, for longer than a fetch may take", fault(crawltest.Slow(1, time.Second)), "", nil, nil},
-		{"Limits", "100 octets a second, where at least 1,000 are asked for", func(s *crawltest.Site, c *crawler.Config) {
+		{"Limits", "a byte per second, for longer than a fetch may take", fault(crawltest.Slow(1, time.Second)), "", nil, nil},
+		{"Limits", "100 bytes per second, where at least 1,000 are required", func(s *crawltest.Site, c *crawler.Config) {
 			c.Fetch.MinRate = 1000
 			fault(crawltest.Slow(100, time.Second))(s, c)
 		}, "", nil, nil},
-		{"Limits", "an answer of a type that nobody wants", func(s *crawltest.Site, c *crawler.Config) {
+		{"Limits", "an answer of an unwanted type", func(s *crawltest.Site, c *crawler.Config) {
 			c.Fetch.Wanted = func(t string) bool { return t == "text/html" }
 			s.Page("/", strings.Repeat("x", 1<<20)).Type("video/mp4")
 		}, "", size, nil},
-		{"Limits", "a link of 3,000 octets", func(s *crawltest.Site, _ *crawler.Config) { s.Page("/", links(long, "/x")); s.Page("/x", "") }, "", fates, nil},
+		{"Limits", "a link of 3,000 bytes", func(s *crawltest.Site, _ *crawler.Config) { s.Page("/", links(long, "/x")); s.Page("/x", "") }, "", fates, nil},
 		{"Limits", "12,000 links on a page", func(s *crawltest.Site, c *crawler.Config) {
 			c.Limits.Depth = crawler.SeedsOnly
 			s.Page("/", strings.Repeat("<a href=/x>x</a>", 12_000))
 		}, "", func(v *crawler.Visit) string {
 			return fmt.Sprintf("%d links read, %d beyond the limit", len(v.Doc.Links), v.Doc.Dropped)
 		}, nil},
-		{"Limits", "one octet that unpacks to a hundred, where at most twenty may be", func(s *crawltest.Site, c *crawler.Config) {
+		{"Limits", "one byte that decompresses to a hundred, where at most twenty are allowed", func(s *crawltest.Site, c *crawler.Config) {
 			c.Fetch.MaxRatio = 20
 			body(packedWeb("gzip", 8<<20), "Content-Encoding", "gzip", "Content-Type", "text/html")(s, c)
 		}, "", nil, nil},
@@ -259,13 +259,13 @@ func decodingCases() []web {
 	small := func(coding string) []byte { return packedText(coding, "<p>fine") }
 	return []web{
 		{"Decoding", "gzip", body(small("gzip"), as("gzip")...), "", note, nil},
-		{"Decoding", "deflate, as the standard has it", body(small("deflate"), as("deflate")...), "", note, nil},
+		{"Decoding", "deflate, as in the standard", body(small("deflate"), as("deflate")...), "", note, nil},
 		{"Decoding", "deflate without its envelope", body(raw.Bytes(), as("deflate")...), "", note, nil},
 		{"Decoding", "brotli", body(small("br"), as("br")...), "", note, nil},
 		{"Decoding", "zstd", body(small("zstd"), as("zstd")...), "", note, nil},
 		{"Decoding", "plain text labelled as gzip", body([]byte("<p>plain"), as("gzip")...), "", note, nil},
-		{"Decoding", "a coding there is none of", body([]byte("<p>plain"), as("rot13")...), "", note, nil},
-		{"Decoding", "garbage behind the compressed stream", body(append(small("gzip"), "garbage"...), as("gzip")...), "", note, nil},
+		{"Decoding", "an unknown coding", body([]byte("<p>plain"), as("rot13")...), "", note, nil},
+		{"Decoding", "garbage after the compressed stream", body(append(small("gzip"), "garbage"...), as("gzip")...), "", note, nil},
 		{"Decoding", "gzip that ends too early", body(small("gzip")[:15], as("gzip")...), "", nil, nil},
 	}
 }
@@ -285,13 +285,13 @@ func charsetCases(t testing.TB) []web {
 	as := func(ct string) []string { return []string{"Content-Type", ct} }
 	return []web{
 		{"Charset", "UTF-16 with a byte order mark", body(encoded(t, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), title(ru)), as("text/html; charset=utf-8")...), "", charset, nil},
-		{"Charset", "UTF-16 without a byte order mark, said in the header", body(encoded(t, unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), title(ru)), as("text/html; charset=utf-16be")...), "", charset, nil},
-		{"Charset", "windows-1251, said in the header", body(encoded(t, charmap.Windows1251, title(ru)), as("text/html; charset=windows-1251")...), "", charset, nil},
-		{"Charset", "Shift_JIS, said in a META element behind 2 KB", body(encoded(t, japanese.ShiftJIS, "<html><head>"+pad+"<meta charset=shift_jis>"+title(ja)), as("text/html")...), "", charset, nil},
-		{"Charset", "GB18030, said in a META element", body(encoded(t, simplifiedchinese.GB18030, "<meta charset=gb18030>"+title(zh)), as("text/html")...), "", charset, nil},
-		{"Charset", "UTF-8, said nowhere", body([]byte(title(ja)), as("text/html")...), "", charset, nil},
-		{"Charset", "windows-1251, said nowhere", body(encoded(t, charmap.Windows1251, title(ru)), as("text/html")...), "", charset, nil},
-		{"Charset", "a charset there is none of", body([]byte(title("x")), as("text/html; charset=utf-99")...), "", charset, nil},
+		{"Charset", "UTF-16 without a byte order mark, declared in the header", body(encoded(t, unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), title(ru)), as("text/html; charset=utf-16be")...), "", charset, nil},
+		{"Charset", "windows-1251, declared in the header", body(encoded(t, charmap.Windows1251, title(ru)), as("text/html; charset=windows-1251")...), "", charset, nil},
+		{"Charset", "Shift_JIS, declared in a META element after 2 KB", body(encoded(t, japanese.ShiftJIS, "<html><head>"+pad+"<meta charset=shift_jis>"+title(ja)), as("text/html")...), "", charset, nil},
+		{"Charset", "GB18030, declared in a META element", body(encoded(t, simplifiedchinese.GB18030, "<meta charset=gb18030>"+title(zh)), as("text/html")...), "", charset, nil},
+		{"Charset", "UTF-8, not declared", body([]byte(title(ja)), as("text/html")...), "", charset, nil},
+		{"Charset", "windows-1251, not declared", body(encoded(t, charmap.Windows1251, title(ru)), as("text/html")...), "", charset, nil},
+		{"Charset", "an unknown charset", body([]byte(title("x")), as("text/html; charset=utf-99")...), "", charset, nil},
 	}
 }
 
@@ -302,7 +302,7 @@ func typeCases() []web {
 		{"Type", "HTML labelled as plain text", body([]byte(html), "Content-Type", "text/plain"), "", mediaType, nil},
 		{"Type", "HTML labelled as an image", body([]byte(html), "Content-Type", "image/png"), "", mediaType, nil},
 		{"Type", "PDF labelled as HTML", body([]byte("%PDF-1.7\n<a href=/x>"), "Content-Type", "text/html"), "", mediaType, nil},
-		{"Type", "a type that is none", body([]byte(html), "Content-Type", "html"), "", mediaType, nil},
+		{"Type", "an invalid type", body([]byte(html), "Content-Type", "html"), "", mediaType, nil},
 	}
 }
 
@@ -320,9 +320,9 @@ func redirectCases() []web {
 		{"Redirects", "no Location", redirect(""), "", nil, nil},
 		{"Redirects", "to ftp", redirect("ftp://a.example/"), "", nil, nil},
 		{"Redirects", "to a URL with a password", redirect("http://user:secret@a.example/"), "", nil, nil},
-		{"Redirects", "to a URL of 3,000 octets", redirect("/" + strings.Repeat("x", 3000)), "/" + strings.Repeat("x", 3000), nil, nil},
+		{"Redirects", "to a URL of 3,000 bytes", redirect("/" + strings.Repeat("x", 3000)), "/" + strings.Repeat("x", 3000), nil, nil},
 		{"Redirects", "out of the scope", func(s *crawltest.Site, _ *crawler.Config) { s.Redirect("/", "http://other.example/") }, "http://other.example/", nil, nil},
-		{"Redirects", "to what robots.txt forbids", func(s *crawltest.Site, _ *crawler.Config) {
+		{"Redirects", "to a URL that robots.txt forbids", func(s *crawltest.Site, _ *crawler.Config) {
 			s.Robots("User-agent: *\nDisallow: /no\n").Forbids("/no")
 			s.Redirect("/", "/no")
 		}, "/no", nil, nil},
@@ -353,10 +353,10 @@ func addressCases() []web {
 				return resolve.LookupNetIP(ctx, network, host)
 			})
 		}, "http://inner.example/", nil, nil},
-		web{"Addresses", "a name that has a public address first, and then a private one", rebinding, "http://rebind.example/second", nil, nil},
+		web{"Addresses", "a name that first has a public address, then a private one", rebinding, "http://rebind.example/second", nil, nil},
 		web{"Addresses", "a seed whose name has a private address", seedNamed([]string{inside}), "http://rebind.example/second", nil, nil},
-		web{"Addresses", "a seed's name that has a public address first, and then a private one", seedNamed([]string{outside}, []string{inside}), "http://rebind.example/second", nil, nil},
-		web{"Addresses", "a seed's name that has a private address first, and then another", seedNamed([]string{inside}, []string{"169.254.169.254"}), "http://rebind.example/second", nil, nil},
+		web{"Addresses", "a seed's name that first has a public address, then a private one", seedNamed([]string{outside}, []string{inside}), "http://rebind.example/second", nil, nil},
+		web{"Addresses", "a seed's name that first has a private address, then another", seedNamed([]string{inside}, []string{"169.254.169.254"}), "http://rebind.example/second", nil, nil},
 		web{"Addresses", "a seed's name with a public address that refuses connections, and a private one", seedNamed([]string{outside, inside}), "http://rebind.example/second", attempts, nil},
 		web{"Addresses", "robots.txt redirected to a private address", func(s *crawltest.Site, c *crawler.Config) {
 			s.Page("/", "")
@@ -469,8 +469,8 @@ func networkCases() []web {
 		}
 	}
 	return []web{
-		{"Names", "there is no such name", siteFault(crawltest.NXDomain()), "", attempts, nil},
-		{"Names", "the DNS fails, and then not", siteFault(crawltest.DNSFailure().First(1)), "", attempts, nil},
+		{"Names", "an unknown name", siteFault(crawltest.NXDomain()), "", attempts, nil},
+		{"Names", "the DNS fails once", siteFault(crawltest.DNSFailure().First(1)), "", attempts, nil},
 		{"Names", "the DNS fails throughout", siteFault(crawltest.DNSFailure()), "", attempts, nil},
 		{"TLS", "an expired certificate", secure(crawltest.ExpiredCertificate()), "https://secure.example/", failing, nil},
 		{"TLS", "a certificate for another name", secure(crawltest.WrongCertificate()), "https://secure.example/", failing, nil},
@@ -516,7 +516,7 @@ func retryCases() []web {
 		{"Retries", "the connection breaks in the middle of a page, always", fault(crawltest.CutShort(5000)), "", func(v *crawler.Visit) string { return attempts(v) + ", " + size(v) }, nil},
 		{"Retries", "every page of a host fails: the first", many(30, crawltest.Reset()), "/0", attempts, nil},
 		{"Retries", "every page of a host fails: the last", many(45, crawltest.Reset()), "/44", failing, nil},
-		{"Retries", "thirty pages of a host fail: the one behind them", func(s *crawltest.Site, c *crawler.Config) {
+		{"Retries", "thirty pages of a host fail: the page after them", func(s *crawltest.Site, c *crawler.Config) {
 			many(30, crawltest.Reset())(s, c)
 			s.Page("/", links(append(paths(30), "/good")...))
 			s.Page("/good", "")
