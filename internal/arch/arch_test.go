@@ -133,6 +133,7 @@ var thirdParty = map[string][]string{
 	"extract":       {"golang.org/x/net/html"},
 	"extract/css":   {"golang.org/x/net/html", "github.com/andybalholm/cascadia"},
 	"frontier/disk": {"github.com/cockroachdb/pebble/v2"},
+	"identity":      {"github.com/dunglas/httpsfv", "golang.org/x/net/html"},
 	"sink/warc":     {"github.com/klauspost/compress"},
 	"sink/sqlite":   {"modernc.org/sqlite"},
 

@@ -1,0 +1,127 @@
+package identity
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dunglas/httpsfv"
+)
+
+const (
+	tagRequest   = "web-bot-auth"
+	tagDirectory = "http-message-signatures-directory"
+	algorithm    = "ed25519"
+
+	defaultLabel = "sig1"
+	maxLabel     = 64
+	maxNonce     = 256
+)
+
+// Challenge is what a site wants of a signature, by its Accept-Signature field (RFC 9421 section 5). The
+// zero Challenge wants nothing in particular.
+type Challenge struct {
+	Label string   // of the signature; "" is "sig1"
+	Nonce string   // to be signed; "" leaves it to the signer
+	KeyID string   // of the key to sign with; "" leaves it to the signer
+	Cover []string // components besides those that are always covered
+}
+
+// covered are the components of every signature, besides signature-agent. httpsig-protocol-01 section 5.2
+// requires @authority, and recommends the others for signatures that fit one request alone.
+var covered = []string{"@method", "@authority", "@path"}
+
+// coverable are further components that a site may ask for: those that every request has.
+var coverable = []string{"@scheme", "@target-uri", "@query", "user-agent", "accept"}
+
+// ErrNoChallenge is for an answer without an Accept-Signature field.
+var ErrNoChallenge = errors.New("identity: no Accept-Signature field")
+
+// ParseChallenge reads the lines of an Accept-Signature field and returns the first signature that it asks
+// for and that a [Signer] can make. A signature with another tag, algorithm or set of components than
+// there is for crawlers is not made: the error says what stands in the way, of the last one.
+//
+// The field is a server's: it is read up to 8 KiB.
+func ParseChallenge(lines []string) (Challenge, error) {
+	if len(lines) == 0 {
+		return Challenge{}, ErrNoChallenge
+	}
+	d, err := dictionary(lines)
+	if err != nil {
+		return Challenge{}, fmt.Errorf("identity: Accept-Signature: %w", err)
+	}
+	err = errors.New("it is empty")
+	for _, label := range d.Names() {
+		c, cerr := member(d, label)
+		if cerr == nil {
+			return c, nil
+		}
+		err = fmt.Errorf("member %q: %w", printable(label), cerr)
+	}
+	return Challenge{}, fmt.Errorf("identity: Accept-Signature: %w", err)
+}
+
+func member(d *httpsfv.Dictionary, label string) (Challenge, error) {
+	if len(label) > maxLabel {
+		return Challenge{}, fmt.Errorf("the label is longer than %d bytes", maxLabel)
+	}
+	l, err := innerList(d, label)
+	if err != nil {
+		return Challenge{}, err
+	}
+	c := Challenge{Label: label}
+	if err := c.params(l.Params); err != nil {
+		return Challenge{}, err
+	}
+	for _, it := range l.Items {
+		if err := c.cover(it); err != nil {
+			return Challenge{}, err
+		}
+	}
+	return c, nil
+}
+
+// params takes in the parameters of a wanted signature (RFC 9421 section 5.1). What cannot be fulfilled
+// fails the whole (section 5.2).
+func (c *Challenge) params(p *httpsfv.Params) error {
+	for _, name := range p.Names() {
+		v, _ := p.Get(name)
+		s, text := v.(string)
+		switch {
+		case name == "created", name == "expires": // always there, whatever value the server put here
+		case name == "tag" && s == tagRequest:
+		case name == "alg" && s == algorithm:
+		case name == "keyid" && text:
+			c.KeyID = s
+		case name == "nonce" && text && s != "" && len(s) <= maxNonce:
+			c.Nonce = s
+		default:
+			return fmt.Errorf("%s=%s cannot be fulfilled", name, printable(fmt.Sprint(v)))
+		}
+	}
+	return nil
+}
+
+// cover takes in a wanted component.
+func (c *Challenge) cover(it httpsfv.Item) error {
+	name, ok := it.Value.(string)
+	if !ok {
+		return errors.New("a component's name is not a string")
+	}
+	key, keyed, err := stringParam(it.Params, "key")
+	if err != nil {
+		return err
+	}
+	params := len(it.Params.Names())
+	switch {
+	case name == "signature-agent" && keyed && params == 1 && key == c.Label: // always covered
+	case params > 0:
+		return fmt.Errorf("component %q with parameters cannot be covered", printable(name))
+	case slices.Contains(covered, name):
+	case !slices.Contains(coverable, name):
+		return fmt.Errorf("component %q cannot be covered", printable(name))
+	case !slices.Contains(c.Cover, name):
+		c.Cover = append(c.Cover, name)
+	}
+	return nil
+}

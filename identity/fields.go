@@ -1,0 +1,115 @@
+package identity
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/dunglas/httpsfv"
+)
+
+// Bounds of the structured fields that are read: servers and clients write them.
+const (
+	maxFieldBytes = 8 << 10
+	maxMembers    = 16 // of a dictionary
+	maxComponents = 32 // covered by one signature
+)
+
+// dictionary parses a field that is a dictionary (RFC 9651 section 3.2), all its lines together.
+func dictionary(lines []string) (*httpsfv.Dictionary, error) {
+	size := 0
+	for _, l := range lines {
+		size += len(l) + 2
+	}
+	if size > maxFieldBytes {
+		return nil, fmt.Errorf("longer than %d bytes", maxFieldBytes)
+	}
+	d, err := httpsfv.UnmarshalDictionary(lines)
+	if err != nil {
+		return nil, errors.New("not a dictionary (RFC 9651 section 3.2)")
+	}
+	if len(d.Names()) > maxMembers {
+		return nil, fmt.Errorf("more than %d members", maxMembers)
+	}
+	return d, nil
+}
+
+// innerList is the member of that name, which must be an inner list of bounded length.
+func innerList(d *httpsfv.Dictionary, name string) (httpsfv.InnerList, error) {
+	m, ok := d.Get(name)
+	if !ok {
+		return httpsfv.InnerList{}, fmt.Errorf("no member %q", name)
+	}
+	l, ok := m.(httpsfv.InnerList)
+	if !ok {
+		return httpsfv.InnerList{}, fmt.Errorf("member %q is not an inner list", name)
+	}
+	if len(l.Items) > maxComponents {
+		return httpsfv.InnerList{}, fmt.Errorf("member %q covers more than %d components", name, maxComponents)
+	}
+	return l, nil
+}
+
+// stringItem is the member of that name, which must be a string. Its parameters are told apart.
+func stringItem(d *httpsfv.Dictionary, name string) (value string, params bool, err error) {
+	m, ok := d.Get(name)
+	if !ok {
+		return "", false, fmt.Errorf("no member %q", name)
+	}
+	it, ok := m.(httpsfv.Item)
+	if !ok {
+		return "", false, fmt.Errorf("member %q is not a string", name)
+	}
+	s, ok := it.Value.(string)
+	if !ok {
+		return "", false, fmt.Errorf("member %q is not a string", name)
+	}
+	return s, len(it.Params.Names()) > 0, nil
+}
+
+// bytesItem is the member of that name, which must be a byte sequence.
+func bytesItem(d *httpsfv.Dictionary, name string) ([]byte, error) {
+	m, ok := d.Get(name)
+	if !ok {
+		return nil, fmt.Errorf("no member %q", name)
+	}
+	it, ok := m.(httpsfv.Item)
+	if !ok {
+		return nil, fmt.Errorf("member %q is not a byte sequence", name)
+	}
+	b, ok := it.Value.([]byte)
+	if !ok {
+		return nil, fmt.Errorf("member %q is not a byte sequence", name)
+	}
+	return b, nil
+}
+
+// stringParam is a parameter that must be a string where it is present.
+func stringParam(p *httpsfv.Params, name string) (string, bool, error) {
+	v, ok := p.Get(name)
+	if !ok {
+		return "", false, nil
+	}
+	s, ok := v.(string)
+	if !ok {
+		return "", false, fmt.Errorf("parameter %q is not a string", name)
+	}
+	return s, true, nil
+}
+
+// component is a covered component with its parameters, names and values in turn.
+func component(name string, params ...any) httpsfv.Item {
+	it := httpsfv.NewItem(name)
+	for i := 0; i+1 < len(params); i += 2 {
+		it.Params.Add(params[i].(string), params[i+1])
+	}
+	return it
+}
+
+// marshal writes a structured field's value in its one canonical form (RFC 9651 section 4.1).
+func marshal(v httpsfv.StructuredFieldValue) (string, error) {
+	s, err := httpsfv.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("cannot be written as a structured field: %w", err)
+	}
+	return s, nil
+}

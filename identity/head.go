@@ -1,0 +1,136 @@
+package identity
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Head is the state of a ledger's hash chain at one moment: what its lines up to there add up to.
+type Head struct {
+	Hash  [sha256.Size]byte
+	Lines int64 // that the hash is over; at least 0
+	Time  time.Time
+}
+
+// headType is the typ of a signed head: a token of another kind, signed with the same key, is not taken for
+// one (RFC 8725 section 3.11).
+const headType = "amble-ledger-head"
+
+const maxHeadBytes = 2 << 10
+
+type headHeader struct {
+	Algorithm string `json:"alg"`
+	KeyID     string `json:"kid"`
+	Type      string `json:"typ"`
+}
+
+type headPayload struct {
+	Hash  string    `json:"sha256"` // in hexadecimal
+	Lines int64     `json:"lines"`
+	Time  time.Time `json:"time"` // UTC, whole seconds
+}
+
+// Errors of [VerifyHead], wrapped.
+var (
+	ErrHeadMalformed = errors.New("identity: not a signed ledger head")
+	ErrHeadKey       = errors.New("identity: the ledger head is signed with an unknown key")
+	ErrHeadSignature = errors.New("identity: the signature of the ledger head is wrong")
+)
+
+// SignHead signs a head: a JWS in compact form (RFC 7515 section 7.1, EdDSA by RFC 8037 section 3.1) that
+// carries the head itself, about 290 characters without blanks or quotes. It is not detached, so that
+// a line of a ledger can be checked by itself with any JOSE library. Its time is cut to whole seconds.
+func SignHead(k *Key, h Head) (string, error) {
+	if h.Lines < 0 || h.Time.Unix() < 0 || h.Time.Unix() > maxUnix {
+		return "", fmt.Errorf("identity: ledger head of %d lines at %v", h.Lines, h.Time)
+	}
+	header, err := json.Marshal(headHeader{"EdDSA", k.id, headType})
+	if err != nil {
+		return "", fmt.Errorf("identity: %w", err)
+	}
+	payload, err := json.Marshal(headPayload{hex.EncodeToString(h.Hash[:]), h.Lines, h.Time.UTC().Truncate(time.Second)})
+	if err != nil {
+		return "", fmt.Errorf("identity: %w", err)
+	}
+	enc := base64.RawURLEncoding
+	signed := enc.EncodeToString(header) + "." + enc.EncodeToString(payload)
+	return signed + "." + enc.EncodeToString(k.sign([]byte(signed))), nil
+}
+
+// VerifyHead checks a token that [SignHead] made and returns the head and the ID of the key. key gives the
+// public key of that ID, and false when there is none that is trusted: which keys those are is the caller's
+// to know, from the operator's key directory and its retired keys. The error wraps [ErrHeadMalformed],
+// [ErrHeadKey] or [ErrHeadSignature].
+func VerifyHead(token string, key func(id string) (ed25519.PublicKey, bool)) (Head, string, error) {
+	header, payload, sig, err := splitHead(token)
+	if err != nil {
+		return Head{}, "", fmt.Errorf("%w: %w", ErrHeadMalformed, err)
+	}
+	public, ok := key(header.KeyID)
+	if !ok || len(public) != ed25519.PublicKeySize {
+		return Head{}, header.KeyID, fmt.Errorf("%w: %s", ErrHeadKey, printable(header.KeyID))
+	}
+	signed := token[:strings.LastIndexByte(token, '.')]
+	if !ed25519.Verify(public, []byte(signed), sig) {
+		return Head{}, header.KeyID, fmt.Errorf("%w: key %s", ErrHeadSignature, printable(header.KeyID))
+	}
+	h, err := parseHead(payload)
+	if err != nil {
+		return Head{}, header.KeyID, fmt.Errorf("%w: %w", ErrHeadMalformed, err)
+	}
+	return h, header.KeyID, nil
+}
+
+// Trusted looks keys up among those that are given, for [VerifyHead].
+func Trusted(keys []PublicKey) func(id string) (ed25519.PublicKey, bool) {
+	return func(id string) (ed25519.PublicKey, bool) {
+		for _, k := range keys {
+			if k.ID == id {
+				return k.Key, true
+			}
+		}
+		return nil, false
+	}
+}
+
+// splitHead reads all but the payload, which nobody looks at before the signature is known to be right.
+func splitHead(token string) (h headHeader, payload, sig []byte, err error) {
+	parts := strings.Split(token, ".")
+	if len(token) > maxHeadBytes || len(parts) != 3 {
+		return h, nil, nil, errors.New("not three parts with dots between")
+	}
+	var decoded [3][]byte
+	for i, p := range parts {
+		if decoded[i], err = base64.RawURLEncoding.Strict().DecodeString(p); err != nil {
+			return h, nil, nil, fmt.Errorf("part %d is not base64url", i+1)
+		}
+	}
+	var members map[string]string
+	if json.Unmarshal(decoded[0], &members) != nil || len(members) != 3 {
+		return h, nil, nil, errors.New("the header is not that of a ledger head")
+	}
+	h = headHeader{members["alg"], members["kid"], members["typ"]}
+	if h.Algorithm != "EdDSA" || h.Type != headType {
+		return h, nil, nil, errors.New("the header is not that of a ledger head")
+	}
+	return h, decoded[1], decoded[2], nil
+}
+
+func parseHead(payload []byte) (Head, error) {
+	var p headPayload
+	if err := json.Unmarshal(payload, &p); err != nil {
+		return Head{}, errors.New("the payload is not that of a ledger head")
+	}
+	sum, err := hex.DecodeString(p.Hash)
+	if err != nil || len(sum) != sha256.Size || p.Lines < 0 {
+		return Head{}, errors.New("the payload is not that of a ledger head")
+	}
+	return Head{Hash: [sha256.Size]byte(sum), Lines: p.Lines, Time: p.Time}, nil
+}

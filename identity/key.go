@@ -1,0 +1,176 @@
+package identity
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+)
+
+// Key is a private Ed25519 key. It shows its public name wherever it is printed, logged or encoded, and
+// never the secret. It is safe for concurrent use.
+type Key struct {
+	// secret gives the private half. It is behind a function because printing goes through every field, and
+	// through no function.
+	secret func() ed25519.PrivateKey
+	id     string
+}
+
+// NewKey makes a Key from the system's random source.
+func NewKey() (*Key, error) {
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return nil, fmt.Errorf("identity: new key: %w", err)
+	}
+	return newKey(private), nil
+}
+
+func newKey(private ed25519.PrivateKey) *Key {
+	return &Key{secret: func() ed25519.PrivateKey { return private }, id: Thumbprint(private.Public().(ed25519.PublicKey))}
+}
+
+// ID is the key's public name: the [Thumbprint] of its public half, the keyid of signatures.
+func (k *Key) ID() string { return k.id }
+
+// Public is the half that may be published.
+func (k *Key) Public() ed25519.PublicKey { return k.secret().Public().(ed25519.PublicKey) }
+
+func (k *Key) sign(message []byte) []byte { return ed25519.Sign(k.secret(), message) }
+
+// String is "key ID".
+func (k *Key) String() string { return "key " + k.id }
+
+// Format implements fmt.Formatter: every verb prints String.
+func (k *Key) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, k.String()) }
+
+// LogValue implements slog.LogValuer.
+func (k *Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
+
+// MarshalText implements encoding.TextMarshaler with String, so that no encoding holds the secret.
+func (k *Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// Thumbprint is the JWK SHA-256 thumbprint of a public key (RFC 7638 section 3, RFC 8037 appendix A.3), in
+// base64url without padding: 43 characters.
+func Thumbprint(public ed25519.PublicKey) string {
+	x := base64.RawURLEncoding.EncodeToString(public)
+	sum := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + x + `"}`))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// exampleKeys are keys whose secret half is printed in a standard. httpsig-protocol-01 section 6.8 forbids
+// their use.
+var exampleKeys = []string{
+	"poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U", // RFC 9421 appendix B.1.4
+	"oD0HwocPBSfpNy5W3bpJeyFGY_IQ_YpqxSjQ3Yd-CLA", // RFC 9421 appendix B.1.2
+	"kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k", // RFC 8037 appendix A
+}
+
+func isExampleKey(id string) bool { return slices.Contains(exampleKeys, id) }
+
+const (
+	keyBlock    = "PRIVATE KEY" // PKCS #8, as openssl genpkey -algorithm ed25519 writes it
+	maxKeyBytes = 4 << 10
+)
+
+// ErrKeyExposed is wrapped by the error for a key file that other users of the machine can read or write.
+var ErrKeyExposed = errors.New("identity: the key file is open to other users")
+
+// ReadKey reads a private key from a PEM file. A file that its group or others may read or write is
+// refused with [ErrKeyExposed], except on Windows, where the mode does not tell. No error quotes the file's
+// content.
+func ReadKey(path string) (*Key, error) {
+	b, err := readSecret(path)
+	if err != nil {
+		return nil, err
+	}
+	k, err := ParseKey(b)
+	clear(b)
+	if err != nil {
+		return nil, fmt.Errorf("%w (in %s)", err, path)
+	}
+	return k, nil
+}
+
+func readSecret(path string) ([]byte, error) {
+	// A look before opening: opening a named pipe would wait for its other end.
+	if info, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("identity: key: %w", err)
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("identity: key: %s is not a regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("identity: key: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("identity: key: %w", err)
+	}
+	if exposed(info.Mode()) {
+		return nil, fmt.Errorf("%w: %s has mode %04o: chmod 600 it, and rotate the key if somebody else may have read it",
+			ErrKeyExposed, path, info.Mode().Perm())
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxKeyBytes+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("identity: key: %w", err)
+	case len(b) > maxKeyBytes:
+		return nil, fmt.Errorf("identity: key: %s is longer than a key file can be", path)
+	}
+	return b, nil
+}
+
+func exposed(mode fs.FileMode) bool { return runtime.GOOS != "windows" && mode.Perm()&0o077 != 0 }
+
+// ParseKey reads a private key from PEM text: one PKCS #8 block with an Ed25519 key.
+func ParseKey(text []byte) (*Key, error) {
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, errors.New("identity: key: no PEM block found: expected \"-----BEGIN PRIVATE KEY-----\"")
+	}
+	if block.Type != keyBlock {
+		return nil, fmt.Errorf("identity: key: the PEM block is a %q, not a %q (encrypted keys are not supported)", printable(block.Type), keyBlock)
+	}
+	private, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, errors.New("identity: key: the PEM block holds no PKCS #8 key")
+	}
+	ed, ok := private.(ed25519.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("identity: key: a %T; only Ed25519 keys are supported", private)
+	}
+	return newKey(ed), nil
+}
+
+// Write stores the key in a new file that only its owner may read and write (mode 0600). A file that
+// exists is left as it is, and the error wraps fs.ErrExist.
+func (k *Key) Write(path string) error {
+	der, err := x509.MarshalPKCS8PrivateKey(k.secret())
+	if err != nil {
+		return fmt.Errorf("identity: key: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("identity: key: %w", err)
+	}
+	err = pem.Encode(f, &pem.Block{Type: keyBlock, Bytes: der})
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(path) // a part of a key is of no use, and would be in the way
+		return fmt.Errorf("identity: key: %w", err)
+	}
+	return syncDir(filepath.Dir(path))
+}

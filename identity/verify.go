@@ -1,0 +1,277 @@
+package identity
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dunglas/httpsfv"
+)
+
+// Reason says why a signed request was not accepted.
+type Reason string
+
+// Reasons of a [VerifyError].
+const (
+	ReasonUnsigned   Reason = "unsigned"      // no signature with the tag web-bot-auth
+	ReasonInsecure   Reason = "insecure"      // it came over http
+	ReasonMalformed  Reason = "malformed"     // a field cannot be read, or a component is missing
+	ReasonNotCovered Reason = "not_covered"   // the signature leaves out what it must cover
+	ReasonExpired    Reason = "expired"       // it ended before now
+	ReasonTooEarly   Reason = "too_early"     // it was made later than now: a clock is wrong
+	ReasonTooLong    Reason = "too_long"      // it is valid for longer than the verifier allows
+	ReasonKey        Reason = "unknown_key"   // the directory could not be read or has no such key
+	ReasonSignature  Reason = "bad_signature" // the signature is not of this request, or not by this key
+	ReasonReplayed   Reason = "replayed"      // its nonce was used before
+)
+
+// VerifyError says why a request was not accepted.
+type VerifyError struct {
+	Reason Reason
+	Detail string // what was found, for a person
+}
+
+func (e *VerifyError) Error() string {
+	return fmt.Sprintf("identity: %s: %s", e.Reason, e.Detail)
+}
+
+// Unverified reports whether the verifier learned too little to decide: the request is then to be treated
+// as one that carries no signature, and not as a forgery (httpsig-protocol-01 appendix C.1).
+func (e *VerifyError) Unverified() bool { return e.Reason == ReasonUnsigned || e.Reason == ReasonKey }
+
+func refuse(r Reason, format string, args ...any) error {
+	return &VerifyError{Reason: r, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Verified is a signature that was accepted.
+type Verified struct {
+	Agent   string // the Signature-Agent that the signature covers: whose request it is
+	KeyID   string
+	Label   string
+	Nonce   string // "" when there is none
+	Created time.Time
+	Expires time.Time
+	Covered []string // component identifiers, as they are signed
+}
+
+// Defaults of a [Verifier].
+const (
+	DefaultMaxLifetime = 24 * time.Hour   // httpsig-protocol-01 section 5.2
+	DefaultSkew        = 30 * time.Second // our choice
+)
+
+// Verifier checks signed requests (RFC 9421 section 3.2, httpsig-protocol-01 section 5.4). It is safe for
+// concurrent use when Keys is.
+type Verifier struct {
+	// Keys gives the key of that ID which the directory at agent publishes, and an error if there is none or
+	// the directory could not be read. It is asked for pairs: a key of another agent is no key of this one.
+	// The text of agent is the client's. Required.
+	Keys func(agent, keyID string) (PublicKey, error)
+	// Nonces refuses signatures that were seen before. nil: replays are not told.
+	Nonces *Nonces
+
+	MaxLifetime time.Duration // from created to expires. 0: DefaultMaxLifetime
+	Skew        time.Duration // by which clocks may differ. 0: DefaultSkew
+}
+
+// maxSignatures is how many signatures of one request are looked at.
+const maxSignatures = 4
+
+// Verify returns the first signature of the request that holds. The error is a *[VerifyError], about the
+// last signature that was looked at.
+func (v *Verifier) Verify(m Message, now time.Time) (*Verified, error) {
+	inputs, signatures, agents, err := v.fields(&m)
+	if err != nil {
+		return nil, err
+	}
+	err = refuse(ReasonUnsigned, "no signature has the tag %q", tagRequest)
+	looked := 0
+	for _, label := range inputs.Names() {
+		l, lerr := innerList(inputs, label)
+		if lerr != nil {
+			err = refuse(ReasonMalformed, "Signature-Input: %v", lerr)
+			continue
+		}
+		if tag, _, _ := stringParam(l.Params, "tag"); tag != tagRequest {
+			continue
+		}
+		if looked++; looked > maxSignatures {
+			break
+		}
+		var ok *Verified
+		if ok, err = v.one(&m, label, l, signatures, agents, now); err == nil {
+			return ok, nil
+		}
+	}
+	return nil, err
+}
+
+// fields reads the three fields.
+func (v *Verifier) fields(m *Message) (inputs, signatures, agents *httpsfv.Dictionary, err error) {
+	if m.Scheme != "https" {
+		return nil, nil, nil, refuse(ReasonInsecure, "a signature in clear text can be replayed by anybody on the way")
+	}
+	if len(m.Header.Values("Signature-Input")) == 0 {
+		return nil, nil, nil, refuse(ReasonUnsigned, "no Signature-Input field")
+	}
+	parse := func(name string) *httpsfv.Dictionary {
+		d, derr := dictionary(m.Header.Values(name))
+		if derr != nil && err == nil {
+			err = refuse(ReasonMalformed, "%s: %v", name, derr)
+		}
+		return d
+	}
+	inputs, signatures, agents = parse("Signature-Input"), parse("Signature"), parse("Signature-Agent")
+	return inputs, signatures, agents, err
+}
+
+// one checks one signature: first what it says, then whether it is true, at last whether it is new.
+func (v *Verifier) one(m *Message, label string, l httpsfv.InnerList, signatures, agents *httpsfv.Dictionary, now time.Time) (*Verified, error) {
+	sig, err := bytesItem(signatures, label)
+	if err != nil {
+		return nil, refuse(ReasonMalformed, "Signature: %v", err)
+	}
+	got := &Verified{Label: label}
+	if err := got.params(l.Params); err != nil {
+		return nil, refuse(ReasonMalformed, "Signature-Input: %v", err)
+	}
+	if err := got.components(l); err != nil {
+		return nil, err
+	}
+	if err := got.agent(l, agents); err != nil {
+		return nil, err
+	}
+	if err := v.times(got, now); err != nil {
+		return nil, err
+	}
+	if err := v.check(m, l, got, sig, now); err != nil {
+		return nil, err
+	}
+	if v.Nonces != nil && !v.Nonces.use(got, now.Add(-v.skew())) {
+		return nil, refuse(ReasonReplayed, "its nonce is missing or was used before, or too many are kept")
+	}
+	return got, nil
+}
+
+func (g *Verified) params(p *httpsfv.Params) (err error) {
+	if g.Created, err = timeParam(p, "created"); err != nil {
+		return err
+	}
+	if g.Expires, err = timeParam(p, "expires"); err != nil {
+		return err
+	}
+	var ok bool
+	if g.KeyID, ok, err = stringParam(p, "keyid"); err != nil || !ok {
+		return errors.Join(err, errors.New("keyid is missing"))
+	}
+	if g.Nonce, _, err = stringParam(p, "nonce"); err != nil {
+		return err
+	}
+	if alg, ok, err := stringParam(p, "alg"); err != nil || ok && alg != algorithm {
+		return fmt.Errorf("alg is %q, not %q", printable(alg), algorithm)
+	}
+	return nil
+}
+
+func timeParam(p *httpsfv.Params, name string) (time.Time, error) {
+	v, _ := p.Get(name)
+	s, ok := v.(int64)
+	if !ok || s < 0 || s > maxUnix {
+		return time.Time{}, fmt.Errorf("%s is missing or not a number of seconds since 1970", name)
+	}
+	return time.Unix(s, 0).UTC(), nil
+}
+
+// components notes what is covered, and asks for one of the components that name the site.
+func (g *Verified) components(l httpsfv.InnerList) error {
+	named := false
+	for _, it := range l.Items {
+		id, err := marshal(it)
+		if err != nil {
+			return refuse(ReasonMalformed, "Signature-Input: %v", err)
+		}
+		g.Covered = append(g.Covered, id)
+		named = named || id == `"@authority"` || id == `"@target-uri"`
+	}
+	if !named {
+		return refuse(ReasonNotCovered, "neither @authority nor @target-uri is covered: the signature would do for any site")
+	}
+	return nil
+}
+
+// agent finds the Signature-Agent that the signature covers: the one of its label, or the only one (the
+// draft's own test vectors have a label and a key that differ).
+func (g *Verified) agent(l httpsfv.InnerList, agents *httpsfv.Dictionary) error {
+	var keys []string
+	for _, it := range l.Items {
+		if key, ok, _ := stringParam(it.Params, "key"); ok && it.Value == "signature-agent" && len(it.Params.Names()) == 1 {
+			if key == g.Label {
+				keys = []string{key}
+				break
+			}
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) != 1 {
+		return refuse(ReasonNotCovered, "\"signature-agent\";key=%q is not covered", g.Label)
+	}
+	agent, params, err := stringItem(agents, keys[0])
+	switch {
+	case err != nil:
+		return refuse(ReasonMalformed, "Signature-Agent: %v", err)
+	case params:
+		return refuse(ReasonMalformed, "Signature-Agent: member %q has parameters (httpsig-protocol-01 section 5.2.1)", printable(keys[0]))
+	}
+	if err := checkAgent(agent); err != nil {
+		return refuse(ReasonMalformed, "%v", err)
+	}
+	g.Agent = agent
+	return nil
+}
+
+func (v *Verifier) skew() time.Duration { return orDefault(v.Skew, DefaultSkew) }
+
+func orDefault(d, def time.Duration) time.Duration {
+	if d == 0 {
+		return def
+	}
+	return d
+}
+
+// times judges created and expires. That clocks differ shows as a signature from the future, or as one that
+// ended before it came; how far they are apart is in the detail.
+func (v *Verifier) times(g *Verified, now time.Time) error {
+	limit := orDefault(v.MaxLifetime, DefaultMaxLifetime)
+	switch {
+	case g.Created.After(now.Add(v.skew())):
+		return refuse(ReasonTooEarly, "it was made %v in the future: the signer's clock is ahead, or this one behind", g.Created.Sub(now).Round(time.Second))
+	case !g.Expires.After(g.Created):
+		return refuse(ReasonMalformed, "it expires before it was made")
+	case g.Expires.Sub(g.Created) > limit:
+		return refuse(ReasonTooLong, "it is valid for %v; at most %v is accepted", g.Expires.Sub(g.Created), limit)
+	case !now.Before(g.Expires.Add(v.skew())):
+		return refuse(ReasonExpired, "it was made %v ago and expired %v ago", now.Sub(g.Created).Round(time.Second), now.Sub(g.Expires).Round(time.Second))
+	}
+	return nil
+}
+
+// check verifies the signature with the key that the agent publishes.
+func (v *Verifier) check(m *Message, l httpsfv.InnerList, g *Verified, sig []byte, now time.Time) error {
+	base, err := signatureBase(l, m)
+	if err != nil {
+		return refuse(ReasonMalformed, "%v", err)
+	}
+	key, err := v.Keys(g.Agent, g.KeyID)
+	switch {
+	case err != nil:
+		return refuse(ReasonKey, "key %s of %s: %v", printable(g.KeyID), printable(g.Agent), err)
+	case len(key.Key) != ed25519.PublicKeySize || Thumbprint(key.Key) != g.KeyID:
+		return refuse(ReasonKey, "key %s is not the one that %s publishes by that name", printable(g.KeyID), printable(g.Agent))
+	case !key.valid(now):
+		return refuse(ReasonKey, "key %s is not valid at this time", g.KeyID)
+	case !ed25519.Verify(key.Key, []byte(base), sig):
+		return refuse(ReasonSignature, "the signature by key %s is not of this request", g.KeyID)
+	}
+	return nil
+}
