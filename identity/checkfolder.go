@@ -1,0 +1,137 @@
+package identity
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Check checks this identity as it is published: by get, or, when that is nil, as it would be if the public
+// folder were uploaded now. names may be nil.
+func (f *Folder) Check(ctx context.Context, get Get, names Resolver, now time.Time) (*Report, error) {
+	p := f.Profile()
+	c := CheckConfig{Get: get, Resolve: names, Now: now, Profile: &p}
+	if k, err := f.Key(now); err == nil {
+		c.KeyID = k.id
+	}
+	folder := os.DirFS(f.PublicDir())
+	if get == nil {
+		c.Get = FolderGet(folder, p.Origin())
+	}
+	r, err := Check(ctx, p.Page, c)
+	if err != nil || get != nil {
+		return r, err
+	}
+	secrets, err := Secrets(folder)
+	r.Defects = append(secrets, r.Defects...)
+	return r, err
+}
+
+// FolderGet answers from a public folder as a static host would that honours its _headers file, without any
+// network. origin is "https://host", where the folder is to be the root.
+func FolderGet(public fs.FS, origin string) Get {
+	return func(_ context.Context, at string) (*Response, error) {
+		u, err := url.Parse(at)
+		if err != nil || u.Scheme+"://"+u.Host != origin {
+			return nil, fmt.Errorf("identity: %s is not in the folder for %s", printable(at), origin)
+		}
+		header, err := folderHeader(public, u.Path)
+		if err != nil {
+			return nil, err
+		}
+		name := strings.Trim(path.Clean("/"+u.Path), "/")
+		if name == "" {
+			name = "."
+		}
+		if info, err := fs.Stat(public, name); err == nil && info.IsDir() {
+			if !strings.HasSuffix(u.Path, "/") {
+				return &Response{Status: http.StatusMovedPermanently, Header: http.Header{"Location": {u.Path + "/"}}}, nil
+			}
+			name = path.Join(name, "index.html")
+		}
+		body, err := readBounded(public, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return &Response{Status: http.StatusNotFound, Header: http.Header{}}, nil
+		}
+		return &Response{Status: http.StatusOK, Header: header, Body: body}, err
+	}
+}
+
+// maxFile is how much is read of one file of a folder.
+const maxFile = 2 << 20
+
+func readBounded(fsys fs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, maxFile))
+}
+
+// folderHeader is what _headers says of a path. Without that file every answer is of no type, as on a host
+// that knows none for files without an extension.
+func folderHeader(public fs.FS, at string) (http.Header, error) {
+	h := http.Header{}
+	b, err := readBounded(public, headersName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return h, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	mine := false
+	for line := range strings.SplitSeq(string(b), "\n") {
+		if !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "\t") {
+			mine = strings.TrimSpace(line) == at
+			continue
+		}
+		if name, value, ok := strings.Cut(line, ":"); ok && mine {
+			h.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+		}
+	}
+	return h, nil
+}
+
+// secretText are marks of private keys: PEM blocks, and the private member of a JWK.
+var secretText = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----|"kty"[^{}]*"d"\s*:\s*"|"d"\s*:\s*"[^"]*"[^{}]*"kty"`)
+
+// maxFolderFiles bounds a walk through a folder.
+const maxFolderFiles = 10000
+
+// Secrets names each file of a folder that holds a private key. It reads the first 2 MiB of each file, and
+// gives up on a folder of more than 10,000.
+func Secrets(public fs.FS) ([]Defect, error) {
+	var found []Defect
+	files := 0
+	err := fs.WalkDir(public, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !d.Type().IsRegular() {
+			return err
+		}
+		if files++; files > maxFolderFiles {
+			return fmt.Errorf("identity: more than %d files: this is not a public folder", maxFolderFiles)
+		}
+		b, err := readBounded(public, name)
+		if err != nil {
+			return err
+		}
+		if secretText.Match(b) || bytes.Contains(b, []byte("OPENSSH PRIVATE KEY")) {
+			found = append(found, Defect{
+				Must: true, Where: printable(name), What: "the file holds a PRIVATE KEY",
+				Fix: "Take it out; if it was uploaded, rotate with the key marked as compromised",
+			})
+		}
+		return nil
+	})
+	return found, err
+}

@@ -1,0 +1,331 @@
+package identity
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Times of a rotation.
+const (
+	// RotationLead is how long a new key is in the directory before it signs: as long as verifiers may keep
+	// the directory without it.
+	RotationLead = directoryAge
+	// RotationOverlap is how long the old key stays in the directory after the new one has taken over. A crawl
+	// that was begun with the old key signs with it until then.
+	RotationOverlap = 7 * 24 * time.Hour
+)
+
+// maxListed bounds the keys of one directory, and so the header that signs it.
+const maxListed = 4
+
+const (
+	folderSchema = "amble.identity/1"
+	stateName    = "identity.json"
+	privateName  = "private"
+	publicName   = "public"
+	nginxName    = "nginx.conf"
+	headersName  = "_headers"
+)
+
+// Folder is an identity on disk:
+//
+//	identity.json   the Profile and the public halves of all keys
+//	private/        the private keys, one file each, for the owner alone
+//	public/         what is uploaded: nothing in it is secret
+//	nginx.conf      how nginx is to serve public/
+//
+// A Folder is not safe for concurrent use, and two processes must not change one at the same time.
+type Folder struct {
+	dir   string
+	state state
+	keys  []directoryKey
+}
+
+// state is identity.json.
+type state struct {
+	Schema  string     `json:"schema"`
+	Profile Profile    `json:"profile"`
+	Keys    []keyState `json:"keys"` // oldest first
+}
+
+type keyState struct {
+	ID          string    `json:"id"`
+	X           string    `json:"x"` // public half
+	Created     time.Time `json:"created"`
+	NotBefore   time.Time `json:"not_before,omitzero"`
+	Expires     time.Time `json:"expires,omitzero"`
+	Compromised bool      `json:"compromised,omitempty"`
+}
+
+// Init makes a new identity in dir, with a new key, and publishes it. A dir that holds one already is left
+// as it is, and the error wraps fs.ErrExist.
+func Init(dir string, p Profile, now time.Time) (*Folder, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(filepath.Join(dir, stateName)); err == nil {
+		return nil, fmt.Errorf("identity: %s: %w: rotate its key or publish it again", filepath.Join(dir, stateName), fs.ErrExist)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("identity: %w", err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, privateName), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("identity: %w", err)
+	}
+	f := &Folder{dir: dir, state: state{Schema: folderSchema}}
+	if err := f.addKey(now, time.Time{}); err != nil {
+		return nil, err
+	}
+	return f, f.Publish(p, now)
+}
+
+// Open reads the identity in dir. Key files are held to what [ReadKey] says; the file of a key that is not
+// in the directory any more may be gone.
+func Open(dir string) (*Folder, error) {
+	b, err := os.ReadFile(filepath.Join(dir, stateName))
+	if err != nil {
+		return nil, fmt.Errorf("identity: %s is not an identity: %w", dir, err)
+	}
+	f := &Folder{dir: dir}
+	if err := json.Unmarshal(b, &f.state); err != nil {
+		return nil, fmt.Errorf("identity: %s: %w", filepath.Join(dir, stateName), err)
+	}
+	if f.state.Schema != folderSchema {
+		return nil, fmt.Errorf("identity: %s is of the form %q, and this version reads %q", filepath.Join(dir, stateName), printable(f.state.Schema), folderSchema)
+	}
+	for _, s := range f.state.Keys {
+		k, err := f.readKey(s)
+		if err != nil {
+			return nil, err
+		}
+		f.keys = append(f.keys, k)
+	}
+	return f, nil
+}
+
+func (f *Folder) keyFile(id string) string { return filepath.Join(f.dir, privateName, id+".pem") }
+
+func (f *Folder) readKey(s keyState) (directoryKey, error) {
+	x, err := base64.RawURLEncoding.DecodeString(s.X)
+	if err != nil || len(x) != ed25519.PublicKeySize || Thumbprint(x) != s.ID {
+		return directoryKey{}, fmt.Errorf("identity: %s: key %q is damaged", filepath.Join(f.dir, stateName), printable(s.ID))
+	}
+	k := directoryKey{PublicKey{s.ID, x, s.NotBefore, s.Expires}, nil, s.Compromised}
+	k.private, err = ReadKey(f.keyFile(s.ID))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return k, nil
+	case err != nil:
+		return k, err
+	case k.private.id != s.ID:
+		return k, fmt.Errorf("identity: %s holds %v", f.keyFile(s.ID), k.private)
+	}
+	return k, nil
+}
+
+// addKey makes a key and writes its file. identity.json is written by Publish, so that a key counts only
+// when it is whole.
+func (f *Folder) addKey(now, notBefore time.Time) error {
+	k, err := NewKey()
+	if err != nil {
+		return err
+	}
+	if err := k.Write(f.keyFile(k.id)); err != nil {
+		return err
+	}
+	public := k.Public()
+	f.keys = append(f.keys, directoryKey{public: PublicKey{ID: k.id, Key: public, NotBefore: notBefore}, private: k})
+	f.state.Keys = append(f.state.Keys, keyState{
+		ID: k.id, X: base64.RawURLEncoding.EncodeToString(public), Created: seconds(now), NotBefore: notBefore,
+	})
+	return nil
+}
+
+func seconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
+
+// Publish writes the public folder and the files beside it anew, for that Profile. It is to be called
+// whenever the Profile changes, at least every [DirectoryLifetime], and, where address ranges are
+// published, every day (jafar-00 section 3.1). Files that an earlier Profile had elsewhere are removed; others are
+// left alone.
+func (f *Folder) Publish(p Profile, now time.Time) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	now = seconds(now)
+	files, err := published(&p, f.keys, now)
+	if err != nil {
+		return err
+	}
+	before := f.state.Profile
+	f.state.Profile = p
+	if err := f.writeState(); err != nil {
+		return err
+	}
+	for _, s := range files {
+		if err := f.writePublic(s.file, s.body); err != nil {
+			return err
+		}
+	}
+	if err := f.writePublic("/"+headersName, headersFile(files)); err != nil {
+		return err
+	}
+	if err := writeFile(filepath.Join(f.dir, nginxName), nginxConfig(&p, files)); err != nil {
+		return err
+	}
+	return f.removeStale(&before, files)
+}
+
+func (f *Folder) writeState() error {
+	return writeFile(filepath.Join(f.dir, stateName), indented(f.state))
+}
+
+func (f *Folder) publicFile(file string) string {
+	return filepath.Join(f.dir, publicName, filepath.FromSlash(file))
+}
+
+func (f *Folder) writePublic(file string, body []byte) error {
+	at := f.publicFile(file)
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		return fmt.Errorf("identity: %w", err)
+	}
+	return writeFile(at, body)
+}
+
+// removeStale removes what was published for another address of the page.
+func (f *Folder) removeStale(before *Profile, files []served) error {
+	if before.Page == "" {
+		return nil
+	}
+	current := map[string]bool{}
+	for _, s := range files {
+		current[s.file] = true
+	}
+	for _, file := range []string{before.pageFile(), before.beside(cardName), before.beside(rangesName), before.beside(retiredName)} {
+		if current[file] {
+			continue
+		}
+		if err := os.Remove(f.publicFile(file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("identity: %w", err)
+		}
+	}
+	return nil
+}
+
+// writeFile replaces a file in one step: readers see the old one or the new one.
+func writeFile(name string, b []byte) error {
+	t, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return fmt.Errorf("identity: %w", err)
+	}
+	_, err = t.Write(b)
+	if err == nil {
+		err = t.Chmod(0o644)
+	}
+	if err == nil {
+		err = t.Sync()
+	}
+	if err = errors.Join(err, t.Close()); err == nil {
+		err = os.Rename(t.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(t.Name())
+		return fmt.Errorf("identity: %w", err)
+	}
+	return syncDir(filepath.Dir(name))
+}
+
+// Rotate makes a new key and publishes it beside the old one. It signs after [RotationLead]; the old one
+// leaves the directory [RotationOverlap] later. Of a compromised key nothing is kept in force: it leaves the
+// directory at once, and the new one signs at once. The file of an old key is not deleted.
+func (f *Folder) Rotate(now time.Time, compromised bool) error {
+	now = seconds(now)
+	listed := 0
+	for i := range f.keys {
+		if !f.keys[i].listed(now) {
+			continue
+		}
+		listed++
+		if n := f.keys[i].public.NotBefore; n.After(now) && !compromised {
+			return fmt.Errorf("identity: key %s takes over at %s: rotate after that", f.keys[i].public.ID, n.Format(time.RFC3339))
+		}
+	}
+	if listed >= maxListed && !compromised {
+		return fmt.Errorf("identity: %d keys are in the directory: wait until the oldest has expired", listed)
+	}
+	takesOver := now.Add(RotationLead)
+	if compromised {
+		takesOver = time.Time{}
+	}
+	if err := f.addKey(now, takesOver); err != nil {
+		return err
+	}
+	for i := range f.keys[:len(f.keys)-1] {
+		f.retire(i, now, compromised)
+	}
+	return f.Publish(f.state.Profile, now)
+}
+
+// retire gives a key its end.
+func (f *Folder) retire(i int, now time.Time, compromised bool) {
+	k, s := &f.keys[i], &f.state.Keys[i]
+	if !k.listed(now) {
+		return
+	}
+	if compromised {
+		k.compromised, s.Compromised = true, true
+		k.public.Expires, s.Expires = now, now
+		return
+	}
+	if k.public.Expires.IsZero() {
+		end := now.Add(RotationLead + RotationOverlap)
+		k.public.Expires, s.Expires = end, end
+	}
+}
+
+// Profile is the one that was published last.
+func (f *Folder) Profile() Profile { return f.state.Profile }
+
+// PublicDir is the folder to upload.
+func (f *Folder) PublicDir() string { return filepath.Join(f.dir, publicName) }
+
+// Signer signs with the identity's keys, each in its time.
+func (f *Folder) Signer() (*Signer, error) {
+	var keys []signingKey
+	for _, k := range f.keys {
+		if k.private != nil && !k.compromised {
+			keys = append(keys, signingKey{k.private, k.public})
+		}
+	}
+	return newSigner(f.state.Profile.AgentURL(), keys)
+}
+
+// Key is the private key that signs at that time. The error wraps [ErrNoKey].
+func (f *Folder) Key(now time.Time) (*Key, error) {
+	s, err := f.Signer()
+	if err != nil {
+		return nil, err
+	}
+	k := s.key(now, "")
+	if k == nil {
+		return nil, s.noKey("")
+	}
+	return k.Key, nil
+}
+
+// PublicKey is the public half of a key of this identity, retired ones included, and false for a key that
+// is not its own or was compromised. It serves [VerifyHead].
+func (f *Folder) PublicKey(id string) (ed25519.PublicKey, bool) {
+	for _, k := range f.keys {
+		if k.public.ID == id && !k.compromised {
+			return k.public.Key, true
+		}
+	}
+	return nil, false
+}

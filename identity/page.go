@@ -1,0 +1,77 @@
+package identity
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed" // of the page
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"strings"
+	"time"
+)
+
+//go:embed web/page.html
+var pageHTML string
+
+//go:embed web/page.css
+var pageCSS string
+
+// pageData is what the template of the contact page sees.
+type pageData struct {
+	*Profile
+	Policy       string
+	Style        template.CSS
+	ContactLinks []contactLink
+	Pause        string
+	LongestDelay string
+	Shown        []string
+	More         int
+	Signs        bool
+	Always       bool
+	KeyIDs       []string
+	Made         string
+}
+
+type contactLink struct{ URI, Text string }
+
+// shownAddresses is how many address ranges stand on the page itself.
+const shownAddresses = 8
+
+// contentSecurityPolicy allows the page its own style and nothing else.
+func contentSecurityPolicy() string {
+	sum := sha256.Sum256([]byte(pageCSS))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
+}
+
+// page is the contact page. Every text of the Profile is shown as text.
+func (p *Profile) page(keyIDs []string, now time.Time) ([]byte, error) {
+	d := pageData{
+		Profile: p, Policy: contentSecurityPolicy(), Style: template.CSS(pageCSS),
+		Pause: pause(p.Delay), Signs: p.Sign != Never, Always: p.Sign == Always, KeyIDs: keyIDs, Made: now.UTC().Format("2 January 2006"),
+	}
+	if p.MaxCrawlDelay > 0 {
+		d.LongestDelay = words(p.MaxCrawlDelay)
+	}
+	for _, c := range p.Contacts {
+		if uri, err := contactURI(c); err == nil {
+			d.ContactLinks = append(d.ContactLinks, contactLink{uri, strings.TrimPrefix(uri, "mailto:")})
+		}
+	}
+	for i, a := range p.Addresses {
+		if i == shownAddresses {
+			d.More = len(p.Addresses) - i
+			break
+		}
+		d.Shown = append(d.Shown, a.String())
+	}
+	t, err := template.New("page").Parse(pageHTML)
+	if err != nil {
+		return nil, fmt.Errorf("identity: page: %w", err)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, d); err != nil {
+		return nil, fmt.Errorf("identity: page: %w", err)
+	}
+	return b.Bytes(), nil
+}

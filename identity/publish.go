@@ -1,0 +1,151 @@
+package identity
+
+import (
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// served is one published file and how it is to be served.
+type served struct {
+	url    string // path of its URL
+	file   string // path in the folder, with a slash in front
+	kind   string // media type
+	header http.Header
+	body   []byte
+}
+
+// published are all files that follow from the Profile and the keys. The private halves only sign: what
+// comes out holds none of them.
+func published(p *Profile, keys []directoryKey, now time.Time) ([]served, error) {
+	directory, err := publishedDirectory(p, keys, now)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	var retired []PublicKey
+	for _, k := range keys {
+		if k.listed(now) {
+			ids = append(ids, k.public.ID)
+		} else if !k.compromised {
+			retired = append(retired, k.public)
+		}
+	}
+	page, err := p.page(ids, now)
+	if err != nil {
+		return nil, err
+	}
+	return []served{
+		directory,
+		{p.beside(cardName), p.beside(cardName), cardType, cached(24 * time.Hour), p.card()},
+		{p.beside(rangesName), p.beside(rangesName), rangesType, cached(time.Hour), p.ranges(now)},
+		{p.beside(retiredName), p.beside(retiredName), cardType, cached(24 * time.Hour), append(marshalDirectory(retired), '\n')},
+		{p.servedPath(), p.pageFile(), pageType, p.pageHeader(), page},
+	}, nil
+}
+
+// directoryKey is a key with its public entry; private is nil for one that is not in the directory any more.
+type directoryKey struct {
+	public      PublicKey
+	private     *Key
+	compromised bool
+}
+
+// listed reports whether the key belongs into the directory: until the last of its signatures has expired.
+func (k *directoryKey) listed(now time.Time) bool {
+	return !k.compromised && (k.public.Expires.IsZero() || now.Before(k.public.Expires))
+}
+
+func publishedDirectory(p *Profile, keys []directoryKey, now time.Time) (served, error) {
+	var public []PublicKey
+	var private []*Key
+	for _, k := range keys {
+		if !k.listed(now) {
+			continue
+		}
+		if k.private == nil {
+			return served{}, fmt.Errorf("identity: the file of key %s is missing: the directory cannot be signed with it", k.public.ID)
+		}
+		public, private = append(public, k.public), append(private, k.private)
+	}
+	body := marshalDirectory(public)
+	h, err := signDirectory(body, p.authority(), private, now, now.Add(DirectoryLifetime))
+	if err != nil {
+		return served{}, err
+	}
+	h.Set("Cache-Control", cached(directoryAge).Get("Cache-Control"))
+	h.Set("Access-Control-Allow-Origin", "*")
+	return served{directoryPath, directoryPath, directoryType, h, body}, nil
+}
+
+func cached(age time.Duration) http.Header {
+	return http.Header{"Cache-Control": {fmt.Sprintf("public, max-age=%d", int(age.Seconds()))}}
+}
+
+// pageHeader says in the header what the page's own markup says, for those who do not read HTML.
+func (p *Profile) pageHeader() http.Header {
+	h := cached(time.Hour)
+	h.Set("Content-Security-Policy", contentSecurityPolicy()+"; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	links := "<" + p.CardURL() + `>; rel="describedby"; type="` + cardType + `"`
+	if len(p.Addresses) > 0 {
+		links = "<" + p.RangesURL() + `>; rel="client-ranges"; type="` + rangesType + `", ` + links
+	}
+	h.Set("Link", links)
+	return h
+}
+
+// servedPath is the path under which a static host serves the page, after its redirect to the folder.
+func (p *Profile) servedPath() string {
+	if file := p.pageFile(); path.Base(file) != "index.html" || strings.HasSuffix(p.pagePath(), "index.html") {
+		return file
+	}
+	return strings.TrimSuffix(path.Dir(p.pageFile()), "/") + "/"
+}
+
+// headerNames are a header's names in a fixed order.
+func headerNames(h http.Header) []string {
+	var names []string
+	for name := range h {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// nginxConfig is what a server block of nginx includes to serve the folder as it has to be.
+func nginxConfig(p *Profile, files []served) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, `# How nginx serves the identity of %s at %s.
+# Written by amble, anew each time: include it in the server block whose root is the public folder.
+# It changes with the keys: reload nginx after uploading.
+`, p.Product, p.Origin())
+	for _, f := range files {
+		fmt.Fprintf(&b, "\nlocation = %s {\n    types { }\n    default_type %s;\n    gzip off;\n", f.file, nginxString(f.kind))
+		for _, name := range headerNames(f.header) {
+			fmt.Fprintf(&b, "    add_header %s %s;\n", name, nginxString(f.header.Get(name)))
+		}
+		b.WriteString("}\n")
+	}
+	return []byte(b.String())
+}
+
+// nginxString quotes a value. None of ours holds a $, which nginx would take for a variable.
+func nginxString(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+}
+
+// headersFile is the same for hosts of static files that read a file named _headers.
+func headersFile(files []served) []byte {
+	var b strings.Builder
+	for _, f := range files {
+		fmt.Fprintf(&b, "%s\n  Content-Type: %s\n", f.url, f.kind)
+		for _, name := range headerNames(f.header) {
+			fmt.Fprintf(&b, "  %s: %s\n", name, f.header.Get(name))
+		}
+	}
+	return []byte(b.String())
+}
