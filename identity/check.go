@@ -86,7 +86,7 @@ type CheckConfig struct {
 
 // Check reads a published identity as a site would: the contact page, and from there the address ranges, the
 // Signature Agent Card and the key directory. It names each defect. The error is for a Check that could not
-// be made at all: a page that is no https URL, or the end of ctx.
+// be made at all: a page that is not an https URL, or the end of ctx.
 func Check(ctx context.Context, page string, c CheckConfig) (*Report, error) {
 	u, err := url.Parse(page)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {

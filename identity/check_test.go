@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -351,7 +353,55 @@ func TestCheckOfAStrangersPage(t *testing.T) {
 	}
 }
 
-// A card may name two places that both hold: the first directory counts.
+// An origin as Signature-Agent is what earlier drafts have: said, and not held against anybody.
+func TestCheckOfAnOlderSignatureAgent(t *testing.T) {
+	p := testProfile()
+	p.SignatureAgent = "https://lab.university.edu"
+	f := mustInit(t, p)
+	r, err := f.Check(context.Background(), nil, namesOf(p.Addresses...), start)
+	if err != nil || len(r.Defects) > 0 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "verifiers from httpsig-protocol-01 on") {
+		t.Errorf("%+v %v", r, err)
+	}
+	s, err := f.Signer()
+	if err != nil || s.Agent() != p.SignatureAgent {
+		t.Errorf("%v %v", s, err)
+	}
+}
+
+// Over TLS, from a server of net/http that honours _headers.
+func TestCheckOverTLS(t *testing.T) {
+	var from Get
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got, err := from(r.Context(), "https://"+r.Host+r.URL.Path)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		maps.Copy(w.Header(), got.Header)
+		w.WriteHeader(got.Status)
+		_, _ = w.Write(got.Body)
+	}))
+	defer server.Close()
+	p := testProfile()
+	p.Page = server.URL + "/crawl"
+	f, err := Init(filepath.Join(t.TempDir(), "identity"), p, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	from = FolderGet(os.DirFS(f.PublicDir()), server.URL)
+	client := server.Client()
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	l := &loopback{client: client}
+	r, err := f.Check(context.Background(), l.get, namesOf(p.Addresses...), time.Now())
+	if err != nil || len(r.Defects) > 0 || len(r.Checked) != 5 {
+		t.Errorf("%+v %v", r, err)
+	}
+	server.Close()
+	if r, err = f.Check(context.Background(), l.get, nil, time.Now()); err != nil || r.OK() {
+		t.Errorf("a server that is gone: %+v %v", r, err)
+	}
+}
+
 func TestCheckRefuses(t *testing.T) {
 	get := func(context.Context, string) (*Response, error) { return nil, errors.New("no") }
 	for _, page := range []string{"", "lab.edu", "http://lab.edu/", "ftp://lab.edu", "https://", "https://u:p@lab.edu/"} {

@@ -19,7 +19,7 @@ const (
 	maxAllLookups = 1024
 	lookupTimeout = 10 * time.Second
 	maxNames      = 8 // of one address
-	maxSilent     = 3 // look-ups in a row without an answer
+	maxSilent     = 3 // consecutive look-ups without an answer
 )
 
 // names asks for each source address that its name leads back to it (jafar-00 sections 1 and 6).

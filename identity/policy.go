@@ -16,7 +16,7 @@ type Mode uint8
 
 // Modes.
 const (
-	Challenged Mode = iota // those to sites that have asked for it: the default
+	Challenged Mode = iota // those to sites that have requested signatures: the default
 	Never                  // none
 	Always                 // all over https
 )
@@ -54,7 +54,7 @@ func (m *Mode) UnmarshalText(b []byte) (err error) {
 const (
 	// maxOrigins bounds what a Policy remembers. An origin that is forgotten asks once more.
 	maxOrigins = 10000
-	// maxRejected is how often in a row an origin may turn down a signature that it asked for. After that its
+	// maxRejected is how many consecutive signatures an origin may turn down that it requested. After that its
 	// challenges are not answered: a site must not make a crawler ask twice for every page.
 	maxRejected = 3
 	// skewWorthTelling is a difference of clocks that makes signatures fail.
@@ -62,7 +62,7 @@ const (
 )
 
 // Policy decides which requests are signed and which challenges answered, and remembers what each origin
-// asked for. It makes no request and reads no clock. It is safe for concurrent use.
+// requested. It makes no request and reads no clock. It is safe for concurrent use.
 //
 // A challenge is an answer 401, 403 or 429 with an Accept-Signature field that a [Signer] can fulfil. It is
 // answered by asking for the same URL once more, signed, and the origin's requests are signed from then on.
@@ -77,11 +77,11 @@ type Policy struct {
 	recent  *list.List               // the front was used last
 }
 
-// memory is what is known of an origin that has asked for signatures.
+// memory is what is known of an origin that has requested signatures.
 type memory struct {
 	origin    string
 	challenge Challenge // with a nonce until it is used
-	rejected  int       // in a row
+	rejected  int       // consecutive
 }
 
 // NewPolicy makes a Policy. signer may be nil when mode is [Never].
@@ -109,7 +109,7 @@ func (p *Policy) Sign(m Message, now time.Time) (Signed, error) {
 	return p.signer.Sign(m, c, now)
 }
 
-// take is what the origin asked for. It uses up the nonce.
+// take is what the origin requested. It uses up the nonce.
 func (p *Policy) take(origin string) (Challenge, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,7 +198,7 @@ func (p *Policy) challenged(a *Answer, c Challenge) Verdict {
 	// A second answer is not given. Nor is a first one that would be as the signature that was turned down.
 	if a.Again || v.Rejected && !o.challenge.another(&c, a.Signed.KeyID) {
 		if o.rejected++; o.rejected == maxRejected {
-			v.Note += fmt.Sprintf("; it was the last of %d in a row: its challenges are not answered any more", maxRejected)
+			v.Note += fmt.Sprintf("; it was the last of %d consecutive ones: its challenges are no longer answered", maxRejected)
 		}
 	} else {
 		v.Again = o.rejected < maxRejected

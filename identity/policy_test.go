@@ -221,7 +221,7 @@ func TestSiteThatAcceptsNoSignature(t *testing.T) {
 				t.Fatal("a second answer")
 			}
 		}
-		if extra != maxRejected || !strings.Contains(last, "not answered any more") {
+		if extra != maxRejected || !strings.Contains(last, "no longer answered") {
 			t.Errorf("%v: %d requests more, then %q", mode, extra, last)
 		}
 		if s := mustSign(t, p, get("site.test", "/")); (s != Signed{}) != (mode == Always) {

@@ -65,7 +65,7 @@ const (
 // concurrent use when Keys is.
 type Verifier struct {
 	// Keys gives the key of that ID which the directory at agent publishes, and an error if there is none or
-	// the directory could not be read. It is asked for pairs: a key of another agent is no key of this one.
+	// the directory could not be read. A key belongs to one agent: that of another agent must not be returned.
 	// The text of agent is the client's. Required.
 	Keys func(agent, keyID string) (PublicKey, error)
 	// Nonces refuses signatures that were seen before. nil: replays are not told.
