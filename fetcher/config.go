@@ -136,10 +136,20 @@ type Config struct {
 	// Cookies keeps and returns cookies, each by the origin that set it and by no other, within the
 	// limits of this package. Off by default.
 	Cookies bool
+	// Signer signs requests, such as *identity.Requests. nil: none is signed.
+	Signer Signer
 
 	// Record keeps what was sent and received on Page.Raw. It asks for HTTP/1.1 only, because an
 	// HTTP/2 message has no form of its own to keep.
 	Record bool
+}
+
+// Signer signs requests (RFC 9421) so that sites can tell by whom they are made. It is called by many goroutines at once.
+type Signer interface {
+	// Sign may add fields to the header of a GET request that is about to be sent. keyID names the key; it is "" if the
+	// request is not signed. answered, if it is not nil, is called with the answer if there is one, and reports whether
+	// the answer requests a signature, so that the URL is to be requested once more: see Page.Challenged.
+	Sign(u weburl.URL, h http.Header) (keyID string, answered func(status int, h http.Header) (again bool))
 }
 
 func or[T comparable](v, def T) T {
@@ -230,7 +240,7 @@ func (c *Config) checkHeader() error {
 		switch canonical := textproto.CanonicalMIMEHeaderKey(name); canonical {
 		case "User-Agent", "Host", "Cookie", "Authorization", "Proxy-Authorization", "Accept-Encoding", "Referer", "Range",
 			"Connection", "Upgrade", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Content-Length", "Expect",
-			"If-None-Match", "If-Modified-Since":
+			"If-None-Match", "If-Modified-Since", "Signature", "Signature-Input", "Signature-Agent":
 			errs = append(errs, fmt.Errorf("fetcher: Header may not set %s", canonical))
 		}
 		if !httpguts.ValidHeaderFieldName(name) {

@@ -29,6 +29,8 @@ type exchange struct {
 	url        weburl.URL
 	validators Validators
 	watch      *watch
+	keyID      string // of the key that signed the request
+	answered   func(status int, h http.Header) (again bool)
 
 	conn  *conn
 	turn  *turn
@@ -143,6 +145,9 @@ func (x *exchange) receive(ctx context.Context, resp *http.Response) (*Page, *Er
 	}
 	if x.f.jar != nil {
 		x.f.jar.store(x.url.Origin(), x.url.Path(), resp.Header["Set-Cookie"], page.Ended)
+	}
+	if page.KeyID = x.keyID; x.answered != nil {
+		page.Challenged = x.answered(page.Status, page.Header)
 	}
 	return page, nil
 }

@@ -29,6 +29,11 @@ type Page struct {
 	CharsetFrom    string // one of the From constants: where Charset is known from
 	CharsetCertain bool   // Charset was declared where declarations bind: by BOM or in the header
 
+	KeyID string // of the key that signed the request; "" if it was not signed
+	// Challenged is set if the answer requests a signature that Config.Signer can make: the URL is to be requested once
+	// more, by a Permit of its own. The answer is not the site's word on the URL.
+	Challenged bool
+
 	Reused bool // the connection had served another request before; else it was opened for this one
 
 	Encoding string // the Content-Encoding layers undone, outermost last, as in the header: "gzip", "br, gzip"

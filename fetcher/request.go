@@ -48,6 +48,9 @@ func (x *exchange) header() http.Header {
 	if x.f.jar != nil {
 		optional(h, "Cookie", x.f.jar.header(x.url.Origin(), x.url.Path(), time.Now()))
 	}
+	if x.f.cfg.Signer != nil { // last: it may sign what is there
+		x.keyID, x.answered = x.f.cfg.Signer.Sign(x.url, h)
+	}
 	return h
 }
 

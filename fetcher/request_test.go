@@ -110,6 +110,7 @@ func TestConfigValidate(t *testing.T) {
 		"negative size":         {MaxBody: -1},
 		"negative rate":         {MinRate: -1},
 		"window too small":      {MaxWindow: 1},
+		"Signature":             {Header: http.Header{"Signature-Input": {"x"}}},
 		"User-Agent":            {Header: http.Header{"user-agent": {"x"}}},
 		"Host":                  {Header: http.Header{"Host": {"x"}}},
 		"Cookie":                {Header: http.Header{"Cookie": {"x"}}},
