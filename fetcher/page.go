@@ -69,7 +69,7 @@ type Raw struct {
 func (p *Page) Reply() politeness.Reply {
 	return politeness.Reply{
 		Status: p.Status, Header: p.Header, Body: p.Body,
-		Truncated: p.Truncated, Written: p.Written, FirstByte: p.FirstByte, Ended: p.Ended, WireBytes: p.WireBytes,
+		Truncated: p.Truncated, Challenged: p.Challenged, Written: p.Written, FirstByte: p.FirstByte, Ended: p.Ended, WireBytes: p.WireBytes,
 	}
 }
 

@@ -50,6 +50,7 @@ func (x *exchange) header() http.Header {
 	}
 	if x.f.cfg.Signer != nil { // last: it may sign what is there
 		x.keyID, x.answered = x.f.cfg.Signer.Sign(x.url, h)
+		x.grant.Sign(x.keyID)
 	}
 	return h
 }

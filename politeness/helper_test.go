@@ -269,7 +269,9 @@ func randomReply(rng *rand.Rand) Reply {
 	if rng.IntN(4) == 0 {
 		header["Cache-Control"] = []string{"max-age=" + []string{"0", "90", "7200"}[rng.IntN(3)]}
 	}
-	switch rng.IntN(8) {
+	switch rng.IntN(9) {
+	case 8:
+		return Reply{Status: []int{401, 403}[rng.IntN(2)], Header: header, Challenged: rng.IntN(2) == 0}
 	case 0:
 		return Reply{Err: errors.New("reset")}
 	case 1:
@@ -279,7 +281,7 @@ func randomReply(rng *rand.Rand) Reply {
 			header["Date"] = []string{clock.Format(http.TimeFormat)}
 			header["Retry-After"] = []string{clock.Add(time.Duration(rng.IntN(200)) * time.Second).Format(http.TimeFormat)}
 		}
-		return Reply{Status: []int{429, 503}[rng.IntN(2)], Header: header}
+		return Reply{Status: []int{429, 503}[rng.IntN(2)], Header: header, Challenged: rng.IntN(4) == 0}
 	case 2:
 		header["Location"] = []string{[]string{"/r", "https://h4.site2.test:8080/x", ""}[rng.IntN(3)]}
 		return Reply{Status: 302, Header: header}

@@ -58,6 +58,7 @@ func (j *journal) begin(now time.Time, p *permit, v *override) error {
 	}
 	e := j.entry(ledger.Start, p)
 	e.Attempt, e.Agent, e.Queued, e.Written, e.Clauses = p.attempt, j.agent, p.queued, now, p.clauses
+	e.Signed = p.keyID
 	if v != nil {
 		e.Override = v.Reason
 	}
@@ -105,7 +106,8 @@ func (j *journal) end(now time.Time, p *permit, r Reply, a answer) error {
 	if e.RetryAfter = longest(r, now); e.RetryAfter != "" {
 		e.Date = r.Header.Get("Date")
 	}
-	if p.purpose == Robots && r.Err == nil {
+	e.Challenged = r.Challenged
+	if p.purpose == Robots && r.Err == nil && !r.Challenged {
 		e.SHA256, e.Expires = evidence(r, a)
 	}
 	if r.Err != nil {

@@ -52,7 +52,7 @@ func (e line) life(ended time.Time) time.Duration {
 
 // reply is the answer that the line describes.
 func (e line) reply() Reply {
-	r := Reply{Status: e.Status, Truncated: e.Truncated, Aborted: e.Aborted, Ended: e.Ended, Header: http.Header{}}
+	r := Reply{Status: e.Status, Truncated: e.Truncated, Aborted: e.Aborted, Challenged: e.Challenged, Ended: e.Ended, Header: http.Header{}}
 	if e.Err != "" {
 		r.Err = errFailed
 	}

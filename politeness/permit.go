@@ -70,6 +70,7 @@ type permit struct {
 	state      atomic.Int32
 	started    atomic.Bool // Begin has succeeded
 	began      time.Time   // when; written before started, read after
+	keyID      string      // of the key that signed the request; set before Begin
 	unrecorded bool        // the ledger does not have its end
 }
 
@@ -177,6 +178,14 @@ func (g Grant) Purpose() Purpose { return Permit{g.redeemed}.record().purpose }
 
 // Begun reports whether Begin has succeeded.
 func (g Grant) Begun() bool { return g.redeemed != nil && g.redeemed.started.Load() }
+
+// Sign notes that the request is signed, by the key with this ID: the request's line in the ledger says so. It is called
+// before Begin, or not at all.
+func (g Grant) Sign(keyID string) {
+	if g.redeemed != nil && g.redeemed.state.Load() == redeemed {
+		g.redeemed.keyID = keyID
+	}
+}
 
 // Begin marks the moment at which the request is sent. The transport calls it immediately before it writes the request's
 // first byte, and writes nothing when it fails: with ErrExpired when the Permit has run out meanwhile (the process was

@@ -11,6 +11,32 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
+// TestSignedIsInTheLedger holds that the start line names the key, and that nothing can be noted after it.
+func TestSignedIsInTheLedger(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var ledger bytes.Buffer
+		b := newClient(t, Config{Ledger: &ledger})
+		p := b.must("https://a.test/")
+		g, err := p.Redeem()
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Sign("key")
+		if err := g.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		g.Sign("another")
+		b.gate.Report(p, Reply{Status: 403, Challenged: true})
+		Grant{}.Sign("key")
+		if n := strings.Count(ledger.String(), `"signed":"key"`); n != 1 || strings.Contains(ledger.String(), "another") {
+			t.Errorf("%s", ledger.String())
+		}
+		if !strings.Contains(ledger.String(), `"challenged":true`) {
+			t.Errorf("%s", ledger.String())
+		}
+	})
+}
+
 func TestPermitIsForOneUse(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{})

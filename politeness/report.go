@@ -16,10 +16,13 @@ type Reply struct {
 	Truncated string      // why the body is not whole, "" when it is: CutByLength, CutShort, CutIdle or another
 	Err       error       // why there is no answer
 	Aborted   bool        // given back or broken off by the crawler: says nothing about the host
-	Written   time.Time   // the request's first byte, zero when none was written
-	FirstByte time.Time   // the answer's first byte
-	Ended     time.Time   // zero: now
-	WireBytes int64       // body bytes received
+	// Challenged: the answer requests a signature, and the request is to be made once more with it. A robots.txt then counts
+	// as not answered; its host rests as after any answer.
+	Challenged bool
+	Written    time.Time // the request's first byte, zero when none was written
+	FirstByte  time.Time // the answer's first byte
+	Ended      time.Time // zero: now
+	WireBytes  int64     // body bytes received
 }
 
 // Values of Reply.Truncated that the Gate knows. A robots.txt that is not whole counts as unreachable, whatever the reason,

@@ -80,6 +80,8 @@ func (b *rulebook) learn(now time.Time, p *permit, r Reply, a answer) {
 	case r.Aborted: // requested again from the start, as if it had not been
 		o.chain = nil
 		return
+	case r.Challenged: // requested again, at the same place of its redirects
+		return
 	case a.missing:
 		b.unlearn(o)
 		return

@@ -41,6 +41,43 @@ func TestP2ForbiddenIsDeniedWithItsLine(t *testing.T) {
 	})
 }
 
+// TestP1ChallengedRobotsIsRequestedAgain holds that an answer which requests a signature is not the site's word: it does
+// not mean that there are no rules, nor that the file is unreachable, and the host rests after it as after any other.
+func TestP1ChallengedRobotsIsRequestedAgain(t *testing.T) {
+	for _, status := range []int{401, 403, 429} {
+		inBubble(t, func(t *testing.T) {
+			b := newClient(t, Config{})
+			p := b.must("https://a.test/x")
+			ready := b.send(p, 0, Reply{Status: status, Challenged: true})
+			if wait := time.Until(ready); wait != time.Second && status != 429 {
+				t.Errorf("%d: the host rests for %v", status, wait)
+			}
+			time.Sleep(time.Until(ready))
+			p = b.must("https://a.test/x")
+			if p.URL().String() != "https://a.test/robots.txt" || p.Purpose() != Robots {
+				t.Fatalf("%d: requested next is %s", status, p.URL())
+			}
+			time.Sleep(time.Until(b.send(p, 0, Reply{Status: 200, Body: []byte("User-agent: *\nDisallow: /x")})))
+			b.denied("https://a.test/x")
+		})
+	}
+}
+
+// TestP1ChallengedHopIsRequestedAgain is the same in the middle of redirects.
+func TestP1ChallengedHopIsRequestedAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{})
+		time.Sleep(time.Until(b.send(b.must("https://a.test/x"), 0, redirect("/hop"))))
+		for range 2 {
+			p := b.must("https://a.test/x")
+			if p.URL().String() != "https://a.test/hop" {
+				t.Fatalf("requested next is %s", p.URL())
+			}
+			time.Sleep(time.Until(b.send(p, 0, Reply{Status: 401, Challenged: true})))
+		}
+	})
+}
+
 func TestP1RulesAgeFromTheEndOfTheirAnswer(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{})

@@ -175,6 +175,18 @@ func TestInvariants(t *testing.T) {
 		{"P1 page first", newBook().add(page(0, "/")), nil, []string{"P1"}},
 		{"P1 page before the answer", newBook().add(req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 9, status: 404}, page(2, "/")), nil, []string{"P1", "P3"}},
 		{"P1 rules older than a day", polite().add(page(86400+2, "/")), nil, []string{"P1"}},
+		{"P1 after a challenge", newBook().add(
+			req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 0.1, status: 401, extra: `,"challenged":true`}, page(1.2, "/")), nil, []string{"P1"}},
+		{"P1 a challenge that is answered", newBook().add(
+			req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 0.1, status: 403, extra: `,"challenged":true`}, robotsReq(1.2, ""), page(2.4, "/")), nil, nil},
+		{"P1 a challenge of a redirected robots.txt", newBook().add(
+			req{url: "http://a.test/robots.txt", forURL: "http://a.test/no", purpose: "robots", at: 0, end: 0.1, status: 301, extra: `,"location":"/r"`},
+			req{url: "http://a.test/r", forURL: "http://a.test/no", purpose: "robots", at: 1.1, end: 1.2, status: 401, extra: `,"challenged":true`},
+			req{url: "http://a.test/r", forURL: "http://a.test/no", purpose: "robots", at: 2.3, end: 2.4, status: 200, body: "User-agent: bot\nDisallow: /no"},
+			page(3.5, "/no")), nil, []string{"P2"}},
+		{"P1 a challenge by another status", newBook().add(
+			req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 0.1, status: 404, extra: `,"challenged":true`}, page(1.2, "/")), nil, nil},
+		{"P11 signed in clear text", polite().add(with(page(1.1, "/"), func(r *req) { r.clause = `,"signed":"key"` })), nil, []string{"P11"}},
 		{"P2", polite().add(page(1.1, "/no/x")), nil, []string{"P2"}},
 		{"P2 robots.txt itself", polite().add(page(1.1, "/robots.txt")), nil, nil},
 		{"P2 rules of a redirected robots.txt", newBook().add(

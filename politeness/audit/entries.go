@@ -80,6 +80,9 @@ func (a *auditor) identity(rs []*request) {
 		case !strings.Contains(r.start.Agent, a.config.Contact):
 			a.violation("P11", r, nil, "User-Agent %q has no contact", r.start.Agent)
 		}
+		if r.start.Signed != "" && !strings.HasPrefix(r.start.URL, "https://") {
+			a.violation("P11", r, nil, "%s was signed, by the key %q, and sent in clear text", r.start.URL, r.start.Signed)
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ type startLine struct {
 	Purpose  string    `json:"purpose"`
 	Agent    string    `json:"agent"`
 	Override string    `json:"override"`
+	Signed   string    `json:"signed"`
 	Behind   float64   `json:"behind"` // seconds by which its process's clock is behind the lines before, as that process says
 	Allowed  time.Time `json:"allowed"`
 	Written  time.Time `json:"written"`
@@ -43,6 +44,7 @@ type endLine struct {
 	Location   string    `json:"location"`
 	SHA256     string    `json:"sha256"`
 	Truncated  string    `json:"truncated"`
+	Challenged bool      `json:"challenged"`
 	Through    uint64    `json:"through"` // up to this ID, each permit has a line before
 }
 

@@ -115,13 +115,15 @@ func (a *auditor) answer(o *origin, r *request) {
 	}
 	e := r.end
 	ok := e.Error == "" && (e.Truncated == "" || e.Truncated == "length")
-	hops := o.hops
+	hops, hop := o.hops, o.hop
 	if !isHop(o.hop, r.start.URL) { // begun anew, as after a restart
-		hops = 0
+		hops, hop = 0, ""
 	}
 	o.hops, o.hop = 0, ""
 	switch {
 	case e.Aborted: // says nothing about the file
+	case e.Challenged && (e.Status == 401 || e.Status == 403 || e.Status == 429): // nor does this: it is requested again
+		o.hops, o.hop = hops, hop
 	case ok && e.Status >= 200 && e.Status < 300:
 		a.learn(o, r)
 	case ok && e.Status >= 300 && e.Status < 400 && hops < 5 && leadsTo(r) != "":

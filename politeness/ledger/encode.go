@@ -27,6 +27,7 @@ func (e *Entry) Append(b []byte) []byte {
 	b = timeField(b, `,"written":`, e.Written)
 	b = clausesField(b, e.Clauses)
 	b = textField(b, `,"override":`, e.Override)
+	b = textField(b, `,"signed":`, e.Signed)
 	if e.Behind != 0 {
 		b = e.Behind.append(append(b, `,"behind":`...))
 	}
@@ -50,6 +51,9 @@ func (e *Entry) Append(b []byte) []byte {
 	b = textField(b, `,"date":`, e.Date)
 	b = textField(b, `,"location":`, e.Location)
 	b = textField(b, `,"sha256":`, e.SHA256)
+	if e.Challenged {
+		b = append(b, `,"challenged":true`...)
+	}
 	b = timeField(b, `,"expires":`, e.Expires)
 	if e.Through != 0 {
 		b = strconv.AppendUint(append(b, `,"through":`...), e.Through, 10)

@@ -23,6 +23,7 @@ type Entry struct {
 	Written   time.Time `json:"written,omitzero"`
 	Clauses   []Clause  `json:"clauses,omitempty"`  // what the request had to wait for
 	Override  string    `json:"override,omitempty"` // the reason of the override that let it through
+	Signed    string    `json:"signed,omitempty"`   // the ID of the key that signed the request
 	Behind    Duration  `json:"behind,omitempty"`   // how far this process's clock is behind the lines of earlier ones
 	FirstByte time.Time `json:"first_byte,omitzero"`
 	Ended     time.Time `json:"ended,omitzero"`
@@ -40,6 +41,9 @@ type Entry struct {
 	Date       string `json:"date,omitempty"`        // the answer's own clock, with RetryAfter
 	Location   string `json:"location,omitempty"`    // user and password masked
 	SHA256     string `json:"sha256,omitempty"`      // of a robots.txt's body, in hexadecimal
+
+	// Challenged: the answer requests a signature, so it is not the site's word on the URL. A robots.txt is requested again.
+	Challenged bool `json:"challenged,omitempty"`
 
 	Expires time.Time `json:"expires,omitzero"` // when the rules of this robots.txt expire
 

@@ -63,6 +63,8 @@ func (e *Entry) set(s *scanner, key []byte, was *Entry) {
 		e.Clauses = s.clauses()
 	case "override":
 		e.Override = string(s.text())
+	case "signed":
+		e.Signed = string(s.text())
 	case "behind":
 		e.Behind = s.seconds()
 	default:
@@ -101,6 +103,8 @@ func (e *Entry) setEnd(s *scanner, key []byte) {
 		e.Location = string(s.text())
 	case "sha256":
 		e.SHA256 = string(s.text())
+	case "challenged":
+		e.Challenged = s.raw() == "true"
 	case "expires":
 		s.time(&e.Expires)
 	case "through":
