@@ -16,6 +16,10 @@ import (
 func (a *attempt) answered(ctx context.Context, page *fetcher.Page) {
 	v, u := &Visit{Page: page}, a.claim.URL
 	switch {
+	case page.Challenged: // the Fetcher signs the next request for it
+		a.output.archive(ctx, page, "attempt")
+		a.putBack(ctx, frontier.Again{}, nil)
+		return
 	case isRedirect(page.Status):
 		a.redirected(ctx, v)
 		return

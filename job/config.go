@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/identity"
 	"github.com/amble-crawler/amble/sink/warc"
 )
 
@@ -34,6 +35,13 @@ type Config struct {
 	// Since is the job directory or the visits.jsonl of an earlier crawl, whose pages are requested only if they have
 	// changed; see [crawler.Config].
 	Since string
+	// Sign is the folder of an identity (see [identity.Init]) by which requests are signed, and SignMode says which of
+	// them are. Crawl.Fetch.Signer must then be nil.
+	Sign     string
+	SignMode identity.Mode
+	// Note is called with what is worth a line in a log and not about a URL alone, such as a site that does not accept
+	// signatures. It is called concurrently. nil: nothing is called.
+	Note func(text string)
 
 	origins map[string]string // where values came from, by key
 	shown   Settings          // of the command, which a job file shows
@@ -54,6 +62,10 @@ func (c *Config) Crawler() (crawler.Config, error) {
 	}
 	if c.Since != "" {
 		cfg.Since, err = readSince(c.Since)
+		errs = append(errs, err)
+	}
+	if c.Sign != "" {
+		cfg.Fetch.Signer, err = c.signer()
 		errs = append(errs, err)
 	}
 	return cfg, errors.Join(errs...)
@@ -94,7 +106,7 @@ func (c *Config) recordable() Settings {
 // absolute makes the files that c names found from any working directory.
 func (c *Config) absolute() error {
 	var err error
-	for _, p := range []*string{&c.OwnHosts, &c.OptOut, &c.Since} {
+	for _, p := range []*string{&c.OwnHosts, &c.OptOut, &c.Since, &c.Sign} {
 		if *p != "" && err == nil {
 			*p, err = filepath.Abs(*p)
 		}

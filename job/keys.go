@@ -13,6 +13,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/identity"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
@@ -169,6 +170,8 @@ var keys = []*Key{
 	{"max-sitemap", "Bytes of a sitemap.", Amount, Free, true, "Crawl.Fetch.MaxSitemap", bodySize(fetcher.DefaultMaxSitemap)},
 
 	{"cookies", "Keep cookies and return each to the site that set it.", State, Fixed, false, "Crawl.Fetch.Cookies", flag{}},
+	{"sign", "Folder of an identity: requests are signed for sites that request it. See amble identity.", State, Free, false, "Sign", words{}},
+	{"sign-mode", "Which requests are signed: challenged (those to sites that request signatures), always or never.", State, Free, true, "SignMode", choice{identity.Challenged.String(), namesOf(identity.Challenged, identity.Always, identity.Never), nil}},
 	{"proxy", "Make every request through this proxy: http, https or socks5. Names are still looked up here.", Network, Free, false, "Crawl.Fetch.Proxy", own[*url.URL]{is: Text, read: proxyOf, write: proxyText, late: true}},
 	{"source-address", "Address of this machine that requests are made from.", Network, Free, false, "Crawl.Fetch.LocalAddr", own[netip.Addr]{is: Text, read: sourceAddress, write: addressText, late: true}},
 	{"allow-port", "Ports that may be requested although browsers refuse to, such as 22, 25 or 6000.", Network, Fixed, false, "Crawl.Fetch.AllowPorts", list{port}},

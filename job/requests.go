@@ -107,6 +107,8 @@ func (f *rulesFile) add(r *Request) {
 	f.hops = nil
 	switch policy := robots.ForStatus(e.Status); {
 	case e.Aborted: // says nothing about the file
+	case e.Challenged: // nor does this: it is requested again, at the same place of its redirects
+		f.hops = hops
 	case e.Err != "", e.Truncated != "" && e.Truncated != politeness.CutByLength, policy == robots.Unreachable:
 		f.failed = r
 	default:

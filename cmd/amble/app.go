@@ -37,6 +37,7 @@ type commands struct {
 	Plan       planCmd       `cmd:"" help:"Say how long a polite crawl will take at least, and what decides it."`
 	Verify     verifyCmd     `cmd:"" help:"Check the ledger of a crawl against the politeness invariants."`
 	Report     reportCmd     `cmd:"" help:"Print the summary of a crawl again, and write it as a page."`
+	Identity   identityCmd   `cmd:"" help:"Make, publish and check what sites recognise the crawler by."`
 	Version    versionCmd    `cmd:"" help:"Print version and build."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
 
@@ -57,6 +58,7 @@ func newCommands() *commands {
 	c.Plan.Plugins = keyFlags(map[job.Group]string{
 		job.Who: "Who crawls:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:", job.Network: "Which way:",
 	})
+	c.Identity.Plugins = keyFlags(map[job.Group]string{job.Who: "As in the crawl:", job.Pace: "As in the crawl:", job.Network: "Which way:"})
 	return c
 }
 

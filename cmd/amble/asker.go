@@ -27,7 +27,7 @@ type answer struct {
 
 // newAsker makes an asker for these URLs, whose hosts may have any address: the operator named them.
 func newAsker(cfg *crawler.Config, policy politeness.Config, urls []weburl.URL) (*asker, error) {
-	id, err := identity(cfg.Agent, cfg.Contact, urls)
+	id, err := whoCrawls(cfg.Agent, cfg.Contact, urls)
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func (a *app) printConfig(c *crawlCmd, o *origins) error {
 // config is the crawl that the flags describe. The error names everything that is wrong with them.
 func (c *crawlFlags) config(o *origins, seeds []weburl.URL) (job.Config, error) {
 	cfg, err := o.config()
-	_, idErr := identity(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
+	_, idErr := whoCrawls(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
 	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()),
 		cli.Refuse(cfg.Archive && c.Out == "", "--format warc: an archive needs a directory: name one with --out"))
 }
@@ -116,6 +116,8 @@ func checkFresh(dir string) error {
 
 // unkept runs a crawl whose visits go to stdout.
 func (c *crawlFlags) unkept(a *app, cfg *job.Config, seeds []weburl.URL) error {
+	ui := newUI(a, c.outputFlags)
+	cfg.Note = ui.note
 	x, err := cfg.Crawler()
 	if err == nil {
 		err = x.Validate()
@@ -125,7 +127,6 @@ func (c *crawlFlags) unkept(a *app, cfg *job.Config, seeds []weburl.URL) error {
 	}
 	lines := newBurst(a.out)
 	x.Sinks = []sink.Sink{sink.NewJSONL(lines)}
-	ui := newUI(a, c.outputFlags)
 	ui.restrain(&x)
 	end, err := a.crawl(&crawlJob{ui: ui, cfg: x, seeds: seeds, open: inMemory(seeds)})
 	if end != nil && end.Rejected > 0 {

@@ -89,7 +89,7 @@ func (c *linksCmd) fetched(a *app, cfg crawler.Config, see func(*crawler.Visit))
 	if c.Base != "" {
 		return cli.Usage("--base is for a page from a file: a page on the web has its own address")
 	}
-	if _, err := identity(cfg.Agent, cfg.Contact, urls); err != nil {
+	if _, err := whoCrawls(cfg.Agent, cfg.Contact, urls); err != nil {
 		return err
 	}
 	w := &watcher{ui: newUI(a, outputFlags{}), giveUp: linksGiveUp}

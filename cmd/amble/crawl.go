@@ -110,6 +110,7 @@ func (m *memoryCrawl) Run(ctx context.Context) (*crawler.Report, error) {
 // kept runs a crawl that is kept in the directory that --out names.
 func (c *crawlFlags) kept(a *app, cfg *job.Config, seeds []weburl.URL, open func(job.Config) (*job.Job, error)) error {
 	ui := newUI(a, c.outputFlags)
+	cfg.Note = ui.note
 	var j *job.Job
 	var finished error
 	end, err := a.crawl(&crawlJob{

@@ -122,6 +122,9 @@ func (u *ui) tell(format string, args ...any) {
 	}
 }
 
+// note tells what is about no URL alone.
+func (u *ui) note(text string) { u.tell("%s", text) }
+
 // bold is s in bold, where there is colour.
 func (u *ui) bold(s string) string {
 	if !u.color {

@@ -12,8 +12,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// identity checks who crawls. A contact may be missing only when nothing but loopback is requested.
-func identity(agent, contact string, urls []weburl.URL) (politeness.Identity, error) {
+// whoCrawls checks who crawls. A contact may be missing only when nothing but loopback is requested.
+func whoCrawls(agent, contact string, urls []weburl.URL) (politeness.Identity, error) {
 	name, version, _ := strings.Cut(agent, "/")
 	id := politeness.Identity{Product: name, Version: version, Contact: contact}
 	bare := id
