@@ -175,7 +175,8 @@ type privilege struct {
 	names   map[string][]string
 }
 
-// network lists the privileges to use it. Whoever makes requests, or looks up names for them, could bypass the gate;
+// network lists the privileges to use it. Whoever makes requests, or looks up names for them, could bypass the gate (the
+// command looks up the names of the operator's own addresses, to check what is published of them);
 // whoever listens can be reached from outside.
 var network = []privilege{
 	{"make requests", []string{"fetcher", "crawltest"}, map[string][]string{
@@ -183,7 +184,7 @@ var network = []privilege{
 		"net":        {"Dial", "DialTimeout", "DialTCP", "DialUDP", "DialIP", "DialUnix", "Dialer", "FileConn", "FilePacketConn"},
 		"crypto/tls": {"Dial", "DialWithDialer", "Dialer", "Client"},
 	}},
-	{"look up names", []string{"fetcher"}, map[string][]string{
+	{"look up names", []string{"fetcher", "cmd/amble"}, map[string][]string{
 		"net": {
 			"LookupAddr", "LookupCNAME", "LookupHost", "LookupIP", "LookupMX", "LookupNS", "LookupPort", "LookupSRV", "LookupTXT",
 			"Resolver", "DefaultResolver", "ResolveIPAddr", "ResolveTCPAddr", "ResolveUDPAddr",
