@@ -74,7 +74,7 @@ func TestFlagsExist(t *testing.T) {
 	var known []string
 	for _, args := range [][]string{
 		{"crawl", "--help"}, {"crawl", "--print-config"}, {"resume", "--help"}, {"robots", "--help"}, {"explain", "--help"}, {"links", "--help"},
-		{"plan", "--help"}, {"verify", "--help"}, {"report", "--help"}, {"demo", "--help"},
+		{"plan", "--help"}, {"verify", "--help"}, {"report", "--help"}, {"demo", "--help"}, {"identity", "--help"},
 	} {
 		out, err := exec.Command(amble, args...).CombinedOutput()
 		if err != nil {
