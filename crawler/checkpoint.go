@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 
@@ -134,8 +135,7 @@ func (k *checkpoint) keepCrowds(values map[string][]byte) {
 		values[keyTable] = binary.BigEndian.AppendUint64(binary.AppendUvarint(nil, k.table), seed)
 	}
 	for crowd, n := range counts {
-		name := binary.BigEndian.AppendUint64([]byte(keyCrowd), crowd)
-		values[string(name)] = binary.AppendUvarint(binary.AppendUvarint(nil, k.table), uint64(n))
+		values[crowdName(crowd)] = binary.AppendUvarint(binary.AppendUvarint(nil, k.table), uint64(n))
 	}
 }
 
@@ -211,8 +211,7 @@ func (k *checkpoint) recallNeed(who string, value []byte) {
 
 func (k *checkpoint) recallNear(name string, _ []byte) {
 	hex, url, _ := strings.Cut(name, "/")
-	var f uint64
-	if _, err := fmt.Sscanf(hex, "%x", &f); err == nil && k.duplicates.near != nil {
+	if f, err := strconv.ParseUint(hex, 16, 64); err == nil && k.duplicates.near != nil {
 		k.duplicates.near.Meet(url, f)
 	}
 }
@@ -224,18 +223,25 @@ func (k *checkpoint) recallCrowds(ctx context.Context) error {
 		return err
 	}
 	k.table = table
-	counts := map[uint64]uint32{}
-	err = k.store.Values(ctx, "", keyCrowd, func(name string, value []byte) error {
-		of, n := binary.Uvarint(value)
-		if hash := name[len(keyCrowd):]; len(hash) == 8 && n > 0 && of == table && len(counts) < maxCrowds {
-			count, _ := binary.Uvarint(value[n:])
-			counts[binary.BigEndian.Uint64([]byte(hash))] = uint32(count)
-		}
-		return nil
-	})
-	k.crowds.load(binary.BigEndian.Uint64(b[n:]), counts)
-	k.crowds.changes() // all that there is is kept already
-	return err
+	ctx = context.WithoutCancel(ctx)
+	k.crowds.load(binary.BigEndian.Uint64(b[n:]), func(crowd uint64) uint32 { return k.keptCrowd(ctx, table, crowd) })
+	return nil
+}
+
+// keptCrowd is how many an earlier process has counted of a crowd of this table. A store that cannot be read fails the
+// next commit, too.
+func (k *checkpoint) keptCrowd(ctx context.Context, table, crowd uint64) uint32 {
+	b, err := k.store.Value(ctx, "", crowdName(crowd))
+	of, n := binary.Uvarint(b)
+	if err != nil || n <= 0 || of != table {
+		return 0
+	}
+	count, _ := binary.Uvarint(b[n:])
+	return uint32(count)
+}
+
+func crowdName(crowd uint64) string {
+	return string(binary.BigEndian.AppendUint64([]byte(keyCrowd), crowd))
 }
 
 // mark stores a value at once.

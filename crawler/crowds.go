@@ -27,8 +27,9 @@ type crowds struct {
 	mu      sync.Mutex
 	seed    uint64
 	counts  map[uint64]uint32
-	changed map[uint64]struct{} // since the last call of changes; nil before the first
-	fresh   bool                // the table started again since then
+	changed map[uint64]struct{}       // since the last call of changes; nil before the first
+	fresh   bool                      // the table started again since then
+	kept    func(crowd uint64) uint32 // what an earlier process has counted; nil: there was none
 }
 
 // maxCrowds bounds the table: about 20 MB.
@@ -96,12 +97,13 @@ func (c *crowds) unsame(host string, sum [32]byte) {
 // count adds one to a crowd unless it has most already.
 func (c *crowds) count(kind, host, path string, most int) bool {
 	k := c.key(kind, host, path)
-	n := c.counts[k]
+	n := c.size(k)
 	if int(n) >= most {
 		return false
 	}
-	if n == 0 && len(c.counts) >= c.most {
+	if c.counts[k] == 0 && len(c.counts) >= c.most {
 		c.restart()
+		n = 0
 	}
 	c.counts[k] = n + 1
 	if c.changed != nil {
@@ -113,13 +115,24 @@ func (c *crowds) count(kind, host, path string, most int) bool {
 // uncount takes one from a crowd that has any.
 func (c *crowds) uncount(kind, host, path string) {
 	k := c.key(kind, host, path)
-	if c.counts[k] == 0 {
+	n := c.size(k)
+	if n == 0 {
 		return
 	}
-	c.counts[k]--
+	c.counts[k] = n - 1
 	if c.changed != nil {
 		c.changed[k] = struct{}{}
 	}
+}
+
+// size is how many are in a crowd. What an earlier process has counted is read when it is needed: a restart would take the
+// longer, the more there is.
+func (c *crowds) size(k uint64) uint32 {
+	n, counted := c.counts[k]
+	if !counted && c.kept != nil {
+		return c.kept(k)
+	}
+	return n
 }
 
 func (c *crowds) key(kind, host, path string) uint64 {
@@ -130,6 +143,7 @@ func (c *crowds) key(kind, host, path string) uint64 {
 
 func (c *crowds) restart() {
 	clear(c.counts)
+	c.kept = nil
 	if c.changed != nil {
 		clear(c.changed)
 		c.fresh = true
@@ -158,15 +172,10 @@ func (c *crowds) changes() (counts map[uint64]uint32, seed uint64, fresh bool) {
 	return counts, seed, fresh
 }
 
-// load puts back counters that changes gave out under the same seed, to a table that has counted
-// nothing yet.
-func (c *crowds) load(seed uint64, counts map[uint64]uint32) {
+// load lets a table that has counted nothing yet count on from what changes gave out under the same seed. kept is called
+// while the table is locked.
+func (c *crowds) load(seed uint64, kept func(crowd uint64) uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.seed = seed
-	for k, n := range counts {
-		if len(c.counts) < c.most {
-			c.counts[k] = n
-		}
-	}
+	c.seed, c.kept, c.changed = seed, kept, map[uint64]struct{}{}
 }

@@ -13,7 +13,7 @@ import (
 const (
 	snapshotInterval = 10 * time.Second
 	snapshotShare    = 100
-	snapshotRequests = 25_000 // the ledger's lines of them are read again in a tenth of a second
+	snapshotRequests = 10_000 // their lines, and robots.txt files, are read again in a tenth of a second or so
 )
 
 // snapshots decides when to take one.

@@ -85,9 +85,16 @@ func TestCrowdsOutliveTheProcess(t *testing.T) {
 		stored[k] = n
 	}
 	d := newCrowds(Traps{Queries: 5, PerDir: None, Sessions: None}, nil)
-	d.load(seed, stored)
+	d.load(seed, func(crowd uint64) uint32 { return stored[crowd] })
 	if !enter(d, 4) || enter(d, 5) {
 		t.Error("the fifth variant is the last, also after a restart")
+	}
+	if more, again, fresh := d.changes(); len(more) != 1 || fresh || again != seed {
+		t.Errorf("after a restart: %v %v %v", more, again, fresh)
+	}
+	d.restart()
+	if !enter(d, 6) {
+		t.Error("a table that began again knows of an earlier one")
 	}
 	c.restart()
 	enter(c, 6)

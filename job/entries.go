@@ -40,7 +40,8 @@ func tolerated(name string) bool {
 		strings.HasPrefix(strings.ToLower(name), "readme")
 }
 
-// checkJobDir reports why the directory can be neither a new job's nor resumed: nothing is changed in it.
+// checkJobDir reports why the directory can be neither a new job's nor resumed: nothing is changed in it. What is in its
+// directories is looked at when it is locked.
 func checkJobDir(dir string) error {
 	d, err := openDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,11 +50,24 @@ func checkJobDir(dir string) error {
 	if err != nil {
 		return outputError(err)
 	}
-	return firstOf(d.checkJob(), d.close())
+	return firstOf(d.checkTop(), d.close())
 }
 
 // checkJob holds the directory to the files of a job: no others, and each what it has to be.
 func (d plainDir) checkJob() error {
+	if err := d.checkTop(); err != nil {
+		return err
+	}
+	for name, ours := range jobDirs {
+		if err := d.checkIn(name, ours); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkTop is checkJob without what is in the directories.
+func (d plainDir) checkTop() error {
 	entries, err := d.list(".")
 	if err != nil {
 		return outputError(err)
@@ -95,36 +109,38 @@ func (d plainDir) checkEntry(e fs.DirEntry) error {
 	name := e.Name()
 	whole, isNew := strings.CutSuffix(name, newSuffix)
 	replaced, isFile := jobFiles[whole]
-	ours, isDir := jobDirs[name]
+	_, isDir := jobDirs[name]
 	switch {
 	case isFile && (replaced || !isNew):
 		return d.checkKind(name, e.Type(), false)
 	case isDir:
-		if err := d.checkKind(name, e.Type(), true); err != nil {
-			return err
-		}
-		return d.checkIn(name, ours)
+		return d.checkKind(name, e.Type(), true)
 	case tolerated(name):
 		return nil
 	}
 	return d.foreign(name)
 }
 
-// checkIn holds a directory of a job to its files.
+// checkIn holds a directory of a job to its files. The bodies of robots.txt files, of which there may be as many as hosts,
+// are held to be files when they are opened.
 func (d plainDir) checkIn(dir string, ours func(name string) bool) error {
-	entries, err := d.list(dir)
+	names, err := d.names(dir)
 	if err != nil {
 		return outputError(err)
 	}
-	for _, e := range entries {
-		name := filepath.Join(dir, e.Name())
-		if tolerated(e.Name()) {
+	for _, base := range names {
+		name := filepath.Join(dir, base)
+		switch {
+		case tolerated(base), dir == robotsName && isRobotsBody(base):
 			continue
-		}
-		if !ours(e.Name()) {
+		case !ours(base):
 			return d.foreign(name)
 		}
-		if err := d.checkKind(name, e.Type(), false); err != nil {
+		info, err := d.root.Lstat(name)
+		if err != nil {
+			return outputError(d.named("open", name, err))
+		}
+		if err := d.checkKind(name, info.Mode(), false); err != nil {
 			return err
 		}
 	}

@@ -208,3 +208,18 @@ func TestEvidenceOfAFullDisk(t *testing.T) {
 		t.Errorf("%+v, %v", now, err)
 	}
 }
+
+// What stands in the place of a robots.txt's body and is no file is refused where it would be read or written.
+func TestPlantedRobotsBody(t *testing.T) {
+	d := tempJob(t)
+	name := sumOf("body") + ".txt"
+	if err := os.Symlink("/dev/null", d.path(name)); err != nil {
+		t.Skip(err)
+	}
+	if err := d.writeOnce(name, []byte("body")); err == nil {
+		t.Error("a symbolic link is taken for the body")
+	}
+	if b, err := d.read(name); err == nil {
+		t.Errorf("read as %q", b)
+	}
+}

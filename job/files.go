@@ -195,6 +195,19 @@ func (d plainDir) list(name string) ([]fs.DirEntry, error) {
 	return entries, errors.Join(err, f.Close())
 }
 
+// names is list without what the entries are, which would be looked up one by one.
+func (d plainDir) names(name string) ([]string, error) {
+	f, err := d.root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, d.named("open", name, err)
+	}
+	names, err := f.Readdirnames(-1)
+	return names, errors.Join(err, f.Close())
+}
+
 // sync makes the names in the directory durable, where the system can.
 func (d plainDir) sync() error {
 	if runtime.GOOS == "windows" {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"strings"
@@ -68,8 +69,12 @@ func (k *robotsKeeper) keep(p *fetcher.Page) error {
 
 // writeOnce writes a file whose name vouches for its content: it is there whole or not at all.
 func (d plainDir) writeOnce(name string, body []byte) error {
-	if there, err := d.has(name); there || err != nil {
-		return err
+	info, err := d.root.Lstat(name)
+	switch {
+	case err == nil:
+		return d.checkKind(name, info.Mode(), false)
+	case !errors.Is(err, fs.ErrNotExist):
+		return d.named("open", name, err)
 	}
 	return d.replace(name, body)
 }
