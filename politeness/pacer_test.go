@@ -161,7 +161,7 @@ func TestGlobalRateAtOddTimes(t *testing.T) {
 	})
 }
 
-// TestTheBucketAgreesWithTheExactInstant holds the token bucket of golang.org/x/time/rate, which is made
+// TestTheBucketAgreesWithTheExactInstant holds the token bucket of golang.org/x/time/rate, which is
 // built when needed, with the instant that is kept: it rounds, but by no more than slack.
 func TestTheBucketAgreesWithTheExactInstant(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
