@@ -1,7 +1,6 @@
 package docs_test
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -11,16 +10,18 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/amble-crawler/amble/job"
 )
 
 var update = flag.Bool("update", false, "write docs/reference.md")
 
-// TestReferenceIsOfTheCommand compares docs/reference.md with the help, the printed configuration and the job
-// schema of the command. After a change of flags,
+// TestReferenceIsOfTheCommand compares docs/reference.md with the help of the command and the table of settings of
+// package job. After a change of flags or keys,
 //
-//	go test ./cmd/amble -run JobSchema -update && go test ./docs -run Reference -update
+//	go test ./docs -run Reference -update
 //
-// writes both files.
+// writes it.
 func TestReferenceIsOfTheCommand(t *testing.T) {
 	want := newReference(t).page()
 	if *update {
@@ -59,41 +60,15 @@ func TestSampleJobIsAccepted(t *testing.T) {
 	}
 }
 
-// reference is what the command says about its flags.
+// reference is the command whose flags are described.
 type reference struct {
-	t    *testing.T
-	bin  string
-	keys map[string]jobKey
-}
-
-// jobKey is a property of the job schema.
-type jobKey struct {
-	Description, Type, Ref string
-	Enum                   []string
+	t   *testing.T
+	bin string
 }
 
 func newReference(t *testing.T) *reference {
 	t.Helper()
-	r := &reference{t: t, bin: program(t, "cmd/amble")}
-	var schema struct {
-		Properties map[string]struct {
-			jobKey
-			Ref string `json:"$ref"`
-		}
-	}
-	text, err := os.ReadFile("job.schema.json")
-	if err == nil {
-		err = json.Unmarshal(text, &schema)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.keys = map[string]jobKey{}
-	for name, p := range schema.Properties {
-		p.jobKey.Ref = strings.TrimPrefix(p.Ref, "#/$defs/")
-		r.keys[name] = p.jobKey
-	}
-	return r
+	return &reference{t, program(t, "cmd/amble")}
 }
 
 func (r *reference) run(args ...string) string {
@@ -123,7 +98,8 @@ keys to editors.
 | duration | such as ` + "`500ms`, `2s` or `1m30s`" + `; a number alone is in seconds. ` + "`none`" + ` means no limit, or no pause |
 | size | such as ` + "`500kB`, `10MiB` or `1GB`" + `; a number alone is in bytes. ` + "`none`" + ` means no limit |
 | list | one value, or several: separated by commas in a flag (those of rules by repeating the flag), a YAML list in a job file |
-| switch | given or not as a flag; ` + "`true` or `false`" + ` as a key |
+| boolean | given or not as a flag; ` + "`true` or `false`" + ` as a key |
+| whole | a whole number from 0, which has no ` + "`none`" + ` |
 
 `
 
@@ -141,78 +117,57 @@ func (r *reference) page() string {
 	return b.String()
 }
 
-// writeKeys writes the settings of a crawl, in the order of the printed configuration and under the groups of the
-// help. Settings that the help leaves out belong to the group of the one before them.
+// writeKeys writes the settings of a crawl in the order of the table of package job, under the groups of the help.
+// Keys that the help leaves out belong to the group of the key before them.
 func (r *reference) writeKeys(b *strings.Builder, crawl []helpFlag) {
 	fmt.Fprintf(b, "## amble crawl\n\n%s\n\n", paragraph(r.run("crawl", "--help")))
-	b.WriteString("Keys in *italics* are seldom needed; `amble crawl --help` does not list them.\n")
-	b.WriteString("\nFlags that are not keys of a job file:\n")
-	writeFlags(b, slices.DeleteFunc(slices.Clone(crawl), func(f helpFlag) bool { _, key := r.keys[f.name]; return key }))
-	writeGroup(b, "Seeds")
-	r.writeKey(b, "urls", "", crawl)
-	group, written := "", map[string]bool{"urls": true}
-	for _, k := range printedKeys(r.run("crawl", "--print-config", "http://127.0.0.1/")) {
-		name, value, _ := strings.Cut(k, "=")
-		if i := slices.IndexFunc(crawl, func(f helpFlag) bool { return f.name == name }); i >= 0 && crawl[i].group != group {
+	b.WriteString("Flags that are not keys of a job file:\n")
+	writeFlags(b, slices.DeleteFunc(slices.Clone(crawl), func(f helpFlag) bool { return job.KeyNamed(f.name) != nil }))
+	b.WriteString(keysHead)
+	group := ""
+	for _, k := range job.Keys() {
+		i := slices.IndexFunc(crawl, func(f helpFlag) bool { return f.name == k.Name })
+		if i >= 0 && crawl[i].group != group {
 			group = crawl[i].group
-			writeGroup(b, group)
+			fmt.Fprintf(b, "\n### %s\n\n| key | value | default | on resume | meaning |\n|---|---|---|---|---|\n", group)
 		}
-		written[name] = true
-		r.writeKey(b, name, value, crawl)
-		if name == "scope" { // the two flags of which the key rules is made
-			r.writeKey(b, "include", "", crawl)
-			r.writeKey(b, "exclude", "", crawl)
-			written["include"], written["exclude"] = true, true
+		short := ""
+		if i >= 0 && crawl[i].short != "" {
+			short = ", `-" + crawl[i].short + "`"
 		}
-	}
-	for name := range r.keys {
-		if !written[name] {
-			r.t.Errorf("the printed configuration has no key %s", name)
+		r.writeKey(b, k, short)
+		if k.Seldom == (i >= 0) {
+			r.t.Errorf("%s: in the help %v, seldom needed %v", k.Name, i >= 0, k.Seldom)
 		}
 	}
 }
 
-func writeGroup(b *strings.Builder, name string) {
-	fmt.Fprintf(b, "\n### %s\n\n| key | value | default | meaning |\n|---|---|---|---|\n", name)
-}
+const keysHead = `
+The tables list all keys. Those in *italics* are seldom needed, and ` + "`amble crawl --help`" + ` does not list them. A job file has
+one more key, ` + "`urls`" + `: the seeds. "On resume" says how a setting may differ if a job is resumed; settings
+of one process are not part of the job. The last line of a meaning is the field of ` + "`job.Config`" + ` that the key sets.
+`
 
-func (r *reference) writeKey(b *strings.Builder, name, value string, crawl []helpFlag) {
-	r.t.Helper()
-	k, ok := r.keys[name]
-	if !ok {
-		r.t.Errorf("job.schema.json has no key %s: go test ./cmd/amble -run JobSchema -update", name)
+func (r *reference) writeKey(b *strings.Builder, k *job.Key, short string) {
+	name := "`" + k.Name + "`" + short
+	if k.Seldom {
+		name = "*" + name + "*"
 	}
-	shown := "*`" + name + "`*"
-	if i := slices.IndexFunc(crawl, func(f helpFlag) bool { return f.name == name }); i >= 0 {
-		shown = "`" + name + "`"
-		if crawl[i].short != "" {
-			shown += ", `-" + crawl[i].short + "`"
-		}
-	} else if name == "urls" || name == "overrides" {
-		shown = "`" + name + "` (job file only)"
+	value := string(k.Kind())
+	if choices := k.Choices(); len(choices) > 0 {
+		value = "`" + strings.ToLower(strings.Join(choices, "`, `")) + "`"
 	}
-	if value != "" {
-		k.Description = strings.Replace(k.Description, " ("+value+")", "", 1)
-		value = "`" + value + "`"
+	d := k.Default()
+	def := strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(d.Text(), "["), "]"))
+	doc := strings.Replace(k.Doc, " (${default})", "", 1)
+	if def != "" {
+		doc, def = strings.ReplaceAll(doc, "${default}", def), "`"+def+"`"
 	}
-	fmt.Fprintf(b, "| %s | %s | %s | %s |\n", shown, k.form(), value, cell(k.Description))
-}
-
-// form names the kind of values of a key.
-func (k jobKey) form() string {
-	switch {
-	case len(k.Enum) > 0:
-		return "`" + strings.ToLower(strings.Join(k.Enum, "`, `")) + "`"
-	case k.Ref != "":
-		return k.Ref
-	case k.Type == "boolean":
-		return "switch"
-	case k.Type == "string":
-		return "text"
-	case k.Type == "array":
-		return "list"
+	doc = cell(doc)
+	if k.Field != "" {
+		doc += "<br>`" + k.Field + "`"
 	}
-	return k.Type
+	fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", name, value, def, k.Freedom, doc)
 }
 
 // writeCommand writes a command with its own flags in full, and the names of those that it shares with crawl.
@@ -278,30 +233,6 @@ func parseHelp(help string) []helpFlag {
 		}
 	}
 	return slices.DeleteFunc(flags, func(f helpFlag) bool { return f.name == "help" || f.name == "version" })
-}
-
-// printedKeys returns the keys of a printed configuration with their values, as key=value.
-func printedKeys(text string) []string {
-	var keys []string
-	for line := range strings.Lines(text) {
-		line, _, _ = strings.Cut(line, " #")
-		if item, ok := strings.CutPrefix(line, "  - "); ok {
-			if len(keys) == 0 {
-				continue // of urls
-			}
-			keys[len(keys)-1] += strings.TrimSpace(item)
-			continue
-		}
-		name, value, ok := strings.Cut(line, ":")
-		value = strings.Trim(strings.TrimSpace(value), `"`)
-		if value == "[]" {
-			value = ""
-		}
-		if ok && name != "urls" {
-			keys = append(keys, name+"="+value)
-		}
-	}
-	return keys
 }
 
 // paragraph returns the description of a command in its help, without the examples.
