@@ -103,7 +103,7 @@ func (j *journal) end(now time.Time, p *permit, r Reply, a answer) error {
 	if sent {
 		e.Took = ledger.Duration(max(0, e.Ended.Sub(p.began)))
 	}
-	if e.RetryAfter = longest(r, now); e.RetryAfter != "" {
+	if e.RetryAfter = longestRetryAfter(r, now); e.RetryAfter != "" {
 		e.Date = r.Header.Get("Date")
 	}
 	e.Challenged = r.Challenged

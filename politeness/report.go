@@ -67,15 +67,15 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 			g.rules.unrecord(p.p.wantedHost.origin(p.p.wanted))
 		}
 	case before == lapsed: // late report of an expired permit: hold its clocks again
-		p.p.clocks = g.found(now, p.p)
+		p.p.clocks = g.clocksAnew(now, p.p)
 		d, clause := p.p.pause()
 		p.p.clocks.hold(now.Add(d), d, clause)
 	}
 	return g.ready(clock, p.p)
 }
 
-// found is the clocks of a Permit that was taken back: since then they may have been forgotten.
-func (g *Gate) found(now time.Time, p *permit) clocks {
+// clocksAnew finds the clocks of a Permit that was taken back: they may have been forgotten since then.
+func (g *Gate) clocksAnew(now time.Time, p *permit) clocks {
 	c := g.clocks(now, g.host(p.url), p.url, p.addr)
 	if c.host == p.clocks.host {
 		c.slot = p.clocks.slot

@@ -41,8 +41,8 @@ func retryAfter(r Reply, now time.Time) (latest time.Time, ok bool) {
 	return latest, ok
 }
 
-// longest is the Retry-After that retryAfter reads, as the answer has it; "" when there is none.
-func longest(r Reply, now time.Time) (value string) {
+// longestRetryAfter is the Retry-After that retryAfter reads, as the answer has it; "" when there is none.
+func longestRetryAfter(r Reply, now time.Time) (value string) {
 	if !mayRetryAfter(r.Status) {
 		return ""
 	}

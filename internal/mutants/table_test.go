@@ -125,7 +125,7 @@ var protections = []mutant{
 	{"an end that was not recorded is passed over", "politeness/ledger/writer.go", "case n > 0, e.Event != Start:", "case n > 0:", both, false, seeds{crawl: 4, gate: 15}},
 	{"a snapshot includes a part of a line", "politeness/ledger/writer.go", "	case err == nil:\n		l.size += int64(n)\n", "	case err == nil || n > 0:\n		l.size += int64(n)\n		if err != nil {\n			l.broken = err\n		}\n", both, false, seeds{crawl: 11, gate: 98}},
 	{"a lost robots.txt takes an earlier pause with it", "politeness/rules.go", "*o = origin{requestedDelay: o.requestedDelay, requestedBy: o.requestedBy, givenUp: o.givenUp}", "*o = origin{givenUp: o.givenUp}", gate, false, seeds{gate: 28}},
-	{"a late report holds clocks that were forgotten", "politeness/report.go", "		p.p.clocks = g.found(now, p.p)\n", "", gate, false, seeds{gate: 1930}},
+	{"a late report holds clocks that were forgotten", "politeness/report.go", "		p.p.clocks = g.clocksAnew(now, p.p)\n", "", gate, false, seeds{gate: 1930}},
 	{"a Retry-After does not stop what is about to leave", "politeness/report.go", "p.state.Load() == redeemed && overtaken", "overtaken && false", both, false, seeds{crawl: 67, gate: 20}},
 	{"a robots.txt that was not recorded binds", "politeness/report.go", "if p.p.unrecorded && p.p.purpose == Robots {", "if false {", both, false, seeds{crawl: 11, gate: 424}},
 	{"a good answer that was not recorded shortens pauses", "politeness/health.go", "case p.unrecorded && !failed(r):", "case false:", crawl, false, seeds{crawl: 412}},
