@@ -22,18 +22,18 @@ const (
 	keyMark   = "job/mark/"   // and the file's name, a colon and the bytes as 16 hexadecimal digits: the SHA-256 there
 )
 
-// commits are the commits of a job: with each the queue is told how far the files reach, and when the job is
-// resumed the files are held against that.
+// commits are the commits of a job: each stores in the queue how far the files reach, and when the job is
+// resumed the files are compared with that.
 type commits struct {
 	files   plainDir
 	extents map[string]extent // by name, as the queue has them
-	began   bool              // the job was begun by a version that told the queue nothing of its files
+	began   bool              // the job was begun by a version that stored nothing about its files
 	kept    []*evidence
 	archive *warc.Writer // nil without one
 }
 
-// openCommits reads what the queue was told at the last commit and holds the archives against it. Other files
-// are held against it as they are opened.
+// openCommits reads what the last commit stored in the queue and compares the archives with it. Other files
+// are compared as they are opened.
 func (j *Job) openCommits(store *disk.Store) (*commits, error) {
 	c := &commits{files: j.files, extents: map[string]extent{}}
 	if err := store.Values(context.Background(), "", keyExtent, c.read); err != nil {
@@ -47,8 +47,8 @@ func (j *Job) openCommits(store *disk.Store) (*commits, error) {
 	return c, c.checkArchives()
 }
 
-// checkFrontier reports a job without a queue that has visits or requests all the same: a new one would take
-// them for another crawl's, and cut them away.
+// checkFrontier reports a job without a queue that has visits or requests: a new queue would take
+// them for those of another crawl, and cut them off.
 func (d plainDir) checkFrontier() error {
 	if there, err := d.has(frontierName); there || err != nil {
 		return err
@@ -56,7 +56,7 @@ func (d plainDir) checkFrontier() error {
 	return d.checkEmpty("it is missing")
 }
 
-// checkEmpty holds a job that cannot have begun to have nothing in its files.
+// checkEmpty reports a file that is not empty in a job that cannot have begun.
 func (d plainDir) checkEmpty(why string) error {
 	for _, name := range []string{VisitsName, LedgerName} {
 		info, err := d.root.Lstat(name)
@@ -76,8 +76,8 @@ func (c *commits) read(name string, value []byte) error {
 	return nil
 }
 
-// checkArchives holds the archives against what was committed: all by their size, the last one's end by its
-// hash. verify looks at all of them.
+// checkArchives compares the archives with what was committed: all by their size, the end of the last one by its
+// hash. Verify reads all of them.
 func (c *commits) checkArchives() error {
 	last := ""
 	for name, e := range c.extents {
@@ -116,7 +116,7 @@ func (c *commits) of(name string) *extent {
 	return &e
 }
 
-// keep opens a file that each commit tells the extent of.
+// keep opens a file whose extent each commit stores.
 func (c *commits) keep(name string) (*evidence, error) {
 	e, err := c.files.openEvidence(name, c.of(name))
 	if err == nil {
@@ -125,7 +125,7 @@ func (c *commits) keep(name string) (*evidence, error) {
 	return e, err
 }
 
-// keepLines is keep for a file of lines, of which a part is cut off that a process did not live to write whole.
+// keepLines is keep for a file of lines. A last line that a killed process wrote only in part is cut off.
 func (c *commits) keepLines(name string) (*ledger.File, int64, error) {
 	e, err := c.keep(name)
 	if err != nil {
@@ -138,8 +138,7 @@ func (c *commits) keepLines(name string) (*ledger.File, int64, error) {
 	return l, size, nil
 }
 
-// values makes the files durable and returns what the queue is told of them with the commit that is about to
-// be made.
+// values makes the files durable and returns what the commit that is about to be made stores about them.
 func (c *commits) values() (map[string][]byte, error) {
 	values := map[string][]byte{}
 	for _, f := range c.kept {

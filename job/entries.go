@@ -19,18 +19,18 @@ var jobFiles = map[string]bool{
 	manifestName: true, jobName: true, auditName: true, reportName: true, PageName: true,
 }
 
-// jobDirs are the directories in it, with what tells the files in them.
+// jobDirs are the directories in it, with what recognizes the files in them.
 var jobDirs = map[string]func(name string) bool{
 	robotsName:   func(name string) bool { return name == indexName || isRobotsBody(strings.TrimSuffix(name, newSuffix)) },
 	archiveName:  func(name string) bool { return strings.HasPrefix(name, warc.DefaultPrefix+"-") },
-	frontierName: func(string) bool { return true }, // the store's own affair
+	frontierName: func(string) bool { return true }, // known to the store alone
 }
 
-// yoursName is a directory for whatever a user keeps beside a crawl. Nothing looks into it.
+// yoursName is a directory for whatever a user keeps with a crawl. It is never read.
 const yoursName = "extra"
 
-// tolerated reports whether a name is none of ours and may be there: the user's own, and what editors and
-// systems leave. Hidden files are, all of them: amble neither reads nor writes one.
+// tolerated reports whether a name is not of a job and may be there all the same: files of the user, of editors and
+// of systems. All hidden files are: amble neither reads nor writes any.
 func tolerated(name string) bool {
 	switch name {
 	case yoursName, "Thumbs.db", "desktop.ini", "lost+found", "$RECYCLE.BIN", "System Volume Information":
@@ -40,8 +40,8 @@ func tolerated(name string) bool {
 		strings.HasPrefix(strings.ToLower(name), "readme")
 }
 
-// checkJobDir reports why the directory can be neither a new job's nor resumed: nothing is changed in it. What is in its
-// directories is looked at when it is locked.
+// checkJobDir reports why the directory can neither become a job nor be resumed. Nothing is changed in it; what is in its
+// directories is checked when it is locked.
 func checkJobDir(dir string) error {
 	d, err := openDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +53,7 @@ func checkJobDir(dir string) error {
 	return firstOf(d.checkTop(), d.close())
 }
 
-// checkJob holds the directory to the files of a job: no others, and each what it has to be.
+// checkJob reports files that are not those of a job, or are not of the right kind.
 func (d plainDir) checkJob() error {
 	if err := d.checkTop(); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (d plainDir) checkTop() error {
 	return nil
 }
 
-// checkNew reports what keeps a directory without a manifest from becoming a job's.
+// checkNew reports why a directory without a manifest cannot become a job.
 func (d plainDir) checkNew(names map[string]bool) error {
 	delete(names, manifestName+newSuffix) // of a process that was killed at once
 	delete(names, lockName)
@@ -104,7 +104,7 @@ func (d plainDir) checkNew(names map[string]bool) error {
 	return refused("directory %s holds %s and no crawl: name an empty directory, or one that is not there yet", dir, slices.Sorted(maps.Keys(names))[0])
 }
 
-// checkEntry holds one entry to what it has to be.
+// checkEntry checks the name and the kind of one entry.
 func (d plainDir) checkEntry(e fs.DirEntry) error {
 	name := e.Name()
 	whole, isNew := strings.CutSuffix(name, newSuffix)
@@ -121,8 +121,8 @@ func (d plainDir) checkEntry(e fs.DirEntry) error {
 	return d.foreign(name)
 }
 
-// checkIn holds a directory of a job to its files. The bodies of robots.txt files, of which there may be as many as hosts,
-// are held to be files when they are opened.
+// checkIn checks the entries of a directory of a job. The bodies of robots.txt files, of which there may be as many as
+// hosts, are checked when they are opened.
 func (d plainDir) checkIn(dir string, ours func(name string) bool) error {
 	names, err := d.names(dir)
 	if err != nil {
@@ -154,7 +154,7 @@ func (d plainDir) checkKind(name string, mode fs.FileMode, dir bool) error {
 	return notPlain(d.path(name), cmp.Or(kindOf(mode), "a regular file"))
 }
 
-// foreign says what to do about a file that is none of ours.
+// foreign says what to do about a file that a job did not make.
 func (d plainDir) foreign(name string) error {
 	return refused("job %s holds %s, which amble did not make: move it out of the directory, or into %s, which is yours",
 		d.root.Name(), name, d.path(yoursName)+string(filepath.Separator))

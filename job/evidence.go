@@ -11,7 +11,7 @@ import (
 )
 
 // evidence is a file that only grows, open for appending to, with the hash of all that is in it. Nothing
-// that was committed is ever changed; what a killed process left behind that is cut off with Truncate.
+// that was committed is ever changed; Truncate cuts off what a killed process wrote after the last commit.
 type evidence struct {
 	*os.File
 	name string // in the job's directory
@@ -23,7 +23,7 @@ type evidence struct {
 }
 
 // openEvidence opens a file of the job, made when missing. was is its extent at the last commit, which the
-// file must reach and, as far as is looked at, equal; nil if there is none.
+// file must reach and, as far as it is read, equal; nil if there is none.
 func (d plainDir) openEvidence(name string, was *extent) (*evidence, error) {
 	if was == nil {
 		was = &extent{SHA256: hexSum(sha256.New())}
@@ -55,7 +55,7 @@ func (d plainDir) committed(name string, was *extent) (*os.File, error) {
 	return f, err
 }
 
-// Write implements io.Writer. What is written in part is in no hash: Truncate takes it away.
+// Write implements io.Writer. What is written only in part is not in the hash: Truncate removes it.
 func (e *evidence) Write(b []byte) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -96,8 +96,8 @@ func (e *evidence) Sync() error {
 	return nil
 }
 
-// grown is the extent of the file, which is durable that far, after it was another one at the last commit.
-// It reports whether there is a mark, and whether there is anything new.
+// grown makes the file durable and returns its extent, was being that of the last commit. It reports whether there is a
+// new mark, and whether the file has grown.
 func (e *evidence) grown(was extent) (now extent, marked, grown bool, err error) {
 	e.mu.Lock()
 	if e.bytes == was.Bytes && was.State != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Story is what the files of a job tell of one URL.
+// Story is what the files of a job say about one URL.
 type Story struct {
 	Dir      string       `json:"dir"`
-	State    string       `json:"state"`           // where the URL is in its life
-	Note     string       `json:"note,omitempty"`  // what could not be told, and why
+	State    string       `json:"state"`           // "visited", or where the URL is instead
+	Note     string       `json:"note,omitempty"`  // what is not known, and why
 	Chain    []Found      `json:"chain"`           // from the seed to the URL
 	Visit    *sink.Record `json:"visit,omitempty"` // nil without one
 	Line     int          `json:"line,omitempty"`  // of the visit
@@ -28,7 +28,7 @@ type Story struct {
 	Robots *politeness.OriginInfo `json:"-"`
 }
 
-// Found is a URL of the chain that led from a seed to another.
+// Found is a URL of the chain that leads from a seed to another.
 type Found struct {
 	URL     string `json:"url"`
 	How     string `json:"how"` // seed, link, redirect, or what else named it
@@ -86,7 +86,7 @@ func (t *teller) tell(u weburl.URL) (*Story, error) {
 	return s, err
 }
 
-// findVisit looks for the URL's line: first for its very spelling, then for the page.
+// findVisit looks for the line of a URL: first in this spelling, then in others of the same page.
 func (t *teller) findVisit(u weburl.URL) (*sink.Record, int, error) {
 	v, line, err := t.findLine(u.String())
 	if v != nil || err != nil {
@@ -120,8 +120,7 @@ func (t *teller) findLine(url string) (v *sink.Record, line int, err error) {
 	return v, line, err
 }
 
-// maxChain is the longest chain that is followed. Depth and redirects make it finite; a file that was
-// changed need not be.
+// maxChain is the longest chain that is followed: in a file that was changed a chain may be endless.
 const maxChain = 1000
 
 // trace follows the visit back to its seed.
@@ -146,7 +145,7 @@ func (t *teller) trace(s *Story) error {
 	return nil
 }
 
-// how says by what a URL was found.
+// how says how a URL was found.
 func how(v *sink.Record) string {
 	switch {
 	case v.Via == "" && v.Depth > 0:
@@ -161,7 +160,7 @@ func how(v *sink.Record) string {
 	return "link"
 }
 
-// lookUp asks the job's queue for a URL that has no visit.
+// lookUp looks in the job's queue for a URL that has no visit.
 func (t *teller) lookUp(s *Story, u weburl.URL) error {
 	m, err := t.Manifest()
 	if err != nil {
@@ -175,7 +174,7 @@ func (t *teller) lookUp(s *Story, u weburl.URL) error {
 	return nil
 }
 
-// queueText says where the queue has a URL, or why that cannot be told.
+// queueText says where the queue has a URL, or why that is not known.
 func queueText(state disk.State, err error) (text, note string) {
 	if err != nil {
 		return "no visit yet", "whether it is queued cannot be told: " + err.Error()
@@ -186,7 +185,7 @@ func queueText(state disk.State, err error) (text, note string) {
 	}[state], ""
 }
 
-// queueState opens the queue for as long as one look takes, unless a process works on the job.
+// queueState opens the queue for one look-up, unless a process works on the job.
 func (t *teller) queueState(u weburl.URL) (disk.State, error) {
 	j, err := lockDir(t.dir)
 	if err != nil {

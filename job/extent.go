@@ -17,15 +17,15 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// extent is how far a file that only grows had come at a commit: how many bytes it had, and their SHA-256,
-// which is that of "head -c BYTES FILE". The queue has it, in the same step as the visits that it is about.
+// extent is the length that a file that only grows had at a commit, and the SHA-256 of that part, as of
+// "head -c BYTES FILE". It is stored in the queue in the same step as the visits that it is about.
 type extent struct {
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
-	State  []byte `json:"state"` // of the hash, so that nothing is read again to go on with it
+	State  []byte `json:"state"` // of the hash, so that nothing is read again to continue it
 
-	// Earlier points: a process that resumes the job hashes again what lies behind the first, and verify
-	// names the part of the file in which it differs.
+	// Earlier points: a process that resumes the job hashes again what comes after the first, and Verify
+	// names the part of the file that differs.
 	From point `json:"from"`
 	Mark point `json:"mark"`
 }
@@ -39,7 +39,7 @@ type point struct {
 // markEvery is how far apart points are, in bytes.
 const markEvery = 4 << 20
 
-// grown is the extent of a file that has grown to this. It reports whether there is a mark now.
+// grown is the extent of a file that has grown to this length. It reports whether there is a new mark.
 func (e extent) grown(bytes int64, sum string, state []byte) (next extent, marked bool) {
 	next = extent{bytes, sum, state, e.From, e.Mark}
 	if bytes-e.Mark.Bytes < markEvery {
@@ -57,8 +57,8 @@ func (e *extent) encode() []byte {
 	return b
 }
 
-// check holds a file against the extent, from the last point on, and returns its hash up to there. The
-// error is damage, or the file's.
+// check compares a file with the extent, from the last point on, and returns its hash up to the end of the extent.
+// The error is a *damage, or that of the file.
 func (e *extent) check(f io.ReaderAt, size int64) (hash.Hash, error) {
 	if size < e.Bytes {
 		return nil, short(size, e.Bytes)
@@ -76,7 +76,7 @@ func (e *extent) check(f io.ReaderAt, size int64) (hash.Hash, error) {
 	return h, nil
 }
 
-// hash is that of what is before the point, nil if its state cannot be read.
+// hash is the hash of what is before the point, nil if its state cannot be read.
 func (p point) hash() hash.Hash {
 	h := sha256.New()
 	if p.Bytes == 0 {
@@ -116,7 +116,7 @@ func differs(from, to int64) error {
 	return &damage{fmt.Sprintf("between byte %d and byte %d it is not what was committed", from, to)}
 }
 
-// queueError is an error of the queue as a person is told of it.
+// queueError is an error of the queue in a form for users.
 func (d plainDir) queueError(err error) error {
 	if !errors.Is(err, disk.ErrDamaged) && !errors.Is(err, disk.ErrForeign) {
 		if errors.Is(err, crawler.ErrResume) {
@@ -137,7 +137,7 @@ func (d plainDir) queueError(err error) error {
 		d.path(frontierName), text, dir, cli.ShellWord(dir))}
 }
 
-// told is err as a person is told of it: damage by the file's path, and what to do.
+// told is err in a form for users: for damage, the path of the file and what to do.
 func (d plainDir) told(name string, err error) error {
 	var dam *damage
 	if !errors.As(err, &dam) {

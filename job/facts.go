@@ -8,7 +8,7 @@ import (
 )
 
 // fileFacts are size and hash of the results in a job directory. The index of robots.txt files has
-// the hashes of those, and so vouches for them. What extents has is not read again.
+// their hashes, and so vouches for them. Files in extents are not read again.
 func fileFacts(d plainDir, extents map[string]extent) (map[string]FileFact, error) {
 	facts := map[string]FileFact{}
 	names := []string{VisitsName, LedgerName, reportName, auditName, path.Join(robotsName, indexName)}

@@ -12,12 +12,12 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// plainDir is a directory whose files are opened as themselves and nothing else: no symbolic link leads
-// out of it or to another of its files, a file is made where none was, and a named pipe makes nobody wait.
-// So whoever can put files into the directory has none of them written elsewhere. Errors name whole paths.
+// plainDir is a directory whose files are opened only as regular files: symbolic links are not followed, files are
+// created only where there was none, and named pipes do not block. So whoever can put files into the directory cannot
+// make a process write elsewhere. Errors name whole paths.
 type plainDir struct{ root *os.Root }
 
-// openDir opens the directory at path, which may itself be a link: the operator has named it.
+// openDir opens the directory at path, which may itself be a link: the operator named it.
 func openDir(path string) (plainDir, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -51,16 +51,16 @@ func readPlain(path, name string) ([]byte, error) {
 // path is the path of a file, for messages and for the packages that take one.
 func (d plainDir) path(name string) string { return filepath.Join(d.root.Name(), name) }
 
-// errNotPlain is wrapped by the error of what is neither a regular file nor, where one is wanted, a
+// errNotPlain is wrapped by the error of what is neither a regular file nor, where one is expected, a
 // directory; and of a file that must not be written to.
 var errNotPlain = errors.New("amble opens nothing but the regular files and directories that it made: see what it is for, and move it out of the directory")
 
-// notPlain says of what is at path why it is not opened.
+// notPlain is the error of what is at path, with the reason why it is not opened.
 func notPlain(path, what string) error {
 	return &Error{Kind: Refused, Err: fmt.Errorf("%s is %s: %w", path, what, errNotPlain)}
 }
 
-// kindOf is what a file is, as a person calls it. "" is a regular file.
+// kindOf is the kind of a file in words, "" for a regular file.
 func kindOf(m fs.FileMode) string {
 	switch {
 	case m.IsRegular():
@@ -77,7 +77,7 @@ func kindOf(m fs.FileMode) string {
 	return "a special file"
 }
 
-// file opens a regular file that is there.
+// file opens a regular file that exists.
 func (d plainDir) file(name string, flag int) (*os.File, error) {
 	before, err := d.root.Lstat(name)
 	if err != nil {
@@ -92,7 +92,7 @@ func (d plainDir) file(name string, flag int) (*os.File, error) {
 	}
 	after, err := f.Stat()
 	switch {
-	case err == nil && !os.SameFile(before, after): // somebody is at it right now
+	case err == nil && !os.SameFile(before, after): // it was replaced meanwhile
 		err = notPlain(d.path(name), "being replaced")
 	case err == nil && flag&(os.O_WRONLY|os.O_RDWR) != 0 && links(after) > 1:
 		err = notPlain(d.path(name), "a file with a second name (a hard link), and a change of one would be a change of both")
@@ -106,7 +106,7 @@ func (d plainDir) file(name string, flag int) (*os.File, error) {
 // open opens a file for reading.
 func (d plainDir) open(name string) (*os.File, error) { return d.file(name, os.O_RDONLY) }
 
-// read reads a file of settings or sums, not of results.
+// read reads a whole file, of settings rather than results.
 func (d plainDir) read(name string) ([]byte, error) {
 	f, err := d.open(name)
 	if err != nil {
@@ -153,7 +153,7 @@ func (d plainDir) replace(name string, b []byte) error {
 	return d.sync()
 }
 
-// create makes a file for writing. What a killed process left under its name goes.
+// create makes a file for writing. A file that a killed process left under its name is removed.
 func (d plainDir) create(name string) (*os.File, error) {
 	const flag = os.O_CREATE | os.O_EXCL | os.O_WRONLY
 	f, err := d.root.OpenFile(name, flag, 0o644)
@@ -181,8 +181,8 @@ func (d plainDir) sub(name string) (plainDir, error) {
 	return plainDir{root}, d.named("open", name, err)
 }
 
-// list is what is in the directory, or in one of its directories, in no order. A directory that is not there
-// has nothing in it.
+// list returns the entries of the directory, or of one of its directories, in no order. A directory that does not exist
+// has none.
 func (d plainDir) list(name string) ([]fs.DirEntry, error) {
 	f, err := d.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

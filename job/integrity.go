@@ -17,27 +17,27 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// FileCheck is what verify finds of a file that was committed.
+// FileCheck is the result of Verify for a file that was committed.
 type FileCheck struct {
 	File   string `json:"file"`
-	Bytes  int64  `json:"bytes"` // that were committed, and were looked at
+	Bytes  int64  `json:"bytes"` // that were committed and read
 	Damage string `json:"damage,omitempty"`
 }
 
-// known is what is on record of a file: how many bytes it had, and their hash, at one time or at several.
+// known is a length that a file had, and the hash of that part.
 type known struct {
 	Bytes  int64
 	SHA256 string
 }
 
-// records are what is on record of the files of a job, by name.
+// records are the recorded lengths and hashes of the files of a job, by name.
 type records struct {
 	files map[string][]known
-	note  string // what is not on record, and why
-	queue error  // why the queue cannot be asked: it is damaged
+	note  string // what is not recorded, and why
+	queue error  // why the queue cannot be read: it is damaged
 }
 
-// records collects what the queue was told with the commits and, if the last process ended in good order,
+// records collects what the commits stored in the queue and, if the last process ended in good order,
 // what the manifest says. Neither is changed.
 func (d plainDir) records(m *Manifest) *records {
 	r := &records{files: map[string][]known{}}
@@ -48,7 +48,7 @@ func (d plainDir) records(m *Manifest) *records {
 	switch {
 	case errors.Is(err, ErrHeld):
 		r.note = "files were not held against what was committed: " + err.Error()
-	case errors.Is(err, fs.ErrNotExist) && len(r.files) > 0: // the results are whole without it
+	case errors.Is(err, fs.ErrNotExist) && len(r.files) > 0: // the results are complete without it
 	case errors.Is(err, fs.ErrNotExist):
 		r.queue = d.told(frontierName, &damage{"it is missing"})
 	case err != nil:
@@ -59,7 +59,7 @@ func (d plainDir) records(m *Manifest) *records {
 	return r
 }
 
-// committedStates adds what the queue was told.
+// committedStates adds what the commits stored.
 func (d plainDir) committedStates(r *records) error {
 	lock, err := d.openShared(lockName)
 	if errors.Is(err, ErrHeld) {
@@ -95,7 +95,7 @@ func (r *records) add(name string, value []byte) error {
 	return nil
 }
 
-// check holds each file against what is on record of it.
+// check compares each file with its records.
 func (d plainDir) check(r *records) ([]FileCheck, error) {
 	list := []FileCheck{}
 	for _, name := range slices.Sorted(maps.Keys(r.files)) {
@@ -114,7 +114,7 @@ func (d plainDir) check(r *records) ([]FileCheck, error) {
 	return list, nil
 }
 
-// checkFile reads a file once and compares its hash at each place of which it is on record.
+// checkFile reads a file once and compares its hash at each recorded length.
 func (d plainDir) checkFile(name string, all []known) error {
 	most := all[len(all)-1].Bytes
 	f, err := d.open(name)

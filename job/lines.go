@@ -25,7 +25,7 @@ func (d plainDir) eachLine(name string, f func(n int, line []byte) bool) error {
 			long = append(long, b...)
 			continue
 		case errors.Is(err, io.EOF):
-			return nil // what stands behind the last end of a line is being written
+			return nil // a line without an end is being written
 		case err != nil:
 			return err
 		}
@@ -40,7 +40,7 @@ func (d plainDir) eachLine(name string, f func(n int, line []byte) bool) error {
 	}
 }
 
-// member is "name":"value" as it stands in the lines that this program writes.
+// member is "name":"value" as written in the lines of a job.
 func member(name, value string) []byte {
 	b, err := json.Marshal(value)
 	if err != nil { // a string
@@ -49,5 +49,5 @@ func member(name, value string) []byte {
 	return append([]byte(`"`+name+`":`), b...)
 }
 
-// has reports whether a line has the member. It is quick and never wrong about lines without it.
+// has reports whether a line may have the member. It is quick, and never wrong when it says no.
 func has(line, member []byte) bool { return bytes.Contains(line, member) }

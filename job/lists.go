@@ -18,7 +18,7 @@ import (
 // expression checks a regular expression.
 func expression(s string) (string, error) {
 	if _, err := regexp.Compile(s); err != nil {
-		return "", fmt.Errorf("%q is no regular expression: %w", s, err)
+		return "", fmt.Errorf("%q is not a valid regular expression: %w", s, err)
 	}
 	return s, nil
 }

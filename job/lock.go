@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// holder is who works on a job directory, as its lock file tells others.
+// holder is the process that works on a job directory, as its lock file says.
 type holder struct {
 	PID   int       `json:"pid"`
 	Host  string    `json:"host"`
@@ -23,7 +23,7 @@ func (d plainDir) lockJob() (*os.File, error) {
 	if err != nil {
 		return nil, outputError(err)
 	}
-	host, _ := os.Hostname() // told if known
+	host, _ := os.Hostname() // "" if it is not known
 	b, err := json.Marshal(holder{os.Getpid(), host, time.Now().UTC()})
 	if err == nil {
 		err = f.Truncate(0)

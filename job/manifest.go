@@ -16,7 +16,7 @@ import (
 )
 
 // manifestSchema names the layout of a job directory and the form of its manifest. It changes when a
-// program that knows the old one could not go on with the new.
+// program that knows the old one could not resume the new one.
 const manifestSchema = "amble.job/1"
 
 // Manifest says what is in a job directory, how it came to be, and how far it is.
@@ -63,7 +63,7 @@ type FileFact struct {
 }
 
 func newRun(now time.Time) Run {
-	name, _ := os.Hostname() // told if known
+	name, _ := os.Hostname() // "" if it is not known
 	r := Run{
 		Software: "amble/" + crawler.Version, Go: runtime.Version(), PID: os.Getpid(), Started: now.UTC(),
 		Host: Host{name, runtime.GOOS, runtime.GOARCH, runtime.NumCPU()},
@@ -120,12 +120,12 @@ func readManifest(dir string) (*Manifest, error) {
 	return m, nil
 }
 
-// damagedSettings is an error of a file that says what a job is, and that no user writes.
+// damagedSettings is the error of a damaged file that describes a job and that users do not write.
 func damagedSettings(path string, err error) error {
 	return &Error{Kind: Storage, Err: fmt.Errorf("%s is damaged (%w): put it back from a copy; the visits and archives beside it are not affected", path, err)}
 }
 
-// write puts the manifest in the place of the one before, whole or not at all.
+// write replaces the manifest, whole or not at all.
 func (m *Manifest) write(d plainDir) error {
 	b, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Matching is how the visits of a job and the requests in its ledger go together: who takes lines out of one
-// has to take out those of the other.
+// Matching is how the visits of a job and the requests in its ledger correspond: lines that were removed from one are missed
+// by the other.
 type Matching struct {
 	Visits      int   `json:"visits"`                // that have an answer
 	Requests    int   `json:"requests"`              // that were answered, those for robots.txt left out
@@ -24,7 +24,7 @@ type Matching struct {
 // mostUnrequested is how many lines are named.
 const mostUnrequested = 100
 
-// requestLine is what counts of a line of the ledger.
+// requestLine is the part of a line of the ledger that is compared.
 type requestLine struct {
 	Event   string `json:"event"`
 	Run     string `json:"run"`
@@ -34,13 +34,13 @@ type requestLine struct {
 	Status  int    `json:"status"`
 }
 
-// visitLine is what counts of a line of the visits.
+// visitLine is the part of a line of the visits that is compared.
 type visitLine struct {
 	URL    string `json:"url"`
 	Status int    `json:"status"`
 }
 
-// matcher compares. It holds some ten bytes a visit and a request.
+// matcher compares visits and requests. It holds some ten bytes for each.
 type matcher struct {
 	Matching
 	seed    maphash.Seed
@@ -48,7 +48,7 @@ type matcher struct {
 	visited map[uint64]bool   // by hash of URL
 	open    map[string]uint64 // requests without an end, to the hash of their URL
 	waiting map[uint64]bool   // by hash of URL: answered, without a visit
-	bad     error             // a line that is none
+	bad     error             // a line that is not valid
 }
 
 // match compares the visits of a job with its ledger. finished says that nothing was left when it ended. The
@@ -84,7 +84,7 @@ func (m *matcher) answer(url uint64, status int) uint64 {
 func (m *matcher) visit(n int, line []byte) bool {
 	var v visitLine
 	if err := json.Unmarshal(line, &v); err != nil {
-		m.bad = &damage{fmt.Sprintf("line %d of %s is none: %v", n, VisitsName, err)}
+		m.bad = &damage{fmt.Sprintf("line %d of %s is not valid: %v", n, VisitsName, err)}
 		return false
 	}
 	url := m.url(v.URL)
@@ -99,7 +99,7 @@ func (m *matcher) visit(n int, line []byte) bool {
 func (m *matcher) request(n int, line []byte) bool {
 	var q requestLine
 	if err := json.Unmarshal(line, &q); err != nil {
-		m.bad = &damage{fmt.Sprintf("line %d of %s is none: %v", n, LedgerName, err)}
+		m.bad = &damage{fmt.Sprintf("line %d of %s is not valid: %v", n, LedgerName, err)}
 		return false
 	}
 	id := fmt.Sprint(q.Run, " ", q.ID)
@@ -121,7 +121,7 @@ func (m *matcher) request(n int, line []byte) bool {
 	return true
 }
 
-// name names the visits with an answer to no request. Of several with one answer it takes the first.
+// name notes the lines of visits with an answer to no request. Of several with one answer it takes the first.
 func (m *matcher) name(n int, line []byte) bool {
 	var v visitLine
 	if json.Unmarshal(line, &v) != nil || v.Status == 0 {
@@ -134,7 +134,7 @@ func (m *matcher) name(n int, line []byte) bool {
 	return len(m.Unrequested) < mostUnrequested
 }
 
-// Fault is what does not go together, "" if all does.
+// Fault is what does not correspond, "" if everything does.
 func (m *Matching) Fault() string {
 	var faults []string
 	if n := len(m.Unrequested); n > 0 {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// optOutEvery is how often the opt-out list is looked at while a crawl runs.
+// optOutEvery is how often the opt-out list is checked for changes while a crawl runs.
 const optOutEvery = 2 * time.Second
 
 // readOptOut reads the host names that are not requested at all, now and whenever the file changes: a site owner who
@@ -31,8 +31,8 @@ type optOutList struct {
 	changed time.Time // of the file
 }
 
-// has reports whether a host name, or a domain it is in, is on the list. A list that cannot be read
-// any more stays in force as it was.
+// has reports whether a host name, or a domain it is in, is on the list. A list that can no longer be read
+// stays in force as it was.
 func (l *optOutList) has(hostname string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -92,7 +92,7 @@ func (o *outputs) openArchive(j *Job, cfg *crawler.Config) error {
 	return nil
 }
 
-// openFrontier opens the queue. It is closed after the sinks, which are committed together with it.
+// openFrontier opens the queue. It is closed after the sinks, which are committed with it.
 func (o *outputs) openFrontier(j *Job, cfg *crawler.Config) error {
 	if err := j.files.checkFrontier(); err != nil {
 		return err

@@ -63,7 +63,7 @@ func (f *finder) read(n int, b []byte) bool {
 	return true
 }
 
-// start is the request that a line begins, nil if it is of no interest.
+// start is the request that a line begins, nil if it is not one of those sought.
 func (f *finder) start(n int, e ledger.Entry) *Request {
 	r := &Request{Start: e, Line: n}
 	switch {
@@ -78,7 +78,7 @@ func (f *finder) start(n int, e ledger.Entry) *Request {
 
 func (f *finder) ended(r *Request, e ledger.Entry) {
 	r.End = e
-	if r.Start.URL != f.url && len(f.found) == 0 { // later ones did not decide about it
+	if r.Start.URL != f.url && len(f.found) == 0 { // later ones did not decide
 		f.rules.add(r)
 	}
 }
@@ -91,7 +91,7 @@ func originOf(url string) string {
 	return u.Origin()
 }
 
-// rulesFile is what a ledger tells of the robots.txt of one origin.
+// rulesFile is what a ledger says about the robots.txt of one origin.
 type rulesFile struct {
 	of     weburl.URL // a URL of the origin
 	hops   []string   // of redirects that are being followed
@@ -100,7 +100,7 @@ type rulesFile struct {
 	failed *Request   // a later one that does not
 }
 
-// add takes in the end of a request for the file, or for what it redirects to, as the gate does.
+// add processes the end of a request for the file, or for what it redirects to, as the gate does.
 func (f *rulesFile) add(r *Request) {
 	e := &r.End
 	hops := f.hops

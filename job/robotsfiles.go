@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// robotsKeeper keeps every answer to a request for a robots.txt, as evidence of what a crawl went by:
+// robotsKeeper keeps every answer to a request for a robots.txt, as evidence of the rules that a crawl obeyed:
 // a line in index.jsonl for each, and each body once, named by its hash.
 type robotsKeeper struct {
 	dir plainDir
@@ -67,7 +67,7 @@ func (k *robotsKeeper) keep(p *fetcher.Page) error {
 	return outputError(cli.PrintJSON(k.index, line))
 }
 
-// writeOnce writes a file whose name vouches for its content: it is there whole or not at all.
+// writeOnce writes a file whose name is the hash of its content, whole or not at all.
 func (d plainDir) writeOnce(name string, body []byte) error {
 	info, err := d.root.Lstat(name)
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// app is one invocation: where it reads and writes, and what it was told.
+// app is one invocation: its input, outputs and environment.
 type app struct {
 	in      io.Reader
 	out     *cli.Stdout
@@ -29,11 +29,11 @@ type app struct {
 // commands is the command line. Kong reads flags, defaults and help texts from the tags.
 type commands struct {
 	Crawl      crawlCmd      `cmd:"" help:"Crawl from the given seeds."`
-	Resume     resumeCmd     `cmd:"" help:"Go on with a crawl that was stopped, killed or limited."`
+	Resume     resumeCmd     `cmd:"" help:"Resume a crawl that was stopped, killed or limited."`
 	Demo       demoCmd       `cmd:"" help:"Crawl a small web that the command itself serves on loopback."`
-	Robots     robotsCmd     `cmd:"" help:"Say what robots.txt says of URLs, and why."`
-	Explain    explainCmd    `cmd:"" help:"Say what a crawl would do of a URL, and why."`
-	Links      linksCmd      `cmd:"" help:"List the links of a page, and what a crawl would do of each."`
+	Robots     robotsCmd     `cmd:"" help:"Judge URLs by robots.txt, and say why."`
+	Explain    explainCmd    `cmd:"" help:"Say what a crawl would do, or did, with a URL, and why."`
+	Links      linksCmd      `cmd:"" help:"List the links of a page, and what a crawl would do with each."`
 	Plan       planCmd       `cmd:"" help:"Say how long a polite crawl will take at least, and what decides it."`
 	Verify     verifyCmd     `cmd:"" help:"Check the ledger of a crawl against the politeness invariants."`
 	Report     reportCmd     `cmd:"" help:"Print the summary of a crawl again, and write it as a page."`
@@ -108,8 +108,8 @@ func (a *app) parser(c *commands, o *origins) (*kong.Kong, error) {
 	)
 }
 
-// hideFixed leaves out of the help of resume what cannot be changed. The flags are there so that the
-// answer says why.
+// hideFixed hides the flags of resume that cannot be changed. They exist so that the error can say
+// why.
 func hideFixed(k *kong.Kong) error {
 	for _, cmd := range k.Model.Children {
 		for _, f := range cmd.Flags {
@@ -141,7 +141,7 @@ func (a *app) survive(x any, code int) int {
 }
 
 // complain prints an error, if there is one to print, and returns its exit code. A failure of stdout
-// comes before whatever it led to; a closed stdout is none.
+// takes precedence over what it caused; a closed stdout is not a failure.
 func (a *app) complain(err error, command string) int {
 	if failed := a.out.Failure(); failed != nil {
 		err = failed

@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// begin shows the person at a terminal what is about to be done, in whose name, and how fast.
+// begin shows at a terminal what is about to be crawled, in whose name, and how fast.
 func (u *ui) begin(j *crawlJob) {
 	if !u.tty {
 		u.tellRaised(j)
@@ -25,7 +25,7 @@ func (u *ui) begin(j *crawlJob) {
 	fmt.Fprint(lineWriter{u}, beginText(&j.cfg, j.seeds))
 }
 
-// tellRaised says, where nobody is shown how fast the crawl is, that its delay is not the one that was asked for.
+// tellRaised prints, where begin shows nothing, that the delay of the crawl is not the requested one.
 func (u *ui) tellRaised(j *crawlJob) {
 	p := &j.cfg.Politeness
 	foreign := func(s weburl.URL) bool {
@@ -51,14 +51,14 @@ func delayText(p *politeness.Config) string {
 	return others.String()
 }
 
-// delays are the delays at hosts of others and at own hosts, or those on loopback, of which nothing else is known.
+// delays are the delays at hosts of others and at own hosts, or those on loopback, about which nothing else is known.
 func delays(p *politeness.Config) (others, own time.Duration) {
 	others, _ = p.DelayFor(politeness.HostState{})
 	own, _ = p.DelayFor(politeness.HostState{Exempt: true})
 	return others, own
 }
 
-// scopeText names what the scope holds, three names of it at most.
+// scopeText names what is in scope, up to three names.
 func scopeText(c *crawler.Config, seeds []weburl.URL) string {
 	var names []string
 	for _, s := range seeds {

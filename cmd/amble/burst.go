@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// A line that comes alone is written at once; of lines that come in quick succession the first is, and
-// the others together, a moment later or when so much has come.
+// A single line is written at once. When lines arrive in quick succession, the first is written at once and the
+// others together, after burstPause or when burstSize bytes have arrived.
 const (
 	burstPause = 20 * time.Millisecond
 	burstSize  = 32 << 10
 )
 
-// burst writes lines to w, many at a time when many come: a crawl of thousands of URLs a second makes a
-// few dozen calls of the system for its output.
+// burst writes lines to w, many at a time when many arrive: a crawl of thousands of URLs a second makes a
+// few dozen system calls for its output.
 type burst struct {
 	w io.Writer
 

@@ -92,7 +92,7 @@ func (c *crawlFlags) config(o *origins, seeds []weburl.URL) (job.Config, error) 
 		cli.Refuse(cfg.Archive && c.Out == "", "--format warc: an archive needs a directory: name one with --out"))
 }
 
-// checkScope holds a crawl without bounds in space to one that the operator set himself.
+// checkScope refuses a crawl of any host without a limit that the operator set.
 func checkScope(c *job.Config, o *origins) error {
 	limits := &c.Crawl.Limits
 	if c.Crawl.Scope.Kind != crawler.ScopeAny {
@@ -102,7 +102,7 @@ func checkScope(c *job.Config, o *origins) error {
 	return cli.Refuse(!bounded, "--scope any needs an explicit limit: give --max-pages, --max-bytes or --max-time")
 }
 
-// checkFresh holds that the directory has nothing in it.
+// checkFresh refuses a directory that is not empty.
 func checkFresh(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if os.IsNotExist(err) {

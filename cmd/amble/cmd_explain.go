@@ -27,8 +27,8 @@ type explainCmd struct {
 
 	Seed    []string `sep:"none" group:"What a crawl would do:" placeholder:"URL" help:"Seed of the crawl, for its scope; may be repeated. Without one it is the URL itself."`
 	Seeds   string   `short:"i" group:"What a crawl would do:" placeholder:"FILE" help:"Read further seeds, one a line; - is stdin."`
-	File    string   `group:"What a crawl would do:" placeholder:"FILE" help:"Judge by this robots.txt, without asking anybody."`
-	Offline bool     `group:"What a crawl would do:" help:"Ask nobody: leave robots.txt out."`
+	File    string   `group:"What a crawl would do:" placeholder:"FILE" help:"Judge by this robots.txt, without requesting anything."`
+	Offline bool     `group:"What a crawl would do:" help:"Request nothing: leave robots.txt out."`
 	JSON    bool     `group:"What a crawl would do:" help:"Print one JSON object."`
 
 	configFlag `group:"Who asks:"`
@@ -46,8 +46,8 @@ func (*explainCmd) Help() string {
 	amble explain job https://site.to.crawl/some/page
 	amble explain --offline --seed https://site.to.crawl/docs/ --scope prefix https://site.to.crawl/blog/
 
-Of a job directory it reads how the URL was found, by which line of robots.txt it was judged, what each
-request for it waited for, and what came of it; nobody is asked for anything.
+For a job directory it tells how the URL was found, by which line of robots.txt it was judged, what each
+request for it waited for, and its outcome; nothing is requested.
 
 Without one, scope and traps are judged as for a link that a crawl finds, or for a seed if it is one; how deep it is found, and whether it was
 found before, only a crawl can know.`
@@ -64,7 +64,7 @@ func (c *explainCmd) Run(a *app, o *origins) error {
 	}
 	u, err := weburl.Parse(text)
 	if err != nil {
-		return c.print(a, &explanation{URL: text, Fate: crawler.FateInvalid, Rule: weburl.ReasonOf(err), Why: "never asked for: " + badURL(text, err)})
+		return c.print(a, &explanation{URL: text, Fate: crawler.FateInvalid, Rule: weburl.ReasonOf(err), Why: "never requested: " + badURL(text, err)})
 	}
 	seeds, err := c.seeds(o, a)
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *explainCmd) setDelay(e *explanation) error {
 	return nil
 }
 
-// seeds are those of the crawl that is asked about, none if nobody named any.
+// seeds are those of the crawl in question, none if none were named.
 func (c *explainCmd) seeds(o *origins, a *app) ([]weburl.URL, error) {
 	list := c.Seed
 	if len(list) == 0 {
@@ -185,7 +185,7 @@ type asSeed struct{ *crawler.SeedScope }
 func (s asSeed) Decide(u weburl.URL) crawler.Decision { return s.JudgeKind(u, frontier.KindSeed) }
 
 // robotsOf adds the verdict of robots.txt and the delay in force. unheard is why no robots.txt could
-// be had.
+// be fetched.
 func (c *explainCmd) robotsOf(e *explanation, u weburl.URL) (unheard, err error) {
 	q := c.question()
 	switch {
@@ -219,7 +219,7 @@ func (c *explainCmd) print(a *app, e *explanation) error {
 	return err
 }
 
-// explanation is everything about one URL that can be known without a crawl.
+// explanation is everything that is known about a URL without a crawl.
 type explanation struct {
 	URL    string           `json:"url"`
 	Normal string           `json:"normal"`
@@ -230,10 +230,10 @@ type explanation struct {
 	Fate   crawler.Fate     `json:"fate"`
 	Rule   string           `json:"rule"` // what decided the fate
 	Scope  crawler.Decision `json:"-"`
-	Robots *judgement       `json:"robots"` // null when nobody was asked
+	Robots *judgement       `json:"robots"` // null when none was requested
 	Delay  float64          `json:"delay_s"`
 	Clause string           `json:"delay_clause"` // what sets the delay
-	Crawl  bool             `json:"crawl"`        // a crawl would ask for it
+	Crawl  bool             `json:"crawl"`        // a crawl would request it
 	Why    string           `json:"why"`
 	Job    *job.Story       `json:"job,omitempty"` // what happened
 }
@@ -244,7 +244,7 @@ func newExplanation(u weburl.URL) *explanation {
 	}
 }
 
-// conclude says whether a crawl would ask for the URL, and if not, what stands first in its way.
+// conclude says whether a crawl would request the URL, and if not, the first reason why.
 func (e *explanation) conclude() {
 	if e.Job != nil && e.Job.Visit != nil {
 		e.Crawl, e.Why = e.Job.Visit.Status > 0, e.Job.Visit.Outcome
@@ -260,15 +260,15 @@ func (e *explanation) conclude() {
 func (e *explanation) decide() {
 	switch {
 	case e.Fate != crawler.FateFollow:
-		e.Why = fmt.Sprintf("not asked for: %s (%s)", e.Fate, e.Rule)
+		e.Why = fmt.Sprintf("not requested: %s (%s)", e.Fate, e.Rule)
 	case e.Robots != nil && e.Robots.Reason == politeness.ReasonRobotsUnreachable:
-		e.Why = "not asked for before robots.txt can be read"
+		e.Why = "not requested before robots.txt can be read"
 	case e.Robots != nil && !e.Robots.Allowed:
-		e.Why = "not asked for: robots.txt refuses it"
+		e.Why = "not requested: robots.txt refuses it"
 	case e.Robots == nil:
-		e.Crawl, e.Why = true, "asked for, if robots.txt allows it"
+		e.Crawl, e.Why = true, "requested, if robots.txt allows it"
 	default:
-		e.Crawl, e.Why = true, "asked for"
+		e.Crawl, e.Why = true, "requested"
 	}
 }
 

@@ -36,11 +36,11 @@ func (*linksCmd) Help() string {
 	amble links --base https://site.to.crawl/page page.html
 	amble links --resources --scope domain --json --base https://site.to.crawl/ - <page.html
 
-Each line: what a crawl with the page as its seed would do of the link, its kind, where it stands, its
-URL, its text, and the rule that decided. robots.txt is not asked about the links: see amble robots.`
+Each line: what a crawl with the page as its seed would do with the link, its kind, where it is, its
+URL, its text, and the rule that decided. The links are not judged by robots.txt: see amble robots.`
 }
 
-// linksGiveUp is how long somebody who waits for one page waits for its robots.txt.
+// linksGiveUp is how long an unreachable robots.txt is tried again for a single page.
 const linksGiveUp = 10 * time.Second
 
 // Run executes the command.

@@ -22,7 +22,7 @@ type planCmd struct {
 	Seeds string `short:"i" group:"What:" placeholder:"FILE" help:"Read further seeds, one a line; - is stdin."`
 	kong.Plugins
 
-	Pages    int          `group:"Estimate:" default:"0" placeholder:"N" help:"Pages expected per host where no sitemap tells; 0 is the limit of the crawl."`
+	Pages    int          `group:"Estimate:" default:"0" placeholder:"N" help:"Pages expected per host without a sitemap; 0 is the limit of the crawl."`
 	Service  cli.Duration `group:"Estimate:" default:"200ms" placeholder:"D" help:"Time an answer takes (${default})."`
 	Simulate bool         `group:"Estimate:" help:"Also play the crawl through in virtual time, request by request."`
 	JSON     bool         `group:"Output:" help:"Print the plan as JSON."`
@@ -78,7 +78,7 @@ func (c *planCmd) Run(a *app, o *origins) error {
 	return err
 }
 
-// expected is the number of pages assumed of a host about which no sitemap tells.
+// expected is the number of pages assumed of a host without a sitemap.
 func (c *planCmd) expected() int {
 	switch {
 	case c.Pages > 0:

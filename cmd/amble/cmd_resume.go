@@ -23,7 +23,7 @@ func (*resumeCmd) Help() string {
 	amble resume job -w 5s --format jsonl,warc
 	amble resume job --retry deferred,failed
 
-Goes on with a crawl that was stopped, killed, or ended by a limit, with the settings in its job.yaml.
+Resumes a crawl that was stopped, killed, or ended by a limit, with the settings in its job.yaml.
 Hosts that were given up are left alone unless --retry says otherwise. Limits and outputs may be changed by flags, pauses be made longer; the manifest keeps what was changed.
 What decided about URLs that were found before (scope, agent, rules, depth) stays.`
 }

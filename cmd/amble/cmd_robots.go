@@ -19,7 +19,7 @@ import (
 type robotsCmd struct {
 	URLs []string `arg:"" name:"url" help:"URLs to judge; - reads them from stdin, one a line."`
 
-	File    string         `placeholder:"FILE" help:"Judge by this robots.txt, without asking anybody."`
+	File    string         `placeholder:"FILE" help:"Judge by this robots.txt, without requesting anything."`
 	Dialect robots.Dialect `placeholder:"NAME" default:"rfc9309" help:"Read the file as rfc9309, original1994, draft1997, revisited1996 or strictest (${default})."`
 	JSON    bool           `help:"One JSON object per URL."`
 	configFlag
@@ -34,8 +34,8 @@ func (*robotsCmd) Help() string {
 	amble robots --file robots.txt --agent mybot https://my.site/private/
 	amble robots --file robots.txt --json - <urls.txt
 
-The file is asked for once for each origin. Exit codes: 0 every URL was judged, whatever the verdict;
-3 a robots.txt could not be had, which counts as a refusal for now.`
+The file is requested once for each origin. Exit codes: 0 every URL was judged, whatever the verdict;
+3 a robots.txt could not be fetched, which counts as a refusal for now.`
 }
 
 // Run executes the command.
@@ -84,7 +84,7 @@ func (c *robotsCmd) urls(stdin io.Reader) ([]weburl.URL, error) {
 	return parseURLs("URL", texts)
 }
 
-// judge is how a URL is judged, by a file or by asking, and what is to be called at the end.
+// judge returns the function that judges a URL, by a file or by requesting it, and one to be called at the end.
 func (c *robotsCmd) judge(a *app, o *origins, urls []weburl.URL) (judge func(weburl.URL) (*judgement, error), done func(), err error) {
 	cfg, err := o.config()
 	if err != nil {
@@ -109,7 +109,7 @@ func (c *robotsCmd) judge(a *app, o *origins, urls []weburl.URL) (judge func(web
 	}, ask.close, nil
 }
 
-// question is who asks, and how the file is read.
+// question is who crawls, and how the file is read.
 type question struct {
 	agent   string
 	dialect robots.Dialect
@@ -139,7 +139,7 @@ func (q question) online(u weburl.URL, info politeness.OriginInfo) *judgement {
 	return q.judge(u, info.Rules.In(q.dialect), info.Source, robots.Obey)
 }
 
-// judge judges by the rules, or for want of any by what the answer's status means.
+// judge judges by the rules, or if there are none by what the status of the answer means.
 func (q question) judge(u weburl.URL, rules *robots.Rules, src robots.Source, policy robots.Policy) *judgement {
 	group := rules.For(q.agent)
 	v := group.Test(u.PathQuery())

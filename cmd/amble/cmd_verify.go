@@ -24,12 +24,12 @@ func (*verifyCmd) Help() string {
 	amble verify --json job | jq .violations
 	amble verify job >check.txt || tail check.txt
 
-Holds the ledger of every request against the robots.txt files as they were received and the delays
+Checks the ledger of every request against the robots.txt files as they were received and the delays
 in force. The check shares no code with the part that admitted the requests. Exit code 7 on a
 violation.
 
-Holds the files, too, against the lengths and SHA-256 hashes that were recorded with each commit, and the
-visits against the requests. Exit code 6 when a file is shorter, or another, than it was.`
+Compares the files, too, with the lengths and SHA-256 hashes that were recorded with each commit, and the
+visits with the requests. Exit code 6 when a file is shorter than it was, or different.`
 }
 
 // Run executes the command.
@@ -84,7 +84,7 @@ func verificationText(v *job.Verification) string {
 	return b.String()
 }
 
-// filesText is the result as a person reads it.
+// filesText is the result for the files as text for users.
 func filesText(v *job.Verification) string {
 	var b strings.Builder
 	bytes := int64(0)
@@ -100,7 +100,7 @@ func filesText(v *job.Verification) string {
 	return b.String()
 }
 
-// matchingText is the result as a person reads it.
+// matchingText is the result for visits and requests as text for users.
 func matchingText(m *job.Matching) string {
 	if fault := m.Fault(); fault != "" {
 		return fmt.Sprintf("damaged: %s and %s do not go together: %s\n", job.VisitsName, job.LedgerName, fault)
@@ -108,7 +108,7 @@ func matchingText(m *job.Matching) string {
 	return fmt.Sprintf("%s, each with its request\n", cli.Plural(m.Visits, "answered visit"))
 }
 
-// auditText is the result as a person reads it.
+// auditText is the result for the ledger as text for users.
 func auditText(rep *audit.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s to %s, by %s", cli.Plural(rep.Requests, "request"), cli.Plural(len(rep.Hosts), "host"), processes(rep.Runs))

@@ -36,6 +36,7 @@ func yamlOf(t *testing.T, s string) map[string]any {
 // What --print-config prints gives the same crawl when it is fed back, whatever the flags and their
 // order.
 func TestPrintConfigFedBackGivesTheSameCrawl(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for seed := range uint64(25) {
 		r := rand.New(rand.NewPCG(seed, 0))

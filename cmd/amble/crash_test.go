@@ -46,6 +46,7 @@ const (
 //
 // prints what was lost and what was done twice.
 func TestKilledCommands(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	web := newCrashWeb(t)
 	rng := rand.New(rand.NewPCG(*crashSeed, 0))
@@ -243,6 +244,7 @@ func (j *killedJob) checkReport() {
 // pause far above the crawl's own. The next process has it from the ledger: it waits, and need not ask
 // for robots.txt again.
 func TestKilledCommandKeepsWhatSitesAskedFor(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	const pause = 700 * time.Millisecond
 	var mu sync.Mutex

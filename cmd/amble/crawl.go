@@ -153,7 +153,7 @@ func writePage(dir string) error {
 	return errors.Join(report.WritePage(r), r.Close())
 }
 
-// tellHow tells a person how a job that did not end is resumed.
+// tellHow prints how a job that did not end is resumed.
 func (c *crawlFlags) tellHow(ui *ui, end *ending) {
 	if end == nil || end.Finish == crawler.FinishDone || end.signal != 0 {
 		return // nothing is left, or it was told when the signal came
@@ -162,7 +162,7 @@ func (c *crawlFlags) tellHow(ui *ui, end *ending) {
 	if end.Finish.Limit() || end.Finish == crawler.FinishErrors {
 		command += " --" + report.LimitName(end.Finish) + " MORE"
 	}
-	ui.tell("to go on: %s", command)
+	ui.tell("to resume it: %s", command)
 }
 
 // verdict turns the end of a crawl into the command's.
@@ -206,7 +206,7 @@ func (u *ui) restrain(c *crawler.Config) {
 	}
 }
 
-// vainText says what was tried by a crawl that nobody answered.
+// vainText says what a crawl tried that no host answered.
 func vainText(e *crawler.UnreachableError) string {
 	var b strings.Builder
 	b.WriteString("nothing was fetched, no host answered:")

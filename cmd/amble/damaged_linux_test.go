@@ -74,6 +74,7 @@ var damages = map[string]struct {
 // A file that has become shorter, or another, is refused with its name and the place, by resume as by verify,
 // and nothing is changed.
 func TestDamagedFilesAreRefused(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	limited, _ := limitedJob(t)
 	for kind, whole := range map[string]string{"ended": limited, "killed": killedJobDir(t)} {
@@ -135,6 +136,7 @@ func must[T any](v T, err error) T {
 
 // A job without its queue, or with an older one, is not taken for a new one.
 func TestLostQueueIsTold(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	limited, seed := limitedJob(t)
 	killed := killedJobDir(t)
@@ -198,6 +200,7 @@ func TestLostQueueIsTold(t *testing.T) {
 
 // A job that was begun by a version without hashes says so once, and has them from then on.
 func TestHashesBeginInAnOldJob(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	dir, _ := limitedJob(t)
 	store, err := disk.Open(filepath.Join(dir, "frontier"), disk.Config{})
@@ -231,6 +234,7 @@ func TestHashesBeginInAnOldJob(t *testing.T) {
 // Visits and requests that were taken out, by somebody who knows how to make the hashes again, are missed
 // where the other file has them.
 func TestVisitsGoWithRequests(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	limited, _ := limitedJob(t)
 	if code, stderr := amble(t, "resume", "-q", limited, "--max-pages", "none"); code != cli.ExitDone {
@@ -271,6 +275,7 @@ func TestVisitsGoWithRequests(t *testing.T) {
 
 // A job that a process works on is held against its ledger alone, and says so.
 func TestVerifyOfARunningJob(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	seen := make(chan struct{}, 100)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -296,6 +301,7 @@ func TestVerifyOfARunningJob(t *testing.T) {
 // A queue that a broken disk has changed is told of in one sentence, with what to do, and never by a trace of
 // the engine's; and a queue is not said to be damaged that has missed nothing.
 func TestDamagedQueueIsTold(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	limited, _ := limitedJob(t)
 	for _, most := range []string{"3", "4"} { // so that there are tables
@@ -358,6 +364,7 @@ func TestDamagedQueueIsTold(t *testing.T) {
 }
 
 func TestDamagedSettingsAreTold(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	limited, _ := limitedJob(t)
 	for name, args := range map[string][]string{"manifest.json": {"resume"}, "politeness.json": {"verify"}} {

@@ -47,6 +47,7 @@ func manyHosts(t *testing.T, n int) (seeds []string) {
 // TestFewDescriptors crawls more hosts at once than the process may have files open: fewer are crawled at once, and
 // nothing fails.
 func TestFewDescriptors(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	const hosts = 150
 	seeds := manyHosts(t, hosts)
@@ -71,6 +72,7 @@ func TestFewDescriptors(t *testing.T) {
 
 // TestTooFewDescriptors: with fewer than the outputs need, nothing is begun.
 func TestTooFewDescriptors(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "job")
 	said, err := exec.Command("sh", "-c", `ulimit -n 47 && exec amble "$@"`, "sh", "crawl", "-o", dir, "http://127.0.0.1:1/").CombinedOutput()
 	var exit *exec.ExitError

@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// The flags of a crawl are made from the keys of package job: their names, helps, defaults and forms stand there alone.
+// The flags of a crawl are made from the keys of package job: their names, helps, defaults and forms are defined only there.
 
 // crawlGroups are the groups of keys that describe a crawl, as its help heads them.
 var crawlGroups = map[job.Group]string{
@@ -37,7 +37,7 @@ type outputFlags struct {
 // shorts are the short names of flags.
 var shorts = map[string]string{"depth": "d", "delay": "w", "concurrency": "c"}
 
-// placeholders are what the values of flags are called, where their kind does not tell.
+// placeholders are what the values of flags are called, where their kind does not say.
 var placeholders = map[string]string{
 	"agent": "NAME/VERSION", "contact": "URL|MAIL", "since": "DIR|FILE", "scope": "KIND", "include": "RE", "exclude": "RE", "rules": "RULE",
 	"allow-address": "CIDR,...", "delay-factor": "F", "rate": "R", "own-hosts": "FILE", "opt-out": "FILE", "hours": "HH:MM-HH:MM,...",
@@ -151,7 +151,7 @@ func (w *words) Decode(ctx *kong.DecodeContext) error {
 	return k.Check(*w...)
 }
 
-// documented gives flags that stand in a struct the helps and defaults of their keys.
+// documented gives the flags of structs the helps and defaults of their keys.
 func documented(k *kong.Kong) error {
 	for _, cmd := range k.Model.Children {
 		for _, f := range cmd.Flags {
@@ -210,7 +210,7 @@ func (o *origins) overrides(k *job.Key) job.Setting {
 	return k.Default()
 }
 
-// rules are what rules, includes and excludes come to: in three lists their order would be lost.
+// rules merges rules, includes and excludes: in three lists their order would be lost.
 func (o *origins) rules(flags map[string]*kong.Flag) job.Setting {
 	s := job.Setting{Name: "rules", Origin: "default"}
 	var from []string
@@ -238,7 +238,7 @@ func (o *origins) config() (job.Config, error) {
 	return c, flagErrors(err)
 }
 
-// flagErrors is an error as whoever typed the flags reads it: what is wrong with a key is told of its flag.
+// flagErrors is an error in terms of flags: what is wrong with a key is reported for its flag.
 func flagErrors(err error) error {
 	var of *job.Error
 	if errors.As(err, &of) && of.Kind == job.Storage {

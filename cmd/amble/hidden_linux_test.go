@@ -22,6 +22,7 @@ import (
 // What a site sends to be misread, and what it sends in confidence, reaches no terminal and no file but the
 // archive, which has what was received.
 func TestHiddenCharactersAndPasswords(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	const turned, control, secret = "\u202etxt.exe\u2066\u200b\u00ad\U000e0041", "\u009b31m\u009d0;title\u009c", "s3cret"
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -150,6 +150,7 @@ func readJobSchema(t *testing.T) *jobSchema {
 
 // TestPrintedConfigFollowsTheSchema prints random configurations and validates each.
 func TestPrintedConfigFollowsTheSchema(t *testing.T) {
+	t.Parallel()
 	s := readJobSchema(t)
 	for seed := range uint64(25) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -167,6 +168,7 @@ func TestPrintedConfigFollowsTheSchema(t *testing.T) {
 // TestJobFollowsTheSchema validates the file that a crawl leaves in its job directory, overrides
 // included.
 func TestJobFollowsTheSchema(t *testing.T) {
+	t.Parallel()
 	s := readJobSchema(t)
 	srv := httptest.NewServer(page("Home"))
 	defer srv.Close()
@@ -190,6 +192,7 @@ func TestJobFollowsTheSchema(t *testing.T) {
 
 // TestSchemaRefusesWhatTheCommandRefuses holds that both judge single lines alike.
 func TestSchemaRefusesWhatTheCommandRefuses(t *testing.T) {
+	t.Parallel()
 	s := readJobSchema(t)
 	path := filepath.Join(t.TempDir(), "job.yaml")
 	for text, good := range map[string]bool{

@@ -45,7 +45,7 @@ func lints(ls []robots.Lint) []lint {
 	return res
 }
 
-// String is the lint as a person reads it.
+// String is the lint as text for users.
 func (l lint) String() string {
 	if l.Line == 0 {
 		return fmt.Sprintf("%s: %s (%s)", l.Severity, l.Text, l.Code)
@@ -53,7 +53,7 @@ func (l lint) String() string {
 	return fmt.Sprintf("line %d: %s: %s (%s)", l.Line, l.Severity, l.Text, l.Code)
 }
 
-// print writes the judgement, behind an empty line if it is one more.
+// print writes the judgement, after an empty line if it is not the first.
 func (j *judgement) print(w io.Writer, asJSON, more bool) error {
 	if asJSON {
 		return cli.PrintJSON(w, j)

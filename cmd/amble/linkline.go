@@ -26,7 +26,7 @@ type linkLine struct {
 	Rule string       `json:"rule"`
 }
 
-// text is the link as a person reads it.
+// text is the link as text for users.
 func (l *linkLine) text() string {
 	place := l.Tag
 	if l.Attr != "" {

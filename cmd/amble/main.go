@@ -13,8 +13,8 @@ import (
 )
 
 func main() {
-	// A crawl shares its machine: memory that waits to be collected is half of what is in use, not as much
-	// again. What that costs is a few percent of the crawl's CPU time at most.
+	// A crawl shares its machine: garbage may be half of the memory in use, not as much again. That costs a few
+	// percent of the CPU time of the crawl at most.
 	if _, chosen := os.LookupEnv("GOGC"); !chosen {
 		debug.SetGCPercent(50)
 	}
@@ -23,10 +23,10 @@ func main() {
 
 // newApp is the app of this process.
 func newApp() *app {
-	// Without this the runtime ends the process when stdout's reader has gone; with it the write
-	// fails, and a crawl ends in good order.
+	// Without this the runtime ends the process when the reader of stdout has closed it; with it the write
+	// fails, and the crawl ends in good order.
 	signal.Ignore(syscall.SIGPIPE)
-	// net/http tells the standard logger when a server sends more than it was asked for. What became
+	// net/http tells the standard logger when a server sends more than was requested. The outcome
 	// of the request is in its visit.
 	log.SetOutput(io.Discard)
 	return &app{

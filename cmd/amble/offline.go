@@ -12,8 +12,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// staged lets the crawler itself judge the links of a page that is at hand: the page is served on
-// loopback, to nobody but this process, and taken for the one at base.
+// staged lets the crawler itself judge the links of a local page: the page is served on loopback, to this
+// process only, and treated as the one at base.
 type staged struct {
 	base  weburl.URL
 	cfg   crawler.Config
@@ -85,8 +85,8 @@ func (s *staged) Decide(u weburl.URL) crawler.Decision {
 	return s.scope.Decide(u)
 }
 
-// Extract implements crawler.Extractor: it reads the page as a crawl does and puts it where it
-// belongs.
+// Extract implements crawler.Extractor: it reads the page as a crawl does, with base as its
+// address.
 func (s *staged) Extract(p *fetcher.Page) (*extract.Document, error) {
 	text, err := p.Text()
 	if err != nil {

@@ -23,10 +23,10 @@ type origins struct {
 	from map[string]string // nil until the first flag is resolved
 }
 
-// below is the value of a flag that takes several, from under the command line.
+// below is the value of a list flag that does not come from the command line.
 type below []string
 
-// unkeyed are flags that are about one invocation, and so neither variables nor keys.
+// unkeyed are flags that are about one invocation, and therefore neither variables nor keys.
 var unkeyed = []string{"help", "version", "config", "print-config", "fresh", "retry"}
 
 // envName is the environment variable of a flag.
@@ -78,21 +78,21 @@ func takesSeveral(flag *kong.Flag) bool {
 	return false
 }
 
-// ownJob reports whether the command goes by its job and by what is said on the command line, and the
-// environment of the day has no part in it.
+// ownJob reports whether the settings of the command come from its job and the command line alone, and not from
+// the environment.
 func (o *origins) ownJob(ctx *kong.Context) bool {
 	n := ctx.Selected()
 	return n != nil && (n.Name == "resume" || n.Name == "explain" && o.job != nil)
 }
 
-// isShown reports whether a flag is about what a person sees of this process.
+// isShown reports whether a flag is about the output of this process.
 func isShown(flag string) bool {
 	k := job.KeyNamed(flag)
 	return k != nil && k.Freedom == job.Shown && flag != "out" && flag != "seeds"
 }
 
-// kept is the value that the job has for a flag, if it is about the job. Where the operator gives scope rules, they are all
-// the rules there are.
+// kept is the value that the job has for a flag, if it is about the job. Scope rules that the operator gives replace all
+// rules of the job.
 func (o *origins) kept(ctx *kong.Context, name string) (s job.Setting, isList, ok bool) {
 	if k := job.KeyNamed(name); k == nil || k.Freedom == job.Shown || name == "rules" && o.givesRules(ctx) {
 		return s, false, false
@@ -221,10 +221,10 @@ func (o *origins) origin(flag string) string {
 	return "default"
 }
 
-// given reports whether the operator set the flag, by whatever means.
+// given reports whether the operator set the flag, by any means.
 func (o *origins) given(flag string) bool { return o.origin(flag) != "default" }
 
-// parseError is the command that an error of kong's Parse is about, and what a person should read of it.
+// parseError is the command that an error of kong's Parse is about, and the message for users.
 func (o *origins) parseError(err error) (command string, res error) {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil {
@@ -239,7 +239,7 @@ func (o *origins) parseError(err error) (command string, res error) {
 	return command, cli.Exit(cli.ExitUsage, errors.New(o.explain(err.Error(), command)))
 }
 
-// explain puts where a bad value came from in front of kong's message, and says what to do where
+// explain prefixes kong's message with the origin of a bad value, and says what to do where
 // kong does not.
 func (o *origins) explain(msg, command string) string {
 	if name, _, ok := strings.Cut(strings.TrimPrefix(msg, "--"), ":"); ok && o.from[name] != "" {
@@ -256,14 +256,14 @@ func (o *origins) explain(msg, command string) string {
 	}
 	if word, ok := strings.CutPrefix(msg, "unexpected argument "); ok && command == "" {
 		if strings.Contains(word, "://") {
-			return fmt.Sprintf("%s is no command: to crawl it say \"amble crawl %s\"", word, word)
+			return fmt.Sprintf("%s is not a command: to crawl it say \"amble crawl %s\"", word, word)
 		}
 		return "unknown command " + word
 	}
 	return msg
 }
 
-// warnUnknownEnv tells of variables that look like settings and are none. They are no error: another
+// warnUnknownEnv warns about variables that look like settings and are not. They are not an error: another
 // version of amble, or another program, may know them.
 func (a *app) warnUnknownEnv(model *kong.Application) {
 	known := []string{envName("config")}
@@ -275,7 +275,7 @@ func (a *app) warnUnknownEnv(model *kong.Application) {
 	for _, kv := range a.environ() {
 		name, _, _ := strings.Cut(kv, "=")
 		if strings.HasPrefix(name, "AMBLE_") && !slices.Contains(known, name) {
-			fmt.Fprintf(a.err, "amble: warning: environment variable %s is no setting%s\n", name, cli.DidYouMean(name, known))
+			fmt.Fprintf(a.err, "amble: warning: environment variable %s is not a setting%s\n", name, cli.DidYouMean(name, known))
 		}
 	}
 }

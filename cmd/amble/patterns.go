@@ -20,9 +20,9 @@ type pattern struct {
 // patterns collects the occurrences of one flag.
 type patterns []pattern
 
-// Decode implements kong.MapperValue. On the command line, the number of arguments left tells in
-// which order --include and --exclude came. What comes from under the command line is weaker than
-// all of it.
+// Decode implements kong.MapperValue. On the command line, the number of arguments left gives
+// the order of --include and --exclude. Values from elsewhere are weaker than those of the command
+// line.
 func (p *patterns) Decode(ctx *kong.DecodeContext) error {
 	t, err := ctx.Scan.PopValue("regular expression")
 	if err != nil {

@@ -46,6 +46,7 @@ func copyJob(t *testing.T, dir string) string {
 // What somebody put into a job directory is neither written through, nor truncated, nor waited for: the
 // directory is refused, naming it.
 func TestPlantedFilesAreRefused(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	job, seed := limitedJob(t)
 	archives, err := fs.Glob(os.DirFS(job), "warc/*.warc.gz")
@@ -120,6 +121,7 @@ func content(t *testing.T, path string) string {
 
 // A file under a second name is somebody else's, too.
 func TestHardLinksAreNotWrittenTo(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	job, _ := limitedJob(t)
 	for _, name := range []string{"lock", "visits.jsonl", "ledger.jsonl", "robots/index.jsonl"} {
@@ -140,6 +142,7 @@ func TestHardLinksAreNotWrittenTo(t *testing.T) {
 
 // Commands that only read go through no link either, and wait for no pipe.
 func TestReadersFollowNoLinks(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	job, seed := limitedJob(t)
 	for _, c := range []struct {
@@ -178,6 +181,7 @@ func TestReadersFollowNoLinks(t *testing.T) {
 }
 
 func TestForeignFilesAreRefused(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	job, seed := limitedJob(t)
 	for _, c := range []struct {

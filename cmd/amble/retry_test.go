@@ -20,6 +20,7 @@ import (
 // A host that failed throughout was given up; its URLs are tried again when that is asked for, and
 // only then.
 func TestRetryOfWhatWasGivenUp(t *testing.T) {
+	t.Parallel()
 	var down atomic.Bool
 	down.Store(true)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -84,6 +85,7 @@ func outcomes(t *testing.T, dir string) (all []string) {
 
 // A page whose connection broke is one of those that failed, as far as trying again goes; one that a limit cut is not.
 func TestRetryOfPagesCutShort(t *testing.T) {
+	t.Parallel()
 	var down atomic.Bool
 	down.Store(true)
 	body := "<a href=/1>x</a><a href=/2>x</a>" + strings.Repeat("x", 5000)

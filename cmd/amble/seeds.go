@@ -34,14 +34,14 @@ func (o *origins) seeds(args []string, file string, stdin io.Reader) ([]weburl.U
 	return parseURLs("seed", texts)
 }
 
-// parseURLs parses what the operator gave. The error names each that is none.
+// parseURLs parses what the operator gave. The error names each that is not a URL.
 func parseURLs(what string, texts []string) ([]weburl.URL, error) {
 	urls := make([]weburl.URL, 0, len(texts))
 	var errs []error
 	for _, s := range texts {
 		u, err := weburl.Parse(s)
 		if err != nil {
-			errs = append(errs, cli.Usage("%s %q is no URL that can be asked for: %s", what, job.WithoutSecrets(s), badURL(s, err)))
+			errs = append(errs, cli.Usage("%s %q is not a URL that can be requested: %s", what, job.WithoutSecrets(s), badURL(s, err)))
 			continue
 		}
 		urls = append(urls, u)
@@ -70,7 +70,7 @@ func badURL(s string, err error) string {
 	return "write it in full, as in https://site.to.crawl/"
 }
 
-// readLines reads the lines of a file that are not blank and no comments; "-" is stdin.
+// readLines reads the lines of a file that are neither blank nor comments; "-" is stdin.
 func readLines(path string, stdin io.Reader) ([]string, error) {
 	b, err := readFile(path, stdin)
 	if err != nil {
@@ -85,7 +85,7 @@ func readLines(path string, stdin io.Reader) ([]string, error) {
 	return lines, nil
 }
 
-// readFile reads a file whole; "-" is stdin, where there may be one.
+// readFile reads a whole file; "-" is stdin, if there is one.
 func readFile(path string, stdin io.Reader) ([]byte, error) {
 	if path == "-" && stdin != nil {
 		return io.ReadAll(stdin)

@@ -14,7 +14,7 @@ import (
 var errAborted = errors.New("aborted by a second signal")
 
 // watchSignals lets the first signal drain the crawl, the second abort it, and the third end the
-// process. resume is the command that goes on with the crawl later, if one can. The function it
+// process. resume is the command that resumes the crawl later, "" if none can. The function it
 // returns ends the watch and gives the exit code of the first signal, 0 when there was none.
 func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, ui *ui, resume string) func() int {
 	signals := make(chan os.Signal, 3)
@@ -32,7 +32,7 @@ func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, ui
 					code = signalCode(s)
 				}
 				if n == 1 && resume != "" {
-					ui.tell("to go on later: %s", resume)
+					ui.tell("to resume it later: %s", resume)
 				}
 				a.interrupt(n, code, c, abort, ui)
 			}

@@ -103,6 +103,7 @@ func (p *process) signal(t *testing.T, s os.Signal) {
 }
 
 func TestFirstSignalFinishesWhatIsInFlight(t *testing.T) {
+	t.Parallel()
 	for _, s := range []struct {
 		signal syscall.Signal
 		code   int
@@ -128,6 +129,7 @@ func TestFirstSignalFinishesWhatIsInFlight(t *testing.T) {
 
 // Who wants no word gets none: the exit code says that it was a signal.
 func TestQuietSignals(t *testing.T) {
+	t.Parallel()
 	site := newSlowSite(t)
 	p := start(t, "crawl", "-q", "-w", "0", "-o", filepath.Join(t.TempDir(), "job"), site.URL)
 	<-site.asked
@@ -139,6 +141,7 @@ func TestQuietSignals(t *testing.T) {
 }
 
 func TestSecondSignalAborts(t *testing.T) {
+	t.Parallel()
 	site := newSlowSite(t)
 	p := start(t, "crawl", "-w", "0", "--first-byte-timeout", "1h", "--fetch-timeout", "1h", site.URL)
 	<-site.asked
@@ -160,12 +163,13 @@ func TestSecondSignalAborts(t *testing.T) {
 
 // A job that was interrupted says how it goes on, and goes on so.
 func TestSignalTellsHowToGoOn(t *testing.T) {
+	t.Parallel()
 	site := newSlowSite(t)
 	dir := filepath.Join(t.TempDir(), "a job")
 	p := start(t, "crawl", "-w", "0", "-o", dir, site.URL)
 	<-site.asked
 	p.signal(t, syscall.SIGINT)
-	p.line(t, "amble: to go on later: amble resume '"+dir+"'\n")
+	p.line(t, "amble: to resume it later: amble resume '"+dir+"'\n")
 	p.line(t, "stopping: waiting for requests in flight")
 	site.release()
 	if code, stderr := p.end(t); code != cli.ExitInterrupted || !strings.Contains(stderr, "interrupted, 2 URLs left") {
@@ -183,6 +187,7 @@ func TestSignalTellsHowToGoOn(t *testing.T) {
 
 // A job aborted by a second signal, and one that the third ended on the spot, go on as well.
 func TestAbortedJobGoesOn(t *testing.T) {
+	t.Parallel()
 	for _, s := range []string{"aborting", "nothing"} {
 		site := newSlowSite(t)
 		dir := filepath.Join(t.TempDir(), "job")
@@ -207,6 +212,7 @@ func TestAbortedJobGoesOn(t *testing.T) {
 
 // A job has one process at a time, also while that is stopped, and none when it was killed.
 func TestJobIsLocked(t *testing.T) {
+	t.Parallel()
 	site := newSlowSite(t)
 	dir := filepath.Join(t.TempDir(), "job")
 	p := start(t, "crawl", "-w", "0", "-o", dir, site.URL)

@@ -74,7 +74,7 @@ type status struct {
 	maxTime  time.Duration
 	recent   []sample // of the last rateWindow, oldest first
 
-	outlook *plan.Outlook // nil: the time left is told by pages per second alone
+	outlook *plan.Outlook // nil: the time left is estimated from pages per second alone
 	looked  time.Time
 	least   time.Duration // when that was last worked out; negative: it could not be
 	first   plan.Left     // the host that is due first, likewise
@@ -95,7 +95,7 @@ type snapshot struct {
 	active, waiting int     // hosts
 	queued          int
 	refused, failed int
-	deferred        int // to be had another time: no errors
+	deferred        int // to be fetched another time: not errors
 	age             time.Duration
 	next            time.Duration // until a host is due; 0: one is, or nothing is known of it
 	host            string        // which
@@ -131,7 +131,7 @@ func (s *status) at(now time.Time, p crawler.Progress) snapshot {
 // lookEvery is how often what is left of each host is counted.
 const lookEvery = time.Second
 
-// look brings the outlook up to date, now and then.
+// look updates the outlook at most every lookEvery.
 func (s *status) look(now time.Time) {
 	if s.outlook == nil || now.Sub(s.looked) < lookEvery {
 		return
@@ -158,8 +158,8 @@ func (s *status) count(now time.Time, snap snapshot) float64 {
 // farOff is more time than a crawl has.
 const farOff = time.Duration(1 << 60)
 
-// left is the time until what is queued is done, or a limit reached: by what is left of each host, or
-// if that is not known, at the present rate.
+// left is the time until everything queued is done, or a limit is reached: from what is left of each host, or
+// if that is not known, from the present rate.
 func (s *status) left(snap snapshot, claimed int) time.Duration {
 	all := snap.queued + claimed
 	urls := all
@@ -178,7 +178,7 @@ func (s *status) left(snap snapshot, claimed int) time.Duration {
 	return eta
 }
 
-// line is the snapshot in one line of at most width octets. Of a crawl that waits for a host in trouble it tells that
+// line is the snapshot in one line of at most width bytes. For a crawl that waits for a host in trouble, that comes
 // first.
 func (s snapshot) line(width int) string {
 	next := s.nextText()

@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// storyText is the story as a person reads it.
+// storyText is the story as text for users.
 func storyText(s *job.Story, line func(name, value string)) {
 	line("job", fmt.Sprintf("%s: %s", s.Dir, s.State))
 	line("", s.Note)

@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// ui is what a person sees on stderr: one status line on a terminal, log lines elsewhere.
+// ui is what the user sees on stderr: one status line on a terminal, log lines elsewhere.
 type ui struct {
 	flags outputFlags
 	tty   bool
@@ -22,7 +22,7 @@ type ui struct {
 
 	mu    sync.Mutex
 	w     io.Writer
-	drawn bool // a status line stands on the terminal
+	drawn bool // a status line is on the terminal
 }
 
 func newUI(a *app, f outputFlags) *ui {
@@ -44,7 +44,7 @@ func newUI(a *app, f outputFlags) *ui {
 	return u
 }
 
-// terminalOutput is stdout where it is a terminal on which a status line may stand.
+// terminalOutput is stdout if it is a terminal, which may show a status line.
 type terminalOutput struct {
 	u *ui
 	w io.Writer
@@ -58,7 +58,7 @@ func (t terminalOutput) Write(b []byte) (int, error) {
 	return t.w.Write(b)
 }
 
-// shared makes results and the status line keep off each other, when both go to terminals.
+// shared keeps results and the status line from mixing when both go to terminals.
 func (u *ui) shared(w io.Writer) io.Writer {
 	if file, ok := w.(*os.File); ok && u.tty && term.IsTerminal(int(file.Fd())) {
 		return terminalOutput{u, file}
@@ -66,7 +66,7 @@ func (u *ui) shared(w io.Writer) io.Writer {
 	return w
 }
 
-// logHandler writes what is asked for: nothing with -q, everything with -v.
+// logHandler writes nothing with -q and everything with -v.
 func (u *ui) logHandler() slog.Handler {
 	opts := &slog.HandlerOptions{Level: slog.LevelInfo}
 	if u.flags.Verbose {
@@ -81,7 +81,7 @@ func (u *ui) logHandler() slog.Handler {
 	return slog.NewTextHandler(lineWriter{u}, opts)
 }
 
-// lineWriter writes whole lines and takes the status line away first.
+// lineWriter writes whole lines and removes the status line first.
 type lineWriter struct{ u *ui }
 
 // Write implements io.Writer.
@@ -95,7 +95,7 @@ func (l lineWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// clear takes the status line away. The caller holds mu.
+// clear removes the status line. The caller holds mu.
 func (u *ui) clear() {
 	if u.drawn {
 		fmt.Fprint(u.w, "\r\x1b[K")
@@ -103,7 +103,7 @@ func (u *ui) clear() {
 	}
 }
 
-// draw puts a status line in place of the one that stands.
+// draw replaces the status line.
 func (u *ui) draw(line string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -111,7 +111,7 @@ func (u *ui) draw(line string) {
 	u.drawn = true
 }
 
-// tell prints one line for the person at the keyboard, unless that one wants no word.
+// tell prints one line for the user, unless -q suppresses it.
 func (u *ui) tell(format string, args ...any) {
 	switch {
 	case u.flags.Quiet:

@@ -16,6 +16,7 @@ import (
 
 // TestVerifySeesWhatWasTamperedWith: the audit does by itself, whatever else is on record of the files.
 func TestVerifySeesWhatWasTamperedWith(t *testing.T) {
+	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
 			_, _ = w.Write([]byte("User-agent: *\nDisallow: /no\n"))

@@ -13,14 +13,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// watcher follows the events of a crawl: it logs them, tells of hosts that keep it waiting, and keeps
-// the fates of seeds.
+// watcher follows the events of a crawl: it logs them, reports hosts that keep it waiting, and keeps
+// the outcomes of seeds.
 type watcher struct {
 	ui     *ui
-	giveUp time.Duration // how long a robots.txt that cannot be had is tried again
+	giveUp time.Duration // how long an unreachable robots.txt is tried again
 
 	mu    sync.Mutex
-	down  map[string]bool // origins whose robots.txt cannot be had: whether that was told
+	down  map[string]bool // origins whose robots.txt cannot be fetched: whether that was printed
 	seeds []string
 }
 
@@ -39,7 +39,7 @@ func (w *watcher) trace() *crawler.Trace {
 	return t
 }
 
-// robots notes whether an origin's robots.txt can be had.
+// robots notes whether an origin's robots.txt can be fetched.
 func (w *watcher) robots(u weburl.URL, info politeness.OriginInfo) {
 	w.ui.log.Debug("robots.txt", "url", info.Source.RobotsURL, "status", info.Source.Status, "known", info.Known)
 	if info.Known || !info.Unreachable {
@@ -55,7 +55,7 @@ func (w *watcher) robots(u weburl.URL, info politeness.OriginInfo) {
 	}
 }
 
-// retrying tells, once for each origin, that its robots.txt cannot be had and everything there waits.
+// retrying prints, once for each origin, that its robots.txt cannot be fetched and everything there waits.
 func (w *watcher) retrying(u weburl.URL, reason string, at time.Time) {
 	w.ui.log.Debug("retrying", "url", u, "reason", reason, "at", at.Format(time.RFC3339Nano))
 	w.mu.Lock()
@@ -71,7 +71,7 @@ func (w *watcher) retrying(u weburl.URL, reason string, at time.Time) {
 	if w.giveUp > 0 {
 		until += " for " + cli.Duration(w.giveUp).String() + " at most"
 	}
-	w.ui.tell("%s cannot be had (%s): no page of its site is requested before it can be read; %s", u.RobotsURL(), reason, until)
+	w.ui.tell("%s cannot be fetched (%s): no page of its site is requested before it can be read; %s", u.RobotsURL(), reason, until)
 }
 
 func (w *watcher) visited(v *crawler.Visit) {
@@ -83,10 +83,10 @@ func (w *watcher) visited(v *crawler.Visit) {
 	}
 }
 
-// mostSeedsTold is how many fates a person reads.
+// mostSeedsTold is how many outcomes of seeds are printed.
 const mostSeedsTold = 5
 
-// fate says what became of a URL that was not fetched.
+// fate is the outcome of a URL that was not fetched.
 func fate(v *crawler.Visit) string {
 	text := string(v.Outcome)
 	switch {
@@ -106,7 +106,7 @@ func fate(v *crawler.Visit) string {
 	return cli.Printable(v.URL.String() + ": " + text)
 }
 
-// seedsFate is the fates of seeds as lines of an error.
+// seedsFate is the outcomes of seeds as lines of an error.
 func (e *ending) seedsFate() string {
 	if len(e.seeds) == 0 {
 		return ""

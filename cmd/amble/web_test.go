@@ -59,7 +59,7 @@ func asked(ts *testscript.TestScript, neg bool, args []string) {
 		found = found || p == args[1]
 	}
 	if found == neg {
-		ts.Fatalf("%s was asked for %q", args[0], h.asked[args[0]])
+		ts.Fatalf("%s was requested for %q", args[0], h.asked[args[0]])
 	}
 }
 

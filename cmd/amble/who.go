@@ -29,7 +29,7 @@ func whoCrawls(agent, contact string, urls []weburl.URL) (politeness.Identity, e
 	return id, err
 }
 
-// robotsName is the name that robots.txt is read for. Where agent is a whole User-Agent header the name is told: it may
+// robotsName is the name that robots.txt is read for. If agent is a whole User-Agent header the name is printed: it may
 // not be the expected one.
 func robotsName(a *app, agent string) (string, error) {
 	name := robots.ProductToken(agent)

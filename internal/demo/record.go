@@ -75,15 +75,15 @@ func Politeness(lines []byte) (string, error) {
 	return waits(requests) + "\n" + smallestGaps(requests), err
 }
 
-// waits tells of hosts that asked for a pause, and when they were asked again.
+// waits tells which hosts requested a pause, and when they were requested again.
 func waits(requests []request) string {
 	var b strings.Builder
-	b.WriteString("Asked to wait, and waited:\n")
+	b.WriteString("Requested to wait, and waited:\n")
 	for i, r := range requests {
 		if r.retryAfter == "" {
 			continue
 		}
-		fmt.Fprintf(&b, "  %s\n      answered %d and asked for a pause of %ss", r.url, r.status, r.retryAfter)
+		fmt.Fprintf(&b, "  %s\n      answered %d and requested a pause of %ss", r.url, r.status, r.retryAfter)
 		for _, next := range requests[i+1:] {
 			if next.host == r.host {
 				fmt.Fprintf(&b, "; requested again after %v, answer %d", next.start.Sub(r.end).Round(10*time.Millisecond), next.status)
