@@ -35,7 +35,7 @@ func (j *judge) mayStretch(kind extract.Kind) bool {
 	return len(j.cfg.Scope.BeyondKinds) == 0 || slices.Contains(j.cfg.Scope.BeyondKinds, kindOf(kind))
 }
 
-// beyondAfter is how far beyond the scope the target of a redirect is. A redirect is no link, so
+// beyondAfter is how far beyond the scope the target of a redirect is. A redirect is not a link, so
 // it leads no farther than its source is, or else to the first hop.
 func (j *judge) beyondAfter(c frontier.Claim, to weburl.URL) uint8 {
 	if j.cfg.Scope.Beyond == 0 || j.decide(to, j.redirectKind(to, c.Depth)).In {

@@ -11,15 +11,15 @@ import (
 )
 
 // bound keeps count of the least time the crawl so far could have taken: of every host, and of every
-// server address, the requests one after the other with the pause that was due after each. How many
-// workers there were, and how fast, has no part in it.
+// server address, the requests one after the other with the pause that was due after each. It does not
+// depend on the number and speed of the workers.
 type bound struct {
 	mu      sync.Mutex
 	needs   map[party]*need
 	changed map[party]bool // since the last call of changes; nil in a crawl that keeps nothing
 }
 
-// party is who may be asked one request after the other only: a host, or else a server's address.
+// party is a host, or else the address of a server, to which requests are made one after the other.
 type party struct {
 	host string
 	addr netip.Addr
@@ -81,7 +81,7 @@ func failure(err error) *fetcher.Error {
 	return failed
 }
 
-// add counts a request that took so long, and after which the one served must rest.
+// add counts a request: how long it took, and the pause after it.
 func (b *bound) add(who party, slots int, took, rest time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// budget hands out one ticket per page that may still be fetched, so that a crawl of N pages fetches
+// budget gives out one ticket for each page that may still be fetched, so that a crawl of N pages fetches
 // exactly N however many workers it has. A worker takes a ticket before it claims and says after
-// what became of it; a claim that was no page gives its ticket back.
+// whether it was a page; any other claim gives its ticket back.
 type budget struct {
 	mu   sync.Mutex
 	cond *sync.Cond

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// causes remembers why robots.txt files could not be had, so that the URLs that are given up for it
+// causes remembers why robots.txt files could not be fetched, so that the URLs that are given up for it
 // can say more than that.
 type causes struct {
 	mu   sync.Mutex

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// VisitError is a visit that failed, as [Collect] tells of it: its page could not be had, or its
+// VisitError is a visit that failed, as [Collect] reports it: its page could not be fetched, or its
 // function or c's Handler returned the error.
 type VisitError struct {
 	URL    weburl.URL
@@ -36,8 +36,8 @@ func (e *VisitError) Unwrap() error { return e.Err }
 // concurrently, it may use Visit.Enqueue and Visit.Emit, and return SkipLinks, Stop or a Retry. When it
 // fails none of its values is yielded, and a page that is read again yields them once.
 //
-// A visit that failed, by the network or by read, is a *VisitError; the crawl goes on. Any other error
-// is Run's, and the last. What was refused, deferred or turned away is no error: look at c's Handler,
+// A visit that failed, by the network or by read, is a *VisitError; the crawl continues. Any other error
+// is Run's, and the last. URLs that were refused, deferred or rejected are not errors: see c's Handler,
 // sinks or Trace. Breaking out of the loop drains the crawl.
 //
 // The loop's body has the values of one page at a time, while the page's host waits: a slow body is a

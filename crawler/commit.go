@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// A commit is due so long after the one before, or earlier when so much has come together or
+// A commit is due this long after the one before, or earlier when this much has accumulated or
 // everything else waits for it.
 const (
 	commitInterval = 50 * time.Millisecond
@@ -20,7 +20,7 @@ const (
 
 // committer makes visits durable in a crawl whose frontier is: their records in the sinks and their
 // ends in the frontier, in the same order, many at a time. Whatever instant the process is killed at,
-// the sinks can be cut back to what the frontier knows of, and both go on from there.
+// the sinks can be cut back to what the frontier knows of, and both resume from there.
 //
 // The host of a visit is free when its request has ended, not when the visit is durable.
 type committer struct {
@@ -89,7 +89,7 @@ func (m *committer) await() bool {
 	}
 }
 
-// due reports whether it is time: enough has come, or it has waited for more long enough, or nothing
+// due reports whether it is time to commit: enough has accumulated, or the wait was long enough, or nothing
 // more will come before.
 func (m *committer) due(waited bool) bool {
 	m.mu.Lock()
@@ -109,7 +109,7 @@ func (m *committer) due(waited bool) bool {
 }
 
 // end takes a visit's record and its claim's end. It waits while too many are on their way. An end
-// whose claim somebody else has by now is dropped, with its record.
+// whose claim was lost is dropped, with its record.
 func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, count func()) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := m.store.Release(ctx, e.Claim, e.Settlement.ReadyAt); err != nil {
@@ -143,7 +143,7 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, c
 	return nil
 }
 
-// full reports whether as much has come together as is committed at once. The lock is held.
+// full reports whether a full commit has accumulated. The lock is held.
 func (m *committer) full() bool {
 	return len(m.ends) >= commitVisits || m.links >= commitLinks || m.bytes >= commitBytes
 }
@@ -195,14 +195,14 @@ func (m *committer) giveUp(ends []frontier.End, err error) {
 	m.fail(err)
 }
 
-// refuse lets nothing further be committed, and whoever waits for room go. The lock is held.
+// refuse prevents further commits and releases everyone who waits for room. The lock is held.
 func (m *committer) refuse() {
 	m.failed = true
 	m.room.Broadcast()
 }
 
-// giveBack queues the URLs again whose visits could not be made durable, as they would be in a process
-// to come. The store may be what has failed: then it will be so when it is opened again.
+// giveBack queues the URLs again whose visits could not be made durable, as a restarted process would
+// find them. If it is the store that has failed, that happens when it is opened again.
 func (m *committer) giveBack(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -19,7 +19,7 @@ type Past struct {
 }
 
 // History knows earlier answers, so that a crawl asks only for what has changed since. A URL whose
-// server says that it is as it was (status 304) ends as [NotModified], which is no page of
+// server says that it has not changed (status 304) ends as [NotModified], which does not count as a page of
 // Config.Limits.Pages. It has no body and no Document, so nothing on it is followed: what lay behind it is found
 // by a [Lister], or is the caller's to queue. Visit.SHA256 is that of the old copy.
 //
@@ -153,7 +153,7 @@ func (c *Config) unchanged(v *Visit, claim frontier.Claim) bool {
 	return true
 }
 
-// maxValidator bounds the validators that are kept, in octets. No server has a use for longer ones.
+// maxValidator bounds the validators that are kept, in bytes. No server has a use for longer ones.
 const maxValidator = 1024
 
 // validators are what p gives for a later conditional request.

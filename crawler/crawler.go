@@ -12,7 +12,7 @@ import (
 
 // Crawler runs the crawl its Config describes. It may be run several times, also at once: all its
 // Runs go through one gate, so that to the hosts they are one crawler, which remembers between Runs
-// what it was asked to wait for.
+// how long hosts want it to wait.
 type Crawler struct {
 	cfg  Config
 	gate *politeness.Gate
@@ -41,7 +41,7 @@ func New(c Config) (*Crawler, error) {
 	return &Crawler{cfg: c, gate: gate, runs: make(map[*run]bool)}, nil
 }
 
-// Gate is the gate that all requests go through, to be asked what it knows of hosts and origins.
+// Gate returns the gate that all requests go through, which knows the state of hosts and origins.
 func (c *Crawler) Gate() *politeness.Gate { return c.gate }
 
 // Errors of Run.

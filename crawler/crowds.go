@@ -152,7 +152,7 @@ func (c *crowds) restart() {
 
 // changes are the counters that changed since it was called last, by the hash of their crowds under
 // the seed, and whether all others have to be forgotten first. The first call gives all there are;
-// from then on the crowds keep note. A table that is not asked keeps none.
+// from then on the crowds keep note. A table whose changes are never taken notes none.
 func (c *crowds) changes() (counts map[uint64]uint32, seed uint64, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -60,8 +60,8 @@ func (c *cuts) take(u weburl.URL) *fetcher.Page {
 	return p
 }
 
-// brokeOff reports whether a page might be whole at another attempt: the connection ended before it did. What a limit
-// of ours has cut would be cut again.
+// brokeOff reports whether a page might be whole at another attempt: the connection ended before it did. A page that one of our limits has cut would be cut
+// again.
 func brokeOff(p *fetcher.Page) bool {
 	return p.Truncated == fetcher.ReasonCutShort && p.Status/100 == 2
 }

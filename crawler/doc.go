@@ -1,5 +1,5 @@
 // Package crawler runs bounded, polite crawls: it claims URLs from a frontier, takes them through
-// the politeness gate, fetches them, finds their links and hands every URL's fate to a Handler and
+// the politeness gate, fetches them, finds their links and hands the outcome of every URL to a Handler and
 // to the sinks.
 //
 // The smallest crawl is
@@ -15,7 +15,7 @@
 //
 // Every URL that enters the crawl ends as exactly one [Visit]: fetched, redirected, refused, out of
 // scope, deferred or failed, with a stable reason code and the rule that decided. A Handler, the
-// sinks and [Crawler.Pages] all see the same visits. Links that scope turns away never enter the
+// sinks and [Crawler.Pages] all see the same visits. Links that the scope rejects never enter the
 // crawl: they are listed, with the rule, on the visit of the page that has them ([Visit.Links]).
 //
 // # Four ways to look at them
@@ -29,11 +29,11 @@
 //
 // # What a Handler may do
 //
-// Beside looking, a [Handler] may add URLs with priority and metadata ([Visit.Enqueue]), add results to
-// the visit's record ([Visit.Emit]), leave the page's links ([SkipLinks]), end the crawl ([Stop]) or ask
-// for another attempt ([Retry]). All of it is part of the visit's end, which counts as a whole or not at
+// In addition to reading, a [Handler] may add URLs with priority and metadata ([Visit.Enqueue]), add results to
+// the visit's record ([Visit.Emit]), skip the page's links ([SkipLinks]), end the crawl ([Stop]) or
+// request another attempt ([Retry]). All of it is part of the visit's end, which counts as a whole or not at
 // all: a Handler that fails, panics or is cancelled half-way leaves nothing, and one that is called again
-// repeats nothing. What it does elsewhere, in a database say, is its own to make so.
+// repeats nothing. What it does elsewhere, for example in a database, it must make so itself.
 //
 // # Stopping
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Request is a URL for the crawl, with what is said about it: a seed ([Config.Seeds]) or an addition
+// Request is a URL for the crawl with its attributes: a seed ([Config.Seeds]) or an addition
 // of a Handler ([Visit.Enqueue]).
 type Request struct {
 	URL      string // absolute, or relative to the visit's page, and taken as a link written there
@@ -42,14 +42,14 @@ func (e *EnqueueError) Error() string {
 // Unwrap is the cause, nil when a rule decided.
 func (e *EnqueueError) Unwrap() error { return e.Err }
 
-// Enqueue adds a URL to the crawl beside the page's links. It passes what they pass: a page that says
+// Enqueue adds a URL to the crawl in addition to the page's links. It is judged as they are: a page that says
 // nofollow, Config.Limits.LinksPerPage, the form and length of URLs, depth, scope and traps here, with an
-// *EnqueueError that names what turned it away, and robots.txt and pacing later, like any URL. One
+// *EnqueueError that names what rejected it, and robots.txt and pacing later, like any URL. One
 // that is known already stays as it is, without an error. rel=nofollow, Config.Scope.Beyond and
-// Config.Priority, which are about links, have no part in it.
+// Config.Priority, which are about links, do not apply.
 //
 // The additions are the Handler's: they are queued together with the visit's end when it returns nil,
-// [Stop] or [SkipLinks], and there are none when it fails, panics or asks for another attempt. Enqueue
+// [Stop] or [SkipLinks], and there are none when it fails, panics or requests another attempt. Enqueue
 // may be called concurrently. After the Handler has returned the error is [ErrOver].
 func (v *Visit) Enqueue(q Request) error {
 	if v.work == nil {

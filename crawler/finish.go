@@ -156,8 +156,8 @@ func (a *attempt) putBack(ctx context.Context, again frontier.Again, links []fro
 	a.settle(ctx, frontier.Settlement{ReadyAt: a.ready, Again: &again, Links: links})
 }
 
-// settle ends a claim, also when the crawl has been cancelled. A lost claim is somebody else's by
-// now; every other failure ends the crawl.
+// settle ends a claim, also when the crawl has been cancelled. A claim that was lost is served
+// elsewhere; every other failure ends the crawl.
 func (a *attempt) settle(ctx context.Context, s frontier.Settlement) {
 	err := a.frontier.Settle(context.WithoutCancel(ctx), a.claim, s)
 	if err != nil && !errors.Is(err, frontier.ErrLost) {

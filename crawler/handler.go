@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Handler is told the fate of every URL. Handle is called concurrently for different URLs, once per
+// Handler receives the outcome of every URL. Handle is called concurrently for different URLs, once per
 // URL and once more for each [Retry], before the visit goes to the sinks and its links to the
 // frontier.
 //
 // What it adds to the visit counts when it returns nil, [SkipLinks] or [Stop]. Any other error makes
 // the visit Failed with ReasonHandler: its links are not followed, and what was enqueued and emitted is
-// dropped; the crawl goes on. A panic is such an error. An error that wraps the one of ctx, when ctx
+// dropped; the crawl continues. A panic is such an error. An error that wraps the one of ctx, when ctx
 // has ended, is none: the URL stays queued, for the crawl that resumes this one.
 type Handler interface {
 	Handle(ctx context.Context, v *Visit) error
@@ -33,20 +33,20 @@ var SkipLinks = errors.New("crawler: skip links")
 // SkipLinks; joined with any other error neither counts.
 var Stop = errors.New("crawler: stop")
 
-// RetryError is returned by a Handler that wants the URL to be fetched again: nothing of this visit
-// counts, and the URL goes back to the queue as after a network error. When it has had all its attempts
+// RetryError is returned by a Handler to have the URL fetched again: nothing of this visit
+// counts, and the URL returns to the queue as after a network error. When it has had all its attempts
 // (Config.Retries.Max) the visit is Failed with ReasonHandler and this error; when there is no budget for one more
 // (RetriesPerHost), with ReasonRetryBudget.
 type RetryError struct {
 	Err error // the cause; nil: none is named
-	// After is the least time until the next attempt, beside the pause that retries have anyway and
-	// the host's own. 0: these alone.
+	// After is the least time until the next attempt, if it is longer than the pause before retries and
+	// the host's delay. 0: these alone.
 	After time.Duration
 }
 
 func (e *RetryError) Error() string {
 	if e.Err == nil {
-		return "crawler: another attempt, please"
+		return "crawler: another attempt is requested"
 	}
 	return e.Err.Error()
 }

@@ -53,7 +53,7 @@ type line struct {
 
 // ReadHistory reads the JSON lines that an earlier crawl wrote: the pages that were fetched whole with
 // status 200, or were not modified. Of several lines about one URL the last counts. It keeps at most
-// so many pages (0: DefaultMaxHistory), some 300 octets each, and reads over the rest, which the next
+// up to this many pages (0: DefaultMaxHistory), about 300 bytes each, and skips the rest, which the next
 // crawl then fetches in full. A last line that was cut short is left out. The error is the Reader's,
 // or wraps ErrHistory and has the line's number.
 func ReadHistory(r io.Reader, most int) (*Visited, error) {
@@ -84,7 +84,7 @@ func readLine(in *bufio.Reader) (text []byte, whole bool, err error) {
 		text = append(text, part...)
 		switch {
 		case len(text) > maxHistoryLine:
-			return nil, false, fmt.Errorf("%w: longer than %d octets", ErrHistory, maxHistoryLine)
+			return nil, false, fmt.Errorf("%w: longer than %d bytes", ErrHistory, maxHistoryLine)
 		case err == nil:
 			return text, true, nil
 		case errors.Is(err, io.EOF) && len(text) > 0:

@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// inflight bounds the memory that pages take from their first bytes until they are done with: a web of huge
-// pages makes the crawl wait, not grow. What is given out is counted in parts, as pages grow. When all is
-// given out, one page at a time may go on beyond it, so that there is always one that comes to its end.
+// inflight bounds the memory that pages take from their first byte until they have been read: a web of huge
+// pages makes the crawl wait, not grow. Memory is given out in parts, as pages grow. When all is
+// given out, one page at a time may exceed it, so that one can always be completed.
 type inflight struct {
 	most int64
 
 	mu     sync.Mutex
 	room   *sync.Cond
 	used   int64
-	beyond *share // of the page that may go on; nil: none does
+	beyond *share // of the page that may exceed it; nil: none does
 }
 
 // share is what one page has of it.

@@ -16,8 +16,8 @@ func checkKind(k frontier.Kind) error {
 	return err
 }
 
-// KindJudge is a Scope that also looks at how a URL was found. It is asked instead of Decide, as
-// purely and concurrently.
+// KindJudge is a Scope that also considers how a URL was found. JudgeKind is called instead of Decide; it is pure and
+// called concurrently too.
 type KindJudge interface {
 	JudgeKind(u weburl.URL, kind frontier.Kind) Decision
 }
@@ -25,7 +25,7 @@ type KindJudge interface {
 // TypeJudge is a Scope that also judges answers by their media type (lower case, without parameters;
 // "" where it is not known). An answer that is out is a visit with OutOfScope and [ReasonType]: it is
 // not parsed, its links are not followed, and archives do not keep it. Robots.txt, sitemaps and
-// redirects are not asked about.
+// redirects are not judged.
 type TypeJudge interface {
 	// JudgeType decides about an answer.
 	JudgeType(u weburl.URL, mediaType string) Decision

@@ -225,7 +225,7 @@ func (k *linker) enter(in *room, u weburl.URL) Fate {
 	return FateFollow
 }
 
-// decided is what becomes of a link.
+// decided is the fate of a link.
 type decided struct {
 	verdict
 	key    weburl.Key // zero when the link was not resolved

@@ -145,7 +145,7 @@ func OfKind(kinds ...frontier.Kind) Condition {
 	return Condition{holds: func(v *Visit) bool { return slices.Contains(kinds, v.Kind) }}
 }
 
-// When is a condition of one's own. holds is called concurrently.
+// When is a custom condition. holds is called concurrently.
 func When(holds func(v *Visit) bool) Condition { return Condition{holds: holds} }
 
 // pattern is what a URL must look like.

@@ -54,7 +54,7 @@ func (o *output) append(ctx context.Context, rec *sink.Record) error {
 	return nil
 }
 
-// archive keeps an exchange that is no visit: of a robots.txt, or of an attempt that is repeated.
+// archive keeps an exchange that is not a visit: of a robots.txt, or of an attempt that is repeated.
 func (o *output) archive(ctx context.Context, p *fetcher.Page, purpose string) {
 	x := exchange(p, purpose)
 	if x == nil || len(o.exchanges) == 0 {

@@ -47,7 +47,7 @@ func (c *Crawler) pages(ctx context.Context, change func(*Config), seeds []strin
 	}
 }
 
-// pager hands visits from the workers to the loop over Pages, one at a time: a worker goes on when
+// pager hands visits from the workers to the loop over Pages, one at a time: a worker continues when
 // the loop's body is done with its visit.
 type pager struct {
 	mu      sync.Mutex // held by the worker whose visit is in the loop's hands

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// PanicError is the Err of a visit that failed because a part of the caller's own panicked. The crawl
-// goes on.
+// PanicError is the Err of a visit that failed because a part that the caller supplied panicked. The crawl
+// continues.
 type PanicError struct {
 	Part  string // the field of Config that it was called through
 	Value any    // of the panic

@@ -14,9 +14,9 @@ import (
 // be no less polite than the gate, as long as it keeps these clauses:
 //
 //	C1 Fetch redeems its Permit before anything else, and returns the error when that fails.
-//	C2 It asks for the Grant's URL at the Grant's address, with the Grant's User-Agent, by one GET. It
+//	C2 It requests the Grant's URL at the Grant's address, with the Grant's User-Agent, by one GET. It
 //	   follows no redirect, repeats nothing, and asks nobody else anything.
-//	C3 It calls Grant.Begin once, immediately before the first octet of the request, and sends nothing
+//	C3 It calls Grant.Begin once, immediately before the first byte of the request, and sends nothing
 //	   when Begin fails.
 //	C4 An answer of any status is a Page, with URL, Addr, Permit, Status, Header, ContentType (lower
 //	   case, without parameters), Charset, Body (content coding undone) and the times Started, Written,
@@ -24,7 +24,7 @@ import (
 //	C5 No answer is an error. It is a *fetcher.Error, whose Reason becomes the Visit's, or any other; one
 //	   with a method Temporary() bool that returns true is tried again later. The Page is nil then.
 //	C6 What a server may send is bounded: header, body and time.
-//	C7 Resolve and Fetch return soon after their context has ended, and nothing of theirs goes on after
+//	C7 Resolve and Fetch return soon after their context has ended, and leave nothing running after
 //	   they have returned.
 //	C8 Both are called by many goroutines at once.
 //
@@ -32,9 +32,9 @@ import (
 // a Fetcher that answers from a disk answers for them too. A status of 404 there means no rules.
 //
 // A Fetcher may also be a [ConditionalFetcher], and may have a method CloseIdle(host string), which is
-// called when a host (weburl.URL.Host) has nothing left to be asked for.
+// called when a host (weburl.URL.Host) has no URL left to request.
 type Fetcher interface {
-	// Resolve returns the address to ask for u's host: the same one as long as it will do, since hosts
+	// Resolve returns the address of u's host: the same one as long as it works, since hosts
 	// on one address share its clock. The error is as Fetch's.
 	Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
 	// Fetch redeems the Permit and makes its request.

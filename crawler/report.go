@@ -89,12 +89,12 @@ type tally struct {
 	retried  map[string]int // retries, by host
 	sitemaps map[string]bool
 
-	// For a crawl that goes on after a crash. They are nil and zero otherwise.
+	// For a crawl that is resumed after a crash. They are nil and zero otherwise.
 	elapsed time.Duration  // of earlier runs
 	since   time.Time      // when this run began
 	settled map[string]int // pages fetched whose visits are in the sinks
 	fresh   map[string]bool
-	origins map[string]bool // asked for a page in this run
+	origins map[string]bool // of which a page was requested in this run
 }
 
 func newTally(now time.Time) *tally {
@@ -277,7 +277,7 @@ func (t *tally) changedHosts() map[string]hostCount {
 	return all
 }
 
-// recall goes on with the counts of earlier runs.
+// recall continues the counts of earlier runs.
 func (t *tally) recall(k kept) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

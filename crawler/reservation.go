@@ -42,7 +42,7 @@ func (s *reservation) release() {
 	*s = reservation{run: s.run}
 }
 
-// releasePage takes back the page. A URL that goes back to the queue, or that is no page, must not keep the next
+// releasePage takes back the page. A URL that goes back to the queue, or that is not a page, must not keep the next
 // claim from its place, so this comes before the URL is settled.
 func (s *reservation) releasePage() {
 	if s.ticket {

@@ -44,5 +44,5 @@ func (v *Visit) base() weburl.URL {
 	return b
 }
 
-// target is the URL that a reference means which is no link of the document, but stands for one.
+// target resolves a reference that is not a link of the document as if it were one.
 func (v *Visit) target(ref string) (weburl.URL, error) { return v.base().ResolveIn(v.encoder(), ref) }

@@ -1,6 +1,6 @@
 package crawler
 
-// Retries are few beside what works: a host may have one for every RetryShare pages that were fetched from it, besides
+// Retries are few compared with successful requests: a host may have one for every RetryShare pages that were fetched from it, besides
 // RetriesPerHost, and a crawl one for every RetryShare of its pages, besides RetriesInAll. So a small site gets all of its
 // retries, and one that is broken, or a network that is, does not triple the requests.
 const (
@@ -24,7 +24,7 @@ func (t *tally) retry(host string) bool {
 	return true
 }
 
-// spent makes v one that is not tried again for want of a budget.
+// spent notes in v that the budget for retries is used up.
 func (v *Visit) spent() {
 	v.Detail = "not tried again: the retries of its host, or of the crawl, are used up"
 	if v.Reason != "" {

@@ -178,7 +178,7 @@ func (r *run) fetching() fetcher.Config {
 }
 
 // pin is fetcher.Config.Pin. In a crawl that outlives the process the look-up is durable before anything is requested
-// from what it found: a restart is no second first look-up.
+// from the addresses found: after a restart the first look-up still holds.
 func (r *run) pin(ctx context.Context, host string, private []netip.Addr) ([]netip.Addr, error) {
 	if r.checkpoint != nil {
 		var err error

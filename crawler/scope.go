@@ -11,8 +11,8 @@ import (
 )
 
 // Scope decides which URLs belong to a crawl. Decide is pure and called concurrently, for every
-// link, redirect target and seed. A Scope that is a [KindJudge] is asked with the kind of link
-// instead, and one that is a [TypeJudge] is also asked about answers.
+// link, redirect target and seed. If a Scope is a [KindJudge], JudgeKind is called with the kind of link
+// instead, and a [TypeJudge] also judges answers.
 type Scope interface {
 	Decide(u weburl.URL) Decision
 }
@@ -31,7 +31,7 @@ type ScopeKind string
 
 // The kinds of scope.
 const (
-	ScopeHost   ScopeKind = "host"   // the seeds' hosts; "www." in front makes no other host
+	ScopeHost   ScopeKind = "host"   // the seeds' hosts; a leading "www." is ignored
 	ScopeDomain ScopeKind = "domain" // the seeds' registrable domains (public suffix list)
 	ScopePrefix ScopeKind = "prefix" // below the seeds' directories
 	ScopeAny    ScopeKind = "any"    // everywhere; needs an explicit limit

@@ -37,7 +37,7 @@ func parseSeeds(seeds []string, maxLen int) ([]weburl.URL, error) {
 	for _, s := range seeds {
 		u, err := weburl.Parse(s)
 		if err == nil && len(u.String()) > maxLen {
-			err = fmt.Errorf("longer than %d octets", maxLen)
+			err = fmt.Errorf("longer than %d bytes", maxLen)
 		}
 		if err != nil {
 			errs = append(errs, &SeedError{Seed: s, Err: err})
@@ -48,7 +48,7 @@ func parseSeeds(seeds []string, maxLen int) ([]weburl.URL, error) {
 	return urls, errors.Join(errs...)
 }
 
-// allLoopback reports whether a contact may be missing: nobody else is asked for anything.
+// allLoopback reports whether a contact may be missing: all requests stay on this machine.
 func allLoopback(seeds []weburl.URL) bool {
 	for _, u := range seeds {
 		addr, err := netip.ParseAddr(u.Hostname())

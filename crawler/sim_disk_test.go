@@ -56,7 +56,7 @@ func (d *remains) Write(line []byte) (int, error) {
 	return d.memory.Write(line)
 }
 
-// part writes the first n octets of a line.
+// part writes the first n bytes of a line.
 func (d *remains) part(line []byte, n int) int {
 	n, _ = d.memory.Write(line[:n])
 	return n

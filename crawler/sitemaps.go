@@ -82,7 +82,7 @@ func (a *attempt) readSitemap(page *fetcher.Page) []frontier.Request {
 }
 
 // missedSitemaps queues the sitemaps of an origin whose robots.txt an earlier process read, the first
-// time this one asks for a page there: it may have been killed before it had queued them.
+// time this one requests a page there: that process may have been killed before it had queued them.
 func (r *run) missedSitemaps(ctx context.Context, u weburl.URL, p politeness.Purpose) error {
 	if r.checkpoint == nil || !r.checkpoint.resumed || !r.cfg.Follow.Sitemaps || p == politeness.Robots || !r.tally.firstOf(u.Origin()) {
 		return nil

@@ -15,7 +15,7 @@ import (
 //
 //	claimed   depth, attempt
 //	waiting   until, clause (what decides)
-//	admitted  purpose ("robots", "page", …), request (the URL that is asked for)
+//	admitted  purpose ("robots", "page", …), request (the requested URL)
 //	robots    source, expires
 //	retrying  reason, at
 //	visited   outcome, status, reason, rule, bytes, took (of the last request), error; those that are empty left out

@@ -7,7 +7,7 @@ import (
 )
 
 // snapshotInterval is the least time between two snapshots of the gate. A large one, which takes
-// long, is taken more rarely still: at most a hundredth of the time goes into them. What happens in
+// long, is taken less often: at most a hundredth of the time goes into them. What happens in
 // between is in the ledger, and a process that resumes the crawl reads it: so after so many requests a snapshot is
 // taken all the same.
 const (

@@ -10,18 +10,18 @@ import (
 )
 
 // Trace is a set of hooks into the life of URLs, any of them nil. They are called concurrently, in
-// the worker's goroutine: a slow hook slows the crawl, and a panic in one ends the process. What they
-// are given is theirs until they return. [SlogTrace] makes one that logs, [JoinTraces] one of several.
+// the worker's goroutine: a slow hook slows the crawl, and a panic in one ends the process. Their arguments
+// are valid until they return. [SlogTrace] makes one that logs, [JoinTraces] one of several.
 //
 // For one claim the order is Claimed, then Waiting, or Admitted and then, for a robots.txt, Robots; a
 // URL that goes back to the queue is claimed again later. Retrying or Visited is the last of an attempt.
 type Trace struct {
-	Claimed  func(c frontier.Claim)                          // a worker has the URL, and with it the URL's host
+	Claimed  func(c frontier.Claim)                          // a worker has claimed the URL, and with it its host
 	Waiting  func(u weburl.URL, w *politeness.NotYet)        // it goes back, until a time and for reasons
 	Admitted func(u weburl.URL, p politeness.Permit)         // a request is about to be made: for u, or for the robots.txt that u needs
 	Robots   func(u weburl.URL, info politeness.OriginInfo)  // after each answer to a request for robots.txt, and each redirect of one
 	Retrying func(u weburl.URL, reason string, at time.Time) // it failed for a reason code, or its robots.txt did, and goes back until a time at least
-	Visited  func(v *Visit)                                  // final: the sinks have it. It can no more be added to
+	Visited  func(v *Visit)                                  // final: the sinks have it, and nothing can be added
 }
 
 // JoinTraces is a Trace that calls the hooks of all, in order. Those that are nil are left out.

@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Bounds of a path that is no trap. They have served web archives for two decades: Heritrix'
+// Bounds of a path that is not a trap. They have served web archives for two decades: Heritrix'
 // defaults are 20 segments and 2 repetitions.
 const (
 	maxSegments    = 25

@@ -108,7 +108,7 @@ func (v *vain) note(host string, u weburl.URL, err error, times int) (spent int)
 	return v.spent
 }
 
-// enough reports whether further attempts are not expected to fare better soon.
+// enough reports whether further attempts are not expected to succeed soon.
 func (t *Tried) enough() bool { return t.Attempts >= vainAttempts || lasting(t.Err) }
 
 // lasting reports whether an error is about how things are set up: it does not pass by itself.

@@ -9,7 +9,7 @@ import (
 // to each other and out of it.
 const recentLinks = 1024
 
-// verdicts remembers what was lately judged of links. What is remembered takes 24 octets a link, so that
+// verdicts caches recent verdicts about links. An entry takes 24 bytes a link, so that
 // it stays in a processor's cache; the judgements themselves are few. It is not safe for concurrent use.
 type verdicts struct {
 	recent [recentLinks]recentLink
@@ -24,12 +24,12 @@ type recentLink struct {
 }
 
 // maxVerdicts is how many different judgements are remembered. Scopes have few rules; one that gives
-// every URL a rule of its own is asked more often.
+// every URL its own rule is called more often.
 const maxVerdicts = 4096
 
 func newVerdicts() *verdicts { return &verdicts{at: map[verdict]uint16{}} }
 
-// of is what judge says of a link, or said when it was asked last.
+// of returns judge's verdict about a link, or the one that is cached.
 func (m *verdicts) of(key weburl.Key, kind extract.Kind, judge func() verdict) verdict {
 	slot := &m.recent[(int(key[0])|int(key[1])<<8)%recentLinks]
 	if slot.at != 0 && slot.key == key && slot.kind == kind {

@@ -16,11 +16,11 @@ type Outcome string
 
 // The outcomes, stable across versions.
 const (
-	Fetched    Outcome = "fetched"      // an answer that is no redirect, of any other status
+	Fetched    Outcome = "fetched"      // an answer of any status that is not a redirect
 	Redirected Outcome = "redirected"   // a redirect; its target is a URL of its own
 	Refused    Outcome = "refused"      // a rule forbids it
 	OutOfScope Outcome = "out_of_scope" // a seed or redirect target outside the scope
-	Deferred   Outcome = "deferred"     // not forbidden, but not to be had in this crawl
+	Deferred   Outcome = "deferred"     // not forbidden, but not available in this crawl
 	Failed     Outcome = "failed"       // no usable answer, after all attempts
 	Trapped    Outcome = "trapped"      // looks like an endless space of URLs
 	Duplicate  Outcome = "duplicate"    // the same body as too many before
@@ -93,17 +93,17 @@ type Visit struct {
 	broken  error             // Config.Priority panicked
 }
 
-// Fate is what becomes of a link.
+// Fate is how a link was judged.
 type Fate string
 
 // The fates, stable across versions.
 const (
 	FateFollow   Fate = "follow"       // in scope: queued, unless known already
-	FateScope    Fate = "out_of_scope" // a scope rule turned it away
+	FateScope    Fate = "out_of_scope" // a scope rule rejected it
 	FateDepth    Fate = "too_deep"
 	FateNoFollow Fate = "nofollow" // the page or the link says so
 	FateResource Fate = "resource" // an image, style sheet or other part of the page
-	FateInvalid  Fate = "invalid"  // no URL that can be requested
+	FateInvalid  Fate = "invalid"  // not a URL that can be requested
 	FateTrap     Fate = "trap"
 	FateLimit    Fate = "link_limit" // beyond Config.Limits.LinksPerPage
 	FateFull     Fate = "queue_full" // in scope, but there is no room for it in the queue: see frontier.Rationer

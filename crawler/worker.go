@@ -176,7 +176,7 @@ func (a *attempt) unresolved(ctx context.Context, e *fetcher.LookupError) {
 		fallthrough
 	case ctx.Err() != nil && e.Ready.IsZero():
 		a.putBack(ctx, frontier.Again{}, nil)
-	case reason == fetcher.ReasonNoResources: // nobody was asked: not an attempt
+	case reason == fetcher.ReasonNoResources: // nothing was requested: not an attempt
 		a.putBack(ctx, frontier.Again{NotBefore: time.Now().Add(pause(a.cfg.Retries.Pause, 0))}, nil)
 	case reason == fetcher.ReasonAddress, reason == fetcher.ReasonPort:
 		v.Outcome = Refused

@@ -18,7 +18,7 @@ const (
 )
 
 // source is a body as the transfer coding gives it. It counts, and remembers how it ended, so that the
-// network's errors can be told from a decoder's.
+// network's errors can be distinguished from a decoder's.
 type source struct {
 	ctx  context.Context
 	body io.Reader
@@ -60,7 +60,7 @@ func (x *exchange) read(ctx context.Context, resp *http.Response, page *Page) (c
 	} else {
 		x.describe(page)
 	}
-	page.WireBytes, page.Encoding, page.Note = src.n, d.undone, d.note
+	page.WireBytes, page.Encoding, page.Note = src.n, d.decoded, d.note
 	if err == nil {
 		clean = d.drain(src)
 		page.WireBytes, page.Note = src.n, d.note
@@ -91,7 +91,7 @@ func truncated(ctx context.Context, err error, src *source) (string, *Error) {
 	return ReasonEncoding, nil
 }
 
-// fill reads to the end or a limit. It stops early at a type that nobody wants.
+// fill reads to the end or a limit. It stops early at an unwanted type.
 func (x *exchange) fill(r io.Reader, src *source, page *Page, length int64, limit int) error {
 	size := firstBuffer
 	if length >= 0 {
@@ -159,7 +159,7 @@ func (x *exchange) grow(src *source, buf []byte, limit int) ([]byte, error) {
 // reserveError is why there was no memory for a body.
 type reserveError struct{ error }
 
-// readTo reads until buf holds n octets, or to the error that ends the body, io.EOF included.
+// readTo reads until buf holds n bytes, or to the error that ends the body, io.EOF included.
 func (x *exchange) readTo(r io.Reader, src *source, buf []byte, n int) ([]byte, error) {
 	empty := 0
 	for len(buf) < n {

@@ -18,7 +18,7 @@ type buffers struct {
 	pools [classes]sync.Pool // of *[]byte with capacity minBuffer << index
 }
 
-// get is an empty buffer that holds at least n octets.
+// get is an empty buffer that holds at least n bytes.
 func (b *buffers) get(n int) []byte {
 	class := bits.Len(uint(max(n, minBuffer)-1)) - bits.Len(uint(minBuffer-1))
 	if class >= classes {

@@ -21,7 +21,7 @@ const (
 	FromXML      = "xml"      // the encoding of an XML declaration
 	FromUTF8     = "utf8"     // nothing is declared, and the body is valid UTF-8
 	FromDetector = "detector" // guessed by the frequency of characters
-	FromDefault  = "default"  // no clue: windows-1252, as browsers have it in most locales
+	FromDefault  = "default"  // no clue: windows-1252, as in browsers of most locales
 )
 
 const (
@@ -174,7 +174,7 @@ func validUTF8(body []byte) bool {
 	return false
 }
 
-// detect guesses by the part of the body that begins with its first non-ASCII octet.
+// detect guesses by the part of the body that begins with its first non-ASCII byte.
 func detect(body []byte) string {
 	i := bytes.IndexFunc(body, func(r rune) bool { return r >= utf8.RuneSelf })
 	if i < 0 {
@@ -195,7 +195,7 @@ func detect(body []byte) string {
 // many as browsers make of it (in UTF-8 one for each maximal subpart, Unicode Standard section 3.9); in
 // ISO-2022-JP their number may differ.
 // A body that is UTF-8 already is not copied. The error is of a charset that is not in the Encoding
-// Standard; a body that is no text is returned as it is.
+// Standard; a body that is not text is returned unchanged.
 func (p *Page) Text() ([]byte, error) {
 	if p.text != nil {
 		return p.text, nil

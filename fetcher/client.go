@@ -52,7 +52,7 @@ func (a *Answer) status() int {
 // LookupError is a host without an address.
 type LookupError struct {
 	URL weburl.URL // of that host: the URL that the Gate named
-	// Ready is the time from which another attempt may succeed; zero when none will, or when nobody was asked.
+	// Ready is the time from which another attempt may succeed; zero when none will, or when nothing was requested.
 	Ready time.Time
 	Err   error // the Fetcher's
 }
@@ -62,7 +62,7 @@ func (e *LookupError) Error() string { return e.Err.Error() }
 // Unwrap is the cause.
 func (e *LookupError) Unwrap() error { return e.Err }
 
-// ErrKeepRobots is wrapped, besides the cause, by the error of a request whose answer KeepRobots has not kept.
+// ErrKeepRobots is wrapped, besides the cause, by the error of a request whose answer KeepRobots failed to keep.
 var ErrKeepRobots = errors.New("robots.txt is not kept")
 
 // Try makes at most one request for r.URL: for the URL itself, or for the robots.txt that it needs first, as

@@ -65,11 +65,11 @@ type Config struct {
 	FirstByteTimeout time.Duration // from the request to the answer's first byte; ReasonHeaderTimeout
 	IdleTimeout      time.Duration // between two bytes of an answer; ReasonIdleTimeout
 	FetchTimeout     time.Duration // ReasonFetchTimeout
-	// MinRate is the least number of octets per second that a body must bring, measured over each
+	// MinRate is the least number of bytes per second that a body must bring, measured over each
 	// five seconds; ReasonSlow. 0: no such limit.
 	MinRate int64
 
-	// Size, in octets where nothing else is said.
+	// Sizes, in bytes unless stated otherwise.
 	MaxHeader        int // header section of the answer, informational answers included
 	MaxHeaderFields  int // fields of the header section
 	MaxInformational int // answers with status 1xx before the final one
@@ -77,10 +77,10 @@ type Config struct {
 	MaxRobots        int // body of a robots.txt after decoding (RFC 9309 section 2.5: at least 500 KiB)
 	MaxSitemap       int // body of a sitemap after decoding
 	WireSlack        int // an answer may take the body's limit and this on the wire, framing included
-	MaxEncodings     int // layers of Content-Encoding that are undone
+	MaxEncodings     int // layers of Content-Encoding that are decoded
 	UnwantedLimit    int // what is read of a body whose type Wanted refuses
 	MaxWindow        int // zstd window; RFC 9659 section 3 allows 8 MiB in HTTP
-	// MaxRatio is how many octets may come of one octet on the wire, once more than 1 MiB has come;
+	// MaxRatio is the number of bytes that one byte on the wire may decode to, after the first 1 MiB;
 	// ReasonRatio. 0: no limit but MaxBody.
 	MaxRatio int
 	// Wanted tells whether a page's body of this media type is of use to anybody. What it refuses is
@@ -139,7 +139,7 @@ type Config struct {
 	// Signer signs requests, such as *identity.Requests. nil: none is signed.
 	Signer Signer
 
-	// Record keeps what was sent and received on Page.Raw. It asks for HTTP/1.1 only, because an
+	// Record keeps what was sent and received on Page.Raw. It requests HTTP/1.1 only, because an
 	// HTTP/2 message has no form of its own to keep.
 	Record bool
 }
@@ -244,7 +244,7 @@ func (c *Config) checkHeader() error {
 			errs = append(errs, fmt.Errorf("fetcher: Header may not set %s", canonical))
 		}
 		if !httpguts.ValidHeaderFieldName(name) {
-			errs = append(errs, fmt.Errorf("fetcher: Header: %q is no field name", name))
+			errs = append(errs, fmt.Errorf("fetcher: Header: %q is not a valid field name", name))
 		}
 		for _, v := range values {
 			if !httpguts.ValidHeaderFieldValue(v) {
@@ -263,7 +263,7 @@ func (c *Config) checkCredentials() error {
 	for origin, value := range c.Credentials {
 		u, err := weburl.Parse(origin)
 		if err != nil || u.Origin() != origin {
-			errs = append(errs, fmt.Errorf("fetcher: Credentials: %q is no origin; write it as scheme://host[:port], without a default port or a path", origin))
+			errs = append(errs, fmt.Errorf("fetcher: Credentials: %q is not an origin; write it as scheme://host[:port], without a default port or a path", origin))
 		}
 		if !httpguts.ValidHeaderFieldValue(value) { // never shown: it is a secret
 			errs = append(errs, fmt.Errorf("fetcher: Credentials: the value for %q holds control characters", origin))

@@ -136,7 +136,7 @@ func parseCookie(line, origin, path string, now time.Time) (cookie, bool) {
 }
 
 // mayCover reports whether origin may name this Domain attribute: itself, or a domain above it that
-// somebody can have registered. The cookie goes to origin alone all the same.
+// can be registered. The cookie still goes to origin alone.
 func mayCover(domain, origin string) bool {
 	domain = strings.ToLower(strings.TrimPrefix(domain, "."))
 	if domain == "" {

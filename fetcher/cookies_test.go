@@ -98,7 +98,7 @@ func TestJarIsBounded(t *testing.T) {
 		t.Errorf("%d cookies", n)
 	}
 	if n := len(j.header("http://a.test", "/", now)); n > maxCookieHeader || n < maxCookieHeader/2 {
-		t.Errorf("header of %d octets", n)
+		t.Errorf("header of %d bytes", n)
 	}
 	for i := range maxCookieSites + 100 {
 		j.store(fmt.Sprintf("http://h%d.test", i), "/", []string{"a=b"}, now)

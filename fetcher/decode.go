@@ -86,31 +86,31 @@ func (c *codecs) reader(r io.Reader) *bufio.Reader {
 	return bufio.NewReaderSize(r, 8<<10)
 }
 
-// layer is one coding being undone.
+// layer is one coding that is being decoded.
 type layer struct {
 	kind kind
 	dec  decoder
 	in   *bufio.Reader // the stream it reads
 }
 
-// decoding reads a body with its codings undone. It must be closed.
+// decoding reads a body and decodes its codings. It must be closed.
 type decoding struct {
-	codecs *codecs
-	layers []layer // innermost wire first
-	in     *bufio.Reader
-	top    io.Reader
-	undone string // names of the layers, as the header has them
-	note   string
+	codecs  *codecs
+	layers  []layer // innermost wire first
+	in      *bufio.Reader
+	top     io.Reader
+	decoded string // names of the layers, as the header has them
+	note    string
 }
 
-// hints is what open goes by besides the header.
+// hints is what open considers in addition to the header.
 type hints struct {
 	max     int  // layers
 	sitemap bool // a gzip stream is to be decompressed even if nothing says that it is one
 }
 
 // open puts a decoder over r for each coding, the last one first (RFC 9110 section 8.4). No layer may
-// give more than limit octets to the next. An error is of the network or one of ours; the decoding is
+// give more than limit bytes to the next. An error is of the network or one of ours; the decoding is
 // never nil.
 func (c *codecs) open(r io.Reader, codings []string, limit int, h hints) (*decoding, error) {
 	d := &decoding{codecs: c, top: r}
@@ -158,10 +158,10 @@ func (d *decoding) undo(coding string, limit int) error {
 		}
 		return nil
 	}
-	if d.undone != "" {
-		coding += ", " + d.undone
+	if d.decoded != "" {
+		coding += ", " + d.decoded
 	}
-	d.undone = coding
+	d.decoded = coding
 	return d.push(k, in)
 }
 
@@ -264,7 +264,7 @@ func codingsOf(h http.Header) []string {
 }
 
 // kindOf finds a coding by its name in the IANA registry; known is false for anything that is in none,
-// which servers send over plain bodies, and the kind is negative for what is registered but not undone.
+// which servers send over plain bodies, and the kind is negative for what is registered but not decoded.
 func kindOf(coding string) (k kind, known bool) {
 	switch coding {
 	case "gzip", "x-gzip":

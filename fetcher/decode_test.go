@@ -49,7 +49,7 @@ func encode(t testing.TB, body []byte, codings ...string) []byte {
 	return body
 }
 
-// sample is text of n octets that compresses as pages do.
+// sample is text of n bytes that compresses as pages do.
 func sample(n int) []byte {
 	var b bytes.Buffer
 	for i := 0; b.Len() < n; i++ {
@@ -117,10 +117,10 @@ func TestContentEncodings(t *testing.T) {
 				t.Fatalf("encoding %q, note %q, truncated %q", p.Encoding, p.Note, p.Truncated)
 			}
 			if tc.truncated == "" && !bytes.Equal(p.Body, tc.want) || tc.truncated != "" && !bytes.HasPrefix(page, p.Body) && tc.truncated != ReasonEncoding {
-				t.Fatalf("body of %d octets is not the one of %d", len(p.Body), len(tc.want))
+				t.Fatalf("body of %d bytes is not the one of %d", len(p.Body), len(tc.want))
 			}
 			if tc.truncated == "" && p.WireBytes != int64(len(tc.body)) {
-				t.Fatalf("%d octets on the wire, counted %d", len(tc.body), p.WireBytes)
+				t.Fatalf("%d bytes on the wire, counted %d", len(tc.body), p.WireBytes)
 			}
 		})
 	}
@@ -168,7 +168,7 @@ func TestWhatFollowsACompressedStreamIsIgnored(t *testing.T) {
 			line := strings.TrimSuffix(coding, "-raw")
 			p := newRig(t, Config{}).page(coded(t, "text/plain", append(encode(t, page, coding), trail...), line))
 			if !bytes.Equal(p.Body, page) || p.Note != NoteTrailing || p.Truncated != "" {
-				t.Errorf("%s and %d octets: body %d, note %q, truncated %q", coding, len(trail), len(p.Body), p.Note, p.Truncated)
+				t.Errorf("%s and %d bytes: body %d, note %q, truncated %q", coding, len(trail), len(p.Body), p.Note, p.Truncated)
 			}
 		}
 	}
@@ -217,7 +217,7 @@ func TestCompressedSitemap(t *testing.T) {
 		r := newRig(t, Config{})
 		p, err := r.fetchAs(coded(t, tc.ct, tc.body, tc.lines...), politeness.Sitemap)
 		if err != nil || !bytes.Equal(p.Body, page) || p.Note != tc.note || p.Truncated != "" {
-			t.Errorf("%s: %d octets, note %q, truncated %q, %v", tc.name, len(p.Body), p.Note, p.Truncated, err)
+			t.Errorf("%s: %d bytes, note %q, truncated %q, %v", tc.name, len(p.Body), p.Note, p.Truncated, err)
 		}
 	}
 }
@@ -251,7 +251,7 @@ func bomb(t testing.TB, codings ...string) []byte {
 	return encode(t, b.Bytes(), codings[1:]...)
 }
 
-// A bomb gives the body limit and one octet more, and costs what was read of it, no more.
+// A bomb gives the body limit and one byte more, and costs what was read of it, no more.
 func TestDecompressionBombs(t *testing.T) {
 	for _, codings := range [][]string{{"gzip"}, {"br"}, {"zstd"}, {"gzip", "gzip"}, {"zstd", "br"}} {
 		t.Run(strings.Join(codings, "+"), func(t *testing.T) {
@@ -266,20 +266,20 @@ func TestDecompressionBombs(t *testing.T) {
 			x := &exchange{f: &Fetcher{}}
 			buf, err := x.readTo(out, &source{}, nil, DefaultMaxBody+1)
 			if err != nil || len(buf) != DefaultMaxBody+1 || out.n != int64(len(buf)) || cap(buf) > 2*DefaultMaxBody {
-				t.Fatalf("%d octets in a buffer of %d, %v", len(buf), cap(buf), err)
+				t.Fatalf("%d bytes in a buffer of %d, %v", len(buf), cap(buf), err)
 			}
 			if src.n > int64(len(body)/2+64<<10) {
-				t.Fatalf("%d of %d octets were decoded", src.n, len(body))
+				t.Fatalf("%d of %d bytes were decoded", src.n, len(body))
 			}
 			d.close()
 
 			p := newRig(t, Config{}).page(coded(t, "text/html", body, strings.Join(codings, ", ")))
 			if len(p.Body) != DefaultMaxBody || p.Truncated != ReasonLength {
-				t.Fatalf("%d octets, %q", len(p.Body), p.Truncated)
+				t.Fatalf("%d bytes, %q", len(p.Body), p.Truncated)
 			}
 			p = newRig(t, Config{MaxRatio: 100}).page(coded(t, "text/html", body, strings.Join(codings, ", ")))
 			if len(p.Body) > 2*ratioFloor || p.Truncated != ReasonRatio {
-				t.Fatalf("%d octets, %q", len(p.Body), p.Truncated)
+				t.Fatalf("%d bytes, %q", len(p.Body), p.Truncated)
 			}
 		})
 	}
@@ -296,7 +296,7 @@ func TestBombBetweenLayers(t *testing.T) {
 	w.Close()
 	p := newRig(t, Config{MaxBody: 1 << 20}).page(coded(t, "text/html", b.Bytes(), "gzip, gzip"))
 	if len(p.Body) != 0 || p.Truncated != ReasonLength {
-		t.Fatalf("%d octets, %q", len(p.Body), p.Truncated)
+		t.Fatalf("%d bytes, %q", len(p.Body), p.Truncated)
 	}
 }
 
@@ -340,7 +340,7 @@ func TestDecodersAreCleanAfterAFault(t *testing.T) {
 			bad[i*len(bad)/50] ^= 0x55
 			read(coding, bad)
 			if got, err := read(coding, good); err != nil || !bytes.Equal(got, page) {
-				t.Fatalf("%s after fault %d: %d octets, %v", coding, i, len(got), err)
+				t.Fatalf("%s after fault %d: %d bytes, %v", coding, i, len(got), err)
 			}
 		}
 	}

@@ -68,7 +68,7 @@ func (a *attempt) dial(ctx context.Context) (*conn, error) {
 func (a *attempt) unconnected(ctx context.Context, err error) *Error {
 	fail := failure(PhaseConnect, err)
 	switch cause := context.Cause(ctx); {
-	case fail.Reason == ReasonPermit: // for want of a file descriptor
+	case fail.Reason == ReasonPermit: // there was no file descriptor
 	case fail.Reason == ReasonNoResources:
 		a.f.makeRoom()
 	case cause == nil || !errors.Is(cause, context.Canceled):
@@ -195,7 +195,7 @@ func proxyHost(p *url.URL) string {
 	return net.JoinHostPort(p.Hostname(), map[string]string{"http": "80", "https": "443", "socks5": "1080"}[p.Scheme])
 }
 
-// tunnel asks for a tunnel with CONNECT (RFC 9110 section 9.3.6).
+// tunnel requests a tunnel with CONNECT (RFC 9110 section 9.3.6).
 func tunnel(c net.Conn, p *url.URL, target string) error {
 	auth := ""
 	if p.User != nil {

@@ -171,7 +171,7 @@ func (n *names) fly(ctx context.Context, host string, fl *flight) {
 	close(fl.done)
 }
 
-// ask asks the resolver, again and again while there is no file descriptor to ask with.
+// ask queries the resolver, again and again while there is no file descriptor for it.
 func (n *names) ask(ctx context.Context, host string) ([]netip.Addr, error) {
 	for {
 		addrs, err := n.resolver.LookupNetIP(ctx, "ip", host)

@@ -1,6 +1,6 @@
 // Package fetcher makes one GET request per Permit and bounds everything about it: time, header,
 // body, decoding. It follows no redirect and retries nothing: what to do next is the crawler's
-// decision, and needs a Permit of its own.
+// decision, and needs another Permit.
 //
 // [Client] makes the request that a URL needs next: the Gate names it, [Fetcher.Resolve] finds its address (cached
 // DNS, and the address guard), the Gate admits it, [Fetcher.Fetch] makes it to that address and no other, and the
@@ -13,7 +13,7 @@
 // before the request's first byte; when it fails nothing is written. A request of which a byte was
 // written is never sent a second time.
 //
-// net/http itself writes a line to the standard logger when a server sends more than was asked for,
+// net/http itself writes a line to the standard logger when a server sends more than was requested,
 // which hostile and broken servers do. Nothing else here logs; log.SetOutput silences it.
 //
 // With a proxy, every request goes through a tunnel to the pinned address (CONNECT, or SOCKS 5), for

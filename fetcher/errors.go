@@ -32,7 +32,7 @@ const (
 	ReasonNXDomain   = "dns_not_found" // the name does not exist or has no address
 	ReasonAddress    = "address_refused"
 	ReasonPin        = "pin_failed"   // Config.Pin failed
-	ReasonPort       = "port_refused" // no port for HTTP; see Config.AllowPorts
+	ReasonPort       = "port_refused" // not a port for HTTP; see Config.AllowPorts
 
 	ReasonConnectTimeout = "connect_timeout" // (t)
 	ReasonRefused        = "connect_refused" // (t) nothing listens there
@@ -40,7 +40,7 @@ const (
 	ReasonConnectFailed  = "connect_failed"  // (t) any other failure to connect
 	ReasonNoResources    = "no_resources"    // (t) this machine has no port or memory left; for a look-up: no file descriptor
 	ReasonProxy          = "proxy_failed"    // (t) the proxy has not connected to the host
-	ReasonProxyUnusable  = "proxy_unusable"  // (t) the proxy is not there, is none, or does not let the crawl in
+	ReasonProxyUnusable  = "proxy_unusable"  // (t) the proxy is down, is not a proxy, or refuses the crawler
 	ReasonTLSTimeout     = "tls_timeout"     // (t)
 	ReasonTLSAuthority   = "tls_unknown_issuer"
 	ReasonTLSExpired     = "tls_expired"  // or not yet valid
@@ -48,7 +48,7 @@ const (
 	ReasonTLSCertificate = "tls_certificate"
 	ReasonTLSFailed      = "tls_failed" // the handshake failed: no common version, an alert, not TLS at all
 
-	ReasonPermit        = "permit_expired" // (t) the Permit ran out before the request was written, perhaps for want of a file descriptor; nothing was sent
+	ReasonPermit        = "permit_expired" // (t) the Permit ran out before the request was written, perhaps while it waited for a file descriptor; nothing was sent
 	ReasonPermitInvalid = "permit_invalid" // no Permit, or one used before; nothing was sent
 	ReasonLedger        = "ledger_failed"  // the request could not be entered in the ledger; nothing was sent
 	ReasonURL           = "url_unsendable" // the URL cannot be written as a request target as it stands
@@ -58,7 +58,7 @@ const (
 	ReasonHeaderTimeout = "header_timeout"    // (t) no first byte in FirstByteTimeout
 	ReasonHeaderTooBig  = "header_too_large"  // MaxHeader, MaxHeaderFields or MaxInformational
 	ReasonMalformed     = "malformed_answer"  // not HTTP
-	ReasonSwitching     = "protocol_switched" // 101, which was not asked for
+	ReasonSwitching     = "protocol_switched" // 101, which was not requested
 	ReasonCanceled      = "canceled"          // by the caller's context
 	ReasonClosed        = "closed"            // the Fetcher is closed
 )
@@ -89,7 +89,7 @@ type Error struct {
 	Written   time.Time // the request's first byte; zero when nothing was sent
 	FirstByte time.Time // the answer's first byte; zero when there was none
 	Ended     time.Time // when it was given up
-	WireBytes int64     // octets received in vain
+	WireBytes int64     // body bytes received before the failure
 }
 
 func (e *Error) Error() string {

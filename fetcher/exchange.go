@@ -38,7 +38,7 @@ type exchange struct {
 }
 
 // run makes the request. A pooled connection that turns out to be closed before anything was written
-// is replaced; after the first byte there is no second try.
+// is replaced; after the first byte it is not tried again.
 func (x *exchange) run(ctx context.Context) (*Page, *Error) {
 	req, err := x.request()
 	if err != nil {

@@ -119,8 +119,8 @@ func (f *Fetcher) Close() {
 	f.names.close()
 }
 
-// Validators make a request conditional (RFC 9110 section 13.1): with an answer of before, the server
-// may say 304 instead of sending the same body again. Empty fields are not sent.
+// Validators make a request conditional (RFC 9110 section 13.1): for a page that has not changed, the server
+// may answer 304 instead of sending the same body again. Empty fields are not sent.
 type Validators struct {
 	ETag         string // as it was received, quotes included
 	LastModified string
@@ -128,12 +128,12 @@ type Validators struct {
 
 // Fetch redeems p and makes its one request. The Page is there whenever the answer's header was read
 // to its end, whatever its status and even if the body was cut; otherwise the error is an *[Error].
-// After either, Gate.Report must be told: [Page.Reply] or [ReplyForError].
+// Either outcome must be reported to the Gate, by [Page.Reply] or [ReplyForError]: a [Client] does.
 func (f *Fetcher) Fetch(ctx context.Context, p politeness.Permit) (*Page, error) {
 	return f.FetchConditional(ctx, p, Validators{})
 }
 
-// FetchConditional is Fetch with validators of an answer had before. Status 304 comes without a body.
+// FetchConditional is Fetch with the validators of an earlier answer. Status 304 has no body.
 func (f *Fetcher) FetchConditional(ctx context.Context, p politeness.Permit, v Validators) (*Page, error) {
 	started := time.Now()
 	if f.closed.Load() {

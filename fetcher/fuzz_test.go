@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// FuzzAnswer gives whatever octets for an answer. What comes of it is a page within the limits or an
+// FuzzAnswer gives whatever bytes for an answer. What comes of it is a page within the limits or an
 // *Error with a reason, and never a hang.
 func FuzzAnswer(f *testing.F) {
 	for _, s := range []string{
@@ -61,7 +61,7 @@ func FuzzAnswer(f *testing.F) {
 		}
 		r.gate.Report(p, page.Reply())
 		if len(page.Body) > 10_000 || page.Status < 200 || len(page.Raw.Body)+len(page.Raw.Head) > 20_000 {
-			t.Fatalf("%d: %d octets", page.Status, len(page.Body))
+			t.Fatalf("%d: %d bytes", page.Status, len(page.Body))
 		}
 		if _, err := page.Text(); err != nil {
 			t.Fatal(err)
@@ -70,7 +70,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// FuzzDecode undoes any codings of any octets: no panic, no more than the limit, and the decoders are
+// FuzzDecode undoes any codings of any bytes: no panic, no more than the limit, and the decoders are
 // as good as new afterwards.
 func FuzzDecode(f *testing.F) {
 	hello := []byte("hello, hello, hello")

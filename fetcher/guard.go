@@ -11,13 +11,13 @@ import (
 var ErrAddress = errors.New("fetcher: address refused")
 
 // Guard refuses addresses that no public web site can have: a link or a DNS answer that leads there
-// leads into somebody's own network. The zero Guard allows public addresses only. It is immutable and
+// leads into a private network. The zero Guard allows public addresses only. It is immutable and
 // safe for concurrent use.
 type Guard struct {
 	allow []netip.Prefix
 }
 
-// NewGuard is a Guard that lets these ranges through besides public addresses.
+// NewGuard returns a Guard that allows these ranges in addition to public addresses.
 func NewGuard(allow ...netip.Prefix) *Guard { return &Guard{allow: slices.Clone(allow)} }
 
 // special is the ranges that are not globally reachable by the IANA IPv4 and IPv6 Special-Purpose
@@ -61,7 +61,7 @@ var (
 // with a zone are refused.
 func (g *Guard) Check(addr netip.Addr) error {
 	if !plain(addr) {
-		return fmt.Errorf("%w: %q is no plain address", ErrAddress, addr)
+		return fmt.Errorf("%w: %q is not a plain address", ErrAddress, addr)
 	}
 	if what := g.refuses(addr); what != "" {
 		return fmt.Errorf("%w: %s: %s", ErrAddress, addr.Unmap(), what)

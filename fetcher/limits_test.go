@@ -247,7 +247,7 @@ func TestBodyLimits(t *testing.T) {
 				p, err = r.fetchAs(url, tc.purpose)
 			}
 			if err != nil || len(p.Body) != tc.want || p.Truncated != tc.reason {
-				t.Errorf("%v %d%s: %d octets, %q, %v", tc.purpose, tc.n, chunked, len(p.Body), p.Truncated, err)
+				t.Errorf("%v %d%s: %d bytes, %q, %v", tc.purpose, tc.n, chunked, len(p.Body), p.Truncated, err)
 			}
 		}
 	}
@@ -265,7 +265,7 @@ func TestBodyLimits(t *testing.T) {
 	} {
 		p := r.page(fmt.Sprintf("%s/?n=%d&type=%s", s.URL, tc.n, tc.ct))
 		if len(p.Body) != tc.want || p.Truncated != tc.reason {
-			t.Errorf("%s %d: %d octets, %q", tc.ct, tc.n, len(p.Body), p.Truncated)
+			t.Errorf("%s %d: %d bytes, %q", tc.ct, tc.n, len(p.Body), p.Truncated)
 		}
 	}
 }
@@ -278,7 +278,7 @@ func (r *rig) fetchRobots(url string) (*Page, error) {
 	return r.f.Fetch(r.t.Context(), x)
 }
 
-// The message's framing counts: a body in chunks of one octet is mostly framing.
+// The message's framing counts: a body in chunks of one byte is mostly framing.
 func TestWireLimitCountsFraming(t *testing.T) {
 	url := raw(t, func(c net.Conn) {
 		if request(c) == "" {
@@ -294,7 +294,7 @@ func TestWireLimitCountsFraming(t *testing.T) {
 	})
 	p := newRig(t, Config{MaxBody: 200_000, WireSlack: 10_000}).page(url)
 	if p.Truncated != ReasonLength || len(p.Body) > (210_000+(8<<10))/6 { // and one read
-		t.Fatalf("%d octets, truncated %q", len(p.Body), p.Truncated)
+		t.Fatalf("%d bytes, truncated %q", len(p.Body), p.Truncated)
 	}
 }
 

@@ -22,7 +22,7 @@ type Page struct {
 	ContentType string // media type without parameters, lower case, sniffed where missing or impossible
 	Sniffed     bool   // ContentType came from the body
 	Truncated   string // why Body is not whole: a reason code, "" when it is
-	WireBytes   int64  // body octets received, before decoding
+	WireBytes   int64  // body bytes received, before decoding
 	Permit      politeness.Permit
 
 	Charset        string // of Body, the Encoding Standard's name in lower case; "" when not text

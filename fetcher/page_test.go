@@ -35,7 +35,7 @@ func TestReplyCarriesWhatTheGateNeeds(t *testing.T) {
 	}
 }
 
-// A page that is kept while others are read and released keeps its own octets.
+// A page that is kept while others are read and released keeps its own bytes.
 func TestReleaseNeverTouchesAnotherPage(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Write(bytes.Repeat([]byte(r.URL.RawQuery), 20_000))

@@ -11,7 +11,7 @@ import (
 
 // pins are what the hosts that the operator named (Config.AllowHosts) are exempt from the guard for. An address
 // literal is exempt for itself. A name is pinned by its first look-up: to what that found if all of it is refused
-// by the guard, else to nothing, because whoever can answer for a name that is public could send the crawl into
+// by the guard, else to nothing, because anyone who controls a public name could send the crawl into
 // the operator's own network later.
 type pins struct {
 	guard *Guard

@@ -6,7 +6,7 @@ import (
 )
 
 // prescan looks for a META element that declares the encoding (HTML Standard section 13.2.3.2,
-// "prescan a byte stream to determine its encoding"), as far as body goes rather than 1024 octets, and
+// "prescan a byte stream to determine its encoding"), as far as body goes rather than 1024 bytes, and
 // no further than where the document's body element begins. It returns "" when there is none.
 func prescan(body []byte) string {
 	s := scanner{b: body}
@@ -47,7 +47,7 @@ func isTag(b []byte, open string) bool {
 	return len(b) > len(open) && bytes.EqualFold(b[:len(open)], []byte(open)) && (isSpace(b[len(open)]) || b[len(open)] == '/')
 }
 
-// text goes on to the next "<" behind the present octet.
+// text continues to the next "<" after the current byte.
 func (s *scanner) text() {
 	if i := bytes.IndexByte(s.b[s.pos+1:], '<'); i >= 0 {
 		s.pos += 1 + i

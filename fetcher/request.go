@@ -11,8 +11,8 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// acceptEncoding is what decode.go undoes and servers are asked for. deflate is undone but not asked
-// for: servers disagree on what it means (RFC 9110 section 8.4.1.2).
+// acceptEncoding lists the codings that are requested of servers. decode.go also decodes deflate, which is not
+// requested: servers disagree on what it means (RFC 9110 section 8.4.1.2).
 const acceptEncoding = "gzip, br, zstd"
 
 // request builds the one GET request of an exchange.

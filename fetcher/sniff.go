@@ -11,7 +11,7 @@ const (
 	typeHTML  = "text/html"
 	typeXHTML = "application/xhtml+xml"
 
-	typeBinary = "application/octet-stream" // of which nothing is known
+	typeBinary = "application/octet-stream" // nothing is known of it
 )
 
 // IsHTML reports whether the page is what the HTML parser is for. What is labelled otherwise is not,
@@ -21,7 +21,7 @@ func (p *Page) IsHTML() bool { return p.ContentType == typeHTML || p.ContentType
 // IsXHTML reports whether the page is HTML in the syntax of XML.
 func (p *Page) IsXHTML() bool { return p.ContentType == typeXHTML }
 
-// contentType is the media type of a body by its header, and by its first octets where there is no
+// contentType is the media type of a body by its header, and by its first bytes where there is no
 // usable label or the label cannot be true (MIME Sniffing Standard sections 5 and 7, reduced to what
 // decides whether a body is parsed).
 func contentType(h http.Header, body []byte) (mediaType string, sniffed bool) {
@@ -97,7 +97,7 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// sniff is the type by the first octets alone.
+// sniff is the type by the first bytes alone.
 func sniff(body []byte) string {
 	if feed := sniffFeed(body); feed != "" {
 		return feed

@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	errUnsolicited = errors.New("bytes from the server that no request asked for")
+	errUnsolicited = errors.New("bytes from the server without a request")
 	errDead        = errors.New("connection given up")
 )
 
@@ -33,11 +33,11 @@ type turn struct {
 	beginErr  error
 	written   time.Time
 	firstByte time.Time
-	read      int64 // octets received
+	read      int64 // bytes received
 	limit     int64 // the most that may be
 	ended     bool  // the server's side of the connection is at its end
 	idle      time.Duration
-	record    *recorder // nil unless asked for
+	record    *recorder // nil unless exchanges are recorded
 }
 
 // take gives the connection to t. HTTP/1.1 writes nothing but the request from here on, so the next

@@ -51,7 +51,7 @@ func expired(k *kit) {
 		}
 		return page, err
 	})
-	k.asked(s.URL("/"), 0)
+	k.requested(s.URL("/"), 0)
 }
 
 func expiredMeanwhile(k *kit) {
@@ -67,7 +67,7 @@ func expiredMeanwhile(k *kit) {
 		return page, err
 	})
 	if k.connects() > 1 {
-		k.asked(s.URL("/"), 0)
+		k.requested(s.URL("/"), 0)
 	}
 }
 
@@ -113,7 +113,7 @@ func cutShort(k *kit) {
 	case err != nil:
 		k.Errorf("an answer that breaks off: %v", err)
 	case page.Truncated == "" || len(page.Body) > 100:
-		k.Errorf("%d octets, truncated %q", len(page.Body), page.Truncated)
+		k.Errorf("%d bytes, truncated %q", len(page.Body), page.Truncated)
 	}
 }
 

@@ -120,15 +120,15 @@ func (k *kit) fetch(ctx context.Context, url string) (*fetcher.Page, error) {
 	a := k.use(ctx, url, func(p politeness.Permit) (*fetcher.Page, error) {
 		page, err := k.f.Fetch(ctx, p)
 		if err != nil && page != nil {
-			k.Errorf("C5: a page beside the error %v", err)
+			k.Errorf("C5: a page together with the error %v", err)
 		}
 		return page, err
 	})
 	return a.Page, a.Err
 }
 
-// asked checks how many requests for a URL the server has seen.
-func (k *kit) asked(url string, want int) {
+// requested checks how many requests for a URL the server has seen.
+func (k *kit) requested(url string, want int) {
 	k.Helper()
 	if n := k.w.Count(url); n != want {
 		k.Errorf("%d requests for %s, want %d", n, url, want)
@@ -165,7 +165,7 @@ func onePermit(k *kit) {
 		}
 		return page, err
 	})
-	k.asked(s.URL("/"), 1)
+	k.requested(s.URL("/"), 1)
 }
 
 func oneGet(k *kit) {
@@ -196,7 +196,7 @@ func noRedirect(k *kit) {
 	if page.Status/100 != 3 || !strings.HasSuffix(page.Header.Get("Location"), "/target") || page.URL.String() != s.URL("/moved") {
 		k.Errorf("%d %s, Location %q", page.Status, page.URL, page.Header.Get("Location"))
 	}
-	k.asked(s.URL("/target"), 0)
+	k.requested(s.URL("/target"), 0)
 }
 
 func noRepeat(k *kit) {
@@ -210,6 +210,6 @@ func noRepeat(k *kit) {
 		k.Errorf("status 503: %v", err)
 	}
 	time.Sleep(time.Hour)
-	k.asked(s.URL("/reset"), 1)
-	k.asked(s.URL("/busy"), 1)
+	k.requested(s.URL("/reset"), 1)
+	k.requested(s.URL("/busy"), 1)
 }

@@ -37,7 +37,7 @@ func (n naive) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error) {
 	return addrs[0], nil
 }
 
-// conn calls begin before its first octet.
+// conn calls begin before its first byte.
 type conn struct {
 	net.Conn
 	begin func() error
