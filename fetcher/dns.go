@@ -173,11 +173,16 @@ func (n *names) fly(ctx context.Context, host string, fl *flight) {
 
 // ask queries the resolver, again and again while there is no file descriptor for it.
 func (n *names) ask(ctx context.Context, host string) ([]netip.Addr, error) {
+	var waited error
 	for {
 		addrs, err := n.resolver.LookupNetIP(ctx, "ip", host)
-		if !full(err) {
+		switch {
+		case waited != nil && err != nil && ctx.Err() != nil:
+			return nil, waited // the time limit and the pause end at once: it is not the resolver that was slow
+		case !full(err):
 			return addrs, err
 		}
+		waited = err
 		n.makeRoom()
 		if !sleep(ctx, descriptorPause) {
 			return nil, err
