@@ -25,7 +25,8 @@ const (
 	keyBody  = "crawler/body/"
 	keyNear  = "crawler/near/"
 	keyCrowd = "crawler/crowd/"
-	keyTable = "crawler/crowds" // the table that the crowds belong to
+	keyTable = keyCrowd         // the table that the crowds belong to
+	oldTable = "crawler/crowds" // where it was: beside the gate, whose megabytes are read with it
 	keyPin   = "crawler/pin/"   // by host name
 	keyRules = "crawler/rules"  // the rulebook
 	keySince = "crawler/since"  // which history is queued
@@ -133,6 +134,7 @@ func (k *checkpoint) keepCrowds(values map[string][]byte) {
 	if fresh {
 		k.table++
 		values[keyTable] = binary.BigEndian.AppendUint64(binary.AppendUvarint(nil, k.table), seed)
+		values[oldTable] = nil
 	}
 	for crowd, n := range counts {
 		values[crowdName(crowd)] = binary.AppendUvarint(binary.AppendUvarint(nil, k.table), uint64(n))
@@ -218,6 +220,9 @@ func (k *checkpoint) recallNear(name string, _ []byte) {
 
 func (k *checkpoint) recallCrowds(ctx context.Context) error {
 	b, err := k.store.Value(ctx, "", keyTable)
+	if err == nil && b == nil {
+		b, err = k.moveTable(ctx)
+	}
 	table, n := binary.Uvarint(b)
 	if err != nil || n <= 0 || len(b) != n+8 {
 		return err
@@ -226,6 +231,15 @@ func (k *checkpoint) recallCrowds(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	k.crowds.load(binary.BigEndian.Uint64(b[n:]), func(crowd uint64) uint32 { return k.keptCrowd(ctx, table, crowd) })
 	return nil
+}
+
+// moveTable gives the table of a crawl that an earlier version began its place.
+func (k *checkpoint) moveTable(ctx context.Context) ([]byte, error) {
+	b, err := k.store.Value(ctx, "", oldTable)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	return b, k.mark(ctx, keyTable, b)
 }
 
 // keptCrowd is how many an earlier process has counted of a crowd of this table. A store that cannot be read fails the

@@ -129,11 +129,11 @@ func (d plainDir) checkIn(dir string, ours func(name string) bool) error {
 		return outputError(err)
 	}
 	for _, base := range names {
-		name := filepath.Join(dir, base)
-		switch {
-		case tolerated(base), dir == robotsName && isRobotsBody(base):
+		if dir == robotsName && isRobotsBody(base) || tolerated(base) {
 			continue
-		case !ours(base):
+		}
+		name := filepath.Join(dir, base)
+		if !ours(base) {
 			return d.foreign(name)
 		}
 		info, err := d.root.Lstat(name)
