@@ -28,16 +28,6 @@ func openDir(path string) (plainDir, error) {
 
 func (d plainDir) close() error { return d.root.Close() }
 
-// openPlain opens a file of the directory at path for reading.
-func openPlain(path, name string) (*os.File, error) {
-	d, err := openDir(path)
-	if err != nil {
-		return nil, err
-	}
-	f, err := d.open(name)
-	return f, errors.Join(err, d.close())
-}
-
 // readPlain reads a file of the directory at path.
 func readPlain(path, name string) ([]byte, error) {
 	d, err := openDir(path)

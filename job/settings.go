@@ -160,13 +160,5 @@ func (k *Key) Split(text string) []string {
 	return list
 }
 
-// joined are the errors that an error consists of.
-func joined(err error) []error {
-	if j, ok := err.(interface{ Unwrap() []error }); ok {
-		return j.Unwrap()
-	}
-	return []error{err}
-}
-
 // sortedKeys are the keys of a map in order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -283,17 +283,6 @@ func TestKilledCommandKeepsWhatSitesAskedFor(t *testing.T) {
 	}
 }
 
-func readJSON(t *testing.T, path string, v any) {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(b, v)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // crashWeb is a few servers on loopback addresses of their own, with pages that link to each other,
 // and their log.
 type crashWeb struct {

@@ -132,7 +132,7 @@ func (c *crawlFlags) kept(a *app, cfg *job.Config, seeds []weburl.URL, open func
 	})
 	if finished != nil {
 		ui.tell("%v", finished)
-		return nil
+		return nil //nolint:nilerr // there is nothing to do
 	}
 	if j == nil {
 		return err

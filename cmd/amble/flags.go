@@ -261,13 +261,14 @@ func flagErrors(err error) error {
 
 // leaves are the errors that err is joined of.
 func leaves(err error) (all []error) {
-	switch x := err.(type) {
-	case nil:
+	if err == nil {
 		return nil
-	case *job.Error:
-		return leaves(x.Err)
-	case interface{ Unwrap() []error }:
-		for _, e := range x.Unwrap() {
+	}
+	if of, ok := err.(*job.Error); ok { //nolint:errorlint // one that is wrapped has a text of its own around it
+		return leaves(of.Err)
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
 			all = append(all, leaves(e)...)
 		}
 		return all
