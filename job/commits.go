@@ -25,7 +25,7 @@ const (
 // commits are the commits of a job: each stores in the queue how far the files reach, and when the job is
 // resumed the files are compared with that.
 type commits struct {
-	files   plainDir
+	files   jobFiles
 	extents map[string]extent // by name, as the queue has them
 	began   bool              // the job was begun by a version that stored nothing about its files
 	kept    []*evidence
@@ -49,7 +49,7 @@ func (j *Job) openCommits(store *disk.Store) (*commits, error) {
 
 // checkFrontier reports a job without a queue that has visits or requests: a new queue would take
 // them for those of another crawl, and cut them off.
-func (d plainDir) checkFrontier() error {
+func (d jobFiles) checkFrontier() error {
 	if there, err := d.has(frontierName); there || err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (d plainDir) checkFrontier() error {
 }
 
 // checkEmpty reports a file that is not empty in a job that cannot have begun.
-func (d plainDir) checkEmpty(why string) error {
+func (d jobFiles) checkEmpty(why string) error {
 	for _, name := range []string{VisitsName, LedgerName} {
 		info, err := d.root.Lstat(name)
 		if err == nil && info.Size() > 0 {

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"maps"
@@ -12,15 +11,24 @@ import (
 	"github.com/amble-crawler/amble/sink/warc"
 )
 
-// jobFiles are the files in a job directory. One that is replaced as a whole has another one beside it while
+// jobFiles is a directory that holds a job, or may come to.
+type jobFiles struct{ plainDir }
+
+// openJobFiles opens the directory at path.
+func openJobFiles(path string) (jobFiles, error) {
+	d, err := openDir(path)
+	return jobFiles{d}, err
+}
+
+// ownFiles are the files in a job directory. One that is replaced as a whole has another one beside it while
 // it is written, which a killed process leaves.
-var jobFiles = map[string]bool{
+var ownFiles = map[string]bool{
 	lockName: false, VisitsName: false, LedgerName: false, lastWriteName: false,
 	manifestName: true, jobName: true, auditName: true, reportName: true, PageName: true,
 }
 
-// jobDirs are the directories in it, with what recognizes the files in them.
-var jobDirs = map[string]func(name string) bool{
+// ownDirs are the directories in it, with what recognizes the files in them.
+var ownDirs = map[string]func(name string) bool{
 	robotsName:   func(name string) bool { return name == indexName || isRobotsBody(strings.TrimSuffix(name, newSuffix)) },
 	archiveName:  func(name string) bool { return strings.HasPrefix(name, warc.DefaultPrefix+"-") },
 	frontierName: func(string) bool { return true }, // known to the store alone
@@ -43,7 +51,7 @@ func tolerated(name string) bool {
 // checkJobDir reports why the directory can neither become a job nor be resumed. Nothing is changed in it; what is in its
 // directories is checked when it is locked.
 func checkJobDir(dir string) error {
-	d, err := openDir(dir)
+	d, err := openJobFiles(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -54,11 +62,11 @@ func checkJobDir(dir string) error {
 }
 
 // checkJob reports files that are not those of a job, or are not of the right kind.
-func (d plainDir) checkJob() error {
+func (d jobFiles) checkJob() error {
 	if err := d.checkTop(); err != nil {
 		return err
 	}
-	for name, ours := range jobDirs {
+	for name, ours := range ownDirs {
 		if err := d.checkIn(name, ours); err != nil {
 			return err
 		}
@@ -67,7 +75,7 @@ func (d plainDir) checkJob() error {
 }
 
 // checkTop is checkJob without what is in the directories.
-func (d plainDir) checkTop() error {
+func (d jobFiles) checkTop() error {
 	entries, err := d.list(".")
 	if err != nil {
 		return outputError(err)
@@ -88,7 +96,7 @@ func (d plainDir) checkTop() error {
 }
 
 // checkNew reports why a directory without a manifest cannot become a job.
-func (d plainDir) checkNew(names map[string]bool) error {
+func (d jobFiles) checkNew(names map[string]bool) error {
 	delete(names, manifestName+newSuffix) // of a process that was killed at once
 	delete(names, lockName)
 	maps.DeleteFunc(names, func(name string, _ bool) bool { return tolerated(name) })
@@ -105,11 +113,11 @@ func (d plainDir) checkNew(names map[string]bool) error {
 }
 
 // checkEntry checks the name and the kind of one entry.
-func (d plainDir) checkEntry(e fs.DirEntry) error {
+func (d jobFiles) checkEntry(e fs.DirEntry) error {
 	name := e.Name()
 	whole, isNew := strings.CutSuffix(name, newSuffix)
-	replaced, isFile := jobFiles[whole]
-	_, isDir := jobDirs[name]
+	replaced, isFile := ownFiles[whole]
+	_, isDir := ownDirs[name]
 	switch {
 	case isFile && (replaced || !isNew):
 		return d.checkKind(name, e.Type(), false)
@@ -123,7 +131,7 @@ func (d plainDir) checkEntry(e fs.DirEntry) error {
 
 // checkIn checks the entries of a directory of a job. The bodies of robots.txt files, of which there may be as many as
 // hosts, are checked when they are opened.
-func (d plainDir) checkIn(dir string, ours func(name string) bool) error {
+func (d jobFiles) checkIn(dir string, ours func(name string) bool) error {
 	names, err := d.names(dir)
 	if err != nil {
 		return outputError(err)
@@ -147,15 +155,8 @@ func (d plainDir) checkIn(dir string, ours func(name string) bool) error {
 	return nil
 }
 
-func (d plainDir) checkKind(name string, mode fs.FileMode, dir bool) error {
-	if mode.IsDir() == dir && (dir || mode.IsRegular()) {
-		return nil
-	}
-	return notPlain(d.path(name), cmp.Or(kindOf(mode), "a regular file"))
-}
-
 // foreign says what to do about a file that a job did not make.
-func (d plainDir) foreign(name string) error {
+func (d jobFiles) foreign(name string) error {
 	return refused("job %s holds %s, which amble did not make: move it out of the directory, or into %s, which is yours",
 		d.root.Name(), name, d.path(yoursName)+string(filepath.Separator))
 }

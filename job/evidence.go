@@ -24,7 +24,7 @@ type evidence struct {
 
 // openEvidence opens a file of the job, made when missing. was is its extent at the last commit, which the
 // file must reach and, as far as it is read, equal; nil if there is none.
-func (d plainDir) openEvidence(name string, was *extent) (*evidence, error) {
+func (d jobFiles) openEvidence(name string, was *extent) (*evidence, error) {
 	if was == nil {
 		was = &extent{SHA256: hexSum(sha256.New())}
 	}
@@ -44,7 +44,7 @@ func (d plainDir) openEvidence(name string, was *extent) (*evidence, error) {
 }
 
 // committed opens a file, which is made when missing only if nothing of it was committed.
-func (d plainDir) committed(name string, was *extent) (*os.File, error) {
+func (d jobFiles) committed(name string, was *extent) (*os.File, error) {
 	if was.Bytes == 0 {
 		return d.edit(name, os.O_APPEND)
 	}

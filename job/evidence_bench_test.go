@@ -8,7 +8,7 @@ import (
 // BenchmarkEvidence is what the hash costs a line of the ledger: a write of 350 bytes with it and without.
 func BenchmarkEvidence(b *testing.B) {
 	line := append(bytes.Repeat([]byte("x"), 349), '\n')
-	d, err := openDir(b.TempDir())
+	d, err := openJobFiles(b.TempDir())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -13,9 +13,9 @@ import (
 )
 
 // tempJob is a directory, open as a job's.
-func tempJob(t *testing.T) plainDir {
+func tempJob(t *testing.T) jobFiles {
 	t.Helper()
-	d, err := openDir(t.TempDir())
+	d, err := openJobFiles(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

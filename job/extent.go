@@ -117,7 +117,7 @@ func differs(from, to int64) error {
 }
 
 // queueError is an error of the queue in a form for users.
-func (d plainDir) queueError(err error) error {
+func (d jobFiles) queueError(err error) error {
 	if !errors.Is(err, disk.ErrDamaged) && !errors.Is(err, disk.ErrForeign) {
 		if errors.Is(err, crawler.ErrResume) {
 			return outputError(err)
@@ -138,7 +138,7 @@ func (d plainDir) queueError(err error) error {
 }
 
 // told is err in a form for users: for damage, the path of the file and what to do.
-func (d plainDir) told(name string, err error) error {
+func (d jobFiles) told(name string, err error) error {
 	var dam *damage
 	if !errors.As(err, &dam) {
 		return err

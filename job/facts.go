@@ -9,7 +9,7 @@ import (
 
 // fileFacts are size and hash of the results in a job directory. The index of robots.txt files has
 // their hashes, and so vouches for them. Files in extents are not read again.
-func fileFacts(d plainDir, extents map[string]extent) (map[string]FileFact, error) {
+func fileFacts(d jobFiles, extents map[string]extent) (map[string]FileFact, error) {
 	facts := map[string]FileFact{}
 	names := []string{VisitsName, LedgerName, reportName, auditName, path.Join(robotsName, indexName)}
 	archives, err := d.list(archiveName)
@@ -33,7 +33,7 @@ func fileFacts(d plainDir, extents map[string]extent) (map[string]FileFact, erro
 	return facts, nil
 }
 
-func (d plainDir) factOf(name string) (FileFact, error) {
+func (d jobFiles) factOf(name string) (FileFact, error) {
 	f, err := d.open(name)
 	if err != nil {
 		return FileFact{}, err

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -216,4 +217,12 @@ func (d plainDir) named(op, name string, err error) error {
 		return nil
 	}
 	return &os.PathError{Op: op, Path: d.path(name), Err: cli.Cause(err)}
+}
+
+// checkKind reports what is neither a regular file nor, where one is expected, a directory.
+func (d plainDir) checkKind(name string, mode fs.FileMode, dir bool) error {
+	if mode.IsDir() == dir && (dir || mode.IsRegular()) {
+		return nil
+	}
+	return notPlain(d.path(name), cmp.Or(kindOf(mode), "a regular file"))
 }

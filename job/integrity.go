@@ -39,7 +39,7 @@ type records struct {
 
 // records collects what the commits stored in the queue and, if the last process ended in good order,
 // what the manifest says. Neither is changed.
-func (d plainDir) records(m *Manifest) *records {
+func (d jobFiles) records(m *Manifest) *records {
 	r := &records{files: map[string][]known{}}
 	for name, fact := range m.Outputs {
 		r.files[name] = []known{{fact.Bytes, fact.SHA256}}
@@ -60,7 +60,7 @@ func (d plainDir) records(m *Manifest) *records {
 }
 
 // committedStates adds what the commits stored.
-func (d plainDir) committedStates(r *records) error {
+func (d jobFiles) committedStates(r *records) error {
 	lock, err := d.openShared(lockName)
 	if errors.Is(err, ErrHeld) {
 		return d.heldBy()
@@ -96,7 +96,7 @@ func (r *records) add(name string, value []byte) error {
 }
 
 // check compares each file with its records.
-func (d plainDir) check(r *records) ([]FileCheck, error) {
+func (d jobFiles) check(r *records) ([]FileCheck, error) {
 	list := []FileCheck{}
 	for _, name := range slices.Sorted(maps.Keys(r.files)) {
 		all := r.files[name]
@@ -115,7 +115,7 @@ func (d plainDir) check(r *records) ([]FileCheck, error) {
 }
 
 // checkFile reads a file once and compares its hash at each recorded length.
-func (d plainDir) checkFile(name string, all []known) error {
+func (d jobFiles) checkFile(name string, all []known) error {
 	most := all[len(all)-1].Bytes
 	f, err := d.open(name)
 	switch {

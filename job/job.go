@@ -63,7 +63,7 @@ const PageName = "report.html"
 // [crawler.Crawler] in it are.
 type Job struct {
 	dir      string // as the user named it
-	files    plainDir
+	files    jobFiles
 	lock     *os.File
 	manifest *Manifest // nil in a new one
 
@@ -79,7 +79,7 @@ func Holds(dir string) bool {
 	if dir == "" {
 		return false
 	}
-	d, err := openDir(dir)
+	d, err := openJobFiles(dir)
 	if err != nil {
 		return false
 	}
@@ -278,7 +278,7 @@ func lockDir(dir string) (*Job, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, outputError(err)
 	}
-	files, err := openDir(dir)
+	files, err := openJobFiles(dir)
 	if err != nil {
 		return nil, outputError(err)
 	}
@@ -358,7 +358,7 @@ func (j *Job) prepare(cfg *crawler.Config, retry []crawler.Outcome) (err error) 
 	if err != nil {
 		return err
 	}
-	if err := writeAuditConfig(j.files, cfg, own); err != nil {
+	if err := writeAuditConfig(j.files.plainDir, cfg, own); err != nil {
 		return err
 	}
 	if j.crawler, err = crawler.New(*cfg); err != nil {
@@ -407,7 +407,7 @@ func (j *Job) begin(now time.Time, seeds []string) error {
 func (j *Job) note() error {
 	m := j.manifest
 	m.Finish, m.Outputs = "", nil
-	if err := m.write(j.files); err != nil {
+	if err := m.write(j.files.plainDir); err != nil {
 		return outputError(err)
 	}
 	text := j.config.recordable().YAML(Setting{Name: KeyURLs, Values: m.Seeds, Origin: "seeds"})
@@ -494,7 +494,7 @@ func (j *Job) end(now time.Time, rep *crawler.Report, runErr error) error {
 			return outputError(err)
 		}
 	}
-	return outputError(m.write(j.files))
+	return outputError(m.write(j.files.plainDir))
 }
 
 // Close lets other processes at the directory. It comes after Run, or instead of it.

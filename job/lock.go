@@ -15,7 +15,7 @@ type holder struct {
 }
 
 // lockJob keeps other processes from the directory until the file it returns is closed.
-func (d plainDir) lockJob() (*os.File, error) {
+func (d jobFiles) lockJob() (*os.File, error) {
 	f, err := d.openLocked(lockName)
 	if errors.Is(err, ErrHeld) {
 		return nil, d.heldBy()
@@ -37,12 +37,12 @@ func (d plainDir) lockJob() (*os.File, error) {
 	return f, nil
 }
 
-func (d plainDir) held(format string, args ...any) error {
+func (d jobFiles) held(format string, args ...any) error {
 	return refusedAs(ErrHeld, "job %s is being worked on by "+format, append([]any{d.root.Name()}, args...)...)
 }
 
 // heldBy names the process that has the directory.
-func (d plainDir) heldBy() error {
+func (d jobFiles) heldBy() error {
 	var h holder
 	b, err := d.read(lockName)
 	if err == nil {

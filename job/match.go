@@ -53,7 +53,7 @@ type matcher struct {
 
 // match compares the visits of a job with its ledger. finished says that nothing was left when it ended. The
 // visits are read first: of a job that is under way the ledger may have more.
-func (d plainDir) match(finished bool) (*Matching, error) {
+func (d jobFiles) match(finished bool) (*Matching, error) {
 	m := &matcher{
 		Matching: Matching{finished: finished}, seed: maphash.MakeSeed(),
 		answers: map[uint64]int32{}, visited: map[uint64]bool{}, open: map[string]uint64{}, waiting: map[uint64]bool{},

@@ -17,12 +17,12 @@ import (
 // is not kept from it. Its methods may be called concurrently.
 type Reader struct {
 	dir   string // as the user named it
-	files plainDir
+	files jobFiles
 }
 
 // Read opens a directory for reading. Whether it holds a job is told by Manifest.
 func Read(dir string) (*Reader, error) {
-	files, err := openDir(dir)
+	files, err := openJobFiles(dir)
 	if err != nil {
 		return nil, refusedAs(ErrNoJob, "%s holds no crawl: %w", dir, err)
 	}
@@ -68,12 +68,12 @@ func (r *Reader) File() (*File, error) {
 
 // Visits are the job's visits, in the order in which they ended. The sequence ends after an error.
 func (r *Reader) Visits() iter.Seq2[*sink.Record, error] {
-	return records2[sink.Record](r.files, VisitsName)
+	return records2[sink.Record](r.files.plainDir, VisitsName)
 }
 
 // Ledger are the lines of the job's ledger. The sequence ends after an error.
 func (r *Reader) Ledger() iter.Seq2[*ledger.Entry, error] {
-	return records2[ledger.Entry](r.files, LedgerName)
+	return records2[ledger.Entry](r.files.plainDir, LedgerName)
 }
 
 // records2 are the lines of a file of JSON.

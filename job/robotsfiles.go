@@ -90,7 +90,7 @@ func isSHA256(s string) bool {
 }
 
 // robotsBody reads a body that is kept.
-func (d plainDir) robotsBody(sha256 string) ([]byte, error) {
+func (d jobFiles) robotsBody(sha256 string) ([]byte, error) {
 	const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	if sha256 == empty {
 		return nil, nil
