@@ -25,4 +25,12 @@
 // Each limit is a field of [Config]. What is reached before the answer's header is complete makes an
 // *[Error]; later it cuts the body, which is kept, with the reason in [Page.Truncated]. The codes are
 // the Reason constants.
+//
+// # Reading order
+//
+// client.go has the order of calls to gate and network, fetcher.go and config.go the type and its limits, page.go and
+// errors.go what a request gives. exchange.go is one request: dns.go, guard.go, ports.go and pins.go decide about the
+// address; dial.go, pool.go, descriptors.go and wire.go connect; request.go, cookies.go, watch.go and record.go send and
+// observe; body.go, decode.go, streams.go, damaged.go and buffers.go read the body; sniff.go, charset.go and prescan.go
+// say what it is.
 package fetcher
