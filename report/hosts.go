@@ -47,7 +47,7 @@ type Facts struct {
 // Gather reads the ledger and the visits of a job, each once and line by line. It holds no more than a few thousand hosts
 // and URLs in memory.
 func Gather(r *job.Reader) (*Facts, error) {
-	g := gatherer{hosts: map[string]*Host{}, open: map[requestID]ledger.Entry{}}
+	g := gatherer{hosts: map[string]*Host{}, open: map[uint64]ledger.Entry{}}
 	for e, err := range r.Ledger() {
 		if err != nil {
 			return nil, err
@@ -67,14 +67,9 @@ func Gather(r *job.Reader) (*Facts, error) {
 type gatherer struct {
 	hosts map[string]*Host
 	more  map[string]bool // further hosts, as many again
-	open  map[requestID]ledger.Entry
+	run   string                  // the process whose lines are read
+	open  map[uint64]ledger.Entry // its requests without an end so far, by ID
 	facts Facts
-}
-
-// requestID names a request in a ledger.
-type requestID struct {
-	run string
-	id  uint64
 }
 
 // host is what is known of a host, nil if it is one too many.
@@ -94,16 +89,19 @@ func (g *gatherer) host(name string) *Host {
 }
 
 func (g *gatherer) entry(e *ledger.Entry) {
-	id := requestID{e.Run, e.ID}
-	if e.Event == "start" {
+	if e.Run != g.run { // requests of the process before have no end any more
+		clear(g.open)
+		g.run = e.Run
+	}
+	if e.Event == ledger.Start {
 		if len(g.open) < mostOpen {
-			g.open[id] = *e
+			g.open[e.ID] = *e
 		}
 		return
 	}
-	start, ok := g.open[id]
-	delete(g.open, id)
-	if !ok || e.Event != "end" {
+	start, ok := g.open[e.ID]
+	delete(g.open, e.ID)
+	if !ok || e.Event != ledger.End {
 		return
 	}
 	if h := g.host(start.Host); h != nil {

@@ -1,0 +1,92 @@
+package job
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/amble-crawler/amble/crawler"
+)
+
+// TestWhatAJobRefuses: a job is worked on by one process, a finished one is left alone, and a directory without a job is
+// not resumed. Nothing is changed.
+func TestWhatAJobRefuses(t *testing.T) {
+	srv := httptest.NewServer(http.NotFoundHandler())
+	defer srv.Close()
+	dir := filepath.Join(t.TempDir(), "job")
+	var c Config
+	c.Crawl.Politeness.Delay = crawler.None
+	if _, err := Open(dir); !errors.Is(err, ErrNoJob) {
+		t.Errorf("opened: %v", err)
+	}
+	if _, err := Create(dir, c, "https://site.university.edu/"); err == nil {
+		t.Error("a crawl without a contact")
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s was made: %v", dir, err)
+	}
+	j, err := Create(dir, c, srv.URL+"/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Start(dir, c, srv.URL+"/"); !errors.Is(err, ErrHeld) {
+		t.Errorf("held: %v", err)
+	}
+	if _, err := j.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Run(t.Context()); err == nil {
+		t.Error("run twice")
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(dir, c, srv.URL+"/"); err == nil {
+		t.Error("created twice")
+	}
+	if _, err := Open(dir); !errors.Is(err, ErrFinished) {
+		t.Errorf("finished: %v", err)
+	}
+	other := c
+	other.Crawl.Limits.Depth = 1
+	var key *KeyError
+	if _, err := Resume(dir, other, []string{srv.URL + "/"}); !errors.As(err, &key) || key.Key != "depth" {
+		t.Errorf("another depth: %v", err)
+	}
+	if _, err := Open(dir, "fetched"); err == nil {
+		t.Error("retry of what was fetched")
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, "manifest.json")); err != nil || string(after) != string(before) {
+		t.Errorf("the manifest was changed (%v)\n%s", err, after)
+	}
+}
+
+// TestClosedWithoutARun: a job that was never run can be resumed.
+func TestClosedWithoutARun(t *testing.T) {
+	srv := httptest.NewServer(http.NotFoundHandler())
+	defer srv.Close()
+	dir := filepath.Join(t.TempDir(), "job")
+	var c Config
+	c.Crawl.Politeness.Delay = crawler.None
+	j, err := Create(dir, c, srv.URL+"/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if j, err = Open(dir); err != nil {
+		t.Fatal(err)
+	}
+	rep, err := j.Run(t.Context())
+	if err = errors.Join(err, j.Close()); err != nil || rep.Finish != crawler.FinishDone {
+		t.Errorf("%+v, %v", rep, err)
+	}
+}
