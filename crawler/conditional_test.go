@@ -123,13 +123,13 @@ func TestWhatMakesRequestsConditional(t *testing.T) {
 		}
 		for _, r := range w.Requests() {
 			if got := r.Header.Get("If-None-Match"); (got != "") != (r.URL == s.URL("/")) {
-				t.Errorf("%s is asked for with If-None-Match %s", r.URL, got)
+				t.Errorf("%s is requested with If-None-Match %s", r.URL, got)
 			}
 		}
 	})
 }
 
-// A 304 that nobody asked for is an answer like any other.
+// A 304 that was not requested is an answer like any other.
 func TestNotModifiedUnasked(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

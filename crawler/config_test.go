@@ -55,7 +55,7 @@ func TestSeedsAreValidated(t *testing.T) {
 			fields = append(fields, c.Field+" "+c.Problem)
 		}
 	}
-	same(t, fields, `Seeds[1].URL is no URL to crawl: weburl: url_syntax: "/relative"`, "Limits.Pages is -7: must be 1 or more, or None",
+	same(t, fields, `Seeds[1].URL is not a URL to crawl: weburl: url_syntax: "/relative"`, "Limits.Pages is -7: must be 1 or more, or None",
 		"Limits.Bytes is -1: must not be negative", "Sinks[0] is nil")
 	var bad *weburl.Error
 	if !errors.As(err, &bad) {

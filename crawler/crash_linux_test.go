@@ -77,7 +77,7 @@ func TestKilledCrawls(t *testing.T) {
 	}
 }
 
-// crashSum is what became of crawls that were killed.
+// crashSum sums up crawls that were killed.
 type crashSum struct {
 	crawls, kills, pages      int
 	requests                  int // by the servers' log

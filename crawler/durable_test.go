@@ -24,7 +24,7 @@ type job struct {
 	dir string
 }
 
-// run goes on with the crawl in the directory.
+// run resumes the crawl in the directory.
 func (j job) run(ctx context.Context, c crawler.Config, seeds ...string) (*crawler.Report, error) {
 	j.t.Helper()
 	store, err := disk.Open(filepath.Join(j.dir, "frontier"), disk.Config{ReopenDelay: time.Second, CacheSize: 8 << 20, MemTableSize: 1 << 20})

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// repeats lets the auditor accept what a handler asked for again.
+// repeats lets the auditor accept what a handler requested again.
 func repeats(w *crawltest.Web) {
 	w.Expect(crawltest.Expect{Delay: time.Second, PerAddress: true, Agent: "testbot", Contact: contact, AllowRepeats: true})
 }

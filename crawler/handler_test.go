@@ -184,7 +184,7 @@ func TestSkipLinksKeepsWhatWasEnqueued(t *testing.T) {
 }
 
 // TestCanceledHandlerKeepsItsURL: a crawl that is broken off while a handler works has the URL again
-// when it goes on.
+// when it resumes.
 func TestCanceledHandlerKeepsItsURL(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

@@ -80,7 +80,7 @@ func (v *visits) Handle(_ context.Context, x *crawler.Visit) error {
 	return nil
 }
 
-// line is what became of a URL: "outcome status reason".
+// line is the outcome of a URL: "outcome status reason".
 func (v *visits) line(u string) string {
 	x, ok := v.by[u]
 	if !ok {

@@ -112,7 +112,7 @@ func hostileSites(t testing.TB, bomb int64) []hostile {
 }
 
 // hostileConfig has the default sizes. Its times are out of reach, so that a slow machine changes no
-// outcome; what becomes of servers that never answer is tested in virtual time.
+// outcome; the outcome of servers that never answer is tested in virtual time.
 func hostileConfig(srv *crawltest.Server, h crawler.Handler) crawler.Config {
 	return crawler.Config{
 		Agent: "testbot/1.0", Contact: contact, Handler: h, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: 10_000, Depth: 1}, Retries: crawler.Retries{Max: crawler.None},
@@ -124,7 +124,7 @@ func hostileConfig(srv *crawltest.Server, h crawler.Handler) crawler.Config {
 	}
 }
 
-// crawlHostile crawls the sites with a healthy one among them and compares what became of each.
+// crawlHostile crawls the sites with a healthy one among them and compares the outcome of each.
 func crawlHostile(t *testing.T, sites []hostile) {
 	srv := crawltest.NewServer(t)
 	good := srv.Site("good.example")

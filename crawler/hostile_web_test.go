@@ -594,7 +594,7 @@ type panicking struct{}
 
 func (panicking) Extract(*fetcher.Page) (*extract.Document, error) { panic("no more") }
 
-// outcome runs the crawl of a case and tells what became of the URL in question.
+// outcome runs the crawl of a case and returns the outcome of the URL in question.
 func (c *web) outcome(t *testing.T) (line, also string) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

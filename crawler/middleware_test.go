@@ -48,7 +48,7 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// TestTimeoutFailsTheVisit: a handler that heeds its context and is too slow fails; the crawl goes on.
+// TestTimeoutFailsTheVisit: a handler that heeds its context and is too slow fails; the crawl continues.
 func TestTimeoutFailsTheVisit(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

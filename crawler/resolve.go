@@ -31,7 +31,7 @@ func (v *Visit) encoder() weburl.Encoder {
 
 // base is what the visit's links are relative to. It is zero, which leaves only absolute references a meaning,
 // when the document names a base that nothing can be requested at: a browser takes "mailto:" for one, too, and
-// falls back to the address of the page only where the base is no URL at all (HTML Standard section 4.2.3, set
+// falls back to the address of the page only where the base is not a URL at all (HTML Standard section 4.2.3, set
 // the frozen base URL).
 func (v *Visit) base() weburl.URL {
 	if v.Doc == nil || v.Doc.Base == "" {

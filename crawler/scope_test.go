@@ -181,7 +181,7 @@ func TestScopeRulesThatAreNone(t *testing.T) {
 	}
 }
 
-// What is asked for each link costs no memory.
+// A decision about a link costs no memory.
 func TestScopeAllocatesNothing(t *testing.T) {
 	for _, kind := range []ScopeKind{ScopeHost, ScopePrefix, ScopeAny} {
 		s, err := NewSeedScope(kind, []ScopeRule{{Exclude: true, Kinds: []frontier.Kind{frontier.KindImage}}}, mustURL(t, "https://www.a.test/dir/"))

@@ -13,7 +13,7 @@ func checkSeeds(seeds []Request) error {
 	var errs []error
 	for i, q := range seeds {
 		if _, err := weburl.Parse(q.URL); err != nil {
-			errs = append(errs, &ConfigError{fmt.Sprintf("Seeds[%d].URL", i), "is no URL to crawl: " + err.Error(), err})
+			errs = append(errs, &ConfigError{fmt.Sprintf("Seeds[%d].URL", i), "is not a URL to crawl: " + err.Error(), err})
 		}
 	}
 	return errors.Join(errs...)

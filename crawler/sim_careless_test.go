@@ -16,7 +16,7 @@ import (
 )
 
 // careless makes the requests of a crawl, and treats Permits as it should not: it uses them late, or more than
-// once, tells late what became of them, or something else once more.
+// once, reports their outcome late, or something else once more.
 type careless struct {
 	*fetcher.Fetcher
 	*process
@@ -141,7 +141,7 @@ type forgetful struct {
 	*frontier.Memory
 
 	mu     sync.Mutex
-	until  time.Time // no wait goes on beyond; zero: all do
+	until  time.Time // no wait ends later; zero: no limit
 	claims map[string][]claimed
 }
 

@@ -70,7 +70,7 @@ func (s *sim) read(all []byte) (starts []ledger.Entry, ends map[permitKey]ledger
 	return starts, ends
 }
 
-// compare expects in the ledger every request that the servers saw, before it, and what became of it (P10).
+// compare expects in the ledger every request that the servers saw, before it, and its outcome (P10).
 func (s *sim) compare(starts []ledger.Entry, ends map[permitKey]ledger.Entry) {
 	waiting := map[string][]ledger.Entry{}
 	key := func(url, addr string, at time.Time) string {

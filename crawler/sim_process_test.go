@@ -169,7 +169,7 @@ func (p *process) crawl() (ending, error) {
 		return how, nil
 	case errors.Is(err, errDisk):
 		return how, err
-	case rep.Finish == crawler.FinishUnreachable: // it was impatient, and goes on
+	case rep.Finish == crawler.FinishUnreachable: // it was impatient, and resumes
 		return max(how, pause), nil
 	case err == nil && rep.Finish == crawler.FinishDone:
 		return none, nil
@@ -277,7 +277,7 @@ func (p *process) save(snapshot []byte) {
 	}
 }
 
-// next is the process that goes on.
+// next is the process that resumes.
 func (s *sim) next(p *process, how ending) *process {
 	s.t.Helper()
 	p.mu.Lock()

@@ -23,10 +23,10 @@ var (
 	simFrom  = flag.Uint64("sim.from", 1, "the first of them")
 )
 
-// TestSim crawls random webs by random configurations in virtual time. Crawls are cancelled, drained, ended and gone
-// on with from a snapshot, and killed and gone on with, now or a month later, from an old snapshot and the
-// ledger; disks fill up, bodies get lost, and what makes the requests is careless with its Permits. After each:
-// every page the truth knows was asked for, nothing it forbids, each URL has one visit, the ledger has what the
+// TestSim crawls random webs by random configurations in virtual time. Crawls are cancelled, drained, ended and resumed
+// from a snapshot, and killed and resumed, now or a month later, from an old snapshot and the ledger; disks fill up,
+// bodies get lost, and what makes the requests is careless with its Permits. After each:
+// every page of the truth was requested, nothing it forbids, each URL has one visit, the ledger has what the
 // servers saw, no process forgot what the one before had to wait for, and neither the servers' auditor nor the
 // ledger's sees a violation. A failing seed is repeated by
 //
@@ -83,7 +83,7 @@ type traits struct {
 	Mapped      bool // addresses as IPv4 in IPv6
 	Full        bool // disks that are full at times
 	File        bool // the ledger is a file
-	Month       bool // the crawl goes on after a month, and robots.txt is unreachable
+	Month       bool // the crawl resumes after a month, and robots.txt is unreachable
 	Outage      bool // robots.txt is unreachable for a while
 	Quick       bool // no delay of the operator's own
 	ShortTTL    bool

@@ -23,7 +23,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// endless is a web in memory: every site of it goes on for ever, is slow now and then, refuses, redirects, and gives
+// endless is a web in memory: every site of it is endless, is slow now and then, refuses, redirects, and gives
 // all there is to be counted another name each time: types, bodies, directories, queries. Now and then a page is
 // large.
 type endless struct {

@@ -86,7 +86,7 @@ func TestCharset(t *testing.T) {
 		{"controls of windows-125x", "text/html; charset=windows-1251", []byte("a\x98\xff"), "windows-1251", FromHeader, true, "a\u0098я"},
 		{"a byte that means nothing", "text/html; charset=windows-1253", []byte("a\xd2\xe1"), "windows-1253", FromHeader, true, "a\uFFFDα"},
 		{"invalid for its label", "text/html; charset=utf-8", []byte("a\xffb"), "utf-8", FromHeader, true, "a\uFFFDb"},
-		{"several invalid in a row", "text/html; charset=utf-8", []byte("x\xff\xfe\xe2\x82b\xc0\x80\xed\xa0\x80\xf0\x9f\x92"), "utf-8", FromHeader, true,
+		{"several invalid, consecutive", "text/html; charset=utf-8", []byte("x\xff\xfe\xe2\x82b\xc0\x80\xed\xa0\x80\xf0\x9f\x92"), "utf-8", FromHeader, true,
 			"x\uFFFD\uFFFD\uFFFDb\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD"},
 		{"UTF-16 that ends in half a pair", "text/html; charset=utf-16le", []byte("a\x00\x3d\xd8\xa9"), "utf-16le", FromHeader, true, "a\uFFFD"},
 		{"UTF-16 that ends in an odd byte", "text/html; charset=utf-16be", []byte("\x00a\x00"), "utf-16be", FromHeader, true, "a\uFFFD"},

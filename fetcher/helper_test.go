@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	log.SetOutput(io.Discard) // net/http tells it of servers that send more than was asked for
+	log.SetOutput(io.Discard) // net/http logs servers that send more than was requested
 	goleak.VerifyTestMain(m)
 }
 

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// tunnels is a CONNECT proxy that notes what it is asked for and leads everything to one server.
+// tunnels is a CONNECT proxy that records what is requested of it and connects everything to one server.
 func tunnels(t *testing.T, to string, asked *[]string, mu *sync.Mutex) string {
 	return raw(t, func(c netConn) {
 		req := request(c)
@@ -51,7 +51,7 @@ func mustURL(t *testing.T, s string) *url.URL {
 	return u
 }
 
-// The proxy is asked for the pinned address, never for a name, for http and https alike.
+// The proxy is told the pinned address, never for a name, for http and https alike.
 func TestProxyTunnelsToThePinnedAddress(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string

@@ -71,7 +71,7 @@ func TestVectorRequest(t *testing.T) {
 	m.Header.Set("Signature", signature)
 	v := Verifier{MaxLifetime: 200 * 365 * 24 * time.Hour, Keys: func(agent, id string) (PublicKey, error) {
 		if agent != "https://signature-agent.test" {
-			t.Errorf("asked for %s", agent)
+			t.Errorf("requested %s", agent)
 		}
 		return PublicKey{ID: id, Key: rfcKey(t).Public()}, nil
 	}}

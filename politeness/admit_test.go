@@ -106,7 +106,7 @@ func TestOnlyAnAdmittedRequestCountsAsUse(t *testing.T) {
 			}
 		}
 		if len(left) > 0 {
-			t.Errorf("never asked for: %v", left)
+			t.Errorf("never requested: %v", left)
 		}
 	})
 }

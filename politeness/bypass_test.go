@@ -160,7 +160,7 @@ func compare(t *testing.T, requests []crawltest.Request, starts []ledger.Entry) 
 			want = "sitemap"
 		}
 		if e.Purpose != want {
-			t.Errorf("%s was asked for as a %s", r.URL, e.Purpose)
+			t.Errorf("%s was requested as a %s", r.URL, e.Purpose)
 		}
 	}
 }

@@ -143,7 +143,7 @@ func TestAbortedRequestsSayNothingAboutTheHost(t *testing.T) {
 		b := newClient(t, Config{})
 		time.Sleep(time.Until(b.send(b.must("https://a.test/"), time.Minute, Reply{Aborted: true, Err: errors.New("canceled")})))
 		if p := b.must("https://a.test/"); p.Purpose() != Robots {
-			t.Fatal("robots.txt is asked for again")
+			t.Fatal("robots.txt is requested again")
 		} else {
 			time.Sleep(time.Until(b.send(p, 0, Reply{Status: 404})))
 		}

@@ -234,7 +234,7 @@ func TestARequestWithoutAnEndEndsAtTheRestart(t *testing.T) {
 		r.wait("https://b.test/", someAddr)
 		time.Sleep(1)
 		if p := r.must("https://a.test/"); p.Purpose() != Robots {
-			t.Errorf("asked for %s: robots.txt was not answered (P1)", p.URL())
+			t.Errorf("requested %s: robots.txt was not answered (P1)", p.URL())
 		}
 	})
 }
@@ -368,7 +368,7 @@ func TestP9ThePauseOfAnEarlierRobotsTxtOutlivesALostBody(t *testing.T) {
 		r.wait("https://a.test/", someAddr)
 		time.Sleep(1)
 		if p := r.must("https://a.test/"); p.Purpose() != Robots {
-			t.Errorf("asked for %s", p.URL())
+			t.Errorf("requested %s", p.URL())
 		}
 	})
 }

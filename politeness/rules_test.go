@@ -227,7 +227,7 @@ func TestP8ADecentCopyServesWhileUnreachable(t *testing.T) {
 		b.rules("https://a.test/", "User-agent: *\nDisallow: /no\n")
 		time.Sleep(25 * time.Hour)
 		if p := b.must("https://a.test/"); p.Purpose() != Robots {
-			t.Fatal("rules older than 24 h are asked for again")
+			t.Fatal("rules older than 24 h are requested again")
 		} else {
 			b.send(p, 0, Reply{Status: 503})
 		}

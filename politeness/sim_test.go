@@ -26,7 +26,7 @@ var (
 
 // TestGateSim drives Gates of random configurations through random histories, in virtual time: a careless
 // caller goes to servers that fail, redirect, change their minds and request pauses; Permits are used
-// late, twice or never; ledgers cannot be written; processes stop, are killed, and go on from a snapshot,
+// late, twice or never; ledgers cannot be written; processes stop, are killed, and resume from a snapshot,
 // however old, and the ledger. A judge who knows what the servers meant sees all that reaches them and
 // holds it to docs/politeness.md, as if nothing had been interrupted. A failing seed is repeated by
 //

@@ -54,7 +54,7 @@ var quirks = [...]struct{ section, what string }{
 	{"2.2.2", "a rule with * or $ matches anywhere in the path"},
 	{"2.2.3", "a $ inside a rule is an end of the URL"},
 	{"2.2.3", "stars at the end of a rule are taken off: Disallow: * is nothing, and they count for nothing"},
-	{"2.2.2", "a rule with * or $ counts the octets of a regular expression"},
+	{"2.2.2", "a rule with * or $ counts the bytes of a regular expression"},
 	{"2.2.1", "a group of its own without rules does not hide that of all robots"},
 	{"2.2.2", "/robots.txt itself can be disallowed"},
 	{"2.2.4", "an unreadable Crawl-delay rejects the file"},

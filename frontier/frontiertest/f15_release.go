@@ -25,7 +25,7 @@ func releaseFreesHost(k *kit) {
 	k.at(now)
 	k.stats(frontier.Stats{Claimed: 3, Done: 1, Hosts: 1})
 	k.commit(end(a1), end(a2))
-	k.none() // a/3 holds its host, whatever became of the others
+	k.none() // a/3 holds its host, whatever the outcome of the others
 	k.done(a3)
 	k.drained()
 	k.stats(frontier.Stats{Done: 4})

@@ -255,7 +255,7 @@ func TestInvariants(t *testing.T) {
 		{"P6 IPv4 in IPv6", newBook().add(robotsReq(0, ""), with(other(0.5), func(r *req) { r.addr = "::ffff:192.0.2.1" })), nil, []string{"P6"}},
 		{"P6 own hosts have a clock of their own", newBook().add(robotsReq(0, ""), other(0.5)), func(c *Config) { c.OwnHosts = map[string]int{"b.test:80": 1} }, nil},
 		{"P6 domains", newBook().add(in(robotsReq(0, ""), "test"), in(elsewhere(other(0.5)), "test")), perDomain, []string{"P6"}},
-		{"P6 domains not asked for", newBook().add(in(robotsReq(0, ""), "test"), in(elsewhere(other(0.5)), "test")), nil, nil},
+		{"P6 domains not requested", newBook().add(in(robotsReq(0, ""), "test"), in(elsewhere(other(0.5)), "test")), nil, nil},
 		{"P6 domains kept", newBook().add(in(robotsReq(0, ""), "a.test"), in(elsewhere(other(0.5)), "b.test")), perDomain, nil},
 		{"P10 a domain the host is not in", newBook().add(in(robotsReq(0, ""), "b.test")), perDomain, []string{"P10"}},
 		{"P10 no domain", newBook().add(robotsReq(0, "")), perDomain, []string{"P10"}},
@@ -334,7 +334,7 @@ func TestInvariants(t *testing.T) {
 		{"P1 rules for longer than the answer said", newBook().add(with(robotsReq(0, ""), func(r *req) {
 			r.extra = `,"expires":"` + at(90) + `"`
 		}), page(80, "/"), page(95, "/2")), nil, []string{"P1"}},
-		{"P2 the body was lost, and the file asked for again", func() *book {
+		{"P2 the body was lost, and the file requested again", func() *book {
 			b := polite()
 			clear(b.bodies)
 			return b.restart().add(robotsReq(1.2, "User-agent: *"), page(2.4, "/"))
