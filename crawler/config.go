@@ -108,7 +108,7 @@ type Limits struct {
 	PagesPerHost int           // pages fetched per host. 0: no limit
 	Bytes        int64         // body bytes received; requests in flight when it is reached are completed. 0: no limit
 	Time         time.Duration // from start to the last claim. 0: no limit
-	// Errors ends the crawl when so many visits have Failed, including those failed by errors and panics of
+	// Errors is the number of Failed visits that ends the crawl, including those failed by errors and panics of
 	// the Handler. 0: no limit.
 	Errors       int
 	URLLength    int // bytes of a URL that is queued. 0: DefaultMaxURL; at most weburl.MaxLen

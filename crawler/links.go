@@ -26,7 +26,7 @@ type linker struct {
 	follow  []followed // the links whose keys are in keys
 	judged  *verdicts
 	counts  map[Fate]int // of the page at hand
-	grown   bool         // a page had so many links that what they were worked out in is large
+	grown   bool         // a page had so many links that the buffers are large
 }
 
 // manyLinks is more than a page of the web has.

@@ -106,7 +106,7 @@ func (v *Visit) PathValue(name string) string {
 	return ""
 }
 
-// Condition is what a visit must be for a route of a [Mux], beside its URL.
+// Condition is what a visit must satisfy for a route of a [Mux], in addition to its URL.
 type Condition struct {
 	holds func(v *Visit) bool
 	fate  bool // it is about how the URL ended

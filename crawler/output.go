@@ -103,7 +103,7 @@ func (o *output) restore(offsets map[string]int64) error {
 	return nil
 }
 
-// checkNames reports sinks that could not be told apart after a crash.
+// checkNames reports sinks that could not be distinguished after a crash.
 func (o *output) checkNames() error {
 	seen := map[string]bool{}
 	for i, s := range o.sinks {

@@ -138,7 +138,7 @@ func (v *vain) of(keep func(host string) bool) (all []Tried, enough int) {
 }
 
 // tried notes a request that got no answer, on the way to c's page, and ends the crawl if all that could be tried was.
-// The gate has been told of it.
+// The gate knows of it already.
 func (v *vain) tried(c frontier.Claim, u weburl.URL, err error) {
 	if v.had.Load() || v.off {
 		return
