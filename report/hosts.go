@@ -66,7 +66,7 @@ func Gather(r *job.Reader) (*Facts, error) {
 // gatherer adds up lines.
 type gatherer struct {
 	hosts map[string]*Host
-	more  map[string]bool // further hosts, as many again
+	more  map[string]bool         // further hosts, as many again
 	run   string                  // the process whose lines are read
 	open  map[uint64]ledger.Entry // its requests without an end so far, by ID
 	facts Facts
