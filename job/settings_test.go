@@ -184,3 +184,16 @@ func TestEveryFieldIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestOneValueInTwoSpellings: what an older version recorded in another spelling has not changed.
+func TestOneValueInTwoSpellings(t *testing.T) {
+	was := map[string]string{"max-time": "60s", "delay": "none", "max-body": "1024KiB", "dialect": "strictest"}
+	now := map[string]string{"max-time": "1m", "delay": "0s", "max-body": "1MiB", "dialect": "Strictest"}
+	if list, err := changes("job", was, now); len(list) > 0 || err != nil {
+		t.Errorf("%v, %v", list, err)
+	}
+	now["max-time"] = "2m"
+	if list, err := changes("job", was, now); len(list) != 1 || err != nil {
+		t.Errorf("%v, %v", list, err)
+	}
+}
