@@ -134,6 +134,22 @@ const (
 	soakCrowds   = 3000
 )
 
+// What an idle linker may hold, in KiB: one that has read a page of many links, as one for each processor may have, and
+// another. They are dropped before the rest is measured, because which of them are idle at an instant is chance.
+const (
+	grownLinker = 1000
+	smallLinker = 64
+)
+
+// dropIdle drops the idle linkers, and returns how many there were.
+func (r *run) dropIdle() int {
+	r.linkers.mu.Lock()
+	defer r.linkers.mu.Unlock()
+	n := len(r.linkers.idle)
+	r.linkers.idle = nil
+	return n
+}
+
 // TestSoak crawls sites that never end for hours of simulated time. In the first two a run may come to hold as
 // much as its bounds allow, which are small here. From then on it must not grow, but for what a frontier in
 // memory needs for each URL that it has met.
@@ -182,7 +198,12 @@ func soak(t *testing.T, hosts, hours, perURL int, open func() frontier.Frontier)
 				}
 			}
 			s := r.frontier.(frontier.Counter).Stats()
+			all := heapKiB()
+			idle := r.dropIdle()
 			urls, heap := s.Queued+s.Waiting+s.Done, heapKiB()
+			if held, limit := all-heap, runtime.GOMAXPROCS(0)*grownLinker+idle*smallLinker; held > limit {
+				t.Errorf("hour %d: %d idle linkers hold %d KiB, want at most %d", hour, idle, held, limit)
+			}
 			t.Logf("hour %d: %d requests, %d URLs known, heap %d KiB, %v", hour, requests, urls, heap, has)
 			if hour == 2 {
 				settled, known = heap, urls
