@@ -395,7 +395,7 @@ func TestMistakesInFixturesFailTheTest(t *testing.T) {
 		"have no fragment":             func(w *Web) { w.Site("a.example").Forbid("/x#y") },
 		"cannot belong to a page":      func(w *Web) { w.Site("a.example").Page("/", "").Fault(Refuse()) },
 		`address "x"`:                  func(w *Web) { w.Site("a.example").Address("x") },
-		"not a URL of the random web":     func(w *Web) { w.Random(1, RandomConfig{}).Truth(nil, "http://x/") },
+		"not a URL of the random web":  func(w *Web) { w.Random(1, RandomConfig{}).Truth(nil, "http://x/") },
 		"no address left":              func(w *Web) { w.Addresses(netip.MustParsePrefix("10.0.0.0/30")); w.Site("a"); w.Site("b"); w.Site("c") },
 	} {
 		func() {
