@@ -406,3 +406,11 @@ func skipUnderRace(t *testing.T) {
 		t.Skip("starts many processes")
 	}
 }
+
+// must is v: tests need not go on without it.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -127,13 +127,6 @@ func contentBut(t *testing.T, dir, but string) string {
 	return all.String()
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // A job without its queue, or with an older one, is not taken for a new one.
 func TestLostQueueIsTold(t *testing.T) {
 	t.Parallel()
