@@ -221,6 +221,9 @@ func (r *run) crawl(ctx context.Context) (*Report, error) {
 		workers.Go(func() { r.work(ctx) })
 	}
 	workers.Wait()
+	if err := r.gate.SignHead(); err != nil {
+		r.fail(err)
+	}
 	if r.commits != nil {
 		r.commits.close()
 	}

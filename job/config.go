@@ -36,7 +36,7 @@ type Config struct {
 	// changed; see [crawler.Config].
 	Since string
 	// Sign is the folder of an identity (see [identity.Init]) by which requests are signed, and SignMode says which of
-	// them are. Crawl.Fetch.Signer must then be nil.
+	// them are. It signs the heads of the ledger too. Crawl.Fetch.Signer and Crawl.Politeness.SignHead must then be nil.
 	Sign     string
 	SignMode identity.Mode
 	// Note is called with what is worth a line in a log and not about a URL alone, such as a site that does not accept
@@ -65,8 +65,7 @@ func (c *Config) Crawler() (crawler.Config, error) {
 		errs = append(errs, err)
 	}
 	if c.Sign != "" {
-		cfg.Fetch.Signer, err = c.signer()
-		errs = append(errs, err)
+		errs = append(errs, c.sign(&cfg))
 	}
 	return cfg, errors.Join(errs...)
 }

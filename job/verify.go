@@ -2,6 +2,7 @@ package job
 
 import (
 	"errors"
+	"io"
 
 	"github.com/amble-crawler/amble/politeness/audit"
 )
@@ -9,6 +10,7 @@ import (
 // Verification is what Verify has found.
 type Verification struct {
 	*audit.Report             // of the requests; nil: there is no ledger
+	Chain         *ChainCheck `json:"chain,omitempty"` // nil: there is no ledger
 	Files         []FileCheck `json:"files"`
 	FilesNote     string      `json:"files_note,omitempty"` // what was not checked of the files, and why
 	Matching      *Matching   `json:"matching,omitempty"`   // nil: a file to be compared is damaged
@@ -29,9 +31,13 @@ func (v *Verification) Damaged() (n int) {
 
 // Verify holds the ledger of every request against the robots.txt files as they were received and the delays in force,
 // by a check that shares no code with the part that admitted the requests; the files against the lengths and hashes
-// that were recorded with each commit; and the visits against the requests. The error is of what could not be read:
+// that were recorded with each commit; the ledger's lines against their chain, and its signed heads against the keys
+// of the identity that the job names; and the visits against the requests. The error is of what could not be read:
 // what was found to be wrong is in the Verification.
-func (r *Reader) Verify() (*Verification, error) {
+func (r *Reader) Verify() (*Verification, error) { return r.VerifyBy(nil) }
+
+// VerifyBy is Verify with other keys for the signed heads than those of the job's identity.
+func (r *Reader) VerifyBy(keys PublicKeys) (*Verification, error) {
 	cfg, err := readAuditConfig(r.dir)
 	if err != nil {
 		return nil, err
@@ -51,7 +57,13 @@ func (r *Reader) Verify() (*Verification, error) {
 		return nil, refused("%s holds no crawl that can be checked: %w", r.dir, err)
 	}
 	defer func() { _ = ledger.Close() }() // only read
-	if v.Report, err = audit.Check(ledger, cfg, r.RobotsBody); err != nil && v.Damaged() == 0 {
+	if v.Chain, err = r.checkChain(ledger, keys); err == nil {
+		_, err = ledger.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, readError(err)
+	}
+	if v.Report, err = audit.Check(ledger, cfg, r.RobotsBody); err != nil && v.Damaged() == 0 && v.Chain.Fault == "" {
 		return nil, readError(err)
 	}
 	return v, nil

@@ -1,6 +1,7 @@
 package politeness
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -110,6 +111,11 @@ type Config struct {
 	Ledger io.Writer
 	// LedgerSize is how many bytes the ledger already has, from earlier processes. See [Gate.Replay].
 	LedgerSize int64
+	// SignHead signs the state of the ledger's hash chain (package ledger): its sum, over how many lines, and when. The token,
+	// if it is not "", becomes a line of the ledger, every five minutes of a crawl that makes requests, and in
+	// [Gate.SignHead]. It is called by one goroutine at a time, which keeps all others from beginning a request meanwhile.
+	// nil: nothing is signed.
+	SignHead func(sum [sha256.Size]byte, lines int64, at time.Time) (token string, err error)
 }
 
 // minRate is one request in 30 years: gaps beyond overflow a time.Duration.

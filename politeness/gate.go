@@ -142,6 +142,14 @@ func (g *Gate) Host(key string) HostInfo {
 	return info
 }
 
+// SignHead adds a signed head to the ledger, if [Config.SignHead] signs them and there was a request since the last one. It is
+// for the end of a run. An error is that of the signature or of the ledger.
+func (g *Gate) SignHead() error {
+	g.recording.RLock()
+	defer g.recording.RUnlock()
+	return g.journal.signHead(ledger.Ceil(time.Now()))
+}
+
 // Forgive makes the hosts and origins that were given up be requested again, as in a crawl that is resumed later for another
 // try. What they must wait for stays: clocks, delays, back-off, Retry-After, and the pause before a robots.txt that failed
 // is fetched again.

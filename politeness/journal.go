@@ -21,7 +21,8 @@ type journal struct {
 
 	mu      sync.Mutex
 	lastID  uint64
-	unlined int // Permits without a line in the ledger
+	unlined int       // Permits without a line in the ledger
+	head    time.Time // when the next head is due, zero before the first line
 }
 
 // number is the ID of a new Permit.
@@ -62,7 +63,7 @@ func (j *journal) begin(now time.Time, p *permit, v *override) error {
 	if v != nil {
 		e.Override = v.Reason
 	}
-	err := j.ledger.Write(&e)
+	err := j.write(now, &e)
 	if err == nil {
 		j.lined()
 	}
@@ -113,7 +114,7 @@ func (j *journal) end(now time.Time, p *permit, r Reply, a answer) error {
 	if r.Err != nil {
 		e.Err, e.Timeout = r.Err.Error(), isTimeout(r.Err)
 	}
-	err := j.ledger.Write(&e)
+	err := j.write(now, &e)
 	if err == nil && !sent {
 		j.lined()
 	}
@@ -158,5 +159,39 @@ func (j *journal) unresolved(now time.Time, u, next weburl.URL, err error) {
 	if err != nil {
 		e.Err = err.Error()
 	}
-	_ = j.ledger.Write(&e)
+	_ = j.write(now, &e)
+}
+
+// headInterval is how long a line waits for a signature at most, while others follow it.
+const headInterval = 5 * time.Minute
+
+// write writes a line, and a head when one is due. A head that cannot be written is made up for by the next one.
+func (j *journal) write(now time.Time, e *ledger.Entry) error {
+	err := j.ledger.Write(e)
+	if err == nil && j.headDue(now) {
+		_ = j.signHead(now)
+	}
+	return err
+}
+
+func (j *journal) headDue(now time.Time) bool {
+	if j.cfg.SignHead == nil {
+		return false
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	first := j.head.IsZero()
+	due := !first && !now.Before(j.head)
+	if first || due {
+		j.head = now.Add(headInterval)
+	}
+	return due
+}
+
+// signHead writes a head.
+func (j *journal) signHead(now time.Time) error {
+	if j.cfg.SignHead == nil {
+		return nil
+	}
+	return j.ledger.Sign(j.run, func(c ledger.Chain) (string, error) { return j.cfg.SignHead(c.Sum, c.Lines, now) })
 }

@@ -60,6 +60,11 @@ func (g *Gate) Replay(lines io.ReadSeeker, robots func(sha256 string) ([]byte, e
 	if size < mark {
 		return fmt.Errorf("%w: it has %d bytes, the snapshot includes %d", ErrReplay, size, mark)
 	}
+	chain, err := ledger.ReadChain(lines)
+	if err != nil {
+		return fmt.Errorf("politeness: %w", err)
+	}
+	g.journal.ledger.Continue(chain)
 	if err := seekLine(lines, mark); err != nil {
 		return err
 	}
@@ -122,6 +127,9 @@ func (r *replay) read(lines *ledger.Reader) error {
 
 // apply repeats what the Gate did when it wrote the line.
 func (r *replay) apply(e line) error {
+	if e.Event == ledger.Head {
+		return nil
+	}
 	r.line = e
 	if e.Run != r.run {
 		r.newRun()

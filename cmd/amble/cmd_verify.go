@@ -13,6 +13,7 @@ import (
 // verifyCmd is "amble verify".
 type verifyCmd struct {
 	Dir  string `arg:"" name:"dir" help:"Directory that \"amble crawl -o\" wrote."`
+	Keys string `placeholder:"DIR|FILE" help:"Public keys for the signed heads of the ledger: the folder of an identity or a JWK Set (that of --sign)."`
 	JSON bool   `help:"Print the result as JSON."`
 }
 
@@ -29,7 +30,8 @@ in force. The check shares no code with the part that admitted the requests. Exi
 violation.
 
 Compares the files, too, with the lengths and SHA-256 hashes that were recorded with each commit, and the
-visits with the requests. Exit code 6 when a file is shorter than it was, or different.`
+visits with the requests; and each line of the ledger with the chain of hashes over all lines, whose
+heads are signed in a crawl with --sign. Exit code 6 when a file is shorter than it was, or different.`
 }
 
 // Run executes the command.
@@ -39,7 +41,13 @@ func (c *verifyCmd) Run(a *app) error {
 		return cli.Usage("%s holds no crawl that can be checked: %w", c.Dir, err)
 	}
 	defer func() { _ = r.Close() }() // only read
-	v, err := r.Verify()
+	var keys job.PublicKeys
+	if c.Keys != "" {
+		if keys, err = job.ReadKeys(c.Keys); err != nil {
+			return cli.UsageOf("--keys: ", err)
+		}
+	}
+	v, err := r.VerifyBy(keys)
 	if err != nil {
 		return err
 	}
@@ -61,6 +69,8 @@ func verdictOf(v *job.Verification) error {
 		return cli.Exit(cli.ExitPoliteness, fmt.Errorf("%s of the politeness invariants", cli.Plural(len(v.Violations), "violation")))
 	case n > 0:
 		return cli.Exit(cli.ExitOutput, fmt.Errorf("%s not as committed: put back what was there, or leave the job as it is and crawl into a new directory", cli.Plural(n, "file")))
+	case v.Chain != nil && v.Chain.Fault != "":
+		return cli.Exit(cli.ExitOutput, fmt.Errorf("%s was changed after it was written: line %d does not fit", job.LedgerName, v.Chain.Line))
 	case v.QueueError != nil:
 		return v.QueueError
 	case v.Matching != nil && v.Matching.Fault() != "":
@@ -74,12 +84,34 @@ func verificationText(v *job.Verification) string {
 	if v.Report != nil {
 		b.WriteString(auditText(v.Report))
 	}
+	if v.Chain != nil {
+		b.WriteString(chainText(v.Chain))
+	}
 	b.WriteString(filesText(v))
 	if v.FilesNote != "" {
 		fmt.Fprintf(&b, "note: %s\n", v.FilesNote)
 	}
 	if v.Matching != nil {
 		b.WriteString(matchingText(v.Matching))
+	}
+	return b.String()
+}
+
+// chainText is the result for the chain of the ledger as text for users.
+func chainText(c *job.ChainCheck) string {
+	var b strings.Builder
+	switch {
+	case c.Fault != "":
+		fmt.Fprintf(&b, "changed: %s, line %d: %s\n", job.LedgerName, c.Line, cli.Printable(c.Fault))
+	case c.Lines > c.Before:
+		fmt.Fprintf(&b, "%s of the ledger in one chain", cli.Plural(int(c.Lines-c.Before), "line"))
+		if c.Heads > 0 {
+			fmt.Fprintf(&b, ", up to line %d under %s", c.Signed, cli.Plural(c.Heads, "signed head"))
+		}
+		b.WriteByte('\n')
+	}
+	for _, n := range c.Notes {
+		fmt.Fprintf(&b, "note: %s\n", cli.Printable(n))
 	}
 	return b.String()
 }

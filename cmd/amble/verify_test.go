@@ -99,3 +99,49 @@ func without(expr string) func(string) string {
 		return kept.String()
 	}
 }
+
+// TestVerifyHoldsTheLedgerAgainstItsSignedHeads with the keys of the job's identity, of a folder and of the published set.
+func TestVerifyHoldsTheLedgerAgainstItsSignedHeads(t *testing.T) {
+	t.Parallel()
+	id, dir := newIdentity(t), filepath.Join(t.TempDir(), "job")
+	srv := httptest.NewServer(http.NotFoundHandler())
+	defer srv.Close()
+	a, _, errs := testApp(nil)
+	if code := a.run([]string{"crawl", "-q", "-o", dir, "--agent", "labbot/1.0", "--contact", "https://lab.university.edu/crawl", "--sign", id, srv.URL + "/"}); code != cli.ExitDone {
+		t.Fatal(code, errs)
+	}
+	set := filepath.Join(id, "public", ".well-known", "http-message-signatures-directory")
+	verify := func(want int, says string, args ...string) {
+		t.Helper()
+		a, out, errs := testApp(nil)
+		code := a.run(append([]string{"verify", dir}, args...))
+		if code != want || !strings.Contains(out.String(), says) {
+			t.Errorf("%v: exit code %d, want %d and %q in\n%s%s", args, code, want, says, out, errs)
+		}
+	}
+	const good = "5 lines of the ledger in one chain, up to line 4 under 1 signed head\n"
+	verify(cli.ExitDone, good)
+	verify(cli.ExitDone, good, "--keys", id)
+	verify(cli.ExitDone, good, "--keys", set)
+	verify(cli.ExitOutput, "line 5: it is a head that proves nothing: ", "--keys", newIdentity(t))
+	verify(cli.ExitUsage, "", "--keys", filepath.Join(id, "identity.json"))
+	if err := os.Rename(id, id+"-moved"); err != nil {
+		t.Fatal(err)
+	}
+	verify(cli.ExitDone, "signatures of heads were not checked: ")
+	edit(t, filepath.Join(dir, job.LedgerName), func(s string) string { return strings.Replace(s, `"status":404`, `"status":410`, 1) })
+	verify(cli.ExitOutput, "changed: ledger.jsonl, line 2: ")
+}
+
+// TestVerifyReadsAJobFromBeforeTheChain: one that a version wrote whose ledger had none.
+func TestVerifyReadsAJobFromBeforeTheChain(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "job")
+	if err := os.CopyFS(dir, os.DirFS("testdata/job-without-chain")); err != nil {
+		t.Fatal(err)
+	}
+	a, out, errs := testApp(nil)
+	if code := a.run([]string{"verify", dir}); code != cli.ExitDone || strings.Count(out.String(), "by an earlier version") != 1 {
+		t.Errorf("exit code %d\n%s%s", code, out, errs)
+	}
+}

@@ -93,6 +93,9 @@ func (l *reading) add(n int, b []byte) error {
 	if err := json.Unmarshal(b, e); err != nil {
 		return err
 	}
+	if e.Event == "head" { // no request
+		return nil
+	}
 	k := key{l.name(e.Run), e.ID}
 	l.wrote(n, k.run, e)
 	l.number(n, k, e)

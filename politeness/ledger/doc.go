@@ -5,5 +5,5 @@
 // Package politeness writes the ledger and restores its clocks from it; package politeness/audit checks one, and shares no
 // code with this package, so that a mistake here is not repeated there.
 //
-// Read entry.go first, for what a line says, then clause.go; encode.go and parse.go are the two directions of the format.
+// Read entry.go first, for what a line says, then clause.go and chain.go; encode.go and parse.go are the two directions of the format.
 package ledger

@@ -58,6 +58,7 @@ func (e *Entry) Append(b []byte) []byte {
 	if e.Through != 0 {
 		b = strconv.AppendUint(append(b, `,"through":`...), e.Through, 10)
 	}
+	b = textField(b, `,"token":`, e.Token)
 	return append(b, '}')
 }
 

@@ -5,9 +5,12 @@ import "time"
 // Entry is one line of the ledger. A request has two: "start", written before its first byte leaves, and "end". A start
 // without an end is a request that was cut off by the end of the process. A request of which no byte was sent has one line,
 // "unsent": its name had no address, no connection was made, or its permit was not used. A permit that its holder never
-// reported has none.
+// reported has none. A "head" is no request: it is the signed state of the chain before its line.
+//
+// Each line ends with two members that are not fields of Entry, since they are the [Writer]'s: "line", its number from 1, and
+// "chain", the [Chain] up to and with it in base64url (RFC 4648 section 5, no padding).
 type Entry struct {
-	Event     string    `json:"event"` // Start, End or Unsent
+	Event     string    `json:"event"` // Start, End, Unsent or Head
 	Run       string    `json:"run"`   // names the process's gate: IDs of different processes do not mix
 	ID        uint64    `json:"id"`
 	URL       string    `json:"url,omitempty"`
@@ -48,6 +51,8 @@ type Entry struct {
 	Expires time.Time `json:"expires,omitzero"` // when the rules of this robots.txt expire
 
 	Through uint64 `json:"through,omitempty"` // every permit of this run up to this ID has a line before this one
+
+	Token string `json:"token,omitempty"` // of a head: a JWS
 }
 
 // Values of Entry.Event.
@@ -55,4 +60,5 @@ const (
 	Start  = "start"
 	End    = "end"
 	Unsent = "unsent"
+	Head   = "head"
 )

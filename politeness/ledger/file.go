@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -40,7 +39,10 @@ func Open(path string) (l *File, size int64, err error) {
 
 // NewFile is Open for a file that is open already. Close closes it.
 func NewFile(f Storage) (l *File, size int64, err error) {
-	size, err = wholeLines(f)
+	size, err = f.Seek(0, io.SeekEnd)
+	if err == nil {
+		size, err = wholeLines(io.NewSectionReader(f, 0, size), size)
+	}
 	if err == nil {
 		err = f.Truncate(size)
 	}
@@ -48,27 +50,6 @@ func NewFile(f Storage) (l *File, size int64, err error) {
 		return nil, 0, fmt.Errorf("ledger: %w", err)
 	}
 	return &File{f: f, size: size}, size, nil
-}
-
-// wholeLines is the length in bytes of the lines that have an end. It searches backwards from the end of the file.
-func wholeLines(f Storage) (int64, error) {
-	end, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return 0, err
-	}
-	buf := make([]byte, 1<<16)
-	for end > 0 {
-		start := max(0, end-int64(len(buf)))
-		b := buf[:end-start]
-		if _, err := f.ReadAt(b, start); err != nil {
-			return 0, err
-		}
-		if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
-			return start + int64(i) + 1, nil
-		}
-		end = start
-	}
-	return 0, nil
 }
 
 // Write appends a line. When it fails, nothing of the line stays, so that later ones can be read; if even

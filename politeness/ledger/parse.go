@@ -109,6 +109,8 @@ func (e *Entry) setEnd(s *scanner, key []byte) {
 		s.time(&e.Expires)
 	case "through":
 		e.Through = s.unsigned()
+	case "token":
+		e.Token = string(s.text())
 	default:
 		s.skip()
 	}
@@ -116,7 +118,7 @@ func (e *Entry) setEnd(s *scanner, key []byte) {
 
 // eventNamed is one of the events, which then takes no memory, or another text.
 func eventNamed(b []byte) string {
-	for _, event := range [...]string{Start, End, Unsent} {
+	for _, event := range [...]string{Start, End, Unsent, Head} {
 		if string(b) == event {
 			return event
 		}

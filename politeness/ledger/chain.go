@@ -1,0 +1,135 @@
+package ledger
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// Chain is the state of a ledger's hash chain after a line. A line's digest is the SHA-256 of its bytes without the member
+// "chain", which is the last; Sum is the SHA-256 of the Sum before and that digest, each of 32 bytes. Before the first line
+// with the member, Sum is the SHA-256 of all bytes before it: that of nothing in a new ledger.
+type Chain struct {
+	Sum   [sha256.Size]byte
+	Lines int64 // so far, whether or not they have the member
+}
+
+// noLines is the chain of an empty ledger.
+func noLines() Chain { return Chain{Sum: sha256.Sum256(nil)} }
+
+// The members that end each line.
+const (
+	lineMember  = `,"line":`
+	chainMember = `,"chain":"`
+	chainEnd    = `"}`
+)
+
+var sumText = base64.RawURLEncoding
+
+// append adds to an entry's line, which begins b, its number and the chain. It returns the state after it.
+func (c Chain) append(b []byte) ([]byte, Chain) {
+	c.Lines++
+	b = strconv.AppendInt(append(b[:len(b)-1], lineMember...), c.Lines, 10)
+	b = append(b, '}')
+	digest := sha256.Sum256(b)
+	var both [2 * sha256.Size]byte
+	copy(both[:], c.Sum[:])
+	copy(both[sha256.Size:], digest[:])
+	c.Sum = sha256.Sum256(both[:])
+	b = sumText.AppendEncode(append(b[:len(b)-1], chainMember...), c.Sum[:])
+	return append(b, chainEnd...), c
+}
+
+// ReadChain is the state of the chain at the end of a ledger, a last line that is not whole left out. It reads the end of
+// the ledger alone, unless its last line has no chain, since an earlier version wrote it: then all of it.
+func ReadChain(lines io.ReadSeeker) (Chain, error) {
+	size, err := lines.Seek(0, io.SeekEnd)
+	if err == nil {
+		size, err = wholeLines(lines, size)
+	}
+	if err != nil {
+		return Chain{}, fmt.Errorf("ledger: %w", err)
+	}
+	var buf [256]byte // the two members are shorter
+	tail := buf[:min(size, int64(len(buf)))]
+	if err := readAt(lines, tail, size-int64(len(tail))); err != nil {
+		return Chain{}, fmt.Errorf("ledger: %w", err)
+	}
+	if c, ok := chainOf(bytes.TrimSuffix(tail, []byte("\n"))); ok {
+		return c, nil
+	}
+	return chainFrom(lines, size)
+}
+
+// chainOf reads the members at the end of a line.
+func chainOf(line []byte) (c Chain, ok bool) {
+	const length = len(chainMember) + (8*sha256.Size+5)/6 + len(chainEnd)
+	if len(line) < length {
+		return c, false
+	}
+	line, member := line[:len(line)-length], line[len(line)-length:]
+	text, begins := bytes.CutPrefix(member, []byte(chainMember))
+	text, ends := bytes.CutSuffix(text, []byte(chainEnd))
+	i := bytes.LastIndex(line, []byte(lineMember))
+	if !begins || !ends || i < 0 {
+		return c, false
+	}
+	n, err := sumText.Decode(c.Sum[:], text)
+	lines, err2 := strconv.ParseInt(string(line[i+len(lineMember):]), 10, 64)
+	c.Lines = lines
+	return c, n == sha256.Size && err == nil && err2 == nil && lines > 0
+}
+
+// chainFrom begins a chain after size bytes of lines that have none.
+func chainFrom(lines io.ReadSeeker, size int64) (c Chain, err error) {
+	if _, err := lines.Seek(0, io.SeekStart); err != nil {
+		return c, fmt.Errorf("ledger: %w", err)
+	}
+	h, n := sha256.New(), lineCounter(0)
+	if _, err := io.CopyN(io.MultiWriter(h, &n), lines, size); err != nil {
+		return c, fmt.Errorf("ledger: %w", err)
+	}
+	h.Sum(c.Sum[:0])
+	c.Lines = int64(n)
+	return c, nil
+}
+
+// lineCounter counts the ends of lines that are written to it.
+type lineCounter int64
+
+func (n *lineCounter) Write(b []byte) (int, error) {
+	*n += lineCounter(bytes.Count(b, []byte("\n")))
+	return len(b), nil
+}
+
+// wholeLines is the length in bytes of the lines that have an end, of size bytes. It searches backwards.
+func wholeLines(f io.ReadSeeker, size int64) (int64, error) {
+	buf := make([]byte, 1<<16)
+	for end := size; end > 0; {
+		start := max(0, end-int64(len(buf)))
+		b := buf[:end-start]
+		if err := readAt(f, b, start); err != nil {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
+			return start + int64(i) + 1, nil
+		}
+		end = start
+	}
+	return 0, nil
+}
+
+func readAt(f io.ReadSeeker, b []byte, at int64) error {
+	_, err := f.Seek(at, io.SeekStart)
+	if err == nil {
+		_, err = io.ReadFull(f, b)
+	}
+	if errors.Is(err, io.EOF) && len(b) == 0 {
+		return nil
+	}
+	return err
+}
