@@ -165,7 +165,7 @@ func (g *Gate) mint(now time.Time, q Request, h *host, s step, c clocks) Permit 
 	o := h.origin(q.URL)
 	p := &permit{
 		gate: g, id: g.journal.number(), url: s.url, wanted: q.URL, wantedHost: h, addr: q.Addr, purpose: s.purpose,
-		attempt: q.Attempt, queued: q.Queued, allowed: now, life: g.cfg.life(now, q, s, o), clocks: c,
+		attempt: q.Attempt, queued: q.Queued, allowed: now, life: g.cfg.life(now, q, s, o), clocks: c, slot: c.host.number(c.slot),
 	}
 	passed := p.passed[:0]
 	if s.purpose == Robots {

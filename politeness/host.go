@@ -97,6 +97,31 @@ func (h *host) slot(now time.Time) *pace {
 	return best
 }
 
+// number is the place of a clock among the host's, from 1, and 0 for a host that has one alone.
+func (h *host) number(slot *pace) int {
+	if h.more == nil {
+		return 0
+	}
+	n := 1
+	for p := range h.slots {
+		if p == slot {
+			return n
+		}
+		n++
+	}
+	return 0
+}
+
+// numbered is the clock with that number, nil if there is none.
+func (h *host) numbered(n int) *pace {
+	for p := range h.slots {
+		if n--; n == 0 {
+			return p
+		}
+	}
+	return nil
+}
+
 // hold makes every slot wait until t.
 func (h *host) hold(t time.Time, d time.Duration, clause string) {
 	for p := range h.slots {

@@ -74,7 +74,7 @@ func (j *journal) begin(now time.Time, p *permit, v *override) error {
 func (j *journal) entry(event string, p *permit) ledger.Entry {
 	e := ledger.Entry{
 		Event: event, Run: j.run, ID: p.id, URL: p.url.String(), Host: p.url.Host(), Addr: p.addr.String(),
-		Purpose: p.purpose.String(), Allowed: p.allowed, Behind: ledger.Duration(j.behind),
+		Purpose: p.purpose.String(), Allowed: p.allowed, Slot: p.slot, Behind: ledger.Duration(j.behind),
 	}
 	if p.url != p.wanted {
 		e.For = p.wanted.String()
@@ -91,7 +91,7 @@ func (j *journal) end(now time.Time, p *permit, r Reply, a answer) error {
 	if j.ledger.Discards() {
 		return nil
 	}
-	e := ledger.Entry{Event: ledger.End, Run: j.run, ID: p.id, Through: j.through()}
+	e := ledger.Entry{Event: ledger.End, Run: j.run, ID: p.id, Slot: p.slot, Through: j.through()}
 	sent := p.started.Load()
 	if !sent {
 		e = j.entry(ledger.Unsent, p)

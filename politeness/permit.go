@@ -65,6 +65,7 @@ type permit struct {
 	allowed    time.Time
 	life       time.Duration // how long after allowed it can be used
 	clocks     clocks
+	slot       int              // the number of the clock of an own host
 	passed     [4]ledger.Clause // of host, address, domain and a robots.txt that failed
 	clauses    []ledger.Clause  // those of passed that are set
 	state      atomic.Int32

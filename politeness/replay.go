@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // ErrReplay is wrapped by the errors of [Gate.Replay] about the ledger's contents: it is shorter than the snapshot says, or a
@@ -185,6 +186,7 @@ func (r *replay) start() error {
 			return err
 		}
 	}
+	p.slot = e.Slot // of a snapshot's Permit it was not known
 	p.began = e.Written
 	p.started.Store(true)
 	return nil
@@ -207,7 +209,8 @@ func (r *replay) mint() (*permit, error) {
 	if purpose == Page {
 		h.origin(wanted).use = usedLately
 	}
-	p := g.mint(e.Allowed, Request{URL: wanted, Addr: addr, Attempt: e.Attempt}, h, step{url: target, purpose: purpose}, g.clocks(e.Allowed, g.host(target), target, addr)).p
+	clocks := r.clocks(e.Allowed, target, addr, e.Slot)
+	p := g.mint(e.Allowed, Request{URL: wanted, Addr: addr, Attempt: e.Attempt}, h, step{url: target, purpose: purpose}, clocks).p
 	p.id = e.ID
 	p.state.Store(begun) // never taken back
 	r.out[p.id] = p
@@ -246,6 +249,7 @@ var errFailed = errors.New("politeness: request failed")
 func (r *replay) end(p *permit) error {
 	e, g := r.line, r.gate
 	delete(r.out, p.id)
+	p.slot = max(p.slot, e.Slot)
 	if e.Took > 0 { // to the nanosecond, as the Gate knew it
 		p.began = e.Ended.Add(-time.Duration(e.Took))
 	}
@@ -276,12 +280,22 @@ func (r *replay) body() (b []byte, missing bool) {
 	return b, false
 }
 
+// clocks are those of a request, of an own host the one with that number. Which was free first does not tell, because
+// lines are in the order of requests and ends, not of permits.
+func (r *replay) clocks(now time.Time, target weburl.URL, addr netip.Addr, number int) clocks {
+	c := r.gate.clocks(now, r.gate.host(target), target, addr)
+	if slot := c.host.numbered(number); slot != nil {
+		c.slot = slot
+	}
+	return c
+}
+
 // report is Gate.report, also for a Permit from a snapshot, whose clocks have rested.
 func (r *replay) report(now time.Time, p *permit, reply Reply, a answer) {
 	g := r.gate
 	if p.clocks.host == nil {
 		p.wantedHost = g.host(p.wanted)
-		p.clocks = g.clocks(now, g.host(p.url), p.url, p.addr)
+		p.clocks = r.clocks(now, p.url, p.addr, p.slot)
 		if p.purpose == Robots {
 			p.wantedHost.origin(p.wanted).chain = r.chains[p.id]
 		}

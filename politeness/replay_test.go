@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -56,7 +57,8 @@ func (l *life) step() {
 		}
 	}
 	time.Sleep(time.Duration(l.rng.ExpFloat64() * float64(time.Second)))
-	for id, p := range l.flying {
+	for _, id := range slices.Sorted(maps.Keys(l.flying)) {
+		p := l.flying[id]
 		if l.rng.IntN(3) > 0 {
 			l.report(p)
 			delete(l.flying, id)
@@ -90,7 +92,8 @@ func (l *life) body(sha string) ([]byte, error) {
 // kill ends the process and starts another one, which it returns with the one that lived on: there, what
 // was in flight has just been broken off.
 func (l *life) kill() (restored, lived *client) {
-	for id, p := range l.flying {
+	for _, id := range slices.Sorted(maps.Keys(l.flying)) {
+		p := l.flying[id]
 		if !p.p.started.Load() { // nothing of it was sent, and no ledger has it
 			l.gate.Report(p, Reply{Aborted: true})
 			delete(l.flying, id)
@@ -108,7 +111,8 @@ func (l *life) kill() (restored, lived *client) {
 	if err := restored.gate.Replay(strings.NewReader(all), l.body); err != nil {
 		l.Fatal(err)
 	}
-	for id, p := range l.flying {
+	for _, id := range slices.Sorted(maps.Keys(l.flying)) {
+		p := l.flying[id]
 		l.gate.journal.ledger = ledger.NewWriter(nil, 0) // that process writes no more
 		l.gate.Report(p, Reply{Aborted: true})
 		delete(l.flying, id)

@@ -28,6 +28,7 @@ func (e *Entry) Append(b []byte) []byte {
 	b = clausesField(b, e.Clauses)
 	b = textField(b, `,"override":`, e.Override)
 	b = textField(b, `,"signed":`, e.Signed)
+	b = numberField(b, `,"slot":`, int64(e.Slot))
 	if e.Behind != 0 {
 		b = e.Behind.append(append(b, `,"behind":`...))
 	}

@@ -27,6 +27,7 @@ type Entry struct {
 	Clauses   []Clause  `json:"clauses,omitempty"`  // what the request had to wait for
 	Override  string    `json:"override,omitempty"` // the reason of the override that let it through
 	Signed    string    `json:"signed,omitempty"`   // the ID of the key that signed the request
+	Slot      int       `json:"slot,omitempty"`     // which of the clocks of an own host the request went by, from 1
 	Behind    Duration  `json:"behind,omitempty"`   // how far this process's clock is behind the lines of earlier ones
 	FirstByte time.Time `json:"first_byte,omitzero"`
 	Ended     time.Time `json:"ended,omitzero"`

@@ -65,6 +65,8 @@ func (e *Entry) set(s *scanner, key []byte, was *Entry) {
 		e.Override = string(s.text())
 	case "signed":
 		e.Signed = string(s.text())
+	case "slot":
+		e.Slot = int(s.number())
 	case "behind":
 		e.Behind = s.seconds()
 	default:
