@@ -92,7 +92,7 @@ func differs(old, now sink.Record) (kind, string) {
 	case now.Title != old.Title:
 		return changed, fmt.Sprintf("title %q, was %q", now.Title, old.Title)
 	}
-	return changed, fmt.Sprintf("%+d octets", now.Bytes-old.Bytes)
+	return changed, fmt.Sprintf("%+d bytes", now.Bytes-old.Bytes)
 }
 
 // tell reports whether any of the list is a change.

@@ -53,12 +53,12 @@ func changing(w *crawltest.Web) {
 	s.Page("/born", `<title>Born</title>`).At(turn)
 }
 
-const differences = `changed     https://site.example/ (-4 octets)
+const differences = `changed     https://site.example/ (-4 bytes)
 new         https://site.example/born "Born"
 gone        https://site.example/gone (status 410)
 unsure      https://site.example/ill (status 500)
 moved       https://site.example/moves (to https://site.example/same)
-changed     https://site.example/text (+2 octets)
+changed     https://site.example/text (+2 bytes)
 changed     https://site.example/title (title "New", was "Old")
 gone        https://site.example/unlinked (no page links to it any more)
 `
@@ -134,7 +134,7 @@ func TestWhatIsAsItWasIsNotSentAgain(t *testing.T) {
 		wait(w, turn)
 		want := `gone        https://site.example/b (no page links to it any more)
 new         https://site.example/c "C"
-changed     https://site.example/list (+0 octets)
+changed     https://site.example/list (+0 bytes)
 `
 		if code, out, errs := monitored(t.Context(), w, "-state", file, seed); code != exitChanged || out != want {
 			t.Errorf("exit %d, wrote\n%ssaid %s", code, out, errs)
