@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/job"
 )
 
@@ -44,21 +45,27 @@ type commands struct {
 	ShowVersion versionFlag `name:"version" help:"Print version and build."`
 }
 
+// crawlGroups are the groups of keys that describe a crawl, as its help heads them.
+var crawlGroups = map[job.Group]string{
+	job.Who: "Who crawls:", job.Reach: "What:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:",
+	job.State: "Which way:", job.Network: "Which way:", job.Output: "Output:",
+}
+
 // newCommands are the commands with the flags that are made of keys.
 func newCommands() *commands {
 	c := new(commands)
-	c.Crawl.Plugins, c.Resume.Plugins = keyFlags(crawlGroups), keyFlags(crawlGroups)
-	c.Robots.Plugins = keyFlags(map[job.Group]string{job.Who: "", job.Network: ""})
-	c.Explain.Plugins = keyFlags(map[job.Group]string{
+	c.Crawl.Plugins, c.Resume.Plugins = keyflags.Of(crawlGroups), keyflags.Of(crawlGroups)
+	c.Robots.Plugins = keyflags.Of(map[job.Group]string{job.Who: "", job.Network: ""})
+	c.Explain.Plugins = keyflags.Of(map[job.Group]string{
 		job.InScope: "What:", job.Pace: "How politely:", job.Who: "Who asks:", job.Network: "Which way:",
 	})
-	c.Links.Plugins = keyFlags(map[job.Group]string{
+	c.Links.Plugins = keyflags.Of(map[job.Group]string{
 		job.InScope: "What a crawl from this page would follow:", job.Who: "Who asks:", job.Network: "Which way:",
 	})
-	c.Plan.Plugins = keyFlags(map[job.Group]string{
+	c.Plan.Plugins = keyflags.Of(map[job.Group]string{
 		job.Who: "Who crawls:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:", job.Network: "Which way:",
 	})
-	c.Identity.Plugins = keyFlags(map[job.Group]string{job.Who: "As in the crawl:", job.Pace: "As in the crawl:", job.Network: "Which way:"})
+	c.Identity.Plugins = keyflags.Of(map[job.Group]string{job.Who: "As in the crawl:", job.Pace: "As in the crawl:", job.Network: "Which way:"})
 	return c
 }
 
@@ -77,7 +84,7 @@ docs/politeness.md.`
 // run parses and executes args and returns the exit code.
 func (a *app) run(args []string) (code int) {
 	defer func() { code = a.survive(recover(), code) }()
-	origins := &origins{env: a.env}
+	origins := keyflags.New(a.env)
 	parser, err := a.parser(newCommands(), origins)
 	if err != nil {
 		return a.complain(err, "")
@@ -90,36 +97,24 @@ func (a *app) run(args []string) (code int) {
 	}
 	ctx, err := parser.Parse(args)
 	if err != nil {
-		command, err := origins.parseError(err)
+		command, err := origins.ParseError(err)
 		return a.complain(err, command)
 	}
-	origins.ctx = ctx
-	a.warnUnknownEnv(ctx.Model)
+	origins.Parsed(ctx)
+	for _, wrong := range keyflags.UnknownEnv(ctx.Model, a.environ()) {
+		fmt.Fprintf(a.err, "amble: warning: %s\n", wrong)
+	}
 	return a.complain(ctx.Run(), ctx.Selected().Name)
 }
 
 // parser reads command lines into c.
-func (a *app) parser(c *commands, o *origins) (*kong.Kong, error) {
+func (a *app) parser(c *commands, o *keyflags.Origins) (*kong.Kong, error) {
 	return kong.New(c,
 		kong.Name("amble"), kong.Description(description),
 		kong.Writers(a.out, a.err), kong.Exit(func(code int) { panic(exitPanic(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
-		kong.Resolvers(o), kong.Bind(a, o), kong.PostBuild(documented), kong.PostBuild(hideFixed),
+		kong.Resolvers(o), kong.Bind(a, o), kong.PostBuild(keyflags.Document), kong.PostBuild(keyflags.HideFixed),
 	)
-}
-
-// hideFixed hides the flags of resume that cannot be changed. They exist so that the error can say
-// why.
-func hideFixed(k *kong.Kong) error {
-	for _, cmd := range k.Model.Children {
-		for _, f := range cmd.Flags {
-			key := job.KeyNamed(f.Name)
-			if cmd.Name == "resume" && (key != nil && key.Freedom == job.Fixed || f.Name == "out" || f.Name == "seeds" || f.Name == "config") {
-				f.Hidden = true
-			}
-		}
-	}
-	return nil
 }
 
 // exitPanic unwinds run when kong wants to end the process, after --help.

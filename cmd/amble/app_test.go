@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -26,11 +27,11 @@ func testApp(env map[string]string) (a *app, out, errs *bytes.Buffer) {
 }
 
 // parsed is the crawl command that args come to.
-func parsed(t *testing.T, env map[string]string, args ...string) (*crawlCmd, *origins) {
+func parsed(t *testing.T, env map[string]string, args ...string) (*crawlCmd, *keyflags.Origins) {
 	t.Helper()
 	a, _, _ := testApp(env)
 	c := newCommands()
-	o := &origins{env: a.env}
+	o := keyflags.New(a.env)
 	k, err := a.parser(c, o)
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +40,7 @@ func parsed(t *testing.T, env map[string]string, args ...string) (*crawlCmd, *or
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.ctx = ctx
+	o.Parsed(ctx)
 	return &c.Crawl, o
 }
 
@@ -87,7 +88,7 @@ func TestClosedStdoutIsNoError(t *testing.T) {
 // The first thing that the help of a command shows is three examples.
 func TestHelpBeginsWithThreeExamples(t *testing.T) {
 	a, _, _ := testApp(nil)
-	k, err := a.parser(newCommands(), &origins{env: a.env})
+	k, err := a.parser(newCommands(), keyflags.New(a.env))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func TestHelpBeginsWithThreeExamples(t *testing.T) {
 // Flags that the sources name, in comments, messages and helps, exist.
 func TestFlagsThatAreNamedExist(t *testing.T) {
 	a, _, _ := testApp(nil)
-	k, err := a.parser(newCommands(), &origins{env: a.env})
+	k, err := a.parser(newCommands(), keyflags.New(a.env))
 	if err != nil {
 		t.Fatal(err)
 	}

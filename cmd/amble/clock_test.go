@@ -25,7 +25,7 @@ func TestAJobOfTheFutureIsResumed(t *testing.T) {
 		}
 		a, _, errs := testApp(nil)
 		c, o := parsed(t, nil, "-o", dir, "--contact", "https://lab.university.edu/crawl", "--max-pages", pages, "https://a.test/")
-		seeds, err := o.seeds(c.URLs, "", a.in)
+		seeds, err := seedsOf(o, c.URLs, "", a.in)
 		if err != nil {
 			t.Fatal(err)
 		}

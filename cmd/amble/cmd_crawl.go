@@ -8,6 +8,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/internal/openfiles"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/sink"
@@ -36,6 +37,11 @@ type crawlFlags struct {
 	outputFlags `group:"Output:"`
 }
 
+// configFlag names the job file.
+type configFlag struct {
+	Config string `placeholder:"FILE" help:"Job file (YAML): these flags' names as keys."`
+}
+
 // Help is the beginning of the command's help.
 func (*crawlCmd) Help() string {
 	return `Examples:
@@ -51,11 +57,11 @@ Exit codes: 0 done, 2 usage, 3 nothing fetched, 4 too many failed, 5 limit (with
 }
 
 // Run executes the command.
-func (c *crawlCmd) Run(a *app, o *origins) error {
+func (c *crawlCmd) Run(a *app, o *keyflags.Origins) error {
 	if c.PrintConfig {
 		return a.printConfig(c, o)
 	}
-	seeds, err := o.seeds(c.URLs, c.Seeds, a.in)
+	seeds, err := seedsOf(o, c.URLs, c.Seeds, a.in)
 	if err != nil {
 		return err
 	}
@@ -75,30 +81,30 @@ func (c *crawlCmd) Run(a *app, o *origins) error {
 }
 
 // printConfig writes the configuration and nothing else.
-func (a *app) printConfig(c *crawlCmd, o *origins) error {
+func (a *app) printConfig(c *crawlCmd, o *keyflags.Origins) error {
 	urls := job.Setting{Values: c.URLs, Origin: "flag"}
 	if len(urls.Values) == 0 {
-		urls, _, _ = o.file.Get(job.KeyURLs)
+		urls, _, _ = o.File().Get(job.KeyURLs)
 	}
-	_, err := fmt.Fprint(a.out, o.settings().YAML(urls))
+	_, err := fmt.Fprint(a.out, o.Settings().YAML(urls))
 	return err
 }
 
 // config is the crawl that the flags describe. The error names everything that is wrong with them.
-func (c *crawlFlags) config(o *origins, seeds []weburl.URL) (job.Config, error) {
-	cfg, err := o.config()
+func (c *crawlFlags) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
+	cfg, err := o.Config()
 	_, idErr := whoCrawls(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
 	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()),
 		cli.Refuse(cfg.Archive && c.Out == "", "--format warc: an archive needs a directory: name one with --out"))
 }
 
 // checkScope refuses a crawl of any host without a limit that the operator set.
-func checkScope(c *job.Config, o *origins) error {
+func checkScope(c *job.Config, o *keyflags.Origins) error {
 	limits := &c.Crawl.Limits
 	if c.Crawl.Scope.Kind != crawler.ScopeAny {
 		return nil
 	}
-	bounded := o.given("max-pages") && limits.Pages > 0 || limits.Bytes > 0 || limits.Time > 0
+	bounded := o.Given("max-pages") && limits.Pages > 0 || limits.Bytes > 0 || limits.Time > 0
 	return cli.Refuse(!bounded, "--scope any needs an explicit limit: give --max-pages, --max-bytes or --max-time")
 }
 
@@ -123,7 +129,7 @@ func (c *crawlFlags) unkept(a *app, cfg *job.Config, seeds []weburl.URL) error {
 		err = x.Validate()
 	}
 	if err != nil {
-		return flagErrors(err)
+		return keyflags.Errors(err)
 	}
 	lines := newBurst(a.out)
 	x.Sinks = []sink.Sink{sink.NewJSONL(lines)}

@@ -14,6 +14,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
@@ -54,7 +55,7 @@ found before, only a crawl can know.`
 }
 
 // Run executes the command.
-func (c *explainCmd) Run(a *app, o *origins) error {
+func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
 	dir, text := "", c.Subject
 	if c.Of != "" {
 		dir, text = c.Subject, c.Of
@@ -70,12 +71,12 @@ func (c *explainCmd) Run(a *app, o *origins) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := o.config()
+	cfg, err := o.Config()
 	if err != nil {
 		return err
 	}
 	if c.cfg, err = cfg.Crawler(); err != nil {
-		return flagErrors(err)
+		return keyflags.Errors(err)
 	}
 	if c.name, err = robotsName(a, c.cfg.Agent); err != nil {
 		return err
@@ -136,13 +137,13 @@ func (c *explainCmd) setDelay(e *explanation) error {
 }
 
 // seeds are those of the crawl in question, none if none were named.
-func (c *explainCmd) seeds(o *origins, a *app) ([]weburl.URL, error) {
+func (c *explainCmd) seeds(o *keyflags.Origins, a *app) ([]weburl.URL, error) {
 	list := c.Seed
 	if len(list) == 0 {
-		list = o.file.URLs()
+		list = o.File().URLs()
 	}
 	if len(list) == 0 {
-		list = o.job.URLs()
+		list = o.Job().URLs()
 	}
 	if c.Seeds != "" {
 		lines, err := readLines(c.Seeds, a.in)

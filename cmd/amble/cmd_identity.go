@@ -12,6 +12,7 @@ import (
 
 	"github.com/amble-crawler/amble/identity"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
@@ -55,8 +56,8 @@ site would and names each defect, show prints where everything is. A crawl signs
 }
 
 // Run executes the command.
-func (c *identityCmd) Run(a *app, o *origins) error {
-	cfg, err := o.config()
+func (c *identityCmd) Run(a *app, o *keyflags.Origins) error {
+	cfg, err := o.Config()
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (c *identityCmd) Run(a *app, o *origins) error {
 }
 
 // manage does what is done with a folder that is there.
-func (c *identityCmd) manage(a *app, o *origins, cfg *job.Config, folder *identity.Folder, now time.Time) error {
+func (c *identityCmd) manage(a *app, o *keyflags.Origins, cfg *job.Config, folder *identity.Folder, now time.Time) error {
 	switch c.Action {
 	case "publish":
 		profile, err := c.profile(o, cfg, folder.Profile())
@@ -104,9 +105,9 @@ func (c *identityCmd) manage(a *app, o *origins, cfg *job.Config, folder *identi
 }
 
 // profile is what is published: what the flags say, else what the crawl does, else what was published before.
-func (c *identityCmd) profile(o *origins, cfg *job.Config, p identity.Profile) (identity.Profile, error) {
+func (c *identityCmd) profile(o *keyflags.Origins, cfg *job.Config, p identity.Profile) (identity.Profile, error) {
 	x := &cfg.Crawl
-	if o.given("agent") || o.given("contact") || p.UserAgent == "" {
+	if o.Given("agent") || o.Given("contact") || p.UserAgent == "" {
 		id, err := identityOf(x.Agent, x.Contact)
 		if err != nil {
 			return p, err
@@ -119,7 +120,7 @@ func (c *identityCmd) profile(o *origins, cfg *job.Config, p identity.Profile) (
 		}
 	}
 	p.Delay, p.MaxCrawlDelay, p.PagesPerHost = x.Politeness.Delay, x.Politeness.MaxCrawlDelay, x.Limits.PagesPerHost
-	if hours, ok := o.settings().Get("hours"); ok {
+	if hours, ok := o.Settings().Get("hours"); ok {
 		p.Hours = strings.Join(hours.Values, ", ")
 	}
 	for _, f := range []struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/politeness"
 )
 
@@ -44,7 +45,7 @@ URL, its text, and the rule that decided. The links are not judged by robots.txt
 const linksGiveUp = 10 * time.Second
 
 // Run executes the command.
-func (c *linksCmd) Run(a *app, o *origins) error {
+func (c *linksCmd) Run(a *app, o *keyflags.Origins) error {
 	cfg, err := c.config(o)
 	if err != nil {
 		return err
@@ -68,8 +69,8 @@ func (c *linksCmd) Run(a *app, o *origins) error {
 }
 
 // config is the crawl whose seed the page would be.
-func (c *linksCmd) config(o *origins) (crawler.Config, error) {
-	cfg, err := o.config()
+func (c *linksCmd) config(o *keyflags.Origins) (crawler.Config, error) {
+	cfg, err := o.Config()
 	x := &cfg.Crawl
 	return crawler.Config{
 		Agent: x.Agent, Contact: x.Contact, Scope: x.Scope, Follow: x.Follow,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/plan"
 )
 
@@ -43,17 +44,17 @@ and why, the pages known, and the least time that this polite crawl can take.`
 }
 
 // Run executes the command.
-func (c *planCmd) Run(a *app, o *origins) error {
-	seeds, err := o.seeds(c.URLs, c.Seeds, a.in)
+func (c *planCmd) Run(a *app, o *keyflags.Origins) error {
+	seeds, err := seedsOf(o, c.URLs, c.Seeds, a.in)
 	if err != nil {
 		return err
 	}
-	cfg, err := o.config()
+	cfg, err := o.Config()
 	if err != nil {
 		return err
 	}
 	if c.cfg, err = cfg.Crawler(); err != nil {
-		return flagErrors(err)
+		return keyflags.Errors(err)
 	}
 	ask, err := newAsker(&c.cfg, c.cfg.Politeness, seeds)
 	if err != nil {

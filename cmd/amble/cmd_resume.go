@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/job"
 )
 
@@ -9,7 +10,7 @@ import (
 type resumeCmd struct {
 	Dir string `arg:"" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
 
-	Retry words `placeholder:"OUTCOMES" help:"Try again the URLs that ended so: deferred, failed or both (deferred,failed). Pages whose connection broke (cut_short) are failed ones here. Each has a further line in visits.jsonl then."`
+	Retry keyflags.Words `placeholder:"OUTCOMES" help:"Try again the URLs that ended so: deferred, failed or both (deferred,failed). Pages whose connection broke (cut_short) are failed ones here. Each has a further line in visits.jsonl then."`
 
 	crawlFlags
 }
@@ -29,13 +30,13 @@ What decided about URLs that were found before (scope, agent, rules, depth) stay
 }
 
 // Run executes the command.
-func (c *resumeCmd) Run(a *app, o *origins) error {
+func (c *resumeCmd) Run(a *app, o *keyflags.Origins) error {
 	c.Out = c.Dir
 	if !job.Holds(c.Dir) {
 		_, err := job.Open(c.Dir) // which says what it is instead
 		return err
 	}
-	seeds, err := o.seeds(nil, c.Seeds, a.in)
+	seeds, err := seedsOf(o, nil, c.Seeds, a.in)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
@@ -39,7 +40,7 @@ The file is requested once for each origin. Exit codes: 0 every URL was judged, 
 }
 
 // Run executes the command.
-func (c *robotsCmd) Run(a *app, o *origins) error {
+func (c *robotsCmd) Run(a *app, o *keyflags.Origins) error {
 	urls, err := c.urls(a.in)
 	if err != nil {
 		return err
@@ -85,8 +86,8 @@ func (c *robotsCmd) urls(stdin io.Reader) ([]weburl.URL, error) {
 }
 
 // judge returns the function that judges a URL, by a file or by requesting it, and one to be called at the end.
-func (c *robotsCmd) judge(a *app, o *origins, urls []weburl.URL) (judge func(weburl.URL) (*judgement, error), done func(), err error) {
-	cfg, err := o.config()
+func (c *robotsCmd) judge(a *app, o *keyflags.Origins, urls []weburl.URL) (judge func(weburl.URL) (*judgement, error), done func(), err error) {
+	cfg, err := o.Config()
 	if err != nil {
 		return nil, nil, err
 	}

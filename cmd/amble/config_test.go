@@ -6,12 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"testing"
-	"time"
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/job"
 )
 
@@ -54,7 +53,7 @@ func TestPrintConfigFedBackGivesTheSameCrawl(t *testing.T) {
 		if want, got := yamlOf(t, first), yamlOf(t, printed(o2)); !reflect.DeepEqual(want, got) {
 			t.Fatalf("printed %v, fed back and printed again %v", want, got)
 		}
-		seeds, err := o2.seeds(again.URLs, "", nil)
+		seeds, err := seedsOf(o2, again.URLs, "", nil)
 		if err != nil || len(seeds) != 1 {
 			t.Fatalf("seeds %v, %v", seeds, err)
 		}
@@ -73,37 +72,17 @@ func TestPrintConfigFedBackGivesTheSameCrawl(t *testing.T) {
 }
 
 // printed is what --print-config prints of a crawl from one seed.
-func printed(o *origins) string {
-	return o.settings().YAML(job.Setting{Values: []string{"http://127.0.0.1/"}})
-}
-
-func TestEveryValueHasItsOrigin(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "job.yaml")
-	if err := os.WriteFile(path, []byte("depth: 2\nmax-pages: 3\ndelay: 4s\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	_, o := parsed(t, map[string]string{"AMBLE_CONFIG": path, "AMBLE_MAX_PAGES": "30", "AMBLE_DELAY": "40"}, "-w5")
-	for flag, want := range map[string]string{
-		"delay": "flag", "max-pages": "environment AMBLE_MAX_PAGES", "depth": path + ":1", "scope": "default",
-	} {
-		if got := o.origin(flag); got != want {
-			t.Errorf("%s comes from %q, want %q", flag, got, want)
-		}
-	}
-	cfg, err := o.config()
-	if l := cfg.Crawl.Limits; err != nil || l.Depth != 2 || l.Pages != 30 || cfg.Crawl.Politeness.Delay != 5*time.Second {
-		t.Errorf("depth %d, max-pages %d, delay %v, %v", l.Depth, l.Pages, cfg.Crawl.Politeness.Delay, err)
-	}
+func printed(o *keyflags.Origins) string {
+	return o.Settings().YAML(job.Setting{Values: []string{"http://127.0.0.1/"}})
 }
 
 // Every key is a flag of amble crawl and has a description, and every flag is a key or about one invocation.
 func TestFlagsAreTheKeys(t *testing.T) {
 	_, o := parsed(t, nil, "http://127.0.0.1/")
 	flags := map[string]bool{"overrides": true}
-	for _, f := range o.ctx.Selected().Flags {
+	for _, f := range o.Flags() {
 		flags[f.Name] = true
-		if !slices.Contains(unkeyed, f.Name) && job.KeyNamed(f.Name) == nil {
+		if !keyflags.OfInvocation(f.Name) && job.KeyNamed(f.Name) == nil {
 			t.Errorf("--%s is not a key", f.Name)
 		}
 		if f.Help == "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/internal/openfiles"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/plan"
@@ -54,7 +55,7 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	look.Trace(j.cfg.Trace)
 	run, err := j.open(j.cfg)
 	if err != nil {
-		return nil, flagErrors(err)
+		return nil, keyflags.Errors(err)
 	}
 	c := run.Crawler()
 	look.Watch(run, c.Gate())
@@ -67,7 +68,7 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	stopStatus()
 	end := &ending{Report: rep, signal: stopSignals(), seeds: w.seeds}
 	if rep == nil {
-		return nil, flagErrors(err)
+		return nil, keyflags.Errors(err)
 	}
 	ui.summary(a, j, end, err)
 	if errors.As(err, &end.vain) {

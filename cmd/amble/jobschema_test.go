@@ -159,7 +159,7 @@ func TestPrintedConfigFollowsTheSchema(t *testing.T) {
 			args = append(args, someFlags[i])
 		}
 		_, o := parsed(t, nil, args...)
-		for _, wrong := range s.validate(s, "job", anyYAML(t, o.settings().YAML(job.Setting{Values: []string{"http://127.0.0.1/"}}))) {
+		for _, wrong := range s.validate(s, "job", anyYAML(t, o.Settings().YAML(job.Setting{Values: []string{"http://127.0.0.1/"}}))) {
 			t.Errorf("%v: %s", args, wrong)
 		}
 	}

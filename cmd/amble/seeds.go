@@ -7,16 +7,17 @@ import (
 	"strings"
 
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// seeds are the arguments, or else the job file's urls, and the lines of the seed file. Without any,
+// seedsOf returns the seeds: the arguments, or else the job file's urls, and the lines of the seed file. Without any,
 // they are those of the job that is resumed.
-func (o *origins) seeds(args []string, file string, stdin io.Reader) ([]weburl.URL, error) {
+func seedsOf(o *keyflags.Origins, args []string, file string, stdin io.Reader) ([]weburl.URL, error) {
 	texts := args
 	if len(texts) == 0 {
-		texts = o.file.URLs()
+		texts = o.File().URLs()
 	}
 	if file != "" {
 		lines, err := readLines(file, stdin)
@@ -26,7 +27,7 @@ func (o *origins) seeds(args []string, file string, stdin io.Reader) ([]weburl.U
 		texts = append(texts[:len(texts):len(texts)], lines...)
 	}
 	if len(texts) == 0 {
-		texts = o.job.URLs()
+		texts = o.Job().URLs()
 	}
 	if len(texts) == 0 {
 		return nil, cli.Usage("no seeds: give at least one URL, or a file of them with -i")

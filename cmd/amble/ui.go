@@ -12,6 +12,15 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
+// outputFlags are shared by the commands that crawl.
+type outputFlags struct {
+	JSON      bool
+	Quiet     bool `short:"q"`
+	Verbose   bool `short:"v"`
+	LogFormat string
+	Color     string
+}
+
 // ui is what the user sees on stderr: one status line on a terminal, log lines elsewhere.
 type ui struct {
 	flags outputFlags

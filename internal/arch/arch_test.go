@@ -150,6 +150,7 @@ var thirdParty = map[string][]string{
 	"cmd/amble": {"github.com/alecthomas/kong", "golang.org/x/term"},
 
 	"internal/completion": {"github.com/alecthomas/kong"},
+	"internal/keyflags":   {"github.com/alecthomas/kong"},
 }
 
 func TestThirdParty(t *testing.T) {

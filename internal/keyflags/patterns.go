@@ -1,4 +1,4 @@
-package main
+package keyflags
 
 import (
 	"cmp"
@@ -10,6 +10,12 @@ import (
 
 	"github.com/amble-crawler/amble/job"
 )
+
+// ruleFlags are the flags that scope rules come from, the weakest first.
+var ruleFlags = []string{"rules", "include", "exclude"}
+
+// isRule reports whether scope rules come from a flag.
+func isRule(flag string) bool { return slices.Contains(ruleFlags, flag) }
 
 // pattern is a rule of --include, --exclude or the key rules, with its place among all of them.
 type pattern struct {
@@ -42,6 +48,15 @@ func (p *patterns) Decode(ctx *kong.DecodeContext) error {
 		*p = append(*p, pattern{text, rank})
 	}
 	return nil
+}
+
+// takesSeveral reports whether a flag takes a list.
+func takesSeveral(flag *kong.Flag) bool {
+	switch flag.Target.Interface().(type) {
+	case patterns, Words:
+		return true
+	}
+	return false
 }
 
 // ordered brings rules, includes and excludes, in lists, back into the order they were given in.

@@ -1,0 +1,48 @@
+package keyflags
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
+)
+
+// unkeyed are the flags that are about one invocation.
+var unkeyed = []string{"help", "version", "config", "print-config", "fresh", "retry"}
+
+// OfInvocation reports whether a flag is about one invocation, and therefore neither a variable nor a key.
+func OfInvocation(flag string) bool { return slices.Contains(unkeyed, flag) }
+
+// envName is the environment variable of a flag.
+func envName(flag string) string {
+	return "AMBLE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// isShown reports whether a flag is about the output of this process.
+func isShown(flag string) bool {
+	k := job.KeyNamed(flag)
+	return k != nil && k.Freedom == job.Shown && flag != "out" && flag != "seeds"
+}
+
+// UnknownEnv returns what is wrong with the variables of environ ("NAME=value" each, as of os.Environ) that look like
+// settings of the application and are not. They are not an error: another version of amble, or another program, may know
+// them.
+func UnknownEnv(model *kong.Application, environ []string) (wrong []string) {
+	known := []string{envName("config")}
+	for _, cmd := range model.Children {
+		for _, f := range cmd.Flags {
+			known = append(known, envName(f.Name))
+		}
+	}
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		if strings.HasPrefix(name, "AMBLE_") && !slices.Contains(known, name) {
+			wrong = append(wrong, fmt.Sprintf("environment variable %s is not a setting%s", name, cli.DidYouMean(name, known)))
+		}
+	}
+	return wrong
+}

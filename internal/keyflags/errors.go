@@ -1,0 +1,89 @@
+package keyflags
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
+)
+
+// Errors returns err in terms of flags: what is wrong with a key is reported for its flag.
+func Errors(err error) error {
+	var of *job.Error
+	if errors.As(err, &of) && of.Kind == job.Storage {
+		return cli.Exit(cli.ExitOutput, err)
+	}
+	all := leaves(err)
+	if len(all) == 0 {
+		return nil
+	}
+	for i, err := range all {
+		var key *job.KeyError
+		if errors.As(err, &key) {
+			all[i] = fmt.Errorf("--%w", err)
+		} else {
+			all[i] = cli.UsageOf("", err)
+		}
+	}
+	return cli.Exit(cli.ExitUsage, errors.Join(all...))
+}
+
+// leaves are the errors that err is joined of.
+func leaves(err error) (all []error) {
+	if err == nil {
+		return nil
+	}
+	if of, ok := err.(*job.Error); ok { //nolint:errorlint // one that is wrapped has a text of its own around it
+		return leaves(of.Err)
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			all = append(all, leaves(e)...)
+		}
+		return all
+	}
+	return []error{err}
+}
+
+// ParseError returns the command that an error of kong's Parse is about, and the message for users.
+func (o *Origins) ParseError(err error) (command string, res error) {
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && parse.Context != nil {
+		if n := parse.Context.Selected(); n != nil {
+			command = n.Name
+		}
+	}
+	var file *job.FileError
+	if errors.As(err, &file) {
+		return command, cli.Exit(cli.ExitUsage, file)
+	}
+	return command, cli.Exit(cli.ExitUsage, errors.New(o.explain(err.Error(), command)))
+}
+
+// explain prefixes kong's message with the origin of a bad value, and says what to do where
+// kong does not.
+func (o *Origins) explain(msg, command string) string {
+	if name, _, ok := strings.Cut(strings.TrimPrefix(msg, "--"), ":"); ok && o.from[name] != "" {
+		return o.from[name] + ": " + strings.TrimPrefix(msg, "--")
+	}
+	if name, _, ok := strings.Cut(strings.TrimPrefix(msg, "--"), " must be one of"); ok && o.from[name] != "" {
+		return o.from[name] + ": " + strings.TrimPrefix(msg, "--")
+	}
+	if name, what, ok := strings.Cut(msg, ": expected "); ok && strings.HasSuffix(what, `"EOL" (<EOL>)`) {
+		return name + " needs a value"
+	}
+	if arg, ok := strings.CutPrefix(msg, "expected \""); ok {
+		return "argument missing: " + strings.TrimSuffix(arg, "\"")
+	}
+	if word, ok := strings.CutPrefix(msg, "unexpected argument "); ok && command == "" {
+		if strings.Contains(word, "://") {
+			return fmt.Sprintf("%s is not a command: to crawl it say \"amble crawl %s\"", word, word)
+		}
+		return "unknown command " + word
+	}
+	return msg
+}

@@ -1,0 +1,124 @@
+package keyflags
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/amble-crawler/amble/job"
+)
+
+// shorts are the short names of flags.
+var shorts = map[string]string{"depth": "d", "delay": "w", "concurrency": "c"}
+
+// placeholders are what the values of flags are called, where their kind does not say.
+var placeholders = map[string]string{
+	"agent": "NAME/VERSION", "contact": "URL|MAIL", "since": "DIR|FILE", "scope": "KIND", "include": "RE", "exclude": "RE", "rules": "RULE",
+	"allow-address": "CIDR,...", "delay-factor": "F", "rate": "R", "own-hosts": "FILE", "opt-out": "FILE", "hours": "HH:MM-HH:MM,...",
+	"proxy": "URL", "source-address": "IP", "allow-port": "PORT,...", "format": "jsonl,warc", "log-format": "FORM", "color": "WHEN",
+	"out": "DIR", "seeds": "FILE",
+}
+
+// placeholder is what a value of the key is called.
+func placeholder(k *job.Key) string {
+	if p, ok := placeholders[k.Name]; ok {
+		return p
+	}
+	switch k.Kind() {
+	case job.Whole, job.Count:
+		return "N"
+	case job.Duration:
+		return "D"
+	case job.Size:
+		return "SIZE"
+	}
+	return ""
+}
+
+// Of returns flags for the keys of these groups, under their titles. Their names, helps, defaults and forms are defined only
+// in package job.
+func Of(titles map[job.Group]string) kong.Plugins {
+	var fields []reflect.StructField
+	for _, k := range job.Keys() {
+		title, ok := titles[k.Group]
+		if !ok || k.Name == "overrides" { // which is no flag
+			continue
+		}
+		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("Key%d", len(fields)), Type: typeOf(k), Tag: tagOf(k, title)})
+	}
+	return kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}
+}
+
+// tagOf is the tag of a key's flag, under this title.
+func tagOf(k *job.Key, title string) reflect.StructTag {
+	var tag strings.Builder
+	add := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&tag, "%s:%q ", name, value)
+		}
+	}
+	add("name", k.Name)
+	add("help", k.Doc)
+	add("group", title)
+	add("short", shorts[k.Name])
+	add("placeholder", placeholder(k))
+	def := k.Default()
+	if k.Kind() != job.Bool {
+		add("default", def.Text())
+	}
+	if !k.Spellings() {
+		add("enum", strings.Join(k.Choices(), ","))
+	}
+	if k.Seldom {
+		tag.WriteString(`hidden:"" `)
+	}
+	return reflect.StructTag(tag.String())
+}
+
+// typeOf is the type of the value of a key's flag.
+func typeOf(k *job.Key) reflect.Type {
+	switch {
+	case k.Kind() == job.Bool:
+		return reflect.TypeFor[bool]()
+	case isRule(k.Name):
+		return reflect.TypeFor[patterns]()
+	case k.Kind() == job.List:
+		return reflect.TypeFor[Words]()
+	}
+	return reflect.TypeFor[word]()
+}
+
+// Document gives the flags of structs the helps and defaults of their keys. It is for kong.PostBuild.
+func Document(k *kong.Kong) error {
+	for _, cmd := range k.Model.Children {
+		for _, f := range cmd.Flags {
+			key := job.KeyNamed(f.Name)
+			if key == nil || key.Freedom != job.Shown || f.Help != "" {
+				continue
+			}
+			def := key.Default()
+			f.Help = strings.ReplaceAll(key.Doc, "${default}", def.Text())
+			f.PlaceHolder = placeholder(key)
+			if key.Kind() == job.Choice {
+				f.Enum, f.Default, f.HasDefault = strings.Join(key.Choices(), ","), def.Text(), true
+			}
+		}
+	}
+	return nil
+}
+
+// HideFixed hides the flags of resume that cannot be changed. They exist so that the error can say
+// why. It is for kong.PostBuild.
+func HideFixed(k *kong.Kong) error {
+	for _, cmd := range k.Model.Children {
+		for _, f := range cmd.Flags {
+			key := job.KeyNamed(f.Name)
+			if cmd.Name == "resume" && (key != nil && key.Freedom == job.Fixed || f.Name == "out" || f.Name == "seeds" || f.Name == "config") {
+				f.Hidden = true
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+// Package keyflags makes the flags of the command amble from the table of keys in package job, and finds their values:
+// on the command line, in the environment, in the job file that the operator names, and in the job that is resumed or
+// explained.
+//
+// Reading order: flags.go (what flags there are), values.go and patterns.go (what a flag holds), env.go, keyflags.go (where
+// values come from), errors.go, settings.go (the crawl that all of them describe).
+package keyflags
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/amble-crawler/amble/job"
+)
+
+// Origins gives kong the values of flags that the command line leaves out: from the environment,
+// then from the job file, then from the job that is resumed. It remembers where each value came
+// from. It serves one command line, and one goroutine.
+type Origins struct {
+	env  func(string) (string, bool)
+	ctx  *kong.Context
+	file *job.File         // that the operator named; nil: none
+	job  *job.File         // of the job that is resumed or explained; nil: none
+	from map[string]string // nil until the first flag is resolved
+}
+
+// New returns the origins of the values of one command line. It reads the environment with env, which is like os.LookupEnv.
+func New(env func(string) (string, bool)) *Origins { return &Origins{env: env} }
+
+// Parsed tells o what kong made of the command line. Flags, Settings, Config, Origin and Given are for afterwards.
+func (o *Origins) Parsed(ctx *kong.Context) { o.ctx = ctx }
+
+// Flags returns the flags of the command that was given.
+func (o *Origins) Flags() []*kong.Flag { return o.ctx.Selected().Flags }
+
+// File returns the job file that the operator named, nil if none was.
+func (o *Origins) File() *job.File { return o.file }
+
+// Job returns the job file of the job that is resumed or explained, nil if there is none.
+func (o *Origins) Job() *job.File { return o.job }
+
+// Validate implements kong.Resolver. The job file is checked when it is read.
+func (o *Origins) Validate(*kong.Application) error { return nil }
+
+// Resolve implements kong.Resolver.
+func (o *Origins) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if err := o.load(ctx); err != nil {
+		return nil, err
+	}
+	if OfInvocation(flag.Name) {
+		return nil, nil
+	}
+	if v, ok := o.env(envName(flag.Name)); ok && v != "" && (!o.ownJob(ctx) || isShown(flag.Name)) {
+		o.from[flag.Name] = "environment " + envName(flag.Name)
+		return o.value(flag, []string{v}), nil
+	}
+	s, isList, ok := o.file.Get(flag.Name)
+	if !ok {
+		s, isList, ok = o.kept(ctx, flag.Name)
+	}
+	if !ok {
+		return nil, nil
+	}
+	o.from[flag.Name] = s.Origin
+	if isList && !takesSeveral(flag) {
+		return nil, errors.New("takes one value, not a list")
+	}
+	return o.value(flag, s.Values), nil
+}
+
+func (o *Origins) value(flag *kong.Flag, values []string) any {
+	if takesSeveral(flag) {
+		return below(values)
+	}
+	return values[0]
+}
+
+// ownJob reports whether the settings of the command come from its job and the command line alone, and not from
+// the environment.
+func (o *Origins) ownJob(ctx *kong.Context) bool {
+	n := ctx.Selected()
+	return n != nil && (n.Name == "resume" || n.Name == "explain" && o.job != nil)
+}
+
+// kept is the value that the job has for a flag, if it is about the job. Scope rules that the operator gives replace all
+// rules of the job.
+func (o *Origins) kept(ctx *kong.Context, name string) (s job.Setting, isList, ok bool) {
+	if k := job.KeyNamed(name); k == nil || k.Freedom == job.Shown || name == "rules" && o.givesRules(ctx) {
+		return s, false, false
+	}
+	return o.job.Kept(name)
+}
+
+func (o *Origins) givesRules(ctx *kong.Context) bool {
+	for _, p := range ctx.Path {
+		if p.Flag != nil && isRule(p.Flag.Name) {
+			return true
+		}
+	}
+	for _, name := range ruleFlags {
+		if v, ok := o.env(envName(name)); o.file.Has(name) || ok && v != "" && !o.ownJob(ctx) {
+			return true
+		}
+	}
+	return false
+}
+
+// load reads the job file that --config or AMBLE_CONFIG names, and that of the job directory, once,
+// if the command takes one.
+func (o *Origins) load(ctx *kong.Context) error {
+	if o.from != nil {
+		return nil
+	}
+	o.from = map[string]string{}
+	if err := o.loadFile(ctx); err != nil {
+		return err
+	}
+	dir := o.jobDir(ctx)
+	if !job.Holds(dir) {
+		return nil
+	}
+	r, err := job.Read(dir)
+	if err != nil {
+		return err
+	}
+	o.job, err = r.File()
+	return errors.Join(err, r.Close())
+}
+
+// jobDir is the job directory that the command is about, "" if it is about none.
+func (o *Origins) jobDir(ctx *kong.Context) string {
+	n := ctx.Selected()
+	if n == nil {
+		return ""
+	}
+	switch n.Name {
+	case "crawl":
+		return o.outFlag(ctx)
+	case "resume", "explain":
+		return firstArgument(ctx)
+	}
+	return ""
+}
+
+// outFlag is the value of --out, wherever it comes from.
+func (o *Origins) outFlag(ctx *kong.Context) string {
+	for _, f := range ctx.Flags() {
+		if f.Name != "out" {
+			continue
+		}
+		if dir, _ := ctx.FlagValue(f).(string); dir != "" {
+			return dir
+		}
+	}
+	if dir, _ := o.env(envName("out")); dir != "" {
+		return dir
+	}
+	s, _, _ := o.file.Get("out")
+	return s.Text()
+}
+
+// firstArgument is the first positional argument.
+func firstArgument(ctx *kong.Context) string {
+	for _, p := range ctx.Path {
+		if p.Positional == nil {
+			continue
+		}
+		switch v := ctx.Value(p).Interface().(type) {
+		case string:
+			return v
+		case []string:
+			if len(v) > 0 {
+				return v[0]
+			}
+		}
+	}
+	return ""
+}
+
+func (o *Origins) loadFile(ctx *kong.Context) error {
+	i := slices.IndexFunc(ctx.Flags(), func(f *kong.Flag) bool { return f.Name == "config" })
+	if i < 0 {
+		return nil
+	}
+	path, _ := ctx.FlagValue(ctx.Flags()[i]).(string)
+	if path == "" {
+		path, _ = o.env(envName("config"))
+	}
+	if path == "" {
+		return nil
+	}
+	var err error
+	o.file, err = job.ReadFile(path)
+	return err
+}
+
+// Origin returns where the value of a flag came from: "flag", "default", "environment NAME", or the file and its line.
+func (o *Origins) Origin(flag string) string {
+	for _, p := range o.ctx.Path {
+		if p.Flag != nil && p.Flag.Name == flag && !p.Resolved {
+			return "flag"
+		}
+	}
+	if from, ok := o.from[flag]; ok {
+		return from
+	}
+	return "default"
+}
+
+// Given reports whether the operator set the flag, by any means.
+func (o *Origins) Given(flag string) bool { return o.Origin(flag) != "default" }

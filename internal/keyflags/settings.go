@@ -1,0 +1,78 @@
+package keyflags
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/amble-crawler/amble/job"
+)
+
+// Settings returns the settings of the crawl that the command line, the environment and the files describe.
+func (o *Origins) Settings() job.Settings {
+	flags := map[string]*kong.Flag{}
+	for _, f := range o.Flags() {
+		flags[f.Name] = f
+	}
+	var all job.Settings
+	for _, k := range job.Keys() {
+		f := flags[k.Name]
+		switch {
+		case k.Name == "overrides":
+			all = append(all, o.overrides(k))
+		case f == nil, k.Name == "include", k.Name == "exclude":
+		case k.Name == "rules":
+			all = append(all, o.rules(flags))
+		default:
+			all = append(all, job.Setting{Name: k.Name, Values: k.Normal(valuesOf(f)), Origin: o.Origin(k.Name)})
+		}
+	}
+	return all
+}
+
+// valuesOf is the value of a flag as text.
+func valuesOf(f *kong.Flag) []string {
+	if w, ok := f.Target.Interface().(Words); ok {
+		return w
+	}
+	return []string{fmt.Sprint(f.Target.Interface())}
+}
+
+// overrides are those of the job file, or else of the job that is resumed.
+func (o *Origins) overrides(k *job.Key) job.Setting {
+	for _, f := range []*job.File{o.file, o.job} {
+		if s, _, ok := f.Get(k.Name); ok {
+			return s
+		}
+	}
+	return k.Default()
+}
+
+// rules merges rules, includes and excludes: in three lists their order would be lost.
+func (o *Origins) rules(flags map[string]*kong.Flag) job.Setting {
+	s := job.Setting{Name: "rules", Origin: "default"}
+	var from []string
+	var lists []patterns
+	for _, name := range ruleFlags {
+		if o.Given(name) {
+			from = append(from, name+": "+o.Origin(name))
+		}
+		p, _ := flags[name].Target.Interface().(patterns)
+		lists = append(lists, p)
+	}
+	switch {
+	case len(from) == 1 && o.Given("rules") && o.job != nil:
+		s.Origin = o.Origin("rules") // which says of which flags they were made
+	case len(from) > 0:
+		s.Origin = strings.Join(from, ", ")
+	}
+	s.Values = ordered(lists)
+	return s
+}
+
+// Config returns the crawl that the settings describe. An error is about flags.
+func (o *Origins) Config() (job.Config, error) {
+	c, err := o.Settings().Config()
+	return c, Errors(err)
+}

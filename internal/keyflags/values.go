@@ -1,0 +1,56 @@
+package keyflags
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/amble-crawler/amble/job"
+)
+
+// below is the value of a list flag that does not come from the command line.
+type below []string
+
+// word is the value of a flag, in the form that its key wants.
+type word string
+
+// Decode implements kong.MapperValue.
+func (v *word) Decode(ctx *kong.DecodeContext) error {
+	var s string
+	if err := ctx.Scan.PopValueInto("value", &s); err != nil {
+		return err
+	}
+	*v = word(s)
+	if k := job.KeyNamed(ctx.Value.Name); k.Kind() != job.Choice || k.Spellings() { // of others kong knows the words
+		return k.Check(s)
+	}
+	return nil
+}
+
+// Words is the value of a flag that takes several words, each with a comma or an occurrence of its own.
+type Words []string
+
+// Decode implements kong.MapperValue.
+func (w *Words) Decode(ctx *kong.DecodeContext) error {
+	t, err := ctx.Scan.PopValue("value")
+	if err != nil {
+		return err
+	}
+	raw, ok := t.Value.(below)
+	if !ok {
+		raw = below{fmt.Sprint(t.Value)}
+	}
+	k := job.KeyNamed(ctx.Value.Name)
+	for _, s := range raw {
+		if k == nil { // a flag that is no key
+			*w = append(*w, strings.Split(s, ",")...)
+			continue
+		}
+		*w = append(*w, k.Split(s)...)
+	}
+	if k == nil {
+		return nil
+	}
+	return k.Check(*w...)
+}
