@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// VisitError is a visit that failed, as [Collect] reports it: its page could not be fetched, or its
-// function or c's Handler returned the error.
+// VisitError is a visit that failed, as [Collect] reports it: its page could not be fetched, or the
+// function given to Collect or the Crawler's Handler returned the error.
 type VisitError struct {
 	URL    weburl.URL
 	Reason string // Visit.Reason
@@ -24,24 +24,25 @@ func (e *VisitError) Error() string {
 	return fmt.Sprintf("crawler: %s: %s: %v", e.URL, e.Reason, e.Err)
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *VisitError) Unwrap() error { return e.Err }
 
 // Collect runs a crawl and yields what read makes of its pages, one value at a time:
 //
 //	for article, err := range crawler.Collect(ctx, c, read, "https://site.to.crawl/") {
 //
-// read is called for each page that was fetched with a status from 200 to 299, after c's Handler if it
-// has one, and returns the page's values, nil for none. It is part of the Handler: it is called
-// concurrently, it may use Visit.Enqueue and Visit.Emit, and return SkipLinks, Stop or a Retry. When it
-// fails none of its values is yielded, and a page that is read again yields them once.
+// Collect calls read for each page that was fetched with a status from 200 to 299, after c's Handler if it
+// has one; read returns the page's values, nil for none. It is part of the Handler: it is called
+// concurrently, it may use Visit.Enqueue and Visit.Emit, and it may return SkipLinks, Stop or a Retry. If
+// it fails, none of its values is yielded; the values of a page that is read again are yielded once.
 //
-// A visit that failed, by the network or by read, is a *VisitError; the crawl continues. Any other error
-// is Run's, and the last. URLs that were refused, deferred or rejected are not errors: see c's Handler,
-// sinks or Trace. Breaking out of the loop drains the crawl.
+// A visit that failed, because of the network or of read, is yielded as a *VisitError, and the crawl
+// continues. Any other error is the one of Run, and is the last. URLs that were refused, deferred or
+// rejected are not errors: use c's Handler, the sinks or Trace to see them. Breaking out of the loop drains
+// the crawl.
 //
-// The loop's body has the values of one page at a time, while the page's host waits: a slow body is a
-// slow crawl.
+// The loop's body gets the values of one page at a time, while the page's host waits: a slow body makes the
+// crawl slow.
 func Collect[T any](ctx context.Context, c *Crawler, read func(context.Context, *Visit) ([]T, error), seeds ...string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		reading := func(cfg *Config) { cfg.Handler = reader(cfg.Handler, read) }
@@ -67,7 +68,7 @@ func Collect[T any](ctx context.Context, c *Crawler, read func(context.Context, 
 	}
 }
 
-// reader is a Handler that does what h does and keeps what read makes of pages.
+// reader returns a Handler that does what h does and keeps the values that read returns.
 func reader[T any](h Handler, read func(context.Context, *Visit) ([]T, error)) Handler {
 	return HandlerFunc(func(ctx context.Context, v *Visit) error {
 		var err error

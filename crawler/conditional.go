@@ -12,40 +12,40 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Past is what an earlier crawl knows of a URL.
+// Past is what an earlier crawl knows about a URL.
 type Past struct {
 	Validators fetcher.Validators
-	SHA256     [32]byte // of the decoded body; zero when it is not known
+	SHA256     [32]byte // of the decoded body; zero if it is unknown
 }
 
-// History knows earlier answers, so that a crawl asks only for what has changed since. A URL whose
-// server says that it has not changed (status 304) ends as [NotModified], which does not count as a page of
-// Config.Limits.Pages. It has no body and no Document, so nothing on it is followed: what lay behind it is found
-// by a [Lister], or is the caller's to queue. Visit.SHA256 is that of the old copy.
+// History knows earlier answers, so that a crawl fetches only what has changed since. A URL whose server
+// says that it has not changed (status 304) ends as [NotModified], which does not count as a page of
+// Config.Limits.Pages. It has no body and no Document, so no links of it are followed: the pages that it
+// links to are found by a [Lister], or must be queued by the caller. Visit.SHA256 is that of the old copy.
 //
-// [ReadHistory] makes one of an earlier crawl's visits.jsonl.
+// [ReadHistory] makes a History from the visits.jsonl of an earlier crawl.
 type History interface {
-	// Past is what is known of a URL; false for one that is not known, which is then fetched in full. It is
+	// Past returns what is known about a URL; false if it is unknown, and then it is fetched in full. It is
 	// called concurrently, once or twice for each page that is requested.
 	Past(u weburl.URL) (Past, bool)
 }
 
-// Lister is a History that can tell all it knows. A crawl visits that again as far as it is in its scope: no seeds,
-// but pages that keep the depth at which they were found.
+// Lister is a History that can list all it knows. A crawl visits all of it again that is in its scope: not
+// as seeds, but as pages that keep the depth at which they were found.
 type Lister interface {
 	History
-	// All yields URLs, each with its depth. It is called once at the beginning of a crawl, and once more when
-	// the crawl is resumed.
+	// All yields URLs, each with its depth. It is called once at the beginning of a crawl, and once more
+	// when the crawl is resumed.
 	All() iter.Seq2[weburl.URL, int]
 }
 
-// ConditionalFetcher is a Fetcher that can make requests conditional. One that is none ignores
-// Config.Since.
+// ConditionalFetcher is a Fetcher that can make requests conditional. With any other Fetcher, Config.Since
+// makes no request conditional.
 type ConditionalFetcher interface {
 	FetchConditional(ctx context.Context, p politeness.Permit, v fetcher.Validators) (*fetcher.Page, error)
 }
 
-// conditional is a Fetcher whose requests for pages that an earlier crawl knows are conditional.
+// conditional is a Fetcher that makes requests for pages conditional if an earlier crawl knows the page.
 type conditional struct {
 	Fetcher
 	past func(u weburl.URL) (Past, bool)
@@ -61,8 +61,8 @@ func (f conditional) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.P
 	return f.Fetcher.Fetch(ctx, p)
 }
 
-// addPast queues what the history lists, unless an earlier process has: traps count what is queued. It returns how
-// many URLs are new.
+// addPast queues what the history lists, unless an earlier process has done so: queueing it again would
+// count in the traps. It returns how many URLs are new.
 func (r *run) addPast(ctx context.Context) (added int, err error) {
 	list, ok := r.cfg.Since.(Lister)
 	if !ok {
@@ -88,10 +88,10 @@ func (r *run) addPast(ctx context.Context) (added int, err error) {
 	return added, r.checkpoint.mark(ctx, keySince, mark)
 }
 
-// pastBatch is how many URLs of a history are queued at once.
+// pastBatch is the number of URLs of a history that are queued at once.
 const pastBatch = 1000
 
-// pastRequests yields what of a history may enter the crawl.
+// pastRequests yields those URLs of a history that may enter the crawl.
 func (j *judge) pastRequests(list Lister) iter.Seq[[]frontier.Request] {
 	return func(yield func([]frontier.Request) bool) {
 		var batch []frontier.Request
@@ -113,7 +113,7 @@ func (j *judge) pastRequests(list Lister) iter.Seq[[]frontier.Request] {
 	}
 }
 
-// markOf tells lists apart by what is on them.
+// markOf returns a value that distinguishes lists by their contents.
 func markOf(list Lister) []byte {
 	var sum weburl.Key
 	n := uint64(0)
@@ -127,7 +127,7 @@ func markOf(list Lister) []byte {
 	return binary.AppendUvarint(sum[:], n)
 }
 
-// past is what can make the request for u conditional.
+// past returns what can make the request for u conditional.
 func (c *Config) past(u weburl.URL) (Past, bool) {
 	if c.Since == nil {
 		return Past{}, false
@@ -136,8 +136,9 @@ func (c *Config) past(u weburl.URL) (Past, bool) {
 	return past, known && past.Validators != fetcher.Validators{}
 }
 
-// unchanged makes v the visit of a page that is as an earlier crawl knows it, if that is the answer.
-// What the server does not repeat of its validators is still what it was (RFC 9110 section 15.4.5).
+// unchanged reports whether the answer says that the page is as an earlier crawl knows it, and makes v the
+// visit of such a page. Validators that the server does not repeat are unchanged, too (RFC 9110 section
+// 15.4.5).
 func (c *Config) unchanged(v *Visit, claim frontier.Claim) bool {
 	if v.Page.Status != http.StatusNotModified || claim.Kind == frontier.KindSitemap {
 		return false
@@ -153,13 +154,13 @@ func (c *Config) unchanged(v *Visit, claim frontier.Claim) bool {
 	return true
 }
 
-// maxValidator bounds the validators that are kept, in bytes. No server has a use for longer ones.
+// maxValidator bounds the validators that are stored, in bytes. No server needs longer ones.
 const maxValidator = 1024
 
-// validators are what p gives for a later conditional request.
+// validators returns what p offers for a later conditional request.
 func validators(p *fetcher.Page) fetcher.Validators {
 	if p.Truncated != "" {
-		return fetcher.Validators{} // a body that is not whole is not the one that the server means
+		return fetcher.Validators{} // a body that is incomplete is not the one that the server means
 	}
 	v := p.Validators()
 	if len(v.ETag) > maxValidator {

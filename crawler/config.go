@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Values with a meaning of their own in Config's numbers. Zero always means the default.
+// Special values of Config's numbers. Zero always means the default.
 const (
 	None      = politeness.None // no limit
 	SeedsOnly = -2              // Limits.Depth: follow no link
@@ -40,15 +40,15 @@ const (
 // Config describes a crawl. The zero value of every field, and of every group of fields, is its default; only
 // Contact must be set, and not even that when every seed is on loopback.
 type Config struct {
-	// Agent is NAME/VERSION or NAME. It is sent in the User-Agent header, and NAME is the token by which
-	// groups of robots.txt are matched. "": DefaultAgent.
+	// Agent is NAME/VERSION or NAME. It is sent in the User-Agent header, and NAME is the token that is
+	// matched against the groups of robots.txt. "": DefaultAgent.
 	Agent string
 	// Contact is an http(s) URL or mail address at which site owners reach a person. Placeholders are
 	// refused.
 	Contact string
 
-	// Seeds are crawled in addition to those that Run, Pages and Collect are given. Where both have a URL,
-	// the entry of this list holds.
+	// Seeds are crawled in addition to those that Run, Pages and Collect are given. If a URL is in both,
+	// the entry of this list applies.
 	Seeds []Request
 	// Since makes requests conditional for URLs that an earlier crawl knows, and queues those in scope if it is a
 	// Lister. See NotModified. nil: none.
@@ -58,46 +58,48 @@ type Config struct {
 	Scope      ScopeConfig // which URLs belong to it
 	Follow     Follow      // which links are followed beyond those of HTML pages to other pages
 	Retries    Retries     // further attempts at a URL
-	Traps      Traps       // when a host is no longer followed into variants of the same
+	Traps      Traps       // how many variants of one page are queued
 	Duplicates Duplicates  // pages with the same content
 
 	// Canonical decides which spellings of a URL count as one page. The URL that is sent is always the one
-	// found. A given Frontier must use the same profile.
+	// found. A Frontier set here must use the same profile.
 	Canonical weburl.Profile
-	// Concurrency is the number of requests in flight in all. 0: DefaultConcurrency.
+	// Concurrency is the total number of requests in flight. 0: DefaultConcurrency.
 	Concurrency int
 	// Politeness is the gate's policy. Its Identity and Contactless are set from Agent, Contact and
 	// the seeds; setting them here is an error.
 	Politeness politeness.Config
-	// RevisitedDirectives reads META robots as the 1996 workshop wrote it down: see
-	// robots.WithDialect and robots.PageDirectives.
+	// RevisitedDirectives reads META robots as the 1996 workshop defined it: see robots.WithDialect and
+	// robots.PageDirectives.
 	RevisitedDirectives bool
-	// Fetch holds the limits of the fetcher. The seeds' hosts are added to those of its AllowHosts. Unless Pin is
-	// set, the first look-up of their names holds for all Runs of the Crawler and, with a durable Frontier, for
-	// all processes of the crawl. It is not used when Fetcher is set.
+	// Fetch holds the limits of the fetcher. The seeds' hosts are added to its AllowHosts. Unless Pin is
+	// set, the first look-up of their names applies to all Runs of the Crawler and, with a durable
+	// Frontier, to all processes of the crawl. Fetch is not used when Fetcher is set.
 	Fetch fetcher.Config
-	// KeepBodies reads bodies of types that are not parsed to their end, as is done for a Handler or an archive.
+	// KeepBodies reads bodies to their end even if their type is not parsed, as is always done for a
+	// Handler or an archive.
 	KeepBodies bool
 
-	// Priority returns the priority of a link that is about to be queued; it is not called for links that are
-	// known or rejected. It is called concurrently, before the Handler, with the Visit as the page made it.
-	// A panic fails the visit. nil: every link has 0.
+	// Priority returns the priority of a link that is about to be queued; it is not called for links that
+	// are known or rejected. It is called concurrently, before the Handler, with the Visit as the page made
+	// it. A panic fails the visit. nil: every link has priority 0.
 	Priority func(v *Visit, l *Link) int8
 
 	Handler   Handler           // nil: visits go to the sinks alone
 	Sinks     []sink.Sink       // appended to in order; not closed by the crawler
-	Frontier  frontier.Frontier // nil: a new frontier.Memory for each Run; a given one is not closed
+	Frontier  frontier.Frontier // nil: a new frontier.Memory for each Run; one that is set is not closed
 	Fetcher   Fetcher           // nil: a fetcher.Fetcher made from Fetch
 	Extractor Extractor         // nil: links from HTML by package extract
 	Trace     *Trace
 
-	// KeepRobots is called with every answer to a robots.txt request before any page is requested by its
-	// rules, to keep the body as evidence. Its error ends the crawl. nil: none is kept.
+	// KeepRobots is called with every answer to a robots.txt request, to keep the body as evidence, before
+	// any page is requested under its rules. Its error ends the crawl. nil: none is kept.
 	KeepRobots func(p *fetcher.Page) error
-	// AtCommit is called before every commit of a crawl with a durable Frontier, when the sinks are durable and
-	// until the commit is made no further record goes to them. The values that it returns are stored in the
-	// same step, by name (frontier.Durable.Value gives them back); names that begin with "crawler/" are the
-	// crawler's own. Its error ends the crawl, with nothing committed. nil: nothing else is stored.
+	// AtCommit is called before every commit of a crawl with a durable Frontier, when the sinks are
+	// durable; no further record goes to them until the commit is made. The values that it returns are
+	// stored in the same step, by name (frontier.Durable.Value returns them); names that begin with
+	// "crawler/" are reserved. Its error ends the crawl, with nothing committed. nil: nothing else is
+	// stored.
 	AtCommit func() (map[string][]byte, error)
 }
 
@@ -112,11 +114,11 @@ type Limits struct {
 	// the Handler. 0: no limit.
 	Errors       int
 	URLLength    int // bytes of a URL that is queued. 0: DefaultMaxURL; at most weburl.MaxLen
-	LinksPerPage int // links read of one page. 0: DefaultMaxLinks
-	Redirects    int // redirects of one chain. 0: DefaultRedirects
+	LinksPerPage int // links read from one page. 0: DefaultMaxLinks
+	Redirects    int // redirects in one chain. 0: DefaultRedirects
 	// InFlight is the number of bytes of memory for pages that are being received or read, beyond the first
-	// 64 KiB of each; pages wait while there is no room. A single page may exceed it, so that no limit on
-	// bodies is too large for it. It does not apply to a Fetcher that is set. 0: DefaultMaxInFlight.
+	// 64 KiB of each; pages wait while there is no room. A single page may exceed it, so that no body limit
+	// is ever too large for it. It does not apply if Fetcher is set. 0: DefaultMaxInFlight.
 	InFlight int64
 }
 
@@ -127,14 +129,14 @@ type ScopeConfig struct {
 	// Custom replaces the Scope that is made from Kind, Rules and the seeds.
 	Custom Scope
 
-	// Beyond is the number of consecutive links that are followed out of the scope: with 1 the pages outside
-	// to which pages inside link are fetched, with 2 also those to which these link, and so on up to
-	// frontier.MaxBeyond. A page that leads back into the scope starts the count again; links of the last page
-	// outside are not followed, wherever they lead. URLs that an exclude rule matches are never fetched. The
-	// links are counted on the path by which a page is found first. 0: none.
+	// Beyond is the number of consecutive links that are followed out of the scope: with 1, pages outside
+	// that pages inside link to are fetched; with 2, also the pages that those link to; and so on up to
+	// frontier.MaxBeyond. A page that leads back into the scope starts the count again; links of the last
+	// page outside are not followed, wherever they lead. URLs that an exclude rule matches are never
+	// fetched. The links are counted on the path by which a page is found first. 0: none.
 	Beyond int
-	// BeyondKinds are the kinds of links that may lead out of the scope: "image" and "style", for example, for
-	// what a page is displayed with, together with Follow.Resources. Empty: all.
+	// BeyondKinds are the kinds of links that may lead out of the scope: for example "image" and "style",
+	// together with Follow.Resources, for the resources that a page is displayed with. Empty: all.
 	BeyondKinds []frontier.Kind
 }
 
@@ -146,18 +148,21 @@ type Follow struct {
 	NoFollow  bool // links marked rel=nofollow; a page's own nofollow always holds
 }
 
-// Retries bounds the further attempts at a URL: for answers and failures that may pass, and for pages that break
-// off. The longest part of such a page is kept in memory until its last attempt, 64 MiB of all together; a page
-// for which there is no room is final as it is. There is a budget for all hosts together: see [RetriesPerHost].
+// Retries bounds the further attempts at a URL: after answers and failures that may be temporary, and for
+// pages whose body breaks off. The longest part of such a page is kept in memory until its last attempt, 64
+// MiB for all pages together; a page for which there is no room is final as it is. There is a budget for
+// all hosts together: see [RetriesPerHost].
 type Retries struct {
 	Max   int           // attempts after the first. 0: DefaultRetries; None
 	Pause time.Duration // before the first retry, doubling. 0: 1 s
 }
 
-// Traps bounds how many variants of one page are queued. URLs beyond are [Trapped] or, as links, [FateTrap].
+// Traps bounds how many variants of one page are queued. Further URLs are [Trapped] or, if they are links,
+// [FateTrap].
 type Traps struct {
-	// Queries is the number of query variants of one path that are queued, and PerDir the number of URLs of one
-	// directory. Neither applies to hosts of Politeness.OwnHosts. 0: DefaultMaxQueries, DefaultMaxPerDir; None.
+	// Queries is the number of query variants of one path that are queued, and PerDir the number of URLs in
+	// one directory. Neither applies to hosts in Politeness.OwnHosts. 0: DefaultMaxQueries,
+	// DefaultMaxPerDir; None.
 	Queries int
 	PerDir  int
 	// Sessions is the number of queued variants of one URL that differ only in a session identifier (PHPSESSID,
@@ -165,18 +170,18 @@ type Traps struct {
 	Sessions int
 }
 
-// Duplicates decides what happens with pages that have the same content as others.
+// Duplicates decides how pages are handled that have the same content as others.
 type Duplicates struct {
 	// Same is the number of URLs that may have the same body before further ones are [Duplicate] and their
-	// links not followed, which ends soft errors and mirrored parts. 0: no limit.
+	// links are not followed, which ends soft errors and mirrored parts. 0: no limit.
 	Same int
 	// Soft is the number of URLs of one host that may answer with status 200 and the same HTML page before
-	// further ones are [Duplicate], with [ReasonSoft404], and their links not followed. They are nearly
-	// always error pages. 0: DefaultMaxSoft; None.
+	// further ones are [Duplicate], with [ReasonSoft404], and their links are not followed. Such pages are
+	// nearly always error pages. 0: DefaultMaxSoft; None.
 	Soft int
-	// NearBits looks for pages that are nearly the same: when the 64-bit similarity hashes of two differ in
-	// at most this many bits (1 to 3), Visit.NearOf of the later one names the earlier. It changes no
-	// outcome. 0: off.
+	// NearBits enables the search for pages that are nearly the same: when the 64-bit similarity hashes of
+	// two pages differ in at most this many bits (1 to 3), Visit.NearOf of the later one names the earlier.
+	// It changes no outcome. 0: off.
 	NearBits int
 }
 
@@ -208,14 +213,15 @@ func or[T comparable](v, def T) T {
 	return v
 }
 
-// identity is Agent and Contact as the gate wants them.
+// identity returns Agent and Contact in the form that the gate expects.
 func (c Config) identity() politeness.Identity {
 	name, version, _ := strings.Cut(or(c.Agent, DefaultAgent), "/")
 	return politeness.Identity{Product: name, Version: version, Contact: c.Contact}
 }
 
-// Validate reports everything wrong with c that can be known without seeds, joined, each with the
-// field's name: *ConfigErrors, and the errors of the Configs inside it. A missing Contact is judged when the seeds are known.
+// Validate reports everything wrong with c that can be known without seeds, joined, each with the field's
+// name: *ConfigErrors, and the errors of the Configs inside it. A missing Contact is reported when the
+// seeds are known.
 func (c Config) Validate() error {
 	errs := []error{c.identity().Validate(true), c.Fetch.Validate(), checkSeeds(c.Seeds)}
 	bad := func(ok bool, format string, args ...any) {

@@ -10,14 +10,14 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// Crawler runs the crawl its Config describes. It may be run several times, also at once: all its
-// Runs go through one gate, so that to the hosts they are one crawler, which remembers between Runs
-// how long hosts want it to wait.
+// Crawler runs the crawl its Config describes. It may be run several times, also concurrently: all its Runs
+// go through one gate, so that hosts see a single crawler, which remembers between Runs how long hosts want
+// it to wait.
 type Crawler struct {
 	cfg  Config
 	gate *politeness.Gate
 	pins pins
-	had  atomic.Bool // an answer, in any Run
+	had  atomic.Bool // whether there was an answer, in any Run
 
 	mu   sync.Mutex
 	runs map[*run]bool
@@ -47,15 +47,16 @@ func (c *Crawler) Gate() *politeness.Gate { return c.gate }
 // Errors of Run.
 var (
 	ErrNoSeeds = errors.New("crawler: no seeds")
-	// ErrNothingInScope is wrapped by the error that names a seed and the rule which leaves it out, where that is
-	// so of all seeds and nothing else is queued.
+	// ErrNothingInScope is wrapped by the error that names a seed and the rule that excludes it, when every
+	// seed is excluded and nothing else is queued.
 	ErrNothingInScope = errors.New("crawler: no seed is in scope")
-	// ErrRulesChanged is wrapped by the error that names what was changed, when a crawl with a durable frontier
-	// has ended and is run with other settings than those by which it decided what to queue.
+	// ErrRulesChanged is wrapped by the error that names what was changed, when a crawl with a durable
+	// frontier has ended and is run again with settings other than those that decided what was queued.
 	ErrRulesChanged = errors.New("crawler: the crawl in this frontier has ended and was decided by other settings")
 	ErrRunning      = errors.New("crawler: a crawl with a durable frontier is under way")
-	// ErrResume is wrapped by errors of New and Run, besides the cause, when what an earlier process left in the
-	// frontier or in a sink cannot be read, or they cannot be brought to the same point.
+	// ErrResume is wrapped by errors of New and Run, in addition to the cause, when what an earlier process
+	// left in the frontier or in a sink cannot be read, or when the two cannot be brought to the same
+	// point.
 	ErrResume = errors.New("crawler: the crawl cannot be resumed")
 )
 
@@ -67,14 +68,14 @@ type SeedError struct {
 
 func (e *SeedError) Error() string { return fmt.Sprintf("crawler: seed %q: %v", e.Seed, e.Err) }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *SeedError) Unwrap() error { return e.Err }
 
-// Run crawls from the seeds until nothing is left, a limit is reached, Drain is called or ctx ends.
-// It blocks until every worker has ended. The Report is never nil once the crawl has begun; the
-// error is nil unless the crawl could not begin (joined *SeedErrors, configuration), ctx ended
-// (its cause), a sink or the frontier failed, or no host ever answered (*[UnreachableError]). A limit is not an
-// error: see [Report.Finish].
+// Run crawls from the seeds until nothing is left, a limit is reached, Drain is called or ctx ends. It
+// blocks until every worker has ended. The Report is never nil once the crawl has begun; the error is nil
+// unless the crawl could not begin (joined *SeedErrors, configuration), ctx ended (its cause), a sink or
+// the frontier failed, or no host ever answered (*[UnreachableError]). A limit is not an error: see
+// [Report.Finish].
 func (c *Crawler) Run(ctx context.Context, seeds ...string) (*Report, error) {
 	r, err := c.start(seeds, nil)
 	if err != nil {
@@ -84,7 +85,7 @@ func (c *Crawler) Run(ctx context.Context, seeds ...string) (*Report, error) {
 	return r.crawl(ctx)
 }
 
-// Drain makes every Run that is under way stop claiming and end when what is in flight has ended.
+// Drain makes every Run in progress stop claiming URLs and end when the requests in flight have ended.
 func (c *Crawler) Drain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +94,7 @@ func (c *Crawler) Drain() {
 	}
 }
 
-// start makes a run, by a Config that may differ from the Crawler's.
+// start makes a run, with a Config that may differ from the Crawler's.
 func (c *Crawler) start(seeds []string, change func(*Config)) (*run, error) {
 	cfg := c.cfg
 	if change != nil {

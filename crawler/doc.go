@@ -13,12 +13,12 @@
 //
 // # Visits
 //
-// Every URL that enters the crawl ends as exactly one [Visit]: fetched, redirected, refused, out of
-// scope, deferred or failed, with a stable reason code and the rule that decided. A Handler, the
-// sinks and [Crawler.Pages] all see the same visits. Links that the scope rejects never enter the
-// crawl: they are listed, with the rule, on the visit of the page that has them ([Visit.Links]).
+// Every URL that enters the crawl ends as exactly one [Visit]: fetched, redirected, refused, out of scope,
+// deferred or failed, with a stable reason code and the rule that decided. A Handler, the sinks and
+// [Crawler.Pages] all see the same visits. Links that the scope rejects never enter the crawl: they are
+// listed, with the rule, in the visit of the page that contains them ([Visit.Links]).
 //
-// # Four ways to look at them
+// # Four ways to use a crawl
 //
 //   - [Crawler.Run] with Config.Sinks, when the results are files: every visit is written, and nothing
 //     needs to be programmed.
@@ -29,28 +29,29 @@
 //
 // # What a Handler may do
 //
-// In addition to reading, a [Handler] may add URLs with priority and metadata ([Visit.Enqueue]), add results to
-// the visit's record ([Visit.Emit]), skip the page's links ([SkipLinks]), end the crawl ([Stop]) or
-// request another attempt ([Retry]). All of it is part of the visit's end, which counts as a whole or not at
-// all: a Handler that fails, panics or is cancelled half-way leaves nothing, and one that is called again
-// repeats nothing. What it does elsewhere, for example in a database, it must make so itself.
+// A [Handler] may add URLs with priority and metadata ([Visit.Enqueue]), add results to the visit's record
+// ([Visit.Emit]), skip the page's links ([SkipLinks]), end the crawl ([Stop]) or request another attempt
+// ([Retry]). All of it is part of the visit's end and counts as a whole or not at all: a Handler that
+// fails, panics or is cancelled halfway leaves nothing behind, and one that is called again repeats
+// nothing. For effects elsewhere, for example in a database, the Handler itself must ensure the same.
 //
 // # Stopping
 //
-// Cancelling Run's context is a hard stop: requests in flight are broken off and their URLs stay
-// queued. [Crawler.Drain] stops claiming and lets what is in flight end, and so does leaving a loop
-// over Pages or Collect.
+// Cancelling Run's context is a hard stop: requests in flight are broken off and their URLs stay queued.
+// [Crawler.Drain] stops claiming and lets requests in flight end, and so does leaving a loop over Pages or
+// Collect.
 //
 // # Watching
 //
-// [Trace] has a function for every step of a URL, [SlogTrace] logs them, [Crawler.Progress] counts what
-// is done and queued at any time, and the [Report] that Run returns sums up.
+// [Trace] has a function for every step of a URL, [SlogTrace] logs them, [Crawler.Progress] returns the
+// counts of done and queued URLs at any time, and the [Report] that Run returns sums up the crawl.
 //
 // # Reading the source
 //
-// Files call downwards in this order. crawler.go and config.go are what a program sees; run.go makes the parts and
-// starts the workers; ending.go says when they stop. The life of a URL is worker.go, answer.go and finish.go, and
-// reservation.go is what it counts until it is final. Each part below can be read alone:
+// Files call downwards in this order. crawler.go and config.go are what a program sees; run.go makes the
+// parts and starts the workers; ending.go says when they stop. The life of a URL is in worker.go, answer.go
+// and finish.go, and reservation.go holds what it counts until it is final. Each part below can be read
+// alone:
 //
 //   - judging links: links.go finds them, judge.go decides (with scope.go, traps.go, crowds.go, beyond.go, room.go);
 //   - duplicates.go: pages with the same content, or nearly;

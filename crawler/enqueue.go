@@ -11,26 +11,26 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Request is a URL for the crawl with its attributes: a seed ([Config.Seeds]) or an addition
-// of a Handler ([Visit.Enqueue]).
+// Request is a URL for the crawl with its attributes: a seed ([Config.Seeds]) or a URL that a Handler adds
+// ([Visit.Enqueue]).
 type Request struct {
-	URL      string // absolute, or relative to the visit's page, and taken as a link written there
-	Priority int8   // higher is earlier within its host; links have 0 unless Config.Priority says otherwise
+	URL      string // absolute, or relative to the visit's page, and then resolved like a link on it
+	Priority int8   // higher is earlier within its host; links have 0 unless Config.Priority returns another
 	Meta     []byte // the caller's own: Visit.Meta of the URL's visit, also after retries and redirects
 	// SameDepth gives the URL the visit's depth, as for the next page of a list; otherwise it is one
-	// deeper, as a link. Of seeds it says nothing.
+	// deeper, like a link. It has no effect on seeds.
 	SameDepth bool
 }
 
-// ErrOver is returned by Visit.Enqueue and Visit.Emit when the visit is no longer in the hands of a
-// Handler or of the loop over Pages.
+// ErrOver is returned by Visit.Enqueue and Visit.Emit when the Handler, or the body of the loop over Pages,
+// is done with the visit.
 var ErrOver = errors.New("crawler: the visit is over")
 
 // EnqueueError says why a Request of a Handler does not enter the crawl.
 type EnqueueError struct {
 	Ref  string     // Request.URL
 	URL  weburl.URL // zero with FateInvalid
-	Fate Fate       // what a link of the same URL would have met
+	Fate Fate       // the fate that a link with the same URL would have had
 	Rule string     // what decided
 	Err  error      // with FateInvalid: a *weburl.Error, or nil for a URL that is too long
 }
@@ -39,18 +39,18 @@ func (e *EnqueueError) Error() string {
 	return fmt.Sprintf("crawler: %q is not queued: %s (%s)", e.Ref, e.Fate, e.Rule)
 }
 
-// Unwrap is the cause, nil when a rule decided.
+// Unwrap returns the cause, nil if a rule decided.
 func (e *EnqueueError) Unwrap() error { return e.Err }
 
-// Enqueue adds a URL to the crawl in addition to the page's links. It is judged as they are: a page that says
-// nofollow, Config.Limits.LinksPerPage, the form and length of URLs, depth, scope and traps here, with an
-// *EnqueueError that names what rejected it, and robots.txt and pacing later, like any URL. One
-// that is known already stays as it is, without an error. rel=nofollow, Config.Scope.Beyond and
-// Config.Priority, which are about links, do not apply.
+// Enqueue adds a URL to the crawl in addition to the page's links. It is judged as they are: a page's
+// nofollow, Config.Limits.LinksPerPage, the form and length of URLs, depth, scope and traps are checked
+// here, with an *EnqueueError that names what rejected the URL; robots.txt and pacing are applied later, as
+// for any URL. A URL that is already known stays as it is, without an error. rel=nofollow,
+// Config.Scope.Beyond and Config.Priority concern links and do not apply.
 //
-// The additions are the Handler's: they are queued together with the visit's end when it returns nil,
-// [Stop] or [SkipLinks], and there are none when it fails, panics or requests another attempt. Enqueue
-// may be called concurrently. After the Handler has returned the error is [ErrOver].
+// The additions belong to the Handler's outcome: they are queued together with the visit's end when the
+// Handler returns nil, [Stop] or [SkipLinks], and dropped when it fails, panics or requests another
+// attempt. Enqueue may be called concurrently. After the Handler has returned, the error is [ErrOver].
 func (v *Visit) Enqueue(q Request) error {
 	if v.work == nil {
 		return ErrOver
@@ -58,11 +58,11 @@ func (v *Visit) Enqueue(q Request) error {
 	return v.work.enqueue(v, q)
 }
 
-// Emit adds a result to the visit: x as JSON, which the sinks get as an element of Record.Data. Results
-// are part of the visit: they are written with it or not at all, as Enqueue's additions are queued, so
-// that a crawl which is killed and resumed has each once.
+// Emit adds a result to the visit: x as JSON, which the sinks get as an element of Record.Data. Results are
+// part of the visit: they are written with it or not at all, just as Enqueue's additions are queued, so
+// that a crawl that is killed and resumed has each result once.
 //
-// x is marshalled at once. The error is encoding/json's, or [ErrOver]; a visit with a result that
+// Emit marshals x immediately. The error is encoding/json's, or [ErrOver]; a visit with a result that
 // cannot be marshalled fails, whatever the Handler returns. Emit may be called concurrently.
 func (v *Visit) Emit(x any) error {
 	if v.work == nil {
@@ -71,7 +71,7 @@ func (v *Visit) Emit(x any) error {
 	return v.work.emit(x)
 }
 
-// work is what a Handler does with a visit, until it is known whether it counts.
+// work holds what a Handler does with a visit until it is known whether it counts.
 type work struct {
 	judge *judge
 
@@ -143,14 +143,14 @@ func (w *work) emit(x any) error {
 	return nil
 }
 
-// failed is the error of a result that could not be marshalled.
+// failed returns the error of a result that could not be marshalled.
 func (w *work) failed() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// undo forgets what the Handler did.
+// undo discards what the Handler did.
 func (w *work) undo() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -158,7 +158,7 @@ func (w *work) undo() {
 	w.extra, w.data, w.err = nil, nil, nil
 }
 
-// end takes what was done. Nothing can be done after it.
+// end returns what was done. Nothing can be added after it.
 func (w *work) end() (extra []frontier.Request, data []json.RawMessage) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -166,7 +166,7 @@ func (w *work) end() (extra []frontier.Request, data []json.RawMessage) {
 	return w.extra, w.data
 }
 
-// uncount takes URLs that are not queued after all out of the crowds that they were counted in.
+// uncount removes URLs that are not queued in the end from the crowds in which they were counted.
 func (j *judge) uncount(queue []frontier.Request) {
 	for i := range queue {
 		j.crowds.leave(queue[i].URL)

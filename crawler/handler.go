@@ -11,34 +11,34 @@ import (
 // URL and once more for each [Retry], before the visit goes to the sinks and its links to the
 // frontier.
 //
-// What it adds to the visit counts when it returns nil, [SkipLinks] or [Stop]. Any other error makes
-// the visit Failed with ReasonHandler: its links are not followed, and what was enqueued and emitted is
-// dropped; the crawl continues. A panic is such an error. An error that wraps the one of ctx, when ctx
-// has ended, is none: the URL stays queued, for the crawl that resumes this one.
+// What it adds to the visit counts when it returns nil, [SkipLinks] or [Stop]. Any other error makes the
+// visit Failed with ReasonHandler: its links are not followed, and what was enqueued and emitted is
+// dropped; the crawl continues. A panic counts as such an error. An error that wraps the error of ctx, when
+// ctx has ended, does not: the URL stays queued, for the crawl that resumes this one.
 type Handler interface {
 	Handle(ctx context.Context, v *Visit) error
 }
 
-// HandlerFunc is a function as a Handler.
+// HandlerFunc is an adapter that makes a function a Handler.
 type HandlerFunc func(ctx context.Context, v *Visit) error
 
 // Handle calls f.
 func (f HandlerFunc) Handle(ctx context.Context, v *Visit) error { return f(ctx, v) }
 
-// SkipLinks is returned by a Handler to keep the visit and follow none of its page's links. What the
-// Handler enqueued is.
+// SkipLinks is returned by a Handler to keep the visit but follow none of its page's links. URLs that the
+// Handler enqueued are still queued.
 var SkipLinks = errors.New("crawler: skip links")
 
 // Stop is returned by a Handler to keep the visit and then drain the crawl. It may be joined with
-// SkipLinks; joined with any other error neither counts.
+// SkipLinks; if it is joined with any other error, neither applies.
 var Stop = errors.New("crawler: stop")
 
-// RetryError is returned by a Handler to have the URL fetched again: nothing of this visit
-// counts, and the URL returns to the queue as after a network error. When it has had all its attempts
-// (Config.Retries.Max) the visit is Failed with ReasonHandler and this error; when there is no budget for one more
+// RetryError is returned by a Handler to have the URL fetched again: nothing of this visit counts, and the
+// URL returns to the queue as after a network error. When it has had all its attempts (Config.Retries.Max),
+// the visit is Failed with ReasonHandler and this error; when there is no budget for another one
 // (RetriesPerHost), with ReasonRetryBudget.
 type RetryError struct {
-	Err error // the cause; nil: none is named
+	Err error // the cause; may be nil
 	// After is the least time until the next attempt, if it is longer than the pause before retries and
 	// the host's delay. 0: these alone.
 	After time.Duration
@@ -51,13 +51,13 @@ func (e *RetryError) Error() string {
 	return e.Err.Error()
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *RetryError) Unwrap() error { return e.Err }
 
-// Retry is a *RetryError: see there.
+// Retry returns a *RetryError with this cause.
 func Retry(cause error) error { return &RetryError{Err: cause} }
 
-// fatal reports whether a Handler's answer is a failure: whether it is, wraps or joins anything but
+// fatal reports whether a Handler's answer is a failure: whether it is, wraps or joins anything other than
 // SkipLinks and Stop.
 func fatal(answer error) bool {
 	switch e := answer.(type) { //nolint:errorlint // the errors it wraps are looked at one by one

@@ -22,10 +22,10 @@ const (
 	maxHistoryLine    = 16 << 20
 )
 
-// ErrHistory is wrapped by the errors of ReadHistory about what it reads.
+// ErrHistory is wrapped by the errors of ReadHistory that concern the contents.
 var ErrHistory = errors.New("crawler: not the visits of a crawl")
 
-// Visited is a [Lister] in memory: what the visits.jsonl of an earlier crawl tells. It is safe for
+// Visited is a [Lister] in memory, made from the visits.jsonl of an earlier crawl. It is safe for
 // concurrent use.
 type Visited struct {
 	pages map[weburl.Key]visited
@@ -38,7 +38,7 @@ type visited struct {
 	Past
 }
 
-// line is what of a sink.Record a History needs.
+// line has the fields of a sink.Record that a History needs.
 type line struct {
 	Schema       string `json:"schema"`
 	URL          string `json:"url"`
@@ -51,11 +51,11 @@ type line struct {
 	LastModified string `json:"last_modified"`
 }
 
-// ReadHistory reads the JSON lines that an earlier crawl wrote: the pages that were fetched whole with
-// status 200, or were not modified. Of several lines about one URL the last counts. It keeps at most
-// up to this many pages (0: DefaultMaxHistory), about 300 bytes each, and skips the rest, which the next
-// crawl then fetches in full. A last line that was cut short is left out. The error is the Reader's,
-// or wraps ErrHistory and has the line's number.
+// ReadHistory reads the JSON lines that an earlier crawl wrote: the pages that were fetched completely with
+// status 200, or were not modified. If several lines are about one URL, the last one counts. ReadHistory
+// keeps up to most pages (0: DefaultMaxHistory), about 300 bytes each, and skips the rest, which the next
+// crawl then fetches in full. A truncated last line is ignored. The error is the Reader's, or wraps
+// ErrHistory and contains the line number.
 func ReadHistory(r io.Reader, most int) (*Visited, error) {
 	h := &Visited{pages: map[weburl.Key]visited{}}
 	most = or(most, DefaultMaxHistory)
@@ -77,7 +77,7 @@ func ReadHistory(r io.Reader, most int) (*Visited, error) {
 	}
 }
 
-// readLine reads a line and tells whether it has its end.
+// readLine reads a line and reports whether it is complete.
 func readLine(in *bufio.Reader) (text []byte, whole bool, err error) {
 	for {
 		part, err := in.ReadSlice('\n')
@@ -95,7 +95,7 @@ func readLine(in *bufio.Reader) (text []byte, whole bool, err error) {
 	}
 }
 
-// add notes what a line tells.
+// add records what a line says.
 func (h *Visited) add(text []byte, most int) error {
 	var l line
 	if err := json.Unmarshal(text, &l); err != nil {
@@ -127,13 +127,13 @@ func (h *Visited) add(text []byte, most int) error {
 	return nil
 }
 
-// usable reports whether the line is about a page that is whole.
+// usable reports whether the line is about a page that is complete.
 func (l *line) usable() bool {
 	return l.Truncated == "" && len(l.ETag) <= maxValidator && len(l.LastModified) <= maxValidator &&
 		(Outcome(l.Outcome) == NotModified || Outcome(l.Outcome) == Fetched && l.Status == http.StatusOK)
 }
 
-// hash reads the hexadecimal form of a hash, if it is one.
+// hash parses a hash in hexadecimal form; anything else is ignored.
 func hash(sum *[32]byte, text string) {
 	if b, err := hex.DecodeString(text); err == nil && len(b) == len(sum) {
 		*sum = [32]byte(b)
@@ -146,10 +146,10 @@ func (h *Visited) Past(u weburl.URL) (Past, bool) {
 	return p.Past, ok
 }
 
-// Len is the number of pages.
+// Len returns the number of pages.
 func (h *Visited) Len() int { return len(h.order) }
 
-// All implements [Lister]: the pages in the order in which they were visited first.
+// All implements [Lister]: it yields the pages in the order in which they were first visited.
 func (h *Visited) All() iter.Seq2[weburl.URL, int] {
 	return func(yield func(weburl.URL, int) bool) {
 		for _, k := range h.order {

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Middleware is something that is done around a Handler.
+// Middleware wraps a Handler.
 type Middleware func(Handler) Handler
 
-// Chain puts middleware around h. The first is outermost: it is called first and returns last.
+// Chain wraps h in middleware. The first is outermost: it is called first and returns last.
 func Chain(h Handler, around ...Middleware) Handler {
 	for _, m := range slices.Backward(around) {
 		h = m(h)
@@ -18,7 +18,7 @@ func Chain(h Handler, around ...Middleware) Handler {
 	return h
 }
 
-// Only gives the Handler the visits with these outcomes. Others are merely kept.
+// Only passes to the Handler only the visits with these outcomes. All others are kept without it.
 func Only(outcomes ...Outcome) Middleware {
 	return func(h Handler) Handler {
 		return HandlerFunc(func(ctx context.Context, v *Visit) error {
@@ -30,8 +30,8 @@ func Only(outcomes ...Outcome) Middleware {
 	}
 }
 
-// Timeout gives each call a context that ends after d. The Handler must heed it: nothing else can end
-// a call, as the visit is the Handler's until it returns.
+// Timeout gives each call a context that ends after d. The Handler must observe it: nothing else can end a
+// call, because the visit belongs to the Handler until it returns.
 func Timeout(d time.Duration) Middleware {
 	return func(h Handler) Handler {
 		return HandlerFunc(func(ctx context.Context, v *Visit) error {
@@ -42,9 +42,9 @@ func Timeout(d time.Duration) Middleware {
 	}
 }
 
-// Limit lets at most n calls (at least one) run at once, for Handlers that need what there is little
-// of. Others wait, and with them the hosts their pages came from. When the crawl is cancelled they
-// return its context's error, and their URLs stay queued.
+// Limit lets at most n calls (at least one) run at once, for Handlers that need a scarce resource. Other
+// calls wait, and so do the hosts their pages came from. When the crawl is cancelled they return its
+// context's error, and their URLs stay queued.
 func Limit(n int) Middleware {
 	places := make(chan struct{}, max(1, n))
 	return func(h Handler) Handler {
@@ -60,9 +60,9 @@ func Limit(n int) Middleware {
 	}
 }
 
-// Logging writes a record for each call: "visit handled" at level Info, or "visit not handled" at
-// level Warn with the error. [SkipLinks] and [Stop] are no errors. The attributes are url, outcome,
-// status, took, and error.
+// Logging writes a record for each call: "visit handled" at level Info, or "visit not handled" at level
+// Warn with the error. [SkipLinks] and [Stop] are not errors. The attributes are url, outcome, status,
+// took, and error.
 func Logging(l *slog.Logger) Middleware {
 	return func(h Handler) Handler {
 		return HandlerFunc(func(ctx context.Context, v *Visit) error {

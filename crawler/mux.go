@@ -11,7 +11,8 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// Mux is a Handler that hands visits to other ones, by what was fetched. The zero value is ready.
+// Mux is a Handler that dispatches visits to other Handlers by what was fetched. The zero value is ready to
+// use.
 //
 //	var mux crawler.Mux
 //	mux.On("blog.site.to.crawl/{year}/{slug}", article)
@@ -19,8 +20,8 @@ import (
 //	mux.On("", broken, crawler.WithStatus(404, 410))
 //	mux.Else(rest)
 //
-// Routes are tried in the order in which they were added, and the first that fits has the visit: put
-// what is special first. A visit that fits none goes to Else's Handler, or is merely kept.
+// Routes are tried in the order in which they were added, and the first one that matches gets the visit:
+// add the most specific routes first. A visit that matches none goes to Else's Handler, or is merely kept.
 //
 // A pattern is [HOST]PATH, matched against the URL without scheme and query:
 //
@@ -31,10 +32,10 @@ import (
 //   - "/a/{x}/c" fits one segment in place of {x}, which must not be empty. {x...}, at the end, fits
 //     all the rest, an empty one too. [Visit.PathValue] has what it was.
 //
-// Segments are compared, and values given, with percent-encoding undone.
+// Segments are compared, and values returned, with percent-encoding undone.
 //
-// A route without WithStatus and WithOutcome is for pages that were had: Fetched, with a status from
-// 200 to 299. So its Handler need not look whether there is a page.
+// A route without WithStatus and WithOutcome is for pages that were fetched successfully: Fetched, with a
+// status from 200 to 299. Its Handler therefore need not check whether there is a page.
 //
 // Routes are added before the crawl begins; from then on a Mux is safe for concurrent use.
 type Mux struct {
@@ -48,8 +49,8 @@ type route struct {
 	handler    Handler
 }
 
-// On adds a route: h has the visits whose URLs fit the pattern and that meet all the conditions. It
-// panics when the pattern is malformed or h is nil, as they are part of the program's text.
+// On adds a route: h gets the visits whose URLs match the pattern and that meet all the conditions. It
+// panics when the pattern is malformed or h is nil, because both are part of the program's text.
 func (m *Mux) On(pattern string, h HandlerFunc, conditions ...Condition) {
 	p, err := parsePattern(pattern)
 	if err != nil {
@@ -64,7 +65,7 @@ func (m *Mux) On(pattern string, h HandlerFunc, conditions ...Condition) {
 	m.routes = append(m.routes, route{p, conditions, h})
 }
 
-// Else sets the Handler of visits that no route fits, of every outcome.
+// Else sets the Handler for visits of any outcome that no route matches.
 func (m *Mux) Else(h HandlerFunc) { m.rest = h }
 
 // Handle implements [Handler].
@@ -90,13 +91,13 @@ func (r *route) fits(v *Visit) bool {
 	}
 	values, ok := r.match(v)
 	if ok {
-		v.path = append(values, v.path...) // those of a Mux around this one come after
+		v.path = append(values, v.path...) // the values of an enclosing Mux come after
 	}
 	return ok
 }
 
-// PathValue is what stood in the place of {name} in the pattern by which a [Mux] chose the Handler that
-// has the visit; "" when there is no such place.
+// PathValue returns what matched {name} in the pattern by which a [Mux] chose the Handler of the visit; ""
+// if the pattern has no such name.
 func (v *Visit) PathValue(name string) string {
 	for _, p := range v.path {
 		if p.name == name {
@@ -109,14 +110,14 @@ func (v *Visit) PathValue(name string) string {
 // Condition is what a visit must satisfy for a route of a [Mux], in addition to its URL.
 type Condition struct {
 	holds func(v *Visit) bool
-	fate  bool // it is about how the URL ended
+	fate  bool // it is about the outcome of the URL
 }
 
-// had is the condition of routes that say nothing of how the URL ended.
+// had is the condition of routes that do not mention the outcome of the URL.
 var had = Condition{holds: func(v *Visit) bool { return v.Outcome == Fetched && v.Status()/100 == 2 }}
 
-// OfType is the condition that the answer has one of these media types: "text/html", or "image/*" for
-// all that begin so. What is compared is fetcher.Page.ContentType: lower case, without parameters.
+// OfType returns the condition that the answer has one of these media types: "text/html", or "image/*" for
+// all that begin so. They are compared with fetcher.Page.ContentType: lower case, without parameters.
 func OfType(types ...string) Condition {
 	return Condition{holds: func(v *Visit) bool {
 		return v.Page != nil && slices.ContainsFunc(types, func(t string) bool {
@@ -126,7 +127,7 @@ func OfType(types ...string) Condition {
 	}}
 }
 
-// WithStatus is the condition that there was an answer, with one of these HTTP statuses. A number from
+// WithStatus returns the condition that there was an answer with one of these HTTP statuses. A number from
 // 1 to 5 is a class: 4 is 400 to 499.
 func WithStatus(statuses ...int) Condition {
 	return Condition{fate: true, holds: func(v *Visit) bool {
@@ -135,30 +136,30 @@ func WithStatus(statuses ...int) Condition {
 	}}
 }
 
-// WithOutcome is the condition that the URL ended in one of these ways.
+// WithOutcome returns the condition that the URL had one of these outcomes.
 func WithOutcome(outcomes ...Outcome) Condition {
 	return Condition{fate: true, holds: func(v *Visit) bool { return slices.Contains(outcomes, v.Outcome) }}
 }
 
-// OfKind is the condition that the URL came into the crawl in one of these ways.
+// OfKind returns the condition that the URL entered the crawl in one of these ways.
 func OfKind(kinds ...frontier.Kind) Condition {
 	return Condition{holds: func(v *Visit) bool { return slices.Contains(kinds, v.Kind) }}
 }
 
-// When is a custom condition. holds is called concurrently.
+// When returns a custom condition. holds is called concurrently.
 func When(holds func(v *Visit) bool) Condition { return Condition{holds: holds} }
 
-// pattern is what a URL must look like.
+// pattern describes the URLs that a route matches.
 type pattern struct {
-	host     string // in lower case, "" for any
-	suffix   bool   // host is the end of a name, with its dot
-	port     bool   // host has one
+	host     string // in lower case; "" for any
+	suffix   bool   // host is the end of a name, including its leading dot
+	port     bool   // host includes a port
 	segments []segment
 	open     bool // anything may follow the segments
-	any      bool // no path was named
+	any      bool // no path was given
 }
 
-// segment is a part of a path between slashes: a text, or a name for any text.
+// segment is the part of a path between two slashes: literal text, or a name that matches any text.
 type segment struct {
 	text string
 	name string // in braces
@@ -186,7 +187,7 @@ func (p *pattern) parseHost(host string) error {
 	p.host, p.suffix = strings.CutPrefix(strings.ToLower(host), "*")
 	p.port = strings.Contains(strings.TrimPrefix(p.host, "["), ":") && !strings.HasSuffix(p.host, "]")
 	if !p.port {
-		p.host = strings.Trim(p.host, "[]") // of an IPv6 literal
+		p.host = strings.Trim(p.host, "[]") // those of an IPv6 literal
 	}
 	if strings.ContainsAny(p.host, "{}*?# ") || strings.HasSuffix(p.host, ":") || p.suffix && (len(p.host) < 2 || p.host[0] != '.') {
 		return fmt.Errorf("host %q", host)
@@ -194,7 +195,7 @@ func (p *pattern) parseHost(host string) error {
 	return nil
 }
 
-// parsePath reads what follows the first slash.
+// parsePath parses what follows the first slash.
 func (p *pattern) parsePath(path string) error {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -240,7 +241,7 @@ func unescape(s string) string {
 	return s
 }
 
-// match compares the visit's URL and returns the values of the pattern's names.
+// match compares the pattern with the visit's URL and returns the values of its names.
 func (p *pattern) match(v *Visit) (values []pathValue, ok bool) {
 	if !p.matchHost(v) {
 		return nil, false
