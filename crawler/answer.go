@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// answered ends a claim whose request was answered.
+// answered finishes a claim whose request was answered.
 func (a *attempt) answered(ctx context.Context, page *fetcher.Page) {
 	v, u := &Visit{Page: page}, a.claim.URL
 	switch {
@@ -57,8 +57,8 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// redirected queues a redirect's target: a URL of its own, at the same depth, that passes scope,
-// robots and pacing like any other, and gets a visit in any case.
+// redirected queues the target of a redirect. The target is a URL of its own, at the same depth: it passes
+// scope, robots and pacing like any other, and always gets a visit.
 func (a *attempt) redirected(ctx context.Context, v *Visit) {
 	v.Outcome, v.Reason = Redirected, ""
 	c := &a.claim
@@ -84,7 +84,7 @@ func (a *attempt) redirected(ctx context.Context, v *Visit) {
 	}})
 }
 
-// targetKind is the kind of a redirect's target: a sitemap's is a sitemap.
+// targetKind returns the kind of a redirect's target: the target of a redirected sitemap is a sitemap, too.
 func targetKind(k frontier.Kind) frontier.Kind {
 	if k == frontier.KindSitemap {
 		return k
@@ -92,7 +92,7 @@ func targetKind(k frontier.Kind) frontier.Kind {
 	return frontier.KindRedirect
 }
 
-// accept makes an answer the URL's page.
+// accept makes the answer the page of the URL.
 func (a *attempt) accept(ctx context.Context, v *Visit) {
 	page, c := v.Page, a.claim
 	v.Outcome = Fetched
@@ -114,11 +114,11 @@ func (a *attempt) accept(ctx context.Context, v *Visit) {
 	a.end(ctx, v, a.read(k, v))
 }
 
-// awaitRoom waits until a large page may be read: the texts of its links, and what is queued of them, take as
-// much as its body each.
+// awaitRoom waits until a large page may be read: the texts of its links and the requests queued from them
+// each take as much memory as its body.
 func (a *attempt) awaitRoom(ctx context.Context, p *fetcher.Page) {
 	if len(p.Body) > largePage && a.cfg.parses(p.ContentType) {
-		_ = reserve(ctx, 2*len(p.Body)) // it is read, too, when the crawl is about to end
+		_ = reserve(ctx, 2*len(p.Body)) // the page is also read when the crawl is about to end
 	}
 }
 
@@ -154,7 +154,7 @@ func (a *attempt) read(k *linker, v *Visit) []frontier.Request {
 	return a.reserved.links
 }
 
-// refusedUse is the use for which the page may not be taken, of those the operator honours; "" when
+// refusedUse returns the use for which the page may not be taken, among those the operator honours; "" if
 // there is none.
 func (c *Config) refusedUse(v *Visit) string {
 	for _, use := range c.Politeness.RefuseUsage {
@@ -176,7 +176,7 @@ func metasOf(doc *extract.Document) []robots.Meta {
 	return metas
 }
 
-// directives are the page's robots directives, of its headers and META elements.
+// directives returns the page's robots directives, from its headers and META elements.
 func (c *Config) directives(v *Visit, metas []robots.Meta) robots.Directives {
 	var opts []robots.Option
 	if c.RevisitedDirectives {

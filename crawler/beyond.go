@@ -8,8 +8,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// beyondRules name the hops that lead out of the scope: the rule of a link that is one, and that of
-// links on a page that is the last.
+// beyondRules names the hops that lead out of the scope: hop is the rule of a link that is such a hop, and
+// last is the rule of links that are not followed because the page they are on is the last.
 var beyondRules = [frontier.MaxBeyond + 1]struct{ hop, last string }{
 	{last: "the page itself is outside the scope"},
 	{"one link beyond the scope", "the page is one link beyond the scope"},
@@ -21,7 +21,7 @@ var beyondRules = [frontier.MaxBeyond + 1]struct{ hop, last string }{
 	{"seven links beyond the scope", "the page is seven links beyond the scope"},
 }
 
-// stretch follows a link that leads out of the scope if v may be left so far.
+// stretch follows a link that leads out of the scope if the crawl may still go that far from v.
 func (j *judge) stretch(d *decided, v *Visit, kind extract.Kind) {
 	if d.firm || v.Beyond >= j.cfg.Scope.Beyond || !j.mayStretch(kind) {
 		return
@@ -35,8 +35,8 @@ func (j *judge) mayStretch(kind extract.Kind) bool {
 	return len(j.cfg.Scope.BeyondKinds) == 0 || slices.Contains(j.cfg.Scope.BeyondKinds, kindOf(kind))
 }
 
-// beyondAfter is how far beyond the scope the target of a redirect is. A redirect is not a link, so
-// it leads no farther than its source is, or else to the first hop.
+// beyondAfter returns how far beyond the scope the target of a redirect is. A redirect is not a link, so a
+// target outside is as far out as its source, but at least one hop.
 func (j *judge) beyondAfter(c frontier.Claim, to weburl.URL) uint8 {
 	if j.cfg.Scope.Beyond == 0 || j.decide(to, j.redirectKind(to, c.Depth)).In {
 		return 0

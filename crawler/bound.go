@@ -10,16 +10,16 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 )
 
-// bound keeps count of the least time the crawl so far could have taken: of every host, and of every
-// server address, the requests one after the other with the pause that was due after each. It does not
-// depend on the number and speed of the workers.
+// bound computes the least time the crawl so far could have taken: for every host and every server address,
+// the sum of its requests, made one at a time, with the pause due after each. It does not depend on the
+// number and speed of the workers.
 type bound struct {
 	mu      sync.Mutex
 	needs   map[party]*need
-	changed map[party]bool // since the last call of changes; nil in a crawl that keeps nothing
+	changed map[party]bool // since the last call of changes; nil in a crawl that is not durable
 }
 
-// party is a host, or else the address of a server, to which requests are made one after the other.
+// party is a host, or the address of a server, to which requests are made one at a time.
 type party struct {
 	host string
 	addr netip.Addr
@@ -27,7 +27,7 @@ type party struct {
 
 const partyHost, partyAddr = "host ", "address "
 
-// String is what the party is called in reports, and kept as.
+// String returns the name of the party in reports, under which it is also stored.
 func (p party) String() string {
 	if p.host != "" {
 		return partyHost + p.host
@@ -35,7 +35,7 @@ func (p party) String() string {
 	return partyAddr + p.addr.String()
 }
 
-// parseParty is the party of such a name, the zero one if it is none.
+// parseParty parses such a name. It returns the zero party if the name is not valid.
 func parseParty(name string) party {
 	if host, ok := strings.CutPrefix(name, partyHost); ok {
 		return party{host: host}
@@ -46,13 +46,13 @@ func parseParty(name string) party {
 
 type need struct {
 	total time.Duration
-	last  time.Duration // the pause after the last request, which nobody waits for
+	last  time.Duration // the pause after the last request, which nobody has to wait for
 	slots int
 }
 
 func newBound() *bound { return &bound{needs: map[party]*need{}} }
 
-// answer counts a request for its host and, unless the host is an own one, its address.
+// answer counts a request for its host and, unless the operator owns the host, for its address.
 func (b *bound) answer(a *fetcher.Answer, own func(host string) int) {
 	var took time.Duration
 	var ended time.Time
@@ -74,14 +74,14 @@ func (b *bound) answer(a *fetcher.Answer, own func(host string) int) {
 	}
 }
 
-// failure is the fetcher's error in err, nil if there is none.
+// failure returns the fetcher's error in err, nil if there is none.
 func failure(err error) *fetcher.Error {
 	var failed *fetcher.Error
 	errors.As(err, &failed)
 	return failed
 }
 
-// add counts a request: how long it took, and the pause after it.
+// add counts a request, given how long it took and the pause after it.
 func (b *bound) add(who party, slots int, took, rest time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -97,7 +97,7 @@ func (b *bound) add(who party, slots int, took, rest time.Duration) {
 	}
 }
 
-// changes are the needs that changed since it was called last.
+// changes returns the needs that changed since the last call.
 func (b *bound) changes() map[string]need {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -109,14 +109,14 @@ func (b *bound) changes() map[string]need {
 	return all
 }
 
-// recall puts back what changes gave out.
+// recall restores a need that changes returned.
 func (b *bound) recall(who string, n need) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.needs[parseParty(who)] = &n
 }
 
-// least is the bound, and who sets it.
+// least returns the bound, and the party that sets it.
 func (b *bound) least() (time.Duration, string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

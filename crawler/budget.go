@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// budget gives out one ticket for each page that may still be fetched, so that a crawl of N pages fetches
-// exactly N however many workers it has. A worker takes a ticket before it claims and says after
-// whether it was a page; any other claim gives its ticket back.
+// budget hands out one ticket for each page that may still be fetched, so that a crawl of N pages fetches
+// exactly N however many workers it has. A worker takes a ticket before it claims a URL and reports
+// afterwards whether that was a page; for any other claim the ticket is returned.
 type budget struct {
 	mu   sync.Mutex
 	cond *sync.Cond
@@ -23,7 +23,7 @@ func newBudget(pages int) *budget {
 	return b
 }
 
-// take waits for a ticket. It returns false when there will be none any more, or ctx has ended.
+// take waits for a ticket. It returns false when there will be no more, or when ctx has ended.
 func (b *budget) take(ctx context.Context) bool {
 	if b.unlimited {
 		return ctx.Err() == nil
@@ -42,14 +42,14 @@ func (b *budget) take(ctx context.Context) bool {
 	return true
 }
 
-// wake takes the lock, so that no waiter is between its look at ctx and its Wait.
+// wake takes the lock so that no waiter is between its check of ctx and its Wait.
 func (b *budget) wake() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.cond.Broadcast()
 }
 
-// settle ends a ticket: spent on a page, or given back.
+// settle ends a ticket: it was spent on a page, or is returned.
 func (b *budget) settle(spent bool) {
 	if b.unlimited {
 		return
@@ -63,7 +63,7 @@ func (b *budget) settle(spent bool) {
 	b.cond.Broadcast()
 }
 
-// spend takes tickets off for pages that were fetched before the process began.
+// spend removes the tickets of pages that were fetched before the process began.
 func (b *budget) spend(pages int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,17 +8,17 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// causes remembers why robots.txt files could not be fetched, so that the URLs that are given up for it
-// can say more than that.
+// causes remembers why robots.txt files could not be fetched, so that the visits of URLs that are given up
+// because of it can name the cause.
 type causes struct {
 	mu   sync.Mutex
 	last map[string]error // by origin
 }
 
-// maxCauses bounds what is remembered; when it is full it starts again.
+// maxCauses bounds the number of causes remembered; when the table is full, it is emptied.
 const maxCauses = 10_000
 
-// note takes the end of a request for an origin's robots.txt.
+// note records the outcome of a request for an origin's robots.txt.
 func (c *causes) note(origin string, page *fetcher.Page, err error) {
 	if err == nil && page != nil && (page.Status >= 500 || page.Status == 429) {
 		err = fmt.Errorf("status %d", page.Status)
@@ -35,7 +35,7 @@ func (c *causes) note(origin string, page *fetcher.Page, err error) {
 	c.last[origin] = err
 }
 
-// of is why a visit was denied, nil when there is no more to say.
+// of returns why a visit was denied, nil when there is nothing to add.
 func (c *causes) of(origin string, d *politeness.Denied) error {
 	if d.Reason != politeness.ReasonRobotsUnreachable {
 		return nil

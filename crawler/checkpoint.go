@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// The names under which a crawl keeps, in a durable frontier, what it must know again after a crash.
+// The names under which a crawl stores, in a durable frontier, what it must still know after a crash.
 const (
 	keyGate  = "crawler/gate"
 	keyTally = "crawler/tally"
@@ -26,13 +26,14 @@ const (
 	keyNear  = "crawler/near/"
 	keyCrowd = "crawler/crowd/"
 	keyTable = keyCrowd         // the table that the crowds belong to
-	oldTable = "crawler/crowds" // where it was: beside the gate, whose megabytes are read with it
+	oldTable = "crawler/crowds" // its former key: next to the gate's, whose megabytes are read with it
 	keyPin   = "crawler/pin/"   // by host name
 	keyRules = "crawler/rules"  // the rulebook
-	keySince = "crawler/since"  // which history is queued
+	keySince = "crawler/since"  // which history has been queued
 )
 
-// checkpoint keeps what the parts of a run count in a durable frontier, and reads it when the crawl is resumed.
+// checkpoint stores the counts of the parts of a run in a durable frontier, and reads them when the crawl
+// is resumed.
 type checkpoint struct {
 	store      frontier.Durable
 	gate       *politeness.Gate
@@ -46,7 +47,7 @@ type checkpoint struct {
 	resumed bool   // an earlier process began this crawl
 }
 
-// newCheckpoint makes the parts of r note what changes.
+// newCheckpoint makes the parts of r record what changes.
 func newCheckpoint(r *run, store frontier.Durable) *checkpoint {
 	r.tally.keeps()
 	r.bound.changed = map[party]bool{}
@@ -58,14 +59,13 @@ func newCheckpoint(r *run, store frontier.Durable) *checkpoint {
 	}
 }
 
-// durable is a frontier if it outlives the process.
+// durable returns f as a frontier.Durable if it outlives the process, nil otherwise.
 func durable(f frontier.Frontier) frontier.Durable {
 	d, _ := f.(frontier.Durable)
 	return d
 }
 
-// restoreGate lets a gate begin with what the gate of an earlier process knew, unless it is told
-// otherwise.
+// restoreGate makes a gate begin with what the gate of an earlier process knew, unless p says otherwise.
 func restoreGate(p *politeness.Config, f frontier.Frontier) error {
 	store := durable(f)
 	if store == nil || p.Snapshot != nil {
@@ -82,7 +82,8 @@ type kept struct {
 	Elapsed time.Duration // of all runs
 }
 
-// UnmarshalJSON also reads the names that Report had in JSON before it had tags. All but these differ in case alone.
+// UnmarshalJSON also reads the names that the fields of Report had in JSON before it had tags. All others
+// differ only in case.
 func (k *kept) UnmarshalJSON(b []byte) error {
 	type plain kept
 	var old struct{ Report struct{ Same, Near int } }
@@ -91,8 +92,8 @@ func (k *kept) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// values are what has changed since they were last taken, and what the Config adds. The output's lock is held: the
-// counts are those of the visits in the sinks.
+// values returns what has changed since the last call, and what the Config adds. The caller holds the
+// output's lock, so the counts are those of the visits in the sinks.
 func (k *checkpoint) values() (map[string][]byte, error) {
 	values := map[string][]byte{}
 	b, err := json.Marshal(k.tally.keep(time.Now()))
@@ -117,7 +118,7 @@ func (k *checkpoint) values() (map[string][]byte, error) {
 	return values, k.addMore(values)
 }
 
-// addMore adds what the Config wants stored.
+// addMore adds the values that Config.AtCommit returns.
 func (k *checkpoint) addMore(values map[string][]byte) error {
 	if k.more == nil {
 		return nil
@@ -127,8 +128,8 @@ func (k *checkpoint) addMore(values map[string][]byte) error {
 	return err
 }
 
-// keepCrowds adds what has changed of the crowds. Those of a table that was given up stay in the
-// frontier under its number, and are not read again.
+// keepCrowds adds the crowds that have changed. Those of a table that was discarded stay in the frontier
+// under its number, and are not read again.
 func (k *checkpoint) keepCrowds(values map[string][]byte) {
 	counts, seed, fresh := k.crowds.changes()
 	if fresh {
@@ -141,9 +142,9 @@ func (k *checkpoint) keepCrowds(values map[string][]byte) {
 	}
 }
 
-// resume brings the run to where the frontier says that the crawl was: the counts, and every sink cut
-// back to what was committed. The offsets are committed before the first record is written, so that
-// from then on each sink's is known.
+// resume brings the run to the point that the frontier has recorded: it restores the counts and cuts every
+// sink back to what was committed. The offsets are committed before the first record is written, so that
+// from then on the offset of each sink is known.
 func (k *checkpoint) resume(ctx context.Context, out *output) (was kept, err error) {
 	if err := out.restore(k.store.Offsets("")); err != nil {
 		return was, err
@@ -162,7 +163,7 @@ func (k *checkpoint) resume(ctx context.Context, out *output) (was kept, err err
 	return was, k.store.Commit(ctx, nil, frontier.Checkpoint{Offsets: offsets, Values: values})
 }
 
-// recall reads what values has kept.
+// recall reads what values has stored.
 func (k *checkpoint) recall(ctx context.Context) (was kept, err error) {
 	b, err := k.store.Value(ctx, "", keyTally)
 	if err != nil {
@@ -191,7 +192,7 @@ func (k *checkpoint) recall(ctx context.Context) (was kept, err error) {
 
 func (k *checkpoint) recallHost(host string, value []byte) {
 	pages, n := binary.Uvarint(value)
-	retries, _ := binary.Uvarint(value[max(0, n):]) // of an earlier version there are none
+	retries, _ := binary.Uvarint(value[max(0, n):]) // state of an earlier version has none
 	k.tally.recallHost(host, hostCount{int(pages), int(retries)})
 }
 
@@ -233,7 +234,7 @@ func (k *checkpoint) recallCrowds(ctx context.Context) error {
 	return nil
 }
 
-// moveTable gives the table of a crawl that an earlier version began its place.
+// moveTable moves the table of a crawl that an earlier version began to its present place.
 func (k *checkpoint) moveTable(ctx context.Context) ([]byte, error) {
 	b, err := k.store.Value(ctx, "", oldTable)
 	if err != nil || b == nil {
@@ -242,8 +243,8 @@ func (k *checkpoint) moveTable(ctx context.Context) ([]byte, error) {
 	return b, k.mark(ctx, keyTable, b)
 }
 
-// keptCrowd is how many an earlier process has counted of a crowd of this table. A store that cannot be read fails the
-// next commit, too.
+// keptCrowd returns how many URLs an earlier process has counted in a crowd of this table. If the store
+// cannot be read, the next commit fails, too.
 func (k *checkpoint) keptCrowd(ctx context.Context, table, crowd uint64) uint32 {
 	b, err := k.store.Value(ctx, "", crowdName(crowd))
 	of, n := binary.Uvarint(b)
@@ -258,12 +259,12 @@ func crowdName(crowd uint64) string {
 	return string(binary.BigEndian.AppendUint64([]byte(keyCrowd), crowd))
 }
 
-// mark stores a value at once.
+// mark stores a value immediately.
 func (k *checkpoint) mark(ctx context.Context, key string, value []byte) error {
 	return k.store.Commit(ctx, nil, frontier.Checkpoint{Values: map[string][]byte{key: value}})
 }
 
-// pin stores a first look-up in the frontier, or returns the one that is stored there.
+// pin stores a first look-up in the frontier, or returns the one that is already stored.
 func (k *checkpoint) pin(ctx context.Context, host string, private []netip.Addr) ([]netip.Addr, error) {
 	b, err := k.store.Value(ctx, "", keyPin+host)
 	switch {

@@ -9,20 +9,20 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// A commit is due this long after the one before, or earlier when this much has accumulated or
-// everything else waits for it.
+// A commit is due this long after the previous one, or earlier when this much has accumulated or everything
+// else waits for it.
 const (
 	commitInterval = 50 * time.Millisecond
 	commitVisits   = 1000
 	commitLinks    = 30_000
-	commitBytes    = 4 << 20 // of links: some 30,000 of the usual length
+	commitBytes    = 4 << 20 // of links: some 30,000 of typical length
 )
 
-// committer makes visits durable in a crawl whose frontier is: their records in the sinks and their
-// ends in the frontier, in the same order, many at a time. Whatever instant the process is killed at,
-// the sinks can be cut back to what the frontier knows of, and both resume from there.
+// committer makes visits durable in a crawl with a durable frontier: it writes their records to the sinks
+// and their ends to the frontier, in the same order, many at a time. At whatever instant the process is
+// killed, the sinks can be cut back to what the frontier has recorded, and both resume from there.
 //
-// The host of a visit is free when its request has ended, not when the visit is durable.
+// A host is free when its request has ended, not when the visit is durable.
 type committer struct {
 	store      frontier.Durable
 	out        *output
@@ -37,7 +37,7 @@ type committer struct {
 	failed bool       // a sink has a record, or a part of one, that no commit may count
 	room   *sync.Cond // there is room for further ends
 
-	kick  chan struct{} // something came; holds one
+	kick  chan struct{} // something has arrived; holds one
 	quit  chan struct{}
 	ended sync.WaitGroup
 
@@ -50,11 +50,11 @@ func newCommitter(store frontier.Durable, out *output, fail func(error)) *commit
 	return m
 }
 
-// start makes the goroutine that commits. close ends it.
+// start starts the goroutine that commits. close ends it.
 func (m *committer) start(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	m.snapshot.requests = m.checkpoint.tally.requests()
-	if !m.checkpoint.resumed { // else the first commit takes one, so that no line is replayed twice
+	if !m.checkpoint.resumed { // otherwise the first commit takes one, so that no line is replayed twice
 		m.snapshot.next = time.Now().Add(snapshotInterval)
 	}
 	m.ended.Go(func() {
@@ -71,7 +71,7 @@ func (m *committer) close() {
 	m.ended.Wait()
 }
 
-// await waits until a commit is due. It returns false when there will be none but the last.
+// await waits until a commit is due. It returns false when only the last one remains.
 func (m *committer) await() bool {
 	due := time.NewTimer(commitInterval)
 	defer due.Stop()
@@ -89,8 +89,8 @@ func (m *committer) await() bool {
 	}
 }
 
-// due reports whether it is time to commit: enough has accumulated, or the wait was long enough, or nothing
-// more will come before.
+// due reports whether it is time to commit: enough has accumulated, the wait was long enough, or nothing
+// more will arrive before the commit.
 func (m *committer) due(waited bool) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -108,8 +108,8 @@ func (m *committer) due(waited bool) bool {
 	return n.Queued == 0 && n.Claimed <= len(m.ends)
 }
 
-// end takes a visit's record and its claim's end. It waits while too many are on their way. An end
-// whose claim was lost is dropped, with its record.
+// end takes a visit's record and its claim's end. It waits while too many are pending. An end whose claim
+// was lost is dropped, together with its record.
 func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, count func()) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := m.store.Release(ctx, e.Claim, e.Settlement.ReadyAt); err != nil {
@@ -129,7 +129,7 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, c
 		m.bytes += linkBytes(&e.Settlement.Links[i])
 	}
 	if m.failed {
-		return nil // the crawl is about to end, and gives the URL back
+		return nil // the crawl is about to end, and returns the URL to the queue
 	}
 	if err := m.out.append(ctx, rec); err != nil {
 		m.refuse()
@@ -143,19 +143,19 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, c
 	return nil
 }
 
-// full reports whether a full commit has accumulated. The lock is held.
+// full reports whether a full commit has accumulated. The caller holds the lock.
 func (m *committer) full() bool {
 	return len(m.ends) >= commitVisits || m.links >= commitLinks || m.bytes >= commitBytes
 }
 
-// linkBytes is how much the texts of a link take, about.
+// linkBytes estimates how much memory the texts of a link take.
 func linkBytes(l *frontier.Request) int {
 	return len(l.URL.String()) + len(l.Via.String()) + len(l.Meta)
 }
 
-// ahead adds what a page has of links beyond what is committed at once, so that no page makes a commit of any
-// size, and leaves the rest. If the process is killed before the page's visit is durable, the page is
-// requested again, and these links are known then.
+// ahead adds those links of a page that exceed what is committed at once, so that no page makes a commit
+// arbitrarily large, and leaves the rest. If the process is killed before the page's visit is durable, the
+// page is requested again, and these links are then already known.
 func (m *committer) ahead(ctx context.Context, links *[]frontier.Request) error {
 	bytes := 0
 	for i := range *links {
@@ -172,7 +172,7 @@ func (m *committer) ahead(ctx context.Context, links *[]frontier.Request) error 
 	return nil
 }
 
-// commit makes durable what has come together. The last commit also keeps what the gate knows.
+// commit makes durable what has accumulated. The last commit also stores what the gate knows.
 func (m *committer) commit(ctx context.Context, last bool) {
 	ends, c, err := m.take(last)
 	if err == nil && c != nil {
@@ -195,14 +195,14 @@ func (m *committer) giveUp(ends []frontier.End, err error) {
 	m.fail(err)
 }
 
-// refuse prevents further commits and releases everyone who waits for room. The lock is held.
+// refuse prevents further commits and releases everyone who waits for room. The caller holds the lock.
 func (m *committer) refuse() {
 	m.failed = true
 	m.room.Broadcast()
 }
 
-// giveBack queues the URLs again whose visits could not be made durable, as a restarted process would
-// find them. If it is the store that has failed, that happens when it is opened again.
+// giveBack returns to the queue the URLs whose visits could not be made durable, as a restarted process
+// would find them. If the store itself has failed, this happens when it is opened again.
 func (m *committer) giveBack(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -215,8 +215,8 @@ func (m *committer) giveBack(ctx context.Context) {
 	}
 }
 
-// take syncs the sinks and takes what is in them. The checkpoint is nil when nothing can be committed
-// any more.
+// take syncs the sinks and takes what is in them. The checkpoint is nil when nothing can be committed any
+// more.
 func (m *committer) take(last bool) (ends []frontier.End, c *frontier.Checkpoint, err error) {
 	gate := m.snapshot.take(m.checkpoint.gate, m.checkpoint.tally.requests(), last)
 	m.mu.Lock()

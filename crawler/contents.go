@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// contents remembers which URL had a body first.
+// contents remembers which URL was the first to have a body.
 type contents struct {
-	most int // bodies at most
-	room int // bytes of their URLs at most
+	most int // maximum number of bodies
+	room int // maximum number of bytes of their URLs
 
 	mu    sync.Mutex
 	size  int // bytes of the URLs
 	first map[[16]byte]*content
-	fresh map[[16]byte]*content // changed since they were last kept; nil in a crawl that keeps nothing
+	fresh map[[16]byte]*content // changed since they were last stored; nil in a crawl that is not durable
 }
 
 type content struct {
@@ -21,7 +21,7 @@ type content struct {
 	count int
 }
 
-// What is remembered at most; later bodies are compared with the earlier ones only.
+// Bounds of what is remembered; when they are reached, bodies are compared with the earlier ones only.
 const (
 	maxContents     = 200_000
 	maxContentBytes = 16 << 20 // of URLs: 80 bytes for each of maxContents
@@ -31,8 +31,8 @@ func newContents() *contents {
 	return &contents{most: maxContents, room: maxContentBytes, first: map[[16]byte]*content{}}
 }
 
-// meet notes a body and returns the URL that had the same before, "" when it is the first, and how
-// often the body has been met by now.
+// meet records a body and returns the first URL that had it, "" if this is the first, and how often the
+// body has been met so far.
 func (c *contents) meet(url string, sum [sha256.Size]byte) (before string, times int) {
 	k := [16]byte(sum[:16])
 	c.mu.Lock()
@@ -52,7 +52,7 @@ func (c *contents) meet(url string, sum [sha256.Size]byte) (before string, times
 	return "", 1
 }
 
-// add remembers a body if there is room; else it returns nil.
+// add remembers a body if there is room; otherwise it returns nil.
 func (c *contents) add(k [16]byte, url string, count int) *content {
 	if len(c.first) >= c.most || c.size+len(url) > c.room {
 		return nil
@@ -79,7 +79,7 @@ func (c *contents) note(k [16]byte, f *content) {
 	}
 }
 
-// changed is what was met since it was last called.
+// changed returns what was met since the last call.
 func (c *contents) changed() map[[16]byte]content {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +91,7 @@ func (c *contents) changed() map[[16]byte]content {
 	return all
 }
 
-// recall notes what was met before the process began.
+// recall records what was met before the process began.
 func (c *contents) recall(k [16]byte, url string, count int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

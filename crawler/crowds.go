@@ -10,26 +10,26 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// crowds counts the URLs queued per directory, the query variants queued per path, the sessions
-// queued of one URL, and the URLs of a host that have one body, so that no single script or directory
-// fills the queue. Counts are by keyed hash; when there are too many to keep, the table starts again,
-// which only lets more through.
+// crowds counts the URLs queued per directory, the query variants queued per path, the session variants
+// queued per URL, and the URLs of a host that have the same body, so that no single script or directory
+// fills the queue. Counts are stored by keyed hash; when there are too many to keep, the table is emptied,
+// which only lets more URLs through.
 type crowds struct {
-	queries  int // most variants of one path; 0 none
-	dir      int // most URLs of one directory; 0 none
-	sessions int // most variants of one URL that differ in their session; 0 none
+	queries  int // most variants of one path; 0: no limit
+	dir      int // most URLs of one directory; 0: no limit
+	sessions int // most variants of one URL that differ only in their session; 0: no limit
 
-	// own is Config.Politeness.OwnHosts: who owns a host knows how many pages it has.
+	// own is Config.Politeness.OwnHosts: the owner of a host knows how many pages it has.
 	own func(host string) int
 
-	most int // crowds at most
+	most int // maximum number of crowds
 
 	mu      sync.Mutex
 	seed    uint64
 	counts  map[uint64]uint32
 	changed map[uint64]struct{}       // since the last call of changes; nil before the first
-	fresh   bool                      // the table started again since then
-	kept    func(crowd uint64) uint32 // what an earlier process has counted; nil: there was none
+	fresh   bool                      // the table has been emptied since then
+	kept    func(crowd uint64) uint32 // returns what an earlier process has counted; nil if there was none
 }
 
 // maxCrowds bounds the table: about 20 MB.
@@ -42,7 +42,7 @@ func newCrowds(t Traps, own func(host string) int) *crowds {
 	}
 }
 
-// enter counts a URL that is about to be queued, and names the crowd that is too large for it.
+// enter counts a URL that is about to be queued, and names the crowd that is full, if one is.
 func (c *crowds) enter(u weburl.URL) string {
 	path := u.Path()
 	dir := path[:strings.LastIndexByte(path, '/')+1]
@@ -65,7 +65,7 @@ func (c *crowds) enter(u weburl.URL) string {
 	return ""
 }
 
-// leave undoes enter for a URL that is not queued after all.
+// leave undoes enter for a URL that is not queued in the end.
 func (c *crowds) leave(u weburl.URL) {
 	path := u.Path()
 	c.mu.Lock()
@@ -79,8 +79,8 @@ func (c *crowds) leave(u weburl.URL) {
 	c.uncount("/", u.Authority(), path[:strings.LastIndexByte(path, '/')+1])
 }
 
-// same counts a URL of host that has a body which another had before, and reports whether most have
-// it already.
+// same counts a URL of host whose body an earlier URL had, and reports whether the maximum number of them
+// had already been counted.
 func (c *crowds) same(host string, sum [32]byte, most int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,7 +94,7 @@ func (c *crowds) unsame(host string, sum [32]byte) {
 	c.uncount("=", host, string(sum[:16]))
 }
 
-// count adds one to a crowd unless it has most already.
+// count adds one to a crowd unless it already has the maximum.
 func (c *crowds) count(kind, host, path string, most int) bool {
 	k := c.key(kind, host, path)
 	n := c.size(k)
@@ -112,7 +112,7 @@ func (c *crowds) count(kind, host, path string, most int) bool {
 	return true
 }
 
-// uncount takes one from a crowd that has any.
+// uncount subtracts one from a crowd that is not empty.
 func (c *crowds) uncount(kind, host, path string) {
 	k := c.key(kind, host, path)
 	n := c.size(k)
@@ -125,8 +125,8 @@ func (c *crowds) uncount(kind, host, path string) {
 	}
 }
 
-// size is how many are in a crowd. What an earlier process has counted is read when it is needed: a restart would take the
-// longer, the more there is.
+// size returns the size of a crowd. What an earlier process has counted is read when it is needed:
+// otherwise a restart would take longer the more there is.
 func (c *crowds) size(k uint64) uint32 {
 	n, counted := c.counts[k]
 	if !counted && c.kept != nil {
@@ -150,9 +150,9 @@ func (c *crowds) restart() {
 	}
 }
 
-// changes are the counters that changed since it was called last, by the hash of their crowds under
-// the seed, and whether all others have to be forgotten first. The first call gives all there are;
-// from then on the crowds keep note. A table whose changes are never taken notes none.
+// changes returns the counters that changed since the last call, by the hash of their crowds under the
+// seed, and whether all others have to be forgotten first. The first call returns all counters; from then
+// on the table records its changes. A table whose changes are never taken records none.
 func (c *crowds) changes() (counts map[uint64]uint32, seed uint64, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -172,8 +172,8 @@ func (c *crowds) changes() (counts map[uint64]uint32, seed uint64, fresh bool) {
 	return counts, seed, fresh
 }
 
-// load lets a table that has counted nothing yet count on from what changes gave out under the same seed. kept is called
-// while the table is locked.
+// load makes a table that has counted nothing yet continue from what changes returned under the same seed.
+// kept is called while the table is locked.
 func (c *crowds) load(seed uint64, kept func(crowd uint64) uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

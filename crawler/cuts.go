@@ -7,8 +7,9 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// cuts keeps, for URLs that are requested again because an answer broke off, the longest body that any attempt brought.
-// It is in memory only: a process that is killed loses what was received, and never the URL.
+// cuts keeps, for URLs that are requested again because an answer broke off, the longest body that any
+// attempt received. It is in memory only: a process that is killed loses what was received, but never the
+// URL.
 type cuts struct {
 	max int // bytes
 
@@ -17,7 +18,8 @@ type cuts struct {
 	bytes int
 }
 
-// maxCuts bounds the bodies that wait for another attempt, and cutOverhead is what each counts besides its body.
+// maxCuts bounds the bodies that wait for another attempt, and cutOverhead is what each counts in addition
+// to its body.
 const (
 	maxCuts     = 64 << 20
 	cutOverhead = 8 << 10
@@ -25,8 +27,8 @@ const (
 
 func newCuts() *cuts { return &cuts{max: maxCuts, pages: map[weburl.URL]*fetcher.Page{}} }
 
-// keep keeps a copy of an answer that broke off, unless there is a longer one. It returns false if there is no room:
-// then the answer must be taken as it is.
+// keep keeps a copy of an answer that broke off, unless there is a longer one. It returns false if there is
+// no room: then the answer must be accepted as it is.
 func (c *cuts) keep(u weburl.URL, p *fetcher.Page) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +41,7 @@ func (c *cuts) keep(u weburl.URL, p *fetcher.Page) bool {
 		return false
 	}
 	c.pages[u], c.bytes = p.Clone(), bytes
-	c.pages[u].Raw = nil // the attempt is archived by itself
+	c.pages[u].Raw = nil // the attempt is archived separately
 	return true
 }
 
@@ -60,13 +62,13 @@ func (c *cuts) take(u weburl.URL) *fetcher.Page {
 	return p
 }
 
-// brokeOff reports whether a page might be whole at another attempt: the connection ended before it did. A page that one of our limits has cut would be cut
-// again.
+// brokeOff reports whether another attempt might get the whole page: the connection ended before the page
+// did. A page that was cut by one of our own limits would be cut again.
 func brokeOff(p *fetcher.Page) bool {
 	return p.Truncated == fetcher.ReasonCutShort && p.Status/100 == 2
 }
 
-// better is the page to take of the last attempt's answer and the longest earlier one, which may be nil.
+// better returns the better of the last attempt's answer and the longest earlier one, which may be nil.
 func better(last, earlier *fetcher.Page) *fetcher.Page {
 	worse := retryable(last.Status) || last.Status/100 == 2 && last.Truncated != "" && earlier != nil && len(last.Body) < len(earlier.Body)
 	if earlier != nil && worse {

@@ -9,15 +9,15 @@ import (
 	"github.com/amble-crawler/amble/internal/simhash"
 )
 
-// duplicates compares pages with those before. It is safe for concurrent use.
+// duplicates compares pages with earlier ones. It is safe for concurrent use.
 type duplicates struct {
 	limits   Duplicates
 	contents *contents
-	crowds   *crowds         // the URLs of a host with one body
+	crowds   *crowds         // the URLs of a host with the same body
 	hasher   *simhash.Hasher // nil without Duplicates.NearBits
 	near     *simhash.Index
-	fresh    nearPages // what the crawl must keep of near
-	keep     bool      // it must
+	fresh    nearPages // the part of near that is not stored yet
+	keep     bool      // whether the crawl is durable, so that fresh must be stored
 }
 
 func newDuplicates(limits Duplicates, crowds *crowds) *duplicates {
@@ -28,20 +28,20 @@ func newDuplicates(limits Duplicates, crowds *crowds) *duplicates {
 	return d
 }
 
-// meeting is what was counted of a page.
+// meeting says what has been counted for a page.
 type meeting struct {
 	host  string
 	sum   [sha256.Size]byte
-	met   bool // in contents
-	crowd bool // in crowds
+	met   bool // counted in contents
+	crowd bool // counted in crowds
 }
 
-// meet compares the body with those before, and reports whether too many had it.
+// meet compares the body with earlier ones, and reports whether too many URLs had it.
 //
-// Many URLs of one host that answer 200 with the same HTML page are most often an error page
-// whose status lies, or what a script says to any parameter at all. Nothing is requested to find out.
-// What is lost where they are not (pages that are nearly empty, applications whose pages are made by
-// scripts) is little: the body is the one the first of them had.
+// Many URLs of one host that answer 200 with the same HTML page are most often an error page with a wrong
+// status, or what a script returns for any parameter. Nothing is requested to find out. Where they are not
+// (pages that are nearly empty, applications whose pages are built by scripts), little is lost: the body is
+// the same as that of the first of them.
 func (d *duplicates) meet(v *Visit) (m meeting, tooMany bool) {
 	if len(v.Page.Body) == 0 || v.Page.Status != http.StatusOK {
 		return m, false
@@ -64,7 +64,7 @@ func (d *duplicates) meet(v *Visit) (m meeting, tooMany bool) {
 	return m, false
 }
 
-// forget takes back what meet counted of a page that is requested again.
+// forget takes back what meet counted for a page that is requested again.
 func (d *duplicates) forget(m meeting) {
 	if m.met {
 		d.contents.unmeet(m.sum)
@@ -74,7 +74,7 @@ func (d *duplicates) forget(m meeting) {
 	}
 }
 
-// minWords is how many words a page must have for its similarity to mean anything.
+// minWords is the number of words a page must have for its similarity to be meaningful.
 const minWords = 40
 
 // similar looks for an earlier page that is nearly the same.
@@ -90,7 +90,7 @@ func (d *duplicates) similar(v *Visit) {
 	if words < minWords {
 		return
 	}
-	if near := d.near.Meet(v.URL.String(), f); near != v.URL.String() { // itself: fetched again
+	if near := d.near.Meet(v.URL.String(), f); near != v.URL.String() { // itself: the page was fetched again
 		v.NearOf = near
 	}
 	if d.keep {
@@ -98,7 +98,7 @@ func (d *duplicates) similar(v *Visit) {
 	}
 }
 
-// nearPages are pages whose similarity is not kept yet.
+// nearPages are pages whose similarity hashes are not stored yet.
 type nearPages struct {
 	mu    sync.Mutex
 	pages []nearPage
@@ -123,8 +123,8 @@ func (n *nearPages) take() []nearPage {
 	return all
 }
 
-// hash is the SHA-256 of the visit's body for its record; "" with a body that was not sent again and
-// whose hash nobody knows.
+// hash returns the SHA-256 of the visit's body for its record; "" if the body was not sent again and its
+// hash is unknown.
 func (v *Visit) hash() string {
 	sum := v.SHA256
 	if sum == ([sha256.Size]byte{}) {

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// ending is how a run comes to its end: no more claims are made, for the first reason that is given.
+// ending decides how a run ends: no more URLs are claimed, for the first reason that is given.
 type ending struct {
 	claims     context.Context // ends when no more claims are to be made
 	stopClaims context.CancelCauseFunc
@@ -19,7 +19,7 @@ type ending struct {
 
 var errDrain = errors.New("crawler: draining")
 
-// begin makes the context that claims are made with. Drain may have been called before.
+// begin makes the context that URLs are claimed with. Drain may have been called before.
 func (e *ending) begin(ctx context.Context) context.CancelCauseFunc {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -30,7 +30,7 @@ func (e *ending) begin(ctx context.Context) context.CancelCauseFunc {
 	return e.stopClaims
 }
 
-// drain ends claiming; the first reason stands.
+// drain stops claiming; the first reason stands.
 func (e *ending) drain(why Finish) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -42,7 +42,7 @@ func (e *ending) drain(why Finish) {
 	}
 }
 
-// fail ends the crawl because of its own parts.
+// fail ends the crawl because one of its own parts failed.
 func (e *ending) fail(err error) {
 	e.mu.Lock()
 	if e.err == nil {
@@ -62,7 +62,8 @@ func (e *ending) giveUp(err *UnreachableError) {
 	e.drain(FinishUnreachable)
 }
 
-// finished is why the crawl ended, once all workers have. cut says that its pages are used up and URLs are left.
+// finished returns why the crawl ended, once all workers have. cut says that its pages are used up and URLs
+// are left.
 func (e *ending) finished(ctx context.Context, cut bool) Finish {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -79,7 +80,7 @@ func (e *ending) finished(ctx context.Context, cut bool) Finish {
 	return FinishDone
 }
 
-// outcome is the error of the run.
+// outcome returns the error of the run.
 func (e *ending) outcome(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

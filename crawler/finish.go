@@ -9,11 +9,11 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// end makes a claim's visit final: the Handler sees it, the sinks have it, and then the frontier
-// takes the URL's end, its links and the host's ready time in one step. Or the Handler requests another attempt.
+// end makes a claim's visit final: the Handler sees it, the sinks get it, and then the frontier takes the
+// URL's end, its links and the host's ready time in one step. Or the Handler requests another attempt.
 func (a *attempt) end(ctx context.Context, v *Visit, links []frontier.Request) {
 	v.describe(a.claim.Request, a.claim.Attempt)
-	a.cuts.take(a.claim.URL) // it is not needed any more
+	a.cuts.take(a.claim.URL) // it is no longer needed
 	links, again := a.handle(ctx, v, links)
 	if again != nil {
 		if v.Outcome != Refused && v.Reason != ReasonType {
@@ -28,7 +28,7 @@ func (a *attempt) end(ctx context.Context, v *Visit, links []frontier.Request) {
 	a.publish(ctx, v, links)
 }
 
-// describe fills in what every visit of a request has.
+// describe fills in what the visits of all requests have in common.
 func (v *Visit) describe(q frontier.Request, attempt int) {
 	v.URL, v.Via, v.Depth, v.Hops, v.Beyond = q.URL, q.Via, q.Depth, q.Hops, int(q.Beyond)
 	v.Kind, v.Meta, v.Attempt, v.Queued = q.Kind, q.Meta, attempt, q.Queued
@@ -37,8 +37,8 @@ func (v *Visit) describe(q frontier.Request, attempt int) {
 	}
 }
 
-// handle calls the Handler, gives the visit to the loop over Pages, and returns what is to be queued
-// after it. When again is not nil nothing of the visit counts and the URL goes back.
+// handle calls the Handler, passes the visit to the loop over Pages, and returns what is to be queued after
+// it. When again is not nil, nothing of the visit counts and the URL returns to the queue.
 func (a *attempt) handle(ctx context.Context, v *Visit, links []frontier.Request) (_ []frontier.Request, again *frontier.Again) {
 	if a.cfg.Handler == nil && a.deliver == nil && v.broken == nil {
 		return links, nil
@@ -56,7 +56,7 @@ func (a *attempt) handle(ctx context.Context, v *Visit, links []frontier.Request
 	}
 	extra, data := v.work.end()
 	v.data = data
-	// The Handler's own come first: what it says of a URL that is also a link holds.
+	// The Handler's additions come first: they take precedence for a URL that is also a link.
 	return append(extra[:len(extra):len(extra)], links...), again
 }
 
@@ -75,7 +75,7 @@ func (a *attempt) callHandler(ctx context.Context, v *Visit) (err error) {
 	return a.cfg.Handler.Handle(ctx, v)
 }
 
-// obey does with a visit what the Handler's answer means.
+// obey applies the Handler's answer to a visit.
 func (a *attempt) obey(ctx context.Context, v *Visit, links []frontier.Request, answer error) (_ []frontier.Request, again *frontier.Again) {
 	if err := v.work.failed(); err != nil {
 		a.spoil(v, err)
@@ -106,15 +106,14 @@ func (a *attempt) obey(ctx context.Context, v *Visit, links []frontier.Request, 
 	return nil, &later
 }
 
-// spoil makes the visit one whose handling failed. Nothing of it is queued.
+// spoil marks the visit as one whose handling failed. Nothing of it is queued.
 func (a *attempt) spoil(v *Visit, err error) {
 	v.Outcome, v.Err, v.Reason = Failed, err, orPanic(ReasonHandler, err)
 	a.reserved.releaseLinks()
 }
 
-// publish makes a visit known: to the sinks and the frontier, the report and the trace. With a durable
-// frontier the committer has it from here on; without, the URL is settled when the sinks have its
-// record.
+// publish makes a visit known to the sinks and the frontier, the report and the trace. With a durable
+// frontier the committer takes over from here; otherwise the URL is settled when the sinks have its record.
 func (a *attempt) publish(ctx context.Context, v *Visit, links []frontier.Request) {
 	v.Ended = time.Now()
 	s := frontier.Settlement{ReadyAt: a.ready, Links: links}
@@ -150,14 +149,14 @@ func (r *run) count(v *Visit) {
 	}
 }
 
-// putBack gives the claim back. Nothing of it counts.
+// putBack returns the claim to the queue. Nothing of it counts.
 func (a *attempt) putBack(ctx context.Context, again frontier.Again, links []frontier.Request) {
 	a.reserved.release()
 	a.settle(ctx, frontier.Settlement{ReadyAt: a.ready, Again: &again, Links: links})
 }
 
-// settle ends a claim, also when the crawl has been cancelled. A claim that was lost is served
-// elsewhere; every other failure ends the crawl.
+// settle ends a claim, even when the crawl has been cancelled. A claim that was lost is served elsewhere;
+// every other failure ends the crawl.
 func (a *attempt) settle(ctx context.Context, s frontier.Settlement) {
 	err := a.frontier.Settle(context.WithoutCancel(ctx), a.claim, s)
 	if err != nil && !errors.Is(err, frontier.ErrLost) {

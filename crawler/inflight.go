@@ -5,19 +5,19 @@ import (
 	"sync"
 )
 
-// inflight bounds the memory that pages take from their first byte until they have been read: a web of huge
-// pages makes the crawl wait, not grow. Memory is given out in parts, as pages grow. When all is
-// given out, one page at a time may exceed it, so that one can always be completed.
+// inflight bounds the memory that pages take from their first byte until they have been read: huge pages
+// make the crawl wait instead of letting it grow. Memory is handed out in parts, as pages grow. When all of
+// it is handed out, one page at a time may exceed the bound, so that one page can always be completed.
 type inflight struct {
 	most int64
 
 	mu     sync.Mutex
 	room   *sync.Cond
 	used   int64
-	beyond *share // of the page that may exceed it; nil: none does
+	beyond *share // the share of the page that may exceed the bound; nil: none does
 }
 
-// share is what one page has of it.
+// share is the part of it that one page holds.
 type share struct {
 	of   *inflight
 	held int64
@@ -29,7 +29,7 @@ func newInflight(most int64) *inflight {
 	return f
 }
 
-// take waits for n further bytes. The error is ctx's, and then there are none.
+// take waits for n more bytes. If ctx ends first, it returns the error of ctx and takes none.
 func (s *share) take(ctx context.Context, n int) error {
 	f := s.of
 	defer context.AfterFunc(ctx, f.wake)()
@@ -48,14 +48,14 @@ func (s *share) take(ctx context.Context, n int) error {
 	return nil
 }
 
-// wake takes the lock, so that no waiter is between its look at ctx and its Wait.
+// wake takes the lock so that no waiter is between its check of ctx and its Wait.
 func (f *inflight) wake() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.room.Broadcast()
 }
 
-// end gives all of it back.
+// end returns all of the share.
 func (s *share) end() {
 	f := s.of
 	f.mu.Lock()
@@ -71,12 +71,12 @@ func (s *share) end() {
 // shareKey is the context key under which a request's share is handed to the fetcher.
 type shareKey struct{}
 
-// withShare is ctx with a share for the requests made with it.
+// withShare returns ctx with a share for the requests made with it.
 func withShare(ctx context.Context, s *share) context.Context {
 	return context.WithValue(ctx, shareKey{}, s)
 }
 
-// largePage is the size of a body from which on it is worth while to count what reading it takes.
+// largePage is the body size from which it is worthwhile to count what reading takes.
 const largePage = 64 << 10
 
 // reserve is fetcher.Config.Reserve.

@@ -8,8 +8,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// judge decides which URLs may enter the crawl: by the limits of the Config, by the scope, and by what is queued
-// already. It is safe for concurrent use.
+// judge decides which URLs may enter the crawl: by the limits of the Config, by the scope, and by what is
+// already queued. It is safe for concurrent use.
 type judge struct {
 	cfg      *Config
 	scope    Scope
@@ -18,11 +18,11 @@ type judge struct {
 	crowds   *crowds
 }
 
-// verdict is whether a URL may enter the crawl, and what decided.
+// verdict says whether a URL may enter the crawl, and what decided.
 type verdict struct {
 	fate Fate
 	rule string
-	firm bool // with FateScope: Config.Scope.Beyond does not lead there
+	firm bool // with FateScope: not even Config.Scope.Beyond reaches it
 }
 
 // admissible decides whether u, found as a link of this kind, may enter the crawl at depth.
@@ -33,7 +33,7 @@ func (j *judge) admissible(u weburl.URL, depth int, kind frontier.Kind) verdict 
 	return j.belongs(u, kind)
 }
 
-// limit is the part of admissible that asks neither what URL it is nor how it was found.
+// limit is the part of admissible that depends neither on the URL itself nor on how it was found.
 func (j *judge) limit(length, depth int) verdict {
 	switch {
 	case length > j.cfg.Limits.URLLength:
@@ -44,7 +44,7 @@ func (j *judge) limit(length, depth int) verdict {
 	return verdict{fate: FateFollow}
 }
 
-// belongs is the part of admissible that does.
+// belongs is the part of admissible that depends on them.
 func (j *judge) belongs(u weburl.URL, kind frontier.Kind) verdict {
 	if d := j.decide(u, kind); !d.In {
 		return verdict{FateScope, d.Rule, d.Firm || j.cfg.Scope.Beyond > 0 && trap(u) != ""}
@@ -55,9 +55,9 @@ func (j *judge) belongs(u weburl.URL, kind frontier.Kind) verdict {
 	return verdict{fate: FateFollow}
 }
 
-// outside is the visit of a seed, redirect target or sitemap that does not belong to the crawl, nil
-// when it does. Links are judged where they are found; these are queued unjudged, so that each gets
-// its one visit even when it is refused.
+// outside returns the visit of a seed, redirect target or sitemap that does not belong to the crawl, nil if
+// it does. Links are judged where they are found; these URLs are queued unjudged, so that each gets its one
+// visit even when it is refused.
 func (j *judge) outside(c frontier.Claim) *Visit {
 	kind := frontier.KindSitemap
 	switch c.Kind {
@@ -85,8 +85,9 @@ func (j *judge) outside(c frontier.Claim) *Visit {
 	return nil
 }
 
-// redirectKind is the kind by which a redirect's target is judged. Where a seed leads is the page that was meant
-// by the seed, so that no include rule has to name it. Only redirects of seeds have no depth.
+// redirectKind returns the kind by which a redirect's target is judged. The target of a seed's redirect is
+// the page that the seed was meant for, so no include rule has to name it. Only redirects of seeds have no
+// depth.
 func (j *judge) redirectKind(to weburl.URL, depth int) frontier.Kind {
 	if depth == 0 && j.decide(to, frontier.KindRedirect).Rule == ruleNoInclude {
 		return frontier.KindSeed
@@ -94,7 +95,7 @@ func (j *judge) redirectKind(to weburl.URL, depth int) frontier.Kind {
 	return frontier.KindRedirect
 }
 
-// decide asks the scope about a URL that was found in some way.
+// decide asks the scope about a URL that was found as this kind.
 func (j *judge) decide(u weburl.URL, kind frontier.Kind) Decision {
 	if k, ok := j.scope.(KindJudge); ok {
 		return k.JudgeKind(u, kind)
@@ -112,7 +113,7 @@ func (j *judge) knows(u weburl.URL, depth int) bool {
 	return known[0]
 }
 
-// seeds reports that the rules leave out every seed.
+// seeds returns an error if the rules exclude every seed.
 func (j *judge) seeds(seeds []weburl.URL) error {
 	var rule string
 	for _, u := range seeds {
@@ -131,8 +132,8 @@ func (j *judge) seeds(seeds []weburl.URL) error {
 	return fmt.Errorf("%w: %s (%s)%s", ErrNothingInScope, seeds[0], rule, more)
 }
 
-// outOfType reports whether the scope leaves answers of the page's type out, and makes v the visit of
-// one.
+// outOfType reports whether the scope excludes answers of the page's type, and makes v the visit of such an
+// answer.
 func (j *judge) outOfType(v *Visit) bool {
 	types, ok := j.scope.(TypeJudge)
 	if !ok {
@@ -146,8 +147,8 @@ func (j *judge) outOfType(v *Visit) bool {
 	return true
 }
 
-// wanted reports which types' bodies are read to their end, given what the Config wants: those that somebody
-// reads and that the scope does not leave out for all URLs.
+// wanted reports which types' bodies are read to their end, given what the Config wants: those that
+// somebody reads and that the scope does not exclude for all URLs.
 func (j *judge) wanted(want func(mediaType string) bool) func(mediaType string) bool {
 	types, ok := j.scope.(TypeJudge)
 	if !ok {

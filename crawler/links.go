@@ -12,29 +12,29 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// linker reads pages: what it works with is reused from page to page, so that a page without new links
-// costs next to nothing. It is not safe for concurrent use.
+// linker reads pages. Its buffers are reused from page to page, so that a page without new links costs next
+// to nothing. It is not safe for concurrent use.
 type linker struct {
 	judge   *judge
 	cfg     *Config
 	scanner *extract.Scanner
 	xhtml   *extract.Scanner // nil before the first page of that kind
 	res     *weburl.Resolver
-	encoder weburl.Encoder // of the page at hand
+	encoder weburl.Encoder // of the current page
 	keys    []weburl.Key
 	known   []bool
 	follow  []followed // the links whose keys are in keys
 	judged  *verdicts
-	counts  map[Fate]int // of the page at hand
-	grown   bool         // a page had so many links that the buffers are large
+	counts  map[Fate]int // of the current page
+	grown   bool         // a page had so many links that the buffers have become large
 }
 
-// manyLinks is more than a page of the web has.
+// manyLinks is more than nearly every page on the web has.
 const manyLinks = 1000
 
-// followed is a link that is to be followed.
+// followed is a link to be followed.
 type followed struct {
-	at     int   // in the Document's Links
+	at     int   // index in the Document's Links
 	beyond uint8 // see frontier.Request
 }
 
@@ -49,12 +49,12 @@ func newLinker(j *judge) *linker {
 	}
 }
 
-// extraction is what is read of pages.
+// extraction returns the options for reading pages.
 func (c *Config) extraction() extract.Options {
 	return extract.Options{Resources: c.Follow.Resources, MaxLinks: c.Limits.LinksPerPage}
 }
 
-// scannerOf is the scanner for a page.
+// scannerOf returns the scanner for a page.
 func (k *linker) scannerOf(p *fetcher.Page) *extract.Scanner {
 	if !p.IsXHTML() {
 		return k.scanner
@@ -67,16 +67,16 @@ func (k *linker) scannerOf(p *fetcher.Page) *extract.Scanner {
 	return k.xhtml
 }
 
-// linkers are those of a run that read no page, and hold nothing of those they read. The one used last is
-// used next: there are as many workers as requests under way, but no more pages are read at once than there
-// are processors, and what few linkers work with stays in their caches. Of those that have grown no more
-// are kept than that.
+// linkers holds the idle linkers of a run, which keep nothing of the pages they have read. The one used
+// last is used next: there are as many workers as requests in flight, but no more pages are read at once
+// than there are processors, and the buffers of a few linkers stay in their caches. No more linkers with
+// grown buffers are kept than there are processors.
 type linkers struct {
 	mu   sync.Mutex
 	idle []*linker
 }
 
-// take returns a linker for one page, until put has it back.
+// take returns a linker for one page, until put returns it.
 func (l *linkers) take(j *judge) *linker {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,7 +101,7 @@ func (l *linkers) put(k *linker) {
 	}
 }
 
-// extract calls read and survives it.
+// extract calls read and recovers from its panics.
 func (k *linker) extract(p *fetcher.Page) (doc *extract.Document, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -111,8 +111,8 @@ func (k *linker) extract(p *fetcher.Page) (doc *extract.Document, err error) {
 	return k.read(p)
 }
 
-// read is a page's document: by the Config's Extractor, or HTML by the linker's scanner. A document that
-// is labelled as something else has no links.
+// read returns a page's document, made by the Config's Extractor or, for HTML, by the linker's scanner. A
+// document that is labelled as something else has no links.
 func (k *linker) read(p *fetcher.Page) (*extract.Document, error) {
 	cfg := k.cfg
 	if cfg.Extractor != nil {
@@ -149,9 +149,9 @@ func (c *Config) parses(contentType string) bool {
 	return c.Extractor != nil || c.Follow.Feeds && mayBeFeed(contentType)
 }
 
-// mayBeFeed reports whether documents of a media type can be feeds: RFC 4287 section 7 for Atom and JSON Feed
-// section "Suggestions for Publishers" register types, RSS has none of its own, and many are served as XML or
-// JSON of no particular kind.
+// mayBeFeed reports whether documents of a media type can be feeds: RFC 4287 section 7 for Atom and JSON
+// Feed section "Suggestions for Publishers" register types, RSS has no type of its own, and many feeds are
+// served as generic XML or JSON.
 func mayBeFeed(contentType string) bool {
 	switch contentType {
 	case "application/atom+xml", "application/rss+xml", "application/rdf+xml", "application/feed+json",
@@ -161,8 +161,8 @@ func mayBeFeed(contentType string) bool {
 	return false
 }
 
-// sort decides about every link of the visit's document, counts them by fate, and returns those that
-// are to be queued and may be new.
+// sort decides about every link of the visit's document, counts them by fate, and returns those that are to
+// be queued and may be new.
 func (k *linker) sort(v *Visit) []frontier.Request {
 	clear(k.counts)
 	v.linker, v.counts = k, k.counts
@@ -185,7 +185,7 @@ func (k *linker) sort(v *Visit) []frontier.Request {
 	return k.news(v)
 }
 
-// news makes Requests of the links in k.follow that the frontier may not know.
+// news makes Requests from the links in k.follow that the frontier may not know yet.
 func (k *linker) news(v *Visit) []frontier.Request {
 	k.known = slices.Grow(k.known[:0], len(k.keys))[:len(k.keys)]
 	clear(k.known)
@@ -200,7 +200,7 @@ func (k *linker) news(v *Visit) []frontier.Request {
 		}
 		view, err := k.resolve(&v.Doc.Links[f.at])
 		if err != nil {
-			continue // cannot be: it was resolved a moment ago
+			continue // cannot happen: it was resolved a moment ago
 		}
 		u := view.URL()
 		if why := k.enter(in, u); why != FateFollow {
@@ -213,7 +213,7 @@ func (k *linker) news(v *Visit) []frontier.Request {
 	return queue
 }
 
-// enter lets a URL that may be new into the queue, or tells why not.
+// enter admits a URL that may be new to the queue, or returns why not.
 func (k *linker) enter(in *room, u weburl.URL) Fate {
 	switch {
 	case !in.has(u):
@@ -234,7 +234,7 @@ type decided struct {
 
 func fated(f Fate, rule string) decided { return decided{verdict: verdict{fate: f, rule: rule}} }
 
-// decide decides about one link, the cheapest question first.
+// decide decides about one link, with the cheapest checks first.
 func (k *linker) decide(v *Visit, l *extract.Link) decided {
 	cfg := k.cfg
 	switch {
@@ -265,8 +265,8 @@ func (k *linker) decide(v *Visit, l *extract.Link) decided {
 	return d
 }
 
-// look is the URL to decide about. Our own Scope keeps nothing of it, so it needs no memory; nobody
-// knows of another's.
+// look returns the URL to decide about. Our own Scope keeps nothing of it, so no memory is allocated for
+// it; another Scope might keep it.
 func (k *linker) look(view weburl.View) weburl.URL {
 	if _, own := k.judge.scope.(*SeedScope); own {
 		return view.Peek()
@@ -274,7 +274,7 @@ func (k *linker) look(view weburl.View) weburl.URL {
 	return view.URL()
 }
 
-// Links are the page's links in document order, each with its fate. They are worked out anew at each
+// Links returns the page's links in document order, each with its fate. They are computed anew at each
 // call, and only while the Visit is valid.
 func (v *Visit) Links() []Link {
 	if v.Doc == nil || v.linker == nil {
