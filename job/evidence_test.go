@@ -76,7 +76,7 @@ func TestRobotsIndexHasWholeLines(t *testing.T) {
 	}
 }
 
-// The hash goes on over processes, whatever stands behind the last commit, without the file being read from
+// The hash continues over processes, whatever stands behind the last commit, without the file being read from
 // its beginning.
 func TestEvidenceGoesOn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))

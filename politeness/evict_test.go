@@ -37,7 +37,7 @@ func TestRulesAreEvictedAndRequestedAgain(t *testing.T) {
 			t.Errorf("%d robots.txt requests: nothing was evicted", again)
 		}
 		if d := b.gate.Host("h0.test:443").Delay; d != 3*time.Second {
-			t.Errorf("the pause a site asked for was evicted with its rules: %v", d)
+			t.Errorf("the pause that a site requested was evicted with its rules: %v", d)
 		}
 	})
 }

@@ -26,7 +26,7 @@ func (g *Gate) begin(now time.Time, p *permit) error {
 	return nil
 }
 
-// atBegin returns the override that lets p's request through, if any, and whether p's host has asked for a pause that is not
+// atBegin returns the override that lets p's request through, if any, and whether p's host has requested a pause that is not
 // over, or was given up, since p was granted: an own host that answers another request meanwhile.
 func (g *Gate) atBegin(now time.Time, p *permit) (v *override, overtaken bool) {
 	g.mu.Lock()

@@ -38,7 +38,7 @@ const (
 	crashPages = 40
 )
 
-// TestKilledCommands kills the command, as a user would run it, at random times, and goes on with it by
+// TestKilledCommands kills the command, as a user would run it, at random times, and resumes it by
 // the same command or by resume until the crawl has ended all the same. Every fourth is stopped for a
 // while before. The servers' log is the witness:
 //
@@ -63,7 +63,7 @@ func TestKilledCommands(t *testing.T) {
 	}
 }
 
-// crashSum is what became of jobs whose processes were killed.
+// crashSum is the outcome of jobs whose processes were killed.
 type crashSum struct {
 	jobs, kills, stops, early int
 	pages, requests           int

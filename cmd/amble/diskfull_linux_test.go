@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// smallDisk mounts a file system of this many octets, which remount can give another size or make
+// smallDisk mounts a file system of this many bytes, which remount can give another size or make
 // read-only.
 func smallDisk(t *testing.T, size int) (dir string, remount func(flags uintptr, size int)) {
 	t.Helper()
@@ -52,7 +52,7 @@ func amble(t *testing.T, args ...string) (code int, stderr string) {
 
 var namesFile = regexp.MustCompile(`(?m)^amble: .*/job/.*no space left on device`)
 
-// TestFullDisk runs crawls on a disk that is full sooner or later, and goes on with them when there is
+// TestFullDisk runs crawls on a disk that is full sooner or later, and resumes them when there is
 // room again.
 func TestFullDisk(t *testing.T) {
 	skipUnderRace(t)

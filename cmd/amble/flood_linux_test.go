@@ -103,7 +103,7 @@ func TestFloodFitsInMemory(t *testing.T) {
 }
 
 // TestFloodInMemoryIsTold: a crawl without a job directory keeps as many URLs of a flood as its queue has room for,
-// and says what became of the others.
+// and says what the outcome of the others was.
 func TestFloodInMemoryIsTold(t *testing.T) {
 	const pages = 32
 	summary, mib := flooded(t, pages)

@@ -73,7 +73,7 @@ func schemaOfKeys() *jobSchema {
 			"count":    orNone(&jobSchema{Type: "integer", Minimum: &zero}),
 			"number":   orNone(&jobSchema{Type: "number", Minimum: &zero}),
 			"duration": {Description: "Such as 500ms, 2s or 1m30s; a bare number is seconds.", AnyOf: []*jobSchema{{Type: "number", Minimum: &zero}, {Type: "string", Pattern: `^([0-9.]+(ns|us|µs|ms|s|m|h))+$`}, {Const: cli.None}}},
-			"size":     {Description: "Such as 500kB, 10MiB or 1GB; a bare number is octets.", AnyOf: []*jobSchema{{Type: "number", Minimum: &zero}, {Type: "string", Pattern: `^[0-9.]+ ?([KMG]iB|[kKMG]?B)$`}, {Const: cli.None}}},
+			"size":     {Description: "Such as 500kB, 10MiB or 1GB; a bare number is bytes.", AnyOf: []*jobSchema{{Type: "number", Minimum: &zero}, {Type: "string", Pattern: `^[0-9.]+ ?([KMG]iB|[kKMG]?B)$`}, {Const: cli.None}}},
 		},
 	}
 	for _, k := range job.Keys() {

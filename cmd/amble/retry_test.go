@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// A host that failed throughout was given up; its URLs are tried again when that is asked for, and
+// A host that failed throughout was given up; its URLs are tried again when that is requested, and
 // only then.
 func TestRetryOfWhatWasGivenUp(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ import (
 // slowSite has a home page and a page /slow, whose answer waits for release.
 type slowSite struct {
 	*httptest.Server
-	asked   chan struct{} // closed when /slow was asked for
+	asked   chan struct{} // closed when /slow was requested
 	release func()
 }
 
@@ -161,7 +161,7 @@ func TestSecondSignalAborts(t *testing.T) {
 	}
 }
 
-// A job that was interrupted says how it goes on, and goes on so.
+// A job that was interrupted says how it is resumed, and can be resumed so.
 func TestSignalTellsHowToGoOn(t *testing.T) {
 	t.Parallel()
 	site := newSlowSite(t)

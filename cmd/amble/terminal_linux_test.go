@@ -157,7 +157,7 @@ func TestNoColorAndQuietAndDumbOnATerminal(t *testing.T) {
 // The third signal ends the process whatever it is doing: here it waits for a reader of stdout that
 // does not read.
 func TestThirdSignalExitsAtOnce(t *testing.T) {
-	title := strings.Repeat("<", 4000) // takes six octets each in JSON
+	title := strings.Repeat("<", 4000) // takes six bytes each in JSON
 	srv := httptest.NewServer(page(title))
 	defer srv.Close()
 	r, w, err := os.Pipe()

@@ -23,7 +23,7 @@ import (
 type hosts struct {
 	mu    sync.Mutex
 	base  map[string]string
-	asked map[string][]string // requests by host: what was asked for, in order
+	asked map[string][]string // requests by host: the paths that were requested, in order
 }
 
 func newHosts() *hosts { return &hosts{base: map[string]string{}, asked: map[string][]string{}} }
@@ -49,7 +49,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0]+"_port", port)
 }
 
-// asked is "[!] asked NAME PATH": whether the host was asked for the path.
+// asked is "[!] asked NAME PATH": whether the path was requested of the host.
 func asked(ts *testscript.TestScript, neg bool, args []string) {
 	h := ts.Value("hosts").(*hosts)
 	h.mu.Lock()

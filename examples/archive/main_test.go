@@ -35,7 +35,7 @@ const (
 	robots = "User-agent: *\nDisallow: /private/\n"
 )
 
-// site is one with pages, an image, a redirect, a page that is missing and one that may not be asked for.
+// site is one with pages, an image, a redirect, a page that is missing and one that may not be requested.
 func site(w *crawltest.Web) {
 	s := w.Site("https://site.example")
 	s.Robots(robots).Forbids("/private/*")

@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// kind is what became of a page.
+// kind is the outcome of a page.
 type kind string
 
 // The kinds of changes. Unsure and not reached are none: nothing is known.
@@ -71,7 +71,7 @@ func appeared(now sink.Record) (kind, string) {
 	return added, now.Title
 }
 
-// differs is what became of a page that was there; "" when it is as it was.
+// differs returns the outcome of a page that was there before, "" if it has not changed.
 func differs(old, now sink.Record) (kind, string) {
 	switch {
 	case crawler.Outcome(now.Outcome) == crawler.Redirected:

@@ -100,7 +100,7 @@ func tagged(tag, page string) http.HandlerFunc {
 	}
 }
 
-// TestWhatIsAsItWasIsNotSentAgain checks that pages are asked for on condition, and that what is found
+// TestWhatIsAsItWasIsNotSentAgain checks that pages are requested on condition, and that what is found
 // by the links of pages that were not sent is compared all the same.
 func TestWhatIsAsItWasIsNotSentAgain(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -128,7 +128,7 @@ func TestWhatIsAsItWasIsNotSentAgain(t *testing.T) {
 			}
 			want := "/robots.txt 404\n/ 304\n/list 304\n/plain 200\n/a 304\n/b 304\n"
 			if got := strings.TrimPrefix(statuses(), before); got != want {
-				t.Errorf("asked for\n%swant\n%s(first\n%s)", got, want, first)
+				t.Errorf("requested\n%swant\n%s(first\n%s)", got, want, first)
 			}
 		}
 		wait(w, turn)
