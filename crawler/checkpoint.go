@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -80,6 +81,9 @@ func restoreGate(p *politeness.Config, f frontier.Frontier) error {
 type kept struct {
 	Report  Report
 	Elapsed time.Duration // of all runs
+
+	Usage     usageCounts
+	UsageMore int
 }
 
 // UnmarshalJSON also reads the names that the fields of Report had in JSON before it had tags. All others
@@ -102,7 +106,7 @@ func (k *checkpoint) values() (map[string][]byte, error) {
 	}
 	values[keyTally] = b
 	for host, n := range k.tally.changedHosts() {
-		values[keyHost+host] = binary.AppendUvarint(binary.AppendUvarint(nil, uint64(n.pages)), uint64(n.retries))
+		values[keyHost+host] = n.encode()
 	}
 	for sum, c := range k.duplicates.contents.changed() {
 		values[keyBody+string(sum[:])] = append(binary.AppendUvarint(nil, uint64(c.count)), c.url...)
@@ -192,8 +196,27 @@ func (k *checkpoint) recall(ctx context.Context) (was kept, err error) {
 
 func (k *checkpoint) recallHost(host string, value []byte) {
 	pages, n := binary.Uvarint(value)
-	retries, _ := binary.Uvarint(value[max(0, n):]) // state of an earlier version has none
-	k.tally.recallHost(host, hostCount{int(pages), int(retries)})
+	value = value[max(0, n):]
+	retries, n := binary.Uvarint(value) // state of an earlier version has none
+	c := hostCount{pages: int(pages), retries: int(retries)}
+	for i := range c.usage {
+		value = value[max(0, n):]
+		var count uint64
+		count, n = binary.Uvarint(value)
+		c.usage[i] = uint32(min(count, math.MaxUint32))
+	}
+	k.tally.recallHost(host, c)
+}
+
+// encode is the form in the store: the usage is left out where nothing was said.
+func (c *hostCount) encode() []byte {
+	b := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(c.pages)), uint64(c.retries))
+	if c.usage != (usageCounts{}) {
+		for _, n := range c.usage {
+			b = binary.AppendUvarint(b, uint64(n))
+		}
+	}
+	return b
 }
 
 func (k *checkpoint) recallBody(sum string, value []byte) {

@@ -1,6 +1,7 @@
 package crawler_test
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -58,6 +59,25 @@ func TestUsageSignals(t *testing.T) {
 			t.Error(got)
 		}
 		w.MustNotRequest(s.URL("/behind"))
+	})
+}
+
+// Totals of usage signals are in the Report, by use and by host, each use once for a visit.
+func TestUsageSignalsAreCounted(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		a, b := w.Site("http://a.example"), w.Site("http://b.example")
+		a.Robots("User-agent: *\nContent-Signal: search=yes, ai-train=no\n")
+		a.Page("/", `<meta name="robots" content="noai">`+links("/free", b.URL("/"), b.URL("/free")))
+		a.Page("/free", "").Header("Content-Usage", "train-ai=y, lunch=n, dinner=n")
+		b.Page("/", "").Header("tdm-reservation", "1")
+		b.Page("/free", "")
+		r, _ := crawl(t, w, crawler.Config{Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: 9}}, a.URL("/"))
+		wantA := map[string]int{"search allow": 2, "train-ai disallow": 2, "other disallow": 1}
+		want := map[string]int{"search allow": 2, "train-ai disallow": 2, "other disallow": 1, "tdm disallow": 1}
+		hosts := map[string]map[string]int{"a.example:80": wantA, "b.example:80": {"tdm disallow": 1}}
+		if !reflect.DeepEqual(r.Usage, want) || !reflect.DeepEqual(r.UsageHosts, hosts) || r.UsageMore != 0 {
+			t.Errorf("%v, by host %v", r.Usage, r.UsageHosts)
+		}
 	})
 }
 

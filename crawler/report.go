@@ -77,6 +77,13 @@ type Report struct {
 	Bound   Duration `json:"bound_s"`
 	BoundBy string   `json:"bound_by,omitempty"`
 
+	// Usage counts visits by what the site says about a use, as "train-ai disallow"; uses without a name in package robots are
+	// "other". A visit counts once for each use, by the strictest word on it. UsageHosts is the same by host, of the first 1,000
+	// that say anything; UsageMore is how many visits with such a word were at further hosts.
+	Usage      map[string]int            `json:"usage,omitempty"`
+	UsageHosts map[string]map[string]int `json:"usage_hosts,omitempty"`
+	UsageMore  int                       `json:"usage_more,omitempty"`
+
 	// Overrides are the origins whose robots.txt was replaced, with the reasons.
 	Overrides []politeness.Override `json:"overrides,omitempty"`
 }
@@ -88,6 +95,7 @@ type tally struct {
 	hosts    map[string]int // pages fetched
 	retried  map[string]int // retries, by host
 	sitemaps map[string]bool
+	usage    usages
 
 	// For a crawl that is resumed after a crash. They are nil and zero otherwise.
 	elapsed time.Duration  // of earlier runs
@@ -149,6 +157,9 @@ func (t *tally) visit(v *Visit) (failed int) {
 	}
 	if v.Outcome == Fetched && t.settled != nil {
 		t.settled[v.URL.Host()]++
+		t.fresh[v.URL.Host()] = true
+	}
+	if said := t.usage.count(v.URL.Host(), v.Usage); said && t.fresh != nil {
 		t.fresh[v.URL.Host()] = true
 	}
 	if v.Outcome == Fetched {
@@ -233,6 +244,7 @@ func (t *tally) report(now time.Time, finish Finish, left int) *Report {
 	r := t.r
 	r.Started, r.Ended, r.Finish, r.Left, r.Hosts = r.Started.UTC(), now.UTC(), finish, left, len(t.hosts)
 	r.Elapsed = Duration{t.elapsed + now.Sub(t.since)}
+	r.Usage, r.UsageHosts, r.UsageMore = t.usage.report()
 	if r.Sitemaps == nil {
 		r.Sitemaps = []string{} // not null in JSON
 	}
@@ -258,12 +270,15 @@ func (t *tally) keep(now time.Time) kept {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := kept{Report: t.r, Elapsed: t.elapsed + now.Sub(t.since)}
-	k.Report.Overrides = nil
+	k.Report.Overrides, k.Usage, k.UsageMore = nil, t.usage.all, t.usage.more
 	return k
 }
 
 // hostCount is what a crawl must know of a host's counts after a crash.
-type hostCount struct{ pages, retries int }
+type hostCount struct {
+	pages, retries int
+	usage          usageCounts
+}
 
 // changedHosts is the counts of the hosts of which they have changed since it was last called.
 func (t *tally) changedHosts() map[string]hostCount {
@@ -271,7 +286,7 @@ func (t *tally) changedHosts() map[string]hostCount {
 	defer t.mu.Unlock()
 	all := make(map[string]hostCount, len(t.fresh))
 	for host := range t.fresh {
-		all[host] = hostCount{t.settled[host], t.retried[host]}
+		all[host] = hostCount{t.settled[host], t.retried[host], t.usage.of(host)}
 	}
 	clear(t.fresh)
 	return all
@@ -282,6 +297,7 @@ func (t *tally) recall(k kept) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.r, t.elapsed = k.Report, k.Elapsed
+	t.usage.all, t.usage.more = k.Usage, k.UsageMore
 	t.r.Runs++
 	for _, ref := range t.r.Sitemaps {
 		t.sitemaps[ref] = true
@@ -297,4 +313,5 @@ func (t *tally) recallHost(host string, n hostCount) {
 	if n.retries > 0 {
 		t.retried[host] = n.retries
 	}
+	t.usage.recall(host, n.usage)
 }

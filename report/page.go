@@ -68,7 +68,7 @@ func Page(r *job.Reader) ([]byte, error) {
 		Title: "Crawl of " + seedsText(m.Seeds), Finish: finishText(rep, ""), Report: rep, Manifest: m,
 		Tables: []countTable{
 			counted("Outcomes", rep.Outcomes), counted("Statuses", rep.Statuses), counted("Types", rep.Types),
-			counted("Reasons", rep.Reasons), counted("Links", rep.Links),
+			counted("Reasons", rep.Reasons), counted("Links", rep.Links), counted("Usage signals", rep.Usage),
 		},
 		Facts: factsOf(rep),
 	}
@@ -161,8 +161,8 @@ td.n { text-align: right; width: 7em; font-variant-numeric: tabular-nums } td.ba
 {{end}}</table>
 {{end}}{{end}}
 {{if .Hosts}}<h2>Hosts</h2>
-<table><tr><th>host</th><th>requests</th><th>pages</th><th>failed</th><th>received</th><th>time of an answer</th><th>shortest pause</th></tr>
-{{range .Hosts}}<tr><td>{{.Host}}</td><td>{{.Requests}}</td><td>{{.Pages}}</td><td>{{.Failed}}</td><td>{{bytes .Bytes}}</td><td>{{round .Answer}}</td><td>{{if gt .Requests 1}}{{round .Pause}}{{end}}</td></tr>
+<table><tr><th>host</th><th>requests</th><th>pages</th><th>failed</th><th>received</th><th>time of an answer</th><th>shortest pause</th>{{if .Report.UsageHosts}}<th>usage signals</th>{{end}}</tr>
+{{range .Hosts}}<tr><td>{{.Host}}</td><td>{{.Requests}}</td><td>{{.Pages}}</td><td>{{.Failed}}</td><td>{{bytes .Bytes}}</td><td>{{round .Answer}}</td><td>{{if gt .Requests 1}}{{round .Pause}}{{end}}</td>{{if $.Report.UsageHosts}}<td>{{range $use, $n := index $.Report.UsageHosts .Host}}{{$use}} {{$n}} {{end}}</td>{{end}}</tr>
 {{end}}</table>{{if .MoreHosts}}<p>And {{.MoreHosts}} more.</p>{{end}}
 {{end}}
 {{if .Failed}}<h2>URLs that failed</h2>

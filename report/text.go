@@ -37,6 +37,7 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 	row(&b, "types", r.Types)
 	row(&b, "reasons", r.Reasons)
 	row(&b, "links", r.Links)
+	row(&b, "usage", r.Usage)
 	if r.Rejected > 0 {
 		fmt.Fprintf(&b, "  %-10s full: no room for %s\n", "queue", cli.Plural(r.Rejected, "URL"))
 	}

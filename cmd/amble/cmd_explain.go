@@ -32,6 +32,9 @@ type explainCmd struct {
 	Offline bool     `group:"What a crawl would do:" help:"Request nothing: leave robots.txt out."`
 	JSON    bool     `group:"What a crawl would do:" help:"Print one JSON object."`
 
+	ForOwner bool   `group:"For the owner of a site:" help:"With a job directory alone: what the crawl did at --host, for its owner. --json: with the evidence, as JSON lines."`
+	Host     string `group:"For the owner of a site:" placeholder:"HOST" help:"The host: its name, or host:port."`
+
 	configFlag `group:"Who asks:"`
 	kong.Plugins
 
@@ -46,6 +49,7 @@ func (*explainCmd) Help() string {
 	amble explain --contact me@university.edu https://site.to.crawl/some/page
 	amble explain job https://site.to.crawl/some/page
 	amble explain --offline --seed https://site.to.crawl/docs/ --scope prefix https://site.to.crawl/blog/
+	amble explain job --host site.to.crawl --for-owner
 
 For a job directory it tells how the URL was found, by which line of robots.txt it was judged, what each
 request for it waited for, and its outcome; nothing is requested.
@@ -56,6 +60,9 @@ found before, only a crawl can know.`
 
 // Run executes the command.
 func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
+	if c.ForOwner || c.Host != "" {
+		return c.forOwner(a)
+	}
 	dir, text := "", c.Subject
 	if c.Of != "" {
 		dir, text = c.Subject, c.Of

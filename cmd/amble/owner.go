@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/politeness"
+)
+
+// forOwner writes what a crawl did at a host, for the host's owner.
+func (c *explainCmd) forOwner(a *app) error {
+	if !c.ForOwner || c.Host == "" || c.Of != "" {
+		return cli.Usage("--for-owner and --host go together, with a job directory: amble explain job --host site.to.crawl --for-owner")
+	}
+	if !job.Holds(c.Subject) {
+		return cli.Usage("%s is no job directory that \"amble crawl -o\" made", c.Subject)
+	}
+	r, err := job.Read(c.Subject)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }() // only read
+	host := strings.ToLower(c.Host)
+	account, err := r.Account(host)
+	if err != nil {
+		return err
+	}
+	if len(account.Requests) == 0 {
+		return cli.Exit(cli.ExitNothing, fmt.Errorf("%s has no request to %s", c.Subject, host))
+	}
+	if c.JSON {
+		if err := json.NewEncoder(a.out).Encode(account); err != nil {
+			return err
+		}
+		return r.Evidence(host, a.out)
+	}
+	all, err := r.Settings()
+	if err != nil {
+		return err
+	}
+	cfg, _ := all.Config() // as far as it can be in force again
+	c.cfg = cfg.Crawl
+	if c.name, err = robotsName(a, c.cfg.Agent); err != nil {
+		return err
+	}
+	return c.account(a.out, r, account)
+}
+
+// account writes an account as text.
+func (c *explainCmd) account(w io.Writer, r *job.Reader, account *job.Account) error {
+	var b strings.Builder
+	agent, contact := "", c.cfg.Contact
+	for i := range account.Requests {
+		agent = max(agent, account.Requests[i].Start.Agent)
+	}
+	fmt.Fprintf(&b, "What a crawler did at %s\n\nIt says of itself: %s\n", cli.Printable(account.Host), cli.Printable(agent))
+	fmt.Fprintf(&b, "Times are UTC. A pause is from the end of one request to the start of the next.\n\nRequests: %d\n", len(account.Requests))
+	var files []*job.AccountRequest
+	shown := map[string]bool{}
+	for i := range account.Requests {
+		q := &account.Requests[i]
+		fmt.Fprintf(&b, "  %s\n", cli.Printable(accountText(q)))
+		if text := c.decided(q); text != "" {
+			fmt.Fprintf(&b, "      %s\n", cli.Printable(text))
+		}
+		if sum := q.End.SHA256; sum != "" && !shown[q.Start.URL+sum] {
+			shown[q.Start.URL+sum] = true
+			files = append(files, q)
+		}
+	}
+	for _, q := range files {
+		robotsText(&b, r, q)
+	}
+	fmt.Fprintf(&b, `
+How to refuse, slow or reach us
+  To refuse all of it, put into robots.txt:        User-agent: %[1]s
+                                                   Disallow: /
+  To slow it to one request in ten seconds:        User-agent: %[1]s
+                                                   Crawl-delay: 10
+  Status 429 or 503 with Retry-After is obeyed at once; robots.txt is read again within a day.
+  A person answers at: %[2]s
+
+How to check this
+  "amble explain DIR --host %[3]s --for-owner --json" gives, after a line with the above, a line for each line of
+  the crawl's ledger: yours in full, of all others the SHA-256. Each of yours ends with "chain", the
+  SHA-256 over the chain before it and its own SHA-256. If a line was changed, removed or added, none after it fits.
+  The lines with the event "head" carry a signature over the chain, to be checked with the crawler's public keys.
+`, c.name, cli.Printable(contact), cli.Printable(account.Host))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// accountText is a request in one line.
+func accountText(q *job.AccountRequest) string {
+	e := &q.Start
+	at := e.Written
+	if at.IsZero() {
+		at = q.End.Ended
+	}
+	text := fmt.Sprintf("%s  %s", at.UTC().Format("2006-01-02 15:04:05.000"), e.URL)
+	if e.Purpose != politeness.Page.String() {
+		text += " (" + e.Purpose + ")"
+	}
+	switch {
+	case q.End.Event == "":
+		text += ": cut off by the end of our process"
+	case q.End.Err != "":
+		text += ": " + q.End.Err
+	default:
+		text += fmt.Sprintf(": status %d, %s", q.End.Status, cli.Bytes(q.End.Bytes))
+	}
+	if q.Pause != 0 {
+		text += fmt.Sprintf("; pause %s", time.Duration(q.Pause).Round(time.Millisecond))
+		if q.Owed > 0 {
+			text += fmt.Sprintf(", owed %s", time.Duration(q.Owed).Round(time.Millisecond))
+		}
+	}
+	if e.Override != "" {
+		text += "; by other rules than robots.txt: " + e.Override
+	}
+	return text
+}
+
+// decided is by which line of robots.txt a page was requested.
+func (c *explainCmd) decided(q *job.AccountRequest) string {
+	u, err := parseURLs("URL", []string{q.Start.URL})
+	if err != nil || q.Robots == nil {
+		return ""
+	}
+	return c.question().online(u[0], *q.Robots).Explain
+}
+
+// robotsText adds a robots.txt as it was received.
+func robotsText(b *strings.Builder, r *job.Reader, q *job.AccountRequest) {
+	fmt.Fprintf(b, "\n%s, read at %s, status %d, SHA-256 %s\n", cli.Printable(q.Start.URL), q.End.Ended.UTC().Format("2006-01-02 15:04:05"), q.End.Status, cli.Printable(q.End.SHA256))
+	if q.End.Status < 200 || q.End.Status > 299 {
+		return
+	}
+	body, err := r.RobotsBody(q.End.SHA256)
+	if err != nil {
+		fmt.Fprintf(b, "  (it was not kept: %s)\n", cli.Printable(err.Error()))
+		return
+	}
+	n := 0
+	for line := range strings.Lines(string(body)) {
+		n++
+		fmt.Fprintf(b, "  %3d  %s\n", n, cli.Printable(strings.TrimRight(line, "\r\n")))
+	}
+}

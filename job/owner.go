@@ -1,0 +1,217 @@
+package job
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Account is what a crawl did at one host, for the host's owner.
+type Account struct {
+	Host     string           `json:"host"` // as it was given
+	Requests []AccountRequest `json:"requests"`
+}
+
+// AccountRequest is one request, as the ledger has it, and what it had to keep to.
+type AccountRequest struct {
+	Request
+	Pause Pause `json:"pause_s,omitempty"` // from the end of the request before it to its start; 0: it is the first
+	Owed  Pause `json:"owed_s,omitempty"`  // the part of Pause that was due, by the clauses of Start; 0: none was, or it had passed
+
+	// Robots is what was known of the robots.txt that judged the URL, nil if none was requested.
+	Robots *politeness.OriginInfo `json:"-"`
+}
+
+// Pause is a time.Duration that is a number of seconds in JSON.
+type Pause = ledger.Duration
+
+// Account tells what the crawl requested of a host, host:port or a name with any port: the requests to it, and those for its
+// robots.txt, wherever that leads.
+func (r *Reader) Account(host string) (*Account, error) {
+	c, err := r.config()
+	if err != nil {
+		return nil, err
+	}
+	a := &accountant{
+		teller: teller{Reader: r, profile: c.Crawl.Canonical, policy: &c.Crawl.Politeness}, account: Account{Host: host, Requests: []AccountRequest{}},
+		own: owned{host: host, open: map[string]bool{}}, at: map[string]int{}, rules: map[string]*rulesFile{}, known: map[*Request]*politeness.OriginInfo{}, ended: map[string]time.Time{},
+	}
+	err = r.files.eachLine(LedgerName, a.read)
+	if err = errors.Join(err, a.err); err != nil {
+		return nil, readError(err)
+	}
+	return &a.account, nil
+}
+
+// accountant collects an Account.
+type accountant struct {
+	teller
+	account Account
+	own     owned
+	at      map[string]int                      // of requests without an end, their place in account
+	rules   map[string]*rulesFile               // by origin
+	known   map[*Request]*politeness.OriginInfo // by the answer for robots.txt
+	ended   map[string]time.Time                // of the last request, by host
+	err     error
+}
+
+func (a *accountant) read(n int, b []byte) bool {
+	var e ledger.Entry
+	if json.Unmarshal(b, &e) != nil || !a.own.is(&e) {
+		return true
+	}
+	id := requestID(&e)
+	if e.Event == ledger.End {
+		if i, ok := a.at[id]; ok {
+			delete(a.at, id)
+			a.end(&a.account.Requests[i], e)
+		}
+		return true
+	}
+	r := AccountRequest{Request: Request{Line: n, Start: e}}
+	if before := a.ended[e.Host]; !before.IsZero() && !e.Written.IsZero() {
+		r.Pause = Pause(e.Written.Sub(before))
+		for _, c := range e.Clauses {
+			r.Owed = max(r.Owed, Pause(c.Until.Sub(before)))
+		}
+	}
+	if e.Purpose != politeness.Robots.String() {
+		a.judge(&r)
+	}
+	a.account.Requests = append(a.account.Requests, r)
+	if i := len(a.account.Requests) - 1; e.Event == ledger.Unsent {
+		a.end(&a.account.Requests[i], e)
+	} else {
+		a.at[id] = i
+	}
+	return a.err == nil
+}
+
+// end adds the end of a request.
+func (a *accountant) end(r *AccountRequest, e ledger.Entry) {
+	r.End = e
+	if e.Event == ledger.End {
+		a.ended[r.Start.Host] = e.Ended
+	}
+	if r.Start.Purpose != politeness.Robots.String() {
+		return
+	}
+	if f := a.file(cmp.Or(r.Start.For, r.Start.URL)); f != nil {
+		answer := r.Request // a copy: the slice of requests moves
+		f.add(&answer)
+	}
+}
+
+// file is the robots.txt of a URL's origin, nil for what is no URL.
+func (a *accountant) file(url string) *rulesFile {
+	u, err := weburl.Parse(url)
+	if err != nil {
+		return nil
+	}
+	f := a.rules[u.Origin()]
+	if f == nil {
+		f = &rulesFile{of: u}
+		a.rules[u.Origin()] = f
+	}
+	return f
+}
+
+// judge adds the robots.txt that was known when the request began.
+func (a *accountant) judge(r *AccountRequest) {
+	f := a.file(r.Start.URL)
+	if f == nil || f.answer == nil && f.failed == nil {
+		return
+	}
+	last := f.answer
+	if f.failed != nil {
+		last = f.failed
+	}
+	if a.known[last] == nil {
+		a.known[last], a.err = a.robots(f, f.of)
+	}
+	r.Robots = a.known[last]
+}
+
+// owned picks the lines of a ledger that are about one host.
+type owned struct {
+	host string
+	open map[string]bool // requests without an end so far
+}
+
+func requestID(e *ledger.Entry) string { return fmt.Sprint(e.Run, " ", e.ID) }
+
+func (o *owned) is(e *ledger.Entry) bool {
+	id := requestID(e)
+	switch e.Event {
+	case ledger.Start:
+		if o.names(e) {
+			o.open[id] = true
+			return true
+		}
+	case ledger.Unsent:
+		return o.names(e)
+	case ledger.End:
+		if o.open[id] {
+			delete(o.open, id)
+			return true
+		}
+	}
+	return false
+}
+
+func (o *owned) names(e *ledger.Entry) bool {
+	if o.same(e.Host) {
+		return true
+	}
+	u, err := weburl.Parse(e.For)
+	return err == nil && o.same(u.Host())
+}
+
+func (o *owned) same(hostport string) bool {
+	name, _, _ := strings.Cut(o.host, ":")
+	return hostport == o.host || name == o.host && strings.HasPrefix(hostport, name+":")
+}
+
+// Evidence writes what the owner of a host needs to check the lines about it without this program, and nothing of other
+// hosts: JSON lines. The first has the members "begin", the chain before the first line that has one (see [ledger.Chain]) in
+// base64url, and "lines", how many lines were before that. Then comes, for each line of the ledger, the line itself if it is
+// about the host or a signed head, and else an object with the member "digest": the line's digest in base64url.
+func (r *Reader) Evidence(host string, w io.Writer) error {
+	o := owned{host: host, open: map[string]bool{}}
+	before, lines, begun := sha256.New(), 0, false
+	var failed error
+	err := r.files.eachLine(LedgerName, func(_ int, b []byte) bool {
+		plain, _, chained := unchained(bytes.TrimSuffix(b, []byte("\n")))
+		if !chained && !begun {
+			_, _ = before.Write(b) // it does not fail
+			lines++
+			return true
+		}
+		if !begun {
+			begun = true
+			_, failed = fmt.Fprintf(w, "{\"begin\":%q,\"lines\":%d}\n", base64.RawURLEncoding.EncodeToString(before.Sum(nil)), lines)
+		}
+		var e ledger.Entry
+		if json.Unmarshal(b, &e) == nil && (e.Event == ledger.Head || o.is(&e)) {
+			_, err := w.Write(b)
+			failed = errors.Join(failed, err)
+			return failed == nil
+		}
+		digest := sha256.Sum256(plain)
+		_, err := fmt.Fprintf(w, "{\"digest\":%q}\n", base64.RawURLEncoding.EncodeToString(digest[:]))
+		failed = errors.Join(failed, err)
+		return failed == nil
+	})
+	return errors.Join(readError(err), failed)
+}
