@@ -11,26 +11,26 @@ import (
 
 const (
 	firstBuffer = 32 << 10 // for a body of unknown length
-	knownBuffer = 64 << 10 // the most that a Content-Length gets in advance, and a body without asking
-	drainLimit  = 64 << 10 // what is read behind an encoded body's end to keep the connection
+	knownBuffer = 64 << 10 // allocated at most on the word of a Content-Length, and for any body without a call of Reserve
+	drainLimit  = 64 << 10 // read after the end of an encoded body to keep the connection
 	sniffLength = 1445     // MIME Sniffing Standard section 4.5, resource header
 	ratioFloor  = 1 << 20  // MaxRatio counts from here
 )
 
-// source is a body as the transfer coding gives it. It counts, and remembers how it ended, so that the
-// network's errors can be distinguished from a decoder's.
+// source is a body as the transfer coding gives it. It counts bytes and remembers how the body ended, to distinguish
+// network errors from decoder errors.
 type source struct {
 	ctx  context.Context
 	body io.Reader
 	n    int64
 	err  error
 
-	framed bool  // its end is marked: io.EOF means that it is whole
-	length int64 // as the answer says; negative: it does not
+	framed bool  // the message marks its end: io.EOF means that the body is complete
+	length int64 // declared by the answer; negative if it is not
 }
 
-// framed reports whether a body's end shows in the message itself, and not only by the end of the connection
-// (RFC 9112 section 6.3).
+// framed reports whether the message itself marks the end of its body, not only the end of the connection (RFC 9112
+// section 6.3).
 func framed(resp *http.Response) bool {
 	return resp.ProtoMajor > 1 || resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0
 }
@@ -48,7 +48,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// read reads the body into page. clean reports that the connection can carry another request.
+// read reads the body into page. clean reports whether the connection can carry another request.
 func (x *exchange) read(ctx context.Context, resp *http.Response, page *Page) (clean bool, fail *Error) {
 	src := &source{ctx: ctx, body: resp.Body, framed: framed(resp), length: resp.ContentLength}
 	limit := x.f.cfg.limit(x.grant.Purpose())
@@ -73,7 +73,7 @@ func (x *exchange) read(ctx context.Context, resp *http.Response, page *Page) (c
 // named reports whether the URL is fetched for its own sake, so that its body is read whatever its type.
 func (x *exchange) named() bool { return x.grant.Purpose() != politeness.Page }
 
-// truncated is the reason code of a body that broke off; or the failure, when the caller gave up.
+// truncated returns the reason code for a body that broke off, or the failure if the caller gave up.
 func truncated(ctx context.Context, err error, src *source) (string, *Error) {
 	var limit *limitError
 	var refused *reserveError
@@ -91,7 +91,7 @@ func truncated(ctx context.Context, err error, src *source) (string, *Error) {
 	return ReasonEncoding, nil
 }
 
-// fill reads to the end or a limit. It stops early at an unwanted type.
+// fill reads to the end or to a limit. It stops early for an unwanted type.
 func (x *exchange) fill(r io.Reader, src *source, page *Page, length int64, limit int) error {
 	size := firstBuffer
 	if length >= 0 {
@@ -124,7 +124,7 @@ func (x *exchange) fill(r io.Reader, src *source, page *Page, length int64, limi
 	return err
 }
 
-// describe sets the content type by the header and the beginning of the body.
+// describe sets the content type according to the header and the beginning of the body.
 func (x *exchange) describe(page *Page) {
 	page.ContentType, page.Sniffed = contentType(page.Header, page.Body)
 }
@@ -133,8 +133,8 @@ func (x *exchange) wanted(contentType string) bool {
 	return x.named() || x.f.cfg.Wanted == nil || x.f.cfg.Wanted(contentType)
 }
 
-// grow gives buf more memory, up to limit, as soon as there is room for it: twice as much, or what the
-// answer's length calls for once so much has come that it is worth believing.
+// grow gives buf more memory, up to limit, as soon as Reserve grants it: twice as much, or what the declared length
+// calls for once enough has arrived to make that length credible.
 func (x *exchange) grow(src *source, buf []byte, limit int) ([]byte, error) {
 	size := 2 * cap(buf)
 	if cap(buf) >= maxBuffer {
@@ -142,7 +142,7 @@ func (x *exchange) grow(src *source, buf []byte, limit int) ([]byte, error) {
 	}
 	size = min(size, limit)
 	more := size - cap(buf)
-	if x.f.cfg.Record { // the recording grows with it
+	if x.f.cfg.Record { // the recording grows with the body
 		more *= 2
 	}
 	if x.f.cfg.Reserve != nil && cap(buf) >= knownBuffer && more > 0 {
@@ -156,7 +156,7 @@ func (x *exchange) grow(src *source, buf []byte, limit int) ([]byte, error) {
 	return x.f.buffers.grow(buf, size), nil
 }
 
-// reserveError is why there was no memory for a body.
+// reserveError wraps the reason why there was no memory for a body.
 type reserveError struct{ error }
 
 // readTo reads until buf holds n bytes, or to the error that ends the body, io.EOF included.

@@ -13,12 +13,12 @@ const (
 	classes   = 7
 )
 
-// buffers is memory for bodies that are being read. The zero value is ready.
+// buffers provides memory for bodies that are being read. The zero value is ready to use.
 type buffers struct {
 	pools [classes]sync.Pool // of *[]byte with capacity minBuffer << index
 }
 
-// get is an empty buffer that holds at least n bytes.
+// get returns an empty buffer that holds at least n bytes.
 func (b *buffers) get(n int) []byte {
 	class := bits.Len(uint(max(n, minBuffer)-1)) - bits.Len(uint(minBuffer-1))
 	if class >= classes {
@@ -30,7 +30,7 @@ func (b *buffers) get(n int) []byte {
 	return make([]byte, 0, minBuffer<<class)
 }
 
-// put takes a buffer of get back.
+// put takes back a buffer that get has returned.
 func (b *buffers) put(p []byte) {
 	n := cap(p)
 	if n < minBuffer || n > maxBuffer || n&(n-1) != 0 {
@@ -40,7 +40,7 @@ func (b *buffers) put(p []byte) {
 	b.pools[bits.TrailingZeros(uint(n))-bits.TrailingZeros(uint(minBuffer))].Put(&p)
 }
 
-// grow is p in a buffer of that size, and with room for at least one byte.
+// grow returns p in a buffer of the given size, with room for at least one more byte.
 func (b *buffers) grow(p []byte, size int) []byte {
 	bigger := b.get(max(size, len(p)+1))
 	bigger = append(bigger, p...)

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Values of [Page].CharsetFrom, surest first.
+// Values of [Page].CharsetFrom, most reliable first.
 const (
 	FromBOM      = "bom"      // the byte order mark at the body's beginning
 	FromHeader   = "header"   // charset of Content-Type
@@ -28,20 +28,20 @@ const (
 	utf8Name     = "utf-8"
 	utf16LE      = "utf-16le"
 	utf16BE      = "utf-16be"
-	metaLimit    = 64 << 10 // how far META is looked for
-	detectLimit  = 8 << 10  // how much the detector sees
-	detectLeast  = 0.5      // confidence below which its guess is not taken
+	metaLimit    = 64 << 10 // how far into the body a META element is looked for
+	detectLimit  = 8 << 10  // the most that the detector reads
+	detectLeast  = 0.5      // confidence below which the detector's guess is ignored
 	fallbackName = "windows-1252"
 )
 
-// decide sets what the body's characters are.
+// decide determines the charset of the body.
 func (x *exchange) decide(p *Page) {
 	if isText(p.ContentType) {
 		p.Charset, p.CharsetFrom, p.CharsetCertain = charsetOf(p.Header, p.ContentType, p.Body)
 	}
 }
 
-// isText reports whether bodies of a type are text in a charset.
+// isText reports whether bodies of this type are text in some charset.
 func isText(mediaType string) bool {
 	switch mediaType {
 	case "application/xml", "application/json", "application/javascript", "application/x-javascript", "application/ld+json":
@@ -54,8 +54,8 @@ func isXML(mediaType string) bool {
 	return mediaType == "text/xml" || mediaType == "application/xml" || strings.HasSuffix(mediaType, "+xml")
 }
 
-// charsetOf is the encoding sniffing algorithm (HTML Standard section 13.2.3.2), with the detector of
-// its ninth step, and for XML the declaration (XML 1.0 appendix F).
+// charsetOf implements the encoding sniffing algorithm (HTML Standard section 13.2.3.2), including the detector of its
+// ninth step, and for XML the declaration (XML 1.0 appendix F).
 func charsetOf(h http.Header, mediaType string, body []byte) (name, from string, certain bool) {
 	if name = charsetByBOM(body); name != "" {
 		return name, FromBOM, true
@@ -75,8 +75,8 @@ func charsetOf(h http.Header, mediaType string, body []byte) (name, from string,
 	return fallbackName, FromDefault, false
 }
 
-// charsetByMarkup is what the document itself declares: XML in its declaration, HTML in a META element or
-// else as XML does.
+// charsetByMarkup returns the charset that the document itself declares: XML in its declaration, HTML in a META element
+// or else in the way of XML.
 func charsetByMarkup(mediaType string, body []byte) (name, from string) {
 	html := mediaType == typeHTML || mediaType == typeXHTML
 	if !html && !isXML(mediaType) {
@@ -97,7 +97,7 @@ func charsetByMarkup(mediaType string, body []byte) (name, from string) {
 	return "", ""
 }
 
-// charsetByBOM knows the marks of the Encoding Standard (section 6, "BOM sniff").
+// charsetByBOM recognises the byte order marks of the Encoding Standard (section 6, "BOM sniff").
 func charsetByBOM(body []byte) string {
 	switch {
 	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
@@ -110,7 +110,7 @@ func charsetByBOM(body []byte) string {
 	return ""
 }
 
-// charsetByHeader is the charset parameter of the last Content-Type that has one with a meaning.
+// charsetByHeader returns the charset parameter of the last Content-Type field in which it is a known label.
 func charsetByHeader(h http.Header) string {
 	for _, v := range slices.Backward(h["Content-Type"]) {
 		_, params, _ := strings.Cut(v, ";")
@@ -121,8 +121,8 @@ func charsetByHeader(h http.Header) string {
 	return ""
 }
 
-// charsetParameter is the value of the first charset in a list of parameters (MIME Sniffing Standard
-// section 4.4), however broken the rest of the list is.
+// charsetParameter returns the value of the first charset in a list of parameters (MIME Sniffing Standard section 4.4),
+// however malformed the rest of the list is.
 func charsetParameter(params string) string {
 	for params != "" {
 		var name, value string
@@ -144,8 +144,8 @@ func charsetParameter(params string) string {
 	return ""
 }
 
-// canonical is the Encoding Standard's name for a label, in lower case; "" when there is none. The
-// standard's "replacement" is one: such a body is never decoded into something dangerous.
+// canonical returns the Encoding Standard's name for a label, in lower case, or "" if there is none. The standard's
+// "replacement" is such a name: a body that has it is never decoded into something dangerous.
 func canonical(label string) string {
 	if label == "" || len(label) > 64 {
 		return ""
@@ -161,7 +161,7 @@ func canonical(label string) string {
 	return name
 }
 
-// validUTF8 reports whether body is UTF-8, but for a character that a cut may have split at the end.
+// validUTF8 reports whether body is UTF-8, except for a character that truncation may have split at its end.
 func validUTF8(body []byte) bool {
 	if utf8.Valid(body) {
 		return true
@@ -174,11 +174,11 @@ func validUTF8(body []byte) bool {
 	return false
 }
 
-// detect guesses by the part of the body that begins with its first non-ASCII byte.
+// detect guesses the charset from the part of the body that begins with its first non-ASCII byte.
 func detect(body []byte) string {
 	i := bytes.IndexFunc(body, func(r rune) bool { return r >= utf8.RuneSelf })
 	if i < 0 {
-		i = 0 // ISO-2022-JP is all ASCII
+		i = 0 // ISO-2022-JP consists of ASCII bytes
 	}
 	guess := chardet.Detect(body[i:min(len(body), i+detectLimit)])
 	if guess.Confidence < detectLeast {
@@ -186,16 +186,16 @@ func detect(body []byte) string {
 	}
 	name := canonical(guess.Encoding)
 	if name == utf8Name {
-		return "" // it is not, or we would not be here
+		return "" // the guess is wrong: valid UTF-8 does not get here
 	}
 	return name
 }
 
-// Text is Body in UTF-8, without a byte order mark. What has no meaning in the charset becomes U+FFFD, as
-// many as browsers make of it (in UTF-8 one for each maximal subpart, Unicode Standard section 3.9); in
-// ISO-2022-JP their number may differ.
-// A body that is UTF-8 already is not copied. The error is of a charset that is not in the Encoding
-// Standard; a body that is not text is returned unchanged.
+// Text returns Body in UTF-8, without a byte order mark. Bytes without a meaning in the charset become U+FFFD, as many
+// as in browsers (in UTF-8 one for each maximal subpart, Unicode Standard section 3.9); in ISO-2022-JP their number may
+// differ.
+// A body that is UTF-8 already is not copied. The error says that the charset is not in the Encoding Standard; a body
+// that is not text is returned unchanged.
 func (p *Page) Text() ([]byte, error) {
 	if p.text != nil {
 		return p.text, nil
@@ -221,7 +221,7 @@ func toUTF8(charset string, body []byte) ([]byte, error) {
 	case "gbk":
 		charset = "gb18030" // decodes all of gbk (Encoding Standard section 10.1.1)
 	case "iso-8859-8-i":
-		charset = "iso-8859-8" // of which it is another direction
+		charset = "iso-8859-8" // the same charset in another direction of text
 	}
 	e, err := htmlindex.Get(charset)
 	if err != nil {
@@ -239,8 +239,8 @@ func toUTF8(charset string, body []byte) ([]byte, error) {
 	return text, err
 }
 
-// wholePairs cuts UTF-16 that ends in a lead surrogate and half of what follows it after the surrogate: both
-// together are one U+FFFD (Encoding Standard section 14.2.1). high is where the higher byte of a pair stands.
+// wholePairs cuts UTF-16 that ends in a lead surrogate and half of the code unit after it behind that surrogate: both
+// together become one U+FFFD (Encoding Standard section 14.2.1). high is the position of the higher byte in a pair.
 func wholePairs(body []byte, high int) []byte {
 	if n := len(body); n >= 3 && n%2 == 1 && body[n-3+high]&0xfc == 0xd8 {
 		return body[:n-1]
@@ -248,8 +248,8 @@ func wholePairs(body []byte, high int) []byte {
 	return body
 }
 
-// decodeSingleBytes decodes an encoding of one byte a character. The bytes from 0x80 to 0x9F that x/text
-// knows no character for are control characters (Encoding Standard section 9).
+// decodeSingleBytes decodes an encoding with one byte per character. The bytes from 0x80 to 0x9F for which x/text has
+// no character are control characters (Encoding Standard section 9).
 func decodeSingleBytes(c *charmap.Charmap, body []byte) []byte {
 	text := make([]byte, 0, len(body)+len(body)/4)
 	for _, b := range body {

@@ -11,10 +11,10 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Client makes requests as a Gate permits them. It is the one place where the order of the calls is written on which
-// politeness depends: Next names the URL to request, Resolve its address, Admit decides, Fetch makes the
-// request, and Report ends every Permit, whatever happened. A Client is safe for concurrent use while its fields are
-// not changed.
+// Client makes requests as a Gate permits them. It is the one place that contains the order of calls on which
+// politeness depends: Next names the URL to request, Resolve finds its address, Admit decides, Fetch makes the request,
+// and Report ends every Permit, whatever happened. A Client is safe for concurrent use as long as its fields are not
+// changed.
 type Client struct {
 	Gate    *politeness.Gate
 	Fetcher interface { // a *Fetcher, or any crawler.Fetcher
@@ -25,21 +25,21 @@ type Client struct {
 	// knows of it, so that a restarted process has the body for every ledger entry. After an error, which Try returns,
 	// the request counts as aborted and its answer is not used. nil: nothing is kept.
 	KeepRobots func(p *Page) error
-	// Admitted is called between Admit and Fetch: with the URL of the Request and the Permit for it, or for the
+	// Admitted is called between Admit and Fetch, with the URL of the Request and the Permit for that URL or for the
 	// robots.txt that it needs. nil: nothing is called.
 	Admitted func(ctx context.Context, u weburl.URL, p politeness.Permit)
 }
 
 // Answer is the outcome of one request.
 type Answer struct {
-	Permit politeness.Permit // with the URL that was requested, and why
+	Permit politeness.Permit // for the URL that was requested; says why it was
 	Addr   netip.Addr        // of its host
-	Page   *Page             // nil with Err
-	Err    error             // the Fetcher's: there is no page
-	// Aborted is set when Err has its cause on this side: the context ended, or nothing was sent. It says nothing
+	Page   *Page             // nil if Err is set
+	Err    error             // of the Fetcher: there is no page
+	// Aborted is set if Err was caused on this side: the context ended, or nothing was sent. Such an error says nothing
 	// about the host.
 	Aborted bool
-	Ready   time.Time // from which the host of the Request's URL may be requested again
+	Ready   time.Time // when the host of the Request's URL may be requested again
 }
 
 func (a *Answer) status() int {
@@ -49,20 +49,20 @@ func (a *Answer) status() int {
 	return a.Page.Status
 }
 
-// LookupError is a host without an address.
+// LookupError reports that no address was found for a host.
 type LookupError struct {
-	URL weburl.URL // of that host: the URL that the Gate named
-	// Ready is the time from which another attempt may succeed; zero when none will, or when nothing was requested.
+	URL weburl.URL // a URL of that host: the one that the Gate named
+	// Ready is the time from which another attempt may succeed. It is zero if none will, or if nothing was requested.
 	Ready time.Time
-	Err   error // the Fetcher's
+	Err   error // of the Fetcher
 }
 
 func (e *LookupError) Error() string { return e.Err.Error() }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *LookupError) Unwrap() error { return e.Err }
 
-// ErrKeepRobots is wrapped, besides the cause, by the error of a request whose answer KeepRobots failed to keep.
+// ErrKeepRobots is wrapped, together with the cause, by the error of a request whose answer KeepRobots failed to keep.
 var ErrKeepRobots = errors.New("robots.txt is not kept")
 
 // Try makes at most one request for r.URL: for the URL itself, or for the robots.txt that it needs first, as
@@ -98,8 +98,8 @@ func (c *Client) step(ctx context.Context, r politeness.Request) (_ *Answer, err
 	return a, nil
 }
 
-// unresolved tells the Gate of a failed look-up if another may succeed. One that was aborted, that is refused, or for
-// which this machine had no resources, tells nothing about the host.
+// unresolved reports a failed look-up to the Gate if another one may succeed. A look-up that was aborted or refused, or
+// for which this machine had no resources, says nothing about the host.
 func (c *Client) unresolved(ctx context.Context, r politeness.Request, err error) error {
 	failed := &LookupError{URL: r.Next, Err: err}
 	if ctx.Err() == nil && temporary(err) && ReasonOf(err) != ReasonNoResources {
@@ -131,7 +131,7 @@ func replyOf(a *Answer) politeness.Reply {
 	return a.Page.Reply()
 }
 
-// Get requests a URL, its robots.txt first, and waits until it may. The Page is the answer, whatever its status;
+// Get requests a URL, after its robots.txt, and waits until it may. The Page is the answer, whatever its status;
 // redirects are not followed. The error is that of [Client.Try] or of the Fetcher, or the context's cause.
 func (c *Client) Get(ctx context.Context, u weburl.URL, why politeness.Purpose) (*Page, error) {
 	for {
@@ -145,9 +145,9 @@ func (c *Client) Get(ctx context.Context, u weburl.URL, why politeness.Purpose) 
 	}
 }
 
-// Robots requests the robots.txt of u's origin, with its redirects, unless the Gate knows it, and waits until it
-// may. It ends with the first answer that brings no rules: the error is then the Fetcher's, or nil for a status,
-// which Source.Status of the returned state has.
+// Robots requests the robots.txt of u's origin and follows its redirects, unless the Gate already knows the rules, and
+// waits until it may. It stops at the first answer without rules: the error is then the Fetcher's, or nil if the answer
+// has a status, which is in Source.Status of the returned state.
 func (c *Client) Robots(ctx context.Context, u weburl.URL) (politeness.OriginInfo, error) {
 	for {
 		next, known := c.Gate.Next(u), c.Gate.Origin(u)

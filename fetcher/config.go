@@ -54,19 +54,19 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Config is what a [Fetcher] works by. The zero value is safe: every zero field means its default.
-// No limit can be switched off, only set.
+// Config configures a [Fetcher]. The zero value is safe: every zero field means its default. No limit can be switched
+// off, only set.
 type Config struct {
-	// Time. Each ends one phase; FetchTimeout ends the fetch as a whole, all phases included. Time in
-	// the DNS belongs to Resolve and is not part of a fetch.
+	// Time limits. Each one ends one phase; FetchTimeout ends the whole fetch, all phases included. Time spent in the
+	// DNS belongs to Resolve and is not part of a fetch.
 	DNSTimeout       time.Duration // one look-up; ReasonDNSTimeout
 	ConnectTimeout   time.Duration // TCP, and a proxy's answer; ReasonConnectTimeout
 	TLSTimeout       time.Duration // the handshake; ReasonTLSTimeout
 	FirstByteTimeout time.Duration // from the request to the answer's first byte; ReasonHeaderTimeout
 	IdleTimeout      time.Duration // between two bytes of an answer; ReasonIdleTimeout
 	FetchTimeout     time.Duration // ReasonFetchTimeout
-	// MinRate is the least number of bytes per second that a body must bring, measured over each
-	// five seconds; ReasonSlow. 0: no such limit.
+	// MinRate is the least number of bytes per second in which a body must arrive, measured over each five seconds;
+	// ReasonSlow. 0: no such limit.
 	MinRate int64
 
 	// Sizes, in bytes unless stated otherwise.
@@ -76,49 +76,49 @@ type Config struct {
 	MaxBody          int // body of a page after decoding
 	MaxRobots        int // body of a robots.txt after decoding (RFC 9309 section 2.5: at least 500 KiB)
 	MaxSitemap       int // body of a sitemap after decoding
-	WireSlack        int // an answer may take the body's limit and this on the wire, framing included
+	WireSlack        int // how much more than the body's limit an answer may take on the wire, framing included
 	MaxEncodings     int // layers of Content-Encoding that are decoded
-	UnwantedLimit    int // what is read of a body whose type Wanted refuses
+	UnwantedLimit    int // bytes read of a body whose type Wanted refuses
 	MaxWindow        int // zstd window; RFC 9659 section 3 allows 8 MiB in HTTP
-	// MaxRatio is the number of bytes that one byte on the wire may decode to, after the first 1 MiB;
-	// ReasonRatio. 0: no limit but MaxBody.
+	// MaxRatio is the number of bytes that one byte on the wire may decode to, beyond the first 1 MiB; ReasonRatio. 0:
+	// no limit but MaxBody.
 	MaxRatio int
-	// Wanted tells whether a page's body of this media type is of use to anybody. What it refuses is
-	// read up to UnwantedLimit and the connection dropped. It is called from many goroutines. nil:
-	// everything is wanted.
+	// Wanted reports whether a page's body of this media type is of use to anybody. A body that it refuses is read up
+	// to UnwantedLimit, and then the connection is dropped. It is called from many goroutines. nil: everything is
+	// wanted.
 	Wanted func(contentType string) bool
-	// Reserve is called before a body is given n further bytes of memory, beyond its first 64 KiB, with the
-	// context of its Fetch. It may wait until there is room: time limits stand still until it returns. Its
-	// error ends the fetch with ReasonCanceled. nil: there is always room.
+	// Reserve is called before a body is given n further bytes of memory, beyond its first 64 KiB, with the context of
+	// its Fetch. It may wait until there is room: time limits are suspended until it returns. Its error ends the fetch
+	// with ReasonCanceled. nil: there is always room.
 	Reserve func(ctx context.Context, n int) error
 
 	// Names and addresses.
 	Resolver       Resolver // nil: net.DefaultResolver
 	DNSCacheSize   int      // names kept
 	DNSTTL         time.Duration
-	DNSNegativeTTL time.Duration // how long it is believed that a name does not exist
+	DNSNegativeTTL time.Duration // how long a name is cached as one that does not exist
 	// AllowAddresses are exempt from the address guard.
 	AllowAddresses []netip.Prefix
-	// AllowPorts are exempt from the refusal of ports that browsers make no HTTP request to, because some other
-	// service is expected there: those of the Fetch Standard (section "Port blocking"), such as 22, 25 and 6000.
-	// The refusal is for all URLs, seeds included, and not for the proxy's own port.
+	// AllowPorts are exempt from the refusal of ports to which browsers make no HTTP requests, because another service
+	// is expected there: those of the Fetch Standard (section "Port blocking"), such as 22, 25 and 6000. The refusal
+	// applies to all URLs, seeds included, but not to the proxy's own port.
 	AllowPorts []uint16
-	// AllowHosts tells which hosts the operator named, as seeds. Such a host may have an address that the
-	// guard refuses: an IP literal is exempt for itself; a name is pinned to what its first look-up finds, if
-	// the guard refuses all of that, and is exempt for these addresses alone. A name that is public at first
-	// never is exempt, and of an answer with public addresses only those are used. The Fetcher remembers one
-	// look-up for each name that is allowed here. It is called from many goroutines. nil: no host is exempt.
+	// AllowHosts reports whether the operator named a host, as a seed. Such a host may have an address that the guard
+	// refuses. An IP literal is exempt itself. A name is pinned to the result of its first look-up if the guard refuses
+	// all of it, and is exempt for these addresses alone. A name that is public at first is never exempt, and of an
+	// answer with public addresses only those are used. The Fetcher remembers one look-up for each name that is allowed
+	// here. AllowHosts is called from many goroutines. nil: no host is exempt.
 	AllowHosts func(hostname string) bool
-	// Pin keeps the first look-ups of the names of AllowHosts for longer than the Fetcher lives, so that a later
-	// one cannot be told otherwise. It is called after the first look-up of a name that this Fetcher makes, with
-	// the addresses to pin it to, none if one was public, and returns those to which it is pinned: what it was
-	// given when it was first called for the name, by whatever Fetcher. Its error is ReasonPin. It is called from
-	// many goroutines, but not twice at once for one name. nil: pins end with the Fetcher.
+	// Pin keeps the first look-ups of the names of AllowHosts beyond the life of the Fetcher, so that a later one
+	// cannot be given other addresses. It is called after this Fetcher's first look-up of a name, with the addresses to
+	// pin it to (none if one was public), and returns those to which it is pinned: the ones that were passed in the
+	// first call for the name, by any Fetcher. Its error becomes ReasonPin. It is called from many goroutines, but
+	// never concurrently for the same name. nil: pins end with the Fetcher.
 	Pin func(ctx context.Context, hostname string, private []netip.Addr) ([]netip.Addr, error)
 
 	// Connections.
 	DialContext     func(ctx context.Context, network, addr string) (net.Conn, error) // nil: the system's TCP; addr is ip:port, or the proxy's host:port
-	LocalAddr       netip.Addr                                                        // bound to; names resolve to its family only
+	LocalAddr       netip.Addr                                                        // to bind to; names resolve to its family only
 	Proxy           *url.URL                                                          // http, https or socks5; see the package comment
 	RootCAs         *x509.CertPool                                                    // nil: the system's
 	InsecureHosts   []string                                                          // host names whose certificates are not verified
@@ -126,21 +126,21 @@ type Config struct {
 	MaxIdle         int // connections kept open for later, over all hosts
 	IdleConnTimeout time.Duration
 
-	// What a request carries besides Host, User-Agent and Accept-Encoding.
+	// Header fields of a request besides Host, User-Agent and Accept-Encoding.
 	Accept         string
 	AcceptLanguage string // "": not sent
 	Header         http.Header
-	// Credentials holds, by origin ("https://example.org"), the value of the Authorization header
-	// that is sent to this origin and no other. [BasicAuth] makes one.
+	// Credentials maps an origin ("https://example.org") to the value of the Authorization header that is sent to this
+	// origin and no other. [BasicAuth] makes such a value.
 	Credentials map[string]string
-	// Cookies keeps and returns cookies, each by the origin that set it and by no other, within the
-	// limits of this package. Off by default.
+	// Cookies makes the Fetcher keep cookies and return each to the origin that set it and to no other, within the
+	// limits of this package. It is off by default.
 	Cookies bool
-	// Signer signs requests, such as *identity.Requests. nil: none is signed.
+	// Signer signs requests, as *identity.Requests does. nil: no request is signed.
 	Signer Signer
 
-	// Record keeps what was sent and received on Page.Raw. It requests HTTP/1.1 only, because an
-	// HTTP/2 message has no form of its own to keep.
+	// Record keeps what was sent and received in Page.Raw. Requests are then made by HTTP/1.1 only, because an HTTP/2
+	// message has no form of its own that could be kept.
 	Record bool
 }
 
@@ -148,7 +148,7 @@ type Config struct {
 type Signer interface {
 	// Sign may add fields to the header of a GET request that is about to be sent. keyID names the key; it is "" if the
 	// request is not signed. answered, if it is not nil, is called with the answer if there is one, and reports whether
-	// the answer requests a signature, so that the URL is to be requested once more: see Page.Challenged.
+	// the answer requests a signature, so that the URL must be requested again: see Page.Challenged.
 	Sign(u weburl.URL, h http.Header) (keyID string, answered func(status int, h http.Header) (again bool))
 }
 
@@ -189,7 +189,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// limit is the most a decoded body of this purpose may hold.
+// limit returns the maximum size of a decoded body for this purpose.
 func (c *Config) limit(p politeness.Purpose) int {
 	switch p {
 	case politeness.Robots:
@@ -200,7 +200,7 @@ func (c *Config) limit(p politeness.Purpose) int {
 	return c.MaxBody
 }
 
-// Validate reports everything that is wrong with c, joined; nil when New would accept it.
+// Validate returns everything that is wrong with c, joined, or nil if New would accept it.
 func (c Config) Validate() error {
 	return errors.Join(c.checkLimits(), c.checkHeader(), c.checkCredentials(), c.checkProxy())
 }
@@ -232,8 +232,8 @@ func (c *Config) checkLimits() error {
 	return errors.Join(errs...)
 }
 
-// checkHeader refuses header fields that the Fetcher decides about itself or that belong to the
-// connection (RFC 9110 section 7.6.1).
+// checkHeader refuses header fields that the Fetcher controls itself or that belong to the connection (RFC 9110 section
+// 7.6.1).
 func (c *Config) checkHeader() error {
 	var errs []error
 	for name, values := range c.Header {

@@ -14,10 +14,10 @@ import (
 
 // Limits of the cookie jar.
 const (
-	maxCookies      = 50       // of one origin
+	maxCookies      = 50       // for one origin
 	maxCookie       = 4 << 10  // name and value
 	maxCookieHeader = 16 << 10 // sent with one request
-	maxCookieSites  = 10_000   // origins remembered; the one used least recently is forgotten
+	maxCookieSites  = 10_000   // origins remembered; the least recently used one is forgotten
 )
 
 // jar keeps cookies by the origin that set them and returns them to no other: stricter than RFC 6265,
@@ -35,12 +35,12 @@ type cookieSite struct {
 
 type cookie struct {
 	name, value, path string
-	expires           time.Time // zero: with the crawl
+	expires           time.Time // zero: at the end of the crawl
 }
 
 func newJar() *jar { return &jar{sites: make(map[string]*list.Element), recent: list.New()} }
 
-// site is what is known of an origin. The caller holds j.mu.
+// site returns what is known of an origin. The caller holds j.mu.
 func (j *jar) site(origin string) *cookieSite {
 	if el := j.sites[origin]; el != nil {
 		j.recent.MoveToFront(el)
@@ -49,7 +49,7 @@ func (j *jar) site(origin string) *cookieSite {
 	return nil
 }
 
-// header is the Cookie field for a request, "" for none.
+// header returns the Cookie field for a request, or "" if there is none.
 func (j *jar) header(origin, path string, now time.Time) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -70,7 +70,7 @@ func (j *jar) header(origin, path string, now time.Time) string {
 	return b.String()
 }
 
-// store keeps what an answer from origin set, within the limits.
+// store keeps the cookies that an answer from origin set, within the limits.
 func (j *jar) store(origin, path string, setCookie []string, now time.Time) {
 	if len(setCookie) == 0 {
 		return
@@ -92,7 +92,7 @@ func (j *jar) store(origin, path string, setCookie []string, now time.Time) {
 	}
 }
 
-// set adds, replaces or, when c has expired, removes.
+// set adds or replaces c, or removes it if it has expired.
 func (s *cookieSite) set(c cookie, now time.Time) {
 	kept := s.cookies[:0]
 	for _, old := range s.cookies {
@@ -135,8 +135,8 @@ func parseCookie(line, origin, path string, now time.Time) (cookie, bool) {
 	return c, true
 }
 
-// mayCover reports whether origin may name this Domain attribute: itself, or a domain above it that
-// can be registered. The cookie still goes to origin alone.
+// mayCover reports whether origin may name this Domain attribute: its own name, or a domain above it that can be
+// registered. The cookie is sent to origin alone in either case.
 func mayCover(domain, origin string) bool {
 	domain = strings.ToLower(strings.TrimPrefix(domain, "."))
 	if domain == "" {
@@ -157,7 +157,7 @@ func mayCover(domain, origin string) bool {
 	return suffix != domain
 }
 
-// defaultPath is the directory of the request's path (RFC 6265 section 5.1.4).
+// defaultPath returns the directory of the request's path (RFC 6265 section 5.1.4).
 func defaultPath(path string) string {
 	i := strings.LastIndexByte(path, '/')
 	if i <= 0 {
@@ -166,7 +166,7 @@ func defaultPath(path string) string {
 	return path[:i]
 }
 
-// pathMatch is RFC 6265 section 5.1.4.
+// pathMatch reports whether a request's path matches that of a cookie (RFC 6265 section 5.1.4).
 func pathMatch(path, cookiePath string) bool {
 	if path == cookiePath {
 		return true

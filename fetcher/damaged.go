@@ -7,16 +7,16 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// damaged decodes a body that is not all in its charset, of those that have several bytes a character. x/text's
-// decoders replace other lengths of what is wrong than browsers do, and some swallow the letter behind it.
+// damaged decodes a body that is invalid in places, in a charset with several bytes per character. The decoders of
+// x/text replace invalid sequences of other lengths than browsers do, and some swallow the letter after them.
 type damaged struct {
 	dec     *encoding.Decoder
-	lead    func(b byte) bool // of a character of several bytes
-	longest int               // a character, in bytes
+	lead    func(b byte) bool // whether b is the first byte of a longer character
+	longest int               // the longest character, in bytes
 	bad     func(rest []byte) int
 }
 
-// damagedAs is how to decode a charset where it is damaged; ok is false for one whose decoder does as browsers do.
+// damagedAs returns how to decode a damaged body in a charset; ok is false if its decoder does the same as browsers.
 func damagedAs(charset string, e encoding.Encoding) (d damaged, ok bool) {
 	d = damaged{dec: e.NewDecoder(), longest: 2, bad: badPair}
 	switch charset {
@@ -53,7 +53,7 @@ func (d *damaged) decode(body []byte) []byte {
 	return text
 }
 
-// character appends the character that rest begins with, and returns how many bytes it has; 0 if there is none.
+// character appends the character at the beginning of rest and returns its length in bytes, or 0 if there is none.
 func (d *damaged) character(text, rest []byte) ([]byte, int) {
 	var space [16]byte
 	for n := 1; n <= min(d.longest, len(rest)); n++ {
@@ -66,8 +66,8 @@ func (d *damaged) character(text, rest []byte) ([]byte, int) {
 	return text, 0
 }
 
-// badPair is how many bytes are one U+FFFD where a lead byte begins no character: the one after it belongs to
-// it unless it is ASCII (Encoding Standard, sections 11.1.1, 12.3.1 and 13.1.1).
+// badPair returns how many bytes become one U+FFFD where a lead byte begins no character: the byte after it is one of
+// them unless it is ASCII (Encoding Standard, sections 11.1.1, 12.3.1 and 13.1.1).
 func badPair(rest []byte) int {
 	if len(rest) > 1 && rest[1] >= utf8.RuneSelf {
 		return 2
@@ -75,7 +75,7 @@ func badPair(rest []byte) int {
 	return 1
 }
 
-// badEUCJP is badPair for EUC-JP, where 0x8F leads three bytes (section 12.1.1).
+// badEUCJP is like badPair, for EUC-JP, where 0x8F begins three bytes (section 12.1.1).
 func badEUCJP(rest []byte) int {
 	n := badPair(rest)
 	if rest[0] == 0x8f && n == 2 && 0xa1 <= rest[1] && rest[1] <= 0xfe && len(rest) > 2 && rest[2] >= utf8.RuneSelf {
@@ -84,8 +84,9 @@ func badEUCJP(rest []byte) int {
 	return n
 }
 
-// badGB18030 is badPair for gb18030, where a digit makes it four bytes: if they have the form of a character, or
-// the text ends before they have not, all are one, otherwise the first is (section 10.2.1).
+// badGB18030 is like badPair, for gb18030, where a digit makes it four bytes: if they have the form of a character, or
+// the text ends before they can be seen not to have it, all become one U+FFFD, otherwise only the first (section
+// 10.2.1).
 func badGB18030(rest []byte) int {
 	isDigit := func(i int) bool { return i >= len(rest) || '0' <= rest[i] && rest[i] <= '9' }
 	switch {

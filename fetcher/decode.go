@@ -17,13 +17,13 @@ import (
 
 // Values of [Page].Note.
 const (
-	NoteMislabelled = "encoding_mislabelled" // the body is not in the coding its header names, and kept as it is
-	NoteUnknown     = "encoding_unknown"     // the header names a coding there is none of; the body is kept as it is
+	NoteMislabelled = "encoding_mislabelled" // the body is not in the coding that its header names, and is kept as it is
+	NoteUnknown     = "encoding_unknown"     // the header names an unknown coding; the body is kept as it is
 	NoteUnlabelled  = "encoding_unlabelled"  // a compressed sitemap without Content-Encoding was decompressed
 	NoteTrailing    = "encoding_trailing"    // bytes after the end of the compressed stream were ignored
 )
 
-// minWindow is the least zstd window (RFC 8878 section 3.1.1.1.2).
+// minWindow is the smallest zstd window (RFC 8878 section 3.1.1.1.2).
 const minWindow = 1 << 10
 
 // kind is a content coding.
@@ -44,13 +44,13 @@ var (
 	errTrailing    = errors.New("bytes after the end of the stream")
 )
 
-// decoder undoes one coding and can be used again.
+// decoder undoes one coding and can be reused.
 type decoder interface {
 	io.Reader
 	Reset(io.Reader) error
 }
 
-// codecs keeps decoders and their readers between bodies. window must be set.
+// codecs keeps decoders and their readers for later bodies. window must be set.
 type codecs struct {
 	window  uint64
 	idle    [kinds]sync.Pool // of decoder
@@ -96,22 +96,21 @@ type layer struct {
 // decoding reads a body and decodes its codings. It must be closed.
 type decoding struct {
 	codecs  *codecs
-	layers  []layer // innermost wire first
+	layers  []layer // the one next to the wire first
 	in      *bufio.Reader
 	top     io.Reader
-	decoded string // names of the layers, as the header has them
+	decoded string // names of the layers, as in the header
 	note    string
 }
 
 // hints is what open considers in addition to the header.
 type hints struct {
-	max     int  // layers
-	sitemap bool // a gzip stream is to be decompressed even if nothing says that it is one
+	max     int  // most layers
+	sitemap bool // decompress a gzip stream even if nothing declares it as one
 }
 
-// open puts a decoder over r for each coding, the last one first (RFC 9110 section 8.4). No layer may
-// give more than limit bytes to the next. An error is of the network or one of ours; the decoding is
-// never nil.
+// open puts a decoder over r for each coding, the last one first (RFC 9110 section 8.4). No layer may give more than
+// limit bytes to the next. The error comes from the network or from this package; the decoding is never nil.
 func (c *codecs) open(r io.Reader, codings []string, limit int, h hints) (*decoding, error) {
 	d := &decoding{codecs: c, top: r}
 	if len(codings) > h.max {
@@ -128,7 +127,7 @@ func (c *codecs) open(r io.Reader, codings []string, limit int, h hints) (*decod
 	return d, nil
 }
 
-// peekable is the top as a stream that can be looked into.
+// peekable returns the top layer as a stream that can be peeked into.
 func (d *decoding) peekable(limit int) *bufio.Reader {
 	if d.in == nil {
 		top := d.top
@@ -165,7 +164,7 @@ func (d *decoding) undo(coding string, limit int) error {
 	return d.push(k, in)
 }
 
-// undoUnlabelled decompresses what is a gzip file by its first bytes (RFC 1952 section 2.3.1).
+// undoUnlabelled decompresses a body that is a gzip file by its first bytes (RFC 1952 section 2.3.1).
 func (d *decoding) undoUnlabelled(limit int) error {
 	in := d.peekable(limit)
 	if head, _ := in.Peek(3); !bytes.Equal(head, []byte{0x1f, 0x8b, 8}) {
@@ -194,7 +193,7 @@ func (d *decoding) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// drain reads the body to its end, so that the connection is free, and reports whether it got there.
+// drain reads the body to its end, which frees the connection, and reports whether it reached that end.
 func (d *decoding) drain(src *source) bool {
 	if len(d.layers) == 0 {
 		return errors.Is(src.err, io.EOF)
@@ -206,7 +205,7 @@ func (d *decoding) drain(src *source) bool {
 	return errors.Is(err, io.EOF)
 }
 
-// close gives decoders and buffers back.
+// close returns decoders and buffers for later use.
 func (d *decoding) close() {
 	for _, l := range d.layers {
 		_ = l.dec.Reset(noBytes{})
@@ -224,14 +223,14 @@ func (c *codecs) release(br *bufio.Reader) {
 	c.readers.Put(br)
 }
 
-// noBytes is an empty stream, which idle decoders hold instead of their last one.
+// noBytes is an empty stream, which idle decoders hold instead of their last stream.
 type noBytes struct{}
 
 func (noBytes) Read([]byte) (int, error) { return 0, io.EOF }
 func (noBytes) ReadByte() (byte, error)  { return 0, io.EOF }
 
-// bounded stops a layer that gives the next one too much: what comes out at the end is limited
-// elsewhere, but may be nothing.
+// bounded stops a layer that gives the next one too much. The final output is limited elsewhere, but that does not help
+// if nothing comes out at the end.
 type bounded struct {
 	r    io.Reader
 	left int
@@ -249,7 +248,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// codingsOf is the codings of the header's Content-Encoding fields, in the order they were applied.
+// codingsOf returns the codings of the header's Content-Encoding fields, in the order in which they were applied.
 func codingsOf(h http.Header) []string {
 	var out []string
 	for _, v := range h["Content-Encoding"] {
@@ -263,8 +262,8 @@ func codingsOf(h http.Header) []string {
 	return out
 }
 
-// kindOf finds a coding by its name in the IANA registry; known is false for anything that is in none,
-// which servers send over plain bodies, and the kind is negative for what is registered but not decoded.
+// kindOf finds a coding by its name in the IANA registry. known is false for an unregistered name, which servers send
+// with plain bodies; the kind is negative for a coding that is registered but not decoded.
 func kindOf(coding string) (k kind, known bool) {
 	switch coding {
 	case "gzip", "x-gzip":
@@ -281,7 +280,7 @@ func kindOf(coding string) (k kind, known bool) {
 	return 0, false
 }
 
-// recognise looks whether the stream can be in the coding it is said to be in, and which deflate it is.
+// recognise reports whether the stream can be in the coding that is declared, and finds out which deflate it is.
 func (c *codecs) recognise(k kind, in *bufio.Reader) (kind, bool) {
 	head, _ := in.Peek(64)
 	switch k {
@@ -305,7 +304,7 @@ func (c *codecs) recognise(k kind, in *bufio.Reader) (kind, bool) {
 	return k, c.decodes(k, head)
 }
 
-// isZstd knows frames and skippable frames by their magic numbers (RFC 8878 section 3.1).
+// isZstd recognises frames and skippable frames by their magic numbers (RFC 8878 section 3.1).
 func isZstd(b []byte) bool {
 	return len(b) >= 4 && (bytes.Equal(b[:4], []byte{0x28, 0xb5, 0x2f, 0xfd}) ||
 		b[0]&0xf0 == 0x50 && bytes.Equal(b[1:4], []byte{0x2a, 0x4d, 0x18}))
@@ -321,7 +320,7 @@ func printable(b []byte) bool {
 	return true
 }
 
-// decodes tries a coding that has no magic number on the beginning of a stream.
+// decodes tries a coding without a magic number on the beginning of a stream.
 func (c *codecs) decodes(k kind, head []byte) bool {
 	dec, err := c.decoder(k)
 	if err != nil {

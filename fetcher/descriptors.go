@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// descriptorPause is the time between two attempts to open what this process had no file descriptor for.
+// descriptorPause is the time between two attempts to open something for which there was no file descriptor.
 const descriptorPause = 100 * time.Millisecond
 
-// full reports whether err says that this process, or this machine, can have no further file open.
+// full reports whether err says that this process, or this machine, cannot open another file.
 func full(err error) bool {
 	var dns *net.DNSError // wraps no other error
 	if errors.As(err, &dns) {
@@ -21,11 +21,11 @@ func full(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// makeRoom gives up the connections that only wait.
+// makeRoom closes the connections that are idle.
 func (f *Fetcher) makeRoom() { f.pool.closeIf(func(*conn) bool { return true }) }
 
 // connect opens the connection below TLS. While there is no file descriptor for it, it waits for one as long as the
-// Permit holds, and time limits stand still.
+// Permit is valid, and time limits are suspended.
 func (a *attempt) connect(ctx context.Context) (net.Conn, error) {
 	for {
 		c, err := a.open(ctx)
@@ -39,14 +39,14 @@ func (a *attempt) connect(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// awaitRoom waits before the next attempt. It reports whether there is to be one.
+// awaitRoom waits before the next attempt and reports whether to make one.
 func (a *attempt) awaitRoom(ctx context.Context) bool {
 	defer a.watch.pause()()
 	left := time.Until(a.expires)
 	return left > 0 && sleep(ctx, min(left, descriptorPause))
 }
 
-// sleep reports whether it was not ended by ctx.
+// sleep waits for d and reports whether it did so to the end: false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -23,15 +23,15 @@ import (
 // maxProxyAnswer bounds a proxy's answer to CONNECT.
 const maxProxyAnswer = 16 << 10
 
-// attempt is one way from a Grant to a connection. Each step is a phase with its own time limit.
+// attempt is one attempt to get a connection for a Grant. Each step is a phase with its own time limit.
 type attempt struct {
 	f       *Fetcher
 	grant   politeness.Grant
-	expires time.Time // the Permit
+	expires time.Time // of the Permit
 	url     weburl.URL
 	watch   *watch
 	key     connKey
-	conn    conn // what comes out
+	conn    conn // the result
 }
 
 // dial makes a connection to the Grant's address and no other.
@@ -63,8 +63,8 @@ func (a *attempt) dial(ctx context.Context) (*conn, error) {
 	return &a.conn, nil
 }
 
-// unconnected draws the consequences of a failure to connect: another address next time, and fewer idle
-// connections where this machine is at its end.
+// unconnected reacts to a failure to connect: it chooses another address for the next time, and closes idle connections
+// if this machine has run out of resources.
 func (a *attempt) unconnected(ctx context.Context, err error) *Error {
 	fail := failure(PhaseConnect, err)
 	switch cause := context.Cause(ctx); {
@@ -91,20 +91,20 @@ func (a *attempt) open(ctx context.Context) (net.Conn, error) {
 	return c, err
 }
 
-// errTarget is wrapped by what a proxy says of the host that it was to connect to.
+// errTarget is wrapped by a proxy's error about the host to which it was to connect.
 var errTarget = errors.New("the proxy has not connected")
 
-// proxyReason tells a host that a proxy does not reach from a proxy that is of no use for any.
+// proxyReason distinguishes a host that a proxy cannot reach from a proxy that is of no use for any host.
 func proxyReason(err error) string {
-	// Package socks has no type for a reply that is an error.
+	// Package socks has no type for a reply that reports an error.
 	if errors.Is(err, errTarget) || strings.Contains(err.Error(), "unknown error ") {
 		return ReasonProxy
 	}
 	return ReasonProxyUnusable
 }
 
-// secure puts TLS and the wire on the connection, in the order the negotiated protocol needs, and
-// returns what net/http shall speak on.
+// secure puts TLS and the wire on the connection, in the order that the negotiated protocol needs, and returns the
+// connection that net/http is to use.
 func (a *attempt) secure(ctx context.Context, raw net.Conn) (net.Conn, error) {
 	if a.url.Scheme() == "http" {
 		a.conn.wire = &wire{Conn: raw, h1: true}
@@ -129,7 +129,7 @@ func (a *attempt) secure(ctx context.Context, raw net.Conn) (net.Conn, error) {
 // readyConn is the context key under which client hands its connection to the Transport's dialers.
 type readyConn struct{}
 
-// client makes net/http's client of one connection. It keeps no pool and repeats no request.
+// client makes net/http's client for one connection. It keeps no pool and repeats no request.
 func (f *Fetcher) client(ctx context.Context, scheme, host string, ready net.Conn) (*http.ClientConn, error) {
 	c, err := f.transport.NewClientConn(context.WithValue(ctx, readyConn{}, ready), scheme, host)
 	if err != nil {
@@ -138,7 +138,7 @@ func (f *Fetcher) client(ctx context.Context, scheme, host string, ready net.Con
 	return c, c.Reserve()
 }
 
-// handOver is both dialers of the Transport.
+// handOver serves as both dialers of the Transport.
 func handOver(ctx context.Context, _, _ string) (net.Conn, error) {
 	c, ok := ctx.Value(readyConn{}).(net.Conn)
 	if !ok {
@@ -147,7 +147,7 @@ func handOver(ctx context.Context, _, _ string) (net.Conn, error) {
 	return c, nil
 }
 
-// tlsConfig is for a connection to hostname, whose certificate it verifies unless the operator
+// tlsConfig returns the configuration for a connection to hostname, whose certificate is verified unless the operator
 // exempted the name.
 func (f *Fetcher) tlsConfig(hostname string) *tls.Config {
 	c := f.tls.Clone()
@@ -156,7 +156,7 @@ func (f *Fetcher) tlsConfig(hostname string) *tls.Config {
 	return c
 }
 
-// viaProxy opens a tunnel to target, which is an address: the proxy looks no name up.
+// viaProxy opens a tunnel to target, which is an address: the proxy resolves no name.
 func (f *Fetcher) viaProxy(ctx context.Context, target string) (net.Conn, error) {
 	p := f.cfg.Proxy
 	if p.Scheme == "socks5" {
@@ -265,7 +265,7 @@ func (f *Fetcher) socks(ctx context.Context, target string) (net.Conn, error) {
 	return d.(proxy.ContextDialer).DialContext(ctx, "tcp", target)
 }
 
-// BasicAuth is the Authorization value for a user and a password (RFC 7617), for Config.Credentials.
+// BasicAuth returns the Authorization value for a user and a password (RFC 7617), for Config.Credentials.
 func BasicAuth(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }

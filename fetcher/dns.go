@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// names is a cache of look-ups with a bound on its size, and one look-up per name at a time.
+// names caches look-ups, with a bound on their number, and makes one look-up per name at a time.
 type names struct {
 	resolver Resolver
 	pins     *pins
@@ -26,16 +26,16 @@ type names struct {
 
 	mu      sync.Mutex
 	entries map[string]*list.Element // of *name
-	recent  *list.List               // used last in front
+	recent  *list.List               // most recently used first
 	flights map[string]*flight
 	closed  bool
 }
 
-// name is what is known of one host name.
+// name is what is known about one host name.
 type name struct {
 	host    string
 	addrs   []netip.Addr // the one in use first
-	err     *Error       // instead of addresses: the name does not exist
+	err     *Error       // set instead of addresses: the name does not exist
 	expires time.Time
 }
 
@@ -54,10 +54,10 @@ func newNames(c *Config, p *pins, makeRoom func()) *names {
 	}
 }
 
-// Resolve is the address to ask a Permit for and to connect to: the host's IP literal, or an address
-// of its name, IPv4 before IPv6, else in the resolver's order. While the answer is cached it stays the
-// same, unless a connection to it fails: then the name's next address takes its place. The guard has
-// refused what is not public, unless the host is exempt ([Config].AllowHosts). The error is an *[Error].
+// Resolve returns the address to request a Permit for and to connect to: the host's IP literal, or an address of its
+// name, IPv4 before IPv6, otherwise in the resolver's order. The address stays the same while the answer is cached,
+// unless a connection to it fails: then the name's next address takes its place. Addresses that are not public are
+// refused by the guard, unless the host is exempt ([Config].AllowHosts). The error is an *[Error].
 func (f *Fetcher) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error) {
 	if u.IsZero() {
 		return netip.Addr{}, &Error{Phase: PhaseDNS, Reason: ReasonURL, Err: errors.New("no URL"), Ended: time.Now()}
@@ -67,7 +67,7 @@ func (f *Fetcher) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
 	}
 	addr, err := f.resolve(ctx, u.Hostname())
 	if err != nil {
-		e := *err // the cached one is shared
+		e := *err // the cached error is shared
 		e.Ended = time.Now()
 		return netip.Addr{}, &e
 	}
@@ -87,8 +87,8 @@ func (f *Fetcher) resolve(ctx context.Context, host string) (netip.Addr, *Error)
 	return f.choose(host, addrs)
 }
 
-// choose takes the first address that the guard and the local address allow. What a name is pinned to is taken only
-// when the answer has no public address.
+// choose returns the first address that the guard and the local address allow. Addresses that the name is pinned to are
+// used only if the answer has no public address.
 func (f *Fetcher) choose(host string, addrs []netip.Addr) (netip.Addr, *Error) {
 	check := f.check
 	if f.guard.anyPublic(addrs) {
@@ -136,7 +136,7 @@ func (n *names) lookup(ctx context.Context, host string) ([]netip.Addr, *Error) 
 	}
 }
 
-// take starts a look-up. It has a time limit of its own: those who wait may come and go. The caller
+// take starts a look-up. It has a time limit of its own, because those who wait for it may come and go. The caller
 // holds n.mu.
 func (n *names) take(ctx context.Context, host string) *flight {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.timeout)
@@ -146,7 +146,7 @@ func (n *names) take(ctx context.Context, host string) *flight {
 	return fl
 }
 
-// fly makes the look-up and wakes those who wait.
+// fly makes the look-up and wakes those who wait for it.
 func (n *names) fly(ctx context.Context, host string, fl *flight) {
 	defer fl.cancel()
 	addrs, err := n.ask(ctx, host)
@@ -171,14 +171,14 @@ func (n *names) fly(ctx context.Context, host string, fl *flight) {
 	close(fl.done)
 }
 
-// ask queries the resolver, again and again while there is no file descriptor for it.
+// ask queries the resolver, and repeats that while there is no file descriptor for it.
 func (n *names) ask(ctx context.Context, host string) ([]netip.Addr, error) {
 	var waited error
 	for {
 		addrs, err := n.resolver.LookupNetIP(ctx, "ip", host)
 		switch {
 		case waited != nil && err != nil && ctx.Err() != nil:
-			return nil, waited // the time limit and the pause end at once: it is not the resolver that was slow
+			return nil, waited // the time limit and the pause end at once: the resolver was not slow
 		case !full(err):
 			return addrs, err
 		}
@@ -190,7 +190,7 @@ func (n *names) ask(ctx context.Context, host string) ([]netip.Addr, error) {
 	}
 }
 
-// byFamily is addrs with IPv4 first and otherwise as the resolver ordered them.
+// byFamily returns addrs with IPv4 first, otherwise in the resolver's order.
 func byFamily(addrs []netip.Addr) []netip.Addr {
 	out := make([]netip.Addr, len(addrs))
 	for i, a := range addrs {
@@ -200,7 +200,7 @@ func byFamily(addrs []netip.Addr) []netip.Addr {
 	return out
 }
 
-// get is what is known of host at now, nil when it must be looked up. The caller holds n.mu.
+// get returns what is known of host at now, or nil if it must be looked up. The caller holds n.mu.
 func (n *names) get(host string, now time.Time) *name {
 	el := n.entries[host]
 	if el == nil {
@@ -216,7 +216,7 @@ func (n *names) get(host string, now time.Time) *name {
 	return known
 }
 
-// put keeps an answer, and the absence of one only when it is certain. The caller holds n.mu.
+// put keeps an answer; the absence of one only if it is certain. The caller holds n.mu.
 func (n *names) put(host string, fl *flight, now time.Time) {
 	known := &name{host: host, addrs: fl.addrs, err: fl.err, expires: now.Add(n.ttl)}
 	switch {
@@ -233,7 +233,7 @@ func (n *names) put(host string, fl *flight, now time.Time) {
 	n.entries[host] = n.recent.PushFront(known)
 }
 
-// failed puts the address that could not be connected to behind the name's others.
+// failed moves an address to which a connection failed behind the name's others.
 func (n *names) failed(host string, addr netip.Addr) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

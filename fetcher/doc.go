@@ -1,6 +1,5 @@
-// Package fetcher makes one GET request per Permit and bounds everything about it: time, header,
-// body, decoding. It follows no redirect and retries nothing: what to do next is the crawler's
-// decision, and needs another Permit.
+// Package fetcher makes one GET request per Permit and bounds everything about it: time, header, body, decoding. It
+// follows no redirect and retries nothing: what to do next is the crawler's decision and needs another Permit.
 //
 // [Client] makes the request that a URL needs next: the Gate names it, [Fetcher.Resolve] finds its address (cached
 // DNS, and the address guard), the Gate admits it, [Fetcher.Fetch] makes it to that address and no other, and the
@@ -8,10 +7,9 @@
 //
 // # Connections
 //
-// A connection is used again only by requests to the same scheme, host, port and address, one at a
-// time, and only if the answer before was read to its end. The Grant's Begin is called immediately
-// before the request's first byte; when it fails nothing is written. A request of which a byte was
-// written is never sent a second time.
+// A connection is reused only by requests to the same scheme, host, port and address, one at a time, and only if the
+// previous answer was read to its end. The Grant's Begin is called immediately before the request's first byte; if it
+// fails, nothing is written. A request is never sent a second time once a byte of it has been written.
 //
 // net/http itself writes a line to the standard logger when a server sends more than was requested,
 // which hostile and broken servers do. Nothing else here logs; log.SetOutput silences it.
@@ -22,9 +20,9 @@
 //
 // # Limits
 //
-// Each limit is a field of [Config]. What is reached before the answer's header is complete makes an
-// *[Error]; later it cuts the body, which is kept, with the reason in [Page.Truncated]. The codes are
-// the Reason constants.
+// Each limit is a field of [Config]. A limit that is reached before the answer's header is complete results in an
+// *[Error]; a later one cuts the body, which is kept, with the reason in [Page.Truncated]. The codes are the Reason
+// constants.
 //
 // # Reading order
 //

@@ -19,15 +19,14 @@ const (
 	PhaseDNS     = "dns"
 	PhaseConnect = "connect"
 	PhaseTLS     = "tls"
-	PhaseRequest = "request" // a connection is there, the request is not written
-	PhaseHeader  = "header"  // the request is written, the answer's header not read
+	PhaseRequest = "request" // connected, but the request is not written
+	PhaseHeader  = "header"  // the request is written, but the answer's header is not read
 	PhaseBody    = "body"
 )
 
-// Reason codes of [Error], stable across versions. Those marked (t) are temporary: another attempt,
-// at its time, may succeed.
+// Reason codes of [Error], stable across versions. Those marked (t) are temporary: a later attempt may succeed.
 const (
-	ReasonDNSTimeout = "dns_timeout"   // (t) no answer from the resolver in DNSTimeout
+	ReasonDNSTimeout = "dns_timeout"   // (t) no answer from the resolver within DNSTimeout
 	ReasonDNSFailure = "dns_failure"   // (t) the resolver failed
 	ReasonNXDomain   = "dns_not_found" // the name does not exist or has no address
 	ReasonAddress    = "address_refused"
@@ -39,7 +38,7 @@ const (
 	ReasonUnreachable    = "unreachable"     // (t) no route to the host or network
 	ReasonConnectFailed  = "connect_failed"  // (t) any other failure to connect
 	ReasonNoResources    = "no_resources"    // (t) this machine has no port or memory left; for a look-up: no file descriptor
-	ReasonProxy          = "proxy_failed"    // (t) the proxy has not connected to the host
+	ReasonProxy          = "proxy_failed"    // (t) the proxy could not connect to the host
 	ReasonProxyUnusable  = "proxy_unusable"  // (t) the proxy is down, is not a proxy, or refuses the crawler
 	ReasonTLSTimeout     = "tls_timeout"     // (t)
 	ReasonTLSAuthority   = "tls_unknown_issuer"
@@ -48,9 +47,9 @@ const (
 	ReasonTLSCertificate = "tls_certificate"
 	ReasonTLSFailed      = "tls_failed" // the handshake failed: no common version, an alert, not TLS at all
 
-	ReasonPermit        = "permit_expired" // (t) the Permit ran out before the request was written, perhaps while it waited for a file descriptor; nothing was sent
+	ReasonPermit        = "permit_expired" // (t) the Permit expired before the request was written, perhaps while it waited for a file descriptor; nothing was sent
 	ReasonPermitInvalid = "permit_invalid" // no Permit, or one used before; nothing was sent
-	ReasonLedger        = "ledger_failed"  // the request could not be entered in the ledger; nothing was sent
+	ReasonLedger        = "ledger_failed"  // the request could not be recorded in the ledger; nothing was sent
 	ReasonURL           = "url_unsendable" // the URL cannot be written as a request target as it stands
 
 	ReasonReset         = "reset"             // (t) the connection was reset
@@ -63,11 +62,11 @@ const (
 	ReasonClosed        = "closed"            // the Fetcher is closed
 )
 
-// Reason codes of both [Error] and [Page].Truncated: as an Error's when they came before the answer's
-// header was complete (and then temporary), as a page's when some of its body is there.
+// Reason codes of both [Error] and [Page].Truncated: in an Error (then temporary) if the limit was reached before the
+// answer's header was complete, in a page if some of its body has arrived.
 const (
-	ReasonIdleTimeout  = "idle_timeout"  // no byte for IdleTimeout
-	ReasonFetchTimeout = "fetch_timeout" // FetchTimeout in all
+	ReasonIdleTimeout  = "idle_timeout"  // no byte within IdleTimeout
+	ReasonFetchTimeout = "fetch_timeout" // the whole fetch took FetchTimeout
 	ReasonCutShort     = "cut_short"     // the connection ended before the message did
 )
 
@@ -80,7 +79,7 @@ const (
 	ReasonSlow     = "slow"                 // MinRate
 )
 
-// Error is a request that got no usable answer.
+// Error describes a request that got no usable answer.
 type Error struct {
 	Reason string // stable code, see the Reason constants
 	Phase  string // one of the Phase constants
@@ -88,7 +87,7 @@ type Error struct {
 
 	Written   time.Time // the request's first byte; zero when nothing was sent
 	FirstByte time.Time // the answer's first byte; zero when there was none
-	Ended     time.Time // when it was given up
+	Ended     time.Time // when the request was given up
 	WireBytes int64     // body bytes received before the failure
 }
 
@@ -100,7 +99,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Temporary reports whether another attempt may succeed.
@@ -123,12 +122,12 @@ func (e *Error) Timeout() bool {
 	return false
 }
 
-// Reply is the failure as Gate.Report takes it.
+// Reply returns the failure in the form that Gate.Report takes.
 func (e *Error) Reply() politeness.Reply {
 	return politeness.Reply{Err: e, Written: e.Written, FirstByte: e.FirstByte, Ended: e.Ended, WireBytes: e.WireBytes}
 }
 
-// ReplyForError is the reply to report for a Fetch that returned err. It is aborted when the cause is on this side.
+// ReplyForError returns the reply to report for a Fetch that returned err. It is aborted if the cause is on this side.
 func ReplyForError(err error) politeness.Reply {
 	r := politeness.Reply{Err: err, Ended: time.Now()}
 	var e *Error
@@ -139,8 +138,8 @@ func ReplyForError(err error) politeness.Reply {
 	return r
 }
 
-// aborted reports whether a fetch failed for a cause on this side. A reason code is the Fetcher's own
-// judgement; only an error without one is examined, since limits, too, cancel contexts.
+// aborted reports whether a fetch failed for a cause on this side. A reason code is the Fetcher's own judgement; only
+// an error without one is examined, since limits cancel contexts too.
 func aborted(err error) bool {
 	switch ReasonOf(err) {
 	case "":
@@ -151,7 +150,7 @@ func aborted(err error) bool {
 	return false
 }
 
-// ReasonOf is the reason code of an error of this package, "" of any other.
+// ReasonOf returns the reason code of an error of this package, or "" for any other.
 func ReasonOf(err error) string {
 	var e *Error
 	if errors.As(err, &e) {
@@ -160,13 +159,13 @@ func ReasonOf(err error) string {
 	return ""
 }
 
-// limitError is a limit of Config that ended a fetch. It is the cause with which the fetch's context
-// is cancelled, or what a reader returns.
+// limitError reports a limit of Config that ended a fetch. It is the cause with which the fetch's context is cancelled,
+// or is returned by a reader.
 type limitError struct{ reason string }
 
 func (e *limitError) Error() string { return "limit reached: " + e.reason }
 
-// failure is a phase's error as far as the fetch's own state does not explain it.
+// failure returns err as an *Error of the phase. An error that already is one is returned unchanged.
 func failure(phase string, err error) *Error {
 	var known *Error
 	if errors.As(err, &known) {
@@ -175,7 +174,7 @@ func failure(phase string, err error) *Error {
 	return &Error{Phase: phase, Reason: classify(phase, err), Err: err}
 }
 
-// classify reads a reason code out of what the network stack returned.
+// classify derives a reason code from an error of the network stack.
 func classify(phase string, err error) string {
 	var limit *limitError
 	switch {
@@ -268,7 +267,7 @@ func classifyTLS(err error) string {
 	return ReasonTLSFailed
 }
 
-// classifyAnswer is for what went wrong on an established connection.
+// classifyAnswer is like classify, for errors on an established connection.
 func classifyAnswer(err error) string {
 	switch {
 	case errors.Is(err, errUnsolicited):

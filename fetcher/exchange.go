@@ -25,7 +25,7 @@ var (
 type exchange struct {
 	f          *Fetcher
 	grant      politeness.Grant
-	expires    time.Time // the Permit
+	expires    time.Time // of the Permit
 	url        weburl.URL
 	validators Validators
 	watch      *watch
@@ -34,11 +34,11 @@ type exchange struct {
 
 	conn  *conn
 	turn  *turn
-	fault atomic.Pointer[Error] // what a trace hook found, which net/http cannot pass on unchanged
+	fault atomic.Pointer[Error] // an error found by a trace hook, which net/http cannot pass on unchanged
 }
 
-// run makes the request. A pooled connection that turns out to be closed before anything was written
-// is replaced; after the first byte it is not tried again.
+// run makes the request. A pooled connection that turns out to be closed before anything was written is replaced; after
+// the first byte there is no second attempt.
 func (x *exchange) run(ctx context.Context) (*Page, *Error) {
 	req, err := x.request()
 	if err != nil {
@@ -59,7 +59,7 @@ func (x *exchange) run(ctx context.Context) (*Page, *Error) {
 	}
 }
 
-// untouched reports whether not one byte of the request went out and the Permit is still good for it.
+// untouched reports whether not one byte of the request was sent and the Permit is still valid for it.
 func (x *exchange) untouched() bool {
 	return !x.grant.Begun() && x.conn.wire.snapshot(x.turn).beginErr == nil
 }
@@ -91,8 +91,8 @@ func (x *exchange) send(ctx context.Context, req *http.Request) (*http.Response,
 	return x.conn.client.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, x.trace())))
 }
 
-// trace watches for what net/http decides by itself: how many informational answers it takes, and on
-// HTTP/2 when it writes the request among other frames.
+// trace observes what net/http decides by itself: how many informational answers it accepts, and on HTTP/2 when it
+// writes the request among other frames.
 func (x *exchange) trace() *httptrace.ClientTrace {
 	w, t, seen := x.conn.wire, x.turn, 0
 	trace := &httptrace.ClientTrace{
@@ -126,7 +126,7 @@ func (x *exchange) informational(status, seen int, read int64) error {
 	return e
 }
 
-// receive makes the page of an answer and gives the connection back if it is clean.
+// receive makes the page of an answer and returns the connection to the pool if it is clean.
 func (x *exchange) receive(ctx context.Context, resp *http.Response) (*Page, *Error) {
 	if fail := x.judge(resp); fail != nil {
 		x.conn.drop()
@@ -152,7 +152,7 @@ func (x *exchange) receive(ctx context.Context, resp *http.Response) (*Page, *Er
 	return page, nil
 }
 
-// settle keeps the connection or ends it.
+// settle keeps the connection or closes it.
 func (x *exchange) settle(resp *http.Response, keep bool) {
 	if !keep {
 		x.conn.drop()
@@ -164,7 +164,7 @@ func (x *exchange) settle(resp *http.Response, keep bool) {
 	x.f.pool.put(x.conn)
 }
 
-// measure copies what the wire has seen. The connection is not the exchange's any more.
+// measure copies what the wire has seen. The connection no longer belongs to the exchange.
 func (x *exchange) measure(page *Page) {
 	page.Written, page.FirstByte = x.turn.written, x.turn.firstByte
 	if x.turn.record != nil {
@@ -173,7 +173,7 @@ func (x *exchange) measure(page *Page) {
 	}
 }
 
-// judge refuses answers that are no answers.
+// judge refuses responses that are not usable as answers.
 func (x *exchange) judge(resp *http.Response) *Error {
 	fields := 0
 	for _, v := range resp.Header {
@@ -200,8 +200,8 @@ func (x *exchange) page(resp *http.Response) *Page {
 	}
 }
 
-// explain finds the reason of a failure: first what the fetch itself decided, then what the network
-// stack says.
+// explain finds the reason for a failure: first in what the fetch itself decided, then in what the network stack
+// reports.
 func (x *exchange) explain(ctx context.Context, phase string, err error) *Error {
 	var t turn
 	if x.turn != nil && x.conn != nil {
@@ -227,8 +227,8 @@ func (x *exchange) explain(ctx context.Context, phase string, err error) *Error 
 	return x.stamp(fail)
 }
 
-// refine corrects what net/http's errors do not tell apart by what the wire has seen. HTTP/2 ends a
-// connection on which a header section is coming that is much too long, with an error that says less.
+// refine uses what the wire has seen to distinguish failures that are the same error for net/http. HTTP/2 ends a
+// connection on which a much too long header section arrives, with an error that says less.
 func refine(reason string, t *turn, maxHeader int64, h1 bool) string {
 	switch {
 	case t.read >= maxHeader, reason == ReasonMalformed && !h1 && t.read >= maxHeader/2:

@@ -15,8 +15,8 @@ import (
 
 var errClosed = errors.New("fetcher closed")
 
-// Fetcher makes requests, each for one Permit. It is safe for concurrent use. [Fetcher.Close] it when
-// no Fetch runs any more.
+// Fetcher makes requests, each for one Permit. It is safe for concurrent use. Call [Fetcher.Close] when no Fetch is
+// running any more.
 type Fetcher struct {
 	cfg       Config
 	guard     *Guard
@@ -24,9 +24,9 @@ type Fetcher struct {
 	pins      *pins
 	pool      *pool
 	transport *http.Transport
-	tls       *tls.Config     // pattern of every connection's
+	tls       *tls.Config     // template for every connection's
 	insecure  map[string]bool // host names
-	header    http.Header     // what every request carries
+	header    http.Header     // sent with every request
 	codecs    codecs
 	buffers   buffers
 	jar       *jar // nil unless cookies are on
@@ -83,8 +83,8 @@ func patternTLS(c *Config) *tls.Config {
 	}
 }
 
-// newTransport is net/http's machinery without its policy: it speaks on connections it is handed, and
-// dials, keeps, decodes and repeats nothing.
+// newTransport returns net/http's machinery without its policy: it uses the connections that it is given, and does not
+// dial, pool, decode or repeat anything.
 func newTransport(c *Config) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -104,15 +104,15 @@ func newTransport(c *Config) *http.Transport {
 	}
 }
 
-// Guard is the address guard by which the Fetcher works, without Config.AllowHosts.
+// Guard returns the Fetcher's address guard, which does not consider Config.AllowHosts.
 func (f *Fetcher) Guard() *Guard { return f.guard }
 
-// CloseIdle closes the idle connections to one host (host:port, as weburl.URL.Host writes it), when it
-// is known that none will be needed soon.
+// CloseIdle closes the idle connections to one host (host:port, as weburl.URL.Host writes it). It is for a host to
+// which none will be needed soon.
 func (f *Fetcher) CloseIdle(host string) { f.pool.closeHost(host) }
 
-// Close closes idle connections, cancels and awaits look-ups. A Fetch or Resolve that begins later
-// fails with ReasonClosed, and one under way closes its connection when it ends.
+// Close closes idle connections, cancels look-ups and waits for them. A Fetch or Resolve that begins later fails with
+// ReasonClosed, and one that is running closes its connection when it ends.
 func (f *Fetcher) Close() {
 	f.closed.Store(true)
 	f.pool.close()
@@ -126,14 +126,14 @@ type Validators struct {
 	LastModified string
 }
 
-// Fetch redeems p and makes its one request. The Page is there whenever the answer's header was read
-// to its end, whatever its status and even if the body was cut; otherwise the error is an *[Error].
-// Either outcome must be reported to the Gate, by [Page.Reply] or [ReplyForError]: a [Client] does.
+// Fetch redeems p and makes its one request. It returns a Page if the answer's header was read to its end, whatever its
+// status and even if the body was cut; otherwise the error is an *[Error]. Either outcome must be reported to the Gate,
+// by [Page.Reply] or [ReplyForError]; a [Client] does that.
 func (f *Fetcher) Fetch(ctx context.Context, p politeness.Permit) (*Page, error) {
 	return f.FetchConditional(ctx, p, Validators{})
 }
 
-// FetchConditional is Fetch with the validators of an earlier answer. Status 304 has no body.
+// FetchConditional is like Fetch, with the validators of an earlier answer. An answer with status 304 has no body.
 func (f *Fetcher) FetchConditional(ctx context.Context, p politeness.Permit, v Validators) (*Page, error) {
 	started := time.Now()
 	if f.closed.Load() {
@@ -157,7 +157,7 @@ func (f *Fetcher) FetchConditional(ctx context.Context, p politeness.Permit, v V
 	return page, nil
 }
 
-// notSent is why a Permit or Grant did not let the request go.
+// notSent returns the error for a Permit or Grant that did not let the request go.
 func notSent(err error) *Error {
 	e := &Error{Phase: PhaseRequest, Err: err, Ended: time.Now()}
 	switch {
@@ -171,7 +171,7 @@ func notSent(err error) *Error {
 	return e
 }
 
-// key is what the exchange's connection is pooled by.
+// key returns the key by which the exchange's connection is pooled.
 func key(u weburl.URL, g politeness.Grant) connKey {
 	return connKey{scheme: u.Scheme(), host: u.Host(), addr: g.Addr()}
 }

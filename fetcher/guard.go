@@ -7,12 +7,11 @@ import (
 	"slices"
 )
 
-// ErrAddress is what every refusal of a [Guard] is.
+// ErrAddress is wrapped by every refusal of a [Guard].
 var ErrAddress = errors.New("fetcher: address refused")
 
-// Guard refuses addresses that no public web site can have: a link or a DNS answer that leads there
-// leads into a private network. The zero Guard allows public addresses only. It is immutable and
-// safe for concurrent use.
+// Guard refuses addresses that no public web site can have: a link or a DNS answer with such an address leads into a
+// private network. The zero Guard allows public addresses only. It is immutable and safe for concurrent use.
 type Guard struct {
 	allow []netip.Prefix
 }
@@ -20,8 +19,8 @@ type Guard struct {
 // NewGuard returns a Guard that allows these ranges in addition to public addresses.
 func NewGuard(allow ...netip.Prefix) *Guard { return &Guard{allow: slices.Clone(allow)} }
 
-// special is the ranges that are not globally reachable by the IANA IPv4 and IPv6 Special-Purpose
-// Address Registries (RFC 6890), with multicast and what carries no unicast at all.
+// special contains the ranges that are not globally reachable according to the IANA IPv4 and IPv6 Special-Purpose
+// Address Registries (RFC 6890), and those of multicast or without any unicast.
 var special = []struct {
 	prefix netip.Prefix
 	what   string
@@ -46,9 +45,9 @@ var special = []struct {
 	{netip.MustParsePrefix("3fff::/20"), "documentation (RFC 9637)"},
 }
 
-// global is the one block of which IPv6 unicast addresses are given out (RFC 4291 section 2.4);
-// loopback, unique local (with the instance metadata of fd00:ec2::254), link-local, site-local,
-// multicast, discard-only and segment routing are all outside.
+// global is the only block from which IPv6 unicast addresses are allocated (RFC 4291 section 2.4); loopback, unique
+// local (with the instance metadata of fd00:ec2::254), link-local, site-local, multicast, discard-only and segment
+// routing are all outside it.
 var global = netip.MustParsePrefix("2000::/3")
 
 var (
@@ -56,9 +55,9 @@ var (
 	sixToFour = netip.MustParsePrefix("2002::/16")    // RFC 3056
 )
 
-// Check is nil when a connection to addr may be made, else an error that wraps [ErrAddress] and says
-// why not. An IPv4 address inside an IPv6 one (mapped, NAT64, 6to4) is judged as itself. Addresses
-// with a zone are refused.
+// Check returns nil if a connection to addr may be made, and otherwise an error that wraps [ErrAddress] and says why
+// not. An IPv4 address inside an IPv6 one (mapped, NAT64, 6to4) is judged like the IPv4 address itself. Addresses with
+// a zone are refused.
 func (g *Guard) Check(addr netip.Addr) error {
 	if !plain(addr) {
 		return fmt.Errorf("%w: %q is not a plain address", ErrAddress, addr)
@@ -71,7 +70,7 @@ func (g *Guard) Check(addr netip.Addr) error {
 
 func plain(addr netip.Addr) bool { return addr.IsValid() && addr.Zone() == "" }
 
-// refuses is why no connection to a plain address may be made, "" when one may.
+// refuses returns why no connection to a plain address may be made, or "" if one may.
 func (g *Guard) refuses(addr netip.Addr) string {
 	addr = addr.Unmap()
 	for _, p := range g.allow {
@@ -82,7 +81,7 @@ func (g *Guard) refuses(addr netip.Addr) string {
 	return refused(addr)
 }
 
-// refused is why addr is not public, "" when it is.
+// refused returns why addr is not public, or "" if it is.
 func refused(addr netip.Addr) string {
 	if v4, ok := embedded(addr); ok {
 		return refused(v4)
@@ -98,7 +97,7 @@ func refused(addr netip.Addr) string {
 	return ""
 }
 
-// embedded is the IPv4 address that a translator or tunnel would send addr's packets to.
+// embedded returns the IPv4 address that a translator or tunnel would send addr's packets to.
 func embedded(addr netip.Addr) (netip.Addr, bool) {
 	if !addr.Is6() {
 		return netip.Addr{}, false
@@ -113,12 +112,12 @@ func embedded(addr netip.Addr) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// anyPublic reports whether one of the addresses needs no exemption.
+// anyPublic reports whether any of the addresses needs no exemption.
 func (g *Guard) anyPublic(addrs []netip.Addr) bool {
 	return slices.ContainsFunc(addrs, g.public)
 }
 
-// public reports whether Check has nothing against addr, without the cost of an error that says what it has.
+// public reports whether Check accepts addr, without the cost of an error that gives the reason.
 func (g *Guard) public(addr netip.Addr) bool { return plain(addr) && g.refuses(addr) == "" }
 
 // check is Check with the exemption of hosts that the operator named.

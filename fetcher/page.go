@@ -19,53 +19,53 @@ type Page struct {
 	Proto       string // "HTTP/1.1", "HTTP/2.0"
 	Header      http.Header
 	Body        []byte // decoded, at most the limit
-	ContentType string // media type without parameters, lower case, sniffed where missing or impossible
+	ContentType string // media type without parameters, lower case; sniffed if missing or impossible
 	Sniffed     bool   // ContentType came from the body
-	Truncated   string // why Body is not whole: a reason code, "" when it is
+	Truncated   string // why Body is not complete: a reason code; "" if it is
 	WireBytes   int64  // body bytes received, before decoding
 	Permit      politeness.Permit
 
-	Charset        string // of Body, the Encoding Standard's name in lower case; "" when not text
-	CharsetFrom    string // one of the From constants: where Charset is known from
-	CharsetCertain bool   // Charset was declared where declarations bind: by BOM or in the header
+	Charset        string // of Body: the Encoding Standard's name in lower case; "" if it is not text
+	CharsetFrom    string // what Charset is known from: one of the From constants
+	CharsetCertain bool   // Charset was declared where declarations are binding: by BOM or in the header
 
 	KeyID string // of the key that signed the request; "" if it was not signed
-	// Challenged is set if the answer requests a signature that Config.Signer can make: the URL is to be requested once
-	// more, by a Permit of its own. The answer is not the site's word on the URL.
+	// Challenged is set if the answer requests a signature that Config.Signer can make: the URL must be requested
+	// again, with another Permit. The answer does not count as the site's answer for the URL.
 	Challenged bool
 
-	Reused bool // the connection had served another request before; else it was opened for this one
+	Reused bool // the connection had served another request before; otherwise it was opened for this one
 
 	Encoding string // the Content-Encoding layers undone, outermost last, as in the header: "gzip", "br, gzip"
 	Note     string // what was odd about the encoding: one of the Note constants, "" when nothing was
 	Insecure bool   // the host is one of Config.InsecureHosts: its certificate was not verified
 	Raw      *Raw   // with Config.Record
 
-	Started   time.Time // the Permit was redeemed
-	Written   time.Time // the request's first byte
-	FirstByte time.Time // the answer's first byte
-	Ended     time.Time // body read or given up
+	Started   time.Time // when the Permit was redeemed
+	Written   time.Time // when the request's first byte was written
+	FirstByte time.Time // when the answer's first byte arrived
+	Ended     time.Time // when the body was read or given up
 
-	text    []byte // what Text returned
-	buffer  []byte // of Body, goes back to buffers
+	text    []byte // the result of Text
+	buffer  []byte // memory of Body, returned to buffers
 	buffers *buffers
 }
 
 // Raw is an exchange as it was on the wire, for archives. Its slices belong to the Page's owner and
 // stay valid after Release.
 type Raw struct {
-	// Request is what was written. The value of Authorization and Cookie fields is blanked with "*":
+	// Request is what was written. The values of Authorization and Cookie fields are overwritten with "*", because
 	// archives are passed on.
 	Request []byte
 	// Head is the status line and header section of the final answer, with the empty line after it.
 	Head []byte
-	// Body is what followed, as received: transfer coding and content coding still on it.
+	// Body is what followed, as received, before transfer coding and content coding were undone.
 	Body []byte
-	// Cut is set when Body is not all of it: Page.Truncated says why.
+	// Cut is set if Body is not complete: Page.Truncated says why.
 	Cut bool
 }
 
-// Reply is the answer as Gate.Report takes it.
+// Reply returns the answer in the form that Gate.Report takes.
 func (p *Page) Reply() politeness.Reply {
 	return politeness.Reply{
 		Status: p.Status, Header: p.Header, Body: p.Body,
@@ -73,12 +73,13 @@ func (p *Page) Reply() politeness.Reply {
 	}
 }
 
-// Validators are what the answer gives to make a later request for the same URL conditional.
+// Validators returns the validators of the answer, which make a later request for the same URL conditional.
 func (p *Page) Validators() Validators {
 	return Validators{ETag: p.Header.Get("ETag"), LastModified: p.Header.Get("Last-Modified")}
 }
 
-// Clone is a copy of p whose Body is its own: it stays valid after p's Release. What else p refers to is shared.
+// Clone returns a copy of p whose Body is its own and stays valid after p's Release. Everything else that p refers to
+// is shared.
 func (p *Page) Clone() *Page {
 	c := *p
 	c.Body = bytes.Clone(p.Body)
@@ -86,8 +87,8 @@ func (p *Page) Clone() *Page {
 	return &c
 }
 
-// Release gives Body's memory back for other pages. Body and what Text returned must not be used
-// afterwards. Calling it is never necessary; a page that is kept is simply not released.
+// Release returns Body's memory for use by other pages. Body and the result of Text must not be used afterwards.
+// Calling Release is never necessary; a page that is kept is simply not released.
 func (p *Page) Release() {
 	if p.buffers != nil && p.buffer != nil {
 		p.buffers.put(p.buffer)

@@ -9,24 +9,24 @@ import (
 	"sync"
 )
 
-// pins are what the hosts that the operator named (Config.AllowHosts) are exempt from the guard for. An address
-// literal is exempt for itself. A name is pinned by its first look-up: to what that found if all of it is refused
-// by the guard, else to nothing, because anyone who controls a public name could send the crawl into
-// the operator's own network later.
+// pins records for which addresses the hosts that the operator named (Config.AllowHosts) are exempt from the guard. An
+// address literal is exempt itself. A name is pinned by its first look-up: to the addresses found if the guard refuses
+// all of them, otherwise to none, because anyone who controls a public name could later send the crawl into the
+// operator's own network.
 type pins struct {
 	guard *Guard
 	named func(hostname string) bool
 	keep  func(ctx context.Context, hostname string, private []netip.Addr) ([]netip.Addr, error)
 
 	mu    sync.Mutex
-	first map[string][]netip.Addr // by name, once it was looked up; empty: exempt for nothing
+	first map[string][]netip.Addr // by name, once it was looked up; empty: exempt for no address
 }
 
 func newPins(c *Config, g *Guard) *pins {
 	return &pins{guard: g, named: c.AllowHosts, keep: c.Pin, first: map[string][]netip.Addr{}}
 }
 
-// meet pins a name if this is its first look-up. No two calls for one name may run at once.
+// meet pins a name if this is its first look-up. Calls for one name must not be concurrent.
 func (p *pins) meet(ctx context.Context, host string, found []netip.Addr) error {
 	if p.named == nil || !p.named(host) {
 		return nil
@@ -47,7 +47,7 @@ func (p *pins) meet(ctx context.Context, host string, found []netip.Addr) error 
 	return nil
 }
 
-// private is what a name can be pinned to: all that was found, or nothing if a public address is among it.
+// private returns the addresses that a name can be pinned to: all that were found, or none if one of them is public.
 func (p *pins) private(found []netip.Addr) []netip.Addr {
 	if p.guard.anyPublic(found) {
 		return nil
@@ -62,7 +62,7 @@ func (p *pins) of(host string) (pinned []netip.Addr, known bool) {
 	return pinned, known
 }
 
-// exempt reports whether the guard does not hold for host at addr.
+// exempt reports whether the guard does not apply to host at addr.
 func (p *pins) exempt(host string, addr netip.Addr) bool {
 	addr = addr.Unmap()
 	if pinned, known := p.of(host); known {
@@ -72,7 +72,7 @@ func (p *pins) exempt(host string, addr netip.Addr) bool {
 	return err == nil && literal.Unmap() == addr && p.named != nil && p.named(host)
 }
 
-// explain adds to a refusal what the host was pinned to.
+// explain adds to a refusal the addresses to which the host was pinned.
 func (p *pins) explain(host string, refusal error) error {
 	pinned, known := p.of(host)
 	if !known {

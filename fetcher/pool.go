@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// connKey is what two requests must share to use one connection: host names on one address do not
-// share, and neither do addresses of one name.
+// connKey is what two requests must have in common to use one connection: different host names on one address do not
+// share connections, nor do different addresses of one name.
 type connKey struct {
 	scheme, host string // host:port
 	addr         netip.Addr
 }
 
-// conn is a connection with the client that speaks on it. One exchange has it at a time.
+// conn is a connection with the client that uses it. It belongs to one exchange at a time.
 type conn struct {
 	key      connKey
 	wire     *wire
@@ -32,14 +32,14 @@ func (c *conn) drop() {
 	_ = c.client.Close()
 }
 
-// pool keeps connections between requests to a host. One timer closes those that wait too long.
+// pool keeps connections between requests to a host. One timer closes those that are idle for too long.
 type pool struct {
 	max  int
 	keep time.Duration
 
 	mu     sync.Mutex
-	idle   map[connKey][]*conn // the one used last at the end
-	order  *list.List          // of *conn, idle longest in front
+	idle   map[connKey][]*conn // most recently used last
+	order  *list.List          // of *conn, longest idle first
 	timer  *time.Timer         // nil when nothing is idle
 	closed bool
 }
@@ -48,7 +48,7 @@ func newPool(maxIdle int, keep time.Duration) *pool {
 	return &pool{max: maxIdle, keep: keep, idle: make(map[connKey][]*conn), order: list.New()}
 }
 
-// get is an idle connection that can be used, reserved for one request; nil when there is none.
+// get returns a usable idle connection, reserved for one request, or nil if there is none.
 func (p *pool) get(k connKey) *conn {
 	for {
 		p.mu.Lock()
@@ -117,7 +117,7 @@ func (p *pool) remove(c *conn) {
 	p.idle[c.key] = conns
 }
 
-// expire closes what has been idle for too long, and sets the timer for what remains.
+// expire closes connections that have been idle for too long, and sets the timer for the others.
 func (p *pool) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,7 +136,7 @@ func (p *pool) expire() {
 	p.timer.Reset(wait)
 }
 
-// overdue is the connections to be closed at now and the time until the next will be; 0: none is left.
+// overdue returns the connections to close at now, and the time until the next one is due; 0 if none is left.
 func (p *pool) overdue(now time.Time) (wait time.Duration, old []*conn) {
 	for el := p.order.Front(); el != nil; el = el.Next() {
 		c := el.Value.(*conn)
@@ -153,7 +153,7 @@ func (p *pool) closeHost(host string) {
 	p.closeIf(func(c *conn) bool { return c.key.host == host })
 }
 
-// close closes all idle connections, and every one that comes back from now on.
+// close closes all idle connections, and every one that is returned from now on.
 func (p *pool) close() {
 	p.mu.Lock()
 	p.closed = true

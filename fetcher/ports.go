@@ -10,18 +10,18 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// ErrPort is what every refusal of a port is.
+// ErrPort is wrapped by every refusal of a port.
 var ErrPort = errors.New("fetcher: port refused")
 
-// badPort is a port at which some other service is expected than a web server, which might take a request for its
-// own language.
+// badPort is a port where a service other than a web server is expected, which might take a request for its own
+// protocol.
 type badPort struct {
 	port    uint16
-	service string // "" where none is named
+	service string // "" if the standard names none
 }
 
-// badPorts are the "bad ports" of the Fetch Standard, in order: https://fetch.spec.whatwg.org/#port-blocking, as of
-// 2 July 2026. Browsers make no HTTP request to them.
+// badPorts are the "bad ports" of the Fetch Standard, in order: https://fetch.spec.whatwg.org/#port-blocking, as of 2
+// July 2026. Browsers make no HTTP requests to them.
 var badPorts = []badPort{
 	{0, ""}, {1, "tcpmux"}, {7, "echo"}, {9, "discard"}, {11, "systat"}, {13, "daytime"}, {15, "netstat"},
 	{17, "qotd"}, {19, "chargen"}, {20, "ftp-data"}, {21, "ftp"}, {22, "ssh"}, {23, "telnet"}, {25, "smtp"},
@@ -38,7 +38,7 @@ var badPorts = []badPort{
 	{6667, "ircu"}, {6668, "ircu"}, {6669, "ircu"}, {6679, "osaut"}, {6697, "ircs-u"}, {10080, "amanda"},
 }
 
-// checkPort refuses a URL with a bad port that Config.AllowPorts does not have. The error wraps ErrPort.
+// checkPort refuses a URL with a bad port that is not in Config.AllowPorts. The error wraps ErrPort.
 func (c *Config) checkPort(u weburl.URL) error {
 	n, err := strconv.ParseUint(u.Port(), 10, 16)
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// prescan looks for a META element that declares the encoding (HTML Standard section 13.2.3.2,
-// "prescan a byte stream to determine its encoding"), as far as body goes rather than 1024 bytes, and
-// no further than where the document's body element begins. It returns "" when there is none.
+// prescan looks for a META element that declares the encoding (HTML Standard section 13.2.3.2, "prescan a byte stream
+// to determine its encoding"), in all of body rather than in 1024 bytes, but not beyond the beginning of the document's
+// body element. It returns "" if there is none.
 func prescan(body []byte) string {
 	s := scanner{b: body}
 	for s.pos < len(s.b) {
@@ -86,7 +86,7 @@ func (s *scanner) tag() {
 	}
 }
 
-// meta is the encoding that the META element's attributes declare.
+// meta returns the encoding that the META element's attributes declare.
 func (s *scanner) meta() string {
 	var seen [3]bool // http-equiv, content, charset: the first of each counts
 	gotPragma, needPragma, charset := false, false, ""
@@ -113,7 +113,7 @@ func (s *scanner) meta() string {
 	}
 	switch charset {
 	case utf16BE, utf16LE:
-		return utf8Name // it could not have been read otherwise
+		return utf8Name // otherwise the declaration could not have been read
 	case "x-user-defined":
 		return fallbackName
 	}
@@ -162,7 +162,7 @@ func (s *scanner) value() string {
 		start := s.pos
 		s.skipPast(q)
 		if s.b[s.pos-1] != q || s.pos == start {
-			return "" // no end: the tag is not whole
+			return "" // no end: the tag is incomplete
 		}
 		return short(s.b[start : s.pos-1])
 	}
@@ -173,7 +173,7 @@ func (s *scanner) value() string {
 	return short(s.b[start:s.pos])
 }
 
-// short is b in lower case, or nothing if it is longer than any name or label is.
+// short returns b in lower case, or "" if it is longer than any name or label.
 func short(b []byte) string {
 	if len(b) > 256 {
 		return ""
@@ -211,7 +211,7 @@ func charsetIn(content string) string {
 	return v
 }
 
-// charsetByXML is the encoding of an XML declaration at the very beginning (HTML Standard section 13.2.3.2,
+// charsetByXML returns the encoding of an XML declaration at the very beginning (HTML Standard section 13.2.3.2,
 // "get an XML encoding" and the first step of the prescan).
 func charsetByXML(body []byte) string {
 	if name := charsetOfUTF16XML(body); name != "" {
@@ -252,7 +252,7 @@ func charsetOfUTF16XML(body []byte) string {
 	return ""
 }
 
-// trimControls cuts blanks and control characters off the beginning.
+// trimControls removes blanks and control characters from the beginning.
 func trimControls(b []byte) []byte {
 	return bytes.TrimLeftFunc(b, func(r rune) bool { return r <= ' ' })
 }

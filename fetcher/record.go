@@ -2,7 +2,7 @@ package fetcher
 
 import "bytes"
 
-// recorder keeps what goes over an HTTP/1.1 connection during one exchange.
+// recorder records what is sent and received on an HTTP/1.1 connection during one exchange.
 type recorder struct {
 	limit    int64
 	request  []byte
@@ -22,14 +22,14 @@ func (r *recorder) received(p []byte) {
 	r.answer = append(r.answer, p...)
 }
 
-// informational notes an answer with status 1xx, which stands before the one that counts.
+// informational notes an answer with status 1xx, which precedes the final one.
 func (w *wire) informational(t *turn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	t.record.informal++
 }
 
-// raw is the record, cut into its parts.
+// raw returns the record, split into its parts.
 func (r *recorder) raw() *Raw {
 	rest := r.answer
 	for range r.informal {
@@ -39,8 +39,8 @@ func (r *recorder) raw() *Raw {
 	return &Raw{Request: blank(r.request), Head: rest[:n:n], Body: rest[n:], Cut: r.cut}
 }
 
-// headLength is the length of the header section at the beginning of b, with the empty line after it.
-// Lines may end in LF alone (RFC 9112 section 2.2).
+// headLength returns the length of the header section at the beginning of b, including the empty line after it. Lines
+// may end in LF alone (RFC 9112 section 2.2).
 func headLength(b []byte) int {
 	for pos := 0; pos < len(b); {
 		end := bytes.IndexByte(b[pos:], '\n')

@@ -27,7 +27,8 @@ func (x *exchange) request() (*http.Request, error) {
 	}, nil
 }
 
-// constantHeader is what all requests of a Fetcher carry alike. Its slices are shared and never written.
+// constantHeader returns the fields that all requests of a Fetcher have in common. Its slices are shared and never
+// written.
 func constantHeader(c *Config) http.Header {
 	h := http.Header{"Accept": {c.Accept}, "Accept-Encoding": {acceptEncoding}}
 	for name, values := range c.Header {
@@ -48,23 +49,23 @@ func (x *exchange) header() http.Header {
 	if x.f.jar != nil {
 		optional(h, "Cookie", x.f.jar.header(x.url.Origin(), x.url.Path(), time.Now()))
 	}
-	if x.f.cfg.Signer != nil { // last: it may sign what is there
+	if x.f.cfg.Signer != nil { // last: it may sign all fields
 		x.keyID, x.answered = x.f.cfg.Signer.Sign(x.url, h)
 		x.grant.Sign(x.keyID)
 	}
 	return h
 }
 
-// optional sets a field that has a value. Values that came from a server before may hold anything.
+// optional sets a field if it has a value. Values that were received from a server may contain anything.
 func optional(h http.Header, name, value string) {
 	if value != "" && httpguts.ValidHeaderFieldValue(value) {
 		h[name] = []string{value}
 	}
 }
 
-// requestTarget is a net/url URL that net/http writes as exactly pathQuery, in origin form (RFC 9112
-// section 3.2.1). Opaque is the one field it does not rewrite, but it takes a leading "//" for an
-// authority; such a path goes by RawPath, which net/http keeps when it agrees with Path.
+// requestTarget returns a URL that net/http writes as exactly pathQuery, in origin form (RFC 9112 section 3.2.1).
+// Opaque is the one field that it does not rewrite, but it takes a leading "//" for an authority; such a path is put
+// into RawPath, which net/http keeps if it agrees with Path.
 func requestTarget(scheme, authority, pathQuery string) (*url.URL, error) {
 	if !strings.HasPrefix(pathQuery, "/") {
 		pathQuery = "/" + pathQuery

@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Media types the crawler has something to do with.
+// Media types that the crawler handles.
 const (
 	typeHTML  = "text/html"
 	typeXHTML = "application/xhtml+xml"
 
-	typeBinary = "application/octet-stream" // nothing is known of it
+	typeBinary = "application/octet-stream" // nothing is known about it
 )
 
-// IsHTML reports whether the page is what the HTML parser is for. What is labelled otherwise is not,
-// whatever it looks like.
+// IsHTML reports whether the page is for the HTML parser. A page that is labelled otherwise is not, whatever it looks
+// like.
 func (p *Page) IsHTML() bool { return p.ContentType == typeHTML || p.ContentType == typeXHTML }
 
 // IsXHTML reports whether the page is HTML in the syntax of XML.
 func (p *Page) IsXHTML() bool { return p.ContentType == typeXHTML }
 
-// contentType is the media type of a body by its header, and by its first bytes where there is no
-// usable label or the label cannot be true (MIME Sniffing Standard sections 5 and 7, reduced to what
-// decides whether a body is parsed).
+// contentType returns the media type of a body according to its header, or to its first bytes if there is no usable
+// label or the label cannot be true (MIME Sniffing Standard sections 5 and 7, reduced to what decides whether a body is
+// parsed).
 func contentType(h http.Header, body []byte) (mediaType string, sniffed bool) {
 	label := mediaTypeOf(h)
 	head := sniffable(h, body[:min(len(body), sniffLength)])
@@ -45,9 +45,9 @@ func contentType(h http.Header, body []byte) (mediaType string, sniffed bool) {
 	return label, false
 }
 
-// sniffable is the beginning of a body as sniffing can read it: UTF-16 is turned into UTF-8, because every
-// second byte of it passes for binary data. A body with the signature of a binary format stays as it is,
-// whatever its header declares.
+// sniffable returns the beginning of a body in a form that sniffing can read: UTF-16 is turned into UTF-8, because
+// every second byte of it looks like binary data. A body with the signature of a binary format stays as it is, whatever
+// its header declares.
 func sniffable(h http.Header, head []byte) []byte {
 	if !looksBinary(head) {
 		return head
@@ -72,7 +72,7 @@ func sniffable(h http.Header, head []byte) []byte {
 	return text
 }
 
-// mediaTypeOf is type/subtype of the last Content-Type field that is one, in lower case, "" if none is
+// mediaTypeOf returns the type/subtype of the last Content-Type field that has one, in lower case, or "" if none has
 // (Fetch Standard section 2.2.2, "extract a MIME type").
 func mediaTypeOf(h http.Header) string {
 	values := h["Content-Type"]
@@ -97,7 +97,7 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// sniff is the type by the first bytes alone.
+// sniff returns the type according to the first bytes alone.
 func sniff(body []byte) string {
 	if feed := sniffFeed(body); feed != "" {
 		return feed
@@ -109,7 +109,7 @@ func sniff(body []byte) string {
 	return t
 }
 
-// isBinary reports whether a sniffed type is one by signature that no HTML document has.
+// isBinary reports whether a sniffed type was found by a signature that no HTML document has.
 func isBinary(t string) bool {
 	switch t {
 	case typeBinary, "application/pdf", "application/postscript", "application/zip",
@@ -119,8 +119,8 @@ func isBinary(t string) bool {
 	return strings.HasPrefix(t, "image/") || strings.HasPrefix(t, "audio/") || strings.HasPrefix(t, "video/") || strings.HasPrefix(t, "font/")
 }
 
-// looksBinary is the check for servers that label everything text/plain (MIME Sniffing Standard
-// section 7.2): a body without BOM is binary when it has a binary data byte (section 3).
+// looksBinary is the check for servers that label everything text/plain (MIME Sniffing Standard section 7.2): a
+// body without BOM is binary if it has a binary data byte (section 3).
 func looksBinary(body []byte) bool {
 	for _, c := range body {
 		if c <= 0x08 || c == 0x0b || 0x0e <= c && c <= 0x1a || 0x1c <= c && c <= 0x1f {
@@ -137,7 +137,7 @@ func sniffBinary(body []byte) string {
 	return typeBinary
 }
 
-// sniffFeed finds RSS and Atom that are served as HTML (MIME Sniffing Standard section 7.3).
+// sniffFeed recognises RSS and Atom that are served as HTML (MIME Sniffing Standard section 7.3).
 func sniffFeed(body []byte) string {
 	rest := bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
 	for {
@@ -162,7 +162,7 @@ func sniffFeed(body []byte) string {
 	}
 }
 
-// after is what follows the first mark in b, nothing if there is none.
+// after returns what follows the first mark in b, or nothing if there is none.
 func after(b []byte, mark string) []byte {
 	_, rest, _ := bytes.Cut(b, []byte(mark))
 	return rest

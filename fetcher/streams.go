@@ -11,8 +11,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The decoders of the codecs, each made to report errTrailing for what stands behind the end of its
-// stream, and io.ErrUnexpectedEOF when the end is missing.
+// The decoders of the codecs. Each reports errTrailing for what follows the end of its stream, and io.ErrUnexpectedEOF
+// if the end is missing.
 
 // gzipMembers reads a gzip file: one or more members (RFC 1952 section 2.2).
 type gzipMembers struct {
@@ -70,7 +70,7 @@ func (g *gzipMembers) Read(p []byte) (int, error) {
 	}
 }
 
-// resettable is a zlib or raw deflate reader, made when its first stream is there.
+// resettable is a zlib or raw deflate reader, made when its first stream arrives.
 type resettable struct {
 	make func(io.Reader) (io.ReadCloser, error)
 	r    io.ReadCloser
@@ -105,7 +105,7 @@ func (s *resettable) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// brotliStream is a brotli reader. It reads ahead, so trailing bytes are its to find.
+// brotliStream is a brotli reader. It reads ahead, so it has to find trailing bytes itself.
 type brotliStream struct{ brotli.Reader }
 
 func (b *brotliStream) Read(p []byte) (int, error) {
@@ -116,7 +116,7 @@ func (b *brotliStream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// zstdFrames is a zstd reader. It takes what follows a frame for another one.
+// zstdFrames is a zstd reader. It takes what follows a frame for another frame.
 type zstdFrames struct {
 	*zstd.Decoder
 	any bool // something was decoded

@@ -9,8 +9,8 @@ import (
 // rateWindow is how long a body may be slower than Config.MinRate before it is cut.
 const rateWindow = 5 * time.Second
 
-// watch ends one fetch, by cancelling its context, when a time limit is reached. One timer serves all
-// limits; arriving bytes only move the clock that it looks at when it fires.
+// watch ends one fetch, by cancelling its context, when a time limit is reached. One timer serves all limits; arriving
+// bytes only update the clock that it checks when it fires.
 type watch struct {
 	cancel context.CancelCauseFunc
 
@@ -23,16 +23,16 @@ type watch struct {
 // clock is the state of all time limits of a fetch. Its arithmetic takes the time as an argument.
 type clock struct {
 	total  time.Time     // FetchTimeout
-	base   time.Time     // from when limit counts
+	base   time.Time     // when limit begins
 	limit  time.Duration // of the phase; 0: none
-	reason string        // what reaching it is called
+	reason string        // reason code if it is reached
 
 	minRate int64
-	window  time.Time // begin of the window that is measured; zero outside bodies
-	bytes   int64     // arrived in it
+	window  time.Time // start of the window that is measured; zero outside bodies
+	bytes   int64     // arrived in the window
 }
 
-// next is how long nothing can become due, or the limit that is reached at now.
+// next returns how long no limit can be reached, or the limit that is reached at now.
 func (c *clock) next(now time.Time) (time.Duration, *limitError) {
 	wait := c.total.Sub(now)
 	if wait <= 0 {
@@ -74,7 +74,7 @@ func (w *watch) fire() {
 	w.schedule(time.Now())
 }
 
-// schedule sets the timer for what is due next, or ends the fetch. The caller holds w.mu.
+// schedule sets the timer for the next limit, or ends the fetch. The caller holds w.mu.
 func (w *watch) schedule(now time.Time) {
 	if w.timer == nil || w.still {
 		return
@@ -96,7 +96,7 @@ func (w *watch) enter(reason string, limit time.Duration) {
 	w.schedule(now)
 }
 
-// idle begins the phase in which bytes must keep arriving; body adds the least rate.
+// idle begins the phase in which bytes must keep arriving; body adds the minimum rate.
 func (w *watch) idle(limit time.Duration, body bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -118,7 +118,7 @@ func (w *watch) touch(n int) {
 	}
 }
 
-// pause makes all limits stand still until resume is called.
+// pause suspends all limits until resume is called.
 func (w *watch) pause() (resume func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -134,7 +134,7 @@ func (w *watch) pause() (resume func()) {
 	}
 }
 
-// shift puts all limits off.
+// shift postpones all limits.
 func (c *clock) shift(d time.Duration) {
 	c.total, c.base = c.total.Add(d), c.base.Add(d)
 	if !c.window.IsZero() {

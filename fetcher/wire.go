@@ -14,14 +14,14 @@ var (
 	errDead        = errors.New("connection given up")
 )
 
-// wire is the connection a request is written to: the only place that sees the first byte go. HTTP/1.1
-// has it above TLS, where it sees the messages; HTTP/2 below, where it sees that something is sent.
+// wire is the connection that a request is written to, and the only place that sees its first byte being sent. For
+// HTTP/1.1 it is above TLS, where it sees the messages; for HTTP/2 below, where it sees that something is sent.
 type wire struct {
 	net.Conn
 	h1 bool // one message at a time and nothing else
 
 	mu    sync.Mutex
-	turn  *turn // the exchange that has the connection; nil while it is idle
+	turn  *turn // the exchange that uses the connection; nil while it is idle
 	armed bool  // the next write is the request's first
 	dead  bool  // nothing may be written any more
 }
@@ -34,22 +34,22 @@ type turn struct {
 	written   time.Time
 	firstByte time.Time
 	read      int64 // bytes received
-	limit     int64 // the most that may be
-	ended     bool  // the server's side of the connection is at its end
+	limit     int64 // the most that may be received
+	ended     bool  // the server's side of the connection has ended
 	idle      time.Duration
 	record    *recorder // nil unless exchanges are recorded
 }
 
-// take gives the connection to t. HTTP/1.1 writes nothing but the request from here on, so the next
-// write is its first; HTTP/2 waits for arm.
+// take gives the connection to t. HTTP/1.1 writes nothing but the request from here on, so the next write is its first;
+// HTTP/2 waits for arm.
 func (w *wire) take(t *turn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.turn, w.armed = t, w.h1
 }
 
-// arm says that the next write is the request of t. HTTP/2 calls it with its write lock held, so no
-// control frame comes between.
+// arm declares that the next write is the request of t. HTTP/2 calls it with its write lock held, so no control frame
+// comes between.
 func (w *wire) arm(t *turn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,14 +60,14 @@ func (w *wire) arm(t *turn) {
 	w.armed = t.written.IsZero()
 }
 
-// leave ends the connection's turn. When it returns, no Begin is on its way.
+// leave ends the connection's turn. No Begin is running any more when it returns.
 func (w *wire) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.turn, w.armed = nil, false
 }
 
-// kill ends the connection at once, without a farewell.
+// kill closes the connection at once, without a TLS closure alert.
 func (w *wire) kill() {
 	w.mu.Lock()
 	w.dead, w.turn, w.armed = true, nil, false
@@ -87,7 +87,7 @@ func (w *wire) Close() error {
 	return w.Conn.Close()
 }
 
-// Write calls Begin before the request's first byte and writes nothing when that fails.
+// Write calls Begin before the request's first byte, and writes nothing if Begin fails.
 func (w *wire) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	if err := w.begin(); err != nil {
@@ -117,7 +117,7 @@ func (w *wire) begin() error {
 	return nil
 }
 
-// Read counts what arrives for the exchange that waits for it.
+// Read counts what arrives for the exchange that uses the connection.
 func (w *wire) Read(p []byte) (int, error) {
 	n, err := w.Conn.Read(p)
 	w.mu.Lock()
@@ -148,13 +148,13 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// first notes the answer's first byte.
+// first notes the time of the answer's first byte.
 func (t *turn) first() {
 	t.firstByte = time.Now()
 	t.watch.idle(t.idle, false)
 }
 
-// gotFirst is first for HTTP/2, which knows an answer from its other frames.
+// gotFirst is like first, for HTTP/2, which can tell an answer from its other frames.
 func (w *wire) gotFirst(t *turn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -163,7 +163,7 @@ func (w *wire) gotFirst(t *turn) {
 	}
 }
 
-// snapshot is what was measured so far.
+// snapshot returns what was measured so far.
 func (w *wire) snapshot(t *turn) turn {
 	w.mu.Lock()
 	defer w.mu.Unlock()
