@@ -57,5 +57,5 @@
 //   - duplicates.go: pages with the same content, or nearly;
 //   - output.go and record.go: the sinks; commit.go makes them and the frontier durable together;
 //   - checkpoint.go: what a resumed crawl must know; rulebook.go, pins.go and conditional.go keep values there;
-//   - budgets: budget.go (pages), report.go (counts), retries.go, inflight.go (memory), cuts.go (bodies that broke off).
+//   - budgets: budget.go (pages), report.go (counts), retries.go, inflight.go (memory), cuts.go (truncated bodies).
 package crawler

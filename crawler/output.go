@@ -10,11 +10,11 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// output gives visits to the sinks, one at a time.
+// output passes visits to the sinks, one at a time.
 type output struct {
 	sinks     []sink.Sink
-	exchanges []sink.ExchangeSink // of sinks
-	failed    func(error)         // an exchange could not be kept. mu is held
+	exchanges []sink.ExchangeSink // those of sinks that archive exchanges
+	failed    func(error)         // called when an exchange could not be stored, with mu held
 
 	mu sync.Mutex // the order of records is the order of ends in a durable frontier
 }
@@ -29,7 +29,7 @@ func newOutput(sinks []sink.Sink, failed func(error)) *output {
 	return o
 }
 
-// record is v for the sinks, nil when there are none.
+// record returns v as a record for the sinks, nil if there are none.
 func (o *output) record(v *Visit) *sink.Record {
 	if len(o.sinks) == 0 {
 		return nil
@@ -44,7 +44,7 @@ func (o *output) write(ctx context.Context, rec *sink.Record) error {
 	return o.append(context.WithoutCancel(ctx), rec)
 }
 
-// append is write with the lock held.
+// append is write for callers that hold the lock.
 func (o *output) append(ctx context.Context, rec *sink.Record) error {
 	for _, s := range o.sinks {
 		if err := s.Append(ctx, rec); err != nil {
@@ -54,7 +54,7 @@ func (o *output) append(ctx context.Context, rec *sink.Record) error {
 	return nil
 }
 
-// archive keeps an exchange that is not a visit: of a robots.txt, or of an attempt that is repeated.
+// archive stores an exchange that is not a visit: one for a robots.txt, or an attempt that is repeated.
 func (o *output) archive(ctx context.Context, p *fetcher.Page, purpose string) {
 	x := exchange(p, purpose)
 	if x == nil || len(o.exchanges) == 0 {
@@ -82,7 +82,7 @@ func (o *output) sync() (map[string]int64, error) {
 	return offsets, nil
 }
 
-// errForeignOutput is wrapped by Run's error when a sink holds what this crawl did not write.
+// errForeignOutput is wrapped by Run's error when a sink contains something that this crawl did not write.
 var errForeignOutput = errors.New("holds records that the crawl in this frontier has not written: give it a place of its own")
 
 // restore cuts every sink back to what was committed.
@@ -103,7 +103,7 @@ func (o *output) restore(offsets map[string]int64) error {
 	return nil
 }
 
-// checkNames reports sinks that could not be distinguished after a crash.
+// checkNames returns an error if sinks could not be distinguished after a crash.
 func (o *output) checkNames() error {
 	seen := map[string]bool{}
 	for i, s := range o.sinks {
@@ -116,7 +116,7 @@ func (o *output) checkNames() error {
 	return nil
 }
 
-// sinkName is what a sink's offset is kept by.
+// sinkName returns the name under which a sink's offset is stored.
 func sinkName(s sink.Sink, i int) string {
 	if n, ok := s.(sink.Named); ok {
 		return n.Name()

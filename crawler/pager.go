@@ -6,16 +6,17 @@ import (
 	"sync"
 )
 
-// Pages runs a crawl and yields its visits one at a time, in the order they become final. Breaking
+// Pages runs a crawl and yields its visits one at a time, in the order in which they become final. Breaking
 // out of the loop drains the crawl. The last pair may be a nil Visit with Run's error.
 //
 // The loop's body is a Handler: until the next iteration the Visit is valid and may be added to
-// ([Visit.Enqueue], [Visit.Emit]). After Config.Handler it is the second.
+// ([Visit.Enqueue], [Visit.Emit]). If Config.Handler is set, it is called before the loop's body.
 func (c *Crawler) Pages(ctx context.Context, seeds ...string) iter.Seq2[*Visit, error] {
 	return c.pages(ctx, func(*Config) {}, seeds)
 }
 
-// pages is Pages by a Config that may differ from the Crawler's. Somebody will look at the bodies.
+// pages is Pages with a Config that may differ from the Crawler's. Bodies are kept, because the caller may
+// look at them.
 func (c *Crawler) pages(ctx context.Context, change func(*Config), seeds []string) iter.Seq2[*Visit, error] {
 	return func(yield func(*Visit, error) bool) {
 		r, err := c.start(seeds, func(cfg *Config) { cfg.KeepBodies = true; change(cfg) })
@@ -30,7 +31,7 @@ func (c *Crawler) pages(ctx context.Context, change func(*Config), seeds []strin
 			defer close(p.next)
 			_, err = r.crawl(ctx)
 		}()
-		// Whatever ends the loop (break, a panic in its body), the crawl is drained and awaited.
+		// However the loop ends (break, a panic in its body), the crawl is drained and awaited.
 		defer func() {
 			r.drain(FinishDrained)
 			p.discard()
@@ -47,10 +48,10 @@ func (c *Crawler) pages(ctx context.Context, change func(*Config), seeds []strin
 	}
 }
 
-// pager hands visits from the workers to the loop over Pages, one at a time: a worker continues when
-// the loop's body is done with its visit.
+// pager passes visits from the workers to the loop over Pages, one at a time: a worker continues when the
+// loop's body is done with its visit.
 type pager struct {
-	mu      sync.Mutex // held by the worker whose visit is in the loop's hands
+	mu      sync.Mutex // held by the worker whose visit the loop's body has
 	next    chan *Visit
 	taken   chan struct{}
 	stopped chan struct{} // closed when nobody looks at visits any more
@@ -74,7 +75,7 @@ func (p *pager) deliver(v *Visit) {
 	}
 }
 
-// discard lets the workers run to their end with nobody looking, and waits for it.
+// discard lets the workers run to their end without yielding their visits, and waits for it.
 func (p *pager) discard() {
 	close(p.stopped)
 	for range p.next {

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// PanicError is the Err of a visit that failed because a part that the caller supplied panicked. The crawl
+// PanicError is the Err of a visit that failed because a part supplied by the caller panicked. The crawl
 // continues.
 type PanicError struct {
-	Part  string // the field of Config that it was called through
-	Value any    // of the panic
+	Part  string // the field of Config through which it was called
+	Value any    // the value of the panic
 	Stack []byte // as debug.Stack writes it
 }
 
@@ -17,13 +17,13 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("crawler: %s panicked: %v\n%s", e.Part, e.Value, e.Stack)
 }
 
-// Unwrap is the panic's value when that is an error.
+// Unwrap returns the panic's value if it is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
 
-// orPanic is the reason for an error that is perhaps a panic.
+// orPanic returns ReasonPanic if err is a panic, reason otherwise.
 func orPanic(reason string, err error) string {
 	var p *PanicError
 	if errors.As(err, &p) {

@@ -6,14 +6,15 @@ import (
 	"sync"
 )
 
-// pins are the first look-ups of the seeds' names, for all Runs of a Crawler: what the gate knows of a site, such as
-// its robots.txt, outlives a Run, and must not be turned into a permission to ask another machine.
+// pins holds the first look-ups of the seeds' names, for all Runs of a Crawler: what the gate knows of a
+// site, such as its robots.txt, outlives a Run, and must not become a permission to make requests to
+// another machine.
 type pins struct {
 	mu    sync.Mutex
 	first map[string][]netip.Addr
 }
 
-// set remembers a first look-up and returns the one that holds: another Run may have been quicker.
+// set remembers a first look-up and returns the one that applies: another Run may have been faster.
 func (p *pins) set(host string, private []netip.Addr) []netip.Addr {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -27,7 +28,7 @@ func (p *pins) set(host string, private []netip.Addr) []netip.Addr {
 	return private
 }
 
-// pinPublic stands for the first look-up of a name that had a public address.
+// pinPublic is stored for the first look-up of a name that had a public address.
 const pinPublic = "public"
 
 func pinText(private []netip.Addr) []byte {

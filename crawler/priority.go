@@ -6,8 +6,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// priority asks Config.Priority about the link at an index, which leads to u and is about to be queued.
-// A panic there fails the visit.
+// priority calls Config.Priority for the link at an index, which leads to u and is about to be queued. A
+// panic there fails the visit.
 func (c *Config) priority(v *Visit, at int, u weburl.URL) (p int8) {
 	if c.Priority == nil || v.broken != nil {
 		return 0

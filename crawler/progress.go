@@ -6,17 +6,17 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// Progress is a snapshot of the crawls of a Crawler that are under way.
+// Progress is a snapshot of the crawls of a Crawler that are in progress.
 type Progress struct {
 	Started  time.Time // of the earliest
 	Pages    int
 	Requests int
 	Bytes    int64
 	Outcomes map[Outcome]int
-	Frontier frontier.Stats // zero when the frontier does not count
+	Frontier frontier.Stats // zero if the frontier does not count
 }
 
-// Progress tells how far the crawls under way are. It may be called at any time, concurrently.
+// Progress returns the state of the crawls in progress. It may be called at any time, concurrently.
 func (c *Crawler) Progress() Progress {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// record is v as the sinks take it.
+// record returns v in the form that the sinks take.
 func (v *Visit) record() *sink.Record {
 	rec := &sink.Record{
 		Schema: sink.Schema, URL: v.URL.String(), Final: v.Location.String(), Hops: v.Hops, Via: v.Via.String(),
@@ -28,13 +28,14 @@ func (v *Visit) record() *sink.Record {
 	for _, s := range v.Usage.Statements {
 		rec.Usage = append(rec.Usage, sink.Usage{Use: s.Use, Signal: s.Signal.String(), Origin: string(s.Origin)})
 	}
-	if v.Outcome != Refused && v.Reason != ReasonType { // what a page's own signal keeps us from taking is not archived
+	// An answer that the page's own signal keeps us from taking is not archived.
+	if v.Outcome != Refused && v.Reason != ReasonType {
 		rec.Exchange = exchange(v.Page, "")
 	}
 	rec.Directives, rec.Data = v.Directives.Terms(), v.data
 	if d := v.Doc; d != nil {
 		rec.Title, rec.Canonical = d.Title, d.Canonical
-		if v.Canonical().IsZero() { // it may have a password in it
+		if v.Canonical().IsZero() { // it may contain a password
 			rec.Canonical = weburl.Redact(d.Canonical)
 		}
 		rec.Links = v.countLinks()
@@ -42,7 +43,7 @@ func (v *Visit) record() *sink.Record {
 	return rec
 }
 
-// countLinks is the visit's links by fate.
+// countLinks counts the visit's links by fate.
 func (v *Visit) countLinks() *sink.LinkCount {
 	n := v.counts
 	c := &sink.LinkCount{
@@ -55,7 +56,7 @@ func (v *Visit) countLinks() *sink.LinkCount {
 	return c
 }
 
-// exchange is a request with its answer as archives keep it, nil without a recording.
+// exchange returns a request with its answer as archives store them, nil without a recording.
 func exchange(p *fetcher.Page, purpose string) *sink.Exchange {
 	if p == nil || p.Raw == nil {
 		return nil

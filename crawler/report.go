@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// Finish is why a crawl ended.
+// Finish says why a crawl ended.
 type Finish string
 
 // The reasons, stable across versions.
@@ -19,10 +19,10 @@ const (
 	FinishBytes    Finish = "max_bytes"
 	FinishTime     Finish = "max_time"
 	FinishErrors   Finish = "max_errors"
-	FinishDrained  Finish = "drained"  // Drain, Stop, or break out of Pages
+	FinishDrained  Finish = "drained"  // Drain was called, a Handler returned Stop, or the loop over Pages was left
 	FinishCanceled Finish = "canceled" // the context ended
 	FinishError    Finish = "error"    // a sink or the frontier failed
-	// FinishUnreachable: no host has ever answered. See UnreachableError.
+	// FinishUnreachable means that no host has ever answered. See UnreachableError.
 	FinishUnreachable Finish = "unreachable"
 )
 
@@ -31,13 +31,13 @@ func (f Finish) Limit() bool {
 	return f == FinishPages || f == FinishBytes || f == FinishTime
 }
 
-// Duration is a time.Duration that is a number of seconds in JSON.
+// Duration is a time.Duration whose JSON form is a number of seconds.
 type Duration struct{ time.Duration }
 
-// MarshalJSON writes seconds.
+// MarshalJSON writes the number of seconds.
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.Seconds()) }
 
-// UnmarshalJSON reads seconds.
+// UnmarshalJSON reads a number of seconds.
 func (d *Duration) UnmarshalJSON(b []byte) error {
 	var seconds float64
 	err := json.Unmarshal(b, &seconds)
@@ -45,46 +45,51 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Report sums a crawl up. Its JSON is that of the command's report.json.
+// Report sums up a crawl. Its JSON is that of the command's report.json.
 type Report struct {
-	Started  time.Time `json:"started"` // of the first run, of a crawl with a durable frontier
+	Started  time.Time `json:"started"` // of the first run, if the frontier is durable
 	Ended    time.Time `json:"ended"`
 	Elapsed  Duration  `json:"seconds"` // of all runs, without the time between them
 	Runs     int       `json:"runs"`    // 1, and one more for each time the crawl was resumed
 	Finish   Finish    `json:"finish"`
-	Pages    int       `json:"pages"`              // visits with outcome Fetched
-	Requests int       `json:"requests"`           // on the wire, robots.txt and retries included
-	Retries  int       `json:"retries"`            // attempts after the first that were planned, of any URL
-	Bytes    int64     `json:"bytes"`              // body bytes received, before decoding
-	Hosts    int       `json:"hosts"`              // that answered
-	Left     int       `json:"left"`               // URLs still queued
-	Rejected int       `json:"rejected,omitempty"` // URLs for which the queue had no room: links with FateFull, each time they were met, and others
+	Pages    int       `json:"pages"`    // visits with outcome Fetched
+	Requests int       `json:"requests"` // sent, including those for robots.txt and retries
+	Retries  int       `json:"retries"`  // further attempts that were planned, of all URLs
+	Bytes    int64     `json:"bytes"`    // body bytes received, before decoding
+	Hosts    int       `json:"hosts"`    // hosts that answered
+	Left     int       `json:"left"`     // URLs still queued
+	// Rejected counts URLs for which the queue had no room: links with FateFull, each time they were found, and
+	// others.
+	Rejected int `json:"rejected,omitempty"`
 
 	Outcomes map[Outcome]int `json:"outcomes"` // visits by outcome
 	Reasons  map[string]int  `json:"reasons"`  // visits by reason code, without ""
 	Statuses map[int]int     `json:"statuses"` // answered visits by HTTP status
-	Types    map[string]int  `json:"types"`    // fetched visits by media type; beyond 200 types, and of long names, as "other"
-	Links    map[Fate]int    `json:"links"`    // links found, by fate
-	Sitemaps []string        `json:"sitemaps"` // named in robots.txt files, at most 100
+	// Types counts fetched visits by media type; long names and those after the first 200 are "other".
+	Types    map[string]int `json:"types"`
+	Links    map[Fate]int   `json:"links"`    // links found, by fate
+	Sitemaps []string       `json:"sitemaps"` // named in robots.txt files, at most 100
 
-	Connections  int `json:"connections"`               // opened, TLS handshakes included; the other requests used open ones
-	Same         int `json:"same_body"`                 // fetched pages whose body an earlier page had
-	Near         int `json:"near_duplicates,omitempty"` // fetched pages nearly the same as an earlier one, with Config.Duplicates.NearBits
-	Noncanonical int `json:"noncanonical"`              // fetched pages that name another address as their canonical one
+	Connections int `json:"connections"` // opened, TLS handshakes included; the other requests used open ones
+	Same        int `json:"same_body"`   // fetched pages with the same body as an earlier page
+	// Near counts fetched pages that are nearly the same as an earlier one, with Config.Duplicates.NearBits.
+	Near         int `json:"near_duplicates,omitempty"`
+	Noncanonical int `json:"noncanonical"` // fetched pages that name another URL as their canonical one
 
-	// Bound is the least time this crawl could have taken: the requests of one host, or of one address,
-	// one after the other with the pauses that were due. BoundBy is that host or address.
+	// Bound is the least time this crawl could have taken: the sum, for one host or one address, of its
+	// requests, made one at a time, with the pauses that were due. BoundBy is that host or address.
 	Bound   Duration `json:"bound_s"`
 	BoundBy string   `json:"bound_by,omitempty"`
 
-	// Usage counts visits by what the site says about a use, as "train-ai disallow"; uses without a name in package robots are
-	// "other". A visit counts once for each use, by the strictest word on it. UsageHosts is the same by host, of the first 1,000
-	// that say anything; UsageMore is how many visits with such a word were at further hosts.
+	// Usage counts visits by what the site says about a use, as "train-ai disallow"; uses without a name in
+	// package robots are "other". A visit counts once for each use, by the strictest statement about it.
+	// UsageHosts has the same counts by host, for the first 1,000 hosts that state anything; UsageMore is the
+	// number of visits with such a statement at other hosts.
 	Usage      map[string]int            `json:"usage,omitempty"`
 	UsageHosts map[string]map[string]int `json:"usage_hosts,omitempty"`
 	UsageMore  int                       `json:"usage_more,omitempty"`
 
-	// Overrides are the origins whose robots.txt was replaced, with the reasons.
+	// Overrides lists the origins whose robots.txt was replaced, with the reasons.
 	Overrides []politeness.Override `json:"overrides,omitempty"`
 }
 
@@ -97,12 +102,12 @@ type tally struct {
 	sitemaps map[string]bool
 	usage    usages
 
-	// For a crawl that is resumed after a crash. They are nil and zero otherwise.
+	// The following are for a crawl that is resumed after a crash, and nil and zero otherwise.
 	elapsed time.Duration  // of earlier runs
 	since   time.Time      // when this run began
 	settled map[string]int // pages fetched whose visits are in the sinks
 	fresh   map[string]bool
-	origins map[string]bool // of which a page was requested in this run
+	origins map[string]bool // origins from which a page was requested in this run
 }
 
 func newTally(now time.Time) *tally {
@@ -118,7 +123,8 @@ func newTally(now time.Time) *tally {
 	}
 }
 
-// request counts a request and its bytes, and returns the bytes of all. One that was aborted does not count.
+// request counts a request and its bytes, and returns the bytes of all requests. An aborted request does
+// not count.
 func (t *tally) request(a *fetcher.Answer) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -137,14 +143,14 @@ func (t *tally) request(a *fetcher.Answer) int64 {
 	return t.r.Bytes
 }
 
-// requests is how many have been counted.
+// requests returns how many requests have been counted.
 func (t *tally) requests() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.r.Requests
 }
 
-// visit counts a visit and returns how many have failed by now.
+// visit counts a visit and returns how many have failed so far.
 func (t *tally) visit(v *Visit) (failed int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -173,10 +179,10 @@ func (t *tally) visit(v *Visit) (failed int) {
 	return t.r.Outcomes[Failed]
 }
 
-// What servers make up as media types is counted by name up to here, and the rest together.
+// Servers invent media types: up to this many are counted by name, the rest together.
 const (
 	maxTypes   = 200
-	maxType    = 100 // bytes of one
+	maxType    = 100 // bytes of one name
 	otherTypes = "other"
 )
 
@@ -187,7 +193,7 @@ func (t *tally) countType(name string) {
 	t.r.Types[name]++
 }
 
-// duplicate counts what says that a page stands elsewhere too.
+// duplicate counts a page that says, or was found, to exist elsewhere, too.
 func (t *tally) duplicate(v *Visit) {
 	if v.SameAs != "" {
 		t.r.Same++
@@ -200,7 +206,7 @@ func (t *tally) duplicate(v *Visit) {
 	}
 }
 
-// reserve counts one page for a host, unless it has had most already. most 0: no limit.
+// reserve counts one page for a host, unless it already has most. If most is 0, there is no limit.
 func (t *tally) reserve(host string, most int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -211,7 +217,7 @@ func (t *tally) reserve(host string, most int) bool {
 	return true
 }
 
-// unreserve gives a reserved page back.
+// unreserve takes back a reserved page.
 func (t *tally) unreserve(host string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -222,8 +228,8 @@ func (t *tally) unreserve(host string) {
 
 const maxSitemapsNamed = 100
 
-// sitemap notes a sitemap named by a robots.txt and reports whether it is new, as far as is known: one that
-// is longer than any URL that is queued by default is not noted.
+// sitemap records a sitemap named by a robots.txt and reports whether it is new, as far as is known: one
+// that is longer than the longest URL queued by default is not recorded.
 func (t *tally) sitemap(ref string) bool {
 	if len(ref) > DefaultMaxURL {
 		return true
@@ -246,17 +252,17 @@ func (t *tally) report(now time.Time, finish Finish, left int) *Report {
 	r.Elapsed = Duration{t.elapsed + now.Sub(t.since)}
 	r.Usage, r.UsageHosts, r.UsageMore = t.usage.report()
 	if r.Sitemaps == nil {
-		r.Sitemaps = []string{} // not null in JSON
+		r.Sitemaps = []string{} // so that JSON has no null
 	}
 	return &r
 }
 
-// keeps makes the tally ready for keep.
+// keeps prepares the tally for keep.
 func (t *tally) keeps() {
 	t.settled, t.fresh, t.origins = map[string]int{}, map[string]bool{}, map[string]bool{}
 }
 
-// firstOf reports whether an origin is met for the first time in this run.
+// firstOf reports whether an origin is seen for the first time in this run.
 func (t *tally) firstOf(origin string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -265,7 +271,7 @@ func (t *tally) firstOf(origin string) bool {
 	return first
 }
 
-// keep is what the crawl must know of its counts after a crash.
+// keep returns what the crawl must know of its counts after a crash.
 func (t *tally) keep(now time.Time) kept {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -280,7 +286,7 @@ type hostCount struct {
 	usage          usageCounts
 }
 
-// changedHosts is the counts of the hosts of which they have changed since it was last called.
+// changedHosts returns the counts of the hosts whose counts have changed since the last call.
 func (t *tally) changedHosts() map[string]hostCount {
 	t.mu.Lock()
 	defer t.mu.Unlock()

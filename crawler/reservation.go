@@ -2,22 +2,22 @@ package crawler
 
 import "github.com/amble-crawler/amble/frontier"
 
-// reservation is what one visit counts for before it is known whether it is final: a page of the crawl and of its host,
-// its body among the duplicates, its links and the Handler's additions in the crowds. commit keeps all of it when
-// the visit is final. Whatever an attempt has not committed when it ends is released, on every path: see
-// attempt.serve.
+// reservation holds everything that one visit has been counted in before it is known whether it is final:
+// the pages of the crawl and of its host, the bodies among the duplicates, and the crowds, for its links
+// and the Handler's additions. commit keeps all of it when the visit is final. Whatever an attempt has not
+// committed when it ends is released, on every path: see attempt.serve.
 type reservation struct {
 	run *run
 
-	ticket bool               // one of the crawl's pages, from before the claim
+	ticket bool               // one of the crawl's pages, taken before the claim
 	host   string             // one of this host's pages; "": none
-	page   bool               // the visit is one: ticket and host stay counted
-	body   meeting            // what duplicates counted
-	links  []frontier.Request // in the crowds: those of the page
-	work   *work              // in the crowds: the additions of the Handler
+	page   bool               // the visit is a page: ticket and host stay counted
+	body   meeting            // what duplicates has counted
+	links  []frontier.Request // counted in crowds: the links of the page
+	work   *work              // counted in crowds: the additions of the Handler
 }
 
-// pageOf reserves a page of a host. It returns false when the host has had all of its pages.
+// pageOf reserves a page of a host. It returns false if the host has had all of its pages.
 func (s *reservation) pageOf(host string) bool {
 	if !s.run.tally.reserve(host, s.run.cfg.Limits.PagesPerHost) {
 		return false
@@ -26,7 +26,7 @@ func (s *reservation) pageOf(host string) bool {
 	return true
 }
 
-// commit keeps what is reserved. The visit is final.
+// commit keeps what is reserved, because the visit is final.
 func (s *reservation) commit() {
 	if s.ticket {
 		s.run.budget.settle(true)
@@ -42,8 +42,8 @@ func (s *reservation) release() {
 	*s = reservation{run: s.run}
 }
 
-// releasePage takes back the page. A URL that goes back to the queue, or that is not a page, must not keep the next
-// claim from its place, so this comes before the URL is settled.
+// releasePage takes back the page. A URL that returns to the queue, or that is not a page, must not keep
+// the next claim from its place, so this happens before the URL is settled.
 func (s *reservation) releasePage() {
 	if s.ticket {
 		s.run.budget.settle(false)
@@ -54,7 +54,7 @@ func (s *reservation) releasePage() {
 	s.ticket, s.host = false, ""
 }
 
-// releaseLinks takes back the links and the additions of a Handler: they are not queued.
+// releaseLinks takes back the links and the Handler's additions, which are not queued.
 func (s *reservation) releaseLinks() {
 	s.releasePageLinks()
 	if s.work != nil {
@@ -62,7 +62,7 @@ func (s *reservation) releaseLinks() {
 	}
 }
 
-// releasePageLinks takes back the links of the page alone.
+// releasePageLinks takes back only the links of the page.
 func (s *reservation) releasePageLinks() {
 	s.run.judge.uncount(s.links)
 	s.links = nil

@@ -5,11 +5,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// room is the room in the queue for the links of one page. Other pages queue at the same time: nearly all links
-// that are rejected for want of room are seen here, and the frontier counts the rest.
+// room counts the room in the queue for the links of one page. Other pages queue links at the same time:
+// nearly all links that are rejected for lack of room are noticed here, and the frontier counts the rest.
 type room struct {
 	rationer          frontier.Rationer
-	scheme, authority string // of the host that the counts are of
+	scheme, authority string // of the host that the counts are for
 	urls              int
 	bytes             int64
 }
@@ -28,7 +28,7 @@ func (m *room) has(u weburl.URL) bool {
 	return m.urls > 0 && m.bytes > 0
 }
 
-// take notes that u is queued.
+// take records that u is queued.
 func (m *room) take(u weburl.URL) {
 	m.urls--
 	m.bytes -= int64(len(u.String()))

@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// rulebook is the settings that decide which links are queued. A scope of the caller's own is not in it: nobody
-// knows whether two are the same.
+// rulebook holds the settings that decide which links are queued. A custom scope is not included: it is
+// impossible to tell whether two of them are the same.
 type rulebook struct {
 	Scope          ScopeKind
 	Rules          []ScopeRule
@@ -43,8 +43,8 @@ func (c *Config) rulebook() rulebook {
 	return b
 }
 
-// keepRules keeps the rules of a crawl. When it has ended, by other rules, that is an error: what it has not queued by
-// its own would not be found by these either.
+// keepRules stores the rules of a crawl. If the crawl has ended under other rules, that is an error: links
+// that it did not queue under those would not be found under these either.
 func (k *checkpoint) keepRules(ctx context.Context, book rulebook, ended bool) error {
 	rules, err := json.Marshal(book)
 	if err != nil {
@@ -66,14 +66,14 @@ func (k *checkpoint) keepRules(ctx context.Context, book rulebook, ended bool) e
 	return k.mark(ctx, keyRules, rules)
 }
 
-// differing returns the settings that two rulebooks both have, with different values.
+// differing returns the settings that both rulebooks have, but with different values.
 func differing(was, now []byte) (names []string, err error) {
 	var book rulebook
 	var old, a, b map[string]json.RawMessage
 	if err := errors.Join(json.Unmarshal(was, &book), json.Unmarshal(was, &old), json.Unmarshal(now, &b)); err != nil {
 		return nil, err
 	}
-	written, err := json.Marshal(book) // as it would be written today
+	written, err := json.Marshal(book) // in the form in which it would be written today
 	if err = errors.Join(err, json.Unmarshal(written, &a)); err != nil {
 		return nil, err
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// run is one crawl under way: it makes the parts, and starts and awaits the workers. An attempt is what a worker does
-// with one URL.
+// run is one crawl in progress: it makes the parts, and starts and awaits the workers. An attempt is what a
+// worker does with one URL.
 type run struct {
 	ending
 	cfg      Config
@@ -23,10 +23,10 @@ type run struct {
 	gate     *politeness.Gate // the Crawler's
 	pins     *pins            // likewise
 	frontier frontier.Frontier
-	counter  frontier.Counter // the frontier, when it counts
+	counter  frontier.Counter // the frontier, if it counts
 	fetcher  Fetcher
-	idler    idler           // the fetcher, when it keeps connections
-	client   *fetcher.Client // of gate and fetcher
+	idler    idler           // the fetcher, if it keeps connections open
+	client   *fetcher.Client // combines gate and fetcher
 	closers  []func()
 
 	judge      *judge
@@ -70,7 +70,7 @@ func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 	return r, nil
 }
 
-// make makes the parts, each of those before it.
+// make makes the parts, each from those before it.
 func (r *run) make(had *atomic.Bool) error {
 	r.makeFrontier()
 	if err := r.makeJudge(); err != nil {
@@ -90,7 +90,7 @@ func (r *run) makeFrontier() {
 	if r.frontier == nil {
 		m := frontier.NewMemory(frontier.MemoryConfig{HostSlots: r.cfg.Politeness.OwnHosts, Key: r.cfg.Canonical.Key})
 		r.frontier = m
-		r.closers = append(r.closers, func() { _ = m.Close() }) // a memory store's Close cannot fail
+		r.closers = append(r.closers, func() { _ = m.Close() }) // closing a memory store cannot fail
 	}
 	r.counter, _ = r.frontier.(frontier.Counter)
 }
@@ -111,7 +111,7 @@ func (r *run) makeJudge() (err error) {
 	return nil
 }
 
-// makeCommitter prepares a crawl that is to outlive the process.
+// makeCommitter prepares a crawl that outlives the process.
 func (r *run) makeCommitter() error {
 	store := durable(r.frontier)
 	if store == nil {
@@ -123,7 +123,8 @@ func (r *run) makeCommitter() error {
 	return r.output.checkNames()
 }
 
-// archiveFailed ends the crawl, since what an archive lacks cannot be committed. The output's lock is held.
+// archiveFailed ends the crawl, because an exchange that is missing from an archive cannot be committed.
+// The output's lock is held.
 func (r *run) archiveFailed(err error) {
 	if r.commits != nil {
 		r.commits.refuse()
@@ -131,8 +132,9 @@ func (r *run) archiveFailed(err error) {
 	r.fail(err)
 }
 
-// makeFetcher makes the run's fetcher. A seed may name a host of any address, since its operator did so
-// knowingly; a link or a redirect may not. The addresses of a name are settled by its first look-up: see pin.
+// makeFetcher makes the run's fetcher. A seed may name a host with any address, because the operator named
+// it knowingly; a link or a redirect may not. The addresses of a name are fixed by its first look-up: see
+// pin.
 func (r *run) makeFetcher() error {
 	r.fetcher = r.cfg.Fetcher
 	if r.fetcher == nil {
@@ -151,7 +153,7 @@ func (r *run) makeFetcher() error {
 	return nil
 }
 
-// fetching is Config.Fetch with what the run adds.
+// fetching returns Config.Fetch with what the run adds.
 func (r *run) fetching() fetcher.Config {
 	named := make(map[string]bool, len(r.seeds))
 	for _, u := range r.seeds {
@@ -177,8 +179,8 @@ func (r *run) fetching() fetcher.Config {
 	return fc
 }
 
-// pin is fetcher.Config.Pin. In a crawl that outlives the process the look-up is durable before anything is requested
-// from the addresses found: after a restart the first look-up still holds.
+// pin is fetcher.Config.Pin. In a crawl that outlives the process, the look-up is durable before anything
+// is requested from the addresses found: after a restart the first look-up still applies.
 func (r *run) pin(ctx context.Context, host string, private []netip.Addr) ([]netip.Addr, error) {
 	if r.checkpoint != nil {
 		var err error
@@ -230,7 +232,7 @@ func (r *run) crawl(ctx context.Context) (*Report, error) {
 	return r.report(ctx), r.outcome(ctx)
 }
 
-// open brings the frontier to where the crawl begins or is resumed.
+// open brings the frontier to the point where the crawl begins or is resumed.
 func (r *run) open(ctx context.Context) error {
 	if r.checkpoint != nil {
 		was, err := r.checkpoint.resume(ctx, r.output)
@@ -265,15 +267,15 @@ func (r *run) addSeeds(ctx context.Context) (added int, err error) {
 	return r.frontier.Add(ctx, queue...)
 }
 
-// leave closes the connections to a host that has nothing left: they stay open through the pauses
-// of a host that has, and no longer.
+// leave closes the connections to a host that has no URLs left: connections stay open through the pauses of
+// a host that has some, but no longer.
 func (r *run) leave(host string) {
 	if r.counter != nil && r.idler != nil && r.counter.HostPending(host) == 0 {
 		r.idler.CloseIdle(host)
 	}
 }
 
-// report sums the crawl up, once all workers have ended.
+// report sums up the crawl, once all workers have ended.
 func (r *run) report(ctx context.Context) *Report {
 	left := r.left()
 	rep := r.tally.report(time.Now(), r.finished(ctx, r.budget.exhausted() && left > 0), left)
@@ -286,7 +288,7 @@ func (r *run) report(ctx context.Context) *Report {
 	return rep
 }
 
-// left is the number of URLs that are known and not served, 0 when the frontier does not count.
+// left returns the number of URLs that are known and not served, 0 if the frontier does not count.
 func (r *run) left() int {
 	if r.counter == nil {
 		return 0

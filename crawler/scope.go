@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Scope decides which URLs belong to a crawl. Decide is pure and called concurrently, for every
+// Scope decides which URLs belong to a crawl. Decide must be pure; it is called concurrently, for every
 // link, redirect target and seed. If a Scope is a [KindJudge], JudgeKind is called with the kind of link
 // instead, and a [TypeJudge] also judges answers.
 type Scope interface {
@@ -21,12 +21,12 @@ type Scope interface {
 type Decision struct {
 	In   bool
 	Rule string
-	// Firm keeps a URL that is out from being reached by Config.Scope.Beyond: it is not merely outside, a
-	// rule forbids it.
+	// Firm keeps a URL that is out from being reached by Config.Scope.Beyond: the URL is not merely
+	// outside, but a rule forbids it.
 	Firm bool
 }
 
-// ScopeKind is how far a crawl may go from its seeds.
+// ScopeKind says how far a crawl may go from its seeds.
 type ScopeKind string
 
 // The kinds of scope.
@@ -37,27 +37,27 @@ const (
 	ScopeAny    ScopeKind = "any"    // everywhere; needs an explicit limit
 )
 
-// SeedScope is the Scope made from seeds, a kind and ordered rules: the kind decides first, then the
-// last rule that matches overrules everything before it. A rule cannot take in a URL the kind leaves
-// out unless the kind is ScopeAny: an include narrows or restores, it never widens. If the first rule
-// is an include, what no rule matches is out, but for seeds: include rules say which links are followed, and
-// who names a seed wants it. Exclude rules hold for seeds, too.
+// SeedScope is the Scope made from seeds, a kind and ordered rules: the kind decides first, then the last
+// rule that matches overrides everything before it. A rule cannot include a URL that the kind excludes
+// unless the kind is ScopeAny: an include narrows or restores, it never widens. If the first rule is an
+// include, URLs that no rule matches are out, except seeds: include rules say which links are followed, and
+// a seed is named because it is wanted. Exclude rules apply to seeds, too.
 //
-// Rules with Types are a list of their own, by the same order, and judge answers: an answer that no
-// such rule matches is in, unless the first of them is an include.
+// Rules with Types form a separate list, in the same order, and judge answers: an answer that no such rule
+// matches is in, unless the first of them is an include.
 type SeedScope struct {
 	kind  ScopeKind
-	name  string          // the rule that the kind is
+	name  string          // the name of the kind as a rule
 	names map[string]bool // hosts or domains
 	dirs  map[string]map[string]bool
-	rules []compiledRule // of URLs
-	types []compiledRule // of answers
+	rules []compiledRule // for URLs
+	types []compiledRule // for answers
 }
 
 type compiledRule struct {
 	ScopeRule
 	name string
-	re   *regexp.Regexp // nil: every URL
+	re   *regexp.Regexp // nil matches every URL
 }
 
 // NewSeedScope makes the Scope of a crawl. The error names the rule or kind that is wrong.
@@ -85,7 +85,7 @@ func NewSeedScope(kind ScopeKind, rules []ScopeRule, seeds ...weburl.URL) (*Seed
 	return s, nil
 }
 
-// include takes in what of a seed the kind compares.
+// include adds the part of a seed that the kind compares.
 func (s *SeedScope) include(u weburl.URL) {
 	switch s.kind {
 	case ScopeHost:
@@ -101,8 +101,8 @@ func (s *SeedScope) include(u weburl.URL) {
 	}
 }
 
-// hostName tells hosts apart for scope: by name and, where it is not a scheme's default, port.
-// http and https of one name are one host, as sites move between them by redirect.
+// hostName returns what distinguishes hosts for scope: the name and, unless it is a scheme's default, the
+// port. http and https of one name are one host, because sites move between them by redirects.
 func hostName(u weburl.URL) string {
 	name := strings.TrimPrefix(u.Authority(), "www.")
 	if bare, ok := strings.CutSuffix(name, ":80"); ok {
@@ -111,7 +111,7 @@ func hostName(u weburl.URL) string {
 	return strings.TrimSuffix(name, ":443")
 }
 
-// Decide implements Scope: rules that are for some kinds of links only do not apply.
+// Decide implements Scope: rules that are only for some kinds of links do not apply.
 func (s *SeedScope) Decide(u weburl.URL) Decision { return s.JudgeKind(u, frontier.KindPage) }
 
 // JudgeKind implements KindJudge.
@@ -138,7 +138,8 @@ func (s *SeedScope) JudgeKind(u weburl.URL, kind frontier.Kind) Decision {
 
 const ruleNoInclude = "no include rule matches"
 
-// narrowed reports whether the rules begin with an include: then what no rule names is out.
+// narrowed reports whether the rules begin with an include: then a URL or answer that no rule matches is
+// out.
 func narrowed(rules []compiledRule) bool { return len(rules) > 0 && !rules[0].Exclude }
 
 // JudgeType implements TypeJudge.
@@ -168,7 +169,7 @@ func (s *SeedScope) WantsType(mediaType string) bool {
 	return !narrowed(s.types)
 }
 
-// within reports whether the kind takes u in.
+// within reports whether the kind includes u.
 func (s *SeedScope) within(u weburl.URL) bool {
 	switch s.kind {
 	case ScopeHost:
@@ -188,8 +189,8 @@ func (s *SeedScope) within(u weburl.URL) bool {
 	return true
 }
 
-// underSeed reports whether a host is a seed's domain or ends in one: the question that costs nothing
-// before the one that looks into the public suffix list.
+// underSeed reports whether a host is a seed's domain or a subdomain of one. This check costs nothing, and
+// saves most look-ups in the public suffix list.
 func (s *SeedScope) underSeed(host string) bool {
 	host = strings.TrimSuffix(host, ".")
 	for {

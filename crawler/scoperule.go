@@ -10,20 +10,20 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// ScopeRule takes URLs, or answers, in or out. The last rule of a list that matches decides.
+// ScopeRule includes or excludes URLs, or answers. The last matching rule of a list decides.
 type ScopeRule struct {
 	Exclude bool `json:"exclude,omitempty" yaml:"exclude,omitempty"`
-	// Pattern is a regular expression (RE2 syntax) over the whole URL. "": every URL, for a rule with
-	// Kinds or Types.
+	// Pattern is a regular expression (RE2 syntax) that is matched against the whole URL. "": every URL,
+	// for a rule with Kinds or Types.
 	Pattern string `json:"pattern" yaml:"pattern"`
-	// Kinds are the kinds of links that the rule is for. Empty: all.
+	// Kinds are the kinds of links that the rule applies to. Empty: all.
 	Kinds []frontier.Kind `json:"kinds,omitempty" yaml:"kinds,omitempty"`
-	// Types are media types, such as "application/pdf" or "image/*". A rule that has some judges
-	// answers, not URLs, and cannot have Kinds.
+	// Types are media types, such as "application/pdf" or "image/*". A rule that has some judges answers,
+	// not URLs, and cannot have Kinds.
 	Types []string `json:"types,omitempty" yaml:"types,omitempty"`
 }
 
-// compile makes the rule ready for use; the error names it.
+// compile prepares the rule for use; the error names the rule.
 func (r ScopeRule) compile() (compiledRule, error) {
 	c := compiledRule{ScopeRule: r, name: r.String()}
 	bad := func(format string, args ...any) (compiledRule, error) {
@@ -59,7 +59,7 @@ func (r ScopeRule) compile() (compiledRule, error) {
 	return c, nil
 }
 
-// String is the rule as a person would write it: "exclude image,script of \.test/", "include
+// String returns the rule as a person would write it: "exclude image,script of \.test/", "include
 // application/pdf".
 func (r ScopeRule) String() string {
 	parts := []string{"include"}
@@ -83,10 +83,10 @@ func (r ScopeRule) String() string {
 	return strings.Join(parts, " ")
 }
 
-// matches reports whether the rule's pattern does.
+// matches reports whether the rule's pattern matches u.
 func (r *compiledRule) matches(u weburl.URL) bool { return r.re == nil || r.re.MatchString(u.String()) }
 
-// typed reports whether the rule is for a media type.
+// typed reports whether the rule applies to a media type.
 func (r *compiledRule) typed(mediaType string) bool {
 	return slices.ContainsFunc(r.Types, func(t string) bool {
 		if family, ok := strings.CutSuffix(t, "*"); ok {

@@ -19,7 +19,7 @@ func checkSeeds(seeds []Request) error {
 	return errors.Join(errs...)
 }
 
-// seedURLs are the URLs of requested seeds and of plain ones, in this order.
+// seedURLs returns the URLs of the seeds given as Requests, followed by the plain ones.
 func seedURLs(requests []Request, plain []string) []string {
 	all := make([]string, 0, len(requests)+len(plain))
 	for _, q := range requests {

@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// sitemaps are the sitemaps that the robots.txt of u's origin names and that were not known. They are
-// noted in the report in any case, and returned for queueing when the crawl wants them.
+// sitemaps returns the new sitemaps that the robots.txt of u's origin names, for queueing, if the crawl
+// follows sitemaps. They are recorded in the report in any case.
 func (a *attempt) sitemaps(u weburl.URL) []frontier.Request {
 	info := a.gate.Origin(u)
 	if info.Rules == nil {
@@ -37,8 +37,8 @@ func sitemapRequest(to, via weburl.URL) frontier.Request {
 	return frontier.Request{URL: to, Via: via, Kind: frontier.KindSitemap, Priority: 1}
 }
 
-// isPage reports whether the answer to a request for a sitemap is a page: redirects lead there, of sites that
-// have no sitemap where their robots.txt says.
+// isPage reports whether the answer to a request for a sitemap is a page: sites without a sitemap at the
+// address that their robots.txt names may redirect to one.
 func isPage(p *fetcher.Page) bool {
 	if p.Status != http.StatusOK || !p.IsHTML() {
 		return false
@@ -51,8 +51,8 @@ func isPage(p *fetcher.Page) bool {
 	return errors.Is(err, extract.ErrNotSitemap)
 }
 
-// readSitemap returns what a sitemap lists: pages in scope, at the depth of a seed's links, and
-// further sitemaps. What comes before a fault in the file is used.
+// readSitemap returns what a sitemap lists: pages in scope, at the depth of a seed's links, and further
+// sitemaps. Entries before an error in the file are used.
 func (a *attempt) readSitemap(page *fetcher.Page) []frontier.Request {
 	if page.Status != http.StatusOK {
 		return nil
@@ -81,8 +81,8 @@ func (a *attempt) readSitemap(page *fetcher.Page) []frontier.Request {
 	return queue
 }
 
-// missedSitemaps queues the sitemaps of an origin whose robots.txt an earlier process read, the first
-// time this one requests a page there: that process may have been killed before it had queued them.
+// missedSitemaps queues the sitemaps of an origin whose robots.txt an earlier process read, the first time
+// this process requests a page there: the earlier one may have been killed before it had queued them.
 func (r *run) missedSitemaps(ctx context.Context, u weburl.URL, p politeness.Purpose) error {
 	if r.checkpoint == nil || !r.checkpoint.resumed || !r.cfg.Follow.Sitemaps || p == politeness.Robots || !r.tally.firstOf(u.Origin()) {
 		return nil

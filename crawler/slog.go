@@ -20,7 +20,7 @@ import (
 //	retrying  reason, at
 //	visited   outcome, status, reason, rule, bytes, took (of the last request), error; those that are empty left out
 //
-// URLs stand there as they are: with their queries.
+// URLs are logged as they are, including their queries.
 func SlogTrace(l *slog.Logger, level slog.Level) *Trace {
 	log := func(msg string, u weburl.URL, attrs func() []slog.Attr) {
 		if ctx := context.Background(); l.Enabled(ctx, level) {
@@ -59,7 +59,7 @@ func waitAttrs(w *politeness.NotYet) []slog.Attr {
 	return attrs
 }
 
-// attrs is the visit in a log.
+// attrs returns the attributes of the visit for a log.
 func (v *Visit) attrs() []slog.Attr {
 	attrs := []slog.Attr{slog.String("outcome", string(v.Outcome))}
 	if p := v.Page; p != nil {

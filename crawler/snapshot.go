@@ -6,23 +6,23 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// snapshotInterval is the least time between two snapshots of the gate. A large one, which takes
-// long, is taken less often: at most a hundredth of the time goes into them. What happens in
-// between is in the ledger, and a process that resumes the crawl reads it: so after so many requests a snapshot is
-// taken all the same.
+// snapshotInterval is the least time between two snapshots of the gate. Large snapshots, which take long,
+// are taken less often: at most a hundredth of the time is spent on them. What happens between snapshots is
+// in the ledger, which a process that resumes the crawl reads: to bound that, a snapshot is also due after
+// this many requests, whatever the time.
 const (
 	snapshotInterval = 10 * time.Second
 	snapshotShare    = 100
-	snapshotRequests = 10_000 // their lines, and robots.txt files, are read again in a tenth of a second or so
+	snapshotRequests = 10_000 // reading their lines, and the robots.txt files, again takes about a tenth of a second
 )
 
-// snapshots decides when to take one.
+// snapshots decides when to take a snapshot.
 type snapshots struct {
 	next     time.Time
-	requests int // made when the last one was taken
+	requests int // requests made when the last one was taken
 }
 
-// take is a snapshot, nil if it is too early for one. requests is how many have been made.
+// take returns a snapshot, nil if it is too early for one. requests is the number of requests made so far.
 func (s *snapshots) take(g *politeness.Gate, requests int, now bool) []byte {
 	start := time.Now()
 	if !now && start.Before(s.next) && requests-s.requests < snapshotRequests {

@@ -9,22 +9,31 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Trace is a set of hooks into the life of URLs, any of them nil. They are called concurrently, in
-// the worker's goroutine: a slow hook slows the crawl, and a panic in one ends the process. Their arguments
-// are valid until they return. [SlogTrace] makes one that logs, [JoinTraces] one of several.
+// Trace is a set of hooks into the life of URLs, any of which may be nil. They are called concurrently, in
+// the worker's goroutine: a slow hook slows down the crawl, and a panic in one ends the process. Their
+// arguments are valid until they return. [SlogTrace] makes a Trace that logs, [JoinTraces] combines
+// several.
 //
-// For one claim the order is Claimed, then Waiting, or Admitted and then, for a robots.txt, Robots; a
-// URL that goes back to the queue is claimed again later. Retrying or Visited is the last of an attempt.
+// For one claim the order is Claimed, then Waiting, or Admitted and then, for a robots.txt, Robots; a URL
+// that returns to the queue is claimed again later. Retrying or Visited is the last hook of an attempt.
 type Trace struct {
-	Claimed  func(c frontier.Claim)                          // a worker has claimed the URL, and with it its host
-	Waiting  func(u weburl.URL, w *politeness.NotYet)        // it goes back, until a time and for reasons
-	Admitted func(u weburl.URL, p politeness.Permit)         // a request is about to be made: for u, or for the robots.txt that u needs
-	Robots   func(u weburl.URL, info politeness.OriginInfo)  // after each answer to a request for robots.txt, and each redirect of one
-	Retrying func(u weburl.URL, reason string, at time.Time) // it failed for a reason code, or its robots.txt did, and goes back until a time at least
-	Visited  func(v *Visit)                                  // final: the sinks have it, and nothing can be added
+	// Claimed is called when a worker has claimed the URL, and with it its host.
+	Claimed func(c frontier.Claim)
+	// Waiting is called when the URL returns to the queue, until a time and for reasons.
+	Waiting func(u weburl.URL, w *politeness.NotYet)
+	// Admitted is called before a request is made: for u, or for the robots.txt that u needs.
+	Admitted func(u weburl.URL, p politeness.Permit)
+	// Robots is called after each answer to a request for robots.txt, and each redirect of one.
+	Robots func(u weburl.URL, info politeness.OriginInfo)
+	// Retrying is called when the URL or its robots.txt has failed, with a reason code, and the URL returns to
+	// the queue until at or later.
+	Retrying func(u weburl.URL, reason string, at time.Time)
+	// Visited is called when the visit is final: the sinks have it, and nothing can be added.
+	Visited func(v *Visit)
 }
 
-// JoinTraces is a Trace that calls the hooks of all, in order. Those that are nil are left out.
+// JoinTraces returns a Trace that calls the hooks of all traces, in order. Nil traces and hooks are
+// skipped.
 func JoinTraces(traces ...*Trace) *Trace {
 	traces = slices.DeleteFunc(slices.Clone(traces), func(t *Trace) bool { return t == nil })
 	return &Trace{

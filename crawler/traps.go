@@ -7,15 +7,15 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Bounds of a path that is not a trap. They have served web archives for two decades: Heritrix'
-// defaults are 20 segments and 2 repetitions.
+// Bounds of a path that is not a trap. They have proved themselves in web archives for two decades:
+// Heritrix' defaults are 20 segments and 2 repetitions.
 const (
 	maxSegments    = 25
 	maxRepeatedRow = 3
 	maxRepeatedAll = 5
 )
 
-// trap names what makes a URL look like one of an endless space, "" when nothing does.
+// trap names what makes a URL look like part of an endless space, "" if nothing does.
 func trap(u weburl.URL) string {
 	if why := trapPath(u.Path()); why != "" {
 		return why
@@ -23,7 +23,7 @@ func trap(u weburl.URL) string {
 	return trapCalendar(u.PathQuery(), time.Now)
 }
 
-// trapPath names what makes a path look like one of an endless space, "" when nothing does.
+// trapPath names what makes a path look like part of an endless space, "" if nothing does.
 func trapPath(path string) string {
 	path = strings.Trim(path, "/")
 	n := strings.Count(path, "/") + 1
@@ -39,7 +39,7 @@ func trapPath(path string) string {
 	return ""
 }
 
-// repeats reports whether a segment of path, which has maxSegments at most, is there too often.
+// repeats reports whether a segment occurs too often in path, which has at most maxSegments.
 func repeats(path string) bool {
 	var seen [maxSegments]string
 	row := 1
@@ -65,14 +65,14 @@ func repeats(path string) bool {
 	return false
 }
 
-// calendarWords are what the paths and queries of generated calendars have in them.
+// calendarWords occur in the paths and queries of generated calendars.
 var calendarWords = []string{"calendar", "kalender", "calendrier", "month=", "day=", "date=", "/events/"}
 
-// calendarReach is how far ahead of today a calendar is followed.
+// calendarReach is how many years ahead of today a calendar is followed.
 const calendarReach = 3
 
-// trapCalendar names a page of a calendar that lies years ahead, "" for anything else: generated
-// calendars link to next month for ever. Few URLs have a year, so that is looked for first.
+// trapCalendar names a page of a calendar that lies years ahead, "" for anything else: generated calendars
+// link to the next month for ever. Few URLs contain a year, so this is checked first.
 func trapCalendar(pathQuery string, now func() time.Time) string {
 	year := latestYear(pathQuery)
 	if year == 0 || year <= now().Year()+calendarReach {
@@ -87,7 +87,7 @@ func trapCalendar(pathQuery string, now func() time.Time) string {
 	return ""
 }
 
-// latestYear is the largest number of four digits from 1000 to 9999 that stands by itself in s.
+// latestYear returns the largest number of exactly four digits in s that is from 1000 to 9999.
 func latestYear(s string) int {
 	best, run, n := 0, 0, 0
 	for i := 0; i <= len(s); i++ {

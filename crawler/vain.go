@@ -14,20 +14,20 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// UnreachableError is Run's error when the crawl has ended with [FinishUnreachable]: no host has ever answered
-// anything, and each of those that URLs are queued of was tried several times within seconds, or failed for a cause
-// that does not pass by itself. It is more likely that a seed, the network or a proxy is not as the operator thinks
-// than that all hosts are down. The URLs stay queued. A crawl that waits for robots.txt for ever
-// (politeness.Config.RobotsGiveUp) waits for this, too.
+// UnreachableError is Run's error when the crawl has ended with [FinishUnreachable]: no host has ever
+// answered anything, and each host that has queued URLs was tried several times within seconds, or failed
+// for a cause that is not temporary. It is more likely that a seed, the network or a proxy is not as the
+// operator thinks than that all hosts are down. The URLs stay queued. A crawl that waits for robots.txt for
+// ever (politeness.Config.RobotsGiveUp) waits in this case, too.
 type UnreachableError struct {
-	Tried []Tried // in the order of their URLs. Their errors are not wrapped: what ended a request ended no Run
+	Tried []Tried // sorted by URL. Their errors are not wrapped: an error that ended a request did not end Run
 }
 
-// Tried is what was tried of one host.
+// Tried describes the attempts at one host.
 type Tried struct {
 	URL      weburl.URL // what was requested last, or would have been
 	Attempts int
-	Err      error // of the last attempt
+	Err      error // the error of the last attempt
 }
 
 func (t *Tried) String() string {
@@ -38,7 +38,7 @@ func (t *Tried) String() string {
 	return fmt.Sprintf("%s: %v (%s)", t.URL, t.Err, n)
 }
 
-// mostTriedTold is of how many hosts an UnreachableError's text tells.
+// mostTriedTold is the number of hosts that the text of an UnreachableError describes.
 const mostTriedTold = 5
 
 func (e *UnreachableError) Error() string {
@@ -55,9 +55,9 @@ func (e *UnreachableError) Error() string {
 	return b.String()
 }
 
-// vain is what was tried while no host has answered anything.
+// vain records the attempts made while no host has answered anything.
 type vain struct {
-	had     *atomic.Bool // an answer, in any Run of the Crawler
+	had     *atomic.Bool // whether there was an answer, in any Run of the Crawler
 	off     bool         // the crawl waits for ever
 	gate    *politeness.Gate
 	counter frontier.Counter        // nil: it is not known which hosts have URLs
@@ -65,15 +65,15 @@ type vain struct {
 
 	mu    sync.Mutex
 	hosts map[string]*Tried // by weburl.URL.Host; never more than maxVain
-	spent int               // how many of them have been tried enough
+	spent int               // how many of them have been tried often enough
 }
 
 const (
 	vainAttempts = 3      // robots.txt is requested at once, after 1 s and after 5 s more
-	maxVain      = 10_000 // of more hosts it cannot be known within seconds
+	maxVain      = 10_000 // with more hosts it cannot be decided within seconds
 )
 
-// hear notes that somebody has answered: nothing is in vain any more.
+// hear records that somebody has answered: from then on no attempt counts as in vain.
 func (v *vain) hear() {
 	if v.had.Swap(true) {
 		return
@@ -83,8 +83,9 @@ func (v *vain) hear() {
 	v.hosts = nil
 }
 
-// note notes that a request for u, needed for a URL of host, has failed, for at least so many times by now, those of
-// earlier processes included. It returns how many hosts have been tried enough.
+// note records that a request for u, needed for a URL of host, has failed, for at least the given number of
+// times so far, including those of earlier processes. It returns how many hosts have been tried often
+// enough.
 func (v *vain) note(host string, u weburl.URL, err error, times int) (spent int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -108,10 +109,10 @@ func (v *vain) note(host string, u weburl.URL, err error, times int) (spent int)
 	return v.spent
 }
 
-// enough reports whether further attempts are not expected to succeed soon.
+// enough reports whether further attempts are unlikely to succeed soon.
 func (t *Tried) enough() bool { return t.Attempts >= vainAttempts || lasting(t.Err) }
 
-// lasting reports whether an error is about how things are set up: it does not pass by itself.
+// lasting reports whether an error is caused by how things are set up, so that it does not pass by itself.
 func lasting(err error) bool {
 	switch fetcher.ReasonOf(err) {
 	case fetcher.ReasonTLSAuthority, fetcher.ReasonTLSExpired, fetcher.ReasonTLSHostname, fetcher.ReasonTLSCertificate,
@@ -121,7 +122,8 @@ func lasting(err error) bool {
 	return false
 }
 
-// of is what was tried of the hosts for which keep is true. enough is how many of these were tried enough.
+// of returns the attempts at the hosts for which keep is true. enough is the number of those that were
+// tried often enough.
 func (v *vain) of(keep func(host string) bool) (all []Tried, enough int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -137,8 +139,8 @@ func (v *vain) of(keep func(host string) bool) (all []Tried, enough int) {
 	return all, enough
 }
 
-// tried notes a request that got no answer, on the way to c's page, and ends the crawl if all that could be tried was.
-// The gate knows of it already.
+// tried records a request that got no answer, on the way to c's page, and ends the crawl if everything that
+// could be tried has been. The gate already knows of the request.
 func (v *vain) tried(c frontier.Claim, u weburl.URL, err error) {
 	if v.had.Load() || v.off {
 		return
@@ -147,7 +149,7 @@ func (v *vain) tried(c frontier.Claim, u weburl.URL, err error) {
 	if v.counter == nil {
 		return
 	}
-	everyHost := fetcher.ReasonOf(err) == fetcher.ReasonProxyUnusable // they are all behind it
+	everyHost := fetcher.ReasonOf(err) == fetcher.ReasonProxyUnusable // all hosts are behind the proxy
 	if pending := v.counter.Stats().Hosts; everyHost || spent >= pending {
 		all, enough := v.of(func(host string) bool { return v.counter.HostPending(host) > 0 })
 		if everyHost || enough >= pending {

@@ -5,12 +5,12 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// recentLinks is of how many links the judgement is remembered: a site's pages have the same few leading
-// to each other and out of it.
+// recentLinks is the number of links whose verdict is remembered: the pages of a site share the few links
+// that lead to each other and out of the site.
 const recentLinks = 1024
 
-// verdicts caches recent verdicts about links. An entry takes 24 bytes a link, so that
-// it stays in a processor's cache; the judgements themselves are few. It is not safe for concurrent use.
+// verdicts caches recent verdicts about links. An entry takes 24 bytes per link, so that the cache fits
+// into that of a processor; there are few different verdicts. It is not safe for concurrent use.
 type verdicts struct {
 	recent [recentLinks]recentLink
 	all    []verdict
@@ -20,11 +20,11 @@ type verdicts struct {
 type recentLink struct {
 	key  weburl.Key
 	kind extract.Kind
-	at   uint16 // in all, from 1; 0: nothing is remembered
+	at   uint16 // index in all, from 1; 0: nothing is remembered
 }
 
-// maxVerdicts is how many different judgements are remembered. Scopes have few rules; one that gives
-// every URL its own rule is called more often.
+// maxVerdicts is the number of different verdicts that are remembered. Scopes have few rules; one that
+// gives every URL its own rule is called more often.
 const maxVerdicts = 4096
 
 func newVerdicts() *verdicts { return &verdicts{at: map[verdict]uint16{}} }
@@ -40,7 +40,7 @@ func (m *verdicts) of(key weburl.Key, kind extract.Kind, judge func() verdict) v
 	return v
 }
 
-// intern is the place of v among all, from 1.
+// intern returns the index of v in all, from 1.
 func (m *verdicts) intern(v verdict) uint16 {
 	if at, ok := m.at[v]; ok {
 		return at

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Outcome is how the life of a URL ended.
+// Outcome says how the life of a URL ended.
 type Outcome string
 
 // The outcomes, stable across versions.
@@ -23,22 +23,23 @@ const (
 	Deferred   Outcome = "deferred"     // not forbidden, but not available in this crawl
 	Failed     Outcome = "failed"       // no usable answer, after all attempts
 	Trapped    Outcome = "trapped"      // looks like an endless space of URLs
-	Duplicate  Outcome = "duplicate"    // the same body as too many before
-	// as an earlier crawl knows it: see History
+	Duplicate  Outcome = "duplicate"    // the same body as too many earlier URLs
+	// NotModified is the outcome of a page that is as an earlier crawl knows it: see History.
 	NotModified Outcome = "not_modified"
 )
 
-// Reason codes of visits that the crawler itself decides. The others come from weburl (url_…),
-// politeness (robots_disallow, …) and fetcher (dns_…, connect_…, …).
+// Reason codes of visits that the crawler itself decides. The others come from weburl (url_…), politeness
+// (robots_disallow, …) and fetcher (dns_…, connect_…, …).
 const (
-	ReasonScope         = "scope"           // a scope rule
-	ReasonRedirectLimit = "redirect_limit"  // a chain longer than Config.Limits.Redirects
-	ReasonRedirectLoop  = "redirect_loop"   // a redirect back to where it came from
-	ReasonRedirectBad   = "redirect_bad"    // a redirect without a usable Location
-	ReasonHostBudget    = "host_budget"     // Config.Limits.PagesPerHost reached
-	ReasonRetryBudget   = "retry_budget"    // it failed, and its host or the crawl has had its retries: see RetriesPerHost
+	ReasonScope         = "scope"          // a scope rule
+	ReasonRedirectLimit = "redirect_limit" // a chain longer than Config.Limits.Redirects
+	ReasonRedirectLoop  = "redirect_loop"  // a redirect to the URL itself or to one that led to it
+	ReasonRedirectBad   = "redirect_bad"   // a redirect without a usable Location
+	ReasonHostBudget    = "host_budget"    // Config.Limits.PagesPerHost reached
+	// The URL failed, and its host or the crawl has used up its retries: see RetriesPerHost.
+	ReasonRetryBudget   = "retry_budget"
 	ReasonHandler       = "handler_error"   // the Handler returned an error
-	ReasonFetcher       = "fetcher_error"   // an error of a Fetcher that is no *fetcher.Error
+	ReasonFetcher       = "fetcher_error"   // an error of a Fetcher that is not a *fetcher.Error
 	ReasonExtractor     = "extractor_error" // the Extractor returned an error
 	ReasonPanic         = "panic"           // the Handler, the Extractor or Config.Priority panicked
 	ReasonTrapPath      = "trap_path"       // path segments repeat, or are too many
@@ -51,7 +52,7 @@ const (
 	ReasonType          = "type"            // a scope rule for media types
 )
 
-// Visit is the fate of one URL. A Handler must not keep it after it returns unless it copies what it
+// Visit is the outcome of one URL. A Handler must not keep it after it returns unless it copies what it
 // needs: Page.Body is reused.
 type Visit struct {
 	URL     weburl.URL
@@ -64,16 +65,16 @@ type Visit struct {
 	Meta    []byte // what came with the URL: Request.Meta
 
 	Outcome Outcome
-	Reason  string // stable code, "" for a plain Fetched
+	Reason  string // stable code; "" for an ordinary Fetched
 	Rule    string // the deciding rule of scope or robots.txt, as written
-	Detail  string // one sentence for a person, where there is more to say
+	Detail  string // one sentence for a person, if there is more to say
 	Err     error  // the cause, with Failed
 
 	Page       *fetcher.Page      // nil without an answer
 	Doc        *extract.Document  // nil when the page was not parsed
 	Directives robots.Directives  // of META elements and headers
-	Usage      robots.Usage       // what the site says of uses of the page; no permission and no refusal
-	SHA256     [32]byte           // of the decoded body; zero without one
+	Usage      robots.Usage       // what the site says about uses of the page; neither a permission nor a refusal
+	SHA256     [32]byte           // of the decoded body; zero if there is none
 	Validators fetcher.Validators // what makes a later request conditional; see Config.Since
 	NearOf     string             // with Config.Duplicates.NearBits: an earlier page that is nearly the same
 	SameAs     string             // the first URL that had the same body, "" when this is the first
@@ -83,17 +84,17 @@ type Visit struct {
 	Started time.Time // of the last attempt's request; zero when none was made
 	Ended   time.Time
 
-	linker *linker      // that read Doc; valid while the Visit is
+	linker *linker      // the linker that read Doc; valid while the Visit is
 	counts map[Fate]int // links by fate
 
-	work    *work             // the Handler's; nil without one
-	data    []json.RawMessage // what was emitted, once it counts
-	results any               // of Collect's function
-	path    []pathValue       // of the Mux's pattern
-	broken  error             // Config.Priority panicked
+	work    *work             // of the Handler; nil without one
+	data    []json.RawMessage // emitted results, once they count
+	results any               // what Collect's function returned
+	path    []pathValue       // values from the Mux's pattern
+	broken  error             // set if Config.Priority panicked
 }
 
-// Fate is how a link was judged.
+// Fate says how a link was judged.
 type Fate string
 
 // The fates, stable across versions.
@@ -117,8 +118,8 @@ type Link struct {
 	Rule string // what decided
 }
 
-// Canonical is the address that the page names as its own (link rel=canonical, or META URL), resolved;
-// zero when it names none.
+// Canonical returns the address that the page names as its own (link rel=canonical, or META URL), resolved;
+// zero if it names none.
 func (v *Visit) Canonical() weburl.URL {
 	ref := v.Directives.URL
 	if v.Doc != nil && v.Doc.Canonical != "" {
@@ -134,7 +135,7 @@ func (v *Visit) Canonical() weburl.URL {
 	return u
 }
 
-// Status is the HTTP status of the answer, 0 without one.
+// Status returns the HTTP status of the answer, 0 without one.
 func (v *Visit) Status() int {
 	if v.Page == nil {
 		return 0

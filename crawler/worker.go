@@ -12,8 +12,8 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// work is a worker: it serves one claim after the other until there are none. It never sleeps for
-// politeness: a URL that may not be requested yet goes back to the frontier with its time.
+// work is a worker: it serves one claim after another until there are none. It never sleeps for politeness:
+// a URL that may not be requested yet returns to the frontier with the time from which it may.
 func (r *run) work(ctx context.Context) {
 	a := &attempt{run: r, share: share{of: r.inflight}}
 	ctx = withShare(ctx, &a.share)
@@ -32,14 +32,14 @@ func (r *run) work(ctx context.Context) {
 	}
 }
 
-// attempt is the life of one URL from its claim to its settlement; a worker uses the same again for the next claim.
-// What it counts while it is not known whether its visit is final is in reserved.
+// attempt is the life of one URL from its claim to its settlement; a worker reuses its attempt for the next
+// claim. What is counted before it is known whether the visit is final is in reserved.
 type attempt struct {
 	*run
 	claim    frontier.Claim
-	ready    time.Time // from which the host may be requested again; zero: as it was
+	ready    time.Time // from when the host may be requested again; zero: unchanged
 	reserved reservation
-	share    share // of the memory for pages
+	share    share // its share of the memory for pages
 }
 
 func (a *attempt) serve(ctx context.Context) {
@@ -109,7 +109,8 @@ func (a *attempt) account(ctx context.Context, answer *fetcher.Answer) {
 	a.bound.answer(answer, a.cfg.Politeness.OwnHosts)
 }
 
-// robotsAnswered puts the page back for which a robots.txt was requested; it is requested next, a delay later.
+// robotsAnswered returns to the queue the page for which a robots.txt was requested; the page is requested
+// next, a delay later.
 func (a *attempt) robotsAnswered(ctx context.Context, answer *fetcher.Answer) {
 	a.causes.note(answer.Permit.URL().Origin(), answer.Page, answer.Err)
 	u := a.claim.URL
@@ -120,7 +121,8 @@ func (a *attempt) robotsAnswered(ctx context.Context, answer *fetcher.Answer) {
 	a.putBack(ctx, frontier.Again{}, a.sitemaps(u))
 }
 
-// robotsTrouble is the reason code of a request for a robots.txt that may have to be repeated, "" of an aborted one.
+// robotsTrouble returns the reason code of a request for a robots.txt that may have to be repeated, "" if
+// it was aborted.
 func robotsTrouble(a *fetcher.Answer) string {
 	switch {
 	case a.Aborted:
@@ -133,7 +135,7 @@ func robotsTrouble(a *fetcher.Answer) string {
 	return fmt.Sprintf("http_%d", a.Page.Status)
 }
 
-// notRequested ends a claim for which nothing was requested: it waits, or this is final.
+// notRequested ends a claim for which nothing was requested: the URL waits, or this is final.
 func (a *attempt) notRequested(ctx context.Context, err error) {
 	var wait *politeness.NotYet
 	var denied *politeness.Denied
@@ -185,7 +187,7 @@ func (a *attempt) unresolved(ctx context.Context, e *fetcher.LookupError) {
 		a.salvage(ctx, v)
 	default:
 		a.ready = e.Ready
-		if a.claim.Attempt < a.cfg.Retries.Max { // else the URL is at its end by itself
+		if a.claim.Attempt < a.cfg.Retries.Max { // otherwise the URL ends anyway
 			a.vain.tried(a.claim, e.URL, e.Err)
 		}
 		a.retry(ctx, v)
@@ -205,14 +207,15 @@ func (a *attempt) unanswered(ctx context.Context, err error) {
 	}
 }
 
-// temporary reports whether another attempt may succeed. Errors of a Fetcher that is not ours
-// say so by a method, as net.Error does.
+// temporary reports whether another attempt may succeed. Errors of a custom Fetcher say so by a method, as
+// those of net.Error do.
 func temporary(err error) bool {
 	var t interface{ Temporary() bool }
 	return errors.As(err, &t) && t.Temporary()
 }
 
-// retry puts the URL back for another attempt, or ends it as failed when it, or its host, has had them all.
+// retry returns the URL to the queue for another attempt, or ends it as failed if it, or its host, has used
+// them up.
 func (a *attempt) retry(ctx context.Context, v *Visit) {
 	switch {
 	case a.claim.Attempt >= a.cfg.Retries.Max:
@@ -225,22 +228,22 @@ func (a *attempt) retry(ctx context.Context, v *Visit) {
 	}
 }
 
-// later is another attempt, after a pause of at least so long.
+// later returns a settlement that requests another attempt, after a pause of at least the given length.
 func (a *attempt) later(reason string, least time.Duration) frontier.Again {
 	at := time.Now().Add(max(least, pause(a.cfg.Retries.Pause, a.claim.Attempt)))
 	a.cfg.Trace.retrying(a.claim.URL, reason, at)
 	return frontier.Again{NotBefore: at, Retry: true}
 }
 
-// pause is the wait before a retry: doubling, up to a minute, with up to half as much again at
-// random so that URLs that failed together do not come back together.
+// pause returns the wait before a retry: it doubles, up to a minute, plus up to half as much again at
+// random, so that URLs that failed together do not come back together.
 func pause(first time.Duration, attempt int) time.Duration {
 	d := min(first<<min(attempt, 16), time.Minute)
 	return d + rand.N(d/2+1)
 }
 
-// salvage ends a claim with v, which has no page; or with what an earlier attempt brought of the page before its
-// connection broke.
+// salvage ends a claim with v, which has no page, or with the part of the page that an earlier attempt
+// received before its connection broke.
 func (a *attempt) salvage(ctx context.Context, v *Visit) {
 	if page := a.cuts.take(a.claim.URL); page != nil {
 		a.accept(ctx, &Visit{Page: page})
