@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// outsideWeb is a site with links out of it and a chain of others behind them.
+// outsideWeb makes a site with links out of it and a chain of other sites behind them.
 func outsideWeb(w *crawltest.Web) (inside, o1, o2, o3 *crawltest.Site) {
 	inside, o1, o2, o3 = w.Site("http://a.example"), w.Site("http://one.example"), w.Site("http://two.example"), w.Site("http://three.example")
 	inside.Page("/", links("http://one.example/", "http://one.example/forbidden", "http://one.example/x/x/x/x")+`<img src=http://three.example/picture>`)
@@ -53,7 +53,7 @@ func TestHopsBeyondTheScope(t *testing.T) {
 	})
 }
 
-// Every link names the hop that it is, or the rule that keeps it from being one.
+// Every link names which hop it is, or the rule that excludes it from being one.
 func TestRulesNameTheHop(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, o1, o2, _ := outsideWeb(w)
@@ -80,7 +80,7 @@ func TestRulesNameTheHop(t *testing.T) {
 	})
 }
 
-// An answer of a type that a rule leaves out is not read further, not followed and not archived.
+// An answer whose type a rule excludes is not read further, not followed and not archived.
 func TestTypesOutOfScope(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -107,7 +107,7 @@ func TestTypesOutOfScope(t *testing.T) {
 	})
 }
 
-// A redirect is no hop of its own, and leads to nothing that a rule forbids.
+// A redirect is not a hop of its own, and leads to nothing that a rule forbids.
 func TestRedirectsBeyondTheScope(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, o := w.Site("http://a.example"), w.Site("http://one.example")
@@ -128,7 +128,7 @@ func TestRedirectsBeyondTheScope(t *testing.T) {
 	})
 }
 
-// One URL that is found in two ways is judged in both.
+// A URL that is found in two ways is judged in both.
 func TestKindsOfOneURL(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -148,7 +148,7 @@ func TestKindsOfOneURL(t *testing.T) {
 	})
 }
 
-// keeping is an archive in memory: the URLs whose answers it was given.
+// keeping is an archive in memory: it has the URLs of the answers it was given.
 type keeping struct{ urls []string }
 
 func (k *keeping) Append(_ context.Context, r *sink.Record) error {

@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// numbers is a site of pages 1 to n, each linked from the one before.
+// numbers makes a site of pages 1 to n, each linked from the previous one.
 func numbers(w *crawltest.Web, n int) *crawltest.Site {
 	s := w.Site("http://a.example")
 	for i := range n {
@@ -71,7 +71,7 @@ func TestCollect(t *testing.T) {
 	})
 }
 
-// TestCollectBreakDrains: a loop that ends early lets what is in flight end, and the crawl with it.
+// TestCollectBreakDrains: a loop that ends early lets the requests in flight end, and then the crawl ends.
 func TestCollectBreakDrains(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := numbers(w, 50)
@@ -184,7 +184,7 @@ func TestSlogTrace(t *testing.T) {
 	})
 }
 
-// TestJoinTraces: every hook of every Trace is called, in order, and those that are not there are not.
+// TestJoinTraces: every hook of every Trace is called, in order, and missing hooks are skipped.
 func TestJoinTraces(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -200,7 +200,7 @@ func TestJoinTraces(t *testing.T) {
 			}
 		}
 		got, alone := map[string]string{}, map[string]string{}
-		// Another host on the address, so that one of them has to wait.
+		// Another host on the same address, so that one of them has to wait.
 		o := w.Site("http://b.example").Address(s.Addr().String())
 		o.Page("/", "")
 		c := newCrawler(t, w, crawler.Config{Concurrency: 1, Trace: crawler.JoinTraces(hooks("1", got), nil, &crawler.Trace{}, hooks("2", got), hooks(".", alone))})

@@ -15,19 +15,19 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// releasing is as much of a durable frontier as a visit needs before its commit.
+// releasing implements only what a visit needs from a durable frontier before its commit.
 type releasing struct{ frontier.Durable }
 
 func (releasing) Release(context.Context, frontier.Claim, time.Time) error { return nil }
 
-// full takes no exchange.
+// full is a sink that accepts no exchanges.
 type full struct{ sink.Sink }
 
 var errNoRoom = errors.New("no room")
 
 func (full) AppendExchange(context.Context, *sink.Exchange) error { return errNoRoom }
 
-// An archive that fails lets go who waits for a commit, since there will be none.
+// When an archive fails, whoever waits for a commit is released, because there will be none.
 func TestFailedArchiveLetsWaitingWorkersGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &run{}
@@ -54,10 +54,10 @@ func TestFailedArchiveLetsWaitingWorkersGo(t *testing.T) {
 	})
 }
 
-// adding notes the sizes of what is added to it.
+// adding records the sizes of what is added to it.
 type adding struct {
 	releasing
-	links []int // of each call
+	links []int // in each call
 	bytes []int
 }
 
@@ -70,8 +70,8 @@ func (a *adding) Add(_ context.Context, rs ...frontier.Request) (int, error) {
 	return len(rs), nil
 }
 
-// A page with megabytes of links makes no commit of megabytes: they are added in parts, the last of them with
-// the page.
+// A page with megabytes of links does not make a commit of megabytes: the links are added in parts, the
+// last of them together with the page.
 func TestHugePagesAreAddedInParts(t *testing.T) {
 	var links []frontier.Request
 	for i := range 5200 {

@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// again allows for requests that are made twice, by two crawls.
+// again permits requests that are made twice, by two crawls.
 func again(w *crawltest.Web) {
 	w.Expect(crawltest.Expect{Delay: time.Second, PerAddress: true, Agent: "testbot", Contact: contact, AllowRepeats: true})
 }
@@ -32,8 +32,8 @@ func visitsOf(t *testing.T, w *crawltest.Web, c crawler.Config, seeds ...string)
 	return out.String(), v
 }
 
-// A crawl that knows an earlier one's visits asks whether pages have changed, and ends those that have
-// not as not_modified; its own visits serve the next.
+// A crawl that knows an earlier one's visits checks whether pages have changed, and ends those that have
+// not as not_modified; its own visits serve the next crawl.
 func TestCrawlAgainFetchesWhatChanged(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -67,7 +67,7 @@ func TestCrawlAgainFetchesWhatChanged(t *testing.T) {
 		again(w)
 		out, _ := visitsOf(t, w, crawler.Config{}, s.URL("/"))
 		for round := 2; round <= 3; round++ {
-			time.Sleep(time.Minute) // virtual: another process, which knows nothing of the pace of this one
+			time.Sleep(time.Minute) // virtual: another process, which does not know the pace of this one
 			past, err := crawler.ReadHistory(strings.NewReader(out), 0)
 			if err != nil {
 				t.Fatal(err)
@@ -104,7 +104,7 @@ func TestCrawlAgainFetchesWhatChanged(t *testing.T) {
 	})
 }
 
-// Only requests for pages are conditional, and only what belongs to a whole answer makes them so.
+// Only requests for pages are conditional, and only the validators of a complete answer make them so.
 func TestWhatMakesRequestsConditional(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -129,7 +129,7 @@ func TestWhatMakesRequestsConditional(t *testing.T) {
 	})
 }
 
-// A 304 that was not requested is an answer like any other.
+// A 304 in answer to an unconditional request is an answer like any other.
 func TestNotModifiedUnasked(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -139,7 +139,8 @@ func TestNotModifiedUnasked(t *testing.T) {
 	})
 }
 
-// The record of a page that is as it was has a hash if the copy's is known, and none of the missing body.
+// The record of an unchanged page has the hash of the earlier copy if that is known, and never one of the
+// missing body.
 func TestHashOfWhatWasNotSent(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -195,7 +196,7 @@ func TestReadHistory(t *testing.T) {
 	}
 }
 
-// pastOf is the history of pages that have the ETag "1", each with its depth.
+// pastOf returns a history of pages that have the ETag "1", each with its depth.
 func pastOf(t *testing.T, pages map[string]int) *crawler.Visited {
 	t.Helper()
 	var text strings.Builder
@@ -209,8 +210,8 @@ func pastOf(t *testing.T, pages map[string]int) *crawler.Visited {
 	return past
 }
 
-// What an earlier crawl knows is visited again where it lies: at its depth, and in this crawl's scope alone. It
-// makes no host a seed's.
+// Pages that an earlier crawl knows are visited again where they were found: at their depth, and only in
+// this crawl's scope. Their hosts do not become seeds' hosts.
 func TestSinceKeepsDepthAndScope(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, other := w.Site("http://a.example"), w.Site("http://b.example")
@@ -235,14 +236,14 @@ func TestSinceKeepsDepthAndScope(t *testing.T) {
 				t.Errorf("%s at depth %d, want %d", path, got, depth)
 			}
 		}
-		// Pages that were not sent are not among the pages that may be fetched.
+		// Unchanged pages do not count as pages that may be fetched.
 		if rep.Finish != crawler.FinishDone || rep.Pages != 0 {
 			t.Errorf("ended by %s with %d pages", rep.Finish, rep.Pages)
 		}
 	})
 }
 
-// What was sent is a page of MaxPages, and what lies on the way to it counts for nothing.
+// A page whose body was sent counts for MaxPages, and unchanged pages on the way to it do not.
 func TestSinceAndMaxPages(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -262,7 +263,7 @@ func TestSinceAndMaxPages(t *testing.T) {
 	})
 }
 
-// A crawl that is resumed does not queue its history twice: traps count URLs.
+// A crawl that is resumed does not queue its history twice: queued URLs count in the traps.
 func TestSinceOfAResumedCrawl(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

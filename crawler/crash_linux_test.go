@@ -42,8 +42,8 @@ var (
 	crashSeed = flag.Uint64("crash.seed", 1, "what TestKilledCrawls' random choices begin with")
 )
 
-// The steps of a crawl before and after which it can be killed. The last two are kills from outside,
-// at a random time, and a stop and a kill.
+// The steps of a crawl before and after which it can be killed. The last two are a kill from outside at a
+// random time, and a stop followed by a kill.
 var crashSteps = []string{
 	"append warc", "appended warc", "append visits.jsonl", "appended visits.jsonl", "torn visits.jsonl",
 	"sync warc", "synced warc", "sync visits.jsonl", "synced visits.jsonl",
@@ -53,8 +53,8 @@ var crashSteps = []string{
 
 const crashDelay = 3 * time.Millisecond
 
-// TestKilledCrawls kills crawlers, processes of their own, at every step of a commit and at random
-// times, over and over until each crawl has ended all the same. The servers' log is the witness:
+// TestKilledCrawls kills crawlers, which are processes of their own, at every step of a commit and at
+// random times, over and over until each crawl has nevertheless ended. The servers' log is the evidence:
 //
 //	go test ./crawler -run KilledCrawls -v -kills 250
 //
@@ -77,11 +77,11 @@ func TestKilledCrawls(t *testing.T) {
 	}
 }
 
-// crashSum sums up crawls that were killed.
+// crashSum sums up killed crawls.
 type crashSum struct {
 	crawls, kills, pages      int
-	requests                  int // by the servers' log
-	again                     int // requests for what was answered before
+	requests                  int // in the servers' log
+	again                     int // requests that had been answered before
 	lost, twice, torn, excess int
 	impolite                  int
 }
@@ -93,7 +93,7 @@ func (s *crashSum) add(o crashSum) {
 	s.excess, s.impolite = s.excess+o.excess, s.impolite+o.impolite
 }
 
-// crashed is one crawl that is killed now and then.
+// crashed is one crawl that is killed repeatedly.
 type crashed struct {
 	t    *testing.T
 	web  *crashWeb
@@ -103,7 +103,7 @@ type crashed struct {
 	sum  crashSum
 }
 
-// run kills the crawl n times at most and lets it end.
+// run kills the crawl at most n times and then lets it end.
 func (c *crashed) run(n int) {
 	c.web.forget()
 	for i := 0; ; i++ {
@@ -147,7 +147,7 @@ func (c *crashed) process(step string) (killed bool) {
 	return false
 }
 
-// shoot kills a process from outside when the servers have seen some of it.
+// shoot kills a process from outside once the servers have seen some of its requests.
 func (c *crashed) shoot(p *os.Process, stop bool, done <-chan struct{}) {
 	for want := c.web.count() + 1 + c.rng.IntN(40); c.web.count() < want; {
 		select {
@@ -200,7 +200,8 @@ func (c *crashed) check() {
 			s.again += n - 1
 		}
 	}
-	// In flight are at most as many as there are hosts, and as many more can be in one commit interval.
+	// At most as many requests are in flight as there are hosts, and as many again can be made in one
+	// commit interval.
 	perKill := len(c.web.seeds) * int(2+50*time.Millisecond/crashDelay)
 	if s.again > s.kills*perKill {
 		t.Errorf("%d requests again after %d kills", s.again, s.kills)
@@ -210,7 +211,8 @@ func (c *crashed) check() {
 	c.checkLedger()
 }
 
-// crashHandle gives every visit one result, and the crawl a page of each host that no link leads to.
+// crashHandle gives every visit one result, and adds to the crawl one page of each host that no link leads
+// to.
 func crashHandle(_ context.Context, v *crawler.Visit) error {
 	if v.URL.Path() == "/" {
 		if err := v.Enqueue(crawler.Request{URL: crashPath(crashExtra), Meta: []byte("extra")}); err != nil {
@@ -220,7 +222,7 @@ func crashHandle(_ context.Context, v *crawler.Visit) error {
 	return v.Emit([]string{v.URL.String(), string(v.Meta)})
 }
 
-// checkData holds that a record has what crashHandle gave its visit, once.
+// checkData checks that a record has the result that crashHandle gave its visit, exactly once.
 func (c *crashed) checkData(r *sink.Record) {
 	want := fmt.Sprintf(`[%q,""]`, r.URL)
 	if strings.HasSuffix(r.URL, crashPath(crashExtra)) && !strings.Contains(r.URL, "/no/") {
@@ -276,11 +278,11 @@ func (c *crashed) checkLedger() {
 	}
 }
 
-// crashWeb is a few servers on loopback addresses of their own, with pages that link to each other,
-// and their log.
+// crashWeb is a few servers on their own loopback addresses, with pages that link to each other, and their
+// log.
 type crashWeb struct {
 	seeds, pages []string
-	asked        chan struct{} // something was; holds one
+	asked        chan struct{} // signals a request; holds one
 
 	mu  sync.Mutex
 	log []crashRequest
@@ -291,7 +293,7 @@ type crashRequest struct {
 	start, end time.Time
 }
 
-// crashExtra is a page that no link leads to: one more than those that are linked.
+// crashExtra is the number of a page that no link leads to: one more than the last linked one.
 const crashExtra = 40
 
 func newCrashWeb(t *testing.T) *crashWeb {
@@ -310,7 +312,7 @@ func newCrashWeb(t *testing.T) *crashWeb {
 		}
 		listeners = append(listeners, l)
 	}
-	for _, l := range listeners { // when all that the handler reads is there
+	for _, l := range listeners { // started only when everything the handler reads exists
 		srv := &http.Server{Handler: http.HandlerFunc(w.serve), ReadHeaderTimeout: time.Minute}
 		go func() { _ = srv.Serve(l) }()
 		t.Cleanup(func() { _ = srv.Close() })
@@ -332,7 +334,7 @@ func (w *crashWeb) serve(rw http.ResponseWriter, r *http.Request) {
 	} else {
 		p, _ := strconv.Atoi(r.URL.Path[1:])
 		rw.Header().Set("Content-Type", "text/html")
-		for i := range 3 { // a tree, so that every page can be reached, and its neighbours elsewhere
+		for i := range 3 { // a tree, so that every page can be reached, and its neighbours on other hosts
 			fmt.Fprintf(rw, "<a href=%s>x</a> <a href=/no/%d>x</a>", crashPath(min(crashExtra-1, p*3+i+1)), p)
 		}
 		fmt.Fprintf(rw, "<a href=%s>x</a>", w.seeds[p%len(w.seeds)])
@@ -369,9 +371,9 @@ func (w *crashWeb) byURL() map[string]int {
 	return n
 }
 
-// tooSoon is how many requests came sooner after the one before at their host than the delay allows.
-// Both times are the server's, which a crawler's own can only be wider apart than by what the answer
-// takes to arrive: the pause it keeps begins later than the server's end.
+// tooSoon returns how many requests came sooner after the previous one at their host than the delay allows.
+// Both times are the server's. Measured by the server, a pause can only be longer than the crawler's, by
+// the time the answer takes to arrive: the crawler's pause begins later than the server's end.
 func (w *crashWeb) tooSoon(delay time.Duration) (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -386,7 +388,7 @@ func (w *crashWeb) tooSoon(delay time.Duration) (n int) {
 	return n
 }
 
-// TestCrashingCrawl is the crawl that TestKilledCrawls kills, in a process of its own.
+// TestCrashingCrawl is the crawl that TestKilledCrawls kills, in its own process.
 func TestCrashingCrawl(t *testing.T) {
 	dir := os.Getenv("AMBLE_CRASH_DIR")
 	if dir == "" {
@@ -401,7 +403,7 @@ func TestCrashingCrawl(t *testing.T) {
 	}
 }
 
-// bomb kills its own process at a step, some time after it came to it first.
+// bomb kills its own process at a step, some time after first reaching it.
 type bomb struct {
 	step, dir string
 	left      atomic.Int64
@@ -463,8 +465,8 @@ func (b *bomb) robots(sum string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(b.dir, "robots", sum))
 }
 
-// bombFrontier, bombArchive, bombSink and bombWriter are the real thing with a bomb before and after
-// each step.
+// bombFrontier, bombArchive, bombSink and bombWriter are the real things with a bomb before and after each
+// step.
 type bombFrontier struct {
 	*disk.Store
 	b *bomb

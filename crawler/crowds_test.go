@@ -37,7 +37,7 @@ func TestQueryFloodEnds(t *testing.T) {
 	})
 }
 
-// Who owns a host knows how many pages it has.
+// The owner of a host knows how many pages it has.
 func TestOwnHostsHaveNoQueryCap(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

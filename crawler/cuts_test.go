@@ -18,7 +18,7 @@ func cutOf(n int) *fetcher.Page {
 	return &fetcher.Page{Status: 200, Truncated: fetcher.ReasonCutShort, Body: make([]byte, n), Raw: &fetcher.Raw{}}
 }
 
-// What waits for another attempt is bounded, and all of it is given back.
+// The bodies that wait for another attempt are bounded, and all of their memory is returned.
 func TestCutsAreBounded(t *testing.T) {
 	c := newCuts()
 	c.max = 3 * (1000 + cutOverhead)
@@ -35,7 +35,7 @@ func TestCutsAreBounded(t *testing.T) {
 			t.Errorf("page %d was kept: %v", i, kept)
 		}
 	}
-	if c.keep(urls[0], cutOf(1001)) { // no room for one byte more
+	if c.keep(urls[0], cutOf(1001)) { // no room for one more byte
 		t.Error("beyond the bound")
 	}
 	if !c.keep(urls[0], cutOf(999)) || len(c.pages[urls[0]].Body) != 1000 {
@@ -57,7 +57,7 @@ func TestCutsAreBounded(t *testing.T) {
 	}
 }
 
-// A copy is kept: the memory of the answer's body is used for another's by then.
+// A copy is kept, because the memory of the answer's body is reused for another's meanwhile.
 func TestCutsAreCopies(t *testing.T) {
 	c := newCuts()
 	u, err := weburl.Parse("http://a.example/")
@@ -73,7 +73,8 @@ func TestCutsAreCopies(t *testing.T) {
 	}
 }
 
-// cutRun crawls a site with room for so many bytes of answers that broke off, and holds that none are left at the end.
+// cutRun crawls a site with room for this many bytes of truncated answers, and checks that none are left at
+// the end.
 func cutRun(t *testing.T, w *crawltest.Web, room int) map[string]string {
 	t.Helper()
 	got := map[string]string{}
@@ -103,7 +104,7 @@ func cutRun(t *testing.T, w *crawltest.Web, room int) map[string]string {
 	return got
 }
 
-// A page for whose bytes there is no room until the next attempt is final at once: nothing of it is lost.
+// A page whose bytes have no room until the next attempt is final immediately: nothing of it is lost.
 func TestCutPageWithoutRoom(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example")
@@ -116,7 +117,7 @@ func TestCutPageWithoutRoom(t *testing.T) {
 	})
 }
 
-// What was kept goes with the next answer that decides, whatever it is.
+// The kept body is dropped with the next answer that decides, whatever it is.
 func TestCutPagesAreForgotten(t *testing.T) {
 	for _, status := range []int{200, 302, 404} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

@@ -17,7 +17,7 @@ func cutPage() string {
 	return links("/early") + pad + links("/middle") + strings.Repeat(pad, 2) + links("/late")
 }
 
-// cutSite is a site whose page /cut has these faults, one after the other.
+// cutSite makes a site whose page /cut has these faults, one per request.
 func cutSite(w *crawltest.Web, faults ...crawltest.Fault) *crawltest.Site {
 	s := w.Site("a.example")
 	s.Page("/", links("/cut"))
@@ -85,7 +85,7 @@ func TestCutPagesAreRetried(t *testing.T) {
 	}
 }
 
-// A body that a limit of ours cuts is final.
+// A body that one of our own limits cuts is final.
 func TestPagesCutByOurLimitsAreFinal(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := cutSite(w)
@@ -98,7 +98,7 @@ func TestPagesCutByOurLimitsAreFinal(t *testing.T) {
 	})
 }
 
-// Only pages that would be pages are retried for it.
+// Error pages are not retried because they broke off.
 func TestCutErrorPagesAreFinal(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example")
@@ -111,7 +111,7 @@ func TestCutErrorPagesAreFinal(t *testing.T) {
 	})
 }
 
-// What was received stands when the host is given up before the next attempt, and counts as a page.
+// What was received is kept when the host is given up before the next attempt, and counts as a page.
 func TestCutPageOfAHostGivenUp(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := cutSite(w, crawltest.CutShort(3000), crawltest.RetryAfter(503, 24*time.Hour))
@@ -125,7 +125,7 @@ func TestCutPageOfAHostGivenUp(t *testing.T) {
 	})
 }
 
-// ... and is one of MaxPages.
+// A page received in part from a host that is then given up also counts for MaxPages.
 func TestCutPageOfAHostGivenUpIsOneOfMaxPages(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := cutSite(w, crawltest.CutShort(3000), crawltest.RetryAfter(503, 24*time.Hour))
@@ -139,7 +139,7 @@ func TestCutPageOfAHostGivenUpIsOneOfMaxPages(t *testing.T) {
 	})
 }
 
-// What robots.txt forbids by then is not used, though it was received.
+// What robots.txt has come to forbid is not used, although it was received.
 func TestCutPageThatIsForbiddenMeanwhile(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := cutSite(w, crawltest.CutShort(3000), crawltest.CutShort(3000), crawltest.CutShort(3000))
@@ -152,7 +152,7 @@ func TestCutPageThatIsForbiddenMeanwhile(t *testing.T) {
 	})
 }
 
-// MaxPages stays exact, and a URL that waits for its retry is no page.
+// MaxPages stays exact, and a URL that waits for its retry does not count as a page.
 func TestCutPagesAndMaxPages(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example")
@@ -170,7 +170,7 @@ func TestCutPagesAndMaxPages(t *testing.T) {
 	})
 }
 
-// A sitemap that breaks off is requested again, and read as far as it goes in the end.
+// A sitemap that breaks off is requested again, and in the end read up to where it breaks off.
 func TestCutSitemap(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -190,7 +190,8 @@ func TestCutSitemap(t *testing.T) {
 	}
 }
 
-// The attempts of a page that breaks off are counted across processes; what a killed one had received is lost with it.
+// The attempts at a page that breaks off are counted across processes; what a killed process had received
+// is lost with it.
 func TestCutPageAfterARestart(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		cutSite(w, crawltest.CutShort(3000), crawltest.CutShort(1000), crawltest.CutShort(1000))

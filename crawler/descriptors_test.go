@@ -13,10 +13,10 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// scarce has no file descriptor, for connections or look-ups, in the first minutes.
+// scarce has no file descriptor for connections or look-ups in the first minutes.
 type scarce struct {
 	web         *crawltest.Web
-	dial, names time.Time // from when on there is one
+	dial, names time.Time // when there is one again
 }
 
 func (s *scarce) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -33,7 +33,8 @@ func (s *scarce) LookupNetIP(ctx context.Context, network, host string) ([]netip
 	return s.web.LookupNetIP(ctx, network, host)
 }
 
-// A crawl without a file descriptor waits: nothing fails, no attempt is used up, and no host is told worse of.
+// A crawl without a file descriptor waits: nothing fails, no attempt is used up, and nothing is held
+// against a host.
 func TestDescriptorsAreNoFailures(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

@@ -50,7 +50,7 @@ func TestUsageSignals(t *testing.T) {
 				t.Errorf("%s: %v, want %v", path, got, want)
 			}
 		}
-		w.MustRequest(s.URL("/behind")) // a signal on use is none on crawling
+		w.MustRequest(s.URL("/behind")) // a signal about uses does not restrict crawling
 	})
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := build(w)

@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// One page under many URLs of a host is an error page whose status lies: from so many on its links are
-// not followed. Another host's are another matter, and so are pictures.
+// One page under many URLs of a host is an error page with a wrong status: after a number of them its links
+// are not followed. Pages of another host are counted separately, and images are not counted.
 func TestSoftErrors(t *testing.T) {
 	for _, c := range []struct {
 		most, want int
@@ -44,7 +44,7 @@ func TestSoftErrors(t *testing.T) {
 	}
 }
 
-// A site that puts a new session into every link is fetched so many times and not for ever.
+// A site that puts a new session into every link is fetched a limited number of times, not for ever.
 func TestSessionsEnd(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -60,7 +60,7 @@ func TestSessionsEnd(t *testing.T) {
 	})
 }
 
-// What was cut is not known to be the same.
+// Truncated pages are not known to be the same.
 func TestCutPagesAreNoSoftErrors(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -77,7 +77,7 @@ func TestCutPagesAreNoSoftErrors(t *testing.T) {
 	})
 }
 
-// sessions serves a page of links to n others, each with a session that nobody had before.
+// sessions serves a page of links to n others, each with a new session.
 func sessions(n int) http.Handler {
 	var given atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -88,7 +88,7 @@ func sessions(n int) http.Handler {
 	})
 }
 
-// maze serves pages of links to pages that nobody had before, deeper and wider.
+// maze serves pages of links to ever new pages, deeper and wider.
 func maze() http.Handler {
 	var doors atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -99,7 +99,7 @@ func maze() http.Handler {
 	})
 }
 
-// A host that is a trap costs the others nothing.
+// A host that is a trap does not slow down the others.
 func TestTrapHostDoesNotSlowTheOthers(t *testing.T) {
 	took := func(trap bool) (d time.Duration) {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -138,7 +138,8 @@ func TestTrapHostDoesNotSlowTheOthers(t *testing.T) {
 	}
 }
 
-// TestRetryCountsABodyOnce: a page that is fetched again is no further page with the same body, or /4 were one too many.
+// TestRetryCountsABodyOnce: a page that is fetched again does not count as another page with the same body,
+// or else /4 would be one too many.
 func TestRetryCountsABodyOnce(t *testing.T) {
 	for name, c := range map[string]crawler.Config{"same": {Duplicates: crawler.Duplicates{Same: 3, Soft: crawler.None}}, "soft": {Duplicates: crawler.Duplicates{Soft: 3}}} {
 		t.Run(name, func(t *testing.T) {
@@ -164,7 +165,7 @@ func TestRetryCountsABodyOnce(t *testing.T) {
 					t.Fatal(err)
 				}
 				reason := map[string]string{"same": "same_body", "soft": "soft_404"}[name]
-				same(t, recordLines(t, out.String()), "/1 fetched", "/3 fetched", "/4 fetched", "/2 duplicate "+reason) // /2 comes last again
+				same(t, recordLines(t, out.String()), "/1 fetched", "/3 fetched", "/4 fetched", "/2 duplicate "+reason) // /2 again, last
 			})
 		})
 	}

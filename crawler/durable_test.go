@@ -48,7 +48,7 @@ func (j job) run(ctx context.Context, c crawler.Config, seeds ...string) (*crawl
 	return x.Run(ctx, seeds...)
 }
 
-// records are the lines of visits.jsonl by URL, each of which may be there once.
+// records returns the lines of visits.jsonl by URL, and checks that each URL occurs at most once.
 func (j job) records() map[string]sink.Record {
 	j.t.Helper()
 	b, err := os.ReadFile(filepath.Join(j.dir, "visits.jsonl"))
@@ -69,7 +69,7 @@ func (j job) records() map[string]sink.Record {
 	return all
 }
 
-// chain is a site of n pages, each of which links to the next.
+// chain makes a site of n pages, each of which links to the next.
 func chain(w *crawltest.Web, n int) {
 	s := w.Site("a.example")
 	s.Robots("User-agent: *\nDisallow: /no\n").Forbids("/no")
@@ -82,7 +82,7 @@ func chain(w *crawltest.Web, n int) {
 	}
 }
 
-// A crawl that is stopped over and over has counted, when it ends, what one in one go would have.
+// When a crawl that is stopped over and over ends, it has the counts of an uninterrupted one.
 func TestReportCoversAllRuns(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		chain(w, 30)
@@ -104,7 +104,7 @@ func TestReportCoversAllRuns(t *testing.T) {
 		if want := "30 map[fetched:31 refused:1] map[200:30 404:1] 1 0 true true"; got != strings.Replace(want, "30 map", "31 map", 1) || runs < 3 {
 			t.Errorf("%s after %d runs", got, runs)
 		}
-		// 32 requests a second apart, and nothing that a restart adds.
+		// 32 requests a second apart; a restart adds nothing.
 		bound, elapsed := rep.Bound.Duration, rep.Elapsed.Duration
 		if bound < 31*time.Second || bound > 32*time.Second || elapsed < bound || elapsed > bound+time.Duration(2*runs)*time.Second {
 			t.Errorf("%v of %v in %d runs", rep.Elapsed, rep.Bound, runs)
@@ -115,7 +115,7 @@ func TestReportCoversAllRuns(t *testing.T) {
 	})
 }
 
-// Limits are of the crawl, not of a run.
+// Limits apply to the crawl, not to a run.
 func TestLimitsCountOverAllRuns(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		chain(w, 30)
@@ -139,7 +139,7 @@ func TestLimitsCountOverAllRuns(t *testing.T) {
 	})
 }
 
-// Pages per host, and the first URL of a body, are known again.
+// Pages per host, and the first URL with a body, are remembered after a restart.
 func TestMemoryOfHostsAndBodies(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example").Robots("").Site()
@@ -163,7 +163,7 @@ func TestMemoryOfHostsAndBodies(t *testing.T) {
 	})
 }
 
-// A trap has the same room however often the crawl is stopped.
+// A trap has the same room, however often the crawl is stopped.
 func TestCrowdsOutliveTheProcess(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example").Robots("").Site()
@@ -187,7 +187,7 @@ func TestCrowdsOutliveTheProcess(t *testing.T) {
 	})
 }
 
-// What is in an output that the frontier knows nothing of is not the crawl's to cut away.
+// What an output contains that the frontier has no record of is not the crawl's to cut off.
 func TestForeignOutputIsLeft(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		chain(w, 3)
@@ -209,7 +209,7 @@ func TestForeignOutputIsLeft(t *testing.T) {
 	})
 }
 
-// A restart waits as long as going on would have: the gate's state is in the frontier (P9).
+// A restart waits as long as an uninterrupted crawl would have: the gate's state is in the frontier (P9).
 func TestRetryAfterOutlivesTheProcess(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example").Robots("").Site()
@@ -266,7 +266,7 @@ func TestFailedSinkLosesNothing(t *testing.T) {
 
 var errFull = errors.New("no space left")
 
-// fullSink is an output with so much room.
+// fullSink is an output with limited room.
 type fullSink struct {
 	kept []string
 	left int
@@ -353,7 +353,7 @@ func TestAtCommitMayFail(t *testing.T) {
 	})
 }
 
-// noted notes which commits have a snapshot of the gate.
+// noted records which commits contain a snapshot of the gate.
 type noted struct {
 	*disk.Store
 	snapshots []bool
@@ -366,8 +366,8 @@ func (n *noted) Commit(ctx context.Context, ends []frontier.End, c frontier.Chec
 	return n.Store.Commit(ctx, ends, c)
 }
 
-// The first visits of a crawl that is resumed are committed with a snapshot: what was replayed from the ledger is not
-// replayed once more, however soon the process is killed.
+// The first visits of a crawl that is resumed are committed with a snapshot: what was replayed from the
+// ledger is not replayed again, however soon the process is killed.
 func TestResumedCrawlTakesASnapshot(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		chain(w, 6)

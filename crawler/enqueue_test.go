@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// repeats lets the auditor accept what a handler requested again.
+// repeats makes the auditor accept repeated requests that a handler asked for.
 func repeats(w *crawltest.Web) {
 	w.Expect(crawltest.Expect{Delay: time.Second, PerAddress: true, Agent: "testbot", Contact: contact, AllowRepeats: true})
 }
@@ -101,8 +101,8 @@ func TestEnqueueIsJudged(t *testing.T) {
 	})
 }
 
-// TestMetaArrives: what is said of a URL comes with its visit, also when the server made it wait, when
-// it was moved, and when the handler wanted it again.
+// TestMetaArrives: the metadata of a URL arrives with its visit, even if the server made it wait, if it was
+// redirected, or if the handler requested another attempt.
 func TestMetaArrives(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

@@ -33,8 +33,8 @@ gone
 {"pens": 3}
 `
 
-// inShop makes a crawler that finds the shop in place of the network. One worker makes the order of
-// visits the same each time, and politeness.None the pauses as short as they can be.
+// inShop makes a crawler that sees the shop in place of the network. With one worker the order of visits is
+// always the same, and politeness.None makes the pauses as short as possible.
 func inShop(c crawler.Config) (*crawler.Crawler, func()) {
 	web := crawltest.NewWeb()
 	web.Load([]byte(shop))
@@ -47,7 +47,7 @@ func inShop(c crawler.Config) (*crawler.Crawler, func()) {
 	return cr, web.Close
 }
 
-// The fate of every URL, one after the other.
+// Print the outcome of every URL, in the order of the visits.
 func ExampleCrawler_Pages() {
 	c, done := inShop(crawler.Config{})
 	defer done()
@@ -66,7 +66,7 @@ func ExampleCrawler_Pages() {
 	// fetched 410 /sold-out
 }
 
-// A crawl as a loop over values of one's own type.
+// Run a crawl as a loop over values of a custom type.
 func ExampleCollect() {
 	type Item struct{ ID, Name string }
 	read := func(_ context.Context, v *crawler.Visit) ([]Item, error) {
@@ -89,7 +89,7 @@ func ExampleCollect() {
 	// {ID:2 Name:A book}
 }
 
-// Different pages have different handlers.
+// Use different handlers for different pages.
 func ExampleMux() {
 	var mux crawler.Mux
 	mux.On("/item/{id}", func(_ context.Context, v *crawler.Visit) error {
@@ -117,7 +117,7 @@ func ExampleMux() {
 	// /sold-out is broken: 410
 }
 
-// A handler adds a URL that no link leads to, and says what it is.
+// Add a URL that no link leads to, with metadata that describes it.
 func ExampleVisit_Enqueue() {
 	handler := func(_ context.Context, v *crawler.Visit) error {
 		if string(v.Meta) == "stock" {
@@ -131,7 +131,7 @@ func ExampleVisit_Enqueue() {
 		}
 		return errors.Join(
 			v.Enqueue(crawler.Request{URL: "/api/stock", Priority: 10, Meta: []byte("stock")}),
-			crawler.SkipLinks, // the page's own
+			crawler.SkipLinks, // skips the page's own links
 		)
 	}
 	c, done := inShop(crawler.Config{Handler: crawler.HandlerFunc(handler)})
@@ -144,7 +144,7 @@ func ExampleVisit_Enqueue() {
 	// {"pens": 3}
 }
 
-// Results are written with the visit they belong to: the first attempt of each page leaves none.
+// Results are written with the visit they belong to: the first attempt at each page leaves none.
 func ExampleVisit_Emit() {
 	handler := func(_ context.Context, v *crawler.Visit) error {
 		if err := v.Emit(map[string]string{"title": v.Doc.Title}); err != nil {
@@ -181,7 +181,7 @@ func (*results) Sync() (int64, error) { return 0, nil }
 func (*results) Restore(int64) error  { return nil }
 func (*results) Close() error         { return nil }
 
-// What every handler needs stands around it once.
+// Wrap a handler in what every handler needs.
 func ExampleChain() {
 	handler := crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
 		fmt.Println(v.URL)
@@ -198,7 +198,7 @@ func ExampleChain() {
 	// http://shop.example/cart/add
 }
 
-// Every step of a URL's life in the log.
+// Log every step of a URL's life.
 func ExampleSlogTrace() {
 	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
 		Level:       slog.LevelDebug,
@@ -217,7 +217,7 @@ func ExampleSlogTrace() {
 	// level=DEBUG msg=visited url=http://shop.example/cart/add outcome=refused reason=robots_disallow rule="Disallow: /cart/"
 }
 
-// withoutTimes leaves out of a log what is different each time.
+// withoutTimes removes from a log what differs in every run.
 func withoutTimes(_ []string, a slog.Attr) slog.Attr {
 	switch a.Key {
 	case slog.TimeKey, "expires", "source":
@@ -226,7 +226,7 @@ func withoutTimes(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// Links that lead to what one is after come first.
+// Visit links that lead to the wanted pages first.
 func ExampleConfig_priority() {
 	c, done := inShop(crawler.Config{
 		Limits: crawler.Limits{Pages: 2},

@@ -17,14 +17,14 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// moody is a handler that does its work and then, by a function of the URL and the attempt, fails,
-// panics, asks for another attempt or is content. It notes what it was content with.
+// moody is a handler that does its work and then, depending on the URL and the attempt, fails, panics,
+// requests another attempt or succeeds. It records its successes.
 type moody struct {
 	seed uint64
 
 	mu      sync.Mutex
 	calls   map[string]int
-	content map[string]string // the page, by the URL it added
+	content map[string]string // the successful page, by the URL it added
 }
 
 func (m *moody) Handle(_ context.Context, v *crawler.Visit) error {
@@ -64,9 +64,9 @@ func (m *moody) Handle(_ context.Context, v *crawler.Visit) error {
 	return nil
 }
 
-// TestMoodyHandlers: on random webs, with a handler that fails in every way at random, each URL has one
-// record; one whose handler failed has no result, every other has that of its last attempt alone; and
-// the URLs that were added are those of handlers that were content, each with what was said of it.
+// TestMoodyHandlers: on random webs, with a handler that fails at random in every possible way, each URL
+// has one record; a URL whose handler failed has no result, and every other has only that of its last
+// attempt; and the URLs that were added are those of handlers that succeeded, each with its metadata.
 func TestMoodyHandlers(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint("seed=", seed+1), func(t *testing.T) {

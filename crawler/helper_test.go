@@ -40,7 +40,7 @@ func mustParse(t *testing.T, s string) weburl.URL {
 
 const contact = "https://lab.university.edu/crawl"
 
-// config is a crawl of w with a visitor that notes every visit.
+// config returns the Config of a crawl of w with a handler that records every visit.
 func config(w *crawltest.Web, c crawler.Config) crawler.Config {
 	c.Agent, c.Contact = "testbot/1.0", contact
 	c.Fetch.DialContext, c.Fetch.Resolver, c.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
@@ -56,12 +56,12 @@ func config(w *crawltest.Web, c crawler.Config) crawler.Config {
 	return c
 }
 
-// visits notes what a Handler is told.
+// visits records what a Handler is told.
 type visits struct {
 	mu    sync.Mutex
 	all   []string
 	by    map[string]crawler.Visit
-	links map[string]int // how many a page had
+	links map[string]int // how many links a page had
 }
 
 func (v *visits) Handle(_ context.Context, x *crawler.Visit) error {
@@ -72,7 +72,7 @@ func (v *visits) Handle(_ context.Context, x *crawler.Visit) error {
 	}
 	v.all = append(v.all, x.URL.String())
 	kept := *x
-	if x.Doc != nil { // it is the next page's afterwards
+	if x.Doc != nil { // Doc is reused for the next page afterwards
 		doc := *x.Doc
 		kept.Doc = &doc
 	}
@@ -80,7 +80,7 @@ func (v *visits) Handle(_ context.Context, x *crawler.Visit) error {
 	return nil
 }
 
-// line is the outcome of a URL: "outcome status reason".
+// line returns the outcome of a URL: "outcome status reason".
 func (v *visits) line(u string) string {
 	x, ok := v.by[u]
 	if !ok {
@@ -89,7 +89,7 @@ func (v *visits) line(u string) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %d %s", x.Outcome, x.Status(), x.Reason))
 }
 
-// expect compares the visits with want, and holds that each URL has exactly one.
+// expect compares the visits with want, and checks that each URL has exactly one.
 func (v *visits) expect(t *testing.T, want map[string]string) {
 	t.Helper()
 	for u, line := range want {
@@ -135,8 +135,8 @@ func links(refs ...string) string {
 	return b.String()
 }
 
-// run crawls w with a handler, one worker at a time, and returns what the sinks had: "url outcome
-// reason data", in order.
+// run crawls w with a handler, with one worker, and returns what the sinks received: "url outcome reason
+// data", in order.
 func run(t *testing.T, w *crawltest.Web, c crawler.Config, seeds ...string) (*crawler.Report, []string) {
 	t.Helper()
 	var out bytes.Buffer

@@ -69,10 +69,10 @@ func TestHostileTable(t *testing.T) {
 	compareLines(t, string(want), b.String())
 }
 
-// cells writes an outcome as code.
+// cells formats an outcome as code.
 func cells(line string) string { return "`" + line + "`" }
 
-// short leaves the middle of long texts out.
+// short omits the middle of long texts.
 func short(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) > 160 {

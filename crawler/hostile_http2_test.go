@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// overHTTP2 serves whole connections by a handler, over HTTP/2.
+// overHTTP2 returns a Wire that serves whole connections with a handler, over HTTP/2.
 func overHTTP2(h http.HandlerFunc) crawltest.Wire {
 	return func(c net.Conn) {
 		l := &single{conn: c, ended: make(chan struct{})}
@@ -36,7 +36,7 @@ func overHTTP2(h http.HandlerFunc) crawltest.Wire {
 	}
 }
 
-// single is a listener with one connection.
+// single is a listener with a single connection.
 type single struct {
 	conn  net.Conn
 	given bool

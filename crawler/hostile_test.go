@@ -27,7 +27,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// packer writes to b under a Content-Encoding.
+// packer returns a writer to b that applies a Content-Encoding.
 func packer(t testing.TB, encoding string, b *bytes.Buffer) io.WriteCloser {
 	t.Helper()
 	switch encoding {
@@ -45,7 +45,7 @@ func packer(t testing.TB, encoding string, b *bytes.Buffer) io.WriteCloser {
 	return z
 }
 
-// packed is n bytes of nothing under a Content-Encoding.
+// packed returns n zero bytes under a Content-Encoding.
 func packed(t testing.TB, encoding string, n int64) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -66,7 +66,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hostile is a site that does one thing to its visitors, and what must become of its first page.
+// hostile is a site that does one thing to its visitors, and the expected outcome of its first page.
 type hostile struct {
 	name string
 	does string // for docs/hostile.md
@@ -112,7 +112,7 @@ func hostileSites(t testing.TB, bomb int64) []hostile {
 }
 
 // hostileConfig has the default sizes. Its times are out of reach, so that a slow machine changes no
-// outcome; the outcome of servers that never answer is tested in virtual time.
+// outcome; the outcome for servers that never answer is tested in virtual time.
 func hostileConfig(srv *crawltest.Server, h crawler.Handler) crawler.Config {
 	return crawler.Config{
 		Agent: "testbot/1.0", Contact: contact, Handler: h, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: 10_000, Depth: 1}, Retries: crawler.Retries{Max: crawler.None},
@@ -124,7 +124,7 @@ func hostileConfig(srv *crawltest.Server, h crawler.Handler) crawler.Config {
 	}
 }
 
-// crawlHostile crawls the sites with a healthy one among them and compares the outcome of each.
+// crawlHostile crawls the sites together with a healthy one and compares the outcome of each.
 func crawlHostile(t *testing.T, sites []hostile) {
 	srv := crawltest.NewServer(t)
 	good := srv.Site("good.example")
@@ -171,8 +171,8 @@ func TestHostileServers(t *testing.T) {
 	crawlHostile(t, hostileSites(t, 64<<20))
 }
 
-// TestBombsFitInMemory runs the hostile crawl in a process of its own under a memory limit and holds
-// its peak resident size, as the system counted it, to 256 MiB.
+// TestBombsFitInMemory runs the hostile crawl in its own process under a memory limit and checks that its
+// peak resident size, as measured by the system, is at most 256 MiB.
 func TestBombsFitInMemory(t *testing.T) {
 	if os.Getenv("AMBLE_BOMBS") != "" {
 		crawlHostile(t, hostileSites(t, 256<<20))

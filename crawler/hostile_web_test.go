@@ -30,17 +30,17 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// web is a case on the simulated web, in virtual time and with default limits unless set changes
-// them. set builds the web; at is the URL whose visit is shown, the seed's where it is "".
+// web is a case on the simulated web, in virtual time and with default limits unless set changes them. set
+// builds the web; at is the URL whose visit is shown, the seed if it is "".
 type web struct {
 	group, does string
 	set         func(s *crawltest.Site, c *crawler.Config)
 	at          string
-	see         func(v *crawler.Visit) string  // what else is told of the visit
+	see         func(v *crawler.Visit) string  // what else is shown of the visit
 	tell        func(r *crawler.Report) string // and of the crawl
 }
 
-// body answers every request for "/" of a site with a body under a header.
+// body answers every request for "/" on a site with a body and header fields.
 func body(b []byte, header ...string) func(*crawltest.Site, *crawler.Config) {
 	return func(s *crawltest.Site, _ *crawler.Config) {
 		s.Handle("/", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -143,13 +143,14 @@ func failing(v *crawler.Visit) string {
 	return attempts(v)
 }
 
-// firstWords are the parts of an error that are stable: whose it is, when, and its reason code.
+// firstWords returns the parts of an error that are stable: who reports it, when it occurred, and its
+// reason code.
 func firstWords(err error) string {
 	parts := strings.SplitN(err.Error(), ": ", 5)
 	return strings.Join(parts[:min(4, len(parts))], ": ")
 }
 
-// stack reports whether a visit's error has the stack of its panic.
+// stack reports whether a visit's error contains the stack of its panic.
 func stack(v *crawler.Visit) string {
 	if v.Err == nil || !strings.Contains(v.Err.Error(), "\ngoroutine ") {
 		return "without a stack"
@@ -204,7 +205,7 @@ func inVain(r *crawler.Report) string {
 	return fmt.Sprintf("the crawl ends by %s after %v, %d URL left", r.Finish, r.Elapsed.Round(time.Second), r.Left)
 }
 
-// silentTLS is a host whose connections come about and then say nothing.
+// silentTLS makes a host that accepts connections and then sends nothing.
 func silentTLS(s *crawltest.Site, c *crawler.Config) {
 	s.Page("/", links("https://silent.example/"))
 	c.Scope.Kind, c.Limits.Pages = crawler.ScopeAny, 10
@@ -222,7 +223,7 @@ func silentTLS(s *crawltest.Site, c *crawler.Config) {
 		}
 		ours, theirs := net.Pipe()
 		go func() {
-			defer theirs.Close() //nolint:errcheck // a pipe's cannot fail
+			defer theirs.Close() //nolint:errcheck // closing a pipe cannot fail
 			for b := make([]byte, 4096); ; {
 				if _, err := theirs.Read(b); err != nil {
 					return
@@ -241,7 +242,7 @@ func (r resolver) LookupNetIP(ctx context.Context, network, host string) ([]neti
 
 func packedWeb(coding string, n int64) []byte { return packed(quiet{}, coding, n) }
 
-// quiet is a testing.TB for what cannot fail.
+// quiet is a testing.TB for calls that cannot fail.
 type quiet struct{ testing.TB }
 
 func (quiet) Helper() {}
@@ -390,11 +391,12 @@ func addressCases() []web {
 	)
 }
 
-// Addresses of a seed's name: one of the web's own, and one that would be the operator's.
+// Addresses of a seed's name: one that belongs to the web, and one that would be the operator's own.
 const outside, inside = "192.31.196.99", "10.0.0.1"
 
-// seedNamed makes http://rebind.example a seed. Its look-ups up to the first page give one answer, those after it the
-// next. The site is served at all of them, but outside refuses further connections after the first page.
+// seedNamed makes http://rebind.example a seed. Its look-ups up to the first page return one answer, later
+// ones the next. The site is served at all of these addresses, but outside refuses further connections
+// after the first page.
 func seedNamed(answers ...[]string) func(*crawltest.Site, *crawler.Config) {
 	return func(s *crawltest.Site, c *crawler.Config) {
 		s.Page("/", "")
@@ -433,7 +435,7 @@ func seedNamed(answers ...[]string) func(*crawltest.Site, *crawler.Config) {
 	}
 }
 
-// rebinding is a name whose address changes between two questions.
+// rebinding makes a name whose address changes between two look-ups.
 func rebinding(s *crawltest.Site, c *crawler.Config) {
 	other := webOf(c).Site("http://rebind.example")
 	other.Page("/", links("/second"))
@@ -482,7 +484,7 @@ func networkCases() []web {
 	}
 }
 
-// paths are /0, /1 and so on.
+// paths returns /0, /1 and so on.
 func paths(n int) (all []string) {
 	for i := range n {
 		all = append(all, fmt.Sprintf("/%d", i))
@@ -626,10 +628,10 @@ func (c *web) outcome(t *testing.T) (line, also string) {
 	return line, also
 }
 
-// webOf is the simulated web of a configuration.
+// webOf returns the simulated web of a configuration.
 func webOf(c *crawler.Config) *crawltest.Web { return c.Fetch.Resolver.(*crawltest.Web) }
 
-// witness sees one URL's visit.
+// witness records one URL's visit.
 type witness struct {
 	last visits
 	at   weburl.URL

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Pages take memory in turns: when there is none, one of them goes on, the others wait, and each in its turn.
+// Pages take memory in turns: when there is none left, one of them continues and the others wait for their
+// turn.
 func TestPagesInFlightTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most, page, pages = 100, 80, 10
@@ -45,7 +46,7 @@ func TestPagesInFlightTakeTurns(t *testing.T) {
 	})
 }
 
-// Who waits for memory goes when its context ends, and has taken nothing.
+// A wait for memory ends with its context, and then nothing has been taken.
 func TestWaitForMemoryEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newInflight(10)

@@ -48,7 +48,7 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// TestTimeoutFailsTheVisit: a handler that heeds its context and is too slow fails; the crawl continues.
+// TestTimeoutFailsTheVisit: a handler that observes its context and is too slow fails; the crawl continues.
 func TestTimeoutFailsTheVisit(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -108,7 +108,7 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-// logTo is a logger that writes without times, so that its lines can be compared.
+// logTo returns a logger that writes no times, so that its lines can be compared.
 func logTo(b *bytes.Buffer, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {

@@ -41,7 +41,7 @@ func TestUnreachableHostsCostTheOthersNothing(t *testing.T) {
 	})
 }
 
-// Hosts that hang cost the others nothing as long as there are more workers than they.
+// Hosts that hang do not slow down the others as long as there are more workers than such hosts.
 func TestHangingHostsDoNotSlowTheOthers(t *testing.T) {
 	took := func(hanging int) (d time.Duration) {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -82,7 +82,7 @@ func TestHangingHostsDoNotSlowTheOthers(t *testing.T) {
 	}
 }
 
-// lastPage notes when the last page was fetched.
+// lastPage records when the last page was fetched.
 type lastPage struct {
 	mu     sync.Mutex
 	at     time.Time
@@ -98,7 +98,7 @@ func (l *lastPage) Handle(_ context.Context, v *crawler.Visit) error {
 	return nil
 }
 
-// With workers enough, a crawl takes what its slowest host takes.
+// With enough workers, a crawl takes as long as its slowest host.
 func TestTimeTakenIsTheBound(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		var seeds []string

@@ -21,7 +21,8 @@ type extractorFunc func(p *fetcher.Page) (*extract.Document, error)
 
 func (f extractorFunc) Extract(p *fetcher.Page) (*extract.Document, error) { return f(p) }
 
-// TestPartsThatFail: an error or a panic of a part of the caller's own fails the visit, and says which.
+// TestPartsThatFail: an error or a panic of a part supplied by the caller fails the visit, and names the
+// part.
 func TestPartsThatFail(t *testing.T) {
 	cause := errors.New("cause")
 	extractor := func(f extractorFunc) crawler.Config { return crawler.Config{Extractor: f} }
@@ -66,7 +67,7 @@ func TestPanicWithStopIsAFailure(t *testing.T) {
 	})
 }
 
-// brokenFetcher has an error of its own, now and then a temporary one.
+// brokenFetcher returns errors of its own, some of them temporary.
 type brokenFetcher struct{ resolve, fetch error }
 
 func (f brokenFetcher) Resolve(context.Context, weburl.URL) (netip.Addr, error) {
@@ -84,7 +85,7 @@ func (f brokenFetcher) Fetch(_ context.Context, p politeness.Permit) (*fetcher.P
 	return nil, f.fetch
 }
 
-// TestForeignErrorsHaveAReason: C5, an error that is no *fetcher.Error.
+// TestForeignErrorsHaveAReason tests C5 with an error that is not a *fetcher.Error.
 func TestForeignErrorsHaveAReason(t *testing.T) {
 	for _, f := range []brokenFetcher{{fetch: errors.New("no")}, {resolve: errors.New("no")}} {
 		c, err := crawler.New(crawler.Config{Fetcher: f})
@@ -103,7 +104,8 @@ func TestForeignErrorsHaveAReason(t *testing.T) {
 	}
 }
 
-// What a Fetcher breaks off on our side, whatever it calls that, is no failure of the host and no request of the report.
+// A request that a Fetcher aborts on our side, whatever its error is, is neither a failure of the host nor
+// a request in the report.
 func TestForeignErrorsOfOurSideAreNoFailures(t *testing.T) {
 	for _, tc := range []struct {
 		err      error

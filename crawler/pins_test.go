@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// movingSite is a site of three pages that can be reached at several addresses, of which its name has the one that now
-// names.
+// movingSite makes a site of three pages that can be reached at several addresses; its name has the address
+// that now points to.
 func movingSite(w *crawltest.Web, addrs ...string) (c crawler.Config, now *atomic.Pointer[string]) {
 	s := w.Site("a.example").Address(addrs...)
 	s.Page("/", links("/1"))
@@ -32,7 +32,7 @@ func movingSite(w *crawltest.Web, addrs ...string) (c crawler.Config, now *atomi
 	return c, now
 }
 
-// What the name of a seed stands for is settled once for a job, however many processes work on it.
+// The addresses of a seed's name are fixed once for a job, however many processes work on it.
 func TestPinOutlivesTheProcess(t *testing.T) {
 	const public, private, other = "192.31.196.99", "10.0.0.1", "10.0.0.2"
 	for name, tc := range map[string]struct{ first, then, want string }{
@@ -63,7 +63,7 @@ func TestPinOutlivesTheProcess(t *testing.T) {
 	}
 }
 
-// ... and for all Runs of a Crawler, whose gate remembers robots.txt.
+// They are also fixed for all Runs of a Crawler, whose gate remembers robots.txt.
 func TestPinOutlivesTheRun(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		c, now := movingSite(w, "192.31.196.99", "10.0.0.1")
@@ -87,7 +87,7 @@ func TestPinOutlivesTheRun(t *testing.T) {
 	})
 }
 
-// A seed is asked at a private address only when it is durable that its name stands for it.
+// A seed is requested at a private address only after the look-up of its name is durable.
 func TestPinIsDurableFirst(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		c, _ := movingSite(w, "10.0.0.1")
@@ -108,7 +108,7 @@ func TestPinIsDurableFirst(t *testing.T) {
 	})
 }
 
-// noPins is a store whose disk is full when a pin is to be kept.
+// noPins is a store whose disk is full when a pin is to be stored.
 type noPins struct{ *disk.Store }
 
 var errNoPins = errors.New("the disk is full")
@@ -120,7 +120,7 @@ func (s noPins) Commit(ctx context.Context, ends []frontier.End, c frontier.Chec
 	return s.Store.Commit(ctx, ends, c)
 }
 
-// What an earlier crawl knows was not named by the operator: its hosts are exempt from nothing.
+// The operator did not name what an earlier crawl knows: its hosts get no exemption.
 func TestHistoryNamesNoHosts(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		const line = `{"schema":"amble.visit/1","url":%q,"depth":1,"status":200,"outcome":"fetched","bytes":1,"sha256":"2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881","etag":"\"x\"","queued":"2026-01-01T00:00:00Z","started":"2026-01-01T00:00:00Z","ended":"2026-01-01T00:00:00Z"}` + "\n"

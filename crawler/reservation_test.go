@@ -22,7 +22,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// booked is a Frontier that notes what visits queue. A URL that is found again nearer to a seed is queued again.
+// booked is a Frontier that records what visits queue. A URL that is found again closer to a seed is queued
+// again.
 type booked struct {
 	*frontier.Memory
 	queued []frontier.Request
@@ -33,13 +34,13 @@ func (b *booked) Settle(ctx context.Context, c frontier.Claim, s frontier.Settle
 	return b.Memory.Settle(ctx, c, s)
 }
 
-// booking is a Sink that notes what visits count for, and may fail at one of them. Of each URL the handler notes last whether
-// its body was one too many.
+// booking is a Sink that records what visits count for, and may fail at one of them. For each URL, the
+// handler records last whether its body was one too many.
 type booking struct {
 	sink.Sink
 	visits, last int
 	pages        map[string]int  // by host
-	same         map[string]int  // by host: visits with a body that was met before, and was not one too many
+	same         map[string]int  // by host: visits with a body that was met before, and that was not one too many
 	met          int             // visits with a body that was met before
 	tooMany      map[string]bool // by URL
 }
@@ -64,7 +65,7 @@ func (b *booking) Append(_ context.Context, rec *sink.Record) error {
 	return nil
 }
 
-// chance makes sites on which visits end in all ways.
+// chance makes sites on which visits end in every possible way.
 func chance(rng *rand.Rand) pages {
 	return func(u weburl.URL) (status int, body string) {
 		kind := rng.IntN(12)
@@ -91,7 +92,7 @@ func chance(rng *rand.Rand) pages {
 
 const theSame = "the same"
 
-// pages is a Fetcher that makes its answers up.
+// pages is a Fetcher that invents its answers.
 type pages func(u weburl.URL) (status int, body string)
 
 func (pages) Resolve(context.Context, weburl.URL) (netip.Addr, error) {
@@ -121,8 +122,8 @@ func (f pages) Fetch(_ context.Context, p politeness.Permit) (*fetcher.Page, err
 	}, nil
 }
 
-// TestNothingLeaks: however visits end, when a crawl is over the counts are those of what was queued and visited, and
-// nothing else: whatever an early return has reserved is given back.
+// TestNothingLeaks: however visits end, when a crawl is over the counts are exactly those of what was
+// queued and visited: whatever an early return has reserved is released.
 func TestNothingLeaks(t *testing.T) {
 	for seed := range uint64(30) {
 		synctest.Test(t, func(t *testing.T) {
@@ -152,12 +153,12 @@ func TestNothingLeaks(t *testing.T) {
 	}
 }
 
-// leaky is a Handler that enqueues and then answers in any way.
+// leaky returns a Handler that enqueues and then returns any kind of answer.
 func leaky(rng *rand.Rand, out *booking) Handler {
 	return HandlerFunc(func(_ context.Context, v *Visit) error {
 		out.tooMany[v.URL.String()] = v.Outcome == Duplicate
 		if rng.IntN(3) == 0 {
-			_ = v.Enqueue(Request{URL: fmt.Sprintf("/extra/%d?x", rng.IntN(1000))}) // not on a page that says nofollow
+			_ = v.Enqueue(Request{URL: fmt.Sprintf("/extra/%d?x", rng.IntN(1000))}) // not on a nofollow page
 		}
 		switch rng.IntN(10) {
 		case 0:
@@ -211,7 +212,7 @@ func checkCounts(t *testing.T, r *run, store *booked, out *booking) {
 	}
 }
 
-// lossy is a durable Frontier whose claims are somebody else's by the time their visits end.
+// lossy is a durable Frontier whose claims have been lost to another worker by the time their visits end.
 type lossy struct{ *disk.Store }
 
 func (lossy) Release(context.Context, frontier.Claim, time.Time) error { return frontier.ErrLost }

@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// keeper is a Scope that keeps what it is asked about.
+// keeper is a Scope that keeps the URLs it is called with.
 type keeper struct {
 	mu   sync.Mutex
 	urls []weburl.URL
@@ -25,7 +25,7 @@ func (k *keeper) Decide(u weburl.URL) crawler.Decision {
 	return crawler.Decision{In: true, Rule: "any"}
 }
 
-// What a user's Scope keeps of the URLs it was asked about stays what it was.
+// URLs that a user's Scope keeps do not change later.
 func TestScopeMayKeepURLs(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -45,7 +45,7 @@ func TestScopeMayKeepURLs(t *testing.T) {
 	})
 }
 
-// What a Handler keeps of a page's strings stays what it was when the page's memory is used again.
+// Strings of a page that a Handler keeps do not change when the page's memory is reused.
 func TestHandlerMayKeepStrings(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// broken is a site of n pages, each of which fails as often as the faults say.
+// broken makes a site of n pages, each of which fails as often as there are faults.
 func broken(w *crawltest.Web, host string, n int, faults ...crawltest.Fault) (seeds []string) {
 	s := w.Site(host)
 	for i := range n {
@@ -47,7 +47,8 @@ func TestASmallHostGetsItsRetries(t *testing.T) {
 	})
 }
 
-// TestRetriesHaveABudget crawls a host of which every page fails, beside one that works, which pays for the first.
+// TestRetriesHaveABudget crawls a host whose pages all fail, along with one that works, which pays for the
+// first.
 func TestRetriesHaveABudget(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault   crawltest.Fault
@@ -76,7 +77,7 @@ func TestRetriesHaveABudget(t *testing.T) {
 	}
 }
 
-// TestPagesThatWorkPayForRetries: one in ten.
+// TestPagesThatWorkPayForRetries: ten pages pay for one retry.
 func TestPagesThatWorkPayForRetries(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -100,7 +101,7 @@ func TestPagesThatWorkPayForRetries(t *testing.T) {
 	})
 }
 
-// TestRetriesHaveABudgetInAll crawls many hosts of which each has failed less often than it may.
+// TestRetriesHaveABudgetInAll crawls many hosts, each of which has failed less often than it may.
 func TestRetriesHaveABudgetInAll(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		var seeds []string
@@ -116,7 +117,7 @@ func TestRetriesHaveABudgetInAll(t *testing.T) {
 	})
 }
 
-// TestAHandlersRetriesHaveTheBudget, too: they are requests as any other.
+// TestAHandlersRetriesHaveTheBudget: a Handler's retries are requests like any other.
 func TestAHandlersRetriesHaveTheBudget(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		seeds := broken(w, "http://a.example", 100)
@@ -143,7 +144,7 @@ func TestAHandlersRetriesHaveTheBudget(t *testing.T) {
 	})
 }
 
-// TestTheBudgetIsOfTheCrawl, not of a process.
+// TestTheBudgetIsOfTheCrawl: the budget applies to the crawl, not to a process.
 func TestTheBudgetIsOfTheCrawl(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		seeds := broken(w, "http://a.example", 60, crawltest.Reset())
@@ -166,7 +167,8 @@ func TestTheBudgetIsOfTheCrawl(t *testing.T) {
 	})
 }
 
-// TestBrokenPagesDoNotCostASiteItsHealthyOnes: twenty pages fail at all of their attempts, before the first that works.
+// TestBrokenPagesDoNotCostASiteItsHealthyOnes: twenty pages fail at all of their attempts, before the first
+// one that works.
 func TestBrokenPagesDoNotCostASiteItsHealthyOnes(t *testing.T) {
 	for name, fault := range map[string]crawltest.Fault{"500": crawltest.Fail(500), "reset": crawltest.Reset(), "cut short": crawltest.CutShort(1)} {
 		t.Run(name, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Links for which the queue has no room are told with their page and in the report, by name, and the crawl
-// comes to its end.
+// Links for which the queue has no room are reported with their page and in the report, by name, and the
+// crawl still ends.
 func TestLinksWithoutRoomAreCounted(t *testing.T) {
 	for name, c := range map[string]frontier.MemoryConfig{
 		"bytes": {MaxBytes: 20_000}, "of the host": {MaxPendingPerHost: 30}, "in all": {MaxPending: 30},
@@ -44,7 +44,7 @@ func TestLinksWithoutRoomAreCounted(t *testing.T) {
 	}
 }
 
-// flood makes a site of some pages, each with so many links of its own.
+// flood makes a site of several pages, each with its own set of links.
 func flood(s *crawltest.Site, pages, links int) {
 	var first strings.Builder
 	for p := range pages {
@@ -60,7 +60,7 @@ func flood(s *crawltest.Site, pages, links int) {
 	s.Page("/", first.String())
 }
 
-// A handler that adds a URL for which there is no room is told so.
+// A handler that adds a URL for which there is no room gets an error.
 func TestEnqueueWithoutRoom(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example")

@@ -58,8 +58,8 @@ func TestSeedScope(t *testing.T) {
 	}
 }
 
-// Include rules say what of the links is followed. Who names a seed wants it, unless an exclude rule says
-// otherwise.
+// Include rules say which links are followed. A seed is named because it is wanted, unless an exclude rule
+// says otherwise.
 func TestSeedsAreExemptFromIncludeRules(t *testing.T) {
 	rules := []ScopeRule{{Pattern: `/docs/`}, {Exclude: true, Pattern: `/docs/old/`}, {Exclude: true, Kinds: []frontier.Kind{frontier.KindSeed}, Pattern: `/no/`}}
 	s, err := NewSeedScope(ScopeHost, rules, mustURL(t, "http://a.test/"))
@@ -86,7 +86,7 @@ func TestSeedsAreExemptFromIncludeRules(t *testing.T) {
 	}
 }
 
-// Sites under a public suffix are not the suffix's, even where that is a seed.
+// Sites under a public suffix do not belong to the suffix, even if that is a seed.
 func TestScopeDomainOfASuffix(t *testing.T) {
 	s, err := NewSeedScope(ScopeDomain, nil, mustURL(t, "https://github.io/"))
 	if err != nil {
@@ -97,7 +97,7 @@ func TestScopeDomainOfASuffix(t *testing.T) {
 	}
 }
 
-// Links are judged by kind, and by no rule that is for other kinds.
+// Links are judged by kind, and not by rules for other kinds.
 func TestScopeRulesForKinds(t *testing.T) {
 	s, err := NewSeedScope(ScopeHost, []ScopeRule{
 		{Exclude: true, Kinds: []frontier.Kind{frontier.KindImage, frontier.KindSitemap}},
@@ -127,8 +127,8 @@ func TestScopeRulesForKinds(t *testing.T) {
 	}
 }
 
-// Answers are judged by type, the last rule that matches first, and a type is read to its end unless
-// no URL's answer of it can be in.
+// Answers are judged by type, by the last rule that matches, and bodies of a type are read to their end
+// unless no URL's answer of that type can be in.
 func TestScopeRulesForTypes(t *testing.T) {
 	only := []ScopeRule{{Types: []string{"text/HTML"}}, {Types: []string{"image/*"}, Pattern: `/gallery/`}}
 	not := []ScopeRule{{Types: []string{"*/*"}, Pattern: `.`}, {Exclude: true, Types: []string{"image/*", "application/pdf"}}, {Types: []string{"image/png"}, Pattern: `/keep/`}}
@@ -181,7 +181,7 @@ func TestScopeRulesThatAreNone(t *testing.T) {
 	}
 }
 
-// A decision about a link costs no memory.
+// A decision about a link allocates no memory.
 func TestScopeAllocatesNothing(t *testing.T) {
 	for _, kind := range []ScopeKind{ScopeHost, ScopePrefix, ScopeAny} {
 		s, err := NewSeedScope(kind, []ScopeRule{{Exclude: true, Kinds: []frontier.Kind{frontier.KindImage}}}, mustURL(t, "https://www.a.test/dir/"))

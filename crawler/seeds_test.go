@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// What a seed links to is found although no include rule names the seed, nor where it redirects to.
+// Links of a seed are found although no include rule names the seed or the URL it redirects to.
 func TestIncludeRulesLeaveSeedsIn(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -28,7 +28,7 @@ func TestIncludeRulesLeaveSeedsIn(t *testing.T) {
 	})
 }
 
-// A page that a seed redirects to is not beyond the scope: links of it lead on.
+// A page that a seed redirects to is not beyond the scope: its links are followed.
 func TestRedirectedSeedIsNotBeyond(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -41,7 +41,7 @@ func TestRedirectedSeedIsNotBeyond(t *testing.T) {
 	})
 }
 
-// A crawl that could fetch nothing does not end as one that is done.
+// A crawl that could fetch nothing does not end like one that is done.
 func TestNothingInScope(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -66,7 +66,8 @@ func TestNothingInScope(t *testing.T) {
 	})
 }
 
-// What a crawl has not queued by its rules is not queued by others when it has ended, and that is said.
+// Links that a crawl did not queue because of its rules are not queued under other rules once it has ended,
+// and an error says so.
 func TestFinishedCrawlWithOtherRules(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -95,7 +96,7 @@ func TestFinishedCrawlWithOtherRules(t *testing.T) {
 		if rep, err := j.run(t.Context(), narrow, s.URL("/")); err != nil || rep.Finish != crawler.FinishDone {
 			t.Fatalf("with its own rules after that: %+v, %v", rep, err)
 		}
-		// A seed that it does not know is something to do.
+		// A seed that the crawl does not know gives it something to do.
 		if rep, err := j.run(t.Context(), wide, s.URL("/"), s.URL("/seed")); err != nil || rep.Pages != 3 {
 			t.Fatalf("with a new seed: %+v, %v", rep, err)
 		}

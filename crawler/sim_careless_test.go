@@ -15,23 +15,23 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// careless makes the requests of a crawl, and treats Permits as it should not: it uses them late, or more than
-// once, reports their outcome late, or something else once more.
+// careless makes the requests of a crawl and mishandles its Permits: it uses them late or more than once,
+// reports their outcome late, or reports something else as well.
 type careless struct {
 	*fetcher.Fetcher
 	*process
 
 	mu       sync.Mutex
-	n        int // calls so far
+	n        int // number of calls so far
 	requests int
-	at       time.Time // of the last question for an address
-	asked    int       // then
+	at       time.Time // of the last look-up of an address
+	asked    int       // look-ups at that instant
 }
 
-// tooMany is more requests than any of these crawls needs, or questions for an address at one instant.
+// tooMany is more requests than any of these crawls needs, or more look-ups at one instant.
 const tooMany = 20_000
 
-// spins ends a crawl that asks and asks and never waits.
+// spins ends a crawl that looks up addresses over and over without ever waiting.
 func (f *careless) spins() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,7 +56,7 @@ func (f *careless) count() {
 	}
 }
 
-// dice is the chance of one call.
+// dice returns the source of randomness for one call.
 func (f *careless) dice(u weburl.URL) *rand.Rand {
 	f.mu.Lock()
 	f.n++
@@ -87,7 +87,7 @@ func (f *careless) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Pag
 	case 0:
 		rest(ctx, f.ttl()+time.Duration(rng.IntN(9000))*time.Millisecond)
 		defer f.process.wg.Go(func() {
-			rest(f.ctx, time.Millisecond) // when the Gate has been told
+			rest(f.ctx, time.Millisecond) // after the Gate has been told
 			f.killSoon(whenLate, p.URL().Host())
 		})
 	case 1:
@@ -118,13 +118,13 @@ func (f *careless) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Pag
 	return page, err
 }
 
-// mayDawdle reports whether the servers notice nothing when the process ends before a page's answer is told: it asks
-// for no pause, and no other requests to its host go on meanwhile.
+// mayDawdle reports whether the servers notice nothing when the process ends before a page's answer is
+// reported: the answer requires no pause, and no other requests to its host continue meanwhile.
 func (f *careless) mayDawdle(p *fetcher.Page) bool {
 	return p.Status < 400 && !f.Own && f.expect.LatencyFactor == 0
 }
 
-// rest is a sleep that ends with the context.
+// rest sleeps until d has passed or the context ends.
 func rest(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -134,8 +134,8 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// forgetful is a frontier that forgets, when a Run ends, how long hosts have to wait: it is the Gate that has to
-// know. At times it gives a claim little time.
+// forgetful is a frontier that forgets, when a Run ends, how long hosts have to wait: the Gate has to know
+// that. Sometimes it gives a claim little time.
 type forgetful struct {
 	*sim
 	*frontier.Memory
@@ -145,10 +145,10 @@ type forgetful struct {
 	claims map[string][]claimed
 }
 
-// claimed is a claim that was given.
+// claimed is a claim that was handed out.
 type claimed struct{ at, deadline time.Time }
 
-// forget says when waits end; the zero time: when they do.
+// forget limits when waits end; with the zero time they end as they were set.
 func (f *forgetful) forget(until time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -198,7 +198,8 @@ func (f *forgetful) Claim(ctx context.Context) (frontier.Claim, error) {
 	return c, nil
 }
 
-// deadline is that of the claim under which something was allowed for a URL; zero when it had none.
+// deadline returns the deadline of the claim under which a request for a URL was allowed; zero if it had
+// none.
 func (f *forgetful) deadline(u string, allowed time.Time) (t time.Time) {
 	for _, c := range f.claims[u] {
 		if !c.at.After(allowed) {

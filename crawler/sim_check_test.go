@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// check holds the crawl, which is over, to what its visits and its ledger must be.
+// check verifies that the visits and the ledger of the crawl, which is over, are as they must be.
 func (s *sim) check() {
 	if len(s.visits.all) != len(s.visits.by) {
 		s.t.Errorf("%d visits of %d URLs", len(s.visits.all), len(s.visits.by))
@@ -34,7 +34,7 @@ func (s *sim) check() {
 	s.rate(ledger)
 }
 
-// lines are the ledger's lines about one host.
+// lines returns the ledger's lines about one host.
 func lines(ledger []byte, host string) string {
 	var b strings.Builder
 	n := 0
@@ -46,13 +46,13 @@ func lines(ledger []byte, host string) string {
 	return b.String()
 }
 
-// permitKey names a Permit.
+// permitKey identifies a Permit.
 type permitKey struct {
 	run string
 	id  uint64
 }
 
-// read is the ledger's starts and ends. A line that is none has been said by the audit.
+// read returns the starts and ends in the ledger. The audit has already reported invalid lines.
 func (s *sim) read(all []byte) (starts []ledger.Entry, ends map[permitKey]ledger.Entry) {
 	ends = map[permitKey]ledger.Entry{}
 	for l := range bytes.Lines(all) {
@@ -70,7 +70,8 @@ func (s *sim) read(all []byte) (starts []ledger.Entry, ends map[permitKey]ledger
 	return starts, ends
 }
 
-// compare expects in the ledger every request that the servers saw, before it, and its outcome (P10).
+// compare expects the ledger to contain every request that the servers saw, started before they saw it, and
+// its outcome (P10).
 func (s *sim) compare(starts []ledger.Entry, ends map[permitKey]ledger.Entry) {
 	waiting := map[string][]ledger.Entry{}
 	key := func(url, addr string, at time.Time) string {
@@ -96,7 +97,7 @@ func (s *sim) compare(starts []ledger.Entry, ends map[permitKey]ledger.Entry) {
 	}
 }
 
-// livedOn reports whether the process that made a request had the time to write how it ended.
+// livedOn reports whether the process that made a request had the time to record how it ended.
 func (s *sim) livedOn(r *crawltest.Request) bool {
 	for _, p := range s.ran {
 		if !r.Start.Before(p.from) && !r.Start.After(p.to) {
@@ -106,7 +107,7 @@ func (s *sim) livedOn(r *crawltest.Request) bool {
 	return false
 }
 
-// compareEnd expects of an answer in the ledger what an audit and another process need.
+// compareEnd expects the ledger to contain of an answer what an audit and another process need.
 func (s *sim) compareEnd(r *crawltest.Request, e *ledger.Entry) {
 	wrong := func(what string, is, want any) {
 		if is != want {
@@ -134,7 +135,8 @@ func (s *sim) compareEnd(r *crawltest.Request, e *ledger.Entry) {
 	}
 }
 
-// admitted holds each start to the life of its Permit, and when that was given to hours and opt-outs.
+// admitted checks each start against the life of its Permit, and the time of the Permit against hours and
+// opt-outs.
 func (s *sim) admitted(starts []ledger.Entry) {
 	for _, e := range starts {
 		wrong := func(what string) {
@@ -160,13 +162,14 @@ func (s *sim) admitted(starts []ledger.Entry) {
 	}
 }
 
-// within reports whether an instant lies in a part of the day.
-// earliest is the first instant that a time of the ledger, which is rounded up to microseconds, may stand for.
+// earliest returns the earliest instant that a time in the ledger, which is rounded up to microseconds, may
+// stand for.
 func earliest(t time.Time) time.Time { return t.Add(1 - time.Microsecond) }
 
-// mayBeWithin reports whether a time of the ledger may stand for one within the hours.
+// mayBeWithin reports whether a time in the ledger may stand for one within the hours.
 func mayBeWithin(h crawltest.Span, t time.Time) bool { return within(h, t) || within(h, earliest(t)) }
 
+// within reports whether an instant lies within a part of the day.
 func within(h crawltest.Span, t time.Time) bool {
 	at := t.UTC().Sub(t.UTC().Truncate(24 * time.Hour))
 	if h.From < h.To {
@@ -175,7 +178,7 @@ func within(h crawltest.Span, t time.Time) bool {
 	return h.From <= at || at < h.To
 }
 
-// rate holds all Permits together to the rate, exactly.
+// rate checks that all Permits together keep exactly to the rate.
 func (s *sim) rate(all []byte) {
 	if s.config.Politeness.Rate <= 0 {
 		return

@@ -14,18 +14,18 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// remains is what outlives a process: the ledger, in memory or a file, the bodies of robots.txt files and the Gate's
-// last snapshot.
+// remains is what outlives a process: the ledger, in memory or in a file, the bodies of robots.txt files
+// and the Gate's last snapshot.
 type remains struct {
 	*sim
-	path     string // of the ledger's file; "": it is in memory
+	path     string // the ledger's file; "": it is in memory
 	file     *ledger.File
 	memory   bytes.Buffer
 	snapshot []byte
 
 	mu     sync.Mutex
 	bodies map[string][]byte
-	lost   map[string][]byte // what is there instead of a body; nil: nothing
+	lost   map[string][]byte // what is stored in place of a body; nil: nothing
 }
 
 func newRemains(s *sim) *remains {
@@ -36,7 +36,8 @@ func newRemains(s *sim) *remains {
 	return d
 }
 
-// open makes the ledger ready for a process and returns its size. What comes after the last whole line is cut off.
+// open prepares the ledger for a process and returns its size. What follows the last complete line is cut
+// off.
 func (d *remains) open() (size int64) {
 	if d.path != "" {
 		var err error
@@ -62,7 +63,7 @@ func (d *remains) part(line []byte, n int) int {
 	return n
 }
 
-// tear leaves what a process leaves that has ended: of one that was killed, perhaps a part of a line, and not
+// tear leaves behind what an ended process leaves: if it was killed, perhaps a part of a line, and not
 // every body.
 func (d *remains) tear(killed bool) {
 	torn := `{"event":"start","run":"`[:d.rng.IntN(20)]
@@ -99,7 +100,7 @@ func (d *remains) tear(killed bool) {
 	}
 }
 
-// reader reads the ledger as it is.
+// reader returns a reader of the ledger as it is.
 func (d *remains) reader() io.ReadSeeker {
 	if d.path != "" {
 		return d.file.Reader()
@@ -107,7 +108,7 @@ func (d *remains) reader() io.ReadSeeker {
 	return bytes.NewReader(d.memory.Bytes())
 }
 
-// content is all of the ledger.
+// content returns the whole ledger.
 func (d *remains) content() []byte {
 	if d.path == "" {
 		return d.memory.Bytes()
@@ -127,7 +128,7 @@ func (d *remains) keep(p *fetcher.Page) error {
 	return nil
 }
 
-// body is what is there of a robots.txt.
+// body returns what is stored for a robots.txt.
 func (d *remains) body(sha string) ([]byte, error) {
 	if b, ok := d.lost[sha]; ok && b != nil {
 		return b, nil
@@ -137,7 +138,7 @@ func (d *remains) body(sha string) ([]byte, error) {
 	return d.evidence(sha)
 }
 
-// evidence is the body as it was received.
+// evidence returns the body as it was received.
 func (d *remains) evidence(sha string) ([]byte, error) {
 	if b, ok := d.bodies[sha]; ok {
 		return b, nil

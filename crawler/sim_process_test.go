@@ -22,42 +22,42 @@ var (
 	errDisk   = errors.New("no space left on device")
 )
 
-// ending is how a Run is stopped, and what comes after.
+// ending says how a Run is stopped, and what follows.
 type ending int
 
 const (
 	none     ending = iota
-	pause           // cancelled; the same process goes on
-	drain           // drained; the same process goes on
-	leave           // cancelled; another process goes on, from a snapshot of the state it was left in
-	kill            // another process goes on, from an old snapshot and the ledger
-	killRace        // kill, soon after something that is seldom
+	pause           // cancelled; the same process continues
+	drain           // drained; the same process continues
+	leave           // cancelled; another process continues, from a snapshot of the state in which it was left
+	kill            // another process continues, from an old snapshot and the ledger
+	killRace        // kill, soon after a rare event
 )
 
-// moment is what a killRace waits for.
+// moment is the event that a killRace waits for.
 type moment int
 
 const (
 	never    moment = iota
 	whenEnds        // an end is written: a snapshot is taken at that very instant
 	whenHops        // a request for a hop of a robots.txt's redirects begins: a snapshot is taken
-	whenLate        // a Permit that has run out is told of
+	whenLate        // an expired Permit is reported
 	whenRest        // a Permit rests before it is used: a snapshot is taken
 )
 
-// span is when a process ran.
+// span is the time during which a process ran.
 type span struct {
 	from, to time.Time
-	full     bool // the disk failed it
+	full     bool // its disk was full
 }
 
-// counted is what lines a disk that fills up waits for.
+// counted says which lines count until a disk is full.
 type counted int
 
 const (
 	anyLine   counted = iota
-	robotsEnd         // the end of a request for a robots.txt, which was answered
-	good              // a good answer of a host that has failed
+	robotsEnd         // the end of a request for a robots.txt that was answered
+	good              // a good answer of a host that has failed before
 )
 
 // process is one process of a crawl.
@@ -71,18 +71,18 @@ type process struct {
 	wg      sync.WaitGroup
 
 	mu    sync.Mutex
-	dead  bool // what it still does while it ends is as if it did not
+	dead  bool // whatever it still does while it ends has no effect
 	armed moment
-	after *time.Timer       // the end that is planned
-	fail  int               // so many lines on, the disk is full; 0: never
-	which counted           // lines count for fail
+	after *time.Timer       // the planned end
+	fail  int               // after this many lines the disk is full; 0: never
+	which counted           // which lines count for fail
 	asked map[uint64]string // the host of each request
-	full  bool              // it was
+	full  bool              // the disk has been full
 	known []promise
-	late  string // the host of which a Permit was told of too late, just now
+	late  string // the host whose Permit was just reported too late
 }
 
-// start makes a process of what the one before left on its disk.
+// start makes a process from what the previous one left on its disk.
 func (s *sim) start() *process {
 	s.t.Helper()
 	p := &process{sim: s, began: time.Now()}
@@ -151,7 +151,7 @@ func (s *sim) run() {
 	}
 }
 
-// crawl is one Run, which may be stopped.
+// crawl runs the crawler once; the Run may be stopped.
 func (p *process) crawl() (ending, error) {
 	ctx, cancel := context.WithCancelCause(p.ctx)
 	defer cancel(nil)
@@ -169,7 +169,7 @@ func (p *process) crawl() (ending, error) {
 		return how, nil
 	case errors.Is(err, errDisk):
 		return how, err
-	case rep.Finish == crawler.FinishUnreachable: // it was impatient, and resumes
+	case rep.Finish == crawler.FinishUnreachable: // the Run was impatient; the crawl resumes
 		return max(how, pause), nil
 	case err == nil && rep.Finish == crawler.FinishDone:
 		return none, nil
@@ -186,9 +186,9 @@ func (p *process) crawl() (ending, error) {
 
 var errStopped = errors.New("stopped")
 
-// plan arranges for the end of a Run. The function it returns calls that off.
+// plan arranges the end of a Run. The function that it returns cancels the plan.
 func (p *process) plan(how ending, cancel context.CancelCauseFunc) func() {
-	at := time.Duration(p.rng.Int64N(int64(30 * time.Second))) // at no instant at which anything else happens
+	at := time.Duration(p.rng.Int64N(int64(30 * time.Second))) // at an instant at which nothing else happens
 	if p.rng.IntN(4) == 0 {
 		at *= 10
 	}
@@ -212,7 +212,7 @@ func (p *process) plan(how ending, cancel context.CancelCauseFunc) func() {
 		case kill, killRace:
 			known := p.promises()
 			p.mu.Lock()
-			p.dead, p.known = !p.full, known // of what a full disk did not take, only the snapshot knows
+			p.dead, p.known = !p.full, known // only the snapshot knows what a full disk did not accept
 			p.mu.Unlock()
 		}
 		cancel(errStopped)
@@ -227,7 +227,7 @@ func (p *process) plan(how ending, cancel context.CancelCauseFunc) func() {
 	}
 }
 
-// arm arranges that from then on the process is killed soon after a moment that is seldom.
+// arm arranges that the process is killed soon after a rare event, from the given time on.
 func (p *process) arm(from time.Duration, after func(time.Duration, func())) {
 	m := []moment{whenEnds, whenHops, whenLate, whenRest}[p.rng.IntN(4)]
 	if m == whenHops {
@@ -240,7 +240,7 @@ func (p *process) arm(from time.Duration, after func(time.Duration, func())) {
 	})
 }
 
-// killSoon has the process killed soon, if that is what is planned.
+// killSoon arranges that the process is killed soon, if that is planned.
 func (p *process) killSoon(m moment, host string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -251,7 +251,7 @@ func (p *process) killSoon(m moment, host string) {
 		if m == whenRest {
 			d = time.Duration(1+p.rng.IntN(300)) * time.Millisecond
 		}
-		if m == whenHops { // its end may come before
+		if m == whenHops { // its end may come earlier
 			d = time.Duration(1+p.rng.IntN(3000)) * time.Millisecond
 		}
 		p.after.Reset(d)
@@ -259,7 +259,7 @@ func (p *process) killSoon(m moment, host string) {
 	}
 }
 
-// saveSoon takes a snapshot, if that is what is planned.
+// saveSoon takes a snapshot, if that is planned.
 func (p *process) saveSoon() {
 	p.mu.Lock()
 	soon := p.armed == whenRest
@@ -277,7 +277,7 @@ func (p *process) save(snapshot []byte) {
 	}
 }
 
-// next is the process that resumes.
+// next returns the process that resumes the crawl.
 func (s *sim) next(p *process, how ending) *process {
 	s.t.Helper()
 	p.mu.Lock()
@@ -298,7 +298,7 @@ func (s *sim) next(p *process, how ending) *process {
 	if left := time.Until(s.w.Start().Add(31 * 24 * time.Hour)); s.Month && dead && left > 0 {
 		time.Sleep(left)
 	}
-	p.mu.Lock() // a kill may come as the Run ends by itself
+	p.mu.Lock() // a kill may occur while the Run ends by itself
 	known, late := p.known, p.late
 	p.mu.Unlock()
 	p = s.start()
@@ -309,7 +309,7 @@ func (s *sim) next(p *process, how ending) *process {
 	return p
 }
 
-// Write is the ledger's.
+// Write appends a line to the ledger.
 func (p *process) Write(line []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -352,7 +352,7 @@ func (p *process) counts(line []byte) bool {
 		p.which == good && p.crawler.Gate().Host(p.asked[e.ID]).Backoff > 0)
 }
 
-// raceSnapshot lets a snapshot be taken while a line is being written, and kills the process soon after.
+// raceSnapshot has a snapshot taken while a line is being written, and kills the process soon after.
 func (p *process) raceSnapshot() {
 	begun := make(chan struct{})
 	p.wg.Go(func() {
@@ -365,14 +365,14 @@ func (p *process) raceSnapshot() {
 	}
 }
 
-// crowd makes the Gate know so many hosts that it forgets those that it need not know.
+// crowd makes the Gate know so many hosts that it forgets those it need not remember.
 func (p *process) crowd() {
 	for _, u := range strangers() {
 		p.crawler.Gate().Next(u)
 	}
 }
 
-// strangers are URLs of more hosts than a Gate remembers without looking which it may forget.
+// strangers are URLs of more hosts than a Gate remembers without checking which of them it may forget.
 var strangers = sync.OnceValue(func() []weburl.URL {
 	us := make([]weburl.URL, 1<<17+1<<10)
 	for i := range us {
@@ -385,13 +385,13 @@ var strangers = sync.OnceValue(func() []weburl.URL {
 	return us
 })
 
-// promise is what a Gate knows that keeps it from asking a host.
+// promise is what a Gate knows about a host that keeps it from making a request there.
 type promise struct {
 	host string
 	politeness.HostInfo
 }
 
-// promises are those of all hosts.
+// promises returns those of all hosts.
 func (p *process) promises() (all []promise) {
 	for _, h := range p.web.Hosts() {
 		all = append(all, promise{h.Host, p.crawler.Gate().Host(h.Host)})
@@ -399,8 +399,9 @@ func (p *process) promises() (all []promise) {
 	return all
 }
 
-// keeps holds the process to what the one before had to wait for (P9). The pause after a Permit that nobody used, and
-// that was taken back, is in no ledger: nothing was sent. If the one who had it tells of it late, it is.
+// keeps checks that the process observes what the previous one had to wait for (P9). The pause after a
+// Permit that was not used, and was taken back, is in no ledger, because nothing was sent. If its holder
+// reports it late, the pause is in the ledger.
 func (p *process) keeps(before []promise, late string) {
 	p.t.Helper()
 	for _, was := range before {

@@ -23,16 +23,17 @@ var (
 	simFrom  = flag.Uint64("sim.from", 1, "the first of them")
 )
 
-// TestSim crawls random webs by random configurations in virtual time. Crawls are cancelled, drained, ended and resumed
-// from a snapshot, and killed and resumed, now or a month later, from an old snapshot and the ledger; disks fill up,
-// bodies get lost, and what makes the requests is careless with its Permits. After each:
-// every page of the truth was requested, nothing it forbids, each URL has one visit, the ledger has what the
-// servers saw, no process forgot what the one before had to wait for, and neither the servers' auditor nor the
-// ledger's sees a violation. A failing seed is repeated by
+// TestSim crawls random webs with random configurations in virtual time. Crawls are cancelled, drained,
+// ended and resumed from a snapshot, and killed and resumed, immediately or a month later, from an old
+// snapshot and the ledger; disks fill up, bodies get lost, and the code that makes the requests is careless
+// with its Permits. After each crawl: every page of the truth was requested, and nothing that it forbids;
+// each URL has one visit; the ledger contains what the servers saw; no process forgot what the previous one
+// had to wait for; and neither the servers' auditor nor the ledger's sees a violation. A failing seed is
+// repeated by
 //
 //	go test ./crawler -run ^TestSim$ -seed N
 //
-// and -sim.n makes a soak of it.
+// The flag -sim.n turns it into a soak test.
 func TestSim(t *testing.T) {
 	if *simSeed != 0 {
 		simulate(t, *simSeed)
@@ -68,26 +69,26 @@ func simulate(t *testing.T, seed uint64) {
 	})
 }
 
-// traits are what is special about a crawl.
+// traits are the special properties of a crawl.
 type traits struct {
 	Hard        bool // hosts that have to be given up, with limits
 	Contactless bool
-	Lossy       bool // bodies of robots.txt files get lost, or wrong
+	Lossy       bool // bodies of robots.txt files get lost or corrupted
 	Hours       bool
 	OptOut      bool
 	Own         bool
 	Tight       bool // memory for hardly any robots.txt
-	Idle        bool // so many hosts that what rests is forgotten
-	Careless    bool // with Permits
-	Hasty       bool // claims that end soon
-	Mapped      bool // addresses as IPv4 in IPv6
-	Full        bool // disks that are full at times
+	Idle        bool // so many hosts that the state of idle ones is forgotten
+	Careless    bool // Permits are mishandled
+	Hasty       bool // claims that expire soon
+	Mapped      bool // IPv4 addresses are written as IPv6
+	Full        bool // disks that are sometimes full
 	File        bool // the ledger is a file
 	Month       bool // the crawl resumes after a month, and robots.txt is unreachable
 	Outage      bool // robots.txt is unreachable for a while
-	Quick       bool // no delay of the operator's own
+	Quick       bool // the operator sets no delay
 	ShortTTL    bool
-	Override    bool // of a robots.txt, for a while
+	Override    bool // a robots.txt is overridden for a while
 }
 
 func drawTraits(rng *rand.Rand) traits {
@@ -107,7 +108,7 @@ func drawTraits(rng *rand.Rand) traits {
 	return x
 }
 
-// sim is one crawl of a random web, perhaps by several processes.
+// sim is one crawl of a random web, possibly by several processes.
 type sim struct {
 	t    *testing.T
 	w    *crawltest.Web
@@ -119,17 +120,17 @@ type sim struct {
 	config   crawler.Config
 	expect   crawltest.Expect
 	audit    audit.Config
-	hosts    map[string]crawltest.HostExpect // the operator's own
-	out      map[string]time.Time            // host names that opted out, and when
-	lifted   map[string]time.Time            // origins whose robots.txt is overridden, and until when
+	hosts    map[string]crawltest.HostExpect // the operator's own hosts
+	out      map[string]time.Time            // host names that opted out, with the time
+	lifted   map[string]time.Time            // origins whose robots.txt is overridden, with the time at which that ends
 	visits   visits
 	disk     *remains
 	front    *forgetful
-	ran      []span // when which process ran
+	ran      []span // the times at which processes ran
 	restarts int
-	left     int           // restarts to come
+	left     int           // remaining restarts
 	crowds   int           // how often the Gate was told of many hosts
-	took     time.Duration // in all
+	took     time.Duration // total time
 }
 
 func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
@@ -160,7 +161,7 @@ func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 	return s
 }
 
-// makeWeb makes the web, and chooses what is special about some of its hosts.
+// makeWeb makes the web, and chooses special properties for some of its hosts.
 func (s *sim) makeWeb() {
 	rng := s.rng
 	c := crawltest.RandomConfig{
@@ -173,7 +174,7 @@ func (s *sim) makeWeb() {
 	if s.Month || s.Lossy || s.Outage {
 		c.Faults = min(c.Faults, crawltest.PassingFaults)
 	}
-	if s.Lossy { // with its body, what a robots.txt asks for is lost
+	if s.Lossy { // when its body is lost, so is what a robots.txt requests
 		c.MaxDelay = -1
 	}
 	switch {
@@ -199,7 +200,7 @@ func (s *sim) makeWeb() {
 	}
 }
 
-// slots is how many requests may be in flight at a host of the operator's own, 0 at any other.
+// slots returns how many requests may be in flight at one of the operator's own hosts, 0 for any other.
 func (s *sim) slots(host string) int { return s.hosts[host].PerHost }
 
 // setPace chooses delays and the like.
@@ -225,18 +226,18 @@ func (s *sim) setPace(p *politeness.Config) {
 	}
 }
 
-// window is a part of the day, which may go on after midnight.
+// window returns a part of the day, which may extend past midnight.
 func window(from, to time.Duration) robots.Window {
 	const day = 24 * time.Hour
 	return robots.Window{From: from % day, To: to % day}
 }
 
-// setLimits chooses what ends things.
+// setLimits chooses the limits that end things.
 func (s *sim) setLimits(p *politeness.Config) {
 	p.MaxFailures, p.MaxSilence = politeness.None, politeness.None // the truth expects every page that works
-	p.RobotsGiveUp = 2 * time.Hour                                 // who shares an address with many may wait long for a second try
+	p.RobotsGiveUp = 2 * time.Hour                                 // a host sharing an address may wait long
 	if s.Month || s.Hours {
-		p.RobotsGiveUp = 60 * 24 * time.Hour // what failed before a long rest goes on failing after it
+		p.RobotsGiveUp = 60 * 24 * time.Hour // what failed before a long pause still fails after it
 	}
 	if s.Hard {
 		p.MaxFailures = 8
@@ -272,7 +273,7 @@ func (s *sim) setJudges() {
 	if !s.Contactless {
 		delay = max(delay, politeness.MinDelay)
 	}
-	none := func(d time.Duration) time.Duration { return max(0, d) } // politeness.None is no limit, which 0 is to them
+	none := func(d time.Duration) time.Duration { return max(0, d) } // politeness.None is no limit, for which they use 0
 	s.expect = crawltest.Expect{
 		Delay: delay, PerAddress: true, PerDomain: p.PerDomain, Hosts: s.hosts, Agent: "testbot", Contact: s.config.Contact,
 		MaxRetryAfter: or(p.MaxRetryAfter, politeness.DefaultMaxRetryAfter), RobotsFreshness: true,
@@ -308,7 +309,7 @@ func or(v, def time.Duration) time.Duration {
 	return v
 }
 
-// ttl is how long a Permit can be used.
+// ttl returns how long a Permit can be used.
 func (s *sim) ttl() time.Duration {
 	return or(s.config.Politeness.PermitTTL, politeness.DefaultPermitTTL)
 }

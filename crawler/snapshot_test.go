@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// Snapshots are taken after some time, and after many requests whatever the time.
+// Snapshots are taken after some time, or after many requests, however little time has passed.
 func TestSnapshotsAreDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, err := politeness.NewGate(politeness.Config{Contactless: true, Identity: politeness.Identity{Product: "testbot", Version: "1"}})

@@ -23,9 +23,9 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// endless is a web in memory: every site of it is endless, is slow now and then, refuses, redirects, and gives
-// all there is to be counted another name each time: types, bodies, directories, queries. Now and then a page is
-// large.
+// endless is a web in memory: each of its sites is endless, is sometimes slow, refuses, redirects, and uses
+// a different name each time for everything that is counted: types, bodies, directories, queries. Sometimes
+// a page is large.
 type endless struct {
 	server http.Server
 	conns  chan net.Conn
@@ -64,7 +64,7 @@ func (w *endless) dial(context.Context, string, string) (net.Conn, error) {
 	return client, nil
 }
 
-// LookupNetIP implements fetcher.Resolver: each name has an address of its own.
+// LookupNetIP implements fetcher.Resolver: each name has its own address.
 func (w *endless) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
 	n, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(host, "s"), ".test"))
 	return []netip.Addr{netip.AddrFrom4([4]byte{93, 184, byte(n >> 8), byte(n)})}, nil
@@ -106,7 +106,7 @@ func (w *endless) serve(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// retained is how many things each part of a run holds, after so many requests.
+// retained returns how many things each part of a run holds, and the number of requests made so far.
 func (r *run) retained() (counts map[string]int, requests int) {
 	r.duplicates.contents.mu.Lock()
 	defer r.duplicates.contents.mu.Unlock()
@@ -128,20 +128,22 @@ func (r *run) retained() (counts map[string]int, requests int) {
 	}, r.tally.r.Requests
 }
 
-// What a run may hold of things that the web can make without end; the rest is one for each host, or two.
+// Limits on what a run may hold of things that the web can create without end; the rest is one or two for
+// each host.
 const (
 	soakContents = 300
 	soakCrowds   = 3000
 )
 
-// What an idle linker may hold, in KiB: one that has read a page of many links, as one for each processor may have, and
-// another. They are dropped before the rest is measured, because which of them are idle at an instant is chance.
+// Limits on what an idle linker may hold, in KiB: one that has read a page of many links, of which there
+// may be one for each processor, and any other. Idle linkers are dropped before the rest is measured,
+// because which of them are idle at an instant is chance.
 const (
 	grownLinker = 1000
 	smallLinker = 64
 )
 
-// dropIdle drops the idle linkers, and returns how many there were.
+// dropIdle drops the idle linkers and returns how many there were.
 func (r *run) dropIdle() int {
 	r.linkers.mu.Lock()
 	defer r.linkers.mu.Unlock()
@@ -150,9 +152,9 @@ func (r *run) dropIdle() int {
 	return n
 }
 
-// TestSoak crawls sites that never end for hours of simulated time. In the first two a run may come to hold as
-// much as its bounds allow, which are small here. From then on it must not grow, but for what a frontier in
-// memory needs for each URL that it has met.
+// TestSoak crawls sites that never end for hours of simulated time. In the first two hours a run may grow
+// to hold as much as its bounds allow, which are small here. From then on it must not grow, except for what
+// a frontier in memory needs for each URL that it has met.
 func TestSoak(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		soak(t, 20, 7, 15, func() frontier.Frontier { return frontier.NewMemory(frontier.MemoryConfig{}) })
@@ -171,7 +173,8 @@ func TestSoak(t *testing.T) {
 	})
 }
 
-// soak crawls so many sites for so many hours. perURL is how many bytes a known URL may take.
+// soak crawls the given number of sites for the given number of hours. perURL is how many bytes a known URL
+// may take.
 func soak(t *testing.T, hosts, hours, perURL int, open func() frontier.Frontier) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -246,7 +249,7 @@ func soaking(t *testing.T, w *endless, hosts int, long time.Duration, store fron
 
 func heapKiB() int {
 	runtime.GC()
-	runtime.GC() // pools have a second chance
+	runtime.GC() // pools keep their contents through one collection
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc >> 10)

@@ -52,7 +52,7 @@ func TestCrowds(t *testing.T) {
 	}
 }
 
-// Variants of one URL that differ in their session are one crowd; what else differs is not.
+// Variants of one URL that differ only in their session form one crowd; variants that differ otherwise do not.
 func TestSessionCrowds(t *testing.T) {
 	c := newCrowds(Traps{Queries: None, PerDir: None, Sessions: 2}, nil)
 	for i, u := range []string{"/x?PHPSESSID=1&a=1", "/x?a=1&PHPSESSID=2", "/x;jsessionid=3?a=1", "/x?PHPSESSID=4&a=2", "/x?a=1", "/x?a=1&sid=5"} {
@@ -62,7 +62,7 @@ func TestSessionCrowds(t *testing.T) {
 	}
 }
 
-// What changes gives out and load puts back counts on.
+// A table continues from what changes returned after load restores it.
 func TestCrowdsOutliveTheProcess(t *testing.T) {
 	c := newCrowds(Traps{Queries: 5, PerDir: None, Sessions: None}, nil)
 	enter := func(c *crowds, i int) bool { return c.enter(mustURL(t, fmt.Sprintf("http://a.test/x?%d", i))) == "" }
@@ -103,7 +103,7 @@ func TestCrowdsOutliveTheProcess(t *testing.T) {
 	}
 }
 
-// A table that is full begins again rather than grow.
+// A full table is emptied instead of growing.
 func TestCrowdsAreBounded(t *testing.T) {
 	c := newCrowds(Traps{Queries: 5, PerDir: None, Sessions: None}, nil)
 	for i := range uint64(maxCrowds) {

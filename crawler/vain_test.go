@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// deadSites are sites with a page each, at origins, that have these faults.
+// deadSites makes sites with one page each, at the origins, with these faults.
 func deadSites(w *crawltest.Web, faults map[string]crawltest.Fault) (seeds []string) {
 	for origin, f := range faults {
 		s := w.Site(origin).Fault(f)
@@ -28,7 +28,8 @@ func deadSites(w *crawltest.Web, faults map[string]crawltest.Fault) (seeds []str
 	return seeds
 }
 
-// A crawl that never had anything from anybody ends in seconds and says what was tried; nothing of it is lost.
+// A crawl that never got an answer from any host ends within seconds and says what was tried; no URL is
+// lost.
 func TestCrawlInVain(t *testing.T) {
 	refused, silent := crawltest.Refuse(), crawltest.NoConnect()
 	for name, tc := range map[string]struct {
@@ -79,7 +80,7 @@ func TestCrawlInVain(t *testing.T) {
 	}
 }
 
-// One answer of one host, whatever it is, is enough for the others to be waited for.
+// A single answer of one host, whatever it is, is enough to wait for the others.
 func TestCrawlThatHadSomethingIsPatient(t *testing.T) {
 	for name, answer := range map[string]func(s *crawltest.Site){
 		"a page":                        func(s *crawltest.Site) { s.Page("/", "") },
@@ -102,7 +103,7 @@ func TestCrawlThatHadSomethingIsPatient(t *testing.T) {
 	}
 }
 
-// As long as one host has not been tried as often, nothing is given up.
+// As long as one host has not been tried as often, the crawl is not given up.
 func TestCrawlWithUntriedHostsIsNotInVain(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		sites := map[string]crawltest.Fault{}
@@ -119,7 +120,7 @@ func TestCrawlWithUntriedHostsIsNotInVain(t *testing.T) {
 	})
 }
 
-// An operator who wants to wait for ever is not sent away after seconds.
+// A crawl whose operator wants to wait for ever does not end after seconds.
 func TestCrawlThatWaitsForEverIsNotInVain(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example").Fault(crawltest.Refuse().Until(3 * time.Hour))
@@ -131,7 +132,7 @@ func TestCrawlThatWaitsForEverIsNotInVain(t *testing.T) {
 	})
 }
 
-// What a crawl in vain has queued is there for the one that resumes it.
+// What a crawl in vain has queued is available to the one that resumes it.
 func TestCrawlInVainIsResumed(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example").Fault(crawltest.Refuse().Until(time.Hour))
@@ -152,7 +153,7 @@ func TestCrawlInVainIsResumed(t *testing.T) {
 	})
 }
 
-// A crawl that had something in an earlier process waits as long as any.
+// A crawl that got an answer in an earlier process waits as long as any other.
 func TestResumedCrawlThatHadSomethingIsPatient(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example").Fault(crawltest.Refuse().From(time.Hour))
@@ -175,7 +176,7 @@ func TestResumedCrawlThatHadSomethingIsPatient(t *testing.T) {
 	})
 }
 
-// A proxy that cannot be used is no matter of hosts: the crawl ends at the first request.
+// An unusable proxy does not depend on the host: the crawl ends at the first request.
 func TestCrawlThroughNoProxy(t *testing.T) {
 	proxy, err := url.Parse("http://proxy.example:3128")
 	if err != nil {
@@ -206,7 +207,8 @@ func TestCrawlThroughNoProxy(t *testing.T) {
 	})
 }
 
-// A host that was given up for good is not one of those that are left: the one that is left is tried as often itself.
+// A host that was given up for good does not count among the remaining ones: the remaining host is itself
+// tried as often.
 func TestHostsThatAreAtTheirEndDoNotCount(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		late := w.Site("http://late.example").Fault(crawltest.NoConnect().First(1))
@@ -217,7 +219,7 @@ func TestHostsThatAreAtTheirEndDoNotCount(t *testing.T) {
 	})
 }
 
-// A name without an address ends within seconds anyway, and has a visit.
+// A crawl of a name without an address ends within seconds anyway, with a visit of the URL.
 func TestCrawlOfANameWithoutAnAddressEndsByItself(t *testing.T) {
 	for _, f := range []crawltest.Fault{crawltest.NXDomain(), crawltest.DNSFailure(), crawltest.DNSTimeout()} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -229,7 +231,7 @@ func TestCrawlOfANameWithoutAnAddressEndsByItself(t *testing.T) {
 	}
 }
 
-// A robots.txt that has to be requested again is told of, with the cause and the time.
+// A robots.txt that has to be requested again is traced, with the cause and the time.
 func TestRetriesOfRobotsAreTraced(t *testing.T) {
 	for want, f := range map[string]crawltest.Fault{"connect_refused": crawltest.Refuse().First(2), "http_503": crawltest.Fail(503).First(2), "cut_short": crawltest.CutShort(5).First(2)} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
