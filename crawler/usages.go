@@ -2,23 +2,24 @@ package crawler
 
 import "github.com/amble-crawler/amble/robots"
 
-// usageNames are the uses that are counted by name, and last the others.
+// usageNames lists the uses that are counted by name, followed by all others.
 var usageNames = [...]string{robots.UseTrainAI, robots.UseAI, robots.UseSearch, robots.UseTDM, robots.UseTrainAIImage, "other"}
 
-// usageCounts are visits by use: first those that allow it, then those that disallow it.
+// usageCounts counts visits by use: first those that allow it, then those that disallow it.
 type usageCounts [2 * len(usageNames)]uint32
 
-// maxUsageHosts is of how many hosts usage is counted one by one.
+// maxUsageHosts is the number of hosts whose usage is counted by host.
 const maxUsageHosts = 1000
 
-// usages counts what sites say about the uses of their pages. Its tally's lock is held.
+// usages counts what sites say about the uses of their pages. The caller holds the lock of the tally that
+// it belongs to.
 type usages struct {
 	all   usageCounts
 	hosts map[string]*usageCounts
-	more  int // visits at further hosts
+	more  int // visits at other hosts
 }
 
-// count counts a visit, and reports whether anything is said.
+// count counts a visit, and reports whether its page says anything about uses.
 func (n *usages) count(host string, u robots.Usage) bool {
 	if len(u.Statements) == 0 {
 		return false
@@ -55,7 +56,7 @@ func usageIndex(use string) int {
 	return len(usageNames) - 1
 }
 
-// host is the counts of a host, nil if it is one too many.
+// host returns the counts of a host, nil if there are already too many hosts.
 func (n *usages) host(name string) *usageCounts {
 	h := n.hosts[name]
 	if h == nil && len(n.hosts) < maxUsageHosts {
@@ -68,7 +69,7 @@ func (n *usages) host(name string) *usageCounts {
 	return h
 }
 
-// of is the counts of a host, all zero if it is not counted.
+// of returns the counts of a host, all zero if it is not counted.
 func (n *usages) of(host string) usageCounts {
 	if h := n.hosts[host]; h != nil {
 		return *h
@@ -86,7 +87,7 @@ func (n *usages) recall(host string, was usageCounts) {
 	}
 }
 
-// report is the counts by the names of [Report.Usage].
+// report returns the counts by the names of [Report.Usage].
 func (n *usages) report() (all map[string]int, hosts map[string]map[string]int, more int) {
 	for name, h := range n.hosts {
 		if hosts == nil {
