@@ -195,7 +195,7 @@ func (m *committer) giveUp(ends []frontier.End, err error) {
 	m.fail(err)
 }
 
-// refuse prevents further commits and releases everyone who waits for room. The caller holds the lock.
+// refuse prevents further commits and releases all who wait for room. The caller holds the lock.
 func (m *committer) refuse() {
 	m.failed = true
 	m.room.Broadcast()

@@ -187,7 +187,7 @@ func (p *pattern) parseHost(host string) error {
 	p.host, p.suffix = strings.CutPrefix(strings.ToLower(host), "*")
 	p.port = strings.Contains(strings.TrimPrefix(p.host, "["), ":") && !strings.HasSuffix(p.host, "]")
 	if !p.port {
-		p.host = strings.Trim(p.host, "[]") // those of an IPv6 literal
+		p.host = strings.Trim(p.host, "[]") // the brackets of an IPv6 literal
 	}
 	if strings.ContainsAny(p.host, "{}*?# ") || strings.HasSuffix(p.host, ":") || p.suffix && (len(p.host) < 2 || p.host[0] != '.') {
 		return fmt.Errorf("host %q", host)

@@ -13,7 +13,7 @@ import (
 // output passes visits to the sinks, one at a time.
 type output struct {
 	sinks     []sink.Sink
-	exchanges []sink.ExchangeSink // those of sinks that archive exchanges
+	exchanges []sink.ExchangeSink // the sinks that archive exchanges
 	failed    func(error)         // called when an exchange could not be stored, with mu held
 
 	mu sync.Mutex // the order of records is the order of ends in a durable frontier

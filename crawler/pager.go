@@ -54,7 +54,7 @@ type pager struct {
 	mu      sync.Mutex // held by the worker whose visit the loop's body has
 	next    chan *Visit
 	taken   chan struct{}
-	stopped chan struct{} // closed when nobody looks at visits any more
+	stopped chan struct{} // closed when the loop takes no more visits
 }
 
 func newPager() *pager {

@@ -391,7 +391,7 @@ type promise struct {
 	politeness.HostInfo
 }
 
-// promises returns those of all hosts.
+// promises returns the promises of all hosts.
 func (p *process) promises() (all []promise) {
 	for _, h := range p.web.Hosts() {
 		all = append(all, promise{h.Host, p.crawler.Gate().Host(h.Host)})
