@@ -208,7 +208,7 @@ func (k *checkpoint) recallHost(host string, value []byte) {
 	k.tally.recallHost(host, c)
 }
 
-// encode returns the form in which h is stored: usage is omitted if the host states none.
+// encode returns the form in which c is stored: usage is omitted if the host states none.
 func (c *hostCount) encode() []byte {
 	b := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(c.pages)), uint64(c.retries))
 	if c.usage != (usageCounts{}) {
