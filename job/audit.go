@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// userAgent is the header of every request.
+// userAgent returns the User-Agent header of every request.
 func userAgent(cfg *crawler.Config) string {
 	name, version, _ := strings.Cut(agentOf(cfg), "/")
 	return politeness.Identity{Product: name, Version: version, Contact: cfg.Contact}.UserAgent()
@@ -25,7 +25,7 @@ func agentOf(cfg *crawler.Config) string {
 	return cfg.Agent
 }
 
-// writeAuditConfig notes beside a crawl's results what it was told, for verify.
+// writeAuditConfig records the crawl's politeness settings beside its results, for verify.
 func writeAuditConfig(d plainDir, cfg *crawler.Config, own map[string]int) error {
 	name, _, _ := strings.Cut(agentOf(cfg), "/")
 	p := cfg.Politeness
@@ -47,7 +47,7 @@ func writeAuditConfig(d plainDir, cfg *crawler.Config, own map[string]int) error
 	return outputError(err)
 }
 
-// loosen lets c hold for requests that were made under before, too: a ledger is one file, whatever was
+// loosen makes c allow requests that were made under before, too: there is one ledger file, whatever settings were
 // changed meanwhile.
 func loosen(c, before *audit.Config) {
 	c.Delay, c.DelayFactor = min(c.Delay, before.Delay), min(c.DelayFactor, before.DelayFactor)

@@ -17,9 +17,9 @@ import (
 
 // ChainCheck is the result of Verify for the hash chain of the ledger and its signed heads. See [ledger.Chain].
 type ChainCheck struct {
-	Lines  int64  `json:"lines"`           // that were read
-	Before int64  `json:"before"`          // of these, in front, without a chain: written by an earlier version
-	Heads  int    `json:"heads"`           // that fit
+	Lines  int64  `json:"lines"`           // lines that were read
+	Before int64  `json:"before"`          // lines at the beginning without a chain, written by an earlier version
+	Heads  int    `json:"heads"`           // heads that fit
 	Signed int64  `json:"signed"`          // lines up to the last head that fits
 	Line   int64  `json:"line,omitempty"`  // the first line that does not fit; 0: all do
 	Fault  string `json:"fault,omitempty"` // what does not fit there
@@ -27,11 +27,11 @@ type ChainCheck struct {
 	Notes []string `json:"notes,omitempty"` // what was not checked, and why
 }
 
-// PublicKeys gives the public key of an ID, and false when there is none that is trusted.
+// PublicKeys returns the public key with an ID, and false if there is no trusted one.
 type PublicKeys = func(id string) (ed25519.PublicKey, bool)
 
-// ReadKeys reads the keys by which heads of ledgers are checked: from the folder of an identity, without its compromised
-// keys, or from a file with a JWK Set, as sites are shown one.
+// ReadKeys reads the keys by which heads of ledgers are checked: from the folder of an identity, without its
+// compromised keys, or from a file with a JWK Set in the form that sites are given.
 func ReadKeys(path string) (PublicKeys, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -58,7 +58,7 @@ func ReadKeys(path string) (PublicKeys, error) {
 	return identity.Trusted(set), nil
 }
 
-// keys are those of the identity that the job's settings name, nil with a note when they cannot be read.
+// keys returns the keys of the identity that the job's settings name, or nil and a note if they cannot be read.
 func (r *Reader) keys() (public PublicKeys, note string) {
 	f, err := r.File()
 	if err != nil {
@@ -74,8 +74,8 @@ func (r *Reader) keys() (public PublicKeys, note string) {
 	return public, ""
 }
 
-// checkChain reads the ledger and compares each line with the chain. It shares no code with the part that wrote it.
-// Keys that are nil are those of the job's identity.
+// checkChain reads the ledger and compares each line with the chain. It shares no code with the part that wrote it. If
+// public is nil, the keys of the job's identity are used.
 func (r *Reader) checkChain(ledger io.Reader, public PublicKeys) (*ChainCheck, error) {
 	note := ""
 	if public == nil {
@@ -90,12 +90,12 @@ func (r *Reader) checkChain(ledger io.Reader, public PublicKeys) (*ChainCheck, e
 	return &c.ChainCheck, err
 }
 
-// chainCheck is a check of a chain under way.
+// chainCheck is the state of checking a chain.
 type chainCheck struct {
 	ChainCheck
 	keys   PublicKeys
 	tokens int
-	begun  bool   // a line has a chain
+	begun  bool   // a line with a chain was read
 	sum    []byte // after the line before
 }
 
@@ -119,7 +119,7 @@ func (c *chainCheck) read(r io.Reader) error {
 		case bytes.Contains(b, []byte(`,"chain":"`)):
 			c.fault("its chain is none: it was changed")
 		default:
-			_, _ = before.Write(b) // it does not fail
+			_, _ = before.Write(b) // it never fails
 			c.sum = before.Sum(c.sum[:0])
 			c.Before = c.Lines
 		}
@@ -136,7 +136,7 @@ func (c *chainCheck) line(plain, chain []byte) {
 	}
 	digest := sha256.Sum256(plain)
 	sum := sha256.Sum256(append(bytes.Clone(c.sum), digest[:]...))
-	switch _ = json.Unmarshal(plain, &e); { // what is no object has no number
+	switch _ = json.Unmarshal(plain, &e); { // a line that is not an object has no number
 	case bytes.Equal(sum[:], chain) && e.Line == c.Lines:
 		if e.Event == "head" {
 			c.head(e.Token)
@@ -153,7 +153,7 @@ func (c *chainCheck) line(plain, chain []byte) {
 	c.begun, c.sum = true, sum[:]
 }
 
-// head checks a signed head, which is of the line before.
+// head checks a signed head, which covers the lines before it.
 func (c *chainCheck) head(token string) {
 	c.tokens++
 	if c.keys == nil {
@@ -187,12 +187,12 @@ func (c *chainCheck) conclude(noted bool) {
 	note(c.tokens > 0 && c.keys == nil && !noted, "signatures of heads were not checked: the job names no identity; name the keys with --keys, a folder or a JWK Set")
 	next := c.Signed + 1
 	if c.Signed > 0 {
-		next++ // the head's own line
+		next++ // the line of the head itself
 	}
 	note(whole && c.keys != nil && next <= c.Lines, "lines %d to %d are under no signed head: whoever writes to the file can change them and compute the chain anew", next, c.Lines)
 }
 
-// unchained splits a line into what its digest is of and the chain after it.
+// unchained splits a line into the part that its digest covers and the chain after it.
 func unchained(line []byte) (plain, chain []byte, ok bool) {
 	i := bytes.LastIndex(line, []byte(`,"chain":"`))
 	if i < 0 || !bytes.HasSuffix(line, []byte(`"}`)) {

@@ -8,14 +8,14 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Change is a setting that is not what it was.
+// Change is a setting whose value has changed.
 type Change struct {
 	Key  string `json:"key"`
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// changes compares settings with those in force. The error names everything that may not differ.
+// changes compares settings with those in force. The error names every difference that is not allowed.
 func changes(dir string, was, now map[string]string) ([]Change, error) {
 	var list []Change
 	var errs []error
@@ -31,7 +31,7 @@ func changes(dir string, was, now map[string]string) ([]Change, error) {
 	return list, errors.Join(errs...)
 }
 
-// sameValue reports whether both texts say the same.
+// sameValue reports whether both texts mean the same value.
 func (c *Change) sameValue() bool {
 	k := KeyNamed(c.Key)
 	if k == nil || k.Kind() == List {
@@ -40,7 +40,7 @@ func (c *Change) sameValue() bool {
 	return one(k.Normal([]string{c.From})) == one(k.Normal([]string{c.To}))
 }
 
-// refusal is why a job cannot be resumed with the change, nil if it can.
+// refusal returns why a job cannot be resumed with the change, or nil if it can.
 func (c *Change) refusal(dir string) error {
 	from, to := cmp.Or(c.From, "none"), cmp.Or(c.To, "none")
 	const again = "leave it as it was, or begin a new crawl in another directory"
@@ -61,7 +61,7 @@ func (c *Change) refusal(dir string) error {
 	return &KeyError{Key: c.Key, Value: to, Err: fmt.Errorf(why, dir, from, again)}
 }
 
-// pace is the value of a setting as a number: seconds, a factor, or a rate.
+// pace returns the value of a setting as a number: seconds, a factor, or a rate.
 func pace(key, text string) float64 {
 	const without = 1e18
 	var d cli.Duration
@@ -81,8 +81,7 @@ func pace(key, text string) float64 {
 	return 0
 }
 
-// seedChanges compares seeds with those that the job has. A seed cannot be taken away: URLs were
-// found from it.
+// seedChanges compares seeds with those that the job has. A seed cannot be removed, because URLs were found from it.
 func seedChanges(dir string, was, now []string) (added []string, err error) {
 	gone, added := missing(was, now), missing(now, was)
 	if n := len(gone); n > 0 {
@@ -91,7 +90,7 @@ func seedChanges(dir string, was, now []string) (added []string, err error) {
 	return added, err
 }
 
-// missing are those of list that are not in from.
+// missing returns the items of list that are not in from.
 func missing(list, from []string) (res []string) {
 	has := make(map[string]bool, len(from))
 	for _, s := range from {

@@ -16,38 +16,37 @@ import (
 
 // Config describes a crawl that is kept in a directory.
 type Config struct {
-	// Crawl is the crawl. A job sets its Frontier, KeepRobots, AtCommit and Politeness.Ledger itself: there they must
-	// be nil. Its Sinks are written to after visits.jsonl; they are not part of the directory, and the caller closes
-	// them.
+	// Crawl configures the crawl. A job sets its Frontier, KeepRobots, AtCommit and Politeness.Ledger itself, so they
+	// must be nil here. Its Sinks are written to after visits.jsonl; they are not part of the directory, and the caller
+	// closes them.
 	Crawl crawler.Config
 
-	// Archive also archives what went over the wire, as WARC with a CDXJ index.
+	// Archive adds an archive of the traffic on the wire: WARC with a CDXJ index.
 	Archive bool
-	// WARC says how the archive is written. Its Prefix is not used; Software, Operator and UserAgent are set where
-	// they are empty.
+	// WARC configures the archive. Its Prefix is not used; Software, Operator and UserAgent are set if they are empty.
 	WARC warc.Options
-	// OwnHosts is a file of hosts that the operator owns, lines of host, host:port or URL: up to PerHost requests
-	// may be in flight at each, and the least delay does not apply to them. PerHost is 1 if it is 0.
+	// OwnHosts names a file of hosts that the operator owns, with one host, host:port or URL per line: up to PerHost
+	// requests may be in flight at each, and the minimum delay does not apply to them. PerHost is 1 if it is 0.
 	OwnHosts string
 	PerHost  int
-	// OptOut is a file of host names that are not requested at all, one a line. It is read again when it changes.
+	// OptOut names a file of host names that are never requested, one per line. It is read again when it changes.
 	OptOut string
 	// Since is the job directory or the visits.jsonl of an earlier crawl, whose pages are requested only if they have
 	// changed; see [crawler.Config].
 	Since string
-	// Sign is the folder of an identity (see [identity.Init]) by which requests are signed, and SignMode says which of
-	// them are. It signs the heads of the ledger too. Crawl.Fetch.Signer and Crawl.Politeness.SignHead must then be nil.
+	// Sign is the folder of an identity (see [identity.Init]) that signs requests, and SignMode says which ones. The
+	// identity signs the heads of the ledger too. Crawl.Fetch.Signer and Crawl.Politeness.SignHead must then be nil.
 	Sign     string
 	SignMode identity.Mode
-	// Note is called with what is worth a line in a log and not about a URL alone, such as a site that does not accept
-	// signatures. It is called concurrently. nil: nothing is called.
+	// Note is called with messages that belong in a log and are not about a single URL, for example that a site does
+	// not accept signatures. It is called concurrently. nil: nothing is called.
 	Note func(text string)
 
 	origins map[string]string // where values came from, by key
-	shown   Settings          // of the command, which a job file shows
+	shown   Settings          // set by the command, for display in a job file
 }
 
-// Crawler returns the configuration for package crawler: Crawl, with what the files say that the other fields name.
+// Crawler returns the configuration for package crawler: Crawl, completed from the files that the other fields name.
 func (c *Config) Crawler() (crawler.Config, error) {
 	cfg := c.Crawl
 	cfg.Sinks = slices.Clone(cfg.Sinks)
@@ -70,7 +69,7 @@ func (c *Config) Crawler() (crawler.Config, error) {
 	return cfg, errors.Join(errs...)
 }
 
-// checkOwn reports a lifted limit without the hosts that it may be lifted for.
+// checkOwn reports a limit that is lifted without own hosts to lift it for.
 func (c *Config) checkOwn() error {
 	if c.PerHost > 1 && c.OwnHosts == "" {
 		return &KeyError{Key: "per-host", Value: fmt.Sprint(c.PerHost), Err: errors.New("more than one request in flight at a host needs --own-hosts FILE with the hosts you own")}
@@ -78,7 +77,7 @@ func (c *Config) checkOwn() error {
 	return nil
 }
 
-// fill gives every field that a key sets the value that it stands for: a 0 becomes the default.
+// fill sets every field that has a key to the value that it stands for: 0 becomes the default.
 func (c *Config) fill() error {
 	var errs []error
 	for _, k := range keys {
@@ -90,8 +89,8 @@ func (c *Config) fill() error {
 	return errors.Join(errs...)
 }
 
-// recordable are the settings that the files of a job show: without the place of the seeds, which they have
-// themselves, and without the password of a proxy.
+// recordable returns the settings that the files of a job show: without the location of the seeds, which these files
+// contain themselves, and without the password of a proxy.
 func (c *Config) recordable() Settings {
 	all := slices.DeleteFunc(c.Settings(), func(s Setting) bool { return s.Name == "seeds" })
 	for i := range all {
@@ -102,7 +101,7 @@ func (c *Config) recordable() Settings {
 	return all
 }
 
-// absolute makes the files that c names found from any working directory.
+// absolute makes the paths in c absolute, so that the files are found from any working directory.
 func (c *Config) absolute() error {
 	var err error
 	for _, p := range []*string{&c.OwnHosts, &c.OptOut, &c.Since, &c.Sign} {
@@ -113,13 +112,13 @@ func (c *Config) absolute() error {
 	return err
 }
 
-// jobsOwn are the fields of crawler.Config that a job sets, and those that change nothing about a crawl.
+// jobsOwn lists the fields of crawler.Config that a job sets, and those that do not change a crawl.
 var jobsOwn = []string{
 	"Frontier", "KeepRobots", "AtCommit", "Trace",
 	"Politeness.Ledger", "Politeness.LedgerSize", "Politeness.Snapshot", "Politeness.Identity", "Politeness.Contactless",
 }
 
-// Program returns the fields of Crawl that no key of a job file can say, by their paths: functions, objects, and
+// Program returns the fields of Crawl that no key of a job file can express, by their paths: functions, objects, and
 // settings without a key. A job that has any can be resumed only by a program that sets them again.
 func (c *Config) Program() []string {
 	said := map[string]bool{}
@@ -134,7 +133,7 @@ func (c *Config) Program() []string {
 	return unsaid(reflect.ValueOf(&c.Crawl).Elem(), "", said)
 }
 
-// unsaid are the fields of a struct, and of its groups, that are set and not among those that are said.
+// unsaid returns the fields of a struct and of its groups that are set and are not in said.
 func unsaid(v reflect.Value, in string, said map[string]bool) (paths []string) {
 	for i := range v.NumField() {
 		path := in + v.Type().Field(i).Name
@@ -149,7 +148,7 @@ func unsaid(v reflect.Value, in string, said map[string]bool) (paths []string) {
 	return paths
 }
 
-// validate reports what of c a job cannot have.
+// validate reports everything in c that is not possible in a job.
 func (c *Config) validate() error {
 	x := &c.Crawl
 	if x.Frontier != nil || x.KeepRobots != nil || x.AtCommit != nil || x.Politeness.Ledger != nil {

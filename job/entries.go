@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/sink/warc"
 )
 
-// jobFiles is a directory that holds a job, or may come to.
+// jobFiles is a directory that holds a job or may become one.
 type jobFiles struct{ plainDir }
 
 // openJobFiles opens the directory at path.
@@ -20,25 +20,25 @@ func openJobFiles(path string) (jobFiles, error) {
 	return jobFiles{d}, err
 }
 
-// ownFiles are the files in a job directory. One that is replaced as a whole has another one beside it while
-// it is written, which a killed process leaves.
+// ownFiles lists the files in a job directory. While a file is replaced as a whole, a second one is written beside it,
+// which a killed process leaves behind.
 var ownFiles = map[string]bool{
 	lockName: false, VisitsName: false, LedgerName: false, lastWriteName: false,
 	manifestName: true, jobName: true, auditName: true, reportName: true, PageName: true,
 }
 
-// ownDirs are the directories in it, with what recognizes the files in them.
+// ownDirs lists the directories in a job directory, with a function that recognizes the files in them.
 var ownDirs = map[string]func(name string) bool{
 	robotsName:   func(name string) bool { return name == indexName || isRobotsBody(strings.TrimSuffix(name, newSuffix)) },
 	archiveName:  func(name string) bool { return strings.HasPrefix(name, warc.DefaultPrefix+"-") },
-	frontierName: func(string) bool { return true }, // known to the store alone
+	frontierName: func(string) bool { return true }, // only the store knows its files
 }
 
-// yoursName is a directory for whatever a user keeps with a crawl. It is never read.
+// yoursName is a directory for whatever a user keeps with a crawl. amble never reads it.
 const yoursName = "extra"
 
-// tolerated reports whether a name is not of a job and may be there all the same: files of the user, of editors and
-// of systems. All hidden files are: amble neither reads nor writes any.
+// tolerated reports whether a file that is not part of a job may be there all the same, such as files of the user, of
+// editors and of the system. All hidden files may: amble neither reads nor writes any.
 func tolerated(name string) bool {
 	switch name {
 	case yoursName, "Thumbs.db", "desktop.ini", "lost+found", "$RECYCLE.BIN", "System Volume Information":
@@ -48,8 +48,8 @@ func tolerated(name string) bool {
 		strings.HasPrefix(strings.ToLower(name), "readme")
 }
 
-// checkJobDir reports why the directory can neither become a job nor be resumed. Nothing is changed in it; what is in its
-// directories is checked when it is locked.
+// checkJobDir reports why the directory can neither become a job nor be resumed. It changes nothing in it; the contents
+// of its subdirectories are checked when it is locked.
 func checkJobDir(dir string) error {
 	d, err := openJobFiles(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +61,7 @@ func checkJobDir(dir string) error {
 	return firstOf(d.checkTop(), d.close())
 }
 
-// checkJob reports files that are not those of a job, or are not of the right kind.
+// checkJob reports files that do not belong to a job or are not of the right kind.
 func (d jobFiles) checkJob() error {
 	if err := d.checkTop(); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (d jobFiles) checkJob() error {
 	return nil
 }
 
-// checkTop is checkJob without what is in the directories.
+// checkTop is like checkJob, but leaves out the contents of the subdirectories.
 func (d jobFiles) checkTop() error {
 	entries, err := d.list(".")
 	if err != nil {
@@ -97,7 +97,7 @@ func (d jobFiles) checkTop() error {
 
 // checkNew reports why a directory without a manifest cannot become a job.
 func (d jobFiles) checkNew(names map[string]bool) error {
-	delete(names, manifestName+newSuffix) // of a process that was killed at once
+	delete(names, manifestName+newSuffix) // left by a process that was killed at its beginning
 	delete(names, lockName)
 	maps.DeleteFunc(names, func(name string, _ bool) bool { return tolerated(name) })
 	dir := d.root.Name()
@@ -129,8 +129,8 @@ func (d jobFiles) checkEntry(e fs.DirEntry) error {
 	return d.foreign(name)
 }
 
-// checkIn checks the entries of a directory of a job. The bodies of robots.txt files, of which there may be as many as
-// hosts, are checked when they are opened.
+// checkIn checks the entries of a subdirectory of a job. The bodies of robots.txt files, as many as there are hosts,
+// are checked when they are opened.
 func (d jobFiles) checkIn(dir string, ours func(name string) bool) error {
 	names, err := d.names(dir)
 	if err != nil {
@@ -155,7 +155,7 @@ func (d jobFiles) checkIn(dir string, ours func(name string) bool) error {
 	return nil
 }
 
-// foreign says what to do about a file that a job did not make.
+// foreign returns the error for a file that no job made, with advice on what to do.
 func (d jobFiles) foreign(name string) error {
 	return refused("job %s holds %s, which amble did not make: move it out of the directory, or into %s, which is yours",
 		d.root.Name(), name, d.path(yoursName)+string(filepath.Separator))

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Error is why something cannot be done with a job. It wraps the cause.
+// Error reports why an operation on a job is not possible. It wraps the cause.
 type Error struct {
 	Kind ErrorKind
 	Err  error
@@ -19,10 +19,10 @@ type ErrorKind int
 
 // The kinds of errors.
 const (
-	// Refused is the kind of errors for which the caller has to ask for something else: other settings, another
-	// directory, another time. Nothing was changed.
+	// Refused is the kind of errors for which the caller has to change the request: other settings, another directory,
+	// another time. Nothing was changed.
 	Refused ErrorKind = iota + 1
-	// Storage is the kind of errors of a directory that cannot be read or written, or has been damaged.
+	// Storage is the kind of errors of a directory that cannot be read or written, or that is damaged.
 	Storage
 )
 
@@ -33,9 +33,9 @@ func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
 var (
-	// ErrNoJob is wrapped by the error of a directory that holds no job.
+	// ErrNoJob is wrapped by the error for a directory that holds no job.
 	ErrNoJob = errors.New("no job")
-	// ErrHeld is wrapped by the error of a job that another process works on.
+	// ErrHeld is wrapped by the error for a job that another process is working on.
 	ErrHeld = errors.New("held by another process")
 	// ErrFinished is wrapped by the error of Open and Resume for a job that has nothing left to do. Nothing was
 	// changed.
@@ -45,10 +45,10 @@ var (
 	ErrProgram = errors.New("the job needs its own program")
 )
 
-// KeyError is what is wrong with the value of a key.
+// KeyError reports what is wrong with the value of a key.
 type KeyError struct {
 	Key   string
-	Value string // "" where it says nothing
+	Value string // left out of the text if it is ""
 	Err   error
 }
 
@@ -63,7 +63,7 @@ func (e *KeyError) Error() string {
 // Unwrap returns what is wrong.
 func (e *KeyError) Unwrap() error { return e.Err }
 
-// also is err that wraps another one too, which its text does not name.
+// also is an error that also wraps another one, which its text does not mention.
 type also struct {
 	error
 	is error
@@ -75,17 +75,17 @@ func (a also) Is(err error) bool { return err == a.is }
 // Unwrap returns the error.
 func (a also) Unwrap() error { return a.error }
 
-// refused is an error of kind Refused.
+// refused returns an error of kind Refused.
 func refused(format string, args ...any) error {
 	return &Error{Kind: Refused, Err: fmt.Errorf(format, args...)}
 }
 
-// refusedAs is refused of an error that wraps is.
+// refusedAs is like refused, for an error that wraps is.
 func refusedAs(is error, format string, args ...any) error {
 	return &Error{Kind: Refused, Err: also{fmt.Errorf(format, args...), is}}
 }
 
-// readError is an error of reading a job. One that has its kind keeps it.
+// readError returns the error of reading a job. An error that already has a kind keeps it.
 func readError(err error) error {
 	var told *Error
 	if err == nil || errors.As(err, &told) {
@@ -94,7 +94,7 @@ func readError(err error) error {
 	return &Error{Kind: Storage, Err: err}
 }
 
-// outputError is an error of writing to a job. One that has its kind keeps it.
+// outputError returns the error of writing to a job. An error that already has a kind keeps it.
 func outputError(err error) error {
 	var told *Error
 	if err == nil || errors.As(err, &told) {
@@ -107,7 +107,7 @@ func outputError(err error) error {
 	return &Error{Kind: Storage, Err: err}
 }
 
-// firstOf is err, or if there is none, next: what follows a failure to write is mostly the same failure.
+// firstOf returns err, or next if err is nil: what follows a failure to write is mostly the same failure.
 func firstOf(err, next error) error {
 	if err != nil {
 		return err
@@ -115,5 +115,5 @@ func firstOf(err, next error) error {
 	return next
 }
 
-// ResumeCommand is what a person types to resume the job in a directory with the command amble.
+// ResumeCommand returns the command line that resumes the job in a directory.
 func ResumeCommand(dir string) string { return "amble resume " + cli.ShellWord(dir) }

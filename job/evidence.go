@@ -10,20 +10,20 @@ import (
 	"sync"
 )
 
-// evidence is a file that only grows, open for appending to, with the hash of all that is in it. Nothing
-// that was committed is ever changed; Truncate cuts off what a killed process wrote after the last commit.
+// evidence is a file that only grows, open for appending, with the hash of its contents. Nothing that was committed is
+// ever changed; Truncate cuts off what a killed process wrote after the last commit.
 type evidence struct {
 	*os.File
 	name string // in the job's directory
 
 	mu     sync.Mutex
 	hash   hash.Hash
-	bytes  int64 // that are in the hash
-	synced int64 // of these, durable
+	bytes  int64 // bytes that are in the hash
+	synced int64 // of these, bytes that are durable
 }
 
-// openEvidence opens a file of the job, made when missing. was is its extent at the last commit, which the
-// file must reach and, as far as it is read, equal; nil if there is none.
+// openEvidence opens a file of the job, and creates it if it is missing. was is its extent at the last commit, or nil
+// if there is none: the file must be at least as long, and the part of it that is read must be equal.
 func (d jobFiles) openEvidence(name string, was *extent) (*evidence, error) {
 	if was == nil {
 		was = &extent{SHA256: hexSum(sha256.New())}
@@ -43,7 +43,7 @@ func (d jobFiles) openEvidence(name string, was *extent) (*evidence, error) {
 	return e, nil
 }
 
-// committed opens a file, which is made when missing only if nothing of it was committed.
+// committed opens a file. A missing file is created only if nothing of it was committed.
 func (d jobFiles) committed(name string, was *extent) (*os.File, error) {
 	if was.Bytes == 0 {
 		return d.edit(name, os.O_APPEND)
@@ -55,19 +55,19 @@ func (d jobFiles) committed(name string, was *extent) (*os.File, error) {
 	return f, err
 }
 
-// Write implements io.Writer. What is written only in part is not in the hash: Truncate removes it.
+// Write implements io.Writer. A partial write is not in the hash: Truncate removes it.
 func (e *evidence) Write(b []byte) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	n, err := e.File.Write(b)
 	if err == nil {
-		_, _ = e.hash.Write(b) // it does not fail
+		_, _ = e.hash.Write(b) // it never fails
 		e.bytes += int64(n)
 	}
 	return n, err
 }
 
-// Truncate cuts the file. It comes before the first Write, or after one that failed.
+// Truncate cuts the file. It must be called before the first Write, or after one that failed.
 func (e *evidence) Truncate(size int64) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -96,8 +96,8 @@ func (e *evidence) Sync() error {
 	return nil
 }
 
-// grown makes the file durable and returns its extent, was being that of the last commit. It reports whether there is a
-// new mark, and whether the file has grown.
+// grown makes the file durable and returns its extent; was is the extent at the last commit. It reports whether there
+// is a new mark, and whether the file has grown.
 func (e *evidence) grown(was extent) (now extent, marked, grown bool, err error) {
 	e.mu.Lock()
 	if e.bytes == was.Bytes && was.State != nil {

@@ -17,18 +17,18 @@ import (
 // Story is what the files of a job say about one URL.
 type Story struct {
 	Dir      string       `json:"dir"`
-	State    string       `json:"state"`           // "visited", or where the URL is instead
+	State    string       `json:"state"`           // "visited", or where else the URL is
 	Note     string       `json:"note,omitempty"`  // what is not known, and why
 	Chain    []Found      `json:"chain"`           // from the seed to the URL
-	Visit    *sink.Record `json:"visit,omitempty"` // nil without one
+	Visit    *sink.Record `json:"visit,omitempty"` // nil if there is none
 	Line     int          `json:"line,omitempty"`  // of the visit
-	Requests []Request    `json:"requests"`        // for the URL, and the last for its robots.txt
+	Requests []Request    `json:"requests"`        // for the URL, and the last one for its robots.txt
 
-	// Robots is what was known of the robots.txt that judged the URL, nil if none was requested.
+	// Robots is what was known of the robots.txt that judged the URL, or nil if none was requested.
 	Robots *politeness.OriginInfo `json:"-"`
 }
 
-// Found is a URL of the chain that leads from a seed to another.
+// Found is a URL of the chain that leads from a seed to another URL.
 type Found struct {
 	URL     string `json:"url"`
 	How     string `json:"how"` // seed, link, redirect, or what else named it
@@ -37,14 +37,14 @@ type Found struct {
 	Line    int    `json:"line,omitempty"` // of its visit
 }
 
-// Request is one request as the ledger has it, start and end.
+// Request is one request as recorded in the ledger, with start and end.
 type Request struct {
 	Line  int          `json:"line"` // of Start in the ledger
 	Start ledger.Entry `json:"start"`
 	End   ledger.Entry `json:"end"`
 }
 
-// Explain tells what the job knows of a URL.
+// Explain returns what the job knows about a URL.
 func (r *Reader) Explain(u weburl.URL) (*Story, error) {
 	c, err := r.config()
 	if err != nil {
@@ -55,10 +55,10 @@ func (r *Reader) Explain(u weburl.URL) (*Story, error) {
 	return s, readError(err)
 }
 
-// teller collects what the files of a job tell of URLs.
+// teller collects what the files of a job say about URLs.
 type teller struct {
 	*Reader
-	profile weburl.Profile // by which URLs are told apart
+	profile weburl.Profile // tells which URLs are the same page
 	policy  *politeness.Config
 }
 
@@ -86,7 +86,7 @@ func (t *teller) tell(u weburl.URL) (*Story, error) {
 	return s, err
 }
 
-// findVisit looks for the line of a URL: first in this spelling, then in others of the same page.
+// findVisit looks for the line of a URL: first in this spelling, then in other spellings of the same page.
 func (t *teller) findVisit(u weburl.URL) (*sink.Record, int, error) {
 	v, line, err := t.findLine(u.String())
 	if v != nil || err != nil {
@@ -120,7 +120,8 @@ func (t *teller) findLine(url string) (v *sink.Record, line int, err error) {
 	return v, line, err
 }
 
-// maxChain is the longest chain that is followed: in a file that was changed a chain may be endless.
+// maxChain is the length of the longest chain that is followed: in a file that was tampered with, a chain may be
+// endless.
 const maxChain = 1000
 
 // trace follows the visit back to its seed.
@@ -145,7 +146,7 @@ func (t *teller) trace(s *Story) error {
 	return nil
 }
 
-// how says how a URL was found.
+// how returns how a URL was found.
 func how(v *sink.Record) string {
 	switch {
 	case v.Via == "" && v.Depth > 0:
@@ -174,7 +175,7 @@ func (t *teller) lookUp(s *Story, u weburl.URL) error {
 	return nil
 }
 
-// queueText says where the queue has a URL, or why that is not known.
+// queueText says where in the queue a URL is, or why that is not known.
 func queueText(state disk.State, err error) (text, note string) {
 	if err != nil {
 		return "no visit yet", "whether it is queued cannot be told: " + err.Error()
@@ -185,7 +186,7 @@ func queueText(state disk.State, err error) (text, note string) {
 	}[state], ""
 }
 
-// queueState opens the queue for one look-up, unless a process works on the job.
+// queueState opens the queue for one look-up, unless a process is working on the job.
 func (t *teller) queueState(u weburl.URL) (disk.State, error) {
 	j, err := lockDir(t.dir)
 	if err != nil {

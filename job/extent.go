@@ -17,14 +17,14 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// extent is the length that a file that only grows had at a commit, and the SHA-256 of that part, as of
-// "head -c BYTES FILE". It is stored in the queue in the same step as the visits that it is about.
+// extent is the length of a file that only grows, as it was at a commit, with the SHA-256 of that part, as of "head -c
+// BYTES FILE". It is stored in the queue in the same step as the visits that it covers.
 type extent struct {
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
-	State  []byte `json:"state"` // of the hash, so that nothing is read again to continue it
+	State  []byte `json:"state"` // of the hash, so that nothing has to be read again to continue it
 
-	// Earlier points: a process that resumes the job hashes again what comes after the first, and Verify
+	// From and Mark are earlier points: a process that resumes the job hashes again what comes after From, and Verify
 	// names the part of the file that differs.
 	From point `json:"from"`
 	Mark point `json:"mark"`
@@ -33,13 +33,13 @@ type extent struct {
 // point is a place in a file, with the state of the hash there.
 type point struct {
 	Bytes int64  `json:"bytes"`
-	State []byte `json:"state,omitempty"` // none: it is the file's beginning
+	State []byte `json:"state,omitempty"` // empty at the file's beginning
 }
 
-// markEvery is how far apart points are, in bytes.
+// markEvery is the distance between points, in bytes.
 const markEvery = 4 << 20
 
-// grown is the extent of a file that has grown to this length. It reports whether there is a new mark.
+// grown returns the extent of a file that has grown to this length. It reports whether there is a new mark.
 func (e extent) grown(bytes int64, sum string, state []byte) (next extent, marked bool) {
 	next = extent{bytes, sum, state, e.From, e.Mark}
 	if bytes-e.Mark.Bytes < markEvery {
@@ -51,20 +51,20 @@ func (e extent) grown(bytes int64, sum string, state []byte) (next extent, marke
 
 func (e *extent) encode() []byte {
 	b, err := json.Marshal(e)
-	if err != nil { // numbers and texts
+	if err != nil { // numbers and strings cannot fail
 		panic(err)
 	}
 	return b
 }
 
-// check compares a file with the extent, from the last point on, and returns its hash up to the end of the extent.
-// The error is a *damage, or that of the file.
+// check compares a file with the extent, from the last point on, and returns its hash up to the end of the extent. The
+// error is a *damage, or that of reading the file.
 func (e *extent) check(f io.ReaderAt, size int64) (hash.Hash, error) {
 	if size < e.Bytes {
 		return nil, short(size, e.Bytes)
 	}
 	h, from := e.From.hash(), e.From.Bytes
-	if h == nil { // of another version of Go, perhaps
+	if h == nil { // perhaps written by another version of Go
 		h, from = sha256.New(), 0
 	}
 	if _, err := io.Copy(h, io.NewSectionReader(f, from, e.Bytes-from)); err != nil {
@@ -76,7 +76,7 @@ func (e *extent) check(f io.ReaderAt, size int64) (hash.Hash, error) {
 	return h, nil
 }
 
-// hash is the hash of what is before the point, nil if its state cannot be read.
+// hash returns the hash of what is before the point, or nil if its state cannot be read.
 func (p point) hash() hash.Hash {
 	h := sha256.New()
 	if p.Bytes == 0 {
@@ -90,16 +90,16 @@ func (p point) hash() hash.Hash {
 
 func hexSum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
-// stateOf is the state of a hash of crypto/sha256.
+// stateOf returns the state of a hash of crypto/sha256.
 func stateOf(h hash.Hash) []byte {
 	b, err := h.(encoding.BinaryMarshaler).MarshalBinary()
-	if err != nil { // it has none
+	if err != nil { // crypto/sha256 never fails
 		panic(err)
 	}
 	return b
 }
 
-// damage is what is wrong with a file that was committed.
+// damage says what is wrong with a file that was committed.
 type damage struct{ what string }
 
 func (d *damage) Error() string { return d.what }
@@ -116,7 +116,7 @@ func differs(from, to int64) error {
 	return &damage{fmt.Sprintf("between byte %d and byte %d it is not what was committed", from, to)}
 }
 
-// queueError is an error of the queue in a form for users.
+// queueError returns an error of the queue in a form for users.
 func (d jobFiles) queueError(err error) error {
 	if !errors.Is(err, disk.ErrDamaged) && !errors.Is(err, disk.ErrForeign) {
 		if errors.Is(err, crawler.ErrResume) {
@@ -124,7 +124,7 @@ func (d jobFiles) queueError(err error) error {
 		}
 		return err
 	}
-	text, _, _ := strings.Cut(err.Error(), "\n") // every reader has met it
+	text, _, _ := strings.Cut(err.Error(), "\n") // each reader of the queue reports it on a line of its own
 	if abs, absErr := filepath.Abs(d.path(frontierName)); absErr == nil {
 		if _, cause, ok := strings.Cut(text, abs+": "); ok {
 			text = cause
@@ -137,7 +137,7 @@ func (d jobFiles) queueError(err error) error {
 		d.path(frontierName), text, dir, cli.ShellWord(dir))}
 }
 
-// told is err in a form for users: for damage, the path of the file and what to do.
+// told returns err in a form for users: for damage, with the path of the file and what to do.
 func (d jobFiles) told(name string, err error) error {
 	var dam *damage
 	if !errors.As(err, &dam) {

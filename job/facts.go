@@ -7,8 +7,8 @@ import (
 	"path"
 )
 
-// fileFacts are size and hash of the results in a job directory. The index of robots.txt files has
-// their hashes, and so vouches for them. Files in extents are not read again.
+// fileFacts returns size and hash of the results in a job directory. The index of robots.txt files contains their
+// hashes, and so vouches for them. Files in extents are not read again.
 func fileFacts(d jobFiles, extents map[string]extent) (map[string]FileFact, error) {
 	facts := map[string]FileFact{}
 	names := []string{VisitsName, LedgerName, reportName, auditName, path.Join(robotsName, indexName)}

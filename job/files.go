@@ -14,11 +14,11 @@ import (
 )
 
 // plainDir is a directory whose files are opened only as regular files: symbolic links are not followed, files are
-// created only where there was none, and named pipes do not block. So whoever can put files into the directory cannot
+// created only where there were none, and named pipes do not block. So nobody who can put files into the directory can
 // make a process write elsewhere. Errors name whole paths.
 type plainDir struct{ root *os.Root }
 
-// openDir opens the directory at path, which may itself be a link: the operator named it.
+// openDir opens the directory at path, which may itself be a link, because the operator named it.
 func openDir(path string) (plainDir, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -39,19 +39,19 @@ func readPlain(path, name string) ([]byte, error) {
 	return b, errors.Join(err, d.close())
 }
 
-// path is the path of a file, for messages and for the packages that take one.
+// path returns the path of a file, for messages and for packages that take a path.
 func (d plainDir) path(name string) string { return filepath.Join(d.root.Name(), name) }
 
-// errNotPlain is wrapped by the error of what is neither a regular file nor, where one is expected, a
-// directory; and of a file that must not be written to.
+// errNotPlain is wrapped by the error for anything that is not a regular file (or, where one is expected, a directory),
+// and for a file that must not be written to.
 var errNotPlain = errors.New("amble opens nothing but the regular files and directories that it made: see what it is for, and move it out of the directory")
 
-// notPlain is the error of what is at path, with the reason why it is not opened.
+// notPlain returns the error for what is at path, with the reason why it is not opened.
 func notPlain(path, what string) error {
 	return &Error{Kind: Refused, Err: fmt.Errorf("%s is %s: %w", path, what, errNotPlain)}
 }
 
-// kindOf is the kind of a file in words, "" for a regular file.
+// kindOf returns the kind of a file in words, or "" for a regular file.
 func kindOf(m fs.FileMode) string {
 	switch {
 	case m.IsRegular():
@@ -97,7 +97,7 @@ func (d plainDir) file(name string, flag int) (*os.File, error) {
 // open opens a file for reading.
 func (d plainDir) open(name string) (*os.File, error) { return d.file(name, os.O_RDONLY) }
 
-// read reads a whole file, of settings rather than results.
+// read reads a whole file. It is meant for settings rather than results.
 func (d plainDir) read(name string) ([]byte, error) {
 	f, err := d.open(name)
 	if err != nil {
@@ -107,7 +107,7 @@ func (d plainDir) read(name string) ([]byte, error) {
 	return b, errors.Join(err, f.Close())
 }
 
-// edit opens a file for reading and writing, with further flags, made when missing.
+// edit opens a file for reading and writing, with further flags, and creates it if it is missing.
 func (d plainDir) edit(name string, flag int) (*os.File, error) {
 	f, err := d.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR|flag, 0o644)
 	if errors.Is(err, fs.ErrExist) {
@@ -116,7 +116,7 @@ func (d plainDir) edit(name string, flag int) (*os.File, error) {
 	return f, d.named("open", name, err)
 }
 
-// has reports whether there is something of that name.
+// has reports whether a file or directory of that name exists.
 func (d plainDir) has(name string) (bool, error) {
 	_, err := d.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -125,7 +125,7 @@ func (d plainDir) has(name string) (bool, error) {
 	return err == nil, d.named("open", name, err)
 }
 
-// replace writes a file whole or not at all, whenever the process or the system ends.
+// replace writes a file whole or not at all, even if the process or the system ends meanwhile.
 func (d plainDir) replace(name string, b []byte) error {
 	f, err := d.create(name + newSuffix)
 	if err != nil {
@@ -144,7 +144,7 @@ func (d plainDir) replace(name string, b []byte) error {
 	return d.sync()
 }
 
-// create makes a file for writing. A file that a killed process left under its name is removed.
+// create creates a file for writing. A file that a killed process left under this name is removed.
 func (d plainDir) create(name string) (*os.File, error) {
 	const flag = os.O_CREATE | os.O_EXCL | os.O_WRONLY
 	f, err := d.root.OpenFile(name, flag, 0o644)
@@ -156,7 +156,7 @@ func (d plainDir) create(name string) (*os.File, error) {
 	return f, d.named("open", name, err)
 }
 
-// sub opens a directory in the directory, made when missing.
+// sub opens a subdirectory, and creates it if it is missing.
 func (d plainDir) sub(name string) (plainDir, error) {
 	if err := d.root.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return plainDir{}, d.named("mkdir", name, err)
@@ -172,8 +172,8 @@ func (d plainDir) sub(name string) (plainDir, error) {
 	return plainDir{root}, d.named("open", name, err)
 }
 
-// list returns the entries of the directory, or of one of its directories, in no order. A directory that does not exist
-// has none.
+// list returns the entries of the directory or of one of its subdirectories, in no order. A directory that does not
+// exist has none.
 func (d plainDir) list(name string) ([]fs.DirEntry, error) {
 	f, err := d.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -186,7 +186,7 @@ func (d plainDir) list(name string) ([]fs.DirEntry, error) {
 	return entries, errors.Join(err, f.Close())
 }
 
-// names is list without what the entries are, which would be looked up one by one.
+// names is like list, but returns only names: the kinds of entries would be looked up one by one.
 func (d plainDir) names(name string) ([]string, error) {
 	f, err := d.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -199,7 +199,7 @@ func (d plainDir) names(name string) ([]string, error) {
 	return names, errors.Join(err, f.Close())
 }
 
-// sync makes the names in the directory durable, where the system can.
+// sync makes the names in the directory durable, if the system can.
 func (d plainDir) sync() error {
 	if runtime.GOOS == "windows" {
 		return nil // directories cannot be synced there
@@ -211,7 +211,7 @@ func (d plainDir) sync() error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// named is err with the whole path of the file that it is about.
+// named returns err with the whole path of the file that it is about.
 func (d plainDir) named(op, name string, err error) error {
 	if err == nil {
 		return nil
@@ -219,7 +219,7 @@ func (d plainDir) named(op, name string, err error) error {
 	return &os.PathError{Op: op, Path: d.path(name), Err: cli.Cause(err)}
 }
 
-// checkKind reports what is neither a regular file nor, where one is expected, a directory.
+// checkKind reports anything that is not a regular file or, where one is expected, a directory.
 func (d plainDir) checkKind(name string, mode fs.FileMode, dir bool) error {
 	if mode.IsDir() == dir && (dir || mode.IsRegular()) {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Kind is what the text of a key's value looks like.
+// Kind is the textual form of a key's value.
 type Kind string
 
 // The kinds of values.
@@ -26,20 +26,20 @@ const (
 	Whole    Kind = "whole"    // a whole number
 	Count    Kind = "count"    // a whole number, or none
 	Number   Kind = "number"   // a number, or none
-	Duration Kind = "duration" // such as 500ms or 1m30s, a bare number is seconds; or none
-	Size     Kind = "size"     // such as 500kB or 10MiB, a bare number is bytes; or none
+	Duration Kind = "duration" // such as 500ms or 1m30s; a bare number is seconds; or none
+	Size     Kind = "size"     // such as 500kB or 10MiB; a bare number is bytes; or none
 	List     Kind = "list"     // of texts
 )
 
-// form is how a field of a Config is written as text, and read from it.
+// form converts a field of a Config to text and back.
 type form interface {
 	kind() Kind
 	// parse reports what is wrong with the form of a text.
 	parse(v []string) error
-	// set sets the field to what the text says. The text has the right form; the error says why it cannot be in
-	// force all the same.
+	// set sets the field to the value of the text, whose form is valid; the error says why the value cannot be in force
+	// nevertheless.
 	set(field reflect.Value, v []string) error
-	// text is the field as text.
+	// text returns the field as text.
 	text(field reflect.Value) []string
 }
 
@@ -68,7 +68,7 @@ func (flag) set(field reflect.Value, v []string) error {
 
 func (flag) text(field reflect.Value) []string { return []string{strconv.FormatBool(field.Bool())} }
 
-// one is the only value, "" if there is none.
+// one returns the only value, or "" if there is none.
 func one(v []string) string {
 	if len(v) == 0 {
 		return ""
@@ -76,7 +76,7 @@ func one(v []string) string {
 	return v[len(v)-1]
 }
 
-// words is the form of a string, with the text that an empty one stands for.
+// words is the form of a string, with the text that an empty string stands for.
 type words struct{ def string }
 
 func (words) kind() Kind           { return Text }
@@ -93,23 +93,23 @@ func (w words) text(field reflect.Value) []string {
 	return []string{w.def}
 }
 
-// amount is the form of a limit: a number of things or bytes, a duration, a factor. Fields have values for "none" and
-// for 0, because a Config's own 0 is mostly its default.
+// amount is the form of a limit: a number of things or bytes, a duration, a factor. It has field values for "none" and
+// for 0, because 0 in a Config mostly means its default.
 type amount struct {
 	is   Kind
 	def  float64 // what a field of 0 stands for
 	none float64 // the field for "none"
-	zero float64 // the field for 0
+	zero float64 // the field for "0"
 
 	noNone string  // why "none" is refused; "" if it is not
 	noZero string  // why 0 is refused
 	most   float64 // the largest value; 0: no largest one
-	bare   bool    // complaints leave the value out
+	bare   bool    // complaints do not repeat the value
 }
 
 func (a amount) kind() Kind { return a.is }
 
-// read is the number that a text is, -1 for none.
+// read returns the number that a text stands for, or -1 for none.
 func (a amount) read(text string) (n float64, err error) {
 	switch a.is {
 	case Whole:
@@ -138,7 +138,7 @@ func (a amount) read(text string) (n float64, err error) {
 	return n, err
 }
 
-// write is a number as text.
+// write returns a number as text.
 func (a amount) write(n float64) string {
 	var m encoding.TextMarshaler
 	switch a.is {
@@ -189,7 +189,7 @@ func (a amount) set(field reflect.Value, v []string) error {
 	return nil
 }
 
-// takesNone reports whether "none" is a value of its own, which says something else than 0.
+// takesNone reports whether "none" is a value of its own, with another meaning than 0.
 func (a amount) takesNone() bool {
 	return a.is != Whole && a.noNone == "" && (a.noZero != "" || a.none != a.zero)
 }
@@ -212,11 +212,11 @@ func (a amount) text(field reflect.Value) []string {
 	return []string{a.write(n)}
 }
 
-// choice is the form of a type that is one of a few words: a string, or one that reads and writes its own text.
+// choice is the form of a type that is one of a few words: a string, or a type that reads and writes its own text.
 type choice struct {
 	def   string
 	words []string
-	read  func(string) error // reads other spellings of the words, too; nil: there are none
+	read  func(string) error // also accepts other spellings of the words; nil: there are none
 }
 
 func (choice) kind() Kind { return Choice }
@@ -242,7 +242,7 @@ func (c choice) text(field reflect.Value) []string {
 	return []string{textOf(field)}
 }
 
-// list is the form of a list. check reports what is wrong with one item, and returns it as it is to be read.
+// list is the form of a list. check reports what is wrong with one item, and returns the item as it is to be read.
 type list struct {
 	check func(item string) (string, error)
 }
@@ -292,7 +292,7 @@ func (l list) text(field reflect.Value) []string {
 	return items
 }
 
-// setText sets a value to what its text says.
+// setText sets a value from its text.
 func setText(field reflect.Value, text string) error {
 	if u, ok := field.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return u.UnmarshalText([]byte(text))
@@ -306,7 +306,7 @@ func setText(field reflect.Value, text string) error {
 	return nil
 }
 
-// textOf is a value as text.
+// textOf returns a value as text.
 func textOf(field reflect.Value) string {
 	if m, ok := field.Interface().(encoding.TextMarshaler); ok {
 		b, err := m.MarshalText()
@@ -318,7 +318,7 @@ func textOf(field reflect.Value) string {
 	return fmt.Sprint(field)
 }
 
-// addressRange is the text of a range of addresses, that of a bare address being the range of one.
+// addressRange returns the text of a range of addresses; for a bare address, the range of that address alone.
 func addressRange(s string) (string, error) {
 	prefix, err := netip.ParsePrefix(s)
 	if addr, bare := netip.ParseAddr(s); bare == nil {
@@ -337,12 +337,12 @@ func port(s string) (string, error) {
 	return s, nil
 }
 
-// own is the form of a type that is read and written by functions of its own.
+// own is the form of a type that is read and written by its own functions.
 type own[T any] struct {
 	is    Kind
 	read  func(v []string) (T, error)
 	write func(T) []string
-	late  bool // errors are told with the key and its value, not where the text is read
+	late  bool // errors are reported with the key and its value, not where the text is read
 }
 
 func (o own[T]) kind() Kind { return o.is }
@@ -365,7 +365,7 @@ func (o own[T]) set(field reflect.Value, v []string) error {
 
 func (o own[T]) text(field reflect.Value) []string { return o.write(field.Interface().(T)) }
 
-// secretGone stands in a job for the user name and password of a proxy, which are not kept there.
+// secretGone replaces the user name and password of a proxy in a job, because they are not kept there.
 const secretGone = "***"
 
 // proxyOf reads the URL of a proxy.
@@ -401,7 +401,8 @@ func proxyText(u *url.URL) []string {
 	return []string{u.String()}
 }
 
-// WithoutSecrets is a URL, or what should be one, as it may be shown: what stands before the host may be a password.
+// WithoutSecrets returns a URL, or what should be one, in a form that may be shown: what precedes the host may be a
+// password.
 func WithoutSecrets(s string) string {
 	scheme, rest, ok := strings.Cut(s, "//")
 	authority, _, _ := strings.Cut(rest, "/")
@@ -430,7 +431,7 @@ func addressText(a netip.Addr) []string {
 	return []string{a.String()}
 }
 
-// clock is a time of day as the time since midnight.
+// clock reads a time of day as the time since midnight.
 func clock(text string) (time.Duration, error) {
 	t, err := time.Parse("15:04", strings.TrimSpace(text))
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, err

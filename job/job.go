@@ -1,6 +1,6 @@
 // Package job keeps a crawl in a directory: its queue, its visits, a ledger of every request, each robots.txt as it was
-// received, its settings and who ran what when. Such a crawl survives the end of its process, however that comes, and
-// its record can be read, explained and verified afterwards, by a program or by the command amble:
+// received, its settings, and who ran what when. Such a crawl survives the end of its process, however it ends, and its
+// record can be read, explained and verified afterwards, by a program or with the command amble:
 //
 //	j, err := job.Create("site", job.Config{Crawl: crawler.Config{Contact: contact}}, "https://site.to.crawl/")
 //	…
@@ -10,7 +10,7 @@
 //
 //	j, err := job.Open("site")
 //
-// A directory is worked on by one process at a time; others are refused. Its files are opened as what they are: no
+// Only one process at a time can work on a directory; others are refused. Files are opened only as regular files: no
 // symbolic link is followed, and a file that was not made by a job is left alone.
 //
 // Reading order: job.go (Create, Open, Run), config.go, keys.go (the one table of settings), settings.go, jobfile.go,
@@ -35,37 +35,37 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// What a job directory holds.
+// Names in a job directory.
 const (
 	manifestName  = "manifest.json"
 	jobName       = "job.yaml"
 	lockName      = "lock"
 	frontierName  = "frontier"
-	lastWriteName = "frontier.last" // when the queue was written last
+	lastWriteName = "frontier.last" // time of the last write to the queue
 	robotsName    = "robots"
 	archiveName   = "warc"
 	reportName    = "report.json"
 	auditName     = "politeness.json"
 
-	newSuffix = ".new" // of files that are being written
+	newSuffix = ".new" // suffix of files that are being written
 )
 
-// The files of results in a job directory.
+// Names of the result files in a job directory.
 const (
-	VisitsName = "visits.jsonl" // a line for each visit
-	LedgerName = "ledger.jsonl" // the requests: a line for the start of each, and one for its end
+	VisitsName = "visits.jsonl" // one line per visit
+	LedgerName = "ledger.jsonl" // two lines per request: one for its start and one for its end
 )
 
-// PageName is the name of the file in a job directory that is kept for a report as a page.
+// PageName is the name reserved in a job directory for a report as an HTML page.
 const PageName = "report.html"
 
-// Job is a crawl in a directory that this process has locked. Its methods are not for concurrent use, those of the
-// [crawler.Crawler] in it are.
+// Job is a crawl in a directory that this process has locked. Its methods are not safe for concurrent use; those of its
+// [crawler.Crawler] are.
 type Job struct {
-	dir      string // as the user named it
+	dir      string // as given by the user
 	files    jobFiles
 	lock     *os.File
-	manifest *Manifest // nil in a new one
+	manifest *Manifest // nil for a new job
 
 	config  Config
 	out     *outputs
@@ -102,7 +102,7 @@ func Create(dir string, c Config, seeds ...string) (*Job, error) {
 }
 
 // Open resumes the crawl in a directory as it was begun, with the settings in its job.yaml. URLs that ended with one of
-// the outcomes retry, [crawler.Failed] or [crawler.Deferred], are tried again. The error wraps ErrNoJob, ErrHeld,
+// the outcomes in retry, [crawler.Failed] or [crawler.Deferred], are tried again. The error wraps ErrNoJob, ErrHeld,
 // ErrFinished or ErrProgram, or says what is wrong with the directory.
 func Open(dir string, retry ...crawler.Outcome) (*Job, error) {
 	if err := resumable(dir); err != nil {
@@ -128,9 +128,9 @@ func Open(dir string, retry ...crawler.Outcome) (*Job, error) {
 	return Resume(dir, c, m.Seeds, retry...)
 }
 
-// Resume is Open with other settings, where a job allows it: pauses may be made longer, limits and outputs be changed,
-// seeds be added. What decided about URLs that the job has (see [Fixed]) has to be as it was. The manifest keeps what
-// was changed.
+// Resume is like Open, with other settings where a job allows them: pauses may become longer, limits and outputs may
+// change, and seeds may be added. Settings that decided about URLs in the job (see [Fixed]) must be the same as before.
+// The manifest records the changes.
 func Resume(dir string, c Config, seeds []string, retry ...crawler.Outcome) (*Job, error) {
 	if err := resumable(dir); err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func resumable(dir string) error {
 	return nil
 }
 
-// Start is Create where a directory holds no crawl, and Resume where it does.
+// Start is like Create if the directory holds no crawl, and like Resume if it does.
 func Start(dir string, c Config, seeds ...string) (*Job, error) { return start(dir, c, seeds, nil) }
 
 func start(dir string, c Config, seeds []string, retry []crawler.Outcome) (*Job, error) {
@@ -203,7 +203,7 @@ func start(dir string, c Config, seeds []string, retry []crawler.Outcome) (*Job,
 	return j, nil
 }
 
-// forJob checks c, makes its paths absolute, and returns what it means for package crawler.
+// forJob checks c, makes its paths absolute, and returns the configuration for package crawler.
 func (c *Config) forJob() (crawler.Config, error) {
 	if err := c.validate(); err != nil {
 		return crawler.Config{}, err
@@ -218,7 +218,7 @@ func (c *Config) forJob() (crawler.Config, error) {
 	return cfg, nil
 }
 
-// checkContact refuses a crawl of somebody's site without a contact, before a directory is made for it.
+// checkContact refuses a crawl of other people's sites without a contact, before a directory is made for it.
 func checkContact(cfg *crawler.Config, seeds []weburl.URL) error {
 	name, version, _ := strings.Cut(agentOf(cfg), "/")
 	id := politeness.Identity{Product: name, Version: version, Contact: cfg.Contact}
@@ -228,7 +228,7 @@ func checkContact(cfg *crawler.Config, seeds []weburl.URL) error {
 	return nil
 }
 
-// OnLoopback reports whether all URLs are on this machine's loopback, by their names: a crawl of them needs no contact.
+// OnLoopback reports whether all URLs are on this machine's loopback, by their names: crawling them needs no contact.
 func OnLoopback(urls []weburl.URL) bool {
 	for _, u := range urls {
 		addr, err := netip.ParseAddr(u.Hostname())
@@ -239,7 +239,7 @@ func OnLoopback(urls []weburl.URL) bool {
 	return true
 }
 
-// parse are seeds as URLs.
+// parse returns seeds as URLs.
 func parse(seeds []string) ([]weburl.URL, error) {
 	res := make([]weburl.URL, len(seeds))
 	for i, s := range seeds {
@@ -270,7 +270,7 @@ func checkFinished(dir string, all Settings, seeds []string) error {
 		dir, m.Last().Ended.Format(time.RFC3339), cli.Plural(m.Last().Pages, "page"), cli.Plural(m.Last().Requests, "request"), cli.ShellWord(dir))
 }
 
-// lockDir locks the directory, which is made when missing.
+// lockDir locks the directory, and creates it if it is missing.
 func lockDir(dir string) (*Job, error) {
 	if err := checkJobDir(dir); err != nil {
 		return nil, err
@@ -294,14 +294,14 @@ func (j *Job) take() (err error) {
 	if j.lock, err = j.files.lockJob(); err != nil {
 		return err
 	}
-	if err := j.files.checkJob(); err != nil { // another process may have been quicker
+	if err := j.files.checkJob(); err != nil { // another process may have been faster
 		return err
 	}
 	j.manifest, err = readManifest(j.dir)
 	return err
 }
 
-// release lets other processes at the directory.
+// release unlocks the directory for other processes.
 func (j *Job) release() error {
 	if j.lock == nil {
 		return j.files.close()
@@ -311,8 +311,8 @@ func (j *Job) release() error {
 	return outputError(err)
 }
 
-// start opens the job's files and makes its crawler. Of a job that is resumed nothing is changed before its files have
-// been found sound.
+// start opens the job's files and makes its crawler. If a job is resumed, nothing is changed until its files have been
+// found intact.
 func (j *Job) start(cfg *crawler.Config, seeds []string, retry []crawler.Outcome) error {
 	fresh := j.manifest == nil
 	if err := j.begin(time.Now(), seeds); err != nil {
@@ -352,7 +352,7 @@ func (j *Job) open(cfg *crawler.Config) (err error) {
 	return err
 }
 
-// prepare makes the crawler, and lets it continue where the process before was.
+// prepare makes the crawler, and makes it continue where the previous process stopped.
 func (j *Job) prepare(cfg *crawler.Config, retry []crawler.Outcome) (err error) {
 	own, err := j.config.ownHosts()
 	if err != nil {
@@ -369,7 +369,8 @@ func (j *Job) prepare(cfg *crawler.Config, retry []crawler.Outcome) (err error) 
 	return firstOf(err, j.retry(retry))
 }
 
-// beginError is why a crawl could not begin: for what it was told, or for what it left when it was stopped.
+// beginError returns why a crawl could not begin: because of its configuration, or because of what it left when it was
+// stopped.
 func beginError(err error) error {
 	if errors.Is(err, crawler.ErrResume) {
 		return outputError(err)
@@ -377,7 +378,7 @@ func beginError(err error) error {
 	return &Error{Kind: Refused, Err: err}
 }
 
-// begin makes this process the one that works on the job, with settings that it may have changed.
+// begin makes this process the one that works on the job, with settings that may have changed.
 func (j *Job) begin(now time.Time, seeds []string) error {
 	run, settings, program := newRun(now), j.config.recordable().recorded(), j.config.Program()
 	if j.manifest == nil {
@@ -402,7 +403,7 @@ func (j *Job) begin(now time.Time, seeds []string) error {
 	return nil
 }
 
-// note notes that the process works on the job, when its files are known to be sound. It is durable before
+// note records that the process works on the job, once its files are known to be intact. The record is durable before
 // the first request.
 func (j *Job) note() error {
 	m := j.manifest
@@ -418,7 +419,7 @@ func (j *Job) notef(format string, args ...any) {
 	j.notes = append(j.notes, fmt.Sprintf(format, args...))
 }
 
-// noteSkew notes that the ledger is dated in the future, if it is.
+// noteSkew adds a note if the ledger is dated in the future.
 func (j *Job) noteSkew() {
 	behind, longest := j.crawler.Gate().Skew()
 	if behind >= time.Second {
@@ -427,7 +428,7 @@ func (j *Job) noteSkew() {
 	}
 }
 
-// replay lets the gate continue where the process before was.
+// replay makes the gate continue where the previous process stopped.
 func (j *Job) replay() error {
 	err := j.crawler.Gate().Replay(j.out.ledger.Reader(), func(sum string) ([]byte, error) { return j.files.robotsBody(sum) })
 	if errors.Is(err, politeness.ErrReplay) {
@@ -436,21 +437,21 @@ func (j *Job) replay() error {
 	return outputError(err)
 }
 
-// Dir is the directory of the job.
+// Dir returns the directory of the job.
 func (j *Job) Dir() string { return j.dir }
 
-// Crawler is the crawler of the job, to watch it, or to let it end in good order with its Drain.
+// Crawler returns the crawler of the job: to watch it, or to end it in good order with its Drain.
 func (j *Job) Crawler() *crawler.Crawler { return j.crawler }
 
-// Notes are sentences for the operator about what was found in the directory.
+// Notes returns sentences for the operator about what was found in the directory.
 func (j *Job) Notes() []string { return slices.Clone(j.notes) }
 
 // HostPending returns how many URLs of a host are left.
 func (j *Job) HostPending(host string) int { return j.out.frontier.HostPending(host) }
 
-// Run runs the crawl and writes down how it ended. The report is of the whole job, over all processes; it is nil if the
+// Run runs the crawl and records how it ended. The report covers the whole job, over all processes; it is nil if the
 // crawl could not begin. When ctx ends, requests in flight are aborted; to let them finish, call Drain of the Crawler.
-// Everything but the lock is closed afterwards.
+// Run closes everything but the lock.
 func (j *Job) Run(ctx context.Context) (*crawler.Report, error) {
 	if j.ended {
 		return nil, refused("job %s has been run: open it again", j.dir)
@@ -462,7 +463,7 @@ func (j *Job) Run(ctx context.Context) (*crawler.Report, error) {
 	return rep, j.finish(rep, err)
 }
 
-// finish closes the files and writes report and manifest. A crawl that no host answered has ended in good order.
+// finish closes the files and writes report and manifest. A crawl that no host answered counts as ended in good order.
 func (j *Job) finish(rep *crawler.Report, runErr error) error {
 	err := j.files.queueError(runErr)
 	if errors.As(runErr, new(*crawler.UnreachableError)) {
@@ -476,7 +477,7 @@ func (j *Job) finish(rep *crawler.Report, runErr error) error {
 	return firstOf(err, runErr)
 }
 
-// end notes how this process ended, and what the files are now if it ended in good order.
+// end records how this process ended, and the state of the files if it ended in good order.
 func (j *Job) end(now time.Time, rep *crawler.Report, runErr error) error {
 	j.ended = true
 	m, r := j.manifest, j.manifest.Last()
@@ -497,7 +498,7 @@ func (j *Job) end(now time.Time, rep *crawler.Report, runErr error) error {
 	return outputError(m.write(j.files.plainDir))
 }
 
-// Close lets other processes at the directory. It comes after Run, or instead of it.
+// Close unlocks the directory for other processes. It must be called after Run, or instead of it.
 func (j *Job) Close() error {
 	var err error
 	if !j.ended {

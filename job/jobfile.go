@@ -25,14 +25,14 @@ type File struct {
 type entry struct {
 	line   int
 	list   bool
-	origin string   // what the comment behind the key says
-	values []string // one, unless list
+	origin string   // from the comment after the key
+	values []string // one, unless list is set
 }
 
-// at is a place in the file.
+// at returns a place in the file.
 func (f *File) at(line int) string { return fmt.Sprintf("%s:%d", f.path, line) }
 
-// FileError is everything that is wrong with a job file.
+// FileError reports everything that is wrong with a job file.
 type FileError struct{ Err error }
 
 // Error returns the text of Err.
@@ -50,7 +50,7 @@ func ReadFile(path string) (*File, error) {
 	return parseFile(path, b)
 }
 
-// parseFile is ReadFile of a file that was read.
+// parseFile is like ReadFile, for a file that was already read.
 func parseFile(path string, b []byte) (*File, error) {
 	f := &File{path: path, entries: map[string]entry{}}
 	if err := f.parse(b); err != nil {
@@ -63,7 +63,7 @@ func (f *File) parse(b []byte) error {
 	var doc yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(b))
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
-		return nil // nothing but comments
+		return nil // only comments
 	} else if err != nil {
 		return fmt.Errorf("job file %s: %w", f.path, err)
 	}
@@ -116,7 +116,7 @@ func (f *File) add(key, value *yaml.Node) error {
 	return nil
 }
 
-// comment is what stands behind a key, or behind its value.
+// comment returns the comment after a key, or after its value.
 func comment(key, value *yaml.Node) string {
 	text := cmp.Or(value.LineComment, key.LineComment, value.HeadComment)
 	if text == "" && len(value.Content) > 0 {
@@ -125,7 +125,7 @@ func comment(key, value *yaml.Node) string {
 	return strings.TrimSpace(strings.TrimLeft(text, "#"))
 }
 
-// suggest is a hint at the known word that looks most like the given one, "" when none does.
+// suggest returns a hint at the known word that looks most like the given one, or "" if none does.
 func suggest(word string, known []string) string { return cli.DidYouMean(word, known) }
 
 // Has reports whether the file has a key. A nil file has none.
@@ -137,7 +137,8 @@ func (f *File) Has(name string) bool {
 	return ok
 }
 
-// Get returns the value of a key, with the place in the file as its origin; isList says that the file has a list.
+// Get returns the value of a key, with the place in the file as its origin; isList reports whether it is a list in the
+// file.
 func (f *File) Get(name string) (s Setting, isList, ok bool) {
 	if f == nil {
 		return s, false, false
@@ -146,7 +147,8 @@ func (f *File) Get(name string) (s Setting, isList, ok bool) {
 	return Setting{Name: name, Values: e.values, Origin: f.at(e.line)}, e.list, ok
 }
 
-// Kept is Get with the origin that the comment behind the key names: a job's file has there where a value came from first.
+// Kept is like Get, but the origin is the one named by the comment after the key: a job's own file says there where a
+// value first came from.
 func (f *File) Kept(name string) (s Setting, isList, ok bool) {
 	s, isList, ok = f.Get(name)
 	if ok {
@@ -155,14 +157,14 @@ func (f *File) Kept(name string) (s Setting, isList, ok bool) {
 	return s, isList, ok
 }
 
-// URLs are the seeds that the file names.
+// URLs returns the seeds that the file names.
 func (f *File) URLs() []string {
 	s, _, _ := f.Get(KeyURLs)
 	return s.Values
 }
 
-// Settings are the file's. What the comments behind the keys say is their origin: a job's file has it from where each
-// value came first.
+// Settings returns the settings of the file. Their origin is taken from the comments after the keys: a job's own file
+// says there where each value first came from.
 func (f *File) Settings() (Settings, error) {
 	var all Settings
 	var errs []error

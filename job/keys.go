@@ -22,19 +22,19 @@ import (
 // Key is a setting of a crawl that has a text form: a key of a job file, and a flag of "amble crawl".
 type Key struct {
 	Name    string
-	Doc     string // one sentence or more; ${default} stands for the default
+	Doc     string // one or more sentences; ${default} stands for the default
 	Group   Group
 	Freedom Freedom
-	Seldom  bool // left out of the help of commands
+	Seldom  bool // left out of the commands' help
 
-	// Field is the path from [Config] to the field that the key sets, as in "Crawl.Limits.Pages". It is "" for
-	// include and exclude, which add to Crawl.Scope.Rules, and for keys of the command that are not about the crawl.
+	// Field is the path from [Config] to the field that the key sets, as in "Crawl.Limits.Pages". It is "" for include
+	// and exclude, which add to Crawl.Scope.Rules, and for keys of the command that are not about the crawl.
 	Field string
 
 	form form
 }
 
-// Group is what a key is about.
+// Group is the subject of a key.
 type Group string
 
 // The groups of keys.
@@ -44,30 +44,30 @@ const (
 	InScope Group = "scope"   // which URLs belong to the crawl
 	Pace    Group = "pace"    // how politely
 	Amount  Group = "amount"  // how much
-	State   Group = "state"   // what is kept from one request for the next
-	Network Group = "network" // which way requests take
+	State   Group = "state"   // what is kept from one request for later ones
+	Network Group = "network" // how requests are sent
 	Output  Group = "output"  // what is written
-	Command Group = "command" // what a person sees of one process; no setting of a job
+	Command Group = "command" // what a person sees of one process; not a setting of a job
 )
 
-// Freedom is how a setting may differ when a job is resumed.
+// Freedom says how a setting may change when a job is resumed.
 type Freedom int
 
 // The freedoms of settings.
 const (
-	Fixed Freedom = iota + 1 // it decided about URLs that the job has: about links, refusals, names of URLs
-	Free                     // to anything, and the manifest says since when
+	Fixed Freedom = iota + 1 // not at all: it decided about URLs in the job, by links, refusals or names of URLs
+	Free                     // to anything; the manifest records since when
 	Up                       // to a longer pause only
 	Down                     // to fewer requests only
-	Shown                    // to anything: it is about one process and no setting of the job
+	Shown                    // to anything: it is about one process and is not a setting of the job
 )
 
-// String is the freedom in words.
+// String returns the freedom in words.
 func (f Freedom) String() string {
 	return [...]string{"", "fixed", "free", "may be raised", "may be lowered", "of one process"}[f]
 }
 
-// What is wrong with values that make no sense.
+// Complaints about values that make no sense.
 const (
 	nothing  = "would fetch nothing; give a number or none"
 	leaves   = "would leave nothing; give a number or none"
@@ -88,12 +88,12 @@ func bodySize(def float64) amount {
 	return amount{is: Size, def: def, noNone: memory, noZero: memory, most: 1 << 40, bare: true}
 }
 
-// patience is the form of a maximum of waiting.
+// patience returns the form of a maximum waiting time.
 func patience(def float64) amount {
 	return amount{is: Duration, def: def, none: noLimit, zero: shortest}
 }
 
-// keys are all keys, in the order in which files and helps have them.
+// keys lists all keys, in the order of job files and help texts.
 var keys = []*Key{
 	{"agent", "Who crawls: the User-Agent, and the name robots.txt is read for (${default}).", Who, Fixed, false, "Crawl.Agent", words{crawler.DefaultAgent}},
 	{"contact", "Where site owners reach you. Required unless every seed is on loopback.", Who, Fixed, false, "Crawl.Contact", words{}},
@@ -191,13 +191,13 @@ var keys = []*Key{
 // KeyURLs is the key of a job file that is not among [Keys]: the seeds.
 const KeyURLs = "urls"
 
-// keyOverrides is the key whose value in a job file is a list of records; it is no flag.
+// keyOverrides is the key whose value in a job file is a list of records; there is no flag for it.
 const keyOverrides = "overrides"
 
-// Keys returns all keys, in the order of helps and job files.
+// Keys returns all keys, in the order of help texts and job files.
 func Keys() []*Key { return slices.Clone(keys) }
 
-// KeyNamed returns the key with this name, nil if there is none.
+// KeyNamed returns the key with this name, or nil if there is none.
 func KeyNamed(name string) *Key {
 	i := slices.IndexFunc(keys, func(k *Key) bool { return k.Name == name })
 	if i < 0 {
@@ -206,16 +206,16 @@ func KeyNamed(name string) *Key {
 	return keys[i]
 }
 
-// Kind is what the text of a value looks like.
+// Kind returns the textual form of the key's value.
 func (k *Key) Kind() Kind { return k.form.kind() }
 
-// Choices are the words that the value may be, nil if it may be others.
+// Choices returns the words that the value may be, or nil if it may be something else.
 func (k *Key) Choices() []string {
 	c, _ := k.form.(choice)
 	return slices.Clone(c.words)
 }
 
-// Spellings reports whether Choices have other spellings, which Check takes.
+// Spellings reports whether Check accepts other spellings of Choices.
 func (k *Key) Spellings() bool {
 	c, _ := k.form.(choice)
 	return c.read != nil
@@ -234,7 +234,7 @@ func namesOf[T fmt.Stringer](values ...T) []string {
 	return names
 }
 
-// Default is the value of a crawl that leaves the key out.
+// Default returns the value of the key in a crawl that does not set it.
 func (k *Key) Default() Setting {
 	s := Setting{Name: k.Name, Origin: "default"}
 	switch f := k.form.(type) {
@@ -251,11 +251,11 @@ func (k *Key) Default() Setting {
 	return s
 }
 
-// Check reports what is wrong with the form of a value. Whether a value of the right form makes sense is told when
+// Check reports what is wrong with the form of a value. Whether a value of the right form makes sense is reported when
 // [Settings.Config] sets it.
 func (k *Key) Check(values ...string) error { return k.form.parse(values) }
 
-// field is the field of c that the key sets.
+// field returns the field of c that the key sets.
 func (k *Key) field(c *Config) reflect.Value {
 	v := reflect.ValueOf(c).Elem()
 	for name := range strings.SplitSeq(k.Field, ".") {
@@ -264,12 +264,12 @@ func (k *Key) field(c *Config) reflect.Value {
 	return v
 }
 
-// of is the key's setting in c.
+// of returns the key's setting in c.
 func (k *Key) of(c *Config) Setting {
 	return Setting{Name: k.Name, Values: k.form.text(k.field(c)), Origin: cmp.Or(c.origins[k.Name], "default")}
 }
 
-// set sets the key's field of c to what a setting says.
+// set sets the key's field of c to the value of a setting.
 func (k *Key) set(c *Config, s *Setting) error {
 	err := k.form.parse(s.Values)
 	if err != nil {
@@ -295,7 +295,7 @@ func (k *Key) set(c *Config, s *Setting) error {
 	return e
 }
 
-// itemError is what is wrong with an item of a list.
+// itemError reports what is wrong with an item of a list.
 type itemError struct {
 	item string
 	err  error
@@ -304,7 +304,8 @@ type itemError struct {
 // Error returns the item and what is wrong with it.
 func (e *itemError) Error() string { return fmt.Sprintf("%q: %v", e.item, e.err) }
 
-// Normal is a value as settings have it: "60s" is "1m". A value that cannot be in force is as it is.
+// Normal returns a value in the form that settings use: "1m" for "60s". A value that is not valid is returned
+// unchanged.
 func (k *Key) Normal(values []string) []string {
 	var c Config
 	if k.Field == "" || k.set(&c, &Setting{Name: k.Name, Values: values}) != nil {
@@ -313,7 +314,7 @@ func (k *Key) Normal(values []string) []string {
 	return k.form.text(k.field(&c))
 }
 
-// didYouMean is a hint at the key that looks most like a name.
+// didYouMean returns a hint at the key that looks most like a name.
 func didYouMean(name string, more ...string) string {
 	names := more
 	for _, k := range keys {

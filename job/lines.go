@@ -25,7 +25,7 @@ func (d plainDir) eachLine(name string, f func(n int, line []byte) bool) error {
 			long = append(long, b...)
 			continue
 		case errors.Is(err, io.EOF):
-			return nil // a line without an end is being written
+			return nil // an unfinished line is still being written
 		case err != nil:
 			return err
 		}
@@ -40,14 +40,14 @@ func (d plainDir) eachLine(name string, f func(n int, line []byte) bool) error {
 	}
 }
 
-// member is "name":"value" as written in the lines of a job.
+// member returns "name":"value" as it is written in the lines of a job.
 func member(name, value string) []byte {
 	b, err := json.Marshal(value)
-	if err != nil { // a string
+	if err != nil { // a string never fails
 		panic(err)
 	}
 	return append([]byte(`"`+name+`":`), b...)
 }
 
-// has reports whether a line may have the member. It is quick, and never wrong when it says no.
+// has reports whether a line may contain the member. It is fast, and never wrong when it returns false.
 func has(line, member []byte) bool { return bytes.Contains(line, member) }

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// links is how many names a file has.
+// links returns how many names a file has.
 func links(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(s.Nlink) //nolint:unconvert // it is smaller elsewhere
+		return uint64(s.Nlink) //nolint:unconvert // it is smaller on other systems
 	}
 	return 1
 }

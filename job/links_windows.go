@@ -2,5 +2,5 @@ package job
 
 import "io/fs"
 
-// links is how many names a file has. Here it is not looked up.
+// links returns how many names a file has. On Windows this is not looked up.
 func links(fs.FileInfo) uint64 { return 1 }

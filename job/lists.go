@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// The text forms of keys whose values are lists of their own kind.
+// Textual forms of keys whose values are lists of a special kind.
 
 // expression checks a regular expression.
 func expression(s string) (string, error) {
@@ -45,7 +45,7 @@ func rulesText(rules []crawler.ScopeRule) (texts []string) {
 	return texts
 }
 
-// readHours reads parts of the day.
+// readHours reads times of day.
 func readHours(texts []string) (all politeness.Hours, err error) {
 	for _, text := range texts {
 		w, err := window(text)
@@ -86,7 +86,7 @@ func fullHostNames(names []string) ([]string, error) {
 	return slices.Clone(names), nil
 }
 
-// hostName is a line that holds a host name and nothing else.
+// hostName reads a line that must hold only a host name.
 func hostName(line string) (string, error) {
 	u, err := weburl.Parse("http://" + line)
 	if err == nil && (u.Authority() != u.Hostname() || u.PathQuery() != "/") {
@@ -95,13 +95,13 @@ func hostName(line string) (string, error) {
 	return u.Hostname(), err
 }
 
-// The forms of results.
+// Formats of results.
 const (
 	formatJSONL = "jsonl"
 	formatWARC  = "warc"
 )
 
-// archived reads whether a list of forms of results names an archive.
+// archived reports whether a list of formats of results names an archive.
 func archived(formats []string) (bool, error) {
 	for _, f := range formats {
 		if f != formatJSONL && f != formatWARC {

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// openLocked opens a file, made when missing, and locks it for this process: the system takes the lock
-// away when the process ends, however it ends. The error is ErrHeld if another process has it.
+// openLocked opens a file, creating it if it is missing, and locks it for this process. The system releases the lock
+// when the process ends, however it ends. The error is ErrHeld if another process has the lock.
 func (d plainDir) openLocked(name string) (*os.File, error) {
 	f, err := d.edit(name, 0)
 	if err != nil {
@@ -18,8 +18,8 @@ func (d plainDir) openLocked(name string) (*os.File, error) {
 	return f, d.flock(f, syscall.LOCK_EX)
 }
 
-// openShared opens a file that is there and locks it against those who lock it with openLocked. Nothing is
-// written, so that it may be on a disk that cannot be written to.
+// openShared opens an existing file and locks it against openLocked. Nothing is written, so the file may be on a
+// read-only disk.
 func (d plainDir) openShared(name string) (*os.File, error) {
 	f, err := d.open(name)
 	if err != nil {
@@ -28,7 +28,7 @@ func (d plainDir) openShared(name string) (*os.File, error) {
 	return f, d.flock(f, syscall.LOCK_SH)
 }
 
-// flock locks a file, or closes it.
+// flock locks a file, and closes it on failure.
 func (d plainDir) flock(f *os.File, how int) (err error) {
 	for {
 		err = syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)

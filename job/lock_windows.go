@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// openLocked opens a file, made when missing, so that no other process can write to it: the system takes
-// the lock away when the process ends, however it ends. The error is ErrHeld if another process has it.
+// openLocked opens a file, creating it if it is missing, so that no other process can write to it. The system releases
+// the lock when the process ends, however it ends. The error is ErrHeld if another process has the lock.
 func (d plainDir) openLocked(file string) (*os.File, error) {
 	path := d.path(file)
 	if info, err := d.root.Lstat(file); err == nil && !info.Mode().IsRegular() {
@@ -29,5 +29,5 @@ func (d plainDir) openLocked(file string) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
-// openShared is openLocked: a file that nobody writes to is as good.
+// openShared is like openLocked: a file that nobody writes to serves as well.
 func (d plainDir) openShared(name string) (*os.File, error) { return d.openLocked(name) }

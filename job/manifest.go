@@ -15,23 +15,23 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// manifestSchema names the layout of a job directory and the form of its manifest. It changes when a
-// program that knows the old one could not resume the new one.
+// manifestSchema names the layout of a job directory and the form of its manifest. It changes when a program that knows
+// the old one could not resume the new one.
 const manifestSchema = "amble.job/1"
 
-// Manifest says what is in a job directory, how it came to be, and how far it is.
+// Manifest says what is in a job directory, how it came to be, and how far the crawl has got.
 type Manifest struct {
 	Schema   string              `json:"schema"`
 	Created  time.Time           `json:"created"`
-	Finish   crawler.Finish      `json:"finish,omitempty"` // how the last process ended; empty: it has not, or was killed
+	Finish   crawler.Finish      `json:"finish,omitempty"` // how the last process ended; empty: it has not ended, or was killed
 	Seeds    []string            `json:"seeds"`
 	Settings map[string]string   `json:"settings"`          // in force
 	Runs     []Run               `json:"runs"`              // of processes, oldest first
-	Program  []string            `json:"program,omitempty"` // fields of the Config that no key can say; see [Config.Program]
+	Program  []string            `json:"program,omitempty"` // fields of the Config that no key can express; see [Config.Program]
 	Outputs  map[string]FileFact `json:"outputs,omitempty"`
 }
 
-// Run is what one process did for the job.
+// Run records what one process did for the job.
 type Run struct {
 	Software string         `json:"software"`
 	Build    string         `json:"build,omitempty"` // revision of the source
@@ -42,13 +42,13 @@ type Run struct {
 	Ended    time.Time      `json:"ended,omitzero"` // zero: it was killed
 	Finish   crawler.Finish `json:"finish,omitempty"`
 	Error    string         `json:"error,omitempty"`
-	Pages    int            `json:"pages"`    // of the whole job by then
+	Pages    int            `json:"pages"`    // of the whole job at that time
 	Requests int            `json:"requests"` // likewise
 	Left     int            `json:"left"`     // URLs still queued
 	Changes  []Change       `json:"changes,omitempty"`
 }
 
-// Host is what a process ran on.
+// Host is the machine that a process ran on.
 type Host struct {
 	Name string `json:"name"`
 	OS   string `json:"os"`
@@ -56,14 +56,14 @@ type Host struct {
 	CPUs int    `json:"cpus"`
 }
 
-// FileFact is a file as it was when the last process ended in good order.
+// FileFact is the state of a file when the last process ended in good order.
 type FileFact struct {
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 }
 
 func newRun(now time.Time) Run {
-	name, _ := os.Hostname() // "" if it is not known
+	name, _ := os.Hostname() // "" if it is unknown
 	r := Run{
 		Software: "amble/" + crawler.Version, Go: runtime.Version(), PID: os.Getpid(), Started: now.UTC(),
 		Host: Host{name, runtime.GOOS, runtime.GOARCH, runtime.NumCPU()},
@@ -74,7 +74,7 @@ func newRun(now time.Time) Run {
 	return r
 }
 
-// revision is the source that the binary was built from, "" if the build did not record it.
+// revision returns the revision of the source that the binary was built from, or "" if the build did not record it.
 func revision(info *debug.BuildInfo) string {
 	vcs := vcsOf(info)
 	if vcs["vcs.modified"] == "true" {
@@ -94,10 +94,10 @@ func vcsOf(info *debug.BuildInfo) map[string]string {
 // Finished reports whether nothing was left when the job ended.
 func (m *Manifest) Finished() bool { return m.Finish == crawler.FinishDone }
 
-// Last is the run that was begun last.
+// Last returns the run that was begun last.
 func (m *Manifest) Last() *Run { return &m.Runs[len(m.Runs)-1] }
 
-// readManifest reads the manifest of the directory. A directory without one is nil, nil.
+// readManifest reads the manifest of the directory. For a directory without one it returns nil, nil.
 func readManifest(dir string) (*Manifest, error) {
 	path := filepath.Join(dir, manifestName)
 	b, err := readPlain(dir, manifestName)
@@ -120,7 +120,7 @@ func readManifest(dir string) (*Manifest, error) {
 	return m, nil
 }
 
-// damagedSettings is the error of a damaged file that describes a job and that users do not write.
+// damagedSettings returns the error for a damaged file that describes a job and is not written by users.
 func damagedSettings(path string, err error) error {
 	return &Error{Kind: Storage, Err: fmt.Errorf("%s is damaged (%w): put it back from a copy; the visits and archives beside it are not affected", path, err)}
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Matching is how the visits of a job and the requests in its ledger correspond: lines that were removed from one are missed
-// by the other.
+// Matching reports how the visits of a job and the requests in its ledger correspond: if lines were removed from one of
+// them, the other reveals it.
 type Matching struct {
-	Visits      int   `json:"visits"`                // that have an answer
-	Requests    int   `json:"requests"`              // that were answered, those for robots.txt left out
-	Unrequested []int `json:"unrequested,omitempty"` // lines of visits with an answer to no request
-	Unvisited   int   `json:"unvisited"`             // URLs that were requested and have no visit
+	Visits      int   `json:"visits"`                // with an answer
+	Requests    int   `json:"requests"`              // answered ones, without those for robots.txt
+	Unrequested []int `json:"unrequested,omitempty"` // lines of visits whose answer belongs to no request
+	Unvisited   int   `json:"unvisited"`             // URLs that were requested but have no visit
 
-	finished bool // all that was requested must have its visit
+	finished bool // everything that was requested must have its visit
 }
 
-// mostUnrequested is how many lines are named.
+// mostUnrequested is the maximum number of lines that are named.
 const mostUnrequested = 100
 
-// requestLine is the part of a line of the ledger that is compared.
+// requestLine is the part of a ledger line that is compared.
 type requestLine struct {
 	Event   string `json:"event"`
 	Run     string `json:"run"`
@@ -34,25 +34,25 @@ type requestLine struct {
 	Status  int    `json:"status"`
 }
 
-// visitLine is the part of a line of the visits that is compared.
+// visitLine is the part of a visit's line that is compared.
 type visitLine struct {
 	URL    string `json:"url"`
 	Status int    `json:"status"`
 }
 
-// matcher compares visits and requests. It holds some ten bytes for each.
+// matcher compares visits and requests. It uses some ten bytes for each.
 type matcher struct {
 	Matching
 	seed    maphash.Seed
-	answers map[uint64]int32  // by hash of URL and status: requests, less visits
+	answers map[uint64]int32  // by hash of URL and status: number of requests minus number of visits
 	visited map[uint64]bool   // by hash of URL
-	open    map[string]uint64 // requests without an end, to the hash of their URL
+	open    map[string]uint64 // requests without an end, with the hash of their URL
 	waiting map[uint64]bool   // by hash of URL: answered, without a visit
-	bad     error             // a line that is not valid
+	bad     error             // the error of an invalid line
 }
 
-// match compares the visits of a job with its ledger. finished says that nothing was left when it ended. The
-// visits are read first: of a job that is under way the ledger may have more.
+// match compares the visits of a job with its ledger. finished says that nothing was left when the job ended. The
+// visits are read first, because in a running job the ledger may be ahead of them.
 func (d jobFiles) match(finished bool) (*Matching, error) {
 	m := &matcher{
 		Matching: Matching{finished: finished}, seed: maphash.MakeSeed(),
@@ -121,7 +121,8 @@ func (m *matcher) request(n int, line []byte) bool {
 	return true
 }
 
-// name notes the lines of visits with an answer to no request. Of several with one answer it takes the first.
+// name notes the lines of visits whose answer belongs to no request. If several lines share one answer, it takes the
+// first.
 func (m *matcher) name(n int, line []byte) bool {
 	var v visitLine
 	if json.Unmarshal(line, &v) != nil || v.Status == 0 {
@@ -134,7 +135,7 @@ func (m *matcher) name(n int, line []byte) bool {
 	return len(m.Unrequested) < mostUnrequested
 }
 
-// Fault is what does not correspond, "" if everything does.
+// Fault returns what does not correspond, or "" if everything does.
 func (m *Matching) Fault() string {
 	var faults []string
 	if n := len(m.Unrequested); n > 0 {

@@ -11,8 +11,8 @@ import (
 // optOutEvery is how often the opt-out list is checked for changes while a crawl runs.
 const optOutEvery = 2 * time.Second
 
-// readOptOut reads the host names that are not requested at all, now and whenever the file changes: a site owner who
-// complains is left alone without the crawl being stopped.
+// readOptOut returns a function that reports whether a host name is on the opt-out list. The file is read now and
+// whenever it changes: a site owner who complains is left alone without stopping the crawl.
 func readOptOut(path string) (func(hostname string) bool, error) {
 	l := &optOutList{path: path}
 	if err := l.read(); err != nil {
@@ -28,11 +28,11 @@ type optOutList struct {
 	mu      sync.Mutex
 	names   map[string]bool
 	looked  time.Time
-	changed time.Time // of the file
+	changed time.Time // modification time of the file
 }
 
-// has reports whether a host name, or a domain it is in, is on the list. A list that can no longer be read
-// stays in force as it was.
+// has reports whether a host name, or a domain that contains it, is on the list. If the list can no longer be read, the
+// last version stays in force.
 func (l *optOutList) has(hostname string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 // outputs are the open files of a job.
 type outputs struct {
 	visits   *sink.JSONL
-	archive  *warc.Writer // nil unless --format names it
+	archive  *warc.Writer // nil unless an archive is configured
 	frontier *disk.Store
 	ledger   *ledger.File
 	robots   *robotsKeeper
@@ -24,14 +24,14 @@ type outputs struct {
 	closers []func() error // in the order of opening
 }
 
-// openOutputs opens what a crawl writes to, and makes it part of cfg.
+// openOutputs opens what a crawl writes to, and adds it to cfg.
 func (j *Job) openOutputs(cfg *crawler.Config) (*outputs, error) {
 	o := &outputs{}
 	if err := o.open(j, cfg); err != nil {
 		return nil, firstOf(outputError(j.files.queueError(err)), o.close())
 	}
 	sinks := []sink.Sink{o.visits}
-	if o.archive != nil { // first, so that visits can name their place in it
+	if o.archive != nil { // first, so that visits can name their position in it
 		sinks = []sink.Sink{o.archive, o.visits}
 	}
 	cfg.Sinks = append(sinks, cfg.Sinks...)
@@ -109,7 +109,7 @@ func (o *outputs) openFrontier(j *Job, cfg *crawler.Config) error {
 	return nil
 }
 
-// close closes what is open, what was opened last first.
+// close closes everything that is open, in reverse order of opening.
 func (o *outputs) close() error {
 	var errs []error
 	for i := len(o.closers) - 1; i >= 0; i-- {

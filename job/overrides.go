@@ -14,13 +14,13 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// override is what replaces the robots.txt of one origin, as it stands in a job file: a few lines for which somebody
-// answers. As the text of a setting it is JSON.
+// override replaces the robots.txt of one origin, as written in a job file: a few lines that somebody takes
+// responsibility for. As the text of a setting it is JSON.
 type override struct {
 	Origin string    `yaml:"origin" json:"origin"`
 	Reason string    `yaml:"reason" json:"reason"`
 	Body   string    `yaml:"body,omitempty" json:"body,omitempty"`
-	File   string    `yaml:"file,omitempty" json:"-"` // that Body is in
+	File   string    `yaml:"file,omitempty" json:"-"` // the file that contains Body
 	Skip   bool      `yaml:"skip,omitempty" json:"skip,omitempty"`
 	Until  time.Time `yaml:"until,omitempty" json:"until,omitzero"`
 }
@@ -38,14 +38,14 @@ func readOverrides(v []string) ([]politeness.Override, error) {
 	return res, nil
 }
 
-// overridesText is the text of the setting.
+// overridesText returns the text of the setting.
 func overridesText(all []politeness.Override) []string {
 	list := make([]override, len(all))
 	for i, o := range all {
 		list[i] = override{Origin: o.Origin, Body: o.Body, Skip: o.Skip, Reason: o.Reason, Until: o.Until}
 	}
 	b, err := json.Marshal(list)
-	if err != nil { // strings and times alone; a year beyond 9999 is refused when it is read
+	if err != nil { // only strings and times; a year beyond 9999 is refused when it is read
 		panic(err)
 	}
 	return []string{string(b)}
@@ -74,7 +74,7 @@ func (f *File) addOverrides(key, value *yaml.Node) error {
 	return errors.Join(err, jsonErr)
 }
 
-// checkOverride reports keys of an override that there are not.
+// checkOverride reports unknown keys of an override.
 func (f *File) checkOverride(n *yaml.Node) error {
 	known := []string{"origin", "reason", "body", "file", "skip", "until"}
 	if n.Kind != yaml.MappingNode {

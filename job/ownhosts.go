@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// ownHosts are the hosts that the operator owns, with the number of requests that may be in flight at each.
+// ownHosts returns the hosts that the operator owns, with the number of requests that may be in flight at each.
 func (c *Config) ownHosts() (map[string]int, error) {
 	if c.OwnHosts == "" {
 		return nil, nil
@@ -30,7 +30,7 @@ func (c *Config) ownHosts() (map[string]int, error) {
 	return own, nil
 }
 
-// hostKeys are the hosts a line names: a bare name stands for its http and its https port.
+// hostKeys returns the hosts that a line names: a bare name stands for its http port and its https port.
 func hostKeys(line string) ([]string, error) {
 	if strings.Contains(line, "://") {
 		u, err := weburl.Parse(line)
@@ -47,7 +47,7 @@ func hostKeys(line string) ([]string, error) {
 	return res, nil
 }
 
-// readLines reads the lines of a file that are not blank and no comments.
+// readLines reads the lines of a file that are neither blank nor comments.
 func readLines(path string) (lines []string, err error) {
 	b, err := os.ReadFile(path)
 	for l := range strings.Lines(string(b)) {

@@ -13,14 +13,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Reader reads what a job left, or is leaving: nothing in the directory is changed, and a process that works on the job
-// is not kept from it. Its methods may be called concurrently.
+// Reader reads what a job has left or is still writing. It changes nothing in the directory and does not hinder a
+// process that works on the job. Its methods may be called concurrently.
 type Reader struct {
-	dir   string // as the user named it
+	dir   string // as given by the user
 	files jobFiles
 }
 
-// Read opens a directory for reading. Whether it holds a job is told by Manifest.
+// Read opens a directory for reading. Whether it holds a job is reported by Manifest.
 func Read(dir string) (*Reader, error) {
 	files, err := openJobFiles(dir)
 	if err != nil {
@@ -32,10 +32,10 @@ func Read(dir string) (*Reader, error) {
 // Close closes the directory.
 func (r *Reader) Close() error { return r.files.close() }
 
-// Dir is the directory.
+// Dir returns the directory.
 func (r *Reader) Dir() string { return r.dir }
 
-// Manifest says how the job came to be, and how far it is. The error wraps ErrNoJob if there is none.
+// Manifest returns how the job came to be and how far it has got. The error wraps ErrNoJob if there is no job.
 func (r *Reader) Manifest() (*Manifest, error) {
 	m, err := readManifest(r.dir)
 	if err == nil && m == nil {
@@ -44,7 +44,7 @@ func (r *Reader) Manifest() (*Manifest, error) {
 	return m, err
 }
 
-// Settings are those of the job, as its job.yaml has them.
+// Settings returns the settings of the job, as in its job.yaml.
 func (r *Reader) Settings() (Settings, error) {
 	f, err := r.File()
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *Reader) Settings() (Settings, error) {
 	return all, nil
 }
 
-// File is the job's job.yaml.
+// File returns the job's job.yaml.
 func (r *Reader) File() (*File, error) {
 	b, err := r.files.read(jobName)
 	if err != nil {
@@ -66,17 +66,17 @@ func (r *Reader) File() (*File, error) {
 	return parseFile(r.files.path(jobName), b)
 }
 
-// Visits are the job's visits, in the order in which they ended. The sequence ends after an error.
+// Visits returns the job's visits, in the order in which they ended. The sequence ends after an error.
 func (r *Reader) Visits() iter.Seq2[*sink.Record, error] {
 	return records2[sink.Record](r.files.plainDir, VisitsName)
 }
 
-// Ledger are the lines of the job's ledger. The sequence ends after an error.
+// Ledger returns the lines of the job's ledger. The sequence ends after an error.
 func (r *Reader) Ledger() iter.Seq2[*ledger.Entry, error] {
 	return records2[ledger.Entry](r.files.plainDir, LedgerName)
 }
 
-// records2 are the lines of a file of JSON.
+// records2 returns the lines of a JSON Lines file.
 func records2[T any](d plainDir, name string) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		stopped := false
@@ -95,15 +95,16 @@ func records2[T any](d plainDir, name string) iter.Seq2[*T, error] {
 	}
 }
 
-// RobotsBody is the body of a robots.txt as it was received, by the SHA-256 in the ledger or in robots/index.jsonl.
+// RobotsBody returns the body of a robots.txt as it was received, by the SHA-256 in the ledger or in
+// robots/index.jsonl.
 func (r *Reader) RobotsBody(sha256 string) ([]byte, error) { return r.files.robotsBody(sha256) }
 
-// Replace writes a file into the job's directory, whole or not at all. Only files whose names a job knows, such as
-// [PageName], do not keep the job from being resumed.
+// Replace writes a file into the job's directory, whole or not at all. A file whose name a job does not know (it knows
+// [PageName], for example) prevents the job from being resumed.
 func (r *Reader) Replace(name string, b []byte) error { return outputError(r.files.replace(name, b)) }
 
-// QueueState is where the job's queue has a URL. The queue is opened for this one look; the error wraps ErrHeld while a
-// process works on the job.
+// QueueState returns where in the job's queue a URL is. The queue is opened for this one look-up; the error wraps
+// ErrHeld while a process works on the job.
 func (r *Reader) QueueState(u weburl.URL) (disk.State, error) {
 	c, err := r.config()
 	if err != nil {
@@ -113,8 +114,8 @@ func (r *Reader) QueueState(u weburl.URL) (disk.State, error) {
 	return t.queueState(u)
 }
 
-// config is the configuration that the job's settings come to. What cannot be in force again, as a proxy whose password
-// was not kept, is left out.
+// config returns the configuration that the job's settings describe. Settings that cannot be in force again, such as a
+// proxy whose password was not kept, are left out.
 func (r *Reader) config() (Config, error) {
 	all, err := r.Settings()
 	if err != nil {
@@ -124,5 +125,5 @@ func (r *Reader) config() (Config, error) {
 	return c, nil
 }
 
-// missingFile reports whether an error is that of a file that is not there.
+// missingFile reports whether an error says that a file does not exist.
 func missingFile(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -7,18 +7,18 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// reportSchema names the version of the form of a report. It changes when a field changes its meaning or is removed; new
+// reportSchema names the version of the report's form. It changes when a field changes its meaning or is removed; new
 // fields do not change it.
 const reportSchema = "amble.report/1"
 
-// reportFile is a report as report.json has it.
+// reportFile is the content of report.json.
 type reportFile struct {
 	Schema string `json:"schema"`
 	*crawler.Report
 	Error string `json:"error,omitempty"`
 }
 
-// ReportJSON is a report as report.json has it: one line. err is what ended the crawl, if anything did.
+// ReportJSON returns a report in the form of report.json: one line. err is what ended the crawl, if anything did.
 func ReportJSON(rep *crawler.Report, err error) []byte {
 	r := *rep
 	r.Started, r.Ended = r.Started.UTC(), r.Ended.UTC()
@@ -30,7 +30,7 @@ func ReportJSON(rep *crawler.Report, err error) []byte {
 		f.Error = err.Error()
 	}
 	b, err := json.Marshal(f)
-	if err != nil { // strings, numbers and times alone
+	if err != nil { // only strings, numbers and times
 		panic(err)
 	}
 	return hidden.Escape(b)
@@ -41,7 +41,7 @@ func (j *Job) writeReport(rep *crawler.Report) error {
 	return outputError(j.files.replace(reportName, append(ReportJSON(rep, nil), '\n')))
 }
 
-// Report is the report of the last process that came to its end.
+// Report returns the report of the last process that ended normally.
 func (r *Reader) Report() (*crawler.Report, error) {
 	b, err := r.files.read(reportName)
 	if missingFile(err) {

@@ -10,8 +10,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// findRequests reads the ledger for the requests for a URL in this spelling, and for the robots.txt of u's origin that was
-// in force when the first of them was made.
+// findRequests reads the ledger for the requests for a URL in this spelling, and for the robots.txt of u's origin that
+// was in force when the first of them was made.
 func (t *teller) findRequests(url string, u weburl.URL) ([]Request, rulesFile, error) {
 	f := finder{url: url, wanted: member("url", url), robots: member("purpose", politeness.Robots.String()), open: map[string]*Request{}, rules: rulesFile{of: u}}
 	if err := t.files.eachLine(LedgerName, f.read); err != nil {
@@ -30,7 +30,7 @@ func (t *teller) findRequests(url string, u weburl.URL) ([]Request, rulesFile, e
 type finder struct {
 	url            string
 	wanted, robots []byte
-	open           map[string]*Request // that have no end so far
+	open           map[string]*Request // without an end so far
 	found          []*Request
 	rules          rulesFile
 }
@@ -63,7 +63,7 @@ func (f *finder) read(n int, b []byte) bool {
 	return true
 }
 
-// start is the request that a line begins, nil if it is not one of those sought.
+// start returns the request that a line begins, or nil if it is not one of those sought.
 func (f *finder) start(n int, e ledger.Entry) *Request {
 	r := &Request{Start: e, Line: n}
 	switch {
@@ -78,7 +78,7 @@ func (f *finder) start(n int, e ledger.Entry) *Request {
 
 func (f *finder) ended(r *Request, e ledger.Entry) {
 	r.End = e
-	if r.Start.URL != f.url && len(f.found) == 0 { // later ones did not decide
+	if r.Start.URL != f.url && len(f.found) == 0 { // later ones did not decide about the URL
 		f.rules.add(r)
 	}
 }
@@ -91,13 +91,13 @@ func originOf(url string) string {
 	return u.Origin()
 }
 
-// rulesFile is what a ledger says about the robots.txt of one origin.
+// rulesFile is the state of one origin's robots.txt according to a ledger.
 type rulesFile struct {
 	of     weburl.URL // a URL of the origin
-	hops   []string   // of redirects that are being followed
-	via    []string   // of those that led to answer
-	answer *Request   // the last one that says what is allowed
-	failed *Request   // a later one that does not
+	hops   []string   // redirects that are being followed
+	via    []string   // redirects that led to answer
+	answer *Request   // the last request whose answer says what is allowed
+	failed *Request   // a later request whose answer does not
 }
 
 // add processes the end of a request for the file, or for what it redirects to, as the gate does.
@@ -106,8 +106,8 @@ func (f *rulesFile) add(r *Request) {
 	hops := f.hops
 	f.hops = nil
 	switch policy := robots.ForStatus(e.Status); {
-	case e.Aborted: // says nothing about the file
-	case e.Challenged: // nor does this: it is requested again, at the same place of its redirects
+	case e.Aborted: // it says nothing about the file
+	case e.Challenged: // nor does this one: the URL is requested again, at the same point in its redirects
 		f.hops = hops
 	case e.Err != "", e.Truncated != "" && e.Truncated != politeness.CutByLength, policy == robots.Unreachable:
 		f.failed = r
@@ -120,7 +120,7 @@ func (f *rulesFile) add(r *Request) {
 	}
 }
 
-// redirect is where an answer leads, "" if nowhere.
+// redirect returns where an answer redirects to, or "" if nowhere.
 func redirect(r *Request) string {
 	u, err := weburl.Parse(r.Start.URL)
 	if err != nil || r.End.Location == "" {
@@ -133,7 +133,7 @@ func redirect(r *Request) string {
 	return to.String()
 }
 
-// robots is what was known of the robots.txt that judged u, nil if none was requested.
+// robots returns what was known of the robots.txt that judged u, or nil if none was requested.
 func (t *teller) robots(f *rulesFile, u weburl.URL) (*politeness.OriginInfo, error) {
 	if f.answer == nil && f.failed == nil {
 		return nil, nil

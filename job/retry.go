@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// retry queues the URLs of a job once more whose last line in visits.jsonl has one of the outcomes (see retried), and
-// lets the gate ask hosts again that it had given up.
+// retry queues again the URLs of a job whose last line in visits.jsonl has one of the outcomes (see retried), and lets
+// the gate request hosts again that it had given up.
 func (j *Job) retry(outcomes []crawler.Outcome) error {
 	if len(outcomes) == 0 {
 		return nil
@@ -47,14 +47,14 @@ func (j *Job) retry(outcomes []crawler.Outcome) error {
 	return outputError(err)
 }
 
-// retried reports whether a visit is one that is tried again with these outcomes. A page whose connection broke was
-// kept as far as it came, and is one that failed.
+// retried reports whether a visit is tried again with these outcomes. A page whose connection broke was kept as far as
+// it was received, and counts as failed.
 func retried(r *sink.Record, outcomes []crawler.Outcome) bool {
 	return slices.Contains(outcomes, crawler.Outcome(r.Outcome)) ||
 		r.Truncated == fetcher.ReasonCutShort && slices.Contains(outcomes, crawler.Failed)
 }
 
-// requestOf is the request that a visit's line tells of.
+// requestOf returns the request that a visit's line describes.
 func requestOf(r *sink.Record) (frontier.Request, error) {
 	u, err := weburl.Parse(r.URL)
 	if err != nil {

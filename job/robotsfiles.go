@@ -15,13 +15,13 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// robotsKeeper keeps every answer to a request for a robots.txt, as evidence of the rules that a crawl obeyed:
-// a line in index.jsonl for each, and each body once, named by its hash.
+// robotsKeeper keeps every answer to a request for a robots.txt, as evidence of the rules that a crawl obeyed: one line
+// per answer in index.jsonl, and each body once, named by its hash.
 type robotsKeeper struct {
 	dir plainDir
 
 	mu    sync.Mutex
-	index *ledger.File // of lines that are whole, as a ledger's
+	index *ledger.File // whole lines only, as in a ledger
 }
 
 const indexName = "index.jsonl"
@@ -34,7 +34,7 @@ type robotsLine struct {
 	Bytes     int    `json:"bytes"`
 	Truncated string `json:"truncated,omitempty"`
 	SHA256    string `json:"sha256"`
-	File      string `json:"file,omitempty"` // without one the body was empty
+	File      string `json:"file,omitempty"` // "" if the body was empty
 }
 
 func newRobotsKeeper(c *commits) (*robotsKeeper, error) {

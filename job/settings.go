@@ -17,7 +17,7 @@ type Setting struct {
 	Origin string   // where the value came from, for readers of the job file: "default", "program", a file and line
 }
 
-// Text is the value as it is compared and shown.
+// Text returns the value as it is compared and shown.
 func (s *Setting) Text() string { return strings.Join(s.Values, ", ") }
 
 // Settings are the settings of a crawl, in the order of [Keys]. A key that is missing has its default.
@@ -32,8 +32,8 @@ func (all Settings) Get(name string) (s Setting, ok bool) {
 	return all[i], true
 }
 
-// Config is the crawl that the settings describe. The error wraps a [KeyError] for everything that is wrong with them.
-// Include and exclude come behind rules, in this order.
+// Config returns the crawl that the settings describe. The error wraps a [KeyError] for everything that is wrong with
+// them. Include and exclude come after rules, in this order.
 func (all Settings) Config() (Config, error) {
 	c := Config{origins: map[string]string{}}
 	var errs []error
@@ -67,7 +67,7 @@ func (all Settings) Config() (Config, error) {
 	return c, errors.Join(errs...)
 }
 
-// Settings returns the crawl as text: what a job file can say of it. Of what it cannot say see [Config.Program].
+// Settings returns the crawl as text, as far as a job file can express it; [Config.Program] returns the rest.
 func (c *Config) Settings() Settings {
 	var all Settings
 	for _, k := range keys {
@@ -87,7 +87,7 @@ func (c *Config) Settings() Settings {
 	return all
 }
 
-// recorded are the settings that make up the job, by name.
+// recorded returns the settings that make up the job, by name.
 func (all Settings) recorded() map[string]string {
 	m := map[string]string{}
 	for _, s := range all {
@@ -98,7 +98,8 @@ func (all Settings) recorded() map[string]string {
 	return m
 }
 
-// YAML returns the settings as a job file, each with its origin behind it. The urls come first, if there are any.
+// YAML returns the settings as a job file, each with a comment that gives its origin. The urls come first, if there are
+// any.
 func (all Settings) YAML(urls Setting) string {
 	var b strings.Builder
 	if len(urls.Values) > 0 {
@@ -137,16 +138,16 @@ func writeList(b *strings.Builder, name string, s *Setting) {
 	}
 }
 
-// plainScalar is s as a YAML scalar on one line, quoted where it has to be.
+// plainScalar returns s as a YAML scalar on one line, quoted if necessary.
 func plainScalar(s string) string {
 	out, err := yaml.Marshal(s)
 	if text := strings.TrimSuffix(string(out), "\n"); err == nil && !strings.Contains(text, "\n") {
 		return text
 	}
-	return fmt.Sprintf("%q", s) // YAML's double quotes take the escapes that Go writes
+	return fmt.Sprintf("%q", s) // the escapes that Go writes are valid in YAML's double quotes
 }
 
-// Split are the values that one text has: those between commas, of a list whose items have none.
+// Split returns the values in a text: those between commas, for a list whose items contain none.
 func (k *Key) Split(text string) []string {
 	if k.Kind() != List || k.Group == InScope && k.Name != "allow-address" {
 		return []string{text}
@@ -160,5 +161,5 @@ func (k *Key) Split(text string) []string {
 	return list
 }
 
-// sortedKeys are the keys of a map in order.
+// sortedKeys returns the keys of a map in order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
