@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Load is the requests that are to be made to a host.
+// Load describes the requests to be made to a host.
 type Load struct {
 	Host     string
-	Addr     string // of the host; "" if it is not known
+	Addr     string // of the host; "" if it is unknown
 	Requests int
 	Delay    time.Duration // from the end of a request to the start of the next
 	Wait     time.Duration // before the first
 }
 
-// least is the least time that the requests take, one after the other.
+// least returns the least time that the requests take in sequence.
 func (l *Load) least(service time.Duration) time.Duration {
 	if l.Requests == 0 {
 		return 0
@@ -22,8 +22,9 @@ func (l *Load) least(service time.Duration) time.Duration {
 	return l.Wait + time.Duration(l.Requests)*service + time.Duration(l.Requests-1)*l.Delay
 }
 
-// Least is the least time that all requests take, and what decides it: a host or an address, whose requests are made one
-// after the other with their pauses, or the rate of requests per second in all; 0 is no such rate. Answers take service.
+// Least returns the least time that all requests take, and what decides it: a host or an address, whose requests are
+// made in sequence with their pauses, or the total rate of requests per second; a rate of 0 is no limit. An answer
+// takes the time service.
 func Least(loads []Load, service time.Duration, rate float64) (least time.Duration, by string) {
 	decide := func(d time.Duration, what string) {
 		if d > least {

@@ -10,43 +10,43 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Outlook estimates how long a crawl that runs will take at least, from what is left of each host and the delay in force
-// there, by the arithmetic of a plan. Trace is called before the crawler is made, Watch before it runs; the other methods
-// may be called at any time.
+// Outlook estimates the least time that a running crawl still takes, from what is left for each host and the delay in
+// force there, with the arithmetic of a plan. Trace must be called before the crawler is made, and Watch before it
+// runs; the other methods may be called at any time.
 type Outlook struct {
-	rate  float64 // requests per second in all; 0: no limit
+	rate  float64 // requests per second in total; 0: no limit
 	queue Queue
 	gate  *politeness.Gate
 
 	mu       sync.Mutex
-	hosts    map[string]hostMet // of those that something may be queued of
+	hosts    map[string]hostMet // those for which something may be queued
 	answers  int
-	answered time.Duration // of all answers together
+	answered time.Duration // sum over all answers
 }
 
-// Queue knows how many URLs of a host are left.
+// Queue reports how many URLs of a host are left.
 type Queue interface {
 	HostPending(host string) int
 }
 
-// hostMet is what is known of a host besides what the gate knows.
+// hostMet is what is known about a host in addition to what the gate knows.
 type hostMet struct {
 	addr  string
 	cause string // of its last failure; "" once it has answered
 }
 
-// mostLooked is the number of hosts of which what is left is counted.
+// mostLooked is the maximum number of hosts whose remaining URLs are counted.
 const mostLooked = 5000
 
-// NewOutlook returns the Outlook of a crawl with this rate of requests per second in all; 0 is no limit.
+// NewOutlook returns the Outlook of a crawl with this total rate of requests per second; 0 is no limit.
 func NewOutlook(rate float64) *Outlook {
 	return &Outlook{rate: max(0, rate), hosts: map[string]hostMet{}}
 }
 
-// Watch tells an Outlook the queue and the gate of its crawl.
+// Watch gives an Outlook the queue and the gate of its crawl.
 func (o *Outlook) Watch(q Queue, g *politeness.Gate) { o.queue, o.gate = q, g }
 
-// Trace adds what an Outlook has to hear of to t.
+// Trace adds to t the callbacks that an Outlook needs.
 func (o *Outlook) Trace(t *crawler.Trace) {
 	claimed, retrying, visited := t.Claimed, t.Retrying, t.Visited
 	t.Claimed = func(c frontier.Claim) {
@@ -72,7 +72,7 @@ func (o *Outlook) Trace(t *crawler.Trace) {
 	}
 }
 
-// meet notes a host, and its address when it has answered.
+// meet notes a host, and its address once it has answered.
 func (o *Outlook) meet(host, addr string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -82,7 +82,7 @@ func (o *Outlook) meet(host, addr string) {
 	}
 }
 
-// failed notes why a host is to be requested again.
+// failed notes why a host must be requested again.
 func (o *Outlook) failed(host, cause string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -99,14 +99,14 @@ func (o *Outlook) answer(took time.Duration) {
 	o.answered += took
 }
 
-// View is how things stand.
+// View is the state of a crawl that Look reports.
 type View struct {
-	// Least is the least time that all that is left takes; negative before the first answer.
+	// Least is the least time that everything left takes; it is negative before the first answer.
 	Least time.Duration
 	First Left // the host that is due first
 }
 
-// Left is what is left of a host.
+// Left is what is left for a host.
 type Left struct {
 	Host  string
 	Addr  string
@@ -117,7 +117,7 @@ type Left struct {
 	Cause string    // of the host's last failure; "" once it has answered
 }
 
-// Look is how things stand now. ok is false when what is left cannot be told of all hosts.
+// Look returns the present state. ok is false if what is left cannot be determined for all hosts.
 func (o *Outlook) Look() (v View, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -143,7 +143,7 @@ func (o *Outlook) Look() (v View, ok bool) {
 	return v, true
 }
 
-// leastLeft is the least time that all of it takes, and the host that is due first.
+// leastLeft returns the least time that everything left takes, and the host that is due first.
 func leastLeft(left []Left, service time.Duration, rate float64) (least time.Duration, first Left) {
 	loads := make([]Load, len(left))
 	for i, h := range left {

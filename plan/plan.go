@@ -1,5 +1,5 @@
-// Package plan says how long a polite crawl takes at least, and what decides it. The estimate of the end of a crawl that is
-// running is made by the same arithmetic.
+// Package plan computes the least time that a polite crawl takes, and what decides it. The remaining time of a running
+// crawl is estimated with the same arithmetic.
 //
 // Reading order: plan.go, survey.go (which makes a Plan), least.go (the arithmetic), simulate.go, outlook.go.
 package plan
@@ -16,26 +16,26 @@ type Host struct {
 	Delay    time.Duration `json:"delay_ns"`
 	Clause   string        `json:"clause"`
 	Pages    int           `json:"pages"`
-	Source   string        `json:"source"` // where Pages comes from
+	Source   string        `json:"source"` // how Pages is known
 	Least    time.Duration `json:"least_ns"`
 	Problem  string        `json:"problem,omitempty"`
 	Sitemaps []string      `json:"sitemaps,omitempty"`
 }
 
-// Plan is what a crawl will take at least.
+// Plan is the least time that a crawl will take, and how it is made up.
 type Plan struct {
 	Hosts     []Host        `json:"hosts"`
 	Bound     time.Duration `json:"bound_ns"`
 	DecidedBy string        `json:"decided_by"`
 	Rate      float64       `json:"rate,omitempty"`
-	Simulated time.Duration `json:"simulated_ns,omitempty"` // what the crawl takes in virtual time
+	Simulated time.Duration `json:"simulated_ns,omitempty"` // time that the crawl takes in virtual time
 
 	SimulatedRequests int `json:"simulated_requests,omitempty"`
 
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Limit cuts the pages by the limits of the crawl, and notes what each leaves out; 0 or less is no limit.
+// Limit reduces the pages to the limits of the crawl, and notes what each limit leaves out; 0 or less is no limit.
 func (p *Plan) Limit(pages, perHost int) {
 	total := 0
 	for i := range p.Hosts {
@@ -48,14 +48,14 @@ func (p *Plan) Limit(pages, perHost int) {
 	}
 	if pages > 0 && total > pages {
 		p.Notes = append(p.Notes, fmt.Sprintf("--max-pages %d ends the crawl before all %d pages are fetched", pages, total))
-		for i := range p.Hosts { // taken evenly, as the frontier does
+		for i := range p.Hosts { // taken evenly, as the frontier takes them
 			p.Hosts[i].Pages = min(p.Hosts[i].Pages, max(1, p.Hosts[i].Pages*pages/total))
 		}
 	}
 }
 
-// SetBound sets the least time of each host and of the crawl, and what decides that. Each host has its robots.txt
-// beside its pages; answers take service.
+// SetBound sets the least time of each host and of the crawl, and what decides it. Each host has its robots.txt in
+// addition to its pages; an answer takes the time service.
 func (p *Plan) SetBound(service time.Duration) {
 	loads := make([]Load, len(p.Hosts))
 	for i := range p.Hosts {

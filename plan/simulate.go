@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// MaxSimulated is how many pages are played through at most: it is done in seconds.
+// MaxSimulated is the maximum number of pages of a crawl that is simulated: that many take seconds.
 const MaxSimulated = 1_000_000
 
-// Simulate plays the crawl through in virtual time, if it has no more than [MaxSimulated] pages. Answers take service;
-// concurrency is the number of requests in flight in all.
+// Simulate simulates the crawl in virtual time, if it has no more than [MaxSimulated] pages. An answer takes the time
+// service; concurrency is the total number of requests in flight.
 func (p *Plan) Simulate(service time.Duration, concurrency int) {
 	pages := 0
 	for _, h := range p.Hosts {
@@ -23,9 +23,9 @@ func (p *Plan) Simulate(service time.Duration, concurrency int) {
 	p.Simulated, p.SimulatedRequests = newSimulation(p, service, concurrency).run()
 }
 
-// simulation is a crawl that is played through request by request, by the rules of the crawler: one request at a
-// time to a host, which begins with its robots.txt, and to an address; the pause after each; so many requests in
-// flight, and so many a second. Times count from the crawl's beginning.
+// simulation simulates a crawl request by request, by the rules of the crawler: one request at a time to a host,
+// robots.txt first, and to an address; a pause after each; and limits on the requests in flight and per second. Times
+// count from the beginning of the crawl.
 type simulation struct {
 	service time.Duration
 	gap     time.Duration // between requests, by --rate
@@ -60,11 +60,11 @@ func newSimulation(p *Plan, service time.Duration, concurrency int) *simulation 
 	return s
 }
 
-// run plays to the end and returns when that is.
+// run simulates the crawl to its end and returns when that is.
 func (s *simulation) run() (took time.Duration, requests int) {
 	for len(s.ready) > 0 {
 		h := s.ready[0]
-		if *h.addr > h.at { // another host of the address was requested meanwhile
+		if *h.addr > h.at { // another host with this address was requested meanwhile
 			h.at = *h.addr
 			heap.Fix(&s.ready, 0)
 			continue
@@ -92,7 +92,7 @@ func (s *simulation) request(h *simHost) (end time.Duration) {
 	return end
 }
 
-// readyHosts is a heap of hosts by when they may be requested.
+// readyHosts is a heap of hosts, ordered by when they may be requested.
 type readyHosts []*simHost
 
 func (r readyHosts) Len() int           { return len(r) }
@@ -106,7 +106,7 @@ func (r *readyHosts) Pop() any {
 	return h
 }
 
-// freeWorkers is a heap of when each worker is free. None comes or goes.
+// freeWorkers is a heap of the times at which each worker is free. Their number does not change.
 type freeWorkers []time.Duration
 
 func (f freeWorkers) Len() int           { return len(f) }

@@ -20,14 +20,14 @@ type Survey struct {
 	Client     *fetcher.Client
 	Politeness politeness.Config // of the Client's Gate, and of the crawl
 	Scope      crawler.ScopeKind // of the crawl
-	Service    time.Duration     // that an answer takes
-	Pages      int               // expected of a host of which no sitemap tells
+	Service    time.Duration     // time that an answer takes
+	Pages      int               // expected for a host that no sitemap covers
 	MaxPages   int               // limit of the crawl; 0 or less: none
 	MaxPerHost int               // limit per host; 0 or less: none
 }
 
-// Plan plans the crawl from these seeds. What cannot be fetched is noted in the plan; the error is of seeds that have no
-// scope.
+// Plan plans the crawl from these seeds. Anything that cannot be fetched is noted in the plan; an error is returned
+// only for seeds that have no scope.
 func (s *Survey) Plan(ctx context.Context, seeds ...weburl.URL) (*Plan, error) {
 	scope, err := crawler.NewSeedScope(s.Scope, nil, seeds...)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Survey) host(ctx context.Context, scope crawler.Scope, u weburl.URL) Ho
 		h.Addr = addr.String()
 	}
 	state := s.Client.Gate.Host(u.Host()).HostState
-	state.Latency = s.Service // the few answers that a plan sees tell little of it
+	state.Latency = s.Service // the few answers during planning say little about it
 	h.Delay, h.Clause = s.Politeness.DelayFor(state)
 	if info.Rules != nil {
 		h.Sitemaps = shown(info.Rules.Sitemaps())
@@ -68,7 +68,7 @@ func (s *Survey) host(ctx context.Context, scope crawler.Scope, u weburl.URL) Ho
 	return h
 }
 
-// maxSitemaps is how many sitemaps of one host are read.
+// maxSitemaps is the maximum number of sitemaps that are read for one host.
 const maxSitemaps = 50
 
 // sitemapPages counts the pages in scope that a host's sitemaps list.
@@ -103,7 +103,7 @@ func (s *Survey) sitemapPages(ctx context.Context, scope crawler.Scope, u weburl
 	return len(pages), ok
 }
 
-// get requests a sitemap as a crawl would, robots.txt first, and returns the body of a 200 answer.
+// get requests a sitemap as a crawl would, after robots.txt, and returns the body of an answer with status 200.
 func (s *Survey) get(ctx context.Context, u weburl.URL) ([]byte, error) {
 	page, err := s.Client.Get(ctx, u, politeness.Sitemap)
 	if err != nil {
@@ -118,12 +118,12 @@ func (s *Survey) get(ctx context.Context, u weburl.URL) ([]byte, error) {
 	return nil, fmt.Errorf("%s: status %d", u, page.Status)
 }
 
-// movedError is the answer that a URL's body lies elsewhere.
+// movedError reports that an answer redirects to another URL.
 type movedError struct{ to weburl.URL }
 
 func (e *movedError) Error() string { return "moved to " + e.to.String() }
 
-// shown are references as they may be shown: those that are not valid URLs may have a password in them.
+// shown returns references in a form that may be shown: those that are not valid URLs may contain a password.
 func shown(refs []string) []string {
 	res := make([]string, len(refs))
 	for i, ref := range refs {
