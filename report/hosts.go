@@ -12,23 +12,23 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// What Gather keeps at most, however long the crawl was.
+// Limits on what Gather keeps, however long the crawl was.
 const (
-	mostHosts  = 10_000 // hosts that are told apart
+	mostHosts  = 10_000 // hosts that are counted separately
 	mostOpen   = 10_000 // requests without an end so far
-	mostListed = 200    // hosts that are listed, those with most requests
+	mostListed = 200    // hosts that are listed: those with the most requests
 	mostFailed = 500    // failed URLs that are listed
 )
 
-// Host is what a crawl did at one host.
+// Host sums up what a crawl did at one host.
 type Host struct {
 	Host     string        // host:port
 	Requests int           // that were sent, robots.txt included
 	Pages    int           // visits that were fetched
 	Failed   int           // visits that failed or were deferred
 	Bytes    int64         // body bytes received
-	Answer   time.Duration // from the start of a request to the end of its answer, on average
-	Pause    time.Duration // shortest from the end of a request to the start of the next; 0 with fewer than two requests
+	Answer   time.Duration // average time from the start of a request to the end of its answer
+	Pause    time.Duration // shortest time from the end of a request to the start of the next; 0 with fewer than two requests
 
 	answered int
 	took     time.Duration
@@ -36,16 +36,16 @@ type Host struct {
 	run      string    // the process that made it
 }
 
-// Facts are what one pass over the ledger and the visits of a job tells.
+// Facts is the result of one pass over the ledger and the visits of a job.
 type Facts struct {
-	Hosts      []Host // those with most requests first
-	MoreHosts  int    // that are not in Hosts
+	Hosts      []Host // those with the most requests first
+	MoreHosts  int    // number of hosts that are not in Hosts
 	Failed     []sink.Record
-	MoreFailed int // failed visits that are not in Failed
+	MoreFailed int // number of failed visits that are not in Failed
 }
 
-// Gather reads the ledger and the visits of a job, each once and line by line. It holds no more than a few thousand hosts
-// and URLs in memory.
+// Gather reads the ledger and the visits of a job, each once and line by line. It keeps no more than a few thousand
+// hosts and URLs in memory.
 func Gather(r *job.Reader) (*Facts, error) {
 	g := gatherer{hosts: map[string]*Host{}, open: map[uint64]ledger.Entry{}}
 	for e, err := range r.Ledger() {
@@ -63,16 +63,16 @@ func Gather(r *job.Reader) (*Facts, error) {
 	return g.result(), nil
 }
 
-// gatherer adds up lines.
+// gatherer accumulates facts from lines.
 type gatherer struct {
 	hosts map[string]*Host
-	more  map[string]bool         // further hosts, as many again
-	run   string                  // the process whose lines are read
+	more  map[string]bool         // further hosts, up to the same number
+	run   string                  // the process whose lines are being read
 	open  map[uint64]ledger.Entry // its requests without an end so far, by ID
 	facts Facts
 }
 
-// host is what is known of a host, nil if it is one too many.
+// host returns what is known of a host, or nil if there are too many.
 func (g *gatherer) host(name string) *Host {
 	h, ok := g.hosts[name]
 	if !ok && len(g.hosts) < mostHosts {
@@ -89,7 +89,7 @@ func (g *gatherer) host(name string) *Host {
 }
 
 func (g *gatherer) entry(e *ledger.Entry) {
-	if e.Run != g.run { // requests of the process before have no end any more
+	if e.Run != g.run { // requests of the previous process can no longer end
 		clear(g.open)
 		g.run = e.Run
 	}
@@ -109,7 +109,8 @@ func (g *gatherer) entry(e *ledger.Entry) {
 	}
 }
 
-// add adds a request to a host, in the order in which they end. Pauses between processes are not counted: nobody waited.
+// add adds a request to a host; requests are added in the order in which they end. Pauses between processes are not
+// counted, because they are not waiting times.
 func (h *Host) add(start, end *ledger.Entry) {
 	if pause := start.Written.Sub(h.ended); h.run == start.Run && (h.Pause == 0 || pause < h.Pause) {
 		h.Pause = max(pause, 1)

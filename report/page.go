@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// pageData is what the page shows.
+// pageData is the data of the page.
 type pageData struct {
 	Title     string
 	Finish    string
@@ -25,15 +25,15 @@ type pageData struct {
 	Facts     []fact
 	Tables    []countTable
 	Hosts     []Host
-	MoreHosts int // that are not listed
+	MoreHosts int // number of hosts that are not listed
 	Failed    []sink.Record
-	More      int // failed URLs that are not listed
+	More      int // number of failed URLs that are not listed
 	Settings  []fact
 }
 
 type fact struct{ Name, Value string }
 
-// countTable is counts, the largest first.
+// countTable is a table of counts, the largest first.
 type countTable struct {
 	Title string
 	Rows  []countRow
@@ -45,7 +45,7 @@ type countRow struct {
 	Share int // percent of the largest
 }
 
-// WritePage writes the report of a job into its directory, as a page that needs nothing but itself.
+// WritePage writes the report of a job into its directory, as a self-contained page.
 func WritePage(r *job.Reader) error {
 	page, err := Page(r)
 	if err != nil {
@@ -54,7 +54,7 @@ func WritePage(r *job.Reader) error {
 	return r.Replace(job.PageName, page)
 }
 
-// Page is the report of a job as HTML.
+// Page returns the report of a job as HTML.
 func Page(r *job.Reader) ([]byte, error) {
 	m, err := r.Manifest()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package report sums up a crawl that package job keeps: as text, and as a page that needs nothing but itself, with facts
-// about each host from one pass over ledger and visits.
+// Package report sums up a crawl that package job keeps: as text, and as a self-contained page, with facts about each
+// host from one pass over ledger and visits.
 //
 // Reading order: text.go, hosts.go, page.go.
 package report
@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Text is a report as a person reads it. ended says how the crawl ended, "" that the report's Finish tells; the first
-// line goes through emphasize, nil leaves it as it is.
+// Text returns a report as text for people. ended says how the crawl ended; if it is "", the report's Finish says so.
+// The first line is passed through emphasize, unless that is nil.
 func Text(r *crawler.Report, ended string, emphasize func(string) string) string {
 	var b strings.Builder
 	head := fmt.Sprintf("%s %s: %s", cli.Plural(r.Pages, "page"), spanText(r), finishText(r, ended))
@@ -51,7 +51,7 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 	return b.String()
 }
 
-// spanText is how long a crawl took; of one that was resumed, over what time too.
+// spanText says how long a crawl took and, if it was resumed, over what period.
 func spanText(r *crawler.Report) string {
 	if r.Runs <= 1 {
 		return "in " + cli.Round(r.Elapsed.Duration).String()
@@ -62,7 +62,7 @@ func spanText(r *crawler.Report) string {
 	return fmt.Sprintf("in %s, in %d runs", cli.Round(r.Elapsed.Duration), r.Runs) // the clock was set back between them
 }
 
-// finishText says how a crawl ended: as ended has it, or "" as its Finish has it.
+// finishText says how a crawl ended: ended itself or, if it is "", a text for the report's Finish.
 func finishText(r *crawler.Report, ended string) string {
 	left := cli.Plural(r.Left, "URL") + " left"
 	switch {
@@ -80,7 +80,7 @@ func finishText(r *crawler.Report, ended string) string {
 	return fmt.Sprintf("%s, %s", r.Finish, left)
 }
 
-// LimitName is a limit by the name of its flag.
+// LimitName returns a limit by the name of its flag.
 func LimitName(f crawler.Finish) string { return strings.ReplaceAll(string(f), "_", "-") }
 
 // row prints counts, the largest first.
