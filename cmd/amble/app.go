@@ -22,12 +22,12 @@ type app struct {
 	err     io.Writer
 	env     func(string) (string, bool)
 	environ func() []string
-	notify  func(chan<- os.Signal) // begin to deliver SIGINT and SIGTERM
-	ignore  func(chan<- os.Signal) // stop it: the signals end the process again
-	exit    func(int)              // on the third signal only
+	notify  func(chan<- os.Signal) // begins to deliver SIGINT and SIGTERM
+	ignore  func(chan<- os.Signal) // ends it: the signals end the process again
+	exit    func(int)              // called on the third signal only
 }
 
-// commands is the command line. Kong reads flags, defaults and help texts from the tags.
+// commands is the command line. Kong reads flags, defaults and help texts from its tags.
 type commands struct {
 	Crawl      crawlCmd      `cmd:"" help:"Crawl from the given seeds."`
 	Resume     resumeCmd     `cmd:"" help:"Resume a crawl that was stopped, killed or limited."`
@@ -51,7 +51,7 @@ var crawlGroups = map[job.Group]string{
 	job.State: "Which way:", job.Network: "Which way:", job.Output: "Output:",
 }
 
-// newCommands are the commands with the flags that are made of keys.
+// newCommands returns the commands, including the flags that are made from keys.
 func newCommands() *commands {
 	c := new(commands)
 	c.Crawl.Plugins, c.Resume.Plugins = keyflags.Of(crawlGroups), keyflags.Of(crawlGroups)
@@ -107,7 +107,7 @@ func (a *app) run(args []string) (code int) {
 	return a.complain(ctx.Run(), ctx.Selected().Name)
 }
 
-// parser reads command lines into c.
+// parser returns a parser that reads command lines into c.
 func (a *app) parser(c *commands, o *keyflags.Origins) (*kong.Kong, error) {
 	return kong.New(c,
 		kong.Name("amble"), kong.Description(description),
@@ -117,10 +117,10 @@ func (a *app) parser(c *commands, o *keyflags.Origins) (*kong.Kong, error) {
 	)
 }
 
-// exitPanic unwinds run when kong wants to end the process, after --help.
+// exitPanic unwinds run when kong wants to end the process after --help.
 type exitPanic int
 
-// survive gives the exit code of a run that may have panicked with x.
+// survive returns the exit code of a run that may have panicked with x.
 func (a *app) survive(x any, code int) int {
 	switch x := x.(type) {
 	case nil:
@@ -135,8 +135,8 @@ func (a *app) survive(x any, code int) int {
 	return cli.ExitInternal
 }
 
-// complain prints an error, if there is one to print, and returns its exit code. A failure of stdout
-// takes precedence over what it caused; a closed stdout is not a failure.
+// complain prints an error, if there is anything to print, and returns its exit code. A failure of stdout takes
+// precedence over the errors that it caused; a closed stdout is not a failure.
 func (a *app) complain(err error, command string) int {
 	if failed := a.out.Failure(); failed != nil {
 		err = failed
@@ -157,7 +157,7 @@ func (a *app) complain(err error, command string) int {
 	return exitCode(err)
 }
 
-// exitCode is the code for an error that a command returned.
+// exitCode returns the exit code for an error that a command returned.
 func exitCode(err error) int {
 	var of *job.Error
 	if !errors.As(err, new(*cli.Error)) && errors.As(err, &of) {

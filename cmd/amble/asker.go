@@ -10,22 +10,22 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// asker requests robots.txt files and sitemaps as a crawl does: one request at a time to a host, and the same pauses.
+// asker requests robots.txt files and sitemaps as a crawl does: one request at a time to a host, with the same pauses.
 type asker struct {
 	gate    *politeness.Gate
-	policy  politeness.Config // of gate
+	policy  politeness.Config // of the client's Gate
 	fetcher *fetcher.Fetcher
-	client  *fetcher.Client   // of both
+	client  *fetcher.Client   // with that Gate and the Fetcher
 	heard   map[string]answer // by origin
 }
 
-// answer is the outcome of the requests for a robots.txt.
+// answer is the outcome of requesting a robots.txt.
 type answer struct {
 	info politeness.OriginInfo
 	err  error // why there was no answer
 }
 
-// newAsker makes an asker for these URLs, whose hosts may have any address: the operator named them.
+// newAsker makes an asker for these URLs. Their hosts may have any address, because the operator named them.
 func newAsker(cfg *crawler.Config, policy politeness.Config, urls []weburl.URL) (*asker, error) {
 	id, err := whoCrawls(cfg.Agent, cfg.Contact, urls)
 	if err != nil {
@@ -47,8 +47,8 @@ func newAsker(cfg *crawler.Config, policy politeness.Config, urls []weburl.URL) 
 	return &asker{gate, policy, get, &fetcher.Client{Gate: gate, Fetcher: get}, map[string]answer{}}, err
 }
 
-// rules requests the robots.txt of u's origin, once. The error is why there was no answer; what is
-// known then is that nothing may be fetched for now.
+// rules requests the robots.txt of u's origin, once. The error says why there was no answer; it is then only known that
+// nothing may be fetched for now.
 func (k *asker) rules(ctx context.Context, u weburl.URL) (politeness.OriginInfo, error) {
 	a, ok := k.heard[u.Origin()]
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// begin shows at a terminal what is about to be crawled, in whose name, and how fast.
+// begin shows on a terminal what is about to be crawled, in whose name, and how fast.
 func (u *ui) begin(j *crawlJob) {
 	if !u.tty {
 		u.tellRaised(j)
@@ -25,7 +25,7 @@ func (u *ui) begin(j *crawlJob) {
 	fmt.Fprint(lineWriter{u}, beginText(&j.cfg, j.seeds))
 }
 
-// tellRaised prints, where begin shows nothing, that the delay of the crawl is not the requested one.
+// tellRaised prints that the delay of the crawl differs from the requested one, where begin shows nothing.
 func (u *ui) tellRaised(j *crawlJob) {
 	p := &j.cfg.Politeness
 	foreign := func(s weburl.URL) bool {
@@ -51,14 +51,14 @@ func delayText(p *politeness.Config) string {
 	return others.String()
 }
 
-// delays are the delays at hosts of others and at own hosts, or those on loopback, about which nothing else is known.
+// delays returns the delays at other people's hosts and at own or loopback hosts about which nothing else is known.
 func delays(p *politeness.Config) (others, own time.Duration) {
 	others, _ = p.DelayFor(politeness.HostState{})
 	own, _ = p.DelayFor(politeness.HostState{Exempt: true})
 	return others, own
 }
 
-// scopeText names what is in scope, up to three names.
+// scopeText describes what is in scope, with up to three names.
 func scopeText(c *crawler.Config, seeds []weburl.URL) string {
 	var names []string
 	for _, s := range seeds {

@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// A single line is written at once. When lines arrive in quick succession, the first is written at once and the
-// others together, after burstPause or when burstSize bytes have arrived.
+// A single line is written at once. If lines arrive in quick succession, the first is written at once and the others
+// together, after burstPause or when burstSize bytes have arrived.
 const (
 	burstPause = 20 * time.Millisecond
 	burstSize  = 32 << 10
 )
 
-// burst writes lines to w, many at a time when many arrive: a crawl of thousands of URLs a second makes a
-// few dozen system calls for its output.
+// burst writes lines to w, combined if many arrive: a crawl of thousands of URLs a second makes a few dozen system
+// calls for its output.
 type burst struct {
 	w io.Writer
 
 	mu    sync.Mutex
 	buf   []byte
-	last  time.Time // when w was written to
+	last  time.Time // time of the last write to w
 	timer *time.Timer
 	err   error
 }
 
 func newBurst(w io.Writer) *burst { return &burst{w: w} }
 
-// Write implements io.Writer. The error may be that of lines before.
+// Write implements io.Writer. The error may belong to earlier lines.
 func (b *burst) Write(line []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,7 +41,7 @@ func (b *burst) Write(line []byte) (int, error) {
 	return len(line), b.err
 }
 
-// flush writes what there is. The lock is held.
+// flush writes what is buffered. The caller holds the lock.
 func (b *burst) flush() {
 	if b.timer != nil {
 		b.timer.Stop()
@@ -59,7 +59,7 @@ func (b *burst) flushNow() {
 	b.flush()
 }
 
-// close writes what there is and returns the first error.
+// close writes what is buffered and returns the first error.
 func (b *burst) close() error {
 	b.flushNow()
 	return b.err

@@ -13,7 +13,7 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Help is the beginning of the command's help.
+// Help returns the beginning of the command's help.
 func (*completionCmd) Help() string {
 	return `Examples:
 

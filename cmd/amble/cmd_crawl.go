@@ -42,7 +42,7 @@ type configFlag struct {
 	Config string `placeholder:"FILE" help:"Job file (YAML): these flags' names as keys."`
 }
 
-// Help is the beginning of the command's help.
+// Help returns the beginning of the command's help.
 func (*crawlCmd) Help() string {
 	return `Examples:
 
@@ -90,7 +90,7 @@ func (a *app) printConfig(c *crawlCmd, o *keyflags.Origins) error {
 	return err
 }
 
-// config is the crawl that the flags describe. The error names everything that is wrong with them.
+// config returns the crawl that the flags describe. The error names everything that is wrong with them.
 func (c *crawlFlags) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
 	cfg, err := o.Config()
 	_, idErr := whoCrawls(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
@@ -98,7 +98,7 @@ func (c *crawlFlags) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config
 		cli.Refuse(cfg.Archive && c.Out == "", "--format warc: an archive needs a directory: name one with --out"))
 }
 
-// checkScope refuses a crawl of any host without a limit that the operator set.
+// checkScope refuses a crawl of arbitrary hosts without a limit set by the operator.
 func checkScope(c *job.Config, o *keyflags.Origins) error {
 	limits := &c.Crawl.Limits
 	if c.Crawl.Scope.Kind != crawler.ScopeAny {
@@ -120,7 +120,7 @@ func checkFresh(dir string) error {
 	return cli.Refuse(len(entries) > 0, "--fresh: directory %s is not empty: name another one, or leave --fresh out to resume the crawl in it", dir)
 }
 
-// unkept runs a crawl whose visits go to stdout.
+// unkept runs a crawl whose visits are written to stdout.
 func (c *crawlFlags) unkept(a *app, cfg *job.Config, seeds []weburl.URL) error {
 	ui := newUI(a, c.outputFlags)
 	cfg.Note = ui.note

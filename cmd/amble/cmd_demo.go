@@ -21,7 +21,7 @@ type demoCmd struct {
 	outputFlags
 }
 
-// Help is the beginning of the command's help.
+// Help returns the beginning of the command's help.
 func (*demoCmd) Help() string {
 	return `Examples:
 
@@ -33,13 +33,13 @@ It needs no network. Four small hosts on loopback have a redirect, a broken link
 answer 429 and a robots.txt that forbids everything; the demo shows what a crawl makes of them.`
 }
 
-// Run crawls a small web on loopback and shows what was done and how politely.
+// Run crawls a small web on loopback and shows what was done, and how politely.
 func (d *demoCmd) Run(a *app) error {
 	web, err := demo.Start()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = web.Close() }() // servers of our own, with nobody left to ask them
+	defer func() { _ = web.Close() }() // our own servers, which nobody uses any more
 	seed, err := weburl.Parse(web.Hosts[0].Base)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ const nextStep = `Next, on a site of yours: amble crawl --contact https://lab.un
 The contact is a page or mail address at which its owner reaches you; "amble help crawl" has the rest.
 `
 
-// silent reports whether the demo's own words are unwanted.
+// silent reports whether the demo's own output is unwanted.
 func (d *demoCmd) silent() bool { return d.JSON || d.Quiet || d.LogFormat == "json" }
 
 func (d *demoCmd) introduce(a *app, web *demo.Web) {

@@ -39,10 +39,10 @@ type explainCmd struct {
 	kong.Plugins
 
 	cfg  crawler.Config
-	name string // that robots.txt is read for
+	name string // the name that robots.txt is read for
 }
 
-// Help is the beginning of the command's help.
+// Help returns the beginning of the command's help.
 func (*explainCmd) Help() string {
 	return `Examples:
 
@@ -106,7 +106,7 @@ func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
 	return nil
 }
 
-// judge adds what robots.txt says: in a job, as it was when the URL was judged.
+// judge adds what robots.txt says; for a job, what it said when the URL was judged.
 func (c *explainCmd) judge(e *explanation, dir string, u weburl.URL) (unheard, err error) {
 	if dir == "" {
 		return c.robotsOf(e, u)
@@ -127,7 +127,7 @@ func (c *explainCmd) judge(e *explanation, dir string, u weburl.URL) (unheard, e
 
 func (c *explainCmd) question() question { return question{c.name, c.cfg.Politeness.Dialect} }
 
-// setDelay sets the delay to that of a host that has not been requested, after robots.txt was judged.
+// setDelay sets the delay to that of a host that has not been requested yet, after robots.txt was judged.
 func (c *explainCmd) setDelay(e *explanation) error {
 	policy := c.cfg.Politeness
 	policy.Identity, policy.Contactless = politeness.Identity{Product: c.name}, true
@@ -143,7 +143,7 @@ func (c *explainCmd) setDelay(e *explanation) error {
 	return nil
 }
 
-// seeds are those of the crawl in question, none if none were named.
+// seeds returns the seeds of the crawl in question, or none if none were named.
 func (c *explainCmd) seeds(o *keyflags.Origins, a *app) ([]weburl.URL, error) {
 	list := c.Seed
 	if len(list) == 0 {
@@ -192,8 +192,8 @@ type asSeed struct{ *crawler.SeedScope }
 // Decide implements crawler.Scope.
 func (s asSeed) Decide(u weburl.URL) crawler.Decision { return s.JudgeKind(u, frontier.KindSeed) }
 
-// robotsOf adds the verdict of robots.txt and the delay in force. unheard is why no robots.txt could
-// be fetched.
+// robotsOf adds the verdict of robots.txt and the delay in force. unheard is the reason why no robots.txt could be
+// fetched.
 func (c *explainCmd) robotsOf(e *explanation, u weburl.URL) (unheard, err error) {
 	q := c.question()
 	switch {
@@ -236,14 +236,14 @@ type explanation struct {
 	Domain string           `json:"domain"`
 	Origin string           `json:"origin"`
 	Fate   crawler.Fate     `json:"fate"`
-	Rule   string           `json:"rule"` // what decided the fate
+	Rule   string           `json:"rule"` // what decided Fate
 	Scope  crawler.Decision `json:"-"`
 	Robots *judgement       `json:"robots"` // null when none was requested
 	Delay  float64          `json:"delay_s"`
 	Clause string           `json:"delay_clause"` // what sets the delay
 	Crawl  bool             `json:"crawl"`        // a crawl would request it
 	Why    string           `json:"why"`
-	Job    *job.Story       `json:"job,omitempty"` // what happened
+	Job    *job.Story       `json:"job,omitempty"` // what a job says happened to the URL
 }
 
 func newExplanation(u weburl.URL) *explanation {
@@ -252,7 +252,7 @@ func newExplanation(u weburl.URL) *explanation {
 	}
 }
 
-// conclude says whether a crawl would request the URL, and if not, the first reason why.
+// conclude sets whether a crawl would request the URL and, if not, the first reason why.
 func (e *explanation) conclude() {
 	if e.Job != nil && e.Job.Visit != nil {
 		e.Crawl, e.Why = e.Job.Visit.Status > 0, e.Job.Visit.Outcome
@@ -264,7 +264,7 @@ func (e *explanation) conclude() {
 	}
 }
 
-// decide says what a crawl that found the URL now would do.
+// decide sets what a crawl that found the URL now would do with it.
 func (e *explanation) decide() {
 	switch {
 	case e.Fate != crawler.FateFollow:

@@ -40,7 +40,7 @@ type identityCmd struct {
 	kong.Plugins
 }
 
-// Help is the beginning of the command's help.
+// Help returns the beginning of the command's help.
 func (*identityCmd) Help() string {
 	return `Examples:
 
@@ -83,7 +83,7 @@ func (c *identityCmd) Run(a *app, o *keyflags.Origins) error {
 	return c.manage(a, o, &cfg, folder, now)
 }
 
-// manage does what is done with a folder that is there.
+// manage runs an operation on an existing folder.
 func (c *identityCmd) manage(a *app, o *keyflags.Origins, cfg *job.Config, folder *identity.Folder, now time.Time) error {
 	switch c.Action {
 	case "publish":
@@ -104,7 +104,7 @@ func (c *identityCmd) manage(a *app, o *keyflags.Origins, cfg *job.Config, folde
 	return c.show(a, folder, now)
 }
 
-// profile is what is published: what the flags say, else what the crawl does, else what was published before.
+// profile returns what is published: what the flags say, else what the crawl uses, else what was published before.
 func (c *identityCmd) profile(o *keyflags.Origins, cfg *job.Config, p identity.Profile) (identity.Profile, error) {
 	x := &cfg.Crawl
 	if o.Given("agent") || o.Given("contact") || p.UserAgent == "" {
@@ -151,14 +151,14 @@ func (c *identityCmd) profile(o *keyflags.Origins, cfg *job.Config, p identity.P
 	return p, nil
 }
 
-// identityOf is who crawls. What is published needs a contact.
+// identityOf returns the identity of the crawler. A published one needs a contact.
 func identityOf(agent, contact string) (politeness.Identity, error) {
 	name, version, _ := strings.Cut(agent, "/")
 	id := politeness.Identity{Product: name, Version: version, Contact: contact}
 	return id, cli.UsageOf("--agent, --contact: ", id.Validate(false))
 }
 
-// show prints where everything is.
+// show prints the locations of all files.
 func (c *identityCmd) show(a *app, folder *identity.Folder, now time.Time) error {
 	s := folder.Show(now)
 	if c.JSON {
@@ -168,7 +168,7 @@ func (c *identityCmd) show(a *app, folder *identity.Folder, now time.Time) error
 	return err
 }
 
-// checkFolder checks what is in the folder, or what is served of it.
+// checkFolder checks the contents of the folder, or what is served from it.
 func (c *identityCmd) checkFolder(a *app, cfg *job.Config, folder *identity.Folder, now time.Time) error {
 	var get identity.Get
 	if c.Served {
@@ -197,7 +197,8 @@ func (c *identityCmd) checkPage(a *app, cfg *job.Config, now time.Time) error {
 	return c.verdict(a, r, err)
 }
 
-// polite fetches as a crawl does: robots.txt first, one request at a time, and the same pauses.
+// polite returns a function that fetches as a crawl does: robots.txt first, one request at a time, with the same
+// pauses.
 func (c *identityCmd) polite(cfg *job.Config, page string) (identity.Get, func(), error) {
 	urls, err := parseURLs("URL", []string{page})
 	if err != nil {
@@ -220,7 +221,7 @@ func (c *identityCmd) polite(cfg *job.Config, page string) (identity.Get, func()
 	}, asker.close, nil
 }
 
-// verdict prints what a check found.
+// verdict prints the result of a check.
 func (c *identityCmd) verdict(a *app, r *identity.Report, err error) error {
 	if err != nil {
 		return cli.UsageOf("", err)
@@ -236,7 +237,7 @@ func (c *identityCmd) verdict(a *app, r *identity.Report, err error) error {
 	return err
 }
 
-// printCheck prints what a check found, for a person.
+// printCheck prints the result of a check for people.
 func printCheck(a *app, r *identity.Report) error {
 	var b strings.Builder
 	for _, d := range r.Defects {

@@ -29,7 +29,7 @@ type linksCmd struct {
 	kong.Plugins
 }
 
-// Help is the beginning of the command's help.
+// Help returns the beginning of the command's help.
 func (*linksCmd) Help() string {
 	return `Examples:
 
@@ -41,7 +41,7 @@ Each line: what a crawl with the page as its seed would do with the link, its ki
 URL, its text, and the rule that decided. The links are not judged by robots.txt: see amble robots.`
 }
 
-// linksGiveUp is how long an unreachable robots.txt is tried again for a single page.
+// linksGiveUp is how long requests for an unreachable robots.txt are retried for a single page.
 const linksGiveUp = 10 * time.Second
 
 // Run executes the command.
@@ -68,7 +68,7 @@ func (c *linksCmd) Run(a *app, o *keyflags.Origins) error {
 	return nil
 }
 
-// config is the crawl whose seed the page would be.
+// config returns the configuration of a crawl with the page as its seed.
 func (c *linksCmd) config(o *keyflags.Origins) (crawler.Config, error) {
 	cfg, err := o.Config()
 	x := &cfg.Crawl
@@ -81,7 +81,7 @@ func (c *linksCmd) config(o *keyflags.Origins) (crawler.Config, error) {
 	}, err
 }
 
-// fetched looks at a page on the web, which is requested as in a crawl.
+// fetched examines a page on the web, which is requested as in a crawl.
 func (c *linksCmd) fetched(a *app, cfg crawler.Config, see func(*crawler.Visit)) error {
 	urls, err := parseURLs("URL", []string{c.Page})
 	if err != nil {
@@ -119,7 +119,7 @@ func (c *linksCmd) fetched(a *app, cfg crawler.Config, see func(*crawler.Visit))
 	return err
 }
 
-// read looks at a page in a file.
+// read examines a page in a file.
 func (c *linksCmd) read(a *app, cfg crawler.Config, see func(*crawler.Visit)) error {
 	if c.Base == "" {
 		return cli.Usage("%s: the links of a file need --base URL, the address of the page (and a page on the web is given in full, as in https://site.to.crawl/)", c.Page)
@@ -140,7 +140,7 @@ func (c *linksCmd) read(a *app, cfg crawler.Config, see func(*crawler.Visit)) er
 	return s.judge(page, see)
 }
 
-// isXHTMLFile reports whether a file is XHTML by its name, as to a web server.
+// isXHTMLFile reports whether a file is XHTML according to its name, as for a web server.
 func isXHTMLFile(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return ext == ".xhtml" || ext == ".xht"

@@ -31,7 +31,7 @@ type planCmd struct {
 	cfg crawler.Config
 }
 
-// Help is the beginning of the command's help.
+// Help returns the beginning of the command's help.
 func (*planCmd) Help() string {
 	return `Examples:
 
@@ -79,7 +79,7 @@ func (c *planCmd) Run(a *app, o *keyflags.Origins) error {
 	return err
 }
 
-// expected is the number of pages assumed of a host without a sitemap.
+// expected returns the number of pages that is assumed for a host without a sitemap.
 func (c *planCmd) expected() int {
 	switch {
 	case c.Pages > 0:

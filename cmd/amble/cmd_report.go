@@ -12,7 +12,7 @@ type reportCmd struct {
 	Color string `enum:"auto,always,never" default:"auto" placeholder:"WHEN" help:"Colour: auto, always or never (${default})."`
 }
 
-// Help is the beginning of the command's help.
+// Help returns the beginning of the command's help.
 func (*reportCmd) Help() string {
 	return `Examples:
 
@@ -30,7 +30,7 @@ func (c *reportCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }() // the page is durable when it is written
+	defer func() { _ = r.Close() }() // the page is durable once it is written
 	if _, err := r.Manifest(); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ type resumeCmd struct {
 	crawlFlags
 }
 
-// Help is the beginning of the command's help.
+// Help returns the beginning of the command's help.
 func (*resumeCmd) Help() string {
 	return `Examples:
 
@@ -33,7 +33,7 @@ What decided about URLs that were found before (scope, agent, rules, depth) stay
 func (c *resumeCmd) Run(a *app, o *keyflags.Origins) error {
 	c.Out = c.Dir
 	if !job.Holds(c.Dir) {
-		_, err := job.Open(c.Dir) // which says what it is instead
+		_, err := job.Open(c.Dir) // its error says what the directory is instead
 		return err
 	}
 	seeds, err := seedsOf(o, nil, c.Seeds, a.in)

@@ -27,7 +27,7 @@ type robotsCmd struct {
 	kong.Plugins
 }
 
-// Help is the beginning of the command's help.
+// Help returns the beginning of the command's help.
 func (*robotsCmd) Help() string {
 	return `Examples:
 
@@ -85,7 +85,8 @@ func (c *robotsCmd) urls(stdin io.Reader) ([]weburl.URL, error) {
 	return parseURLs("URL", texts)
 }
 
-// judge returns the function that judges a URL, by a file or by requesting it, and one to be called at the end.
+// judge returns the function that judges a URL, either by a file or by requesting robots.txt, and a function to be
+// called at the end.
 func (c *robotsCmd) judge(a *app, o *keyflags.Origins, urls []weburl.URL) (judge func(weburl.URL) (*judgement, error), done func(), err error) {
 	cfg, err := o.Config()
 	if err != nil {
@@ -110,19 +111,19 @@ func (c *robotsCmd) judge(a *app, o *keyflags.Origins, urls []weburl.URL) (judge
 	}, ask.close, nil
 }
 
-// question is who crawls, and how the file is read.
+// question says who crawls, and how the file is read.
 type question struct {
 	agent   string
 	dialect robots.Dialect
 }
 
-// offline judges by a file.
+// offline judges u by a file.
 func (q question) offline(u weburl.URL, path string, body []byte) *judgement {
 	src := robots.Source{RobotsURL: path, Status: 200}
 	return q.judge(u, robots.Parse(body, robots.WithDialect(q.dialect), robots.WithOrigin(u.Origin())), src, robots.Obey)
 }
 
-// online judges by what is known of the file of u's origin.
+// online judges u by what is known of the robots.txt of its origin.
 func (q question) online(u weburl.URL, info politeness.OriginInfo) *judgement {
 	if !info.Known {
 		info.Source.RobotsURL = u.RobotsURL().String()
@@ -132,7 +133,7 @@ func (q question) online(u weburl.URL, info politeness.OriginInfo) *judgement {
 			Explain: robots.Explain(robots.Unreachable.Verdict(), info.Source),
 		}
 	}
-	if policy := info.Statuses.ForStatus(info.Source.Status); policy != robots.Obey { // the body is no robots.txt
+	if policy := info.Statuses.ForStatus(info.Source.Status); policy != robots.Obey { // the body is not a robots.txt
 		j := q.judge(u, robots.Parse(nil), info.Source, policy)
 		j.Lints = lints(info.Lints())
 		return j
@@ -140,7 +141,7 @@ func (q question) online(u weburl.URL, info politeness.OriginInfo) *judgement {
 	return q.judge(u, info.Rules.In(q.dialect), info.Source, robots.Obey)
 }
 
-// judge judges by the rules, or if there are none by what the status of the answer means.
+// judge judges u by the rules or, if there are none, by what the status of the answer means.
 func (q question) judge(u weburl.URL, rules *robots.Rules, src robots.Source, policy robots.Policy) *judgement {
 	group := rules.For(q.agent)
 	v := group.Test(u.PathQuery())

@@ -17,7 +17,7 @@ type verifyCmd struct {
 	JSON bool   `help:"Print the result as JSON."`
 }
 
-// Help is the beginning of the command's help.
+// Help returns the beginning of the command's help.
 func (*verifyCmd) Help() string {
 	return `Examples:
 
@@ -62,7 +62,7 @@ func (c *verifyCmd) Run(a *app) error {
 	return verdictOf(v)
 }
 
-// verdictOf is the error that a verification calls for.
+// verdictOf returns the error that the result of a verification requires.
 func verdictOf(v *job.Verification) error {
 	switch n := v.Damaged(); {
 	case v.Report != nil && len(v.Violations) > 0:
@@ -97,7 +97,7 @@ func verificationText(v *job.Verification) string {
 	return b.String()
 }
 
-// chainText is the result for the chain of the ledger as text for users.
+// chainText returns the result for the chain of the ledger as text for users.
 func chainText(c *job.ChainCheck) string {
 	var b strings.Builder
 	switch {
@@ -116,7 +116,7 @@ func chainText(c *job.ChainCheck) string {
 	return b.String()
 }
 
-// filesText is the result for the files as text for users.
+// filesText returns the result for the files as text for users.
 func filesText(v *job.Verification) string {
 	var b strings.Builder
 	bytes := int64(0)
@@ -132,7 +132,7 @@ func filesText(v *job.Verification) string {
 	return b.String()
 }
 
-// matchingText is the result for visits and requests as text for users.
+// matchingText returns the result for visits and requests as text for users.
 func matchingText(m *job.Matching) string {
 	if fault := m.Fault(); fault != "" {
 		return fmt.Sprintf("damaged: %s and %s do not go together: %s\n", job.VisitsName, job.LedgerName, fault)
@@ -140,7 +140,7 @@ func matchingText(m *job.Matching) string {
 	return fmt.Sprintf("%s, each with its request\n", cli.Plural(m.Visits, "answered visit"))
 }
 
-// auditText is the result for the ledger as text for users.
+// auditText returns the result for the ledger as text for users.
 func auditText(rep *audit.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s to %s, by %s", cli.Plural(rep.Requests, "request"), cli.Plural(len(rep.Hosts), "host"), processes(rep.Runs))

@@ -15,7 +15,7 @@ import (
 // versionCmd is "amble version".
 type versionCmd struct{}
 
-// Help is the beginning of the command's help.
+// Help returns the beginning of the command's help.
 func (versionCmd) Help() string {
 	return `Examples:
 
@@ -24,7 +24,7 @@ func (versionCmd) Help() string {
 	amble --version`
 }
 
-// Run prints the version, and what the binary was built from as far as the build recorded it.
+// Run prints the version, and what the binary was built from, if the build recorded it.
 func (versionCmd) Run(a *app) error { return printVersion(a.out) }
 
 // versionFlag is --version.

@@ -17,15 +17,15 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// crawlJob is a crawl to be run and how it is to be shown.
+// crawlJob is a crawl to run, and how to show it.
 type crawlJob struct {
 	ui         *ui
 	cfg        crawler.Config
 	seeds      []weburl.URL
-	stdoutFree bool // the summary may go there
-	introduced bool // the person at the terminal knows what is about to be done
+	stdoutFree bool // the summary may be printed there
+	introduced bool // the user at the terminal was told what is about to be done
 
-	resume string                               // the command that resumes it later; "": none
+	resume string                               // the command that resumes it later; "" if none does
 	open   func(crawler.Config) (opened, error) // makes it ready to run
 }
 
@@ -39,13 +39,13 @@ type opened interface {
 // ending is how a crawl ended.
 type ending struct {
 	*crawler.Report
-	signal int      // exit code of the signal that ended it, 0 without
+	signal int      // exit code of the signal that ended it; 0 if none did
 	seeds  []string // the outcomes of the first seeds that were not fetched
 
-	vain *crawler.UnreachableError // nil if a host answered
+	vain *crawler.UnreachableError // nil if any host answered
 }
 
-// crawl runs a crawl with its status, its summary and its signals. The ending is nil if it could not
+// crawl runs a crawl with its status, its summary and its signal handling. The ending is nil if the crawl could not
 // begin.
 func (a *app) crawl(j *crawlJob) (*ending, error) {
 	ui := j.ui
@@ -84,7 +84,7 @@ type memoryCrawl struct {
 	seeds   []weburl.URL
 }
 
-// inMemory opens a crawl of these seeds whose queue is in memory.
+// inMemory returns a function that opens a crawl of these seeds with its queue in memory.
 func inMemory(seeds []weburl.URL) func(crawler.Config) (opened, error) {
 	return func(cfg crawler.Config) (opened, error) {
 		m := &memoryCrawl{seeds: seeds}
@@ -104,7 +104,7 @@ func (m *memoryCrawl) HostPending(host string) int { return m.queue.HostPending(
 
 // Run runs the crawl.
 func (m *memoryCrawl) Run(ctx context.Context) (*crawler.Report, error) {
-	defer func() { _ = m.queue.Close() }() // a memory store's Close cannot fail
+	defer func() { _ = m.queue.Close() }() // closing a memory store cannot fail
 	return m.crawler.Run(ctx, texts(m.seeds)...)
 }
 
@@ -145,7 +145,7 @@ func (c *crawlFlags) kept(a *app, cfg *job.Config, seeds []weburl.URL, open func
 	return errors.Join(c.verdict(cfg, end, err), j.Close())
 }
 
-// writePage writes the report of a job as a page into its directory.
+// writePage writes the report of a job into its directory as a page.
 func writePage(dir string) error {
 	r, err := job.Read(dir)
 	if err != nil {
@@ -154,10 +154,10 @@ func writePage(dir string) error {
 	return errors.Join(report.WritePage(r), r.Close())
 }
 
-// tellHow prints how a job that did not end is resumed.
+// tellHow prints how to resume a job that did not finish.
 func (c *crawlFlags) tellHow(ui *ui, end *ending) {
 	if end == nil || end.Finish == crawler.FinishDone || end.signal != 0 {
-		return // nothing is left, or it was told when the signal came
+		return // nothing is left, or it was printed when the signal came
 	}
 	command := job.ResumeCommand(c.Out)
 	if end.Finish.Limit() || end.Finish == crawler.FinishErrors {
@@ -166,7 +166,7 @@ func (c *crawlFlags) tellHow(ui *ui, end *ending) {
 	ui.tell("to resume it: %s", command)
 }
 
-// verdict turns the end of a crawl into the command's.
+// verdict turns the end of a crawl into the error of the command.
 func (c *crawlFlags) verdict(cfg *job.Config, end *ending, err error) error {
 	switch {
 	case errors.Is(err, cli.ErrClosed), end == nil:
@@ -189,7 +189,7 @@ func (c *crawlFlags) verdict(cfg *job.Config, end *ending, err error) error {
 	return nil
 }
 
-// outputError is an error of writing results. One that has its exit code keeps it.
+// outputError returns the error of writing results. An error that already has an exit code keeps it.
 func outputError(err error) error {
 	if err == nil || errors.As(err, new(*cli.Error)) || errors.As(err, new(*job.Error)) || errors.Is(err, cli.ErrClosed) {
 		return err
@@ -197,8 +197,8 @@ func outputError(err error) error {
 	return cli.Exit(cli.ExitOutput, err)
 }
 
-// restrain lets a crawl have no more connections than there are files for, and says if that makes fewer requests at
-// once than were wanted.
+// restrain limits the connections of a crawl to the number of files that may be open, and tells the user if this allows
+// fewer concurrent requests than requested.
 func (u *ui) restrain(c *crawler.Config) {
 	s, wanted := openfiles.Share(openfiles.Limit()), c.Concurrency
 	s.Restrain(c)
@@ -207,7 +207,7 @@ func (u *ui) restrain(c *crawler.Config) {
 	}
 }
 
-// vainText says what a crawl tried that no host answered.
+// vainText describes what a crawl tried if no host answered.
 func vainText(e *crawler.UnreachableError) string {
 	var b strings.Builder
 	b.WriteString("nothing was fetched, no host answered:")

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// judgement is what robots.txt says of one URL: a line of "amble robots --json".
+// judgement is what robots.txt says about one URL: a line of "amble robots --json".
 type judgement struct {
 	URL         string         `json:"url"`
 	Agent       string         `json:"agent"`
@@ -20,16 +20,16 @@ type judgement struct {
 	Line        int            `json:"line"`
 	GroupLine   int            `json:"group_line"`
 	CrawlDelay  *float64       `json:"crawl_delay_s"`
-	RequestRate *float64       `json:"request_rate_s"` // seconds for each request
+	RequestRate *float64       `json:"request_rate_s"` // seconds per request
 	Sitemaps    []string       `json:"sitemaps"`
 	Lints       []lint         `json:"lints"`
-	Disagree    []string       `json:"disagree"` // dialects that decide otherwise
+	Disagree    []string       `json:"disagree"` // dialects with another decision
 	Explain     string         `json:"explain"`
 
-	group *robots.Group // the one that applies
+	group *robots.Group // the group that applies
 }
 
-// lint is a remark on a robots.txt.
+// lint is a remark about a robots.txt.
 type lint struct {
 	Line     int    `json:"line"`
 	Code     string `json:"code"`
@@ -45,7 +45,7 @@ func lints(ls []robots.Lint) []lint {
 	return res
 }
 
-// String is the lint as text for users.
+// String returns the lint as text for users.
 func (l lint) String() string {
 	if l.Line == 0 {
 		return fmt.Sprintf("%s: %s (%s)", l.Severity, l.Text, l.Code)
@@ -53,7 +53,7 @@ func (l lint) String() string {
 	return fmt.Sprintf("line %d: %s: %s (%s)", l.Line, l.Severity, l.Text, l.Code)
 }
 
-// print writes the judgement, after an empty line if it is not the first.
+// print writes the judgement, preceded by an empty line unless it is the first.
 func (j *judgement) print(w io.Writer, asJSON, more bool) error {
 	if asJSON {
 		return cli.PrintJSON(w, j)
@@ -67,7 +67,7 @@ func (j *judgement) print(w io.Writer, asJSON, more bool) error {
 	return err
 }
 
-// text is the judgement in lines that begin with indent.
+// text returns the judgement in lines that begin with indent.
 func (j *judgement) text(indent string) string {
 	lines := []string{j.Explain}
 	if j.CrawlDelay != nil {

@@ -15,7 +15,7 @@ import (
 
 // linkLine is one link: a line of "amble links --json".
 type linkLine struct {
-	URL  string       `json:"url"` // "" when Ref is none
+	URL  string       `json:"url"` // "" if Ref is not a valid URL
 	Ref  string       `json:"ref"` // as written
 	Kind string       `json:"kind"`
 	Tag  string       `json:"tag"`
@@ -26,7 +26,7 @@ type linkLine struct {
 	Rule string       `json:"rule"`
 }
 
-// text is the link as text for users.
+// text returns the link as text for users.
 func (l *linkLine) text() string {
 	place := l.Tag
 	if l.Attr != "" {
@@ -67,18 +67,18 @@ func (p *pageLinks) add(w io.Writer, v *crawler.Visit, asJSON bool) {
 			URL: l.URL.String(), Ref: l.Ref, Kind: l.Kind.String(), Tag: l.Tag, Attr: l.Attr,
 			Rel: strings.Fields(l.Rel.String()), Text: l.Text, Fate: l.Fate, Rule: l.Rule,
 		}
-		if l.URL.IsZero() { // it may have a password in it
+		if l.URL.IsZero() { // it may contain a password
 			line.Ref = weburl.Redact(l.Ref)
 		}
 		if asJSON {
-			_ = cli.PrintJSON(w, line) // to memory
+			_ = cli.PrintJSON(w, line) // writing to memory cannot fail
 			continue
 		}
 		fmt.Fprintln(w, line.text())
 	}
 }
 
-// text sums the links up.
+// text sums up the links.
 func (p *pageLinks) text() string {
 	if p.noLinks != "" {
 		return cli.Printable(fmt.Sprintf("%s is %s: no links are read from it", p.page, p.noLinks))

@@ -17,21 +17,21 @@ import (
 )
 
 func main() {
-	// A crawl shares its machine: garbage may be half of the memory in use, not as much again. That costs a few
-	// percent of the CPU time of the crawl at most.
+	// The machine is shared, so garbage may be half of the memory in use rather than as much again. This costs at most
+	// a few percent of the crawl's CPU time.
 	if _, chosen := os.LookupEnv("GOGC"); !chosen {
 		debug.SetGCPercent(50)
 	}
 	os.Exit(newApp().run(os.Args[1:]))
 }
 
-// newApp is the app of this process.
+// newApp returns the app for this process.
 func newApp() *app {
-	// Without this the runtime ends the process when the reader of stdout has closed it; with it the write
-	// fails, and the crawl ends in good order.
+	// Without this, the runtime ends the process if the reader of stdout has closed it; with it, the write fails and
+	// the crawl ends in good order.
 	signal.Ignore(syscall.SIGPIPE)
-	// net/http tells the standard logger when a server sends more than was requested. The outcome
-	// of the request is in its visit.
+	// net/http writes to the standard logger when a server sends more than was requested. The outcome of the request is
+	// in its visit.
 	log.SetOutput(io.Discard)
 	return &app{
 		in: os.Stdin, out: cli.NewStdout(os.Stdout), err: os.Stderr,

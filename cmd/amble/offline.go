@@ -12,8 +12,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// staged lets the crawler itself judge the links of a local page: the page is served on loopback, to this
-// process only, and treated as the one at base.
+// staged makes the crawler itself judge the links of a local page: the page is served on loopback, to this process
+// only, and treated as if it were at base.
 type staged struct {
 	base  weburl.URL
 	cfg   crawler.Config
@@ -22,7 +22,7 @@ type staged struct {
 	xhtml bool
 }
 
-// judge calls see with the page's visit, which has its links and their fates.
+// judge calls see with the page's visit, which contains its links and their fates.
 func (s *staged) judge(page []byte, see func(*crawler.Visit)) error {
 	l, err := demo.Listen(0)
 	if err != nil {
@@ -34,15 +34,15 @@ func (s *staged) judge(page []byte, see func(*crawler.Visit)) error {
 			return
 		}
 		w.Header().Set("Content-Type", s.mediaType())
-		_, _ = w.Write(page) // the crawler sees it when this fails
+		_, _ = w.Write(page) // if this fails, the crawler sees it
 	})}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = srv.Serve(l) // ends with ErrServerClosed
+		_ = srv.Serve(l) // it ends with ErrServerClosed
 	}()
 	defer func() {
-		_ = srv.Close() // a listener and connections of our own
+		_ = srv.Close() // only our own listener and connections
 		<-served
 	}()
 	s.stage, err = weburl.Parse("http://" + l.Addr().String() + "/")
@@ -85,8 +85,7 @@ func (s *staged) Decide(u weburl.URL) crawler.Decision {
 	return s.scope.Decide(u)
 }
 
-// Extract implements crawler.Extractor: it reads the page as a crawl does, with base as its
-// address.
+// Extract implements crawler.Extractor: it reads the page as a crawl does, as if its address were base.
 func (s *staged) Extract(p *fetcher.Page) (*extract.Document, error) {
 	text, err := p.Text()
 	if err != nil {

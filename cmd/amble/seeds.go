@@ -35,7 +35,7 @@ func seedsOf(o *keyflags.Origins, args []string, file string, stdin io.Reader) (
 	return parseURLs("seed", texts)
 }
 
-// parseURLs parses what the operator gave. The error names each that is not a URL.
+// parseURLs parses texts given by the operator. The error names each one that is not a URL.
 func parseURLs(what string, texts []string) ([]weburl.URL, error) {
 	urls := make([]weburl.URL, 0, len(texts))
 	var errs []error
@@ -94,7 +94,7 @@ func readFile(path string, stdin io.Reader) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// texts are URLs as text.
+// texts returns URLs as text.
 func texts(urls []weburl.URL) []string {
 	res := make([]string, len(urls))
 	for i, u := range urls {
@@ -103,7 +103,7 @@ func texts(urls []weburl.URL) []string {
 	return res
 }
 
-// publicly are references as they may be shown: those that are not valid URLs may have a password in them.
+// publicly returns references in a form that may be shown: those that are not valid URLs may contain a password.
 func publicly(refs []string) []string {
 	res := make([]string, len(refs))
 	for i, ref := range refs {

@@ -13,9 +13,9 @@ import (
 
 var errAborted = errors.New("aborted by a second signal")
 
-// watchSignals lets the first signal drain the crawl, the second abort it, and the third end the
-// process. resume is the command that resumes the crawl later, "" if none can. The function it
-// returns ends the watch and gives the exit code of the first signal, 0 when there was none.
+// watchSignals makes the first signal drain the crawl, the second abort it, and the third end the process. resume is
+// the command that resumes the crawl later, or "" if none can. The returned function ends the watch and returns the
+// exit code for the first signal, or 0 if there was none.
 func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, ui *ui, resume string) func() int {
 	signals := make(chan os.Signal, 3)
 	a.notify(signals)

@@ -11,13 +11,13 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// How often the status is shown, on a terminal and elsewhere.
+// Intervals of showing the status, on a terminal and elsewhere.
 const (
 	drawEvery = 200 * time.Millisecond
 	logEvery  = 30 * time.Second
 )
 
-// watch shows the crawl's progress until the function it returns is called.
+// watch shows the crawl's progress until the returned function is called.
 func (u *ui) watch(c *crawler.Crawler, cfg *crawler.Config, o *plan.Outlook) (stop func()) {
 	if u.flags.Quiet {
 		return func() {}
@@ -68,16 +68,16 @@ func (u *ui) show(s snapshot) {
 	u.log.Info("progress", facts...)
 }
 
-// status makes snapshots of a crawl's progress.
+// status takes snapshots of a crawl's progress.
 type status struct {
 	maxPages int
 	maxTime  time.Duration
-	recent   []sample // of the last rateWindow, oldest first
+	recent   []sample // within rateWindow, oldest first
 
 	outlook *plan.Outlook // nil: the time left is estimated from pages per second alone
 	looked  time.Time
-	least   time.Duration // when that was last worked out; negative: it could not be
-	first   plan.Left     // the host that is due first, likewise
+	least   time.Duration // as of looked; negative: it could not be computed
+	first   plan.Left     // as of looked: the host that is due first
 }
 
 type sample struct {
@@ -85,26 +85,26 @@ type sample struct {
 	pages int
 }
 
-// rateWindow is the time over which pages per second are counted.
+// rateWindow is the period over which pages per second are computed.
 const rateWindow = 30 * time.Second
 
-// snapshot is a crawl's progress as it is shown.
+// snapshot is a crawl's progress in the form in which it is shown.
 type snapshot struct {
 	pages           int
-	rate            float64 // pages per second, of late
+	rate            float64 // pages per second, recently
 	active, waiting int     // hosts
 	queued          int
 	refused, failed int
-	deferred        int // to be fetched another time: not errors
+	deferred        int // to be fetched at another time; these are not errors
 	age             time.Duration
-	next            time.Duration // until a host is due; 0: one is, or nothing is known of it
-	host            string        // which
-	waits           string        // the clause that it waits for
-	cause           string        // what went wrong there; "" when nothing did
+	next            time.Duration // until a host is due; 0 if one is, or if nothing is known
+	host            string        // the host that is due next
+	waits           string        // the clause that it is waiting for
+	cause           string        // what went wrong there; "" if nothing did
 	eta             time.Duration // if nothing more is found; negative: unknown
 }
 
-// at is the snapshot at this time.
+// at returns the snapshot at this time.
 func (s *status) at(now time.Time, p crawler.Progress) snapshot {
 	f := p.Frontier
 	snap := snapshot{
@@ -128,7 +128,7 @@ func (s *status) at(now time.Time, p crawler.Progress) snapshot {
 	return snap
 }
 
-// lookEvery is how often what is left of each host is counted.
+// lookEvery is the interval at which the remaining URLs of each host are counted.
 const lookEvery = time.Second
 
 // look updates the outlook at most every lookEvery.
@@ -155,11 +155,11 @@ func (s *status) count(now time.Time, snap snapshot) float64 {
 	return float64(snap.pages-first.pages) / max(now.Sub(first.at).Seconds(), 0.001)
 }
 
-// farOff is more time than a crawl has.
+// farOff is longer than any crawl takes.
 const farOff = time.Duration(1 << 60)
 
-// left is the time until everything queued is done, or a limit is reached: from what is left of each host, or
-// if that is not known, from the present rate.
+// left returns the time until everything queued is done or a limit is reached, estimated from what is left for each
+// host or, if that is unknown, from the present rate.
 func (s *status) left(snap snapshot, claimed int) time.Duration {
 	all := snap.queued + claimed
 	urls := all
@@ -178,8 +178,8 @@ func (s *status) left(snap snapshot, claimed int) time.Duration {
 	return eta
 }
 
-// line is the snapshot in one line of at most width bytes. For a crawl that waits for a host in trouble, that comes
-// first.
+// line returns the snapshot in one line of at most width bytes. If the crawl is waiting for a host in trouble, the line
+// begins with that.
 func (s snapshot) line(width int) string {
 	next := s.nextText()
 	deferred := ""
@@ -195,7 +195,7 @@ func (s snapshot) line(width int) string {
 	return line[:min(len(line), max(0, width))]
 }
 
-// nextText says when a host is due, which one, and why not before.
+// nextText says when the next host is due, which one it is, and why it has to wait.
 func (s snapshot) nextText() string {
 	if s.next < time.Second/2 {
 		return ""

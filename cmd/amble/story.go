@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// storyText is the story as text for users.
+// storyText writes the story as text for users.
 func storyText(s *job.Story, line func(name, value string)) {
 	line("job", fmt.Sprintf("%s: %s", s.Dir, s.State))
 	line("", s.Note)
@@ -45,7 +45,7 @@ func foundText(f *job.Found) string {
 func requestText(r *job.Request) string {
 	e := &r.Start
 	begun := e.Written
-	if begun.IsZero() { // it came to no request
+	if begun.IsZero() { // nothing was requested
 		begun = r.End.Ended
 	}
 	text := fmt.Sprintf("%s %s", begun.Format(time.RFC3339Nano), e.Purpose)

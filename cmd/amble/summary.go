@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/report"
 )
 
-// summary prints the outcome of the crawl, err being what ended it, if anything did.
+// summary prints the outcome of the crawl; err is what ended it, if anything did.
 func (u *ui) summary(a *app, j *crawlJob, end *ending, err error) {
 	line := job.ReportJSON(end.Report, err)
 	switch {
@@ -26,7 +26,7 @@ func (u *ui) summary(a *app, j *crawlJob, end *ending, err error) {
 	}
 }
 
-// how says how a crawl ended where its report cannot know, "" where it does.
+// how says how a crawl ended if its report cannot know; otherwise it returns "".
 func (e *ending) how(err error) string {
 	switch {
 	case errors.Is(err, cli.ErrClosed):

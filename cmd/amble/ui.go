@@ -53,7 +53,7 @@ func newUI(a *app, f outputFlags) *ui {
 	return u
 }
 
-// terminalOutput is stdout if it is a terminal, which may show a status line.
+// terminalOutput is stdout if it is a terminal, where a status line may be shown.
 type terminalOutput struct {
 	u *ui
 	w io.Writer
@@ -67,7 +67,7 @@ func (t terminalOutput) Write(b []byte) (int, error) {
 	return t.w.Write(b)
 }
 
-// shared keeps results and the status line from mixing when both go to terminals.
+// shared returns a writer that keeps results and the status line apart when both go to terminals.
 func (u *ui) shared(w io.Writer) io.Writer {
 	if file, ok := w.(*os.File); ok && u.tty && term.IsTerminal(int(file.Fd())) {
 		return terminalOutput{u, file}
@@ -75,7 +75,7 @@ func (u *ui) shared(w io.Writer) io.Writer {
 	return w
 }
 
-// logHandler writes nothing with -q and everything with -v.
+// logHandler returns a handler that writes nothing with -q and everything with -v.
 func (u *ui) logHandler() slog.Handler {
 	opts := &slog.HandlerOptions{Level: slog.LevelInfo}
 	if u.flags.Verbose {
@@ -90,7 +90,7 @@ func (u *ui) logHandler() slog.Handler {
 	return slog.NewTextHandler(lineWriter{u}, opts)
 }
 
-// lineWriter writes whole lines and removes the status line first.
+// lineWriter writes whole lines, after removing the status line.
 type lineWriter struct{ u *ui }
 
 // Write implements io.Writer.
@@ -131,10 +131,10 @@ func (u *ui) tell(format string, args ...any) {
 	}
 }
 
-// note tells what is about no URL alone.
+// note prints a message that is not about a single URL.
 func (u *ui) note(text string) { u.tell("%s", text) }
 
-// bold is s in bold, where there is colour.
+// bold returns s in bold, if there is colour.
 func (u *ui) bold(s string) string {
 	if !u.color {
 		return s

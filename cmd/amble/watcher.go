@@ -13,14 +13,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// watcher follows the events of a crawl: it logs them, reports hosts that keep it waiting, and keeps
-// the outcomes of seeds.
+// watcher follows the events of a crawl: it logs them, reports hosts for which the crawl has to wait, and keeps the
+// outcomes of seeds.
 type watcher struct {
 	ui     *ui
-	giveUp time.Duration // how long an unreachable robots.txt is tried again
+	giveUp time.Duration // how long an unreachable robots.txt is retried
 
 	mu    sync.Mutex
-	down  map[string]bool // origins whose robots.txt cannot be fetched: whether that was printed
+	down  map[string]bool // origins whose robots.txt cannot be fetched; true once that was printed
 	seeds []string
 }
 
@@ -55,7 +55,7 @@ func (w *watcher) robots(u weburl.URL, info politeness.OriginInfo) {
 	}
 }
 
-// retrying prints, once for each origin, that its robots.txt cannot be fetched and everything there waits.
+// retrying prints, once per origin, that its robots.txt cannot be fetched and everything there has to wait.
 func (w *watcher) retrying(u weburl.URL, reason string, at time.Time) {
 	w.ui.log.Debug("retrying", "url", u, "reason", reason, "at", at.Format(time.RFC3339Nano))
 	w.mu.Lock()
@@ -83,10 +83,10 @@ func (w *watcher) visited(v *crawler.Visit) {
 	}
 }
 
-// mostSeedsTold is how many outcomes of seeds are printed.
+// mostSeedsTold is the maximum number of outcomes of seeds that are printed.
 const mostSeedsTold = 5
 
-// fate is the outcome of a URL that was not fetched.
+// fate describes the outcome of a URL that was not fetched.
 func fate(v *crawler.Visit) string {
 	text := string(v.Outcome)
 	switch {
@@ -106,7 +106,7 @@ func fate(v *crawler.Visit) string {
 	return cli.Printable(v.URL.String() + ": " + text)
 }
 
-// seedsFate is the outcomes of seeds as lines of an error.
+// seedsFate returns the outcomes of seeds as lines of an error message.
 func (e *ending) seedsFate() string {
 	if len(e.seeds) == 0 {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// whoCrawls checks who crawls. A contact may be missing only when nothing but loopback is requested.
+// whoCrawls checks who crawls. The contact may be missing only if nothing but loopback is requested.
 func whoCrawls(agent, contact string, urls []weburl.URL) (politeness.Identity, error) {
 	name, version, _ := strings.Cut(agent, "/")
 	id := politeness.Identity{Product: name, Version: version, Contact: contact}
@@ -29,8 +29,8 @@ func whoCrawls(agent, contact string, urls []weburl.URL) (politeness.Identity, e
 	return id, err
 }
 
-// robotsName is the name that robots.txt is read for. If agent is a whole User-Agent header the name is printed: it may
-// not be the expected one.
+// robotsName returns the name that robots.txt is read for. If agent is a whole User-Agent header, the name is printed,
+// because it may differ from the expected one.
 func robotsName(a *app, agent string) (string, error) {
 	name := robots.ProductToken(agent)
 	product, _, _ := strings.Cut(agent, "/")
@@ -45,7 +45,7 @@ func robotsName(a *app, agent string) (string, error) {
 	return name, nil
 }
 
-// firstUsage is all errors as one about what the user gave, nil without any.
+// firstUsage joins all errors into one about the user's input, or returns nil if there are none.
 func firstUsage(errs ...error) error {
 	err := errors.Join(errs...)
 	if err == nil {
