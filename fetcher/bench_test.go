@@ -15,7 +15,7 @@ import (
 // pageSize is the mean size of an HTML page without its resources.
 const pageSize = 31_000
 
-// BenchmarkFetch is one page from a loopback server that does as little as possible, Permit included.
+// BenchmarkFetch fetches one page from a loopback server that does as little as possible, Permit included.
 func BenchmarkFetch(b *testing.B) {
 	for _, coding := range []string{"identity", "gzip", "br", "zstd"} {
 		b.Run(coding, func(b *testing.B) {
@@ -48,7 +48,7 @@ func BenchmarkFetch(b *testing.B) {
 	}
 }
 
-// BenchmarkNetHTTP is the same request by a bare http.Client, to compare with.
+// BenchmarkNetHTTP makes the same request with a bare http.Client, for comparison.
 func BenchmarkNetHTTP(b *testing.B) {
 	body := sample(pageSize)
 	answer := []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + string(body))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// hesitant gives a byte after every so many reads that give none.
+// hesitant returns a byte after a number of reads that return none.
 type hesitant struct{ every, reads, left int }
 
 func (h *hesitant) Read(p []byte) (int, error) {
@@ -22,7 +22,8 @@ func (h *hesitant) Read(p []byte) (int, error) {
 	return 1, nil
 }
 
-// A reader that gives neither bytes nor an error does not keep a worker for ever; one that hesitates is waited for.
+// A reader that returns neither bytes nor an error does not occupy a worker for ever; for one that hesitates, the
+// worker waits.
 func TestReaderWithoutProgressIsGivenUp(t *testing.T) {
 	x := &exchange{f: newRig(t, Config{}).f}
 	for _, tc := range []struct {

@@ -195,7 +195,7 @@ func TestCharsetByXML(t *testing.T) {
 	}
 }
 
-// What a page's text costs when it is UTF-8 already: nothing.
+// The text of a page that is UTF-8 already costs no allocation.
 func TestTextOfUTF8DoesNotAllocate(t *testing.T) {
 	p := &Page{Body: []byte(textJapanese), Charset: "utf-8"}
 	if n := testing.AllocsPerRun(100, func() { p.text = nil; p.Text() }); n != 0 {

@@ -71,7 +71,7 @@ func TestTryMakesOneStep(t *testing.T) {
 	})
 }
 
-// An unreported Permit would hold its host for good: each end of a request is reported.
+// An unreported Permit would block its host for good, so each end of a request is reported.
 func TestEveryPermitIsReported(t *testing.T) {
 	withClient(t, func(t *testing.T, w *crawltest.Web, c *fetcher.Client) {
 		s := w.Site("http://a.example")
@@ -112,7 +112,7 @@ func TestAFailedLookupIsTheHosts(t *testing.T) {
 	})
 }
 
-// Rules whose file was not kept decide nothing.
+// Rules are not used if their file could not be kept.
 func TestRobotsThatAreNotKeptAreNotUsed(t *testing.T) {
 	withClient(t, func(t *testing.T, w *crawltest.Web, c *fetcher.Client) {
 		s := w.Site("http://a.example")

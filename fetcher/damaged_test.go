@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 )
 
-// What is wrong is replaced as browsers replace it: the expectations are what Chromium 156 makes of the same bytes.
+// Invalid sequences are replaced as in browsers: the expected texts are those of Chromium 156 for the same bytes.
 func TestDamagedText(t *testing.T) {
 	for _, tt := range []struct{ charset, bytes, want string }{
 		{"big5", "f430ed28d7", "�0�(�"},
@@ -53,7 +53,7 @@ func TestDamagedText(t *testing.T) {
 	}
 }
 
-// Text that is not damaged is what x/text makes of it, however it is decoded.
+// Valid text is decoded as x/text decodes it, whichever way is taken.
 func TestDamagedDecodesWhatIsWhole(t *testing.T) {
 	for charset, text := range map[string]string{
 		"shift_jis": textJapanese, "euc-jp": textJapanese, "gb18030": textChinese + "𠮷", "big5": textTaiwan, "euc-kr": textKorean,
@@ -74,7 +74,7 @@ func TestDamagedDecodesWhatIsWhole(t *testing.T) {
 	}
 }
 
-// Garbage costs time that is linear in its size, and no more than three bytes for each.
+// The cost of garbage is linear in its size: at most three bytes of text for each byte.
 func TestDamagedIsLinear(t *testing.T) {
 	for _, piece := range []string{"\xff", "\x81", "\x8f", "\x8f\xa1", "\x810", "\x810\x81", "\xe0A", "\xa1"} {
 		body := []byte(strings.Repeat(piece, 256<<10/len(piece)))

@@ -49,7 +49,7 @@ func encode(t testing.TB, body []byte, codings ...string) []byte {
 	return body
 }
 
-// sample is text of n bytes that compresses as pages do.
+// sample returns n bytes of text that compress like a page.
 func sample(n int) []byte {
 	var b bytes.Buffer
 	for i := 0; b.Len() < n; i++ {
@@ -126,8 +126,8 @@ func TestContentEncodings(t *testing.T) {
 	}
 }
 
-// A compressed stream that ends too early was cut with its connection if nothing else marks the body's end. Else the
-// message is whole, and would be the same another time.
+// If nothing but the connection marks the end of a body, a compressed stream that ends too early was cut. Otherwise the
+// message is complete, and would be the same another time.
 func TestCompressedStreamsThatEndEarly(t *testing.T) {
 	page := sample(50_000)
 	for _, coding := range []string{"gzip", "br", "zstd", "deflate"} {
@@ -251,7 +251,7 @@ func bomb(t testing.TB, codings ...string) []byte {
 	return encode(t, b.Bytes(), codings[1:]...)
 }
 
-// A bomb gives the body limit and one byte more, and costs what was read of it, no more.
+// A bomb yields the body limit and one byte more, and costs only what was read of it.
 func TestDecompressionBombs(t *testing.T) {
 	for _, codings := range [][]string{{"gzip"}, {"br"}, {"zstd"}, {"gzip", "gzip"}, {"zstd", "br"}} {
 		t.Run(strings.Join(codings, "+"), func(t *testing.T) {
@@ -285,7 +285,7 @@ func TestDecompressionBombs(t *testing.T) {
 	}
 }
 
-// An outer layer that unfolds to gigabytes of empty gzip members has no output to be limited by.
+// An outer layer that expands to gigabytes of empty gzip members has no output that could be limited.
 func TestBombBetweenLayers(t *testing.T) {
 	empty := encode(t, nil, "gzip")
 	var b bytes.Buffer
@@ -321,7 +321,7 @@ func TestZstdWindowLimit(t *testing.T) {
 	}
 }
 
-// Decoders go round; one that failed must not spoil its next stream.
+// Decoders are reused; one that failed must not spoil its next stream.
 func TestDecodersAreCleanAfterAFault(t *testing.T) {
 	page := sample(20_000)
 	c := &codecs{window: DefaultMaxWindow}

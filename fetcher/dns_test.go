@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// zone is a resolver that counts, takes its time and answers as told.
+// zone is a resolver that counts look-ups, takes time and answers as configured.
 type zone struct {
 	delay  time.Duration
 	asked  atomic.Int32
@@ -55,7 +55,7 @@ func (r *rig) resolve(url string) string {
 	return a.String()
 }
 
-// A look-up for which there is no file descriptor is made when there is one.
+// A look-up for which there is no file descriptor is made as soon as there is one.
 func TestLookupsWaitForDescriptors(t *testing.T) {
 	var freed time.Time
 	z := &zone{answer: func(host string) ([]netip.Addr, error) {
@@ -220,7 +220,7 @@ func TestLiteralsAreNotLookedUp(t *testing.T) {
 	})
 }
 
-// An address that cannot be connected to gives way to the name's next one.
+// An address to which a connection failed gives way to the name's next one.
 func TestFailedAddressGivesWay(t *testing.T) {
 	z := &zone{answer: func(string) ([]netip.Addr, error) { return addrs("1.1.1.1", "1.0.0.1"), nil }}
 	c := Config{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no") }}

@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// FuzzAnswer gives whatever bytes for an answer. What comes of it is a page within the limits or an
-// *Error with a reason, and never a hang.
+// FuzzAnswer sends arbitrary bytes as an answer. The result is a page within the limits or an *Error with a reason, and
+// never a hang.
 func FuzzAnswer(f *testing.F) {
 	for _, s := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
@@ -70,8 +70,8 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// FuzzDecode undoes any codings of any bytes: no panic, no more than the limit, and the decoders are
-// as good as new afterwards.
+// FuzzDecode undoes arbitrary codings of arbitrary bytes: it never panics, never exceeds the limit, and leaves the
+// decoders as good as new.
 func FuzzDecode(f *testing.F) {
 	hello := []byte("hello, hello, hello")
 	for _, c := range []string{"gzip", "br", "zstd", "deflate", "deflate-raw"} {

@@ -43,7 +43,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// The guard is asked at Resolve, whatever the host looks like.
+// Resolve consults the guard, whatever the host looks like.
 func TestResolveRefusesPrivateAddresses(t *testing.T) {
 	private, public := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("93.184.215.14")
 	c := Config{
@@ -80,7 +80,7 @@ func TestResolveRefusesPrivateAddresses(t *testing.T) {
 	}
 }
 
-// ... and again when the connection is made, whoever chose the Grant's address.
+// The guard is consulted again when the connection is made, whoever chose the Grant's address.
 func TestFetchRefusesAPrivateAddress(t *testing.T) {
 	r := newRig(t, Config{AllowAddresses: []netip.Prefix{}})
 	p := r.permitAt(parse(t, "http://a.test/"), netip.MustParseAddr("127.0.0.1"), politeness.Page)

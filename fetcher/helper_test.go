@@ -38,7 +38,7 @@ func (h hosts) LookupNetIP(ctx context.Context, _, host string) ([]netip.Addr, e
 	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 }
 
-// rig is a Fetcher with a Gate that lets everything through at once, robots.txt first.
+// rig is a Fetcher with a Gate that admits everything at once, robots.txt first.
 type rig struct {
 	t    testing.TB
 	f    *Fetcher
@@ -120,7 +120,7 @@ func (r *rig) fetchAs(url string, purpose politeness.Purpose) (*Page, error) {
 	return page, err
 }
 
-// page is fetch that must succeed.
+// page is like fetch, which must succeed.
 func (r *rig) page(url string) *Page {
 	r.t.Helper()
 	p, err := r.fetch(url)
@@ -188,7 +188,7 @@ func named(s *httptest.Server, path string) string {
 // netConn is short for the server's side of a connection.
 type netConn = net.Conn
 
-// silent is for servers whose complaints are part of the test.
+// silent returns a logger for servers whose complaints are part of the test.
 func silent() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // raw is a server that answers each connection with what talk writes.
@@ -231,7 +231,7 @@ func accept(l net.Listener, talk func(c net.Conn)) {
 	}
 }
 
-// counting is a dialer that counts.
+// counting returns a dialer that counts connections.
 func counting(n *atomic.Int32) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		n.Add(1)

@@ -45,7 +45,7 @@ func repeat(n int, s string) []string {
 	return out
 }
 
-// Every time limit, at its default and under virtual time: when it strikes and what it is called.
+// Every time limit, at its default and in virtual time: when it is reached, and with which reason.
 func TestTimeLimits(t *testing.T) {
 	silent := func(c net.Conn) { io.Copy(io.Discard, c) }
 	for _, tc := range []struct {
@@ -376,7 +376,7 @@ func TestConnectFaults(t *testing.T) {
 	}
 }
 
-// The codes of what an operating system says, which not every machine can be made to say.
+// The codes for errors of the operating system that cannot be provoked on every machine.
 func TestSystemErrors(t *testing.T) {
 	for no, want := range map[syscall.Errno]string{
 		syscall.ECONNREFUSED: ReasonRefused, syscall.ECONNRESET: ReasonReset, syscall.EPIPE: ReasonReset, syscall.EHOSTUNREACH: ReasonUnreachable,

@@ -86,7 +86,7 @@ func TestBuffersAreOfTheirClass(t *testing.T) {
 	}
 }
 
-// The whole stack on the simulated web: names on one address, https, HTTP/2 or not, reuse.
+// The whole stack on the simulated web: several names on one address, https, HTTP/2 or not, reuse.
 func TestOnTheSimulatedWeb(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.ExpectViolations() // this rig is not polite, its Gate knows no delay

@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// changing is a name whose look-ups give one answer after the other, the last for good.
+// changing is a name whose look-ups give the answers in turn, and then the last one for good.
 func changing(answers ...[]netip.Addr) *zone {
 	var mu sync.Mutex
 	return &zone{answer: func(string) ([]netip.Addr, error) {
@@ -28,8 +28,8 @@ func changing(answers ...[]netip.Addr) *zone {
 	}}
 }
 
-// The exemption of a name that the operator gave is for what its first look-up found, if that was private, and for
-// nothing else.
+// The exemption of a name that the operator gave covers the addresses that its first look-up found, if they were
+// private, and nothing else.
 func TestNamedHostIsPinnedToItsFirstLookup(t *testing.T) {
 	const no = ReasonAddress
 	for name, tc := range map[string]struct {
@@ -62,7 +62,7 @@ func TestNamedHostIsPinnedToItsFirstLookup(t *testing.T) {
 	}
 }
 
-// What fails, and what says that the name does not exist, is no first look-up.
+// A look-up that fails, or says that the name does not exist, does not count as the first.
 func TestFailedLookupPinsNothing(t *testing.T) {
 	failures := []error{&net.DNSError{IsTimeout: true}, &net.DNSError{IsNotFound: true}}
 	z := &zone{answer: func(string) ([]netip.Addr, error) {
@@ -83,7 +83,7 @@ func TestFailedLookupPinsNothing(t *testing.T) {
 	})
 }
 
-// A literal is exempt for itself.
+// A literal is exempt itself.
 func TestNamedLiteralIsExempt(t *testing.T) {
 	r := newRig(t, Config{AllowAddresses: []netip.Prefix{}, AllowHosts: func(h string) bool { return h == "10.0.0.1" || h == "fd00::1" }})
 	for url, want := range map[string]string{
@@ -96,7 +96,7 @@ func TestNamedLiteralIsExempt(t *testing.T) {
 	}
 }
 
-// The refusal says what the name was pinned to.
+// The refusal says to what the name was pinned.
 func TestRefusalNamesThePin(t *testing.T) {
 	z := changing(addrs("10.0.0.1"), addrs("10.0.0.2"))
 	resolving(t, Config{AllowHosts: func(string) bool { return true }, AllowAddresses: []netip.Prefix{}}, z, func(r *rig) {
@@ -109,7 +109,7 @@ func TestRefusalNamesThePin(t *testing.T) {
 	})
 }
 
-// The pin holds where the connection is made, too, whoever chose the Grant's address, and behind a proxy.
+// The pin also holds when the connection is made, whoever chose the Grant's address, and with a proxy.
 func TestFetchHoldsToThePin(t *testing.T) {
 	for name, proxy := range map[string]string{"directly": "", "by CONNECT": "http://proxy.test:3128", "by SOCKS": "socks5://proxy.test:1080"} {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestFetchHoldsToThePin(t *testing.T) {
 	}
 }
 
-// Pin is told of each name's first look-up, once, and what it remembers holds.
+// Pin is called for each name's first look-up, once, and what it returns is binding.
 func TestPinRemembers(t *testing.T) {
 	var told []string
 	remembered := map[string][]netip.Addr{"public.test": {}, "moved.test": addrs("10.0.0.7")}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// pipeAddr is where every name of pipes is.
+// pipeAddr is the address of every name in pipes.
 var pipeAddr = netip.MustParseAddr("93.184.215.14")
 
 // pipes is a network in memory for one synctest bubble: every connection is served by talk.

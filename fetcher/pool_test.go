@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 )
 
-// A connection that comes back when the Fetcher is closed already is closed, too, and no timer waits for it.
+// A connection that is returned after the Fetcher was closed is closed too, and no timer waits for it.
 func TestConnectionThatComesBackAfterCloseIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newPipes(keepAlive("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))

@@ -18,7 +18,7 @@ func TestBadPortsAreInOrder(t *testing.T) {
 	}
 }
 
-// A port that browsers make no request to is refused before anything is looked up, a seed's and a literal's too.
+// A port to which browsers make no requests is refused before any look-up, for seeds and literals too.
 func TestBadPortsAreRefused(t *testing.T) {
 	z := changing(addrs("93.184.215.14"))
 	resolving(t, Config{AllowHosts: func(string) bool { return true }, AllowPorts: []uint16{6667}}, z, func(r *rig) {
@@ -46,7 +46,7 @@ func TestBadPortsAreRefused(t *testing.T) {
 	})
 }
 
-// ... and again where the connection is made.
+// The port is checked again when the connection is made.
 func TestFetchRefusesABadPort(t *testing.T) {
 	r := newRig(t, Config{})
 	_, err := r.f.Fetch(t.Context(), r.permitAt(parse(t, "http://a.test:25/"), netip.MustParseAddr("127.0.0.1"), politeness.Page))

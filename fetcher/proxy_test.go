@@ -51,7 +51,7 @@ func mustURL(t *testing.T, s string) *url.URL {
 	return u
 }
 
-// The proxy is told the pinned address, never for a name, for http and https alike.
+// The proxy is always given the pinned address and never a name, for http and https alike.
 func TestProxyTunnelsToThePinnedAddress(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string
@@ -81,7 +81,7 @@ func TestProxyTunnelsToThePinnedAddress(t *testing.T) {
 	}
 }
 
-// The proxy itself may be reached by TLS, and is verified as any server is.
+// The proxy itself may be reached by TLS, and is verified like any server.
 func TestProxyOverTLS(t *testing.T) {
 	now := time.Now()
 	cert, trust := selfSigned(t, now.Add(-time.Hour), now.Add(time.Hour), "proxy.test")
@@ -136,7 +136,7 @@ func TestProxyOverTLSSpeaksHTTP1(t *testing.T) {
 	}
 }
 
-// Of a proxy's answer no more is read than an answer to CONNECT can be.
+// A proxy's answer is read only up to the size that an answer to CONNECT can have.
 func TestProxyAnswerIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent := 0
@@ -182,7 +182,7 @@ func TestSOCKS5(t *testing.T) {
 	}
 }
 
-// A SOCKS proxy that answers has judged the host; one that does not, or not in its language, is none.
+// A SOCKS proxy that answers has judged the host; one that does not answer, or not by the protocol, is unusable.
 func TestSOCKS5Faults(t *testing.T) {
 	for name, tc := range map[string]struct {
 		hello, reply []byte
@@ -212,7 +212,7 @@ func TestSOCKS5Faults(t *testing.T) {
 	}
 }
 
-// The guard holds behind a proxy.
+// The guard also applies with a proxy.
 func TestProxyDoesNotLiftTheGuard(t *testing.T) {
 	r := newRig(t, Config{AllowAddresses: []netip.Prefix{}, Proxy: mustURL(t, "http://127.0.0.1:1"), Resolver: hosts{"a.test": addrs("10.0.0.1")}})
 	if _, err := r.f.Resolve(t.Context(), parse(t, "http://a.test/")); ReasonOf(err) != ReasonAddress {

@@ -96,7 +96,7 @@ func TestConditionalRequest(t *testing.T) {
 	if err != nil || again.Status != 304 || len(again.Body) != 0 || again.Truncated != "" {
 		t.Fatalf("%+v %v", again, err)
 	}
-	// What a server once sent may hold anything.
+	// A value that was received from a server may contain anything.
 	third, err := r.f.FetchConditional(t.Context(), r.permit(s.URL, politeness.Page), Validators{ETag: "a\r\nX: y", LastModified: "\x00"})
 	if err != nil || third.Status != 200 {
 		t.Fatalf("%+v %v", third, err)

@@ -31,7 +31,7 @@ func (s *stamp) Sign(u weburl.URL, h http.Header) (string, func(int, http.Header
 	return "key", answered
 }
 
-// TestSigner checks that a Signer sees requests as they are sent, and answers as they came.
+// TestSigner checks that a Signer sees requests as they are sent, and answers as they are received.
 func TestSigner(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Signature") == "" {
@@ -61,7 +61,7 @@ func TestSigner(t *testing.T) {
 	}
 }
 
-// TestSignerWithoutAnswer checks that a request without an answer is none to the Signer.
+// TestSignerWithoutAnswer checks that a Signer is given no answer for a request without one.
 func TestSignerWithoutAnswer(t *testing.T) {
 	s := serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	signer := &stamp{}

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// selfSigned is a certificate for names, valid in the given time, and the pool that trusts it.
+// selfSigned returns a certificate for names, valid in the given period, and a pool that trusts it.
 func selfSigned(t testing.TB, from, to time.Time, names ...string) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -22,8 +22,8 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// A reused connection that closes without an answer is what net/http repeats a request on by itself,
-// inside the politeness gap. Here the one request stays one.
+// On a reused connection that closes without an answer, net/http repeats a request by itself, within the politeness
+// gap. Here there is only one request.
 func TestNoRequestIsRepeated_ReusedConnectionClosesUnanswered(t *testing.T) {
 	var requests, conns atomic.Int32
 	url := raw(t, func(c net.Conn) {
@@ -46,7 +46,7 @@ func TestNoRequestIsRepeated_ReusedConnectionClosesUnanswered(t *testing.T) {
 	}
 }
 
-// The same on HTTP/2, where a server may refuse a stream or say GOAWAY.
+// The same holds for HTTP/2, where a server may refuse a stream or send GOAWAY.
 func TestNoRequestIsRepeated_HTTP2(t *testing.T) {
 	var requests atomic.Int32
 	s, c := serveTLS(t, true, func(w http.ResponseWriter, r *http.Request) {
@@ -65,7 +65,7 @@ func TestNoRequestIsRepeated_HTTP2(t *testing.T) {
 	}
 }
 
-// An idle connection that the server closed is no failure: nothing was written on it.
+// An idle connection that the server closed is not a failure: nothing was written to it.
 func TestClosedIdleConnectionIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newPipes(func(c net.Conn) {
@@ -83,7 +83,7 @@ func TestClosedIdleConnectionIsReplaced(t *testing.T) {
 	})
 }
 
-// ... even if that shows only when the request is to be written.
+// The same holds if the closure shows only when the request is to be written.
 func TestConnectionThatDiesBeforeTheFirstByteIsReplaced(t *testing.T) {
 	var conns atomic.Int32
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") })
@@ -99,8 +99,8 @@ func TestConnectionThatDiesBeforeTheFirstByteIsReplaced(t *testing.T) {
 	}
 }
 
-// Once Begin has refused, nothing is written on the connection any more, whatever net/http still has to say: what
-// follows would go out without a Begin.
+// Once Begin has refused, nothing more is written to the connection, whatever net/http still tries to write: it would
+// be sent without a Begin.
 func TestNothingIsWrittenAfterARefusedBegin(t *testing.T) {
 	for _, h1 := range []bool{true, false} {
 		client, server := net.Pipe()
@@ -130,7 +130,7 @@ func TestNothingIsWrittenAfterARefusedBegin(t *testing.T) {
 	}
 }
 
-// HTTP/2's control frames are no request, and a request whose fetch is over is not written.
+// HTTP/2's control frames do not count as a request, and a request whose fetch is over is not written.
 func TestControlFramesBeginNothing(t *testing.T) {
 	client, server := net.Pipe()
 	defer client.Close()
@@ -191,7 +191,7 @@ func TestPermitWorksOnce(t *testing.T) {
 	}
 }
 
-// A Permit that runs out while the connection is made must not be used (paused process, slow dial).
+// A Permit that expires while the connection is made must not be used (paused process, slow dial).
 func TestExpiredPermitWritesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got bytes.Buffer
@@ -230,8 +230,8 @@ func TestLedgerFailureWritesNothing(t *testing.T) {
 	})
 }
 
-// The ledger has the request's line after the handshake and the preface of HTTP/2 are written, and
-// before anything of the request is.
+// The request's line is in the ledger after the handshake and the preface of HTTP/2 are written, and before anything of
+// the request is.
 func TestBeginIsCalledRightBeforeTheFirstByte(t *testing.T) {
 	for _, h2 := range []bool{false, true} {
 		t.Run(fmt.Sprint("h2=", h2), func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestBeginIsCalledRightBeforeTheFirstByte(t *testing.T) {
 	}
 }
 
-// eventLog notes writes to connections and to the ledger in their order.
+// eventLog records writes to connections and to the ledger in their order.
 type eventLog struct {
 	mu     sync.Mutex
 	events []byte
@@ -334,7 +334,7 @@ func listenBoth(t *testing.T) (net.Listener, net.Listener) {
 	return nil, nil
 }
 
-// What stands behind a whole answer is nobody's answer.
+// Data after a complete answer does not become the answer to the next request.
 func TestSurplusNeverFeedsTheNextRequest(t *testing.T) {
 	for name, first := range map[string]string{
 		"a second answer":      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil",
@@ -359,7 +359,7 @@ func TestSurplusNeverFeedsTheNextRequest(t *testing.T) {
 	}
 }
 
-// A body that was cut, by us or by the server, leaves its connection unusable.
+// A body that was cut, by this side or by the server, leaves its connection unusable.
 func TestCutAnswerEndsItsConnection(t *testing.T) {
 	var conns atomic.Int32
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -464,7 +464,7 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	})
 }
 
-// Without a port or memory left, connections that only wait are given up.
+// If this machine has no port or memory left, idle connections are closed.
 func TestNoResourcesClosesIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newPipes(keepAlive("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
@@ -487,7 +487,7 @@ func TestNoResourcesClosesIdleConnections(t *testing.T) {
 	})
 }
 
-// Without a file descriptor left, connections that only wait are given up, and then one is waited for, for longer than a
+// If there is no file descriptor left, idle connections are closed, and then the fetch waits for one, for longer than a
 // connection or a fetch may take.
 func TestDescriptorsAreWaitedFor(t *testing.T) {
 	for _, no := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE} {
@@ -534,7 +534,7 @@ func TestWaitForDescriptorsCanBeCancelled(t *testing.T) {
 	})
 }
 
-// A proxy that cannot be dialled for want of a file descriptor is of use all the same.
+// A proxy that cannot be dialled for lack of a file descriptor still counts as usable.
 func TestDescriptorsForAProxyAreWaitedFor(t *testing.T) {
 	for _, proxy := range []string{"http://proxy.test:3128", "socks5://proxy.test:1080"} {
 		synctest.Test(t, func(t *testing.T) {
