@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// signedLedger are the lines of two processes: lines 1 to 4, a head, 6 to 8, a restart, 9 to 11, and a head.
+// signedLedger returns the lines of two processes: lines 1 to 4, a head, 6 to 8, a restart, 9 to 11, and a head.
 func signedLedger(t *testing.T, keys *identity.Folder) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), LedgerName)
@@ -124,7 +124,7 @@ func TestTheFirstLineThatWasTamperedWithIsNamed(t *testing.T) {
 	name("in front: a line without a chain", 0, 2, slices.Insert(slices.Clone(good), 0, "{}\n"))
 }
 
-// again computes the chain of lines anew, as somebody can who has no key.
+// again recomputes the chain of lines, as anybody without a key can.
 func again(t *testing.T, lines []string) []string {
 	t.Helper()
 	var out bytes.Buffer

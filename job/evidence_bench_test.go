@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkEvidence is what the hash costs a line of the ledger: a write of 350 bytes with it and without.
+// BenchmarkEvidence measures the cost of the hash for a line of the ledger: a write of 350 bytes with and without it.
 func BenchmarkEvidence(b *testing.B) {
 	line := append(bytes.Repeat([]byte("x"), 349), '\n')
 	d, err := openJobFiles(b.TempDir())

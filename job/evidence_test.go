@@ -23,7 +23,7 @@ func tempJob(t *testing.T) jobFiles {
 	return d
 }
 
-// A line that a process did not live to write whole goes; every other byte stays.
+// A line that a killed process did not finish is removed; every other byte stays.
 func TestEvidenceIsCutBehindItsLastWholeLine(t *testing.T) {
 	long := strings.Repeat("x", 10_000)
 	for _, c := range []struct{ before, after string }{
@@ -76,8 +76,7 @@ func TestRobotsIndexHasWholeLines(t *testing.T) {
 	}
 }
 
-// The hash continues over processes, whatever stands behind the last commit, without the file being read from
-// its beginning.
+// The hash continues over processes, whatever follows the last commit, without reading the file from its beginning.
 func TestEvidenceGoesOn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	d := tempJob(t)
@@ -116,7 +115,7 @@ func TestEvidenceGoesOn(t *testing.T) {
 			}
 			was = &now
 		}
-		tail := make([]byte, rng.IntN(1000)) // written, and never committed
+		tail := make([]byte, rng.IntN(1000)) // written, but never committed
 		if _, err := e.Write(tail); err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +124,7 @@ func TestEvidenceGoesOn(t *testing.T) {
 	if len(marks) < 5 {
 		t.Errorf("%d marks of %d bytes", len(marks), len(want))
 	}
-	// A state that cannot be read costs time alone.
+	// An unreadable state costs nothing but time.
 	was.From.State = []byte("another Go's")
 	e, err := d.openEvidence("f", was)
 	if err != nil {
@@ -177,7 +176,7 @@ func TestDamagedEvidenceIsRefused(t *testing.T) {
 	}
 }
 
-// What could be written in part only is in no hash, once it is cut away.
+// Bytes that were written only in part and then cut away are not in the hash.
 func TestEvidenceOfAFullDisk(t *testing.T) {
 	d := tempJob(t)
 	e, err := d.openEvidence("f", nil)
@@ -209,7 +208,7 @@ func TestEvidenceOfAFullDisk(t *testing.T) {
 	}
 }
 
-// What stands in the place of a robots.txt's body and is no file is refused where it would be read or written.
+// Anything in the place of a robots.txt's body that is not a regular file is refused when it would be read or written.
 func TestPlantedRobotsBody(t *testing.T) {
 	d := tempJob(t)
 	name := sumOf("body") + ".txt"

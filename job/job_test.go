@@ -11,8 +11,8 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// TestWhatAJobRefuses: a job is worked on by one process, a finished one is left alone, and a directory without a job is
-// not resumed. Nothing is changed.
+// TestWhatAJobRefuses checks that only one process works on a job, that a finished job is left alone, and that a
+// directory without a job is not resumed. Nothing is changed.
 func TestWhatAJobRefuses(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	defer srv.Close()
@@ -68,7 +68,7 @@ func TestWhatAJobRefuses(t *testing.T) {
 	}
 }
 
-// TestClosedWithoutARun: a job that was never run can be resumed.
+// TestClosedWithoutARun checks that a job that was never run can be resumed.
 func TestClosedWithoutARun(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	defer srv.Close()

@@ -17,27 +17,27 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Account is what a crawl did at one host, for the host's owner.
+// Account reports what a crawl did at one host, for the host's owner.
 type Account struct {
-	Host     string           `json:"host"` // as it was given
+	Host     string           `json:"host"` // as given by the caller
 	Requests []AccountRequest `json:"requests"`
 }
 
-// AccountRequest is one request, as the ledger has it, and what it had to keep to.
+// AccountRequest is one request as recorded in the ledger, with the rules that applied to it.
 type AccountRequest struct {
 	Request
-	Pause Pause `json:"pause_s,omitempty"` // from the end of the request before it to its start; 0: it is the first
-	Owed  Pause `json:"owed_s,omitempty"`  // the part of Pause that was due, by the clauses of Start; 0: none was, or it had passed
+	Pause Pause `json:"pause_s,omitempty"` // since the end of the previous request; 0: it is the first
+	Owed  Pause `json:"owed_s,omitempty"`  // part of Pause that the clauses of Start required; 0: none, or it had passed
 
-	// Robots is what was known of the robots.txt that judged the URL, nil if none was requested.
+	// Robots is what was known of the robots.txt that judged the URL, or nil if none was requested.
 	Robots *politeness.OriginInfo `json:"-"`
 }
 
-// Pause is a time.Duration that is a number of seconds in JSON.
+// Pause is a time.Duration that is written as a number of seconds in JSON.
 type Pause = ledger.Duration
 
-// Account tells what the crawl requested of a host, host:port or a name with any port: the requests to it, and those for its
-// robots.txt, wherever that leads.
+// Account returns what the crawl requested of a host, given as host:port or as a name with any port: the requests to
+// it, and those for its robots.txt, wherever it redirects to.
 func (r *Reader) Account(host string) (*Account, error) {
 	c, err := r.config()
 	if err != nil {
@@ -59,10 +59,10 @@ type accountant struct {
 	teller
 	account Account
 	own     owned
-	at      map[string]int                      // of requests without an end, their place in account
+	at      map[string]int                      // position in account of requests without an end
 	rules   map[string]*rulesFile               // by origin
 	known   map[*Request]*politeness.OriginInfo // by the answer for robots.txt
-	ended   map[string]time.Time                // of the last request, by host
+	ended   map[string]time.Time                // end of the last request, by host
 	err     error
 }
 
@@ -108,12 +108,12 @@ func (a *accountant) end(r *AccountRequest, e ledger.Entry) {
 		return
 	}
 	if f := a.file(cmp.Or(r.Start.For, r.Start.URL)); f != nil {
-		answer := r.Request // a copy: the slice of requests moves
+		answer := r.Request // a copy, because the slice of requests may be reallocated
 		f.add(&answer)
 	}
 }
 
-// file is the robots.txt of a URL's origin, nil for what is no URL.
+// file returns the robots.txt of a URL's origin, or nil if url is not a valid URL.
 func (a *accountant) file(url string) *rulesFile {
 	u, err := weburl.Parse(url)
 	if err != nil {
@@ -183,10 +183,11 @@ func (o *owned) same(hostport string) bool {
 	return hostport == o.host || name == o.host && strings.HasPrefix(hostport, name+":")
 }
 
-// Evidence writes what the owner of a host needs to check the lines about it without this program, and nothing of other
-// hosts: JSON lines. The first has the members "begin", the chain before the first line that has one (see [ledger.Chain]) in
-// base64url, and "lines", how many lines were before that. Then comes, for each line of the ledger, the line itself if it is
-// about the host or a signed head, and else an object with the member "digest": the line's digest in base64url.
+// Evidence writes, as JSON lines, what the owner of a host needs to check the lines about it without this program, and
+// nothing about other hosts. The first line has the members "begin", the chain before the first line that has one (see
+// [ledger.Chain]) in base64url, and "lines", the number of lines before that. Then follows, for each line of the
+// ledger, the line itself if it is about the host or is a signed head, and otherwise an object with the member
+// "digest": the line's digest in base64url.
 func (r *Reader) Evidence(host string, w io.Writer) error {
 	o := owned{host: host, open: map[string]bool{}}
 	before, lines, begun := sha256.New(), 0, false
@@ -194,7 +195,7 @@ func (r *Reader) Evidence(host string, w io.Writer) error {
 	err := r.files.eachLine(LedgerName, func(_ int, b []byte) bool {
 		plain, _, chained := unchained(bytes.TrimSuffix(b, []byte("\n")))
 		if !chained && !begun {
-			_, _ = before.Write(b) // it does not fail
+			_, _ = before.Write(b) // it never fails
 			lines++
 			return true
 		}

@@ -67,7 +67,8 @@ func TestPaceOfSettings(t *testing.T) {
 	}
 }
 
-// TestDefaultsAreTheLibrarys: the zero-configuration crawl is the library's: every default of a key is the Config's own.
+// TestDefaultsAreTheLibrarys checks that the zero-configuration crawl is the library's: every default of a key is that
+// of the Config.
 func TestDefaultsAreTheLibrarys(t *testing.T) {
 	var all Settings
 	for _, k := range Keys() {
@@ -114,7 +115,7 @@ func TestNothingAndNoneReachTheConfig(t *testing.T) {
 	}
 }
 
-// TestTextAndBack: every key's text gives the value that it was made from, whatever the value.
+// TestTextAndBack checks that every key's text gives the value that it was made from, whatever the value.
 func TestTextAndBack(t *testing.T) {
 	for _, k := range Keys() {
 		if k.Field == "" {
@@ -161,7 +162,7 @@ func TestTextAndBack(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsSaid: what a Config has is said by a key, or named as what needs the program.
+// TestEveryFieldIsSaid checks that every field of a Config has a key or is reported as one that needs the program.
 func TestEveryFieldIsSaid(t *testing.T) {
 	var c Config
 	if got := c.Program(); len(got) > 0 {
@@ -185,7 +186,7 @@ func TestEveryFieldIsSaid(t *testing.T) {
 	}
 }
 
-// TestOneValueInTwoSpellings: what an older version recorded in another spelling has not changed.
+// TestOneValueInTwoSpellings checks that a value recorded by an older version in another spelling counts as unchanged.
 func TestOneValueInTwoSpellings(t *testing.T) {
 	was := map[string]string{"max-time": "60s", "delay": "none", "max-body": "1024KiB", "dialect": "strictest"}
 	now := map[string]string{"max-time": "1m", "delay": "0s", "max-body": "1MiB", "dialect": "Strictest"}
