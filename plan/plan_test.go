@@ -42,9 +42,8 @@ func TestBoundAndSimulation(t *testing.T) {
 	}
 }
 
-// What a plan plays through is what the crawler does: on synthetic webs of hosts, addresses and delays at random,
-// both make as many requests and take as long, but for the order in which hosts that are ready at the same time
-// come.
+// The simulation agrees with the crawler: on synthetic webs with random hosts, addresses and delays, both make the same
+// number of requests and take the same time, except for the order of hosts that are ready at the same time.
 func TestSimulationAgreesWithTheCrawler(t *testing.T) {
 	const service = 200 * time.Millisecond
 	for seed := range uint64(60) {
@@ -69,7 +68,7 @@ func TestSimulationAgreesWithTheCrawler(t *testing.T) {
 func crawled(t *testing.T, p *Plan, service time.Duration, concurrency int) (rep *crawler.Report) {
 	t.Helper()
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
-		w.ExpectViolations() // of a pace that nobody has promised
+		w.ExpectViolations() // the pace here is nobody's promise
 		var seeds []string
 		for i := range p.Hosts {
 			seeds = append(seeds, synthetic(w, &p.Hosts[i], i, service))
@@ -90,7 +89,7 @@ func crawled(t *testing.T, p *Plan, service time.Duration, concurrency int) (rep
 	return rep
 }
 
-// synthetic makes one host of a plan: as many pages, the same address, the same delay.
+// synthetic makes one host of a plan, with the same number of pages, the same address and the same delay.
 func synthetic(w *crawltest.Web, h *Host, i int, service time.Duration) (seed string) {
 	site := w.Site(fmt.Sprintf("host%d.sim.test", i)).Latency(service)
 	if h.Addr != "" {
