@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// TestFactsOfAJob crawls a page, one that is missing and one that breaks off, and finds them in the facts and on the page.
+// TestFactsOfAJob crawls a page, a missing one and one that breaks off, and finds them in the facts and on the page.
 func TestFactsOfAJob(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -68,8 +68,8 @@ func TestFactsOfAJob(t *testing.T) {
 	}
 }
 
-// TestFactsAreBounded: however many hosts a ledger has and requests it leaves open, what is kept is bounded, and what is
-// left out is counted.
+// TestFactsAreBounded checks that the memory used is bounded, however many hosts and unfinished requests a ledger has,
+// and that everything left out is counted.
 func TestFactsAreBounded(t *testing.T) {
 	g := gatherer{hosts: map[string]*Host{}, open: map[uint64]ledger.Entry{}}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
