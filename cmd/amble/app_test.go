@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// testApp is an app on buffers, with no environment but env.
+// testApp returns an app with an empty input, buffers as outputs, and no environment but env.
 func testApp(env map[string]string) (a *app, out, errs *bytes.Buffer) {
 	out, errs = new(bytes.Buffer), new(bytes.Buffer)
 	return &app{
@@ -26,7 +26,7 @@ func testApp(env map[string]string) (a *app, out, errs *bytes.Buffer) {
 	}, out, errs
 }
 
-// parsed is the crawl command that args come to.
+// parsed returns the crawl command that args result in.
 func parsed(t *testing.T, env map[string]string, args ...string) (*crawlCmd, *keyflags.Origins) {
 	t.Helper()
 	a, _, _ := testApp(env)
@@ -71,7 +71,7 @@ func TestErrorsOfOthersAreInternal(t *testing.T) {
 	}
 }
 
-// closedPipe is an output whose reader has gone.
+// closedPipe is an output whose reader has closed it.
 type closedPipe struct{}
 
 func (closedPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
@@ -85,7 +85,7 @@ func TestClosedStdoutIsNoError(t *testing.T) {
 	}
 }
 
-// The first thing that the help of a command shows is three examples.
+// The help of a command begins with three examples.
 func TestHelpBeginsWithThreeExamples(t *testing.T) {
 	a, _, _ := testApp(nil)
 	k, err := a.parser(newCommands(), keyflags.New(a.env))
@@ -104,7 +104,7 @@ func TestHelpBeginsWithThreeExamples(t *testing.T) {
 	}
 }
 
-// Flags that the sources name, in comments, messages and helps, exist.
+// Flags that the sources mention in comments, messages and help texts exist.
 func TestFlagsThatAreNamedExist(t *testing.T) {
 	a, _, _ := testApp(nil)
 	k, err := a.parser(newCommands(), keyflags.New(a.env))

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// writes notes what is written, and when.
+// writes records what is written, and when.
 type writes struct {
 	start time.Time
 	all   []string
@@ -57,7 +57,7 @@ func TestBurstIsBounded(t *testing.T) {
 	}
 }
 
-// Who closes the output is noticed at the next line.
+// If the output is closed, the next line reports it.
 func TestBurstTellsOfFailure(t *testing.T) {
 	full := errors.New("full")
 	b := newBurst(&writes{start: time.Now(), err: full})

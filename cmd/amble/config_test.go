@@ -32,8 +32,7 @@ func yamlOf(t *testing.T, s string) map[string]any {
 	return m
 }
 
-// What --print-config prints gives the same crawl when it is fed back, whatever the flags and their
-// order.
+// The output of --print-config gives the same crawl when it is fed back, whatever the flags and their order.
 func TestPrintConfigFedBackGivesTheSameCrawl(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -71,7 +70,7 @@ func TestPrintConfigFedBackGivesTheSameCrawl(t *testing.T) {
 	}
 }
 
-// printed is what --print-config prints of a crawl from one seed.
+// printed returns what --print-config prints for a crawl from one seed.
 func printed(o *keyflags.Origins) string {
 	return o.Settings().YAML(job.Setting{Values: []string{"http://127.0.0.1/"}})
 }

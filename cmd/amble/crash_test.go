@@ -38,9 +38,9 @@ const (
 	crashPages = 40
 )
 
-// TestKilledCommands kills the command, as a user would run it, at random times, and resumes it by
-// the same command or by resume until the crawl has ended all the same. Every fourth is stopped for a
-// while before. The servers' log is the witness:
+// TestKilledCommands kills the command, as a user would run it, at random times, and resumes it by the same command or
+// by resume until the crawl has ended. Every fourth process is stopped for a while before it is killed. The log of the
+// servers is the evidence:
 //
 //	go test ./cmd/amble -run KilledCommands -v -kills 200
 //
@@ -67,7 +67,7 @@ func TestKilledCommands(t *testing.T) {
 type crashSum struct {
 	jobs, kills, stops, early int
 	pages, requests           int
-	again, allowed            int // requests for what had been answered before, and how many there may be
+	again, allowed            int // requests that had been answered before, and how many of them there may be
 	lost, twice, torn         int
 	forbidden, impolite       int
 }
@@ -106,7 +106,7 @@ type killedJob struct {
 	from int // requests in the servers' log before
 }
 
-// run kills n processes at most, and then lets one end.
+// run kills up to n processes, and then lets one end.
 func (j *killedJob) run(n int) {
 	for j.kills < n {
 		if !j.process(true) {
@@ -117,7 +117,7 @@ func (j *killedJob) run(n int) {
 	j.process(false)
 }
 
-// process is one process of the job. It reports whether it was killed.
+// process runs one process of the job. It reports whether it was killed.
 func (j *killedJob) process(kill bool) bool {
 	args := append([]string{"crawl", "-q", "-o", j.dir, "-d", "none", "-w", crashDelay.String(), "--format", "jsonl,warc"}, j.web.seeds...)
 	if job.Holds(j.dir) && j.rng.IntN(2) == 0 {
@@ -151,7 +151,7 @@ func (j *killedJob) process(kill bool) bool {
 	return false
 }
 
-// kill ends the process at once: some time after its start, or when the servers have seen some of it.
+// kill ends the process abruptly: some time after its start, or when the servers have seen some of it.
 func (j *killedJob) kill(p *os.Process, done <-chan struct{}) {
 	if j.rng.IntN(3) == 0 {
 		select {
@@ -172,7 +172,7 @@ func (j *killedJob) kill(p *os.Process, done <-chan struct{}) {
 	_ = p.Kill()
 }
 
-// check holds the job's files against the servers' log.
+// check compares the job's files with the servers' log.
 func (j *killedJob) check() {
 	log := j.web.since(j.from)
 	asked := map[string]int{}
@@ -188,7 +188,8 @@ func (j *killedJob) check() {
 			j.again += n - 1
 		}
 	}
-	// At each host one request is in flight, and others can have been in the last 50 ms, a commit's.
+	// At each host one request may be in flight, and others may have been made in the last 50 ms, the interval of
+	// commits.
 	j.allowed = j.kills * crashHosts * (1 + int(50*time.Millisecond/crashDelay))
 	j.impolite += tooSoon(log)
 	j.checkVisits(asked)
@@ -226,7 +227,7 @@ func (j *killedJob) checkVisits(asked map[string]int) {
 	}
 }
 
-// checkReport holds that the report and the manifest are of the whole job.
+// checkReport checks that the report and the manifest cover the whole job.
 func (j *killedJob) checkReport() {
 	r := must(job.Read(j.dir))
 	defer r.Close()
@@ -240,9 +241,8 @@ func (j *killedJob) checkReport() {
 	}
 }
 
-// TestKilledCommandKeepsWhatSitesAskedFor kills a crawl right after a request to a host that asks for a
-// pause far above the crawl's own. The next process has it from the ledger: it waits, and need not ask
-// for robots.txt again.
+// TestKilledCommandKeepsWhatSitesAskedFor kills a crawl right after a request to a host that asks for a pause far above
+// the crawl's own. The next process reads it from the ledger: it waits, and need not request robots.txt again.
 func TestKilledCommandKeepsWhatSitesAskedFor(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -328,8 +328,8 @@ func crashPath(p int) string {
 	return fmt.Sprintf("/%d", p)
 }
 
-// ServeHTTP gives pages that make a tree, so that each can be reached, with links into what is
-// forbidden and to another host.
+// ServeHTTP serves pages that form a tree, so that each can be reached, with links to forbidden pages and to another
+// host.
 func (w *crashWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	q := crashRequest{host: r.Host, url: "http://" + r.Host + r.URL.Path, start: time.Now()}
 	if r.URL.Path == "/robots.txt" {
@@ -361,7 +361,7 @@ func (w *crashWeb) since(n int) []crashRequest {
 	return slices.Clone(w.log[n:])
 }
 
-// await waits until the log has n requests. It reports false if done comes first.
+// await waits until the log has n requests. It returns false if done comes first.
 func (w *crashWeb) await(n int, done <-chan struct{}) bool {
 	stop := make(chan struct{})
 	defer close(stop)
@@ -384,8 +384,8 @@ func (w *crashWeb) await(n int, done <-chan struct{}) bool {
 	return !ended
 }
 
-// tooSoon counts the requests that came sooner after the one before than they may. The servers' times
-// lie between those of the crawl.
+// tooSoon counts the requests that came sooner after the previous one than they may. The servers' times lie between
+// those of the crawl.
 func tooSoon(log []crashRequest) (n int) {
 	last := map[string]time.Time{}
 	slices.SortFunc(log, func(a, b crashRequest) int { return a.start.Compare(b.start) })
@@ -398,8 +398,8 @@ func tooSoon(log []crashRequest) (n int) {
 	return n
 }
 
-// skipUnderRace skips what starts the command many times: package crawler does the same to crawls under
-// the race detector, which makes each process start slowly.
+// skipUnderRace skips tests that start the command many times: package crawler does the same to crawls under the race
+// detector, which makes each process start slowly.
 func skipUnderRace(t *testing.T) {
 	t.Helper()
 	if raceEnabled {
@@ -407,7 +407,7 @@ func skipUnderRace(t *testing.T) {
 	}
 }
 
-// must is v: tests need not go on without it.
+// must returns v, and panics on an error.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

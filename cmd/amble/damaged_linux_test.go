@@ -22,7 +22,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// killedJobDir makes a job whose process was killed when it had made some requests.
+// killedJobDir makes a job whose process was killed after some requests.
 func killedJobDir(t *testing.T) (dir string) {
 	t.Helper()
 	var requests atomic.Int32
@@ -46,7 +46,7 @@ func killedJobDir(t *testing.T) (dir string) {
 	return dir
 }
 
-// archiveOf is the first archive of a job.
+// archiveOf returns the first archive of a job.
 func archiveOf(t *testing.T, dir string) string {
 	t.Helper()
 	archives, err := fs.Glob(os.DirFS(dir), "warc/*.warc.gz")
@@ -56,7 +56,7 @@ func archiveOf(t *testing.T, dir string) string {
 	return archives[0]
 }
 
-// damages are ways to change a file of a job, each with what it is told by.
+// damages lists ways to change a file of a job, each with the message that reports it.
 var damages = map[string]struct {
 	spoil func(b []byte) []byte
 	told  string
@@ -71,8 +71,8 @@ var damages = map[string]struct {
 	"with a bit flipped": {func(b []byte) []byte { b[len(b)/3] ^= 4; return b }, `between byte 0 and byte [1-9]\d* it is not what was committed`},
 }
 
-// A file that has become shorter, or another, is refused with its name and the place, by resume as by verify,
-// and nothing is changed.
+// A file that became shorter, or was replaced, is refused with its name and the place, by resume as by verify, and
+// nothing is changed.
 func TestDamagedFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -115,7 +115,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 	}
 }
 
-// contentBut is the content of a job but for a directory, and the lock that says who looked last.
+// contentBut returns the content of a job except for a directory, and for the lock file, which names the last process.
 func contentBut(t *testing.T, dir, but string) string {
 	t.Helper()
 	var all strings.Builder
@@ -127,7 +127,7 @@ func contentBut(t *testing.T, dir, but string) string {
 	return all.String()
 }
 
-// A job without its queue, or with an older one, is not taken for a new one.
+// A job without its queue, or with an older one, is not taken for a new job.
 func TestLostQueueIsTold(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -191,7 +191,7 @@ func TestLostQueueIsTold(t *testing.T) {
 	}
 }
 
-// A job that was begun by a version without hashes says so once, and has them from then on.
+// A job that was begun by a version without hashes says so once, and has hashes from then on.
 func TestHashesBeginInAnOldJob(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -224,8 +224,8 @@ func TestHashesBeginInAnOldJob(t *testing.T) {
 	}
 }
 
-// Visits and requests that were taken out, by somebody who knows how to make the hashes again, are missed
-// where the other file has them.
+// Visits and requests that were removed by somebody who knows how to compute the hashes again are missed where the
+// other file has them.
 func TestVisitsGoWithRequests(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -250,7 +250,7 @@ func TestVisitsGoWithRequests(t *testing.T) {
 		if err := os.WriteFile(path, less, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		// A job whose files nothing vouches for.
+		// These are jobs for whose files nothing vouches.
 		os.RemoveAll(filepath.Join(dir, "frontier"))
 		edit(t, filepath.Join(dir, "manifest.json"), func(text string) string {
 			var m map[string]any
@@ -266,7 +266,7 @@ func TestVisitsGoWithRequests(t *testing.T) {
 	}
 }
 
-// A job that a process works on is held against its ledger alone, and says so.
+// A job that a process is working on is compared with its ledger alone, and verify says so.
 func TestVerifyOfARunningJob(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -291,8 +291,8 @@ func TestVerifyOfARunningJob(t *testing.T) {
 	}
 }
 
-// A queue that a broken disk has changed is told of in one sentence, with what to do, and never by a trace of
-// the engine's; and a queue is not said to be damaged that has missed nothing.
+// A queue that a broken disk has changed is reported in one sentence, with advice and never with a stack trace of the
+// engine; and a queue that has lost nothing is not reported as damaged.
 func TestDamagedQueueIsTold(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// manyHosts serves so many hosts, each at an address of its own and with three pages, and returns their seeds.
+// manyHosts serves n hosts, each with an address of its own and three pages, and returns their seeds.
 func manyHosts(t *testing.T, n int) (seeds []string) {
 	t.Helper()
 	pages := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -44,7 +44,7 @@ func manyHosts(t *testing.T, n int) (seeds []string) {
 	return seeds
 }
 
-// TestFewDescriptors crawls more hosts at once than the process may have files open: fewer are crawled at once, and
+// TestFewDescriptors crawls more hosts at once than the process may have open files: fewer are crawled at once, and
 // nothing fails.
 func TestFewDescriptors(t *testing.T) {
 	t.Parallel()
@@ -70,7 +70,7 @@ func TestFewDescriptors(t *testing.T) {
 	}
 }
 
-// TestTooFewDescriptors: with fewer than the outputs need, nothing is begun.
+// TestTooFewDescriptors checks that nothing is begun with fewer descriptors than the outputs need.
 func TestTooFewDescriptors(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "job")
@@ -84,7 +84,7 @@ func TestTooFewDescriptors(t *testing.T) {
 	}
 }
 
-// checkAttempts holds that so many pages were fetched, each at the first attempt.
+// checkAttempts checks that this many pages were fetched, each at the first attempt.
 func checkAttempts(t *testing.T, visits string, pages int) {
 	t.Helper()
 	f, err := os.Open(visits)

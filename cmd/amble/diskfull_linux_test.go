@@ -14,8 +14,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// smallDisk mounts a file system of this many bytes, which remount can give another size or make
-// read-only.
+// smallDisk mounts a file system of this many bytes. remount changes its size or makes it read-only.
 func smallDisk(t *testing.T, size int) (dir string, remount func(flags uintptr, size int)) {
 	t.Helper()
 	dir = t.TempDir()
@@ -40,7 +39,7 @@ func smallDisk(t *testing.T, size int) (dir string, remount func(flags uintptr, 
 
 const roomy = 64 << 20
 
-// amble runs the command and gives its exit code and what it said.
+// amble runs the command and returns its exit code and its messages.
 func amble(t *testing.T, args ...string) (code int, stderr string) {
 	t.Helper()
 	cmd := exec.Command("amble", args...)
@@ -52,8 +51,7 @@ func amble(t *testing.T, args ...string) (code int, stderr string) {
 
 var namesFile = regexp.MustCompile(`(?m)^amble: .*/job/.*no space left on device`)
 
-// TestFullDisk runs crawls on a disk that is full sooner or later, and resumes them when there is
-// room again.
+// TestFullDisk runs crawls on a disk that fills up sooner or later, and resumes them when there is room again.
 func TestFullDisk(t *testing.T) {
 	skipUnderRace(t)
 	for _, size := range []int{4 << 10, 40 << 10, 120 << 10, 200 << 10} {
@@ -104,7 +102,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 	}
 }
 
-// ambleOut is amble with all that it said.
+// ambleOut is like amble, and returns everything that was printed.
 func ambleOut(t *testing.T, args ...string) (code int, said string) {
 	t.Helper()
 	cmd := exec.Command("amble", args...)

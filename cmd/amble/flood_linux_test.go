@@ -16,14 +16,13 @@ import (
 	"time"
 )
 
-// A page of a link flood has as many links of as many bytes: just under the limit of a body.
+// A page of a link flood has this many links of this many bytes: just under the limit of a body.
 const (
 	floodLinks = 5200
 	floodURL   = 1900
 )
 
-// newFlood serves a site whose every page links to thousands of others by long URLs that have nothing in
-// common.
+// newFlood serves a site on which every page links to thousands of others by long URLs that have nothing in common.
 func newFlood(t *testing.T) string {
 	t.Helper()
 	var pages atomic.Uint64
@@ -49,7 +48,7 @@ func newFlood(t *testing.T) string {
 	return s.URL
 }
 
-// flooded runs a crawl of so many pages of a flood, and returns its summary and its peak memory in MiB.
+// flooded runs a crawl of this many pages of a flood, and returns its summary and its peak memory in MiB.
 func flooded(t *testing.T, pages int, args ...string) (summary string, mib int) {
 	t.Helper()
 	if testing.Short() {
@@ -79,8 +78,8 @@ func flooded(t *testing.T, pages int, args ...string) (summary string, mib int) 
 	}
 }
 
-// peak is the most memory that a process has had so far, in MiB. What the system tells of one that has ended is
-// no less than what its parent had when it was started.
+// peak returns the peak memory of a process so far, in MiB. What the system reports for a process that has ended is no
+// less than what its parent had when it was started.
 func peak(pid int) (mib int) {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // none when it has ended
 	if _, rest, ok := strings.Cut(string(status), "VmHWM:"); ok {
@@ -89,7 +88,7 @@ func peak(pid int) (mib int) {
 	return mib >> 10
 }
 
-// TestFloodFitsInMemory: a crawl with a job directory keeps the URLs of a flood there, all of them.
+// TestFloodFitsInMemory checks that a crawl with a job directory keeps all URLs of a flood there.
 func TestFloodFitsInMemory(t *testing.T) {
 	const pages = 57
 	summary, mib := flooded(t, pages, "-o", filepath.Join(t.TempDir(), "job"))
@@ -102,8 +101,8 @@ func TestFloodFitsInMemory(t *testing.T) {
 	}
 }
 
-// TestFloodInMemoryIsTold: a crawl without a job directory keeps as many URLs of a flood as its queue has room for,
-// and says what the outcome of the others was.
+// TestFloodInMemoryIsTold checks that a crawl without a job directory keeps as many URLs of a flood as its queue has
+// room for, and reports the outcome of the others.
 func TestFloodInMemoryIsTold(t *testing.T) {
 	const pages = 32
 	summary, mib := flooded(t, pages)

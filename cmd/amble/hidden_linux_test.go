@@ -19,8 +19,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// What a site sends to be misread, and what it sends in confidence, reaches no terminal and no file but the
-// archive, which has what was received.
+// What a site sends to mislead readers, or in confidence, reaches no terminal and no file but the archive, which
+// contains what was received.
 func TestHiddenCharactersAndPasswords(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -96,7 +96,7 @@ func TestHiddenCharactersAndPasswords(t *testing.T) {
 	}
 }
 
-// shows holds text to show what it is, and to have no secret.
+// shows checks that text contains neither hidden characters nor the secret.
 func shows(t *testing.T, what string, text []byte, secret string) {
 	t.Helper()
 	for line := range bytes.Lines(text) {

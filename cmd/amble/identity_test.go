@@ -33,7 +33,7 @@ func newIdentity(t *testing.T) string {
 	return dir
 }
 
-// wary is a site that answers signed requests alone.
+// wary is a site that answers only signed requests.
 type wary struct {
 	verifier identity.Verifier
 
@@ -80,7 +80,7 @@ func (w *wary) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestSignedCrawl crawls a site that requests signatures, of robots.txt, too.
+// TestSignedCrawl crawls a site that requests signatures, also for robots.txt.
 func TestSignedCrawl(t *testing.T) {
 	labbot := newIdentity(t)
 	site := newWary(t, labbot)
@@ -116,7 +116,7 @@ func TestSignedCrawl(t *testing.T) {
 	noSecrets(t, labbot, dir)
 }
 
-// TestChallengeWithoutIdentity holds that a crawl that does not sign takes the challenge for the site's answer.
+// TestChallengeWithoutIdentity checks that a crawl that does not sign takes the challenge for the site's answer.
 func TestChallengeWithoutIdentity(t *testing.T) {
 	site := newWary(t, newIdentity(t))
 	srv := httptest.NewTLSServer(site)
@@ -128,7 +128,7 @@ func TestChallengeWithoutIdentity(t *testing.T) {
 	}
 }
 
-// TestRejectedSignature holds that a site whose clock is wrong costs one request more, and that it is told.
+// TestRejectedSignature checks that a site whose clock is wrong costs one more request, and that the user is told.
 func TestRejectedSignature(t *testing.T) {
 	labbot := newIdentity(t)
 	late := newWary(t, labbot)
@@ -150,7 +150,7 @@ func TestRejectedSignature(t *testing.T) {
 	}
 }
 
-// noSecrets holds that the private key of an identity is in no file of a directory.
+// noSecrets checks that no file in a directory contains the private key of an identity.
 func noSecrets(t *testing.T, labbot, dir string) {
 	t.Helper()
 	keys, err := filepath.Glob(filepath.Join(labbot, "private", "*.pem"))

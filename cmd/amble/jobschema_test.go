@@ -46,7 +46,7 @@ type jobSchema struct {
 	Defs        map[string]*jobSchema `json:"$defs,omitempty"`
 }
 
-// schemaOfKeys is the schema of the keys.
+// schemaOfKeys returns the schema of the keys.
 func schemaOfKeys() *jobSchema {
 	no, zero := false, 0.0
 	text := &jobSchema{Type: "string"}
@@ -106,7 +106,7 @@ func schemaOfKey(k *job.Key) *jobSchema {
 	return s
 }
 
-// TestJobSchemaIsOfTheFlags holds the published schema to the flags. After a change of flags,
+// TestJobSchemaIsOfTheFlags compares the published schema with the flags. After a change of flags,
 //
 //	go test ./cmd/amble -run JobSchema -update
 //
@@ -165,8 +165,7 @@ func TestPrintedConfigFollowsTheSchema(t *testing.T) {
 	}
 }
 
-// TestJobFollowsTheSchema validates the file that a crawl leaves in its job directory, overrides
-// included.
+// TestJobFollowsTheSchema validates the file that a crawl writes to its job directory, overrides included.
 func TestJobFollowsTheSchema(t *testing.T) {
 	t.Parallel()
 	s := readJobSchema(t)
@@ -190,7 +189,7 @@ func TestJobFollowsTheSchema(t *testing.T) {
 	}
 }
 
-// TestSchemaRefusesWhatTheCommandRefuses holds that both judge single lines alike.
+// TestSchemaRefusesWhatTheCommandRefuses checks that schema and command judge single lines alike.
 func TestSchemaRefusesWhatTheCommandRefuses(t *testing.T) {
 	t.Parallel()
 	s := readJobSchema(t)
@@ -224,7 +223,7 @@ func anyYAML(t *testing.T, text string) any {
 	return v
 }
 
-// validate returns what is wrong with v by p.
+// validate returns what is wrong with v according to p.
 func (s *jobSchema) validate(p *jobSchema, at string, v any) (wrong []string) {
 	if p.Ref != "" {
 		p = s.Defs[strings.TrimPrefix(p.Ref, "#/$defs/")]

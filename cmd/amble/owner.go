@@ -43,7 +43,7 @@ func (c *explainCmd) forOwner(a *app) error {
 	if err != nil {
 		return err
 	}
-	cfg, _ := all.Config() // as far as it can be in force again
+	cfg, _ := all.Config() // as far as the settings can be in force again
 	c.cfg = cfg.Crawl
 	if c.name, err = robotsName(a, c.cfg.Agent); err != nil {
 		return err
@@ -95,7 +95,7 @@ How to check this
 	return err
 }
 
-// accountText is a request in one line.
+// accountText returns a request in one line.
 func accountText(q *job.AccountRequest) string {
 	e := &q.Start
 	at := e.Written
@@ -126,7 +126,7 @@ func accountText(q *job.AccountRequest) string {
 	return text
 }
 
-// decided is by which line of robots.txt a page was requested.
+// decided returns the line of robots.txt by which a page was requested.
 func (c *explainCmd) decided(q *job.AccountRequest) string {
 	u, err := parseURLs("URL", []string{q.Start.URL})
 	if err != nil || q.Robots == nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// checkEvidence is what a site's owner can write: it uses nothing of amble.
+// checkEvidence is a check that a site's owner can write: it uses no code of amble.
 func checkEvidence(lines []string, keys map[string]ed25519.PublicKey) (own, heads int, err error) {
 	type member struct{ Begin, Digest, Chain, Event, Token, Sha256, Kid string }
 	decode := func(text string) []byte {

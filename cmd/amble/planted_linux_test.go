@@ -15,7 +15,7 @@ import (
 
 const victimText = "a file of somebody else\n"
 
-// limitedJob makes a job that a limit has ended, with an archive, and gives its directory and its seed.
+// limitedJob makes a job that was ended by a limit, with an archive, and returns its directory and its seed.
 func limitedJob(t *testing.T) (dir, seed string) {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,8 +43,8 @@ func copyJob(t *testing.T, dir string) string {
 	return to
 }
 
-// What somebody put into a job directory is neither written through, nor truncated, nor waited for: the
-// directory is refused, naming it.
+// Files that somebody put into a job directory are neither written through, nor truncated, nor waited for: the
+// directory is refused, with their names.
 func TestPlantedFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -101,7 +101,7 @@ func TestPlantedFilesAreRefused(t *testing.T) {
 	}
 }
 
-// content is that of a file, or of all files of a directory.
+// content returns the content of a file, or of all files of a directory.
 func content(t *testing.T, path string) string {
 	t.Helper()
 	var all strings.Builder
@@ -119,7 +119,7 @@ func content(t *testing.T, path string) string {
 	return all.String()
 }
 
-// A file under a second name is somebody else's, too.
+// A file with a second name counts as somebody else's, too.
 func TestHardLinksAreNotWrittenTo(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -140,7 +140,7 @@ func TestHardLinksAreNotWrittenTo(t *testing.T) {
 	}
 }
 
-// Commands that only read go through no link either, and wait for no pipe.
+// Commands that only read follow no link either, and wait for no pipe.
 func TestReadersFollowNoLinks(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)

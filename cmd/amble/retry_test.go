@@ -17,8 +17,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// A host that failed throughout was given up; its URLs are tried again when that is requested, and
-// only then.
+// A host that failed throughout was given up; its URLs are tried again if that is requested, and only then.
 func TestRetryOfWhatWasGivenUp(t *testing.T) {
 	t.Parallel()
 	var down atomic.Bool
@@ -83,7 +82,7 @@ func outcomes(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// A page whose connection broke is one of those that failed, as far as trying again goes; one that a limit cut is not.
+// For a retry, a page whose connection broke counts as failed; one that was cut by a limit does not.
 func TestRetryOfPagesCutShort(t *testing.T) {
 	t.Parallel()
 	var down atomic.Bool

@@ -47,7 +47,7 @@ func newSlowSite(t *testing.T) *slowSite {
 	return s
 }
 
-// process is an amble that runs.
+// process is a running amble.
 type process struct {
 	*exec.Cmd
 	stdout bytes.Buffer
@@ -70,7 +70,7 @@ func start(t *testing.T, args ...string) *process {
 	return p
 }
 
-// line reads stderr up to a line with this text.
+// line reads stderr up to a line that contains this text.
 func (p *process) line(t *testing.T, text string) {
 	t.Helper()
 	for {
@@ -84,7 +84,7 @@ func (p *process) line(t *testing.T, text string) {
 	}
 }
 
-// end reads the rest of stderr and gives it with the exit code.
+// end reads the rest of stderr and returns it with the exit code.
 func (p *process) end(t *testing.T) (code int, stderr string) {
 	t.Helper()
 	rest, err := io.ReadAll(p.stderr)
@@ -127,7 +127,7 @@ func TestFirstSignalFinishesWhatIsInFlight(t *testing.T) {
 	}
 }
 
-// Who wants no word gets none: the exit code says that it was a signal.
+// With -q nothing is printed: the exit code says that it was a signal.
 func TestQuietSignals(t *testing.T) {
 	t.Parallel()
 	site := newSlowSite(t)
@@ -161,7 +161,7 @@ func TestSecondSignalAborts(t *testing.T) {
 	}
 }
 
-// A job that was interrupted says how it is resumed, and can be resumed so.
+// A job that was interrupted says how to resume it, and can be resumed that way.
 func TestSignalTellsHowToGoOn(t *testing.T) {
 	t.Parallel()
 	site := newSlowSite(t)
@@ -185,7 +185,7 @@ func TestSignalTellsHowToGoOn(t *testing.T) {
 	}
 }
 
-// A job aborted by a second signal, and one that the third ended on the spot, go on as well.
+// A job that was aborted by a second signal can be resumed too, and so can one that the third ended at once.
 func TestAbortedJobGoesOn(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"aborting", "nothing"} {
@@ -210,7 +210,7 @@ func TestAbortedJobGoesOn(t *testing.T) {
 	}
 }
 
-// A job has one process at a time, also while that is stopped, and none when it was killed.
+// A job has one process at a time, even while that process is stopped, and none after it was killed.
 func TestJobIsLocked(t *testing.T) {
 	t.Parallel()
 	site := newSlowSite(t)

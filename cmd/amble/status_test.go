@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// What is deferred is left for a later crawl: it is no error.
+// What is deferred is left for a later crawl: it is not an error.
 func TestStatusTellsDeferredFromErrors(t *testing.T) {
 	p := crawler.Progress{Outcomes: map[crawler.Outcome]int{crawler.Failed: 2, crawler.Deferred: 7, crawler.Refused: 1}}
 	s := status{}
@@ -106,7 +106,7 @@ func TestBeginNamesIdentityPaceAndScope(t *testing.T) {
 	}
 }
 
-// With one page in ten still allowed, the estimate is a tenth of what all would take.
+// With one page in ten still allowed, the estimate is a tenth of what all pages would take.
 func TestEstimateIsThePlans(t *testing.T) {
 	start := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
@@ -153,7 +153,7 @@ func TestStatusTellsWhenAHostIsDue(t *testing.T) {
 	}
 }
 
-// A crawl that waits for a robots.txt that failed says so, before any page has been had.
+// A crawl that waits for a robots.txt that failed says so before any page has been fetched.
 func TestStatusTellsWhatAHostWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate, err := politeness.NewGate(politeness.Config{Contactless: true, Identity: politeness.Identity{Product: "x"}})

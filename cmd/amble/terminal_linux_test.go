@@ -45,8 +45,8 @@ func ioctl(t *testing.T, f *os.File, request uintptr, arg unsafe.Pointer) {
 	}
 }
 
-// onTerminal runs amble with stderr on a terminal, calls until with all that came so far each time
-// something came, and returns everything.
+// onTerminal runs amble with stderr on a terminal. Whenever there is new output it calls until with all output so far.
+// It returns everything.
 func onTerminal(t *testing.T, columns uint16, env []string, until func(string), args ...string) string {
 	t.Helper()
 	pty, tty := terminal(t, columns)
@@ -99,7 +99,7 @@ func TestTerminalShowsScopeStatusAndSummary(t *testing.T) {
 // stdoutToo in the environment of onTerminal puts stdout on the terminal as well.
 const stdoutToo = "STDOUT=tty"
 
-// Where results go to the same terminal, they stand on lines of their own.
+// If results go to the same terminal, they appear on lines of their own.
 func TestStatusLineMakesRoomForResults(t *testing.T) {
 	site := newSlowSite(t)
 	out := onTerminal(t, 120, []string{"TERM=xterm", stdoutToo}, func(sofar string) {
@@ -154,8 +154,7 @@ func TestNoColorAndQuietAndDumbOnATerminal(t *testing.T) {
 	}
 }
 
-// The third signal ends the process whatever it is doing: here it waits for a reader of stdout that
-// does not read.
+// The third signal ends the process whatever it is doing: here it waits for a reader of stdout that does not read.
 func TestThirdSignalExitsAtOnce(t *testing.T) {
 	title := strings.Repeat("<", 4000) // takes six bytes each in JSON
 	srv := httptest.NewServer(page(title))

@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// watched is what stderr has after a crawl was watched for d.
+// watched returns the contents of stderr after a crawl was watched for d.
 func watched(t *testing.T, f outputFlags, tty bool, d time.Duration) string {
 	a, _, errs := testApp(nil)
 	c, err := crawler.New(crawler.Config{})
@@ -64,7 +64,7 @@ func TestNotesTakeTheStatusLineAway(t *testing.T) {
 	}
 }
 
-// A delay that is raised for other people's hosts is said to be, where nobody sees the line at the beginning.
+// If a delay is raised for other people's hosts, that is printed where nobody sees the line at the beginning.
 func TestRaisedDelayIsTold(t *testing.T) {
 	const told = "amble: --delay 10ms is for hosts of your own (--own-hosts): all others are given 100ms\n"
 	own := func(host string) int {

@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// TestVerifySeesWhatWasTamperedWith: the audit does by itself, whatever else is on record of the files.
+// TestVerifySeesWhatWasTamperedWith checks that the audit alone detects it, whatever else is recorded about the files.
 func TestVerifySeesWhatWasTamperedWith(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -86,7 +86,7 @@ func edit(t *testing.T, path string, change func(string) string) {
 	}
 }
 
-// without takes the lines out that match.
+// without removes the lines that match.
 func without(expr string) func(string) string {
 	re := regexp.MustCompile(expr)
 	return func(s string) string {
@@ -100,7 +100,8 @@ func without(expr string) func(string) string {
 	}
 }
 
-// TestVerifyHoldsTheLedgerAgainstItsSignedHeads with the keys of the job's identity, of a folder and of the published set.
+// TestVerifyHoldsTheLedgerAgainstItsSignedHeads uses the keys of the job's identity, of a folder and of the published
+// set.
 func TestVerifyHoldsTheLedgerAgainstItsSignedHeads(t *testing.T) {
 	t.Parallel()
 	id, dir := newIdentity(t), filepath.Join(t.TempDir(), "job")
@@ -133,7 +134,7 @@ func TestVerifyHoldsTheLedgerAgainstItsSignedHeads(t *testing.T) {
 	verify(cli.ExitOutput, "changed: ledger.jsonl, line 2: ")
 }
 
-// TestVerifyReadsAJobFromBeforeTheChain: one that a version wrote whose ledger had none.
+// TestVerifyReadsAJobFromBeforeTheChain reads a job of a version whose ledger had no chain.
 func TestVerifyReadsAJobFromBeforeTheChain(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "job")

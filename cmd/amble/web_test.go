@@ -28,8 +28,8 @@ type hosts struct {
 
 func newHosts() *hosts { return &hosts{base: map[string]string{}, asked: map[string][]string{}} }
 
-// serve is "serve NAME DIR": it serves the directory on loopback, at an address of its own, and sets
-// $NAME to http://address:port. A file _answers in it has lines of PATH STATUS [HEADER: VALUE].
+// serve is "serve NAME DIR": it serves the directory on loopback, at an address of its own, and sets $NAME to
+// http://address:port. A file _answers in it has lines of PATH STATUS [HEADER: VALUE].
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: serve NAME DIR")
@@ -88,7 +88,7 @@ func (h *hosts) handler(name, dir string) http.Handler {
 	})
 }
 
-// mediaType is by file name extension; systems differ in what they know of feeds.
+// mediaType returns the media type for a file name extension, because systems differ in what they know about feeds.
 func mediaType(ext string) string {
 	if ext == ".rss" {
 		return "application/rss+xml"
@@ -96,7 +96,7 @@ func mediaType(ext string) string {
 	return mime.TypeByExtension(ext)
 }
 
-// answer gives the answer that _answers has for the path, if any.
+// answer writes the answer that _answers has for the path, if any.
 func (h *hosts) answer(w http.ResponseWriter, dir string, asked *http.Request) bool {
 	f, err := os.Open(filepath.Join(dir, "_answers"))
 	if err != nil {
