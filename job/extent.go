@@ -124,7 +124,7 @@ func (d jobFiles) queueError(err error) error {
 		}
 		return err
 	}
-	text, _, _ := strings.Cut(err.Error(), "\n") // each reader of the queue reports it on a line of its own
+	text, _, _ := strings.Cut(err.Error(), "\n") // every reader of the queue met the damage; the first report is enough
 	if abs, absErr := filepath.Abs(d.path(frontierName)); absErr == nil {
 		if _, cause, ok := strings.Cut(text, abs+": "); ok {
 			text = cause

@@ -407,7 +407,7 @@ func skipUnderRace(t *testing.T) {
 	}
 }
 
-// must returns v, and panics on an error.
+// must returns v. It panics on an error, because a test need not continue without v.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
