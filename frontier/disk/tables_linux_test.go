@@ -39,6 +39,22 @@ func TestTablesOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	open := openTables(t, dir)
+	for range 100_000 { // the engine closes what gives way in the background
+		if open <= 2 {
+			break
+		}
+		open = openTables(t, dir)
+	}
+	t.Logf("%d of %d tables are open", open, len(tables))
+	if open > 2 { // and one that is about to be closed
+		t.Errorf("%d of %d tables are open", open, len(tables))
+	}
+}
+
+// openTables returns how many descriptors this process has of tables in dir.
+func openTables(t *testing.T, dir string) int {
+	t.Helper()
 	fds, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		t.Fatal(err)
@@ -49,8 +65,5 @@ func TestTablesOpen(t *testing.T) {
 			open++
 		}
 	}
-	t.Logf("%d of %d tables are open", open, len(tables))
-	if open > 2 { // and one that is about to be closed
-		t.Errorf("%d of %d tables are open", open, len(tables))
-	}
+	return open
 }

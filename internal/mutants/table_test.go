@@ -152,7 +152,7 @@ var clocks = []mutant{
 	{"a robots.txt that failed in the future is fetched again at once", "politeness/skew.go", "now.Add(robotsPause(o.outage.attempts))", "now", 0, false, nil},
 	{"rules of the future are kept", "politeness/skew.go", "o.fetched, o.expires = at(now), min(o.expires, at(now))", "o.fetched = at(now)", 0, false, nil},
 	{"the rate of the future is over", "politeness/skew.go", "		p.emptyRate(now)\n", "", 0, false, nil},
-	{"the ledger does not say that its times go back", "politeness/journal.go", "Allowed: p.allowed, Behind: ledger.Duration(j.behind),", "Allowed: p.allowed,", 0, false, nil},
+	{"the ledger does not say that its times go back", "politeness/journal.go", "Slot: p.slot, Behind: ledger.Duration(j.behind),", "Slot: p.slot,", 0, false, nil},
 }
 
 // exactness holds what a Gate does besides: without it a crawl is slower, more cautious or asks the Gate in vain, but
