@@ -74,13 +74,16 @@ func (w *wary) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		out.WriteHeader(http.StatusUnauthorized)
 	case r.URL.Path == "/robots.txt":
 		_, _ = out.Write([]byte("User-agent: *\nDisallow: /no\n"))
+	case r.URL.Path == "/moved":
+		http.Redirect(out, r, "/1", http.StatusFound)
 	default:
 		out.Header().Set("Content-Type", "text/html")
-		_, _ = out.Write([]byte("<a href=/1>x</a><a href=/no>x</a>"))
+		_, _ = out.Write([]byte("<a href=/moved>x</a><a href=/no>x</a>"))
 	}
 }
 
-// TestSignedCrawl crawls a site that requests signatures, also for robots.txt.
+// TestSignedCrawl crawls a site that requests signatures, also for robots.txt. The target of a redirect is requested with
+// a signature of its own: the site checks path and nonce.
 func TestSignedCrawl(t *testing.T) {
 	labbot := newIdentity(t)
 	site := newWary(t, labbot)
@@ -95,14 +98,14 @@ func TestSignedCrawl(t *testing.T) {
 	if code != cli.ExitDone {
 		t.Fatal(code, errs)
 	}
-	if want := []string{"/robots.txt unsigned", "/robots.txt signed", "/ signed", "/1 signed"}; !slices.Equal(site.requests, want) {
+	if want := []string{"/robots.txt unsigned", "/robots.txt signed", "/ signed", "/moved signed", "/1 signed"}; !slices.Equal(site.requests, want) {
 		t.Errorf("requests\n%s\nwant\n%s", strings.Join(site.requests, "\n"), strings.Join(want, "\n"))
 	}
 	ledger, err := os.ReadFile(filepath.Join(dir, job.LedgerName))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if signed, challenged := strings.Count(string(ledger), `"signed":"`), strings.Count(string(ledger), `"challenged":true`); signed != 3 || challenged != 1 {
+	if signed, challenged := strings.Count(string(ledger), `"signed":"`), strings.Count(string(ledger), `"challenged":true`); signed != 4 || challenged != 1 {
 		t.Errorf("%d signed, %d challenged in\n%s", signed, challenged, ledger)
 	}
 	visits, err := os.ReadFile(filepath.Join(dir, job.VisitsName))
