@@ -165,7 +165,7 @@ func (t *tally) visit(v *Visit) (failed int) {
 		t.settled[v.URL.Host()]++
 		t.fresh[v.URL.Host()] = true
 	}
-	if said := t.usage.count(v.URL.Host(), v.Usage); said && t.fresh != nil {
+	if len(v.Usage.Statements) > 0 && t.usage.count(v.URL.Host(), v.Usage) && t.fresh != nil {
 		t.fresh[v.URL.Host()] = true
 	}
 	if v.Outcome == Fetched {
