@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// repeats makes the auditor accept repeated requests that a handler asked for.
+// repeats makes the auditor accept repeated requests that a handler requested.
 func repeats(w *crawltest.Web) {
 	w.Expect(crawltest.Expect{Delay: time.Second, PerAddress: true, Agent: "testbot", Contact: contact, AllowRepeats: true})
 }

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/amble-crawler/amble/internal/durable"
 )
 
 // Times of a rotation.
@@ -238,7 +240,7 @@ func writeFile(name string, b []byte) error {
 		_ = os.Remove(t.Name())
 		return fmt.Errorf("identity: %w", err)
 	}
-	return syncDir(filepath.Dir(name))
+	return durable.Dir(filepath.Dir(name))
 }
 
 // Rotate makes a new key and publishes it beside the old one. It signs after [RotationLead]; the old one

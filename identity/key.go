@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+
+	"github.com/amble-crawler/amble/internal/durable"
 )
 
 // Key is a private Ed25519 key. It shows its public name wherever it is printed, logged or encoded, and
@@ -172,5 +174,5 @@ func (k *Key) Write(path string) error {
 		_ = os.Remove(path) // a part of a key is of no use, and would be in the way
 		return fmt.Errorf("identity: key: %w", err)
 	}
-	return syncDir(filepath.Dir(path))
+	return durable.Dir(filepath.Dir(path))
 }

@@ -60,7 +60,7 @@ func (s *Survey) host(ctx context.Context, scope crawler.Scope, u weburl.URL) Ho
 	state.Latency = s.Service // the few answers during planning say little about it
 	h.Delay, h.Clause = s.Politeness.DelayFor(state)
 	if info.Rules != nil {
-		h.Sitemaps = shown(info.Rules.Sitemaps())
+		h.Sitemaps = weburl.Shown(info.Rules.Sitemaps())
 	}
 	if n, ok := s.sitemapPages(ctx, scope, u, h.Sitemaps); ok {
 		h.Pages, h.Source = n, "sitemap"
@@ -122,15 +122,3 @@ func (s *Survey) get(ctx context.Context, u weburl.URL) ([]byte, error) {
 type movedError struct{ to weburl.URL }
 
 func (e *movedError) Error() string { return "moved to " + e.to.String() }
-
-// shown returns references in a form that may be shown: those that are not valid URLs may contain a password.
-func shown(refs []string) []string {
-	res := make([]string, len(refs))
-	for i, ref := range refs {
-		if _, err := weburl.Parse(ref); err != nil {
-			ref = weburl.Redact(ref)
-		}
-		res[i] = ref
-	}
-	return res
-}

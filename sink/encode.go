@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/amble-crawler/amble/internal/hidden"
 )
@@ -14,14 +13,14 @@ var errYear = errors.New("a time that RFC 3339 cannot express")
 
 // appendRecord appends the JSON form of r, byte for byte as encoding/json writes it, except for times.
 func appendRecord(b []byte, r *Record) ([]byte, error) {
-	b = appendString(append(b, `{"schema":`...), r.Schema)
-	b = appendString(append(b, `,"url":`...), r.URL)
+	b = hidden.AppendJSON(append(b, `{"schema":`...), r.Schema)
+	b = hidden.AppendJSON(append(b, `,"url":`...), r.URL)
 	b = optString(b, `,"final":`, r.Final)
 	b = optStrings(b, `,"hops":`, r.Hops)
 	b = optString(b, `,"via":`, r.Via)
 	b = strconv.AppendInt(append(b, `,"depth":`...), int64(r.Depth), 10)
 	b = optInt(b, `,"status":`, r.Status)
-	b = appendString(append(b, `,"outcome":`...), r.Outcome)
+	b = hidden.AppendJSON(append(b, `,"outcome":`...), r.Outcome)
 	b = optString(b, `,"reason":`, r.Reason)
 	b = optString(b, `,"rule":`, r.Rule)
 	b = optString(b, `,"detail":`, r.Detail)
@@ -63,9 +62,9 @@ func optUsage(b []byte, name string, us []Usage) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(append(b, `{"use":`...), us[i].Use)
-		b = appendString(append(b, `,"signal":`...), us[i].Signal)
-		b = appendString(append(b, `,"origin":`...), us[i].Origin)
+		b = hidden.AppendJSON(append(b, `{"use":`...), us[i].Use)
+		b = hidden.AppendJSON(append(b, `,"signal":`...), us[i].Signal)
+		b = hidden.AppendJSON(append(b, `,"origin":`...), us[i].Origin)
 		b = append(b, '}')
 	}
 	return append(b, ']')
@@ -95,7 +94,7 @@ func appendLinks(b []byte, n *LinkCount) []byte {
 }
 
 func appendLocation(b []byte, l *Location) []byte {
-	b = appendString(append(b, `{"file":`...), l.File)
+	b = hidden.AppendJSON(append(b, `{"file":`...), l.File)
 	b = strconv.AppendInt(append(b, `,"offset":`...), l.Offset, 10)
 	b = strconv.AppendInt(append(b, `,"length":`...), l.Length, 10)
 	return append(b, '}')
@@ -105,7 +104,7 @@ func optString(b []byte, key, v string) []byte {
 	if v == "" {
 		return b
 	}
-	return appendString(append(b, key...), v)
+	return hidden.AppendJSON(append(b, key...), v)
 }
 
 func optInt(b []byte, key string, v int) []byte {
@@ -124,7 +123,7 @@ func optStrings(b []byte, key string, v []string) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, s)
+		b = hidden.AppendJSON(b, s)
 	}
 	return append(b, ']')
 }
@@ -144,58 +143,4 @@ func optTime(b []byte, key string, t time.Time) ([]byte, error) {
 	}
 	b = append(append(b, key...), '"')
 	return append(t.AppendFormat(b, timeForm), '"'), nil
-}
-
-const hexDigits = "0123456789abcdef"
-
-// appendString appends a JSON string. Like encoding/json it escapes the characters of HTML and the two line
-// separators of JavaScript, and replaces invalid UTF-8. It also escapes other hidden characters.
-func appendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		if c := s[i]; c < utf8.RuneSelf {
-			if !plain(c) {
-				b = append(b, s[start:i]...)
-				b = appendEscape(b, c)
-				start = i + 1
-			}
-			i++
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			b = append(append(b, s[start:i]...), `\ufffd`...)
-			start = i + n
-		case hidden.Is(r):
-			b = hidden.AppendEscape(append(b, s[start:i]...), r)
-			start = i + n
-		}
-		i += n
-	}
-	return append(append(b, s[start:]...), '"')
-}
-
-// plain reports whether an ASCII character stands for itself.
-func plain(c byte) bool {
-	return c >= ' ' && c != 0x7f && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
-}
-
-func appendEscape(b []byte, c byte) []byte {
-	switch c {
-	case '"', '\\':
-		return append(b, '\\', c)
-	case '\b':
-		return append(b, '\\', 'b')
-	case '\f':
-		return append(b, '\\', 'f')
-	case '\n':
-		return append(b, '\\', 'n')
-	case '\r':
-		return append(b, '\\', 'r')
-	case '\t':
-		return append(b, '\\', 't')
-	}
-	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }

@@ -122,7 +122,7 @@ func FuzzStringAgreesWithEncodingJSON(f *testing.F) {
 			t.Fatal(err)
 		}
 		want = hidden.Escape(want)
-		if got := appendString(nil, s); string(got) != string(want) || !utf8.Valid(got) {
+		if got := hidden.AppendJSON(nil, s); string(got) != string(want) || !utf8.Valid(got) {
 			t.Fatalf("%q: %s, want %s", s, got, want)
 		}
 	})

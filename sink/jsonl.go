@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/amble-crawler/amble/internal/durable"
 )
 
 const (
@@ -178,7 +180,7 @@ func (j *JSONL) force() error {
 		return err
 	}
 	if j.unnamed {
-		if err := syncDir(filepath.Dir(j.path)); err != nil {
+		if err := durable.Dir(filepath.Dir(j.path)); err != nil {
 			return err
 		}
 	}

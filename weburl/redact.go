@@ -32,6 +32,18 @@ func Redact(text string) string {
 	return s[:start] + masked + rest[at:]
 }
 
+// Shown returns references in a form that may be shown: those that are not valid URLs are redacted.
+func Shown(refs []string) []string {
+	res := make([]string, len(refs))
+	for i, ref := range refs {
+		if _, err := Parse(ref); err != nil {
+			ref = Redact(ref)
+		}
+		res[i] = ref
+	}
+	return res
+}
+
 // authorityStart returns where user information would begin, after scheme and slashes, or -1 for a reference with
 // neither, which is a path.
 func authorityStart(s string) int {

@@ -151,7 +151,7 @@ func (q question) judge(u weburl.URL, rules *robots.Rules, src robots.Source, po
 	j := &judgement{
 		URL: u.String(), Agent: q.agent, Dialect: q.dialect, Allowed: v.Allowed, Reason: v.Reason.String(),
 		Rule: v.Rule, Line: v.Line, GroupLine: v.GroupLine, Explain: robots.Explain(v, src),
-		Sitemaps: publicly(rules.Sitemaps()), Lints: lints(rules.Lints()), Disagree: []string{}, group: group,
+		Sitemaps: weburl.Shown(rules.Sitemaps()), Lints: lints(rules.Lints()), Disagree: []string{}, group: group,
 	}
 	if d, ok := group.CrawlDelay(); ok {
 		s := d.Seconds()

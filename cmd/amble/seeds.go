@@ -102,15 +102,3 @@ func texts(urls []weburl.URL) []string {
 	}
 	return res
 }
-
-// publicly returns references in a form that may be shown: those that are not valid URLs may contain a password.
-func publicly(refs []string) []string {
-	res := make([]string, len(refs))
-	for i, ref := range refs {
-		if _, err := weburl.Parse(ref); err != nil {
-			ref = weburl.Redact(ref)
-		}
-		res[i] = ref
-	}
-	return res
-}

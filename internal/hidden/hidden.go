@@ -57,3 +57,55 @@ func Escape(b []byte) []byte {
 	}
 	return append(out, b[start:]...)
 }
+
+// AppendJSON appends s as a JSON string. Like encoding/json it escapes the characters of HTML and the two line separators
+// of JavaScript, and replaces invalid UTF-8. It also escapes the other hidden characters.
+func AppendJSON(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			if !plain(c) {
+				b = appendASCII(append(b, s[start:i]...), c)
+				start = i + 1
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b = append(append(b, s[start:i]...), `\ufffd`...)
+			start = i + n
+		case Is(r):
+			b = AppendEscape(append(b, s[start:i]...), r)
+			start = i + n
+		}
+		i += n
+	}
+	return append(append(b, s[start:]...), '"')
+}
+
+// plain reports whether an ASCII character stands for itself in a JSON string.
+func plain(c byte) bool {
+	return c >= ' ' && c != 0x7f && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
+}
+
+// appendASCII appends an ASCII character that cannot stand for itself.
+func appendASCII(b []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', c)
+	case '\b':
+		return append(b, '\\', 'b')
+	case '\f':
+		return append(b, '\\', 'f')
+	case '\n':
+		return append(b, '\\', 'n')
+	case '\r':
+		return append(b, '\\', 'r')
+	case '\t':
+		return append(b, '\\', 't')
+	}
+	return AppendEscape(b, rune(c))
+}

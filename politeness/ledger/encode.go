@@ -3,7 +3,6 @@ package ledger
 import (
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/amble-crawler/amble/internal/hidden"
 )
@@ -11,8 +10,8 @@ import (
 // Append adds e's line, without its end, to b: byte for byte as encoding/json would write it, except for times, without its
 // cost. Times have microseconds, rounded up. One outside the years 0 to 9999 is left out: JSON has no form for it.
 func (e *Entry) Append(b []byte) []byte {
-	b = appendText(append(b, `{"event":`...), e.Event)
-	b = appendText(append(b, `,"run":`...), e.Run)
+	b = hidden.AppendJSON(append(b, `{"event":`...), e.Event)
+	b = hidden.AppendJSON(append(b, `,"run":`...), e.Run)
 	b = strconv.AppendUint(append(b, `,"id":`...), e.ID, 10)
 	b = textField(b, `,"url":`, e.URL)
 	b = textField(b, `,"for":`, e.For)
@@ -67,7 +66,7 @@ func textField(b []byte, name, v string) []byte {
 	if v == "" {
 		return b
 	}
-	return appendText(append(b, name...), v)
+	return hidden.AppendJSON(append(b, name...), v)
 }
 
 func numberField(b []byte, name string, v int64) []byte {
@@ -96,7 +95,7 @@ func clausesField(b []byte, cs []Clause) []byte {
 		if i == 0 {
 			sep = '['
 		}
-		b = appendText(append(append(b, sep), `{"clause":`...), c.Name)
+		b = hidden.AppendJSON(append(append(b, sep), `{"clause":`...), c.Name)
 		b = timeField(b, `,"until":`, c.Until)
 		if c.Delay != 0 {
 			b = c.Delay.append(append(b, `,"delay":`...))
@@ -104,54 +103,4 @@ func clausesField(b []byte, cs []Clause) []byte {
 		b = append(b, '}')
 	}
 	return append(b, ']')
-}
-
-const hexDigits = "0123456789abcdef"
-
-// appendText adds s as a JSON string, escaped as encoding/json does: also for HTML, and with invalid UTF-8
-// replaced. Hidden characters are escaped, too.
-func appendText(b []byte, s string) []byte {
-	b = append(b, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if c < ' ' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' || c == 0x7f {
-				b = appendEscape(append(b, s[start:i]...), c)
-				start = i + 1
-			}
-			i++
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			b = append(append(b, s[start:i]...), `\ufffd`...)
-			start = i + n
-		case hidden.Is(r):
-			b = hidden.AppendEscape(append(b, s[start:i]...), r)
-			start = i + n
-		}
-		i += n
-	}
-	return append(append(b, s[start:]...), '"')
-}
-
-// appendEscape adds an ASCII byte that cannot stand for itself.
-func appendEscape(b []byte, c byte) []byte {
-	switch c {
-	case '"', '\\':
-		return append(b, '\\', c)
-	case '\b':
-		return append(b, `\b`...)
-	case '\f':
-		return append(b, `\f`...)
-	case '\n':
-		return append(b, `\n`...)
-	case '\r':
-		return append(b, `\r`...)
-	case '\t':
-		return append(b, `\t`...)
-	}
-	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
 }
