@@ -43,7 +43,7 @@ func (n *testNames) LookupHost(_ context.Context, host string) ([]string, error)
 	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 }
 
-// namesOf is a DNS in which every address has a name that leads back to it.
+// namesOf returns a DNS in which every address has a name that resolves to it.
 func namesOf(prefixes ...netip.Prefix) *testNames {
 	n := &testNames{names: map[string][]string{}, addrs: map[string][]string{}}
 	for _, p := range prefixes {
@@ -57,14 +57,14 @@ func namesOf(prefixes ...netip.Prefix) *testNames {
 	return n
 }
 
-// site is a published identity that a test spoils.
+// site is a published identity into which a test puts defects.
 type site struct {
 	*Folder
 	get map[string]*Response
 	t   *testing.T
 }
 
-// newSite is an identity as it is served.
+// newSite returns a sound identity as it is served.
 func newSite(t *testing.T) *site {
 	f := mustInit(t, testProfile())
 	s := &site{f, map[string]*Response{}, t}
@@ -80,7 +80,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// clone is a site of its own for one case.
+// clone returns a copy of the site for one case.
 func (s *site) clone(t *testing.T) *site {
 	c := &site{s.Folder, map[string]*Response{}, t}
 	for at, r := range s.get {
@@ -102,7 +102,7 @@ func (s *site) directory() *Response { return s.get[s.state.Profile.DirectoryURL
 func (s *site) card() *Response      { return s.get[s.state.Profile.CardURL()] }
 func (s *site) ranges() *Response    { return s.get[s.state.Profile.RangesURL()] }
 
-// edit replaces text in a body, which must hold it.
+// edit replaces text in a body, which must contain it.
 func (s *site) edit(r *Response, from, to string) {
 	s.t.Helper()
 	if !strings.Contains(string(r.Body), from) {
@@ -111,7 +111,7 @@ func (s *site) edit(r *Response, from, to string) {
 	r.Body = []byte(strings.Replace(string(r.Body), from, to, 1))
 }
 
-// resign makes the header of a directory that was edited.
+// resign signs a directory again after it was edited.
 func (s *site) resign(created, expires time.Time, authority string) {
 	h, err := signDirectory(s.directory().Body, authority, []*Key{s.keys[0].private}, created, expires)
 	if err != nil {
@@ -143,12 +143,12 @@ func TestCheckFindsNothing(t *testing.T) {
 	}
 }
 
-// Each defect is named, and no other one with it.
+// Each defect is named, and no other.
 func TestCheckNamesEachDefect(t *testing.T) {
 	other, whole := mustKey(t), newSite(t)
 	for name, c := range map[string]struct {
 		spoil func(*site)
-		want  []string // parts of the defects, a ! in front of those that must not be
+		want  []string // parts of the defects' texts; "!" before those that must not occur
 	}{
 		// The page.
 		"no page":                {func(s *site) { s.page().Status = 404 }, []string{"!the contact page answers with status 404"}},
@@ -324,7 +324,7 @@ func TestCheckNamesEachDefect(t *testing.T) {
 	}
 }
 
-// A page that nobody made with this package is checked all the same, and leads to what it names.
+// A page that was not made with this package is checked, too, and so is what it links to.
 func TestCheckOfAStrangersPage(t *testing.T) {
 	pages := map[string]*Response{
 		"https://bot.edu/": {Status: 200, Header: http.Header{"Content-Type": {"text/html"}, "Link": {`<ranges.json>; rel="other client-ranges", <x>; rel=next`}},
@@ -353,7 +353,7 @@ func TestCheckOfAStrangersPage(t *testing.T) {
 	}
 }
 
-// An origin as Signature-Agent is what earlier drafts have: said, and not held against anybody.
+// An origin as Signature-Agent conforms to earlier drafts: it is reported, but not as a defect.
 func TestCheckOfAnOlderSignatureAgent(t *testing.T) {
 	p := testProfile()
 	p.SignatureAgent = "https://lab.university.edu"
@@ -481,7 +481,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// What a stranger publishes cannot fill a terminal or a disk.
+// The report on any published identity is bounded.
 func TestReportIsBounded(t *testing.T) {
 	s := newSite(t)
 	var b strings.Builder
@@ -547,7 +547,7 @@ func TestSecretsInAPublicFolder(t *testing.T) {
 	}
 }
 
-// The folder without _headers is what a host serves that knows nothing of it.
+// Without _headers the folder is served as a host serves it that does not know that file.
 func TestFolderWithoutHeaders(t *testing.T) {
 	f := mustInit(t, testProfile())
 	if err := os.Remove(filepath.Join(f.PublicDir(), headersName)); err != nil {

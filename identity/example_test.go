@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/identity"
 )
 
-// An operator makes an identity, looks whether it is sound, and uploads the public folder.
+// An operator creates an identity, checks it, and uploads the public folder.
 func ExampleInit() {
 	tmp, err := os.MkdirTemp("", "identity")
 	if err != nil {
@@ -50,7 +50,7 @@ func ExampleInit() {
 	// directory: https://lab.university.edu/.well-known/http-message-signatures-directory
 }
 
-// A crawler signs what a site has asked it to sign, and a site verifies it.
+// A crawler signs a request after a site challenged it, and the site verifies the signature.
 func ExamplePolicy() {
 	key, err := identity.NewKey()
 	if err != nil {
@@ -63,7 +63,7 @@ func ExamplePolicy() {
 	policy := identity.NewPolicy(identity.Challenged, signer)
 	site := identity.Verifier{
 		Nonces: identity.NewNonces(1000),
-		Keys: func(agent, id string) (identity.PublicKey, error) { // a site reads them from agent, and keeps them
+		Keys: func(agent, id string) (identity.PublicKey, error) { // a site fetches them from agent and caches them
 			if id != key.ID() {
 				return identity.PublicKey{}, errors.New("not in the directory")
 			}
@@ -94,7 +94,7 @@ func ExamplePolicy() {
 	// 200 signed: true
 }
 
-// The head of a ledger is signed, and anybody who trusts the key can check it.
+// The head of a ledger is signed and verified with the public key.
 func ExampleSignHead() {
 	key, err := identity.NewKey()
 	if err != nil {

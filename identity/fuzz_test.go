@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Whatever a server asks for: nothing panics, and what is understood can be fulfilled by a signature that a
-// verifier takes.
+// Whatever the challenge: nothing panics, and one that is understood can be answered with a signature that a
+// verifier accepts.
 func FuzzChallenge(f *testing.F) {
 	f.Add(plainChallenge)
 	f.Add(`a=("content-digest"), b=("@query" "accept";sf);nonce="x\"y";created=@5`)
@@ -46,7 +46,7 @@ func FuzzChallenge(f *testing.F) {
 	})
 }
 
-// No text passes for a signature that the key did not make.
+// No text is accepted as a signature unless the key made it.
 func FuzzVerify(f *testing.F) {
 	k := mustKey(f)
 	sig, err := mustSigner(f, k).Sign(get("site.test", "/a"), Challenge{Nonce: "n"}, start)
@@ -92,7 +92,7 @@ func FuzzParseDirectory(f *testing.F) {
 	})
 }
 
-// Whatever is published: a Check ends, its report is bounded and printable, and nothing that is not ours is OK.
+// Whatever is published: Check terminates, its report is bounded and printable, and a foreign identity is never OK.
 func FuzzCheck(f *testing.F) {
 	folder := mustInit(f, testProfile())
 	p := folder.Profile()
@@ -170,7 +170,7 @@ func FuzzParseKey(f *testing.F) {
 	})
 }
 
-// What is read of a range is one that it can be written as again.
+// A range that was parsed can be formatted and parsed again.
 func FuzzPrefix(f *testing.F) {
 	f.Add(`"198.51.100.0/24"`, "")
 	f.Add("", `"2001:db8::/32"`)

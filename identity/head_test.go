@@ -42,7 +42,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// RFC 8037 appendix A.4 is what our tokens are made by: the same key and bytes give the same signature.
+// The key and bytes of RFC 8037 appendix A.4 give the signature printed there.
 func TestHeadIsAJWS(t *testing.T) {
 	k := seedKey(t, "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A")
 	const signed = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc"
@@ -71,7 +71,7 @@ func TestHeadsThatAreNone(t *testing.T) {
 	}
 	parts := strings.Split(token, ".")
 	enc := base64.RawURLEncoding.EncodeToString
-	// forge is a token with that header and payload, rightly signed.
+	// forge returns a correctly signed token with the given header and payload.
 	forge := func(header, payload string) string {
 		signed := enc([]byte(header)) + "." + enc([]byte(payload))
 		return signed + "." + enc(k.sign([]byte(signed)))

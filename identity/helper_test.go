@@ -47,7 +47,7 @@ func mustSigner(t testing.TB, k *Key) *Signer {
 	return s
 }
 
-// testProfile is a Profile in which nothing is wrong.
+// testProfile returns a valid Profile.
 func testProfile() Profile {
 	return Profile{
 		Product: "labbot", UserAgent: "labbot/1.2 (+https://lab.university.edu/crawl)", Page: "https://lab.university.edu/crawl",
@@ -58,19 +58,19 @@ func testProfile() Profile {
 	}
 }
 
-// get is a request over https.
+// get returns an https request.
 func get(authority, target string) Message {
 	return Message{Method: "GET", Scheme: "https", Authority: authority, Target: target, Header: http.Header{"User-Agent": {"labbot/1.2"}}}
 }
 
-// signed is m with the fields of a signature.
+// signed returns m with the fields of a signature.
 func signed(m Message, s Signed) Message {
 	m.Header = m.Header.Clone()
 	s.Set(m.Header)
 	return m
 }
 
-// keysOf publishes keys under the test's agent.
+// keysOf returns the keys published under the test's agent.
 func keysOf(keys ...*Key) func(agent, id string) (PublicKey, error) {
 	return func(agent, id string) (PublicKey, error) {
 		for _, k := range keys {

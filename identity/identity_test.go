@@ -33,7 +33,7 @@ func mustOpen(t testing.TB, f *Folder) *Folder {
 	return g
 }
 
-// wantClean checks a folder as if it were uploaded, and finds nothing wrong.
+// wantClean fails the test if the folder, served as if uploaded, has a defect.
 func wantClean(t *testing.T, f *Folder, now time.Time) {
 	t.Helper()
 	r, err := f.Check(context.Background(), nil, namesOf(f.state.Profile.Addresses...), now)
@@ -93,7 +93,7 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// Nothing outside private/ holds a key, whatever happened before.
+// No file outside private/ contains a private key, whatever happened before.
 func TestNothingSecretIsPublished(t *testing.T) {
 	f := mustInit(t, testProfile())
 	now := start
@@ -127,8 +127,8 @@ func TestNothingSecretIsPublished(t *testing.T) {
 	}
 }
 
-// At every moment of a rotation the key that signs is in the directory, and was there for as long as
-// verifiers keep the directory.
+// At every moment of a rotation the signing key is in the directory, and has been for at least as long as
+// verifiers cache the directory.
 func TestRotation(t *testing.T) {
 	f := mustInit(t, testProfile())
 	first := f.keys[0].public.ID
@@ -187,7 +187,7 @@ func TestRotation(t *testing.T) {
 		}
 		wantClean(t, f, now)
 	}
-	// What was signed with the old key can still be checked, also when its file is gone.
+	// Signatures of the old key can still be verified, even after its file is gone.
 	if err := os.Remove(f.keyFile(first)); err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestRotationsAreBounded(t *testing.T) {
 	}
 }
 
-// The page may move: what stood at its old place is taken away, and nothing else.
+// The page may move: the file at its old place is removed, and nothing else.
 func TestPublishElsewhere(t *testing.T) {
 	f := mustInit(t, testProfile())
 	mine := filepath.Join(f.PublicDir(), "crawl", "logo.png")

@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// secretsOf are the forms in which a private key could show.
+// secretsOf returns the encodings in which a private key could appear.
 func secretsOf(k *Key) [][]byte {
 	seed := k.secret().Seed()
 	return [][]byte{
@@ -128,7 +128,7 @@ func TestKeyOfOpenSSL(t *testing.T) {
 	}
 }
 
-// The secret shows nowhere: not printed, not logged, not encoded, not inside another value.
+// The secret appears nowhere: not when printed, logged or encoded, nor inside another value.
 func TestKeyIsNotShown(t *testing.T) {
 	k := mustKey(t)
 	s := mustSigner(t, k)

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// get is a Get over loopback.
+// get implements Get over loopback.
 func (l *loopback) get(ctx context.Context, at string) (*Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
@@ -38,7 +38,7 @@ func (l *loopback) get(ctx context.Context, at string) (*Response, error) {
 	return &Response{resp.StatusCode, resp.Header, body}, err
 }
 
-// nginx serves root over TLS on a listener that is there before it starts.
+// nginx serves root over TLS on a listener that was opened before it starts.
 func (l *loopback) nginx(t testing.TB, root, include string, ln net.Listener) {
 	t.Helper()
 	nginx, err := exec.LookPath("nginx")
@@ -94,7 +94,7 @@ http {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // and not a kill, which would leave its worker behind
+		_ = cmd.Process.Signal(syscall.SIGTERM) // not a kill, which would leave its worker process running
 		_ = cmd.Wait()
 		if t.Failed() {
 			t.Log(log.String())
@@ -102,7 +102,7 @@ http {
 	})
 }
 
-// served is an identity that nginx serves, with what the package writes for nginx or without.
+// served returns an identity that nginx serves, with or without the configuration that the package writes for nginx.
 func servedByNginx(t *testing.T, l *loopback, include bool, spoil func(f *Folder)) *Folder {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -138,7 +138,7 @@ func (l *loopback) check(t *testing.T, f *Folder) *Report {
 	return r
 }
 
-// With the file that is written for it, nginx serves an identity in which nothing is wrong.
+// With the configuration written for it, nginx serves an identity without defects.
 func TestNginxServesAnIdentity(t *testing.T) {
 	l := newLoopback(t)
 	f := servedByNginx(t, l, true, func(f *Folder) {
@@ -166,8 +166,8 @@ func TestNginxServesAnIdentity(t *testing.T) {
 	}
 }
 
-// Three things that go wrong are named, and nothing else: the directory is served as nginx serves files that
-// it does not know, the card is that of another address, and the address ranges have no time.
+// Three defects are named, and nothing else: the directory is served as nginx serves files that
+// it does not know, the card is for another address, and the address ranges have no time.
 func TestCheckNamesThreeDefectsThatNginxServes(t *testing.T) {
 	l := newLoopback(t)
 	f := servedByNginx(t, l, true, func(f *Folder) {
@@ -202,7 +202,7 @@ func TestCheckNamesThreeDefectsThatNginxServes(t *testing.T) {
 	}
 }
 
-// Without that file the folder is served as any other: what a verifier stumbles over is named.
+// Without that configuration the folder is served like any other: each resulting defect is named.
 func TestNginxThatKnowsNothing(t *testing.T) {
 	l := newLoopback(t)
 	r := l.check(t, servedByNginx(t, l, false, nil))

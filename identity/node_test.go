@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// loopback is a certificate for servers on loopback, with a client that trusts it and follows no redirect.
+// loopback is a certificate for servers on loopback, and a client that trusts it and follows no redirects.
 type loopback struct {
 	cert, key string // files
 	client    *http.Client
@@ -82,7 +82,7 @@ func (l *loopback) do(t testing.TB, addr, target string, s Signed, h http.Header
 	return resp.StatusCode, string(b), resp.Header
 }
 
-// node starts the verifier, whose clock is off by skew, and returns its address.
+// node starts the verifier with a clock that is off by skew, and returns its address.
 func (l *loopback) node(t testing.TB, directory string, skew time.Duration) string {
 	t.Helper()
 	node, err := exec.LookPath("node")
@@ -109,8 +109,8 @@ func (l *loopback) node(t testing.TB, directory string, skew time.Duration) stri
 	return "127.0.0.1:" + strings.TrimSpace(port)
 }
 
-// A verifier that was written apart from this package, in another language, takes what Sign makes, and
-// nothing that was changed since.
+// An independent verifier in another language accepts what Sign makes, and nothing that was changed
+// afterwards.
 func TestNodeVerifier(t *testing.T) {
 	l, k, other := newLoopback(t), mustKey(t), mustKey(t)
 	directory := filepath.Join(t.TempDir(), "directory.json")

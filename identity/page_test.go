@@ -24,7 +24,7 @@ func mustPage(t testing.TB, p Profile) []byte {
 	return b
 }
 
-// nodes are the elements of a page in order.
+// nodes returns the elements of a page in document order.
 func nodes(t testing.TB, page []byte) []*html.Node {
 	t.Helper()
 	root, err := html.Parse(bytes.NewReader(page))
@@ -49,7 +49,7 @@ func attr(n *html.Node, name string) string {
 	return ""
 }
 
-// What the page has to say (cbcp-00 section 2.6) follows from the Profile.
+// The content that cbcp-00 section 2.6 requires of the page follows from the Profile.
 func TestPageSaysWhatItMust(t *testing.T) {
 	p := testProfile()
 	p.Hours, p.Exceptions = "22:00 to 06:00 UTC", "None."
@@ -87,7 +87,7 @@ func TestPageSaysWhatItMust(t *testing.T) {
 	}
 }
 
-// Whatever stands in a Profile is text on the page: no element, no attribute and no link comes of it.
+// Every value of a Profile is text on the page: it never becomes an element, an attribute or a link.
 func TestPageEscapes(t *testing.T) {
 	plain := testProfile()
 	hostile := testProfile()
@@ -115,7 +115,7 @@ func TestPageEscapes(t *testing.T) {
 	}
 }
 
-// The page runs nothing and loads nothing, and its policy lets its own style through.
+// The page runs no script and loads nothing, and its policy allows its own style.
 func TestPageLoadsNothing(t *testing.T) {
 	page := mustPage(t, testProfile())
 	policy := ""
@@ -196,7 +196,7 @@ func TestPageIsAccessible(t *testing.T) {
 	}
 }
 
-// Text and links can be told from their ground by everybody, in both schemes (WCAG 2.2, 1.4.3: 4.5 to 1).
+// Text and links have a contrast of at least 4.5 to 1 in both schemes (WCAG 2.2, 1.4.3).
 func TestPageContrast(t *testing.T) {
 	schemes := regexp.MustCompile(`:root \{([^}]*)\}`).FindAllStringSubmatch(pageCSS, -1)
 	if len(schemes) != 2 {

@@ -15,7 +15,7 @@ const (
 	nonceChallenge = `sig1=("@authority" "signature-agent";key="sig1");nonce="%d";tag="web-bot-auth"`
 )
 
-// answer is one to m, as it was signed.
+// answer returns a response to m as it was signed.
 func answer(m Message, s Signed, again bool, status int, challenge string) Answer {
 	h := http.Header{"Date": {start.Format(http.TimeFormat)}}
 	if challenge != "" {
@@ -149,7 +149,7 @@ func TestNonceIsUsedOnce(t *testing.T) {
 	if s == (Signed{}) || strings.Contains(s.Input, `nonce="7"`) {
 		t.Error(s.Input)
 	}
-	// A site that wants a nonce of its own for each request gets it: a signed request is asked again, once.
+	// A site that requires its own nonce for each request gets it: a signed request is repeated once.
 	v := p.Answer(answer(m, s, false, 401, fmt.Sprintf(nonceChallenge, 8)))
 	if !v.Again {
 		t.Errorf("%+v", v)
@@ -159,7 +159,7 @@ func TestNonceIsUsedOnce(t *testing.T) {
 	}
 }
 
-// Further components make a signature that is another one.
+// Further components give a different signature.
 func TestChallengeForMore(t *testing.T) {
 	p := newPolicy(t, Always)
 	m := get("site.test", "/a?b")
@@ -175,7 +175,7 @@ func TestChallengeForMore(t *testing.T) {
 	}
 }
 
-// So do another label, and another key.
+// So do a different label and a different key.
 func TestChallengeForAnotherLabel(t *testing.T) {
 	p := newPolicy(t, Always)
 	m := get("site.test", "/a")
@@ -204,7 +204,7 @@ func TestChallengeForAnotherLabel(t *testing.T) {
 	}
 }
 
-// A site that turns every signature down costs three requests more, and no more.
+// A site that rejects every signature causes exactly three more requests.
 func TestSiteThatAcceptsNoSignature(t *testing.T) {
 	for _, mode := range []Mode{Challenged, Always} {
 		p := newPolicy(t, mode)
@@ -243,7 +243,7 @@ func TestAnAcceptedSignatureForgivesRejectedOnes(t *testing.T) {
 	if s := mustSign(t, p, m); s == (Signed{}) {
 		t.Error("the site accepted signatures and is not asked with one any more")
 	}
-	// An answer to an unsigned request says nothing.
+	// The answer to an unsigned request says nothing about the signature.
 	p.Answer(answer(m, mustSign(t, p, m), true, 403, plainChallenge))
 	p.Answer(answer(m, mustSign(t, p, m), true, 403, plainChallenge))
 	p.Answer(answer(m, Signed{}, false, 200, ""))
@@ -253,7 +253,7 @@ func TestAnAcceptedSignatureForgivesRejectedOnes(t *testing.T) {
 	}
 }
 
-// A wrong clock is told to the operator, whose signatures it spoils.
+// A wrong clock, which invalidates signatures, is reported to the operator.
 func TestPolicyTellsOfAWrongClock(t *testing.T) {
 	for _, c := range []struct {
 		ahead time.Duration
@@ -296,8 +296,8 @@ func TestPolicyIsBounded(t *testing.T) {
 	}
 }
 
-// Whatever servers answer: no request over http is signed, no URL is asked more than once more, an answer to
-// a challenge is signed as it was asked, and a site that accepts nothing gets three requests more.
+// Whatever servers answer: no request over http is signed, no URL is requested more than once more, the request
+// after a challenge is signed as required, and a site that accepts nothing gets at most three more requests.
 func TestPolicyProperty(t *testing.T) {
 	k := mustKey(t)
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// requests are those of a new key, and what they noted.
+// requests are the requests signed with a new key, and their notes.
 func requests(t *testing.T, mode Mode) (*Requests, *[]string) {
 	t.Helper()
 	k, err := NewKey()
@@ -64,7 +64,7 @@ func TestRequestsAnswerAChallengeOnce(t *testing.T) {
 	}
 }
 
-// TestRequestsForget checks that a challenge that was answered leaves nothing behind.
+// TestRequestsForget checks that an answered challenge occupies no memory.
 func TestRequestsForget(t *testing.T) {
 	r, _ := requests(t, Challenged)
 	for range 3 {

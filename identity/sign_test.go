@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What is sent, in full.
+// The complete fields as they are sent.
 func TestSignedRequest(t *testing.T) {
 	k := mustKey(t)
 	sig, err := mustSigner(t, k).Sign(get("site.test", "/a?b"), Challenge{}, start)
@@ -52,7 +52,7 @@ func TestNoTwoSignaturesHaveOneNonce(t *testing.T) {
 	}
 }
 
-// A redirect's target is signed for itself: nothing of the first signature is left.
+// The target of a redirect is signed by itself: nothing remains of the first signature.
 func TestEachHopHasItsOwnSignature(t *testing.T) {
 	k := mustKey(t)
 	s, v := mustSigner(t, k), Verifier{Keys: keysOf(k)}
@@ -107,7 +107,7 @@ func TestSignWithTheKeyOfTheTime(t *testing.T) {
 			t.Errorf("%v %q: %v %v", c.at, c.keyn, sig.KeyID, err)
 		}
 	}
-	// No signature outlives its key in the directory.
+	// No signature is valid for longer than its key is in the directory.
 	sig, err := s.Sign(get("site.test", "/"), Challenge{}, at(20).Add(-time.Minute))
 	if err != nil || !strings.Contains(sig.Input, "expires=1795420800;") {
 		t.Errorf("%s %v", sig.Input, err)

@@ -80,7 +80,7 @@ func TestVectorRequest(t *testing.T) {
 	}
 }
 
-// The legacy form of Signature-Agent is not sent and not accepted; its base is made all the same.
+// The legacy form of Signature-Agent is neither sent nor accepted, but its signature base is tested.
 func TestVectorLegacyRequest(t *testing.T) {
 	const (
 		input = `sig2=("@authority" "signature-agent");created=1735689600;keyid="poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U"` +

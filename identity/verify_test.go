@@ -51,7 +51,7 @@ func TestVerifyAcceptsWhatSignMakes(t *testing.T) {
 	}
 }
 
-// Whatever is changed of a signed request, it is refused, and for what it is.
+// Any change of a signed request is refused, with the matching reason.
 func TestVerifyRefuses(t *testing.T) {
 	k, other := mustKey(t), mustKey(t)
 	s := mustSigner(t, k)
@@ -143,7 +143,7 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 }
 
-// A difference of clocks is told, not only refused.
+// A difference of clocks is reported as such.
 func TestVerifyTellsHowFarClocksAreApart(t *testing.T) {
 	k := mustKey(t)
 	m := get("site.test", "/a")
@@ -178,7 +178,7 @@ func TestVerifyRefusesReplays(t *testing.T) {
 	wantReason(t, ReasonReplayed, second(v.Verify(signed(m, sig), start.Add(SignatureLifetime+29*time.Second))))
 }
 
-// Of several agents that a signature covers it is that of its own label; without one it is nobody's.
+// Of several agents that a signature covers, the one with its own label counts; without one, none does.
 func TestVerifyAttributesToTheAgentOfTheLabel(t *testing.T) {
 	k := mustKey(t)
 	for label, want := range map[string]Reason{"b": "", "c": ReasonNotCovered} {
@@ -202,7 +202,7 @@ func TestVerifyAttributesToTheAgentOfTheLabel(t *testing.T) {
 	}
 }
 
-// A directory may name a key as it likes; the key that verifies is the one whose thumbprint it is.
+// Names of keys in a directory do not matter; a key is identified by its thumbprint.
 func TestVerifyDoesNotTrustTheNameOfAKey(t *testing.T) {
 	k, other := mustKey(t), mustKey(t)
 	m := get("site.test", "/a")
@@ -221,7 +221,7 @@ func TestVerifyDoesNotTrustTheNameOfAKey(t *testing.T) {
 	}
 }
 
-// Signatures of others, and those that do not hold, do not stand in the way of one that does.
+// Other signatures, valid or not, do not prevent a valid one from being accepted.
 func TestVerifyLooksAtEachSignature(t *testing.T) {
 	k := mustKey(t)
 	m := get("site.test", "/a")

@@ -17,21 +17,21 @@ import (
 
 // ChainCheck is the result of Verify for the hash chain of the ledger and its signed heads. See [ledger.Chain].
 type ChainCheck struct {
-	Lines  int64  `json:"lines"`           // lines that were read
+	Lines  int64  `json:"lines"`           // lines read
 	Before int64  `json:"before"`          // lines at the beginning without a chain, written by an earlier version
-	Heads  int    `json:"heads"`           // heads that fit
-	Signed int64  `json:"signed"`          // lines up to the last head that fits
-	Line   int64  `json:"line,omitempty"`  // the first line that does not fit; 0: all do
-	Fault  string `json:"fault,omitempty"` // what does not fit there
+	Heads  int    `json:"heads"`           // heads with a valid signature
+	Signed int64  `json:"signed"`          // lines up to the last valid head
+	Line   int64  `json:"line,omitempty"`  // the first line that does not fit the chain; 0: none
+	Fault  string `json:"fault,omitempty"` // what is wrong there
 
 	Notes []string `json:"notes,omitempty"` // what was not checked, and why
 }
 
-// PublicKeys returns the public key with an ID, and false if there is no trusted one.
+// PublicKeys returns the public key with the given ID, or false if no trusted key has it.
 type PublicKeys = func(id string) (ed25519.PublicKey, bool)
 
-// ReadKeys reads the keys by which heads of ledgers are checked: from the folder of an identity, without its
-// compromised keys, or from a file with a JWK Set in the form that sites are given.
+// ReadKeys reads the keys with which heads of ledgers are checked, either from the folder of an identity, except for its
+// compromised keys, or from a file with a JWK Set as it is published for sites.
 func ReadKeys(path string) (PublicKeys, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -58,7 +58,7 @@ func ReadKeys(path string) (PublicKeys, error) {
 	return identity.Trusted(set), nil
 }
 
-// keys returns the keys of the identity that the job's settings name, or nil and a note if they cannot be read.
+// keys returns the keys of the identity in the job's settings, or nil and a note if they cannot be read.
 func (r *Reader) keys() (public PublicKeys, note string) {
 	f, err := r.File()
 	if err != nil {
@@ -74,8 +74,8 @@ func (r *Reader) keys() (public PublicKeys, note string) {
 	return public, ""
 }
 
-// checkChain reads the ledger and compares each line with the chain. It shares no code with the part that wrote it. If
-// public is nil, the keys of the job's identity are used.
+// checkChain compares each line of the ledger with the chain, with code that is independent of the code that wrote it. If
+// public is nil, it uses the keys of the job's identity.
 func (r *Reader) checkChain(ledger io.Reader, public PublicKeys) (*ChainCheck, error) {
 	note := ""
 	if public == nil {
@@ -90,7 +90,7 @@ func (r *Reader) checkChain(ledger io.Reader, public PublicKeys) (*ChainCheck, e
 	return &c.ChainCheck, err
 }
 
-// chainCheck is the state of checking a chain.
+// chainCheck is the state of checkChain.
 type chainCheck struct {
 	ChainCheck
 	keys   PublicKeys
@@ -119,7 +119,7 @@ func (c *chainCheck) read(r io.Reader) error {
 		case bytes.Contains(b, []byte(`,"chain":"`)):
 			c.fault("its chain is none: it was changed")
 		default:
-			_, _ = before.Write(b) // it never fails
+			_, _ = before.Write(b) // a hash never fails
 			c.sum = before.Sum(c.sum[:0])
 			c.Before = c.Lines
 		}
@@ -127,7 +127,7 @@ func (c *chainCheck) read(r io.Reader) error {
 	return nil
 }
 
-// line compares a line that has a chain.
+// line checks a line that has a chain.
 func (c *chainCheck) line(plain, chain []byte) {
 	var e struct {
 		Event string
@@ -136,7 +136,7 @@ func (c *chainCheck) line(plain, chain []byte) {
 	}
 	digest := sha256.Sum256(plain)
 	sum := sha256.Sum256(append(bytes.Clone(c.sum), digest[:]...))
-	switch _ = json.Unmarshal(plain, &e); { // a line that is not an object has no number
+	switch _ = json.Unmarshal(plain, &e); { // stays 0 if the line is not an object
 	case bytes.Equal(sum[:], chain) && e.Line == c.Lines:
 		if e.Event == "head" {
 			c.head(e.Token)

@@ -15,21 +15,21 @@ import (
 	"github.com/amble-crawler/amble/sink/warc"
 )
 
-// The names under which the queue keeps, in the step that commits visits, how far the files of a job reach.
+// Names of the values that each commit of visits stores in the queue: the lengths of the job's files.
 const (
 	keyJob    = "job/"
 	keyExtent = "job/extent/" // and the file's name
 	keyMark   = "job/mark/"   // and the file's name, a colon and the bytes as 16 hexadecimal digits: the SHA-256 there
 )
 
-// commits are the commits of a job: each stores in the queue how far the files reach, and when the job is
-// resumed the files are compared with that.
+// commits stores the lengths of the job's files in the queue with each commit, and compares the files with them when the
+// job is resumed.
 type commits struct {
 	files   jobFiles
-	extents map[string]extent // by name, as the queue has them
-	began   bool              // the job was begun by a version that stored nothing about its files
+	extents map[string]extent // by name, as stored in the queue
+	began   bool              // the job was created by a version that stored no lengths
 	kept    []*evidence
-	archive *warc.Writer // nil without one
+	archive *warc.Writer // nil: none
 }
 
 // openCommits reads what the last commit stored in the queue and compares the archives with it. Other files
@@ -47,8 +47,8 @@ func (j *Job) openCommits(store *disk.Store) (*commits, error) {
 	return c, c.checkArchives()
 }
 
-// checkFrontier reports a job without a queue that has visits or requests: a new queue would take
-// them for those of another crawl, and cut them off.
+// checkFrontier returns an error if a job has visits or requests but no queue: with a new queue they would be taken for
+// those of another crawl, and removed.
 func (d jobFiles) checkFrontier() error {
 	if there, err := d.has(frontierName); there || err != nil {
 		return err
@@ -56,7 +56,7 @@ func (d jobFiles) checkFrontier() error {
 	return d.checkEmpty("it is missing")
 }
 
-// checkEmpty reports a file that is not empty in a job that cannot have begun.
+// checkEmpty returns an error if a file is not empty although no commit was made.
 func (d jobFiles) checkEmpty(why string) error {
 	for _, name := range []string{VisitsName, LedgerName} {
 		info, err := d.root.Lstat(name)
@@ -107,7 +107,7 @@ func (c *commits) checkArchives() error {
 	return errors.Join(c.files.told(last, err), f.Close())
 }
 
-// of is the extent of a file at the last commit, nil if there is none.
+// of returns the extent of a file at the last commit, or nil if it was not committed.
 func (c *commits) of(name string) *extent {
 	e, ok := c.extents[name]
 	if !ok {
@@ -125,7 +125,7 @@ func (c *commits) keep(name string) (*evidence, error) {
 	return e, err
 }
 
-// keepLines is keep for a file of lines. A last line that a killed process wrote only in part is cut off.
+// keepLines is keep for a file of lines. An incomplete last line, left by a killed process, is removed.
 func (c *commits) keepLines(name string) (*ledger.File, int64, error) {
 	e, err := c.keep(name)
 	if err != nil {
@@ -138,7 +138,7 @@ func (c *commits) keepLines(name string) (*ledger.File, int64, error) {
 	return l, size, nil
 }
 
-// values makes the files durable and returns what the commit that is about to be made stores about them.
+// values syncs the files and returns the values that the commit stores about them.
 func (c *commits) values() (map[string][]byte, error) {
 	values := map[string][]byte{}
 	for _, f := range c.kept {
@@ -164,7 +164,7 @@ func (c *commits) tell(values map[string][]byte, name string, now extent, marked
 	c.extents[name] = now
 	values[keyExtent+name] = now.encode()
 	if marked {
-		sum, _ := hex.DecodeString(now.SHA256) // it was encoded here
+		sum, _ := hex.DecodeString(now.SHA256) // always valid: encoded above
 		values[fmt.Sprintf("%s%s:%016x", keyMark, name, now.Bytes)] = sum
 	}
 }

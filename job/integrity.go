@@ -24,7 +24,7 @@ type FileCheck struct {
 	Damage string `json:"damage,omitempty"`
 }
 
-// known is a length that a file had, and the hash of that part.
+// known is a length that a file had at a commit, and the hash of the bytes up to it.
 type known struct {
 	Bytes  int64
 	SHA256 string
@@ -37,8 +37,8 @@ type records struct {
 	queue error  // why the queue cannot be read: it is damaged
 }
 
-// records collects what the commits stored in the queue and, if the last process ended in good order,
-// what the manifest says. Neither is changed.
+// records collects what the commits stored in the queue and, if the last process ended cleanly, what the manifest says.
+// Both are only read.
 func (d jobFiles) records(m *Manifest) *records {
 	r := &records{files: map[string][]known{}}
 	for name, fact := range m.Outputs {
@@ -47,19 +47,19 @@ func (d jobFiles) records(m *Manifest) *records {
 	err := d.committedStates(r)
 	switch {
 	case errors.Is(err, ErrHeld):
-		r.note = "files were not held against what was committed: " + err.Error()
-	case errors.Is(err, fs.ErrNotExist) && len(r.files) > 0: // the results are complete without it
+		r.note = "files were not compared with what was committed: " + err.Error()
+	case errors.Is(err, fs.ErrNotExist) && len(r.files) > 0: // no queue: the manifest says it all
 	case errors.Is(err, fs.ErrNotExist):
 		r.queue = d.told(frontierName, &damage{"it is missing"})
 	case err != nil:
 		r.queue = readError(err)
 	case len(r.files) == 0:
-		r.note = "files were not held against what was committed: the job was begun by a version that kept no hashes of them"
+		r.note = "files were not compared with what was committed: the job was begun by a version that kept no hashes of them"
 	}
 	return r
 }
 
-// committedStates adds what the commits stored.
+// committedStates adds what the commits stored in the queue.
 func (d jobFiles) committedStates(r *records) error {
 	lock, err := d.openShared(lockName)
 	if errors.Is(err, ErrHeld) {
@@ -114,7 +114,7 @@ func (d jobFiles) check(r *records) ([]FileCheck, error) {
 	return list, nil
 }
 
-// checkFile reads a file once and compares its hash at each recorded length.
+// checkFile reads a file once and compares its hash at every recorded length.
 func (d jobFiles) checkFile(name string, all []known) error {
 	most := all[len(all)-1].Bytes
 	f, err := d.open(name)

@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// sign lets cfg sign requests, and the heads of the ledger, by the identity that the key sign names.
+// sign makes cfg sign requests and heads of the ledger with the identity that the setting "sign" names.
 func (c *Config) sign(cfg *crawler.Config) error {
 	bad := func(err error) error { return &KeyError{Key: "sign", Value: fmt.Sprintf("%q", c.Sign), Err: err} }
 	if c.Crawl.Fetch.Signer != nil || c.Crawl.Politeness.SignHead != nil {
@@ -36,8 +36,8 @@ func (c *Config) sign(cfg *crawler.Config) error {
 	return nil
 }
 
-// headSigner signs heads of the ledger. Without a key that is valid now there is none, which is noted once: the crawl goes
-// on, and verify says from where on the ledger is not signed.
+// headSigner signs heads of the ledger. While no key is valid there are no heads, which is logged once: the crawl continues,
+// and verify reports from which line on the ledger is not signed.
 func (c *Config) headSigner(folder *identity.Folder) func([sha256.Size]byte, int64, time.Time) (string, error) {
 	var once sync.Once
 	return func(sum [sha256.Size]byte, lines int64, at time.Time) (string, error) {

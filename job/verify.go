@@ -7,19 +7,19 @@ import (
 	"github.com/amble-crawler/amble/politeness/audit"
 )
 
-// Verification is what Verify has found.
+// Verification is the result of Verify.
 type Verification struct {
 	*audit.Report             // of the requests; nil: there is no ledger
 	Chain         *ChainCheck `json:"chain,omitempty"` // nil: there is no ledger
 	Files         []FileCheck `json:"files"`
-	FilesNote     string      `json:"files_note,omitempty"` // what was not checked of the files, and why
-	Matching      *Matching   `json:"matching,omitempty"`   // nil: a file to be compared is damaged
+	FilesNote     string      `json:"files_note,omitempty"` // files that were not checked, and why
+	Matching      *Matching   `json:"matching,omitempty"`   // nil: one of the two files is damaged
 	Queue         string      `json:"queue,omitempty"`      // what is wrong with the queue
 
-	QueueError error `json:"-"` // Queue as an error, nil if nothing is
+	QueueError error `json:"-"` // Queue as an error, or nil
 }
 
-// Damaged is how many files are not as they were committed.
+// Damaged returns the number of files that differ from what was committed.
 func (v *Verification) Damaged() (n int) {
 	for _, c := range v.Files {
 		if c.Damage != "" {
@@ -29,14 +29,14 @@ func (v *Verification) Damaged() (n int) {
 	return n
 }
 
-// Verify holds the ledger of every request against the robots.txt files as they were received and the delays in force,
-// by a check that shares no code with the part that admitted the requests; the files against the lengths and hashes
-// that were recorded with each commit; the ledger's lines against their chain, and its signed heads against the keys
-// of the identity that the job names; and the visits against the requests. The error is of what could not be read:
-// what was found to be wrong is in the Verification.
+// Verify checks four things: every request in the ledger against the robots.txt files as they were received and the delays
+// in force, with code that is independent of the code that admitted the requests; the files against the lengths and hashes
+// that were recorded with each commit; the lines of the ledger against their chain, and its signed heads against the keys
+// of the job's identity; and the visits against the requests. What is wrong is in the Verification; the error is about
+// what could not be read.
 func (r *Reader) Verify() (*Verification, error) { return r.VerifyBy(nil) }
 
-// VerifyBy is Verify with other keys for the signed heads than those of the job's identity.
+// VerifyBy is Verify with the given keys for the signed heads instead of those of the job's identity.
 func (r *Reader) VerifyBy(keys PublicKeys) (*Verification, error) {
 	cfg, err := readAuditConfig(r.dir)
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *Reader) VerifyBy(keys PublicKeys) (*Verification, error) {
 	return v, nil
 }
 
-// checkFiles checks the files of the job as such: that all are there that were committed, as they were.
+// checkFiles checks that all files that were committed exist and are unchanged.
 func (r *Reader) checkFiles() (*Verification, error) {
 	v := &Verification{Files: []FileCheck{}}
 	m, err := readManifest(r.dir)
@@ -77,7 +77,7 @@ func (r *Reader) checkFiles() (*Verification, error) {
 		return nil, err
 	}
 	if m == nil {
-		v.FilesNote = "files were not held against what was committed: there is no " + manifestName
+		v.FilesNote = "files were not compared with what was committed: there is no " + manifestName
 		return v, nil
 	}
 	known := r.files.records(m)
@@ -97,7 +97,7 @@ func (r *Reader) checkFiles() (*Verification, error) {
 	return v, readError(err)
 }
 
-// mandates are the overrides that the job was given, not nil.
+// mandates returns the overrides of the job, never nil.
 func (r *Reader) mandates() ([]audit.Mandate, error) {
 	given := []audit.Mandate{}
 	f, err := r.File()

@@ -281,7 +281,7 @@ func TestVerifyOfARunningJob(t *testing.T) {
 	for range 3 {
 		<-seen
 	}
-	if code, out := ambleOut(t, "verify", dir); code != cli.ExitDone || !strings.Contains(out, "note: files were not held against what was committed: job "+dir+" is being worked on by process") {
+	if code, out := ambleOut(t, "verify", dir); code != cli.ExitDone || !strings.Contains(out, "note: files were not compared with what was committed: job "+dir+" is being worked on by process") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	p.signal(t, syscall.SIGINT)

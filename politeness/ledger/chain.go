@@ -30,7 +30,7 @@ const (
 
 var sumText = base64.RawURLEncoding
 
-// append adds to an entry's line, which begins b, its number and the chain. It returns the state after it.
+// append appends a line's number and chain to b, which holds the rest of the line, and returns the state after that line.
 func (c Chain) append(b []byte) ([]byte, Chain) {
 	c.Lines++
 	b = strconv.AppendInt(append(b[:len(b)-1], lineMember...), c.Lines, 10)
@@ -44,8 +44,8 @@ func (c Chain) append(b []byte) ([]byte, Chain) {
 	return append(b, chainEnd...), c
 }
 
-// ReadChain is the state of the chain at the end of a ledger, a last line that is not whole left out. It reads the end of
-// the ledger alone, unless its last line has no chain, since an earlier version wrote it: then all of it.
+// ReadChain returns the state of the chain at the end of a ledger, without a last line that is incomplete. It reads only the
+// end of the ledger, unless its last line was written by an earlier version and has no chain: then it reads all of it.
 func ReadChain(lines io.ReadSeeker) (Chain, error) {
 	size, err := lines.Seek(0, io.SeekEnd)
 	if err == nil {
@@ -65,7 +65,7 @@ func ReadChain(lines io.ReadSeeker) (Chain, error) {
 	return chainFrom(lines, size)
 }
 
-// chainOf reads the members at the end of a line.
+// chainOf reads the two members at the end of a line.
 func chainOf(line []byte) (c Chain, ok bool) {
 	const length = len(chainMember) + (8*sha256.Size+5)/6 + len(chainEnd)
 	if len(line) < length {
@@ -106,7 +106,7 @@ func (n *lineCounter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// wholeLines is the length in bytes of the lines that have an end, of size bytes. It searches backwards.
+// wholeLines returns how many of size bytes are complete lines. It searches backwards.
 func wholeLines(f io.ReadSeeker, size int64) (int64, error) {
 	buf := make([]byte, 1<<16)
 	for end := size; end > 0; {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Clause is one reason to wait: a rule's name and the time before which it allows no request.
+// Clause is one reason to wait: the name of a rule and the time before which it allows no request.
 type Clause struct {
 	Name  string    `json:"clause"`          // one of the Clause names below
 	Until time.Time `json:"until,omitzero"`  // not before
@@ -32,7 +32,7 @@ const (
 	ClauseRestart     = "restart"      // the process before this one may have connected to any host
 )
 
-// ClauseID is the name of a clause in one byte. The zero ClauseID is no clause.
+// ClauseID identifies a clause by one byte. The zero value identifies none.
 type ClauseID uint8
 
 var clauseNames = [...]string{
@@ -40,7 +40,7 @@ var clauseNames = [...]string{
 	ClauseAddress, ClauseDomain, ClauseRate, ClauseStale, ClauseQuiet, ClauseRestart,
 }
 
-// ClauseIDOf is the ClauseID of a name; 0 for a text that is not one.
+// ClauseIDOf returns the ClauseID of a name, or 0 if the name is not one of the Clause names.
 func ClauseIDOf(name string) ClauseID {
 	for i, n := range clauseNames {
 		if n == name {
@@ -50,13 +50,13 @@ func ClauseIDOf(name string) ClauseID {
 	return 0
 }
 
-// String is the name of the clause.
+// String returns the name of the clause.
 func (c ClauseID) String() string { return clauseNames[c] }
 
-// Duration is a time.Duration that is written as seconds in JSON.
+// Duration is a time.Duration that is encoded in JSON as a number of seconds.
 type Duration time.Duration
 
-// MarshalJSON writes seconds as a decimal number.
+// MarshalJSON encodes the duration as a decimal number of seconds.
 func (d Duration) MarshalJSON() ([]byte, error) {
 	return d.append(nil), nil
 }
@@ -65,7 +65,7 @@ func (d Duration) append(b []byte) []byte {
 	return strconv.AppendFloat(b, time.Duration(d).Seconds(), 'g', -1, 64)
 }
 
-// UnmarshalJSON reads seconds.
+// UnmarshalJSON decodes a number of seconds.
 func (d *Duration) UnmarshalJSON(b []byte) (err error) {
 	*d, err = seconds(string(b))
 	return err

@@ -7,8 +7,9 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// Append adds e's line, without its end, to b: byte for byte as encoding/json would write it, except for times, without its
-// cost. Times have microseconds, rounded up. One outside the years 0 to 9999 is left out: JSON has no form for it.
+// Append appends e's line to b, without a newline. Except for times, the bytes are those that encoding/json produces, at a
+// fraction of the cost. Times have microseconds, rounded up; a time outside the years 0 to 9999 is omitted, since RFC 3339
+// cannot express it.
 func (e *Entry) Append(b []byte) []byte {
 	b = hidden.AppendJSON(append(b, `{"event":`...), e.Event)
 	b = hidden.AppendJSON(append(b, `,"run":`...), e.Run)

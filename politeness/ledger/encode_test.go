@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// TestLinesAreAsEncodingJSONWritesAndReadsThem holds the two directions of the format to encoding/json for any Entry.
+// TestLinesAreAsEncodingJSONWritesAndReadsThem compares both directions of the format with encoding/json for random entries.
 func TestLinesAreAsEncodingJSONWritesAndReadsThem(t *testing.T) {
 	text := rapid.OneOf(rapid.Just(""), rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
 		rapid.Just("<a href=\"x\">&\u2028\u2029\\\x7f\x00\b\f\n\r\t"))
@@ -64,9 +64,7 @@ func TestLinesAreAsEncodingJSONWritesAndReadsThem(t *testing.T) {
 
 var times = regexp.MustCompile(`"(queued|allowed|written|until|first_byte|ended|reported|expires)":"([-0-9]+T[^"]*)"`)
 
-// micros is a line with six digits of each fraction of a second, which every reader takes for a time, rounded up:
-// so the order of what happened stays, and no pause that is counted from a line is over too soon.
-// Hidden characters are escaped.
+// micros rounds the fractions of seconds in a line up to six digits and escapes hidden characters, as the ledger does.
 func micros(line []byte) []byte {
 	return times.ReplaceAllFunc(hidden.Escape(line), func(b []byte) []byte {
 		m := times.FindSubmatch(b)
@@ -82,7 +80,7 @@ func TestEveryFieldOfAnEntryIsWritten(t *testing.T) {
 	now := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
 	e := Entry{
 		"end", "r", 1, "u", "f", "h", "d", "a", "p", 2, "g", now, now, now, []Clause{{"c", now, 3}}, "o", "k", 9, 7, now, now, now, 6, 4, 5, "e", true, "t", true, "ra", "d", "l", "s", true, now, 8, "j",
-	} // a new field does not compile here until it has a place
+	} // a new field does not compile until it is added here
 	want, _ := json.Marshal(&e)
 	if got := e.Append(nil); !bytes.Equal(got, micros(want)) {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -96,7 +94,7 @@ func TestATimeThatJSONCannotWriteIsLeftOut(t *testing.T) {
 	}
 }
 
-// What a reader does not see, or what turns what others see, stands in no line, and comes out of it as it was.
+// Invisible characters and those that change the direction of text are escaped in lines, and survive a round trip.
 func TestHiddenCharactersAreEscapedInTheLedger(t *testing.T) {
 	const text = "a\u009b31m\u202eb\u2066c\u200bd\u00ade\U000e0041\x7f\u2028f日本"
 	e := Entry{Event: "end", Run: "r", Err: text, Location: text, RetryAfter: text, Override: text}

@@ -3,12 +3,12 @@ package ledger
 import "time"
 
 // Entry is one line of the ledger. A request has two: "start", written before its first byte leaves, and "end". A start
-// without an end is a request that was cut off by the end of the process. A request of which no byte was sent has one line,
-// "unsent": its name had no address, no connection was made, or its permit was not used. A permit that its holder never
-// reported has none. A "head" is no request: it is the signed state of the chain before its line.
+// without an end is a request that the end of the process interrupted. A request of which no byte was sent has a single
+// line, "unsent": the name did not resolve, no connection was made, or the permit was not used. A permit that its holder
+// never reported has no line. A "head" is not a request: it is the signed state of the chain before its line.
 //
-// Each line ends with two members that are not fields of Entry, since they are the [Writer]'s: "line", its number from 1, and
-// "chain", the [Chain] up to and with it in base64url (RFC 4648 section 5, no padding).
+// Each line ends with two members that the [Writer] adds and that are not fields of Entry: "line", its number from 1, and
+// "chain", the [Chain] up to and including it in base64url (RFC 4648 section 5, no padding).
 type Entry struct {
 	Event     string    `json:"event"` // Start, End, Unsent or Head
 	Run       string    `json:"run"`   // names the process's gate: IDs of different processes do not mix

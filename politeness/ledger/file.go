@@ -7,14 +7,14 @@ import (
 	"os"
 )
 
-// File is a ledger in a file. It holds whole lines only: the part of a line that a killed process or a failed Write leaves
-// is cut off. One process at a time may have it open. Write is not safe for concurrent use; a [Writer] makes one at a time.
+// File is a ledger in a file. It contains complete lines only: a partial line that a killed process or a failed Write leaves
+// is removed. Only one process at a time may have it open. Write is not safe for concurrent use; a [Writer] serializes its calls.
 type File struct {
 	f    Storage
 	size int64
 }
 
-// Storage is what a [File] needs of a file: an *os.File opened with O_RDWR and O_APPEND is one.
+// Storage is what a [File] needs from a file. An *os.File opened with O_RDWR and O_APPEND implements it.
 type Storage interface {
 	io.Writer
 	io.ReaderAt
@@ -24,8 +24,8 @@ type Storage interface {
 	Close() error
 }
 
-// Open opens a ledger to append to, or creates one. What follows its last whole line, the part of a line that a killed
-// process or a power cut left, is cut off; every whole line stays. Size is how many bytes there are then.
+// Open opens a ledger for appending, or creates it. A partial last line, left by a killed process or a power cut, is removed;
+// all complete lines stay. Size is the number of bytes that remain.
 func Open(path string) (l *File, size int64, err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {
@@ -37,7 +37,7 @@ func Open(path string) (l *File, size int64, err error) {
 	return l, size, nil
 }
 
-// NewFile is Open for a file that is open already. Close closes it.
+// NewFile is like Open for a file that is already open. Close closes it.
 func NewFile(f Storage) (l *File, size int64, err error) {
 	size, err = f.Seek(0, io.SeekEnd)
 	if err == nil {
@@ -52,8 +52,8 @@ func NewFile(f Storage) (l *File, size int64, err error) {
 	return &File{f: f, size: size}, size, nil
 }
 
-// Write appends a line. When it fails, nothing of the line stays, so that later ones can be read; if even
-// that fails, no later Write succeeds.
+// Write appends a line. If it fails, the part that was written is removed so that later lines remain readable; if that
+// fails too, no later Write succeeds.
 func (l *File) Write(line []byte) (int, error) {
 	if l.size < 0 {
 		return 0, errors.New("ledger: an earlier line could not be taken back: no more lines are written")
@@ -70,7 +70,7 @@ func (l *File) Write(line []byte) (int, error) {
 	return 0, err
 }
 
-// Reader reads the file as it is now.
+// Reader returns a Reader of the file as it is now.
 func (l *File) Reader() io.ReadSeeker { return io.NewSectionReader(l.f, 0, max(0, l.size)) }
 
 // Sync makes the lines written so far survive a power cut.

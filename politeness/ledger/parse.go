@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Parse reads a line, without its end, as Append writes it: an object whose values are texts, numbers, booleans and, for
-// clauses, an array. It skips what it does not know. It is quick, because a million lines have to be read in seconds. The
-// error is [ErrLine].
+// Parse decodes a line as Append writes it, without the newline: an object whose values are strings, numbers, booleans and,
+// for clauses, an array. It skips unknown members. It does not use encoding/json because a million lines have to be read in
+// seconds. The error is [ErrLine].
 func (e *Entry) Parse(line []byte) error {
-	*e = Entry{Run: e.Run, Purpose: e.Purpose, Agent: e.Agent} // to be kept where they are the same
+	*e = Entry{Run: e.Run, Purpose: e.Purpose, Agent: e.Agent} // reused where equal
 	was := *e
 	e.Run, e.Purpose, e.Agent = "", "", ""
 	s := scanner{b: line}
@@ -28,7 +28,7 @@ func (e *Entry) Parse(line []byte) error {
 	return s.err
 }
 
-// set reads the value of a key of starts.
+// set decodes the value of a key that lines of starts have.
 func (e *Entry) set(s *scanner, key []byte, was *Entry) {
 	switch string(key) {
 	case "event":
@@ -74,7 +74,7 @@ func (e *Entry) set(s *scanner, key []byte, was *Entry) {
 	}
 }
 
-// setEnd reads the value of a key of ends.
+// setEnd decodes the value of a key that lines of ends have.
 func (e *Entry) setEnd(s *scanner, key []byte) {
 	switch string(key) {
 	case "first_byte":
@@ -118,7 +118,7 @@ func (e *Entry) setEnd(s *scanner, key []byte) {
 	}
 }
 
-// eventNamed is one of the events, which then takes no memory, or another text.
+// eventNamed returns b as a string, without an allocation if it is one of the events.
 func eventNamed(b []byte) string {
 	for _, event := range [...]string{Start, End, Unsent, Head} {
 		if string(b) == event {
@@ -128,7 +128,7 @@ func eventNamed(b []byte) string {
 	return string(b)
 }
 
-// clauseNamed is the name of a clause, which then takes no memory, or another text.
+// clauseNamed returns b as a string, without an allocation if it is the name of a clause.
 func clauseNamed(b []byte) string {
 	if id := ClauseIDOf(string(b)); id != 0 {
 		return id.String()
@@ -136,7 +136,7 @@ func clauseNamed(b []byte) string {
 	return string(b)
 }
 
-// same is b as a string, which is was if they are equal: that of the line before.
+// same returns b as a string: was, the value of the previous line, if they are equal, which saves an allocation.
 func same(was string, b []byte) string {
 	if string(b) == was {
 		return was
@@ -144,7 +144,7 @@ func same(was string, b []byte) string {
 	return string(b)
 }
 
-// scanner reads JSON of one line.
+// scanner reads the JSON of one line.
 type scanner struct {
 	b   []byte
 	err error
@@ -157,7 +157,7 @@ func (s *scanner) fail() {
 	s.b = nil
 }
 
-// next takes c if it comes next.
+// next consumes c if it is the next character.
 func (s *scanner) next(c byte) bool {
 	if len(s.b) > 0 && s.b[0] == c {
 		s.b = s.b[1:]
@@ -166,7 +166,7 @@ func (s *scanner) next(c byte) bool {
 	return false
 }
 
-// comma takes the comma before another value, unless the end of an object or an array comes next.
+// comma consumes the comma before another value. There need be none before end, which closes the object or array.
 func (s *scanner) comma(end byte) {
 	if !s.next(',') && (len(s.b) == 0 || s.b[0] != end) {
 		s.fail()
@@ -179,7 +179,7 @@ func (s *scanner) expect(c byte) {
 	}
 }
 
-// text is a string. An escaped one is copied.
+// text reads a string. One with escapes is copied.
 func (s *scanner) text() []byte {
 	quoted := s.quoted()
 	if len(quoted) < 2 {
@@ -196,7 +196,7 @@ func (s *scanner) text() []byte {
 	return []byte(text)
 }
 
-// quoted is a string with its quotes.
+// quoted reads a string with its quotes.
 func (s *scanner) quoted() []byte {
 	if len(s.b) == 0 || s.b[0] != '"' {
 		s.fail()
@@ -216,7 +216,7 @@ func (s *scanner) quoted() []byte {
 	return nil
 }
 
-// raw is a number, true, false or null.
+// raw reads a number, true, false or null.
 func (s *scanner) raw() string {
 	n := bytes.IndexAny(s.b, ",}]")
 	if n <= 0 {
@@ -258,7 +258,7 @@ func (s *scanner) time(t *time.Time) {
 	}
 }
 
-// skip goes over a value of any kind.
+// skip skips a value of any kind.
 func (s *scanner) skip() {
 	depth := 0
 	for s.err == nil {

@@ -8,17 +8,17 @@ import (
 	"io"
 )
 
-// ErrLine is wrapped by the errors of lines that are not entries.
+// ErrLine is wrapped by the errors about lines that are not entries.
 var ErrLine = errors.New("it is not an entry of a ledger")
 
-// maxLine is the longest line that is read. A URL of 64 KiB fits in, escaped.
+// maxLine is the maximum length of a line. A URL of 64 KiB fits, even if all of it is escaped.
 const maxLine = 1 << 20
 
 // Reader reads the entries of a ledger one after another. Its memory does not depend on the ledger's length.
 type Reader struct {
 	br     *bufio.Reader
 	long   []byte // a line longer than br's buffer
-	begins int64  // where the line of entry does
+	begins int64  // offset of the line of entry
 	ends   int64
 	entry  Entry
 }
@@ -28,11 +28,11 @@ func NewReader(r io.Reader, offset int64) *Reader {
 	return &Reader{br: bufio.NewReaderSize(r, 1<<16), begins: offset, ends: offset}
 }
 
-// Offset is where the line begins that Next read last, in bytes from the beginning of the ledger.
+// Offset returns the position of the line that Next read last, in bytes from the beginning of the ledger.
 func (r *Reader) Offset() int64 { return r.begins }
 
-// Next reads an entry, which is valid until the next call. The error is io.EOF at the end, where a last line that is not
-// whole is left out; it wraps [ErrLine] if a line is not an entry, or is the reader's.
+// Next reads an entry, which is valid until the next call. An incomplete last line is ignored. The error is io.EOF at the
+// end, wraps [ErrLine] if a line is not an entry, or is that of the underlying reader.
 func (r *Reader) Next() (*Entry, error) {
 	line, err := r.line()
 	if err != nil {
@@ -44,7 +44,7 @@ func (r *Reader) Next() (*Entry, error) {
 	return &r.entry, nil
 }
 
-// line is the next whole line, without its end.
+// line returns the next complete line without its newline.
 func (r *Reader) line() ([]byte, error) {
 	r.begins = r.ends
 	r.long = r.long[:0]
@@ -59,7 +59,7 @@ func (r *Reader) line() ([]byte, error) {
 			}
 			continue
 		case errors.Is(err, io.EOF):
-			return nil, io.EOF // and b, if any, is torn
+			return nil, io.EOF // what is left in b is an incomplete line
 		case err != nil:
 			return nil, fmt.Errorf("ledger: %w", err)
 		case skipped:

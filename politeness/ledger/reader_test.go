@@ -8,7 +8,7 @@ import (
 	"testing/iotest"
 )
 
-// TestReader reads lines of any length with their offsets, and leaves out a last one that is not whole.
+// TestReader reads lines of any length with their offsets, and ignores an incomplete last line.
 func TestReader(t *testing.T) {
 	const first = `{"event":"start","run":"r","id":1,"agent":"a/1"}` + "\n"
 	long := `{"event":"end","run":"r","id":1,"error":"` + strings.Repeat("x", 200_000) + `"}` + "\n"

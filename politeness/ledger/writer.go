@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// Writer writes entries, one line each, in one Write each, and chains them (see [Chain]). Its methods are safe for concurrent use.
+// Writer writes each entry as one line by one call of Write, and chains the lines (see [Chain]). Its methods may be called
+// concurrently.
 type Writer struct {
 	mu     sync.Mutex
 	w      io.Writer
@@ -13,29 +14,29 @@ type Writer struct {
 	size   int64
 	chain  Chain
 	since  int   // lines since the last head
-	broken error // a line was written in part, so that a later one could not be read; or the line of an end was not
+	broken error // why no more lines can be written: see Write
 }
 
-// maxSpare is the longest buffer that is kept for the next line.
+// maxSpare is the capacity up to which the buffer is kept for the next line.
 const maxSpare = 1 << 16
 
-// NewWriter returns a Writer to w, which already has size bytes of whole lines. A nil w keeps nothing. Its chain is that of
-// a new ledger: see Continue.
+// NewWriter returns a Writer to w, which already contains size bytes of complete lines. If w is nil, entries are discarded.
+// The chain begins as that of a new ledger: see Continue.
 func NewWriter(w io.Writer, size int64) *Writer { return &Writer{w: w, size: size, chain: noLines()} }
 
-// Continue makes the lines to come continue a chain: that of the lines which are there, as [ReadChain] returns it. It comes
-// before the first Write.
+// Continue continues the chain of the lines that exist already, as [ReadChain] returns it. It must be called before the
+// first Write.
 func (l *Writer) Continue(c Chain) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.chain = c
 }
 
-// Discards reports whether entries are not kept.
+// Discards reports whether entries are discarded.
 func (l *Writer) Discards() bool { return l.w == nil }
 
-// Write writes an entry's line. When a line was written in part, or one that is neither a start nor a head could not be written at all,
-// this and every later Write fails: a later line would be unreadable, or wrong without the one that is missing.
+// Write writes an entry as a line. If only part of the line could be written, or nothing of a line that is neither a start
+// nor a head, this and every later Write fails: later lines would be unreadable, or wrong without the missing one.
 func (l *Writer) Write(e *Entry) error {
 	if l.w == nil {
 		return nil
@@ -66,8 +67,8 @@ func (l *Writer) write(e *Entry) error {
 	return err
 }
 
-// Sign writes a head: what sign makes of the chain as it is, nothing if that is "". There is none without a line since the
-// last one. No other line is written meanwhile.
+// Sign writes a head that contains the result of sign for the current chain. It writes nothing if that is "" or if no line
+// was written since the last head. Other lines wait meanwhile.
 func (l *Writer) Sign(run string, sign func(Chain) (token string, err error)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +86,7 @@ func (l *Writer) Sign(run string, sign func(Chain) (token string, err error)) er
 	return nil
 }
 
-// Size is how many bytes of whole lines there are, those of earlier processes included.
+// Size returns the number of bytes of complete lines, including those of earlier processes.
 func (l *Writer) Size() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
