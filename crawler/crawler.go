@@ -19,6 +19,8 @@ type Crawler struct {
 	pins pins
 	had  atomic.Bool // whether there was an answer, in any Run
 
+	control control
+
 	mu   sync.Mutex
 	runs map[*run]bool
 }
@@ -34,11 +36,13 @@ func New(c Config) (*Crawler, error) {
 	if err := restoreGate(&p, c.Frontier); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrResume, err)
 	}
-	gate, err := politeness.NewGate(p)
-	if err != nil {
+	x := &Crawler{cfg: c, runs: make(map[*run]bool)}
+	p.OptOut = x.control.optOut(p.OptOut)
+	var err error
+	if x.gate, err = politeness.NewGate(p); err != nil {
 		return nil, err
 	}
-	return &Crawler{cfg: c, gate: gate, runs: make(map[*run]bool)}, nil
+	return x, nil
 }
 
 // Gate returns the gate that all requests go through, which knows the state of hosts and origins.
@@ -109,6 +113,9 @@ func (c *Crawler) start(seeds []string, change func(*Config)) (*run, error) {
 	if r.checkpoint != nil && len(c.runs) > 0 {
 		r.close()
 		return nil, ErrRunning
+	}
+	if c.control.paused {
+		r.halt.begin()
 	}
 	c.runs[r] = true
 	return r, nil

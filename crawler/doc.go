@@ -41,6 +41,11 @@
 // [Crawler.Drain] stops claiming and lets requests in flight end, and so does leaving a loop over Pages or
 // Collect.
 //
+// # Control
+//
+// [Crawler.Pause] and [Crawler.Resume] stop and continue claiming, [Crawler.LeaveOut] leaves a host alone from
+// then on. Nothing makes a crawl faster than its Config says.
+//
 // # Watching
 //
 // [Trace] has a function for every step of a URL, [SlogTrace] logs them, [Crawler.Progress] returns the
@@ -49,7 +54,8 @@
 // # Reading the source
 //
 // Files call downwards in this order. crawler.go and config.go are what a program sees; run.go makes the
-// parts and starts the workers; ending.go says when they stop. The life of a URL is in worker.go, answer.go
+// parts and starts the workers; ending.go says when they stop, control.go what
+// an operator changes meanwhile. The life of a URL is in worker.go, answer.go
 // and finish.go, and reservation.go holds what it counts until it is final. Each part below can be read
 // alone:
 //

@@ -18,6 +18,7 @@ import (
 // worker does with one URL.
 type run struct {
 	ending
+	halt     halt
 	cfg      Config
 	seeds    []weburl.URL
 	gate     *politeness.Gate // the Crawler's

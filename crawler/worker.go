@@ -17,19 +17,46 @@ import (
 func (r *run) work(ctx context.Context) {
 	a := &attempt{run: r, share: share{of: r.inflight}}
 	ctx = withShare(ctx, &a.share)
-	for r.budget.take(r.claims) {
-		c, err := r.frontier.Claim(r.claims)
-		if err != nil {
-			r.budget.settle(false)
-			if !errors.Is(err, frontier.ErrDrained) && r.claims.Err() == nil {
-				r.fail(err)
+	for {
+		claims := r.halt.wait(r.claims)
+		c, err := r.claim(claims)
+		if paused := claims.Err() != nil && r.claims.Err() == nil; paused {
+			if err == nil {
+				a.take(c)
+				a.putBack(ctx, frontier.Again{}, nil)
 			}
+			continue
+		}
+		if err != nil {
 			return
 		}
 		r.cfg.Trace.claimed(c)
-		a.claim, a.ready, a.reserved = c, time.Time{}, reservation{run: r, ticket: true}
+		a.take(c)
 		a.serve(ctx)
 	}
+}
+
+// errEnough: the crawl has as many pages as it may, or no more URLs are claimed.
+var errEnough = errors.New("crawler: no ticket for another page")
+
+// claim claims a URL, and takes a ticket for it. An error that is not about the crawl's end ends it.
+func (r *run) claim(claims context.Context) (frontier.Claim, error) {
+	if !r.budget.take(claims) {
+		return frontier.Claim{}, errEnough
+	}
+	c, err := r.frontier.Claim(claims)
+	if err != nil {
+		r.budget.settle(false)
+		if !errors.Is(err, frontier.ErrDrained) && claims.Err() == nil {
+			r.fail(err)
+		}
+	}
+	return c, err
+}
+
+// take begins the life of a claim.
+func (a *attempt) take(c frontier.Claim) {
+	a.claim, a.ready, a.reserved = c, time.Time{}, reservation{run: a.run, ticket: true}
 }
 
 // attempt is the life of one URL from its claim to its settlement; a worker reuses its attempt for the next

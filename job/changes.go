@@ -4,15 +4,18 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Change is a setting whose value has changed.
+// Change is a setting whose value has changed, or something that an operator did while the crawl ran: an [Action], whose
+// To is the host, if it is about one.
 type Change struct {
-	Key  string `json:"key"`
-	From string `json:"from"`
-	To   string `json:"to"`
+	Key  string    `json:"key"`
+	From string    `json:"from"`
+	To   string    `json:"to"`
+	At   time.Time `json:"at,omitzero"` // of an Action; settings change when a process begins
 }
 
 // changes compares settings with those in force. The error names every difference that is not allowed.

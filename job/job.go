@@ -14,7 +14,7 @@
 // symbolic link is followed, and a file that was not made by a job is left alone.
 //
 // Reading order: job.go (Create, Open, Run), config.go, keys.go (the one table of settings), settings.go, jobfile.go,
-// changes.go; then what a directory is made of: files.go, entries.go, lock.go, manifest.go, outputs.go, commits.go,
+// changes.go, control.go; then what a directory is made of: files.go, entries.go, lock.go, manifest.go, outputs.go, commits.go,
 // extent.go, evidence.go; then reader.go, explain.go, verify.go.
 package job
 
@@ -26,6 +26,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -59,19 +60,22 @@ const (
 // PageName is the name reserved in a job directory for a report as an HTML page.
 const PageName = "report.html"
 
-// Job is a crawl in a directory that this process has locked. Its methods are not safe for concurrent use; those of its
-// [crawler.Crawler] are.
+// Job is a crawl in a directory that this process has locked. Its methods are not safe for concurrent use, except for
+// those that control a crawl that runs ([Job.Pause] and those after it) and [Job.HostPending]; those of its
+// [crawler.Crawler] are safe, but what they change is not recorded.
 type Job struct {
 	dir      string // as given by the user
 	files    jobFiles
 	lock     *os.File
-	manifest *Manifest // nil for a new job
+	manifest *Manifest // nil for a new job; guarded by recording while the crawl runs
 
 	config  Config
 	out     *outputs
 	crawler *crawler.Crawler
 	notes   []string
 	ended   bool
+
+	recording sync.Mutex // held while the manifest is changed or written
 }
 
 // Holds reports whether the directory holds a crawl that was begun.
@@ -364,6 +368,9 @@ func (j *Job) prepare(cfg *crawler.Config, retry []crawler.Outcome) (err error) 
 	if j.crawler, err = crawler.New(*cfg); err != nil {
 		return beginError(err)
 	}
+	if err := j.leaveOut(); err != nil {
+		return err
+	}
 	err = j.replay()
 	j.noteSkew()
 	return firstOf(err, j.retry(retry))
@@ -479,6 +486,8 @@ func (j *Job) finish(rep *crawler.Report, runErr error) error {
 
 // end records how this process ended, and the state of the files if it ended in good order.
 func (j *Job) end(now time.Time, rep *crawler.Report, runErr error) error {
+	j.recording.Lock()
+	defer j.recording.Unlock()
 	j.ended = true
 	m, r := j.manifest, j.manifest.Last()
 	r.Ended = now.UTC()

@@ -60,7 +60,7 @@ func TestPaceOfSettings(t *testing.T) {
 		{"max-delay", "none", "1h"}, {"rate", "2", "none"}, {"rate", "0.5", "1"},
 	} {
 		up := KeyNamed(c.key).Freedom == Up
-		lower, raise := Change{c.key, c.slow, c.fast}, Change{c.key, c.fast, c.slow}
+		lower, raise := Change{Key: c.key, From: c.slow, To: c.fast}, Change{Key: c.key, From: c.fast, To: c.slow}
 		if lower.refusal("job") == nil || raise.refusal("job") != nil {
 			t.Errorf("%s (raised: %v): %s to %s is refused: %v; back: %v", c.key, up, c.slow, c.fast, lower.refusal("job"), raise.refusal("job"))
 		}

@@ -1,0 +1,151 @@
+package crawler
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// control is what an operator changes while a Crawler runs. It only ever makes a crawl do less.
+type control struct {
+	paused bool                            // guarded by Crawler.mu
+	left   atomic.Pointer[map[string]bool] // host names that are left out; never changed, only replaced
+}
+
+// Pause makes every Run stop claiming URLs until [Crawler.Resume] or [Crawler.Drain] is called; a Run that begins meanwhile
+// waits, too. Requests under way end as usual. Pauses of hosts, Retry-After and [Limits].Time run on, so a paused
+// crawl ends at the same time as one that is not; a pause lasts no longer than the process. It may be called at any time,
+// concurrently, and repeatedly.
+func (c *Crawler) Pause() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.control.paused = true
+	for r := range c.runs {
+		r.halt.begin()
+	}
+}
+
+// Resume ends a pause. It changes nothing if there is none.
+func (c *Crawler) Resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.control.paused = false
+	for r := range c.runs {
+		r.halt.end()
+	}
+}
+
+// Paused reports whether the Crawler is paused.
+func (c *Crawler) Paused() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.control.paused
+}
+
+// LeaveOut makes every Run leave out a host from now on, as if its name had been on the list behind
+// politeness.Config.OptOut: nothing more is requested from the name or names below it, on any port, and their URLs end as
+// [Refused]. What is under way ends. host is a name or host:port; the error says that it is neither. There is no way back:
+// what was refused is final. It may be called at any time, concurrently.
+func (c *Crawler) LeaveOut(host string) error {
+	u, err := parseHost(host)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	names := map[string]bool{u.Hostname(): true}
+	if old := c.control.left.Load(); old != nil {
+		maps.Copy(names, *old)
+	}
+	c.control.left.Store(&names)
+	return nil
+}
+
+// parseHost returns the home page of a host.
+func parseHost(host string) (weburl.URL, error) {
+	u, err := weburl.Parse("https://" + host + "/")
+	if err != nil || strings.ContainsAny(host, "/?#@") {
+		return weburl.URL{}, fmt.Errorf("crawler: %q is not a host: want a name or host:port", host)
+	}
+	return u, nil
+}
+
+// optOut returns a function that reports whether a host name is left out, by the operator or according to listed, which may
+// be nil.
+func (c *control) optOut(listed func(hostname string) bool) func(hostname string) bool {
+	return func(hostname string) bool {
+		return c.isLeftOut(hostname) || listed != nil && listed(hostname)
+	}
+}
+
+func (c *control) isLeftOut(hostname string) bool {
+	names := c.left.Load()
+	if names == nil {
+		return false
+	}
+	for name := hostname; name != ""; _, name, _ = strings.Cut(name, ".") {
+		if (*names)[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// halt makes the workers of a run wait while its crawl is paused. The zero halt is none.
+type halt struct {
+	mu       sync.Mutex
+	over     chan struct{}      // closed when the pause ends; nil without one
+	claiming context.Context    // what URLs are claimed with until the next pause; nil until it is needed
+	recall   context.CancelFunc // ends claiming
+}
+
+func (h *halt) begin() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over == nil {
+		h.over = make(chan struct{})
+	}
+	if h.recall != nil {
+		h.recall()
+		h.claiming, h.recall = nil, nil
+	}
+}
+
+func (h *halt) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over != nil {
+		close(h.over)
+		h.over = nil
+	}
+}
+
+// wait waits for the end of a pause, or of claims. It returns a context to claim with that ends with claims, and when
+// the next pause begins.
+func (h *halt) wait(claims context.Context) context.Context {
+	for {
+		claiming, over := h.current(claims)
+		if over == nil {
+			return claiming
+		}
+		select {
+		case <-over:
+		case <-claims.Done():
+			return claims
+		}
+	}
+}
+
+func (h *halt) current(claims context.Context) (claiming context.Context, over chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over == nil && h.claiming == nil {
+		h.claiming, h.recall = context.WithCancel(claims)
+	}
+	return h.claiming, h.over
+}

@@ -1,0 +1,120 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawltest"
+)
+
+// TestControl pauses a job, resumes it, leaves a host out and ends it; then another process resumes the job. The servers, the
+// ledger and the manifest say what happened.
+func TestControl(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		dir, seeds := filepath.Join(t.TempDir(), "job"), []string{"http://a.example/", "http://b.example/"}
+		for _, seed := range seeds {
+			pages(w.Site(strings.TrimSuffix(seed, "/")), 200)
+		}
+		cfg := simulated(w)
+		j, err := Create(dir, cfg, seeds...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := func(d time.Duration, f func() error) {
+			timer := time.AfterFunc(d, func() {
+				if err := f(); err != nil {
+					t.Error(err)
+				}
+			})
+			t.Cleanup(func() { timer.Stop() })
+		}
+		after(20*time.Second+time.Millisecond, j.Pause)
+		after(80*time.Second, j.Resume)
+		after(100*time.Second, func() error { return j.LeaveOut("b.example:80") })
+		after(110*time.Second, j.Drain)
+		if rep, err := j.Run(t.Context()); err != nil || rep.Finish != crawler.FinishDrained {
+			t.Fatalf("%v %+v", err, rep)
+		}
+		if err := errors.Join(j.Pause(), j.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if j, err = Resume(dir, cfg, seeds); err != nil {
+			t.Fatal(err)
+		}
+		after(10*time.Second, func() error { return errors.Join(j.LeaveOut("b.example"), j.Drain()) })
+		rep, err := j.Run(t.Context())
+		if err = errors.Join(err, j.Close()); err != nil || rep.Finish != crawler.FinishDrained {
+			t.Fatalf("%v %+v", err, rep)
+		}
+
+		for _, r := range w.Requests() {
+			at := r.Start.Sub(w.Start())
+			if at > 20*time.Second+time.Millisecond && at < 80*time.Second || at > 100*time.Second && r.Host == "b.example:80" {
+				t.Errorf("%s was requested %v after the start", r.URL, at)
+			}
+		}
+		if n := len(w.Visited("b.example")); n < 30 || n > 42 {
+			t.Errorf("%d requests of the host that was left out", n)
+		}
+		checkActions(t, dir, w.Start(), "pause 20.001 s, resume 80 s, leave-out b.example:80 100 s, drain 110 s; leave-out b.example 120 s, drain 120 s")
+		w.MustRequest("http://a.example/53") // by the second process, which finds a URL of the other host there
+		if err := j.LeaveOut("no host/"); err == nil {
+			t.Error("a path was left out")
+		}
+	})
+}
+
+// pages makes n pages of a site.
+func pages(s *crawltest.Site, n int) {
+	var links strings.Builder
+	for i := range n {
+		fmt.Fprintf(&links, "<a href=/%d>page</a>", i)
+		s.Page(fmt.Sprintf("/%d", i), fmt.Sprintf("page %d <a href=http://b.example/from/%d>later</a>", i, i))
+	}
+	s.Page("/", links.String())
+}
+
+// simulated is the configuration of a job that crawls w.
+func simulated(w *crawltest.Web) Config {
+	const contact = "https://lab.university.edu/crawl"
+	w.Expect(crawltest.Expect{Delay: time.Second, PerAddress: true, Agent: "testbot", Contact: contact})
+	c := Config{Crawl: crawler.Config{Agent: "testbot/1.0", Contact: contact}}
+	c.Crawl.Fetch.DialContext, c.Crawl.Fetch.Resolver, c.Crawl.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
+	c.Crawl.Fetch.AllowAddresses = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
+	return c
+}
+
+// checkActions compares the actions in the manifest, processes between semicolons, and verifies the job.
+func checkActions(t *testing.T, dir string, start time.Time, want string) {
+	t.Helper()
+	r, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	m, err := r.Manifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs []string
+	for _, run := range m.Runs {
+		var actions []string
+		for _, c := range run.Changes {
+			text := strings.TrimRight(c.Key+" "+c.To, " ")
+			actions = append(actions, fmt.Sprintf("%s %v s", text, c.At.Sub(start).Seconds()))
+		}
+		runs = append(runs, strings.Join(actions, ", "))
+	}
+	if got := strings.Join(runs, "; "); got != want {
+		t.Errorf("actions:\n%s\nwant\n%s", got, want)
+	}
+	if v, err := r.Verify(); err != nil || len(v.Violations) > 0 || v.Damaged() > 0 || v.Chain.Fault != "" {
+		t.Errorf("verification: %v, %+v", err, v)
+	}
+}
