@@ -23,6 +23,10 @@ import (
 //	F18 Revive queues URLs that are done once more, as if they were new: they arrive anew, with the
 //	    depth of their Request and no attempt. One for which there is no room stays done. URLs that
 //	    are not done are treated as by Add. It is durable on return.
+//	F19 Take is Add and Commit without ends in one step: the requests are queued and the checkpoint is
+//	    stored, or neither is, after a crash at any byte too. What reads requests from elsewhere, and
+//	    stores as an offset how far it has read, takes each of them exactly once. It is durable on
+//	    return.
 type Durable interface {
 	Frontier
 	// Release frees the place of c at its host, from readyAt on. c must be ended by Commit afterwards;
@@ -36,6 +40,9 @@ type Durable interface {
 	// Revive queues those of rs that are done once more and returns how many those were. Unknown ones
 	// are added, which is not counted. The errors are those of Add.
 	Revive(ctx context.Context, rs ...Request) (revived int, err error)
+	// Take queues those of rs that are not known yet and stores a checkpoint, all in one step. It returns
+	// how many it has queued. The errors are those of Add; there is no effect then.
+	Take(ctx context.Context, rs []Request, c Checkpoint) (added int, err error)
 	// Offsets returns the offsets that an owner has committed, by name, as a map of the caller's own.
 	Offsets(owner string) map[string]int64
 	// Value returns a value that an owner has committed, nil if there is none of that name.

@@ -58,8 +58,10 @@ var (
 //	F9  Claim returns ErrDrained if and only if nothing is queued, claimed or waiting; becoming so
 //	    wakes every blocked Claim.
 //	F10 A blocked Claim wakes on Add, Settle, a time that has come, the end of its context, and Close.
-//	F11 After a claim's Deadline the URL can be claimed again and Settle of the old claim is ErrLost
-//	    without effect.
+//	F11 A request for a claim may begin no later than its Deadline. Until then the claim is not lost.
+//	    When it is lost after that, Settle is ErrLost without effect, and the URL can be claimed again.
+//	    A store in which claims expire loses each at its Deadline; in others a claim whose request
+//	    began in time can be settled at any later time.
 //	F12 Durable stores: after a crash at any byte no acknowledged URL is lost, no settled one is
 //	    revived, and no host is ready earlier than it would have been.
 //	F13 Close unblocks everything; every later call returns ErrClosed.
@@ -108,7 +110,7 @@ func (r *Request) Validate() error {
 type Claim struct {
 	Request
 	Attempt  int       // 0 at first; one more after each retry
-	Deadline time.Time // after it the claim is lost; zero: never
+	Deadline time.Time // no request for it may begin later, and it may be lost then; zero: never
 	ID       uint64    // identifies the claim in its store
 }
 

@@ -35,6 +35,9 @@ type Config struct {
 	// that has lost its last writes or was restored from an older copy, and returns ErrDamaged. The file is made
 	// when it is missing. "": AMBLE.last in the directory, which is copied with it.
 	LastWrite string
+	// Journal gets each group of changes before it takes effect; the disk is not waited for then, and LastWrite is not
+	// used. A directory is opened with its journal or without one, always. nil: the directory is all there is.
+	Journal Journal
 	// CacheSize is the memory, in bytes, for data that was read and for memtables: it should be several
 	// times MemTableSize. 0: DefaultCacheSize.
 	CacheSize int64

@@ -17,7 +17,8 @@
 // memory; writer turns calls into batches; offsets, known and calls are small. Reading order: disk.go,
 // frontier.go and durable.go (the calls), op.go, lanes.go, queue.go, reading.go and waiting.go (what is in memory of
 // a queue), writer.go, group.go, pin.go and publish.go (a batch from its ops to its effects), keys.go, seen.go and
-// record.go (the format), engine.go, failure.go and guard.go (what happens when the disk fails).
+// record.go (the format), engine.go, failure.go and guard.go (what happens when the disk fails), journal.go and copy.go (a store that is kept
+// elsewhere, too).
 package disk
 
 import (
@@ -111,11 +112,10 @@ func (s *Store) start(fs vfs.FS, lock *pebble.Lock) error {
 		wrote, err = s.load()
 		return err
 	})
-	if err == nil {
-		err = checkLast(fs, s.c.LastWrite, wrote)
-	}
-	if err == nil {
-		s.writer.last, err = openLast(fs, s.c.LastWrite)
+	if err == nil && s.c.Journal == nil {
+		if err = checkLast(fs, s.c.LastWrite, wrote); err == nil {
+			s.writer.last, err = openLast(fs, s.c.LastWrite)
+		}
 	}
 	if err != nil {
 		_ = s.engine.close()
@@ -156,7 +156,7 @@ func (s *Store) Close() error {
 
 // load reads into memory what is kept there. It returns the time of the last write, in Unix nanoseconds.
 func (s *Store) load() (wrote int64, err error) {
-	if s.secret, err = s.engine.loadSecret(); err != nil {
+	if err := s.loadSecret(); err != nil {
 		return 0, err
 	}
 	if wrote, err = s.engine.loadTime(); err != nil {

@@ -17,6 +17,19 @@ func (s *Store) Revive(ctx context.Context, rs ...frontier.Request) (revived int
 	return -o.done, nil
 }
 
+// Take implements frontier.Durable. The requests and the checkpoint are on disk when it returns, however its
+// context ends meanwhile.
+func (s *Store) Take(ctx context.Context, rs []frontier.Request, c frontier.Checkpoint) (added int, err error) {
+	o := &op{steps: make([]step, 1)}
+	if err := o.carry(c); err != nil {
+		return 0, err
+	}
+	if err := s.enqueue(ctx, o, rs); err != nil {
+		return 0, err
+	}
+	return o.added, nil
+}
+
 // Release implements frontier.Durable. It does not wait for the disk.
 func (s *Store) Release(ctx context.Context, c frontier.Claim, readyAt time.Time) error {
 	if err := s.calls.enter(ctx); err != nil {

@@ -105,10 +105,13 @@ func (e *engine) background(err error) {
 // corrupt is called for a file that does not hold what was written. Whoever reads it gets the error.
 func (e *engine) corrupt(info pebble.DataCorruptionInfo) { _ = e.failure.fail(info.Details) }
 
-// apply makes b visible; it is durable when b.SyncWait returns. The engine panics when it cannot
+// apply makes b visible; with sync it is durable when b.SyncWait returns. The engine panics when it cannot
 // write its log, and must not be used after that.
-func (e *engine) apply(b *pebble.Batch) (err error) {
+func (e *engine) apply(b *pebble.Batch, sync bool) (err error) {
 	defer e.survive(&err)
+	if !sync {
+		return e.db.Apply(b, pebble.NoSync)
+	}
 	return e.db.ApplyNoSyncWait(b, pebble.Sync)
 }
 

@@ -30,6 +30,7 @@ const (
 var (
 	keyCounters = []byte("mc")
 	keySecret   = []byte("ms")
+	keyMark     = []byte("mj") // of a store with a journal
 	keyTime     = []byte("mt")
 )
 

@@ -50,7 +50,12 @@ func appendLast(b []byte, unix int64) []byte {
 	return fmt.Appendf(b, " %08x\n", crc32.ChecksumIEEE(b))
 }
 
-func (l *lastWrite) close() error { return l.f.Close() }
+func (l *lastWrite) close() error {
+	if l == nil {
+		return nil
+	}
+	return l.f.Close()
+}
 
 // checkLast reports a store that has lost writes. unix is the time of the last write it has.
 func checkLast(fs vfs.FS, path string, unix int64) error {

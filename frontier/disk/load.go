@@ -9,18 +9,38 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/sched"
 )
 
-func (e *engine) loadSecret() (secret, error) {
-	b, err := e.get(keySecret)
+// loadSecret reads the secret of the hashes, or makes it: the first group of a journal holds it alone.
+func (s *Store) loadSecret() error {
+	b, err := s.engine.get(keySecret)
 	if err != nil {
-		return secret{}, err
+		return err
+	}
+	mark, err := s.engine.loadMark()
+	if err == nil {
+		err = s.checkJournal(b != nil, mark)
+	}
+	if err != nil {
+		return err
 	}
 	if b == nil {
 		b = newSecret()
-		if err := e.db.Set(keySecret, b, pebble.Sync); err != nil {
-			return secret{}, err
+		if err := s.keepSecret(b); err != nil {
+			return err
 		}
 	}
-	return secretOf(b)
+	s.secret, err = secretOf(b)
+	return err
+}
+
+func (s *Store) keepSecret(secret []byte) error {
+	b := s.engine.db.NewBatch()
+	if err := b.Set(keySecret, secret, nil); err != nil {
+		return err
+	}
+	if err := s.c.journaled(s.dir, b); err != nil {
+		return err
+	}
+	return s.engine.db.Apply(b, pebble.Sync)
 }
 
 // loadTime reads the time of the last write, 0 if there was none.

@@ -179,7 +179,10 @@ func (w *writer) apply(g *group) error {
 	if err := g.build(); err != nil {
 		return err
 	}
-	return w.engine.apply(g.batch)
+	if err := w.c.journaled(w.engine.failure.dir, g.batch); err != nil {
+		return err
+	}
+	return w.engine.apply(g.batch, w.c.Journal == nil)
 }
 
 // cacheFits adapts the cache to the number of known URLs.
@@ -189,7 +192,7 @@ func (w *writer) cacheFits() { w.engine.cache.fit(w.stored.urls()) }
 func (w *writer) sync() {
 	for g := range w.groups {
 		err := g.batch.SyncWait()
-		if err == nil {
+		if err == nil && w.last != nil {
 			w.last.note(g.wrote)
 		}
 		w.publish(g, err)

@@ -4,7 +4,7 @@
 // and a call of [Run].
 //
 // Reading order: frontiertest.go (the list of tests), kit.go and durable.go (what checks are written in), the
-// clauses f1_add.go to f18_revive.go, then model.go and random.go (random operations), crowd.go (many workers).
+// clauses f1_add.go to f19_take.go, then model.go and random.go (random operations), crowd.go (many workers).
 package frontiertest
 
 import (
@@ -141,6 +141,11 @@ func each(o Options, test func(name string, check func(*kit))) {
 	test("F18 Revive leaves alone what is not done", reviveLeavesPending)
 	test("F18 a failed Revive has no effect", failedReviveHasNoEffect)
 	test("F18 a crash keeps what was revived", crashKeepsRevived)
+	test("F19 Take adds and stores", takeAddsAndStores)
+	test("F19 Claim wakes on Take", takeWakes)
+	test("F19 a failed Take has no effect", failedTakeHasNoEffect)
+	test("F19 a crash keeps what was taken", crashKeepsTaken)
+	test("F19 a crash during Take leaves all or nothing", crashDuringTake)
 	test("a Claim returns the Request as added", claimReturnsRequest)
 	test("Stats count by state", statsCount)
 	test("Known URLs are known, HostPending counts", knownIsKnown)

@@ -151,6 +151,14 @@ func TestSuiteNoticesEachBug(t *testing.T) {
 		{"revive with an ended context", []string{"F18 a failed"}},
 		{"failed revive revives", []string{"F18 a failed"}},
 		{"crash forgets what was revived", []string{"F18 a crash", random}},
+		{"take adds nothing", []string{"F19 Take adds", "F19 Claim wakes", "F19 a crash keeps", random}},
+		{"take adds one", []string{"F19 Take adds", "F19 a crash keeps", random}},
+		{"take counts the known", []string{"F19 Take adds", random}},
+		{"take stores nothing", []string{"F19 Take adds", "F19 a crash keeps", random}},
+		{"take wakes nobody", []string{"F19 Claim wakes"}},
+		{"take with an ended context", []string{"F19 a failed"}},
+		{"failed take stores", []string{"F19 a failed"}},
+		{"take in two steps", []string{"F19 a crash during"}},
 		{"hops are lost", []string{"a Claim returns", random}},
 		{"kind is lost", []string{"a Claim returns", random}},
 		{"meta is lost", []string{"a Claim returns", random}},
@@ -191,7 +199,7 @@ func TestSuiteNoticesWrongSlots(t *testing.T) {
 // TestSuiteSkipsWhatAStoreCannotDo: tests of optional abilities are skipped, not passed.
 func TestSuiteSkipsWhatAStoreCannotDo(t *testing.T) {
 	for _, prefix := range []string{"F3 a host has as many", "F11 an expired", "F11 Settle of", "F12 a crash loses", "F12 a closed store",
-		"F15 a release frees", "F15 a crash", "F16 Commit takes", "F16 a crash during", "F17 owners", "F18 Revive queues",
+		"F15 a release frees", "F15 a crash", "F16 Commit takes", "F16 a crash during", "F17 owners", "F18 Revive queues", "F19 Take adds",
 	} {
 		r := runOne(t, Options{Virtual: true}, prefix, func() frontier.Frontier {
 			return frontier.NewMemory(frontier.MemoryConfig{})

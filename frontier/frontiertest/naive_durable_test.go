@@ -223,6 +223,44 @@ func (n *naive) reviveOne(now time.Time, r frontier.Request) int {
 	return 1
 }
 
+func (n *naive) Take(ctx context.Context, rs []frontier.Request, c frontier.Checkpoint) (added int, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.usable(ctx); err != nil && (ctx.Err() == nil || !n.is("take with an ended context")) {
+		return 0, err
+	}
+	if n.is("failed take stores") {
+		n.store(c)
+	}
+	if err := n.validate(rs); err != nil {
+		return 0, err
+	}
+	if n.is("take in two steps") {
+		n.store(c)
+		n.mu.Unlock()
+		time.Sleep(time.Microsecond)
+		n.mu.Lock()
+	}
+	for _, r := range rs {
+		if n.is("take adds nothing") {
+			break
+		}
+		if n.add(n.now(), r) || n.is("take counts the known") {
+			added++
+		}
+		if n.is("take adds one") {
+			break
+		}
+	}
+	if !n.is("take stores nothing") {
+		n.store(c)
+	}
+	if !n.is("take wakes nobody") {
+		n.change()
+	}
+	return added, nil
+}
+
 func (n *naive) Offsets(owner string) map[string]int64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()

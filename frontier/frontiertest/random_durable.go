@@ -44,6 +44,8 @@ func (r *run) durableOperation() bool {
 		r.compareStored()
 	case n < 26:
 		r.reviveSome()
+	case n < 29:
+		r.takeSome()
 	default:
 		return false
 	}
@@ -136,6 +138,28 @@ func (r *run) reviveSome() {
 	if want := r.m.revive(now, rs); n != want || err != nil {
 		r.fail("Revive: %d, %v; want %d", n, err, want)
 	}
+}
+
+// takeSome takes requests of which some are known.
+func (r *run) takeSome() {
+	rs, now := make([]frontier.Request, r.durableRand.IntN(4)), r.now()
+	for i := range rs {
+		rs[i] = r.request()
+	}
+	at := r.offsets["taken"] + 1
+	r.note("%s Take %s", clock(now), names(rs))
+	n, err := r.f.(frontier.Durable).Take(r.ctx, rs, frontier.Checkpoint{Offsets: map[string]int64{"taken": at}})
+	r.written = true
+	want := 0
+	for _, q := range rs {
+		if r.m.add(now, q) {
+			want++
+		}
+	}
+	if n != want || err != nil {
+		r.fail("Take: %d, %v; want %d", n, err, want)
+	}
+	r.offsets["taken"] = at
 }
 
 // keepFreed notes that a Commit has failed: what is still released can be ended later.

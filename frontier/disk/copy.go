@@ -1,0 +1,100 @@
+package disk
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Copy is the directory of a [Store] with a [Journal] while no Store has it open: it follows the journal, from
+// wherever it stands, until a Store is opened in it. A Store opened in a directory to which the first n groups of a
+// journal were applied, one after the other, holds exactly what the journal's own Store held after n groups.
+//
+// A Copy must not be used concurrently. When the disk fails, every later call returns its error.
+type Copy struct {
+	engine *engine
+	lock   *pebble.Lock
+	mark   Mark
+}
+
+// OpenCopy opens the copy in dir, or begins one there: dir must be a copy's directory, or empty, or not exist. Of c
+// only the sizes of caches and tables are used. The errors are those of [Open].
+func OpenCopy(dir string, c Config) (*Copy, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("disk: %w", err)
+	}
+	return openCopy(plainFS{vfs.Default}, dir, c)
+}
+
+func openCopy(fs vfs.FS, dir string, c Config) (*Copy, error) {
+	lock, err := prepare(fs, dir)
+	if err != nil {
+		return nil, err
+	}
+	k := &Copy{lock: lock}
+	failure := newFailure(dir, func(error, bool) {})
+	if k.engine, err = openEngine(fs, c.withDefaults(), lock, failure, false); err != nil {
+		_ = lock.Close()
+		return nil, describe(dir, err)
+	}
+	err = k.engine.guarded(func() (err error) {
+		k.mark, err = k.engine.loadMark()
+		return err
+	})
+	if err == nil && k.mark == (Mark{}) {
+		err = k.checkEmpty(dir)
+	}
+	if err != nil {
+		_ = k.Close()
+		return nil, describe(dir, err)
+	}
+	return k, nil
+}
+
+// checkEmpty reports a directory without a mark that holds a crawl.
+func (k *Copy) checkEmpty(dir string) error {
+	b, err := k.engine.get(keySecret)
+	if err == nil && b != nil {
+		err = &storeError{fmt.Sprintf("%v: %s: it was written without one: name another directory", ErrCopy, dir), []error{ErrCopy}}
+	}
+	return err
+}
+
+// Mark returns the place of the group that was applied last, the zero Mark if there is none.
+func (k *Copy) Mark() Mark { return k.mark }
+
+// Apply applies the journal's next group, which is at that place. The group must be whole and what its Store appended;
+// the directory is damaged otherwise.
+func (k *Copy) Apply(group []byte, at Mark) error {
+	if at.Seq <= k.mark.Seq {
+		return fmt.Errorf("disk: group %d comes after group %d of the journal: a copy follows it in order", at.Seq, k.mark.Seq)
+	}
+	err := k.engine.guarded(func() error {
+		b := k.engine.db.NewBatch()
+		if err := b.SetRepr(bytes.Clone(group)); err != nil {
+			return err
+		}
+		if err := b.Set(keyMark, at.bytes(nil), nil); err != nil {
+			return err
+		}
+		return k.engine.db.Apply(b, pebble.NoSync)
+	})
+	if err != nil {
+		return k.engine.failure.fail(err)
+	}
+	k.mark = at
+	return nil
+}
+
+// Close closes the directory, for a Store or another Copy.
+func (k *Copy) Close() error {
+	err := k.engine.close()
+	if !k.engine.failure.mayHang() {
+		_ = k.lock.Close()
+	}
+	return describe(k.engine.failure.dir, err)
+}

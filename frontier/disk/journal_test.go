@@ -1,0 +1,281 @@
+package disk
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/frontier/frontiertest"
+)
+
+var errFenced = errors.New("fenced")
+
+// sequence is a journal in memory. It belongs to one Store at a time.
+type sequence struct {
+	mu     sync.Mutex
+	groups [][]byte
+	marks  []Mark
+	seen   func(n int) // called before group n is appended, nil: not
+}
+
+// pen is a Store's right to append to a sequence.
+type pen struct {
+	of    *sequence
+	taken bool
+}
+
+func (p *pen) Append(group []byte) (Mark, error) {
+	q := p.of
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if p.taken {
+		return Mark{}, errFenced
+	}
+	if q.seen != nil {
+		q.seen(len(q.groups))
+	}
+	m := Mark{Seq: uint64(10 + 3*len(q.groups))} // other records lie between groups
+	binary.BigEndian.PutUint64(m.Nonce[:], rand.Uint64())
+	q.groups, q.marks = append(q.groups, slices.Clone(group)), append(q.marks, m)
+	return m, nil
+}
+
+// take takes the journal away from p, and returns one for the next Store.
+func (p *pen) take() *pen {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	p.taken = true
+	return &pen{of: p.of}
+}
+
+// follow applies to a directory what it lacks of the first n groups.
+func follow(t testing.TB, fs vfs.FS, q *sequence, n int) {
+	t.Helper()
+	k, err := openCopy(fs, "/crawl", testConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.Index(q.marks, k.Mark()) + 1
+	if i == 0 && k.Mark() != (Mark{}) {
+		t.Fatalf("the directory has %v, which is not in the journal", k.Mark())
+	}
+	for ; i < n; i++ {
+		if err := k.Apply(q.groups[i], q.marks[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// contents is a hash of all keys and values.
+func contents(t testing.TB, e *engine) uint64 {
+	t.Helper()
+	h := fnv.New64()
+	err := e.scan([]byte{0}, []byte{0xff}, func(key, value []byte) (bool, error) {
+		fmt.Fprintf(h, "%q %q\n", key, value)
+		return true, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.Sum64()
+}
+
+func contentsOf(t testing.TB, fs vfs.FS) uint64 {
+	t.Helper()
+	k, err := openCopy(fs, "/crawl", testConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	return contents(t, k.engine)
+}
+
+// journaledLab opens stores with a journal. A crash takes the machine away, or leaves any prefix of its directory.
+type journaledLab struct {
+	lab
+	pens map[frontier.Frontier]*pen
+}
+
+func newJournaledLab(c Config, t tuning) *journaledLab {
+	return &journaledLab{lab: *newLab(c, t), pens: map[frontier.Frontier]*pen{}}
+}
+
+func (l *journaledLab) open(t testing.TB, fs *vfs.MemFS, p *pen) *Store {
+	t.Helper()
+	c := l.c
+	c.Journal = p
+	s, err := open(fs, "/crawl", c, l.t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fs[s], l.pens[s] = fs, p
+	return s
+}
+
+func (l *journaledLab) begin(t *testing.T) frontier.Frontier {
+	return l.open(t, vfs.NewCrashableMem(), &pen{of: &sequence{}})
+}
+
+func (l *journaledLab) crash(t *testing.T, f frontier.Frontier) frontier.Frontier {
+	l.mu.Lock()
+	left := l.fs[f].CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: l.rng.IntN(101), RNG: l.rng})
+	p := l.pens[f].take()
+	l.mu.Unlock()
+	if err := f.Close(); err != nil && !errors.Is(err, errFenced) {
+		t.Fatal(err)
+	}
+	rebuilt := vfs.NewCrashableMem()
+	follow(t, rebuilt, p.of, len(p.of.groups))
+	follow(t, left, p.of, len(p.of.groups))
+	if a, b := contentsOf(t, rebuilt), contentsOf(t, left); a != b {
+		t.Fatalf("the store rebuilt from nothing has contents %x, from what the crash left %x", a, b)
+	}
+	if l.rng.IntN(2) == 0 {
+		return l.open(t, rebuilt, p)
+	}
+	return l.open(t, left, p)
+}
+
+func (l *journaledLab) reopen(t *testing.T, f frontier.Frontier) frontier.Frontier {
+	t.Helper()
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return l.open(t, l.fs[f], l.pens[f])
+}
+
+// TestStoreConformsWithJournal: a store with a journal keeps every clause, where a crash is that another process
+// rebuilds the store from the journal.
+func TestStoreConformsWithJournal(t *testing.T) {
+	for name, l := range map[string]*journaledLab{
+		"": newJournaledLab(testConfig(), tuned()), "in little memory": newJournaledLab(little()),
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := l.options()
+			o.Crash, o.Reopen = l.crash, l.reopen
+			frontiertest.Run(t, l.begin, o)
+		})
+	}
+}
+
+// TestRebuiltAtEveryCut: whatever prefix of a journal is applied, the directory holds, key by key, what its store held
+// when it had written that prefix.
+func TestRebuiltAtEveryCut(t *testing.T) {
+	fs, p := vfs.NewMem(), &pen{of: &sequence{}}
+	c := smallConfig()
+	c.Journal = p
+	s := newStore("/crawl", c, tuned())
+	var held []uint64
+	p.of.seen = func(int) { held = append(held, contents(t, s.engine)) }
+	lock, err := prepare(fs, "/crawl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.start(fs, lock); err != nil {
+		t.Fatal(err)
+	}
+	w := &witness{s: s, life: "1", say: func(string) {}}
+	if err := w.crawl(t.Context(), 8); err != nil {
+		t.Fatal(err)
+	}
+	held = append(held, contents(t, s.engine))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(p.of.groups); n < 30 || len(held) < n+1 {
+		t.Fatalf("%d groups, %d states", n, len(held))
+	}
+	for n := range p.of.groups {
+		rebuilt := vfs.NewMem()
+		follow(t, rebuilt, p.of, n)
+		if n > 0 {
+			follow(t, rebuilt, p.of, n) // a second time changes nothing
+		}
+		if got := contentsOf(t, rebuilt); got != held[n] {
+			t.Errorf("after %d groups of %d: contents %x, want %x", n, len(p.of.groups), got, held[n])
+		}
+	}
+}
+
+// TestJournalThatFails: the error of the journal is the store's, and nothing of the group has happened.
+func TestJournalThatFails(t *testing.T) {
+	fs, p := vfs.NewMem(), &pen{of: &sequence{}}
+	c := testConfig()
+	c.Journal = p
+	s, err := open(fs, "/crawl", c, tuned())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &witness{s: s, life: "1", say: func(string) {}}
+	if err := w.add(t.Context(), "http://a.test/1"); err != nil {
+		t.Fatal(err)
+	}
+	p.take()
+	for range 2 {
+		err := w.add(t.Context(), "http://a.test/2")
+		if !errors.Is(err, errFenced) || errors.Is(err, ErrDamaged) {
+			t.Errorf("Add: %v, want the journal's error", err)
+		}
+	}
+	if err := s.Close(); !errors.Is(err, errFenced) {
+		t.Errorf("Close: %v, want the journal's error", err)
+	}
+	rebuilt := vfs.NewMem()
+	follow(t, rebuilt, p.of, len(p.of.groups))
+	if contentsOf(t, fs) != contentsOf(t, rebuilt) {
+		t.Error("the directory is not a prefix of the journal")
+	}
+}
+
+// TestJournalOrNone: a directory is opened with its journal, or without one, always.
+func TestJournalOrNone(t *testing.T) {
+	with, without := testConfig(), testConfig()
+	with.Journal = &pen{of: &sequence{}}
+	for name, tc := range map[string][2]Config{"with, without": {with, without}, "without, with": {without, with}} {
+		fs := vfs.NewMem()
+		s, err := open(fs, "/crawl", tc[0], tuned())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := open(fs, "/crawl", tc[1], tuned()); !errors.Is(err, ErrCopy) || errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v, want ErrCopy", name, err)
+			_ = s.Close()
+		}
+		if k, err := openCopy(fs, "/crawl", testConfig()); errors.Is(err, ErrCopy) != (tc[0].Journal == nil) {
+			t.Errorf("%s: OpenCopy: %v", name, err)
+		} else if err == nil {
+			if err := k.Apply(nil, k.Mark()); err == nil {
+				t.Error("a group was applied twice")
+			}
+			_ = k.Close()
+		}
+	}
+}
+
+// TestCopyRefusesRubbish: what is no group is not applied.
+func TestCopyRefusesRubbish(t *testing.T) {
+	k, err := openCopy(vfs.NewMem(), "/crawl", testConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	if err := k.Apply([]byte("rubbish"), Mark{Seq: 1}); !errors.Is(err, ErrDamaged) {
+		t.Errorf("Apply: %v, want ErrDamaged", err)
+	}
+}
