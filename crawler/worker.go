@@ -102,6 +102,8 @@ func (a *attempt) request(ctx context.Context) {
 		fallthrough
 	case ctx.Err() != nil && (page == nil || page.Truncated != ""):
 		a.putBack(ctx, frontier.Again{}, nil)
+	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonHeader: // for a robots.txt too: its next request would fail alike
+		a.unanswered(ctx, answer.Err)
 	case answer.Permit.Purpose() == politeness.Robots:
 		a.robotsAnswered(ctx, answer)
 	case answer.Err != nil:

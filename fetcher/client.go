@@ -139,7 +139,7 @@ func (c *Client) Get(ctx context.Context, u weburl.URL, why politeness.Purpose) 
 		switch {
 		case err != nil:
 			return nil, err
-		case a != nil && a.Permit.Purpose() == why:
+		case a != nil && (a.Permit.Purpose() == why || ReasonOf(a.Err) == ReasonHeader):
 			return a.Page, a.Err
 		}
 	}

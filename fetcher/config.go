@@ -8,12 +8,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/textproto"
 	"net/url"
 	"strconv"
 	"time"
-
-	"golang.org/x/net/http/httpguts"
 
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
@@ -126,13 +123,22 @@ type Config struct {
 	MaxIdle         int // connections kept open for later, over all hosts
 	IdleConnTimeout time.Duration
 
-	// Header fields of a request besides Host, User-Agent and Accept-Encoding.
+	// Header fields of a request besides Host, User-Agent and Accept-Encoding. [CheckField] says which names are
+	// reserved. Where a field is set more than once, the later of these applies: Accept and AcceptLanguage, Header,
+	// Headers, Request.
 	Accept         string
-	AcceptLanguage string // "": not sent
-	Header         http.Header
-	// Credentials maps an origin ("https://example.org") to the value of the Authorization header that is sent to this
-	// origin and no other. [BasicAuth] makes such a value.
-	Credentials map[string]string
+	AcceptLanguage string      // such as "de, en;q=0.8" (RFC 9110 section 12.5.4). "": not sent
+	Header         http.Header // sent to every site: no place for secrets
+	// Headers are sent to one origin each, and to no other: a redirect or a link to another origin is requested without
+	// them. The requests for the origin's robots.txt and sitemaps carry them too, so that the rules are those that apply
+	// to the crawler as what it is: without them a site that requires a login answers 401, which means that there are no
+	// rules (RFC 9309 section 2.3.1.3). Archives mask their values, and nothing else shows them.
+	Headers Headers
+	// Request returns further fields for one request. It is called for every request, those for a robots.txt and for the
+	// target of a redirect included, with the URL that is requested and with the context of its fetch. What it returns
+	// is treated like Headers. Its error fails the request, before anything is sent, with ReasonHeader; one with a method
+	// Temporary() bool that returns true is tried again later. It is called from many goroutines. nil: there are none.
+	Request func(ctx context.Context, u weburl.URL) (http.Header, error)
 	// Cookies makes the Fetcher keep cookies and return each to the origin that set it and to no other, within the
 	// limits of this package. It is off by default.
 	Cookies bool
@@ -202,7 +208,7 @@ func (c *Config) limit(p politeness.Purpose) int {
 
 // Validate returns everything that is wrong with c, joined, or nil if New would accept it.
 func (c Config) Validate() error {
-	return errors.Join(c.checkLimits(), c.checkHeader(), c.checkCredentials(), c.checkProxy())
+	return errors.Join(c.checkLimits(), c.checkHeader(), c.checkHeaders(), c.checkProxy())
 }
 
 func (c *Config) checkLimits() error {
@@ -229,46 +235,6 @@ func (c *Config) checkLimits() error {
 	}
 	refuse("MinRate", c.MinRate < 0)
 	refuse("MaxWindow", c.MaxWindow != 0 && c.MaxWindow < minWindow)
-	return errors.Join(errs...)
-}
-
-// checkHeader refuses header fields that the Fetcher controls itself or that belong to the connection (RFC 9110 section
-// 7.6.1).
-func (c *Config) checkHeader() error {
-	var errs []error
-	for name, values := range c.Header {
-		switch canonical := textproto.CanonicalMIMEHeaderKey(name); canonical {
-		case "User-Agent", "Host", "Cookie", "Authorization", "Proxy-Authorization", "Accept-Encoding", "Referer", "Range",
-			"Connection", "Upgrade", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Content-Length", "Expect",
-			"If-None-Match", "If-Modified-Since", "Signature", "Signature-Input", "Signature-Agent":
-			errs = append(errs, fmt.Errorf("fetcher: Header may not set %s", canonical))
-		}
-		if !httpguts.ValidHeaderFieldName(name) {
-			errs = append(errs, fmt.Errorf("fetcher: Header: %q is not a valid field name", name))
-		}
-		for _, v := range values {
-			if !httpguts.ValidHeaderFieldValue(v) {
-				errs = append(errs, fmt.Errorf("fetcher: Header: the value of %s holds control characters", name))
-			}
-		}
-	}
-	if !httpguts.ValidHeaderFieldValue(c.Accept) || !httpguts.ValidHeaderFieldValue(c.AcceptLanguage) {
-		errs = append(errs, errors.New("fetcher: Accept and AcceptLanguage may not hold control characters"))
-	}
-	return errors.Join(errs...)
-}
-
-func (c *Config) checkCredentials() error {
-	var errs []error
-	for origin, value := range c.Credentials {
-		u, err := weburl.Parse(origin)
-		if err != nil || u.Origin() != origin {
-			errs = append(errs, fmt.Errorf("fetcher: Credentials: %q is not an origin; write it as scheme://host[:port], without a default port or a path", origin))
-		}
-		if !httpguts.ValidHeaderFieldValue(value) { // never shown: it is a secret
-			errs = append(errs, fmt.Errorf("fetcher: Credentials: the value for %q holds control characters", origin))
-		}
-	}
 	return errors.Join(errs...)
 }
 

@@ -265,7 +265,7 @@ func (f *Fetcher) socks(ctx context.Context, target string) (net.Conn, error) {
 	return d.(proxy.ContextDialer).DialContext(ctx, "tcp", target)
 }
 
-// BasicAuth returns the Authorization value for a user and a password (RFC 7617), for Config.Credentials.
+// BasicAuth returns the Authorization value for a user and a password (RFC 7617), for Config.Headers.
 func BasicAuth(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }

@@ -28,7 +28,7 @@
 //
 // client.go has the order of calls to gate and network, fetcher.go and config.go the type and its limits, page.go and
 // errors.go what a request gives. exchange.go is one request: dns.go, guard.go, ports.go and pins.go decide about the
-// address; dial.go, pool.go, descriptors.go and wire.go connect; request.go, cookies.go, watch.go and record.go send and
+// address; dial.go, pool.go, descriptors.go and wire.go connect; request.go, headers.go, cookies.go, watch.go and record.go send and
 // observe; body.go, decode.go, streams.go, damaged.go and buffers.go read the body; sniff.go, charset.go and prescan.go
 // say what it is.
 package fetcher

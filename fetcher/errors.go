@@ -50,6 +50,7 @@ const (
 	ReasonPermit        = "permit_expired" // (t) the Permit expired before the request was written, perhaps while it waited for a file descriptor; nothing was sent
 	ReasonPermitInvalid = "permit_invalid" // no Permit, or one used before; nothing was sent
 	ReasonLedger        = "ledger_failed"  // the request could not be recorded in the ledger; nothing was sent
+	ReasonHeader        = "request_header" // Config.Request failed, or returned a field that is reserved or not valid; nothing was sent
 	ReasonURL           = "url_unsendable" // the URL cannot be written as a request target as it stands
 
 	ReasonReset         = "reset"             // (t) the connection was reset
@@ -109,6 +110,9 @@ func (e *Error) Temporary() bool {
 		ReasonNoResources, ReasonProxy, ReasonProxyUnusable, ReasonTLSTimeout, ReasonPermit, ReasonReset, ReasonNoAnswer,
 		ReasonHeaderTimeout, ReasonIdleTimeout, ReasonFetchTimeout, ReasonCutShort:
 		return true
+	case ReasonHeader:
+		var t interface{ Temporary() bool }
+		return errors.As(e.Err, &t) && t.Temporary()
 	}
 	return false
 }
@@ -144,7 +148,7 @@ func aborted(err error) bool {
 	switch ReasonOf(err) {
 	case "":
 		return errors.Is(err, context.Canceled) || errors.Is(err, politeness.ErrExpired)
-	case ReasonPermit, ReasonPermitInvalid, ReasonLedger, ReasonURL, ReasonClosed, ReasonCanceled:
+	case ReasonPermit, ReasonPermitInvalid, ReasonLedger, ReasonURL, ReasonHeader, ReasonClosed, ReasonCanceled:
 		return true
 	}
 	return false

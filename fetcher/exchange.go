@@ -29,7 +29,8 @@ type exchange struct {
 	url        weburl.URL
 	validators Validators
 	watch      *watch
-	keyID      string // of the key that signed the request
+	secret     []string // names of the header fields of this request alone
+	keyID      string   // of the key that signed the request
 	answered   func(status int, h http.Header) (again bool)
 
 	conn  *conn
@@ -40,9 +41,9 @@ type exchange struct {
 // run makes the request. A pooled connection that turns out to be closed before anything was written is replaced; after
 // the first byte there is no second attempt.
 func (x *exchange) run(ctx context.Context) (*Page, *Error) {
-	req, err := x.request()
-	if err != nil {
-		return nil, &Error{Phase: PhaseRequest, Reason: ReasonURL, Err: err}
+	req, fail := x.request(ctx)
+	if fail != nil {
+		return nil, fail
 	}
 	for {
 		if err := x.connection(ctx); err != nil {
@@ -168,7 +169,7 @@ func (x *exchange) settle(resp *http.Response, keep bool) {
 func (x *exchange) measure(page *Page) {
 	page.Written, page.FirstByte = x.turn.written, x.turn.firstByte
 	if x.turn.record != nil {
-		page.Raw = x.turn.record.raw()
+		page.Raw = x.turn.record.raw(x.secret)
 		page.Raw.Cut = page.Raw.Cut || page.Truncated != ""
 	}
 }

@@ -1,6 +1,10 @@
 package fetcher
 
-import "bytes"
+import (
+	"bytes"
+	"net/textproto"
+	"slices"
+)
 
 // recorder records what is sent and received on an HTTP/1.1 connection during one exchange.
 type recorder struct {
@@ -29,14 +33,14 @@ func (w *wire) informational(t *turn) {
 	t.record.informal++
 }
 
-// raw returns the record, split into its parts.
-func (r *recorder) raw() *Raw {
+// raw returns the record, split into its parts. The values of the fields that secret names are masked.
+func (r *recorder) raw(secret []string) *Raw {
 	rest := r.answer
 	for range r.informal {
 		rest = rest[headLength(rest):]
 	}
 	n := headLength(rest)
-	return &Raw{Request: blank(r.request), Head: rest[:n:n], Body: rest[n:], Cut: r.cut}
+	return &Raw{Request: blank(r.request, append(secret, "Authorization", "Cookie")), Head: rest[:n:n], Body: rest[n:], Cut: r.cut}
 }
 
 // headLength returns the length of the header section at the beginning of b, including the empty line after it. Lines
@@ -57,7 +61,7 @@ func headLength(b []byte) int {
 }
 
 // blank overwrites the values of fields that hold secrets.
-func blank(request []byte) []byte {
+func blank(request []byte, secret []string) []byte {
 	for pos := 0; pos < len(request); {
 		end := bytes.IndexByte(request[pos:], '\n')
 		if end < 0 {
@@ -66,7 +70,7 @@ func blank(request []byte) []byte {
 		line := request[pos : pos+end]
 		pos += end + 1
 		name, value, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\r")), []byte(": "))
-		if bytes.EqualFold(name, []byte("Authorization")) || bytes.EqualFold(name, []byte("Cookie")) {
+		if slices.Contains(secret, textproto.CanonicalMIMEHeaderKey(string(name))) {
 			for i := range value {
 				value[i] = '*'
 			}

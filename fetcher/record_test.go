@@ -17,7 +17,7 @@ func TestRecordIsWhatWentOverTheWire(t *testing.T) {
 	got := make(chan string, 10)
 	url := raw(t, keepAliveNoting(got, "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 102 Processing\n\n"+head+wire))
 	origin := strings.TrimSuffix(url, "/")
-	r := newRig(t, Config{Record: true, Credentials: map[string]string{origin: "Basic c2VjcmV0"}})
+	r := newRig(t, Config{Record: true, Headers: Headers{origin: {"Authorization": {"Basic c2VjcmV0"}}}})
 	for range 2 {
 		p := r.page(url + "/x")
 		sent = <-got

@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"net/http"
@@ -16,13 +17,17 @@ import (
 const acceptEncoding = "gzip, br, zstd"
 
 // request builds the one GET request of an exchange.
-func (x *exchange) request() (*http.Request, error) {
+func (x *exchange) request(ctx context.Context) (*http.Request, *Error) {
 	target, err := requestTarget(x.url.Scheme(), x.url.Authority(), x.url.PathQuery())
 	if err != nil {
-		return nil, err
+		return nil, &Error{Phase: PhaseRequest, Reason: ReasonURL, Err: err}
+	}
+	h, err := x.header(ctx)
+	if err != nil {
+		return nil, &Error{Phase: PhaseRequest, Reason: ReasonHeader, Err: err}
 	}
 	return &http.Request{
-		Method: http.MethodGet, URL: target, Host: x.url.Authority(), Header: x.header(),
+		Method: http.MethodGet, URL: target, Host: x.url.Authority(), Header: h,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}, nil
 }
@@ -39,13 +44,15 @@ func constantHeader(c *Config) http.Header {
 	return h
 }
 
-func (x *exchange) header() http.Header {
+func (x *exchange) header(ctx context.Context) (http.Header, error) {
 	h := make(http.Header, len(x.f.header)+5)
 	maps.Copy(h, x.f.header)
 	h["User-Agent"] = []string{x.grant.UserAgent()}
 	optional(h, "If-None-Match", x.validators.ETag)
 	optional(h, "If-Modified-Since", x.validators.LastModified)
-	optional(h, "Authorization", x.f.cfg.Credentials[x.url.Origin()])
+	if err := x.addFields(ctx, h); err != nil {
+		return nil, err
+	}
 	if x.f.jar != nil {
 		optional(h, "Cookie", x.f.jar.header(x.url.Origin(), x.url.Path(), time.Now()))
 	}
@@ -53,7 +60,7 @@ func (x *exchange) header() http.Header {
 		x.keyID, x.answered = x.f.cfg.Signer.Sign(x.url, h)
 		x.grant.Sign(x.keyID)
 	}
-	return h
+	return h, nil
 }
 
 // optional sets a field if it has a value. Values that were received from a server may contain anything.

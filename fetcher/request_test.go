@@ -62,19 +62,20 @@ func echo(w http.ResponseWriter, r *http.Request) {
 
 func TestCredentialsGoToTheirOriginOnly(t *testing.T) {
 	a, b := serve(t, echo), serve(t, echo)
-	r := newRig(t, Config{Credentials: map[string]string{a.URL: BasicAuth("user", "pa:ss")}})
+	r := newRig(t, Config{Headers: Headers{a.URL: {"authorization": {BasicAuth("user", "pa:ss")}}}})
 	if got := string(r.page(a.URL + "/x").Body); got != "Authorization: Basic dXNlcjpwYTpzcw==\n" {
 		t.Errorf("%q", got)
 	}
 	if got := r.page(b.URL).Body; len(got) != 0 {
 		t.Errorf("another port got %q", got)
 	}
-	r = newRig(t, Config{Credentials: map[string]string{"https://a.test": "secret"}, Cookies: true})
+	r = newRig(t, Config{Headers: Headers{"https://a.test": {"Authorization": {"secret"}}}, Cookies: true})
 	r.f.jar.store("https://a.test", "/", []string{"a=b"}, time.Now())
 	for _, u := range []string{"https://a.test/", "http://a.test/", "http://a.test:443/", "https://a.test:444/", "https://b.test/", "https://x.a.test/", "https://test/"} {
 		x := &exchange{f: r.f, url: parse(t, u), grant: r.grant(u)}
-		h, want := x.header(), u == "https://a.test/"
-		if (h.Get("Authorization") != "") != want || (h.Get("Cookie") != "") != want {
+		h, err := x.header(t.Context())
+		want := u == "https://a.test/"
+		if err != nil || (h.Get("Authorization") != "") != want || (h.Get("Cookie") != "") != want {
 			t.Errorf("%s: %v", u, h)
 		}
 	}
@@ -106,29 +107,29 @@ func TestConditionalRequest(t *testing.T) {
 func TestConfigValidate(t *testing.T) {
 	proxy := func(s string) *url.URL { u, _ := url.Parse(s); return u }
 	for name, c := range map[string]Config{
-		"negative time":         {IdleTimeout: -1},
-		"negative size":         {MaxBody: -1},
-		"negative rate":         {MinRate: -1},
-		"window too small":      {MaxWindow: 1},
-		"Signature":             {Header: http.Header{"Signature-Input": {"x"}}},
-		"User-Agent":            {Header: http.Header{"user-agent": {"x"}}},
-		"Host":                  {Header: http.Header{"Host": {"x"}}},
-		"Cookie":                {Header: http.Header{"Cookie": {"x"}}},
-		"Authorization":         {Header: http.Header{"Authorization": {"x"}}},
-		"Referer":               {Header: http.Header{"Referer": {"x"}}},
-		"Range":                 {Header: http.Header{"Range": {"x"}}},
-		"Connection":            {Header: http.Header{"Connection": {"close"}}},
-		"field name":            {Header: http.Header{"a b": {"x"}}},
-		"field value":           {Header: http.Header{"A": {"x\r\ny"}}},
-		"Accept":                {Accept: "a\nb"},
-		"credentials and path":  {Credentials: map[string]string{"http://a.test/": "x"}},
-		"credentials, port":     {Credentials: map[string]string{"http://a.test:80": "x"}},
-		"credentials, no URL":   {Credentials: map[string]string{"a.test": "x"}},
-		"credentials, newlines": {Credentials: map[string]string{"http://a.test": "x\ny"}},
-		"proxy scheme":          {Proxy: proxy("ftp://a.test")},
-		"proxy host":            {Proxy: proxy("http://")},
-		"proxy port":            {Proxy: proxy("http://a.test:99999")},
-		"proxy port 0":          {Proxy: proxy("http://a.test:0")},
+		"negative time":     {IdleTimeout: -1},
+		"negative size":     {MaxBody: -1},
+		"negative rate":     {MinRate: -1},
+		"window too small":  {MaxWindow: 1},
+		"Signature":         {Header: http.Header{"Signature-Input": {"x"}}},
+		"User-Agent":        {Header: http.Header{"user-agent": {"x"}}},
+		"Host":              {Header: http.Header{"Host": {"x"}}},
+		"Cookie":            {Header: http.Header{"Cookie": {"x"}}},
+		"Authorization":     {Header: http.Header{"Authorization": {"x"}}},
+		"Referer":           {Header: http.Header{"Referer": {"x"}}},
+		"Range":             {Header: http.Header{"Range": {"x"}}},
+		"Connection":        {Header: http.Header{"Connection": {"close"}}},
+		"field name":        {Header: http.Header{"a b": {"x"}}},
+		"field value":       {Header: http.Header{"A": {"x\r\ny"}}},
+		"Accept":            {Accept: "a\nb"},
+		"headers and path":  {Headers: Headers{"http://a.test/": {"Authorization": {"x"}}}},
+		"headers, port":     {Headers: Headers{"http://a.test:80": {"Authorization": {"x"}}}},
+		"headers, no URL":   {Headers: Headers{"a.test": {"Authorization": {"x"}}}},
+		"headers, newlines": {Headers: Headers{"http://a.test": {"Authorization": {"x\ny"}}}},
+		"proxy scheme":      {Proxy: proxy("ftp://a.test")},
+		"proxy host":        {Proxy: proxy("http://")},
+		"proxy port":        {Proxy: proxy("http://a.test:99999")},
+		"proxy port 0":      {Proxy: proxy("http://a.test:0")},
 	} {
 		if err := c.Validate(); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -139,7 +140,7 @@ func TestConfigValidate(t *testing.T) {
 			t.Errorf("%s: New accepts", name)
 		}
 	}
-	if err := (Config{Credentials: map[string]string{"https://a.test:8443": "x"}, Header: http.Header{"X-Y": {"z"}}, Proxy: proxy("socks5://a")}).Validate(); err != nil {
+	if err := (Config{Headers: Headers{"https://a.test:8443": {"Authorization": {"x"}}}, Header: http.Header{"X-Y": {"z"}}, Proxy: proxy("socks5://a")}).Validate(); err != nil {
 		t.Error(err)
 	}
 	err := (Config{MaxBody: -1, MinRate: -1}).Validate()

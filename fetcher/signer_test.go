@@ -41,7 +41,7 @@ func TestSigner(t *testing.T) {
 		_, _ = io.WriteString(w, r.Header.Get("Signature"))
 	})
 	signer := &stamp{}
-	r := newRig(t, Config{Signer: signer, Credentials: map[string]string{s.URL: "secret"}})
+	r := newRig(t, Config{Signer: signer, Headers: Headers{s.URL: {"Authorization": {"secret"}}}})
 	first, err := r.fetch(s.URL + "/a?b")
 	if err != nil {
 		t.Fatal(err)
