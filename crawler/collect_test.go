@@ -13,7 +13,9 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -197,13 +199,19 @@ func TestJoinTraces(t *testing.T) {
 				Claimed: func(frontier.Claim) { note("claimed") }, Waiting: func(weburl.URL, *politeness.NotYet) { note("waiting") },
 				Admitted: func(weburl.URL, politeness.Permit) { note("admitted") }, Robots: func(weburl.URL, politeness.OriginInfo) { note("robots") },
 				Retrying: func(weburl.URL, string, time.Time) { note("retrying") }, Visited: func(*crawler.Visit) { note("visited") },
+				Answered: func(weburl.URL, *fetcher.Answer) { note("answered") }, Committed: func(crawler.Commit) { note("committed") },
 			}
 		}
 		got, alone := map[string]string{}, map[string]string{}
 		// Another host on the same address, so that one of them has to wait.
 		o := w.Site("http://b.example").Address(s.Addr().String())
 		o.Page("/", "")
-		c := newCrawler(t, w, crawler.Config{Concurrency: 1, Trace: crawler.JoinTraces(hooks("1", got), nil, &crawler.Trace{}, hooks("2", got), hooks(".", alone))})
+		store, err := disk.Open(t.TempDir(), disk.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = store.Close() }()
+		c := newCrawler(t, w, crawler.Config{Concurrency: 1, Frontier: store, Trace: crawler.JoinTraces(hooks("1", got), nil, &crawler.Trace{}, hooks("2", got), hooks(".", alone))})
 		if _, err := c.Run(t.Context(), s.URL("/"), o.URL("/")); err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +220,7 @@ func TestJoinTraces(t *testing.T) {
 				t.Errorf("%s: %s, want %s", hook, got[hook], want)
 			}
 		}
-		if len(alone) != 6 {
+		if len(alone) != 8 {
 			t.Errorf("only %v were called", alone)
 		}
 	})

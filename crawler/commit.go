@@ -29,6 +29,7 @@ type committer struct {
 	checkpoint *checkpoint
 	fail       func(error)       // ends the crawl
 	done       func(host string) // a visit of a host is durable
+	trace      *Trace
 
 	mu     *sync.Mutex // the output's: the order of records is the order of ends
 	ends   []frontier.End
@@ -174,10 +175,15 @@ func (m *committer) ahead(ctx context.Context, links *[]frontier.Request) error 
 
 // commit makes durable what has accumulated. The last commit also stores what the gate knows.
 func (m *committer) commit(ctx context.Context, last bool) {
+	began := time.Now()
 	ends, c, err := m.take(last)
-	if err == nil && c != nil {
+	if err == nil && c == nil {
+		return // nothing can be committed any more
+	}
+	if err == nil {
 		err = m.store.Commit(ctx, ends, *c)
 	}
+	m.report(began, ends, c, err)
 	if err != nil {
 		m.giveUp(ends, err)
 		return
@@ -185,6 +191,23 @@ func (m *committer) commit(ctx context.Context, last bool) {
 	for i := range ends {
 		m.done(ends[i].Claim.URL.Host())
 	}
+}
+
+// report tells the Trace of a commit.
+func (m *committer) report(began time.Time, ends []frontier.End, c *frontier.Checkpoint, err error) {
+	if m.trace == nil || m.trace.Committed == nil {
+		return
+	}
+	t := Commit{Visits: len(ends), Took: time.Since(began), Err: err}
+	for i := range ends {
+		t.Links += len(ends[i].Settlement.Links)
+	}
+	if c != nil {
+		for name, value := range c.Values {
+			t.Bytes += int64(len(name) + len(value))
+		}
+	}
+	m.trace.Committed(t)
 }
 
 func (m *committer) giveUp(ends []frontier.End, err error) {

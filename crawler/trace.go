@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
@@ -14,8 +15,9 @@ import (
 // arguments are valid until they return. [SlogTrace] makes a Trace that logs, [JoinTraces] combines
 // several.
 //
-// For one claim the order is Claimed, then Waiting, or Admitted and then, for a robots.txt, Robots; a URL
-// that returns to the queue is claimed again later. Retrying or Visited is the last hook of an attempt.
+// For one claim the order is Claimed, then Waiting, or Admitted and Answered and then, for a robots.txt, Robots; a
+// URL that returns to the queue is claimed again later. Retrying or Visited is the last hook of an attempt.
+// Committed is about all visits since the commit before.
 type Trace struct {
 	// Claimed is called when a worker has claimed the URL, and with it its host.
 	Claimed func(c frontier.Claim)
@@ -23,6 +25,9 @@ type Trace struct {
 	Waiting func(u weburl.URL, w *politeness.NotYet)
 	// Admitted is called before a request is made: for u, or for the robots.txt that u needs.
 	Admitted func(u weburl.URL, p politeness.Permit)
+	// Answered is called when the request made for u is over, for u or for the robots.txt that u needs, as
+	// a.Permit says: with the answer, which is not parsed yet, or with the error of an attempt that failed.
+	Answered func(u weburl.URL, a *fetcher.Answer)
 	// Robots is called after each answer to a request for robots.txt, and each redirect of one.
 	Robots func(u weburl.URL, info politeness.OriginInfo)
 	// Retrying is called when the URL or its robots.txt has failed, with a reason code, and the URL returns to
@@ -30,6 +35,17 @@ type Trace struct {
 	Retrying func(u weburl.URL, reason string, at time.Time)
 	// Visited is called when the visit is final: the sinks have it, and nothing can be added.
 	Visited func(v *Visit)
+	// Committed is called in a crawl with a durable Frontier, after each commit, by the goroutine that commits.
+	Committed func(c Commit)
+}
+
+// Commit is one step in which visits became durable, in the sinks and the frontier.
+type Commit struct {
+	Visits int           // that became durable; 0 in one that only stores what the crawl knows
+	Links  int           // that were queued with them, as far as they were not known
+	Bytes  int64         // of the checkpoint: what the crawl and the gate know, beside visits and links
+	Took   time.Duration // for syncing the sinks and writing to the frontier
+	Err    error         // nothing became durable, and the crawl ends
 }
 
 // JoinTraces returns a Trace that calls the hooks of all traces, in order. Nil traces and hooks are
@@ -52,6 +68,11 @@ func JoinTraces(traces ...*Trace) *Trace {
 				t.admitted(u, p)
 			}
 		},
+		Answered: func(u weburl.URL, a *fetcher.Answer) {
+			for _, t := range traces {
+				t.answered(u, a)
+			}
+		},
 		Robots: func(u weburl.URL, info politeness.OriginInfo) {
 			for _, t := range traces {
 				if t.Robots != nil {
@@ -67,6 +88,11 @@ func JoinTraces(traces ...*Trace) *Trace {
 		Visited: func(v *Visit) {
 			for _, t := range traces {
 				t.visited(v)
+			}
+		},
+		Committed: func(c Commit) {
+			for _, t := range traces {
+				t.committed(c)
 			}
 		},
 	}
@@ -90,6 +116,12 @@ func (t *Trace) admitted(u weburl.URL, p politeness.Permit) {
 	}
 }
 
+func (t *Trace) answered(u weburl.URL, a *fetcher.Answer) {
+	if t != nil && t.Answered != nil {
+		t.Answered(u, a)
+	}
+}
+
 func (t *Trace) robots(u weburl.URL, g *politeness.Gate) {
 	if t != nil && t.Robots != nil {
 		t.Robots(u, g.Origin(u))
@@ -105,5 +137,11 @@ func (t *Trace) retrying(u weburl.URL, reason string, at time.Time) {
 func (t *Trace) visited(v *Visit) {
 	if t != nil && t.Visited != nil {
 		t.Visited(v)
+	}
+}
+
+func (t *Trace) committed(c Commit) {
+	if t != nil && t.Committed != nil {
+		t.Committed(c)
 	}
 }

@@ -95,6 +95,7 @@ func (a *attempt) request(ctx context.Context) {
 	}
 	a.ready = answer.Ready
 	a.account(ctx, answer)
+	a.cfg.Trace.answered(c.URL, answer)
 	page := answer.Page
 	switch {
 	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonLedger:
