@@ -23,6 +23,12 @@ type ScopeRule struct {
 	Types []string `json:"types,omitempty" yaml:"types,omitempty"`
 }
 
+// Validate reports what is wrong with the rule.
+func (r ScopeRule) Validate() error {
+	_, err := r.compile()
+	return err
+}
+
 // compile prepares the rule for use; the error names the rule.
 func (r ScopeRule) compile() (compiledRule, error) {
 	c := compiledRule{ScopeRule: r, name: r.String()}

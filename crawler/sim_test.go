@@ -13,7 +13,6 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/audit"
-	"github.com/amble-crawler/amble/robots"
 )
 
 var (
@@ -227,9 +226,9 @@ func (s *sim) setPace(p *politeness.Config) {
 }
 
 // window returns a part of the day, which may extend past midnight.
-func window(from, to time.Duration) robots.Window {
+func window(from, to time.Duration) politeness.Window {
 	const day = 24 * time.Hour
-	return robots.Window{From: from % day, To: to % day}
+	return politeness.Window{From: from % day, To: to % day}
 }
 
 // setLimits chooses the limits that end things.

@@ -6,10 +6,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
-	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -23,24 +24,86 @@ func expression(s string) (string, error) {
 	return s, nil
 }
 
-// readRules reads scope rules: "include RE" or "exclude RE".
+// verbs are the words that a scope rule begins with: the rule for all URLs that match, for links of some kinds, and for
+// answers of some types.
+var verbs = []string{"include", "exclude", "include-kind", "exclude-kind", "include-type", "exclude-type"}
+
+const wantRule = "want include RE, exclude RE, or include-kind, exclude-kind, include-type or exclude-type with a list and perhaps of RE"
+
+// readRules reads scope rules: "include RE", "exclude-kind image,script", "exclude-type application/pdf of RE".
 func readRules(texts []string) (rules []crawler.ScopeRule, err error) {
 	for _, text := range texts {
-		kind, re, _ := strings.Cut(text, " ")
-		if kind != "include" && kind != "exclude" {
-			return nil, fmt.Errorf("%q: want include RE or exclude RE", text)
-		}
-		if _, err := expression(re); err != nil {
+		r, err := readRule(text)
+		if err != nil {
 			return nil, err
 		}
-		rules = append(rules, crawler.ScopeRule{Exclude: kind == "exclude", Pattern: re})
+		rules = append(rules, r)
 	}
 	return rules, nil
 }
 
+func readRule(text string) (r crawler.ScopeRule, err error) {
+	verb, rest, _ := strings.Cut(text, " ")
+	if !slices.Contains(verbs, verb) {
+		return r, fmt.Errorf("%q: %s", text, wantRule)
+	}
+	what, of, _ := strings.Cut(verb, "-")
+	r.Exclude = what == "exclude"
+	if of == "" {
+		r.Pattern, err = expression(rest)
+		return r, err
+	}
+	names, pattern, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	for name := range strings.SplitSeq(names, ",") {
+		if of == "type" {
+			r.Types = append(r.Types, name)
+			continue
+		}
+		kind, err := frontier.ParseKind(name)
+		if err != nil {
+			return r, fmt.Errorf("%q: %w", text, err)
+		}
+		r.Kinds = append(r.Kinds, kind)
+	}
+	if pattern != "" {
+		re, ok := strings.CutPrefix(pattern, "of ")
+		if !ok {
+			return r, fmt.Errorf("%q: %s", text, wantRule)
+		}
+		if r.Pattern, err = expression(re); err != nil {
+			return r, err
+		}
+	}
+	if err := r.Validate(); err != nil {
+		return r, fmt.Errorf("%q: %w", text, err)
+	}
+	return r, nil
+}
+
+// rulesText returns the texts that readRules reads.
 func rulesText(rules []crawler.ScopeRule) (texts []string) {
 	for _, r := range rules {
-		texts = append(texts, r.String())
+		verb := "include"
+		if r.Exclude {
+			verb = "exclude"
+		}
+		names := slices.Clone(r.Types)
+		for _, k := range r.Kinds {
+			names = append(names, k.String())
+		}
+		switch {
+		case len(r.Kinds) > 0:
+			verb += "-kind " + strings.Join(names, ",")
+		case len(r.Types) > 0:
+			verb += "-type " + strings.Join(names, ",")
+		}
+		switch {
+		case len(names) == 0:
+			verb += " " + r.Pattern
+		case r.Pattern != "":
+			verb += " of " + r.Pattern
+		}
+		texts = append(texts, verb)
 	}
 	return texts
 }
@@ -57,20 +120,33 @@ func readHours(texts []string) (all politeness.Hours, err error) {
 	return all, nil
 }
 
-// window reads HH:MM-HH:MM, which may span midnight.
-func window(text string) (robots.Window, error) {
-	from, to, ok := strings.Cut(text, "-")
+// window reads HH:MM-HH:MM, which may span midnight, and perhaps @ and the name of a time zone.
+func window(text string) (w politeness.Window, err error) {
+	part, zone, zoned := strings.Cut(text, "@")
+	from, to, ok := strings.Cut(part, "-")
 	start, err := clock(from)
 	end, err2 := clock(to)
 	if !ok || err != nil || err2 != nil || start == end {
-		return robots.Window{}, errors.New("want parts of the day in UTC such as 22:00-06:00")
+		return w, errors.New("want parts of the day such as 22:00-06:00, in UTC, or 22:00-06:00@Europe/Berlin")
 	}
-	return robots.Window{From: start, To: end}, nil
+	w.From, w.To = start, end
+	if !zoned || zone == "UTC" {
+		return w, nil
+	}
+	// Local would be another zone on another machine.
+	if w.Zone, err = time.LoadLocation(zone); err != nil || zone == "" || zone == "Local" {
+		return w, fmt.Errorf("there is no time zone %q: want a name of the IANA database such as Europe/Berlin, or UTC", zone)
+	}
+	return w, nil
 }
 
 func hoursText(h politeness.Hours) (texts []string) {
 	for _, w := range h {
-		texts = append(texts, fmt.Sprintf("%02d:%02d-%02d:%02d", int(w.From.Hours()), int(w.From.Minutes())%60, int(w.To.Hours()), int(w.To.Minutes())%60))
+		text := fmt.Sprintf("%02d:%02d-%02d:%02d", int(w.From.Hours()), int(w.From.Minutes())%60, int(w.To.Hours()), int(w.To.Minutes())%60)
+		if w.Zone != nil && w.Zone != time.UTC {
+			text += "@" + w.Zone.String()
+		}
+		texts = append(texts, text)
 	}
 	return texts
 }

@@ -129,7 +129,7 @@ func TestTextAndBack(t *testing.T) {
 		case Text:
 		case List:
 			texts = append(texts, map[string][]string{
-				"allow-address": {"10.0.0.0/8"}, "hours": {"22:00-06:00"}, "allow-port": {"22"}, "rules": {"exclude a", "include b"},
+				"allow-address": {"10.0.0.0/8"}, "hours": {"22:00-06:00", "12:00-13:00@Europe/Berlin"}, "allow-port": {"22"}, "rules": {"exclude a", "include b", "exclude-kind image,script", "include-kind anchor of a b", "exclude-type image/*", "include-type text/html,application/pdf of ^x"},
 				"beyond-kinds": {"image", "style"}, "refuse-usage": {"train-ai"}, "insecure-hosts": {"a.org"}, "format": {"jsonl", "warc"},
 			}[k.Name])
 		case Choice:

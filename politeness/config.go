@@ -88,7 +88,7 @@ type Config struct {
 	// RefuseUsage names uses (robots.UseTrainAI, …): a URL for which the site's robots.txt disallows
 	// one of them is denied with ReasonUsage. This is in addition to the rules and never replaces them.
 	RefuseUsage []string
-	// Hours are when requests may be made at all. None: at any time.
+	// Hours are when requests may be made at all, by the clocks of a time zone. None: at any time.
 	Hours Hours
 	// VisitTime also obeys the hours that robots.txt names (Visit-time of the 1996 proposals).
 	VisitTime bool

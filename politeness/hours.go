@@ -7,26 +7,93 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// Hours are the parts of the day, in UTC, in which requests may be made. Without any, it is the whole day.
-type Hours []robots.Window
+// Hours are the parts of the day in which requests may be made. Without any, it is the whole day.
+type Hours []Window
+
+// Window is a part of the day, from From up to and including the minute To, both counted from midnight by the clocks of a
+// time zone. It may span midnight: From is then after To. The zero Window is the whole day.
+//
+// It is what clocks on the wall show that counts. On the day when they are put forward, a Window of times that they leave
+// out does not occur; on the day when they are put back, times that they show twice are in the Window twice.
+type Window struct {
+	From, To time.Duration
+	Zone     *time.Location // nil: UTC
+}
+
+// plain is w without its zone.
+func (w Window) plain() robots.Window { return robots.Window{From: w.From, To: w.To} }
+
+// wall is now as the clocks of w's zone show it, in the guise of a time in UTC; and until when they run ahead of UTC as far
+// as they do now, the zero Time if they always do.
+func (w Window) wall(now time.Time) (shown time.Time, ahead time.Duration, until time.Time) {
+	if w.Zone == nil || w.Zone == time.UTC {
+		return now.UTC(), 0, time.Time{}
+	}
+	local := now.In(w.Zone)
+	_, seconds := local.Zone()
+	_, until = local.ZoneBounds()
+	ahead = time.Duration(seconds) * time.Second
+	return now.UTC().Add(ahead), ahead, until
+}
+
+// Contains reports whether t is in the Window.
+func (w Window) Contains(t time.Time) bool {
+	shown, _, _ := w.wall(t)
+	return w.plain().Contains(shown)
+}
+
+// horizon is how many changes of its clocks a zone may have during which a Window does not occur: zones have two in a year.
+const horizon = 8
+
+// opens is the first instant from now on that is in w.
+func (w Window) opens(now time.Time) time.Time {
+	for range horizon {
+		if w.Contains(now) {
+			return now
+		}
+		shown, ahead, until := w.wall(now)
+		start := midnight(shown).Add(w.From)
+		if !start.After(shown) {
+			start = start.Add(24 * time.Hour)
+		}
+		if start = start.Add(-ahead); until.IsZero() || start.Before(until) {
+			return start
+		}
+		now = until
+	}
+	return now
+}
+
+// closes is the end of w, which contains now: the end of its last minute, or the instant at which clocks are put forward
+// beyond it.
+func (w Window) closes(now time.Time) time.Time {
+	for range horizon {
+		shown, ahead, until := w.wall(now)
+		end := midnight(shown).Add(w.To.Truncate(time.Minute) + time.Minute)
+		if !end.After(shown) {
+			end = end.Add(24 * time.Hour)
+		}
+		if end = end.Add(-ahead); until.IsZero() || !end.After(until) {
+			return end
+		}
+		if now = until; !w.Contains(now) {
+			return now
+		}
+	}
+	return now
+}
+
+func midnight(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
 
 // next is the first instant from now on that is in one of the windows.
 func (h Hours) next(now time.Time) time.Time {
 	if len(h) == 0 {
 		return now
 	}
-	var best time.Time
-	for _, w := range h {
-		if w.Contains(now) {
-			return now
-		}
-		day := now.UTC().Truncate(24 * time.Hour)
-		start := day.Add(w.From)
-		if !start.After(now) {
-			start = start.Add(24 * time.Hour)
-		}
-		if best.IsZero() || start.Before(best) {
-			best = start
+	best := h[0].opens(now)
+	for _, w := range h[1:] {
+		if t := w.opens(now); t.Before(best) {
+			best = t
 		}
 	}
 	return best
@@ -35,31 +102,25 @@ func (h Hours) next(now time.Time) time.Time {
 // end is the last instant of the windows that contain now; 0 when there is no end.
 func (h Hours) end(now time.Time) (last instant) {
 	for _, w := range h {
-		if w.IsZero() {
+		if w.plain().IsZero() {
 			return 0
 		}
 		if w.Contains(now) {
-			last = max(last, at(closes(w, now))-1)
+			last = max(last, at(w.closes(now))-1)
 		}
 	}
 	return last
 }
 
-// closes is the end of w, which contains now: the end of its last minute.
-func closes(w robots.Window, now time.Time) time.Time {
-	t := now.UTC().Truncate(24 * time.Hour).Add(w.To.Truncate(time.Minute) + time.Minute)
-	if !t.After(now) {
-		t = t.Add(24 * time.Hour)
-	}
-	return t
-}
-
 // visitTimes are the hours that the site names, where the operator honours them.
-func (c *Config) visitTimes(o *origin) Hours {
+func (c *Config) visitTimes(o *origin) (h Hours) {
 	if !c.VisitTime || o.rules == nil {
 		return nil
 	}
-	return o.rules.bound().VisitTimes()
+	for _, w := range o.rules.bound().VisitTimes() {
+		h = append(h, Window{From: w.From, To: w.To})
+	}
+	return h
 }
 
 // openUntil is how long a request for a page of o may be begun that is admitted now; 0 when there is no end.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/ledger"
-	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -245,8 +244,19 @@ func (j *judge) chase(u *use, o *originLaw, what string) {
 	}
 }
 
+// within reports whether the clocks of its zone show a time that is in one of the windows.
 func within(hours politeness.Hours, t time.Time) bool {
-	return len(hours) == 0 || slices.ContainsFunc(hours, func(w robots.Window) bool { return w.Contains(t) })
+	return len(hours) == 0 || slices.ContainsFunc(hours, func(w politeness.Window) bool {
+		shown := t.UTC().Format("15:04")
+		if w.Zone != nil {
+			shown = t.In(w.Zone).Format("15:04")
+		}
+		from, to := fmt.Sprintf("%02d:%02d", w.From/time.Hour, w.From%time.Hour/time.Minute), fmt.Sprintf("%02d:%02d", w.To/time.Hour, w.To%time.Hour/time.Minute)
+		if from <= to {
+			return from <= shown && shown <= to
+		}
+		return from <= shown || shown <= to
+	})
 }
 
 // end notes what the caller told the Gate, and whether a line says so. Of a connection that came to

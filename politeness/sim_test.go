@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +16,6 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/audit"
 	"github.com/amble-crawler/amble/politeness/ledger"
-	"github.com/amble-crawler/amble/robots"
 )
 
 var (
@@ -126,7 +126,12 @@ func (h *history) randomConfig() politeness.Config {
 		from := time.Duration(rng.IntN(48)) * 30 * time.Minute
 		c.Hours = politeness.Hours{{From: from, To: (from + 5*time.Hour) % (24 * time.Hour)}}
 		for at := time.Duration(0); at < time.Hour; at += 3 * time.Minute { // two minutes of three
-			c.Hours = append(c.Hours, robots.Window{From: at, To: at + time.Minute})
+			c.Hours = append(c.Hours, politeness.Window{From: at, To: at + time.Minute})
+		}
+		if h.odd.IntN(2) == 0 {
+			for i := range c.Hours {
+				c.Hours[i].Zone = h.zone()
+			}
 		}
 	}
 	if rng.IntN(12) == 0 {
@@ -136,6 +141,19 @@ func (h *history) randomConfig() politeness.Config {
 		c.Ledger = h.disk
 	}
 	return c
+}
+
+// zone is one whose clocks are put forward on 2 January and back on the 9th: a history begins on the 1st.
+func (h *history) zone() *time.Location {
+	header := func(types, names byte) string {
+		return "TZif2" + strings.Repeat("\x00", 15+16) + "\x00\x00\x00" + string(types) + "\x00\x00\x00" + string(names)
+	}
+	utc := strings.Repeat("\x00", 6) + "UTC\x00"
+	zone, err := time.LoadLocationFromTZData("Test/Zone", []byte(header(1, 4)+utc+header(1, 4)+utc+"\nAAA-2BBB,J2/2,J9/3\n"))
+	if err != nil {
+		h.Fatal(err)
+	}
+	return zone
 }
 
 // randomOverride replaces the robots.txt of a random origin for a while.

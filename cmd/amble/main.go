@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	_ "time/tzdata" // zones of --hours, where the system has no database of them
 
 	"github.com/amble-crawler/amble/internal/cli"
 )

@@ -71,6 +71,8 @@ var protections = []mutant{
 	{"a host that was given up is served", "politeness/admit.go", "	if h.givenUp != nil {", "	if false {", both, false, seeds{crawl: 8, gate: 1}},
 	{"a hop goes to a host that was given up", "politeness/admit.go", "if th != h && th.givenUp != nil {", "if false {", gate, false, seeds{gate: 88}},
 	{"quiet hours are not kept", "politeness/hours.go", "if until.After(now) {", "if false {", both, false, seeds{crawl: 39, gate: 9}},
+	{"hours of a zone are taken for UTC", "politeness/hours.go", "if w.Zone == nil || w.Zone == time.UTC {", "if true {", gate, false, seeds{gate: 9}},
+	{"a Permit outlives the hours when clocks are put forward", "politeness/hours.go", "until.IsZero() || !end.After(until)", "true", 0, false, nil},
 
 	// Permits and the ledger: P10, P11.
 	{"a Permit can be used twice", "politeness/permit.go", "case p.state.CompareAndSwap(from, to):", "case p.state.CompareAndSwap(from, to) || p.state.Load() >= to:", both, true, seeds{crawl: 3, gate: 1}},
