@@ -181,11 +181,11 @@ var keys = []*Key{
 	{"format", "With -o: also archive what went over the wire, as WARC with a CDXJ index (${default}).", Output, Free, false, "Archive", own[bool]{is: List, read: archived, write: formatText, late: true}},
 
 	{"fail-on-limit", "Exit 5 when a limit ended the crawl.", Command, Shown, false, "", flag{}},
-	{"json", "Print the summary as JSON: to stdout where that is free, else to stderr.", Command, Shown, false, "", flag{}},
+	{"json", "Print visits as JSON lines on a terminal, too, and the summary as JSON: to stdout where that is free, else to stderr.", Command, Shown, false, "", flag{}},
 	{"quiet", "No status, no log, no summary unless --json requests it.", Command, Shown, false, "", flag{}},
 	{"verbose", "Log every request and wait.", Command, Shown, false, "", flag{}},
 	{"log-format", "Form of log lines: text or json (${default}).", Command, Shown, false, "", choice{"text", []string{"text", "json"}, nil}},
-	{"color", "Colour on stderr: auto, always or never (${default}).", Command, Shown, false, "", choice{"auto", []string{"auto", "always", "never"}, nil}},
+	{"color", "Colour on a terminal: auto, always or never (${default}).", Command, Shown, false, "", choice{"auto", []string{"auto", "always", "never"}, nil}},
 }
 
 // KeyURLs is the key of a job file that is not among [Keys]: the seeds.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/internal/view"
 	"github.com/amble-crawler/amble/job"
 )
 
@@ -44,6 +45,9 @@ type commands struct {
 
 	ShowVersion versionFlag `name:"version" help:"Print version and build."`
 }
+
+// view returns what a person sees of a crawl.
+func (a *app) view(f view.Flags) *view.View { return view.New(f, a.out, a.err, a.env) }
 
 // crawlGroups are the groups of keys that describe a crawl, as its help heads them.
 var crawlGroups = map[job.Group]string{

@@ -10,6 +10,8 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/internal/openfiles"
+	"github.com/amble-crawler/amble/internal/terminal"
+	"github.com/amble-crawler/amble/internal/view"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
@@ -34,7 +36,7 @@ type crawlFlags struct {
 
 	Out         string `short:"o" group:"Output:"`
 	FailOnLimit bool   `group:"Output:"`
-	outputFlags `group:"Output:"`
+	view.Flags  `group:"Output:"`
 }
 
 // configFlag names the job file.
@@ -122,8 +124,8 @@ func checkFresh(dir string) error {
 
 // unkept runs a crawl whose visits are written to stdout.
 func (c *crawlFlags) unkept(a *app, cfg *job.Config, seeds []weburl.URL) error {
-	ui := newUI(a, c.outputFlags)
-	cfg.Note = ui.note
+	v := a.view(c.Flags)
+	cfg.Note = v.Note
 	x, err := cfg.Crawler()
 	if err == nil {
 		err = x.Validate()
@@ -131,14 +133,16 @@ func (c *crawlFlags) unkept(a *app, cfg *job.Config, seeds []weburl.URL) error {
 	if err != nil {
 		return keyflags.Errors(err)
 	}
-	lines := newBurst(a.out)
-	x.Sinks = []sink.Sink{sink.NewJSONL(lines)}
-	ui.restrain(&x)
-	end, err := a.crawl(&crawlJob{ui: ui, cfg: x, seeds: seeds, open: inMemory(seeds)})
-	if end != nil && end.Rejected > 0 {
-		ui.tell("the queue was full, which is in memory: with -o DIR it is on disk")
+	lines := terminal.NewBurst(a.out)
+	if !v.ShowsPages() {
+		x.Sinks = []sink.Sink{sink.NewJSONL(lines)}
 	}
-	if closed := lines.close(); err == nil {
+	restrain(v, &x)
+	end, err := a.crawl(&crawlJob{view: v, cfg: x, seeds: seeds, pages: v.ShowsPages(), open: inMemory(seeds)})
+	if end != nil && end.Rejected > 0 {
+		v.Tell("the queue was full, which is in memory: with -o DIR it is on disk")
+	}
+	if closed := lines.Close(); err == nil {
 		err = closed
 	}
 	return c.verdict(cfg, end, err)

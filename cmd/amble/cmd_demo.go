@@ -10,6 +10,7 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/demo"
+	"github.com/amble-crawler/amble/internal/view"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
@@ -18,7 +19,7 @@ import (
 // demoCmd is "amble demo".
 type demoCmd struct {
 	Delay cli.Duration `short:"w" default:"200ms" placeholder:"D" help:"Least pause between requests to a host (${default})."`
-	outputFlags
+	view.Flags
 }
 
 // Help returns the beginning of the command's help.
@@ -45,7 +46,8 @@ func (d *demoCmd) Run(a *app) error {
 		return err
 	}
 	var ledger, visits demo.Buffer
-	crawl := crawlJob{ui: newUI(a, d.outputFlags), seeds: []weburl.URL{seed}, open: inMemory([]weburl.URL{seed}), stdoutFree: true, introduced: true, cfg: crawler.Config{
+	v := a.view(d.Flags)
+	crawl := crawlJob{view: v, pages: v.ShowsPages() && !d.silent(), seeds: []weburl.URL{seed}, open: inMemory([]weburl.URL{seed}), stdoutFree: true, introduced: true, cfg: crawler.Config{
 		Agent: crawler.DefaultAgent, Concurrency: 16, Limits: crawler.Limits{Pages: 200}, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny},
 		Politeness: politeness.Config{Delay: cmp.Or(max(0, time.Duration(d.Delay)), crawler.None), Ledger: &ledger},
 		Fetch:      fetcher.Config{AllowAddresses: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},

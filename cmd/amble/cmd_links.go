@@ -15,6 +15,7 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/internal/view"
 	"github.com/amble-crawler/amble/politeness"
 )
 
@@ -93,8 +94,8 @@ func (c *linksCmd) fetched(a *app, cfg crawler.Config, see func(*crawler.Visit))
 	if _, err := whoCrawls(cfg.Agent, cfg.Contact, urls); err != nil {
 		return err
 	}
-	w := &watcher{ui: newUI(a, outputFlags{}), giveUp: linksGiveUp}
-	cfg.Limits.Pages, cfg.Concurrency, cfg.Trace = 1, 1, w.trace()
+	w := a.view(view.Flags{}).Follow(linksGiveUp, false)
+	cfg.Limits.Pages, cfg.Concurrency, cfg.Trace = 1, 1, w.Trace()
 	cfg.Politeness = politeness.Config{RobotsGiveUp: linksGiveUp}
 	cfg.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
 		if v.Outcome != crawler.Fetched {
@@ -113,7 +114,7 @@ func (c *linksCmd) fetched(a *app, cfg crawler.Config, see func(*crawler.Visit))
 		return cli.Exit(cli.ExitNothing, errors.New(vainText(vain)))
 	}
 	if err == nil && rep.Pages == 0 {
-		end := ending{Report: rep, seeds: w.seeds}
+		end := ending{Report: rep, seeds: w.Seeds()}
 		err = cli.Exit(cli.ExitNothing, errors.New("the page was not fetched"+end.seedsFate()))
 	}
 	return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/amble-crawler/amble/internal/view"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/report"
 )
@@ -41,8 +42,8 @@ func (c *reportCmd) Run(a *app) error {
 	if c.JSON {
 		_, err = a.out.Write(append(job.ReportJSON(rep, nil), '\n'))
 	} else {
-		ui := newUI(a, outputFlags{Color: c.Color})
-		_, err = a.out.Write([]byte(report.Text(rep, "", ui.bold)))
+		v := a.view(view.Flags{Color: c.Color})
+		_, err = a.out.Write([]byte(v.Emphasized(report.Text(rep, "", nil))))
 	}
 	if err != nil {
 		return err

@@ -64,7 +64,7 @@ func TestPrintConfigFedBackGivesTheSameCrawl(t *testing.T) {
 		if err != nil || fmt.Sprintf("%+v", want.Crawl) != fmt.Sprintf("%+v", got.Crawl) { // no list is an empty list
 			t.Fatalf("%v\ngives %+v\nfed back %+v, %v", args, want, got, err)
 		}
-		if c.outputFlags != again.outputFlags || c.Out != again.Out || c.FailOnLimit != again.FailOnLimit {
+		if c.Flags != again.Flags || c.Out != again.Out || c.FailOnLimit != again.FailOnLimit {
 			t.Fatalf("%v: output flags differ", args)
 		}
 	}

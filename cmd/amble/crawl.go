@@ -11,6 +11,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/internal/openfiles"
+	"github.com/amble-crawler/amble/internal/view"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/plan"
 	"github.com/amble-crawler/amble/report"
@@ -19,11 +20,12 @@ import (
 
 // crawlJob is a crawl to run, and how to show it.
 type crawlJob struct {
-	ui         *ui
+	view       *view.View
 	cfg        crawler.Config
 	seeds      []weburl.URL
 	stdoutFree bool // the summary may be printed there
 	introduced bool // the user at the terminal was told what is about to be done
+	pages      bool // every URL has a line on stdout
 
 	resume string                               // the command that resumes it later; "" if none does
 	open   func(crawler.Config) (opened, error) // makes it ready to run
@@ -45,12 +47,30 @@ type ending struct {
 	vain *crawler.UnreachableError // nil if any host answered
 }
 
+// how says how a crawl ended if its report cannot know; otherwise it returns "".
+func (e *ending) how(err error) string {
+	switch {
+	case errors.Is(err, cli.ErrClosed):
+		return "stdout was closed"
+	case e.signal != 0:
+		return "interrupted"
+	}
+	return ""
+}
+
+// seedsFate returns the outcomes of seeds as lines of an error message.
+func (e *ending) seedsFate() string {
+	if len(e.seeds) == 0 {
+		return ""
+	}
+	return ":\n  " + strings.Join(e.seeds, "\n  ")
+}
+
 // crawl runs a crawl with its status, its summary and its signal handling. The ending is nil if the crawl could not
 // begin.
 func (a *app) crawl(j *crawlJob) (*ending, error) {
-	ui := j.ui
-	w := &watcher{ui: ui, giveUp: j.cfg.Politeness.RobotsGiveUp}
-	j.cfg.Trace = w.trace()
+	w := j.view.Follow(j.cfg.Politeness.RobotsGiveUp, j.pages)
+	j.cfg.Trace = w.Trace()
 	look := plan.NewOutlook(j.cfg.Politeness.Rate)
 	look.Trace(j.cfg.Trace)
 	run, err := j.open(j.cfg)
@@ -61,16 +81,18 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	look.Watch(run, c.Gate())
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	ui.begin(j)
-	stopSignals := a.watchSignals(c, cancel, ui, j.resume)
-	stopStatus := ui.watch(c, &j.cfg, look)
+	if !j.introduced {
+		j.view.Begin(&j.cfg, j.seeds)
+	}
+	stopSignals := a.watchSignals(c, cancel, j.view, j.resume)
+	stopStatus := j.view.Watch(c, &j.cfg, look)
 	rep, err := run.Run(ctx)
 	stopStatus()
-	end := &ending{Report: rep, signal: stopSignals(), seeds: w.seeds}
+	end := &ending{Report: rep, signal: stopSignals(), seeds: w.Seeds()}
 	if rep == nil {
 		return nil, keyflags.Errors(err)
 	}
-	ui.summary(a, j, end, err)
+	j.view.Summary(rep, end.how(err), err, j.stdoutFree)
 	if errors.As(err, &end.vain) {
 		err = nil
 	}
@@ -110,12 +132,12 @@ func (m *memoryCrawl) Run(ctx context.Context) (*crawler.Report, error) {
 
 // kept runs a crawl that is kept in the directory that --out names.
 func (c *crawlFlags) kept(a *app, cfg *job.Config, seeds []weburl.URL, open func(job.Config) (*job.Job, error)) error {
-	ui := newUI(a, c.outputFlags)
-	cfg.Note = ui.note
+	v := a.view(c.Flags)
+	cfg.Note = v.Note
 	var j *job.Job
 	var finished error
 	end, err := a.crawl(&crawlJob{
-		ui: ui, cfg: cfg.Crawl, seeds: seeds, stdoutFree: true, resume: job.ResumeCommand(c.Out),
+		view: v, cfg: cfg.Crawl, seeds: seeds, stdoutFree: true, pages: v.ShowsPages() && !c.Quiet, resume: job.ResumeCommand(c.Out),
 		open: func(x crawler.Config) (opened, error) {
 			cfg.Crawl = x
 			var err error
@@ -126,13 +148,13 @@ func (c *crawlFlags) kept(a *app, cfg *job.Config, seeds []weburl.URL, open func
 				return nil, err
 			}
 			for _, note := range j.Notes() {
-				ui.tell("%s", note)
+				v.Tell("%s", note)
 			}
 			return j, nil
 		},
 	})
 	if finished != nil {
-		ui.tell("%v", finished)
+		v.Tell("%v", finished)
 		return nil //nolint:nilerr // there is nothing to do
 	}
 	if j == nil {
@@ -141,7 +163,7 @@ func (c *crawlFlags) kept(a *app, cfg *job.Config, seeds []weburl.URL, open func
 	if err == nil && end.signal == 0 {
 		err = writePage(c.Out)
 	}
-	c.tellHow(ui, end)
+	c.tellHow(v, end)
 	return errors.Join(c.verdict(cfg, end, err), j.Close())
 }
 
@@ -155,7 +177,7 @@ func writePage(dir string) error {
 }
 
 // tellHow prints how to resume a job that did not finish.
-func (c *crawlFlags) tellHow(ui *ui, end *ending) {
+func (c *crawlFlags) tellHow(v *view.View, end *ending) {
 	if end == nil || end.Finish == crawler.FinishDone || end.signal != 0 {
 		return // nothing is left, or it was printed when the signal came
 	}
@@ -163,7 +185,7 @@ func (c *crawlFlags) tellHow(ui *ui, end *ending) {
 	if end.Finish.Limit() || end.Finish == crawler.FinishErrors {
 		command += " --" + report.LimitName(end.Finish) + " MORE"
 	}
-	ui.tell("to resume it: %s", command)
+	v.Tell("to resume it: %s", command)
 }
 
 // verdict turns the end of a crawl into the error of the command.
@@ -199,11 +221,11 @@ func outputError(err error) error {
 
 // restrain limits the connections of a crawl to the number of files that may be open, and tells the user if this allows
 // fewer concurrent requests than requested.
-func (u *ui) restrain(c *crawler.Config) {
+func restrain(v *view.View, c *crawler.Config) {
 	s, wanted := openfiles.Share(openfiles.Limit()), c.Concurrency
 	s.Restrain(c)
 	if note := s.Note(wanted, c.Concurrency); note != "" {
-		u.tell("%s", note)
+		v.Tell("%s", note)
 	}
 }
 
@@ -211,10 +233,10 @@ func (u *ui) restrain(c *crawler.Config) {
 func vainText(e *crawler.UnreachableError) string {
 	var b strings.Builder
 	b.WriteString("nothing was fetched, no host answered:")
-	for _, t := range e.Tried[:min(len(e.Tried), mostSeedsTold)] {
+	for _, t := range e.Tried[:min(len(e.Tried), view.MostTold)] {
 		fmt.Fprintf(&b, "\n  %s: %s (%s)", t.URL, cli.Printable(strings.TrimPrefix(t.Err.Error(), "fetcher: ")), cli.Plural(t.Attempts, "attempt"))
 	}
-	if n := len(e.Tried) - mostSeedsTold; n > 0 {
+	if n := len(e.Tried) - view.MostTold; n > 0 {
 		fmt.Fprintf(&b, "\n  and %s more", cli.Plural(n, "host"))
 	}
 	return b.String()

@@ -1,7 +1,7 @@
 // Command amble runs bounded, polite crawls. "amble --help" lists its commands.
 //
 // Reading order: main.go, app.go (the commands, and how they are run; package internal/keyflags has their flags), then
-// cmd_crawl.go and crawl.go with seeds.go and who.go; begin.go, status.go, watcher.go, summary.go and ui.go show what
+// cmd_crawl.go and crawl.go with seeds.go and who.go; package internal/view shows what
 // happens. Each other command is in its cmd_*.go.
 package main
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/view"
 )
 
 var errAborted = errors.New("aborted by a second signal")
@@ -16,7 +17,7 @@ var errAborted = errors.New("aborted by a second signal")
 // watchSignals makes the first signal drain the crawl, the second abort it, and the third end the process. resume is
 // the command that resumes the crawl later, or "" if none can. The returned function ends the watch and returns the
 // exit code for the first signal, or 0 if there was none.
-func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, ui *ui, resume string) func() int {
+func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, v *view.View, resume string) func() int {
 	signals := make(chan os.Signal, 3)
 	a.notify(signals)
 	done := make(chan struct{})
@@ -32,9 +33,9 @@ func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, ui
 					code = signalCode(s)
 				}
 				if n == 1 && resume != "" {
-					ui.tell("to resume it later: %s", resume)
+					v.Tell("to resume it later: %s", resume)
 				}
-				a.interrupt(n, code, c, abort, ui)
+				a.interrupt(n, code, c, abort, v)
 			}
 		}
 	})
@@ -46,15 +47,16 @@ func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, ui
 	}
 }
 
-func (a *app) interrupt(n, code int, c *crawler.Crawler, abort context.CancelCauseFunc, ui *ui) {
+func (a *app) interrupt(n, code int, c *crawler.Crawler, abort context.CancelCauseFunc, v *view.View) {
 	switch n {
 	case 1:
-		ui.tell("stopping: waiting for requests in flight; press again to abort them")
+		v.Tell("stopping: waiting for requests in flight; press again to abort them")
 		c.Drain()
 	case 2:
-		ui.tell("aborting requests in flight; press again to exit at once")
+		v.Tell("aborting requests in flight; press again to exit at once")
 		abort(errAborted)
 	default:
+		v.Leave()
 		a.exit(code)
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -12,13 +14,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode"
 	"unsafe"
 
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/terminal/vt"
 )
 
-// terminal opens a pseudo-terminal of this many columns: what is written to tty can be read from pty.
-func terminal(t *testing.T, columns uint16) (pty, tty *os.File) {
+// openTerminal opens a pseudo-terminal of this many columns: what is written to tty can be read from pty.
+func openTerminal(t *testing.T, columns uint16) (pty, tty *os.File) {
 	t.Helper()
 	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -49,7 +53,7 @@ func ioctl(t *testing.T, f *os.File, request uintptr, arg unsafe.Pointer) {
 // It returns everything.
 func onTerminal(t *testing.T, columns uint16, env []string, until func(string), args ...string) string {
 	t.Helper()
-	pty, tty := terminal(t, columns)
+	pty, tty := openTerminal(t, columns)
 	cmd := exec.Command("amble", args...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = tty
@@ -78,8 +82,8 @@ func onTerminal(t *testing.T, columns uint16, env []string, until func(string), 
 
 func TestTerminalShowsScopeStatusAndSummary(t *testing.T) {
 	site := newSlowSite(t)
-	status := regexp.MustCompile(`\r\x1b\[K1 page [0-9.]+/s  hosts 1 active 0 waiting  1 queued  0 refused  0 errors  eta `)
-	out := onTerminal(t, 120, []string{"TERM=xterm", "NO_COLOR="}, func(sofar string) {
+	status := regexp.MustCompile(`\r1 page  [0-9.]+/s  1 queued  eta \S+  hosts 1 active 0 waiting\x1b\[K\x1b\[J`)
+	out := onTerminal(t, 120, []string{"TERM=xterm", "NO_COLOR=1"}, func(sofar string) {
 		if status.MatchString(sofar) {
 			site.release()
 		}
@@ -91,45 +95,101 @@ func TestTerminalShowsScopeStatusAndSummary(t *testing.T) {
 	if !status.MatchString(out) {
 		t.Errorf("no status line: %q", out)
 	}
-	if !regexp.MustCompile(`\r\x1b\[K\x1b\[1m[34] pages in [^\n]*: done, nothing left\x1b\[0m\r\n  requests`).MatchString(out) {
-		t.Errorf("the status line is not taken away, or no summary in bold: %q", out)
+	if !regexp.MustCompile(`\r\x1b\[J[34] pages in [^\n]*: done, nothing left\r\n  requests`).MatchString(out) {
+		t.Errorf("the status is not taken away, or no summary: %q", out)
 	}
 }
 
 // stdoutToo in the environment of onTerminal puts stdout on the terminal as well.
 const stdoutToo = "STDOUT=tty"
 
-// If results go to the same terminal, they appear on lines of their own.
-func TestStatusLineMakesRoomForResults(t *testing.T) {
-	site := newSlowSite(t)
-	out := onTerminal(t, 120, []string{"TERM=xterm", stdoutToo}, func(sofar string) {
-		if strings.Contains(sofar, "\r\x1b[K1 page") {
-			site.release()
+// With stdout on the terminal as well, every URL has a line there, above the status, which is the last line of the screen.
+func TestPagesAreLinesOnATerminal(t *testing.T) {
+	for _, columns := range []uint16{100, 60, 40} {
+		site := newSlowSite(t)
+		tty := vt.New(int(columns), 24)
+		seen := 0
+		out := onTerminal(t, columns, []string{"TERM=xterm", "NO_COLOR=", stdoutToo}, func(sofar string) {
+			_, _ = tty.Write([]byte(sofar[seen:]))
+			if seen = len(sofar); strings.Contains(tty.String(), "1 page  ") {
+				site.release()
+			}
+			for _, l := range tty.Lines() {
+				if len(l) > int(columns) {
+					t.Errorf("a line of %d columns on a terminal of %d", len(l), columns)
+				}
+			}
+		}, "crawl", "-w", "0", site.URL)
+		screen := tty.String()
+		if len(tty.Odd) > 0 || strings.Contains(out, `"schema"`) || strings.Contains(screen, "queued") {
+			t.Errorf("odd controls %v, JSON, or a status at the end:\n%s", tty.Odd, screen)
 		}
-	}, "crawl", "-w", "0", site.URL)
-	parts := strings.Split(out, `{"schema"`)
-	if len(parts) != 5 {
-		t.Fatalf("%d visits: %q", len(parts)-1, out)
-	}
-	for _, before := range parts[:4] {
-		if !strings.HasSuffix(before, "\n") && !strings.HasSuffix(before, "\r\x1b[K") {
-			t.Errorf("a visit stands behind %q", before[max(0, len(before)-40):])
+		want := map[uint16]string{100: "[24]0[04] +[0-9]+ B  text/(?:html|plain) {8,9}" + site.URL + "/", 60: "[24]0[04] +[0-9]+ B  " + site.URL + "/", 40: "[24]0[04]  " + site.URL + "/"}[columns]
+		if n := len(regexp.MustCompile("(?m)^"+want).FindAllString(screen, -1)); n != 4 {
+			t.Errorf("%d lines like %s:\n%s", n, want, screen)
+		}
+		if !regexp.MustCompile(`\x1b\[32m200\x1b\[0m`).MatchString(out) {
+			t.Errorf("no colour: %q", out)
 		}
 	}
 }
 
-func TestStatusLineFitsTheTerminal(t *testing.T) {
+// With --json, the terminal gets what a file would.
+func TestJSONOnATerminal(t *testing.T) {
+	srv := httptest.NewServer(page("Home"))
+	defer srv.Close()
+	out := onTerminal(t, 80, []string{"TERM=xterm", stdoutToo}, func(string) {}, "crawl", "--json", "-w", "0", srv.URL)
+	if strings.Count(out, `{"schema":"amble.visit/`) != 1 || strings.Count(out, `{"schema":"amble.report/`) != 1 || strings.Contains(out, "text/html  ") {
+		t.Errorf("%q", out)
+	}
+}
+
+// What servers send does not reach the terminal as controls: not in media types, reasons, names of links or redirects.
+func TestHostileAnswersOnATerminal(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/":
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			fmt.Fprint(w, "<title>\x1b]0;owned\x07\u009b2J\u202e</title><a href='/a\x1b[2J\u202e\u009b31m'>x</a><a href=/r>x</a><a href=/t>x</a>")
+		case "/r":
+			w.Header()["Location"] = []string{"/\u009b2J\u202e%1b[2J\x80"}
+			w.WriteHeader(http.StatusFound)
+		case "/robots.txt":
+			fmt.Fprint(w, "User-agent: *\nDisallow: /t\x1b[2J\nDisallow: /t\n")
+		default:
+			w.Header()["Content-Type"] = []string{"text/\u009b31m\u202e"}
+			w.WriteHeader(http.StatusTeapot)
+		}
+	})
+	srv := httptest.NewServer(mux)
+	defer srv.Close()
+	for _, args := range [][]string{{"-v"}, {"--json"}, {"--log-format", "json"}, {"-o", t.TempDir() + "/job"}} {
+		tty := vt.New(120, 24)
+		out := onTerminal(t, 120, []string{"TERM=xterm", "NO_COLOR=", stdoutToo}, func(string) {}, append(append([]string{"crawl", "-w", "0"}, args...), srv.URL)...)
+		_, _ = tty.Write([]byte(out))
+		if len(tty.Odd) > 0 || strings.ContainsFunc(tty.String(), func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
+			t.Errorf("%v: %v\n%q", args, tty.Odd, out)
+		}
+	}
+}
+
+func TestStatusFitsTheTerminal(t *testing.T) {
 	site := newSlowSite(t)
-	status := regexp.MustCompile(`\r\x1b\[K(1 page [^\r]*)\r`)
-	out := onTerminal(t, 40, []string{"TERM=xterm"}, func(sofar string) {
+	status := regexp.MustCompile(`\r(1 page  [^\x1b]*)\x1b\[K\r\n([^\x1b]*)\x1b\[K`)
+	out := onTerminal(t, 40, []string{"TERM=xterm", "NO_COLOR=1"}, func(sofar string) {
 		if status.MatchString(sofar) {
 			site.release()
 		}
 	}, "crawl", "-w", "0", site.URL)
-	for _, m := range status.FindAllStringSubmatch(out, -1) {
-		if len(m[1]) > 39 {
-			t.Errorf("status of %d columns on a terminal of 40: %q", len(m[1]), m[1])
+	all := status.FindAllStringSubmatch(out, -1)
+	for _, m := range all {
+		if len(m[1]) > 39 || len(m[2]) > 39 {
+			t.Errorf("status of %d and %d columns on a terminal of 40: %q", len(m[1]), len(m[2]), m[0])
 		}
+	}
+	if len(all) == 0 {
+		t.Errorf("no status: %q", out)
 	}
 }
 

@@ -147,10 +147,11 @@ var thirdParty = map[string][]string{
 	"examples/search":  {"golang.org/x/net/html", "modernc.org/sqlite"},
 
 	"job":       {"go.yaml.in/yaml/v4"},
-	"cmd/amble": {"github.com/alecthomas/kong", "golang.org/x/term"},
+	"cmd/amble": {"github.com/alecthomas/kong"},
 
 	"internal/completion": {"github.com/alecthomas/kong"},
 	"internal/keyflags":   {"github.com/alecthomas/kong"},
+	"internal/terminal":   {"golang.org/x/term", "golang.org/x/text/width"},
 }
 
 func TestThirdParty(t *testing.T) {
@@ -296,7 +297,7 @@ func importNames(f *ast.File) map[string]string {
 }
 
 // starters may start goroutines; each waits for those that it started.
-var starters = privilege{"start goroutines", []string{"crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "internal/demo"}, map[string][]string{
+var starters = privilege{"start goroutines", []string{"crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "internal/demo", "internal/terminal", "internal/view"}, map[string][]string{
 	"":        {"Go"}, // of sync.WaitGroup, and of similar groups
 	"time":    {"AfterFunc"},
 	"context": {"AfterFunc"},

@@ -72,6 +72,13 @@ func (s *Stdout) Wrap(wrap func(io.Writer) io.Writer) {
 	s.w = wrap(s.w)
 }
 
+// Unwrap returns the writer that is written to.
+func (s *Stdout) Unwrap() io.Writer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w
+}
+
 // Failure is the first error of a Write, nil if there was none.
 func (s *Stdout) Failure() error {
 	s.mu.Lock()

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"errors"
@@ -24,14 +24,14 @@ func (w *writes) Write(b []byte) (int, error) {
 func TestBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &writes{start: time.Now()}
-		b := newBurst(w)
+		b := NewBurst(w)
 		for _, line := range []string{"a\n", "b\n", "c\n"} { // the first at once, the others together
 			fmt.Fprint(b, line)
 		}
 		time.Sleep(time.Second)
 		fmt.Fprint(b, "d\n") // alone
 		fmt.Fprint(b, "e\n")
-		if err := b.close(); err != nil {
+		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(time.Second)
@@ -44,7 +44,7 @@ func TestBurst(t *testing.T) {
 
 func TestBurstIsBounded(t *testing.T) {
 	w := &writes{start: time.Now()}
-	b := newBurst(w)
+	b := NewBurst(w)
 	line := make([]byte, burstSize/4)
 	for range 9 { // the first alone, then four at a time
 		fmt.Fprintf(b, "%s", line)
@@ -52,7 +52,7 @@ func TestBurstIsBounded(t *testing.T) {
 	if len(w.all) != 3 {
 		t.Errorf("%d writes", len(w.all))
 	}
-	if err := b.close(); err != nil {
+	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -60,14 +60,14 @@ func TestBurstIsBounded(t *testing.T) {
 // If the output is closed, the next line reports it.
 func TestBurstTellsOfFailure(t *testing.T) {
 	full := errors.New("full")
-	b := newBurst(&writes{start: time.Now(), err: full})
+	b := NewBurst(&writes{start: time.Now(), err: full})
 	if _, err := b.Write([]byte("a\n")); !errors.Is(err, full) {
 		t.Error(err)
 	}
 	if _, err := b.Write([]byte("b\n")); !errors.Is(err, full) {
 		t.Error(err)
 	}
-	if err := b.close(); !errors.Is(err, full) {
+	if err := b.Close(); !errors.Is(err, full) {
 		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"io"
@@ -13,9 +13,9 @@ const (
 	burstSize  = 32 << 10
 )
 
-// burst writes lines to w, combined if many arrive: a crawl of thousands of URLs a second makes a few dozen system
+// Burst writes lines to w, combined if many arrive: a crawl of thousands of URLs a second makes a few dozen system
 // calls for its output.
-type burst struct {
+type Burst struct {
 	w io.Writer
 
 	mu    sync.Mutex
@@ -25,10 +25,11 @@ type burst struct {
 	err   error
 }
 
-func newBurst(w io.Writer) *burst { return &burst{w: w} }
+// NewBurst returns a Burst that writes to w.
+func NewBurst(w io.Writer) *Burst { return &Burst{w: w} }
 
 // Write implements io.Writer. The error may belong to earlier lines.
-func (b *burst) Write(line []byte) (int, error) {
+func (b *Burst) Write(line []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.buf = append(b.buf, line...)
@@ -42,7 +43,7 @@ func (b *burst) Write(line []byte) (int, error) {
 }
 
 // flush writes what is buffered. The caller holds the lock.
-func (b *burst) flush() {
+func (b *Burst) flush() {
 	if b.timer != nil {
 		b.timer.Stop()
 		b.timer = nil
@@ -53,14 +54,14 @@ func (b *burst) flush() {
 	b.buf, b.last = b.buf[:0], time.Now()
 }
 
-func (b *burst) flushNow() {
+func (b *Burst) flushNow() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.flush()
 }
 
-// close writes what is buffered and returns the first error.
-func (b *burst) close() error {
+// Close writes what is buffered and returns the first error.
+func (b *Burst) Close() error {
 	b.flushNow()
 	return b.err
 }

@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/terminal"
 	"github.com/amble-crawler/amble/plan"
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
@@ -17,13 +18,13 @@ const (
 	logEvery  = 30 * time.Second
 )
 
-// watch shows the crawl's progress until the returned function is called.
-func (u *ui) watch(c *crawler.Crawler, cfg *crawler.Config, o *plan.Outlook) (stop func()) {
-	if u.flags.Quiet {
-		return func() {}
+// Watch shows the crawl's progress until the returned function is called, which takes the status away.
+func (v *View) Watch(c *crawler.Crawler, cfg *crawler.Config, o *plan.Outlook) (stop func()) {
+	if v.flags.Quiet {
+		return func() { _ = v.pages.Close() } // stdout remembers its failure
 	}
 	every := logEvery
-	if u.tty {
+	if v.screen.Live() {
 		every = drawEvery
 	}
 	s := status{maxPages: cfg.Limits.Pages, maxTime: cfg.Limits.Time, outlook: o}
@@ -37,22 +38,22 @@ func (u *ui) watch(c *crawler.Crawler, cfg *crawler.Config, o *plan.Outlook) (st
 			case <-done:
 				return
 			case now := <-tick.C:
-				u.show(s.at(now, c.Progress()))
+				v.show(s.at(now, c.Progress()))
 			}
 		}
 	})
 	return func() {
 		close(done)
 		watching.Wait()
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		u.clear()
+		_ = v.pages.Close() // as above
+		v.screen.Status()
 	}
 }
 
-func (u *ui) show(s snapshot) {
-	if u.tty {
-		u.draw(s.line(u.width() - 1))
+// show shows a snapshot: as the status of a terminal, or as a log line.
+func (v *View) show(s snapshot) {
+	if v.screen.Live() {
+		v.screen.Status(s.rows(v.screen.Columns())...)
 		return
 	}
 	facts := []any{
@@ -65,7 +66,7 @@ func (u *ui) show(s snapshot) {
 			facts = append(facts, f[0], f[1])
 		}
 	}
-	u.log.Info("progress", facts...)
+	v.log.Info("progress", facts...)
 }
 
 // status takes snapshots of a crawl's progress.
@@ -178,21 +179,45 @@ func (s *status) left(snap snapshot, claimed int) time.Duration {
 	return eta
 }
 
-// line returns the snapshot in one line of at most width bytes. If the crawl is waiting for a host in trouble, the line
-// begins with that.
-func (s snapshot) line(width int) string {
-	next := s.nextText()
-	deferred := ""
-	if s.deferred > 0 {
-		deferred = fmt.Sprintf("%d deferred  ", s.deferred)
+// statusRows is the maximum number of lines of the status's facts. What a host waits for has a line of its own.
+const statusRows = 2
+
+// rows lays the snapshot out on lines for a terminal of this width: the facts, in the order of their importance, and if a
+// host has to wait, that. If the crawl is waiting for a host in trouble, this comes first.
+func (s snapshot) rows(columns int) []terminal.Row {
+	rows := terminal.Wrap(s.facts(), columns-1, statusRows)
+	wait := s.nextText()
+	if wait == "" {
+		return rows
 	}
-	line := fmt.Sprintf("%s %.1f/s  hosts %d active %d waiting  %d queued  %d refused  %s%d errors  %seta %s",
-		cli.Plural(s.pages, "page"), s.rate, s.active, s.waiting, s.queued, s.refused, deferred, s.failed, next, etaText(s.eta))
+	style := terminal.Dim
+	if s.cause != "" {
+		style = terminal.Yellow
+	}
+	row := terminal.Row{{Text: wait, Style: style}}
 	if s.active == 0 && s.cause != "" {
-		line = fmt.Sprintf("%s  %d queued  %seta %s", cli.Plural(s.pages, "page"), s.queued, next, etaText(s.eta))
+		return append([]terminal.Row{row}, rows...)
 	}
-	line = cli.Printable(line)
-	return line[:min(len(line), max(0, width))]
+	return append(rows, row)
+}
+
+// facts returns the numbers of the status.
+func (s snapshot) facts() []terminal.Span {
+	facts := []terminal.Span{
+		{Text: cli.Plural(s.pages, "page"), Style: terminal.Bold}, {Text: fmt.Sprintf("%.1f/s", s.rate)},
+		{Text: fmt.Sprintf("%d queued", s.queued)}, {Text: "eta " + etaText(s.eta)},
+		{Text: fmt.Sprintf("hosts %d active %d waiting", s.active, s.waiting)},
+	}
+	for _, f := range []struct {
+		n    int
+		what string
+		terminal.Style
+	}{{s.refused, "refused", terminal.Plain}, {s.deferred, "deferred", terminal.Plain}, {s.failed, "failed", terminal.Red}} {
+		if f.n > 0 {
+			facts = append(facts, terminal.Span{Text: fmt.Sprintf("%d %s", f.n, f.what), Style: f.Style})
+		}
+	}
+	return facts
 }
 
 // nextText says when the next host is due, which one it is, and why it has to wait.
@@ -207,7 +232,7 @@ func (s snapshot) nextText() string {
 	if s.cause != "" {
 		text += " after " + s.cause
 	}
-	return text + "  "
+	return text
 }
 
 func etaText(d time.Duration) string {

@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"fmt"
@@ -13,26 +13,25 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// begin shows on a terminal what is about to be crawled, in whose name, and how fast.
-func (u *ui) begin(j *crawlJob) {
-	if !u.tty {
-		u.tellRaised(j)
-		return
+// Begin shows on a terminal what is about to be crawled, in whose name, and how fast. Elsewhere it only tells if the delay
+// of the crawl differs from the requested one.
+func (v *View) Begin(c *crawler.Config, seeds []weburl.URL) {
+	switch {
+	case v.flags.Quiet:
+	case v.screen.Live():
+		fmt.Fprint(v.screen, beginText(c, seeds))
+	default:
+		v.tellRaised(&c.Politeness, seeds)
 	}
-	if u.flags.Quiet || j.introduced {
-		return
-	}
-	fmt.Fprint(lineWriter{u}, beginText(&j.cfg, j.seeds))
 }
 
-// tellRaised prints that the delay of the crawl differs from the requested one, where begin shows nothing.
-func (u *ui) tellRaised(j *crawlJob) {
-	p := &j.cfg.Politeness
+// tellRaised prints that the delay of the crawl differs from the requested one.
+func (v *View) tellRaised(p *politeness.Config, seeds []weburl.URL) {
 	foreign := func(s weburl.URL) bool {
 		return !job.OnLoopback([]weburl.URL{s}) && (p.OwnHosts == nil || p.OwnHosts(s.Host()) == 0)
 	}
-	if others, own := delays(p); own < others && slices.ContainsFunc(j.seeds, foreign) {
-		u.tell("--delay %v is for hosts of your own (--own-hosts): all others are given %v", own, others)
+	if others, own := delays(p); own < others && slices.ContainsFunc(seeds, foreign) {
+		v.Tell("--delay %v is for hosts of your own (--own-hosts): all others are given %v", own, others)
 	}
 }
 

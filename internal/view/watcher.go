@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"fmt"
@@ -13,10 +13,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// watcher follows the events of a crawl: it logs them, reports hosts for which the crawl has to wait, and keeps the
-// outcomes of seeds.
-type watcher struct {
-	ui     *ui
+// Watcher follows the events of a crawl: it logs them, prints the line of each URL, reports hosts for which the crawl has to
+// wait, and keeps the outcomes of seeds.
+type Watcher struct {
+	view   *View
+	pages  bool          // URLs have lines
 	giveUp time.Duration // how long an unreachable robots.txt is retried
 
 	mu    sync.Mutex
@@ -24,12 +25,26 @@ type watcher struct {
 	seeds []string
 }
 
-func (w *watcher) trace() *crawler.Trace {
+// Follow returns a Watcher of a crawl that retries an unreachable robots.txt for this long; 0 is no limit. With pages,
+// every URL has a line on stdout.
+func (v *View) Follow(giveUp time.Duration, pages bool) *Watcher {
+	return &Watcher{view: v, pages: pages, giveUp: giveUp}
+}
+
+// Seeds returns the outcomes of the first seeds that were not fetched.
+func (w *Watcher) Seeds() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seeds
+}
+
+// Trace returns the trace by which the crawl tells its Watcher of its events.
+func (w *Watcher) Trace() *crawler.Trace {
 	t := &crawler.Trace{Visited: w.visited, Robots: w.robots, Retrying: w.retrying}
-	if !w.ui.flags.Verbose {
+	if !w.view.flags.Verbose {
 		return t
 	}
-	log := w.ui.log
+	log := w.view.log
 	t.Waiting = func(u weburl.URL, n *politeness.NotYet) {
 		log.Debug("waiting", "url", u, "until", n.Until.Format(time.RFC3339Nano), "clause", n.Clauses[0].Name)
 	}
@@ -40,8 +55,8 @@ func (w *watcher) trace() *crawler.Trace {
 }
 
 // robots notes whether an origin's robots.txt can be fetched.
-func (w *watcher) robots(u weburl.URL, info politeness.OriginInfo) {
-	w.ui.log.Debug("robots.txt", "url", info.Source.RobotsURL, "status", info.Source.Status, "known", info.Known)
+func (w *Watcher) robots(u weburl.URL, info politeness.OriginInfo) {
+	w.view.log.Debug("robots.txt", "url", info.Source.RobotsURL, "status", info.Source.Status, "known", info.Known)
 	if info.Known || !info.Unreachable {
 		return
 	}
@@ -56,8 +71,8 @@ func (w *watcher) robots(u weburl.URL, info politeness.OriginInfo) {
 }
 
 // retrying prints, once per origin, that its robots.txt cannot be fetched and everything there has to wait.
-func (w *watcher) retrying(u weburl.URL, reason string, at time.Time) {
-	w.ui.log.Debug("retrying", "url", u, "reason", reason, "at", at.Format(time.RFC3339Nano))
+func (w *Watcher) retrying(u weburl.URL, reason string, at time.Time) {
+	w.view.log.Debug("retrying", "url", u, "reason", reason, "at", at.Format(time.RFC3339Nano))
 	w.mu.Lock()
 	told, down := w.down[u.Origin()]
 	if down {
@@ -71,20 +86,23 @@ func (w *watcher) retrying(u weburl.URL, reason string, at time.Time) {
 	if w.giveUp > 0 {
 		until += " for " + cli.Duration(w.giveUp).String() + " at most"
 	}
-	w.ui.tell("%s cannot be fetched (%s): no page of its site is requested before it can be read; %s", u.RobotsURL(), reason, until)
+	w.view.Tell("%s cannot be fetched (%s): no page of its site is requested before it can be read; %s", u.RobotsURL(), reason, until)
 }
 
-func (w *watcher) visited(v *crawler.Visit) {
-	w.ui.log.Debug("visit", "url", v.URL, "outcome", string(v.Outcome), "status", v.Status(), "reason", v.Reason)
+func (w *Watcher) visited(v *crawler.Visit) {
+	if w.pages {
+		w.view.page(v)
+	}
+	w.view.log.Debug("visit", "url", v.URL, "outcome", string(v.Outcome), "status", v.Status(), "reason", v.Reason)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.seeds) < mostSeedsTold && v.Outcome != crawler.Fetched && (v.Kind == frontier.KindSeed || len(v.Hops) > 0) {
+	if len(w.seeds) < MostTold && v.Outcome != crawler.Fetched && (v.Kind == frontier.KindSeed || len(v.Hops) > 0) {
 		w.seeds = append(w.seeds, fate(v))
 	}
 }
 
-// mostSeedsTold is the maximum number of outcomes of seeds that are printed.
-const mostSeedsTold = 5
+// MostTold is the maximum number of outcomes that the message of a crawl that fetched nothing has.
+const MostTold = 5
 
 // fate describes the outcome of a URL that was not fetched.
 func fate(v *crawler.Visit) string {
@@ -104,12 +122,4 @@ func fate(v *crawler.Visit) string {
 		text += ": " + v.Reason
 	}
 	return cli.Printable(v.URL.String() + ": " + text)
-}
-
-// seedsFate returns the outcomes of seeds as lines of an error message.
-func (e *ending) seedsFate() string {
-	if len(e.seeds) == 0 {
-		return ""
-	}
-	return ":\n  " + strings.Join(e.seeds, "\n  ")
 }

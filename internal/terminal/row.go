@@ -1,0 +1,141 @@
+package terminal
+
+import (
+	"math"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/width"
+
+	"github.com/amble-crawler/amble/internal/cli"
+)
+
+// Style is how text looks. It repeats what the text says: without colour nothing is lost.
+type Style string
+
+// The styles, by the parameter of SGR that sets each.
+const (
+	Plain  Style = ""
+	Bold   Style = "1"
+	Dim    Style = "2"
+	Red    Style = "31"
+	Green  Style = "32"
+	Yellow Style = "33"
+	Cyan   Style = "36"
+)
+
+// Span is a part of a line. Whatever stands in Text, nothing of it moves the cursor or changes colours: what is not
+// printable is escaped.
+type Span struct {
+	Text  string
+	Style Style
+}
+
+// Row is a line.
+type Row []Span
+
+// ellipsis marks a line that was cut. It is ASCII, which every terminal has.
+const ellipsis = "..."
+
+// Whole returns the row without an end of line, however long it is.
+func (r Row) Whole(color bool) string { return r.Text(math.MaxInt, color) }
+
+// Text returns the row in at most this many columns, without an end of line.
+func (r Row) Text(columns int, color bool) string {
+	room, mark := max(0, columns), ""
+	if r.columns() > room {
+		mark = ellipsis[:min(len(ellipsis), room)]
+		room -= len(mark)
+	}
+	var b strings.Builder
+	for _, span := range r {
+		text, n := fit(cli.Printable(span.Text), room)
+		room -= n
+		paint := color && span.Style != Plain && text != ""
+		if paint {
+			b.WriteString("\x1b[" + string(span.Style) + "m")
+		}
+		b.WriteString(text)
+		if paint {
+			b.WriteString("\x1b[0m")
+		}
+	}
+	return b.String() + mark
+}
+
+// columns returns how many columns the row takes if it is not cut.
+func (r Row) columns() (n int) {
+	for _, span := range r {
+		n += Width(cli.Printable(span.Text))
+	}
+	return n
+}
+
+// Width returns how many columns a terminal needs for printable text.
+func Width(s string) (n int) {
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+// runeWidth returns how many columns a character takes: none if it is written over the one before it, two if it is as
+// wide as Chinese ones.
+func runeWidth(r rune) int {
+	switch {
+	case r < 0x300:
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me):
+		return 0
+	}
+	if k := width.LookupRune(r).Kind(); k == width.EastAsianWide || k == width.EastAsianFullwidth {
+		return 2
+	}
+	return 1
+}
+
+// fit returns the beginning of s that takes at most this many columns, and how many it takes.
+func fit(s string, columns int) (string, int) {
+	used := 0
+	for i, r := range s {
+		n := runeWidth(r)
+		if used+n > columns {
+			return s[:i], used
+		}
+		used += n
+	}
+	return s, used
+}
+
+// Left returns text in a field of this many columns, cut to it if it is longer.
+func Left(text string, columns int) string {
+	text = cli.Printable(text)
+	if Width(text) > columns {
+		text, _ = fit(text, columns-1)
+		text += "~"
+	}
+	return text + strings.Repeat(" ", max(0, columns-Width(text)))
+}
+
+// Right returns text at the right end of a field of this many columns. Longer text is not cut.
+func Right(text string, columns int) string {
+	return strings.Repeat(" ", max(0, columns-Width(text))) + text
+}
+
+// Wrap lays facts out on at most this many rows, separated by two blanks; what does not fit on the last one is left to
+// be cut. The order is that of their importance.
+func Wrap(facts []Span, columns, rows int) []Row {
+	var all []Row
+	used := 0
+	for _, fact := range facts {
+		n := Width(cli.Printable(fact.Text))
+		switch last := len(all) - 1; {
+		case last >= 0 && (used+2+n <= columns || len(all) == rows):
+			all[last] = append(all[last], Span{Text: "  "}, fact)
+			used += 2 + n
+		default:
+			all, used = append(all, Row{fact}), n
+		}
+	}
+	return all
+}
