@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/amble-crawler/amble/crawltest"
@@ -25,13 +26,26 @@ func (s *sim) check() {
 		s.t.Error(err)
 		return
 	}
-	for _, v := range rep.Violations {
+	for _, v := range append(rep.Violations, paced(s.t, ledger, s.audit, s.disk.evidence)...) {
 		s.t.Error(v, "\n", lines(ledger, v.Host))
 	}
 	starts, ends := s.read(ledger)
 	s.compare(starts, ends)
 	s.admitted(starts)
 	s.rate(ledger)
+}
+
+// paced returns what an audit line by line finds.
+func paced(t *testing.T, ledger []byte, c audit.Config, body audit.Body) (all []audit.Violation) {
+	p := audit.NewPacer(c, body)
+	for b := range bytes.Lines(ledger) {
+		var l audit.Line
+		if json.Unmarshal(b, &l) == nil {
+			_, _, found := p.Add(&l)
+			all = append(all, found...)
+		}
+	}
+	return all
 }
 
 // lines returns the ledger's lines about one host.

@@ -365,11 +365,12 @@ func (h *history) audit(all []byte) {
 	for _, s := range h.web.servers {
 		own[s.host] = c.OwnHosts(s.host)
 	}
-	rep, err := audit.Check(bytes.NewReader(all), audit.Config{
+	cfg := audit.Config{
 		Product: "testbot", UserAgent: h.judge.agent, Contact: c.Identity.Contact, Delay: c.Delay.Seconds(), DelayFactor: c.DelayFactor,
 		MaxDelay: c.MaxDelay.Seconds(), MaxRetryAfter: seconds(c.MaxRetryAfter), MaxBackoff: c.MaxBackoff.Seconds(),
 		PerDomain: c.PerDomain, OwnHosts: own, ForbidDenies: c.ForbiddenDenies,
-	}, bodies(h.web.files, nil))
+	}
+	rep, err := audit.Check(bytes.NewReader(all), cfg, bodies(h.web.files, nil))
 	if err != nil {
 		h.judge.wrong("P10: %v", err)
 		return
@@ -377,4 +378,15 @@ func (h *history) audit(all []byte) {
 	for _, v := range rep.Violations {
 		h.judge.wrong("the auditor: %v", v)
 	}
+	pacer := audit.NewPacer(cfg, bodies(h.web.files, nil))
+	for b := range bytes.Lines(all) {
+		var l audit.Line
+		if json.Unmarshal(b, &l) == nil {
+			for _, v := range second(pacer.Add(&l)) {
+				h.judge.wrong("the pacer: %v", v)
+			}
+		}
+	}
 }
+
+func second(_ audit.Pause, _ bool, found []audit.Violation) []audit.Violation { return found }

@@ -400,6 +400,7 @@ func TestInvariants(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			samePaces(t, c.book.b.String(), cfg, c.book.body, rep.Violations)
 			var got []string
 			for _, v := range rep.Violations {
 				got = append(got, v.Invariant)

@@ -45,7 +45,7 @@ type step struct {
 // reading is a ledger while it is read.
 type reading struct {
 	ledger
-	line  line // being read
+	line  Line // being read
 	open  map[key]*request
 	names map[string]string    // each text once, however often it occurs
 	last  map[string]time.Time // of runs, when they wrote a line last
@@ -88,7 +88,7 @@ func read(r io.Reader) (*ledger, error) {
 }
 
 func (l *reading) add(n int, b []byte) error {
-	l.line = line{}
+	l.line = Line{}
 	e := &l.line
 	if err := json.Unmarshal(b, e); err != nil {
 		return err
@@ -103,10 +103,10 @@ func (l *reading) add(n int, b []byte) error {
 	switch {
 	case e.Event == "unsent": // nothing was on the wire
 		if e.Purpose == "robots" && e.Error != "" && !e.Aborted {
-			l.unsent = append(l.unsent, &request{line: n, last: n, run: k.run, epoch: l.epoch[k.run], start: e.startLine, end: new(e.endLine)})
+			l.unsent = append(l.unsent, &request{line: n, last: n, run: k.run, epoch: l.epoch[k.run], start: e.StartLine, end: new(e.EndLine)})
 		}
 	case e.Event == "start":
-		s := &e.startLine
+		s := &e.StartLine
 		s.Host, s.Domain, s.Addr = l.name(s.Host), l.name(s.Domain), l.name(plainAddr(s.Addr))
 		s.Purpose, s.Agent, s.Override = l.name(s.Purpose), l.name(s.Agent), l.name(s.Override)
 		again := r != nil
@@ -121,7 +121,7 @@ func (l *reading) add(n int, b []byte) error {
 			l.repeated = append(l.repeated, r)
 			return nil
 		}
-		end := e.endLine
+		end := e.EndLine
 		r.end, r.last = &end, n
 	default:
 		return errors.New("it is neither a start nor the end of one")
@@ -130,7 +130,7 @@ func (l *reading) add(n int, b []byte) error {
 }
 
 // number notes which permits have a line, and up to where the run says that all have one.
-func (l *reading) number(n int, k key, e *line) {
+func (l *reading) number(n int, k key, e *Line) {
 	if e.Event != "end" && e.ID > 0 {
 		l.permits = append(l.permits, permit{k.run, k.id, n})
 	}
@@ -140,14 +140,9 @@ func (l *reading) number(n int, k key, e *line) {
 }
 
 // wrote notes when a line was written.
-func (l *reading) wrote(n int, run string, e *line) {
+func (l *reading) wrote(n int, run string, e *Line) {
 	last, known := l.last[run]
-	var at time.Time
-	for _, t := range [...]time.Time{e.Written, e.Ended, e.Reported} {
-		if t.After(at) {
-			at = t
-		}
-	}
+	at := timeOf(e)
 	if !known {
 		l.begin(n, run, e, at)
 	}
@@ -160,8 +155,18 @@ func (l *reading) wrote(n int, run string, e *line) {
 	l.last[run] = last
 }
 
+// timeOf is when a line was written.
+func timeOf(e *Line) (at time.Time) {
+	for _, t := range [...]time.Time{e.Written, e.Ended, e.Reported} {
+		if t.After(at) {
+			at = t
+		}
+	}
+	return at
+}
+
 // begin notes a process's first line.
-func (l *reading) begin(n int, run string, e *line, at time.Time) {
+func (l *reading) begin(n int, run string, e *Line, at time.Time) {
 	if e.Behind > 0 && at.Before(l.late) {
 		l.steps = append(l.steps, step{n, l.late.Sub(at)})
 		l.late = at

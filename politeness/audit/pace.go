@@ -9,41 +9,65 @@ import (
 func (a *auditor) host(name string, rs []*request) {
 	h := Host{Host: name, Requests: len(rs), Least: -1}
 	own := a.config.OwnHosts[name]
-	var last *request // the one that was over last
-	var flying []*request
-	var requested waits
-	var b backoff
-	for i, r := range rs {
-		if i > 0 && r.epoch != rs[i-1].epoch {
-			last, flying, requested, b = nil, nil, waits{}, backoff{}
+	var c hostClock
+	for _, r := range rs {
+		if g, ok := a.begins(&c, r, own); ok {
+			h.add(g)
 		}
-		flying = a.inFlight(flying, r, max(1, own))
-		a.retryAfter(&requested, r, own)
-		b.begin(r, secs(a.config.MaxBackoff))
-		if last != nil && own <= 1 && !last.over().After(r.start.Written) {
-			a.gap(&h, last, r, own, b.pause)
-		}
-		requested.note(r)
-		b.note(r, secs(a.config.MaxBackoff))
-		last = later(last, r)
+		a.over(&c, r)
 	}
 	a.rep.Hosts = append(a.rep.Hosts, h)
 }
 
-// gap checks the pause that was due between last and r.
-func (a *auditor) gap(h *Host, last, r *request, own int, backoff time.Duration) {
-	gap, due := r.start.Written.Sub(last.over()), a.due(last, own)
+// hostClock is what a host's requests so far require of the next.
+type hostClock struct {
+	epoch     int
+	last      *request // the one that was over last
+	flying    []*request
+	requested waits
+	backoff   backoff
+}
+
+// begins checks a request that begins, and returns the pause before it where there was one.
+func (a *auditor) begins(c *hostClock, r *request, own int) (Pause, bool) {
+	if r.epoch != c.epoch {
+		*c = hostClock{epoch: r.epoch}
+	}
+	c.flying = a.inFlight(c.flying, r, max(1, own))
+	a.retryAfter(&c.requested, r, own)
+	c.backoff.begin(r, secs(a.config.MaxBackoff))
+	if c.last == nil || own > 1 || c.last.over().After(r.start.Written) {
+		return Pause{}, false
+	}
+	return a.gap(c.last, r, own, c.backoff.pause), true
+}
+
+// over notes the end of a request, or that it has none.
+func (a *auditor) over(c *hostClock, r *request) {
+	c.requested.note(r)
+	c.backoff.note(r, secs(a.config.MaxBackoff))
+	c.last = later(c.last, r)
+}
+
+// gap checks the pause between last and r.
+func (a *auditor) gap(last, r *request, own int, backoff time.Duration) Pause {
+	p := Pause{r.start.Written.Sub(last.over()), a.due(last, own)}
 	if own == 0 {
-		due = max(due, r.before, backoff)
+		p.Due = max(p.Due, r.before, backoff)
 	}
-	if gap < due-Tolerance {
-		a.violation(paceInvariant(due, a.config.delay()), r, last, "%v after the end of the request before, %v is due", gap, due)
+	if p.Observed < p.Due-Tolerance {
+		a.violation(paceInvariant(p.Due, a.config.delay()), r, last, "%v after the end of the request before, %v is due", p.Observed, p.Due)
 	}
-	if h.Least < 0 || gap-due < h.Slack {
-		h.Slack = gap - due
+	return p
+}
+
+// add adds a pause to the summary.
+func (h *Host) add(p Pause) {
+	if h.Least < 0 || p.Observed-p.Due < h.Slack {
+		h.Slack = p.Observed - p.Due
 	}
-	if h.Least < 0 || gap < h.Least {
-		h.Least, h.Required = gap, due
+	if h.Least < 0 || p.Observed < h.Least {
+		h.Least, h.Required = p.Observed, p.Due
 	}
 }
 
@@ -118,15 +142,19 @@ func (a *auditor) shared(name string, rs []*request) {
 		if last != nil && last.epoch != r.epoch {
 			last = nil
 		}
-		before := last
+		a.after(name, last, r)
 		last = later(last, r)
-		if before == nil || before.start.Host == r.start.Host {
-			continue
-		}
-		gap, due := r.start.Written.Sub(before.over()), a.due(before, 0)
-		if gap < due-Tolerance {
-			a.violation("P6", r, before, "%v after a request to another host of %s, %v is due", gap, name, due)
-		}
+	}
+}
+
+// after checks a request against the one before it at the same address, or of the same domain; that may be nil.
+func (a *auditor) after(name string, before, r *request) {
+	if before == nil || before.start.Host == r.start.Host {
+		return
+	}
+	gap, due := r.start.Written.Sub(before.over()), a.due(before, 0)
+	if gap < due-Tolerance {
+		a.violation("P6", r, before, "%v after a request to another host of %s, %v is due", gap, name, due)
 	}
 }
 

@@ -4,16 +4,17 @@ import (
 	"time"
 )
 
-// line is one line of the ledger, as far as a check needs it.
-type line struct {
-	Event string `json:"event"`
+// Line is one line of the ledger, as far as a check needs it.
+type Line struct {
+	Event string `json:"event"` // "start", "end", "unsent" or "head"
 	Run   string `json:"run"`
 	ID    uint64 `json:"id"`
-	startLine
-	endLine
+	StartLine
+	EndLine
 }
 
-type startLine struct {
+// StartLine is what a line says of a request that begins.
+type StartLine struct {
 	URL      string    `json:"url"`
 	For      string    `json:"for"`
 	Host     string    `json:"host"`
@@ -26,13 +27,17 @@ type startLine struct {
 	Behind   float64   `json:"behind"` // seconds by which its process's clock is behind the lines before, as that process says
 	Allowed  time.Time `json:"allowed"`
 	Written  time.Time `json:"written"`
-	Clauses  []struct {
-		Clause string    `json:"clause"`
-		Until  time.Time `json:"until"`
-	} `json:"clauses"`
+	Clauses  []Clause  `json:"clauses"`
 }
 
-type endLine struct {
+// Clause is a reason to wait that a line names.
+type Clause struct {
+	Clause string    `json:"clause"`
+	Until  time.Time `json:"until"`
+}
+
+// EndLine is what a line says of a request that is over.
+type EndLine struct {
 	Ended      time.Time `json:"ended"`
 	Reported   time.Time `json:"reported"`
 	Expires    time.Time `json:"expires"`
@@ -53,9 +58,10 @@ type request struct {
 	line  int // of its start
 	last  int // of its end
 	run   string
+	id    uint64
 	epoch int // its times can be compared only with those of the same epoch
-	start startLine
-	end   *endLine // nil when the process ended first
+	start StartLine
+	end   *EndLine // nil when the process ended first
 
 	before, after time.Duration // the delay that its host's robots.txt requested at its start and its end
 	alive         time.Time     // without an end: when its process wrote its last line

@@ -1,0 +1,189 @@
+package digest
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness/audit"
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/sink"
+)
+
+// Config configures a Digest. The zero Config is usable.
+type Config struct {
+	Audit audit.Config // by which requests are judged
+	// Body returns a robots.txt by its hash. If it is nil, the pauses that robots.txt requests are judged only by what the
+	// ledger says of them.
+	Body audit.Body
+	// MostHosts is how many hosts are kept in full. The default is 10,000.
+	MostHosts int
+}
+
+// Limits on what a Digest keeps, however long the crawl is.
+const (
+	DefaultHosts = 10_000
+	mostOpen     = 50_000 // requests without an end so far
+	mostEarly    = 20     // violations that are kept; all are counted
+	mostGroups   = 500    // kinds of problems, and rules
+	mostNames    = 64     // names that are counted separately in one map
+	mostText     = 500    // bytes of a text that is kept
+)
+
+// Digest accumulates facts about a crawl. Its methods may be called concurrently.
+type Digest struct {
+	mu     sync.Mutex
+	config Config
+	pacer  *audit.Pacer
+	facts  Facts // what a Snapshot copies; Total is in it
+	hosts  map[string]*Host
+	rest   Host            // the sum of all other hosts
+	others map[string]bool // their names, as far as they are counted
+	open   map[request]start
+
+	problems groups
+	rules    groups
+	lanes    clock
+	series   series
+	marks    marks
+	line     audit.Line // reused
+}
+
+// request names a request: the run of the process, and its number there.
+type request struct {
+	run string
+	id  uint64
+}
+
+// New returns an empty Digest.
+func New(c Config) *Digest {
+	c.MostHosts = cmp.Or(c.MostHosts, DefaultHosts)
+	return &Digest{
+		config: c, pacer: audit.NewPacer(c.Audit, c.Body), hosts: map[string]*Host{}, others: map[string]bool{},
+		open: map[request]start{}, problems: groups{}, rules: groups{},
+	}
+}
+
+// Add adds the next line of the ledger. All lines must be added, in order: their numbers are counted.
+func (d *Digest) Add(e *ledger.Entry) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.add(e)
+}
+
+// AddVisit adds a visit.
+func (d *Digest) AddVisit(v *sink.Record) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.visit(v)
+}
+
+// Wait notes what a host waits for at present. It is forgotten when the host is requested next.
+func (d *Digest) Wait(host string, w Wait) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if h := d.hosts[host]; h != nil {
+		h.Wait = w
+	}
+}
+
+// Host returns what is known of a host that is kept in full.
+func (d *Digest) Host(name string) (h Host, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if known := d.hosts[name]; known != nil {
+		return known.clone(), true
+	}
+	return Host{}, false
+}
+
+// Facts is the state of a Digest. It shares no memory with it.
+type Facts struct {
+	First, Last time.Time // the first request, and the last line of the ledger
+	Lines       int       // of the ledger
+	Runs        int       // processes that wrote it
+	Total       Host      // of all hosts
+	Hosts       []Host    // those with the most requests first
+	MoreHosts   int       // hosts that are not in Hosts; at least, if there are a great many
+
+	Early    []audit.Violation // the first ones; Total.Early counts requests that were too early or broke another rule of pace
+	Unjudged int               // requests that could not be judged, because there were too many hosts
+
+	Problems []Group // by outcome and reason, the largest first
+	Rules    []Group // lines of robots.txt and of the scope that refused URLs, the largest first
+
+	Depths    [mostDepth + 1]int // pages fetched by depth; the last: that and more
+	Sizes     Histogram          // of pages fetched, in bytes
+	Known     int                // URLs that have an outcome
+	Processed time.Time          // of the last visit
+
+	Lanes   []Lane // of Hosts, as far as they have one
+	Bin     time.Duration
+	Opening []Mark // the first requests
+	Recent  []Mark // the last requests, oldest first
+	Series  Series
+}
+
+// mostDepth is the greatest depth that is counted separately.
+const mostDepth = 32
+
+// Snapshot returns the present state, with at most this many hosts; 0 is all that are kept. Its cost is that of the hosts
+// that it returns.
+func (d *Digest) Snapshot(most int) *Facts {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f := d.facts
+	f.Unjudged = d.pacer.Unjudged()
+	f.Early = slices.Clone(f.Early)
+	f.Total = f.Total.clone()
+	all := d.ranked()
+	if most > 0 {
+		all = all[:min(most, len(all))]
+	}
+	f.MoreHosts = len(d.hosts) + len(d.others) - len(all)
+	for _, h := range all {
+		f.Hosts = append(f.Hosts, h.clone())
+		if h.lane != nil {
+			f.Lanes = append(f.Lanes, d.lanes.lane(h))
+		}
+	}
+	f.Problems, f.Rules = d.problems.sorted(), d.rules.sorted()
+	f.Bin, f.Opening, f.Recent, f.Series = d.lanes.width(), slices.Clone(d.marks.first), d.marks.recent(), d.series.clone()
+	return &f
+}
+
+// Totals returns the sums over all hosts, without lists. It is cheap.
+func (d *Digest) Totals() Host {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.facts.Total.clone()
+}
+
+// ranked returns the hosts, those with the most requests first.
+func (d *Digest) ranked() []*Host {
+	all := make([]*Host, 0, len(d.hosts))
+	for _, h := range d.hosts {
+		all = append(all, h)
+	}
+	slices.SortFunc(all, func(a, b *Host) int {
+		return cmp.Or(b.Requests-a.Requests, b.Visits-a.Visits, cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// host returns the host of this name, or the sum of those that are not kept.
+func (d *Digest) host(name string) *Host {
+	if h := d.hosts[name]; h != nil {
+		return h
+	}
+	if len(d.hosts) < d.config.MostHosts {
+		h := &Host{Name: name}
+		d.hosts[name] = h
+		return h
+	}
+	if len(d.others) < 10*d.config.MostHosts {
+		d.others[name] = true
+	}
+	return &d.rest
+}

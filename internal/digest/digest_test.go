@@ -1,0 +1,190 @@
+package digest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness/audit"
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/sink"
+)
+
+var base = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// book adds requests to a Digest as a crawl would write them.
+type book struct {
+	*Digest
+	id  uint64
+	run string
+}
+
+func newBook(c Config) *book { return &book{Digest: New(c), run: "r"} }
+
+func (b *book) request(host, purpose string, at, took time.Duration, status int, clauses ...ledger.Clause) {
+	b.id++
+	url := "http://" + host + "/p"
+	if purpose == "robots" {
+		url = "http://" + host + "/robots.txt"
+	}
+	start := base.Add(at)
+	b.Add(&ledger.Entry{
+		Event: ledger.Start, Run: b.run, ID: b.id, URL: url, Host: host, Addr: host, Purpose: purpose,
+		Allowed: start, Written: start, Clauses: clauses,
+	})
+	b.Add(&ledger.Entry{Event: ledger.End, Run: b.run, ID: b.id, Ended: start.Add(took), Status: status, Bytes: 100})
+}
+
+func delay(at time.Duration) ledger.Clause {
+	return ledger.Clause{Name: ledger.ClauseDelay, Until: base.Add(at)}
+}
+
+const ms = time.Millisecond
+
+func TestPausesAreSplitByCause(t *testing.T) {
+	b := newBook(Config{Audit: audit.Config{Delay: 1}})
+	b.request("a.test:80", "robots", 0, 100*ms, 200)
+	b.request("a.test:80", "page", 1100*ms, 100*ms, 200, delay(1100*ms))
+	b.request("a.test:80", "page", 3200*ms, 100*ms, 503, delay(2200*ms))
+	retry := ledger.Clause{Name: ledger.ClauseRetryAfter, Until: base.Add(9300 * ms)}
+	b.request("a.test:80", "page", 9300*ms, 100*ms, 200, retry, delay(4300*ms))
+	f := b.Snapshot(0)
+	if len(f.Hosts) != 1 || f.Total.Early != 0 {
+		t.Fatalf("%d hosts, early: %v", len(f.Hosts), f.Early)
+	}
+	for _, h := range []*Host{&f.Hosts[0], &f.Total} {
+		p := h.Pauses
+		if p.Count != 3 || p.Owed != 3 || p.Least != time.Second || p.Due != time.Second || p.Ratio != 1 {
+			t.Errorf("%+v", p)
+		}
+		if p.Time.Clause("delay") != 2*time.Second || p.Time.Clause("retry_after") != 6*time.Second || p.Time[Free] != time.Second {
+			t.Errorf("time by cause: %v", p.Time)
+		}
+		if p.Ratios != (Ratios{0, 2, 0, 0, 0, 1, 0, 0}) {
+			t.Errorf("ratios: %v", p.Ratios)
+		}
+		if h.Requests != 4 || h.Robots != 1 || h.Classes != [6]int{0, 0, 3, 0, 0, 1} || h.Bytes != 400 || h.Server != 400*ms || h.Cut != 0 {
+			t.Errorf("%+v", h)
+		}
+	}
+	if held := f.Lanes[0]; held.Bins[500-held.First]&Held == 0 || held.Bins[0]&Robots == 0 {
+		t.Errorf("the lane: %v", held)
+	}
+}
+
+func TestAnEarlyRequestIsNamed(t *testing.T) {
+	b := newBook(Config{Audit: audit.Config{Delay: 1}})
+	b.request("a.test:80", "page", 0, 100*ms, 200)
+	b.request("a.test:80", "page", 600*ms, 100*ms, 200)
+	f := b.Snapshot(0)
+	if f.Total.Early != 1 || f.Hosts[0].Early != 1 || f.Total.Pauses.Ratios[0] != 1 || f.Total.Pauses.Ratio >= 1 {
+		t.Errorf("%+v", f.Total)
+	}
+	if len(f.Early) != 1 || f.Early[0].Lines[0] != 3 || f.Early[0].Host != "a.test:80" {
+		t.Errorf("%v", f.Early)
+	}
+	if f.Recent[1].Kind&Early == 0 {
+		t.Error("its mark does not say so")
+	}
+}
+
+// TestADigestIsBounded adds more hosts, problems and requests than are kept: everything is still counted.
+func TestADigestIsBounded(t *testing.T) {
+	const hosts = 500
+	b := newBook(Config{MostHosts: hosts})
+	for i := range 3 * hosts {
+		host := fmt.Sprintf("h%d.test:80", i)
+		b.request(host, "page", time.Duration(i)*time.Minute, time.Second, 200)
+		b.AddVisit(&sink.Record{URL: "http://h" + fmt.Sprint(i) + ".test/", Outcome: "failed", Reason: fmt.Sprint("r", i), Rule: "x", Ended: base})
+	}
+	for range 2 * mostOpen {
+		b.id++
+		b.Add(&ledger.Entry{Event: ledger.Start, Run: b.run, ID: b.id, Host: "h0.test:80", Written: base})
+	}
+	f := b.Snapshot(100)
+	if len(f.Hosts) != 100 || f.MoreHosts != 3*hosts-100 || f.Total.Requests != 3*hosts+2*mostOpen || f.Total.Visits != 3*hosts {
+		t.Errorf("%d hosts, %d more, %d requests", len(f.Hosts), f.MoreHosts, f.Total.Requests)
+	}
+	if len(b.open) > mostOpen || len(b.hosts) > hosts || len(f.Problems) > mostGroups+1 || len(f.Total.Reasons) > mostNames+1 {
+		t.Errorf("%d open, %d problems", len(b.open), len(f.Problems))
+	}
+	n := 0
+	for _, g := range f.Problems {
+		n += g.Count
+	}
+	if n != 3*hosts {
+		t.Errorf("problems sum up to %d", n)
+	}
+}
+
+func TestLanesFoldAsTimePasses(t *testing.T) {
+	b := newBook(Config{})
+	last := 0
+	for i := range 4000 {
+		b.request("a.test:80", "page", time.Duration(i)*time.Second, 0, 200)
+		last = i
+	}
+	f := b.Snapshot(0)
+	lane := f.Lanes[0]
+	if lane.First+len(lane.Bins) > Bins || time.Duration(last)*time.Second >= Bins*f.Bin {
+		t.Errorf("%d bins of %v", len(lane.Bins), f.Bin)
+	}
+	for i, k := range lane.Bins { // one a second: each bin of 2.56 s has one
+		if k&Page == 0 {
+			t.Fatalf("nothing in bin %d of %d", i, len(lane.Bins))
+		}
+	}
+	if b.request("a.test:80", "page", 0, 0, 200); b.Snapshot(0).Lanes[0].First != 0 {
+		t.Error("a time before the beginning")
+	}
+}
+
+func TestQuantilesAreClose(t *testing.T) {
+	var h Histogram
+	for i := range int64(100_000) {
+		h.Add(i)
+	}
+	for _, q := range []float64{0.01, 0.5, 0.95, 1} {
+		want := q * 100_000
+		if got := float64(h.Quantile(q)); got < want*15/16-1 || got > want*17/16+1 {
+			t.Errorf("quantile %v is %v", q, got)
+		}
+	}
+	n := 0
+	for _, c := range h.Doublings() {
+		n += c
+	}
+	if n != h.Count {
+		t.Errorf("%d in doublings, %d in all", n, h.Count)
+	}
+}
+
+func TestProblemsAndRulesAreGrouped(t *testing.T) {
+	d := New(Config{})
+	for i := range 9 {
+		host := []string{"a", "a", "a", "a", "b", "b", "c", "c", "d"}[i]
+		d.AddVisit(&sink.Record{URL: fmt.Sprintf("http://%s.test/%d", host, i), Via: "http://a.test/", Outcome: "fetched", Status: 404})
+	}
+	d.AddVisit(&sink.Record{
+		URL: "http://a.test/x", Outcome: "refused", Reason: "robots_disallow", Rule: "Disallow: /x",
+		Detail: `line 2 "Disallow: /x" of http://a.test/robots.txt (200, fetched 2026-01-02T03:04:05Z), group "*" line 1`,
+	})
+	f := d.Snapshot(0)
+	if len(f.Problems) != 2 || f.Problems[0].Count != 9 || f.Problems[0].Hosts != 4 || len(f.Problems[0].Examples) != 3 {
+		t.Fatalf("%+v", f.Problems)
+	}
+	if len(f.Rules) != 1 || f.Rules[0].Where != "line 2 of http://a.test/robots.txt" {
+		t.Errorf("%+v", f.Rules)
+	}
+}
+
+func TestHostOfAURLIsThatOfTheLedger(t *testing.T) {
+	for url, want := range map[string]string{
+		"http://a.test/x:y": "a.test:80", "https://a.test": "a.test:443", "http://[::1]/": "[::1]:80", "http://[::1]:8080/": "[::1]:8080",
+		"https://a.test:8443?x": "a.test:8443", "mailto:x@y": "",
+	} {
+		if got := hostOf(url); got != want {
+			t.Errorf("%s: %q", url, got)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package digest
+
+import (
+	"maps"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness/ledger"
+)
+
+// Host is what a crawl did at one host, or at all of them.
+type Host struct {
+	Name string // host:port; "" of all
+
+	Requests int           // that began, robots.txt included
+	Robots   int           // of them, for a robots.txt or what it redirects to
+	Sitemaps int           // of them, for a sitemap
+	Unsent   int           // attempts of which no byte was sent
+	Cut      int           // of Requests, without an end: the process ended first, or they are under way
+	Retries  int           // of Requests, further attempts at a URL
+	Classes  [6]int        // of answers: by the first digit of the status; 0: no answer
+	TooMany  int           // answers with status 429
+	Bytes    int64         // of bodies, as received
+	Server   time.Duration // from the start of a request to its end, of all requests
+	Answers  Histogram     // of these times, in nanoseconds, of requests that were answered
+	First    time.Time     // the start of the first request
+	Last     time.Time     // the end of the last
+
+	Pauses Pauses
+	Early  int  // requests that were too early, or broke another rule of pace; must be 0
+	Wait   Wait // what the host waits for
+
+	Visits   int            // URLs with an outcome
+	Outcomes map[string]int // of them
+	Reasons  map[string]int // of them, without ""
+	Statuses map[int]int    // of visits, of the final answer; those of 4xx and 5xx alone
+	Depth    int            // of the deepest page that was fetched
+	Same     int            // pages with the body of an earlier one
+	Near     int            // pages that are nearly the same as an earlier one
+	Size     int64          // bytes of pages fetched, decoded
+	Usage    map[string]int // visits by what the site says of a use, as "train-ai disallow"
+	Rules    RobotsState
+
+	lane  *lane
+	ended time.Time // of the last request
+	run   string    // whose it was
+}
+
+// RobotsState is what the last request for a host's robots.txt came to.
+type RobotsState struct {
+	At     time.Time
+	Status int    // 0: no answer
+	Err    string // why there was none
+	SHA256 string
+	Failed int // consecutive attempts that were not answered or answered with 429 or 5xx
+}
+
+// Wait is what a host waits for.
+type Wait struct {
+	Clause string // one of the clauses of package ledger
+	Until  time.Time
+	Cause  string // what went wrong, "" if nothing did
+}
+
+// Pauses are the times between the requests to a host.
+type Pauses struct {
+	Count  int           // pauses between two requests of one process
+	Owed   int           // of them, those in which something was owed
+	Least  time.Duration // the shortest; of nothing 0
+	Due    time.Duration // what was owed in it
+	Ratio  float64       // the smallest of observed ÷ owed; 0 if nothing was owed
+	Ratios Ratios
+	Time   Times // what the time between requests was owed to
+}
+
+// Times is time by cause: the clause that held longest, by its [ledger.ClauseID]; the last element, Free, is what was not owed.
+type Times [Free + 1]time.Duration
+
+// Free is the index in Times of the time in which nothing was owed to the host: other hosts were served, or nothing was left.
+const Free = 15
+
+// Clause returns the time owed to a clause.
+func (t *Times) Clause(name string) time.Duration { return t[ledger.ClauseIDOf(name)] }
+
+// Clauses are the names of all clauses in the order of Times, with "" where there is none.
+func Clauses() (names [Free]string) {
+	for _, name := range [...]string{
+		ledger.ClauseDelay, ledger.ClauseCrawlDelay, ledger.ClauseRequestRate, ledger.ClauseLatency, ledger.ClauseBackoff,
+		ledger.ClauseRetryAfter, ledger.ClauseRobots, ledger.ClauseBusy, ledger.ClauseAddress, ledger.ClauseDomain, ledger.ClauseRate,
+		ledger.ClauseStale, ledger.ClauseQuiet, ledger.ClauseRestart,
+	} {
+		names[ledger.ClauseIDOf(name)] = name
+	}
+	return names
+}
+
+// Ratios counts pauses by observed ÷ owed.
+type Ratios [len(Bounds) + 1]int
+
+// Bounds are the upper bounds of Ratios. The first is 1: what is below was too early, and must be 0. The last element of
+// Ratios has no bound.
+var Bounds = [...]float64{1, 1.001, 1.01, 1.1, 1.5, 2, 5}
+
+func (h *Host) clone() Host {
+	c := *h
+	c.Outcomes, c.Reasons, c.Statuses, c.Usage = maps.Clone(h.Outcomes), maps.Clone(h.Reasons), maps.Clone(h.Statuses), maps.Clone(h.Usage)
+	c.lane = nil
+	return c
+}
+
+// count counts a name; those after the first are "other".
+func count(m *map[string]int, name string) {
+	if *m == nil {
+		*m = map[string]int{}
+	}
+	if _, known := (*m)[name]; !known && len(*m) >= mostNames {
+		name = "other"
+	}
+	(*m)[name]++
+}

@@ -1,0 +1,105 @@
+package digest
+
+import "time"
+
+// Bins is the number of bins into which the time of a crawl is divided.
+const Bins = 1500
+
+// Kind is what happened in a bin of a lane, or what a mark is.
+type Kind uint8
+
+// The kinds, which a bin combines.
+const (
+	Page   Kind = 1 << iota // a request for a page or a sitemap, answered with less than 400
+	Robots                  // one for a robots.txt
+	Error                   // one that was answered with 4xx or 5xx, or not at all
+	Held                    // nothing was requested because of Retry-After, back-off or a robots.txt that could not be had
+	Early                   // a request that was too early
+)
+
+// Lane is the time of a host, in bins of [Facts.Bin] from [Facts.First].
+type Lane struct {
+	Host  string
+	First int // the bin of the first element of Bins
+	Bins  []Kind
+}
+
+// lane is the time of a host.
+type lane struct {
+	fold  int // how often it was folded
+	first int
+	bins  []Kind
+}
+
+// clock divides the time of a crawl into at most Bins bins: it doubles their width whenever they do not suffice.
+type clock struct {
+	begun time.Time
+	fold  int // the width is firstBin << fold
+}
+
+const firstBin = 10 * time.Millisecond
+
+func (c *clock) width() time.Duration { return firstBin << c.fold }
+
+// mark marks a time in a host's lane.
+func (c *clock) mark(h *Host, from, to time.Time, k Kind) {
+	if h.Name == "" { // many hosts have no lane
+		return
+	}
+	if c.begun.IsZero() {
+		c.begun = from
+	}
+	for to.Sub(c.begun) >= Bins*c.width() && c.fold < 40 {
+		c.fold++
+	}
+	if h.lane == nil {
+		h.lane = &lane{fold: c.fold, first: -1}
+	}
+	h.lane.foldTo(c.fold)
+	h.lane.set(c.bin(from), c.bin(to), k)
+}
+
+func (c *clock) bin(t time.Time) int {
+	return min(max(0, int(t.Sub(c.begun)/c.width())), Bins-1)
+}
+
+// foldTo joins neighbouring bins until they have the present width.
+func (l *lane) foldTo(fold int) {
+	for ; l.fold < fold; l.fold++ {
+		if l.first < 0 {
+			continue
+		}
+		half := l.first / 2
+		for i, k := range l.bins {
+			at := (l.first+i)/2 - half
+			if at < i {
+				l.bins[i] = 0
+			}
+			l.bins[at] |= k
+		}
+		l.bins = l.bins[:(l.first+len(l.bins)-1)/2-half+1]
+		l.first = half
+	}
+}
+
+// set marks bins.
+func (l *lane) set(from, to int, k Kind) {
+	if l.first < 0 {
+		l.first = from
+	}
+	if n := l.first - from; n > 0 {
+		l.bins, l.first = append(make([]Kind, n, n+len(l.bins)), l.bins...), from
+	}
+	for len(l.bins) <= to-l.first {
+		l.bins = append(l.bins, 0)
+	}
+	for i := from; i <= to; i++ {
+		l.bins[i-l.first] |= k
+	}
+}
+
+// lane returns a host's lane.
+func (c *clock) lane(h *Host) Lane {
+	h.lane.foldTo(c.fold)
+	return Lane{h.Name, max(0, h.lane.first), append([]Kind(nil), h.lane.bins...)}
+}

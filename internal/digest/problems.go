@@ -1,0 +1,111 @@
+package digest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/amble-crawler/amble/sink"
+)
+
+// Group is visits of one kind, with examples.
+type Group struct {
+	Outcome string
+	Reason  string
+	Status  int    // 4xx or 5xx, or 0
+	Rule    string // that decided, as written
+	Where   string // where the rule stands, as "line 2 of https://site.example/robots.txt"
+
+	Count    int
+	Hosts    int       // different hosts, up to a hundred
+	Examples []Example // the first ones, at most three
+}
+
+// Example is a URL in a Group.
+type Example struct{ Host, URL, Via, Detail string }
+
+const (
+	mostExamples = 3
+	mostPlaces   = 100 // hosts of a group that are counted
+)
+
+// groups are Groups by what distinguishes them.
+type groups map[string]*group
+
+type group struct {
+	Group
+	hosts map[string]bool
+}
+
+// isProblem reports whether a visit is something that an operator wants to know about.
+func isProblem(v *sink.Record) bool {
+	switch v.Outcome {
+	case "fetched":
+		return v.Status >= 400
+	case "redirected", "not_modified", "out_of_scope":
+		return false
+	}
+	return true
+}
+
+func problemStatus(v *sink.Record) int {
+	if v.Status >= 400 {
+		return v.Status
+	}
+	return 0
+}
+
+// where is the place of a rule as a visit's detail names it: line and file, without the time at which it was read.
+func where(detail string) string {
+	line, _, ok := strings.Cut(detail, ` "`)
+	if _, file, found := strings.Cut(detail, `" of `); ok && found {
+		file, _, _ = strings.Cut(file, " ")
+		return line + " of " + file
+	}
+	return ""
+}
+
+// add adds a visit to the group that is like kind.
+func (g groups) add(kind Group, host string, v *sink.Record) {
+	key := strings.Join([]string{kind.Outcome, kind.Reason, string(rune(kind.Status)), kind.Rule, kind.Where}, "\x00")
+	known := g[key]
+	if known == nil && len(g) >= mostGroups {
+		key, kind = "", Group{Outcome: "other"}
+		known = g[key]
+	}
+	if known == nil {
+		known = &group{Group: kind, hosts: map[string]bool{}}
+		g[key] = known
+	}
+	known.Count++
+	isNew := !known.hosts[host]
+	if isNew && len(known.hosts) < mostPlaces {
+		known.hosts[host] = true
+		known.Hosts++
+	}
+	if len(known.Examples) < mostExamples && (isNew || known.Count <= mostExamples) {
+		known.Examples = append(known.Examples, Example{host, cut(v.URL), cut(v.Via), cut(cmp.Or(v.Error, v.Detail))})
+	}
+}
+
+// sorted returns the groups, the largest first.
+func (g groups) sorted() []Group {
+	all := make([]Group, 0, len(g))
+	for _, one := range g {
+		c := one.Group
+		c.Examples = slices.Clone(c.Examples)
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b Group) int {
+		return cmp.Or(b.Count-a.Count, cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.Reason, b.Reason), a.Status-b.Status, cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Where, b.Where))
+	})
+	return all
+}
+
+// cut is a text of bounded length that keeps nothing else in memory.
+func cut(s string) string {
+	if len(s) > mostText {
+		s = strings.ToValidUTF8(s[:mostText], "") + "…"
+	}
+	return strings.Clone(s)
+}

@@ -1,0 +1,257 @@
+package digest
+
+import (
+	"time"
+
+	"github.com/amble-crawler/amble/politeness/audit"
+	"github.com/amble-crawler/amble/politeness/ledger"
+)
+
+// start is a request without an end so far.
+type start struct {
+	host    string
+	written time.Time
+	robots  bool
+	early   bool
+}
+
+// add adds a line of the ledger.
+func (d *Digest) add(e *ledger.Entry) {
+	d.facts.Lines++
+	d.line = lineOf(e)
+	pause, paused, found := d.pacer.Add(&d.line)
+	if d.broken(e, found); e.Event == ledger.Head {
+		return
+	}
+	for _, t := range [...]time.Time{e.Written, e.Ended} {
+		if t.After(d.facts.Last) {
+			d.facts.Last = t
+		}
+	}
+	switch e.Event {
+	case ledger.Start:
+		d.begin(e, pause, paused, len(found) > 0)
+	case ledger.End:
+		d.end(e)
+	case ledger.Unsent:
+		for _, h := range d.both(e.Host) {
+			h.Unsent++
+		}
+	}
+}
+
+// lineOf is an entry in the form of package audit, which shares no code with what it checks.
+func lineOf(e *ledger.Entry) (l audit.Line) {
+	l.Event, l.Run, l.ID, l.URL, l.For, l.Host, l.Domain, l.Addr = e.Event, e.Run, e.ID, e.URL, e.For, e.Host, e.Domain, e.Addr
+	l.Purpose, l.Override, l.Behind = e.Purpose, e.Override, time.Duration(e.Behind).Seconds()
+	l.Allowed, l.Written, l.Ended, l.Reported, l.Expires = e.Allowed, e.Written, e.Ended, e.Reported, e.Expires
+	l.Aborted, l.Status, l.Error, l.Truncated, l.Challenged = e.Aborted, e.Status, e.Err, e.Truncated, e.Challenged
+	l.RetryAfter, l.Date, l.Location, l.SHA256 = e.RetryAfter, e.Date, e.Location, e.SHA256
+	for _, c := range e.Clauses {
+		l.Clauses = append(l.Clauses, audit.Clause{Clause: c.Name, Until: c.Until})
+	}
+	return l
+}
+
+// broken notes what the auditor found.
+func (d *Digest) broken(e *ledger.Entry, found []audit.Violation) {
+	if len(found) == 0 {
+		return
+	}
+	d.facts.Total.Early++
+	if h := d.hosts[found[0].Host]; h != nil {
+		h.Early++
+	}
+	for _, v := range found {
+		if len(d.facts.Early) < mostEarly {
+			d.facts.Early = append(d.facts.Early, v)
+		}
+	}
+}
+
+// both returns a host and the total.
+func (d *Digest) both(name string) [2]*Host { return [2]*Host{d.host(name), &d.facts.Total} }
+
+func (d *Digest) begin(e *ledger.Entry, pause audit.Pause, paused, early bool) {
+	if d.facts.First.IsZero() || e.Written.Before(d.facts.First) {
+		d.facts.First = e.Written
+	}
+	if e.Run != d.facts.Total.run {
+		d.facts.Total.run = e.Run
+		d.facts.Runs++
+		clear(d.open) // requests of the previous process can no longer end
+	}
+	h := d.host(e.Host)
+	p := pauseBefore(h, e, pause, paused)
+	if p.held {
+		d.lanes.mark(h, h.ended, e.Written, Held)
+	}
+	for _, t := range [...]*Host{h, &d.facts.Total} {
+		t.begin(e)
+		if p.real && h != &d.rest {
+			t.Pauses.add(p, early)
+		}
+	}
+	h.run, h.Wait = e.Run, Wait{}
+	if len(d.open) < mostOpen {
+		d.open[request{e.Run, e.ID}] = start{e.Host, e.Written, e.Purpose == "robots", early}
+	}
+}
+
+// begin counts a request.
+func (h *Host) begin(e *ledger.Entry) {
+	h.Requests++
+	h.Cut++
+	if h.First.IsZero() || e.Written.Before(h.First) {
+		h.First = e.Written
+	}
+	switch e.Purpose {
+	case "robots":
+		h.Robots++
+	case "sitemap":
+		h.Sitemaps++
+	}
+	if e.Attempt > 0 {
+		h.Retries++
+	}
+}
+
+// pause is the time before a request.
+type pause struct {
+	real     bool // it lies between two requests of one process
+	held     bool // the host or its trouble lengthened it
+	observed time.Duration
+	owed     time.Duration
+	cause    ledger.ClauseID
+}
+
+// pauseBefore is the pause before a request that begins: what the auditor says was due, or what the line says, whichever is more.
+func pauseBefore(h *Host, e *ledger.Entry, judged audit.Pause, paused bool) (p pause) {
+	if h.ended.IsZero() || h.run != e.Run || e.Written.Before(h.ended) {
+		return p
+	}
+	p = pause{real: true, observed: e.Written.Sub(h.ended), cause: ledger.ClauseIDOf(ledger.ClauseDelay)}
+	if paused {
+		p.owed = judged.Due
+	}
+	for _, c := range e.Clauses {
+		if owed := c.Until.Sub(h.ended); owed > p.owed || owed == p.owed && owed > 0 {
+			p.owed, p.cause = owed, ledger.ClauseIDOf(c.Name)
+		}
+	}
+	switch p.cause.String() {
+	case ledger.ClauseRetryAfter, ledger.ClauseBackoff, ledger.ClauseRobots:
+		p.held = true
+	}
+	return p
+}
+
+// add adds a pause. early says that the request after it was too early, whatever the rounding of its time.
+func (s *Pauses) add(p pause, early bool) {
+	s.Count++
+	if s.Count == 1 || p.observed < s.Least {
+		s.Least, s.Due = p.observed, p.owed
+	}
+	owed := min(p.owed, p.observed)
+	s.Time[p.cause] += owed
+	s.Time[Free] += p.observed - owed
+	if p.owed <= 0 {
+		return
+	}
+	s.Owed++
+	ratio := float64(p.observed) / float64(p.owed)
+	if s.Ratio == 0 || ratio < s.Ratio {
+		s.Ratio = ratio
+	}
+	s.Ratios[bucket(ratio, early)]++
+}
+
+// bucket is the place of a ratio in Ratios. What is short of 1 by no more than clocks differ is not early.
+func bucket(ratio float64, early bool) int {
+	if early {
+		return 0
+	}
+	for i, bound := range Bounds[1:] {
+		if ratio <= bound {
+			return i + 1
+		}
+	}
+	return len(Bounds)
+}
+
+func (d *Digest) end(e *ledger.Entry) {
+	k := request{e.Run, e.ID}
+	s, ok := d.open[k]
+	if !ok {
+		return
+	}
+	delete(d.open, k)
+	h := d.host(s.host)
+	for _, t := range [...]*Host{h, &d.facts.Total} {
+		t.end(e, &s)
+	}
+	h.ended = e.Ended
+	if e.Reported.After(h.ended) {
+		h.ended = e.Reported
+	}
+	if s.robots {
+		h.Rules.note(e)
+	}
+	m := Mark{Host: h.Name, Start: s.written, Took: e.Ended.Sub(s.written), Kind: kindOf(e, &s)}
+	d.marks.add(m)
+	d.series.answer(e)
+	d.lanes.mark(h, s.written, e.Ended, m.Kind)
+}
+
+// kindOf is what kind of mark a request is.
+func kindOf(e *ledger.Entry, s *start) (k Kind) {
+	switch {
+	case s.robots:
+		k = Robots
+	case e.Status == 0 || e.Status >= 400:
+		k = Error
+	default:
+		k = Page
+	}
+	if s.early {
+		k |= Early
+	}
+	return k
+}
+
+// end counts the end of a request.
+func (h *Host) end(e *ledger.Entry, s *start) {
+	h.Cut--
+	h.Bytes += e.Bytes
+	h.Classes[classOf(e.Status)]++
+	if e.Status == 429 {
+		h.TooMany++
+	}
+	if took := e.Ended.Sub(s.written); took > 0 {
+		h.Server += took
+		if e.Status > 0 {
+			h.Answers.Add(int64(took))
+		}
+	}
+	if e.Ended.After(h.Last) {
+		h.Last = e.Ended
+	}
+}
+
+// classOf is the first digit of a status, 0 for none.
+func classOf(status int) int {
+	if status < 100 || status > 599 {
+		return 0
+	}
+	return status / 100
+}
+
+// note notes an answer for a robots.txt.
+func (r *RobotsState) note(e *ledger.Entry) {
+	r.At, r.Status, r.Err, r.SHA256 = e.Ended, e.Status, cut(e.Err), e.SHA256
+	if e.Status == 0 || e.Status == 429 || e.Status >= 500 {
+		r.Failed++
+	} else {
+		r.Failed = 0
+	}
+}

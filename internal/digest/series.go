@@ -1,0 +1,92 @@
+package digest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/sink"
+)
+
+// Series is what happened over time, in steps of the same width.
+type Series struct {
+	From  time.Time
+	Width time.Duration
+	Steps []Step
+}
+
+// Step is one step of a Series.
+type Step struct {
+	Answers [6]int // by the first digit of the status; 0: no answer
+	Found   int    // URLs that were queued, of those that have an outcome
+	Done    int    // URLs that got their outcome
+	Pages   int    // of Done, pages that were fetched
+}
+
+// series is a Series that doubles the width of its steps whenever they do not suffice.
+type series struct{ Series }
+
+const (
+	mostSteps = 300
+	firstStep = time.Second
+)
+
+// at returns the step of a time. What is before the beginning is in the first.
+func (s *series) at(t time.Time) *Step {
+	if s.From.IsZero() {
+		s.From, s.Width = t, firstStep
+	}
+	for t.Sub(s.From) >= mostSteps*s.Width && s.Width < 1<<60/mostSteps {
+		s.double()
+	}
+	i := min(max(0, int(t.Sub(s.From)/s.Width)), mostSteps-1)
+	for len(s.Steps) <= i {
+		s.Steps = append(s.Steps, Step{})
+	}
+	return &s.Steps[i]
+}
+
+func (s *series) double() {
+	s.Width *= 2
+	for i := range s.Steps {
+		step := s.Steps[i]
+		s.Steps[i] = Step{}
+		s.Steps[i/2].add(&step)
+	}
+	s.Steps = s.Steps[:(len(s.Steps)+1)/2]
+}
+
+func (s *Step) add(o *Step) {
+	for i, n := range o.Answers {
+		s.Answers[i] += n
+	}
+	s.Found += o.Found
+	s.Done += o.Done
+	s.Pages += o.Pages
+}
+
+func (s *series) answer(e *ledger.Entry) {
+	if !e.Ended.IsZero() {
+		s.at(e.Ended).Answers[classOf(e.Status)]++
+	}
+}
+
+func (s *series) visit(v *sink.Record) {
+	if !v.Queued.IsZero() {
+		s.at(v.Queued).Found++
+	}
+	if v.Ended.IsZero() {
+		return
+	}
+	step := s.at(v.Ended)
+	step.Done++
+	if v.Outcome == "fetched" {
+		step.Pages++
+	}
+}
+
+func (s *series) clone() Series {
+	c := s.Series
+	c.Steps = slices.Clone(c.Steps)
+	return c
+}

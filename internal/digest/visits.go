@@ -1,0 +1,105 @@
+package digest
+
+import (
+	"strings"
+
+	"github.com/amble-crawler/amble/sink"
+)
+
+// visit adds a visit.
+func (d *Digest) visit(v *sink.Record) {
+	d.facts.Known++
+	if v.Ended.After(d.facts.Processed) {
+		d.facts.Processed = v.Ended
+	}
+	fetched := v.Outcome == "fetched"
+	if fetched {
+		d.facts.Depths[min(max(0, v.Depth), mostDepth)]++
+		d.facts.Sizes.Add(int64(v.Bytes))
+	}
+	host := hostOf(v.URL)
+	for _, h := range d.both(host) {
+		h.visit(v, fetched)
+	}
+	d.series.visit(v)
+	if isProblem(v) {
+		d.problems.add(Group{Outcome: v.Outcome, Reason: v.Reason, Status: problemStatus(v)}, host, v)
+	}
+	if v.Rule != "" && (v.Outcome == "refused" || v.Outcome == "out_of_scope") {
+		d.rules.add(Group{Outcome: v.Outcome, Reason: v.Reason, Rule: cut(v.Rule), Where: cut(where(v.Detail))}, host, v)
+	}
+}
+
+func (h *Host) visit(v *sink.Record, fetched bool) {
+	h.Visits++
+	count(&h.Outcomes, v.Outcome)
+	if v.Reason != "" {
+		count(&h.Reasons, v.Reason)
+	}
+	if v.Status >= 400 {
+		if h.Statuses == nil {
+			h.Statuses = map[int]int{}
+		}
+		if _, known := h.Statuses[v.Status]; known || len(h.Statuses) < mostNames {
+			h.Statuses[v.Status]++
+		}
+	}
+	if fetched {
+		h.Size += int64(v.Bytes)
+		h.Depth = max(h.Depth, v.Depth)
+		if v.SameAs != "" {
+			h.Same++
+		}
+		if v.NearOf != "" {
+			h.Near++
+		}
+	}
+	for use, signal := range uses(v.Usage) {
+		count(&h.Usage, use+" "+signal)
+	}
+}
+
+// uses are the statements about uses, of each the strictest.
+func uses(all []sink.Usage) map[string]string {
+	if len(all) == 0 {
+		return nil
+	}
+	strictest := map[string]string{}
+	for _, u := range all {
+		if strictest[u.Use] != "disallow" {
+			strictest[u.Use] = u.Signal
+		}
+	}
+	return strictest
+}
+
+// Pages returns how many pages were fetched.
+func (h *Host) Pages() int { return h.Outcomes["fetched"] }
+
+// Failed returns how many URLs had no usable answer.
+func (h *Host) Failed() int { return h.Outcomes["failed"] }
+
+// Refused returns how many URLs a rule forbade.
+func (h *Host) Refused() int { return h.Outcomes["refused"] }
+
+// OverBudget returns how many known URLs were not requested because the host's budget was used up.
+func (h *Host) OverBudget() int { return h.Reasons["host_budget"] }
+
+// hostOf is host:port of a URL as in the ledger, always with the port; "" if it has none.
+func hostOf(url string) string {
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		return ""
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	switch {
+	case rest == "" || strings.LastIndexByte(rest, ':') > strings.LastIndexByte(rest, ']'):
+		return rest
+	case scheme == "http":
+		return rest + ":80"
+	}
+	return rest + ":443"
+}

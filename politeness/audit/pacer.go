@@ -1,0 +1,289 @@
+package audit
+
+import (
+	"cmp"
+	"time"
+)
+
+// Pacer checks the requests of a ledger one after another, while it is read or written, in bounded memory: that each was
+// allowed when it began, that the pause before it was kept, and that what the host requested was waited for (P3 to P7, P10
+// and P12, and P8 as far as it is about pauses). [Check] does the same with a whole ledger, and checks the rest as well.
+// A Pacer must not be used concurrently.
+type Pacer struct {
+	auditor
+	clocks   map[string]*clock       // by host:port
+	shared   map[string]*sharedClock // by address, and by domain
+	open     map[key]*request        // without an end so far
+	read     reading                 // for the times of processes
+	line     int                     // of the ledger, from 1
+	latest   time.Time               // of all lines
+	swept    int                     // clocks that a sweep left
+	unjudged int
+}
+
+// mostClocks is how many hosts a Pacer remembers. Those that nothing can be due at any more are forgotten.
+const mostClocks = 50_000
+
+// Pause is the time between the end of a request and the start of the next to the same host.
+type Pause struct {
+	Observed time.Duration
+	Due      time.Duration // without Retry-After, which is no pause after a request but a time
+}
+
+// clock is what is known of a host.
+type clock struct {
+	hostClock
+	origins map[string]*origin // what is known of their robots.txt
+	open    int                // requests without an end
+}
+
+// sharedClock is what the requests to one address, or of one domain, require of the next to another host there.
+type sharedClock struct{ last, open *request }
+
+// NewPacer returns a Pacer. Without body, the pauses that robots.txt requests are not checked.
+func NewPacer(c Config, body Body) *Pacer {
+	return &Pacer{
+		auditor: auditor{config: c, body: body, files: map[string]*file{}, changed: map[string]bool{}, rep: &Report{}},
+		clocks:  map[string]*clock{}, shared: map[string]*sharedClock{}, open: map[key]*request{},
+		read: reading{last: map[string]time.Time{}, epoch: map[string]int{}},
+	}
+}
+
+// Unjudged returns how many requests could not be checked because there were too many hosts.
+func (p *Pacer) Unjudged() int { return p.unjudged }
+
+// Add checks the next line of the ledger. paused reports whether it begins a request after which a pause was due;
+// violations are those that the line completes, valid until the next call.
+func (p *Pacer) Add(l *Line) (pause Pause, paused bool, violations []Violation) {
+	p.line++
+	p.rep.Violations = p.rep.Violations[:0]
+	if l.Event == "head" {
+		return Pause{}, false, nil
+	}
+	if _, known := p.read.last[l.Run]; !known && l.Behind == 0 && timeOf(l).Before(p.latest) {
+		p.read.steps, p.read.late = append(p.read.steps, step{}), timeOf(l) // set back between two processes: nothing can be compared
+	}
+	p.read.wrote(p.line, l.Run, l)
+	p.latest = p.read.late
+	switch k := (key{l.Run, l.ID}); l.Event {
+	case "start":
+		pause, paused = p.begin(k, l)
+	case "end":
+		p.end(k, l)
+	case "unsent":
+		if l.Purpose == "robots" && l.Error != "" && !l.Aborted {
+			p.ended(&request{line: p.line, last: p.line, run: l.Run, epoch: p.read.epoch[l.Run], start: l.StartLine, end: &l.EndLine}, nil)
+		}
+	}
+	return pause, paused, p.rep.Violations
+}
+
+// begin checks a request that begins.
+func (p *Pacer) begin(k key, l *Line) (Pause, bool) {
+	r := &request{line: p.line, run: l.Run, id: l.ID, epoch: p.read.epoch[l.Run], start: l.StartLine}
+	r.start.Addr, r.start.Clauses = plainAddr(r.start.Addr), nil
+	c := p.clock(r.start.Host)
+	if c == nil || len(p.open) >= mostClocks {
+		p.unjudged++
+		return Pause{}, false
+	}
+	if old := p.open[k]; old != nil {
+		p.violation("P10", r, nil, "permit %s is used twice", r.run)
+	}
+	p.open[k] = r
+	p.settle(c, r)
+	r.before = p.requested(r)
+	p.entry(r, l)
+	own := p.config.OwnHosts[r.start.Host]
+	pause, paused := p.begins(&c.hostClock, r, own)
+	c.open++
+	if r.start.Purpose == "robots" {
+		if o := p.origin(r.wanted()); o != nil {
+			r.end = &EndLine{} // that it has none is known later
+			p.again(o, r)
+			r.end = nil
+		}
+	}
+	if own == 0 && r.start.Addr != "" {
+		p.share(r.start.Addr, r)
+	}
+	if own == 0 && p.config.PerDomain && r.start.Domain != "" {
+		p.share(domainKey(r), r)
+	}
+	return pause, paused
+}
+
+// entry checks the line of a request by itself.
+func (p *Pacer) entry(r *request, l *Line) {
+	r.start.Clauses = l.Clauses
+	p.admission([]*request{r})
+	r.start.Clauses = nil // the caller's
+}
+
+// settle takes it that earlier requests to a host will have no end, since another process requests it now.
+func (p *Pacer) settle(c *clock, r *request) {
+	if c.open == 0 {
+		return
+	}
+	for _, b := range c.flying {
+		if b.end == nil && b.run != r.run && b.alive.IsZero() {
+			b.alive = p.read.last[b.run]
+			c.open--
+			p.over(&c.hostClock, b)
+			if o := p.origin(b.wanted()); o != nil && b.start.Purpose == "robots" {
+				o.times = 0 // it may have been answered
+			}
+		}
+	}
+}
+
+// end notes the end of a request.
+func (p *Pacer) end(k key, l *Line) {
+	r := p.open[k]
+	if r == nil {
+		return
+	}
+	delete(p.open, k)
+	end := l.EndLine
+	r.end, r.last = &end, p.line
+	if !r.alive.IsZero() && end.Ended.After(r.alive.Add(Tolerance)) {
+		p.violation("P12", r, nil, "two processes hold the host at once")
+		return
+	}
+	if end.Ended.Before(r.start.Written.Add(-Tolerance)) {
+		p.violation("P10", r, nil, "ended at %s, before it was written", stamp(end.Ended))
+	}
+	p.ended(r, p.clocks[r.start.Host])
+}
+
+// ended notes what an answer says, and that its request is over; c is nil if nothing was sent.
+func (p *Pacer) ended(r *request, c *clock) {
+	if o := p.origin(r.wanted()); o != nil && r.start.Purpose == "robots" {
+		before := o.file
+		p.answer(o, r)
+		if delete(p.files, r.end.SHA256); o.file != before {
+			o.file = o.file.paused()
+		}
+	}
+	if c == nil {
+		return
+	}
+	r.after = p.requested(r)
+	c.open--
+	p.over(&c.hostClock, r)
+	p.leave(r.start.Addr, r)
+	if p.config.PerDomain {
+		p.leave(domainKey(r), r)
+	}
+}
+
+// leave notes that a request to an address, or of a domain, is over.
+func (p *Pacer) leave(name string, r *request) {
+	if s := p.shared[name]; s != nil && s.open == r {
+		s.last, s.open = later(s.last, r), nil
+	}
+}
+
+func domainKey(r *request) string { return "domain " + r.start.Domain }
+
+// paused is the file without its rules: nil if it requests no pause.
+func (f *file) paused() *file {
+	if f == nil || f.binding.pause == 0 {
+		return nil
+	}
+	return &file{binding: section{pause: f.binding.pause}}
+}
+
+// share checks a request against the others to its address, or of its domain.
+func (p *Pacer) share(name string, r *request) {
+	s := p.shared[name]
+	if s == nil {
+		s = &sharedClock{}
+		p.shared[name] = s
+	}
+	if s.open != nil {
+		s.open.alive = p.read.last[s.open.run]
+		s.last, s.open = later(s.last, s.open), nil
+	}
+	if s.last != nil && s.last.epoch != r.epoch {
+		s.last = nil
+	}
+	p.after(name, s.last, r)
+	s.open = r
+}
+
+// origin is what is known of the robots.txt of a URL's origin, nil if there are too many hosts.
+func (p *Pacer) origin(url string) *origin {
+	c := p.clock(hostOf(url))
+	if c == nil {
+		return nil
+	}
+	name := originOf(url)
+	if c.origins[name] == nil {
+		if c.origins == nil {
+			c.origins = map[string]*origin{}
+		}
+		c.origins[name] = &origin{}
+	}
+	return c.origins[name]
+}
+
+// requested is the pause that the robots.txt of a request's origin requests.
+func (p *Pacer) requested(r *request) time.Duration {
+	c := p.clocks[r.start.Host]
+	if c == nil || !p.plain() || r.start.Override != "" {
+		return 0
+	}
+	if o := c.origins[originOf(r.start.URL)]; o != nil && o.file != nil {
+		return o.file.binding.pause
+	}
+	return 0
+}
+
+// clock returns a host's clock, nil if there are too many.
+func (p *Pacer) clock(host string) *clock {
+	c := p.clocks[host]
+	if c != nil {
+		return c
+	}
+	if len(p.clocks) >= mostClocks && len(p.clocks) > p.swept {
+		p.sweep()
+	}
+	if len(p.clocks) >= mostClocks {
+		return nil
+	}
+	c = &clock{}
+	p.clocks[host] = c
+	return c
+}
+
+// sweep forgets what can no longer make a request early.
+func (p *Pacer) sweep() {
+	for host, c := range p.clocks {
+		if c.open == 0 && p.free(c.last) && !c.requested.until.After(p.latest) && c.requested.longest == nil && c.plain() {
+			delete(p.clocks, host)
+		}
+	}
+	for name, s := range p.shared {
+		if s.open == nil && p.free(s.last) {
+			delete(p.shared, name)
+		}
+	}
+	p.swept = max(len(p.clocks), mostClocks-1)
+}
+
+// plain reports whether no robots.txt of the host requests a pause or is to be tried again.
+func (c *clock) plain() bool {
+	for _, o := range c.origins {
+		if o.file != nil || o.times > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// free reports whether nothing can be due any more after a request.
+func (p *Pacer) free(last *request) bool {
+	c := &p.config
+	return last == nil || p.latest.Sub(last.over()) > max(c.delay(), secs(cmp.Or(c.MaxDelay, 3600)), secs(cmp.Or(c.MaxBackoff, 3600)), last.after)
+}
