@@ -98,6 +98,9 @@ type Config struct {
 
 	// PermitTTL is how long a Permit can be used. 0: default.
 	PermitTTL time.Duration
+	// Fence is called immediately before each request is sent; an error keeps it from being sent, and is that of [Grant.Begin].
+	// It is for crawls that may lose their hosts to another process at any time. It must not block. nil: none.
+	Fence func() error
 	// MaxRulesBytes bounds, by estimate, the memory of robots.txt files. Beyond it the Gate drops files that have decided about
 	// a page, the least recently used first; they are fetched again before the next page of their site. Files that were just
 	// fetched are kept even above the bound.

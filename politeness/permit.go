@@ -191,7 +191,8 @@ func (g Grant) Sign(keyID string) {
 // Begin marks the moment at which the request is sent. The transport calls it immediately before it writes the request's
 // first byte, and writes nothing when it fails: with ErrExpired when the Permit has run out meanwhile (the process was
 // paused, the connection took too long) or the host has requested a pause (an own host, in answer to another request), with
-// ErrUsed on a second call, or with the ledger's write error. The ledger has the request's line when Begin returns nil.
+// ErrUsed on a second call, with the error of Config.Fence, or with the ledger's write error. The ledger has the request's
+// line when Begin returns nil.
 func (g Grant) Begin() error {
 	if g.redeemed == nil {
 		return ErrNoPermit

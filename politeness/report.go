@@ -15,6 +15,9 @@ func (g *Gate) begin(now time.Time, p *permit) error {
 	if p.state.Load() == redeemed && overtaken {
 		return ErrExpired
 	}
+	if err := g.cfg.fenced(); err != nil {
+		return err
+	}
 	if err := p.advance(now, redeemed, begun); err != nil {
 		return err
 	}

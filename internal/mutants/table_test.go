@@ -16,7 +16,7 @@ type mutant struct {
 type seeds = map[sims]uint64
 
 // all returns the mutants of all tables.
-func all() []mutant { return slices.Concat(protections, clocks, exactness) }
+func all() []mutant { return slices.Concat(protections, clocks, handovers, exactness) }
 
 // protections prevent requests that must not be made, and keep what must be known afterwards (P1 to P12): without
 // any of them a simulation must fail.
@@ -155,6 +155,15 @@ var clocks = []mutant{
 	{"rules of the future are kept", "politeness/skew.go", "o.fetched, o.expires = at(now), min(o.expires, at(now))", "o.fetched = at(now)", 0, false, nil},
 	{"the rate of the future is over", "politeness/skew.go", "		p.emptyRate(now)\n", "", 0, false, nil},
 	{"the ledger does not say that its times go back", "politeness/journal.go", "Slot: p.slot, Behind: ledger.Duration(j.behind),", "Slot: p.slot,", 0, false, nil},
+}
+
+// handovers are protections of crawls on several machines: the simulations are of one.
+var handovers = []mutant{
+	{"what has lost its hosts requests them", "politeness/report.go", "	if err := g.cfg.fenced(); err != nil {\n		return err\n	}\n", "", 0, false, nil},
+	{"a host taken over does not rest", "politeness/takeover.go", "			p.inherit(now, d, clause, slack)", "			p.inherit(now, 0*d, clause, slack)", 0, false, nil},
+	{"an address taken over does not rest", "politeness/takeover.go", "p.inherit(now, p.delay, p.clause.String(), slack)", "p.inherit(now, 0, p.clause.String(), slack)", 0, false, nil},
+	{"another machine's clock is believed", "politeness/takeover.go", "p.hold(p.notBefore.Add(slack), p.delay, p.clause.String())", "p.hold(p.notBefore, p.delay, p.clause.String())", 0, false, nil},
+	{"what is taken over opens at once", "politeness/takeover.go", "	g.pacer.opening = now.Add(g.cfg.leastDelay(false))\n", "", 0, false, nil},
 }
 
 // exactness holds what a Gate does besides: without it a crawl is slower, more cautious or asks the Gate in vain, but

@@ -1,0 +1,58 @@
+package politeness
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness/ledger"
+)
+
+// TakeOver is for a new Gate that continues, on another machine, what the Gate of Config.Snapshot began and whose ledger is
+// not at hand. It takes the place of [Gate.Replay]: call it once, before the first Admit. The other Gate must send nothing
+// any more.
+//
+// What that Gate did after the snapshot is unknown, so every host and address that the snapshot knows may just have been
+// requested: each rests its full pause from now, and nothing at all is admitted before the operator's delay has passed.
+// Pauses that last longer, such as for a Retry-After, last slack longer than the snapshot says: the most by which the clocks of
+// two machines differ. The error wraps [ErrReplay] if the Gate was used before.
+func (g *Gate) TakeOver(slack time.Duration) error {
+	g.recording.Lock()
+	defer g.recording.Unlock()
+	if g.restored == nil || g.journal.lastID > 0 {
+		return fmt.Errorf("%w: the gate has been used already", ErrReplay)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := ledger.Ceil(time.Now())
+	r := &replay{gate: g, restored: g.restored}
+	r.settle(now)
+	g.restored = nil
+	for _, h := range g.hosts {
+		d, clause := g.cfg.delayFor(h.state(h.local))
+		for p := range h.slots {
+			p.inherit(now, d, clause, slack)
+		}
+	}
+	for p := range g.pacer.paces {
+		p.inherit(now, p.delay, p.clause.String(), slack)
+	}
+	g.pacer.opening = now.Add(g.cfg.leastDelay(false))
+	return nil
+}
+
+// fenced returns why nothing may be sent any more, nil if that is not so.
+func (c *Config) fenced() error {
+	if c.Fence == nil {
+		return nil
+	}
+	return c.Fence()
+}
+
+// inherit makes a clock of another machine this one's: its request may have ended just now, and what it waits for is due
+// slack later.
+func (p *pace) inherit(now time.Time, d time.Duration, clause string, slack time.Duration) {
+	if p.notBefore.After(now) {
+		p.hold(p.notBefore.Add(slack), p.delay, p.clause.String())
+	}
+	p.hold(now.Add(d), d, clause)
+}

@@ -1,0 +1,82 @@
+package politeness
+
+import (
+	"errors"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestTakeOver: another machine continues from a snapshot, without the ledger. Whatever the first Gate requested after
+// the snapshot, no pause is cut.
+func TestTakeOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		url, addr string
+		want      time.Duration // from TakeOver to the first request
+	}{
+		"a host with a Crawl-delay":        {"https://slow.test/2", "192.0.2.7", 30 * time.Second},
+		"another host on its address":      {"https://other.test/", "192.0.2.1", 30 * time.Second},
+		"a host of which nothing is known": {"https://new.test/", "192.0.2.9", DefaultDelay},
+		"a host with a Retry-After":        {"https://busy.test/2", "192.0.2.2", 100*time.Second - 25*time.Second + 3*time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				first := newClient(t, Config{})
+				known := func(raw, addr string, robots string) {
+					p := first.mustAt(raw, addr)
+					first.send(p, 0, Reply{Status: 200, Body: []byte(robots)})
+				}
+				known("https://slow.test/", "192.0.2.1", "User-agent: *\nCrawl-delay: 30\n")
+				known("https://busy.test/", "192.0.2.2", "")
+				time.Sleep(time.Minute)
+				first.send(first.mustAt("https://slow.test/", "192.0.2.1"), 0, Reply{Status: 200})
+				first.send(first.mustAt("https://busy.test/", "192.0.2.2"), 0, Reply{Status: 503, Header: http.Header{"Retry-After": {"100"}}})
+				time.Sleep(25 * time.Second)
+				snapshot := first.gate.Snapshot()
+				next := newClient(t, Config{Snapshot: snapshot})
+				if err := next.gate.TakeOver(3 * time.Second); err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				for {
+					_, err := next.admit(c.url, netip.MustParseAddr(c.addr))
+					var wait *NotYet
+					if !errors.As(err, &wait) {
+						break
+					}
+					time.Sleep(time.Until(wait.Until))
+				}
+				if got := time.Since(start); got != c.want {
+					t.Errorf("admitted %v after the takeover, want %v", got, c.want)
+				}
+				if err := next.gate.TakeOver(0); !errors.Is(err, ErrReplay) {
+					t.Errorf("a second TakeOver: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestNothingIsSentWithoutTheFence: the fence is looked at immediately before each request is sent.
+func TestNothingIsSentWithoutTheFence(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		over := errors.New("over")
+		var fence error
+		var lines strings.Builder
+		b := newClient(t, Config{Ledger: &lines, Fence: func() error { return fence }})
+		grant, err := b.must("https://a.test/").Redeem()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fence = over
+		if err := grant.Begin(); !errors.Is(err, over) || grant.Begun() || lines.Len() > 0 {
+			t.Errorf("Begin: %v, begun %v, ledger %q; want the fence's error and nothing sent", err, grant.Begun(), lines.String())
+		}
+		fence = nil
+		if err := grant.Begin(); err != nil {
+			t.Errorf("Begin, once the fence is there again: %v", err)
+		}
+	})
+}
