@@ -20,7 +20,7 @@ func (d *Digest) add(e *ledger.Entry) {
 	d.facts.Lines++
 	d.line = lineOf(e)
 	pause, paused, found := d.pacer.Add(&d.line)
-	if d.broken(e, found); e.Event == ledger.Head {
+	if d.broken(found); e.Event == ledger.Head {
 		return
 	}
 	for _, t := range [...]time.Time{e.Written, e.Ended} {
@@ -54,7 +54,7 @@ func lineOf(e *ledger.Entry) (l audit.Line) {
 }
 
 // broken notes what the auditor found.
-func (d *Digest) broken(e *ledger.Entry, found []audit.Violation) {
+func (d *Digest) broken(found []audit.Violation) {
 	if len(found) == 0 {
 		return
 	}
