@@ -43,7 +43,7 @@ const contact = "https://lab.university.edu/crawl"
 // config returns the Config of a crawl of w with a handler that records every visit.
 func config(w *crawltest.Web, c crawler.Config) crawler.Config {
 	c.Agent, c.Contact = "testbot/1.0", contact
-	c.Fetch.DialContext, c.Fetch.Resolver, c.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
+	w.Apply(&c)
 	c.Fetch.AllowAddresses = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
 	delay := cmp.Or(c.Politeness.Delay, time.Second)
 	if delay < 0 {

@@ -215,7 +215,7 @@ func crawl(t *testing.T, w *crawltest.Web, out *bytes.Buffer, seeds ...string) {
 	cfg.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
 		return errors.Join(v.Emit(v.Depth), v.Emit(map[string][]string{"hops": v.Hops}))
 	})
-	cfg.Fetch.DialContext, cfg.Fetch.Resolver, cfg.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
+	w.Apply(&cfg)
 	c, err := crawler.New(cfg)
 	if err != nil {
 		t.Fatal(err)

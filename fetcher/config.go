@@ -51,6 +51,18 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
+// UseNetwork replaces the network: connections are made by dial (DialContext), names are looked up by names (Resolver), and
+// certificates are verified by roots (RootCAs). Its form is that of crawltest.Web.Apply.
+func (c *Config) UseNetwork(
+	dial func(ctx context.Context, network, addr string) (net.Conn, error),
+	names interface {
+		LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+	},
+	roots *x509.CertPool,
+) {
+	c.DialContext, c.Resolver, c.RootCAs = dial, names, roots
+}
+
 // Config configures a [Fetcher]. The zero value is safe: every zero field means its default. No limit can be switched
 // off, only set.
 type Config struct {

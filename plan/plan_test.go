@@ -77,7 +77,7 @@ func crawled(t *testing.T, p *Plan, service time.Duration, concurrency int) (rep
 			Contact: "https://lab.university.edu/crawl", Limits: crawler.Limits{Depth: crawler.None, Pages: crawler.None}, Concurrency: concurrency,
 			Politeness: politeness.Config{Delay: crawler.None, DelayFactor: crawler.None, Rate: p.Rate, MaxCrawlDelay: politeness.None},
 		}
-		cfg.Fetch.DialContext, cfg.Fetch.Resolver, cfg.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
+		w.Apply(&cfg)
 		c, err := crawler.New(cfg)
 		if err != nil {
 			t.Fatal(err)

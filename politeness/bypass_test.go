@@ -69,7 +69,7 @@ func TestP10NoPathLeadsAroundAPermit(t *testing.T) {
 			Agent: "testbot/1.0", Contact: "https://lab.university.edu/crawl", Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: 100},
 			Follow: crawler.Follow{Sitemaps: true}, Retries: crawler.Retries{Max: 3},
 		}
-		c.Fetch.DialContext, c.Fetch.Resolver, c.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
+		w.Apply(&c)
 		c.Fetch.AllowAddresses = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
 		c.Politeness.Ledger = &ledger
 		own, err := fetcher.New(c.Fetch)

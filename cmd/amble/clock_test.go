@@ -33,8 +33,7 @@ func TestAJobOfTheFutureIsResumed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fetch := &cfg.Crawl.Fetch
-		fetch.DialContext, fetch.Resolver, fetch.RootCAs = w.DialContext, w, w.RootCAs()
+		w.Apply(&cfg.Crawl)
 		w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: "https://lab.university.edu/crawl"})
 		if err := c.kept(a, &cfg, seeds, func(cfg job.Config) (*job.Job, error) { return job.Start(dir, cfg, texts(seeds)...) }); err != nil {
 			t.Fatal(err)

@@ -22,7 +22,7 @@ func watched(ctx context.Context, w *crawltest.Web, args ...string) (code int, s
 	w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble-feed-watcher", Contact: contact, AllowRepeats: true})
 	time.Sleep(time.Minute) // virtual, between two runs
 	var cfg crawler.Config
-	cfg.Fetch.DialContext, cfg.Fetch.Resolver, cfg.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
+	w.Apply(&cfg)
 	var out, errs bytes.Buffer
 	code = run(ctx, append([]string{"-contact", contact}, args...), &out, &errs, cfg)
 	return code, out.String(), errs.String()

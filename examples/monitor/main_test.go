@@ -23,7 +23,7 @@ func monitored(ctx context.Context, w *crawltest.Web, args ...string) (code int,
 	w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble-monitor", Contact: contact, AllowRepeats: true})
 	time.Sleep(time.Minute) // virtual, between two runs: a new process knows nothing of the pace of the last
 	var cfg crawler.Config
-	cfg.Fetch.DialContext, cfg.Fetch.Resolver, cfg.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
+	w.Apply(&cfg)
 	var out, errs bytes.Buffer
 	code = run(ctx, append([]string{"-contact", contact}, args...), &out, &errs, cfg)
 	return code, out.String(), errs.String()

@@ -103,7 +103,7 @@ func TestDefaults(t *testing.T) {
 			}
 		}))
 		cfg := crawler.Config{Contact: contact}
-		cfg.Fetch.DialContext, cfg.Fetch.Resolver, cfg.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
+		w.Apply(&cfg)
 		c, err := crawler.New(cfg)
 		if err != nil {
 			t.Fatal(err)

@@ -38,7 +38,7 @@ func TestBudgetsAreKept(t *testing.T) {
 		list.WriteString("# the only one of its group\nsolo.example own\n")
 		w.Site("https://solo.example").Page("/", "home")
 		var cfg crawler.Config
-		cfg.Fetch.DialContext, cfg.Fetch.Resolver, cfg.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
+		w.Apply(&cfg)
 		var out, errs bytes.Buffer
 		plan := filepath.Join(t.TempDir(), "plan")
 		code := run(t.Context(), []string{"-contact", contact, "-f", file(t, list.String()), "-seed", "1", "-per", "2", "-pages", "2", "-plan", plan}, &out, &errs, cfg)

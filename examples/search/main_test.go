@@ -24,7 +24,7 @@ func indexed(ctx context.Context, w *crawltest.Web, args ...string) (code int, s
 	w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble-search", Contact: contact, AllowRepeats: true})
 	time.Sleep(time.Minute) // virtual, between two runs: a new process does not know the pauses of the last
 	var cfg crawler.Config
-	cfg.Fetch.DialContext, cfg.Fetch.Resolver, cfg.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
+	w.Apply(&cfg)
 	var out, errs bytes.Buffer
 	code = run(ctx, append([]string{"index", "-contact", contact}, args...), &out, &errs, cfg)
 	return code, errs.String()

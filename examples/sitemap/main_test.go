@@ -25,7 +25,7 @@ const contact = "https://lab.university.edu/crawl"
 func sitemap(ctx context.Context, w *crawltest.Web, args ...string) (code int, stdout, stderr string) {
 	w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble-sitemap", Contact: contact})
 	var cfg crawler.Config
-	cfg.Fetch.DialContext, cfg.Fetch.Resolver, cfg.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
+	w.Apply(&cfg)
 	var out, errs bytes.Buffer
 	code = run(ctx, append([]string{"-contact", contact}, args...), &out, &errs, cfg)
 	return code, out.String(), errs.String()
