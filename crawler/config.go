@@ -2,10 +2,12 @@ package crawler
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/internal/simhash"
@@ -80,6 +82,12 @@ type Config struct {
 	// Handler or an archive.
 	KeepBodies bool
 
+	// Extract says what is read of HTML pages beyond the links that a browser offers: forms, attributes with
+	// data, the content of noscript. Its MaxLinks, Resources and XML must not be set: Limits.LinksPerPage,
+	// Follow.Resources and each page's type decide. It is not used with an Extractor, and setting both is an
+	// error.
+	Extract extract.Options
+
 	// Priority returns the priority of a link that is about to be queued; it is not called for links that
 	// are known or rejected. It is called concurrently, before the Handler, with the Visit as the page made
 	// it. A panic fails the visit. nil: every link has priority 0.
@@ -89,7 +97,7 @@ type Config struct {
 	Sinks     []sink.Sink       // appended to in order; not closed by the crawler
 	Frontier  frontier.Frontier // nil: a new frontier.Memory for each Run; one that is set is not closed
 	Fetcher   Fetcher           // nil: a fetcher.Fetcher made from Fetch
-	Extractor Extractor         // nil: links from HTML by package extract
+	Extractor Extractor         // nil: links from HTML by package extract, with Extract
 	Trace     *Trace
 
 	// KeepRobots is called with every answer to a robots.txt request, to keep the body as evidence, before
@@ -258,6 +266,10 @@ func (c Config) Validate() error {
 	bad(c.Duplicates.NearBits >= 0 && c.Duplicates.NearBits <= simhash.MaxDistance, "Duplicates.NearBits is %d: must be 0 to %d", c.Duplicates.NearBits, simhash.MaxDistance)
 	bad(c.Limits.Errors >= 0, "Limits.Errors is %d: must not be negative", c.Limits.Errors)
 	bad(c.Limits.Redirects >= 0, "Limits.Redirects is %d: must not be negative", c.Limits.Redirects)
+	x := c.Extract
+	bad(x.MaxLinks == 0 && !x.Resources && !x.XML, "Extract has MaxLinks, Resources or XML: leave them out, Limits.LinksPerPage, Follow.Resources and the type of each page decide")
+	bad(x.MaxAttr >= 0 && x.MaxTitle >= 0, "Extract has a negative MaxAttr or MaxTitle: must be 1 or more, or 0 for the default")
+	bad(c.Extractor == nil || reflect.ValueOf(x).IsZero(), "Extract and Extractor are both set: an Extractor reads pages itself, so set its options there")
 	for i, s := range c.Sinks {
 		bad(s != nil, "Sinks[%d] is nil", i)
 	}

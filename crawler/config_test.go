@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -26,6 +28,9 @@ func TestBadInput(t *testing.T) {
 		{"scope", crawler.Config{Scope: crawler.ScopeConfig{Kind: "world"}}, nil, "host, domain, prefix or any"},
 		{"rule", crawler.Config{Scope: crawler.ScopeConfig{Rules: []crawler.ScopeRule{{Pattern: "("}}}}, nil, `scope rule "("`},
 		{"any without limit", crawler.Config{Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: crawler.None}}, nil, "explicit limit"},
+		{"extractor and options", crawler.Config{Extract: extract.Options{Forms: true}, Extractor: new(noLinks)}, nil, "Extract and Extractor are both set: an Extractor reads pages itself"},
+		{"options of other fields", crawler.Config{Extract: extract.Options{Resources: true}}, nil, "Follow.Resources"},
+		{"negative option", crawler.Config{Extract: extract.Options{MaxAttr: -1}}, nil, "negative MaxAttr"},
 		{"concurrency", crawler.Config{Concurrency: -3}, nil, "Concurrency is -3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -62,3 +67,8 @@ func TestSeedsAreValidated(t *testing.T) {
 		t.Errorf("%v does not wrap weburl's error", err)
 	}
 }
+
+// noLinks is an Extractor.
+type noLinks struct{}
+
+func (*noLinks) Extract(*fetcher.Page) (*extract.Document, error) { return nil, nil } //nolint:nilnil // no links

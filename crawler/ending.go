@@ -13,6 +13,7 @@ type ending struct {
 
 	mu          sync.Mutex
 	finish      Finish
+	why         string // with FinishDrained: StopBecause's reason
 	err         error
 	unreachable *UnreachableError // with FinishUnreachable
 }
@@ -40,6 +41,26 @@ func (e *ending) drain(why Finish) {
 	if e.stopClaims != nil {
 		e.stopClaims(errDrain)
 	}
+}
+
+// stop drains the crawl for a Handler's reason, which may be "".
+func (e *ending) stop(why string) {
+	e.mu.Lock()
+	if e.finish == "" {
+		e.why = why
+	}
+	e.mu.Unlock()
+	e.drain(FinishDrained)
+}
+
+// reason returns why a Handler stopped the crawl, "" if none did or another end came first.
+func (e *ending) reason() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.finish != FinishDrained || e.err != nil {
+		return ""
+	}
+	return e.why
 }
 
 // fail ends the crawl because one of its own parts failed.

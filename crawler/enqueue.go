@@ -22,7 +22,7 @@ type Request struct {
 	SameDepth bool
 }
 
-// ErrOver is returned by Visit.Enqueue and Visit.Emit when the Handler, or the body of the loop over Pages,
+// ErrOver is returned by Visit.Enqueue, Visit.Emit and Visit.Tree when the Handler, or the body of the loop over Pages,
 // is done with the visit.
 var ErrOver = errors.New("crawler: the visit is over")
 
@@ -74,6 +74,7 @@ func (v *Visit) Emit(x any) error {
 // work holds what a Handler does with a visit until it is known whether it counts.
 type work struct {
 	judge *judge
+	share *share // of the visit's page
 
 	mu    sync.Mutex
 	extra []frontier.Request
@@ -141,6 +142,12 @@ func (w *work) emit(x any) error {
 	}
 	w.data = append(w.data, b)
 	return nil
+}
+
+func (w *work) isOver() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.over
 }
 
 // failed returns the error of a result that could not be marshalled.

@@ -44,7 +44,7 @@ func (a *attempt) handle(ctx context.Context, v *Visit, links []frontier.Request
 		return links, nil
 	}
 	v.Ended = time.Now()
-	v.work = &work{judge: a.judge}
+	v.work = &work{judge: a.judge, share: &a.share}
 	a.reserved.work = v.work
 	links, again = a.obey(ctx, v, links, a.callHandler(ctx, v))
 	if again == nil && a.deliver != nil {
@@ -85,7 +85,7 @@ func (a *attempt) obey(ctx context.Context, v *Visit, links []frontier.Request, 
 	switch {
 	case !fatal(answer):
 		if errors.Is(answer, Stop) {
-			a.drain(FinishDrained)
+			a.stop(stopReason(answer))
 		}
 		if errors.Is(answer, SkipLinks) {
 			a.reserved.releasePageLinks()

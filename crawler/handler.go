@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -29,9 +30,30 @@ func (f HandlerFunc) Handle(ctx context.Context, v *Visit) error { return f(ctx,
 // Handler enqueued are still queued.
 var SkipLinks = errors.New("crawler: skip links")
 
-// Stop is returned by a Handler to keep the visit and then drain the crawl. It may be joined with
-// SkipLinks; if it is joined with any other error, neither applies.
+// Stop is returned by a Handler to keep the visit and then drain the crawl; [StopBecause] adds why. It may
+// be joined with SkipLinks; if it is joined with any other error, neither applies.
 var Stop = errors.New("crawler: stop")
+
+// StopBecause returns a Stop with its reason, which becomes [Report.Stopped]. Of a longer text, the first 300 bytes
+// are kept. If several Handlers stop a crawl, the first reason stands.
+func StopBecause(reason string) error { return &stopError{reason} }
+
+// stopError is Stop with a reason.
+type stopError struct{ reason string }
+
+func (e *stopError) Error() string { return "crawler: stop: " + e.reason }
+
+func (e *stopError) Unwrap() error { return Stop }
+
+// stopReason returns the reason of an error that is, wraps or joins Stop; "" if none was given.
+func stopReason(err error) string {
+	const most = 300
+	var e *stopError
+	if !errors.As(err, &e) {
+		return ""
+	}
+	return strings.ToValidUTF8(e.reason[:min(len(e.reason), most)], "")
+}
 
 // RetryError is returned by a Handler to have the URL fetched again: nothing of this visit counts, and the
 // URL returns to the queue as after a network error. When it has had all its attempts (Config.Retries.Max),

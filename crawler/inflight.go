@@ -48,6 +48,18 @@ func (s *share) take(ctx context.Context, n int) error {
 	return nil
 }
 
+// charge takes n more bytes without waiting, for a holder that others may wait for: those who take wait instead.
+func (s *share) charge(n int) {
+	f := s.of
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.used += int64(n)
+	s.held += int64(n)
+	if f.used > f.most && f.beyond == nil {
+		f.beyond = s
+	}
+}
+
 // wake takes the lock so that no waiter is between its check of ctx and its Wait.
 func (f *inflight) wake() {
 	f.mu.Lock()

@@ -51,7 +51,9 @@ func newLinker(j *judge) *linker {
 
 // extraction returns the options for reading pages.
 func (c *Config) extraction() extract.Options {
-	return extract.Options{Resources: c.Follow.Resources, MaxLinks: c.Limits.LinksPerPage}
+	o := c.Extract
+	o.Resources, o.MaxLinks = c.Follow.Resources, c.Limits.LinksPerPage
+	return o
 }
 
 // scannerOf returns the scanner for a page.

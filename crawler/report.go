@@ -52,12 +52,13 @@ type Report struct {
 	Elapsed  Duration  `json:"seconds"` // of all runs, without the time between them
 	Runs     int       `json:"runs"`    // 1, and one more for each time the crawl was resumed
 	Finish   Finish    `json:"finish"`
-	Pages    int       `json:"pages"`    // visits with outcome Fetched
-	Requests int       `json:"requests"` // sent, including those for robots.txt and retries
-	Retries  int       `json:"retries"`  // further attempts that were planned, of all URLs
-	Bytes    int64     `json:"bytes"`    // body bytes received, before decoding
-	Hosts    int       `json:"hosts"`    // hosts that answered
-	Left     int       `json:"left"`     // URLs still queued
+	Stopped  string    `json:"stopped,omitempty"` // with FinishDrained: the reason that a Handler gave (StopBecause)
+	Pages    int       `json:"pages"`             // visits with outcome Fetched
+	Requests int       `json:"requests"`          // sent, including those for robots.txt and retries
+	Retries  int       `json:"retries"`           // further attempts that were planned, of all URLs
+	Bytes    int64     `json:"bytes"`             // body bytes received, before decoding
+	Hosts    int       `json:"hosts"`             // hosts that answered
+	Left     int       `json:"left"`              // URLs still queued
 	// Rejected counts URLs for which the queue had no room: links with FateFull, each time they were found, and
 	// others.
 	Rejected int `json:"rejected,omitempty"`

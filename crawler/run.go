@@ -280,6 +280,7 @@ func (r *run) leave(host string) {
 func (r *run) report(ctx context.Context) *Report {
 	left := r.left()
 	rep := r.tally.report(time.Now(), r.finished(ctx, r.budget.exhausted() && left > 0), left)
+	rep.Stopped = r.reason()
 	rep.Bound.Duration, rep.BoundBy = r.bound.least()
 	rep.Rejected = rep.Links[FateFull]
 	if r.counter != nil {

@@ -92,6 +92,7 @@ type Visit struct {
 	results any               // what Collect's function returned
 	path    []pathValue       // values from the Mux's pattern
 	broken  error             // set if Config.Priority panicked
+	tree    *tree             // nil before the first call of Tree
 }
 
 // Fate says how a link was judged.

@@ -74,6 +74,8 @@ func finishText(r *crawler.Report, ended string) string {
 		return "too many URLs failed, " + left
 	case r.Finish == crawler.FinishDone:
 		return "done, nothing left"
+	case r.Stopped != "":
+		return fmt.Sprintf("stopped because %s, %s", cli.Printable(r.Stopped), left)
 	case r.Finish.Limit():
 		return fmt.Sprintf("limit %s reached, %s", LimitName(r.Finish), left)
 	}

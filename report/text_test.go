@@ -24,3 +24,10 @@ func TestSummaryHoldsOffHostileText(t *testing.T) {
 		}
 	}
 }
+
+func TestSummarySaysWhyAHandlerStopped(t *testing.T) {
+	text := Text(&crawler.Report{Finish: crawler.FinishDrained, Stopped: "the list ends\x1b[2J", Left: 3}, "", nil)
+	if want := `stopped because the list ends\x1b[2J, 3 URLs left`; !strings.Contains(text, want) {
+		t.Errorf("%q lacks %q", text, want)
+	}
+}

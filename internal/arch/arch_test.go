@@ -129,7 +129,7 @@ var thirdParty = map[string][]string{
 		"github.com/andybalholm/brotli", "github.com/klauspost/compress", "golang.org/x/net", "golang.org/x/text",
 		"github.com/wlynxg/chardet",
 	},
-	"crawler":       {"github.com/zeebo/xxh3"},
+	"crawler":       {"github.com/zeebo/xxh3", "golang.org/x/net/html"}, // the type of Visit.Tree
 	"extract":       {"golang.org/x/net/html"},
 	"extract/css":   {"golang.org/x/net/html", "github.com/andybalholm/cascadia"},
 	"frontier/disk": {"github.com/cockroachdb/pebble/v2"},
