@@ -51,7 +51,7 @@ func TestSampleJobIsAccepted(t *testing.T) {
 	}
 	for _, k := range keys {
 		name := k[1]
-		if name == "include" || name == "exclude" {
+		if slices.Contains([]string{"include", "exclude", "accept"}, name) {
 			name = "rules" // which they become
 		}
 		if !regexp.MustCompile(`(?m)^` + name + `:.*# .*job\.yaml`).MatchString(printed) {

@@ -27,8 +27,8 @@ type Key struct {
 	Freedom Freedom
 	Seldom  bool // left out of the commands' help
 
-	// Field is the path from [Config] to the field that the key sets, as in "Crawl.Limits.Pages". It is "" for include
-	// and exclude, which add to Crawl.Scope.Rules, and for keys of the command that are not about the crawl.
+	// Field is the path from [Config] to the field that the key sets, as in "Crawl.Limits.Pages". It is "" for include,
+	// exclude and accept, which add to Crawl.Scope.Rules, and for keys of the command that are not about the crawl.
 	Field string
 
 	form form
@@ -108,6 +108,7 @@ var keys = []*Key{
 	{"scope", "How far from the seeds: host, domain, prefix or any (${default}).", InScope, Fixed, false, "Crawl.Scope.Kind", choice{"host", []string{"host", "domain", "prefix", "any"}, nil}},
 	{"include", "Take in links that match; rules are ordered, the last match wins. When the first is an include, other links are left out; seeds are not.", InScope, Fixed, false, "", list{expression}},
 	{"exclude", "Leave out URLs that match, seeds too.", InScope, Fixed, false, "", list{expression}},
+	{"accept", "Keep only answers of these media types, such as text/html or image/*. Of others at most 64 KiB are read and no link; their outcome is out_of_scope, with the reason type. Name text/html for links to be followed.", InScope, Fixed, false, "", list{mediaType}},
 	{"rules", "Ordered rules, weaker than --include and --exclude: include RE and exclude RE for URLs, include-kind and exclude-kind for links of some kinds (image,script), include-type and exclude-type for answers of some types (application/pdf,image/*); of the latter, those with of RE are only for URLs that match.", InScope, Fixed, true, "Crawl.Scope.Rules", own[[]crawler.ScopeRule]{is: List, read: readRules, write: rulesText}},
 	{"canonical", "Which spellings of a URL are one page: exact, safe or usual.", InScope, Fixed, true, "Crawl.Canonical", choice{weburl.Safe.String(), namesOf(weburl.Exact, weburl.Safe, weburl.Usual), nil}},
 	{"follow-nofollow", "Follow links marked rel=nofollow, too.", InScope, Fixed, false, "Crawl.Follow.NoFollow", flag{}},

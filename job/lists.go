@@ -24,6 +24,24 @@ func expression(s string) (string, error) {
 	return s, nil
 }
 
+// mediaType checks a media type, or several with commas.
+func mediaType(s string) (string, error) {
+	err := crawler.ScopeRule{Types: strings.Split(s, ",")}.Validate()
+	if err == nil {
+		return s, nil
+	}
+	_, what, _ := strings.Cut(err.Error(), `rule "": `) // which has no pattern to name
+	return "", errors.New(what)
+}
+
+// RuleOf returns the scope rule, in the form of the key rules, for a value of the key include, exclude or accept.
+func RuleOf(key, value string) string {
+	if key == "accept" {
+		key = "include-type"
+	}
+	return key + " " + value
+}
+
 // verbs are the words that a scope rule begins with: the rule for all URLs that match, for links of some kinds, and for
 // answers of some types.
 var verbs = []string{"include", "exclude", "include-kind", "exclude-kind", "include-type", "exclude-type"}

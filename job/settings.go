@@ -33,11 +33,11 @@ func (all Settings) Get(name string) (s Setting, ok bool) {
 }
 
 // Config returns the crawl that the settings describe. The error wraps a [KeyError] for everything that is wrong with
-// them. Include and exclude come after rules, in this order.
+// them. Accept comes before rules, include and exclude after them, in this order.
 func (all Settings) Config() (Config, error) {
 	c := Config{origins: map[string]string{}}
 	var errs []error
-	var rules Setting
+	var accept, rules Setting
 	for i := range all {
 		s := &all[i]
 		k := KeyNamed(s.Name)
@@ -48,10 +48,10 @@ func (all Settings) Config() (Config, error) {
 		case k.Freedom == Shown:
 			c.shown = append(c.shown, *s)
 		case s.Name == "include" || s.Name == "exclude":
-			for _, re := range s.Values {
-				rules.Values = append(rules.Values, s.Name+" "+re)
-			}
-			rules.Origin = strings.TrimPrefix(rules.Origin+", "+s.Name+": "+s.Origin, ", ")
+			rules.append(s)
+			continue
+		case s.Name == "accept":
+			accept.append(s)
 			continue
 		case s.Name == "rules":
 			rules.Values, rules.Origin = append(slices.Clone(s.Values), rules.Values...), strings.TrimSuffix(s.Origin+", "+rules.Origin, ", ")
@@ -62,9 +62,21 @@ func (all Settings) Config() (Config, error) {
 		c.origins[s.Name] = s.Origin
 	}
 	rules.Name = "rules"
+	rules.Values = append(accept.Values, rules.Values...)
+	rules.Origin = strings.Trim(accept.Origin+", "+rules.Origin, ", ")
 	c.origins["rules"] = rules.Origin
 	errs = append(errs, KeyNamed("rules").set(&c, &rules), c.checkOwn())
 	return c, errors.Join(errs...)
+}
+
+// append adds the values of include, exclude or accept to rules.
+func (s *Setting) append(more *Setting) {
+	for _, v := range more.Values {
+		s.Values = append(s.Values, RuleOf(more.Name, v))
+	}
+	if len(more.Values) > 0 {
+		s.Origin = strings.TrimPrefix(s.Origin+", "+more.Name+": "+more.Origin, ", ")
+	}
 }
 
 // Settings returns the crawl as text, as far as a job file can express it; [Config.Program] returns the rest.

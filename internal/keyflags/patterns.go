@@ -12,7 +12,7 @@ import (
 )
 
 // ruleFlags are the flags that scope rules come from, the weakest first.
-var ruleFlags = []string{"rules", "include", "exclude"}
+var ruleFlags = []string{"accept", "rules", "include", "exclude"}
 
 // isRule reports whether scope rules come from a flag.
 func isRule(flag string) bool { return slices.Contains(ruleFlags, flag) }
@@ -28,7 +28,7 @@ type patterns []pattern
 
 // Decode implements kong.MapperValue. On the command line, the number of arguments left gives
 // the order of --include and --exclude. Values from elsewhere are weaker than those of the command
-// line.
+// line, and those of --accept than all others: they say what an answer is that no other rule matches.
 func (p *patterns) Decode(ctx *kong.DecodeContext) error {
 	t, err := ctx.Scan.PopValue("regular expression")
 	if err != nil {
@@ -38,12 +38,15 @@ func (p *patterns) Decode(ctx *kong.DecodeContext) error {
 	if lower, ok := t.Value.(below); ok {
 		texts, rank = lower, math.MinInt
 	}
+	if ctx.Value.Name == "accept" {
+		rank = math.MinInt
+	}
 	for _, text := range texts {
 		if err := job.KeyNamed(ctx.Value.Name).Check(text); err != nil {
 			return err
 		}
 		if ctx.Value.Name != "rules" {
-			text = ctx.Value.Name + " " + text
+			text = job.RuleOf(ctx.Value.Name, text)
 		}
 		*p = append(*p, pattern{text, rank})
 	}

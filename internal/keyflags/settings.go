@@ -21,7 +21,7 @@ func (o *Origins) Settings() job.Settings {
 		switch {
 		case k.Name == "overrides":
 			all = append(all, o.overrides(k))
-		case f == nil, k.Name == "include", k.Name == "exclude":
+		case f == nil, k.Name == "include", k.Name == "exclude", k.Name == "accept":
 		case k.Name == "rules":
 			all = append(all, o.rules(flags))
 		default:
@@ -49,7 +49,7 @@ func (o *Origins) overrides(k *job.Key) job.Setting {
 	return k.Default()
 }
 
-// rules merges rules, includes and excludes: in three lists their order would be lost.
+// rules merges the flags that rules come from: in lists of their own their order would be lost.
 func (o *Origins) rules(flags map[string]*kong.Flag) job.Setting {
 	s := job.Setting{Name: "rules", Origin: "default"}
 	var from []string

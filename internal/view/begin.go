@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,12 +17,21 @@ import (
 // Begin shows on a terminal what is about to be crawled, in whose name, and how fast. Elsewhere it only tells if the delay
 // of the crawl differs from the requested one.
 func (v *View) Begin(c *crawler.Config, seeds []weburl.URL) {
+	defer v.tellTypes(c, seeds)
 	switch {
 	case v.flags.Quiet:
 	case v.screen.Live():
 		fmt.Fprint(v.screen, beginText(c, seeds))
 	default:
 		v.tellRaised(&c.Politeness, seeds)
+	}
+}
+
+// tellTypes prints that a crawl that keeps no HTML follows no links.
+func (v *View) tellTypes(c *crawler.Config, seeds []weburl.URL) {
+	scope, err := crawler.NewSeedScope(cmp.Or(c.Scope.Kind, crawler.ScopeHost), c.Scope.Rules, seeds...)
+	if err == nil && c.Limits.Depth != crawler.SeedsOnly && !scope.WantsType("text/html") {
+		v.Tell("text/html is not among the types that are kept (--accept, rules): no links of pages are followed")
 	}
 }
 
