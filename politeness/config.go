@@ -96,6 +96,12 @@ type Config struct {
 	// it may change while the crawl runs. nil: nobody opted out.
 	OptOut func(hostname string) bool
 
+	// Offline is for a crawl that sends nothing because its answers were recorded earlier. Rules are obeyed as always, but
+	// nothing waits, no host is given up for its failures, and a robots.txt that fails once has failed. The Gate's Permits
+	// cannot be redeemed ([ErrOffline]), so nothing can be requested by them; [Permit.Replay] uses them up. There must be no
+	// Ledger, which is the record of requests.
+	Offline bool
+
 	// PermitTTL is how long a Permit can be used. 0: default.
 	PermitTTL time.Duration
 	// Fence is called immediately before each request is sent; an error keeps it from being sent, and is that of [Grant.Begin].
@@ -138,6 +144,9 @@ func (c Config) withDefaults() Config {
 	c.MaxRulesBytes = unlimited(or(c.MaxRulesBytes, DefaultMaxRulesBytes))
 	c.PermitTTL = or(c.PermitTTL, DefaultPermitTTL)
 	c.Delay = max(0, c.Delay)
+	if c.Offline {
+		c.goOffline()
+	}
 	if c.OwnHosts == nil {
 		c.OwnHosts = func(string) int { return 0 }
 	}
@@ -186,6 +195,9 @@ func (c Config) Validate() error {
 	}
 	if math.IsNaN(c.Rate) || math.IsInf(c.Rate, 0) || c.Rate > 0 && c.Rate < minRate {
 		errs = append(errs, fmt.Errorf("politeness: Rate is %v: must be a number of requests per second, at least %v, or 0", c.Rate, minRate))
+	}
+	if c.Offline && c.Ledger != nil {
+		errs = append(errs, errors.New("politeness: Offline and Ledger are set: a Gate that admits no requests has none to record"))
 	}
 	if c.LedgerSize < 0 {
 		errs = append(errs, fmt.Errorf("politeness: LedgerSize is %d: must be 0 or more", c.LedgerSize))

@@ -34,6 +34,9 @@ func (c Config) DelayFor(s HostState) (d time.Duration, clause string) {
 
 // delayFor is DelayFor of a Config that has its defaults (P5).
 func (c *Config) delayFor(s HostState) (d time.Duration, clause string) {
+	if c.Offline {
+		return 0, ledger.ClauseDelay
+	}
 	d, clause = c.leastDelay(s.Exempt), ledger.ClauseDelay
 	if l := c.latencyDelay(s.Latency); l > d {
 		d, clause = l, ledger.ClauseLatency

@@ -174,9 +174,11 @@ func (h *host) requestedDelay() (d time.Duration, clause string) {
 // last request to the host itself was some time ago.
 func (h *host) slowDown(c *Config, o *origin, d time.Duration, clause string) {
 	o.requestedDelay, o.requestedBy = d, ledger.ClauseIDOf(clause)
-	for p := range h.slots {
-		if d > 0 && p.ended != 0 {
-			p.hold(p.ended.time().Add(d), d, clause)
+	if !c.Offline {
+		for p := range h.slots {
+			if d > 0 && p.ended != 0 {
+				p.hold(p.ended.time().Add(d), d, clause)
+			}
 		}
 	}
 	if d > c.MaxCrawlDelay {

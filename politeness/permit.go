@@ -133,10 +133,14 @@ func (p Permit) Expires() time.Time {
 }
 
 // Redeem turns the Permit into the Grant that a fetcher needs. It succeeds once, before expiry.
-// The error is ErrNoPermit, ErrUsed or ErrExpired.
+// The error is ErrNoPermit, ErrUsed or ErrExpired; for a Permit of a
+// Gate with Config.Offline it is ErrOffline.
 func (p Permit) Redeem() (Grant, error) {
-	if p.p == nil {
+	switch {
+	case p.p == nil:
 		return Grant{}, ErrNoPermit
+	case p.p.gate.cfg.Offline:
+		return Grant{}, ErrOffline
 	}
 	if err := p.p.advance(time.Now(), minted, redeemed); err != nil {
 		return Grant{}, err

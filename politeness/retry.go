@@ -13,7 +13,7 @@ import (
 // obeyRetryAfter holds the host as long as its Retry-After says, in full, or gives it up (P7).
 func (h *host) obeyRetryAfter(c *Config, now time.Time, r Reply) {
 	t, ok := retryAfter(r, now)
-	if !ok {
+	if !ok || c.Offline {
 		return
 	}
 	h.hold(t, t.Sub(now), ledger.ClauseRetryAfter)

@@ -52,6 +52,8 @@ var protections = []mutant{
 	{"a number too large is no Retry-After", "politeness/retry.go", "err == nil || errors.Is(err, strconv.ErrRange)", "err == nil || errors.Is(err, strconv.ErrRange) && false", both, false, seeds{crawl: 28, gate: 22}},
 
 	// robots.txt: P1, P2, P8.
+	{"a Permit for a recorded answer sends a request", "politeness/permit.go", "case p.p.gate.cfg.Offline:", "case false:", 0, true, nil},
+	{"recorded answers are taken from a Gate that counts requests", "politeness/offline.go", "case !p.p.gate.cfg.Offline:", "case false:", 0, false, nil},
 	{"robots.txt is not requested", "politeness/admit.go", "return step{url: o.next(u), purpose: Robots}, nil", "return step{url: u, purpose: Page}, nil", both, false, seeds{crawl: 1, gate: 1}},
 	{"rules do not forbid", "politeness/rules.go", "!v.Allowed || len(b.cfg.RefuseUsage) > 0", "len(b.cfg.RefuseUsage) > 0 && !v.Allowed", both, true, seeds{crawl: 1, gate: 2}},
 	{"no answer for robots.txt means no rules", "politeness/answer.go", "return answer{policy: robots.Unreachable}", "return answer{policy: robots.AllowAll}", both, false, seeds{crawl: 3, gate: 1}},

@@ -1,0 +1,35 @@
+package politeness
+
+import (
+	"errors"
+	"time"
+)
+
+// Errors of Permits that are used for the wrong purpose.
+var (
+	// ErrOffline is the error for a Permit of a Gate with Config.Offline by which something is to be requested.
+	ErrOffline = errors.New("politeness: the permit is for a recorded answer: nothing may be requested by it")
+	// ErrOnline is the error for a Permit of any other Gate that is to be used for a recorded answer.
+	ErrOnline = errors.New("politeness: the permit is for a request, not for a recorded answer: set Config.Offline")
+)
+
+// Replay uses up a Permit of a Gate with Config.Offline, for an answer that was recorded earlier. It succeeds once, before
+// expiry. The error is ErrNoPermit, ErrUsed or ErrExpired; for a Permit of any other Gate it is ErrOnline.
+func (p Permit) Replay() error {
+	switch {
+	case p.p == nil:
+		return ErrNoPermit
+	case !p.p.gate.cfg.Offline:
+		return ErrOnline
+	}
+	return p.p.advance(time.Now(), minted, redeemed)
+}
+
+// goOffline removes all waits from a Config that has its defaults. Those that a site requests are ignored where they would
+// apply. Without waits, failures cannot be retried later: the first is final for a robots.txt, and says nothing about
+// other pages.
+func (c *Config) goOffline() {
+	c.Delay, c.DelayFactor, c.Rate, c.RobotsGiveUp = 0, 0, 0, 0
+	c.Hours, c.VisitTime = Hours{}, false
+	c.MaxRetryAfter, c.MaxFailures, c.MaxSilence = unlimited(time.Duration(None)), unlimited(None), unlimited(time.Duration(None))
+}
