@@ -1,0 +1,273 @@
+package warc
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"iter"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Archive finds recorded answers by the URLs that were requested. It reads archive files of this package and of other
+// programs: compressed with gzip or zstd, a record at a time, or not at all. It keeps 16 bytes in memory for each
+// answer and reads the answers from the files. It is safe for concurrent use until Close.
+type Archive struct {
+	files []*os.File
+	table []place // sorted
+	seed  maphash.Seed
+	same  func(url string) string
+	cut   []*ArchiveError
+}
+
+// place is where an answer is.
+type place struct {
+	key uint64 // hash of the URL
+	at  uint64 // number of the file, and offset in it
+}
+
+func placeOf(key uint64, file int, offset int64) place {
+	return place{key, uint64(file)<<offsetBits | uint64(offset)}
+}
+
+func (p place) file() int     { return int(p.at >> offsetBits) }
+func (p place) offset() int64 { return int64(p.at & maxOffset) }
+
+func (p place) compare(q place) int {
+	return cmp.Or(cmp.Compare(p.key, q.key), cmp.Compare(p.at, q.at))
+}
+
+// Answer is an answer that an archive has.
+type Answer struct {
+	URL  string     // WARC-Target-URI
+	Addr netip.Addr // of the server; invalid if it is not known
+	Date time.Time  // WARC-Date
+	Head []byte     // status line and header section as received, with the empty line after it
+	// Payload is the body without transfer coding, still in its content coding.
+	Payload []byte
+	// Truncated says why Payload is not complete, in the reason codes of sink.Record.Truncated. It is "" if it is.
+	Truncated string
+
+	File   string // the path
+	Offset int64  // of the record in the file
+}
+
+// ErrNotArchived is wrapped by the error for a URL of which an archive has no answer.
+var ErrNotArchived = errors.New("not in the archive")
+
+// ArchiveError is damage in an archive file, or that it cannot be read.
+type ArchiveError struct {
+	File   string // the path
+	Offset int64  // of the record that is damaged
+	Err    error
+}
+
+func (e *ArchiveError) Error() string {
+	return fmt.Sprintf("warc: %s is damaged in the record at byte %d: %v", e.File, e.Offset, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *ArchiveError) Unwrap() error { return e.Err }
+
+// OpenArchive opens archive files, and those in directories, for reading. Files are read once, or only their CDXJ
+// indexes where [Writer] left them. same returns the same text for URLs that count as one page; nil: no two do. The error is
+// that of the file system or an *[ArchiveError].
+func OpenArchive(same func(url string) string, paths ...string) (*Archive, error) {
+	if same == nil {
+		same = func(url string) string { return url }
+	}
+	a := &Archive{seed: maphash.MakeSeed(), same: same}
+	names, err := archiveFiles(paths)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if err := a.add(name); err != nil {
+			return nil, errors.Join(err, a.Close())
+		}
+	}
+	slices.SortFunc(a.table, place.compare)
+	a.table = slices.Clip(slices.Compact(a.table))
+	return a, nil
+}
+
+// archiveFiles returns the files at paths and in the directories at paths, each directory's by name.
+func archiveFiles(paths []string) (names []string, err error) {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("warc: %w", err)
+		}
+		if !info.IsDir() {
+			names = append(names, path)
+			continue
+		}
+		entries, err := os.ReadDir(path)
+		if err != nil {
+			return nil, fmt.Errorf("warc: %w", err)
+		}
+		for _, e := range entries {
+			if e.Type().IsRegular() && IsArchive(e.Name()) {
+				names = append(names, filepath.Join(path, e.Name()))
+			}
+		}
+	}
+	return names, nil
+}
+
+// IsArchive reports whether a file is an archive according to its name: .warc, .warc.gz or .warc.zst.
+func IsArchive(name string) bool {
+	return strings.HasSuffix(name, ".warc") || strings.HasSuffix(name, ".warc.gz") || strings.HasSuffix(name, ".warc.zst")
+}
+
+// add opens a file and puts its answers into the table.
+func (a *Archive) add(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("warc: %w", err)
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return errors.Join(fmt.Errorf("warc: %s: %w", path, cmp.Or(err, errNotRegular)), f.Close())
+	}
+	a.files = append(a.files, f)
+	from := a.readIndex(f)
+	var damage *ArchiveError
+	err = a.scan(f, from)
+	if errors.As(err, &damage) && errors.Is(damage, errCut) {
+		a.cut = append(a.cut, damage)
+		return nil
+	}
+	return err
+}
+
+// Cut returns the last records of files that end within them, as after a process was killed. They are not used.
+func (a *Archive) Cut() []*ArchiveError { return a.cut }
+
+// Len returns the number of answers.
+func (a *Archive) Len() int { return len(a.table) }
+
+// Close closes the files.
+func (a *Archive) Close() error {
+	var errs []error
+	for _, f := range a.files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Find returns the last answer for a URL: of several attempts and of several visits, the latest; or, if there is none, that
+// for another URL of the same page. The error wraps [ErrNotArchived] if there is neither, or is an *[ArchiveError].
+func (a *Archive) Find(url string) (*Answer, error) {
+	target := uri(url)
+	var other *stored
+	var there place
+	for _, p := range slices.Backward(a.places(target)) {
+		r, err := a.read(p)
+		switch {
+		case err != nil:
+			return nil, err
+		case r.target() == target:
+			return a.answer(p, r)
+		case other == nil && a.same(r.target()) == a.same(target): // otherwise the hashes are the same by chance
+			other, there = r, p
+		}
+	}
+	if other != nil {
+		return a.answer(there, other)
+	}
+	return nil, fmt.Errorf("warc: %s: %w", url, ErrNotArchived)
+}
+
+// URLs returns the URLs of the answers, in the order of the files. A URL that was answered more than once comes more than
+// once. The sequence ends after an error, an *[ArchiveError].
+func (a *Archive) URLs() iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		all := slices.Clone(a.table)
+		slices.SortFunc(all, func(p, q place) int { return cmp.Compare(p.at, q.at) })
+		for _, p := range all {
+			r, err := readRecord(newTape(a.files[p.file()], p.offset()), false)
+			if err != nil {
+				yield("", a.damage(p, err))
+				return
+			}
+			if !yield(r.target(), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (a *Archive) key(target string) uint64 { return maphash.String(a.seed, a.same(target)) }
+
+// places returns the places of answers for a URL, the oldest first.
+func (a *Archive) places(target string) []place {
+	key := a.key(target)
+	from, _ := slices.BinarySearchFunc(a.table, key, func(p place, key uint64) int { return cmp.Compare(p.key, key) })
+	to := from
+	for to < len(a.table) && a.table[to].key == key {
+		to++
+	}
+	return a.table[from:to]
+}
+
+// answer returns the answer in a record. The payload of a revisit is in the record that it refers to.
+func (a *Archive) answer(p place, r *stored) (*Answer, error) {
+	x := &Answer{URL: r.target(), File: a.files[p.file()].Name(), Offset: p.offset()}
+	x.Date, _ = time.Parse(time.RFC3339, r.get("WARC-Date"))
+	x.Addr, _ = netip.ParseAddr(r.get("WARC-IP-Address"))
+	if x.Head, x.Payload = r.message(); len(x.Head) == 0 {
+		return nil, a.damage(p, errors.New("it has no HTTP answer"))
+	}
+	if r.kind() == "revisit" && r.get("WARC-Profile") == profileIdentical {
+		var err error
+		if p, r, err = a.original(p, r); err != nil {
+			return nil, err
+		}
+		_, x.Payload = r.message()
+	}
+	if r.kind() == "response" && r.get("WARC-Truncated") != "" || r.short {
+		x.Truncated = a.truncation(p, r)
+	}
+	return x, nil
+}
+
+// original returns the record that a revisit refers to, and where it is.
+func (a *Archive) original(p place, r *stored) (place, *stored, error) {
+	id, date := r.get("WARC-Refers-To"), r.get("WARC-Refers-To-Date")
+	for _, q := range slices.Backward(a.places(bare(r.get("WARC-Refers-To-Target-URI")))) {
+		o, err := a.read(q)
+		if err != nil {
+			return q, nil, err
+		}
+		if o.kind() == "response" && (id != "" && o.get("WARC-Record-ID") == id || id == "" && o.get("WARC-Date") == date) {
+			return q, o, nil
+		}
+	}
+	return p, nil, a.damage(p, fmt.Errorf("it refers to the answer %s, which none of the files has", cmp.Or(id, date)))
+}
+
+// truncation returns why the payload of a record is incomplete. The metadata record after it knows better than the record.
+func (a *Archive) truncation(p place, r *stored) string {
+	next, err := a.readAt(p.file(), r.end)
+	if err == nil && next.kind() == "metadata" && next.get("WARC-Refers-To") == r.get("WARC-Record-ID") {
+		if why := fieldIn(next.block, "truncated"); why != "" {
+			return why
+		}
+	}
+	switch r.get("WARC-Truncated") {
+	case "time":
+		return "fetch_timeout"
+	case "disconnect":
+		return "cut_short"
+	}
+	return "length"
+}
+
+func (a *Archive) damage(p place, err error) error {
+	return &ArchiveError{a.files[p.file()].Name(), p.offset(), err}
+}

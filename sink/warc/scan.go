@@ -1,0 +1,73 @@
+package warc
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// scan puts the answers of the file that was opened last into the table, from an offset on.
+func (a *Archive) scan(f *os.File, from int64) error {
+	t := newTape(f, from)
+	for {
+		start := t.n
+		r, err := readRecord(t, false)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return &ArchiveError{f.Name(), start, err}
+		case start > maxOffset:
+			return &ArchiveError{f.Name(), start, errors.New("the file is larger than 1 TiB")}
+		case r.isAnswer():
+			a.table = append(a.table, placeOf(a.key(r.target()), len(a.files)-1, start))
+		}
+	}
+}
+
+// readIndex puts the answers that the file's index names into the table, and returns the end of the last of them: an index
+// that a killed process left may lack later ones. Without a usable index it returns 0, and the whole file is read.
+func (a *Archive) readIndex(f *os.File) (end int64) {
+	in, err := os.Open(indexName(f.Name()))
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = in.Close() }() // only read
+	info, err := f.Stat()
+	if err != nil {
+		return 0
+	}
+	before := len(a.table)
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxLine)
+	lines.Split(wholeLines)
+	for lines.Scan() {
+		url, offset, next, ok := indexed(lines.Bytes(), filepath.Base(f.Name()))
+		if !ok || next > info.Size() {
+			a.table = a.table[:before]
+			return 0
+		}
+		a.table, end = append(a.table, placeOf(a.key(url), len(a.files)-1, offset)), max(end, next)
+	}
+	if lines.Err() != nil {
+		a.table, end = a.table[:before], 0
+	}
+	return end
+}
+
+// indexed reads a line of an index of a file.
+func indexed(line []byte, file string) (url string, offset, end int64, ok bool) {
+	_, block, _ := strings.Cut(string(line), " {")
+	var e struct{ URL, Filename, Offset, Length string }
+	if json.Unmarshal([]byte("{"+block), &e) != nil || e.Filename != file || e.URL == "" {
+		return "", 0, 0, false
+	}
+	offset, err := strconv.ParseInt(e.Offset, 10, 64)
+	length, err2 := strconv.ParseInt(e.Length, 10, 64)
+	return e.URL, offset, offset + length, err == nil && err2 == nil && offset >= 0 && length > 0 && offset+length <= maxOffset
+}
