@@ -239,6 +239,7 @@ func (c Config) Validate() error {
 	}
 	p := c.Politeness
 	bad(p.Identity == politeness.Identity{} && !p.Contactless, "Politeness.Identity and Contactless are set from Agent and Contact: leave them empty")
+	bad(!p.Offline || c.Fetcher != nil, "Politeness.Offline is for a Fetcher of recorded answers, such as job.Replay makes: set Fetcher")
 	p.Identity, p.Contactless = c.identity(), true
 	if err := p.Validate(); err != nil && c.identity().Validate(true) == nil {
 		errs = append(errs, err)

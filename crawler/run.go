@@ -56,7 +56,7 @@ func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Contact == "" && !allLoopback(urls) {
+	if cfg.Contact == "" && !cfg.Politeness.Offline && !allLoopback(urls) {
 		return nil, cfg.identity().Validate(false)
 	}
 	r := &run{

@@ -45,6 +45,7 @@ func TestCookbook(t *testing.T) {
 	t.Run("members", func(t *testing.T) { members(t, bin) })
 	t.Run("pdfs", func(t *testing.T) { pdfs(t, bin) })
 	t.Run("csv", func(t *testing.T) { visitsAsCSV(t, bin) })
+	t.Run("headings", func(t *testing.T) { mainHeadings(t, bin) })
 	t.Run("daily", func(t *testing.T) { daily(t, bin) })
 }
 
@@ -96,6 +97,20 @@ func visitsAsCSV(t *testing.T, bin string) {
 	want := "url,status,title\nhttp://a/,200,\"Hello, \"\"world\"\"\"\nhttp://a/b,,'=1+1\n"
 	if err != nil || string(out) != want {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// mainHeadings runs a program twice: the second time without a server.
+func mainHeadings(t *testing.T, bin string) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<h1>Home</h1>") }))
+	dir := filepath.Join(t.TempDir(), "job")
+	want := srv.URL + "/ Home\n"
+	if out := run(t, bin, filepath.Join(bin, "headings"), dir, srv.URL); out != want {
+		t.Errorf("%q, want %q", out, want)
+	}
+	srv.Close()
+	if out := run(t, bin, filepath.Join(bin, "headings"), dir, srv.URL); out != want {
+		t.Errorf("without a server: %q, want %q", out, want)
 	}
 }
 

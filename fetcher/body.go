@@ -51,8 +51,8 @@ func (s *source) Read(p []byte) (int, error) {
 // read reads the body into page. clean reports whether the connection can carry another request.
 func (x *exchange) read(ctx context.Context, resp *http.Response, page *Page) (clean bool, fail *Error) {
 	src := &source{ctx: ctx, body: resp.Body, framed: framed(resp), length: resp.ContentLength}
-	limit := x.f.cfg.limit(x.grant.Purpose())
-	h := hints{max: x.f.cfg.MaxEncodings, sitemap: x.grant.Purpose() == politeness.Sitemap}
+	limit := x.f.cfg.limit(x.purpose)
+	h := hints{max: x.f.cfg.MaxEncodings, sitemap: x.purpose == politeness.Sitemap}
 	d, err := x.f.codecs.open(src, codingsOf(resp.Header), limit+x.f.cfg.WireSlack, h)
 	defer d.close()
 	if err == nil {
@@ -71,7 +71,7 @@ func (x *exchange) read(ctx context.Context, resp *http.Response, page *Page) (c
 }
 
 // named reports whether the URL is fetched for its own sake, so that its body is read whatever its type.
-func (x *exchange) named() bool { return x.grant.Purpose() != politeness.Page }
+func (x *exchange) named() bool { return x.purpose != politeness.Page }
 
 // truncated returns the reason code for a body that broke off, or the failure if the caller gave up.
 func truncated(ctx context.Context, err error, src *source) (string, *Error) {

@@ -61,6 +61,8 @@ const (
 	ReasonSwitching     = "protocol_switched" // 101, which was not requested
 	ReasonCanceled      = "canceled"          // by the caller's context
 	ReasonClosed        = "closed"            // the Fetcher is closed
+	ReasonNotRecorded   = "not_recorded"      // of a Replayer: there is no recorded answer
+	ReasonRecording     = "recording_damaged" // of a Replayer: the recorded answer cannot be read
 )
 
 // Reason codes of both [Error] and [Page].Truncated: in an Error (then temporary) if the limit was reached before the

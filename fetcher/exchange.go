@@ -27,6 +27,7 @@ type exchange struct {
 	grant      politeness.Grant
 	expires    time.Time // of the Permit
 	url        weburl.URL
+	purpose    politeness.Purpose
 	validators Validators
 	watch      *watch
 	secret     []string // names of the header fields of this request alone
@@ -82,7 +83,7 @@ func (x *exchange) send(ctx context.Context, req *http.Request) (*http.Response,
 	c := &x.f.cfg
 	x.turn = &turn{
 		grant: x.grant, watch: x.watch, idle: c.IdleTimeout,
-		limit: int64(c.limit(x.grant.Purpose()) + c.WireSlack),
+		limit: int64(c.limit(x.purpose) + c.WireSlack),
 	}
 	if c.Record {
 		x.turn.record = newRecorder(x.turn.limit)

@@ -145,7 +145,7 @@ func (f *Fetcher) FetchConditional(ctx context.Context, p politeness.Permit, v V
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	x := &exchange{f: f, grant: grant, expires: p.Expires(), url: grant.URL(), validators: v}
+	x := &exchange{f: f, grant: grant, expires: p.Expires(), url: grant.URL(), purpose: grant.Purpose(), validators: v}
 	x.watch = newWatch(cancel, started, f.cfg.FetchTimeout, f.cfg.MinRate)
 	defer x.watch.stop()
 	page, fail := x.run(ctx)

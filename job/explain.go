@@ -46,7 +46,7 @@ type Request struct {
 
 // Explain returns what the job knows about a URL.
 func (r *Reader) Explain(u weburl.URL) (*Story, error) {
-	c, err := r.config()
+	c, err := r.Config()
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ type Pause = ledger.Duration
 // Account returns what the crawl requested of a host, given as host:port or as a name with any port: the requests to
 // it, and those for its robots.txt, wherever it redirects to.
 func (r *Reader) Account(host string) (*Account, error) {
-	c, err := r.config()
+	c, err := r.Config()
 	if err != nil {
 		return nil, err
 	}

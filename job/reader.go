@@ -106,7 +106,7 @@ func (r *Reader) Replace(name string, b []byte) error { return outputError(r.fil
 // QueueState returns where in the job's queue a URL is. The queue is opened for this one look-up; the error wraps
 // ErrHeld while a process works on the job.
 func (r *Reader) QueueState(u weburl.URL) (disk.State, error) {
-	c, err := r.config()
+	c, err := r.Config()
 	if err != nil {
 		return disk.Unknown, err
 	}
@@ -114,9 +114,9 @@ func (r *Reader) QueueState(u weburl.URL) (disk.State, error) {
 	return t.queueState(u)
 }
 
-// config returns the configuration that the job's settings describe. Settings that cannot be in force again, such as a
+// Config returns the configuration that the job's settings describe. Settings that cannot be in force again, such as a
 // proxy whose password was not kept, are left out.
-func (r *Reader) config() (Config, error) {
+func (r *Reader) Config() (Config, error) {
 	all, err := r.Settings()
 	if err != nil {
 		return Config{}, err

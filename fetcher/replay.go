@@ -1,0 +1,150 @@
+package fetcher
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Recorded is an answer that was recorded earlier.
+type Recorded struct {
+	Addr      netip.Addr // of the server; may be invalid
+	Head      []byte     // status line and header section as received, with the empty line after it
+	Payload   []byte     // body without transfer coding, in its content coding
+	Truncated string     // why Payload is not complete: a reason code; "" if it is
+}
+
+// ErrNotRecorded is returned by the function given to [NewReplayer] for a URL without a recorded answer.
+var ErrNotRecorded = errors.New("fetcher: there is no recorded answer")
+
+// Replayer answers with what was recorded earlier, and sends nothing. It takes Permits of a Gate with
+// politeness.Config.Offline only, by which no Fetcher can send anything: since such a Gate has no waits, a crawl with a
+// Replayer is as fast as its parser. Its Pages are like those of a Fetcher, except for their times. It is safe for
+// concurrent use.
+type Replayer struct {
+	f    *Fetcher
+	find func(u weburl.URL, why politeness.Purpose) (*Recorded, error)
+}
+
+// NewReplayer makes a Replayer. Of c it uses what concerns sizes and decoding. find returns the answer for a URL, and is
+// called concurrently. Its error becomes that of Fetch: an *[Error] as it is, any other with [ReasonNotRecorded] if it wraps
+// [ErrNotRecorded], or else with [ReasonRecording]. The error of NewReplayer is that of [Config.Validate].
+func NewReplayer(c Config, find func(u weburl.URL, why politeness.Purpose) (*Recorded, error)) (*Replayer, error) {
+	c.Reserve = nil
+	f, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Replayer{f, find}, nil
+}
+
+// Resolve returns an address on loopback, to which nothing is sent: the same one for the same host name.
+func (*Replayer) Resolve(_ context.Context, u weburl.URL) (netip.Addr, error) {
+	h := fnv.New32a()
+	_, _ = io.WriteString(h, u.Hostname()) // it never fails
+	n := h.Sum32()
+	return netip.AddrFrom4([4]byte{127, byte(n >> 16), byte(n >> 8), byte(n)}), nil
+}
+
+// Fetch uses up p and returns the recorded answer for its URL. The error is an *[Error], of which no reason is temporary.
+func (r *Replayer) Fetch(ctx context.Context, p politeness.Permit) (*Page, error) {
+	started := time.Now()
+	if err := p.Replay(); err != nil {
+		return nil, notSent(err)
+	}
+	page, fail := r.page(ctx, p.URL(), p.Purpose())
+	if fail != nil {
+		fail.Ended = time.Now()
+		return nil, fail
+	}
+	page.Permit, page.Started, page.Written, page.FirstByte, page.Ended = p, started, started, started, time.Now()
+	return page, nil
+}
+
+func (r *Replayer) page(ctx context.Context, u weburl.URL, why politeness.Purpose) (*Page, *Error) {
+	rec, err := r.find(u, why)
+	if err != nil {
+		return nil, unrecorded(err)
+	}
+	resp, err := rec.response()
+	if err != nil {
+		return nil, &Error{Phase: PhaseHeader, Reason: ReasonRecording, Err: err}
+	}
+	page := &Page{
+		URL: u, Addr: rec.Addr, Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header,
+		Raw: &Raw{Head: rec.Head, Body: rec.Payload, Cut: rec.Truncated != ""}, buffers: &r.f.buffers,
+	}
+	if !page.Addr.IsValid() {
+		page.Addr, _ = r.Resolve(ctx, u) // it never fails
+	}
+	x := &exchange{f: r.f, url: u, purpose: why}
+	if _, fail := x.read(ctx, resp, page); fail != nil {
+		page.Release()
+		return nil, fail
+	}
+	if rec.Truncated != "" && (page.Truncated == "" || page.Truncated == ReasonCutShort) {
+		page.Truncated = rec.Truncated
+	}
+	return page, nil
+}
+
+// unrecorded returns the error for an answer that find did not return.
+func unrecorded(err error) *Error {
+	var known *Error
+	switch {
+	case errors.As(err, &known):
+		e := *known
+		return &e
+	case errors.Is(err, ErrNotRecorded):
+		return &Error{Phase: PhaseRequest, Reason: ReasonNotRecorded, Err: err}
+	}
+	return &Error{Phase: PhaseRequest, Reason: ReasonRecording, Err: err}
+}
+
+// response returns the answer in the form of net/http.
+func (rec *Recorded) response() (*http.Response, error) {
+	head := rec.Head
+	if rest, ok := bytes.CutPrefix(head, []byte("HTTP/2 ")); ok { // as some archives write it
+		head = append([]byte("HTTP/2.0 "), rest...)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(head)), nil)
+	if err != nil {
+		return nil, fmt.Errorf("the recorded header: %w", err)
+	}
+	_ = resp.Body.Close() // it is not in the header
+	payload := rec.Payload
+	if n := resp.ContentLength; n >= 0 && n < int64(len(payload)) {
+		payload = payload[:n]
+	}
+	resp.Body = io.NopCloser(&recordedBody{payload, rec.Truncated != ""})
+	return resp, nil
+}
+
+// recordedBody reads a payload. One that is not complete ends as if the connection had broken.
+type recordedBody struct {
+	rest []byte
+	cut  bool
+}
+
+// Read implements io.Reader.
+func (b *recordedBody) Read(p []byte) (int, error) {
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	switch {
+	case n > 0 || len(p) == 0:
+		return n, nil
+	case b.cut:
+		return 0, io.ErrUnexpectedEOF
+	}
+	return 0, io.EOF
+}

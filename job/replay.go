@@ -1,0 +1,165 @@
+package job
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/sink/warc"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Recording is what earlier crawls were answered, for crawls that send nothing: see [Replay].
+type Recording struct {
+	archive *warc.Archive
+	jobs    bool // all of it is from jobs, which record every answer
+	seed    maphash.Seed
+	failed  []failure // sorted
+	reasons []string
+}
+
+// failure is a URL that failed without an answer.
+type failure struct {
+	key    uint64 // hash of the URL
+	reason int    // in reasons
+}
+
+func (f failure) compare(g failure) int { return cmp.Compare(f.key, g.key) }
+
+// Replay opens what was recorded in job directories with an archive (Config.Archive, --format warc), in other
+// directories of archive files, or in archive files (.warc, .warc.gz, .warc.zst):
+//
+//	rec, err := job.Replay("job")
+//	…
+//	defer rec.Close()
+//	err = rec.Apply(&config) // a crawler.Config
+//
+// A crawl with this configuration sends nothing and waits for nothing. Each URL has the last answer that was recorded
+// for it, or for another spelling of it, of any status and with its redirects and its robots.txt: a page that was had at
+// the third attempt is had at once. A URL that failed in a job without an answer fails for the same reason, and any other that was not recorded
+// fails with fetcher.ReasonNotRecorded. Only for archive files from elsewhere a robots.txt that was not recorded
+// counts as one that does not exist, because many crawlers do not record it.
+//
+// It takes 16 bytes of memory for each answer. An error wraps [ErrNoJob] if a directory has no archive, or names the
+// damaged file and the offset in it; a record that turns out to be damaged later fails its URL in the same way.
+func Replay(paths ...string) (*Recording, error) {
+	r := &Recording{jobs: true, seed: maphash.MakeSeed()}
+	var files []string
+	finished := true
+	for _, path := range paths {
+		switch of, err := r.addJob(path); {
+		case err != nil:
+			return nil, err
+		case of != nil:
+			files, finished = append(files, filepath.Join(path, archiveName)), finished && of.Finished()
+		default:
+			r.jobs, finished = false, false
+			files = append(files, path)
+		}
+	}
+	slices.SortFunc(r.failed, failure.compare)
+	var err error
+	if r.archive, err = warc.OpenArchive(normal, files...); err != nil {
+		return nil, &Error{Kind: Refused, Err: err}
+	}
+	if cut := r.archive.Cut(); len(cut) > 0 && finished {
+		return nil, errors.Join(&Error{Kind: Refused, Err: cut[0]}, r.Close())
+	}
+	if r.archive.Len() == 0 {
+		return nil, errors.Join(refusedAs(ErrNoJob, "no answers are archived in %s: crawl with --format jsonl,warc (in a program: job.Config.Archive)", strings.Join(paths, ", ")), r.Close())
+	}
+	return r, nil
+}
+
+// addJob reads the failures of the job at path. It returns nil if there is none.
+func (r *Recording) addJob(path string) (*Manifest, error) {
+	if !Holds(path) {
+		return nil, nil
+	}
+	in, err := Read(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.Close() }() // only read
+	m, err := in.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(path, archiveName)); err != nil {
+		return nil, refusedAs(ErrNoJob, "job %s has no archive of answers: crawl with --format jsonl,warc (in a program: job.Config.Archive)", path)
+	}
+	for v, err := range in.Visits() {
+		if err != nil {
+			return nil, err
+		}
+		if v.Outcome == string(crawler.Failed) && v.Status == 0 {
+			r.fail(v.URL, v.Reason)
+		}
+	}
+	return m, nil
+}
+
+func (r *Recording) fail(url, reason string) {
+	i := slices.Index(r.reasons, reason)
+	if i < 0 {
+		i = len(r.reasons)
+		r.reasons = append(r.reasons, reason)
+	}
+	r.failed = append(r.failed, failure{maphash.String(r.seed, normal(url)), i})
+}
+
+var errFailed = errors.New("it failed when it was recorded")
+
+// normal returns the same text for all spellings of a URL.
+func normal(url string) string {
+	u, err := weburl.Parse(url)
+	if err != nil {
+		return url
+	}
+	return u.Normal()
+}
+
+// Apply makes c the configuration of a crawl of what was recorded: it sets Fetcher, with the limits of c.Fetch,
+// Politeness.Offline and Retries, and removes the ledger, which is a record of requests. The Crawler must not be used
+// after Close. The error is that of c.Fetch.
+func (r *Recording) Apply(c *crawler.Config) error {
+	f, err := fetcher.NewReplayer(c.Fetch, r.find)
+	if err != nil {
+		return err
+	}
+	c.Fetcher, c.Retries.Max = f, crawler.None
+	c.Politeness.Offline, c.Politeness.Ledger, c.Politeness.SignHead = true, nil, nil
+	return nil
+}
+
+// URLs returns the URLs of the recorded answers, as warc.Archive.URLs does.
+func (r *Recording) URLs() iter.Seq2[string, error] { return r.archive.URLs() }
+
+// Close closes the files.
+func (r *Recording) Close() error { return r.archive.Close() }
+
+// find is for fetcher.NewReplayer.
+func (r *Recording) find(u weburl.URL, why politeness.Purpose) (*fetcher.Recorded, error) {
+	x, err := r.archive.Find(u.String())
+	switch {
+	case err == nil:
+		return &fetcher.Recorded{Addr: x.Addr, Head: x.Head, Payload: x.Payload, Truncated: x.Truncated}, nil
+	case !errors.Is(err, warc.ErrNotArchived):
+		return nil, err
+	case why == politeness.Robots && !r.jobs:
+		return &fetcher.Recorded{Head: []byte("HTTP/1.1 404 \r\n\r\n")}, nil
+	}
+	if i, ok := slices.BinarySearchFunc(r.failed, failure{key: maphash.String(r.seed, u.Normal())}, failure.compare); ok {
+		return nil, &fetcher.Error{Reason: r.reasons[r.failed[i].reason], Phase: fetcher.PhaseRequest, Err: errFailed}
+	}
+	return nil, fmt.Errorf("%w: %w", fetcher.ErrNotRecorded, err)
+}
