@@ -109,7 +109,7 @@ func (r *reference) page() string {
 	b.WriteString(referenceHead)
 	crawl := parseHelp(r.run("crawl", "--help"))
 	r.writeKeys(&b, crawl)
-	for _, m := range regexp.MustCompile(`(?m)^  ([a-z]+) `).FindAllStringSubmatch(section(r.run("--help"), "Commands:"), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^  ([a-z]+)  `).FindAllStringSubmatch(r.run("--help"), -1) {
 		if m[1] != "crawl" {
 			r.writeCommand(&b, m[1], crawl)
 		}
@@ -248,13 +248,6 @@ func paragraph(help string) string {
 		}
 	}
 	return strings.TrimSpace(first + "\n\n" + strings.TrimSpace(more[:end]))
-}
-
-// section returns the part of a help text after a heading, up to an empty line.
-func section(help, heading string) string {
-	_, after, _ := strings.Cut(help, heading+"\n")
-	s, _, _ := strings.Cut(after, "\n\n")
-	return s
 }
 
 // cell writes text for a cell of a table.

@@ -117,8 +117,8 @@ var keys = []*Key{
 	{"allow-address", "Private or special address ranges that may be requested. Seeds need none, unless their names have other addresses later.", InScope, Fixed, false, "Crawl.Fetch.AllowAddresses", list{addressRange}},
 
 	{"delay", "Least time from the end of one request to a host to the start of the next (${default}). A site can lengthen it, never shorten it.", Pace, Up, false, "Crawl.Politeness.Delay", amount{is: Duration, def: float64(politeness.DefaultDelay), none: noLimit, zero: noLimit}},
-	{"delay-factor", "Wait at least F times the last response time (${default}).", Pace, Up, false, "Crawl.Politeness.DelayFactor", amount{is: Number, def: politeness.DefaultDelayFactor, none: noLimit, zero: noLimit}},
-	{"max-delay", "Cap of what --delay-factor adds (${default}).", Pace, Up, false, "Crawl.Politeness.MaxDelay", amount{is: Duration, def: float64(politeness.DefaultMaxDelay), none: forever, zero: shortest}},
+	{"delay-factor", "Wait at least F times the last response time (${default}).", Pace, Up, true, "Crawl.Politeness.DelayFactor", amount{is: Number, def: politeness.DefaultDelayFactor, none: noLimit, zero: noLimit}},
+	{"max-delay", "Cap of what --delay-factor adds (${default}).", Pace, Up, true, "Crawl.Politeness.MaxDelay", amount{is: Duration, def: float64(politeness.DefaultMaxDelay), none: forever, zero: shortest}},
 	{"per-host", "Requests in flight per host; more only for --own-hosts (${default}).", Pace, Fixed, false, "PerHost", amount{is: Whole, def: 1, noZero: oneUp}},
 	{"own-hosts", "Hosts you own, one a line: the only ones that --per-host and a --delay below 100ms apply to.", Pace, Fixed, false, "OwnHosts", words{}},
 	{"rate", "Requests per second in all (${default}).", Pace, Down, false, "Crawl.Politeness.Rate", amount{is: Number, noZero: "would never ask anything; give a number or none"}},
@@ -174,8 +174,8 @@ var keys = []*Key{
 	{"sign", "Folder of an identity: requests are signed for sites that request it. See amble identity.", State, Free, false, "Sign", words{}},
 	{"sign-mode", "Which requests are signed: challenged (those to sites that request signatures), always or never.", State, Free, true, "SignMode", choice{identity.Challenged.String(), namesOf(identity.Challenged, identity.Always, identity.Never), nil}},
 	{"proxy", "Make every request through this proxy: http, https or socks5. Names are still looked up here.", Network, Free, false, "Crawl.Fetch.Proxy", own[*url.URL]{is: Text, read: proxyOf, write: proxyText, late: true}},
-	{"source-address", "Address of this machine that requests are made from.", Network, Free, false, "Crawl.Fetch.LocalAddr", own[netip.Addr]{is: Text, read: sourceAddress, write: addressText, late: true}},
-	{"allow-port", "Ports that may be requested although browsers refuse to, such as 22, 25 or 6000.", Network, Fixed, false, "Crawl.Fetch.AllowPorts", list{port}},
+	{"source-address", "Address of this machine that requests are made from.", Network, Free, true, "Crawl.Fetch.LocalAddr", own[netip.Addr]{is: Text, read: sourceAddress, write: addressText, late: true}},
+	{"allow-port", "Ports that may be requested although browsers refuse to, such as 22, 25 or 6000.", Network, Fixed, true, "Crawl.Fetch.AllowPorts", list{port}},
 	{"insecure-hosts", "Host names whose certificates are not verified; their visits and archives say so.", Network, Free, true, "Crawl.Fetch.InsecureHosts", own[[]string]{is: List, read: fullHostNames, write: slices.Clone[[]string], late: true}},
 
 	{"out", "Job directory: everything goes there instead of visits to stdout, and a crawl that was stopped or killed is resumed by the same command or by resume.", Command, Shown, false, "", words{}},

@@ -30,18 +30,18 @@ type app struct {
 
 // commands is the command line. Kong reads flags, defaults and help texts from its tags.
 type commands struct {
-	Crawl      crawlCmd      `cmd:"" help:"Crawl from the given seeds."`
-	Resume     resumeCmd     `cmd:"" help:"Resume a crawl that was stopped, killed or limited."`
-	Demo       demoCmd       `cmd:"" help:"Crawl a small web that the command itself serves on loopback."`
-	Robots     robotsCmd     `cmd:"" help:"Judge URLs by robots.txt, and say why."`
-	Explain    explainCmd    `cmd:"" help:"Say what a crawl would do, or did, with a URL, and why."`
-	Links      linksCmd      `cmd:"" help:"List the links of a page, and what a crawl would do with each."`
-	Plan       planCmd       `cmd:"" help:"Say how long a polite crawl will take at least, and what decides it."`
-	Verify     verifyCmd     `cmd:"" help:"Check the ledger of a crawl against the politeness invariants."`
-	Report     reportCmd     `cmd:"" help:"Print the summary of a crawl again, and write it as a page."`
-	Identity   identityCmd   `cmd:"" help:"Make, publish and check what sites recognise the crawler by."`
-	Version    versionCmd    `cmd:"" help:"Print version and build."`
-	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
+	Crawl      crawlCmd      `cmd:"" group:"Crawl:" help:"Crawl from the given seeds."`
+	Resume     resumeCmd     `cmd:"" group:"Crawl:" help:"Resume a crawl that was stopped, killed or limited."`
+	Demo       demoCmd       `cmd:"" group:"Crawl:" help:"Crawl a small web that the command itself serves on loopback."`
+	Report     reportCmd     `cmd:"" group:"Look:" help:"Print the summary of a crawl again, and write it as a page."`
+	Explain    explainCmd    `cmd:"" group:"Look:" help:"Say what a crawl would do, or did, with a URL, and why."`
+	Links      linksCmd      `cmd:"" group:"Look:" help:"List the links of a page, and what a crawl would do with each."`
+	Plan       planCmd       `cmd:"" group:"Check:" help:"Say how long a polite crawl will take at least, and what decides it."`
+	Robots     robotsCmd     `cmd:"" group:"Check:" help:"Judge URLs by robots.txt, and say why."`
+	Verify     verifyCmd     `cmd:"" group:"Check:" help:"Check the ledger of a crawl against the politeness invariants."`
+	Identity   identityCmd   `cmd:"" group:"Set up:" help:"Make, publish and check what sites recognise the crawler by."`
+	Completion completionCmd `cmd:"" group:"Set up:" help:"Print a completion script for a shell."`
+	Version    versionCmd    `cmd:"" group:"Set up:" help:"Print version and build."`
 
 	ShowVersion versionFlag `name:"version" help:"Print version and build."`
 }
@@ -78,12 +78,12 @@ const description = `amble runs bounded, polite crawls.
 Examples:
 
 	amble demo
-	amble crawl --contact https://lab.university.edu/crawl https://site.to.crawl/
+	amble crawl --contact me@university.edu https://site.to.crawl/
 	amble robots --contact me@university.edu https://site.to.crawl/some/page
 
-Results go to stdout, everything else to stderr. Every flag may also be set in the environment
-(--max-pages as AMBLE_MAX_PAGES) or in a job file (--config). What amble promises to site owners is in
-docs/politeness.md.`
+Results go to stdout, everything else to stderr. "amble help COMMAND" has the flags of a command. Every
+flag may also be set in the environment (--max-pages as AMBLE_MAX_PAGES) or in a job file (--config). What
+amble promises to site owners is in docs/politeness.md.`
 
 // run parses and executes args and returns the exit code.
 func (a *app) run(args []string) (code int) {
@@ -116,7 +116,7 @@ func (a *app) parser(c *commands, o *keyflags.Origins) (*kong.Kong, error) {
 	return kong.New(c,
 		kong.Name("amble"), kong.Description(description),
 		kong.Writers(a.out, a.err), kong.Exit(func(code int) { panic(exitPanic(code)) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 80}),
 		kong.Resolvers(o), kong.Bind(a, o), kong.PostBuild(keyflags.Document), kong.PostBuild(keyflags.HideFixed),
 	)
 }

@@ -48,8 +48,8 @@ type configFlag struct {
 func (*crawlCmd) Help() string {
 	return `Examples:
 
-	amble crawl --contact https://lab.university.edu/crawl https://site.to.crawl/ >visits.jsonl
-	amble crawl --contact me@university.edu -o job -d none --exclude '\.pdf$' https://site.to.crawl/docs/
+	amble crawl --contact me@university.edu https://site.to.crawl/ >visits.jsonl
+	amble crawl --contact me@university.edu -o job https://site.to.crawl/docs/
 	amble crawl --config job.yaml -i seeds.txt --max-time 1h --fail-on-limit
 
 With -o the same command resumes a crawl that did not end, and says so of one that did.

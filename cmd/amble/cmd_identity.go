@@ -44,9 +44,9 @@ type identityCmd struct {
 func (*identityCmd) Help() string {
 	return `Examples:
 
-	amble identity init labbot --config job.yaml --operator "Web Lab" --purpose research --why ... --kept ...
+	amble identity init labbot --config job.yaml --operator "Web Lab" --why ...
 	amble identity check labbot
-	amble identity check --contact me@university.edu https://lab.university.edu/crawl
+	amble identity check --contact me@uni.edu https://lab.university.edu/crawl
 
 init makes a folder with a key, and in public/ what sites look for: the contact page, the key directory,
 the agent card and the list of addresses. They say what the job file says: agent, contact, delay, hours.

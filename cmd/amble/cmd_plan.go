@@ -36,7 +36,7 @@ func (*planCmd) Help() string {
 	return `Examples:
 
 	amble plan --contact me@university.edu https://site.to.crawl/
-	amble plan --contact me@university.edu -i seeds.txt --max-pages none --simulate
+	amble plan --contact me@university.edu -i seeds.txt --simulate
 	amble plan --json --pages 5000 -w 2s http://127.0.0.1:8080/
 
 Reads robots.txt and the sitemaps it names, and nothing else. Prints for each host the delay in force

@@ -79,6 +79,12 @@ func (o *Origins) explain(msg, command string) string {
 	if arg, ok := strings.CutPrefix(msg, "expected \""); ok {
 		return "argument missing: " + strings.TrimSuffix(arg, "\"")
 	}
+	if flag, ok := strings.CutPrefix(msg, "unknown flag "); ok {
+		flag, _, _ = strings.Cut(flag, ",")
+		if here := cli.Elsewhere(strings.TrimLeft(flag, "-")); here != "" && describesCrawl(command) {
+			return "unknown flag " + flag + ": " + here
+		}
+	}
 	if word, ok := strings.CutPrefix(msg, "unexpected argument "); ok && command == "" {
 		if strings.Contains(word, "://") {
 			return fmt.Sprintf("%s is not a command: to crawl it say \"amble crawl %s\"", word, word)
@@ -87,3 +93,6 @@ func (o *Origins) explain(msg, command string) string {
 	}
 	return msg
 }
+
+// describesCrawl reports whether the flags of a command describe a crawl.
+func describesCrawl(command string) bool { return command == "crawl" || command == "resume" || command == "plan" }

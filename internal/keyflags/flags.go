@@ -18,7 +18,7 @@ var placeholders = map[string]string{
 	"agent": "NAME/VERSION", "contact": "URL|MAIL", "since": "DIR|FILE", "scope": "KIND", "include": "RE", "exclude": "RE", "accept": "TYPE", "rules": "RULE",
 	"allow-address": "CIDR,...", "delay-factor": "F", "rate": "R", "own-hosts": "FILE", "opt-out": "FILE", "hours": "HH:MM-HH:MM,...",
 	"proxy": "URL", "source-address": "IP", "allow-port": "PORT,...", "format": "jsonl,warc", "log-format": "FORM", "color": "WHEN",
-	"out": "DIR", "seeds": "FILE",
+	"out": "DIR", "seeds": "FILE", "sign": "DIR",
 }
 
 // placeholder is what a value of the key is called.

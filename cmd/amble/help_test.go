@@ -1,0 +1,77 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/keyflags"
+)
+
+// model returns the commands and flags of the application.
+func model(t *testing.T) *kong.Application {
+	t.Helper()
+	a, _, _ := testApp(nil)
+	k, err := a.parser(newCommands(), keyflags.New(a.env))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.Model
+}
+
+// Every command has a group and a help that fits a terminal of 80 columns.
+func TestHelpFitsATerminal(t *testing.T) {
+	for _, c := range model(t).Children {
+		if c.Group == nil {
+			t.Errorf("%s has no group", c.Name)
+		}
+		a, out, errs := testApp(nil)
+		if code := a.run([]string{"help", c.Name}); code != 0 {
+			t.Errorf("help %s: exit code %d, %s", c.Name, code, errs)
+		}
+		for line := range strings.Lines(out.String()) {
+			if len(line) > 81 {
+				t.Errorf("help %s: a line of %d columns: %s", c.Name, len(line)-1, line)
+			}
+		}
+	}
+}
+
+// A flag that other programs have gets a hint at flags that exist, and only a flag that does not exist does.
+func TestForeignFlagsPointAtOurs(t *testing.T) {
+	var crawl *kong.Node
+	for _, c := range model(t).Children {
+		if c.Name == "crawl" {
+			crawl = c
+		}
+	}
+	known := map[string]bool{}
+	for _, f := range crawl.Flags {
+		known["--"+f.Name] = true
+		if f.Short != 0 {
+			known["-"+string(f.Short)] = true
+		}
+	}
+	named := regexp.MustCompile(`(?:^| )(--?[a-z][a-z-]*)`)
+	for flag, here := range cli.ForeignFlags {
+		mine := "--" + flag
+		if len(flag) == 1 {
+			mine = "-" + flag
+		}
+		if known[mine] {
+			t.Errorf("%s is a flag of ours", mine)
+		}
+		for _, m := range named.FindAllStringSubmatch(here, -1) {
+			if !known[m[1]] && m[1] != "-np" && m[1] != "-nv" {
+				t.Errorf("%s: there is no flag %s", mine, m[1])
+			}
+		}
+		a, _, errs := testApp(nil)
+		if code := a.run([]string{"crawl", mine, "http://127.0.0.1/"}); code != cli.ExitUsage || !strings.Contains(errs.String(), ": "+here+"\n") {
+			t.Errorf("%s: exit code %d, %s", mine, code, errs)
+		}
+	}
+}

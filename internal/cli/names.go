@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+)
+
+// elsewhere says for flags of wget, curl, Scrapy and other crawlers what there is here.
+var elsewhere = []struct{ flags, here string }{
+	{"user-agent U", "use --agent NAME/VERSION, with --contact"},
+	{"A", "use --agent NAME/VERSION for a user agent, --accept TYPE for types, --include RE for names"},
+	{"level l max-depth depth-limit", "use --depth N"},
+	{"recursive r follow", "leave it out: a crawl follows links; --depth says how many"},
+	{"mirror m", "use -o DIR --depth none --max-pages N"},
+	{"wait download-delay sleep", "use --delay D"},
+	{"random-wait", "use --delay D; slow sites are given longer pauses anyway"},
+	{"rate-limit", "use --delay D for each host, --rate R for all together"},
+	{"limit-rate", "use --delay D: there is one request at a time to a host"},
+	{"no-parent np", "use --scope prefix"},
+	{"n", "for -np use --scope prefix, for -nv use --quiet"},
+	{"domains D allowed-domains", "use --scope domain, or further seeds"},
+	{"domain", "use --scope domain"},
+	{"span-hosts", "use --beyond 1, or --scope any with a limit"},
+	{"accept-regex", "use --include RE"},
+	{"reject-regex reject", "use --exclude RE"},
+	{"quota Q", "use --max-bytes SIZE"},
+	{"limit", "use --max-pages N, --max-bytes SIZE or --max-time D"},
+	{"pages", "use --max-pages N"},
+	{"tries t", "use --retries N: attempts after the first"},
+	{"timeout T", "use --fetch-timeout D"},
+	{"read-timeout", "use --idle-timeout D"},
+	{"max-redirect max-redirs", "use --max-redirects N"},
+	{"location L", "leave it out: redirects are followed, each as a URL of its own"},
+	{"input-file url-file", "use --seeds FILE"},
+	{"output O output-document", "use -o DIR for a job directory; otherwise visits go to stdout: >FILE"},
+	{"output-file logfile", "messages go to stderr: 2>FILE"},
+	{"P directory-prefix", "use -o DIR"},
+	{"continue resume", "say amble resume DIR"},
+	{"timestamping N", "use --since DIR"},
+	{"p page-requisites", "use --resources"},
+	{"warc-file", "use -o DIR --format jsonl,warc"},
+	{"spider", "leave it out: every visit has its status; with -o, see amble report DIR"},
+	{"sitemap", "use --sitemaps"},
+	{"k insecure no-check-certificate", "use --insecure-hosts HOST"},
+	{"threads workers jobs parallel", "use --concurrency N; to one host there is one request at a time"},
+	{"convert-links", "nothing rewrites pages; -o DIR --format jsonl,warc keeps them as they were sent"},
+	{"robots no-robots ignore-robots execute e", "nothing turns robots.txt off"},
+	{"set s", "each setting is a flag of its own: see amble help crawl"},
+	{"silent", "use --quiet"},
+	{"debug", "use --verbose"},
+}
+
+// Elsewhere says what there is here for a flag of another program, given without its hyphens; "" if there is nothing to
+// say.
+func Elsewhere(flag string) string {
+	for _, e := range elsewhere {
+		if slices.Contains(strings.Fields(e.flags), flag) {
+			return e.here
+		}
+	}
+	return ""
+}
+
+// ForeignFlags yields the flags about which Elsewhere has something to say, with what it says.
+func ForeignFlags(yield func(flag, here string) bool) {
+	for _, e := range elsewhere {
+		for _, flag := range strings.Fields(e.flags) {
+			if !yield(flag, e.here) {
+				return
+			}
+		}
+	}
+}
