@@ -51,10 +51,10 @@ func (g *Gate) admit(now time.Time, q Request) (Permit, error) {
 	if th != h && th.givenUp != nil {
 		return Permit{}, &Denied{URL: q.URL, Reason: ReasonRobotsUnreachable, Detail: "robots.txt redirects to a host that was given up: " + th.givenUp.detail}
 	}
-	if now.Before(g.pacer.opening) {
-		return Permit{}, notYet(ledger.Clause{Name: ledger.ClauseRestart, Until: g.pacer.opening})
-	}
 	c := g.clocks(now, th, s.url, q.Addr)
+	if opens := th.opens(&g.cfg, g.pacer.opening); now.Before(opens) {
+		return Permit{}, notYet(ledger.Clause{Name: ledger.ClauseRestart, Until: opens})
+	}
 	if err := g.pacer.wait(now, &c); err != nil {
 		return Permit{}, err
 	}
@@ -135,6 +135,7 @@ func (g *Gate) clocks(now time.Time, h *host, target weburl.URL, addr netip.Addr
 	for p := range h.slots {
 		g.takeBack(now, p.holder)
 	}
+	h.meet(&g.cfg, addr)
 	c := g.pacer.clocks(now, h, target, addr)
 	if c.addr != nil {
 		g.takeBack(now, c.addr.holder)

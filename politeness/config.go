@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/amble-crawler/amble/internal/hostmatch"
 	"github.com/amble-crawler/amble/robots"
 )
 
@@ -44,6 +45,9 @@ type Config struct {
 	// Delay is the least time between the end of one request to a host and the start of the next.
 	// 0: DefaultDelay; None: no delay of the operator's own; what sites request still applies.
 	Delay time.Duration
+	// HostDelays are delays of single hosts: the first entry that matches a host holds for it, and no other. It lengthens
+	// Delay; what would shorten it has no effect, unless the host is an own one.
+	HostDelays []HostDelay
 	// DelayFactor times the last response time is the delay if that is longer than Delay, up to MaxDelay: a slow server gets
 	// fewer requests. 0: DefaultDelayFactor; None: off.
 	DelayFactor float64
@@ -125,6 +129,8 @@ type Config struct {
 	// [Gate.SignHead]. It is called by one goroutine at a time, which keeps all others from beginning a request meanwhile.
 	// nil: nothing is signed.
 	SignHead func(sum [sha256.Size]byte, lines int64, at time.Time) (token string, err error)
+
+	hosts *hostmatch.Table // of HostDelays
 }
 
 // minRate is one request in 30 years: gaps beyond overflow a time.Duration.
@@ -150,6 +156,7 @@ func (c Config) withDefaults() Config {
 	if c.OwnHosts == nil {
 		c.OwnHosts = func(string) int { return 0 }
 	}
+	c.hosts, _ = c.hostTable() // its error is Validate's
 	return c
 }
 
@@ -208,6 +215,6 @@ func (c Config) Validate() error {
 	if c.MaxFailures < None {
 		errs = append(errs, fmt.Errorf("politeness: MaxFailures is %d: must be 1 or more, or None", c.MaxFailures))
 	}
-	errs = append(errs, c.validateOverrides())
+	errs = append(errs, c.validateOverrides(), c.validateHostDelays())
 	return errors.Join(errs...)
 }

@@ -10,6 +10,8 @@ import (
 // HostState is what the delay of a host depends on besides the [Config].
 type HostState struct {
 	Exempt      bool          // an own host or one on loopback: MinDelay does not apply
+	Operator    time.Duration // by Config.HostDelays, in the place of Config.Delay; 0: that applies; None: no delay
+	Entry       string        // what the entry of Config.HostDelays matches that holds for the host, "" without one
 	Latency     time.Duration // the response time of its last answer
 	Requested   time.Duration // by its robots.txt: Crawl-delay or Request-rate, whichever is longer
 	RequestedBy string        // ledger.ClauseCrawlDelay or ledger.ClauseRequestRate, "" without either
@@ -17,9 +19,12 @@ type HostState struct {
 }
 
 // HostState is the state of a host (host:port) that has never been requested, whose robots.txt has these rules for the
-// crawler; rules may be nil.
+// crawler; rules may be nil. An entry of Config.HostDelays holds for it only by its name.
 func (c Config) HostState(key string, rules *robots.Group) HostState {
-	s := HostState{Exempt: isLoopback(key) || c.OwnHosts != nil && c.OwnHosts(key) > 0}
+	c = c.withDefaults()
+	own := c.OwnHosts(key) > 0
+	s := HostState{Exempt: isLoopback(key) || own}
+	s.Operator, s.Entry = c.operatorDelay(c.entryOf(key), own)
 	s.Requested, s.RequestedBy = requestedDelay(rules)
 	return s
 }
@@ -37,7 +42,7 @@ func (c *Config) delayFor(s HostState) (d time.Duration, clause string) {
 	if c.Offline {
 		return 0, ledger.ClauseDelay
 	}
-	d, clause = c.leastDelay(s.Exempt), ledger.ClauseDelay
+	d, clause = c.leastDelay(s)
 	if l := c.latencyDelay(s.Latency); l > d {
 		d, clause = l, ledger.ClauseLatency
 	}
@@ -51,12 +56,19 @@ func (c *Config) delayFor(s HostState) (d time.Duration, clause string) {
 }
 
 // leastDelay is the operator's delay, and MinDelay at least where it applies.
-func (c *Config) leastDelay(exempt bool) time.Duration {
-	if exempt {
-		return c.Delay
+func (c *Config) leastDelay(s HostState) (d time.Duration, clause string) {
+	d, clause = c.Delay, ledger.ClauseDelay
+	if s.Operator != 0 {
+		d, clause = max(0, s.Operator), ledger.ClauseHostDelay
 	}
-	return max(c.Delay, MinDelay)
+	if !s.Exempt {
+		d = max(d, MinDelay)
+	}
+	return d, clause
 }
+
+// usualDelay is the operator's delay for hosts without an entry in Config.HostDelays that are nobody's own.
+func (c *Config) usualDelay() time.Duration { return max(c.Delay, MinDelay) }
 
 // latencyDelay is the delay after a response that took so long.
 func (c *Config) latencyDelay(latency time.Duration) time.Duration {

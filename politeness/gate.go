@@ -133,7 +133,7 @@ func (g *Gate) Host(key string) HostInfo {
 	if h == nil {
 		h = newHost(&g.cfg, key)
 	}
-	info := HostInfo{HostState: h.state(h.local), Failures: (int(h.failures) + 1) / int(wholeFault)}
+	info := HostInfo{HostState: h.state(&g.cfg, h.local), Failures: (int(h.failures) + 1) / int(wholeFault)}
 	info.Delay, info.Clause = g.cfg.delayFor(info.HostState)
 	info.NotBefore, info.Waits = h.waits(time.Now())
 	if h.givenUp != nil {

@@ -22,6 +22,7 @@ type host struct {
 	failing  instant       // since when wholeFaults have come; 0: none since the last good answer
 	backoff  time.Duration // 0 when healthy
 	failures int32         // faults with no good answer between
+	entry    uint16        // of Config.HostDelays, from 1, that holds at the address met last; 0: none
 	own      bool
 	local    bool     // requested at a loopback address last
 	givenUp  *givenUp // nil while the host is served
@@ -33,7 +34,7 @@ type givenUp struct{ reason, detail string }
 // newHost is a host of which nothing is known but its key.
 func newHost(c *Config, key string) *host {
 	own := c.OwnHosts(key)
-	h := &host{own: own > 0, local: isLoopback(key)}
+	h := &host{own: own > 0, local: isLoopback(key), entry: c.entryOf(key)}
 	if own > 1 {
 		more := make([]pace, own-1)
 		h.more = &more
@@ -154,8 +155,12 @@ func (h *host) waits(now time.Time) (at time.Time, clause string) {
 }
 
 // state is what h's delay depends on after a request, which was at a loopback address or not.
-func (h *host) state(local bool) HostState {
+func (h *host) state(c *Config, local bool) HostState { return h.stateBy(c, h.entry, local) }
+
+// stateBy is state, for which an entry of Config.HostDelays holds.
+func (h *host) stateBy(c *Config, entry uint16, local bool) HostState {
 	s := HostState{Exempt: h.own || local, Latency: h.latency, Backoff: h.backoff}
+	s.Operator, s.Entry = c.operatorDelay(entry, h.own)
 	s.Requested, s.RequestedBy = h.requestedDelay()
 	return s
 }
@@ -201,6 +206,8 @@ func (h *host) fresh(c *Config, now time.Time) bool {
 			return false
 		}
 	}
-	d, _ := c.delayFor(h.state(h.local))
-	return h.givenUp == nil && h.failures == 0 && h.backoff == 0 && d <= c.leastDelay(h.own || h.local) && h.origins[0].fresh(now) && h.origins[1].fresh(now)
+	state := h.state(c, h.local)
+	d, _ := c.delayFor(state)
+	least, _ := c.leastDelay(state)
+	return h.givenUp == nil && h.failures == 0 && h.backoff == 0 && d <= least && h.origins[0].fresh(now) && h.origins[1].fresh(now)
 }

@@ -89,7 +89,8 @@ func (p *permit) abandoned(now time.Time) bool {
 
 // pause is what is due after p's request.
 func (p *permit) pause() (time.Duration, string) {
-	return p.gate.cfg.delayFor(p.clocks.host.state(p.addr.IsLoopback()))
+	c, h := &p.gate.cfg, p.clocks.host
+	return c.delayFor(h.stateBy(c, h.entryAt(c, p.addr), p.addr.IsLoopback()))
 }
 
 // Permit allows one request. Only a [Gate] makes one. The zero Permit allows nothing, and a copy is the same Permit: once one

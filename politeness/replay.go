@@ -80,7 +80,7 @@ func (g *Gate) Replay(lines io.ReadSeeker, robots func(sha256 string) ([]byte, e
 	now := ledger.Ceil(time.Now())
 	r.settle(now)
 	g.correct(now, r.latest)
-	g.pacer.opening = now.Add(g.cfg.leastDelay(false))
+	g.pacer.opening = now.Add(g.cfg.usualDelay())
 	return nil
 }
 

@@ -193,8 +193,8 @@ func noLessHost(t *testing.T, restored, lived *Gate, key string, was *host, late
 	if is.backoff < was.backoff || is.failures < was.failures || is.latency != was.latency || is.failures > 0 && was.failures > 0 && is.failing != was.failing {
 		t.Errorf("%s: backoff %v failures %d since %v latency %v, were %v %d %v %v", key, is.backoff, is.failures, is.failing, is.latency, was.backoff, was.failures, was.failing, was.latency)
 	}
-	if isd, _ := restored.cfg.delayFor(is.state(was.local)); was.givenUp == nil {
-		if wasd, _ := lived.cfg.delayFor(was.state(was.local)); isd < wasd {
+	if isd, _ := restored.cfg.delayFor(is.state(&restored.cfg, was.local)); was.givenUp == nil {
+		if wasd, _ := lived.cfg.delayFor(was.state(&lived.cfg, was.local)); isd < wasd {
 			t.Errorf("%s: delay %v, was %v", key, isd, wasd)
 		}
 	}

@@ -160,7 +160,7 @@ func (g *Gate) failed(now time.Time, u, next weburl.URL, err error) time.Time {
 		return now
 	}
 	h.fail(&g.cfg, now, wholeFault)
-	d, clause := g.cfg.delayFor(h.state(h.local))
+	d, clause := g.cfg.delayFor(h.state(&g.cfg, h.local))
 	h.hold(now.Add(d), d, clause)
 	if h.givenUp != nil {
 		return now

@@ -3,6 +3,7 @@ package politeness_test
 import (
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/amble-crawler/amble/politeness"
@@ -86,10 +87,29 @@ func (l *law) origin(u weburl.URL) *originLaw {
 	return o
 }
 
-// delay is the delay in force at a host (P5).
-func (l *law) delay(h *hostLaw) time.Duration {
+// delay is the delay in force at a host (P5), where the operator's is given.
+func (l *law) delay(h *hostLaw, operator time.Duration) time.Duration {
 	slow := min(time.Duration(l.config.DelayFactor*float64(h.latency)), l.config.MaxDelay)
-	return max(l.config.Delay, slow, h.backoff, h.wish())
+	return max(operator, slow, h.backoff, h.wish())
+}
+
+// operator is the operator's delay for a host at an address, which is zero if it has none.
+func (l *law) operator(host string, addr netip.Addr) time.Duration {
+	own := l.config.OwnHosts(host) > 0
+	for _, e := range l.config.HostDelays {
+		name, _, _ := strings.Cut(host, ":")
+		p, err := netip.ParsePrefix(e.Match)
+		switch {
+		case err == nil && !(addr.IsValid() && p.Contains(addr.Unmap())):
+			continue
+		case err != nil && e.Match != name && e.Match != host && !(e.Match[0] == '*' && strings.HasSuffix(name, e.Match[1:])):
+			continue
+		case own && e.Delay != 0:
+			return max(0, e.Delay)
+		}
+		return max(l.config.Delay, e.Delay)
+	}
+	return l.config.Delay
 }
 
 func (h *hostLaw) wish() (d time.Duration) {
@@ -101,7 +121,7 @@ func (h *hostLaw) wish() (d time.Duration) {
 
 // pause is what is due after a use: the delay in force, and a least one but at hosts that have agreed to less.
 func (l *law) pause(u *use) time.Duration {
-	d := l.delay(l.host(u.target))
+	d := l.delay(l.host(u.target), l.operator(u.target.Host(), u.addr))
 	if u.own == 0 && !u.addr.IsLoopback() {
 		d = max(d, politeness.MinDelay)
 	}
@@ -136,6 +156,9 @@ func (l *law) notBefore(u *use, now time.Time, busy int) (at time.Time, why stri
 	}
 	h := l.host(u.target)
 	raise(l.opening, "P9: right after a restart")
+	if usual := max(l.config.Delay, politeness.MinDelay); !l.opening.IsZero() {
+		raise(l.opening.Add(l.operator(u.target.Host(), u.addr)-usual), "P9: right after a restart, at a host with a delay of its own")
+	}
 	raise(h.hold, "P7: while the host asks to be left alone, or its name has no address")
 	var untils []time.Time
 	for _, p := range h.pauses {
@@ -249,7 +272,7 @@ func (l *law) nameless(at time.Time, u, next weburl.URL, asking bool) {
 	switch {
 	case next == u:
 		l.fail(h, at, 2)
-		h.hold = later(h.hold, at.Add(l.delay(h)))
+		h.hold = later(h.hold, at.Add(l.delay(h, l.operator(u.Host(), netip.Addr{}))))
 	case !asking && !o.retryAt.After(at):
 		l.unreachable(o, at, nil)
 	}

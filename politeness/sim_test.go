@@ -85,6 +85,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	h := &history{T: t, rng: rng, odd: rand.New(rand.NewPCG(seed, 4)), care: pick(rng, 1, 1, 1, 3, 8), web: newWeb(rng), disk: newDisk(t, rng), optOut: map[string]bool{}, lost: map[*robotsFile]bool{}}
 	h.config = h.randomConfig()
+	h.config.HostDelays = h.randomHostDelays(rand.New(rand.NewPCG(seed, 5)))
 	over := override{}
 	if rng.IntN(10) == 0 {
 		over = h.randomOverride()
@@ -141,6 +142,26 @@ func (h *history) randomConfig() politeness.Config {
 		c.Ledger = h.disk
 	}
 	return c
+}
+
+// randomHostDelays has a few hosts wait longer, and own ones perhaps shorter.
+func (h *history) randomHostDelays(rng *rand.Rand) (all []politeness.HostDelay) {
+	if rng.IntN(5) > 0 {
+		return nil
+	}
+	usual := effective(h.config).Delay
+	names := []string{"h0.site0.test", "h1.site0.test:8080", "*.site0.test", "h2.site1.test:8080", "*.site1.test", "*.test"}
+	for _, match := range append(names, "192.0.2.1/32", "192.0.2.0/24", "127.0.0.0/30", "::/0") {
+		if rng.IntN(3) > 0 {
+			continue
+		}
+		d := politeness.HostDelay{Match: match, Delay: pick(rng, 0, usual+time.Millisecond, usual+4*time.Second, usual+30*time.Second)}
+		if h.config.OwnHosts != nil && rng.IntN(2) == 0 && (match[0] == '*' || h.config.OwnHosts(match) > 0) {
+			d.Delay = pick(rng, politeness.None, 20*time.Millisecond, usual+4*time.Second)
+		}
+		all = append(all, d)
+	}
+	return all
 }
 
 // zone is one whose clocks are put forward on 2 January and back on the 9th: a history begins on the 1st.
@@ -365,10 +386,14 @@ func (h *history) audit(all []byte) {
 	for _, s := range h.web.servers {
 		own[s.host] = c.OwnHosts(s.host)
 	}
+	var delays []audit.HostDelay
+	for _, d := range c.HostDelays {
+		delays = append(delays, audit.HostDelay{Match: d.Match, Delay: d.Delay.Seconds()})
+	}
 	cfg := audit.Config{
 		Product: "testbot", UserAgent: h.judge.agent, Contact: c.Identity.Contact, Delay: c.Delay.Seconds(), DelayFactor: c.DelayFactor,
 		MaxDelay: c.MaxDelay.Seconds(), MaxRetryAfter: seconds(c.MaxRetryAfter), MaxBackoff: c.MaxBackoff.Seconds(),
-		PerDomain: c.PerDomain, OwnHosts: own, ForbidDenies: c.ForbiddenDenies,
+		PerDomain: c.PerDomain, OwnHosts: own, HostDelays: delays, ForbidDenies: c.ForbiddenDenies,
 	}
 	rep, err := audit.Check(bytes.NewReader(all), cfg, bodies(h.web.files, nil))
 	if err != nil {

@@ -65,7 +65,7 @@ func (g *Gate) latest() (t time.Time) {
 // rewind returns how long the longest of the pauses is that begin now instead of later.
 func (p *pacer) rewind(now time.Time) (longest time.Duration) {
 	longest = rewindPaces(now, p.paces)
-	if first := now.Add(p.cfg.leastDelay(false)); p.opening.After(first) {
+	if first := now.Add(p.cfg.usualDelay()); p.opening.After(first) {
 		p.opening = first
 	}
 	if p.taken.After(now) {

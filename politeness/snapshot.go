@@ -220,7 +220,7 @@ func (r *reader) host(now time.Time, g *Gate) {
 		h.origins[i] = r.origin(&g.cfg, scheme+u.Authority())
 		g.rules.size += h.origins[i].rules.size()
 	}
-	d, clause := g.cfg.delayFor(h.state(h.local))
+	d, clause := g.cfg.delayFor(h.state(&g.cfg, h.local))
 	for p := range h.slots { // this Gate's Config may require more
 		if p.ended != 0 {
 			p.hold(p.ended.time().Add(d), d, clause)

@@ -37,7 +37,13 @@ var protections = []mutant{
 	{"a time-out is a failure of the page", "politeness/health.go", ", isTimeout(r.Err):", ":", gate, false, seeds{gate: 2285}},
 	{"a replay takes a time-out for a failure of the page", "politeness/line.go", "	if e.Timeout {", "	if false {", gate, false, seeds{gate: 3882}},
 	{"silence ends nothing", "politeness/health.go", "case f == wholeFault && h.failing.since(now) >= c.MaxSilence:", "case false:", gate, false, seeds{gate: 97}},
-	{"no least delay", "politeness/delay.go", "return max(c.Delay, MinDelay)", "return c.Delay", both, false, seeds{crawl: 4, gate: 6}},
+	{"no least delay", "politeness/delay.go", "		d = max(d, MinDelay)", "		d = max(d, 0)", both, false, seeds{crawl: 4, gate: 14}},
+	{"a host's own delay lengthens nothing", "politeness/delay.go", "if s.Operator != 0 {", "if false {", gate, false, seeds{gate: 20}},
+	{"a range of addresses holds for nobody", "politeness/hostdelay.go", "return uint16(c.hosts.Addr(addr) + 1)", "return h.entry", gate, false, seeds{gate: 92}},
+	{"a pause is that of the address met last", "politeness/permit.go", "h.stateBy(c, h.entryAt(c, p.addr), ", "h.stateBy(c, h.entry, ", gate, false, seeds{gate: 828}},
+	{"a delay of its own shortens that of anybody's host", "politeness/hostdelay.go", "if own || e.Delay > c.Delay {", "if true {", gate, false, seeds{gate: 1234}},
+	{"a host with a delay of its own opens with the others after a kill", "politeness/hostdelay.go", "return t.Add(max(0, d-c.usualDelay()))", "return t.Add(0 * d)", gate, false, seeds{gate: 28}},
+	{"an address met later brings no pause", "politeness/hostdelay.go", "		if p.ended != 0 {\n			p.hold(", "		if false {\n			p.hold(", 0, false, nil},
 	{"no rate in all", "politeness/pacer.go", "	if p.total == nil {\n		return now, true", "	if true {\n		return now, true", both, false, seeds{crawl: 1, gate: 1}},
 
 	// Crawl-delay and Retry-After: P5, P7.
@@ -90,7 +96,7 @@ var protections = []mutant{
 	{"no contact is needed", "politeness/admit.go", "case c.Contactless && !q.Addr.IsLoopback():", "case false:", both, false, seeds{crawl: 2, gate: 8}},
 
 	// What must not be forgotten: P9.
-	{"long pauses are swept", "politeness/host.go", "d <= c.leastDelay(h.own || h.local) &&", "(d <= c.leastDelay(h.own || h.local) || true) &&", gate, false, seeds{gate: 15}},
+	{"long pauses are swept", "politeness/host.go", "d <= least &&", "(d <= least || true) &&", gate, false, seeds{gate: 15}},
 	{"waits are swept", "politeness/host.go", "if !p.free(now) {", "if p == nil {", gate, false, seeds{gate: 138}},
 	{"addresses are swept while they wait", "politeness/pacer.go", "		if c.idle(now) {\n			delete(p.addrs", "		if c != nil {\n			delete(p.addrs", both, false, seeds{crawl: 12, gate: 1}},
 	{"failures of robots.txt are swept", "politeness/origin.go", "o.failures() == 0 && o.chain == nil", "o.chain == nil", gate, false, seeds{gate: 43}},
@@ -118,7 +124,7 @@ var protections = []mutant{
 	{"a replay forgets Retry-After", "politeness/line.go", `{"Retry-After", e.RetryAfter}`, `{"Retry-After", ""}`, both, false, seeds{crawl: 3, gate: 216}},
 	{"a replay believes a slow clock", "politeness/line.go", `{"Date", e.Date}`, `{"Date", ""}`, crawl, false, seeds{crawl: 17}},
 	{"a replay counts twice what the snapshot has", "politeness/replay.go", "seekLine(lines, mark)", "seekLine(lines, 0)", gate, false, seeds{gate: 351}},
-	{"a replayed Gate admits at once", "politeness/replay.go", "g.pacer.opening = now.Add(g.cfg.leastDelay(false))", "", both, false, seeds{crawl: 17, gate: 1}},
+	{"a replayed Gate admits at once", "politeness/replay.go", "g.pacer.opening = now.Add(g.cfg.usualDelay())", "", both, false, seeds{crawl: 17, gate: 1}},
 	{"a snapshot forgets that a request had begun", "politeness/snapshot.go", "p.started.Store(!p.began.IsZero())", "", both, false, seeds{crawl: 40, gate: 111}},
 	{"a snapshot is taken between a line and its effect", "politeness/snapshot.go", "	g.recording.Lock()\n	defer g.recording.Unlock()\n", "", both, false, seeds{crawl: 101, gate: 9}},
 	{"the ledger says that it is complete when it is not", "politeness/journal.go", "if j.unlined > 0 {", "if false {", gate, false, seeds{gate: 6}},
@@ -138,7 +144,7 @@ var protections = []mutant{
 	{"an own host rests on one of its clocks after a kill", "politeness/replay.go", "p.clocks.host.hold(now.Add(d), d, clause)", "_, _ = d, clause", gate, false, seeds{gate: 4924}},
 	{"an answer of another request ends a chain of redirects", "politeness/rules.go", "if o.chain != nil && o.chain.next == p.url {", "if o.chain != nil {", gate, false, seeds{gate: 8239}},
 	{"robots.txt of a host that is tried once more is requested at once", "politeness/gate.go", "o.outage.since = now", "o.outage, _ = nil, now", gate, false, seeds{gate: 12}},
-	{"back-off is swept", "politeness/host.go", "h.backoff == 0 && d <= c.leastDelay", "d <= c.leastDelay", gate, false, seeds{gate: 2499}},
+	{"back-off is swept", "politeness/host.go", "h.backoff == 0 && d <= least", "d <= least", gate, false, seeds{gate: 2499}},
 	{"a Permit outlives the hours", "politeness/admit.go", "if last := c.openUntil(now, o); last != 0 {", "if last := c.openUntil(now, o); last != 0 && false {", gate, false, seeds{gate: 1181}},
 	{"what is reported after it was taken back has no line", "politeness/report.go", "		_ = g.journal.end(now, p.p, Reply{Aborted: true}, answer{}) // for the pause\n", "", gate, false, seeds{gate: 4}},
 }

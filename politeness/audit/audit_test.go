@@ -147,6 +147,10 @@ func unheard(at float64) req {
 	return req{url: "http://a.test/robots.txt", forURL: "http://a.test/", purpose: "robots", at: at, end: at + 0.1, status: 503}
 }
 
+func hostDelay(match string, d float64) func(c *Config) {
+	return func(c *Config) { c.HostDelays = []HostDelay{{match, d}} }
+}
+
 func shortDelay(c *Config) { c.Delay = 0.3 }
 
 func backoffChecked(c *Config) { c.MaxBackoff = 300 }
@@ -197,6 +201,19 @@ func TestInvariants(t *testing.T) {
 		{"P3", polite().add(req{url: "http://a.test/1", at: 1.1, end: 9, status: 200}, page(8, "/2")), nil, []string{"P3"}},
 		{"P3 own host", polite().add(req{url: "http://a.test/1", at: 1.1, end: 9, status: 200}, page(1.1, "/2")), func(c *Config) { c.OwnHosts = map[string]int{"a.test:80": 2} }, nil},
 		{"P4", polite().add(page(1.0, "/")), nil, []string{"P4"}},
+		{"P4 a host's own delay", polite().add(page(2, "/")), hostDelay("a.test", 3), []string{"P4"}},
+		{"P4 a host's own delay is kept", polite().add(page(3.2, "/")), hostDelay("a.test:80", 3), nil},
+		{"P4 a domain's own delay", polite().add(page(2, "/")), hostDelay("*.test", 3), []string{"P4"}},
+		{"P4 another domain's", polite().add(page(2, "/")), hostDelay("*.b.test", 3), nil},
+		{"P4 the first entry holds", polite().add(page(2, "/")), func(c *Config) { c.HostDelays = []HostDelay{{"a.test", 0}, {"*.test", 3}} }, nil},
+		{"P4 an address's own delay", polite().add(page(2, "/")), hostDelay("192.0.2.0/24", 3), []string{"P4"}},
+		{"P4 names come before addresses", polite().add(page(2, "/")), func(c *Config) { c.HostDelays = []HostDelay{{"192.0.2.1", 3}, {"a.test", 0}} }, nil},
+		{"P4 a shorter delay", polite().add(page(0.5, "/")), hostDelay("a.test", 0.2), []string{"P4"}},
+		{"P4 a shorter delay of an own host", polite().add(page(0.5, "/")), func(c *Config) {
+			c.HostDelays, c.OwnHosts = []HostDelay{{"a.test", 0.2}}, map[string]int{"a.test:80": 1}
+		}, nil},
+		{"P6 the pause of a host's own delay", newBook().add(robotsReq(0, ""), other(2)), hostDelay("a.test", 3), []string{"P6"}},
+		{"P6 the pause of another's own delay", newBook().add(robotsReq(0, ""), other(2)), hostDelay("b.test", 3), nil},
 		{"P4 robots.txt counts", newBook().add(robotsReq(0, ""), page(0.2, "/")), nil, []string{"P4"}},
 		{"P5 Crawl-delay", newBook().add(robotsReq(0, "User-agent: *\nCrawl-delay: 3\n"), page(2, "/")), nil, []string{"P5"}},
 		{"P5 Crawl-delay of another robot", newBook().add(robotsReq(0, "User-agent: slowbot\nCrawl-delay: 600\nUser-agent: *\nDisallow: /x\n"), page(1.2, "/"), page(2.4, "/x")), nil, []string{"P2"}},

@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -14,6 +16,7 @@ type Config struct {
 	MaxDelay      float64        `json:"max_delay_s,omitempty"`
 	MaxRetryAfter float64        `json:"max_retry_after_s,omitempty"` // longer ones end the host; 0: none does
 	MaxBackoff    float64        `json:"max_backoff_s,omitempty"`     // of the pause that failures double; 0: back-off is not checked
+	HostDelays    []HostDelay    `json:"host_delays,omitempty"`       // the first that matches a host holds for it
 	PerDomain     bool           `json:"per_domain,omitempty"`
 	OwnHosts      map[string]int `json:"own_hosts,omitempty"` // host:port to requests in flight
 	ForbidDenies  bool           `json:"forbidden_denies,omitempty"`
@@ -21,6 +24,14 @@ type Config struct {
 
 	// Overrides are the only ones that may have let requests through. nil: any, which the Report names.
 	Overrides []Mandate `json:"overrides,omitempty"`
+}
+
+// HostDelay is the operator's delay for some hosts, in the place of Config.Delay if it is longer or the host is an own one.
+type HostDelay struct {
+	// Match is a host name, with or without a port; a domain with all names below it, as "*.site.test"; or a range of
+	// addresses, for requests to one of them and to a host that no entry matches by name.
+	Match string  `json:"match"`
+	Delay float64 `json:"delay_s"` // seconds; 0: Config.Delay; negative: none, for an own host
 }
 
 // Mandate is an override of an origin's robots.txt that the crawler was given.
@@ -36,6 +47,36 @@ type Body func(sha256 string) ([]byte, error)
 // Tolerance is how much two readings of a wall clock may differ while it is being adjusted.
 const Tolerance = time.Millisecond
 
-func (c *Config) delay() time.Duration { return secs(c.Delay) }
+// delay is the operator's delay after a request.
+func (c *Config) delay(r *startLine) time.Duration {
+	d := c.hostDelay(r)
+	switch {
+	case c.OwnHosts[r.Host] == 0:
+		return secs(max(c.Delay, d))
+	case d != 0:
+		return secs(max(0, d))
+	}
+	return secs(c.Delay)
+}
+
+// hostDelay is that of the first entry that matches a request's host by name, or else of the first that matches its address.
+func (c *Config) hostDelay(r *startLine) float64 {
+	name := strings.TrimSuffix(r.Host[:max(0, strings.LastIndexByte(r.Host, ':'))], ".")
+	addr, _ := netip.ParseAddr(r.Addr)
+	for _, e := range c.HostDelays {
+		if domain, ok := strings.CutPrefix(e.Match, "*."); ok && (name == domain || strings.HasSuffix(name, "."+domain)) {
+			return e.Delay
+		}
+		if e.Match == name || e.Match == r.Host {
+			return e.Delay
+		}
+	}
+	for _, e := range c.HostDelays {
+		if p, err := netip.ParsePrefix(e.Match); err == nil && p.Contains(addr.Unmap()) || e.Match == addr.Unmap().String() {
+			return e.Delay
+		}
+	}
+	return 0
+}
 
 func secs(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

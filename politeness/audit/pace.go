@@ -56,7 +56,7 @@ func (a *auditor) gap(last, r *request, own int, backoff time.Duration) Pause {
 		p.Due = max(p.Due, r.before, backoff)
 	}
 	if p.Observed < p.Due-Tolerance {
-		a.violation(paceInvariant(p.Due, a.config.delay()), r, last, "%v after the end of the request before, %v is due", p.Observed, p.Due)
+		a.violation(paceInvariant(p.Due, a.config.delay(&last.start)), r, last, "%v after the end of the request before, %v is due", p.Observed, p.Due)
 	}
 	return p
 }
@@ -82,7 +82,7 @@ func paceInvariant(due, delay time.Duration) string {
 // due is the pause due after a request: the longest of the operator's delay, the one for its response time, and the one that
 // robots.txt had requested by then.
 func (a *auditor) due(last *request, own int) time.Duration {
-	d := a.config.delay()
+	d := a.config.delay(&last.start)
 	if own > 0 {
 		return d
 	}

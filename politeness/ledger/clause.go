@@ -30,6 +30,7 @@ const (
 	ClauseStale       = "next_changed" // what must be requested first has changed meanwhile
 	ClauseQuiet       = "quiet_hours"  // outside the hours agreed for the host
 	ClauseRestart     = "restart"      // the process before this one may have connected to any host
+	ClauseHostDelay   = "host_delay"   // the operator's delay for this host
 )
 
 // ClauseID identifies a clause by one byte. The zero value identifies none.
@@ -37,7 +38,7 @@ type ClauseID uint8
 
 var clauseNames = [...]string{
 	"", ClauseDelay, ClauseCrawlDelay, ClauseRequestRate, ClauseLatency, ClauseBackoff, ClauseRetryAfter, ClauseRobots, ClauseBusy,
-	ClauseAddress, ClauseDomain, ClauseRate, ClauseStale, ClauseQuiet, ClauseRestart,
+	ClauseAddress, ClauseDomain, ClauseRate, ClauseStale, ClauseQuiet, ClauseRestart, ClauseHostDelay,
 }
 
 // ClauseIDOf returns the ClauseID of a name, or 0 if the name is not one of the Clause names.

@@ -1,0 +1,181 @@
+// Package hostmatch finds the entry of a list that holds for a host: the first whose pattern matches it.
+//
+// A pattern is a host name ("www.site.test", at any port, or "www.site.test:8080"), a domain with all names below it
+// ("*.site.test", which site.test is part of), or a range of addresses ("192.0.2.0/24", "2001:db8::1"). Names are known
+// before addresses are, so patterns of names come first: which of them matches does not depend on where a host is.
+package hostmatch
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Table is a list of patterns. The nil Table has none. It is constant, and safe for concurrent use.
+type Table struct {
+	names   map[string]int // by host name and by host:port
+	domains map[string]int
+	ranges  []netip.Prefix
+	first   int // index of the first range
+}
+
+// None is the index that stands for no entry.
+const None = -1
+
+// Error is what is wrong with one pattern.
+type Error struct {
+	Index   int
+	Pattern string
+	Reason  string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%q: %s", e.Pattern, e.Reason) }
+
+// Compile makes a Table. The error joins an *[Error] for every pattern that is none, or that could never hold: because
+// it follows one that matches all of its hosts, or because it is of names and follows one of addresses.
+func Compile(patterns []string) (*Table, error) {
+	t := &Table{names: map[string]int{}, domains: map[string]int{}, first: len(patterns)}
+	var errs []error
+	for i, text := range patterns {
+		if err := t.add(i, text, patterns); err != nil {
+			errs = append(errs, &Error{i, text, err.Error()})
+		}
+	}
+	return t, errors.Join(errs...)
+}
+
+// IsRange reports whether a pattern is a range of addresses.
+func IsRange(pattern string) bool {
+	_, ok := rangeOf(pattern)
+	return ok || strings.Contains(pattern, "/")
+}
+
+func rangeOf(pattern string) (netip.Prefix, bool) {
+	if addr, err := netip.ParseAddr(pattern); err == nil && addr.Zone() == "" {
+		addr = addr.Unmap()
+		return netip.PrefixFrom(addr, addr.BitLen()), true
+	}
+	p, err := netip.ParsePrefix(pattern)
+	return p.Masked(), err == nil
+}
+
+// errPattern says what a pattern may be.
+var errPattern = errors.New("want a host such as www.site.test or www.site.test:8080, a domain with all below it such as *.site.test, or a range of addresses such as 192.0.2.0/24")
+
+func (t *Table) add(i int, pattern string, all []string) error {
+	if IsRange(pattern) {
+		return t.addRange(i, pattern, all)
+	}
+	name, below := strings.CutPrefix(pattern, "*.")
+	host, err := hostOf(name)
+	if err != nil || below && strings.Contains(host, ":") {
+		return errPattern
+	}
+	at := t.Host(host)
+	if below {
+		at = t.domain(host)
+	}
+	switch {
+	case t.first < i:
+		return fmt.Errorf("a name must come before all ranges of addresses, and this one follows %q", all[t.first])
+	case at != None:
+		return fmt.Errorf("never holds, because %q comes before it and matches all that it does", all[at])
+	case below:
+		t.domains[host] = i
+	default:
+		t.names[host] = i
+	}
+	return nil
+}
+
+// hostOf is a host name, with the port if it has one, in the form that URLs have.
+func hostOf(name string) (string, error) {
+	u, err := weburl.Parse("http://" + name + "/")
+	if err != nil || strings.ContainsAny(name, "*/?#@\\") {
+		return "", errPattern
+	}
+	host, port := bare(u.Hostname()), strings.TrimPrefix(u.Authority(), u.Hostname())
+	if strings.HasSuffix(name, ":80") { // which the URL leaves out
+		port = ":80"
+	}
+	return host + port, nil
+}
+
+func (t *Table) addRange(i int, pattern string, all []string) error {
+	p, ok := rangeOf(pattern)
+	if !ok {
+		return errPattern
+	}
+	t.first = min(t.first, i)
+	for j, q := range t.ranges {
+		if q.Bits() <= p.Bits() && q.Contains(p.Addr()) {
+			return fmt.Errorf("never holds, because %q comes before it and matches all that it does", all[t.first+j])
+		}
+	}
+	t.ranges = append(t.ranges, p)
+	return nil
+}
+
+// Host returns the index of the entry that matches a host by its name, or None. The host is host:port, or a name alone.
+func (t *Table) Host(host string) int {
+	if t == nil || len(t.names)+len(t.domains) == 0 {
+		return None
+	}
+	name := host
+	if colon := strings.LastIndexByte(host, ':'); colon > strings.LastIndexByte(host, ']') {
+		name = host[:colon]
+	}
+	port := host[len(name):]
+	name = bare(name)
+	best := t.domain(name)
+	for _, key := range [...]string{name, name + port} {
+		if i, ok := t.names[key]; ok {
+			best = earlier(best, i)
+		}
+	}
+	return best
+}
+
+// domain returns the index of the entry for the domains that a name is in, or None.
+func (t *Table) domain(name string) int {
+	best := None
+	for more := len(t.domains) > 0; more; _, name, more = strings.Cut(name, ".") {
+		if i, ok := t.domains[name]; ok {
+			best = earlier(best, i)
+		}
+	}
+	return best
+}
+
+func earlier(best, i int) int {
+	if best == None {
+		return i
+	}
+	return min(best, i)
+}
+
+// bare is a name without the dot that may end it.
+func bare(name string) string { return strings.TrimSuffix(name, ".") }
+
+// Addr returns the index of the entry that matches an address, or None. It holds for hosts that no entry matches by name.
+func (t *Table) Addr(a netip.Addr) int {
+	if t == nil || !a.IsValid() {
+		return None
+	}
+	a = a.Unmap().WithZone("")
+	for i, p := range t.ranges {
+		if p.Contains(a) {
+			return t.first + i
+		}
+	}
+	return None
+}
+
+// ByName reports whether the entry with this index is one of names.
+func (t *Table) ByName(index int) bool { return t != nil && index >= 0 && index < t.first }
+
+// Ranges reports whether there are ranges of addresses.
+func (t *Table) Ranges() bool { return t != nil && len(t.ranges) > 0 }

@@ -1,0 +1,137 @@
+package politeness
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/amble-crawler/amble/internal/hostmatch"
+)
+
+// HostDelay is the operator's delay for the hosts that Match describes.
+type HostDelay struct {
+	// Match is a host name ("www.site.test", at any port, or "www.site.test:8080"), a domain with all names below it
+	// ("*.site.test", which includes site.test), or a range of addresses ("192.0.2.0/24" or a single one). A range is for
+	// hosts that are requested at one of its addresses and that no entry matches by name; ranges come after all names.
+	Match string
+	// Delay is the least time between the end of one request to a host and the start of the next, in the place of
+	// Config.Delay. A shorter one is only for hosts in Config.OwnHosts, others keep Config.Delay; so is None.
+	// 0: Config.Delay.
+	Delay time.Duration
+}
+
+// hostTable prepares HostDelays for use; nil if there are none.
+func (c *Config) hostTable() (*hostmatch.Table, error) {
+	if len(c.HostDelays) == 0 {
+		return nil, nil
+	}
+	patterns := make([]string, len(c.HostDelays))
+	for i, d := range c.HostDelays {
+		patterns[i] = d.Match
+	}
+	return hostmatch.Compile(patterns)
+}
+
+func (c *Config) validateHostDelays() error {
+	var errs []error
+	bad := func(i int, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("politeness: HostDelays[%d] "+format, append([]any{i}, args...)...))
+	}
+	if len(c.HostDelays) >= math.MaxUint16 {
+		return fmt.Errorf("politeness: HostDelays has %d entries: at most %d are possible", len(c.HostDelays), math.MaxUint16-1)
+	}
+	_, err := c.hostTable()
+	for err := range unjoined(err) {
+		var wrong *hostmatch.Error
+		if errors.As(err, &wrong) {
+			bad(wrong.Index, "%w", err)
+		}
+	}
+	least := or(c.Delay, DefaultDelay)
+	for i, d := range c.HostDelays {
+		switch {
+		case d.Delay < 0 && d.Delay != None:
+			bad(i, "(%s): Delay is %v: must not be negative", d.Match, d.Delay)
+		case d.Delay != 0 && d.Delay < least && !c.mayOwn(d.Match):
+			bad(i, "(%s): Delay is %v, which would shorten the delay of %v: that is only for hosts of your own", d.Match, max(0, d.Delay), least)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// unjoined goes through the errors that are joined in err.
+func unjoined(err error) func(yield func(error) bool) {
+	return func(yield func(error) bool) {
+		joined, ok := err.(interface{ Unwrap() []error })
+		if !ok {
+			return
+		}
+		for _, e := range joined.Unwrap() {
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// mayOwn reports whether a pattern may match an own host, as far as is known without the hosts.
+func (c *Config) mayOwn(pattern string) bool {
+	if c.OwnHosts == nil {
+		return false
+	}
+	name, port, err := net.SplitHostPort(pattern)
+	return err != nil || c.OwnHosts(net.JoinHostPort(name, port)) > 0
+}
+
+// operatorDelay is the delay of an entry of HostDelays, by its number from 1, as far as it has an effect, and what the entry
+// matches.
+func (c *Config) operatorDelay(entry uint16, own bool) (d time.Duration, match string) {
+	if entry == 0 {
+		return 0, ""
+	}
+	e := &c.HostDelays[entry-1]
+	if own || e.Delay > c.Delay {
+		return e.Delay, e.Match
+	}
+	return 0, e.Match
+}
+
+// entryOf is the number of the entry that holds for a host by its name, from 1; 0: none does.
+func (c *Config) entryOf(key string) uint16 { return uint16(c.hosts.Host(key) + 1) }
+
+// entryAt is the number of the entry that holds for h at an address.
+func (h *host) entryAt(c *Config, addr netip.Addr) uint16 {
+	if !c.hosts.Ranges() || c.hosts.ByName(int(h.entry)-1) {
+		return h.entry
+	}
+	return uint16(c.hosts.Addr(addr) + 1)
+}
+
+// meet notes the address at which h is about to be requested. If the entry that holds there requires a longer pause, that
+// applies after the last request, too, wherever it was made and whichever Config was in force then.
+func (h *host) meet(c *Config, addr netip.Addr) {
+	entry := h.entryAt(c, addr)
+	if entry == h.entry {
+		return
+	}
+	h.entry = entry
+	d, clause := c.delayFor(h.state(c, addr.IsLoopback()))
+	for p := range h.slots {
+		if p.ended != 0 {
+			p.hold(p.ended.time().Add(d), d, clause)
+		}
+	}
+}
+
+// opens is when h may be requested after a restart that lets others be requested at t: one of h's delays later than a
+// connection that may have been under way.
+func (h *host) opens(c *Config, t time.Time) time.Time {
+	if h.entry == 0 || t.IsZero() {
+		return t
+	}
+	d, _ := c.leastDelay(h.state(c, false))
+	return t.Add(max(0, d-c.usualDelay()))
+}
