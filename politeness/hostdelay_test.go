@@ -133,3 +133,22 @@ func TestTheDelayOfAnEntryIsPredicted(t *testing.T) {
 		t.Error(d, clause)
 	}
 }
+
+// TestADelayByAddressAfterATakeover: the host may just have been requested, and where is known only later.
+func TestADelayByAddressAfterATakeover(t *testing.T) {
+	c := Config{HostDelays: []HostDelay{{"192.0.2.0/24", 30 * time.Second}}}
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, c)
+		b.send(b.mustAt("https://a.test/", "198.51.100.1"), 0, Reply{Status: 404})
+		time.Sleep(time.Hour)
+		c.Identity, c.Snapshot = identity(), b.gate.Snapshot()
+		r := newClient(t, c)
+		if err := r.gate.TakeOver(0); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		if w := r.wait("https://a.test/", someAddr); time.Until(w.Until) != 28*time.Second {
+			t.Error(w)
+		}
+	})
+}

@@ -28,7 +28,7 @@ func (g *Gate) TakeOver(slack time.Duration) error {
 	r.settle(now)
 	g.restored = nil
 	for _, h := range g.hosts {
-		d, clause := g.cfg.delayFor(h.state(h.local))
+		d, clause := g.cfg.delayFor(h.state(&g.cfg, h.local))
 		for p := range h.slots {
 			p.inherit(now, d, clause, slack)
 		}
@@ -36,7 +36,7 @@ func (g *Gate) TakeOver(slack time.Duration) error {
 	for p := range g.pacer.paces {
 		p.inherit(now, p.delay, p.clause.String(), slack)
 	}
-	g.pacer.opening = now.Add(g.cfg.leastDelay(false))
+	g.pacer.opening = now.Add(g.cfg.usualDelay())
 	return nil
 }
 
@@ -54,5 +54,6 @@ func (p *pace) inherit(now time.Time, d time.Duration, clause string, slack time
 	if p.notBefore.After(now) {
 		p.hold(p.notBefore.Add(slack), p.delay, p.clause.String())
 	}
+	p.ended = max(p.ended, at(now)) // from which a delay counts that is known later
 	p.hold(now.Add(d), d, clause)
 }

@@ -171,7 +171,7 @@ var handovers = []mutant{
 	{"a host taken over does not rest", "politeness/takeover.go", "			p.inherit(now, d, clause, slack)", "			p.inherit(now, 0*d, clause, slack)", 0, false, nil},
 	{"an address taken over does not rest", "politeness/takeover.go", "p.inherit(now, p.delay, p.clause.String(), slack)", "p.inherit(now, 0, p.clause.String(), slack)", 0, false, nil},
 	{"another machine's clock is believed", "politeness/takeover.go", "p.hold(p.notBefore.Add(slack), p.delay, p.clause.String())", "p.hold(p.notBefore, p.delay, p.clause.String())", 0, false, nil},
-	{"what is taken over opens at once", "politeness/takeover.go", "	g.pacer.opening = now.Add(g.cfg.leastDelay(false))\n", "", 0, false, nil},
+	{"what is taken over opens at once", "politeness/takeover.go", "	g.pacer.opening = now.Add(g.cfg.usualDelay())\n", "", 0, false, nil},
 }
 
 // exactness holds what a Gate does besides: without it a crawl is slower, more cautious or asks the Gate in vain, but

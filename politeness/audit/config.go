@@ -48,7 +48,7 @@ type Body func(sha256 string) ([]byte, error)
 const Tolerance = time.Millisecond
 
 // delay is the operator's delay after a request.
-func (c *Config) delay(r *startLine) time.Duration {
+func (c *Config) delay(r *StartLine) time.Duration {
 	d := c.hostDelay(r)
 	switch {
 	case c.OwnHosts[r.Host] == 0:
@@ -60,7 +60,7 @@ func (c *Config) delay(r *startLine) time.Duration {
 }
 
 // hostDelay is that of the first entry that matches a request's host by name, or else of the first that matches its address.
-func (c *Config) hostDelay(r *startLine) float64 {
+func (c *Config) hostDelay(r *StartLine) float64 {
 	name := strings.TrimSuffix(r.Host[:max(0, strings.LastIndexByte(r.Host, ':'))], ".")
 	addr, _ := netip.ParseAddr(r.Addr)
 	for _, e := range c.HostDelays {

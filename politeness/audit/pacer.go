@@ -285,5 +285,5 @@ func (c *clock) plain() bool {
 // free reports whether nothing can be due any more after a request.
 func (p *Pacer) free(last *request) bool {
 	c := &p.config
-	return last == nil || p.latest.Sub(last.over()) > max(c.delay(), secs(cmp.Or(c.MaxDelay, 3600)), secs(cmp.Or(c.MaxBackoff, 3600)), last.after)
+	return last == nil || p.latest.Sub(last.over()) > max(c.delay(&last.start), secs(cmp.Or(c.MaxDelay, 3600)), secs(cmp.Or(c.MaxBackoff, 3600)), last.after)
 }
