@@ -54,6 +54,5 @@ func (p *pace) inherit(now time.Time, d time.Duration, clause string, slack time
 	if p.notBefore.After(now) {
 		p.hold(p.notBefore.Add(slack), p.delay, p.clause.String())
 	}
-	p.ended = max(p.ended, at(now)) // from which a delay counts that is known later
 	p.hold(now.Add(d), d, clause)
 }
