@@ -130,6 +130,8 @@ var thirdParty = map[string][]string{
 		"github.com/wlynxg/chardet",
 	},
 	"crawler":       {"github.com/zeebo/xxh3", "golang.org/x/net/html"}, // the type of Visit.Tree
+	"cluster":       {"github.com/klauspost/compress"},
+	"cluster/nats":  {"github.com/nats-io/nats.go"},
 	"extract":       {"golang.org/x/net/html"},
 	"extract/css":   {"golang.org/x/net/html", "github.com/andybalholm/cascadia"},
 	"frontier/disk": {"github.com/cockroachdb/pebble/v2"},
@@ -297,7 +299,7 @@ func importNames(f *ast.File) map[string]string {
 }
 
 // starters may start goroutines; each waits for those that it started.
-var starters = privilege{"start goroutines", []string{"crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "internal/demo", "internal/terminal", "internal/view"}, map[string][]string{
+var starters = privilege{"start goroutines", []string{"cluster", "crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "internal/demo", "internal/terminal", "internal/view"}, map[string][]string{
 	"":        {"Go"}, // of sync.WaitGroup, and of similar groups
 	"time":    {"AfterFunc"},
 	"context": {"AfterFunc"},

@@ -1,0 +1,113 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"time"
+)
+
+// Errors of every Engine. After any other error of a call that writes, whether it took effect is unknown.
+var (
+	// ErrFenced: somebody else has appended to the journal; nothing was appended.
+	ErrFenced = errors.New("cluster: fenced: another node owns the shard")
+	// ErrWentBack: the journal's last record is older than the one expected. The server that answered may not know better
+	// yet: who gets it again and again has lost records.
+	ErrWentBack = errors.New("cluster: the journal has lost records that were acknowledged")
+	// ErrTrimmed: the records to read were trimmed.
+	ErrTrimmed = errors.New("cluster: the journal was trimmed")
+	// ErrConflict: somebody else has stored the register; nothing was stored.
+	ErrConflict = errors.New("cluster: the register has another revision")
+	// ErrNotFound: there is no file of that name.
+	ErrNotFound = errors.New("cluster: no such file")
+	// ErrNoAnswer: nobody answers questions to the shard.
+	ErrNoAnswer = errors.New("cluster: nobody answers")
+)
+
+// Engine stores what one cluster job needs, on many machines. It knows nothing of crawls. All methods are safe for
+// concurrent use, by any number of nodes. Shards are numbered from 0. The clauses:
+//
+//	E1  Of all Appends to a journal that expect the same last sequence, at most one succeeds; the others are ErrFenced.
+//	E2  What was acknowledged outlives a restart of any minority of the engine, and of all of it with its disks.
+//	E3  A nonce is stored once: an Append repeated within a minute, with the same nonce and expectation, returns the sequence of
+//	    the first, also if others have appended since.
+//	E4  An Append without an outcome that is repeated until it has one is in the journal once, or is ErrFenced and not in it.
+//	E5  Read returns the records of one journal in order and without holes, up to all that were acknowledged before it began. If
+//	    the records that it should begin with were trimmed it is ErrTrimmed.
+//	E6  Trim never takes the last record: what the next Append has to expect stays.
+//	E7  An inbox keeps the offers of one sender in the order of its Sends, each until it is dropped. One that is sent again with
+//	    the same ID may be there again.
+//	E8  Store replaces a register only for who knows its revision: of all who know the same, at most one succeeds.
+//	E9  Last, Load and the end of Inbox may be stale: what they return has been true, and may no longer be. Only Append and
+//	    Store decide.
+//	E10 Append is ErrWentBack, and not ErrFenced, if the journal's last record is older than the one expected.
+type Engine interface {
+	Journals
+	Inboxes
+	Registers
+	Files
+	Questions
+}
+
+// Nonce identifies a record of a journal. Whoever appends chooses it at random.
+type Nonce = [16]byte
+
+// Entry is a record of a journal, or an offer in an inbox.
+type Entry struct {
+	Seq   uint64    // increases, not always by 1; never 0
+	Nonce Nonce     // of a record; zero in an inbox
+	Data  []byte    // the caller's
+	At    time.Time // when it was stored, by the engine's clock
+}
+
+// Journals are what the owners of shards write.
+type Journals interface {
+	// Append adds a record of at most 900 KiB to a journal whose last record has the sequence last, 0 if it has none, and
+	// returns the new one's. The record is durable then. The error is ErrFenced, ErrWentBack, the context's, or one after which
+	// the outcome is unknown: then the same Append has to be repeated.
+	Append(ctx context.Context, shard int, n Nonce, data []byte, last uint64) (seq uint64, err error)
+	// Last returns the last record of a journal, the zero Entry if it has none.
+	Last(ctx context.Context, shard int) (Entry, error)
+	// Read goes through the records with a greater sequence than after, 0 for all. The first error ends it.
+	Read(ctx context.Context, shard int, after uint64) iter.Seq2[Entry, error]
+	// Trim removes records with a smaller sequence than below, except the last one.
+	Trim(ctx context.Context, shard int, below uint64) error
+}
+
+// Inboxes are how shards send each other links.
+type Inboxes interface {
+	// Send puts an offer of at most 900 KiB into a shard's inbox. It is durable when Send returns nil.
+	Send(ctx context.Context, shard int, id string, offer []byte) error
+	// Inbox goes through the offers with a greater sequence than after that are there now. The first error ends it.
+	Inbox(ctx context.Context, shard int, after uint64) iter.Seq2[Entry, error]
+	// Drop removes offers up to a sequence.
+	Drop(ctx context.Context, shard int, through uint64) error
+}
+
+// Registers are small values that many nodes change. A name has letters, digits and hyphens.
+type Registers interface {
+	// Load returns a value and its revision; nil and 0 if there is none.
+	Load(ctx context.Context, name string) (value []byte, rev uint64, err error)
+	// Store replaces the value that has this revision, 0 if there is none yet, and returns the new revision. The error is
+	// ErrConflict, the context's, or one after which the outcome is unknown.
+	Store(ctx context.Context, name string, value []byte, rev uint64) (uint64, error)
+}
+
+// Files are snapshots of stores.
+type Files interface {
+	// Put stores a file of any size, in place of another of that name. A file is there as a whole or not at all.
+	Put(ctx context.Context, name string, r io.Reader) error
+	// Get opens a file. The error may be ErrNotFound.
+	Get(ctx context.Context, name string) (io.ReadCloser, error)
+	// Delete removes a file, if there is one.
+	Delete(ctx context.Context, name string) error
+}
+
+// Questions go from node to node and are not stored.
+type Questions interface {
+	// Ask returns the answer of whoever answers for a shard. The error is ErrNoAnswer, the context's or the engine's.
+	Ask(ctx context.Context, shard int, question []byte) (answer []byte, err error)
+	// Answer has f answer the questions to a shard until stop is called. f must be quick; it may be called concurrently.
+	Answer(shard int, f func(question []byte) (answer []byte)) (stop func(), err error)
+}

@@ -1,0 +1,72 @@
+// Package enginetest is the conformance suite of cluster.Engine: one or more tests for each numbered clause of its
+// contract. An engine's own test is a factory and a call of [Run].
+//
+// Reading order: enginetest.go (the list of tests), kit.go (what checks are written in), journals.go, inboxes.go and
+// others.go (the clauses).
+package enginetest
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/amble-crawler/amble/cluster"
+)
+
+// Job is the storage of one cluster job under test, and what a test can do to it.
+type Job struct {
+	// Connect returns a connection of another node.
+	Connect func(t *testing.T) cluster.Engine
+	// Restart ends all of the engine and starts it again with its disks. nil: it cannot be restarted.
+	Restart func(t *testing.T)
+	// GoBack makes the journal of a shard lose its last record, although it was acknowledged. nil: E10 is skipped.
+	GoBack func(t *testing.T, shard int)
+	// Flaky returns a connection of another node that often gets no answer, whether the call took effect or not. nil: calls
+	// are ended by their context instead.
+	Flaky func(t *testing.T) cluster.Engine
+}
+
+// Options says how the suite runs.
+type Options struct {
+	Virtual bool // each test runs in a testing/synctest bubble
+}
+
+// Run tests the jobs that open makes. Each test opens one of its own.
+func Run(t *testing.T, open func(t *testing.T) Job, o Options) {
+	t.Helper()
+	each(func(name string, check func(*kit)) {
+		t.Run(name, func(t *testing.T) {
+			test := func(t *testing.T) {
+				job := open(t)
+				check(newKit(t, t, job))
+			}
+			if o.Virtual {
+				synctest.Test(t, test)
+				return
+			}
+			test(t)
+		})
+	})
+}
+
+// each names the tests of the suite. The number is that of the clause.
+func each(test func(name string, check func(*kit))) {
+	test("E1 one Append of many wins", oneAppendWins)
+	test("E1 an old expectation is fenced", oldExpectationIsFenced)
+	test("E1 journals are apart", journalsAreApart)
+	test("E2 a restart keeps what was acknowledged", restartKeeps)
+	test("E3 a nonce is stored once", nonceIsStoredOnce)
+	test("E4 an unknown outcome is found out by repeating", unknownOutcome)
+	test("E5 Read is in order, without holes", readIsInOrder)
+	test("E5 Read of what was trimmed says so", readOfTrimmed)
+	test("E5 a record is what was appended", recordIsWhole)
+	test("E6 Trim keeps what an Append has to expect", trimKeepsLast)
+	test("E7 an inbox keeps the order of a sender", inboxKeepsOrder)
+	test("E7 an offer stays until it is dropped", offerStays)
+	test("E8 one Store of many wins", oneStoreWins)
+	test("E8 Store needs the revision", storeNeedsRevision)
+	test("E9 what was written is read soon", writtenIsRead)
+	test("E10 a journal that went back is not a fence", wentBack)
+	test("a file is there as a whole, or not", files)
+	test("a question is answered by who answers for the shard", questions)
+	test("calls end with their context", callsEnd)
+}

@@ -1,0 +1,66 @@
+package enginetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/amble-crawler/amble/cluster"
+)
+
+// inboxKeepsOrder: three nodes send at once; what each has sent is there, in its order.
+func inboxKeepsOrder(k *kit) {
+	const offers = 20
+	var calls sync.WaitGroup
+	for n := range 3 {
+		e := k.job.Connect(k.t)
+		calls.Go(func() {
+			for i := range offers {
+				text := fmt.Sprintf("%d:%d", n, i)
+				if err := e.Send(k.ctx, 6, text, []byte(text)); err != nil {
+					k.Errorf("Send: %v", err)
+				}
+			}
+		})
+	}
+	calls.Wait()
+	k.is("Send to another shard", k.e.Send(k.ctx, 7, "x", []byte("x")), nil)
+	all := k.inbox(6, 0)
+	for n := range 3 {
+		from := slices.DeleteFunc(slices.Clone(all), func(e cluster.Entry) bool { return !strings.HasPrefix(string(e.Data), fmt.Sprint(n, ":")) })
+		var want []string
+		for i := range offers {
+			want = append(want, fmt.Sprintf("%d:%d", n, i))
+		}
+		k.holds(fmt.Sprintf("the offers of node %d", n), from, want...)
+	}
+	if len(all) != 3*offers {
+		k.Errorf("%d offers, want %d", len(all), 3*offers)
+	}
+	k.holds("the other inbox", k.inbox(7, 0), "x")
+}
+
+func offerStays(k *kit) {
+	for i := range 4 {
+		text := fmt.Sprintf("offer %d", i)
+		k.is("Send", k.e.Send(k.ctx, 2, text, []byte(text)), nil)
+	}
+	for range 2 {
+		k.holds("the inbox", k.inbox(2, 0), "offer 0", "offer 1", "offer 2", "offer 3")
+	}
+	all := k.inbox(2, 0)
+	if len(all) != 4 {
+		k.Fatalf("%d offers, want 4", len(all))
+	}
+	k.holds("the inbox behind an offer", k.inbox(2, all[1].Seq), "offer 2", "offer 3")
+	k.is("Drop", k.e.Drop(k.ctx, 2, all[1].Seq), nil)
+	k.holds("the inbox, two dropped", k.inbox(2, 0), "offer 2", "offer 3")
+	k.is("Drop", k.e.Drop(k.ctx, 2, all[3].Seq), nil)
+	k.holds("the inbox, all dropped", k.inbox(2, 0))
+	k.is("Drop of nothing", k.e.Drop(k.ctx, 3, 10), nil)
+	k.is("Send", k.e.Send(k.ctx, 2, "again", []byte("again")), nil)
+	if rest := k.inbox(2, all[3].Seq); len(rest) != 1 || rest[0].Seq <= all[3].Seq {
+		k.Errorf("behind %d the inbox has %v, want one offer with a greater sequence", all[3].Seq, rest)
+	}
+}

@@ -1,0 +1,140 @@
+package mem
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// Faults are what goes wrong with the calls of a connection, each with a probability from 0 to 1.
+type Faults struct {
+	Seed    uint64
+	Latency time.Duration // of a call, there and back: up to twice as much
+	Lost    float64       // the call does not arrive
+	Unheard float64       // the call takes effect, and its answer does not arrive
+	Stale   float64       // a read returns what was true before
+	Timeout time.Duration // until a call without an answer is given up; 0: 2 s
+}
+
+// ErrTimeout is returned by calls that got no answer: whether they took effect is unknown.
+var ErrTimeout = errors.New("mem: no answer in time")
+
+// faults is the state of a connection.
+type faults struct {
+	mu     sync.Mutex
+	is     Faults
+	rng    *rand.Rand
+	broken bool
+}
+
+func newFaults() *faults {
+	f := &faults{}
+	f.set(Faults{})
+	return f
+}
+
+// Misbehave makes calls go wrong from now on.
+func (c *Conn) Misbehave(f Faults) { c.f.set(f) }
+
+func (f *faults) set(to Faults) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if to.Timeout == 0 {
+		to.Timeout = 2 * time.Second
+	}
+	f.is, f.rng = to, rand.New(rand.NewPCG(to.Seed, 99))
+}
+
+// Cut cuts the connection, or mends it: no call arrives while it is cut, and nobody gets an answer from this node.
+func (c *Conn) Cut(cut bool) {
+	c.f.mu.Lock()
+	defer c.f.mu.Unlock()
+	c.f.broken = cut
+}
+
+func (f *faults) isCut() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.broken
+}
+
+// fate is what happens to a call.
+type fate struct {
+	there, back   time.Duration
+	lost, unheard bool
+	timeout       time.Duration
+	cut           bool
+}
+
+func (f *faults) fate() fate {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	x := fate{timeout: f.is.Timeout, cut: f.broken}
+	if l := int64(f.is.Latency); l > 0 {
+		x.there, x.back = time.Duration(f.rng.Int64N(l)), time.Duration(f.rng.Int64N(l))
+	}
+	x.lost, x.unheard = f.rng.Float64() < f.is.Lost, f.rng.Float64() < f.is.Unheard
+	return x
+}
+
+// stale returns how old what a read returns is, in writes.
+func (f *faults) stale() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.rng.Float64() < f.is.Stale {
+		return 1 + f.rng.IntN(3)
+	}
+	return 0
+}
+
+// call has do happen on the server, unless the call is lost.
+func (f *faults) call(ctx context.Context, do func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	x := f.fate()
+	if err := pause(ctx, x.there); err != nil {
+		return err
+	}
+	if x.lost || x.cut || f.isCut() {
+		return f.silence(ctx, x.timeout)
+	}
+	err := do()
+	if x.unheard {
+		return f.silence(ctx, x.timeout)
+	}
+	if err := pause(ctx, x.back); err != nil {
+		return err
+	}
+	if f.isCut() {
+		return f.silence(ctx, x.timeout)
+	}
+	return err
+}
+
+// silence is what a caller hears of a call that gets no answer.
+func (f *faults) silence(ctx context.Context, d time.Duration) error {
+	if err := pause(ctx, d); err != nil {
+		return err
+	}
+	if f.isCut() {
+		return errCut
+	}
+	return ErrTimeout
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,219 @@
+// Package mem is a cluster.Engine in memory, for tests: whole clusters run on it in virtual time, with nodes that are
+// killed or cut off, calls whose outcome stays unknown, and stale reads.
+//
+// Reading order: mem.go (the server and its data), conn.go (a node's connection), faults.go (what goes wrong).
+package mem
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/cluster"
+)
+
+// Server holds the data of one cluster job. It is safe for concurrent use.
+type Server struct {
+	mu        sync.Mutex
+	seq       uint64 // of all journals and inboxes
+	journals  map[int]*log
+	inboxes   map[int]*log
+	registers map[string]*register
+	files     map[string][]byte
+	answers   map[int][]*answer
+}
+
+// log is a journal or an inbox.
+type log struct {
+	entries []cluster.Entry
+	last    uint64
+	trimmed uint64                   // the greatest sequence that is gone
+	nonces  map[cluster.Nonce]uint64 // of all that were ever appended
+}
+
+type register struct {
+	value []byte
+	rev   uint64
+	was   []byte // before the last Store, for stale reads
+	old   uint64
+}
+
+type answer struct {
+	by *Conn
+	f  func([]byte) []byte
+}
+
+// New returns an empty Server.
+func New() *Server {
+	return &Server{
+		journals: map[int]*log{}, inboxes: map[int]*log{}, registers: map[string]*register{},
+		files: map[string][]byte{}, answers: map[int][]*answer{},
+	}
+}
+
+func of(logs map[int]*log, shard int) *log {
+	l := logs[shard]
+	if l == nil {
+		l = &log{nonces: map[cluster.Nonce]uint64{}}
+		logs[shard] = l
+	}
+	return l
+}
+
+func (s *Server) append(shard int, n cluster.Nonce, data []byte, last uint64) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := of(s.journals, shard)
+	if seq, stored := l.nonces[n]; stored {
+		return seq, nil
+	}
+	switch {
+	case l.last > last:
+		return 0, cluster.ErrFenced
+	case l.last < last:
+		return 0, cluster.ErrWentBack
+	}
+	s.add(l, n, data)
+	l.nonces[n] = l.last
+	return l.last, nil
+}
+
+func (s *Server) add(l *log, n cluster.Nonce, data []byte) {
+	s.seq++
+	l.last = s.seq
+	l.entries = append(l.entries, cluster.Entry{Seq: l.last, Nonce: n, Data: bytes.Clone(data), At: time.Now()})
+}
+
+// lastBut returns the last record of a journal, or the one that many before it.
+func (s *Server) lastBut(shard, many int) cluster.Entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := of(s.journals, shard)
+	if len(l.entries) == 0 {
+		return cluster.Entry{}
+	}
+	return l.entries[max(0, len(l.entries)-1-many)]
+}
+
+// after returns the entries behind a sequence.
+func (s *Server) after(logs map[int]*log, shard int, after uint64) (all []cluster.Entry, trimmed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := of(logs, shard)
+	for i, e := range l.entries {
+		if e.Seq > after {
+			return slices.Clone(l.entries[i:]), l.trimmed > after
+		}
+	}
+	return nil, l.trimmed > after
+}
+
+// cut removes the entries with a smaller sequence than below, but for that many at the end.
+func (s *Server) cut(logs map[int]*log, shard int, below uint64, keep int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := of(logs, shard)
+	n := 0
+	for n < len(l.entries)-keep && l.entries[n].Seq < below {
+		l.trimmed = l.entries[n].Seq
+		n++
+	}
+	l.entries = slices.Clone(l.entries[n:])
+}
+
+func (s *Server) send(shard int, offer []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.add(of(s.inboxes, shard), cluster.Nonce{}, offer)
+}
+
+func (s *Server) load(name string, stale bool) ([]byte, uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.registers[name]
+	switch {
+	case r == nil:
+		return nil, 0
+	case stale:
+		return bytes.Clone(r.was), r.old
+	}
+	return bytes.Clone(r.value), r.rev
+}
+
+func (s *Server) store(name string, value []byte, rev uint64) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.registers[name]
+	if r == nil {
+		r = &register{}
+	}
+	if r.rev != rev {
+		return 0, cluster.ErrConflict
+	}
+	s.seq++
+	*r = register{value: append([]byte{}, value...), rev: s.seq, was: r.value, old: r.rev}
+	s.registers[name] = r
+	return r.rev, nil
+}
+
+func (s *Server) put(name string, data []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.files[name] = data
+}
+
+func (s *Server) get(name string) (io.ReadCloser, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	data, ok := s.files[name]
+	if !ok {
+		return nil, cluster.ErrNotFound
+	}
+	return io.NopCloser(bytes.NewReader(data)), nil
+}
+
+func (s *Server) remove(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.files, name)
+}
+
+// answerer returns who answers for a shard, nil if nobody does.
+func (s *Server) answerer(shard int) *answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range slices.Backward(s.answers[shard]) {
+		return a
+	}
+	return nil
+}
+
+func (s *Server) answer(shard int, a *answer) (stop func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers[shard] = append(s.answers[shard], a)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.answers[shard] = slices.DeleteFunc(s.answers[shard], func(b *answer) bool { return a == b })
+	}
+}
+
+// GoBack makes a journal lose its last records, as a disk that acknowledges what it has not written.
+func (s *Server) GoBack(shard, records int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := of(s.journals, shard)
+	l.entries = l.entries[:max(0, len(l.entries)-records)]
+	l.last = l.trimmed
+	if n := len(l.entries); n > 0 {
+		l.last = l.entries[n-1].Seq
+	}
+	for n, seq := range l.nonces {
+		if seq > l.last {
+			delete(l.nonces, n)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package mem
+
+import (
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/cluster"
+	"github.com/amble-crawler/amble/cluster/enginetest"
+)
+
+func TestEngineConforms(t *testing.T) {
+	enginetest.Run(t, func(*testing.T) enginetest.Job { return job(New()) }, enginetest.Options{Virtual: true})
+}
+
+func job(s *Server) enginetest.Job {
+	seed := uint64(0)
+	return enginetest.Job{
+		Connect: func(*testing.T) cluster.Engine { return s.Connect() },
+		Restart: func(*testing.T) {},
+		GoBack:  func(_ *testing.T, shard int) { s.GoBack(shard, 1) },
+		Flaky: func(*testing.T) cluster.Engine {
+			seed++
+			c := s.Connect()
+			c.Misbehave(Faults{Seed: seed, Latency: 20 * time.Millisecond, Lost: 0.2, Unheard: 0.2})
+			return c
+		},
+	}
+}
+
+// TestEngineConformsWithFaults: reads that are stale and slow answers break no clause.
+func TestEngineConformsWithFaults(t *testing.T) {
+	enginetest.Run(t, func(*testing.T) enginetest.Job {
+		j := job(New())
+		whole := j.Connect
+		j.Connect = func(t *testing.T) cluster.Engine {
+			c := whole(t).(*Conn)
+			c.Misbehave(Faults{Seed: 7, Latency: 30 * time.Millisecond})
+			return c
+		}
+		return j
+	}, enginetest.Options{Virtual: true})
+}

@@ -1,0 +1,216 @@
+package nats
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/amble-crawler/amble/cluster"
+)
+
+// headerPrev has the sequence of the record before: who reads a journal sees what is missing.
+const headerPrev = "Amble-Prev"
+
+// attempts is how often an Append is repeated while the servers do not know yet who was first.
+const attempts = 50
+
+func (e *Engine) log(shard int) (jetstream.Stream, string) {
+	g := shard % len(e.logs)
+	return e.logs[g], e.c.subject("log", g, shard)
+}
+
+// Append implements cluster.Journals.
+func (e *Engine) Append(ctx context.Context, shard int, n cluster.Nonce, data []byte, last uint64) (uint64, error) {
+	s, subject := e.log(shard)
+	id := hex.EncodeToString(n[:])
+	m := &nats.Msg{Subject: subject, Data: data, Header: nats.Header{headerPrev: {strconv.FormatUint(last, 10)}}}
+	for range attempts {
+		ack, err := e.js.PublishMsg(ctx, m, jetstream.WithMsgID(id), jetstream.WithExpectLastSequencePerSubject(last),
+			jetstream.WithExpectStream(s.CachedInfo().Config.Name), jetstream.WithRetryAttempts(0))
+		if err == nil {
+			return ack.Sequence, nil
+		}
+		if !wrongSequence(err) {
+			return 0, e.failed(err)
+		}
+		if seq, err := e.decide(ctx, s, subject, id, last); err != nil || seq != 0 {
+			return seq, err
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return 0, err
+		}
+	}
+	return 0, errUndecided
+}
+
+var errUndecided = errors.New("nats: the servers have not decided who was first")
+
+// decide finds out what happened to an Append whose expectation was wrong: 0 if that is not known yet. The record behind
+// the expected one is that of who was first, whatever came later.
+func (e *Engine) decide(ctx context.Context, s jetstream.Stream, subject, id string, last uint64) (uint64, error) {
+	m, err := s.GetMsg(ctx, last+1, jetstream.WithGetMsgSubject(subject))
+	switch {
+	case err == nil && m.Header.Get(nats.MsgIdHdr) == id:
+		return m.Sequence, nil
+	case err == nil:
+		return 0, cluster.ErrFenced
+	case !errors.Is(err, jetstream.ErrMsgNotFound):
+		return 0, e.failed(err)
+	}
+	m, err = s.GetLastMsgForSubject(ctx, subject)
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound) && last > 0, err == nil && m.Sequence < last:
+		return 0, cluster.ErrWentBack
+	case err != nil && !errors.Is(err, jetstream.ErrMsgNotFound):
+		return 0, e.failed(err)
+	}
+	return 0, nil
+}
+
+// wrongSequence reports whether a server expected another sequence. Streams with replicas have a code of their own.
+func wrongSequence(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Last implements cluster.Journals.
+func (e *Engine) Last(ctx context.Context, shard int) (cluster.Entry, error) {
+	s, subject := e.log(shard)
+	m, err := s.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return cluster.Entry{}, nil
+	}
+	if err != nil {
+		return cluster.Entry{}, e.failed(err)
+	}
+	return cluster.Entry{Seq: m.Sequence, Nonce: nonceOf(m.Header), Data: m.Data, At: m.Time}, nil
+}
+
+func nonceOf(h nats.Header) (n cluster.Nonce) {
+	b, err := hex.DecodeString(h.Get(nats.MsgIdHdr))
+	if err == nil && len(b) == len(n) {
+		copy(n[:], b)
+	}
+	return n
+}
+
+// Read implements cluster.Journals.
+func (e *Engine) Read(ctx context.Context, shard int, after uint64) iter.Seq2[cluster.Entry, error] {
+	s, subject := e.log(shard)
+	return func(yield func(cluster.Entry, error) bool) {
+		at := after
+		for m, err := range e.messages(ctx, s, subject, after) {
+			if err == nil {
+				err = follows(m, at, at == after)
+			}
+			if err != nil {
+				yield(cluster.Entry{}, err)
+				return
+			}
+			at = m.Seq
+			if !yield(m.Entry, nil) {
+				return
+			}
+		}
+	}
+}
+
+// follows reports what is missing before a record; first says that it is the first one read.
+func follows(m message, at uint64, first bool) error {
+	switch {
+	case m.prev <= at && first, m.prev == at:
+		return nil
+	case first:
+		return cluster.ErrTrimmed
+	}
+	return fmt.Errorf("nats: the record behind %d is missing: %d is behind %d", at, m.Seq, m.prev)
+}
+
+// message is an Entry, with the sequence of the one before it.
+type message struct {
+	cluster.Entry
+	prev uint64
+}
+
+// messages goes through what a stream has of a subject behind a sequence, up to its last message now.
+func (e *Engine) messages(ctx context.Context, s jetstream.Stream, subject string, after uint64) iter.Seq2[message, error] {
+	return func(yield func(message, error) bool) {
+		last, err := s.GetLastMsgForSubject(ctx, subject)
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+			return
+		case err != nil:
+			yield(message{}, e.failed(err))
+			return
+		case last.Sequence <= after:
+			return
+		}
+		if err := e.fetch(ctx, s, subject, after, last.Sequence, func(m message) bool { return yield(m, nil) }); err != nil {
+			yield(message{}, e.failed(err))
+		}
+	}
+}
+
+// fetch calls f with the messages behind a sequence up to another one, until it returns false.
+func (e *Engine) fetch(ctx context.Context, s jetstream.Stream, subject string, after, last uint64, f func(message) bool) error {
+	c, err := s.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{subject}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
+	})
+	if err != nil {
+		return err
+	}
+	messages, err := c.Messages(jetstream.PullMaxMessages(500))
+	if err != nil {
+		return err
+	}
+	defer messages.Stop()
+	for {
+		short, cancel := context.WithTimeout(ctx, 4*e.c.Timeout)
+		m, err := messages.Next(jetstream.NextContext(short))
+		cancel()
+		if err != nil {
+			return err
+		}
+		d, err := m.Metadata()
+		if err != nil {
+			return err
+		}
+		prev, _ := strconv.ParseUint(m.Headers().Get(headerPrev), 10, 64)
+		if !f(message{cluster.Entry{Seq: d.Sequence.Stream, Nonce: nonceOf(m.Headers()), Data: m.Data(), At: d.Timestamp}, prev}) || d.Sequence.Stream >= last {
+			return nil
+		}
+	}
+}
+
+// Trim implements cluster.Journals.
+func (e *Engine) Trim(ctx context.Context, shard int, below uint64) error {
+	last, err := e.Last(ctx, shard)
+	if err != nil || last.Seq == 0 {
+		return err
+	}
+	s, subject := e.log(shard)
+	return e.purge(ctx, s, subject, min(below, last.Seq)) // a stale last is an older one
+}
+
+func (e *Engine) purge(ctx context.Context, s jetstream.Stream, subject string, below uint64) error {
+	return e.failed(s.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(below)))
+}

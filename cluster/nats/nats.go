@@ -1,0 +1,205 @@
+// Package nats is a cluster.Engine in NATS JetStream: a cluster of nats-servers, version 2.12 or newer, that the operator
+// runs.
+//
+// Every server must sync each write (sync_interval: always). Without it, servers that lose power at once lose what they
+// have acknowledged, whatever the number of replicas.
+//
+// Reading order: nats.go (connecting, and the streams of a job), journals.go, others.go.
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/amble-crawler/amble/cluster"
+)
+
+// Config says which servers an Engine uses, and for which job.
+type Config struct {
+	// URLs are the servers', such as "nats://10.0.0.1:4222", separated by commas.
+	URLs string
+	// Job is the job's name: letters, digits, "-" and "_".
+	Job string
+	// Shards is the number of shards of the job.
+	Shards int
+	// Replicas is on how many servers everything is stored: 1, 3 or 5. 0: 3. It is used by Create.
+	Replicas int
+	// Options are further options of the connection, such as nats.UserCredentials and nats.RootCAs.
+	Options []nats.Option
+	// Timeout is how long a call waits for an answer. 0: 5 s.
+	Timeout time.Duration
+}
+
+// Errors of [Create] and [Connect].
+var (
+	ErrExists = errors.New("nats: the job exists")
+	ErrNoJob  = errors.New("nats: no such job")
+)
+
+// Engine is a connection to one job's streams. It implements cluster.Engine.
+type Engine struct {
+	c    Config
+	nc   *nats.Conn
+	js   jetstream.JetStream
+	snap jetstream.ObjectStore
+	logs []jetstream.Stream
+	in   []jetstream.Stream
+	ctl  jetstream.Stream
+}
+
+var _ cluster.Engine = (*Engine)(nil)
+
+var jobName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`)
+
+func (c Config) validate() error {
+	switch {
+	case !jobName.MatchString(c.Job):
+		return fmt.Errorf("nats: the job name %q has other characters than letters, digits, - and _, or is empty or too long", c.Job)
+	case c.Shards < 1:
+		return fmt.Errorf("nats: a job has at least one shard, not %d", c.Shards)
+	case c.Replicas != 0 && c.Replicas != 1 && c.Replicas != 3 && c.Replicas != 5:
+		return fmt.Errorf("nats: %d replicas: must be 1, 3 or 5", c.Replicas)
+	}
+	return nil
+}
+
+// groups is how many streams the journals are in, and the inboxes.
+func (c Config) groups() int { return min(max(c.Shards/8, 1), 32) }
+
+func (c Config) stream(kind string) string { return "AMBLE_" + c.Job + "_" + kind }
+
+func (c Config) subject(parts ...any) string {
+	return "amble." + c.Job + "." + strings.TrimSuffix(fmt.Sprintf(strings.Repeat("%v.", len(parts)), parts...), ".")
+}
+
+// Create makes the streams of a new job. The error wraps ErrExists if there is a job of that name.
+func Create(ctx context.Context, c Config) error {
+	e, err := dial(c)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	if _, err := e.js.Stream(ctx, c.stream("CTL")); err == nil {
+		return fmt.Errorf("%w: %s: choose another name", ErrExists, c.Job)
+	} else if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return e.failed(err)
+	}
+	for g := range c.groups() {
+		for _, kind := range []string{"log", "in"} {
+			if err := e.create(ctx, e.group(kind, g)); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err := e.js.CreateObjectStore(ctx, e.bucket()); err != nil {
+		return e.failed(err)
+	}
+	ctl := e.settings("CTL", c.subject("ctl", ">"))
+	ctl.MaxMsgsPerSubject = 1
+	return e.create(ctx, ctl) // the last one: a job that has it is whole
+}
+
+func (e *Engine) create(ctx context.Context, s jetstream.StreamConfig) error {
+	if _, err := e.js.CreateOrUpdateStream(ctx, s); err != nil {
+		return e.failed(fmt.Errorf("stream %s: %w", s.Name, err))
+	}
+	return nil
+}
+
+func (e *Engine) settings(kind, subject string) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name: e.c.stream(kind), Subjects: []string{subject}, Storage: jetstream.FileStorage, Replicas: e.replicas(),
+		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, MaxMsgs: -1, MaxBytes: -1, Duplicates: 2 * time.Minute,
+	}
+}
+
+func (e *Engine) group(kind string, g int) jetstream.StreamConfig {
+	return e.settings(fmt.Sprintf("%s_%d", strings.ToUpper(kind), g), e.c.subject(kind, g, "*"))
+}
+
+func (e *Engine) bucket() jetstream.ObjectStoreConfig {
+	return jetstream.ObjectStoreConfig{Bucket: e.c.stream("SNAP"), Storage: jetstream.FileStorage, Replicas: e.replicas()}
+}
+
+func (e *Engine) replicas() int {
+	if e.c.Replicas == 0 {
+		return 3
+	}
+	return e.c.Replicas
+}
+
+// Connect connects a node to a job. The error wraps ErrNoJob if there is none of that name with that many shards.
+func Connect(ctx context.Context, c Config) (*Engine, error) {
+	e, err := dial(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.open(ctx); err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func dial(c Config) (*Engine, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = 5 * time.Second
+	}
+	options := append([]nats.Option{nats.Name("amble " + c.Job), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond)}, c.Options...)
+	nc, err := nats.Connect(c.URLs, options...)
+	if err != nil {
+		return nil, fmt.Errorf("nats: no connection to %s: %w: is the server running, and are the credentials right?", c.URLs, err)
+	}
+	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(c.Timeout))
+	if err != nil {
+		nc.Close()
+		return nil, fmt.Errorf("nats: %w", err)
+	}
+	return &Engine{c: c, nc: nc, js: js}, nil
+}
+
+func (e *Engine) open(ctx context.Context) (err error) {
+	if e.ctl, err = e.js.Stream(ctx, e.c.stream("CTL")); err != nil {
+		return e.failed(err)
+	}
+	for g := range e.c.groups() {
+		for kind, to := range map[string]*[]jetstream.Stream{"log": &e.logs, "in": &e.in} {
+			s, err := e.js.Stream(ctx, e.group(kind, g).Name)
+			if err != nil {
+				return e.failed(err)
+			}
+			*to = append(*to, s)
+		}
+	}
+	if _, err := e.js.Stream(ctx, e.c.stream(fmt.Sprintf("LOG_%d", e.c.groups()))); err == nil {
+		return fmt.Errorf("%w: %s has more shards than %d: the number is fixed when the job is created", ErrNoJob, e.c.Job, e.c.Shards)
+	}
+	e.snap, err = e.js.ObjectStore(ctx, e.bucket().Bucket)
+	return e.failed(err)
+}
+
+// failed says what went wrong in the words of this package.
+func (e *Engine) failed(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrBucketNotFound):
+		return fmt.Errorf("%w: %s on %s, or not with %d shards: create it first", ErrNoJob, e.c.Job, e.c.URLs, e.c.Shards)
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, nats.ErrNoResponders):
+		return fmt.Errorf("nats: JetStream is not available on %s: %w", e.c.URLs, err)
+	}
+	return fmt.Errorf("nats: %w", err)
+}
+
+// Close ends the connection.
+func (e *Engine) Close() { e.nc.Close() }

@@ -1,0 +1,194 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/amble-crawler/amble/cluster"
+	"github.com/amble-crawler/amble/cluster/enginetest"
+)
+
+// servers are nats-servers in this process.
+type servers struct {
+	all  []*server.Server
+	opts []*server.Options
+}
+
+// start starts n servers on loopback, which form a cluster if they are several.
+func start(t *testing.T, n int) *servers {
+	t.Helper()
+	ports := freePorts(t, 2*n)
+	var routes []*url.URL
+	for i := range n {
+		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", ports[n+i])})
+	}
+	s := &servers{}
+	for i := range n {
+		o := &server.Options{
+			ServerName: fmt.Sprintf("s%d", i), Host: "127.0.0.1", Port: ports[i], JetStream: true, StoreDir: t.TempDir(),
+			SyncAlways: true, NoSigs: true, NoLog: true,
+		}
+		if n > 1 {
+			o.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: ports[n+i]}
+			o.Routes = routes
+		}
+		s.opts = append(s.opts, o)
+	}
+	s.run(t)
+	t.Cleanup(s.stop)
+	return s
+}
+
+func (s *servers) run(t *testing.T) {
+	t.Helper()
+	s.all = nil
+	for _, o := range s.opts {
+		x, err := server.NewServer(o.Clone())
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.Start()
+		s.all = append(s.all, x)
+	}
+	for _, x := range s.all {
+		if !x.ReadyForConnections(20 * time.Second) {
+			t.Fatal("a server does not start")
+		}
+	}
+}
+
+func (s *servers) stop() {
+	for _, x := range s.all {
+		x.Shutdown()
+	}
+	for _, x := range s.all {
+		x.WaitForShutdown()
+	}
+}
+
+func (s *servers) urls() string {
+	var all []string
+	for _, o := range s.opts {
+		all = append(all, fmt.Sprintf("nats://127.0.0.1:%d", o.Port))
+	}
+	return strings.Join(all, ",")
+}
+
+func freePorts(t *testing.T, n int) (ports []int) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
+
+// create makes a job, as soon as the servers have found each other.
+func create(t *testing.T, c Config) {
+	t.Helper()
+	var err error
+	for range 100 {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		err = Create(ctx, c)
+		cancel()
+		if err == nil || errors.Is(err, ErrExists) {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatal(err)
+}
+
+func connect(t *testing.T, c Config) *Engine {
+	t.Helper()
+	var err error
+	for range 100 {
+		var e *Engine
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		e, err = Connect(ctx, c)
+		cancel()
+		if err == nil {
+			t.Cleanup(e.Close)
+			return e
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatal(err)
+	return nil
+}
+
+func TestEngineConforms(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		t.Run(fmt.Sprintf("R%d", n), func(t *testing.T) {
+			if n > 1 && testing.Short() {
+				t.Skip("three servers")
+			}
+			s := start(t, n)
+			var jobs atomic.Int64
+			enginetest.Run(t, func(t *testing.T) enginetest.Job {
+				c := Config{URLs: s.urls(), Job: fmt.Sprintf("job-%d", jobs.Add(1)), Shards: 16, Replicas: n}
+				create(t, c)
+				return enginetest.Job{
+					Connect: func(t *testing.T) cluster.Engine { return connect(t, c) },
+					Restart: func(t *testing.T) {
+						s.stop()
+						s.run(t)
+					},
+					GoBack: func(t *testing.T, shard int) {
+						e := connect(t, c)
+						last, err := e.Last(t.Context(), shard)
+						if err != nil {
+							t.Fatal(err)
+						}
+						stream, _ := e.log(shard)
+						if err := stream.DeleteMsg(t.Context(), last.Seq); err != nil {
+							t.Fatal(err)
+						}
+					},
+				}
+			}, enginetest.Options{})
+		})
+	}
+}
+
+func TestErrorsSayWhatToDo(t *testing.T) {
+	s := start(t, 1)
+	c := Config{URLs: s.urls(), Job: "job", Shards: 8, Replicas: 1}
+	create(t, c)
+	if err := Create(t.Context(), c); !errors.Is(err, ErrExists) || !strings.Contains(err.Error(), "choose another name") {
+		t.Errorf("a job of that name: %v", err)
+	}
+	for name, tc := range map[string]struct {
+		c    Config
+		want string
+	}{
+		"another job":     {Config{URLs: c.URLs, Job: "other", Shards: 8}, "create it first"},
+		"more shards":     {Config{URLs: c.URLs, Job: "job", Shards: 64}, "or not with 64 shards"},
+		"a bad name":      {Config{URLs: c.URLs, Job: "a.b", Shards: 8}, "other characters"},
+		"no shards":       {Config{URLs: c.URLs, Job: "job"}, "at least one shard"},
+		"two replicas":    {Config{URLs: c.URLs, Job: "job", Shards: 8, Replicas: 2}, "must be 1, 3 or 5"},
+		"no server":       {Config{URLs: "nats://127.0.0.1:1", Job: "job", Shards: 8}, "is the server running"},
+		"too few servers": {Config{URLs: c.URLs, Job: "new", Shards: 8, Replicas: 3}, "stream AMBLE_new_LOG_0"},
+	} {
+		_, err := Connect(t.Context(), tc.c)
+		if name == "too few servers" {
+			err = Create(t.Context(), tc.c)
+		}
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/amble-crawler/amble/cluster"
+)
+
+func (e *Engine) box(shard int) (jetstream.Stream, string) {
+	g := shard % len(e.in)
+	return e.in[g], e.c.subject("in", g, shard)
+}
+
+// Send implements cluster.Inboxes.
+func (e *Engine) Send(ctx context.Context, shard int, id string, offer []byte) error {
+	s, subject := e.box(shard)
+	_, err := e.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: offer}, jetstream.WithMsgID(fmt.Sprintf("%d/%s", shard, id)),
+		jetstream.WithExpectStream(s.CachedInfo().Config.Name), jetstream.WithRetryAttempts(0))
+	return e.failed(err)
+}
+
+// Inbox implements cluster.Inboxes.
+func (e *Engine) Inbox(ctx context.Context, shard int, after uint64) iter.Seq2[cluster.Entry, error] {
+	s, subject := e.box(shard)
+	return func(yield func(cluster.Entry, error) bool) {
+		for m, err := range e.messages(ctx, s, subject, after) {
+			m.Nonce = cluster.Nonce{}
+			if !yield(m.Entry, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Drop implements cluster.Inboxes.
+func (e *Engine) Drop(ctx context.Context, shard int, through uint64) error {
+	s, subject := e.box(shard)
+	return e.purge(ctx, s, subject, through+1)
+}
+
+// Load implements cluster.Registers.
+func (e *Engine) Load(ctx context.Context, name string) (value []byte, rev uint64, err error) {
+	m, err := e.ctl.GetLastMsgForSubject(ctx, e.c.subject("ctl", name))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, e.failed(err)
+	}
+	return append([]byte{}, m.Data...), m.Sequence, nil
+}
+
+// Store implements cluster.Registers.
+func (e *Engine) Store(ctx context.Context, name string, value []byte, rev uint64) (uint64, error) {
+	ack, err := e.js.PublishMsg(ctx, &nats.Msg{Subject: e.c.subject("ctl", name), Data: value},
+		jetstream.WithExpectLastSequencePerSubject(rev), jetstream.WithExpectStream(e.c.stream("CTL")), jetstream.WithRetryAttempts(0))
+	switch {
+	case err == nil:
+		return ack.Sequence, nil
+	case wrongSequence(err):
+		return 0, cluster.ErrConflict
+	}
+	return 0, e.failed(err)
+}
+
+// Put implements cluster.Files.
+func (e *Engine) Put(ctx context.Context, name string, r io.Reader) error {
+	_, err := e.snap.Put(ctx, jetstream.ObjectMeta{Name: name}, r)
+	return e.failed(err)
+}
+
+// Get implements cluster.Files. What is read is checked: a file that is damaged ends with an error.
+func (e *Engine) Get(ctx context.Context, name string) (io.ReadCloser, error) {
+	r, err := e.snap.Get(ctx, name)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil, cluster.ErrNotFound
+	}
+	if err != nil {
+		return nil, e.failed(err)
+	}
+	return r, nil
+}
+
+// Delete implements cluster.Files.
+func (e *Engine) Delete(ctx context.Context, name string) error {
+	err := e.snap.Delete(ctx, name)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil
+	}
+	return e.failed(err)
+}
+
+// Ask implements cluster.Questions.
+func (e *Engine) Ask(ctx context.Context, shard int, question []byte) ([]byte, error) {
+	if _, limited := ctx.Deadline(); !limited {
+		short, cancel := context.WithTimeout(ctx, e.c.Timeout)
+		defer cancel()
+		ctx = short
+	}
+	m, err := e.nc.RequestWithContext(ctx, e.c.subject("ask", shard), question)
+	if errors.Is(err, nats.ErrNoResponders) {
+		return nil, cluster.ErrNoAnswer
+	}
+	if err != nil {
+		return nil, e.failed(err)
+	}
+	return m.Data, nil
+}
+
+// Answer implements cluster.Questions.
+func (e *Engine) Answer(shard int, f func(question []byte) []byte) (stop func(), err error) {
+	s, err := e.nc.Subscribe(e.c.subject("ask", shard), func(m *nats.Msg) { _ = m.Respond(f(m.Data)) })
+	if err == nil {
+		err = e.nc.FlushTimeout(e.c.Timeout)
+	}
+	if err != nil {
+		return nil, e.failed(err)
+	}
+	return func() {
+		_ = s.Unsubscribe()
+		_ = e.nc.FlushTimeout(e.c.Timeout)
+	}, nil
+}
