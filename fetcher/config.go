@@ -154,6 +154,9 @@ type Config struct {
 	// Cookies makes the Fetcher keep cookies and return each to the origin that set it and to no other, within the
 	// limits of this package. It is off by default.
 	Cookies bool
+	// Jar is where cookies are kept, so that several Fetchers have the same, or those of an earlier process. Setting it
+	// turns cookies on. nil: with Cookies, a Jar that ends with the Fetcher.
+	Jar *Jar
 	// Signer signs requests, as *identity.Requests does. nil: no request is signed.
 	Signer Signer
 

@@ -20,12 +20,19 @@ const (
 	maxCookieSites  = 10_000   // origins remembered; the least recently used one is forgotten
 )
 
-// jar keeps cookies by the origin that set them and returns them to no other: stricter than RFC 6265,
-// which shares them between hosts of a domain, between ports and between schemes.
-type jar struct {
+// Jar keeps cookies. Those that answers set are kept by the origin that set them and returned to no other: stricter than
+// RFC 6265, which shares them between hosts of a domain, between ports and between schemes. Those of a file ([Jar.Load])
+// go where the file says. A Jar is bounded: an origin has at most 50 cookies of 4 KiB, a request at most 16 KiB of them,
+// and of more than 10,000 origins the least recently used one is forgotten. Its methods are safe for concurrent use.
+type Jar struct {
 	mu     sync.Mutex
 	sites  map[string]*list.Element // of *cookieSite
 	recent *list.List
+
+	loaded  map[string][]cookie // by domain: from a file, or as answers have changed them
+	hosts   map[string]bool     // host:port, in addition to those with default ports: where loaded cookies may go
+	source  string              // SHA-256 of the file that was loaded last, in hexadecimal
+	changes uint64
 }
 
 type cookieSite struct {
@@ -36,12 +43,19 @@ type cookieSite struct {
 type cookie struct {
 	name, value, path string
 	expires           time.Time // zero: at the end of the crawl
+
+	domain string // the Domain attribute, or of a loaded cookie the domain that it is for
+	wide   bool   // also for the hosts of domain, not for this host alone
+	secure bool   // for https alone
 }
 
-func newJar() *jar { return &jar{sites: make(map[string]*list.Element), recent: list.New()} }
+// NewJar returns an empty Jar.
+func NewJar() *Jar {
+	return &Jar{sites: make(map[string]*list.Element), recent: list.New(), loaded: make(map[string][]cookie), hosts: make(map[string]bool)}
+}
 
 // site returns what is known of an origin. The caller holds j.mu.
-func (j *jar) site(origin string) *cookieSite {
+func (j *Jar) site(origin string) *cookieSite {
 	if el := j.sites[origin]; el != nil {
 		j.recent.MoveToFront(el)
 		return el.Value.(*cookieSite)
@@ -50,15 +64,26 @@ func (j *jar) site(origin string) *cookieSite {
 }
 
 // header returns the Cookie field for a request, or "" if there is none.
-func (j *jar) header(origin, path string, now time.Time) string {
+func (j *Jar) header(origin, path string, now time.Time) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	s := j.site(origin)
-	if s == nil {
+	if s == nil && len(j.loaded) == 0 {
 		return ""
 	}
 	var b strings.Builder
-	for _, c := range s.cookies {
+	if s != nil {
+		addCookies(&b, s.cookies, path, now)
+	}
+	if len(j.loaded) > 0 {
+		addCookies(&b, j.loadedFor(origin, path, s), path, now)
+	}
+	return b.String()
+}
+
+// addCookies adds the cookies that match a path to the value of a Cookie field, as far as there is room.
+func addCookies(b *strings.Builder, cookies []cookie, path string, now time.Time) {
+	for _, c := range cookies {
 		if c.expired(now) || !pathMatch(path, c.path) || b.Len()+len(c.name)+len(c.value)+3 > maxCookieHeader {
 			continue
 		}
@@ -67,11 +92,10 @@ func (j *jar) header(origin, path string, now time.Time) string {
 		}
 		b.WriteString(c.name + "=" + c.value)
 	}
-	return b.String()
 }
 
 // store keeps the cookies that an answer from origin set, within the limits.
-func (j *jar) store(origin, path string, setCookie []string, now time.Time) {
+func (j *Jar) store(origin, path string, setCookie []string, now time.Time) {
 	if len(setCookie) == 0 {
 		return
 	}
@@ -79,31 +103,50 @@ func (j *jar) store(origin, path string, setCookie []string, now time.Time) {
 	defer j.mu.Unlock()
 	s := j.site(origin)
 	if s == nil {
-		s = &cookieSite{origin: origin}
-		j.sites[origin] = j.recent.PushFront(s)
-		if j.recent.Len() > maxCookieSites {
-			delete(j.sites, j.recent.Remove(j.recent.Back()).(*cookieSite).origin)
-		}
+		s = j.add(origin)
 	}
 	for _, line := range setCookie[:min(len(setCookie), 2*maxCookies)] {
-		if c, ok := parseCookie(line, origin, path, now); ok {
-			s.set(c, now)
+		if c, ok := parseCookie(line, origin, path, now); ok && !j.renew(origin, c, now) && s.set(c, now) {
+			j.changes++
 		}
 	}
 }
 
-// set adds or replaces c, or removes it if it has expired.
-func (s *cookieSite) set(c cookie, now time.Time) {
-	kept := s.cookies[:0]
+// add adds an origin without cookies, and forgets another one if there are too many.
+func (j *Jar) add(origin string) *cookieSite {
+	s := &cookieSite{origin: origin}
+	j.sites[origin] = j.recent.PushFront(s)
+	if j.recent.Len() > maxCookieSites {
+		delete(j.sites, j.recent.Remove(j.recent.Back()).(*cookieSite).origin)
+	}
+	return s
+}
+
+// set adds or replaces c, or removes it if it has expired. It reports whether that is worth keeping.
+func (s *cookieSite) set(c cookie, now time.Time) (changed bool) {
+	kept, same := s.cookies[:0], false
 	for _, old := range s.cookies {
-		if !old.expired(now) && (old.name != c.name || old.path != c.path) {
+		switch {
+		case old.expired(now):
+			changed = true
+		case old.name == c.name && old.path == c.path:
+			same = old.like(c)
+			changed = changed || !same
+		default:
 			kept = append(kept, old)
 		}
 	}
 	s.cookies = kept
 	if !c.expired(now) && len(s.cookies) < maxCookies {
 		s.cookies = append(s.cookies, c)
+		changed = changed || !same
 	}
+	return changed
+}
+
+// like reports whether two cookies differ in nothing but a little time.
+func (c *cookie) like(other cookie) bool {
+	return c.value == other.value && c.expires.IsZero() == other.expires.IsZero() && c.expires.Sub(other.expires).Abs() < time.Hour
 }
 
 func (c *cookie) expired(now time.Time) bool { return !c.expires.IsZero() && !now.Before(c.expires) }
@@ -119,7 +162,10 @@ func parseCookie(line, origin, path string, now time.Time) (cookie, bool) {
 	if h.Secure && !strings.HasPrefix(origin, "https:") {
 		return cookie{}, false
 	}
-	c := cookie{name: h.Name, value: h.Value, path: h.Path, expires: h.Expires}
+	c := cookie{
+		name: h.Name, value: h.Value, path: h.Path, expires: h.Expires,
+		domain: strings.ToLower(strings.TrimPrefix(h.Domain, ".")),
+	}
 	if h.Quoted {
 		c.value = `"` + h.Value + `"`
 	}

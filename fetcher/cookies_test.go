@@ -66,7 +66,7 @@ func TestJar(t *testing.T) {
 		{"too big", "a=" + strings.Repeat("x", maxCookie), "/", ""},
 		{"biggest", "a=" + strings.Repeat("x", maxCookie-1), "/", "a=" + strings.Repeat("x", maxCookie-1)},
 	} {
-		j := newJar()
+		j := NewJar()
 		j.store(origin, "/page", []string{tc.set}, now)
 		if got := j.header(origin, tc.path, now); got != tc.want {
 			t.Errorf("%s: %.60q", tc.name, got)
@@ -75,7 +75,7 @@ func TestJar(t *testing.T) {
 			t.Errorf("%s: another origin got %q", tc.name, got)
 		}
 	}
-	j := newJar()
+	j := NewJar()
 	j.store("http://a.test", "/dir/page", []string{"a=1", "b=2; Secure", "a=3"}, now)
 	if got := j.header("http://a.test", "/dir/x", now); got != "a=3" {
 		t.Errorf("%q", got)
@@ -87,7 +87,7 @@ func TestJar(t *testing.T) {
 
 // Two pages that set 60 cookies each make net/http's jar send a header of 458 kB.
 func TestJarIsBounded(t *testing.T) {
-	j, now := newJar(), time.Now()
+	j, now := NewJar(), time.Now()
 	var set []string
 	for i := range 200 {
 		set = append(set, fmt.Sprintf("c%d=%s; Path=/", i, strings.Repeat("x", 4000)))

@@ -29,7 +29,7 @@ type Fetcher struct {
 	header    http.Header     // sent with every request
 	codecs    codecs
 	buffers   buffers
-	jar       *jar // nil unless cookies are on
+	jar       *Jar // nil unless cookies are on
 	closed    atomic.Bool
 }
 
@@ -50,8 +50,8 @@ func New(c Config) (*Fetcher, error) {
 	for _, h := range c.InsecureHosts {
 		f.insecure[h] = true
 	}
-	if c.Cookies {
-		f.jar = newJar()
+	if f.jar = c.Jar; c.Cookies && f.jar == nil {
+		f.jar = NewJar()
 	}
 	f.cfg = c
 	f.pins = newPins(&f.cfg, f.guard)

@@ -120,7 +120,7 @@ func FuzzCookie(f *testing.F) {
 	f.Add("a=b; Path=/x; Domain=.a.test; Max-Age=5; Secure", "/x/y")
 	f.Add("a=\"b c\"; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "")
 	f.Fuzz(func(t *testing.T, set, path string) {
-		j, now := newJar(), time.Now()
+		j, now := NewJar(), time.Now()
 		j.store("https://www.a.test", path, []string{set}, now)
 		if h := j.header("https://www.a.test", path, now); len(h) > maxCookieHeader || strings.ContainsAny(h, "\r\n") {
 			t.Fatalf("%q", h)

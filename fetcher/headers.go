@@ -118,7 +118,7 @@ func (c *Config) checkFields(from string, h http.Header) error {
 				break
 			}
 		}
-		if canonical == "Cookie" && c.Cookies {
+		if canonical == "Cookie" && (c.Cookies || c.Jar != nil) {
 			errs = append(errs, fmt.Errorf("fetcher: %s: Cookie is reserved: with Cookies, the Fetcher sets it", from))
 		}
 	}

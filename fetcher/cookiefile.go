@@ -1,0 +1,244 @@
+package fetcher
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+	"golang.org/x/net/publicsuffix"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Limits of a file of cookies.
+const (
+	maxCookieFile = 1 << 20 // bytes
+	maxLoaded     = 5000    // cookies
+)
+
+// Loaded says what [Jar.Load] found in a file.
+type Loaded struct {
+	Cookies int // that are in the Jar now
+	Expired int // that were left out
+}
+
+// Load adds the cookies of a file in Netscape's format (cookies.txt), as curl, wget and extensions of browsers write it,
+// of at most 1 MiB. A cookie goes where the file says: to one host or to a domain, below its path, to https alone or not,
+// until it expires. The format knows no ports, so it goes to the default ports of http and https, and to those of the
+// URLs in at. An answer changes such a cookie if it names the same domain and path.
+//
+// The error says which line is not of the format, and why; it shows none of the file's contents. The Jar is unchanged
+// then. A file without a cookie is an error, too.
+func (j *Jar) Load(r io.Reader, at ...weburl.URL) (Loaded, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxCookieFile+1))
+	if err != nil {
+		return Loaded{}, err
+	}
+	all, err := parseCookieFile(b)
+	if err != nil {
+		return Loaded{}, err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, u := range at {
+		j.hosts[u.Host()] = true
+	}
+	var n Loaded
+	now := time.Now()
+	for _, c := range all {
+		if c.expired(now) {
+			n.Expired++
+			continue
+		}
+		n.Cookies++
+		j.put(c)
+	}
+	sum := sha256.Sum256(b)
+	j.source = hex.EncodeToString(sum[:])
+	j.changes++
+	return n, nil
+}
+
+// put adds or replaces a loaded cookie.
+func (j *Jar) put(c cookie) {
+	list := slices.DeleteFunc(j.loaded[c.domain], c.isNamed)
+	j.loaded[c.domain] = append(list, c)
+}
+
+// isNamed reports whether another cookie would replace c (RFC 6265 section 5.3, step 11).
+func (c *cookie) isNamed(other cookie) bool {
+	return c.name == other.name && c.path == other.path && c.wide == other.wide
+}
+
+// loadedFor returns the loaded cookies for a request, without those that have the name of one that its origin has set.
+func (j *Jar) loadedFor(origin, path string, own *cookieSite) (list []cookie) {
+	host, secure, ok := j.takes(origin)
+	if !ok {
+		return nil
+	}
+	for domain := host; domain != ""; _, domain, _ = strings.Cut(domain, ".") {
+		for _, c := range j.loaded[domain] {
+			if (c.wide || domain == host) && (secure || !c.secure) && !own.has(c.name, path) {
+				list = append(list, c)
+			}
+		}
+	}
+	return list
+}
+
+// has reports whether an origin has set a cookie of this name for a path.
+func (s *cookieSite) has(name, path string) bool {
+	return s != nil && slices.ContainsFunc(s.cookies, func(c cookie) bool { return c.name == name && pathMatch(path, c.path) })
+}
+
+// takes returns the host of an origin to which loaded cookies may go, and whether its scheme is secure.
+func (j *Jar) takes(origin string) (host string, secure, ok bool) {
+	u, err := url.Parse(origin)
+	if err != nil || u.Port() != "" && !j.hosts[u.Host] {
+		return "", false, false
+	}
+	return u.Hostname(), u.Scheme == "https", true
+}
+
+// renew changes the loaded cookie that an answer's cookie replaces, and reports whether there is one.
+func (j *Jar) renew(origin string, c cookie, now time.Time) bool {
+	host, secure, ok := j.takes(origin)
+	if !ok || len(j.loaded) == 0 {
+		return false
+	}
+	c.wide = c.domain != ""
+	c.domain = cmp.Or(c.domain, host)
+	list := j.loaded[c.domain]
+	i := slices.IndexFunc(list, c.isNamed)
+	if i < 0 || list[i].secure && !secure {
+		return false
+	}
+	c.secure = list[i].secure
+	if !list[i].like(c) || c.expired(now) {
+		j.changes++
+	}
+	if list[i] = c; c.expired(now) {
+		j.loaded[c.domain] = slices.Delete(list, i, i+1)
+	}
+	return true
+}
+
+// parseCookieFile returns the cookies of a file.
+func parseCookieFile(b []byte) ([]cookie, error) {
+	if len(b) > maxCookieFile {
+		return nil, fmt.Errorf("fetcher: cookies: the file is longer than %d bytes", maxCookieFile)
+	}
+	var all []cookie
+	n := 0
+	for line := range strings.Lines(strings.TrimPrefix(string(b), "\ufeff")) {
+		n++
+		line = strings.TrimRight(line, "\r\n")
+		bare := strings.TrimPrefix(line, "#HttpOnly_")
+		if strings.TrimSpace(bare) == "" || strings.HasPrefix(bare, "#") {
+			continue
+		}
+		c, err := parseCookieLine(bare)
+		if err != nil {
+			return nil, fmt.Errorf("fetcher: cookies: line %d: %w", n, err)
+		}
+		if all = append(all, c); len(all) > maxLoaded {
+			return nil, fmt.Errorf("fetcher: cookies: line %d: more than %d cookies", n, maxLoaded)
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("fetcher: cookies: there is no cookie in it")
+	}
+	return all, nil
+}
+
+// parseCookieLine reads domain, TRUE if its hosts are meant too, path, TRUE for https alone, seconds since 1970, name and
+// value. Its errors show no field, because any of them may be a secret in a file of another kind.
+func parseCookieLine(line string) (c cookie, err error) {
+	f := strings.Split(line, "\t")
+	if len(f) == 6 {
+		f = append(f, "") // curl and others leave an empty value out
+	}
+	if len(f) != 7 {
+		return c, fmt.Errorf("want seven fields with tabs between them (domain, TRUE or FALSE, path, TRUE or FALSE, expiry, name, value), as in a cookies.txt of Netscape's format; it has %d", len(f))
+	}
+	wide, err1 := boolean(f[1])
+	secure, err2 := boolean(f[3])
+	seconds, err3 := strconv.ParseInt(first(f[4], "."), 10, 64)
+	domain, err4 := cookieDomain(f[0])
+	switch {
+	case err4 != nil:
+		return c, errors.New("the first field is not a host name or domain")
+	case err1 != nil:
+		return c, errors.New("the second field is neither TRUE nor FALSE")
+	case !strings.HasPrefix(f[2], "/"):
+		return c, errors.New("the third field, the path, does not begin with /")
+	case err2 != nil:
+		return c, errors.New("the fourth field is neither TRUE nor FALSE")
+	case err3 != nil:
+		return c, errors.New("the fifth field, the expiry, is not a number of seconds")
+	case !httpguts.ValidHeaderFieldName(f[5]):
+		return c, errors.New("the sixth field is not a name")
+	case !validCookieValue(f[6]):
+		return c, errors.New("the value holds characters that no cookie may have")
+	case len(f[5])+len(f[6]) > maxCookie:
+		return c, fmt.Errorf("name and value are longer than %d bytes", maxCookie)
+	}
+	c = cookie{name: f[5], value: f[6], path: f[2], domain: domain, wide: wide && mayBeWide(domain), secure: secure}
+	if seconds > 0 {
+		c.expires = time.Unix(min(seconds, math.MaxInt32<<6), 0).UTC()
+	}
+	return c, nil
+}
+
+// first returns the part of s before sep.
+func first(s, sep string) string {
+	s, _, _ = strings.Cut(s, sep)
+	return s
+}
+
+func boolean(s string) (bool, error) {
+	switch strings.ToUpper(s) {
+	case "TRUE":
+		return true, nil
+	case "FALSE":
+		return false, nil
+	}
+	return false, errors.New("not a boolean")
+}
+
+// cookieDomain returns a domain in the form that URLs have.
+func cookieDomain(s string) (string, error) {
+	s = strings.TrimPrefix(s, ".")
+	if s == "" || strings.ContainsAny(s, "/?#@:[] \\") {
+		return "", errors.New("not a domain")
+	}
+	u, err := weburl.Parse("http://" + s + "/")
+	return u.Hostname(), err
+}
+
+// mayBeWide reports whether a cookie may be for all hosts of a domain: it is not an address, and not a domain below which
+// anybody can register one.
+func mayBeWide(domain string) bool {
+	if net.ParseIP(domain) != nil {
+		return false
+	}
+	suffix, _ := publicsuffix.PublicSuffix(domain)
+	return suffix != domain
+}
+
+// validCookieValue reports whether a value can be sent: servers set, and browsers return, more than RFC 6265 allows, but
+// no semicolon and no control character.
+func validCookieValue(v string) bool {
+	return httpguts.ValidHeaderFieldValue(v) && !strings.Contains(v, ";")
+}

@@ -1,0 +1,133 @@
+package fetcher
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// jarSchema names the form in which a Jar is saved.
+const jarSchema = "amble.cookies/1"
+
+// maxSaved is the size in bytes of the cookies of origins that are saved.
+const maxSaved = 1 << 20
+
+// savedJar is a Jar as JSON.
+type savedJar struct {
+	Schema string        `json:"schema"`
+	Source string        `json:"source,omitempty"` // of loaded
+	Hosts  []string      `json:"hosts,omitempty"`
+	Loaded []savedCookie `json:"loaded,omitempty"`
+	Sites  []savedSite   `json:"sites,omitempty"` // the one used last comes first
+}
+
+type savedSite struct {
+	Origin  string        `json:"origin"`
+	Cookies []savedCookie `json:"cookies"`
+}
+
+type savedCookie struct {
+	Name    string    `json:"name"`
+	Value   []byte    `json:"value"` // not always UTF-8
+	Path    string    `json:"path"`
+	Expires time.Time `json:"expires,omitzero"`
+	Domain  string    `json:"domain,omitempty"`
+	Wide    bool      `json:"wide,omitempty"`
+	Secure  bool      `json:"secure,omitempty"`
+}
+
+func (c *cookie) saved() savedCookie {
+	return savedCookie{Name: c.name, Value: []byte(c.value), Path: c.path, Expires: c.expires, Domain: c.domain, Wide: c.wide, Secure: c.secure}
+}
+
+func (c *savedCookie) cookie() cookie {
+	return cookie{name: c.Name, value: string(c.Value), path: c.Path, expires: c.Expires, domain: c.Domain, wide: c.Wide, secure: c.Secure}
+}
+
+// Changes returns a number that grows when there is something new to save. Expiry times that are put off by less than an
+// hour are not.
+func (j *Jar) Changes() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.changes
+}
+
+// Source returns the SHA-256 in hexadecimal of the file that was loaded last, also by the process whose Jar was restored;
+// "" if there is none.
+func (j *Jar) Source() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.source
+}
+
+// Save returns all cookies that have not expired, those without an expiry included, as JSON: secrets, to be kept like
+// passwords. Of the cookies that answers have set it has 1 MiB, those that were used last.
+func (j *Jar) Save() ([]byte, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	now := time.Now()
+	s := savedJar{Schema: jarSchema, Source: j.source, Hosts: slices.Sorted(maps.Keys(j.hosts))}
+	for _, domain := range slices.Sorted(maps.Keys(j.loaded)) {
+		s.Loaded = append(s.Loaded, savedOf(j.loaded[domain], now)...)
+	}
+	size := 0
+	for el := j.recent.Front(); el != nil; el = el.Next() {
+		site := el.Value.(*cookieSite)
+		cookies := savedOf(site.cookies, now)
+		if len(cookies) == 0 {
+			continue
+		}
+		for _, c := range cookies {
+			size += len(c.Name) + len(c.Value) + len(c.Path) + len(c.Domain)
+		}
+		if size += len(site.origin); size > maxSaved {
+			break
+		}
+		s.Sites = append(s.Sites, savedSite{site.origin, cookies})
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("fetcher: cookies: %w", err)
+	}
+	return append(b, '\n'), nil
+}
+
+func savedOf(cookies []cookie, now time.Time) (list []savedCookie) {
+	for _, c := range cookies {
+		if !c.expired(now) {
+			list = append(list, c.saved())
+		}
+	}
+	return list
+}
+
+// errSaved is the error for what no Jar has saved. It shows nothing of it.
+var errSaved = errors.New("fetcher: cookies: not what a Jar has saved")
+
+// Restore replaces the contents of a Jar with what Save returned.
+func (j *Jar) Restore(b []byte) error {
+	var s savedJar
+	if json.Unmarshal(b, &s) != nil || s.Schema != jarSchema {
+		return errSaved
+	}
+	fresh := NewJar()
+	for _, h := range s.Hosts {
+		fresh.hosts[h] = true
+	}
+	for _, c := range s.Loaded {
+		fresh.put(c.cookie())
+	}
+	for i := len(s.Sites) - 1; i >= 0; i-- {
+		site := fresh.add(s.Sites[i].Origin)
+		for _, c := range s.Sites[i].Cookies[:min(len(s.Sites[i].Cookies), maxCookies)] {
+			site.cookies = append(site.cookies, c.cookie())
+		}
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.sites, j.recent, j.loaded, j.hosts, j.source = fresh.sites, fresh.recent, fresh.loaded, fresh.hosts, s.Source
+	return nil
+}
