@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"slices"
@@ -78,6 +79,12 @@ type Config struct {
 	// set, the first look-up of their names applies to all Runs of the Crawler and, with a durable
 	// Frontier, to all processes of the crawl. Fetch is not used when Fetcher is set.
 	Fetch fetcher.Config
+	// Login is called at the beginning of each Run, before any page is requested, unless nothing is left to
+	// request: the place to submit the form of a site that gave the operator an account ([fetcher.Client.Login]), or
+	// to request a page of it first. The client is that of the crawl: its requests have Permits, follow robots.txt,
+	// are paced, recorded in the ledger and counted, and the cookies that they get are sent with the pages. Its error
+	// ends the Run. It needs Fetch.Cookies, unless Fetcher is set. nil: nothing is called.
+	Login func(ctx context.Context, c *fetcher.Client) error
 	// KeepBodies reads bodies to their end even if their type is not parsed, as is always done for a
 	// Handler or an archive.
 	KeepBodies bool
@@ -244,6 +251,7 @@ func (c Config) Validate() error {
 	if err := p.Validate(); err != nil && c.identity().Validate(true) == nil {
 		errs = append(errs, err)
 	}
+	bad(c.Login == nil || c.Fetch.Cookies || c.Fetch.Jar != nil || c.Fetcher != nil, "Login needs Fetch.Cookies: without them, what a site sets is lost")
 	bad(c.Limits.Depth >= SeedsOnly, "Limits.Depth is %d: must be 1 or more, None or SeedsOnly", c.Limits.Depth)
 	bad(c.Limits.Pages >= None, "Limits.Pages is %d: must be 1 or more, or None", c.Limits.Pages)
 	bad(c.Limits.PagesPerHost >= 0, "Limits.PagesPerHost is %d: must not be negative", c.Limits.PagesPerHost)

@@ -27,7 +27,8 @@ What a site sends to be misread does not reach a reader unchanged. Control chara
 writing, and invisible characters are written as escapes (` + "`\\u202e`" + `) on terminals, in visits, ledger, reports and
 every JSON output, where they mean the same to a program. User and password of a Location, or of any other reference that
 is refused for having them, are masked (` + "`http://*****@host/`" + `). Only a web archive contains what was received,
-byte for byte: it is evidence, and must be treated with care.
+byte for byte but for the values of cookies, which are masked in a crawl with cookies: it is evidence, and must be treated
+with care.
 `
 
 // TestHostileTable compares docs/hostile.md with the outcome of each case.

@@ -212,6 +212,9 @@ func (r *run) crawl(ctx context.Context) (*Report, error) {
 	if err := r.open(ctx); err != nil {
 		return nil, err
 	}
+	if err := r.login(ctx); err != nil {
+		return nil, err
+	}
 	if r.commits != nil {
 		r.commits.start(ctx)
 	}

@@ -369,6 +369,16 @@ func wireCases(second Expect) []auditCase {
 			func(b *browser) { b.with("Authorization", "Basic eDp5", bRobots) }, "Authorization"},
 		{"method", "method", Expect{}, nil,
 			func(b *browser) { b.get(aRobots); b.send(http.MethodHead, aRoot, nil) }, polite, "HEAD instead of GET"},
+		{"a login", "method", Expect{Logins: []string{aPage}}, nil,
+			func(b *browser) { b.get(aRobots); b.send(http.MethodPost, aRoot, nil) },
+			func(b *browser) { b.slowly(aRobots, aPage); b.send(http.MethodPost, aPage, nil) }, "POST instead of GET"},
+		{"two logins", "method", Expect{Logins: []string{aPage}}, nil,
+			func(b *browser) {
+				b.get(aRobots)
+				b.send(http.MethodPost, aPage, nil)
+				b.send(http.MethodPost, aPage, nil)
+			},
+			func(b *browser) { b.get(aRobots); b.send(http.MethodPost, aPage, nil) }, "a second POST"},
 		{"long line", "line", Expect{}, nil,
 			func(b *browser) { b.get(aRobots, aRoot+strings.Repeat("x", 8192)) },
 			func(b *browser) { b.get(aRobots, aRoot+strings.Repeat("x", 8192-len("GET / HTTP/1.1"))) }, "8 KiB"},

@@ -72,13 +72,19 @@ func (a *auditor) wire(r *Request) {
 	if host == "" {
 		host = r.Addr.String()
 	}
-	if r.Method != "" && r.Method != http.MethodGet {
+	isLogin := r.Method == http.MethodPost && slices.Contains(a.e.Logins, r.URL)
+	switch before := a.logins[r.URL]; {
+	case isLogin && before != nil:
+		a.report(Violation{Rule: "method", Host: host, Detail: "a second POST", First: *before, Second: *r})
+	case isLogin:
+		a.logins[r.URL] = r
+	case r.Method != "" && r.Method != http.MethodGet:
 		a.report(Violation{Rule: "method", Host: host, Detail: r.Method + " instead of GET", Second: *r})
 	}
 	if what := lineFault(r.Line); what != "" {
 		a.report(Violation{Rule: "line", Host: host, Detail: what, Second: *r})
 	}
-	if a.e.AllowRepeats || r.URL == "" || a.isRobots(r) {
+	if a.e.AllowRepeats || isLogin || r.URL == "" || a.isRobots(r) {
 		return
 	}
 	if before := a.done[r.URL]; before != nil && before.ended < r.began {

@@ -67,6 +67,8 @@ type Expect struct {
 	AllowRepeats bool
 	// AuthHosts are the hosts (host:port) to which an Authorization header may be sent.
 	AuthHosts []string
+	// Logins are the URLs to which a form may be sent, by one POST each.
+	Logins []string
 }
 
 // Span is a part of the day, from midnight UTC. If To is not after From, it extends into the next day.

@@ -42,7 +42,9 @@ func TestCookbook(t *testing.T) {
 	bin := t.TempDir()
 	run(t, dir, "go", "build", "-o", bin, "./...")
 	t.Setenv("SITE_TOKEN", "secret")
+	t.Setenv("SITE_PASSWORD", "s3cret")
 	t.Run("members", func(t *testing.T) { members(t, bin) })
+	t.Run("club", func(t *testing.T) { club(t, bin) })
 	t.Run("pdfs", func(t *testing.T) { pdfs(t, bin) })
 	t.Run("csv", func(t *testing.T) { visitsAsCSV(t, bin) })
 	t.Run("headings", func(t *testing.T) { mainHeadings(t, bin) })
@@ -69,6 +71,30 @@ func members(t *testing.T, bin string) {
 	defer site.Close()
 	if out := run(t, bin, filepath.Join(bin, "members"), site.URL); !strings.Contains(out, "redirected 302") {
 		t.Errorf("not logged in:\n%s", out)
+	}
+}
+
+func club(t *testing.T, bin string) {
+	posts := 0
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch c, _ := r.Cookie("session"); {
+		case r.URL.Path == "/robots.txt":
+			http.NotFound(w, r)
+		case r.Method == http.MethodPost && r.URL.Path == "/login":
+			if posts++; r.PostFormValue("username") == "reader" && r.PostFormValue("password") == os.Getenv("SITE_PASSWORD") {
+				http.SetCookie(w, &http.Cookie{Name: "session", Value: "x", Path: "/"})
+				http.Redirect(w, r, "/", http.StatusSeeOther)
+			}
+		case r.Method != http.MethodGet || c == nil:
+			w.WriteHeader(http.StatusUnauthorized)
+		default:
+			_, _ = io.WriteString(w, "<form method=post action=/delete><button></form><a href=/logout>bye</a>")
+		}
+	}))
+	defer site.Close()
+	out := run(t, bin, filepath.Join(bin, "club"), site.URL+"/login", site.URL+"/")
+	if posts != 1 || out != "fetched 200 "+site.URL+"/\n" {
+		t.Errorf("%d forms\n%s", posts, out)
 	}
 }
 

@@ -28,6 +28,8 @@ type Client struct {
 	// Admitted is called between Admit and Fetch, with the URL of the Request and the Permit for that URL or for the
 	// robots.txt that it needs. nil: nothing is called.
 	Admitted func(ctx context.Context, u weburl.URL, p politeness.Permit)
+	// Answered is called after Report, with the Answer that is about to be returned. nil: nothing is called.
+	Answered func(ctx context.Context, a *Answer)
 }
 
 // Answer is the outcome of one request.
@@ -94,6 +96,9 @@ func (c *Client) step(ctx context.Context, r politeness.Request) (_ *Answer, err
 	a.Aborted, a.Ready = reply.Aborted, c.Gate.Report(a.Permit, reply)
 	if err != nil {
 		return nil, err
+	}
+	if c.Answered != nil {
+		c.Answered(ctx, a)
 	}
 	return a, nil
 }

@@ -1,8 +1,10 @@
 package fetcher
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
@@ -29,6 +31,7 @@ type exchange struct {
 	url        weburl.URL
 	purpose    politeness.Purpose
 	validators Validators
+	form       []byte // nil unless it is submitted
 	watch      *watch
 	secret     []string // names of the header fields of this request alone
 	keyID      string   // of the key that signed the request
@@ -90,6 +93,9 @@ func (x *exchange) send(ctx context.Context, req *http.Request) (*http.Response,
 	}
 	x.watch.enter(ReasonHeaderTimeout, c.FirstByteTimeout)
 	x.conn.wire.take(x.turn)
+	if x.form != nil { // anew for each attempt
+		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(x.form)), int64(len(x.form))
+	}
 	return x.conn.client.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, x.trace())))
 }
 
@@ -171,6 +177,12 @@ func (x *exchange) measure(page *Page) {
 	page.Written, page.FirstByte = x.turn.written, x.turn.firstByte
 	if x.turn.record != nil {
 		page.Raw = x.turn.record.raw(x.secret)
+		if x.form != nil {
+			page.Raw.Request = page.Raw.Request[:headLength(page.Raw.Request)]
+		}
+		if x.f.jar != nil {
+			maskCookies(page.Raw.Head)
+		}
 		page.Raw.Cut = page.Raw.Cut || page.Truncated != ""
 	}
 }

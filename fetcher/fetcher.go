@@ -135,9 +135,17 @@ func (f *Fetcher) Fetch(ctx context.Context, p politeness.Permit) (*Page, error)
 
 // FetchConditional is like Fetch, with the validators of an earlier answer. An answer with status 304 has no body.
 func (f *Fetcher) FetchConditional(ctx context.Context, p politeness.Permit, v Validators) (*Page, error) {
+	return f.exchange(ctx, p, v, nil)
+}
+
+// exchange makes the request of a Permit: with a form, a POST.
+func (f *Fetcher) exchange(ctx context.Context, p politeness.Permit, v Validators, form []byte) (*Page, error) {
 	started := time.Now()
 	if f.closed.Load() {
 		return nil, &Error{Phase: PhaseRequest, Reason: ReasonClosed, Err: errClosed, Ended: started}
+	}
+	if (p.Purpose() == politeness.Login) != (form != nil) {
+		return nil, &Error{Phase: PhaseRequest, Reason: ReasonPermitInvalid, Err: errMethod, Ended: started}
 	}
 	grant, err := p.Redeem()
 	if err != nil {
@@ -145,7 +153,7 @@ func (f *Fetcher) FetchConditional(ctx context.Context, p politeness.Permit, v V
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	x := &exchange{f: f, grant: grant, expires: p.Expires(), url: grant.URL(), purpose: grant.Purpose(), validators: v}
+	x := &exchange{f: f, grant: grant, expires: p.Expires(), url: grant.URL(), purpose: grant.Purpose(), validators: v, form: form}
 	x.watch = newWatch(cancel, started, f.cfg.FetchTimeout, f.cfg.MinRate)
 	defer x.watch.stop()
 	page, fail := x.run(ctx)

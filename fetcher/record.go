@@ -71,10 +71,38 @@ func blank(request []byte, secret []string) []byte {
 		pos += end + 1
 		name, value, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\r")), []byte(": "))
 		if slices.Contains(secret, textproto.CanonicalMIMEHeaderKey(string(name))) {
-			for i := range value {
-				value[i] = '*'
-			}
+			overwrite(value)
 		}
 	}
 	return request
+}
+
+// maskCookies overwrites the values of the cookies that an answer sets: who has one is logged in.
+func maskCookies(head []byte) {
+	within := false
+	for pos := 0; pos < len(head); {
+		end := bytes.IndexByte(head[pos:], '\n')
+		if end < 0 {
+			return
+		}
+		line := bytes.TrimSuffix(head[pos:pos+end], []byte("\r"))
+		pos += end + 1
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		switch folded := len(line) > 0 && (line[0] == ' ' || line[0] == '\t'); {
+		case folded && within: // the rest of a field, as it was written before RFC 9112
+			overwrite(line)
+		case !folded:
+			if within = bytes.EqualFold(name, []byte("Set-Cookie")); within {
+				_, value, _ = bytes.Cut(value, []byte("="))
+				value, _, _ = bytes.Cut(value, []byte(";"))
+				overwrite(value)
+			}
+		}
+	}
+}
+
+func overwrite(b []byte) {
+	for i := range b {
+		b[i] = '*'
+	}
 }

@@ -16,7 +16,7 @@ import (
 // requested: servers disagree on what it means (RFC 9110 section 8.4.1.2).
 const acceptEncoding = "gzip, br, zstd"
 
-// request builds the one GET request of an exchange.
+// request builds the one request of an exchange.
 func (x *exchange) request(ctx context.Context) (*http.Request, *Error) {
 	target, err := requestTarget(x.url.Scheme(), x.url.Authority(), x.url.PathQuery())
 	if err != nil {
@@ -26,8 +26,12 @@ func (x *exchange) request(ctx context.Context) (*http.Request, *Error) {
 	if err != nil {
 		return nil, &Error{Phase: PhaseRequest, Reason: ReasonHeader, Err: err}
 	}
+	method := http.MethodGet
+	if x.form != nil {
+		method = http.MethodPost
+	}
 	return &http.Request{
-		Method: http.MethodGet, URL: target, Host: x.url.Authority(), Header: h,
+		Method: method, URL: target, Host: x.url.Authority(), Header: h,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}, nil
 }
@@ -55,6 +59,10 @@ func (x *exchange) header(ctx context.Context) (http.Header, error) {
 	}
 	if x.f.jar != nil {
 		optional(h, "Cookie", x.f.jar.header(x.url.Origin(), x.url.Path(), time.Now()))
+	}
+	if x.form != nil {
+		h["Content-Type"] = []string{"application/x-www-form-urlencoded"}
+		return h, nil // a Signer signs GET requests
 	}
 	if x.f.cfg.Signer != nil { // last: it may sign all fields
 		x.keyID, x.answered = x.f.cfg.Signer.Sign(x.url, h)

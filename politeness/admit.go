@@ -13,7 +13,7 @@ type Request struct {
 	URL      weburl.URL // what is wanted in the end
 	Next     weburl.URL // what [Gate.Next] named for it; zero: the caller resolved URL's own host
 	Addr     netip.Addr // the address of Next's host
-	Purpose  Purpose    // Page or Sitemap; robots.txt permits the Gate makes by itself
+	Purpose  Purpose    // Page, Sitemap or Login; robots.txt permits the Gate makes by itself
 	Attempt  int        // 0 for the first; further failures of a page do not count for Config.MaxFailures
 	Queued   time.Time  // when the URL was queued, written to the ledger
 	Deadline time.Time  // the Permit expires no later; zero: after Config.PermitTTL
@@ -101,8 +101,8 @@ func (g *Gate) step(now time.Time, h *host, q Request) (step, error) {
 	}
 	g.takeBack(now, o.fetching)
 	page := step{url: q.URL, purpose: Page}
-	if q.Purpose == Sitemap { // no other purpose is taken over: a page cannot pass for a robots.txt
-		page.purpose = Sitemap
+	if q.Purpose == Sitemap || q.Purpose == Login { // a page cannot pass for a robots.txt
+		page.purpose = q.Purpose
 	}
 	switch {
 	case v != nil:

@@ -21,6 +21,8 @@ func (e line) purpose() Purpose {
 		return Robots
 	case Sitemap.String():
 		return Sitemap
+	case Login.String():
+		return Login
 	}
 	return Page
 }

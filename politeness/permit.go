@@ -29,6 +29,7 @@ const (
 	Page    Purpose = iota // a page, or any URL of the crawl
 	Robots                 // robots.txt or a hop of its redirects
 	Sitemap                // a sitemap
+	Login                  // a form that the operator's program submits to log in: the one purpose that is not a GET
 )
 
 // String is the name of p in the ledger.
@@ -38,6 +39,8 @@ func (p Purpose) String() string {
 		return "robots"
 	case Sitemap:
 		return "sitemap"
+	case Login:
+		return "login"
 	}
 	return "page"
 }

@@ -194,6 +194,9 @@ var network = []privilege{
 			"Resolver", "DefaultResolver", "ResolveIPAddr", "ResolveTCPAddr", "ResolveUDPAddr",
 		},
 	}},
+	// Nothing submits a form but the function that the operator's program gives as crawler.Config.Login.
+	{"submit forms", []string{"fetcher"}, map[string][]string{module + "/politeness": {"Login"}, "": {"Post"}}},
+	{"log in", []string{"fetcher", "crawler"}, map[string][]string{"": {"Login"}}},
 	{"listen", []string{"internal/demo", "crawltest"}, map[string][]string{
 		"net": {
 			"Listen", "ListenConfig", "ListenIP", "ListenMulticastUDP", "ListenPacket", "ListenTCP", "ListenUDP", "ListenUnix",
@@ -339,6 +342,9 @@ func TestPrivilegesAreSeen(t *testing.T) {
 		`net.LookupHost("a")`:                          "look up names",
 		`net.DefaultResolver.LookupNetIP(nil, "", "")`: "look up names",
 		`var r net.Resolver; _ = r`:                    "look up names",
+		`f.Post(nil, p, nil)`:                          "submit forms",
+		`x := politeness.Login; _ = x`:                 "submit forms",
+		`c.Login(nil, u, nil)`:                         "log in",
 		`net.Listen("tcp", ":0")`:                      "listen",
 		`new(net.ListenConfig).Listen(nil, "", "")`:    "listen",
 		`net.ListenUDP("udp", nil)`:                    "listen",
@@ -352,7 +358,7 @@ func TestPrivilegesAreSeen(t *testing.T) {
 		`http.NewServeMux()`:                           "",
 		`x.Listen()`:                                   "",
 	} {
-		src := "package p\nimport (\"net\"; \"net/http\"; web \"net/http\"; \"sync\"; \"time\"; \"context\")\nfunc g() { " + body + " }"
+		src := "package p\nimport (\"net\"; \"net/http\"; web \"net/http\"; \"sync\"; \"time\"; \"context\"; \"" + module + "/politeness\")\nfunc g() { " + body + " }"
 		f, err := parser.ParseFile(token.NewFileSet(), "p.go", src, 0)
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)

@@ -1,0 +1,69 @@
+package crawler_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// clubWeb is a site, in memory only, whose page is for those who have logged in.
+func clubWeb() *crawltest.Web {
+	web := crawltest.NewWeb()
+	site := web.Site("http://club.example")
+	site.Handle("/login", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.PostFormValue("user") == "reader" && r.PostFormValue("password") == "pen and paper" {
+			http.SetCookie(w, &http.Cookie{Name: "session", Value: "1", Path: "/"})
+		}
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+	}))
+	site.Handle("/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := r.Cookie("session"); err != nil {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	return web
+}
+
+// Submit the form of a site that gave the operator an account, once, before the crawl. The cookie that it sets is sent
+// with the pages. The address of the form and the names of its fields are in the source of the page with the form.
+func ExampleConfig_login() {
+	web := clubWeb()
+	defer web.Close()
+	to, err := weburl.Parse("http://club.example/login")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c, err := crawler.New(crawler.Config{
+		Contact: "https://lab.university.edu/crawl",
+		Login: func(ctx context.Context, c *fetcher.Client) error {
+			page, err := c.Login(ctx, to, url.Values{"user": {"reader"}, "password": {"pen and paper"}})
+			if err == nil && page.Status != http.StatusSeeOther {
+				err = fmt.Errorf("%s answers %d", to, page.Status)
+			}
+			return err
+		},
+		Fetch:      fetcher.Config{Cookies: true, DialContext: web.DialContext, Resolver: web},
+		Politeness: politeness.Config{Delay: politeness.None},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for v, err := range c.Pages(context.Background(), "http://club.example/") {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(v.Outcome, v.Status(), v.URL)
+	}
+	// Output:
+	// fetched 200 http://club.example/
+}
