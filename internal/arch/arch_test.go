@@ -148,6 +148,7 @@ var thirdParty = map[string][]string{
 	"examples/focused": {"golang.org/x/net/html"},
 	"examples/search":  {"golang.org/x/net/html", "modernc.org/sqlite"},
 
+	"metrics":   {"github.com/prometheus/client_golang"},
 	"job":       {"go.yaml.in/yaml/v4"},
 	"cmd/amble": {"github.com/alecthomas/kong"},
 

@@ -1,0 +1,170 @@
+// Package metrics counts what a crawl does, in the text form that Prometheus reads.
+//
+//	m := metrics.New()
+//	config.Trace = crawler.JoinTraces(config.Trace, m.Trace())
+//	c, err := crawler.New(config)
+//	m.Watch(c, nil)
+//	http.Handle("/metrics", m.Handler())
+//	http.Handle("/readyz", metrics.HealthHandler(func() error { return m.Ready(time.Now(), 0) }))
+//
+// The number of series does not depend on the crawl: no label names a host or a URL, and the values of every label are a
+// closed list. docs/live.md says what each metric is for, with alert rules and a dashboard.
+//
+// Reading order: metrics.go, labels.go (the closed lists), gauges.go and audit.go (what is computed when it is read), health.go.
+package metrics
+
+import (
+	"net/http"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Metrics are the counts of one process. All methods are safe for concurrent use.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	requests    *prometheus.CounterVec
+	visits      *prometheus.CounterVec
+	received    prometheus.Counter
+	connections prometheus.Counter
+	took        *prometheus.HistogramVec
+	commits     prometheus.Histogram
+	answered    prometheus.Gauge
+
+	active atomic.Int64            // when something happened last, in Unix nanoseconds
+	owed   atomic.Int64            // until when something is owed to some host, or a URL waits, likewise
+	failed atomic.Pointer[failure] // of a commit
+	watch  atomic.Pointer[watched]
+	audit  atomic.Pointer[func() Audit]
+}
+
+type failure struct{ err error }
+
+// New returns Metrics that have counted nothing yet.
+func New() *Metrics {
+	m := &Metrics{
+		registry:    prometheus.NewRegistry(),
+		requests:    counters("amble_requests_total", "Requests that are over, by what they were for and by class of status; aborted ones were broken off by the crawler.", "purpose", "class"),
+		visits:      counters("amble_visits_total", "URLs whose outcome is final, by outcome and reason code.", "outcome", "reason"),
+		received:    counter("amble_received_bytes_total", "Bytes of bodies, as received."),
+		connections: counter("amble_connections_total", "Connections that were opened."),
+		took: prometheus.NewHistogramVec(histogram("amble_request_seconds", "Time from writing a request to the last byte of its answer.",
+			0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60), []string{"purpose"}),
+		commits: prometheus.NewHistogram(histogram("amble_commit_seconds", "Time that a commit took: syncing the sinks and writing to the queue.", 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)),
+		answered: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "amble_last_answer_timestamp_seconds", Help: "When the last answer was received, in Unix time; 0 before the first.",
+		}),
+	}
+	m.active.Store(time.Now().UnixNano())
+	m.registry.MustRegister(
+		m.requests, m.visits, m.received, m.connections, m.took, m.commits, m.answered,
+		gauges{m}, build(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	m.begin()
+	return m
+}
+
+func counter(name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+}
+
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+// histogram describes one with classic buckets, and native ones for readers that request them.
+func histogram(name, help string, buckets ...float64) prometheus.HistogramOpts {
+	return prometheus.HistogramOpts{
+		Name: name, Help: help, Buckets: buckets,
+		NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
+	}
+}
+
+func build() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "amble_build_info", Help: "1, with the version of the crawler and of Go.",
+		ConstLabels: prometheus.Labels{"version": crawler.Version, "goversion": runtime.Version()},
+	}, func() float64 { return 1 })
+}
+
+// begin makes the series that alerts and rates begin from.
+func (m *Metrics) begin() {
+	for _, purpose := range purposes {
+		m.took.WithLabelValues(purpose)
+		for _, class := range classes {
+			m.requests.WithLabelValues(purpose, class)
+		}
+	}
+	m.visits.WithLabelValues(string(crawler.Fetched), "")
+}
+
+// Handler returns a handler that writes the metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+}
+
+// Trace returns the hooks that count. It belongs into the Config of every Crawler that is counted.
+func (m *Metrics) Trace() *crawler.Trace {
+	return &crawler.Trace{
+		Claimed:  func(frontier.Claim) { m.happened() },
+		Waiting:  func(_ weburl.URL, n *politeness.NotYet) { m.owes(n.Until) },
+		Answered: func(_ weburl.URL, a *fetcher.Answer) { m.answer(a) },
+		Retrying: func(_ weburl.URL, _ string, at time.Time) { m.owes(at) },
+		Visited: func(v *crawler.Visit) {
+			m.happened()
+			m.visits.WithLabelValues(known(outcomes, string(v.Outcome)), reason(v.Reason)).Inc()
+		},
+		Committed: m.commit,
+	}
+}
+
+func (m *Metrics) answer(a *fetcher.Answer) {
+	m.happened()
+	m.owes(a.Ready)
+	purpose := known(purposes, a.Permit.Purpose().String())
+	m.requests.WithLabelValues(purpose, class(a)).Inc()
+	p := a.Page
+	if p == nil {
+		return
+	}
+	m.received.Add(float64(p.WireBytes))
+	if !p.Reused {
+		m.connections.Inc()
+	}
+	m.took.WithLabelValues(purpose).Observe(p.Ended.Sub(p.Written).Seconds())
+	m.answered.Set(float64(p.Ended.UnixMicro()) / 1e6)
+}
+
+func (m *Metrics) commit(c crawler.Commit) {
+	if c.Err != nil {
+		m.failed.Store(&failure{c.Err})
+		return
+	}
+	m.commits.Observe(c.Took.Seconds())
+}
+
+// happened notes that the crawl is not stuck.
+func (m *Metrics) happened() { latest(&m.active, time.Now()) }
+
+// owes notes that something waits until t.
+func (m *Metrics) owes(t time.Time) { latest(&m.owed, t) }
+
+func latest(at *atomic.Int64, t time.Time) {
+	if t.IsZero() {
+		return
+	}
+	n := t.UnixNano()
+	for old := at.Load(); n > old && !at.CompareAndSwap(old, n); old = at.Load() { //nolint:revive // another goroutine was faster
+	}
+}
