@@ -197,7 +197,7 @@ var network = []privilege{
 	}},
 	// Nothing submits a form but the function that the operator's program gives as crawler.Config.Login.
 	{"submit forms", []string{"fetcher"}, map[string][]string{module + "/politeness": {"Login"}, "": {"Post"}}},
-	{"log in", []string{"fetcher", "crawler"}, map[string][]string{"": {"Login"}}},
+	{"log in", []string{"fetcher", "crawler", "job"}, map[string][]string{"": {"Login"}}},
 	{"listen", []string{"internal/demo", "crawltest"}, map[string][]string{
 		"net": {
 			"Listen", "ListenConfig", "ListenIP", "ListenMulticastUDP", "ListenPacket", "ListenTCP", "ListenUDP", "ListenUnix",
