@@ -48,7 +48,7 @@ func (*explainCmd) Help() string {
 
 	amble explain --contact me@university.edu https://site.to.crawl/some/page
 	amble explain job https://site.to.crawl/some/page
-	amble explain --offline --seed https://site.to.crawl/ https://site.to.crawl/x
+	amble explain --offline --seed https://site.to.crawl https://site.to.crawl/x
 	amble explain job --host site.to.crawl --for-owner
 
 For a job directory it tells how the URL was found, by which line of robots.txt it was judged, what each
