@@ -25,6 +25,7 @@ type crawlCmd struct {
 
 	Fresh       bool `group:"Output:" help:"With -o: only begin a new crawl, in a directory that is empty or not there yet."`
 	PrintConfig bool `group:"Output:" help:"Print every value, also of the keys that are seldom needed, and where it came from, and stop."`
+	Commented   bool `group:"Output:" help:"With --print-config: as a job file that explains every key, those with their default as comments."`
 }
 
 // crawlFlags describe a crawl. Their names are also the keys of the job file.
@@ -60,7 +61,7 @@ Exit codes: 0 done, 2 usage, 3 nothing fetched, 4 too many failed, 5 limit (with
 
 // Run executes the command.
 func (c *crawlCmd) Run(a *app, o *keyflags.Origins) error {
-	if c.PrintConfig {
+	if c.PrintConfig || c.Commented {
 		return a.printConfig(c, o)
 	}
 	seeds, err := seedsOf(o, c.URLs, c.Seeds, a.in)
@@ -88,7 +89,11 @@ func (a *app) printConfig(c *crawlCmd, o *keyflags.Origins) error {
 	if len(urls.Values) == 0 {
 		urls, _, _ = o.File().Get(job.KeyURLs)
 	}
-	_, err := fmt.Fprint(a.out, o.Settings().YAML(urls))
+	text := o.Settings().YAML(urls)
+	if c.Commented {
+		text = o.Settings().Commented(urls)
+	}
+	_, err := fmt.Fprint(a.out, text)
 	return err
 }
 
