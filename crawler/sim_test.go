@@ -234,9 +234,8 @@ func window(from, to time.Duration) politeness.Window {
 // setLimits chooses the limits that end things.
 func (s *sim) setLimits(p *politeness.Config) {
 	p.MaxFailures, p.MaxSilence = politeness.None, politeness.None // the truth expects every page that works
-	p.RobotsGiveUp = 2 * time.Hour                                 // a host sharing an address may wait long
-	if s.Month || s.Hours {
-		p.RobotsGiveUp = 60 * 24 * time.Hour // what failed before a long pause still fails after it
+	if s.Month {
+		p.RobotsGiveUp = 60 * 24 * time.Hour // no robots.txt works for days
 	}
 	if s.Hard {
 		p.MaxFailures = 8
@@ -276,7 +275,10 @@ func (s *sim) setJudges() {
 	s.expect = crawltest.Expect{
 		Delay: delay, PerAddress: true, PerDomain: p.PerDomain, Hosts: s.hosts, Agent: "testbot", Contact: s.config.Contact,
 		MaxRetryAfter: or(p.MaxRetryAfter, politeness.DefaultMaxRetryAfter), RobotsFreshness: true,
-		RobotsRetry:   []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, time.Minute},
+		RobotsRetry: []time.Duration{
+			time.Second, 5 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute,
+			32 * time.Minute, time.Hour,
+		},
 		RobotsGiveUp:  or(p.RobotsGiveUp, politeness.DefaultRobotsGiveUp),
 		MaxCrawlDelay: politeness.DefaultMaxCrawlDelay, Rate: p.Rate, RateSlack: 10 * time.Second,
 		LatencyFactor: max(0, p.DelayFactor), MaxLatencyDelay: politeness.DefaultMaxDelay,

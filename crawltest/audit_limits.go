@@ -13,6 +13,9 @@ type failing struct {
 	first, late *Request // answered 429
 }
 
+// minSilent is the number of failures from which Expect.MaxSilence applies.
+const minSilent = 5
+
 // failures checks r against the limits for failing hosts, and records its answer. An incomplete answer, which the
 // crawler itself may have aborted, is ignored.
 func (a *auditor) failures(r *Request) {
@@ -27,7 +30,7 @@ func (a *auditor) failures(r *Request) {
 		case a.e.MaxFailures > 0 && f.halves/2 >= a.e.MaxFailures:
 			v.Detail = "failed too often consecutively, and should have been given up"
 			a.report(v)
-		case a.e.MaxSilence > 0 && long >= a.e.MaxSilence+a.e.Late:
+		case a.e.MaxSilence > 0 && f.halves/2 >= minSilent && long >= a.e.MaxSilence+a.e.Late:
 			v.Detail = "has not answered well for " + long.String() + ", and should have been given up"
 			a.report(v)
 		}

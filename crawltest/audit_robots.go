@@ -216,8 +216,9 @@ func (a *auditor) robotsRetries() {
 type outage struct {
 	first, last *look // nil if the last look did not fail
 	n           int
-	had         *look // the last good look
-	flying      *look // the previous look
+	late        time.Duration // how much later than Expect.RobotsRetry allows the looks were made
+	had         *look         // the last good look
+	flying      *look         // the previous look
 }
 
 // before checks a look against the results of the earlier looks.
@@ -229,10 +230,16 @@ func (o *outage) before(a *auditor, l *look) {
 	if o.n == 0 {
 		return
 	}
+	long := o.last.last.End.Sub(o.first.last.End) - o.late
 	if pauses := a.e.RobotsRetry; len(pauses) > 0 {
-		a.robotsRetry(l.first, o.last.last, pauses[min(o.n, len(pauses))-1])
+		pause := pauses[min(o.n, len(pauses))-1]
+		a.robotsRetry(l.first, o.last.last, pause)
+		due := o.last.last.End.Add(pause)
+		if until, ok := retryTime(o.last.last); ok && until.After(due) {
+			due = until
+		}
+		o.late += max(0, l.first.Start.Sub(due))
 	}
-	long := o.last.last.End.Sub(o.first.last.End)
 	if o.had != nil && l.first.Start.Sub(o.had.last.End) < robotsGood+a.e.Late {
 		return
 	}

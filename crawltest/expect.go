@@ -36,10 +36,11 @@ type Expect struct {
 	// requested of a host of which it knows a longer one (P5).
 	MaxCrawlDelay time.Duration
 	// RobotsGiveUp, if not 0, is how long a crawler may keep requesting a robots.txt that fails: after a failure this
-	// long after the first, it must not request it again (P8).
+	// long after the first, it must not request it again (P8). By how much later a request was made than RobotsRetry
+	// allows does not count: other hosts may have had their turn.
 	RobotsGiveUp time.Duration
 	// MaxFailures, if not 0, is the number of answers of 429 without a good one in between after which a host must
-	// not receive any request; MaxSilence, if not 0, is the time of such answers after which it must not. An answer
+	// not receive any request; MaxSilence, if not 0, is the time of at least five such answers after which it must not. An answer
 	// of 5xx counts half for MaxFailures if its URL was not requested before. Answers for a robots.txt do not count.
 	MaxFailures int
 	MaxSilence  time.Duration

@@ -102,7 +102,7 @@ func TestOnlyAnAdmittedRequestCountsAsUse(t *testing.T) {
 				}
 				b.send(p, 0, Reply{Status: 200, Body: []byte("User-agent: *\nDisallow: /no\n")})
 				b.wait(raw, someAddr)
-				time.Sleep(DefaultDelay)
+				time.Sleep(DefaultDelay + strangers*grace)
 			}
 		}
 		if len(left) > 0 {

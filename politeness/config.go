@@ -71,15 +71,16 @@ type Config struct {
 	MaxRetryAfter time.Duration
 	// MaxBackoff is the longest pause after failures. 0: default.
 	MaxBackoff time.Duration
-	// MaxFailures is after how many failures without a good answer in between, and MaxSilence after how long a time of such
-	// failures, a host is given up with ReasonHostFailed. A failure is that its name has no address, that it cannot be
+	// MaxFailures is after how many failures without a good answer in between, and MaxSilence after how long a time of at least
+	// five such failures, a host is given up with ReasonHostFailed. A failure is that its name has no address, that it cannot be
 	// connected to, does not answer in time, or answers 429. A page that fails in another way, such as with 5xx, counts half,
 	// only at the first attempt at its URL, and not for MaxSilence; further attempts only lengthen the pause (MaxBackoff).
 	// 0: default; None: never.
 	MaxFailures int
 	MaxSilence  time.Duration
 	// RobotsGiveUp is how long an unreachable robots.txt is retried before its origin is given up with
-	// ReasonRobotsUnreachable. 0: default; None: forever.
+	// ReasonRobotsUnreachable. The time for which an attempt that is due has to wait for requests to other hosts does not
+	// count. 0: default; None: forever.
 	RobotsGiveUp time.Duration
 	// ForbiddenDenies treats the statuses 401 and 403 of a robots.txt as "nothing allowed", not as "no rules" as RFC 9309
 	// section 2.3.1.3 says.

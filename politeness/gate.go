@@ -20,8 +20,9 @@ type Gate struct {
 	// recording is held shared while an event is written to the ledger and takes effect, and by Snapshot alone, so that no
 	// event is in the one and not in the other. It is locked before mu.
 	recording sync.RWMutex
-	restored  *restored // what Replay continues from; nil when that is done
-	skew      skew      // found by NewGate and Replay; constant afterwards
+	naming    sync.Mutex // held by Failed: of two pages whose robots.txt has no address, one notes the attempt. Locked after recording
+	restored  *restored  // what Replay continues from; nil when that is done
+	skew      skew       // found by NewGate and Replay; constant afterwards
 
 	mu    sync.Mutex // guards what follows
 	hosts hosts

@@ -8,6 +8,10 @@ import (
 
 const firstBackoff = time.Second
 
+// minSilent is the number of failures before Config.MaxSilence applies: at an address with many hosts, few requests to one
+// host fit into a long time.
+const minSilent = 5
+
 // fault is how much a failure counts against a host.
 type fault int32
 
@@ -84,7 +88,7 @@ func (h *host) fail(c *Config, now time.Time, f fault) {
 	switch {
 	case int(h.failures)/int(wholeFault) >= c.MaxFailures:
 		h.giveUp(ReasonHostFailed, "the host failed too often without a good answer in between")
-	case f == wholeFault && h.failing.since(now) >= c.MaxSilence:
+	case f == wholeFault && h.failing.since(now) >= c.MaxSilence && int(h.failures)/int(wholeFault) >= minSilent:
 		h.giveUp(ReasonHostFailed, "the host has not answered well for too long")
 	}
 }

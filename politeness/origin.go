@@ -45,7 +45,7 @@ type redirectChain struct {
 
 // outage is a series of failures to fetch a robots.txt.
 type outage struct {
-	since    instant
+	since    instant // it began, if every attempt had been made when it was due
 	retryAt  instant
 	attempts int
 }
@@ -114,12 +114,17 @@ func (o *origin) source(now time.Time, u weburl.URL) robots.Source {
 	return s
 }
 
-// failed plans the next attempt at a robots.txt that could not be fetched (P8), or gives it up.
-func (o *origin) failed(c *Config, now time.Time, r Reply) {
+// failed plans the next attempt at a robots.txt that could not be fetched (P8), or gives it up. The attempt was made at tried,
+// perhaps long after it could have been: the time until the host had its turn, at an address with many hosts, is not a
+// failure.
+func (o *origin) failed(c *Config, now, tried time.Time, r Reply) {
 	if o.outage == nil {
 		o.outage = &outage{since: at(now)}
 	}
 	out := o.outage
+	if late := out.retryAt.since(tried); out.retryAt != 0 && late > 0 {
+		out.since = out.since.add(late)
+	}
 	out.attempts++
 	o.chain = nil
 	out.retryAt = at(now.Add(robotsPause(out.attempts)))

@@ -89,28 +89,3 @@ func (p *pace) rewind(now time.Time) bool {
 
 // latest is when the last event was that p knows of.
 func (p *pace) latest() time.Time { return later(p.ended.time(), p.notBefore.Add(-p.delay)) }
-
-// shared is a clock that several hosts share.
-type shared struct {
-	pace
-	promised time.Time // the last instant told to a request that has to wait
-}
-
-// promise is an instant for one more waiter: each gets its own, a pause apart, so that they do not all come back at once
-// to find one place.
-func (p *shared) promise(now time.Time) time.Time {
-	t := p.until(now)
-	if next := p.promised.Add(max(p.delay, recheck)); next.After(t) && p.promised.After(now) {
-		t = next
-	}
-	p.promised = t
-	return t
-}
-
-// held is the clause under which p makes one more request wait.
-func (p *shared) held(now time.Time, name string) ledger.Clause {
-	return ledger.Clause{Name: name, Until: p.promise(now), Delay: ledger.Duration(p.delay)}
-}
-
-// idle reports whether forgetting the clock at now would change nothing.
-func (p *shared) idle(now time.Time) bool { return p.free(now) && !p.promised.After(now) }

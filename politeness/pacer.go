@@ -65,14 +65,16 @@ func clockOf[K comparable](m map[K]*shared, key K) *shared {
 // nil when all are free.
 func (p *pacer) wait(now time.Time, c *clocks) error {
 	var held []ledger.Clause
+	var ready time.Time // of the host itself
 	if !p.opens(now, c.slot) {
+		ready = c.slot.until(now)
 		held = append(held, c.slot.held(now))
 	}
-	if c.addr != nil && !p.opens(now, &c.addr.pace) {
-		held = append(held, c.addr.held(now, ledger.ClauseAddress))
+	if c.addr != nil && !p.opensTo(now, c.addr, c.host) {
+		held = append(held, c.addr.held(now, c.host, ready, p.cfg.Delay, ledger.ClauseAddress))
 	}
-	if c.domain != nil && !p.opens(now, &c.domain.pace) {
-		held = append(held, c.domain.held(now, ledger.ClauseDomain))
+	if c.domain != nil && !p.opensTo(now, c.domain, c.host) {
+		held = append(held, c.domain.held(now, c.host, ready, p.cfg.Delay, ledger.ClauseDomain))
 	}
 	if len(held) == 0 {
 		if until, ok := p.rateFree(now); !ok {
@@ -88,6 +90,11 @@ func (p *pacer) wait(now time.Time, c *clocks) error {
 // opens reports whether a clock admits a request at now.
 func (p *pacer) opens(now time.Time, c *pace) bool { return c.free(now) && c.full(now, &p.bucket) }
 
+// opensTo reports whether a shared clock admits a request to h at now.
+func (p *pacer) opensTo(now time.Time, c *shared, h *host) bool {
+	return c.opens(now, h) && c.full(now, &p.bucket)
+}
+
 // take starts by's request on every clock and appends to passed what it had waited for.
 func (p *pacer) take(now time.Time, by *permit, passed []ledger.Clause) []ledger.Clause {
 	start := func(c *pace, name string) {
@@ -100,9 +107,11 @@ func (p *pacer) take(now time.Time, by *permit, passed []ledger.Clause) []ledger
 	start(c.slot, c.slot.clause.String())
 	if c.addr != nil {
 		start(&c.addr.pace, ledger.ClauseAddress)
+		c.addr.serve(c.host)
 	}
 	if c.domain != nil {
 		start(&c.domain.pace, ledger.ClauseDomain)
+		c.domain.serve(c.host)
 	}
 	if p.total != nil && !now.Before(p.taken) { // earlier only in a Replay: the bucket was full again at p.taken
 		p.total.ReserveN(now, 1) // what rateFree rounded is owed to the next

@@ -90,6 +90,14 @@ func (p *permit) abandoned(now time.Time) bool {
 	return p.expired(now) && now.Sub(p.allowed) > p.gate.cfg.PermitTTL
 }
 
+// asked is when p's request was sent, or could have been, as the ledger has it.
+func (p *permit) asked() time.Time {
+	if p.started.Load() {
+		return p.began
+	}
+	return ledger.Ceil(p.allowed)
+}
+
 // pause is what is due after p's request.
 func (p *permit) pause() (time.Duration, string) {
 	c, h := &p.gate.cfg, p.clocks.host

@@ -210,7 +210,7 @@ func TestAPermitThatIsNeverReportedIsTakenBackWhenItExpires(t *testing.T) {
 			time.Sleep(DefaultPermitTTL)
 			b.wait("https://a.test/2", someAddr)
 			time.Sleep(time.Nanosecond)
-			if c := b.wait("https://a.test/2", someAddr).Clauses; time.Until(c[len(c)-1].Until) != time.Second || c[len(c)-1].Name != ledger.ClauseDelay {
+			if c := b.wait("https://a.test/2", someAddr).Clauses; time.Until(c[0].Until) != time.Second || c[0].Name != ledger.ClauseDelay {
 				t.Errorf("taken back, then a delay: %v", c)
 			}
 			time.Sleep(time.Second)

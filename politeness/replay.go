@@ -186,7 +186,7 @@ func (r *replay) start() error {
 			return err
 		}
 	}
-	p.slot = e.Slot // of a snapshot's Permit it was not known
+	p.slot, p.allowed = e.Slot, e.Allowed // of a snapshot's Permit they were not known
 	p.began = e.Written
 	p.started.Store(true)
 	return nil
@@ -235,6 +235,7 @@ func (r *replay) unsent() error {
 			return err
 		}
 	}
+	p.allowed = e.Allowed
 	err = r.end(p)
 	if target != wanted && fetching != nil && fetching != p { // p was taken back before that was requested
 		o.fetching, o.chain = fetching, chain

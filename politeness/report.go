@@ -130,6 +130,8 @@ func (g *Gate) Failed(u, next weburl.URL, err error) time.Time {
 	}
 	g.recording.RLock()
 	defer g.recording.RUnlock()
+	g.naming.Lock()
+	defer g.naming.Unlock()
 	if g.concerns(now, u, next) {
 		g.journal.unresolved(now, u, next, err)
 	}
@@ -152,7 +154,7 @@ func (g *Gate) failed(now time.Time, u, next weburl.URL, err error) time.Time {
 	if next != u {
 		o := h.origin(u)
 		if o.fetching == nil && !o.retryAt().after(now) {
-			o.failed(&g.cfg, now, Reply{Err: err})
+			o.failed(&g.cfg, now, now, Reply{Err: err})
 		}
 		if o.retryAt().after(now) {
 			return o.retryAt().time()

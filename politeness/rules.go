@@ -92,7 +92,7 @@ func (b *rulebook) learn(now time.Time, p *permit, r Reply, a answer) {
 	}
 	switch {
 	case a.policy == robots.Unreachable:
-		o.failed(b.cfg, now, r)
+		o.failed(b.cfg, now, p.asked(), r)
 		return
 	case a.policy == robots.Redirect && len(hops) < robots.MaxRedirects:
 		o.chain = &redirectChain{a.to, append(hops, a.to.String())}

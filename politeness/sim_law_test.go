@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -215,7 +216,11 @@ func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer, r
 		}
 	}
 	if u.robots && !r.Aborted {
-		l.answered(u, at, r, a)
+		tried := began
+		if tried.IsZero() {
+			tried = ledger.Ceil(u.allowed)
+		}
+		l.answered(u, at, tried, r, a)
 	}
 	if o := l.origin(u.wanted); u.robots && !recorded { // it binds nobody, nor does the copy before
 		o.known, o.served = false, false
@@ -261,7 +266,7 @@ func (l *law) fail(h *hostLaw, at time.Time, fault int) {
 		h.failing = at
 	}
 	h.failures += fault
-	if fault > 0 && h.failures/2 >= l.config.MaxFailures || fault == 2 && at.Sub(h.failing) >= l.config.MaxSilence {
+	if fault > 0 && h.failures/2 >= l.config.MaxFailures || fault == 2 && h.failures >= 2*5 && at.Sub(h.failing) >= l.config.MaxSilence {
 		h.gone = politeness.ReasonHostFailed
 	}
 }
@@ -274,17 +279,17 @@ func (l *law) nameless(at time.Time, u, next weburl.URL, asking bool) {
 		l.fail(h, at, 2)
 		h.hold = later(h.hold, at.Add(l.delay(h, l.operator(u.Host(), netip.Addr{}))))
 	case !asking && !o.retryAt.After(at):
-		l.unreachable(o, at, nil)
+		l.unreachable(o, at, at, nil)
 	}
 }
 
 // answered is the table "Answers to robots.txt".
-func (l *law) answered(u *use, at time.Time, r politeness.Reply, a *answer) {
+func (l *law) answered(u *use, at, tried time.Time, r politeness.Reply, a *answer) {
 	o := l.origin(u.wanted)
 	o.hop = ""
 	switch s := r.Status; {
 	case r.Err != nil, s < 200, s >= 500, s == 429, r.Truncated == politeness.CutShort, r.Truncated == politeness.CutIdle:
-		l.unreachable(o, at, a)
+		l.unreachable(o, at, tried, a)
 	case s < 300:
 		l.know(u, r.Ended, a.life, a.file)
 	case s < 400 && a.to != "" && u.hops < maxHops:
@@ -314,10 +319,13 @@ func (l *law) know(u *use, ended time.Time, life time.Duration, f *robotsFile) {
 	}
 }
 
-// unreachable plans the next attempt: after 1 s, 5 s, 30 s, then 1 min and doubled up to 1 h.
-func (l *law) unreachable(o *originLaw, at time.Time, a *answer) {
+// unreachable plans the next attempt: after 1 s, 5 s, 30 s, then 1 min and doubled up to 1 h. How much later than planned
+// an attempt was made does not count for giving up.
+func (l *law) unreachable(o *originLaw, at, tried time.Time, a *answer) {
 	if o.attempts == 0 {
 		o.since = at
+	} else if tried.After(o.retryAt) {
+		o.since = o.since.Add(tried.Sub(o.retryAt))
 	}
 	o.attempts++
 	next := []time.Duration{time.Second, 5 * time.Second, 30 * time.Second}

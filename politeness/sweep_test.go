@@ -81,6 +81,12 @@ func (b *client) mintSame(p Permit) Permit {
 	defer g.mu.Unlock()
 	h, target := g.host(p.p.wanted), g.host(p.p.url)
 	c := g.clocks(now, target, p.p.url, p.p.addr)
+	if c.addr != nil { // another Gate has other lines
+		c.addr.line, c.addr.tickets = nil, nil
+	}
+	if c.domain != nil {
+		c.domain.line, c.domain.tickets = nil, nil
+	}
 	if err := g.pacer.wait(now, &c); err != nil {
 		b.Fatalf("%s (%v) at %v, but %v", p.URL(), p.Purpose(), now, err)
 	}

@@ -24,8 +24,8 @@ var protections = []mutant{
 	// Pauses and flights: P3 to P6.
 	{"a request is followed by no pause", "politeness/pace.go", "p.hold(end.Add(d), d, clause)", "p.hold(end, d, clause)", both, true, seeds{crawl: 1, gate: 1}},
 	{"a request in flight is no hindrance", "politeness/pace.go", "return p.holder == nil && !now", "return !now", both, false, seeds{crawl: 1, gate: 1}},
-	{"the address has no clock", "politeness/pacer.go", "c.addr != nil && !p.opens(now, &c.addr.pace)", "false", both, false, seeds{crawl: 2, gate: 1}},
-	{"the domain has no clock", "politeness/pacer.go", "c.domain != nil && !p.opens(now, &c.domain.pace)", "false", both, false, seeds{crawl: 1, gate: 3}},
+	{"the address has no clock", "politeness/pacer.go", "c.addr != nil && !p.opensTo(now, c.addr, c.host)", "false", both, false, seeds{crawl: 2, gate: 1}},
+	{"the domain has no clock", "politeness/pacer.go", "c.domain != nil && !p.opensTo(now, c.domain, c.host)", "false", both, false, seeds{crawl: 1, gate: 3}},
 	{"IPv4 in IPv6 is another address", "politeness/pacer.go", "addr.Unmap().WithZone", "addr.WithZone", both, false, seeds{crawl: 12, gate: 3}},
 	{"the hop of a redirected robots.txt holds the wrong host", "politeness/admit.go", "th = g.host(s.url)", "th = g.host(q.URL)", both, false, seeds{crawl: 5, gate: 32}},
 	{"slow answers lengthen nothing", "politeness/delay.go", "l > d {", "false && l > d {", both, false, seeds{crawl: 1, gate: 2}},
@@ -36,7 +36,7 @@ var protections = []mutant{
 	{"the last failure ends nothing", "politeness/health.go", "case int(h.failures)/int(wholeFault) >= c.MaxFailures:", "case false:", both, false, seeds{crawl: 40, gate: 2314}},
 	{"a time-out is a failure of the page", "politeness/health.go", ", isTimeout(r.Err):", ":", gate, false, seeds{gate: 2285}},
 	{"a replay takes a time-out for a failure of the page", "politeness/line.go", "	if e.Timeout {", "	if false {", gate, false, seeds{gate: 3882}},
-	{"silence ends nothing", "politeness/health.go", "case f == wholeFault && h.failing.since(now) >= c.MaxSilence:", "case false:", gate, false, seeds{gate: 97}},
+	{"silence ends nothing", "politeness/health.go", "case f == wholeFault && h.failing.since(now) >= c.MaxSilence && int(h.failures)/int(wholeFault) >= minSilent:", "case false:", gate, false, seeds{gate: 97}},
 	{"no least delay", "politeness/delay.go", "		d = max(d, MinDelay)", "		d = max(d, 0)", both, false, seeds{crawl: 4, gate: 14}},
 	{"a host's own delay lengthens nothing", "politeness/delay.go", "if s.Operator != 0 {", "if false {", gate, false, seeds{gate: 20}},
 	{"a range of addresses holds for nobody", "politeness/hostdelay.go", "return uint16(c.hosts.Addr(addr) + 1)", "return h.entry", gate, false, seeds{gate: 92}},
@@ -188,8 +188,15 @@ var exactness = []mutant{
 	{"aborted requests count as failures", "politeness/health.go", "case r.Aborted, !begun", "case !begun", 0, false, nil},
 	// Whoever waits so long asks in vain, and has to wait again.
 	{"a wait that is over before it begins", "politeness/errors.go", "Until: cs[0].Until, Clauses", "Until: cs[0].Until.Add(-time.Hour), Clauses", 0, false, nil},
-	// All but one ask in vain.
-	{"all waiters of an address are told one time", "politeness/pace.go", "next.After(t) && p.promised.After(now)", "false", 0, false, nil},
+	// Some hosts of an address starve.
+	{"whoever comes is served, whatever the turn", "politeness/shared.go", "return !now.Before(p.turn(min(p.place(h), strangers)))", "return true", 0, false, nil},
+	{"a turn that is not taken never passes", "politeness/shared.go", "time.Duration(place) * grace)", "time.Duration(place) * time.Hour)", 0, false, nil},
+	{"hosts come after their turn", "politeness/shared.go", "time.Duration(place-1) * pause", "time.Duration(place+9) * pause", 0, false, nil},
+	// Hosts of a crowded address are given up for the time that others take.
+	{"waiting for the turn is a failure of robots.txt", "politeness/origin.go", "out.retryAt != 0 && late > 0", "false", 0, false, nil},
+	{"few failures in a long time end a host", "politeness/health.go", " && int(h.failures)/int(wholeFault) >= minSilent", "", 0, false, nil},
+	// An attempt counts twice, in the ledger alone.
+	{"of two failed look-ups for one robots.txt both are noted", "politeness/report.go", "	g.naming.Lock()\n	defer g.naming.Unlock()\n", "", 0, false, nil},
 	// Nothing is requested until robots.txt has been fetched again.
 	{"an old copy does not serve", "politeness/origin.go", "return min(o.retryAt(), o.fetched.add(maxStale))", "return o.expires", 0, false, nil},
 	// As before: without the copy nothing is requested.
