@@ -57,8 +57,12 @@ const (
 	LedgerName = "ledger.jsonl" // two lines per request: one for its start and one for its end
 )
 
-// PageName is the name reserved in a job directory for a report as an HTML page.
-const PageName = "report.html"
+// Names reserved in a job directory for what package report writes.
+const (
+	PageName     = "report.html"  // the report as a page
+	HostsName    = "hosts.csv"    // a line for each host
+	ProblemsName = "problems.csv" // a line for each URL that could not be had
+)
 
 // Job is a crawl in a directory that this process has locked. Its methods are not safe for concurrent use, except for
 // those that control a crawl that runs ([Job.Pause] and those after it) and [Job.HostPending]; those of its

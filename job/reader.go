@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,21 +69,27 @@ func (r *Reader) File() (*File, error) {
 
 // Visits returns the job's visits, in the order in which they ended. The sequence ends after an error.
 func (r *Reader) Visits() iter.Seq2[*sink.Record, error] {
-	return records2[sink.Record](r.files.plainDir, VisitsName)
+	return records2(r.files.plainDir, VisitsName, func(line []byte, v *sink.Record) error { return json.Unmarshal(line, v) })
 }
 
 // Ledger returns the lines of the job's ledger. The sequence ends after an error.
 func (r *Reader) Ledger() iter.Seq2[*ledger.Entry, error] {
-	return records2[ledger.Entry](r.files.plainDir, LedgerName)
+	return records2(r.files.plainDir, LedgerName, func(line []byte, e *ledger.Entry) error {
+		if e.Parse(bytes.TrimSuffix(line, []byte("\n"))) == nil {
+			return nil
+		}
+		*e = ledger.Entry{}
+		return json.Unmarshal(line, e) // JSON that another program has written
+	})
 }
 
 // records2 returns the lines of a JSON Lines file.
-func records2[T any](d plainDir, name string) iter.Seq2[*T, error] {
+func records2[T any](d plainDir, name string, parse func([]byte, *T) error) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		stopped := false
 		err := d.eachLine(name, func(n int, line []byte) bool {
 			v := new(T)
-			err := json.Unmarshal(line, v)
+			err := parse(line, v)
 			if err != nil {
 				v, err = nil, readError(fmt.Errorf("line %d of %s: %w", n, d.path(name), err))
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/digest"
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
@@ -15,11 +16,16 @@ const reportSchema = "amble.report/1"
 type reportFile struct {
 	Schema string `json:"schema"`
 	*crawler.Report
-	Error string `json:"error,omitempty"`
+	Error     string       `json:"error,omitempty"`
+	ByHost    []digest.Row `json:"by_host,omitempty"`    // those with the most requests first
+	MoreHosts int          `json:"more_hosts,omitempty"` // that are not in ByHost
 }
 
 // ReportJSON returns a report in the form of report.json: one line. err is what ended the crawl, if anything did.
-func ReportJSON(rep *crawler.Report, err error) []byte {
+func ReportJSON(rep *crawler.Report, err error) []byte { return reportJSON(rep, nil, err) }
+
+// reportJSON is ReportJSON with what is known of each host.
+func reportJSON(rep *crawler.Report, facts *digest.Facts, err error) []byte {
 	r := *rep
 	r.Started, r.Ended = r.Started.UTC(), r.Ended.UTC()
 	if r.Sitemaps == nil {
@@ -29,6 +35,12 @@ func ReportJSON(rep *crawler.Report, err error) []byte {
 	if err != nil {
 		f.Error = err.Error()
 	}
+	if facts != nil {
+		f.MoreHosts = facts.MoreHosts
+		for i := range facts.Hosts {
+			f.ByHost = append(f.ByHost, facts.Hosts[i].Row())
+		}
+	}
 	b, err := json.Marshal(f)
 	if err != nil { // only strings, numbers and times
 		panic(err)
@@ -36,9 +48,23 @@ func ReportJSON(rep *crawler.Report, err error) []byte {
 	return hidden.Escape(b)
 }
 
-// writeReport writes the report of the whole job.
+// writeReport writes the report of the whole job. If ledger or visits cannot be read, which Verify explains, it lacks what is
+// known of each host.
 func (j *Job) writeReport(rep *crawler.Report) error {
-	return outputError(j.files.replace(reportName, append(ReportJSON(rep, nil), '\n')))
+	facts, err := (&Reader{j.dir, j.files}).Facts()
+	if err != nil {
+		facts = nil
+	}
+	return outputError(j.files.replace(reportName, append(reportJSON(rep, facts, nil), '\n')))
+}
+
+// ReportJSON returns the content of the job's report.json.
+func (r *Reader) ReportJSON() ([]byte, error) {
+	if _, err := r.Report(); err != nil {
+		return nil, err
+	}
+	b, err := r.files.read(reportName)
+	return b, readError(err)
 }
 
 // Report returns the report of the last process that ended normally.

@@ -1,7 +1,3 @@
-// Package report sums up a crawl that package job keeps: as text, and as a self-contained page, with facts about each
-// host from one pass over ledger and visits.
-//
-// Reading order: text.go, hosts.go, page.go.
 package report
 
 import (
@@ -68,14 +64,12 @@ func finishText(r *crawler.Report, ended string) string {
 	switch {
 	case ended != "":
 		return ended + ", " + left
-	case r.Finish == crawler.FinishUnreachable:
-		return "no host answered, " + left
-	case r.Finish == crawler.FinishErrors:
-		return "too many URLs failed, " + left
 	case r.Finish == crawler.FinishDone:
-		return "done, nothing left"
+		return finishWords(r.Finish)
 	case r.Stopped != "":
 		return fmt.Sprintf("stopped because %s, %s", cli.Printable(r.Stopped), left)
+	case finishWords(r.Finish) != "":
+		return finishWords(r.Finish) + ", " + left
 	case r.Finish.Limit():
 		return fmt.Sprintf("limit %s reached, %s", LimitName(r.Finish), left)
 	}

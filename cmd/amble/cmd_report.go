@@ -1,6 +1,8 @@
 package main
 
 import (
+	"io"
+
 	"github.com/amble-crawler/amble/internal/view"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/report"
@@ -40,7 +42,7 @@ func (c *reportCmd) Run(a *app) error {
 		return err
 	}
 	if c.JSON {
-		_, err = a.out.Write(append(job.ReportJSON(rep, nil), '\n'))
+		err = printReport(a.out, r)
 	} else {
 		v := a.view(view.Flags{Color: c.Color})
 		_, err = a.out.Write([]byte(v.Emphasized(report.Text(rep, "", nil))))
@@ -48,5 +50,13 @@ func (c *reportCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return report.WritePage(r)
+	return report.Write(r)
+}
+
+func printReport(w io.Writer, r *job.Reader) error {
+	b, err := r.ReportJSON()
+	if err == nil {
+		_, err = w.Write(b)
+	}
+	return err
 }

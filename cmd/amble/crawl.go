@@ -173,7 +173,7 @@ func writePage(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(report.WritePage(r), r.Close())
+	return errors.Join(report.Write(r), r.Close())
 }
 
 // tellHow prints how to resume a job that did not finish.

@@ -167,7 +167,7 @@ func TestProblemsAndRulesAreGrouped(t *testing.T) {
 	}
 	d.AddVisit(&sink.Record{
 		URL: "http://a.test/x", Outcome: "refused", Reason: "robots_disallow", Rule: "Disallow: /x",
-		Detail: `line 2 "Disallow: /x" of http://a.test/robots.txt (200, fetched 2026-01-02T03:04:05Z), group "*" line 1`,
+		Detail: `refused: line 2 "Disallow: /x" of http://a.test/robots.txt (200, fetched 2026-01-02T03:04:05Z), group "*" line 1`,
 	})
 	f := d.Snapshot(0)
 	if len(f.Problems) != 2 || f.Problems[0].Count != 9 || f.Problems[0].Hosts != 4 || len(f.Problems[0].Examples) != 3 {

@@ -11,6 +11,10 @@ type Mark struct {
 	Start time.Time
 	Took  time.Duration
 	Kind  Kind
+
+	Pause time.Duration // before it, since the request before of the same process; 0: there was none
+	Owed  time.Duration // of Pause, or what should have been
+	Held  bool          // the host lengthened it, or its trouble did
 }
 
 // marks keeps the first and the last requests.

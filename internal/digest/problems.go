@@ -37,8 +37,8 @@ type group struct {
 	hosts map[string]bool
 }
 
-// isProblem reports whether a visit is something that an operator wants to know about.
-func isProblem(v *sink.Record) bool {
+// IsProblem reports whether a visit is something that an operator wants to know about.
+func IsProblem(v *sink.Record) bool {
 	switch v.Outcome {
 	case "fetched":
 		return v.Status >= 400
@@ -57,7 +57,7 @@ func problemStatus(v *sink.Record) int {
 
 // where is the place of a rule as a visit's detail names it: line and file, without the time at which it was read.
 func where(detail string) string {
-	line, _, ok := strings.Cut(detail, ` "`)
+	line, _, ok := strings.Cut(strings.TrimPrefix(detail, "refused: "), ` "`)
 	if _, file, found := strings.Cut(detail, `" of `); ok && found {
 		file, _, _ = strings.Cut(file, " ")
 		return line + " of " + file

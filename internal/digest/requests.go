@@ -13,6 +13,7 @@ type start struct {
 	written time.Time
 	robots  bool
 	early   bool
+	pause   pause // before it
 }
 
 // add adds a line of the ledger.
@@ -94,7 +95,7 @@ func (d *Digest) begin(e *ledger.Entry, pause audit.Pause, paused, early bool) {
 	}
 	h.run, h.Wait = e.Run, Wait{}
 	if len(d.open) < mostOpen {
-		d.open[request{e.Run, e.ID}] = start{e.Host, e.Written, e.Purpose == "robots", early}
+		d.open[request{e.Run, e.ID}] = start{e.Host, e.Written, e.Purpose == "robots", early, p}
 	}
 }
 
@@ -135,8 +136,12 @@ func pauseBefore(h *Host, e *ledger.Entry, judged audit.Pause, paused bool) (p p
 		p.owed = judged.Due
 	}
 	for _, c := range e.Clauses {
-		if owed := c.Until.Sub(h.ended); owed > p.owed || owed == p.owed && owed > 0 {
-			p.owed, p.cause = owed, ledger.ClauseIDOf(c.Name)
+		p.owed = max(p.owed, c.Until.Sub(h.ended))
+	}
+	found := false
+	for _, c := range e.Clauses { // the clocks that hosts share say the same as the host's own, which names the reason
+		if owed := c.Until.Sub(h.ended); owed > 0 && owed >= p.owed-audit.Tolerance && (!found || isShared(p.cause) && !isShared(ledger.ClauseIDOf(c.Name))) {
+			found, p.cause = true, ledger.ClauseIDOf(c.Name)
 		}
 	}
 	switch p.cause.String() {
@@ -144,6 +149,15 @@ func pauseBefore(h *Host, e *ledger.Entry, judged audit.Pause, paused bool) (p p
 		p.held = true
 	}
 	return p
+}
+
+// isShared reports whether a clause is of a clock that hosts share.
+func isShared(c ledger.ClauseID) bool {
+	switch c.String() {
+	case ledger.ClauseAddress, ledger.ClauseDomain, ledger.ClauseRate, ledger.ClauseBusy:
+		return true
+	}
+	return false
 }
 
 // add adds a pause. early says that the request after it was too early, whatever the rounding of its time.
@@ -197,7 +211,7 @@ func (d *Digest) end(e *ledger.Entry) {
 	if s.robots {
 		h.Rules.note(e)
 	}
-	m := Mark{Host: h.Name, Start: s.written, Took: e.Ended.Sub(s.written), Kind: kindOf(e, &s)}
+	m := Mark{Host: h.Name, Start: s.written, Took: e.Ended.Sub(s.written), Kind: kindOf(e, &s), Pause: s.pause.observed, Owed: s.pause.owed, Held: s.pause.held}
 	d.marks.add(m)
 	d.series.answer(e)
 	d.lanes.mark(h, s.written, e.Ended, m.Kind)

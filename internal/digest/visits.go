@@ -22,7 +22,7 @@ func (d *Digest) visit(v *sink.Record) {
 		h.visit(v, fetched)
 	}
 	d.series.visit(v)
-	if isProblem(v) {
+	if IsProblem(v) {
 		d.problems.add(Group{Outcome: v.Outcome, Reason: v.Reason, Status: problemStatus(v)}, host, v)
 	}
 	if v.Rule != "" && (v.Outcome == "refused" || v.Outcome == "out_of_scope") {

@@ -1,0 +1,128 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/amble-crawler/amble/internal/digest"
+)
+
+// got is what became of the URLs of each site.
+type got struct {
+	Text string
+	Bars bars
+	Keys []keyEntry
+	More string
+}
+
+var fates = []keyEntry{
+	{"ok", "fetched"}, {"bad", "answered 4xx or 5xx, or not at all"}, {"sl", "redirected or unchanged"}, {"cd", "refused by a rule"},
+	{"mut", "known, over the site's budget"}, {"warn", "left out for another reason"},
+}
+
+// fatesOf counts the URLs of a host in the order of fates.
+func fatesOf(h *digest.Host) []float64 {
+	wrong := 0
+	for _, n := range h.Statuses {
+		wrong += n
+	}
+	wrong = min(wrong, h.Pages()+h.Failed())
+	good := max(0, h.Pages()-max(0, wrong-h.Outcomes["failed"]))
+	bad := h.Pages() + h.Failed() - good
+	moved := h.Outcomes["redirected"] + h.Outcomes["not_modified"]
+	over := h.OverBudget()
+	rest := max(0, h.Visits-good-bad-moved-h.Refused()-over)
+	return []float64{float64(good), float64(bad), float64(moved), float64(h.Refused()), float64(over), float64(rest)}
+}
+
+func (s *source) got() got {
+	byVisits := slices.Clone(s.facts.Hosts)
+	slices.SortStableFunc(byVisits, func(a, b digest.Host) int { return cmp.Compare(b.Visits, a.Visits) })
+	var rows []barFacts
+	for i := range byVisits[:min(mostBars, len(byVisits))] {
+		h := &byVisits[i]
+		if h.Visits > 0 {
+			rows = append(rows, barFacts{h.Name, fatesOf(h), fmt.Sprintf("%s of %s", num(int(fatesOf(h)[0])), num(h.Visits))})
+		}
+	}
+	g := got{Bars: drawBars("URLs of each site by what became of them", fates, rows), Keys: fates}
+	if n := len(byVisits) + s.facts.MoreHosts - len(rows); n > 0 {
+		g.More = plural(n, "more site") + ": see the table below and hosts.csv."
+	}
+	g.Text = "Every URL that entered the crawl has one fate."
+	if texts := s.gaps(); len(texts) > 0 {
+		g.Text += " " + and(texts...) + "."
+	}
+	if s.report.Left > 0 {
+		g.Text += " " + plural(s.report.Left, "URL") + " had none when the crawl ended."
+	}
+	return g
+}
+
+// gaps says which sites are not seen as a whole.
+func (s *source) gaps() (texts []string) {
+	var cut, refusing, silent []string
+	for i := range s.facts.Hosts {
+		h := &s.facts.Hosts[i]
+		switch state, _ := s.state(h); state {
+		case stateCut:
+			cut = append(cut, site(h.Name))
+		case stateRefuses:
+			refusing = append(refusing, site(h.Name))
+		case stateNotEntered:
+			silent = append(silent, site(h.Name))
+		}
+	}
+	if len(cut) > 0 {
+		texts = append(texts, fmt.Sprintf("%s cut off by the budget of %s pages a site (%s), so their totals are lower bounds", are(len(cut), len(s.facts.Hosts), "was", "were"), s.manifest.Settings["max-per-host"], some(cut, 3)))
+	}
+	if len(refusing) > 0 {
+		texts = append(texts, fmt.Sprintf("%s every page that was known (%s)", are(len(refusing), len(s.facts.Hosts), "refuses", "refuse"), some(refusing, 3)))
+	}
+	if len(silent) > 0 {
+		texts = append(texts, fmt.Sprintf("%s not entered, because it could not be learnt what is allowed there (%s)", are(len(silent), len(s.facts.Hosts), "was", "were"), some(silent, 3)))
+	}
+	return texts
+}
+
+// are says how many of all sites, with a verb.
+func are(n, all int, one, many string) string {
+	if n == 1 {
+		return fmt.Sprintf("1 of %s sites %s", num(all), one)
+	}
+	return fmt.Sprintf("%s of %s sites %s", num(n), num(all), many)
+}
+
+// States of a site.
+const (
+	stateComplete   = "complete"
+	stateCut        = "cut at budget"
+	stateRefuses    = "refuses"
+	stateNotEntered = "robots.txt: not entered"
+	stateGivenUp    = "given up"
+	stateFailed     = "failed"
+	stateUnfinished = "not finished"
+	stateOnlyAsked  = "no page known"
+)
+
+// state says what is known of a site as a whole, with the class of its tag.
+func (s *source) state(h *digest.Host) (state, class string) {
+	switch {
+	case h.Reasons["robots_unreachable"] > 0 || h.Pages() == 0 && h.Rules.Failed > 0:
+		return stateNotEntered, "w"
+	case h.OverBudget() > 0:
+		return stateCut, "w"
+	case h.Reasons["host_failed"]+h.Reasons["retry_after_long"]+h.Reasons["crawl_delay_long"] > 0:
+		return stateGivenUp, "w"
+	case h.Visits > 0 && h.Refused() == h.Visits:
+		return stateRefuses, "b"
+	case s.report.Left > 0:
+		return stateUnfinished, "w"
+	case h.Visits == 0:
+		return stateOnlyAsked, ""
+	case h.Failed() == h.Visits:
+		return stateFailed, "b"
+	}
+	return stateComplete, "o"
+}

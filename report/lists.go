@@ -1,0 +1,91 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/amble-crawler/amble/internal/digest"
+	"github.com/amble-crawler/amble/internal/hidden"
+	"github.com/amble-crawler/amble/job"
+)
+
+// hostsCSV is a line for each host that is kept in full.
+func (s *source) hostsCSV() []byte {
+	t := newTable("host", "state", "requests", "robots_requests", "retries", "bytes", "server_seconds", "answers_2xx", "answers_3xx", "answers_4xx", "answers_5xx", "no_answer", "answers_429",
+		"visits", "pages", "failed", "refused", "over_budget", "same_body", "least_pause_s", "owed_there_s", "least_ratio", "early", "answer_p50_s", "answer_p95_s", "robots_status", "first", "last")
+	for i := range s.facts.Hosts {
+		h := &s.facts.Hosts[i]
+		state, _ := s.state(h)
+		r := h.Row()
+		t.row(h.Name, state, r.Requests, r.Robots, r.Retries, r.Bytes, r.Server, r.Classes[2], r.Classes[3], r.Classes[4], r.Classes[5], r.Classes[0], r.TooMany,
+			r.Visits, r.Pages, r.Failed, r.Refused, r.OverBudget, r.Same, r.Least, r.Owed, r.Ratio, r.Early, r.P50, r.P95, r.RobotsStatus, stamp(h.First), stamp(h.Last))
+	}
+	return t.bytes()
+}
+
+// mostListed is how many problems are listed in the file.
+const mostListed = 100_000
+
+// problemsCSV is a line for each URL that is a problem, in the order in which they ended.
+func problemsCSV(r *job.Reader) ([]byte, error) {
+	t := newTable("url", "outcome", "reason", "status", "via", "error", "ended")
+	n := 0
+	for v, err := range r.Visits() {
+		if err != nil {
+			return nil, err
+		}
+		if digest.IsProblem(v) && v.Reason != "host_budget" { // which is no problem of the URL
+			if n++; n <= mostListed {
+				t.row(v.URL, v.Outcome, v.Reason, v.Status, v.Via, v.Error, stamp(v.Ended))
+			}
+		}
+	}
+	if n > mostListed {
+		t.row(fmt.Sprintf("and %d more, which are in visits.jsonl", n-mostListed))
+	}
+	return t.bytes(), nil
+}
+
+// table is text in rows, in a form that spreadsheets read and do not take for formulas.
+type table struct {
+	b bytes.Buffer
+	w *csv.Writer
+}
+
+func newTable(names ...string) *table {
+	t := &table{}
+	t.w = csv.NewWriter(&t.b)
+	_ = t.w.Write(names) // into memory
+	return t
+}
+
+func (t *table) row(values ...any) {
+	cells := make([]string, len(values))
+	for i, v := range values {
+		switch v := v.(type) {
+		case string:
+			cells[i] = harmless(v)
+		case float64:
+			cells[i] = strconv.FormatFloat(v, 'f', -1, 64)
+		default:
+			cells[i] = fmt.Sprint(v)
+		}
+	}
+	_ = t.w.Write(cells) // into memory
+}
+
+func (t *table) bytes() []byte {
+	t.w.Flush()
+	return hidden.Escape(t.b.Bytes())
+}
+
+// harmless is a text that no spreadsheet takes for a formula.
+func harmless(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}

@@ -1,0 +1,299 @@
+package report
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/politeness/ledger"
+)
+
+// hostile is text that must not become markup, a formula or a line of a terminal.
+const hostile = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
+
+// sites serves three hosts on loopback: one with hostile titles, paths and rules, one that answers 429 once, and one that
+// refuses everything.
+func sites(t *testing.T) (seeds []string) {
+	t.Helper()
+	busy := 0
+	for i, h := range []http.HandlerFunc{
+		func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/robots.txt":
+				fmt.Fprint(w, "User-agent: *\nDisallow: /no\"><script>alert(3)</script>\nDisallow: /secret\u202e\n")
+			case "/":
+				w.Header().Set("Content-Type", "text/html")
+				fmt.Fprintf(w, "<title>%s</title><a href='/=cmd|x'>a</a><a href='/missing%%22%%3E%%3Cscript%%3E'>b</a><a href='/secret\u202e/x'>c</a><a href='/x\"><img src=y>'>d</a><a href='/broken'>e</a>", hostile)
+			case "/broken":
+				panic(http.ErrAbortHandler)
+			default:
+				http.NotFound(w, r)
+			}
+		},
+		func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/1" {
+				if busy++; busy == 1 {
+					w.Header().Set("Retry-After", "0")
+					w.WriteHeader(http.StatusTooManyRequests)
+					return
+				}
+			}
+			w.Header().Set("Content-Type", "text/html")
+			for i := range 12 {
+				fmt.Fprintf(w, "<a href=/%d>x</a>", i+1)
+			}
+		},
+		func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				fmt.Fprint(w, "User-agent: *\nDisallow: /\n")
+			}
+		},
+	} {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.%d:0", i+1))
+		if err != nil {
+			t.Skipf("loopback has no further address here: %v", err)
+		}
+		srv := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = srv.Serve(l)
+		}()
+		t.Cleanup(func() {
+			_ = srv.Close()
+			<-done
+		})
+		seeds = append(seeds, "http://"+l.Addr().String()+"/")
+	}
+	return seeds
+}
+
+// crawled returns a job directory with a crawl of the sites, and its reader.
+func crawled(t *testing.T, delay time.Duration) (string, *job.Reader) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "job")
+	var c job.Config
+	c.Crawl.Politeness.Delay = delay
+	c.Crawl.Limits.PagesPerHost = 8
+	c.Crawl.Retries.Pause = time.Millisecond
+	c.Crawl.Fetch.AllowAddresses = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	j, err := job.Create(dir, c, sites(t)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir, reader(t, dir)
+}
+
+func reader(t *testing.T, dir string) *job.Reader {
+	t.Helper()
+	r, err := job.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+func written(t *testing.T, r *job.Reader) string {
+	t.Helper()
+	if err := Write(r); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(r.Dir(), job.PageName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
+}
+
+func TestAPageOfAHostileCrawl(t *testing.T) {
+	_, r := crawled(t, 20*time.Millisecond)
+	page := written(t, r)
+	for _, section := range []string{"got", "polite", "time", "sites", "rules", "problems", "sample", "how"} {
+		if !strings.Contains(page, `<h2 id="`+section+`">`) {
+			t.Errorf("there is no section %s", section)
+		}
+	}
+	for _, want := range []string{"✓ Polite:", "404 not found", "line 3 of http://", "refuses", "cut at budget", "Least pause observed ÷ owed: 1", "1 × 429"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, never := range []string{"<script", "<img", "onerror=alert(2)>", "\u202e", " style=", "javascript:"} {
+		if strings.Contains(page, never) {
+			t.Errorf("the page has %q", never)
+		}
+	}
+	if n := strings.Count(page, "<svg"); n < 5 || strings.Count(page, `role="img"`)+strings.Count(page, `aria-hidden="true"`) != n {
+		t.Errorf("%d pictures, not all of which say what they are", n)
+	}
+}
+
+// TestTheSumsOfAReport adds up ledger and visits independently, and compares them with the page's lists and report.json.
+func TestTheSumsOfAReport(t *testing.T) {
+	dir, r := crawled(t, crawler.None)
+	written(t, r)
+	requests, bytes, pages, open := map[string]int{}, map[string]int64{}, map[string]int{}, map[uint64]string{}
+	for e, err := range r.Ledger() {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case e.Event == ledger.Start:
+			requests[e.Host]++
+			open[e.ID] = e.Host
+		case e.Event == ledger.End:
+			bytes[open[e.ID]] += e.Bytes
+		}
+	}
+	visits := 0
+	for v, err := range r.Visits() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		visits++
+		if v.Outcome == "fetched" {
+			pages[strings.Split(v.URL, "/")[2]]++
+		}
+	}
+	var rep struct {
+		Hosts  int `json:"hosts"`
+		ByHost []struct {
+			Host     string `json:"host"`
+			Requests int    `json:"requests"`
+			Bytes    int64  `json:"bytes"`
+			Pages    int    `json:"pages"`
+			Visits   int    `json:"visits"`
+		} `json:"by_host"`
+	}
+	b, err := r.ReportJSON()
+	if err == nil {
+		err = json.Unmarshal(b, &rep)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rep.ByHost) != len(requests) {
+		t.Errorf("%d hosts, want %d", len(rep.ByHost), len(requests))
+	}
+	for _, h := range rep.ByHost {
+		if h.Requests != requests[h.Host] || h.Bytes != bytes[h.Host] || h.Pages != pages[h.Host] {
+			t.Errorf("%+v, want %d, %d, %d", h, requests[h.Host], bytes[h.Host], pages[h.Host])
+		}
+		visits -= h.Visits
+	}
+	if visits != 0 {
+		t.Errorf("%d visits are of no host", visits)
+	}
+	rows := readCSV(t, filepath.Join(dir, job.HostsName))
+	for _, row := range rows[1:] {
+		if row[2] != fmt.Sprint(requests[row[0]]) || row[5] != fmt.Sprint(bytes[row[0]]) {
+			t.Errorf("%v", row)
+		}
+	}
+	if len(rows) != len(requests)+1 {
+		t.Errorf("%d lines in %s", len(rows), job.HostsName)
+	}
+}
+
+func readCSV(t *testing.T, path string) [][]string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestNoCellIsAFormula(t *testing.T) {
+	tab := newTable("a")
+	for _, s := range []string{"=1+1", "+1", "-1", "@x", "\tx", "\rx", "plain"} {
+		tab.row(s)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(tab.bytes())), "\n")[1:] {
+		if cell := strings.Trim(line, "\"\r"); cell != "" && strings.ContainsAny(cell[:1], "=+-@\t") {
+			t.Errorf("%q", line)
+		}
+	}
+	dir, r := crawled(t, crawler.None)
+	written(t, r)
+	if rows := readCSV(t, filepath.Join(dir, job.ProblemsName)); len(rows) < 3 {
+		t.Errorf("%v", rows)
+	}
+}
+
+// TestAnEarlyRequestTurnsTheStripRed puts a request too early into a copy of a ledger.
+func TestAnEarlyRequestTurnsTheStripRed(t *testing.T) {
+	dir, r := crawled(t, 100*time.Millisecond)
+	if page := written(t, r); strings.Contains(page, `class="verdict bad"`) {
+		t.Fatal("the crawl itself is red")
+	}
+	path := filepath.Join(dir, "ledger.jsonl")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(b), "\n")
+	at, host := early(t, lines)
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	page := written(t, r)
+	want := fmt.Sprintf("line %d of ledger.jsonl, %s: ", at, host)
+	if !strings.Contains(page, `class="verdict bad"`) || !strings.Contains(page, want) {
+		t.Errorf("the strip lacks %q: %s", want, regexp.MustCompile(`(?s)<div class="verdict.*?</div>`).FindString(page))
+	}
+	if !strings.Contains(page, "&lt; 1: too early: 1;") {
+		t.Error("the histogram does not show it")
+	}
+}
+
+// early makes the last request of a host begin 50 ms after the end of the one before, and returns its line and host.
+func early(t *testing.T, lines []string) (line int, host string) {
+	t.Helper()
+	ended, open := map[string]time.Time{}, map[uint64]string{}
+	var request ledger.Entry
+	for i, text := range lines {
+		var e ledger.Entry
+		if e.Parse([]byte(strings.TrimSuffix(text, "\n"))) != nil {
+			continue
+		}
+		switch e.Event {
+		case ledger.Start:
+			if before := ended[e.Host]; !before.IsZero() && e.Purpose == "page" {
+				request, line = e, i+1
+				request.Written = before.Add(50 * time.Millisecond)
+			}
+			open[e.ID] = e.Host
+		case ledger.End:
+			ended[open[e.ID]] = e.Ended
+		}
+	}
+	if line == 0 {
+		t.Fatal("no request to make early")
+	}
+	request.Allowed, request.Clauses = request.Written, nil
+	lines[line-1] = string(request.Append(nil)) + "\n"
+	return line, request.Host
+}
