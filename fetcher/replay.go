@@ -76,7 +76,7 @@ func (r *Replayer) page(ctx context.Context, u weburl.URL, why politeness.Purpos
 	if err != nil {
 		return nil, unrecorded(err)
 	}
-	resp, err := rec.response()
+	resp, err := rec.response() //nolint:bodyclose // it is in memory
 	if err != nil {
 		return nil, &Error{Phase: PhaseHeader, Reason: ReasonRecording, Err: err}
 	}

@@ -36,6 +36,7 @@ type commands struct {
 	Report     reportCmd     `cmd:"" group:"Look:" help:"Print the summary of a crawl again, and write it as a page."`
 	Explain    explainCmd    `cmd:"" group:"Look:" help:"Say what a crawl would do, or did, with a URL, and why."`
 	Links      linksCmd      `cmd:"" group:"Look:" help:"List the links of a page, and what a crawl would do with each."`
+	Shell      shellCmd      `cmd:"" group:"Look:" help:"Try selectors, links and rules on a page, on the web or recorded."`
 	Plan       planCmd       `cmd:"" group:"Check:" help:"Say how long a polite crawl will take at least, and what decides it."`
 	Robots     robotsCmd     `cmd:"" group:"Check:" help:"Judge URLs by robots.txt, and say why."`
 	Verify     verifyCmd     `cmd:"" group:"Check:" help:"Check the ledger of a crawl against the politeness invariants."`
@@ -64,6 +65,9 @@ func newCommands() *commands {
 		job.InScope: "What:", job.Pace: "How politely:", job.Who: "Who asks:", job.Network: "Which way:",
 	})
 	c.Links.Plugins = keyflags.Of(map[job.Group]string{
+		job.InScope: "What a crawl from this page would follow:", job.Who: "Who asks:", job.Network: "Which way:",
+	})
+	c.Shell.Plugins = keyflags.Of(map[job.Group]string{
 		job.InScope: "What a crawl from this page would follow:", job.Who: "Who asks:", job.Network: "Which way:",
 	})
 	c.Plan.Plugins = keyflags.Of(map[job.Group]string{

@@ -2,21 +2,15 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/keyflags"
-	"github.com/amble-crawler/amble/internal/view"
-	"github.com/amble-crawler/amble/politeness"
 )
 
 // linksCmd is "amble links".
@@ -42,12 +36,9 @@ Each line: what a crawl with the page as its seed would do with the link, its ki
 URL, its text, and the rule that decided. The links are not judged by robots.txt: see amble robots.`
 }
 
-// linksGiveUp is how long requests for an unreachable robots.txt are retried for a single page.
-const linksGiveUp = 10 * time.Second
-
 // Run executes the command.
 func (c *linksCmd) Run(a *app, o *keyflags.Origins) error {
-	cfg, err := c.config(o)
+	cfg, err := pageConfig(o)
 	if err != nil {
 		return err
 	}
@@ -69,19 +60,6 @@ func (c *linksCmd) Run(a *app, o *keyflags.Origins) error {
 	return nil
 }
 
-// config returns the configuration of a crawl with the page as its seed.
-func (c *linksCmd) config(o *keyflags.Origins) (crawler.Config, error) {
-	cfg, err := o.Config()
-	x := &cfg.Crawl
-	return crawler.Config{
-		Agent: x.Agent, Contact: x.Contact, Scope: x.Scope, Follow: x.Follow,
-		Fetch: fetcher.Config{
-			AllowAddresses: x.Fetch.AllowAddresses, AllowPorts: x.Fetch.AllowPorts,
-			Proxy: x.Fetch.Proxy, LocalAddr: x.Fetch.LocalAddr, InsecureHosts: x.Fetch.InsecureHosts,
-		},
-	}, err
-}
-
 // fetched examines a page on the web, which is requested as in a crawl.
 func (c *linksCmd) fetched(a *app, cfg crawler.Config, see func(*crawler.Visit)) error {
 	urls, err := parseURLs("URL", []string{c.Page})
@@ -91,33 +69,11 @@ func (c *linksCmd) fetched(a *app, cfg crawler.Config, see func(*crawler.Visit))
 	if c.Base != "" {
 		return cli.Usage("--base is for a page from a file: a page on the web has its own address")
 	}
-	if _, err := whoCrawls(cfg.Agent, cfg.Contact, urls); err != nil {
-		return err
-	}
-	w := a.view(view.Flags{}).Follow(linksGiveUp, false)
-	cfg.Limits.Pages, cfg.Concurrency, cfg.Trace = 1, 1, w.Trace()
-	cfg.Politeness = politeness.Config{RobotsGiveUp: linksGiveUp}
-	cfg.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
-		if v.Outcome != crawler.Fetched {
-			return nil
+	return a.onePage(cfg, urls[0], func(v *crawler.Visit) {
+		if v.Outcome == crawler.Fetched {
+			see(v)
 		}
-		see(v)
-		return crawler.Stop
 	})
-	crawl, err := crawler.New(cfg)
-	if err != nil {
-		return cli.UsageOf("", err)
-	}
-	rep, err := crawl.Run(context.Background(), texts(urls)...)
-	var vain *crawler.UnreachableError
-	if errors.As(err, &vain) {
-		return cli.Exit(cli.ExitNothing, errors.New(vainText(vain)))
-	}
-	if err == nil && rep.Pages == 0 {
-		end := ending{Report: rep, seeds: w.Seeds()}
-		err = cli.Exit(cli.ExitNothing, errors.New("the page was not fetched"+end.seedsFate()))
-	}
-	return err
 }
 
 // read examines a page in a file.

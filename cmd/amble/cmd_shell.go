@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/internal/shell"
+	"github.com/amble-crawler/amble/internal/terminal"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// shellCmd is "amble shell".
+type shellCmd struct {
+	Subject string `arg:"" name:"url" help:"The page to look at; or a job directory with an archive, or a WARC file, and after it:"`
+	Of      string `arg:"" optional:"" name:"of" help:"The page in it. Without one it is the first."`
+
+	configFlag `group:"Who asks:"`
+	kong.Plugins
+}
+
+// Help returns the beginning of the command's help.
+func (*shellCmd) Help() string {
+	return `Examples:
+
+	amble shell --contact me@university.edu https://site.to.crawl/page
+	amble shell job https://site.to.crawl/page
+	echo 'text h1' | amble shell crawl.warc.gz https://site.to.crawl/page
+
+A page on the web is requested once, after its robots.txt. Then each line tries something on it: a CSS
+selector, its links and what a crawl would do with them, whether a URL is in scope and allowed. Nothing
+more is requested. "help" lists what can be tried.
+
+Exit codes: 0 every line could be carried out; 2 some could not; 3 there is no such page.`
+}
+
+// Run executes the command.
+func (c *shellCmd) Run(a *app, o *keyflags.Origins) error {
+	stdout := a.out.Unwrap() // before anything is put in front of it
+	s := shell.Shell{Out: a.out, Errs: a.err, In: shell.LinesOf(a.in)}
+	var u weburl.URL
+	var err error
+	if strings.Contains(c.Subject, "://") {
+		u, err = c.fetched(a, o, &s)
+	} else {
+		var done func() error
+		if u, done, err = c.recorded(o, &s); done != nil {
+			defer func() { _ = done() }() // only read
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if in, ok := a.in.(*os.File); ok && terminal.Is(in) && terminal.Is(stdout) {
+		t := shell.NewTerminal(in, stdout)
+		defer a.onSignal(t.Leave)()
+		s.In, s.Most, s.Greet = t, 50, true
+	}
+	wrong, err := s.Run(context.Background(), u)
+	var none *shell.PageError
+	switch {
+	case errors.As(err, &none):
+		return cli.Exit(cli.ExitNothing, err)
+	case err != nil:
+		return err
+	case wrong > 0 && !s.Greet:
+		return cli.Exit(cli.ExitUsage, nil)
+	}
+	return nil
+}
+
+// fetched requests a page on the web, and keeps it for the shell.
+func (c *shellCmd) fetched(a *app, o *keyflags.Origins, s *shell.Shell) (weburl.URL, error) {
+	urls, err := parseURLs("URL", []string{c.Subject})
+	if err != nil {
+		return weburl.URL{}, err
+	}
+	if c.Of != "" {
+		return urls[0], cli.Usage("one page is looked at: the first of two arguments is a job directory or a WARC file")
+	}
+	cfg, err := pageConfig(o)
+	if err != nil {
+		return urls[0], err
+	}
+	var had shell.Capture
+	s.Crawl, s.Offline = cfg, had.Apply
+	cfg.Fetch.Record, cfg.KeepRobots = true, had.Add
+	return urls[0], a.onePage(cfg, urls[0], func(v *crawler.Visit) { _ = had.Add(v.Page) }) // it never fails
+}
+
+// recorded opens what was recorded. done closes it; it may be nil.
+func (c *shellCmd) recorded(o *keyflags.Origins, s *shell.Shell) (u weburl.URL, done func() error, err error) {
+	if _, err := os.Stat(c.Subject); err != nil {
+		return u, nil, cli.Usage("%s: %w (a page on the web is given in full, as in https://site.to.crawl/)", c.Subject, cli.Cause(err))
+	}
+	rec, err := job.Replay(c.Subject)
+	if err != nil {
+		return u, nil, err
+	}
+	s.Offline = rec.Apply
+	first := c.Of
+	if job.Holds(c.Subject) {
+		s.Crawl, s.Seeds, err = ofJob(c.Subject)
+		if first == "" && len(s.Seeds) > 0 {
+			first = s.Seeds[0].String()
+		}
+	} else {
+		s.Crawl, err = pageConfig(o)
+	}
+	for url, broken := range rec.URLs() {
+		if first != "" || err != nil {
+			break
+		}
+		if err = broken; !strings.HasSuffix(url, "/robots.txt") {
+			first = url
+		}
+	}
+	if err != nil {
+		return u, rec.Close, err
+	}
+	urls, err := parseURLs("URL", []string{first})
+	if err == nil {
+		u = urls[0]
+	}
+	return u, rec.Close, err
+}
+
+// ofJob returns the configuration of a job's crawl, and its seeds.
+func ofJob(dir string) (crawler.Config, []weburl.URL, error) {
+	r, err := job.Read(dir)
+	if err != nil {
+		return crawler.Config{}, nil, err
+	}
+	defer func() { _ = r.Close() }() // only read
+	m, err := r.Manifest()
+	if err != nil {
+		return crawler.Config{}, nil, err
+	}
+	cfg, err := r.Config()
+	if err != nil {
+		return crawler.Config{}, nil, err
+	}
+	seeds, err := parseURLs("seed", m.Seeds)
+	return cfg.Crawl, seeds, err
+}
+
+// onSignal calls f when the process is told to end, which it then does, until the returned function is called.
+func (a *app) onSignal(f func()) (stop func()) {
+	signals, done := make(chan os.Signal, 1), make(chan struct{})
+	a.notify(signals)
+	go func() {
+		defer close(done)
+		if _, ok := <-signals; ok {
+			f()
+			a.exit(cli.ExitTerminated)
+		}
+	}()
+	return func() {
+		a.ignore(signals)
+		close(signals)
+		<-done
+	}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/internal/view"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// pageGiveUp is how long requests for an unreachable robots.txt are retried for a single page.
+const pageGiveUp = 10 * time.Second
+
+// pageConfig returns the configuration of a crawl with one page as its seed.
+func pageConfig(o *keyflags.Origins) (crawler.Config, error) {
+	cfg, err := o.Config()
+	x := &cfg.Crawl
+	return crawler.Config{
+		Agent: x.Agent, Contact: x.Contact, Scope: x.Scope, Follow: x.Follow,
+		Fetch: fetcher.Config{
+			AllowAddresses: x.Fetch.AllowAddresses, AllowPorts: x.Fetch.AllowPorts,
+			Proxy: x.Fetch.Proxy, LocalAddr: x.Fetch.LocalAddr, InsecureHosts: x.Fetch.InsecureHosts,
+		},
+	}, err
+}
+
+// onePage requests one page as in a crawl, after its robots.txt, and calls see with its visit, and before that with those
+// of redirects.
+func (a *app) onePage(cfg crawler.Config, u weburl.URL, see func(*crawler.Visit)) error {
+	if _, err := whoCrawls(cfg.Agent, cfg.Contact, []weburl.URL{u}); err != nil {
+		return err
+	}
+	w := a.view(view.Flags{}).Follow(pageGiveUp, false)
+	cfg.Limits.Pages, cfg.Concurrency, cfg.Trace = 1, 1, w.Trace()
+	cfg.Politeness = politeness.Config{RobotsGiveUp: pageGiveUp}
+	cfg.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
+		see(v)
+		if v.Outcome != crawler.Fetched {
+			return nil
+		}
+		return crawler.Stop
+	})
+	crawl, err := crawler.New(cfg)
+	if err != nil {
+		return cli.UsageOf("", err)
+	}
+	rep, err := crawl.Run(context.Background(), u.String())
+	var vain *crawler.UnreachableError
+	if errors.As(err, &vain) {
+		return cli.Exit(cli.ExitNothing, errors.New(vainText(vain)))
+	}
+	if err == nil && rep.Pages == 0 {
+		end := ending{Report: rep, seeds: w.Seeds()}
+		err = cli.Exit(cli.ExitNothing, errors.New("the page was not fetched"+end.seedsFate()))
+	}
+	return err
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// On a terminal, lines are edited: they have a prompt, a history and completion, and the terminal is given back as it was.
+func TestShellOnATerminal(t *testing.T) {
+	site := httptest.NewServer(page("Home", "/a"))
+	defer site.Close()
+	pty, tty := openTerminal(t, 100)
+	cmd := exec.Command("amble", "shell", site.URL)
+	cmd.Env = append(os.Environ(), "TERM=xterm")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }).Stop()
+	tty.Close()
+	typed := []string{"css a\r", "hel\tx\r", "\x1b[A\x1b[A\r", "css [\r", "\x04"}
+	var all bytes.Buffer
+	buf := make([]byte, 4096)
+	for {
+		n, err := pty.Read(buf)
+		all.Write(buf[:n])
+		if err != nil { // EIO: the last writer has gone
+			break
+		}
+		if strings.HasSuffix(all.String(), "amble> ") && len(typed) > 0 {
+			if _, err := pty.WriteString(typed[0]); err != nil {
+				t.Fatal(err)
+			}
+			typed = typed[1:]
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v", err)
+	}
+	out := all.String()
+	for _, want := range []string{"help lists what can be tried here", "amble> css a\r\n", "takes no more words, not \"x\"", "css: selector \"[\""} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in %q", want, out)
+		}
+	}
+	if strings.Count(out, "a: ") != 2 {
+		t.Errorf("the line was not taken from the history: %q", out)
+	}
+}

@@ -1,0 +1,163 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Shell shows pages. Its fields are not changed while it runs.
+type Shell struct {
+	// Crawl is the crawl as in which the pages are read. Its outputs are not used.
+	Crawl crawler.Config
+	Seeds []weburl.URL // of that crawl, for its scope
+	// Offline makes a configuration take all answers from what was recorded: job.Recording.Apply, or Capture.Apply.
+	Offline func(*crawler.Config) error
+
+	In   Lines
+	Out  io.Writer // of what the commands print
+	Errs io.Writer // of what is wrong with a line
+	Most int       // how many results of one command are shown; 0: all
+	// Greet shows the first page before any line is read.
+	Greet bool
+}
+
+// Lines gives the lines that are typed. The error is io.EOF after the last.
+type Lines interface{ ReadLine() (string, error) }
+
+// PageError reports a URL that has no page to be shown.
+type PageError struct {
+	URL    weburl.URL
+	Record *sink.Record // nil if nothing at all is known
+}
+
+func (e *PageError) Error() string {
+	if e.Record == nil {
+		return fmt.Sprintf("%s was not fetched", e.URL)
+	}
+	if e.Record.Reason == fetcher.ReasonNotRecorded {
+		return fmt.Sprintf("%s is not recorded, and nothing is requested here", e.Record.URL)
+	}
+	facts := []string{e.Record.Outcome, e.Record.Reason, e.Record.Detail, e.Record.Error}
+	facts = slices.DeleteFunc(facts, func(s string) bool { return s == "" })
+	return e.Record.URL + ": " + strings.Join(facts, ", ")
+}
+
+// Run shows the page at u, and carries out lines until they end, or "quit". wrong is how many of them could not be: each
+// was named on Errs. The error is a *[PageError], or that of the configuration or of Out.
+func (s *Shell) Run(ctx context.Context, u weburl.URL) (wrong int, err error) {
+	p := &prompt{Shell: s}
+	for next := u; !next.IsZero(); next = p.next {
+		p.next = weburl.URL{}
+		if p.record == nil {
+			if p.record, err = s.look(ctx, next); err != nil {
+				return p.wrong, err
+			}
+		}
+		if err := p.show(ctx, next); err != nil {
+			return p.wrong, err
+		}
+	}
+	return p.wrong, p.failed
+}
+
+// config is that of a crawl of the page at u and its redirects alone.
+func (s *Shell) config(u weburl.URL) (crawler.Config, error) {
+	c := s.Crawl
+	scope, err := crawler.NewSeedScope(c.Scope.Kind, c.Scope.Rules, append([]weburl.URL{u}, s.Seeds...)...)
+	if err != nil {
+		return c, err
+	}
+	c.Scope.Custom = scope
+	c.Concurrency, c.Limits.Pages, c.Limits.Depth, c.Limits.PagesPerHost = 1, 1, crawler.None, 0
+	c.Seeds, c.Since, c.Sinks, c.Frontier, c.Trace, c.KeepRobots, c.AtCommit = nil, nil, nil, nil, nil, nil, nil
+	return c, s.Offline(&c)
+}
+
+// look reads the page at u and returns the record of its visit.
+func (s *Shell) look(ctx context.Context, u weburl.URL) (*sink.Record, error) {
+	c, err := s.config(u)
+	if err != nil {
+		return nil, err
+	}
+	var last recordOf
+	c.Sinks = []sink.Sink{&last}
+	c.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error { return stopAt(v) })
+	crawl, err := crawler.New(c)
+	if err != nil {
+		return nil, err
+	}
+	_, err = crawl.Run(ctx, u.String())
+	var vain *crawler.UnreachableError
+	if err != nil && !errors.As(err, &vain) {
+		return nil, err
+	}
+	if last.r == nil || last.r.Status == 0 || last.r.Outcome != string(crawler.Fetched) {
+		return nil, &PageError{u, last.r}
+	}
+	return last.r, nil
+}
+
+// stopAt ends the crawl with the page that is looked for.
+func stopAt(v *crawler.Visit) error {
+	if v.Outcome == crawler.Redirected {
+		return nil
+	}
+	return crawler.Stop
+}
+
+// recordOf is a sink that keeps the last record.
+type recordOf struct{ r *sink.Record }
+
+func (s *recordOf) Append(_ context.Context, r *sink.Record) error {
+	s.r = r
+	return nil
+}
+
+func (*recordOf) Sync() (int64, error) { return 0, nil }
+func (*recordOf) Restore(int64) error  { return nil }
+func (*recordOf) Close() error         { return nil }
+
+// show carries out lines for the page at u, which can be shown.
+func (p *prompt) show(ctx context.Context, u weburl.URL) error {
+	c, err := p.config(u)
+	if err != nil {
+		return err
+	}
+	var crawl *crawler.Crawler
+	c.Handler = crawler.HandlerFunc(func(ctx context.Context, v *crawler.Visit) error {
+		if v.Outcome == crawler.Fetched {
+			p.visit, p.scope, p.client = v, c.Scope.Custom, &fetcher.Client{Gate: crawl.Gate(), Fetcher: c.Fetcher}
+			if p.Greet && !p.greeted {
+				p.greeted, _ = true, p.page(ctx, "")
+				p.print("help lists what can be tried here; nothing is requested")
+			}
+			p.run(ctx)
+		}
+		return stopAt(v)
+	})
+	if crawl, err = crawler.New(c); err != nil {
+		return err
+	}
+	_, err = crawl.Run(ctx, u.String())
+	return errors.Join(err, p.failed)
+}
+
+// oneLine returns text with its white space collapsed, and at most this many characters of it.
+func oneLine(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	for i := range text {
+		if most--; most < 0 {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}

@@ -1,0 +1,107 @@
+package shell
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+)
+
+// LinesOf returns the lines of r.
+func LinesOf(r io.Reader) Lines {
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, 1<<20)
+	return plainLines{s}
+}
+
+type plainLines struct{ *bufio.Scanner }
+
+// ReadLine implements Lines.
+func (l plainLines) ReadLine() (string, error) {
+	if l.Scan() {
+		return l.Text(), nil
+	}
+	if err := l.Err(); err != nil {
+		return "", err
+	}
+	return "", io.EOF
+}
+
+// Terminal reads lines that are edited on a terminal, with a history, and the names of commands completed by the tab key.
+type Terminal struct {
+	in   *os.File
+	t    *term.Terminal
+	mu   sync.Mutex
+	was  *term.State // while a line is edited
+	left bool
+}
+
+// NewTerminal returns the Terminal of a process: in and out are the same one.
+func NewTerminal(in *os.File, out io.Writer) *Terminal {
+	t := &Terminal{in: in, t: term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{in, out}, "amble> ")}
+	t.t.AutoCompleteCallback = complete
+	return t
+}
+
+// ReadLine implements Lines. Ctrl-C and Ctrl-D end the lines.
+func (t *Terminal) ReadLine() (string, error) {
+	if err := t.edit(); err != nil {
+		return "", err
+	}
+	defer t.Restore()
+	return t.t.ReadLine()
+}
+
+func (t *Terminal) edit() (err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.left {
+		return io.EOF
+	}
+	if width, height, err := term.GetSize(int(t.in.Fd())); err == nil && width > 0 {
+		_ = t.t.SetSize(width, height) // it writes nothing before the prompt
+	}
+	t.was, err = term.MakeRaw(int(t.in.Fd()))
+	return err
+}
+
+// Restore gives the terminal back as it was. It may be called at any time.
+func (t *Terminal) Restore() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.was != nil {
+		_ = term.Restore(int(t.in.Fd()), t.was) // there is nothing else to be done
+		t.was = nil
+	}
+}
+
+// Leave restores the terminal for good: no line is read any more.
+func (t *Terminal) Leave() {
+	t.Restore()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.left = true
+}
+
+// complete completes the first word of a line.
+func complete(line string, pos int, key rune) (string, int, bool) {
+	if key != '\t' || strings.Contains(line[:pos], " ") {
+		return "", 0, false
+	}
+	var found []string
+	for _, name := range Names() {
+		if strings.HasPrefix(name, line[:pos]) {
+			found = append(found, name)
+		}
+	}
+	if len(found) != 1 {
+		return "", 0, false
+	}
+	return found[0] + " " + line[pos:], len(found[0]) + 1, true
+}
