@@ -44,7 +44,7 @@
 // # Control
 //
 // [Crawler.Pause] and [Crawler.Resume] stop and continue claiming, [Crawler.LeaveOut] leaves a host alone from
-// then on. Nothing makes a crawl faster than its Config says.
+// then on, [Crawler.Slower] lengthens its pauses. Nothing makes a crawl faster than its Config says.
 //
 // # Watching
 //

@@ -112,6 +112,11 @@ type Config struct {
 	// is expected there: those of the Fetch Standard (section "Port blocking"), such as 22, 25 and 6000. The refusal
 	// applies to all URLs, seeds included, but not to the proxy's own port.
 	AllowPorts []uint16
+	// Listeners are addresses on which this process itself serves something that is not to be crawled, such as the page
+	// that watches the crawl. No connection is made to them, whatever the other fields allow: not by a link, not by a
+	// name that leads there, and not for a seed. One with the unspecified address stands for all addresses of this
+	// machine.
+	Listeners []netip.AddrPort
 	// AllowHosts reports whether the operator named a host, as a seed. Such a host may have an address that the guard
 	// refuses. An IP literal is exempt itself. A name is pinned to the result of its first look-up if the guard refuses
 	// all of it, and is exempt for these addresses alone. A name that is public at first is never exempt, and of an

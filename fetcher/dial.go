@@ -45,6 +45,9 @@ func (a *attempt) dial(ctx context.Context) (*conn, error) {
 	if err := a.f.check(a.url.Hostname(), a.grant.Addr()); err != nil {
 		return nil, &Error{Phase: PhaseConnect, Reason: ReasonAddress, Err: err}
 	}
+	if err := a.f.cfg.checkListeners(a.grant.Addr(), a.url); err != nil {
+		return nil, &Error{Phase: PhaseConnect, Reason: ReasonAddress, Err: err}
+	}
 	raw, err := a.connect(ctx)
 	if err != nil {
 		return nil, a.unconnected(ctx, err)

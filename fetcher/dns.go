@@ -71,6 +71,9 @@ func (f *Fetcher) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
 		e.Ended = time.Now()
 		return netip.Addr{}, &e
 	}
+	if err := f.cfg.checkListeners(addr, u); err != nil {
+		return netip.Addr{}, &Error{Phase: PhaseDNS, Reason: ReasonAddress, Err: err, Ended: time.Now()}
+	}
 	return addr, nil
 }
 

@@ -3,8 +3,12 @@ package fetcher
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
+	"strconv"
+
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // ErrAddress is wrapped by every refusal of a [Guard].
@@ -126,4 +130,40 @@ func (f *Fetcher) check(host string, addr netip.Addr) error {
 		return nil
 	}
 	return f.pins.explain(host, f.guard.Check(addr))
+}
+
+// checkListeners refuses the port of a URL at an address on which this process listens. The error wraps ErrAddress.
+func (c *Config) checkListeners(addr netip.Addr, u weburl.URL) error {
+	if len(c.Listeners) == 0 {
+		return nil
+	}
+	addr = addr.Unmap()
+	for _, l := range c.Listeners {
+		if strconv.Itoa(int(l.Port())) == u.Port() && reaches(addr, l.Addr().Unmap()) {
+			return fmt.Errorf("%w: %s:%s is a listener of this process", ErrAddress, addr, u.Port())
+		}
+	}
+	return nil
+}
+
+// reaches reports whether a connection to addr reaches a listener on own.
+func reaches(addr, own netip.Addr) bool {
+	switch {
+	case addr == own:
+		return true
+	case addr.IsUnspecified(): // which systems take for their own
+		return own.IsLoopback()
+	case !own.IsUnspecified():
+		return false
+	}
+	return addr.IsLoopback() || isLocal(addr)
+}
+
+// isLocal reports whether an interface of this machine has the address. One that cannot be known is taken for its own.
+func isLocal(addr netip.Addr) bool {
+	all, err := net.InterfaceAddrs()
+	return err != nil || slices.ContainsFunc(all, func(a net.Addr) bool {
+		p, err := netip.ParsePrefix(a.String())
+		return err == nil && p.Addr().Unmap() == addr
+	})
 }

@@ -2,6 +2,8 @@ package fetcher
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"testing"
 
@@ -88,5 +90,50 @@ func TestFetchRefusesAPrivateAddress(t *testing.T) {
 	var e *Error
 	if !errors.As(err, &e) || e.Reason != ReasonAddress || e.Phase != PhaseConnect || !errors.Is(err, ErrAddress) || !e.Written.IsZero() {
 		t.Fatal(err)
+	}
+}
+
+// TestListenersAreRefused: what this process listens on is never connected to, by whatever name, although the operator named it.
+func TestListenersAreRefused(t *testing.T) {
+	own := netip.MustParseAddr("127.0.0.1")
+	for _, c := range []struct {
+		listens, url string
+		refused      bool
+	}{
+		{"127.0.0.1:8080", "http://127.0.0.1:8080/", true},
+		{"127.0.0.1:8080", "https://own.test:8080/", true},
+		{"127.0.0.1:8080", "http://0.0.0.0:8080/", true},
+		{"127.0.0.1:8080", "http://127.0.0.1:8081/", false},
+		{"127.0.0.1:8080", "http://127.0.0.2:8080/", false},
+		{"127.0.0.1:80", "http://own.test/", true},
+		{"127.0.0.1:80", "https://own.test/", false},
+		{"0.0.0.0:8080", "http://127.0.0.3:8080/", true},
+		{"[::]:8080", "http://own.test:8080/", true},
+		{"[::]:8080", "http://[::ffff:127.0.0.1]:8080/", true},
+		{"[::1]:8080", "http://[::1]:8080/", true},
+		{"0.0.0.0:8080", "http://93.184.215.14:8080/", false},
+	} {
+		r := newRig(t, Config{
+			AllowAddresses: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")},
+			AllowHosts:     func(string) bool { return true },
+			Resolver:       hosts{"own.test": {own}},
+			Listeners:      []netip.AddrPort{netip.MustParseAddrPort(c.listens)},
+		})
+		_, err := r.f.Resolve(t.Context(), parse(t, c.url))
+		if (ReasonOf(err) == ReasonAddress) != c.refused || !c.refused && err != nil {
+			t.Errorf("%s, which listens on %s: %v", c.url, c.listens, err)
+		}
+	}
+}
+
+// TestListenersAreRefusedWhenDialing: a Permit for such an address is of no use.
+func TestListenersAreRefusedWhenDialing(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the listener was requested") }))
+	defer srv.Close()
+	own := netip.MustParseAddrPort(srv.Listener.Addr().String())
+	r := newRig(t, Config{Listeners: []netip.AddrPort{own}})
+	_, err := r.f.Fetch(t.Context(), r.permitAt(parse(t, srv.URL+"/"), own.Addr(), politeness.Page))
+	if ReasonOf(err) != ReasonAddress {
+		t.Error(err)
 	}
 }

@@ -3,6 +3,7 @@ package job
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -26,7 +27,8 @@ func agentOf(cfg *crawler.Config) string {
 }
 
 // writeAuditConfig records the crawl's politeness settings beside its results, for verify.
-func writeAuditConfig(d plainDir, cfg *crawler.Config, own map[string]int) error {
+// slowed are the delays that an operator has lengthened meanwhile.
+func writeAuditConfig(d plainDir, cfg *crawler.Config, own map[string]int, slowed []audit.HostDelay) error {
 	name, _, _ := strings.Cut(agentOf(cfg), "/")
 	p := cfg.Politeness
 	c := audit.Config{
@@ -40,6 +42,11 @@ func writeAuditConfig(d plainDir, cfg *crawler.Config, own map[string]int) error
 	if before, err := readAuditConfig(d.root.Name()); err == nil {
 		loosen(&c, &before)
 	}
+	c.HostDelays = slices.Concat(slowed, c.HostDelays)
+	return writeAudit(d, &c)
+}
+
+func writeAudit(d plainDir, c *audit.Config) error {
 	b, err := json.MarshalIndent(c, "", "  ")
 	if err == nil {
 		err = d.replace(auditName, append(hidden.Escape(b), '\n'))

@@ -1,6 +1,14 @@
 package job
 
-import "time"
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/audit"
+)
 
 // Action is something that an operator did while a crawl ran. Each is a [Change] in the manifest, with its time.
 type Action = string
@@ -11,6 +19,7 @@ const (
 	ActionResume   Action = "resume"
 	ActionDrain    Action = "drain"
 	ActionLeaveOut Action = "leave-out"
+	ActionSlower   Action = "slower" // To is the host and its delay
 )
 
 // Pause is [crawler.Crawler.Pause], recorded in the manifest. A pause ends with the process: a job that is resumed runs.
@@ -43,6 +52,60 @@ func (j *Job) LeaveOut(host string) error {
 	return j.record(ActionLeaveOut, host)
 }
 
+// Slower is [crawler.Crawler.Slower], recorded in the manifest, and for the check of the ledger. It holds for the rest of the
+// job, over all processes.
+func (j *Job) Slower(host string, delay time.Duration) error {
+	j.recording.Lock()
+	defer j.recording.Unlock()
+	if err := j.crawler.Slower(host, delay); err != nil {
+		return &Error{Kind: Refused, Err: err}
+	}
+	host = strings.ToLower(host)
+	if j.ended {
+		return nil
+	}
+	c := Change{Key: ActionSlower, To: host + " " + delay.String(), At: time.Now().UTC()}
+	return firstOf(j.noteSlower(c), j.recordLocked(c))
+}
+
+// noteSlower adds a delay to those that the ledger is checked against.
+func (j *Job) noteSlower(c Change) error {
+	cfg, err := readAuditConfig(j.files.root.Name())
+	if err != nil {
+		return err
+	}
+	cfg.HostDelays = slices.Concat(c.hostDelays(), cfg.HostDelays)
+	return writeAudit(j.files.plainDir, &cfg)
+}
+
+// hostDelays are the entries for the check that the action stands for.
+func (c *Change) hostDelays() []audit.HostDelay {
+	host, delay, err := c.slower()
+	if err != nil {
+		return nil
+	}
+	return []audit.HostDelay{{Match: host, Delay: delay.Seconds(), Since: c.At}}
+}
+
+// slower reads the action.
+func (c *Change) slower() (host string, delay time.Duration, err error) {
+	host, text, _ := strings.Cut(c.To, " ")
+	delay, err = time.ParseDuration(text)
+	return host, delay, err
+}
+
+// slowed returns what the ledger has to be checked against because of all such actions, the newest first.
+func (m *Manifest) slowed() (all []audit.HostDelay) {
+	for _, run := range m.Runs {
+		for i := range run.Changes {
+			if c := &run.Changes[i]; c.Key == ActionSlower {
+				all = append(c.hostDelays(), all...)
+			}
+		}
+	}
+	return all
+}
+
 // record notes an action that has taken effect.
 func (j *Job) record(what Action, host string) error {
 	j.recording.Lock()
@@ -50,21 +113,38 @@ func (j *Job) record(what Action, host string) error {
 	if j.ended {
 		return nil
 	}
+	return j.recordLocked(Change{Key: what, To: host, At: time.Now().UTC()})
+}
+
+func (j *Job) recordLocked(c Change) error {
 	run := j.manifest.Last()
-	run.Changes = append(run.Changes, Change{Key: what, To: host, At: time.Now().UTC()})
+	run.Changes = append(run.Changes, c)
 	return outputError(j.manifest.write(j.files.plainDir))
 }
 
-// leaveOut leaves out the hosts that an operator left out before, in this process or an earlier one.
-func (j *Job) leaveOut() error {
+// again makes the orders hold that an operator gave before, in an earlier process.
+func (j *Job) again() error {
 	for _, run := range j.manifest.Runs {
-		for _, c := range run.Changes {
-			if c.Key != ActionLeaveOut {
-				continue
-			}
-			if err := j.crawler.LeaveOut(c.To); err != nil {
+		for i := range run.Changes {
+			if err := j.obey(&run.Changes[i]); err != nil {
 				return damagedSettings(j.files.path(manifestName), err)
 			}
+		}
+	}
+	return nil
+}
+
+func (j *Job) obey(c *Change) error {
+	switch c.Key {
+	case ActionLeaveOut:
+		return j.crawler.LeaveOut(c.To)
+	case ActionSlower:
+		host, delay, err := c.slower()
+		if err != nil {
+			return err
+		}
+		if err := j.crawler.Slower(host, delay); err != nil && !errors.Is(err, politeness.ErrShorter) { // the job's own delay is longer now
+			return err
 		}
 	}
 	return nil

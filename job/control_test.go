@@ -11,6 +11,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/politeness"
 )
 
 // TestControl pauses a job, resumes it, leaves a host out and ends it; then another process resumes the job. The servers, the
@@ -37,6 +38,12 @@ func TestControl(t *testing.T) {
 		after(20*time.Second+time.Millisecond, j.Pause)
 		after(80*time.Second, j.Resume)
 		after(100*time.Second, func() error { return j.LeaveOut("b.example:80") })
+		after(105*time.Second, func() error {
+			if err := j.Slower("a.example:80", time.Second/2); !errors.Is(err, politeness.ErrShorter) {
+				t.Errorf("shortened: %v", err)
+			}
+			return j.Slower("a.example:80", 3*time.Second)
+		})
 		after(110*time.Second, j.Drain)
 		if rep, err := j.Run(t.Context()); err != nil || rep.Finish != crawler.FinishDrained {
 			t.Fatalf("%v %+v", err, rep)
@@ -47,23 +54,30 @@ func TestControl(t *testing.T) {
 		if j, err = Resume(dir, cfg, seeds); err != nil {
 			t.Fatal(err)
 		}
-		after(10*time.Second, func() error { return errors.Join(j.LeaveOut("b.example"), j.Drain()) })
+		after(20*time.Second, func() error { return errors.Join(j.LeaveOut("b.example"), j.Drain()) })
 		rep, err := j.Run(t.Context())
 		if err = errors.Join(err, j.Close()); err != nil || rep.Finish != crawler.FinishDrained {
 			t.Fatalf("%v %+v", err, rep)
 		}
 
+		var last time.Time
 		for _, r := range w.Requests() {
 			at := r.Start.Sub(w.Start())
 			if at > 20*time.Second+time.Millisecond && at < 80*time.Second || at > 100*time.Second && r.Host == "b.example:80" {
 				t.Errorf("%s was requested %v after the start", r.URL, at)
 			}
+			if r.Host == "a.example:80" {
+				if gap := r.Start.Sub(last); at > 106*time.Second && gap < 3*time.Second {
+					t.Errorf("%s was requested %v after the request before", r.URL, gap)
+				}
+				last = r.End
+			}
 		}
 		if n := len(w.Visited("b.example")); n < 30 || n > 42 {
 			t.Errorf("%d requests of the host that was left out", n)
 		}
-		checkActions(t, dir, w.Start(), "pause 20.001 s, resume 80 s, leave-out b.example:80 100 s, drain 110 s; leave-out b.example 120 s, drain 120 s")
-		w.MustRequest("http://a.example/53") // by the second process, which finds a URL of the other host there
+		checkActions(t, dir, w.Start(), "pause 20.001 s, resume 80 s, leave-out b.example:80 100 s, slower a.example:80 3s 105 s, drain 110 s; leave-out b.example 130 s, drain 130 s")
+		w.MustRequest("http://a.example/48") // by the second process, which finds a URL of the other host there
 		if err := j.LeaveOut("no host/"); err == nil {
 			t.Error("a path was left out")
 		}

@@ -366,13 +366,13 @@ func (j *Job) prepare(cfg *crawler.Config, retry []crawler.Outcome) (err error) 
 	if err != nil {
 		return err
 	}
-	if err := writeAuditConfig(j.files.plainDir, cfg, own); err != nil {
+	if err := writeAuditConfig(j.files.plainDir, cfg, own, j.manifest.slowed()); err != nil {
 		return err
 	}
 	if j.crawler, err = crawler.New(*cfg); err != nil {
 		return beginError(err)
 	}
-	if err := j.leaveOut(); err != nil {
+	if err := j.again(); err != nil {
 		return err
 	}
 	err = j.replay()

@@ -24,7 +24,7 @@ var (
 	clauses = []string{
 		ledger.ClauseDelay, ledger.ClauseCrawlDelay, ledger.ClauseRequestRate, ledger.ClauseLatency, ledger.ClauseBackoff,
 		ledger.ClauseRetryAfter, ledger.ClauseRobots, ledger.ClauseAddress, ledger.ClauseDomain, ledger.ClauseRate,
-		ledger.ClauseQuiet, ledger.ClauseRestart,
+		ledger.ClauseQuiet, ledger.ClauseRestart, ledger.ClauseHostDelay,
 	}
 )
 

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"time"
 
@@ -121,10 +123,24 @@ type Left struct {
 func (o *Outlook) Look() (v View, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.queue == nil || len(o.hosts) > mostLooked {
+	left, ok := o.left()
+	if !ok {
 		return v, false
 	}
-	var left []Left
+	if o.answers == 0 {
+		_, v.First = leastLeft(left, 0, o.rate)
+		v.Least = -1
+		return v, true
+	}
+	v.Least, v.First = leastLeft(left, o.answered/time.Duration(o.answers), o.rate)
+	return v, true
+}
+
+// left returns the hosts for which something is left. The caller holds the lock.
+func (o *Outlook) left() (left []Left, ok bool) {
+	if o.queue == nil || len(o.hosts) > mostLooked {
+		return nil, false
+	}
 	for host, met := range o.hosts {
 		n := o.queue.HostPending(host)
 		if n == 0 {
@@ -134,13 +150,31 @@ func (o *Outlook) Look() (v View, ok bool) {
 		h := o.gate.Host(host)
 		left = append(left, Left{host, met.addr, n, h.Delay, h.NotBefore, h.Waits, met.cause})
 	}
-	if o.answers == 0 {
-		_, v.First = leastLeft(left, 0, o.rate)
-		v.Least = -1
-		return v, true
+	return left, true
+}
+
+// Site is what is left for a host, and how long that takes at least.
+type Site struct {
+	Left
+	Least time.Duration
+}
+
+// Sites returns the hosts for which something is left, those that take longest first. ok is false if that cannot be
+// determined for all hosts.
+func (o *Outlook) Sites(now time.Time) (sites []Site, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	left, ok := o.left()
+	if !ok {
+		return nil, false
 	}
-	v.Least, v.First = leastLeft(left, o.answered/time.Duration(o.answers), o.rate)
-	return v, true
+	service := o.answered / time.Duration(max(1, o.answers))
+	for _, h := range left {
+		l := Load{Requests: h.URLs, Delay: h.Delay, Wait: max(0, h.Due.Sub(now))}
+		sites = append(sites, Site{h, l.least(service)})
+	}
+	slices.SortFunc(sites, func(a, b Site) int { return cmp.Or(cmp.Compare(b.Least, a.Least), cmp.Compare(a.Host, b.Host)) })
+	return sites, true
 }
 
 // leastLeft returns the least time that everything left takes, and the host that is due first.

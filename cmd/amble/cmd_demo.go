@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"os"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -19,6 +20,8 @@ import (
 // demoCmd is "amble demo".
 type demoCmd struct {
 	Delay cli.Duration `short:"w" default:"200ms" placeholder:"D" help:"Least pause between requests to a host (${default})."`
+	Serve bool         `help:"Serve a bookshop on loopback instead, to try other commands on, until Ctrl-C."`
+	Port  int          `default:"8808" placeholder:"N" help:"With --serve: its port (${default})."`
 	view.Flags
 }
 
@@ -29,6 +32,7 @@ func (*demoCmd) Help() string {
 	amble demo
 	amble demo -v
 	amble demo --json | jq .outcomes
+	amble demo --serve
 
 It needs no network. Four small hosts on loopback have a redirect, a broken link, a Crawl-delay, an
 answer 429 and a robots.txt that forbids everything; the demo shows what a crawl makes of them.`
@@ -36,6 +40,9 @@ answer 429 and a robots.txt that forbids everything; the demo shows what a crawl
 
 // Run crawls a small web on loopback and shows what was done, and how politely.
 func (d *demoCmd) Run(a *app) error {
+	if d.Serve {
+		return d.serve(a)
+	}
 	web, err := demo.Start()
 	if err != nil {
 		return err
@@ -69,6 +76,22 @@ func (d *demoCmd) Run(a *app) error {
 	politely, err := demo.Politeness(ledger.Bytes())
 	fmt.Fprintf(a.err, "\n%s\n%s\n%s", demo.NotFetched(visits.Bytes()), politely, nextStep)
 	return err
+}
+
+// serve serves a bookshop until a signal comes.
+func (d *demoCmd) serve(a *app) error {
+	signals := make(chan os.Signal, 1)
+	a.notify(signals)
+	defer a.ignore(signals)
+	web, err := demo.Shop(d.Port)
+	if err != nil {
+		return cli.Usage("%v: choose another --port", err)
+	}
+	if !d.Quiet {
+		fmt.Fprintf(a.err, "%s is %s.\nCtrl-C ends it. In another terminal: amble crawl %s\n", web.Hosts[0].Base, web.Hosts[0].About, web.Hosts[0].Base)
+	}
+	<-signals
+	return web.Close()
 }
 
 const nextStep = `Next, on a site of yours: amble crawl --contact https://lab.university.edu/crawl -o job https://site.to.crawl/

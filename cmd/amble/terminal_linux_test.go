@@ -10,50 +10,24 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"unicode"
-	"unsafe"
 
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/terminal/vt"
 )
 
-// openTerminal opens a pseudo-terminal of this many columns: what is written to tty can be read from pty.
-func openTerminal(t *testing.T, columns uint16) (pty, tty *os.File) {
-	t.Helper()
-	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("no pseudo-terminals here: %v", err)
-	}
-	t.Cleanup(func() { pty.Close() })
-	var unlock int32
-	var number uint32
-	ioctl(t, pty, syscall.TIOCSPTLCK, unsafe.Pointer(&unlock))
-	ioctl(t, pty, syscall.TIOCGPTN, unsafe.Pointer(&number))
-	tty, err = os.OpenFile("/dev/pts/"+strconv.Itoa(int(number)), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("no pseudo-terminals here: %v", err)
-	}
-	size := [4]uint16{24, columns}
-	ioctl(t, tty, syscall.TIOCSWINSZ, unsafe.Pointer(&size))
-	return pty, tty
-}
-
-func ioctl(t *testing.T, f *os.File, request uintptr, arg unsafe.Pointer) {
-	t.Helper()
-	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), request, uintptr(arg)); errno != 0 {
-		t.Fatal(errno)
-	}
-}
-
 // onTerminal runs amble with stderr on a terminal. Whenever there is new output it calls until with all output so far.
 // It returns everything.
 func onTerminal(t *testing.T, columns uint16, env []string, until func(string), args ...string) string {
 	t.Helper()
-	pty, tty := openTerminal(t, columns)
+	pty, tty, err := vt.Open(int(columns), 24)
+	if err != nil {
+		t.Skipf("no pseudo-terminals here: %v", err)
+	}
+	defer pty.Close()
 	cmd := exec.Command("amble", args...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = tty

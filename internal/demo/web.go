@@ -1,6 +1,6 @@
 // Package demo serves a small web on loopback, each host of which has a lesson, and tells what a crawl of it did.
 //
-// Reading order: web.go, record.go.
+// Reading order: web.go, shop.go, record.go.
 package demo
 
 import (
@@ -27,22 +27,35 @@ type Host struct {
 	About string // its lesson
 }
 
-// Start serves the hosts on loopback, each on an address of its own where the system has more
-// than one, so that they do not share an address's clock.
-func Start() (*Web, error) {
+// site is a host to serve.
+type site struct {
+	about   string
+	handler func(w *Web) http.Handler
+}
+
+// sites are the hosts of the demonstration.
+var sites = []site{
+	{"a small library: links to all others, a redirect, a broken link", libraryHost},
+	{"an archive: robots.txt forbids /drafts/ and asks for half a second between requests", archiveHost},
+	{"a busy host: answers 429 once and asks for a second's rest", busyHost},
+	{"a shy host: forbids everything", shyHost},
+}
+
+// Start serves the hosts of the demonstration on loopback, each on an address of its own where the system has more than
+// one, so that they do not share an address's clock.
+func Start() (*Web, error) { return serve(sites, 0) }
+
+// Shop serves a bookshop to try a crawler on, at 127.0.0.1 and this port; 0 is any.
+func Shop(port int) (*Web, error) {
+	return serve([]site{{"a bookshop: 12 books on 3 shelves, a catalogue as PDF, a cart that robots.txt forbids", shopHost}}, port)
+}
+
+// serve serves hosts, the first of them at this port; 0 is any.
+func serve(sites []site, port int) (*Web, error) {
 	w := &Web{}
-	sites := []struct {
-		about   string
-		handler func(w *Web) http.Handler
-	}{
-		{"a small library: links to all others, a redirect, a broken link", libraryHost},
-		{"an archive: robots.txt forbids /drafts/ and asks for half a second between requests", archiveHost},
-		{"a busy host: answers 429 once and asks for a second's rest", busyHost},
-		{"a shy host: forbids everything", shyHost},
-	}
 	listeners := make([]net.Listener, len(sites))
 	for i, s := range sites {
-		l, err := Listen(i)
+		l, err := listen(i, port)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("demo: %w", err), w.Close())
 		}
@@ -58,13 +71,15 @@ func Start() (*Web, error) {
 }
 
 // Listen listens at the address of loopback with this number, or where there is only one, at that.
-func Listen(i int) (net.Listener, error) {
+func Listen(i int) (net.Listener, error) { return listen(i, 0) }
+
+func listen(i, port int) (net.Listener, error) {
 	ctx := context.Background()
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp4", fmt.Sprintf("127.0.0.%d:0", 1+i))
-	if err != nil { // only 127.0.0.1 is set up on some systems
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp4", fmt.Sprintf("127.0.0.%d:%d", 1+i, port))
+	if err != nil && port == 0 { // only 127.0.0.1 is set up on some systems
 		return new(net.ListenConfig).Listen(ctx, "tcp4", "127.0.0.1:0")
 	}
-	return l, nil
+	return l, err
 }
 
 // Close ends the servers.
@@ -84,7 +99,10 @@ func page(title string, links ...string) http.HandlerFunc {
 		fmt.Fprintf(&b, "<li><a href=%q>%s</a>", l, l)
 	}
 	b.WriteString("</ul>")
-	text := b.String()
+	return html(b.String())
+}
+
+func html(text string) http.HandlerFunc {
 	return func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprint(rw, text)

@@ -188,3 +188,18 @@ func TestHostOfAURLIsThatOfTheLedger(t *testing.T) {
 		}
 	}
 }
+
+// TestClausesAreAll: there is a place for every clause of the ledger, and none of them is Free's.
+func TestClausesAreAll(t *testing.T) {
+	for id, name := range Clauses() {
+		if id > 0 && (name == "" || int(ledger.ClauseIDOf(name)) != id) {
+			t.Errorf("clause %d is %q", id, name)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("the ledger has a clause in the place of Free")
+		}
+	}()
+	_ = ledger.ClauseID(Free).String()
+}

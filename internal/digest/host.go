@@ -76,7 +76,7 @@ type Pauses struct {
 type Times [Free + 1]time.Duration
 
 // Free is the index in Times of the time in which nothing was owed to the host: other hosts were served, or nothing was left.
-const Free = 15
+const Free = 16
 
 // Clause returns the time owed to a clause.
 func (t *Times) Clause(name string) time.Duration { return t[ledger.ClauseIDOf(name)] }
@@ -86,7 +86,7 @@ func Clauses() (names [Free]string) {
 	for _, name := range [...]string{
 		ledger.ClauseDelay, ledger.ClauseCrawlDelay, ledger.ClauseRequestRate, ledger.ClauseLatency, ledger.ClauseBackoff,
 		ledger.ClauseRetryAfter, ledger.ClauseRobots, ledger.ClauseBusy, ledger.ClauseAddress, ledger.ClauseDomain, ledger.ClauseRate,
-		ledger.ClauseStale, ledger.ClauseQuiet, ledger.ClauseRestart,
+		ledger.ClauseStale, ledger.ClauseQuiet, ledger.ClauseRestart, ledger.ClauseHostDelay,
 	} {
 		names[ledger.ClauseIDOf(name)] = name
 	}

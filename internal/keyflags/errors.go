@@ -95,4 +95,6 @@ func (o *Origins) explain(msg, command string) string {
 }
 
 // describesCrawl reports whether the flags of a command describe a crawl.
-func describesCrawl(command string) bool { return command == "crawl" || command == "resume" || command == "plan" }
+func describesCrawl(command string) bool {
+	return command == "crawl" || command == "resume" || command == "plan"
+}

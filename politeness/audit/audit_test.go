@@ -148,7 +148,7 @@ func unheard(at float64) req {
 }
 
 func hostDelay(match string, d float64) func(c *Config) {
-	return func(c *Config) { c.HostDelays = []HostDelay{{match, d}} }
+	return func(c *Config) { c.HostDelays = []HostDelay{{Match: match, Delay: d}} }
 }
 
 func shortDelay(c *Config) { c.Delay = 0.3 }
@@ -205,12 +205,12 @@ func TestInvariants(t *testing.T) {
 		{"P4 a host's own delay is kept", polite().add(page(3.2, "/")), hostDelay("a.test:80", 3), nil},
 		{"P4 a domain's own delay", polite().add(page(2, "/")), hostDelay("*.test", 3), []string{"P4"}},
 		{"P4 another domain's", polite().add(page(2, "/")), hostDelay("*.b.test", 3), nil},
-		{"P4 the first entry holds", polite().add(page(2, "/")), func(c *Config) { c.HostDelays = []HostDelay{{"a.test", 0}, {"*.test", 3}} }, nil},
+		{"P4 the first entry holds", polite().add(page(2, "/")), func(c *Config) { c.HostDelays = []HostDelay{{Match: "a.test", Delay: 0}, {Match: "*.test", Delay: 3}} }, nil},
 		{"P4 an address's own delay", polite().add(page(2, "/")), hostDelay("192.0.2.0/24", 3), []string{"P4"}},
-		{"P4 names come before addresses", polite().add(page(2, "/")), func(c *Config) { c.HostDelays = []HostDelay{{"192.0.2.1", 3}, {"a.test", 0}} }, nil},
+		{"P4 names come before addresses", polite().add(page(2, "/")), func(c *Config) { c.HostDelays = []HostDelay{{Match: "192.0.2.1", Delay: 3}, {Match: "a.test", Delay: 0}} }, nil},
 		{"P4 a shorter delay", polite().add(page(0.5, "/")), hostDelay("a.test", 0.2), []string{"P4"}},
 		{"P4 a shorter delay of an own host", polite().add(page(0.5, "/")), func(c *Config) {
-			c.HostDelays, c.OwnHosts = []HostDelay{{"a.test", 0.2}}, map[string]int{"a.test:80": 1}
+			c.HostDelays, c.OwnHosts = []HostDelay{{Match: "a.test", Delay: 0.2}}, map[string]int{"a.test:80": 1}
 		}, nil},
 		{"P6 the pause of a host's own delay", newBook().add(robotsReq(0, ""), other(2)), hostDelay("a.test", 3), []string{"P6"}},
 		{"P6 the pause of another's own delay", newBook().add(robotsReq(0, ""), other(2)), hostDelay("b.test", 3), nil},

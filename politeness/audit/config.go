@@ -32,6 +32,8 @@ type HostDelay struct {
 	// addresses, for requests to one of them and to a host that no entry matches by name.
 	Match string  `json:"match"`
 	Delay float64 `json:"delay_s"` // seconds; 0: Config.Delay; negative: none, for an own host
+	// Since is when the delay came into force, while the crawl ran: it holds after requests that began later.
+	Since time.Time `json:"since,omitzero"`
 }
 
 // Mandate is an override of an origin's robots.txt that the crawler was given.
@@ -64,6 +66,9 @@ func (c *Config) hostDelay(r *StartLine) float64 {
 	name := strings.TrimSuffix(r.Host[:max(0, strings.LastIndexByte(r.Host, ':'))], ".")
 	addr, _ := netip.ParseAddr(r.Addr)
 	for _, e := range c.HostDelays {
+		if r.Written.Before(e.Since) {
+			continue
+		}
 		if domain, ok := strings.CutPrefix(e.Match, "*."); ok && (name == domain || strings.HasSuffix(name, "."+domain)) {
 			return e.Delay
 		}
@@ -72,6 +77,9 @@ func (c *Config) hostDelay(r *StartLine) float64 {
 		}
 	}
 	for _, e := range c.HostDelays {
+		if r.Written.Before(e.Since) {
+			continue
+		}
 		if p, err := netip.ParsePrefix(e.Match); err == nil && p.Contains(addr.Unmap()) || e.Match == addr.Unmap().String() {
 			return e.Delay
 		}

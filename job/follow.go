@@ -1,0 +1,116 @@
+package job
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"syscall"
+
+	"github.com/amble-crawler/amble/politeness/audit"
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/sink"
+)
+
+// Follower reads the ledger and the visits of a job while they are written, by this process or another one, or after
+// that. It is not safe for concurrent use.
+type Follower struct {
+	r              *Reader
+	ledger, visits following
+}
+
+// following is how far a file has been read.
+type following struct {
+	name string
+	at   int64
+	n    int // lines
+}
+
+// Follow returns a Follower that begins with the first line.
+func (r *Reader) Follow() *Follower {
+	return &Follower{r: r, ledger: following{name: LedgerName}, visits: following{name: VisitsName}}
+}
+
+// AuditConfig returns what the ledger of the job is to be checked against.
+func (r *Reader) AuditConfig() (audit.Config, error) { return readAuditConfig(r.dir) }
+
+// Poll calls line and visit with what was written since the last call; what they are given is valid until they return. A
+// visit that was not committed before its process was killed may be followed by the one that replaces it.
+func (f *Follower) Poll(line func(*ledger.Entry), visit func(*sink.Record)) error {
+	var e ledger.Entry
+	err := f.ledger.poll(f.r.files.plainDir, func(b []byte) error {
+		err := e.Parse(b)
+		if err == nil {
+			line(&e)
+		}
+		return err
+	})
+	if err != nil {
+		return readError(err)
+	}
+	return readError(f.visits.poll(f.r.files.plainDir, func(b []byte) error {
+		var v sink.Record
+		err := json.Unmarshal(b, &v)
+		if err == nil {
+			visit(&v)
+		}
+		return err
+	}))
+}
+
+// poll calls f with the lines that are whole and were not read before, without their ends. A file that is not there yet
+// has none.
+func (p *following) poll(d plainDir, f func(line []byte) error) error {
+	file, err := d.open(p.name)
+	if missingFile(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // only read
+	info, err := file.Stat()
+	if err != nil || info.Size() == p.at {
+		return err
+	}
+	p.at = min(p.at, info.Size()) // cut back to what was committed
+	if _, err := file.Seek(p.at, io.SeekStart); err != nil {
+		return err
+	}
+	br := bufio.NewReaderSize(io.LimitReader(file, info.Size()-p.at), 1<<18)
+	for {
+		b, err := br.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil // an unfinished line is still being written
+		}
+		if err != nil {
+			return err
+		}
+		p.n++
+		if err := f(b[:len(b)-1]); err != nil {
+			return fmt.Errorf("line %d of %s: %w", p.n, d.path(p.name), err)
+		}
+		p.at += int64(len(b))
+	}
+}
+
+// Running reports whether a process works on the job, as far as can be seen from this machine without hindering it.
+func (r *Reader) Running() bool {
+	m, err := r.Manifest()
+	if err != nil || !m.Last().Ended.IsZero() {
+		return false
+	}
+	host, _ := os.Hostname() // "" if it is not known
+	if m.Last().Host.Name != host {
+		return true // or killed: the other machine knows
+	}
+	p, err := os.FindProcess(m.Last().PID)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = p.Release() }()
+	return runtime.GOOS == "windows" || !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
