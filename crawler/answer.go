@@ -150,8 +150,9 @@ func (a *attempt) read(k *linker, v *Visit) []frontier.Request {
 		return nil
 	}
 	a.duplicates.similar(v)
-	a.reserved.links = k.sort(v)
-	return a.reserved.links
+	var raises []frontier.Request
+	a.reserved.links, raises = k.sort(v)
+	return append(a.reserved.links[:len(a.reserved.links):len(a.reserved.links)], raises...)
 }
 
 // refusedUse returns the use for which the page may not be taken, among those the operator honours; "" if

@@ -95,9 +95,10 @@ type Config struct {
 	// error.
 	Extract extract.Options
 
-	// Priority returns the priority of a link that is about to be queued; it is not called for links that
-	// are known or rejected. It is called concurrently, before the Handler, with the Visit as the page made
-	// it. A panic fails the visit. nil: every link has priority 0.
+	// Priority returns the priority of a link that is about to be queued. It is also called for links to known
+	// URLs: one that is still queued is raised if a page found later gives it a higher priority. It is not
+	// called for links that are rejected. Visit.Priority is the page's own. It is called concurrently, before
+	// the Handler, with the Visit as the page made it. A panic fails the visit. nil: every link has priority 0.
 	Priority func(v *Visit, l *Link) int8
 
 	Handler   Handler           // nil: visits go to the sinks alone

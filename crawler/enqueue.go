@@ -45,7 +45,8 @@ func (e *EnqueueError) Unwrap() error { return e.Err }
 // Enqueue adds a URL to the crawl in addition to the page's links. It is judged as they are: a page's
 // nofollow, Config.Limits.LinksPerPage, the form and length of URLs, depth, scope and traps are checked
 // here, with an *EnqueueError that names what rejected the URL; robots.txt and pacing are applied later, as
-// for any URL. A URL that is already known stays as it is, without an error. rel=nofollow,
+// for any URL. A URL that is already known stays as it is, without an error, but for a higher Priority, which raises one
+// that is queued (frontier.Frontier, F20). rel=nofollow,
 // Config.Scope.Beyond and Config.Priority concern links and do not apply.
 //
 // The additions belong to the Handler's outcome: they are queued together with the visit's end when the
@@ -76,11 +77,12 @@ type work struct {
 	judge *judge
 	share *share // of the visit's page
 
-	mu    sync.Mutex
-	extra []frontier.Request
-	data  []json.RawMessage
-	err   error // of a result that could not be marshalled
-	over  bool
+	mu     sync.Mutex
+	extra  []frontier.Request
+	raises []frontier.Request // of URLs that are known, and not counted as extra ones are
+	data   []json.RawMessage
+	err    error // of a result that could not be marshalled
+	over   bool
 }
 
 func (w *work) enqueue(v *Visit, q Request) error {
@@ -97,14 +99,16 @@ func (w *work) enqueue(v *Visit, q Request) error {
 	if w.over {
 		return ErrOver
 	}
-	known := w.judge.knows(u, depth)
+	known := w.judge.knows(u, depth, lowest)
 	if fate, rule := w.decide(v, u, depth, known); fate != FateFollow {
 		return &EnqueueError{Ref: q.URL, URL: u, Fate: fate, Rule: rule}
 	}
-	if !known {
-		w.extra = append(w.extra, frontier.Request{
-			URL: u, Depth: depth, Priority: q.Priority, Via: v.URL, Meta: slices.Clone(q.Meta),
-		})
+	r := frontier.Request{URL: u, Depth: depth, Priority: q.Priority, Via: v.URL, Meta: slices.Clone(q.Meta)}
+	switch {
+	case !known:
+		w.extra = append(w.extra, r)
+	case len(w.raises) < w.judge.cfg.Limits.LinksPerPage && !w.judge.knows(u, depth, q.Priority):
+		w.raises = append(w.raises, r)
 	}
 	return nil
 }
@@ -162,7 +166,7 @@ func (w *work) undo() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.judge.uncount(w.extra)
-	w.extra, w.data, w.err = nil, nil, nil
+	w.extra, w.raises, w.data, w.err = nil, nil, nil, nil
 }
 
 // end returns what was done. Nothing can be added after it.
@@ -170,7 +174,7 @@ func (w *work) end() (extra []frontier.Request, data []json.RawMessage) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over = true
-	return w.extra, w.data
+	return append(w.extra[:len(w.extra):len(w.extra)], w.raises...), w.data
 }
 
 // uncount removes URLs that are not queued in the end from the crowds in which they were counted.

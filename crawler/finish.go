@@ -31,6 +31,7 @@ func (a *attempt) end(ctx context.Context, v *Visit, links []frontier.Request) {
 // describe fills in what the visits of all requests have in common.
 func (v *Visit) describe(q frontier.Request, attempt int) {
 	v.URL, v.Via, v.Depth, v.Hops, v.Beyond = q.URL, q.Via, q.Depth, q.Hops, int(q.Beyond)
+	v.Priority = q.Priority
 	v.Kind, v.Meta, v.Attempt, v.Queued = q.Kind, q.Meta, attempt, q.Queued
 	if v.Page != nil {
 		v.Started = v.Page.Started

@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/amble-crawler/amble/frontier"
@@ -103,13 +104,16 @@ func (j *judge) decide(u weburl.URL, kind frontier.Kind) Decision {
 	return j.scope.Decide(u)
 }
 
+// lowest is the priority to which no URL is raised.
+const lowest = math.MinInt8
+
 // knows reports whether queueing u would change nothing.
-func (j *judge) knows(u weburl.URL, depth int) bool {
+func (j *judge) knows(u weburl.URL, depth int, priority int8) bool {
 	if j.knower == nil {
 		return false
 	}
 	known := []bool{false}
-	j.knower.Known([]weburl.Key{j.cfg.Canonical.Key(u)}, depth, known)
+	j.knower.Known([]weburl.Key{j.cfg.Canonical.Key(u)}, depth, priority, known)
 	return known[0]
 }
 

@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"math"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -23,6 +24,7 @@ type linker struct {
 	encoder weburl.Encoder // of the current page
 	keys    []weburl.Key
 	known   []bool
+	final   []bool     // those that no priority raises
 	follow  []followed // the links whose keys are in keys
 	judged  *verdicts
 	counts  map[Fate]int // of the current page
@@ -164,8 +166,8 @@ func mayBeFeed(contentType string) bool {
 }
 
 // sort decides about every link of the visit's document, counts them by fate, and returns those that are to
-// be queued and may be new.
-func (k *linker) sort(v *Visit) []frontier.Request {
+// be queued and may be new, and those that may raise what is queued.
+func (k *linker) sort(v *Visit) (news, raises []frontier.Request) {
 	clear(k.counts)
 	v.linker, v.counts = k, k.counts
 	k.open(v)
@@ -184,7 +186,7 @@ func (k *linker) sort(v *Visit) []frontier.Request {
 	if v.Doc.Dropped > 0 {
 		v.counts[FateLimit] = v.Doc.Dropped
 	}
-	return k.news(v)
+	return k.news(v), k.raises(v)
 }
 
 // news makes Requests from the links in k.follow that the frontier may not know yet.
@@ -192,7 +194,7 @@ func (k *linker) news(v *Visit) []frontier.Request {
 	k.known = slices.Grow(k.known[:0], len(k.keys))[:len(k.keys)]
 	clear(k.known)
 	if k.judge.knower != nil {
-		k.judge.knower.Known(k.keys, v.Depth+1, k.known)
+		k.judge.knower.Known(k.keys, v.Depth+1, k.unraised(), k.known)
 	}
 	var queue []frontier.Request
 	in := k.judge.room()
@@ -211,6 +213,40 @@ func (k *linker) news(v *Visit) []frontier.Request {
 			continue
 		}
 		queue = append(queue, frontier.Request{URL: u, Depth: v.Depth + 1, Priority: k.cfg.priority(v, f.at, u), Via: v.URL, Beyond: f.beyond})
+	}
+	return queue
+}
+
+// unraised is the highest priority to which links of a crawl without priorities do not raise what is queued; in one
+// with priorities, raises looks further.
+func (k *linker) unraised() int8 {
+	if k.cfg.Priority == nil {
+		return 0
+	}
+	return lowest
+}
+
+// raises returns Requests for links in k.follow to URLs that are known, and that they may raise. It is called after
+// news.
+func (k *linker) raises(v *Visit) (queue []frontier.Request) {
+	if k.cfg.Priority == nil || k.judge.knower == nil {
+		return nil
+	}
+	k.final = slices.Grow(k.final[:0], len(k.keys))[:len(k.keys)]
+	clear(k.final)
+	k.judge.knower.Known(k.keys, v.Depth+1, math.MaxInt8, k.final)
+	for i, f := range k.follow {
+		if !k.known[i] || k.final[i] {
+			continue
+		}
+		view, err := k.resolve(&v.Doc.Links[f.at])
+		if err != nil {
+			continue // cannot happen: it was resolved a moment ago
+		}
+		u := view.URL()
+		if p := k.cfg.priority(v, f.at, u); p > lowest && !k.judge.knows(u, v.Depth+1, p) {
+			queue = append(queue, frontier.Request{URL: u, Depth: v.Depth + 1, Priority: p, Via: v.URL, Beyond: f.beyond})
+		}
 	}
 	return queue
 }

@@ -1,6 +1,8 @@
 package crawler_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -33,7 +35,7 @@ func TestPriority(t *testing.T) {
 		}}
 		_, got := run(t, w, c, s.URL("/"))
 		same(t, got, "/ fetched", "/c fetched", "/b fetched", "/a fetched")
-		same(t, asked, "/ /a follow /a", "/ /b follow /b", "/ /c follow /c")
+		same(t, asked, "/ /a follow /a", "/ /b follow /b", "/ /c follow /c", "/b /a follow /a") // the last is still queued, and might be raised
 	})
 }
 
@@ -45,4 +47,44 @@ func TestPriorityThatPanicsFailsTheVisit(t *testing.T) {
 		_, got := run(t, w, crawler.Config{Priority: func(*crawler.Visit, *crawler.Link) int8 { panic("no") }}, s.URL("/"))
 		same(t, got, "/ failed panic")
 	})
+}
+
+// A page found later gives a URL that is still queued a higher priority: for its own score, which is at hand, or by the
+// handler. What the URL counts for, it counts for once.
+func TestABetterPriorityRaises(t *testing.T) {
+	for name, byHandler := range map[string]bool{"Config.Priority": false, "Enqueue": true} {
+		t.Run(name, func(t *testing.T) {
+			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+				s := w.Site("http://a.example")
+				s.Page("/", links("/list?1", "/1", "/2", "/3", "/4"))
+				s.Page("/list?1", links("/4", "/2"))
+				for _, p := range []string{"/1", "/2", "/3", "/4"} {
+					s.Page(p, "")
+				}
+				c := crawler.Config{Concurrency: 1, Traps: crawler.Traps{PerDir: 6}}
+				c.Priority = func(v *crawler.Visit, l *crawler.Link) int8 {
+					switch {
+					case v.Priority > 0 && !byHandler:
+						return v.Priority - 1
+					case l.URL.Path() == "/list":
+						return 9
+					}
+					return 0
+				}
+				if byHandler {
+					c.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
+						if v.URL.Path() != "/list" {
+							return nil
+						}
+						return errors.Join(v.Enqueue(crawler.Request{URL: "/4", Priority: 8}), v.Enqueue(crawler.Request{URL: "/2", Priority: 8}))
+					})
+				}
+				rep, got := run(t, w, c, s.URL("/"))
+				same(t, got, "/ fetched", "/list?1 fetched", "/4 fetched", "/2 fetched", "/1 fetched", "/3 fetched")
+				if rep.Links[crawler.FateTrap] != 0 {
+					t.Errorf("%d links are counted as too many: a raised one was counted again", rep.Links[crawler.FateTrap])
+				}
+			})
+		})
+	}
 }

@@ -55,14 +55,15 @@ const (
 // Visit is the outcome of one URL. A Handler must not keep it after it returns unless it copies what it
 // needs: Page.Body is reused.
 type Visit struct {
-	URL     weburl.URL
-	Via     weburl.URL // the page or redirect that named it; zero for a seed
-	Depth   int        // links followed from a seed
-	Hops    []string   // the redirects that led here, oldest first
-	Kind    frontier.Kind
-	Attempt int    // 0 when the first attempt was final
-	Beyond  int    // links followed since the last page in scope, with Config.Scope.Beyond
-	Meta    []byte // what came with the URL: Request.Meta
+	URL      weburl.URL
+	Via      weburl.URL // the page or redirect that named it; zero for a seed
+	Depth    int        // links followed from a seed
+	Hops     []string   // the redirects that led here, oldest first
+	Kind     frontier.Kind
+	Priority int8   // by which it was queued: of Config.Priority, a seed or Enqueue
+	Attempt  int    // 0 when the first attempt was final
+	Beyond   int    // links followed since the last page in scope, with Config.Scope.Beyond
+	Meta     []byte // what came with the URL: Request.Meta
 
 	Outcome Outcome
 	Reason  string // stable code; "" for an ordinary Fetched

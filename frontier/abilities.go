@@ -6,9 +6,11 @@ import "github.com/amble-crawler/amble/weburl"
 // so that a crawler need not make Requests of them. It is a shortcut, never a decision: a link that
 // is not reported as known still goes through Add.
 type Knower interface {
-	// Known sets known[i] to whether it is known that adding the URL with keys[i] at depth would change
-	// nothing. The keys are made as the store makes them. It allocates nothing.
-	Known(keys []weburl.Key, depth int, known []bool)
+	// Known sets known[i] to whether it is known that adding the URL with keys[i] at depth and with
+	// priority would change nothing. The keys are made as the store makes them. With the least priority,
+	// -128, it says whether the URL is known at that depth, since it cannot be raised to it. It allocates
+	// nothing.
+	Known(keys []weburl.Key, depth int, priority int8, known []bool)
 }
 
 // Counter is implemented by Frontiers that count their URLs.

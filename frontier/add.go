@@ -58,10 +58,13 @@ func (m *Memory) addOne(b *batch, r *Request, hash uint64) bool {
 	switch {
 	case mk == nil, mk.state() == stateRejected:
 		return m.queue(b, r, hash, mk)
-	case mk.state() == stateQueued || mk.state() == stateWaiting:
+	case mk.state() == stateQueued || mk.state() == stateWaiting || mk.state() == stateBack:
 		if r.Depth < m.seen.depth(hash, mk) {
 			m.seen.setDepth(hash, mk, r.Depth)
 		}
+	}
+	if mk.state() == stateQueued && m.ranks.below(hash, r.Priority) && r.Plain() {
+		m.raise(b, r, hash)
 	}
 	return false
 }
@@ -78,15 +81,21 @@ func (m *Memory) queue(b *batch, r *Request, hash uint64, mk *mark) bool {
 		h = m.hosts.Open(name, m.c.HostSlots(name))
 	}
 	m.know(hash, mk, r.Depth)
+	m.push(b, h, r, hash)
+	m.hosts.Offer(h, 1, b.now)
+	return true
+}
+
+// push adds the record of r to the queue of its host.
+func (m *Memory) push(b *batch, h *host, r *Request, hash uint64) {
 	q := *r
 	if q.Queued.IsZero() {
 		q.Queued = b.time
 	}
 	b.origin = m.origins.hold(&q, b.origin)
-	b.buf = appendRecord(b.buf[:0], name, &q, uint32(b.origin))
+	b.buf = appendRecord(b.buf[:0], h.Name, &q, uint32(b.origin))
 	h.Queue.push(r.Priority, b.buf, &m.deltas, &m.size)
-	m.hosts.Offer(h, 1, b.now)
-	return true
+	m.ranks.note(hash, r)
 }
 
 // room returns how much more may be queued of a host, which is nil if it is not remembered.
@@ -96,7 +105,7 @@ func (m *Memory) room(h *host) (urls int, bytes int64) {
 	if h != nil {
 		perHost -= h.Pending()
 	}
-	return min(urls, perHost), m.c.MaxBytes - int64(m.size+m.origins.size)
+	return min(urls, perHost), m.c.MaxBytes - int64(m.size+m.origins.size+len(m.ranks)*rankSize)
 }
 
 // know records a URL that was unknown or rejected as queued.

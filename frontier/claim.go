@@ -40,15 +40,12 @@ func (m *Memory) tryClaim(now int64) (c Claim, done bool, err error) {
 
 // grant makes a claim of h's first URL.
 func (m *Memory) grant(h *host, now int64) (Claim, error) {
-	it := held{h.Queue.pop(&m.size), h}
-	c := Claim{Request: m.request(it), Attempt: int(it.attempt)}
-	if err := it.rec.decode(h.Name, &c.Request); err != nil {
+	it, c, err := m.pop(h)
+	if err != nil {
 		m.finish(it)
 		m.hosts.Release(h, sched.Gone, sched.Always, now)
+		m.clean(h)
 		return Claim{}, err
-	}
-	if it.hash == 0 {
-		it.hash = m.hash(m.c.Key(c.URL))
 	}
 	if mk := m.seen.find(it.hash); mk != nil {
 		c.Depth = m.seen.depth(it.hash, mk)
@@ -60,6 +57,24 @@ func (m *Memory) grant(h *host, now int64) (Claim, error) {
 		c.Deadline = m.clock.Time(deadline)
 	}
 	return c, nil
+}
+
+// pop takes h's first URL, past records in whose place others have come.
+func (m *Memory) pop(h *host) (it held, c Claim, err error) {
+	for {
+		it = held{h.Queue.pop(&m.size), h}
+		c = Claim{Request: m.request(it), Attempt: int(it.attempt)}
+		if err = it.rec.decode(h.Name, &c.Request); err != nil {
+			return it, c, err
+		}
+		if it.hash == 0 {
+			it.hash = m.hash(m.c.Key(c.URL))
+		}
+		if !m.raised(it) {
+			return it, c, nil
+		}
+		m.discard(it)
+	}
 }
 
 // note records the state of an item. One without a hash could not be read.
@@ -94,6 +109,7 @@ func (m *Memory) Settle(ctx context.Context, c Claim, s Settlement) error {
 		return ErrLost
 	}
 	m.hosts.Release(it.host, m.settle(it, s.Again, now), m.clock.At(s.ReadyAt), now)
+	m.clean(it.host)
 	m.add(s.Links, hashes, now)
 	m.notify()
 	return nil
@@ -105,6 +121,8 @@ func (m *Memory) settle(it held, again *Again, now int64) sched.Fate {
 		m.finish(it)
 		return sched.Gone
 	}
+	it.back = true
+	m.ranks.drop(it.hash)
 	if again.Retry {
 		it.attempt++
 		it.host.Queue.arrive(&it.item)
@@ -121,6 +139,7 @@ func (m *Memory) settle(it held, again *Again, now int64) sched.Fate {
 // finish records a URL as done.
 func (m *Memory) finish(it held) {
 	m.note(it, stateDone)
+	m.ranks.drop(it.hash)
 	m.origins.release(it.rec.origin())
 	m.size -= it.size()
 	m.done++

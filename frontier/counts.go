@@ -36,12 +36,13 @@ func (m *Memory) HostPending(host string) int {
 }
 
 // Known implements [Knower], for keys made by MemoryConfig.Key.
-func (m *Memory) Known(keys []weburl.Key, depth int, known []bool) {
+func (m *Memory) Known(keys []weburl.Key, depth int, priority int8, known []bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range keys {
 		hash := m.hash(keys[i])
 		mk := m.seen.find(hash)
-		known[i] = mk != nil && mk.state() != stateRejected && m.seen.depth(hash, mk) <= depth
+		known[i] = mk != nil && mk.state() != stateRejected && m.seen.depth(hash, mk) <= depth &&
+			(mk.state() != stateQueued || !m.ranks.below(hash, priority))
 	}
 }

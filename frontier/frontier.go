@@ -12,8 +12,8 @@
 // Stores may also implement [Counter], [Knower] and [Rationer].
 //
 // Reading order: frontier.go and durable.go (the contract), kind.go, abilities.go; then the store in memory:
-// memory.go, add.go, claim.go, queue.go, lane.go and delta.go (how a host's URLs are packed), seen.go (the known
-// URLs), origin.go. Package frontier/internal/sched decides, for both stores, which host is next.
+// memory.go, add.go, claim.go, raise.go (F20), queue.go, lane.go and delta.go (how a host's URLs are packed), seen.go
+// (the known URLs), origin.go. Package frontier/internal/sched decides, for both stores, which host is next.
 package frontier
 
 import (
@@ -66,6 +66,10 @@ var (
 //	    revived, and no host is ready earlier than it would have been.
 //	F13 Close unblocks everything; every later call returns ErrClosed.
 //	F14 Adding a queued or waiting URL again with a smaller depth gives it that depth.
+//	F20 Adding a queued URL again with a higher Priority raises it: the later Request takes the place of
+//	    the earlier, with the smaller depth of the two, and arrives anew. This holds between Requests that
+//	    say no more than a link does (Request.Plain); between others, and for one that was put back, the
+//	    earlier may stay as it is. It counts as one URL all the while, and is claimed once.
 type Frontier interface {
 	// Add queues the requests that are not known yet and returns how many those were. For durable
 	// stores they are on disk when Add returns. The error is ErrClosed, the context's, or the
@@ -86,7 +90,7 @@ type Frontier interface {
 type Request struct {
 	URL      weburl.URL
 	Depth    int        // links followed from a seed; redirects do not count
-	Priority int8       // higher is earlier within its host
+	Priority int8       // higher is earlier within its host; see F20
 	Via      weburl.URL // the page or redirect that named it; zero for a seed
 	Hops     []string   // the redirect chain that led here, oldest first; empty without redirects
 	Kind     Kind       // how it was found; one of KindSitemap is read as a sitemap
@@ -104,6 +108,16 @@ func (r *Request) Validate() error {
 		return ErrRequest
 	}
 	return nil
+}
+
+// Plain reports whether r says no more than a link does: it is not the seed, the redirect's target or the sitemap,
+// and has neither Meta nor Hops nor Beyond, which another Request of its URL would lose.
+func (r *Request) Plain() bool {
+	switch r.Kind {
+	case KindSeed, KindRedirect, KindSitemap:
+		return false
+	}
+	return len(r.Meta) == 0 && len(r.Hops) == 0 && r.Beyond == 0
 }
 
 // Claim is a Request in the hands of one holder.

@@ -41,14 +41,14 @@ func TestKnownIsWhatAddWouldNotChange(t *testing.T) {
 		depth int
 		want  [3]bool
 	}{{3, [3]bool{true, true, false}}, {9, [3]bool{true, true, false}}} {
-		if m.Known(keys, c.depth, known); [3]bool(known) != c.want {
+		if m.Known(keys, c.depth, 0, known); [3]bool(known) != c.want {
 			t.Errorf("at depth %d: %v, want %v", c.depth, known, c.want)
 		}
 	}
-	if m.Known(keys, 2, known); known[1] {
+	if m.Known(keys, 2, 0, known); known[1] {
 		t.Error("a queued URL at a smaller depth is news (F14)")
 	}
-	if n := testing.AllocsPerRun(100, func() { m.Known(keys, 3, known) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { m.Known(keys, 3, 0, known) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -61,6 +61,7 @@ type Memory struct {
 	waiting  pq.Heap[waiter]
 	seen     seen
 	origins  origins
+	ranks    ranks
 	deltas   deltas
 	size     int // bytes of queues and of items taken out of them
 	done     int
@@ -181,7 +182,11 @@ func (m *Memory) forget(now int64) {
 
 func (m *Memory) requeue(it held) {
 	it.host.Queue.back.Push(it.item)
-	m.note(it, stateQueued)
+	if it.back {
+		m.note(it, stateBack)
+	} else {
+		m.note(it, stateQueued)
+	}
 }
 
 func (m *Memory) nextWaiting() int64 {

@@ -26,6 +26,7 @@ type item struct {
 	late     uint32 // among those of one turn: as they came back, the record last
 	attempt  int32
 	priority int8
+	back     bool // it was put back
 }
 
 // first is item.late of a record: items that came back with its number go before it.

@@ -31,6 +31,7 @@ const (
 	stateClaimed
 	stateDone
 	stateRejected
+	stateBack // queued once more after Again: it is not raised
 )
 
 const (

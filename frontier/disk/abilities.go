@@ -21,8 +21,8 @@ func (s *Store) Room(host string) (urls int, bytes int64) {
 
 // Known implements frontier.Knower from memory: it knows the URLs that were added or linked last, about half
 // a million of them.
-func (s *Store) Known(keys []weburl.Key, depth int, known []bool) {
-	s.known.tell(keys, depth, known)
+func (s *Store) Known(keys []weburl.Key, depth int, priority int8, known []bool) {
+	s.known.tell(keys, depth, priority, known)
 }
 
 // Lookup returns the state of a URL. The error is frontier.ErrClosed, the context's or the disk's.

@@ -17,7 +17,7 @@
 // memory; writer turns calls into batches; offsets, known and calls are small. Reading order: disk.go,
 // frontier.go and durable.go (the calls), op.go, lanes.go, queue.go, reading.go and waiting.go (what is in memory of
 // a queue), writer.go, group.go, pin.go and publish.go (a batch from its ops to its effects), keys.go, seen.go and
-// record.go (the format), engine.go, failure.go and guard.go (what happens when the disk fails), journal.go and copy.go (a store that is kept
+// record.go (the format), raise.go (F20), engine.go, failure.go and guard.go (what happens when the disk fails), journal.go and copy.go (a store that is kept
 // elsewhere, too).
 package disk
 

@@ -71,12 +71,7 @@ func (s *Store) Claim(ctx context.Context) (frontier.Claim, error) {
 	if err != nil {
 		return frontier.Claim{}, err
 	}
-	var l *lease
-	var r frontier.Request
-	e, err := s.lanes.firstEntry(h)
-	if err == nil {
-		l, r, err = s.engine.lease(h, e)
-	}
+	l, r, err := s.first(h)
 	switch {
 	case err == nil:
 		return s.lanes.grant(l, r), nil
@@ -84,6 +79,20 @@ func (s *Store) Claim(ctx context.Context) (frontier.Claim, error) {
 		return frontier.Claim{}, s.retire(l, err)
 	}
 	return frontier.Claim{}, s.engine.failure.fail(err)
+}
+
+// first takes the first URL of h, past entries in whose place others have come.
+func (s *Store) first(h *host) (l *lease, r frontier.Request, err error) {
+	for {
+		e, err := s.lanes.firstEntry(h)
+		if err != nil {
+			return nil, r, err
+		}
+		if l, r, err = s.lease(h, e); !errors.As(err, new(*staleError)) {
+			return l, r, err
+		}
+		s.lanes.discard(h, e.place)
+	}
 }
 
 // retire makes a URL that can no longer be read done, and returns why.

@@ -3,6 +3,7 @@ package disk
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"slices"
 	"time"
 
@@ -45,7 +46,7 @@ func (g *group) build() error {
 	if err := g.read(); err != nil {
 		return err
 	}
-	if err := g.bury(); err != nil {
+	if err := errors.Join(g.bury(), g.buryStale()); err != nil {
 		return err
 	}
 	g.w.lanes.takeRested(g)
@@ -132,8 +133,9 @@ func (g *group) settle(o *op, e *ending) error {
 	d := &h.Queue.disk
 	d.ready = max(d.ready, g.w.lanes.clock.unix(e.ready))
 	u.released = true
-	was := seen{Queued, min(e.depth, u.depth), e.attempt, 0} // the depth may have been lowered as it was claimed
-	if e.due != 0 {                                          // it is waiting on disk
+	was := u.seen
+	was.state, was.depth, was.attempt, was.due = Queued, min(e.depth, u.depth), e.attempt, 0 // the depth may have been lowered as it was claimed
+	if e.due != 0 {                                                                          // it is waiting on disk
 		if err := g.batch.Delete(appendDue(g.key[:0], e.due, h.Name, e.place), nil); err != nil {
 			return err
 		}
@@ -146,13 +148,15 @@ func (g *group) settle(o *op, e *ending) error {
 			return err
 		}
 	}
+	was.at = e.at(was)
 	switch e.fate {
 	case sched.Gone:
 		o.done++
 		g.w.stored.done++
 		g.w.stored.pending--
-		u.set(seen{state: Done})
-		return g.batch.SingleDelete(appendQueue(g.key[:0], h.Name, e.place), nil)
+		d.raised = d.raised || u.raised
+		u.set(seen{state: Done, raised: u.raised})
+		return errors.Join(g.batch.SingleDelete(appendQueue(g.key[:0], h.Name, e.place), nil), g.buryRest(h))
 	case sched.Later:
 		d.waiting++
 		was.state, was.due = Waiting, g.w.lanes.clock.unix(e.until)
@@ -195,6 +199,9 @@ func (g *group) link(o *op, l link) error {
 		if l.Depth < u.depth && (u.released || !g.w.lanes.holds(l.key)) {
 			u.depth, u.changed = l.Depth, true
 		}
+		if u.below(l.Priority) && l.Plain() && g.w.lanes.beginRaise(l.key, u.released) {
+			return g.raise(o, l, u)
+		}
 	}
 	return nil
 }
@@ -216,15 +223,21 @@ func (g *group) queue(o *op, l link, u *url) error {
 		o.done--
 		c.done--
 	}
-	u.set(seen{state: Queued, depth: l.Depth})
-	p := place{rankOf(l.Priority), c.number}
-	c.number++
 	c.pending++
 	d.queued++
-	g.value = appendRequest(g.value[:0], h.Queue.name, l.Request, l.key.url, g.now)
 	o.added++
-	o.fresh = append(o.fresh, fresh{h, entry{p, o.keep(g.value)}})
-	return g.batch.Set(appendQueue(g.key[:0], h.Name, p), g.value, nil)
+	e, err := g.enter(o, l, h)
+	u.set(seen{state: Queued, depth: l.Depth, priority: l.Priority, fixed: !l.Plain(), raised: u.raised, at: e.at(u.seen)})
+	o.fresh = append(o.fresh, fresh{h, e})
+	return err
+}
+
+// enter writes a Request behind the others of its host and priority.
+func (g *group) enter(o *op, l link, h *host) (entry, error) {
+	p := place{rankOf(l.Priority), g.w.stored.number}
+	g.w.stored.number++
+	g.value = appendRequest(g.value[:0], h.Queue.name, l.Request, l.key.url, g.now)
+	return entry{p, o.keep(g.value)}, g.batch.Set(appendQueue(g.key[:0], h.Name, p), g.value, nil)
 }
 
 // keep returns a copy of value for the head of its host's queue, nil when o has so much that most of it will not be

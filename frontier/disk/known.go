@@ -2,6 +2,7 @@ package disk
 
 import (
 	"hash/maphash"
+	"math"
 	"slices"
 	"sync"
 
@@ -9,8 +10,8 @@ import (
 )
 
 // known remembers URLs that are in the store, as many as it has room for, so that a link on every page of a
-// site does not reach the writer each time. A URL in the store stays in it, and its depth only decreases, so
-// an entry stays true; only Revive sets a depth anew, and notes it.
+// site does not reach the writer each time. A URL in the store stays in it, its depth only decreases and its priority
+// only increases, so an entry stays true; only Revive sets them anew, and notes them.
 //
 // Whole Keys are compared: a URL taken for another would be lost.
 type known struct {
@@ -24,6 +25,7 @@ type known struct {
 type knownSet struct {
 	keys   [knownWays]weburl.Key
 	depths [knownWays]uint32 // 1 more than the depth; 0: no key
+	ranks  [knownWays]int8   // the priorities that raise none of them
 }
 
 const knownWays = 4
@@ -36,19 +38,19 @@ func (n *known) set(k *weburl.Key) *knownSet {
 	return &n.sets[maphash.Bytes(n.seed, k[:])%uint64(len(n.sets))]
 }
 
-// has reports whether k was noted with that depth or a smaller one.
-func (n *known) has(k *weburl.Key, depth int) bool {
+// has reports whether k was noted with that depth or a smaller one, and that priority or a higher one.
+func (n *known) has(k *weburl.Key, depth int, priority int8) bool {
 	s := n.set(k)
 	for i := range s.keys {
 		if d := s.depths[i]; d != 0 && s.keys[i] == *k {
-			return int64(depth) >= int64(d)-1
+			return int64(depth) >= int64(d)-1 && priority <= s.ranks[i]
 		}
 	}
 	return false
 }
 
-// note remembers k with that depth, in place of another.
-func (n *known) note(k *weburl.Key, depth int) {
+// note remembers k with that depth and priority, in place of another.
+func (n *known) note(k *weburl.Key, depth int, priority int8) {
 	if uint64(depth) >= 1<<32-1 {
 		return
 	}
@@ -59,22 +61,23 @@ func (n *known) note(k *weburl.Key, depth int) {
 	}
 	copy(s.keys[1:i+1], s.keys[:i])
 	copy(s.depths[1:i+1], s.depths[:i])
-	s.keys[0], s.depths[0] = *k, uint32(depth)+1
+	copy(s.ranks[1:i+1], s.ranks[:i])
+	s.keys[0], s.depths[0], s.ranks[0] = *k, uint32(depth)+1, priority
 }
 
 // without returns the links that are not known.
 func (n *known) without(links []link) []link {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	return slices.DeleteFunc(links, func(l link) bool { return n.has(&l.id, l.Depth) })
+	return slices.DeleteFunc(links, func(l link) bool { return n.has(&l.id, l.Depth, l.Priority) })
 }
 
-// tell sets told[i] to whether keys[i] was noted with that depth or a smaller one.
-func (n *known) tell(keys []weburl.Key, depth int, told []bool) {
+// tell sets told[i] to whether keys[i] was noted with that depth or a smaller one, and that priority or a higher one.
+func (n *known) tell(keys []weburl.Key, depth int, priority int8, told []bool) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	for i := range keys {
-		told[i] = n.has(&keys[i], depth)
+		told[i] = n.has(&keys[i], depth, priority)
 	}
 }
 
@@ -93,9 +96,9 @@ func (n *known) noteLinks(g *group, links []link) {
 	for i := range links {
 		switch u := g.urls[links[i].key]; u.state {
 		case Queued, Waiting:
-			n.note(&links[i].id, u.depth)
+			n.note(&links[i].id, u.depth, u.highest())
 		case Done:
-			n.note(&links[i].id, 0)
+			n.note(&links[i].id, 0, math.MaxInt8)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestKnownIsWhatAddWouldNotChange(t *testing.T) {
 	known := func(depth int, want ...bool) {
 		t.Helper()
 		got := make([]bool, len(keys))
-		s.Known(keys, depth, got)
+		s.Known(keys, depth, 0, got)
 		for i := range got {
 			if got[i] != want[i] {
 				t.Errorf("at depth %d URL %d is known: %t, want %t", depth, i, got[i], want[i])
@@ -70,7 +70,7 @@ func TestKnownIsWhatAddWouldNotChange(t *testing.T) {
 	}
 	known(0, true, false, true, true, false, false) // what is done stays so at any depth
 	got := make([]bool, len(keys))
-	if n := testing.AllocsPerRun(100, func() { s.Known(keys, 3, got) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { s.Known(keys, 3, 0, got) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -86,22 +86,27 @@ func TestKnownForgetsButNeverInvents(t *testing.T) {
 	}
 	hits := 0
 	for i := range 1000 {
-		n.note(key(i), i)
-		if !n.has(key(i), i) || n.has(key(i), i-1) || n.has(key(i+1), 1<<40) {
+		n.note(key(i), i, 0)
+		if !n.has(key(i), i, 0) || n.has(key(i), i-1, 0) || n.has(key(i+1), 1<<40, 0) {
 			t.Fatalf("key %d: what was noted is not known, or more than that", i)
 		}
-		n.note(key(i), i/2)
-		if !n.has(key(i), i/2) {
+		n.note(key(i), i/2, 0)
+		if !n.has(key(i), i/2, 0) {
 			t.Fatalf("key %d: not known at its smaller depth", i)
 		}
-		if i > 4 && n.has(key(i-4), i) {
+		if i > 4 && n.has(key(i-4), i, 0) {
 			hits++
+		}
+	}
+	for rank := int8(-128); rank < 127; rank++ {
+		if n.note(key(7), 3, rank); !n.has(key(7), 3, rank) || n.has(key(7), 3, rank+1) {
+			t.Fatalf("priority %d: not known, or a higher one is", rank)
 		}
 	}
 	if hits < 300 {
 		t.Errorf("of keys noted shortly before %d in 995 are known: not even what there is room for", hits)
 	}
-	if n.note(key(5000), 1<<32-1); n.has(key(5000), 1<<40) {
+	if n.note(key(5000), 1<<32-1, 0); n.has(key(5000), 1<<40, 0) {
 		t.Error("a depth that has no room was noted")
 	}
 }
@@ -116,12 +121,12 @@ func BenchmarkKnown(b *testing.B) {
 	for i := range keys {
 		binary.BigEndian.PutUint64(keys[i][:], uint64(i)*0x9e3779b97f4a7c15)
 		if i%2 == 0 {
-			s.known.note(&keys[i], 3)
+			s.known.note(&keys[i], 3, 0)
 		}
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		s.Known(keys, 4, known)
+		s.Known(keys, 4, 0, known)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/60, "ns/link")
 }

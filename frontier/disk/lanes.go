@@ -26,7 +26,9 @@ type lanes struct {
 	hosts   *sched.Schedule[uint64, queue]
 	line    sched.Line
 	leases  *sched.Leases[*lease]
-	claimed map[urlKey]struct{}
+	claimed map[urlKey]struct{} // and those about to be
+	raising map[urlKey]struct{} // until the raise is published
+	raises  int                 // that have begun
 	waiting window
 	heads   heads
 	asOf    int64 // everything due by then has happened
@@ -38,6 +40,7 @@ type lanes struct {
 
 	rested []rested // for the writer
 	dead   []uint64 // for the writer: hosts forgotten, whose records can be deleted
+	stale  []stale  // for the writer: entries of raised URLs, to be deleted
 }
 
 // rested is the ready time of a release, until a group writes it.
@@ -53,6 +56,7 @@ func newLanes(c Config, t tuning) *lanes {
 		hosts:   sched.New[uint64, queue](),
 		leases:  sched.NewLeases[*lease](c.ClaimTimeout, firstID()),
 		claimed: map[urlKey]struct{}{},
+		raising: map[urlKey]struct{}{},
 		heads:   heads{limit: c.PrefetchSize},
 	}
 }
@@ -218,7 +222,6 @@ func (l *lanes) grant(e *lease, r frontier.Request) frontier.Claim {
 	if deadline != sched.Never {
 		c.Deadline = l.clock.Time(deadline)
 	}
-	l.claimed[e.key] = struct{}{}
 	l.notify() // of the deadline
 	return c
 }

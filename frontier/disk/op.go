@@ -30,6 +30,7 @@ type op struct {
 	done     int // URLs settled for good, less those revived
 	rejected int // URLs rejected, less rejected ones that were queued
 	fresh    []fresh
+	raises   []raise
 	kept     int // bytes of fresh
 	err      error
 	over     chan struct{} // closed with the answer

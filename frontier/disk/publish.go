@@ -27,6 +27,9 @@ func (l *lanes) publishOp(o *op, now int64) {
 			l.publishEnding(st.end, now)
 		}
 	}
+	for _, r := range o.raises {
+		l.publishRaise(r)
+	}
 	for _, f := range o.fresh {
 		l.published = max(l.published, f.number+1)
 		l.hosts.Offer(f.host, 1, now)
@@ -46,6 +49,7 @@ func (l *lanes) publishEnding(e *ending, now int64) {
 	} else {
 		l.hosts.Release(e.host, e.fate, e.ready, now)
 	}
+	l.forgetRest(e.host)
 	switch e.fate {
 	case sched.Back:
 		l.add(e.host, entry{e.to, e.value})

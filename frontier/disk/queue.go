@@ -20,6 +20,7 @@ type onDisk struct {
 	ready   int64
 	queued  int32
 	waiting int32
+	raised  bool // there may be entries that no URL is claimed by
 }
 
 type head struct {

@@ -132,7 +132,7 @@ func (r *reading) waits(e *engine, x entry) (bool, error) {
 }
 
 // lease reads the record of an entry that was taken from the head of h. With an error it returns a lease only if
-// nothing but the Request is unreadable.
+// nothing but the Request is unreadable. The error is a *staleError if the URL is claimed by another entry.
 func (e *engine) lease(h *host, taken entry) (l *lease, r frontier.Request, err error) {
 	if taken.value == nil {
 		taken.value, err = e.get(appendQueue(nil, h.Name, taken.place))
@@ -148,6 +148,9 @@ func (e *engine) lease(h *host, taken entry) (l *lease, r frontier.Request, err 
 	st, err := e.seen(l.key)
 	if err != nil {
 		return nil, r, err
+	}
+	if st.isStale(taken.place) {
+		return nil, r, &staleError{st.at}
 	}
 	if st.state != Queued && st.state != Waiting {
 		return nil, r, fmt.Errorf("%w: a queued URL is in state %d", errCorrupt, st.state)

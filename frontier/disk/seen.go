@@ -26,14 +26,33 @@ type seen struct {
 	depth   int
 	attempt int
 	due     int64 // Unix nanoseconds, if waiting
+
+	// The following are for F20.
+	priority int8  // of a queued URL
+	fixed    bool  // it is not raised: its Request says more than a link does
+	raised   bool  // there may be entries of it in the queue besides the one at
+	at       place // of the only entry by which it is claimed, if raised and not done
 }
+
+// extended in place of the state means that flags and priority follow, then the place if the URL is raised, and then
+// the record as it is without them.
+const (
+	extended   = 6
+	flagFixed  = 1
+	flagRaised = 2
+)
 
 // small as depth means that depth and attempt follow. Nearly all records are one byte.
 const small = 31
 
 func (s seen) bytes(dst []byte) []byte {
 	if s.state != Queued && s.state != Waiting {
-		return append(dst, byte(s.state))
+		return append(dst, byte(s.state)|s.flags()<<3)
+	}
+	if s.priority != 0 || s.flags() != 0 {
+		if dst = append(dst, extended|s.flags()<<3, byte(s.priority)); s.raised {
+			dst = appendPlace(dst, s.at)
+		}
 	}
 	if s.depth < small && s.attempt == 0 {
 		dst = append(dst, byte(s.state)|byte(s.depth)<<3)
@@ -48,12 +67,42 @@ func (s seen) bytes(dst []byte) []byte {
 	return dst
 }
 
+func (s seen) flags() (f byte) {
+	if s.fixed {
+		f |= flagFixed
+	}
+	if s.raised {
+		f |= flagRaised
+	}
+	return f
+}
+
+// cutExtension reads what an extended record begins with.
+func (s *seen) cutExtension(b []byte) ([]byte, error) {
+	if len(b) < 2 || b[0]&7 != extended {
+		return b, nil
+	}
+	flags := b[0] >> 3
+	s.priority, s.fixed, s.raised, b = int8(b[1]), flags&flagFixed != 0, flags&flagRaised != 0, b[2:]
+	if !s.raised {
+		return b, nil
+	}
+	if len(b) < 9 {
+		return nil, errCorrupt
+	}
+	s.at = place{b[0], binary.BigEndian.Uint64(b[1:])}
+	return b[9:], nil
+}
+
 func readSeen(b []byte) (s seen, err error) {
-	if len(b) == 0 {
-		return s, nil
+	if b, err = s.cutExtension(b); err != nil || len(b) == 0 {
+		return seen{}, err
 	}
 	s.state, s.depth, b = State(b[0]&7), int(b[0]>>3), b[1:]
 	ok := s.state <= Rejected && s.state != Claimed
+	if ok && s.state != Queued && s.state != Waiting {
+		s.raised, s.depth = byte(s.depth)&flagRaised != 0, 0
+	}
 	if s.depth == small {
 		var depth, attempt uint64
 		if depth, b, ok = packed.CutUvarint(b); ok {

@@ -53,9 +53,11 @@ func (w *witness) add(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	if _, err = w.s.Add(ctx, frontier.Request{URL: u}); err == nil {
-		w.say("added " + url)
+	if _, err = w.s.Add(ctx, frontier.Request{URL: u}); err != nil {
+		return err
 	}
+	w.say("added " + url)
+	_, err = w.s.Add(ctx, frontier.Request{URL: u, Priority: int8(len(url) % 3)}) // which raises two of three (F20)
 	return err
 }
 
@@ -83,12 +85,15 @@ func (w *witness) commit(ctx context.Context, n int64) error {
 		}
 		line += " " + c.URL.String()
 		e := frontier.End{Claim: c}
-		for _, l := range linksOf(c.URL.String(), n) {
+		for i, l := range linksOf(c.URL.String(), n) {
 			u, err := weburl.Parse(l)
 			if err != nil {
 				return err
 			}
-			e.Settlement.Links = append(e.Settlement.Links, frontier.Request{URL: u, Depth: c.Depth + 1, Via: c.URL})
+			r := frontier.Request{URL: u, Depth: c.Depth + 1, Via: c.URL}
+			raised := r
+			raised.Priority = int8(i) // the first is not
+			e.Settlement.Links = append(e.Settlement.Links, r, raised)
 		}
 		ends = append(ends, e)
 	}

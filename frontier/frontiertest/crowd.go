@@ -87,6 +87,9 @@ func (w *watch) work(ctx context.Context, web []frontier.Request, r *rand.Rand) 
 		var page int
 		_, _ = fmt.Sscanf(c.URL.Path(), "/%d", &page)
 		links := []frontier.Request{web[(page+1)%len(web)], web[(page*7+3)%len(web)], web[(page*5+2)%len(web)]}
+		for i := range links {
+			links[i].Priority = int8(max(0, r.IntN(6)-2)) // many are raised
+		}
 		if r.IntN(4) == 0 {
 			if n, err := w.f.Add(ctx, c.Request); n != 0 || err != nil {
 				w.Errorf("Add of a claimed URL: %d, %v", n, err)

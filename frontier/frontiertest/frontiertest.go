@@ -4,7 +4,7 @@
 // and a call of [Run].
 //
 // Reading order: frontiertest.go (the list of tests), kit.go and durable.go (what checks are written in), the
-// clauses f1_add.go to f19_take.go, then model.go and random.go (random operations), crowd.go (many workers).
+// clauses f1_add.go to f20_raise.go, then model.go and random.go (random operations), crowd.go (many workers).
 package frontiertest
 
 import (
@@ -118,6 +118,11 @@ func each(o Options, test func(name string, check func(*kit))) {
 	test("F13 Close wakes every Claim", closeWakesAll)
 	test("F13 every call after Close is ErrClosed", closedIsErrClosed)
 	test("F14 the smaller depth wins while queued", smallerDepthWins)
+	test("F20 a higher priority raises a queued URL", higherPriorityRaises)
+	test("F20 a raised URL is claimed once", raisedIsClaimedOnce)
+	test("F20 a Request that says more than a link stays", moreThanALinkStays)
+	test("F20 many are raised, time and again", manyAreRaised)
+	test("F20 a crash keeps what was raised", crashKeepsRaised)
 	test("F15 a release frees the host, from ReadyAt on", releaseFreesHost)
 	test("F15 Claim wakes on Release", releaseWakes)
 	test("F15 a released claim is Claimed until Commit", releasedIsClaimed)

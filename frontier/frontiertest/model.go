@@ -36,6 +36,7 @@ type entry struct {
 	until   time.Time      // while waiting
 	claim   frontier.Claim // while claimed
 	freed   bool           // claimed, and released
+	back    bool           // it was put back
 }
 
 type place struct {
@@ -54,6 +55,9 @@ func (m *model) add(now time.Time, r frontier.Request) bool {
 		if e.state == stateQueued || e.state == stateWaiting {
 			e.req.Depth = min(e.req.Depth, r.Depth)
 		}
+		if m.raises(e, r) {
+			m.raise(now, e, r)
+		}
 		return false
 	}
 	h := m.hosts[r.URL.Host()]
@@ -71,6 +75,20 @@ func (m *model) add(now time.Time, r frontier.Request) bool {
 	h.entries = append(h.entries, e)
 	h.update(now)
 	return true
+}
+
+// raises reports whether adding r raises e.
+func (m *model) raises(e *entry, r frontier.Request) bool {
+	return e.state == stateQueued && !e.back && r.Priority > e.req.Priority && r.Plain() && e.req.Plain()
+}
+
+func (m *model) raise(now time.Time, e *entry, r frontier.Request) {
+	if r.Queued.IsZero() {
+		r.Queued = now
+	}
+	m.arrivals++
+	r.Depth = e.req.Depth
+	e.req, e.arrival = r, m.arrivals
 }
 
 // update notes from when on the host could be served.
@@ -269,7 +287,7 @@ func (m *model) revive(now time.Time, rs []frontier.Request) (revived int) {
 			r.Queued = now
 		}
 		m.arrivals++
-		e.req, e.state, e.attempt, e.arrival = r, stateQueued, 0, m.arrivals
+		e.req, e.state, e.attempt, e.arrival, e.back = r, stateQueued, 0, m.arrivals, false
 		e.host.update(now)
 		revived++
 	}
@@ -289,6 +307,7 @@ func (m *model) end(now time.Time, e *entry, s frontier.Settlement) {
 	default:
 		e.state = stateQueued
 	}
+	e.back = s.Again != nil
 	if s.Again != nil && s.Again.Retry {
 		e.attempt++
 		m.arrivals++

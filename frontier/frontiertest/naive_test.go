@@ -120,6 +120,34 @@ func (n *naive) add(now time.Time, r frontier.Request) bool {
 		return true
 	}
 	old := e.req.Depth
+	switch n.bug {
+	case "nothing is raised":
+		r.Priority = math.MinInt8
+	case "raised without arriving anew":
+		if n.m.raises(e, r) {
+			defer func(was int) { e.arrival = was }(e.arrival)
+		}
+	case "raising counts":
+		if n.m.raises(e, r) {
+			return n.m.add(now, r) || true
+		}
+	case "raising loses the depth":
+		if n.m.raises(e, r) {
+			defer func() { e.req.Depth = r.Depth }()
+		}
+	case "raising loses the meta":
+		if e.state == stateQueued && !e.back && r.Priority > e.req.Priority {
+			e.req.Meta, e.req.Hops, e.req.Beyond, e.req.Kind = nil, nil, 0, frontier.KindAnchor
+		}
+	case "lowered as well as raised":
+		if e.state == stateQueued && !e.back && r.Priority < e.req.Priority {
+			e.req.Priority = r.Priority
+		}
+	case "raised while claimed":
+		if e.state == stateClaimed {
+			e.req.Priority = max(e.req.Priority, r.Priority)
+		}
+	}
 	n.m.add(now, r)
 	switch {
 	case n.is("depth is not lowered"):
@@ -460,13 +488,17 @@ func (n *naive) Stats() frontier.Stats {
 	return s
 }
 
-func (n *naive) Known(keys []weburl.Key, depth int, known []bool) {
+func (n *naive) Known(keys []weburl.Key, depth int, priority int8, known []bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.now()
 	for i, key := range keys {
 		e := n.m.urls[key]
-		known[i] = e != nil && (!n.m.changes(e, depth) || n.is("known at any depth")) || e == nil && n.is("all is known")
+		q := frontier.Request{Depth: depth, Priority: priority}
+		if n.is("known at any priority") {
+			q.Priority = math.MinInt8
+		}
+		known[i] = e != nil && (!n.m.changes(e, q) || n.is("known at any depth")) || e == nil && n.is("all is known")
 	}
 }
 
@@ -529,6 +561,8 @@ func (n *naive) spoilCrash(now time.Time, key weburl.Key, e *entry) {
 		e.state = stateQueued
 	case n.is("crash loses the order"):
 		e.arrival = -max(e.arrival, -e.arrival)
+	case n.is("crash loses the raise") && e.state == stateQueued:
+		e.req.Priority = min(e.req.Priority, 0)
 	case n.is("crash loses the meta"):
 		e.req.Meta = nil
 	}

@@ -118,6 +118,12 @@ func (r *run) request() frontier.Request {
 		q.Meta = fmt.Appendf(nil, "meta %d", r.rand.IntN(100))
 		q.Hops = []string{"http://hop.test/"}
 	}
+	if r.rand.IntN(2) == 0 { // so that some raise others
+		q.Meta, q.Hops, q.Beyond, q.Kind = nil, nil, 0, frontier.KindAnchor
+	}
+	if e := r.m.urls[q.URL.Key()]; e != nil && (e.back || e.state == stateClaimed) {
+		q.Priority = min(q.Priority, e.req.Priority) // F20 leaves open whether one that was put back is raised
+	}
 	return q
 }
 

@@ -12,8 +12,8 @@ func (r *run) compareKnown(rs []frontier.Request) {
 		e := r.m.urls[q.URL.Key()]
 		if k, ok := r.f.(frontier.Knower); ok {
 			known := []bool{true}
-			k.Known([]weburl.Key{q.URL.Key()}, q.Depth, known)
-			if known[0] && r.m.changes(e, q.Depth) {
+			k.Known([]weburl.Key{q.URL.Key()}, q.Depth, q.Priority, known)
+			if known[0] && r.m.changes(e, q) {
 				r.fail("%s is said to be known, and adding it would change something", name(q))
 			}
 		}
@@ -29,9 +29,9 @@ func (r *run) compareKnown(rs []frontier.Request) {
 	}
 }
 
-// changes reports whether adding e's URL at that depth would change something.
-func (m *model) changes(e *entry, depth int) bool {
-	return e == nil || (e.state == stateQueued || e.state == stateWaiting) && depth < e.req.Depth
+// changes reports whether adding q, a Request of e's URL, would change something.
+func (m *model) changes(e *entry, q frontier.Request) bool {
+	return e == nil || (e.state == stateQueued || e.state == stateWaiting) && q.Depth < e.req.Depth || m.raises(e, q)
 }
 
 func knownIsKnown(k *kit) {
@@ -44,7 +44,7 @@ func knownIsKnown(k *kit) {
 	check := func(depth int, may ...bool) {
 		k.Helper()
 		known := []bool{true, true, true, true}
-		n.Known(keys, depth, known)
+		n.Known(keys, depth, 0, known)
 		for i := range known {
 			if known[i] && !may[i] {
 				k.Errorf("URL %d at depth %d is said to be known", i, depth)

@@ -1,0 +1,203 @@
+package disk
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/amble-crawler/amble/frontier"
+)
+
+// A URL is raised (F20) by another entry of it, at a place of the higher priority, and its record says that it is
+// claimed by that one alone. The first entry stays: its place is not known, so that a URL that is never raised costs
+// nothing. It is deleted when it is its turn. Those that were written by raises are deleted by the next.
+
+// raise is an entry that takes the place of others.
+type raise struct {
+	fresh
+	key    urlKey
+	before place // of the entry that an earlier raise wrote
+	again  bool  // there was one
+}
+
+// stale is an entry to be deleted.
+type stale struct {
+	host uint64
+	place
+}
+
+// staleError says that an entry is not the one by which its URL is claimed.
+type staleError struct {
+	by place // the one that is; zero if the URL is done
+}
+
+func (*staleError) Error() string { return "disk: another entry has come in place of this one" }
+
+// below reports whether a URL has a priority below p and can be raised.
+func (s *seen) below(p int8) bool { return s.state == Queued && s.priority < p && !s.fixed }
+
+// highest returns the highest priority that does not raise a URL that is queued or waits.
+func (s *seen) highest() int8 {
+	if s.fixed || s.state == Waiting {
+		return math.MaxInt8
+	}
+	return s.priority
+}
+
+// at returns the place by which a URL is claimed after e; only raised ones have one.
+func (e entry) at(was seen) place {
+	if !was.raised {
+		return place{}
+	}
+	return e.place
+}
+
+func (e *ending) at(was seen) place {
+	if !was.raised {
+		return place{}
+	}
+	return e.to
+}
+
+// raise writes an entry of l that takes the place of those of its URL.
+func (g *group) raise(o *op, l link, u *url) error {
+	h := g.open(l)
+	h.Queue.disk.raised = true
+	e, err := g.enter(o, l, h)
+	o.raises = append(o.raises, raise{fresh{h, e}, l.key, u.at, u.raised})
+	u.priority, u.raised, u.at, u.changed = l.Priority, true, e.place, true
+	return err
+}
+
+// buryStale deletes entries that no URL is claimed by.
+func (g *group) buryStale() error {
+	for _, x := range g.w.lanes.takeStale() {
+		if err := g.batch.SingleDelete(appendQueue(g.key[:0], x.host, x.place), nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buryRest deletes what is left of a host none of whose URLs is.
+func (g *group) buryRest(h *host) error {
+	d := &h.Queue.disk
+	if !d.raised || d.queued+d.waiting > 0 {
+		return nil
+	}
+	d.raised = false
+	return g.batch.DeleteRange(appendQueue(nil, h.Name, place{}), appendQueue(nil, h.Name, end()), nil)
+}
+
+// forgetRest does the same in memory, where nothing may be left that is to be read from disk.
+func (l *lanes) forgetRest(h *host) {
+	d := h.Queue.head
+	if d == nil || h.Pending() > 0 {
+		return
+	}
+	h.Queue.from = end()
+	d.entries, d.late, d.size = nil, nil, 0
+	l.heads.update(h)
+}
+
+// isStale reports whether an entry is not the one by which its URL is claimed.
+func (s *seen) isStale(p place) bool { return s.raised && (s.state == Done || s.at != p) }
+
+// lease makes a lease of an entry that was taken from the head of h. With an error it is not nil only if nothing but
+// the Request is unreadable. The error is a *staleError if the entry is to be discarded.
+func (s *Store) lease(h *host, e entry) (l *lease, r frontier.Request, err error) {
+	for {
+		raises := s.lanes.raisesSoFar()
+		l, r, err = s.engine.lease(h, e)
+		var stale *staleError
+		switch {
+		case errors.As(err, &stale) && s.lanes.isPublished(stale.by), err != nil && stale == nil:
+			return l, r, err
+		case stale == nil && s.lanes.hold(l.key, raises):
+			return l, r, nil
+		}
+		// The entry that takes the place of this one is on disk, or about to be, and not yet claimable.
+		if werr := s.writer.write(&op{}); werr != nil || stale != nil {
+			return nil, r, cmp.Or(werr, err)
+		}
+	}
+}
+
+func (l *lanes) isPublished(p place) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return p.number < l.published
+}
+
+func (l *lanes) raisesSoFar() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.raises
+}
+
+// hold makes a URL claimed, so that it is not raised from then on, unless it is being raised or any was since.
+func (l *lanes) hold(k urlKey, since int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, raising := l.raising[k]; raising || l.raises != since {
+		return false
+	}
+	l.claimed[k] = struct{}{}
+	return true
+}
+
+// beginRaise reports whether a URL can be raised: it is not claimed, or its claim ends before, in the same group. It
+// cannot be claimed until the raise is published.
+func (l *lanes) beginRaise(k urlKey, released bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, claimed := l.claimed[k]; claimed && !released {
+		return false
+	}
+	l.raising[k] = struct{}{}
+	l.raises++
+	return true
+}
+
+// publishRaise makes the new entry of a URL claimable, and the one that an earlier raise wrote disappear.
+func (l *lanes) publishRaise(r raise) {
+	delete(l.raising, r.key)
+	l.published = max(l.published, r.number+1)
+	l.add(r.host, r.entry)
+	if r.again {
+		l.remove(r.host, r.before)
+		l.stale = append(l.stale, stale{r.host.Name, r.before})
+	}
+}
+
+// remove removes an entry from the head of h, if it is there.
+func (l *lanes) remove(h *host, p place) {
+	d := h.Queue.head
+	if d == nil {
+		return
+	}
+	at := func(e entry) bool { return e.place == p }
+	if i := slices.IndexFunc(d.entries, at); i >= 0 {
+		d.size -= d.entries[i].size()
+		d.entries = slices.Delete(d.entries, i, i+1)
+	}
+	d.late = slices.DeleteFunc(d.late, at)
+	l.heads.update(h)
+}
+
+// discard forgets an entry that was taken from the head of h, and has it deleted.
+func (l *lanes) discard(h *host, p place) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.returned(h, p)
+	l.stale = append(l.stale, stale{h.Name, p})
+}
+
+func (l *lanes) takeStale() []stale {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.stale
+	l.stale = nil
+	return all
+}
