@@ -8,13 +8,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/amble-crawler/amble/internal/terminal/vt"
 )
 
 // On a terminal, lines are edited: they have a prompt, a history and completion, and the terminal is given back as it was.
 func TestShellOnATerminal(t *testing.T) {
 	site := httptest.NewServer(page("Home", "/a"))
 	defer site.Close()
-	pty, tty := openTerminal(t, 100)
+	pty, tty, err := vt.Open(100, 24)
+	if err != nil {
+		t.Skipf("no pseudo-terminals here: %v", err)
+	}
+	defer pty.Close()
 	cmd := exec.Command("amble", "shell", site.URL)
 	cmd.Env = append(os.Environ(), "TERM=xterm")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
