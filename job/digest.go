@@ -2,11 +2,12 @@ package job
 
 import (
 	"github.com/amble-crawler/amble/internal/digest"
+	"github.com/amble-crawler/amble/sink"
 )
 
-// Facts sums up the ledger and the visits of the job, each read once, line by line. It keeps no more than some thousand
-// hosts in memory.
-func (r *Reader) Facts() (*digest.Facts, error) {
+// Facts sums up the ledger and the visits of the job, each read once, line by line, and passes each visit to the functions. It
+// keeps no more than some thousand hosts in memory.
+func (r *Reader) Facts(each ...func(*sink.Record)) (*digest.Facts, error) {
 	cfg, err := readAuditConfig(r.dir)
 	if err != nil {
 		return nil, err
@@ -23,6 +24,9 @@ func (r *Reader) Facts() (*digest.Facts, error) {
 			return nil, err
 		}
 		d.AddVisit(v)
+		for _, f := range each {
+			f(v)
+		}
 	}
 	return d.Snapshot(0), nil
 }

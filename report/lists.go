@@ -9,7 +9,7 @@ import (
 
 	"github.com/amble-crawler/amble/internal/digest"
 	"github.com/amble-crawler/amble/internal/hidden"
-	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/sink"
 )
 
 // hostsCSV is a line for each host that is kept in full.
@@ -29,24 +29,27 @@ func (s *source) hostsCSV() []byte {
 // mostListed is how many problems are listed in the file.
 const mostListed = 100_000
 
-// problemsCSV is a line for each URL that is a problem, in the order in which they ended.
-func problemsCSV(r *job.Reader) ([]byte, error) {
-	t := newTable("url", "outcome", "reason", "status", "via", "error", "ended")
-	n := 0
-	for v, err := range r.Visits() {
-		if err != nil {
-			return nil, err
-		}
-		if digest.IsProblem(v) && v.Reason != "host_budget" { // which is no problem of the URL
-			if n++; n <= mostListed {
-				t.row(v.URL, v.Outcome, v.Reason, v.Status, v.Via, v.Error, stamp(v.Ended))
-			}
-		}
+// problemList is a line for each URL that is a problem, in the order in which they ended.
+type problemList struct {
+	*table
+	n int
+}
+
+func (l *problemList) add(v *sink.Record) {
+	if !digest.IsProblem(v) || v.Reason == "host_budget" { // which is no problem of the URL
+		return
 	}
-	if n > mostListed {
-		t.row(fmt.Sprintf("and %d more, which are in visits.jsonl", n-mostListed))
+	if l.n++; l.n <= mostListed {
+		l.row(v.URL, v.Outcome, v.Reason, v.Status, v.Via, v.Error, stamp(v.Ended))
 	}
-	return t.bytes(), nil
+}
+
+// csv returns the list.
+func (l *problemList) csv() []byte {
+	if l.n > mostListed {
+		l.row(fmt.Sprintf("and %d more, which are in visits.jsonl", l.n-mostListed), "", "", "", "", "", "")
+	}
+	return l.bytes()
 }
 
 // table is text in rows, in a form that spreadsheets read and do not take for formulas.

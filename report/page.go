@@ -31,11 +31,7 @@ func Write(r *job.Reader) error {
 	if err := r.Replace(job.HostsName, s.hostsCSV()); err != nil {
 		return err
 	}
-	problems, err := problemsCSV(r)
-	if err != nil {
-		return err
-	}
-	if err := r.Replace(job.ProblemsName, problems); err != nil {
+	if err := r.Replace(job.ProblemsName, s.list.csv()); err != nil {
 		return err
 	}
 	return r.Replace(job.PageName, page)
@@ -55,6 +51,7 @@ type source struct {
 	report   *crawler.Report
 	manifest *job.Manifest
 	facts    *digest.Facts
+	list     problemList
 }
 
 // read reads a job.
@@ -66,7 +63,8 @@ func read(r *job.Reader) (s *source, err error) {
 	if s.report, err = r.Report(); err != nil {
 		return nil, err
 	}
-	s.facts, err = r.Facts()
+	s.list.table = newTable("url", "outcome", "reason", "status", "via", "error", "ended")
+	s.facts, err = r.Facts(s.list.add)
 	return s, err
 }
 
