@@ -12,6 +12,7 @@ type Progress struct {
 	Pages    int
 	Requests int
 	Bytes    int64
+	Troubled int // answers with status 429 or 5xx, those included after which the URL is requested again
 	Outcomes map[Outcome]int
 	Frontier frontier.Stats // zero if the frontier does not count
 }
@@ -39,6 +40,7 @@ func (t *tally) addTo(p *Progress) {
 	p.Pages += t.r.Pages
 	p.Requests += t.r.Requests
 	p.Bytes += t.r.Bytes
+	p.Troubled += t.r.TooMany + t.r.ServerErrors
 	for o, n := range t.r.Outcomes {
 		p.Outcomes[o] += n
 	}

@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"encoding/json"
+	"net/http"
 	"sync"
 	"time"
 
@@ -72,7 +73,12 @@ type Report struct {
 	Sitemaps []string       `json:"sitemaps"` // named in robots.txt files, at most 100
 
 	Connections int `json:"connections"` // opened, TLS handshakes included; the other requests used open ones
-	Same        int `json:"same_body"`   // fetched pages with the same body as an earlier page
+	// Server is the time that servers took to answer, of all answers together. TooMany and ServerErrors count answers with
+	// status 429 and 5xx, of robots.txt files and of attempts that were repeated, too: Statuses has final answers only.
+	Server       Duration `json:"server_seconds"`
+	TooMany      int      `json:"answers_429,omitempty"`
+	ServerErrors int      `json:"answers_5xx,omitempty"`
+	Same         int      `json:"same_body"` // fetched pages with the same body as an earlier page
 	// Near counts fetched pages that are nearly the same as an earlier one, with Config.Duplicates.NearBits.
 	Near         int `json:"near_duplicates,omitempty"`
 	Noncanonical int `json:"noncanonical"` // fetched pages that name another URL as their canonical one
@@ -138,10 +144,22 @@ func (t *tally) request(a *fetcher.Answer) int64 {
 	}
 	if a.Page != nil {
 		t.r.Bytes += a.Page.WireBytes
+		t.answer(a.Page)
 	} else if failed := failure(a.Err); failed != nil {
 		t.r.Bytes += failed.WireBytes
 	}
 	return t.r.Bytes
+}
+
+// answer counts what an answer cost the server, and whether it was in trouble.
+func (t *tally) answer(p *fetcher.Page) {
+	t.r.Server.Duration += max(0, p.Ended.Sub(p.Started))
+	switch {
+	case p.Status == http.StatusTooManyRequests:
+		t.r.TooMany++
+	case p.Status >= 500:
+		t.r.ServerErrors++
+	}
 }
 
 // requests returns how many requests have been counted.

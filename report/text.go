@@ -28,6 +28,9 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 	if r.Bound.Duration > 0 && r.Elapsed.Duration >= r.Bound.Duration {
 		fmt.Fprintf(&b, "  %-10s %.2f × the least that %s allows\n", "time", r.Elapsed.Seconds()/r.Bound.Seconds(), cli.Printable(r.BoundBy))
 	}
+	if r.Requests > 0 {
+		fmt.Fprintf(&b, "  %-10s %s\n", "cost", costText(r))
+	}
 	row(&b, "outcomes", r.Outcomes)
 	row(&b, "statuses", r.Statuses)
 	row(&b, "types", r.Types)
@@ -45,6 +48,23 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// costText says what a crawl cost the sites: what they had to do for it, and how often they were in trouble.
+func costText(r *crawler.Report) string {
+	text := fmt.Sprintf("to the sites: %s, %s, %s, %s of their servers' time",
+		cli.Plural(r.Requests, "request"), cli.Bytes(r.Bytes), cli.Plural(r.Connections, "connection"), cli.Round(r.Server.Duration))
+	var trouble []string
+	if r.TooMany > 0 {
+		trouble = append(trouble, "429 "+cli.Plural(r.TooMany, "time"))
+	}
+	if r.ServerErrors > 0 {
+		trouble = append(trouble, "5xx "+cli.Plural(r.ServerErrors, "time"))
+	}
+	if len(trouble) == 0 {
+		return text
+	}
+	return text + "; they answered " + strings.Join(trouble, " and ")
 }
 
 // spanText says how long a crawl took and, if it was resumed, over what period.

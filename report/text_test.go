@@ -3,6 +3,7 @@ package report
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/amble-crawler/amble/crawler"
 )
@@ -29,5 +30,18 @@ func TestSummarySaysWhyAHandlerStopped(t *testing.T) {
 	text := Text(&crawler.Report{Finish: crawler.FinishDrained, Stopped: "the list ends\x1b[2J", Left: 3}, "", nil)
 	if want := `stopped because the list ends\x1b[2J, 3 URLs left`; !strings.Contains(text, want) {
 		t.Errorf("%q lacks %q", text, want)
+	}
+}
+
+func TestTheCostToTheSitesIsSaid(t *testing.T) {
+	r := crawler.Report{Finish: crawler.FinishDrained, Left: 3, Requests: 17, Bytes: 2048, Connections: 4, Server: crawler.Duration{Duration: 90 * time.Second}, TooMany: 1, ServerErrors: 12}
+	text := Text(&r, "", nil)
+	for _, want := range []string{
+		": stopped in good order, 3 URLs left\n",
+		"  cost       to the sites: 17 requests, 2.0 KiB, 4 connections, 1m30s of their servers' time; they answered 429 1 time and 5xx 12 times\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q lacks %q", text, want)
+		}
 	}
 }

@@ -66,6 +66,9 @@ func (v *View) show(s snapshot) {
 			facts = append(facts, f[0], f[1])
 		}
 	}
+	if s.troubled > 0 {
+		facts = append(facts, "answers_429_5xx", s.troubled)
+	}
 	v.log.Info("progress", facts...)
 }
 
@@ -96,6 +99,7 @@ type snapshot struct {
 	active, waiting int     // hosts
 	queued          int
 	refused, failed int
+	troubled        int // answers 429 and 5xx, those included after which the URL is requested again
 	deferred        int // to be fetched at another time; these are not errors
 	age             time.Duration
 	next            time.Duration // until a host is due; 0 if one is, or if nothing is known
@@ -111,7 +115,7 @@ func (s *status) at(now time.Time, p crawler.Progress) snapshot {
 	snap := snapshot{
 		pages: p.Pages, active: f.Claimed, waiting: max(0, f.Hosts-f.Claimed), queued: f.Queued + f.Waiting,
 		refused: p.Outcomes[crawler.Refused] + p.Outcomes[crawler.OutOfScope] + p.Outcomes[crawler.Trapped],
-		failed:  p.Outcomes[crawler.Failed], deferred: p.Outcomes[crawler.Deferred],
+		failed:  p.Outcomes[crawler.Failed], deferred: p.Outcomes[crawler.Deferred], troubled: p.Troubled,
 	}
 	if !p.Started.IsZero() {
 		snap.age = now.Sub(p.Started)
@@ -212,7 +216,7 @@ func (s snapshot) facts() []terminal.Span {
 		n    int
 		what string
 		terminal.Style
-	}{{s.refused, "refused", terminal.Plain}, {s.deferred, "deferred", terminal.Plain}, {s.failed, "failed", terminal.Red}} {
+	}{{s.refused, "refused", terminal.Plain}, {s.deferred, "deferred", terminal.Plain}, {s.troubled, "answered 429 or 5xx", terminal.Yellow}, {s.failed, "failed", terminal.Red}} {
 		if f.n > 0 {
 			facts = append(facts, terminal.Span{Text: fmt.Sprintf("%d %s", f.n, f.what), Style: f.Style})
 		}
