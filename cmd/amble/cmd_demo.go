@@ -2,9 +2,11 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -12,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/demo"
 	"github.com/amble-crawler/amble/internal/view"
+	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/politeness"
-	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -35,7 +37,8 @@ func (*demoCmd) Help() string {
 	amble demo --serve
 
 It needs no network. Four small hosts on loopback have a redirect, a broken link, a Crawl-delay, an
-answer 429 and a robots.txt that forbids everything; the demo shows what a crawl makes of them.`
+answer 429 and a robots.txt that forbids everything; the demo shows what a crawl makes of them, and
+ends with the name of its report, a page in the directory for temporary files.`
 }
 
 // Run crawls a small web on loopback and shows what was done, and how politely.
@@ -52,29 +55,55 @@ func (d *demoCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var ledger, visits demo.Buffer
-	v := a.view(d.Flags)
-	crawl := crawlJob{view: v, pages: v.ShowsPages() && !d.silent(), seeds: []weburl.URL{seed}, open: inMemory([]weburl.URL{seed}), stdoutFree: true, introduced: true, cfg: crawler.Config{
+	dir, err := os.MkdirTemp("", "amble-demo-")
+	if err != nil {
+		return cli.Exit(cli.ExitOutput, err)
+	}
+	end, err := d.crawl(a, web, seed, dir)
+	switch {
+	case err != nil:
+	case end.signal != 0:
+		err = cli.Exit(end.signal, nil)
+	case !d.silent():
+		return d.told(a, dir)
+	}
+	return errors.Join(err, os.RemoveAll(dir))
+}
+
+// crawl crawls the web as a job in a directory.
+func (d *demoCmd) crawl(a *app, web *demo.Web, seed weburl.URL, dir string) (*ending, error) {
+	cfg := crawler.Config{
 		Agent: crawler.DefaultAgent, Concurrency: 16, Limits: crawler.Limits{Pages: 200}, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny},
-		Politeness: politeness.Config{Delay: cmp.Or(max(0, time.Duration(d.Delay)), crawler.None), Ledger: &ledger},
+		Politeness: politeness.Config{Delay: cmp.Or(max(0, time.Duration(d.Delay)), crawler.None)},
 		Fetch:      fetcher.Config{AllowAddresses: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
-		Sinks:      []sink.Sink{sink.NewJSONL(&visits)},
-	}}
+	}
+	v := a.view(d.Flags)
 	if !d.silent() {
 		d.introduce(a, web)
 	}
-	end, err := a.crawl(&crawl)
-	if err != nil {
-		return err
+	var j *job.Job
+	end, err := a.crawl(&crawlJob{
+		view: v, cfg: cfg, pages: v.ShowsPages() && !d.silent(), seeds: []weburl.URL{seed}, stdoutFree: true, introduced: true,
+		open: func(x crawler.Config) (_ opened, err error) {
+			j, err = job.Create(dir, job.Config{Crawl: x}, seed.String())
+			return j, err
+		},
+	})
+	if j != nil {
+		err = errors.Join(err, j.Close())
 	}
-	if end.signal != 0 {
-		return cli.Exit(end.signal, nil)
+	return end, err
+}
+
+// told says how polite the crawl was, and where its report is.
+func (d *demoCmd) told(a *app, dir string) error {
+	ledger, err := os.ReadFile(filepath.Join(dir, job.LedgerName))
+	visits, err2 := os.ReadFile(filepath.Join(dir, job.VisitsName))
+	if err := errors.Join(err, err2, writePage(dir)); err != nil {
+		return cli.Exit(cli.ExitOutput, err)
 	}
-	if d.silent() {
-		return nil
-	}
-	politely, err := demo.Politeness(ledger.Bytes())
-	fmt.Fprintf(a.err, "\n%s\n%s\n%s", demo.NotFetched(visits.Bytes()), politely, nextStep)
+	politely, err := demo.Politeness(ledger)
+	fmt.Fprintf(a.err, "\n%s\n%s\nIts report, a page for a browser: %s\n\n%s", demo.NotFetched(visits), politely, filepath.Join(dir, job.PageName), nextStep)
 	return err
 }
 

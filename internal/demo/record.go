@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/amble-crawler/amble/politeness/ledger"
@@ -119,24 +118,4 @@ func gapText(rs []request) string {
 		least = min(least, rs[i].start.Sub(rs[i-1].end))
 	}
 	return fmt.Sprintf("%v in %d requests", least.Round(time.Millisecond), len(rs))
-}
-
-// Buffer is a buffer that several goroutines write to.
-type Buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (l *Buffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-// Bytes is everything written so far.
-func (l *Buffer) Bytes() []byte {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Bytes()
 }
