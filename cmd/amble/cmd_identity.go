@@ -119,7 +119,8 @@ func (c *identityCmd) profile(o *keyflags.Origins, cfg *job.Config, p identity.P
 			p.Contacts = []string{x.Contact}
 		}
 	}
-	p.Delay, p.MaxCrawlDelay, p.PagesPerHost = x.Politeness.Delay, x.Politeness.MaxCrawlDelay, x.Limits.PagesPerHost
+	p.Delay, _ = x.Politeness.DelayFor(politeness.HostState{}) // what hosts are given that are not our own
+	p.MaxCrawlDelay, p.PagesPerHost = x.Politeness.MaxCrawlDelay, x.Limits.PagesPerHost
 	if hours, ok := o.Settings().Get("hours"); ok {
 		p.Hours = strings.Join(hours.Values, ", ")
 	}

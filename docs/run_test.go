@@ -1,0 +1,272 @@
+package docs_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/amble-crawler/amble/internal/demo"
+)
+
+// siteURL is the site in the documents' examples. A bookshop on loopback takes its place when they are run.
+const siteURL = "https://site.to.crawl/"
+
+// notRun are the beginnings of commands that no test runs, and why. An asterisk stands for any document.
+var notRun = []struct{ document, command, reason string }{
+	{"*", "go install ", "installs the published version, from the network"},
+	{"*", "go get ", "adds the published version, from the network: the test has a module that requires this one"},
+	{"*", "go mod init ", "as above"},
+	{"*", "go test ", "these are the tests, and benchmarks that take minutes"},
+	{"*", "go tool pprof ", "reads what a benchmark wrote"},
+	{"*", "amble demo --serve", "serves until Ctrl-C: TestDemoServes of the command"},
+	{"*", "wget ", "another program"},
+	{"*", "scrapy ", "another program"},
+	{"docs/crawl-a-documentation-tree.md", "", "needs nginx and a tree of files: its walk says when it was last done, and with what result"},
+	{"docs/cookbook.md", "docker ", "builds a container"},
+	{"docs/research-crawls.md", "npm ", "installs a reader of archives from the network"},
+}
+
+// shellCommand is a command line of a document, with the output that stands below it.
+type shellCommand struct {
+	line   int
+	text   string
+	output []string // nil: the document shows none
+}
+
+// programs are the words that a command line of a document begins with, where nothing else marks it.
+var programs = []string{"amble", "go", "jq", "wget", "scrapy", "docker", "npm", ".ci/run", "mkdir", "cd"}
+
+func isCommand(line string) bool {
+	first, _, _ := strings.Cut(line, " ")
+	return slices.Contains(programs, first) && line != first
+}
+
+// commands returns the command lines of a document: all behind a prompt of a console block, and what begins with a known
+// program in other blocks and in indented code.
+func (d document) commands() []shellCommand {
+	var all []shellCommand
+	for _, b := range d.blocks {
+		switch b.lang {
+		case "console":
+			all = append(all, session(b)...)
+		case "", "sh":
+			if strings.HasPrefix(b.code, "#!") { // a script: TestCookbook runs it
+				continue
+			}
+			for i, line := range strings.Split(strings.ReplaceAll(b.code, "\\\n", ""), "\n") {
+				if isCommand(line) {
+					all = append(all, shellCommand{b.line + i, line, nil})
+				}
+			}
+		}
+	}
+	for i, line := range strings.Split(d.text, "\n") {
+		if code, ok := strings.CutPrefix(line, "    "); ok && isCommand(code) {
+			all = append(all, shellCommand{i + 1, code, nil})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b shellCommand) int { return a.line - b.line })
+	return all
+}
+
+// session returns the commands of a console block.
+func session(b block) (all []shellCommand) {
+	for i, line := range strings.Split(strings.TrimSuffix(b.code, "\n"), "\n") {
+		if text, ok := strings.CutPrefix(line, "$ "); ok {
+			all = append(all, shellCommand{line: b.line + i, text: text})
+			continue
+		}
+		last := &all[len(all)-1]
+		last.output = append(last.output, line)
+	}
+	return all
+}
+
+// reason returns why a command is not run, "" if it is.
+func reason(path, command string) string {
+	for i, n := range notRun {
+		if (n.document == "*" || n.document == path) && strings.HasPrefix(command, n.command) {
+			excused[i] = true
+			return n.reason
+		}
+	}
+	return ""
+}
+
+// lacks reports whether a command needs jq, and there is none.
+func lacks(command string) bool {
+	_, err := exec.LookPath("jq")
+	return err != nil && strings.Contains(command, "jq ")
+}
+
+// excused has the entries of notRun that were needed.
+var excused = map[int]bool{}
+
+// TestCommandsRun runs every command line of every document, in order and in a directory for each document, with a bookshop
+// on loopback in the place of the sites. It compares what they print with what the document shows: "..." stands for
+// anything, and durations, times and sizes may differ.
+func TestCommandsRun(t *testing.T) {
+	program(t, "cmd/amble")
+	n := 0
+	for _, d := range documents(t) {
+		var todo []shellCommand
+		for _, c := range d.commands() {
+			if reason(d.path, c.text) == "" && !lacks(c.text) {
+				todo = append(todo, c)
+			}
+		}
+		if n += len(todo); len(todo) > 0 {
+			t.Run(d.path, func(t *testing.T) {
+				t.Parallel()
+				newShell(t, d).runAll(todo)
+			})
+		}
+	}
+	if n < 40 {
+		t.Errorf("only %d commands found", n)
+	}
+	for i, c := range notRun {
+		if !excused[i] {
+			t.Errorf("no document has a command %q any more", c.command)
+		}
+	}
+}
+
+// shell runs the commands of one document.
+type shell struct {
+	t    *testing.T
+	doc  document
+	dir  string
+	base string // of the site
+}
+
+// newShell prepares what commands of documents refer to: a site, a crawl of it from yesterday, a list of seeds, and for a
+// document with a program the module that it is in.
+func newShell(t *testing.T, d document) *shell {
+	t.Helper()
+	s := &shell{t, d, t.TempDir(), small(t)}
+	if !strings.HasPrefix(d.path, "examples/") { // which pause for a second after each request
+		web, err := demo.Shop(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { web.Close() })
+		s.base = web.Hosts[0].Base
+	}
+	write(t, filepath.Join(s.dir, "seeds.txt"), s.base+"\n")
+	write(t, filepath.Join(s.dir, "hosts.txt"), strings.TrimSuffix(s.base, "/")+"\n")
+	write(t, filepath.Join(s.dir, "job.yaml"), "agent: labbot/1.0\ncontact: https://lab.university.edu/crawl\ndelay: 0\n")
+	if d.path == "docs/from-wget.md" {
+		s.run("amble crawl -q -o yesterday " + s.base)
+	}
+	for _, b := range d.blocks {
+		if d.path == "docs/tutorial.md" && b.lang == "go" {
+			writeModule(t, s.dir)
+			write(t, filepath.Join(s.dir, "main.go"), strings.ReplaceAll(b.code, shopURL, s.base))
+		}
+	}
+	return s
+}
+
+// small serves a site of two pages and a feed, for programs that pause for a second after each request.
+func small(t *testing.T) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "<title>Solar panels</title><link rel=alternate type=application/rss+xml href=/feed><p>the exact words of other works on a solar panel<a href=/two>two</a>")
+	})
+	mux.HandleFunc("GET /two", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<title>Two</title><a href=/>one</a>") })
+	mux.HandleFunc("GET /feed", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/rss+xml")
+		fmt.Fprint(w, "<rss version='2.0'><channel><item><link>/two</link></item></channel></rss>")
+	})
+	srv := httptest.NewServer(mux)
+	t.Cleanup(srv.Close)
+	return srv.URL + "/"
+}
+
+func (s *shell) runAll(todo []shellCommand) {
+	for _, c := range todo {
+		out, err := s.run(c.text)
+		if err != nil {
+			s.t.Errorf("%s:%d: %s: %v\n%s", s.doc.path, c.line, c.text, err, out)
+		} else if want := strings.Join(c.output, "\n"); c.output != nil && !like(out, want) {
+			s.t.Errorf("%s:%d: %s prints\n%s\nthe document shows\n%s", s.doc.path, c.line, c.text, out, want)
+		}
+	}
+}
+
+var goRun = regexp.MustCompile(`go run \./(?:cmd|examples)/`)
+
+// run runs a command line and returns its output as the document would show it. Nothing pauses between requests unless the
+// command says so.
+func (s *shell) run(line string) (string, error) {
+	site, err := url.Parse(s.base)
+	if err != nil {
+		return "", err
+	}
+	line = goRun.ReplaceAllString(line, programsDir+"/")
+	line = strings.NewReplacer(siteURL, s.base, shopURL, s.base, "--host site.to.crawl", "--host "+site.Host).Replace(line)
+	cmd := exec.CommandContext(s.t.Context(), "sh", "-c", line)
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), "PATH="+programsDir+string(os.PathListSeparator)+os.Getenv("PATH"), "AMBLE_DELAY=0",
+		"GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+	out, err := cmd.CombinedOutput()
+	return strings.ReplaceAll(strings.ReplaceAll(string(out), s.base, shopURL), site.Host, "127.0.0.1:8808"), err
+}
+
+// varying are parts of outputs that differ from run to run, with the blanks that align them: a port may be longer.
+var varying = regexp.MustCompile(` +|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z|([0-9.]+(h|m|s|ms|µs))+\b|[0-9.]+ [KM]iB`)
+
+// steady returns an output with signs in the place of what varies.
+func steady(s string) string {
+	return varying.ReplaceAllStringFunc(strings.TrimRight(s, "\n"), func(m string) string {
+		if m[0] == ' ' {
+			return " "
+		}
+		return "~"
+	})
+}
+
+// like reports whether an output is what a document shows.
+func like(got, want string) bool {
+	pattern := regexp.QuoteMeta(steady(want))
+	pattern = regexp.MustCompile(`(?m)^\\\.\\\.\\\.\n?`).ReplaceAllString(pattern, `(?:.*\n)*?`)
+	pattern = strings.ReplaceAll(pattern, `\.\.\.`, `.*`)
+	return regexp.MustCompile(`^` + pattern + `\n*$`).MatchString(steady(got) + "\n")
+}
+
+func TestLike(t *testing.T) {
+	for _, c := range []struct {
+		got, want string
+		like      bool
+	}{
+		{"19 pages in 2.2s: done\n", "19 pages in 40ms: done", true},
+		{"19 pages in 2.2s: done\n", "18 pages in 2.2s: done", false},
+		{"a\nb\nc\n", "a\n...", true}, {"a\nb\nc\n", "a\n...\nc", true}, {"a\nb\nc\n", "a\n...\nd", false}, {"a\nb\n", "a", false},
+		{"host  200ms  least 6m40.2s\n", "host  ...  least ...", true}, {"1.9 KiB\n", "200 KiB", true}, {"2026-11-22T15:33:38.12Z\n", "2026-11-21T00:00:00Z", true},
+	} {
+		if like(c.got, c.want) != c.like {
+			t.Errorf("%q like %q: %v", c.got, c.want, !c.like)
+		}
+	}
+}
+
+// TestNoCommandIsHidden checks that a block without a language shows no prompt: what a console block shows is compared.
+func TestNoCommandIsHidden(t *testing.T) {
+	for _, d := range documents(t) {
+		for _, b := range d.blocks {
+			if b.lang != "console" && strings.HasPrefix(b.code, "$ ") {
+				t.Error(fmt.Sprintf("%s:%d: a block with a prompt is not a console block", d.path, b.line))
+			}
+		}
+	}
+}
