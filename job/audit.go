@@ -26,9 +26,8 @@ func agentOf(cfg *crawler.Config) string {
 	return cfg.Agent
 }
 
-// writeAuditConfig records the crawl's politeness settings beside its results, for verify.
-// slowed are the delays that an operator has lengthened meanwhile.
-func writeAuditConfig(d plainDir, cfg *crawler.Config, own map[string]int, slowed []audit.HostDelay) error {
+// auditConfig returns the crawl's politeness settings in the form that they are checked in.
+func auditConfig(cfg *crawler.Config, own map[string]int) audit.Config {
 	name, _, _ := strings.Cut(agentOf(cfg), "/")
 	p := cfg.Politeness
 	c := audit.Config{
@@ -39,11 +38,28 @@ func writeAuditConfig(d plainDir, cfg *crawler.Config, own map[string]int, slowe
 	if p.Dialect != robots.RFC9309 {
 		c.Dialect = p.Dialect.String()
 	}
+	return c
+}
+
+// writeAuditConfig records the crawl's politeness settings beside its results, for verify.
+// slowed are the delays that an operator has lengthened meanwhile.
+func writeAuditConfig(d plainDir, cfg *crawler.Config, own map[string]int, slowed []audit.HostDelay) error {
+	c := auditConfig(cfg, own)
 	if before, err := readAuditConfig(d.root.Name()); err == nil {
 		loosen(&c, &before)
 	}
 	c.HostDelays = slices.Concat(slowed, c.HostDelays)
 	return writeAudit(d, &c)
+}
+
+// Audit returns what the ledger of the crawl is to be checked against.
+func (c *Config) Audit() (audit.Config, error) {
+	cfg, err := c.Crawler()
+	if err != nil {
+		return audit.Config{}, err
+	}
+	own, err := c.ownHosts()
+	return auditConfig(&cfg, own), err
 }
 
 func writeAudit(d plainDir, c *audit.Config) error {

@@ -38,6 +38,7 @@ type crawlFlags struct {
 	Out         string `short:"o" group:"Output:"`
 	FailOnLimit bool   `group:"Output:"`
 	view.Flags  `group:"Output:"`
+	liveFlags   `group:"Output:"`
 }
 
 // configFlag names the job file.
@@ -101,7 +102,7 @@ func (a *app) printConfig(c *crawlCmd, o *keyflags.Origins) error {
 func (c *crawlFlags) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
 	cfg, err := o.Config()
 	_, idErr := whoCrawls(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
-	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()),
+	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()), c.check(),
 		cli.Refuse(cfg.Archive && c.Out == "", "--format warc: an archive needs a directory: name one with --out"))
 }
 
@@ -143,7 +144,7 @@ func (c *crawlFlags) unkept(a *app, cfg *job.Config, seeds []weburl.URL) error {
 		x.Sinks = []sink.Sink{sink.NewJSONL(lines)}
 	}
 	restrain(v, &x)
-	end, err := a.crawl(&crawlJob{view: v, cfg: x, seeds: seeds, pages: v.ShowsPages(), open: inMemory(seeds)})
+	end, err := a.crawl(&crawlJob{view: v, cfg: x, seeds: seeds, pages: v.ShowsPages(), open: inMemory(seeds), watch: c.liveFlags, job: cfg})
 	if end != nil && end.Rejected > 0 {
 		v.Tell("the queue was full, which is in memory: with -o DIR it is on disk")
 	}

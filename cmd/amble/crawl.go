@@ -27,6 +27,10 @@ type crawlJob struct {
 	introduced bool // the user at the terminal was told what is about to be done
 	pages      bool // every URL has a line on stdout
 
+	watch liveFlags
+	dir   string      // of the job; "" if nothing is kept
+	job   *job.Config // what cfg was made from
+
 	resume string                               // the command that resumes it later; "" if none does
 	open   func(crawler.Config) (opened, error) // makes it ready to run
 }
@@ -73,6 +77,13 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	j.cfg.Trace = w.Trace()
 	look := plan.NewOutlook(j.cfg.Politeness.Rate)
 	look.Trace(j.cfg.Trace)
+	page, err := j.watch.page(j)
+	if err != nil {
+		return nil, err
+	}
+	if page != nil {
+		defer page.Close()
+	}
 	run, err := j.open(j.cfg)
 	if err != nil {
 		return nil, keyflags.Errors(err)
@@ -83,6 +94,12 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	defer cancel(nil)
 	if !j.introduced {
 		j.view.Begin(&j.cfg, j.seeds)
+	}
+	if page != nil {
+		if err := j.serve(a, page, run, look); err != nil {
+			return nil, err
+		}
+		tellPage(j.view, page.URL(), page.Public())
 	}
 	stopSignals := a.watchSignals(c, cancel, j.view, j.resume)
 	stopStatus := j.view.Watch(c, &j.cfg, look)
@@ -138,6 +155,7 @@ func (c *crawlFlags) kept(a *app, cfg *job.Config, seeds []weburl.URL, open func
 	var finished error
 	end, err := a.crawl(&crawlJob{
 		view: v, cfg: cfg.Crawl, seeds: seeds, stdoutFree: true, pages: v.ShowsPages() && !c.Quiet, resume: job.ResumeCommand(c.Out),
+		watch: c.liveFlags, dir: c.Out, job: cfg,
 		open: func(x crawler.Config) (opened, error) {
 			cfg.Crawl = x
 			var err error

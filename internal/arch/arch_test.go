@@ -199,7 +199,7 @@ var network = []privilege{
 	// Nothing submits a form but the function that the operator's program gives as crawler.Config.Login.
 	{"submit forms", []string{"fetcher"}, map[string][]string{module + "/politeness": {"Login"}, "": {"Post"}}},
 	{"log in", []string{"fetcher", "crawler", "job"}, map[string][]string{"": {"Login"}}},
-	{"listen", []string{"internal/demo", "crawltest"}, map[string][]string{
+	{"listen", []string{"internal/demo", "internal/live", "crawltest"}, map[string][]string{
 		"net": {
 			"Listen", "ListenConfig", "ListenIP", "ListenMulticastUDP", "ListenPacket", "ListenTCP", "ListenUDP", "ListenUnix",
 			"ListenUnixgram", "FileListener",
@@ -304,7 +304,7 @@ func importNames(f *ast.File) map[string]string {
 }
 
 // starters may start goroutines; each waits for those that it started.
-var starters = privilege{"start goroutines", []string{"cluster", "crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "internal/demo", "internal/terminal", "internal/view"}, map[string][]string{
+var starters = privilege{"start goroutines", []string{"cluster", "crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "internal/demo", "internal/live", "internal/terminal", "internal/view"}, map[string][]string{
 	"":        {"Go"}, // of sync.WaitGroup, and of similar groups
 	"time":    {"AfterFunc"},
 	"context": {"AfterFunc"},

@@ -69,7 +69,8 @@ type Pauses struct {
 	Due    time.Duration // what was owed in it
 	Ratio  float64       // the smallest of observed ÷ owed; 0 if nothing was owed
 	Ratios Ratios
-	Time   Times // what the time between requests was owed to
+	Sum    float64 // of the ratios
+	Time   Times   // what the time between requests was owed to
 }
 
 // Times is time by cause: the clause that held longest, by its [ledger.ClauseID]; the last element, Free, is what was not owed.

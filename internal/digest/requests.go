@@ -178,6 +178,7 @@ func (s *Pauses) add(p pause, early bool) {
 		s.Ratio = ratio
 	}
 	s.Ratios[bucket(ratio, early)]++
+	s.Sum += ratio
 }
 
 // bucket is the place of a ratio in Ratios. What is short of 1 by no more than clocks differ is not early.

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/digest"
+	"github.com/amble-crawler/amble/internal/live"
+	"github.com/amble-crawler/amble/internal/view"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/plan"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// liveFlags say where a crawl is shown while it runs.
+type liveFlags struct {
+	Listen string `placeholder:"ADDR" help:"Serve a page on which the crawl is watched and controlled, such as on 127.0.0.1:0, with metrics. Its address, which opens it, is printed."`
+	Debug  bool   `help:"With --listen: also serve the profiles of net/http/pprof."`
+}
+
+// check refuses flags that have no effect.
+func (f *liveFlags) check() error {
+	return cli.Refuse(f.Debug && f.Listen == "", "--debug: profiles are served on the page: name its address with --listen")
+}
+
+// page opens the page of a crawl, nil if there is to be none.
+func (f *liveFlags) page(j *crawlJob) (*live.Opening, error) {
+	if f.Listen == "" {
+		return nil, nil
+	}
+	p, err := live.Open(f.Listen)
+	if err != nil {
+		return nil, cli.UsageOf("--listen: ", err)
+	}
+	p.Configure(&j.cfg, j.dir != "")
+	return p, nil
+}
+
+// serve begins to serve the page of a crawl that is about to begin.
+func (j *crawlJob) serve(a *app, p *live.Opening, run opened, look *plan.Outlook) error {
+	c := live.Config{
+		Seeds: texts(j.seeds), Agent: j.cfg.Agent, Dir: j.dir, Limits: j.cfg.Limits, Crawler: run.Crawler(), Outlook: look,
+		Control: live.Over{Crawler: run.Crawler()}, Timeout: j.cfg.Fetch.FetchTimeout, Debug: j.watch.Debug,
+	}
+	if j.dir == "" {
+		rules, err := j.job.Audit()
+		if err != nil {
+			return err
+		}
+		p.Serve(c, rules, nil)
+		return nil
+	}
+	r, err := job.Read(j.dir)
+	if err != nil {
+		return err
+	}
+	rules, err := r.AuditConfig()
+	if err != nil {
+		return err
+	}
+	c.Source, c.Why = r.Follow(), a.why(j.dir)
+	if control, ok := run.(live.Control); ok {
+		c.Control = control
+	}
+	p.Serve(c, rules, r.RobotsBody)
+	return nil
+}
+
+// tellPage prints where a page is served.
+func tellPage(v *view.View, url string, public bool) {
+	v.Tell("watch it at %s", url)
+	if public {
+		v.Tell("other machines can reach that address, and nothing is encrypted: whoever sees the token controls the crawl")
+	}
+}
+
+// why returns a function that writes what a job says about a URL.
+func (a *app) why(dir string) func(text string, w io.Writer) error {
+	return func(text string, w io.Writer) error {
+		u, err := weburl.Parse(text)
+		if err != nil {
+			return err
+		}
+		r, err := job.Read(dir)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = r.Close() }() // only read
+		all, err := r.Settings()
+		if err != nil {
+			return err
+		}
+		cfg, _ := all.Config() // what cannot be in force again is of no interest here
+		e := newExplanation(u)
+		e.Fate = crawler.FateFollow
+		if e.Job, err = r.Explain(u); err != nil {
+			return err
+		}
+		name, err := robotsName(a, cfg.Crawl.Agent)
+		if err != nil {
+			return err
+		}
+		if known := e.Job.Robots; known != nil {
+			e.Robots = question{name, cfg.Crawl.Politeness.Dialect}.online(u, *known)
+		}
+		e.conclude()
+		_, err = io.WriteString(w, e.text())
+		return err
+	}
+}
+
+// serveCmd is "amble serve".
+type serveCmd struct {
+	Dir    string `arg:"" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
+	Listen string `default:"127.0.0.1:0" placeholder:"ADDR" help:"Address to listen on (${default}, which is any free port)."`
+}
+
+// Help returns the beginning of the command's help.
+func (*serveCmd) Help() string {
+	return `Examples:
+
+	amble serve job
+	amble serve --listen 127.0.0.1:8400 job
+
+Shows a crawl on a page, read only: one that is over, was killed, or runs in another process. Nothing in
+the directory is changed. To control a crawl, run it with "amble crawl --listen". Ends with Ctrl-C.`
+}
+
+// Run executes the command.
+func (c *serveCmd) Run(a *app) error {
+	r, err := job.Read(c.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }() // only read
+	m, err := r.Manifest()
+	if err != nil {
+		return err
+	}
+	rules, err := r.AuditConfig()
+	if err != nil {
+		return err
+	}
+	all, err := r.Settings()
+	if err != nil {
+		return err
+	}
+	cfg, _ := all.Config() // what cannot be in force again is of no interest here
+	s, err := live.Show(c.Listen, live.Config{
+		Seeds: m.Seeds, Agent: cfg.Crawl.Agent, Dir: c.Dir, Limits: cfg.Crawl.Limits, Source: r.Follow(), Why: a.why(c.Dir),
+		Digest: digest.New(digest.Config{Audit: rules, Body: r.RobotsBody}), State: func() live.State { return stateOf(r) },
+	})
+	if err != nil {
+		return cli.UsageOf("--listen: ", err)
+	}
+	defer s.Close()
+	tellPage(a.view(view.Flags{}), s.URL(), s.Public())
+	return cli.Exit(signalCode(a.awaitSignal()), nil)
+}
+
+// stateOf says how far a job has got.
+func stateOf(r *job.Reader) live.State {
+	m, err := r.Manifest()
+	if err != nil {
+		return live.State{Text: "its manifest cannot be read"}
+	}
+	last := m.Last()
+	switch {
+	case r.Running():
+		return live.State{Running: true, Text: fmt.Sprintf("running, process %d", last.PID)}
+	case last.Ended.IsZero():
+		return live.State{Text: "killed"}
+	case last.Error != "":
+		return live.State{Text: "ended by an error", Left: last.Left}
+	}
+	return live.State{Text: "ended " + last.Ended.Format(time.DateTime) + " UTC (" + string(last.Finish) + ")", Left: last.Left}
+}

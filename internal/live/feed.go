@@ -1,0 +1,62 @@
+package live
+
+import (
+	"bytes"
+	"encoding/json"
+	"sync"
+
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/sink"
+)
+
+// Source is where the facts about a crawl come from: a job.Follower, or a [Feed].
+type Source interface {
+	// Poll calls line and visit with what is new since the last call.
+	Poll(line func(*ledger.Entry), visit func(*sink.Record)) error
+}
+
+// Feed is the Source of a crawl that is not kept in a directory: the crawl writes to it, and Poll takes what was written.
+type Feed struct {
+	Ledger, Visits Buffer
+}
+
+// Buffer keeps what is written until it is taken.
+type Buffer struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+// Write keeps whole lines.
+func (f *Buffer) Write(b []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.b = append(f.b, b...)
+	return len(b), nil
+}
+
+func (f *Buffer) take() []byte {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b := f.b
+	f.b = nil
+	return b
+}
+
+// Poll implements [Source].
+func (f *Feed) Poll(line func(*ledger.Entry), visit func(*sink.Record)) error {
+	var e ledger.Entry
+	for b := range bytes.Lines(f.Ledger.take()) {
+		if err := e.Parse(bytes.TrimSuffix(b, []byte("\n"))); err != nil {
+			return err
+		}
+		line(&e)
+	}
+	for b := range bytes.Lines(f.Visits.take()) {
+		var v sink.Record
+		if err := json.Unmarshal(b, &v); err != nil {
+			return err
+		}
+		visit(&v)
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package live
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// guard decides who may see and use the page: who has the token, by a page of the same site, under a name that cannot be
+// somebody else's.
+type guard struct {
+	token  string
+	cookie string          // its name: two crawls on one machine have different ones
+	port   string          // that the server listens on
+	names  map[string]bool // host names under which it may be requested, in addition to addresses
+}
+
+// newGuard returns the guard of a server that was told to listen on address and does so on addr.
+func newGuard(address string, addr net.Addr) *guard {
+	_, port, _ := net.SplitHostPort(addr.String())
+	name, _, _ := net.SplitHostPort(address)
+	g := &guard{token: rand.Text(), port: port, names: map[string]bool{"localhost": true}} // 130 bits
+	g.cookie = "amble-" + port
+	if _, err := netip.ParseAddr(name); err != nil && name != "" {
+		g.names[strings.ToLower(name)] = true
+	}
+	return g
+}
+
+// headers are sent with every answer.
+var headers = map[string]string{
+	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
+		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+	"X-Content-Type-Options":       "nosniff",
+	"Referrer-Policy":              "no-referrer",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Cache-Control":                "no-store",
+}
+
+// protect returns the handler of a page, for those who may.
+func (g *guard) protect(l *Live) http.Handler {
+	return g.wrap(http.NewCrossOriginProtection().Handler(l.handler()), map[string]bool{"/healthz": true, "/readyz": true})
+}
+
+// wrap protects a handler. open are paths that need no token: they say nothing about the crawl but whether it works.
+func (g *guard) wrap(next http.Handler, open map[string]bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, value := range headers {
+			w.Header().Set(name, value)
+		}
+		switch {
+		case !g.ours(r.Host):
+			http.Error(w, "this page is not served under that name", http.StatusMisdirectedRequest)
+		case open[r.URL.Path] || g.knows(r):
+			next.ServeHTTP(w, r)
+		case r.Method == http.MethodGet && g.is(r.URL.Query().Get("token")):
+			g.admit(w, r)
+		default:
+			http.Error(w, "the address of this page, with its token, is printed by the command that serves it", http.StatusUnauthorized)
+		}
+	})
+}
+
+// ours reports whether a Host header names this server. A page of another site can make a browser send requests here under
+// the name of that site (DNS rebinding), but not under an address or one of the names.
+func (g *guard) ours(host string) bool {
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		name, port = strings.Trim(host, "[]"), "80"
+	}
+	_, err = netip.ParseAddr(name)
+	return port == g.port && (err == nil || g.names[strings.ToLower(name)])
+}
+
+// knows reports whether a request has the token, in its cookie or as a bearer.
+func (g *guard) knows(r *http.Request) bool {
+	if c, err := r.Cookie(g.cookie); err == nil && g.is(c.Value) {
+		return true
+	}
+	bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return ok && g.is(bearer)
+}
+
+func (g *guard) is(token string) bool {
+	return subtle.ConstantTimeCompare([]byte(token), []byte(g.token)) == 1
+}
+
+// admit exchanges the token in a URL for a cookie, so that it does not stay in the address bar.
+func (g *guard) admit(w http.ResponseWriter, r *http.Request) {
+	http.SetCookie(w, &http.Cookie{Name: g.cookie, Value: g.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	q := r.URL.Query()
+	q.Del("token")
+	to := r.URL.EscapedPath()
+	if strings.HasPrefix(to, "//") || strings.Contains(to, "\\") {
+		to = "/"
+	}
+	if len(q) > 0 {
+		to += "?" + q.Encode()
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
+}
+
+// checkLoopback reports whether addr is one of loopback.
+func onLoopback(addr net.Addr) bool {
+	ap, err := netip.ParseAddrPort(addr.String())
+	return err == nil && ap.Addr().Unmap().IsLoopback()
+}
+
+// urlOf returns the address that an operator opens.
+func (g *guard) urlOf(addr net.Addr) string {
+	host := addr.String()
+	if ap, err := netip.ParseAddrPort(host); err == nil && ap.Addr().IsUnspecified() {
+		host = net.JoinHostPort("127.0.0.1", strconv.Itoa(int(ap.Port())))
+	}
+	return "http://" + host + "/?token=" + g.token
+}

@@ -1,0 +1,78 @@
+// The page is made by the server. This script puts the new one in the place of the old every second, without losing the focus,
+// what is open and what is being written, and sends orders without leaving the page.
+'use strict';
+(() => {
+  const live = document.getElementById('live'), lost = document.getElementById('lost');
+
+  const say = (text) => {
+    lost.textContent = text;
+    lost.hidden = !text;
+  };
+
+  // same reports whether two nodes are one and the same thing at different times.
+  const same = (a, b) => a.nodeType === b.nodeType && a.nodeName === b.nodeName && (a.id || '') === (b.id || '');
+
+  const attributes = (old, now) => {
+    for (const {name, value} of now.attributes) {
+      if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    }
+    for (const {name} of [...old.attributes]) {
+      if (!now.hasAttribute(name) && !(name === 'open' && old.nodeName === 'DETAILS')) old.removeAttribute(name);
+    }
+  };
+
+  // update makes the children of old those of now.
+  const update = (old, now) => {
+    let at = old.firstChild;
+    for (const next of [...now.childNodes]) {
+      let found = at;
+      while (found && !same(found, next)) found = found.nextSibling;
+      if (!found) {
+        old.insertBefore(next, at);
+        continue;
+      }
+      if (found !== at) {
+        if (found.nodeType === Node.ELEMENT_NODE && found.id) old.insertBefore(found, at);
+        else while (at !== found) { const gone = at; at = at.nextSibling; gone.remove(); }
+      }
+      if (found === at) at = at.nextSibling;
+      if (found.nodeType !== Node.ELEMENT_NODE) {
+        if (found.nodeValue !== next.nodeValue) found.nodeValue = next.nodeValue;
+      } else {
+        if (!(found.nodeName === 'INPUT' && found === document.activeElement)) attributes(found, next);
+        update(found, next);
+      }
+    }
+    while (at) { const gone = at; at = at.nextSibling; gone.remove(); }
+  };
+
+  const show = (html) => {
+    update(live, new DOMParser().parseFromString('<div>' + html + '</div>', 'text/html').body.firstChild);
+    document.title = document.getElementById('head').dataset.title;
+  };
+
+  const watch = () => {
+    const events = new EventSource('/events');
+    events.onmessage = (e) => { say(''); show(e.data); };
+    events.addEventListener('over', () => { events.close(); say('The process that served this page has ended. What is shown is how it ended.'); });
+    events.onerror = () => {
+      say(events.readyState === EventSource.CLOSED ? 'This page is not updated: too many watch at the same time, or its process has ended. Reload it to try again.' : 'No connection to the crawl; trying again.');
+    };
+  };
+  if (document.getElementById('head').dataset.running === 'true') watch();
+
+  document.addEventListener('submit', async (e) => {
+    const form = e.target;
+    if (form.method !== 'post') return;
+    e.preventDefault();
+    const open = form.closest('details');
+    try {
+      const answer = await fetch(form.action, {method: 'POST', body: new URLSearchParams(new FormData(form)), redirect: 'manual'});
+      const ok = answer.type === 'opaqueredirect' || answer.ok;
+      say(ok ? '' : await answer.text());
+      if (ok && open) { open.open = false; open.querySelector('summary').focus(); }
+    } catch {
+      say('The crawl did not get the order: its process may have ended.');
+    }
+  });
+})();

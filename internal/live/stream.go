@@ -1,0 +1,138 @@
+package live
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// mostReaders is how many may watch at the same time.
+const mostReaders = 8
+
+// patience is how long a reader may take for a snapshot. A snapshot that a slow reader misses is not kept for it.
+const patience = 10 * time.Second
+
+var errTooMany = errors.New("too many readers: eight may watch at the same time")
+
+// stream gives the latest snapshot to those who watch.
+type stream struct {
+	mu      sync.Mutex
+	readers int
+	latest  []byte
+	changed chan struct{} // closed when there is another one
+	closed  bool
+}
+
+func (s *stream) watched() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.readers > 0
+}
+
+func (s *stream) publish(html []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.latest = html
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// close ends all readers.
+func (s *stream) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// enter makes room for a reader.
+func (s *stream) enter() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.readers >= mostReaders {
+		return errTooMany
+	}
+	s.readers++
+	return nil
+}
+
+func (s *stream) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readers--
+}
+
+// next waits for another snapshot. It returns nil when there will be no more.
+func (s *stream) next(ctx context.Context) []byte {
+	s.mu.Lock()
+	changed, closed := s.changed, s.closed
+	s.mu.Unlock()
+	if closed {
+		return nil
+	}
+	select {
+	case <-changed:
+	case <-ctx.Done():
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	return s.latest
+}
+
+// events serves snapshots as server-sent events, compressed if possible: they differ little from each other.
+func (l *Live) events(w http.ResponseWriter, r *http.Request) {
+	if err := l.stream.enter(); err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	defer l.stream.leave()
+	control := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := flusher{w, func() error { return control.Flush() }}
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		out = flusher{z, func() error { return errors.Join(z.Flush(), control.Flush()) }}
+	}
+	html, err := l.render(time.Now())
+	for ; err == nil && html != nil; html = l.stream.next(r.Context()) {
+		if err = control.SetWriteDeadline(time.Now().Add(patience)); err == nil || errors.Is(err, http.ErrNotSupported) {
+			err = out.send(html)
+		}
+	}
+	if err == nil && r.Context().Err() == nil {
+		_, _ = out.Write([]byte("event: over\ndata: over\n\n"))
+		_ = out.flush()
+	}
+}
+
+type flusher struct {
+	io.Writer
+	flush func() error
+}
+
+// send sends an event.
+func (f flusher) send(data []byte) error {
+	var b bytes.Buffer
+	for line := range bytes.Lines(data) {
+		b.WriteString("data: ")
+		b.Write(bytes.TrimRight(line, "\r\n"))
+		b.WriteByte('\n')
+	}
+	b.WriteByte('\n')
+	if _, err := f.Write(b.Bytes()); err != nil {
+		return err
+	}
+	return f.flush()
+}

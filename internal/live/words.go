@@ -1,0 +1,74 @@
+package live
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness/ledger"
+)
+
+// span writes a duration for a reader: two units at most.
+func span(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0 s"
+	case d < 10*time.Second:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// delayText writes a delay, to the millisecond.
+func delayText(d time.Duration) string {
+	d = d.Round(time.Millisecond)
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " s"
+}
+
+// num writes a number with separators of thousands.
+func num(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return num(n) + " " + what + "s"
+}
+
+// setBy says who set a pause.
+func setBy(clause string) string {
+	switch clause {
+	case ledger.ClauseDelay, ledger.ClauseAddress, ledger.ClauseDomain:
+		return "our setting"
+	case ledger.ClauseHostDelay:
+		return "our setting for it"
+	case ledger.ClauseCrawlDelay:
+		return "Crawl-delay in robots.txt"
+	case ledger.ClauseRequestRate:
+		return "Request-rate in robots.txt"
+	case ledger.ClauseLatency:
+		return "slow answers"
+	case ledger.ClauseBackoff:
+		return "back-off after errors"
+	case ledger.ClauseRetryAfter:
+		return "Retry-After of the site"
+	case ledger.ClauseRobots:
+		return "robots.txt cannot be had"
+	case ledger.ClauseQuiet:
+		return "outside its hours"
+	}
+	return strings.ReplaceAll(clause, "_", " ")
+}
