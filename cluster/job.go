@@ -1,0 +1,104 @@
+package cluster
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Job is what all nodes of a cluster job know. It never changes.
+type Job struct {
+	Shards   int           // how many: from 1 to 1024
+	Key      []byte        // of the hash that decides which host belongs to which shard; Create makes it
+	TTL      time.Duration // how long an owner that is silent keeps its shard. 0: DefaultTTL; at least MinTTL
+	MaxSkew  time.Duration // the most by which the clocks of two nodes may differ. 0: DefaultMaxSkew
+	Delay    time.Duration // the crawl's delay: how long a shard rests when another node takes it over
+	Settings []byte        // the crawl's, for the nodes' user
+}
+
+// The defaults of a Job, and the least TTL.
+const (
+	DefaultTTL     = 30 * time.Second
+	MinTTL         = 6 * time.Second
+	DefaultMaxSkew = 500 * time.Millisecond
+	maxShards      = 1024
+)
+
+// Errors about jobs.
+var (
+	ErrJobExists = errors.New("cluster: there is a job already")
+	ErrNoJob     = errors.New("cluster: there is no job: create it first")
+)
+
+// The registers of a job.
+const (
+	registerJob   = "job"
+	registerNodes = "nodes"
+	registerEnd   = "end"
+)
+
+// Create stores a new job. The error is ErrJobExists, says which value is wrong, or is the engine's.
+func Create(ctx context.Context, e Registers, j Job) error {
+	if j.TTL == 0 {
+		j.TTL = DefaultTTL
+	}
+	if j.MaxSkew == 0 {
+		j.MaxSkew = DefaultMaxSkew
+	}
+	j.Key = make([]byte, 32)
+	_, _ = rand.Read(j.Key) // it never fails
+	if err := j.validate(); err != nil {
+		return err
+	}
+	b, err := json.Marshal(j)
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	if _, err = e.Store(ctx, registerJob, b, 0); errors.Is(err, ErrConflict) {
+		return ErrJobExists
+	}
+	return err
+}
+
+func (j *Job) validate() error {
+	switch {
+	case j.Shards < 1 || j.Shards > maxShards:
+		return fmt.Errorf("cluster: %d shards: must be 1 to %d", j.Shards, maxShards)
+	case j.TTL < MinTTL:
+		return fmt.Errorf("cluster: a TTL of %v: must be at least %v", j.TTL, MinTTL)
+	case j.MaxSkew < 0 || j.Delay < 0:
+		return fmt.Errorf("cluster: MaxSkew is %v and Delay is %v: must not be negative", j.MaxSkew, j.Delay)
+	case len(j.Key) < 16:
+		return errors.New("cluster: the job has no key")
+	}
+	return nil
+}
+
+// LoadJob returns the job. The error is ErrNoJob or the engine's.
+func LoadJob(ctx context.Context, e Registers) (j Job, err error) {
+	b, rev, err := e.Load(ctx, registerJob)
+	if err != nil {
+		return j, err
+	}
+	if rev == 0 {
+		return j, ErrNoJob
+	}
+	if err := json.Unmarshal(b, &j); err != nil {
+		return j, fmt.Errorf("cluster: the job's register: %w", err)
+	}
+	return j, j.validate()
+}
+
+// Shard returns the number of the shard that a host (weburl.URL.Host) belongs to.
+func (j *Job) Shard(host string) int {
+	h := hmac.New(sha256.New, j.Key)
+	h.Write([]byte(host))
+	var sum [sha256.Size]byte
+	return int(binary.BigEndian.Uint64(h.Sum(sum[:0])) % uint64(j.Shards))
+}

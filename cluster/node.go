@@ -1,0 +1,387 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Config is how a [Node] works.
+type Config struct {
+	Engine Engine
+	Name   string // of the node: two live ones must not have the same
+	Dir    string // for copies of the shards' queues, and for what is written
+	// Crawl crawls a shard until its frontier says that it is drained, or ctx ends: then the shard is lost, and nothing may be
+	// sent any more. What it writes belongs into Shard.Dir. It is called once for each ownership, by a goroutine of its own.
+	Crawl func(ctx context.Context, s *Shard) error
+	// Store is how the queue of each shard is set up. Journal is set by the Node.
+	Store disk.Config
+	// MaxShards is how many shards the node owns at most. 0: its share of all.
+	MaxShards int
+	// Poll is how often the inboxes are looked at. 0: each second.
+	Poll time.Duration
+	// Trace is called for what happens to the shards. nil: not.
+	Trace func(e Event)
+}
+
+// Event is something that has happened to a shard of this node.
+type Event struct {
+	Shard int
+	Epoch uint64
+	What  string // one of the constants below
+	Err   error  // why, if it was not meant
+}
+
+// What happens to a shard.
+const (
+	Taken     = "taken"      // this node is its owner
+	GivenBack = "given back" // another node can take it over at once
+	Lost      = "lost"       // the lease has ended, or something failed
+)
+
+// ErrName is returned by [Node.Run] if another node of this name lives.
+var ErrName = errors.New("cluster: another node has this name: give each its own")
+
+// Node is a worker: it owns some of the shards of a job.
+type Node struct {
+	Config
+	dir    string
+	job    Job
+	engine Engine
+	store  disk.Config
+	key    func(weburl.URL) weburl.Key
+	sent   *sentLinks
+	id     string          // of this process
+	alive  context.Context // ends when the node is killed
+
+	finisher finisher // of look alone
+
+	shards sync.WaitGroup
+	mu     sync.Mutex
+	owned  map[int]*held
+	seen   map[int]sighting // of shards that others own
+	fellow map[string]fellow
+	other  sign      // of another process with this node's name
+	gave   time.Time // when a shard was given back
+}
+
+// held is a shard that this node owns, or is about to.
+type held struct {
+	shard   *Shard // nil until it is open
+	drained bool
+	since   time.Time // when it was drained
+	cancel  context.CancelCauseFunc
+}
+
+// sighting is the last record of a journal, and since when it has been the last.
+type sighting struct {
+	seq   uint64
+	since time.Time
+}
+
+// NewNode makes a node of the job in the engine. The error says what is wrong with c, is ErrNoJob, or the engine's.
+func NewNode(ctx context.Context, c Config) (*Node, error) {
+	if c.Engine == nil || c.Name == "" || c.Dir == "" || c.Crawl == nil {
+		return nil, errors.New("cluster: a node needs Engine, Name, Dir and Crawl")
+	}
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	if c.Poll <= 0 {
+		c.Poll = time.Second
+	}
+	n := &Node{
+		Config: c, dir: dir, engine: c.Engine, store: c.Store, key: c.Store.Key, sent: newSentLinks(sentSets),
+		owned: map[int]*held{}, seen: map[int]sighting{}, fellow: map[string]fellow{},
+	}
+	id := newNonce()
+	n.id = fmt.Sprintf("%x", id[:6])
+	if n.key == nil {
+		n.key = weburl.URL.Key
+	}
+	if n.job, err = LoadJob(ctx, c.Engine); err != nil {
+		return nil, err
+	}
+	return n, os.MkdirAll(dir, 0o755)
+}
+
+// Run takes shards and has them crawled until the job is over, which is no error, or ctx ends: then it gives all shards back,
+// for which it takes up to half a minute.
+func (n *Node) Run(ctx context.Context) error {
+	alive, kill := context.WithCancel(context.WithoutCancel(ctx))
+	defer kill()
+	return n.run(ctx, alive)
+}
+
+func (n *Node) run(ctx, alive context.Context) error {
+	n.alive = alive
+	err := n.look(ctx)
+	for err == nil {
+		wait(ctx, n.job.TTL/12)
+		if ctx.Err() != nil {
+			break
+		}
+		err = n.look(ctx)
+	}
+	n.giveAllBack()
+	n.shards.Wait()
+	if errors.Is(err, errOver) {
+		return nil
+	}
+	return err
+}
+
+// errOver: the job is over.
+var errOver = errors.New("cluster: the job is over")
+
+// look does what is due now. An engine that does not answer is no error: the leases see to the rest.
+func (n *Node) look(ctx context.Context) error {
+	short, cancel := context.WithTimeout(ctx, n.job.TTL/6)
+	defer cancel()
+	live, err := n.live(short)
+	if errors.Is(err, ErrName) {
+		return err
+	}
+	if end, _, err := n.engine.Load(short, registerEnd); err == nil && len(end) > 0 {
+		return errOver
+	}
+	if err != nil {
+		return nil //nolint:nilerr // tried again
+	}
+	share := (n.job.Shards + live - 1) / live
+	if n.MaxShards > 0 {
+		share = min(share, n.MaxShards)
+	}
+	n.takeSome(short, share)
+	n.giveOneBack(share)
+	n.finish(short)
+	return nil
+}
+
+// takeSome takes free shards over until this node has its share.
+func (n *Node) takeSome(ctx context.Context, share int) {
+	for i := range n.job.Shards {
+		shard := (i + n.first()) % n.job.Shards
+		if n.owns(shard) {
+			continue
+		}
+		last, err := n.engine.Last(ctx, shard)
+		if err != nil {
+			return
+		}
+		if !n.free(shard, last) || n.count() >= share {
+			continue
+		}
+		o, err := takeOver(n.alive, n.engine, shard, n.Name, n.job.TTL, last)
+		if err != nil {
+			continue // another node was first
+		}
+		n.begin(o)
+	}
+}
+
+// first is the shard that this node looks at first: nodes that start together need not all try the same.
+func (n *Node) first() int { return n.job.Shard(n.Name) }
+
+// free reports whether a shard looks as if nobody owns it. Only the journal decides.
+func (n *Node) free(shard int, last Entry) bool {
+	if last.Seq == 0 {
+		return true
+	}
+	r, err := decodeRecord(last.Data)
+	if err != nil {
+		return false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	was := n.seen[shard]
+	if was.seq != last.Seq {
+		n.seen[shard] = sighting{last.Seq, time.Now()}
+		return r.kind == kindClose
+	}
+	return r.kind == kindClose || time.Since(was.since) >= n.job.TTL
+}
+
+func (n *Node) owns(shard int) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.owned[shard] != nil
+}
+
+func (n *Node) count() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.owned)
+}
+
+// begin has a shard crawled that was taken over.
+func (n *Node) begin(o *owner) {
+	ctx, cancel := context.WithCancelCause(n.alive)
+	h := &held{cancel: cancel}
+	n.mu.Lock()
+	n.owned[o.shard] = h
+	n.mu.Unlock()
+	n.trace(o, Taken, nil)
+	n.shards.Go(func() {
+		defer cancel(nil)
+		err := n.work(ctx, o, h)
+		what := GivenBack
+		if err != nil {
+			what = Lost
+		}
+		n.mu.Lock()
+		delete(n.owned, o.shard)
+		delete(n.seen, o.shard)
+		n.mu.Unlock()
+		n.trace(o, what, err)
+	})
+}
+
+func (n *Node) trace(o *owner, what string, err error) {
+	if n.Trace != nil {
+		n.Trace(Event{o.shard, o.epoch, what, err})
+	}
+}
+
+// work crawls a shard and gives it back. The error is why it was lost.
+func (n *Node) work(ctx context.Context, o *owner, h *held) error {
+	var tasks sync.WaitGroup
+	stop, stopped := context.WithCancel(n.alive)
+	tasks.Go(func() { n.keep(stop, o, h) })
+	err := n.crawl(ctx, stop, o, h, &tasks)
+	if err == nil {
+		err = o.lease.check()
+	}
+	if err == nil {
+		err = o.close()
+	}
+	o.lease.giveUp()
+	stopped()
+	tasks.Wait()
+	return err
+}
+
+// crawl opens a shard, has it crawled, and closes it.
+func (n *Node) crawl(ctx, stop context.Context, o *owner, h *held, tasks *sync.WaitGroup) error {
+	s, err := n.openShard(o)
+	if err != nil {
+		return err
+	}
+	n.mu.Lock()
+	h.shard = s
+	drained := h.drained
+	n.mu.Unlock()
+	if drained {
+		s.drain()
+	}
+	reading, read := context.WithCancel(stop)
+	var inbox sync.WaitGroup
+	inbox.Go(func() { n.read(reading, s, h) })
+	err = n.Crawl(ctx, s)
+	read()
+	inbox.Wait()
+	s.drain()
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	return errors.Join(err, s.store.Close())
+}
+
+// keep renews the lease while nothing else does, and ends the crawl when it cannot.
+func (n *Node) keep(ctx context.Context, o *owner, h *held) {
+	for ctx.Err() == nil {
+		if o.quiet() >= n.job.TTL/6 {
+			_ = n.beat(o, h) // its failure is the lease's
+		}
+		if err := o.lease.check(); err != nil {
+			h.cancel(err)
+			return
+		}
+		wait(ctx, min(n.job.TTL/12, o.lease.left(time.Now())))
+	}
+}
+
+// beat appends how the shard is.
+func (n *Node) beat(o *owner, h *held) error {
+	n.mu.Lock()
+	s := h.shard
+	n.mu.Unlock()
+	mark, idle, probe := o.marked(), false, uint64(0)
+	if s != nil {
+		idle, probe = s.idle()
+	}
+	return o.beat(idle, probe, mark)
+}
+
+// read reads the inbox from time to time.
+func (n *Node) read(ctx context.Context, s *Shard, h *held) {
+	for ctx.Err() == nil {
+		probed, err := s.receive(ctx)
+		if errors.Is(err, errOffer) {
+			h.cancel(err)
+			return
+		}
+		if probed {
+			_ = n.beat(s.owner, h)
+		}
+		wait(ctx, n.Poll)
+	}
+}
+
+// giveBackTime is how long requests under way may take when a shard is given back.
+const giveBackTime = 30 * time.Second
+
+// giveOneBack drains a shard if this node has more than its share, one each ten seconds.
+func (n *Node) giveOneBack(share int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	left := len(n.owned)
+	for _, h := range n.owned {
+		if h.drained {
+			left--
+			if time.Since(h.since) > giveBackTime {
+				h.cancel(errGivenBack)
+			}
+		}
+	}
+	if left <= share || time.Since(n.gave) < 10*time.Second {
+		return
+	}
+	for _, h := range n.owned {
+		if !h.drained {
+			n.drain(h)
+			n.gave = time.Now()
+			return
+		}
+	}
+}
+
+// errGivenBack ends a crawl whose requests take too long.
+var errGivenBack = errors.New("cluster: the shard is given back")
+
+// drain makes the crawl of a shard end. The caller holds the lock.
+func (n *Node) drain(h *held) {
+	h.drained, h.since = true, time.Now()
+	if h.shard != nil {
+		h.shard.drain()
+	}
+}
+
+// giveAllBack drains all shards, and breaks off what takes too long.
+func (n *Node) giveAllBack() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, h := range n.owned {
+		n.drain(h)
+		t := time.AfterFunc(giveBackTime, func() { h.cancel(errGivenBack) })
+		context.AfterFunc(n.alive, func() { t.Stop() })
+	}
+}

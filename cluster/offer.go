@@ -1,0 +1,142 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// What a message of an inbox is.
+const (
+	messageOffer = 1
+	messageProbe = 2
+)
+
+const (
+	offerVersion = 1
+	offerSize    = 256 << 10 // of the texts in one offer
+	maxOffer     = 8 << 20   // decoded: many times what is ever sent
+)
+
+var errOffer = errors.New("cluster: a message of the inbox is damaged, or a newer version wrote it")
+
+// message is what an inbox holds at one place: an offer or a probe.
+type message struct {
+	from  int // the shard that sent it
+	epoch uint64
+	probe uint64             // not 0: whoever reads it says so in a beat
+	links []frontier.Request // of an offer
+}
+
+func (m *message) encode() []byte {
+	b := []byte{offerVersion, messageOffer}
+	if m.probe != 0 {
+		b[1] = messageProbe
+	}
+	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(m.from)), m.epoch)
+	if m.probe != 0 {
+		return binary.AppendUvarint(b, m.probe)
+	}
+	var links []byte
+	for i := range m.links {
+		links = appendLink(links, &m.links[i])
+	}
+	return append(b, s2.Encode(nil, links)...)
+}
+
+func decodeMessage(b []byte) (m message, err error) {
+	d := decoder{b: b}
+	version, what := d.byte(), d.byte()
+	m.from, m.epoch = int(d.uint()), d.uint()
+	if d.bad || version != offerVersion {
+		return m, errOffer
+	}
+	switch what {
+	case messageProbe:
+		m.probe = d.uint()
+	case messageOffer:
+		m.links, err = readLinks(d.b)
+	default:
+		err = errOffer
+	}
+	if d.bad {
+		err = errOffer
+	}
+	return m, err
+}
+
+func readLinks(b []byte) (all []frontier.Request, err error) {
+	if n, err := s2.DecodedLen(b); err != nil || n > maxOffer {
+		return nil, errOffer
+	}
+	if b, err = s2.Decode(nil, b); err != nil {
+		return nil, errOffer
+	}
+	d := decoder{b: b}
+	for len(d.b) > 0 {
+		r, err := d.link()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+func appendLink(b []byte, r *frontier.Request) []byte {
+	b = appendText(b, r.URL.String())
+	b = appendText(b, r.Via.String())
+	b = binary.AppendUvarint(b, uint64(r.Depth))
+	b = append(b, byte(r.Priority), byte(r.Kind), r.Beyond)
+	queued := int64(0)
+	if !r.Queued.IsZero() {
+		queued = r.Queued.UnixNano()
+	}
+	b = binary.AppendVarint(b, queued)
+	b = binary.AppendUvarint(b, uint64(len(r.Hops)))
+	for _, h := range r.Hops {
+		b = appendText(b, h)
+	}
+	return appendText(b, string(r.Meta))
+}
+
+func (d *decoder) link() (r frontier.Request, err error) {
+	text, via := d.text(), d.text()
+	r.Depth = int(d.uint())
+	r.Priority, r.Kind, r.Beyond = int8(d.byte()), frontier.Kind(d.byte()), d.byte()
+	if queued := d.int(); queued != 0 {
+		r.Queued = time.Unix(0, queued)
+	}
+	for range min(d.uint(), 1000) {
+		r.Hops = append(r.Hops, d.text())
+	}
+	if meta := d.text(); meta != "" {
+		r.Meta = []byte(meta)
+	}
+	if d.bad {
+		return r, errOffer
+	}
+	if r.URL, err = weburl.Parse(text); err != nil {
+		return r, errors.Join(errOffer, err)
+	}
+	if via != "" {
+		if r.Via, err = weburl.Parse(via); err != nil {
+			return r, errors.Join(errOffer, err)
+		}
+	}
+	return r, r.Validate()
+}
+
+// linkSize is how much of an offer a link takes.
+func linkSize(r *frontier.Request) int {
+	n := len(r.URL.String()) + len(r.Via.String()) + len(r.Meta) + 20
+	for _, h := range r.Hops {
+		n += len(h) + 1
+	}
+	return n
+}

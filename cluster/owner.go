@@ -1,0 +1,146 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier/disk"
+)
+
+// retry is the pause before an append without an answer is repeated.
+const retry = 200 * time.Millisecond
+
+// owner appends to the journal of a shard that this node owns, until another node does. It is the disk.Journal of the
+// shard's store.
+type owner struct {
+	engine Engine
+	shard  int
+	epoch  uint64
+	node   string
+	lease  *lease
+	ctx    context.Context // ends when the process does
+
+	mu     sync.Mutex // held by one append at a time
+	last   uint64     // of the journal
+	mark   uint64     // of the last group
+	latest time.Time  // when the last record was sent
+	err    error      // why no more can be appended
+}
+
+var _ disk.Journal = (*owner)(nil)
+
+func newNonce() (n Nonce) {
+	_, _ = rand.Read(n[:]) // it never fails
+	return n
+}
+
+// Append implements disk.Journal.
+func (o *owner) Append(group []byte) (disk.Mark, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	bodies := split(group)
+	for _, body := range bodies[:len(bodies)-1] {
+		if _, err := o.append(kindPart, body); err != nil {
+			return disk.Mark{}, err
+		}
+	}
+	n, err := o.append(kindGroup, bodies[len(bodies)-1])
+	if err != nil {
+		return disk.Mark{}, err
+	}
+	o.mark = o.last
+	return disk.Mark{Seq: o.last, Nonce: n}, nil
+}
+
+// beat appends that the owner lives, and whether the shard was idle when its last group was that one.
+func (o *owner) beat(idle bool, probe, mark uint64) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	x := beat{mark: o.mark, idle: idle && o.mark == mark, probe: probe}
+	_, err := o.append(kindBeat, x.encode())
+	return err
+}
+
+// marked returns the place of the last group.
+func (o *owner) marked() uint64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.mark
+}
+
+// close appends that the shard may be taken over at once, and ends the lease.
+func (o *owner) close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, err := o.append(kindClose, nil)
+	o.lease.giveUp()
+	if o.err == nil {
+		o.err = ErrLease
+	}
+	return err
+}
+
+// quiet returns for how long nothing was appended.
+func (o *owner) quiet() time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return time.Since(o.latest)
+}
+
+// append appends a record and waits until it is stored, or the lease ends. The caller holds the lock.
+func (o *owner) append(k kind, body []byte) (Nonce, error) {
+	if o.err != nil {
+		return Nonce{}, o.err
+	}
+	sent := time.Now()
+	r := record{kind: k, epoch: o.epoch, node: o.node, at: sent, body: body}
+	n := newNonce()
+	seq, err := insist(o.ctx, o.engine, o.shard, n, r.encode(), o.last, o.lease.left)
+	if err != nil {
+		o.lease.giveUp()
+		o.err = fmt.Errorf("cluster: shard %d: %w", o.shard, err)
+		return Nonce{}, o.err
+	}
+	o.last, o.latest = seq, sent
+	o.lease.renew(sent)
+	return n, nil
+}
+
+// insist repeats an append until its outcome is known or there is no time left.
+func insist(ctx context.Context, e Engine, shard int, n Nonce, data []byte, last uint64, left func(now time.Time) time.Duration) (uint64, error) {
+	for {
+		now := time.Now()
+		d := left(now)
+		if d <= 0 {
+			return 0, ErrLease
+		}
+		short, cancel := context.WithTimeout(ctx, d)
+		seq, err := e.Append(short, shard, n, data, last)
+		cancel()
+		switch {
+		case err == nil:
+			return seq, nil
+		case errors.Is(err, ErrFenced):
+			return 0, err
+		case ctx.Err() != nil:
+			return 0, ctx.Err()
+		case left(time.Now()) <= retry:
+			return 0, fmt.Errorf("%w: %w", ErrLease, err)
+		}
+		wait(ctx, retry)
+	}
+}
+
+// wait waits, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,164 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+)
+
+// kind is what a record of a journal says.
+type kind uint8
+
+// The kinds. Their numbers are stored.
+const (
+	kindOpen  kind = 1 // a node owns the shard from here on
+	kindGroup kind = 2 // a group of the shard's store, or its last part
+	kindPart  kind = 3 // a part of a group
+	kindBeat  kind = 4 // the owner lives
+	kindClose kind = 5 // the owner is done with the shard
+)
+
+const recordVersion = 1
+
+// record is what a journal holds at one place.
+type record struct {
+	kind  kind
+	epoch uint64 // of the owner: the first has 1
+	node  string
+	at    time.Time // by the owner's clock
+	body  []byte
+}
+
+var errRecord = errors.New("cluster: a record of the journal is damaged, or a newer version wrote it")
+
+func (r *record) encode() []byte {
+	b := append(make([]byte, 0, 40+len(r.node)+len(r.body)), recordVersion, byte(r.kind))
+	b = binary.AppendUvarint(b, r.epoch)
+	b = appendText(b, r.node)
+	b = binary.AppendVarint(b, r.at.UnixNano())
+	return append(b, r.body...)
+}
+
+func decodeRecord(b []byte) (r record, err error) {
+	d := decoder{b: b}
+	version := d.byte()
+	r.kind = kind(d.byte())
+	r.epoch, r.node, r.at = d.uint(), d.text(), time.Unix(0, d.int())
+	r.body = d.b
+	if d.bad || version != recordVersion || r.kind < kindOpen || r.kind > kindClose {
+		return r, errRecord
+	}
+	return r, nil
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// decoder takes values from the front of b. When one is missing, bad is set, and all further ones are zero.
+type decoder struct {
+	b   []byte
+	bad bool
+}
+
+func (d *decoder) fail() {
+	d.b, d.bad = nil, true
+}
+
+func (d *decoder) byte() byte {
+	if len(d.b) == 0 {
+		d.fail()
+		return 0
+	}
+	c := d.b[0]
+	d.b = d.b[1:]
+	return c
+}
+
+func (d *decoder) uint() uint64 {
+	v, n := binary.Uvarint(d.b)
+	if n <= 0 {
+		d.fail()
+		return 0
+	}
+	d.b = d.b[n:]
+	return v
+}
+
+func (d *decoder) int() int64 {
+	v, n := binary.Varint(d.b)
+	if n <= 0 {
+		d.fail()
+		return 0
+	}
+	d.b = d.b[n:]
+	return v
+}
+
+func (d *decoder) text() string {
+	n := d.uint()
+	if n > uint64(len(d.b)) {
+		d.fail()
+		return ""
+	}
+	s := string(d.b[:n])
+	d.b = d.b[n:]
+	return s
+}
+
+// partSize is how much of a compressed group one record holds.
+const partSize = 512 << 10
+
+// split compresses a group and cuts it into the bodies of records, all but the last of which are parts.
+func split(group []byte) (bodies [][]byte) {
+	b := s2.Encode(nil, group)
+	for len(b) > partSize {
+		bodies = append(bodies, b[:partSize])
+		b = b[partSize:]
+	}
+	return append(bodies, b)
+}
+
+// maxGroup is the largest group that is accepted: a call of a store has at most 1 GiB.
+const maxGroup = 2 << 30
+
+// join returns the group that split has cut.
+func join(b []byte) ([]byte, error) {
+	if n, err := s2.DecodedLen(b); err != nil || n > maxGroup {
+		return nil, errRecord
+	}
+	group, err := s2.Decode(nil, b)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errRecord, err)
+	}
+	return group, nil
+}
+
+// beat is the body of a record that says that the owner lives.
+type beat struct {
+	mark  uint64 // the place of the last group
+	idle  bool   // nothing is queued, waiting, claimed or unsent
+	probe uint64 // the last probe that was read in the inbox
+}
+
+func (x beat) encode() []byte {
+	idle := byte(0)
+	if x.idle {
+		idle = 1
+	}
+	return binary.AppendUvarint(append(binary.AppendUvarint(nil, x.mark), idle), x.probe)
+}
+
+func decodeBeat(b []byte) (x beat, err error) {
+	d := decoder{b: b}
+	x.mark = d.uint()
+	x.idle = d.byte() == 1
+	x.probe = d.uint()
+	if d.bad {
+		return x, errRecord
+	}
+	return x, nil
+}

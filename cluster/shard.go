@@ -1,0 +1,206 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/frontier/disk"
+)
+
+// Shard is a shard that this node owns, for the function that crawls it.
+type Shard struct {
+	Number int
+	Epoch  uint64 // of this ownership; 1 is the first
+	Dir    string // a new directory, for what this ownership writes
+
+	node   *Node
+	owner  *owner
+	store  *disk.Store
+	outbox outbox
+
+	end  context.Context // ends when no more is to be claimed
+	stop context.CancelFunc
+
+	mu      sync.Mutex
+	started bool          // the crawl has claimed
+	changed chan struct{} // closed and made anew when something was queued
+	inbox   uint64        // read up to
+	probe   uint64        // the last one read
+}
+
+// openShard makes the store of a shard that was taken over.
+func (n *Node) openShard(o *owner) (*Shard, error) {
+	root := filepath.Join(n.dir, strconv.Itoa(o.shard))
+	s := &Shard{
+		Number: o.shard, Epoch: o.epoch, Dir: filepath.Join(root, strconv.FormatUint(o.epoch, 10)),
+		node: n, owner: o, changed: make(chan struct{}),
+	}
+	s.end, s.stop = context.WithCancel(context.Background())
+	c := n.store
+	store := filepath.Join(root, "frontier")
+	if err := o.follow(store, c); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	c.Journal, c.ReopenDelay = o, max(c.ReopenDelay, n.job.Delay)
+	var err error
+	if s.store, err = disk.Open(store, c); err != nil {
+		return nil, err
+	}
+	s.outbox = outbox{s: s, sent: n.sent, key: n.key}
+	s.inbox = uint64(s.store.Offsets(ownerName)[offsetInbox])
+	return s, nil
+}
+
+// The shard's own entries in its store.
+const (
+	ownerName   = "cluster"
+	offsetInbox = "inbox"
+)
+
+// Fence is for politeness.Config.Fence: it returns [ErrLease] when nothing may be sent for the shard any more.
+func (s *Shard) Fence() error { return s.owner.lease.check() }
+
+// Frontier returns the shard's queue. Links to other shards are sent to them before a commit with their page takes effect.
+// Its Claim returns frontier.ErrDrained when the job is over or the node gives the shard back. It implements
+// frontier.Counter, frontier.Knower and frontier.Rationer, too.
+func (s *Shard) Frontier() frontier.Durable { return &queue{s.store, s} }
+
+// queue is the frontier of a shard.
+type queue struct {
+	*disk.Store
+	s *Shard
+}
+
+var (
+	_ frontier.Durable  = (*queue)(nil)
+	_ frontier.Counter  = (*queue)(nil)
+	_ frontier.Knower   = (*queue)(nil)
+	_ frontier.Rationer = (*queue)(nil)
+)
+
+// Add implements frontier.Frontier.
+func (q *queue) Add(ctx context.Context, rs ...frontier.Request) (int, error) {
+	own, others := q.s.outbox.sort(rs)
+	if err := q.s.outbox.send(ctx, others); err != nil {
+		return 0, err
+	}
+	return q.Store.Add(ctx, own...)
+}
+
+// Revive implements frontier.Durable.
+func (q *queue) Revive(ctx context.Context, rs ...frontier.Request) (int, error) {
+	own, others := q.s.outbox.sort(rs)
+	if err := q.s.outbox.send(ctx, others); err != nil {
+		return 0, err
+	}
+	return q.Store.Revive(ctx, own...)
+}
+
+// Settle implements frontier.Frontier.
+func (q *queue) Settle(ctx context.Context, c frontier.Claim, t frontier.Settlement) error {
+	own, others := q.s.outbox.sort(t.Links)
+	if err := q.s.outbox.send(ctx, others); err != nil {
+		return err
+	}
+	t.Links = own
+	return q.Store.Settle(ctx, c, t)
+}
+
+// Commit implements frontier.Durable. What other shards have to know is durable before the commit: if this process ends in
+// between, the pages are fetched again, and the links sent again.
+func (q *queue) Commit(ctx context.Context, ends []frontier.End, c frontier.Checkpoint) error {
+	all, changed := map[int][]frontier.Request{}, false
+	mine := make([]frontier.End, len(ends))
+	for i, e := range ends {
+		own, others := q.s.outbox.sort(e.Settlement.Links)
+		for shard, links := range others {
+			all[shard] = append(all[shard], links...)
+		}
+		changed = changed || others != nil
+		e.Settlement.Links = own
+		mine[i] = e
+	}
+	if err := q.s.outbox.send(ctx, all); err != nil {
+		return err
+	}
+	if !changed {
+		mine = ends
+	}
+	return q.Store.Commit(ctx, mine, c)
+}
+
+// Room implements frontier.Rationer. Another shard's room is not known.
+func (q *queue) Room(host string) (urls int, bytes int64) {
+	if q.s.node.job.Shard(host) != q.s.Number {
+		return math.MaxInt, math.MaxInt64
+	}
+	return q.Store.Room(host)
+}
+
+// Claim implements frontier.Frontier. While nothing is queued it waits for links from other shards.
+func (q *queue) Claim(ctx context.Context) (frontier.Claim, error) {
+	for {
+		changed, over := q.s.look()
+		if over {
+			return frontier.Claim{}, frontier.ErrDrained
+		}
+		c, err := q.claim(ctx)
+		if !errors.Is(err, frontier.ErrDrained) {
+			return c, err
+		}
+		select {
+		case <-changed:
+		case <-q.s.end.Done():
+		case <-ctx.Done():
+			return frontier.Claim{}, ctx.Err()
+		}
+	}
+}
+
+// claim is the store's Claim, which also ends when nothing more is to be claimed.
+func (q *queue) claim(ctx context.Context) (frontier.Claim, error) {
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(q.s.end, cancel)
+	defer stop()
+	c, err := q.Store.Claim(inner)
+	if err != nil && ctx.Err() == nil && inner.Err() != nil {
+		return c, frontier.ErrDrained
+	}
+	return c, err
+}
+
+// look notes that the crawl has begun, and returns a channel that is closed when something is queued.
+func (s *Shard) look() (changed <-chan struct{}, over bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.started = true
+	return s.changed, s.end.Err() != nil
+}
+
+func (s *Shard) queued() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// drain makes the crawl end: nothing more is claimed.
+func (s *Shard) drain() { s.stop() }
+
+// idle reports whether nothing is queued or under way, and which probe was read last.
+func (s *Shard) idle() (bool, uint64) {
+	n := s.store.Stats()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.started && n.Queued+n.Waiting+n.Claimed == 0, s.probe
+}

@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier/disk"
+)
+
+// ErrJournal is wrapped by errors of a journal that no engine can have kept as it promises.
+var ErrJournal = errors.New("cluster: the journal contradicts itself")
+
+// takeOver makes this node the owner of a shard whose last record is this one. The error is ErrFenced if another node was
+// first.
+func takeOver(ctx context.Context, e Engine, shard int, node string, ttl time.Duration, last Entry) (*owner, error) {
+	o := &owner{engine: e, shard: shard, node: node, lease: newLease(ttl), ctx: ctx, last: last.Seq, epoch: 1}
+	if last.Seq != 0 {
+		r, err := decodeRecord(last.Data)
+		if err != nil {
+			return nil, fmt.Errorf("%w: shard %d at %d", err, shard, last.Seq)
+		}
+		o.epoch = r.epoch + 1
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	sent := time.Now()
+	r := record{kind: kindOpen, epoch: o.epoch, node: node, at: sent}
+	seq, err := insist(ctx, e, shard, newNonce(), r.encode(), last.Seq, func(now time.Time) time.Duration { return o.lease.life - now.Sub(sent) })
+	if err != nil {
+		return nil, err
+	}
+	o.last, o.latest = seq, sent
+	o.lease.renew(sent)
+	return o, nil
+}
+
+// follow brings the copy in dir to the owner's OPEN. A directory that is not a copy of this journal is made anew.
+func (o *owner) follow(dir string, c disk.Config) error {
+	err := o.followFrom(dir, c)
+	if errors.Is(err, errOtherCopy) || errors.Is(err, disk.ErrDamaged) {
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("cluster: %w", err)
+		}
+		err = o.followFrom(dir, c)
+	}
+	return err
+}
+
+// errOtherCopy: the directory is not a copy of the journal, or lacks what was trimmed.
+var errOtherCopy = errors.New("cluster: not a copy of this journal")
+
+func (o *owner) followFrom(dir string, c disk.Config) error {
+	k, err := disk.OpenCopy(dir, c)
+	if err != nil {
+		return err
+	}
+	f := follower{copy: k, at: k.Mark(), open: o.last}
+	err = f.read(o.ctx, o.engine, o.shard)
+	o.mark = k.Mark().Seq
+	return errors.Join(err, k.Close())
+}
+
+// follower applies a journal's groups to a copy.
+type follower struct {
+	copy  *disk.Copy
+	at    disk.Mark // where the copy stood
+	open  uint64    // the record to stop at
+	epoch uint64
+	known bool // that the journal has the copy's group
+	parts []byte
+}
+
+func (f *follower) read(ctx context.Context, e Engine, shard int) error {
+	after := uint64(0)
+	if f.at.Seq > 0 {
+		after = f.at.Seq - 1 // its own record, too: the nonce tells whether it is the same journal
+	}
+	for x, err := range e.Read(ctx, shard, after) {
+		if errors.Is(err, ErrTrimmed) {
+			return errOtherCopy
+		}
+		if err != nil {
+			return err
+		}
+		done, err := f.apply(x)
+		if err != nil || done {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: shard %d ends before %d", ErrJournal, shard, f.open)
+}
+
+// apply applies one record and reports whether it is the one to stop at.
+func (f *follower) apply(x Entry) (done bool, err error) {
+	r, err := decodeRecord(x.Data)
+	if err != nil {
+		return false, err
+	}
+	if f.at.Seq > 0 && !f.known {
+		if x.Seq != f.at.Seq || x.Nonce != f.at.Nonce {
+			return false, errOtherCopy
+		}
+		f.known, f.epoch = true, r.epoch
+		return false, nil
+	}
+	switch {
+	case r.kind == kindOpen && r.epoch == f.epoch+1:
+		f.epoch, f.parts = r.epoch, nil
+		return x.Seq == f.open, nil
+	case r.epoch != f.epoch || r.kind == kindOpen:
+		return false, fmt.Errorf("%w: at %d a record of epoch %d follows one of epoch %d", ErrJournal, x.Seq, r.epoch, f.epoch)
+	case r.kind == kindPart:
+		f.parts = append(f.parts, r.body...)
+	case r.kind == kindGroup:
+		return false, f.group(append(f.parts, r.body...), disk.Mark{Seq: x.Seq, Nonce: x.Nonce})
+	}
+	return false, nil
+}
+
+func (f *follower) group(b []byte, at disk.Mark) error {
+	f.parts = nil
+	group, err := join(b)
+	if err != nil {
+		return err
+	}
+	return f.copy.Apply(group, at)
+}
