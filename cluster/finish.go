@@ -3,20 +3,29 @@ package cluster
 import (
 	"context"
 	"encoding/binary"
-	"encoding/hex"
+	"fmt"
 	"slices"
 	"time"
 )
 
-// finisher is an attempt to find out that the job is over, in two rounds. In each a probe is sent to every inbox, and the
-// last record of every shard must say that it is idle and has read that probe. If no shard has written a group between the
-// rounds, nothing was under way between shards: an offer is sent before its sender's commit, so its sender was not idle.
-// What proves it are writes of the owners; an answer that is stale cannot have read a probe.
+// finisher is an attempt to find out that the job is over, in two rounds. In each a probe is sent to every inbox, and a
+// record of every shard must say that it is idle and has read that probe. If no shard has written a group between its two
+// records, nothing was under way between shards: an offer is sent before its sender's commit, so its sender was not idle, and
+// it is in its inbox before the second probe. What proves it are writes of the owners; an answer that is stale cannot have
+// read a probe.
 type finisher struct {
-	round  int // 0: none is under way
-	since  time.Time
-	probes []uint64 // of this round, by shard
-	marks  []uint64 // of the first round
+	round int // 0: none is under way
+	since time.Time
+	asked []question // of this round, by shard
+	marks []uint64   // of the first round
+}
+
+// question is a probe, and what its shard has answered.
+type question struct {
+	probe    uint64
+	sent     bool
+	answered bool
+	mark     uint64
 }
 
 // doneText is what the register end has when everything is crawled.
@@ -26,32 +35,53 @@ const doneText = "done"
 func (n *Node) finish(ctx context.Context) {
 	f := &n.finisher
 	s := n.shard(0)
-	if s == nil || f.round > 0 && time.Since(f.since) > 3*n.job.TTL {
+	if s == nil || time.Since(f.since) > 6*n.job.TTL {
 		*f = finisher{}
 	}
 	if s == nil {
 		return
 	}
 	if f.round == 0 {
-		if idle, _ := s.idle(); idle {
-			n.probe(ctx, 1)
+		if idle, _ := s.idle(); !idle {
+			return
 		}
-		return
+		f.begin(1, n.job.Shards)
 	}
-	marks, all, busy := n.probed(ctx)
+	all := true
+	for shard := range f.asked {
+		answered, busy := n.question(ctx, shard, &f.asked[shard])
+		if busy {
+			*f = finisher{}
+			return
+		}
+		all = all && answered
+	}
 	switch {
-	case busy:
-		*f = finisher{}
 	case !all:
 	case f.round == 1:
-		f.marks = marks
-		n.probe(ctx, 2)
+		f.marks = f.answers()
+		f.begin(2, n.job.Shards)
 	default:
-		if slices.Equal(f.marks, marks) {
+		if slices.Equal(f.marks, f.answers()) {
 			n.end(ctx)
 		}
 		*f = finisher{}
 	}
+}
+
+func (f *finisher) begin(round, shards int) {
+	f.round, f.since, f.asked = round, time.Now(), make([]question, shards)
+	for i := range f.asked {
+		id := newNonce()
+		f.asked[i].probe = binary.BigEndian.Uint64(id[:]) | 1
+	}
+}
+
+func (f *finisher) answers() (marks []uint64) {
+	for _, q := range f.asked {
+		marks = append(marks, q.mark)
+	}
+	return marks
 }
 
 // shard returns a shard that this node owns, nil if it does not.
@@ -64,42 +94,32 @@ func (n *Node) shard(number int) *Shard {
 	return nil
 }
 
-// probe begins a round.
-func (n *Node) probe(ctx context.Context, round int) {
-	f := &n.finisher
-	f.round, f.since, f.probes = round, time.Now(), make([]uint64, n.job.Shards)
-	for i := range f.probes {
-		id := newNonce()
-		f.probes[i] = binary.BigEndian.Uint64(id[:]) | 1
-		m := message{probe: f.probes[i]}
-		if err := n.engine.Send(ctx, i, hex.EncodeToString(id[:]), m.encode()); err != nil {
-			*f = finisher{}
-			return
+// question sends a probe, unless it was sent, and looks whether it was answered; busy says that the shard is not idle.
+func (n *Node) question(ctx context.Context, shard int, q *question) (answered, busy bool) {
+	if !q.sent {
+		m := message{probe: q.probe}
+		if n.engine.Send(ctx, shard, fmt.Sprintf("probe-%x", q.probe), m.encode()) != nil {
+			return false, false // the next time
 		}
+		q.sent = true
 	}
-}
-
-// probed looks for the answers to a round's probes: all says that every shard is idle, busy that one is not.
-func (n *Node) probed(ctx context.Context) (marks []uint64, all, busy bool) {
-	for shard, probe := range n.finisher.probes {
-		last, err := n.engine.Last(ctx, shard)
-		if err != nil {
-			return nil, false, false
-		}
-		r, err := decodeRecord(last.Data)
-		if err != nil || r.kind != kindBeat {
-			return nil, false, false
-		}
-		x, err := decodeBeat(r.body)
-		switch {
-		case err != nil || x.probe != probe:
-			return nil, false, false
-		case !x.idle:
-			return nil, false, true
-		}
-		marks = append(marks, x.mark)
+	if q.answered {
+		return true, false
 	}
-	return marks, true, false
+	last, err := n.engine.Last(ctx, shard)
+	if err != nil {
+		return false, false
+	}
+	r, err := decodeRecord(last.Data)
+	if err != nil || r.kind != kindBeat {
+		return false, false
+	}
+	x, err := decodeBeat(r.body)
+	if err != nil || x.probe != q.probe {
+		return false, false
+	}
+	q.answered, q.mark = x.idle, x.mark
+	return x.idle, !x.idle
 }
 
 // end stores that the job is done. If it cannot, the next attempt does.

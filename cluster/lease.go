@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ErrLease: the lease has ended. Nothing may be sent for the shard any more.
+// ErrLease says that the lease has ended: nothing may be sent for the shard any more.
 var ErrLease = errors.New("cluster: the lease of the shard has ended")
 
 // lease is until when a node may make requests for a shard. It is renewed by each record that is acknowledged, from the

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -66,7 +67,8 @@ type Node struct {
 	shards sync.WaitGroup
 	mu     sync.Mutex
 	owned  map[int]*held
-	seen   map[int]sighting // of shards that others own
+	seen   map[int]sighting  // of shards that others own
+	failed map[int]time.Time // shards that this node could not crawl, and when
 	fellow map[string]fellow
 	other  sign      // of another process with this node's name
 	gave   time.Time // when a shard was given back
@@ -100,10 +102,10 @@ func NewNode(ctx context.Context, c Config) (*Node, error) {
 	}
 	n := &Node{
 		Config: c, dir: dir, engine: c.Engine, store: c.Store, key: c.Store.Key, sent: newSentLinks(sentSets),
-		owned: map[int]*held{}, seen: map[int]sighting{}, fellow: map[string]fellow{},
+		owned: map[int]*held{}, seen: map[int]sighting{}, failed: map[int]time.Time{}, fellow: map[string]fellow{},
 	}
 	id := newNonce()
-	n.id = fmt.Sprintf("%x", id[:6])
+	n.id = hex.EncodeToString(id[:6])
 	if n.key == nil {
 		n.key = weburl.URL.Key
 	}
@@ -180,11 +182,11 @@ func (n *Node) takeSome(ctx context.Context, share int) {
 		if !n.free(shard, last) || n.count() >= share {
 			continue
 		}
-		o, err := takeOver(n.alive, n.engine, shard, n.Name, n.job.TTL, last)
+		o, err := takeOver(n.alive, n.engine, shard, n.Name, n.job.TTL, last) //nolint:contextcheck // it lives as long as the node
 		if err != nil {
 			continue // another node was first
 		}
-		n.begin(o)
+		n.begin(o) //nolint:contextcheck // likewise
 	}
 }
 
@@ -202,6 +204,9 @@ func (n *Node) free(shard int, last Entry) bool {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if at, ok := n.failed[shard]; ok && time.Since(at) < 4*n.job.TTL {
+		return false // another node may be able to
+	}
 	was := n.seen[shard]
 	if was.seq != last.Seq {
 		n.seen[shard] = sighting{last.Seq, time.Now()}
@@ -240,6 +245,9 @@ func (n *Node) begin(o *owner) {
 		n.mu.Lock()
 		delete(n.owned, o.shard)
 		delete(n.seen, o.shard)
+		if err != nil {
+			n.failed[o.shard] = time.Now()
+		}
 		n.mu.Unlock()
 		n.trace(o, what, err)
 	})
@@ -252,16 +260,13 @@ func (n *Node) trace(o *owner, what string, err error) {
 }
 
 // work crawls a shard and gives it back. The error is why it was lost.
-func (n *Node) work(ctx context.Context, o *owner, h *held) error {
+func (n *Node) work(ctx context.Context, o *owner, h *held) error { //nolint:contextcheck // what keeps the lease outlives the crawl
 	var tasks sync.WaitGroup
 	stop, stopped := context.WithCancel(n.alive)
 	tasks.Go(func() { n.keep(stop, o, h) })
-	err := n.crawl(ctx, stop, o, h, &tasks)
-	if err == nil {
-		err = o.lease.check()
-	}
-	if err == nil {
-		err = o.close()
+	err := n.crawl(ctx, stop, o, h)
+	if o.lease.check() == nil { // whatever has failed, the journal is whole
+		err = errors.Join(err, o.close())
 	}
 	o.lease.giveUp()
 	stopped()
@@ -270,7 +275,7 @@ func (n *Node) work(ctx context.Context, o *owner, h *held) error {
 }
 
 // crawl opens a shard, has it crawled, and closes it.
-func (n *Node) crawl(ctx, stop context.Context, o *owner, h *held, tasks *sync.WaitGroup) error {
+func (n *Node) crawl(ctx, stop context.Context, o *owner, h *held) error {
 	s, err := n.openShard(o)
 	if err != nil {
 		return err
@@ -289,8 +294,11 @@ func (n *Node) crawl(ctx, stop context.Context, o *owner, h *held, tasks *sync.W
 	read()
 	inbox.Wait()
 	s.drain()
-	if err == nil {
-		err = context.Cause(ctx)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if errors.Is(err, errGivenBack) {
+		err = nil
 	}
 	return errors.Join(err, s.store.Close())
 }

@@ -24,11 +24,19 @@ type owner struct {
 	lease  *lease
 	ctx    context.Context // ends when the process does
 
-	mu     sync.Mutex // held by one append at a time
-	last   uint64     // of the journal
-	mark   uint64     // of the last group
-	latest time.Time  // when the last record was sent
-	err    error      // why no more can be appended
+	turn chan struct{} // holds one while somebody appends: no lock is held meanwhile
+	last uint64        // of the journal; used by whoever has the turn
+	err  error         // why no more can be appended; likewise
+
+	mu     sync.Mutex
+	mark   uint64    // of the last group
+	latest time.Time // when the last record was sent
+}
+
+func newOwner(ctx context.Context, e Engine, shard int, node string, ttl time.Duration, last, epoch uint64) *owner {
+	return &owner{
+		engine: e, shard: shard, epoch: epoch, node: node, lease: newLease(ttl), ctx: ctx, turn: make(chan struct{}, 1), last: last,
+	}
 }
 
 var _ disk.Journal = (*owner)(nil)
@@ -40,8 +48,8 @@ func newNonce() (n Nonce) {
 
 // Append implements disk.Journal.
 func (o *owner) Append(group []byte) (disk.Mark, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.turn <- struct{}{}
+	defer func() { <-o.turn }()
 	bodies := split(group)
 	for _, body := range bodies[:len(bodies)-1] {
 		if _, err := o.append(kindPart, body); err != nil {
@@ -52,15 +60,18 @@ func (o *owner) Append(group []byte) (disk.Mark, error) {
 	if err != nil {
 		return disk.Mark{}, err
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.mark = o.last
 	return disk.Mark{Seq: o.last, Nonce: n}, nil
 }
 
 // beat appends that the owner lives, and whether the shard was idle when its last group was that one.
 func (o *owner) beat(idle bool, probe, mark uint64) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	x := beat{mark: o.mark, idle: idle && o.mark == mark, probe: probe}
+	o.turn <- struct{}{}
+	defer func() { <-o.turn }()
+	now := o.marked()
+	x := beat{mark: now, idle: idle && now == mark, probe: probe}
 	_, err := o.append(kindBeat, x.encode())
 	return err
 }
@@ -74,8 +85,8 @@ func (o *owner) marked() uint64 {
 
 // close appends that the shard may be taken over at once, and ends the lease.
 func (o *owner) close() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.turn <- struct{}{}
+	defer func() { <-o.turn }()
 	_, err := o.append(kindClose, nil)
 	o.lease.giveUp()
 	if o.err == nil {
@@ -91,7 +102,7 @@ func (o *owner) quiet() time.Duration {
 	return time.Since(o.latest)
 }
 
-// append appends a record and waits until it is stored, or the lease ends. The caller holds the lock.
+// append appends a record and waits until it is stored, or the lease ends. The caller has the turn.
 func (o *owner) append(k kind, body []byte) (Nonce, error) {
 	if o.err != nil {
 		return Nonce{}, o.err
@@ -105,9 +116,17 @@ func (o *owner) append(k kind, body []byte) (Nonce, error) {
 		o.err = fmt.Errorf("cluster: shard %d: %w", o.shard, err)
 		return Nonce{}, o.err
 	}
-	o.last, o.latest = seq, sent
-	o.lease.renew(sent)
+	o.appended(seq, sent)
 	return n, nil
+}
+
+// appended notes that a record is stored.
+func (o *owner) appended(seq uint64, sent time.Time) {
+	o.last = seq
+	o.lease.renew(sent)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.latest = sent
 }
 
 // insist repeats an append until its outcome is known or there is no time left.

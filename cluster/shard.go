@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
@@ -154,6 +155,9 @@ func (q *queue) Claim(ctx context.Context) (frontier.Claim, error) {
 			return frontier.Claim{}, frontier.ErrDrained
 		}
 		c, err := q.claim(ctx)
+		if err == nil {
+			return c, q.s.secure(ctx)
+		}
 		if !errors.Is(err, frontier.ErrDrained) {
 			return c, err
 		}
@@ -166,11 +170,29 @@ func (q *queue) Claim(ctx context.Context) (frontier.Claim, error) {
 	}
 }
 
+// secure waits until a third of the lease is left: while nothing is stored, what is heard cannot be kept for the next owner.
+// The error is ErrLease or the context's.
+func (s *Shard) secure(ctx context.Context) error {
+	ttl := s.node.job.TTL
+	for {
+		left := s.owner.lease.left(time.Now())
+		switch {
+		case left >= ttl/3:
+			return nil
+		case left <= 0:
+			return ErrLease
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		wait(ctx, min(left, ttl/60))
+	}
+}
+
 // claim is the store's Claim, which also ends when nothing more is to be claimed.
 func (q *queue) claim(ctx context.Context) (frontier.Claim, error) {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stop := context.AfterFunc(q.s.end, cancel)
+	stop := context.AfterFunc(q.s.end, cancel) //nolint:contextcheck // whichever ends first
 	defer stop()
 	c, err := q.Store.Claim(inner)
 	if err != nil && ctx.Err() == nil && inner.Err() != nil {

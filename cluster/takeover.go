@@ -16,24 +16,23 @@ var ErrJournal = errors.New("cluster: the journal contradicts itself")
 // takeOver makes this node the owner of a shard whose last record is this one. The error is ErrFenced if another node was
 // first.
 func takeOver(ctx context.Context, e Engine, shard int, node string, ttl time.Duration, last Entry) (*owner, error) {
-	o := &owner{engine: e, shard: shard, node: node, lease: newLease(ttl), ctx: ctx, last: last.Seq, epoch: 1}
+	epoch := uint64(1)
 	if last.Seq != 0 {
 		r, err := decodeRecord(last.Data)
 		if err != nil {
 			return nil, fmt.Errorf("%w: shard %d at %d", err, shard, last.Seq)
 		}
-		o.epoch = r.epoch + 1
+		epoch = r.epoch + 1
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o := newOwner(ctx, e, shard, node, ttl, last.Seq, epoch)
 	sent := time.Now()
-	r := record{kind: kindOpen, epoch: o.epoch, node: node, at: sent}
-	seq, err := insist(ctx, e, shard, newNonce(), r.encode(), last.Seq, func(now time.Time) time.Duration { return o.lease.life - now.Sub(sent) })
+	r := record{kind: kindOpen, epoch: epoch, node: node, at: sent}
+	left := func(now time.Time) time.Duration { return o.lease.life - now.Sub(sent) }
+	seq, err := insist(ctx, e, shard, newNonce(), r.encode(), last.Seq, left)
 	if err != nil {
 		return nil, err
 	}
-	o.last, o.latest = seq, sent
-	o.lease.renew(sent)
+	o.appended(seq, sent)
 	return o, nil
 }
 
@@ -59,7 +58,9 @@ func (o *owner) followFrom(dir string, c disk.Config) error {
 	}
 	f := follower{copy: k, at: k.Mark(), open: o.last}
 	err = f.read(o.ctx, o.engine, o.shard)
+	o.mu.Lock()
 	o.mark = k.Mark().Seq
+	o.mu.Unlock()
 	return errors.Join(err, k.Close())
 }
 
@@ -89,6 +90,9 @@ func (f *follower) read(ctx context.Context, e Engine, shard int) error {
 		if err != nil || done {
 			return err
 		}
+	}
+	if f.at.Seq > 0 && !f.known {
+		return errOtherCopy
 	}
 	return fmt.Errorf("%w: shard %d ends before %d", ErrJournal, shard, f.open)
 }

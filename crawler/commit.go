@@ -12,10 +12,9 @@ import (
 // A commit is due this long after the previous one, or earlier when this much has accumulated or everything
 // else waits for it.
 const (
-	commitInterval = 50 * time.Millisecond
-	commitVisits   = 1000
-	commitLinks    = 30_000
-	commitBytes    = 4 << 20 // of links: some 30,000 of typical length
+	commitVisits = 1000
+	commitLinks  = 30_000
+	commitBytes  = 4 << 20 // of links: some 30,000 of typical length
 )
 
 // committer makes visits durable in a crawl with a durable frontier: it writes their records to the sinks
@@ -27,6 +26,7 @@ type committer struct {
 	store      frontier.Durable
 	out        *output
 	checkpoint *checkpoint
+	how        Commits
 	fail       func(error)       // ends the crawl
 	done       func(host string) // a visit of a host is durable
 	trace      *Trace
@@ -74,13 +74,16 @@ func (m *committer) close() {
 
 // await waits until a commit is due. It returns false when only the last one remains.
 func (m *committer) await() bool {
-	due := time.NewTimer(commitInterval)
+	due := time.NewTimer(m.how.Interval)
 	defer due.Stop()
 	for waited := false; ; {
 		select {
 		case <-m.kick:
 		case <-due.C:
 			waited = true
+			if m.how.Gate {
+				due.Reset(m.how.Interval)
+			}
 		case <-m.quit:
 			return false
 		}
@@ -96,7 +99,8 @@ func (m *committer) due(waited bool) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.ends) == 0 {
-		return false
+		// A robots.txt that was fetched ends no visit, and the next owner has to know what it requests.
+		return waited && m.how.Gate && m.checkpoint.tally.requests() > m.snapshot.requests
 	}
 	if waited || m.full() {
 		return true
@@ -241,7 +245,7 @@ func (m *committer) giveBack(ctx context.Context) {
 // take syncs the sinks and takes what is in them. The checkpoint is nil when nothing can be committed any
 // more.
 func (m *committer) take(last bool) (ends []frontier.End, c *frontier.Checkpoint, err error) {
-	gate := m.snapshot.take(m.checkpoint.gate, m.checkpoint.tally.requests(), last)
+	gate := m.snapshot.take(m.checkpoint.gate, m.checkpoint.tally.requests(), last || m.how.Gate)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failed {

@@ -38,6 +38,8 @@ const (
 	DefaultMaxSessions = 2
 	DefaultMaxSoft     = 50
 	DefaultMaxInFlight = 32 << 20
+
+	DefaultCommitInterval = 50 * time.Millisecond
 )
 
 // Config describes a crawl. The zero value of every field, and of every group of fields, is its default; only
@@ -63,6 +65,7 @@ type Config struct {
 	Retries    Retries     // further attempts at a URL
 	Traps      Traps       // how many variants of one page are queued
 	Duplicates Duplicates  // pages with the same content
+	Commits    Commits     // how a crawl with a durable Frontier makes visits durable
 
 	// Canonical decides which spellings of a URL count as one page. The URL that is sent is always the one
 	// found. A Frontier set here must use the same profile.
@@ -173,6 +176,16 @@ type Retries struct {
 	Pause time.Duration // before the first retry, doubling. 0: 1 s
 }
 
+// Commits says how a crawl with a durable Frontier makes its visits durable.
+type Commits struct {
+	// Interval is the time between two commits; a commit is made earlier when much has accumulated or everything else
+	// waits for it. What was not committed when a process dies is requested again. 0: DefaultCommitInterval.
+	Interval time.Duration
+	// Gate stores with every commit what the gate knows, not only every ten seconds: for a frontier that another machine
+	// may continue from at any time, without the ledger (politeness.Gate.TakeOver).
+	Gate bool
+}
+
 // Traps bounds how many variants of one page are queued. Further URLs are [Trapped] or, if they are links,
 // [FateTrap].
 type Traps struct {
@@ -206,6 +219,7 @@ func (c Config) withDefaults() Config {
 	c.Limits.Depth = or(c.Limits.Depth, DefaultMaxDepth)
 	c.Limits.Pages = or(c.Limits.Pages, DefaultMaxPages)
 	c.Concurrency = or(c.Concurrency, DefaultConcurrency)
+	c.Commits.Interval = or(c.Commits.Interval, DefaultCommitInterval)
 	c.Limits.InFlight = or(c.Limits.InFlight, DefaultMaxInFlight)
 	c.Scope.Kind = or(c.Scope.Kind, ScopeHost)
 	c.Retries.Max = max(0, or(c.Retries.Max, DefaultRetries))
@@ -259,6 +273,7 @@ func (c Config) Validate() error {
 	bad(c.Limits.Bytes >= 0, "Limits.Bytes is %d: must not be negative", c.Limits.Bytes)
 	bad(c.Limits.Time >= 0, "Limits.Time is %v: must not be negative", c.Limits.Time)
 	bad(c.Limits.InFlight >= 0, "Limits.InFlight is %d: must be 1 or more", c.Limits.InFlight)
+	bad(c.Commits.Interval >= 0, "Commits.Interval is %v: must not be negative", c.Commits.Interval)
 	bad(c.Concurrency >= 0, "Concurrency is %d: must be 1 or more", c.Concurrency)
 	bad(c.Retries.Max >= None, "Retries.Max is %d: must be 1 or more, or None", c.Retries.Max)
 	bad(c.Retries.Pause >= 0, "Retries.Pause is %v: must not be negative", c.Retries.Pause)

@@ -120,7 +120,7 @@ func (r *run) makeCommitter() error {
 	}
 	r.checkpoint = newCheckpoint(r, store)
 	r.commits = newCommitter(store, r.output, r.fail)
-	r.commits.checkpoint, r.commits.done, r.commits.trace = r.checkpoint, r.leave, r.cfg.Trace
+	r.commits.checkpoint, r.commits.done, r.commits.trace, r.commits.how = r.checkpoint, r.leave, r.cfg.Trace, r.cfg.Commits
 	return r.output.checkNames()
 }
 

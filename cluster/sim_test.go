@@ -1,0 +1,387 @@
+package cluster_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/cluster"
+	"github.com/amble-crawler/amble/cluster/mem"
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/sink"
+)
+
+var (
+	simSeed = flag.Uint64("seed", 0, "run TestSim with this seed alone")
+	simRuns = flag.Int("sim.n", 12, "number of seeds TestSim goes through")
+	simFrom = flag.Uint64("sim.from", 1, "the first of them")
+	simLog  = flag.Bool("sim.log", false, "print what happens to nodes and shards")
+)
+
+// TestSim runs whole clusters on simulated webs in virtual time. Nodes are killed, cut off and mended, join and leave, and
+// begin again with what is left of their directories or with nothing; calls get lost, are answered to nobody or late, and
+// reads are stale. Afterwards: the job has ended by itself; each page of the web is in what was committed exactly once;
+// each journal can be replayed, and its epochs follow each other; and the servers' auditor has seen no violation: no pause
+// cut short, robots.txt first, whoever asked. A failing seed is repeated by
+//
+//	go test ./cluster -run ^TestSim$ -seed N
+func TestSim(t *testing.T) {
+	if *simSeed != 0 {
+		simulate(t, *simSeed)
+		return
+	}
+	for i := range uint64(*simRuns) {
+		t.Run(fmt.Sprint("seed=", *simFrom+i), func(t *testing.T) { simulate(t, *simFrom+i) })
+	}
+}
+
+func simulate(t *testing.T, seed uint64) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := newSim(t, w, seed)
+		s.run()
+		s.check()
+	})
+}
+
+const simContact = "https://lab.university.edu/crawl"
+
+// sim is one cluster job.
+type sim struct {
+	t      *testing.T
+	w      *crawltest.Web
+	rng    *rand.Rand
+	seed   uint64
+	seeds  []string
+	links  map[string][]string
+	server *mem.Server
+	job    cluster.Job
+	dir    string
+	faults mem.Faults
+	nodes  []*simNode
+	made   int
+}
+
+// simNode is a process.
+type simNode struct {
+	*cluster.Node
+	s     *sim
+	conn  *mem.Conn
+	stop  context.CancelFunc // as SIGTERM
+	kill  context.CancelFunc
+	ended chan struct{}
+	err   error
+}
+
+func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	s := &sim{t: t, w: w, rng: rng, seed: seed, links: map[string][]string{}, server: mem.New(), dir: t.TempDir()}
+	s.job = cluster.Job{Shards: 1 + rng.IntN(8), TTL: 9*time.Second + time.Duration(rng.IntN(25))*time.Second, Delay: time.Second}
+	s.makeWeb()
+	w.Expect(crawltest.Expect{
+		Delay: time.Second, Agent: "testbot", Contact: simContact, MaxRetryAfter: 5 * time.Minute, AllowRepeats: true,
+	})
+	s.faults = mem.Faults{Latency: time.Duration(rng.IntN(100)) * time.Millisecond}
+	if rng.IntN(2) == 0 {
+		s.faults.Lost, s.faults.Unheard, s.faults.Stale = rng.Float64()/10, rng.Float64()/10, rng.Float64()/2
+	}
+	if err := cluster.Create(t.Context(), s.server.Connect(), s.job); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// makeWeb makes hosts with pages that link to each other, some of which request pauses. An answer that its machine heard
+// and could not commit any more is as if it had never arrived, so pauses are no longer than what lies between the last
+// request of an owner that is cut off and the first one of the next.
+func (s *sim) makeWeb() {
+	hosts, pages := 2+s.rng.IntN(10), 3+s.rng.IntN(12)
+	url := func(h, p int) string { return fmt.Sprintf("http://h%d.test/%d", h, p) }
+	for h := range hosts {
+		site := s.w.Site(fmt.Sprintf("h%d.test", h)).Latency(time.Duration(s.rng.IntN(900)) * time.Millisecond)
+		switch s.rng.IntN(4) {
+		case 0:
+			site.Forbid("/no/*").Robots("User-agent: *\nDisallow: /no/\n")
+		case 1:
+			d := 2 + s.rng.IntN(int(s.job.TTL/(3*time.Second))-1)
+			site.CrawlDelay(time.Duration(d) * time.Second).Robots(fmt.Sprintf("User-agent: *\nCrawl-delay: %d\n", d))
+		case 2:
+			site.Robots("")
+		}
+		for p := range pages {
+			var links []string
+			if p+1 < pages {
+				links = append(links, url(h, p+1))
+			}
+			for range s.rng.IntN(4) {
+				links = append(links, url(s.rng.IntN(hosts), s.rng.IntN(pages)))
+			}
+			if p == 0 && h+1 < hosts {
+				links = append(links, url(h+1, 0))
+			}
+			var body strings.Builder
+			for _, l := range links {
+				fmt.Fprintf(&body, "<a href=%q>x</a>\n", l)
+			}
+			site.Page(fmt.Sprintf("/%d", p), body.String())
+			s.links[url(h, p)] = links
+		}
+	}
+	s.seeds = []string{url(0, 0)}
+}
+
+func (s *sim) log(format string, args ...any) {
+	if *simLog {
+		s.t.Logf("%8.1fs %s", time.Since(s.w.Start()).Seconds(), fmt.Sprintf(format, args...))
+	}
+}
+
+// begin starts a node, with the directory of an earlier one or a new one.
+func (s *sim) begin(name string) {
+	s.made++
+	conn := s.server.Connect()
+	f := s.faults
+	f.Seed = s.rng.Uint64()
+	x := &simNode{s: s, conn: conn, ended: make(chan struct{})}
+	n, err := cluster.NewNode(s.t.Context(), cluster.Config{
+		Engine: conn, Name: name, Dir: filepath.Join(s.dir, name), Crawl: x.crawl, Poll: 500 * time.Millisecond,
+		Store: disk.Config{CacheSize: 1 << 20, MemTableSize: 64 << 10, PrefetchSize: 1 << 16},
+		Trace: func(e cluster.Event) { s.log("%s: shard %d epoch %d %s %v", name, e.Shard, e.Epoch, e.What, e.Err) },
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	conn.Misbehave(f)
+	x.Node = n
+	ctx, stop := context.WithCancel(context.Background())
+	alive, kill := context.WithCancel(context.Background())
+	x.stop, x.kill = stop, kill
+	go func() {
+		defer close(x.ended)
+		x.err = cluster.RunNode(n, ctx, alive)
+		stop()
+	}()
+	s.nodes = append(s.nodes, x)
+	s.log("%s begins", name)
+}
+
+// crawl crawls a shard.
+func (x *simNode) crawl(ctx context.Context, sh *cluster.Shard) error {
+	out, err := sink.OpenJSONL(filepath.Join(sh.Dir, "visits.jsonl"))
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	c := crawler.Config{
+		Agent: "testbot/1.0", Contact: simContact, Frontier: sh.Frontier(), Sinks: []sink.Sink{sh.Sink(out)},
+		Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Concurrency: 6,
+		Limits:  crawler.Limits{Depth: crawler.None, Pages: crawler.None, Time: 10000 * time.Hour},
+		Commits: crawler.Commits{Interval: 250 * time.Millisecond, Gate: true},
+	}
+	x.s.w.Apply(&c)
+	c.Fetch.AllowAddresses = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
+	c.Politeness.Fence = sh.Fence
+	cr, err := crawler.New(c)
+	if err != nil {
+		return err
+	}
+	if sh.Epoch > 1 {
+		if err := cr.Gate().TakeOver(2 * time.Duration(x.MaxSkew())); err != nil {
+			return err
+		}
+	}
+	_, err = cr.Run(ctx, x.s.seeds...)
+	return err
+}
+
+// run lets things happen until the job is over.
+func (s *sim) run() {
+	for i := range 1 + s.rng.IntN(3) {
+		s.begin(fmt.Sprint("n", i))
+	}
+	deadline := time.Now().Add(12 * time.Hour)
+	trouble := s.rng.IntN(12)
+	for {
+		time.Sleep(time.Duration(s.rng.ExpFloat64() * float64(20*time.Second)))
+		if s.over() {
+			break
+		}
+		if time.Now().After(deadline) {
+			s.t.Errorf("the job has not ended after %v", 12*time.Hour)
+			break
+		}
+		if trouble > 0 {
+			trouble--
+			s.trouble()
+			continue
+		}
+		for _, x := range s.living() {
+			x.conn.Cut(false)
+		}
+		if len(s.living()) == 0 {
+			s.begin(fmt.Sprint("n", s.rng.IntN(s.made)))
+		}
+	}
+	for _, x := range s.nodes {
+		x.conn.Cut(false)
+		x.conn.Misbehave(mem.Faults{})
+		x.stop()
+		<-x.ended
+	}
+}
+
+// over reports whether the job has ended, and all who live have learned it.
+func (s *sim) over() bool {
+	end, _, err := s.server.Connect().Load(context.Background(), cluster.RegisterEnd)
+	return err == nil && len(end) > 0
+}
+
+func (s *sim) living() (all []*simNode) {
+	for _, x := range s.nodes {
+		select {
+		case <-x.ended:
+		default:
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// trouble makes one thing happen.
+func (s *sim) trouble() {
+	all := s.living()
+	if len(all) == 0 {
+		s.begin(fmt.Sprint("n", s.rng.IntN(s.made+1)))
+		return
+	}
+	x := all[s.rng.IntN(len(all))]
+	switch s.rng.IntN(6) {
+	case 0:
+		s.log("%s is killed", x.Name)
+		x.conn.Cut(true) // at this instant: nothing that it still does takes effect
+		x.kill()
+		x.stop()
+	case 1:
+		s.log("%s is told to stop", x.Name)
+		x.stop()
+	case 2:
+		s.log("%s is cut off", x.Name)
+		x.conn.Cut(true)
+	case 3:
+		s.log("%s is mended", x.Name)
+		x.conn.Cut(false)
+	default:
+		if len(all) < 5 {
+			name := fmt.Sprint("n", s.rng.IntN(s.made+1))
+			for _, y := range all {
+				if y.Name == name {
+					name = fmt.Sprint("n", s.made)
+				}
+			}
+			s.begin(name)
+		}
+	}
+}
+
+func (s *sim) check() {
+	for _, x := range s.nodes {
+		if x.err != nil && !errors.Is(x.err, cluster.ErrName) {
+			s.t.Errorf("%s: %v", x.Name, x.err)
+		}
+	}
+	seen := map[string]int{}
+	for shard := range s.job.Shards {
+		for name, n := range s.committed(shard) {
+			epoch, ok := strings.CutPrefix(name, "visits.jsonl@")
+			if ok {
+				s.readVisits(shard, epoch, n, seen)
+			}
+		}
+	}
+	requested := map[string]bool{}
+	for _, r := range s.w.Requests() {
+		requested[r.URL] = true
+	}
+	for u := range s.pages() {
+		if seen[u] != 1 {
+			s.t.Errorf("%s is in the output %d times; requested %t", u, seen[u], requested[u])
+		}
+	}
+	if len(seen) != len(s.pages()) {
+		s.t.Errorf("%d URLs in the output, want %d", len(seen), len(s.pages()))
+	}
+}
+
+// pages returns the URLs of all pages that are linked.
+func (s *sim) pages() map[string]bool {
+	all := map[string]bool{}
+	queue := s.seeds
+	for len(queue) > 0 {
+		u := queue[0]
+		queue = queue[1:]
+		if all[u] {
+			continue
+		}
+		all[u] = true
+		queue = append(queue, s.links[u]...)
+	}
+	return all
+}
+
+// committed rebuilds a shard's store from its journal, and returns how far each output counts.
+func (s *sim) committed(shard int) map[string]int64 {
+	store, err := cluster.Rebuild(s.t.Context(), s.server.Connect(), shard, s.t.TempDir(), s.job)
+	if err != nil {
+		s.t.Errorf("shard %d: %v", shard, err)
+		return nil
+	}
+	defer store.Close()
+	if n := store.Stats(); n.Queued+n.Waiting+n.Claimed > 0 {
+		s.t.Errorf("shard %d: %+v at the end of the job", shard, n)
+	}
+	return store.Offsets("")
+}
+
+// readVisits counts the URLs of one output, up to what was committed.
+func (s *sim) readVisits(shard int, epoch string, n int64, seen map[string]int) {
+	files, err := filepath.Glob(filepath.Join(s.dir, "*", strconv.Itoa(shard), epoch, "visits.jsonl"))
+	if err != nil || len(files) != 1 {
+		s.t.Errorf("shard %d, epoch %s: %d outputs, %v", shard, epoch, len(files), err)
+		return
+	}
+	b, err := os.ReadFile(files[0])
+	if err != nil || int64(len(b)) < n {
+		s.t.Errorf("%s has %d bytes of %d: %v", files[0], len(b), n, err)
+		return
+	}
+	lines := bufio.NewReader(bytes.NewReader(b[:n]))
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF && len(line) == 0 {
+			return
+		}
+		var v struct {
+			URL     string
+			Outcome string
+		}
+		if err := json.Unmarshal(line, &v); err != nil {
+			s.t.Errorf("%s: %v", files[0], err)
+			return
+		}
+		seen[v.URL]++
+	}
+}
