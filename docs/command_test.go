@@ -39,6 +39,7 @@ func (d document) commandLines() []commandLine {
 	var found []commandLine
 	for _, line := range lines {
 		line, _, _ = strings.Cut(line, " #")
+		line, _, _ = strings.Cut(line, " | ")
 		m := commandUse.FindStringSubmatch(strings.TrimSpace(line))
 		if m == nil {
 			continue
