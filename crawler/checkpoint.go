@@ -40,6 +40,7 @@ type checkpoint struct {
 	gate       *politeness.Gate
 	more       func() (map[string][]byte, error) // Config.AtCommit
 	tally      *tally
+	hosts      *hostTable
 	bound      *bound
 	crowds     *crowds
 	duplicates *duplicates
@@ -56,7 +57,7 @@ func newCheckpoint(r *run, store frontier.Durable) *checkpoint {
 	r.duplicates.keep = true
 	return &checkpoint{
 		store: store, gate: r.gate, more: r.cfg.AtCommit,
-		tally: r.tally, bound: r.bound, crowds: r.judge.crowds, duplicates: r.duplicates,
+		tally: r.tally, hosts: r.hosts, bound: r.bound, crowds: r.judge.crowds, duplicates: r.duplicates,
 	}
 }
 
@@ -84,6 +85,7 @@ type kept struct {
 
 	Usage     usageCounts
 	UsageMore int
+	Hosts     []string `json:",omitempty"` // the entries of Config.Hosts that hosts of the crawl have matched
 }
 
 // UnmarshalJSON also reads the names that the fields of Report had in JSON before it had tags. All others
@@ -100,7 +102,9 @@ func (k *kept) UnmarshalJSON(b []byte) error {
 // output's lock, so the counts are those of the visits in the sinks.
 func (k *checkpoint) values() (map[string][]byte, error) {
 	values := map[string][]byte{}
-	b, err := json.Marshal(k.tally.keep(time.Now()))
+	kept := k.tally.keep(time.Now())
+	kept.Hosts = k.hosts.matches()
+	b, err := json.Marshal(kept)
 	if err != nil {
 		return nil, fmt.Errorf("crawler: %w", err)
 	}
@@ -179,6 +183,7 @@ func (k *checkpoint) recall(ctx context.Context) (was kept, err error) {
 		}
 		k.resumed = true
 		k.tally.recall(was)
+		k.hosts.recall(was.Hosts)
 	}
 	for prefix, recall := range map[string]func(name string, value []byte){
 		keyHost: k.recallHost, keyBody: k.recallBody, keyNeed: k.recallNeed, keyNear: k.recallNear,
@@ -205,16 +210,20 @@ func (k *checkpoint) recallHost(host string, value []byte) {
 		count, n = binary.Uvarint(value)
 		c.usage[i] = uint32(min(count, math.MaxUint32))
 	}
+	c.spent = readSpending(value[max(0, n):])
 	k.tally.recallHost(host, c)
 }
 
-// encode returns the form in which c is stored: usage is omitted if the host states none.
+// encode returns the form in which c is stored: usage is omitted if the host states none and nothing follows.
 func (c *hostCount) encode() []byte {
 	b := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(c.pages)), uint64(c.retries))
-	if c.usage != (usageCounts{}) {
+	if c.usage != (usageCounts{}) || c.spent != nil {
 		for _, n := range c.usage {
 			b = binary.AppendUvarint(b, uint64(n))
 		}
+	}
+	if c.spent != nil {
+		b = c.spent.append(b)
 	}
 	return b
 }

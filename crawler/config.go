@@ -67,6 +67,10 @@ type Config struct {
 	Duplicates Duplicates  // pages with the same content
 	Commits    Commits     // how a crawl with a durable Frontier makes visits durable
 
+	// Hosts are settings of single hosts, domains or ranges of addresses. The first entry that matches a host
+	// holds for it, and no other. [Report].Unmet names those that matched none.
+	Hosts []HostSettings
+
 	// Canonical decides which spellings of a URL count as one page. The URL that is sent is always the one
 	// found. A Frontier set here must use the same profile.
 	Canonical weburl.Profile
@@ -263,8 +267,11 @@ func (c Config) Validate() error {
 	bad(p.Identity == politeness.Identity{} && !p.Contactless, "Politeness.Identity and Contactless are set from Agent and Contact: leave them empty")
 	bad(!p.Offline || c.Fetcher != nil, "Politeness.Offline is for a Fetcher of recorded answers, such as job.Replay makes: set Fetcher")
 	p.Identity, p.Contactless = c.identity(), true
+	bad(len(c.Hosts) == 0 || len(p.HostDelays) == 0, "Politeness.HostDelays is set from Hosts: leave it empty")
+	p.HostDelays = c.hostDelays()
+	errs = append(errs, c.validateHosts())
 	if err := p.Validate(); err != nil && c.identity().Validate(true) == nil {
-		errs = append(errs, err)
+		errs = append(errs, c.ofHosts(err)...)
 	}
 	bad(c.Login == nil || c.Fetch.Cookies || c.Fetch.Jar != nil || c.Fetcher != nil, "Login needs Fetch.Cookies: without them, what a site sets is lost")
 	bad(c.Limits.Depth >= SeedsOnly, "Limits.Depth is %d: must be 1 or more, None or SeedsOnly", c.Limits.Depth)
@@ -299,7 +306,7 @@ func (c Config) Validate() error {
 		bad(s != nil, "Sinks[%d] is nil", i)
 	}
 	if c.Scope.Custom == nil {
-		_, err := NewSeedScope(or(c.Scope.Kind, ScopeHost), c.Scope.Rules)
+		_, err := c.seedScope(nil)
 		errs = append(errs, err)
 		bad(c.Scope.Kind != ScopeAny || c.bounded(), "Scope any needs an explicit limit: set Limits.Pages, Limits.Bytes or Limits.Time")
 	}

@@ -90,7 +90,7 @@ func (j *judge) outside(c frontier.Claim) *Visit {
 // the page that the seed was meant for, so no include rule has to name it. Only redirects of seeds have no
 // depth.
 func (j *judge) redirectKind(to weburl.URL, depth int) frontier.Kind {
-	if depth == 0 && j.decide(to, frontier.KindRedirect).Rule == ruleNoInclude {
+	if depth == 0 && strings.HasSuffix(j.decide(to, frontier.KindRedirect).Rule, ruleNoInclude) {
 		return frontier.KindSeed
 	}
 	return frontier.KindRedirect

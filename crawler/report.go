@@ -96,6 +96,9 @@ type Report struct {
 	UsageHosts map[string]map[string]int `json:"usage_hosts,omitempty"`
 	UsageMore  int                       `json:"usage_more,omitempty"`
 
+	// Unmet lists, by their Match, the entries of Config.Hosts that matched no host of the crawl.
+	Unmet []string `json:"unmet_hosts,omitempty"`
+
 	// Overrides lists the origins whose robots.txt was replaced, with the reasons.
 	Overrides []politeness.Override `json:"overrides,omitempty"`
 }
@@ -108,6 +111,7 @@ type tally struct {
 	retried  map[string]int // retries, by host
 	sitemaps map[string]bool
 	usage    usages
+	spent    map[string]*spending // of hosts with budgets of their own; nil: there are none
 
 	// The following are for a crawl that is resumed after a crash, and nil and zero otherwise.
 	elapsed time.Duration  // of earlier runs
@@ -143,12 +147,21 @@ func (t *tally) request(a *fetcher.Answer) int64 {
 		t.r.Connections++
 	}
 	if a.Page != nil {
-		t.r.Bytes += a.Page.WireBytes
 		t.answer(a.Page)
-	} else if failed := failure(a.Err); failed != nil {
-		t.r.Bytes += failed.WireBytes
 	}
+	t.r.Bytes += wireBytes(a)
 	return t.r.Bytes
+}
+
+// wireBytes returns how many bytes of a body were received.
+func wireBytes(a *fetcher.Answer) int64 {
+	if a.Page != nil {
+		return a.Page.WireBytes
+	}
+	if failed := failure(a.Err); failed != nil {
+		return failed.WireBytes
+	}
+	return 0
 }
 
 // answer counts what an answer cost the server, and whether it was in trouble.
@@ -295,7 +308,7 @@ func (t *tally) keep(now time.Time) kept {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := kept{Report: t.r, Elapsed: t.elapsed + now.Sub(t.since)}
-	k.Report.Overrides, k.Usage, k.UsageMore = nil, t.usage.all, t.usage.more
+	k.Report.Overrides, k.Report.Unmet, k.Usage, k.UsageMore = nil, nil, t.usage.all, t.usage.more
 	return k
 }
 
@@ -303,6 +316,7 @@ func (t *tally) keep(now time.Time) kept {
 type hostCount struct {
 	pages, retries int
 	usage          usageCounts
+	spent          *spending // nil: nothing is counted
 }
 
 // changedHosts returns the counts of the hosts whose counts have changed since the last call.
@@ -311,7 +325,7 @@ func (t *tally) changedHosts() map[string]hostCount {
 	defer t.mu.Unlock()
 	all := make(map[string]hostCount, len(t.fresh))
 	for host := range t.fresh {
-		all[host] = hostCount{t.settled[host], t.retried[host], t.usage.of(host)}
+		all[host] = hostCount{t.settled[host], t.retried[host], t.usage.of(host), t.spentBy(host)}
 	}
 	clear(t.fresh)
 	return all
@@ -339,4 +353,7 @@ func (t *tally) recallHost(host string, n hostCount) {
 		t.retried[host] = n.retries
 	}
 	t.usage.recall(host, n.usage)
+	if n.spent != nil {
+		*t.spends(host) = *n.spent
+	}
 }

@@ -1,6 +1,10 @@
 package crawler
 
-import "github.com/amble-crawler/amble/frontier"
+import (
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+)
 
 // reservation holds everything that one visit has been counted in before it is known whether it is final:
 // the pages of the crawl and of its host, the bodies among the duplicates, and the crowds, for its links
@@ -17,13 +21,18 @@ type reservation struct {
 	work   *work              // counted in crowds: the additions of the Handler
 }
 
-// pageOf reserves a page of a host. It returns false if the host has had all of its pages.
-func (s *reservation) pageOf(host string) bool {
-	if !s.run.tally.reserve(host, s.run.cfg.Limits.PagesPerHost) {
-		return false
+// pageOf reserves a page of a host, for which an entry of Config.Hosts may hold. It returns false if the host has used
+// up a budget, with the rule of the entry that sets it.
+func (s *reservation) pageOf(host string, h *HostSettings) (rule string, ok bool) {
+	if rule := s.run.tally.overBudget(host, h, time.Now()); rule != "" {
+		return rule, false
+	}
+	most, rule := s.run.cfg.pagesOf(h)
+	if !s.run.tally.reserve(host, most) {
+		return rule, false
 	}
 	s.host = host
-	return true
+	return "", true
 }
 
 // commit keeps what is reserved, because the visit is final.

@@ -25,6 +25,23 @@ type rulebook struct {
 	Feeds          bool
 	Resources      bool
 	FollowNoFollow bool
+	Hosts          []hostRules // entries of Config.Hosts; those after the last with rules do not matter
+}
+
+// hostRules are the rules of an entry of Config.Hosts.
+type hostRules struct {
+	Match string
+	Rules []ScopeRule
+}
+
+// hostRules returns the part of Hosts that decides which links are queued.
+func (c *Config) hostRules() (all []hostRules) {
+	for i, h := range c.Hosts {
+		if slices.ContainsFunc(c.Hosts[i:], func(h HostSettings) bool { return len(h.Rules) > 0 }) {
+			all = append(all, hostRules{h.Match, h.Rules})
+		}
+	}
+	return all
 }
 
 // settingOf names the field of Config for each key of a stored rulebook: the keys are part of the format.
@@ -32,11 +49,12 @@ var settingOf = map[string]string{
 	"Scope": "Scope.Kind", "Rules": "Scope.Rules", "MaxDepth": "Limits.Depth", "Beyond": "Scope.Beyond",
 	"BeyondKinds": "Scope.BeyondKinds", "Sitemaps": "Follow.Sitemaps", "Feeds": "Follow.Feeds",
 	"Resources": "Follow.Resources", "FollowNoFollow": "Follow.NoFollow",
+	"Hosts": "Hosts",
 }
 
 func (c *Config) rulebook() rulebook {
 	s, f := c.Scope, c.Follow
-	b := rulebook{s.Kind, s.Rules, c.Limits.Depth, s.Beyond, s.BeyondKinds, f.Sitemaps, f.Feeds, f.Resources, f.NoFollow}
+	b := rulebook{s.Kind, s.Rules, c.Limits.Depth, s.Beyond, s.BeyondKinds, f.Sitemaps, f.Feeds, f.Resources, f.NoFollow, c.hostRules()}
 	if c.Scope.Custom != nil {
 		b.Scope, b.Rules = "", nil
 	}

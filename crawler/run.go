@@ -30,6 +30,7 @@ type run struct {
 	client   *fetcher.Client // combines gate and fetcher
 	closers  []func()
 
+	hosts      *hostTable // nil without Config.Hosts
 	judge      *judge
 	duplicates *duplicates
 	output     *output
@@ -63,6 +64,9 @@ func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 		cfg: cfg, gate: c.gate, pins: &c.pins, seeds: urls,
 		budget: newBudget(cfg.Limits.Pages), tally: newTally(time.Now()), bound: newBound(),
 		inflight: newInflight(cfg.Limits.InFlight), cuts: newCuts(),
+	}
+	if r.hosts, err = newHostTable(cfg.Hosts); err != nil {
+		return nil, err
 	}
 	if err := r.make(&c.had); err != nil {
 		r.close()
@@ -100,7 +104,7 @@ func (r *run) makeJudge() (err error) {
 	cfg := &r.cfg
 	j := &judge{cfg: cfg, scope: cfg.Scope.Custom, crowds: newCrowds(cfg.Traps, cfg.Politeness.OwnHosts)}
 	if j.scope == nil {
-		if j.scope, err = NewSeedScope(cfg.Scope.Kind, cfg.Scope.Rules, r.seeds...); err != nil {
+		if j.scope, err = cfg.seedScope(r.hosts, r.seeds...); err != nil {
 			return err
 		}
 	}
@@ -170,6 +174,7 @@ func (r *run) fetching() fetcher.Config {
 	if fc.Reserve == nil {
 		fc.Reserve = reserve
 	}
+	fc.Request = r.hosts.request(&fc)
 	allowed := fc.AllowHosts
 	fc.AllowHosts = func(hostname string) bool {
 		return named[hostname] || allowed != nil && allowed(hostname)
@@ -195,6 +200,9 @@ func (r *run) pin(ctx context.Context, host string, private []netip.Addr) ([]net
 // admitted is called before each request.
 func (r *run) admitted(ctx context.Context, u weburl.URL, p politeness.Permit) {
 	r.cfg.Trace.admitted(u, p)
+	if host := p.URL().Host(); r.counts(host) != nil {
+		r.tally.begins(host, time.Now())
+	}
 	if err := r.missedSitemaps(ctx, u, p.Purpose()); err != nil {
 		r.fail(err)
 	}
@@ -290,6 +298,7 @@ func (r *run) report(ctx context.Context) *Report {
 		rep.Rejected += r.counter.Stats().Rejected
 	}
 	rep.Overrides = r.cfg.Politeness.Overrides
+	rep.Unmet = r.hosts.unmet()
 	return rep
 }
 

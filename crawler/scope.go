@@ -3,7 +3,6 @@ package crawler
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/amble-crawler/amble/frontier"
@@ -52,6 +51,7 @@ type SeedScope struct {
 	dirs  map[string]map[string]bool
 	rules []compiledRule // for URLs
 	types []compiledRule // for answers
+	hosts *hostTable     // with rules of single hosts
 }
 
 type compiledRule struct {
@@ -117,9 +117,12 @@ func (s *SeedScope) Decide(u weburl.URL) Decision { return s.JudgeKind(u, fronti
 // JudgeKind implements KindJudge.
 func (s *SeedScope) JudgeKind(u weburl.URL, kind frontier.Kind) Decision {
 	within := s.within(u)
+	if d, ok := s.hosts.scopeOf(u).judgeKind(u, kind); ok && (within || d.Firm) {
+		return d
+	}
 	for i := len(s.rules) - 1; i >= 0; i-- {
 		r := &s.rules[i]
-		if !r.matches(u) || len(r.Kinds) > 0 && !slices.Contains(r.Kinds, kind) {
+		if !r.matches(u) || !r.concerns(kind) {
 			continue
 		}
 		if !within && !r.Exclude {
@@ -144,6 +147,9 @@ func narrowed(rules []compiledRule) bool { return len(rules) > 0 && !rules[0].Ex
 
 // JudgeType implements TypeJudge.
 func (s *SeedScope) JudgeType(u weburl.URL, mediaType string) Decision {
+	if d, ok := s.hosts.scopeOf(u).judgeType(u, mediaType); ok {
+		return d
+	}
 	for i := len(s.types) - 1; i >= 0; i-- {
 		if r := &s.types[i]; r.typed(mediaType) && r.matches(u) {
 			return Decision{In: !r.Exclude, Rule: r.name, Firm: r.Exclude}
@@ -157,6 +163,9 @@ func (s *SeedScope) JudgeType(u weburl.URL, mediaType string) Decision {
 
 // WantsType implements TypeJudge.
 func (s *SeedScope) WantsType(mediaType string) bool {
+	if s.hosts.wantsType(mediaType) {
+		return true
+	}
 	for i := len(s.types) - 1; i >= 0; i-- {
 		switch r := &s.types[i]; {
 		case !r.typed(mediaType):

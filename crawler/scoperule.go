@@ -92,6 +92,11 @@ func (r ScopeRule) String() string {
 // matches reports whether the rule's pattern matches u.
 func (r *compiledRule) matches(u weburl.URL) bool { return r.re == nil || r.re.MatchString(u.String()) }
 
+// concerns reports whether the rule applies to URLs that were found as links of a kind.
+func (r *compiledRule) concerns(kind frontier.Kind) bool {
+	return len(r.Kinds) == 0 || slices.Contains(r.Kinds, kind)
+}
+
 // typed reports whether the rule applies to a media type.
 func (r *compiledRule) typed(mediaType string) bool {
 	return slices.ContainsFunc(r.Types, func(t string) bool {

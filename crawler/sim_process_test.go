@@ -212,7 +212,9 @@ func (p *process) plan(how ending, cancel context.CancelCauseFunc) func() {
 		case kill, killRace:
 			known := p.promises()
 			p.mu.Lock()
-			p.dead, p.known = !p.full, known // only the snapshot knows what a full disk did not accept
+			if !p.dead { // what the dead one did later has no line
+				p.dead, p.known = !p.full, known // only the snapshot knows what a full disk did not accept
+			}
 			p.mu.Unlock()
 		}
 		cancel(errStopped)
@@ -419,7 +421,9 @@ func (p *process) keeps(before []promise, late string) {
 		if is.GivenUp != was.GivenUp {
 			wrong(was.host+" was given up", is.GivenUp, was.GivenUp)
 		}
-		if is.GivenUp == "" && is.Delay < was.Delay {
+		// A host that was idle for long may be forgotten, and its address is found again before its next request.
+		forgotten := is.Entry == "" && was.Clause == ledger.ClauseHostDelay
+		if is.GivenUp == "" && is.Delay < was.Delay && !forgotten {
 			wrong(was.host+" has the delay", is.Delay, was.Delay)
 		}
 	}

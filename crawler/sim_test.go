@@ -13,6 +13,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/audit"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 var (
@@ -146,6 +147,7 @@ func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 	}
 	s.setPace(&s.config.Politeness)
 	s.setLimits(&s.config.Politeness)
+	s.setHosts(rand.New(rand.NewPCG(seed, 7)))
 	s.config = config(w, s.config)
 	if s.Contactless {
 		s.config.Contact = ""
@@ -260,6 +262,59 @@ func (s *sim) setLimits(p *politeness.Config) {
 	}
 }
 
+// setHosts gives some hosts a longer delay, and own ones perhaps a shorter one.
+func (s *sim) setHosts(rng *rand.Rand) {
+	if rng.IntN(5) > 0 {
+		return
+	}
+	usual := or(max(0, s.config.Politeness.Delay), 0)
+	delay := func() time.Duration { return usual + time.Duration(rng.IntN(6000))*time.Millisecond }
+	all := s.web.Hosts()
+	seen := map[string]bool{}
+	add := func(match string) {
+		if !seen[match] {
+			s.config.Hosts = append(s.config.Hosts, crawler.HostSettings{Match: match, Delay: delay()})
+		}
+		seen[match] = true
+	}
+	for _, h := range all {
+		if rng.IntN(3) == 0 && !s.Contactless { // where names are addresses
+			add(h.Name)
+			if own, ok := s.hosts[h.Host]; ok && own.PerHost > 0 {
+				s.config.Hosts[len(s.config.Hosts)-1].Delay = 20 * time.Millisecond
+			}
+		}
+	}
+	if rng.IntN(3) == 0 && !s.Contactless {
+		u, err := weburl.Parse(all[0].Origin)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		add("*." + u.Domain())
+	}
+	for _, h := range all {
+		if rng.IntN(3) == 0 {
+			add(s.w.Site(h.Origin).Addr().String())
+		}
+	}
+}
+
+// delayAt returns the operator's delay for a host.
+func (s *sim) delayAt(h crawltest.RandomHost, usual time.Duration) time.Duration {
+	addr := s.w.Site(h.Origin).Addr().String()
+	for _, e := range s.config.Hosts {
+		domain, below := strings.CutPrefix(e.Match, "*")
+		if e.Match != h.Name && e.Match != addr && !(below && strings.HasSuffix("."+h.Name, domain)) {
+			continue
+		}
+		if _, own := s.hosts[h.Host]; own && e.Delay != 0 {
+			return e.Delay
+		}
+		return max(usual, e.Delay)
+	}
+	return usual
+}
+
 // setJudges tells the auditors what was configured.
 func (s *sim) setJudges() {
 	p := s.config.Politeness
@@ -271,9 +326,18 @@ func (s *sim) setJudges() {
 	if !s.Contactless {
 		delay = max(delay, politeness.MinDelay)
 	}
+	delays := map[string]time.Duration{}
+	for _, h := range s.web.Hosts() {
+		if e, own := s.hosts[h.Host]; own {
+			e.Delay = s.delayAt(h, e.Delay)
+			s.hosts[h.Host] = e
+			continue
+		}
+		delays[h.Host] = s.delayAt(h, delay)
+	}
 	none := func(d time.Duration) time.Duration { return max(0, d) } // politeness.None is no limit, for which they use 0
 	s.expect = crawltest.Expect{
-		Delay: delay, PerAddress: true, PerDomain: p.PerDomain, Hosts: s.hosts, Agent: "testbot", Contact: s.config.Contact,
+		Delay: delay, Delays: delays, PerAddress: true, PerDomain: p.PerDomain, Hosts: s.hosts, Agent: "testbot", Contact: s.config.Contact,
 		MaxRetryAfter: or(p.MaxRetryAfter, politeness.DefaultMaxRetryAfter), RobotsFreshness: true,
 		RobotsRetry: []time.Duration{
 			time.Second, 5 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute,
@@ -300,6 +364,9 @@ func (s *sim) setJudges() {
 	}
 	for h, e := range s.hosts {
 		s.audit.OwnHosts[h] = e.PerHost
+	}
+	for _, h := range s.config.Hosts {
+		s.audit.HostDelays = append(s.audit.HostDelays, audit.HostDelay{Match: h.Match, Delay: h.Delay.Seconds()})
 	}
 }
 

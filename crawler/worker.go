@@ -72,8 +72,13 @@ type attempt struct {
 func (a *attempt) serve(ctx context.Context) {
 	defer a.share.end()
 	defer a.reserved.release()
-	if !a.reserved.pageOf(a.claim.URL.Host()) {
-		a.end(ctx, &Visit{Outcome: Deferred, Reason: ReasonHostBudget}, nil)
+	h, err := a.settings(ctx)
+	if err != nil {
+		a.notRequested(ctx, err)
+		return
+	}
+	if rule, ok := a.reserved.pageOf(a.claim.URL.Host(), h); !ok {
+		a.end(ctx, &Visit{Outcome: Deferred, Reason: ReasonHostBudget, Rule: rule}, nil)
 		return
 	}
 	if v := a.judge.outside(a.claim); v != nil {
@@ -127,6 +132,10 @@ func (a *attempt) account(ctx context.Context, answer *fetcher.Answer) {
 	if all := a.tally.request(answer); a.cfg.Limits.Bytes > 0 && all >= a.cfg.Limits.Bytes {
 		a.drain(FinishBytes)
 	}
+	if host := answer.Permit.URL().Host(); a.counts(host) != nil {
+		a.tally.receives(host, wireBytes(answer))
+	}
+	a.hosts.metAt(answer.Permit.URL().Host(), answer.Addr)
 	switch {
 	case answer.Page != nil:
 		a.vain.hear()

@@ -17,6 +17,8 @@ type Expect struct {
 	// Hosts overrides Delay and PerHost for single hosts (host:port), such as the operator's own. PerAddress and
 	// PerDomain do not apply to them.
 	Hosts map[string]HostExpect
+	// Delays lengthens Delay for single hosts (host:port).
+	Delays map[string]time.Duration
 	// Agent is the product token and Contact the text, an address or URL, that every User-Agent must contain (P11).
 	// "" is not checked; even then a User-Agent must be present and always the same.
 	Agent, Contact string
@@ -86,7 +88,7 @@ func (e Expect) at(host string) (delay time.Duration, per int, own bool) {
 	if h, own := e.Hosts[host]; own {
 		return h.Delay, max(h.PerHost, 1), true
 	}
-	return e.Delay, max(e.PerHost, 1), false
+	return max(e.Delay, e.Delays[host]), max(e.PerHost, 1), false
 }
 
 // Expect sets the configuration by which [Test] audits when the test ends.

@@ -103,6 +103,18 @@ func (c *Client) step(ctx context.Context, r politeness.Request) (_ *Answer, err
 	return a, nil
 }
 
+// Locate returns the address of r.URL's host. Its error is that of Try for a host without an address.
+func (c *Client) Locate(ctx context.Context, r politeness.Request) (netip.Addr, error) {
+	addr, err := c.Fetcher.Resolve(ctx, r.URL)
+	if err == nil {
+		return addr, nil
+	}
+	if r.Next = c.Gate.Next(r.URL); r.Next.Host() != r.URL.Host() {
+		r.Next = r.URL
+	}
+	return addr, c.unresolved(ctx, r, err)
+}
+
 // unresolved reports a failed look-up to the Gate if another one may succeed. A look-up that was aborted or refused, or
 // for which this machine had no resources, says nothing about the host.
 func (c *Client) unresolved(ctx context.Context, r politeness.Request, err error) error {

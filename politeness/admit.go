@@ -52,8 +52,11 @@ func (g *Gate) admit(now time.Time, q Request) (Permit, error) {
 		return Permit{}, &Denied{URL: q.URL, Reason: ReasonRobotsUnreachable, Detail: "robots.txt redirects to a host that was given up: " + th.givenUp.detail}
 	}
 	c := g.clocks(now, th, s.url, q.Addr)
-	if opens := th.opens(&g.cfg, g.pacer.opening); now.Before(opens) {
+	if opens := th.opens(&g.cfg, g.pacer.opening, q.Addr); now.Before(opens) {
 		return Permit{}, notYet(ledger.Clause{Name: ledger.ClauseRestart, Until: opens})
+	}
+	if err := th.rested(&g.cfg, now, c.slot, q.Addr); err != nil {
+		return Permit{}, err
 	}
 	if err := g.pacer.wait(now, &c); err != nil {
 		return Permit{}, err
@@ -135,7 +138,6 @@ func (g *Gate) clocks(now time.Time, h *host, target weburl.URL, addr netip.Addr
 	for p := range h.slots {
 		g.takeBack(now, p.holder)
 	}
-	h.meet(&g.cfg, addr)
 	c := g.pacer.clocks(now, h, target, addr)
 	if c.addr != nil {
 		g.takeBack(now, c.addr.holder)

@@ -24,8 +24,9 @@ type host struct {
 	failures int32         // faults with no good answer between
 	entry    uint16        // of Config.HostDelays, from 1, that holds at the address met last; 0: none
 	own      bool
-	local    bool     // requested at a loopback address last
-	givenUp  *givenUp // nil while the host is served
+	local    bool        // requested at a loopback address last
+	givenUp  *givenUp    // nil while the host is served
+	ranged   *netip.Addr // the address of entry, if that is one of a range of addresses
 }
 
 // givenUp is why a host is not served any more.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/internal/hostmatch"
+	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
 // HostDelay is the operator's delay for the hosts that Match describes.
@@ -35,10 +36,21 @@ func (c *Config) hostTable() (*hostmatch.Table, error) {
 	return hostmatch.Compile(patterns)
 }
 
+// HostDelayError says what is wrong with an entry of Config.HostDelays.
+type HostDelayError struct {
+	Index   int
+	Match   string
+	Problem string
+}
+
+func (e *HostDelayError) Error() string {
+	return fmt.Sprintf("politeness: HostDelays[%d] (%s): %s", e.Index, e.Match, e.Problem)
+}
+
 func (c *Config) validateHostDelays() error {
 	var errs []error
 	bad := func(i int, format string, args ...any) {
-		errs = append(errs, fmt.Errorf("politeness: HostDelays[%d] "+format, append([]any{i}, args...)...))
+		errs = append(errs, &HostDelayError{i, c.HostDelays[i].Match, fmt.Sprintf(format, args...)})
 	}
 	if len(c.HostDelays) >= math.MaxUint16 {
 		return fmt.Errorf("politeness: HostDelays has %d entries: at most %d are possible", len(c.HostDelays), math.MaxUint16-1)
@@ -47,16 +59,16 @@ func (c *Config) validateHostDelays() error {
 	for err := range unjoined(err) {
 		var wrong *hostmatch.Error
 		if errors.As(err, &wrong) {
-			bad(wrong.Index, "%w", err)
+			bad(wrong.Index, "%s", wrong.Reason)
 		}
 	}
 	least := or(c.Delay, DefaultDelay)
 	for i, d := range c.HostDelays {
 		switch {
 		case d.Delay < 0 && d.Delay != None:
-			bad(i, "(%s): Delay is %v: must not be negative", d.Match, d.Delay)
+			bad(i, "Delay is %v: must not be negative", d.Delay)
 		case d.Delay != 0 && d.Delay < least && !c.mayOwn(d.Match):
-			bad(i, "(%s): Delay is %v, which would shorten the delay of %v: that is only for hosts of your own", d.Match, max(0, d.Delay), least)
+			bad(i, "Delay is %v, which would shorten the delay of %v: that is only for hosts of your own", max(0, d.Delay), least)
 		}
 	}
 	return errors.Join(errs...)
@@ -110,28 +122,38 @@ func (h *host) entryAt(c *Config, addr netip.Addr) uint16 {
 	return uint16(c.hosts.Addr(addr) + 1)
 }
 
-// meet notes the address at which h is about to be requested. If the entry that holds there requires a longer pause, that
-// applies after the last request, too, wherever it was made and whichever Config was in force then.
+// meet notes the address at which h is requested.
 func (h *host) meet(c *Config, addr netip.Addr) {
 	entry := h.entryAt(c, addr)
 	if entry == h.entry {
 		return
 	}
-	h.entry = entry
-	d, clause := c.delayFor(h.state(c, addr.IsLoopback()))
-	for p := range h.slots {
-		if p.ended != 0 {
-			p.hold(p.ended.time().Add(d), d, clause)
-		}
+	if h.entry, h.ranged = entry, nil; entry != 0 {
+		h.ranged = &addr
 	}
 }
 
-// opens is when h may be requested after a restart that lets others be requested at t: one of h's delays later than a
-// connection that may have been under way.
-func (h *host) opens(c *Config, t time.Time) time.Time {
-	if h.entry == 0 || t.IsZero() {
+// rested reports by an error if the last request that slot stands for was not so long ago as the entry requires that holds
+// at an address where h was not met last, whatever its address was and whichever Config was in force then.
+func (h *host) rested(c *Config, now time.Time, slot *pace, addr netip.Addr) error {
+	entry := h.entryAt(c, addr)
+	if entry == h.entry || slot.ended == 0 {
+		return nil
+	}
+	d, clause := c.delayFor(h.stateBy(c, entry, addr.IsLoopback()))
+	if until := slot.ended.time().Add(d); until.After(now) {
+		return notYet(ledger.Clause{Name: clause, Until: until, Delay: ledger.Duration(d)})
+	}
+	return nil
+}
+
+// opens is when h may be requested at addr after a restart that lets others be requested at t: one of h's delays later than
+// a connection that may have been under way.
+func (h *host) opens(c *Config, t time.Time, addr netip.Addr) time.Time {
+	entry := h.entryAt(c, addr)
+	if entry == 0 || t.IsZero() {
 		return t
 	}
-	d, _ := c.leastDelay(h.state(c, false))
+	d, _ := c.leastDelay(h.stateBy(c, entry, false))
 	return t.Add(max(0, d-c.usualDelay()))
 }

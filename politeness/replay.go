@@ -211,6 +211,7 @@ func (r *replay) mint() (*permit, error) {
 	}
 	clocks := r.clocks(e.Allowed, target, addr, e.Slot)
 	p := g.mint(e.Allowed, Request{URL: wanted, Addr: addr, Attempt: e.Attempt}, h, step{url: target, purpose: purpose}, clocks).p
+	p.clocks.host.meet(&g.cfg, addr)
 	p.id = e.ID
 	p.state.Store(begun) // never taken back
 	r.out[p.id] = p

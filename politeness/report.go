@@ -34,6 +34,7 @@ func (g *Gate) begin(now time.Time, p *permit) error {
 func (g *Gate) atBegin(now time.Time, p *permit) (v *override, overtaken bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	p.clocks.host.meet(&g.cfg, p.addr)
 	return g.rules.override(now, p.url), p.clocks.slot.notBefore.After(now) || p.clocks.host.givenUp != nil
 }
 
@@ -65,6 +66,7 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 	defer g.mu.Unlock()
 	switch {
 	case first:
+		p.p.clocks.host.meet(&g.cfg, p.p.addr)
 		g.report(now, p.p, r, a)
 		if p.p.unrecorded && p.p.purpose == Robots {
 			g.rules.unrecord(p.p.wantedHost.origin(p.p.wanted))

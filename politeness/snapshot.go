@@ -14,10 +14,10 @@ import (
 // version reads.
 var ErrSnapshot = errors.New("politeness: bad snapshot")
 
-// snapshotMagic begins every snapshot; the version of its format follows. Version 2 is still read.
+// snapshotMagic begins every snapshot; the version of its format follows. Versions 2 and 3 are still read.
 const (
 	snapshotMagic   = "amble-gate"
-	snapshotVersion = 3
+	snapshotVersion = 4
 )
 
 // Snapshot returns everything the Gate knows that must survive the process (P9): the clocks of hosts, addresses and domains,
@@ -70,6 +70,11 @@ func (w *writer) host(h *host) {
 		}
 	}
 	w.bool(h.local)
+	var ranged []byte
+	if h.ranged != nil {
+		ranged = h.ranged.AsSlice()
+	}
+	w.string(string(ranged))
 	w.duration(h.latency)
 	w.instant(h.failing)
 	w.duration(h.backoff)
@@ -205,6 +210,11 @@ func (r *reader) host(now time.Time, g *Gate) {
 	r.slots(now, g, h)
 	if r.version > 2 {
 		h.local = r.bool()
+	}
+	if r.version > 3 {
+		if addr, ok := netip.AddrFromSlice([]byte(r.string())); ok {
+			h.meet(&g.cfg, addr)
+		}
 	}
 	h.latency, h.failing, h.backoff, h.failures = r.duration(), r.instant(), r.duration(), int32(r.uint()&(1<<31-1))
 	if r.version < 3 { // which has failures that all counted alike

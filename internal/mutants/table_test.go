@@ -43,7 +43,7 @@ var protections = []mutant{
 	{"a pause is that of the address met last", "politeness/permit.go", "h.stateBy(c, h.entryAt(c, p.addr), ", "h.stateBy(c, h.entry, ", gate, false, seeds{gate: 828}},
 	{"a delay of its own shortens that of anybody's host", "politeness/hostdelay.go", "if own || e.Delay > c.Delay {", "if true {", gate, false, seeds{gate: 1234}},
 	{"a host with a delay of its own opens with the others after a kill", "politeness/hostdelay.go", "return t.Add(max(0, d-c.usualDelay()))", "return t.Add(0 * d)", gate, false, seeds{gate: 28}},
-	{"an address met later brings no pause", "politeness/hostdelay.go", "		if p.ended != 0 {\n			p.hold(", "		if false {\n			p.hold(", 0, false, nil},
+	{"an address met later brings no pause", "politeness/hostdelay.go", "until := slot.ended.time().Add(d); until.After(now)", "until := slot.ended.time().Add(d); until.After(now) && false", 0, false, nil},
 	{"no rate in all", "politeness/pacer.go", "	if p.total == nil {\n		return now, true", "	if true {\n		return now, true", both, false, seeds{crawl: 1, gate: 1}},
 
 	// Crawl-delay and Retry-After: P5, P7.

@@ -1,0 +1,165 @@
+package crawler
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/amble-crawler/amble/internal/hostmatch"
+	"github.com/amble-crawler/amble/politeness"
+)
+
+// spending is what is counted of a host with budgets of its own besides its pages.
+type spending struct {
+	bytes int64
+	began time.Duration // of the crawl's time when its first request was made, and 1 ns; 0: none was
+	addr  netip.Addr    // at which the crawl met it first, if an entry of addresses may hold for it
+}
+
+// settings returns the entry that holds for a claim's host, nil if there is none. For a host that no entry matches by its
+// name, the address decides that it has when the crawl first meets it; the error is that of the look-up.
+func (a *attempt) settings(ctx context.Context) (*HostSettings, error) {
+	t, u := a.hosts, a.claim.URL
+	if t != nil && t.located && t.named(u.Host()) == hostmatch.None && !a.tally.address(u.Host()).IsValid() {
+		addr, err := a.client.Locate(ctx, politeness.Request{URL: u})
+		if err != nil {
+			return nil, err
+		}
+		a.tally.locate(u.Host(), addr)
+	}
+	return a.entry(u.Host()), nil
+}
+
+// entry returns the entry that holds for a host as far as is known, nil if none does.
+func (r *run) entry(host string) *HostSettings {
+	t := r.hosts
+	i := t.named(host)
+	if i == hostmatch.None && t != nil && t.located {
+		i = t.meet(t.table.Addr(r.tally.address(host)))
+	}
+	if i == hostmatch.None {
+		return nil
+	}
+	return &t.entries[i]
+}
+
+// counts returns the entry that holds for a host if it has budgets of bytes or time, nil otherwise.
+func (r *run) counts(host string) *HostSettings {
+	if r.hosts == nil || !r.hosts.counted {
+		return nil
+	}
+	if h := r.entry(host); h != nil && (h.Bytes > 0 || h.Time > 0) {
+		return h
+	}
+	return nil
+}
+
+// overBudget returns the rule by which no more is requested from a host, "" if there is none; h may be nil.
+func (t *tally) overBudget(host string, h *HostSettings, now time.Time) string {
+	if h == nil || h.Bytes == 0 && h.Time == 0 {
+		return ""
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.spent[host]
+	switch {
+	case s == nil:
+	case h.Bytes > 0 && s.bytes >= h.Bytes:
+		return fmt.Sprintf("%s%s: %d bytes", ofEntry, h.Match, h.Bytes)
+	case h.Time > 0 && s.began > 0 && t.clock(now)-(s.began-1) >= h.Time:
+		return fmt.Sprintf("%s%s: %v", ofEntry, h.Match, h.Time)
+	}
+	return ""
+}
+
+// pagesOf returns how many pages of a host may be fetched, 0 if there is no limit, and the rule that says so.
+func (c *Config) pagesOf(h *HostSettings) (most int, rule string) {
+	if h == nil || h.Pages == 0 {
+		return c.Limits.PagesPerHost, ""
+	}
+	return max(0, h.Pages), fmt.Sprintf("%s%s: %d pages", ofEntry, h.Match, h.Pages)
+}
+
+// address returns the address at which the crawl first met a host, the zero Addr if that is not known.
+func (t *tally) address(host string) netip.Addr {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.spent[host]; s != nil {
+		return s.addr
+	}
+	return netip.Addr{}
+}
+
+// locate notes the address at which the crawl met a host, unless it has one.
+func (t *tally) locate(host string, addr netip.Addr) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.spends(host); !s.addr.IsValid() {
+		s.addr = addr.Unmap().WithZone("")
+	}
+}
+
+// spends returns the spending of a host, which is about to change. The caller holds the lock.
+func (t *tally) spends(host string) *spending {
+	s := t.spent[host]
+	if s == nil {
+		if t.spent == nil {
+			t.spent = map[string]*spending{}
+		}
+		s = &spending{}
+		t.spent[host] = s
+	}
+	if t.fresh != nil {
+		t.fresh[host] = true
+	}
+	return s
+}
+
+// clock returns the time that the crawl has taken so far. The caller holds the lock.
+func (t *tally) clock(now time.Time) time.Duration { return t.elapsed + now.Sub(t.since) }
+
+// begins notes a request to a host with budgets that is about to be made.
+func (t *tally) begins(host string, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.spent[host]; s == nil || s.began == 0 {
+		t.spends(host).began = t.clock(now) + 1
+	}
+}
+
+// receives counts bytes from a host with budgets.
+func (t *tally) receives(host string, bytes int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.spends(host).bytes += bytes
+}
+
+// spentBy returns a copy of what is counted of a host, nil if nothing is. The caller holds the lock.
+func (t *tally) spentBy(host string) *spending {
+	s := t.spent[host]
+	if s == nil {
+		return nil
+	}
+	now := *s
+	return &now
+}
+
+// append adds the form in which s is stored.
+func (s *spending) append(b []byte) []byte {
+	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(s.bytes)), uint64(s.began))
+	return append(b, s.addr.AsSlice()...)
+}
+
+// readSpending reads what append has added, nil if it has added nothing.
+func readSpending(b []byte) *spending {
+	bytes, n := binary.Uvarint(b)
+	began, m := binary.Uvarint(b[max(0, n):])
+	if n <= 0 || m <= 0 {
+		return nil
+	}
+	s := &spending{bytes: int64(bytes), began: time.Duration(began)}
+	s.addr, _ = netip.AddrFromSlice(b[n+m:])
+	return s
+}

@@ -1,0 +1,233 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/hostmatch"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// HostSettings are settings of the hosts that Match describes: an entry of [Config].Hosts. The first entry that
+// matches a host holds for it, as a whole: what it leaves open is as for hosts without an entry, whatever later
+// entries say. Budgets are for each host by itself.
+type HostSettings struct {
+	// Match is a host name ("www.site.test", at any port, or "www.site.test:8080"), a domain with all names
+	// below it ("*.site.test", which includes site.test), or a range of addresses ("192.0.2.0/24", or a single
+	// address). A range holds for hosts that no entry matches by name. Names are known before addresses
+	// are, so entries of ranges come after those of names, and cannot have Header or Rules.
+	Match string
+	// Delay is the least time between the end of one request to a host and the start of the next, in the place
+	// of Politeness.Delay. Only hosts in Politeness.OwnHosts may have a shorter one. Of a range of
+	// addresses, it holds for each request to one of them. 0: Politeness.Delay; None: no delay, for own hosts.
+	Delay time.Duration
+
+	// Budgets of each host; what exceeds one is [Deferred], with [ReasonHostBudget]. Of a range, they hold for
+	// hosts that had one of its addresses when the crawl first met them.
+	Pages int           // fetched pages, exactly. 0: Limits.PagesPerHost; None
+	Bytes int64         // body bytes received; requests in flight when it is reached are completed. 0: no limit
+	Time  time.Duration // from its first request to the last claim; time between runs does not count. 0: no limit
+
+	// Header has fields for requests to these hosts and to no other: a redirect or a link that leads elsewhere is
+	// requested without them. They go to every port and scheme that Match names; a secret for one origin is better
+	// kept in Fetch.Headers. Archives mask the values. Fetch.Headers and Fetch.Request take precedence.
+	Header http.Header
+	// Rules come before those of Scope: where one of them matches, it decides. As there, the last match wins,
+	// and if the first is an include, what none of them matches is out.
+	Rules []ScopeRule
+}
+
+// ofEntry begins the names of rules and budgets of entries.
+const ofEntry = "hosts "
+
+// hostDelays returns the delays of c.Hosts for the gate.
+func (c *Config) hostDelays() []politeness.HostDelay {
+	if len(c.Hosts) == 0 {
+		return c.Politeness.HostDelays
+	}
+	all := make([]politeness.HostDelay, len(c.Hosts))
+	for i, h := range c.Hosts {
+		all[i] = politeness.HostDelay{Match: h.Match, Delay: h.Delay}
+	}
+	return all
+}
+
+// validateHosts reports what is wrong with c.Hosts, besides patterns and delays.
+func (c *Config) validateHosts() error {
+	var errs []error
+	for i := range c.Hosts {
+		h := &c.Hosts[i]
+		bad := func(ok bool, format string, args ...any) {
+			if !ok {
+				errs = append(errs, &ConfigError{Field: fmt.Sprintf("Hosts[%d]", i), Problem: "(" + h.Match + "): " + fmt.Sprintf(format, args...)})
+			}
+		}
+		bad(h.Pages >= None, "Pages is %d: must be 1 or more, or None", h.Pages)
+		bad(h.Bytes >= 0, "Bytes is %d: must not be negative", h.Bytes)
+		bad(h.Time >= 0, "Time is %v: must not be negative", h.Time)
+		ranged := hostmatch.IsRange(h.Match)
+		bad(!ranged || len(h.Rules) == 0, "has Rules, and whether a link belongs to the crawl is decided before the address of its host is known: name hosts or domains")
+		bad(!ranged || len(h.Header) == 0, "has a Header, which whoever points a name at such an address would get: name hosts or domains")
+		bad(len(h.Rules) == 0 || c.Scope.Custom == nil, "has Rules, and Scope.Custom decides alone")
+		bad(len(h.Header) == 0 || c.Fetcher == nil, "has a Header, which a Fetcher of your own does not send: set it there")
+		for _, r := range h.Rules {
+			err := r.Validate()
+			bad(err == nil, "%v", err)
+		}
+		for _, name := range slices.Sorted(maps.Keys(h.Header)) {
+			for _, value := range h.Header[name] {
+				err := fetcher.CheckField(name, value)
+				bad(err == nil, "Header: %v", err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ofHosts returns the errors that are joined in err; those about HostDelays are about Hosts, if there are any.
+func (c *Config) ofHosts(err error) (errs []error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			errs = append(errs, c.ofHosts(e)...)
+		}
+		return errs
+	}
+	var delay *politeness.HostDelayError
+	if len(c.Hosts) > 0 && errors.As(err, &delay) {
+		err = &ConfigError{Field: fmt.Sprintf("Hosts[%d]", delay.Index), Problem: "(" + delay.Match + "): " + delay.Problem, Err: err}
+	}
+	return append(errs, err)
+}
+
+// hostTable is Config.Hosts in a run; the nil table is empty. It is safe for concurrent use.
+type hostTable struct {
+	table   *hostmatch.Table
+	entries []HostSettings
+	scopes  []hostScope
+	met     []atomic.Bool // by a host of the crawl
+	located bool          // ranges of addresses have budgets
+	counted bool          // budgets of bytes or time are to be kept
+}
+
+// newHostTable prepares entries for use.
+func newHostTable(entries []HostSettings) (*hostTable, error) {
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	t := &hostTable{entries: slices.Clone(entries), scopes: make([]hostScope, len(entries)), met: make([]atomic.Bool, len(entries))}
+	patterns := make([]string, len(entries))
+	for i := range t.entries {
+		h := &t.entries[i]
+		patterns[i] = h.Match
+		t.located = t.located || hostmatch.IsRange(h.Match) && (h.Pages != 0 || h.Bytes != 0 || h.Time != 0)
+		t.counted = t.counted || h.Bytes > 0 || h.Time > 0
+		if err := t.scopes[i].add(h); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	t.table, err = hostmatch.Compile(patterns)
+	return t, err
+}
+
+// named returns the index of the entry that holds for a host (weburl.URL.Host) by its name, or hostmatch.None.
+func (t *hostTable) named(host string) int {
+	if t == nil {
+		return hostmatch.None
+	}
+	return t.meet(t.table.Host(host))
+}
+
+// meet notes that an entry matches a host of the crawl.
+func (t *hostTable) meet(i int) int {
+	if i != hostmatch.None && !t.met[i].Load() {
+		t.met[i].Store(true)
+	}
+	return i
+}
+
+// metAt notes the address at which a host was requested.
+func (t *hostTable) metAt(host string, addr netip.Addr) {
+	if t != nil && t.named(host) == hostmatch.None {
+		t.meet(t.table.Addr(addr))
+	}
+}
+
+// unmet returns the entries that no host of the crawl matched.
+func (t *hostTable) unmet() (matches []string) {
+	if t == nil {
+		return nil
+	}
+	for i := range t.entries {
+		if !t.met[i].Load() {
+			matches = append(matches, t.entries[i].Match)
+		}
+	}
+	return matches
+}
+
+// matches returns the entries that hosts matched, for recall.
+func (t *hostTable) matches() (matches []string) {
+	if t == nil {
+		return nil
+	}
+	for i := range t.entries {
+		if t.met[i].Load() {
+			matches = append(matches, t.entries[i].Match)
+		}
+	}
+	return matches
+}
+
+// recall notes what hosts of earlier runs matched.
+func (t *hostTable) recall(matches []string) {
+	if t == nil {
+		return
+	}
+	for i := range t.entries {
+		if slices.Contains(matches, t.entries[i].Match) {
+			t.met[i].Store(true)
+		}
+	}
+}
+
+// header returns the fields for a request, nil if there are none.
+func (t *hostTable) header(u weburl.URL) http.Header {
+	if i := t.named(u.Host()); i != hostmatch.None {
+		return t.entries[i].Header
+	}
+	return nil
+}
+
+// request returns fetcher.Config.Request with the fields of entries, over which those of fc take precedence.
+func (t *hostTable) request(fc *fetcher.Config) func(context.Context, weburl.URL) (http.Header, error) {
+	other, headers := fc.Request, fc.Headers
+	if t == nil || !slices.ContainsFunc(t.entries, func(h HostSettings) bool { return len(h.Header) > 0 }) {
+		return other
+	}
+	return func(ctx context.Context, u weburl.URL) (http.Header, error) {
+		h := http.Header{}
+		put := func(more http.Header) {
+			for name, values := range more {
+				h[http.CanonicalHeaderKey(name)] = values
+			}
+		}
+		put(t.header(u))
+		put(headers[u.Origin()])
+		if other == nil {
+			return h, nil
+		}
+		more, err := other(ctx, u)
+		put(more)
+		return h, err
+	}
+}
