@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +17,7 @@ import (
 	"unicode"
 
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/terminal"
 	"github.com/amble-crawler/amble/internal/terminal/vt"
 )
 
@@ -79,11 +81,12 @@ const stdoutToo = "STDOUT=tty"
 
 // With stdout on the terminal as well, every URL has a line there, above the status, which is the last line of the screen.
 func TestPagesAreLinesOnATerminal(t *testing.T) {
-	for _, columns := range []uint16{100, 60, 40} {
+	for _, size := range []uint16{100, 60, 40, 0} { // 0: the terminal does not know
+		columns := cmp.Or(size, terminal.DefaultColumns)
 		site := newSlowSite(t)
 		tty := vt.New(int(columns), 24)
 		seen := 0
-		out := onTerminal(t, columns, []string{"TERM=xterm", "NO_COLOR=", stdoutToo}, func(sofar string) {
+		out := onTerminal(t, size, []string{"TERM=xterm", "NO_COLOR=", stdoutToo}, func(sofar string) {
 			_, _ = tty.Write([]byte(sofar[seen:]))
 			if seen = len(sofar); strings.Contains(tty.String(), "1 page  ") {
 				site.release()
@@ -99,6 +102,9 @@ func TestPagesAreLinesOnATerminal(t *testing.T) {
 			t.Errorf("odd controls %v, JSON, or a status at the end:\n%s", tty.Odd, screen)
 		}
 		want := map[uint16]string{100: "[24]0[04] +[0-9]+ B  text/(?:html|plain) {8,9}" + site.URL + "/", 60: "[24]0[04] +[0-9]+ B  " + site.URL + "/", 40: "[24]0[04]  " + site.URL + "/"}[columns]
+		if want == "" {
+			want = "[24]0[04] +[0-9]+ B  text/(?:html|plain) {8,9}" + site.URL + "/"
+		}
 		if n := len(regexp.MustCompile("(?m)^"+want).FindAllString(screen, -1)); n != 4 {
 			t.Errorf("%d lines like %s:\n%s", n, want, screen)
 		}
