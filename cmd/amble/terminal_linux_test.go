@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -194,8 +196,25 @@ func TestNoColorAndQuietAndDumbOnATerminal(t *testing.T) {
 	}
 }
 
-// The third signal ends the process whatever it is doing: here it waits for a reader of stdout that does not read.
-func TestThirdSignalExitsAtOnce(t *testing.T) {
+// untilGone reads from the other end of a terminal until its last writer has gone.
+type untilGone struct{ pty *os.File }
+
+func (u untilGone) Read(b []byte) (int, error) {
+	n, err := u.pty.Read(b)
+	if errors.Is(err, syscall.EIO) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+func TestThirdSignalExitsAtOnce(t *testing.T) { thirdSignal(t, false) }
+
+// On a terminal, the status does not remain there.
+func TestThirdSignalCleansTheTerminal(t *testing.T) { thirdSignal(t, true) }
+
+// thirdSignal checks that the third signal ends the process whatever it is doing: here it waits for a reader of stdout that
+// does not read.
+func thirdSignal(t *testing.T, onTerminal bool) {
 	title := strings.Repeat("<", 4000) // takes six bytes each in JSON
 	srv := httptest.NewServer(page(title))
 	defer srv.Close()
@@ -210,18 +229,33 @@ func TestThirdSignalExitsAtOnce(t *testing.T) {
 	}
 	p := &process{Cmd: exec.Command("amble", "crawl", "-w", "0", srv.URL)}
 	p.Stdout = w
-	stderr, err := p.StderrPipe()
+	pty, tty, err := vt.Open(80, 24)
 	if err != nil {
-		t.Fatal(err)
+		t.Skipf("no pseudo-terminals here: %v", err)
 	}
-	p.stderr = bufio.NewReader(stderr)
+	defer pty.Close()
+	if p.stderr = bufio.NewReader(untilGone{pty}); onTerminal {
+		p.Stderr, p.Env = tty, append(os.Environ(), "TERM=xterm")
+	} else {
+		pipe, err := p.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.stderr = bufio.NewReader(pipe)
+	}
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
+	tty.Close()
 	defer func() { _ = p.Process.Kill() }()
 	w.Close()
 	if _, err := r.Read(make([]byte, 1)); err != nil { // a visit is being written, and cannot be
 		t.Fatal(err)
+	}
+	for status := ""; onTerminal && !strings.Contains(status, "queued"); {
+		if status, err = p.stderr.ReadString('K'); err != nil { // which ends the status, in a control that clears its line
+			t.Fatal(err)
+		}
 	}
 	for _, said := range []string{"stopping", "aborting"} {
 		p.signal(t, syscall.SIGINT)
@@ -230,5 +264,7 @@ func TestThirdSignalExitsAtOnce(t *testing.T) {
 	p.signal(t, syscall.SIGINT)
 	if code, stderr := p.end(t); code != cli.ExitInterrupted || strings.Contains(stderr, "pages in") {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
+	} else if onTerminal && !regexp.MustCompile(`\r(\x1b\[[0-9]A)?\x1b\[J$`).MatchString(stderr) {
+		t.Errorf("the status remains: %q", stderr)
 	}
 }
