@@ -106,7 +106,7 @@ keys to editors.
 | count | a number from 0, or ` + "`none`" + ` for no limit |
 | duration | such as ` + "`500ms`, `2s` or `1m30s`" + `; a number alone is in seconds. ` + "`none`" + ` means no limit, or no pause |
 | size | such as ` + "`500kB`, `10MiB` or `1GB`" + `; a number alone is in bytes. ` + "`none`" + ` means no limit |
-| list | one value, or several: separated by commas in a flag (those of rules by repeating the flag), a YAML list in a job file |
+| list | one value, or several: separated by commas in a flag (those of rules and of header by repeating the flag), a YAML list in a job file |
 | boolean | given or not as a flag; ` + "`true` or `false`" + ` as a key |
 | whole | a whole number from 0, which has no ` + "`none`" + ` |
 

@@ -41,6 +41,16 @@ type Config struct {
 	// Note is called with messages that belong in a log and are not about a single URL, for example that a site does
 	// not accept signatures. It is called concurrently. nil: nothing is called.
 	Note func(text string)
+	// Header holds header fields for sites that gave access: "Name: value" for the origins of the seeds, "https://host
+	// Name: value" for one origin. Instead of the value there may be "@FILE", whose one line it is, or "env:NAME", an
+	// environment variable. The directory of the job keeps the names of fields, files and variables, and no value: a job
+	// with a field whose value was given as it is needs it again when it is resumed. See [fetcher.Config.Headers].
+	Header []string
+	// LoadCookies names a cookies.txt whose cookies are sent: see [fetcher.Jar.Load]. It turns cookies on.
+	LoadCookies string
+	// KeepCookies keeps the cookies in the directory, for later processes of the job, in a file that only its owner may
+	// read. It turns cookies on.
+	KeepCookies bool
 
 	origins map[string]string // where values came from, by key
 	shown   Settings          // set by the command, for display in a job file
@@ -90,13 +100,11 @@ func (c *Config) fill() error {
 }
 
 // recordable returns the settings that the files of a job show: without the location of the seeds, which these files
-// contain themselves, and without the password of a proxy.
+// contain themselves, and without secrets.
 func (c *Config) recordable() Settings {
 	all := slices.DeleteFunc(c.Settings(), func(s Setting) bool { return s.Name == "seeds" })
 	for i := range all {
-		if all[i].Name == "proxy" {
-			all[i].Values = []string{WithoutSecrets(all[i].Text())}
-		}
+		all[i] = all[i].withoutSecrets()
 	}
 	return all
 }
@@ -104,7 +112,8 @@ func (c *Config) recordable() Settings {
 // absolute makes the paths in c absolute, so that the files are found from any working directory.
 func (c *Config) absolute() error {
 	var err error
-	for _, p := range []*string{&c.OwnHosts, &c.OptOut, &c.Since, &c.Sign} {
+	c.Header, err = absoluteFields(c.Header)
+	for _, p := range []*string{&c.OwnHosts, &c.OptOut, &c.Since, &c.Sign, &c.LoadCookies} {
 		if *p != "" && err == nil {
 			*p, err = filepath.Abs(*p)
 		}

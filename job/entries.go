@@ -24,7 +24,7 @@ func openJobFiles(path string) (jobFiles, error) {
 // which a killed process leaves behind.
 var ownFiles = map[string]bool{
 	lockName: false, VisitsName: false, LedgerName: false, lastWriteName: false,
-	manifestName: true, jobName: true, auditName: true, reportName: true, PageName: true, HostsName: true, ProblemsName: true,
+	cookiesName: true, manifestName: true, jobName: true, auditName: true, reportName: true, PageName: true, HostsName: true, ProblemsName: true,
 }
 
 // ownDirs lists the directories in a job directory, with a function that recognizes the files in them.

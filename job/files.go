@@ -126,8 +126,13 @@ func (d plainDir) has(name string) (bool, error) {
 }
 
 // replace writes a file whole or not at all, even if the process or the system ends meanwhile.
-func (d plainDir) replace(name string, b []byte) error {
-	f, err := d.create(name + newSuffix)
+func (d plainDir) replace(name string, b []byte) error { return d.replaceAs(name, b, 0o644) }
+
+// replaceSecret is like replace, for a file that nobody but its owner may read.
+func (d plainDir) replaceSecret(name string, b []byte) error { return d.replaceAs(name, b, 0o600) }
+
+func (d plainDir) replaceAs(name string, b []byte, mode fs.FileMode) error {
+	f, err := d.create(name+newSuffix, mode)
 	if err != nil {
 		return err
 	}
@@ -145,12 +150,12 @@ func (d plainDir) replace(name string, b []byte) error {
 }
 
 // create creates a file for writing. A file that a killed process left under this name is removed.
-func (d plainDir) create(name string) (*os.File, error) {
+func (d plainDir) create(name string, mode fs.FileMode) (*os.File, error) {
 	const flag = os.O_CREATE | os.O_EXCL | os.O_WRONLY
-	f, err := d.root.OpenFile(name, flag, 0o644)
+	f, err := d.root.OpenFile(name, flag, mode)
 	if errors.Is(err, fs.ErrExist) {
 		if err = d.root.Remove(name); err == nil {
-			f, err = d.root.OpenFile(name, flag, 0o644)
+			f, err = d.root.OpenFile(name, flag, mode)
 		}
 	}
 	return f, d.named("open", name, err)

@@ -74,6 +74,7 @@ type Job struct {
 	manifest *Manifest // nil for a new job; guarded by recording while the crawl runs
 
 	config  Config
+	seeds   []weburl.URL
 	out     *outputs
 	crawler *crawler.Crawler
 	notes   []string
@@ -180,7 +181,7 @@ func start(dir string, c Config, seeds []string, retry []crawler.Outcome) (*Job,
 	for i, u := range urls {
 		seeds[i] = u.String()
 	}
-	cfg, err := c.forJob()
+	cfg, err := c.forJob(urls)
 	if err == nil {
 		err = checkContact(&cfg, urls)
 	}
@@ -199,7 +200,7 @@ func start(dir string, c Config, seeds []string, retry []crawler.Outcome) (*Job,
 	if err != nil {
 		return nil, err
 	}
-	j.config = c
+	j.config, j.seeds = c, urls
 	shares, wanted := openfiles.Share(openfiles.Limit()), cfg.Concurrency
 	shares.Restrain(&cfg)
 	if note := shares.Note(wanted, cfg.Concurrency); note != "" {
@@ -212,15 +213,16 @@ func start(dir string, c Config, seeds []string, retry []crawler.Outcome) (*Job,
 }
 
 // forJob checks c, makes its paths absolute, and returns the configuration for package crawler.
-func (c *Config) forJob() (crawler.Config, error) {
+func (c *Config) forJob(seeds []weburl.URL) (crawler.Config, error) {
 	if err := c.validate(); err != nil {
 		return crawler.Config{}, err
 	}
+	c.needCookies()
 	if err := errors.Join(c.fill(), c.absolute()); err != nil {
 		return crawler.Config{}, &Error{Kind: Refused, Err: err}
 	}
 	cfg, err := c.Crawler()
-	if err = errors.Join(err, c.checkOwn(), cfg.Validate()); err != nil {
+	if err = errors.Join(err, c.Access(&cfg, seeds...), c.checkOwn(), cfg.Validate()); err != nil {
 		return cfg, &Error{Kind: Refused, Err: err}
 	}
 	return cfg, nil

@@ -44,6 +44,7 @@ const (
 	InScope Group = "scope"   // which URLs belong to the crawl
 	Pace    Group = "pace"    // how politely
 	Amount  Group = "amount"  // how much
+	Access  Group = "access"  // what sites are shown by whom they gave access to
 	State   Group = "state"   // what is kept from one request for later ones
 	Network Group = "network" // how requests are sent
 	Output  Group = "output"  // what is written
@@ -95,7 +96,7 @@ func patience(def float64) amount {
 
 // keys lists all keys, in the order of job files and help texts.
 var keys = []*Key{
-	{"agent", "Who crawls: the User-Agent, and the name robots.txt is read for (${default}).", Who, Fixed, false, "Crawl.Agent", words{crawler.DefaultAgent}},
+	{"agent", "Who crawls, as NAME/VERSION (${default}). The user agent is this and the contact, NAME/VERSION (+CONTACT); NAME is what robots.txt is read for.", Who, Fixed, false, "Crawl.Agent", words{crawler.DefaultAgent}},
 	{"contact", "Where site owners reach you. Required unless every seed is on loopback.", Who, Fixed, false, "Crawl.Contact", words{}},
 
 	{"seeds", "Read further seeds, one a line; - is stdin.", Command, Shown, false, "", words{}},
@@ -170,6 +171,10 @@ var keys = []*Key{
 	{"max-robots", "Bytes of a robots.txt.", Amount, Free, true, "Crawl.Fetch.MaxRobots", bodySize(fetcher.DefaultMaxRobots)},
 	{"max-sitemap", "Bytes of a sitemap.", Amount, Free, true, "Crawl.Fetch.MaxSitemap", bodySize(fetcher.DefaultMaxSitemap)},
 
+	{keyHeader, "Header field for the origins of the seeds, as 'Name: value', or for one origin, as 'https://host Name: value'. The value may be @FILE, whose one line it is, or env:NAME: the job keeps these, and no other value.", Access, Free, false, "Header", own[[]string]{is: List, read: readFields, write: slices.Clone[[]string], late: true}},
+	{"accept-language", "Languages that are preferred, as in 'de, en;q=0.8'.", Access, Free, false, "Crawl.Fetch.AcceptLanguage", own[string]{is: Text, read: readLanguages, write: plainText, late: true}},
+	{"load-cookies", "Send the cookies of a cookies.txt, as curl, wget and browsers write it. Implies --cookies.", Access, Free, false, "LoadCookies", words{}},
+	{"keep-cookies", "With -o: keep cookies when the crawl is resumed, in a file that only you may read. Implies --cookies.", Access, Free, false, "KeepCookies", flag{}},
 	{"cookies", "Keep cookies and return each to the site that set it.", State, Fixed, false, "Crawl.Fetch.Cookies", flag{}},
 	{"sign", "Folder of an identity: requests are signed for sites that request it. See amble identity.", State, Free, false, "Sign", words{}},
 	{"sign-mode", "Which requests are signed: challenged (those to sites that request signatures), always or never.", State, Free, true, "SignMode", choice{identity.Challenged.String(), namesOf(identity.Challenged, identity.Always, identity.Never), nil}},

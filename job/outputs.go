@@ -20,6 +20,7 @@ type outputs struct {
 	ledger   *ledger.File
 	robots   *robotsKeeper
 	commits  *commits
+	cookies  *cookieKeeper // nil unless cookies are kept
 
 	closers []func() error // in the order of opening
 }
@@ -35,7 +36,7 @@ func (j *Job) openOutputs(cfg *crawler.Config) (*outputs, error) {
 		sinks = []sink.Sink{o.archive, o.visits}
 	}
 	cfg.Sinks = append(sinks, cfg.Sinks...)
-	cfg.Frontier, cfg.Politeness.Ledger, cfg.KeepRobots, cfg.AtCommit = o.frontier, o.ledger, o.robots.keep, o.commits.values
+	cfg.Frontier, cfg.Politeness.Ledger, cfg.KeepRobots, cfg.AtCommit = o.frontier, o.ledger, o.robots.keep, o.cookies.before(o.commits.values)
 	return o, nil
 }
 
@@ -55,6 +56,9 @@ func (o *outputs) open(j *Job, cfg *crawler.Config) (err error) {
 	}
 	o.closers = append(o.closers, o.robots.Close)
 	if err := o.openVisits(); err != nil {
+		return err
+	}
+	if o.cookies, err = j.openCookies(cfg, j.seeds); err != nil {
 		return err
 	}
 	if j.config.Archive {

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +16,17 @@ type Setting struct {
 	Name   string
 	Values []string // one, unless the key is a list
 	Origin string   // where the value came from, for readers of the job file: "default", "program", a file and line
+}
+
+// withoutSecrets returns the setting as it may be shown: without the password of a proxy and the values of header fields.
+func (s Setting) withoutSecrets() Setting {
+	switch s.Name {
+	case "proxy":
+		s.Values = []string{WithoutSecrets(s.Text())}
+	case keyHeader:
+		s.Values = keptFields(s.Values)
+	}
+	return s
 }
 
 // Text returns the value as it is compared and shown.
@@ -60,6 +72,9 @@ func (all Settings) Config() (Config, error) {
 			errs = append(errs, k.set(&c, s))
 		}
 		c.origins[s.Name] = s.Origin
+	}
+	if !c.Crawl.Fetch.Cookies && c.needCookies() {
+		c.origins["cookies"] = cmp.Or(c.origins["load-cookies"], c.origins["keep-cookies"])
 	}
 	rules.Name = "rules"
 	rules.Values = append(accept.Values, rules.Values...)
@@ -118,7 +133,7 @@ func (all Settings) YAML(urls Setting) string {
 		writeList(&b, KeyURLs, &urls)
 	}
 	for i := range all {
-		s := &all[i]
+		s := all[i].withoutSecrets()
 		kind := Text
 		if k := KeyNamed(s.Name); k != nil {
 			kind = k.Kind()
@@ -133,7 +148,7 @@ func (all Settings) YAML(urls Setting) string {
 		case len(s.Values) == 0:
 			writeValue(&b, s.Name, "[]", s.Origin)
 		default:
-			writeList(&b, s.Name, s)
+			writeList(&b, s.Name, &s)
 		}
 	}
 	return b.String()
@@ -161,7 +176,7 @@ func plainScalar(s string) string {
 
 // Split returns the values in a text: those between commas, for a list whose items contain none.
 func (k *Key) Split(text string) []string {
-	if k.Kind() != List || k.Group == InScope && k.Name != "allow-address" {
+	if k.Kind() != List || k.Name == keyHeader || k.Group == InScope && k.Name != "allow-address" {
 		return []string{text}
 	}
 	var list []string

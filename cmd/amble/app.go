@@ -54,7 +54,7 @@ func (a *app) view(f view.Flags) *view.View { return view.New(f, a.out, a.err, a
 // crawlGroups are the groups of keys that describe a crawl, as its help heads them.
 var crawlGroups = map[job.Group]string{
 	job.Who: "Who crawls:", job.Reach: "What:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:",
-	job.State: "Which way:", job.Network: "Which way:", job.Output: "Output:",
+	job.Access: "Which way:", job.State: "Which way:", job.Network: "Which way:", job.Output: "Output:",
 }
 
 // newCommands returns the commands, including the flags that are made from keys.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -103,6 +104,7 @@ func (c *crawlFlags) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config
 	cfg, err := o.Config()
 	_, idErr := whoCrawls(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
 	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()), c.check(),
+		cli.Refuse(cfg.KeepCookies && c.Out == "", "--keep-cookies needs a directory: name one with --out"),
 		cli.Refuse(cfg.Archive && c.Out == "", "--format warc: an archive needs a directory: name one with --out"))
 }
 
@@ -134,7 +136,7 @@ func (c *crawlFlags) unkept(a *app, cfg *job.Config, seeds []weburl.URL) error {
 	cfg.Note = v.Note
 	x, err := cfg.Crawler()
 	if err == nil {
-		err = x.Validate()
+		err = errors.Join(cfg.Access(&x, seeds...), x.Validate())
 	}
 	if err != nil {
 		return keyflags.Errors(err)

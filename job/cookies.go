@@ -1,0 +1,116 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// cookiesName is the file of a job's cookies. Only its owner can read it, and no report or archive shows it.
+const cookiesName = "cookies.json"
+
+// needCookies turns cookies on if something says what to do with them, and reports whether it does.
+func (c *Config) needCookies() bool {
+	need := c.LoadCookies != "" || c.KeepCookies
+	c.Crawl.Fetch.Cookies = c.Crawl.Fetch.Cookies || need
+	return need
+}
+
+// addCookies gives a crawl with cookies the Jar that is loaded or kept.
+func (c *Config) addCookies(x *crawler.Config, seeds []weburl.URL) error {
+	if c.LoadCookies == "" && !c.KeepCookies {
+		return nil
+	}
+	if x.Fetch.Jar == nil {
+		x.Fetch.Jar = fetcher.NewJar()
+	}
+	n, err := c.loadCookies(x.Fetch.Jar, seeds)
+	if err == nil && n.Expired > 0 && c.Note != nil {
+		c.Note(fmt.Sprintf("%s: %s of %d have expired and are left out", c.LoadCookies, cli.Plural(n.Expired, "cookie"), n.Expired+n.Cookies))
+	}
+	return err
+}
+
+// loadCookies adds the cookies of the file to a Jar.
+func (c *Config) loadCookies(jar *fetcher.Jar, seeds []weburl.URL) (n fetcher.Loaded, err error) {
+	if c.LoadCookies == "" {
+		return n, nil
+	}
+	f, err := os.Open(c.LoadCookies)
+	if err != nil {
+		return n, &KeyError{Key: "load-cookies", Err: fmt.Errorf("%w; without it: --load-cookies ''", err)}
+	}
+	defer func() { _ = f.Close() }() // only read
+	if n, err = jar.Load(f, seeds...); err != nil {
+		return n, &KeyError{Key: "load-cookies", Err: fmt.Errorf("%s: %w", c.LoadCookies, err)}
+	}
+	return n, nil
+}
+
+// cookieKeeper writes a Jar into a job's directory whenever the crawl commits and the Jar has changed. The file is
+// replaced as a whole, before the commit: after a kill it is that of the last commit, or a little newer.
+type cookieKeeper struct {
+	files jobFiles
+	jar   *fetcher.Jar
+	saved uint64 // Changes of what the file has
+}
+
+// openCookies fills the crawl's Jar with what an earlier process kept, and with the file of the operator if that is not
+// the one that was loaded then: what a site has changed since is newer than the file.
+func (j *Job) openCookies(x *crawler.Config, seeds []weburl.URL) (*cookieKeeper, error) {
+	if !j.config.KeepCookies {
+		return nil, nil
+	}
+	jar := x.Fetch.Jar
+	k := &cookieKeeper{files: j.files, jar: jar}
+	b, err := j.files.read(cookiesName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return k, k.keep()
+	}
+	if err != nil {
+		return nil, err
+	}
+	given := jar.Source()
+	if err := jar.Restore(b); err != nil {
+		return nil, &Error{Kind: Storage, Err: fmt.Errorf("%s is damaged: remove it to resume without the cookies in it", j.files.path(cookiesName))}
+	}
+	if given != "" && given != jar.Source() {
+		_, err = j.config.loadCookies(jar, seeds)
+	}
+	return k, errors.Join(err, k.keep())
+}
+
+// keep writes the Jar if it has changed.
+func (k *cookieKeeper) keep() error {
+	n := k.jar.Changes()
+	if n == k.saved {
+		return nil
+	}
+	b, err := k.jar.Save()
+	if err == nil {
+		err = k.files.replaceSecret(cookiesName, b)
+	}
+	if err == nil {
+		k.saved = n
+	}
+	return err
+}
+
+// before returns commit, with the cookies kept before each call.
+func (k *cookieKeeper) before(commit func() (map[string][]byte, error)) func() (map[string][]byte, error) {
+	if k == nil {
+		return commit
+	}
+	return func() (map[string][]byte, error) {
+		if err := k.keep(); err != nil {
+			return nil, err
+		}
+		return commit()
+	}
+}
