@@ -9,7 +9,7 @@ import (
 var groupTitles = map[Group]string{
 	Who: "Who crawls.", Command: "", Reach: "How far from the seeds.", InScope: "Which URLs belong to the crawl.",
 	Pace: "How politely. A site can lengthen a pause, never shorten it.", Amount: "How much.",
-	State: "What is kept from one request for later ones.", Network: "How requests are sent.", Output: "What is written.",
+	Access: "What sites are shown by whom they gave access to.", State: "What is kept from one request for later ones.", Network: "How requests are sent.", Output: "What is written.",
 }
 
 const commentedHead = `# A job file for amble: amble crawl --config FILE

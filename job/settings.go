@@ -133,12 +133,15 @@ func (all Settings) YAML(urls Setting) string {
 		writeList(&b, KeyURLs, &urls)
 	}
 	for i := range all {
-		s := all[i].withoutSecrets()
+		s := all[i]
 		kind := Text
 		if k := KeyNamed(s.Name); k != nil {
 			kind = k.Kind()
 		}
 		switch {
+		case s.Name == keyHeader && len(s.Values) > 0: // a job file can have them elsewhere, unlike the password of a proxy
+			s = s.withoutSecrets()
+			writeList(&b, s.Name, &s)
 		case s.Name == keyOverrides: // JSON, which is YAML on one line
 			writeValue(&b, s.Name, one(s.Values), s.Origin)
 		case kind == Text:
