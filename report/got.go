@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/amble-crawler/amble/internal/digest"
 )
@@ -52,7 +53,7 @@ func (s *source) got() got {
 	}
 	g.Text = "Every URL that entered the crawl has one fate."
 	if texts := s.gaps(); len(texts) > 0 {
-		g.Text += " " + and(texts...) + "."
+		g.Text += " " + strings.Join(texts, "; ") + "."
 	}
 	if s.report.Left > 0 {
 		g.Text += " " + plural(s.report.Left, "URL") + " had none when the crawl ended."

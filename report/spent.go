@@ -34,7 +34,7 @@ var causes = []struct {
 	{keyEntry{"ra", "Retry-After"}, []string{ledger.ClauseRetryAfter}},
 	{keyEntry{"bad", "back-off after errors"}, []string{ledger.ClauseBackoff}},
 	{keyEntry{"warn", "waiting for a robots.txt that could not be had"}, []string{ledger.ClauseRobots}},
-	{keyEntry{"acc", "other hosts of its server, or hours and rates agreed"}, []string{
+	{keyEntry{"sh", "other hosts of its server, or hours and rates agreed"}, []string{
 		ledger.ClauseAddress, ledger.ClauseDomain, ledger.ClauseRate, ledger.ClauseBusy, ledger.ClauseStale, ledger.ClauseQuiet, ledger.ClauseRestart,
 	}},
 	{keyEntry{"free", "not owed: the crawler was elsewhere"}, nil},

@@ -52,8 +52,10 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 
 // costText says what a crawl cost the sites: what they had to do for it, and how often they were in trouble.
 func costText(r *crawler.Report) string {
-	text := fmt.Sprintf("to the sites: %s, %s, %s, %s of their servers' time",
-		cli.Plural(r.Requests, "request"), cli.Bytes(r.Bytes), cli.Plural(r.Connections, "connection"), cli.Round(r.Server.Duration))
+	text := fmt.Sprintf("to the sites: %s, %s, %s", cli.Plural(r.Requests, "request"), cli.Bytes(r.Bytes), cli.Plural(r.Connections, "connection"))
+	if r.Server.Duration > 0 { // earlier versions did not count it
+		text += fmt.Sprintf(", %s of their servers' time", cli.Round(r.Server.Duration))
+	}
 	var trouble []string
 	if r.TooMany > 0 {
 		trouble = append(trouble, "429 "+cli.Plural(r.TooMany, "time"))

@@ -23,8 +23,9 @@ func (*reportCmd) Help() string {
 	amble report --json job | jq .outcomes
 	amble report job && xdg-open job/report.html
 
-Prints the summary of a crawl again, and writes it to report.html in the job directory, with the URLs
-that failed and who linked to them. The page needs nothing but itself.`
+Prints the summary of a crawl again, and writes report.html into the job directory: every request and
+every pause, what became of URLs and why, what kind of sample it is. The page needs nothing but itself.
+hosts.csv and problems.csv beside it have what does not fit on it.`
 }
 
 // Run executes the command.
