@@ -21,27 +21,25 @@
     }
   };
 
-  // update makes the children of old those of now.
+  // update makes the children of old those of now. What has an id may move; anything else is what it was only in its place.
   const update = (old, now) => {
     let at = old.firstChild;
     for (const next of [...now.childNodes]) {
-      let found = at;
-      while (found && !same(found, next)) found = found.nextSibling;
+      let found = at && same(at, next) ? at : null;
+      if (!found && next.id) found = [...old.children].find((c) => same(c, next));
       if (!found) {
         old.insertBefore(next, at);
         continue;
       }
-      if (found !== at) {
-        if (found.nodeType === Node.ELEMENT_NODE && found.id) old.insertBefore(found, at);
-        else while (at !== found) { const gone = at; at = at.nextSibling; gone.remove(); }
-      }
       if (found === at) at = at.nextSibling;
+      else old.insertBefore(found, at);
       if (found.nodeType !== Node.ELEMENT_NODE) {
         if (found.nodeValue !== next.nodeValue) found.nodeValue = next.nodeValue;
-      } else {
-        if (!(found.nodeName === 'INPUT' && found === document.activeElement)) attributes(found, next);
-        update(found, next);
+        continue;
       }
+      if (found.nodeName === 'INPUT') continue; // what is being written stays
+      attributes(found, next);
+      update(found, next);
     }
     while (at) { const gone = at; at = at.nextSibling; gone.remove(); }
   };

@@ -64,7 +64,10 @@ func (v *view) rows(r *recent, c *Config) (rows []row, more int) {
 func (v *view) row(r *recent, c *Config, h *digest.Host, s *plan.Site) row {
 	x := row{Host: h.Name, Name: clip(cli.Printable(h.Name), 60), Slug: slug(h.Name), Pages: h.Pages(), Trouble: trouble(h)}
 	if h.Answers.Count > 0 {
-		x.Median = fmt.Sprintf("%d ms", time.Duration(h.Answers.Quantile(0.5)).Milliseconds())
+		x.Median = "under 1 ms"
+		if ms := time.Duration(h.Answers.Quantile(0.5)).Milliseconds(); ms > 0 {
+			x.Median = num(int(ms)) + " ms"
+		}
 	}
 	var info politeness.HostInfo
 	if c.Crawler != nil {
@@ -95,14 +98,14 @@ func hostState(r *recent, h *digest.Host, s *plan.Site, info *politeness.HostInf
 	switch {
 	case info.GivenUp != "":
 		return "given up: " + causeText(info.GivenUp), "b"
+	case h.Reasons[politeness.ReasonOptOut] > 0: // which holds for all that is left
+		return "left out", "w"
 	case v.state.Running && last != nil && last.flying > 0:
 		return "answering", ""
 	case s != nil && s.Due.After(v.now):
 		return waitState(s, h)
 	case s != nil:
 		return "ready", ""
-	case h.Reasons[politeness.ReasonOptOut] > 0:
-		return "left out", "w"
 	case h.OverBudget() > 0:
 		return "budget reached", "w"
 	case h.Reasons[politeness.ReasonRobotsUnreachable] > 0:

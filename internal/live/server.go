@@ -23,7 +23,8 @@ type Server struct {
 	listener net.Listener
 	guard    *guard
 	server   *http.Server
-	stop     context.CancelFunc
+	end      context.CancelFunc // ends the watching: readers are told that it is over
+	stop     context.CancelFunc // ends all requests
 	running  sync.WaitGroup
 }
 
@@ -51,13 +52,14 @@ func (s *Server) Addr() netip.AddrPort {
 // Serve begins to serve the page, until Close.
 func (s *Server) Serve(l *Live) {
 	ctx, cancel := context.WithCancel(context.Background())
-	s.stop = cancel
+	watching, end := context.WithCancel(ctx)
+	s.stop, s.end = cancel, end
 	s.server = &http.Server{
 		Handler:           s.guard.protect(l),
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
-	s.running.Go(func() { l.Run(ctx) })
+	s.running.Go(func() { l.Run(watching) })
 	s.running.Go(func() { _ = s.server.Serve(s.listener) }) // always ErrServerClosed, after Close
 }
 
@@ -67,12 +69,13 @@ func (s *Server) Close() {
 		_ = s.listener.Close()
 		return
 	}
-	s.stop()
+	s.end()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if s.server.Shutdown(ctx) != nil {
 		_ = s.server.Close()
 	}
+	s.stop()
 	s.running.Wait()
 }
 
