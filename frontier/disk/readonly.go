@@ -6,6 +6,7 @@ import (
 	"io"
 	iofs "io/fs"
 	"path/filepath"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -23,6 +24,22 @@ func ReadValues(dir string, c Config, owner, prefix string, f func(name string, 
 }
 
 func readValues(fs vfs.FS, dir string, c Config, owner, prefix string, f func(name string, value []byte) error) error {
+	told := error(nil)
+	err := withEngine(fs, dir, c, func(s *Store) error {
+		wrote, err := s.engine.loadTime()
+		if err = errors.Join(err, checkLast(fs, s.c.LastWrite, wrote)); err != nil {
+			return err
+		}
+		return s.engine.scanPrefix(appendValue(nil, owner, prefix), func(key, value []byte) (bool, error) {
+			told = f(string(key[len(appendValue(nil, owner, "")):]), value)
+			return told == nil, nil
+		})
+	})
+	return errors.Join(told, err)
+}
+
+// withEngine calls f with the store in dir, of which nothing but the engine may be used. Nothing is changed or locked.
+func withEngine(fs vfs.FS, dir string, c Config, f func(*Store) error) error {
 	if _, err := fs.Stat(fs.PathJoin(dir, marker)); errors.Is(err, iofs.ErrNotExist) {
 		return fmt.Errorf("disk: %s has no crawl: %w", dir, iofs.ErrNotExist)
 	}
@@ -38,18 +55,46 @@ func readValues(fs vfs.FS, dir string, c Config, owner, prefix string, f func(na
 	if err := s.openEngine(fs, lock, true); err != nil {
 		return errors.Join(describe(dir, err), lock.Close())
 	}
+	err = s.engine.guarded(func() error { return f(s) })
+	return errors.Join(describe(dir, err), s.engine.close(), lock.Close())
+}
+
+// HostCount is how many URLs of a host are pending.
+type HostCount struct {
+	Host    string    // host:port
+	Queued  int       // those that are claimed included
+	Waiting int       // to be tried again later
+	Ready   time.Time // from when one may be claimed; zero: at once
+}
+
+// ReadHosts calls f with each host that has pending URLs, in no order, and returns how many URLs are done and how many were
+// rejected. Like [ReadValues] it changes nothing and takes no lock. A process may have the crawl open: what it wrote last
+// may then be missing, and while it replaces files there may be an error, after which another call may succeed.
+func ReadHosts(dir string, f func(HostCount) error) (done, rejected int, err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return 0, 0, fmt.Errorf("disk: %w", err)
+	}
 	told := error(nil)
-	err = s.engine.guarded(func() error {
-		wrote, err := s.engine.loadTime()
-		if err = errors.Join(err, checkLast(fs, s.c.LastWrite, wrote)); err != nil {
+	err = withEngine(plainFS{vfs.Default}, dir, Config{}, func(s *Store) error {
+		counts, err := s.engine.loadCounters()
+		if err != nil {
 			return err
 		}
-		return s.engine.scanPrefix(appendValue(nil, owner, prefix), func(key, value []byte) (bool, error) {
-			told = f(string(key[len(appendValue(nil, owner, "")):]), value)
+		done, rejected = counts.done, counts.rejected
+		return s.engine.scanPrefix([]byte{tagHost}, func(_, value []byte) (bool, error) {
+			r, err := readHost(value)
+			if err != nil || r.queued+r.waiting == 0 {
+				return err == nil, err
+			}
+			c := HostCount{Host: r.name, Queued: r.queued, Waiting: r.waiting}
+			if r.ready > 0 {
+				c.Ready = time.Unix(0, r.ready)
+			}
+			told = f(c)
 			return told == nil, nil
 		})
 	})
-	return errors.Join(told, describe(dir, err), s.engine.close(), lock.Close())
+	return done, rejected, errors.Join(told, err)
 }
 
 // unlockedFS is a file system whose Lock does nothing.

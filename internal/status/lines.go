@@ -1,0 +1,107 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/sink"
+)
+
+// lines is what the ledger says of hosts that have URLs left.
+type lines struct {
+	hosts   map[string]hostLines
+	open    map[request]string // the host of a request without an end
+	run     string             // of the last process
+	took    time.Duration
+	answers int
+}
+
+// request names a request: the run of the process, and its number there.
+type request struct {
+	run string
+	id  uint64
+}
+
+type hostLines struct {
+	addr     string
+	requests int
+	open     int    // requests of the last process without an end
+	trouble  string // of the last request
+}
+
+// mostOpen is how many requests without an end are remembered.
+const mostOpen = 100_000
+
+// read reads the ledger and the visits.
+func (s *Status) read(r *job.Reader, hosts map[string]*Host) (*lines, error) {
+	l := &lines{hosts: map[string]hostLines{}, open: map[request]string{}}
+	err := r.Follow().Poll(func(e *ledger.Entry) {
+		if e.Event == ledger.Start {
+			s.Requests++
+		}
+		l.add(e, hosts)
+	}, func(v *sink.Record) {
+		s.Outcomes[v.Outcome]++
+		if v.Outcome == "fetched" {
+			s.Pages++
+		}
+	})
+	if s.State != Running {
+		return l, err // what was in flight is not any more
+	}
+	for id, host := range l.open {
+		if h := l.hosts[host]; id.run == l.run {
+			h.open++
+			l.hosts[host] = h
+		}
+	}
+	return l, err
+}
+
+func (l *lines) add(e *ledger.Entry, hosts map[string]*Host) {
+	id := request{e.Run, e.ID}
+	switch e.Event {
+	case ledger.Start:
+		l.run = e.Run
+		if hosts[e.Host] == nil {
+			return
+		}
+		name := hosts[e.Host].Host // e's memory is not kept
+		h := l.hosts[name]
+		h.requests++
+		if h.addr != e.Addr {
+			h.addr = string(append([]byte(nil), e.Addr...))
+		}
+		l.hosts[name] = h
+		if len(l.open) < mostOpen {
+			l.open[id] = name
+		}
+	case ledger.End:
+		l.took, l.answers = l.took+time.Duration(e.Took), l.answers+1
+		name, ok := l.open[id]
+		if !ok {
+			return
+		}
+		delete(l.open, id)
+		h := l.hosts[name]
+		h.trouble = trouble(e)
+		l.hosts[name] = h
+	}
+}
+
+// trouble returns what was wrong with the answer to a request, "" if nothing was.
+func trouble(e *ledger.Entry) string {
+	switch {
+	case e.Err != "":
+		return string(append([]byte(nil), e.Err...))
+	case e.Status >= 500 || e.Status == 429:
+		return cmp.Or(fmt.Sprintf("status %d", e.Status))
+	}
+	return ""
+}
+
+// service is how long an answer takes, on average.
+func (l *lines) service() time.Duration { return l.took / time.Duration(max(1, l.answers)) }

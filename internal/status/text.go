@@ -1,0 +1,101 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
+)
+
+// Text returns the status for a person, with at most this many hosts; 0 is all.
+func (s *Status) Text(most int) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { b.WriteString(cli.Printable(fmt.Sprintf(format, args...)) + "\n") }
+	line("%s: %s", s.Dir, s.stateText())
+	outcomes := []string{}
+	for _, o := range s.Sorted() {
+		outcomes = append(outcomes, fmt.Sprintf("%s %d", o, s.Outcomes[o]))
+	}
+	line("  %s, %s%s", cli.Plural(s.Pages, "page"), cli.Plural(s.Requests, "request"), after(": ", strings.Join(outcomes, ", ")))
+	if s.Note != "" {
+		line("  %s", s.Note)
+	}
+	if s.Left == 0 {
+		return b.String()
+	}
+	text := fmt.Sprintf("  %s left at %s", cli.Plural(s.Left, "URL"), cli.Plural(s.Hosts, "host"))
+	if s.Retry > 0 {
+		text += fmt.Sprintf(", %d of them to be tried again", s.Retry)
+	}
+	line("%s", text)
+	if s.Least > 0 {
+		line("  at least %s more for these; %s decides", cli.Round(seconds(s.Least)), s.By)
+	}
+	shown := s.Waiting
+	if most > 0 {
+		shown = shown[:min(most, len(shown))]
+	}
+	width := len("host")
+	for i := range shown {
+		width = min(40, max(width, len(shown[i].Host)))
+	}
+	line("")
+	line("  %-*s  %6s  %8s  %9s  %s", width, "host", "left", "requests", "at least", "waits for")
+	for i := range shown {
+		h := &shown[i]
+		line("  %-*s  %6d  %8d  %9s  %s", width, h.Host, h.Left, h.Requests, cli.Round(seconds(h.Least)), h.waitText(s.Now))
+	}
+	if more := s.Hosts - len(shown); more > 0 {
+		line("  … and %s", cli.Plural(more, "more host"))
+	}
+	return b.String()
+}
+
+func after(separator, text string) string {
+	if text == "" {
+		return ""
+	}
+	return separator + text
+}
+
+func (s *Status) stateText() string {
+	when := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 MST") }
+	process := fmt.Sprintf("process %d on %s", s.PID, s.Machine)
+	if s.Runs > 1 {
+		process += fmt.Sprintf(", the %d. of this crawl", s.Runs)
+	}
+	resume := "resume it with: " + job.ResumeCommand(s.Dir)
+	switch s.State {
+	case Running:
+		return fmt.Sprintf("running since %s (%s)", when(s.Since), process)
+	case Killed:
+		return fmt.Sprintf("not running: %s was killed; %s", process, resume)
+	case Done:
+		return "done " + when(s.Ended) + ", nothing left"
+	}
+	return fmt.Sprintf("stopped %s (%s%s); %s", when(s.Ended), s.Finish, after(": ", s.Error), resume)
+}
+
+// waitText says what a host waits for.
+func (h *Host) waitText(now time.Time) string {
+	text := map[string]string{"": "nothing: it may be requested", InFlight: "an answer", GivenUp: "nothing: it was given up", Turn: "its turn"}[h.Waits]
+	if text == "" {
+		text = strings.ReplaceAll(h.Waits, "_", " ")
+	}
+	if !h.Until.IsZero() {
+		text += fmt.Sprintf(" until %s (in %s)", h.Until.UTC().Format("15:04:05"), cli.Round(h.Until.Sub(now)))
+	}
+	if h.Detail != "" {
+		text += ", " + h.Detail
+	}
+	text += fmt.Sprintf("; delay %gs", h.Delay)
+	if h.Clause != "delay" {
+		text += " (" + strings.ReplaceAll(h.Clause, "_", " ") + ")"
+	}
+	if h.Trouble != "" {
+		text += "; last: " + h.Trouble
+	}
+	return text
+}
