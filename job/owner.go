@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/amble-crawler/amble/internal/digest"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/weburl"
@@ -21,6 +22,7 @@ import (
 type Account struct {
 	Host     string           `json:"host"` // as given by the caller
 	Requests []AccountRequest `json:"requests"`
+	Summary  digest.Row       `json:"summary"` // of the requests to the host itself; of visits it says nothing
 }
 
 // AccountRequest is one request as recorded in the ledger, with the rules that applied to it.
@@ -43,7 +45,12 @@ func (r *Reader) Account(host string) (*Account, error) {
 	if err != nil {
 		return nil, err
 	}
+	rules, err := readAuditConfig(r.dir)
+	if err != nil {
+		return nil, err
+	}
 	a := &accountant{
+		digest: digest.New(digest.Config{Audit: rules, Body: r.RobotsBody}),
 		teller: teller{Reader: r, profile: c.Crawl.Canonical, policy: &c.Crawl.Politeness}, account: Account{Host: host, Requests: []AccountRequest{}},
 		own: owned{host: host, open: map[string]bool{}}, at: map[string]int{}, rules: map[string]*rulesFile{}, known: map[*Request]*politeness.OriginInfo{}, ended: map[string]time.Time{},
 	}
@@ -51,12 +58,16 @@ func (r *Reader) Account(host string) (*Account, error) {
 	if err = errors.Join(err, a.err); err != nil {
 		return nil, readError(err)
 	}
+	sum := a.digest.Totals()
+	sum.Name = host
+	a.account.Summary = sum.Row()
 	return &a.account, nil
 }
 
 // accountant collects an Account.
 type accountant struct {
 	teller
+	digest  *digest.Digest
 	account Account
 	own     owned
 	at      map[string]int                      // position in account of requests without an end
@@ -75,10 +86,12 @@ func (a *accountant) read(n int, b []byte) bool {
 	if e.Event == ledger.End {
 		if i, ok := a.at[id]; ok {
 			delete(a.at, id)
+			a.add(&a.account.Requests[i].Start, &e)
 			a.end(&a.account.Requests[i], e)
 		}
 		return true
 	}
+	a.add(&e, &e)
 	r := AccountRequest{Request: Request{Line: n, Start: e}}
 	if before := a.ended[e.Host]; !before.IsZero() && !e.Written.IsZero() {
 		r.Pause = Pause(e.Written.Sub(before))
@@ -96,6 +109,13 @@ func (a *accountant) read(n int, b []byte) bool {
 		a.at[id] = i
 	}
 	return a.err == nil
+}
+
+// add adds a line to the summary, if its request was to the host itself: not where its robots.txt redirects to.
+func (a *accountant) add(start, line *ledger.Entry) {
+	if a.own.same(start.Host) {
+		a.digest.Add(line)
+	}
 }
 
 // end adds the end of a request.

@@ -10,6 +10,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/report"
 )
 
 // forOwner writes what a crawl did at a host, for the host's owner.
@@ -59,7 +60,7 @@ func (c *explainCmd) account(w io.Writer, r *job.Reader, account *job.Account) e
 		agent = max(agent, account.Requests[i].Start.Agent)
 	}
 	fmt.Fprintf(&b, "What a crawler did at %s\n\nIt says of itself: %s\n", cli.Printable(account.Host), cli.Printable(agent))
-	fmt.Fprintf(&b, "Times are UTC. A pause is from the end of one request to the start of the next.\n\nRequests: %d\n", len(account.Requests))
+	fmt.Fprintf(&b, "Times are UTC. A pause is from the end of one request to the start of the next.\n\n%s\nRequests: %d\n", report.ForOwner(&account.Summary), len(account.Requests))
 	var files []*job.AccountRequest
 	shown := map[string]bool{}
 	for i := range account.Requests {

@@ -86,7 +86,7 @@ func TestASiteOwnerCanCheckWhatIsSaidOfTheSite(t *testing.T) {
 		return out.String()
 	}
 	text := explain()
-	for _, want := range []string{"Requests: 2\n", one.URL + "/yes: status 200", "; pause ", "allowed: line 3 \"Allow: /yes\"", "    2  Disallow: /no\n", "User-agent: labbot\n", "https://lab.university.edu/crawl\n"} {
+	for _, want := range []string{"Requests: 2\n", "2 requests to the host, 1 of them for robots.txt; ", "The shortest pause was ", "No request was too early.\n", one.URL + "/yes: status 200", "; pause ", "allowed: line 3 \"Allow: /yes\"", "    2  Disallow: /no\n", "User-agent: labbot\n", "https://lab.university.edu/crawl\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
