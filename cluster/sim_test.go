@@ -74,6 +74,7 @@ type sim struct {
 	faults mem.Faults
 	nodes  []*simNode
 	made   int
+	quiet  time.Duration // how long nothing happens
 }
 
 // simNode is a process.
@@ -109,7 +110,7 @@ func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 // and could not commit any more is as if it had never arrived, so pauses are no longer than what lies between the last
 // request of an owner that is cut off and the first one of the next.
 func (s *sim) makeWeb() {
-	hosts, pages := 2+s.rng.IntN(10), 3+s.rng.IntN(12)
+	hosts, pages := 2+s.rng.IntN(8), 5+s.rng.IntN(40)
 	url := func(h, p int) string { return fmt.Sprintf("http://h%d.test/%d", h, p) }
 	for h := range hosts {
 		site := s.w.Site(fmt.Sprintf("h%d.test", h)).Latency(time.Duration(s.rng.IntN(900)) * time.Millisecond)
@@ -142,6 +143,26 @@ func (s *sim) makeWeb() {
 		}
 	}
 	s.seeds = []string{url(0, 0)}
+	if s.rng.IntN(3) == 0 {
+		s.makePatient()
+	}
+}
+
+// makePatient makes a host that requests a pause longer than a takeover takes. It is a seed, and nothing happens to nodes
+// until its robots.txt is known.
+func (s *sim) makePatient() {
+	d := s.job.TTL * time.Duration(15+s.rng.IntN(15)) / 10 / time.Second * time.Second
+	site := s.w.Site("patient.test").CrawlDelay(d)
+	site.Robots(fmt.Sprintf("User-agent: *\nCrawl-delay: %d\n", int(d.Seconds())))
+	for p := range 8 {
+		u := fmt.Sprintf("http://patient.test/%d", p+1)
+		site.Page(fmt.Sprintf("/%d", p), fmt.Sprintf("<a href=%q>x</a>", u))
+		s.links[fmt.Sprintf("http://patient.test/%d", p)] = []string{u}
+	}
+	site.Page("/8", "")
+	s.links["http://patient.test/8"] = nil
+	s.seeds = append(s.seeds, "http://patient.test/0")
+	s.quiet = time.Minute
 }
 
 func (s *sim) log(format string, args ...any) {
@@ -214,9 +235,10 @@ func (s *sim) run() {
 		s.begin(fmt.Sprint("n", i))
 	}
 	deadline := time.Now().Add(12 * time.Hour)
-	trouble := s.rng.IntN(12)
+	trouble := s.rng.IntN(16)
+	time.Sleep(s.quiet)
 	for {
-		time.Sleep(time.Duration(s.rng.ExpFloat64() * float64(20*time.Second)))
+		time.Sleep(time.Duration(s.rng.ExpFloat64() * float64(6*time.Second)))
 		if s.over() {
 			break
 		}
@@ -269,12 +291,13 @@ func (s *sim) trouble() {
 		return
 	}
 	x := all[s.rng.IntN(len(all))]
-	switch s.rng.IntN(6) {
-	case 0:
-		s.log("%s is killed", x.Name)
-		x.conn.Cut(true) // at this instant: nothing that it still does takes effect
-		x.kill()
-		x.stop()
+	switch s.rng.IntN(7) {
+	case 0, 6: // at that instant: nothing that it still does takes effect
+		x.conn.CutAt(s.rng.IntN(20), s.rng.IntN(2) == 0, func() {
+			s.log("%s is killed", x.Name)
+			x.kill()
+			x.stop()
+		})
 	case 1:
 		s.log("%s is told to stop", x.Name)
 		x.stop()

@@ -24,6 +24,8 @@ var ErrTimeout = errors.New("mem: no answer in time")
 // faults is the state of a connection.
 type faults struct {
 	mu     sync.Mutex
+	calls  int    // until then happens
+	then   func() // nil: nothing does
 	is     Faults
 	rng    *rand.Rand
 	broken bool
@@ -52,6 +54,35 @@ func (c *Conn) Cut(cut bool) {
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
 	c.f.broken = cut
+}
+
+// CutAt cuts the connection at the call with this number from now on, counted from 0, before the call takes effect or, with
+// after, when it has; then it calls f: so a process is killed between two steps of what it does.
+func (c *Conn) CutAt(call int, after bool, f func()) {
+	c.f.mu.Lock()
+	defer c.f.mu.Unlock()
+	c.f.calls = 2 * call
+	if after {
+		c.f.calls++
+	}
+	c.f.then = func() {
+		c.Cut(true)
+		f()
+	}
+}
+
+// step counts half a call.
+func (f *faults) step() {
+	f.mu.Lock()
+	then := f.then
+	f.calls--
+	if then == nil || f.calls >= 0 {
+		f.mu.Unlock()
+		return
+	}
+	f.then = nil
+	f.mu.Unlock()
+	then()
 }
 
 func (f *faults) isCut() bool {
@@ -98,10 +129,12 @@ func (f *faults) call(ctx context.Context, do func() error) error {
 	if err := pause(ctx, x.there); err != nil {
 		return err
 	}
+	f.step()
 	if x.lost || x.cut || f.isCut() {
 		return f.silence(ctx, x.timeout)
 	}
 	err := do()
+	f.step()
 	if x.unheard {
 		return f.silence(ctx, x.timeout)
 	}
