@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"time"
 
 	"github.com/amble-crawler/amble/frontier/disk"
 )
@@ -48,4 +49,26 @@ func RebuildIn(e Engine, dir string, j Job, c disk.Config) (*disk.Store, error) 
 	}
 	c.Journal = o
 	return disk.Open(dir, c)
+}
+
+// Written is a record of a journal.
+type Written struct {
+	At          time.Time // when the engine stored it
+	Epoch       uint64
+	Open, Close bool
+}
+
+// Journal returns all records of a shard.
+func Journal(ctx context.Context, e Engine, shard int) (all []Written, err error) {
+	for x, err := range e.Read(ctx, shard, 0) {
+		if err != nil {
+			return nil, err
+		}
+		r, err := decodeRecord(x.Data)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Written{x.At, r.epoch, r.kind == kindOpen, r.kind == kindClose})
+	}
+	return all, nil
 }

@@ -110,7 +110,8 @@ func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 // and could not commit any more is as if it had never arrived, so pauses are no longer than what lies between the last
 // request of an owner that is cut off and the first one of the next.
 func (s *sim) makeWeb() {
-	hosts, pages := 2+s.rng.IntN(8), 5+s.rng.IntN(40)
+	hosts, pages := 2+s.rng.IntN(8), 5+s.rng.IntN(25)
+	var leaves []string
 	url := func(h, p int) string { return fmt.Sprintf("http://h%d.test/%d", h, p) }
 	for h := range hosts {
 		site := s.w.Site(fmt.Sprintf("h%d.test", h)).Latency(time.Duration(s.rng.IntN(900)) * time.Millisecond)
@@ -134,6 +135,8 @@ func (s *sim) makeWeb() {
 			if p == 0 && h+1 < hosts {
 				links = append(links, url(h+1, 0))
 			}
+			leaf := fmt.Sprintf("http://h%d.test/leaf-%d-%d", s.rng.IntN(hosts), h, p) // no other page links to it
+			links, leaves = append(links, leaf), append(leaves, leaf)
 			var body strings.Builder
 			for _, l := range links {
 				fmt.Fprintf(&body, "<a href=%q>x</a>\n", l)
@@ -141,6 +144,10 @@ func (s *sim) makeWeb() {
 			site.Page(fmt.Sprintf("/%d", p), body.String())
 			s.links[url(h, p)] = links
 		}
+	}
+	for _, u := range leaves {
+		host, path, _ := strings.Cut(strings.TrimPrefix(u, "http://"), "/")
+		s.w.Site(host).Page("/"+path, "")
 	}
 	s.seeds = []string{url(0, 0)}
 	if s.rng.IntN(3) == 0 {
@@ -328,6 +335,7 @@ func (s *sim) check() {
 	}
 	seen := map[string]int{}
 	for shard := range s.job.Shards {
+		s.checkJournal(shard)
 		for name, n := range s.committed(shard) {
 			epoch, ok := strings.CutPrefix(name, "visits.jsonl@")
 			if ok {
@@ -346,6 +354,51 @@ func (s *sim) check() {
 	}
 	if len(seen) != len(s.pages()) {
 		s.t.Errorf("%d URLs in the output, want %d", len(seen), len(s.pages()))
+	}
+}
+
+// checkJournal checks that whoever took a shard over waited long enough (I1), and that each request for it was made while
+// its owner's lease lasted (I3), and no sooner than the delay after it had begun (I4).
+func (s *sim) checkJournal(shard int) {
+	all, err := cluster.Journal(s.t.Context(), s.server.Connect(), shard)
+	if err != nil {
+		s.t.Errorf("shard %d: %v", shard, err)
+		return
+	}
+	for i, r := range all[1:] {
+		before := all[i]
+		if r.Open && !before.Close && r.At.Sub(before.At) < s.job.TTL {
+			s.t.Errorf("shard %d was taken over %v after a record of its owner", shard, r.At.Sub(before.At))
+		}
+		if r.Open && r.Epoch != before.Epoch+1 || !r.Open && r.Epoch != before.Epoch {
+			s.t.Errorf("shard %d: epoch %d follows %d", shard, r.Epoch, before.Epoch)
+		}
+	}
+	job, err := cluster.LoadJob(s.t.Context(), s.server.Connect())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, q := range s.w.Requests() {
+		if job.Shard(q.Host) != shard {
+			continue
+		}
+		var last, open cluster.Written
+		for _, r := range all {
+			if r.At.After(q.Start) {
+				break
+			}
+			if last = r; r.Open {
+				open = r
+			}
+		}
+		switch {
+		case last.Epoch == 0 || last.Close:
+			s.t.Errorf("%v at %v: nobody owned shard %d", q.URL, q.Start, shard)
+		case q.Start.Sub(last.At) > s.job.TTL*9/10:
+			s.t.Errorf("%v: requested %v after the last record of shard %d, the TTL is %v", q.URL, q.Start.Sub(last.At), shard, s.job.TTL)
+		case open.Epoch > 1 && q.Start.Sub(open.At) < s.job.Delay:
+			s.t.Errorf("%v: requested %v after shard %d was taken over", q.URL, q.Start.Sub(open.At), shard)
+		}
 	}
 }
 
