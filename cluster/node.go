@@ -26,6 +26,8 @@ type Config struct {
 	Store disk.Config
 	// MaxShards is how many shards the node owns at most. 0: its share of all.
 	MaxShards int
+	// Own reports whether a host (weburl.URL.Host) is the operator's own: it does not share its address's clock. nil: none.
+	Own func(host string) bool
 	// Poll is how often the inboxes are looked at. 0: each second.
 	Poll time.Duration
 	// Trace is called for what happens to the shards. nil: not.
@@ -287,6 +289,10 @@ func (n *Node) crawl(ctx, stop context.Context, o *owner, h *held) error {
 	if drained {
 		s.drain()
 	}
+	silent, err := n.engine.Answer(s.Number, s.serve)
+	if err != nil {
+		return errors.Join(err, s.store.Close())
+	}
 	reading, read := context.WithCancel(stop)
 	var inbox sync.WaitGroup
 	inbox.Go(func() { n.read(reading, s, h) })
@@ -294,6 +300,8 @@ func (n *Node) crawl(ctx, stop context.Context, o *owner, h *held) error {
 	read()
 	inbox.Wait()
 	s.drain()
+	s.tasks.Wait()
+	silent()
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}

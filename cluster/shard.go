@@ -24,6 +24,8 @@ type Shard struct {
 	owner  *owner
 	store  *disk.Store
 	outbox outbox
+	keeper *keeper
+	tasks  sync.WaitGroup // questions to keepers
 
 	end  context.Context // ends when no more is to be claimed
 	stop context.CancelFunc
@@ -56,6 +58,7 @@ func (n *Node) openShard(o *owner) (*Shard, error) {
 	if s.store, err = disk.Open(store, c); err != nil {
 		return nil, err
 	}
+	s.keeper = newKeeper(time.Now(), n.job.Delay, o.epoch == 1)
 	s.outbox = outbox{s: s, sent: n.sent, key: n.key}
 	s.inbox = uint64(s.store.Offsets(ownerName)[offsetInbox])
 	return s, nil

@@ -36,8 +36,9 @@ var (
 // TestSim runs whole clusters on simulated webs in virtual time. Nodes are killed, cut off and mended, join and leave, and
 // begin again with what is left of their directories or with nothing; calls get lost, are answered to nobody or late, and
 // reads are stale. Afterwards: the job has ended by itself; each page of the web is in what was committed exactly once;
-// each journal can be replayed, and its epochs follow each other; and the servers' auditor has seen no violation: no pause
-// cut short, robots.txt first, whoever asked. A failing seed is repeated by
+// each journal can be replayed, its epochs follow each other, and requests were made only while their owner's lease lasted;
+// and the servers' auditor has seen no violation: no pause of a host or an address cut short, robots.txt first, whoever
+// asked. A failing seed is repeated by
 //
 //	go test ./cluster -run ^TestSim$ -seed N
 func TestSim(t *testing.T) {
@@ -95,6 +96,7 @@ func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 	s.makeWeb()
 	w.Expect(crawltest.Expect{
 		Delay: time.Second, Agent: "testbot", Contact: simContact, MaxRetryAfter: 5 * time.Minute, AllowRepeats: true,
+		PerAddress: true,
 	})
 	s.faults = mem.Faults{Latency: time.Duration(rng.IntN(100)) * time.Millisecond}
 	if rng.IntN(2) == 0 {
@@ -115,6 +117,9 @@ func (s *sim) makeWeb() {
 	url := func(h, p int) string { return fmt.Sprintf("http://h%d.test/%d", h, p) }
 	for h := range hosts {
 		site := s.w.Site(fmt.Sprintf("h%d.test", h)).Latency(time.Duration(s.rng.IntN(900)) * time.Millisecond)
+		if h > 0 && s.rng.IntN(2) == 0 {
+			site.Address(s.w.Site(fmt.Sprintf("h%d.test", s.rng.IntN(h))).Addr().String())
+		}
 		switch s.rng.IntN(4) {
 		case 0:
 			site.Forbid("/no/*").Robots("User-agent: *\nDisallow: /no/\n")
@@ -158,7 +163,7 @@ func (s *sim) makeWeb() {
 // makePatient makes a host that requests a pause longer than a takeover takes. It is a seed, and nothing happens to nodes
 // until its robots.txt is known.
 func (s *sim) makePatient() {
-	d := s.job.TTL * time.Duration(15+s.rng.IntN(15)) / 10 / time.Second * time.Second
+	d := time.Duration(s.job.TTL.Seconds()*(1.5+1.5*s.rng.Float64())) * time.Second
 	site := s.w.Site("patient.test").CrawlDelay(d)
 	site.Robots(fmt.Sprintf("User-agent: *\nCrawl-delay: %d\n", int(d.Seconds())))
 	for p := range 8 {
@@ -222,7 +227,7 @@ func (x *simNode) crawl(ctx context.Context, sh *cluster.Shard) error {
 	}
 	x.s.w.Apply(&c)
 	c.Fetch.AllowAddresses = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
-	c.Politeness.Fence = sh.Fence
+	c.Politeness.Fence, c.Clocks = sh.Fence, sh.Clocks
 	cr, err := crawler.New(c)
 	if err != nil {
 		return err

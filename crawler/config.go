@@ -3,6 +3,7 @@ package crawler
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -118,6 +119,9 @@ type Config struct {
 	// KeepRobots is called with every answer to a robots.txt request, to keep the body as evidence, before
 	// any page is requested under its rules. Its error ends the crawl. nil: none is kept.
 	KeepRobots func(p *fetcher.Page) error
+	// Clocks is asked before each request for the clocks that other processes share (fetcher.Client.Clocks). nil: there are
+	// none.
+	Clocks func(ctx context.Context, u weburl.URL, addr netip.Addr) (*fetcher.Clock, error)
 	// AtCommit is called before every commit of a crawl with a durable Frontier, when the sinks are
 	// durable; no further record goes to them until the commit is made. The values that it returns are
 	// stored in the same step, by name (frontier.Durable.Value returns them); names that begin with
