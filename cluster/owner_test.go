@@ -1,0 +1,113 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// slow is an engine whose appends take effect at once and are answered late, or never.
+type slow struct {
+	Engine
+	late  time.Duration
+	seq   uint64
+	nonce Nonce
+	sent  int
+	err   error
+}
+
+func (s *slow) Append(ctx context.Context, _ int, n Nonce, _ []byte, last uint64) (uint64, error) {
+	s.sent++
+	if s.err != nil {
+		return 0, s.err
+	}
+	if n != s.nonce {
+		if last != s.seq {
+			return 0, ErrFenced
+		}
+		s.seq, s.nonce = s.seq+1, n
+	}
+	wait(ctx, s.late)
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	return s.seq, nil
+}
+
+// A record may have been stored long before its acknowledgement: the lease counts from before it was sent first.
+func TestLeaseCountsFromTheFirstSending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &slow{}
+		o, err := takeOver(t.Context(), e, 0, "n", 30*time.Second, Entry{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.late = 7 * time.Second
+		if _, err := o.Append([]byte("group")); err != nil {
+			t.Fatal(err)
+		}
+		if left := o.lease.left(time.Now()); left != 20*time.Second {
+			t.Errorf("%v are left after an answer that took 7 s, want 27 s less 7 s", left)
+		}
+	})
+}
+
+// Without an answer the same is sent again until the lease ends, and nothing after that.
+func TestAppendIsRepeatedUntilTheLeaseEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &slow{}
+		o, err := takeOver(t.Context(), e, 0, "n", 30*time.Second, Entry{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin, cut := time.Now(), errors.New("cut")
+		e.err = cut
+		_, err = o.Append([]byte("group"))
+		if took := time.Since(begin); !errors.Is(err, ErrLease) || !errors.Is(err, cut) || took > 27*time.Second || took < 26*time.Second {
+			t.Errorf("given up after %v: %v", took, err)
+		}
+		e.err, e.sent = nil, 0
+		if _, err := o.Append([]byte("group")); !errors.Is(err, ErrLease) || e.sent > 0 || o.lease.check() == nil {
+			t.Errorf("after that: %v, sent %d times", err, e.sent)
+		}
+	})
+}
+
+// Who is fenced has lost the shard at once.
+func TestFencedOwnerHasLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &slow{}
+		o, err := takeOver(t.Context(), e, 0, "n", 30*time.Second, Entry{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.seq++
+		if _, err := o.Append(nil); !errors.Is(err, ErrFenced) || o.lease.check() == nil {
+			t.Errorf("%v, lease %v; want ErrFenced and no lease", err, o.lease.check())
+		}
+	})
+}
+
+// While little of the lease is left, nothing is handed out.
+func TestNothingIsHandedOutNearTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOwner(t.Context(), nil, 0, "n", 30*time.Second, 0, 1)
+		s := &Shard{node: &Node{job: Job{TTL: 30 * time.Second}}, owner: o}
+		o.lease.renew(time.Now())
+		if err := s.secure(t.Context()); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(17*time.Second + 1) // 27 s less 17 s: under a third
+		begin := time.Now()
+		time.AfterFunc(4*time.Second, func() { o.lease.renew(time.Now()) })
+		if err := s.secure(t.Context()); err != nil || time.Since(begin) < 4*time.Second {
+			t.Errorf("handed out after %v, %v; want it after the lease was renewed", time.Since(begin), err)
+		}
+		time.Sleep(20 * time.Second)
+		if err := s.secure(t.Context()); !errors.Is(err, ErrLease) {
+			t.Errorf("at the end: %v", err)
+		}
+	})
+}
