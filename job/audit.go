@@ -35,6 +35,9 @@ func auditConfig(cfg *crawler.Config, own map[string]int) audit.Config {
 		DelayFactor: max(0, p.DelayFactor), MaxDelay: p.MaxDelay.Seconds(), MaxRetryAfter: max(0, p.MaxRetryAfter).Seconds(),
 		MaxBackoff: p.MaxBackoff.Seconds(), PerDomain: p.PerDomain, OwnHosts: own, ForbidDenies: p.ForbiddenDenies,
 	}
+	for _, h := range cfg.Hosts {
+		c.HostDelays = append(c.HostDelays, audit.HostDelay{Match: h.Match, Delay: h.Delay.Seconds()})
+	}
 	if p.Dialect != robots.RFC9309 {
 		c.Dialect = p.Dialect.String()
 	}
@@ -75,6 +78,9 @@ func writeAudit(d plainDir, c *audit.Config) error {
 func loosen(c, before *audit.Config) {
 	c.Delay, c.DelayFactor = min(c.Delay, before.Delay), min(c.DelayFactor, before.DelayFactor)
 	c.MaxDelay, c.MaxBackoff = min(c.MaxDelay, before.MaxDelay), min(c.MaxBackoff, before.MaxBackoff)
+	// Entries for hosts stay in their order and their delays are only raised: see hostsRefusal. What operators changed while
+	// the crawl ran has a time.
+	c.HostDelays = slices.DeleteFunc(slices.Clone(before.HostDelays), func(d audit.HostDelay) bool { return !d.Since.IsZero() })
 	if c.MaxRetryAfter > 0 && (before.MaxRetryAfter == 0 || before.MaxRetryAfter > c.MaxRetryAfter) {
 		c.MaxRetryAfter = before.MaxRetryAfter
 	}

@@ -25,6 +25,11 @@ func changes(dir string, was, now map[string]string) ([]Change, error) {
 	for _, key := range sortedKeys(now) {
 		from, known := was[key]
 		c := Change{Key: key, From: from, To: now[key]}
+		if key == keyHosts && c.From != c.To && (known || c.To != "[]") {
+			errs = append(errs, c.hostsChange(dir, now["delay"]))
+			list = append(list, c)
+			continue
+		}
 		if !known || c.From == c.To || c.sameValue() {
 			continue
 		}

@@ -81,14 +81,14 @@ func writeSetting(b *strings.Builder, name string, f form, values, def []string)
 		mark, values = "#", def
 	}
 	switch {
-	case name == keyOverrides && slices.Equal(values, []string{""}), f.kind() == List && len(values) == 0:
+	case (name == keyOverrides || name == keyHosts) && slices.Equal(values, []string{""}), f.kind() == List && len(values) == 0:
 		b.WriteString(mark + name + ": []\n")
 	case f.kind() == List:
 		b.WriteString(mark + name + ":\n")
 		for _, v := range values {
 			b.WriteString(mark + "  - " + plainScalar(v) + "\n")
 		}
-	case f.kind() == Text && name != keyOverrides:
+	case f.kind() == Text && name != keyOverrides && name != keyHosts:
 		b.WriteString(mark + name + ": " + plainScalar(one(values)) + "\n")
 	default:
 		b.WriteString(mark + name + ": " + one(values) + "\n")

@@ -64,7 +64,7 @@ func (c *Config) Crawler() (crawler.Config, error) {
 	if own != nil {
 		cfg.Politeness.OwnHosts = func(host string) int { return own[host] }
 	}
-	errs := []error{err}
+	errs := []error{err, hostErrors(&cfg)}
 	if c.OptOut != "" {
 		cfg.Politeness.OptOut, err = readOptOut(c.OptOut)
 		errs = append(errs, err)

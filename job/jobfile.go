@@ -86,8 +86,11 @@ func (f *File) parse(b []byte) error {
 
 func (f *File) add(key, value *yaml.Node) error {
 	name := key.Value
-	if name == keyOverrides {
+	switch name {
+	case keyOverrides:
 		return f.addOverrides(key, value)
+	case keyHosts:
+		return f.addHosts(key, value)
 	}
 	if name != KeyURLs && KeyNamed(name) == nil {
 		return fmt.Errorf("%s: unknown key %s%s: the keys are the flags of \"amble crawl\"", f.at(key.Line), name, didYouMean(name, KeyURLs))

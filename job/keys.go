@@ -137,6 +137,7 @@ var keys = []*Key{
 	{"refuse-usage", "Uses, such as train-ai: pages whose robots.txt disallows one of them are refused.", Pace, Fixed, true, "Crawl.Politeness.RefuseUsage", list{}},
 	{"visit-time", "Request pages only in the hours that a host's robots.txt names (Visit-time).", Pace, Up, true, "Crawl.Politeness.VisitTime", flag{}},
 	{"opt-out", "File of host names that are not requested at all, one a line; names below them are meant, too.", Pace, Free, true, "OptOut", words{}},
+	{keyHosts, "Settings of single hosts, domains or ranges of addresses: a list of match and delay, max-pages, max-bytes, max-time, headers and rules. The first entry that matches a host holds for it, as a whole; delays are longer than that of other hosts, unless the host is an own one.", Pace, Up, true, "Crawl.Hosts", own[[]crawler.HostSettings]{is: Text, read: readHosts, write: hostsText}},
 	{keyOverrides, "Other rules in the place of single origins' robots.txt, for those who may. Every request that they let through says so in the ledger.", Pace, Fixed, true, "Crawl.Politeness.Overrides", own[[]politeness.Override]{is: Text, read: readOverrides, write: overridesText}},
 
 	{"concurrency", "Requests in flight in all (${default}).", Amount, Free, false, "Crawl.Concurrency", amount{is: Whole, def: crawler.DefaultConcurrency, noZero: oneUp}},

@@ -25,6 +25,8 @@ func (s Setting) withoutSecrets() Setting {
 		s.Values = []string{WithoutSecrets(s.Text())}
 	case keyHeader:
 		s.Values = keptFields(s.Values)
+	case keyHosts:
+		s.Values = withoutValues(s.Values)
 	}
 	return s
 }
@@ -142,7 +144,10 @@ func (all Settings) YAML(urls Setting) string {
 		case s.Name == keyHeader && len(s.Values) > 0: // a job file can have them elsewhere, unlike the password of a proxy
 			s = s.withoutSecrets()
 			writeList(&b, s.Name, &s)
-		case s.Name == keyOverrides: // JSON, which is YAML on one line
+		case s.Name == keyHosts: // JSON, which is YAML on one line
+			s = s.withoutSecrets()
+			writeValue(&b, s.Name, one(s.Values), s.Origin)
+		case s.Name == keyOverrides: // likewise
 			writeValue(&b, s.Name, one(s.Values), s.Origin)
 		case kind == Text:
 			writeValue(&b, s.Name, plainScalar(one(s.Values)), s.Origin)

@@ -127,6 +127,9 @@ func TestTextAndBack(t *testing.T) {
 		case Bool:
 			texts = append(texts, []string{"true"})
 		case Text:
+			if k.Name == keyHosts {
+				texts = append(texts, []string{`[{match: a.test:8080, delay: 5s, max-pages: 3, max-bytes: 2MB, max-time: 90, headers: {x-key: [a, b], Accept-Language: de}, rules: [exclude /x/, include-kind image]}, {match: "*.b.test", delay: none, max-pages: none}, {match: 192.0.2.0/24}]`})
+			}
 		case List:
 			texts = append(texts, map[string][]string{
 				"allow-address": {"10.0.0.0/8"}, "hours": {"22:00-06:00", "12:00-13:00@Europe/Berlin"}, "allow-port": {"22"}, "rules": {"exclude a", "include b", "exclude-kind image,script", "include-kind anchor of a b", "exclude-type image/*", "include-type text/html,application/pdf of ^x"},

@@ -40,6 +40,9 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 	if r.Rejected > 0 {
 		fmt.Fprintf(&b, "  %-10s full: no room for %s\n", "queue", cli.Plural(r.Rejected, "URL"))
 	}
+	if n := len(r.Unmet); n > 0 {
+		fmt.Fprintf(&b, "  %-10s no host of the crawl is %s%s: these settings did nothing\n", "warning", cli.Printable(strings.Join(r.Unmet[:min(10, n)], " or ")), cli.AndMore(max(0, n-10)))
+	}
 	if n := len(r.Sitemaps); n > 0 {
 		fmt.Fprintf(&b, "  %-10s %s", "sitemaps", cli.Printable(strings.Join(r.Sitemaps[:min(3, n)], " ")))
 		if n > 3 {

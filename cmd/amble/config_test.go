@@ -78,7 +78,7 @@ func printed(o *keyflags.Origins) string {
 // Every key is a flag of amble crawl and has a description, and every flag is a key or about one invocation.
 func TestFlagsAreTheKeys(t *testing.T) {
 	_, o := parsed(t, nil, "http://127.0.0.1/")
-	flags := map[string]bool{"overrides": true}
+	flags := map[string]bool{"overrides": true, "hosts": true}
 	for _, f := range o.Flags() {
 		flags[f.Name] = true
 		if !keyflags.OfInvocation(f.Name) && job.KeyNamed(f.Name) == nil {

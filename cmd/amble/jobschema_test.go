@@ -56,6 +56,18 @@ func schemaOfKeys() *jobSchema {
 		Description: "A crawl as amble crawl --config takes it, and as job.yaml in a job directory holds it. The keys are the flags of amble crawl, and may all be left out.",
 		Type:        "object", Closed: &no, Properties: map[string]*jobSchema{
 			job.KeyURLs: {Description: "Seeds.", Ref: "#/$defs/list"},
+			"hosts": {
+				Description: job.KeyNamed("hosts").Doc,
+				Type:        "array", Items: &jobSchema{Type: "object", Closed: &no, Required: []string{"match"}, Properties: map[string]*jobSchema{
+					"match":     {Description: "A host such as www.site.test or www.site.test:8080, a domain with all below it such as *.site.test, or a range of addresses such as 192.0.2.0/24. Ranges come last, and have no headers and rules.", Type: "string", Pattern: "."},
+					"delay":     {Description: "In the place of delay, if it is longer or the host is an own one.", Ref: "#/$defs/duration"},
+					"max-pages": {Description: "Pages fetched from each host, in the place of max-per-host.", Ref: "#/$defs/count"},
+					"max-bytes": {Description: "Bytes received from each host.", Ref: "#/$defs/size"},
+					"max-time":  {Description: "Time from the first request to a host to the start of the last.", Ref: "#/$defs/duration"},
+					"headers":   {Description: "Header fields of requests to these hosts, by name: a value, or a list of values.", Type: "object"},
+					"rules":     {Description: "Scope rules, as those of the key rules, before which they come.", Type: "array", Items: text},
+				}},
+			},
 			"overrides": {
 				Description: "Other rules in the place of single origins' robots.txt, for those who may. Every request that they let through says so in the ledger.",
 				Type:        "array", Items: &jobSchema{Type: "object", Closed: &no, Required: []string{"origin", "reason"}, Properties: map[string]*jobSchema{
@@ -77,7 +89,7 @@ func schemaOfKeys() *jobSchema {
 		},
 	}
 	for _, k := range job.Keys() {
-		if k.Name != "overrides" {
+		if k.Name != "overrides" && k.Name != "hosts" {
 			s.Properties[k.Name] = schemaOfKey(k)
 		}
 	}
@@ -173,7 +185,7 @@ func TestJobFollowsTheSchema(t *testing.T) {
 	defer srv.Close()
 	dir := t.TempDir()
 	config := filepath.Join(dir, "in.yaml")
-	text := fmt.Sprintf("urls: [%s/]\ndelay: 0\noverrides:\n  - {origin: %q, reason: ours, skip: true, until: 2090-01-02}\n", srv.URL, srv.URL)
+	text := fmt.Sprintf("urls: [%s/]\ndelay: 0\nhosts: [{match: a.test, max-pages: 5, max-bytes: 2MB, max-time: 1h, headers: {X-Key: secret}, rules: [exclude /x/]}]\noverrides:\n  - {origin: %q, reason: ours, skip: true, until: 2090-01-02}\n", srv.URL, srv.URL)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -201,6 +213,8 @@ func TestSchemaRefusesWhatTheCommandRefuses(t *testing.T) {
 		"urls: http://127.0.0.1/": true, "sitemaps: true": true, "sitemaps: maybe": false, "dialect: RFC9309": true,
 		"dialect: mine": false, "canonical: usual": true, "canonical: best": false, "overrides: []": true, "overrides: x": false,
 		"overrides: [{origin: http://a, reason: b, way: c}]": false,
+		"hosts: []": true, "hosts: [{match: a.test, delay: 5s, max-pages: 3, headers: {Accept-Language: de}, rules: [exclude /x/]}]": true,
+		"hosts: [{delay: 5s}]": false, "hosts: [{match: a.test, wait: 5s}]": false, "hosts: [{match: a.test, max-pages: many}]": false, "hosts: a.test": false,
 	} {
 		wrong := s.validate(s, "job", anyYAML(t, text))
 		if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
@@ -261,6 +275,9 @@ func (s *jobSchema) validate(p *jobSchema, at string, v any) (wrong []string) {
 	for _, name := range p.Required {
 		_, ok := object[name]
 		bad(ok, "%s is missing", name)
+	}
+	if p.Properties == nil {
+		return wrong
 	}
 	for name, x := range object {
 		if p.Properties[name] == nil {

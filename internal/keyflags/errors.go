@@ -23,9 +23,12 @@ func Errors(err error) error {
 	}
 	for i, err := range all {
 		var key *job.KeyError
-		if errors.As(err, &key) {
+		switch {
+		case errors.As(err, &key) && key.Key == "hosts": // which is no flag
+			all[i] = fmt.Errorf("key %w", err)
+		case key != nil:
 			all[i] = fmt.Errorf("--%w", err)
-		} else {
+		default:
 			all[i] = cli.UsageOf("", err)
 		}
 	}

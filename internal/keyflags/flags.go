@@ -43,7 +43,7 @@ func Of(titles map[job.Group]string) kong.Plugins {
 	var fields []reflect.StructField
 	for _, k := range job.Keys() {
 		title, ok := titles[k.Group]
-		if !ok || k.Name == "overrides" { // which is no flag
+		if !ok || k.Name == "overrides" || k.Name == "hosts" { // which are no flags
 			continue
 		}
 		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("Key%d", len(fields)), Type: typeOf(k), Tag: tagOf(k, title)})

@@ -19,8 +19,8 @@ func (o *Origins) Settings() job.Settings {
 	for _, k := range job.Keys() {
 		f := flags[k.Name]
 		switch {
-		case k.Name == "overrides":
-			all = append(all, o.overrides(k))
+		case k.Name == "overrides", k.Name == "hosts":
+			all = append(all, o.records(k))
 		case f == nil, k.Name == "include", k.Name == "exclude", k.Name == "accept":
 		case k.Name == "rules":
 			all = append(all, o.rules(flags))
@@ -39,8 +39,8 @@ func valuesOf(f *kong.Flag) []string {
 	return []string{fmt.Sprint(f.Target.Interface())}
 }
 
-// overrides are those of the job file, or else of the job that is resumed.
-func (o *Origins) overrides(k *job.Key) job.Setting {
+// records are those of the job file, or else of the job that is resumed.
+func (o *Origins) records(k *job.Key) job.Setting {
 	for _, f := range []*job.File{o.file, o.job} {
 		if s, _, ok := f.Get(k.Name); ok {
 			return s
