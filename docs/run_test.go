@@ -265,7 +265,7 @@ func TestNoCommandIsHidden(t *testing.T) {
 	for _, d := range documents(t) {
 		for _, b := range d.blocks {
 			if b.lang != "console" && strings.HasPrefix(b.code, "$ ") {
-				t.Error(fmt.Sprintf("%s:%d: a block with a prompt is not a console block", d.path, b.line))
+				t.Errorf("%s:%d: a block with a prompt is not a console block", d.path, b.line)
 			}
 		}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/keyflags"
-	"github.com/amble-crawler/amble/weburl"
 )
 
 // testApp returns an app with an empty input, buffers as outputs, and no environment but env.
@@ -42,15 +41,6 @@ func parsed(t *testing.T, env map[string]string, args ...string) (*crawlCmd, *ke
 	}
 	o.Parsed(ctx)
 	return &c.Crawl, o
-}
-
-func mustURL(t *testing.T, s string) weburl.URL {
-	t.Helper()
-	u, err := weburl.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
 }
 
 func TestPanicIsAnInternalError(t *testing.T) {

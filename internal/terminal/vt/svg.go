@@ -48,15 +48,16 @@ func SVG(title string, columns int, lines [][]Cell) string {
 func spans(line []Cell) string {
 	var b strings.Builder
 	for i := 0; i < len(line); {
-		style, text, start := line[i].Style, "", i
+		style, start := line[i].Style, i
+		var text strings.Builder
 		for ; i < len(line) && line[i].Style == style; i++ {
-			text += line[i].Text
+			text.WriteString(line[i].Text)
 		}
 		fmt.Fprintf(&b, `<tspan x="%.1f"`, margin+float64(start)*cellWidth)
 		if c := classes[style]; c != "" {
 			fmt.Fprintf(&b, ` class="%s"`, c)
 		}
-		fmt.Fprintf(&b, ` textLength="%.1f">%s</tspan>`, float64(i-start)*cellWidth, html.EscapeString(text))
+		fmt.Fprintf(&b, ` textLength="%.1f">%s</tspan>`, float64(i-start)*cellWidth, html.EscapeString(text.String()))
 	}
 	return b.String()
 }
