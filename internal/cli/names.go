@@ -47,7 +47,9 @@ var elsewhere = []struct{ flags, here string }{
 	{"robots no-robots ignore-robots execute e", "nothing turns robots.txt off"},
 	{"set s", "each setting is a flag of its own: see amble help crawl"},
 	{"silent", "use --quiet"},
-	{"debug", "use --verbose"},
+	{"cookie b cookie-jar", "use --load-cookies FILE"},
+	{"save-cookies", "use -o DIR --keep-cookies"},
+	{"user u http-user http-password", "use --header 'Authorization: env:NAME'"},
 }
 
 // Elsewhere says what there is here for a flag of another program, given without its hyphens; "" if there is nothing to
