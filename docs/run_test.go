@@ -16,8 +16,8 @@ import (
 	"github.com/amble-crawler/amble/internal/demo"
 )
 
-// siteURL is the site in the documents' examples. A bookshop on loopback takes its place when they are run.
-const siteURL = "https://site.to.crawl/"
+// sites are those in the documents' examples. A bookshop on loopback takes their place when the examples are run.
+var sites = regexp.MustCompile(`https://(?:[a-z]+\.)?site\.to\.crawl/|` + regexp.QuoteMeta(shopURL))
 
 // notRun are the beginnings of commands that no test runs, and why. An asterisk stands for any document.
 var notRun = []struct{ document, command, reason string }{
@@ -44,7 +44,11 @@ type shellCommand struct {
 // programs are the words that a command line of a document begins with, where nothing else marks it.
 var programs = []string{"amble", "go", "jq", "wget", "scrapy", "docker", "npm", ".ci/run", "mkdir", "cd"}
 
+// variables are set for one command.
+var variables = regexp.MustCompile(`^(?:[A-Z_]+=(?:'[^']*'|\S*) )+`)
+
 func isCommand(line string) bool {
+	line = variables.ReplaceAllString(line, "")
 	first, _, _ := strings.Cut(line, " ")
 	return slices.Contains(programs, first) && line != first
 }
@@ -152,7 +156,7 @@ type shell struct {
 // document with a program the module that it is in.
 func newShell(t *testing.T, d document) *shell {
 	t.Helper()
-	s := &shell{t, d, t.TempDir(), small(t)}
+	s := &shell{t: t, doc: d, base: small(t)}
 	if !strings.HasPrefix(d.path, "examples/") { // which pause for a second after each request
 		web, err := demo.Shop(0)
 		if err != nil {
@@ -161,9 +165,7 @@ func newShell(t *testing.T, d document) *shell {
 		t.Cleanup(func() { web.Close() })
 		s.base = web.Hosts[0].Base
 	}
-	write(t, filepath.Join(s.dir, "seeds.txt"), s.base+"\n")
-	write(t, filepath.Join(s.dir, "hosts.txt"), strings.TrimSuffix(s.base, "/")+"\n")
-	write(t, filepath.Join(s.dir, "job.yaml"), "agent: labbot/1.0\ncontact: https://lab.university.edu/crawl\ndelay: 0\n")
+	s.dir = fixtures(t, s.base)
 	if d.path == "docs/from-wget.md" {
 		s.run("amble crawl -q -o yesterday " + s.base)
 	}
@@ -174,6 +176,23 @@ func newShell(t *testing.T, d document) *shell {
 		}
 	}
 	return s
+}
+
+// fixtures returns a directory with the files that commands of documents refer to.
+func fixtures(t *testing.T, base string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"seeds.txt": base + "\n", "hosts.txt": strings.TrimSuffix(base, "/") + "\n", "key.txt": "secret\n",
+		"job.yaml":    "agent: labbot/1.0\ncontact: https://lab.university.edu/crawl\ndelay: 0\n",
+		"cookies.txt": "# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\tsession\tabc\n",
+	} {
+		write(t, filepath.Join(dir, name), text)
+		if err := os.Chmod(filepath.Join(dir, name), 0o600); err != nil { // as secrets want it
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
 
 // small serves a site of two pages and a feed, for programs that pause for a second after each request.
@@ -194,7 +213,10 @@ func small(t *testing.T) string {
 }
 
 func (s *shell) runAll(todo []shellCommand) {
-	for _, c := range todo {
+	for i, c := range todo {
+		if recipes := s.doc.path == "docs/cookbook.md"; recipes && i > 0 && c.line > todo[i-1].line+1 {
+			s.dir = fixtures(s.t, s.base) // each of these stands alone
+		}
 		out, err := s.run(c.text)
 		if err != nil {
 			s.t.Errorf("%s:%d: %s: %v\n%s", s.doc.path, c.line, c.text, err, out)
@@ -203,6 +225,9 @@ func (s *shell) runAll(todo []shellCommand) {
 		}
 	}
 }
+
+// anyURL matches the origin of a URL, which must be the site's unless it is the contact's, or one for which there is a header.
+var anyURL = regexp.MustCompile(`https?://[^/ '"]+`)
 
 var goRun = regexp.MustCompile(`go run \./(?:cmd|examples)/`)
 
@@ -214,7 +239,12 @@ func (s *shell) run(line string) (string, error) {
 		return "", err
 	}
 	line = goRun.ReplaceAllString(line, programsDir+"/")
-	line = strings.NewReplacer(siteURL, s.base, shopURL, s.base, "--host site.to.crawl", "--host "+site.Host).Replace(line)
+	line = strings.ReplaceAll(sites.ReplaceAllString(line, s.base), "--host site.to.crawl", "--host "+site.Host)
+	for _, u := range anyURL.FindAllString(line, -1) {
+		if !slices.Contains([]string{strings.TrimSuffix(s.base, "/"), "https://lab.university.edu", "https://api.site.to.crawl"}, u) {
+			return "", fmt.Errorf("it would request %s", u)
+		}
+	}
 	cmd := exec.CommandContext(s.t.Context(), "sh", "-c", line)
 	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), "PATH="+programsDir+string(os.PathListSeparator)+os.Getenv("PATH"), "AMBLE_DELAY=0",
