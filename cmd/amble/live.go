@@ -123,6 +123,7 @@ func (*serveCmd) Help() string {
 	return `Examples:
 
 	amble serve job
+	amble crawl -o job --listen 127.0.0.1:8400 https://site.to.crawl/
 	amble serve --listen 127.0.0.1:8400 job
 
 Shows a crawl on a page, read only: one that is over, was killed, or runs in another process. Nothing in
