@@ -99,7 +99,7 @@ func (j *judge) pastRequests(list Lister) iter.Seq[[]frontier.Request] {
 			if j.admissible(u, depth, frontier.KindPage).fate != FateFollow || j.knows(u, depth, lowest) || j.crowds.enter(u) != "" {
 				continue
 			}
-			batch = append(batch, frontier.Request{URL: u, Depth: depth})
+			batch = append(batch, frontier.Request{URL: u, Depth: depth, Priority: j.priorities.of(u)})
 			if len(batch) == pastBatch {
 				if !yield(batch) {
 					return

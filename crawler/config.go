@@ -103,6 +103,9 @@ type Config struct {
 	// error.
 	Extract extract.Options
 
+	// Priorities are rules for the priorities of links, seeds and what sitemaps list; the first that matches a
+	// URL decides. Priority is for links that none matches.
+	Priorities []PriorityRule
 	// Priority returns the priority of a link that is about to be queued. It is also called for links to known
 	// URLs: one that is still queued is raised if a page found later gives it a higher priority. It is not
 	// called for links that are rejected. Visit.Priority is the page's own. It is called concurrently, before
@@ -302,6 +305,10 @@ func (c Config) Validate() error {
 	bad(c.Duplicates.NearBits >= 0 && c.Duplicates.NearBits <= simhash.MaxDistance, "Duplicates.NearBits is %d: must be 0 to %d", c.Duplicates.NearBits, simhash.MaxDistance)
 	bad(c.Limits.Errors >= 0, "Limits.Errors is %d: must not be negative", c.Limits.Errors)
 	bad(c.Limits.Redirects >= 0, "Limits.Redirects is %d: must not be negative", c.Limits.Redirects)
+	for i, r := range c.Priorities {
+		err := r.Validate()
+		bad(err == nil, "Priorities[%d] is wrong: %v", i, err)
+	}
 	x := c.Extract
 	bad(x.MaxLinks == 0 && !x.Resources && !x.XML, "Extract has MaxLinks, Resources or XML: leave them out, Limits.LinksPerPage, Follow.Resources and the type of each page decide")
 	bad(x.MaxAttr >= 0 && x.MaxTitle >= 0, "Extract has a negative MaxAttr or MaxTitle: must be 1 or more, or 0 for the default")

@@ -28,6 +28,8 @@ func TestBadInput(t *testing.T) {
 		{"scope", crawler.Config{Scope: crawler.ScopeConfig{Kind: "world"}}, nil, "host, domain, prefix or any"},
 		{"rule", crawler.Config{Scope: crawler.ScopeConfig{Rules: []crawler.ScopeRule{{Pattern: "("}}}}, nil, `scope rule "("`},
 		{"any without limit", crawler.Config{Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: crawler.None}}, nil, "explicit limit"},
+		{"priority rule", crawler.Config{Priorities: []crawler.PriorityRule{{Pattern: "/a"}, {Pattern: "(", Priority: 3}}}, nil, `Priorities[1] is wrong: crawler: priority rule "(=3": error parsing`},
+		{"priority rule without pattern", crawler.Config{Priorities: []crawler.PriorityRule{{Priority: 3}}}, nil, `priority rule "=3": no pattern`},
 		{"extractor and options", crawler.Config{Extract: extract.Options{Forms: true}, Extractor: new(noLinks)}, nil, "Extract and Extractor are both set: an Extractor reads pages itself"},
 		{"options of other fields", crawler.Config{Extract: extract.Options{Resources: true}}, nil, "Follow.Resources"},
 		{"negative option", crawler.Config{Extract: extract.Options{MaxAttr: -1}}, nil, "negative MaxAttr"},

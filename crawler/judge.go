@@ -17,6 +17,8 @@ type judge struct {
 	knower   frontier.Knower   // nil: every URL may be new
 	rationer frontier.Rationer // nil: there is room for every URL
 	crowds   *crowds
+
+	priorities *priorities
 }
 
 // verdict says whether a URL may enter the crawl, and what decided.

@@ -212,7 +212,7 @@ func (k *linker) news(v *Visit) []frontier.Request {
 			v.counts[why]++
 			continue
 		}
-		queue = append(queue, frontier.Request{URL: u, Depth: v.Depth + 1, Priority: k.cfg.priority(v, f.at, u), Via: v.URL, Beyond: f.beyond})
+		queue = append(queue, frontier.Request{URL: u, Depth: v.Depth + 1, Priority: k.judge.priorities.link(v, f.at, u), Via: v.URL, Beyond: f.beyond})
 	}
 	return queue
 }
@@ -220,7 +220,7 @@ func (k *linker) news(v *Visit) []frontier.Request {
 // unraised is the highest priority to which links of a crawl without priorities do not raise what is queued; in one
 // with priorities, raises looks further.
 func (k *linker) unraised() int8 {
-	if k.cfg.Priority == nil {
+	if k.judge.priorities.none() {
 		return 0
 	}
 	return lowest
@@ -229,7 +229,7 @@ func (k *linker) unraised() int8 {
 // raises returns Requests for links in k.follow to URLs that are known, and that they may raise. It is called after
 // news.
 func (k *linker) raises(v *Visit) (queue []frontier.Request) {
-	if k.cfg.Priority == nil || k.judge.knower == nil {
+	if k.judge.priorities.none() || k.judge.knower == nil {
 		return nil
 	}
 	k.final = slices.Grow(k.final[:0], len(k.keys))[:len(k.keys)]
@@ -244,7 +244,7 @@ func (k *linker) raises(v *Visit) (queue []frontier.Request) {
 			continue // cannot happen: it was resolved a moment ago
 		}
 		u := view.URL()
-		if p := k.cfg.priority(v, f.at, u); p > lowest && !k.judge.knows(u, v.Depth+1, p) {
+		if p := k.judge.priorities.link(v, f.at, u); p > lowest && !k.judge.knows(u, v.Depth+1, p) {
 			queue = append(queue, frontier.Request{URL: u, Depth: v.Depth + 1, Priority: p, Via: v.URL, Beyond: f.beyond})
 		}
 	}

@@ -88,3 +88,23 @@ func TestABetterPriorityRaises(t *testing.T) {
 		})
 	}
 }
+
+// The first of Config.Priorities that matches decides: for seeds, links and what sitemaps list.
+func TestPriorities(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Robots("Sitemap: /sitemap.xml\n")
+		s.Page("/sitemap.xml", `<urlset><url><loc>/news/s</loc></url><url><loc>/old/s</loc></url></urlset>`).Type("application/xml")
+		s.Page("/", links("/old/1", "/x", "/news/1", "/news/first"))
+		for _, p := range []string{"/old/1", "/x", "/news/1", "/news/first", "/news/s", "/old/s", "/news/seed"} {
+			s.Page(p, "")
+		}
+		c := crawler.Config{
+			Concurrency: 1, Follow: crawler.Follow{Sitemaps: true},
+			Priorities: []crawler.PriorityRule{{Pattern: "/first$", Priority: 127}, {Pattern: "/news/", Priority: 10}, {Pattern: "/old/", Priority: -128}, {Pattern: "/", Priority: 0}},
+			Priority:   func(*crawler.Visit, *crawler.Link) int8 { panic("a rule decides before") },
+		}
+		_, got := run(t, w, c, s.URL("/"), s.URL("/news/seed"))
+		same(t, got, "/news/seed fetched", "/sitemap.xml fetched", "/news/s fetched", "/ fetched", "/news/first fetched", "/news/1 fetched", "/x fetched", "/old/s fetched", "/old/1 fetched")
+	})
+}

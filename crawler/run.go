@@ -102,7 +102,7 @@ func (r *run) makeFrontier() {
 
 func (r *run) makeJudge() (err error) {
 	cfg := &r.cfg
-	j := &judge{cfg: cfg, scope: cfg.Scope.Custom, crowds: newCrowds(cfg.Traps, cfg.Politeness.OwnHosts)}
+	j := &judge{cfg: cfg, scope: cfg.Scope.Custom, crowds: newCrowds(cfg.Traps, cfg.Politeness.OwnHosts), priorities: newPriorities(cfg)}
 	if j.scope == nil {
 		if j.scope, err = cfg.seedScope(r.hosts, r.seeds...); err != nil {
 			return err
@@ -271,9 +271,9 @@ func (r *run) open(ctx context.Context) error {
 func (r *run) addSeeds(ctx context.Context) (added int, err error) {
 	queue := make([]frontier.Request, len(r.seeds))
 	for i, u := range r.seeds {
-		queue[i] = frontier.Request{URL: u, Kind: frontier.KindSeed}
+		queue[i] = frontier.Request{URL: u, Kind: frontier.KindSeed, Priority: r.judge.priorities.of(u)}
 		if i < len(r.cfg.Seeds) {
-			queue[i].Priority, queue[i].Meta = r.cfg.Seeds[i].Priority, r.cfg.Seeds[i].Meta
+			queue[i].Priority, queue[i].Meta = or(r.cfg.Seeds[i].Priority, queue[i].Priority), r.cfg.Seeds[i].Meta
 		}
 	}
 	return r.frontier.Add(ctx, queue...)

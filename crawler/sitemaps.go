@@ -75,7 +75,7 @@ func (a *attempt) readSitemap(page *fetcher.Page) []frontier.Request {
 			queue = append(queue, s)
 		}
 		if d := a.judge.admissible(to, 1, frontier.KindSitemap); d.fate == FateFollow && !e.Sitemap {
-			queue = append(queue, frontier.Request{URL: to, Depth: 1, Via: c.URL})
+			queue = append(queue, frontier.Request{URL: to, Depth: 1, Via: c.URL, Priority: a.judge.priorities.of(to)})
 		}
 	}
 	return queue

@@ -177,6 +177,9 @@ func (c *explainCmd) scopeOf(e *explanation, u weburl.URL, seeds []weburl.URL) e
 		scope = asSeed{own}
 	}
 	e.Scope = scope.Decide(u)
+	if r, ok := c.cfg.PriorityRuleOf(u); ok {
+		e.First = r.String()
+	}
 	s := staged{base: u, scope: scope, cfg: crawler.Config{Limits: crawler.Limits{Depth: crawler.None}}}
 	page := fmt.Sprintf("<a href=\"%s\">", html.EscapeString(u.String()))
 	return s.judge([]byte(page), func(v *crawler.Visit) {
@@ -238,7 +241,8 @@ type explanation struct {
 	Fate   crawler.Fate     `json:"fate"`
 	Rule   string           `json:"rule"` // what decided Fate
 	Scope  crawler.Decision `json:"-"`
-	Robots *judgement       `json:"robots"` // null when none was requested
+	First  string           `json:"priority,omitempty"` // the rule of --priority that decides
+	Robots *judgement       `json:"robots"`             // null when none was requested
 	Delay  float64          `json:"delay_s"`
 	Clause string           `json:"delay_clause"` // what sets the delay
 	Crawl  bool             `json:"crawl"`        // a crawl would request it
@@ -310,6 +314,9 @@ func (e *explanation) text() string {
 		storyText(e.Job, line)
 	}
 	line("scope", scopeDecision(e.Scope))
+	if e.First != "" {
+		line("priority", e.First)
+	}
 	if e.Robots != nil {
 		text := strings.TrimSuffix(e.Robots.text("           "), "\n")
 		fmt.Fprintf(&b, "  %-8s %s\n", "robots", strings.TrimLeft(text, " "))
