@@ -1,0 +1,105 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// page returns the address of the page that p serves, and its token.
+func (p *process) page(t *testing.T) (base, token string) {
+	t.Helper()
+	for {
+		line, err := p.stderr.ReadString('\n')
+		if err != nil {
+			t.Fatal("no page is served:", err)
+		}
+		if _, url, ok := strings.Cut(strings.TrimSpace(line), "watch it at "); ok {
+			base, token, _ = strings.Cut(url, "/?token=")
+			return base, token
+		}
+	}
+}
+
+// request makes a request of a page and returns the status and the body.
+func request(t *testing.T, method, url, token string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(b)
+}
+
+// TestListenAndServe watches a crawl, ends it on its page, and shows it again from its directory.
+func TestListenAndServe(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "job")
+	for _, args := range [][]string{nil, {"-o", dir}} {
+		site := newSlowSite(t)
+		p := start(t, append([]string{"crawl", "--listen", "127.0.0.1:0", "--delay", "none", site.URL + "/"}, args...)...)
+		base, token := p.page(t)
+		<-site.asked
+		status, text := request(t, http.MethodGet, base+"/", token)
+		if status != 200 || !strings.Contains(text, "Crawl of "+site.URL) || strings.Contains(text, "Explain") != (args != nil) {
+			t.Errorf("%v: %d %s", args, status, text)
+		}
+		if status, text = request(t, http.MethodGet, base+"/metrics", token); status != 200 || !strings.Contains(text, "amble_early_requests_total 0") {
+			t.Errorf("%v: %d %s", args, status, text)
+		}
+		if args != nil {
+			status, text = request(t, http.MethodGet, base+"/?url="+site.URL+"/", token)
+			if status != 200 || !strings.Contains(text, "  verdict  ") {
+				t.Errorf("why: %d %s", status, text)
+			}
+		}
+		if status, _ = request(t, http.MethodPost, base+"/drain", token); status != http.StatusSeeOther {
+			t.Errorf("%v: the order to end: %d", args, status)
+		}
+		site.release()
+		if _, err := io.ReadAll(p.stderr); err != nil {
+			t.Error(err)
+		}
+		if err := p.Wait(); err != nil {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+	p := start(t, "serve", dir)
+	base, token := p.page(t)
+	status, text := request(t, http.MethodGet, base+"/", token)
+	if status != 200 || !strings.Contains(text, "(drained)") || !strings.Contains(text, "with 2 URLs left") && !strings.Contains(text, "with 1 URL left") {
+		t.Errorf("%d %s", status, text)
+	}
+	if status, _ = request(t, http.MethodPost, base+"/pause", token); status != http.StatusForbidden {
+		t.Errorf("an order to what is over: %d", status)
+	}
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := p.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 143 {
+		t.Errorf("after SIGTERM: %v", err)
+	}
+	for _, args := range [][]string{{"serve", t.TempDir()}, {"serve", "--listen", "nowhere", dir}, {"crawl", "--listen", "nowhere", "http://127.0.0.1/"}, {"crawl", "--debug", "http://127.0.0.1/"}} {
+		if err := exec.Command("amble", args...).Run(); !errors.As(err, &exit) || exit.ExitCode() != 2 {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}
