@@ -38,6 +38,7 @@ type commands struct {
 	Explain    explainCmd    `cmd:"" group:"Look:" help:"Say what a crawl would do, or did, with a URL, and why."`
 	Links      linksCmd      `cmd:"" group:"Look:" help:"List the links of a page, and what a crawl would do with each."`
 	Status     statusCmd     `cmd:"" group:"Look:" help:"Say how a crawl stands: what is left, and what each host waits for."`
+	Diff       diffCmd       `cmd:"" group:"Look:" help:"Say which pages are new, gone, changed or moved between two crawls."`
 	Shell      shellCmd      `cmd:"" group:"Look:" help:"Try selectors, links and rules on a page, on the web or recorded."`
 	Plan       planCmd       `cmd:"" group:"Check:" help:"Say how long a polite crawl will take at least, and what decides it."`
 	Robots     robotsCmd     `cmd:"" group:"Check:" help:"Judge URLs by robots.txt, and say why."`

@@ -1,0 +1,219 @@
+package diff
+
+import (
+	"cmp"
+	"fmt"
+	"hash/maphash"
+	"strings"
+
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/sink"
+)
+
+// Kind is what became of a page between two crawls.
+type Kind string
+
+// The kinds of changes, in the order in which they are shown.
+const (
+	New      Kind = "new"      // the first crawl looked everywhere, and it was not there
+	Changed  Kind = "changed"  // another content
+	Moved    Kind = "moved"    // it redirects now; or its content is at a URL that the first crawl did not have
+	Gone     Kind = "gone"     // 404 or 410 now
+	Unlinked Kind = "unlinked" // the second crawl looked everywhere, and no link led there; the page may still exist
+	// NotCompared is a page of one crawl that the other did not look at, or could not have.
+	NotCompared Kind = "not_compared"
+	Same        Kind = "same" // counted only
+)
+
+// Kinds are all kinds of changes, in the order in which they are shown.
+var kinds = []Kind{New, Changed, Moved, Gone, Unlinked, NotCompared}
+
+// Change is a page that is not the same in both crawls. It is a line of "amble diff --json".
+type Change struct {
+	Change Kind   `json:"change"`
+	URL    string `json:"url"`
+	To     string `json:"to,omitempty"` // with Moved
+	Was    int    `json:"was,omitempty"`
+	Now    int    `json:"now,omitempty"`    // Was and Now are statuses; 0: there was no answer
+	Job    int    `json:"job,omitempty"`    // with NotCompared: 1 or 2, the crawl that did not look at it
+	Reason string `json:"reason,omitempty"` // with NotCompared: why not
+	Title  string `json:"title,omitempty"`  // of the page that there is
+}
+
+// Text returns the change in one line.
+func (c *Change) Text() string {
+	text := fmt.Sprintf("%-12s  %s", c.Change, c.URL)
+	switch {
+	case c.To != "":
+		text += "  ->  " + c.To
+	case c.Change == NotCompared:
+		text += fmt.Sprintf("  (job %d: %s)", c.Job, c.Reason)
+	case c.Was != c.Now && c.Was != 0 && c.Now != 0:
+		text += fmt.Sprintf("  (%d, was %d)", c.Now, c.Was)
+	}
+	if c.Title != "" {
+		text += fmt.Sprintf("  %q", c.Title)
+	}
+	return cli.Printable(text)
+}
+
+// Counts counts pages by what became of them.
+type Counts map[Kind]int
+
+// Text returns the counts in one line.
+func (n Counts) Text() string {
+	parts := []string{}
+	for _, k := range append(kinds[:len(kinds):len(kinds)], Same) {
+		if n[k] > 0 || k == Same {
+			parts = append(parts, fmt.Sprintf("%s %d", strings.ReplaceAll(string(k), "_", " "), n[k]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// mostMoves is how many URLs of moved pages are remembered: others are shown as new.
+const mostMoves = 200_000
+
+// comparison is two crawls.
+type comparison struct {
+	emit   func(*Change) error
+	counts Counts
+	hash   hasher
+	a, b   table
+	ra, rb *reach
+	moved  map[key]key    // from a to b
+	came   map[key]string // by the key in b, the URL in a, once that is known
+}
+
+// Compare calls emit with each page that is not the same in both jobs, and returns how many there are of each kind. It reads
+// the visits of each job twice. An error is that of the jobs' files, or of emit.
+func Compare(a, b *job.Reader, emit func(*Change) error) (Counts, error) {
+	c := &comparison{emit: emit, counts: Counts{}, hash: hasher{maphash.MakeSeed(), maphash.MakeSeed()}, came: map[key]string{}}
+	var err error
+	for _, of := range []struct {
+		r *job.Reader
+		t *table
+		x **reach
+	}{{a, &c.a, &c.ra}, {b, &c.b, &c.rb}} {
+		if *of.x, err = reachOf(of.r); err != nil {
+			return nil, err
+		}
+		if *of.t, err = load(of.r, &c.hash); err != nil {
+			return nil, err
+		}
+	}
+	c.moved = moves(c.a, c.b)
+	if err := each(a, c.a, &c.hash, c.before); err != nil {
+		return nil, err
+	}
+	return c.counts, each(b, c.b, &c.hash, c.after)
+}
+
+// each calls f with each visit that is in the table, once.
+func each(r *job.Reader, t table, h *hasher, f func(key, *sink.Record) error) error {
+	done := make([]bool, len(t))
+	for v, err := range r.Visits() {
+		if err != nil {
+			return err
+		}
+		k := h.key(v.URL)
+		i, ok := t.index(k)
+		if !ok || done[i] || t[i].class != classOf(v) || t[i].content != contentOf(v) {
+			continue // there is a later one; or it was written meanwhile
+		}
+		done[i] = true
+		if err := f(k, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *comparison) add(x Change) error {
+	c.counts[x.Change]++
+	if x.Change == Same {
+		return nil
+	}
+	return c.emit(&x)
+}
+
+// before looks at a visit of the first crawl: at the pages that the second does not have.
+func (c *comparison) before(k key, v *sink.Record) error {
+	if classOf(v) != page {
+		return nil
+	}
+	if to, ok := c.moved[k]; ok && len(c.came) < mostMoves {
+		c.came[to] = v.URL
+		return nil
+	}
+	delete(c.moved, k)
+	if c.b.find(k).class != absent {
+		return nil // when the visit of the second crawl is read
+	}
+	if why := c.rb.missed(v.URL, v.Depth); why != "" {
+		return c.add(Change{Change: NotCompared, URL: v.URL, Was: v.Status, Job: 2, Reason: why, Title: v.Title})
+	}
+	return c.add(Change{Change: Unlinked, URL: v.URL, Was: v.Status, Title: v.Title})
+}
+
+// after looks at a visit of the second crawl.
+func (c *comparison) after(k key, v *sink.Record) error {
+	was := c.a.find(k)
+	x := Change{URL: v.URL, Was: int(was.status), Now: v.Status, Title: v.Title}
+	switch now := classOf(v); {
+	case now == page && was.class == page:
+		x.Change = c.content(v, was)
+	case now == page:
+		return c.appeared(k, v, was, x)
+	case was.class != page && (was.class != redirected || now != missing):
+		return nil // neither has a page
+	case now == missing:
+		if _, ok := c.moved[k]; ok {
+			return nil // when the page is met where it is now
+		}
+		x.Change, x.Title = Gone, ""
+	case now == redirected:
+		x.Change, x.To = Moved, v.Final
+	default:
+		x.Change, x.Job, x.Reason = NotCompared, 2, unseenText(v)
+	}
+	return c.add(x)
+}
+
+// content compares the contents of a page.
+func (c *comparison) content(v *sink.Record, was row) Kind {
+	now := contentOf(v)
+	if v.Outcome == "not_modified" || now == was.content && int(was.status) == v.Status {
+		return Same
+	}
+	return Changed
+}
+
+// appeared looks at a page of the second crawl that the first does not have.
+func (c *comparison) appeared(k key, v *sink.Record, was row, x Change) error {
+	from, moved := c.came[k]
+	why := ""
+	if was.class == absent {
+		why = c.ra.missed(v.URL, v.Depth)
+	}
+	switch {
+	case moved:
+		x.Change, x.URL, x.To = Moved, from, v.URL
+	case was.class == unseen:
+		x.Change, x.Job, x.Reason = NotCompared, 1, "it could not be had"
+	case why != "":
+		x.Change, x.Job, x.Reason = NotCompared, 1, why
+	default:
+		x.Change = New
+	}
+	return c.add(x)
+}
+
+// unseenText says why a visit has no page.
+func unseenText(v *sink.Record) string {
+	if v.Status >= 400 {
+		return fmt.Sprintf("status %d", v.Status)
+	}
+	return strings.TrimSuffix(v.Outcome+", "+cmp.Or(v.Reason, v.Rule), ", ")
+}

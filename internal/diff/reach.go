@@ -1,0 +1,65 @@
+package diff
+
+import (
+	"fmt"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// reach is which URLs a crawl would have found and looked at, if links had led to them.
+type reach struct {
+	ended string // why it did not look at all that it knew; "" if it did
+	depth int    // the greatest; negative: no limit
+	scope crawler.Scope
+}
+
+func reachOf(r *job.Reader) (*reach, error) {
+	m, err := r.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.Config()
+	if err != nil {
+		return nil, err
+	}
+	var seeds []weburl.URL
+	for _, s := range m.Seeds {
+		if u, err := weburl.Parse(s); err == nil {
+			seeds = append(seeds, u)
+		}
+	}
+	x := &reach{depth: c.Crawl.Limits.Depth}
+	if x.depth == crawler.SeedsOnly {
+		x.depth = 0
+	}
+	if x.scope, err = crawler.NewSeedScope(c.Crawl.Scope.Kind, c.Crawl.Scope.Rules, seeds...); err != nil {
+		return nil, err
+	}
+	switch last := m.Last(); {
+	case m.Finished():
+	case r.Running():
+		x.ended = "it is not finished"
+	case last.Ended.IsZero():
+		x.ended = "it was killed"
+	default:
+		x.ended = fmt.Sprintf("it ended before (%s)", last.Finish)
+	}
+	return x, nil
+}
+
+// missed returns why the crawl did not look at a URL that was found at this depth by another; "" if it would have.
+func (x *reach) missed(url string, depth int) string {
+	u, err := weburl.Parse(url)
+	if err != nil {
+		return "no valid URL"
+	}
+	if d := x.scope.Decide(u); !d.In {
+		return "out of its scope: " + d.Rule
+	}
+	if x.depth >= 0 && depth > x.depth {
+		return fmt.Sprintf("deeper than its depth of %d", x.depth)
+	}
+	return x.ended
+}
