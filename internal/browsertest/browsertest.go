@@ -104,6 +104,7 @@ func (b *Browser) New(v View) *Page {
 	for _, domain := range [...]string{"Page", "Runtime", "Log", "Network"} {
 		b.call(p.session, domain+".enable", nil, nil)
 	}
+	b.call(p.session, "Page.setLifecycleEventsEnabled", map[string]any{"enabled": true}, nil)
 	p.Show(v)
 	return p
 }
@@ -134,13 +135,12 @@ func (p *Page) Show(v View) {
 // Navigate goes to a URL and waits until it is loaded.
 func (p *Page) Navigate(url string) {
 	p.b.t.Helper()
-	seen := p.b.conn.count(p.session, "Page.loadEventFired")
-	var res struct{ ErrorText string }
+	var res struct{ ErrorText, LoaderID string }
 	p.b.call(p.session, "Page.navigate", map[string]any{"url": url}, &res)
 	if res.ErrorText != "" {
 		p.b.t.Fatalf("%s: %s", url, res.ErrorText)
 	}
-	if !p.b.conn.await(func() bool { return p.b.conn.counted(p.session, "Page.loadEventFired") > seen }, patience) {
+	if !p.b.conn.await(func() bool { return p.b.conn.loaded(p.session, res.LoaderID) }, patience) {
 		p.b.t.Fatalf("%s was not loaded", url)
 	}
 }

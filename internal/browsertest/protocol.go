@@ -161,21 +161,20 @@ func (c *conn) await(ok func() bool, patience time.Duration) bool {
 	return true
 }
 
-// count returns how many events of a kind a session has had.
-func (c *conn) count(session, method string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.counted(session, method)
-}
-
-// counted is count with the lock held.
-func (c *conn) counted(session, method string) (n int) {
+// loaded reports, with the lock held, whether a session has loaded what a navigation began. The empty page that a session
+// begins with may still have been loading then.
+func (c *conn) loaded(session, loader string) bool {
+	if loader == "" { // another place in the same page
+		return true
+	}
 	for i := range c.events {
-		if c.events[i].SessionID == session && c.events[i].Method == method {
-			n++
+		e := &c.events[i]
+		var life struct{ LoaderID, Name string }
+		if e.SessionID == session && e.Method == "Page.lifecycleEvent" && json.Unmarshal(e.Params, &life) == nil && life.LoaderID == loader && life.Name == "load" {
+			return true
 		}
 	}
-	return n
+	return false
 }
 
 // of returns the parameters of a session's events of a kind.
