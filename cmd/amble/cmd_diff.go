@@ -19,8 +19,9 @@ type diffCmd struct {
 func (*diffCmd) Help() string {
 	return `Examples:
 
-	amble diff crawls/monday crawls/tuesday
-	amble diff --json crawls/monday crawls/tuesday | jq -r 'select(.change == "new") | .url'
+	amble diff monday tuesday
+	amble diff monday tuesday | grep ^gone
+	amble diff --json monday tuesday | jq -r 'select(.change == "new").url'
 
 Each page that is not the same in both crawls has a line, which begins with:
 

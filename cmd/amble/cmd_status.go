@@ -20,6 +20,7 @@ func (*statusCmd) Help() string {
 	return `Examples:
 
 	amble status job
+	watch -n 10 amble status job
 	amble status --json job | jq '.waiting[] | select(.waits == "retry_after")'
 
 Says of a running, killed or finished crawl what is done, which hosts have URLs left, what each of them waits
