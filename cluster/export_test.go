@@ -58,12 +58,9 @@ type Written struct {
 	Open, Close bool
 }
 
-// Journal returns all records of a shard.
-func Journal(ctx context.Context, e Engine, shard int) (all []Written, err error) {
-	for x, err := range e.Read(ctx, shard, 0) {
-		if err != nil {
-			return nil, err
-		}
+// ReadWritten reads records of a journal.
+func ReadWritten(entries []Entry) (all []Written, err error) {
+	for _, x := range entries {
 		r, err := decodeRecord(x.Data)
 		if err != nil {
 			return nil, err

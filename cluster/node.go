@@ -28,6 +28,9 @@ type Config struct {
 	MaxShards int
 	// Own reports whether a host (weburl.URL.Host) is the operator's own: it does not share its address's clock. nil: none.
 	Own func(host string) bool
+	// SnapshotSize is by how many bytes the journal of a shard grows before a snapshot of its queue is stored and the journal
+	// is trimmed. 0: DefaultSnapshotSize.
+	SnapshotSize int64
 	// Poll is how often the inboxes are looked at. 0: each second.
 	Poll time.Duration
 	// Trace is called for what happens to the shards. nil: not.
@@ -347,6 +350,12 @@ func (n *Node) read(ctx context.Context, s *Shard, h *held) {
 		}
 		if probed {
 			_ = n.beat(s.owner, h)
+		}
+		if s.snapshotDue() && s.snapping.CompareAndSwap(false, true) {
+			s.tasks.Go(func() {
+				defer s.snapping.Store(false)
+				_ = s.snapshot(ctx) // tried again
+			})
 		}
 		wait(ctx, n.Poll)
 	}

@@ -31,6 +31,7 @@ type owner struct {
 	mu     sync.Mutex
 	mark   uint64    // of the last group
 	latest time.Time // when the last record was sent
+	bytes  int64     // of groups since the last snapshot
 }
 
 func newOwner(ctx context.Context, e Engine, shard int, node string, ttl time.Duration, last, epoch uint64) *owner {
@@ -63,6 +64,9 @@ func (o *owner) Append(group []byte) (disk.Mark, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.mark = o.last
+	for _, b := range bodies {
+		o.bytes += int64(len(b))
+	}
 	return disk.Mark{Seq: o.last, Nonce: n}, nil
 }
 
@@ -93,6 +97,20 @@ func (o *owner) close() error {
 		o.err = ErrLease
 	}
 	return err
+}
+
+// grown returns how many bytes the journal has since the last snapshot.
+func (o *owner) grown() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.bytes
+}
+
+// shrunk notes that a snapshot has so many of these bytes.
+func (o *owner) shrunk(by int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.bytes -= by
 }
 
 // quiet returns for how long nothing was appended.

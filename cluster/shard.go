@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/amble-crawler/amble/frontier"
@@ -20,12 +21,14 @@ type Shard struct {
 	Epoch  uint64 // of this ownership; 1 is the first
 	Dir    string // a new directory, for what this ownership writes
 
-	node   *Node
-	owner  *owner
-	store  *disk.Store
-	outbox outbox
-	keeper *keeper
-	tasks  sync.WaitGroup // questions to keepers
+	node     *Node
+	owner    *owner
+	store    *disk.Store
+	outbox   outbox
+	keeper   *keeper
+	snapSize int64 // of the last snapshot
+	snapping atomic.Bool
+	tasks    sync.WaitGroup // questions to keepers
 
 	end  context.Context // ends when no more is to be claimed
 	stop context.CancelFunc

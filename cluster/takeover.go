@@ -39,9 +39,17 @@ func takeOver(ctx context.Context, e Engine, shard int, node string, ttl time.Du
 // follow brings the copy in dir to the owner's OPEN. A directory that is not a copy of this journal is made anew.
 func (o *owner) follow(dir string, c disk.Config) error {
 	err := o.followFrom(dir, c)
-	if errors.Is(err, errOtherCopy) || errors.Is(err, disk.ErrDamaged) {
+	for range 8 { // what says which snapshot is the latest may be stale
+		if !errors.Is(err, errOtherCopy) && !errors.Is(err, disk.ErrDamaged) {
+			break
+		}
 		if err := os.RemoveAll(dir); err != nil {
 			return fmt.Errorf("cluster: %w", err)
+		}
+		if rerr := restore(o.ctx, o.engine, o.shard, dir); rerr != nil {
+			err = errors.Join(errOtherCopy, rerr)
+			wait(o.ctx, retry)
+			continue
 		}
 		err = o.followFrom(dir, c)
 	}
@@ -59,7 +67,7 @@ func (o *owner) followFrom(dir string, c disk.Config) error {
 	f := follower{copy: k, at: k.Mark(), open: o.last}
 	err = f.read(o.ctx, o.engine, o.shard)
 	o.mu.Lock()
-	o.mark = k.Mark().Seq
+	o.mark, o.bytes = k.Mark().Seq, f.bytes
 	o.mu.Unlock()
 	return errors.Join(err, k.Close())
 }
@@ -72,6 +80,7 @@ type follower struct {
 	epoch uint64
 	known bool // that the journal has the copy's group
 	parts []byte
+	bytes int64 // of groups
 }
 
 func (f *follower) read(ctx context.Context, e Engine, shard int) error {
@@ -125,7 +134,7 @@ func (f *follower) apply(x Entry) (done bool, err error) {
 }
 
 func (f *follower) group(b []byte, at disk.Mark) error {
-	f.parts = nil
+	f.parts, f.bytes = nil, f.bytes+int64(len(b))
 	group, err := join(b)
 	if err != nil {
 		return err

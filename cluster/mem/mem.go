@@ -28,6 +28,7 @@ type Server struct {
 // log is a journal or an inbox.
 type log struct {
 	entries []cluster.Entry
+	history []cluster.Entry // with those that were trimmed
 	last    uint64
 	trimmed uint64                   // the greatest sequence that is gone
 	nonces  map[cluster.Nonce]uint64 // of all that were ever appended
@@ -84,6 +85,7 @@ func (s *Server) add(l *log, n cluster.Nonce, data []byte) {
 	s.seq++
 	l.last = s.seq
 	l.entries = append(l.entries, cluster.Entry{Seq: l.last, Nonce: n, Data: bytes.Clone(data), At: time.Now()})
+	l.history = append(l.history, l.entries[len(l.entries)-1])
 }
 
 // lastBut returns the last record of a journal, or the one that many before it.
@@ -199,6 +201,13 @@ func (s *Server) answer(shard int, a *answer) (stop func()) {
 		defer s.mu.Unlock()
 		s.answers[shard] = slices.DeleteFunc(s.answers[shard], func(b *answer) bool { return a == b })
 	}
+}
+
+// History returns all records that were ever appended to a journal, those that were trimmed, too.
+func (s *Server) History(shard int) []cluster.Entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(of(s.journals, shard).history)
 }
 
 // GoBack makes a journal lose its last records, as a disk that acknowledges what it has not written.

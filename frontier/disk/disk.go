@@ -17,8 +17,8 @@
 // memory; writer turns calls into batches; offsets, known and calls are small. Reading order: disk.go,
 // frontier.go and durable.go (the calls), op.go, lanes.go, queue.go, reading.go and waiting.go (what is in memory of
 // a queue), writer.go, group.go, pin.go and publish.go (a batch from its ops to its effects), keys.go, seen.go and
-// record.go (the format), raise.go (F20), engine.go, failure.go and guard.go (what happens when the disk fails), journal.go and copy.go (a store that is kept
-// elsewhere, too).
+// record.go (the format), raise.go (F20), engine.go, failure.go and guard.go (what happens when the disk fails), journal.go, copy.go and snapshot.go (a store that is
+// kept elsewhere, too).
 package disk
 
 import (
@@ -41,6 +41,7 @@ import (
 type Store struct {
 	c       Config
 	dir     string
+	fs      vfs.FS
 	secret  secret
 	calls   calls
 	engine  *engine
@@ -104,6 +105,7 @@ func (s *Store) openEngine(fs vfs.FS, lock *pebble.Lock, readOnly bool) (err err
 }
 
 func (s *Store) start(fs vfs.FS, lock *pebble.Lock) error {
+	s.fs = fs
 	if err := s.openEngine(fs, lock, false); err != nil {
 		return err
 	}

@@ -279,3 +279,59 @@ func TestCopyRefusesRubbish(t *testing.T) {
 		t.Errorf("Apply: %v, want ErrDamaged", err)
 	}
 }
+
+// TestCheckpointIsACopy: a checkpoint that is taken while the store writes is what the store was at its mark, and follows
+// the journal from there.
+func TestCheckpointIsACopy(t *testing.T) {
+	fs, p := vfs.NewMem(), &pen{of: &sequence{}}
+	c := smallConfig()
+	c.Journal = p
+	s, err := open(fs, "/crawl", c, tuned())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &witness{s: s, life: "1", say: func(string) {}}
+	var marks []Mark
+	for i := range 5 {
+		if err := w.crawl(t.Context(), 3); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error)
+		go func() { done <- w.add(t.Context(), fmt.Sprintf("http://b.test/%d", i)) }()
+		dir := fmt.Sprint("/checkpoint-", i)
+		if err := s.Checkpoint(t.Context(), dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		k, err := openCopy(fs, dir, testConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := slices.Index(p.of.marks, k.Mark()) + 1
+		rebuilt := vfs.NewMem()
+		follow(t, rebuilt, p.of, n)
+		if n == 0 || contents(t, k.engine) != contentsOf(t, rebuilt) {
+			t.Errorf("checkpoint %d is not the store at group %d", i, n)
+		}
+		marks = append(marks, k.Mark())
+		for ; n < len(p.of.groups); n++ {
+			if err := k.Apply(p.of.groups[n], p.of.marks[n]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if contents(t, k.engine) != contents(t, s.engine) {
+			t.Errorf("checkpoint %d, brought up to date, is not the store", i)
+		}
+		if err := k.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if marks[0] == marks[4] {
+		t.Error("all checkpoints are the same")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
