@@ -30,7 +30,7 @@ type Server struct {
 
 // Listen opens a listener on an address as for net.Listen, such as 127.0.0.1:0, before it is known what is served there.
 func Listen(address string) (*Server, error) {
-	ln, err := net.Listen("tcp", address)
+	ln, err := new(net.ListenConfig).Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return nil, err
 	}

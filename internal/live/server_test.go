@@ -3,6 +3,7 @@ package live
 import (
 	"compress/gzip"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -220,7 +221,7 @@ func TestReaders(t *testing.T) {
 			t.Fatal(err)
 		}
 		b, err := io.ReadAll(z)
-		if err != nil && err != io.ErrUnexpectedEOF || strings.Count(string(b), "\n\n") < 19 {
+		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) || strings.Count(string(b), "\n\n") < 19 {
 			t.Errorf("%d events, %v", strings.Count(string(b), "\n\n"), err)
 		}
 		if h.live.stream.watched() {

@@ -207,7 +207,9 @@ func TestInvariants(t *testing.T) {
 		{"P4 another domain's", polite().add(page(2, "/")), hostDelay("*.b.test", 3), nil},
 		{"P4 the first entry holds", polite().add(page(2, "/")), func(c *Config) { c.HostDelays = []HostDelay{{Match: "a.test", Delay: 0}, {Match: "*.test", Delay: 3}} }, nil},
 		{"P4 an address's own delay", polite().add(page(2, "/")), hostDelay("192.0.2.0/24", 3), []string{"P4"}},
-		{"P4 names come before addresses", polite().add(page(2, "/")), func(c *Config) { c.HostDelays = []HostDelay{{Match: "192.0.2.1", Delay: 3}, {Match: "a.test", Delay: 0}} }, nil},
+		{"P4 names come before addresses", polite().add(page(2, "/")), func(c *Config) {
+			c.HostDelays = []HostDelay{{Match: "192.0.2.1", Delay: 3}, {Match: "a.test", Delay: 0}}
+		}, nil},
 		{"P4 a shorter delay", polite().add(page(0.5, "/")), hostDelay("a.test", 0.2), []string{"P4"}},
 		{"P4 a shorter delay of an own host", polite().add(page(0.5, "/")), func(c *Config) {
 			c.HostDelays, c.OwnHosts = []HostDelay{{Match: "a.test", Delay: 0.2}}, map[string]int{"a.test:80": 1}
