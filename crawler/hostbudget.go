@@ -22,7 +22,10 @@ type spending struct {
 // name, the address decides that it has when the crawl first meets it; the error is that of the look-up.
 func (a *attempt) settings(ctx context.Context) (*HostSettings, error) {
 	t, u := a.hosts, a.claim.URL
-	if t != nil && t.located && t.named(u.Host()) == hostmatch.None && !a.tally.address(u.Host()).IsValid() {
+	if t == nil {
+		return nil, nil //nolint:nilnil // no entry holds
+	}
+	if t.located && t.named(u.Host()) == hostmatch.None && !a.tally.address(u.Host()).IsValid() {
 		addr, err := a.client.Locate(ctx, politeness.Request{URL: u})
 		if err != nil {
 			return nil, err

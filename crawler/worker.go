@@ -132,10 +132,13 @@ func (a *attempt) account(ctx context.Context, answer *fetcher.Answer) {
 	if all := a.tally.request(answer); a.cfg.Limits.Bytes > 0 && all >= a.cfg.Limits.Bytes {
 		a.drain(FinishBytes)
 	}
-	if host := answer.Permit.URL().Host(); a.counts(host) != nil {
-		a.tally.receives(host, wireBytes(answer))
+	if a.hosts != nil {
+		host := answer.Permit.URL().Host()
+		if a.counts(host) != nil {
+			a.tally.receives(host, wireBytes(answer))
+		}
+		a.hosts.metAt(host, answer.Addr)
 	}
-	a.hosts.metAt(answer.Permit.URL().Host(), answer.Addr)
 	switch {
 	case answer.Page != nil:
 		a.vain.hear()

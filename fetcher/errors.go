@@ -158,6 +158,9 @@ func aborted(err error) bool {
 
 // ReasonOf returns the reason code of an error of this package, or "" for any other.
 func ReasonOf(err error) string {
+	if err == nil {
+		return ""
+	}
 	var e *Error
 	if errors.As(err, &e) {
 		return e.Reason
