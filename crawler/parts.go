@@ -15,7 +15,8 @@ import (
 //
 //	C1 Fetch redeems its Permit before anything else, and returns the error when that fails.
 //	C2 It requests the Grant's URL at the Grant's address, with the Grant's User-Agent, by one GET. It
-//	   follows no redirect, repeats nothing, and contacts nobody else.
+//	   follows no redirect, repeats nothing, and contacts nobody else. For a Permit with the Purpose Login there
+//	   may be a method Post, like fetcher.Fetcher's; Fetch refuses it.
 //	C3 It calls Grant.Begin once, immediately before the first byte of the request, and sends nothing
 //	   when Begin fails.
 //	C4 An answer of any status is a Page, with URL, Addr, Permit, Status, Header, ContentType (lower
