@@ -153,6 +153,42 @@ func TestArchiveOfOtherPrograms(t *testing.T) {
 	}
 }
 
+// TestArchiveChecksDigests changes a byte of a record in a file that is not compressed, and so has no other check.
+func TestArchiveChecksDigests(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.warc")
+	block := "HTTP/1.1 200 OK\r\n\r\nabc"
+	record := func(block, digest string) {
+		t.Helper()
+		text := fmt.Sprintf("WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.org/\r\nWARC-Block-Digest: %s\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", digest, len(block), block)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	find := func() error {
+		t.Helper()
+		a, err := OpenArchive(nil, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = a.Find("http://a.org/")
+		return errors.Join(err, a.Close())
+	}
+	for _, d := range []Digest{SHA1, SHA256} {
+		record(block, d.of([]byte(block)))
+		if err := find(); err != nil {
+			t.Errorf("%v: %v", d, err)
+		}
+		record(strings.Replace(block, "abc", "abd", 1), d.of([]byte(block)))
+		if err := find(); !errors.Is(err, errDigest) {
+			t.Errorf("%v, one byte changed: %v", d, err)
+		}
+	}
+	record(block, "md5:unknown")
+	if err := find(); err != nil {
+		t.Errorf("a digest of another kind: %v", err)
+	}
+}
+
 // FuzzArchive opens arbitrary bytes as an archive and reads all that it finds.
 func FuzzArchive(f *testing.F) {
 	f.Add([]byte(plainArchive))
