@@ -1,0 +1,143 @@
+package nats
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/cluster"
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/sink"
+)
+
+// TestNodesOnJetStream: three nodes share a crawl through a server; one leaves, another is cut off. The job
+// ends by itself, and each page is in the outputs.
+func TestNodesOnJetStream(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes real time")
+	}
+	s := start(t, 1)
+	c := Config{URLs: s.urls(), Job: "nodes", Shards: 4, Replicas: 1}
+	create(t, c)
+	w := crawltest.New(t)
+	w.Expect(crawltest.Expect{Delay: 100 * time.Millisecond, PerAddress: true, Agent: "testbot", AllowRepeats: true})
+	pages := makePages(w)
+	job := cluster.Job{Shards: 4, TTL: cluster.MinTTL, Delay: 100 * time.Millisecond}
+	if err := cluster.Create(t.Context(), connect(t, c), job); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	var nodes sync.WaitGroup
+	errs := make([]error, 3)
+	for i := range errs {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		e, name := connect(t, c), fmt.Sprint("n", i)
+		n, err := cluster.NewNode(ctx, cluster.Config{
+			Engine: e, Name: name, Dir: filepath.Join(dir, name), Crawl: crawl(w), Poll: 200 * time.Millisecond, SnapshotSize: 4000,
+			Store: disk.Config{CacheSize: 4 << 20, MemTableSize: 256 << 10},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes.Go(func() { errs[i] = n.Run(ctx) })
+		if i == 1 {
+			time.AfterFunc(3*time.Second, cancel)
+		}
+		if i == 2 {
+			time.AfterFunc(4*time.Second, e.Close) // it can neither write nor ask any more
+			time.AfterFunc(20*time.Second, cancel)
+		}
+	}
+	nodes.Wait()
+	for i, err := range errs {
+		if err != nil {
+			t.Errorf("node %d: %v", i, err)
+		}
+	}
+	seen := visited(t, dir)
+	for _, u := range pages {
+		if seen[u] == 0 {
+			t.Errorf("%s is in no output", u)
+		}
+	}
+	t.Logf("%d pages, %d requests", len(pages), len(w.Requests()))
+}
+
+// makePages makes hosts whose pages link to each other.
+func makePages(w *crawltest.Web) (urls []string) {
+	const hosts, each = 6, 25
+	for h := range hosts {
+		site := w.Site(fmt.Sprintf("h%d.test", h))
+		for p := range each {
+			next := fmt.Sprintf("http://h%d.test/%d", (h+1)%hosts, p)
+			own := fmt.Sprintf("http://h%d.test/%d", h, (p+1)%each)
+			site.Page(fmt.Sprintf("/%d", p), fmt.Sprintf("<a href=%q>a</a><a href=%q>b</a>", next, own))
+			urls = append(urls, fmt.Sprintf("http://h%d.test/%d", h, p))
+		}
+	}
+	return urls
+}
+
+func crawl(w *crawltest.Web) func(ctx context.Context, sh *cluster.Shard) error {
+	return func(ctx context.Context, sh *cluster.Shard) error {
+		out, err := sink.OpenJSONL(filepath.Join(sh.Dir, "visits.jsonl"))
+		if err != nil {
+			return err
+		}
+		defer out.Close()
+		c := crawler.Config{
+			Agent: "testbot/1.0", Contact: "https://lab.university.edu/crawl", Frontier: sh.Frontier(), Sinks: []sink.Sink{sh.Sink(out)},
+			Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Concurrency: 8, Clocks: sh.Clocks,
+			Limits:     crawler.Limits{Depth: crawler.None, Pages: crawler.None, Time: time.Hour},
+			Politeness: politeness.Config{Delay: 100 * time.Millisecond, Fence: sh.Fence},
+			Commits:    crawler.Commits{Interval: 250 * time.Millisecond, Gate: true},
+		}
+		w.Apply(&c)
+		x, err := crawler.New(c)
+		if err != nil {
+			return err
+		}
+		if sh.Epoch > 1 {
+			if err := x.Gate().TakeOver(time.Second); err != nil {
+				return err
+			}
+		}
+		_, err = x.Run(ctx, "http://h0.test/0")
+		return err
+	}
+}
+
+// visited counts the lines of all outputs, those that were not committed, too.
+func visited(t *testing.T, dir string) map[string]int {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*", "visits.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(bytes.TrimSpace(b))) {
+			var v struct{ URL string }
+			if err := json.Unmarshal([]byte(line), &v); err != nil {
+				t.Errorf("%s: %v", f, err)
+			}
+			seen[v.URL]++
+		}
+	}
+	return seen
+}
