@@ -21,6 +21,9 @@ type Config struct {
 	// closes them.
 	Crawl crawler.Config
 
+	// Items keeps the results of the program (crawler.Visit.Emit) in items.jsonl, too: each once, on a line of its own,
+	// committed with its visit and checked like it. It may be set when a job is resumed.
+	Items bool
 	// Archive adds an archive of the traffic on the wire: WARC with a CDXJ index.
 	Archive bool
 	// WARC configures the archive. Its Prefix is not used; Software, Operator and UserAgent are set if they are empty.

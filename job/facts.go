@@ -12,6 +12,9 @@ import (
 func fileFacts(d jobFiles, extents map[string]extent) (map[string]FileFact, error) {
 	facts := map[string]FileFact{}
 	names := []string{VisitsName, LedgerName, reportName, auditName, path.Join(robotsName, indexName)}
+	if _, ok := extents[ItemsName]; ok {
+		names = append(names, ItemsName)
+	}
 	archives, err := d.list(archiveName)
 	if err != nil {
 		return nil, err

@@ -54,6 +54,7 @@ const (
 // Names of the result files in a job directory.
 const (
 	VisitsName = "visits.jsonl" // one line per visit
+	ItemsName  = "items.jsonl"  // one line per result, with Config.Items
 	LedgerName = "ledger.jsonl" // two lines per request: one for its start and one for its end
 )
 

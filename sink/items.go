@@ -25,6 +25,15 @@ func OpenItems(path string) (*JSONL, error) {
 	return items(j), nil
 }
 
+// AppendItems is NewItems with an open file, under the same conditions as [AppendJSONL].
+func AppendItems(f File, path string) (*JSONL, error) {
+	j, err := AppendJSONL(f, path)
+	if err != nil {
+		return nil, err
+	}
+	return items(j), nil
+}
+
 func items(j *JSONL) *JSONL {
 	j.encode, j.stream = appendItems, "items"
 	return j
