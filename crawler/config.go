@@ -275,7 +275,7 @@ func (c Config) Validate() error {
 	bad(!p.Offline || c.Fetcher != nil, "Politeness.Offline is for a Fetcher of recorded answers, such as job.Replay makes: set Fetcher")
 	p.Identity, p.Contactless = c.identity(), true
 	bad(len(c.Hosts) == 0 || len(p.HostDelays) == 0, "Politeness.HostDelays is set from Hosts: leave it empty")
-	p.HostDelays = c.hostDelays()
+	p.HostDelays = c.HostDelays()
 	errs = append(errs, c.validateHosts())
 	if err := p.Validate(); err != nil && c.identity().Validate(true) == nil {
 		errs = append(errs, c.ofHosts(err)...)

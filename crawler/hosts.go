@@ -49,8 +49,25 @@ type HostSettings struct {
 // ofEntry begins the names of rules and budgets of entries.
 const ofEntry = "hosts "
 
-// hostDelays returns the delays of c.Hosts for the gate.
-func (c *Config) hostDelays() []politeness.HostDelay {
+// SettingsOf returns the entry of Hosts that holds for a host (weburl.URL.Host) with this address; ok is false if none does. If
+// the address is not known, which is the zero Addr, no entry of a range does.
+func (c Config) SettingsOf(host string, addr netip.Addr) (h HostSettings, ok bool) {
+	t, err := newHostTable(c.Hosts)
+	if t == nil || err != nil {
+		return h, false
+	}
+	i := t.table.Host(host)
+	if i == hostmatch.None {
+		i = t.table.Addr(addr)
+	}
+	if i == hostmatch.None {
+		return h, false
+	}
+	return t.entries[i], true
+}
+
+// HostDelays returns Politeness.HostDelays for a gate that is to keep the delays of Hosts.
+func (c Config) HostDelays() []politeness.HostDelay {
 	if len(c.Hosts) == 0 {
 		return c.Politeness.HostDelays
 	}

@@ -33,7 +33,7 @@ var hostNumbers = []struct {
 	{"max-time", amount{is: Duration, noZero: "would fetch nothing; give a duration or none"}, func(h *crawler.HostSettings) any { return &h.Time }},
 }
 
-// hostKeys are the keys of an entry.
+// hostEntryKeys are the keys of an entry.
 var hostEntryKeys = []string{"match", "delay", "max-pages", "max-bytes", "max-time", "headers", "rules"}
 
 // lineError is what is wrong in a line of a job file.
@@ -185,6 +185,21 @@ func headerFields(v *yaml.Node) (http.Header, error) {
 		h[http.CanonicalHeaderKey(name)] = values
 	}
 	return h, nil
+}
+
+// EntryText returns an entry of crawler.Config.Hosts for people, with the keys of a job file and without the values of header
+// fields.
+func EntryText(h *crawler.HostSettings) string {
+	parts := []string{"hosts " + h.Match}
+	for _, k := range hostNumbers {
+		if field := reflect.ValueOf(k.field(h)).Elem(); !field.IsZero() {
+			parts = append(parts, k.name+" "+one(k.form.text(field)))
+		}
+	}
+	if len(h.Header) > 0 {
+		parts = append(parts, "headers "+strings.Join(sortedKeys(h.Header), " "))
+	}
+	return strings.Join(append(parts, rulesText(h.Rules)...), ", ")
 }
 
 // hostsText returns the text of the setting: JSON, which is YAML, too.

@@ -19,7 +19,10 @@ type Host struct {
 	Source   string        `json:"source"` // how Pages is known
 	Least    time.Duration `json:"least_ns"`
 	Problem  string        `json:"problem,omitempty"`
+	Settings string        `json:"settings,omitempty"` // the entry of crawler.Config.Hosts that holds for it
 	Sitemaps []string      `json:"sitemaps,omitempty"`
+
+	budgeted bool // Settings say how many pages, in the place of the limit for all hosts
 }
 
 // Plan is the least time that a crawl will take, and how it is made up.
@@ -40,7 +43,7 @@ func (p *Plan) Limit(pages, perHost int) {
 	total := 0
 	for i := range p.Hosts {
 		h := &p.Hosts[i]
-		if perHost > 0 && h.Pages > perHost {
+		if perHost > 0 && h.Pages > perHost && !h.budgeted {
 			p.Notes = append(p.Notes, fmt.Sprintf("--max-per-host %d leaves out %d of %s", perHost, h.Pages-perHost, h.Host))
 			h.Pages = perHost
 		}

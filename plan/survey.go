@@ -19,7 +19,7 @@ import (
 type Survey struct {
 	Client     *fetcher.Client
 	Politeness politeness.Config // of the Client's Gate, and of the crawl
-	Scope      crawler.ScopeKind // of the crawl
+	Crawl      crawler.Config    // scope and settings of hosts are those of this crawl
 	Service    time.Duration     // time that an answer takes
 	Pages      int               // expected for a host that no sitemap covers
 	MaxPages   int               // limit of the crawl; 0 or less: none
@@ -29,7 +29,7 @@ type Survey struct {
 // Plan plans the crawl from these seeds. Anything that cannot be fetched is noted in the plan; an error is returned
 // only for seeds that have no scope.
 func (s *Survey) Plan(ctx context.Context, seeds ...weburl.URL) (*Plan, error) {
-	scope, err := crawler.NewSeedScope(s.Scope, nil, seeds...)
+	scope, err := s.Crawl.SeedScope(seeds...)
 	if err != nil {
 		return nil, err
 	}
@@ -38,9 +38,12 @@ func (s *Survey) Plan(ctx context.Context, seeds ...weburl.URL) (*Plan, error) {
 	for _, u := range seeds {
 		if !known[u.Host()] {
 			known[u.Host()] = true
-			p.Hosts = append(p.Hosts, s.host(ctx, scope, u))
+			h := s.host(ctx, scope, u)
+			p.apply(&h, &s.Crawl, s.Service)
+			p.Hosts = append(p.Hosts, h)
 		}
 	}
+	p.unmet(&s.Crawl)
 	p.Limit(s.MaxPages, s.MaxPerHost)
 	p.SetBound(s.Service)
 	return p, nil

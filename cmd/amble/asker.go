@@ -31,7 +31,7 @@ func newAsker(cfg *crawler.Config, policy politeness.Config, urls []weburl.URL) 
 	if err != nil {
 		return nil, err
 	}
-	policy.Identity, policy.Contactless = id, id.Contact == ""
+	policy.Identity, policy.Contactless, policy.HostDelays = id, id.Contact == "", cfg.HostDelays()
 	gate, err := politeness.NewGate(policy)
 	if err != nil {
 		return nil, cli.UsageOf("", err)

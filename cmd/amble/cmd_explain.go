@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"html"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -130,7 +131,7 @@ func (c *explainCmd) question() question { return question{c.name, c.cfg.Politen
 // setDelay sets the delay to that of a host that has not been requested yet, after robots.txt was judged.
 func (c *explainCmd) setDelay(e *explanation) error {
 	policy := c.cfg.Politeness
-	policy.Identity, policy.Contactless = politeness.Identity{Product: c.name}, true
+	policy.Identity, policy.Contactless, policy.HostDelays = politeness.Identity{Product: c.name}, true, c.cfg.HostDelays()
 	if err := policy.Validate(); err != nil {
 		return cli.UsageOf("", err)
 	}
@@ -138,7 +139,14 @@ func (c *explainCmd) setDelay(e *explanation) error {
 	if e.Robots != nil {
 		rules = e.Robots.group
 	}
-	d, clause := policy.DelayFor(policy.HostState(e.Host, rules))
+	state := policy.HostState(e.Host, rules)
+	if s, ok := c.cfg.SettingsOf(e.Host, e.address()); ok {
+		e.Settings = job.EntryText(&s)
+		if usual, _ := policy.DelayFor(politeness.HostState{Exempt: true}); state.Entry == "" && s.Delay > usual { // by its address
+			state.Operator = s.Delay
+		}
+	}
+	d, clause := policy.DelayFor(state)
 	e.Delay, e.Clause = d.Seconds(), clause
 	return nil
 }
@@ -168,7 +176,7 @@ func (c *explainCmd) scopeOf(e *explanation, u weburl.URL, seeds []weburl.URL) e
 	if len(seeds) == 0 {
 		seeds = []weburl.URL{u}
 	}
-	own, err := crawler.NewSeedScope(c.cfg.Scope.Kind, c.cfg.Scope.Rules, seeds...)
+	own, err := c.cfg.SeedScope(seeds...)
 	if err != nil {
 		return cli.UsageOf("", err)
 	}
@@ -219,6 +227,9 @@ func (c *explainCmd) robotsOf(e *explanation, u weburl.URL) (unheard, err error)
 	e.Robots = q.online(u, info)
 	h := ask.gate.Host(u.Host())
 	e.Delay, e.Clause = h.Delay.Seconds(), h.Clause
+	if s, ok := c.cfg.SettingsOf(u.Host(), addressFor(ask, u)); ok {
+		e.Settings = job.EntryText(&s)
+	}
 	return unheard, nil
 }
 
@@ -232,28 +243,51 @@ func (c *explainCmd) print(a *app, e *explanation) error {
 
 // explanation is everything that is known about a URL without a crawl.
 type explanation struct {
-	URL    string           `json:"url"`
-	Normal string           `json:"normal"`
-	Key    string           `json:"key"`
-	Host   string           `json:"host"`
-	Domain string           `json:"domain"`
-	Origin string           `json:"origin"`
-	Fate   crawler.Fate     `json:"fate"`
-	Rule   string           `json:"rule"` // what decided Fate
-	Scope  crawler.Decision `json:"-"`
-	First  string           `json:"priority,omitempty"` // the rule of --priority that decides
-	Robots *judgement       `json:"robots"`             // null when none was requested
-	Delay  float64          `json:"delay_s"`
-	Clause string           `json:"delay_clause"` // what sets the delay
-	Crawl  bool             `json:"crawl"`        // a crawl would request it
-	Why    string           `json:"why"`
-	Job    *job.Story       `json:"job,omitempty"` // what a job says happened to the URL
+	URL      string           `json:"url"`
+	Normal   string           `json:"normal"`
+	Key      string           `json:"key"`
+	Host     string           `json:"host"`
+	Domain   string           `json:"domain"`
+	Origin   string           `json:"origin"`
+	Fate     crawler.Fate     `json:"fate"`
+	Rule     string           `json:"rule"` // what decided Fate
+	Scope    crawler.Decision `json:"-"`
+	First    string           `json:"priority,omitempty"` // the rule of --priority that decides
+	Robots   *judgement       `json:"robots"`             // null when none was requested
+	Delay    float64          `json:"delay_s"`
+	Clause   string           `json:"delay_clause"`       // what sets the delay
+	Settings string           `json:"settings,omitempty"` // the entry of hosts that holds for the host
+	Crawl    bool             `json:"crawl"`              // a crawl would request it
+	Why      string           `json:"why"`
+	Job      *job.Story       `json:"job,omitempty"` // what a job says happened to the URL
 }
 
 func newExplanation(u weburl.URL) *explanation {
 	return &explanation{
 		URL: u.String(), Normal: u.Normal(), Key: fmt.Sprintf("%x", u.Key()), Host: u.Host(), Domain: u.Domain(), Origin: u.Origin(),
 	}
+}
+
+// addressFor returns the address of u's host, the zero Addr if it has none.
+func addressFor(ask *asker, u weburl.URL) netip.Addr {
+	addr, err := ask.fetcher.Resolve(context.Background(), u)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return addr
+}
+
+// address returns the address of the job's last request to the host, the zero Addr if there was none.
+func (e *explanation) address() (addr netip.Addr) {
+	if e.Job == nil {
+		return addr
+	}
+	for i := range e.Job.Requests {
+		if start := &e.Job.Requests[i].Start; start.Host == e.Host {
+			addr, _ = netip.ParseAddr(start.Addr)
+		}
+	}
+	return addr
 }
 
 // conclude sets whether a crawl would request the URL and, if not, the first reason why.
@@ -322,6 +356,7 @@ func (e *explanation) text() string {
 		fmt.Fprintf(&b, "  %-8s %s\n", "robots", strings.TrimLeft(text, " "))
 	}
 	if e.Clause != "" {
+		line("settings", e.Settings)
 		line("delay", fmt.Sprintf("%v between requests to the host (%s)", time.Duration(e.Delay*float64(time.Second)), e.Clause))
 	}
 	return b.String()

@@ -62,12 +62,15 @@ func (c *planCmd) Run(a *app, o *keyflags.Origins) error {
 	}
 	defer ask.close()
 	survey := plan.Survey{
-		Client: ask.client, Politeness: ask.policy, Scope: c.cfg.Scope.Kind, Service: time.Duration(c.Service),
+		Client: ask.client, Politeness: ask.policy, Crawl: c.cfg, Service: time.Duration(c.Service),
 		Pages: c.expected(), MaxPages: c.cfg.Limits.Pages, MaxPerHost: c.cfg.Limits.PagesPerHost,
 	}
 	p, err := survey.Plan(context.Background(), seeds...)
 	if err != nil {
 		return cli.UsageOf("", err)
+	}
+	if hours, ok := o.Settings().Get("hours"); ok && len(hours.Values) > 0 {
+		p.Notes = append(p.Notes, "--hours "+hours.Text()+": requests are made only then, and the time between is not counted here")
 	}
 	if c.Simulate {
 		p.Simulate(time.Duration(c.Service), c.cfg.Concurrency)
@@ -97,6 +100,9 @@ func planText(p *plan.Plan) string {
 	fmt.Fprintf(&b, "%-36s %10s %-14s %8s %-9s %12s\n", "host", "delay", "set by", "pages", "from", "least time")
 	for _, h := range p.Hosts {
 		fmt.Fprintf(&b, "%-36s %10s %-14s %8d %-9s %12s\n", h.Host, h.Delay, h.Clause, h.Pages, h.Source, h.Least.Round(time.Millisecond))
+		if h.Settings != "" {
+			fmt.Fprintf(&b, "    by the settings of hosts %s\n", h.Settings)
+		}
 		if h.Problem != "" {
 			fmt.Fprintf(&b, "    robots.txt: %s\n", cli.Printable(h.Problem))
 		}
