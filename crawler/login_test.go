@@ -121,7 +121,7 @@ func TestLogin(t *testing.T) {
 }
 
 // TestALoginThatFails checks that nothing else is requested then: not if the site refuses it, its robots.txt forbids it
-// or cannot be had.
+// or cannot be fetched.
 func TestALoginThatFails(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(s *crawltest.Site)

@@ -121,7 +121,7 @@ func absoluteFields(v []string) (abs []string, err error) {
 
 // Access adds to a configuration that Crawler has returned what sites are shown who gave access to them: the header
 // fields of Header, for the origins of the seeds unless they name one, and the cookies of LoadCookies. It reads files and
-// the environment. The error names each field and file that cannot be had, and shows no value.
+// the environment. The error names each field and file that is unavailable, and shows no value.
 func (c *Config) Access(x *crawler.Config, seeds ...weburl.URL) error {
 	return errors.Join(c.addFields(x, seeds), c.addCookies(x, seeds))
 }

@@ -62,7 +62,7 @@ const (
 const (
 	PageName     = "report.html"  // the report as a page
 	HostsName    = "hosts.csv"    // a line for each host
-	ProblemsName = "problems.csv" // a line for each URL that could not be had
+	ProblemsName = "problems.csv" // a line for each URL that could not be fetched
 )
 
 // Job is a crawl in a directory that this process has locked. Its methods are not safe for concurrent use, except for

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/internal/digest"
 )
 
-// got is what became of the URLs of each site.
+// got is the outcomes of the URLs of each site.
 type got struct {
 	Text string
 	Bars bars
@@ -47,7 +47,7 @@ func (s *source) got() got {
 			rows = append(rows, barFacts{h.Name, fatesOf(h), fmt.Sprintf("%s of %s", num(int(fatesOf(h)[0])), num(h.Visits))})
 		}
 	}
-	g := got{Bars: drawBars("URLs of each site by what became of them", fates, rows), Keys: fates}
+	g := got{Bars: drawBars("URLs of each site by outcome", fates, rows), Keys: fates}
 	if n := len(byVisits) + s.facts.MoreHosts - len(rows); n > 0 {
 		g.More = plural(n, "more site") + ": see the table below and hosts.csv."
 	}

@@ -25,7 +25,7 @@ func (s *source) how() []fact {
 	if f, ok := s.manifest.Outputs["visits.jsonl"]; ok {
 		facts = append(facts, fact{"Visits", fmt.Sprintf("%s, SHA-256 %s", plural(s.facts.Known, "URL"), f.SHA256)})
 	}
-	facts = append(facts, fact{"Check it yourself", "amble verify DIR judges every request again; amble explain DIR URL says what became of a URL, and why"})
+	facts = append(facts, fact{"Check it yourself", "amble verify DIR judges every request again; amble explain DIR URL says the outcome of a URL, and why"})
 	for _, o := range s.report.Overrides {
 		facts = append(facts, fact{"robots.txt replaced", o.Origin + ": " + o.Reason})
 	}

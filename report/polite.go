@@ -22,7 +22,7 @@ type polite struct {
 }
 
 var laneKeys = []keyEntry{
-	{"ok", "page"}, {"bad", "4xx, 5xx or no answer"}, {"cd", "robots.txt"}, {"ra light", "kept away by Retry-After, back-off or a robots.txt that could not be had"},
+	{"ok", "page"}, {"bad", "4xx, 5xx or no answer"}, {"cd", "robots.txt"}, {"ra light", "kept away by Retry-After, back-off or a robots.txt that could not be fetched"},
 }
 
 // kinds are the classes of paths in a lane, in the order in which they are drawn.

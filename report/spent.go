@@ -33,7 +33,7 @@ var causes = []struct {
 	{keyEntry{"sl", "pause after slow answers"}, []string{ledger.ClauseLatency}},
 	{keyEntry{"ra", "Retry-After"}, []string{ledger.ClauseRetryAfter}},
 	{keyEntry{"bad", "back-off after errors"}, []string{ledger.ClauseBackoff}},
-	{keyEntry{"warn", "waiting for a robots.txt that could not be had"}, []string{ledger.ClauseRobots}},
+	{keyEntry{"warn", "waiting for a robots.txt that could not be fetched"}, []string{ledger.ClauseRobots}},
 	{keyEntry{"sh", "other hosts of its server, or hours and rates agreed"}, []string{
 		ledger.ClauseAddress, ledger.ClauseDomain, ledger.ClauseRate, ledger.ClauseBusy, ledger.ClauseStale, ledger.ClauseQuiet, ledger.ClauseRestart,
 	}},

@@ -24,7 +24,7 @@ func (*reportCmd) Help() string {
 	amble report job && xdg-open job/report.html
 
 Prints the summary of a crawl again, and writes report.html into the job directory: every request and
-every pause, what became of URLs and why, what kind of sample it is. The page needs nothing but itself.
+every pause, the outcome of each URL and why, what kind of sample it is. The page needs nothing but itself.
 hosts.csv and problems.csv beside it have what does not fit on it.`
 }
 

@@ -13,7 +13,7 @@ const (
 	Page   Kind = 1 << iota // a request for a page or a sitemap, answered with less than 400
 	Robots                  // one for a robots.txt
 	Error                   // one that was answered with 4xx or 5xx, or not at all
-	Held                    // nothing was requested because of Retry-After, back-off or a robots.txt that could not be had
+	Held                    // nothing was requested because of Retry-After, back-off or a robots.txt that could not be fetched
 	Early                   // a request that was too early
 )
 
