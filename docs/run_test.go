@@ -16,6 +16,9 @@ import (
 	"github.com/amble-crawler/amble/internal/demo"
 )
 
+// shopURL is the bookshop in documents, which amble demo --serve serves.
+const shopURL = "http://127.0.0.1:8808/"
+
 // sites are those in the documents' examples. A bookshop on loopback takes their place when the examples are run.
 var sites = regexp.MustCompile(`https://(?:[a-z]+\.)?site\.to\.crawl/|` + regexp.QuoteMeta(shopURL))
 

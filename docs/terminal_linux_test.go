@@ -17,8 +17,6 @@ import (
 const (
 	pictureFile    = "terminal.svg"
 	pictureColumns = 88
-	// shopURL is the bookshop in documents, which amble demo --serve serves.
-	shopURL = "http://127.0.0.1:8808/"
 )
 
 // watched runs a crawl of the bookshop on a terminal, and calls see after every write.

@@ -129,7 +129,8 @@ func (h *host) meet(c *Config, addr netip.Addr) {
 		return
 	}
 	if h.entry, h.ranged = entry, nil; entry != 0 {
-		h.ranged = &addr
+		kept := addr // a copy, so that the others need no memory
+		h.ranged = &kept
 	}
 }
 
