@@ -47,6 +47,8 @@ func TestCookbook(t *testing.T) {
 	t.Run("club", func(t *testing.T) { club(t, bin) })
 	t.Run("pdfs", func(t *testing.T) { pdfs(t, bin) })
 	t.Run("csv", func(t *testing.T) { visitsAsCSV(t, bin) })
+	t.Run("products", func(t *testing.T) { products(t, bin) })
+	t.Run("previews", func(t *testing.T) { previews(t, bin) })
 	t.Run("headings", func(t *testing.T) { mainHeadings(t, bin) })
 	t.Run("daily", func(t *testing.T) { daily(t, bin) })
 }
@@ -127,6 +129,32 @@ func visitsAsCSV(t *testing.T, bin string) {
 }
 
 // mainHeadings runs a program twice: the second time without a server.
+// serve serves one page.
+func serve(t *testing.T, page string) string {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = io.WriteString(w, page)
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL + "/"
+}
+
+func products(t *testing.T, bin string) {
+	at := serve(t, `<script type="application/ld+json">{"@type":"Product","name":"Lamp","offers":{"price":9.50,"priceCurrency":"EUR"}}</script>
+		<script type="application/ld+json">{"@type":"Shop"}</script><script type="application/ld+json">{</script>`)
+	if out := run(t, bin, filepath.Join(bin, "products"), at); out != "Lamp 9.50 EUR\n" {
+		t.Errorf("%q", out)
+	}
+}
+
+func previews(t *testing.T, bin string) {
+	at := serve(t, `<meta property="og:title" content="Lamps"><meta property="og:image" content="/lamp.png">`)
+	if out := run(t, bin, filepath.Join(bin, "previews"), at); out != `{"URL":"`+at+`","Title":"Lamps","Description":null,"Image":"/lamp.png"}`+"\n" {
+		t.Errorf("%q", out)
+	}
+}
+
 func mainHeadings(t *testing.T, bin string) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<h1>Home</h1>") }))
 	dir := filepath.Join(t.TempDir(), "job")
