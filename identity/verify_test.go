@@ -92,7 +92,7 @@ func TestVerifyRefuses(t *testing.T) {
 		{"nonce", replace("Signature-Input", `nonce="`, `nonce="x`), 0, ReasonSignature},
 		{"tag", replace("Signature-Input", "web-bot-auth", "web-bot-auth2"), 0, ReasonUnsigned},
 		{"keyid of another key", replace("Signature-Input", k.ID(), other.ID()), 0, ReasonSignature},
-		{"keyid of no key", replace("Signature-Input", k.ID(), "x"+k.ID()[1:]), 0, ReasonKey},
+		{"keyid of no key", replace("Signature-Input", k.ID(), k.ID()[1:]+"x"), 0, ReasonKey},
 		{"alg", replace("Signature-Input", `"ed25519"`, `"hmac-sha256"`), 0, ReasonMalformed},
 		{"created", replace("Signature-Input", "created=", "created=1;x="), 0, ReasonTooLong},
 		{"expires", replace("Signature-Input", "expires=", "expires=1;x="), 0, ReasonMalformed},

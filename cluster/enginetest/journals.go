@@ -159,16 +159,17 @@ func (i impatient) Append(ctx context.Context, shard int, n cluster.Nonce, data 
 
 // decide repeats an Append until it has an outcome, at last through a good connection.
 func (k *kit) decide(e cluster.Engine, n cluster.Nonce, text string, last uint64) (uint64, error) {
-	for range 50 {
-		seq, err := e.Append(k.ctx, 0, n, []byte(text), last)
-		if err == nil || errors.Is(err, cluster.ErrFenced) {
+	var err error
+	for try := range 50 {
+		var seq uint64
+		if seq, err = e.Append(k.ctx, 0, n, []byte(text), last); err == nil || errors.Is(err, cluster.ErrFenced) {
 			return seq, err
 		}
-		if k.job.Flaky == nil {
+		if k.job.Flaky == nil || try >= 10 {
 			e = k.e
 		}
 	}
-	k.Fatalf("50 Appends had no outcome")
+	k.Fatalf("50 Appends had no outcome, the last because of %v", err)
 	return 0, nil
 }
 

@@ -37,7 +37,7 @@ func (e *Engine) Append(ctx context.Context, shard int, n cluster.Nonce, data []
 		if err == nil {
 			return ack.Sequence, nil
 		}
-		if !wrongSequence(err) {
+		if !wrongSequence(err) && !inProcess(err) {
 			return 0, e.failed(err)
 		}
 		if seq, err := e.decide(ctx, s, subject, id, last); err != nil || seq != 0 {
@@ -80,6 +80,16 @@ func wrongSequence(err error) bool {
 	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
 		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
+
+// inProcess reports whether the servers have not decided about an earlier attempt with the same nonce, of which no answer was
+// heard.
+func inProcess(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.ErrorCode == duplicateInProcess
+}
+
+// duplicateInProcess is the code of nats-server for JSStreamDuplicateMessageConflict, which the client does not name.
+const duplicateInProcess jetstream.ErrorCode = 10158
 
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)

@@ -240,6 +240,9 @@ func (n *naive) Take(ctx context.Context, rs []frontier.Request, c frontier.Chec
 		n.mu.Unlock()
 		time.Sleep(time.Microsecond)
 		n.mu.Lock()
+		if n.closed { // the process is dead, and what it had belongs to the next
+			return 0, frontier.ErrClosed
+		}
 	}
 	for _, r := range rs {
 		if n.is("take adds nothing") {

@@ -8,10 +8,10 @@ import (
 )
 
 // axeVariable names the file axe.min.js of the npm package axe-core, which checks pages for accessibility.
-const axeVariable = "AMBLE_AXE"
+const axeVariable = "TEST_AXE"
 
 // Axe returns what axe-core finds serious or critical on the page, an entry for each rule. It is not part of this repository:
-// the variable AMBLE_AXE of the environment names its file. Without it, the page is not checked, and the test's log says so.
+// the variable TEST_AXE of the environment names its file. Without it, the page is not checked, and the test's log says so.
 func (p *Page) Axe() (serious []string) {
 	p.b.t.Helper()
 	path := os.Getenv(axeVariable)

@@ -12,7 +12,7 @@ import (
 )
 
 // required is the variable of the environment that makes a missing browser a failure.
-const required = "AMBLE_BROWSER"
+const required = "TEST_BROWSER"
 
 // unavailable skips the test, or fails it where a browser is required.
 func unavailable(t *testing.T, format string, args ...any) {
