@@ -31,7 +31,9 @@ func Printable(s string) string {
 	return b.String()
 }
 
-func unprintable(r rune) bool { return !unicode.IsPrint(r) && r != ' ' || r == unicode.ReplacementChar || hidden.Is(r) }
+func unprintable(r rune) bool {
+	return !unicode.IsPrint(r) && r != ' ' || r == unicode.ReplacementChar || hidden.Is(r)
+}
 
 // PrintJSON writes v as one line of JSON, hidden characters escaped.
 func PrintJSON(w io.Writer, v any) error {
