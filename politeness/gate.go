@@ -2,6 +2,7 @@ package politeness
 
 import (
 	"crypto/rand"
+	"net"
 	"strings"
 	"sync"
 	"time"
@@ -124,6 +125,7 @@ type HostInfo struct {
 	Waits     string        // the clause that sets NotBefore, "" without one
 	Failures  int           // that count for Config.MaxFailures so far, a page's for half of one
 	GivenUp   string        // the reason the host was given up, "" when it was not
+	OptedOut  bool          // by Config.OptOut: nothing more is requested
 }
 
 // Host returns what is known of the host with this key (weburl.URL.Host).
@@ -139,6 +141,9 @@ func (g *Gate) Host(key string) HostInfo {
 	info.NotBefore, info.Waits = h.waits(time.Now())
 	if h.givenUp != nil {
 		info.GivenUp = h.givenUp.reason
+	}
+	if name, _, err := net.SplitHostPort(key); err == nil && g.cfg.OptOut != nil {
+		info.OptedOut = g.cfg.OptOut(name)
 	}
 	return info
 }

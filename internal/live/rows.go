@@ -98,7 +98,7 @@ func hostState(r *recent, h *digest.Host, s *plan.Site, info *politeness.HostInf
 	switch {
 	case info.GivenUp != "":
 		return "given up: " + causeText(info.GivenUp), "b"
-	case h.Reasons[politeness.ReasonOptOut] > 0: // which holds for all that is left
+	case info.OptedOut, h.Reasons[politeness.ReasonOptOut] > 0: // which holds for all that is left
 		return "left out", "w"
 	case v.state.Running && last != nil && last.flying > 0:
 		return "answering", ""
