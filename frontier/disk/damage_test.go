@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,9 @@ import (
 
 // damagedDir is the variable that makes the test binary a process that resumes a damaged crawl.
 const damagedDir = "FRONTIER_DISK_DAMAGED"
+
+// damagedCompact is the variable that makes that process compact its tables instead of resuming the crawl.
+const damagedCompact = "FRONTIER_DISK_COMPACT"
 
 // damagedCommits are the commits of the crawl before it is damaged.
 const damagedCommits = 400
@@ -34,6 +38,9 @@ func resumed(dir string) (err error) {
 			err = cerr
 		}
 	}()
+	if os.Getenv(damagedCompact) != "" {
+		return compactAll(ctx, s)
+	}
 	if err := s.Values(ctx, "", "", func(string, []byte) error { return nil }); err != nil {
 		return err
 	}
@@ -136,4 +143,85 @@ func TestDamaged(t *testing.T) {
 		}
 	}
 	wg.Wait()
+}
+
+// compactAll makes the engine read and write every table.
+func compactAll(ctx context.Context, s *Store) error {
+	return s.engine.guarded(func() error { return s.engine.db.Compact(ctx, []byte{0}, []byte{0xff}, false) })
+}
+
+// TestDamagedCompaction changes blocks of a table that a compaction reads as it deletes what the table holds: the
+// engine must not meet the damage where it can only panic.
+func TestDamagedCompaction(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts processes")
+	}
+	good := filepath.Join(t.TempDir(), "crawl")
+	table := queuedThenGone(t, good)
+	whole, err := os.ReadFile(filepath.Join(good, table))
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := 0
+	for at := 1000; at < len(whole); at += len(whole) / 20 {
+		dir := filepath.Join(t.TempDir(), "crawl")
+		if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
+			t.Fatal(err)
+		}
+		b := slices.Clone(whole)
+		b[at] ^= 1
+		if err := os.WriteFile(filepath.Join(dir, table), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), damagedDir+"="+dir, damagedCompact+"=1")
+		out, err := cmd.CombinedOutput()
+		text := strings.TrimSpace(string(out))
+		if strings.HasPrefix(text, "damaged: ") {
+			damaged++
+		} else if err != nil || text != "ok" {
+			t.Errorf("%s byte %d: %v\n%.3000s", table, at, err, text)
+		}
+	}
+	if damaged == 0 {
+		t.Error("no compaction met the damage")
+	}
+}
+
+// queuedThenGone makes a crawl whose URLs are all in one table, and their deletions in no table yet. It returns the
+// table's name.
+func queuedThenGone(t *testing.T, dir string) string {
+	const urls = 3000
+	c := smallConfig()
+	c.MemTableSize = 8 << 20
+	s, err := Open(dir, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range urls {
+		u := parse(t, fmt.Sprintf("http://h%d.test/%x", i, rand.Uint64()))
+		if _, err := s.Add(t.Context(), frontier.Request{URL: u}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := compactAll(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	for range urls {
+		claim, err := s.Claim(t.Context())
+		if err == nil {
+			err = s.Settle(t.Context(), claim, frontier.Settlement{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
+	if err != nil || len(tables) != 1 {
+		t.Fatalf("tables %q, %v, want one", tables, err)
+	}
+	return filepath.Base(tables[0])
 }

@@ -156,7 +156,7 @@ func (g *group) settle(o *op, e *ending) error {
 		g.w.stored.pending--
 		d.raised = d.raised || u.raised
 		u.set(seen{state: Done, raised: u.raised})
-		return errors.Join(g.batch.SingleDelete(appendQueue(g.key[:0], h.Name, e.place), nil), g.buryRest(h))
+		return errors.Join(g.batch.Delete(appendQueue(g.key[:0], h.Name, e.place), nil), g.buryRest(h))
 	case sched.Later:
 		d.waiting++
 		was.state, was.due = Waiting, g.w.lanes.clock.unix(e.until)
@@ -171,7 +171,7 @@ func (g *group) settle(o *op, e *ending) error {
 
 // arrive puts a URL behind the others of its host.
 func (g *group) arrive(e *ending) error {
-	if err := g.batch.SingleDelete(appendQueue(g.key[:0], e.host.Name, e.place), nil); err != nil {
+	if err := g.batch.Delete(appendQueue(g.key[:0], e.host.Name, e.place), nil); err != nil {
 		return err
 	}
 	e.to.number = g.w.stored.number

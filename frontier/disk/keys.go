@@ -15,6 +15,9 @@ var errCorrupt = errors.New("a stored record is corrupt")
 //	d due host rank number    a queued Request that waits until due
 //	h host                    a host: ready time, counts, name
 //	m ...                     the store's own: counters, secret, time of the last write, checkpoints
+//
+// Keys are deleted by Delete. SingleDelete would be right for q, and is no faster, but a compaction that drops one and
+// finds the next block damaged ends the process with a panic (Pebble 2.1.7).
 const (
 	tagSeen  = 's'
 	tagQueue = 'q'

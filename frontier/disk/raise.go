@@ -73,7 +73,7 @@ func (g *group) raise(o *op, l link, u *url) error {
 // buryStale deletes entries that no URL is claimed by.
 func (g *group) buryStale() error {
 	for _, x := range g.w.lanes.takeStale() {
-		if err := g.batch.SingleDelete(appendQueue(g.key[:0], x.host, x.place), nil); err != nil {
+		if err := g.batch.Delete(appendQueue(g.key[:0], x.host, x.place), nil); err != nil {
 			return err
 		}
 	}
