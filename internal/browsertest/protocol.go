@@ -56,6 +56,8 @@ func launch(path, dir string) (*conn, error) {
 	c.cmd = exec.CommandContext(context.Background(), path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-color-profile=srgb",
 		"--remote-debugging-pipe", "--user-data-dir="+filepath.Join(dir, "profile"))
+	// Its processes have a pipe as standard error, so that Wait waits for the last of them: they write in dir till then.
+	c.cmd.Stderr, c.cmd.WaitDelay = io.Discard, patience
 	c.cmd.ExtraFiles = []*os.File{theirIn, theirOut}
 	c.cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir)
 	err = c.cmd.Start()
@@ -71,7 +73,7 @@ func launch(path, dir string) (*conn, error) {
 	return c, nil
 }
 
-// close ends the browser and waits for it.
+// close ends the browser and waits for all its processes.
 func (c *conn) close() {
 	_, _ = c.call("", "Browser.close", nil, 5*time.Second) // it is killed anyway
 	_ = c.in.Close()
