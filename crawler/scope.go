@@ -150,10 +150,8 @@ func (s *SeedScope) JudgeType(u weburl.URL, mediaType string) Decision {
 	if d, ok := s.hosts.scopeOf(u).judgeType(u, mediaType); ok {
 		return d
 	}
-	for i := len(s.types) - 1; i >= 0; i-- {
-		if r := &s.types[i]; r.typed(mediaType) && r.matches(u) {
-			return Decision{In: !r.Exclude, Rule: r.name, Firm: r.Exclude}
-		}
+	if d, ok := lastOf(s.types, func(r *compiledRule) bool { return r.typed(mediaType) && r.matches(u) }); ok {
+		return d
 	}
 	if narrowed(s.types) {
 		return Decision{Rule: ruleNoInclude}
