@@ -180,25 +180,18 @@ func (t *hostTable) metAt(host string, addr netip.Addr) {
 }
 
 // unmet returns the entries that no host of the crawl matched.
-func (t *hostTable) unmet() (matches []string) {
-	if t == nil {
-		return nil
-	}
-	for i := range t.entries {
-		if !t.met[i].Load() {
-			matches = append(matches, t.entries[i].Match)
-		}
-	}
-	return matches
-}
+func (t *hostTable) unmet() []string { return t.whose(false) }
 
 // matches returns the entries that hosts matched, for recall.
-func (t *hostTable) matches() (matches []string) {
+func (t *hostTable) matches() []string { return t.whose(true) }
+
+// whose returns the entries that hosts of the crawl matched, or those that none did.
+func (t *hostTable) whose(met bool) (matches []string) {
 	if t == nil {
 		return nil
 	}
 	for i := range t.entries {
-		if t.met[i].Load() {
+		if t.met[i].Load() == met {
 			matches = append(matches, t.entries[i].Match)
 		}
 	}
