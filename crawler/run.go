@@ -200,7 +200,7 @@ func (r *run) pin(ctx context.Context, host string, private []netip.Addr) ([]net
 // admitted is called before each request.
 func (r *run) admitted(ctx context.Context, u weburl.URL, p politeness.Permit) {
 	r.cfg.Trace.admitted(u, p)
-	if r.hosts != nil && r.counts(p.URL().Host()) != nil {
+	if r.counts(p.URL().Host()) != nil {
 		r.tally.begins(p.URL().Host(), time.Now())
 	}
 	if err := r.missedSitemaps(ctx, u, p.Purpose()); err != nil {
