@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/amble-crawler/amble/fetcher"
-	"github.com/amble-crawler/amble/politeness"
 )
 
 // login calls Config.Login.
@@ -24,13 +23,5 @@ func (r *run) login(ctx context.Context) error {
 // loginAnswered counts a request of Config.Login. Of its exchanges, those for a robots.txt are archived: another one may
 // show what only somebody who has logged in can see, or how to.
 func (r *run) loginAnswered(ctx context.Context, a *fetcher.Answer) {
-	r.tally.request(a)
-	r.bound.answer(a, r.cfg.Politeness.OwnHosts)
-	if a.Page == nil {
-		return
-	}
-	r.vain.hear()
-	if a.Permit.Purpose() == politeness.Robots {
-		r.output.archive(ctx, a.Page, politeness.Robots.String())
-	}
+	r.requested(ctx, a)
 }

@@ -129,7 +129,7 @@ func purpose(k frontier.Kind) politeness.Purpose {
 
 // account counts a request, whatever its outcome.
 func (a *attempt) account(ctx context.Context, answer *fetcher.Answer) {
-	if all := a.tally.request(answer); a.cfg.Limits.Bytes > 0 && all >= a.cfg.Limits.Bytes {
+	if all := a.requested(ctx, answer); a.cfg.Limits.Bytes > 0 && all >= a.cfg.Limits.Bytes {
 		a.drain(FinishBytes)
 	}
 	if a.hosts != nil {
@@ -139,16 +139,23 @@ func (a *attempt) account(ctx context.Context, answer *fetcher.Answer) {
 		}
 		a.hosts.metAt(host, answer.Addr)
 	}
-	switch {
-	case answer.Page != nil:
-		a.vain.hear()
-	case !answer.Aborted:
+	if answer.Page == nil && !answer.Aborted {
 		a.vain.tried(a.claim, answer.Permit.URL(), answer.Err)
 	}
-	if answer.Permit.Purpose() == politeness.Robots {
-		a.output.archive(ctx, answer.Page, politeness.Robots.String())
+}
+
+// requested counts what every request counts for, and archives an exchange for a robots.txt. It returns the bytes of all bodies
+// so far.
+func (r *run) requested(ctx context.Context, answer *fetcher.Answer) (all int64) {
+	all = r.tally.request(answer)
+	r.bound.answer(answer, r.cfg.Politeness.OwnHosts)
+	if answer.Page != nil {
+		r.vain.hear()
 	}
-	a.bound.answer(answer, a.cfg.Politeness.OwnHosts)
+	if answer.Permit.Purpose() == politeness.Robots {
+		r.output.archive(ctx, answer.Page, politeness.Robots.String())
+	}
+	return all
 }
 
 // robotsAnswered returns to the queue the page for which a robots.txt was requested; the page is requested
