@@ -49,21 +49,24 @@ type HostSettings struct {
 // ofEntry begins the names of rules and budgets of entries.
 const ofEntry = "hosts "
 
-// SettingsOf returns the entry of Hosts that holds for a host (weburl.URL.Host) with this address; ok is false if none does. If
-// the address is not known, which is the zero Addr, no entry of a range does.
-func (c Config) SettingsOf(host string, addr netip.Addr) (h HostSettings, ok bool) {
+// SettingsOf returns a function that returns the entry of Hosts that holds for a host (weburl.URL.Host) with this address; ok
+// is false if none does. If the address is not known, which is the zero Addr, no entry of a range does. The function may be
+// called concurrently. Of a Config that is not valid, no entry holds.
+func (c Config) SettingsOf() func(host string, addr netip.Addr) (h HostSettings, ok bool) {
 	t, err := newHostTable(c.Hosts)
-	if t == nil || err != nil {
-		return h, false
+	return func(host string, addr netip.Addr) (h HostSettings, ok bool) {
+		if t == nil || err != nil {
+			return h, false
+		}
+		i := t.table.Host(host)
+		if i == hostmatch.None {
+			i = t.table.Addr(addr)
+		}
+		if i == hostmatch.None {
+			return h, false
+		}
+		return t.entries[i], true
 	}
-	i := t.table.Host(host)
-	if i == hostmatch.None {
-		i = t.table.Addr(addr)
-	}
-	if i == hostmatch.None {
-		return h, false
-	}
-	return t.entries[i], true
 }
 
 // HostDelays returns Politeness.HostDelays for a gate that is to keep the delays of Hosts.

@@ -11,9 +11,9 @@ import (
 
 // apply limits a host to the budgets of the entry of crawler.Config.Hosts that holds for it, and notes what they leave out.
 // Its pages, its delay and its address are known. How many bytes the pages have is not.
-func (p *Plan) apply(h *Host, c *crawler.Config, service time.Duration) {
+func (p *Plan) apply(h *Host, settingsOf func(string, netip.Addr) (crawler.HostSettings, bool), service time.Duration) {
 	addr, _ := netip.ParseAddr(h.Addr)
-	s, ok := c.SettingsOf(h.Host, addr)
+	s, ok := settingsOf(h.Host, addr)
 	if !ok {
 		return
 	}

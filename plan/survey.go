@@ -34,12 +34,12 @@ func (s *Survey) Plan(ctx context.Context, seeds ...weburl.URL) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{Rate: max(0, s.Politeness.Rate)}
-	known := map[string]bool{}
+	settingsOf, known := s.Crawl.SettingsOf(), map[string]bool{}
 	for _, u := range seeds {
 		if !known[u.Host()] {
 			known[u.Host()] = true
 			h := s.host(ctx, scope, u)
-			p.apply(&h, &s.Crawl, s.Service)
+			p.apply(&h, settingsOf, s.Service)
 			p.Hosts = append(p.Hosts, h)
 		}
 	}

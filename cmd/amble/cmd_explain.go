@@ -140,7 +140,7 @@ func (c *explainCmd) setDelay(e *explanation) error {
 		rules = e.Robots.group
 	}
 	state := policy.HostState(e.Host, rules)
-	if s, ok := c.cfg.SettingsOf(e.Host, e.address()); ok {
+	if s, ok := c.cfg.SettingsOf()(e.Host, e.address()); ok {
 		e.Settings = job.EntryText(&s)
 		if usual, _ := policy.DelayFor(politeness.HostState{Exempt: true}); state.Entry == "" && s.Delay > usual { // by its address
 			state.Operator = s.Delay
@@ -227,7 +227,7 @@ func (c *explainCmd) robotsOf(e *explanation, u weburl.URL) (unheard, err error)
 	e.Robots = q.online(u, info)
 	h := ask.gate.Host(u.Host())
 	e.Delay, e.Clause = h.Delay.Seconds(), h.Clause
-	if s, ok := c.cfg.SettingsOf(u.Host(), addressFor(ask, u)); ok {
+	if s, ok := c.cfg.SettingsOf()(u.Host(), addressFor(ask, u)); ok {
 		e.Settings = job.EntryText(&s)
 	}
 	return unheard, nil
