@@ -2,6 +2,7 @@ package frontiertest
 
 import (
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/amble-crawler/amble/frontier"
@@ -14,6 +15,23 @@ func (k *kit) crashed() {
 		k.Skipf("Options.Crash: the stores are not durable")
 	}
 	k.f = k.crash(k.f)
+}
+
+// crashesDuring crashes during a call, later in each round. It reports whether the call had succeeded before.
+func (k *kit) crashesDuring(round int64, call func() error) (acknowledged bool) {
+	k.Helper()
+	answer := make(chan error, 1)
+	k.calls.Go(func() { answer <- call() })
+	for range round * round {
+		runtime.Gosched()
+	}
+	select {
+	case err := <-answer:
+		acknowledged = err == nil
+	default:
+	}
+	k.crashed()
+	return acknowledged
 }
 
 func crashKeepsAdded(k *kit) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/amble-crawler/amble/frontier"
@@ -255,20 +254,11 @@ func crashDuringCommit(k *kit) {
 			k.release(c, time.Time{})
 			ends = append(ends, end(c, links...))
 		}
-		answer := make(chan error, 1)
 		d := k.durable()
 		offsets, values := map[string]int64{"round": round}, map[string][]byte{"round": bytes.Repeat([]byte{byte(round)}, 100_000)}
-		k.calls.Go(func() { answer <- d.Commit(k.ctx, ends, frontier.Checkpoint{Offsets: offsets, Values: values}) })
-		for range round * round {
-			runtime.Gosched()
-		}
-		acknowledged := false
-		select {
-		case err := <-answer:
-			acknowledged = err == nil
-		default:
-		}
-		k.crashed()
+		acknowledged := k.crashesDuring(round, func() error {
+			return d.Commit(k.ctx, ends, frontier.Checkpoint{Offsets: offsets, Values: values})
+		})
 		happened := k.durable().Offsets("")["round"] == round
 		if acknowledged && !happened {
 			k.Fatalf("round %d: a Commit that was acknowledged is lost", round)
@@ -286,7 +276,7 @@ func (k *kit) allOrNothing(happened bool, values map[string][]byte, rs, links []
 			k.Errorf("the offset is that of a Commit that happened: %t, the value is not", happened)
 		}
 	}
-	left, want := 0, len(links)
+	want := len(links)
 	if !happened {
 		want = len(rs)
 		k.add(len(links), links...)
@@ -294,18 +284,7 @@ func (k *kit) allOrNothing(happened bool, values map[string][]byte, rs, links []
 	}
 	k.add(0, rs...)
 	k.add(0, links...)
-	for {
-		o := k.try(k.limit)
-		if errors.Is(o.err, frontier.ErrDrained) {
-			break
-		}
-		if o.err != nil {
-			k.Fatalf("Claim: %v", o.err)
-		}
-		left++
-		k.done(o.c)
-	}
-	if left != want {
+	if left := k.finishAll(); left != want {
 		k.Errorf("%d URLs were left after a Commit that happened: %t; want %d", left, happened, want)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 
 	"github.com/amble-crawler/amble/frontier"
 )
@@ -95,21 +94,11 @@ func crashDuringTake(k *kit) {
 	for round := range int64(20) {
 		round++
 		rs := k.pages(fmt.Sprintf("a%d/1", round), fmt.Sprintf("b%d/1", round), fmt.Sprintf("c%d/1", round))
-		d, answer := k.durable(), make(chan error, 1)
-		k.calls.Go(func() {
+		d := k.durable()
+		acknowledged := k.crashesDuring(round, func() error {
 			_, err := d.Take(k.ctx, rs, read(round))
-			answer <- err
+			return err
 		})
-		for range round * round {
-			runtime.Gosched()
-		}
-		acknowledged := false
-		select {
-		case err := <-answer:
-			acknowledged = err == nil
-		default:
-		}
-		k.crashed()
 		happened := k.durable().Offsets("")["read"] == round
 		if acknowledged && !happened {
 			k.Fatalf("round %d: a Take that was acknowledged is lost", round)
@@ -121,21 +110,5 @@ func crashDuringTake(k *kit) {
 		if got := k.finishAll(); got != want {
 			k.Errorf("round %d: %d requests are queued, want %d", round, got, want)
 		}
-	}
-}
-
-// finishAll settles whatever is queued and returns how many that were.
-func (k *kit) finishAll() (n int) {
-	k.Helper()
-	for {
-		o := k.try(k.limit)
-		if errors.Is(o.err, frontier.ErrDrained) {
-			return n
-		}
-		if o.err != nil {
-			k.Fatalf("Claim: %v", o.err)
-		}
-		n++
-		k.done(o.c)
 	}
 }

@@ -134,6 +134,22 @@ func (k *kit) done(c frontier.Claim) {
 	k.settle(c, frontier.Settlement{})
 }
 
+// finishAll settles whatever is queued and returns how many URLs that were.
+func (k *kit) finishAll() (n int) {
+	k.Helper()
+	for {
+		o := k.try(k.limit)
+		if errors.Is(o.err, frontier.ErrDrained) {
+			return n
+		}
+		if o.err != nil {
+			k.Fatalf("Claim: %v", o.err)
+		}
+		n++
+		k.done(o.c)
+	}
+}
+
 // outcome is what a Claim returned.
 type outcome struct {
 	c   frontier.Claim
