@@ -1,8 +1,8 @@
 package status
 
 import (
-	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/amble-crawler/amble/job"
@@ -73,7 +73,7 @@ func (l *lines) add(e *ledger.Entry, hosts map[string]*Host) {
 		h := l.hosts[name]
 		h.requests++
 		if h.addr != e.Addr {
-			h.addr = string(append([]byte(nil), e.Addr...))
+			h.addr = strings.Clone(e.Addr) // e's memory is not kept
 		}
 		l.hosts[name] = h
 		if len(l.open) < mostOpen {
@@ -96,9 +96,9 @@ func (l *lines) add(e *ledger.Entry, hosts map[string]*Host) {
 func trouble(e *ledger.Entry) string {
 	switch {
 	case e.Err != "":
-		return string(append([]byte(nil), e.Err...))
+		return strings.Clone(e.Err)
 	case e.Status >= 500 || e.Status == 429:
-		return cmp.Or(fmt.Sprintf("status %d", e.Status))
+		return fmt.Sprintf("status %d", e.Status)
 	}
 	return ""
 }
