@@ -250,7 +250,7 @@ func (s *shell) run(line string) (string, error) {
 	}
 	cmd := exec.CommandContext(s.t.Context(), "sh", "-c", line)
 	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "PATH="+programsDir+string(os.PathListSeparator)+os.Getenv("PATH"), "AMBLE_DELAY=0",
+	cmd.Env = append(os.Environ(), "TMPDIR="+s.t.TempDir(), "PATH="+programsDir+string(os.PathListSeparator)+os.Getenv("PATH"), "AMBLE_DELAY=0",
 		"GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
 	out, err := cmd.CombinedOutput()
 	return strings.ReplaceAll(strings.ReplaceAll(string(out), s.base, shopURL), site.Host, "127.0.0.1:8808"), err
