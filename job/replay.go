@@ -44,8 +44,8 @@ func (f failure) compare(g failure) int { return cmp.Compare(f.key, g.key) }
 //	err = rec.Apply(&config) // a crawler.Config
 //
 // A crawl with this configuration sends nothing and waits for nothing. Each URL has the last answer that was recorded
-// for it, or for another spelling of it, of any status and with its redirects and its robots.txt: a page that was had at
-// the third attempt is had at once. A URL that failed in a job without an answer fails for the same reason, and any other that was not recorded
+// for it, or for another spelling of it, of any status and with its redirects and its robots.txt: a page that was answered at
+// the third attempt is answered at once. A URL that failed in a job without an answer fails for the same reason, and any other that was not recorded
 // fails with fetcher.ReasonNotRecorded. Only for archive files from elsewhere a robots.txt that was not recorded
 // counts as one that does not exist, because many crawlers do not record it.
 //

@@ -7,6 +7,6 @@ import "testing"
 // Isolate skips the test: only on Linux can a process be without a network.
 func Isolate(t *testing.T) bool {
 	t.Helper()
-	unavailable(t, "the browser must have no network: that can be had on Linux only")
+	unavailable(t, "the browser must have no network, which is possible on Linux only")
 	return false
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Kind is what became of a page between two crawls.
+// Kind is how a page differs between two crawls.
 type Kind string
 
 // The kinds of changes, in the order in which they are shown.
@@ -58,7 +58,7 @@ func (c *Change) Text() string {
 	return cli.Printable(text)
 }
 
-// Counts counts pages by what became of them.
+// Counts counts pages by their kind of change.
 type Counts map[Kind]int
 
 // Text returns the counts in one line.
@@ -201,7 +201,7 @@ func (c *comparison) appeared(k key, v *sink.Record, was row, x Change) error {
 	case moved:
 		x.Change, x.URL, x.To = Moved, from, v.URL
 	case was.class == unseen:
-		x.Change, x.Job, x.Reason = NotCompared, 1, "it could not be had"
+		x.Change, x.Job, x.Reason = NotCompared, 1, "it could not be fetched"
 	case why != "":
 		x.Change, x.Job, x.Reason = NotCompared, 1, why
 	default:
