@@ -25,6 +25,7 @@ func openJobFiles(path string) (jobFiles, error) {
 var ownFiles = map[string]bool{
 	lockName: false, VisitsName: false, ItemsName: false, LedgerName: false, lastWriteName: false,
 	cookiesName: true, manifestName: true, jobName: true, auditName: true, reportName: true, PageName: true, HostsName: true, ProblemsName: true,
+	SheetName: true, SheetDataName: true, SumsName: true,
 }
 
 // ownDirs lists the directories in a job directory, with a function that recognizes the files in them.

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -132,12 +133,20 @@ func (d plainDir) replace(name string, b []byte) error { return d.replaceAs(name
 func (d plainDir) replaceSecret(name string, b []byte) error { return d.replaceAs(name, b, 0o600) }
 
 func (d plainDir) replaceAs(name string, b []byte, mode fs.FileMode) error {
+	return d.replaceBy(name, mode, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+}
+
+// replaceBy is replaceAs for what is too long to be kept in memory.
+func (d plainDir) replaceBy(name string, mode fs.FileMode, write func(io.Writer) error) error {
 	f, err := d.create(name+newSuffix, mode)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(b)
-	if err == nil {
+	b := bufio.NewWriter(f)
+	if err = errors.Join(write(b), b.Flush()); err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {

@@ -63,6 +63,9 @@ const (
 	PageName     = "report.html"  // the report as a page
 	HostsName    = "hosts.csv"    // a line for each host
 	ProblemsName = "problems.csv" // a line for each URL that could not be fetched
+
+	SheetName     = "datasheet.md"   // what others must know of the crawl, with answers of the researcher
+	SheetDataName = "datasheet.json" // the same for programs
 )
 
 // Job is a crawl in a directory that this process has locked. Its methods are not safe for concurrent use, except for
@@ -420,6 +423,9 @@ func (j *Job) begin(now time.Time, seeds []string) error {
 // note records that the process works on the job, once its files are known to be intact. The record is durable before
 // the first request.
 func (j *Job) note() error {
+	if err := j.files.removeSums(); err != nil {
+		return err
+	}
 	m := j.manifest
 	m.Finish, m.Outputs = "", nil
 	if err := m.write(j.files.plainDir); err != nil {

@@ -110,6 +110,15 @@ func (r *Reader) RobotsBody(sha256 string) ([]byte, error) { return r.files.robo
 // [PageName], for example) prevents the job from being resumed.
 func (r *Reader) Replace(name string, b []byte) error { return outputError(r.files.replace(name, b)) }
 
+// Written returns the content of a file that Replace wrote, nil if there is none.
+func (r *Reader) Written(name string) ([]byte, error) {
+	b, err := r.files.read(name)
+	if missingFile(err) {
+		return nil, nil
+	}
+	return b, readError(err)
+}
+
 // QueueState returns where in the job's queue a URL is. The queue is opened for this one look-up; the error wraps
 // ErrHeld while a process works on the job.
 func (r *Reader) QueueState(u weburl.URL) (disk.State, error) {

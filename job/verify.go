@@ -13,6 +13,7 @@ type Verification struct {
 	Chain         *ChainCheck `json:"chain,omitempty"` // nil: there is no ledger
 	Files         []FileCheck `json:"files"`
 	FilesNote     string      `json:"files_note,omitempty"` // files that were not checked, and why
+	Sums          int         `json:"sums,omitempty"`       // lines of SHA256SUMS that were compared with the files
 	Matching      *Matching   `json:"matching,omitempty"`   // nil: one of the two files is damaged
 	Queue         string      `json:"queue,omitempty"`      // what is wrong with the queue
 
@@ -29,9 +30,9 @@ func (v *Verification) Damaged() (n int) {
 	return n
 }
 
-// Verify checks four things: every request in the ledger against the robots.txt files as they were received and the delays
+// Verify checks: every request in the ledger against the robots.txt files as they were received and the delays
 // in force, with code that is independent of the code that admitted the requests; the files against the lengths and hashes
-// that were recorded with each commit; the lines of the ledger against their chain, and its signed heads against the keys
+// that were recorded with each commit, and against SHA256SUMS if there is one; the lines of the ledger against their chain, and its signed heads against the keys
 // of the job's identity; and the visits against the requests. What is wrong is in the Verification; the error is about
 // what could not be read.
 func (r *Reader) Verify() (*Verification, error) { return r.VerifyBy(nil) }
@@ -87,6 +88,11 @@ func (r *Reader) checkFiles() (*Verification, error) {
 	if v.Files, err = r.files.check(known); err != nil {
 		return nil, readError(err)
 	}
+	lines, differ, err := r.files.checkSums(known, v.Files)
+	if err != nil {
+		return nil, readError(err)
+	}
+	v.Sums, v.Files = lines, append(v.Files, differ...)
 	if v.Damaged() == 0 {
 		v.Matching, err = r.files.match(m.Finished())
 	}

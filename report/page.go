@@ -17,8 +17,8 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// Write writes the report of a job into its directory: the page, and the lists that it names. Each file is written whole or
-// not at all.
+// Write writes the report of a job into its directory: the page, the lists that it names, the data sheet with the answers that it
+// had, and the hashes of all files (job.Reader.WriteSums). Each file is written whole or not at all.
 func Write(r *job.Reader) error {
 	s, err := read(r)
 	if err != nil {
@@ -34,7 +34,13 @@ func Write(r *job.Reader) error {
 	if err := r.Replace(job.ProblemsName, s.list.csv()); err != nil {
 		return err
 	}
-	return r.Replace(job.PageName, page)
+	if err := r.Replace(job.PageName, page); err != nil {
+		return err
+	}
+	if err := s.writeSheet(r); err != nil {
+		return err
+	}
+	return r.WriteSums()
 }
 
 // Page returns the report of a job as HTML.

@@ -25,7 +25,11 @@ func (*reportCmd) Help() string {
 
 Prints the summary of a crawl again, and writes report.html into the job directory: every request and
 every pause, the outcome of each URL and why, what kind of sample it is. The page needs nothing but itself.
-hosts.csv and problems.csv beside it have what does not fit on it.`
+hosts.csv and problems.csv beside it have what does not fit on it.
+
+datasheet.md and datasheet.json say what others must know before they use the data: frame, bounds, order,
+who and when, what was not seen and why, what it cost the sites. What only you can say is marked: fill it
+in, and run the command again. SHA256SUMS has the hashes of all files, which amble verify checks.`
 }
 
 // Run executes the command.

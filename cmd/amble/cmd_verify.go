@@ -29,8 +29,8 @@ Checks the ledger of every request against the robots.txt files as they were rec
 in force. The check shares no code with the part that admitted the requests. Exit code 7 on a
 violation.
 
-Compares the files, too, with the lengths and SHA-256 hashes that were recorded with each commit, and the
-visits with the requests; and each line of the ledger with the chain of hashes over all lines, whose
+Compares the files, too, with the lengths and SHA-256 hashes that were recorded with each commit and with
+SHA256SUMS, and the visits with the requests; and each line of the ledger with the chain of hashes over all lines, whose
 heads are signed in a crawl with --sign. Exit code 6 when a file is shorter than it was, or different.`
 }
 
@@ -128,6 +128,9 @@ func filesText(v *job.Verification) string {
 	}
 	if n := v.Damaged(); n == 0 && len(v.Files) > 0 {
 		fmt.Fprintf(&b, "%s of %s as they were committed\n", cli.Plural(len(v.Files), "file"), cli.Bytes(bytes))
+	}
+	if v.Sums > 0 && v.Damaged() == 0 {
+		fmt.Fprintf(&b, "%s as in %s\n", cli.Plural(v.Sums, "file"), job.SumsName)
 	}
 	return b.String()
 }

@@ -1,5 +1,5 @@
-// Command sample draws a random sample of hosts, a number of them from each group, and crawls a bounded part of each.
-// The same seed draws the same sample.
+// Command sample draws a random sample of hosts, a number of them from each group, crawls a bounded part of each, and estimates
+// from it what is true of all hosts, with the error. The same seed draws the same sample.
 package main
 
 import (
@@ -31,7 +31,9 @@ FILE lists the population: a host or URL a line, and behind a blank perhaps the 
 without one its top-level domain is its group. Of each group -per hosts are drawn at random, all when it
 has no more, and of each at most -pages pages are fetched, those nearest to its home page. -plan writes
 a JSON line for every host of the population: its group, its place in the draw, whether it was drawn and
-how probable that was. Standard output is a JSON line for every URL, as of "amble crawl".
+how probable that was. Standard output is a JSON line for every URL, as of "amble crawl". At the end it
+estimates, with the error for each group, how many hosts of the population give a page, and how many
+pages they have within the bound.
 
 The draw depends on TEXT and the hosts alone: not on their order, and hosts added later push out few.
 
@@ -119,7 +121,8 @@ func sample(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawle
 	}
 	cfg.Agent, cfg.Contact = o.agent, o.contact
 	cfg.Limits.Pages, cfg.Limits.PagesPerHost = crawler.None, o.pages
-	cfg.Sinks = []sink.Sink{sink.NewJSONL(stdout)}
+	pages := counted{}
+	cfg.Sinks = []sink.Sink{sink.NewJSONL(stdout), pages}
 	c, err := crawler.New(cfg)
 	if err != nil {
 		return err
@@ -127,6 +130,9 @@ func sample(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawle
 	rep, err := c.Run(ctx, seeds...)
 	if rep != nil {
 		fmt.Fprintf(stderr, "%d pages of %d hosts\n", rep.Pages, rep.Hosts)
+	}
+	if err == nil {
+		tell(stderr, all, pages)
 	}
 	return err
 }

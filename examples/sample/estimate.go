@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// counted is a sink that counts the pages of each host, by the URL of its home page.
+type counted map[string]int
+
+// Append counts a page.
+func (c counted) Append(_ context.Context, r *sink.Record) error {
+	if r.Outcome != "fetched" || r.Status >= 400 {
+		return nil
+	}
+	u, err := weburl.Parse(r.URL)
+	if err == nil {
+		u, err = u.Resolve("/")
+	}
+	if err == nil {
+		c[u.String()]++
+	}
+	return err
+}
+
+// Sync does nothing: counts are kept in the memory.
+func (counted) Sync() (int64, error) { return 0, nil }
+
+// Restore does nothing.
+func (counted) Restore(int64) error { return nil }
+
+// Close does nothing.
+func (counted) Close() error { return nil }
+
+// estimate is a total over a group of the population, or over all of it, as the sample says.
+type estimate struct {
+	group       string
+	size, drawn int     // hosts
+	total       float64 // estimated
+	variance    float64 // of total; not a number if one host alone was drawn of several
+}
+
+// estimates adds up value over the population: each host that was drawn stands for 1/Probability hosts (Horvitz and Thompson), and
+// the error follows from how much the hosts of a group differ and how many of them were not drawn (Cochran, Sampling Techniques,
+// 5.4). The last element is the whole population.
+func estimates(all []drawn, value func(url string) float64) []estimate {
+	var list []estimate
+	for from := 0; from < len(all); {
+		to := from
+		for to < len(all) && all[to].Group == all[from].Group {
+			to++
+		}
+		list = append(list, estimateOf(all[from:to], value))
+		from = to
+	}
+	sum := estimate{group: "all"}
+	for _, e := range list {
+		sum.size, sum.drawn, sum.total, sum.variance = sum.size+e.size, sum.drawn+e.drawn, sum.total+e.total, sum.variance+e.variance
+	}
+	return append(list, sum)
+}
+
+// estimateOf estimates the total of one group.
+func estimateOf(hosts []drawn, value func(url string) float64) estimate {
+	e := estimate{group: hosts[0].Group, size: len(hosts)}
+	var sum, squares float64
+	for _, h := range hosts {
+		if h.Drawn {
+			y := value(h.URL)
+			e.drawn, sum, squares, e.total = e.drawn+1, sum+y, squares+y*y, e.total+y/h.Probability
+		}
+	}
+	n, N := float64(e.drawn), float64(e.size)
+	if e.drawn < e.size { // else the group is known as a whole
+		s2 := max(0, squares-sum*sum/n) / (n - 1)
+		e.variance = N * N * (1 - n/N) * s2 / n
+	}
+	return e
+}
+
+// write writes the estimate with its error: 1.96 standard errors to either side, which covers the truth in 95 of 100 samples if
+// enough hosts were drawn.
+func (e *estimate) write(w io.Writer) {
+	plus := fmt.Sprintf("± %.1f", 1.96*math.Sqrt(e.variance))
+	switch {
+	case math.IsNaN(e.variance):
+		plus = "± unknown: draw two or more"
+	case e.variance == 0 && e.drawn == e.size:
+		plus = "exactly: all were drawn"
+	}
+	fmt.Fprintf(w, "%s\t%d of %d\t%.1f\t%s\n", e.group, e.drawn, e.size, e.total, plus)
+}
+
+// tell writes what the sample says of the population.
+func tell(w io.Writer, all []drawn, pages counted) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, q := range []struct {
+		what string
+		of   func(url string) float64
+	}{
+		{"hosts that gave a page", func(url string) float64 { return float64(min(1, pages[url])) }},
+		{"pages within the bound", func(url string) float64 { return float64(pages[url]) }},
+	} {
+		fmt.Fprintf(t, "group\tdrawn\t%s\terror (95 %%)\n", q.what)
+		for _, e := range estimates(all, q.of) {
+			e.write(t)
+		}
+	}
+	_ = t.Flush() // to the terminal
+}

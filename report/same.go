@@ -1,0 +1,35 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/amble-crawler/amble/crawler"
+)
+
+// order says in which order pages were fetched, and why another crawl might fetch others. docs/research-crawls.md has the promise.
+func (s *source) order() sheetOrder {
+	set, r, t := s.manifest.Settings, s.report, &s.facts.Total
+	o := sheetOrder{Order: "first found, first fetched: near breadth first, not random"}
+	not := func(format string, args ...any) { o.Not = append(o.Not, fmt.Sprintf(format, args...)) }
+	if scope := set["scope"]; scope != "host" && scope != "tree" {
+		not("with the scope “%s” a site's pages are also found through links from other sites, and which of them comes first depends on timing", scope)
+	}
+	switch r.Finish {
+	case crawler.FinishDone:
+	case crawler.FinishPages, crawler.FinishBytes, crawler.FinishTime, crawler.FinishErrors:
+		not("it ended by a limit over all sites (%s), which fast sites use up first", finishText(r, ""))
+	default:
+		not("it did not come to its end: %s", finishText(r, ""))
+	}
+	if r.Retries > 0 {
+		not("%s repeated after failures: such a URL comes later in the order, and when depends on timing", plural(r.Retries, "request")+verb(r.Retries))
+	}
+	if n := t.Reasons["host_failed"] + t.Reasons["robots_unreachable"]; n > 0 {
+		not("sites were given up after failures, and with them %s", plural(n, "URL"))
+	}
+	if len(s.manifest.Program) > 0 {
+		not("a program decided, too (%s), and may do so otherwise the next time", and(s.manifest.Program...))
+	}
+	o.Same = len(o.Not) == 0
+	return o
+}
