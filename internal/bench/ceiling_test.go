@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net/http"
@@ -10,21 +11,34 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"golang.org/x/net/html"
+
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // ceiling fetches pages with nothing but net/http, as cheaply as possible: every body is read and
 // decoded into memory that is reused.
 type ceiling struct {
-	client *http.Client
-	read   func(body []byte) // what is done with a page
+	client  *http.Client
+	workers int
+	other   int                                  // a status besides 200 whose answer has no body
+	read    func() func(url string, body []byte) // what each worker does with a page
 }
 
-func newCeiling(read func([]byte)) *ceiling {
+// newCeiling returns a ceiling for the pages of w.
+func newCeiling(w *web, read func() func(string, []byte)) *ceiling {
 	return &ceiling{
-		client: &http.Client{Transport: &http.Transport{
-			DisableCompression: true, MaxIdleConns: 512, MaxIdleConnsPerHost: 64, ReadBufferSize: 8 << 10,
-		}},
-		read: read,
+		client: &http.Client{
+			Transport: &http.Transport{
+				DisableCompression: true, MaxIdleConns: max(512, len(w.hosts)), MaxIdleConnsPerHost: 64, ReadBufferSize: 8 << 10,
+				TLSClientConfig:   &tls.Config{RootCAs: w.roots, ClientSessionCache: tls.NewLRUClientSessionCache(0)},
+				ForceAttemptHTTP2: w.HTTP2,
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		workers: w.workers(),
+		other:   w.Other,
+		read:    read,
 	}
 }
 
@@ -38,9 +52,9 @@ func (c *ceiling) all(tb testing.TB, urls []string) {
 	}
 	close(next)
 	var wg sync.WaitGroup
-	for range workers {
+	for range c.workers {
 		wg.Go(func() {
-			w := &ceilingWorker{ceiling: c}
+			w := &ceilingWorker{ceiling: c, use: c.read()}
 			for u := range next {
 				if err := w.get(u); err != nil {
 					tb.Error(err)
@@ -53,6 +67,7 @@ func (c *ceiling) all(tb testing.TB, urls []string) {
 
 type ceilingWorker struct {
 	*ceiling
+	use  func(url string, body []byte)
 	body bytes.Buffer
 	gzip *gzip.Reader
 }
@@ -68,30 +83,67 @@ func (w *ceilingWorker) get(url string) error {
 		return err
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != w.other {
+		return errors.New(url + ": " + resp.Status)
+	}
+	if err := w.decode(resp); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return err
+	}
+	w.use(url, w.body.Bytes())
+	return nil
+}
+
+// decode reads the body into w.body.
+func (w *ceilingWorker) decode(resp *http.Response) error {
+	w.body.Reset()
+	if resp.Header.Get("Content-Encoding") == "" {
+		_, err := w.body.ReadFrom(resp.Body)
+		return err
+	}
 	if w.gzip == nil {
 		w.gzip = new(gzip.Reader)
 	}
 	if err := w.gzip.Reset(resp.Body); err != nil {
 		return err
 	}
-	w.body.Reset()
-	if _, err := w.body.ReadFrom(w.gzip); err != nil {
-		return err
-	}
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return errors.New(url + ": " + resp.Status)
-	}
-	w.read(w.body.Bytes())
-	return nil
+	_, err := w.body.ReadFrom(w.gzip)
+	return err
 }
 
 // ignore drops a page, to measure fetching alone.
-func ignore([]byte) {}
+func ignore() func(string, []byte) { return func(string, []byte) {} }
 
-// tokenize finds the targets of links with the tokenizer of x/net/html, and drops them.
+// follow does what any crawler must do with a page: it finds the links by the quickest means there are here, resolves them,
+// and looks up whether they are known. It is the limit of a crawler that would need nothing for all the rest.
+func follow() func() func(string, []byte) {
+	var mu sync.Mutex
+	known := map[weburl.Key]struct{}{}
+	return func() func(string, []byte) {
+		scan, res := extract.NewScanner(extract.Options{}), weburl.NewResolver(weburl.URL{}, weburl.Safe)
+		return func(url string, body []byte) {
+			base, err := weburl.Parse(url)
+			if err != nil {
+				return
+			}
+			res.Reset(base)
+			for _, l := range scan.ScanBytes(body).Links {
+				if v, err := res.Resolve(l.Ref); err == nil {
+					key := v.Key()
+					mu.Lock()
+					known[key] = struct{}{}
+					mu.Unlock()
+				}
+			}
+		}
+	}
+}
+
+// tokenizer finds the targets of links with the tokenizer of x/net/html, and drops them.
+func tokenizer() func(string, []byte) { return func(_ string, body []byte) { tokenize(body) } }
+
 func tokenize(body []byte) {
 	z := html.NewTokenizer(bytes.NewReader(body))
 	for {

@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"bufio"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +27,15 @@ func TestMain(m *testing.M) {
 	}
 }
 
+// begun is the first line of a server.
+type begun struct {
+	Hosts []string
+	Roots []byte // in PEM
+}
+
+// counted is the connections that a server has accepted, and how many of them resumed a TLS session.
+type counted struct{ Connections, Resumed int64 }
+
 // child serves until its standard input ends, which it does when the parent closes it or dies.
 func child(spec string) error {
 	var s shape
@@ -35,11 +46,14 @@ func child(spec string) error {
 	if err != nil {
 		return err
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(v.hosts); err != nil {
+	out := json.NewEncoder(os.Stdout)
+	if err := out.Encode(begun{v.hosts, v.roots}); err != nil {
 		return err
 	}
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); { // each line is a question
+			_ = out.Encode(counted{v.counts.Connections.Load(), v.counts.Resumed.Load()})
+		}
 		os.Exit(0) // ends the connections
 	}()
 	v.serve()
@@ -50,6 +64,8 @@ func child(spec string) error {
 type web struct {
 	shape
 	hosts []string
+	roots *x509.CertPool // nil without TLS
+	ask   func() counted
 }
 
 // startWeb starts the process and waits until it serves; it ends with the test. The test is skipped where the
@@ -75,12 +91,27 @@ func startWeb(tb testing.TB, s shape) *web {
 		_ = in.Close()
 		_ = cmd.Wait()
 	})
-	w := &web{shape: s}
-	if err := json.NewDecoder(out).Decode(&w.hosts); err != nil {
+	var first begun
+	answers := json.NewDecoder(out)
+	if err := answers.Decode(&first); err != nil {
 		tb.Skip("the server did not start: 127.1.0.0/16 must be loopback")
+	}
+	w := &web{shape: s, hosts: first.Hosts}
+	if s.TLS {
+		w.roots = x509.NewCertPool()
+		w.roots.AppendCertsFromPEM(first.Roots)
+	}
+	w.ask = func() (n counted) {
+		if _, err := io.WriteString(in, "\n"); err != nil {
+			tb.Fatal(err)
+		}
+		if err := answers.Decode(&n); err != nil {
+			tb.Fatal(err)
+		}
+		return n
 	}
 	return w
 }
 
 // seeds returns the first pages of all hosts.
-func (w *web) seeds() []string { return shape{Pages: 1}.urls(w.hosts) }
+func (w *web) seeds() []string { return shape{Pages: 1, TLS: w.TLS}.urls(w.hosts) }

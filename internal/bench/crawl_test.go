@@ -51,8 +51,8 @@ func benchmarkCrawl(b *testing.B, s shape, ledger bool) {
 			continue
 		}
 		b.StopTimer()
-		fetch.measure(b, len(urls), func() { newCeiling(ignore).all(b, urls) })
-		tok.measure(b, len(urls), func() { newCeiling(tokenize).all(b, urls) })
+		fetch.measure(b, len(urls), func() { newCeiling(w, ignore).all(b, urls) })
+		tok.measure(b, len(urls), func() { newCeiling(w, tokenizer).all(b, urls) })
 		b.StartTimer()
 	}
 	b.ReportMetric(0, "ns/op")
@@ -98,9 +98,9 @@ func (w *web) crawl(tb testing.TB, c crawler.Config) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	pages, hosts := w.Hosts*w.Pages, w.Hosts
-	if rep.Finish != crawler.FinishDone || rep.Pages != pages || rep.Requests != pages+hosts ||
-		rep.Statuses[200] != pages || rep.Outcomes[crawler.Refused] != hosts {
+	pages, hosts, others := w.Hosts*w.Pages, w.Hosts, w.Hosts*w.others()
+	if rep.Finish != crawler.FinishDone || rep.Requests != pages+hosts+others ||
+		rep.Statuses[200] != pages || rep.Statuses[w.Other] != others || rep.Outcomes[crawler.Refused] != hosts {
 		tb.Fatalf("not the crawl of %d pages of %d hosts that it should be: %+v", pages, hosts, rep)
 	}
 }
@@ -109,5 +109,5 @@ func (w *web) crawl(tb testing.TB, c crawler.Config) {
 func TestCrawl(t *testing.T) {
 	w := startWeb(t, shape{Hosts: 5, Pages: 12, Size: 2_000, Links: 10})
 	w.crawl(t, config(io.Discard, true, false))
-	newCeiling(tokenize).all(t, w.urls(w.hosts))
+	newCeiling(w, tokenizer).all(t, w.urls(w.hosts))
 }

@@ -2,9 +2,13 @@ package bench
 
 import (
 	"bytes"
+	"crypto/tls"
 	"fmt"
 	"net"
+	"net/http"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -18,7 +22,13 @@ type server struct {
 	hosts     []string // host:port of each listener
 	answers   []map[string]answer
 	makers    []*maker // of a made web, in place of answers
+	tls       *tls.Config
+	roots     []byte // the certificate of the server in PEM
+	counts    counts
 }
+
+// counts is what a server has counted.
+type counts struct{ Connections, Resumed atomic.Int64 }
 
 // answer is a response, header and all, plain and compressed.
 type answer struct{ plain, gzip []byte }
@@ -37,6 +47,12 @@ func newServer(s shape) (*server, error) {
 			return nil, err
 		}
 		v.listeners, v.hosts = append(v.listeners, l), append(v.hosts, l.Addr().String())
+	}
+	if s.TLS {
+		if err := v.certify(); err != nil {
+			v.close()
+			return nil, err
+		}
 	}
 	if s.Made {
 		for h := range v.hosts {
@@ -80,8 +96,20 @@ func (v *server) host(h int, zw *gzip.Writer) map[string]answer {
 		_ = zw.Close() // writing to memory does not fail
 		const html = "text/html; charset=utf-8"
 		all[pagePath(i)] = answer{respond(html, "", body), respond(html, "gzip", packed.Bytes())}
+		if v.shape.hasOther(i) {
+			other := v.shape.other(i)
+			all[otherPath(i)] = answer{other, other}
+		}
 	}
 	return all
+}
+
+// other returns the answer of otherPath(page).
+func (s shape) other(page int) []byte {
+	if s.Other == http.StatusNotFound {
+		return notFound
+	}
+	return fmt.Appendf(nil, "HTTP/1.1 %d Moved\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", s.Other, pagePath((page+1)%s.Pages))
 }
 
 func respond(contentType, coding string, body []byte) []byte {
@@ -101,10 +129,18 @@ func (v *server) serve() {
 	var wg sync.WaitGroup
 	for h, l := range v.listeners {
 		wg.Go(func() {
+			if v.shape.HTTP2 {
+				v.serveHTTP2(h, l)
+				return
+			}
 			for {
 				c, err := l.Accept()
 				if err != nil {
 					return
+				}
+				v.counts.Connections.Add(1)
+				if v.tls != nil {
+					c = tls.Server(c, v.tls)
 				}
 				wg.Go(func() { v.talk(c, v.chooser(h)) })
 			}
@@ -134,7 +170,7 @@ func (v *server) chooser(h int) func(request []byte) []byte {
 func (v *server) talk(c net.Conn, choose func([]byte) []byte) {
 	defer c.Close()
 	buf, n := make([]byte, 4096), 0
-	for n < len(buf) {
+	for answered := 1; n < len(buf); {
 		k, err := c.Read(buf[n:])
 		if err != nil {
 			return
@@ -142,11 +178,21 @@ func (v *server) talk(c net.Conn, choose func([]byte) []byte) {
 		if n += k; !bytes.HasSuffix(buf[:n], []byte("\r\n\r\n")) {
 			continue
 		}
-		if _, err := c.Write(choose(buf[:n])); err != nil {
+		last := answered == v.shape.Life
+		if _, err := c.Write(closing(choose(buf[:n]), last)); err != nil || last {
 			return
 		}
-		n = 0
+		n, answered = 0, answered+1
 	}
+}
+
+// closing returns an answer, with the field that ends the connection if it is the last.
+func closing(answer []byte, last bool) []byte {
+	if !last {
+		return answer
+	}
+	status, rest, _ := bytes.Cut(answer, []byte("\r\n"))
+	return slices.Concat(status, []byte("\r\nConnection: close\r\n"), rest)
 }
 
 // choose returns the answer to a GET request.

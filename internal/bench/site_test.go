@@ -20,6 +20,34 @@ type shape struct {
 	// Made webs are too large to be kept: an answer is made when it is requested, and not compressed.
 	Made    bool
 	Latency time.Duration // before each answer
+
+	// Other, if it is not 0, is the status of one more URL for every fourth page, which links to it: 404, or 301 to the
+	// next page of the host. A fifth of all requests are for these.
+	Other int
+
+	TLS   bool // TLS 1.3
+	HTTP2 bool // needs TLS; for webs that are not made
+	Life  int  // answers on a connection before the server closes it; 0: it does not
+}
+
+// others returns how many of a host's URLs answer with the status Other.
+func (s shape) others() int {
+	if s.Other == 0 {
+		return 0
+	}
+	return (s.Pages + 3) / 4
+}
+
+func (s shape) hasOther(page int) bool { return s.Other != 0 && page%4 == 0 }
+
+func otherPath(page int) string { return "/other/" + strconv.Itoa(page) }
+
+// origin returns the origin of a host, which is given as host:port.
+func (s shape) origin(host string) string {
+	if s.TLS {
+		return "https://" + host
+	}
+	return "http://" + host
 }
 
 // robotsTxt is the same on all hosts. Each host's first page links to one page that it forbids.
@@ -42,7 +70,10 @@ func (s shape) urls(hosts []string) []string {
 	var all []string
 	for i := range s.Pages {
 		for _, h := range hosts {
-			all = append(all, "http://"+h+pagePath(i))
+			all = append(all, s.origin(h)+pagePath(i))
+			if s.hasOther(i) {
+				all = append(all, s.origin(h)+otherPath(i))
+			}
 		}
 	}
 	return all
@@ -56,6 +87,9 @@ func (s shape) page(hosts []string, host, i int) []byte {
 	b.WriteString("<link rel=\"stylesheet\" href=\"/style.css\"><script>var a = '<a href=\"/never\">';</script></head>\n<body>\n<!-- <a href=\"/never\"> -->\n")
 	if i == 0 {
 		b.WriteString("<a href=\"/private/x\">x</a>\n")
+	}
+	if s.hasOther(i) {
+		fmt.Fprintf(&b, "<a href=\"%s\">other</a>\n", otherPath(i))
 	}
 	text := max(0, (s.Size-b.Len())/s.Links-90)
 	for k := range s.Links {
@@ -81,7 +115,7 @@ func (s shape) link(b *bytes.Buffer, rng *rand.Rand, hosts []string, i, k int) {
 	case k < fanOut:
 		fmt.Fprintf(b, "<a href=\"%s\">%s</a>\n", path, words(rng, 20))
 	case kind < 10:
-		fmt.Fprintf(b, "<a href=\"http://%s%s\">%s</a>\n", hosts[rng.IntN(len(hosts))], path, words(rng, 20))
+		fmt.Fprintf(b, "<a href=\"%s%s\">%s</a>\n", s.origin(hosts[rng.IntN(len(hosts))]), path, words(rng, 20))
 	case kind < 15:
 		fmt.Fprintf(b, "<a href=\"https://elsewhere.test/%d\">%s</a>\n", rng.IntN(50), words(rng, 20))
 	case kind < 20:
