@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"net/netip"
 	"time"
@@ -112,6 +113,13 @@ func (s *Shard) serve(question []byte) []byte {
 	a, ok := decodeAsk(question)
 	if !ok || s.Fence() != nil {
 		return nil
+	}
+	if a.what == askStatus {
+		b, err := json.Marshal(s.status())
+		if err != nil {
+			return nil
+		}
+		return b
 	}
 	return s.keeper.answer(time.Now(), a).encode()
 }

@@ -41,6 +41,8 @@ var (
 //	E8  Store replaces a register only for who knows its revision: of all who know the same, at most one succeeds.
 //	E9  Last, Load and the end of Inbox may be stale: what they return has been true, and may no longer be. Only Append and
 //	    Store decide.
+//	E11 Now lies between the beginning and the end of its call, by the clock of Entry.At. Where several servers keep the
+//	    journals, that is one of their clocks.
 //	E10 Append is ErrWentBack, and not ErrFenced, if the journal's last record is older than the one expected.
 type Engine interface {
 	Journals
@@ -48,6 +50,7 @@ type Engine interface {
 	Registers
 	Files
 	Questions
+	Clock
 }
 
 // Nonce identifies a record of a journal. Whoever appends chooses it at random.
@@ -110,4 +113,10 @@ type Questions interface {
 	Ask(ctx context.Context, shard int, question []byte) (answer []byte, err error)
 	// Answer has f answer the questions to a shard until stop is called. f must be quick; it may be called concurrently.
 	Answer(shard int, f func(question []byte) (answer []byte)) (stop func(), err error)
+}
+
+// Clock is the engine's clock.
+type Clock interface {
+	// Now returns what time it is.
+	Now(ctx context.Context) (time.Time, error)
 }

@@ -13,6 +13,9 @@ import (
 type sign struct {
 	ID   string // of the process
 	Beat uint64 // counts
+	At   int64  // in milliseconds since 1970, by the node's clock
+	// Clock is how far that is off.
+	Clock Offset
 }
 
 // fellow is another node, and since when its sign has been the same.
@@ -24,27 +27,36 @@ type fellow struct {
 // live gives a sign of life and returns how many nodes do so, this one included. The error is ErrName or the engine's.
 func (n *Node) live(ctx context.Context) (int, error) {
 	for {
-		b, rev, err := n.engine.Load(ctx, registerNodes)
+		signs, rev, err := loadSigns(ctx, n.engine)
 		if err != nil {
 			return 0, err
-		}
-		signs := map[string]sign{}
-		if rev != 0 {
-			if err := json.Unmarshal(b, &signs); err != nil {
-				return 0, fmt.Errorf("cluster: the register of nodes: %w", err)
-			}
 		}
 		live, err := n.watch(signs)
 		if err != nil {
 			return 0, err
 		}
-		if b, err = json.Marshal(signs); err != nil {
-			return 0, err
+		b, err := json.Marshal(signs)
+		if err != nil {
+			return 0, fmt.Errorf("cluster: %w", err)
 		}
 		if _, err = n.engine.Store(ctx, registerNodes, b, rev); !errors.Is(err, ErrConflict) {
 			return live, err
 		}
 	}
+}
+
+func loadSigns(ctx context.Context, e Registers) (signs map[string]sign, rev uint64, err error) {
+	b, rev, err := e.Load(ctx, registerNodes)
+	if err != nil {
+		return nil, 0, err
+	}
+	signs = map[string]sign{}
+	if rev != 0 {
+		if err := json.Unmarshal(b, &signs); err != nil {
+			return nil, 0, fmt.Errorf("cluster: the register of nodes: %w", err)
+		}
+	}
+	return signs, rev, nil
 }
 
 // watch notes which signs have changed, and gives this node's.
@@ -53,7 +65,7 @@ func (n *Node) watch(signs map[string]sign) (live int, err error) {
 	defer n.mu.Unlock()
 	now := time.Now()
 	for name, s := range signs {
-		if n.fellow[name].sign != s {
+		if f := n.fellow[name]; f.ID != s.ID || f.Beat != s.Beat {
 			n.fellow[name] = fellow{s, now}
 		}
 	}
@@ -63,7 +75,7 @@ func (n *Node) watch(signs map[string]sign) (live int, err error) {
 	if err := n.mine(now, signs[n.Name]); err != nil {
 		return 0, err
 	}
-	signs[n.Name] = sign{n.id, signs[n.Name].Beat + 1}
+	signs[n.Name] = sign{n.id, signs[n.Name].Beat + 1, now.UnixMilli(), n.offset}
 	n.fellow[n.Name] = fellow{signs[n.Name], now}
 	for _, f := range n.fellow {
 		if now.Sub(f.since) < n.job.TTL {
@@ -81,9 +93,9 @@ func (n *Node) mine(now time.Time, s sign) error {
 	switch {
 	case s.ID == n.id, s.ID == "":
 		return nil
-	case n.other == (sign{}):
+	case n.other.ID == "":
 		n.other = s
-	case n.other != s:
+	case n.other.ID != s.ID, n.other.Beat != s.Beat:
 		return ErrName
 	case now.Sub(n.fellow[n.Name].since) >= n.job.TTL/3:
 		return nil

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -27,9 +28,6 @@ type question struct {
 	answered bool
 	mark     uint64
 }
-
-// doneText is what the register end has when everything is crawled.
-const doneText = "done"
 
 // finish ends the job if it is done. The owner of shard 0 tries.
 func (n *Node) finish(ctx context.Context) {
@@ -63,7 +61,7 @@ func (n *Node) finish(ctx context.Context) {
 		f.begin(2, n.job.Shards)
 	default:
 		if slices.Equal(f.marks, f.answers()) {
-			n.end(ctx)
+			n.end(ctx, EndDone)
 		}
 		*f = finisher{}
 	}
@@ -122,24 +120,40 @@ func (n *Node) question(ctx context.Context, shard int, q *question) (answered, 
 	return x.idle, !x.idle
 }
 
-// end stores that the job is done. If it cannot, the next attempt does.
-func (n *Node) end(ctx context.Context) {
-	if _, rev, err := n.engine.Load(ctx, registerEnd); err == nil {
-		_, _ = n.engine.Store(ctx, registerEnd, []byte(doneText), rev)
+// end stores why the job is over. If it cannot, the next attempt does.
+func (n *Node) end(ctx context.Context, why string) {
+	if b, rev, err := n.engine.Load(ctx, registerEnd); err == nil && len(b) == 0 {
+		_, _ = n.engine.Store(ctx, registerEnd, []byte(why), rev)
 	}
 }
 
-// Stop ends a job for all its nodes. What is left remains in its queues: see [Resume].
-func Stop(ctx context.Context, e Registers) error { return setEnd(ctx, e, "stopped") }
+// Stop ends a job for all its nodes: each gives its shards back, and Run returns nil. What is left remains in the queues: see
+// [Resume]. The error is ErrNoJob or the engine's.
+func Stop(ctx context.Context, e Registers) error {
+	return setRegister(ctx, e, registerEnd, EndStopped)
+}
 
-// Resume lets nodes continue a job that was stopped, or is done.
-func Resume(ctx context.Context, e Registers) error { return setEnd(ctx, e, "") }
-
-func setEnd(ctx context.Context, e Registers, to string) error {
-	_, rev, err := e.Load(ctx, registerEnd)
-	if err != nil {
+// Resume lets nodes continue a job that was stopped, or has reached a limit of time. Start them after that. The error is
+// ErrNoJob or the engine's.
+func Resume(ctx context.Context, e Registers) error {
+	if err := setRegister(ctx, e, registerBegun, ""); err != nil {
 		return err
 	}
-	_, err = e.Store(ctx, registerEnd, []byte(to), rev)
-	return err
+	return setRegister(ctx, e, registerEnd, "")
+}
+
+// setRegister replaces a register of a job, whatever it says.
+func setRegister(ctx context.Context, e Registers, name, to string) error {
+	if _, err := LoadJob(ctx, e); err != nil {
+		return err
+	}
+	for {
+		_, rev, err := e.Load(ctx, name)
+		if err != nil {
+			return err
+		}
+		if _, err = e.Store(ctx, name, []byte(to), rev); !errors.Is(err, ErrConflict) || ctx.Err() != nil {
+			return err
+		}
+	}
 }

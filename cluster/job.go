@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -20,6 +21,22 @@ type Job struct {
 	MaxSkew  time.Duration // the most by which the clocks of two nodes may differ. 0: DefaultMaxSkew
 	Delay    time.Duration // the crawl's delay: how long a shard rests when another node takes it over
 	Settings []byte        // the crawl's, for the nodes' user
+
+	// What holds for all shards together. The crawls of the shards have none of it: their crawler.Config has no
+	// Limits.Pages (crawler.None), Bytes, Errors and Time, and politeness.Config no Rate.
+	Limits    Limits
+	Rate      float64 // requests a second. 0: as many as the pauses allow
+	PerDomain bool    // the hosts of a registrable domain share one pause (politeness.Config.PerDomain)
+}
+
+// Limits end a job.
+type Limits struct {
+	Pages int64 // exactly. 0: as many as there are
+	// The others are compared from time to time with what the shards' owners count (Shard.Count), so they may be exceeded by
+	// what happens in between. 0: none.
+	Bytes  int64
+	Failed int64
+	Time   time.Duration // since the first node began, or the first one after Resume
 }
 
 // The defaults of a Job, and the least TTL.
@@ -41,6 +58,8 @@ const (
 	registerJob   = "job"
 	registerNodes = "nodes"
 	registerEnd   = "end"
+	registerBegun = "begun"  // when the first node began
+	registerPages = "budget" // how many pages each shard may fetch
 )
 
 // Create stores a new job. The error is ErrJobExists, says which value is wrong, or is the engine's.
@@ -74,6 +93,10 @@ func (j *Job) validate() error {
 		return fmt.Errorf("cluster: a TTL of %v: must be at least %v", j.TTL, MinTTL)
 	case j.MaxSkew < 0 || j.Delay < 0:
 		return fmt.Errorf("cluster: MaxSkew is %v and Delay is %v: must not be negative", j.MaxSkew, j.Delay)
+	case j.Limits.Pages < 0 || j.Limits.Bytes < 0 || j.Limits.Failed < 0 || j.Limits.Time < 0:
+		return fmt.Errorf("cluster: Limits are %+v: must not be negative", j.Limits)
+	case !(j.Rate >= 0) || math.IsInf(j.Rate, 1):
+		return fmt.Errorf("cluster: Rate is %v: must be a number of requests a second, or 0 for no limit", j.Rate)
 	case len(j.Key) < 16:
 		return errors.New("cluster: the job has no key")
 	}

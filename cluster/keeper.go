@@ -50,6 +50,8 @@ const (
 	askTake = 1
 	askHold = 2
 	askDone = 3
+
+	askStatus = 4 // how the shard is: the answer is a ShardStatus in JSON
 )
 
 // ask is a question to a keeper.

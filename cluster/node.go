@@ -18,9 +18,24 @@ import (
 type Config struct {
 	Engine Engine
 	Name   string // of the node: two live ones must not have the same
-	Dir    string // for copies of the shards' queues, and for what is written
+	// Dir has a directory for each shard, with the copy of its queue (frontier) and one for each epoch in which this node owned
+	// it, for what was written then: Dir/<shard>/<epoch>/visits.jsonl and so on. See [Committed] for how far that counts.
+	Dir string
 	// Crawl crawls a shard until its frontier says that it is drained, or ctx ends: then the shard is lost, and nothing may be
-	// sent any more. What it writes belongs into Shard.Dir. It is called once for each ownership, by a goroutine of its own.
+	// sent any more. It is called once for each ownership, by a goroutine of its own, and makes a new crawler with these
+	// parts of its Config, where s is the shard and j its job:
+	//
+	//	Frontier             s.Frontier()
+	//	Sinks                s.Sink of each, which writes in s.Dir: a new one for each ownership
+	//	KeepRobots           into s.Dir/robots, and Politeness.Ledger to s.Dir/ledger.jsonl
+	//	Politeness.Fence     s.Fence
+	//	Clocks               s.Clocks
+	//	Commits              Interval from 250 ms to 1 s, Gate true
+	//	Limits               Pages None, Bytes, Errors and Time none: j.Limits holds for all shards together
+	//	Politeness.Rate      0: j.Rate does
+	//
+	// If s.Epoch is greater than 1 it calls Gate().TakeOver(2*j.MaxSkew) before Run, and it tells s.Count what the crawl
+	// counts. Run gets all seeds of the job, in every shard: each queues its own.
 	Crawl func(ctx context.Context, s *Shard) error
 	// Store is how the queue of each shard is set up. Journal is set by the Node.
 	Store disk.Config
@@ -50,7 +65,11 @@ const (
 	Taken     = "taken"      // this node is its owner
 	GivenBack = "given back" // another node can take it over at once
 	Lost      = "lost"       // the lease has ended, or something failed
+	Skewed    = "skewed"     // this machine's clock is wrong: the node gives all shards back. The Shard is -1
 )
+
+// ErrSkew says that the clock of a node is off by more than Job.MaxSkew.
+var ErrSkew = errors.New("cluster: this machine's clock is off by more than the job allows")
 
 // ErrName is returned by [Node.Run] if another node of this name lives.
 var ErrName = errors.New("cluster: another node has this name: give each its own")
@@ -68,6 +87,8 @@ type Node struct {
 	alive  context.Context // ends when the node is killed
 
 	finisher finisher // of look alone
+	watcher  watcher  // likewise
+	skewed   bool     // likewise
 
 	shards sync.WaitGroup
 	mu     sync.Mutex
@@ -77,6 +98,10 @@ type Node struct {
 	fellow map[string]fellow
 	other  sign      // of another process with this node's name
 	gave   time.Time // when a shard was given back
+	offset Offset
+	left   int64 // of Limits.Pages: granted to nobody
+	// starving are the shards that wait for pages.
+	starving []int
 }
 
 // held is a shard that this node owns, or is about to.
@@ -160,17 +185,45 @@ func (n *Node) look(ctx context.Context) error {
 	if end, _, err := n.engine.Load(short, registerEnd); err == nil && len(end) > 0 {
 		return errOver
 	}
-	if err != nil {
+	if err != nil || !n.punctual(short) {
 		return nil //nolint:nilerr // tried again
 	}
+	n.readPages(short)
 	share := (n.job.Shards + live - 1) / live
 	if n.MaxShards > 0 {
 		share = min(share, n.MaxShards)
 	}
 	n.takeSome(short, share)
 	n.giveOneBack(share)
+	n.limit(short)
 	n.finish(short)
 	return nil
+}
+
+// punctual reports whether this machine's clock is known to be near enough to the engine's. If it is not, the node owns
+// nothing.
+func (n *Node) punctual(ctx context.Context) bool {
+	n.mu.Lock()
+	was := n.offset
+	n.mu.Unlock()
+	if was.At.IsZero() || n.skewed || time.Since(was.At) >= skewEvery {
+		now, err := measure(ctx, n.engine)
+		if err == nil {
+			n.mu.Lock()
+			n.offset, was = now, now
+			n.mu.Unlock()
+		}
+	}
+	skewed := was.exceeds(n.job.MaxSkew)
+	if skewed && !n.skewed {
+		err := fmt.Errorf("%w: it is %v: set it right, and the node takes shards again", ErrSkew, was)
+		n.giveAllBack()
+		if n.Trace != nil {
+			n.Trace(Event{Shard: -1, What: Skewed, Err: err})
+		}
+	}
+	n.skewed = skewed
+	return !skewed && !was.At.IsZero()
 }
 
 // takeSome takes free shards over until this node has its share.
@@ -357,6 +410,7 @@ func (n *Node) read(ctx context.Context, s *Shard, h *held) {
 				_ = s.snapshot(ctx) // tried again
 			})
 		}
+		n.tidyPages(ctx, s)
 		wait(ctx, n.Poll)
 	}
 }

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/amble-crawler/amble/sink"
 )
@@ -14,7 +13,7 @@ func (s *Shard) Sink(to sink.Sink) sink.Sink {
 	if n, ok := to.(sink.Named); ok {
 		name = n.Name()
 	}
-	named := &namedSink{to, name + "@" + strconv.FormatUint(s.Epoch, 10)}
+	named := &namedSink{to, atEpoch(name, s.Epoch)}
 	if x, ok := to.(sink.ExchangeSink); ok {
 		return &namedExchanges{named, x}
 	}

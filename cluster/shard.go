@@ -2,7 +2,10 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -26,18 +29,23 @@ type Shard struct {
 	store    *disk.Store
 	outbox   outbox
 	keeper   *keeper
-	snapSize int64 // of the last snapshot
+	pages    *pages // nil without Limits.Pages
+	snapSize int64  // of the last snapshot
 	snapping atomic.Bool
 	tasks    sync.WaitGroup // questions to keepers
 
 	end  context.Context // ends when no more is to be claimed
 	stop context.CancelFunc
 
+	committing chan struct{} // holds one while the crawl commits visits
+	visits     int64         // that this ownership has committed
+
 	mu      sync.Mutex
 	started bool          // the crawl has claimed
 	changed chan struct{} // closed and made anew when something was queued
 	inbox   uint64        // read up to
 	probe   uint64        // the last one read
+	count   func() Counts // nil: nobody counts
 }
 
 // openShard makes the store of a shard that was taken over.
@@ -45,7 +53,7 @@ func (n *Node) openShard(o *owner) (*Shard, error) {
 	root := filepath.Join(n.dir, strconv.Itoa(o.shard))
 	s := &Shard{
 		Number: o.shard, Epoch: o.epoch, Dir: filepath.Join(root, strconv.FormatUint(o.epoch, 10)),
-		node: n, owner: o, changed: make(chan struct{}),
+		node: n, owner: o, changed: make(chan struct{}), committing: make(chan struct{}, 1),
 	}
 	s.end, s.stop = context.WithCancel(context.Background())
 	c := n.store
@@ -56,16 +64,35 @@ func (n *Node) openShard(o *owner) (*Shard, error) {
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		return nil, err
 	}
-	c.Journal, c.ReopenDelay = o, max(c.ReopenDelay, n.job.Delay)
+	c.Journal, c.ReopenDelay, c.ClaimTimeout = o, max(c.ReopenDelay, n.job.Delay), 0
 	var err error
 	if s.store, err = disk.Open(store, c); err != nil {
 		return nil, err
 	}
+	if err := s.enter(); err != nil {
+		return nil, errors.Join(err, s.store.Close())
+	}
 	s.keeper = newKeeper(time.Now(), n.job.Delay, o.epoch == 1)
+	if n.job.Limits.Pages > 0 {
+		s.pages = newPages(s)
+	}
 	s.outbox = outbox{s: s, sent: n.sent, key: n.key}
 	s.inbox = uint64(s.store.Offsets(ownerName)[offsetInbox])
 	return s, nil
 }
+
+// enter commits who owns the shard in this epoch, which the journal does not say any more once it was trimmed.
+func (s *Shard) enter() error {
+	b, err := json.Marshal(Ownership{Shard: s.Number, Epoch: s.Epoch, Node: s.node.Name, Began: time.Now()})
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	c := frontier.Checkpoint{Owner: ownerName, Values: map[string][]byte{fmt.Sprintf("%s%020d", valueEpoch, s.Epoch): b}}
+	return s.store.Commit(s.owner.ctx, nil, c)
+}
+
+// Job returns the shard's job.
+func (s *Shard) Job() Job { return s.node.job }
 
 // The shard's own entries in its store.
 const (
@@ -119,7 +146,13 @@ func (q *queue) Settle(ctx context.Context, c frontier.Claim, t frontier.Settlem
 		return err
 	}
 	t.Links = own
-	return q.Store.Settle(ctx, c, t)
+	if err := q.Store.Settle(ctx, c, t); err != nil {
+		return err
+	}
+	if q.s.pages != nil { // what is settled without a commit is no page of a crawl that outlives its process
+		q.s.pages.end(1, 0)
+	}
+	return nil
 }
 
 // Commit implements frontier.Durable. What other shards have to know is durable before the commit: if this process ends in
@@ -142,7 +175,44 @@ func (q *queue) Commit(ctx context.Context, ends []frontier.End, c frontier.Chec
 	if !changed {
 		mine = ends
 	}
-	return q.Store.Commit(ctx, mine, c)
+	return q.s.commit(ctx, mine, c)
+}
+
+// commit commits, with the counts of visits and pages.
+func (s *Shard) commit(ctx context.Context, ends []frontier.End, c frontier.Checkpoint) error {
+	visits, pages := int64(0), 0
+	for i := range ends {
+		if ends[i].Settlement.Again == nil {
+			visits++
+		}
+		if ends[i].Settlement.Page {
+			pages++
+		}
+	}
+	if len(ends) == 0 {
+		return s.store.Commit(ctx, nil, c)
+	}
+	s.committing <- struct{}{} // no lock is held meanwhile
+	defer func() { <-s.committing }()
+	c.Offsets = maps.Clone(c.Offsets)
+	if c.Offsets == nil {
+		c.Offsets = map[string]int64{}
+	}
+	if visits > 0 {
+		c.Offsets[atEpoch(offsetVisits, s.Epoch)] = s.visits + visits
+	}
+	if s.pages != nil && pages > 0 {
+		_, spent := s.pages.granted()
+		c.Offsets[offsetPages] = spent + int64(pages)
+	}
+	if err := s.store.Commit(ctx, ends, c); err != nil {
+		return err
+	}
+	s.visits += visits
+	if s.pages != nil {
+		s.pages.end(len(ends), pages)
+	}
+	return nil
 }
 
 // Room implements frontier.Rationer. Another shard's room is not known.
@@ -160,7 +230,19 @@ func (q *queue) Claim(ctx context.Context) (frontier.Claim, error) {
 		if over {
 			return frontier.Claim{}, frontier.ErrDrained
 		}
+		if q.s.pages != nil && !q.s.pages.any() {
+			if q.s.pages.await(ctx); ctx.Err() != nil {
+				return frontier.Claim{}, ctx.Err()
+			}
+			continue
+		}
 		c, err := q.claim(ctx)
+		if err == nil && q.s.pages != nil && !q.s.pages.begin() { // another claim was first
+			if err := q.Store.Settle(ctx, c, frontier.Settlement{Again: &frontier.Again{}}); err != nil {
+				return frontier.Claim{}, err
+			}
+			continue
+		}
 		if err == nil {
 			return c, q.s.secure(ctx)
 		}

@@ -108,29 +108,33 @@ func (f *follower) read(ctx context.Context, e Engine, shard int) error {
 
 // apply applies one record and reports whether it is the one to stop at.
 func (f *follower) apply(x Entry) (done bool, err error) {
+	return x.Seq >= f.open, f.applyOne(x)
+}
+
+func (f *follower) applyOne(x Entry) error {
 	r, err := decodeRecord(x.Data)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if f.at.Seq > 0 && !f.known {
 		if x.Seq != f.at.Seq || x.Nonce != f.at.Nonce {
-			return false, errOtherCopy
+			return errOtherCopy
 		}
 		f.known, f.epoch = true, r.epoch
-		return false, nil
+		return nil
 	}
 	switch {
 	case r.kind == kindOpen && r.epoch == f.epoch+1:
 		f.epoch, f.parts = r.epoch, nil
-		return x.Seq == f.open, nil
+		return nil
 	case r.epoch != f.epoch || r.kind == kindOpen:
-		return false, fmt.Errorf("%w: at %d a record of epoch %d follows one of epoch %d", ErrJournal, x.Seq, r.epoch, f.epoch)
+		return fmt.Errorf("%w: at %d a record of epoch %d follows one of epoch %d", ErrJournal, x.Seq, r.epoch, f.epoch)
 	case r.kind == kindPart:
 		f.parts = append(f.parts, r.body...)
 	case r.kind == kindGroup:
-		return false, f.group(append(f.parts, r.body...), disk.Mark{Seq: x.Seq, Nonce: x.Nonce})
+		return f.group(append(f.parts, r.body...), disk.Mark{Seq: x.Seq, Nonce: x.Nonce})
 	}
-	return false, nil
+	return nil
 }
 
 func (f *follower) group(b []byte, at disk.Mark) error {

@@ -133,6 +133,7 @@ type Settlement struct {
 	ReadyAt time.Time // when the claimed host is ready again; zero: at once
 	Again   *Again    // nil: the URL is done for good
 	Links   []Request // found on the page, added in the same step
+	Page    bool      // the visit counts as one of the crawl's pages. Stores ignore it; it is for who counts between them and the crawler
 }
 
 // Again puts a claimed URL back.

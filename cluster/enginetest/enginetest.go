@@ -66,6 +66,7 @@ func each(test func(name string, check func(*kit))) {
 	test("E8 Store needs the revision", storeNeedsRevision)
 	test("E9 what was written is read soon", writtenIsRead)
 	test("E10 a journal that went back is not a fence", wentBack)
+	test("E11 Now is the time of what is stored", nowIsOfEntries)
 	test("a file is there as a whole, or not", files)
 	test("a question is answered by who answers for the shard", questions)
 	test("calls end with their context", callsEnd)

@@ -63,6 +63,14 @@ func (b buggy) Append(ctx context.Context, shard int, n cluster.Nonce, data []by
 	return seq, err
 }
 
+func (b buggy) Now(ctx context.Context) (time.Time, error) {
+	at, err := b.Engine.Now(ctx)
+	if b.is("the clock stands still") {
+		at = time.Time{}
+	}
+	return at, err
+}
+
 func (b buggy) Last(ctx context.Context, shard int) (cluster.Entry, error) {
 	e, err := b.Engine.Last(ctx, shard)
 	if b.is("the last record is never news") {
@@ -235,6 +243,7 @@ func TestSuiteNoticesEachBug(t *testing.T) {
 		"drop leaves one":                    {"E7 an offer"},
 		"registers are one":                  {"E8 Store"},
 		"any revision will do":               {"E8 one", "E8 Store"},
+		"the clock stands still":             {"E11"},
 		"half a file is a file":              {"a file"},
 		"no file is an empty one":            {"a file"},
 		"whoever answered answers for ever":  {"a question"},

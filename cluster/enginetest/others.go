@@ -77,6 +77,20 @@ func writtenIsRead(k *kit) {
 	})
 }
 
+func nowIsOfEntries(k *kit) {
+	last, before := uint64(0), time.Time{}
+	for i := range 5 {
+		last = k.append(0, fmt.Sprintf("record %d", i), last)
+		now, err := k.e.Now(k.ctx)
+		k.is("Now", err, nil)
+		at := k.read(0, last-1)[0].At
+		if at.Before(before) || now.Before(at) {
+			k.Errorf("a record that was stored between %v and %v is of %v", before, now, at)
+		}
+		before = now
+	}
+}
+
 func (k *kit) file(name, want string) {
 	k.Helper()
 	r, err := k.e.Get(k.ctx, name)
@@ -147,6 +161,8 @@ func callsEnd(k *kit) {
 	k.is("Append with an ended context", err, context.Canceled)
 	_, err = k.e.Store(ctx, "job", nil, 0)
 	k.is("Store with an ended context", err, context.Canceled)
+	_, err = k.e.Now(ctx)
+	k.is("Now with an ended context", err, context.Canceled)
 	k.is("Send with an ended context", k.e.Send(ctx, 0, "1", nil), context.Canceled)
 	for _, err = range k.e.Read(ctx, 0, 0) {
 		break

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"time"
 
 	"github.com/amble-crawler/amble/cluster"
 )
@@ -173,4 +174,13 @@ var errCut = errors.New("mem: the connection is cut")
 // Answer implements cluster.Questions.
 func (c *Conn) Answer(shard int, f func(question []byte) []byte) (stop func(), err error) {
 	return c.s.answer(shard, &answer{by: c, f: f}), nil
+}
+
+// Now implements cluster.Clock.
+func (c *Conn) Now(ctx context.Context) (at time.Time, err error) {
+	err = c.f.call(ctx, func() error {
+		at = time.Now().Add(-c.f.skewed())
+		return nil
+	})
+	return at, err
 }

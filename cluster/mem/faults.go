@@ -29,6 +29,7 @@ type faults struct {
 	is     Faults
 	rng    *rand.Rand
 	broken bool
+	skew   time.Duration
 }
 
 func newFaults() *faults {
@@ -54,6 +55,19 @@ func (c *Conn) Cut(cut bool) {
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
 	c.f.broken = cut
+}
+
+// Skew sets the clock of this node that far ahead of the engine's, or behind, as far as the engine's Now tells.
+func (c *Conn) Skew(d time.Duration) {
+	c.f.mu.Lock()
+	defer c.f.mu.Unlock()
+	c.f.skew = d
+}
+
+func (f *faults) skewed() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.skew
 }
 
 // CutAt cuts the connection at the call with this number from now on, counted from 0, before the call takes effect or, with

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -127,4 +128,13 @@ func (e *Engine) Answer(shard int, f func(question []byte) []byte) (stop func(),
 		_ = s.Unsubscribe()
 		_ = e.nc.FlushTimeout(e.c.Timeout)
 	}, nil
+}
+
+// Now implements cluster.Clock: the time of the leader of the registers' stream.
+func (e *Engine) Now(ctx context.Context) (time.Time, error) {
+	s, err := e.js.Stream(ctx, e.c.stream("CTL"))
+	if err != nil {
+		return time.Time{}, e.failed(err)
+	}
+	return s.CachedInfo().TimeStamp, nil
 }

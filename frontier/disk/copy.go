@@ -90,6 +90,21 @@ func (k *Copy) Apply(group []byte, at Mark) error {
 	return nil
 }
 
+// Offsets returns the offsets that an owner has committed, by name (frontier.Durable.Offsets), as of the last group.
+func (k *Copy) Offsets(owner string) (map[string]int64, error) {
+	var all offsets
+	if err := k.engine.guarded(func() error { return all.load(k.engine) }); err != nil {
+		return nil, k.engine.failure.fail(err)
+	}
+	return all.get(owner), nil
+}
+
+// Values calls f with the values of an owner whose names begin with prefix (frontier.Durable.Values), as of the last group.
+// f must not use the Copy. The error is f's or the disk's.
+func (k *Copy) Values(owner, prefix string, f func(name string, value []byte) error) error {
+	return k.engine.guarded(func() error { return k.engine.scanValues(owner, prefix, f) })
+}
+
 // Close closes the directory, for a Store or another Copy.
 func (k *Copy) Close() error {
 	err := k.engine.close()

@@ -1,0 +1,264 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/amble-crawler/amble/frontier"
+)
+
+// grants is the register of pages: what is left of a job's Limits.Pages, and what each shard was granted and has returned, in
+// all. Left and what is granted and not returned always sum to the limit.
+//
+// A shard commits no more pages than it was granted and has not returned. It uses a grant when the register has it, and gives
+// some back by first committing, under its fence, that it has returned them: whoever owns the shard then can repeat the rest.
+type grants struct {
+	Left     int64
+	Granted  []int64 // by shard, only ever growing
+	Returned []int64 // likewise
+	Starving []int   `json:",omitempty"` // shards that wait for pages, in order
+}
+
+func loadGrants(ctx context.Context, e Registers, j *Job) (g grants, rev uint64, err error) {
+	b, rev, err := e.Load(ctx, registerPages)
+	if err != nil {
+		return g, 0, err
+	}
+	if rev == 0 {
+		return grants{Left: j.Limits.Pages, Granted: make([]int64, j.Shards), Returned: make([]int64, j.Shards)}, 0, nil
+	}
+	if err := json.Unmarshal(b, &g); err != nil {
+		return g, 0, fmt.Errorf("cluster: the register of pages: %w", err)
+	}
+	if len(g.Granted) != j.Shards || len(g.Returned) != j.Shards {
+		return g, 0, fmt.Errorf("cluster: the register of pages has %d shards, the job has %d", len(g.Granted), j.Shards)
+	}
+	return g, rev, nil
+}
+
+func (g *grants) starve(shard int, starves bool) (changed bool) {
+	at, is := slices.BinarySearch(g.Starving, shard)
+	switch {
+	case starves && !is:
+		g.Starving = slices.Insert(g.Starving, at, shard)
+	case !starves && is:
+		g.Starving = slices.Delete(g.Starving, at, at+1)
+	}
+	return starves != is
+}
+
+// pages is a shard's part of a job's Limits.Pages.
+type pages struct {
+	s    *Shard
+	turn chan struct{} // holds one while somebody changes the register
+
+	mu       sync.Mutex
+	has      int64         // granted in all, as far as is known
+	returned int64         // in all; what was not committed yet is not used any more all the same
+	spent    int64         // committed
+	out      int64         // claims under way, each of which may become a page
+	changed  chan struct{} // closed and made anew when one may be free
+
+	told atomic.Int64 // what the register says of returned, at least
+}
+
+// The shard's own entries about pages in its store.
+const (
+	offsetPages    = "cluster/pages" // of the crawl's: committed with the visits
+	offsetReturned = "returned"
+)
+
+func newPages(s *Shard) *pages {
+	return &pages{
+		s: s, turn: make(chan struct{}, 1), changed: make(chan struct{}),
+		returned: s.store.Offsets(ownerName)[offsetReturned], spent: s.store.Offsets("")[offsetPages],
+	}
+}
+
+// granted returns how many pages the shard may have in all, and how many it has committed.
+func (p *pages) granted() (all, spent int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.has - p.returned, p.spent
+}
+
+// free is how many more claims may become pages. The caller holds the lock.
+func (p *pages) free() int64 { return p.has - p.returned - p.spent - p.out }
+
+// any reports whether begin may succeed.
+func (p *pages) any() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.free() > 0
+}
+
+// begin takes a page for a claim. It returns false if there is none.
+func (p *pages) begin() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.free() <= 0 {
+		return false
+	}
+	p.out++
+	return true
+}
+
+// end ends claims, so many of which are pages that are committed.
+func (p *pages) end(claims, spent int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.out -= int64(claims)
+	p.spent += int64(spent)
+	p.wake()
+}
+
+func (p *pages) wake() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// await waits until begin may succeed, or for a while.
+func (p *pages) await(ctx context.Context) {
+	p.mu.Lock()
+	changed, free := p.changed, p.free()
+	p.mu.Unlock()
+	if free > 0 {
+		return
+	}
+	short, cancel := context.WithTimeout(ctx, p.s.node.Poll)
+	defer cancel()
+	defer context.AfterFunc(p.s.end, cancel)() //nolint:contextcheck // whichever ends first
+	select {
+	case p.turn <- struct{}{}:
+		got := p.take(short)
+		<-p.turn
+		if got {
+			return
+		}
+	default: // another claim sees to it
+	}
+	select {
+	case <-changed:
+	case <-short.Done():
+	}
+}
+
+// take takes some pages from the register, if the shard has something to request. The caller has the turn.
+func (p *pages) take(ctx context.Context) bool {
+	p.mu.Lock()
+	free := p.free()
+	p.mu.Unlock()
+	if free > 0 {
+		return true
+	}
+	n := p.s.store.Stats()
+	wanted := n.Queued+n.Waiting > 0
+	got := false
+	_ = p.change(ctx, func(g *grants) bool { // tried again
+		got = p.learn(g)
+		if got || !wanted {
+			return false
+		}
+		block := min(g.Left, max(1, g.Left/int64(8*p.s.node.job.Shards)))
+		g.Left -= block
+		g.Granted[p.s.Number] += block
+		changed := g.starve(p.s.Number, block == 0)
+		return changed || block > 0
+	})
+	return got
+}
+
+// learn notes what the register says, and reports whether there are more pages now than before.
+func (p *pages) learn(g *grants) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	more := g.Granted[p.s.Number] > p.has
+	if more {
+		p.has = g.Granted[p.s.Number]
+		p.wake()
+	}
+	return more && p.free() > 0
+}
+
+// change changes the register, and notes what it says then. f reports whether it has changed something.
+func (p *pages) change(ctx context.Context, f func(*grants) bool) error {
+	for ctx.Err() == nil {
+		g, rev, err := loadGrants(ctx, p.s.node.engine, &p.s.node.job)
+		if err != nil || !f(&g) {
+			return err
+		}
+		b, err := json.Marshal(g)
+		if err != nil {
+			return fmt.Errorf("cluster: %w", err)
+		}
+		if _, err = p.s.node.engine.Store(ctx, registerPages, b, rev); err == nil {
+			p.learn(&g)
+			return nil
+		}
+		if !errors.Is(err, ErrConflict) {
+			return err // it may have been stored: the register says so the next time
+		}
+	}
+	return ctx.Err()
+}
+
+// tidy returns pages that the shard has no use for if others starve, and tells the register what the shard has returned and
+// that it starves no more.
+func (p *pages) tidy(ctx context.Context, starving []int) {
+	select {
+	case p.turn <- struct{}{}:
+	default:
+		return
+	}
+	defer func() { <-p.turn }()
+	_, me := slices.BinarySearch(starving, p.s.Number)
+	if len(starving) > 0 && !me {
+		p.giveBack(ctx)
+	}
+	returned := p.s.store.Offsets(ownerName)[offsetReturned] // what is not committed must not be told
+	starves := p.starves()
+	if p.told.Load() >= returned && (starves || !me) {
+		return
+	}
+	short, cancel := context.WithTimeout(ctx, p.s.node.job.TTL/6)
+	defer cancel()
+	_ = p.change(short, func(g *grants) bool { // tried again
+		changed := !starves && g.starve(p.s.Number, false)
+		if more := returned - g.Returned[p.s.Number]; more > 0 {
+			g.Returned[p.s.Number] += more
+			g.Left += more
+			return true
+		}
+		p.told.Store(returned)
+		return changed
+	})
+}
+
+// starves reports whether something is queued that no page is left for.
+func (p *pages) starves() bool {
+	n := p.s.store.Stats()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.free() <= 0 && n.Queued+n.Waiting > 0
+}
+
+// giveBack commits that pages which nothing is queued for are returned. The rest is done by tidy, also a later owner's.
+func (p *pages) giveBack(ctx context.Context) {
+	n := p.s.store.Stats()
+	p.mu.Lock()
+	more := p.free() - int64(n.Queued+n.Waiting)
+	if more > 0 {
+		p.returned += more // whatever happens now, they are not used any more
+	}
+	returned := p.returned
+	p.mu.Unlock()
+	if more > 0 {
+		c := frontier.Checkpoint{Owner: ownerName, Offsets: map[string]int64{offsetReturned: returned}}
+		_ = p.s.store.Commit(ctx, nil, c) // its failure is the store's
+	}
+}

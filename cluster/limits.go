@@ -1,0 +1,112 @@
+package cluster
+
+import (
+	"context"
+	"strconv"
+	"time"
+)
+
+// watcher compares what the job's shards have counted with its limits. The owner of shard 0 does.
+type watcher struct {
+	last   time.Time
+	begun  time.Time
+	counts map[int]Counts // the last that each shard has answered
+}
+
+// limit ends the job when it has reached one of its limits.
+func (n *Node) limit(ctx context.Context) {
+	w, l := &n.watcher, n.job.Limits
+	if l == (Limits{}) || n.shard(0) == nil || time.Since(w.last) < n.job.TTL/6 {
+		return
+	}
+	w.last = time.Now()
+	if l.Time > 0 && n.began(ctx) && time.Since(w.begun) >= l.Time {
+		n.end(ctx, EndTime)
+		return
+	}
+	if why := n.reached(ctx, l); why != "" {
+		n.end(ctx, why)
+	}
+}
+
+// reached returns which limit is reached, "" if none is.
+func (n *Node) reached(ctx context.Context, l Limits) string {
+	if l.Bytes == 0 && l.Failed == 0 && (l.Pages == 0 || n.left > 0) {
+		return ""
+	}
+	all, err := readShards(ctx, n.engine, n.job.Shards)
+	if err != nil {
+		return "" // the next time
+	}
+	if n.watcher.counts == nil {
+		n.watcher.counts = map[int]Counts{}
+	}
+	var sum Counts
+	idle := true
+	for _, s := range all {
+		if s.Answered {
+			n.watcher.counts[s.Number] = s.Counts
+		}
+		c := n.watcher.counts[s.Number]
+		sum.Pages, sum.Bytes, sum.Failed = sum.Pages+c.Pages, sum.Bytes+c.Bytes, sum.Failed+c.Failed
+		idle = idle && s.Answered && s.Idle
+	}
+	switch {
+	case l.Pages > 0 && sum.Pages >= l.Pages && !idle: // they are committed, and stay so
+		return EndPages
+	case l.Bytes > 0 && sum.Bytes >= l.Bytes:
+		return EndBytes
+	case l.Failed > 0 && sum.Failed >= l.Failed:
+		return EndFailed
+	}
+	return ""
+}
+
+// began finds out when the job began, and reports whether it knows.
+func (n *Node) began(ctx context.Context) bool {
+	w := &n.watcher
+	if !w.begun.IsZero() {
+		return true
+	}
+	b, rev, err := n.engine.Load(ctx, registerBegun)
+	if err != nil {
+		return false
+	}
+	if len(b) == 0 {
+		now := time.Now()
+		_, err := n.engine.Store(ctx, registerBegun, strconv.AppendInt(nil, now.UnixMilli(), 10), rev)
+		return err == nil && w.since(now)
+	}
+	at, err := strconv.ParseInt(string(b), 10, 64)
+	return err == nil && w.since(time.UnixMilli(at))
+}
+
+func (w *watcher) since(t time.Time) bool {
+	w.begun = t
+	return true
+}
+
+// read looks what is left of the pages, and which shards wait for some.
+func (n *Node) readPages(ctx context.Context) {
+	if n.job.Limits.Pages == 0 {
+		return
+	}
+	g, _, err := loadGrants(ctx, n.engine, &n.job)
+	if err != nil {
+		return // the next time
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.left, n.starving = g.Left, g.Starving
+}
+
+// tidyPages is pages.tidy.
+func (n *Node) tidyPages(ctx context.Context, s *Shard) {
+	if s.pages == nil {
+		return
+	}
+	n.mu.Lock()
+	starving := n.starving
+	n.mu.Unlock()
+	s.pages.tidy(ctx, starving)
+}

@@ -1,0 +1,47 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Offset is by how much a node's clock is ahead of the engine's.
+type Offset struct {
+	At    time.Time     // when it was measured, by the node's clock; zero: it was not yet
+	Ahead time.Duration // negative: behind
+	Error time.Duration // the most by which Ahead may be wrong: half of what the question took
+}
+
+// String returns such as "1.2s ahead (± 3ms)".
+func (o Offset) String() string {
+	where, by := "ahead", o.Ahead
+	if by < 0 {
+		where, by = "behind", -by
+	}
+	return fmt.Sprintf("%v %s (± %v)", by.Round(time.Millisecond), where, o.Error.Round(time.Millisecond))
+}
+
+// exceeds reports whether the clock is certainly off by more than that.
+func (o Offset) exceeds(most time.Duration) bool { return max(o.Ahead, -o.Ahead)-o.Error > most }
+
+// measure compares this machine's clock with the engine's.
+func measure(ctx context.Context, e Clock) (Offset, error) {
+	before := time.Now()
+	theirs, err := e.Now(ctx)
+	if err != nil {
+		return Offset{}, err
+	}
+	half := time.Since(before) / 2
+	return Offset{At: before.Add(half), Ahead: before.Add(half).Sub(theirs), Error: half}, nil
+}
+
+// skewEvery is how often the clock is compared.
+const skewEvery = time.Minute
+
+// Offset returns by how much the node's clock is ahead of the engine's: for the ledger.
+func (s *Shard) Offset() Offset {
+	s.node.mu.Lock()
+	defer s.node.mu.Unlock()
+	return s.node.offset
+}

@@ -1,0 +1,178 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+)
+
+// Status is how a job is, as far as the engine and the owners of its shards say so just now.
+type Status struct {
+	Job    Job
+	End    string // one of the constants below; "": the job is not over
+	Nodes  []NodeStatus
+	Shards []ShardStatus // one for each, in order
+	Left   int64         // of Limits.Pages: not granted to any shard yet
+}
+
+// Why a job is over.
+const (
+	EndDone    = "done"       // everything is crawled
+	EndStopped = "stopped"    // by Stop
+	EndPages   = "max_pages"  // by Limits.Pages, and so on
+	EndBytes   = "max_bytes"  //
+	EndFailed  = "max_errors" //
+	EndTime    = "max_time"   //
+)
+
+// NodeStatus is what a node says of itself.
+type NodeStatus struct {
+	Name  string
+	Live  bool      // it has said so within the TTL, as far as this machine's clock is right
+	At    time.Time // when it last said so, by its clock
+	Clock Offset    // of its clock against the engine's
+}
+
+// ShardStatus is who owns a shard and how it is.
+type ShardStatus struct {
+	Number int
+	Node   string    // of the last record; "": nobody has ever owned it
+	Epoch  uint64    // likewise
+	Closed bool      // its owner has given it back
+	Last   time.Time // when its owner last wrote, by the engine's clock
+	// Answered says that the owner has answered, and so what follows is of now. Otherwise it is unknown, and zero.
+	Answered bool
+	Idle     bool // nothing is queued or under way
+	Queue    frontier.Stats
+	Counts   Counts
+	Granted  int64 // with Limits.Pages: how many pages it may fetch in all, those included that it has
+	Lag      int64 // how many bytes its journal has grown since the last snapshot: what another owner would read
+}
+
+// Counts are sums over all of a shard's owners, for [Shard.Count].
+type Counts struct {
+	Pages    int64
+	Requests int64
+	Bytes    int64
+	Failed   int64
+}
+
+// LoadEnd returns why the job is over, "" if it is not. It may be stale.
+func LoadEnd(ctx context.Context, e Registers) (string, error) {
+	b, _, err := e.Load(ctx, registerEnd)
+	return string(b), err
+}
+
+// ReadStatus asks the engine, and the owners of all shards. Owners that do not answer within a few seconds cost no error.
+func ReadStatus(ctx context.Context, e Engine) (s Status, err error) {
+	if s.Job, err = LoadJob(ctx, e); err != nil {
+		return s, err
+	}
+	if s.End, err = LoadEnd(ctx, e); err != nil {
+		return s, err
+	}
+	if s.Nodes, err = readNodes(ctx, e, s.Job.TTL); err != nil {
+		return s, err
+	}
+	if s.Job.Limits.Pages > 0 {
+		g, _, err := loadGrants(ctx, e, &s.Job)
+		if err != nil {
+			return s, err
+		}
+		s.Left = g.Left
+	}
+	s.Shards, err = readShards(ctx, e, s.Job.Shards)
+	return s, err
+}
+
+func readNodes(ctx context.Context, e Registers, ttl time.Duration) (all []NodeStatus, err error) {
+	signs, _, err := loadSigns(ctx, e)
+	for name, s := range signs {
+		at := time.UnixMilli(s.At)
+		all = append(all, NodeStatus{Name: name, Live: time.Since(at) < ttl, At: at, Clock: s.Clock})
+	}
+	slices.SortFunc(all, func(a, b NodeStatus) int { return strings.Compare(a.Name, b.Name) })
+	return all, err
+}
+
+// readers is how many shards are read at once.
+const readers = 32
+
+func readShards(ctx context.Context, e Engine, shards int) ([]ShardStatus, error) {
+	all, errs := make([]ShardStatus, shards), make([]error, shards)
+	var calls sync.WaitGroup
+	turn := make(chan struct{}, readers)
+	for i := range shards {
+		turn <- struct{}{}
+		calls.Go(func() {
+			defer func() { <-turn }()
+			all[i], errs[i] = readShard(ctx, e, i)
+		})
+	}
+	calls.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("cluster: shard %d: %w", i, err)
+		}
+	}
+	return all, nil
+}
+
+func readShard(ctx context.Context, e Engine, shard int) (s ShardStatus, err error) {
+	s.Number = shard
+	last, err := e.Last(ctx, shard)
+	if err != nil || last.Seq == 0 {
+		return s, err
+	}
+	r, err := decodeRecord(last.Data)
+	if err != nil {
+		return s, err
+	}
+	s.Node, s.Epoch, s.Closed, s.Last = r.node, r.epoch, r.kind == kindClose, last.At
+	short, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	b, err := e.Ask(short, shard, ask{what: askStatus}.encode())
+	var a ShardStatus
+	if err == nil && json.Unmarshal(b, &a) == nil && a.Answered {
+		a.Last, a.Closed = s.Last, s.Closed && a.Epoch <= s.Epoch
+		return a, nil
+	}
+	return s, nil // nobody owns it just now
+}
+
+// status is the answer to a question for it.
+func (s *Shard) status() ShardStatus {
+	idle, _ := s.idle()
+	a := ShardStatus{
+		Number: s.Number, Node: s.node.Name, Epoch: s.Epoch, Answered: true, Idle: idle, Queue: s.store.Stats(), Counts: s.counts(),
+		Lag: s.owner.grown(),
+	}
+	if s.pages != nil {
+		a.Granted, a.Counts.Pages = s.pages.granted()
+	}
+	return a
+}
+
+// Count has f called for what the shard's crawl has counted so far, the pages of earlier owners included, whenever somebody
+// wants to know: for [ReadStatus], and for the job's Limits. f must be quick and safe for concurrent use.
+func (s *Shard) Count(f func() Counts) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count = f
+}
+
+func (s *Shard) counts() Counts {
+	s.mu.Lock()
+	f := s.count
+	s.mu.Unlock()
+	if f == nil {
+		return Counts{}
+	}
+	return f()
+}
