@@ -41,11 +41,15 @@ func (e *VisitError) Unwrap() error { return e.Err }
 // rejected are not errors: use c's Handler, the sinks or Trace to see them. Breaking out of the loop drains
 // the crawl.
 //
+// If c has sinks, each value is also a result of its visit, as if read had given it to Visit.Emit: with [sink.NewItems],
+// [sink.NewCSV] or a table of package sink/sqlite among them, the values are in a file, each once even if the crawl is killed
+// and resumed, while the loop sees only those of this process. A value that is not JSON then fails its visit.
+//
 // The loop's body gets the values of one page at a time, while the page's host waits: a slow body makes the
 // crawl slow.
 func Collect[T any](ctx context.Context, c *Crawler, read func(context.Context, *Visit) ([]T, error), seeds ...string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		reading := func(cfg *Config) { cfg.Handler = reader(cfg.Handler, read) }
+		reading := func(cfg *Config) { cfg.Handler = reader(cfg.Handler, read, len(cfg.Sinks) > 0) }
 		for v, err := range c.pages(ctx, reading, seeds) {
 			var none T
 			switch {
@@ -68,8 +72,8 @@ func Collect[T any](ctx context.Context, c *Crawler, read func(context.Context, 
 	}
 }
 
-// reader returns a Handler that does what h does and keeps the values that read returns.
-func reader[T any](h Handler, read func(context.Context, *Visit) ([]T, error)) Handler {
+// reader returns a Handler that does what h does, keeps the values that read returns, and emits them if that is wanted.
+func reader[T any](h Handler, read func(context.Context, *Visit) ([]T, error), emit bool) Handler {
 	return HandlerFunc(func(ctx context.Context, v *Visit) error {
 		var err error
 		if h != nil {
@@ -80,6 +84,9 @@ func reader[T any](h Handler, read func(context.Context, *Visit) ([]T, error)) H
 		}
 		values, err2 := read(ctx, v)
 		v.results = values
+		for i := 0; emit && i < len(values) && !fatal(err2); i++ {
+			err2 = errors.Join(err2, v.Emit(values[i]))
+		}
 		return errors.Join(err, err2)
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -70,6 +71,51 @@ func TestCollect(t *testing.T) {
 		}
 		slices.Sort(got)
 		same(t, got, "/1", "/1/1", "/3", "/3/3", "/breaks reset", "/fails handler_error", "second attempt")
+	})
+}
+
+// TestCollectWritesItems: where there are sinks, the values are results of the visit, once and only if it counts, beside what
+// was emitted; a value that is not JSON fails the visit. Without sinks a value may be anything.
+func TestCollectWritesItems(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := numbers(w, 4)
+		type value struct {
+			Path string `json:"path"`
+			Odd  any    `json:"odd,omitempty"`
+		}
+		attempts := 0
+		read := func(_ context.Context, v *crawler.Visit) ([]value, error) {
+			x := value{Path: v.URL.Path()}
+			switch v.URL.Path() {
+			case "/1":
+				return []value{x, x}, v.Emit("emitted")
+			case "/2":
+				return []value{x}, errors.New("no")
+			case "/3":
+				x.Odd = func() {}
+			case "/4":
+				if attempts++; attempts%2 == 1 {
+					return []value{x}, crawler.Retry(nil)
+				}
+			}
+			return []value{x}, nil
+		}
+		collect := func(sinks ...sink.Sink) (got []string) {
+			c := newCrawler(t, w, crawler.Config{Sinks: sinks, Concurrency: 1, Limits: crawler.Limits{Depth: crawler.SeedsOnly}})
+			repeats(w)
+			for x, err := range crawler.Collect(t.Context(), c, read, s.URL("/1"), s.URL("/2"), s.URL("/3"), s.URL("/4")) {
+				if err != nil {
+					x.Path = "failed"
+				}
+				got = append(got, x.Path)
+			}
+			return got
+		}
+		var out bytes.Buffer
+		same(t, collect(sink.NewItems(&out)), "/1", "/1", "failed", "failed", "/4")
+		same(t, strings.Split(strings.TrimSpace(out.String()), "\n"), `"emitted"`, `{"path":"/1"}`, `{"path":"/1"}`, `{"path":"/4"}`)
+		time.Sleep(time.Minute) // in virtual time: the second crawl knows nothing of the first
+		same(t, collect(), "/1", "/1", "failed", "/3", "/4")
 	})
 }
 

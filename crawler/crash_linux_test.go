@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"database/sql"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -17,6 +19,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,6 +36,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/audit"
 	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/sink/sqlite"
 	"github.com/amble-crawler/amble/sink/warc"
 	"github.com/amble-crawler/amble/sink/warc/warctest"
 )
@@ -167,6 +171,7 @@ func (c *crashed) check() {
 	s.crawls = 1
 	asked := c.web.byURL()
 	once := map[string]int{}
+	var visits []string
 	lines, err := os.ReadFile(filepath.Join(c.dir, "visits.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +187,9 @@ func (c *crashed) check() {
 			s.twice++
 		}
 		c.checkData(&r)
+		visits = append(visits, r.URL)
 	}
+	c.checkItems(visits)
 	for _, u := range c.web.pages {
 		s.pages++
 		if once[u] == 0 || asked[u] == 0 {
@@ -211,6 +218,12 @@ func (c *crashed) check() {
 	c.checkLedger()
 }
 
+// crashItem is a result.
+type crashItem struct {
+	URL  string `json:"url"`
+	Meta string `json:"meta"`
+}
+
 // crashHandle gives every visit one result, and adds to the crawl one page of each host that no link leads
 // to.
 func crashHandle(_ context.Context, v *crawler.Visit) error {
@@ -219,19 +232,87 @@ func crashHandle(_ context.Context, v *crawler.Visit) error {
 			return err
 		}
 	}
-	return v.Emit([]string{v.URL.String(), string(v.Meta)})
+	return v.Emit(crashItem{v.URL.String(), string(v.Meta)})
 }
 
 // checkData checks that a record has the result that crashHandle gave its visit, exactly once.
 func (c *crashed) checkData(r *sink.Record) {
-	want := fmt.Sprintf(`[%q,""]`, r.URL)
+	want := fmt.Sprintf(`{"url":%q,"meta":""}`, r.URL)
 	if strings.HasSuffix(r.URL, crashPath(crashExtra)) && !strings.Contains(r.URL, "/no/") {
-		want = fmt.Sprintf(`[%q,"extra"]`, r.URL)
+		want = fmt.Sprintf(`{"url":%q,"meta":"extra"}`, r.URL)
 	}
 	if len(r.Data) != 1 || string(r.Data[0]) != want {
 		c.t.Errorf("%s has the results %s, want %s", r.URL, r.Data, want)
 		c.sum.twice++
 	}
+}
+
+// checkItems checks that each output of results has those of the visits, once and in their order.
+func (c *crashed) checkItems(visits []string) {
+	for name, read := range map[string]func(string) ([]string, error){"items.jsonl": linesOfItems, "items.csv": rowsOfItems, "items.db": tableOfItems} {
+		got, err := read(filepath.Join(c.dir, name))
+		if err != nil {
+			c.t.Errorf("%s: %v", name, err)
+			c.sum.torn++
+		}
+		if !slices.Equal(got, visits) {
+			c.t.Errorf("%s has %d results, of %d visits: %q", name, len(got), len(visits), got)
+			c.sum.twice += max(0, len(got)-len(visits))
+			c.sum.lost += max(1, len(visits)-len(got))
+		}
+	}
+}
+
+func linesOfItems(path string) (urls []string, err error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(b) {
+		var item crashItem
+		if err := json.Unmarshal(line, &item); err != nil {
+			return urls, err
+		}
+		urls = append(urls, item.URL)
+	}
+	return urls, nil
+}
+
+func rowsOfItems(path string) (urls []string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil || len(rows) == 0 || !slices.Equal(rows[0], []string{"url", "meta"}) {
+		return nil, fmt.Errorf("columns %q, %w", rows, err)
+	}
+	for _, row := range rows[1:] {
+		urls = append(urls, row[0])
+	}
+	return urls, nil
+}
+
+func tableOfItems(path string) (urls []string, err error) {
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	rows, err := db.Query("SELECT url FROM items WHERE url = _page ORDER BY _id")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var u string
+		if err := rows.Scan(&u); err != nil {
+			return urls, err
+		}
+		urls = append(urls, u)
+	}
+	return urls, rows.Err()
 }
 
 func (c *crashed) checkArchive() {
@@ -432,6 +513,18 @@ func (b *bomb) crawl(seeds []string) (*crawler.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	items, err := sink.OpenItems(filepath.Join(b.dir, "items.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := sink.OpenCSV(filepath.Join(b.dir, "items.csv"), "url", "meta")
+	if err != nil {
+		return nil, err
+	}
+	table, err := sqlite.Open(filepath.Join(b.dir, "items.db"), "items")
+	if err != nil {
+		return nil, err
+	}
 	file := filepath.Join(b.dir, "ledger.jsonl")
 	ledger, size, err := ledger.Open(file)
 	if err != nil {
@@ -444,7 +537,7 @@ func (b *bomb) crawl(seeds []string) (*crawler.Report, error) {
 	defer before.Close()
 	c, err := crawler.New(crawler.Config{
 		Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: 1_000_000, Depth: crawler.None}, Handler: crawler.HandlerFunc(crashHandle),
-		Frontier: &bombFrontier{store, b}, Sinks: []sink.Sink{&bombArchive{archive, b}, &bombSink{visits, b}},
+		Frontier: &bombFrontier{store, b}, Sinks: []sink.Sink{&bombArchive{archive, b}, items, &bombSink{visits, b}, rows, table},
 		Politeness: politeness.Config{Delay: crashDelay, Ledger: &bombWriter{ledger, b}, LedgerSize: size},
 		KeepRobots: func(p *fetcher.Page) error {
 			b.at("robots")
@@ -458,7 +551,7 @@ func (b *bomb) crawl(seeds []string) (*crawler.Report, error) {
 		return nil, err
 	}
 	rep, err := c.Run(context.Background(), seeds...)
-	return rep, errors.Join(err, visits.Close(), archive.Close(), store.Close(), ledger.Close())
+	return rep, errors.Join(err, visits.Close(), items.Close(), rows.Close(), table.Close(), archive.Close(), store.Close(), ledger.Close())
 }
 
 func (b *bomb) robots(sum string) ([]byte, error) {

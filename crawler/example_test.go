@@ -89,6 +89,34 @@ func ExampleCollect() {
 	// {ID:2 Name:A book}
 }
 
+// Where there is a sink for results, the values of the loop are written to it, too: here as a table.
+func ExampleCollect_table() {
+	type Item struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	}
+	read := func(_ context.Context, v *crawler.Visit) ([]Item, error) {
+		if !strings.HasPrefix(v.URL.Path(), "/item/") {
+			return nil, nil
+		}
+		return []Item{{path.Base(v.URL.Path()), v.Doc.Title}}, nil
+	}
+	c, done := inShop(crawler.Config{Sinks: []sink.Sink{sink.NewCSV(os.Stdout)}}) // or sink.OpenCSV, for a file
+	defer done()
+	n := 0
+	for _, err := range crawler.Collect(context.Background(), c, read, "http://shop.example/") {
+		if err == nil {
+			n++
+		}
+	}
+	fmt.Println(n, "items")
+	// Output:
+	// id,name
+	// 1,A pen
+	// 2,A book
+	// 2 items
+}
+
 // Use different handlers for different pages.
 func ExampleMux() {
 	var mux crawler.Mux

@@ -21,9 +21,10 @@ type Config struct {
 	// closes them.
 	Crawl crawler.Config
 
-	// Items keeps the results of the program (crawler.Visit.Emit) in items.jsonl, too: each once, on a line of its own,
-	// committed with its visit and checked like it. It may be set when a job is resumed.
-	Items bool
+	// Items are further files with the results of the program ([crawler.Visit.Emit]): [ItemsLines], [ItemsCSV] and
+	// [ItemsTable]. Each result is in each of them once. A job is resumed with the same ones; others can be added, and
+	// begin with the next result.
+	Items []Items
 	// Archive adds an archive of the traffic on the wire: WARC with a CDXJ index.
 	Archive bool
 	// WARC configures the archive. Its Prefix is not used; Software, Operator and UserAgent are set if they are empty.
@@ -131,7 +132,7 @@ var jobsOwn = []string{
 }
 
 // Program returns the fields of Crawl that no key of a job file can express, by their paths: functions, objects, and
-// settings without a key. A job that has any can be resumed only by a program that sets them again.
+// settings without a key; and the files that Items are. A job that has any can be resumed only by a program that sets them again.
 func (c *Config) Program() []string {
 	said := map[string]bool{}
 	for _, k := range keys {
@@ -142,7 +143,7 @@ func (c *Config) Program() []string {
 	for _, path := range jobsOwn {
 		said[path] = true
 	}
-	return unsaid(reflect.ValueOf(&c.Crawl).Elem(), "", said)
+	return append(unsaid(reflect.ValueOf(&c.Crawl).Elem(), "", said), c.itemsProgram()...)
 }
 
 // unsaid returns the fields of a struct and of its groups that are set and are not in said.
@@ -166,7 +167,7 @@ func (c *Config) validate() error {
 	if x.Frontier != nil || x.KeepRobots != nil || x.AtCommit != nil || x.Politeness.Ledger != nil {
 		return refused("job: Crawl.Frontier, KeepRobots, AtCommit and Politeness.Ledger are set by the job: leave them out")
 	}
-	return nil
+	return c.checkItems()
 }
 
 // readSince reads the pages of an earlier crawl.

@@ -23,7 +23,7 @@ func openJobFiles(path string) (jobFiles, error) {
 // ownFiles lists the files in a job directory. While a file is replaced as a whole, a second one is written beside it,
 // which a killed process leaves behind.
 var ownFiles = map[string]bool{
-	lockName: false, VisitsName: false, ItemsName: false, LedgerName: false, lastWriteName: false,
+	lockName: false, VisitsName: false, LedgerName: false, ItemsName: false, ItemsCSVName: false, ItemsTableName: false, lastWriteName: false,
 	cookiesName: true, manifestName: true, jobName: true, auditName: true, reportName: true, PageName: true, HostsName: true, ProblemsName: true,
 	SheetName: true, SheetDataName: true, SumsName: true,
 }
@@ -120,7 +120,7 @@ func (d jobFiles) checkEntry(e fs.DirEntry) error {
 	replaced, isFile := ownFiles[whole]
 	_, isDir := ownDirs[name]
 	switch {
-	case isFile && (replaced || !isNew):
+	case isFile && (replaced || !isNew), isSidecar(name):
 		return d.checkKind(name, e.Type(), false)
 	case isDir:
 		return d.checkKind(name, e.Type(), true)

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"io"
 	"path"
+
+	"github.com/amble-crawler/amble/crawler"
 )
 
 // fileFacts returns size and hash of the results in a job directory. The index of robots.txt files contains their
@@ -12,8 +14,10 @@ import (
 func fileFacts(d jobFiles, extents map[string]extent) (map[string]FileFact, error) {
 	facts := map[string]FileFact{}
 	names := []string{VisitsName, LedgerName, reportName, auditName, path.Join(robotsName, indexName)}
-	if _, ok := extents[ItemsName]; ok {
-		names = append(names, ItemsName)
+	for _, name := range []string{ItemsName, ItemsCSVName} {
+		if _, ok := extents[name]; ok {
+			names = append(names, name)
+		}
 	}
 	archives, err := d.list(archiveName)
 	if err != nil {
@@ -33,7 +37,17 @@ func fileFacts(d jobFiles, extents map[string]extent) (map[string]FileFact, erro
 			return nil, err
 		}
 	}
-	return facts, nil
+	return facts, d.tableFact(facts)
+}
+
+// factsAt returns the state of the results when a process ends in good order. After a crawl that was drained, the extents
+// in the queue say it of all files but the database.
+func (d jobFiles) factsAt(finish crawler.Finish, extents map[string]extent) (map[string]FileFact, error) {
+	if finish != crawler.FinishDrained {
+		return fileFacts(d, extents)
+	}
+	facts := map[string]FileFact{}
+	return facts, d.tableFact(facts)
 }
 
 func (d jobFiles) factOf(name string) (FileFact, error) {

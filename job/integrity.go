@@ -48,7 +48,7 @@ func (d jobFiles) records(m *Manifest) *records {
 	switch {
 	case errors.Is(err, ErrHeld):
 		r.note = "files were not compared with what was committed: " + err.Error()
-	case errors.Is(err, fs.ErrNotExist) && len(r.files) > 0: // no queue: the manifest says it all
+	case errors.Is(err, fs.ErrNotExist) && len(r.files[VisitsName]) > 0: // no queue: the manifest says it all
 	case errors.Is(err, fs.ErrNotExist):
 		r.queue = d.told(frontierName, &damage{"it is missing"})
 	case err != nil:

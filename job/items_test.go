@@ -2,6 +2,9 @@ package job_test
 
 import (
 	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,7 +29,7 @@ func TestItemsOfAJob(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "job")
 		file := filepath.Join(dir, job.ItemsName)
 		config := func(pages int) job.Config {
-			cfg := job.Config{Items: true}
+			cfg := job.Config{Items: []job.Items{job.ItemsLines()}}
 			cfg.Crawl.Contact, cfg.Crawl.Limits.Pages = contact, pages
 			w.Apply(&cfg.Crawl)
 			cfg.Crawl.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
@@ -72,6 +75,87 @@ func TestItemsOfAJob(t *testing.T) {
 			t.Errorf("a changed result is not noticed: %+v", v.Files)
 		}
 	})
+}
+
+// What Items cannot be is refused before anything is made, and a job is not resumed without one of its files of results.
+func TestItemsRefused(t *testing.T) {
+	srv := httptest.NewServer(http.NotFoundHandler())
+	defer srv.Close()
+	dir := filepath.Join(t.TempDir(), "job")
+	config := func(items ...job.Items) (c job.Config) {
+		c.Items, c.Crawl.Politeness.Delay = items, crawler.None
+		return c
+	}
+	for want, c := range map[string]job.Config{
+		"items.csv is there twice": config(job.ItemsCSV("a"), job.ItemsCSV("b")),
+		"use ItemsLines":           config(job.Items{}),
+	} {
+		if _, err := job.Create(dir, c, srv.URL+"/"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s was made: %v", dir, err)
+	}
+	resumed := func(c job.Config, want error) {
+		t.Helper()
+		j, err := job.Start(dir, c, srv.URL+"/")
+		if !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+		if err == nil {
+			err = j.Close()
+		}
+		if want == nil && err != nil {
+			t.Fatal(err)
+		}
+	}
+	resumed(config(job.ItemsCSV("a")), nil)
+	resumed(config(), job.ErrProgram)
+	resumed(config(job.ItemsLines()), job.ErrProgram)
+	resumed(config(job.ItemsLines(), job.ItemsCSV("a")), nil)
+}
+
+// A table with rows has the columns that it was begun with; one whose rows no commit has is begun again.
+func TestItemsColumns(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer srv.Close()
+	dir := filepath.Join(t.TempDir(), "job")
+	file := filepath.Join(dir, job.ItemsCSVName)
+	config := func(pages int, columns ...string) (c job.Config) {
+		c.Items, c.Crawl.Politeness.Delay = []job.Items{job.ItemsCSV(columns...)}, crawler.None
+		c.Crawl.Limits.Pages = pages
+		c.Crawl.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
+			if v.URL.Path() == "/1" {
+				return nil
+			}
+			return v.Emit(map[string]int{"a": 1})
+		})
+		return c
+	}
+	seeds := []string{srv.URL + "/1", srv.URL + "/2", srv.URL + "/3"}
+	run := func(j *job.Job, err error) {
+		t.Helper()
+		if err == nil {
+			_, err = j.Run(t.Context())
+			err = errors.Join(err, j.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(job.Create(dir, config(1, "a"), seeds...))
+	if err := os.WriteFile(file, []byte("a\n1\n"), 0o600); err != nil { // as a process that was killed leaves it
+		t.Fatal(err)
+	}
+	run(job.Start(dir, config(2, "b", "a"), seeds...))
+	if b, err := os.ReadFile(file); err != nil || string(b) != "b,a\n,1\n" {
+		t.Errorf("%v %q", err, b)
+	}
+	var refused *job.Error
+	if _, err := job.Start(dir, config(3, "a"), seeds...); !errors.As(err, &refused) || refused.Kind != job.Refused || !strings.Contains(err.Error(), `items.csv has the columns "b", "a", not "a"`) {
+		t.Errorf("other columns: %v", err)
+	}
 }
 
 func verified(t *testing.T, dir string) *job.Verification {

@@ -14,8 +14,8 @@
 // symbolic link is followed, and a file that was not made by a job is left alone.
 //
 // Reading order: job.go (Create, Open, Run), config.go, keys.go (the one table of settings), settings.go, jobfile.go,
-// changes.go, control.go; then what a directory is made of: files.go, entries.go, lock.go, manifest.go, outputs.go, commits.go,
-// extent.go, evidence.go; then reader.go, explain.go, verify.go.
+// changes.go, control.go; then what a directory is made of: files.go, entries.go, lock.go, manifest.go, outputs.go, items.go,
+// commits.go, extent.go, evidence.go; then reader.go, explain.go, verify.go.
 package job
 
 import (
@@ -54,8 +54,11 @@ const (
 // Names of the result files in a job directory.
 const (
 	VisitsName = "visits.jsonl" // one line per visit
-	ItemsName  = "items.jsonl"  // one line per result, with Config.Items
 	LedgerName = "ledger.jsonl" // two lines per request: one for its start and one for its end
+
+	ItemsName      = "items.jsonl" // one line per result, with ItemsLines
+	ItemsCSVName   = "items.csv"   // one row per result, with ItemsCSV
+	ItemsTableName = "items.db"    // likewise, with ItemsTable
 )
 
 // Names reserved in a job directory for what package report writes.
@@ -511,9 +514,9 @@ func (j *Job) end(now time.Time, rep *crawler.Report, runErr error) error {
 		r.Finish, r.Pages, r.Requests, r.Left = rep.Finish, rep.Pages, rep.Requests, rep.Left
 		m.Finish = rep.Finish
 	}
-	if runErr == nil && rep != nil && rep.Finish != crawler.FinishDrained {
+	if runErr == nil && rep != nil {
 		var err error
-		if m.Outputs, err = fileFacts(j.files, j.out.commits.extents); err != nil {
+		if m.Outputs, err = j.files.factsAt(rep.Finish, j.out.commits.extents); err != nil {
 			return outputError(err)
 		}
 	}

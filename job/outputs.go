@@ -15,7 +15,7 @@ import (
 // outputs are the open files of a job.
 type outputs struct {
 	visits   *sink.JSONL
-	items    *sink.JSONL  // nil unless configured
+	items    []sink.Sink  // with the results alone
 	archive  *warc.Writer // nil unless an archive is configured
 	frontier *disk.Store
 	ledger   *ledger.File
@@ -36,10 +36,7 @@ func (j *Job) openOutputs(cfg *crawler.Config) (*outputs, error) {
 	if o.archive != nil { // first, so that visits can name their position in it
 		sinks = []sink.Sink{o.archive, o.visits}
 	}
-	if o.items != nil {
-		sinks = append(sinks, o.items)
-	}
-	cfg.Sinks = append(sinks, cfg.Sinks...)
+	cfg.Sinks = append(append(sinks, o.items...), cfg.Sinks...)
 	cfg.Frontier, cfg.Politeness.Ledger, cfg.KeepRobots, cfg.AtCommit = o.frontier, o.ledger, o.robots.keep, o.cookies.before(o.commits.values)
 	return o, nil
 }
@@ -65,10 +62,8 @@ func (o *outputs) open(j *Job, cfg *crawler.Config) (err error) {
 	if o.cookies, err = j.openCookies(cfg, j.seeds); err != nil {
 		return err
 	}
-	if j.config.Items {
-		if err := o.openItems(); err != nil {
-			return err
-		}
+	if err := o.openItems(j.config.Items); err != nil {
+		return err
 	}
 	if j.config.Archive {
 		err = o.openArchive(j, cfg)
@@ -85,18 +80,6 @@ func (o *outputs) openVisits() error {
 		return errors.Join(err, f.Close())
 	}
 	o.closers = append(o.closers, o.visits.Close)
-	return nil
-}
-
-func (o *outputs) openItems() error {
-	f, err := o.commits.keep(ItemsName)
-	if err != nil {
-		return err
-	}
-	if o.items, err = sink.AppendItems(f, f.Name()); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	o.closers = append(o.closers, o.items.Close)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"errors"
 	"io"
 
@@ -85,6 +86,7 @@ func (r *Reader) checkFiles() (*Verification, error) {
 	if v.FilesNote, v.QueueError = known.note, known.queue; v.QueueError != nil {
 		v.Queue = v.QueueError.Error()
 	}
+	v.FilesNote = cmp.Or(v.FilesNote, r.files.tableNote(m))
 	if v.Files, err = r.files.check(known); err != nil {
 		return nil, readError(err)
 	}

@@ -41,23 +41,54 @@ func NewCSV(w io.Writer, columns ...string) *CSV {
 }
 
 // OpenCSV appends to the file at path and creates it if it does not exist, under the same conditions as [OpenJSONL].
-// A file whose first row has other columns than those given is an error.
+// A file whose first row has other columns than those given is an error, which wraps ErrColumns.
 func OpenCSV(path string, columns ...string) (*CSV, error) {
 	out, err := OpenJSONL(path)
 	if err != nil {
 		return nil, err
 	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("sink: %w", err), out.f.Close())
+	}
+	c, err := appendCSV(out, f, columns)
+	if err != nil {
+		err = errors.Join(err, out.f.Close())
+	}
+	return c, errors.Join(err, f.Close())
+}
+
+// ErrColumns is wrapped by the error of [OpenCSV] and [AppendCSV] for a file that has other columns.
+var ErrColumns = errors.New("name another file, or the same columns")
+
+// CSVFile is the part of *os.File that AppendCSV needs. The file must have been opened with O_RDWR and O_APPEND.
+type CSVFile interface {
+	File
+	io.ReaderAt
+}
+
+// AppendCSV is OpenCSV with an open file, under the same conditions as [AppendJSONL]. After an error the file remains
+// open.
+func AppendCSV(f CSVFile, path string, columns ...string) (*CSV, error) {
+	out, err := AppendJSONL(f, path)
+	if err != nil {
+		return nil, err
+	}
+	return appendCSV(out, f, columns)
+}
+
+// appendCSV returns a sink for a file that out appends to. Only the file's first row is read.
+func appendCSV(out *JSONL, file io.ReaderAt, columns []string) (*CSV, error) {
 	c := &CSV{out: out, columns: cells(columns), chosen: len(columns) > 0}
 	out.encode = c.rows
 	if out.written == 0 {
 		return c, nil
 	}
-	switch there, err := firstRow(path); {
+	switch there, err := firstRow(file); {
 	case err != nil:
-		c.bad = fmt.Errorf("sink: the columns of %s: %w", path, err)
+		c.bad = fmt.Errorf("sink: the columns of %s: %w", out.path, err)
 	case c.chosen && !slices.Equal(there, c.columns):
-		err := fmt.Errorf("sink: %s has the columns %s, not %s: name another file", path, quoted(there), quoted(columns))
-		return nil, errors.Join(err, out.f.Close())
+		return nil, fmt.Errorf("sink: %s has the columns %s, not %s: %w", out.path, quoted(there), quoted(columns), ErrColumns)
 	case !c.chosen:
 		c.columns, c.header = there, true
 	default:
@@ -70,13 +101,8 @@ func OpenCSV(path string, columns ...string) (*CSV, error) {
 const maxHeader = 1 << 20
 
 // firstRow returns the columns of a file.
-func firstRow(path string) ([]string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	b, err := io.ReadAll(io.LimitReader(f, maxHeader))
+func firstRow(f io.ReaderAt) ([]string, error) {
+	b, err := io.ReadAll(io.NewSectionReader(f, 0, maxHeader))
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,8 @@
 // It needs no C: modernc.org/sqlite is SQLite translated to Go. That library is large, so this sink has a package of
 // its own: programs that do not import it do not contain it.
 //
+// In a job directory, job.ItemsTable(sqlite.Open) does all of it.
+//
 // Read sqlite.go first, then row.go (from a result to a row).
 package sqlite
 

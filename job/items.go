@@ -1,0 +1,154 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/amble-crawler/amble/sink"
+)
+
+// Items is a file of a job directory with the results of its program ([crawler.Visit.Emit]): see [Config.Items]. Results
+// are committed with their visits: however often the process is killed and the job resumed, each is in the file once.
+type Items struct {
+	file string
+	open func(o *outputs, file string) (sink.Sink, error)
+}
+
+// ItemsLines returns the file items.jsonl: each result on a line of its own, as [sink.NewItems] writes it.
+func ItemsLines() Items {
+	return Items{ItemsName, func(o *outputs, file string) (sink.Sink, error) {
+		return kept(o, file, func(f *evidence) (sink.Sink, error) { return sink.AppendItems(f, f.Name()) })
+	}}
+}
+
+// ItemsCSV returns the file items.csv: a row for each result, as [sink.NewCSV] writes it. When the job is resumed, the
+// columns must be the same.
+func ItemsCSV(columns ...string) Items {
+	return Items{ItemsCSVName, func(o *outputs, file string) (sink.Sink, error) {
+		return kept(o, file, func(f *evidence) (sink.Sink, error) {
+			if f.bytes == 0 { // columns that no commit has are not binding
+				if err := f.Truncate(0); err != nil {
+					return nil, err
+				}
+			}
+			return sink.AppendCSV(f, f.Name(), columns...)
+		})
+	}}
+}
+
+// ItemsTable returns the database items.db, with a row for each result in its table "items". The program hands over the
+// function that opens it, so that no other program contains a database:
+//
+//	job.ItemsTable(sqlite.Open) // of package sink/sqlite
+//
+// Open opens the database at path, or creates it, under the conditions of [sink.Sink]. The state of the sink is in this file
+// and, while it is open, in files beside it whose names continue its own with -wal, -shm and -journal. After Close it is in
+// this file alone, unless another program is reading it.
+func ItemsTable[S sink.Sink](open func(path, table string) (S, error)) Items {
+	return Items{ItemsTableName, func(o *outputs, file string) (sink.Sink, error) {
+		d := o.commits.files
+		f, err := d.edit(file, 0) // a file that may be opened by its name
+		if err != nil {
+			return nil, err
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+		return open(d.path(file), itemsTable)
+	}}
+}
+
+// itemsTable is the name of the table in items.db.
+const itemsTable = "items"
+
+// sidecars end the names of files beside a database.
+var sidecars = []string{"-wal", "-shm", "-journal"}
+
+// kept opens a file that only grows.
+func kept(o *outputs, name string, open func(*evidence) (sink.Sink, error)) (sink.Sink, error) {
+	f, err := o.commits.keep(name)
+	if err != nil {
+		return nil, err
+	}
+	s, err := open(f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return s, nil
+}
+
+// openItems opens the files with the results.
+func (o *outputs) openItems(all []Items) error {
+	for _, it := range all {
+		s, err := it.open(o, it.file)
+		if errors.Is(err, sink.ErrColumns) {
+			return refused("%w", err)
+		}
+		if err != nil {
+			return err
+		}
+		o.items, o.closers = append(o.items, s), append(o.closers, s.Close)
+	}
+	return nil
+}
+
+// checkItems reports Items that no constructor has made, and files that are named twice.
+func (c *Config) checkItems() error {
+	seen := map[string]bool{}
+	for _, it := range c.Items {
+		switch {
+		case it.open == nil:
+			return refused("job: Items: use ItemsLines, ItemsCSV or ItemsTable")
+		case seen[it.file]:
+			return refused("job: Items: %s is there twice", it.file)
+		}
+		seen[it.file] = true
+	}
+	return nil
+}
+
+// itemsProgram returns how Items are named in [Config.Program]: a job that was resumed without one of them would have
+// results that are not in its file.
+func (c *Config) itemsProgram() (names []string) {
+	for _, it := range c.Items {
+		names = append(names, "Items "+it.file)
+	}
+	return names
+}
+
+// tableFact adds the state of the database to facts, if it is in its file alone.
+func (d jobFiles) tableFact(facts map[string]FileFact) error {
+	for _, end := range sidecars {
+		info, err := d.root.Lstat(ItemsTableName + end)
+		if err == nil && info.Size() > 0 { // somebody is reading it
+			return nil
+		}
+	}
+	fact, err := d.factOf(ItemsTableName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		facts[ItemsTableName] = fact
+	}
+	return err
+}
+
+// tableNote says why Verify does not check the database, "" if it does or there is none.
+func (d jobFiles) tableNote(m *Manifest) string {
+	if _, ok := m.Outputs[ItemsTableName]; ok {
+		return ""
+	}
+	if there, err := d.has(ItemsTableName); !there || err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s was not compared: that is possible when the last process of the job has ended in good order and nobody was reading it", ItemsTableName)
+}
+
+// isSidecar reports whether a file is one that a database has beside it.
+func isSidecar(name string) bool {
+	end, ok := strings.CutPrefix(name, ItemsTableName)
+	return ok && (end == sidecars[0] || end == sidecars[1] || end == sidecars[2])
+}
