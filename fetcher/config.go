@@ -40,7 +40,7 @@ const (
 	DefaultDNSTTL         = 5 * time.Minute
 	DefaultDNSNegativeTTL = 30 * time.Second
 
-	DefaultMaxIdle         = 512
+	DefaultMaxIdle         = 2048 // about 32 KB each
 	DefaultIdleConnTimeout = 90 * time.Second
 
 	DefaultAccept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
