@@ -1,32 +1,48 @@
 package job
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/amble-crawler/amble/internal/digest"
+	"github.com/amble-crawler/amble/internal/jsonl"
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Facts sums up the ledger and the visits of the job, each read once, line by line, and passes each visit to the functions. It
-// keeps no more than some thousand hosts in memory.
+// Facts sums up the ledger and the visits of the job, each read once, line by line, and passes each visit to the functions, for
+// which it is valid until they return. It keeps no more than some thousand hosts in memory.
 func (r *Reader) Facts(each ...func(*sink.Record)) (*digest.Facts, error) {
 	cfg, err := readAuditConfig(r.dir)
 	if err != nil {
 		return nil, err
 	}
 	d := digest.New(digest.Config{Audit: cfg, Body: r.RobotsBody})
-	for e, err := range r.Ledger() {
-		if err != nil {
-			return nil, err
-		}
-		d.Add(e)
+	if err := decoded(r.files.plainDir, LedgerName, parseLedger, d.Add); err != nil {
+		return nil, err
 	}
-	for v, err := range r.Visits() {
-		if err != nil {
-			return nil, err
-		}
+	err = decoded(r.files.plainDir, VisitsName, parseVisits, func(v *sink.Record) {
 		d.AddVisit(v)
 		for _, f := range each {
 			f(v)
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	return d.Snapshot(0), nil
+}
+
+// decoded calls use with each whole line of a JSON Lines file, decoded, in order. What it is given is valid until it returns.
+func decoded[T any](d plainDir, name string, parser func() func([]byte, *T) error, use func(*T)) error {
+	file, err := d.open(name)
+	if err != nil {
+		return readError(err)
+	}
+	defer func() { _ = file.Close() }() // only read
+	err = jsonl.Each(file, parser, use)
+	var bad *jsonl.LineError
+	if errors.As(err, &bad) {
+		err = fmt.Errorf("line %d of %s: %w", bad.Line, d.path(name), bad.Err)
+	}
+	return readError(err)
 }

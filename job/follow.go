@@ -2,7 +2,6 @@ package job
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +19,8 @@ import (
 type Follower struct {
 	r              *Reader
 	ledger, visits following
+	lines          ledger.Parser
+	records        sink.Parser
 }
 
 // following is how far a file has been read.
@@ -42,7 +43,7 @@ func (r *Reader) AuditConfig() (audit.Config, error) { return readAuditConfig(r.
 func (f *Follower) Poll(line func(*ledger.Entry), visit func(*sink.Record)) error {
 	var e ledger.Entry
 	err := f.ledger.poll(f.r.files.plainDir, func(b []byte) error {
-		err := e.Parse(b)
+		err := f.lines.Parse(b, &e)
 		if err == nil {
 			line(&e)
 		}
@@ -51,9 +52,9 @@ func (f *Follower) Poll(line func(*ledger.Entry), visit func(*sink.Record)) erro
 	if err != nil {
 		return readError(err)
 	}
+	var v sink.Record
 	return readError(f.visits.poll(f.r.files.plainDir, func(b []byte) error {
-		var v sink.Record
-		err := json.Unmarshal(b, &v)
+		err := f.records.Parse(b, &v)
 		if err == nil {
 			visit(&v)
 		}

@@ -69,24 +69,33 @@ func (r *Reader) File() (*File, error) {
 
 // Visits returns the job's visits, in the order in which they ended. The sequence ends after an error.
 func (r *Reader) Visits() iter.Seq2[*sink.Record, error] {
-	return records2(r.files.plainDir, VisitsName, func(line []byte, v *sink.Record) error { return json.Unmarshal(line, v) })
+	return records2(r.files.plainDir, VisitsName, parseVisits)
 }
 
 // Ledger returns the lines of the job's ledger. The sequence ends after an error.
 func (r *Reader) Ledger() iter.Seq2[*ledger.Entry, error] {
-	return records2(r.files.plainDir, LedgerName, func(line []byte, e *ledger.Entry) error {
-		if e.Parse(bytes.TrimSuffix(line, []byte("\n"))) == nil {
+	return records2(r.files.plainDir, LedgerName, parseLedger)
+}
+
+// parseVisits returns a function that decodes lines of visits.
+func parseVisits() func([]byte, *sink.Record) error { return new(sink.Parser).Parse }
+
+// parseLedger returns a function that decodes lines of a ledger.
+func parseLedger() func([]byte, *ledger.Entry) error {
+	var p ledger.Parser
+	return func(line []byte, e *ledger.Entry) error {
+		if p.Parse(bytes.TrimSuffix(line, []byte("\n")), e) == nil {
 			return nil
 		}
 		*e = ledger.Entry{}
 		return json.Unmarshal(line, e) // JSON that another program has written
-	})
+	}
 }
 
 // records2 returns the lines of a JSON Lines file.
-func records2[T any](d plainDir, name string, parse func([]byte, *T) error) iter.Seq2[*T, error] {
+func records2[T any](d plainDir, name string, parser func() func([]byte, *T) error) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		stopped := false
+		stopped, parse := false, parser()
 		err := d.eachLine(name, func(n int, line []byte) bool {
 			v := new(T)
 			err := parse(line, v)

@@ -24,7 +24,7 @@ const hostile = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(
 
 // sites serves three hosts on loopback: one with hostile titles, paths and rules, one that answers 429 once, and one that
 // refuses everything.
-func sites(t *testing.T) (seeds []string) {
+func sites(t testing.TB) (seeds []string) {
 	t.Helper()
 	busy := 0
 	for i, h := range []http.HandlerFunc{
@@ -80,7 +80,7 @@ func sites(t *testing.T) (seeds []string) {
 }
 
 // crawled returns a job directory with a crawl of the sites, and its reader.
-func crawled(t *testing.T, delay time.Duration) (string, *job.Reader) {
+func crawled(t testing.TB, delay time.Duration) (string, *job.Reader) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "job")
 	var c job.Config
@@ -101,7 +101,7 @@ func crawled(t *testing.T, delay time.Duration) (string, *job.Reader) {
 	return dir, reader(t, dir)
 }
 
-func reader(t *testing.T, dir string) *job.Reader {
+func reader(t testing.TB, dir string) *job.Reader {
 	t.Helper()
 	r, err := job.Read(dir)
 	if err != nil {

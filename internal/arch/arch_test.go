@@ -304,7 +304,7 @@ func importNames(f *ast.File) map[string]string {
 }
 
 // starters may start goroutines; each waits for those that it started.
-var starters = privilege{"start goroutines", []string{"cluster", "crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "internal/demo", "internal/live", "internal/terminal", "internal/view"}, map[string][]string{
+var starters = privilege{"start goroutines", []string{"cluster", "crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "internal/demo", "internal/jsonl", "internal/live", "internal/terminal", "internal/view"}, map[string][]string{
 	"":        {"Go"}, // of sync.WaitGroup, and of similar groups
 	"time":    {"AfterFunc"},
 	"context": {"AfterFunc"},

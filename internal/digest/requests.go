@@ -19,7 +19,7 @@ type start struct {
 // add adds a line of the ledger.
 func (d *Digest) add(e *ledger.Entry) {
 	d.facts.Lines++
-	d.line = lineOf(e)
+	d.line = lineOf(e, d.line.Clauses[:0])
 	pause, paused, found := d.pacer.Add(&d.line)
 	if d.broken(found); e.Event == ledger.Head {
 		return
@@ -41,16 +41,17 @@ func (d *Digest) add(e *ledger.Entry) {
 	}
 }
 
-// lineOf is an entry in the form of package audit, which shares no code with what it checks.
-func lineOf(e *ledger.Entry) (l audit.Line) {
+// lineOf is an entry in the form of package audit, which shares no code with what it checks. Its clauses are appended to cs.
+func lineOf(e *ledger.Entry, cs []audit.Clause) (l audit.Line) {
 	l.Event, l.Run, l.ID, l.URL, l.For, l.Host, l.Domain, l.Addr = e.Event, e.Run, e.ID, e.URL, e.For, e.Host, e.Domain, e.Addr
 	l.Purpose, l.Override, l.Behind = e.Purpose, e.Override, time.Duration(e.Behind).Seconds()
 	l.Allowed, l.Written, l.Ended, l.Reported, l.Expires = e.Allowed, e.Written, e.Ended, e.Reported, e.Expires
 	l.Aborted, l.Status, l.Error, l.Truncated, l.Challenged = e.Aborted, e.Status, e.Err, e.Truncated, e.Challenged
 	l.RetryAfter, l.Date, l.Location, l.SHA256 = e.RetryAfter, e.Date, e.Location, e.SHA256
 	for _, c := range e.Clauses {
-		l.Clauses = append(l.Clauses, audit.Clause{Clause: c.Name, Until: c.Until})
+		cs = append(cs, audit.Clause{Clause: c.Name, Until: c.Until})
 	}
+	l.Clauses = cs
 	return l
 }
 

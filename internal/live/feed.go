@@ -2,7 +2,6 @@ package live
 
 import (
 	"bytes"
-	"encoding/json"
 	"sync"
 
 	"github.com/amble-crawler/amble/politeness/ledger"
@@ -15,9 +14,13 @@ type Source interface {
 	Poll(line func(*ledger.Entry), visit func(*sink.Record)) error
 }
 
-// Feed is the Source of a crawl that is not kept in a directory: the crawl writes to it, and Poll takes what was written.
+// Feed is the Source of a crawl that is not kept in a directory: the crawl writes to it, and Poll takes what was written. Poll
+// must not be called concurrently.
 type Feed struct {
 	Ledger, Visits Buffer
+
+	lines  ledger.Parser
+	visits sink.Parser
 }
 
 // Buffer keeps what is written until it is taken.
@@ -45,15 +48,15 @@ func (f *Buffer) take() []byte {
 // Poll implements [Source].
 func (f *Feed) Poll(line func(*ledger.Entry), visit func(*sink.Record)) error {
 	var e ledger.Entry
+	var v sink.Record
 	for b := range bytes.Lines(f.Ledger.take()) {
-		if err := e.Parse(bytes.TrimSuffix(b, []byte("\n"))); err != nil {
+		if err := f.lines.Parse(bytes.TrimSuffix(b, []byte("\n")), &e); err != nil {
 			return err
 		}
 		line(&e)
 	}
 	for b := range bytes.Lines(f.Visits.take()) {
-		var v sink.Record
-		if err := json.Unmarshal(b, &v); err != nil {
+		if err := f.visits.Parse(b, &v); err != nil {
 			return err
 		}
 		visit(&v)

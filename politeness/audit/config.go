@@ -63,6 +63,9 @@ func (c *Config) delay(r *StartLine) time.Duration {
 
 // hostDelay is that of the first entry that matches a request's host by name, or else of the first that matches its address.
 func (c *Config) hostDelay(r *StartLine) float64 {
+	if len(c.HostDelays) == 0 {
+		return 0
+	}
 	name := strings.TrimSuffix(r.Host[:max(0, strings.LastIndexByte(r.Host, ':'))], ".")
 	addr, _ := netip.ParseAddr(r.Addr)
 	for _, e := range c.HostDelays {

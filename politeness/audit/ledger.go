@@ -188,5 +188,9 @@ func plainAddr(s string) string {
 	if err != nil {
 		return s
 	}
-	return a.Unmap().WithZone("").String()
+	var buf [64]byte
+	if plain := a.Unmap().WithZone("").AppendTo(buf[:0]); string(plain) != s {
+		return string(plain)
+	}
+	return s
 }

@@ -29,6 +29,8 @@ func TestLinesAreAsEncodingJSONWritesAndReadsThem(t *testing.T) {
 	clauses := rapid.Custom(func(t *rapid.T) Clause {
 		return Clause{text.Draw(t, "clause"), instants.Draw(t, "until"), Duration(rapid.Int64().Draw(t, "delay"))}
 	})
+	var parser Parser
+	var reused Entry
 	rapid.Check(t, func(t *rapid.T) {
 		e := Entry{
 			Event: text.Draw(t, "event"), Run: text.Draw(t, "run"), ID: rapid.Uint64().Draw(t, "id"), URL: text.Draw(t, "url"), For: text.Draw(t, "for"),
@@ -58,6 +60,15 @@ func TestLinesAreAsEncodingJSONWritesAndReadsThem(t *testing.T) {
 		}
 		if !reflect.DeepEqual(parsed, read) {
 			t.Fatalf("parsed %+v\nread   %+v", parsed, read)
+		}
+		if err := parser.Parse(got, &reused); err != nil {
+			t.Fatal(err)
+		}
+		if read.Clauses == nil {
+			read.Clauses = []Clause{}
+		}
+		if reused.Clauses = append([]Clause{}, reused.Clauses...); !reflect.DeepEqual(reused, read) {
+			t.Fatalf("parsed %+v\nread   %+v", reused, read)
 		}
 	})
 }

@@ -5,21 +5,36 @@ import (
 	"encoding/json"
 	"strconv"
 	"time"
+
+	"github.com/amble-crawler/amble/internal/jsonl"
 )
 
 // Parse decodes a line as Append writes it, without the newline: an object whose values are strings, numbers, booleans and,
 // for clauses, an array. It skips unknown members. It does not use encoding/json because a million lines have to be read in
 // seconds. The error is [ErrLine].
 func (e *Entry) Parse(line []byte) error {
-	*e = Entry{Run: e.Run, Purpose: e.Purpose, Agent: e.Agent} // reused where equal
-	was := *e
-	e.Run, e.Purpose, e.Agent = "", "", ""
-	s := scanner{b: line}
+	*e = Entry{}
+	return e.parse(&scanner{b: line})
+}
+
+// Parser decodes many lines, with one copy of texts that many of them have. The zero Parser is ready for use. It must not be
+// used concurrently.
+type Parser struct {
+	names jsonl.Names
+}
+
+// Parse is like [Entry.Parse], but it stores Clauses in the memory of those that e has: without any, it keeps them, empty.
+func (p *Parser) Parse(line []byte, e *Entry) error {
+	*e = Entry{Clauses: e.Clauses[:0]}
+	return e.parse(&scanner{b: line, names: &p.names})
+}
+
+func (e *Entry) parse(s *scanner) error {
 	s.expect('{')
 	for s.err == nil && !s.next('}') {
 		key := s.text()
 		s.expect(':')
-		e.set(&s, key, &was)
+		e.set(s, key)
 		s.comma('}')
 	}
 	if s.err == nil && (len(s.b) > 0 || e.Event == "" || e.Run == "") {
@@ -29,30 +44,30 @@ func (e *Entry) Parse(line []byte) error {
 }
 
 // set decodes the value of a key that lines of starts have.
-func (e *Entry) set(s *scanner, key []byte, was *Entry) {
+func (e *Entry) set(s *scanner, key []byte) {
 	switch string(key) {
 	case "event":
 		e.Event = eventNamed(s.text())
 	case "run":
-		e.Run = same(was.Run, s.text())
+		e.Run = s.name()
 	case "id":
 		e.ID = s.unsigned()
 	case "url":
 		e.URL = string(s.text())
 	case "for":
-		e.For = string(s.text())
+		e.For = s.name()
 	case "host":
-		e.Host = string(s.text())
+		e.Host = s.name()
 	case "domain":
-		e.Domain = string(s.text())
+		e.Domain = s.name()
 	case "addr":
-		e.Addr = string(s.text())
+		e.Addr = s.name()
 	case "purpose":
-		e.Purpose = same(was.Purpose, s.text())
+		e.Purpose = s.name()
 	case "attempt":
 		e.Attempt = int(s.number())
 	case "agent":
-		e.Agent = same(was.Agent, s.text())
+		e.Agent = s.name()
 	case "queued":
 		s.time(&e.Queued)
 	case "allowed":
@@ -60,11 +75,11 @@ func (e *Entry) set(s *scanner, key []byte, was *Entry) {
 	case "written":
 		s.time(&e.Written)
 	case "clauses":
-		e.Clauses = s.clauses()
+		e.Clauses = s.clauses(e.Clauses[:0])
 	case "override":
-		e.Override = string(s.text())
+		e.Override = s.name()
 	case "signed":
-		e.Signed = string(s.text())
+		e.Signed = s.name()
 	case "slot":
 		e.Slot = int(s.number())
 	case "behind":
@@ -90,15 +105,15 @@ func (e *Entry) setEnd(s *scanner, key []byte) {
 	case "bytes":
 		e.Bytes = s.number()
 	case "error":
-		e.Err = string(s.text())
+		e.Err = s.name()
 	case "timeout":
-		e.Timeout = s.raw() == "true"
+		e.Timeout = s.boolean()
 	case "truncated":
-		e.Truncated = string(s.text())
+		e.Truncated = s.name()
 	case "aborted":
-		e.Aborted = s.raw() == "true"
+		e.Aborted = s.boolean()
 	case "retry_after":
-		e.RetryAfter = string(s.text())
+		e.RetryAfter = s.name()
 	case "date":
 		e.Date = string(s.text())
 	case "location":
@@ -106,7 +121,7 @@ func (e *Entry) setEnd(s *scanner, key []byte) {
 	case "sha256":
 		e.SHA256 = string(s.text())
 	case "challenged":
-		e.Challenged = s.raw() == "true"
+		e.Challenged = s.boolean()
 	case "expires":
 		s.time(&e.Expires)
 	case "through":
@@ -136,18 +151,11 @@ func clauseNamed(b []byte) string {
 	return string(b)
 }
 
-// same returns b as a string: was, the value of the previous line, if they are equal, which saves an allocation.
-func same(was string, b []byte) string {
-	if string(b) == was {
-		return was
-	}
-	return string(b)
-}
-
 // scanner reads the JSON of one line.
 type scanner struct {
-	b   []byte
-	err error
+	b     []byte
+	err   error
+	names *jsonl.Names // nil: none
 }
 
 func (s *scanner) fail() {
@@ -196,40 +204,56 @@ func (s *scanner) text() []byte {
 	return []byte(text)
 }
 
+// name reads a string that many lines have.
+func (s *scanner) name() string {
+	if s.names == nil {
+		return string(s.text())
+	}
+	return s.names.Of(s.text())
+}
+
 // quoted reads a string with its quotes.
 func (s *scanner) quoted() []byte {
 	if len(s.b) == 0 || s.b[0] != '"' {
 		s.fail()
 		return nil
 	}
-	for i := 1; i < len(s.b); i++ {
-		switch s.b[i] {
-		case '\\':
-			i++
-		case '"':
-			q := s.b[:i+1]
-			s.b = s.b[i+1:]
+	for end := 1; ; end++ {
+		n := bytes.IndexByte(s.b[end:], '"')
+		if n < 0 {
+			s.fail()
+			return nil
+		}
+		if end += n; s.b[end-1] != '\\' || !escaped(s.b[1:end]) {
+			q := s.b[:end+1]
+			s.b = s.b[end+1:]
 			return q
+		}
+	}
+}
+
+// escaped reports whether the character after b is: whether b ends with an odd number of backslashes.
+func escaped(b []byte) bool { return (len(b)-len(bytes.TrimRight(b, `\`)))%2 == 1 }
+
+// raw reads a number, true, false or null.
+func (s *scanner) raw() []byte {
+	for n, c := range s.b {
+		if c == ',' || c == '}' || c == ']' {
+			v := s.b[:n]
+			if s.b = s.b[n:]; n > 0 {
+				return v
+			}
+			break
 		}
 	}
 	s.fail()
 	return nil
 }
 
-// raw reads a number, true, false or null.
-func (s *scanner) raw() string {
-	n := bytes.IndexAny(s.b, ",}]")
-	if n <= 0 {
-		s.fail()
-		return ""
-	}
-	v := string(s.b[:n])
-	s.b = s.b[n:]
-	return v
-}
+func (s *scanner) boolean() bool { return string(s.raw()) == "true" }
 
 func (s *scanner) number() int64 {
-	n, err := strconv.ParseInt(s.raw(), 10, 64)
+	n, err := strconv.ParseInt(string(s.raw()), 10, 64)
 	if err != nil {
 		s.fail()
 	}
@@ -237,7 +261,7 @@ func (s *scanner) number() int64 {
 }
 
 func (s *scanner) unsigned() uint64 {
-	n, err := strconv.ParseUint(s.raw(), 10, 64)
+	n, err := strconv.ParseUint(string(s.raw()), 10, 64)
 	if err != nil {
 		s.fail()
 	}
@@ -245,15 +269,17 @@ func (s *scanner) unsigned() uint64 {
 }
 
 func (s *scanner) seconds() Duration {
-	d, err := seconds(s.raw())
+	d, err := seconds(string(s.raw()))
 	if err != nil {
 		s.fail()
 	}
 	return d
 }
 
-func (s *scanner) time(t *time.Time) {
-	if text := s.text(); s.err == nil && t.UnmarshalText(text) != nil {
+func (s *scanner) time(to *time.Time) {
+	text := s.text()
+	t, ok := jsonl.Time(text)
+	if *to = t; !ok && s.err == nil && to.UnmarshalText(text) != nil {
 		s.fail()
 	}
 }
@@ -286,7 +312,7 @@ func (s *scanner) skip() {
 	}
 }
 
-func (s *scanner) clauses() (cs []Clause) {
+func (s *scanner) clauses(cs []Clause) []Clause {
 	s.expect('[')
 	for s.err == nil && !s.next(']') {
 		cs = append(cs, s.clause())

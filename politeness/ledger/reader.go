@@ -21,6 +21,7 @@ type Reader struct {
 	begins int64  // offset of the line of entry
 	ends   int64
 	entry  Entry
+	parser Parser
 }
 
 // NewReader returns a Reader of r, which stands at the beginning of a line, offset bytes into the ledger.
@@ -38,7 +39,7 @@ func (r *Reader) Next() (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.entry.Parse(line); err != nil {
+	if err := r.parser.Parse(line, &r.entry); err != nil {
 		return nil, fmt.Errorf("ledger: the line at byte %d: %w", r.begins, err)
 	}
 	return &r.entry, nil

@@ -1,0 +1,143 @@
+package jsonl
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+)
+
+const (
+	blockSize  = 256 << 10 // bytes that are decoded in one go
+	mostBlocks = 8         // that are in memory
+)
+
+// LineError is the error of a line that cannot be decoded.
+type LineError struct {
+	Line int // from 1
+	Err  error
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns Err.
+func (e *LineError) Unwrap() error { return e.Err }
+
+// Each calls use with each whole line of r, decoded, in order, until there is an error: a [LineError], or that of r. What use is
+// given is valid until it returns. Lines are decoded ahead of it, by functions that parser returns, one for each goroutine; they
+// are given lines with their ends.
+func Each[T any](r io.Reader, parser func() func([]byte, *T) error, use func(*T)) error {
+	b := &blocks[T]{from: r, free: make(chan *block[T], mostBlocks), order: make(chan *block[T], mostBlocks)}
+	for range mostBlocks {
+		b.free <- &block[T]{done: make(chan struct{}, 1)}
+	}
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), mostBlocks/2) {
+		parse := parser()
+		workers.Go(func() { b.work(parse) })
+	}
+	defer workers.Wait()
+	defer b.stop()
+	n := 0
+	for c := range b.order {
+		<-c.done
+		for i := range c.values[:c.n] {
+			use(&c.values[i])
+		}
+		switch n += c.n; {
+		case c.bad != nil:
+			return &LineError{n + 1, c.bad}
+		case c.err != nil:
+			return c.err
+		}
+		b.free <- c
+	}
+	return nil
+}
+
+// blocks are lines that several goroutines read and decode.
+type blocks[T any] struct {
+	free  chan *block[T] // to be read into
+	order chan *block[T] // that were read, in the order of the lines; closed after the last
+
+	mu    sync.Mutex // guards what follows
+	from  io.Reader
+	rest  []byte // of the last block that was read: the beginning of a line
+	ended bool
+}
+
+// block is some lines.
+type block[T any] struct {
+	text   []byte
+	values []T           // decoded
+	n      int           // of them
+	bad    error         // of the line after them
+	err    error         // of reading, after them
+	done   chan struct{} // receives once text is decoded
+}
+
+// stop ends the goroutines that work.
+func (b *blocks[T]) stop() {
+	b.mu.Lock()
+	b.ended = true
+	b.mu.Unlock()
+	close(b.free)
+}
+
+// work reads and decodes blocks until the lines or the work have ended.
+func (b *blocks[T]) work(parse func([]byte, *T) error) {
+	for c := range b.free {
+		if !b.read(c) {
+			return
+		}
+		c.decode(parse)
+		c.done <- struct{}{}
+	}
+}
+
+// read reads the next lines into a block, and puts it in order.
+func (b *blocks[T]) read(c *block[T]) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended {
+		return false
+	}
+	c.text, c.err = append(c.text[:0], b.rest...), nil
+	for whole := 0; whole == 0 && c.err == nil; {
+		begin := len(c.text)
+		c.text = append(c.text, make([]byte, blockSize)...)
+		n, err := io.ReadFull(b.from, c.text[begin:])
+		c.text, c.err = c.text[:begin+n], err
+		whole = bytes.LastIndexByte(c.text[begin:], '\n') + 1
+	}
+	end := bytes.LastIndexByte(c.text, '\n') + 1
+	b.rest = append(b.rest[:0], c.text[end:]...)
+	c.text = c.text[:end]
+	if errors.Is(c.err, io.EOF) || errors.Is(c.err, io.ErrUnexpectedEOF) {
+		c.err = nil // an unfinished line is still being written
+		b.ended = true
+	}
+	b.ended = b.ended || c.err != nil
+	b.order <- c // there is room for all blocks
+	if b.ended {
+		close(b.order)
+	}
+	return true
+}
+
+// decode decodes the lines of a block.
+func (c *block[T]) decode(parse func([]byte, *T) error) {
+	c.n, c.bad = 0, nil
+	for line := range bytes.Lines(c.text) {
+		if c.n == len(c.values) {
+			var zero T
+			c.values = append(c.values, zero)
+		}
+		if c.bad = parse(line, &c.values[c.n]); c.bad != nil {
+			return
+		}
+		c.n++
+	}
+}

@@ -1,0 +1,37 @@
+package jsonl
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestTime compares Time with package time, for times as they are written and for changed ones.
+func TestTime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		at := time.Unix(rapid.Int64Range(-62167219200, 253402300799).Draw(t, "s"), rapid.Int64Range(0, 999999).Draw(t, "us")*1000).UTC()
+		text := []byte(at.Format(form[:19] + ".000000Z07:00"))
+		if got, ok := Time(text); !ok || got != at {
+			t.Fatalf("%s is %v, %v", text, got, ok)
+		}
+		text[rapid.IntRange(0, len(text)-1).Draw(t, "at")] = rapid.SampledFrom([]byte("0123456789TZz:.-+ /x\xff")).Draw(t, "byte")
+		same(t, text)
+	})
+	for _, text := range []string{
+		"", "2026-02-28T00:00:00.000000Z", "2026-02-29T00:00:00.000000Z", "2024-02-29T00:00:00.000000Z", "1900-02-29T00:00:00.000000Z", "2000-02-29T23:59:59.999999Z",
+		"2026-04-31T00:00:00.000000Z", "2026-12-31T24:00:00.000000Z", "2026-12-31T23:60:00.000000Z", "2026-12-31T23:59:60.000000Z", "2026-00-10T00:00:00.000000Z",
+		"2026-13-10T00:00:00.000000Z", "2026-10-00T00:00:00.000000Z", "2026-10-10T00:00:00.00000Z", "2026-10-10T00:00:00.0000000Z", "2026-10-10t00:00:00.000000Z", "2026-10-10T00:00:00.000000z",
+	} {
+		same(t, []byte(text))
+	}
+}
+
+// same checks that what Time reads is what package time reads.
+func same(t interface{ Errorf(string, ...any) }, text []byte) {
+	got, ok := Time(text)
+	var want time.Time
+	if err := want.UnmarshalText(text); ok && (err != nil || got != want) {
+		t.Errorf("%s is %v, want %v, %v", text, got, want, err)
+	}
+}

@@ -1,0 +1,86 @@
+package job
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/sink"
+)
+
+// blockBytes is how much is decoded in one go.
+const blockBytes = 256 << 10
+
+// TestDecodedLinesAreInOrder reads lines of all lengths, around and beyond the size of a block, as encoding/json reads them,
+// and leaves out a last line that is not whole.
+func TestDecodedLinesAreInOrder(t *testing.T) {
+	var text strings.Builder
+	var want []sink.Record
+	add := func(url string) {
+		line := fmt.Sprintf(`{"schema":"amble.visit/1","url":%q,"depth":%d,"outcome":"fetched"}`+"\n", url, len(want))
+		var v sink.Record
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, v)
+		text.WriteString(line)
+	}
+	for i := range 20_000 {
+		add(fmt.Sprint("http://a.test/", i, strings.Repeat("é\"", i%50)))
+		if i%5000 == 0 {
+			add("http://a.test/" + strings.Repeat("x", blockBytes*(i/5000)+i))
+		}
+	}
+	for _, torn := range []string{"", `{"url":"http://b.test/`, strings.Repeat("x", 3*blockBytes)} {
+		i := 0
+		d := dirWith(t, VisitsName, text.String()+torn)
+		err := decoded(d, VisitsName, parseVisits, func(v *sink.Record) {
+			if i == len(want) || !reflect.DeepEqual(*v, want[i]) {
+				t.Fatalf("visit %d is %.200v", i, *v)
+			}
+			i++
+		})
+		if err != nil || i != len(want) {
+			t.Errorf("%.10q: %d visits of %d, %v", torn, i, len(want), err)
+		}
+	}
+}
+
+// TestALineThatCannotBeDecodedIsNamed: lines before it are used, none after it, wherever it is.
+func TestALineThatCannotBeDecodedIsNamed(t *testing.T) {
+	const line = `{"event":"end","run":"r","id":1}` + "\n"
+	for _, before := range []int{0, 1, 7000, 40_000} {
+		for _, bad := range []string{"nonsense", `{"event":1}`, "", `{"event":"end","run":"r","id":1} x`} {
+			n := 0
+			d := dirWith(t, LedgerName, strings.Repeat(line, before)+bad+"\n"+strings.Repeat(line, 100_000))
+			err := decoded(d, LedgerName, parseLedger, func(*ledger.Entry) { n++ })
+			var told *Error
+			if n != before || !errors.As(err, &told) || !strings.Contains(err.Error(), fmt.Sprintf("line %d of %s: ", before+1, d.path(LedgerName))) {
+				t.Errorf("%q after %d lines: %d lines, %v", bad, before, n, err)
+			}
+		}
+	}
+	if err := decoded(dirWith(t, LedgerName, ""), VisitsName, parseVisits, nil); !missingFile(err) {
+		t.Error(err)
+	}
+}
+
+func dirWith(t *testing.T, name, text string) plainDir {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := openDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.close() })
+	return d
+}
