@@ -141,6 +141,10 @@ var thirdParty = map[string][]string{
 
 	"weburl/charset": {"golang.org/x/text/encoding"},
 
+	"render":            {"golang.org/x/net/html"},
+	"render/chromium":   {"github.com/chromedp/cdproto"},
+	"render/rendertest": {"golang.org/x/net/html"},
+
 	"sink/warc/warctest": {"github.com/klauspost/compress"},
 	"crawltest":          {"golang.org/x/tools/txtar"},
 
@@ -199,7 +203,7 @@ var network = []privilege{
 	// Nothing submits a form but the function that the operator's program gives as crawler.Config.Login.
 	{"submit forms", []string{"fetcher"}, map[string][]string{module + "/politeness": {"Login"}, "": {"Post"}}},
 	{"log in", []string{"fetcher", "crawler", "job"}, map[string][]string{"": {"Login"}}},
-	{"listen", []string{"internal/demo", "internal/live", "crawltest"}, map[string][]string{
+	{"listen", []string{"internal/demo", "internal/live", "crawltest", "render/chromium"}, map[string][]string{
 		"net": {
 			"Listen", "ListenConfig", "ListenIP", "ListenMulticastUDP", "ListenPacket", "ListenTCP", "ListenUDP", "ListenUnix",
 			"ListenUnixgram", "FileListener",
@@ -304,7 +308,7 @@ func importNames(f *ast.File) map[string]string {
 }
 
 // starters may start goroutines; each waits for those that it started.
-var starters = privilege{"start goroutines", []string{"cluster", "crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "internal/demo", "internal/jsonl", "internal/live", "internal/terminal", "internal/view"}, map[string][]string{
+var starters = privilege{"start goroutines", []string{"cluster", "crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "internal/demo", "internal/jsonl", "internal/live", "internal/terminal", "internal/view", "render/chromium"}, map[string][]string{
 	"":        {"Go"}, // of sync.WaitGroup, and of similar groups
 	"time":    {"AfterFunc"},
 	"context": {"AfterFunc"},

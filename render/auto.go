@@ -1,0 +1,172 @@
+package render
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+)
+
+// Names of the rules by which Policy.Decide renders a page, stable across versions.
+const (
+	RuleAlways   = "always"    // the Policy renders every page
+	RuleNoscript = "noscript"  // a noscript element says "JavaScript"
+	RuleRoot     = "app_root"  // an element in which an application will be built is empty
+	RuleText     = "no_text"   // less than 200 characters of text, and a script with src
+	RuleModule   = "no_anchor" // no link, and a module script
+)
+
+// littleText is the number of characters of text below which a page with scripts counts as empty.
+const littleText = 200
+
+// Decide returns the name of the rule by which a page is to be rendered, or "" if it is left static. The
+// document is HTML in UTF-8. Decide looks at nothing but its arguments, in time linear in the document's
+// length.
+func (p *Policy) Decide(status int, document []byte) string {
+	if status != 200 || p.Mode != Auto && p.Mode != Always {
+		return ""
+	}
+	if p.Mode == Always {
+		return RuleAlways
+	}
+	s := Scan(document)
+	switch {
+	case s.Noscript:
+		return RuleNoscript
+	case s.EmptyRoot:
+		return RuleRoot
+	case s.Text < littleText && s.ScriptSrc:
+		return RuleText
+	case s.Anchors == 0 && s.Module:
+		return RuleModule
+	}
+	return ""
+}
+
+// Signs are what Decide goes by.
+type Signs struct {
+	// Noscript says that a noscript element's text has the word "JavaScript".
+	Noscript bool
+	// EmptyRoot says that an element in which applications are usually built has no content.
+	EmptyRoot bool
+	// Text is the number of characters of text in the body that a person sees without scripts: runs of white
+	// space count as one, noscript elements not at all.
+	Text int
+	// ScriptSrc says that there is a script element with src.
+	ScriptSrc bool
+	// Module says that there is a script element of type module.
+	Module bool
+	// Anchors is the number of a elements with href.
+	Anchors int
+}
+
+// Scan finds the signs of a page whose content is made by scripts in an HTML document in UTF-8.
+func Scan(document []byte) Signs {
+	s := scanner{z: html.NewTokenizer(bytes.NewReader(document))}
+	for {
+		switch s.z.Next() {
+		case html.ErrorToken:
+			return s.signs
+		case html.TextToken:
+			s.text(s.z.Text())
+		case html.StartTagToken, html.SelfClosingTagToken:
+			s.start()
+		case html.EndTagToken:
+			name, _ := s.z.TagName()
+			s.end(string(name))
+		}
+	}
+}
+
+// scanner is the state of Scan between two tokens.
+type scanner struct {
+	z      *html.Tokenizer
+	signs  Signs
+	hidden string // the element whose text nobody sees, while inside it
+	root   string // name of an application's root element that has been empty so far
+}
+
+// invisible elements hold text that is no text of the page. That of noscript, markup and all, is one token.
+var invisible = []string{"noscript", "script", "style", "template", "title", "textarea", "noframes", "iframe"}
+
+func (s *scanner) start() {
+	raw, more := s.z.TagName()
+	name := string(raw)
+	if s.hidden != "" {
+		return
+	}
+	a := s.attributes(more)
+	switch {
+	case name == "noscript":
+	case name == "script":
+		s.signs.ScriptSrc = s.signs.ScriptSrc || a.src
+		s.signs.Module = s.signs.Module || a.module
+	case name == "a" && a.href:
+		s.signs.Anchors++
+		fallthrough
+	default:
+		s.root = ""
+		if a.root {
+			s.root = name
+		}
+	}
+	if slices.Contains(invisible, name) {
+		s.hidden = name
+	}
+}
+
+func (s *scanner) end(name string) {
+	switch {
+	case s.hidden == name:
+		s.hidden = ""
+	case s.hidden != "":
+	case s.root != "":
+		s.signs.EmptyRoot = s.signs.EmptyRoot || s.root == name
+		s.root = ""
+	}
+}
+
+func (s *scanner) text(t []byte) {
+	switch s.hidden {
+	case "noscript":
+		s.signs.Noscript = s.signs.Noscript || bytes.Contains(bytes.ToLower(t), []byte("javascript"))
+	case "":
+		fields := bytes.Fields(t)
+		for _, f := range fields {
+			s.signs.Text += utf8.RuneCount(f) + 1
+		}
+		if len(fields) > 0 {
+			s.root = ""
+		}
+	}
+}
+
+// attributes are what Scan wants to know of an element's attributes.
+type attributes struct{ src, module, href, root bool }
+
+// rootIDs are the ids of elements in which applications are built.
+var rootIDs = []string{"root", "app", "__next", "__nuxt", "___gatsby", "main-app"}
+
+func (s *scanner) attributes(more bool) (a attributes) {
+	for more {
+		var key, value []byte
+		key, value, more = s.z.TagAttr()
+		switch string(key) {
+		case "src":
+			a.src = a.src || len(bytes.TrimSpace(value)) > 0
+		case "href":
+			a.href = true
+		case "type":
+			a.module = strings.EqualFold(string(bytes.TrimSpace(value)), "module")
+		case "id":
+			a.root = a.root || slices.Contains(rootIDs, string(value))
+		case "ng-version", "data-reactroot":
+			a.root = true
+		case "data-server-rendered":
+			a.root = a.root || string(value) == "false"
+		}
+	}
+	return a
+}

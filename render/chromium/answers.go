@@ -1,0 +1,95 @@
+package chromium
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/chromedp/cdproto/fetch"
+
+	"github.com/amble-crawler/amble/render"
+)
+
+// withheld are headers of answers that the browser is not given: they speak of a body that it does not get, or
+// would make it do something by itself.
+var withheld = []string{
+	"Content-Encoding", "Content-Length", "Transfer-Encoding", "Set-Cookie", "Set-Cookie2", "Link", "Refresh", "Alt-Svc",
+	"Nel", "Report-To", "Reporting-Endpoints", "Clear-Site-Data", "Strict-Transport-Security", "Speculation-Rules",
+	"Accept-Ch", "Critical-Ch", "Use-As-Dictionary", "Service-Worker-Allowed", "Www-Authenticate", "Proxy-Authenticate",
+	"Trailer", "Connection", "Keep-Alive", "Upgrade",
+}
+
+// document200 is the document as the browser is given it: shown, whatever its disposition.
+func document200(a *render.Answer) *render.Answer {
+	h := allowed(a.Header)
+	h.Del("Content-Disposition")
+	h.Del("Access-Control-Allow-Origin")
+	return &render.Answer{Status: a.Status, Header: h, Body: a.Body}
+}
+
+// resource is an answer to a page's request as the browser is given it. Every page may read it: it was requested
+// without credentials, so nothing is protected by refusing that.
+func resource(a *render.Answer, origin string) *render.Answer {
+	h := allowed(a.Header)
+	share(h, origin)
+	names := []string{}
+	for k := range h {
+		names = append(names, k)
+	}
+	slices.Sort(names)
+	h.Set("Access-Control-Expose-Headers", strings.Join(names, ", "))
+	return &render.Answer{Status: a.Status, Header: h, Body: a.Body}
+}
+
+// preflight is the answer to a question about another origin's permission (Fetch Standard, CORS-preflight fetch). It
+// is never sent.
+func preflight(e *fetch.EventRequestPaused) *render.Answer {
+	h := http.Header{}
+	share(h, header(e, "Origin"))
+	h.Set("Access-Control-Allow-Methods", header(e, "Access-Control-Request-Method"))
+	if names := header(e, "Access-Control-Request-Headers"); names != "" {
+		h.Set("Access-Control-Allow-Headers", names)
+	}
+	h.Set("Access-Control-Allow-Private-Network", "true")
+	h.Set("Access-Control-Max-Age", "86400")
+	return &render.Answer{Status: http.StatusNoContent, Header: h}
+}
+
+// share allows an origin to read an answer.
+func share(h http.Header, origin string) {
+	if origin == "" {
+		h.Set("Access-Control-Allow-Origin", "*")
+		return
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Allow-Credentials", "true")
+}
+
+func allowed(h http.Header) http.Header {
+	c := make(http.Header, len(h)+4)
+	for k, v := range h {
+		if k = http.CanonicalHeaderKey(k); !slices.Contains(withheld, k) {
+			c[k] = v
+		}
+	}
+	return c
+}
+
+// headerBlock is a header as the browser takes it, with any bytes: lines ended by zero bytes. Lines that are none
+// are left out.
+func headerBlock(h http.Header) []byte {
+	names := make([]string, 0, len(h))
+	for k := range h {
+		names = append(names, k)
+	}
+	slices.Sort(names)
+	var b []byte
+	for _, k := range names {
+		for _, v := range h[k] {
+			if line := k + ": " + v; !strings.ContainsAny(line, "\x00\r\n") && k != "" {
+				b = append(append(b, line...), 0)
+			}
+		}
+	}
+	return b
+}

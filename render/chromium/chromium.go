@@ -1,0 +1,186 @@
+package chromium
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/render"
+)
+
+// Isolation says how a browser is kept from the network.
+type Isolation string
+
+// The kinds of isolation.
+const (
+	// Namespace puts a browser into user, network and process namespaces of its own. It needs Linux.
+	Namespace Isolation = "namespace"
+	// Flags sends a browser's connections to a listener that closes them, by settings of the browser. It is
+	// weaker: it rests on the browser's doing what it is told.
+	Flags Isolation = "flags"
+)
+
+// Defaults of Config.
+const (
+	DefaultMaxPages  = 500
+	DefaultMaxMemory = 1 << 30
+)
+
+// roundLimit bounds the real time of a round, not counting the wait for a tab.
+const roundLimit = 3 * time.Minute
+
+// Config says how pages are rendered. The zero Config is that of a good renderer.
+type Config struct {
+	// Browser is the path or name of a browser. "": the first of the usual names in PATH; see Find.
+	Browser string
+	// Isolation says how the browser is kept from the network. "": Namespace.
+	Isolation Isolation
+	// Tabs is the number of rounds that run at the same time. 0: half the number of processors, at least 1.
+	Tabs int
+	// Parked is the number of pages that are kept, stopped, between two rounds, instead of being run again from
+	// the start. It changes no result. 0: twice Tabs; negative: none.
+	Parked int
+	// TempDir is where browsers have their directories. "": TMPDIR, or /tmp.
+	TempDir string
+	// MaxPages is the number of pages after which a browser is replaced. 0: DefaultMaxPages.
+	MaxPages int
+	// MaxMemory bounds the memory of a browser's processes, in bytes. A browser that has more after a page is
+	// replaced; while pages run, the largest process is killed at twice as much. 0: DefaultMaxMemory.
+	MaxMemory int64
+}
+
+// Renderer runs rounds in browsers. It is safe for concurrent use. Close ends what it has started.
+type Renderer struct {
+	cfg  Config
+	path string
+	trap *trap
+	tabs chan struct{} // has an element for each round that may run now
+	lot  *lot
+
+	starting sync.Mutex // held while a browser starts: never two at once
+
+	mu      sync.Mutex
+	fleet   []*host // all that live
+	told    bool    // the browser draws frames on command
+	version string
+	pages   int
+	closed  bool
+}
+
+// Info describes a Renderer for a crawl's records.
+type Info struct {
+	Browser   string    `json:"browser"`         // the path of the browser
+	Version   string    `json:"version"`         // what it calls itself
+	Isolation Isolation `json:"isolation"`       // how it is kept from the network
+	Stopped   int64     `json:"escapes_stopped"` // connections that it tried to make, with Flags; nothing sees them with Namespace
+	Browsers  int       `json:"browsers"`        // alive now
+	Pages     int       `json:"pages"`           // opened so far
+}
+
+// New finds a browser, starts it, looks whether it is isolated, and renders a small page of its own, before any page
+// of a crawl. The error is an *Error that says what to do, or the context's.
+func New(ctx context.Context, c Config) (*Renderer, error) {
+	path, err := Find(c.Browser)
+	if err != nil {
+		return nil, err
+	}
+	c.Isolation = cmp.Or(c.Isolation, Namespace)
+	if c.Isolation != Namespace && c.Isolation != Flags {
+		return nil, &Error{ReasonIsolation, fmt.Sprintf("isolation is %q: it can be namespace or flags", c.Isolation), nil}
+	}
+	c.Tabs = cmp.Or(max(c.Tabs, 0), max(1, runtime.NumCPU()/2))
+	c.Parked = max(0, cmp.Or(c.Parked, 2*c.Tabs))
+	c.MaxPages = cmp.Or(c.MaxPages, DefaultMaxPages)
+	c.MaxMemory = cmp.Or(c.MaxMemory, DefaultMaxMemory)
+	r := &Renderer{cfg: c, path: path, tabs: make(chan struct{}, c.Tabs), lot: newLot(c.Parked), told: true}
+	for range c.Tabs {
+		r.tabs <- struct{}{}
+	}
+	if r.trap, err = newTrap(ctx, c.Isolation); err != nil {
+		return nil, err
+	}
+	if err := r.prove(ctx); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// Info describes the Renderer.
+func (r *Renderer) Info() Info {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return Info{r.path, r.version, r.cfg.Isolation, r.trap.stopped(), len(r.fleet), r.pages}
+}
+
+// Close ends the browsers and waits for that. Rounds that run end with ErrClosed; later ones do not begin.
+func (r *Renderer) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.lot.take(func(*parked) bool { return true })
+	var err error
+	for _, h := range r.retireAll() {
+		err = errors.Join(err, h.end())
+	}
+	r.trap.close()
+	return err
+}
+
+// Round runs one round of a page's rendering. Whatever a page does ends in a Result, with Cut if it was not
+// rendered to its end. The error is ErrTask, ErrClosed, the context's, or an *Error if there is no usable browser any
+// more; a crawler then takes the page as it was fetched.
+func (r *Renderer) Round(ctx context.Context, task render.Task) (*render.Result, error) {
+	if task.URL.IsZero() || task.Have == nil {
+		return nil, ErrTask
+	}
+	select {
+	case <-r.tabs:
+		defer func() { r.tabs <- struct{}{} }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	page := r.lot.resume(&task)
+	res, err := r.attempt(ctx, &task, page)
+	if errors.Is(err, errCrashed) || err != nil && page != nil {
+		res, err = r.attempt(ctx, &task, nil) // once more, from the start and in a fresh place
+	}
+	if err == nil {
+		return res, nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return r.verdict(res, err)
+}
+
+// cuts says what the ends of pages are called.
+var cuts = []struct {
+	err error
+	cut string
+}{
+	{errMemory, render.CutMemory}, {errFlood, render.CutFlood}, {errLeft, render.CutLeft}, {errShown, render.CutDocument},
+	{errCrashed, render.CutCrashed}, {errStuck, render.CutStuck}, {errTimeout, render.CutStuck},
+	{context.DeadlineExceeded, render.CutStuck},
+}
+
+// verdict makes a Result of what there is of one, and an error that is the page's own.
+func (r *Renderer) verdict(res *render.Result, err error) (*render.Result, error) {
+	if errors.Is(err, ErrClosed) {
+		return nil, ErrClosed
+	}
+	for _, c := range cuts {
+		if errors.Is(err, c.err) {
+			res.DOM, res.Cut = nil, c.cut
+			return res, nil
+		}
+	}
+	var e *Error
+	if !errors.As(err, &e) {
+		err = &Error{ReasonBrowser, "the browser " + r.path + " (" + r.version + ") failed", err}
+	}
+	return nil, err
+}

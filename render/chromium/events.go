@@ -1,0 +1,223 @@
+package chromium
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/inspector"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/amble-crawler/amble/render"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// handlers are what becomes of a page's events. All others are dropped where they are read.
+var handlers = map[string]func(*tab, *message){
+	target.AttachedToTarget.Method:            on((*tab).attached),
+	target.DetachedFromTarget.Method:          on((*tab).detached),
+	fetch.RequestPaused.Method:                on((*tab).paused),
+	inspector.TargetCrashed.Method:            (*tab).crashed,
+	emulation.VirtualTimeBudgetExpired.Method: func(t *tab, _ *message) { t.slicing = false },
+	page.FrameNavigated.Method:                on((*tab).navigatedTo),
+	page.FrameRequestedNavigation.Method:      on((*tab).wantsAway),
+	page.WindowOpen.Method:                    on((*tab).opensWindow),
+	page.JavascriptDialogOpening.Method:       on((*tab).dialog),
+	runtime.ExecutionContextCreated.Method:    on((*tab).hasContext),
+	runtime.BindingCalled.Method:              on((*tab).told),
+	runtime.ConsoleAPICalled.Method:           on((*tab).logs),
+	runtime.ExceptionThrown.Method:            on((*tab).throws),
+}
+
+// on decodes an event for a handler. What cannot be decoded is dropped.
+func on[E any](f func(*tab, *message, *E)) func(*tab, *message) {
+	return func(t *tab, m *message) {
+		var e E
+		if jsonv2.Unmarshal(m.Params, &e, lenient) == nil {
+			f(t, m, &e)
+		}
+	}
+}
+
+// handle takes a message into account.
+func (t *tab) handle(m *message) {
+	if m.ID != 0 {
+		if _, awaited := t.replies[m.ID]; awaited {
+			t.replies[m.ID] = m
+		}
+		return
+	}
+	if h := handlers[m.Method]; h != nil {
+		h(t, m)
+	}
+}
+
+// maxWorkers bounds the workers of a page. What comes after them never runs.
+const maxWorkers = 50
+
+func (t *tab) attached(_ *message, e *target.EventAttachedToTarget) {
+	switch kind := e.TargetInfo.Type; {
+	case kind == "page" && t.session == "" && e.TargetInfo.OpenerID == "":
+		t.session = e.SessionID
+	case kind == "page":
+		t.windows[cdp.FrameID(e.TargetInfo.TargetID)] = true
+		// While it waits to be prepared its opener, which has the same thread, may wait too.
+		_, _ = send(t.b.conn, nil, e.SessionID, runtime.RunIfWaitingForDebugger, cdp.Empty{})
+		_, _ = send(t.b.conn, nil, "", target.CloseTarget, target.CloseTargetParams{TargetID: e.TargetInfo.TargetID})
+	case (kind == "worker" || kind == "shared_worker") && len(t.workers) < maxWorkers:
+		t.workers = append(t.workers, e.SessionID)
+		t.prepareWorker(e.SessionID)
+	}
+}
+
+func (t *tab) detached(_ *message, e *target.EventDetachedFromTarget) {
+	if i := slices.Index(t.workers, e.SessionID); i >= 0 {
+		t.workers = slices.Delete(t.workers, i, i+1)
+	}
+	if e.SessionID == t.session {
+		t.broken = errCrashed
+	}
+}
+
+func (t *tab) crashed(m *message) {
+	if m.Session == t.session {
+		t.broken = errCrashed
+	}
+}
+
+// main reports whether a frame is the page's own.
+func (t *tab) main(f cdp.FrameID) bool { return string(f) == string(t.target) }
+
+func (t *tab) navigatedTo(_ *message, e *page.EventFrameNavigated) {
+	if e.Frame == nil || !t.main(e.Frame.ID) || e.Frame.LoaderID == t.loader {
+		return
+	}
+	if t.loader != "" {
+		t.broken = errLeft
+		return
+	}
+	if t.answered {
+		t.loader = e.Frame.LoaderID
+	}
+}
+
+func (t *tab) hasContext(m *message, e *runtime.EventExecutionContextCreated) {
+	var aux struct {
+		FrameID cdp.FrameID `json:"frameId"`
+	}
+	if e.Context == nil || e.Context.Name != world || m.Session != t.session {
+		return
+	}
+	if jsonv2.Unmarshal(e.Context.AuxData, &aux, lenient) == nil && t.main(aux.FrameID) {
+		t.world = e.Context.UniqueID
+	}
+}
+
+// means says what a browser's reason for a navigation is as a Route. Others are no routes: a reload goes nowhere,
+// and a form that is posted is no link.
+var means = map[page.ClientNavigationReason]render.How{
+	page.ClientNavigationReasonAnchorClick:       render.HowLocation,
+	page.ClientNavigationReasonScriptInitiated:   render.HowLocation,
+	page.ClientNavigationReasonOther:             render.HowLocation,
+	page.ClientNavigationReasonMetaTagRefresh:    render.HowRefresh,
+	page.ClientNavigationReasonHTTPHeaderRefresh: render.HowRefresh,
+	page.ClientNavigationReasonFormSubmissionGet: render.HowForm,
+}
+
+func (t *tab) wantsAway(_ *message, e *page.EventFrameRequestedNavigation) {
+	if how, ok := means[e.Reason]; ok && t.main(e.FrameID) {
+		if e.Disposition != page.ClientNavigationDispositionCurrentTab {
+			how = render.HowOpen
+		}
+		t.route(e.URL, how)
+	}
+}
+
+func (t *tab) opensWindow(_ *message, e *page.EventWindowOpen) { t.route(e.URL, render.HowOpen) }
+
+// route notes where a script tried to go.
+func (t *tab) route(address string, how render.How) {
+	u, err := weburl.Parse(address)
+	r := render.Route{URL: u, How: how}
+	if err == nil && len(t.result.Routes) < render.MaxRoutes && !slices.Contains(t.result.Routes, r) {
+		t.result.Routes = append(t.result.Routes, r)
+	}
+}
+
+// told is called for what the prelude tells.
+func (t *tab) told(_ *message, e *runtime.EventBindingCalled) {
+	what, text, _ := strings.Cut(e.Payload, " ")
+	switch {
+	case e.Name != binding:
+	case what == "change":
+		t.changed = true
+	case what == "socket":
+		t.fate(render.Fate{URL: text, Kind: render.KindSocket, Refused: render.ReasonKind})
+	case what == string(render.HowPush), what == string(render.HowReplace), what == string(render.HowOpen):
+		t.route(text, render.How(what))
+	}
+}
+
+func (t *tab) dialog(m *message, e *page.EventJavascriptDialogOpening) {
+	t.result.Dialogs++
+	_, _ = send(t.b.conn, nil, m.Session, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{
+		Accept: true, PromptText: e.DefaultPrompt,
+	})
+}
+
+func (t *tab) logs(_ *message, e *runtime.EventConsoleAPICalled) {
+	var b strings.Builder
+	b.WriteString(string(e.Type))
+	b.WriteByte(':')
+	for _, a := range e.Args {
+		b.WriteByte(' ')
+		b.WriteString(text(a))
+		if b.Len() > render.MaxLine {
+			break
+		}
+	}
+	t.line(b.String())
+}
+
+// text is what a console would show of a value.
+func text(o *runtime.RemoteObject) string {
+	var s string
+	switch {
+	case o == nil:
+		return ""
+	case o.Type == "string" && jsonv2.Unmarshal(o.Value, &s, lenient) == nil:
+		return s
+	case o.Description != "":
+		return o.Description
+	case o.Subtype != "":
+		return string(o.Subtype)
+	case len(o.Value) > 0:
+		return string(o.Value)
+	}
+	return string(o.Type)
+}
+
+func (t *tab) throws(_ *message, e *runtime.EventExceptionThrown) {
+	if d := e.ExceptionDetails; d != nil {
+		t.line("exception: " + strings.TrimSpace(d.Text+" "+text(d.Exception)))
+	}
+}
+
+func (t *tab) line(s string) {
+	if len(t.result.Console) < render.MaxConsole {
+		t.result.Console = append(t.result.Console, cut(s, render.MaxLine))
+	}
+}
+
+// cut shortens text to a number of bytes, at a character's end.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "")
+}

@@ -1,0 +1,56 @@
+package chromium
+
+import (
+	"slices"
+	"time"
+)
+
+// Processes returns the process ids of the browsers that live.
+func (r *Renderer) Processes() []int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var pids []int
+	for _, h := range r.fleet {
+		pids = append(pids, h.process.cmd.Process.Pid)
+	}
+	return pids
+}
+
+// Parked is the number of pages that are parked.
+func (r *Renderer) Parked() int {
+	r.lot.mu.Lock()
+	defer r.lot.mu.Unlock()
+	return len(r.lot.pages)
+}
+
+// Homes returns the directories of the browsers that live.
+func (r *Renderer) Homes() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var dirs []string
+	for _, h := range r.fleet {
+		dirs = append(dirs, h.process.profile.dir)
+	}
+	return dirs
+}
+
+// Hurry makes pages that do not react be given up after a time, in the browsers that live.
+func (r *Renderer) Hurry(after time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, h := range r.fleet {
+		h.stuckAfter = after
+	}
+}
+
+// AwaitDead waits until the Renderer knows that the browser of a process has ended.
+func (r *Renderer) AwaitDead(pid int) {
+	r.mu.Lock()
+	fleet := slices.Clone(r.fleet)
+	r.mu.Unlock()
+	for _, h := range fleet {
+		if h.process.cmd.Process.Pid == pid {
+			<-h.ended
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package chromium
+
+import (
+	"crypto/sha256"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/render"
+)
+
+// lot keeps stopped pages between rounds, so that a round need not begin at the start: a cache, least recently
+// used first out.
+type lot struct {
+	room int
+
+	mu    sync.Mutex
+	pages []*parked // oldest first
+}
+
+// parked is a page that waits for answers.
+type parked struct {
+	key identity
+	tab *tab
+	in  *host
+}
+
+// identity is what two rounds of a page have in common.
+type identity struct {
+	url, agent string
+	time       time.Time
+	seed       uint64
+	status     int
+	document   [sha256.Size]byte
+	screenshot bool
+	stop       time.Duration
+}
+
+func identify(t *render.Task) identity {
+	return identity{
+		url: t.URL.String(), agent: t.Agent, time: t.Time.UTC(), seed: t.Seed, status: t.Document.Status,
+		document: sha256.Sum256(t.Document.Body), screenshot: t.Screenshot, stop: t.Stop,
+	}
+}
+
+func newLot(room int) *lot { return &lot{room: room} }
+
+// resume takes the page of a task out, nil if there is none.
+func (l *lot) resume(t *render.Task) *parked {
+	if l.room == 0 {
+		return nil
+	}
+	key := identify(t)
+	if found := l.take(func(p *parked) bool { return p.key == key }); len(found) > 0 {
+		return found[0]
+	}
+	return nil
+}
+
+// take takes the pages out that a function picks.
+func (l *lot) take(pick func(*parked) bool) []*parked {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var taken []*parked
+	l.pages = slices.DeleteFunc(l.pages, func(p *parked) bool {
+		if pick(p) {
+			taken = append(taken, p)
+			return true
+		}
+		return false
+	})
+	return taken
+}
+
+// park keeps a page and returns those for which there is no room any more.
+func (l *lot) park(p *parked) []*parked {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pages = append(l.pages, p)
+	n := max(0, len(l.pages)-l.room)
+	out := slices.Clone(l.pages[:n])
+	l.pages = slices.Delete(l.pages, 0, n)
+	return out
+}

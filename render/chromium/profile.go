@@ -1,0 +1,102 @@
+package chromium
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// dirPrefix begins the names of the directories that browsers live in.
+const dirPrefix = "amble-render-"
+
+// profile is a fresh directory for one browser. Its owner holds a lock on a file in it for as long as it lives, by
+// which others know whose directories are left over.
+type profile struct {
+	dir  string // ours
+	home string // the browser's, inside
+	lock *os.File
+}
+
+// newProfile makes a directory, in temp or where the browser's user can get, and removes those of dead processes.
+func newProfile(temp string, as *user) (*profile, error) {
+	temp, err := place(temp, as)
+	if err != nil {
+		return nil, err
+	}
+	removeStale(temp)
+	dir, err := os.MkdirTemp(temp, "new-"+dirPrefix) // not to be taken for one that nobody holds
+	if err != nil {
+		return nil, fmt.Errorf("making a directory for the browser: %w", err)
+	}
+	p := &profile{dir: dir}
+	if err := p.prepare(as); err != nil {
+		_ = p.remove()
+		return nil, fmt.Errorf("making a directory for the browser: %w", err)
+	}
+	return p, nil
+}
+
+func (p *profile) prepare(as *user) (err error) {
+	if p.lock, err = os.Create(filepath.Join(p.dir, "lock")); err != nil {
+		return err
+	}
+	if err := lockFile(p.lock); err != nil {
+		return err
+	}
+	if err := os.Chmod(p.dir, 0o711); err != nil {
+		return err
+	}
+	held := filepath.Join(filepath.Dir(p.dir), strings.TrimPrefix(filepath.Base(p.dir), "new-"))
+	if err := os.Rename(p.dir, held); err != nil {
+		return err
+	}
+	p.dir, p.home = held, filepath.Join(held, "home")
+	if err := os.Mkdir(p.home, 0o700); err != nil {
+		return err
+	}
+	return as.own(p.home)
+}
+
+// remove removes the directory with all that is in it.
+func (p *profile) remove() error {
+	err := os.RemoveAll(p.dir)
+	if p.lock != nil {
+		err = errors.Join(err, p.lock.Close())
+	}
+	return err
+}
+
+// removeStale removes the directories in temp whose owners have died. What cannot be removed stays: another
+// user's, or one of a process that has just locked it.
+func removeStale(temp string) {
+	dirs, _ := filepath.Glob(filepath.Join(temp, dirPrefix+"*"))
+	for _, dir := range dirs {
+		f, err := os.Open(filepath.Join(dir, "lock"))
+		if err != nil {
+			continue
+		}
+		if lockFile(f) == nil {
+			_ = os.RemoveAll(dir)
+		}
+		_ = f.Close()
+	}
+}
+
+// place is the first directory in which the browser's user can have one: temp, or TMPDIR, or /tmp.
+func place(temp string, as *user) (string, error) {
+	if temp != "" {
+		if !as.reaches(temp) {
+			return "", &Error{ReasonBrowser, "the user that the browser runs as, " + as.String() + ", cannot enter " + temp, nil}
+		}
+		return filepath.Abs(temp)
+	}
+	for _, dir := range []string{os.TempDir(), "/tmp"} {
+		if as.reaches(dir) {
+			return filepath.Abs(dir)
+		}
+	}
+	return "", &Error{ReasonBrowser, "the user that the browser runs as, " + as.String() + ", can enter neither " +
+		os.TempDir() + " nor /tmp; set TMPDIR to a directory that everybody can enter", nil}
+}

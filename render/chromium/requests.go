@@ -1,0 +1,231 @@
+package chromium
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
+
+	"github.com/amble-crawler/amble/render"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// request is a request of a page that waits in the browser.
+type request struct {
+	id        fetch.RequestID
+	want      render.Want
+	reason    network.ErrorReason // how it fails, if it does
+	origin    string              // of the page, if it says so
+	fate      int                 // its place in the result, -1 if it has none
+	refused   string              // why it fails
+	answer    *render.Answer      // nil while it is missing
+	preflight bool
+	holds     bool // the script that made it does nothing until it is answered
+}
+
+// maxMade bounds the requests of a page, preflights and refused ones included.
+const maxMade = 1000
+
+// decided reports whether the request can be delivered.
+func (r *request) decided() bool { return r.answer != nil || r.refused != "" }
+
+// paused takes a request that the browser holds into account.
+func (t *tab) paused(_ *message, e *fetch.EventRequestPaused) {
+	if e.Request == nil {
+		return
+	}
+	if t.made++; t.made > maxMade {
+		t.broken = errFlood
+		return
+	}
+	document := e.ResourceType == network.ResourceTypeDocument && t.main(e.FrameID)
+	switch {
+	case document && !t.answered:
+		t.answered = true
+		t.fulfill(e.RequestID, document200(&t.task.Document))
+	case document: // the document stays, and where the page wanted to go is one of its routes
+		if e.Request.Method != http.MethodGet {
+			t.fate(render.Fate{
+				URL: e.Request.URL, Method: e.Request.Method, Kind: render.KindOther, Refused: render.ReasonMethod,
+			})
+		}
+		t.fail(e.RequestID, network.ErrorReasonAborted)
+	default:
+		t.requests = append(t.requests, t.request(e))
+	}
+}
+
+// request judges a request as far as no one need be asked.
+func (t *tab) request(e *fetch.EventRequestPaused) *request {
+	r := &request{
+		id: e.RequestID, reason: network.ErrorReasonBlockedByClient, origin: header(e, "Origin"), fate: -1,
+		want: render.Want{Method: e.Request.Method, Kind: kind(e), Accept: cut(header(e, "Accept"), render.MaxAccept)},
+	}
+	// Nothing else that is an XHR or a script has this priority: synchronous XMLHttpRequest and importScripts do.
+	r.holds = e.Request.InitialPriority == network.ResourcePriorityVeryHigh &&
+		(e.ResourceType == network.ResourceTypeXHR || e.ResourceType == network.ResourceTypeScript)
+	if e.ResourceType == network.ResourceTypeDocument {
+		r.reason = network.ErrorReasonAborted // a frame stays empty
+	}
+	if e.Request.Method == http.MethodOptions && header(e, "Access-Control-Request-Method") != "" {
+		r.preflight, r.answer = true, preflight(e)
+		return r
+	}
+	var err error
+	switch r.want.URL, err = weburl.Parse(e.Request.URL); {
+	case t.windows[e.FrameID]:
+		r.want.Kind, r.refused = render.KindWindow, render.ReasonKind
+	case err != nil:
+		r.refused = cmp.Or(weburl.ReasonOf(err), weburl.ReasonSyntax)
+	case r.want.Kind == render.KindBeacon, r.want.Kind == render.KindOther:
+		r.refused = render.ReasonKind
+	case r.want.Method != http.MethodGet:
+		r.refused = render.ReasonMethod
+	}
+	r.fate = t.fate(render.Fate{URL: e.Request.URL, Method: other(r.want.Method), Kind: r.want.Kind, Refused: r.refused})
+	return r
+}
+
+// other is a method if it is not GET.
+func other(method string) string {
+	if method == http.MethodGet {
+		return ""
+	}
+	return cut(method, 20)
+}
+
+// maxFateURL bounds the URL of a Fate, in bytes.
+const maxFateURL = 2048
+
+// fate lists a request and returns its place, -1 if there is no room.
+func (t *tab) fate(f render.Fate) int {
+	if len(t.result.Requests) >= render.MaxFates {
+		t.result.Dropped++
+		return -1
+	}
+	f.URL = cut(f.URL, maxFateURL)
+	t.result.Requests = append(t.result.Requests, f)
+	return len(t.result.Requests) - 1
+}
+
+// decide asks for what is undecided and reports whether anything is missing.
+func (t *tab) decide() (missing bool) {
+	for _, r := range t.requests {
+		if r.decided() {
+			continue
+		}
+		d := t.task.Have(r.want)
+		r.answer, r.refused = d.Answer, d.Refuse
+		if r.refused != "" {
+			r.answer = nil
+		}
+		if r.answer != nil && (r.answer.Status < 200 || r.answer.Status > 599) {
+			r.answer, r.refused = nil, fmt.Sprintf("http_%d", r.answer.Status) // no final status: a page cannot use it
+		}
+		if r.fate >= 0 && r.decided() {
+			f := &t.result.Requests[r.fate]
+			if f.Refused = r.refused; r.answer != nil {
+				f.Status = r.answer.Status
+			}
+		}
+		missing = missing || !r.decided()
+	}
+	return missing
+}
+
+// deliver lets the page have what was decided, in the order in which it was requested.
+func (t *tab) deliver() {
+	for _, r := range t.requests {
+		if r.answer == nil {
+			t.fail(r.id, r.reason)
+		} else if r.preflight {
+			t.fulfill(r.id, r.answer)
+		} else {
+			t.changed = true
+			t.fulfill(r.id, resource(r.answer, r.origin))
+		}
+	}
+	t.requests = nil
+}
+
+// missing lists what has no decision yet.
+func (t *tab) missing() []render.Want {
+	var list []render.Want
+	for _, r := range t.requests {
+		if !r.decided() {
+			list = append(list, r.want)
+		}
+	}
+	return list
+}
+
+// fail lets a request fail.
+func (t *tab) fail(id fetch.RequestID, reason network.ErrorReason) {
+	_, _ = send(t.b.conn, nil, "", fetch.FailRequest, fetch.FailRequestParams{RequestID: id, ErrorReason: reason})
+}
+
+// fulfill answers a request. One that the page has given up meanwhile is unknown to the browser, which is no harm.
+func (t *tab) fulfill(id fetch.RequestID, a *render.Answer) {
+	_, _ = send(t.b.conn, nil, "", fetch.FulfillRequest, fetch.FulfillRequestParams{
+		RequestID: id, ResponseCode: int64(a.Status), BinaryResponseHeaders: headerBlock(a.Header), Body: a.Body,
+	})
+}
+
+// kinds are the kinds of the browser's resource types, where one type is one kind.
+var kinds = map[network.ResourceType]render.Kind{
+	network.ResourceTypeDocument:           render.KindFrame,
+	network.ResourceTypeScript:             render.KindScript,
+	network.ResourceTypeXHR:                render.KindFetch,
+	network.ResourceTypeFetch:              render.KindFetch,
+	network.ResourceTypeStylesheet:         render.KindStyle,
+	network.ResourceTypeImage:              render.KindImage,
+	network.ResourceTypeFont:               render.KindFont,
+	network.ResourceTypeMedia:              render.KindMedia,
+	network.ResourceTypeTextTrack:          render.KindMedia,
+	network.ResourceTypeManifest:           render.KindManifest,
+	network.ResourceTypePrefetch:           render.KindPrefetch,
+	network.ResourceTypeEventSource:        render.KindEvents,
+	network.ResourceTypePing:               render.KindBeacon,
+	network.ResourceTypeCSPViolationReport: render.KindBeacon,
+}
+
+// kind is what a request is for, as far as the browser tells. In its own session it calls an EventSource an XHR,
+// and worker scripts, preloads and JSON modules "Other".
+func kind(e *fetch.EventRequestPaused) render.Kind {
+	accept := header(e, "Accept")
+	switch k, ok := kinds[e.ResourceType]; {
+	case header(e, "Sec-Purpose") != "" || header(e, "Purpose") != "":
+		return render.KindPrefetch
+	case header(e, "Service-Worker") != "":
+		return render.KindOther
+	case accept == "text/event-stream":
+		return render.KindEvents
+	case ok:
+		return k
+	case e.ResourceType != network.ResourceTypeOther:
+		return render.KindOther
+	case strings.HasPrefix(accept, "image/"):
+		return render.KindIcon
+	case strings.HasPrefix(accept, "application/json"):
+		return render.KindScript
+	case e.Request.InitialPriority == network.ResourcePriorityVeryLow:
+		return render.KindWorker
+	case accept == "*/*":
+		return render.KindFetch
+	}
+	return render.KindOther
+}
+
+// header is a header of a request. Names are in whatever case the browser has them.
+func header(e *fetch.EventRequestPaused, name string) string {
+	for k, v := range e.Request.Headers {
+		if strings.EqualFold(k, name) {
+			s, _ := v.(string)
+			return s
+		}
+	}
+	return ""
+}

@@ -1,0 +1,450 @@
+package chromium
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/headlessexperimental"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/amble-crawler/amble/render"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// A page's clock runs for sliceLength at a time, in ms, and then a frame is drawn. The ends of slices are no whole
+// numbers of ms, nor are the distances between them, so that no timer is due at the end of a slice: whether it would run
+// before would be open. They begin beyond a fifth of a ms and stay below seven tenths in all slices that a page can
+// have, so that what is added to them by the browser's rounding does not change the number of whole ms.
+const (
+	sliceLength   = 250.012
+	firstFraction = 0.2
+)
+
+// budget is how far the clock runs in a slice, counted from 1.
+func budget(slice int) float64 {
+	if slice == 1 {
+		return math.Trunc(sliceLength) + firstFraction
+	}
+	return sliceLength
+}
+
+// starvation is how many tasks may run at one moment of a page's clock before it is moved on, so that a page which
+// sends messages to itself comes to an end.
+const starvation = 2_000
+
+// Real times by which a page counts as idle.
+const (
+	quiet       = 4 * time.Millisecond  // no request, between two replies
+	stillQuiet  = 40 * time.Millisecond // no request, before something is called missing
+	promptReply = 5 * time.Millisecond  // of a page that has nothing to do
+	heldUp      = time.Second           // without a reply: a script waits for one of its requests
+	idleTries   = 8
+)
+
+// errMissing ends a round in which the page cannot go on.
+var errMissing = errors.New("render: answers are missing")
+
+// run takes the page to its end, or to where it cannot go on without what is missing. It can be called again with
+// another task.Have after errMissing.
+func (t *tab) run(ctx context.Context) error {
+	if t.navigated == 0 {
+		if err := t.navigate(ctx); err != nil {
+			return err
+		}
+	}
+	for !t.hurried {
+		if err := t.settle(ctx); err != nil {
+			return err
+		}
+		switch {
+		case t.slicing:
+			err := t.watch(ctx, func() bool { return !t.slicing || len(t.requests) > 0 })
+			if errors.Is(err, errStuck) {
+				t.halt()
+			} else if err != nil {
+				return err
+			}
+		case !t.drawn:
+			if err := t.draw(ctx); err != nil {
+				return err
+			}
+		case t.done():
+			return t.capture(ctx)
+		default:
+			t.slice()
+		}
+	}
+	return t.capture(ctx)
+}
+
+// navigate loads the document and waits until the browser shows it.
+func (t *tab) navigate(ctx context.Context) (err error) {
+	t.navigated, err = tell(t, t.session, page.Navigate, page.NavigateParams{URL: t.task.URL.String()})
+	if err != nil {
+		return err
+	}
+	t.drawn = true // there is nothing to draw yet
+	shown := func() bool { return t.loader != "" && t.world != "" || failed(t.replies[t.navigated]) }
+	if err := t.wait(ctx, replyLimit, shown); err != nil {
+		return err
+	}
+	if failed(t.replies[t.navigated]) {
+		return errShown
+	}
+	_, err = ask(ctx, t, t.session, page.ResetNavigationHistory, cdp.Empty{}) // there is no way back
+	return err
+}
+
+// failed reports whether the reply to a navigation says that there is no document.
+func failed(m *message) bool {
+	if m == nil {
+		return false
+	}
+	var r page.NavigateResult
+	return m.Error != nil || jsonv2.Unmarshal(m.Result, &r, lenient) != nil || r.ErrorText != "" || r.IsDownload
+}
+
+// slice lets the page's clock run. It stands by itself while a request of the document waits.
+func (t *tab) slice() {
+	t.slices++
+	budget := budget(t.slices)
+	t.slicing, t.drawn, t.frames = true, false, 0
+	t.policy(emulation.SetVirtualTimePolicyParams{
+		Policy: emulation.VirtualTimePolicyPauseIfNetworkFetchesPending,
+		Budget: &budget, MaxVirtualTimeTaskStarvationCount: starvation,
+	})
+}
+
+// policy says how the page's clock runs. The reply, which says since when it is virtual, is read when a frame needs it.
+func (t *tab) policy(p emulation.SetVirtualTimePolicyParams) {
+	delete(t.replies, t.timed)
+	t.timed, _ = tell(t, t.session, emulation.SetVirtualTimePolicy, p) // an error shows in the next command
+}
+
+// begun reads since when the page's clock is virtual.
+func (t *tab) begun(m *message) {
+	var r emulation.SetVirtualTimePolicyResult
+	if m.Error == nil && jsonv2.Unmarshal(m.Result, &r, lenient) == nil {
+		t.base = r.VirtualTimeTicksBase
+	}
+}
+
+// ticks is the time of the next frame by the browser's own clock: the end of the last slice. Without it the browser takes
+// the real time, which is ahead of the page's when the machine is busy, and animations would jump.
+func (t *tab) ticks() float64 {
+	if m := t.take(t.timed); m != nil {
+		t.begun(m)
+	}
+	if t.base == 0 {
+		return 0
+	}
+	t.frames++ // no two frames have one time
+	return t.base + math.Trunc(sliceLength) + firstFraction + float64(t.slices-1)*sliceLength + float64(t.frames-1)*0.01
+}
+
+// halt stops the page's clock, and with it most of what a page does.
+func (t *tab) halt() {
+	t.slicing = false
+	t.policy(emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyPause})
+}
+
+// draw draws a frame after a slice: layout, animations and all that hangs on them happen then.
+func (t *tab) draw(ctx context.Context) error {
+	if _, answered, err := t.ping(ctx); err != nil || !answered || t.hurried {
+		return err
+	}
+	t.drawn = true
+	if t.changed {
+		t.active, t.changed = t.now, false
+	}
+	if !t.b.told {
+		return t.realFrame(ctx)
+	}
+	yes := true
+	_, err := t.frame(ctx, headlessexperimental.BeginFrameParams{NoDisplayUpdates: &yes})
+	return err
+}
+
+// frame draws a frame on command. A browser draws one at a time, for whichever page: at two it ends.
+func (t *tab) frame(ctx context.Context, p headlessexperimental.BeginFrameParams) (r headlessexperimental.BeginFrameResult, err error) {
+	select {
+	case t.b.drawing <- struct{}{}:
+		defer func() { <-t.b.drawing }()
+	case <-ctx.Done():
+		return r, context.Cause(ctx)
+	}
+	p.FrameTimeTicks = t.ticks()
+	id, err := tell(t, t.session, headlessexperimental.BeginFrame, p)
+	if err != nil {
+		return r, err
+	}
+	m, err := t.finish(ctx, id)
+	if err == nil {
+		err = jsonv2.Unmarshal(m.Result, &r, lenient)
+	}
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", headlessexperimental.BeginFrame.Method, err)
+	}
+	return r, nil
+}
+
+// realFrame waits for a frame of a browser that draws when it likes to, a short while: without a change there is
+// none.
+func (t *tab) realFrame(ctx context.Context) error {
+	if t.active < t.now && t.now > 2*sliceLength {
+		return nil
+	}
+	yes := true
+	id, err := tell(t, t.session, runtime.Evaluate, runtime.EvaluateParams{
+		Expression: "new Promise(requestAnimationFrame)", UniqueContextID: t.world, AwaitPromise: &yes,
+	})
+	if err == nil {
+		err = t.wait(ctx, stillQuiet, func() bool { return t.replies[id] != nil })
+		delete(t.replies, id)
+	}
+	if errors.Is(err, errTimeout) {
+		return nil
+	}
+	return err
+}
+
+// done reports whether the page has come to its end.
+func (t *tab) done() bool {
+	if stop := t.task.Stop; stop > 0 && t.now >= float64(stop.Milliseconds()) {
+		return true
+	}
+	if t.now-t.active >= float64(render.QuietVirtual.Milliseconds()) {
+		return true
+	}
+	if t.now >= float64(render.MaxVirtual.Milliseconds()) {
+		t.result.Cut = render.CutTime
+		return true
+	}
+	return false
+}
+
+// settle delivers answers until no request waits. The error is errMissing if one cannot be answered yet.
+func (t *tab) settle(ctx context.Context) error {
+	for len(t.requests) > 0 && !t.hurried {
+		if err := t.idle(ctx, quiet); err != nil {
+			return err
+		}
+		before := t.made
+		if t.decide() {
+			if err := t.idle(ctx, stillQuiet); err != nil {
+				return err
+			}
+			if before == t.made {
+				return errMissing
+			}
+			continue
+		}
+		t.deliver()
+	}
+	return nil
+}
+
+// idle waits until the page has nothing to do before its requests are answered: it replies at once, and makes no
+// request between two replies. A page that waits for one of its requests, synchronously, does not reply.
+func (t *tab) idle(ctx context.Context, pause time.Duration) error {
+	for range idleTries {
+		made := t.made
+		if _, _, err := t.ping(ctx); err != nil || t.hurried {
+			return err
+		}
+		if err := t.rest(ctx, pause); err != nil {
+			return err
+		}
+		took, _, err := t.ping(ctx)
+		if err != nil || t.hurried {
+			return err
+		}
+		if took < promptReply && made == t.made && !t.b.refuseOrphans(time.Now()) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// rest handles what comes until there has been no request for a while.
+func (t *tab) rest(ctx context.Context, pause time.Duration) error {
+	for {
+		made := t.made
+		err := t.wait(ctx, pause, func() bool { return t.made != made })
+		if errors.Is(err, errTimeout) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// ping asks the page for its time and reports how long it took to answer, and whether it did. It may not while
+// it waits for requests. One that waits for none and does not answer has its script terminated.
+func (t *tab) ping(ctx context.Context) (took time.Duration, answered bool, err error) {
+	if t.held() {
+		return 0, false, nil
+	}
+	began := time.Now()
+	yes := true
+	id, err := tell(t, t.session, runtime.Evaluate, runtime.EvaluateParams{
+		Expression: "performance.now()", UniqueContextID: t.world, ReturnByValue: &yes,
+	})
+	if err != nil {
+		return 0, false, err
+	}
+	if err := t.pingWorkers(ctx); err != nil {
+		return 0, false, err
+	}
+	if len(t.requests) == 0 {
+		err = t.watch(ctx, func() bool { return t.replies[id] != nil || t.held() })
+	} else if err = t.wait(ctx, heldUp, func() bool { return t.replies[id] != nil || t.held() }); errors.Is(err, errTimeout) {
+		err = nil
+	}
+	m := t.take(id)
+	if err != nil || m == nil {
+		return 0, false, err
+	}
+	var r runtime.EvaluateResult
+	if m.Error == nil && jsonv2.Unmarshal(m.Result, &r, lenient) == nil && r.Result != nil {
+		_ = jsonv2.Unmarshal(r.Result.Value, &t.now) // unchanged by a script that was terminated
+	}
+	return time.Since(began), true, nil
+}
+
+// held reports whether one of the page's requests holds up the script that made it.
+func (t *tab) held() bool {
+	return slices.ContainsFunc(t.requests, func(r *request) bool { return r.holds })
+}
+
+// pingWorkers waits until every worker has done what it was at, or the page has a request that one may wait for. A
+// worker that does not end is terminated, and if that does not help forgotten.
+func (t *tab) pingWorkers(ctx context.Context) error {
+	for _, s := range slices.Clone(t.workers) {
+		if len(t.requests) > 0 {
+			return nil
+		}
+		id, err := tell(t, s, runtime.Evaluate, runtime.EvaluateParams{Expression: "0"})
+		if err != nil {
+			return err
+		}
+		err = t.wait(ctx, t.b.stuckAfter, func() bool {
+			return t.replies[id] != nil || len(t.requests) > 0 || !slices.Contains(t.workers, s)
+		})
+		delete(t.replies, id)
+		if errors.Is(err, errTimeout) {
+			t.terminate(s)
+			t.forget(s)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tab) forget(s target.SessionID) {
+	if i := slices.Index(t.workers, s); i >= 0 {
+		t.workers = slices.Delete(t.workers, i, i+1)
+	}
+}
+
+// take returns a reply that is there.
+func (t *tab) take(id int64) *message {
+	m := t.replies[id]
+	delete(t.replies, id)
+	return m
+}
+
+// finish waits for the reply to a command that a script may hold up.
+func (t *tab) finish(ctx context.Context, id int64) (*message, error) {
+	if err := t.watch(ctx, func() bool { return t.replies[id] != nil }); err != nil {
+		return nil, err
+	}
+	m := t.take(id)
+	if m.Error != nil {
+		return nil, m.Error
+	}
+	return m, nil
+}
+
+// capture writes the document out. It is tried twice: the first time may meet the end of a script that was
+// terminated.
+func (t *tab) capture(ctx context.Context) error {
+	if t.hurried && t.result.Cut == "" {
+		t.result.Cut = render.CutStuck
+	}
+	err := t.write(ctx)
+	if err != nil && t.hurried && t.broken == nil {
+		err = t.write(ctx)
+	}
+	if err == nil && t.task.Screenshot {
+		err = t.picture(ctx)
+	}
+	t.result.Virtual = time.Duration(t.now * float64(time.Millisecond))
+	return err
+}
+
+func (t *tab) write(ctx context.Context) error {
+	yes := true
+	id, err := tell(t, t.session, runtime.Evaluate, runtime.EvaluateParams{
+		Expression: serialize(render.MaxDOM), UniqueContextID: t.world, ReturnByValue: &yes,
+	})
+	if err != nil {
+		return err
+	}
+	m, err := t.finish(ctx, id)
+	if err != nil {
+		return err
+	}
+	var r runtime.EvaluateResult
+	var doc struct {
+		HTML  string `json:"html"`
+		Whole bool   `json:"whole"`
+		URL   string `json:"url"`
+	}
+	if err := jsonv2.Unmarshal(m.Result, &r, lenient); err != nil || r.Result == nil || r.ExceptionDetails != nil {
+		return fmt.Errorf("render: the document could not be written out: %w", errors.Join(err, errStuck))
+	}
+	if err := jsonv2.Unmarshal(r.Result.Value, &doc, lenient); err != nil {
+		return fmt.Errorf("render: the document could not be written out: %w", err)
+	}
+	t.result.DOM, t.result.URL = []byte(doc.HTML), t.task.URL
+	if u, err := weburl.Parse(doc.URL); err == nil && u.Origin() == t.task.URL.Origin() {
+		t.result.URL = u
+	}
+	if !doc.Whole {
+		t.result.Cut = render.CutDOM
+	}
+	return nil
+}
+
+// picture takes the screenshot.
+func (t *tab) picture(ctx context.Context) error {
+	if !t.b.told {
+		shot, err := ask(ctx, t, t.session, page.CaptureScreenshot, page.CaptureScreenshotParams{})
+		t.result.Screenshot = shot.Data
+		return err
+	}
+	for range 2 { // the first frame that is drawn at all may have no picture
+		r, err := t.frame(ctx, headlessexperimental.BeginFrameParams{
+			Screenshot: &headlessexperimental.ScreenshotParams{Format: headlessexperimental.ScreenshotParamsFormatPng},
+		})
+		if err != nil {
+			return err
+		}
+		if t.result.Screenshot = r.ScreenshotData; len(r.ScreenshotData) > 0 {
+			return nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,316 @@
+package chromium
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	cdpbrowser "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/amble-crawler/amble/render"
+)
+
+// tab is one page in a browser, in a context of its own: nothing of another page is in it. One goroutine at a time
+// uses it, that of a round.
+type tab struct {
+	b      *browser
+	box    *mailbox
+	task   render.Task
+	claims int // of frames and workers; the browser's
+
+	context cdp.BrowserContextID
+	target  target.ID
+	session target.SessionID // "" until it is attached
+	windows map[cdp.FrameID]bool
+	workers []target.SessionID
+	replies map[int64]*message // nil while awaited
+
+	loader    cdp.LoaderID // of the document, once it is there
+	world     string       // the execution context in which the document is written out
+	answered  bool         // the document's own request has been
+	now       float64      // the page's clock, in ms
+	changed   bool         // something has changed, or was answered, since the last slice
+	active    float64      // when something has changed last, by the page's clock
+	slices    int          // begun
+	frames    int          // drawn since the last slice
+	base      float64      // what the browser's own clock said when the page's began to be virtual, in ms
+	timed     int64        // number of the last command whose reply says base
+	slicing   bool         // the page's clock runs
+	drawn     bool         // the frame after the last slice was drawn
+	stops     int          // scripts terminated
+	made      int          // requests
+	requests  []*request   // not delivered yet
+	result    render.Result
+	broken    error // why the page is beyond help
+	hurried   bool  // the DOM is to be taken as it is
+	navigated int64 // number of the command that loads the document
+}
+
+// Times after which a page that does not react is given up. Where the system tells how much of a processor the
+// browser has had, a time in which that was less than half is not over until patience is: on a busy machine, a page is
+// cut no earlier than on another.
+const (
+	replyLimit = 30 * time.Second // for what the browser alone has to do
+	stuckLimit = 5 * time.Second  // for what a script may hold up, before it is terminated
+	stopLimit  = 2 * time.Second  // for a script to end when terminated
+	patience   = 6                // times as long, at most
+	maxStops   = 2
+)
+
+var errTimeout = errors.New("render: the browser does not answer")
+
+// open makes a page for a task in the browser. If there is an error the page is closed.
+func (b *browser) open(ctx context.Context, task *render.Task) (*tab, error) {
+	t := &tab{
+		b: b, box: newMailbox(), task: *task,
+		windows: map[cdp.FrameID]bool{}, replies: map[int64]*message{},
+	}
+	if err := t.create(ctx); err != nil {
+		_ = t.close(ctx)
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *tab) create(ctx context.Context) error {
+	yes := true
+	c, err := ask(ctx, t, "", target.CreateBrowserContext, target.CreateBrowserContextParams{DisposeOnDetach: &yes})
+	if err != nil {
+		return err
+	}
+	t.context = c.BrowserContextID
+	t.b.enter(t.context, t)
+	_, err = ask(ctx, t, "", cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{
+		Behavior: cdpbrowser.SetDownloadBehaviorBehaviorDeny, BrowserContextID: t.context,
+	})
+	if err != nil {
+		return err
+	}
+	p := target.CreateTargetParams{
+		URL: "about:blank", BrowserContextID: t.context, Width: render.ViewportWide, Height: render.ViewportHigh,
+	}
+	if t.b.told {
+		p.EnableBeginFrameControl = &yes
+	}
+	made, err := ask(ctx, t, "", target.CreateTarget, p)
+	if err != nil {
+		return err
+	}
+	t.target = made.TargetID
+	if err := t.wait(ctx, replyLimit, func() bool { return t.session != "" }); err != nil {
+		return err
+	}
+	return t.configure(ctx)
+}
+
+// configure prepares the page, which waits for that, and lets it run, its clock standing.
+func (t *tab) configure(ctx context.Context) error {
+	var w work
+	also(&w, t, t.session, target.SetAutoAttach, autoAttach())
+	also(&w, t, t.session, page.Enable, page.EnableParams{})
+	also(&w, t, t.session, runtime.AddBinding, runtime.AddBindingParams{Name: binding})
+	also(&w, t, t.session, runtime.Enable, cdp.Empty{})
+	also(&w, t, t.session, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
+		Source: prelude(t.task.Seed),
+	})
+	also(&w, t, t.session, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
+		Source: "0", WorldName: world,
+	})
+	also(&w, t, t.session, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: t.task.Agent})
+	also(&w, t, t.session, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		Width: render.ViewportWide, Height: render.ViewportHigh, DeviceScaleFactor: 1,
+	})
+	t.policy(emulation.SetVirtualTimePolicyParams{
+		Policy:             emulation.VirtualTimePolicyPause,
+		InitialVirtualTime: cdp.TimeSinceEpoch(float64(t.task.Time.UnixMilli()) / 1000),
+	})
+	also(&w, t, t.session, runtime.RunIfWaitingForDebugger, cdp.Empty{})
+	if err := w.await(ctx, t); err != nil {
+		return err
+	}
+	m, err := t.reply(ctx, t.timed, replyLimit)
+	if err != nil {
+		return fmt.Errorf("%s: %w", emulation.SetVirtualTimePolicy.Method, err)
+	}
+	t.begun(m)
+	return nil
+}
+
+// close removes the page from the browser. An error means that the browser does not answer any more.
+func (t *tab) close(ctx context.Context) error {
+	defer t.b.leave(t)
+	if t.context == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), replyLimit)
+	defer cancel()
+	t.replies = map[int64]*message{}
+	t.broken = nil
+	_, err := ask(ctx, t, "", target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: t.context})
+	return err
+}
+
+// autoAttach makes the browser hold everything that a target starts until it is prepared.
+func autoAttach() target.SetAutoAttachParams {
+	yes := true
+	return target.SetAutoAttachParams{AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: &yes}
+}
+
+// work is a number of commands whose replies are awaited together.
+type work struct {
+	ids   []int64
+	names []string
+	err   error
+}
+
+// also adds a command, which is sent at once.
+func also[P, R any](w *work, t *tab, s target.SessionID, cmd cdp.Command[P, R], params P) {
+	id, err := tell(t, s, cmd, params)
+	w.err = errors.Join(w.err, err)
+	w.ids, w.names = append(w.ids, id), append(w.names, cmd.Method)
+}
+
+// await waits for all replies.
+func (w *work) await(ctx context.Context, t *tab) error {
+	if w.err != nil {
+		return w.err
+	}
+	for i, id := range w.ids {
+		if _, err := t.reply(ctx, id, replyLimit); err != nil {
+			return fmt.Errorf("%s: %w", w.names[i], err)
+		}
+	}
+	return nil
+}
+
+// tell sends a command whose reply is kept until t.reply asks for it.
+func tell[P, R any](t *tab, s target.SessionID, cmd cdp.Command[P, R], params P) (int64, error) {
+	id, err := send(t.b.conn, t.box, s, cmd, params)
+	if err == nil {
+		t.replies[id] = nil
+	}
+	return id, err
+}
+
+// ask sends a command that a script cannot hold up and waits for its reply.
+func ask[P, R any](ctx context.Context, t *tab, s target.SessionID, cmd cdp.Command[P, R], params P) (r R, err error) {
+	id, err := tell(t, s, cmd, params)
+	if err != nil {
+		return r, err
+	}
+	m, err := t.reply(ctx, id, replyLimit)
+	if err == nil {
+		err = jsonv2.Unmarshal(m.Result, &r, lenient)
+	}
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", cmd.Method, err)
+	}
+	return r, nil
+}
+
+// reply waits for the reply to a command, at most for a time.
+func (t *tab) reply(ctx context.Context, id int64, limit time.Duration) (*message, error) {
+	err := t.wait(ctx, limit, func() bool { return t.replies[id] != nil })
+	m := t.replies[id]
+	delete(t.replies, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case m.Error != nil:
+		return nil, m.Error
+	}
+	return m, nil
+}
+
+// wait handles what the browser sends until done says so, at most for a time: then the error is errTimeout.
+func (t *tab) wait(ctx context.Context, limit time.Duration, done func() bool) error {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for !done() {
+		m, err := t.box.pop()
+		switch {
+		case err != nil:
+			return err
+		case m != nil:
+			t.handle(m)
+		case t.broken != nil:
+			return t.broken
+		default:
+			select {
+			case <-t.box.wake:
+			case <-timer.C:
+				return errTimeout
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+	}
+	return nil
+}
+
+// watch is wait for what a script may hold up: one that does not end is terminated, those of workers first. The error
+// is errStuck if that does not help. If a script of the page was terminated, the page is to be taken as it is.
+func (t *tab) watch(ctx context.Context, done func() bool) error {
+	limit := t.b.stuckAfter
+	for {
+		err := t.lookOn(ctx, limit, done)
+		if !errors.Is(err, errTimeout) {
+			return err
+		}
+		workers := len(t.workers)
+		if err := t.pingWorkers(ctx); err != nil {
+			return err
+		}
+		if len(t.workers) < workers {
+			continue
+		}
+		if t.stops >= maxStops {
+			return errStuck
+		}
+		t.stop()
+		limit = stopLimit
+	}
+}
+
+// lookOn is wait for a time in which the browser has had a processor for half of it.
+func (t *tab) lookOn(ctx context.Context, limit time.Duration, done func() bool) error {
+	before := cpu(t.b.process.cmd.Process.Pid)
+	for range patience {
+		err := t.wait(ctx, limit, done)
+		if !errors.Is(err, errTimeout) {
+			return err
+		}
+		if now := cpu(t.b.process.cmd.Process.Pid); now < 0 || now-before >= limit/2 {
+			break
+		}
+	}
+	return errTimeout
+}
+
+// stop terminates the script that runs.
+func (t *tab) stop() {
+	t.stops++
+	t.hurried = true
+	t.terminate(t.session)
+}
+
+func (t *tab) terminate(s target.SessionID) {
+	_, _ = send(t.b.conn, nil, s, runtime.TerminateExecution, cdp.Empty{})
+}
+
+// prepareWorker prepares a worker, which waits for that, and lets it run.
+func (t *tab) prepareWorker(s target.SessionID) {
+	zero := int64(0)
+	_, _ = send(t.b.conn, nil, s, target.SetAutoAttach, autoAttach())
+	_, _ = send(t.b.conn, nil, s, network.Enable, network.EnableParams{MaxTotalBufferSize: &zero, MaxResourceBufferSize: &zero})
+	_, _ = send(t.b.conn, nil, s, runtime.Evaluate, runtime.EvaluateParams{Expression: prelude(t.task.Seed)})
+	_, _ = send(t.b.conn, nil, s, runtime.RunIfWaitingForDebugger, cdp.Empty{})
+}

@@ -1,0 +1,116 @@
+package render
+
+import (
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Mode says which pages are rendered.
+type Mode string
+
+// The modes.
+const (
+	Never  Mode = "never"  // none
+	Auto   Mode = "auto"   // those that look as if their content needed it; see Policy.Decide
+	Always Mode = "always" // every HTML page with status 200
+)
+
+// Values of Policy.Hosts other than a pattern.
+const (
+	HostsSite = "site" // the page's own site alone
+	HostsAny  = "any"  // every host
+)
+
+// Defaults of Policy.
+const (
+	DefaultMaxRequests = 60
+	DefaultMaxRounds   = 24
+	DefaultMaxWait     = 10 * time.Minute
+	DefaultMaxOrigins  = 4
+)
+
+// Policy says which pages are rendered and what they may request. The zero Policy renders nothing.
+type Policy struct {
+	// Mode says which pages are rendered. "": Never.
+	Mode Mode
+	// Kinds are requested in addition to scripts, workers and fetches: KindStyle, KindImage, KindFont.
+	Kinds []Kind
+	// Hosts says which hosts besides those of the page's site, its registrable domain, are requested: "" for
+	// those of MaxOrigins origins, HostsSite for none, HostsAny for all, or a pattern as of path.Match for the
+	// names of hosts, such as "*.cdn.example".
+	Hosts string
+	// Screenshot asks for a picture of each rendered page. It adds style sheets, images and fonts to Kinds.
+	Screenshot bool
+	// MaxRequests bounds the distinct URLs that a page may request. 0: DefaultMaxRequests.
+	MaxRequests int
+	// MaxRounds bounds the rounds of a page. 0: DefaultMaxRounds.
+	MaxRounds int
+	// MaxWait bounds the time from a page's first round to its last. 0: DefaultMaxWait.
+	MaxWait time.Duration
+	// MaxOrigins bounds the origins outside a page's site if Hosts is "". 0: DefaultMaxOrigins.
+	MaxOrigins int
+}
+
+// Validate returns an error that says which field has which unusable value, and what it may be.
+func (p *Policy) Validate() error {
+	switch p.Mode {
+	case "", Never, Auto, Always:
+	default:
+		return fmt.Errorf("render: Mode is %q: it can be never, auto or always", p.Mode)
+	}
+	for _, k := range p.Kinds {
+		if !slices.Contains(optional, k) && !slices.Contains(always, k) {
+			return fmt.Errorf("render: Kinds has %q: it can have style, image and font", k)
+		}
+	}
+	if _, err := path.Match(p.Hosts, ""); err != nil {
+		return fmt.Errorf("render: Hosts is %q: it can be site, any or a pattern such as *.cdn.example", p.Hosts)
+	}
+	if p.MaxRequests < 0 || p.MaxRounds < 0 || p.MaxWait < 0 || p.MaxOrigins < 0 {
+		return fmt.Errorf("render: a limit is negative: MaxRequests %d, MaxRounds %d, MaxWait %v, MaxOrigins %d",
+			p.MaxRequests, p.MaxRounds, p.MaxWait, p.MaxOrigins)
+	}
+	return nil
+}
+
+// Refuses returns why a Want is refused whatever else the page requests, as a Reason code, or "" if it is not.
+func (p *Policy) Refuses(page weburl.URL, w Want) string {
+	switch {
+	case w.Method != http.MethodGet:
+		return ReasonMethod
+	case w.Kind == KindFrame:
+		return ReasonFrame
+	case !p.allows(w.Kind):
+		return ReasonKind
+	case p.Hosts == "" || p.Hosts == HostsAny || page.Domain() == w.URL.Domain():
+		return ""
+	case p.Hosts == HostsSite:
+		return ReasonHost
+	}
+	if ok, err := path.Match(strings.ToLower(p.Hosts), w.URL.Hostname()); err != nil || !ok {
+		return ReasonHost
+	}
+	return ""
+}
+
+func (p *Policy) allows(k Kind) bool {
+	return slices.Contains(always, k) || slices.Contains(p.Kinds, k) || p.Screenshot && slices.Contains(optional, k)
+}
+
+func (p *Policy) maxRequests() int       { return orDefault(p.MaxRequests, DefaultMaxRequests) }
+func (p *Policy) maxRounds() int         { return orDefault(p.MaxRounds, DefaultMaxRounds) }
+func (p *Policy) maxWait() time.Duration { return orDefault(p.MaxWait, DefaultMaxWait) }
+func (p *Policy) maxOrigins() int        { return orDefault(p.MaxOrigins, DefaultMaxOrigins) }
+
+func orDefault[T int | time.Duration](v, d T) T {
+	if v == 0 {
+		return d
+	}
+	return v
+}

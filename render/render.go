@@ -1,0 +1,145 @@
+package render
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Task is one round of the rendering of a page. Two rounds with equal fields, whose Have answers alike, have
+// equal results.
+type Task struct {
+	// URL is where Document was fetched from, after all redirects.
+	URL weburl.URL
+	// Document is the page as it was fetched. Its body must be HTML.
+	Document Answer
+	// Agent is what navigator.userAgent says.
+	Agent string
+	// Time is what the page's clock says at the start: the time at which Document was fetched. It must be the
+	// same in every round of a page.
+	Time time.Time
+	// Seed decides the page's random numbers. It must be the same in every round of a page.
+	Seed uint64
+	// Have is called for every request of the page that the renderer does not refuse by itself, in the order
+	// in which the page made them, one call at a time. It must not block, and must give a Want that it has
+	// answered or refused the same decision in every later round of the page.
+	Have func(Want) Decision
+	// Screenshot asks for a picture of the rendered page.
+	Screenshot bool
+	// Stop ends the page's run when its clock has run so long, whatever it is at; 0 lets it come to its end.
+	Stop time.Duration
+}
+
+// Answer is a response to a request of a page, or the page's document itself.
+type Answer struct {
+	// Status is the HTTP status. Redirects are answers: the browser follows them by a request of its own.
+	Status int
+	// Header is the response's header.
+	Header http.Header
+	// Body is the response's content, content codings removed. It must not be changed.
+	Body []byte
+	// Truncated is why Body ends early, in the fetcher's codes; "" if it is whole.
+	Truncated string
+}
+
+// Want is a request that a page makes.
+type Want struct {
+	// URL is what is requested.
+	URL weburl.URL
+	// Method is the HTTP method. A renderer asks Have for GET requests only.
+	Method string
+	// Kind says what the answer is for.
+	Kind Kind
+	// Accept is the request's Accept header, at most 256 bytes. No other header of a page is sent on.
+	Accept string
+}
+
+// Decision is the outcome of a Want so far. The zero Decision means that the answer is not there yet.
+type Decision struct {
+	// Answer is the response, if there is one.
+	Answer *Answer
+	// Refuse is why there will never be an answer, one of the Reason codes or a code of the fetcher or of
+	// the gate. The page sees a failed request.
+	Refuse string
+}
+
+// Result is the outcome of a round.
+type Result struct {
+	// Missing lists the requests without which the page cannot continue, in the order in which it made them.
+	// If it is not empty, the fields below are not final.
+	Missing []Want
+	// DOM is the rendered document as HTML in UTF-8, whatever a meta element in it says, with shadow roots as
+	// <template shadowrootmode>. It is nil if Cut says that there is none.
+	DOM []byte
+	// URL is the document's address in the end, which scripts can change within its origin: the base of its
+	// relative links.
+	URL weburl.URL
+	// Routes are the addresses to which scripts tried to go. They are links of the page. The browser has
+	// followed none of them.
+	Routes []Route
+	// Requests lists what the page requested, in the order in which it did, at most MaxFates of them.
+	Requests []Fate
+	// Dropped counts the requests that Requests has no room for.
+	Dropped int
+	// Console has the first lines that the page wrote to its console, at most MaxConsole.
+	Console []string
+	// Dialogs counts the dialogs that the page opened. Each was accepted.
+	Dialogs int
+	// Screenshot is a PNG of the viewport, if the Task asked for one.
+	Screenshot []byte
+	// Virtual is how long the page has run by its own clock.
+	Virtual time.Duration
+	// Cut is why the page was not rendered to its end, one of the Cut codes; "" if it was.
+	Cut string
+}
+
+// Route is an address to which a script of a page tried to go.
+type Route struct {
+	// URL is the address.
+	URL weburl.URL
+	// How says by what means.
+	How How
+}
+
+// How is the means by which a script tried to go to an address.
+type How string
+
+// The means, stable across versions.
+const (
+	HowPush     How = "push"     // history.pushState
+	HowReplace  How = "replace"  // history.replaceState
+	HowOpen     How = "open"     // window.open, or a click on a link with a target
+	HowLocation How = "location" // an assignment to location, a click on a link, a reload
+	HowRefresh  How = "refresh"  // a meta refresh
+	HowForm     How = "form"     // the submission of a form with method GET
+)
+
+// Bounds of a Result.
+const (
+	MaxFates      = 256 // requests listed
+	MaxConsole    = 50  // lines of the console
+	MaxRoutes     = 1000
+	MaxLine       = 500 // bytes of a line of the console
+	MaxAccept     = 256 // bytes of an Accept header
+	MaxDOM        = 16 << 20
+	MaxVirtual    = 10 * time.Second // of a page's clock
+	QuietVirtual  = 5 * time.Second  // without a request or a change: the page is done
+	ViewportWide  = 1280             // pixels
+	ViewportHigh  = 800              // pixels
+	MaxAnswerBody = 5 << 20          // bytes of a resource that a crawler should fetch
+)
+
+// Cut codes of Result.Cut, stable across versions.
+const (
+	CutTime     = "render_time"     // the page still changed at MaxVirtual: the DOM is that of this moment
+	CutDOM      = "render_dom"      // the DOM is longer than MaxDOM: it ends there
+	CutRounds   = "render_rounds"   // the page wanted more rounds than the Policy allows: requests were refused
+	CutWait     = "render_wait"     // the answers took longer than the Policy allows: requests were refused
+	CutStuck    = "render_stuck"    // a script did not end: it was terminated, and the DOM is what it left, or nil
+	CutFlood    = "render_flood"    // the page made more requests or events than a browser's owner can look at: no DOM
+	CutMemory   = "render_memory"   // the page took more memory than a browser may have: no DOM
+	CutCrashed  = "render_crashed"  // the browser crashed twice on it: no DOM
+	CutLeft     = "render_left"     // the document was replaced by another one, such as a blob: no DOM
+	CutDocument = "render_document" // the browser does not show the document, which is none of its types: no DOM
+)

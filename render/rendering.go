@@ -1,0 +1,288 @@
+package render
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Rendering is the rendering of one page from its first round to its last. Between two rounds the crawler
+// requests what is missing, one request at a time, and keeps the Rendering as Records:
+//
+//	r, err := render.Begin(policy, store, url, document, rule, fetched)
+//	for {
+//		result, err := renderer.Round(ctx, r.Task(agent, now))
+//		if r.Took(result) {
+//			break // result is final; commit r.End(key) with the page's end
+//		}
+//		for want, ok := r.Next(now); ok; want, ok = r.Next(now) {
+//			// request it; then r.Answered or r.Refused; commit r.Records(key) with whatever else has changed
+//		}
+//	}
+//
+// After a restart, [Resume] makes a Rendering of the value committed under the same key, and everything that was
+// committed is known to it. A Rendering must not be used concurrently; its Store and Policy may be shared.
+type Rendering struct {
+	policy  *Policy
+	store   *Store
+	state   state
+	page    weburl.URL
+	doc     *Answer
+	now     time.Time // of the round
+	closing string    // why requests that have no answer are refused in this round, a Reason code
+	pending []Record  // of the store, not handed out yet
+	known   map[string]int
+}
+
+// state is the written form of a Rendering.
+type state struct {
+	URL      string    `json:"url"`
+	Why      string    `json:"why"`
+	Time     time.Time `json:"time"`
+	Document Ref       `json:"document"`
+	First    time.Time `json:"first,omitzero"` // when the first round began
+	Rounds   int       `json:"rounds"`
+	Wants    []wanted  `json:"wants,omitempty"`
+}
+
+// wanted is a request that passed the stateless rules of the Policy, in the order in which the page made it.
+type wanted struct {
+	URL     string `json:"url"`
+	Kind    Kind   `json:"kind"`
+	Accept  string `json:"accept,omitempty"`
+	Ref     *Ref   `json:"ref,omitempty"`
+	Refused string `json:"refused,omitempty"`
+}
+
+func (w *wanted) open() bool { return w.Ref == nil && w.Refused == "" }
+
+func (s *state) refs() []Ref {
+	refs := []Ref{s.Document}
+	for i := range s.Wants {
+		if s.Wants[i].Ref != nil {
+			refs = append(refs, *s.Wants[i].Ref)
+		}
+	}
+	return refs
+}
+
+// Begin starts the rendering of a page that was fetched at a time; why is the rule by which Policy.Decide chose
+// it. The error is ErrFull or the store's own.
+func Begin(p *Policy, s *Store, u weburl.URL, document *Answer, why string, at time.Time) (*Rendering, error) {
+	ref, err := s.keep(document)
+	if err != nil {
+		return nil, err
+	}
+	r := &Rendering{policy: p, store: s, page: u, doc: document, known: map[string]int{}}
+	r.state = state{URL: u.String(), Why: why, Time: at.UTC(), Document: ref}
+	return r, nil
+}
+
+// Resume continues the rendering whose Record has this value. The error is ErrGone if the page has to be fetched
+// again, or says that the value is not one of a Rendering.
+func Resume(p *Policy, s *Store, value []byte) (*Rendering, error) {
+	r := &Rendering{policy: p, store: s, known: map[string]int{}}
+	err := json.Unmarshal(value, &r.state)
+	if err == nil {
+		r.page, err = weburl.Parse(r.state.URL)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("render: the state of a rendering cannot be read: %w", err)
+	}
+	if r.doc, err = s.get(r.state.Document); err != nil {
+		return nil, err
+	}
+	for i := range r.state.Wants {
+		r.known[r.state.Wants[i].URL] = i
+	}
+	return r, nil
+}
+
+// URL is the page's.
+func (r *Rendering) URL() weburl.URL { return r.page }
+
+// Document is the page as it was fetched, and when.
+func (r *Rendering) Document() (*Answer, time.Time) { return r.doc, r.state.Time }
+
+// Why is the rule by which the page is rendered.
+func (r *Rendering) Why() string { return r.state.Why }
+
+// Rounds is the number of rounds taken.
+func (r *Rendering) Rounds() int { return r.state.Rounds }
+
+// Task is the next round. When it is the last that the Policy allows, or too much time has passed since the
+// first, requests without an answer are refused in it.
+func (r *Rendering) Task(agent string, now time.Time) Task {
+	if r.state.First.IsZero() {
+		r.state.First = now.UTC()
+	}
+	r.now, r.closing = now, ""
+	if now.Sub(r.state.First) >= r.policy.maxWait() {
+		r.closing = ReasonWait
+	} else if r.state.Rounds+1 >= r.policy.maxRounds() {
+		r.closing = ReasonRounds
+	}
+	seed := sha256.Sum256([]byte(r.state.URL))
+	return Task{
+		URL: r.page, Document: *r.doc, Agent: agent, Time: r.state.Time, Seed: binary.BigEndian.Uint64(seed[:]),
+		Have: r.have, Screenshot: r.policy.Screenshot,
+	}
+}
+
+// have decides a request of the page.
+func (r *Rendering) have(w Want) Decision {
+	if reason := r.policy.Refuses(r.page, w); reason != "" {
+		return Decision{Refuse: reason}
+	}
+	i, ok := r.known[w.URL.String()]
+	if !ok {
+		if reason := r.over(w); reason != "" {
+			return Decision{Refuse: reason}
+		}
+		i = r.add(w)
+	}
+	x := &r.state.Wants[i]
+	if x.open() && r.closing != "" {
+		x.Refused = r.closing
+	}
+	if x.Refused != "" {
+		return Decision{Refuse: x.Refused}
+	}
+	return Decision{Answer: r.answer(x)}
+}
+
+// add lists a request, with the answer that another page's request has brought, if it may serve this one.
+func (r *Rendering) add(w Want) int {
+	x := wanted{URL: w.URL.String(), Kind: w.Kind, Accept: w.Accept}
+	if ref, ok := r.store.fresh(w, r.now); ok {
+		x.Ref = &ref
+	}
+	r.known[x.URL] = len(r.state.Wants)
+	r.state.Wants = append(r.state.Wants, x)
+	return len(r.state.Wants) - 1
+}
+
+// answer is what the store has for a request; nil if it has nothing, or has lost it.
+func (r *Rendering) answer(x *wanted) *Answer {
+	if x.Ref == nil {
+		return nil
+	}
+	a, err := r.store.get(*x.Ref)
+	if err != nil {
+		x.Ref = nil
+		return nil
+	}
+	return a
+}
+
+// over returns which limit of the Policy one more request would exceed, as a Reason code.
+func (r *Rendering) over(w Want) string {
+	if len(r.state.Wants) >= r.policy.maxRequests() {
+		return ReasonRequests
+	}
+	if r.policy.Hosts != "" || w.URL.Domain() == r.page.Domain() {
+		return ""
+	}
+	origins := []string{}
+	for i := range r.state.Wants {
+		u, err := weburl.Parse(r.state.Wants[i].URL)
+		if err == nil && u.Domain() != r.page.Domain() && !slices.Contains(origins, u.Origin()) {
+			origins = append(origins, u.Origin())
+		}
+	}
+	if len(origins) >= r.policy.maxOrigins() && !slices.Contains(origins, w.URL.Origin()) {
+		return ReasonHost
+	}
+	return ""
+}
+
+// Took takes the result of the round into account and reports whether it is final. If it is not, Next tells what
+// to request.
+func (r *Rendering) Took(res *Result) bool {
+	r.state.Rounds++
+	if len(res.Missing) > 0 {
+		return false
+	}
+	if res.Cut == "" && slices.ContainsFunc(r.state.Wants, func(w wanted) bool { return w.Refused == ReasonWait }) {
+		res.Cut = CutWait
+	}
+	if res.Cut == "" && slices.ContainsFunc(r.state.Wants, func(w wanted) bool { return w.Refused == ReasonRounds }) {
+		res.Cut = CutRounds
+	}
+	return true
+}
+
+// Next returns the first request of the page that has no answer yet, and false if there is none: then the next
+// round is due. Answers that other pages' requests have brought meanwhile are used.
+func (r *Rendering) Next(now time.Time) (Want, bool) {
+	for i := range r.state.Wants {
+		x := &r.state.Wants[i]
+		if !x.open() {
+			continue
+		}
+		u, err := weburl.Parse(x.URL)
+		if err != nil {
+			x.Refused = weburl.ReasonOf(err)
+			continue
+		}
+		w := Want{URL: u, Method: "GET", Kind: x.Kind, Accept: x.Accept}
+		ref, ok := r.store.fresh(w, now)
+		if !ok {
+			return w, true
+		}
+		x.Ref = &ref
+	}
+	return Want{}, false
+}
+
+// Answered stores the answer to a Want of Next, received at a time. An answer for which the store has no room is a
+// refusal.
+func (r *Rendering) Answered(w Want, a *Answer, at time.Time) {
+	i, ok := r.known[w.URL.String()]
+	if !ok || !r.state.Wants[i].open() {
+		return
+	}
+	ref, records, err := r.store.put(w, a, at)
+	if err != nil {
+		r.state.Wants[i].Refused = ReasonStore
+		return
+	}
+	r.state.Wants[i].Ref = &ref
+	r.pending = append(r.pending, records...)
+}
+
+// Refused says that there will be no answer to a Want of Next, and why: a code of the gate, the fetcher or this
+// package.
+func (r *Rendering) Refused(w Want, reason string) {
+	if i, ok := r.known[w.URL.String()]; ok && r.state.Wants[i].open() {
+		r.state.Wants[i].Refused = reason
+	}
+}
+
+// Records is what the crawler has to commit, together with the claim that goes back to the frontier, so that a
+// restarted process can Resume: the Rendering under key, which should begin with PrefixPage, and what the store
+// has got since the last call.
+func (r *Rendering) Records(key string) ([]Record, error) {
+	b, err := json.Marshal(&r.state)
+	if err != nil {
+		return nil, fmt.Errorf("render: %w", err)
+	}
+	records := append(r.pending, Record{key, b})
+	r.pending = nil
+	return records, nil
+}
+
+// End frees what the Rendering held in the store and returns what the crawler has to commit together with the
+// page's end, under the key of Records. It must be called once, after a final result or when the page is given
+// up; a Rendering that is left to be resumed must not End.
+func (r *Rendering) End(key string) []Record {
+	r.store.release(r.state.refs()...)
+	records := append(r.pending, Record{Key: key})
+	r.pending = nil
+	return records
+}

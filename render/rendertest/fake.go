@@ -1,0 +1,248 @@
+package rendertest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"html"
+	"strings"
+	"sync"
+
+	xhtml "golang.org/x/net/html"
+
+	"github.com/amble-crawler/amble/render"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Fake renders pages without a browser. It understands scripts whose lines are
+//
+//	import URL   runs another script, which is requested
+//	fetch URL    requests it and writes the body of the answer, HTML, at the end of the page
+//	link URL     writes a link
+//	text WORDS   writes text
+//	push URL     is a Route of the page
+//	crash        ends the round as a browser's crash does
+//
+// in <script src> and in inline scripts of a document; it ignores all other lines. The scripts of a document are
+// requested together, the lines of a script one after the other. The zero Fake is ready for use, and may be used
+// concurrently.
+//
+// A Fake holds callers to the contract of render.Task: [Fake.Faults] lists where rounds of a page differed in what must
+// not differ.
+type Fake struct {
+	mu     sync.Mutex
+	rounds int
+	seen   map[string]*task
+	faults []string
+}
+
+// task is what all rounds of a page have in common.
+type task struct {
+	seed      uint64
+	time      int64
+	document  [sha256.Size]byte
+	decisions map[string]string
+}
+
+// Round implements the renderer of a crawler.
+func (f *Fake) Round(ctx context.Context, t render.Task) (*render.Result, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	f.begin(&t)
+	p := &page{fake: f, task: &t, decided: map[string]*render.Answer{}}
+	p.run()
+	return &p.res, nil
+}
+
+// Rounds is the number of rounds run.
+func (f *Fake) Rounds() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.rounds
+}
+
+// Faults lists how callers broke the contract of render.Task.
+func (f *Fake) Faults() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.faults
+}
+
+func (f *Fake) begin(t *render.Task) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rounds++
+	if f.seen == nil {
+		f.seen = map[string]*task{}
+	}
+	now := &task{t.Seed, t.Time.UnixNano(), sha256.Sum256(t.Document.Body), map[string]string{}}
+	key := fmt.Sprint(t.URL, " ", t.Time.UnixNano()) // a page that is fetched again is another page
+	old := f.seen[key]
+	if old == nil {
+		f.seen[key] = now
+	} else if old.seed != now.seed || old.document != now.document {
+		f.faults = append(f.faults, fmt.Sprintf("%s: two rounds with another seed or document", t.URL))
+	}
+}
+
+// decided notes a decision, which must not change.
+func (f *Fake) decided(t *render.Task, w render.Want, d render.Decision) {
+	text := d.Refuse
+	if d.Answer != nil {
+		text = fmt.Sprintf("%d %x", d.Answer.Status, sha256.Sum256(d.Answer.Body))
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	known := f.seen[fmt.Sprint(t.URL, " ", t.Time.UnixNano())].decisions
+	key := string(w.Kind) + " " + w.URL.String()
+	if old, ok := known[key]; ok && old != text {
+		f.faults = append(f.faults, fmt.Sprintf("%s: %s was %q and is %q", t.URL, key, old, text))
+	}
+	if text != "" {
+		known[key] = text
+	}
+}
+
+// page is a page in a round.
+type page struct {
+	fake    *Fake
+	task    *render.Task
+	res     render.Result
+	decided map[string]*render.Answer // nil for what was refused
+	added   bytes.Buffer              // to the document
+	depth   int
+}
+
+func (p *page) run() {
+	p.res.URL = p.task.URL
+	sources, inline := scripts(p.task.Document.Body)
+	for _, s := range sources {
+		p.want(s, render.KindScript)
+	}
+	if len(p.res.Missing) > 0 {
+		return
+	}
+	for _, s := range sources {
+		if a := p.answer(s); a != nil && !p.script(string(a.Body)) {
+			return
+		}
+	}
+	for _, s := range inline {
+		if !p.script(s) {
+			return
+		}
+	}
+	end := bytes.LastIndex(p.task.Document.Body, []byte("</body>"))
+	if end < 0 {
+		end = len(p.task.Document.Body)
+	}
+	p.res.DOM = bytes.Join([][]byte{p.task.Document.Body[:end], p.added.Bytes(), p.task.Document.Body[end:]}, nil)
+}
+
+// maxDepth bounds imports that import each other.
+const maxDepth = 20
+
+// script runs a script and reports whether the page goes on.
+func (p *page) script(s string) bool {
+	if p.depth++; p.depth > maxDepth {
+		return true
+	}
+	defer func() { p.depth-- }()
+	for line := range strings.Lines(s) {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if !p.line(word, rest) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *page) line(word, rest string) bool {
+	switch word {
+	case "import", "fetch":
+		kind := map[string]render.Kind{"import": render.KindScript, "fetch": render.KindFetch}[word]
+		if !p.want(rest, kind) {
+			return false
+		}
+		a := p.answer(rest)
+		switch {
+		case a != nil && word == "import":
+			return p.script(string(a.Body))
+		case a != nil:
+			p.added.Write(a.Body)
+		}
+	case "link":
+		fmt.Fprintf(&p.added, "<a href=\"%s\">link</a>\n", html.EscapeString(rest))
+	case "text":
+		fmt.Fprintf(&p.added, "<p>%s</p>\n", html.EscapeString(rest))
+	case "push":
+		if u, err := p.task.URL.Resolve(rest); err == nil {
+			p.res.Routes = append(p.res.Routes, render.Route{URL: u, How: render.HowPush})
+		}
+	case "crash":
+		p.res = render.Result{Cut: render.CutCrashed, Requests: p.res.Requests}
+		return false
+	}
+	return true
+}
+
+// want asks for a URL and reports whether there is a decision.
+func (p *page) want(ref string, kind render.Kind) bool {
+	u, err := p.task.URL.Resolve(ref)
+	if err != nil {
+		p.decided[ref] = nil
+		p.res.Requests = append(p.res.Requests, render.Fate{URL: ref, Kind: kind, Refused: weburl.ReasonOf(err)})
+		return true
+	}
+	w := render.Want{URL: u, Method: "GET", Kind: kind, Accept: "*/*"}
+	d := p.task.Have(w)
+	p.fake.decided(p.task, w, d)
+	fate := render.Fate{URL: u.String(), Kind: kind, Refused: d.Refuse}
+	if d.Answer != nil {
+		fate.Status = d.Answer.Status
+	}
+	p.res.Requests = append(p.res.Requests, fate)
+	if d.Answer == nil && d.Refuse == "" {
+		p.res.Missing = append(p.res.Missing, w)
+		return false
+	}
+	p.decided[ref] = d.Answer
+	return true
+}
+
+// answer is what a script gets: nothing of an answer that is none of status 200.
+func (p *page) answer(ref string) *render.Answer {
+	if a := p.decided[ref]; a != nil && a.Status == 200 {
+		return a
+	}
+	return nil
+}
+
+// scripts are the addresses of a document's scripts and the texts of those it contains.
+func scripts(document []byte) (sources, inline []string) {
+	z := xhtml.NewTokenizer(bytes.NewReader(document))
+	for {
+		switch z.Next() {
+		case xhtml.ErrorToken:
+			return sources, inline
+		case xhtml.StartTagToken:
+			tok := z.Token()
+			if tok.Data != "script" {
+				continue
+			}
+			src := ""
+			for _, a := range tok.Attr {
+				if a.Key == "src" {
+					src = a.Val
+				}
+			}
+			if src != "" {
+				sources = append(sources, src)
+			} else if z.Next() == xhtml.TextToken {
+				inline = append(inline, string(z.Text()))
+			}
+		}
+	}
+}

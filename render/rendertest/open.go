@@ -1,0 +1,117 @@
+package rendertest
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/render"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// origin is that of the pages that Open shows.
+const origin = "https://page.invalid"
+
+// View is how Open shows a page.
+type View struct {
+	// Seconds is how long the page runs by its own clock; 0 means until nothing has changed for 5 seconds.
+	Seconds float64
+	// Time is what the page's clock says at the start; zero means the beginning of 2026.
+	Time time.Time
+	// Messy allows the page to write to its console.
+	Messy bool
+}
+
+// Open shows a handler's page in a real browser, as [Browser] has it, and returns it as it is in the end, with a
+// screenshot. The page's requests are answered by the handler itself; there is no socket. The test fails if the page
+// requests anything of another origin or writes to its console. When the test has failed, the screenshot is written to
+// its artifact directory.
+//
+// An answer is delivered whole, so an event stream ends when the handler first flushes it: events come when the page
+// connects again.
+func Open(t testing.TB, h http.Handler, path string, v View) *render.Result {
+	t.Helper()
+	return Show(t, Browser(t), h, path, v)
+}
+
+// Show is Open in a browser that is there.
+func Show(t testing.TB, r Rounder, h http.Handler, path string, v View) *render.Result {
+	t.Helper()
+	page, err := weburl.Parse(origin + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	document := serve(t.Context(), h, render.Want{URL: page, Method: "GET", Accept: "text/html"})
+	if v.Time.IsZero() {
+		v.Time = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	res, err := r.Round(t.Context(), render.Task{
+		URL: page, Document: *document, Agent: "amble-test/1", Time: v.Time, Screenshot: true,
+		Stop: time.Duration(v.Seconds * float64(time.Second)),
+		Have: func(w render.Want) render.Decision {
+			if w.URL.Origin() != origin {
+				t.Errorf("%s requests %s of another origin", path, w.URL)
+				return render.Decision{Refuse: render.ReasonHost}
+			}
+			return render.Decision{Answer: serve(t.Context(), h, w)}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, res, path, v)
+	return res
+}
+
+func check(t testing.TB, res *render.Result, path string, v View) {
+	t.Helper()
+	if res.Cut != "" && (res.Cut != render.CutTime || v.Seconds > 0) {
+		t.Errorf("%s: %s", path, res.Cut)
+	}
+	if len(res.Console) > 0 && !v.Messy {
+		t.Errorf("%s writes to its console:\n%s", path, strings.Join(res.Console, "\n"))
+	}
+	for _, f := range res.Requests {
+		if f.Refused != "" {
+			t.Errorf("%s: %s %s was refused: %s", path, f.Kind, f.URL, f.Refused)
+		}
+	}
+	t.Cleanup(func() {
+		if t.Failed() && len(res.Screenshot) > 0 {
+			file := filepath.Join(t.ArtifactDir(), "page.png")
+			t.Logf("%s as it was shown: %s (%v)", path, file, os.WriteFile(file, res.Screenshot, 0o644))
+		}
+	})
+}
+
+// serve answers a request by the handler.
+func serve(ctx context.Context, h http.Handler, w render.Want) *render.Answer {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	q := httptest.NewRequestWithContext(ctx, w.Method, w.URL.PathQuery(), http.NoBody)
+	q.Host = w.URL.Authority()
+	q.Header.Set("Accept", w.Accept)
+	rec := &recorder{ResponseRecorder: httptest.NewRecorder(), cancel: cancel}
+	h.ServeHTTP(rec, q)
+	res := rec.Result()
+	return &render.Answer{Status: res.StatusCode, Header: res.Header, Body: rec.Body.Bytes()}
+}
+
+// recorder ends the request of an event stream at its first flush.
+type recorder struct {
+	*httptest.ResponseRecorder
+	cancel func()
+}
+
+// Flush implements http.Flusher.
+func (r *recorder) Flush() {
+	r.ResponseRecorder.Flush()
+	if strings.HasPrefix(r.Header().Get("Content-Type"), "text/event-stream") && r.Body.Len() > 0 {
+		r.cancel()
+	}
+}

@@ -1,0 +1,188 @@
+package render
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// DefaultMemory is the bound of a store in memory, in bytes.
+const DefaultMemory = 256 << 20
+
+// Errors of a Store.
+var (
+	// ErrFull means that the answers in use leave no room for another one.
+	ErrFull = errors.New("render: the resource store is full")
+	// ErrGone means that an answer was evicted, removed or damaged. It has to be requested again.
+	ErrGone = errors.New("render: the answer is no longer in the resource store")
+)
+
+// Record is a value that the crawler keeps by name, in one atomic step with its frontier. A nil Value removes
+// the name.
+type Record struct {
+	Key   string
+	Value []byte
+}
+
+// Index reads back the Records that a crawler has committed. Its methods may be called concurrently.
+type Index interface {
+	// Get returns the value of a name, nil if there is none.
+	Get(key string) ([]byte, error)
+	// Each calls f with every name that begins with prefix and its value, until f returns an error, which it
+	// returns.
+	Each(prefix string, f func(key string, value []byte) error) error
+}
+
+// Prefixes of the names of Records.
+const (
+	// PrefixURL is that of the answers that other pages may be served with, by URL.
+	PrefixURL = "render/url/"
+	// PrefixPage is that of the renderings under way.
+	PrefixPage = "render/page/"
+)
+
+// Store keeps answers by content, and by URL those that may serve more than one page. It is safe for
+// concurrent use.
+//
+// A Store of [NewStore] is in memory. One of [OpenStore] has the answers as files; which URL has which answer
+// is in Records, which the crawler commits together with its frontier, so that a kill at any instant leaves
+// both as they were at one moment. An answer that no Record names is removed when the Store is opened again.
+// A Record whose answer is gone or damaged is as good as none.
+type Store struct {
+	index Index // nil in memory
+	box   box
+
+	mu         sync.Mutex
+	young, old map[string]located // by name of Record, two generations
+}
+
+// box holds stored answers by name.
+type box interface {
+	put(r Ref, b []byte) error // counts as a use, also if it is there
+	get(r Ref) ([]byte, error)
+	hold(r Ref) error // counts one more use of what is there
+	release(r Ref)
+	drop(r Ref) // it is damaged
+}
+
+// maxLocated bounds a generation of located answers: between two commits of a crawler, far fewer come in.
+const maxLocated = 1 << 14
+
+// located says where the answer for a URL is and whom it serves.
+type located struct {
+	Ref     Ref       `json:"ref"`
+	Expires time.Time `json:"expires"`
+	Pinned  bool      `json:"pinned,omitempty"`
+	Accept  *string   `json:"accept,omitempty"` // the only Accept header that it is an answer to
+}
+
+// NewStore returns a Store in memory of at most limit bytes; 0 means DefaultMemory. Answers that no rendering
+// uses are evicted for new ones, least recently used first.
+func NewStore(limit int64) *Store {
+	if limit == 0 {
+		limit = DefaultMemory
+	}
+	return &Store{box: newShelf(limit)}
+}
+
+// fresh returns a stored answer that may serve another page's want at a time, held.
+func (s *Store) fresh(w Want, now time.Time) (Ref, bool) {
+	key := urlKey(w.URL)
+	l, ok := s.locate(key)
+	switch {
+	case !ok,
+		!l.Pinned && !now.Before(l.Expires),
+		l.Accept != nil && *l.Accept != w.Accept:
+		return Ref{}, false
+	}
+	return l.Ref, s.box.hold(l.Ref) == nil
+}
+
+func (s *Store) locate(key string) (located, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l, ok := s.young[key]; ok {
+		return l, true
+	}
+	l, ok := s.old[key]
+	if !ok && s.index != nil {
+		b, err := s.index.Get(key)
+		ok = err == nil && b != nil && json.Unmarshal(b, &l) == nil
+	}
+	if ok {
+		s.remember(key, l)
+	}
+	return l, ok
+}
+
+// remember must be called with mu held.
+func (s *Store) remember(key string, l located) {
+	if s.young == nil || len(s.young) >= maxLocated {
+		s.young, s.old = map[string]located{}, s.young
+	}
+	s.young[key] = l
+}
+
+// put stores an answer, held, and returns the Record to commit if it may serve other pages.
+func (s *Store) put(w Want, a *Answer, at time.Time) (Ref, []Record, error) {
+	ref, err := s.keep(a)
+	if err != nil {
+		return Ref{}, nil, err
+	}
+	sh := share(w.Kind, a, at)
+	if !sh.shared {
+		return ref, nil, nil
+	}
+	l := located{Ref: ref, Expires: sh.expires.UTC(), Pinned: sh.pinned}
+	if sh.accept {
+		l.Accept = &w.Accept
+	}
+	value, err := json.Marshal(l)
+	if err != nil {
+		return ref, nil, nil //nolint:nilerr // A time out of JSON's range: the answer then serves this page alone.
+	}
+	key := urlKey(w.URL)
+	s.mu.Lock()
+	s.remember(key, l)
+	s.mu.Unlock()
+	return ref, []Record{{key, value}}, nil
+}
+
+// keep stores an answer for whoever knows its name, held.
+func (s *Store) keep(a *Answer) (Ref, error) {
+	b, ref, err := encode(a)
+	if err != nil {
+		return Ref{}, err
+	}
+	return ref, s.box.put(ref, b)
+}
+
+// get returns an answer, or ErrGone.
+func (s *Store) get(r Ref) (*Answer, error) {
+	b, err := s.box.get(r)
+	if err != nil {
+		return nil, err
+	}
+	a, err := decode(b, r)
+	if err != nil {
+		s.box.drop(r)
+		return nil, ErrGone
+	}
+	return a, nil
+}
+
+func (s *Store) release(refs ...Ref) {
+	for _, r := range refs {
+		s.box.release(r)
+	}
+}
+
+func urlKey(u weburl.URL) string {
+	h := sha256.Sum256([]byte(u.String()))
+	return PrefixURL + hex.EncodeToString(h[:16])
+}
