@@ -16,7 +16,12 @@ func (d plainDir) eachLine(name string, f func(n int, line []byte) bool) error {
 		return err
 	}
 	defer func() { _ = file.Close() }() // only read
-	r := bufio.NewReaderSize(file, 1<<20)
+	return eachLine(file, f)
+}
+
+// eachLine calls f with every whole line, as plainDir.eachLine does.
+func eachLine(in io.Reader, f func(n int, line []byte) bool) error {
+	r := bufio.NewReaderSize(in, 1<<20)
 	var long []byte
 	for n := 1; ; {
 		b, err := r.ReadSlice('\n')

@@ -17,8 +17,9 @@ import (
 // Reader reads what a job has left or is still writing. It changes nothing in the directory and does not hinder a
 // process that works on the job. Its methods may be called concurrently.
 type Reader struct {
-	dir   string // as given by the user
-	files jobFiles
+	dir    string // as given by the user
+	files  jobFiles
+	limits map[string]int64 // how far files are read, by name; those that are not in it are read to their ends
 }
 
 // Read opens a directory for reading. Whether it holds a job is reported by Manifest.
@@ -27,7 +28,7 @@ func Read(dir string) (*Reader, error) {
 	if err != nil {
 		return nil, refusedAs(ErrNoJob, "%s holds no crawl: %w", dir, err)
 	}
-	return &Reader{dir, files}, nil
+	return &Reader{dir: dir, files: files}, nil
 }
 
 // Close closes the directory.
@@ -69,12 +70,12 @@ func (r *Reader) File() (*File, error) {
 
 // Visits returns the job's visits, in the order in which they ended. The sequence ends after an error.
 func (r *Reader) Visits() iter.Seq2[*sink.Record, error] {
-	return records2(r.files.plainDir, VisitsName, parseVisits)
+	return records2(r, VisitsName, parseVisits)
 }
 
 // Ledger returns the lines of the job's ledger. The sequence ends after an error.
 func (r *Reader) Ledger() iter.Seq2[*ledger.Entry, error] {
-	return records2(r.files.plainDir, LedgerName, parseLedger)
+	return records2(r, LedgerName, parseLedger)
 }
 
 // parseVisits returns a function that decodes lines of visits.
@@ -93,14 +94,20 @@ func parseLedger() func([]byte, *ledger.Entry) error {
 }
 
 // records2 returns the lines of a JSON Lines file.
-func records2[T any](d plainDir, name string, parser func() func([]byte, *T) error) iter.Seq2[*T, error] {
+func records2[T any](r *Reader, name string, parser func() func([]byte, *T) error) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		stopped, parse := false, parser()
-		err := d.eachLine(name, func(n int, line []byte) bool {
+		in, err := r.Open(name)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer func() { _ = in.Close() }() // only read
+		err = eachLine(in, func(n int, line []byte) bool {
 			v := new(T)
 			err := parse(line, v)
 			if err != nil {
-				v, err = nil, readError(fmt.Errorf("line %d of %s: %w", n, d.path(name), err))
+				v, err = nil, readError(fmt.Errorf("line %d of %s: %w", n, r.files.path(name), err))
 			}
 			stopped = !yield(v, err) || err != nil
 			return !stopped

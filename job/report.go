@@ -51,7 +51,7 @@ func reportJSON(rep *crawler.Report, facts *digest.Facts, err error) []byte {
 // writeReport writes the report of the whole job. If ledger or visits cannot be read, which Verify explains, it lacks what is
 // known of each host.
 func (j *Job) writeReport(rep *crawler.Report) error {
-	facts, err := (&Reader{j.dir, j.files}).Facts()
+	facts, err := (&Reader{dir: j.dir, files: j.files}).Facts()
 	if err != nil {
 		facts = nil
 	}

@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/amble-crawler/amble/internal/hidden"
 )
@@ -206,7 +205,7 @@ func object(item json.RawMessage) (fields, error) {
 			return f, fmt.Errorf("not valid JSON: %w", err)
 		}
 		key, _ := t.(string) // keys are
-		name := harmless(key)
+		name := hidden.Cell(key)
 		var value json.RawMessage
 		if err := d.Decode(&value); err != nil {
 			return f, fmt.Errorf("not valid JSON: %w", err)
@@ -257,7 +256,7 @@ func cell(value json.RawMessage) (string, error) {
 		if err := json.Unmarshal(value, &s); err != nil {
 			return "", err
 		}
-		return harmless(s), nil
+		return hidden.Cell(s), nil
 	case '[', '{':
 		b, err := compact(value)
 		return string(b), err
@@ -271,36 +270,10 @@ func cells(texts []string) []string {
 	}
 	cs := make([]string, len(texts))
 	for i, t := range texts {
-		cs[i] = harmless(t)
+		cs[i] = hidden.Cell(t)
 	}
 	return cs
 }
-
-// lineEnds replaces line ends by line feeds, as package encoding/csv reads them.
-var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
-
-// harmless returns text that no spreadsheet computes and no terminal obeys.
-func harmless(s string) string {
-	if first, n := utf8.DecodeRuneInString(s); n > 0 && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
-		s = "'" + s
-	}
-	s = lineEnds.Replace(s)
-	if strings.IndexFunc(s, control) >= 0 {
-		var b []byte
-		for _, r := range s {
-			if control(r) {
-				b = hidden.AppendEscape(b, r)
-				continue
-			}
-			b = append(b, string(r)...)
-		}
-		s = string(b)
-	}
-	return string(hidden.Escape([]byte(s)))
-}
-
-// control reports whether r is a C0 control other than white space.
-func control(r rune) bool { return r < ' ' && r != '\n' && r != '\t' }
 
 func quoted(names []string) string {
 	q := make([]string, len(names))

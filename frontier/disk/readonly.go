@@ -13,8 +13,9 @@ import (
 )
 
 // ReadValues calls f with the values of an owner in a directory, as frontier.Durable.Values does. It changes nothing
-// in dir, which may be read-only, and takes no lock: no process may have the crawl open. Of c only LastWrite is
-// used. The error is f's or as of [Open], and wraps fs.ErrNotExist if there is no crawl.
+// in dir, which may be read-only, and takes no lock. Of c only LastWrite is used. A process may have the crawl open if
+// LastWrite is empty: what it wrote last may then be missing, and while it replaces files there may be an error, after which
+// another call may succeed. The error is f's or as of [Open], and wraps fs.ErrNotExist if there is no crawl.
 func ReadValues(dir string, c Config, owner, prefix string, f func(name string, value []byte) error) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/export"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/terminal"
+	"github.com/amble-crawler/amble/job"
+)
+
+// exportCmd is "amble export".
+type exportCmd struct {
+	Dir    string `arg:"" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
+	To     string `required:"" placeholder:"KIND" help:"What to make of it; the kinds are above."`
+	Output string `short:"o" placeholder:"PATH" help:"File or directory to write, which must not exist. Without it, the job's name and an ending, here."`
+}
+
+// exportKinds are the kinds that the command knows.
+func exportKinds() []export.Kind {
+	return export.Kinds()
+}
+
+// Help returns the beginning of the command's help.
+func (*exportCmd) Help() string {
+	var b strings.Builder
+	b.WriteString(`Examples:
+
+	amble export job --to csv
+	amble export job --to crawl.log -o job.log
+	amble export job --to csv -o tables && ls tables
+
+Writes what a crawl has got in a form that other programs read. A crawl may still run: what it has
+committed so far is exported. The file or directory is there whole or not at all.
+
+Kinds:
+
+`)
+	for _, k := range exportKinds() {
+		fmt.Fprintf(&b, "\t%-10s %s\n", k.Name, k.Doc)
+	}
+	b.WriteString("\nThe columns of the tables are in docs/export.md.")
+	return b.String()
+}
+
+// Run executes the command.
+func (c *exportCmd) Run(a *app) error {
+	kind, err := c.kind()
+	if err != nil {
+		return err
+	}
+	r, err := job.Read(c.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }() // only read
+	path := c.Output
+	if path == "" {
+		abs, err := filepath.Abs(c.Dir)
+		if err != nil {
+			return cli.Exit(cli.ExitOutput, err)
+		}
+		path = filepath.Base(abs) + kind.Suffix
+	}
+	screen := &exportScreen{a: a, live: terminal.Is(a.err), begun: time.Now()}
+	ctx, stop := a.interruptible()
+	res, err := export.Write(ctx, r, *kind, path, screen.show)
+	code := stop()
+	screen.clear()
+	if errors.Is(err, context.Canceled) {
+		return cli.Exit(code, fmt.Errorf("stopped: nothing of %s is left", path))
+	}
+	if err != nil {
+		return err
+	}
+	for _, note := range res.Notes {
+		fmt.Fprintf(a.err, "note: %s\n", cli.Printable(note))
+	}
+	_, err = fmt.Fprintln(a.out, cli.Printable(path))
+	return err
+}
+
+// kind returns the kind that was named.
+func (c *exportCmd) kind() (*export.Kind, error) {
+	var names []string
+	for _, k := range exportKinds() {
+		if k.Name == c.To {
+			return &k, nil
+		}
+		names = append(names, k.Name)
+	}
+	return nil, cli.Usage("--to %q is no kind of export%s: want one of %s", c.To, cli.DidYouMean(c.To, names), strings.Join(names, ", "))
+}
+
+// interruptible returns a context that the first signal ends; the second ends the process. stop ends the watch and returns the
+// exit code for the signal, or 0 if there was none.
+func (a *app) interruptible() (ctx context.Context, stop func() int) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals, done, watched := make(chan os.Signal, 2), make(chan struct{}), make(chan struct{})
+	code := 0
+	a.notify(signals)
+	go func() {
+		defer close(watched)
+		for {
+			select {
+			case <-done:
+				return
+			case s := <-signals:
+				if code != 0 {
+					a.exit(code)
+				}
+				code = signalCode(s)
+				cancel()
+			}
+		}
+	}()
+	return ctx, func() int {
+		a.ignore(signals)
+		close(done)
+		<-watched
+		cancel()
+		return code
+	}
+}
+
+// exportScreen shows on a terminal how far an export has got.
+type exportScreen struct {
+	a     *app
+	live  bool
+	begun time.Time
+	last  time.Time
+	shown bool
+}
+
+// exportEvery is the time between two lines.
+const exportEvery = 200 * time.Millisecond
+
+func (s *exportScreen) show(p export.Progress) {
+	if !s.live || time.Since(s.last) < exportEvery {
+		return
+	}
+	s.last, s.shown = time.Now(), true
+	var parts []string
+	for _, n := range []struct {
+		n    int
+		what string
+	}{{p.Visits, "visit"}, {p.Requests, "request"}, {p.Pages, "page"}} {
+		if n.n > 0 {
+			parts = append(parts, cli.Plural(n.n, n.what))
+		}
+	}
+	fmt.Fprintf(s.a.err, "\r\x1b[K%s read, %s written, %s", strings.Join(parts, ", "), cli.Bytes(p.Bytes), time.Since(s.begun).Round(time.Second))
+}
+
+// clear removes the line.
+func (s *exportScreen) clear() {
+	if s.shown {
+		fmt.Fprint(s.a.err, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,215 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/amble-crawler/amble/internal/durable"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/sink"
+)
+
+// Kind is a form in which jobs are exported.
+type Kind struct {
+	Name   string   // "csv", "wacz", …
+	Doc    string   // what it is and for whom, in one line
+	Suffix string   // of the file's or directory's name if the user does not choose one: that of the job and this
+	Dir    bool     // it is a directory
+	Tables []*Table // that it contains, for its documentation; nil: it is no set of tables
+
+	// Write writes to x.Path, which does not exist yet or, with Dir, is an empty directory. Whatever is there when it returns
+	// an error is removed. An error that is not a *job.Error counts as one of writing.
+	Write func(x *Export) error
+}
+
+// Progress is how far an export has got.
+type Progress struct {
+	Visits   int   // read, some of them more than once
+	Requests int   // likewise
+	Pages    int   // read from the archive
+	Bytes    int64 // written to files, as far as they are counted
+}
+
+// Export is an export while it is written. It is not safe for concurrent use.
+type Export struct {
+	Job  *job.Reader // as far as it is committed
+	Path string      // where to write
+	Temp string      // a directory for temporary files, which is removed afterwards
+
+	ctx   context.Context
+	done  Progress
+	tell  func(Progress)
+	notes []string
+}
+
+// Result says what an export has left out, if anything.
+type Result struct {
+	Notes []string // a sentence each
+}
+
+// tempPrefix begins the names of directories in which exports are written.
+const tempPrefix = ".amble-export-"
+
+// Write exports a job to path, which must not exist: a file, or a directory for some kinds. It is written under another name
+// in the same directory and then renamed, so that it is there whole or not at all; a process that is killed may leave a
+// directory whose name begins with .amble-export-. progress is called now and then; it may be nil. The error is a
+// *job.Error, or that of the context.
+func Write(ctx context.Context, r *job.Reader, k Kind, path string, progress func(Progress)) (*Result, error) {
+	if err := checkTarget(r, path); err != nil {
+		return nil, err
+	}
+	if _, err := r.Manifest(); err != nil {
+		return nil, err
+	}
+	committed, err := r.Committed()
+	if err != nil {
+		return nil, err
+	}
+	parent := filepath.Dir(path)
+	temp, err := os.MkdirTemp(parent, tempPrefix+"*")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, refused("there is no directory %s: make it first, or name another place", parent)
+	}
+	if err != nil {
+		return nil, writeError(path, err)
+	}
+	x := &Export{Job: committed, Path: filepath.Join(temp, "out"), Temp: filepath.Join(temp, "tmp"), ctx: ctx, tell: progress}
+	err = x.run(k, path)
+	if cleaned := os.RemoveAll(temp); err == nil && cleaned != nil {
+		x.Note("%s could not be removed: %v", temp, cleaned)
+	}
+	return &Result{x.notes}, err
+}
+
+// checkTarget reports why nothing can be written to path.
+func checkTarget(r *job.Reader, path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return refused("%s exists already: remove it, or name another place", path)
+	}
+	dir, err := filepath.Abs(r.Dir())
+	if err != nil {
+		return writeError(path, err)
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return writeError(path, err)
+	}
+	within, err := filepath.Rel(dir, abs)
+	first, _, _ := strings.Cut(filepath.ToSlash(within), "/")
+	if err == nil && first != ".." && first != "extra" {
+		return refused("%s is in the job's directory, which only amble writes to: name a place outside it, or in %s, which is yours", path, filepath.Join(r.Dir(), "extra"))
+	}
+	return nil
+}
+
+// run writes the export and puts it where it belongs.
+func (x *Export) run(k Kind, path string) error {
+	err := os.Mkdir(x.Temp, 0o700)
+	if err == nil && k.Dir {
+		err = os.Mkdir(x.Path, 0o755)
+	}
+	if err == nil {
+		err = k.Write(x)
+	}
+	if err == nil {
+		err = x.ctx.Err()
+	}
+	if err == nil {
+		err = publish(x.Path, path, k.Dir)
+	}
+	return writeError(path, err)
+}
+
+// publish gives a finished export its name, unless something has that name meanwhile.
+func publish(from, to string, dir bool) error {
+	if dir {
+		if err := errors.Join(durable.Dir(from), os.Rename(from, to)); err != nil {
+			return err
+		}
+		return durable.Dir(filepath.Dir(to))
+	}
+	err := os.Link(from, to)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // not every file system has links
+		if _, there := os.Lstat(to); there == nil {
+			return fs.ErrExist
+		}
+		err = os.Rename(from, to)
+	}
+	if err != nil {
+		return err
+	}
+	return durable.Dir(filepath.Dir(to))
+}
+
+// Note adds a sentence about what the export lacks.
+func (x *Export) Note(format string, args ...any) {
+	x.notes = append(x.notes, fmt.Sprintf(format, args...))
+}
+
+// Context returns the context of the export.
+func (x *Export) Context() context.Context { return x.ctx }
+
+// every is how many rows are read between two calls of a progress function.
+const every = 512
+
+// step counts something that was read.
+func (x *Export) step(n *int) error {
+	if *n++; *n%every != 0 {
+		return nil
+	}
+	return x.report()
+}
+
+// Wrote counts bytes that were written to the export.
+func (x *Export) Wrote(n int64) { x.done.Bytes += n }
+
+func (x *Export) report() error {
+	if x.tell != nil {
+		x.tell(x.done)
+	}
+	return x.ctx.Err()
+}
+
+// Visits returns the visits of the job. The sequence ends after an error, also that of the context.
+func (x *Export) Visits() iter.Seq2[*sink.Record, error] {
+	return func(yield func(*sink.Record, error) bool) {
+		for v, err := range x.Job.Visits() {
+			if err == nil {
+				err = x.step(&x.done.Visits)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+// refused is an error that tells the user to do something else.
+func refused(format string, args ...any) error {
+	return &job.Error{Kind: job.Refused, Err: fmt.Errorf(format, args...)}
+}
+
+// Refused returns an error for a job that cannot be exported in this way. The text says why and what to do.
+func Refused(format string, args ...any) error { return refused(format, args...) }
+
+// writeError returns an error of writing to path.
+func writeError(path string, err error) error {
+	var known *job.Error
+	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return refused("%s exists already: it was made meanwhile, and is left as it is", path)
+	}
+	return &job.Error{Kind: job.Storage, Err: fmt.Errorf("%s could not be written, and nothing of it is left: %w", path, err)}
+}

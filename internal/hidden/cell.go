@@ -1,0 +1,33 @@
+package hidden
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// lineEnds replaces line ends by line feeds, as package encoding/csv reads them.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// Cell returns text for a cell of a table that no spreadsheet computes and no terminal obeys: text that begins as a formula
+// does gets an apostrophe in front (OWASP, "CSV Injection"), control characters and hidden ones are escaped.
+func Cell(s string) string {
+	if first, n := utf8.DecodeRuneInString(s); n > 0 && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
+		s = "'" + s
+	}
+	s = lineEnds.Replace(s)
+	if strings.IndexFunc(s, control) >= 0 {
+		var b []byte
+		for _, r := range s {
+			if control(r) {
+				b = AppendEscape(b, r)
+				continue
+			}
+			b = append(b, string(r)...)
+		}
+		s = string(b)
+	}
+	return string(Escape([]byte(s)))
+}
+
+// control reports whether r is a C0 control other than white space.
+func control(r rune) bool { return r < ' ' && r != '\n' && r != '\t' }

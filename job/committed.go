@@ -1,0 +1,127 @@
+package job
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/sink/warc"
+)
+
+// Committed returns a Reader of the same job that reads visits, ledger, items and archives only as far as the last commit
+// covers them, so that they go together: what a running or a killed process has written after it is left out. It reads on in
+// this way, however far the job gets meanwhile. Files of which no length is known, because the queue is gone or an earlier
+// version wrote the job, are read as far as they reach at present. It is closed with r.
+func (r *Reader) Committed() (*Reader, error) {
+	c := &Reader{dir: r.dir, files: r.files, limits: map[string]int64{}}
+	err := r.extents(func(name string, e *extent) { c.limits[name] = e.Bytes })
+	if err != nil && !errors.Is(err, disk.ErrDamaged) && !missingFile(err) {
+		return nil, readError(err)
+	}
+	names := []string{VisitsName, LedgerName, ItemsName}
+	archives, err := r.archiveNames()
+	if err != nil {
+		return nil, err
+	}
+	atCommit := len(c.limits) > 0
+	for _, name := range append(names, archives...) {
+		if _, known := c.limits[name]; known {
+			continue
+		}
+		c.limits[name] = 0 // begun after the last commit
+		if atCommit {
+			continue
+		}
+		switch info, err := r.files.root.Lstat(name); {
+		case err == nil:
+			c.limits[name] = info.Size()
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, readError(r.files.named("open", name, err))
+		}
+	}
+	return c, nil
+}
+
+// extents calls f with the length of each file at the last commit. The queue is only read, also while a process works on the
+// job.
+func (r *Reader) extents(f func(name string, e *extent)) (err error) {
+	for try := 0; ; try++ {
+		err = disk.ReadValues(r.files.path(frontierName), disk.Config{}, "", keyExtent, func(name string, value []byte) error {
+			var e extent
+			err := json.Unmarshal(value, &e)
+			if err == nil {
+				f(strings.TrimPrefix(name, keyExtent), &e)
+			}
+			return err
+		})
+		if err == nil || missingFile(err) || try == 5 || !r.Running() { // a file may have been replaced meanwhile
+			return err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// archiveNames returns the archive files, oldest first, with the name of their directory.
+func (r *Reader) archiveNames() (names []string, err error) {
+	list, err := r.files.names(archiveName)
+	if err != nil {
+		return nil, readError(err)
+	}
+	for _, name := range list {
+		if strings.HasPrefix(name, warc.DefaultPrefix+"-") && warc.IsArchive(name) {
+			names = append(names, path.Join(archiveName, name))
+		}
+	}
+	slices.Sort(names) // by time, then by serial number
+	return names, nil
+}
+
+// Archives returns the names of the job's archive files, oldest first, as [Reader.Open] takes them ("warc/…"). A job that
+// keeps no archive has none.
+func (r *Reader) Archives() ([]string, error) {
+	names, err := r.archiveNames()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		limit, limited := r.limits[name]
+		return limited && limit == 0
+	}), nil
+}
+
+// Content is an open file of a job, or the part of it that is committed. It is closed with Close.
+type Content struct {
+	*io.SectionReader
+	f *os.File
+}
+
+// Close closes the file.
+func (c *Content) Close() error { return c.f.Close() }
+
+// Open opens one of the job's files for reading: [VisitsName], an archive of [Reader.Archives], "robots/index.jsonl". The
+// error wraps fs.ErrNotExist if the job does not have it.
+func (r *Reader) Open(name string) (*Content, error) {
+	f, err := r.files.open(name)
+	if err != nil {
+		return nil, readError(err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(readError(err), f.Close())
+	}
+	size, limited := r.limits[name]
+	switch {
+	case !limited:
+		size = info.Size()
+	case info.Size() < size:
+		return nil, errors.Join(r.files.told(name, short(info.Size(), size)), f.Close())
+	}
+	return &Content{io.NewSectionReader(f, 0, size), f}, nil
+}
