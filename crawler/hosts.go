@@ -221,6 +221,15 @@ func (t *hostTable) header(u weburl.URL) http.Header {
 	return nil
 }
 
+// HostRequest returns Fetch.Request for a Fetcher that is to send the header fields of Hosts. nil: there are none.
+func (c Config) HostRequest() func(context.Context, weburl.URL) (http.Header, error) {
+	t, err := newHostTable(c.Hosts)
+	if err != nil { // Validate reports it
+		return c.Fetch.Request
+	}
+	return t.request(&c.Fetch)
+}
+
 // request returns fetcher.Config.Request with the fields of entries, over which those of fc take precedence.
 func (t *hostTable) request(fc *fetcher.Config) func(context.Context, weburl.URL) (http.Header, error) {
 	other, headers := fc.Request, fc.Headers

@@ -101,6 +101,28 @@ func keptFields(v []string) []string {
 	return kept
 }
 
+// absoluteHosts returns entries whose header fields name files by absolute paths.
+func absoluteHosts(all []crawler.HostSettings) ([]crawler.HostSettings, error) {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Header = all[i].Header.Clone()
+		for _, values := range all[i].Header {
+			for j, value := range values {
+				path, isFile := strings.CutPrefix(value, "@")
+				if !isFile {
+					continue
+				}
+				path, err := filepath.Abs(path)
+				if err != nil {
+					return nil, err
+				}
+				values[j] = "@" + path
+			}
+		}
+	}
+	return all, nil
+}
+
 // absoluteFields returns the key header with absolute paths.
 func absoluteFields(v []string) (abs []string, err error) {
 	abs = slices.Clone(v)
@@ -120,10 +142,34 @@ func absoluteFields(v []string) (abs []string, err error) {
 }
 
 // Access adds to a configuration that Crawler has returned what sites are shown who gave access to them: the header
-// fields of Header, for the origins of the seeds unless they name one, and the cookies of LoadCookies. It reads files and
-// the environment. The error names each field and file that is unavailable, and shows no value.
+// fields of Header, for the origins of the seeds unless they name one, the values of fields in Crawl.Hosts that are elsewhere,
+// and the cookies of LoadCookies. It reads files and the environment. The error names each field and file that is
+// unavailable, and shows no value.
 func (c *Config) Access(x *crawler.Config, seeds ...weburl.URL) error {
-	return errors.Join(c.addFields(x, seeds), c.addCookies(x, seeds))
+	return errors.Join(c.addFields(x, seeds), readHostFields(x), c.addCookies(x, seeds))
+}
+
+// readHostFields puts the values of header fields in x.Hosts in the place of the names of files and variables.
+func readHostFields(x *crawler.Config) error {
+	var errs []error
+	x.Hosts = slices.Clone(x.Hosts)
+	for i := range x.Hosts {
+		h := &x.Hosts[i]
+		h.Header = h.Header.Clone()
+		for _, name := range sortedKeys(h.Header) {
+			for j, value := range h.Header[name] {
+				f := field{name: name, value: value}
+				if !f.isKept() {
+					continue
+				}
+				var err error
+				if h.Header[name][j], err = f.read(); err != nil {
+					errs = append(errs, &KeyError{Key: keyHosts, Err: fmt.Errorf("entry %d (%s): headers: %w", i+1, h.Match, err)})
+				}
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (c *Config) addFields(x *crawler.Config, seeds []weburl.URL) error {

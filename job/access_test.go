@@ -52,6 +52,44 @@ func TestHeaderFields(t *testing.T) {
 	}
 }
 
+// Values of header fields for single hosts are read where those of Header are, and a job keeps where that is.
+func TestHeaderFieldsOfHosts(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	write(t, "token", "from a file\n")
+	t.Setenv("JOB_TEST_TOKEN", "from the environment")
+	var c Config
+	text := `[{"match":"a.test","headers":{"X-Env":"env:JOB_TEST_TOKEN","X-File":["@token","plain"]}},{"match":"b.test","headers":{"X-Plain":"s3cret"}}]`
+	var err error
+	if c.Crawl.Hosts, err = readHosts([]string{text}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.absolute(); err != nil {
+		t.Fatal(err)
+	}
+	kept, _ := c.recordable().Get(keyHosts)
+	want := `[{"match":"a.test","headers":{"X-Env":["env:JOB_TEST_TOKEN"],"X-File":["@` + filepath.Join(dir, "token") + `","***"]}},{"match":"b.test","headers":{"X-Plain":["***"]}}]`
+	if kept.Text() != want {
+		t.Errorf("kept: %s", kept.Text())
+	}
+	x := crawler.Config{Hosts: c.Crawl.Hosts}
+	if err := c.Access(&x); err != nil {
+		t.Fatal(err)
+	}
+	if h := x.Hosts[0].Header; h.Get("X-Env") != "from the environment" || !slices.Equal(h["X-File"], []string{"from a file", "plain"}) || x.Hosts[1].Header.Get("X-Plain") != "s3cret" {
+		t.Errorf("sent: %v", h)
+	}
+	if h := c.Crawl.Hosts[0].Header; h.Get("X-Env") != "env:JOB_TEST_TOKEN" {
+		t.Errorf("the program's entry was changed: %v", h)
+	}
+	t.Setenv("JOB_TEST_TOKEN", "")
+	x.Hosts = c.Crawl.Hosts
+	var key *KeyError
+	if err := c.Access(&x); !errors.As(err, &key) || key.Key != keyHosts || !strings.Contains(err.Error(), `entry 1 (a.test): headers: "X-Env": the environment has no JOB_TEST_TOKEN`) {
+		t.Error(err)
+	}
+}
+
 // TestHeaderFieldsThatAreRefused checks that the error names the key and the field, and shows no value.
 func TestHeaderFieldsThatAreRefused(t *testing.T) {
 	dir := t.TempDir()

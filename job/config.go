@@ -48,7 +48,8 @@ type Config struct {
 	// Header holds header fields for sites that gave access: "Name: value" for the origins of the seeds, "https://host
 	// Name: value" for one origin. Instead of the value there may be "@FILE", whose one line it is, or "env:NAME", an
 	// environment variable. The directory of the job keeps the names of fields, files and variables, and no value: a job
-	// with a field whose value was given as it is needs it again when it is resumed. See [fetcher.Config.Headers].
+	// with a field whose value was given as it is needs it again when it is resumed. See [fetcher.Config.Headers]. Values of
+	// header fields in Crawl.Hosts may be "@FILE" and "env:NAME", too.
 	Header []string
 	// LoadCookies names a cookies.txt whose cookies are sent: see [fetcher.Jar.Load]. It turns cookies on.
 	LoadCookies string
@@ -115,8 +116,10 @@ func (c *Config) recordable() Settings {
 
 // absolute makes the paths in c absolute, so that the files are found from any working directory.
 func (c *Config) absolute() error {
-	var err error
+	var err, err2 error
 	c.Header, err = absoluteFields(c.Header)
+	c.Crawl.Hosts, err2 = absoluteHosts(c.Crawl.Hosts)
+	err = errors.Join(err, err2)
 	for _, p := range []*string{&c.OwnHosts, &c.OptOut, &c.Since, &c.Sign, &c.LoadCookies} {
 		if *p != "" && err == nil {
 			*p, err = filepath.Abs(*p)

@@ -53,7 +53,7 @@ func checkValues(all []crawler.HostSettings) error {
 	for i := range all {
 		for name, values := range all[i].Header {
 			if slices.Contains(values, secretGone) {
-				return fmt.Errorf("entry %d (%s): headers: %s: a job does not keep values of header fields: give the job file again, with crawl --config FILE -o DIR", i+1, all[i].Match, name)
+				return fmt.Errorf("entry %d (%s): headers: %s: a job does not keep values of header fields: give the job file again, with crawl --config FILE -o DIR, or in it where to read the value, as '@FILE' or env:NAME", i+1, all[i].Match, name)
 			}
 		}
 	}
@@ -250,8 +250,13 @@ func withoutValues(text []string) []string {
 	}
 	for i := range all {
 		masked := http.Header{}
-		for name := range all[i].Header {
-			masked[name] = []string{secretGone}
+		for name, values := range all[i].Header {
+			for _, value := range values {
+				if !(field{value: value}).isKept() {
+					value = secretGone
+				}
+				masked[name] = append(masked[name], value)
+			}
 		}
 		all[i].Header = masked
 	}

@@ -138,7 +138,7 @@ var keys = []*Key{
 	{"refuse-usage", "Uses, such as train-ai: pages whose robots.txt disallows one of them are refused.", Pace, Fixed, true, "Crawl.Politeness.RefuseUsage", list{}},
 	{"visit-time", "Request pages only in the hours that a host's robots.txt names (Visit-time).", Pace, Up, true, "Crawl.Politeness.VisitTime", flag{}},
 	{"opt-out", "File of host names that are not requested at all, one a line; names below them are meant, too.", Pace, Free, true, "OptOut", words{}},
-	{keyHosts, "Settings of single hosts, domains or ranges of addresses: a list of match and delay, max-pages, max-bytes, max-time, headers and rules. The first entry that matches a host holds for it, as a whole; delays are longer than that of other hosts, unless the host is an own one.", Pace, Up, true, "Crawl.Hosts", own[[]crawler.HostSettings]{is: Text, read: readHosts, write: hostsText}},
+	{keyHosts, "Settings of single hosts, domains or ranges of addresses: a list of match and delay, max-pages, max-bytes, max-time, headers and rules. Values of headers may be '@FILE' or env:NAME, as those of header. The first entry that matches a host holds for it, as a whole; delays are longer than that of other hosts, unless the host is an own one.", Pace, Up, true, "Crawl.Hosts", own[[]crawler.HostSettings]{is: Text, read: readHosts, write: hostsText}},
 	{keyOverrides, "Other rules in the place of single origins' robots.txt, for those who may. Every request that they let through says so in the ledger.", Pace, Fixed, true, "Crawl.Politeness.Overrides", own[[]politeness.Override]{is: Text, read: readOverrides, write: overridesText}},
 
 	{"concurrency", "Requests in flight in all (${default}).", Amount, Free, false, "Crawl.Concurrency", amount{is: Whole, def: crawler.DefaultConcurrency, noZero: oneUp}},
@@ -176,7 +176,7 @@ var keys = []*Key{
 	{keyHeader, "Header field for the origins of the seeds, as 'Name: value', or for one origin, as 'https://host Name: value'. The value may be @FILE, whose one line it is, or env:NAME: the job keeps these, and no other value.", Access, Free, false, "Header", own[[]string]{is: List, read: readFields, write: slices.Clone[[]string], late: true}},
 	{"accept-language", "Languages that are preferred, as in 'de, en;q=0.8'.", Access, Free, false, "Crawl.Fetch.AcceptLanguage", own[string]{is: Text, read: readLanguages, write: plainText, late: true}},
 	{"load-cookies", "Send the cookies of a cookies.txt, as curl, wget and browsers write it. Implies --cookies.", Access, Free, false, "LoadCookies", words{}},
-	{"keep-cookies", "With -o: keep cookies when the crawl is resumed, in a file that only you may read. Implies --cookies.", Access, Free, false, "KeepCookies", flag{}},
+	{"keep-cookies", "With -o: keep cookies when the crawl is resumed, in a file that only you may read. Implies --cookies.", State, Free, false, "KeepCookies", flag{}},
 	{"cookies", "Keep cookies and return each to the site that set it.", State, Fixed, false, "Crawl.Fetch.Cookies", flag{}},
 	{"sign", "Folder of an identity: requests are signed for sites that request it. See amble identity.", State, Free, false, "Sign", words{}},
 	{"sign-mode", "Which requests are signed: challenged (those to sites that request signatures), always or never.", State, Free, true, "SignMode", choice{identity.Challenged.String(), namesOf(identity.Challenged, identity.Always, identity.Never), nil}},

@@ -64,18 +64,18 @@ var crawlGroups = map[job.Group]string{
 func newCommands() *commands {
 	c := new(commands)
 	c.Crawl.Plugins, c.Resume.Plugins = keyflags.Of(crawlGroups), keyflags.Of(crawlGroups)
-	c.Robots.Plugins = keyflags.Of(map[job.Group]string{job.Who: "", job.Network: ""})
+	c.Robots.Plugins = keyflags.Of(map[job.Group]string{job.Who: "", job.Access: "", job.Network: ""})
 	c.Explain.Plugins = keyflags.Of(map[job.Group]string{
-		job.InScope: "What:", job.Pace: "How politely:", job.Who: "Who asks:", job.Network: "Which way:",
+		job.InScope: "What:", job.Pace: "How politely:", job.Who: "Who asks:", job.Access: "Which way:", job.Network: "Which way:",
 	})
 	c.Links.Plugins = keyflags.Of(map[job.Group]string{
-		job.InScope: "What a crawl from this page would follow:", job.Who: "Who asks:", job.Network: "Which way:",
+		job.InScope: "What a crawl from this page would follow:", job.Who: "Who asks:", job.Access: "Which way:", job.Network: "Which way:",
 	})
 	c.Shell.Plugins = keyflags.Of(map[job.Group]string{
-		job.InScope: "What a crawl from this page would follow:", job.Who: "Who asks:", job.Network: "Which way:",
+		job.InScope: "What a crawl from this page would follow:", job.Who: "Who asks:", job.Access: "Which way:", job.Network: "Which way:",
 	})
 	c.Plan.Plugins = keyflags.Of(map[job.Group]string{
-		job.Who: "Who crawls:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:", job.Network: "Which way:",
+		job.Who: "Who crawls:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:", job.Access: "Which way:", job.Network: "Which way:",
 	})
 	c.Identity.Plugins = keyflags.Of(map[job.Group]string{job.Who: "As in the crawl:", job.Pace: "As in the crawl:", job.Network: "Which way:"})
 	return c

@@ -43,6 +43,8 @@ func newAsker(cfg *crawler.Config, policy politeness.Config, urls []weburl.URL) 
 	get, err := fetcher.New(fetcher.Config{
 		AllowHosts: func(h string) bool { return named[h] },
 		Proxy:      cfg.Fetch.Proxy, LocalAddr: cfg.Fetch.LocalAddr, InsecureHosts: cfg.Fetch.InsecureHosts, AllowPorts: cfg.Fetch.AllowPorts,
+		AcceptLanguage: cfg.Fetch.AcceptLanguage, Headers: cfg.Fetch.Headers, Request: cfg.HostRequest(),
+		Cookies: cfg.Fetch.Cookies, Jar: cfg.Fetch.Jar,
 	})
 	return &asker{gate, policy, get, &fetcher.Client{Gate: gate, Fetcher: get}, map[string]answer{}}, err
 }

@@ -39,8 +39,9 @@ type explainCmd struct {
 	configFlag `group:"Who asks:"`
 	kong.Plugins
 
-	cfg  crawler.Config
-	name string // the name that robots.txt is read for
+	cfg    crawler.Config
+	access func() error // adds what sites are shown who gave access
+	name   string       // the name that robots.txt is read for
 }
 
 // Help returns the beginning of the command's help.
@@ -86,6 +87,7 @@ func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
 	if c.cfg, err = cfg.Crawler(); err != nil {
 		return keyflags.Errors(err)
 	}
+	c.access = func() error { return keyflags.Errors(cfg.Access(&c.cfg, u)) }
 	if c.name, err = robotsName(a, c.cfg.Agent); err != nil {
 		return err
 	}
@@ -217,6 +219,9 @@ func (c *explainCmd) robotsOf(e *explanation, u weburl.URL) (unheard, err error)
 		return nil, c.setDelay(e)
 	case c.Offline:
 		return nil, c.setDelay(e)
+	}
+	if err := c.access(); err != nil {
+		return nil, err
 	}
 	ask, err := newAsker(&c.cfg, c.cfg.Politeness, []weburl.URL{u})
 	if err != nil {

@@ -46,7 +46,7 @@ func (c *linksCmd) Run(a *app, o *keyflags.Origins) error {
 	var seen pageLinks
 	see := func(v *crawler.Visit) { seen.add(&out, v, c.JSON) }
 	if strings.Contains(c.Page, "://") {
-		err = c.fetched(a, cfg, see)
+		err = c.fetched(a, o, cfg, see)
 	} else {
 		err = c.read(a, cfg, see)
 	}
@@ -61,13 +61,16 @@ func (c *linksCmd) Run(a *app, o *keyflags.Origins) error {
 }
 
 // fetched examines a page on the web, which is requested as in a crawl.
-func (c *linksCmd) fetched(a *app, cfg crawler.Config, see func(*crawler.Visit)) error {
+func (c *linksCmd) fetched(a *app, o *keyflags.Origins, cfg crawler.Config, see func(*crawler.Visit)) error {
 	urls, err := parseURLs("URL", []string{c.Page})
 	if err != nil {
 		return err
 	}
 	if c.Base != "" {
 		return cli.Usage("--base is for a page from a file: a page on the web has its own address")
+	}
+	if err := pageAccess(o, &cfg, urls[0]); err != nil {
+		return err
 	}
 	return a.onePage(cfg, urls[0], func(v *crawler.Visit) {
 		if v.Outcome == crawler.Fetched {

@@ -53,7 +53,10 @@ func (c *planCmd) Run(a *app, o *keyflags.Origins) error {
 	if err != nil {
 		return err
 	}
-	if c.cfg, err = cfg.Crawler(); err != nil {
+	if c.cfg, err = cfg.Crawler(); err == nil {
+		err = cfg.Access(&c.cfg, seeds...)
+	}
+	if err != nil {
 		return keyflags.Errors(err)
 	}
 	ask, err := newAsker(&c.cfg, c.cfg.Politeness, seeds)

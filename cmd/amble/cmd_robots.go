@@ -101,6 +101,9 @@ func (c *robotsCmd) judge(a *app, o *keyflags.Origins, urls []weburl.URL) (judge
 		body, err := os.ReadFile(c.File)
 		return func(u weburl.URL) (*judgement, error) { return q.offline(u, c.File, body), nil }, func() {}, cli.UsageOf("--file: ", err)
 	}
+	if err := cfg.Access(&cfg.Crawl, urls...); err != nil {
+		return nil, nil, keyflags.Errors(err)
+	}
 	ask, err := newAsker(&cfg.Crawl, politeness.Config{}, urls)
 	if err != nil {
 		return nil, nil, err

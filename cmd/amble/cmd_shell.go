@@ -86,6 +86,9 @@ func (c *shellCmd) fetched(a *app, o *keyflags.Origins, s *shell.Shell) (weburl.
 		return urls[0], cli.Usage("one page is looked at: the first of two arguments is a job directory or a WARC file")
 	}
 	cfg, err := pageConfig(o)
+	if err == nil {
+		err = pageAccess(o, &cfg, urls[0])
+	}
 	if err != nil {
 		return urls[0], err
 	}

@@ -64,7 +64,7 @@ func schemaOfKeys() *jobSchema {
 					"max-pages": {Description: "Pages fetched from each host, in the place of max-per-host.", Ref: "#/$defs/count"},
 					"max-bytes": {Description: "Bytes received from each host.", Ref: "#/$defs/size"},
 					"max-time":  {Description: "Time from the first request to a host to the start of the last.", Ref: "#/$defs/duration"},
-					"headers":   {Description: "Header fields of requests to these hosts, by name: a value, or a list of values.", Type: "object"},
+					"headers":   {Description: "Header fields of requests to these hosts, by name: a value, or a list of values; '@FILE' is the one line of a file, env:NAME an environment variable.", Type: "object"},
 					"rules":     {Description: "Scope rules, as those of the key rules, before which they come.", Type: "array", Items: text},
 				}},
 			},

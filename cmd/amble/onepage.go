@@ -30,6 +30,16 @@ func pageConfig(o *keyflags.Origins) (crawler.Config, error) {
 	}, err
 }
 
+// pageAccess adds to cfg what the site of a page is shown by whom it gave access to it.
+func pageAccess(o *keyflags.Origins, cfg *crawler.Config, u weburl.URL) error {
+	given, err := o.Config()
+	if err != nil {
+		return err
+	}
+	cfg.Fetch.AcceptLanguage, cfg.Fetch.Cookies = given.Crawl.Fetch.AcceptLanguage, given.Crawl.Fetch.Cookies
+	return keyflags.Errors(given.Access(cfg, u))
+}
+
 // onePage requests one page as in a crawl, after its robots.txt, and calls see with its visit, and before that with those
 // of redirects.
 func (a *app) onePage(cfg crawler.Config, u weburl.URL, see func(*crawler.Visit)) error {
