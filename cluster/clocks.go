@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/amble-crawler/amble/fetcher"
@@ -15,58 +16,157 @@ import (
 )
 
 // errClock breaks off a request whose clock is not known to be held any more.
-var errClock = errors.New("cluster: the keeper of the address does not answer")
+var errClock = errors.New("cluster: the keeper of a clock does not answer")
 
-// Clocks is for crawler.Config.Clocks: it takes the clock of a request's address, which hosts of other shards share, from
-// its keeper.
+// Clocks is for crawler.Config.Clocks: it takes the clocks that a request shares with hosts of other shards from their
+// keepers, one after the other: that of its host, if that is another shard's, of its domain and its address, and the rate of
+// all requests. If one is not free, all are given back.
 func (s *Shard) Clocks(ctx context.Context, u weburl.URL, addr netip.Addr) (*fetcher.Clock, error) {
-	if s.node.Own != nil && s.node.Own(u.Host()) {
-		return &fetcher.Clock{Context: ctx, Done: func(time.Duration) {}}, nil
-	}
+	t := &taken{s: s, host: u.Host()}
 	id := newNonce()
-	a := ask{what: askTake, who: binary.BigEndian.Uint64(id[:]) | 1, key: "a:" + addr.Unmap().WithZone("").String()}
-	asked := time.Now()
-	r, err := s.ask(ctx, a)
-	if err != nil {
-		r = reply{in: s.node.job.TTL / 6}
-	}
-	if !r.yes {
-		until := time.Now().Add(max(r.in, 10*time.Millisecond))
-		if err != nil {
-			s.done(ctx, a, 0) // it may be granted
-		}
-		return nil, &politeness.NotYet{Until: until, Clauses: []ledger.Clause{{Name: ledger.ClauseAddress, Until: until}}}
+	t.who = binary.BigEndian.Uint64(id[:]) | 1
+	if err := t.take(ctx, u, addr); err != nil {
+		t.giveBack(ctx, 0)
+		return nil, err
 	}
 	held, lost := context.WithCancelCause(ctx)
-	s.tasks.Go(func() { s.hold(held, a, lost) })
+	if len(t.keys) > 0 {
+		s.tasks.Go(func() { s.hold(held, t, lost) })
+	}
 	return &fetcher.Clock{
-		Context: held, Until: asked.Add(grantTime),
+		Context: held, Until: t.until,
 		Done: func(rest time.Duration) {
 			lost(nil)
-			s.done(ctx, a, rest)
+			t.giveBack(ctx, rest)
 		},
 	}, nil
 }
 
-// hold tells the keeper that a request is under way, until ctx ends.
-func (s *Shard) hold(ctx context.Context, a ask, lost context.CancelCauseFunc) {
-	a.what = askHold
-	heard := time.Now()
+// taken are the clocks that one request has.
+type taken struct {
+	s     *Shard
+	who   uint64
+	host  string
+	own   bool     // that of the host, which is this shard's
+	keys  []string // those of keepers
+	until time.Time
+}
+
+// take takes all clocks of a request. The error is a *politeness.NotYet.
+func (t *taken) take(ctx context.Context, u weburl.URL, addr netip.Addr) error {
+	j := &t.s.node.job
+	if t.s.node.Own == nil || !t.s.node.Own(t.host) {
+		if err := t.takeHost(ctx); err != nil {
+			return err
+		}
+		if j.PerDomain {
+			if err := t.takeKey(ctx, keyDomain+u.Domain(), ledger.ClauseDomain); err != nil {
+				return err
+			}
+		}
+		if err := t.takeKey(ctx, keyAddress+addr.Unmap().WithZone("").String(), ledger.ClauseAddress); err != nil {
+			return err
+		}
+	}
+	if j.Rate > 0 {
+		return t.takeToken(ctx)
+	}
+	return nil
+}
+
+// takeHost takes the host's clock, from the shard that it belongs to.
+func (t *taken) takeHost(ctx context.Context) error {
+	if t.s.node.job.Shard(t.host) != t.s.Number {
+		return t.takeKey(ctx, keyHost+t.host, ledger.ClauseBusy)
+	}
+	now := time.Now()
+	r, last := t.s.keeper.takeOwn(now, keyHost+t.host, t.who, t.s.foreign.has(t.host))
+	if !r.yes {
+		return notYet(r, ledger.ClauseBusy)
+	}
+	t.own = true
+	if h := t.s.known(t.host); !last.IsZero() && now.Before(last.Add(h.Delay)) { // the gate has not heard of it
+		return notYet(reply{in: last.Add(h.Delay).Sub(now)}, h.Clause)
+	}
+	return nil
+}
+
+// takeKey takes a clock from its keeper.
+func (t *taken) takeKey(ctx context.Context, key, clause string) error {
+	asked := time.Now()
+	r, err := t.s.ask(ctx, ask{what: askTake, who: t.who, key: key})
+	if err != nil {
+		r = reply{in: t.s.node.job.TTL / 6}
+	}
+	if r.yes || err != nil { // it may be granted
+		t.keys = append(t.keys, key)
+		t.within(asked.Add(grantTime))
+	}
+	if !r.yes {
+		return notYet(r, clause)
+	}
+	return nil
+}
+
+// takeToken takes a token of the rate of all requests.
+func (t *taken) takeToken(ctx context.Context) error {
+	asked := time.Now()
+	r, err := t.s.ask(ctx, ask{what: askTake, who: t.who, key: keyRate})
+	if err != nil {
+		r = reply{in: t.s.node.job.TTL / 6}
+	}
+	if !r.yes {
+		return notYet(r, ledger.ClauseRate)
+	}
+	t.within(asked.Add(tokenTime))
+	return nil
+}
+
+// within notes that the request has to begin by then.
+func (t *taken) within(until time.Time) {
+	if t.until.IsZero() || until.Before(t.until) {
+		t.until = until
+	}
+}
+
+func notYet(r reply, clause string) error {
+	until := time.Now().Add(max(r.in, 10*time.Millisecond))
+	return &politeness.NotYet{Until: until, Clauses: []ledger.Clause{{Name: clause, Until: until}}}
+}
+
+// giveBack gives the clocks back, to rest that long.
+func (t *taken) giveBack(ctx context.Context, rest time.Duration) {
+	if t.own {
+		t.s.keeper.doneOwn(time.Now(), keyHost+t.host, t.who, rest)
+	}
+	for _, key := range t.keys {
+		t.s.done(ctx, ask{who: t.who, key: key}, rest)
+	}
+}
+
+// hold tells the keepers that a request is under way, until ctx ends.
+func (s *Shard) hold(ctx context.Context, t *taken, lost context.CancelCauseFunc) {
+	heard := make([]time.Time, len(t.keys))
+	for i := range heard {
+		heard[i] = time.Now()
+	}
 	for {
 		wait(ctx, holdEvery)
-		if ctx.Err() != nil {
-			return
-		}
-		sent := time.Now()
-		short, cancel := context.WithTimeout(ctx, holdLost-holdEvery)
-		r, err := s.ask(short, a)
-		cancel()
-		switch {
-		case err == nil && r.yes:
-			heard = sent
-		case err == nil, time.Since(heard) >= holdLost:
-			lost(errClock)
-			return
+		for i, key := range t.keys {
+			if ctx.Err() != nil {
+				return
+			}
+			sent := time.Now()
+			short, cancel := context.WithTimeout(ctx, (holdLost-holdEvery)/time.Duration(len(t.keys)))
+			r, err := s.ask(short, ask{what: askHold, who: t.who, key: key})
+			cancel()
+			switch {
+			case err == nil && r.yes:
+				heard[i] = sent
+			case err == nil, time.Since(heard[i]) >= holdLost:
+				lost(errClock)
+				return
+			}
 		}
 	}
 }
@@ -88,14 +188,22 @@ func (s *Shard) done(ctx context.Context, a ask, rest time.Duration) {
 	})
 }
 
+// keeperOf returns the shard that keeps a clock.
+func (j *Job) keeperOf(key string) int {
+	if host, ok := strings.CutPrefix(key, keyHost); ok {
+		return j.Shard(host)
+	}
+	return j.Shard(key)
+}
+
 // ask asks the keeper of a key.
 func (s *Shard) ask(ctx context.Context, a ask) (reply, error) {
-	shard := s.node.job.Shard(a.key)
+	shard := s.node.job.keeperOf(a.key)
 	if k := s.node.shard(shard); k != nil {
 		if err := k.Fence(); err != nil {
 			return reply{}, err
 		}
-		return k.keeper.answer(time.Now(), a), nil
+		return k.answer(a), nil
 	}
 	b, err := s.node.engine.Ask(ctx, shard, a.encode())
 	if err != nil {
@@ -108,7 +216,7 @@ func (s *Shard) ask(ctx context.Context, a ask) (reply, error) {
 	return r, nil
 }
 
-// serve answers questions to the keeper. Without its lease it says nothing.
+// serve answers questions to the shard. Without its lease it says nothing.
 func (s *Shard) serve(question []byte) []byte {
 	a, ok := decodeAsk(question)
 	if !ok || s.Fence() != nil {
@@ -121,5 +229,44 @@ func (s *Shard) serve(question []byte) []byte {
 		}
 		return b
 	}
-	return s.keeper.answer(time.Now(), a).encode()
+	return s.answer(a).encode()
+}
+
+// answer is the keeper's answer.
+func (s *Shard) answer(a ask) reply {
+	now := time.Now()
+	host, ok := strings.CutPrefix(a.key, keyHost)
+	if !ok {
+		return s.keeper.answer(now, a)
+	}
+	h := s.known(host)
+	switch {
+	case a.what == askTake && !s.foreign.has(host): // which the next keeper has to know
+		s.foreign.learn(host)
+		return reply{in: time.Second}
+	case a.what == askTake && now.Before(h.NotBefore):
+		return reply{in: h.NotBefore.Sub(now)}
+	case a.what == askDone && a.rest > 0:
+		a.rest = max(a.rest, h.Delay)
+	}
+	return s.keeper.answer(now, a)
+}
+
+// Gate tells the shard the gate of its crawl (crawler.Crawler.Gate), so that requests of other shards, where the robots.txt of
+// one of their hosts redirects to one of this shard's, keep the pauses that it knows of.
+func (s *Shard) Gate(g *politeness.Gate) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gate = g
+}
+
+// known is what the crawl's gate knows of a host.
+func (s *Shard) known(host string) politeness.HostInfo {
+	s.mu.Lock()
+	g := s.gate
+	s.mu.Unlock()
+	if g == nil {
+		return politeness.HostInfo{Delay: s.node.job.Delay}
+	}
+	return g.Host(host)
 }

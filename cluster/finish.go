@@ -43,14 +43,23 @@ func (n *Node) finish(ctx context.Context) {
 		if idle, _ := s.idle(); !idle {
 			return
 		}
-		f.begin(1, n.job.Shards)
+	}
+	if f.step(ctx, n.engine, n.job.Shards) {
+		n.end(ctx, EndDone)
+	}
+}
+
+// step continues the attempt, or begins one, and reports whether the job is done.
+func (f *finisher) step(ctx context.Context, e Engine, shards int) (done bool) {
+	if f.round == 0 {
+		f.begin(1, shards)
 	}
 	all := true
 	for shard := range f.asked {
-		answered, busy := n.question(ctx, shard, &f.asked[shard])
+		answered, busy := f.asked[shard].ask(ctx, e, shard)
 		if busy {
 			*f = finisher{}
-			return
+			return false
 		}
 		all = all && answered
 	}
@@ -58,13 +67,12 @@ func (n *Node) finish(ctx context.Context) {
 	case !all:
 	case f.round == 1:
 		f.marks = f.answers()
-		f.begin(2, n.job.Shards)
+		f.begin(2, shards)
 	default:
-		if slices.Equal(f.marks, f.answers()) {
-			n.end(ctx, EndDone)
-		}
+		done = slices.Equal(f.marks, f.answers())
 		*f = finisher{}
 	}
+	return done
 }
 
 func (f *finisher) begin(round, shards int) {
@@ -92,11 +100,11 @@ func (n *Node) shard(number int) *Shard {
 	return nil
 }
 
-// question sends a probe, unless it was sent, and looks whether it was answered; busy says that the shard is not idle.
-func (n *Node) question(ctx context.Context, shard int, q *question) (answered, busy bool) {
+// ask sends the probe, unless it was sent, and looks whether it was answered; busy says that the shard is not idle.
+func (q *question) ask(ctx context.Context, e Engine, shard int) (answered, busy bool) {
 	if !q.sent {
 		m := message{probe: q.probe}
-		if n.engine.Send(ctx, shard, fmt.Sprintf("probe-%x", q.probe), m.encode()) != nil {
+		if e.Send(ctx, shard, fmt.Sprintf("probe-%x", q.probe), m.encode()) != nil {
 			return false, false // the next time
 		}
 		q.sent = true
@@ -104,7 +112,7 @@ func (n *Node) question(ctx context.Context, shard int, q *question) (answered, 
 	if q.answered {
 		return true, false
 	}
-	last, err := n.engine.Last(ctx, shard)
+	last, err := e.Last(ctx, shard)
 	if err != nil {
 		return false, false
 	}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"encoding/binary"
+	"strings"
 	"sync"
 	"time"
 )
@@ -10,18 +11,33 @@ import (
 // owner of the shard that its key hashes to. A request takes the clock before it takes its own host's, tells the keeper
 // from time to time that it is under way, and gives the clock back with the pause that is due. Only durations are sent:
 // no two nodes need agree on what time it is.
+//
+// A host's clock is its own shard's. Where the robots.txt of a host of another shard redirects to it, that shard takes the
+// clock from the keeper, too: it has the requests of its own crawl for that, which wait for those of others only.
+//
+// The rate of all requests is a clock that is not held: it gives tokens.
+const (
+	keyAddress = "a:"
+	keyDomain  = "d:"
+	keyHost    = "h:"
+	keyRate    = "r:"
+)
+
 const (
 	grantTime = 10 * time.Second // how long after the question a request may begin
 	holdEvery = 10 * time.Second // how often a request under way says so
 	holdLost  = 20 * time.Second // a request that gets no answer for this long is broken off
 	holdTime  = 30 * time.Second // a clock of which nothing is heard for this long is free again, after a pause
+	tokenTime = time.Second      // how long after the question a token of the rate may be used
 )
 
 // keeper keeps the clocks of a shard. It knows nothing of what an earlier owner of the shard has granted: until that must be
 // over it grants nothing, and learns from those who hold clocks.
 type keeper struct {
 	delay time.Duration // the job's
+	gap   time.Duration // between two tokens of the rate; 0: there is none
 	opens time.Time
+	rate  time.Time // when the first token is given
 
 	mu     sync.Mutex
 	clocks map[string]*clock
@@ -35,12 +51,19 @@ type clock struct {
 	free     time.Time // from when it may be taken
 	rest     time.Duration
 	promised time.Time // the last time that somebody was told
+
+	own     bool      // the holder is a request of this shard's crawl, which ends before its lease
+	ownFree time.Time // from when the shard's crawl may take it
+	foreign time.Time // when a request of others ended last, at most
 }
 
-func newKeeper(now time.Time, delay time.Duration, first bool) *keeper {
-	k := &keeper{delay: delay, clocks: map[string]*clock{}, sweep: 1000}
+func newKeeper(now time.Time, j *Job, first bool) *keeper {
+	k := &keeper{delay: j.Delay, clocks: map[string]*clock{}, sweep: 1000}
+	if j.Rate > 0 {
+		k.gap = time.Duration(float64(time.Second) / j.Rate)
+	}
 	if !first {
-		k.opens = now.Add(holdTime + delay)
+		k.opens, k.rate = now.Add(holdTime+k.delay), now.Add(tokenTime+k.gap)
 	}
 	return k
 }
@@ -101,10 +124,13 @@ func (k *keeper) answer(now time.Time, a ask) reply {
 	c := k.clock(now, a.key)
 	switch a.what {
 	case askTake:
+		if a.key == keyRate {
+			return k.token(now, c)
+		}
 		return k.take(now, c, a.who)
 	case askHold:
 		if c.holder == 0 && now.Before(k.opens) {
-			c.holder = a.who // granted by an earlier keeper
+			c.holder, c.own = a.who, false // granted by an earlier keeper
 		}
 		if c.holder == a.who {
 			c.heard = now
@@ -114,12 +140,62 @@ func (k *keeper) answer(now time.Time, a ask) reply {
 		if c.holder == a.who {
 			c.holder = 0
 		}
-		if free := now.Add(a.rest); free.After(c.free) {
-			c.free, c.rest = free, a.rest
-		}
+		c.rests(now.Add(a.rest), a.rest)
+		c.ownFree, c.foreign = later(c.ownFree, now.Add(a.rest)), now
 		return reply{yes: true}
 	}
 	return reply{in: k.delay}
+}
+
+func (c *clock) rests(until time.Time, rest time.Duration) {
+	if until.After(c.free) {
+		c.free, c.rest = until, rest
+	}
+}
+
+// takeOwn takes a host's clock for a request of the shard's own crawl, whose gate sees to the pauses between those, and must
+// see to the one after last, when others had requested the host. shared says that hosts of other shards have requested the
+// host before, so an earlier keeper may have granted it.
+func (k *keeper) takeOwn(now time.Time, key string, who uint64, shared bool) (r reply, last time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	c := k.clock(now, key)
+	switch {
+	case shared && now.Before(k.opens):
+		return reply{in: k.opens.Sub(now)}, last
+	case c.holder != 0:
+		return reply{in: k.delay}, last
+	case now.Before(c.ownFree):
+		return reply{in: c.ownFree.Sub(now)}, last
+	}
+	c.holder, c.own, c.heard = who, true, now
+	if last = c.foreign; shared {
+		last = later(last, k.opens)
+	}
+	return reply{yes: true}, last
+}
+
+// doneOwn gives back what takeOwn has taken.
+func (k *keeper) doneOwn(now time.Time, key string, who uint64, rest time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	c := k.clock(now, key)
+	if c.holder == who {
+		c.holder, c.own = 0, false
+	}
+	c.rests(now.Add(rest), rest)
+}
+
+// token gives a token of the rate.
+func (k *keeper) token(now time.Time, c *clock) reply {
+	if now.Before(k.rate) {
+		return c.promise(now, k.rate, k.gap)
+	}
+	if now.Before(c.free) {
+		return c.promise(now, c.free, k.gap)
+	}
+	c.free = now.Add(k.gap)
+	return reply{yes: true}
 }
 
 // clock returns the clock of a key, as of now.
@@ -130,8 +206,10 @@ func (k *keeper) clock(now time.Time, key string) *clock {
 		c = &clock{}
 		k.clocks[key] = c
 	}
-	if c.holder != 0 && now.Sub(c.heard) >= holdTime {
-		c.holder, c.free, c.rest = 0, later(c.free, c.heard.Add(holdTime+k.delay)), k.delay
+	if c.holder != 0 && !c.own && now.Sub(c.heard) >= holdTime {
+		rested := c.heard.Add(holdTime + k.delay)
+		c.holder, c.free, c.rest, c.ownFree = 0, later(c.free, rested), k.delay, later(c.ownFree, rested)
+		c.foreign = later(c.foreign, c.heard.Add(holdTime))
 	}
 	return c
 }
@@ -142,11 +220,18 @@ func (k *keeper) forget(now time.Time) {
 		return
 	}
 	for key, c := range k.clocks {
-		if c.holder == 0 && c.free.Before(now) && c.promised.Before(now) {
+		if c.holder == 0 && c.free.Before(now) && c.promised.Before(now) && c.ownFree.Before(now) && !k.remembers(now, key, c) {
 			delete(k.clocks, key)
 		}
 	}
 	k.sweep = max(1000, 2*len(k.clocks))
+}
+
+// rememberTime is how long it is known that others have requested a host of this shard: longer than a host's pause usually is.
+const rememberTime = time.Hour
+
+func (k *keeper) remembers(now time.Time, key string, c *clock) bool {
+	return strings.HasPrefix(key, keyHost) && now.Sub(c.foreign) < rememberTime
 }
 
 func (k *keeper) take(now time.Time, c *clock, who uint64) reply {
@@ -160,7 +245,7 @@ func (k *keeper) take(now time.Time, c *clock, who uint64) reply {
 	case now.Before(c.free):
 		return c.promise(now, c.free, max(c.rest, k.delay))
 	}
-	c.holder, c.heard = who, now
+	c.holder, c.own, c.heard = who, false, now
 	return reply{yes: true}
 }
 

@@ -29,7 +29,7 @@ func (x *keeping) pass(d time.Duration) { x.now = x.now.Add(d) }
 
 func newKeeping(t *testing.T, first bool) *keeping {
 	now := time.Now()
-	return &keeping{t, newKeeper(now, time.Second, first), now}
+	return &keeping{t, newKeeper(now, &Job{Delay: time.Second}, first), now}
 }
 
 func TestKeeperGrantsToOneAtATime(t *testing.T) {
@@ -79,8 +79,78 @@ func TestNewKeeperLearns(t *testing.T) {
 	x.is("free", x.ask(askTake, 1, 0), true, 0)
 }
 
+// The requests of the shard's own crawl wait for those of others to a host, and others wait for both.
+func TestKeeperOfAHost(t *testing.T) {
+	x := newKeeping(t, true)
+	const key = "a:192.0.2.1"
+	var last time.Time
+	own := func(who uint64, shared bool) (r reply) {
+		r, last = x.k.takeOwn(x.now, key, who, shared)
+		return r
+	}
+	x.is("own", own(1, false), true, 0)
+	x.pass(time.Hour)
+	x.is("another while it is under way, however long", x.ask(askTake, 2, 0), false, time.Second)
+	x.k.doneOwn(x.now, key, 1, 3*time.Second)
+	x.is("own again: its gate sees to the pause", own(3, false), true, 0)
+	x.k.doneOwn(x.now, key, 3, 3*time.Second)
+	x.is("another, whose turn comes after that of who asked before", x.ask(askTake, 2, 0), false, 4*time.Second)
+	x.pass(3 * time.Second)
+	x.is("another, later", x.ask(askTake, 2, 0), true, 0)
+	x.is("own meanwhile", own(4, false), false, time.Second)
+	x.ask(askDone, 2, 5*time.Second)
+	x.is("own after another", own(4, false), false, 5*time.Second)
+	x.pass(5 * time.Second)
+	x.is("own, later", own(4, false), true, 0)
+	if ago := x.now.Sub(last); ago != 5*time.Second {
+		t.Errorf("another's request is %v ago, want 5s", ago)
+	}
+	x.k.doneOwn(x.now, key, 4, 0)
+
+	x = newKeeping(t, false)
+	x.is("own of a host that only this shard requests", own(1, false), true, 0)
+	x.k.doneOwn(x.now, key, 1, 0)
+	x.is("own of another host, which others may be requesting", own(2, true), false, holdTime+time.Second)
+	x.ask(askHold, 7, 0)
+	x.pass(holdTime + time.Second - 1)
+	x.ask(askHold, 7, 0)
+	x.pass(1)
+	x.is("own while another says that it is under way", own(2, true), false, time.Second)
+	x.ask(askDone, 7, time.Second)
+	x.pass(time.Second)
+	x.is("own after that", own(2, true), true, 0)
+	if ago := x.now.Sub(last); ago != time.Second {
+		t.Errorf("another's request is %v ago, want 1s", ago)
+	}
+}
+
+// The rate of all requests gives a token each gap, and none soon after a change of keeper: an earlier one's may be in use.
+func TestKeeperOfTheRate(t *testing.T) {
+	now := time.Now()
+	for _, first := range []bool{true, false} {
+		x := &keeping{t, newKeeper(now, &Job{Rate: 4}, first), now}
+		given, last := 0, time.Time{}
+		for who := range uint64(400) {
+			if x.k.answer(x.now, ask{what: askTake, who: who + 1, key: keyRate}).yes {
+				if !last.IsZero() && x.now.Sub(last) < 250*time.Millisecond {
+					t.Fatalf("two tokens within %v", x.now.Sub(last))
+				}
+				given, last = given+1, x.now
+			}
+			x.pass(50 * time.Millisecond)
+		}
+		want := 80 // in 20 s
+		if !first {
+			want = 75 // in 18.75 s
+		}
+		if given != want {
+			t.Errorf("first %t: %d tokens in 20 s, want %d", first, given, want)
+		}
+	}
+}
+
 func TestKeeperIsBounded(t *testing.T) {
-	k, now := newKeeper(time.Now(), time.Second, true), time.Now()
+	k, now := newKeeper(time.Now(), &Job{Delay: time.Second}, true), time.Now()
 	for i := range 20_000 {
 		a := ask{what: askTake, who: uint64(i) + 1, key: fmt.Sprint("a:", i)}
 		k.answer(now, a)

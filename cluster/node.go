@@ -34,8 +34,8 @@ type Config struct {
 	//	Limits               Pages None, Bytes, Errors and Time none: j.Limits holds for all shards together
 	//	Politeness.Rate      0: j.Rate does
 	//
-	// If s.Epoch is greater than 1 it calls Gate().TakeOver(2*j.MaxSkew) before Run, and it tells s.Count what the crawl
-	// counts. Run gets all seeds of the job, in every shard: each queues its own.
+	// If s.Epoch is greater than 1 it calls Gate().TakeOver(2*j.MaxSkew) before Run. It gives s.Gate the crawler's gate, and tells
+	// s.Count what the crawl counts. Run gets all seeds of the job, in every shard: each queues its own.
 	Crawl func(ctx context.Context, s *Shard) error
 	// Store is how the queue of each shard is set up. Journal is set by the Node.
 	Store disk.Config
@@ -356,8 +356,8 @@ func (n *Node) crawl(ctx, stop context.Context, o *owner, h *held) error {
 	read()
 	inbox.Wait()
 	s.drain()
-	s.tasks.Wait()
 	silent()
+	s.tasks.Wait()
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/politeness"
 )
 
 // Shard is a shard that this node owns, for the function that crawls it.
@@ -29,6 +30,7 @@ type Shard struct {
 	store    *disk.Store
 	outbox   outbox
 	keeper   *keeper
+	foreign  *foreigners
 	pages    *pages // nil without Limits.Pages
 	snapSize int64  // of the last snapshot
 	snapping atomic.Bool
@@ -46,6 +48,7 @@ type Shard struct {
 	inbox   uint64        // read up to
 	probe   uint64        // the last one read
 	count   func() Counts // nil: nobody counts
+	gate    *politeness.Gate
 }
 
 // openShard makes the store of a shard that was taken over.
@@ -72,7 +75,10 @@ func (n *Node) openShard(o *owner) (*Shard, error) {
 	if err := s.enter(); err != nil {
 		return nil, errors.Join(err, s.store.Close())
 	}
-	s.keeper = newKeeper(time.Now(), n.job.Delay, o.epoch == 1)
+	if s.foreign, err = newForeigners(o.ctx, s); err != nil {
+		return nil, errors.Join(err, s.store.Close())
+	}
+	s.keeper = newKeeper(time.Now(), &n.job, o.epoch == 1)
 	if n.job.Limits.Pages > 0 {
 		s.pages = newPages(s)
 	}

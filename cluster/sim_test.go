@@ -95,10 +95,14 @@ func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 	s := &sim{t: t, w: w, rng: rng, seed: seed, links: map[string][]string{}, server: mem.New(), dir: t.TempDir()}
 	s.job = cluster.Job{Shards: 1 + rng.IntN(8), TTL: 9*time.Second + time.Duration(rng.IntN(25))*time.Second, Delay: time.Second}
 	s.snapshots = int64(500 + rng.IntN(20_000))
+	s.makeShared()
 	s.makeWeb()
+	if rng.IntN(3) == 0 {
+		s.job.Limits.Pages = 1 + rng.Int64N(int64(len(s.pages())+5))
+	}
 	w.Expect(crawltest.Expect{
 		Delay: time.Second, Agent: "testbot", Contact: simContact, MaxRetryAfter: 5 * time.Minute, AllowRepeats: true,
-		PerAddress: true,
+		PerAddress: true, PerDomain: s.job.PerDomain, Rate: s.job.Rate, RateSlack: time.Second,
 	})
 	s.faults = mem.Faults{Latency: time.Duration(rng.IntN(100)) * time.Millisecond}
 	if rng.IntN(2) == 0 {
@@ -110,20 +114,38 @@ func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 	return s
 }
 
+// makeShared decides what all requests share, and some of them.
+func (s *sim) makeShared() {
+	switch s.rng.IntN(5) {
+	case 0:
+		s.job.PerDomain = true
+	case 1:
+		s.job.Rate = 1 + 4*s.rng.Float64()
+	}
+}
+
+// host is the name of a host.
+func (s *sim) host(n int) string {
+	if s.job.PerDomain {
+		return fmt.Sprintf("h%d.d%d.test", n, n%3)
+	}
+	return fmt.Sprintf("h%d.test", n)
+}
+
 // makeWeb makes hosts with pages that link to each other, some of which request pauses. An answer that its machine heard
 // and could not commit any more is as if it had never arrived, so pauses are no longer than what lies between the last
 // request of an owner that is cut off and the first one of the next.
 func (s *sim) makeWeb() {
 	hosts, pages := 2+s.rng.IntN(8), 5+s.rng.IntN(25)
 	var leaves []string
-	url := func(h, p int) string { return fmt.Sprintf("http://h%d.test/%d", h, p) }
+	url := func(h, p int) string { return fmt.Sprintf("http://%s/%d", s.host(h), p) }
 	for h := range hosts {
-		site := s.w.Site(fmt.Sprintf("h%d.test", h)).Latency(time.Duration(s.rng.IntN(900)) * time.Millisecond)
+		site := s.w.Site(s.host(h)).Latency(time.Duration(s.rng.IntN(900)) * time.Millisecond)
 		if s.rng.IntN(8) == 0 { // so slow that a request has to say that it is under way
 			site.Latency(time.Duration(8+s.rng.IntN(10)) * time.Second)
 		}
 		if h > 0 && s.rng.IntN(2) == 0 {
-			site.Address(s.w.Site(fmt.Sprintf("h%d.test", s.rng.IntN(h))).Addr().String())
+			site.Address(s.w.Site(s.host(s.rng.IntN(h))).Addr().String())
 		}
 		switch s.rng.IntN(4) {
 		case 0:
@@ -133,7 +155,11 @@ func (s *sim) makeWeb() {
 			site.CrawlDelay(time.Duration(d) * time.Second).Robots(fmt.Sprintf("User-agent: *\nCrawl-delay: %d\n", d))
 		case 2:
 			site.Robots("")
+			if h > 0 && s.rng.IntN(2) == 0 { // which is asked about another host, and by another shard
+				site.Redirect("/robots.txt", "http://"+s.host(s.rng.IntN(h))+"/rules.txt")
+			}
 		}
+		s.w.Site(s.host(h)).Page("/rules.txt", "").Type("text/plain")
 		for p := range pages {
 			var links []string
 			if p+1 < pages {
@@ -145,7 +171,7 @@ func (s *sim) makeWeb() {
 			if p == 0 && h+1 < hosts {
 				links = append(links, url(h+1, 0))
 			}
-			leaf := fmt.Sprintf("http://h%d.test/leaf-%d-%d", s.rng.IntN(hosts), h, p) // no other page links to it
+			leaf := fmt.Sprintf("http://%s/leaf-%d-%d", s.host(s.rng.IntN(hosts)), h, p) // no other page links to it
 			links, leaves = append(links, leaf), append(leaves, leaf)
 			var body strings.Builder
 			for _, l := range links {
@@ -237,6 +263,7 @@ func (x *simNode) crawl(ctx context.Context, sh *cluster.Shard) error {
 	if err != nil {
 		return err
 	}
+	sh.Gate(cr.Gate())
 	if sh.Epoch > 1 {
 		if err := cr.Gate().TakeOver(2 * time.Duration(x.MaxSkew())); err != nil {
 			return err
@@ -270,6 +297,7 @@ func (s *sim) run() {
 		}
 		for _, x := range s.living() {
 			x.conn.Cut(false)
+			x.conn.Skew(0)
 		}
 		if len(s.living()) == 0 {
 			s.begin(fmt.Sprint("n", s.rng.IntN(s.made)))
@@ -308,7 +336,20 @@ func (s *sim) trouble() {
 		return
 	}
 	x := all[s.rng.IntN(len(all))]
-	switch s.rng.IntN(7) {
+	switch s.rng.IntN(9) {
+	case 7: // its clock is set wrong
+		d := time.Duration(s.rng.Int64N(int64(4*time.Second))) - 2*time.Second
+		s.log("%s is %v ahead", x.Name, d)
+		x.conn.Skew(d)
+	case 8: // the engine is away
+		s.log("the engine is away")
+		for _, x := range all {
+			x.conn.Cut(true)
+		}
+		time.Sleep(time.Duration(s.rng.Int64N(int64(2 * s.job.TTL))))
+		for _, x := range all {
+			x.conn.Cut(false)
+		}
 	case 0, 6: // at that instant: nothing that it still does takes effect
 		x.conn.CutAt(s.rng.IntN(20), s.rng.IntN(2) == 0, func() {
 			s.log("%s is killed", x.Name)
@@ -357,6 +398,10 @@ func (s *sim) check() {
 	for _, r := range s.w.Requests() {
 		requested[r.URL] = true
 	}
+	if limit := int(s.job.Limits.Pages); limit > 0 && limit < len(s.pages()) {
+		s.checkLimited(limit, seen)
+		return
+	}
 	for u := range s.pages() {
 		if seen[u] != 1 {
 			s.t.Errorf("%s is in the output %d times; requested %t", u, seen[u], requested[u])
@@ -364,6 +409,21 @@ func (s *sim) check() {
 	}
 	if len(seen) != len(s.pages()) {
 		s.t.Errorf("%d URLs in the output, want %d", len(seen), len(s.pages()))
+	}
+}
+
+// checkLimited checks that the output has exactly as many pages as the job may have (I7).
+func (s *sim) checkLimited(limit int, seen map[string]int) {
+	for u, n := range seen {
+		if n != 1 || !s.pages()[u] {
+			s.t.Errorf("%s is in the output %d times", u, n)
+		}
+	}
+	if len(seen) != limit {
+		s.t.Errorf("%d pages in the output, want %d of %d", len(seen), limit, len(s.pages()))
+	}
+	if end, err := cluster.LoadEnd(s.t.Context(), s.server.Connect()); end != cluster.EndPages || err != nil {
+		s.t.Errorf("the job has ended because of %q, %v", end, err)
 	}
 }
 
@@ -436,7 +496,7 @@ func (s *sim) committed(shard int) map[string]int64 {
 		return nil
 	}
 	defer store.Close()
-	if n := store.Stats(); n.Queued+n.Waiting+n.Claimed > 0 {
+	if n := store.Stats(); n.Queued+n.Waiting+n.Claimed > 0 && s.job.Limits.Pages == 0 {
 		s.t.Errorf("shard %d: %+v at the end of the job", shard, n)
 	}
 	return store.Offsets("")

@@ -99,35 +99,43 @@ func freePorts(t *testing.T, n int) (ports []int) {
 // create makes a job, as soon as the servers have found each other.
 func create(t *testing.T, c Config) {
 	t.Helper()
-	var err error
-	for range 100 {
+	soon(t, func(ctx context.Context) error {
+		if err := Create(ctx, c); !errors.Is(err, ErrExists) {
+			return err
+		}
+		return nil
+	})
+}
+
+// soon calls f until it succeeds.
+func soon(t *testing.T, f func(ctx context.Context) error) {
+	t.Helper()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		err = Create(ctx, c)
+		err := f(ctx)
 		cancel()
-		if err == nil || errors.Is(err, ErrExists) {
+		if err == nil {
 			return
 		}
-		time.Sleep(100 * time.Millisecond)
+		select {
+		case <-again.C:
+		case <-t.Context().Done():
+			t.Fatal(err)
+		}
 	}
-	t.Fatal(err)
 }
 
 func connect(t *testing.T, c Config) *Engine {
 	t.Helper()
-	var err error
-	for range 100 {
-		var e *Engine
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	var e *Engine
+	soon(t, func(ctx context.Context) (err error) {
 		e, err = Connect(ctx, c)
-		cancel()
-		if err == nil {
-			t.Cleanup(e.Close)
-			return e
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	t.Fatal(err)
-	return nil
+		return err
+	})
+	t.Cleanup(e.Close)
+	return e
 }
 
 func TestEngineConforms(t *testing.T) {

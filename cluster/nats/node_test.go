@@ -108,6 +108,7 @@ func crawl(w *crawltest.Web) func(ctx context.Context, sh *cluster.Shard) error 
 		if err != nil {
 			return err
 		}
+		sh.Gate(x.Gate())
 		if sh.Epoch > 1 {
 			if err := x.Gate().TakeOver(time.Second); err != nil {
 				return err

@@ -1,0 +1,197 @@
+package cluster
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// EndModel is a job of three shards in which only what concerns its end is real: journals and inboxes, owners, their beats,
+// and the probes. A shard's queue is a number. What its owner has not committed, a takeover forgets; the owner that was
+// overtaken continues until it is refused.
+type EndModel struct {
+	t       *testing.T
+	rng     *rand.Rand
+	ctx     context.Context
+	calm    Engine // where nothing is stale
+	stale   Engine
+	owners  []*modelOwner // those that were overtaken, too
+	shards  int
+	links   int // that pages may still have
+	attempt finisher
+	counts  []bool // by the number of an offer: its sender has committed the page
+}
+
+// modelOwner is a process that owns a shard, or believes it does.
+type modelOwner struct {
+	*owner
+	queue int    // pages, durable ones
+	inbox uint64 // read up to, likewise
+	probe uint64 // the last one read
+	// under are the links of the page under way, by shard: not sent yet. nil: no page is.
+	under  []int
+	served bool  // one is
+	sent   []int // the offers of the page under way
+}
+
+// NewEndModel makes a model. connect returns a connection whose reads are stale with a probability.
+func NewEndModel(t *testing.T, seed uint64, connect func(stale float64) Engine) *EndModel {
+	rng := rand.New(rand.NewPCG(seed, 8))
+	m := &EndModel{t: t, rng: rng, ctx: t.Context(), calm: connect(0), stale: connect(0.5), shards: 3, links: 1 + rng.IntN(8)}
+	for shard := range m.shards {
+		m.takeOver(shard)
+	}
+	m.commit(m.owners[0], 1, 0)
+	return m
+}
+
+// Run lets things happen until the probes say that the job is done, and reports whether they did.
+func (m *EndModel) Run() bool {
+	for range 600 {
+		o := m.owners[m.rng.IntN(len(m.owners))]
+		switch m.rng.IntN(12) {
+		case 0, 1, 2:
+			m.serve(o)
+		case 3, 4, 5:
+			m.read(o)
+		case 6, 7:
+			m.beat(o)
+		case 8:
+			if m.rng.IntN(4) == 0 {
+				m.takeOver(m.rng.IntN(m.shards))
+			}
+		default:
+			if m.attempt.step(m.ctx, m.stale, m.shards) {
+				m.check()
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// serve does one step of a page: its links are sent before it is committed.
+func (m *EndModel) serve(o *modelOwner) {
+	switch {
+	case !o.served && o.queue > 0:
+		o.served, o.under = true, make([]int, m.shards)
+		for m.links > 0 && m.rng.IntN(3) > 0 {
+			m.links--
+			o.under[m.rng.IntN(m.shards)]++
+		}
+	case o.served:
+		for shard, n := range o.under {
+			if n > 0 && shard != o.shard {
+				o.under[shard] = 0
+				m.send(o, shard, n)
+				return // something else may happen before the next one
+			}
+		}
+		if m.commit(o, o.queue-1+o.under[o.shard], o.inbox) {
+			for _, n := range o.sent {
+				m.counts[n] = true
+			}
+			o.served, o.sent = false, nil
+		}
+	}
+}
+
+func (m *EndModel) send(o *modelOwner, shard, links int) {
+	x := message{from: len(m.counts), epoch: uint64(links)} // the numbers of the offer and of its links, for short
+	o.sent, m.counts = append(o.sent, x.from), append(m.counts, false)
+	if err := m.calm.Send(m.ctx, shard, fmt.Sprint(m.rng.Uint64()), x.encode()); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// commit makes a shard's state durable: what a page leaves, or what was read.
+func (m *EndModel) commit(o *modelOwner, queue int, inbox uint64) bool {
+	state := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(queue)), inbox)
+	if _, err := o.Append(state); err != nil {
+		return false
+	}
+	o.queue, o.inbox = queue, inbox
+	return true
+}
+
+// read reads what is new in the inbox, as Shard.receive does: offers are queued first, and then the probe is noted and told.
+func (m *EndModel) read(o *modelOwner) {
+	queue, at, probe := o.queue, o.inbox, o.probe
+	for x, err := range m.stale.Inbox(m.ctx, o.shard, o.inbox) {
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		msg, err := decodeMessage(x.Data)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		at = x.Seq
+		if msg.probe != 0 {
+			probe = msg.probe
+		} else {
+			queue += int(msg.epoch)
+		}
+	}
+	if queue > o.queue && !m.commit(o, queue, at) {
+		return
+	}
+	o.inbox, o.probe = at, probe // without an offer it is read again after a takeover
+	m.beat(o)
+}
+
+func (m *EndModel) beat(o *modelOwner) {
+	mark := o.marked()
+	_ = o.beat(o.queue == 0 && !o.served, o.probe, mark)
+}
+
+// takeOver makes another process the owner, with what the journal says.
+func (m *EndModel) takeOver(shard int) {
+	last, err := m.calm.Last(m.ctx, shard)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	o, err := takeOver(m.ctx, m.calm, shard, "n", DefaultTTL, last)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	x := &modelOwner{owner: o}
+	for e, err := range m.calm.Read(m.ctx, shard, 0) {
+		r, derr := decodeRecord(e.Data)
+		if err = errors.Join(err, derr); err != nil {
+			m.t.Fatal(err)
+		}
+		if r.kind == kindGroup {
+			state, err := join(r.body)
+			if err != nil {
+				m.t.Fatal(err)
+			}
+			d := decoder{b: state}
+			x.queue, x.inbox, x.mark = int(d.uint()), d.uint(), e.Seq
+		}
+	}
+	m.owners = append(m.owners, x)
+}
+
+// check checks that the job is done. An offer whose sender has not committed the page does not count: who owns that shard now
+// sends the page's links itself.
+func (m *EndModel) check() {
+	for shard := range m.shards {
+		var o *modelOwner
+		for _, x := range m.owners {
+			if x.shard == shard && (o == nil || x.epoch > o.epoch) {
+				o = x
+			}
+		}
+		if o.queue > 0 || o.served {
+			m.t.Errorf("the job has ended, and shard %d has %d pages", shard, o.queue)
+		}
+		for x, err := range m.calm.Inbox(m.ctx, shard, o.inbox) {
+			if msg, derr := decodeMessage(x.Data); err != nil || derr != nil || msg.probe == 0 && m.counts[msg.from] {
+				m.t.Errorf("the job has ended, and an offer to shard %d is not read: %v %v", shard, err, derr)
+			}
+		}
+	}
+}

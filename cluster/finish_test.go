@@ -1,0 +1,36 @@
+package cluster_test
+
+import (
+	"flag"
+	"testing"
+	"testing/synctest"
+
+	"github.com/amble-crawler/amble/cluster"
+	"github.com/amble-crawler/amble/cluster/mem"
+)
+
+var endRuns = flag.Int("end.n", 1500, "number of seeds TestEndModel goes through")
+
+// I8: whatever happens in whatever order, the probes find a job done only when nothing is queued and no offer is under way.
+func TestEndModel(t *testing.T) {
+	ended := 0
+	for seed := range uint64(*endRuns) {
+		synctest.Test(t, func(t *testing.T) {
+			s := mem.New()
+			m := cluster.NewEndModel(t, seed, func(stale float64) cluster.Engine {
+				c := s.Connect()
+				c.Misbehave(mem.Faults{Seed: seed, Stale: stale})
+				return c
+			})
+			if m.Run() {
+				ended++
+			}
+		})
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	if ended < *endRuns/2 {
+		t.Errorf("%d of %d jobs ended: the model has to end most", ended, *endRuns)
+	}
+}
