@@ -44,6 +44,7 @@ type commands struct {
 	Plan       planCmd       `cmd:"" group:"Check:" help:"Say how long a polite crawl will take at least, and what decides it."`
 	Robots     robotsCmd     `cmd:"" group:"Check:" help:"Judge URLs by robots.txt, and say why."`
 	Verify     verifyCmd     `cmd:"" group:"Check:" help:"Check the ledger of a crawl against the politeness invariants."`
+	Replay     replayCmd     `cmd:"" group:"Check:" help:"Make a whole crawl again from its archive, and say what differs."`
 	Identity   identityCmd   `cmd:"" group:"Set up:" help:"Make, publish and check what sites recognise the crawler by."`
 	Completion completionCmd `cmd:"" group:"Set up:" help:"Print a completion script for a shell."`
 	Version    versionCmd    `cmd:"" group:"Set up:" help:"Print version and build."`

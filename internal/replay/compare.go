@@ -1,0 +1,204 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/sink"
+)
+
+// comparison is a sink that compares each visit with the recorded one.
+type comparison struct {
+	result    *Result
+	byProgram bool
+	script    *script
+	pages     map[uint64]*page
+	line      int // of the visits, where the script is
+	err       error
+}
+
+// page is what is kept of a recorded visit.
+type page struct {
+	line     int // of the last visit of the URL
+	from, to time.Time
+	body     [8]byte // the beginning of its SHA-256
+}
+
+var seed = maphash.MakeSeed()
+
+func hashOf(url string) uint64 { return maphash.String(seed, url) }
+
+// read notes when each visit began and ended, and what it got.
+func (x *comparison) read(r *job.Reader) error {
+	x.pages = map[uint64]*page{}
+	n := 0
+	for v, err := range r.Visits() {
+		if err != nil {
+			return err
+		}
+		n++
+		p := &page{line: n, from: v.Started, to: v.Ended}
+		if p.from.IsZero() {
+			p.from = v.Ended
+		}
+		copy(p.body[:], v.SHA256)
+		x.pages[hashOf(v.URL)] = p
+	}
+	return nil
+}
+
+// skipped reports whether a visit is not repeated: the URL was visited again later, in a process that retried it; or what
+// decided was not in an answer, but in time and network.
+func (x *comparison) skipped(v *sink.Record) bool {
+	x.line++
+	p := x.pages[hashOf(v.URL)]
+	switch {
+	case p != nil && p.line != x.line:
+	case v.Status > 0 || v.Outcome != string(crawler.Deferred) && v.Outcome != string(crawler.Failed):
+		return false
+	case v.Reason == crawler.ReasonHostBudget && !strings.HasPrefix(v.Rule, "hosts: "):
+		return false
+	}
+	x.result.Taken++
+	return true
+}
+
+// lost notes a visit that was not repeated.
+func (x *comparison) lost(v *sink.Record, why string) {
+	x.line++
+	x.result.Visits++
+	x.result.Differ++
+	x.add(Change{v.URL, "visit", v.Outcome, why})
+}
+
+func (x *comparison) add(c Change) {
+	if len(x.result.Changes) < MostChanges {
+		x.result.Changes = append(x.result.Changes, c)
+	}
+}
+
+// Append implements sink.Sink.
+func (x *comparison) Append(_ context.Context, got *sink.Record) error {
+	want := x.script.want
+	x.result.Visits++
+	was, err := x.fields(want)
+	if err == nil {
+		var is map[string]string
+		if is, err = x.fields(got); err == nil {
+			x.compare(want, got, was, is)
+		}
+	}
+	return err
+}
+
+// compare notes how a visit differs.
+func (x *comparison) compare(want, got *sink.Record, was, is map[string]string) {
+	if x.sameAs(want, got) {
+		delete(was, "same_as")
+		delete(is, "same_as")
+	}
+	differ := false
+	for name := range is {
+		if _, ok := was[name]; !ok {
+			was[name] = ""
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if was[name] != is[name] {
+			differ = true
+			x.add(Change{want.URL, name, was[name], is[name]})
+		}
+	}
+	if differ {
+		x.result.Differ++
+	}
+}
+
+// sameAs reports whether two visits name a page with the same body as well as they can: of two pages that were under way together,
+// either may have been met first.
+func (x *comparison) sameAs(want, got *sink.Record) bool {
+	if want.SameAs == got.SameAs {
+		return true
+	}
+	this := x.pages[hashOf(want.URL)]
+	named := want.SameAs
+	if named == "" {
+		named = got.SameAs
+	}
+	that := x.pages[hashOf(named)]
+	return this != nil && that != nil && this.body == that.body && (want.SameAs != "" || that.to.After(this.from))
+}
+
+// fetchedAt is in the details of what robots.txt refuses.
+var fetchedAt = regexp.MustCompile(", fetched [0-9T:Z.-]+")
+
+// fields returns what is compared of a visit, by the names in its JSON form: all but times, attempts, the place in the archive and
+// the texts of errors without an answer, which a crawl from an archive does not have.
+func (x *comparison) fields(v *sink.Record) (map[string]string, error) {
+	r := *v
+	r.Queued, r.Started, r.Ended, r.Attempt, r.WARC, r.Exchange = time.Time{}, time.Time{}, time.Time{}, 0, nil, nil
+	r.Detail = fetchedAt.ReplaceAllString(r.Detail, "")
+	if r.Error = ""; x.byProgram {
+		r.Data = nil
+	}
+	b, err := json.Marshal(&r)
+	if err != nil {
+		return nil, err
+	}
+	raw, all := map[string]json.RawMessage{}, map[string]string{}
+	if err := json.Unmarshal(b, &raw); err != nil {
+		return nil, err
+	}
+	for name, value := range raw {
+		all[name] = string(bytes.Trim(value, `"`))
+	}
+	return all, nil
+}
+
+// end compares what was left.
+func (x *comparison) end(m *job.Manifest) {
+	some, left := x.script.left(MostChanges)
+	x.result.Left = left
+	switch last := m.Last(); {
+	case m.Finished():
+		x.result.Differ += left
+		for _, url := range some {
+			x.add(Change{url, "visit", "", "found again"})
+		}
+		x.result.Left = 0
+	case !last.Ended.IsZero() && last.Left != left:
+		x.result.Notes = append(x.result.Notes, fmt.Sprintf("%s were left when the last process ended, %d are now", cli.Plural(last.Left, "URL"), left))
+	}
+}
+
+// Sync implements sink.Sink.
+func (*comparison) Sync() (int64, error) { return 0, nil }
+
+// Restore implements sink.Sink.
+func (*comparison) Restore(int64) error { return nil }
+
+// Close implements sink.Sink.
+func (*comparison) Close() error { return nil }
+
+// Text is the result in a line.
+func (r *Result) Text() string {
+	text := fmt.Sprintf("%s, %d differ", cli.Plural(r.Visits, "visit"), r.Differ)
+	if r.Taken > 0 {
+		text += fmt.Sprintf("; %d more were decided by time and network, and are taken as recorded", r.Taken)
+	}
+	if r.Left > 0 {
+		text += fmt.Sprintf("; %s left, as in the job", cli.Plural(r.Left, "URL"))
+	}
+	return text
+}

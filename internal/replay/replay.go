@@ -1,0 +1,144 @@
+// Package replay repeats the crawl of a job from its archive, without a request, and compares each visit with the record.
+//
+// Reading order: replay.go, script.go, compare.go.
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Result says how a crawl that was repeated compares with its record.
+type Result struct {
+	Visits  int      `json:"visits"`          // that were compared
+	Differ  int      `json:"differ"`          // of them, and URLs without a counterpart
+	Taken   int      `json:"taken,omitempty"` // visits that depended on the time and the network of then: they were not repeated
+	Left    int      `json:"left,omitempty"`  // URLs that were queued and not visited, as in the job
+	Changes []Change `json:"differences,omitempty"`
+	Notes   []string `json:"notes,omitempty"`
+}
+
+// Change is a difference.
+type Change struct {
+	URL   string `json:"url"`
+	Field string `json:"field"` // of the visit, in its JSON form; "visit" for all of it
+	Was   string `json:"was"`
+	Is    string `json:"is"`
+}
+
+// String returns the difference as a line.
+func (c *Change) String() string {
+	return fmt.Sprintf("%s: %s was %s, is %s", c.URL, c.Field, orNothing(c.Was), orNothing(c.Is))
+}
+
+func orNothing(s string) string {
+	if s == "" {
+		return "nothing"
+	}
+	return s
+}
+
+// MostChanges is how many differences are kept; all are counted.
+const MostChanges = 1000
+
+// Run repeats the crawl of the job that r reads. It needs some 500 bytes of memory for each URL that the job knows. The error is
+// about what could not be read, or says why a job cannot be repeated.
+func Run(ctx context.Context, r *job.Reader) (*Result, error) {
+	m, err := r.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config(r)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := job.Replay(r.Dir())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rec.Close() }() // only read
+	x := &comparison{result: &Result{Notes: notes(m)}, byProgram: len(m.Program) > 0}
+	if err := x.read(r); err != nil {
+		return nil, err
+	}
+	if err := rec.Apply(&cfg); err != nil {
+		return nil, err
+	}
+	if err := x.crawl(ctx, cfg, m.Seeds, r); err != nil {
+		return nil, err
+	}
+	x.end(m)
+	return x.result, nil
+}
+
+// config returns the configuration of the job for one worker, without what ends a crawl early: the record says where it ended.
+func config(r *job.Reader) (crawler.Config, error) {
+	c, err := r.Config()
+	if err != nil {
+		return crawler.Config{}, err
+	}
+	if c.Since != "" {
+		return crawler.Config{}, cli.Usage("%s was crawled with --since %s: pages that had not changed are not in its archive, so that it cannot be repeated", r.Dir(), c.Since)
+	}
+	c.Sign, c.LoadCookies = "", "" // nothing is sent
+	cfg, err := c.Crawler()
+	if err != nil { // a file with own hosts that is gone, for example
+		cfg = c.Crawl
+	}
+	l := &cfg.Limits
+	cfg.Concurrency, l.Pages, l.Bytes, l.Time, l.Errors = 1, math.MaxInt32, 0, 0, 0
+	cfg.Politeness.MaxFailures, cfg.Politeness.MaxSilence, cfg.Politeness.OptOut = crawler.None, crawler.None, nil
+	return cfg, nil
+}
+
+// notes says why a job that is intact may differ.
+func notes(m *job.Manifest) (all []string) {
+	if len(m.Program) > 0 {
+		all = append(all, fmt.Sprintf("a program made the job with %v: what it did with pages is not repeated", m.Program))
+	}
+	for i, run := range m.Runs {
+		for _, c := range run.Changes {
+			if c.Key != "" {
+				all = append(all, fmt.Sprintf("process %d changed %s from %q to %q: what came before was decided otherwise", i+1, c.Key, c.From, c.To))
+			}
+		}
+	}
+	return all
+}
+
+// crawl repeats the crawl.
+func (x *comparison) crawl(ctx context.Context, cfg crawler.Config, seeds []string, r *job.Reader) error {
+	key := cfg.Canonical.Key
+	next, stop := pull(r.Visits())
+	defer stop()
+	x.script = &script{next: next, key: key, skipped: x.skipped, lost: x.lost, begun: x.began, urls: map[weburl.Key]*entry{}}
+	cfg.Frontier, cfg.Sinks = x.script, []sink.Sink{x}
+	c, err := crawler.New(cfg)
+	if err != nil {
+		return fmt.Errorf("%s cannot be repeated with its settings: %w", r.Dir(), err)
+	}
+	_, err = c.Run(ctx, seeds...)
+	var unreachable *crawler.UnreachableError
+	if errors.As(err, &unreachable) {
+		err = nil
+	}
+	return errors.Join(err, x.script.err, x.err)
+}
+
+// began returns when the visit of a URL began, as far as that is known.
+func (x *comparison) began(url string) (time.Time, bool) {
+	p := x.pages[hashOf(url)]
+	if p == nil {
+		return time.Time{}, false
+	}
+	return p.from, true
+}

@@ -1,0 +1,219 @@
+package replay
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// script is a frontier that hands out URLs in the order of recorded visits, whatever their hosts and priorities. So a single
+// worker repeats what many did: what each page queued is known when the next visit begins, as it was then.
+type script struct {
+	next    func() (*sink.Record, error, bool)
+	key     func(weburl.URL) weburl.Key
+	skipped func(v *sink.Record) bool          // whether a visit is taken as it was recorded
+	lost    func(v *sink.Record, why string)   // for a visit that cannot be repeated
+	begun   func(url string) (time.Time, bool) // when the visit of a URL began then
+
+	mu     sync.Mutex
+	urls   map[weburl.Key]*entry
+	queued int
+	now    time.Time    // then, when the last visit ended
+	want   *sink.Record // the visit that is repeated now
+	again  bool         // its claim was put back
+	ready  time.Time    // until when that has to wait
+	err    error        // of reading the visits
+}
+
+// entry is a URL that was queued.
+type entry struct {
+	frontier.Request
+	early *frontier.Request // what it was before the last change, if it may have been claimed before that
+	done  bool
+}
+
+// slack is how much later than the end of a visit its links may have been queued.
+const slack = 2 * time.Second
+
+// Add implements frontier.Frontier.
+func (s *script) Add(_ context.Context, rs ...frontier.Request) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.add(rs), nil
+}
+
+// add queues URLs as the store of the job did.
+func (s *script) add(rs []frontier.Request) (added int) {
+	for _, r := range rs {
+		k := s.key(r.URL)
+		e := s.urls[k]
+		switch {
+		case e == nil:
+			s.urls[k] = &entry{Request: r}
+			s.queued++
+			added++
+		case s.final(e):
+		case r.Priority > e.Priority && r.Plain() && e.Plain():
+			r.Depth = min(r.Depth, e.Depth)
+			s.change(e, r)
+		case r.Depth < e.Depth:
+			deeper := e.Request
+			deeper.Depth = r.Depth
+			s.change(e, deeper)
+		}
+	}
+	return added
+}
+
+// change changes a URL that is queued, and keeps what it was if the recorded crawl may have claimed it just before.
+func (s *script) change(e *entry, r frontier.Request) {
+	was := e.Request
+	if e.Request, e.early = r, nil; s.beganBefore(e, s.now.Add(slack)) {
+		e.early = &was
+	}
+}
+
+// final reports whether a URL was out of the queue at this point of the recorded crawl: its visit had ended, or was under way.
+func (s *script) final(e *entry) bool {
+	return e.done || s.beganBefore(e, s.now)
+}
+
+func (s *script) beganBefore(e *entry, t time.Time) bool {
+	at, ok := s.begun(e.URL.String())
+	return ok && at.Before(t)
+}
+
+// Known implements frontier.Knower.
+func (s *script) Known(keys []weburl.Key, depth int, priority int8, known []bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, k := range keys {
+		e := s.urls[k]
+		known[i] = e != nil && (s.final(e) || e.Depth <= depth && (e.Priority >= priority || !e.Plain()))
+	}
+}
+
+// Claim implements frontier.Frontier.
+func (s *script) Claim(ctx context.Context) (c frontier.Claim, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		if err := ctx.Err(); err != nil {
+			return c, err
+		}
+		put := s.again
+		if put {
+			s.wait(ctx)
+		}
+		if s.again = false; !put && !s.advance() {
+			return c, frontier.ErrDrained
+		}
+		u, err := weburl.Parse(s.want.URL)
+		e := s.urls[s.key(u)]
+		switch {
+		case err != nil:
+			s.lost(s.want, "its URL cannot be read")
+		case e == nil:
+			s.lost(s.want, "nothing led to it again")
+		case !put && s.skipped(s.want):
+			s.done(e)
+		default:
+			if e.early != nil && e.early.Depth == s.want.Depth {
+				e.Request = *e.early
+			}
+			c.Request, c.ID = e.Request, 1
+			return c, nil
+		}
+		s.want = nil
+	}
+}
+
+// wait waits until the URL that was put back may be claimed.
+func (s *script) wait(ctx context.Context) {
+	t := time.NewTimer(time.Until(s.ready))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// advance goes to the next recorded visit.
+func (s *script) advance() bool {
+	v, err, ok := s.next()
+	s.err = err
+	if !ok || err != nil {
+		return false
+	}
+	s.want = v
+	return true
+}
+
+func (s *script) done(e *entry) {
+	if !e.done {
+		s.queued--
+	}
+	e.done = true
+	if s.want.Ended.After(s.now) {
+		s.now = s.want.Ended
+	}
+}
+
+// Settle implements frontier.Frontier.
+func (s *script) Settle(_ context.Context, c frontier.Claim, end frontier.Settlement) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if end.Again != nil {
+		s.again, s.ready = true, maxTime(end.ReadyAt, end.Again.NotBefore)
+		s.add(end.Links)
+		return nil
+	}
+	s.now = maxTime(s.now, s.want.Ended) // what was under way when its links were queued
+	if e := s.urls[s.key(c.URL)]; e != nil {
+		s.done(e)
+	}
+	s.add(end.Links)
+	return nil
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// Close implements frontier.Frontier.
+func (*script) Close() error { return nil }
+
+// Stats implements frontier.Counter.
+func (s *script) Stats() frontier.Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return frontier.Stats{Queued: s.queued, Done: len(s.urls) - s.queued}
+}
+
+// HostPending implements frontier.Counter.
+func (*script) HostPending(string) int { return 1 }
+
+// left returns URLs that were queued and have no visit, at most this many, and how many there are.
+func (s *script) left(most int) (some []string, all int) {
+	for _, e := range s.urls {
+		if !e.done {
+			some = append(some, e.URL.String())
+		}
+	}
+	slices.Sort(some)
+	return some[:min(most, len(some))], len(some)
+}
+
+// pull makes a function of a sequence; stop must be called.
+func pull(seq iter.Seq2[*sink.Record, error]) (next func() (*sink.Record, error, bool), stop func()) {
+	return iter.Pull2(seq)
+}
