@@ -130,7 +130,7 @@ func (x *exchange) describe(page *Page) {
 }
 
 func (x *exchange) wanted(contentType string) bool {
-	return x.named() || x.f.cfg.Wanted == nil || x.f.cfg.Wanted(contentType)
+	return x.purpose == politeness.Resource || x.named() || x.f.cfg.Wanted == nil || x.f.cfg.Wanted(contentType)
 }
 
 // grow gives buf more memory, up to limit, as soon as Reserve grants it: twice as much, or what the declared length

@@ -31,6 +31,7 @@ const (
 	DefaultMaxBody          = 10 << 20
 	DefaultMaxRobots        = 512_000
 	DefaultMaxSitemap       = 50 << 20
+	DefaultMaxResource      = 5 << 20
 	DefaultWireSlack        = 1 << 20
 	DefaultMaxEncodings     = 2
 	DefaultUnwantedLimit    = 64 << 10
@@ -85,6 +86,7 @@ type Config struct {
 	MaxBody          int // body of a page after decoding
 	MaxRobots        int // body of a robots.txt after decoding (RFC 9309 section 2.5: at least 500 KiB)
 	MaxSitemap       int // body of a sitemap after decoding
+	MaxResource      int // body of what a page needs to be rendered, after decoding; at most MaxBody
 	WireSlack        int // how much more than the body's limit an answer may take on the wire, framing included
 	MaxEncodings     int // layers of Content-Encoding that are decoded
 	UnwantedLimit    int // bytes read of a body whose type Wanted refuses
@@ -93,8 +95,8 @@ type Config struct {
 	// no limit but MaxBody.
 	MaxRatio int
 	// Wanted reports whether a page's body of this media type is of use to anybody. A body that it refuses is read up
-	// to UnwantedLimit, and then the connection is dropped. It is called from many goroutines. nil: everything is
-	// wanted.
+	// to UnwantedLimit, and then the connection is dropped. It is called from many goroutines, but not for what a page
+	// needs to be rendered. nil: everything is wanted.
 	Wanted func(contentType string) bool
 	// Reserve is called before a body is given n further bytes of memory, beyond its first 64 KiB, with the context of
 	// its Fetch. It may wait until there is room: time limits are suspended until it returns. Its error ends the fetch
@@ -199,6 +201,7 @@ func (c Config) withDefaults() Config {
 	c.MaxBody = or(c.MaxBody, DefaultMaxBody)
 	c.MaxRobots = or(c.MaxRobots, DefaultMaxRobots)
 	c.MaxSitemap = or(c.MaxSitemap, DefaultMaxSitemap)
+	c.MaxResource = or(c.MaxResource, DefaultMaxResource)
 	c.WireSlack = or(c.WireSlack, DefaultWireSlack)
 	c.MaxEncodings = or(c.MaxEncodings, DefaultMaxEncodings)
 	c.UnwantedLimit = or(c.UnwantedLimit, DefaultUnwantedLimit)
@@ -222,6 +225,8 @@ func (c *Config) limit(p politeness.Purpose) int {
 		return c.MaxRobots
 	case politeness.Sitemap:
 		return c.MaxSitemap
+	case politeness.Resource:
+		return min(c.MaxBody, c.MaxResource)
 	}
 	return c.MaxBody
 }
@@ -247,7 +252,7 @@ func (c *Config) checkLimits() error {
 	}
 	for name, n := range map[string]int{
 		"MaxHeader": c.MaxHeader, "MaxHeaderFields": c.MaxHeaderFields, "MaxInformational": c.MaxInformational,
-		"MaxBody": c.MaxBody, "MaxRobots": c.MaxRobots, "MaxSitemap": c.MaxSitemap, "WireSlack": c.WireSlack,
+		"MaxBody": c.MaxBody, "MaxRobots": c.MaxRobots, "MaxSitemap": c.MaxSitemap, "MaxResource": c.MaxResource, "WireSlack": c.WireSlack,
 		"MaxEncodings": c.MaxEncodings, "UnwantedLimit": c.UnwantedLimit, "MaxWindow": c.MaxWindow,
 		"MaxRatio": c.MaxRatio, "DNSCacheSize": c.DNSCacheSize, "MaxIdle": c.MaxIdle,
 	} {

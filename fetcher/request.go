@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/amble-crawler/amble/politeness"
 )
 
 // acceptEncoding lists the codings that are requested of servers. decode.go also decodes deflate, which is not
@@ -52,6 +54,9 @@ func (x *exchange) header(ctx context.Context) (http.Header, error) {
 	h := make(http.Header, len(x.f.header)+5)
 	maps.Copy(h, x.f.header)
 	h["User-Agent"] = []string{x.grant.UserAgent()}
+	if x.purpose == politeness.Resource { // what a script requests is no document
+		h["Accept"] = []string{"*/*"}
+	}
 	optional(h, "If-None-Match", x.validators.ETag)
 	optional(h, "If-Modified-Since", x.validators.LastModified)
 	if err := x.addFields(ctx, h); err != nil {

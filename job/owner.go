@@ -194,6 +194,9 @@ func (o *owned) names(e *ledger.Entry) bool {
 	if o.same(e.Host) {
 		return true
 	}
+	if e.Purpose == politeness.Resource.String() { // its page's host has no part in it
+		return false
+	}
 	u, err := weburl.Parse(e.For)
 	return err == nil && o.same(u.Host())
 }

@@ -15,7 +15,7 @@ const other = "other"
 
 // Values of labels. A value that is none of them is counted as other.
 var (
-	purposes = []string{politeness.Page.String(), politeness.Robots.String(), politeness.Sitemap.String(), other}
+	purposes = []string{politeness.Page.String(), politeness.Robots.String(), politeness.Sitemap.String(), politeness.Resource.String(), other}
 	classes  = []string{"1xx", "2xx", "3xx", "4xx", "5xx", "error", "aborted"}
 	outcomes = []string{
 		string(crawler.Fetched), string(crawler.Redirected), string(crawler.Refused), string(crawler.OutOfScope), string(crawler.Deferred),

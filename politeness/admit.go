@@ -13,14 +13,16 @@ type Request struct {
 	URL      weburl.URL // what is wanted in the end
 	Next     weburl.URL // what [Gate.Next] named for it; zero: the caller resolved URL's own host
 	Addr     netip.Addr // the address of Next's host
-	Purpose  Purpose    // Page, Sitemap or Login; robots.txt permits the Gate makes by itself
+	Purpose  Purpose    // Page, Sitemap, Login or Resource; robots.txt permits the Gate makes by itself
+	For      weburl.URL // of a Resource, and of nothing else: the page that needs it, written to the ledger
 	Attempt  int        // 0 for the first; further failures of a page do not count for Config.MaxFailures
 	Queued   time.Time  // when the URL was queued, written to the ledger
 	Deadline time.Time  // the Permit expires no later; zero: after Config.PermitTTL
 }
 
 // Admit decides about a request at this moment. It returns a Permit, whose URL is q.Next; or an error: *[Denied], the final
-// word on q.URL; *[NotYet], with the time to try again; or [ErrRequest] for a Request without URL or address.
+// word on q.URL; *[NotYet], with the time to try again; or [ErrRequest] for a Request without URL or address, or for a Resource
+// without For.
 //
 // The Permit expires after Config.PermitTTL, at q.Deadline, or when the rules by which it was judged or the hours for
 // requests end, whichever is first. Every Permit must be followed by one Report, used or not.
@@ -32,7 +34,7 @@ func (g *Gate) Admit(q Request) (Permit, error) {
 }
 
 func (g *Gate) admit(now time.Time, q Request) (Permit, error) {
-	if q.URL.IsZero() || !q.Addr.IsValid() {
+	if q.URL.IsZero() || !q.Addr.IsValid() || (q.Purpose == Resource) == q.For.IsZero() {
 		return Permit{}, ErrRequest
 	}
 	g.sweep(now)
@@ -104,7 +106,7 @@ func (g *Gate) step(now time.Time, h *host, q Request) (step, error) {
 	}
 	g.takeBack(now, o.fetching)
 	page := step{url: q.URL, purpose: Page}
-	if q.Purpose == Sitemap || q.Purpose == Login { // a page cannot pass for a robots.txt
+	if q.Purpose == Sitemap || q.Purpose == Login || q.Purpose == Resource { // a page cannot pass for a robots.txt
 		page.purpose = q.Purpose
 	}
 	switch {
@@ -167,7 +169,7 @@ func (c *Config) life(now time.Time, q Request, s step, o *origin) time.Duration
 func (g *Gate) mint(now time.Time, q Request, h *host, s step, c clocks) Permit {
 	o := h.origin(q.URL)
 	p := &permit{
-		gate: g, id: g.journal.number(), url: s.url, wanted: q.URL, wantedHost: h, addr: q.Addr, purpose: s.purpose,
+		gate: g, id: g.journal.number(), url: s.url, wanted: q.URL, page: q.For, wantedHost: h, addr: q.Addr, purpose: s.purpose,
 		attempt: q.Attempt, queued: q.Queued, allowed: now, life: g.cfg.life(now, q, s, o), clocks: c, slot: c.host.number(c.slot),
 	}
 	passed := p.passed[:0]

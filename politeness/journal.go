@@ -78,6 +78,8 @@ func (j *journal) entry(event string, p *permit) ledger.Entry {
 	}
 	if p.url != p.wanted {
 		e.For = p.wanted.String()
+	} else if p.purpose == Resource {
+		e.For = p.page.String()
 	}
 	if j.cfg.PerDomain && p.clocks.domain != nil {
 		e.Domain = p.url.Domain()

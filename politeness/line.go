@@ -23,6 +23,8 @@ func (e line) purpose() Purpose {
 		return Sitemap
 	case Login.String():
 		return Login
+	case Resource.String():
+		return Resource
 	}
 	return Page
 }
@@ -69,12 +71,13 @@ func (e line) reply() Reply {
 	return r
 }
 
-// urls are the URL that was requested and the one it was wanted for: the same, or the page whose robots.txt it is.
+// urls are the URL that was requested and the one it was wanted for: the same, or the URL whose robots.txt it is. A resource
+// is wanted itself: the page that it is for has another clock.
 func (e line) urls() (target, wanted weburl.URL, err error) {
 	if target, err = weburl.Parse(e.URL); err != nil {
 		return target, wanted, err
 	}
-	if e.For == "" {
+	if e.For == "" || e.purpose() == Resource {
 		return target, target, nil
 	}
 	wanted, err = weburl.Parse(e.For)

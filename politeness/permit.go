@@ -18,7 +18,8 @@ var (
 	ErrExpired  = errors.New("politeness: permit expired") // too late to send; call Admit again
 )
 
-// ErrRequest is the answer to a [Request] without URL or address: no clock could hold it.
+// ErrRequest is the answer to a [Request] without URL or address: no clock could hold it. It is also the answer to a
+// Resource without For, and to For with another Purpose: the ledger would not say what the request was for.
 var ErrRequest = errors.New("politeness: request without URL or address")
 
 // Purpose says why a request is made. It is written to the ledger.
@@ -26,10 +27,11 @@ type Purpose uint8
 
 // The purposes.
 const (
-	Page    Purpose = iota // a page, or any URL of the crawl
-	Robots                 // robots.txt or a hop of its redirects
-	Sitemap                // a sitemap
-	Login                  // a form that the operator's program submits to log in: the one purpose that is not a GET
+	Page     Purpose = iota // a page, or any URL of the crawl
+	Robots                  // robots.txt or a hop of its redirects
+	Sitemap                 // a sitemap
+	Login                   // a form that the operator's program submits to log in: the one purpose that is not a GET
+	Resource                // what a page needs to be rendered: a script, data; treated like a page
 )
 
 // String is the name of p in the ledger.
@@ -41,6 +43,8 @@ func (p Purpose) String() string {
 		return "sitemap"
 	case Login:
 		return "login"
+	case Resource:
+		return "resource"
 	}
 	return "page"
 }
@@ -61,6 +65,7 @@ type permit struct {
 	url        weburl.URL // what is requested
 	wanted     weburl.URL // the URL that the caller wants: the same, or a page whose robots.txt this is
 	wantedHost *host
+	page       weburl.URL // of a Resource: what it is for
 	addr       netip.Addr
 	purpose    Purpose
 	attempt    int

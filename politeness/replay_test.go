@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -44,12 +45,21 @@ func newLife(t *testing.T, seed uint64) *life {
 	return l
 }
 
+// page requests a URL, one in four of them for a page of another host.
+func (l *life) page(u weburl.URL, addr netip.Addr) (Permit, error) {
+	q := Request{URL: u, Next: l.gate.Next(u), Addr: addr}
+	if s := u.String(); s[len(s)-1]%4 == 0 {
+		q.Purpose, q.For = Resource, l.url("https://page.test/")
+	}
+	return l.gate.Admit(q)
+}
+
 // step begins a request, or comes as far as an address; ends some; and lets time pass.
 func (l *life) step() {
 	raw, addr := randomRequest(l.rng)
 	if u := l.url(raw); l.rng.IntN(12) == 0 {
 		l.gate.Failed(u, l.gate.Next(u), errors.New("no such host"))
-	} else if p, err := l.admit(raw, addr); err == nil {
+	} else if p, err := l.page(u, addr); err == nil {
 		l.flying[p.ID()] = p
 		if g, err := p.Redeem(); err == nil && l.rng.IntN(10) > 0 {
 			time.Sleep(time.Duration(l.rng.IntN(20)) * time.Millisecond)

@@ -35,6 +35,8 @@ var protections = []mutant{
 	{"a broken answer is a good one", "politeness/health.go", "r.Truncated == CutShort ||", "", both, false, seeds{crawl: 28, gate: 618}},
 	{"the last failure ends nothing", "politeness/health.go", "case int(h.failures)/int(wholeFault) >= c.MaxFailures:", "case false:", both, false, seeds{crawl: 40, gate: 2314}},
 	{"a time-out is a failure of the page", "politeness/health.go", ", isTimeout(r.Err):", ":", gate, false, seeds{gate: 2285}},
+	{"a resource is for no page", "politeness/admit.go", " || (q.Purpose == Resource) == q.For.IsZero()", "", 0, false, nil},
+	{"a replay takes a resource for the robots.txt of its page", "politeness/line.go", " || e.purpose() == Resource", "", 0, false, nil},
 	{"a replay takes a time-out for a failure of the page", "politeness/line.go", "	if e.Timeout {", "	if false {", gate, false, seeds{gate: 3882}},
 	{"silence ends nothing", "politeness/health.go", "case f == wholeFault && h.failing.since(now) >= c.MaxSilence && int(h.failures)/int(wholeFault) >= minSilent:", "case false:", gate, false, seeds{gate: 97}},
 	{"no least delay", "politeness/delay.go", "		d = max(d, MinDelay)", "		d = max(d, 0)", both, false, seeds{crawl: 4, gate: 14}},

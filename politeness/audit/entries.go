@@ -86,6 +86,40 @@ func (a *auditor) identity(rs []*request) {
 	}
 }
 
+// resources checks that every resource names a page that was requested before, and that nothing else but a robots.txt is for
+// another URL (P10).
+func (a *auditor) resources(rs []*request) {
+	needed := map[string]bool{}
+	for _, r := range rs {
+		a.purpose(r)
+		if r.start.Purpose == "resource" && r.start.For != "" {
+			needed[r.start.For] = false
+		}
+	}
+	if len(needed) == 0 {
+		return
+	}
+	for _, r := range rs {
+		requested, known := needed[r.start.URL]
+		switch {
+		case r.start.Purpose == "resource" && r.start.For != "" && !needed[r.start.For]:
+			a.violation("P10", r, nil, "the page that it is for, %s, was not requested before", r.start.For)
+		case r.start.Purpose == "page" && known && !requested:
+			needed[r.start.URL] = true
+		}
+	}
+}
+
+// purpose checks that a request says what it is for.
+func (a *auditor) purpose(r *request) {
+	switch {
+	case r.start.Purpose == "resource" && r.start.For == "":
+		a.violation("P10", r, nil, "a resource for no page")
+	case r.start.Purpose != "resource" && r.start.Purpose != "robots" && r.start.For != "":
+		a.violation("P10", r, nil, "a %s for another URL, %s", r.start.Purpose, r.start.For)
+	}
+}
+
 // admission checks that every request was allowed before it was written, and that every clause had passed before it was
 // allowed (P10).
 func (a *auditor) admission(rs []*request) {

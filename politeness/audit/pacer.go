@@ -117,6 +117,7 @@ func (p *Pacer) begin(k key, l *Line) (Pause, bool) {
 func (p *Pacer) entry(r *request, l *Line) {
 	r.start.Clauses = l.Clauses
 	p.admission([]*request{r})
+	p.purpose(r)
 	r.start.Clauses = nil // the caller's
 }
 

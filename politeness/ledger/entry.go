@@ -14,7 +14,7 @@ type Entry struct {
 	Run       string    `json:"run"`   // names the process's gate: IDs of different processes do not mix
 	ID        uint64    `json:"id"`
 	URL       string    `json:"url,omitempty"`
-	For       string    `json:"for,omitempty"` // the page whose robots.txt this is
+	For       string    `json:"for,omitempty"` // the URL whose robots.txt this is, or the page that needs this resource
 	Host      string    `json:"host,omitempty"`
 	Domain    string    `json:"domain,omitempty"` // registrable, if domains have clocks
 	Addr      string    `json:"addr,omitempty"`
