@@ -129,14 +129,18 @@ func normal(url string) string {
 }
 
 // Apply makes c the configuration of a crawl of what was recorded: it sets Fetcher, with the limits of c.Fetch,
-// Politeness.Offline and Retries, and removes Login, because nothing can be submitted, and the ledger, which is a record
-// of requests. The Crawler must not be used after Close. The error is that of c.Fetch.
+// Politeness.Offline and Retries, and removes Login and the header fields of Hosts, because nothing is sent, and the ledger,
+// which is a record of requests. The Crawler must not be used after Close. The error is that of c.Fetch.
 func (r *Recording) Apply(c *crawler.Config) error {
 	f, err := fetcher.NewReplayer(c.Fetch, r.find)
 	if err != nil {
 		return err
 	}
 	c.Fetcher, c.Login, c.Retries.Max = f, nil, crawler.None
+	c.Hosts = slices.Clone(c.Hosts)
+	for i := range c.Hosts {
+		c.Hosts[i].Header = nil
+	}
 	c.Politeness.Offline, c.Politeness.Ledger, c.Politeness.SignHead = true, nil, nil
 	return nil
 }

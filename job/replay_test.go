@@ -340,3 +340,16 @@ func placeIn(t *testing.T, dir, url string) *sink.Location {
 	t.Fatalf("%s was not visited", url)
 	return nil
 }
+
+// TestReplayOfACrawlWithHeaderFields checks that header fields of single hosts, which a replay does not send, are no error
+// in its configuration.
+func TestReplayOfACrawlWithHeaderFields(t *testing.T) {
+	c := crawler.Config{Contact: "https://crawl.university.edu/", Hosts: []crawler.HostSettings{{Match: "a.test", Header: http.Header{"X-Key": {"secret"}}, Pages: 3}}}
+	given := c.Hosts
+	if err := new(Recording).Apply(&c); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Validate(); err != nil || c.Hosts[0].Pages != 3 || given[0].Header.Get("X-Key") != "secret" {
+		t.Errorf("%v, %+v, given %+v", err, c.Hosts, given)
+	}
+}
