@@ -92,7 +92,7 @@ func (c *linksCmd) read(a *app, cfg crawler.Config, see func(*crawler.Visit)) er
 	if err != nil {
 		return cli.Usage("page: %w", err)
 	}
-	scope, err := crawler.NewSeedScope(cfg.Scope.Kind, cfg.Scope.Rules, base[0])
+	scope, err := cfg.SeedScope(base[0])
 	if err != nil {
 		return cli.UsageOf("", err)
 	}

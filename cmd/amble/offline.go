@@ -61,7 +61,7 @@ func (s *staged) mediaType() string {
 
 func (s *staged) crawl(see func(*crawler.Visit)) error {
 	cfg := s.cfg
-	cfg.Scope.Custom, cfg.Extractor = s, s
+	cfg.Scope.Custom, cfg.Extractor, cfg.Hosts = s, s, nil
 	cfg.Agent, cfg.Contact = "", ""
 	cfg.Concurrency, cfg.Limits.Pages = 1, 1
 	cfg.Politeness.Delay = crawler.None

@@ -22,7 +22,7 @@ func pageConfig(o *keyflags.Origins) (crawler.Config, error) {
 	cfg, err := o.Config()
 	x := &cfg.Crawl
 	return crawler.Config{
-		Agent: x.Agent, Contact: x.Contact, Scope: x.Scope, Follow: x.Follow,
+		Agent: x.Agent, Contact: x.Contact, Scope: x.Scope, Hosts: rulesOf(x.Hosts), Follow: x.Follow,
 		Fetch: fetcher.Config{
 			AllowAddresses: x.Fetch.AllowAddresses, AllowPorts: x.Fetch.AllowPorts,
 			Proxy: x.Fetch.Proxy, LocalAddr: x.Fetch.LocalAddr, InsecureHosts: x.Fetch.InsecureHosts,
@@ -38,6 +38,14 @@ func pageAccess(o *keyflags.Origins, cfg *crawler.Config, u weburl.URL) error {
 	}
 	cfg.Fetch.AcceptLanguage, cfg.Fetch.Cookies = given.Crawl.Fetch.AcceptLanguage, given.Crawl.Fetch.Cookies
 	return keyflags.Errors(given.Access(cfg, u))
+}
+
+// rulesOf returns entries with their rules alone.
+func rulesOf(hosts []crawler.HostSettings) (rules []crawler.HostSettings) {
+	for _, h := range hosts {
+		rules = append(rules, crawler.HostSettings{Match: h.Match, Rules: h.Rules})
+	}
+	return rules
 }
 
 // onePage requests one page as in a crawl, after its robots.txt, and calls see with its visit, and before that with those

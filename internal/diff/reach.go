@@ -34,7 +34,7 @@ func reachOf(r *job.Reader) (*reach, error) {
 	if x.depth == crawler.SeedsOnly {
 		x.depth = 0
 	}
-	if x.scope, err = crawler.NewSeedScope(c.Crawl.Scope.Kind, c.Crawl.Scope.Rules, seeds...); err != nil {
+	if x.scope, err = c.Crawl.SeedScope(seeds...); err != nil {
 		return nil, err
 	}
 	switch last := m.Last(); {

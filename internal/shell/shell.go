@@ -72,11 +72,11 @@ func (s *Shell) Run(ctx context.Context, u weburl.URL) (wrong int, err error) {
 // config is that of a crawl of the page at u and its redirects alone.
 func (s *Shell) config(u weburl.URL) (crawler.Config, error) {
 	c := s.Crawl
-	scope, err := crawler.NewSeedScope(c.Scope.Kind, c.Scope.Rules, append([]weburl.URL{u}, s.Seeds...)...)
+	scope, err := c.SeedScope(append([]weburl.URL{u}, s.Seeds...)...)
 	if err != nil {
 		return c, err
 	}
-	c.Scope.Custom = scope
+	c.Scope.Custom, c.Hosts = scope, nil // with their rules; nothing else of them matters where nothing is requested
 	c.Concurrency, c.Limits.Pages, c.Limits.Depth, c.Limits.PagesPerHost = 1, 1, crawler.None, 0
 	c.Seeds, c.Since, c.Sinks, c.Frontier, c.Trace, c.KeepRobots, c.AtCommit = nil, nil, nil, nil, nil, nil, nil
 	return c, s.Offline(&c)

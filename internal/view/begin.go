@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,7 +28,7 @@ func (v *View) Begin(c *crawler.Config, seeds []weburl.URL) {
 
 // tellTypes prints that a crawl that keeps no HTML follows no links.
 func (v *View) tellTypes(c *crawler.Config, seeds []weburl.URL) {
-	scope, err := crawler.NewSeedScope(cmp.Or(c.Scope.Kind, crawler.ScopeHost), c.Scope.Rules, seeds...)
+	scope, err := c.SeedScope(seeds...)
 	if err == nil && c.Limits.Depth != crawler.SeedsOnly && !scope.WantsType("text/html") {
 		v.Tell("text/html is not among the types that are kept (--accept, rules): no links of pages are followed")
 	}
