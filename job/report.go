@@ -17,21 +17,22 @@ type reportFile struct {
 	Schema string `json:"schema"`
 	*crawler.Report
 	Error     string       `json:"error,omitempty"`
+	State     string       `json:"state,omitempty"`      // of a job that has not ended
 	ByHost    []digest.Row `json:"by_host,omitempty"`    // those with the most requests first
 	MoreHosts int          `json:"more_hosts,omitempty"` // that are not in ByHost
 }
 
 // ReportJSON returns a report in the form of report.json: one line. err is what ended the crawl, if anything did.
-func ReportJSON(rep *crawler.Report, err error) []byte { return reportJSON(rep, nil, err) }
+func ReportJSON(rep *crawler.Report, err error) []byte { return reportJSON(rep, nil, "", err) }
 
-// reportJSON is ReportJSON with what is known of each host.
-func reportJSON(rep *crawler.Report, facts *digest.Facts, err error) []byte {
+// reportJSON is ReportJSON with what is known of each host, and with the state of a job that has not ended.
+func reportJSON(rep *crawler.Report, facts *digest.Facts, state string, err error) []byte {
 	r := *rep
 	r.Started, r.Ended = r.Started.UTC(), r.Ended.UTC()
 	if r.Sitemaps == nil {
 		r.Sitemaps = []string{}
 	}
-	f := reportFile{Schema: reportSchema, Report: &r}
+	f := reportFile{Schema: reportSchema, Report: &r, State: state}
 	if err != nil {
 		f.Error = err.Error()
 	}
@@ -55,11 +56,23 @@ func (j *Job) writeReport(rep *crawler.Report) error {
 	if err != nil {
 		facts = nil
 	}
-	return outputError(j.files.replace(reportName, append(reportJSON(rep, facts, nil), '\n')))
+	return outputError(j.files.replace(reportName, append(reportJSON(rep, facts, "", nil), '\n')))
 }
 
-// ReportJSON returns the content of the job's report.json.
+// ReportJSON returns the content of the job's report.json. For a job that is [Manifest.Unfinished] it makes one, with a member
+// "state".
 func (r *Reader) ReportJSON() ([]byte, error) {
+	m, err := r.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	if m.Unfinished() {
+		in, err := r.Interim(m)
+		if err != nil {
+			return nil, err
+		}
+		return append(reportJSON(in.Report, in.Facts, r.Standing(m), nil), '\n'), nil
+	}
 	if _, err := r.Report(); err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func (s *source) got() got {
 		g.Text += " " + strings.Join(texts, "; ") + "."
 	}
 	if s.report.Left > 0 {
-		g.Text += " " + plural(s.report.Left, "URL") + " had none when the crawl ended."
+		g.Text += " " + plural(s.report.Left, "URL") + " " + map[bool]string{true: "had none when the crawl ended.", false: "had none so far."}[s.open == ""]
 	}
 	return g
 }
@@ -82,7 +82,7 @@ func (s *source) gaps() (texts []string) {
 		texts = append(texts, fmt.Sprintf("%s every page that was known (%s)", are(len(refusing), len(s.facts.Hosts), "refuses", "refuse"), some(refusing, 3)))
 	}
 	if len(silent) > 0 {
-		texts = append(texts, fmt.Sprintf("%s not entered, because it could not be learnt what is allowed there (%s)", are(len(silent), len(s.facts.Hosts), "was", "were"), some(silent, 3)))
+		texts = append(texts, fmt.Sprintf("%s not entered, because robots.txt could not be fetched (%s)", are(len(silent), len(s.facts.Hosts), "was", "were"), some(silent, 3)))
 	}
 	return texts
 }
@@ -118,7 +118,7 @@ func (s *source) state(h *digest.Host) (state, class string) {
 		return stateGivenUp, "w"
 	case h.Visits > 0 && h.Refused() == h.Visits:
 		return stateRefuses, "b"
-	case s.report.Left > 0:
+	case s.report.Left > 0 || s.open != "":
 		return stateUnfinished, "w"
 	case h.Visits == 0:
 		return stateOnlyAsked, ""

@@ -16,7 +16,7 @@ type changed struct{ Name, Value, Default string }
 func (s *source) how() []fact {
 	last := s.manifest.Last()
 	facts := []fact{
-		{"Ended", finishText(s.report, "")},
+		{"Ended", finishText(s.report, s.open)},
 		{"Ledger", fmt.Sprintf("%s of %s", plural(s.facts.Lines, "line"), plural(s.facts.Total.Requests, "request"))},
 	}
 	if f, ok := s.manifest.Outputs["ledger.jsonl"]; ok {

@@ -17,12 +17,15 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// Write writes the report of a job into its directory: the page, the lists that it names, the data sheet with the answers that it
+// Write writes the report of a job that has ended into its directory: the page, the lists that it names, the data sheet with the answers that it
 // had, and the hashes of all files (job.Reader.WriteSums). Each file is written whole or not at all.
 func Write(r *job.Reader) error {
 	s, err := read(r)
 	if err != nil {
 		return err
+	}
+	if s.open != "" {
+		return &job.Error{Kind: job.Refused, Err: fmt.Errorf("job %s has not ended (%s): nothing is written into it", r.Dir(), s.open)}
 	}
 	page, err := s.page()
 	if err != nil {
@@ -58,6 +61,11 @@ type source struct {
 	manifest *job.Manifest
 	facts    *digest.Facts
 	list     problemList
+
+	// Of a job that has not ended:
+	open   string // how it stands; "" if it has ended
+	alive  bool   // a process works on it
+	resume string // the command that resumes it
 }
 
 // read reads a job.
@@ -66,10 +74,13 @@ func read(r *job.Reader) (s *source, err error) {
 	if s.manifest, err = r.Manifest(); err != nil {
 		return nil, err
 	}
+	s.list.table = newTable("url", "outcome", "reason", "status", "via", "error", "ended")
+	if s.manifest.Unfinished() {
+		return s, s.readUnfinished(r)
+	}
 	if s.report, err = r.Report(); err != nil {
 		return nil, err
 	}
-	s.list.table = newTable("url", "outcome", "reason", "status", "via", "error", "ended")
 	s.facts, err = r.Facts(s.list.add)
 	return s, err
 }
@@ -80,6 +91,7 @@ type pageData struct {
 	Style               template.HTML
 	Title, When, Finish string
 	Agent, Contact      string
+	Unfinished          string // what the page covers of a crawl that has not ended
 	Verdict             verdict
 	Tiles               []tile
 	Got                 got
@@ -112,6 +124,9 @@ func (s *source) page() ([]byte, error) {
 		Agent: s.manifest.Settings["agent"], Contact: s.manifest.Settings["contact"],
 		Verdict: s.verdict(), Tiles: s.tiles(), Got: s.got(), Polite: s.polite(), Time: s.spent(), Sample: s.sample(),
 		How: s.how(), Changed: s.changed(), Settings: s.settings(), Counts: s.counts(), Runs: s.manifest.Runs, Last: s.manifest.Last(),
+	}
+	if s.open != "" {
+		d.Unfinished = s.covers()
 	}
 	d.Sites, d.SitesMore = s.sites()
 	d.Rules, d.RulesMore = s.rules()
@@ -181,7 +196,7 @@ func (s *source) finish() string {
 		text += ", in " + plural(n, "process") + "es"
 		text = strings.Replace(text, "processses", "processes", 1)
 	}
-	return text + " · " + finishText(s.report, "")
+	return text + " · " + finishText(s.report, s.open)
 }
 
 // verdict says whether the crawl was polite.

@@ -44,6 +44,9 @@ func (s *source) sentence() string {
 	if r.Left > 0 {
 		fmt.Fprintf(&b, "%s were known and not requested when the crawl ended. ", plural(r.Left, "URL"))
 	}
+	if s.open != "" {
+		b.WriteString("The crawl had not ended then. ")
+	}
 	fmt.Fprintf(&b, "The crawl cost the sites %s, %s and %s of their servers' time.", plural(t.Requests, "request"), bytesText(t.Bytes), span(t.Server))
 	return b.String()
 }
@@ -142,9 +145,12 @@ func usageText(usage map[string]int) string {
 
 // cost is what the crawl cost the sites.
 func (s *source) cost() string {
-	t := &s.facts.Total
-	return fmt.Sprintf("%s, %s, %s, %s of their servers' time; at most one request at a time at each",
-		plural(t.Requests, "request"), bytesText(t.Bytes), plural(s.report.Connections, "connection"), span(t.Server))
+	t, connections := &s.facts.Total, ""
+	if s.open == "" { // until then they are not known
+		connections = plural(s.report.Connections, "connection") + ", "
+	}
+	return fmt.Sprintf("%s, %s, %s%s of their servers' time; at most one request at a time at each",
+		plural(t.Requests, "request"), bytesText(t.Bytes), connections, span(t.Server))
 }
 
 func (s *source) depths() columns {

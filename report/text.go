@@ -55,7 +55,10 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 
 // costText says what a crawl cost the sites: what they had to do for it, and how often they were in trouble.
 func costText(r *crawler.Report) string {
-	text := fmt.Sprintf("to the sites: %s, %s, %s", cli.Plural(r.Requests, "request"), cli.Bytes(r.Bytes), cli.Plural(r.Connections, "connection"))
+	text := fmt.Sprintf("to the sites: %s, %s", cli.Plural(r.Requests, "request"), cli.Bytes(r.Bytes))
+	if r.Finish != "" { // those of a crawl that has not ended are not known
+		text += ", " + cli.Plural(r.Connections, "connection")
+	}
 	if r.Server.Duration > 0 { // earlier versions did not count it
 		text += fmt.Sprintf(", %s of their servers' time", cli.Round(r.Server.Duration))
 	}

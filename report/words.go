@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -10,22 +9,9 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// num writes a number with separators of thousands.
-func num(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func num(n int) string { return cli.Num(n) }
 
-// plural writes a number of things.
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return num(n) + " " + what + "s"
-}
+func plural(n int, what string) string { return cli.Nums(n, what) }
 
 // span writes a duration for a reader: two units at most.
 func span(d time.Duration) string {

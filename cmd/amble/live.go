@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"io"
-	"time"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
@@ -168,14 +166,9 @@ func stateOf(r *job.Reader) live.State {
 	if err != nil {
 		return live.State{Text: "its manifest cannot be read"}
 	}
-	last := m.Last()
-	switch {
-	case r.Running():
-		return live.State{Running: true, Text: fmt.Sprintf("running, process %d", last.PID)}
-	case last.Ended.IsZero():
-		return live.State{Text: "killed"}
-	case last.Error != "":
-		return live.State{Text: "ended by an error", Left: last.Left}
+	state := live.State{Text: r.Standing(m), Running: m.Unfinished() && r.Running()}
+	if !m.Unfinished() {
+		state.Left = m.Last().Left
 	}
-	return live.State{Text: "ended " + last.Ended.Format(time.DateTime) + " UTC (" + string(last.Finish) + ")", Left: last.Left}
+	return state
 }

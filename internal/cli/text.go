@@ -55,6 +55,23 @@ func Plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// Num is a number with separators of thousands.
+func Num(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Nums is Plural with separators of thousands.
+func Nums(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return Num(n) + " " + what + "s"
+}
+
 // AndMore is " and n more", "" for 0.
 func AndMore(n int) string {
 	if n == 0 {

@@ -145,11 +145,17 @@ func pauseBefore(h *Host, e *ledger.Entry, judged audit.Pause, paused bool) (p p
 			found, p.cause = true, ledger.ClauseIDOf(c.Name)
 		}
 	}
-	switch p.cause.String() {
-	case ledger.ClauseRetryAfter, ledger.ClauseBackoff, ledger.ClauseRobots:
-		p.held = true
-	}
+	p.held = HeldBy(p.cause.String())
 	return p
+}
+
+// HeldBy reports whether a clause is about a host in trouble, or one that wants to be left alone for a while.
+func HeldBy(clause string) bool {
+	switch clause {
+	case ledger.ClauseRetryAfter, ledger.ClauseBackoff, ledger.ClauseRobots:
+		return true
+	}
+	return false
 }
 
 // isShared reports whether a clause is of a clock that hosts share.

@@ -208,7 +208,7 @@ func TestInABrowser(t *testing.T) {
 	order(a, "/leave-out")
 	in(a, "left out")
 	says("Waiting, as it must")
-	says(down + ": robots.txt cannot be had (503), next try in")
+	says(down + ": robots.txt could not be fetched (503), next try in")
 	if n := s.of(b) - left; n > 1 {
 		t.Errorf("%d requests to the host that was left out", n)
 	}

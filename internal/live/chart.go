@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/amble-crawler/amble/internal/digest"
 )
 
 // Dimensions of the pictures, in units of their viewBox.
@@ -91,7 +93,7 @@ func (v *view) lanes(r *recent, rows []row) lanes {
 func (v *view) due(host string, h *lately) (until time.Time, held bool) {
 	for i := range v.sites {
 		if s := &v.sites[i]; s.Host == host {
-			return s.Due, heldBy(s.Waits)
+			return s.Due, digest.HeldBy(s.Waits)
 		}
 	}
 	if v.known || !v.state.Running {

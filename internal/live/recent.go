@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/digest"
 	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/sink"
 )
@@ -92,7 +93,7 @@ func (r *recent) begin(e *ledger.Entry) {
 	if !h.ended.IsZero() && h.ended.Before(e.Written) {
 		until, clause := latest(e.Clauses)
 		if until.After(h.ended) {
-			m.owed, m.held = [2]time.Time{h.ended, until}, heldBy(clause)
+			m.owed, m.held = [2]time.Time{h.ended, until}, digest.HeldBy(clause)
 			h.pause, h.held = until.Sub(h.ended), m.held
 		}
 	}
@@ -200,15 +201,6 @@ func latest(cs []ledger.Clause) (until time.Time, name string) {
 		}
 	}
 	return until, name
-}
-
-// heldBy reports whether a clause is about a site in trouble, or one that asked to be left alone for a while.
-func heldBy(clause string) bool {
-	switch clause {
-	case ledger.ClauseRetryAfter, ledger.ClauseBackoff, ledger.ClauseRobots:
-		return true
-	}
-	return false
 }
 
 func statusText(status int) string {

@@ -83,7 +83,7 @@ func (v *view) row(r *recent, c *Config, h *digest.Host, s *plan.Site) row {
 		x.Slower = (2 * max(info.Delay, time.Second)).String()
 		if s.Due.After(v.now) {
 			x.Again = span(s.Due.Sub(v.now))
-			if heldBy(s.Waits) {
+			if digest.HeldBy(s.Waits) {
 				x.Pause = setBy(s.Waits)
 			}
 		}

@@ -266,8 +266,8 @@ func TestWaitingAsItMust(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		text := h.page()
 		for _, want := range []string{
-			"Waiting, as it must", "a.example:80: robots.txt cannot be had (503), next try in 16 s, at 00:00:36 UTC", "robots.txt 503",
-			"a.example:80 decides: robots.txt cannot be had, next try in 16 s",
+			"Waiting, as it must", "a.example:80: robots.txt could not be fetched (503), next try in 16 s, at 00:00:36 UTC", "robots.txt 503",
+			"a.example:80 decides: robots.txt could not be fetched, next try in 16 s",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the page does not say %q: %s", want, text)

@@ -226,7 +226,7 @@ func (v *view) ends(c *Config) box {
 	b.Answer = "In " + span(max(v.least, s.Least)) + " at least"
 	name := clip(cli.Printable(s.Host), 60)
 	switch {
-	case heldBy(s.Waits) && s.Due.After(v.now):
+	case digest.HeldBy(s.Waits) && s.Due.After(v.now):
 		b.Text = fmt.Sprintf("%s decides: %s, next try in %s", name, setBy(s.Waits), span(s.Due.Sub(v.now)))
 	default:
 		info := s.Delay
@@ -260,7 +260,7 @@ func (v *view) stuck(r *recent) box {
 		return b
 	}
 	waiting, flying := v.waiting(r)
-	if first := waiting; first != nil && flying == 0 && heldBy(first.Waits) {
+	if first := waiting; first != nil && flying == 0 && digest.HeldBy(first.Waits) {
 		b.Answer, b.Class = "Waiting, as it must", "w"
 		why := setBy(first.Waits)
 		if first.Cause != "" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
@@ -32,21 +33,9 @@ func delayText(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " s"
 }
 
-// num writes a number with separators of thousands.
-func num(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func num(n int) string { return cli.Num(n) }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return num(n) + " " + what + "s"
-}
+func plural(n int, what string) string { return cli.Nums(n, what) }
 
 // setBy says who set a pause.
 func setBy(clause string) string {
@@ -66,7 +55,7 @@ func setBy(clause string) string {
 	case ledger.ClauseRetryAfter:
 		return "Retry-After of the site"
 	case ledger.ClauseRobots:
-		return "robots.txt cannot be had"
+		return "robots.txt could not be fetched"
 	case ledger.ClauseQuiet:
 		return "outside its hours"
 	}

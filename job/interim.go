@@ -1,0 +1,97 @@
+package job
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/internal/digest"
+	"github.com/amble-crawler/amble/sink"
+)
+
+// Unfinished reports whether the last process has not ended in good order: it works on the job, or it was killed.
+func (m *Manifest) Unfinished() bool { return m.Last().Ended.IsZero() }
+
+// Standing returns in words how a job stands whose manifest is m: which process works on it, that the last one was killed, or
+// how it ended.
+func (r *Reader) Standing(m *Manifest) string {
+	last := m.Last()
+	switch {
+	case m.Unfinished() && r.Running():
+		return fmt.Sprintf("running, process %d on %s", last.PID, last.Host.Name)
+	case m.Unfinished():
+		return "killed"
+	case last.Error != "":
+		return "ended by an error"
+	}
+	return "ended " + last.Ended.Format(time.DateTime) + " UTC (" + string(last.Finish) + ")"
+}
+
+// Interim is what the files of a job say that is [Manifest.Unfinished].
+type Interim struct {
+	// Report is as far as it can be told from ledger, visits and queue: without links, connections and the bound. Ended is the
+	// last that was written.
+	Report *crawler.Report
+	Facts  *digest.Facts
+	Queue  error // why Report.Left is not known; nil: it is
+}
+
+// mostTypes is how many media types are counted one by one.
+const mostTypes = 200
+
+// Interim sums up the ledger and the visits like Facts, and what is queued. It changes nothing, and does not hinder a process
+// that works on the job.
+func (r *Reader) Interim(m *Manifest, each ...func(*sink.Record)) (*Interim, error) {
+	rep := &crawler.Report{Runs: len(m.Runs), Statuses: map[int]int{}, Types: map[string]int{}, Outcomes: map[crawler.Outcome]int{}}
+	facts, err := r.Facts(append(each, func(v *sink.Record) {
+		if v.Status > 0 {
+			rep.Statuses[v.Status]++
+		}
+		if v.Outcome == string(crawler.Fetched) {
+			name := v.Type
+			if _, known := rep.Types[name]; !known && len(rep.Types) >= mostTypes {
+				name = "other"
+			}
+			rep.Types[name]++
+		}
+	})...)
+	if err != nil {
+		return nil, err
+	}
+	t := &facts.Total
+	for o, n := range t.Outcomes {
+		rep.Outcomes[crawler.Outcome(o)] = n
+	}
+	rep.Pages, rep.Requests, rep.Retries, rep.Bytes, rep.Reasons, rep.Usage = t.Pages(), t.Requests, t.Retries, t.Bytes, t.Reasons, t.Usage
+	rep.Server.Duration, rep.TooMany, rep.ServerErrors, rep.Same, rep.Near = t.Server, t.TooMany, t.Classes[5], t.Same, t.Near
+	for i := range facts.Hosts {
+		if facts.Hosts[i].Answers.Count > 0 {
+			rep.Hosts++
+		}
+	}
+	rep.Started, rep.Ended, rep.Elapsed.Duration = m.spans(facts)
+	in := &Interim{Report: rep, Facts: facts}
+	_, rep.Rejected, in.Queue = r.Queue(func(h disk.HostCount) error {
+		rep.Left += h.Queued + h.Waiting
+		return nil
+	})
+	return in, nil
+}
+
+// spans returns when the job began, when the last was written, and how long its processes worked, as far as that is known.
+func (m *Manifest) spans(f *digest.Facts) (from, to time.Time, worked time.Duration) {
+	last := m.Last().Started
+	to = last
+	for _, at := range [...]time.Time{f.Last, f.Processed} {
+		if at.After(to) {
+			to = at
+		}
+	}
+	for i := range m.Runs {
+		if run := &m.Runs[i]; !run.Ended.IsZero() {
+			worked += run.Ended.Sub(run.Started)
+		}
+	}
+	return m.Runs[0].Started, to, worked + to.Sub(last)
+}
