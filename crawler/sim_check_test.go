@@ -32,6 +32,7 @@ func (s *sim) check() {
 	starts, ends := s.read(ledger)
 	s.compare(starts, ends)
 	s.admitted(starts)
+	s.budgets()
 	s.rate(ledger)
 }
 

@@ -161,7 +161,9 @@ func (p *process) crawl() (ending, error) {
 		how = []ending{pause, drain, leave, leave, kill, kill, kill, killRace}[p.rng.IntN(8)]
 		callOff = p.plan(how, cancel)
 	}
+	from := time.Now()
 	rep, err := p.crawler.Run(ctx, p.web.Seeds()...)
+	p.runs = append(p.runs, span{from: from, to: time.Now()})
 	callOff()
 	switch {
 	case rep == nil:

@@ -28,8 +28,8 @@ var (
 // snapshot and the ledger; disks fill up, bodies get lost, and the code that makes the requests is careless
 // with its Permits. After each crawl: every page of the truth was requested, and nothing that it forbids;
 // each URL has one visit; the ledger contains what the servers saw; no process forgot what the previous one
-// had to wait for; and neither the servers' auditor nor the ledger's sees a violation. A failing seed is
-// repeated by
+// had to wait for; no host was requested beyond its budget; and neither the servers' auditor nor the ledger's
+// sees a violation. A failing seed is repeated by
 //
 //	go test ./crawler -run ^TestSim$ -seed N
 //
@@ -127,6 +127,7 @@ type sim struct {
 	disk     *remains
 	front    *forgetful
 	ran      []span // the times at which processes ran
+	runs     []span // the times of calls of Run, of which each has budgets of its own: the queue is not durable
 	restarts int
 	left     int           // remaining restarts
 	crowds   int           // how often the Gate was told of many hosts
@@ -262,7 +263,7 @@ func (s *sim) setLimits(p *politeness.Config) {
 	}
 }
 
-// setHosts gives some hosts a longer delay, and own ones perhaps a shorter one.
+// setHosts gives some hosts a longer delay, and own ones perhaps a shorter one, and some of them budgets.
 func (s *sim) setHosts(rng *rand.Rand) {
 	if rng.IntN(5) > 0 {
 		return
@@ -297,22 +298,32 @@ func (s *sim) setHosts(rng *rand.Rand) {
 			add(s.w.Site(h.Origin).Addr().String())
 		}
 	}
+	s.setBudgets(rng)
+}
+
+// entryOf returns the entry that holds for a host, nil if none does.
+func (s *sim) entryOf(h crawltest.RandomHost) *crawler.HostSettings {
+	addr := s.w.Site(h.Origin).Addr().String()
+	for i := range s.config.Hosts {
+		e := &s.config.Hosts[i]
+		domain, below := strings.CutPrefix(e.Match, "*")
+		if e.Match == h.Name || e.Match == addr || below && strings.HasSuffix("."+h.Name, domain) {
+			return e
+		}
+	}
+	return nil
 }
 
 // delayAt returns the operator's delay for a host.
 func (s *sim) delayAt(h crawltest.RandomHost, usual time.Duration) time.Duration {
-	addr := s.w.Site(h.Origin).Addr().String()
-	for _, e := range s.config.Hosts {
-		domain, below := strings.CutPrefix(e.Match, "*")
-		if e.Match != h.Name && e.Match != addr && !(below && strings.HasSuffix("."+h.Name, domain)) {
-			continue
-		}
-		if _, own := s.hosts[h.Host]; own && e.Delay != 0 {
-			return e.Delay
-		}
-		return max(usual, e.Delay)
+	e := s.entryOf(h)
+	if e == nil {
+		return usual
 	}
-	return usual
+	if _, own := s.hosts[h.Host]; own && e.Delay != 0 {
+		return e.Delay
+	}
+	return max(usual, e.Delay)
 }
 
 // setJudges tells the auditors what was configured.

@@ -1,0 +1,103 @@
+package crawler_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawltest"
+)
+
+// setBudgets gives some entries of Config.Hosts budgets. What they leave out of a host may be requested or not.
+func (s *sim) setBudgets(rng *rand.Rand) {
+	for i := range s.config.Hosts {
+		e := &s.config.Hosts[i]
+		switch rng.IntN(6) {
+		case 0:
+			e.Pages = 1 + rng.IntN(6)
+		case 1:
+			e.Bytes = int64(1 + rng.IntN(3000))
+		case 2:
+			e.Time = time.Duration(1+rng.IntN(20)) * time.Second
+		}
+	}
+	for _, h := range s.web.Hosts() {
+		if e := s.entryOf(h); e != nil && (e.Pages > 0 || e.Bytes > 0 || e.Time > 0) {
+			s.web.Excuse(h.Name)
+		}
+	}
+}
+
+// budgets checks that no Run exceeded the budget of a host, by what the servers saw.
+func (s *sim) budgets() {
+	for _, h := range s.web.Hosts() {
+		e := s.entryOf(h)
+		if e == nil || e.Pages == 0 && e.Bytes == 0 && e.Time == 0 {
+			continue
+		}
+		var all []crawltest.Request
+		for _, r := range s.w.Requests() {
+			if r.Host == h.Host {
+				all = append(all, r)
+			}
+		}
+		slices.SortFunc(all, func(a, b crawltest.Request) int { return a.Start.Compare(b.Start) })
+		for _, run := range s.runs {
+			s.budget(h, e, run, all)
+		}
+	}
+}
+
+// budget checks one Run and one host, of which these are the requests in order.
+func (s *sim) budget(h crawltest.RandomHost, e *crawler.HostSettings, run span, all []crawltest.Request) {
+	wrong := func(what string, is, most any) {
+		s.t.Errorf("%s: %s %v in the Run from %v, the budget of entry %s is %v", h.Host, what, is, run.from.Sub(s.w.Start()), e.Match, most)
+	}
+	if n := s.fetched(h, run); e.Pages > 0 && n > e.Pages {
+		wrong("pages:", n, e.Pages)
+	}
+	// A request whose Permit was given in time may leave later, and at an own host others may be in flight.
+	slack := time.Duration(0)
+	if _, own := s.hosts[h.Host]; own || s.Careless || s.Hasty {
+		slack = s.ttl() + 5*time.Second
+	}
+	var first, over time.Time // of the first request, and when the bytes were received
+	var bytes int64
+	for _, r := range all {
+		switch {
+		case r.Start.Before(run.from) || r.Start.After(run.to):
+			continue
+		case first.IsZero():
+			first = r.Start
+		}
+		if late := r.Start.Sub(first) - e.Time - s.ttl(); e.Time > 0 && late > 0 {
+			wrong("a request after", r.Start.Sub(first), e.Time)
+		}
+		if !over.IsZero() && r.Start.Sub(over) > slack {
+			wrong("a request after bytes:", bytes, e.Bytes)
+		}
+		if bytes += s.received(&r); e.Bytes > 0 && over.IsZero() && bytes >= e.Bytes {
+			over = r.End
+		}
+	}
+}
+
+// received returns how many bytes of a body certainly arrived.
+func (s *sim) received(r *crawltest.Request) int64 {
+	if !r.Complete || r.Status != 200 {
+		return 0
+	}
+	return r.Bytes
+}
+
+// fetched counts the visits of pages of a host in a Run.
+func (s *sim) fetched(h crawltest.RandomHost, run span) (n int) {
+	for u, v := range s.visits.by {
+		if strings.HasPrefix(u, h.Origin+"/") && v.Outcome == crawler.Fetched && !v.Ended.Before(run.from) && !v.Ended.After(run.to) {
+			n++
+		}
+	}
+	return n
+}
