@@ -9,114 +9,131 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
+	"net/http"
 	"os"
-	"os/signal"
-	"time"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
 
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/weburl"
+	"github.com/amble-crawler/amble/extract/css"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, crawler.Config{})
-	stop()
-	os.Exit(code)
+// topic is what the crawl looks for: words in lower case, with their weights.
+type topic map[string]float64
+
+func parseTopic(list string) (topic, error) {
+	t := topic{}
+	for item := range strings.SplitSeq(strings.ToLower(list), ",") {
+		word, number, weighted := strings.Cut(item, "=")
+		weight, err := strconv.ParseFloat(number, 64)
+		if !weighted {
+			weight, err = 1, nil
+		}
+		if err != nil || !(weight >= 0.1 && weight <= 10) || word == "" || strings.IndexFunc(word, separates) >= 0 {
+			return nil, fmt.Errorf("-words %q: want a word of letters and digits, perhaps with =WEIGHT from 0.1 to 10", item)
+		}
+		t[word] = weight
+	}
+	return t, nil
 }
 
-const about = `usage: focused -contact URL|MAIL -words WORD[=WEIGHT],... [flags] URL...
+func separates(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
-Crawls from the URLs and asks each host first for the links that promise most: those with the words in
-their text or address, and those found on pages that have the words. It stops after -max-pages pages
-and prints the best. A word also stands for the words that begin with it: "solar" for "solarium".
-
-A page's score is the sum over the words, each times its WEIGHT (1 if not given): 3 when the word is in
-the title, 2 when it is in the address, and the binary logarithm of 1 + its number in the text. A
-link's is the same of its text and address, and half of its page's.
-
-Exit code: 0 pages were found, 1 none was found or the crawl did not end, 2 wrong usage.
-
-`
-
-// options is the command line.
-type options struct {
-	agent, contact     string
-	delay              time.Duration
-	maxPages, maxDepth int
-	scope              string
-	top                int
-	json               bool
-	topic              topic
-	seeds              []string
+// in returns the sum over the words of the topic: its weight times what worth makes of how often the text has it.
+func (t topic) in(text string, worth func(n float64) float64) (sum float64) {
+	count := map[string]float64{}
+	for found := range strings.FieldsFuncSeq(strings.ToLower(text), separates) {
+		for word := range t {
+			if strings.HasPrefix(found, word) {
+				count[word]++
+			}
+		}
+	}
+	for word, n := range count {
+		sum += t[word] * worth(n)
+	}
+	return sum
 }
 
-// run is the program. base is the initial Config: tests put a simulated web into it.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
-	o, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		fmt.Fprintln(stderr, "focused:", err)
-		return 2
-	}
-	if err := crawl(ctx, o, stdout, stderr, base); err != nil {
-		fmt.Fprintln(stderr, "focused:", err)
-		return 1
-	}
-	return 0
+func once(float64) float64    { return 1 }
+func often(n float64) float64 { return math.Log2(1 + n) }
+
+// priority is the crawl's Config.Priority: the words in a link's text and address, and half of what its page promised.
+func (t topic) priority(v *crawler.Visit, l *crawler.Link) int8 {
+	return int8(min(16*(t.in(l.Text, once)+t.in(l.URL.PathQuery(), once))+float64(v.Priority)/2, math.MaxInt8))
 }
 
-func parse(args []string, stderr io.Writer) (o options, err error) {
-	f := flag.NewFlagSet("focused", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.Usage = func() {
-		fmt.Fprint(stderr, about)
-		f.PrintDefaults()
-	}
-	var words string
-	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which site owners reach you")
-	f.StringVar(&o.agent, "agent", "amble-focused", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
-	f.StringVar(&words, "words", "", "the topic: `words` separated by commas, each perhaps with =WEIGHT, 0.1 to 10")
-	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests to a host; a longer one that the site asks for is kept")
-	f.IntVar(&o.maxPages, "max-pages", 200, "pages fetched at most")
-	f.IntVar(&o.maxDepth, "max-depth", 10, "links followed from a seed at most")
-	f.StringVar(&o.scope, "scope", string(crawler.ScopeHost), "how far to go: host, domain, prefix or any")
-	f.IntVar(&o.top, "top", 20, "pages printed")
-	f.BoolVar(&o.json, "json", false, "print one JSON object a line")
-	if err := f.Parse(args); err != nil {
-		return o, err
-	}
-	switch o.seeds = f.Args(); {
-	case len(o.seeds) == 0:
-		return o, errors.New("no URL to begin with; see -help")
-	case o.maxPages < 1 || o.maxDepth < 1 || o.top < 1:
-		return o, errors.New("-max-pages, -max-depth and -top must be 1 or more")
-	}
-	o.topic, err = parseTopic(words)
-	return o, err
+// page is a page that was found.
+type page struct {
+	score      float64
+	url, title string
 }
 
-func crawl(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawler.Config) error {
-	best := &best{topic: o.topic, most: o.top, scores: map[weburl.URL]float64{}}
-	cfg.Agent, cfg.Contact = o.agent, o.contact
-	cfg.Limits.Depth, cfg.Limits.Pages = o.maxDepth, o.maxPages
-	cfg.Scope.Kind = crawler.ScopeKind(o.scope)
-	cfg.Politeness.Delay = cmp.Or(o.delay, crawler.None)
-	cfg.Fetch.Wanted = isHTML
-	cfg.Priority, cfg.Handler = best.priority, best
+// found are the pages that have a word of the topic.
+type found struct {
+	topic
+	mu    sync.Mutex
+	pages []page
+}
+
+var body = css.MustCompile("body")
+
+// Handle implements crawler.Handler.
+func (f *found) Handle(_ context.Context, v *crawler.Visit) error {
+	tree, err := v.Tree()
+	if err != nil || tree == nil || v.Status() != http.StatusOK || v.Directives.NoIndex {
+		return err
+	}
+	p := page{url: v.URL.String(), title: strings.Clone(v.Doc.Title)}
+	p.score = 3*f.in(p.title, once) + 2*f.in(v.URL.PathQuery(), once) + f.in(css.Text(tree, body), often)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if p.score > 0 {
+		f.pages = append(f.pages, p)
+	}
+	return nil
+}
+
+// run is the program. cfg is the initial Config: tests put a simulated web into it.
+func run(ctx context.Context, args []string, stdout io.Writer, cfg crawler.Config) error {
+	flags := flag.NewFlagSet("focused", flag.ContinueOnError)
+	flags.StringVar(&cfg.Contact, "contact", "", "`URL or mail address` at which site owners reach you")
+	words := flags.String("words", "", "the topic: `words` separated by commas, each perhaps with =WEIGHT; solar also stands for solarium")
+	flags.IntVar(&cfg.Limits.Pages, "max-pages", 200, "pages fetched at most")
+	top := flags.Uint("top", 20, "pages printed")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	t, err := parseTopic(*words)
+	if err != nil {
+		return err
+	}
+	f := &found{topic: t}
+	cfg.Limits.Depth, cfg.Handler, cfg.Priority = 10, f, t.priority
 	c, err := crawler.New(cfg)
 	if err != nil {
 		return err
 	}
-	rep, err := c.Run(ctx, o.seeds...)
-	if rep == nil {
+	if _, err := c.Run(ctx, flags.Args()...); err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "%d pages fetched, %d with a word of the topic; ended by %s with %d URLs left\n",
-		rep.Pages, best.hits, rep.Finish, rep.Left)
-	if len(best.pages) == 0 && err == nil {
+	slices.SortFunc(f.pages, func(x, y page) int { return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.url, y.url)) })
+	for _, p := range f.pages[:min(len(f.pages), int(*top))] {
+		fmt.Fprintf(stdout, "%.1f\t%s\t%q\n", p.score, p.url, p.title)
+	}
+	if len(f.pages) == 0 {
 		err = errors.New("no page has a word of the topic")
 	}
-	return errors.Join(err, best.write(stdout, o.json))
+	return err
+}
+
+func main() {
+	if err := run(context.Background(), os.Args[1:], os.Stdout, crawler.Config{}); err != nil {
+		fmt.Fprintln(os.Stderr, "focused:", err)
+		os.Exit(1)
+	}
 }

@@ -148,9 +148,8 @@ var thirdParty = map[string][]string{
 	"sink/warc/warctest": {"github.com/klauspost/compress"},
 	"crawltest":          {"golang.org/x/tools/txtar"},
 
-	"examples/corpus":  {"golang.org/x/net/html"},
-	"examples/focused": {"golang.org/x/net/html"},
-	"examples/search":  {"golang.org/x/net/html", "modernc.org/sqlite"},
+	"examples/corpus": {"golang.org/x/net/html"},
+	"examples/search": {"golang.org/x/net/html", "modernc.org/sqlite"},
 
 	"metrics":   {"github.com/prometheus/client_golang"},
 	"job":       {"go.yaml.in/yaml/v4"},
