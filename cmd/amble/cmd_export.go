@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/export"
+	"github.com/amble-crawler/amble/export/parquet"
+	"github.com/amble-crawler/amble/export/sqlite"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/terminal"
 	"github.com/amble-crawler/amble/job"
@@ -24,7 +26,7 @@ type exportCmd struct {
 
 // exportKinds are the kinds that the command knows.
 func exportKinds() []export.Kind {
-	return export.Kinds()
+	return append(export.Kinds(), parquet.Kind(), sqlite.Kind())
 }
 
 // Help returns the beginning of the command's help.

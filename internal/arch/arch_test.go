@@ -138,6 +138,9 @@ var thirdParty = map[string][]string{
 	"identity":      {"github.com/dunglas/httpsfv", "golang.org/x/net/html"},
 	"sink/warc":     {"github.com/klauspost/compress"},
 	"sink/sqlite":   {"modernc.org/sqlite"},
+	"export/sqlite": {"modernc.org/sqlite"},
+
+	"export/parquet": {"github.com/parquet-go/parquet-go"},
 
 	"weburl/charset": {"golang.org/x/text/encoding"},
 
