@@ -51,6 +51,7 @@ func (a *auditor) follow(first *Request) look {
 		}
 		if next.ID > at.ID { // not from a cache, which was filled for another reason
 			a.hops[next.ID] = true
+			next = a.again(next)
 		}
 		at = next
 	}
@@ -70,6 +71,26 @@ func (a *auditor) hop(to string, from *Request) *Request {
 		}
 	}
 	return nil
+}
+
+// again returns the repetition of a hop whose answer does not decide, if processes were killed: another one continues the
+// redirects where the first has noted that it was. What is requested in between was requested without an answer.
+func (a *auditor) again(hop *Request) *Request {
+	if !a.e.AllowRepeats {
+		return hop
+	}
+	at := hop
+	for i := range a.log[hop.ID:] {
+		r := &a.log[hop.ID+i]
+		if r.URL != hop.URL {
+			continue
+		}
+		a.hops[r.ID] = true
+		if _, more := redirectTarget(at); !more && !decides(at) {
+			at = r
+		}
+	}
+	return at
 }
 
 // redirectTarget returns the target of a redirect, if the answer is one.
