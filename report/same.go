@@ -14,6 +14,9 @@ func (s *source) order() sheetOrder {
 	if scope := set["scope"]; scope != "host" && scope != "tree" {
 		not("with the scope “%s” a site's pages are also found through links from other sites, and which of them comes first depends on timing", scope)
 	}
+	if n := s.facts.Crossed; n > 0 {
+		not("%s found through another site, which may come earlier or later than the site's own links", plural(n, "page")+verb(n))
+	}
 	switch r.Finish {
 	case crawler.FinishDone:
 	case crawler.FinishPages, crawler.FinishBytes, crawler.FinishTime, crawler.FinishErrors:
@@ -30,6 +33,8 @@ func (s *source) order() sheetOrder {
 	if len(s.manifest.Program) > 0 {
 		not("a program decided, too (%s), and may do so otherwise the next time", and(s.manifest.Program...))
 	}
-	o.Same = len(o.Not) == 0
+	if o.Same = len(o.Not) == 0; o.Same && s.hostCount() > 1 {
+		o.If = "no page of one of these sites links to a page of another that is in scope; none was found in this way"
+	}
 	return o
 }

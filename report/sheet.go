@@ -60,6 +60,7 @@ type sheetFrame struct {
 type sheetOrder struct {
 	Order string   `json:"order"`
 	Same  bool     `json:"same_sample"`
+	If    string   `json:"provided,omitempty"`
 	Not   []string `json:"not_because,omitempty"`
 }
 

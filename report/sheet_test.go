@@ -96,6 +96,9 @@ func TestSheetSaysWhatTheFilesSay(t *testing.T) {
 			t.Errorf("%s: %v, counted %d", path, got, want)
 		}
 	}
+	if of("order.same_sample") != false || !strings.Contains(of("order.not_because").([]any)[0].(string), "repeated") {
+		t.Errorf("a crawl with a retry: %v", data["order"])
+	}
 	unseen := map[string]int{}
 	for _, u := range data["unseen"].([]any) {
 		unseen[u.(map[string]any)["cause"].(string)] = int(u.(map[string]any)["urls"].(float64))

@@ -86,7 +86,11 @@ func (t *sheetText) order() {
 	t.section("Order, and the same sample again")
 	fmt.Fprintf(t, "Within a site: %s. ", plain.Replace(t.Order.Order))
 	if t.Order.Same {
-		t.WriteString("A second crawl with these settings that gets the same answers fetches the same pages of each site in the same order, whatever its timing, workers and order of seeds.\n\n")
+		t.WriteString("A second crawl with these settings that gets the same answers fetches the same pages of each site in the same order, whatever its timing, workers and order of seeds")
+		if t.Order.If != "" {
+			t.WriteString(", provided that " + t.Order.If)
+		}
+		t.WriteString(".\n\n")
 		return
 	}
 	t.WriteString("A second crawl that gets the same answers may fetch other pages, because:\n\n")

@@ -116,6 +116,7 @@ type Facts struct {
 	Depths    [mostDepth + 1]int // pages fetched by depth; the last: that and more
 	Sizes     Histogram          // of pages fetched, in bytes
 	Known     int                // URLs that have an outcome
+	Crossed   int                // of them, those that a page of another site named first
 	Processed time.Time          // of the last visit
 
 	Lanes   []Lane // of Hosts, as far as they have one

@@ -21,6 +21,9 @@ func (d *Digest) visit(v *sink.Record) {
 	for _, h := range d.both(host) {
 		h.visit(v, fetched)
 	}
+	if v.Depth > 0 && v.Via != "" && siteOf(hostOf(v.Via)) != siteOf(host) {
+		d.facts.Crossed++
+	}
 	d.series.visit(v)
 	if IsProblem(v) {
 		d.problems.add(Group{Outcome: v.Outcome, Reason: v.Reason, Status: problemStatus(v)}, host, v)
@@ -84,6 +87,11 @@ func (h *Host) Refused() int { return h.Outcomes["refused"] }
 
 // OverBudget returns how many known URLs were not requested because the host's budget was used up.
 func (h *Host) OverBudget() int { return h.Reasons["host_budget"] }
+
+// siteOf is a host without what does not make another site of it: the ports of http and https, and www.
+func siteOf(host string) string {
+	return strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(host, ":80"), ":443"), "www.")
+}
 
 // hostOf is host:port of a URL as in the ledger, always with the port; "" if it has none.
 func hostOf(url string) string {
