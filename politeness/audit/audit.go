@@ -10,11 +10,11 @@ import (
 // means that the ledger cannot be read; violations are in the Report, in the order of the ledger. It takes the time of
 // sorting the ledger's lines, and a few hundred bytes of memory per request.
 func Check(ledger io.Reader, c Config, body Body) (*Report, error) {
-	l, err := read(ledger)
+	l, err := read(ledger, processesOf(&c))
 	if err != nil {
 		return nil, err
 	}
-	a := &auditor{config: c, body: body, files: map[string]*file{}, changed: map[string]bool{}, rep: &Report{
+	a := &auditor{config: c, processes: processesOf(&c), body: body, files: map[string]*file{}, changed: map[string]bool{}, rep: &Report{
 		Requests: len(l.requests), Torn: l.torn, Runs: l.runs,
 		Hosts: []Host{}, Violations: []Violation{}, Overrides: []Override{}, Notes: []string{},
 	}}
@@ -23,6 +23,7 @@ func Check(ledger io.Reader, c Config, body Body) (*Report, error) {
 	a.identity(l.requests)
 	a.admission(l.requests)
 	a.resources(l.requests)
+	a.handovers(l.requests)
 	for host, rs := range group(l.requests, func(r *request) string { return r.start.Host }) {
 		a.host(host, rs)
 	}
@@ -40,10 +41,11 @@ func Check(ledger io.Reader, c Config, body Body) (*Report, error) {
 }
 
 type auditor struct {
-	config Config
-	body   Body
-	files  map[string]*file // that were read, by SHA-256; nil for one that is missing or has another hash
-	rep    *Report
+	config    Config
+	processes processes
+	body      Body
+	files     map[string]*file // that were read, by SHA-256; nil for one that is missing or has another hash
+	rep       *Report
 
 	changed map[string]bool // bodies with another hash, by the SHA-256 they should have
 }
@@ -63,6 +65,7 @@ func (a *auditor) notes(l *ledger) {
 	note(!a.plain(), "P2 was not checked, nor the delays that robots.txt requests (P5): files were read as "+a.config.Dialect+", this check reads RFC 9309 only")
 	note(a.config.MaxBackoff == 0, "back-off after failures (P5) was not checked: its maximum is not given")
 	note(a.config.PerDomain, "registrable domains (P6) are those that the ledger names")
+	note(a.rep.Unproven > 0, fmt.Sprintf("%d times a request of one process began after one of another earlier than is due, but by less than their clocks may have differed: whether the pause was kept is not proven", a.rep.Unproven))
 	note(a.rep.Unfinished > 0, "after requests without an end, pauses are counted from the last line of their process")
 	for _, s := range l.steps {
 		note(true, fmt.Sprintf("the clock of the process that begins in line %d was %v behind the lines before: pauses (P4 to P7) and the age of robots.txt (P1, P8) were not checked from there to here", s.line, s.behind))

@@ -24,6 +24,9 @@ type Config struct {
 
 	// Overrides are the only ones that may have let requests through. nil: any, which the Report names.
 	Overrides []Mandate `json:"overrides,omitempty"`
+
+	// Processes are those that have shared the crawl, if their clocks may differ. Lines of others are taken as they are.
+	Processes []Process `json:"processes,omitempty"`
 }
 
 // HostDelay is the operator's delay for some hosts, in the place of Config.Delay if it is longer or the host is an own one.

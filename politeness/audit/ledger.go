@@ -51,6 +51,8 @@ type reading struct {
 	last  map[string]time.Time // of runs, when they wrote a line last
 	epoch map[string]int       // of runs
 	late  time.Time            // the latest time of this epoch
+
+	processes processes
 }
 
 type key struct {
@@ -60,8 +62,8 @@ type key struct {
 
 // read reads a ledger. A last line without its end is what a killed process leaves, and not an error; any other line that is
 // not an entry is one.
-func read(r io.Reader) (*ledger, error) {
-	l := &reading{open: map[key]*request{}, names: map[string]string{}, last: map[string]time.Time{}, epoch: map[string]int{}}
+func read(r io.Reader, by processes) (*ledger, error) {
+	l := &reading{processes: by, open: map[key]*request{}, names: map[string]string{}, last: map[string]time.Time{}, epoch: map[string]int{}}
 	l.through = map[string]mark{}
 	br := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
@@ -89,10 +91,10 @@ func read(r io.Reader) (*ledger, error) {
 
 func (l *reading) add(n int, b []byte) error {
 	l.line = Line{}
-	e := &l.line
-	if err := json.Unmarshal(b, e); err != nil {
+	if err := json.Unmarshal(b, &l.line); err != nil {
 		return err
 	}
+	e := l.processes.common(&l.line)
 	if e.Event == "head" { // no request
 		return nil
 	}
@@ -123,6 +125,7 @@ func (l *reading) add(n int, b []byte) error {
 		}
 		end := e.EndLine
 		r.end, r.last = &end, n
+		l.processes.close(r)
 	default:
 		return errors.New("it is neither a start nor the end of one")
 	}

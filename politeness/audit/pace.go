@@ -56,7 +56,7 @@ func (a *auditor) gap(last, r *request, own int, backoff time.Duration) Pause {
 		p.Due = max(p.Due, r.before, backoff)
 	}
 	if p.Observed < p.Due-Tolerance {
-		a.violation(paceInvariant(p.Due, a.config.delay(&last.start)), r, last, "%v after the end of the request before, %v is due", p.Observed, p.Due)
+		a.missed(p.Due-Tolerance-p.Observed, paceInvariant(p.Due, a.config.delay(&last.start)), r, last, "%v after the end of the request before, %v is due", p.Observed, p.Due)
 	}
 	return p
 }
@@ -107,10 +107,10 @@ func (a *auditor) inFlight(before []*request, r *request, most int) []*request {
 		flying = append(flying, b)
 	}
 	if n := len(flying); n > 0 && flying[n-1].run != r.run {
-		a.violation("P12", r, flying[n-1], "two processes hold the host at once")
+		a.missed(flying[n-1].over().Sub(r.start.Written)-Tolerance, "P12", r, flying[n-1], "two processes hold the host at once")
 	}
 	if n := len(flying) + 1; n > most {
-		a.violation("P3", r, flying[0], "%d requests in flight, %d allowed", n, most)
+		a.missed(flying[0].over().Sub(r.start.Written)-Tolerance, "P3", r, flying[0], "%d requests in flight, %d allowed", n, most)
 		if keep := most + 8; n > keep { // the others are already reported; the time stays linear
 			flying = append(flying[:0], flying[n-keep:]...)
 		}
@@ -154,7 +154,7 @@ func (a *auditor) after(name string, before, r *request) {
 	}
 	gap, due := r.start.Written.Sub(before.over()), a.due(before, 0)
 	if gap < due-Tolerance {
-		a.violation("P6", r, before, "%v after a request to another host of %s, %v is due", gap, name, due)
+		a.missed(due-Tolerance-gap, "P6", r, before, "%v after a request to another host of %s, %v is due", gap, name, due)
 	}
 }
 

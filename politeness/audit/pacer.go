@@ -43,7 +43,7 @@ type sharedClock struct{ last, open *request }
 // NewPacer returns a Pacer. Without body, the pauses that robots.txt requests are not checked.
 func NewPacer(c Config, body Body) *Pacer {
 	return &Pacer{
-		auditor: auditor{config: c, body: body, files: map[string]*file{}, changed: map[string]bool{}, rep: &Report{}},
+		auditor: auditor{config: c, processes: processesOf(&c), body: body, files: map[string]*file{}, changed: map[string]bool{}, rep: &Report{}},
 		clocks:  map[string]*clock{}, shared: map[string]*sharedClock{}, open: map[key]*request{},
 		read: reading{last: map[string]time.Time{}, epoch: map[string]int{}},
 	}
@@ -60,6 +60,7 @@ func (p *Pacer) Add(l *Line) (pause Pause, paused bool, violations []Violation) 
 	if l.Event == "head" {
 		return Pause{}, false, nil
 	}
+	l = p.processes.common(l)
 	if _, known := p.read.last[l.Run]; !known && l.Behind == 0 && timeOf(l).Before(p.latest) {
 		p.read.steps, p.read.late = append(p.read.steps, step{}), timeOf(l) // set back between two processes: nothing can be compared
 	}
@@ -94,6 +95,7 @@ func (p *Pacer) begin(k key, l *Line) (Pause, bool) {
 	p.settle(c, r)
 	r.before = p.requested(r)
 	p.entry(r, l)
+	p.handover(r)
 	own := p.config.OwnHosts[r.start.Host]
 	pause, paused := p.begins(&c.hostClock, r, own)
 	c.open++
@@ -147,6 +149,7 @@ func (p *Pacer) end(k key, l *Line) {
 	delete(p.open, k)
 	end := l.EndLine
 	r.end, r.last = &end, p.line
+	p.processes.close(r)
 	if !r.alive.IsZero() && end.Ended.After(r.alive.Add(Tolerance)) {
 		p.violation("P12", r, nil, "two processes hold the host at once")
 		return

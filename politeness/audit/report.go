@@ -9,10 +9,13 @@ import (
 
 // Report is the result of a check.
 type Report struct {
-	Requests   int         `json:"requests"`
-	Unfinished int         `json:"unfinished"` // started and never ended: cut off by the end of the process
-	Torn       bool        `json:"torn"`       // the last line is not whole: it was being written when the process ended
-	Runs       int         `json:"runs"`
+	Requests   int  `json:"requests"`
+	Unfinished int  `json:"unfinished"` // started and never ended: cut off by the end of the process
+	Torn       bool `json:"torn"`       // the last line is not whole: it was being written when the process ended
+	Runs       int  `json:"runs"`
+	// Unproven counts requests that began too early by less than the clocks of two processes may have differed: whether they
+	// were is not known.
+	Unproven   int         `json:"unproven,omitempty"`
 	Hosts      []Host      `json:"hosts"`
 	Violations []Violation `json:"violations"` // empty: the ledger shows a polite crawl, except for Overrides and Notes
 	Overrides  []Override  `json:"overrides"`  // for a person to judge: their requests are not checked against robots.txt

@@ -42,7 +42,7 @@ func (a *auditor) retryAfter(w *waits, r *request, own int) {
 		return r.start.Written.After(known) || own <= 1 && !r.start.Written.Before(by.end.Ended)
 	}
 	if said(w.last) && r.start.Written.Before(w.until.Add(-Tolerance)) {
-		a.violation("P7", r, w.last, "the host requested a pause until %s", stamp(w.until))
+		a.missed(w.until.Add(-Tolerance).Sub(r.start.Written), "P7", r, w.last, "the host requested a pause until %s", stamp(w.until))
 	}
 	const rounding = time.Second // the resolution of dates
 	if most := secs(a.config.MaxRetryAfter); most > 0 && said(w.longest) && w.requested > most+rounding {

@@ -155,7 +155,7 @@ func (a *auditor) again(o *origin, r *request) {
 		since = o.failed.end.Reported
 	}
 	if gap, due := r.start.Written.Sub(since), retryPause(o.times); gap < due-Tolerance {
-		a.violation("P8", r, o.failed, "robots.txt was requested again %v after attempt %d had failed, %v is due", gap, o.times, due)
+		a.missed(due-Tolerance-gap, "P8", r, o.failed, "robots.txt was requested again %v after attempt %d had failed, %v is due", gap, o.times, due)
 	}
 }
 

@@ -1,0 +1,105 @@
+package audit
+
+import (
+	"slices"
+	"time"
+)
+
+// Process is what is known of one of several processes that have shared a crawl, each on a machine of its own. The times of its
+// lines are compared with those of others by a clock that all of them have measured.
+type Process struct {
+	Run  string `json:"run"`  // by which its lines name it
+	Name string `json:"name"` // for people
+	// Ahead is by how many seconds its clock was ahead of the common one, and Error the most by which that may be wrong.
+	Ahead float64 `json:"ahead_s"`
+	Error float64 `json:"error_s"`
+	// Until is when another process took over what it crawled, by the common clock: none of its requests may begin later, and
+	// those under way are over then. Zero: none did.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// processes are those of a configuration, by run.
+type processes map[string]*Process
+
+func processesOf(c *Config) processes {
+	if len(c.Processes) == 0 {
+		return nil
+	}
+	all := processes{}
+	for i := range c.Processes {
+		all[c.Processes[i].Run] = &c.Processes[i]
+	}
+	return all
+}
+
+// common returns a line with its times by the common clock.
+func (all processes) common(l *Line) *Line {
+	p := all[l.Run]
+	if p == nil {
+		return l
+	}
+	x := *l
+	x.Clauses = slices.Clone(l.Clauses)
+	for _, t := range []*time.Time{&x.Allowed, &x.Written, &x.Ended, &x.Reported, &x.Expires} {
+		if !t.IsZero() {
+			*t = t.Add(-secs(p.Ahead))
+		}
+	}
+	for i := range x.Clauses {
+		x.Clauses[i].Until = x.Clauses[i].Until.Add(-secs(p.Ahead))
+	}
+	return &x
+}
+
+// close ends a request when its process was overtaken: what that wrote later cannot prolong it.
+func (all processes) close(r *request) {
+	if p := all[r.run]; p != nil && !p.Until.IsZero() && r.end.Ended.After(p.Until) && !r.start.Written.After(p.Until) {
+		r.end.Ended, r.end.Reported = p.Until, time.Time{}
+	}
+}
+
+// doubt is by how much a difference between times of two processes may be wrong.
+func (all processes) doubt(a, b *request) time.Duration {
+	if a == nil || b == nil || a.run == b.run {
+		return 0
+	}
+	var d time.Duration
+	for _, r := range []*request{a, b} {
+		if p := all[r.run]; p != nil {
+			d += secs(p.Error)
+		}
+	}
+	return d
+}
+
+// missed is violation for a request that began too early after what another one requires, by so much. By less than what the
+// clocks of two processes may be wrong it proves nothing.
+func (a *auditor) missed(by time.Duration, inv string, r, other *request, format string, args ...any) {
+	if d := a.processes.doubt(r, other); d > 0 && by <= d {
+		a.rep.Unproven++
+		return
+	}
+	a.violation(inv, r, other, format, args...)
+}
+
+// handovers checks that no process began a request after another one had taken over (P12).
+func (a *auditor) handovers(rs []*request) {
+	for _, r := range rs {
+		a.handover(r)
+	}
+}
+
+func (a *auditor) handover(r *request) {
+	p := a.processes[r.run]
+	if p == nil || p.Until.IsZero() {
+		return
+	}
+	late := r.start.Written.Sub(p.Until)
+	switch {
+	case late <= 0:
+	case late <= secs(p.Error):
+		a.rep.Unproven++
+	default:
+		a.violation("P12", r, nil, "begun by %s %v after another process had taken over", p.Name, late)
+	}
+}

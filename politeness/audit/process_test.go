@@ -1,0 +1,73 @@
+package audit
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestProcesses checks requests of two machines whose clocks differ: a pause that is short by less than the clocks may be wrong is
+// counted apart, by more it is a violation, and so is what an overtaken process begins.
+func TestProcesses(t *testing.T) {
+	const robots = "http://a.test/robots.txt"
+	ledger := func(second float64, host string) *book {
+		b := newBook()
+		b.add(req{url: robots, purpose: "robots", at: 0, end: 0.1, status: 404})
+		b.add(req{url: "http://a.test/1", at: 2, end: 3, status: 200})
+		b.run, b.id = "r2", 0
+		if host == "b.test:80" {
+			b.add(req{url: "http://b.test/robots.txt", host: host, purpose: "robots", at: second, end: second + 0.1, status: 404})
+			return b
+		}
+		return b.add(req{url: "http://a.test/2", at: second, end: second + 1, status: 200})
+	}
+	for _, c := range []struct {
+		name      string
+		second    float64 // when the second process begins a request, by its clock; 4 is due
+		host      string
+		first     Process // of the first
+		ahead     float64 // of the second
+		wrong     float64
+		invariant string // "": none
+		unproven  int
+	}{
+		{name: "in time", second: 4.2},
+		{name: "short", second: 3.7, invariant: "P4"},
+		{name: "short by less than the clocks may be wrong", second: 3.7, wrong: 0.3, unproven: 1},
+		{name: "short by more", second: 3.7, wrong: 0.1, invariant: "P4"},
+		{name: "in time by a clock that is behind", second: 3.2, ahead: -1},
+		{name: "short by a clock that is ahead", second: 4.5, ahead: 1, invariant: "P4"},
+		{name: "an address, short", second: 3.7, host: "b.test:80", invariant: "P6"},
+		{name: "an address, not proven", second: 3.7, host: "b.test:80", wrong: 0.3, unproven: 1},
+		{name: "at once", second: 2.5, wrong: 0.1, invariant: "P3"},
+		{name: "begun when it was overtaken", second: 9, first: Process{Until: base.Add(secs(1))}, invariant: "P12"},
+		{name: "begun about when it was overtaken", second: 9, first: Process{Until: base.Add(secs(1.9)), Error: 0.2}, unproven: 1},
+		{name: "under way when it was overtaken", second: 4, first: Process{Until: base.Add(secs(2.5))}},
+	} {
+		cfg := Config{Product: "bot", UserAgent: "bot/1 (+https://lab.university.edu)", Delay: 1}
+		c.first.Run, c.first.Name, c.first.Error = "r1", "node n1", c.first.Error+c.wrong/2
+		cfg.Processes = []Process{c.first, {Run: "r2", Name: "node n2", Ahead: c.ahead, Error: c.wrong/2 + 0.05}}
+		b := ledger(c.second, c.host)
+		rep, err := Check(strings.NewReader(b.b.String()), cfg, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := first(rep.Violations); got != c.invariant || rep.Unproven != c.unproven {
+			t.Errorf("%s: %v and %d not proven, want %q and %d", c.name, rep.Violations, rep.Unproven, c.invariant, c.unproven)
+		}
+		if c.invariant == "P3" {
+			continue // lines that were written one after the other
+		}
+		if got := first(paced(t, b.b.String(), cfg, nil)); got != c.invariant {
+			t.Errorf("%s: line by line %q, want %q", c.name, got, c.invariant)
+		}
+	}
+}
+
+func first(vs []Violation) string {
+	for _, v := range vs {
+		if v.Invariant != "P12" || len(vs) == 1 {
+			return v.Invariant
+		}
+	}
+	return ""
+}
