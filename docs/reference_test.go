@@ -118,12 +118,25 @@ func (r *reference) page() string {
 	b.WriteString(referenceHead)
 	crawl := parseHelp(r.run("crawl", "--help"))
 	r.writeKeys(&b, crawl)
-	for _, m := range regexp.MustCompile(`(?m)^  ([a-z]+)  `).FindAllStringSubmatch(r.run("--help"), -1) {
-		if m[1] != "crawl" {
-			r.writeCommand(&b, m[1], crawl)
+	for _, name := range r.commands("--help") {
+		if name == "crawl" {
+			continue
+		}
+		r.writeCommand(&b, name, crawl)
+		for _, sub := range r.commands(name, "--help") {
+			r.writeCommand(&b, sub, crawl)
 		}
 	}
 	return b.String()
+}
+
+// commands returns the commands that a help lists.
+func (r *reference) commands(args ...string) (names []string) {
+	_, list, _ := strings.Cut(r.run(args...), "\n\n")
+	for _, m := range regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)?)  +[A-Z]`).FindAllStringSubmatch(list, -1) {
+		names = append(names, m[1])
+	}
+	return names
 }
 
 // writeKeys writes the settings of a crawl in the order of the table of package job, under the groups of the help.
@@ -181,7 +194,7 @@ func (r *reference) writeKey(b *strings.Builder, k *job.Key, short string) {
 
 // writeCommand writes a command with its own flags in full, and the names of those that it shares with crawl.
 func (r *reference) writeCommand(b *strings.Builder, name string, crawl []helpFlag) {
-	help := r.run(name, "--help")
+	help := r.run(append(strings.Fields(name), "--help")...)
 	usage, _, _ := strings.Cut(strings.TrimPrefix(help, "Usage: "), "\n")
 	fmt.Fprintf(b, "\n## amble %s\n\n`%s`\n\n%s\n", name, strings.ReplaceAll(usage, "|", " or "), paragraph(help))
 	var own []helpFlag

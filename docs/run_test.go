@@ -1,7 +1,9 @@
 package docs_test
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -34,6 +36,10 @@ var notRun = []struct{ document, command, reason string }{
 	{"*", "scrapy ", "another program"},
 	{"docs/crawl-a-documentation-tree.md", "", "needs nginx and a tree of files: its walk says when it was last done, and with what result"},
 	{"docs/cookbook.md", "docker ", "builds a container"},
+	{"docs/cluster.md", "amble cluster serve ", "serves until Ctrl-C: newShell starts one"},
+	{"docs/cluster.md", "amble cluster create --cluster ", "needs three machines: TestClusterOfProcesses of the command has them on loopback"},
+	{"docs/cluster.md", "amble cluster work --cluster ", "as above"},
+	{"docs/cluster.md", "amble cluster collect --cluster ", "as above"},
 	{"docs/research-crawls.md", "npm ", "installs a reader of archives from the network"},
 }
 
@@ -153,6 +159,33 @@ type shell struct {
 	doc  document
 	dir  string
 	base string // of the site
+	env  []string
+}
+
+// engine starts a server of the engine for cluster jobs, and returns its address.
+func engine(t *testing.T) string {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(programsDir, "amble"), "cluster", "serve", "--name", "s1", "--dir", t.TempDir(), "--listen", "127.0.0.1:0")
+	says, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+	})
+	url := regexp.MustCompile(`nats://[0-9.:]+`)
+	for lines := bufio.NewScanner(says); lines.Scan(); {
+		if found := url.FindString(lines.Text()); found != "" {
+			go func() { _, _ = io.Copy(io.Discard, says) }()
+			return found
+		}
+	}
+	t.Fatal("the server does not say where it listens")
+	return ""
 }
 
 // newShell prepares what commands of documents refer to: a site, a crawl of it from yesterday, a list of seeds, and for a
@@ -169,6 +202,9 @@ func newShell(t *testing.T, d document) *shell {
 		s.base = web.Hosts[0].Base
 	}
 	s.dir = fixtures(t, s.base)
+	if d.path == "docs/cluster.md" {
+		s.env = []string{"AMBLE_CLUSTER=" + engine(t)}
+	}
 	if d.path == "docs/from-wget.md" {
 		s.run("amble crawl -q -o yesterday " + s.base)
 	}
@@ -252,6 +288,7 @@ func (s *shell) run(line string) (string, error) {
 	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), "TMPDIR="+s.t.TempDir(), "PATH="+programsDir+string(os.PathListSeparator)+os.Getenv("PATH"), "AMBLE_DELAY=0",
 		"GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+	cmd.Env = append(cmd.Env, s.env...)
 	out, err := cmd.CombinedOutput()
 	return strings.ReplaceAll(strings.ReplaceAll(string(out), s.base, shopURL), site.Host, "127.0.0.1:8808"), err
 }

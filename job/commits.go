@@ -26,6 +26,7 @@ const (
 // job is resumed.
 type commits struct {
 	files   jobFiles
+	prefix  string            // of the names of files in the queue; "" in a job of one process
 	extents map[string]extent // by name, as stored in the queue
 	began   bool              // the job was created by a version that stored no lengths
 	kept    []*evidence
@@ -162,9 +163,9 @@ func (c *commits) values() (map[string][]byte, error) {
 
 func (c *commits) tell(values map[string][]byte, name string, now extent, marked bool) {
 	c.extents[name] = now
-	values[keyExtent+name] = now.encode()
+	values[keyExtent+c.prefix+name] = now.encode()
 	if marked {
 		sum, _ := hex.DecodeString(now.SHA256) // always valid: encoded above
-		values[fmt.Sprintf("%s%s:%016x", keyMark, name, now.Bytes)] = sum
+		values[fmt.Sprintf("%s%s%s:%016x", keyMark, c.prefix, name, now.Bytes)] = sum
 	}
 }

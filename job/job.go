@@ -314,8 +314,10 @@ func (j *Job) take() (err error) {
 	if err := j.files.checkJob(); err != nil { // another process may have been faster
 		return err
 	}
-	j.manifest, err = readManifest(j.dir)
-	return err
+	if j.manifest, err = readManifest(j.dir); err != nil || j.manifest == nil || j.manifest.Collected == "" {
+		return err
+	}
+	return refused("%s was collected from the %s, and cannot be resumed by itself: amble cluster resume resumes that job, and amble cluster collect makes a new directory of it", j.dir, j.manifest.Collected)
 }
 
 // release unlocks the directory for other processes.

@@ -23,7 +23,8 @@ type outputs struct {
 	commits  *commits
 	cookies  *cookieKeeper // nil unless cookies are kept
 
-	closers []func() error // in the order of opening
+	archivePrefix string         // of the names of archives; "": the default
+	closers       []func() error // in the order of opening
 }
 
 // openOutputs opens what a crawl writes to, and adds it to cfg.
@@ -48,6 +49,11 @@ func (o *outputs) open(j *Job, cfg *crawler.Config) (err error) {
 	if o.commits, err = j.openCommits(o.frontier); err != nil {
 		return err
 	}
+	return o.openFiles(j, cfg)
+}
+
+// openFiles opens everything but the queue.
+func (o *outputs) openFiles(j *Job, cfg *crawler.Config) (err error) {
 	if o.ledger, cfg.Politeness.LedgerSize, err = o.commits.keepLines(LedgerName); err != nil {
 		return err
 	}
@@ -89,7 +95,7 @@ func (o *outputs) openArchive(j *Job, cfg *crawler.Config) error {
 		return err
 	}
 	w := j.config.WARC
-	w.Prefix = ""
+	w.Prefix = o.archivePrefix
 	w.Info.Software, w.Info.Operator = cmp.Or(w.Info.Software, "amble/"+crawler.Version), cmp.Or(w.Info.Operator, cfg.Contact)
 	w.Info.UserAgent, w.Info.Robots = cmp.Or(w.Info.UserAgent, userAgent(cfg)), cmp.Or(w.Info.Robots, "obey")
 	o.archive, err = warc.OpenRoot(dir.root, w)

@@ -32,6 +32,7 @@ type app struct {
 type commands struct {
 	Crawl      crawlCmd      `cmd:"" group:"Crawl:" help:"Crawl from the given seeds."`
 	Resume     resumeCmd     `cmd:"" group:"Crawl:" help:"Resume a crawl that was stopped, killed or limited."`
+	Cluster    clusterCmd    `cmd:"" group:"Crawl:" help:"Crawl with several machines."`
 	Demo       demoCmd       `cmd:"" group:"Crawl:" help:"Crawl a small web that the command itself serves on loopback."`
 	Report     reportCmd     `cmd:"" group:"Look:" help:"Print the summary of a crawl again, and write it as a page."`
 	Export     exportCmd     `cmd:"" group:"Look:" help:"Write a crawl as tables, logs, graphs or archives for other programs."`
@@ -64,7 +65,7 @@ var crawlGroups = map[job.Group]string{
 // newCommands returns the commands, including the flags that are made from keys.
 func newCommands() *commands {
 	c := new(commands)
-	c.Crawl.Plugins, c.Resume.Plugins = keyflags.Of(crawlGroups), keyflags.Of(crawlGroups)
+	c.Crawl.Plugins, c.Resume.Plugins, c.Cluster.Create.Plugins = keyflags.Of(crawlGroups), keyflags.Of(crawlGroups), keyflags.Of(crawlGroups)
 	c.Robots.Plugins = keyflags.Of(map[job.Group]string{job.Who: "", job.Access: "", job.Network: ""})
 	c.Explain.Plugins = keyflags.Of(map[job.Group]string{
 		job.InScope: "What:", job.Pace: "How politely:", job.Who: "Who asks:", job.Access: "Which way:", job.Network: "Which way:",
@@ -117,7 +118,7 @@ func (a *app) run(args []string) (code int) {
 	for _, wrong := range keyflags.UnknownEnv(ctx.Model, a.environ()) {
 		fmt.Fprintf(a.err, "amble: warning: %s\n", wrong)
 	}
-	return a.complain(ctx.Run(), ctx.Selected().Name)
+	return a.complain(ctx.Run(), keyflags.CommandName(ctx.Selected()))
 }
 
 // parser returns a parser that reads command lines into c.
@@ -125,7 +126,7 @@ func (a *app) parser(c *commands, o *keyflags.Origins) (*kong.Kong, error) {
 	return kong.New(c,
 		kong.Name("amble"), kong.Description(description),
 		kong.Writers(a.out, a.err), kong.Exit(func(code int) { panic(exitPanic(code)) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 80}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true, WrapUpperBound: 80}),
 		kong.Resolvers(o), kong.Bind(a, o), kong.PostBuild(keyflags.Document), kong.PostBuild(keyflags.HideFixed),
 	)
 }

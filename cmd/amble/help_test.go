@@ -28,8 +28,10 @@ func TestHelpFitsATerminal(t *testing.T) {
 		if c.Group == nil {
 			t.Errorf("%s has no group", c.Name)
 		}
+	}
+	for _, c := range append(model(t).Leaves(false), model(t).Children...) {
 		a, out, errs := testApp(nil)
-		if code := a.run([]string{"help", c.Name}); code != 0 {
+		if code := a.run(append([]string{"help"}, strings.Fields(keyflags.CommandName(c))...)); code != 0 {
 			t.Errorf("help %s: exit code %d, %s", c.Name, code, errs)
 		}
 		for line := range strings.Lines(out.String()) {

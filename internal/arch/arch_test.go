@@ -148,6 +148,7 @@ var thirdParty = map[string][]string{
 	"render/chromium":   {"github.com/chromedp/cdproto"},
 	"render/rendertest": {"golang.org/x/net/html"},
 
+	"cluster/natsserver": {"github.com/nats-io/nats-server/v2"},
 	"sink/warc/warctest": {"github.com/klauspost/compress"},
 	"crawltest":          {"golang.org/x/tools/txtar"},
 

@@ -46,14 +46,27 @@ func shellCommands(app *kong.Application) []shellCommand {
 		for _, arg := range n.Positional {
 			c.words = append(c.words, enumOf(arg)...)
 		}
-		for _, group := range n.AllFlags(true) {
-			for _, f := range group {
-				c.flags = append(c.flags, shellFlagOf(f))
+		subs := n.Leaves(true)
+		for _, sub := range subs {
+			c.words = append(c.words, sub.Name)
+		}
+		for _, sub := range append(subs, n) {
+			for _, group := range sub.AllFlags(true) {
+				for _, f := range group {
+					c.add(shellFlagOf(f))
+				}
 			}
 		}
 		cmds = append(cmds, c)
 	}
 	return cmds
+}
+
+// add adds a flag, unless there is one of that name.
+func (c *shellCommand) add(f shellFlag) {
+	if !slices.ContainsFunc(c.flags, func(o shellFlag) bool { return o.long == f.long }) {
+		c.flags = append(c.flags, f)
+	}
 }
 
 func shellFlagOf(f *kong.Flag) shellFlag {

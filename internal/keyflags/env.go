@@ -33,7 +33,7 @@ func isShown(flag string) bool {
 // them.
 func UnknownEnv(model *kong.Application, environ []string) (wrong []string) {
 	known := []string{envName("config")}
-	for _, cmd := range model.Children {
+	for _, cmd := range model.Leaves(false) {
 		for _, f := range cmd.Flags {
 			known = append(known, envName(f.Name))
 		}

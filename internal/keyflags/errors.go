@@ -57,7 +57,7 @@ func (o *Origins) ParseError(err error) (command string, res error) {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil {
 		if n := parse.Context.Selected(); n != nil {
-			command = n.Name
+			command = CommandName(n)
 		}
 	}
 	var file *job.FileError

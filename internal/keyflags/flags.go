@@ -92,7 +92,7 @@ func typeOf(k *job.Key) reflect.Type {
 
 // Document gives the flags of structs the helps and defaults of their keys. It is for kong.PostBuild.
 func Document(k *kong.Kong) error {
-	for _, cmd := range k.Model.Children {
+	for _, cmd := range k.Model.Leaves(false) {
 		for _, f := range cmd.Flags {
 			key := job.KeyNamed(f.Name)
 			if key == nil || key.Freedom != job.Shown || f.Help != "" {

@@ -9,6 +9,7 @@ package keyflags
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -81,7 +82,16 @@ func (o *Origins) value(flag *kong.Flag, values []string) any {
 // the environment.
 func (o *Origins) ownJob(ctx *kong.Context) bool {
 	n := ctx.Selected()
-	return n != nil && (n.Name == "resume" || n.Name == "explain" && o.job != nil)
+	name := CommandName(n)
+	return name == "resume" || name == "explain" && o.job != nil
+}
+
+// CommandName returns the command that a node of the command line is, as it is typed: "cluster create". It is "" for none.
+func CommandName(n *kong.Node) string {
+	if n == nil || n.Parent == nil {
+		return ""
+	}
+	return strings.TrimSpace(CommandName(n.Parent) + " " + n.Name)
 }
 
 // kept is the value that the job has for a flag, if it is about the job. Scope rules that the operator gives replace all
@@ -131,11 +141,7 @@ func (o *Origins) load(ctx *kong.Context) error {
 
 // jobDir is the job directory that the command is about, "" if it is about none.
 func (o *Origins) jobDir(ctx *kong.Context) string {
-	n := ctx.Selected()
-	if n == nil {
-		return ""
-	}
-	switch n.Name {
+	switch CommandName(ctx.Selected()) {
 	case "crawl":
 		return o.outFlag(ctx)
 	case "resume", "explain":

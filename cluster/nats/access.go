@@ -1,0 +1,95 @@
+package nats
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Access is how servers know who connects, and who connects knows the servers: files, so that nothing secret is in a command
+// line.
+type Access struct {
+	// Creds is a file: one of NATS credentials (a JWT and its key), or one line with a token or "user:password".
+	Creds string
+	// CA is a file with certificates (PEM) that the servers' certificates are signed by. "": those of the system.
+	CA string
+	// Cert and Key are files with a certificate for servers that want one, and its key.
+	Cert, Key string
+}
+
+// Secret returns what Creds says, if that is a token or a user and a password.
+func (a Access) Secret() (user, password, token string, err error) {
+	if a.Creds == "" {
+		return "", "", "", nil
+	}
+	text, err := a.read()
+	if err != nil || isJWT(text) {
+		return "", "", "", err
+	}
+	text = strings.TrimSpace(text)
+	if text == "" || strings.ContainsAny(text, "\r\n") {
+		return "", "", "", fmt.Errorf("%s: want NATS credentials, or one line with a token or user:password", a.Creds)
+	}
+	if user, password, ok := strings.Cut(text, ":"); ok {
+		return user, password, "", nil
+	}
+	return "", "", text, nil
+}
+
+func (a Access) read() (string, error) {
+	b, err := os.ReadFile(a.Creds)
+	return string(b), err
+}
+
+func isJWT(text string) bool { return strings.Contains(text, "BEGIN NATS USER JWT") }
+
+// Options returns the options of a connection. The error names the file that cannot be used.
+func (a Access) Options() (all []nats.Option, err error) {
+	user, password, token, err := a.Secret()
+	switch {
+	case err != nil:
+		return nil, err
+	case token != "":
+		all = append(all, nats.Token(token))
+	case user != "":
+		all = append(all, nats.UserInfo(user, password))
+	case a.Creds != "":
+		all = append(all, nats.UserCredentials(a.Creds))
+	}
+	if a.CA == "" && a.Cert == "" && a.Key == "" {
+		return all, nil
+	}
+	c, err := a.TLS()
+	return append(all, nats.Secure(c)), err
+}
+
+// TLS returns the configuration of connections. The error names the file that cannot be used.
+func (a Access) TLS() (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if a.CA != "" {
+		b, err := os.ReadFile(a.CA)
+		if err != nil {
+			return nil, err
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(b) {
+			return nil, fmt.Errorf("%s has no certificate in PEM form", a.CA)
+		}
+	}
+	if (a.Cert == "") != (a.Key == "") {
+		return nil, errors.New("a certificate and its key belong together: give both files")
+	}
+	if a.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(a.Cert, a.Key)
+		if err != nil {
+			return nil, fmt.Errorf("%s and %s: %w", a.Cert, a.Key, err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}

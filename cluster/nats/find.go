@@ -1,0 +1,87 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/amble-crawler/amble/cluster"
+)
+
+// ErrServer is wrapped by errors about servers that cannot be used: they cannot be reached, refuse the credentials, are too
+// old, or have no JetStream.
+var ErrServer = errors.New("nats: the servers cannot be used")
+
+// Check connects to the servers and says what prevents them from being used, with what to do about it.
+func Check(ctx context.Context, c Config) error {
+	e, err := reach(ctx, c)
+	if err == nil {
+		e.Close()
+	}
+	return err
+}
+
+// Find returns c with the number of shards of its job. The error wraps ErrServer, ErrNoJob or cluster.ErrNoJob.
+func Find(ctx context.Context, c Config) (Config, error) {
+	e, err := reach(ctx, c)
+	if err != nil {
+		return c, err
+	}
+	defer e.Close()
+	if e.ctl, err = e.js.Stream(ctx, e.c.stream("CTL")); err != nil {
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return c, fmt.Errorf("%w: %s on %s: create it first, with amble cluster create --job %s", ErrNoJob, c.Job, c.URLs, c.Job)
+		}
+		return c, e.failed(err)
+	}
+	j, err := cluster.LoadJob(ctx, e)
+	c.Shards = j.Shards
+	return c, err
+}
+
+// reach connects, and checks the server.
+func reach(ctx context.Context, c Config) (*Engine, error) {
+	c.Shards = max(1, c.Shards)
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	e, err := dial(c)
+	if err != nil {
+		return nil, unreachable(c, err)
+	}
+	if v := e.nc.ConnectedServerVersion(); !atLeast(v, 2, 12) {
+		e.Close()
+		return nil, fmt.Errorf("%w: the server on %s is nats-server %s: 2.12 or newer is needed", ErrServer, c.URLs, v)
+	}
+	if _, err := e.js.AccountInfo(ctx); err != nil {
+		e.Close()
+		return nil, fmt.Errorf("%w: JetStream does not work on %s (%w): enable it with jetstream {store_dir: ...} in the server's configuration, and start a majority of the servers", ErrServer, c.URLs, err)
+	}
+	return e, nil
+}
+
+func unreachable(c Config, err error) error {
+	switch {
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
+		return fmt.Errorf("%w: %s refuses the credentials: check --cluster-creds", ErrServer, c.URLs)
+	case errors.Is(err, nats.ErrSecureConnRequired), strings.Contains(err.Error(), "tls:"), strings.Contains(err.Error(), "x509:"):
+		return fmt.Errorf("%w: %s: %w: check --cluster-ca, and that the address begins with tls://", ErrServer, c.URLs, err)
+	}
+	return fmt.Errorf("%w: no connection to %s: %w: is a server running there?", ErrServer, c.URLs, err)
+}
+
+// atLeast compares a version, such as "2.12.1-RC.2".
+func atLeast(version string, major, minor int) bool {
+	part := strings.SplitN(version, ".", 3)
+	if len(part) < 2 {
+		return false
+	}
+	a, err1 := strconv.Atoi(part[0])
+	b, err2 := strconv.Atoi(part[1])
+	return err1 == nil && err2 == nil && (a > major || a == major && b >= minor)
+}

@@ -1,0 +1,176 @@
+// Package natsserver runs a nats-server with JetStream in this process, as package cluster/nats needs it: each write is synced
+// before it is acknowledged. It is a package of its own because the server is larger than the rest of a crawler.
+package natsserver
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// Config is how a server is set up.
+type Config struct {
+	Name string // of the server: each has its own
+	Dir  string // where it stores everything
+	// Listen is the address for clients, as host:port. Port 0: any that is free.
+	Listen string
+	// RoutesListen is the address for the other servers, and Routes are theirs, this one's among them or not. Without both, the
+	// server is the only one.
+	RoutesListen string
+	Routes       []string
+
+	User, Password string // of clients and of other servers; "": none is needed
+	Token          string // in the place of both
+	// TLS is for connections with clients and with other servers, which have to show certificates if it has ClientCAs. nil:
+	// they are in clear text.
+	TLS *tls.Config
+	// Log is called with what the server has to say. nil: nothing is.
+	Log func(text string)
+}
+
+// Server is a server that runs.
+type Server struct{ s *server.Server }
+
+// startTime is how long a server may take to begin.
+const startTime = 30 * time.Second
+
+// Start starts a server. It listens when Start returns; other servers may not be there yet.
+func Start(c Config) (*Server, error) {
+	o, err := c.options()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	s, err := server.NewServer(o)
+	if err != nil {
+		return nil, fmt.Errorf("the server: %w", err)
+	}
+	if c.Log != nil {
+		s.SetLoggerV2(logger(c.Log), false, false, false)
+	}
+	s.Start()
+	if !s.ReadyForConnections(startTime) {
+		s.Shutdown()
+		return nil, fmt.Errorf("the server does not listen on %s after %v: is another one using the address, or %s?", c.Listen, startTime, c.Dir)
+	}
+	return &Server{s}, nil
+}
+
+func (c *Config) options() (*server.Options, error) {
+	if c.Name == "" || c.Dir == "" {
+		return nil, errors.New("a server needs a name and a directory")
+	}
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	o := &server.Options{
+		ServerName: c.Name, JetStream: true, StoreDir: dir, SyncAlways: true, NoSigs: true, NoLog: c.Log == nil,
+		Username: c.User, Password: c.Password, Authorization: c.Token, TLSConfig: c.TLS,
+	}
+	if o.TLSConfig != nil {
+		o.TLS, o.TLSVerify, o.TLSTimeout = true, c.TLS.ClientCAs != nil, 5
+	}
+	if o.Host, o.Port, err = address("--listen", c.Listen); err != nil {
+		return nil, err
+	}
+	if o.Port == 0 {
+		o.Port = server.RANDOM_PORT
+	}
+	if c.RoutesListen == "" && len(c.Routes) == 0 {
+		return o, nil
+	}
+	return o, c.routes(o)
+}
+
+// routes makes the server one of several.
+func (c *Config) routes(o *server.Options) error {
+	if c.RoutesListen == "" || len(c.Routes) == 0 {
+		return errors.New("--routes-listen and --routes belong together: where this server is reached by the others, and where they are")
+	}
+	host, port, err := address("--routes-listen", c.RoutesListen)
+	if err != nil {
+		return err
+	}
+	o.Cluster = server.ClusterOpts{
+		Name: "amble", Host: host, Port: port, NoAdvertise: true, Username: c.User, Password: c.Password, TLSConfig: c.TLS, TLSTimeout: 5,
+	}
+	if c.Token != "" {
+		o.Cluster.Username, o.Cluster.Password = "token", c.Token
+	}
+	for _, r := range c.Routes {
+		u, err := route(r)
+		if err != nil {
+			return err
+		}
+		if o.Cluster.Username != "" {
+			u.User = url.UserPassword(o.Cluster.Username, o.Cluster.Password)
+		}
+		o.Routes = append(o.Routes, u)
+	}
+	return nil
+}
+
+// route reads the address of another server: host:port, or a URL.
+func route(s string) (*url.URL, error) {
+	if !strings.Contains(s, "://") {
+		s = "nats://" + s
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Port() == "" || u.Hostname() == "" {
+		return nil, fmt.Errorf("--routes %q: want host:port of each server's --routes-listen", s)
+	}
+	return u, nil
+}
+
+func address(flag, s string) (host string, port int, err error) {
+	host, p, err := net.SplitHostPort(s)
+	if err == nil {
+		port, err = strconv.Atoi(p)
+	}
+	if err != nil || port < 0 || port > 65535 {
+		return "", 0, fmt.Errorf("%s %q: want host:port, as in 127.0.0.1:4222", flag, s)
+	}
+	return host, port, nil
+}
+
+// URL returns the address for clients on this machine.
+func (s *Server) URL() string { return s.s.ClientURL() }
+
+// Close ends the server and waits until what it has acknowledged is on disk.
+func (s *Server) Close() {
+	s.s.Shutdown()
+	s.s.WaitForShutdown()
+}
+
+// logger hands what a server says on.
+type logger func(string)
+
+// Noticef implements server.Logger.
+func (logger) Noticef(string, ...any) {}
+
+// Warnf implements server.Logger.
+func (l logger) Warnf(format string, v ...any) { l(fmt.Sprintf(format, v...)) }
+
+// Fatalf implements server.Logger.
+func (l logger) Fatalf(format string, v ...any) { l(fmt.Sprintf(format, v...)) }
+
+// Errorf implements server.Logger.
+func (l logger) Errorf(format string, v ...any) { l(fmt.Sprintf(format, v...)) }
+
+// Debugf implements server.Logger.
+func (logger) Debugf(string, ...any) {}
+
+// Tracef implements server.Logger.
+func (logger) Tracef(string, ...any) {}

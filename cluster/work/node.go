@@ -1,0 +1,258 @@
+package work
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/amble-crawler/amble/cluster"
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/internal/openfiles"
+	"github.com/amble-crawler/amble/job"
+)
+
+// Node works on a job.
+type Node struct {
+	Engine cluster.Engine
+	Name   string
+	Dir    string // what it writes; see cluster.Config.Dir
+	// MaxShards is how many shards it owns at most. 0: its share of all.
+	MaxShards int
+	// Trace is called for what happens to its shards, and Note for what an operator should know. nil: not. They are called
+	// concurrently.
+	Trace func(cluster.Event)
+	Note  func(text string)
+
+	job   *Job
+	slots slots
+	full  context.CancelCauseFunc
+	apply func(*crawler.Config) // of tests: their web
+}
+
+// Errors of [Node.Run].
+var (
+	// ErrDir says that the directory belongs to another node or another job.
+	ErrDir = errors.New("the directory belongs to another node")
+	// ErrFull says that the disk is full.
+	ErrFull = errors.New("the disk is full")
+)
+
+// Run works on the job until it is over, which is no error, or ctx ends: then it gives all shards back. The error is one of
+// [Load] or of cluster.Node.Run, ErrDir, or ErrFull: then all shards were given back, and other nodes continue.
+func (n *Node) Run(ctx context.Context) error {
+	var err error
+	if n.job, err = Load(ctx, n.Engine); err != nil {
+		return err
+	}
+	if err := n.claimDir(); err != nil {
+		return err
+	}
+	limit := openfiles.Limit()
+	if err := openfiles.Check(limit); err != nil {
+		return err
+	}
+	cfg, shares := n.job.crawl, openfiles.Share(limit)
+	cfg.Concurrency = cmp.Or(cfg.Concurrency, crawler.DefaultConcurrency)
+	wanted := cfg.Concurrency
+	shares.Restrain(&cfg)
+	if note := shares.Note(wanted, cfg.Concurrency); note != "" {
+		n.note(note)
+	}
+	n.job.crawl, n.slots = cfg, make(slots, cfg.Concurrency)
+	working, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	n.full = cancel
+	node, err := cluster.NewNode(ctx, cluster.Config{
+		Engine: n.Engine, Name: n.Name, Dir: n.Dir, Crawl: n.crawl, MaxShards: n.MaxShards, Trace: n.trace,
+		Store: n.store(shares.Tables), Own: n.own(),
+	})
+	if err != nil {
+		return err
+	}
+	err = node.Run(working)
+	if cause := context.Cause(working); err == nil && errors.Is(cause, ErrFull) {
+		return cause
+	}
+	return err
+}
+
+func (n *Node) note(text string) {
+	if n.Note != nil {
+		n.Note(text)
+	}
+}
+
+// trace notices a full disk: no other shard of this node would fare better.
+func (n *Node) trace(e cluster.Event) {
+	if errors.Is(e.Err, syscall.ENOSPC) {
+		n.full(fmt.Errorf("%w: %s: make room and start the node again; the others take its shards over", ErrFull, n.Dir))
+	}
+	if n.Trace != nil {
+		n.Trace(e)
+	}
+}
+
+// own reports which hosts are the operator's own.
+func (n *Node) own() func(string) bool {
+	slots := n.job.crawl.Politeness.OwnHosts
+	if slots == nil {
+		return nil
+	}
+	return func(host string) bool { return slots(host) > 0 }
+}
+
+// perShard is how much one of a node's shards gets of what is for all of them.
+func (n *Node) perShard(all, least int) int {
+	return max(least, all/max(1, min(n.job.Shards, cmp.Or(n.MaxShards, n.job.Shards))))
+}
+
+// store is how the queue of a shard is set up.
+func (n *Node) store(tables int) disk.Config {
+	const cache, memTable, prefetch = 256 << 20, 64 << 20, 64 << 20 // of all shards
+	return disk.Config{
+		Key: n.job.crawl.Canonical.Key, HostSlots: n.job.crawl.Politeness.OwnHosts, CacheSize: int64(n.perShard(cache, 4<<20)),
+		MemTableSize: n.perShard(memTable, 1<<20), PrefetchSize: n.perShard(prefetch, 1<<20), MaxTables: n.perShard(tables, 8),
+	}
+}
+
+// crawl crawls a shard.
+func (n *Node) crawl(ctx context.Context, sh *cluster.Shard) (err error) {
+	cfg := n.config(sh)
+	if n.apply != nil {
+		n.apply(&cfg)
+	}
+	w, err := n.job.Config.OpenSegment(sh.Dir, job.Segment{Node: n.Name, Shard: sh.Number, Epoch: sh.Epoch}, &cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	w.Clock = func() (time.Time, time.Duration, time.Duration) {
+		o := sh.Offset()
+		return o.At, o.Ahead, o.Error
+	}
+	for i, s := range cfg.Sinks {
+		cfg.Sinks[i] = sh.Sink(s)
+	}
+	c, err := crawler.New(cfg)
+	if err != nil {
+		return err
+	}
+	if sh.Epoch > 1 { // the ledger of the epoch before is on another machine
+		if err := c.Gate().TakeOver(2 * n.job.MaxSkew); err != nil {
+			return err
+		}
+	}
+	sh.Count(func() cluster.Counts {
+		p := c.Progress()
+		return cluster.Counts{Pages: int64(p.Pages), Requests: int64(p.Requests), Bytes: p.Bytes, Failed: int64(p.Outcomes[crawler.Failed])}
+	})
+	_, err = c.Run(ctx, n.seeds()...)
+	if errors.As(err, new(*crawler.UnreachableError)) {
+		return nil // of this shard's hosts
+	}
+	return err
+}
+
+// seeds are given to every shard: each queues its own.
+func (n *Node) seeds() []string {
+	var all []string
+	for _, u := range n.job.Seeds {
+		all = append(all, u.String())
+	}
+	return all
+}
+
+// config is the crawl of one shard.
+func (n *Node) config(sh *cluster.Shard) crawler.Config {
+	c := n.job.crawl
+	c.Sinks = slices.Clone(c.Sinks)
+	c.Frontier, c.Clocks, c.Politeness.Fence = sh.Frontier(), n.slots.limit(sh.Clocks), sh.Fence
+	c.Commits = crawler.Commits{Interval: 250 * time.Millisecond, Gate: true}
+	if n.job.Shards > 128 {
+		c.Commits.Interval = time.Second
+	}
+	c.Limits.Pages, c.Limits.Bytes, c.Limits.Errors, c.Limits.Time = crawler.None, 0, 0, 0
+	c.Politeness.Rate = 0
+	if c.Scope.Kind == crawler.ScopeAny {
+		c.Limits.Time = 100 * 365 * 24 * time.Hour // the job's limits are the cluster's: this scope wants one of the crawl
+	}
+	c.Concurrency = min(c.Concurrency, n.perShard(8*c.Concurrency, 4))
+	c.Fetch.MaxIdle = n.perShard(cmp.Or(c.Fetch.MaxIdle, fetcher.DefaultMaxIdle), 4)
+	c.Limits.InFlight = int64(n.perShard(int(cmp.Or(c.Limits.InFlight, crawler.DefaultMaxInFlight)), 1<<20))
+	return c
+}
+
+// mark is what a node's directory says of itself.
+type mark struct {
+	Schema string `json:"schema"`
+	Node   string `json:"node"`
+	Job    string `json:"job"` // the hash of its key
+}
+
+// markName is the file of the mark.
+const markName = "node.json"
+
+const markSchema = "amble.node/1"
+
+// id identifies a job, whatever its name.
+func (j *Job) id() string {
+	sum := sha256.Sum256(j.Key)
+	return hex.EncodeToString(sum[:8])
+}
+
+// claimDir makes the directory this node's, or returns whose it is.
+func (n *Node) claimDir() error {
+	mine := mark{markSchema, n.Name, n.job.id()}
+	m, err := readMark(n.Dir)
+	switch {
+	case err == nil && m != mine:
+		return fmt.Errorf("%w: %s is of node %s, job %s; this is node %s, job %s: name another directory with -o", ErrDir, n.Dir, m.Node, m.Job, mine.Node, mine.Job)
+	case err == nil || !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	entries, err := os.ReadDir(n.Dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() != engineName {
+			return fmt.Errorf("%w: %s has %s in it, and no %s: name an empty directory with -o, or one that is not there yet", ErrDir, n.Dir, e.Name(), markName)
+		}
+	}
+	if err := os.MkdirAll(n.Dir, 0o755); err != nil {
+		return err
+	}
+	b, err := json.Marshal(mine)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(n.Dir, markName), append(b, '\n'), 0o644)
+}
+
+// engineName is the directory of a server inside a node, in the node's.
+const engineName = "engine"
+
+// EngineDir returns the directory of a server inside a node, below that of the node.
+func EngineDir(dir string) string { return filepath.Join(dir, engineName) }
+
+func readMark(dir string) (m mark, err error) {
+	b, err := os.ReadFile(filepath.Join(dir, markName))
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(b, &m); err != nil || m.Schema != markSchema {
+		return m, fmt.Errorf("%s is not of the form %s: is it of another version?", filepath.Join(dir, markName), markSchema)
+	}
+	return m, nil
+}

@@ -1,0 +1,58 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/amble-crawler/amble/cluster"
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/job"
+)
+
+// shardState is what the journal of a shard says at its end.
+type shardState struct {
+	segments []job.Segment
+	report   *crawler.Report
+	left     int // URLs
+}
+
+// queues rebuilds the queues of shards, one after the other, in a directory.
+type queues struct {
+	engine cluster.Engine
+	dir    string
+	config disk.Config
+}
+
+// read rebuilds the queue of a shard, without owning it, and returns what is in it.
+func (q *queues) read(ctx context.Context, shard int) (s shardState, err error) {
+	dir := filepath.Join(q.dir, fmt.Sprint(shard))
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	k, err := cluster.Follow(ctx, q.engine, shard, dir, q.config)
+	if err != nil {
+		return s, err
+	}
+	s.report = new(crawler.Report)
+	err = k.Values("", crawler.StoredReport, func(name string, value []byte) error {
+		if name != crawler.StoredReport {
+			return nil
+		}
+		var err error
+		s.report, err = crawler.ParseStored(value)
+		return err
+	})
+	if err = errors.Join(err, k.Close()); err != nil {
+		return s, fmt.Errorf("shard %d: %w", shard, err)
+	}
+	if s.segments, err = job.ReadSegments(dir); err != nil {
+		return s, fmt.Errorf("shard %d: %w", shard, err)
+	}
+	_, _, err = disk.ReadHosts(dir, func(h disk.HostCount) error {
+		s.left += h.Queued + h.Waiting
+		return nil
+	})
+	return s, err
+}

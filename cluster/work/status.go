@@ -1,0 +1,132 @@
+package work
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/cluster"
+	"github.com/amble-crawler/amble/internal/cli"
+)
+
+// Summary is how a job is, in the form that the command prints.
+type Summary struct {
+	Shards   int            `json:"shards"`
+	End      string         `json:"end,omitempty"` // why the job is over; "": it is not
+	Pages    int64          `json:"pages"`
+	Requests int64          `json:"requests"`
+	Bytes    int64          `json:"bytes"`
+	Failed   int64          `json:"failed"`
+	Left     int            `json:"left"` // URLs queued, as far as it is known
+	Limit    int64          `json:"max_pages,omitempty"`
+	Unheard  int            `json:"unheard"` // shards whose owner has not answered, or that have none: they are not in the counts
+	Nodes    []NodeSummary  `json:"nodes"`
+	List     []ShardSummary `json:"list"`
+}
+
+// NodeSummary is a node in a Summary.
+type NodeSummary struct {
+	Name   string  `json:"name"`
+	Live   bool    `json:"live"`
+	Shards int     `json:"shards"` // that it owns
+	Pages  int64   `json:"pages"`  // of these shards, by whomever
+	Left   int     `json:"left"`
+	Ahead  float64 `json:"ahead_s"` // its clock, of the engine's
+	Error  float64 `json:"error_s"`
+	Lag    int64   `json:"lag_bytes"` // what another node would have to read of its shards' journals
+}
+
+// ShardSummary is a shard in a Summary.
+type ShardSummary struct {
+	Shard int     `json:"shard"`
+	Node  string  `json:"node,omitempty"` // its owner; "": it has none
+	Epoch uint64  `json:"epoch"`
+	Since float64 `json:"silent_s"` // since its owner last wrote
+	Idle  bool    `json:"idle"`
+	Pages int64   `json:"pages"`
+	Left  int     `json:"left"`
+	Lag   int64   `json:"lag_bytes"`
+}
+
+// Summarize sums up the state of a job.
+func Summarize(s *cluster.Status, now time.Time) *Summary {
+	x := &Summary{Shards: len(s.Shards), End: s.End, Limit: s.Job.Limits.Pages, Nodes: []NodeSummary{}, List: []ShardSummary{}}
+	nodes := map[string]*NodeSummary{}
+	for _, n := range s.Nodes {
+		nodes[n.Name] = &NodeSummary{Name: n.Name, Live: n.Live, Ahead: n.Clock.Ahead.Seconds(), Error: n.Clock.Error.Seconds()}
+	}
+	for _, h := range s.Shards {
+		left := h.Queue.Queued + h.Queue.Waiting + h.Queue.Claimed
+		one := ShardSummary{Shard: h.Number, Epoch: h.Epoch, Idle: h.Idle, Pages: h.Counts.Pages, Left: left, Lag: h.Lag}
+		if !h.Last.IsZero() {
+			one.Since = now.Sub(h.Last).Seconds()
+		}
+		if !h.Answered {
+			x.Unheard++
+		}
+		if !h.Closed {
+			one.Node = h.Node
+		}
+		x.Pages, x.Requests, x.Bytes, x.Failed, x.Left = x.Pages+h.Counts.Pages, x.Requests+h.Counts.Requests, x.Bytes+h.Counts.Bytes, x.Failed+h.Counts.Failed, x.Left+left
+		if n := nodes[one.Node]; n != nil {
+			n.Shards, n.Pages, n.Left, n.Lag = n.Shards+1, n.Pages+one.Pages, n.Left+left, n.Lag+h.Lag
+		}
+		x.List = append(x.List, one)
+	}
+	for _, n := range nodes {
+		x.Nodes = append(x.Nodes, *n)
+	}
+	slices.SortFunc(x.Nodes, func(a, b NodeSummary) int { return cmp.Compare(a.Name, b.Name) })
+	return x
+}
+
+// Text returns the summary as text for users.
+func (x *Summary) Text(name string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "job %s: %s, %s", cli.Printable(name), cli.Plural(x.Shards, "shard"), cmp.Or(strings.ReplaceAll(x.End, "_", " "), "running"))
+	if x.Unheard < x.Shards {
+		fmt.Fprintf(&b, "; %d pages", x.Pages)
+		if x.Limit > 0 {
+			fmt.Fprintf(&b, " of at most %d", x.Limit)
+		}
+		fmt.Fprintf(&b, ", %d requests, %s, %d failed, %d URLs left", x.Requests, cli.Bytes(x.Bytes), x.Failed, x.Left)
+	}
+	b.WriteByte('\n')
+	if len(x.Nodes) > 0 {
+		fmt.Fprintf(&b, "%-24s %6s %8s %10s %10s %10s %16s\n", "node", "live", "shards", "pages", "left", "lag", "clock ahead")
+	}
+	for _, n := range x.Nodes {
+		live := "yes"
+		if !n.Live {
+			live = "no"
+		}
+		fmt.Fprintf(&b, "%-24s %6s %8d %10d %10d %10s %16s\n", cli.Printable(n.Name), live, n.Shards, n.Pages, n.Left, cli.Bytes(n.Lag),
+			fmt.Sprintf("%v ± %v", seconds(n.Ahead), seconds(n.Error)))
+	}
+	if x.Unheard > 0 {
+		fmt.Fprintf(&b, "%s without an owner that answers: not in the counts\n", cli.Plural(x.Unheard, "shard"))
+	}
+	return b.String()
+}
+
+func seconds(s float64) time.Duration {
+	return time.Duration(s * float64(time.Second)).Round(time.Millisecond)
+}
+
+// Text returns the result as text for users.
+func (c *Checked) Text() string {
+	var b strings.Builder
+	for _, f := range c.Faults {
+		fmt.Fprintf(&b, "fault: %s\n", cli.Printable(f))
+	}
+	fmt.Fprintf(&b, "%s, %s, %s committed", cli.Plural(c.Shards, "shard"), cli.Plural(c.Segments, "segment"), cli.Plural(c.Visits, "visit"))
+	if len(c.Faults) == 0 {
+		b.WriteString(": no fault")
+	} else {
+		fmt.Fprintf(&b, ": %s, with %s", cli.Plural(len(c.Faults), "fault"), cli.Plural(c.Damaged, "visit"))
+	}
+	b.WriteByte('\n')
+	return b.String()
+}

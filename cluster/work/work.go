@@ -1,0 +1,126 @@
+// Package work runs crawls with the settings of package job on a cluster: it creates cluster jobs, works on them, and collects
+// what the nodes have written into one job directory.
+//
+// Reading order: work.go (what a job is), node.go and slots.go (a node of it), queues.go, collect.go, check.go.
+package work
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/amble-crawler/amble/cluster"
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// DefaultShards is how many shards a job has that does not say.
+const DefaultShards = 64
+
+// Spec is a job to be created.
+type Spec struct {
+	Config job.Config
+	Seeds  []weburl.URL
+
+	Shards  int           // 0: DefaultShards
+	Lease   time.Duration // cluster.Job.TTL
+	MaxSkew time.Duration // cluster.Job.MaxSkew
+}
+
+// Job is a job in an engine.
+type Job struct {
+	cluster.Job
+	Config job.Config
+	Seeds  []weburl.URL
+
+	crawl crawler.Config
+}
+
+// settings is what the nodes of a job know of the crawl.
+type settings struct {
+	Schema  string    `json:"schema"`
+	Created time.Time `json:"created"`
+	File    string    `json:"file"` // a job file
+}
+
+const settingsSchema = "amble.cluster/1"
+
+// mostSettings is how many bytes settings and seeds may have together: they are one value in the engine, which keeps none
+// above 1 MiB.
+const mostSettings = 700 << 10
+
+// Check returns the job that the spec describes, or says what is wrong with it. Nothing is changed.
+func (s *Spec) Check() (cluster.Job, error) {
+	cfg, err := s.Config.Shared(s.Seeds)
+	if err != nil {
+		return cluster.Job{}, err
+	}
+	file, err := s.Config.File(s.Seeds)
+	if err != nil {
+		return cluster.Job{}, err
+	}
+	if len(file) > mostSettings {
+		return cluster.Job{}, fmt.Errorf("settings and seeds have %d bytes, and a cluster job has room for %d: name fewer seeds, or let a sitemap name them", len(file), mostSettings)
+	}
+	b, err := json.Marshal(settings{settingsSchema, time.Now().UTC(), string(file)})
+	if err != nil {
+		return cluster.Job{}, fmt.Errorf("work: %w", err)
+	}
+	j := cluster.Job{Shards: s.Shards, TTL: s.Lease, MaxSkew: s.MaxSkew, Delay: max(0, cfg.Politeness.Delay), Settings: b}
+	if j.Shards == 0 {
+		j.Shards = DefaultShards
+	}
+	l := cfg.Limits
+	j.Limits = cluster.Limits{Pages: int64(max(0, l.Pages)), Bytes: l.Bytes, Failed: int64(l.Errors), Time: l.Time}
+	j.Rate, j.PerDomain = cfg.Politeness.Rate, cfg.Politeness.PerDomain
+	return j, nil
+}
+
+// Create stores a new job in an engine. The error says what is wrong with the spec, is cluster.ErrJobExists, or the engine's.
+func Create(ctx context.Context, e cluster.Registers, s *Spec) error {
+	j, err := s.Check()
+	if err != nil {
+		return err
+	}
+	return cluster.Create(ctx, e, j)
+}
+
+// Load reads the job of an engine. The error is cluster.ErrNoJob, says what of the settings is not possible on this machine,
+// or is the engine's.
+func Load(ctx context.Context, e cluster.Registers) (*Job, error) {
+	c, err := cluster.LoadJob(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	j := &Job{Job: c}
+	var s settings
+	if err := json.Unmarshal(c.Settings, &s); err != nil || s.Schema != settingsSchema {
+		return nil, fmt.Errorf("the job was created by another program, or another version: its settings are of the form %q, and this program knows %s", s.Schema, settingsSchema)
+	}
+	f, err := job.ParseFile("the job's settings", []byte(s.File))
+	if err != nil {
+		return nil, err
+	}
+	all, err := f.Settings()
+	if err != nil {
+		return nil, err
+	}
+	if j.Config, err = all.Config(); err != nil {
+		return nil, err
+	}
+	for _, text := range f.URLs() {
+		u, err := weburl.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("the job's seed %s: %w", text, err)
+		}
+		j.Seeds = append(j.Seeds, u)
+	}
+	if len(j.Seeds) == 0 {
+		return nil, errors.New("the job has no seeds")
+	}
+	j.crawl, err = j.Config.Shared(j.Seeds)
+	return j, err
+}

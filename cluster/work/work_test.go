@@ -1,0 +1,274 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/cluster"
+	"github.com/amble-crawler/amble/cluster/mem"
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+const contact = "https://lab.university.edu/crawl"
+
+// lab is a cluster job on a simulated web.
+type lab struct {
+	t      *testing.T
+	w      *crawltest.Web
+	server *mem.Server
+	dir    string
+	pages  map[string]bool
+	nodes  []*labNode
+}
+
+// labNode is a node that runs.
+type labNode struct {
+	Node
+	conn  *mem.Conn
+	stop  context.CancelFunc
+	ended chan error
+}
+
+// newLab makes a web of hosts whose pages link to each other, two of them at one address, and a job.
+func newLab(t *testing.T, w *crawltest.Web, settings ...job.Setting) *lab {
+	t.Helper()
+	l := &lab{t: t, w: w, server: mem.New(), dir: t.TempDir(), pages: map[string]bool{}}
+	w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: contact, AllowRepeats: true, PerAddress: true})
+	const hosts, each = 4, 12
+	for h := range hosts {
+		site := w.Site(fmt.Sprintf("h%d.test", h))
+		if h == 1 {
+			site.Address(w.Site("h0.test").Addr().String())
+		}
+		for p := range each {
+			next, own := fmt.Sprintf("http://h%d.test/%d", (h+1)%hosts, p), fmt.Sprintf("http://h%d.test/%d", h, (p+1)%each)
+			site.Page(fmt.Sprintf("/%d", p), fmt.Sprintf("<p>%d %d<a href=%q>a</a><a href=%q>b</a>", h, p, next, own))
+			l.pages[own] = true
+		}
+	}
+	base := []job.Setting{
+		{Name: "contact", Values: []string{contact}}, {Name: "delay", Values: []string{"1s"}}, {Name: "depth", Values: []string{"100"}},
+		{Name: "scope", Values: []string{"any"}}, {Name: "format", Values: []string{"jsonl", "warc"}},
+	}
+	c, err := job.Settings(append(base, settings...)).Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed, err := weburl.Parse("http://h0.test/0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := &Spec{Config: c, Seeds: []weburl.URL{seed}, Shards: 4, Lease: 9 * time.Second}
+	if err := Create(t.Context(), l.server.Connect(), spec); err != nil {
+		t.Fatal(err)
+	}
+	if err := Create(t.Context(), l.server.Connect(), spec); !errors.Is(err, cluster.ErrJobExists) {
+		t.Errorf("created twice: %v", err)
+	}
+	return l
+}
+
+func limit(key, value string) job.Setting { return job.Setting{Name: key, Values: []string{value}} }
+
+// begin starts a node.
+func (l *lab) begin(name string) *labNode {
+	l.t.Helper()
+	x := &labNode{conn: l.server.Connect(), ended: make(chan error, 1)}
+	x.Node = Node{Engine: x.conn, Name: name, Dir: filepath.Join(l.dir, name), apply: func(c *crawler.Config) { l.w.Apply(c) }}
+	ctx, cancel := context.WithCancel(l.t.Context())
+	x.stop = cancel
+	go func() { x.ended <- x.Run(ctx) }()
+	l.nodes = append(l.nodes, x)
+	return x
+}
+
+// wait waits until the job is over and its nodes have ended.
+func (l *lab) wait() {
+	l.t.Helper()
+	deadline := time.Now().Add(2 * time.Hour)
+	for {
+		end, err := cluster.LoadEnd(l.t.Context(), l.server.Connect())
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		if end != "" {
+			break
+		}
+		if time.Now().After(deadline) {
+			l.t.Fatal("the job does not end")
+		}
+		time.Sleep(time.Second)
+	}
+	for _, x := range l.nodes {
+		x.conn.Cut(false)
+		if err := <-x.ended; err != nil {
+			l.t.Errorf("%s: %v", x.Name, err)
+		}
+	}
+}
+
+// collect collects the job, and has verify judge it.
+func (l *lab) collect() (*Collected, map[string]int) {
+	l.t.Helper()
+	var dirs []string
+	for _, x := range l.nodes {
+		dirs = append(dirs, x.Dir)
+	}
+	out := filepath.Join(l.dir, "out")
+	c := &Collecting{Engine: l.server.Connect(), Name: "test", Nodes: dirs}
+	checked, err := c.Check(l.t.Context())
+	if err != nil || len(checked.Faults) > 0 {
+		l.t.Errorf("check: %+v, %v", checked, err)
+	}
+	res, err := c.Into(l.t.Context(), out)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	r, err := job.Read(out)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer r.Close()
+	v, err := r.Verify()
+	if err != nil || v.Damaged() > 0 || v.Chain.Fault != "" || v.Matching.Fault() != "" {
+		l.t.Fatalf("verify: %+v, %v", v, err)
+	}
+	for _, x := range v.Violations {
+		l.t.Error(x)
+	}
+	if v.Unproven > 0 {
+		l.t.Logf("%d not proven", v.Unproven)
+	}
+	seen := map[string]int{}
+	for x, err := range r.Visits() {
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		seen[x.URL]++
+	}
+	if res.Visits == 0 && checked.Visits != total(seen) {
+		l.t.Errorf("%d visits are committed, %d collected", checked.Visits, total(seen))
+	}
+	return res, seen
+}
+
+func total(seen map[string]int) (n int) {
+	for _, x := range seen {
+		n += x
+	}
+	return n
+}
+
+// TestNodes has nodes work on a job in virtual time while one is cut off and another is stopped, and a third joins. What is
+// collected has each page once, and verify finds nothing wrong, whoever made a request.
+func TestNodes(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+				l, rng := newLab(t, w, limit("max-time", "3h")), rand.New(rand.NewPCG(seed, 0))
+				some := func() { time.Sleep(time.Duration(rng.ExpFloat64() * float64(6*time.Second))) }
+				a, b := l.begin("a"), l.begin("b")
+				some()
+				a.conn.Cut(true)
+				some()
+				l.begin("c")
+				some()
+				b.stop()
+				some()
+				a.conn.Cut(false)
+				l.wait()
+				res, seen := l.collect()
+				for u := range l.pages {
+					if seen[u] != 1 {
+						t.Errorf("%s is there %d times", u, seen[u])
+					}
+				}
+				if len(seen) != len(l.pages) || res.Report.Pages != len(l.pages) || res.Report.Finish != crawler.FinishDone {
+					t.Errorf("%d URLs, report %+v; want %d pages", len(seen), res.Report, len(l.pages))
+				}
+			})
+		})
+	}
+}
+
+// TestPages: the limit of pages is exact, whichever nodes fetch them.
+func TestPages(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		l := newLab(t, w, limit("max-pages", "17"))
+		a := l.begin("a")
+		l.begin("b")
+		time.Sleep(5 * time.Second)
+		a.conn.Cut(true)
+		l.wait()
+		res, seen := l.collect()
+		if total(seen) != 17 || res.Report.Pages != 17 || res.Report.Finish != crawler.FinishPages {
+			t.Errorf("%d visits, report %+v; want 17 pages", total(seen), res.Report)
+		}
+	})
+}
+
+// TestMissing: what is not at hand is named with its node and its visits, and nothing is made without it unless that is
+// requested. A directory of another node is refused.
+func TestMissing(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		l := newLab(t, w, limit("max-pages", "10"))
+		l.begin("a")
+		l.wait()
+		c := &Collecting{Engine: l.server.Connect(), Name: "test"}
+		out := filepath.Join(l.dir, "out")
+		res, err := c.Into(t.Context(), out)
+		if !errors.Is(err, ErrMissing) || res.Visits != 10 || !strings.Contains(err.Error(), "of node a is not among those given") {
+			t.Errorf("%+v, %v", res, err)
+		}
+		if _, err := os.Stat(out); !os.IsNotExist(err) {
+			t.Errorf("the directory was made: %v", err)
+		}
+		c.Partial = true
+		if res, err = c.Into(t.Context(), out); err != nil || len(res.Missing) == 0 {
+			t.Errorf("%+v, %v", res, err)
+		}
+		if left, err := filepath.Glob(filepath.Join(l.dir, ".amble-*")); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+		for _, dir := range []string{l.dir, filepath.Join(l.dir, "a")} {
+			n := &Node{Engine: l.server.Connect(), Name: "b", Dir: dir}
+			if err := n.Run(t.Context()); !errors.Is(err, ErrDir) {
+				t.Errorf("%s: %v", dir, err)
+			}
+		}
+		c.Nodes = []string{l.dir}
+		if _, err := c.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "is no directory of a node") {
+			t.Errorf("check: %v", err)
+		}
+	})
+}
+
+// TestFullDisk: a node whose disk is full says so, gives all shards back, and the others continue.
+func TestFullDisk(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		l := newLab(t, w, limit("max-time", "3h"))
+		a := l.begin("a")
+		time.Sleep(3 * time.Second)
+		a.trace(cluster.Event{Shard: 1, What: cluster.Lost, Err: &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}})
+		if err := <-a.ended; !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "make room") {
+			t.Errorf("the node ended with %v", err)
+		}
+		a.ended <- nil
+		l.begin("b")
+		l.wait()
+		if _, seen := l.collect(); len(seen) != len(l.pages) {
+			t.Errorf("%d URLs of %d", len(seen), len(l.pages))
+		}
+	})
+}

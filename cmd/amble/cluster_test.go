@@ -1,0 +1,349 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/job"
+)
+
+// clusterDeadline is how long anything in these tests may take: only a test that hangs reaches it.
+const clusterDeadline = 5 * time.Minute
+
+// clusterWeb is a web of several hosts on loopback, each with an address of its own, whose servers note what is requested.
+type clusterWeb struct {
+	mu       sync.Mutex
+	bases    []string
+	requests map[string][]time.Time // of pages, by host
+	pages    map[string]bool
+	first    map[string]string // the first path requested of each host
+}
+
+func newClusterWeb(t *testing.T, hosts, each int) *clusterWeb {
+	t.Helper()
+	w := &clusterWeb{requests: map[string][]time.Time{}, pages: map[string]bool{}, first: map[string]string{}}
+	var muxes []*http.ServeMux
+	for range hosts {
+		mux := http.NewServeMux()
+		srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			w.note(r)
+			mux.ServeHTTP(rw, r)
+		}))
+		t.Cleanup(srv.Close)
+		muxes, w.bases = append(muxes, mux), append(w.bases, srv.URL)
+	}
+	for h, mux := range muxes {
+		mux.HandleFunc("GET /robots.txt", func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprint(rw, "User-agent: *\nDisallow: /no/\n") })
+		for p := range each {
+			path := fmt.Sprintf("/%d", p)
+			mux.HandleFunc("GET "+path, page(w.bases[h]+path, w.bases[h]+fmt.Sprintf("/%d", (p+1)%each), w.bases[(h+1)%hosts]+path, "/no/"))
+			w.pages[w.bases[h]+path] = true
+		}
+	}
+	return w
+}
+
+func (w *clusterWeb) note(r *http.Request) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.first[r.Host] == "" {
+		w.first[r.Host] = r.URL.Path
+	}
+	w.requests[r.Host] = append(w.requests[r.Host], time.Now())
+}
+
+func (w *clusterWeb) count() (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, all := range w.requests {
+		n += len(all)
+	}
+	return n
+}
+
+// check checks what the servers have seen: robots.txt came first.
+func (w *clusterWeb) check(t *testing.T) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for host, path := range w.first {
+		if path != "/robots.txt" {
+			t.Errorf("%s: the first request was for %s", host, path)
+		}
+	}
+}
+
+// proc is a process of the command.
+type proc struct {
+	t    *testing.T
+	name string
+	cmd  *exec.Cmd
+	says *syncBuffer
+	done chan struct{}
+	err  error
+}
+
+// syncBuffer is what a process prints.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// launch starts the command.
+func launch(t *testing.T, args ...string) *proc {
+	t.Helper()
+	p := &proc{t: t, name: strings.Join(args, " "), cmd: exec.Command("amble", args...), says: &syncBuffer{}, done: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr = p.says, p.says
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+	}()
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		<-p.done
+		if t.Failed() {
+			t.Logf("%s:\n%s", p.name, p.says)
+		}
+	})
+	return p
+}
+
+// ends waits until the process has ended, which must be with this exit code.
+func (p *proc) ends(code int) {
+	p.t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(clusterDeadline):
+		p.t.Fatalf("%s does not end:\n%s", p.name, p.says)
+	}
+	if got := p.cmd.ProcessState.ExitCode(); got != code {
+		p.t.Errorf("%s: exit code %d, want %d:\n%s", p.name, got, code, p.says)
+	}
+}
+
+// until waits until a condition holds.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(clusterDeadline); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not after %v", what, clusterDeadline)
+		}
+	}
+}
+
+// serveEngine starts a server and returns its address.
+func serveEngine(t *testing.T, dir string) string {
+	t.Helper()
+	p := launch(t, "cluster", "serve", "--name", "s1", "--dir", dir, "--listen", "127.0.0.1:0")
+	url := regexp.MustCompile(`nats://[0-9.:]+`)
+	until(t, "the server listens", func() bool { return url.MatchString(p.says.String()) })
+	return url.FindString(p.says.String())
+}
+
+// TestClusterOfProcesses: processes work on a job, and one of them is killed. The others end by themselves, with exit code 0; what is
+// collected has each page once, verify finds nothing wrong, and the limit of pages is exact.
+func TestClusterOfProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes real time")
+	}
+	skipUnderRace(t)
+	t.Parallel()
+	for name, limit := range map[string]int{"all": 0, "max-pages": 70} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			killedNode(t, limit)
+		})
+	}
+}
+
+func killedNode(t *testing.T, limit int) {
+	web, dir := newClusterWeb(t, 6, 20), t.TempDir()
+	at := []string{"--cluster", serveEngine(t, filepath.Join(dir, "engine")), "--job", "test"}
+	do := func(command string, args ...string) *proc {
+		return launch(t, append(append([]string{"cluster", command}, at...), args...)...)
+	}
+	create := []string{"--shards", "6", "--replicas", "1", "--lease", "6s", "--delay", "100ms", "--depth", "1000", "--scope", "any", "--format", "jsonl,warc"}
+	if limit > 0 {
+		create = append(create, "--max-pages", fmt.Sprint(limit))
+	} else {
+		create = append(create, "--max-pages", "none", "--max-time", "1h")
+	}
+	do("create", append(create, web.bases[0]+"/0")...).ends(0)
+	node := func(name string) *proc {
+		return do("work", "--name", name, "-o", filepath.Join(dir, name), "--verbose")
+	}
+	a, b := node("a"), node("b")
+	until(t, "some pages", func() bool { return web.count() > 30 })
+	if err := b.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-b.done
+	c := node("c")
+	a.ends(0)
+	c.ends(0)
+	do("check", filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")).ends(0)
+	out := filepath.Join(dir, "out")
+	do("collect", "-o", out, filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")).ends(0)
+	launch(t, "verify", out).ends(0)
+	web.check(t)
+	checkCollected(t, web, out, limit)
+}
+
+// checkCollected compares the collected job with the web.
+func checkCollected(t *testing.T, web *clusterWeb, out string, limit int) {
+	t.Helper()
+	r, err := job.Read(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	seen, pages := map[string]int{}, 0
+	for v, err := range r.Visits() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[v.URL]++
+		if v.Outcome == string(crawler.Fetched) {
+			pages++
+		}
+	}
+	for u, n := range seen {
+		if n > 1 {
+			t.Errorf("%s is there %d times", u, n)
+		}
+	}
+	if limit > 0 {
+		if pages != limit {
+			t.Errorf("%d pages, want %d", pages, limit)
+		}
+		return
+	}
+	for u := range web.pages {
+		if seen[u] != 1 {
+			t.Errorf("%s is there %d times", u, seen[u])
+		}
+	}
+}
+
+// TestClusterErrors: each thing that is wrong at the beginning is a sentence that says what to do.
+func TestClusterErrors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a server")
+	}
+	skipUnderRace(t)
+	dir := t.TempDir()
+	creds, other := filepath.Join(dir, "token"), filepath.Join(dir, "other")
+	for name, text := range map[string]string{creds: "s3cret\n", other: "else\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := launch(t, "cluster", "serve", "--name", "s1", "--dir", filepath.Join(dir, "engine"), "--listen", "127.0.0.1:0", "--cluster-creds", creds)
+	url := regexp.MustCompile(`nats://[0-9.:]+`)
+	until(t, "the server listens", func() bool { return url.MatchString(p.says.String()) })
+	engine := url.FindString(p.says.String())
+	at := []string{"--cluster", engine, "--cluster-creds", creds}
+	old := oldServer(t)
+	node := filepath.Join(dir, "n")
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"create", "--cluster", "nats://127.0.0.1:1", "--job", "j", "http://127.0.0.1:1/"}, 2, "is a server running there?"},
+		{[]string{"create", "--cluster", engine, "--cluster-creds", other, "--job", "j", "http://127.0.0.1:1/"}, 2, "refuses the credentials: check --cluster-creds"},
+		{[]string{"work", "--cluster", old, "--job", "j", "-o", node}, 2, "is nats-server 2.9.0: 2.12 or newer is needed"},
+		{append([]string{"work", "--job", "j", "-o", node}, at...), 2, "no such job: j on " + engine + ": create it first, with amble cluster create --job j"},
+		{append([]string{"create", "--job", "j", "--cookies", "http://127.0.0.1:1/"}, at...), 2, "--cookies: not possible in a cluster job"},
+		{append([]string{"create", "--job", "j", "--replicas", "1", "--shards", "2", "--lease", "1s", "http://127.0.0.1:1/"}, at...), 2, "must be at least 6s"},
+		{append([]string{"create", "--job", "j", "--replicas", "1", "--shards", "2", "http://127.0.0.1:1/"}, at...), 0, "job j is created: 2 shards"},
+		{append([]string{"create", "--job", "j", "--replicas", "1", "--shards", "2", "http://127.0.0.1:1/"}, at...), 2, "there is a job j already: choose another --job"},
+		{append([]string{"create", "--job", "j", "--replicas", "1", "--shards", "3", "http://127.0.0.1:1/"}, at...), 2, "with --shards 2, which cannot be changed"},
+		{append([]string{"work", "--job", "j", "-o", dir}, at...), 2, "name an empty directory with -o"},
+		{append([]string{"status", "--job", "j"}, at...), 0, "job j: 2 shards, running"},
+		{append([]string{"stop", "--job", "j"}, at...), 0, "job j is stopped"},
+		{append([]string{"work", "--job", "j", "-o", node, "--name", "n"}, at...), 0, "it was stopped; amble cluster resume lets nodes continue"},
+		{append([]string{"resume", "--job", "j"}, at...), 0, "nodes may work on job j again"},
+		{append([]string{"collect", "--job", "j", "-o", filepath.Join(dir, "out"), dir}, at...), 2, "is no directory of a node"},
+		{[]string{"serve", "--dir", filepath.Join(dir, "e"), "--listen", "nowhere"}, 2, "want host:port"},
+	} {
+		x := launch(t, append([]string{"cluster"}, c.args...)...)
+		x.ends(c.code)
+		if !strings.Contains(x.says.String(), c.says) || strings.Contains(x.says.String(), "s3cret") {
+			t.Errorf("amble cluster %s: %s\nwant %q", strings.Join(c.args, " "), x.says, c.says)
+		}
+	}
+	twoOfOneName(t, append([]string{"cluster", "work", "--job", "j", "--name", "twin"}, at...), dir)
+}
+
+// twoOfOneName: the second of two nodes of one name ends.
+func twoOfOneName(t *testing.T, work []string, dir string) {
+	t.Helper()
+	first := launch(t, append(work, "-o", filepath.Join(dir, "twin1"), "--verbose")...)
+	until(t, "the first owns something", func() bool { return strings.Contains(first.says.String(), "taken") })
+	second := launch(t, append(work, "-o", filepath.Join(dir, "twin2"))...)
+	second.ends(2)
+	if !strings.Contains(second.says.String(), "give each its own --name") {
+		t.Errorf("two nodes of one name: %s", second.says)
+	}
+}
+
+// oldServer is what a server of another version says to a client, and its address.
+func oldServer(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			info, _ := json.Marshal(map[string]any{"server_id": "x", "version": "2.9.0", "headers": true, "max_payload": 1 << 20, "proto": 1})
+			fmt.Fprintf(c, "INFO %s\r\n", info)
+			in := bufio.NewReader(c)
+			for line, err := in.ReadString('\n'); err == nil; line, err = in.ReadString('\n') {
+				if strings.HasPrefix(line, "PING") {
+					_, _ = io.WriteString(c, "PONG\r\n")
+				}
+			}
+		}
+	}()
+	return "nats://" + l.Addr().String()
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/amble-crawler/amble/cluster"
+	"github.com/amble-crawler/amble/cluster/nats"
+	"github.com/amble-crawler/amble/cluster/work"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/job"
+)
+
+// clusterCmd is "amble cluster".
+type clusterCmd struct {
+	Serve   clusterServeCmd   `cmd:"" help:"Run a server of the engine in which a job is kept."`
+	Create  clusterCreateCmd  `cmd:"" help:"Create a job: all flags of crawl, except for where it is kept."`
+	Work    clusterWorkCmd    `cmd:"" help:"Work on a job until it is over."`
+	Status  clusterStatusCmd  `cmd:"" help:"Say who works on which shards, and how far the job is."`
+	Stop    clusterStopCmd    `cmd:"" help:"End a job for all its nodes; what is left stays queued."`
+	Resume  clusterResumeCmd  `cmd:"" help:"Let nodes work on a job again that was stopped or has ended."`
+	Collect clusterCollectCmd `cmd:"" help:"Make one job directory of what the nodes have written."`
+	Check   clusterCheckCmd   `cmd:"" help:"Compare the journals with each other and with what the nodes have written."`
+}
+
+// Help returns the beginning of the command's help.
+func (*clusterCmd) Help() string {
+	return `Examples:
+
+	amble cluster create --job shops --config shops.yaml -i seeds.txt
+	amble cluster work --job shops --name node1 -o node1
+	amble cluster collect --job shops -o shops node1 node2
+
+One crawl on several machines: docs/cluster.md.`
+}
+
+// engineFlags say where a job is kept.
+type engineFlags struct {
+	Cluster      string `group:"Engine:" default:"nats://127.0.0.1:4222" placeholder:"URLS" help:"Servers of the engine, NATS with JetStream 2.12 or newer, separated by commas (${default})."`
+	Job          string `group:"Engine:" required:"" placeholder:"NAME" help:"Name of the job: letters, digits, - and _."`
+	ClusterCreds string `group:"Engine:" placeholder:"FILE" help:"Credentials: a .creds file of NATS, or one line with a token or user:password."`
+	ClusterCA    string `group:"Engine:" name:"cluster-ca" placeholder:"FILE" help:"Certificates (PEM) that those of the servers are signed by."`
+	ClusterCert  string `group:"Engine:" placeholder:"FILE" help:"This machine's certificate, for servers that want one."`
+	ClusterKey   string `group:"Engine:" placeholder:"FILE" help:"Its key."`
+}
+
+func (f *engineFlags) access() nats.Access {
+	return nats.Access{Creds: f.ClusterCreds, CA: f.ClusterCA, Cert: f.ClusterCert, Key: f.ClusterKey}
+}
+
+func (f *engineFlags) config() (nats.Config, error) {
+	c := nats.Config{URLs: f.Cluster, Job: f.Job}
+	var err error
+	c.Options, err = f.access().Options()
+	return c, cli.UsageOf("--cluster-creds, --cluster-ca: ", err)
+}
+
+// open connects to an existing job.
+func (f *engineFlags) open(ctx context.Context) (*nats.Engine, error) {
+	c, err := f.config()
+	if err != nil {
+		return nil, err
+	}
+	short, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if c, err = nats.Find(short, c); err != nil {
+		return nil, clusterError(err)
+	}
+	e, err := nats.Connect(short, c)
+	return e, clusterError(err)
+}
+
+// with calls fn with a connection to the job, and a context that ends with the first signal.
+func (f *engineFlags) with(a *app, fn func(ctx context.Context, e *nats.Engine) error) error {
+	ctx, stop := a.untilSignal(context.Background())
+	defer stop()
+	e, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	err = clusterError(fn(ctx, e))
+	var s signaled
+	if errors.As(context.Cause(ctx), &s) && err != nil {
+		return cli.Exit(signalCode(s.Signal), nil)
+	}
+	return err
+}
+
+// signaled is the cause of a context that a signal has ended.
+type signaled struct{ os.Signal }
+
+// Error returns the signal's name.
+func (s signaled) Error() string { return s.String() }
+
+// untilSignal returns a context that the first signal ends. The second ends the process.
+func (a *app) untilSignal(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals, done := make(chan os.Signal, 3), make(chan struct{})
+	a.notify(signals)
+	go func() {
+		for n := 1; ; n++ {
+			select {
+			case <-done:
+				return
+			case s := <-signals:
+				if cancel(signaled{s}); n > 1 {
+					a.exit(signalCode(s))
+				}
+			}
+		}
+	}()
+	return ctx, func() {
+		a.ignore(signals)
+		close(done)
+		cancel(nil)
+	}
+}
+
+// clusterError gives errors of the cluster their exit codes, and says what to do about them.
+func clusterError(err error) error {
+	var told *cli.Error
+	var of *job.Error
+	switch {
+	case err == nil, errors.As(err, &told):
+		return err
+	case errors.Is(err, work.ErrMissing), errors.Is(err, work.ErrFull), errors.Is(err, syscall.ENOSPC), errors.As(err, new(*fs.PathError)):
+		return cli.Exit(cli.ExitOutput, err)
+	case errors.As(err, &of), errors.As(err, new(*job.KeyError)):
+		return keyflags.Errors(err)
+	case errors.Is(err, cluster.ErrNoJob) && !errors.Is(err, nats.ErrNoJob):
+		return cli.Exit(cli.ExitUsage, errors.New("the job is not whole, its creation was broken off: repeat amble cluster create"))
+	}
+	return cli.Exit(cli.ExitUsage, err)
+}
+
+// clusterStopCmd is "amble cluster stop".
+type clusterStopCmd struct{ engineFlags }
+
+// Run executes the command.
+func (c *clusterStopCmd) Run(a *app) error {
+	return c.with(a, func(ctx context.Context, e *nats.Engine) error {
+		if err := cluster.Stop(ctx, e); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.err, "amble: job %s is stopped: its nodes finish what is under way, and end\n", c.Job)
+		return nil
+	})
+}
+
+// clusterResumeCmd is "amble cluster resume".
+type clusterResumeCmd struct{ engineFlags }
+
+// Run executes the command.
+func (c *clusterResumeCmd) Run(a *app) error {
+	return c.with(a, func(ctx context.Context, e *nats.Engine) error {
+		if err := cluster.Resume(ctx, e); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.err, "amble: nodes may work on job %s again: start them with amble cluster work\n", c.Job)
+		return nil
+	})
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/amble-crawler/amble/cluster"
+	"github.com/amble-crawler/amble/cluster/nats"
+	"github.com/amble-crawler/amble/cluster/work"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/keyflags"
+)
+
+// clusterCreateCmd is "amble cluster create".
+type clusterCreateCmd struct {
+	URLs []string `arg:"" optional:"" name:"url" help:"Seeds."`
+
+	engineFlags
+	Shards   int           `group:"Job:" default:"64" placeholder:"N" help:"Parts of the crawl, at least 4 for each node; fixed once the job is created (${default})."`
+	Replicas int           `group:"Job:" default:"3" placeholder:"N" help:"On how many servers everything is stored: 1, 3 or 5 (${default})."`
+	Lease    time.Duration `group:"Job:" default:"30s" placeholder:"D" help:"How long a node that is silent keeps its shards; at least 6s (${default})."`
+	MaxSkew  time.Duration `group:"Job:" default:"500ms" placeholder:"D" help:"The most by which the clock of a node may differ from the engine's (${default})."`
+
+	configFlag `group:"Who crawls:"`
+	Seeds      string `short:"i" group:"What:"`
+	kong.Plugins
+}
+
+// Help returns the beginning of the command's help.
+func (*clusterCreateCmd) Help() string {
+	return `Examples:
+
+	amble cluster create --job shops --config shops.yaml -i seeds.txt
+	amble cluster create --job shops --config shops.yaml --shards 128
+
+Nothing is requested before nodes work on the job. Its settings are those given here: nodes have none of their own.
+Files that they name have to be at the same place on every node.`
+}
+
+// Run executes the command.
+func (c *clusterCreateCmd) Run(a *app, o *keyflags.Origins) error {
+	seeds, err := seedsOf(o, c.URLs, c.Seeds, a.in)
+	if err != nil {
+		return err
+	}
+	cfg, err := o.Config()
+	_, idErr := whoCrawls(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
+	if err := firstUsage(idErr, err, checkScope(&cfg, o)); err != nil {
+		return err
+	}
+	spec := &work.Spec{Config: cfg, Seeds: seeds, Shards: c.Shards, Lease: c.Lease, MaxSkew: c.MaxSkew}
+	if _, err := spec.Check(); err != nil {
+		return clusterError(err)
+	}
+	engine, err := c.config()
+	if err != nil {
+		return err
+	}
+	engine.Shards, engine.Replicas = c.Shards, c.Replicas
+	ctx, stop := a.untilSignal(context.Background())
+	defer stop()
+	if err := createJob(ctx, engine, spec); err != nil {
+		return clusterError(err)
+	}
+	fmt.Fprintf(a.err, "amble: job %s is created: %s; work on it with\n  amble cluster work --cluster %s --job %s --name NAME -o DIR\n",
+		c.Job, cli.Plural(c.Shards, "shard"), c.Cluster, c.Job)
+	return nil
+}
+
+// createJob makes a job, or finishes one whose creation was broken off.
+func createJob(ctx context.Context, c nats.Config, spec *work.Spec) error {
+	if err := nats.Check(ctx, c); err != nil {
+		return err
+	}
+	err := nats.Create(ctx, c)
+	if err != nil && !errors.Is(err, nats.ErrExists) {
+		return err
+	}
+	if err != nil {
+		found, err := nats.Find(ctx, c)
+		if err == nil && found.Shards != c.Shards {
+			return cli.Usage("there is a job %s, with --shards %d, which cannot be changed: choose another --job", c.Job, found.Shards)
+		}
+		if !errors.Is(err, cluster.ErrNoJob) {
+			if err == nil {
+				err = cli.Usage("there is a job %s already: choose another --job, or work on it", c.Job)
+			}
+			return err
+		}
+	}
+	e, err := nats.Connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	return work.Create(ctx, e, spec)
+}

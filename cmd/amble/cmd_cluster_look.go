@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/cluster"
+	"github.com/amble-crawler/amble/cluster/nats"
+	"github.com/amble-crawler/amble/cluster/work"
+	"github.com/amble-crawler/amble/internal/cli"
+)
+
+// clusterStatusCmd is "amble cluster status".
+type clusterStatusCmd struct {
+	engineFlags
+	JSON bool `help:"Print one JSON object, with every shard."`
+}
+
+// Run executes the command.
+func (c *clusterStatusCmd) Run(a *app) error {
+	return c.with(a, func(ctx context.Context, e *nats.Engine) error {
+		s, err := cluster.ReadStatus(ctx, e)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return cli.PrintJSON(a.out, work.Summarize(&s, time.Now()))
+		}
+		_, err = a.out.Write([]byte(work.Summarize(&s, time.Now()).Text(c.Job)))
+		return err
+	})
+}
+
+// clusterCollectCmd is "amble cluster collect".
+type clusterCollectCmd struct {
+	Nodes []string `arg:"" name:"dir" help:"Directories of the nodes, copied here or mounted: each that has worked on the job."`
+	engineFlags
+	Out     string `short:"o" required:"" placeholder:"DIR" help:"Job directory to make: empty, or not there yet."`
+	Partial bool   `help:"Collect what is there although something is missing."`
+}
+
+// Help returns the beginning of the command's help.
+func (*clusterCollectCmd) Help() string {
+	return `Examples:
+
+	amble cluster collect --job shops -o shops node1 node2 node3
+
+Makes an ordinary job directory of what the nodes have committed: visits, archives, ledgers and robots.txt files, which
+verify, report and explain read. It changes nothing else, and may be broken off and repeated. While the job runs, it
+collects what was committed until then. What a node has written and is not at hand, or shorter than it was, is named
+with its number of visits: exit code 6.`
+}
+
+// Run executes the command.
+func (c *clusterCollectCmd) Run(a *app) error {
+	return c.with(a, func(ctx context.Context, e *nats.Engine) error {
+		x := &work.Collecting{Engine: e, Name: c.Job, Nodes: c.Nodes, Partial: c.Partial}
+		res, err := x.Into(ctx, c.Out)
+		if err != nil {
+			return err
+		}
+		if err := writePage(c.Out); err != nil {
+			return err
+		}
+		var how string
+		if res.End == "" {
+			how = "; the job is not over"
+		}
+		fmt.Fprintf(a.err, "amble: %s from %s in %s%s: amble verify %s\n", cli.Plural(res.Report.Pages, "page"), cli.Plural(res.Segments-len(res.Missing), "segment"), c.Out, how, cli.ShellWord(c.Out))
+		if len(res.Missing) > 0 {
+			return fmt.Errorf("%w: %s:\n  %s", work.ErrMissing, cli.Plural(res.Visits, "visit"), strings.Join(res.Missing, "\n  "))
+		}
+		return nil
+	})
+}
+
+// clusterCheckCmd is "amble cluster check".
+type clusterCheckCmd struct {
+	Nodes []string `arg:"" optional:"" name:"dir" help:"Directories of the nodes; none: only the journals are read."`
+	engineFlags
+	JSON bool `help:"Print the result as JSON."`
+}
+
+// Run executes the command.
+func (c *clusterCheckCmd) Run(a *app) error {
+	return c.with(a, func(ctx context.Context, e *nats.Engine) error {
+		res, err := (&work.Collecting{Engine: e, Name: c.Job, Nodes: c.Nodes}).Check(ctx)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			err = cli.PrintJSON(a.out, res)
+		} else {
+			_, err = fmt.Fprint(a.out, res.Text())
+		}
+		if err == nil && len(res.Faults) > 0 {
+			err = cli.Exit(cli.ExitOutput, fmt.Errorf("%s", cli.Plural(len(res.Faults), "fault")))
+		}
+		return err
+	})
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/amble-crawler/amble/cluster"
+	"github.com/amble-crawler/amble/cluster/nats"
+	"github.com/amble-crawler/amble/cluster/natsserver"
+	"github.com/amble-crawler/amble/cluster/work"
+	"github.com/amble-crawler/amble/internal/cli"
+)
+
+// clusterWorkCmd is "amble cluster work".
+type clusterWorkCmd struct {
+	engineFlags
+	Name      string `group:"Node:" placeholder:"NAME" help:"Name of this node, which no other has (the machine's)."`
+	Out       string `group:"Node:" short:"o" required:"" placeholder:"DIR" help:"Directory of this node, on a disk of its own machine: what it crawls is there, and nowhere else."`
+	MaxShards int    `group:"Node:" placeholder:"N" help:"Own at most N shards; 0: a fair share."`
+	Verbose   bool   `group:"Node:" help:"Say what happens to each shard."`
+
+	WithServer bool        `group:"Server:" name:"serve" help:"Run a server of the engine in this process, too, in DIR/engine: for the first three nodes. It remains when the job is over, for collect, until it is told to stop."`
+	Server     serverFlags `embed:"" group:"Server:"`
+}
+
+// Help returns the beginning of the command's help.
+func (*clusterWorkCmd) Help() string {
+	return `Examples:
+
+	amble cluster work --job shops --name node1 -o node1
+	amble cluster work --cluster nats://10.0.0.1:4222 --job shops -o node1
+
+Takes a share of the job's shards and crawls them until the job is over: exit code 0. When it is told to stop
+(SIGTERM, Ctrl-C), it gives its shards to the other nodes, which takes up to half a minute. The same command, with
+the same directory, continues.`
+}
+
+// Run executes the command.
+func (c *clusterWorkCmd) Run(a *app) error {
+	if c.Name == "" {
+		c.Name, _ = os.Hostname() // "" is refused by the node
+	}
+	ctx, stop := a.untilSignal(context.Background())
+	defer stop()
+	if c.WithServer {
+		s, err := c.Server.start(a, c.Name, work.EngineDir(c.Out), c.access())
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+	}
+	e, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	n := &work.Node{Engine: e, Name: c.Name, Dir: c.Out, MaxShards: c.MaxShards}
+	t := &nodeTeller{a: a, verbose: c.Verbose, owned: map[int]bool{}}
+	n.Trace, n.Note = t.trace, t.tell
+	t.tell(fmt.Sprintf("node %s works on job %s; to stop it: Ctrl-C", c.Name, c.Job))
+	err = n.Run(ctx)
+	var s signaled
+	switch {
+	case errors.Is(err, cluster.ErrName):
+		return cli.Usage("another node of the job is named %s, or was lately: give each its own --name; after a kill, wait for the lease", c.Name)
+	case err != nil:
+		return clusterError(err)
+	case errors.As(context.Cause(ctx), &s):
+		t.tell("the shards of this node are given back")
+		return cli.Exit(signalCode(s.Signal), nil)
+	}
+	return c.linger(ctx, a, e, t)
+}
+
+// linger says how the job ended. A server remains until it is told to stop: what is in it is needed to collect.
+func (c *clusterWorkCmd) linger(ctx context.Context, _ *app, e *nats.Engine, t *nodeTeller) error {
+	end, err := cluster.LoadEnd(ctx, e)
+	if err != nil {
+		return clusterError(err)
+	}
+	t.tell(fmt.Sprintf("job %s is over: %s", c.Job, endText(end)))
+	if c.WithServer {
+		t.tell("the server in this process remains, for amble cluster collect: Ctrl-C ends it")
+		<-ctx.Done()
+	}
+	return nil
+}
+
+// endText says why a job is over.
+func endText(end string) string {
+	switch end {
+	case "":
+		return "it runs"
+	case cluster.EndDone:
+		return "everything is crawled"
+	case cluster.EndStopped:
+		return "it was stopped; amble cluster resume lets nodes continue"
+	}
+	return "the limit --" + strings.ReplaceAll(end, "_", "-") + " is reached"
+}
+
+// nodeTeller tells what a node does.
+type nodeTeller struct {
+	a       *app
+	verbose bool
+
+	mu    sync.Mutex
+	owned map[int]bool
+}
+
+func (t *nodeTeller) tell(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprintf(t.a.err, "amble: %s\n", cli.Printable(text))
+}
+
+// trace tells of a shard's fate.
+func (t *nodeTeller) trace(e cluster.Event) {
+	t.mu.Lock()
+	if e.What == cluster.Taken {
+		t.owned[e.Shard] = true
+	} else {
+		delete(t.owned, e.Shard)
+	}
+	n := len(t.owned)
+	t.mu.Unlock()
+	switch {
+	case e.What == cluster.Skewed:
+		t.tell(e.Err.Error())
+	case e.Err != nil && !errors.Is(e.Err, work.ErrFull):
+		t.tell(fmt.Sprintf("shard %d is lost to this node: %v; another one takes it over (%d owned)", e.Shard, e.Err, n))
+	case t.verbose:
+		t.tell(fmt.Sprintf("shard %d, epoch %d: %s (%d owned)", e.Shard, e.Epoch, e.What, n))
+	}
+}
+
+// serverFlags say how a server of the engine listens.
+type serverFlags struct {
+	Listen       string   `group:"Server:" default:"127.0.0.1:4222" placeholder:"ADDR" help:"Address for nodes: host:port (${default})."`
+	RoutesListen string   `group:"Server:" placeholder:"ADDR" help:"Address for the other servers: host:port."`
+	Routes       []string `group:"Server:" placeholder:"ADDR,..." help:"The other servers' addresses for servers, this one's among them or not."`
+	TLSCert      string   `group:"Server:" name:"tls-cert" placeholder:"FILE" help:"Certificate of the server (PEM)."`
+	TLSKey       string   `group:"Server:" name:"tls-key" placeholder:"FILE" help:"Its key."`
+	TLSCA        string   `group:"Server:" name:"tls-ca" placeholder:"FILE" help:"Certificates that those of nodes and other servers must be signed by."`
+}
+
+// start starts a server.
+func (f *serverFlags) start(a *app, name, dir string, by nats.Access) (*natsserver.Server, error) {
+	c := natsserver.Config{Name: name, Dir: dir, Listen: f.Listen, RoutesListen: f.RoutesListen, Routes: f.Routes}
+	var err error
+	if c.User, c.Password, c.Token, err = by.Secret(); err != nil {
+		return nil, cli.UsageOf("--cluster-creds: ", err)
+	}
+	if f.TLSCert != "" || f.TLSKey != "" || f.TLSCA != "" {
+		if c.TLS, err = (nats.Access{CA: f.TLSCA, Cert: f.TLSCert, Key: f.TLSKey}).TLS(); err != nil {
+			return nil, cli.UsageOf("--tls-cert, --tls-key, --tls-ca: ", err)
+		}
+		c.TLS.ClientCAs = c.TLS.RootCAs
+	}
+	if c.User == "" && c.Token == "" && c.TLS == nil && !loopback(f.Listen) {
+		fmt.Fprintf(a.err, "amble: warning: whoever reaches %s can read and change the job: give --cluster-creds, and --tls-cert on a network that is not yours alone\n", f.Listen)
+	}
+	c.Log = func(text string) { fmt.Fprintf(a.err, "amble: server: %s\n", cli.Printable(text)) }
+	s, err := natsserver.Start(c)
+	return s, cli.UsageOf("", err)
+}

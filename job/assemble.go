@@ -1,0 +1,460 @@
+package job
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/politeness/audit"
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/sink/warc"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Source is a segment, and where its node's directory is.
+type Source struct {
+	Segment
+
+	NodeDir string // directory of the node; "": it is not at hand
+}
+
+// dir returns the directory of the segment.
+func (s *Source) dir() string { return filepath.Join(s.NodeDir, s.Dir()) }
+
+// Assembly is a job that many processes have shared, to be made into one directory.
+type Assembly struct {
+	Config  Config
+	Seeds   []weburl.URL
+	Of      string // what the job is, for the manifest: "cluster job NAME"
+	Sources []Source
+	Report  crawler.Report // of all segments; Hosts and Ended are filled in
+	MaxSkew time.Duration  // the most by which a clock may differ that was not measured
+}
+
+// collectMark is a file in a directory that is being assembled. One that a killed process has left is recognized by it.
+const collectMark = ".amble-collect"
+
+// Assemble makes a job directory of the committed parts of segments: visits, archives, robots.txt files and ledgers, as if one
+// process had written them. The directory must be empty or missing. It is made whole or not at all: under another name beside
+// it until it is complete.
+func Assemble(dir string, a *Assembly) error {
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return refused("directory %s is not empty: name another one", dir)
+	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return outputError(err)
+	}
+	part := filepath.Clean(dir) + ".part"
+	if err := beginPart(part); err != nil {
+		return err
+	}
+	files, err := openJobFiles(part)
+	if err != nil {
+		return outputError(err)
+	}
+	err = (&assembler{Assembly: a, files: files, path: part}).make()
+	if err = errors.Join(err, files.close()); err != nil {
+		return errors.Join(err, os.RemoveAll(part))
+	}
+	if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return outputError(err)
+	}
+	return outputError(os.Rename(part, dir))
+}
+
+// beginPart makes the directory, in place of one that a killed process has left.
+func beginPart(part string) error {
+	mark := filepath.Join(part, collectMark)
+	if _, err := os.Lstat(part); err == nil {
+		if _, err := os.Lstat(mark); err != nil {
+			return refused("%s is in the way: move it elsewhere", part)
+		}
+		if err := os.RemoveAll(part); err != nil {
+			return outputError(err)
+		}
+	}
+	if err := os.MkdirAll(part, 0o755); err != nil {
+		return outputError(err)
+	}
+	return outputError(os.WriteFile(mark, nil, 0o644))
+}
+
+// assembler makes one directory.
+type assembler struct {
+	*Assembly
+	files jobFiles
+	path  string
+}
+
+func (a *assembler) make() error {
+	for _, step := range []func() error{a.visits, a.ledger, a.robots, a.archives, a.settings, a.summary, a.manifest} {
+		if err := step(); err != nil {
+			return outputError(err)
+		}
+	}
+	return outputError(errors.Join(os.Remove(filepath.Join(a.path, collectMark)), a.files.sync()))
+}
+
+// committed returns the committed part of a file of each segment that has one, whose contents are as they were committed.
+func (a *assembler) committed(name string) (list []lineFile) {
+	for i := range a.Sources {
+		s := &a.Sources[i]
+		if e, ok := s.files[name]; ok && e.Bytes > 0 {
+			list = append(list, lineFile{path: filepath.Join(s.dir(), filepath.FromSlash(name)), bytes: e.Bytes, offset: -s.ahead()})
+		}
+	}
+	return list
+}
+
+// lines writes a file of lines that is merged from those of all segments. change is called for each line and returns the one
+// that is written.
+func (a *assembler) lines(name string, list []lineFile, at func([]byte) (time.Time, error), change func(line []byte) ([]byte, error)) error {
+	f, err := a.files.edit(name, os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 1<<20)
+	m := merger{at: at, dir: a.path}
+	err = m.merge(list, func(line []byte) error {
+		if change != nil {
+			var err error
+			if line, err = change(line); err != nil {
+				return err
+			}
+		}
+		_, err := w.Write(line)
+		return err
+	})
+	err = firstOf(err, w.Flush())
+	err = firstOf(err, f.Sync())
+	return errors.Join(err, f.Close())
+}
+
+func (a *assembler) visits() error {
+	list := a.committed(VisitsName)
+	return a.lines(VisitsName, list, func(line []byte) (time.Time, error) {
+		var v struct {
+			Ended time.Time `json:"ended"`
+		}
+		err := json.Unmarshal(line, &v)
+		return v.Ended, err
+	}, nil)
+}
+
+// ledger merges the ledgers. They count as a whole: what was written after the last commit says what was requested, too.
+func (a *assembler) ledger() (err error) {
+	list := a.committed(LedgerName)
+	for i := range list {
+		if list[i].bytes, err = wholeSize(list[i].path); err != nil {
+			return err
+		}
+	}
+	chain := ledger.Begin()
+	var buf []byte
+	return a.lines(LedgerName, list, ledgerTime, func(line []byte) (_ []byte, err error) {
+		buf, chain, err = chain.Move(buf[:0], line)
+		return buf, err
+	})
+}
+
+// wholeSize returns how much of a file of lines is whole lines.
+func wholeSize(path string) (size int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	if size, err = f.Seek(0, io.SeekEnd); err != nil {
+		return 0, err
+	}
+	var b [1]byte
+	for ; size > 0; size-- { // a line that is torn is short
+		if _, err := f.ReadAt(b[:], size-1); err != nil {
+			return 0, err
+		}
+		if b[0] == '\n' {
+			break
+		}
+	}
+	return size, nil
+}
+
+// ledgerTime is when a line was written.
+func ledgerTime(line []byte) (time.Time, error) {
+	var e ledger.Entry
+	if err := e.Parse(line); err != nil {
+		e = ledger.Entry{}
+		if err := json.Unmarshal(line, &e); err != nil {
+			return time.Time{}, err
+		}
+	}
+	at := e.Written
+	for _, t := range []time.Time{e.Ended, e.Reported, e.Allowed} {
+		if t.After(at) {
+			at = t
+		}
+	}
+	return at, nil
+}
+
+// robots merges the robots.txt files.
+func (a *assembler) robots() error {
+	name := path.Join(robotsName, indexName)
+	list := a.committed(name)
+	dir, err := a.files.sub(robotsName)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if list[i].bytes, err = wholeSize(list[i].path); err != nil {
+			return errors.Join(err, dir.close())
+		}
+	}
+	err = a.lines(name, list, func(line []byte) (time.Time, error) {
+		var r robotsLine
+		if err := json.Unmarshal(line, &r); err != nil {
+			return time.Time{}, err
+		}
+		return time.Parse(time.RFC3339Nano, r.Fetched)
+	}, nil)
+	for i := range list {
+		err = firstOf(err, copyBodies(dir, filepath.Dir(list[i].path)))
+	}
+	return errors.Join(err, dir.close())
+}
+
+// copyBodies copies the bodies of robots.txt files.
+func copyBodies(to plainDir, from string) error {
+	d, err := openDir(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.close() }() // only read
+	names, err := d.names(".")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !isRobotsBody(name) {
+			continue
+		}
+		b, err := d.read(name)
+		if err == nil {
+			err = to.writeOnce(name, b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// archives copies the archives as they are, each up to what was committed.
+func (a *assembler) archives() error {
+	for i := range a.Sources {
+		s := &a.Sources[i]
+		if err := a.archivesOf(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *assembler) archivesOf(s *Source) error {
+	last := ""
+	for _, name := range sortedKeys(s.files) {
+		if !strings.HasPrefix(name, archiveName+"/") {
+			continue
+		}
+		last = name
+		for _, file := range []string{name, indexOf(name)} {
+			if err := a.copy(s, file); err != nil {
+				return err
+			}
+		}
+	}
+	if last == "" {
+		return nil
+	}
+	serial, err := serialOf(last)
+	if err != nil {
+		return err
+	}
+	w, err := warc.Open(filepath.Join(a.path, archiveName), warc.Options{Prefix: archivePrefix(s.Shard, s.Epoch)})
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.Restore(serial<<40|s.files[last].Bytes), w.Close()) // see package warc: Offsets
+}
+
+// archivePrefix is what the names of a segment's archives begin with.
+func archivePrefix(shard int, epoch uint64) string { return fmt.Sprintf("amble-%d-%d", shard, epoch) }
+
+// indexOf returns the name of an archive's index.
+func indexOf(archive string) string {
+	name, _, _ := strings.Cut(archive, ".warc.")
+	return name + ".cdxj"
+}
+
+// serialOf returns the serial number in an archive's name.
+func serialOf(archive string) (int64, error) {
+	name, _, _ := strings.Cut(archive, ".warc.")
+	return strconv.ParseInt(name[strings.LastIndexByte(name, '-')+1:], 10, 64)
+}
+
+// copy copies a whole file of a segment.
+func (a *assembler) copy(s *Source, name string) error {
+	if err := os.MkdirAll(filepath.Join(a.path, path.Dir(name)), 0o755); err != nil {
+		return err
+	}
+	d, err := openDir(s.dir())
+	if err != nil {
+		return err
+	}
+	in, err := d.open(name)
+	if err != nil {
+		return errors.Join(err, d.close())
+	}
+	out, err := a.files.edit(name, os.O_TRUNC)
+	if err == nil {
+		_, err = io.Copy(out, in)
+		err = firstOf(err, out.Sync())
+		err = errors.Join(err, out.Close())
+	}
+	return errors.Join(err, in.Close(), d.close())
+}
+
+// settings writes the job file and what the ledger is checked against.
+func (a *assembler) settings() error {
+	text, err := a.Config.File(a.Seeds)
+	if err != nil {
+		return err
+	}
+	if err := a.files.replace(jobName, text); err != nil {
+		return err
+	}
+	c, err := a.Config.Audit()
+	if err != nil {
+		return &Error{Kind: Refused, Err: err}
+	}
+	if c.Processes, err = a.processes(); err != nil {
+		return err
+	}
+	return writeAudit(a.files.plainDir, &c)
+}
+
+// processes returns what is known of the clocks of those who wrote the segments, and until when each owned its shard.
+func (a *assembler) processes() (all []audit.Process, err error) {
+	for i := range a.Sources {
+		s := &a.Sources[i]
+		run, err := runOf(filepath.Join(s.dir(), LedgerName))
+		if err != nil {
+			return nil, err
+		}
+		if run == "" {
+			continue // it requested nothing
+		}
+		p := audit.Process{Run: run, Name: fmt.Sprintf("node %s, shard %d, epoch %d", s.Node, s.Shard, s.Epoch), Ahead: s.ahead().Seconds(), Error: a.MaxSkew.Seconds()}
+		if s.Clock != nil {
+			p.Error = (s.Clock.Most - s.Clock.Least) / 2
+		}
+		if next := a.after(s); next != nil {
+			p.Until = next.Begun.Add(-next.ahead())
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// after returns the segment of the same shard that came next, nil if none did.
+func (a *assembler) after(s *Source) (next *Source) {
+	for i := range a.Sources {
+		o := &a.Sources[i]
+		if o.Shard == s.Shard && o.Epoch > s.Epoch && (next == nil || o.Epoch < next.Epoch) {
+			next = o
+		}
+	}
+	return next
+}
+
+// runOf returns the run of the first line of a ledger, "" if it has none.
+func runOf(path string) (run string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }() // only read
+	line, err := bufio.NewReader(f).ReadBytes('\n')
+	if errors.Is(err, io.EOF) {
+		return "", nil
+	}
+	var e struct {
+		Run string `json:"run"`
+	}
+	return e.Run, firstOf(err, json.Unmarshal(line, &e))
+}
+
+// summary writes the report.
+func (a *assembler) summary() error {
+	facts, err := (&Reader{dir: a.path, files: a.files}).Facts()
+	if err != nil {
+		return err
+	}
+	rep := &a.Report
+	rep.Hosts, rep.Runs = len(facts.Hosts)+facts.MoreHosts, len(a.Sources)
+	if rep.Ended = facts.Last; rep.Ended.IsZero() { // nothing was requested
+		rep.Ended = time.Now().UTC()
+	}
+	rep.Elapsed = crawler.Duration{Duration: max(0, rep.Ended.Sub(rep.Started))}
+	return a.files.replace(reportName, append(reportJSON(rep, facts, "", nil), '\n'))
+}
+
+// manifest writes the manifest, with a run for each segment.
+func (a *assembler) manifest() error {
+	m := &Manifest{Schema: manifestSchema, Collected: a.Of, Finish: a.Report.Finish, Settings: a.Config.recordable().recorded(), Created: a.Report.Started}
+	for _, u := range a.Seeds {
+		m.Seeds = append(m.Seeds, u.String())
+	}
+	for i := range a.Sources {
+		r := a.Sources[i].run()
+		if r.Ended = a.Report.Ended; a.after(&a.Sources[i]) != nil {
+			r.Ended = a.after(&a.Sources[i]).Begun
+		}
+		m.Runs = append(m.Runs, r)
+	}
+	slices.SortStableFunc(m.Runs, func(x, y Run) int { return x.Started.Compare(y.Started) })
+	if len(m.Runs) == 0 {
+		m.Runs = []Run{newRun(time.Now())}
+	}
+	last := m.Last()
+	last.Ended, last.Finish, last.Pages, last.Requests, last.Left = a.Report.Ended, a.Report.Finish, a.Report.Pages, a.Report.Requests, a.Report.Left
+	var err error
+	if m.Outputs, err = fileFacts(a.files, nil); err != nil {
+		return err
+	}
+	return m.write(a.files.plainDir)
+}
+
+// Missing says what is not at hand of a segment, "" if all is.
+func (s *Source) Missing() string {
+	if len(s.files) == 0 && s.Visits == 0 {
+		return ""
+	}
+	if s.NodeDir == "" {
+		return fmt.Sprintf("shard %d, epoch %d: the directory of node %s is not among those given: %s", s.Shard, s.Epoch, s.Node, cli.Plural(s.Visits, "visit"))
+	}
+	if err := s.Damage(s.NodeDir); err != nil {
+		return fmt.Sprintf("shard %d, epoch %d: node %s: %v: %s", s.Shard, s.Epoch, s.Node, err, cli.Plural(s.Visits, "visit"))
+	}
+	return ""
+}

@@ -1,0 +1,183 @@
+package job
+
+import (
+	"bufio"
+	"bytes"
+	"container/heap"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+)
+
+// mostOpen is how many files are merged at once; more are merged in several rounds.
+const mostOpen = 128
+
+// lineFile is the part of a file of lines that counts.
+type lineFile struct {
+	path   string
+	bytes  int64
+	offset time.Duration // added to the times of its lines
+	timed  bool          // each line begins with its time: a file between two rounds, which is removed
+}
+
+// merger puts the lines of several files into one, in the order of their times. Lines of one file stay in their order.
+type merger struct {
+	at  func(line []byte) (time.Time, error)
+	dir string // for files between rounds
+}
+
+// merge calls f with each line.
+func (m *merger) merge(files []lineFile, f func(line []byte) error) error {
+	for len(files) > mostOpen {
+		rest := files[mostOpen:]
+		one, err := m.round(files[:mostOpen])
+		if err != nil {
+			return err
+		}
+		files = append(rest[:len(rest):len(rest)], one)
+	}
+	return m.each(files, func(_ time.Time, line []byte) error { return f(line) })
+}
+
+// round merges files into a new one, in which each line begins with its time.
+func (m *merger) round(files []lineFile) (lineFile, error) {
+	out, err := os.CreateTemp(m.dir, "merge-*")
+	if err != nil {
+		return lineFile{}, outputError(err)
+	}
+	w := bufio.NewWriterSize(out, 1<<20)
+	err = m.each(files, func(at time.Time, line []byte) error {
+		_, err := fmt.Fprintf(w, "%d %s", at.UnixNano(), line)
+		return err
+	})
+	err = errors.Join(err, w.Flush())
+	info, statErr := out.Stat()
+	if err = errors.Join(err, statErr, out.Close()); err != nil {
+		return lineFile{}, outputError(err)
+	}
+	return lineFile{path: out.Name(), bytes: info.Size(), timed: true}, nil
+}
+
+func (m *merger) each(files []lineFile, f func(at time.Time, line []byte) error) (err error) {
+	h := &lineHeap{}
+	defer func() {
+		for _, l := range h.lines {
+			err = errors.Join(err, l.file.Close())
+		}
+	}()
+	for i, x := range files {
+		l, err := m.open(x, i)
+		if err != nil {
+			return err
+		}
+		if l.line == nil {
+			err = l.file.Close()
+		} else {
+			h.lines = append(h.lines, l)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	heap.Init(h)
+	for h.Len() > 0 {
+		l := h.lines[0]
+		if err := f(l.time, l.line); err != nil {
+			return err
+		}
+		if err := l.next(m.at); err != nil {
+			return err
+		}
+		if l.line != nil {
+			heap.Fix(h, 0)
+			continue
+		}
+		heap.Pop(h)
+		if err := l.file.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openLines is a file that is being merged, and its next line.
+type openLines struct {
+	lineFile
+	index int
+	file  *os.File
+	in    *bufio.Reader
+	line  []byte // nil: there is none
+	time  time.Time
+}
+
+func (m *merger) open(x lineFile, index int) (*openLines, error) {
+	f, err := os.Open(x.path)
+	if err != nil {
+		return nil, readError(err)
+	}
+	l := &openLines{lineFile: x, index: index, file: f, in: bufio.NewReaderSize(io.LimitReader(f, x.bytes), 64<<10)}
+	if x.timed {
+		if err := os.Remove(x.path); err != nil {
+			return nil, errors.Join(outputError(err), f.Close())
+		}
+	}
+	if err := l.next(m.at); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return l, nil
+}
+
+// next reads the next line.
+func (l *openLines) next(at func([]byte) (time.Time, error)) error {
+	line, err := l.in.ReadBytes('\n')
+	switch {
+	case errors.Is(err, io.EOF) && len(line) == 0:
+		l.line = nil
+		return nil
+	case err != nil:
+		return readError(fmt.Errorf("%s: its last line is not whole: %w", l.path, err))
+	}
+	if l.timed {
+		nanos, rest, _ := bytes.Cut(line, []byte(" "))
+		n, err := strconv.ParseInt(string(nanos), 10, 64)
+		l.line, l.time = rest, time.Unix(0, n)
+		return err
+	}
+	t, err := at(bytes.TrimSuffix(line, []byte("\n")))
+	if err != nil {
+		return readError(fmt.Errorf("%s: %w", l.path, err))
+	}
+	l.line, l.time = line, t.Add(l.offset)
+	return nil
+}
+
+// lineHeap has the file with the earliest line first.
+type lineHeap struct{ lines []*openLines }
+
+// Len implements heap.Interface.
+func (h *lineHeap) Len() int { return len(h.lines) }
+
+// Less implements heap.Interface.
+func (h *lineHeap) Less(i, j int) bool {
+	a, b := h.lines[i], h.lines[j]
+	if a.time.Equal(b.time) {
+		return a.index < b.index
+	}
+	return a.time.Before(b.time)
+}
+
+// Swap implements heap.Interface.
+func (h *lineHeap) Swap(i, j int) { h.lines[i], h.lines[j] = h.lines[j], h.lines[i] }
+
+// Push implements heap.Interface.
+func (h *lineHeap) Push(x any) { h.lines = append(h.lines, x.(*openLines)) }
+
+// Pop implements heap.Interface.
+func (h *lineHeap) Pop() any {
+	last := h.lines[len(h.lines)-1]
+	h.lines = h.lines[:len(h.lines)-1]
+	return last
+}

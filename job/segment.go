@@ -1,0 +1,281 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Segment says what one process has written for a job that many share: its part of one shard, from when it took the shard
+// over until it lost it. Its files are in a directory of their own. How far they count is stored in the shard's queue with
+// each commit, so that nothing in them is ever cut: what was written after the last commit does not count.
+type Segment struct {
+	Node  string    `json:"node"`  // name of the process's node
+	Shard int       `json:"shard"` // from 0
+	Epoch uint64    `json:"epoch"` // of the shard's ownership, from 1
+	Begun time.Time `json:"begun"` // by the node's clock
+
+	Process Run `json:"process"`
+	Visits  int `json:"visits"` // that were committed
+	// Clock is by how much the node's clock was ahead of the engine's. nil: it was never measured.
+	Clock *ClockOffset `json:"clock,omitempty"`
+
+	files map[string]extent // by name in the segment's directory, as committed
+}
+
+// keySegment is the prefix of the names under which a shard's queue stores its segments, before the epoch.
+const keySegment = "job/segment/"
+
+// epochName returns an epoch as it is written in names, so that they are in order.
+func epochName(epoch uint64) string { return fmt.Sprintf("%08d", epoch) }
+
+// Dir returns the directory of the segment below that of its node: SHARD/EPOCH.
+func (s *Segment) Dir() string {
+	return filepath.Join(strconv.Itoa(s.Shard), strconv.FormatUint(s.Epoch, 10))
+}
+
+// SegmentWriter is the open files of a segment.
+type SegmentWriter struct {
+	// Clock is called before each commit: by how much this machine's clock is ahead of the engine's, and the most by which
+	// that may be wrong; when it was measured last, zero: never. nil: nothing is measured.
+	Clock func() (at time.Time, ahead, wrong time.Duration)
+
+	segment Segment
+	out     *outputs
+	files   jobFiles
+	visits  *countingSink
+	clockAt time.Time // when the clock was measured last
+	vague   bool      // the segment's Clock is of a vague measurement
+}
+
+// Shared returns the configuration for package crawler of a job that many processes share, or says which settings are not
+// possible there.
+func (c *Config) Shared(seeds []weburl.URL) (crawler.Config, error) {
+	if err := c.checkShared(); err != nil {
+		return crawler.Config{}, err
+	}
+	cfg, err := c.forJob(seeds)
+	if err == nil {
+		err = checkContact(&cfg, seeds)
+	}
+	return cfg, err
+}
+
+// OpenSegment begins a segment in a directory, which is created, and makes its files part of cfg: the sinks, the ledger,
+// the robots.txt files and what is stored with each commit. The caller sets cfg.Frontier.
+func (c *Config) OpenSegment(dir string, s Segment, cfg *crawler.Config) (*SegmentWriter, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, outputError(err)
+	}
+	files, err := openJobFiles(dir)
+	if err != nil {
+		return nil, outputError(err)
+	}
+	s.Process = newRun(time.Now())
+	s.Begun = s.Process.Started
+	w := &SegmentWriter{segment: s, files: files}
+	w.out = &outputs{
+		commits:       &commits{files: files, extents: map[string]extent{}, prefix: epochName(s.Epoch) + "/"},
+		archivePrefix: archivePrefix(s.Shard, s.Epoch),
+	}
+	j := &Job{dir: dir, files: files, config: *c}
+	if err := w.out.openFiles(j, cfg); err != nil {
+		return nil, errors.Join(outputError(err), w.Close())
+	}
+	w.attach(cfg)
+	return w, nil
+}
+
+// attach makes the open files part of a crawl.
+func (w *SegmentWriter) attach(cfg *crawler.Config) {
+	o := w.out
+	w.visits = &countingSink{JSONL: o.visits}
+	var sinks []sink.Sink
+	if o.archive != nil { // first, so that visits can name their position in it
+		sinks = append(sinks, o.archive)
+	}
+	cfg.Sinks = slices.Concat(sinks, []sink.Sink{w.visits}, cfg.Sinks)
+	cfg.Politeness.Ledger, cfg.KeepRobots, cfg.AtCommit = o.ledger, o.robots.keep, w.values
+}
+
+// countingSink counts the records.
+type countingSink struct {
+	*sink.JSONL
+	n int
+}
+
+// Append implements sink.Sink.
+func (s *countingSink) Append(ctx context.Context, r *sink.Record) error {
+	err := s.JSONL.Append(ctx, r)
+	if err == nil {
+		s.n++
+	}
+	return err
+}
+
+// values is for crawler.Config.AtCommit.
+func (w *SegmentWriter) values() (map[string][]byte, error) {
+	values, err := w.out.commits.values()
+	if err != nil {
+		return nil, err
+	}
+	s := &w.segment
+	s.Visits = w.visits.n
+	w.readClock()
+	b, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("job: %w", err)
+	}
+	values[keySegment+epochName(s.Epoch)] = b
+	return values, nil
+}
+
+// ClockOffset is by how much a clock was ahead of another one, in seconds: between Least and Most, at all times when it was
+// measured.
+type ClockOffset struct {
+	Least float64 `json:"least_s"`
+	Most  float64 `json:"most_s"`
+}
+
+// mostVague is by how much a measurement may be wrong that is used, unless it is the only one.
+const mostVague = 100 * time.Millisecond
+
+func (w *SegmentWriter) readClock() {
+	if w.Clock == nil {
+		return
+	}
+	at, ahead, wrong := w.Clock()
+	if at.IsZero() || at.Equal(w.clockAt) {
+		return
+	}
+	w.clockAt = at
+	now := ClockOffset{(ahead - wrong).Seconds(), (ahead + wrong).Seconds()}
+	vague := wrong > mostVague
+	switch was := w.segment.Clock; {
+	case was == nil, w.vague && !vague:
+		w.segment.Clock, w.vague = &now, vague
+	case w.vague == vague:
+		was.Least, was.Most = min(was.Least, now.Least), max(was.Most, now.Most)
+	}
+}
+
+// ahead returns by how much the node's clock was ahead of the engine's, in the middle of what is known.
+func (s *Segment) ahead() time.Duration {
+	if s.Clock == nil {
+		return 0
+	}
+	return time.Duration((s.Clock.Least + s.Clock.Most) / 2 * float64(time.Second))
+}
+
+// Close closes the files.
+func (w *SegmentWriter) Close() error {
+	return outputError(errors.Join(w.out.close(), w.files.close()))
+}
+
+// ReadSegments returns the segments of a shard, by epoch, as its queue in a directory has them.
+func ReadSegments(queue string) ([]Segment, error) {
+	all := map[string]*Segment{}
+	of := func(epoch string) *Segment {
+		if all[epoch] == nil {
+			all[epoch] = &Segment{files: map[string]extent{}}
+		}
+		return all[epoch]
+	}
+	err := disk.ReadValues(queue, disk.Config{}, "", keyJob, func(name string, value []byte) error {
+		if epoch, ok := strings.CutPrefix(name, keySegment); ok {
+			return json.Unmarshal(value, of(epoch))
+		}
+		rest, ok := strings.CutPrefix(name, keyExtent)
+		epoch, file, whole := strings.Cut(rest, "/")
+		if !ok || !whole {
+			return nil
+		}
+		var e extent
+		err := json.Unmarshal(value, &e)
+		of(epoch).files[file] = e
+		return err
+	})
+	if err != nil {
+		return nil, readError(err)
+	}
+	var list []Segment
+	for _, epoch := range sortedKeys(all) {
+		list = append(list, *all[epoch])
+	}
+	return list, nil
+}
+
+// Damage says why a segment is not at hand in a node's directory, nil if it is: all that was committed is there.
+func (s *Segment) Damage(node string) error {
+	d, err := openJobFiles(filepath.Join(node, s.Dir()))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.close() }() // only read
+	for _, name := range sortedKeys(s.files) {
+		e := s.files[name]
+		if err := d.checkFile(path.Clean(name), []known{{e.Bytes, e.SHA256}}); err != nil {
+			return fmt.Errorf("%s: %w", d.path(name), err)
+		}
+	}
+	return nil
+}
+
+// run returns the segment as a run of the job that is made of it.
+func (s *Segment) run() Run {
+	r := s.Process
+	r.Pages = s.Visits
+	return r
+}
+
+// checkShared refuses settings that cannot be in force on many machines.
+func (c *Config) checkShared() error {
+	var errs []error
+	bad := func(is bool, key, why string) {
+		if is {
+			errs = append(errs, &KeyError{Key: key, Err: errors.New("not possible in a cluster job: " + why)})
+		}
+	}
+	bad(c.Since != "", "since", "every node would need the earlier crawl, and would queue all of it")
+	bad(c.Crawl.Fetch.Cookies || c.LoadCookies != "" || c.KeepCookies, "cookies", "a session belongs to one process, and hosts that share cookies may be crawled by several")
+	bad(c.Sign != "", "sign", "the key would have to be on every node")
+	bad(c.Crawl.Fetch.LocalAddr.IsValid(), "source-address", "it is an address of one machine")
+	for _, h := range c.Header {
+		bad(!slices.Equal(keptFields([]string{h}), []string{h}), keyHeader, "its value would be stored in the engine: name a file or a variable of every node, as in 'Name: @FILE' or 'Name: env:NAME'")
+	}
+	if p := c.Crawl.Fetch.Proxy; p != nil && p.User != nil {
+		bad(true, "proxy", "its password would be stored in the engine")
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return &Error{Kind: Refused, Err: errors.Join(errs...)}
+}
+
+// ParseFile is ReadFile for a text. The name is used for messages.
+func ParseFile(name string, b []byte) (*File, error) { return parseFile(name, b) }
+
+// File returns the settings as the text of a job file, without secrets, with these seeds. Paths in it are absolute.
+func (c *Config) File(seeds []weburl.URL) ([]byte, error) {
+	if err := c.absolute(); err != nil {
+		return nil, err
+	}
+	urls := Setting{Name: KeyURLs, Origin: "seeds"}
+	for _, u := range seeds {
+		urls.Values = append(urls.Values, u.String())
+	}
+	return []byte(c.recordable().YAML(urls)), nil
+}

@@ -1,0 +1,253 @@
+package job_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+const segmentContact = "https://lab.university.edu/crawl"
+
+// segmentConfig is the settings of a job that several processes share.
+func segmentConfig(t *testing.T) job.Config {
+	t.Helper()
+	c, err := job.Settings{
+		{Name: "contact", Values: []string{segmentContact}}, {Name: "delay", Values: []string{"1s"}}, {Name: "format", Values: []string{"jsonl", "warc"}},
+	}.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func parsed(t *testing.T, url string) weburl.URL {
+	t.Helper()
+	u, err := weburl.Parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// crawlSegment crawls a site into a segment of a shard, and returns what its queue says of it.
+func crawlSegment(t *testing.T, w *crawltest.Web, c job.Config, node string, shard int, seed string) job.Segment {
+	t.Helper()
+	x, err := c.Shared([]weburl.URL{parsed(t, seed)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Apply(&x)
+	s := job.Segment{Node: filepath.Base(node), Shard: shard, Epoch: 1}
+	files, err := c.OpenSegment(filepath.Join(node, s.Dir()), s, &x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files.Clock = func() (time.Time, time.Duration, time.Duration) {
+		return time.Now(), 20 * time.Millisecond, time.Millisecond
+	}
+	queue := filepath.Join(node, fmt.Sprint(shard), "frontier")
+	store, err := disk.Open(queue, disk.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Frontier = store
+	cr, err := crawler.New(x)
+	if err == nil {
+		_, err = cr.Run(t.Context(), seed)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []interface{ Close() error }{files, store} {
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := job.ReadSegments(queue)
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	return all[0]
+}
+
+// TestAssemble makes a job directory of what two processes have written: it has what they committed and nothing that they
+// wrote after that, verify accepts it, and it is there as a whole or not at all.
+func TestAssemble(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: segmentContact})
+		c, dir := segmentConfig(t), t.TempDir()
+		a := &job.Assembly{Config: c, Of: "cluster job test", MaxSkew: time.Second}
+		for i, host := range []string{"https://a.example", "https://b.example"} {
+			s := w.Site(host)
+			s.Page("/", `<a href="/1">1</a> <a href="/2">2</a>`)
+			s.Page("/1", "one "+host)
+			s.Page("/2", "two "+host)
+			node := filepath.Join(dir, fmt.Sprint("n", i))
+			g := crawlSegment(t, w, c, node, i, s.URL("/"))
+			if g.Visits != 3 || g.Node != fmt.Sprint("n", i) || g.Clock == nil {
+				t.Errorf("segment %+v, want 3 visits, its node and its clock", g)
+			}
+			a.Seeds = append(a.Seeds, parsed(t, s.URL("/")))
+			a.Sources = append(a.Sources, job.Source{Segment: g, NodeDir: node})
+			a.Report.Pages += 3
+			for _, name := range []string{job.VisitsName, "warc/" + archives(t, node, i)[0]} {
+				grow(t, filepath.Join(node, g.Dir(), filepath.FromSlash(name)))
+			}
+		}
+		a.Report.Finish = crawler.FinishDone
+		for i := range a.Sources {
+			if what := a.Sources[i].Missing(); what != "" {
+				t.Error(what)
+			}
+		}
+		out := filepath.Join(dir, "out")
+		assembleInTheWay(t, a, out)
+		if err := job.Assemble(out, a); err != nil {
+			t.Fatal(err)
+		}
+		checkAssembled(t, out)
+		if err := job.Assemble(out, a); err == nil || !strings.Contains(err.Error(), "is not empty") {
+			t.Errorf("again: %v", err)
+		}
+		missingSegments(t, a)
+	})
+}
+
+// assembleInTheWay checks that a directory that another process has left half made is made anew, and that one of somebody
+// else is not touched.
+func assembleInTheWay(t *testing.T, a *job.Assembly, out string) {
+	t.Helper()
+	part := out + ".part"
+	if err := os.MkdirAll(part, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := job.Assemble(out, a); err == nil || !strings.Contains(err.Error(), "is in the way") {
+		t.Errorf("a directory of somebody else: %v", err)
+	}
+	for _, name := range []string{".amble-collect", "visits.jsonl"} {
+		if err := os.WriteFile(filepath.Join(part, name), []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// grow appends what a killed process may leave behind its last commit.
+func grow(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString("{\"url\":\"http://not.committed/\"}\n{\"ur")
+	}
+	if err != nil || f.Close() != nil {
+		t.Fatal(err)
+	}
+}
+
+func archives(t *testing.T, node string, shard int) (names []string) {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(node, fmt.Sprint(shard), "1", "warc", "*.warc.gz"))
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	return []string{filepath.Base(all[0])}
+}
+
+func checkAssembled(t *testing.T, out string) {
+	t.Helper()
+	r, err := job.Read(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	seen := map[string]int{}
+	for v, err := range r.Visits() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[v.URL]++
+		if v.WARC == nil {
+			t.Errorf("%s is in no archive", v.URL)
+		}
+	}
+	if len(seen) != 6 {
+		t.Errorf("visits %v, want 6", seen)
+	}
+	v, err := r.Verify()
+	if err != nil || v.Damaged() > 0 || v.Chain.Fault != "" || len(v.Violations) > 0 || v.Matching.Fault() != "" || v.Runs != 2 {
+		t.Errorf("verify: %+v, %v", v, err)
+	}
+	rep, err := r.Report()
+	if err != nil || rep.Pages != 6 || rep.Hosts != 2 || rep.Finish != crawler.FinishDone {
+		t.Errorf("report %+v, %v", rep, err)
+	}
+	if s, err := r.Explain(parsed(t, "https://b.example/2")); err != nil || s.Visit == nil || len(s.Requests) == 0 || len(s.Chain) != 2 {
+		t.Errorf("explain: %+v, %v", s, err)
+	}
+	if _, err := os.Stat(out + ".part"); !os.IsNotExist(err) {
+		t.Errorf("the directory in the making: %v", err)
+	}
+	if c, err := r.Config(); err != nil {
+		t.Error(err)
+	} else if _, err := job.Resume(out, c, []string{"https://a.example/", "https://b.example/", "https://a.example/new"}); err == nil || !strings.Contains(err.Error(), "amble cluster resume") {
+		t.Errorf("resumed: %v", err)
+	}
+}
+
+// missingSegments checks that a segment that is short, changed or not at hand is named with its node and its visits.
+func missingSegments(t *testing.T, a *job.Assembly) {
+	t.Helper()
+	visits := filepath.Join(a.Sources[0].NodeDir, a.Sources[0].Dir(), job.VisitsName)
+	if err := os.Truncate(visits, 10); err != nil {
+		t.Fatal(err)
+	}
+	a.Sources[1].NodeDir = ""
+	for i, want := range []string{"shard 0, epoch 1: node n0", "shard 1, epoch 1: the directory of node n1"} {
+		if what := a.Sources[i].Missing(); !strings.HasPrefix(what, want) || !strings.HasSuffix(what, ": 3 visits") {
+			t.Errorf("%q, want %q and 3 visits", what, want)
+		}
+	}
+}
+
+// TestSharedSettings names each setting that a job of several machines cannot have.
+func TestSharedSettings(t *testing.T) {
+	for key, value := range map[string]string{
+		"since": "somewhere", "cookies": "true", "sign": "folder", "source-address": "127.0.0.2", "header": "X-Token: s3cret",
+		"proxy": "http://u:s3cret@127.0.0.1:1/",
+	} {
+		c, err := job.Settings{{Name: "contact", Values: []string{segmentContact}}, {Name: key, Values: []string{value}}}.Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Shared([]weburl.URL{parsed(t, "https://site.to.crawl/")})
+		if err == nil || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), "not possible in a cluster job") || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	c := segmentConfig(t)
+	c.Header = []string{"X-Token: env:HOME"}
+	text, err := c.File([]weburl.URL{parsed(t, "https://site.to.crawl/")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := job.ParseFile("settings", text)
+	if err != nil || len(f.URLs()) != 1 {
+		t.Fatal(f, err)
+	}
+	all, err := f.Settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := all.Config()
+	if err != nil || !again.Archive || len(again.Header) != 1 || again.Crawl.Politeness.Delay != time.Second {
+		t.Errorf("read again: %+v, %v", again, err)
+	}
+}
