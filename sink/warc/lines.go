@@ -1,0 +1,97 @@
+package warc
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/amble-crawler/amble/sink"
+)
+
+// IndexLines calls f with the line of an index (CDXJ, see [Writer]) for each answer in an archive file that ends at or before
+// size, in no order. It reads the file's index, and of the file itself only what comes after the last answer in it. A line is
+// valid until f returns. The error is that of f or of the file system, or an *[ArchiveError].
+func IndexLines(path string, size int64, f func(line []byte) error) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // only read
+	end, err := oldLines(path, size, f)
+	if err != nil {
+		return err
+	}
+	for t := newTape(file, end); t.n < size; {
+		start := t.n
+		r, err := readRecord(t, true)
+		switch {
+		case errors.Is(err, io.EOF), err != nil && t.n >= size:
+			return nil
+		case err != nil:
+			return &ArchiveError{path, start, err}
+		}
+		if !r.isAnswer() || r.end > size {
+			continue
+		}
+		at := sink.Location{File: filepath.Base(path), Offset: start, Length: r.end - start}
+		if err := f(r.indexLine(&at)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oldLines calls f with the lines of the file's index, and returns the end of the last answer in them.
+func oldLines(path string, size int64, f func(line []byte) error) (end int64, err error) {
+	in, err := os.Open(indexName(path))
+	if err != nil {
+		return 0, nil //nolint:nilerr // without an index the whole file is read
+	}
+	defer func() { _ = in.Close() }() // only read
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxLine)
+	lines.Split(wholeLines)
+	for lines.Scan() {
+		_, _, next, ok := indexed(lines.Bytes(), filepath.Base(path))
+		if !ok || next > size {
+			continue
+		}
+		if err := f(lines.Bytes()); err != nil {
+			return 0, err
+		}
+		end = max(end, next)
+	}
+	return end, lines.Err()
+}
+
+// indexLine returns the line of an index for a record that was read.
+func (r *stored) indexLine(at *sink.Location) []byte {
+	mime, status := "unk", "-"
+	head, _ := r.message()
+	if resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(head)), nil); err == nil {
+		_ = resp.Body.Close() // it is not in the header
+		status = strconv.Itoa(resp.StatusCode)
+		if t, _, _ := bytes.Cut([]byte(resp.Header.Get("Content-Type")), []byte(";")); len(t) > 0 && len(t) <= maxMIME {
+			mime = string(bytes.ToLower(bytes.TrimSpace(t)))
+		}
+	}
+	if r.kind() == "revisit" {
+		mime = "warc/revisit"
+	}
+	when, _ := time.Parse(time.RFC3339, r.get("WARC-Date")) // the zero time if it is none
+	b := when.UTC().AppendFormat(append([]byte(surt(r.target())), ' '), stamp)
+	b = appendMember(append(b, " {"...), "url", r.target())
+	b = appendMember(append(b, ','), "mime", mime)
+	b = appendMember(append(b, ','), "status", status)
+	b = appendMember(append(b, ','), "digest", r.get("WARC-Payload-Digest"))
+	b = appendMember(append(b, ','), "length", strconv.FormatInt(at.Length, 10))
+	b = appendMember(append(b, ','), "offset", strconv.FormatInt(at.Offset, 10))
+	b = appendMember(append(b, ','), "filename", at.File)
+	return append(b, "}\n"...)
+}
