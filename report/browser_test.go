@@ -32,7 +32,7 @@ func TestThePageInABrowser(t *testing.T) {
 		if n := p.Beyond(); n > 0 {
 			t.Errorf("%+v: the page is %d pixels too wide", v, n)
 		}
-		if name := os.Getenv("AMBLE_SCREENSHOTS"); name != "" {
+		if name := os.Getenv("TEST_SCREENSHOTS"); name != "" {
 			p.Screenshot(filepath.Join(name, map[bool]string{false: "light", true: "dark"}[v.Dark]+map[bool]string{false: "", true: "-phone"}[v.Width > 0]+".png"))
 		}
 		if v.NoScript {

@@ -49,6 +49,39 @@ func request(t *testing.T, method, url, token string) (int, string) {
 	return res.StatusCode, string(b)
 }
 
+// checkRefusals gives orders, and requests the page, as somebody would who may not.
+func checkRefusals(t *testing.T, base, token string) {
+	t.Helper()
+	for _, c := range []struct {
+		what, method, path, token, host, origin string
+		status                                  int
+	}{
+		{"a wrong token", http.MethodPost, "/drain", token[1:], "", "", http.StatusUnauthorized},
+		{"no token", http.MethodGet, "/", "", "", "", http.StatusUnauthorized},
+		{"another Host", http.MethodPost, "/drain", token, "evil.test", "", http.StatusMisdirectedRequest},
+		{"another Origin", http.MethodPost, "/drain", token, "", "https://evil.test", http.StatusForbidden},
+		{"GET", http.MethodGet, "/drain", token, "", "", http.StatusMethodNotAllowed},
+		{"GET", http.MethodGet, "/pause", token, "", "", http.StatusMethodNotAllowed},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), c.method, base+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = c.host
+		r.Header.Set("Authorization", "Bearer "+c.token)
+		if c.origin != "" {
+			r.Header.Set("Origin", c.origin)
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = res.Body.Close(); res.StatusCode != c.status {
+			t.Errorf("%s: %s %s: %d, want %d", c.what, c.method, c.path, res.StatusCode, c.status)
+		}
+	}
+}
+
 // TestListenAndServe watches a crawl, ends it on its page, and shows it again from its directory.
 func TestListenAndServe(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
@@ -69,6 +102,10 @@ func TestListenAndServe(t *testing.T) {
 			if status != 200 || !strings.Contains(text, "  verdict  ") {
 				t.Errorf("why: %d %s", status, text)
 			}
+		}
+		checkRefusals(t, base, token)
+		if status, text = request(t, http.MethodGet, base+"/", token); status != 200 || !strings.Contains(text, `action="/pause"`) {
+			t.Errorf("%v: the crawl does not run any more: %d %s", args, status, text)
 		}
 		if status, _ = request(t, http.MethodPost, base+"/drain", token); status != http.StatusSeeOther {
 			t.Errorf("%v: the order to end: %d", args, status)

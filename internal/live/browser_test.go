@@ -167,7 +167,7 @@ func TestInABrowser(t *testing.T) {
 	says("refused")
 	p.Until("document.title.includes('pages of at most 5,000')")
 	p.Until("[...document.querySelectorAll('#lanes path.ok')].some(x => x.getAttribute('d').length > 100)")
-	if out := os.Getenv("AMBLE_SCREENSHOTS"); out != "" {
+	if out := os.Getenv("TEST_SCREENSHOTS"); out != "" {
 		p.Until("document.querySelector('#stuck').innerText.length > 0 && parseInt(document.querySelector('#comes .answer').innerText) > 150")
 		p.Screenshot(filepath.Join(out, "live.png"))
 		p.Show(browsertest.View{Width: 1280, Dark: true})

@@ -25,9 +25,13 @@ type Feed struct {
 
 // Buffer keeps what is written until it is taken.
 type Buffer struct {
-	mu sync.Mutex
-	b  []byte
+	mu    sync.Mutex
+	b     []byte
+	taken []byte // whose memory is used again
 }
+
+// mostSpare is how much memory a Buffer keeps to use it again, in bytes.
+const mostSpare = 4 << 20
 
 // Write keeps whole lines.
 func (f *Buffer) Write(b []byte) (int, error) {
@@ -37,12 +41,15 @@ func (f *Buffer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// take returns what was written since the last call. It is valid until the next call.
 func (f *Buffer) take() []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	b := f.b
-	f.b = nil
-	return b
+	if cap(f.taken) > mostSpare {
+		f.taken = nil
+	}
+	f.b, f.taken = f.taken[:0], f.b
+	return f.taken
 }
 
 // Poll implements [Source].
