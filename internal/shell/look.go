@@ -98,6 +98,9 @@ func (p *prompt) text(_ context.Context, selector string) error {
 	if err != nil {
 		return err
 	}
+	if selector != "" && len(found) == 0 {
+		return fmt.Errorf("text: %s finds nothing", selector)
+	}
 	p.most(len(found), func(i int) { p.print(css.Text(found[i], nil)) })
 	return nil
 }
@@ -110,6 +113,9 @@ func (p *prompt) attr(_ context.Context, rest string) error {
 	found, err := p.find(selector)
 	if err != nil {
 		return err
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("attr: %s finds nothing", selector)
 	}
 	p.most(len(found), func(i int) { p.print(css.Attr(found[i], nil, strings.ToLower(name))) })
 	return nil
