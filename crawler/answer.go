@@ -107,8 +107,17 @@ func (a *attempt) accept(ctx context.Context, v *Visit) {
 		a.end(ctx, v, nil)
 		return
 	}
+	if x := a.renders.begin(v, a.judge); x != nil {
+		a.render(ctx, x)
+		return
+	}
+	a.finish(ctx, v)
+}
+
+// finish reads the page of a visit and ends the visit.
+func (a *attempt) finish(ctx context.Context, v *Visit) {
 	a.reserved.page = true
-	a.awaitRoom(ctx, page)
+	a.awaitRoom(ctx, v.content())
 	k := a.linkers.take(a.judge)
 	defer a.linkers.put(k)
 	a.end(ctx, v, a.read(k, v))
@@ -133,12 +142,16 @@ func (a *attempt) read(k *linker, v *Visit) []frontier.Request {
 	if a.reserved.body, duplicate = a.duplicates.meet(v); duplicate {
 		return nil
 	}
-	doc, err := k.extract(v.Page)
+	doc, err := k.extract(v.content())
 	if err != nil {
 		v.Outcome, v.Reason, v.Err = Failed, orPanic(ReasonExtractor, err), err
 		return nil
 	}
-	v.Doc = doc
+	if v.Doc = doc; v.Rendered != nil && doc != nil {
+		other := a.linkers.take(a.judge) // k keeps the document
+		a.renders.complete(v, other)
+		a.linkers.put(other)
+	}
 	metas := metasOf(doc)
 	v.Directives = a.cfg.directives(v, metas)
 	v.Usage = robots.PageUsage(a.gate.Origin(v.URL).Group, v.URL.PathQuery(), v.Page.Header, metas, v.Directives)

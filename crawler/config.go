@@ -14,6 +14,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/internal/simhash"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/render"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -111,6 +112,12 @@ type Config struct {
 	// called for links that are rejected. Visit.Priority is the page's own. It is called concurrently, before
 	// the Handler, with the Visit as the page made it. A panic fails the visit. nil: every link has priority 0.
 	Priority func(v *Visit, l *Link) int8
+
+	// Render says which pages are rendered: their scripts run before their links are read. The zero Policy renders none.
+	Render render.Policy
+	// Renderer runs the rounds of rendering, such as a chromium.Renderer. It is not closed by the crawler. It must be set
+	// if Render says that pages are rendered.
+	Renderer Renderer
 
 	Handler   Handler           // nil: visits go to the sinks alone
 	Sinks     []sink.Sink       // appended to in order; not closed by the crawler
@@ -309,6 +316,9 @@ func (c Config) Validate() error {
 		err := r.Validate()
 		bad(err == nil, "Priorities[%d] is wrong: %v", i, err)
 	}
+	errs = append(errs, c.Render.Validate())
+	bad(!c.Render.Renders() || c.Renderer != nil, "Render.Mode is %q without a Renderer: set one, such as that of package render/chromium", c.Render.Mode)
+	bad(!c.Render.Renders() || c.Clocks == nil, "Render.Mode is %q in a crawl of several processes: they would request what pages load twice; render in one process", c.Render.Mode)
 	x := c.Extract
 	bad(x.MaxLinks == 0 && !x.Resources && !x.XML, "Extract has MaxLinks, Resources or XML: leave them out, Limits.LinksPerPage, Follow.Resources and the type of each page decide")
 	bad(x.MaxAttr >= 0 && x.MaxTitle >= 0, "Extract has a negative MaxAttr or MaxTitle: must be 1 or more, or 0 for the default")

@@ -48,8 +48,12 @@ func (d *duplicates) meet(v *Visit) (m meeting, tooMany bool) {
 	}
 	v.SHA256 = sha256.Sum256(v.Page.Body)
 	var times int
-	v.SameAs, times = d.contents.meet(v.URL.String(), v.SHA256)
-	m = meeting{host: v.URL.Host(), sum: v.SHA256, met: v.SameAs != ""}
+	sum := v.SHA256
+	if v.shown != nil { // the pages of an application have one document
+		sum = sha256.Sum256(v.shown.Body)
+	}
+	v.SameAs, times = d.contents.meet(v.URL.String(), sum)
+	m = meeting{host: v.URL.Host(), sum: sum, met: v.SameAs != ""}
 	switch {
 	case d.limits.Same > 0 && times > d.limits.Same:
 		v.Outcome, v.Reason = Duplicate, ReasonSame
@@ -82,7 +86,7 @@ func (d *duplicates) similar(v *Visit) {
 	if d.hasher == nil || v.SameAs != "" {
 		return
 	}
-	text, err := v.Page.Text()
+	text, err := v.content().Text()
 	if err != nil {
 		return
 	}

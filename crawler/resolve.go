@@ -27,7 +27,7 @@ func (v *Visit) encoder() weburl.Encoder {
 	if v.Page == nil || !v.Page.IsHTML() {
 		return nil
 	}
-	return charset.Encoder(v.Page.Charset)
+	return charset.Encoder(v.content().Charset)
 }
 
 // base returns the URL that the visit's links are relative to. It is zero, so that only absolute references

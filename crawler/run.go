@@ -45,6 +45,7 @@ type run struct {
 	causes   causes
 	vain     vain
 	linkers  linkers
+	renders  *renders // nil unless pages are rendered
 
 	deliver func(*Visit) // for Pages; nil otherwise
 }
@@ -64,6 +65,9 @@ func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 		cfg: cfg, gate: c.gate, pins: &c.pins, seeds: urls,
 		budget: newBudget(cfg.Limits.Pages), tally: newTally(time.Now()), bound: newBound(),
 		inflight: newInflight(cfg.Limits.InFlight), cuts: newCuts(),
+	}
+	if cfg.Render.Renders() {
+		r.renders = newRenders(&r.cfg)
 	}
 	if r.hosts, err = newHostTable(cfg.Hosts); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ type tree struct {
 const treeSize = 8
 
 func (v *Visit) parse() *tree {
-	text, err := v.Page.Text()
+	text, err := v.content().Text()
 	if err != nil {
 		return &tree{err: err}
 	}

@@ -72,7 +72,8 @@ type Visit struct {
 	Err     error  // the cause, with Failed
 
 	Page       *fetcher.Page      // nil without an answer
-	Doc        *extract.Document  // nil when the page was not parsed
+	Doc        *extract.Document  // nil when the page was not parsed; of the rendered page if there is one
+	Rendered   *Rendered          // nil if the page was not to be rendered: see Config.Render
 	Directives robots.Directives  // of META elements and headers
 	Usage      robots.Usage       // what the site says about uses of the page; neither a permission nor a refusal
 	SHA256     [32]byte           // of the decoded body; zero if there is none
@@ -88,6 +89,8 @@ type Visit struct {
 	linker *linker      // the linker that read Doc; valid while the Visit is
 	counts map[Fate]int // links by fate
 
+	shown   *fetcher.Page     // Page with the body that it has after rendering; nil without that
+	address weburl.URL        // with shown: where scripts have moved the document
 	work    *work             // of the Handler; nil without one
 	data    []json.RawMessage // emitted results, once they count
 	results any               // what Collect's function returned

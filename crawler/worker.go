@@ -85,6 +85,10 @@ func (a *attempt) serve(ctx context.Context) {
 		a.end(ctx, v, nil)
 		return
 	}
+	if x := a.renders.of(a.claim.URL); x != nil {
+		a.resume(ctx, x)
+		return
+	}
 	a.request(ctx)
 }
 

@@ -57,6 +57,9 @@ type Policy struct {
 	MaxOrigins int
 }
 
+// Renders reports whether p renders any page.
+func (p *Policy) Renders() bool { return p.Mode == Auto || p.Mode == Always }
+
 // Validate returns an error that says which field has which unusable value, and what it may be.
 func (p *Policy) Validate() error {
 	switch p.Mode {

@@ -112,6 +112,16 @@ func (r *Rendering) Document() (*Answer, time.Time) { return r.doc, r.state.Time
 // Why is the rule by which the page is rendered.
 func (r *Rendering) Why() string { return r.state.Why }
 
+// Deadline is the time after which nothing more is requested for the page: the next round is its last. It is MaxWait of the
+// Policy after the first round; before that, it is that far in the future.
+func (r *Rendering) Deadline() time.Time {
+	first := r.state.First
+	if first.IsZero() {
+		first = time.Now()
+	}
+	return first.Add(r.policy.maxWait())
+}
+
 // Rounds is the number of rounds taken.
 func (r *Rendering) Rounds() int { return r.state.Rounds }
 
