@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 
 // builtPrograms builds all programs once and returns what the compiler says if it fails.
 var builtPrograms = sync.OnceValue(func() error {
-	cmd := exec.Command("go", "build", "-o", programsDir, "./cmd/amble", "./examples/...")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", programsDir, "./cmd/amble", "./examples/...") // nobody debugs them
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
