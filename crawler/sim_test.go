@@ -18,7 +18,7 @@ import (
 
 var (
 	simSeed  = flag.Uint64("seed", 0, "run TestSim with this seed alone")
-	simRuns  = flag.Int("sim.n", 60, "number of seeds TestSim goes through")
+	simRuns  = flag.Int("sim.n", 60, "number of seeds TestSim goes through; with -short a third of them")
 	simLines = flag.String("sim.host", "", "also print the ledger's lines about this host:port, of seeds that fail")
 	simFrom  = flag.Uint64("sim.from", 1, "the first of them")
 )
@@ -39,7 +39,11 @@ func TestSim(t *testing.T) {
 		simulate(t, *simSeed)
 		return
 	}
-	for i := range uint64(*simRuns) {
+	n := uint64(*simRuns)
+	if testing.Short() {
+		n /= 3
+	}
+	for i := range n {
 		seed := *simFrom + i
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) { simulate(t, seed) })
 	}

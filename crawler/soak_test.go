@@ -157,7 +157,11 @@ func (r *run) dropIdle() int {
 // a frontier in memory needs for each URL that it has met.
 func TestSoak(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
-		soak(t, 20, 7, 15, func() frontier.Frontier { return frontier.NewMemory(frontier.MemoryConfig{}) })
+		hours := 7
+		if testing.Short() {
+			hours = 4
+		}
+		soak(t, 20, hours, 15, func() frontier.Frontier { return frontier.NewMemory(frontier.MemoryConfig{}) })
 	})
 	t.Run("disk", func(t *testing.T) {
 		if testing.Short() {
