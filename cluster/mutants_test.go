@@ -1,0 +1,128 @@
+package cluster_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var runMutants = flag.Bool("mutants", false, "build this package without each of its protections and run the test that must see it: some minutes")
+
+// mutant switches one protection off.
+type mutant struct {
+	name     string
+	file     string
+	old, new string   // old occurs once
+	run      string   // the test that must fail
+	args     []string // of that test, such as the seed of a simulation that sees it
+}
+
+func seed(n string) []string { return []string{"-seed", n} }
+
+var mutants = []mutant{
+	// The lease and its fence: I3, I4.
+	{"the gate does not ask for the lease", "lease.go", "	if l.left(time.Now()) <= 0 {\n		return ErrLease", "	if false {\n		return ErrLease", "Sim|Fenced", nil},
+	{"a lease lasts by the wall clock alone", "lease.go", "max(now.Sub(l.from), now.Round(0).Sub(l.from.Round(0)))", "now.Round(0).Sub(l.from.Round(0))", "LeaseEndsByEither", nil},
+	{"a lease lasts by the monotonic clock alone", "lease.go", "max(now.Sub(l.from), now.Round(0).Sub(l.from.Round(0)))", "now.Sub(l.from)", "LeaseEndsByEither", nil},
+	{"a lease counts from the answer", "owner.go", "	o.appended(seq, sent)\n	return n, nil", "	o.appended(seq, time.Now())\n	return n, nil", "LeaseCounts", nil},
+	{"a fenced owner keeps its lease", "owner.go", "		o.lease.giveUp()\n		o.err = fmt", "		o.err = fmt", "FencedOwner", nil},
+	{"URLs are handed out until the lease ends", "shard.go", "case left >= ttl/3:", "case left > 0:", "NothingIsHandedOut", nil},
+	{"a shard is taken over before its TTL", "node.go", "return r.kind == kindClose || time.Since(was.since) >= n.job.TTL", "return true", "Sim", nil},
+	{"a journal of two epochs is replayed", "takeover.go", "case r.epoch != f.epoch || r.kind == kindOpen:", "case false:", "EpochsFollow", nil},
+	{"a copy of another journal is continued", "takeover.go", "x.Seq != f.at.Seq || x.Nonce != f.at.Nonce", "false", "Overwritten", nil},
+	{"a part of a group outlives its owner", "takeover.go", "f.epoch, f.parts = r.epoch, nil", "f.epoch = r.epoch", "UnfinishedGroup", nil},
+
+	// Offers and the end: I6, I8.
+	{"links are sent after the commit", "shard.go", "	if err := q.s.outbox.send(ctx, all); err != nil {\n		return err\n	}\n	if !changed", "	defer q.s.outbox.send(ctx, all)\n	if !changed", "Sim", nil},
+	{"a link counts as sent before it is", "outbox.go", "	for {\n		err := o.s.node.engine.Send", "	for i := range links {\n		o.sent.note(o.key(links[i].URL), links[i].Depth)\n	}\n	for {\n		err := o.s.node.engine.Send", "Sim", nil},
+	{"offers are dropped before they are queued", "inbox.go", "		links, at, probe, err := s.readInbox(ctx)\n", "		links, at, probe, err := s.readInbox(ctx)\n		_ = s.node.engine.Drop(ctx, s.Number, at)\n", "Sim", nil},
+	{"one round of probes is enough", "finish.go", "		f.marks = f.answers()\n		f.begin(2, shards)", "		done = true\n		*f = finisher{}", "EndModel", nil},
+	{"groups between the rounds do not matter", "finish.go", "slices.Equal(f.marks, f.answers())", "true", "EndModel", nil},
+	{"any idle beat answers a probe", "finish.go", "|| x.probe != q.probe", "", "EndModel", nil},
+	{"a shard that is not idle answers a probe", "finish.go", "return x.idle, !x.idle", "return true, false", "EndModel", nil},
+	{"a beat is idle whatever was appended since", "owner.go", "idle && now == mark", "idle", "BeatOfAnEarlier", nil},
+
+	// Keepers: I5.
+	{"a new keeper grants at once", "keeper.go", "k.opens, k.rate = now.Add(holdTime+k.delay)", "k.opens, k.rate = now", "KeeperLearns", nil},
+	{"a clock whose holder is silent is free at once", "keeper.go", "rested := c.heard.Add(holdTime + k.delay)", "rested := c.heard", "KeeperModel", nil},
+	{"a clock has many holders", "keeper.go", "	case c.holder != 0:\n		return c.promise(now, now.Add(k.delay), k.delay)\n", "", "KeeperModel", nil},
+	{"a clock does not rest", "keeper.go", "	case now.Before(c.free):\n		return c.promise(now, c.free, max(c.rest, k.delay))\n", "", "KeeperModel", nil},
+	{"an address has a clock in each shard", "clocks.go", "	if err := t.takeKey(ctx, keyAddress", "	if err := error(nil); t == nil {\n		err = t.takeKey(ctx, keyAddress", "Sim", nil},
+	{"a domain has a clock in each shard", "clocks.go", "if j.PerDomain {", "if false {", "Sim", nil},
+	{"the rate is each shard's", "clocks.go", "if j.Rate > 0 {", "if false {", "Sim", nil},
+	{"a new keeper of the rate gives a token at once", "keeper.go", "now.Add(tokenTime+k.gap)", "now", "KeeperOfTheRate", nil},
+	{"a host that redirects lead to has two clocks", "clocks.go", "		return t.takeKey(ctx, keyHost+t.host, ledger.ClauseBusy)", "		return nil", "Sim", nil},
+	{"a foreign request ignores what the host's gate knows", "clocks.go", "case a.what == askTake && now.Before(h.NotBefore):", "case false:", "Sim", nil},
+	{"a foreign request brings the foreign pause", "clocks.go", "a.rest = max(a.rest, h.Delay)", "", "Sim", nil},
+
+	// The budget: I7.
+	{"a claim needs no page", "shard.go", "q.s.pages != nil && !q.s.pages.begin()", "q.s.pages != nil && !q.s.pages.begin() && false", "BudgetModel", nil},
+	{"pages are used before the register grants them", "budget.go", "		if _, err = p.s.node.engine.Store(", "		p.learn(&g)\n		if _, err = p.s.node.engine.Store(", "BudgetModel", nil},
+	{"pages are returned before that is committed", "budget.go", "	returned := p.s.store.Offsets(ownerName)[offsetReturned] // what is not committed must not be told", "	returned := p.returned", "BudgetModel", nil},
+	{"what is returned is used all the same", "budget.go", "		p.returned += more // whatever happens now, they are not used any more", "		defer func() { p.mu.Lock(); p.returned -= more; p.mu.Unlock() }()\n		p.returned += more", "BudgetModel", nil},
+	{"a new owner does not count the pages of earlier ones", "budget.go", "spent: s.store.Offsets(\"\")[offsetPages]", "spent: 0", "BudgetModel", nil},
+	{"a new owner does not repeat a return", "budget.go", "if more := returned - g.Returned[p.s.Number]; more > 0 {", "if more := returned - g.Returned[p.s.Number]; more > 0 && p.told.Load() > 0 {", "BudgetModel", nil},
+
+	// Clocks of machines.
+	{"a node with a wrong clock owns shards", "node.go", "skewed := was.exceeds(n.job.MaxSkew)", "skewed := false", "SkewedNode", nil},
+}
+
+// TestMutants expects that a test fails without each protection. Without -mutants it only checks that the lines are there.
+func TestMutants(t *testing.T) {
+	for _, m := range mutants {
+		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
+			b, err := os.ReadFile(m.file)
+			if err != nil || strings.Count(string(b), m.old) != 1 {
+				t.Fatalf("%s has %d of %q, %v", m.file, strings.Count(string(b), m.old), m.old, err)
+			}
+			if *runMutants {
+				m.try(t, strings.Replace(string(b), m.old, m.new, 1))
+			}
+		})
+	}
+}
+
+func (m mutant) try(t *testing.T, text string) {
+	dir := t.TempDir()
+	at, err := filepath.Abs(m.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{at: filepath.Join(dir, "mutant.go")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "mutant.go"), text)
+	write(t, filepath.Join(dir, "overlay.json"), string(overlay))
+	binary := filepath.Join(dir, "mutant.test")
+	if out, err := exec.Command("go", "test", "-c", "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	began := time.Now()
+	args := append([]string{"-test.run", "^Test(" + m.run + ")", "-test.timeout", "60s", "-test.failfast"}, m.args...)
+	if m.args == nil {
+		args = append(args, "-sim.n", "60")
+	}
+	out, err := exec.Command(binary, args...).CombinedOutput()
+	if err == nil {
+		t.Errorf("no test notices: %s", m.name)
+		return
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, "--- FAIL") || strings.HasPrefix(line, "panic") {
+			t.Logf("after %v: %s", time.Since(began).Round(10*time.Millisecond), strings.TrimSpace(line))
+		}
+	}
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,92 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier/disk"
+)
+
+// I1: a journal in which a record is of another epoch than the OPEN before it cannot be replayed.
+func TestEpochsFollowEachOther(t *testing.T) {
+	for name, all := range map[string][]record{
+		"a group of the epoch before": {{kind: kindOpen, epoch: 1}, {kind: kindOpen, epoch: 2}, {kind: kindBeat, epoch: 1}},
+		"an epoch is missing":         {{kind: kindOpen, epoch: 1}, {kind: kindOpen, epoch: 3}},
+		"no OPEN":                     {{kind: kindBeat, epoch: 1}},
+	} {
+		f := follower{open: 9}
+		var err error
+		for i, r := range all {
+			if _, err = f.apply(Entry{Seq: uint64(i) + 1, Data: r.encode()}); err != nil {
+				break
+			}
+		}
+		if !errors.Is(err, ErrJournal) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The parts of a group that was never finished do not become part of the next owner's.
+func TestUnfinishedGroupIsVoid(t *testing.T) {
+	k, err := disk.OpenCopy(t.TempDir(), disk.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	f := follower{copy: k, open: 9}
+	for i, r := range []record{
+		{kind: kindOpen, epoch: 1}, {kind: kindPart, epoch: 1, body: []byte("a part")}, {kind: kindOpen, epoch: 2},
+	} {
+		if _, err := f.apply(Entry{Seq: uint64(i) + 1, Data: r.encode()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(f.parts) > 0 {
+		t.Errorf("%q is left of a group that was never finished", f.parts)
+	}
+}
+
+// A beat says idle only of the last group that its owner had looked at.
+func TestBeatOfAnEarlierGroupIsNotIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &recorder{}
+		o := newOwner(t.Context(), e, 0, "n", DefaultTTL, 0, 1)
+		o.lease.life = 1 << 60
+		o.lease.renew(time.Now())
+		if _, err := o.Append([]byte("group")); err != nil {
+			t.Fatal(err)
+		}
+		before := o.marked()
+		if _, err := o.Append([]byte("another")); err != nil {
+			t.Fatal(err)
+		}
+		for mark, want := range map[uint64]bool{before: false, o.marked(): true} {
+			if err := o.beat(true, 7, mark); err != nil {
+				t.Fatal(err)
+			}
+			r, err := decodeRecord(e.data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if x, err := decodeBeat(r.body); err != nil || x.idle != want {
+				t.Errorf("idle as of group %d of %d: %+v, %v", mark, o.marked(), x, err)
+			}
+		}
+	})
+}
+
+// recorder is an engine that takes every append.
+type recorder struct {
+	Engine
+	seq  uint64
+	data []byte
+}
+
+func (r *recorder) Append(_ context.Context, _ int, _ Nonce, data []byte, _ uint64) (uint64, error) {
+	r.seq, r.data = r.seq+1, data
+	return r.seq, nil
+}
