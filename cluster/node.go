@@ -37,7 +37,8 @@ type Config struct {
 	// If s.Epoch is greater than 1 it calls Gate().TakeOver(2*j.MaxSkew) before Run. It gives s.Gate the crawler's gate, and tells
 	// s.Count what the crawl counts. Run gets all seeds of the job, in every shard: each queues its own.
 	Crawl func(ctx context.Context, s *Shard) error
-	// Store is how the queue of each shard is set up. Journal is set by the Node.
+	// Store is how the queues of the shards are set up. CacheSize, MemTableSize, PrefetchSize and KnownURLs are for all of the
+	// node together, and each shard gets its part, though at least 4 MiB, 1 MiB, 1 MiB and 8,192. Journal is set by the Node.
 	Store disk.Config
 	// MaxShards is how many shards the node owns at most. 0: its share of all.
 	MaxShards int
@@ -99,6 +100,7 @@ type Node struct {
 	other  sign      // of another process with this node's name
 	gave   time.Time // when a shard was given back
 	offset Offset
+	share  int   // of all shards
 	left   int64 // of Limits.Pages: granted to nobody
 	// starving are the shards that wait for pages.
 	starving []int
@@ -193,6 +195,9 @@ func (n *Node) look(ctx context.Context) error {
 	if n.MaxShards > 0 {
 		share = min(share, n.MaxShards)
 	}
+	n.mu.Lock()
+	n.share = share
+	n.mu.Unlock()
 	n.takeSome(short, share)
 	n.giveOneBack(share)
 	n.limit(short)

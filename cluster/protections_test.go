@@ -30,6 +30,18 @@ func TestEpochsFollowEachOther(t *testing.T) {
 	}
 }
 
+// A directory whose last group is not the journal's at that place belongs to another journal.
+func TestCopyOfAnotherJournalIsNotContinued(t *testing.T) {
+	f := follower{at: disk.Mark{Seq: 2, Nonce: Nonce{1}}, open: 9}
+	r := record{kind: kindGroup, epoch: 1}
+	if _, err := f.apply(Entry{Seq: 2, Nonce: Nonce{2}, Data: r.encode()}); !errors.Is(err, errOtherCopy) {
+		t.Errorf("another group at the place of the copy's: %v", err)
+	}
+	if _, err := f.apply(Entry{Seq: 2, Nonce: Nonce{1}, Data: r.encode()}); err != nil {
+		t.Errorf("the copy's own group: %v", err)
+	}
+}
+
 // The parts of a group that was never finished do not become part of the next owner's.
 func TestUnfinishedGroupIsVoid(t *testing.T) {
 	k, err := disk.OpenCopy(t.TempDir(), disk.Config{})

@@ -59,7 +59,7 @@ func (n *Node) openShard(o *owner) (*Shard, error) {
 		node: n, owner: o, changed: make(chan struct{}), committing: make(chan struct{}, 1),
 	}
 	s.end, s.stop = context.WithCancel(context.Background())
-	c := n.store
+	c := n.storeConfig()
 	store := filepath.Join(root, "frontier")
 	if err := o.follow(store, c); err != nil {
 		return nil, err
@@ -85,6 +85,25 @@ func (n *Node) openShard(o *owner) (*Shard, error) {
 	s.outbox = outbox{s: s, sent: n.sent, key: n.key}
 	s.inbox = uint64(s.store.Offsets(ownerName)[offsetInbox])
 	return s, nil
+}
+
+// storeConfig is how the queue of one of the node's shards is set up: each gets its part of the memory.
+func (n *Node) storeConfig() disk.Config {
+	n.mu.Lock()
+	parts := max(1, n.share)
+	n.mu.Unlock()
+	part := func(all, usual, least int) int {
+		if all <= 0 {
+			all = usual
+		}
+		return min(all, max(least, all/parts))
+	}
+	c := n.store
+	c.CacheSize = int64(part(int(c.CacheSize), disk.DefaultCacheSize, 4<<20))
+	c.MemTableSize = part(c.MemTableSize, disk.DefaultMemTableSize, 1<<20)
+	c.PrefetchSize = part(c.PrefetchSize, disk.DefaultPrefetchSize, 1<<20)
+	c.KnownURLs = part(c.KnownURLs, disk.DefaultKnownURLs, 1<<13)
+	return c
 }
 
 // enter commits who owns the shard in this epoch, which the journal does not say any more once it was trimmed.

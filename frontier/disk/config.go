@@ -13,6 +13,7 @@ const (
 	DefaultCacheSize    = 192 << 20
 	DefaultMemTableSize = 16 << 20
 	DefaultPrefetchSize = 16 << 20
+	DefaultKnownURLs    = 1 << 19
 )
 
 // Config is how a [Store] is set up. The zero value works.
@@ -46,6 +47,9 @@ type Config struct {
 	MemTableSize int
 	// PrefetchSize is the memory, in bytes, for the heads of queues. 0: DefaultPrefetchSize.
 	PrefetchSize int
+	// KnownURLs is how many URLs are remembered, at some 40 bytes each, so that a link on every page of a site costs no
+	// look-up (frontier.Knower). 0: DefaultKnownURLs.
+	KnownURLs int
 	// MaxTables is about how many of its sorted files the store keeps open; some ten other files are open too.
 	// 0: the engine's default, nearly 1,000.
 	MaxTables int
@@ -74,6 +78,9 @@ func (c Config) withDefaults() Config {
 	if c.PrefetchSize <= 0 {
 		c.PrefetchSize = DefaultPrefetchSize
 	}
+	if c.KnownURLs <= 0 {
+		c.KnownURLs = DefaultKnownURLs
+	}
 	return c
 }
 
@@ -84,9 +91,9 @@ type tuning struct {
 	window int // waiting URLs in memory
 	ops    int // written at once
 	links  int // written at once
-	known  int // URLs remembered for Known
+	known  int // URLs remembered for Known; 0: Config.KnownURLs
 }
 
 func tuned() tuning {
-	return tuning{head: 64, read: 32, window: 50_000, ops: 256, links: 30_000, known: 1 << 19}
+	return tuning{head: 64, read: 32, window: 50_000, ops: 256, links: 30_000}
 }

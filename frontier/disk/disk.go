@@ -87,6 +87,9 @@ func newStore(dir string, c Config, t tuning) *Store {
 	if c.LastWrite == "" {
 		c.LastWrite = filepath.Join(dir, lastName)
 	}
+	if t.known == 0 {
+		t.known = c.KnownURLs
+	}
 	s := &Store{c: c, dir: dir, lanes: newLanes(c, t), writer: newWriter(c, t), known: newKnown(t.known), offsets: &offsets{}}
 	s.calls.failure = newFailure(dir, func(err error, hangs bool) {
 		s.lanes.end(err)
