@@ -14,6 +14,7 @@ import (
 type output struct {
 	sinks     []sink.Sink
 	exchanges []sink.ExchangeSink // the sinks that archive exchanges
+	links     bool                // one of the sinks stores links
 	failed    func(error)         // called when an exchange could not be stored, with mu held
 
 	mu sync.Mutex // the order of records is the order of ends in a durable frontier
@@ -25,6 +26,9 @@ func newOutput(sinks []sink.Sink, failed func(error)) *output {
 		if x, ok := s.(sink.ExchangeSink); ok {
 			o.exchanges = append(o.exchanges, x)
 		}
+		if l, ok := s.(sink.LinkSink); ok && l.KeepsLinks() {
+			o.links = true
+		}
 	}
 	return o
 }
@@ -34,7 +38,11 @@ func (o *output) record(v *Visit) *sink.Record {
 	if len(o.sinks) == 0 {
 		return nil
 	}
-	return v.record()
+	rec := v.record()
+	if o.links {
+		rec.Outlinks = v.outlinks()
+	}
+	return rec
 }
 
 // write appends a record to the sinks.

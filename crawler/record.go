@@ -1,6 +1,8 @@
 package crawler
 
 import (
+	"strings"
+
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
@@ -41,6 +43,23 @@ func (v *Visit) record() *sink.Record {
 		rec.Links = v.countLinks()
 	}
 	return rec
+}
+
+// outlinks returns the links of the page in the form that the sinks take. They share no memory with the page.
+func (v *Visit) outlinks() []sink.Outlink {
+	links := v.Links()
+	list := make([]sink.Outlink, len(links))
+	for i := range links {
+		l := &links[i]
+		list[i] = sink.Outlink{
+			From: v.URL.String(), To: l.URL.String(), Text: strings.Clone(l.Text), Kind: l.Kind.String(), Rel: strings.Fields(l.Rel.String()),
+			Fate: string(l.Fate), Rule: l.Rule,
+		}
+		if list[i].To == "" {
+			list[i].Ref = weburl.Redact(strings.Clone(l.Ref))
+		}
+	}
+	return list
 }
 
 // countLinks counts the visit's links by fate.

@@ -25,6 +25,9 @@ type Config struct {
 	// [ItemsTable]. Each result is in each of them once. A job is resumed with the same ones; others can be added, and
 	// begin with the next result.
 	Items []Items
+	// Links adds the file links.jsonl: every link of each page, with its text, rel, kind and fate, as [sink.NewLinks] writes
+	// it. It is committed with the visits.
+	Links bool
 	// Archive adds an archive of the traffic on the wire: WARC with a CDXJ index.
 	Archive bool
 	// WARC configures the archive. Its Prefix is not used; Software, Operator and UserAgent are set if they are empty.

@@ -54,6 +54,7 @@ const (
 // Names of the result files in a job directory.
 const (
 	VisitsName = "visits.jsonl" // one line per visit
+	LinksName  = "links.jsonl"  // one line per link of a page, with Config.Links
 	LedgerName = "ledger.jsonl" // two lines per request: one for its start and one for its end
 
 	ItemsName      = "items.jsonl" // one line per result, with ItemsLines

@@ -187,6 +187,7 @@ var keys = []*Key{
 
 	{"out", "Job directory: everything goes there instead of visits to stdout, and a crawl that was stopped or killed is resumed by the same command or by resume.", Command, Shown, false, "", words{}},
 	{"format", "With -o: also archive what went over the wire, as WARC with a CDXJ index (${default}).", Output, Free, false, "Archive", own[bool]{is: List, read: archived, write: formatText, late: true}},
+	{"keep-links", "With -o: also keep every link of each page in links.jsonl, with its text, rel, kind and fate.", Output, Fixed, false, "Links", flag{}},
 
 	{"fail-on-limit", "Exit 5 when a limit ended the crawl.", Command, Shown, false, "", flag{}},
 	{"json", "Print visits as JSON lines on a terminal, too, and the summary as JSON: to stdout where that is free, else to stderr.", Command, Shown, false, "", flag{}},

@@ -68,6 +68,13 @@ func (o *outputs) openFiles(j *Job, cfg *crawler.Config) (err error) {
 	if o.cookies, err = j.openCookies(cfg, j.seeds); err != nil {
 		return err
 	}
+	if j.config.Links {
+		s, err := kept(o, LinksName, func(f *evidence) (sink.Sink, error) { return sink.AppendLinks(f, f.Name()) })
+		if err != nil {
+			return err
+		}
+		o.items, o.closers = append(o.items, s), append(o.closers, s.Close)
+	}
 	if err := o.openItems(j.config.Items); err != nil {
 		return err
 	}

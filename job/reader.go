@@ -73,6 +73,14 @@ func (r *Reader) Visits() iter.Seq2[*sink.Record, error] {
 	return records2(r, VisitsName, parseVisits)
 }
 
+// Links returns the links of the job's pages, if it was crawled with Config.Links; otherwise the error is fs.ErrNotExist. The
+// sequence ends after an error.
+func (r *Reader) Links() iter.Seq2[*sink.Outlink, error] {
+	return records2(r, LinksName, func() func([]byte, *sink.Outlink) error {
+		return func(line []byte, l *sink.Outlink) error { return json.Unmarshal(line, l) }
+	})
+}
+
 // Ledger returns the lines of the job's ledger. The sequence ends after an error.
 func (r *Reader) Ledger() iter.Seq2[*ledger.Entry, error] {
 	return records2(r, LedgerName, parseLedger)

@@ -19,3 +19,12 @@ func OpenCSVFull(path string, room int) (*CSV, error) {
 	c.out.f, c.out.w = n, n
 	return c, nil
 }
+
+// OpenLinksFull opens links on a disk with room for room more bytes.
+func OpenLinksFull(path string, room int) (*JSONL, error) {
+	j, err := OpenFull(path, room)
+	if err != nil {
+		return nil, err
+	}
+	return outlinks(j), nil
+}

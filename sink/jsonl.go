@@ -35,6 +35,7 @@ const (
 type JSONL struct {
 	encode  func(b []byte, r *Record) ([]byte, error) // appends the lines of a record
 	stream  string                                    // the name of an output that is not a file
+	links   bool                                      // it needs Record.Outlinks
 	w       io.Writer
 	f       File      // nil if w cannot be synced and truncated
 	path    string    // of f

@@ -52,7 +52,10 @@ const MostChanges = 1000
 
 // Run repeats the crawl of the job that r reads. It needs some 500 bytes of memory for each URL that the job knows. The error is
 // about what could not be read, or says why a job cannot be repeated.
-func Run(ctx context.Context, r *job.Reader) (*Result, error) {
+func Run(ctx context.Context, r *job.Reader) (*Result, error) { return repeat(ctx, r) }
+
+// repeat is Run with further sinks.
+func repeat(ctx context.Context, r *job.Reader, more ...sink.Sink) (*Result, error) {
 	m, err := r.Manifest()
 	if err != nil {
 		return nil, err
@@ -73,7 +76,7 @@ func Run(ctx context.Context, r *job.Reader) (*Result, error) {
 	if err := rec.Apply(&cfg); err != nil {
 		return nil, err
 	}
-	if err := x.crawl(ctx, cfg, m.Seeds, r); err != nil {
+	if err := x.crawl(ctx, cfg, m.Seeds, r, more); err != nil {
 		return nil, err
 	}
 	x.end(m)
@@ -116,12 +119,12 @@ func notes(m *job.Manifest) (all []string) {
 }
 
 // crawl repeats the crawl.
-func (x *comparison) crawl(ctx context.Context, cfg crawler.Config, seeds []string, r *job.Reader) error {
+func (x *comparison) crawl(ctx context.Context, cfg crawler.Config, seeds []string, r *job.Reader, more []sink.Sink) error {
 	key := cfg.Canonical.Key
 	next, stop := pull(r.Visits())
 	defer stop()
 	x.script = &script{next: next, key: key, skipped: x.skipped, lost: x.lost, begun: x.began, urls: map[weburl.Key]*entry{}}
-	cfg.Frontier, cfg.Sinks = x.script, []sink.Sink{x}
+	cfg.Frontier, cfg.Sinks = x.script, append([]sink.Sink{x}, more...)
 	c, err := crawler.New(cfg)
 	if err != nil {
 		return fmt.Errorf("%s cannot be repeated with its settings: %w", r.Dir(), err)

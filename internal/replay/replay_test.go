@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func crawled(t *testing.T, w *crawltest.Web, n uint64, scope crawler.ScopeKind, 
 	web := w.Random(n, crawltest.RandomConfig{Agent: "testbot", HTTPS: true, Faults: faults, MaxDelay: 5 * time.Second})
 	dir := filepath.Join(t.TempDir(), "job")
 	var c job.Config
-	c.Archive = true
+	c.Archive, c.Links = true, true
 	c.Crawl.Agent, c.Crawl.Contact = "testbot/1", "https://crawl.university.edu/"
 	c.Crawl.Scope.Kind, c.Crawl.Limits.Depth, c.Crawl.Limits.PagesPerHost = scope, crawler.None, 25
 	c.Crawl.Limits.Pages = 10_000
@@ -227,4 +228,43 @@ func forge(t *testing.T, path string, v *sink.Record) {
 	if err := os.Remove(strings.TrimSuffix(path, ".warc.gz") + ".cdxj"); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestLinksAreThoseOfTheArchive compares the links that a job kept, in several processes, with those that its archive has.
+func TestLinksAreThoseOfTheArchive(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		dir := crawled(t, w, 3, crawler.ScopeHost, 1, 3)
+		r, err := job.Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		links := func() (all []string) {
+			if err := Links(t.Context(), r, func(l *sink.Outlink) error {
+				all = append(all, fmt.Sprint(*l))
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return all
+		}
+		kept, found := links(), 0
+		for _, v := range visitsOf(t, dir) {
+			if v.Links != nil {
+				found += v.Links.Found
+			}
+		}
+		if len(kept) != found || found == 0 {
+			t.Errorf("%d links were kept, the visits have %d", len(kept), found)
+		}
+		if v, err := r.Verify(); err != nil || v.Damaged() > 0 || !strings.Contains(fmt.Sprint(v.Files), job.LinksName) {
+			t.Errorf("%v: %+v", err, v)
+		}
+		if err := os.Remove(filepath.Join(dir, job.LinksName)); err != nil {
+			t.Fatal(err)
+		}
+		if again := links(); !slices.Equal(kept, again) {
+			t.Errorf("from the archive %d links, which differ from the %d that were kept", len(again), len(kept))
+		}
+	})
 }

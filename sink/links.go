@@ -1,0 +1,70 @@
+package sink
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/amble-crawler/amble/internal/hidden"
+)
+
+// Outlink is a link of a page: a line of what [NewLinks] writes.
+type Outlink struct {
+	From string   `json:"from"`           // URL of the page
+	To   string   `json:"to,omitempty"`   // "" if Ref is not a URL that can be crawled
+	Ref  string   `json:"ref,omitempty"`  // as written, if To is ""; without a password
+	Text string   `json:"text,omitempty"` // of the link, white space collapsed; cut to 256 bytes
+	Rel  []string `json:"rel,omitempty"`
+	Kind string   `json:"kind"`           // what names it: anchor, image, …
+	Fate string   `json:"fate"`           // what the crawl decided: follow, out_of_scope, …
+	Rule string   `json:"rule,omitempty"` // that decided
+}
+
+// LinkSink is a Sink that stores links. A crawl sets [Record].Outlinks only if one of its sinks does.
+type LinkSink interface {
+	// KeepsLinks reports whether the sink reads Record.Outlinks. The answer never changes.
+	KeepsLinks() bool
+}
+
+// KeepsLinks implements [LinkSink]: it reports whether [NewLinks] or the like made j.
+func (j *JSONL) KeepsLinks() bool { return j.links }
+
+// NewLinks writes only the links of pages: each [Outlink] on a line of its own, in the order in which they are on the page. Like all
+// sinks it is committed with the visits, so that a crawl which is killed and resumed has the links of each page once.
+//
+// The conditions are those of [NewJSONL].
+func NewLinks(w io.Writer) *JSONL { return outlinks(NewJSONL(w)) }
+
+// OpenLinks is NewLinks with the file at path, under the same conditions as [OpenJSONL].
+func OpenLinks(path string) (*JSONL, error) {
+	j, err := OpenJSONL(path)
+	if err != nil {
+		return nil, err
+	}
+	return outlinks(j), nil
+}
+
+// AppendLinks is NewLinks with an open file, under the same conditions as [AppendJSONL].
+func AppendLinks(f File, path string) (*JSONL, error) {
+	j, err := AppendJSONL(f, path)
+	if err != nil {
+		return nil, err
+	}
+	return outlinks(j), nil
+}
+
+func outlinks(j *JSONL) *JSONL {
+	j.encode, j.stream, j.links = appendOutlinks, "links", true
+	return j
+}
+
+// appendOutlinks appends the links of a record, each on a line.
+func appendOutlinks(b []byte, r *Record) ([]byte, error) {
+	for i := range r.Outlinks {
+		line, err := json.Marshal(&r.Outlinks[i])
+		if err != nil {
+			return b, err
+		}
+		b = append(append(b, hidden.Escape(line)...), '\n')
+	}
+	return b, nil
+}

@@ -1,0 +1,82 @@
+package sink_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/sink/sinktest"
+)
+
+// linking gives each record a link.
+type linking struct{ *sink.JSONL }
+
+func (l linking) Append(ctx context.Context, r *sink.Record) error {
+	c := *r
+	c.Outlinks = []sink.Outlink{{From: r.URL, To: "http://to.test/", Text: "=1+1\n\"x\",\u202e", Rel: []string{"nofollow"}, Kind: "anchor", Fate: "follow"}}
+	return l.JSONL.Append(ctx, &c)
+}
+
+func linksSuite() sinktest.Suite {
+	return sinktest.Suite{
+		Open: func(dir string) (sink.Sink, error) {
+			s, err := sink.OpenLinks(filepath.Join(dir, "links.jsonl"))
+			if err != nil {
+				return nil, err
+			}
+			return linking{s}, nil
+		},
+		Read: func(dir string, _ bool) ([]string, error) {
+			b, err := os.ReadFile(filepath.Join(dir, "links.jsonl"))
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, nil
+			}
+			var urls []string
+			for line := range strings.Lines(string(b)) {
+				var l sink.Outlink
+				if err := json.Unmarshal([]byte(line), &l); err != nil || !strings.HasSuffix(line, "\n") || l.Text != "=1+1\n\"x\",\u202e" || l.Fate != "follow" {
+					return urls, fmt.Errorf("%q is not a link: %w", line, err)
+				}
+				urls = append(urls, l.From)
+			}
+			return urls, err
+		},
+		OpenFull: func(dir string, room int) (sink.Sink, error) {
+			s, err := sink.OpenLinksFull(filepath.Join(dir, "links.jsonl"), room)
+			return linking{s}, err
+		},
+	}
+}
+
+func TestLinksKeepTheContract(t *testing.T) { sinktest.Run(t, linksSuite()) }
+
+func TestKilledWhileItWritesLinks(t *testing.T) { sinktest.RunKilled(t, linksSuite(), kills()) }
+
+func TestLinksHaveALineEach(t *testing.T) {
+	var out bytes.Buffer
+	s := sink.NewLinks(&out)
+	if s.Name() != "links" || !s.KeepsLinks() || sink.NewJSONL(&out).KeepsLinks() {
+		t.Errorf("Name: %q", s.Name())
+	}
+	r := &sink.Record{URL: "http://a.test/", Outlinks: []sink.Outlink{
+		{From: "http://a.test/", To: "http://a.test/1", Text: "one\u202e", Kind: "anchor", Fate: "follow"},
+		{From: "http://a.test/", Ref: "http://[", Kind: "image", Fate: "invalid", Rule: "host"},
+	}}
+	if err := errors.Join(s.Append(t.Context(), r), s.Append(t.Context(), &sink.Record{URL: "http://a.test/none"}), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"from":"http://a.test/","to":"http://a.test/1","text":"one\u202e","kind":"anchor","fate":"follow"}
+{"from":"http://a.test/","ref":"http://[","kind":"image","fate":"invalid","rule":"host"}
+`
+	if out.String() != want {
+		t.Errorf("%s\nwant\n%s", out.String(), want)
+	}
+}
