@@ -35,7 +35,7 @@ type commands struct {
 	Cluster    clusterCmd    `cmd:"" group:"Crawl:" help:"Crawl with several machines."`
 	Demo       demoCmd       `cmd:"" group:"Crawl:" help:"Crawl a small web that the command itself serves on loopback."`
 	Report     reportCmd     `cmd:"" group:"Look:" help:"Print the summary of a crawl again, and write it as a page."`
-	Export     exportCmd     `cmd:"" group:"Look:" help:"Write a crawl as tables, logs, graphs or archives for other programs."`
+	Export     exportCmd     `cmd:"" group:"Look:" help:"Write a crawl as tables, a log or an archive for other programs."`
 	Serve      serveCmd      `cmd:"" group:"Look:" help:"Show a crawl on a page: one that is over, or runs in another process."`
 	Explain    explainCmd    `cmd:"" group:"Look:" help:"Say what a crawl would do, or did, with a URL, and why."`
 	Links      linksCmd      `cmd:"" group:"Look:" help:"List the links of a page, and what a crawl would do with each."`
