@@ -72,7 +72,7 @@ func unreachable(c Config, err error) error {
 	case errors.Is(err, nats.ErrSecureConnRequired), strings.Contains(err.Error(), "tls:"), strings.Contains(err.Error(), "x509:"):
 		return fmt.Errorf("%w: %s: %w: check --cluster-ca, and that the address begins with tls://", ErrServer, c.URLs, err)
 	}
-	return fmt.Errorf("%w: no connection to %s: %w: is a server running there?", ErrServer, c.URLs, err)
+	return fmt.Errorf("%w: no connection to %s: is a server running there?", ErrServer, c.URLs)
 }
 
 // atLeast compares a version, such as "2.12.1-RC.2".

@@ -132,7 +132,8 @@ func (t *nodeTeller) trace(e cluster.Event) {
 	case e.What == cluster.Skewed:
 		t.tell(e.Err.Error())
 	case e.Err != nil && !errors.Is(e.Err, work.ErrFull):
-		t.tell(fmt.Sprintf("shard %d is lost to this node: %v; another one takes it over (%d owned)", e.Shard, e.Err, n))
+		why, _, _ := strings.Cut(e.Err.Error(), "\n") // what follows are consequences
+		t.tell(fmt.Sprintf("shard %d is lost to this node: %s; another one takes it over (%d owned)", e.Shard, strings.TrimPrefix(why, "cluster: "), n))
 	case t.verbose:
 		t.tell(fmt.Sprintf("shard %d, epoch %d: %s (%d owned)", e.Shard, e.Epoch, e.What, n))
 	}
