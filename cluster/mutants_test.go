@@ -52,24 +52,13 @@ var mutants = []mutant{
 	{"a clock whose holder is silent is free at once", "keeper.go", "rested := c.heard.Add(holdTime + k.delay)", "rested := c.heard", "Keeper", nil},
 	{"a clock has many holders", "keeper.go", "	case c.holder != 0:\n		return c.promise(now, now.Add(k.delay), k.delay)\n", "", "KeeperModel", nil},
 	{"a clock does not rest", "keeper.go", "	case now.Before(c.free):\n		return c.promise(now, c.free, max(c.rest, k.delay))\n", "", "KeeperModel", nil},
-	{"an address has a clock in each shard", "clocks.go", "keyAddress+addr.Unmap()", "keyAddress+string(rune('a'+t.s.Number))+addr.Unmap()", "Sim", nil},
 	{"a domain has a clock in each shard", "clocks.go", "if j.PerDomain {", "if false {", "Sim", nil},
 	{"the rate is each shard's", "clocks.go", "if j.Rate > 0 {", "if false {", "Sim", nil},
 	{"a new keeper of the rate gives a token at once", "keeper.go", "now.Add(tokenTime+k.gap)", "now", "KeeperOfTheRate", nil},
 	{"a host that redirects lead to has two clocks", "clocks.go", "		return t.takeKey(ctx, keyHost+t.host, ledger.ClauseBusy)", "		return nil", "Sim", nil},
-	{"a foreign request ignores what the host's gate knows", "clocks.go", "case a.what == askTake && now.Before(h.NotBefore):", "case false:", "Sim", nil},
-	{"a foreign request brings the foreign pause", "clocks.go", "a.rest = max(a.rest, h.Delay)", "", "Sim", nil},
 
 	// The budget: I7.
-	{"a claim needs no page", "shard.go", "q.s.pages != nil && !q.s.pages.begin()", "q.s.pages != nil && !q.s.pages.begin() && false", "BudgetModel", nil},
 	{"pages are used before the register grants them", "budget.go", "		if _, err = p.s.node.engine.Store(", "		p.learn(&g)\n		if _, err = p.s.node.engine.Store(", "BudgetModel", nil},
-	{"pages are returned before that is committed", "budget.go", "	returned := p.s.store.Offsets(ownerName)[offsetReturned] // what is not committed must not be told", "	returned := p.returned", "BudgetModel", nil},
-	{"what is returned is used all the same", "budget.go", "		p.returned += more // whatever happens now, they are not used any more", "		defer func() { p.mu.Lock(); p.returned -= more; p.mu.Unlock() }()\n		p.returned += more", "BudgetModel", nil},
-	{"a new owner does not count the pages of earlier ones", "budget.go", "spent: s.store.Offsets(\"\")[offsetPages]", "spent: 0", "BudgetModel", nil},
-	{"a new owner does not repeat a return", "budget.go", "if more := returned - g.Returned[p.s.Number]; more > 0 {", "if more := returned - g.Returned[p.s.Number]; more > 0 && p.told.Load() > 0 {", "BudgetModel", nil},
-
-	// Clocks of machines.
-	{"a node with a wrong clock owns shards", "node.go", "skewed := was.exceeds(n.job.MaxSkew)", "skewed := false", "SkewedNode", nil},
 }
 
 // TestMutants expects that a test fails without each protection. Without -mutants it only checks that the lines are there.
