@@ -16,7 +16,6 @@ type BudgetOwner struct {
 	s      *Shard
 	q      *queue
 	claims []frontier.Claim // whose pages are not committed
-	last   int64
 }
 
 // OwnBudget takes a shard over.

@@ -22,8 +22,6 @@ type mutant struct {
 	args     []string // of that test, such as the seed of a simulation that sees it
 }
 
-func seed(n string) []string { return []string{"-seed", n} }
-
 var mutants = []mutant{
 	// The lease and its fence: I3, I4.
 	{"the gate does not ask for the lease", "lease.go", "	if l.left(time.Now()) <= 0 {\n		return ErrLease", "	if false {\n		return ErrLease", "FencedOwner|Sim", nil},
@@ -38,8 +36,6 @@ var mutants = []mutant{
 	{"a part of a group outlives its owner", "takeover.go", "f.epoch, f.parts = r.epoch, nil", "f.epoch = r.epoch", "UnfinishedGroup", nil},
 
 	// Offers and the end: I6, I8.
-	{"links are sent after the commit", "shard.go", "	if err := q.s.outbox.send(ctx, all); err != nil {\n		return err\n	}\n	if !changed", "	defer q.s.outbox.send(ctx, all)\n	if !changed", "Sim", seed("123")},
-	{"a link counts as sent before it is", "outbox.go", "	for {\n		err := o.s.node.engine.Send", "	for i := range links {\n		o.sent.note(o.key(links[i].URL), links[i].Depth)\n	}\n	for {\n		err := o.s.node.engine.Send", "Sim", nil},
 	{"offers are dropped before they are queued", "inbox.go", "		links, at, probe, err := s.readInbox(ctx)\n", "		links, at, probe, err := s.readInbox(ctx)\n		_ = s.node.engine.Drop(ctx, s.Number, at)\n", "Sim", nil},
 	{"one round of probes is enough", "finish.go", "		f.marks = f.answers()\n		f.begin(2, shards)", "		done = true\n		*f = finisher{}", "EndModel", nil},
 	{"groups between the rounds do not matter", "finish.go", "slices.Equal(f.marks, f.answers())", "slices.Equal(f.marks, f.marks)", "EndModel", nil},

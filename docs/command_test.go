@@ -76,6 +76,8 @@ func TestFlagsExist(t *testing.T) {
 	for _, args := range [][]string{
 		{"crawl", "--help"}, {"crawl", "--print-config"}, {"resume", "--help"}, {"robots", "--help"}, {"explain", "--help"}, {"links", "--help"},
 		{"plan", "--help"}, {"verify", "--help"}, {"report", "--help"}, {"demo", "--help"}, {"identity", "--help"},
+		{"cluster", "serve", "--help"}, {"cluster", "create", "--help"}, {"cluster", "work", "--help"}, {"cluster", "status", "--help"},
+		{"cluster", "collect", "--help"}, {"cluster", "check", "--help"},
 	} {
 		out, err := exec.Command(amble, args...).CombinedOutput()
 		if err != nil {
@@ -119,7 +121,10 @@ func (c commandLine) check(t *testing.T, bin string) {
 	help := []string{"-help"}
 	if c.program == "cmd/amble" {
 		help = []string{"--help"}
-		if isWord(c.args[0]) {
+		switch {
+		case c.args[0] == "cluster" && len(c.args) > 1 && isWord(c.args[1]):
+			help = []string{"cluster", c.args[1], "--help"}
+		case isWord(c.args[0]):
 			help = []string{c.args[0], "--help"}
 		}
 	}

@@ -40,6 +40,7 @@ var notRun = []struct{ document, command, reason string }{
 	{"docs/cluster.md", "amble cluster create --cluster ", "needs three machines: TestClusterOfProcesses of the command has them on loopback"},
 	{"docs/cluster.md", "amble cluster work --cluster ", "as above"},
 	{"docs/cluster.md", "amble cluster collect --cluster ", "as above"},
+	{"docs/measuring.md", "go run ./internal/bench/report ", "benchmarks that take minutes"},
 	{"docs/research-crawls.md", "npm ", "installs a reader of archives from the network"},
 }
 

@@ -59,7 +59,7 @@ func (t *sheetText) rows(head [2]string, rows ...[2]string) {
 func (t *sheetText) head() {
 	fmt.Fprintf(t, "# Data sheet: crawl of %s\n\n", plain.Replace(plural(t.Frame.Seeds, "seed")+", "+t.When.Created.Format(time.DateOnly)))
 	if n := missing(t.Answers); n > 0 {
-		fmt.Fprintf(t, "**%s to be filled in**, each where %s stands below. ", plural(n, "answer"), strings.ToLower(strings.Trim(blank, "*")))
+		fmt.Fprintf(t, "**%s %s missing**: each stands below as %s. ", plural(n, "answer"), map[bool]string{true: "is", false: "are"}[n == 1], strings.Trim(blank, "*"))
 	}
 	fmt.Fprintf(t, "Answers stand between two marker lines, which must stay; all else is written again by `amble report`. The same for programs is in %s.\n\n", job.SheetDataName)
 	t.ask("purpose")

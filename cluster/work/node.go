@@ -153,6 +153,7 @@ func (n *Node) crawl(ctx context.Context, sh *cluster.Shard) (err error) {
 			return err
 		}
 	}
+	sh.Gate(c.Gate())
 	sh.Count(func() cluster.Counts {
 		p := c.Progress()
 		return cluster.Counts{Pages: int64(p.Pages), Requests: int64(p.Requests), Bytes: p.Bytes, Failed: int64(p.Outcomes[crawler.Failed])}

@@ -105,7 +105,9 @@ func run(ctx context.Context, args []string, stdout io.Writer, cfg crawler.Confi
 	words := flags.String("words", "", "the topic: `words` separated by commas, each perhaps with =WEIGHT; solar also stands for solarium")
 	flags.IntVar(&cfg.Limits.Pages, "max-pages", 200, "pages fetched at most")
 	top := flags.Uint("top", 20, "pages printed")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	t, err := parseTopic(*words)
