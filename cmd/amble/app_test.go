@@ -103,8 +103,10 @@ func TestFlagsThatAreNamedExist(t *testing.T) {
 	}
 	known := map[string]bool{"--help": true, "--version": true}
 	for _, cmd := range k.Model.Children {
-		for _, f := range cmd.Flags {
-			known["--"+f.Name] = true
+		for _, c := range append(cmd.Children, cmd) {
+			for _, f := range c.Flags {
+				known["--"+f.Name] = true
+			}
 		}
 	}
 	files, err := filepath.Glob("*.go")
