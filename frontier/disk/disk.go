@@ -122,12 +122,14 @@ func (s *Store) start(fs vfs.FS, lock *pebble.Lock) error {
 			s.writer.last, err = openLast(fs, s.c.LastWrite)
 		}
 	}
+	if err == nil {
+		s.writer.cacheFits()
+		err = s.engine.failure.open()
+	}
 	if err != nil {
-		_ = s.engine.close()
+		_, _ = s.engine.close(), s.writer.last.close()
 		return err
 	}
-	s.writer.cacheFits()
-	s.engine.failure.opened.Store(true)
 	s.writer.start()
 	return nil
 }

@@ -8,9 +8,9 @@ import (
 // failure is why a store no longer works. All later calls return its first error.
 type failure struct {
 	dir  string
-	told func(err error, hangs bool) // called for each error; hangs: the engine may never return
+	told func(err error, hangs bool) // called for each error once the store is open; hangs: the engine may never return
 
-	opened atomic.Bool   // Open has succeeded
+	opened atomic.Bool   // Open has succeeded; changed with mu held
 	hung   chan struct{} // closed when the engine may hang
 
 	mu    sync.Mutex
@@ -20,6 +20,18 @@ type failure struct {
 
 func newFailure(dir string, told func(err error, hangs bool)) *failure {
 	return &failure{dir: dir, told: told, hung: make(chan struct{})}
+}
+
+// open is called when the store has been loaded. Until then no other part of it is told of an error, as Open, which
+// changes them all, reads without their locks; open returns the error there has been. The engine compacts from the
+// moment it is opened, and may meet damage that Open does not.
+func (f *failure) open() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.first == nil {
+		f.opened.Store(true)
+	}
+	return f.first
 }
 
 // err returns the first error, nil if there is none.
@@ -39,7 +51,7 @@ func (f *failure) mayHang() bool {
 // fail records err, unless there was an error before, and returns the first.
 func (f *failure) fail(err error) error {
 	err = f.record(err)
-	f.told(err, false)
+	f.tell(err, false)
 	return err
 }
 
@@ -47,8 +59,14 @@ func (f *failure) fail(err error) error {
 func (f *failure) breakDown(err error) {
 	err = f.record(err)
 	if f.hang() {
-		f.told(err, true)
+		f.tell(err, true)
 		close(f.hung)
+	}
+}
+
+func (f *failure) tell(err error, hangs bool) {
+	if f.opened.Load() {
+		f.told(err, hangs)
 	}
 }
 

@@ -44,6 +44,28 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestFailedWhileOpening: an error that the engine meets on its own while the store is loaded is the error of Open, and
+// does not reach the parts that Open is still filling.
+func TestFailedWhileOpening(t *testing.T) {
+	damaged := errors.New("damaged")
+	told := 0
+	f := newFailure("/crawl", func(error, bool) { told++ })
+	_ = f.fail(damaged)
+	f.breakDown(errors.New("later"))
+	if err := f.open(); !errors.Is(err, damaged) || told != 0 {
+		t.Errorf("opened with %v, other parts told %d times", err, told)
+	}
+	f = newFailure("/crawl", func(error, bool) { told++ })
+	if err := f.open(); err != nil {
+		t.Fatal(err)
+	}
+	_ = f.fail(damaged)
+	f.breakDown(damaged)
+	if told != 2 {
+		t.Errorf("told %d times of 2 errors", told)
+	}
+}
+
 // TestFailedStoreAnswersAll: calls that wait for a disk that has failed get its error, Close too.
 func TestFailedStoreAnswersAll(t *testing.T) {
 	broken := errors.New("broken disk")
