@@ -4,7 +4,6 @@ package extsort
 import (
 	"bufio"
 	"bytes"
-	"container/heap"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -125,11 +124,14 @@ func (s *Sorter) All() iter.Seq2[[]byte, error] {
 		}
 		if s.err == nil {
 			s.sort()
-			s.err = s.merge(s.runs, true, func(b []byte) bool { return yield(b, nil) })
+			for b, err := range s.merge(s.runs, true) {
+				if s.err = err; !yield(b, err) {
+					return
+				}
+			}
+			return
 		}
-		if s.err != nil {
-			yield(nil, s.err)
-		}
+		yield(nil, s.err)
 	}
 }
 
@@ -139,7 +141,13 @@ func (s *Sorter) reduce() error {
 		first := s.runs[:mostOpen]
 		s.runs = slices.Clone(s.runs[mostOpen:])
 		err := s.write(func(put func([]byte)) error {
-			return s.merge(first, false, func(b []byte) bool { put(b); return true })
+			for b, err := range s.merge(first, false) {
+				if err != nil {
+					return err
+				}
+				put(b)
+			}
+			return nil
 		})
 		if err != nil {
 			return err
@@ -148,38 +156,16 @@ func (s *Sorter) reduce() error {
 	return nil
 }
 
-// merge calls f with the records of the runs, and of those in memory, in order, until it returns false.
-func (s *Sorter) merge(runs []run, memory bool, f func([]byte) bool) error {
-	h := make(sources, 0, len(runs)+1)
+// merge merges runs, and what is in memory.
+func (s *Sorter) merge(runs []run, memory bool) iter.Seq2[[]byte, error] {
+	var all []Source
 	for _, r := range runs {
-		h = append(h, &source{in: bufio.NewReaderSize(io.NewSectionReader(s.file, r.from, r.to-r.from), buffer)})
+		all = append(all, records(bufio.NewReaderSize(io.NewSectionReader(s.file, r.from, r.to-r.from), buffer)))
 	}
 	if memory {
-		h = append(h, &source{of: s, rest: s.records})
+		all = append(all, s.inMemory())
 	}
-	for i := len(h) - 1; i >= 0; i-- {
-		ok, err := h[i].next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			h = slices.Delete(h, i, i+1)
-		}
-	}
-	for heap.Init(&h); len(h) > 0; {
-		if !f(h[0].record) {
-			return nil
-		}
-		switch ok, err := h[0].next(); {
-		case err != nil:
-			return err
-		case ok:
-			heap.Fix(&h, 0)
-		default:
-			heap.Pop(&h)
-		}
-	}
-	return nil
+	return Merge(all...)
 }
 
 // Close removes the file. It may be called more than once.
@@ -194,48 +180,39 @@ func (s *Sorter) Close() error {
 	return err
 }
 
-// source is a run that is read.
-type source struct {
-	of   *Sorter // of rest
-	rest []span
-	in   *bufio.Reader
-
-	record []byte
-	buf    []byte
-}
-
-func (r *source) next() (ok bool, err error) {
-	if r.in == nil {
-		if len(r.rest) == 0 {
-			return false, nil
+// inMemory returns the records that are in memory, which are sorted.
+func (s *Sorter) inMemory() Source {
+	rest := s.records
+	return func() ([]byte, error) {
+		if len(rest) == 0 {
+			return nil, io.EOF
 		}
-		r.record, r.rest = r.of.get(r.rest[0]), r.rest[1:]
-		return true, nil
+		record := s.get(rest[0])
+		rest = rest[1:]
+		return record, nil
 	}
-	size, err := binary.ReadUvarint(r.in)
-	if errors.Is(err, io.EOF) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	r.buf = slices.Grow(r.buf[:0], int(size))[:size]
-	r.record = r.buf
-	_, err = io.ReadFull(r.in, r.buf)
-	return err == nil, err
 }
 
-// sources is a heap of runs by their next records.
-type sources []*source
+// records returns the records of a run in the file.
+func records(in *bufio.Reader) Source {
+	var buf []byte
+	return func() ([]byte, error) {
+		size, err := binary.ReadUvarint(in)
+		if err != nil {
+			return nil, err
+		}
+		buf = slices.Grow(buf[:0], int(size))[:size]
+		if _, err := io.ReadFull(in, buf); err != nil {
+			return nil, noEnd(err)
+		}
+		return buf, nil
+	}
+}
 
-func (h sources) Len() int           { return len(h) }
-func (h sources) Less(i, j int) bool { return bytes.Compare(h[i].record, h[j].record) < 0 }
-func (h sources) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *sources) Push(x any)        { *h = append(*h, x.(*source)) }
-
-func (h *sources) Pop() any {
-	last := len(*h) - 1
-	r := (*h)[last]
-	*h = (*h)[:last]
-	return r
+// noEnd returns err as an error that is not the end of a run.
+func noEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }

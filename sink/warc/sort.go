@@ -3,11 +3,12 @@ package warc
 import (
 	"bufio"
 	"bytes"
-	"container/heap"
 	"errors"
 	"io"
 	"slices"
 	"strconv"
+
+	"github.com/amble-crawler/amble/internal/extsort"
 )
 
 const (
@@ -119,36 +120,35 @@ func (s *sorter) write() error {
 
 // merge writes all runs in order.
 func (s *sorter) merge(out *bufio.Writer) error {
-	h := runs{&run{lines: s.lines}}
+	all := []extsort.Source{s.inMemory()}
 	start := int64(0)
 	for _, end := range s.ends {
-		h = append(h, &run{in: bufio.NewReaderSize(io.NewSectionReader(s.runs, start, end-start), 64<<10)})
+		in := bufio.NewReaderSize(io.NewSectionReader(s.runs, start, end-start), 64<<10)
+		all = append(all, func() ([]byte, error) { return in.ReadBytes('\n') })
 		start = end
 	}
-	for i := len(h) - 1; i >= 0; i-- {
-		ok, err := h[i].next()
+	for line, err := range extsort.Merge(all...) {
+		if err == nil {
+			_, err = out.Write(line)
+		}
 		if err != nil {
 			return err
-		}
-		if !ok {
-			h = slices.Delete(h, i, i+1)
-		}
-	}
-	for heap.Init(&h); len(h) > 0; {
-		if _, err := out.Write(h[0].line); err != nil {
-			return err
-		}
-		ok, err := h[0].next()
-		if err != nil {
-			return err
-		}
-		if ok {
-			heap.Fix(&h, 0)
-		} else {
-			heap.Pop(&h)
 		}
 	}
 	return nil
+}
+
+// inMemory returns the lines that are in memory.
+func (s *sorter) inMemory() extsort.Source {
+	rest := s.lines
+	return func() ([]byte, error) {
+		if len(rest) == 0 {
+			return nil, io.EOF
+		}
+		line := rest[0]
+		rest = rest[1:]
+		return line, nil
+	}
 }
 
 // cleanUp removes temporary files and, after an error, the incomplete index.
@@ -161,43 +161,6 @@ func (s *sorter) cleanUp(failed error) error {
 		err = errors.Join(err, s.disk.remove(s.name+newExt))
 	}
 	return err
-}
-
-// run is a sorted sequence of lines, in memory or in a file.
-type run struct {
-	lines [][]byte
-	in    *bufio.Reader
-	line  []byte // the next line
-}
-
-func (r *run) next() (ok bool, err error) {
-	if r.in == nil {
-		if len(r.lines) == 0 {
-			return false, nil
-		}
-		r.line, r.lines = r.lines[0], r.lines[1:]
-		return true, nil
-	}
-	r.line, err = r.in.ReadBytes('\n')
-	if errors.Is(err, io.EOF) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// runs is a heap of runs by their first lines.
-type runs []*run
-
-func (h runs) Len() int           { return len(h) }
-func (h runs) Less(i, j int) bool { return bytes.Compare(h[i].line, h[j].line) < 0 }
-func (h runs) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *runs) Push(x any)        { *h = append(*h, x.(*run)) }
-
-func (h *runs) Pop() any {
-	last := len(*h) - 1
-	r := (*h)[last]
-	*h = (*h)[:last]
-	return r
 }
 
 // below selects the index lines of records before an offset. In the JSON block, unlike in the key, whatever looks
