@@ -287,28 +287,25 @@ func (f *File) addHosts(key, value *yaml.Node) error {
 // checkHosts reports what is wrong with entries whatever the other settings are, with their lines.
 func checkHosts(all []crawler.HostSettings, list *yaml.Node) error {
 	own := politeness.Config{OwnHosts: func(string) int { return 1 }} // whether a delay is too short depends on other keys
+	return wrongEntries(all, own, func(i int, err error) error { return lineError{list.Content[i].Line, err} })
+}
+
+// hostErrors reports the entries of cfg that are wrong together with its other settings.
+func hostErrors(cfg *crawler.Config) error {
+	pace := politeness.Config{Delay: cfg.Politeness.Delay, OwnHosts: cfg.Politeness.OwnHosts}
+	return wrongEntries(cfg.Hosts, pace, func(_ int, err error) error { return &KeyError{Key: keyHosts, Err: err} })
+}
+
+// wrongEntries reports the entries that are wrong in a crawl with that pace, each as at returns it with its index.
+func wrongEntries(all []crawler.HostSettings, pace politeness.Config, at func(i int, err error) error) error {
 	var errs []error
-	for _, err := range unjoined((crawler.Config{Hosts: all, Politeness: own}).Validate()) {
+	for _, err := range unjoined((crawler.Config{Hosts: all, Politeness: pace}).Validate()) {
 		var wrong *crawler.ConfigError
 		if !errors.As(err, &wrong) {
 			continue
 		}
 		if i, ok := entryNumber(wrong); ok {
-			errs = append(errs, lineError{list.Content[i].Line, fmt.Errorf("entry %d %s", i+1, wrong.Problem)})
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// hostErrors reports the entries of cfg that are wrong together with its other settings.
-func hostErrors(cfg *crawler.Config) error {
-	var errs []error
-	for _, err := range unjoined((crawler.Config{Hosts: cfg.Hosts, Politeness: politeness.Config{Delay: cfg.Politeness.Delay, OwnHosts: cfg.Politeness.OwnHosts}}).Validate()) {
-		var wrong *crawler.ConfigError
-		if errors.As(err, &wrong) {
-			if i, ok := entryNumber(wrong); ok {
-				errs = append(errs, &KeyError{Key: keyHosts, Err: fmt.Errorf("entry %d %s", i+1, wrong.Problem)})
-			}
+			errs = append(errs, at(i, fmt.Errorf("entry %d %s", i+1, wrong.Problem)))
 		}
 	}
 	return errors.Join(errs...)
