@@ -17,44 +17,43 @@ var runMutants = flag.Bool("mutants", false, "build this package without each of
 type mutant struct {
 	name     string
 	file     string
-	old, new string   // old occurs once
-	run      string   // the test that must fail
-	args     []string // of that test, such as the seed of a simulation that sees it
+	old, new string // old occurs once
+	run      string // the test that must fail
 }
 
 var mutants = []mutant{
 	// The lease and its fence: I3, I4.
-	{"the gate does not ask for the lease", "lease.go", "	if l.left(time.Now()) <= 0 {\n		return ErrLease", "	if false {\n		return ErrLease", "FencedOwner|Sim", nil},
-	{"a lease lasts by the wall clock alone", "lease.go", "max(now.Sub(l.from), now.Round(0).Sub(l.from.Round(0)))", "now.Round(0).Sub(l.from.Round(0))", "LeaseEndsByEither", nil},
-	{"a lease lasts by the monotonic clock alone", "lease.go", "max(now.Sub(l.from), now.Round(0).Sub(l.from.Round(0)))", "now.Sub(l.from)", "LeaseEndsByEither", nil},
-	{"a lease counts from the answer", "owner.go", "	o.appended(seq, sent)\n	return n, nil", "	o.appended(seq, time.Now())\n	return n, nil", "LeaseCounts", nil},
-	{"a fenced owner keeps its lease", "owner.go", "		o.lease.giveUp()\n		o.err = fmt", "		o.err = fmt", "FencedOwner", nil},
-	{"URLs are handed out until the lease ends", "shard.go", "case left >= ttl/3:", "case left > 0:", "NothingIsHandedOut", nil},
-	{"a shard is taken over before its TTL", "node.go", "return r.kind == kindClose || time.Since(was.since) >= n.job.TTL", "return true", "Sim", nil},
-	{"a journal of two epochs is replayed", "takeover.go", "case r.epoch != f.epoch || r.kind == kindOpen:", "case false:", "EpochsFollow", nil},
-	{"a copy of another journal is continued", "takeover.go", "x.Seq != f.at.Seq || x.Nonce != f.at.Nonce", "false", "CopyOfAnother", nil},
-	{"a part of a group outlives its owner", "takeover.go", "f.epoch, f.parts = r.epoch, nil", "f.epoch = r.epoch", "UnfinishedGroup", nil},
+	{"the gate does not ask for the lease", "lease.go", "	if l.left(time.Now()) <= 0 {\n		return ErrLease", "	if false {\n		return ErrLease", "FencedOwner|Sim"},
+	{"a lease lasts by the wall clock alone", "lease.go", "max(now.Sub(l.from), now.Round(0).Sub(l.from.Round(0)))", "now.Round(0).Sub(l.from.Round(0))", "LeaseEndsByEither"},
+	{"a lease lasts by the monotonic clock alone", "lease.go", "max(now.Sub(l.from), now.Round(0).Sub(l.from.Round(0)))", "now.Sub(l.from)", "LeaseEndsByEither"},
+	{"a lease counts from the answer", "owner.go", "	o.appended(seq, sent)\n	return n, nil", "	o.appended(seq, time.Now())\n	return n, nil", "LeaseCounts"},
+	{"a fenced owner keeps its lease", "owner.go", "		o.lease.giveUp()\n		o.err = fmt", "		o.err = fmt", "FencedOwner"},
+	{"URLs are handed out until the lease ends", "shard.go", "case left >= ttl/3:", "case left > 0:", "NothingIsHandedOut"},
+	{"a shard is taken over before its TTL", "node.go", "return r.kind == kindClose || time.Since(was.since) >= n.job.TTL", "return true", "Sim"},
+	{"a journal of two epochs is replayed", "takeover.go", "case r.epoch != f.epoch || r.kind == kindOpen:", "case false:", "EpochsFollow"},
+	{"a copy of another journal is continued", "takeover.go", "x.Seq != f.at.Seq || x.Nonce != f.at.Nonce", "false", "CopyOfAnother"},
+	{"a part of a group outlives its owner", "takeover.go", "f.epoch, f.parts = r.epoch, nil", "f.epoch = r.epoch", "UnfinishedGroup"},
 
 	// Offers and the end: I6, I8.
-	{"offers are dropped before they are queued", "inbox.go", "		links, at, probe, err := s.readInbox(ctx)\n", "		links, at, probe, err := s.readInbox(ctx)\n		_ = s.node.engine.Drop(ctx, s.Number, at)\n", "Sim", nil},
-	{"one round of probes is enough", "finish.go", "		f.marks = f.answers()\n		f.begin(2, shards)", "		done = true\n		*f = finisher{}", "EndModel", nil},
-	{"groups between the rounds do not matter", "finish.go", "slices.Equal(f.marks, f.answers())", "slices.Equal(f.marks, f.marks)", "EndModel", nil},
-	{"any idle beat answers a probe", "finish.go", "|| x.probe != q.probe", "", "EndModel", nil},
-	{"a shard that is not idle answers a probe", "finish.go", "return x.idle, !x.idle", "return true, false", "EndModel", nil},
-	{"a beat is idle whatever was appended since", "owner.go", "idle && now == mark", "idle", "BeatOfAnEarlier", nil},
+	{"offers are dropped before they are queued", "inbox.go", "		links, at, probe, err := s.readInbox(ctx)\n", "		links, at, probe, err := s.readInbox(ctx)\n		_ = s.node.engine.Drop(ctx, s.Number, at)\n", "Sim"},
+	{"one round of probes is enough", "finish.go", "		f.marks = f.answers()\n		f.begin(2, shards)", "		done = true\n		*f = finisher{}", "EndModel"},
+	{"groups between the rounds do not matter", "finish.go", "slices.Equal(f.marks, f.answers())", "slices.Equal(f.marks, f.marks)", "EndModel"},
+	{"any idle beat answers a probe", "finish.go", "|| x.probe != q.probe", "", "EndModel"},
+	{"a shard that is not idle answers a probe", "finish.go", "return x.idle, !x.idle", "return true, false", "EndModel"},
+	{"a beat is idle whatever was appended since", "owner.go", "idle && now == mark", "idle", "BeatOfAnEarlier"},
 
 	// Keepers: I5.
-	{"a new keeper grants at once", "keeper.go", "k.opens, k.rate = now.Add(holdTime+k.delay)", "k.opens, k.rate = now", "NewKeeperLearns", nil},
-	{"a clock whose holder is silent is free at once", "keeper.go", "rested := c.heard.Add(holdTime + k.delay)", "rested := c.heard", "Keeper", nil},
-	{"a clock has many holders", "keeper.go", "	case c.holder != 0:\n		return c.promise(now, now.Add(k.delay), k.delay)\n", "", "KeeperModel", nil},
-	{"a clock does not rest", "keeper.go", "	case now.Before(c.free):\n		return c.promise(now, c.free, max(c.rest, k.delay))\n", "", "KeeperModel", nil},
-	{"a domain has a clock in each shard", "clocks.go", "if j.PerDomain {", "if false {", "Sim", nil},
-	{"the rate is each shard's", "clocks.go", "if j.Rate > 0 {", "if false {", "Sim", nil},
-	{"a new keeper of the rate gives a token at once", "keeper.go", "now.Add(tokenTime+k.gap)", "now", "KeeperOfTheRate", nil},
-	{"a host that redirects lead to has two clocks", "clocks.go", "		return t.takeKey(ctx, keyHost+t.host, ledger.ClauseBusy)", "		return nil", "Sim", nil},
+	{"a new keeper grants at once", "keeper.go", "k.opens, k.rate = now.Add(holdTime+k.delay)", "k.opens, k.rate = now", "NewKeeperLearns"},
+	{"a clock whose holder is silent is free at once", "keeper.go", "rested := c.heard.Add(holdTime + k.delay)", "rested := c.heard", "Keeper"},
+	{"a clock has many holders", "keeper.go", "	case c.holder != 0:\n		return c.promise(now, now.Add(k.delay), k.delay)\n", "", "KeeperModel"},
+	{"a clock does not rest", "keeper.go", "	case now.Before(c.free):\n		return c.promise(now, c.free, max(c.rest, k.delay))\n", "", "KeeperModel"},
+	{"a domain has a clock in each shard", "clocks.go", "if j.PerDomain {", "if false {", "Sim"},
+	{"the rate is each shard's", "clocks.go", "if j.Rate > 0 {", "if false {", "Sim"},
+	{"a new keeper of the rate gives a token at once", "keeper.go", "now.Add(tokenTime+k.gap)", "now", "KeeperOfTheRate"},
+	{"a host that redirects lead to has two clocks", "clocks.go", "		return t.takeKey(ctx, keyHost+t.host, ledger.ClauseBusy)", "		return nil", "Sim"},
 
 	// The budget: I7.
-	{"pages are used before the register grants them", "budget.go", "		if _, err = p.s.node.engine.Store(", "		p.learn(&g)\n		if _, err = p.s.node.engine.Store(", "BudgetModel", nil},
+	{"pages are used before the register grants them", "budget.go", "		if _, err = p.s.node.engine.Store(", "		p.learn(&g)\n		if _, err = p.s.node.engine.Store(", "BudgetModel"},
 }
 
 // TestMutants expects that a test fails without each protection. Without -mutants it only checks that the lines are there.
@@ -89,11 +88,7 @@ func (m mutant) try(t *testing.T, text string) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	began := time.Now()
-	args := append([]string{"-test.run", "^Test(" + m.run + ")", "-test.timeout", "60s", "-test.failfast"}, m.args...)
-	if m.args == nil {
-		args = append(args, "-sim.n", "60")
-	}
-	out, err := exec.Command(binary, args...).CombinedOutput()
+	out, err := exec.Command(binary, "-test.run", "^Test("+m.run+")", "-test.timeout", "60s", "-test.failfast", "-sim.n", "60").CombinedOutput()
 	if err == nil {
 		t.Errorf("no test notices: %s", m.name)
 		return
