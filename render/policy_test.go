@@ -31,7 +31,7 @@ func TestRefuses(t *testing.T) {
 		{"workers are requested", render.Policy{}, same, "GET", render.KindWorker, ""},
 		{"fetches are requested", render.Policy{}, same, "GET", render.KindFetch, ""},
 		{"nothing is posted", render.Policy{Hosts: "any"}, same, "POST", render.KindFetch, render.ReasonMethod},
-		{"nothing is asked for its head", render.Policy{}, same, "HEAD", render.KindFetch, render.ReasonMethod},
+		{"HEAD is not requested", render.Policy{}, same, "HEAD", render.KindFetch, render.ReasonMethod},
 		{"frames are links", render.Policy{}, same, "GET", render.KindFrame, render.ReasonFrame},
 		{"style sheets are refused", render.Policy{}, same, "GET", render.KindStyle, render.ReasonKind},
 		{"but for a list", render.Policy{Kinds: []render.Kind{render.KindStyle}}, same, "GET", render.KindStyle, ""},

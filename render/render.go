@@ -86,7 +86,7 @@ type Result struct {
 	Console []string
 	// Dialogs counts the dialogs that the page opened. Each was accepted.
 	Dialogs int
-	// Screenshot is a PNG of the viewport, if the Task asked for one.
+	// Screenshot is a PNG of the viewport, if the Task wants one.
 	Screenshot []byte
 	// Virtual is how long the page has run by its own clock.
 	Virtual time.Duration

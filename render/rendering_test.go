@@ -99,7 +99,7 @@ func TestMaxOrigins(t *testing.T) {
 	r := page(t, &render.Policy{}, render.NewStore(0), "http://a.test/", `<body><script>`+script+`</script></body>`)
 	res, asked := finish(t, r, nil, still)
 	if len(asked) != 4*2+2 {
-		t.Errorf("asked for %v", asked)
+		t.Errorf("requested %v", asked)
 	}
 	for i, f := range res.Requests {
 		if want := map[bool]string{true: render.ReasonHost, false: "robots_disallow"}[i >= 8 && i < 12]; f.Refused != want {

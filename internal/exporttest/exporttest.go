@@ -161,7 +161,7 @@ func lines(path string, n int, line func(w *bufio.Writer, i int)) error {
 }
 
 // Node runs a script of Node.js with packages of the npm registry and returns what it prints. The test is skipped where they
-// are not to be had: TEST_NODE_MODULES in the environment names the directory node_modules.
+// are not installed: TEST_NODE_MODULES in the environment names the directory node_modules.
 func Node(t *testing.T, script string, packages ...string) string {
 	t.Helper()
 	modules := os.Getenv("TEST_NODE_MODULES")

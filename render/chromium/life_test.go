@@ -236,7 +236,7 @@ func TestRefusedWithoutBeingAsked(t *testing.T) {
 	}
 	slices.Sort(asked)
 	if want := []string{"GET http://a.test/yes", "GET http://b.test/cross"}; !slices.Equal(asked, want) {
-		t.Errorf("asked for %q, want %q", asked, want)
+		t.Errorf("requested %q, want %q", asked, want)
 	}
 }
 
