@@ -10,7 +10,7 @@ import (
 
 // Tables returns the tables that a job is exported as.
 func Tables() []*Table {
-	return []*Table{Visits(), Requests(), Hosts(), Robots(), Problems()}
+	return []*Table{Visits(), Requests(), Hosts(), Robots(), Links(), Problems()}
 }
 
 // CSV returns the kind csv: a directory with a file for each of [Tables], by RFC 4180, in UTF-8, with line feeds and the
@@ -20,15 +20,15 @@ func CSV() Kind {
 	return Kind{
 		Name: "csv", Doc: "tables for spreadsheets: visits, requests, hosts, …", Suffix: "-csv", Dir: true, Tables: Tables(),
 		Write: func(x *Export) error {
-			return eachTable(x, Tables(), func(t *Table) error {
+			return EachTable(x, Tables(), func(t *Table) error {
 				return x.write(filepath.Join(x.Path, t.Name+".csv"), func(w *bufio.Writer) error { return writeCSV(x, t, w) })
 			})
 		},
 	}
 }
 
-// eachTable calls f with the tables for which the job has what they are made from.
-func eachTable(x *Export, tables []*Table, f func(*Table) error) error {
+// EachTable calls f with the tables for which the job has what they are made from, and notes those for which it has not.
+func EachTable(x *Export, tables []*Table, f func(*Table) error) error {
 	for _, t := range tables {
 		if t.In != nil {
 			if in, err := t.In(x); err != nil || !in {

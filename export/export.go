@@ -32,6 +32,7 @@ type Kind struct {
 type Progress struct {
 	Visits   int   // read, some of them more than once
 	Requests int   // likewise
+	Links    int   // likewise
 	Pages    int   // read from the archive
 	Bytes    int64 // written to files, as far as they are counted
 }

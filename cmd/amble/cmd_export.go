@@ -152,7 +152,7 @@ func (s *exportScreen) show(p export.Progress) {
 	for _, n := range []struct {
 		n    int
 		what string
-	}{{p.Visits, "visit"}, {p.Requests, "request"}, {p.Pages, "page"}} {
+	}{{p.Visits, "visit"}, {p.Requests, "request"}, {p.Links, "link"}, {p.Pages, "page"}} {
 		if n.n > 0 {
 			parts = append(parts, cli.Plural(n.n, n.what))
 		}

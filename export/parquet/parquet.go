@@ -28,15 +28,12 @@ func Kind() export.Kind {
 	return export.Kind{
 		Name: "parquet", Doc: "Parquet files for DuckDB, pandas, Spark, …", Suffix: "-parquet", Dir: true, Tables: export.Tables(),
 		Write: func(x *export.Export) error {
-			for _, t := range export.Tables() {
+			return export.EachTable(x, export.Tables(), func(t *export.Table) error {
 				if t.Part {
-					continue
+					return nil
 				}
-				if err := file(x, t); err != nil {
-					return err
-				}
-			}
-			return nil
+				return file(x, t)
+			})
 		},
 	}
 }
@@ -47,7 +44,7 @@ const groupRows = 128 << 10
 // dictionary are the columns with few different values.
 var dictionary = []string{
 	"url_host_name", "url_host_registered_domain", "url_protocol", "content_mime_type", "content_charset", "content_truncated", "warc_filename", "outcome", "reason",
-	"rule", "run", "purpose", "host", "domain", "addr", "agent", "clause", "override", "signed", "truncated",
+	"rule", "run", "purpose", "host", "domain", "addr", "agent", "clause", "override", "signed", "truncated", "kind", "fate",
 }
 
 // schemaOf returns the schema of a table. The fields of a struct keep their order.

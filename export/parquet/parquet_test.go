@@ -94,12 +94,14 @@ func TestDuckDB(t *testing.T) {
 		{"SELECT max(len(hops)) FROM visits", "1"},
 		{"SELECT sum(visits)::VARCHAR FROM hosts", fmt.Sprint(len(visits))},
 		{"SELECT (SELECT count(*) FROM requests) - (SELECT sum(requests) FROM hosts)::BIGINT", "0"},
+		{"SELECT count(*) FROM links", fmt.Sprint(exporttest.Found(visits))},
+		{"SELECT max(len(rel)) FROM links", "1"},
 		{"SELECT count(*) > 0 FROM robots WHERE body LIKE '%/private%'", "true"},
 		{"SELECT title FROM visits WHERE url LIKE '%/hostile'", exporttest.Hostile},
 	}
 	var script strings.Builder
 	script.WriteString("import { DuckDBInstance } from '@duckdb/node-api';\nconst c = await (await DuckDBInstance.create(':memory:')).connect();\n")
-	for _, name := range []string{"visits", "requests", "hosts", "robots"} {
+	for _, name := range []string{"visits", "requests", "hosts", "robots", "links"} {
 		fmt.Fprintf(&script, "await c.run(`CREATE VIEW %s AS SELECT * FROM read_parquet('%s')`);\n", name, filepath.Join(out, name+".parquet"))
 	}
 	for _, q := range queries {

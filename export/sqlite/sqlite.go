@@ -51,13 +51,14 @@ func write(x *export.Export) error {
 }
 
 func fill(x *export.Export, db *sql.DB) error {
-	for _, t := range export.Tables() {
+	err := export.EachTable(x, export.Tables(), func(t *export.Table) error {
 		if t.Part {
-			continue
+			return nil
 		}
-		if err := table(x, db, t); err != nil {
-			return err
-		}
+		return table(x, db, t)
+	})
+	if err != nil {
+		return err
 	}
 	for _, statement := range []string{
 		"CREATE INDEX visits_url ON visits (url)",

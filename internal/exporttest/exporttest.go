@@ -26,7 +26,7 @@ const Contact = "https://lab.university.edu/crawl"
 // Hostile is a title of a page of [Job]: a formula, a quote, markup, and marks that turn the direction of reading.
 const Hostile = "=1+2\"'<script>alert(1)</script>, \u202Eabc"
 
-// Job crawls a simulated web of two hosts with an archive, if archive is true: pages, a redirect, resources, errors, a rule
+// Job crawls a simulated web of two hosts with an archive, if archive is true, and otherwise keeps the links: pages, a redirect, resources, errors, a rule
 // of robots.txt, equal pages and hostile names. The first process stops after a few pages, and another one resumes the job.
 func Job(t *testing.T, archive bool) (dir string) {
 	t.Helper()
@@ -35,7 +35,7 @@ func Job(t *testing.T, archive bool) (dir string) {
 		w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: Contact})
 		Web(w)
 		config := func(pages int) job.Config {
-			cfg := job.Config{Archive: archive}
+			cfg := job.Config{Archive: archive, Links: !archive}
 			cfg.Crawl.Contact, cfg.Crawl.Limits.Pages, cfg.Crawl.Follow.Resources = Contact, pages, true
 			cfg.Crawl.Scope.Kind = crawler.ScopeAny
 			w.Apply(&cfg.Crawl)
@@ -112,6 +112,16 @@ func Visits(t *testing.T, dir string) (list []sink.Record) {
 		}
 		list = append(list, v)
 	}
+}
+
+// Found returns how many links the visits have.
+func Found(visits []sink.Record) (n int) {
+	for _, v := range visits {
+		if v.Links != nil {
+			n += v.Links.Found
+		}
+	}
+	return n
 }
 
 // Large makes a job of n visits and requests to many hosts, without crawling: only what an export reads. It has no queue.

@@ -10,22 +10,21 @@ import (
 )
 
 // Links calls f with each link of the pages of a job, in the order of its visits: as the job kept them (job.Config.Links), or else
-// as its pages in the archive have them, for which the crawl is repeated as by [Run]. f must not keep the link. The error is that of
-// f or of Run.
-func Links(ctx context.Context, r *job.Reader, f func(*sink.Outlink) error) error {
+// as its pages in the archive have them, for which the crawl is repeated as by [Run], with its Result. f must not keep the link. The
+// error is that of f or of Run.
+func Links(ctx context.Context, r *job.Reader, f func(*sink.Outlink) error) (*Result, error) {
 	for l, err := range r.Links() {
 		if errors.Is(err, fs.ErrNotExist) {
-			_, err := repeat(ctx, r, &reread{f: f})
-			return err
+			return repeat(ctx, r, &reread{f: f})
 		}
 		if err == nil {
 			err = f(l)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return nil, nil //nolint:nilnil // nothing was repeated
 }
 
 // reread is a sink that passes links on.

@@ -240,7 +240,7 @@ func TestLinksAreThoseOfTheArchive(t *testing.T) {
 		}
 		defer r.Close()
 		links := func() (all []string) {
-			if err := Links(t.Context(), r, func(l *sink.Outlink) error {
+			if _, err := Links(t.Context(), r, func(l *sink.Outlink) error {
 				all = append(all, fmt.Sprint(*l))
 				return nil
 			}); err != nil {
