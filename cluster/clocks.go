@@ -100,7 +100,7 @@ func (t *taken) takeKey(ctx context.Context, key, clause string) error {
 	}
 	if r.yes || err != nil { // it may be granted
 		t.keys = append(t.keys, key)
-		t.within(asked.Add(grantTime))
+		t.within(asked.Add(t.s.node.job.holdEvery()))
 	}
 	if !r.yes {
 		return notYet(r, clause)
@@ -150,20 +150,21 @@ func (s *Shard) hold(ctx context.Context, t *taken, lost context.CancelCauseFunc
 	for i := range heard {
 		heard[i] = time.Now()
 	}
+	every, most := s.node.job.holdEvery(), s.node.job.holdLost()
 	for {
-		wait(ctx, holdEvery)
+		wait(ctx, every)
 		for i, key := range t.keys {
 			if ctx.Err() != nil {
 				return
 			}
 			sent := time.Now()
-			short, cancel := context.WithTimeout(ctx, (holdLost-holdEvery)/time.Duration(len(t.keys)))
+			short, cancel := context.WithTimeout(ctx, (most-every)/time.Duration(len(t.keys)))
 			r, err := s.ask(short, ask{what: askHold, who: t.who, key: key})
 			cancel()
 			switch {
 			case err == nil && r.yes:
 				heard[i] = sent
-			case err == nil, time.Since(heard[i]) >= holdLost:
+			case err == nil, time.Since(heard[i]) >= most:
 				lost(errClock)
 				return
 			}
@@ -176,7 +177,7 @@ func (s *Shard) done(ctx context.Context, a ask, rest time.Duration) {
 	a.what, a.rest = askDone, rest
 	began := time.Now()
 	s.tasks.Go(func() {
-		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), holdTime)
+		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.node.job.holdTime())
 		defer cancel()
 		for short.Err() == nil {
 			a.rest = max(0, rest-time.Since(began))

@@ -23,18 +23,26 @@ const (
 	keyRate    = "r:"
 )
 
-const (
-	grantTime = 10 * time.Second // how long after the question a request may begin
-	holdEvery = 10 * time.Second // how often a request under way says so
-	holdLost  = 20 * time.Second // a request that gets no answer for this long is broken off
-	holdTime  = 30 * time.Second // a clock of which nothing is heard for this long is free again, after a pause
-	tokenTime = time.Second      // how long after the question a token of the rate may be used
-)
+// tokenTime is how long after the question a token of the rate may be used.
+const tokenTime = time.Second
+
+// mostHold is the most that holdTime returns.
+const mostHold = 30 * time.Second
+
+// holdTime is how long a clock is held of which nothing is heard: no longer than a shard by an owner of which nothing is heard.
+func (j *Job) holdTime() time.Duration { return min(j.TTL, mostHold) }
+
+// holdEvery is how often a request under way says so, and how long after the question a request may begin.
+func (j *Job) holdEvery() time.Duration { return j.holdTime() / 3 }
+
+// holdLost is after how long without an answer a request is broken off.
+func (j *Job) holdLost() time.Duration { return 2 * j.holdTime() / 3 }
 
 // keeper keeps the clocks of a shard. It knows nothing of what an earlier owner of the shard has granted: until that must be
 // over it grants nothing, and learns from those who hold clocks.
 type keeper struct {
 	delay time.Duration // the job's
+	hold  time.Duration // the job's holdTime
 	gap   time.Duration // between two tokens of the rate; 0: there is none
 	opens time.Time
 	rate  time.Time // when the first token is given
@@ -58,12 +66,12 @@ type clock struct {
 }
 
 func newKeeper(now time.Time, j *Job, first bool) *keeper {
-	k := &keeper{delay: j.Delay, clocks: map[string]*clock{}, sweep: 1000}
+	k := &keeper{delay: j.Delay, hold: j.holdTime(), clocks: map[string]*clock{}, sweep: 1000}
 	if j.Rate > 0 {
 		k.gap = time.Duration(float64(time.Second) / j.Rate)
 	}
 	if !first {
-		k.opens, k.rate = now.Add(holdTime+k.delay), now.Add(tokenTime+k.gap)
+		k.opens, k.rate = now.Add(k.hold+k.delay), now.Add(tokenTime+k.gap)
 	}
 	return k
 }
@@ -206,10 +214,10 @@ func (k *keeper) clock(now time.Time, key string) *clock {
 		c = &clock{}
 		k.clocks[key] = c
 	}
-	if c.holder != 0 && !c.own && now.Sub(c.heard) >= holdTime {
-		rested := c.heard.Add(holdTime + k.delay)
+	if c.holder != 0 && !c.own && now.Sub(c.heard) >= k.hold {
+		rested := c.heard.Add(k.hold + k.delay)
 		c.holder, c.free, c.rest, c.ownFree = 0, later(c.free, rested), k.delay, later(c.ownFree, rested)
-		c.foreign = later(c.foreign, c.heard.Add(holdTime))
+		c.foreign = later(c.foreign, c.heard.Add(k.hold))
 	}
 	return c
 }

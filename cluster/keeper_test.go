@@ -29,7 +29,7 @@ func (x *keeping) pass(d time.Duration) { x.now = x.now.Add(d) }
 
 func newKeeping(t *testing.T, first bool) *keeping {
 	now := time.Now()
-	return &keeping{t, newKeeper(now, &Job{Delay: time.Second}, first), now}
+	return &keeping{t, newKeeper(now, &Job{TTL: DefaultTTL, Delay: time.Second}, first), now}
 }
 
 func TestKeeperGrantsToOneAtATime(t *testing.T) {
@@ -55,7 +55,7 @@ func TestKeeperForgetsWhoIsSilent(t *testing.T) {
 	x.ask(askTake, 1, 0)
 	x.pass(20 * time.Second)
 	x.ask(askHold, 1, 0)
-	x.pass(holdTime - 1)
+	x.pass(DefaultTTL - 1)
 	if x.ask(askTake, 2, 0).yes {
 		t.Error("taken while it is held")
 	}
@@ -66,11 +66,21 @@ func TestKeeperForgetsWhoIsSilent(t *testing.T) {
 	x.is("free", x.ask(askTake, 3, 0), true, 0)
 }
 
+// A clock is not held for longer than a shard is by an owner of which nothing is heard.
+func TestHoldTimeFollowsTheLease(t *testing.T) {
+	for ttl, want := range map[time.Duration]time.Duration{MinTTL: MinTTL, DefaultTTL: DefaultTTL, time.Hour: 30 * time.Second} {
+		j := &Job{TTL: ttl}
+		if j.holdTime() != want || 2*j.holdEvery() > j.holdLost() || j.holdLost()+j.holdEvery() > j.holdTime() {
+			t.Errorf("TTL %v: held for %v, want %v; heard of each %v, broken off after %v", ttl, j.holdTime(), want, j.holdEvery(), j.holdLost())
+		}
+	}
+}
+
 // A keeper that takes over grants nothing until what was granted before it must be over, and learns who holds what.
 func TestNewKeeperLearns(t *testing.T) {
 	x := newKeeping(t, false)
-	x.is("closed", x.ask(askTake, 1, 0), false, holdTime+time.Second)
-	x.pass(holdTime)
+	x.is("closed", x.ask(askTake, 1, 0), false, DefaultTTL+time.Second)
+	x.pass(DefaultTTL)
 	x.is("hold of a request from before", x.ask(askHold, 7, 0), true, 0)
 	x.pass(time.Second)
 	x.is("open, and held", x.ask(askTake, 1, 0), false, time.Second)
@@ -110,9 +120,9 @@ func TestKeeperOfAHost(t *testing.T) {
 	x = newKeeping(t, false)
 	x.is("own of a host that only this shard requests", own(1, false), true, 0)
 	x.k.doneOwn(x.now, key, 1, 0)
-	x.is("own of another host, which others may be requesting", own(2, true), false, holdTime+time.Second)
+	x.is("own of another host, which others may be requesting", own(2, true), false, DefaultTTL+time.Second)
 	x.ask(askHold, 7, 0)
-	x.pass(holdTime + time.Second - 1)
+	x.pass(DefaultTTL + time.Second - 1)
 	x.ask(askHold, 7, 0)
 	x.pass(1)
 	x.is("own while another says that it is under way", own(2, true), false, time.Second)
@@ -175,10 +185,11 @@ func TestKeeperModel(t *testing.T) {
 		next := uint64(1)
 		for range 400 {
 			x.pass(time.Duration(rng.ExpFloat64() * float64(2*time.Second)))
+			lost := (&Job{TTL: DefaultTTL}).holdLost()
 			for who, r := range running { // a request that is not heard is broken off
-				if x.now.Sub(r.heard) >= holdLost {
+				if x.now.Sub(r.heard) >= lost {
 					delete(running, who)
-					free = later(free, r.heard.Add(holdLost))
+					free = later(free, r.heard.Add(lost))
 				}
 			}
 			who := uint64(0)

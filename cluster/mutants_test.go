@@ -43,8 +43,8 @@ var mutants = []mutant{
 	{"a beat is idle whatever was appended since", "owner.go", "idle && now == mark", "idle", "BeatOfAnEarlier"},
 
 	// Keepers: I5.
-	{"a new keeper grants at once", "keeper.go", "k.opens, k.rate = now.Add(holdTime+k.delay)", "k.opens, k.rate = now", "NewKeeperLearns"},
-	{"a clock whose holder is silent is free at once", "keeper.go", "rested := c.heard.Add(holdTime + k.delay)", "rested := c.heard", "Keeper"},
+	{"a new keeper grants at once", "keeper.go", "k.opens, k.rate = now.Add(k.hold+k.delay)", "k.opens, k.rate = now", "NewKeeperLearns"},
+	{"a clock whose holder is silent is free at once", "keeper.go", "rested := c.heard.Add(k.hold + k.delay)", "rested := c.heard", "Keeper"},
 	{"a clock has many holders", "keeper.go", "	case c.holder != 0:\n		return c.promise(now, now.Add(k.delay), k.delay)\n", "", "KeeperModel"},
 	{"a clock does not rest", "keeper.go", "	case now.Before(c.free):\n		return c.promise(now, c.free, max(c.rest, k.delay))\n", "", "KeeperModel"},
 	{"a domain has a clock in each shard", "clocks.go", "if j.PerDomain {", "if false {", "Sim"},

@@ -107,6 +107,25 @@ func create(t *testing.T, c Config) {
 	})
 }
 
+// remove deletes the streams of a job: a server that starts again has to elect a leader for each.
+func remove(t *testing.T, c Config) {
+	t.Helper()
+	e, err := dial(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	for name := range e.js.StreamNames(ctx).Name() {
+		if strings.Contains(name, c.Job+"_") {
+			if err := e.js.DeleteStream(ctx, name); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 // soon calls f until it succeeds.
 func soon(t *testing.T, f func(ctx context.Context) error) {
 	t.Helper()
@@ -139,16 +158,19 @@ func connect(t *testing.T, c Config) *Engine {
 }
 
 func TestEngineConforms(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprintf("R%d", n), func(t *testing.T) {
 			if n > 1 && testing.Short() {
 				t.Skip("three servers")
 			}
+			t.Parallel()
 			s := start(t, n)
 			var jobs atomic.Int64
 			enginetest.Run(t, func(t *testing.T) enginetest.Job {
 				c := Config{URLs: s.urls(), Job: fmt.Sprintf("job-%d", jobs.Add(1)), Shards: 16, Replicas: n}
 				create(t, c)
+				t.Cleanup(func() { remove(t, c) })
 				return enginetest.Job{
 					Connect: func(t *testing.T) cluster.Engine { return connect(t, c) },
 					Restart: func(t *testing.T) {

@@ -26,6 +26,7 @@ func TestNodesOnJetStream(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes real time")
 	}
+	t.Parallel()
 	s := start(t, 1)
 	c := Config{URLs: s.urls(), Job: "nodes", Shards: 4, Replicas: 1}
 	create(t, c)
@@ -52,11 +53,11 @@ func TestNodesOnJetStream(t *testing.T) {
 		}
 		nodes.Go(func() { errs[i] = n.Run(ctx) })
 		if i == 1 {
-			time.AfterFunc(3*time.Second, cancel)
+			time.AfterFunc(2*time.Second, cancel)
 		}
 		if i == 2 {
-			time.AfterFunc(4*time.Second, e.Close) // it can neither write nor ask any more
-			time.AfterFunc(20*time.Second, cancel)
+			time.AfterFunc(3*time.Second, e.Close) // it can neither write nor ask any more
+			time.AfterFunc(3*time.Second+2*cluster.MinTTL, cancel)
 		}
 	}
 	nodes.Wait()
@@ -76,7 +77,7 @@ func TestNodesOnJetStream(t *testing.T) {
 
 // makePages makes hosts whose pages link to each other.
 func makePages(w *crawltest.Web) (urls []string) {
-	const hosts, each = 6, 25
+	const hosts, each = 6, 20
 	for h := range hosts {
 		site := w.Site(fmt.Sprintf("h%d.test", h))
 		for p := range each {

@@ -181,7 +181,7 @@ func TestClusterOfProcesses(t *testing.T) {
 	}
 	skipUnderRace(t)
 	t.Parallel()
-	for name, limit := range map[string]int{"all": 0, "max-pages": 70} {
+	for name, limit := range map[string]int{"all": 0, "max-pages": 40} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			killedNode(t, limit)
@@ -190,7 +190,7 @@ func TestClusterOfProcesses(t *testing.T) {
 }
 
 func killedNode(t *testing.T, limit int) {
-	web, dir := newClusterWeb(t, 6, 20), t.TempDir()
+	web, dir := newClusterWeb(t, 6, 10), t.TempDir()
 	at := []string{"--cluster", serveEngine(t, filepath.Join(dir, "engine")), "--job", "test"}
 	do := func(command string, args ...string) *proc {
 		return launch(t, append(append([]string{"cluster", command}, at...), args...)...)
@@ -206,7 +206,7 @@ func killedNode(t *testing.T, limit int) {
 		return do("work", "--name", name, "-o", filepath.Join(dir, name), "--verbose")
 	}
 	a, b := node("a"), node("b")
-	until(t, "some pages", func() bool { return web.count() > 30 })
+	until(t, "some pages", func() bool { return web.count() > 20 })
 	if err := b.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
