@@ -59,19 +59,22 @@ func (d jobFiles) records(m *Manifest) *records {
 	return r
 }
 
-// committedStates adds what the commits stored in the queue.
+// committedStates adds what the commits stored in the queue. A copy of a job may be without the file that is locked: nobody works
+// on it then.
 func (d jobFiles) committedStates(r *records) error {
 	lock, err := d.openShared(lockName)
-	if errors.Is(err, ErrHeld) {
+	switch {
+	case errors.Is(err, ErrHeld):
 		return d.heldBy()
-	}
-	if err != nil {
+	case err == nil:
+		defer func() { _ = lock.Close() }() // only read
+	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
 	err = disk.ReadValues(d.path(frontierName), disk.Config{LastWrite: d.path(lastWriteName)}, "", keyJob, func(name string, value []byte) error {
 		return r.add(name, value)
 	})
-	return errors.Join(d.queueError(err), lock.Close())
+	return d.queueError(err)
 }
 
 func (r *records) add(name string, value []byte) error {
