@@ -159,6 +159,9 @@ func readHostFields(x *crawler.Config) error {
 		for _, name := range sortedKeys(h.Header) {
 			for j, value := range h.Header[name] {
 				f := field{name: name, value: value}
+				if value == secretGone {
+					errs = append(errs, &KeyError{Key: keyHosts, Err: fmt.Errorf("entry %d (%s): headers: %s: a job does not keep values of header fields: give the job file again, with crawl --config FILE -o DIR, or in it where to read the value, as '@FILE' or env:NAME", i+1, h.Match, name)})
+				}
 				if !f.isKept() {
 					continue
 				}

@@ -42,23 +42,8 @@ type lineError struct {
 	error
 }
 
-// readHosts reads the text of the setting.
-func readHosts(v []string) ([]crawler.HostSettings, error) {
-	all, err := recordedHosts(one(v))
-	return all, errors.Join(err, checkValues(all))
-}
-
-// checkValues reports header fields that have lost their values.
-func checkValues(all []crawler.HostSettings) error {
-	for i := range all {
-		for name, values := range all[i].Header {
-			if slices.Contains(values, secretGone) {
-				return fmt.Errorf("entry %d (%s): headers: %s: a job does not keep values of header fields: give the job file again, with crawl --config FILE -o DIR, or in it where to read the value, as '@FILE' or env:NAME", i+1, all[i].Match, name)
-			}
-		}
-	}
-	return nil
-}
+// readHosts reads the text of the setting, which in a job may have no values of header fields: Access, which needs them, says so.
+func readHosts(v []string) ([]crawler.HostSettings, error) { return recordedHosts(one(v)) }
 
 // recordedHosts reads the text of the setting in a job, which may have no values of header fields.
 func recordedHosts(text string) ([]crawler.HostSettings, error) {

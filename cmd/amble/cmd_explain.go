@@ -69,7 +69,7 @@ func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
 	if c.Of != "" {
 		dir, text = c.Subject, c.Of
 		if !job.Holds(dir) {
-			return cli.Usage("%s is no job directory that \"amble crawl -o\" made", dir)
+			return cli.Usage("%s is not a job directory that \"amble crawl -o\" made", dir)
 		}
 	}
 	u, err := weburl.Parse(text)

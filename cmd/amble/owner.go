@@ -19,7 +19,7 @@ func (c *explainCmd) forOwner(a *app) error {
 		return cli.Usage("--for-owner and --host go together, with a job directory: amble explain job --host site.to.crawl --for-owner")
 	}
 	if !job.Holds(c.Subject) {
-		return cli.Usage("%s is no job directory that \"amble crawl -o\" made", c.Subject)
+		return cli.Usage("%s is not a job directory that \"amble crawl -o\" made", c.Subject)
 	}
 	r, err := job.Read(c.Subject)
 	if err != nil {

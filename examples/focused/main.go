@@ -10,12 +10,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net/http"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -73,29 +71,19 @@ type page struct {
 	url, title string
 }
 
-// found are the pages that have a word of the topic.
-type found struct {
-	topic
-	mu    sync.Mutex
-	pages []page
-}
-
 var body = css.MustCompile("body")
 
-// Handle implements crawler.Handler.
-func (f *found) Handle(_ context.Context, v *crawler.Visit) error {
+// score returns what a page is worth, nothing if it has no word of the topic.
+func (t topic) score(_ context.Context, v *crawler.Visit) ([]page, error) {
 	tree, err := v.Tree()
-	if err != nil || tree == nil || v.Status() != http.StatusOK || v.Directives.NoIndex {
-		return err
+	if err != nil || tree == nil || v.Directives.NoIndex {
+		return nil, err
 	}
-	p := page{url: v.URL.String(), title: strings.Clone(v.Doc.Title)}
-	p.score = 3*f.in(p.title, once) + 2*f.in(v.URL.PathQuery(), once) + f.in(css.Text(tree, body), often)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if p.score > 0 {
-		f.pages = append(f.pages, p)
+	score := 3*t.in(v.Doc.Title, once) + 2*t.in(v.URL.PathQuery(), once) + t.in(css.Text(tree, body), often)
+	if score == 0 {
+		return nil, nil
 	}
-	return nil
+	return []page{{score, v.URL.String(), strings.Clone(v.Doc.Title)}}, nil
 }
 
 // run is the program. cfg is the initial Config: tests put a simulated web into it.
@@ -114,20 +102,24 @@ func run(ctx context.Context, args []string, stdout io.Writer, cfg crawler.Confi
 	if err != nil {
 		return err
 	}
-	f := &found{topic: t}
-	cfg.Limits.Depth, cfg.Handler, cfg.Priority = 10, f, t.priority
+	cfg.Limits.Depth, cfg.Priority = 10, t.priority
 	c, err := crawler.New(cfg)
 	if err != nil {
 		return err
 	}
-	if _, err := c.Run(ctx, flags.Args()...); err != nil {
-		return err
+	var pages []page
+	for p, err := range crawler.Collect(ctx, c, t.score, flags.Args()...) {
+		if failed := (*crawler.VisitError)(nil); err != nil && !errors.As(err, &failed) {
+			return err
+		} else if err == nil {
+			pages = append(pages, p)
+		}
 	}
-	slices.SortFunc(f.pages, func(x, y page) int { return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.url, y.url)) })
-	for _, p := range f.pages[:min(len(f.pages), int(*top))] {
+	slices.SortFunc(pages, func(x, y page) int { return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.url, y.url)) })
+	for _, p := range pages[:min(len(pages), int(*top))] {
 		fmt.Fprintf(stdout, "%.1f\t%s\t%q\n", p.score, p.url, p.title)
 	}
-	if len(f.pages) == 0 {
+	if len(pages) == 0 {
 		err = errors.New("no page has a word of the topic")
 	}
 	return err
