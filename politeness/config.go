@@ -121,7 +121,7 @@ type Config struct {
 	Snapshot []byte
 	// Ledger receives one JSON line when a request starts and one when it ends. A Write that stores a part of its line ends
 	// the Gate's requests, unless the writer takes the part back as [ledger.File] does; so does one that fails to store the
-	// end of a request. nil: none is kept.
+	// end of a request. A [ledger.Recorder] gets the entries instead. nil: none is kept.
 	Ledger io.Writer
 	// LedgerSize is how many bytes the ledger already has, from earlier processes. See [Gate.Replay].
 	LedgerSize int64

@@ -1,7 +1,9 @@
 package live
 
 import (
-	"bytes"
+	"context"
+	"errors"
+	"slices"
 	"sync"
 
 	"github.com/amble-crawler/amble/politeness/ledger"
@@ -14,59 +16,101 @@ type Source interface {
 	Poll(line func(*ledger.Entry), visit func(*sink.Record)) error
 }
 
-// Feed is the Source of a crawl that is not kept in a directory: the crawl writes to it, and Poll takes what was written. Poll
-// must not be called concurrently.
+// Feed is the Source of a crawl that is not kept in a directory: it is given entries and visits as they are, and Poll takes
+// them. It is a [ledger.Recorder] and a [sink.Sink]. Poll must not be called concurrently.
 type Feed struct {
-	Ledger, Visits Buffer
+	// Full is called when there is enough to be taken, by the goroutines of the crawl. It must not wait for them. It is set
+	// before the crawl begins. nil: what is given is kept until Poll is called.
+	Full func()
 
-	lines  ledger.Parser
-	visits sink.Parser
+	mu     sync.Mutex
+	lines  batch[ledger.Entry]
+	visits batch[sink.Record]
 }
 
-// Buffer keeps what is written until it is taken.
-type Buffer struct {
-	mu    sync.Mutex
-	b     []byte
-	taken []byte // whose memory is used again
-}
+// batch is what has been given, in memory that is used again.
+type batch[T any] struct{ given, taken []T }
 
-// mostSpare is how much memory a Buffer keeps to use it again, in bytes.
-const mostSpare = 4 << 20
+const (
+	enough    = 256  // that are given before Full is called: they are still in the processor's caches
+	mostSpare = 4096 // whose memory is kept
+)
 
-// Write keeps whole lines.
-func (f *Buffer) Write(b []byte) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.b = append(f.b, b...)
-	return len(b), nil
-}
-
-// take returns what was written since the last call. It is valid until the next call.
-func (f *Buffer) take() []byte {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if cap(f.taken) > mostSpare {
-		f.taken = nil
+// next returns room for another one, and whether there are enough.
+func (b *batch[T]) next() (room *T, full bool) {
+	if len(b.given) < cap(b.given) {
+		b.given = b.given[:len(b.given)+1]
+	} else {
+		var zero T
+		b.given = append(b.given, zero)
 	}
-	f.b, f.taken = f.taken[:0], f.b
-	return f.taken
+	return &b.given[len(b.given)-1], len(b.given)%enough == 0
+}
+
+// take returns what was given since the last call. It is valid until the next call.
+func (b *batch[T]) take() []T {
+	if cap(b.taken) > mostSpare {
+		b.taken = nil
+	}
+	b.given, b.taken = b.taken[:0], b.given
+	return b.taken
+}
+
+// Record implements [ledger.Recorder].
+func (f *Feed) Record(e *ledger.Entry) error {
+	f.mu.Lock()
+	line, full := f.lines.next()
+	clauses := append(line.Clauses[:0], e.Clauses...)
+	*line = *e
+	line.Clauses = clauses
+	f.mu.Unlock()
+	f.tell(full)
+	return nil
+}
+
+// Append implements [sink.Sink].
+func (f *Feed) Append(_ context.Context, r *sink.Record) error {
+	f.mu.Lock()
+	v, full := f.visits.next()
+	*v = *r
+	v.Usage = slices.Clone(r.Usage)
+	v.Hops, v.Directives, v.Data, v.Links, v.WARC, v.Outlinks, v.Exchange = nil, nil, nil, nil, nil, nil, nil // no page shows them
+	f.mu.Unlock()
+	f.tell(full)
+	return nil
+}
+
+func (f *Feed) tell(full bool) {
+	if full && f.Full != nil {
+		f.Full()
+	}
 }
 
 // Poll implements [Source].
 func (f *Feed) Poll(line func(*ledger.Entry), visit func(*sink.Record)) error {
-	var e ledger.Entry
-	var v sink.Record
-	for b := range bytes.Lines(f.Ledger.take()) {
-		if err := f.lines.Parse(bytes.TrimSuffix(b, []byte("\n")), &e); err != nil {
-			return err
-		}
-		line(&e)
+	f.mu.Lock()
+	lines, visits := f.lines.take(), f.visits.take()
+	f.mu.Unlock()
+	for i := range lines {
+		line(&lines[i])
 	}
-	for b := range bytes.Lines(f.Visits.take()) {
-		if err := f.visits.Parse(b, &v); err != nil {
-			return err
-		}
-		visit(&v)
+	for i := range visits {
+		visit(&visits[i])
 	}
 	return nil
 }
+
+// Write implements [ledger.Recorder]: it is not called.
+func (f *Feed) Write([]byte) (int, error) { return 0, errors.ErrUnsupported }
+
+// Name implements [sink.Named].
+func (f *Feed) Name() string { return "page" }
+
+// Sync implements [sink.Sink]. Nothing is ever durable.
+func (f *Feed) Sync() (int64, error) { return 0, nil }
+
+// Restore implements [sink.Sink]: a crawl that is not kept is not resumed.
+func (f *Feed) Restore(int64) error { return sink.ErrNotCuttable }
+
+// Close implements [sink.Sink].
+func (f *Feed) Close() error { return nil }

@@ -3,40 +3,70 @@ package live
 import (
 	"fmt"
 	"testing"
+
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/sink"
 )
 
-// TestABufferGivesEachLineOnce: what is taken stays as it is while more is written, memory is used again, and that of a burst is
-// not kept.
-func TestABufferGivesEachLineOnce(t *testing.T) {
-	var b Buffer
-	write := func(text string) {
-		if n, err := b.Write([]byte(text)); n != len(text) || err != nil {
-			t.Fatal(n, err)
+// TestAFeedGivesEachOnce: what is given is taken once, in order, does not change with what belongs to the crawl, and memory is
+// used again, but that of a burst is not kept.
+func TestAFeedGivesEachOnce(t *testing.T) {
+	full := 0
+	f := Feed{Full: func() { full++ }}
+	clauses, usage := []ledger.Clause{{Name: ledger.ClauseDelay}}, []sink.Usage{{Use: "search"}}
+	give := func(i int) {
+		clauses[0].Delay, usage[0].Signal = ledger.Duration(i), fmt.Sprint(i)
+		if err := f.Record(&ledger.Entry{Event: ledger.Start, ID: uint64(i), Clauses: clauses}); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Append(t.Context(), &sink.Record{URL: fmt.Sprint(i), Usage: usage, Links: &sink.LinkCount{}}); err != nil {
+			t.Fatal(err)
 		}
 	}
-	for i := range 100 {
-		want := fmt.Sprintf("line %d\nanother\n", i)
-		write(want)
-		got := b.take()
-		write("later\n")
-		if string(got) != want {
-			t.Fatalf("%q, want %q", got, want)
-		}
-		if later := b.take(); string(later) != "later\n" {
-			t.Fatalf("%q", later)
+	lines, visits := 0, 0
+	poll := func() {
+		err := f.Poll(func(e *ledger.Entry) {
+			if e.ID != uint64(lines) || len(e.Clauses) != 1 || e.Clauses[0].Delay != ledger.Duration(lines) {
+				t.Fatalf("line %d: %+v", lines, e)
+			}
+			lines++
+		}, func(v *sink.Record) {
+			if v.URL != fmt.Sprint(visits) || len(v.Usage) != 1 || v.Usage[0].Signal != v.URL || v.Links != nil {
+				t.Fatalf("visit %d: %+v", visits, v)
+			}
+			visits++
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
-	if n := testing.AllocsPerRun(100, func() {
-		write("x\n")
-		_ = b.take()
-	}); n > 1 { // write makes the slice
+	for i := range 3 * enough {
+		if give(i); i%100 == 0 {
+			poll()
+		}
+	}
+	for i := range 3 * mostSpare {
+		give(3*enough + i)
+	}
+	poll()
+	if most := 3*enough + 3*mostSpare; lines != most || visits != most {
+		t.Errorf("%d lines and %d visits of %d", lines, visits, most)
+	}
+	if full != 2*3*mostSpare/enough {
+		t.Errorf("it was full %d times", full)
+	}
+	poll()
+	poll()
+	if n := cap(f.lines.given) + cap(f.lines.taken) + cap(f.visits.given) + cap(f.visits.taken); n > 2*mostSpare {
+		t.Errorf("room for %d is kept", n)
+	}
+	e := ledger.Entry{Event: ledger.End}
+	if n := testing.AllocsPerRun(10, func() {
+		for range enough {
+			_ = f.Record(&e)
+		}
+		_ = f.Poll(func(*ledger.Entry) {}, func(*sink.Record) {})
+	}); n > 0 {
 		t.Errorf("%v allocations", n)
-	}
-	write(string(make([]byte, 2*mostSpare)))
-	for range 3 {
-		_ = b.take()
-	}
-	if cap(b.b)+cap(b.taken) > mostSpare {
-		t.Errorf("%d bytes are kept", cap(b.b)+cap(b.taken))
 	}
 }

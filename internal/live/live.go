@@ -114,8 +114,16 @@ func (l *Live) step(now time.Time) {
 	}
 }
 
-// poll reads what is new. The caller holds the lock.
-func (l *Live) poll(now time.Time) {
+// take reads what is new, unless that would have to wait: it is called by the crawl.
+func (l *Live) take() {
+	if l.mu.TryLock() {
+		defer l.mu.Unlock()
+		l.read()
+	}
+}
+
+// read reads what is new. The caller holds the lock.
+func (l *Live) read() {
 	if !l.began || l.broken != nil {
 		return
 	}
@@ -127,6 +135,14 @@ func (l *Live) poll(now time.Time) {
 		l.recent.visit(v)
 		d.AddVisit(v)
 	})
+}
+
+// poll reads what is new, and how far the crawl has got. The caller holds the lock.
+func (l *Live) poll(now time.Time) {
+	if !l.began || l.broken != nil {
+		return
+	}
+	l.read()
 	l.polled = now
 	if c := l.config.Crawler; c != nil {
 		p := c.Progress()

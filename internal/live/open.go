@@ -9,7 +9,6 @@ import (
 	"github.com/amble-crawler/amble/internal/digest"
 	"github.com/amble-crawler/amble/metrics"
 	"github.com/amble-crawler/amble/politeness/audit"
-	"github.com/amble-crawler/amble/sink"
 )
 
 // Opening is the page of a crawl in this process that has not begun: the crawler's configuration has to know of it.
@@ -45,8 +44,8 @@ func (o *Opening) configure(c *crawler.Config) {
 		Claimed: func(frontier.Claim) { o.began.Do(o.live.Begin) },
 	})
 	if o.feed != nil {
-		c.Politeness.Ledger = &o.feed.Ledger
-		c.Sinks = append(c.Sinks, sink.NewJSONL(&o.feed.Visits))
+		c.Politeness.Ledger = o.feed
+		c.Sinks = append(c.Sinks, o.feed)
 	}
 }
 
@@ -59,6 +58,9 @@ func (o *Opening) Serve(c Config, rules audit.Config, body audit.Body) {
 	c.Digest = digest.New(digest.Config{Audit: rules, Body: body})
 	o.metrics.Watch(c.Crawler, c.Outlook)
 	o.live = New(c)
+	if o.feed != nil {
+		o.feed.Full = o.live.take
+	}
 	o.server.Serve(o.live)
 }
 

@@ -5,12 +5,20 @@ import (
 	"sync"
 )
 
+// Recorder is a ledger in memory: a [Writer] to it passes entries on as they are, without line numbers and without a chain.
+// Record may be called concurrently. The entry and its clauses are valid until it returns.
+type Recorder interface {
+	io.Writer // not called
+	Record(e *Entry) error
+}
+
 // Writer writes each entry as one line by one call of Write, and chains the lines (see [Chain]). Its methods may be called
 // concurrently.
 type Writer struct {
 	mu     sync.Mutex
 	w      io.Writer
-	buf    []byte // for the next line
+	record Recorder // w, if it is one
+	buf    []byte   // for the next line
 	size   int64
 	chain  Chain
 	since  int   // lines since the last head
@@ -22,7 +30,10 @@ const maxSpare = 1 << 16
 
 // NewWriter returns a Writer to w, which already contains size bytes of complete lines. If w is nil, entries are discarded.
 // The chain begins as that of a new ledger: see Continue.
-func NewWriter(w io.Writer, size int64) *Writer { return &Writer{w: w, size: size, chain: noLines()} }
+func NewWriter(w io.Writer, size int64) *Writer {
+	record, _ := w.(Recorder)
+	return &Writer{w: w, record: record, size: size, chain: noLines()}
+}
 
 // Continue continues the chain of the lines that exist already, as [ReadChain] returns it. It must be called before the
 // first Write.
@@ -40,6 +51,9 @@ func (l *Writer) Discards() bool { return l.w == nil }
 func (l *Writer) Write(e *Entry) error {
 	if l.w == nil {
 		return nil
+	}
+	if l.record != nil {
+		return l.record.Record(e)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,7 +82,7 @@ func (l *Writer) write(e *Entry) error {
 }
 
 // Sign writes a head that contains the result of sign for the current chain. It writes nothing if that is "" or if no line
-// was written since the last head. Other lines wait meanwhile.
+// was written since the last head, as none ever is to a [Recorder]. Other lines wait meanwhile.
 func (l *Writer) Sign(run string, sign func(Chain) (token string, err error)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
