@@ -34,5 +34,6 @@ func TestMemoryConformsInRealTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits in real time")
 	}
+	t.Parallel()
 	frontiertest.Run(t, open(3*time.Second), frontiertest.Options{ClaimTimeout: 3 * time.Second, Slots: 3, Runs: 3})
 }

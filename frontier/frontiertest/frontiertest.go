@@ -23,8 +23,8 @@ const WideHost = "wide.test:80"
 type Options struct {
 	// Virtual runs every test in a testing/synctest bubble: times are then checked to the
 	// nanosecond and waiting costs nothing. All goroutines of the store must be started by open
-	// and ended by Close. Without it tests wait in real time, and of times only lower bounds are
-	// checked.
+	// and ended by Close. Without it tests wait in real time, side by side, and of times only lower
+	// bounds are checked: open is then called by several goroutines.
 	Virtual bool
 	// ClaimTimeout is how long a claim of the stores lasts. 0: for ever, and F11 is skipped.
 	// In virtual time it must be a minute at least, or claims end within other tests.
@@ -50,6 +50,9 @@ func Run(t *testing.T, open func(t *testing.T) frontier.Frontier, opts Options) 
 	t.Helper()
 	each(opts, func(name string, check func(*kit)) {
 		t.Run(name, func(t *testing.T) {
+			if !opts.Virtual {
+				t.Parallel()
+			}
 			bubble(t, opts.Virtual, func(t *testing.T) {
 				k := newKit(t, opts, open(t))
 				k.crash = hook(t, opts.Crash)
