@@ -269,7 +269,7 @@ func (c Config) identity() politeness.Identity {
 
 // Validate reports everything wrong with c that can be known without seeds, joined, each with the field's
 // name: *ConfigErrors, and the errors of the Configs inside it. A missing Contact is reported when the
-// seeds are known.
+// seeds are known, a missing Renderer by New.
 func (c Config) Validate() error {
 	errs := []error{c.identity().Validate(true), c.Fetch.Validate(), checkSeeds(c.Seeds)}
 	bad := func(ok bool, format string, args ...any) {
@@ -317,7 +317,6 @@ func (c Config) Validate() error {
 		bad(err == nil, "Priorities[%d] is wrong: %v", i, err)
 	}
 	errs = append(errs, c.Render.Validate())
-	bad(!c.Render.Renders() || c.Renderer != nil, "Render.Mode is %q without a Renderer: set one, such as that of package render/chromium", c.Render.Mode)
 	bad(!c.Render.Renders() || c.Clocks == nil, "Render.Mode is %q in a crawl of several processes: they would request what pages load twice; render in one process", c.Render.Mode)
 	x := c.Extract
 	bad(x.MaxLinks == 0 && !x.Resources && !x.XML, "Extract has MaxLinks, Resources or XML: leave them out, Limits.LinksPerPage, Follow.Resources and the type of each page decide")

@@ -30,6 +30,9 @@ func New(c Config) (*Crawler, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	if c.Render.Renders() && c.Renderer == nil {
+		return nil, configError("Render.Mode is %q without a Renderer: set one, such as that of package render/chromium", c.Render.Mode)
+	}
 	c = c.withDefaults()
 	p := c.Politeness
 	p.Identity, p.Contactless = c.identity(), c.Contact == ""

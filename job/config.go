@@ -59,9 +59,36 @@ type Config struct {
 	// KeepCookies keeps the cookies in the directory, for later processes of the job, in a file that only its owner may
 	// read. It turns cookies on.
 	KeepCookies bool
+	// Browser is the browser that renders pages, if Crawl.Render says that pages are rendered. A job starts none: the program
+	// does, with these settings, and sets Crawl.Renderer.
+	Browser Browser
 
 	origins map[string]string // where values came from, by key
 	shown   Settings          // set by the command, for display in a job file
+}
+
+// Browser says which browser renders pages, and how it is run. Package render/chromium has such a browser.
+type Browser struct {
+	Path      string    // path or name of the browser; "": the first of the usual ones
+	Isolation Isolation // how it is kept from the network
+	Tabs      int       // pages that it renders at a time; 0: half the number of processors
+	// Name is what the browser calls itself, with its version. The manifest records it for each run. It is not a setting.
+	Name string
+}
+
+// Isolation says how a browser is kept from the network: see the constants of package render/chromium. "" is "namespace".
+type Isolation string
+
+// checkBrowser reports settings of rendering that make no sense together.
+func (c *Config) checkBrowser() error {
+	switch r := &c.Crawl.Render; {
+	case !r.Screenshot || c.Archive && r.Renders():
+		return nil
+	case !r.Renders():
+		return &KeyError{Key: "screenshot", Err: errors.New("a picture is made of rendered pages: choose with --render which ones are")}
+	default:
+		return &KeyError{Key: "screenshot", Err: errors.New("pictures are kept in the archive: add --format jsonl,warc")}
+	}
 }
 
 // Crawler returns the configuration for package crawler: Crawl, completed from the files that the other fields name.
@@ -123,6 +150,9 @@ func (c *Config) absolute() error {
 	c.Header, err = absoluteFields(c.Header)
 	c.Crawl.Hosts, err2 = absoluteHosts(c.Crawl.Hosts)
 	err = errors.Join(err, err2)
+	if strings.ContainsRune(c.Browser.Path, filepath.Separator) && err == nil { // else it is a name in PATH
+		c.Browser.Path, err = filepath.Abs(c.Browser.Path)
+	}
 	for _, p := range []*string{&c.OwnHosts, &c.OptOut, &c.Since, &c.Sign, &c.LoadCookies} {
 		if *p != "" && err == nil {
 			*p, err = filepath.Abs(*p)
@@ -133,7 +163,7 @@ func (c *Config) absolute() error {
 
 // jobsOwn lists the fields of crawler.Config that a job sets, and those that do not change a crawl.
 var jobsOwn = []string{
-	"Frontier", "KeepRobots", "AtCommit", "Trace", "Fetch.Listeners",
+	"Frontier", "KeepRobots", "AtCommit", "Trace", "Fetch.Listeners", "Renderer",
 	"Politeness.Ledger", "Politeness.LedgerSize", "Politeness.Snapshot", "Politeness.Identity", "Politeness.Contactless",
 }
 
@@ -172,6 +202,9 @@ func (c *Config) validate() error {
 	x := &c.Crawl
 	if x.Frontier != nil || x.KeepRobots != nil || x.AtCommit != nil || x.Politeness.Ledger != nil {
 		return refused("job: Crawl.Frontier, KeepRobots, AtCommit and Politeness.Ledger are set by the job: leave them out")
+	}
+	if x.Render.Renders() && x.Renderer == nil {
+		return refused("job: Crawl.Render.Mode is %q without a Renderer: set Crawl.Renderer, such as that of package render/chromium", x.Render.Mode)
 	}
 	return c.checkItems()
 }

@@ -230,7 +230,7 @@ func (c *Config) forJob(seeds []weburl.URL) (crawler.Config, error) {
 		return crawler.Config{}, &Error{Kind: Refused, Err: err}
 	}
 	cfg, err := c.Crawler()
-	if err = errors.Join(err, c.Access(&cfg, seeds...), c.checkOwn(), cfg.Validate()); err != nil {
+	if err = errors.Join(err, c.Access(&cfg, seeds...), c.checkOwn(), c.checkBrowser(), cfg.Validate()); err != nil {
 		return cfg, &Error{Kind: Refused, Err: err}
 	}
 	return cfg, nil
@@ -422,6 +422,7 @@ func (j *Job) begin(now time.Time, seeds []string) error {
 		run.Changes, j.manifest.Seeds = list, append(j.manifest.Seeds, added...)
 	}
 	m := j.manifest
+	run.Browser = j.config.Browser.Name
 	m.Settings, m.Program, m.Runs = settings, program, append(m.Runs, run)
 	return nil
 }

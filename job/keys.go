@@ -15,6 +15,7 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/identity"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/render"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -39,16 +40,17 @@ type Group string
 
 // The groups of keys.
 const (
-	Who     Group = "who"     // who crawls
-	Reach   Group = "reach"   // how far from the seeds
-	InScope Group = "scope"   // which URLs belong to the crawl
-	Pace    Group = "pace"    // how politely
-	Amount  Group = "amount"  // how much
-	Access  Group = "access"  // what sites are shown by whom they gave access to
-	State   Group = "state"   // what is kept from one request for later ones
-	Network Group = "network" // how requests are sent
-	Output  Group = "output"  // what is written
-	Command Group = "command" // what a person sees of one process; not a setting of a job
+	Who       Group = "who"     // who crawls
+	Reach     Group = "reach"   // how far from the seeds
+	InScope   Group = "scope"   // which URLs belong to the crawl
+	Pace      Group = "pace"    // how politely
+	Amount    Group = "amount"  // how much
+	Access    Group = "access"  // what sites are shown by whom they gave access to
+	State     Group = "state"   // what is kept from one request for later ones
+	Network   Group = "network" // how requests are sent
+	Rendering Group = "render"  // which pages are rendered, and how
+	Output    Group = "output"  // what is written
+	Command   Group = "command" // what a person sees of one process; not a setting of a job
 )
 
 // Freedom says how a setting may change when a job is resumed.
@@ -185,6 +187,14 @@ var keys = []*Key{
 	{"allow-port", "Ports that may be requested although browsers refuse to, such as 22, 25 or 6000.", Network, Fixed, true, "Crawl.Fetch.AllowPorts", list{port}},
 	{"insecure-hosts", "Host names whose certificates are not verified; their visits and archives say so.", Network, Free, true, "Crawl.Fetch.InsecureHosts", own[[]string]{is: List, read: fullHostNames, write: slices.Clone[[]string], late: true}},
 
+	{"render", "Render pages, which runs their scripts, before their links are read: never, auto (those that look empty without their scripts) or always (${default}). Needs Chromium, which gets no network: what a page loads is requested by the crawler.", Rendering, Fixed, false, "Crawl.Render.Mode", choice{string(render.Never), []string{string(render.Never), string(render.Auto), string(render.Always)}, nil}},
+	{"render-kinds", "What rendered pages may load besides scripts and data: style, image, font.", Rendering, Fixed, true, "Crawl.Render.Kinds", list{loadable}},
+	{"render-hosts", "Hosts outside their site that rendered pages may load from: site (none), any, or a pattern such as *.cdn.example. Without it those of four origins for each page.", Rendering, Fixed, true, "Crawl.Render.Hosts", words{}},
+	{"screenshot", "With --format warc: archive a picture of each rendered page. They may load style sheets, images and fonts then.", Rendering, Fixed, false, "Crawl.Render.Screenshot", flag{}},
+	{"browser", "Browser that renders, as a path or a name in PATH; without it chromium-headless-shell, chromium or another of the usual ones.", Rendering, Free, true, "Browser.Path", words{}},
+	{"render-tabs", "Pages that are rendered at a time; 0 is half the number of processors.", Rendering, Free, true, "Browser.Tabs", amount{is: Whole}},
+	{"render-isolation", "How the browser is kept from the network: namespace, which needs Linux, or flags, its own settings, which are weaker (${default}).", Rendering, Free, true, "Browser.Isolation", choice{"namespace", []string{"namespace", "flags"}, nil}},
+
 	{"out", "Job directory: everything goes there instead of visits to stdout, and a crawl that was stopped or killed is resumed by the same command or by resume.", Command, Shown, false, "", words{}},
 	{"format", "With -o: also archive what went over the wire, as WARC with a CDXJ index (${default}).", Output, Free, false, "Archive", own[bool]{is: List, read: archived, write: formatText, late: true}},
 	{"keep-links", "With -o: also keep every link of each page in links.jsonl, with its text, rel, kind and fate.", Output, Fixed, false, "Links", flag{}},
@@ -228,6 +238,15 @@ func (k *Key) Choices() []string {
 func (k *Key) Spellings() bool {
 	c, _ := k.form.(choice)
 	return c.read != nil
+}
+
+// loadable checks the kind of something that rendered pages may load.
+func loadable(s string) (string, error) {
+	p := render.Policy{Kinds: []render.Kind{render.Kind(s)}}
+	if p.Validate() != nil {
+		return "", fmt.Errorf("%q: want style, image or font", s)
+	}
+	return s, nil
 }
 
 func aDialect(name string) error {

@@ -44,9 +44,10 @@ type Run struct {
 	Ended    time.Time      `json:"ended,omitzero"` // zero: it was killed
 	Finish   crawler.Finish `json:"finish,omitempty"`
 	Error    string         `json:"error,omitempty"`
-	Pages    int            `json:"pages"`    // of the whole job at that time
-	Requests int            `json:"requests"` // likewise
-	Left     int            `json:"left"`     // URLs still queued
+	Browser  string         `json:"browser,omitempty"` // that rendered pages: its name and version
+	Pages    int            `json:"pages"`             // of the whole job at that time
+	Requests int            `json:"requests"`          // likewise
+	Left     int            `json:"left"`              // URLs still queued
 	Changes  []Change       `json:"changes,omitempty"`
 }
 

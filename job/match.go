@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/politeness"
 )
 
 // Matching reports how the visits of a job and the requests in its ledger correspond: if lines were removed from one of
 // them, the other reveals it.
 type Matching struct {
 	Visits      int   `json:"visits"`                // with an answer
-	Requests    int   `json:"requests"`              // answered ones, without those for robots.txt
+	Requests    int   `json:"requests"`              // answered ones, without those for robots.txt and for what pages load
 	Unrequested []int `json:"unrequested,omitempty"` // lines of visits whose answer belongs to no request
 	Unvisited   int   `json:"unvisited"`             // URLs that were requested but have no visit
 
@@ -105,7 +106,7 @@ func (m *matcher) request(n int, line []byte) bool {
 	id := fmt.Sprint(q.Run, " ", q.ID)
 	switch q.Event {
 	case "start":
-		if q.Purpose != "robots" {
+		if q.Purpose != politeness.Robots.String() && q.Purpose != politeness.Resource.String() { // which have no visit
 			m.open[id] = m.url(q.URL)
 		}
 	case "end":

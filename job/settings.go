@@ -82,7 +82,7 @@ func (all Settings) Config() (Config, error) {
 	rules.Values = append(accept.Values, rules.Values...)
 	rules.Origin = strings.Trim(accept.Origin+", "+rules.Origin, ", ")
 	c.origins["rules"] = rules.Origin
-	errs = append(errs, KeyNamed("rules").set(&c, &rules), c.checkOwn())
+	errs = append(errs, KeyNamed("rules").set(&c, &rules), c.checkOwn(), c.checkBrowser())
 	return c, errors.Join(errs...)
 }
 

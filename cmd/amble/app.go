@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -59,13 +60,16 @@ func (a *app) view(f view.Flags) *view.View { return view.New(f, a.out, a.err, a
 // crawlGroups are the groups of keys that describe a crawl, as its help heads them.
 var crawlGroups = map[job.Group]string{
 	job.Who: "Who crawls:", job.Reach: "What:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:",
-	job.Access: "Which way:", job.State: "Which way:", job.Network: "Which way:", job.Output: "Output:",
+	job.Access: "Which way:", job.State: "Which way:", job.Network: "Which way:", job.Rendering: "Pages made by scripts:", job.Output: "Output:",
 }
 
 // newCommands returns the commands, including the flags that are made from keys.
 func newCommands() *commands {
 	c := new(commands)
-	c.Crawl.Plugins, c.Resume.Plugins, c.Cluster.Create.Plugins = keyflags.Of(crawlGroups), keyflags.Of(crawlGroups), keyflags.Of(crawlGroups)
+	c.Crawl.Plugins, c.Resume.Plugins = keyflags.Of(crawlGroups), keyflags.Of(crawlGroups)
+	shared := maps.Clone(crawlGroups)
+	delete(shared, job.Rendering)
+	c.Cluster.Create.Plugins = keyflags.Of(shared)
 	c.Robots.Plugins = keyflags.Of(map[job.Group]string{job.Who: "", job.Access: "", job.Network: ""})
 	c.Explain.Plugins = keyflags.Of(map[job.Group]string{
 		job.InScope: "What:", job.Pace: "How politely:", job.Who: "Who asks:", job.Access: "Which way:", job.Network: "Which way:",

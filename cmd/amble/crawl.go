@@ -84,6 +84,11 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	if page != nil {
 		defer page.Close()
 	}
+	endBrowser, err := j.startBrowser()
+	if err != nil {
+		return nil, err
+	}
+	defer endBrowser()
 	run, err := j.open(j.cfg)
 	if err != nil {
 		return nil, keyflags.Errors(err)

@@ -2,13 +2,17 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/amble-crawler/amble/render/chromium"
 )
 
 func TestMain(m *testing.M) {
@@ -29,10 +33,29 @@ func TestScript(t *testing.T) {
 			e.Values["hosts"] = newHosts()
 			return nil
 		},
+		Condition: condition(t),
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve": serve, "exits": exits, "asked": asked, "envsubst": envsubst,
 		},
 	})
+}
+
+// condition is for [browser]: whether pages can be rendered here.
+func condition(t *testing.T) func(string) (bool, error) {
+	browser := sync.OnceValue(func() bool {
+		r, err := chromium.New(t.Context(), chromium.Config{})
+		if err != nil {
+			t.Log(err)
+			return os.Getenv("TEST_BROWSER") == "required"
+		}
+		return r.Close() == nil
+	})
+	return func(name string) (bool, error) {
+		if name != "browser" {
+			return false, fmt.Errorf("there is no condition %s", name)
+		}
+		return browser(), nil
+	}
 }
 
 // exits is "exits CODE COMMAND ARGS…": it runs the command, which must end with this exit code.

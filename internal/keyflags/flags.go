@@ -18,7 +18,8 @@ var placeholders = map[string]string{
 	"agent": "NAME/VERSION", "contact": "URL|MAIL", "since": "DIR|FILE", "scope": "KIND", "include": "RE", "exclude": "RE", "accept": "TYPE", "rules": "RULE",
 	"allow-address": "CIDR,...", "delay-factor": "F", "rate": "R", "own-hosts": "FILE", "opt-out": "FILE", "hours": "HH:MM-HH:MM,...",
 	"proxy": "URL", "source-address": "IP", "allow-port": "PORT,...", "format": "jsonl,warc", "log-format": "FORM", "color": "WHEN",
-	"header": "'NAME: VALUE'", "accept-language": "LANG", "load-cookies": "FILE", "out": "DIR", "seeds": "FILE", "sign": "DIR",
+	"header": "'NAME: VALUE'", "accept-language": "LANG", "load-cookies": "FILE", "out": "DIR", "seeds": "FILE", "sign": "DIR", "render": "WHICH",
+	"render-kinds": "KIND,...", "render-hosts": "WHICH", "browser": "PATH", "render-isolation": "HOW",
 }
 
 // placeholder is what a value of the key is called.

@@ -92,6 +92,9 @@ func config(r *job.Reader) (crawler.Config, error) {
 	if c.Since != "" {
 		return crawler.Config{}, cli.Usage("%s was crawled with --since %s: pages that had not changed are not in its archive, so that it cannot be repeated", r.Dir(), c.Since)
 	}
+	if mode := c.Crawl.Render.Mode; c.Crawl.Render.Renders() {
+		return crawler.Config{}, cli.Usage("%s was crawled with --render %s: rendering is not repeated, and without it pages have other links", r.Dir(), mode)
+	}
 	c.Sign, c.LoadCookies = "", "" // nothing is sent
 	cfg, err := c.Crawler()
 	if err != nil { // a file with own hosts that is gone, for example
