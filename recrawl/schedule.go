@@ -1,0 +1,383 @@
+package recrawl
+
+import (
+	"cmp"
+	"container/heap"
+	"math"
+	"slices"
+	"time"
+)
+
+// Defaults of Config.
+const (
+	DefaultDiscovery = 0.15
+	DefaultFloor     = 0.03
+	DefaultShortest  = time.Hour
+	DefaultSolve     = time.Hour
+)
+
+// Config describes the schedule of one host. Zero fields have their defaults.
+type Config struct {
+	Budget    float64       // requests a day, for everything. It must be positive
+	Discovery float64       // the part of it for pages that are not known yet, sitemaps and robots.txt. 0: DefaultDiscovery
+	Floor     float64       // the part of the rest that is spread evenly, so that no page is forgotten. 0: DefaultFloor
+	Shortest  time.Duration // between two visits to one page. 0: DefaultShortest
+	Solve     time.Duration // between two solutions for the frequencies. 0: DefaultSolve
+	Uniform   bool          // all pages are requested equally often: to compare with
+}
+
+// Schedule is when the known pages of one host are requested again. It is not safe for concurrent use. It takes about 100
+// bytes for each page, and 8 for each of its changes, at most MaxSpells.
+type Schedule struct {
+	cfg     Config
+	signals Signals
+	pages   []page
+	queue   queue     // by when pages are due; an entry that is not its page's due any more is skipped
+	slot    time.Time // before which no further page is due, so that requests are spread evenly
+	solved  time.Time
+	visits  int // whose outcome the priors do not know
+	fast    float64
+	priors  map[string]Gamma
+}
+
+type page struct {
+	folders   []string // shared by pages of one folder
+	history   History
+	first     time.Time
+	last      time.Time // of the last visit whose outcome is known
+	tried     time.Time // of the last visit
+	rate      float64   // 0: to be estimated
+	frequency float64   // 0 before the first solution
+	due       time.Time // of its entry in the queue
+	out       bool      // being visited
+	gone      bool
+	listed    bool      // signals are given of it
+	announced time.Time // a signal says that it changed then, after the last visit; zero: none does
+}
+
+// New returns a schedule without pages.
+func New(c Config) *Schedule {
+	c.Discovery = cmp.Or(c.Discovery, DefaultDiscovery)
+	c.Floor = cmp.Or(c.Floor, DefaultFloor)
+	c.Shortest = cmp.Or(c.Shortest, DefaultShortest)
+	c.Solve = cmp.Or(c.Solve, DefaultSolve)
+	return &Schedule{cfg: c, fast: math.Inf(1), priors: map[string]Gamma{}}
+}
+
+// Revisits returns how many requests a day are for pages that are known.
+func (s *Schedule) Revisits() float64 { return s.cfg.Budget * (1 - s.cfg.Discovery) }
+
+// Add adds a page by its path, visited for the first time at a time, and returns its number. Numbers count up from 0.
+func (s *Schedule) Add(path string, at time.Time) int {
+	p := page{folders: folders(path), first: at, last: at, tried: at}
+	if n := len(s.pages); n > 0 && slices.Equal(s.pages[n-1].folders, p.folders) {
+		p.folders = s.pages[n-1].folders
+	}
+	s.pages = append(s.pages, p)
+	return len(s.pages) - 1
+}
+
+// Len returns the number of pages.
+func (s *Schedule) Len() int { return len(s.pages) }
+
+// Visit notes the outcome of a visit: whether the page had changed since the one before, and if so, how long before this
+// visit, if that is known; otherwise 0.
+func (s *Schedule) Visit(i int, at time.Time, hasChanged bool, age time.Duration) {
+	p := &s.pages[i]
+	p.out, p.gone = false, false
+	if gap := at.Sub(p.last); gap > 0 {
+		p.history.Add(gap, hasChanged, age)
+		p.rate = 0
+		s.visits++
+		if p.listed {
+			s.signals.judge(!p.announced.IsZero(), hasChanged)
+		}
+	}
+	p.announced, p.last, p.tried = time.Time{}, at, at
+	s.enqueue(i)
+}
+
+// Failed notes a visit without an outcome: nothing is known of the page since the last one, and it is tried again as if it
+// had been visited.
+func (s *Schedule) Failed(i int, at time.Time) {
+	p := &s.pages[i]
+	p.out, p.tried = false, at
+	s.enqueue(i)
+}
+
+// Gone notes a visit that found no page any more. It is still visited as seldom as a page may be.
+func (s *Schedule) Gone(i int, at time.Time) {
+	p := &s.pages[i]
+	p.out, p.gone, p.last, p.tried, p.announced = false, true, at, at, time.Time{}
+	s.enqueue(i)
+}
+
+// Announce notes a signal: something says that the page changed at a time. A signal that is not newer than the last visit
+// says that nothing has changed since.
+func (s *Schedule) Announce(i int, changed time.Time) {
+	p := &s.pages[i]
+	p.listed = true
+	if changed.After(p.last) {
+		p.announced = changed
+		s.enqueue(i)
+	}
+}
+
+// Signals returns what is known of the host's signals.
+func (s *Schedule) Signals() Signals { return s.signals }
+
+// Page is how a page stands.
+type Page struct {
+	Rate      float64   // estimated changes a day
+	Changes   int       // that were seen, at most MaxSpells
+	Frequency float64   // visits a day; 0 before the first call of Next
+	Due       time.Time // when it is to be visited; zero while it is, and before the first call of Next
+	TooFast   bool      // it changes faster than the budget can follow: other pages gain more from its visits
+	Gone      bool
+}
+
+// Page returns how a page stands.
+func (s *Schedule) Page(i int) Page {
+	p := &s.pages[i]
+	rate := p.rate
+	if rate == 0 {
+		rate = p.history.Rate(s.prior(p))
+	}
+	x := Page{Rate: rate, Changes: p.history.Changes(), Frequency: p.frequency, Gone: p.gone, TooFast: rate > s.fast && !p.gone}
+	if !p.out {
+		x.Due = p.due
+	}
+	return x
+}
+
+// Next returns the page that is to be visited now, and marks it as being visited until Visit, Failed or Gone is called for
+// it. If there is none, it returns -1 and when to call again at the latest.
+func (s *Schedule) Next(now time.Time) (i int, wait time.Time) {
+	if len(s.pages) == 0 {
+		return -1, now.Add(s.cfg.Solve)
+	}
+	if s.solved.IsZero() || now.Sub(s.solved) >= s.cfg.Solve {
+		s.solve(now)
+	}
+	if now.Before(s.slot) {
+		return -1, s.slot
+	}
+	first := s.queue.first(s.pages)
+	if first < 0 {
+		return -1, s.solved.Add(s.cfg.Solve)
+	}
+	if from := s.from(first); from.After(now) {
+		return -1, minTime(from, s.solved.Add(s.cfg.Solve))
+	}
+	heap.Pop(&s.queue)
+	s.pages[first].out = true
+	between := Duration(1 / s.Revisits())
+	if s.slot = s.slot.Add(between); s.slot.Before(now) {
+		s.slot = now.Add(between)
+	}
+	return first, time.Time{}
+}
+
+// solve estimates all rates anew, and finds the frequencies.
+func (s *Schedule) solve(now time.Time) {
+	anew := !s.cfg.Uniform && s.visits >= leastSiblings && s.visits >= len(s.pages)/2
+	if anew {
+		s.learn()
+	}
+	rates := make([]float64, 0, len(s.pages))
+	for i := range s.pages {
+		p := &s.pages[i]
+		if anew || p.rate == 0 {
+			p.rate = p.history.Rate(s.prior(p))
+		}
+		if p.gone {
+			continue
+		}
+		rate := p.rate
+		if p.listed {
+			rate = max(leastRate, rate*s.signals.Silent())
+		}
+		rates = append(rates, rate)
+	}
+	s.share(rates)
+	s.solved = now
+	s.sort()
+}
+
+// leastGain is the part by which the optimum for the estimated rates must be better than visiting all pages alike: what is
+// less is lost by errors of the estimates.
+const leastGain = 0.015
+
+// share gives each page its frequency, given the rates of those that are not gone.
+func (s *Schedule) share(rates []float64) {
+	n, budget := float64(len(s.pages)), s.Revisits()
+	least, most := s.cfg.Floor*budget/n, 1/Days(s.cfg.Shortest)
+	budget -= least * (n - float64(len(rates)))
+	frequencies, tooFast := Optimum(rates, budget, least, most)
+	alike := min(most, budget/max(1, float64(len(rates))))
+	var best, plain float64
+	for i, rate := range rates {
+		best += Freshness(rate, frequencies[i])
+		plain += Freshness(rate, alike)
+	}
+	uniform := s.cfg.Uniform || best < plain*(1+leastGain)
+	s.fast = tooFast
+	next := 0
+	for i := range s.pages {
+		p := &s.pages[i]
+		switch p.frequency = min(least, most); {
+		case p.gone:
+			continue
+		case uniform:
+			p.frequency = alike
+		default:
+			p.frequency = frequencies[next]
+		}
+		next++
+	}
+}
+
+// learn finds the priors of all folders, from the outermost inwards.
+func (s *Schedule) learn() {
+	pasts := map[string][]*History{}
+	var names []string
+	for i := range s.pages {
+		p := &s.pages[i]
+		if p.history.Empty() {
+			continue
+		}
+		for _, f := range p.folders {
+			if pasts[f] == nil {
+				names = append(names, f)
+			}
+			pasts[f] = append(pasts[f], &p.history)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	clear(s.priors)
+	s.visits = 0
+	for _, f := range names {
+		if len(pasts[f]) >= leastSiblings {
+			s.priors[f] = Learn(pasts[f], s.above(f))
+		}
+	}
+}
+
+// above returns the prior that holds for a folder unless it has one of its own.
+func (s *Schedule) above(folder string) Gamma {
+	all := folders(folder)
+	return s.innermost(all[:len(all)-1])
+}
+
+func (s *Schedule) prior(p *page) Gamma { return s.innermost(p.folders) }
+
+func (s *Schedule) innermost(folders []string) Gamma {
+	for i := len(folders) - 1; i >= 0; i-- {
+		if g, ok := s.priors[folders[i]]; ok {
+			return g
+		}
+	}
+	return Unknown()
+}
+
+// enqueue puts a page where it belongs in the queue.
+func (s *Schedule) enqueue(i int) {
+	p := &s.pages[i]
+	if p.out || p.frequency == 0 {
+		return
+	}
+	if due := s.dueOf(i); !due.Equal(p.due) {
+		p.due = due
+		heap.Push(&s.queue, entry{due, int32(i)})
+	}
+}
+
+// dueOf returns when a page is to be visited next.
+func (s *Schedule) dueOf(i int) time.Time {
+	p := &s.pages[i]
+	if !p.announced.IsZero() && s.signals.Believed() {
+		return p.tried.Add(s.cfg.Shortest)
+	}
+	after := 1 / p.frequency
+	if p.tried.Equal(p.first) { // a site that was crawled in an hour is not visited again in one
+		_, part := math.Modf(float64(i+1) * math.Phi)
+		after *= part
+	}
+	return p.tried.Add(max(s.cfg.Shortest, Duration(after)))
+}
+
+// early is the part of the time between two visits by which one may be early, rather than that a request of the budget
+// is not used.
+const early = 0.2
+
+// from returns when a page may be visited at the earliest.
+func (s *Schedule) from(i int) time.Time {
+	p := &s.pages[i]
+	from := p.due.Add(-Duration(early / p.frequency))
+	if least := p.tried.Add(s.cfg.Shortest); from.Before(least) {
+		return least
+	}
+	return from
+}
+
+// sort fills the queue anew.
+func (s *Schedule) sort() {
+	s.queue = s.queue[:0]
+	for i := range s.pages {
+		p := &s.pages[i]
+		p.due = time.Time{}
+		if !p.out {
+			p.due = s.dueOf(i)
+			s.queue = append(s.queue, entry{p.due, int32(i)})
+		}
+	}
+	heap.Init(&s.queue)
+}
+
+// queue is a heap of pages.
+type queue []entry
+
+type entry struct {
+	due  time.Time
+	page int32
+}
+
+// first returns the page that is due first, -1 if there is none.
+func (q *queue) first(pages []page) int {
+	for len(*q) > 0 {
+		e := (*q)[0]
+		if p := &pages[e.page]; !p.out && p.due.Equal(e.due) {
+			return int(e.page)
+		}
+		heap.Pop(q)
+	}
+	return -1
+}
+
+// Len implements heap.Interface.
+func (q queue) Len() int { return len(q) }
+
+// Less implements heap.Interface.
+func (q queue) Less(i, k int) bool {
+	return cmp.Or(q[i].due.Compare(q[k].due), cmp.Compare(q[i].page, q[k].page)) < 0
+}
+
+// Swap implements heap.Interface.
+func (q queue) Swap(i, k int) { q[i], q[k] = q[k], q[i] }
+
+// Push implements heap.Interface.
+func (q *queue) Push(x any) { *q = append(*q, x.(entry)) }
+
+// Pop implements heap.Interface.
+func (q *queue) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}
+
+func minTime(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
