@@ -2,5 +2,5 @@ package export
 
 // Kinds returns the kinds that need no library of their own.
 func Kinds() []Kind {
-	return []Kind{CSV(), CrawlLog(), WACZ()}
+	return []Kind{CSV(), CrawlLog(), WACZ(), HostGraph(), PageGraph()}
 }

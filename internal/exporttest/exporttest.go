@@ -155,6 +155,18 @@ func Large(dir string, n int) error {
 	})
 }
 
+// LargeLinks adds links to a job of [Large]: this many for each of its n visits, most of them to pages of other hosts.
+func LargeLinks(dir string, n, each int) error {
+	return lines(filepath.Join(dir, job.LinksName), n, func(w *bufio.Writer, i int) {
+		page := func(i int) string {
+			return fmt.Sprintf("https://www.site-%d.example/some/path/page-%d.html?q=%d", i*7919%20_000, i, i%7)
+		}
+		for k := range each {
+			fmt.Fprintf(w, `{"from":%q,"to":%q,"text":"Link number %d","kind":"anchor","fate":"follow"}`+"\n", page(i), page((i*31+k*k*977)%(2*n)), k)
+		}
+	})
+}
+
 func lines(path string, n int, line func(w *bufio.Writer, i int)) error {
 	f, err := os.Create(path)
 	if err != nil {
