@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"os"
+	"strings"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
@@ -17,10 +20,15 @@ import (
 type liveFlags struct {
 	Listen string `placeholder:"ADDR" help:"Serve a page on which the crawl is watched and controlled, such as on 127.0.0.1:0, with metrics. Its address, which opens it, is printed."`
 	Debug  bool   `help:"With --listen: also serve the profiles of net/http/pprof."`
+
+	ListenToken string `placeholder:"FILE" help:"With --listen: file with the page's token, for programs that read the metrics. Without it each start has a new one."`
 }
 
 // check refuses flags that have no effect.
 func (f *liveFlags) check() error {
+	if err := cli.Refuse(f.ListenToken != "" && f.Listen == "", "--listen-token: the token is that of the page: name its address with --listen"); err != nil {
+		return err
+	}
 	return cli.Refuse(f.Debug && f.Listen == "", "--debug: profiles are served on the page: name its address with --listen")
 }
 
@@ -33,8 +41,26 @@ func (f *liveFlags) page(j *crawlJob) (*live.Opening, error) {
 	if err != nil {
 		return nil, cli.UsageOf("--listen: ", err)
 	}
+	if f.ListenToken != "" {
+		if err := setToken(p, f.ListenToken); err != nil {
+			p.Close()
+			return nil, cli.UsageOf("--listen-token: ", err)
+		}
+	}
 	p.Configure(&j.cfg, j.dir != "")
 	return p, nil
+}
+
+// setToken gives the page the token in a file.
+func setToken(p *live.Opening, name string) error {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if err := p.Token(strings.TrimSpace(string(b))); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }
 
 // serve begins to serve the page of a crawl that is about to begin.

@@ -3,6 +3,7 @@ package live
 import (
 	"crypto/rand"
 	"crypto/subtle"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -14,6 +15,7 @@ import (
 // somebody else's.
 type guard struct {
 	token  string
+	own    bool            // it is the operator's, and is not printed
 	cookie string          // its name: two crawls on one machine have different ones
 	port   string          // that the server listens on
 	names  map[string]bool // host names under which it may be requested, in addition to addresses
@@ -29,6 +31,21 @@ func newGuard(address string, addr net.Addr) *guard {
 		g.names[strings.ToLower(name)] = true
 	}
 	return g
+}
+
+// leastToken is how many characters a token of the operator's own has at least: 120 bits in hexadecimal digits.
+const leastToken = 30
+
+// setToken replaces the token. It becomes part of a URL, a header field and a cookie as it is.
+func (g *guard) setToken(token string) error {
+	plain := func(c rune) bool {
+		return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '-' || c == '_'
+	}
+	if len(token) < leastToken || strings.ContainsFunc(token, func(c rune) bool { return !plain(c) }) {
+		return fmt.Errorf("want a token of %d or more letters and digits, such as: openssl rand -hex 20", leastToken)
+	}
+	g.token, g.own = token, true
+	return nil
 }
 
 // headers are sent with every answer.
@@ -61,7 +78,7 @@ func (g *guard) wrap(next http.Handler, open map[string]bool) http.Handler {
 		case r.Method == http.MethodGet && g.is(r.URL.Query().Get("token")):
 			g.admit(w, r)
 		default:
-			http.Error(w, "the address of this page, with its token, is printed by the command that serves it", http.StatusUnauthorized)
+			http.Error(w, "this page opens with /?token= and its token, which the command that serves it prints or was given in a file", http.StatusUnauthorized)
 		}
 	})
 }
@@ -111,11 +128,14 @@ func onLoopback(addr net.Addr) bool {
 	return err == nil && ap.Addr().Unmap().IsLoopback()
 }
 
-// urlOf returns the address that an operator opens.
+// urlOf returns the address that an operator opens, with the token unless it is the operator's own.
 func (g *guard) urlOf(addr net.Addr) string {
 	host := addr.String()
 	if ap, err := netip.ParseAddrPort(host); err == nil && ap.Addr().IsUnspecified() {
 		host = net.JoinHostPort("127.0.0.1", strconv.Itoa(int(ap.Port())))
+	}
+	if g.own {
+		return "http://" + host + "/"
 	}
 	return "http://" + host + "/?token=" + g.token
 }

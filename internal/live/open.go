@@ -64,7 +64,11 @@ func (o *Opening) Serve(c Config, rules audit.Config, body audit.Body) {
 	o.server.Serve(o.live)
 }
 
-// URL returns the address of the page, with the token that opens it.
+// Token makes the page's token one that is the same whenever the crawl is started, so that a program such as Prometheus can have
+// it. Without it, each start has a new one. It must be called before Serve.
+func (o *Opening) Token(token string) error { return o.server.guard.setToken(token) }
+
+// URL returns the address of the page, with the token that opens it unless that is the operator's.
 func (o *Opening) URL() string { return o.server.URL() }
 
 // Public reports whether other machines can reach the page.

@@ -1,0 +1,135 @@
+package docs_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// yamlFile returns a file of the project.
+func yamlFile[T any](t *testing.T, name string) (v T) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(b, &v); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return v
+}
+
+// compose is what is checked of a compose file.
+type compose struct {
+	Services map[string]service `yaml:"services"`
+	Secrets  map[string]any     `yaml:"secrets"`
+	Volumes  map[string]any     `yaml:"volumes"`
+}
+
+type service struct {
+	Image, Command string
+	Volumes        []string `yaml:"volumes"`
+	Secrets        []string `yaml:"secrets"`
+}
+
+// TestComposeFiles checks that the command has the commands and flags of compose files, and that the files, volumes and secrets
+// which services use are there.
+func TestComposeFiles(t *testing.T) {
+	amble := program(t, "cmd/amble")
+	for name, most := range map[string]int{"deploy/compose.yaml": 1, "deploy/cluster.yaml": 7} {
+		c, ours := yamlFile[compose](t, name), 0
+		for _, key := range slices.Sorted(maps.Keys(c.Services)) {
+			s := c.Services[key]
+			if s.Image == "amble" {
+				ours++
+				commandLine{at: name + ", " + key, program: "cmd/amble", args: strings.Fields(s.Command)}.check(t, amble)
+			}
+			for _, secret := range s.Secrets {
+				if c.Secrets[secret] == nil {
+					t.Errorf("%s, %s: no secret %s", name, key, secret)
+				}
+			}
+			for _, v := range s.Volumes {
+				c.checkVolume(t, name, key, v)
+			}
+		}
+		if ours != most {
+			t.Errorf("%s has %d services of amble, want %d", name, ours, most)
+		}
+	}
+}
+
+func (c compose) checkVolume(t *testing.T, name, key, volume string) {
+	t.Helper()
+	from, _, _ := strings.Cut(volume, ":")
+	if !strings.HasPrefix(from, ".") {
+		if _, ok := c.Volumes[from]; !ok {
+			t.Errorf("%s, %s: no volume %s", name, key, from)
+		}
+		return
+	}
+	if _, err := os.Stat(filepath.Join(root, filepath.Dir(name), from)); err != nil {
+		t.Errorf("%s, %s: %v", name, key, err)
+	}
+}
+
+// TestMonitoringFiles checks that the files of Prometheus and Grafana are YAML, and name what the compose file calls so.
+func TestMonitoringFiles(t *testing.T) {
+	c := yamlFile[compose](t, "deploy/compose.yaml")
+	_, port, _ := strings.Cut(c.Services["amble"].Command, "--listen amble:")
+	port, _, _ = strings.Cut(port, " ")
+	p := yamlFile[struct {
+		Rules  []string `yaml:"rule_files"`
+		Scrape []struct {
+			Static []struct{ Targets []string } `yaml:"static_configs"`
+		} `yaml:"scrape_configs"`
+	}](t, "deploy/prometheus.yml")
+	if port == "" || len(p.Scrape) != 1 || p.Scrape[0].Static[0].Targets[0] != "amble:"+port {
+		t.Errorf("the target of Prometheus is not amble:%s: %v", port, p)
+	}
+	mounts := strings.Join(append(c.Services["prometheus"].Volumes, c.Services["grafana"].Volumes...), "\n")
+	boards := yamlFile[struct {
+		Providers []struct{ Options struct{ Path string } }
+	}](t, "deploy/grafana/dashboards.yaml")
+	for _, file := range append(p.Rules, boards.Providers[0].Options.Path+"/amble.json") {
+		if !strings.Contains(mounts, ":"+file+":ro") {
+			t.Errorf("%s is not mounted:\n%s", file, mounts)
+		}
+	}
+	yamlFile[map[string]any](t, "deploy/grafana/source.yaml")
+	yamlFile[map[string]any](t, "docs/live/alerts.yml")
+}
+
+// TestDeployedJobIsAccepted checks the job file of the compose files.
+func TestDeployedJobIsAccepted(t *testing.T) {
+	run(t, t.TempDir(), program(t, "cmd/amble"), "crawl", "--config", abs(t, "deploy/job.yaml"), "--print-config")
+}
+
+// TestDockerfileHasWhatIsRun checks the Dockerfile by the lines that the command needs.
+func TestDockerfileHasWhatIsRun(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join(root, "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(b), "\n")
+	for _, want := range []string{"FROM scratch", "USER 65532:65532", "VOLUME /crawls", `ENTRYPOINT ["/amble"]`, "COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/"} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("no line %q", want)
+		}
+	}
+}
+
+// abs returns the absolute path of a file of the project.
+func abs(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
