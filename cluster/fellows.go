@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -16,6 +17,34 @@ type sign struct {
 	At   int64  // in milliseconds since 1970, by the node's clock
 	// Clock is how far that is off.
 	Clock Offset
+	// Most is how many shards it owns at most. 0: all.
+	Most int `json:",omitempty"`
+}
+
+// room is how many shards of the job a node can own.
+func (s sign) room(j *Job) int {
+	switch {
+	case s.Clock.exceeds(j.MaxSkew):
+		return 0
+	case s.Most > 0:
+		return min(s.Most, j.Shards)
+	}
+	return j.Shards
+}
+
+// share is how many shards a node owns that has room for them: those that others have no room for are shared by the rest.
+func share(shards int, rooms []int) int {
+	slices.Sort(rooms)
+	rest := shards
+	for i, room := range rooms {
+		left := len(rooms) - i
+		each := (rest + left - 1) / left
+		if room >= each {
+			return each
+		}
+		rest -= room
+	}
+	return shards // there is no room for all
 }
 
 // fellow is another node, and since when its sign has been the same.
@@ -24,14 +53,14 @@ type fellow struct {
 	since time.Time
 }
 
-// live gives a sign of life and returns how many nodes do so, this one included. The error is ErrName or the engine's.
+// live gives a sign of life and returns how many shards are this node's share. The error is ErrName or the engine's.
 func (n *Node) live(ctx context.Context) (int, error) {
 	for {
 		signs, rev, err := loadSigns(ctx, n.engine)
 		if err != nil {
 			return 0, err
 		}
-		live, err := n.watch(signs)
+		mine, err := n.watch(signs)
 		if err != nil {
 			return 0, err
 		}
@@ -40,7 +69,7 @@ func (n *Node) live(ctx context.Context) (int, error) {
 			return 0, fmt.Errorf("cluster: %w", err)
 		}
 		if _, err = n.engine.Store(ctx, registerNodes, b, rev); !errors.Is(err, ErrConflict) {
-			return live, err
+			return mine, err
 		}
 	}
 }
@@ -59,8 +88,8 @@ func loadSigns(ctx context.Context, e Registers) (signs map[string]sign, rev uin
 	return signs, rev, nil
 }
 
-// watch notes which signs have changed, and gives this node's.
-func (n *Node) watch(signs map[string]sign) (live int, err error) {
+// watch notes which signs have changed, gives this node's, and returns its share.
+func (n *Node) watch(signs map[string]sign) (mine int, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := time.Now()
@@ -75,14 +104,16 @@ func (n *Node) watch(signs map[string]sign) (live int, err error) {
 	if err := n.mine(now, signs[n.Name]); err != nil {
 		return 0, err
 	}
-	signs[n.Name] = sign{n.id, signs[n.Name].Beat + 1, now.UnixMilli(), n.offset}
+	signs[n.Name] = sign{n.id, signs[n.Name].Beat + 1, now.UnixMilli(), n.offset, n.MaxShards}
 	n.fellow[n.Name] = fellow{signs[n.Name], now}
-	for _, f := range n.fellow {
-		if now.Sub(f.since) < n.job.TTL {
-			live++
+	var rooms []int
+	for name, f := range n.fellow {
+		if name != n.Name && now.Sub(f.since) < n.job.TTL {
+			rooms = append(rooms, f.room(&n.job))
 		}
 	}
-	return live, nil
+	room := signs[n.Name].room(&n.job)
+	return min(room, share(n.job.Shards, append(rooms, room))), nil
 }
 
 // errWait: whether another node has this node's name is not known yet.

@@ -180,7 +180,7 @@ var errOver = errors.New("cluster: the job is over")
 func (n *Node) look(ctx context.Context) error {
 	short, cancel := context.WithTimeout(ctx, n.job.TTL/6)
 	defer cancel()
-	live, err := n.live(short)
+	mine, err := n.live(short)
 	if errors.Is(err, ErrName) {
 		return err
 	}
@@ -191,15 +191,11 @@ func (n *Node) look(ctx context.Context) error {
 		return nil //nolint:nilerr // tried again
 	}
 	n.readPages(short)
-	share := (n.job.Shards + live - 1) / live
-	if n.MaxShards > 0 {
-		share = min(share, n.MaxShards)
-	}
 	n.mu.Lock()
-	n.share = share
+	n.share = mine
 	n.mu.Unlock()
-	n.takeSome(short, share)
-	n.giveOneBack(share)
+	n.takeSome(short, mine)
+	n.giveOneBack(mine)
 	n.limit(short)
 	n.finish(short)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -28,17 +29,7 @@ func TestSkewedNodeOwnsNothing(t *testing.T) {
 		var events []cluster.Event
 		n, err := cluster.NewNode(t.Context(), cluster.Config{
 			Engine: conn, Name: "n", Dir: t.TempDir(), Store: disk.Config{CacheSize: 1 << 20, MemTableSize: 64 << 10},
-			Crawl: func(ctx context.Context, sh *cluster.Shard) error {
-				f := sh.Frontier()
-				_, err := f.Add(ctx, own(t, sh)) // so that the job is not done
-				for err == nil {
-					_, err = f.Claim(ctx)
-				}
-				if errors.Is(err, frontier.ErrDrained) {
-					return nil
-				}
-				return err
-			},
+			Crawl: waitForLinks,
 			Trace: func(e cluster.Event) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -82,16 +73,91 @@ func TestSkewedNodeOwnsNothing(t *testing.T) {
 	})
 }
 
-// own is a URL of a shard's own.
-func own(t *testing.T, sh *cluster.Shard) frontier.Request {
+// What a node has no room for, because its clock is wrong or it owns a few at most, the other one takes: no shard is left to
+// nobody.
+func TestOthersTakeWhatANodeHasNoRoomFor(t *testing.T) {
+	for name, tc := range map[string]struct {
+		skew time.Duration
+		most int
+		want map[string]int
+	}{
+		"a clock that is wrong":    {skew: time.Hour, want: map[string]int{"right": 4}},
+		"a node with --max-shards": {most: 1, want: map[string]int{"right": 3, "other": 1}},
+		"two equal nodes":          {want: map[string]int{"right": 2, "other": 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := mem.New()
+				if err := cluster.Create(t.Context(), s.Connect(), cluster.Job{Shards: 4}); err != nil {
+					t.Fatal(err)
+				}
+				var mu sync.Mutex
+				owns := map[string]int{}
+				ctx, cancel := context.WithCancel(t.Context())
+				var nodes sync.WaitGroup
+				for _, node := range []string{"other", "right"} {
+					c := cluster.Config{Engine: s.Connect(), Name: node, Dir: t.TempDir(), Crawl: waitForLinks, Store: disk.Config{CacheSize: 1 << 20, MemTableSize: 64 << 10}}
+					if node == "other" {
+						c.Engine.(*mem.Conn).Skew(tc.skew)
+						c.MaxShards = tc.most
+					}
+					c.Trace = func(e cluster.Event) {
+						mu.Lock()
+						defer mu.Unlock()
+						switch e.What {
+						case cluster.Taken:
+							owns[node]++
+						case cluster.GivenBack, cluster.Lost:
+							if owns[node]--; owns[node] == 0 {
+								delete(owns, node)
+							}
+						}
+					}
+					n, err := cluster.NewNode(ctx, c)
+					if err != nil {
+						t.Fatal(err)
+					}
+					nodes.Go(func() {
+						if err := n.Run(ctx); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				time.Sleep(5 * time.Minute)
+				mu.Lock()
+				if !maps.Equal(owns, tc.want) {
+					t.Errorf("they own %v shards, want %v", owns, tc.want)
+				}
+				mu.Unlock()
+				cancel()
+				nodes.Wait()
+			})
+		})
+	}
+}
+
+// waitForLinks is the crawl of a shard that has one URL, for ever.
+func waitForLinks(ctx context.Context, sh *cluster.Shard) error {
+	f := sh.Frontier()
+	u, err := weburl.Parse(hostOf(sh))
+	if err == nil {
+		_, err = f.Add(ctx, frontier.Request{URL: u}) // so that the job is not done
+	}
+	for err == nil {
+		_, err = f.Claim(ctx)
+	}
+	if errors.Is(err, frontier.ErrDrained) {
+		return nil
+	}
+	return err
+}
+
+// hostOf is a URL of a shard's own.
+func hostOf(sh *cluster.Shard) string {
 	j := sh.Job()
 	for i := 0; ; i++ {
-		u, err := weburl.Parse(fmt.Sprintf("http://h%d.test/", i))
-		if err != nil {
-			t.Error(err)
-		}
-		if j.Shard(u.Host()) == sh.Number {
-			return frontier.Request{URL: u}
+		if host := fmt.Sprintf("h%d.test", i); j.Shard(host) == sh.Number {
+			return "http://" + host + "/"
 		}
 	}
 }

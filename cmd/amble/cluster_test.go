@@ -34,6 +34,7 @@ type clusterWeb struct {
 	requests map[string][]time.Time // of pages, by host
 	pages    map[string]bool
 	first    map[string]string // the first path requested of each host
+	filler   func() string     // of each page; nil: none
 }
 
 func newClusterWeb(t *testing.T, hosts, each int) *clusterWeb {
@@ -45,6 +46,9 @@ func newClusterWeb(t *testing.T, hosts, each int) *clusterWeb {
 		srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			w.note(r)
 			mux.ServeHTTP(rw, r)
+			if w.filler != nil && r.URL.Path != "/robots.txt" {
+				_, _ = io.WriteString(rw, w.filler())
+			}
 		}))
 		t.Cleanup(srv.Close)
 		muxes, w.bases = append(muxes, mux), append(w.bases, srv.URL)
@@ -122,7 +126,12 @@ func (b *syncBuffer) String() string {
 // launch starts the command.
 func launch(t *testing.T, args ...string) *proc {
 	t.Helper()
-	p := &proc{t: t, name: strings.Join(args, " "), cmd: exec.Command("amble", args...), says: &syncBuffer{}, done: make(chan struct{})}
+	return launchAs(t, exec.Command("amble", args...))
+}
+
+func launchAs(t *testing.T, cmd *exec.Cmd) *proc {
+	t.Helper()
+	p := &proc{t: t, name: strings.Join(cmd.Args[1:], " "), cmd: cmd, says: &syncBuffer{}, done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p.says, p.says
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

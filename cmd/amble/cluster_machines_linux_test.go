@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestClusterBadMachines: a node whose clock is wrong and one whose disk is full say so, and what to do; another one does the
+// work.
+func TestClusterBadMachines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a server and nodes")
+	}
+	skipUnderRace(t)
+	t.Parallel()
+	dir := t.TempDir()
+	engine := serveEngine(t, filepath.Join(dir, "engine"))
+	t.Run("clock", func(t *testing.T) {
+		t.Parallel()
+		wrongClock(t, engine, t.TempDir())
+	})
+	t.Run("disk", func(t *testing.T) {
+		t.Parallel()
+		fullDisk(t, engine, t.TempDir())
+	})
+}
+
+// createFor creates a job for a web, and returns the flags that name it.
+func createFor(t *testing.T, engine, name string, web *clusterWeb) (at []string) {
+	t.Helper()
+	at = []string{"--cluster", engine, "--job", name}
+	args := append([]string{"cluster", "create"}, at...)
+	launch(t, append(args, "--shards", "2", "--replicas", "1", "--lease", "6s", "--delay", "20ms", "--depth", "1000", "--scope", "any",
+		"--format", "jsonl,warc", "--max-pages", "none", "--max-time", "1h", web.bases[0]+"/0")...).ends(0)
+	return at
+}
+
+func workOn(at []string, more ...string) []string {
+	return slices.Concat([]string{"cluster", "work", "--verbose"}, at, more)
+}
+
+// wrongClock: what a node hears about the time is a year old, so that its clock is wrong as far as it can know.
+func wrongClock(t *testing.T, engine, dir string) {
+	web := newClusterWeb(t, 2, 3)
+	at := createFor(t, engine, "clock", web)
+	late := slices.Clone(at)
+	late[1] = "nats://" + lastYear(t, strings.TrimPrefix(engine, "nats://"))
+	wrong := launch(t, workOn(late, "--name", "wrong", "-o", filepath.Join(dir, "wrong"))...)
+	until(t, "it says that its clock is wrong", func() bool {
+		return strings.Contains(wrong.says.String(), "clock is off by more than the job allows") && strings.Contains(wrong.says.String(), "set it right")
+	})
+	launch(t, workOn(at, "--name", "right", "-o", filepath.Join(dir, "right"))...).ends(0)
+	wrong.ends(0)
+	if strings.Contains(wrong.says.String(), "taken") {
+		t.Errorf("a node whose clock is wrong owns shards: %s", wrong.says)
+	}
+}
+
+// lastYear passes connections on to a server whose clock it makes a year late, and returns its address.
+func lastYear(t *testing.T, server string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	year := time.Now().UTC().Year()
+	from, to := fmt.Appendf(nil, `"ts":"%d`, year), fmt.Appendf(nil, `"ts":"%d`, year-1)
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", server)
+			if err != nil {
+				_ = in.Close()
+				return
+			}
+			go func() { _, _ = io.Copy(out, in); _ = out.Close() }()
+			go func() { replace(in, out, from, to); _ = in.Close() }()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// replace copies, with another text of the same length in the place of one.
+func replace(w io.Writer, r io.Reader, from, to []byte) {
+	var b []byte
+	part := make([]byte, 32<<10)
+	for {
+		n, err := r.Read(part)
+		b = bytes.ReplaceAll(append(b, part[:n]...), from, to)
+		keep := 0 // of what may be the beginning of the text
+		for k := min(len(from)-1, len(b)); k > 0 && err == nil; k-- {
+			if bytes.HasSuffix(b, from[:k]) {
+				keep = k
+				break
+			}
+		}
+		if _, werr := w.Write(b[:len(b)-keep]); err != nil || werr != nil {
+			return
+		}
+		b = append([]byte(nil), b[len(b)-keep:]...)
+	}
+}
+
+// fullDisk: a node on a disk that is too small gives its shards back and ends; another one continues. What was on the disk is
+// missing when the disk is.
+func fullDisk(t *testing.T, engine, dir string) {
+	small := filepath.Join(dir, "small")
+	if err := os.Mkdir(small, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	mounted := func(script string, args ...string) *exec.Cmd { // a mount of its process alone
+		return exec.Command("unshare", append([]string{"-rm", "sh", "-ec", `mount -t tmpfs -o size=8m none "$0"; ` + script, small}, args...)...)
+	}
+	if out, err := mounted("true").CombinedOutput(); err != nil {
+		t.Skipf("mounting is not allowed: %v %s", err, out)
+	}
+	web := newClusterWeb(t, 4, 12)
+	web.filler = func() string { return filler(400 << 10) }
+	at := createFor(t, engine, "disk", web)
+	full := launchAs(t, mounted(`exec amble "$@"`, workOn(at, "--name", "small", "-o", filepath.Join(small, "n"))...))
+	big := filepath.Join(dir, "big")
+	full.ends(6)
+	if says := full.says.String(); !strings.Contains(says, "the disk is full") || !strings.Contains(says, "make room and start the node again") {
+		t.Errorf("a full disk: %s", says)
+	}
+	launch(t, workOn(at, "--name", "big", "-o", big)...).ends(0)
+	out := launch(t, slices.Concat([]string{"cluster", "collect"}, at, []string{"-o", filepath.Join(dir, "out"), big})...)
+	out.ends(6)
+	if !strings.Contains(out.says.String(), "node small") {
+		t.Errorf("what was on a disk that is lost: %s", out.says)
+	}
+}
+
+// filler is a comment that no compression makes small.
+func filler(n int) string {
+	b := make([]byte, n/2)
+	_, _ = rand.Read(b)
+	return "<!--" + hex.EncodeToString(b) + "-->"
+}

@@ -1,0 +1,512 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var clusterReal = flag.Int("cluster.real", 0, "crawl that many pages of each host with three servers and three nodes, all of them processes, while they fail: 250 takes ten minutes")
+
+// The job of these tests. Pauses are kept by the servers' clock: from the moment before an answer is written.
+const (
+	realDelay = 200 * time.Millisecond
+	realLease = 6 * time.Second
+	realHosts = 12 // two on each address
+)
+
+// realWeb is a web whose servers judge what is requested of them.
+type realWeb struct {
+	*clusterWeb
+	t     *testing.T
+	each  int
+	names []string // of the hosts, as their requests name them
+
+	ends   map[string]time.Time // when a host or an address was last answered
+	busy   map[string]int
+	ask    map[string]bool      // hosts that request a pause with their next page
+	until  map[string]time.Time // that a host has requested
+	pauses int
+}
+
+// realPause is a pause that a host requests (Retry-After): longer than a takeover takes.
+const realPause = 20 * time.Second
+
+func newRealWeb(t *testing.T, each int) *realWeb {
+	t.Helper()
+	w := &realWeb{
+		clusterWeb: &clusterWeb{requests: map[string][]time.Time{}, pages: map[string]bool{}, first: map[string]string{}},
+		t:          t, each: each, ends: map[string]time.Time{}, busy: map[string]int{}, ask: map[string]bool{}, until: map[string]time.Time{},
+	}
+	for h := range realHosts {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.18.%d:0", 1+h/2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(w.serve)}}
+		srv.Start()
+		t.Cleanup(srv.Close)
+		w.bases, w.names = append(w.bases, srv.URL), append(w.names, l.Addr().String())
+		for p := range each {
+			w.pages[srv.URL+fmt.Sprintf("/%d", p)] = true
+		}
+	}
+	return w
+}
+
+func (w *realWeb) serve(rw http.ResponseWriter, r *http.Request) {
+	pause := w.begin(r)
+	time.Sleep(5 * time.Millisecond)
+	status, body := http.StatusOK, w.text(r)
+	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+	switch {
+	case pause:
+		rw.Header().Set("Retry-After", strconv.Itoa(int(realPause/time.Second)))
+		status, body = http.StatusTooManyRequests, ""
+	case r.URL.Path == "/robots.txt":
+		rw.Header().Set("Content-Type", "text/plain")
+	case body == "":
+		status = http.StatusNotFound
+	}
+	w.end(r, pause)
+	rw.WriteHeader(status)
+	_, _ = io.WriteString(rw, body)
+}
+
+// text is what a page contains: links to two more of its host and to one of the next host.
+func (w *realWeb) text(r *http.Request) string {
+	h := slices.Index(w.names, r.Host)
+	p, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
+	switch {
+	case r.URL.Path == "/robots.txt":
+		return "User-agent: *\nDisallow: /no/\n"
+	case err != nil || h < 0 || p >= w.each:
+		return ""
+	}
+	text := fmt.Sprintf("<!doctype html><title>%d</title><a href=\"%s/%d\">x</a><a href=\"/no/%d\">x</a>", p, w.bases[(h+1)%len(w.bases)], p, p)
+	for _, next := range []int{2*p + 1, 2*p + 2} {
+		if next < w.each {
+			text += fmt.Sprintf("<a href=\"/%d\">x</a>", next)
+		}
+	}
+	return text
+}
+
+// begin judges a request, and reports whether it is answered with a pause that the host wants.
+func (w *realWeb) begin(r *http.Request) (pause bool) {
+	w.note(r)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	address, _, _ := net.SplitHostPort(r.Host)
+	for _, key := range []string{r.Host, address} {
+		if short := realDelay - now.Sub(w.ends[key]); short > 0 {
+			w.t.Errorf("%s is requested %v too early", key, short)
+		}
+		if w.busy[key] > 0 {
+			w.t.Errorf("%s is requested while another request is under way", key)
+		}
+		w.busy[key]++
+	}
+	if early := w.until[r.Host].Sub(now); early > 0 {
+		w.t.Errorf("%s is requested %v before the end of the pause that it has requested", r.Host, early)
+	}
+	if strings.HasPrefix(r.URL.Path, "/no/") {
+		w.t.Errorf("%s%s is requested, which robots.txt forbids", r.Host, r.URL.Path)
+	}
+	if pause = w.ask[r.Host] && r.URL.Path != "/robots.txt"; pause {
+		delete(w.ask, r.Host)
+		w.pauses++
+	}
+	return pause
+}
+
+// end notes that a request is about to be answered: no later than its client knows.
+func (w *realWeb) end(r *http.Request, pause bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	address, _, _ := net.SplitHostPort(r.Host)
+	for _, key := range []string{r.Host, address} {
+		w.busy[key]--
+		w.ends[key] = time.Now()
+	}
+	if pause {
+		w.until[r.Host] = time.Now().Add(realPause)
+	}
+}
+
+// wantPauses has every third host request a pause, and waits until they have.
+func (w *realWeb) wantPauses() {
+	w.mu.Lock()
+	want := w.pauses
+	for i, name := range w.names {
+		if i%3 == 0 {
+			w.ask[name] = true
+			want++
+		}
+	}
+	w.mu.Unlock()
+	until(w.t, "hosts request a pause", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.pauses >= want
+	})
+}
+
+// longestPause returns for how long a host was not requested between two times.
+func (w *realWeb) longestPause(from, to time.Time) (longest time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, all := range w.requests {
+		for i := 1; i < len(all); i++ {
+			if all[i].After(from) && all[i-1].Before(to) {
+				longest = max(longest, all[i].Sub(all[i-1]))
+			}
+		}
+	}
+	return longest
+}
+
+// realCluster are three servers and three nodes.
+type realCluster struct {
+	t       *testing.T
+	dir     string
+	servers []*proc
+	started [][]string // how each server is started
+	urls    []string
+	nodes   map[string]*proc
+	cuts    []*cutter // between node a and the servers
+}
+
+func newRealCluster(t *testing.T, web *realWeb, limit string) *realCluster {
+	t.Helper()
+	c := &realCluster{t: t, dir: t.TempDir(), nodes: map[string]*proc{}}
+	ports := freeAddrs(t, 6)
+	for i := range 3 {
+		c.started = append(c.started, []string{
+			"cluster", "serve", "--name", fmt.Sprint("s", i), "--dir", filepath.Join(c.dir, fmt.Sprint("s", i)),
+			"--listen", ports[i], "--routes-listen", ports[3+i], "--routes", strings.Join(ports[3:], ","),
+		})
+		c.urls = append(c.urls, "nats://"+ports[i])
+		c.servers = append(c.servers, launch(t, c.started[i]...))
+		c.cuts = append(c.cuts, newCutter(t, ports[i]))
+	}
+	create := []string{
+		"--shards", "12", "--lease", realLease.String(), "--delay", realDelay.String(), "--depth", "1000", "--scope", "any", "--format", "jsonl,warc",
+		"--max-pages", limit, "--max-time", "1h",
+	}
+	for _, base := range web.bases {
+		create = append(create, base+"/0")
+	}
+	until(t, "the servers have found each other", func() bool {
+		p := c.do("create", create...)
+		<-p.done
+		return p.cmd.ProcessState.Success()
+	})
+	for _, name := range []string{"a", "b", "c"} {
+		c.node(name)
+	}
+	return c
+}
+
+func (c *realCluster) do(command string, args ...string) *proc {
+	return launch(c.t, append([]string{"cluster", command, "--cluster", strings.Join(c.urls, ","), "--job", "real"}, args...)...)
+}
+
+// node starts a node. That of name a reaches the servers through what can be cut.
+func (c *realCluster) node(name string) {
+	c.t.Helper()
+	urls := slices.Clone(c.urls)
+	if name == "a" {
+		for i, x := range c.cuts {
+			urls[i] = "nats://" + x.Addr().String()
+		}
+	}
+	c.nodes[name] = launch(c.t, "cluster", "work", "--cluster", strings.Join(urls, ","), "--job", "real", "--name", name, "-o", filepath.Join(c.dir, name), "--verbose")
+}
+
+// over waits until the job is, and judges what was crawled.
+func (c *realCluster) over(web *realWeb, limit int) {
+	c.t.Helper()
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		for again := time.NewTicker(15 * time.Second); ; {
+			select {
+			case <-again.C:
+				c.t.Logf("%s %d requests", time.Now().Format("15:04:05"), web.count())
+			case <-stop:
+				again.Stop()
+				return
+			}
+		}
+	}()
+	for _, p := range c.nodes {
+		p.ends(0)
+	}
+	dirs := []string{filepath.Join(c.dir, "a"), filepath.Join(c.dir, "b"), filepath.Join(c.dir, "c")}
+	out := filepath.Join(c.dir, "out")
+	c.do("check", dirs...).ends(0)
+	c.do("collect", append([]string{"-o", out}, dirs...)...).ends(0)
+	v := launch(c.t, "verify", out)
+	v.ends(0)
+	c.t.Logf("%s", v.says)
+	web.check(c.t)
+	checkCollected(c.t, web.clusterWeb, out, limit)
+}
+
+// running fails if the job is over before all has happened to it that should.
+func (c *realCluster) running(what string) {
+	c.t.Helper()
+	for name, p := range c.nodes {
+		select {
+		case <-p.done:
+			c.t.Fatalf("node %s has ended before %s: more pages are needed (-cluster.real)\n%s", name, what, p.says)
+		default:
+		}
+	}
+	c.t.Logf("%s %s", time.Now().Format("15:04:05"), what)
+}
+
+func (c *realCluster) signal(name string, s syscall.Signal) {
+	c.t.Helper()
+	if err := c.nodes[name].cmd.Process.Signal(s); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// owned are the shards that a node has said to own.
+func (c *realCluster) owned(name string) map[string]bool {
+	all := map[string]bool{}
+	for _, m := range regexp.MustCompile(`shard (\d+), epoch \d+: (\w+)`).FindAllStringSubmatch(c.nodes[name].says.String(), -1) {
+		if delete(all, m[1]); m[2] == "taken" {
+			all[m[1]] = true
+		}
+	}
+	return all
+}
+
+// kill kills node b, waits until others have its shards, and returns how long that took.
+func (c *realCluster) kill() time.Duration {
+	c.t.Helper()
+	owned := c.owned("b")
+	c.signal("b", syscall.SIGKILL)
+	<-c.nodes["b"].done
+	began := time.Now()
+	until(c.t, "others have its shards", func() bool {
+		all := c.owned("a")
+		for shard := range c.owned("c") {
+			all[shard] = true
+		}
+		for shard := range owned {
+			if !all[shard] {
+				return false
+			}
+		}
+		return true
+	})
+	return time.Since(began)
+}
+
+// restartServers kills servers and starts them again after that time.
+func (c *realCluster) restartServers(after time.Duration, which ...int) {
+	c.t.Helper()
+	for _, i := range which {
+		if err := c.servers[i].cmd.Process.Kill(); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	for _, i := range which {
+		<-c.servers[i].done
+	}
+	time.Sleep(after)
+	for _, i := range which {
+		c.servers[i] = launch(c.t, c.started[i]...)
+	}
+}
+
+// cutter passes connections on to a server until it is cut: then nothing arrives, and nothing says so.
+type cutter struct {
+	net.Listener
+	to    string
+	mu    sync.Mutex
+	cut   chan struct{} // closed when it is mended; nil: it is whole
+	conns []net.Conn
+}
+
+func newCutter(t *testing.T, to string) *cutter {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cutter{Listener: l, to: to}
+	t.Cleanup(func() {
+		_ = l.Close()
+		c.mend()
+	})
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go c.pass(conn)
+		}
+	}()
+	return c
+}
+
+func (c *cutter) pass(in net.Conn) {
+	out, err := net.Dial("tcp", c.to)
+	if err != nil {
+		_ = in.Close()
+		return
+	}
+	c.mu.Lock()
+	c.conns = append(c.conns, in, out)
+	c.mu.Unlock()
+	go c.copy(in, out)
+	c.copy(out, in)
+}
+
+func (c *cutter) copy(to, from net.Conn) {
+	defer to.Close()
+	defer from.Close()
+	b := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(b)
+		c.mu.Lock()
+		cut := c.cut
+		c.mu.Unlock()
+		if cut != nil {
+			<-cut
+			return
+		}
+		if _, werr := to.Write(b[:n]); err != nil || werr != nil {
+			return
+		}
+	}
+}
+
+func (c *cutter) split() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut = make(chan struct{})
+}
+
+// mend ends the connections that were cut; new ones are whole.
+func (c *cutter) mend() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cut != nil {
+		close(c.cut)
+		c.cut = nil
+	}
+	for _, conn := range c.conns {
+		_ = conn.Close()
+	}
+	c.conns = nil
+}
+
+// freeAddrs are addresses on loopback that nobody listens on.
+func freeAddrs(t *testing.T, n int) (all []string) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		all = append(all, l.Addr().String())
+	}
+	return all
+}
+
+// TestClusterReal: three servers and three nodes are processes. Nodes are killed, stopped for longer than their lease and cut
+// off; servers are killed one by one and all at once. The web's servers see no pause too short, per host and per address, and
+// what is collected is whole. How long a takeover takes, and how much longer a crawl with one, is printed.
+func TestClusterReal(t *testing.T) {
+	if *clusterReal == 0 {
+		t.Skip("takes minutes: -cluster.real 250")
+	}
+	t.Run("makespan", realMakespan)
+	t.Run("faults", func(t *testing.T) { realFaults(t, 0) })
+	t.Run("faults and max-pages", func(t *testing.T) { realFaults(t, realHosts**clusterReal*9/10) })
+}
+
+func realMakespan(t *testing.T) {
+	var took [2]time.Duration
+	for i, kill := range []bool{false, true} {
+		web := newRealWeb(t, *clusterReal)
+		c := newRealCluster(t, web, "none")
+		until(t, "requests", func() bool { return web.count() > 0 })
+		began := time.Now()
+		if kill {
+			until(t, "a third of the pages", func() bool { return web.count() > realHosts**clusterReal/3 })
+			c.running("a kill")
+			from, taken := time.Now(), c.kill()
+			c.node("b")
+			defer func() {
+				t.Logf("takeover of all shards of a killed node %.1f s, longest a host was not requested %.1f s (lease %v, delay %v)",
+					taken.Seconds(), web.longestPause(from, from.Add(taken)).Seconds(), realLease, realDelay)
+			}()
+		}
+		for _, p := range c.nodes {
+			p.ends(0)
+		}
+		took[i] = time.Since(began)
+		c.over(web, 0)
+	}
+	t.Logf("makespan %.1f s, with a kill %.1f s: %.2f of it, %.1f s more", took[0].Seconds(), took[1].Seconds(), took[1].Seconds()/took[0].Seconds(), (took[1] - took[0]).Seconds())
+}
+
+func realFaults(t *testing.T, limit int) {
+	web, pages := newRealWeb(t, *clusterReal), "none"
+	if limit > 0 {
+		pages = strconv.Itoa(limit)
+	}
+	c := newRealCluster(t, web, pages)
+	until(t, "all nodes own shards", func() bool { return len(c.owned("a")) > 0 && len(c.owned("b")) > 0 && len(c.owned("c")) > 0 })
+	until(t, "some pages", func() bool { return web.count() > 10*realHosts })
+	c.running("hosts request pauses")
+	web.wantPauses()
+	time.Sleep(2 * time.Second) // an answer counts when it is committed
+	c.running("kill -9 of a node")
+	c.kill()
+	c.node("b")
+	c.running("a node is stopped for longer than its lease")
+	c.signal("c", syscall.SIGSTOP)
+	time.Sleep(2 * realLease)
+	c.signal("c", syscall.SIGCONT)
+	web.wantPauses()
+	time.Sleep(2 * time.Second)
+	c.running("a node is cut off")
+	for _, x := range c.cuts {
+		x.split()
+	}
+	time.Sleep(2 * realLease)
+	for _, x := range c.cuts {
+		x.mend()
+	}
+	for i := range c.servers {
+		c.running(fmt.Sprintf("server %d is killed", i))
+		c.restartServers(2*time.Second, i)
+		time.Sleep(realLease)
+	}
+	c.running("all servers are killed")
+	c.restartServers(2*time.Second, 0, 1, 2)
+	c.over(web, limit)
+}
