@@ -6,21 +6,23 @@ import (
 
 	"github.com/amble-crawler/amble/internal/digest"
 	"github.com/amble-crawler/amble/internal/jsonl"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/sink"
 )
 
 // Facts sums up the ledger and the visits of the job, each read once, line by line, and passes each visit to the functions, for
-// which it is valid until they return. It keeps no more than some thousand hosts in memory.
+// which it is valid until they return, without the fields that [sink.Parser.Short] leaves out. It keeps no more than some thousand hosts in memory.
 func (r *Reader) Facts(each ...func(*sink.Record)) (*digest.Facts, error) {
 	cfg, err := readAuditConfig(r.dir)
 	if err != nil {
 		return nil, err
 	}
 	d := digest.New(digest.Config{Audit: cfg, Body: r.RobotsBody})
-	if err := decoded(r.files.plainDir, LedgerName, parseLedger, d.Add); err != nil {
+	judge := func(l *judged) { d.Judge(&l.Entry, &l.Judgement) }
+	if err := decoded(r.files.plainDir, LedgerName, parseJudged, judge, func(l *judged) { d.AddJudged(&l.Entry, &l.Judgement) }); err != nil {
 		return nil, err
 	}
-	err = decoded(r.files.plainDir, VisitsName, parseVisits, func(v *sink.Record) {
+	err = decoded(r.files.plainDir, VisitsName, parseShort, nil, func(v *sink.Record) {
 		d.AddVisit(v)
 		for _, f := range each {
 			f(v)
@@ -32,14 +34,29 @@ func (r *Reader) Facts(each ...func(*sink.Record)) (*digest.Facts, error) {
 	return d.Snapshot(0), nil
 }
 
+// judged is a line of the ledger, and what the auditor says of it.
+type judged struct {
+	ledger.Entry
+	digest.Judgement
+}
+
+func parseJudged() func([]byte, *judged) error {
+	parse := parseLedger()
+	return func(line []byte, l *judged) error { return parse(line, &l.Entry) }
+}
+
+// parseShort returns a function that decodes what sums need of lines of visits.
+func parseShort() func([]byte, *sink.Record) error { return (&sink.Parser{Short: true}).Parse }
+
 // decoded calls use with each whole line of a JSON Lines file, decoded, in order. What it is given is valid until it returns.
-func decoded[T any](d plainDir, name string, parser func() func([]byte, *T) error, use func(*T)) error {
+// first, if it is not nil, is called before, by another goroutine.
+func decoded[T any](d plainDir, name string, parser func() func([]byte, *T) error, first, use func(*T)) error {
 	file, err := d.open(name)
 	if err != nil {
 		return readError(err)
 	}
 	defer func() { _ = file.Close() }() // only read
-	err = jsonl.Each(file, parser, use)
+	err = jsonl.Each(file, parser, first, use)
 	var bad *jsonl.LineError
 	if errors.As(err, &bad) {
 		err = fmt.Errorf("line %d of %s: %w", bad.Line, d.path(name), bad.Err)

@@ -40,8 +40,19 @@ func TestDecodedLinesAreInOrder(t *testing.T) {
 	for _, torn := range []string{"", `{"url":"http://b.test/`, strings.Repeat("x", 3*blockBytes)} {
 		i := 0
 		d := dirWith(t, VisitsName, text.String()+torn)
-		err := decoded(d, VisitsName, parseVisits, func(v *sink.Record) {
-			if i == len(want) || !reflect.DeepEqual(*v, want[i]) {
+		n := 0
+		first := func(v *sink.Record) { // before the other
+			if v.Depth != n {
+				t.Errorf("visit %d is %.200v", n, *v)
+			}
+			v.Status = -v.Depth
+			n++
+		}
+		err := decoded(d, VisitsName, parseVisits, first, func(v *sink.Record) {
+			if v.Status != -v.Depth {
+				t.Fatalf("visit %d was not passed to the first", i)
+			}
+			if v.Status = 0; i == len(want) || !reflect.DeepEqual(*v, want[i]) {
 				t.Fatalf("visit %d is %.200v", i, *v)
 			}
 			i++
@@ -59,14 +70,14 @@ func TestALineThatCannotBeDecodedIsNamed(t *testing.T) {
 		for _, bad := range []string{"nonsense", `{"event":1}`, "", `{"event":"end","run":"r","id":1} x`} {
 			n := 0
 			d := dirWith(t, LedgerName, strings.Repeat(line, before)+bad+"\n"+strings.Repeat(line, 100_000))
-			err := decoded(d, LedgerName, parseLedger, func(*ledger.Entry) { n++ })
+			err := decoded(d, LedgerName, parseLedger, func(*ledger.Entry) {}, func(*ledger.Entry) { n++ })
 			var told *Error
 			if n != before || !errors.As(err, &told) || !strings.Contains(err.Error(), fmt.Sprintf("line %d of %s: ", before+1, d.path(LedgerName))) {
 				t.Errorf("%q after %d lines: %d lines, %v", bad, before, n, err)
 			}
 		}
 	}
-	if err := decoded(dirWith(t, LedgerName, ""), VisitsName, parseVisits, nil); !missingFile(err) {
+	if err := decoded(dirWith(t, LedgerName, ""), VisitsName, parseVisits, nil, nil); !missingFile(err) {
 		t.Error(err)
 	}
 }

@@ -13,14 +13,22 @@ import (
 // Parser decodes lines of JSONL, with one copy of texts that many lines have. The zero Parser is ready for use. It must not be
 // used concurrently.
 type Parser struct {
+	// Short leaves out what sums over many visits do not need: Charset, CharsetFrom, Truncated, SHA256, ETag, LastModified, Title,
+	// Canonical, Links and WARC may be empty. They are checked all the same.
+	Short bool
+
 	names jsonl.Names
+	times jsonl.Times
+	last  struct{ schema, via, outcome, kind string } // of the last line
+	links LinkCount                                   // that Short leaves out
+	where Location                                    // likewise
 }
 
 // Parse decodes a line, with or without its newline. Its result is that of encoding/json for an empty Record, at a fraction of
 // the cost for lines as JSONL writes them: a million have to be read in seconds. Strings in r may be shared with other Records.
 func (p *Parser) Parse(line []byte, r *Record) error {
 	*r = Record{}
-	if s := (scanner{b: line, names: &p.names}); s.record(r) {
+	if s := (scanner{b: line, parser: p}); s.record(r) {
 		return nil
 	}
 	*r = Record{}
@@ -29,9 +37,9 @@ func (p *Parser) Parse(line []byte, r *Record) error {
 
 // scanner reads a line as appendRecord writes it. Its methods return false for anything else, valid JSON or not.
 type scanner struct {
-	b     []byte
-	i     int // what was read
-	names *jsonl.Names
+	b      []byte
+	i      int // what was read
+	parser *Parser
 }
 
 // record reads the whole line.
@@ -59,17 +67,17 @@ func (s *scanner) object(field func(key []byte) bool) bool {
 func (s *scanner) visit(key []byte, r *Record) bool {
 	switch string(key) {
 	case "schema":
-		return s.name(&r.Schema)
+		return s.same(&r.Schema, &s.parser.last.schema)
 	case "url":
 		return s.text(&r.URL)
 	case "via":
-		return s.name(&r.Via)
+		return s.same(&r.Via, &s.parser.last.via)
 	case "depth":
 		return s.number(&r.Depth)
 	case "status":
 		return s.number(&r.Status)
 	case "outcome":
-		return s.name(&r.Outcome)
+		return s.same(&r.Outcome, &s.parser.last.outcome)
 	case "reason":
 		return s.name(&r.Reason)
 	case "rule":
@@ -94,25 +102,25 @@ func (s *scanner) visit(key []byte, r *Record) bool {
 func (s *scanner) page(key []byte, r *Record) bool {
 	switch string(key) {
 	case "type":
-		return s.name(&r.Type)
+		return s.same(&r.Type, &s.parser.last.kind)
 	case "charset":
-		return s.name(&r.Charset)
+		return s.dropped(&r.Charset)
 	case "charset_from":
-		return s.name(&r.CharsetFrom)
+		return s.dropped(&r.CharsetFrom)
 	case "bytes":
 		return s.number(&r.Bytes)
 	case "truncated":
-		return s.name(&r.Truncated)
+		return s.dropped(&r.Truncated)
 	case "sha256":
-		return s.text(&r.SHA256)
+		return s.dropped(&r.SHA256)
 	case "etag":
-		return s.text(&r.ETag)
+		return s.dropped(&r.ETag)
 	case "last_modified":
-		return s.text(&r.LastModified)
+		return s.dropped(&r.LastModified)
 	case "title":
-		return s.text(&r.Title)
+		return s.dropped(&r.Title)
 	case "canonical":
-		return s.text(&r.Canonical)
+		return s.dropped(&r.Canonical)
 	case "same_as":
 		return s.text(&r.SameAs)
 	case "near_of":
@@ -147,11 +155,14 @@ func (s *scanner) rare(key []byte, r *Record) bool {
 }
 
 func (s *scanner) links(r *Record) bool {
-	if r.Links != nil {
-		return false
+	n := &s.parser.links
+	if !s.parser.Short {
+		if r.Links != nil {
+			return false
+		}
+		n = new(LinkCount)
+		r.Links = n
 	}
-	n := new(LinkCount)
-	r.Links = n
 	return s.object(func(key []byte) bool {
 		switch string(key) {
 		case "found":
@@ -180,11 +191,14 @@ func (s *scanner) links(r *Record) bool {
 }
 
 func (s *scanner) location(r *Record) bool {
-	if r.WARC != nil {
-		return false
+	l := &s.parser.where
+	if !s.parser.Short {
+		if r.WARC != nil {
+			return false
+		}
+		l = new(Location)
+		r.WARC = l
 	}
-	l := new(Location)
-	r.WARC = l
 	return s.object(func(key []byte) bool {
 		switch string(key) {
 		case "file":
@@ -276,10 +290,30 @@ func (s *scanner) text(to *string) bool {
 func (s *scanner) name(to *string) bool {
 	begin := s.i
 	if inner, plain, ok := s.quoted(); !ok || plain {
-		*to = s.names.Of(inner)
+		*to = s.parser.names.Of(inner)
 		return ok
 	}
 	return json.Unmarshal(s.b[begin:s.i], to) == nil
+}
+
+// same reads a string that the line before had, too, mostly.
+func (s *scanner) same(to, last *string) bool {
+	begin := s.i
+	if inner, plain, ok := s.quoted(); !ok || plain {
+		*to = s.parser.names.Same(inner, last)
+		return ok
+	}
+	return json.Unmarshal(s.b[begin:s.i], to) == nil
+}
+
+// dropped reads a string that Short leaves out.
+func (s *scanner) dropped(to *string) bool {
+	if !s.parser.Short {
+		return s.text(to)
+	}
+	begin := s.i
+	_, plain, ok := s.quoted()
+	return ok && (plain || json.Valid(s.b[begin:s.i]))
 }
 
 func (s *scanner) number(to *int) bool {
@@ -309,7 +343,7 @@ func (s *scanner) time(to *time.Time) bool {
 	if !ok || !plain {
 		return false
 	}
-	t, ok := jsonl.Time(inner)
+	t, ok := s.parser.times.Of(inner)
 	*to = t
 	return ok || to.UnmarshalText(inner) == nil
 }

@@ -54,7 +54,7 @@ func TestParseIsAsEncodingJSON(t *testing.T) {
 	}
 	var r Record
 	b, err := appendRecord(nil, whole())
-	if s := (scanner{b: b, names: &p.names}); err != nil || !s.record(&r) {
+	if s := (scanner{b: b, parser: &p}); err != nil || !s.record(&r) {
 		t.Errorf("a line of JSONL is left to encoding/json: %v", err)
 	}
 }
@@ -72,6 +72,23 @@ func compare(t *testing.T, p *Parser, line []byte) {
 	err, wantErr := p.Parse(line, &got), json.Unmarshal(line, &want)
 	if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() || err == nil && !reflect.DeepEqual(got, want) {
 		t.Errorf("%.200q:\n%+v %v, want\n%+v %v", line, got, err, want, wantErr)
+	}
+}
+
+// TestShort: what Short leaves out is checked all the same, and all else is as it is.
+func TestShort(t *testing.T) {
+	p := Parser{Short: true}
+	leave := func(r *Record) {
+		r.Charset, r.CharsetFrom, r.Truncated, r.SHA256, r.ETag, r.LastModified, r.Title, r.Canonical = "", "", "", "", "", "", "", ""
+		r.Links, r.WARC = nil, nil
+	}
+	for _, line := range linesForParse(t) {
+		var got, want Record
+		err, wantErr := p.Parse([]byte(line), &got), json.Unmarshal([]byte(line), &want)
+		leave(&got)
+		if leave(&want); (err == nil) != (wantErr == nil) || err == nil && !reflect.DeepEqual(got, want) {
+			t.Errorf("%.200q:\n%+v %v, want\n%+v %v", line, got, err, want, wantErr)
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ type Config struct {
 const (
 	DefaultHosts = 10_000
 	mostOpen     = 50_000 // requests without an end so far
+	mostRuns     = 50_000 // processes at the same time
 	mostEarly    = 20     // violations that are kept; all are counted
 	mostGroups   = 500    // kinds of problems, and rules
 	mostNames    = 64     // names that are counted separately in one map
@@ -40,7 +41,9 @@ type Digest struct {
 	hosts  map[string]*Host
 	rest   Host            // the sum of all other hosts
 	others map[string]bool // their names, as far as they are counted
-	open   map[request]start
+	run    *run            // whose line was the last
+	runs   map[string]*run // whose requests may end
+	opened int             // requests in them
 
 	problems groups
 	rules    groups
@@ -50,18 +53,12 @@ type Digest struct {
 	line     audit.Line // reused
 }
 
-// request names a request: the run of the process, and its number there.
-type request struct {
-	run string
-	id  uint64
-}
-
 // New returns an empty Digest.
 func New(c Config) *Digest {
 	c.MostHosts = cmp.Or(c.MostHosts, DefaultHosts)
 	return &Digest{
 		config: c, pacer: audit.NewPacer(c.Audit, c.Body), hosts: map[string]*Host{}, others: map[string]bool{},
-		open: map[request]start{}, problems: groups{}, rules: groups{},
+		run: &run{}, runs: map[string]*run{}, problems: groups{}, rules: groups{},
 	}
 }
 
@@ -70,6 +67,17 @@ func (d *Digest) Add(e *ledger.Entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.add(e)
+}
+
+// Judge is the first half of Add, which [Digest.AddJudged] completes, so that two goroutines can share the work. Only one may
+// call it, for all lines in order, and then nobody may call Add.
+func (d *Digest) Judge(e *ledger.Entry, j *Judgement) { d.judge(e, j) }
+
+// AddJudged adds the next line of the ledger, with what Judge has returned for it.
+func (d *Digest) AddJudged(e *ledger.Entry, j *Judgement) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.count(e, j)
 }
 
 // AddVisit adds a visit.
@@ -103,6 +111,7 @@ type Facts struct {
 	First, Last time.Time // the first request, and the last line of the ledger
 	Lines       int       // of the ledger
 	Runs        int       // processes that wrote it
+	Owners      []Owner   // those that have shared the crawl, in the order of the configuration; none if it was one at a time
 	Total       Host      // of all hosts
 	Hosts       []Host    // those with the most requests first
 	MoreHosts   int       // hosts that are not in Hosts; at least, if there are a great many
@@ -135,7 +144,6 @@ func (d *Digest) Snapshot(most int) *Facts {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f := d.facts
-	f.Unjudged = d.pacer.Unjudged()
 	f.Early = slices.Clone(f.Early)
 	f.Total = f.Total.clone()
 	all := d.ranked()
@@ -145,10 +153,11 @@ func (d *Digest) Snapshot(most int) *Facts {
 	f.MoreHosts = len(d.hosts) + len(d.others) - len(all)
 	for _, h := range all {
 		f.Hosts = append(f.Hosts, h.clone())
-		if h.lane != nil {
+		if len(h.lane.bins) > 0 {
 			f.Lanes = append(f.Lanes, d.lanes.lane(h))
 		}
 	}
+	f.Owners = d.owners()
 	f.Problems, f.Rules = d.problems.sorted(), d.rules.sorted()
 	f.Bin, f.Opening, f.Recent, f.Series = d.lanes.width(), slices.Clone(d.marks.first), d.marks.recent(), d.series.clone()
 	return &f

@@ -40,7 +40,7 @@ type Host struct {
 	Usage    map[string]int // visits by what the site says of a use, as "train-ai disallow"
 	Rules    RobotsState
 
-	lane  *lane
+	lane  lane
 	ended time.Time // of the last request
 	run   string    // whose it was
 }
@@ -104,7 +104,7 @@ var Bounds = [...]float64{1, 1.001, 1.01, 1.1, 1.5, 2, 5}
 func (h *Host) clone() Host {
 	c := *h
 	c.Outcomes, c.Reasons, c.Statuses, c.Usage = maps.Clone(h.Outcomes), maps.Clone(h.Reasons), maps.Clone(h.Statuses), maps.Clone(h.Usage)
-	c.lane = nil
+	c.lane = lane{}
 	return c
 }
 

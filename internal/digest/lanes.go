@@ -52,9 +52,6 @@ func (c *clock) mark(h *Host, from, to time.Time, k Kind) {
 	for to.Sub(c.begun) >= Bins*c.width() && c.fold < 40 {
 		c.fold++
 	}
-	if h.lane == nil {
-		h.lane = &lane{fold: c.fold, first: -1}
-	}
 	h.lane.foldTo(c.fold)
 	h.lane.set(c.bin(from), c.bin(to), k)
 }
@@ -65,10 +62,10 @@ func (c *clock) bin(t time.Time) int {
 
 // foldTo joins neighbouring bins until they have the present width.
 func (l *lane) foldTo(fold int) {
+	if len(l.bins) == 0 {
+		l.fold = fold
+	}
 	for ; l.fold < fold; l.fold++ {
-		if l.first < 0 {
-			continue
-		}
 		half := l.first / 2
 		for i, k := range l.bins {
 			at := (l.first+i)/2 - half
@@ -84,7 +81,7 @@ func (l *lane) foldTo(fold int) {
 
 // set marks bins.
 func (l *lane) set(from, to int, k Kind) {
-	if l.first < 0 {
+	if len(l.bins) == 0 {
 		l.first = from
 	}
 	if n := l.first - from; n > 0 {
@@ -101,5 +98,5 @@ func (l *lane) set(from, to int, k Kind) {
 // lane returns a host's lane.
 func (c *clock) lane(h *Host) Lane {
 	h.lane.foldTo(c.fold)
-	return Lane{h.Name, max(0, h.lane.first), append([]Kind(nil), h.lane.bins...)}
+	return Lane{h.Name, h.lane.first, append([]Kind(nil), h.lane.bins...)}
 }

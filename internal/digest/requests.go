@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/amble-crawler/amble/politeness/audit"
@@ -9,7 +10,7 @@ import (
 
 // start is a request without an end so far.
 type start struct {
-	host    string
+	host    *Host
 	written time.Time
 	robots  bool
 	early   bool
@@ -18,10 +19,32 @@ type start struct {
 
 // add adds a line of the ledger.
 func (d *Digest) add(e *ledger.Entry) {
+	var j Judgement
+	d.judge(e, &j)
+	d.count(e, &j)
+}
+
+// Judgement is what the auditor says of a line of the ledger.
+type Judgement struct {
+	pause    audit.Pause
+	paused   bool
+	found    []audit.Violation
+	unjudged int // so far
+}
+
+// judge passes a line to the auditor.
+func (d *Digest) judge(e *ledger.Entry, j *Judgement) {
+	setLine(&d.line, e)
+	var found []audit.Violation
+	j.pause, j.paused, found = d.pacer.Add(&d.line)
+	j.found, j.unjudged = slices.Clone(found), d.pacer.Unjudged()
+}
+
+// count adds a line that was judged.
+func (d *Digest) count(e *ledger.Entry, j *Judgement) {
 	d.facts.Lines++
-	d.line = lineOf(e, d.line.Clauses[:0])
-	pause, paused, found := d.pacer.Add(&d.line)
-	if d.broken(found); e.Event == ledger.Head {
+	d.facts.Unjudged = j.unjudged
+	if d.broken(j.found); e.Event == ledger.Head {
 		return
 	}
 	for _, t := range [...]time.Time{e.Written, e.Ended} {
@@ -31,7 +54,7 @@ func (d *Digest) add(e *ledger.Entry) {
 	}
 	switch e.Event {
 	case ledger.Start:
-		d.begin(e, pause, paused, len(found) > 0)
+		d.begin(e, j)
 	case ledger.End:
 		d.end(e)
 	case ledger.Unsent:
@@ -41,18 +64,26 @@ func (d *Digest) add(e *ledger.Entry) {
 	}
 }
 
-// lineOf is an entry in the form of package audit, which shares no code with what it checks. Its clauses are appended to cs.
-func lineOf(e *ledger.Entry, cs []audit.Clause) (l audit.Line) {
-	l.Event, l.Run, l.ID, l.URL, l.For, l.Host, l.Domain, l.Addr = e.Event, e.Run, e.ID, e.URL, e.For, e.Host, e.Domain, e.Addr
-	l.Purpose, l.Override, l.Behind = e.Purpose, e.Override, time.Duration(e.Behind).Seconds()
-	l.Allowed, l.Written, l.Ended, l.Reported, l.Expires = e.Allowed, e.Written, e.Ended, e.Reported, e.Expires
-	l.Aborted, l.Status, l.Error, l.Truncated, l.Challenged = e.Aborted, e.Status, e.Err, e.Truncated, e.Challenged
-	l.RetryAfter, l.Date, l.Location, l.SHA256 = e.RetryAfter, e.Date, e.Location, e.SHA256
-	for _, c := range e.Clauses {
-		cs = append(cs, audit.Clause{Clause: c.Name, Until: c.Until})
+// setLine makes l the entry, in the form of package audit, which shares no code with what it checks. Of the end of a request it
+// has what only ends have, and of others what those have.
+func setLine(l *audit.Line, e *ledger.Entry) {
+	l.Event, l.Run, l.ID, l.Behind = e.Event, e.Run, e.ID, 0
+	if e.Behind != 0 {
+		l.Behind = time.Duration(e.Behind).Seconds()
 	}
-	l.Clauses = cs
-	return l
+	l.Written, l.Ended, l.Reported = e.Written, e.Ended, e.Reported
+	if e.Event != ledger.Start {
+		l.Aborted, l.Status, l.Error, l.Truncated, l.Challenged = e.Aborted, e.Status, e.Err, e.Truncated, e.Challenged
+		l.RetryAfter, l.Date, l.Location, l.SHA256, l.Expires = e.RetryAfter, e.Date, e.Location, e.SHA256, e.Expires
+	}
+	if e.Event == ledger.End {
+		return
+	}
+	l.URL, l.For, l.Host, l.Domain, l.Addr = e.URL, e.For, e.Host, e.Domain, e.Addr
+	l.Purpose, l.Override, l.Allowed, l.Clauses = e.Purpose, e.Override, e.Allowed, l.Clauses[:0]
+	for i := range e.Clauses {
+		l.Clauses = append(l.Clauses, audit.Clause{Clause: e.Clauses[i].Name, Until: e.Clauses[i].Until})
+	}
 }
 
 // broken notes what the auditor found.
@@ -74,17 +105,14 @@ func (d *Digest) broken(found []audit.Violation) {
 // both returns a host and the total.
 func (d *Digest) both(name string) [2]*Host { return [2]*Host{d.host(name), &d.facts.Total} }
 
-func (d *Digest) begin(e *ledger.Entry, pause audit.Pause, paused, early bool) {
+func (d *Digest) begin(e *ledger.Entry, j *Judgement) {
 	if d.facts.First.IsZero() || e.Written.Before(d.facts.First) {
 		d.facts.First = e.Written
 	}
-	if e.Run != d.facts.Total.run {
-		d.facts.Total.run = e.Run
-		d.facts.Runs++
-		clear(d.open) // requests of the previous process can no longer end
-	}
-	h := d.host(e.Host)
-	p := pauseBefore(h, e, pause, paused)
+	d.enter(e.Run)
+	d.run.begin(e)
+	h, early := d.host(e.Host), len(j.found) > 0
+	p := pauseBefore(h, e, j.pause, j.paused)
 	if p.held {
 		d.lanes.mark(h, h.ended, e.Written, Held)
 	}
@@ -95,8 +123,11 @@ func (d *Digest) begin(e *ledger.Entry, pause audit.Pause, paused, early bool) {
 		}
 	}
 	h.run, h.Wait = e.Run, Wait{}
-	if len(d.open) < mostOpen {
-		d.open[request{e.Run, e.ID}] = start{e.Host, e.Written, e.Purpose == "robots", early, p}
+	if d.opened < mostOpen {
+		if _, again := d.run.open[e.ID]; !again {
+			d.opened++
+		}
+		d.run.open[e.ID] = start{h, e.Written, e.Purpose == "robots", early, p}
 	}
 }
 
@@ -202,13 +233,20 @@ func bucket(ratio float64, early bool) int {
 }
 
 func (d *Digest) end(e *ledger.Entry) {
-	k := request{e.Run, e.ID}
-	s, ok := d.open[k]
+	run := d.run
+	if e.Run != run.name {
+		if run = d.runs[e.Run]; run == nil {
+			return
+		}
+	}
+	s, ok := run.open[e.ID]
 	if !ok {
 		return
 	}
-	delete(d.open, k)
-	h := d.host(s.host)
+	delete(run.open, e.ID)
+	d.opened--
+	run.end(e)
+	h := s.host
 	for _, t := range [...]*Host{h, &d.facts.Total} {
 		t.end(e, &s)
 	}

@@ -99,8 +99,11 @@ func hostOf(url string) string {
 	if !ok {
 		return ""
 	}
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		rest = rest[:i]
+	for i := range len(rest) { // strings.IndexAny costs more
+		if c := rest[i]; c == '/' || c == '?' || c == '#' {
+			rest = rest[:i]
+			break
+		}
 	}
 	rest = rest[strings.LastIndexByte(rest, '@')+1:]
 	switch {

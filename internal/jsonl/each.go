@@ -27,9 +27,10 @@ func (e *LineError) Unwrap() error { return e.Err }
 
 // Each calls use with each whole line of r, decoded, in order, until there is an error: a [LineError], or that of r. What use is
 // given is valid until it returns. Lines are decoded ahead of it, by functions that parser returns, one for each goroutine; they
-// are given lines with their ends.
-func Each[T any](r io.Reader, parser func() func([]byte, *T) error, use func(*T)) error {
-	b := &blocks[T]{from: r, free: make(chan *block[T], mostBlocks), order: make(chan *block[T], mostBlocks)}
+// are given lines with their ends. Each of them is then passed to first, in order, if that is not nil: by one goroutine, which
+// is ahead of use, too.
+func Each[T any](r io.Reader, parser func() func([]byte, *T) error, first, use func(*T)) error {
+	b := &blocks[T]{from: r, free: make(chan *block[T], mostBlocks), order: make(chan *block[T], mostBlocks), quit: make(chan struct{})}
 	for range mostBlocks {
 		b.free <- &block[T]{done: make(chan struct{}, 1)}
 	}
@@ -40,8 +41,13 @@ func Each[T any](r io.Reader, parser func() func([]byte, *T) error, use func(*T)
 	}
 	defer workers.Wait()
 	defer b.stop()
+	order := b.order
+	if first != nil {
+		order = make(chan *block[T], mostBlocks)
+		workers.Go(func() { b.pass(first, order) })
+	}
 	n := 0
-	for c := range b.order {
+	for c := range order {
 		<-c.done
 		for i := range c.values[:c.n] {
 			use(&c.values[i])
@@ -61,6 +67,7 @@ func Each[T any](r io.Reader, parser func() func([]byte, *T) error, use func(*T)
 type blocks[T any] struct {
 	free  chan *block[T] // to be read into
 	order chan *block[T] // that were read, in the order of the lines; closed after the last
+	quit  chan struct{}  // closed when nothing more is wanted
 
 	mu    sync.Mutex // guards what follows
 	from  io.Reader
@@ -84,6 +91,28 @@ func (b *blocks[T]) stop() {
 	b.ended = true
 	b.mu.Unlock()
 	close(b.free)
+	close(b.quit)
+}
+
+// pass passes what was decoded to a function, and then on.
+func (b *blocks[T]) pass(first func(*T), on chan<- *block[T]) {
+	defer close(on)
+	for {
+		select {
+		case <-b.quit:
+			return
+		case c, more := <-b.order:
+			if !more {
+				return
+			}
+			<-c.done
+			for i := range c.values[:c.n] {
+				first(&c.values[i])
+			}
+			c.done <- struct{}{}
+			on <- c // there is room for all blocks
+		}
+	}
 }
 
 // work reads and decodes blocks until the lines or the work have ended.

@@ -28,3 +28,11 @@ func (n *Names) Of(b []byte) string {
 	}
 	return *slot
 }
+
+// Same is Of for a text that is mostly *last, which it sets.
+func (n *Names) Same(b []byte, last *string) string {
+	if *last != string(b) {
+		*last = n.Of(b)
+	}
+	return *last
+}

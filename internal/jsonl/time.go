@@ -25,6 +25,38 @@ func Time(text []byte) (t time.Time, ok bool) {
 	return time.Date(two(0)*100+two(2), time.Month(month), day, hour, minute, second, 1000*micros, time.UTC), true
 }
 
+// Times reads times, most of which are of the minute of the one before. The zero Times is ready for use. It must not be used
+// concurrently.
+type Times struct {
+	minute [minuteLen]byte // as in the last text
+	begins time.Time       // zero: there was none
+}
+
+const minuteLen = len("2006-01-02T15:04:")
+
+// Of is [Time].
+func (c *Times) Of(text []byte) (t time.Time, ok bool) {
+	if len(text) == len(form) && !c.begins.IsZero() && string(text[:minuteLen]) == string(c.minute[:]) && text[19] == '.' && text[26] == 'Z' {
+		n := 0
+		for _, at := range [...]int{17, 18, 20, 21, 22, 23, 24, 25} {
+			d := text[at] - '0'
+			if d > 9 {
+				return t, false
+			}
+			n = 10*n + int(d)
+		}
+		if n >= 60_000_000 {
+			return t, false
+		}
+		return c.begins.Add(time.Duration(n) * time.Microsecond), true
+	}
+	if t, ok = Time(text); ok {
+		copy(c.minute[:], text)
+		c.begins = t.Truncate(time.Minute)
+	}
+	return t, ok
+}
+
 // daysOf returns how many days a month has.
 func daysOf(year, month int) int {
 	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()

@@ -27,6 +27,26 @@ func TestTime(t *testing.T) {
 	}
 }
 
+// TestTimes compares Times with Time, for texts of one minute mostly.
+func TestTimes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var c Times
+		from := rapid.SampledFrom([]int64{-62167219200, -62135596800, 0, 1790000000, 253402300740}).Draw(t, "from")
+		for range 20 {
+			at := time.UnixMicro(from*1e6 + rapid.Int64Range(0, 90_000_000).Draw(t, "us")).UTC()
+			text := []byte(at.Format(form[:19] + ".000000Z07:00"))
+			if rapid.Bool().Draw(t, "change") {
+				text[rapid.IntRange(0, len(text)-1).Draw(t, "at")] = rapid.SampledFrom([]byte("0123456789TZz:.-+ /x\xff")).Draw(t, "byte")
+				text = text[:rapid.SampledFrom([]int{len(text), len(text), len(text), len(text) - 1, 0}).Draw(t, "len")]
+			}
+			got, ok := c.Of(text)
+			if want, wantOK := Time(text); ok != wantOK || got != want {
+				t.Fatalf("%q is %v, %v, want %v, %v", text, got, ok, want, wantOK)
+			}
+		}
+	})
+}
+
 // same checks that what Time reads is what package time reads.
 func same(t interface{ Errorf(string, ...any) }, text []byte) {
 	got, ok := Time(text)

@@ -123,8 +123,7 @@ func (l *reading) add(n int, b []byte) error {
 			l.repeated = append(l.repeated, r)
 			return nil
 		}
-		end := e.EndLine
-		r.end, r.last = &end, n
+		r.close(&e.EndLine, n)
 		l.processes.close(r)
 	default:
 		return errors.New("it is neither a start nor the end of one")

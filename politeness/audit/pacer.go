@@ -15,6 +15,7 @@ type Pacer struct {
 	shared   map[string]*sharedClock // by address, and by domain
 	open     map[key]*request        // without an end so far
 	read     reading                 // for the times of processes
+	run      latestRun               // the process that wrote the last line
 	line     int                     // of the ledger, from 1
 	latest   time.Time               // of all lines
 	swept    int                     // clocks that a sweep left
@@ -30,11 +31,21 @@ type Pause struct {
 	Due      time.Duration // without Retry-After, which is no pause after a request but a time
 }
 
+// latestRun is what reading knows of one process, so that it need not be looked up for each line.
+type latestRun struct {
+	name  string
+	last  time.Time // when it wrote a line last
+	epoch int
+}
+
 // clock is what is known of a host.
 type clock struct {
 	hostClock
 	origins map[string]*origin // what is known of their robots.txt
+	paced   bool               // a robots.txt of theirs has requested a pause
 	open    int                // requests without an end
+	addr    string             // of the last request, as written
+	plain   string             // addr in one form
 }
 
 // sharedClock is what the requests to one address, or of one domain, require of the next to another host there.
@@ -61,11 +72,7 @@ func (p *Pacer) Add(l *Line) (pause Pause, paused bool, violations []Violation) 
 		return Pause{}, false, nil
 	}
 	l = p.processes.common(l)
-	if _, known := p.read.last[l.Run]; !known && l.Behind == 0 && timeOf(l).Before(p.latest) {
-		p.read.steps, p.read.late = append(p.read.steps, step{}), timeOf(l) // set back between two processes: nothing can be compared
-	}
-	p.read.wrote(p.line, l.Run, l)
-	p.latest = p.read.late
+	p.wrote(l)
 	switch k := (key{l.Run, l.ID}); l.Event {
 	case "start":
 		pause, paused = p.begin(k, l)
@@ -73,21 +80,54 @@ func (p *Pacer) Add(l *Line) (pause Pause, paused bool, violations []Violation) 
 		p.end(k, l)
 	case "unsent":
 		if l.Purpose == "robots" && l.Error != "" && !l.Aborted {
-			p.ended(&request{line: p.line, last: p.line, run: l.Run, epoch: p.read.epoch[l.Run], start: l.StartLine, end: &l.EndLine}, nil)
+			p.ended(&request{line: p.line, last: p.line, run: l.Run, epoch: p.run.epoch, start: l.StartLine, end: &l.EndLine})
 		}
 	}
 	return pause, paused, p.rep.Violations
 }
 
+// wrote notes when a line was written.
+func (p *Pacer) wrote(l *Line) {
+	at := timeOf(l)
+	if l.Run != p.run.name || p.run.name == "" {
+		if p.run.name != "" {
+			p.read.last[p.run.name] = p.run.last
+		}
+		if _, known := p.read.last[l.Run]; !known && l.Behind == 0 && at.Before(p.latest) {
+			p.read.steps, p.read.late = append(p.read.steps, step{}), at // set back between two processes: nothing can be compared
+		}
+		p.read.wrote(p.line, l.Run, l)
+		p.run = latestRun{l.Run, p.read.last[l.Run], p.read.epoch[l.Run]}
+	}
+	if at.After(p.run.last) {
+		p.run.last = at
+	}
+	if at.After(p.read.late) {
+		p.read.late = at
+	}
+	p.latest = p.read.late
+}
+
+// last is when a process wrote a line last.
+func (p *Pacer) last(run string) time.Time {
+	if run == p.run.name {
+		return p.run.last
+	}
+	return p.read.last[run]
+}
+
 // begin checks a request that begins.
 func (p *Pacer) begin(k key, l *Line) (Pause, bool) {
-	r := &request{line: p.line, run: l.Run, id: l.ID, epoch: p.read.epoch[l.Run], start: l.StartLine}
-	r.start.Addr, r.start.Clauses = plainAddr(r.start.Addr), nil
+	r := &request{line: p.line, run: l.Run, id: l.ID, epoch: p.run.epoch, start: l.StartLine}
 	c := p.clock(r.start.Host)
 	if c == nil || len(p.open) >= mostClocks {
 		p.unjudged++
 		return Pause{}, false
 	}
+	if c.addr != r.start.Addr || c.plain == "" {
+		c.addr, c.plain = r.start.Addr, plainAddr(r.start.Addr)
+	}
+	r.clock, r.start.Addr, r.start.Clauses = c, c.plain, nil
 	if old := p.open[k]; old != nil {
 		p.violation("P10", r, nil, "permit %s is used twice", r.run)
 	}
@@ -130,7 +170,7 @@ func (p *Pacer) settle(c *clock, r *request) {
 	}
 	for _, b := range c.flying {
 		if b.end == nil && b.run != r.run && b.alive.IsZero() {
-			b.alive = p.read.last[b.run]
+			b.alive = p.last(b.run)
 			c.open--
 			p.over(&c.hostClock, b)
 			if o := p.origin(b.wanted()); o != nil && b.start.Purpose == "robots" {
@@ -147,8 +187,8 @@ func (p *Pacer) end(k key, l *Line) {
 		return
 	}
 	delete(p.open, k)
-	end := l.EndLine
-	r.end, r.last = &end, p.line
+	r.close(&l.EndLine, p.line)
+	end := r.end
 	p.processes.close(r)
 	if !r.alive.IsZero() && end.Ended.After(r.alive.Add(Tolerance)) {
 		p.violation("P12", r, nil, "two processes hold the host at once")
@@ -157,18 +197,15 @@ func (p *Pacer) end(k key, l *Line) {
 	if end.Ended.Before(r.start.Written.Add(-Tolerance)) {
 		p.violation("P10", r, nil, "ended at %s, before it was written", stamp(end.Ended))
 	}
-	p.ended(r, p.clocks[r.start.Host])
+	p.ended(r)
 }
 
-// ended notes what an answer says, and that its request is over; c is nil if nothing was sent.
-func (p *Pacer) ended(r *request, c *clock) {
-	if o := p.origin(r.wanted()); o != nil && r.start.Purpose == "robots" {
-		before := o.file
-		p.answer(o, r)
-		if delete(p.files, r.end.SHA256); o.file != before {
-			o.file = o.file.paused()
-		}
+// ended notes what an answer says, and that its request is over, if it was sent.
+func (p *Pacer) ended(r *request) {
+	if r.start.Purpose == "robots" {
+		p.learned(r)
 	}
+	c := r.clock
 	if c == nil {
 		return
 	}
@@ -178,6 +215,22 @@ func (p *Pacer) ended(r *request, c *clock) {
 	p.leave(r.start.Addr, r)
 	if p.config.PerDomain {
 		p.leave(domainKey(r), r)
+	}
+}
+
+// learned notes the answer to a request for a robots.txt.
+func (p *Pacer) learned(r *request) {
+	o := p.origin(r.wanted())
+	if o == nil {
+		return
+	}
+	before := o.file
+	p.answer(o, r)
+	if delete(p.files, r.end.SHA256); o.file != before {
+		o.file = o.file.paused()
+	}
+	if o.file != nil {
+		p.clock(hostOf(r.wanted())).paced = true
 	}
 }
 
@@ -206,7 +259,7 @@ func (p *Pacer) share(name string, r *request) {
 		p.shared[name] = s
 	}
 	if s.open != nil {
-		s.open.alive = p.read.last[s.open.run]
+		s.open.alive = p.last(s.open.run)
 		s.last, s.open = later(s.last, s.open), nil
 	}
 	if s.last != nil && s.last.epoch != r.epoch {
@@ -234,8 +287,8 @@ func (p *Pacer) origin(url string) *origin {
 
 // requested is the pause that the robots.txt of a request's origin requests.
 func (p *Pacer) requested(r *request) time.Duration {
-	c := p.clocks[r.start.Host]
-	if c == nil || !p.plain() || r.start.Override != "" {
+	c := r.clock
+	if c == nil || !c.paced || r.start.Override != "" || !p.auditor.plain() {
 		return 0
 	}
 	if o := c.origins[originOf(r.start.URL)]; o != nil && o.file != nil {
@@ -264,7 +317,7 @@ func (p *Pacer) clock(host string) *clock {
 // sweep forgets what can no longer make a request early.
 func (p *Pacer) sweep() {
 	for host, c := range p.clocks {
-		if c.open == 0 && p.free(c.last) && !c.requested.until.After(p.latest) && c.requested.longest == nil && c.plain() {
+		if c.open == 0 && p.free(c.last) && !c.requested.until.After(p.latest) && c.requested.longest == nil && c.quiet() {
 			delete(p.clocks, host)
 		}
 	}
@@ -276,8 +329,8 @@ func (p *Pacer) sweep() {
 	p.swept = max(len(p.clocks), mostClocks-1)
 }
 
-// plain reports whether no robots.txt of the host requests a pause or is to be tried again.
-func (c *clock) plain() bool {
+// quiet reports whether no robots.txt of the host requests a pause or is to be tried again.
+func (c *clock) quiet() bool {
 	for _, o := range c.origins {
 		if o.file != nil || o.times > 0 {
 			return false

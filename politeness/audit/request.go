@@ -62,6 +62,8 @@ type request struct {
 	epoch int // its times can be compared only with those of the same epoch
 	start StartLine
 	end   *EndLine // nil when the process ended first
+	ended EndLine  // what end points to
+	clock *clock   // of its host, in a Pacer
 
 	before, after time.Duration // the delay that its host's robots.txt requested at its start and its end
 	alive         time.Time     // without an end: when its process wrote its last line
@@ -82,6 +84,12 @@ func (r *request) wanted() string {
 		return r.start.For
 	}
 	return r.start.URL
+}
+
+// close notes the end of the request.
+func (r *request) close(end *EndLine, line int) {
+	r.ended, r.last = *end, line
+	r.end = &r.ended
 }
 
 // later is the one of two requests that was over later; a may be nil.

@@ -68,12 +68,42 @@ func (d Duration) append(b []byte) []byte {
 
 // UnmarshalJSON decodes a number of seconds.
 func (d *Duration) UnmarshalJSON(b []byte) (err error) {
-	*d, err = seconds(string(b))
+	*d, err = seconds(b)
 	return err
 }
 
 // seconds reads a number of seconds, to the nanosecond.
-func seconds(text string) (Duration, error) {
+func seconds(b []byte) (Duration, error) {
+	if d, ok := short(b); ok {
+		return d, nil
+	}
+	return float(string(b))
+}
+
+// short reads a number of at most 15 digits, of which nine are behind the point, which is exact: the same as float, at a fraction
+// of the cost.
+func short(b []byte) (d Duration, ok bool) {
+	whole, n := len(b), int64(0)
+	for i, c := range b {
+		switch {
+		case c-'0' <= 9:
+			n = 10*n + int64(c-'0')
+		case c == '.' && whole == len(b) && i > 0:
+			whole = i
+		default:
+			return 0, false
+		}
+	}
+	if len(b) == 0 || len(b) > 15 || whole < len(b) && len(b)-whole > 10 || whole == len(b) && whole > 6 || whole > 6 {
+		return 0, false
+	}
+	for range 9 - max(0, len(b)-whole-1) {
+		n *= 10
+	}
+	return Duration(n), true
+}
+
+func float(text string) (Duration, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		return 0, fmt.Errorf("ledger: duration %q: %w", text, err)

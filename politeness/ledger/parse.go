@@ -20,13 +20,15 @@ func (e *Entry) Parse(line []byte) error {
 // Parser decodes many lines, with one copy of texts that many of them have. The zero Parser is ready for use. It must not be
 // used concurrently.
 type Parser struct {
-	names jsonl.Names
+	names               jsonl.Names
+	times               jsonl.Times
+	run, agent, purpose string // of the last line that has them
 }
 
 // Parse is like [Entry.Parse], but it stores Clauses in the memory of those that e has: without any, it keeps them, empty.
 func (p *Parser) Parse(line []byte, e *Entry) error {
 	*e = Entry{Clauses: e.Clauses[:0]}
-	return e.parse(&scanner{b: line, names: &p.names})
+	return e.parse(&scanner{b: line, parser: p})
 }
 
 func (e *Entry) parse(s *scanner) error {
@@ -49,7 +51,7 @@ func (e *Entry) set(s *scanner, key []byte) {
 	case "event":
 		e.Event = eventNamed(s.text())
 	case "run":
-		e.Run = s.name()
+		e.Run = s.same(func(p *Parser) *string { return &p.run })
 	case "id":
 		e.ID = s.unsigned()
 	case "url":
@@ -63,11 +65,11 @@ func (e *Entry) set(s *scanner, key []byte) {
 	case "addr":
 		e.Addr = s.name()
 	case "purpose":
-		e.Purpose = s.name()
+		e.Purpose = s.same(func(p *Parser) *string { return &p.purpose })
 	case "attempt":
 		e.Attempt = int(s.number())
 	case "agent":
-		e.Agent = s.name()
+		e.Agent = s.same(func(p *Parser) *string { return &p.agent })
 	case "queued":
 		s.time(&e.Queued)
 	case "allowed":
@@ -153,9 +155,9 @@ func clauseNamed(b []byte) string {
 
 // scanner reads the JSON of one line.
 type scanner struct {
-	b     []byte
-	err   error
-	names *jsonl.Names // nil: none
+	b      []byte
+	err    error
+	parser *Parser // nil: none
 }
 
 func (s *scanner) fail() {
@@ -206,10 +208,18 @@ func (s *scanner) text() []byte {
 
 // name reads a string that many lines have.
 func (s *scanner) name() string {
-	if s.names == nil {
+	if s.parser == nil {
 		return string(s.text())
 	}
-	return s.names.Of(s.text())
+	return s.parser.names.Of(s.text())
+}
+
+// same reads a string that the line before had, too, mostly.
+func (s *scanner) same(last func(*Parser) *string) string {
+	if s.parser == nil {
+		return string(s.text())
+	}
+	return s.parser.names.Same(s.text(), last(s.parser))
 }
 
 // quoted reads a string with its quotes.
@@ -269,16 +279,23 @@ func (s *scanner) unsigned() uint64 {
 }
 
 func (s *scanner) seconds() Duration {
-	d, err := seconds(string(s.raw()))
+	d, err := seconds(s.raw())
 	if err != nil {
 		s.fail()
 	}
 	return d
 }
 
+func (s *scanner) read(text []byte) (time.Time, bool) {
+	if s.parser == nil {
+		return jsonl.Time(text)
+	}
+	return s.parser.times.Of(text)
+}
+
 func (s *scanner) time(to *time.Time) {
 	text := s.text()
-	t, ok := jsonl.Time(text)
+	t, ok := s.read(text)
 	if *to = t; !ok && s.err == nil && to.UnmarshalText(text) != nil {
 		s.fail()
 	}
