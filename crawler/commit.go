@@ -7,6 +7,7 @@ import (
 
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // A commit is due this long after the previous one, or earlier when this much has accumulated or everything
@@ -43,6 +44,8 @@ type committer struct {
 	ended sync.WaitGroup
 
 	snapshot snapshots
+
+	owed map[string]int // visits by host that are not durable; nil unless the next URL of a host depends on their links
 }
 
 func newCommitter(store frontier.Durable, out *output, fail func(error)) *committer {
@@ -129,6 +132,9 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, c
 		m.room.Wait()
 	}
 	m.ends = append(m.ends, e)
+	if m.owed != nil {
+		m.owed[e.Claim.URL.Host()]++
+	}
 	m.links += len(e.Settlement.Links)
 	for i := range e.Settlement.Links {
 		m.bytes += linkBytes(&e.Settlement.Links[i])
@@ -146,6 +152,29 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, c
 	default:
 	}
 	return nil
+}
+
+// owes reports whether links of a host's pages are not in the frontier yet, and with them perhaps the URL that comes next in the
+// order of the crawl.
+func (m *committer) owes(u weburl.URL) bool {
+	if m == nil || m.owed == nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.owed[u.Host()] > 0
+}
+
+// paid notes that a visit is durable.
+func (m *committer) paid(host string) {
+	if m.owed == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.owed[host]--; m.owed[host] <= 0 {
+		delete(m.owed, host)
+	}
 }
 
 // full reports whether a full commit has accumulated. The caller holds the lock.
@@ -193,6 +222,7 @@ func (m *committer) commit(ctx context.Context, last bool) {
 		return
 	}
 	for i := range ends {
+		m.paid(ends[i].Claim.URL.Host())
 		m.done(ends[i].Claim.URL.Host())
 	}
 }

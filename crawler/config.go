@@ -104,6 +104,9 @@ type Config struct {
 	// error.
 	Extract extract.Options
 
+	// Order is the order in which the URLs of a host are requested. One by hash excludes Priorities, Priority and priorities
+	// of Seeds. "": OrderFound.
+	Order Order
 	// Priorities are rules for the priorities of links, seeds and what sitemaps list; the first that matches a
 	// URL decides. Priority is for links that none matches.
 	Priorities []PriorityRule
@@ -312,6 +315,7 @@ func (c Config) Validate() error {
 	bad(c.Duplicates.NearBits >= 0 && c.Duplicates.NearBits <= simhash.MaxDistance, "Duplicates.NearBits is %d: must be 0 to %d", c.Duplicates.NearBits, simhash.MaxDistance)
 	bad(c.Limits.Errors >= 0, "Limits.Errors is %d: must not be negative", c.Limits.Errors)
 	bad(c.Limits.Redirects >= 0, "Limits.Redirects is %d: must not be negative", c.Limits.Redirects)
+	errs = append(errs, c.validateOrder())
 	for i, r := range c.Priorities {
 		err := r.Validate()
 		bad(err == nil, "Priorities[%d] is wrong: %v", i, err)

@@ -229,7 +229,7 @@ func (k *linker) unraised() int8 {
 // raises returns Requests for links in k.follow to URLs that are known, and that they may raise. It is called after
 // news.
 func (k *linker) raises(v *Visit) (queue []frontier.Request) {
-	if k.judge.priorities.none() || k.judge.knower == nil {
+	if k.judge.priorities.firm() || k.judge.knower == nil {
 		return nil
 	}
 	k.final = slices.Grow(k.final[:0], len(k.keys))[:len(k.keys)]

@@ -50,11 +50,15 @@ type priorities struct {
 	rules []PriorityRule
 	res   []*regexp.Regexp // of the rules
 	score func(*Visit, *Link) int8
+	order func(weburl.URL) (int8, bool) // Config.Order; nil if it is the one in which URLs are found
 }
 
 // newPriorities makes the priorities of a Config that is valid.
 func newPriorities(c *Config) *priorities {
 	p := &priorities{rules: c.Priorities, score: c.Priority}
+	if _, ok := c.Order.Seed(); ok {
+		p.order = c.ordered
+	}
 	for _, r := range c.Priorities {
 		p.res = append(p.res, regexp.MustCompile(r.Pattern))
 	}
@@ -62,10 +66,16 @@ func newPriorities(c *Config) *priorities {
 }
 
 // none reports whether every link has the same priority.
-func (p *priorities) none() bool { return p.score == nil && len(p.rules) == 0 }
+func (p *priorities) none() bool { return p.firm() && p.order == nil }
 
-// rule returns the priority of u by the rules.
+// firm reports whether a URL has the same priority whichever page names it, so that none is raised.
+func (p *priorities) firm() bool { return p.score == nil && len(p.rules) == 0 }
+
+// rule returns the priority of u by the order or the rules.
 func (p *priorities) rule(u weburl.URL) (priority int8, ok bool) {
+	if p.order != nil {
+		return p.order(u)
+	}
 	for i, re := range p.res {
 		if re.MatchString(u.String()) {
 			return p.rules[i].Priority, true
@@ -78,6 +88,14 @@ func (p *priorities) rule(u weburl.URL) (priority int8, ok bool) {
 func (p *priorities) of(u weburl.URL) int8 {
 	priority, _ := p.rule(u)
 	return priority
+}
+
+// request returns the priority of u for which a program wants another: with a Config.Order by hash it is that of the order.
+func (p *priorities) request(u weburl.URL, want int8) int8 {
+	if p.order == nil {
+		return want
+	}
+	return p.of(u)
 }
 
 // link returns the priority of the link at an index, which leads to u and is about to be queued. A panic of

@@ -27,14 +27,14 @@ func (a *attempt) sitemaps(u weburl.URL) []frontier.Request {
 			ref = weburl.Redact(ref)
 		}
 		if a.tally.sitemap(ref) && a.cfg.Follow.Sitemaps && err == nil {
-			queue = append(queue, sitemapRequest(to, u.RobotsURL()))
+			queue = append(queue, a.cfg.sitemapRequest(to, u.RobotsURL()))
 		}
 	}
 	return queue
 }
 
-func sitemapRequest(to, via weburl.URL) frontier.Request {
-	return frontier.Request{URL: to, Via: via, Kind: frontier.KindSitemap, Priority: 1}
+func (c *Config) sitemapRequest(to, via weburl.URL) frontier.Request {
+	return frontier.Request{URL: to, Via: via, Kind: frontier.KindSitemap, Priority: c.sitemapPriority()}
 }
 
 // isPage reports whether the answer to a request for a sitemap is a page: sites without a sitemap at the
@@ -70,7 +70,7 @@ func (a *attempt) readSitemap(page *fetcher.Page) []frontier.Request {
 			continue
 		}
 		if e.Sitemap && len(c.Hops) < a.cfg.Limits.Redirects {
-			s := sitemapRequest(to, c.URL)
+			s := a.cfg.sitemapRequest(to, c.URL)
 			s.Hops = append(c.Hops[:len(c.Hops):len(c.Hops)], c.URL.String()) // bounds a chain of indexes
 			queue = append(queue, s)
 		}
@@ -94,7 +94,7 @@ func (r *run) missedSitemaps(ctx context.Context, u weburl.URL, p politeness.Pur
 	var queue []frontier.Request
 	for _, ref := range info.Rules.Sitemaps() {
 		if to, err := u.RobotsURL().Resolve(ref); err == nil && len(queue) < maxSitemapsNamed {
-			queue = append(queue, sitemapRequest(to, u.RobotsURL()))
+			queue = append(queue, r.cfg.sitemapRequest(to, u.RobotsURL()))
 		}
 	}
 	_, err := r.frontier.Add(context.WithoutCancel(ctx), queue...)

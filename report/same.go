@@ -9,7 +9,7 @@ import (
 // order says in which order pages were fetched, and why another crawl might fetch others. docs/research-crawls.md has the promise.
 func (s *source) order() sheetOrder {
 	set, r, t := s.manifest.Settings, s.report, &s.facts.Total
-	o := sheetOrder{Order: "first found, first fetched: near breadth first, not random"}
+	o := sheetOrder{Order: orderInWords(set["order"])}
 	not := func(format string, args ...any) { o.Not = append(o.Not, fmt.Sprintf(format, args...)) }
 	if scope := set["scope"]; scope != "host" && scope != "tree" {
 		not("with the scope “%s” a site's pages are also found through links from other sites, and which of them comes first depends on timing", scope)
@@ -37,4 +37,13 @@ func (s *source) order() sheetOrder {
 		o.If = "no page of one of these sites links to a page of another that is in scope; none was found in this way"
 	}
 	return o
+}
+
+// orderInWords says in which order the pages of a site were requested.
+func orderInWords(order string) string {
+	seed, hash := crawler.Order(order).Seed()
+	if !hash {
+		return "first found, first fetched: near breadth first, not random"
+	}
+	return fmt.Sprintf("by a keyed hash of the URL, with the seed “%s”, wherever its link stood: of the pages known of a site, those with a higher class than all that were left out are a random sample", seed)
 }

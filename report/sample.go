@@ -110,7 +110,7 @@ func (s *source) sampleFacts() []fact {
 	facts := []fact{
 		{"Frame", fmt.Sprintf("%s given; pages within the scope “%s”, links followed %s", plural(len(s.manifest.Seeds), "seed"), set["scope"], depthText(set["depth"]))},
 		{"Bound", strings.TrimPrefix(bounds(set), ", ") + boundReached(string(r.Finish))},
-		{"Order within a site", "first found, first fetched: near breadth first, not random"},
+		{"Order within a site", orderInWords(set["order"])},
 		{"Not seen, refused by robots.txt", fmt.Sprintf("%s, %s of those known", plural(t.Reasons["robots_disallow"], "URL"), percent(t.Reasons["robots_disallow"], known))},
 		{"Not seen, failed", fmt.Sprintf("%s, %s of those known", plural(t.Failed(), "URL"), percent(t.Failed(), known))},
 		{"Not seen, over a site's budget", fmt.Sprintf("%s, %s of those known", plural(t.OverBudget(), "URL"), percent(t.OverBudget(), known))},

@@ -1,0 +1,100 @@
+package crawler
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/amble-crawler/amble/draw"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Order is the order in which the URLs of a host are requested, apart from priorities: [OrderFound], or one of
+// [OrderHash].
+type Order string
+
+// OrderFound is the order in which URLs are found: near breadth first. It is the default.
+const OrderFound Order = "found"
+
+const orderHash = "hash:"
+
+// maxSeed is the length of the longest seed of a draw, in bytes.
+const maxSeed = 64
+
+// OrderHash returns the order by the tickets of URLs (draw.Ticket, with this seed, of the canonical form under Config.Canonical):
+// of those known, one with a small ticket comes first, wherever its link stood. Tickets are ordered by their [Class]; within
+// one, URLs come as they are found. So all known URLs with a ticket below those that remain were requested, and they are a
+// random sample of the known URLs; those beyond were requested while fewer were known, or belong to a class that was begun.
+// The seed is 1 to 64 bytes, without white space.
+func OrderHash(seed string) Order { return Order(orderHash + seed) }
+
+// Seed returns the seed of an order of [OrderHash]. ok is false for another.
+func (o Order) Seed() (seed string, ok bool) { return strings.CutPrefix(string(o), orderHash) }
+
+// Validate reports an order that is none.
+func (o Order) Validate() error {
+	seed, hash := o.Seed()
+	switch {
+	case o == "" || o == OrderFound:
+		return nil
+	case !hash:
+		return fmt.Errorf("crawler: order %q: want found, or hash:SEED", string(o))
+	}
+	return checkSeed(seed)
+}
+
+// checkSeed reports what is wrong with the seed of a draw.
+func checkSeed(seed string) error {
+	if seed == "" || len(seed) > maxSeed || strings.ContainsFunc(seed, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\uFFFD' }) {
+		return fmt.Errorf("crawler: the seed of a draw is 1 to %d bytes of text without white space, not %q", maxSeed, seed)
+	}
+	return nil
+}
+
+// Class returns the class of a ticket, 0 to 240; lower tickets have higher classes. A class is a sixteenth of those tickets
+// with the same number of leading zeros, so that it has 3 to 6 of 100 tickets below its upper bound. 240 are all tickets
+// with 15 leading zeros or more.
+func Class(ticket uint64) int {
+	zeros := bits.LeadingZeros64(ticket)
+	if zeros >= 15 {
+		return 240
+	}
+	next := ticket << (zeros + 1) >> 60 // the four bits behind the first that is set
+	return 16*zeros + 15 - int(next)
+}
+
+// lowestClass is the priority of URLs in class 0. Those of class 240 have the priority 120.
+const lowestClass = -120
+
+// sitemapPriority is the priority of sitemaps: more than that of every page whose priority comes from an Order, so that all
+// pages that are listed are known when the first is requested.
+func (c *Config) sitemapPriority() int8 {
+	if _, ok := c.Order.Seed(); ok {
+		return 127
+	}
+	return 1
+}
+
+// ordered returns the priority that the order gives u. ok is false if it gives none.
+func (c *Config) ordered(u weburl.URL) (priority int8, ok bool) {
+	seed, ok := c.Order.Seed()
+	if !ok {
+		return 0, false
+	}
+	return int8(lowestClass + Class(draw.Ticket(seed, c.Canonical.Normal(u)))), true
+}
+
+// validateOrder reports what is wrong with Order, and what cannot be in force together with one by hash.
+func (c *Config) validateOrder() error {
+	if err := c.Order.Validate(); err != nil {
+		return &ConfigError{"Order", "is wrong: " + err.Error(), err}
+	}
+	if _, ok := c.Order.Seed(); !ok {
+		return nil
+	}
+	if len(c.Priorities) > 0 || c.Priority != nil || slices.ContainsFunc(c.Seeds, func(q Request) bool { return q.Priority != 0 }) {
+		return configError("Order is by hash, and there are priorities: the first pages of a host would be no random sample; leave out one of the two")
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+// Package draw takes random samples of URLs that depend on a seed and the URLs alone: not on their order, on timing, or on how
+// many machines took them.
+//
+// Every URL has a [Ticket], a keyed hash. The sample of n URLs from a list are those with the n smallest tickets (bottom-k
+// sampling), which a [Bottom] finds in one pass, in memory for n+1 URLs. Bottoms merge: the sample of two lists together is
+// that of their samples.
+//
+// The package knows nothing of crawls. crawler.Config.Sample draws from sitemaps with it, and crawler.Config.Order takes the
+// tickets for the order in which pages are requested.
+package draw
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Ticket returns the ticket of a URL: the first eight bytes, as a big-endian number, of HMAC-SHA256 (RFC 2104) with the seed as
+// the key and the URL as the message. Whoever knows the seed can compute it, and who does not cannot foresee it:
+//
+//	printf %s https://site.example/a | openssl dgst -sha256 -hmac SEED
+func Ticket(seed, url string) uint64 {
+	h := hmac.New(sha256.New, []byte(seed))
+	h.Write([]byte(url))
+	var sum [sha256.Size]byte
+	return binary.BigEndian.Uint64(h.Sum(sum[:0]))
+}
+
+// Item is a URL with its ticket.
+type Item struct {
+	Ticket uint64 `json:"ticket"`
+	URL    string `json:"url"`
+	From   string `json:"from,omitempty"` // the list that names it
+}
+
+// Bottom collects the URLs with the N smallest tickets of all that it is offered, each once, and the one after them. Its
+// methods may not be called concurrently.
+type Bottom struct {
+	N     int    `json:"n"`
+	Seed  string `json:"seed"`
+	Items []Item `json:"items"` // the smallest ticket first; at most N+1
+	// Listed is how often a URL was offered; one that was offered twice counts twice.
+	Listed int `json:"listed"`
+}
+
+// ErrOther is returned by Bottom.Merge for samples that do not belong together.
+var ErrOther = errors.New("draw: samples of different sizes or seeds cannot be merged")
+
+// Add offers a URL that the list from names. text is what the ticket is of: one text for all spellings of the URL.
+func (b *Bottom) Add(text, url, from string) {
+	b.Listed++
+	b.add(Item{Ticket(b.Seed, text), url, from})
+}
+
+func (b *Bottom) add(it Item) {
+	i, found := slices.BinarySearchFunc(b.Items, it.Ticket, func(have Item, t uint64) int { return cmp.Compare(have.Ticket, t) })
+	switch {
+	case found: // one of its spellings and lists stands for all, whichever came first
+		if have := &b.Items[i]; cmp.Or(cmp.Compare(it.URL, have.URL), cmp.Compare(it.From, have.From)) < 0 {
+			*have = it
+		}
+	case i <= b.N:
+		b.Items = slices.Insert(b.Items, i, it)
+		b.Items = b.Items[:min(len(b.Items), b.N+1)]
+	}
+}
+
+// Merge adds what another Bottom has collected, as if all had been offered to b. The error is [ErrOther].
+func (b *Bottom) Merge(o *Bottom) error {
+	if b.N != o.N || b.Seed != o.Seed {
+		return fmt.Errorf("%w: %d of seed %q, and %d of seed %q", ErrOther, b.N, b.Seed, o.N, o.Seed)
+	}
+	b.Listed += o.Listed
+	for _, it := range o.Items {
+		b.add(it)
+	}
+	return nil
+}
+
+// Drawn returns the sample: at most N URLs, the smallest ticket first.
+func (b *Bottom) Drawn() []Item { return b.Items[:min(len(b.Items), b.N)] }
+
+// Bound returns the ticket below which URLs are drawn, and all of them. all is set instead if every URL is drawn.
+func (b *Bottom) Bound() (below uint64, all bool) {
+	if len(b.Items) <= b.N {
+		return 0, true
+	}
+	return b.Items[b.N].Ticket, false
+}
+
+// Probability returns the probability with which each URL of the lists is in the sample, given the tickets of all others: the
+// share of tickets below [Bottom.Bound], or 1. Totals whose items are weighted by its inverse are unbiased, however often the
+// lists repeat a URL. N divided by it estimates how many different URLs there are, with a relative error of about 1/√N.
+func (b *Bottom) Probability() float64 {
+	below, all := b.Bound()
+	if all {
+		return 1
+	}
+	return float64(below) / math.Exp2(64)
+}
