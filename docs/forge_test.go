@@ -1,0 +1,147 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// workflow is what is checked of a workflow.
+type workflow struct {
+	Name        string         `yaml:"name"`
+	On          any            `yaml:"on"`
+	Permissions map[string]any `yaml:"permissions"`
+	Jobs        map[string]struct {
+		RunsOn  string `yaml:"runs-on"`
+		Timeout int    `yaml:"timeout-minutes"`
+		Steps   []struct{ Uses, Run string }
+	} `yaml:"jobs"`
+}
+
+// major matches an action of a major version.
+var major = regexp.MustCompile(`^actions/[a-z-]+@v\d+$`)
+
+// TestWorkflows checks that workflows are YAML, use known actions of a major version, may only read, and run commands and scripts
+// that there are.
+func TestWorkflows(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, ".github/workflows/*.yml"))
+	if err != nil || len(files) != 3 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		name := ".github/workflows/" + filepath.Base(file)
+		w := yamlFile[workflow](t, name)
+		if w.Name == "" || w.On == nil || len(w.Jobs) == 0 || w.Permissions["contents"] != "read" {
+			t.Errorf("%s: has no name, no event, no job, or more permissions than to read: %+v", name, w)
+		}
+		for key, j := range w.Jobs {
+			if j.RunsOn == "" || len(j.Steps) == 0 {
+				t.Errorf("%s, %s: no machine, or no steps", name, key)
+			}
+			for _, s := range j.Steps {
+				if (s.Uses == "") == (s.Run == "") || s.Uses != "" && !major.MatchString(s.Uses) {
+					t.Errorf("%s, %s: want a command, or an action of a major version: %+v", name, key, s)
+				}
+				checkStep(t, name, s.Run)
+			}
+		}
+	}
+}
+
+// checkStep checks that the scripts and packages that a command runs are there.
+func checkStep(t *testing.T, name, command string) {
+	t.Helper()
+	for word := range strings.FieldsSeq(command) {
+		if !strings.HasPrefix(word, ".ci/") && !strings.HasPrefix(word, "./internal/") {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(root, word)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestForms checks that the forms for issues are YAML with a name, a description and fields that have labels.
+func TestForms(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, ".github/ISSUE_TEMPLATE/*.yml"))
+	if err != nil || len(files) < 3 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		name := ".github/ISSUE_TEMPLATE/" + filepath.Base(file)
+		if filepath.Base(file) == "config.yml" {
+			yamlFile[map[string]any](t, name)
+			continue
+		}
+		f := yamlFile[struct {
+			Name, Description string
+			Body              []struct {
+				Type, ID   string
+				Attributes struct{ Label, Value string }
+			}
+		}](t, name)
+		if f.Name == "" || f.Description == "" || len(f.Body) == 0 {
+			t.Errorf("%s: %+v", name, f)
+		}
+		for _, b := range f.Body {
+			if !slices.Contains([]string{"markdown", "textarea", "input"}, b.Type) || (b.Attributes.Label == "") == (b.Attributes.Value == "") {
+				t.Errorf("%s: %+v", name, b)
+			}
+		}
+	}
+}
+
+// TestCitation checks that the file for citations names the version that the command has.
+func TestCitation(t *testing.T) {
+	c := yamlFile[struct {
+		Version string `yaml:"version"`
+		Authors []struct{ Name string }
+		CFF     string `yaml:"cff-version"`
+	}](t, "CITATION.cff")
+	b, err := os.ReadFile(filepath.Join(root, "crawler/version.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(b), `"`+c.Version+`"`) || c.CFF != "1.2.0" || len(c.Authors) != 1 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// schemas match those in the code.
+var schemas = regexp.MustCompile("[sS]chema *= \"(amble\\.[a-z]+/[0-9]+)\"")
+
+// TestVersionsNameTheSchemas checks that docs/versions.md has every schema of the code, and no other.
+func TestVersionsNameTheSchemas(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join(root, "docs/versions.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, used := regexp.MustCompile("`(amble\\.[a-z]+/[0-9]+)`").FindAllStringSubmatch(string(doc), -1), map[string]bool{}
+	for _, dir := range []string{"", "*/", "*/*/"} {
+		files, err := filepath.Glob(filepath.Join(root, dir+"*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range schemas.FindAllStringSubmatch(string(b), -1) {
+				used[m[1]] = true
+			}
+		}
+	}
+	for _, m := range listed {
+		if !used[m[1]] {
+			t.Errorf("docs/versions.md lists %s, which no code has", m[1])
+		}
+		delete(used, m[1])
+	}
+	if len(used) > 0 || len(listed) == 0 {
+		t.Errorf("docs/versions.md does not list %v", used)
+	}
+}
