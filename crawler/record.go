@@ -1,6 +1,8 @@
 package crawler
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 
 	"github.com/amble-crawler/amble/fetcher"
@@ -34,6 +36,7 @@ func (v *Visit) record() *sink.Record {
 	if v.Outcome != Refused && v.Reason != ReasonType {
 		rec.Exchange = exchange(v.Page, "")
 	}
+	rec.Rendered = v.Rendered.record()
 	rec.Directives, rec.Data = v.Directives.Terms(), v.data
 	if d := v.Doc; d != nil {
 		rec.Title, rec.Canonical = d.Title, d.Canonical
@@ -43,6 +46,30 @@ func (v *Visit) record() *sink.Record {
 		rec.Links = v.countLinks()
 	}
 	return rec
+}
+
+// record returns r in the form that the sinks take.
+func (r *Rendered) record() *sink.Rendered {
+	if r == nil {
+		return nil
+	}
+	s := &sink.Rendered{
+		Why: r.Why, Cut: r.Cut, Rounds: r.Rounds, Millis: int(r.Virtual.Milliseconds()), Bytes: len(r.DOM), Dropped: r.Dropped,
+		Console: r.Console, Dialogs: r.Dialogs, DOM: r.DOM, Screenshot: r.Screenshot,
+	}
+	if r.DOM != nil {
+		sum := sha256.Sum256(r.DOM)
+		s.SHA256 = hex.EncodeToString(sum[:])
+	}
+	for _, q := range r.Requests {
+		s.Requests = append(s.Requests, sink.RenderRequest{
+			URL: weburl.Redact(q.URL), Kind: string(q.Kind), Method: q.Method, Status: q.Status, Refused: q.Refused,
+		})
+	}
+	for _, to := range r.Routes {
+		s.Routes = append(s.Routes, sink.RenderRoute{URL: to.URL.String(), How: string(to.How)})
+	}
+	return s
 }
 
 // outlinks returns the links of the page in the form that the sinks take. They share no memory with the page.

@@ -47,7 +47,7 @@ func rendering(r crawler.Renderer) crawler.Config {
 func TestRendering(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, fake := app(w), &rendertest.Fake{}
-		_, v := crawl(t, w, rendering(fake), s.URL("/"))
+		rep, v := crawl(t, w, rendering(fake), s.URL("/"))
 		v.expect(t, map[string]string{
 			s.URL("/"): "fetched 200", s.URL("/a"): "fetched 200", s.URL("/b"): "fetched 200", s.URL("/c"): "fetched 200",
 		})
@@ -74,6 +74,9 @@ func TestRendering(t *testing.T) {
 			}
 		}
 		w.MustNotRequest(s.URL("/forbidden/data"))
+		if c := rep.Rendering; c == nil || c.Pages != 4 || c.Refused["robots_disallow"] != 1 || c.Refused["dns_not_found"] != 1 || rep.Resources != 8 {
+			t.Errorf("%+v, %d requests for resources", c, rep.Resources)
+		}
 		if f := fake.Faults(); len(f) > 0 {
 			t.Error(f)
 		}

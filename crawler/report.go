@@ -72,6 +72,11 @@ type Report struct {
 	Links    map[Fate]int   `json:"links"`    // links found, by fate
 	Sitemaps []string       `json:"sitemaps"` // named in robots.txt files, at most 100
 
+	// Resources counts the requests for what rendered pages load, which are among Requests. Rendering counts the pages that
+	// were to be rendered; nil: there were none.
+	Resources int             `json:"resources,omitempty"`
+	Rendering *RenderingCount `json:"rendering,omitempty"`
+
 	Connections int `json:"connections"` // opened, TLS handshakes included; the other requests used open ones
 	// Server is the time that servers took to answer, of all answers together. TooMany and ServerErrors count answers with
 	// status 429 and 5xx, of robots.txt files and of attempts that were repeated, too: Statuses has final answers only.
@@ -101,6 +106,44 @@ type Report struct {
 
 	// Overrides lists the origins whose robots.txt was replaced, with the reasons.
 	Overrides []politeness.Override `json:"overrides,omitempty"`
+}
+
+// RenderingCount counts pages that were to be rendered, and what came of it.
+type RenderingCount struct {
+	Pages    int            `json:"pages"`              // with a rendered document
+	Cut      map[string]int `json:"cut,omitempty"`      // not rendered to their end, by Rendered.Cut
+	Wanted   int            `json:"wanted,omitempty"`   // URLs that they wanted, at most render.MaxFates of each page
+	Answered int            `json:"answered,omitempty"` // of them, answered, also by what another page had requested
+	Refused  map[string]int `json:"refused,omitempty"`  // of them, refused, by reason
+}
+
+// rendered counts a page that was to be rendered.
+func (c *RenderingCount) rendered(r *Rendered) *RenderingCount {
+	if c == nil {
+		c = &RenderingCount{}
+	}
+	if c.Cut == nil { // also in a count that was read back
+		c.Cut = map[string]int{}
+	}
+	if c.Refused == nil {
+		c.Refused = map[string]int{}
+	}
+	if r.DOM != nil {
+		c.Pages++
+	}
+	if r.Cut != "" {
+		c.Cut[r.Cut]++
+	}
+	for i := range r.Requests {
+		c.Wanted++
+		switch q := &r.Requests[i]; {
+		case q.Refused != "":
+			c.Refused[q.Refused]++
+		case q.Status > 0:
+			c.Answered++
+		}
+	}
+	return c
 }
 
 // tally collects a Report while workers run.
@@ -143,6 +186,9 @@ func (t *tally) request(a *fetcher.Answer) int64 {
 		return t.r.Bytes
 	}
 	t.r.Requests++
+	if a.Permit.Purpose() == politeness.Resource {
+		t.r.Resources++
+	}
 	if a.Page == nil || !a.Page.Reused {
 		t.r.Connections++
 	}
@@ -199,6 +245,9 @@ func (t *tally) visit(v *Visit) (failed int) {
 	}
 	if len(v.Usage.Statements) > 0 && t.usage.count(v.URL.Host(), v.Usage) && t.fresh != nil {
 		t.fresh[v.URL.Host()] = true
+	}
+	if v.Rendered != nil {
+		t.r.Rendering = t.r.Rendering.rendered(v.Rendered)
 	}
 	if v.Outcome == Fetched {
 		t.duplicate(v)

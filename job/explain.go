@@ -24,9 +24,15 @@ type Story struct {
 	Line     int          `json:"line,omitempty"`  // of the visit
 	Requests []Request    `json:"requests"`        // for the URL, and the last one for its robots.txt
 
+	// Loads are the requests for what the page loads when it is rendered, at most MostLoads.
+	Loads []Request `json:"loads,omitempty"`
+
 	// Robots is what was known of the robots.txt that judged the URL, or nil if none was requested.
 	Robots *politeness.OriginInfo `json:"-"`
 }
+
+// MostLoads is how many requests for what a page loads are in its Story.
+const MostLoads = 1000
 
 // Found is a URL of the chain that leads from a seed to another URL.
 type Found struct {
@@ -79,7 +85,7 @@ func (t *teller) tell(u weburl.URL) (*Story, error) {
 		return nil, err
 	}
 	var rules rulesFile
-	if s.Requests, rules, err = t.findRequests(url, u); err != nil {
+	if s.Requests, s.Loads, rules, err = t.findRequests(url, u); err != nil {
 		return nil, err
 	}
 	s.Robots, err = t.robots(&rules, u)

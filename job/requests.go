@@ -12,10 +12,13 @@ import (
 
 // findRequests reads the ledger for the requests for a URL in this spelling, and for the robots.txt of u's origin that
 // was in force when the first of them was made.
-func (t *teller) findRequests(url string, u weburl.URL) ([]Request, rulesFile, error) {
-	f := finder{url: url, wanted: member("url", url), robots: member("purpose", politeness.Robots.String()), open: map[string]*Request{}, rules: rulesFile{of: u}}
+func (t *teller) findRequests(url string, u weburl.URL) (of, loads []Request, rules rulesFile, err error) {
+	f := finder{url: url, wanted: member("url", url), needed: member("for", url), robots: member("purpose", politeness.Robots.String()), open: map[string]*Request{}, rules: rulesFile{of: u}}
 	if err := t.files.eachLine(LedgerName, f.read); err != nil {
-		return nil, f.rules, err
+		return nil, nil, f.rules, err
+	}
+	for _, r := range f.loads {
+		loads = append(loads, *r)
 	}
 	res := make([]Request, 0, len(f.found)+2)
 	for _, r := range append([]*Request{f.rules.answer, f.rules.failed}, f.found...) {
@@ -23,20 +26,22 @@ func (t *teller) findRequests(url string, u weburl.URL) ([]Request, rulesFile, e
 			res = append(res, *r)
 		}
 	}
-	return res, f.rules, nil
+	return res, loads, f.rules, nil
 }
 
 // finder picks requests from a ledger.
 type finder struct {
 	url            string
-	wanted, robots []byte
+	wanted, needed []byte
+	robots         []byte
+	loads          []*Request          // for what the page loads
 	open           map[string]*Request // without an end so far
 	found          []*Request
 	rules          rulesFile
 }
 
 func (f *finder) read(n int, b []byte) bool {
-	starts := has(b, f.wanted) || has(b, f.robots)
+	starts := has(b, f.wanted) || has(b, f.needed) || has(b, f.robots)
 	if !starts && len(f.open) == 0 {
 		return true
 	}
@@ -67,6 +72,11 @@ func (f *finder) read(n int, b []byte) bool {
 func (f *finder) start(n int, e ledger.Entry) *Request {
 	r := &Request{Start: e, Line: n}
 	switch {
+	case e.Purpose == politeness.Resource.String():
+		if e.For == f.url && e.Event == "start" && len(f.loads) < MostLoads {
+			f.loads = append(f.loads, r)
+			return r
+		}
 	case e.URL == f.url && e.Event == "start":
 		f.found = append(f.found, r)
 		return r
@@ -78,7 +88,7 @@ func (f *finder) start(n int, e ledger.Entry) *Request {
 
 func (f *finder) ended(r *Request, e ledger.Entry) {
 	r.End = e
-	if r.Start.URL != f.url && len(f.found) == 0 { // later ones did not decide about the URL
+	if r.Start.Purpose == politeness.Robots.String() && r.Start.URL != f.url && len(f.found) == 0 { // later ones did not decide about the URL
 		f.rules.add(r)
 	}
 }

@@ -31,6 +31,11 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 	if r.Requests > 0 {
 		fmt.Fprintf(&b, "  %-10s %s\n", "cost", costText(r))
 	}
+	if r.Rendering != nil {
+		fmt.Fprintf(&b, "  %-10s %s\n", "rendered", renderedText(r))
+		row(&b, "cut short", r.Rendering.Cut)
+		row(&b, "not loaded", r.Rendering.Refused)
+	}
 	row(&b, "outcomes", r.Outcomes)
 	row(&b, "statuses", r.Statuses)
 	row(&b, "types", r.Types)
@@ -73,6 +78,13 @@ func costText(r *crawler.Report) string {
 		return text
 	}
 	return text + "; they answered " + strings.Join(trouble, " and ")
+}
+
+// renderedText says how many pages were rendered, and what their rendering cost the sites.
+func renderedText(r *crawler.Report) string {
+	c := r.Rendering
+	return fmt.Sprintf("%s, which wanted %s; %d answered, with %s to the sites",
+		cli.Plural(c.Pages, "page"), cli.Plural(c.Wanted, "URL"), c.Answered, cli.Plural(r.Resources, "request"))
 }
 
 // spanText says how long a crawl took and, if it was resumed, over what period.

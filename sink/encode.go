@@ -42,6 +42,7 @@ func appendRecord(b []byte, r *Record) ([]byte, error) {
 	if r.Links != nil {
 		b = appendLinks(append(b, `,"links":`...), r.Links)
 	}
+	b, errR := optRendered(b, `,"rendered":`, r.Rendered)
 	b, err0 := optData(b, `,"data":`, r.Data)
 	b = optInt(b, `,"attempt":`, r.Attempt)
 	b, err1 := optTime(b, `,"queued":`, r.Queued)
@@ -50,7 +51,7 @@ func appendRecord(b []byte, r *Record) ([]byte, error) {
 	if r.WARC != nil {
 		b = appendLocation(append(b, `,"warc":`...), r.WARC)
 	}
-	return append(b, '}'), errors.Join(err0, err1, err2, err3)
+	return append(b, '}'), errors.Join(errR, err0, err1, err2, err3)
 }
 
 func optUsage(b []byte, name string, us []Usage) []byte {
@@ -68,6 +69,15 @@ func optUsage(b []byte, name string, us []Usage) []byte {
 		b = append(b, '}')
 	}
 	return append(b, ']')
+}
+
+// optRendered appends what came of rendering a page, which is rare enough for package encoding/json.
+func optRendered(b []byte, name string, r *Rendered) ([]byte, error) {
+	if r == nil {
+		return b, nil
+	}
+	all, err := json.Marshal(r)
+	return append(append(b, name...), hidden.Escape(all)...), err
 }
 
 // optData appends values that are valid JSON, in compact form.

@@ -34,6 +34,9 @@ func fill(r *rand.Rand, v reflect.Value) {
 	case reflect.Int, reflect.Int64:
 		v.SetInt([]int64{0, 1, -1, 200, math.MaxInt64, math.MinInt64}[r.IntN(6)])
 	case reflect.Slice:
+		if v.Type() == reflect.TypeFor[[]byte]() {
+			return // bodies are not part of the form
+		}
 		if v.Type() == reflect.TypeFor[json.RawMessage]() {
 			v.SetBytes([]byte([]string{"1", `{"a": [ "<é>\u2028" ]}`, "\"\xff\"", " null\n", "{", ""}[min(r.IntN(100), 5)]))
 			if r.IntN(10) > 0 {

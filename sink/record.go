@@ -37,6 +37,10 @@ type Record struct {
 	NearOf       string     `json:"near_of,omitempty"`    // an earlier page that is nearly the same
 	Links        *LinkCount `json:"links,omitempty"`
 
+	// Rendered says how the page was rendered, nil if it was left as it was fetched. Title, Canonical, Directives and Links
+	// are those of the rendered page, if there is one; Bytes and SHA256 are those of the page as it was fetched.
+	Rendered *Rendered `json:"rendered,omitempty"`
+
 	// Data is what the program extracted from the page, in its own form: each element is a JSON value.
 	Data []json.RawMessage `json:"data,omitempty"`
 
@@ -77,6 +81,44 @@ type LinkCount struct {
 	Trap       int `json:"trap,omitempty"`
 	Limit      int `json:"link_limit,omitempty"`
 	Full       int `json:"queue_full,omitempty"`
+}
+
+// Rendered is what came of rendering a page: of running its scripts in a browser. The codes are those of package render and
+// of crawler.Rendered.
+type Rendered struct {
+	Why      string          `json:"why"`                  // the rule that decided to render it
+	Cut      string          `json:"cut,omitempty"`        // why it was not rendered to its end
+	Rounds   int             `json:"rounds,omitempty"`     // rounds taken
+	Millis   int             `json:"virtual_ms,omitempty"` // how long the page ran by its own clock, in milliseconds
+	Bytes    int             `json:"bytes,omitempty"`      // of the rendered document; 0: there is none, the page counts as it was fetched
+	SHA256   string          `json:"sha256,omitempty"`     // of the rendered document, hexadecimal
+	Requests []RenderRequest `json:"requests,omitempty"`   // what the page requested, in this order
+	Dropped  int             `json:"dropped,omitempty"`    // requests that Requests has no room for
+	Routes   []RenderRoute   `json:"routes,omitempty"`     // where scripts tried to go; they are links of the page
+	Console  []string        `json:"console,omitempty"`    // the first lines that it wrote to its console
+	Dialogs  int             `json:"dialogs,omitempty"`    // that it opened
+	WARC     *Location       `json:"warc,omitempty"`       // where an archive stored the rendered document; set as Record.WARC is
+
+	// DOM is the rendered document, HTML in UTF-8, and Screenshot a picture of it (PNG), for sinks that store them. They are
+	// nil if there is none, and not part of the JSON form.
+	DOM        []byte `json:"-"`
+	Screenshot []byte `json:"-"`
+}
+
+// RenderRequest is a request that a rendered page made, and its outcome: Status of the answer, or Refused, or neither if the
+// answer is missing.
+type RenderRequest struct {
+	URL     string `json:"url"`
+	Kind    string `json:"kind"`              // what the answer was for: "script", "fetch", …
+	Method  string `json:"method,omitempty"`  // if it is not GET
+	Status  int    `json:"status,omitempty"`  // of the answer
+	Refused string `json:"refused,omitempty"` // reason code
+}
+
+// RenderRoute is an address to which a script of a page tried to go.
+type RenderRoute struct {
+	URL string `json:"url"`
+	How string `json:"how"` // "push", "location", …
 }
 
 // Location is a place in an archive.

@@ -67,7 +67,7 @@ var ErrClosed = errors.New("sink: closed")
 //	S10 If the output may not be written, opening it or the first Append returns an error.
 //	S11 After Close every method returns ErrClosed, except Close, which does nothing.
 //	S12 When Append returns, the Record and all it points to belongs to the caller again. Nothing in it was
-//	    changed except the field WARC.
+//	    changed except the fields WARC of it and of its Rendered.
 type Sink interface {
 	// Append adds a record. The output may be buffered until Sync. After an error the output is only valid up to the
 	// last offset that Sync returned.

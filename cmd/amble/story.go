@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,14 @@ func storyText(s *job.Story, line func(name, value string)) {
 	for i := range s.Requests {
 		line(name, requestText(&s.Requests[i]))
 		name = ""
+	}
+	name = "loads"
+	for i := range s.Loads {
+		line(name, s.Loads[i].Start.URL+": "+requestText(&s.Loads[i]))
+		name = ""
+	}
+	if s.Visit != nil && s.Visit.Rendered != nil {
+		line("rendered", renderedText(s.Visit.Rendered))
 	}
 	if s.Visit != nil {
 		line("result", resultText(s.Visit, s.Line))
@@ -80,6 +89,31 @@ func clauseText(c ledger.Clause) string {
 	}
 	if !c.Until.IsZero() {
 		text += " until " + c.Until.Format("15:04:05.000")
+	}
+	return text
+}
+
+// renderedText says why a page was rendered, and what came of it.
+func renderedText(r *sink.Rendered) string {
+	refused := map[string]int{}
+	answered := 0
+	for i := range r.Requests {
+		switch q := &r.Requests[i]; {
+		case q.Refused != "":
+			refused[q.Refused]++
+		case q.Status > 0:
+			answered++
+		}
+	}
+	text := fmt.Sprintf("because of %s, in %s", r.Why, cli.Plural(r.Rounds, "round"))
+	if r.Bytes == 0 {
+		text += fmt.Sprintf(", without a document (%s): the page counts as it was fetched", r.Cut)
+	} else if r.Cut != "" {
+		text += fmt.Sprintf(", cut short (%s)", r.Cut)
+	}
+	text += fmt.Sprintf("; it wanted %s, %d answered", cli.Plural(len(r.Requests)+r.Dropped, "URL"), answered)
+	for _, reason := range slices.Sorted(maps.Keys(refused)) {
+		text += fmt.Sprintf(", %d refused (%s)", refused[reason], reason)
 	}
 	return text
 }

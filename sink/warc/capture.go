@@ -48,11 +48,15 @@ func (w *Writer) capture(x *sink.Exchange, r *sink.Record) (*sink.Location, erro
 		main = w.putAnswer(c)
 	}
 	w.putMetadata(c)
+	shown := w.putRendered(c)
 	offset := w.cur.size
 	if err := w.store(); err != nil {
 		return nil, w.failed(err)
 	}
 	at := &sink.Location{File: w.cur.name, Offset: offset + main.start, Length: main.end - main.start}
+	if shown != (span{}) {
+		r.Rendered.WARC = &sink.Location{File: w.cur.name, Offset: offset + shown.start, Length: shown.end - shown.start}
+	}
 	if c.answer != "" {
 		if err := w.cur.add(c.indexLine(at)); err != nil {
 			return nil, w.failed(err)
@@ -70,6 +74,9 @@ func estimate(x *sink.Exchange, r *sink.Record) int64 {
 	n := len(x.Request) + len(x.Head) + len(x.Body) + 8*len(x.URL)
 	if r != nil {
 		n += len(r.Via) + len(strings.Join(r.Hops, "")) + len(r.Reason)
+		if r.Rendered != nil {
+			n += len(r.Rendered.DOM) + len(r.Rendered.Screenshot) + 8*len(x.URL) + 1024
+		}
 	}
 	return int64(n+n>>8) + 4096
 }

@@ -14,6 +14,10 @@
 // fetchTimeMs of ISO 28500 section 6.6: depth, redirectedFrom (once for each hop), outcome, reason, attempt,
 // truncated, sha256 (of the decoded body), and purpose.
 //
+// A page that was rendered has two further records after these: its document as it was in the end, as a conversion record
+// that refers to the response, and its picture, if one was made, as a resource record concurrent to the response, whose URI
+// is "urn:view:" and that of the page. Neither is in the index: a reader of the archive replays what was on the wire.
+//
 // A payload that was stored before becomes a revisit record of the profile identical-payload-digest, with the header
 // section of its own answer and a reference to the first. Empty and truncated payloads are always stored. A Writer
 // remembers [Options].Revisits payloads, and none of earlier runs.

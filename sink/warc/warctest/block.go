@@ -29,6 +29,7 @@ func (r *Record) checkBlock() error {
 	want := map[string]string{
 		"warcinfo": "application/warc-fields", "metadata": "application/warc-fields",
 		"request": "application/http;msgtype=request", "response": "application/http;msgtype=response", "revisit": "application/http;msgtype=response",
+		"conversion": "text/html;charset=utf-8", "resource": "image/png",
 	}[r.Type()]
 	if got := r.Get("Content-Type"); got != want {
 		errs = append(errs, fmt.Errorf("Content-Type is %q", got))

@@ -41,6 +41,12 @@ func checkConcurrent(r *Record, byID map[string]*Record) error {
 		if o == nil {
 			return r.errorf("concurrent to %s, which is not there", f.Value)
 		}
+		if r.Type() == "resource" {
+			if (o.Type() != "response" && o.Type() != "revisit") || r.Get("WARC-Target-URI") != "urn:view:"+o.Get("WARC-Target-URI") || r.Get("WARC-Date") != o.Get("WARC-Date") {
+				errs = append(errs, r.errorf("a picture of %s, concurrent to a %s of %s", r.Get("WARC-Target-URI"), o.Type(), o.Get("WARC-Target-URI")))
+			}
+			continue
+		}
 		for _, name := range []string{"WARC-Target-URI", "WARC-Date", "WARC-IP-Address", "WARC-Protocol"} {
 			if r.Get(name) != o.Get(name) {
 				errs = append(errs, r.errorf("%s is %q, of what it is concurrent to %q", name, r.Get(name), o.Get(name)))
@@ -66,6 +72,9 @@ func checkRefersTo(r *Record, byID map[string]*Record) error {
 	o := byID[id]
 	if o == nil {
 		return r.errorf("refers to %s, which is not there", id)
+	}
+	if r.Type() == "conversion" && (o.Type() != "response" && o.Type() != "revisit" || o.Get("WARC-Target-URI") != r.Get("WARC-Target-URI") || o.Get("WARC-Date") != r.Get("WARC-Date")) {
+		return r.errorf("converted from a %s of %s", o.Type(), o.Get("WARC-Target-URI"))
 	}
 	if r.Type() != "revisit" {
 		return nil

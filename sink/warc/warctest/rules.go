@@ -13,20 +13,20 @@ import (
 const identical = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 
 // types are the types of records that sink/warc writes.
-var types = []string{"warcinfo", "request", "response", "revisit", "metadata"}
+var types = []string{"warcinfo", "request", "response", "revisit", "metadata", "conversion", "resource"}
 
 // only lists the fields that only some types of records may have (ISO 28500 section 5). All types may have any other
 // field.
 var only = map[string][]string{
-	"WARC-Concurrent-To":        {"request", "response", "revisit", "metadata"},
+	"WARC-Concurrent-To":        {"request", "response", "revisit", "metadata", "resource"},
 	"WARC-Payload-Digest":       {"request", "response", "revisit"},
 	"WARC-IP-Address":           {"request", "response", "revisit", "metadata"},
 	"WARC-Protocol":             {"request", "response", "revisit", "metadata"},
-	"WARC-Refers-To":            {"revisit", "metadata"},
+	"WARC-Refers-To":            {"revisit", "metadata", "conversion"},
 	"WARC-Refers-To-Target-URI": {"revisit"},
 	"WARC-Refers-To-Date":       {"revisit"},
-	"WARC-Target-URI":           {"request", "response", "revisit", "metadata"},
-	"WARC-Warcinfo-ID":          {"request", "response", "revisit", "metadata"},
+	"WARC-Target-URI":           {"request", "response", "revisit", "metadata", "conversion", "resource"},
+	"WARC-Warcinfo-ID":          {"request", "response", "revisit", "metadata", "conversion", "resource"},
 	"WARC-Filename":             {"warcinfo"},
 	"WARC-Profile":              {"revisit"},
 	"WARC-Truncated":            types,
@@ -45,6 +45,9 @@ var must = map[string][]string{
 	"response": {"WARC-Target-URI", "WARC-Payload-Digest"},
 	"revisit":  {"WARC-Target-URI", "WARC-Profile", "WARC-Payload-Digest", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date"},
 	"metadata": {"WARC-Target-URI", "WARC-Refers-To"},
+
+	"conversion": {"WARC-Target-URI", "WARC-Refers-To"},
+	"resource":   {"WARC-Target-URI", "WARC-Concurrent-To"},
 }
 
 var (
@@ -52,8 +55,8 @@ var (
 	digestForm = regexp.MustCompile(`^(sha1:[A-Z2-7]{32}|sha256:[0-9a-f]{64})$`)
 	dateForm   = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$`)
 	truncForm  = regexp.MustCompile(`^(length|time|disconnect|unspecified)$`)
-	// uriForm is roughly the grammar of RFC 3986: brackets only around an address.
-	uriForm   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://(\[[0-9A-Fa-f:.]+\])?([A-Za-z0-9._~:/?#@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$`)
+	// uriForm is roughly the grammar of RFC 3986: brackets only around an address. That of a picture has that of its page in it.
+	uriForm   = regexp.MustCompile(`^(urn:view:)?[A-Za-z][A-Za-z0-9+.-]*://(\[[0-9A-Fa-f:.]+\])?([A-Za-z0-9._~:/?#@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$`)
 	protoForm = regexp.MustCompile(`^(h2|h2c|h3|http/1\.[01])$`)
 )
 

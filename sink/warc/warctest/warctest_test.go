@@ -160,7 +160,7 @@ func TestFaults(t *testing.T) {
 		"is followed by":                            text(2, "hello", "hell"),
 		"is followed by \"\\r\\n\"":                 func(ds []*draft) []*draft { ds[3].plain = func(s string) string { return s[:len(s)-2] }; return ds },
 		"Content-Length is":                         set(1, "Content-Length", "+38"),
-		"WARC-Type is":                              set(1, "WARC-Type", "conversion"),
+		"WARC-Type is":                              set(1, "WARC-Type", "continuation"),
 		"WARC-Filename is not allowed in this type": set(1, "WARC-Filename", name),
 		"X-Mine is not allowed in this type":        set(1, "X-Mine", "x"),
 		"WARC-Date is repeated":                     field(1, Field{"WARC-Date", date}),
