@@ -122,27 +122,35 @@ func Create(dir string, c Config, seeds ...string) (*Job, error) {
 // the outcomes in retry, [crawler.Failed] or [crawler.Deferred], are tried again. The error wraps ErrNoJob, ErrHeld,
 // ErrFinished or ErrProgram, or says what is wrong with the directory.
 func Open(dir string, retry ...crawler.Outcome) (*Job, error) {
-	if err := resumable(dir); err != nil {
+	c, seeds, err := asBegun(dir)
+	if err != nil {
 		return nil, err
+	}
+	return Resume(dir, c, seeds, retry...)
+}
+
+// asBegun returns the settings and the seeds of the crawl in a directory.
+func asBegun(dir string) (c Config, seeds []string, err error) {
+	if err := resumable(dir); err != nil {
+		return c, nil, err
 	}
 	r, err := Read(dir)
 	if err != nil {
-		return nil, err
+		return c, nil, err
 	}
 	defer func() { _ = r.Close() }() // only read
 	m, err := r.Manifest()
 	if err != nil {
-		return nil, err
+		return c, nil, err
 	}
 	all, err := r.Settings()
 	if err != nil {
-		return nil, err
+		return c, nil, err
 	}
-	c, err := all.Config()
-	if err != nil {
-		return nil, &Error{Kind: Refused, Err: err}
+	if c, err = all.Config(); err != nil {
+		return c, nil, &Error{Kind: Refused, Err: err}
 	}
-	return Resume(dir, c, m.Seeds, retry...)
+	return c, m.Seeds, nil
 }
 
 // Resume is like Open, with other settings where a job allows them: pauses may become longer, limits and outputs may
@@ -157,7 +165,7 @@ func Resume(dir string, c Config, seeds []string, retry ...crawler.Outcome) (*Jo
 			return nil, &Error{Kind: Refused, Err: &KeyError{Key: "retry", Value: string(o), Err: errors.New("want deferred, failed or both")}}
 		}
 	}
-	return start(dir, c, seeds, retry)
+	return start(dir, c, seeds, opening{retry: retry})
 }
 
 // resumable reports why a directory has no crawl that can be resumed.
@@ -178,9 +186,17 @@ func resumable(dir string) error {
 }
 
 // Start is like Create if the directory holds no crawl, and like Resume if it does.
-func Start(dir string, c Config, seeds ...string) (*Job, error) { return start(dir, c, seeds, nil) }
+func Start(dir string, c Config, seeds ...string) (*Job, error) {
+	return start(dir, c, seeds, opening{})
+}
 
-func start(dir string, c Config, seeds []string, retry []crawler.Outcome) (*Job, error) {
+// opening is why a job is opened that was begun before.
+type opening struct {
+	retry  []crawler.Outcome
+	change func(*crawler.Config) error // of Revisit
+}
+
+func start(dir string, c Config, seeds []string, why opening) (*Job, error) {
 	seeds = slices.Clone(seeds)
 	urls, err := parse(seeds)
 	if err != nil {
@@ -199,7 +215,7 @@ func start(dir string, c Config, seeds []string, retry []crawler.Outcome) (*Job,
 	if err := openfiles.Check(openfiles.Limit()); err != nil {
 		return nil, &Error{Kind: Refused, Err: err}
 	}
-	if len(retry) == 0 {
+	if len(why.retry) == 0 && why.change == nil {
 		if err := checkFinished(dir, c.recordable(), seeds); err != nil {
 			return nil, err
 		}
@@ -214,7 +230,7 @@ func start(dir string, c Config, seeds []string, retry []crawler.Outcome) (*Job,
 	if note := shares.Note(wanted, cfg.Concurrency); note != "" {
 		j.notef("%s", note)
 	}
-	if err := j.start(&cfg, seeds, retry); err != nil {
+	if err := j.start(&cfg, seeds, why); err != nil {
 		return nil, errors.Join(err, j.release())
 	}
 	return j, nil
@@ -333,7 +349,7 @@ func (j *Job) release() error {
 
 // start opens the job's files and makes its crawler. If a job is resumed, nothing is changed until its files have been
 // found intact.
-func (j *Job) start(cfg *crawler.Config, seeds []string, retry []crawler.Outcome) error {
+func (j *Job) start(cfg *crawler.Config, seeds []string, why opening) error {
 	fresh := j.manifest == nil
 	if err := j.begin(time.Now(), seeds); err != nil {
 		return err
@@ -349,7 +365,7 @@ func (j *Job) start(cfg *crawler.Config, seeds []string, retry []crawler.Outcome
 	}
 	noted := fresh || err == nil
 	if err == nil {
-		err = j.prepare(cfg, retry)
+		err = j.prepare(cfg, why)
 	}
 	if err == nil {
 		return nil
@@ -373,13 +389,18 @@ func (j *Job) open(cfg *crawler.Config) (err error) {
 }
 
 // prepare makes the crawler, and makes it continue where the previous process stopped.
-func (j *Job) prepare(cfg *crawler.Config, retry []crawler.Outcome) (err error) {
+func (j *Job) prepare(cfg *crawler.Config, why opening) (err error) {
 	own, err := j.config.ownHosts()
 	if err != nil {
 		return err
 	}
 	if err := writeAuditConfig(j.files.plainDir, cfg, own, j.manifest.slowed()); err != nil {
 		return err
+	}
+	if why.change != nil {
+		if err := why.change(cfg); err != nil {
+			return err
+		}
 	}
 	if j.crawler, err = crawler.New(*cfg); err != nil {
 		return beginError(err)
@@ -389,7 +410,7 @@ func (j *Job) prepare(cfg *crawler.Config, retry []crawler.Outcome) (err error) 
 	}
 	err = j.replay()
 	j.noteSkew()
-	return firstOf(err, j.retry(retry))
+	return firstOf(err, j.retry(why.retry))
 }
 
 // beginError returns why a crawl could not begin: because of its configuration, or because of what it left when it was
