@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/amble-crawler/amble/export"
+	"github.com/amble-crawler/amble/export/mirror"
 	"github.com/amble-crawler/amble/export/parquet"
 	"github.com/amble-crawler/amble/export/sqlite"
 )
@@ -55,7 +56,7 @@ func TestKindsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range append(export.Kinds(), parquet.Kind(), sqlite.Kind()) {
+	for _, k := range append(export.Kinds(), mirror.Kind(), parquet.Kind(), sqlite.Kind()) {
 		if !strings.Contains(string(b), "| `"+k.Name+"` |") {
 			t.Errorf("docs/export.md has no row for %s", k.Name)
 		}

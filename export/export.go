@@ -167,6 +167,9 @@ func (x *Export) step(n *int) error {
 	return x.report()
 }
 
+// Read counts a page that was read from the archive. The error is that of the context.
+func (x *Export) Read() error { return x.step(&x.done.Pages) }
+
 // Wrote counts bytes that were written to the export.
 func (x *Export) Wrote(n int64) { x.done.Bytes += n }
 

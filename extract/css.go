@@ -41,3 +41,18 @@ func (c *collector) css(s string, p cssPlace) {
 		c.add(l)
 	}
 }
+
+// CSSReferences calls f with each reference of a stylesheet, or of a style attribute if sheet is false: with its escapes decoded,
+// and where it is in s, without its quotes. A reference is what [CSS] finds, fragments included.
+func CSSReferences(s string, sheet bool, f func(ref string, from, to int)) {
+	sc := cssScanner{s: s, imports: sheet}
+	for sc.next() {
+		ref := sc.ref
+		if sc.escaped {
+			ref = string(appendCSSUnescaped(nil, ref))
+		}
+		if ref = trimRef(ref); ref != "" {
+			f(ref, sc.at, sc.at+len(sc.ref))
+		}
+	}
+}

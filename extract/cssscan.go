@@ -16,6 +16,7 @@ type cssScanner struct {
 	escaped  bool   // it contains escapes
 	isImport bool
 	start    int // offset of its token
+	at       int // offset of the reference, without its quotes
 
 	atImport bool // after "@import", before its address
 	muted    bool // in a rule whose url() is only a name
@@ -141,7 +142,7 @@ func (c *cssScanner) quoted() bool {
 	for c.pos < len(c.s) {
 		switch ch := c.s[c.pos]; {
 		case ch == quote:
-			c.ref = c.s[start:c.pos]
+			c.ref, c.at = c.s[start:c.pos], start
 			c.pos++
 			return true
 		case ch == '\\':
@@ -154,7 +155,7 @@ func (c *cssScanner) quoted() bool {
 			c.pos++
 		}
 	}
-	c.ref = c.s[start:]
+	c.ref, c.at = c.s[start:], start
 	return true
 }
 
@@ -183,7 +184,7 @@ func (c *cssScanner) bare() bool {
 	if end < 0 {
 		end = c.pos
 	}
-	c.ref = c.s[start:end]
+	c.ref, c.at = c.s[start:end], start
 	if c.pos < len(c.s) {
 		c.pos++
 	}

@@ -76,6 +76,20 @@ func (r *Replayer) page(ctx context.Context, u weburl.URL, why politeness.Purpos
 	if err != nil {
 		return nil, unrecorded(err)
 	}
+	return r.read(ctx, u, why, rec)
+}
+
+// Read returns the Page that a recorded answer for a URL is: with its coding undone, its media type and its charset. The error
+// is an *[Error].
+func (r *Replayer) Read(ctx context.Context, u weburl.URL, rec *Recorded) (*Page, error) {
+	page, fail := r.read(ctx, u, politeness.Page, rec)
+	if fail != nil {
+		return nil, fail
+	}
+	return page, nil
+}
+
+func (r *Replayer) read(ctx context.Context, u weburl.URL, why politeness.Purpose, rec *Recorded) (*Page, *Error) {
 	resp, err := rec.response() //nolint:bodyclose // it is in memory
 	if err != nil {
 		return nil, &Error{Phase: PhaseHeader, Reason: ReasonRecording, Err: err}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/export"
+	"github.com/amble-crawler/amble/export/mirror"
 	"github.com/amble-crawler/amble/export/parquet"
 	"github.com/amble-crawler/amble/export/sqlite"
 	"github.com/amble-crawler/amble/internal/cli"
@@ -26,7 +27,7 @@ type exportCmd struct {
 
 // exportKinds are the kinds that the command knows.
 func exportKinds() []export.Kind {
-	return append(export.Kinds(), parquet.Kind(), sqlite.Kind())
+	return append(export.Kinds(), mirror.Kind(), parquet.Kind(), sqlite.Kind())
 }
 
 // Help returns the beginning of the command's help.

@@ -138,6 +138,7 @@ var thirdParty = map[string][]string{
 	"identity":      {"github.com/dunglas/httpsfv", "golang.org/x/net/html"},
 	"sink/warc":     {"github.com/klauspost/compress"},
 	"sink/sqlite":   {"modernc.org/sqlite"},
+	"export/mirror": {"golang.org/x/net/html", "golang.org/x/text/unicode/norm"},
 	"export/sqlite": {"modernc.org/sqlite"},
 
 	"export/parquet": {"github.com/parquet-go/parquet-go"},
