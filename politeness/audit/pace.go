@@ -86,7 +86,7 @@ func (a *auditor) due(last *request, own int) time.Duration {
 	if own > 0 {
 		return d
 	}
-	if last.end != nil && last.end.Status != 0 {
+	if last.end != nil && last.end.Status != 0 && !last.late {
 		took := last.end.Ended.Sub(last.start.Written)
 		d = max(d, min(time.Duration(a.config.DelayFactor*float64(took)), secs(a.config.MaxDelay)))
 	}

@@ -51,10 +51,11 @@ func (all processes) common(l *Line) *Line {
 	return &x
 }
 
-// close ends a request when its process was overtaken: what that wrote later cannot prolong it.
+// close ends a request when its process was overtaken: what that wrote later cannot prolong it, and what it heard later is
+// known to nobody else.
 func (all processes) close(r *request) {
 	if p := all[r.run]; p != nil && !p.Until.IsZero() && r.end.Ended.After(p.Until) && !r.start.Written.After(p.Until) {
-		r.end.Ended, r.end.Reported = p.Until, time.Time{}
+		r.end.Ended, r.end.Reported, r.late = p.Until, time.Time{}, true
 	}
 }
 

@@ -71,3 +71,40 @@ func first(vs []Violation) string {
 	}
 	return ""
 }
+
+// TestAnswerAfterTakeover: what a process that was overtaken hears of its last request is known to nobody else: neither how
+// long the answer took, which may be how long the process was stopped, nor the pause that it requests.
+func TestAnswerAfterTakeover(t *testing.T) {
+	cfg := Config{Product: "bot", UserAgent: "bot/1 (+https://lab.university.edu)", Delay: 1, DelayFactor: 1, MaxDelay: 60}
+	for _, c := range []struct {
+		name         string
+		answered     float64
+		answer, want string
+	}{
+		{name: "answered before", answered: 5, want: "P5"},
+		{name: "answered after", answered: 14},
+		{name: "a pause requested before", answered: 5, answer: `,"retry_after":"600"`, want: "P7"},
+		{name: "a pause requested after", answered: 14, answer: `,"retry_after":"600"`},
+	} {
+		b := newBook()
+		b.add(req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 0.1, status: 404})
+		status := 200
+		if c.answer != "" {
+			status = 503
+		}
+		b.add(req{url: "http://a.test/1", at: 2, end: c.answered, status: status, extra: c.answer})
+		b.run, b.id = "r2", 0
+		b.add(req{url: "http://a.test/2", at: 7.1, end: 7.2, status: 200})
+		cfg.Processes = []Process{{Run: "r1", Name: "node n1", Until: base.Add(secs(6))}, {Run: "r2", Name: "node n2"}}
+		rep, err := Check(strings.NewReader(b.b.String()), cfg, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := first(rep.Violations); got != c.want {
+			t.Errorf("%s: %v, want %q", c.name, rep.Violations, c.want)
+		}
+		if got := first(paced(t, b.b.String(), cfg, nil)); got != c.want {
+			t.Errorf("%s: line by line %q, want %q", c.name, got, c.want)
+		}
+	}
+}

@@ -67,6 +67,7 @@ type request struct {
 
 	before, after time.Duration // the delay that its host's robots.txt requested at its start and its end
 	alive         time.Time     // without an end: when its process wrote its last line
+	late          bool          // it was answered when its process had been overtaken
 }
 
 // over is when the request was over, as late as the ledger proves: one without an end was not over before its process wrote
