@@ -27,6 +27,7 @@ type app struct {
 	notify  func(chan<- os.Signal) // begins to deliver SIGINT and SIGTERM
 	ignore  func(chan<- os.Signal) // ends it: the signals end the process again
 	exit    func(int)              // called on the third signal only
+	begins  func()                 // called when the command line is read
 }
 
 // commands is the command line. Kong reads flags, defaults and help texts from its tags.
@@ -122,6 +123,7 @@ func (a *app) run(args []string) (code int) {
 	for _, wrong := range keyflags.UnknownEnv(ctx.Model, a.environ()) {
 		fmt.Fprintf(a.err, "amble: warning: %s\n", wrong)
 	}
+	a.begins()
 	return a.complain(ctx.Run(), keyflags.CommandName(ctx.Selected()))
 }
 

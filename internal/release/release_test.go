@@ -111,7 +111,7 @@ func listed(t *testing.T, b []byte) string {
 	var s strings.Builder
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return s.String()
 		}
 		if err != nil {

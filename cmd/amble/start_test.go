@@ -1,0 +1,23 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestStartCollectsNoGarbage counts the collections of a process that reads its command line and has nothing to do: each costs two
+// milliseconds before the first request.
+func TestStartCollectsNoGarbage(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), "amble", "version")
+	cmd.Env = append(os.Environ(), "GODEBUG=gctrace=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatal(err, string(out))
+	}
+	if n := strings.Count("\n"+string(out), "\ngc "); n > 2 {
+		t.Errorf("%d collections, want at most 2:\n%s", n, out)
+	}
+}
