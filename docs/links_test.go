@@ -61,6 +61,40 @@ func TestEveryDocumentCanBeFound(t *testing.T) {
 	}
 }
 
+// TestIndexHasEveryPage checks that docs/README.md, the order in which the documents can be read, has each of them once, and
+// each file of examples.
+func TestIndexHasEveryPage(t *testing.T) {
+	docs := documents(t)
+	times := map[string]int{}
+	for _, d := range docs {
+		if d.path == "docs/README.md" {
+			for _, m := range inlineLinks.FindAllStringSubmatch(d.text, -1) {
+				times[path.Join("docs", m[1])]++
+			}
+		}
+	}
+	var want []string
+	for _, d := range docs {
+		if path.Dir(d.path) == "docs" && d.path != "docs/README.md" {
+			want = append(want, d.path)
+		}
+	}
+	err := filepath.WalkDir(root, func(p string, _ os.DirEntry, err error) error {
+		if rel, _ := filepath.Rel(root, p); strings.HasSuffix(p, "_test.go") && strings.HasPrefix(filepath.Base(p), "example_") {
+			want = append(want, filepath.ToSlash(rel))
+		}
+		return err
+	})
+	if err != nil || len(want) < 40 {
+		t.Fatalf("%v, only %d files", err, len(want))
+	}
+	for _, file := range want {
+		if times[file] != 1 {
+			t.Errorf("docs/README.md links to %s %d times", file, times[file])
+		}
+	}
+}
+
 // TestDecisionsAreNumbered checks that the decision records are numbered from 1 without gaps, each in its heading,
 // and that the index lists them in this order: a reference such as "ADR 21" means one record.
 func TestDecisionsAreNumbered(t *testing.T) {
