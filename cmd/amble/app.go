@@ -55,6 +55,12 @@ type commands struct {
 	ShowVersion versionFlag `name:"version" help:"Print version and build."`
 }
 
+// dumb reports whether the terminal says that it knows no control sequences.
+func (a *app) dumb() bool {
+	kind, _ := a.env("TERM")
+	return kind == "dumb"
+}
+
 // view returns what a person sees of a crawl.
 func (a *app) view(f view.Flags) *view.View { return view.New(f, a.out, a.err, a.env) }
 

@@ -71,7 +71,7 @@ func (c *exportCmd) Run(a *app) error {
 		}
 		path = filepath.Base(abs) + kind.Suffix
 	}
-	screen := &exportScreen{a: a, live: terminal.Is(a.err), begun: time.Now()}
+	screen := newExportScreen(a)
 	ctx, stop := a.interruptible()
 	res, err := export.Write(ctx, r, *kind, path, screen.show)
 	code := stop()
@@ -134,21 +134,22 @@ func (a *app) interruptible() (ctx context.Context, stop func() int) {
 
 // exportScreen shows on a terminal how far an export has got.
 type exportScreen struct {
-	a     *app
-	live  bool
-	begun time.Time
-	last  time.Time
-	shown bool
+	screen      *terminal.Screen
+	begun, last time.Time
+}
+
+func newExportScreen(a *app) *exportScreen {
+	return &exportScreen{screen: terminal.NewScreen(a.err, !a.dumb() && terminal.Is(a.err), false), begun: time.Now()}
 }
 
 // exportEvery is the time between two lines.
 const exportEvery = 200 * time.Millisecond
 
 func (s *exportScreen) show(p export.Progress) {
-	if !s.live || time.Since(s.last) < exportEvery {
+	if time.Since(s.last) < exportEvery {
 		return
 	}
-	s.last, s.shown = time.Now(), true
+	s.last = time.Now()
 	var parts []string
 	for _, n := range []struct {
 		n    int
@@ -158,12 +159,9 @@ func (s *exportScreen) show(p export.Progress) {
 			parts = append(parts, cli.Plural(n.n, n.what))
 		}
 	}
-	fmt.Fprintf(s.a.err, "\r\x1b[K%s read, %s written, %s", strings.Join(parts, ", "), cli.Bytes(p.Bytes), time.Since(s.begun).Round(time.Second))
+	text := fmt.Sprintf("%s read, %s written, %s", strings.Join(parts, ", "), cli.Bytes(p.Bytes), time.Since(s.begun).Round(time.Second))
+	s.screen.Status(terminal.Row{{Text: text}})
 }
 
 // clear removes the line.
-func (s *exportScreen) clear() {
-	if s.shown {
-		fmt.Fprint(s.a.err, "\r\x1b[K")
-	}
-}
+func (s *exportScreen) clear() { s.screen.Status() }

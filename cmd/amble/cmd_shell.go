@@ -59,9 +59,14 @@ func (c *shellCmd) Run(a *app, o *keyflags.Origins) error {
 		return err
 	}
 	if in, ok := a.in.(*os.File); ok && terminal.Is(in) && terminal.Is(stdout) {
-		t := shell.NewTerminal(in, stdout)
-		defer a.onSignal(t.Leave)()
-		s.In, s.Most, s.Greet = t, 50, true
+		s.Most, s.Greet = 50, true
+		if a.dumb() {
+			s.In = shell.Prompted(in, a.out)
+		} else {
+			t := shell.NewTerminal(in, stdout)
+			defer a.onSignal(t.Leave)()
+			s.In = t
+		}
 	}
 	wrong, err := s.Run(context.Background(), u)
 	var none *shell.PageError

@@ -12,24 +12,23 @@ import (
 	"github.com/amble-crawler/amble/internal/terminal/vt"
 )
 
-// On a terminal, lines are edited: they have a prompt, a history and completion, and the terminal is given back as it was.
-func TestShellOnATerminal(t *testing.T) {
-	site := httptest.NewServer(page("Home", "/a"))
-	defer site.Close()
+// shellOnTerminal runs the shell on a terminal of this kind, and types one text after each prompt. It returns everything that
+// the terminal got, with what was typed.
+func shellOnTerminal(t *testing.T, term, url string, typed ...string) string {
+	t.Helper()
 	pty, tty, err := vt.Open(100, 24)
 	if err != nil {
 		t.Skipf("no pseudo-terminals here: %v", err)
 	}
 	defer pty.Close()
-	cmd := exec.Command("amble", "shell", site.URL)
-	cmd.Env = append(os.Environ(), "TERM=xterm")
+	cmd := exec.Command("amble", "shell", url)
+	cmd.Env = append(os.Environ(), "TERM="+term)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }).Stop()
 	tty.Close()
-	typed := []string{"css a\r", "hel\tx\r", "\x1b[A\x1b[A\r", "css [\r", "\x04"}
 	var all bytes.Buffer
 	buf := make([]byte, 4096)
 	for {
@@ -48,7 +47,24 @@ func TestShellOnATerminal(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("%v", err)
 	}
-	out := all.String()
+	return all.String()
+}
+
+// A dumb terminal has a prompt and no editing.
+func TestShellOnADumbTerminal(t *testing.T) {
+	site := httptest.NewServer(page("Home", "/a"))
+	defer site.Close()
+	out := shellOnTerminal(t, "dumb", site.URL, "csx\x7fs a\n", "quit\n")
+	if strings.Contains(out, "\x1b") || !strings.Contains(out, "help lists what can be tried here") || strings.Count(out, "a: ") != 1 {
+		t.Errorf("%q", out)
+	}
+}
+
+// On a terminal, lines are edited: they have a prompt, a history and completion, and the terminal is given back as it was.
+func TestShellOnATerminal(t *testing.T) {
+	site := httptest.NewServer(page("Home", "/a"))
+	defer site.Close()
+	out := shellOnTerminal(t, "xterm", site.URL, "css a\r", "hel\tx\r", "\x1b[A\x1b[A\r", "css [\r", "\x04")
 	for _, want := range []string{"help lists what can be tried here", "amble> css a\r\n", "takes no more words, not \"x\"", "css: selector \"[\""} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in %q", want, out)

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/amble-crawler/amble/export"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/terminal"
 	"github.com/amble-crawler/amble/internal/terminal/vt"
@@ -157,21 +158,46 @@ func TestHostileAnswersOnATerminal(t *testing.T) {
 }
 
 func TestStatusFitsTheTerminal(t *testing.T) {
-	site := newSlowSite(t)
 	status := regexp.MustCompile(`\r(1 page  [^\x1b]*)\x1b\[K\r\n([^\x1b]*)\x1b\[K`)
-	out := onTerminal(t, 40, []string{"TERM=xterm", "NO_COLOR=1"}, func(sofar string) {
-		if status.MatchString(sofar) {
-			site.release()
+	for _, columns := range []int{40, 20} {
+		site := newSlowSite(t)
+		out := onTerminal(t, uint16(columns), []string{"TERM=xterm", "NO_COLOR=1"}, func(sofar string) {
+			if status.MatchString(sofar) {
+				site.release()
+			}
+		}, "crawl", "-w", "0", site.URL)
+		all := status.FindAllStringSubmatch(out, -1)
+		for _, m := range all {
+			if len(m[1]) >= columns || len(m[2]) >= columns {
+				t.Errorf("status of %d and %d columns on a terminal of %d: %q", len(m[1]), len(m[2]), columns, m[0])
+			}
 		}
-	}, "crawl", "-w", "0", site.URL)
-	all := status.FindAllStringSubmatch(out, -1)
-	for _, m := range all {
-		if len(m[1]) > 39 || len(m[2]) > 39 {
-			t.Errorf("status of %d and %d columns on a terminal of 40: %q", len(m[1]), len(m[2]), m[0])
+		if len(all) == 0 {
+			t.Errorf("no status: %q", out)
 		}
 	}
-	if len(all) == 0 {
-		t.Errorf("no status: %q", out)
+}
+
+// A dumb terminal, and a screen reader that presents itself as one, gets no control sequences. On a narrow one nothing is left
+// of a line that was too long for it.
+func TestExportOnATerminal(t *testing.T) {
+	for _, kind := range []string{"dumb", "xterm"} {
+		pty, tty, err := vt.Open(20, 24)
+		if err != nil {
+			t.Skipf("no pseudo-terminals here: %v", err)
+		}
+		defer pty.Close()
+		a := &app{err: tty, env: func(string) (string, bool) { return kind, true }}
+		screen := newExportScreen(a)
+		screen.show(export.Progress{Visits: 1234567, Requests: 2345678, Bytes: 1 << 30})
+		screen.clear()
+		tty.Close()
+		out, err := io.ReadAll(untilGone{pty})
+		shown := vt.New(20, 24)
+		_, _ = shown.Write(out)
+		if drawn := len(out) > 0; err != nil || drawn != (kind == "xterm") || strings.TrimSpace(shown.String()) != "" || len(shown.Odd) > 0 {
+			t.Errorf("%s: %v, %q leaves %q, odd controls %v", kind, err, out, shown, shown.Odd)
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ func main() {
 
 const about = `usage: robots-study -contact URL|MAIL [flags] HOST|URL...
 
-Asks each host for its robots.txt, follows that file's redirects, and asks for nothing else. Standard
+Requests the robots.txt of each host, follows its redirects, and requests nothing else. Standard
 output is one JSON object a line, a host each, in the order in which they answered: status and size,
 what the rules say of the sample paths, which standards of the past would read them otherwise, remarks
 by code, Crawl-delay, sitemaps, and what is said of the uses of the pages. HOST is asked by https.

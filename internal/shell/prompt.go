@@ -146,7 +146,7 @@ func (p *prompt) open(ctx context.Context, rest string) error {
 func (p *prompt) url(text string) (weburl.URL, error) {
 	u, err := p.visit.URL.Resolve(text)
 	if err != nil {
-		return u, fmt.Errorf("%q is no URL: %w", text, err)
+		return u, fmt.Errorf("%q is not a valid URL: %w", text, err)
 	}
 	return u, nil
 }

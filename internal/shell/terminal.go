@@ -10,6 +10,9 @@ import (
 	"golang.org/x/term"
 )
 
+// promptText stands before each line that a person types.
+const promptText = "amble> "
+
 // LinesOf returns the lines of r.
 func LinesOf(r io.Reader) Lines {
 	s := bufio.NewScanner(r)
@@ -30,6 +33,22 @@ func (l plainLines) ReadLine() (string, error) {
 	return "", io.EOF
 }
 
+// Prompted returns the lines of r, each read after a prompt on out, for terminals that know no control sequences.
+func Prompted(r io.Reader, out io.Writer) Lines { return promptedLines{LinesOf(r), out} }
+
+type promptedLines struct {
+	Lines
+	out io.Writer
+}
+
+// ReadLine implements Lines.
+func (l promptedLines) ReadLine() (string, error) {
+	if _, err := io.WriteString(l.out, promptText); err != nil {
+		return "", err
+	}
+	return l.Lines.ReadLine()
+}
+
 // Terminal reads lines that are edited on a terminal, with a history, and the names of commands completed by the tab key.
 type Terminal struct {
 	in   *os.File
@@ -44,7 +63,7 @@ func NewTerminal(in *os.File, out io.Writer) *Terminal {
 	t := &Terminal{in: in, t: term.NewTerminal(struct {
 		io.Reader
 		io.Writer
-	}{in, out}, "amble> ")}
+	}{in, out}, promptText)}
 	t.t.AutoCompleteCallback = complete
 	return t
 }
