@@ -79,13 +79,13 @@ func newCommands() *commands {
 	c.Cluster.Create.Plugins = keyflags.Of(shared)
 	c.Robots.Plugins = keyflags.Of(map[job.Group]string{job.Who: "", job.Access: "", job.Network: ""})
 	c.Explain.Plugins = keyflags.Of(map[job.Group]string{
-		job.InScope: "What:", job.Pace: "How politely:", job.Who: "Who asks:", job.Access: "Which way:", job.Network: "Which way:",
+		job.InScope: "What:", job.Pace: "How politely:", job.Who: "Who crawls:", job.Access: "Which way:", job.Network: "Which way:",
 	})
 	c.Links.Plugins = keyflags.Of(map[job.Group]string{
-		job.InScope: "What a crawl from this page would follow:", job.Who: "Who asks:", job.Access: "Which way:", job.Network: "Which way:",
+		job.InScope: "What a crawl from this page would follow:", job.Who: "Who crawls:", job.Access: "Which way:", job.Network: "Which way:",
 	})
 	c.Shell.Plugins = keyflags.Of(map[job.Group]string{
-		job.InScope: "What a crawl from this page would follow:", job.Who: "Who asks:", job.Access: "Which way:", job.Network: "Which way:",
+		job.InScope: "What a crawl from this page would follow:", job.Who: "Who crawls:", job.Access: "Which way:", job.Network: "Which way:",
 	})
 	c.Plan.Plugins = keyflags.Of(map[job.Group]string{
 		job.Who: "Who crawls:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:", job.Access: "Which way:", job.Network: "Which way:",

@@ -24,8 +24,8 @@ import (
 
 // explainCmd is "amble explain".
 type explainCmd struct {
-	Subject string `arg:"" name:"url" help:"The URL to explain, or in front of it:"`
-	Of      string `arg:"" optional:"" name:"of" help:"With two arguments the first is a job directory, and this is the URL."`
+	Subject string `arg:"" name:"url" help:"The URL to explain; or a job directory, and after it:"`
+	Of      string `arg:"" optional:"" name:"of" help:"The URL."`
 
 	Seed    []string `sep:"none" group:"What a crawl would do:" placeholder:"URL" help:"Seed of the crawl, for its scope; may be repeated. Without one it is the URL itself."`
 	Seeds   string   `short:"i" group:"What a crawl would do:" placeholder:"FILE" help:"Read further seeds, one a line; - is stdin."`
@@ -36,7 +36,7 @@ type explainCmd struct {
 	ForOwner bool   `group:"For the owner of a site:" help:"With a job directory alone: what the crawl did at --host, for its owner. --json: with the evidence, as JSON lines."`
 	Host     string `group:"For the owner of a site:" placeholder:"HOST" help:"The host: its name, or host:port."`
 
-	configFlag `group:"Who asks:"`
+	configFlag `group:"Who crawls:"`
 	kong.Plugins
 
 	cfg    crawler.Config

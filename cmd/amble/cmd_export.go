@@ -39,7 +39,7 @@ func (*exportCmd) Help() string {
 	amble export job --to crawl.log -o job.log
 	amble export job --to csv -o tables && ls tables
 
-Writes what a crawl has got in a form that other programs read. A crawl may still run: what it has
+Writes a crawl in a form that other programs read. A crawl may still run: what it has
 committed so far is exported. The file or directory is there whole or not at all.
 
 Kinds:

@@ -20,7 +20,7 @@ type linksCmd struct {
 	Base string `placeholder:"URL" help:"Address of a page that is read from a file."`
 	JSON bool   `help:"One JSON object per link."`
 
-	configFlag `group:"Who asks:"`
+	configFlag `group:"Who crawls:"`
 	kong.Plugins
 }
 

@@ -22,7 +22,7 @@ type shellCmd struct {
 	Subject string `arg:"" name:"url" help:"The page to look at; or a job directory with an archive, or a WARC file, and after it:"`
 	Of      string `arg:"" optional:"" name:"of" help:"The page in it. Without one it is the first."`
 
-	configFlag `group:"Who asks:"`
+	configFlag `group:"Who crawls:"`
 	kong.Plugins
 }
 
