@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/amble-crawler/amble/internal/digest"
 	"github.com/amble-crawler/amble/internal/hidden"
@@ -70,7 +69,7 @@ func (t *table) row(values ...any) {
 	for i, v := range values {
 		switch v := v.(type) {
 		case string:
-			cells[i] = harmless(v)
+			cells[i] = hidden.Cell(v)
 		case float64:
 			cells[i] = strconv.FormatFloat(v, 'f', -1, 64)
 		default:
@@ -83,12 +82,4 @@ func (t *table) row(values ...any) {
 func (t *table) bytes() []byte {
 	t.w.Flush()
 	return hidden.Escape(t.b.Bytes())
-}
-
-// harmless is a text that no spreadsheet takes for a formula.
-func harmless(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-		return "'" + s
-	}
-	return s
 }

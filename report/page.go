@@ -99,6 +99,8 @@ type pageData struct {
 	Time                spent
 	Sites               []siteRow
 	SitesMore           string
+	Owners              []ownerRow
+	OwnersMore          string
 	Rules               []digest.Group
 	RulesMore           string
 	Problems            []problem
@@ -129,6 +131,7 @@ func (s *source) page() ([]byte, error) {
 		d.Unfinished = s.covers()
 	}
 	d.Sites, d.SitesMore = s.sites()
+	d.Owners, d.OwnersMore = s.owners()
 	d.Rules, d.RulesMore = s.rules()
 	d.Problems, d.ProblemsMore = s.problems()
 	d.Runs = d.Runs[max(0, len(d.Runs)-mostRuns):]

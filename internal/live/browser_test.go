@@ -23,6 +23,21 @@ import (
 	"github.com/amble-crawler/amble/plan"
 )
 
+// pauseOf is how long the browser pauses the crawl: a second, or what TEST_PAUSE says. TestOrders pauses for a minute, in virtual
+// time.
+func pauseOf(t *testing.T) time.Duration {
+	t.Helper()
+	text := os.Getenv("TEST_PAUSE")
+	if text == "" {
+		return time.Second
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // servers are sites on loopback, which count their requests.
 type servers struct {
 	mu    sync.Mutex
@@ -194,10 +209,19 @@ func TestInABrowser(t *testing.T) {
 	p.Until("document.querySelector('#state').innerText === 'paused'")
 	before := s.of(a, b, down)
 	says("nothing is requested until it is resumed")
-	p.Eval("new Promise(done => setTimeout(done, 1500))", nil)
-	if n := s.of(a, b, down) - before; n > 2 {
-		t.Errorf("%d requests in the pause", n)
+	wait := func(d time.Duration) {
+		p.Eval(fmt.Sprintf("new Promise(done => setTimeout(done, %d))", d.Milliseconds()), nil)
 	}
+	wait(time.Second / 2)
+	paused := s.of(a, b, down)
+	pause := pauseOf(t)
+	for left := pause; left > 0; left -= time.Second {
+		wait(min(left, time.Second))
+	}
+	if under, n := paused-before, s.of(a, b, down)-paused; under > 2 || n > 0 {
+		t.Errorf("%d requests were under way, %d in the pause of %v", under, n, pause)
+	}
+	t.Logf("no request in a pause of %v", pause)
 	click("#resume button")
 	p.Until("document.querySelector('#state').innerText === 'running'")
 	order(a, "/slower")

@@ -74,6 +74,7 @@ type Live struct {
 func New(c Config) *Live {
 	l := &Live{config: c, recent: newRecent(), started: time.Now()}
 	l.stream.changed = make(chan struct{})
+	l.recent.shared = c.Digest != nil && c.Digest.Shared()
 	if c.Metrics != nil {
 		c.Metrics.Audited(l.audit)
 	}

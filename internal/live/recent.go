@@ -28,6 +28,7 @@ type recent struct {
 	events []event // newest last
 	rates  [rateWindow]rate
 	run    string // the process that wrote the last line
+	shared bool   // several processes write at the same time
 }
 
 type flight struct {
@@ -80,7 +81,7 @@ func (r *recent) line(e *ledger.Entry) {
 }
 
 func (r *recent) begin(e *ledger.Entry) {
-	if e.Run != r.run { // the requests of another process can no longer end
+	if e.Run != r.run && !r.shared { // the requests of another process can no longer end
 		r.run = e.Run
 		clear(r.open)
 		for _, h := range r.hosts {

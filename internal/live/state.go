@@ -45,6 +45,9 @@ type page struct {
 	More   int
 	Events []shownEvent
 
+	Owners     []shownOwner // of a crawl that several processes have shared
+	MoreOwners int
+
 	Why     bool // there is a box for questions
 	URL     string
 	Because string
@@ -134,6 +137,7 @@ func (l *Live) make(now time.Time) *page {
 		e := &l.recent.events[i]
 		p.Events = append(p.Events, shownEvent{span(v.now.Sub(e.at)) + " ago", e.what, e.url, e.why})
 	}
+	p.Owners, p.MoreOwners = v.owners()
 	if l.broken != nil {
 		p.Note = "The files of the crawl can no longer be read: " + cli.Printable(l.broken.Error())
 	}

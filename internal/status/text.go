@@ -90,7 +90,7 @@ func (h *Host) waitText(now time.Time) string {
 	if h.Detail != "" {
 		text += ", " + h.Detail
 	}
-	text += fmt.Sprintf("; delay %gs", h.Delay)
+	text += "; delay " + delayText(seconds(h.Delay))
 	if h.Clause != "delay" {
 		text += " (" + strings.ReplaceAll(h.Clause, "_", " ") + ")"
 	}
@@ -98,4 +98,11 @@ func (h *Host) waitText(now time.Time) string {
 		text += "; last: " + h.Trouble
 	}
 	return text
+}
+
+func delayText(d time.Duration) string {
+	if 0 < d && d < time.Millisecond {
+		return "under 1ms"
+	}
+	return cli.Round(d).String()
 }

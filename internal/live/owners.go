@@ -1,0 +1,26 @@
+package live
+
+import "github.com/amble-crawler/amble/internal/cli"
+
+// shownOwner is one of the processes that have shared a crawl.
+type shownOwner struct{ Name, Requests, Last, Until string }
+
+// owners are those of the shards, the first ones, and how many more there are.
+func (v *view) owners() (shown []shownOwner, more int) {
+	all := v.facts.Owners
+	for i := range all[:min(mostRows, len(all))] {
+		o := &all[i]
+		x := shownOwner{Name: cli.Printable(o.Name), Requests: num(o.Requests)}
+		if x.Name == "" {
+			x.Name = "process " + cli.Printable(o.Run)
+		}
+		if !o.Last.IsZero() {
+			x.Last = span(v.now.Sub(o.Last)) + " before"
+		}
+		if !o.Until.IsZero() {
+			x.Until = o.Until.UTC().Format("2006-01-02 15:04:05 UTC")
+		}
+		shown = append(shown, x)
+	}
+	return shown, len(all) - len(shown)
+}

@@ -1,0 +1,16 @@
+package status
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDelaysAreReadable(t *testing.T) {
+	for delay, want := range map[float64]string{0: "0s", 0.000178903: "under 1ms", 0.0123456: "12ms", 0.5: "500ms", 1: "1s", 2.34567: "2.3s", 90: "1m30s"} {
+		h := Host{Delay: delay, Clause: "delay"}
+		if text := h.waitText(time.Now()); !strings.HasSuffix(text, "; delay "+want) {
+			t.Errorf("%v: %s, want %s", delay, text, want)
+		}
+	}
+}
