@@ -159,7 +159,7 @@ func (r *recent) visit(v *sink.Record) {
 		if v.Status < 400 {
 			return
 		}
-	case "redirected", "not_modified", "duplicate":
+	case "redirected", "not_modified", "duplicate", "deferred":
 		return
 	}
 	what := v.Outcome
