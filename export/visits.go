@@ -185,6 +185,30 @@ func ownFields() []field[visit] {
 			}
 			return count(v.Links.Follow)
 		}},
+		{Column{"rendered", Text, "why the page was rendered in a browser, null if it was not"}, func(v visit) Value {
+			if v.Rendered == nil {
+				return Value{}
+			}
+			return text(v.Rendered.Why)
+		}},
+		{Column{"rendered_cut", Text, "why it was not rendered to its end"}, func(v visit) Value {
+			if v.Rendered == nil {
+				return Value{}
+			}
+			return text(v.Rendered.Cut)
+		}},
+		{Column{"rendered_bytes", Int, "length of the rendered document, null if there is none and the page counts as it was fetched"}, func(v visit) Value {
+			if v.Rendered == nil {
+				return Value{}
+			}
+			return positive(v.Rendered.Bytes)
+		}},
+		{Column{"rendered_requests", Int, "requests that the page made while it was rendered"}, func(v visit) Value {
+			if v.Rendered == nil {
+				return Value{}
+			}
+			return count(len(v.Rendered.Requests) + v.Rendered.Dropped)
+		}},
 		{Column{"data", List, "what the program extracted, each element as JSON"}, func(v visit) Value {
 			var all []string
 			for _, d := range v.Data {

@@ -18,7 +18,6 @@ type page struct {
 	replace func(ref string) (to string, here, ok bool)
 	// text returns text of the page in UTF-8.
 	text func(b []byte) string
-	xml  bool
 }
 
 // html returns a page with its references replaced. All other bytes are as they were.
@@ -56,9 +55,9 @@ func (p *page) css(s string, sheet bool, text func([]byte) string) string {
 		if strings.HasPrefix(ref, "#") {
 			return
 		}
-		if new, _, ok := p.replace(text([]byte(ref))); ok {
+		if becomes, _, ok := p.replace(text([]byte(ref))); ok {
 			b.WriteString(s[done:from])
-			b.WriteString(cssEscaper.Replace(new))
+			b.WriteString(cssEscaper.Replace(becomes))
 			done = to
 		}
 	})
@@ -177,8 +176,8 @@ func (p *page) tag(out, raw []byte) []byte {
 	}
 	for i := range all {
 		a := &all[i]
-		if new, ok := p.value(name, a, value(a), refresh, here); ok {
-			put(a, new)
+		if to, ok := p.value(name, a, value(a), refresh, here); ok {
+			put(a, to)
 		}
 	}
 	return append(out, raw[done:]...)
@@ -204,13 +203,13 @@ func (p *page) value(tag string, a *attribute, old string, refresh, here bool) (
 	case tag == "base" && a.name == "href":
 		return "", true // references no longer depend on it
 	case reference(tag, a.name):
-		new, _, ok := p.replace(old)
-		return new, ok
+		to, _, ok := p.replace(old)
+		return to, ok
 	case a.name == "srcset" || a.name == "imagesrcset":
 		return p.srcset(old)
 	case a.name == "style":
-		new := p.css(old, false, func(b []byte) string { return string(b) })
-		return new, new != old
+		css := p.css(old, false, func(b []byte) string { return string(b) })
+		return css, css != old
 	case a.name == "integrity":
 		return "", here // a style sheet is no longer what it was
 	case refresh && a.name == "content":
@@ -219,8 +218,8 @@ func (p *page) value(tag string, a *attribute, old string, refresh, here bool) (
 		if !ok || ref == "" || at < 0 {
 			break
 		}
-		if new, _, ok := p.replace(ref); ok {
-			return old[:at] + new + old[at+len(ref):], true
+		if to, _, ok := p.replace(ref); ok {
+			return old[:at] + to + old[at+len(ref):], true
 		}
 	}
 	return "", false
@@ -252,8 +251,8 @@ func (p *page) srcset(old string) (string, bool) {
 			i++
 		}
 		ref := strings.TrimRight(old[from:i], ",")
-		if new, _, ok := p.replace(ref); ok && ref != "" {
-			b.WriteString(new)
+		if to, _, ok := p.replace(ref); ok && ref != "" {
+			b.WriteString(to)
 			changed = true
 		} else {
 			b.WriteString(ref)

@@ -44,7 +44,7 @@ const groupRows = 128 << 10
 // dictionary are the columns with few different values.
 var dictionary = []string{
 	"url_host_name", "url_host_registered_domain", "url_protocol", "content_mime_type", "content_charset", "content_truncated", "warc_filename", "outcome", "reason",
-	"rule", "run", "purpose", "host", "domain", "addr", "agent", "clause", "override", "signed", "truncated", "kind", "fate",
+	"rule", "run", "purpose", "host", "domain", "addr", "agent", "clause", "override", "signed", "truncated", "kind", "fate", "rendered", "rendered_cut",
 }
 
 // schemaOf returns the schema of a table. The fields of a struct keep their order.

@@ -115,6 +115,52 @@ func TestDuckDB(t *testing.T) {
 	}
 }
 
+// The queries of the documentation run, and say what the visits say.
+func TestDocumentedQueries(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "export.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(b), "```sql\n")[1:]
+	if len(parts) != 5 {
+		t.Fatalf("%d queries", len(parts))
+	}
+	dir := exporttest.Job(t, true)
+	out := files(t, dir)
+	visits := exporttest.Visits(t, dir)
+	var script strings.Builder
+	script.WriteString("import { DuckDBInstance } from '@duckdb/node-api';\nconst c = await (await DuckDBInstance.create(':memory:')).connect();\n")
+	fmt.Fprintf(&script, "process.chdir(%q);\n", out)
+	for _, p := range parts {
+		query, _, _ := strings.Cut(p, ";\n```")
+		fmt.Fprintf(&script, "console.log((await (await c.runAndReadAll(%q)).getRows()).map(r => r.map(String).join(' ')).join('|'));\n", query)
+	}
+	lines := strings.Split(exporttest.Node(t, script.String(), "@duckdb/node-api"), "\n")
+	one, pages := 0, 0
+	for _, v := range visits {
+		if strings.HasPrefix(v.URL, "https://www.one.example/") {
+			one++
+			if v.Outcome == "fetched" && v.Status < 400 {
+				pages++
+			}
+		}
+	}
+	for i, want := range []string{
+		fmt.Sprintf("www.one.example %d %d ", one, pages),
+		"www.one.example:443 ",
+		"https://www.one.example/ https://www.one.example/gone 404 ",
+		"",
+		" 200 ",
+	} {
+		if !strings.Contains(lines[i], want) || lines[i] == "" && i != 3 {
+			t.Errorf("query %d: %q has no %q", i+1, lines[i], want)
+		}
+	}
+	if !strings.HasSuffix(strings.Split(lines[1], "|")[0], " 0") {
+		t.Errorf("a request came too early: %s", lines[1])
+	}
+}
+
 // A second reader, which shares no code with the first.
 func TestHyparquet(t *testing.T) {
 	dir := exporttest.Job(t, false)
