@@ -123,3 +123,24 @@ func ReadGrants(e Engine, j Job) (grants, error) {
 	g, _, err := loadGrants(context.Background(), e, &j)
 	return g, err
 }
+
+// CommitLink serves a claim whose page has one link, and commits it.
+func (o *BudgetOwner) CommitLink(ctx context.Context, link weburl.URL) error {
+	if len(o.claims) == 0 {
+		o.Page()
+	}
+	s := frontier.Settlement{Page: true, Links: []frontier.Request{{URL: link, Depth: 1}}}
+	return o.q.Commit(ctx, []frontier.End{{Claim: o.claims[0], Settlement: s}}, frontier.Checkpoint{})
+}
+
+// Visit is a request of another shard to a host of this one, which rests for that long then. It returns when the next one may
+// begin.
+func (o *BudgetOwner) Visit(host string, rest time.Duration) (time.Duration, error) {
+	o.s.foreign.learn(host)
+	o.s.tasks.Wait()
+	if !o.s.answer(ask{what: askTake, who: 1, key: keyHost + host}).yes {
+		return 0, errClock
+	}
+	o.s.answer(ask{what: askDone, who: 1, rest: rest, key: keyHost + host})
+	return o.s.answer(ask{what: askTake, who: 2, key: keyHost + host}).in, nil
+}

@@ -42,7 +42,11 @@ var mutants = []mutant{
 	{"a shard that is not idle answers a probe", "finish.go", "return x.idle, !x.idle", "return true, false", "EndModel"},
 	{"a beat is idle whatever was appended since", "owner.go", "idle && now == mark", "idle", "BeatOfAnEarlier"},
 
+	{"links are sent behind the commit", "shard.go", "	if err := q.s.outbox.send(ctx, all); err != nil {\n		return err\n	}\n	if !changed {", "	defer func() { _ = q.s.outbox.send(ctx, all) }()\n	if !changed {", "LinksAreSent"},
+	{"links count as sent before they are", "outbox.go", "	b, id := m.encode(), newNonce()\n", "	b, id := m.encode(), newNonce()\n	for i := range links {\n		o.sent.note(o.key(links[i].URL), links[i].Depth)\n	}\n", "LinksAreSent"},
+
 	// Keepers: I5.
+	{"a request of another shard shortens a host's pause", "clocks.go", "a.rest = max(a.rest, h.Delay)", "_ = h", "ForeignRequest"},
 	{"a new keeper grants at once", "keeper.go", "k.opens, k.rate = now.Add(k.hold+k.delay)", "k.opens, k.rate = now", "NewKeeperLearns"},
 	{"a clock whose holder is silent is free at once", "keeper.go", "rested := c.heard.Add(k.hold + k.delay)", "rested := c.heard", "Keeper"},
 	{"a clock has many holders", "keeper.go", "	case c.holder != 0:\n		return c.promise(now, now.Add(k.delay), k.delay)\n", "", "KeeperModel"},
@@ -53,7 +57,12 @@ var mutants = []mutant{
 	{"a host that redirects lead to has two clocks", "clocks.go", "		return t.takeKey(ctx, keyHost+t.host, ledger.ClauseBusy)", "		return nil", "Sim"},
 
 	// The budget: I7.
+	{"pages are returned before that is committed", "budget.go", "returned := p.s.store.Offsets(ownerName)[offsetReturned]", "returned := p.returned", "PagesAreReturned"},
 	{"pages are used before the register grants them", "budget.go", "		if _, err = p.s.node.engine.Store(", "		p.learn(&g)\n		if _, err = p.s.node.engine.Store(", "BudgetModel"},
+
+	// Shares.
+	{"a node whose clock is wrong has a share", "fellows.go", "case s.Clock.exceeds(j.MaxSkew):", "case false:", "OthersTake"},
+	{"a node that owns a few has a share like others", "fellows.go", "return min(s.Most, j.Shards)", "return j.Shards", "OthersTake"},
 }
 
 // TestMutants expects that a test fails without each protection. Without -mutants it only checks that the lines are there.
