@@ -70,7 +70,7 @@ func unreachable(c Config, err error) error {
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
 		return fmt.Errorf("%w: %s refuses the credentials: check --cluster-creds", ErrServer, c.URLs)
 	case errors.Is(err, nats.ErrSecureConnRequired), strings.Contains(err.Error(), "tls:"), strings.Contains(err.Error(), "x509:"):
-		return fmt.Errorf("%w: %s: %w: check --cluster-ca, and that the address begins with tls://", ErrServer, c.URLs, err)
+		return fmt.Errorf("%w: %s: %w: check --cluster-ca, --cluster-cert, and that the address begins with tls://", ErrServer, c.URLs, err)
 	}
 	return fmt.Errorf("%w: no connection to %s: is a server running there?", ErrServer, c.URLs)
 }

@@ -81,6 +81,11 @@ func (c *Config) options() (*server.Options, error) {
 	}
 	if o.TLSConfig != nil {
 		o.TLS, o.TLSVerify, o.TLSTimeout = true, c.TLS.ClientCAs != nil, 5
+		if o.TLSVerify { // which the server sets by itself only for files that it reads
+			c.TLS = c.TLS.Clone()
+			c.TLS.ClientAuth = tls.RequireAndVerifyClientCert
+			o.TLSConfig = c.TLS
+		}
 	}
 	if o.Host, o.Port, err = address("--listen", c.Listen); err != nil {
 		return nil, err
