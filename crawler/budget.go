@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"context"
+	"math"
 	"sync"
 )
 
@@ -68,6 +69,16 @@ func (b *budget) spend(pages int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left = max(0, b.left-pages)
+}
+
+// unspent returns how many tickets nobody has.
+func (b *budget) unspent() int {
+	if b.unlimited {
+		return math.MaxInt
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.left
 }
 
 // exhausted reports whether every ticket was spent.

@@ -3,6 +3,7 @@ package crawler
 import (
 	"context"
 	"errors"
+	"math"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -40,6 +41,8 @@ const (
 	DefaultMaxSessions = 2
 	DefaultMaxSoft     = 50
 	DefaultMaxInFlight = 32 << 20
+
+	DefaultResources = 20 // for each page that may be fetched
 
 	DefaultCommitInterval = 50 * time.Millisecond
 )
@@ -145,11 +148,14 @@ type Config struct {
 
 // Limits bounds a crawl as a whole, its hosts and its pages.
 type Limits struct {
-	Depth        int           // links followed from a seed. 0: DefaultMaxDepth; None; SeedsOnly
-	Pages        int           // pages fetched, exactly. 0: DefaultMaxPages; None
-	PagesPerHost int           // pages fetched per host. 0: no limit
-	Bytes        int64         // body bytes received; requests in flight when it is reached are completed. 0: no limit
-	Time         time.Duration // from start to the last claim. 0: no limit
+	Depth        int // links followed from a seed. 0: DefaultMaxDepth; None; SeedsOnly
+	Pages        int // pages fetched, exactly. 0: DefaultMaxPages; None
+	PagesPerHost int // pages fetched per host. 0: no limit
+	// Resources bounds the requests for what rendered pages load, of all pages together; those in flight when it is reached
+	// are completed. Pages are then rendered with what is known. 0: DefaultResources for each of Pages; None.
+	Resources int
+	Bytes     int64         // body bytes received; requests in flight when it is reached are completed. 0: no limit
+	Time      time.Duration // from start to the last claim. 0: no limit
 	// Errors is the number of Failed visits that ends the crawl, including those failed by errors and panics of
 	// the Handler. 0: no limit.
 	Errors       int
@@ -239,6 +245,7 @@ func (c Config) withDefaults() Config {
 	c.Agent = or(c.Agent, DefaultAgent)
 	c.Limits.Depth = or(c.Limits.Depth, DefaultMaxDepth)
 	c.Limits.Pages = or(c.Limits.Pages, DefaultMaxPages)
+	c.Limits.Resources = or(c.Limits.Resources, c.Limits.resources())
 	c.Concurrency = or(c.Concurrency, DefaultConcurrency)
 	c.Commits.Interval = or(c.Commits.Interval, DefaultCommitInterval)
 	c.Limits.InFlight = or(c.Limits.InFlight, DefaultMaxInFlight)
@@ -254,6 +261,14 @@ func (c Config) withDefaults() Config {
 	c.Scope.BeyondKinds = slices.Clone(c.Scope.BeyondKinds)
 	c.Limits.Redirects = or(c.Limits.Redirects, DefaultRedirects)
 	return c
+}
+
+// resources returns the default of Resources.
+func (l *Limits) resources() int {
+	if l.Pages < 0 || l.Pages > math.MaxInt/DefaultResources {
+		return None
+	}
+	return DefaultResources * l.Pages
 }
 
 func or[T comparable](v, def T) T {
@@ -294,6 +309,7 @@ func (c Config) Validate() error {
 	bad(c.Limits.Depth >= SeedsOnly, "Limits.Depth is %d: must be 1 or more, None or SeedsOnly", c.Limits.Depth)
 	bad(c.Limits.Pages >= None, "Limits.Pages is %d: must be 1 or more, or None", c.Limits.Pages)
 	bad(c.Limits.PagesPerHost >= 0, "Limits.PagesPerHost is %d: must not be negative", c.Limits.PagesPerHost)
+	bad(c.Limits.Resources >= None, "Limits.Resources is %d: must be 1 or more, or None", c.Limits.Resources)
 	bad(c.Limits.Bytes >= 0, "Limits.Bytes is %d: must not be negative", c.Limits.Bytes)
 	bad(c.Limits.Time >= 0, "Limits.Time is %v: must not be negative", c.Limits.Time)
 	bad(c.Limits.InFlight >= 0, "Limits.InFlight is %d: must be 1 or more", c.Limits.InFlight)

@@ -33,6 +33,9 @@ type Rendered struct {
 	Cut string
 }
 
+// ReasonResources is the reason for which a resource is refused when Config.Limits.Resources is reached.
+const ReasonResources = "render_resources"
+
 // Values of Rendered.Cut besides those of package render, stable across versions.
 const (
 	CutRenderer = "render_failed"  // the Renderer returned an error: no DOM

@@ -161,3 +161,45 @@ func TestRenderingOutlivesItsProcess(t *testing.T) {
 		})
 	}
 }
+
+// Pages that wait for answers have their place in the limits: no other page is requested in it, and each of them is finished.
+func TestRenderingStaysWithinLimits(t *testing.T) {
+	for name, limits := range map[string]crawler.Limits{"pages": {Pages: 3}, "pages of a host": {PagesPerHost: 3}} {
+		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+			s, api := w.Site("http://app.example"), w.Site("http://api.example")
+			api.CrawlDelay(20 * time.Second).Robots("User-agent: *\nCrawl-delay: 20")
+			seeds := []string{}
+			for i := range 12 {
+				path := fmt.Sprint("/p", i)
+				s.Page(path, fmt.Sprintf(shell, "fetch http://api.example"+path+"\ntext end"))
+				api.Page(path, "x").Header("Cache-Control", "no-store")
+				seeds = append(seeds, s.URL(path))
+			}
+			s.Page("/app.js", "text one").Type("text/javascript")
+			c := rendering(&rendertest.Fake{})
+			c.Limits = limits
+			rep, _ := crawl(t, w, c, seeds...)
+			requested := 0
+			for _, u := range seeds {
+				requested += w.Count(u)
+			}
+			if rep.Pages != 3 || rep.Rendering.Pages != 3 || requested != 3 || rep.Resources != 4 {
+				t.Errorf("%s: %d pages, %+v, %d pages requested, %d resources", name, rep.Pages, rep.Rendering, requested, rep.Resources)
+			}
+		})
+	}
+}
+
+// Limits.Resources ends what pages load, not the crawl.
+func TestRenderingRequestsOnlySoMuch(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := app(w)
+		c := rendering(&rendertest.Fake{})
+		c.Limits.Resources = 2
+		rep, v := crawl(t, w, c, s.URL("/"))
+		if rep.Resources != 2 || rep.Finish != crawler.FinishDone || rep.Rendering.Refused[crawler.ReasonResources] == 0 {
+			t.Errorf("%d requests for resources, %s, %+v", rep.Resources, rep.Finish, rep.Rendering)
+		}
+		v.expect(t, map[string]string{s.URL("/"): "fetched 200", s.URL("/a"): "fetched 200", s.URL("/b"): "fetched 200", s.URL("/c"): "fetched 200"})
+	})
+}

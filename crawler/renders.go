@@ -22,6 +22,7 @@ type renders struct {
 
 	mu      sync.Mutex
 	waiting map[weburl.URL]*rendering // for answers, by the URL of the claim
+	hosts   map[string]int            // how many of waiting each host has
 	bytes   int                       // of the pages under way
 }
 
@@ -37,7 +38,7 @@ const roundPause = time.Second
 func newRenders(c *Config) *renders {
 	return &renders{
 		cfg: c, store: render.NewStore(0), slots: make(chan struct{}, max(1, c.Concurrency/2)),
-		waiting: map[weburl.URL]*rendering{},
+		waiting: map[weburl.URL]*rendering{}, hosts: map[string]int{},
 	}
 }
 
@@ -49,8 +50,38 @@ func (s *renders) of(u weburl.URL) *rendering {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x := s.waiting[u]
+	if x == nil {
+		return nil
+	}
 	delete(s.waiting, u)
+	if s.hosts[u.Host()]--; s.hosts[u.Host()] == 0 {
+		delete(s.hosts, u.Host())
+	}
 	return x
+}
+
+// room reports whether another page may be requested although some wait for answers: each of these has been requested, returned
+// its place in the limits when it returned to the queue, and needs it to be finished. h are the settings of the host.
+func (s *renders) room(b *budget, t *tally, host string, h *HostSettings) bool {
+	if s == nil {
+		return true
+	}
+	left := b.unspent()
+	s.mu.Lock()
+	waiting, here := len(s.waiting), s.hosts[host]
+	s.mu.Unlock()
+	if waiting > left {
+		return false
+	}
+	most, _ := s.cfg.pagesOf(h)
+	return here == 0 || most <= 0 || t.pagesOf(host)+here < most
+}
+
+// giveUp ends a rendering whose page will not be finished; nil is none.
+func (s *renders) giveUp(x *rendering) {
+	if x != nil {
+		s.drop(x)
+	}
 }
 
 // keep keeps a rendering until its URL is claimed again.
@@ -58,6 +89,7 @@ func (s *renders) keep(u weburl.URL, x *rendering) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting[u] = x
+	s.hosts[u.Host()]++
 }
 
 func (s *renders) reserve(body int) bool {
@@ -95,6 +127,10 @@ func (a *attempt) resume(ctx context.Context, x *rendering) {
 	for {
 		now := time.Now()
 		if want, missing := x.Next(now); missing && now.Before(x.Deadline()) {
+			if a.spentResources() {
+				x.Refused(want, ReasonResources)
+				continue
+			}
 			if a.resource(ctx, x, want) {
 				return
 			}
@@ -102,6 +138,13 @@ func (a *attempt) resume(ctx context.Context, x *rendering) {
 			return
 		}
 	}
+}
+
+// spentResources reports whether rendered pages have loaded as much as they may. Requests in flight are completed, so that a
+// crawl can exceed the limit by as many.
+func (a *attempt) spentResources() bool {
+	most := a.cfg.Limits.Resources
+	return most >= 0 && a.tally.resources() >= most
 }
 
 // wait returns the page to the queue until it may continue.

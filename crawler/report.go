@@ -221,6 +221,20 @@ func (t *tally) answer(p *fetcher.Page) {
 	}
 }
 
+// resources returns how many requests for what rendered pages load have been counted.
+func (t *tally) resources() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.r.Resources
+}
+
+// pagesOf returns how many pages of a host have a place in its limit.
+func (t *tally) pagesOf(host string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.hosts[host]
+}
+
 // requests returns how many requests have been counted.
 func (t *tally) requests() int {
 	t.mu.Lock()

@@ -77,7 +77,13 @@ func (a *attempt) serve(ctx context.Context) {
 		a.notRequested(ctx, err)
 		return
 	}
+	x := a.renders.of(a.claim.URL)
+	if x == nil && !a.renders.room(a.budget, a.tally, a.claim.URL.Host(), h) {
+		a.putBack(ctx, frontier.Again{NotBefore: time.Now().Add(roundPause)}, nil)
+		return
+	}
 	if rule, ok := a.reserved.pageOf(a.claim.URL.Host(), h); !ok {
+		a.renders.giveUp(x)
 		a.end(ctx, &Visit{Outcome: Deferred, Reason: ReasonHostBudget, Rule: rule}, nil)
 		return
 	}
@@ -87,10 +93,11 @@ func (a *attempt) serve(ctx context.Context) {
 		return
 	}
 	if v := a.judge.outside(a.claim); v != nil {
+		a.renders.giveUp(x)
 		a.end(ctx, v, nil)
 		return
 	}
-	if x := a.renders.of(a.claim.URL); x != nil {
+	if x != nil {
 		a.resume(ctx, x)
 		return
 	}
