@@ -42,6 +42,7 @@ var notRun = []struct{ document, command, reason string }{
 	{"docs/cluster.md", "amble cluster work --cluster ", "as above"},
 	{"docs/cluster.md", "amble cluster collect --cluster ", "as above"},
 	{"docs/measuring.md", "go run ./internal/bench/report ", "benchmarks that take minutes"},
+	{"changelog/README.md", "go run ./internal/changelog ", "at a release, in a checkout: TestFold of that package"},
 	{"docs/research-crawls.md", "npm ", "installs a reader of archives from the network"},
 }
 
