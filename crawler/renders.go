@@ -62,11 +62,11 @@ func (s *renders) of(u weburl.URL) *rendering {
 
 // room reports whether another page may be requested although some wait for answers: each of these has been requested, returned
 // its place in the limits when it returned to the queue, and needs it to be finished. h are the settings of the host.
-func (s *renders) room(b *budget, t *tally, host string, h *HostSettings) bool {
+func (s *renders) room(b *budget, t *tally, u weburl.URL, h *HostSettings) bool {
 	if s == nil {
 		return true
 	}
-	left := b.unspent()
+	left, host := b.unspent(), u.Host()
 	s.mu.Lock()
 	waiting, here := len(s.waiting), s.hosts[host]
 	s.mu.Unlock()

@@ -78,7 +78,7 @@ func (a *attempt) serve(ctx context.Context) {
 		return
 	}
 	x := a.renders.of(a.claim.URL)
-	if x == nil && !a.renders.room(a.budget, a.tally, a.claim.URL.Host(), h) {
+	if x == nil && !a.renders.room(a.budget, a.tally, a.claim.URL, h) {
 		a.putBack(ctx, frontier.Again{NotBefore: time.Now().Add(roundPause)}, nil)
 		return
 	}

@@ -105,17 +105,18 @@ func renderedText(r *sink.Rendered) string {
 			answered++
 		}
 	}
-	text := fmt.Sprintf("because of %s, in %s", r.Why, cli.Plural(r.Rounds, "round"))
+	var text strings.Builder
+	fmt.Fprintf(&text, "because of %s, in %s", r.Why, cli.Plural(r.Rounds, "round"))
 	if r.Bytes == 0 {
-		text += fmt.Sprintf(", without a document (%s): the page counts as it was fetched", r.Cut)
+		fmt.Fprintf(&text, ", without a document (%s): the page counts as it was fetched", r.Cut)
 	} else if r.Cut != "" {
-		text += fmt.Sprintf(", cut short (%s)", r.Cut)
+		fmt.Fprintf(&text, ", cut short (%s)", r.Cut)
 	}
-	text += fmt.Sprintf("; it wanted %s, %d answered", cli.Plural(len(r.Requests)+r.Dropped, "URL"), answered)
+	fmt.Fprintf(&text, "; it wanted %s, %d answered", cli.Plural(len(r.Requests)+r.Dropped, "URL"), answered)
 	for _, reason := range slices.Sorted(maps.Keys(refused)) {
-		text += fmt.Sprintf(", %d refused (%s)", refused[reason], reason)
+		fmt.Fprintf(&text, ", %d refused (%s)", refused[reason], reason)
 	}
-	return text
+	return text.String()
 }
 
 func resultText(v *sink.Record, line int) string {

@@ -57,11 +57,11 @@ func (b *batch[T]) take() []T {
 }
 
 // Record implements [ledger.Recorder].
-func (f *Feed) Record(e *ledger.Entry) error {
+func (f *Feed) Record(e ledger.Entry) error {
 	f.mu.Lock()
 	line, full := f.lines.next()
 	clauses := append(line.Clauses[:0], e.Clauses...)
-	*line = *e
+	*line = e
 	line.Clauses = clauses
 	f.mu.Unlock()
 	f.tell(full)

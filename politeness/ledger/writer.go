@@ -6,10 +6,10 @@ import (
 )
 
 // Recorder is a ledger in memory: a [Writer] to it passes entries on as they are, without line numbers and without a chain.
-// Record may be called concurrently. The entry and its clauses are valid until it returns.
+// Record may be called concurrently. The entry's clauses are valid until it returns.
 type Recorder interface {
-	io.Writer // not called
-	Record(e *Entry) error
+	io.Writer             // not called
+	Record(e Entry) error // by value: an entry whose address an unknown writer gets is never on the stack
 }
 
 // Writer writes each entry as one line by one call of Write, and chains the lines (see [Chain]). Its methods may be called
@@ -53,7 +53,7 @@ func (l *Writer) Write(e *Entry) error {
 		return nil
 	}
 	if l.record != nil {
-		return l.record.Record(e)
+		return l.record.Record(*e)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
