@@ -150,6 +150,17 @@ func (s *Schedule) Page(i int) Page {
 	return x
 }
 
+// First returns the page that is next and when it is, -1 if none is known to be.
+func (s *Schedule) First() (i int, at time.Time) {
+	if i = s.queue.first(s.pages); i < 0 {
+		return i, at
+	}
+	if at = s.from(i); at.Before(s.slot) {
+		at = s.slot
+	}
+	return i, at
+}
+
 // Next returns the page that is to be visited now, and marks it as being visited until Visit, Failed or Gone is called for
 // it. If there is none, it returns -1 and when to call again at the latest.
 func (s *Schedule) Next(now time.Time) (i int, wait time.Time) {

@@ -88,9 +88,6 @@ func (h *host) status(used int) HostStatus {
 				s.TooFast = append(s.TooFast, r.url.String())
 			}
 		}
-		if !p.Due.IsZero() && (s.Next == "" || p.Due.Before(s.Due)) {
-			s.Next, s.Due = r.url.String(), p.Due
-		}
 	}
 	s.Estimate = sum / math.Max(1, float64(s.Pages))
 	return s

@@ -162,8 +162,6 @@ type HostStatus struct {
 	Pages    int // that are known, without those that are gone
 	Gone     int
 	Used     int             // requests in the last 24 hours
-	Next     string          // the page that is next; "" if there is none
-	Due      time.Time       // when it is
 	TooFast  []string        // pages that change too fast to follow, at most MostNamed
 	Fast     int             // how many those are
 	Signals  recrawl.Signals // of sitemaps and feeds
@@ -183,14 +181,16 @@ func (w *Watch) Status() (s Status) {
 	return s
 }
 
-// Next returns the page that is next of all hosts, and when; "" if there is none.
-func (s Status) Next() (url string, due time.Time) {
-	for _, h := range s.Hosts {
-		if h.Next != "" && (url == "" || h.Due.Before(due)) {
-			url, due = h.Next, h.Due
+// Next returns the page that is next of all hosts, and when; "" if none is known to be. It is quicker than Status.
+func (w *Watch) Next() (url string, at time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, h := range w.order {
+		if i, t := h.sched.First(); i >= 0 && (url == "" || t.Before(at)) {
+			url, at = h.pages[i].url.String(), t
 		}
 	}
-	return url, due
+	return url, at
 }
 
 // past is the History of the crawl: what the visits before said of each page.

@@ -242,7 +242,7 @@ func TestWatch(t *testing.T) {
 			t.Errorf("%d changes in visits.jsonl, %d were told", len(in), len(found))
 		}
 		st := w.Status()
-		if url, due := st.Next(); len(st.Hosts) != 1 || st.Hosts[0].Pages != 21 || st.Hosts[0].Gone != 1 || url == "" || due.Before(time.Now().Add(-day)) {
+		if url, due := w.Next(); len(st.Hosts) != 1 || st.Hosts[0].Pages != 21 || st.Hosts[0].Gone != 1 || url == "" || due.Before(time.Now().Add(-day)) {
 			t.Errorf("status: %+v", st)
 		}
 		if v, err := verify(dir); err != nil || v.Damaged() != 0 {

@@ -34,6 +34,7 @@ type app struct {
 type commands struct {
 	Crawl      crawlCmd      `cmd:"" group:"Crawl:" help:"Crawl from the given seeds."`
 	Resume     resumeCmd     `cmd:"" group:"Crawl:" help:"Resume a crawl that was stopped, killed or limited."`
+	Watch      watchCmd      `cmd:"" group:"Crawl:" help:"Request the pages of a crawl again, each as often as it is worth it."`
 	Cluster    clusterCmd    `cmd:"" group:"Crawl:" help:"Crawl with several machines."`
 	Demo       demoCmd       `cmd:"" group:"Crawl:" help:"Crawl a small web that the command itself serves on loopback."`
 	Report     reportCmd     `cmd:"" group:"Look:" help:"Print the summary of a crawl again, and write it as a page."`

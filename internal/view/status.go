@@ -50,10 +50,21 @@ func (v *View) Watch(c *crawler.Crawler, cfg *crawler.Config, o *plan.Outlook) (
 	}
 }
 
+// Below adds a line to the status of a crawl: what f returns whenever it is shown. It must be called before Watch.
+func (v *View) Below(f func() string) { v.below = f }
+
 // show shows a snapshot: as the status of a terminal, or as a log line.
 func (v *View) show(s snapshot) {
+	below := ""
+	if v.below != nil {
+		below = v.below()
+	}
 	if v.screen.Live() {
-		v.screen.Status(s.rows(v.screen.Columns())...)
+		rows := s.rows(v.screen.Columns())
+		if below != "" {
+			rows = append(rows, terminal.Row{{Text: below, Style: terminal.Dim}})
+		}
+		v.screen.Status(rows...)
 		return
 	}
 	facts := []any{
@@ -65,6 +76,9 @@ func (v *View) show(s snapshot) {
 		if f[1] != "" {
 			facts = append(facts, f[0], f[1])
 		}
+	}
+	if below != "" {
+		facts = append(facts, "then", below)
 	}
 	if s.troubled > 0 {
 		facts = append(facts, "answers_429_5xx", s.troubled)

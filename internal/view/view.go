@@ -31,6 +31,7 @@ type View struct {
 	flags  Flags
 	screen *terminal.Screen // stderr
 	log    *slog.Logger
+	below  func() string // a further line of the status; nil: none
 
 	out     io.Writer // stdout
 	outTTY  bool
