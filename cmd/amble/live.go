@@ -182,8 +182,11 @@ func (c *serveCmd) Run(a *app) error {
 		return cli.UsageOf("--listen: ", err)
 	}
 	defer s.Close()
+	signals := make(chan os.Signal, 1)
+	a.notify(signals) // before the address is told: who reads it may end the process at once
+	defer a.ignore(signals)
 	tellPage(a.view(view.Flags{}), s.URL(), s.Public())
-	return cli.Exit(signalCode(a.awaitSignal()), nil)
+	return cli.Exit(signalCode(<-signals), nil)
 }
 
 // stateOf says how far a job has got.

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // page returns the address of the page that p serves, and its token.
@@ -138,5 +141,23 @@ func TestListenAndServe(t *testing.T) {
 		if err := exec.Command("amble", args...).Run(); !errors.As(err, &exit) || exit.ExitCode() != 2 {
 			t.Errorf("%v: %v", args, err)
 		}
+	}
+}
+
+// TestServeHearsSignalsFromTheBeginning: whoever reads the address may end the process at once.
+func TestServeHearsSignalsFromTheBeginning(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "job")
+	if err := os.CopyFS(dir, os.DirFS("testdata/job-0.1.0/finished")); err != nil {
+		t.Fatal(err)
+	}
+	a, _, errs := testApp(nil)
+	a.notify = func(c chan<- os.Signal) {
+		if errs.Len() > 0 {
+			t.Errorf("the address was told before: %s", errs)
+		}
+		c <- syscall.SIGTERM
+	}
+	if code := a.run([]string{"serve", dir}); code != cli.ExitTerminated {
+		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

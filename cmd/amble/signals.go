@@ -61,14 +61,6 @@ func (a *app) interrupt(n, code int, c *crawler.Crawler, abort context.CancelCau
 	}
 }
 
-// awaitSignal waits for a signal that ends the process.
-func (a *app) awaitSignal() os.Signal {
-	signals := make(chan os.Signal, 3)
-	a.notify(signals)
-	defer a.ignore(signals)
-	return <-signals
-}
-
 func signalCode(s os.Signal) int {
 	if s == syscall.SIGTERM {
 		return cli.ExitTerminated
