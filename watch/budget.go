@@ -113,13 +113,15 @@ func (b *budget) recall(r *job.Reader, now time.Time) error {
 			open[id{e.Run, e.ID}] = e.Host
 		case e.Event == ledger.End:
 			if host, ok := open[id{e.Run, e.ID}]; ok {
-				b.of(host).ends = append(b.of(host).ends, latest(e.Written, e.Ended, e.Reported))
+				s := b.of(host)
+				s.ends = append(s.ends, latest(e.Written, e.Ended, e.Reported))
 			}
 			delete(open, id{e.Run, e.ID})
 		}
 	}
 	for _, host := range open {
-		b.of(host).ends = append(b.of(host).ends, now)
+		s := b.of(host)
+		s.ends = append(s.ends, now)
 	}
 	for _, s := range b.hosts {
 		slices.SortFunc(s.ends, time.Time.Compare)

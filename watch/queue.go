@@ -26,8 +26,8 @@ var (
 // Stats implements frontier.Counter.
 func (q *queue) Stats() frontier.Stats { return q.w.counter.Stats() }
 
-// HostPending implements frontier.Counter. It is 1 more for a host with pages, whose connections are not worth keeping
-// between two visits, so it is that of the queue.
+// HostPending implements frontier.Counter. A page that is not due does not count: a connection is not worth keeping until its
+// next visit.
 func (q *queue) HostPending(host string) int { return q.w.counter.HostPending(host) }
 
 // Known implements frontier.Knower.

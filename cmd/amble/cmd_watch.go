@@ -122,7 +122,8 @@ func (c *watchCmd) Run(a *app) error {
 	if end != nil {
 		tellWatch(v, w, counts)
 	}
-	return errors.Join(watchVerdict(end, err), w.Close())
+	_, err = cutShort(end, err)
+	return errors.Join(err, w.Close())
 }
 
 // watchedConfig returns the settings of the job, for what is shown of it.
@@ -173,19 +174,4 @@ func tellWatch(v *view.View, w *watch.Watch, counts map[string]int) {
 			v.Tell("%s: %s too fast to follow with this budget, among them %s", cli.Printable(h.Host), cli.Plural(h.Fast, "page"), cli.Printable(h.TooFast[0]))
 		}
 	}
-}
-
-// watchVerdict turns the end of a watch into the error of the command.
-func watchVerdict(end *ending, err error) error {
-	switch {
-	case errors.Is(err, cli.ErrClosed), end == nil:
-		return err
-	case end.Finish == crawler.FinishError:
-		return outputError(err)
-	case err != nil:
-		return err
-	case end.signal != 0:
-		return cli.Exit(end.signal, nil)
-	}
-	return nil
 }

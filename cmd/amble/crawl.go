@@ -211,17 +211,27 @@ func (c *crawlFlags) tellHow(v *view.View, end *ending) {
 	v.Tell("to resume it: %s", command)
 }
 
-// verdict turns the end of a crawl into the error of the command.
-func (c *crawlFlags) verdict(cfg *job.Config, end *ending, err error) error {
+// cutShort reports whether an error or a signal ended a run, and the error of the command if it did.
+func cutShort(end *ending, err error) (cut bool, _ error) {
 	switch {
 	case errors.Is(err, cli.ErrClosed), end == nil:
-		return err
+		return true, err
 	case end.Finish == crawler.FinishError:
-		return outputError(err)
+		return true, outputError(err)
 	case err != nil:
-		return err
+		return true, err
 	case end.signal != 0:
-		return cli.Exit(end.signal, nil)
+		return true, cli.Exit(end.signal, nil)
+	}
+	return false, nil
+}
+
+// verdict turns the end of a crawl into the error of the command.
+func (c *crawlFlags) verdict(cfg *job.Config, end *ending, err error) error {
+	if cut, err := cutShort(end, err); cut {
+		return err
+	}
+	switch {
 	case end.vain != nil:
 		return cli.Exit(cli.ExitNothing, errors.New(vainText(end.vain)))
 	case end.Finish == crawler.FinishErrors:

@@ -133,7 +133,7 @@ func TestMirror(t *testing.T) {
 	}
 }
 
-// hostilePaths are paths of pages whose names would do harm, or are not to be had on some system.
+// hostilePaths are paths of pages whose names would do harm, or cannot exist on some system.
 var hostilePaths = []string{
 	"/..%2f..%2fetc%2fpasswd", "/%2e%2e%5c%2e%2e%5cwindows", "/a/..%00/b", "/CON", "/aux.txt", "/com1/nul.html", "/trail./x.", "/space%20/y%20",
 	"/.htaccess", "/.git/config", "/Case", "/case", "/CASE/", "/case/page", "/file.html", "/file.html/below", "/x.php", "/colon:name", "/q?a=../../b", "/q?a=../../B", "/q?a=%2F..%2F",
