@@ -88,16 +88,28 @@ type vertex struct {
 	outcome string // of pages
 }
 
-// name returns a vertex that was not visited, and its hash; false if url has no host.
-func (g *graph) name(url string) (v vertex, hash [2]uint64, ok bool) {
+// name returns what tells a vertex apart from others of its graph: its URL, or the reversed host.
+func (v *vertex) name() string {
+	if v.url == "" {
+		return v.key
+	}
+	return v.url
+}
+
+// vertex returns a vertex that was not visited, and its hash; false if url has no host.
+func (g *graph) vertex(url string) (v vertex, hash [2]uint64, ok bool) {
 	if v.key, ok = reversedHost(url); !ok {
 		return v, hash, false
 	}
-	name := v.key
 	if !g.hosts {
-		v.url, name = url, url
+		v.url = url
 	}
-	return v, [2]uint64{maphash.String(g.seeds[0], name), maphash.String(g.seeds[1], name)}, true
+	return v, g.hash(&v), true
+}
+
+// hash returns what stands for a vertex until it has a number.
+func (g *graph) hash(v *vertex) [2]uint64 {
+	return [2]uint64{maphash.String(g.seeds[0], v.name()), maphash.String(g.seeds[1], v.name())}
 }
 
 // reversedHost returns the host of a URL as it was written by this module, its labels in reverse order: org.example.www. Addresses
@@ -135,7 +147,7 @@ func (g *graph) read() error {
 		if url == last {
 			return true, nil
 		}
-		v, hash, ok := g.name(url)
+		v, hash, ok := g.vertex(url)
 		if !ok {
 			return false, nil
 		}
@@ -166,7 +178,7 @@ func (g *graph) read() error {
 }
 
 func (g *graph) visit(r *sink.Record) error {
-	v, _, ok := g.name(r.URL)
+	v, _, ok := g.vertex(r.URL)
 	if !ok {
 		return nil
 	}
@@ -188,7 +200,7 @@ func (g *graph) add(v *vertex, hash [2]uint64) error {
 
 // edge adds a link.
 func (g *graph) edge(from [2]uint64, to string) error {
-	v, hash, ok := g.name(to)
+	v, hash, ok := g.vertex(to)
 	if !ok {
 		return nil
 	}
@@ -236,11 +248,7 @@ func (g *graph) vertices() error {
 	var v, next vertex
 	id, some := uint64(0), false
 	put := func() error {
-		name := v.key
-		if !g.hosts {
-			name = v.url
-		}
-		b := appendHash(nil, [2]uint64{maphash.String(g.seeds[0], name), maphash.String(g.seeds[1], name)})
+		b := appendHash(nil, g.hash(&v))
 		if err := g.ids.Add(binary.BigEndian.AppendUint64(b, id)); err != nil {
 			return err
 		}
@@ -391,11 +399,7 @@ func (f *graphFiles) open(x *Export, hosts bool) error {
 
 // vertex writes a vertex.
 func (f *graphFiles) vertex(id uint64, v *vertex) {
-	name := v.url
-	if f.hosts {
-		name = v.key
-	}
-	_, _ = fmt.Fprintf(f.text[0], "%d\t%s\n", id, name)
+	_, _ = fmt.Fprintf(f.text[0], "%d\t%s\n", id, v.name())
 	_, _ = f.graphml.Write(graphMLNode(id, v, f.hosts))
 }
 
