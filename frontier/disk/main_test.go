@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/amble-crawler/amble/internal/quicktmp"
 )
 
 func TestMain(m *testing.M) {
+	quicktmp.Use()
 	flag.Parse()
 	if dir := os.Getenv(victimDir); dir != "" {
 		fmt.Println("failed", victim(dir, os.Getenv(victimDir+"_LIFE")))

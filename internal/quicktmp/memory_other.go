@@ -1,0 +1,5 @@
+//go:build !linux
+
+package quicktmp
+
+func memory() string { return "" }

@@ -1,0 +1,17 @@
+// Package quicktmp puts the temporary files of tests into memory. Tests of stores and of outputs write and sync thousands of
+// small files, and a disk makes them wait for most of their time; what they check does not depend on it.
+//
+// A package's TestMain calls [Use].
+//
+// TMPDIR, if it is set, decides as always: TMPDIR=/tmp go test ./... is a run on the disk.
+package quicktmp
+
+import "os"
+
+// Use makes a directory in memory the one for temporary files, of this process and of those it starts, if this machine has one
+// with enough room and nothing else was said.
+func Use() {
+	if dir := memory(); dir != "" && os.Getenv("TMPDIR") == "" {
+		_ = os.Setenv("TMPDIR", dir) // or the usual place remains
+	}
+}
