@@ -129,7 +129,7 @@ func TestCrashAtEveryChange(t *testing.T) {
 		lines int
 		when  string
 	}
-	disk := vfs.NewCrashableMem()
+	disk := crashable{vfs.NewCrashableMem()}
 	r := rand.New(rand.NewPCG(1, 1))
 	var on atomic.Bool
 	states := make(chan state, 10_000)

@@ -24,7 +24,7 @@ func TestFullDisk(t *testing.T) {
 	full := &os.PathError{Op: "write", Path: "/crawl/x", Err: syscall.ENOSPC}
 	whole := false
 	for changes := int64(0); !whole; changes += 1 + changes/6 {
-		disk := vfs.NewCrashableMem()
+		disk := crashable{vfs.NewCrashableMem()}
 		s, err := open(failing(disk, changes, full), "/crawl", smallConfig(), tuned())
 		var h heard
 		if err == nil {

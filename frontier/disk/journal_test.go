@@ -115,7 +115,7 @@ func (l *journaledLab) open(t testing.TB, fs *vfs.MemFS, p *pen) *Store {
 	t.Helper()
 	c := l.c
 	c.Journal = p
-	s, err := open(fs, "/crawl", c, l.t)
+	s, err := open(crashable{fs}, "/crawl", c, l.t)
 	if err != nil {
 		t.Fatal(err)
 	}
