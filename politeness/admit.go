@@ -97,6 +97,7 @@ func (g *Gate) step(now time.Time, h *host, q Request) (step, error) {
 	v := g.rules.override(now, q.URL)
 	if v != nil && v.requestedDelay > o.requestedDelay {
 		h.slowDown(&g.cfg, o, v.requestedDelay, v.requestedBy)
+		g.touched.host(q.URL.Host(), false)
 	}
 	if h.givenUp != nil {
 		return step{}, &Denied{URL: q.URL, Reason: h.givenUp.reason, Detail: h.givenUp.detail}
@@ -184,5 +185,6 @@ func (g *Gate) mint(now time.Time, q Request, h *host, s step, c clocks) Permit 
 	c.host.local = q.Addr.IsLoopback()
 	p.clauses = g.pacer.take(now, p, passed)
 	sortClauses(p.clauses)
+	g.touch(p)
 	return Permit{p}
 }

@@ -37,6 +37,7 @@ func (w *writer) strings(ss []string) {
 type reader struct {
 	b       []byte
 	version uint64 // of the format
+	awaited []awaited
 	err     error
 }
 

@@ -24,6 +24,7 @@ func (b *rulebook) evict(now time.Time) {
 			b.evictFrom(now, o, least)
 		}
 	}
+	b.evicted = true
 	b.evictAt = max(b.cfg.MaxRulesBytes, b.size+b.cfg.MaxRulesBytes/4)
 }
 

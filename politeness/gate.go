@@ -30,6 +30,8 @@ type Gate struct {
 	rules rulebook
 	pacer *pacer
 	idle  idle
+
+	touched *touched // since the last Changes; nil without one
 }
 
 // NewGate makes a Gate. The error joins everything wrong with c.
@@ -163,6 +165,7 @@ func (g *Gate) Forgive() {
 	now := at(time.Now())
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.touched.everything()
 	for _, h := range g.hosts {
 		h.givenUp, h.failures, h.failing = nil, 0, 0
 	}

@@ -190,15 +190,17 @@ func (p *pacer) emptyRate(t time.Time) {
 func (p *pacer) size() int { return len(p.addrs) + len(p.domains) }
 
 // sweep forgets the clocks that are like new ones.
-func (p *pacer) sweep(now time.Time) {
+func (p *pacer) sweep(now time.Time, t *touched) {
 	for k, c := range p.addrs {
 		if c.idle(now) {
 			delete(p.addrs, k)
+			t.addr(k)
 		}
 	}
 	for k, c := range p.domains {
 		if c.idle(now) {
 			delete(p.domains, k)
+			t.domain(k)
 		}
 	}
 }

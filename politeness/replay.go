@@ -76,6 +76,7 @@ func (g *Gate) Replay(lines io.ReadSeeker, robots func(sha256 string) ([]byte, e
 		return err
 	}
 	g.restored = nil
+	g.touched.everything()
 	g.journal.lastID, g.journal.unlined = 0, 0 // those of the runs before
 	now := ledger.Ceil(time.Now())
 	r.settle(now)

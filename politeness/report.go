@@ -35,6 +35,7 @@ func (g *Gate) atBegin(now time.Time, p *permit) (v *override, overtaken bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p.clocks.host.meet(&g.cfg, p.addr)
+	g.touch(p)
 	return g.rules.override(now, p.url), p.clocks.slot.notBefore.After(now) || p.clocks.host.givenUp != nil
 }
 
@@ -73,6 +74,7 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 		}
 	case before == lapsed: // late report of an expired permit: hold its clocks again
 		p.p.clocks = g.clocksAnew(now, p.p)
+		g.touch(p.p)
 		d, clause := p.p.pause()
 		p.p.clocks.hold(now.Add(d), d, clause)
 	}
@@ -103,6 +105,7 @@ func (g *Gate) ready(now time.Time, p *permit) time.Time {
 
 // report applies the outcome of p's request.
 func (g *Gate) report(now time.Time, p *permit, r Reply, a answer) {
+	g.touch(p)
 	p.clocks.host.learn(&g.cfg, now, p, r)
 	if p.purpose == Robots {
 		g.rules.learn(now, p, r, a)
@@ -153,6 +156,7 @@ func (g *Gate) concerns(now time.Time, u, next weburl.URL) bool {
 
 func (g *Gate) failed(now time.Time, u, next weburl.URL, err error) time.Time {
 	h := g.host(u)
+	g.touched.host(u.Host(), false)
 	if next != u {
 		o := h.origin(u)
 		if o.fetching == nil && !o.retryAt().after(now) {

@@ -14,6 +14,7 @@ type rulebook struct {
 	overrides map[string]*override // by origin; never changes
 	size      int64                // bytes that robots.txt files take, by estimate
 	evictAt   int64                // size at which some are dropped
+	evicted   bool                 // some were, since the last Gate.Changes
 }
 
 func newRulebook(c *Config, all hosts) rulebook {

@@ -14,10 +14,10 @@ import (
 // version reads.
 var ErrSnapshot = errors.New("politeness: bad snapshot")
 
-// snapshotMagic begins every snapshot; the version of its format follows. Versions 2 and 3 are still read.
+// snapshotMagic begins every snapshot; the version of its format follows. Versions from 2 on are still read.
 const (
 	snapshotMagic   = "amble-gate"
-	snapshotVersion = 4
+	snapshotVersion = 5
 )
 
 // Snapshot returns everything the Gate knows that must survive the process (P9): the clocks of hosts, addresses and domains,
@@ -34,21 +34,29 @@ func (g *Gate) Snapshot() []byte {
 	defer g.recording.Unlock()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	w := &writer{b: append([]byte(snapshotMagic), snapshotVersion)}
-	w.string(g.journal.run)
-	w.uint(uint64(g.journal.ledger.Size()))
-	w.pacer(now, g.pacer)
+	w := &writer{b: g.head(now)}
+	w.clocks(g.pacer)
+	files := 0
 	w.uint(uint64(len(g.hosts)))
 	for key, h := range g.hosts {
 		w.string(key)
 		w.host(h)
+		if h.hasFiles() {
+			files++
+		}
+	}
+	w.uint(uint64(files))
+	for key, h := range g.hosts {
+		if h.hasFiles() {
+			w.string(key)
+			w.files(h)
+		}
 	}
 	return w.b
 }
 
-func (w *writer) pacer(now time.Time, c *pacer) {
-	w.time(c.opening)
-	w.time(c.rateUntil(now))
+// clocks writes those of addresses and domains.
+func (w *writer) clocks(c *pacer) {
 	w.uint(uint64(len(c.addrs)))
 	for a, p := range c.addrs {
 		w.string(string(a.AsSlice()))
@@ -59,6 +67,16 @@ func (w *writer) pacer(now time.Time, c *pacer) {
 		w.string(d)
 		w.pace(&p.pace)
 	}
+}
+
+// head is the beginning of a snapshot: what is always written.
+func (g *Gate) head(now time.Time) []byte {
+	w := &writer{b: append([]byte(snapshotMagic), snapshotVersion)}
+	w.string(g.journal.run)
+	w.uint(uint64(g.journal.ledger.Size()))
+	w.time(g.pacer.opening)
+	w.time(g.pacer.rateUntil(now))
+	return w.b
 }
 
 func (w *writer) host(h *host) {
@@ -155,9 +173,20 @@ func (w *writer) origin(o *origin) {
 		w.chain(nil)
 	}
 	w.bool(o.rules != nil)
-	if o.rules != nil {
-		w.string(o.rules.body)
+	if o.rules != nil { // the file itself is apart: it changes seldom
+		w.uint(uint64(len(o.rules.body)))
 		w.string(string(o.rules.hash[:]))
+	}
+}
+
+// files writes the robots.txt files of a host's origins.
+func (w *writer) files(h *host) {
+	for _, o := range h.origins {
+		var body string
+		if o != nil && o.rules != nil {
+			body = o.rules.body
+		}
+		w.string(body)
 	}
 }
 
@@ -178,6 +207,12 @@ func (g *Gate) restore(now time.Time, b []byte) error {
 	r.pacer(now, g.pacer)
 	for range r.count() {
 		r.host(now, g)
+	}
+	if r.version > 4 {
+		for range r.count() {
+			r.files(g)
+		}
+		r.dropAwaited(g)
 	}
 	r.check(len(r.b) == 0)
 	g.correct(now, time.Time{})
@@ -312,20 +347,65 @@ func (r *reader) origin(c *Config, name string) *origin {
 	if !r.bool() {
 		return o
 	}
-	body, hash := r.string(), r.string()
+	var body string
+	if r.version < 5 {
+		body = r.string()
+	} else if n := r.uint(); n > 0 {
+		r.awaited = append(r.awaited, awaited{o, n})
+	}
+	hash := r.string()
 	if r.err != nil {
 		return o
 	}
-	if body != "" || o.status < 300 {
-		s := &ruleset{body: body}
-		s.parse = func() {
-			now := c.ruleset(name, body)
-			s.rules, s.group = now.rules, now.group
-		}
-		o.rules = s
-	} else {
-		o.rules = c.denyAll()
-	}
+	o.rules = c.stored(o, name, body)
 	r.check(copy(o.rules.hash[:], hash) == len(hash))
 	return o
+}
+
+// awaited is an origin whose robots.txt is to come, with its length.
+type awaited struct {
+	*origin
+	size uint64
+}
+
+// dropAwaited forgets the rules of origins whose robots.txt has not come: it is requested again before the next page.
+func (r *reader) dropAwaited(g *Gate) {
+	for _, o := range r.awaited {
+		if o.rules != nil && uint64(len(o.rules.body)) != o.size {
+			g.rules.drop(o.origin)
+		}
+	}
+}
+
+// stored are the rules of a robots.txt that was answered with this status and body.
+func (c *Config) stored(o *origin, name, body string) *ruleset {
+	if body == "" && o.status >= 300 {
+		return c.denyAll()
+	}
+	s := &ruleset{body: body}
+	s.parse = func() {
+		now := c.ruleset(name, body)
+		s.rules, s.group = now.rules, now.group
+	}
+	return s
+}
+
+// files reads the robots.txt files of a host's origins.
+func (r *reader) files(g *Gate) {
+	key := r.string()
+	u, err := weburl.Parse("https://" + key)
+	r.check(err == nil)
+	for i, scheme := range []string{"http://", "https://"} {
+		body := r.string()
+		h := g.hosts[key]
+		if r.err != nil || body == "" || h == nil || h.origins[i] == nil || h.origins[i].rules == nil {
+			continue
+		}
+		o := h.origins[i]
+		hash := o.rules.hash
+		g.rules.size -= o.rules.size()
+		o.rules = g.cfg.stored(o, scheme+u.Authority(), body)
+		o.rules.hash = hash
+		g.rules.size += o.rules.size()
+	}
 }

@@ -159,7 +159,7 @@ func TestSnapshotsThatAreNotWholeAreRefused(t *testing.T) {
 				t.Fatalf("the first %d bytes of %d: %v", n, len(whole), err)
 			}
 		}
-		for _, bad := range [][]byte{[]byte("amble-gate\x01"), append([]byte("amble-gate\x05"), whole[len("amble-gate")+1:]...), append(bytes.Clone(whole), 0), []byte("{}")} {
+		for _, bad := range [][]byte{[]byte("amble-gate\x01"), append([]byte("amble-gate\x06"), whole[len("amble-gate")+1:]...), append(bytes.Clone(whole), 0), []byte("{}")} {
 			if _, err := NewGate(Config{Identity: identity(), Snapshot: bad}); !errors.Is(err, ErrSnapshot) {
 				t.Errorf("%.20q: %v", bad, err)
 			}

@@ -21,8 +21,9 @@ func (g *Gate) sweep(now time.Time) {
 		if h.fresh(&g.cfg, now) {
 			g.rules.forget(h)
 			delete(g.hosts, k)
+			g.touched.host(k, true)
 		}
 	}
-	g.pacer.sweep(now)
+	g.pacer.sweep(now, g.touched)
 	g.idle.at = max(g.idle.min, 2*(len(g.hosts)+g.pacer.size()))
 }

@@ -27,6 +27,7 @@ func (g *Gate) TakeOver(slack time.Duration) error {
 	r := &replay{gate: g, restored: g.restored}
 	r.settle(now)
 	g.restored = nil
+	g.touched.everything()
 	for _, h := range g.hosts {
 		d, clause := g.cfg.delayFor(h.state(&g.cfg, h.local))
 		for p := range h.slots {

@@ -11,6 +11,9 @@ var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 // Cell returns text for a cell of a table that no spreadsheet computes and no terminal obeys: text that begins as a formula
 // does gets an apostrophe in front (OWASP, "CSV Injection"), control characters and hidden ones are escaped.
 func Cell(s string) string {
+	if isPlain(s) {
+		return s
+	}
 	if first, n := utf8.DecodeRuneInString(s); n > 0 && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
 		s = "'" + s
 	}
@@ -27,6 +30,17 @@ func Cell(s string) string {
 		s = string(b)
 	}
 	return string(Escape([]byte(s)))
+}
+
+// isPlain reports whether a text is as it is in a cell, too: printable ASCII that begins with a letter or a digit. Most are.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c > '~' || i == 0 && (c|0x20 < 'a' || c|0x20 > 'z') && c-'0' > 9 {
+			return false
+		}
+	}
+	return true
 }
 
 // control reports whether r is a C0 control other than white space.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 )
 
@@ -136,7 +137,7 @@ func (b *blocks[T]) read(c *block[T]) bool {
 	c.text, c.err = append(c.text[:0], b.rest...), nil
 	for whole := 0; whole == 0 && c.err == nil; {
 		begin := len(c.text)
-		c.text = append(c.text, make([]byte, blockSize)...)
+		c.text = slices.Grow(c.text, blockSize)[:begin+blockSize]
 		n, err := io.ReadFull(b.from, c.text[begin:])
 		c.text, c.err = c.text[:begin+n], err
 		whole = bytes.LastIndexByte(c.text[begin:], '\n') + 1

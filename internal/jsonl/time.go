@@ -1,6 +1,9 @@
 package jsonl
 
-import "time"
+import (
+	"encoding/binary"
+	"time"
+)
 
 // form is the only form that Time reads; the digits stand for any.
 const form = "2006-01-02T15:04:05.000000Z"
@@ -29,32 +32,47 @@ func Time(text []byte) (t time.Time, ok bool) {
 // concurrently.
 type Times struct {
 	minute [minuteLen]byte // as in the last text
-	begins time.Time       // zero: there was none
+	begins int64           // in Unix time
+	known  bool            // there was one
 }
 
 const minuteLen = len("2006-01-02T15:04:")
 
+// TimeLen is the length of the texts that [Time] and [Times.Of] read.
+const TimeLen = len(form)
+
 // Of is [Time].
 func (c *Times) Of(text []byte) (t time.Time, ok bool) {
-	if len(text) == len(form) && !c.begins.IsZero() && string(text[:minuteLen]) == string(c.minute[:]) && text[19] == '.' && text[26] == 'Z' {
-		n := 0
-		for _, at := range [...]int{17, 18, 20, 21, 22, 23, 24, 25} {
-			d := text[at] - '0'
-			if d > 9 {
-				return t, false
-			}
-			n = 10*n + int(d)
-		}
-		if n >= 60_000_000 {
+	if len(text) == len(form) && c.known && string(text[:minuteLen]) == string(c.minute[:]) {
+		seconds, micros, ok := secondsOf(text[minuteLen:])
+		if !ok {
 			return t, false
 		}
-		return c.begins.Add(time.Duration(n) * time.Microsecond), true
+		return time.Unix(c.begins+seconds, 1000*micros).UTC(), true
 	}
 	if t, ok = Time(text); ok {
 		copy(c.minute[:], text)
-		c.begins = t.Truncate(time.Minute)
+		c.begins, c.known = t.Unix()-int64(t.Second()), true
 	}
 	return t, ok
+}
+
+// secondsOf reads what follows the minute: "05.000000Z". The six digits are read at once, as those of a number of eight that
+// begins with two zeros.
+func secondsOf(text []byte) (seconds, micros int64, ok bool) {
+	tens, units := text[0]-'0', text[1]-'0'
+	if tens > 5 || units > 9 || text[2] != '.' || text[9] != 'Z' {
+		return 0, 0, false
+	}
+	const zeros, high = 0x3030303030303030, 0xf0f0f0f0f0f0f0f0
+	x := binary.LittleEndian.Uint64(text[1:])&^0xffff | zeros&0xffff
+	if x&high|(x+0x0606060606060606)&high>>4 != 0x3333333333333333 {
+		return 0, 0, false
+	}
+	x = (x & 0x0f0f0f0f0f0f0f0f) * (10<<8 + 1) >> 8 // pairs, fours, eight
+	x = (x & 0x00ff00ff00ff00ff) * (100<<16 + 1) >> 16
+	x = (x & 0x0000ffff0000ffff) * (10000<<32 + 1) >> 32
+	return int64(10*tens + units), int64(x), true
 }
 
 // daysOf returns how many days a month has.

@@ -55,3 +55,20 @@ func same(t interface{ Errorf(string, ...any) }, text []byte) {
 		t.Errorf("%s is %v, want %v, %v", text, got, want, err)
 	}
 }
+
+// TestTimesOfAllBytes compares Times with Time for every byte in every place of what is read at once.
+func TestTimesOfAllBytes(t *testing.T) {
+	var c Times
+	const whole = "2026-01-02T03:04:59.999999Z"
+	for at := minuteLen; at < len(whole); at++ {
+		for b := range 256 {
+			text := []byte(whole)
+			text[at] = byte(b)
+			c.Of([]byte(whole))
+			got, ok := c.Of(text)
+			if want, wantOK := Time(text); ok != wantOK || got != want {
+				t.Fatalf("%q is %v, %v, want %v, %v", text, got, ok, want, wantOK)
+			}
+		}
+	}
+}

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"slices"
 	"time"
 )
 
@@ -19,6 +20,7 @@ type Pacer struct {
 	line     int                     // of the ledger, from 1
 	latest   time.Time               // of all lines
 	swept    int                     // clocks that a sweep left
+	spare    []*request              // that nothing refers to any more
 	unjudged int
 }
 
@@ -118,12 +120,13 @@ func (p *Pacer) last(run string) time.Time {
 
 // begin checks a request that begins.
 func (p *Pacer) begin(k key, l *Line) (Pause, bool) {
-	r := &request{line: p.line, run: l.Run, id: l.ID, epoch: p.run.epoch, start: l.StartLine}
-	c := p.clock(r.start.Host)
+	c := p.clock(l.Host)
 	if c == nil || len(p.open) >= mostClocks {
 		p.unjudged++
 		return Pause{}, false
 	}
+	r := p.request()
+	*r = request{line: p.line, run: l.Run, id: l.ID, epoch: p.run.epoch, start: l.StartLine}
 	if c.addr != r.start.Addr || c.plain == "" {
 		c.addr, c.plain = r.start.Addr, plainAddr(r.start.Addr)
 	}
@@ -211,12 +214,35 @@ func (p *Pacer) ended(r *request) {
 	}
 	r.after = p.requested(r)
 	c.open--
+	before := c.last
 	p.over(&c.hostClock, r)
 	p.leave(r.start.Addr, r)
 	if p.config.PerDomain {
 		p.leave(domainKey(r), r)
 	}
+	if before != nil && !p.needed(c, before) {
+		p.spare = append(p.spare, before)
+	}
 }
+
+// request returns room for a request.
+func (p *Pacer) request() *request {
+	n := len(p.spare)
+	if n == 0 {
+		return new(request)
+	}
+	r := p.spare[n-1]
+	p.spare = p.spare[:n-1]
+	return r
+}
+
+// needed reports whether a later request to a host may still be compared with one that was its last.
+func (p *Pacer) needed(c *clock, r *request) bool {
+	return r == c.last || r.end == nil || r.start.Purpose == "robots" || r == c.requested.last || r == c.requested.longest || slices.Contains(c.flying, r) ||
+		p.shared[r.start.Addr].has(r) || p.config.PerDomain && p.shared[domainKey(r)].has(r)
+}
+
+func (s *sharedClock) has(r *request) bool { return s != nil && (s.last == r || s.open == r) }
 
 // learned notes the answer to a request for a robots.txt.
 func (p *Pacer) learned(r *request) {

@@ -3,10 +3,13 @@ package audit
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 // paced is what a Pacer finds in a ledger.
@@ -108,5 +111,56 @@ func TestAPacerForgetsOnlyWhatNothingIsDueAfter(t *testing.T) {
 	}
 	if visit(1, at.Add(time.Second/2)) != 1 {
 		t.Error("an early request was not noticed")
+	}
+}
+
+// TestAPacerUsesMemoryAgain compares a Pacer whose spare requests are overwritten with one that never uses a request again.
+func TestAPacerUsesMemoryAgain(t *testing.T) {
+	reused := 0
+	rapid.Check(t, func(t *rapid.T) {
+		c := config()
+		c.PerDomain, c.MaxRetryAfter = rapid.Bool().Draw(t, "domains"), 0.5
+		if rapid.Bool().Draw(t, "own") {
+			c.OwnHosts = map[string]int{"h0.test:80": 2}
+		}
+		one, other := NewPacer(c, nil), NewPacer(c, nil)
+		at, open := base, []Line{}
+		for i := range rapid.IntRange(1, 300).Draw(t, "lines") {
+			at = at.Add(rapid.SampledFrom([]time.Duration{0, time.Millisecond, 900 * time.Millisecond, time.Second, time.Second, 3 * time.Second}).Draw(t, "pause"))
+			var l Line
+			if n := rapid.IntRange(-2, len(open)-1).Draw(t, "end"); n < 0 {
+				host := fmt.Sprintf("h%d.test:80", rapid.IntRange(0, 2).Draw(t, "host"))
+				l = Line{Event: "start", Run: rapid.SampledFrom([]string{"r", "r", "r", "s"}).Draw(t, "run"), ID: uint64(rapid.SampledFrom([]int{i + 1, i + 1, i + 1, i}).Draw(t, "id"))}
+				l.Host, l.URL, l.Allowed, l.Written = host, "http://"+host+"/", at, at
+				l.Domain = rapid.SampledFrom([]string{"test", "test", host[:7]}).Draw(t, "name")
+				l.Addr = rapid.SampledFrom([]string{"192.0.2.1", "192.0.2.2", "192.0.2.3"}).Draw(t, "addr")
+				if rapid.IntRange(0, 4).Draw(t, "robots") == 0 {
+					l.Purpose, l.For, l.URL = "robots", l.URL, l.URL+"robots.txt"
+				}
+				open = append(open, l)
+			} else {
+				l = Line{Event: "end", Run: open[n].Run, ID: open[n].ID}
+				l.Ended, l.Status = at, rapid.SampledFrom([]int{200, 200, 200, 503, 0}).Draw(t, "status")
+				if l.Status == 503 && rapid.Bool().Draw(t, "wait") {
+					l.RetryAfter = rapid.SampledFrom([]string{"1", "2", "4"}).Draw(t, "seconds")
+				}
+				open = slices.Delete(open, n, n+1)
+			}
+			same := l
+			pause, paused, found := one.Add(&l)
+			wantPause, wantPaused, want := other.Add(&same)
+			if pause != wantPause || paused != wantPaused || !reflect.DeepEqual(slices.Clone(found), slices.Clone(want)) {
+				t.Fatalf("line %d: %v %v %v, want %v %v %v", i, pause, paused, found, wantPause, wantPaused, want)
+			}
+			for _, r := range one.spare {
+				reused++
+				*r = request{line: 999, run: "gone", epoch: 7, before: time.Hour, after: time.Hour, alive: at.Add(time.Hour)}
+				r.close(&EndLine{Ended: at.Add(time.Hour), Status: 503, RetryAfter: "9999"}, 999)
+			}
+			other.spare = nil
+		}
+	})
+	if reused == 0 {
+		t.Error("nothing was used again")
 	}
 }

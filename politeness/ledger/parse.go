@@ -21,12 +21,16 @@ func (e *Entry) Parse(line []byte) error {
 // used concurrently.
 type Parser struct {
 	names               jsonl.Names
-	times               jsonl.Times
-	run, agent, purpose string // of the last line that has them
+	times, queued       jsonl.Times // of answers, and of when what is requested was queued
+	run, agent, purpose string      // of the last line that has them
 }
 
 // Parse is like [Entry.Parse], but it stores Clauses in the memory of those that e has: without any, it keeps them, empty.
 func (p *Parser) Parse(line []byte, e *Entry) error {
+	*e = Entry{Clauses: e.Clauses[:0]}
+	if s := (scanner{b: line, parser: p}); s.canonical(e) {
+		return nil
+	}
 	*e = Entry{Clauses: e.Clauses[:0]}
 	return e.parse(&scanner{b: line, parser: p})
 }

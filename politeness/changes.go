@@ -1,0 +1,252 @@
+package politeness
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Changes returns what a [Gate.Snapshot] made now would have that one made at the last call would not: values by name, nil for
+// those that are no more. The first call returns all. Whoever keeps the latest value of each name can make a snapshot of them
+// with [Assemble]. It is for a crawl whose snapshot has to be stored with every commit: what Changes returns is as large as
+// what was requested in between, whatever the number of hosts. It waits like Snapshot, and has the same times and Permits.
+//
+// A name has a letter, "/" and a host, an address or a domain; or it is "head", which is always there.
+func (g *Gate) Changes() map[string][]byte {
+	now := time.Now()
+	g.recording.Lock()
+	defer g.recording.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	first := g.touched == nil
+	if first {
+		g.touched = newTouched()
+	}
+	all := g.touchedOnes()
+	if first || g.touched.all || g.rules.evicted {
+		maps.Insert(all, g.everything())
+	}
+	g.touched, g.rules.evicted = newTouched(), false
+	all[headName] = g.head(now)
+	return all
+}
+
+// The names of changes. Each value begins with the version of its format.
+const (
+	headName    = "head"
+	addrPrefix  = "a/"
+	domPrefix   = "d/"
+	hostPrefix  = "h/"
+	filesPrefix = "r/"
+)
+
+// part begins a value.
+func part(name string) *writer {
+	w := &writer{b: []byte{snapshotVersion}}
+	w.string(name)
+	return w
+}
+
+func (g *Gate) addrPart(a netip.Addr) (name string, value []byte) {
+	name = addrPrefix + a.String()
+	p := g.pacer.addrs[a]
+	if p == nil {
+		return name, nil
+	}
+	w := part(string(a.AsSlice()))
+	w.pace(&p.pace)
+	return name, w.b
+}
+
+func (g *Gate) domainPart(d string) (name string, value []byte) {
+	name = domPrefix + d
+	p := g.pacer.domains[d]
+	if p == nil {
+		return name, nil
+	}
+	w := part(d)
+	w.pace(&p.pace)
+	return name, w.b
+}
+
+func (g *Gate) hostPart(key string) (name string, value []byte) {
+	name = hostPrefix + key
+	h := g.hosts[key]
+	if h == nil {
+		return name, nil
+	}
+	w := part(key)
+	w.host(h)
+	return name, w.b
+}
+
+func (g *Gate) filesPart(key string) (name string, value []byte) {
+	name = filesPrefix + key
+	h := g.hosts[key]
+	if h == nil || !h.hasFiles() {
+		return name, nil
+	}
+	w := part(key)
+	w.files(h)
+	return name, w.b
+}
+
+// hasFiles reports whether the host has a robots.txt that is worth keeping.
+func (h *host) hasFiles() bool {
+	for _, o := range h.origins {
+		if o != nil && o.rules != nil && o.rules.body != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// everything goes through all parts but the head.
+func (g *Gate) everything() iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		for a := range g.pacer.addrs {
+			if !yield(g.addrPart(a)) {
+				return
+			}
+		}
+		for d := range g.pacer.domains {
+			if !yield(g.domainPart(d)) {
+				return
+			}
+		}
+		for key, h := range g.hosts {
+			if !yield(g.hostPart(key)) || h.hasFiles() && !yield(g.filesPart(key)) {
+				return
+			}
+		}
+	}
+}
+
+// touched is what may have changed since the last call of Changes. nil: nobody wants to know.
+type touched struct {
+	all     bool
+	hosts   map[string]bool // true: its robots.txt files, too
+	addrs   map[netip.Addr]bool
+	domains map[string]bool
+}
+
+func newTouched() *touched {
+	return &touched{hosts: map[string]bool{}, addrs: map[netip.Addr]bool{}, domains: map[string]bool{}}
+}
+
+// touch notes that a request began, ended or was taken back: its clocks, its host and, of a robots.txt, the host that it is
+// for may have changed.
+func (g *Gate) touch(p *permit) {
+	t := g.touched
+	if t == nil {
+		return
+	}
+	t.host(p.url.Host(), false)
+	t.host(p.wanted.Host(), p.purpose == Robots)
+	g.touchClocks(p)
+}
+
+// touchClocks notes the clocks that a request shares with other hosts.
+func (g *Gate) touchClocks(p *permit) {
+	g.touched.addr(p.addr.Unmap().WithZone(""))
+	if g.cfg.PerDomain {
+		g.touched.domain(p.url.Domain())
+	}
+}
+
+func (t *touched) addr(a netip.Addr) {
+	if t != nil {
+		t.addrs[a] = true
+	}
+}
+
+func (t *touched) domain(d string) {
+	if t != nil {
+		t.domains[d] = true
+	}
+}
+
+// host notes that a host may have changed.
+func (t *touched) host(key string, files bool) {
+	if t != nil {
+		t.hosts[key] = t.hosts[key] || files
+	}
+}
+
+// everything notes that all may have changed.
+func (t *touched) everything() {
+	if t != nil {
+		t.all = true
+	}
+}
+
+// touchedOnes are the parts that may have changed.
+func (g *Gate) touchedOnes() map[string][]byte {
+	all := map[string][]byte{}
+	put := func(name string, value []byte) { all[name] = value }
+	for key, files := range g.touched.hosts {
+		put(g.hostPart(key))
+		if files {
+			put(g.filesPart(key))
+		}
+		g.touchHolders(key)
+	}
+	for a := range g.touched.addrs {
+		put(g.addrPart(a))
+	}
+	for d := range g.touched.domains {
+		put(g.domainPart(d))
+	}
+	return all
+}
+
+// touchHolders notes the clocks that requests to a host hold: the pause that is due after them depends on the host.
+func (g *Gate) touchHolders(key string) {
+	h := g.hosts[key]
+	if h == nil {
+		return
+	}
+	for p := range h.slots {
+		if p.holder != nil {
+			g.touchClocks(p.holder)
+		}
+	}
+}
+
+// Assemble makes a snapshot of the latest values that [Gate.Changes] has returned, in any order, and nil of none. The error
+// wraps [ErrSnapshot].
+func Assemble(values iter.Seq2[string, []byte]) ([]byte, error) {
+	var head []byte
+	for name, value := range values {
+		if name == headName {
+			head = value
+		}
+	}
+	if head == nil {
+		return nil, nil
+	}
+	r := &reader{b: head}
+	if r.take(len(snapshotMagic)) != snapshotMagic || r.err != nil || len(r.b) == 0 {
+		return nil, fmt.Errorf("%w: its parts have no beginning", ErrSnapshot)
+	}
+	version := r.b[0]
+	prefixes := []string{addrPrefix, domPrefix, hostPrefix, filesPrefix}
+	bodies, counts := make([][]byte, len(prefixes)), make([]uint64, len(prefixes))
+	for name, value := range values {
+		for i, prefix := range prefixes { // a part of another version has not been used since
+			if strings.HasPrefix(name, prefix) && len(value) > 0 && value[0] == version {
+				bodies[i], counts[i] = append(bodies[i], value[1:]...), counts[i]+1
+			}
+		}
+	}
+	w := &writer{b: slices.Clone(head)}
+	for i, body := range bodies {
+		w.uint(counts[i])
+		w.b = append(w.b, body...)
+	}
+	return w.b, nil
+}
