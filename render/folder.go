@@ -6,31 +6,75 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"path"
 	"strings"
+	"sync"
 )
 
 // temporary begins the names of files that are being written.
 const temporary = "new-"
 
-// OpenStore returns a Store that keeps answers as files in a directory, which it makes if there is none. The
-// index reads the Records that the crawler has committed. Files that no Record names, left by a process that
-// was killed or by renderings that have ended, are removed.
+// OpenStore returns a Store that keeps answers as files in a directory, which it makes if there is none, and which must
+// not be a symbolic link. The index reads the Records that the crawler has committed. Files that no Record names, left by
+// a process that was killed or by renderings that have ended, are removed. Close closes the Store.
 //
 // Nothing is synchronized to the disk: an answer that a crash of the machine damages is found by its hash, and
 // requested again.
 func OpenStore(dir string, index Index) (*Store, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	f, err := openFolder(dir)
+	if err != nil {
 		return nil, fmt.Errorf("render: opening the resource store: %w", err)
 	}
-	used, err := references(index)
+	s := &Store{index: index, box: f, folder: f}
+	if err := s.sweep(); err != nil {
+		return nil, errors.Join(err, f.root.Close())
+	}
+	return s, nil
+}
+
+// Close closes a Store of OpenStore. It is not to be used afterwards.
+func (s *Store) Close() error {
+	if s.folder == nil {
+		return nil
+	}
+	return s.folder.root.Close()
+}
+
+// leastSwept is how many answers are stored before Sweep looks for those that nobody needs.
+const leastSwept = 1000
+
+// Sweep removes the files of answers that neither a committed Record nor a Rendering needs any more. The crawler calls it
+// after each commit; it looks at the files only when as many were written as there were, and a thousand at least.
+func (s *Store) Sweep() error {
+	if s.folder == nil || !s.folder.due() {
+		return nil
+	}
+	return s.sweep()
+}
+
+func (s *Store) sweep() error {
+	f := s.folder
+	f.mu.Lock() // nothing is written meanwhile, or taken into use
+	defer f.mu.Unlock()
+	used, err := references(s.index)
 	if err != nil {
-		return nil, fmt.Errorf("render: reading the index of the resource store %s: %w", dir, err)
+		return fmt.Errorf("render: reading the index of the resource store: %w", err)
 	}
-	if err := sweep(dir, used); err != nil {
-		return nil, fmt.Errorf("render: clearing the resource store %s: %w", dir, err)
+	s.mu.Lock()
+	for _, generation := range []map[string]located{s.young, s.old} {
+		for _, l := range generation {
+			used[l.Ref] = true
+		}
 	}
-	return &Store{index: index, box: folder(dir)}, nil
+	s.mu.Unlock()
+	for r := range f.uses {
+		used[r] = true
+	}
+	if err := f.sweep(used); err != nil {
+		return fmt.Errorf("render: clearing the resource store %s: %w", f.root.Name(), err)
+	}
+	f.written, f.kept = 0, len(used)
+	return nil
 }
 
 // references are the answers that committed Records name.
@@ -58,24 +102,59 @@ func references(index Index) (map[Ref]bool, error) {
 	return used, err
 }
 
+// folder is a box in a directory: each answer is a file, in a directory for the first two digits of its name.
+type folder struct {
+	root *os.Root
+
+	mu            sync.Mutex
+	uses          map[Ref]int
+	written, kept int // answers: since the files were looked at, and left then
+}
+
+func openFolder(dir string) (*folder, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	named, err := os.Lstat(dir)
+	is, err2 := root.Stat(".")
+	if err = errors.Join(err, err2); err == nil && !os.SameFile(named, is) {
+		err = fmt.Errorf("%s is a symbolic link", dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return &folder{root: root, uses: map[Ref]int{}}, nil
+}
+
+// due reports whether it is time to look for files that nobody needs.
+func (f *folder) due() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.written >= max(leastSwept, f.kept)
+}
+
 // sweep removes the files of answers that are not used, and those left by writes that were cut off. It touches
-// nothing that a Store has not written.
-func sweep(dir string, used map[Ref]bool) error {
-	parts, err := os.ReadDir(dir)
+// nothing that a Store has not written. It must be called with mu held.
+func (f *folder) sweep(used map[Ref]bool) error {
+	parts, err := f.names(".")
 	if err != nil {
 		return err
 	}
 	for _, part := range parts {
-		if _, err := hex.DecodeString(part.Name()); err != nil || len(part.Name()) != 2 || !part.IsDir() {
+		if _, err := hex.DecodeString(part); err != nil || len(part) != 2 {
 			continue
 		}
-		files, err := os.ReadDir(filepath.Join(dir, part.Name()))
-		if err != nil {
-			return err
+		if info, err := f.root.Lstat(part); err != nil || !info.IsDir() {
+			continue
 		}
-		for _, f := range files {
-			if ours(f.Name(), used) {
-				err = errors.Join(err, os.Remove(filepath.Join(dir, part.Name(), f.Name())))
+		names, err := f.names(part)
+		for _, name := range names {
+			if ours(name, used) {
+				err = errors.Join(err, f.root.Remove(path.Join(part, name)))
 			}
 		}
 		if err != nil {
@@ -85,65 +164,82 @@ func sweep(dir string, used map[Ref]bool) error {
 	return nil
 }
 
+// names are those in a directory.
+func (f *folder) names(dir string) ([]string, error) {
+	d, err := f.root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	names, err := d.Readdirnames(-1)
+	return names, errors.Join(err, d.Close())
+}
+
 // ours reports whether a file was written by a Store and is of no use.
 func ours(name string, used map[Ref]bool) bool {
 	var r Ref
 	return strings.HasPrefix(name, temporary) || r.UnmarshalText([]byte(name)) == nil && !used[r]
 }
 
-// folder is a box in a directory: each answer is a file, in a directory for the first two digits of its name.
-type folder string
-
-func (f folder) path(r Ref) string {
+func place(r Ref) string {
 	name := r.String()
-	return filepath.Join(string(f), name[:2], name)
+	return path.Join(name[:2], name)
 }
 
-func (f folder) put(r Ref, b []byte) error {
-	path := f.path(r)
-	if info, err := os.Stat(path); err == nil && info.Size() == int64(len(b)) {
-		return nil
+func (f *folder) put(r Ref, b []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if info, err := f.root.Lstat(place(r)); err != nil || info.Size() != int64(len(b)) {
+		if err := f.write(r, b); err != nil {
+			return fmt.Errorf("render: storing an answer: %w", err)
+		}
+		f.written++
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("render: storing an answer: %w", err)
-	}
-	if err := write(path, b); err != nil {
-		return fmt.Errorf("render: storing an answer: %w", err)
-	}
+	f.uses[r]++
 	return nil
 }
 
-// write makes a file appear at path with all its content or not at all.
-func write(path string, b []byte) error {
-	t, err := os.CreateTemp(filepath.Dir(path), temporary+"*")
-	if err != nil {
+// write makes a file appear with all its content or not at all.
+func (f *folder) write(r Ref, b []byte) error {
+	to := place(r)
+	dir, name := path.Split(to)
+	if err := f.root.MkdirAll(path.Clean(dir), 0o755); err != nil {
 		return err
 	}
-	_, err = t.Write(b)
-	if err = errors.Join(err, t.Close()); err == nil {
-		err = os.Rename(t.Name(), path)
+	from := dir + temporary + name
+	err := f.root.WriteFile(from, b, 0o644)
+	if err == nil {
+		err = f.root.Rename(from, to)
 	}
 	if err != nil {
-		_ = os.Remove(t.Name())
+		_ = f.root.Remove(from)
 	}
 	return err
 }
 
-func (f folder) get(r Ref) ([]byte, error) {
-	b, err := os.ReadFile(f.path(r))
+func (f *folder) get(r Ref) ([]byte, error) {
+	b, err := f.root.ReadFile(place(r))
 	if err != nil {
 		return nil, ErrGone
 	}
 	return b, nil
 }
 
-func (f folder) hold(r Ref) error {
-	if _, err := os.Stat(f.path(r)); err != nil {
+func (f *folder) hold(r Ref) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, err := f.root.Lstat(place(r)); err != nil {
 		return ErrGone
 	}
+	f.uses[r]++
 	return nil
 }
 
-func (folder) release(Ref) {}
+func (f *folder) release(r Ref) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.uses[r]--; f.uses[r] <= 0 {
+		delete(f.uses, r)
+	}
+}
 
-func (f folder) drop(r Ref) { _ = os.Remove(f.path(r)) }
+func (f *folder) drop(r Ref) { _ = f.root.Remove(place(r)) }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -21,7 +22,7 @@ import (
 //			break // result is final; commit r.End(key) with the page's end
 //		}
 //		for want, ok := r.Next(now); ok; want, ok = r.Next(now) {
-//			// request it; then r.Answered or r.Refused; commit r.Records(key) with whatever else has changed
+//			// request it; then r.Answered or r.Refused; commit r.Records(key, now) with whatever else has changed
 //		}
 //	}
 //
@@ -37,6 +38,7 @@ type Rendering struct {
 	closing string    // why requests that have no answer are refused in this round, a Reason code
 	pending []Record  // of the store, not handed out yet
 	known   map[string]int
+	written []byte // the state that Records has returned last
 }
 
 // state is the written form of a Rendering.
@@ -45,8 +47,10 @@ type state struct {
 	Why      string    `json:"why"`
 	Time     time.Time `json:"time"`
 	Document Ref       `json:"document"`
-	First    time.Time `json:"first,omitzero"` // when the first round began
+	First    time.Time `json:"first,omitzero"`   // when the first round began
+	Written  time.Time `json:"written,omitzero"` // when it was last written
 	Rounds   int       `json:"rounds"`
+	Attached *Ref      `json:"attached,omitempty"`
 	Wants    []wanted  `json:"wants,omitempty"`
 }
 
@@ -63,6 +67,9 @@ func (w *wanted) open() bool { return w.Ref == nil && w.Refused == "" }
 
 func (s *state) refs() []Ref {
 	refs := []Ref{s.Document}
+	if s.Attached != nil {
+		refs = append(refs, *s.Attached)
+	}
 	for i := range s.Wants {
 		if s.Wants[i].Ref != nil {
 			refs = append(refs, *s.Wants[i].Ref)
@@ -83,9 +90,33 @@ func Begin(p *Policy, s *Store, u weburl.URL, document *Answer, why string, at t
 	return r, nil
 }
 
-// Resume continues the rendering whose Record has this value. The error is ErrGone if the page has to be fetched
-// again, or says that the value is not one of a Rendering.
-func Resume(p *Policy, s *Store, value []byte) (*Rendering, error) {
+// Attach stores what the crawler needs to know of the page besides, to read it with Attached after Resume.
+func (r *Rendering) Attach(b []byte) error {
+	ref := Ref(sha256.Sum256(b))
+	if err := r.store.box.put(ref, b); err != nil {
+		return err
+	}
+	r.state.Attached = &ref
+	return nil
+}
+
+// Attached returns what was attached. The error is ErrGone if there is nothing, or it was damaged: then the page has to be
+// fetched again.
+func (r *Rendering) Attached() ([]byte, error) {
+	if r.state.Attached == nil {
+		return nil, ErrGone
+	}
+	b, err := r.store.box.get(*r.state.Attached)
+	if err != nil || sha256.Sum256(b) != *r.state.Attached {
+		return nil, ErrGone
+	}
+	return b, nil
+}
+
+// Resume continues, at a time, the rendering whose Record has this value. The time since the Record was made does not count
+// as time in which the page waited. The error is ErrGone if the page has to be fetched again, or says that the value is not
+// one of a Rendering.
+func Resume(p *Policy, s *Store, value []byte, now time.Time) (*Rendering, error) {
 	r := &Rendering{policy: p, store: s, known: map[string]int{}}
 	err := json.Unmarshal(value, &r.state)
 	if err == nil {
@@ -94,13 +125,35 @@ func Resume(p *Policy, s *Store, value []byte) (*Rendering, error) {
 	if err != nil {
 		return nil, fmt.Errorf("render: the state of a rendering cannot be read: %w", err)
 	}
-	if r.doc, err = s.get(r.state.Document); err != nil {
+	if !r.state.First.IsZero() && !r.state.Written.IsZero() {
+		r.state.First = r.state.First.Add(now.UTC().Sub(r.state.Written))
+	}
+	if err := r.hold(); err != nil {
 		return nil, err
 	}
-	for i := range r.state.Wants {
-		r.known[r.state.Wants[i].URL] = i
+	if r.doc, err = s.get(r.state.Document); err != nil {
+		s.release(r.state.refs()...)
+		return nil, err
 	}
 	return r, nil
+}
+
+// hold takes what a Rendering that is resumed needs into use. What is gone of it has to be requested again.
+func (r *Rendering) hold() error {
+	if err := r.store.box.hold(r.state.Document); err != nil {
+		return err
+	}
+	if r.state.Attached != nil && r.store.box.hold(*r.state.Attached) != nil {
+		r.state.Attached = nil
+	}
+	for i := range r.state.Wants {
+		x := &r.state.Wants[i]
+		r.known[x.URL] = i
+		if x.Ref != nil && r.store.box.hold(*x.Ref) != nil {
+			x.Ref = nil
+		}
+	}
+	return nil
 }
 
 // URL is the page's.
@@ -275,16 +328,26 @@ func (r *Rendering) Refused(w Want, reason string) {
 }
 
 // Records is what the crawler has to commit, together with the claim that goes back to the frontier, so that a
-// restarted process can Resume: the Rendering under key, which should begin with PrefixPage, and what the store
-// has got since the last call.
-func (r *Rendering) Records(key string) ([]Record, error) {
+// restarted process can Resume: the Rendering under key, which should begin with PrefixPage, as it is now, unless nothing
+// of it has changed, and what the store has got since the last call.
+func (r *Rendering) Records(key string, now time.Time) ([]Record, error) {
+	written := r.state.Written
+	r.state.Written = time.Time{}
 	b, err := json.Marshal(&r.state)
+	r.state.Written = written
 	if err != nil {
 		return nil, fmt.Errorf("render: %w", err)
 	}
-	records := append(r.pending, Record{key, b})
+	records := r.pending
 	r.pending = nil
-	return records, nil
+	if bytes.Equal(b, r.written) {
+		return records, nil
+	}
+	r.written, r.state.Written = b, now.UTC()
+	if b, err = json.Marshal(&r.state); err != nil {
+		return nil, fmt.Errorf("render: %w", err)
+	}
+	return append(records, Record{key, b}), nil
 }
 
 // End frees what the Rendering held in the store and returns what the crawler has to commit together with the

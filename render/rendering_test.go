@@ -164,7 +164,7 @@ func interrupted(t *testing.T, document string, web map[string]string, kill int)
 		}
 		if v := x.values[key]; v == nil {
 			r = page(t, &render.Policy{}, s, "http://a.test/", document)
-		} else if r, err = render.Resume(&render.Policy{}, s, v); err != nil {
+		} else if r, err = render.Resume(&render.Policy{}, s, v, noon); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -176,7 +176,7 @@ func interrupted(t *testing.T, document string, web map[string]string, kill int)
 		return false
 	}
 	commit := func() {
-		records, err := r.Records(key)
+		records, err := r.Records(key, noon)
 		if err != nil {
 			t.Fatal(err)
 		}

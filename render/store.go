@@ -51,11 +51,12 @@ const (
 //
 // A Store of [NewStore] is in memory. One of [OpenStore] has the answers as files; which URL has which answer
 // is in Records, which the crawler commits together with its frontier, so that a kill at any instant leaves
-// both as they were at one moment. An answer that no Record names is removed when the Store is opened again.
-// A Record whose answer is gone or damaged is as good as none.
+// both as they were at one moment. An answer that no Record names is removed by Sweep, or when the Store is opened
+// again. A Record whose answer is gone or damaged is as good as none.
 type Store struct {
-	index Index // nil in memory
-	box   box
+	index  Index // nil in memory
+	box    box
+	folder *folder // the box, if it has files
 
 	mu         sync.Mutex
 	young, old map[string]located // by name of Record, two generations

@@ -241,7 +241,7 @@ func TestRestart(t *testing.T) {
 	wants(t, r, first, noon)
 	r.Took(&render.Result{Missing: []render.Want{first}})
 	r.Answered(first, answer("one"), noon)
-	records, err := r.Records(render.PrefixPage + "a")
+	records, err := r.Records(render.PrefixPage+"a", noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,14 +253,14 @@ func TestRestart(t *testing.T) {
 	mine.Header = http.Header{"Cache-Control": {"no-store"}}
 	wants(t, r, third, noon)
 	r.Answered(third, mine, noon)
-	if records, err = r.Records(render.PrefixPage + "a"); len(records) != 1 || err != nil {
+	if records, err = r.Records(render.PrefixPage+"a", noon); len(records) != 1 || err != nil {
 		t.Errorf("%d records after a no-store answer: want the page's, %v", len(records), err)
 	}
 	wants(t, r, second, noon)
 	r.Answered(second, answer("two"), noon) // not committed
 
 	s = open()
-	r, err = render.Resume(&render.Policy{}, s, x.values[render.PrefixPage+"a"])
+	r, err = render.Resume(&render.Policy{}, s, x.values[render.PrefixPage+"a"], noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func TestDamage(t *testing.T) {
 	w := script(t, "http://a.test/1.js")
 	wants(t, r, w, noon)
 	r.Answered(w, answer("one"), noon)
-	records, err := r.Records(render.PrefixPage + "a")
+	records, err := r.Records(render.PrefixPage+"a", noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,10 +342,10 @@ func TestDamage(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := render.Resume(&render.Policy{}, s, records[len(records)-1].Value); !errors.Is(err, render.ErrGone) {
+	if _, err := render.Resume(&render.Policy{}, s, records[len(records)-1].Value, noon); !errors.Is(err, render.ErrGone) {
 		t.Errorf("without its document: %v", err)
 	}
-	if _, err := render.Resume(&render.Policy{}, s, []byte("nothing")); err == nil || errors.Is(err, render.ErrGone) {
+	if _, err := render.Resume(&render.Policy{}, s, []byte("nothing"), noon); err == nil || errors.Is(err, render.ErrGone) {
 		t.Errorf("without a state: %v", err)
 	}
 }
@@ -384,12 +384,12 @@ func TestDamagedState(t *testing.T) {
 	s := render.NewStore(0)
 	r := begin(t, s, "http://a.test/")
 	wants(t, r, script(t, "http://a.test/1.js"), noon)
-	records, err := r.Records("k")
+	records, err := r.Records("k", noon)
 	if err != nil {
 		t.Fatal(err)
 	}
 	value := bytes.ReplaceAll(records[0].Value, []byte("http://a.test/1.js"), []byte("ftp://a.test/"))
-	if r, err = render.Resume(&render.Policy{}, s, value); err != nil {
+	if r, err = render.Resume(&render.Policy{}, s, value, noon); err != nil {
 		t.Fatal(err)
 	}
 	if w, ok := r.Next(noon); ok {

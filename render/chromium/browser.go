@@ -24,6 +24,7 @@ type browser struct {
 	drawing    chan struct{} // has an element while a frame is drawn
 	ended      chan struct{} // closed when the goroutine that reads has ended
 	weighed    chan struct{} // closed when the goroutine that watches its memory has ended
+	drew       atomic.Bool   // a frame, on command
 	over       atomic.Bool   // a process of it was killed for its memory
 	ending     sync.Once
 	endErr     error

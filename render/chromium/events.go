@@ -70,7 +70,7 @@ func (t *tab) attached(_ *message, e *target.EventAttachedToTarget) {
 		_, _ = send(t.b.conn, nil, e.SessionID, runtime.RunIfWaitingForDebugger, cdp.Empty{})
 		_, _ = send(t.b.conn, nil, "", target.CloseTarget, target.CloseTargetParams{TargetID: e.TargetInfo.TargetID})
 	case (kind == "worker" || kind == "shared_worker") && len(t.workers) < maxWorkers:
-		t.workers = append(t.workers, e.SessionID)
+		t.workers, t.employs = append(t.workers, e.SessionID), true
 		t.prepareWorker(e.SessionID)
 	}
 }

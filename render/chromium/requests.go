@@ -145,6 +145,7 @@ func (t *tab) deliver() {
 			t.fulfill(r.id, r.answer)
 		} else {
 			t.changed = true
+			t.employs = t.employs || r.want.Kind == render.KindWorker
 			t.fulfill(r.id, resource(r.answer, r.origin))
 		}
 	}

@@ -43,10 +43,11 @@ const starvation = 2_000
 
 // Real times by which a page counts as idle.
 const (
-	quiet       = 4 * time.Millisecond  // no request, between two replies
-	stillQuiet  = 40 * time.Millisecond // no request, before something is called missing
-	promptReply = 5 * time.Millisecond  // of a page that has nothing to do
-	heldUp      = time.Second           // without a reply: a script waits for one of its requests
+	quiet       = 4 * time.Millisecond   // no request, between two replies
+	stillQuiet  = 40 * time.Millisecond  // no request, before something is called missing
+	firstFrame  = 250 * time.Millisecond // no request, before the first frame of a browser
+	promptReply = 5 * time.Millisecond   // of a page that has nothing to do
+	heldUp      = time.Second            // without a reply: a script waits for one of its requests
 	idleTries   = 8
 )
 
@@ -159,6 +160,11 @@ func (t *tab) halt() {
 
 // draw draws a frame after a slice: layout, animations and all that hangs on them happen then.
 func (t *tab) draw(ctx context.Context) error {
+	if pause := t.settling(); pause > 0 {
+		if err := t.rest(ctx, pause); err != nil || len(t.requests) > 0 {
+			return err
+		}
+	}
 	if _, answered, err := t.ping(ctx); err != nil || !answered || t.hurried {
 		return err
 	}
@@ -171,7 +177,23 @@ func (t *tab) draw(ctx context.Context) error {
 	}
 	yes := true
 	_, err := t.frame(ctx, headlessexperimental.BeginFrameParams{NoDisplayUpdates: &yes})
+	if err == nil {
+		t.b.drew.Store(true)
+	}
 	return err
+}
+
+// settling is the real time in which nothing may be requested before the next frame. What nothing tells of begins meanwhile: a
+// worker answers before its script has begun, and a browser answers a command to draw before it can draw a page, which takes
+// longest for its first one. That frame would be missing.
+func (t *tab) settling() time.Duration {
+	switch {
+	case t.b.told && !t.b.drew.Load():
+		return firstFrame
+	case t.employs || t.slices == 1:
+		return stillQuiet
+	}
+	return 0
 }
 
 // frame draws a frame on command. A browser draws one at a time, for whichever page: at two it ends.

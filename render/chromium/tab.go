@@ -31,6 +31,7 @@ type tab struct {
 	session target.SessionID // "" until it is attached
 	windows map[cdp.FrameID]bool
 	workers []target.SessionID
+	employs bool               // it has, or has had, a worker
 	replies map[int64]*message // nil while awaited
 
 	loader    cdp.LoaderID // of the document, once it is there
@@ -280,8 +281,14 @@ func (t *tab) watch(ctx context.Context, done func() bool) error {
 	}
 }
 
-// lookOn is wait for a time in which the browser has had a processor for half of it.
+// lookOn is wait for a time in which the browser has had a processor for half of it. How much it has had costs a look at each
+// of its processes, so nobody looks before a tenth of the time has passed: nearly always, the wait is over by then.
 func (t *tab) lookOn(ctx context.Context, limit time.Duration, done func() bool) error {
+	unseen := limit / 10
+	if err := t.wait(ctx, unseen, done); !errors.Is(err, errTimeout) {
+		return err
+	}
+	limit -= unseen
 	before := cpu(t.b.process.cmd.Process.Pid)
 	for range patience {
 		err := t.wait(ctx, limit, done)

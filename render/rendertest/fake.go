@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 	"sync"
 
@@ -28,13 +29,25 @@ import (
 // requested together, the lines of a script one after the other. The zero Fake is ready for use, and may be used
 // concurrently.
 //
+// With Parked, as many pages as that keep what they have been answered between two rounds, as a browser's open pages do, and
+// ask only for the rest.
+//
 // A Fake holds callers to the contract of render.Task: [Fake.Faults] lists where rounds of a page differed in what must
 // not differ.
 type Fake struct {
+	Parked int // pages that are kept between two rounds; the one that waits longest is given up for another
+
 	mu     sync.Mutex
 	rounds int
 	seen   map[string]*task
 	faults []string
+	parked []parked
+}
+
+// parked is what a page between two rounds has been answered.
+type parked struct {
+	key       string
+	decisions map[string]render.Decision
 }
 
 // task is what all rounds of a page have in common.
@@ -51,9 +64,35 @@ func (f *Fake) Round(ctx context.Context, t render.Task) (*render.Result, error)
 		return nil, err
 	}
 	f.begin(&t)
-	p := &page{fake: f, task: &t, decided: map[string]*render.Answer{}}
+	p := &page{fake: f, task: &t, decided: map[string]*render.Answer{}, had: f.unpark(&t)}
 	p.run()
+	if len(p.res.Missing) > 0 {
+		f.park(&t, p.had)
+	}
 	return &p.res, nil
+}
+
+// taskKey is the same for all rounds of a page; one that is fetched again is another page.
+func taskKey(t *render.Task) string { return fmt.Sprint(t.URL, " ", t.Time.UnixNano()) }
+
+// unpark takes out what a page has been answered in earlier rounds, if it was kept.
+func (f *Fake) unpark(t *render.Task) map[string]render.Decision {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.parked {
+		if x := f.parked[i]; x.key == taskKey(t) {
+			f.parked = slices.Delete(f.parked, i, i+1)
+			return x.decisions
+		}
+	}
+	return map[string]render.Decision{}
+}
+
+func (f *Fake) park(t *render.Task, decisions map[string]render.Decision) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.parked = append(f.parked, parked{taskKey(t), decisions})
+	f.parked = f.parked[max(0, len(f.parked)-f.Parked):]
 }
 
 // Rounds is the number of rounds run.
@@ -78,7 +117,7 @@ func (f *Fake) begin(t *render.Task) {
 		f.seen = map[string]*task{}
 	}
 	now := &task{t.Seed, t.Time.UnixNano(), sha256.Sum256(t.Document.Body), map[string]string{}}
-	key := fmt.Sprint(t.URL, " ", t.Time.UnixNano()) // a page that is fetched again is another page
+	key := taskKey(t)
 	old := f.seen[key]
 	if old == nil {
 		f.seen[key] = now
@@ -95,7 +134,7 @@ func (f *Fake) decided(t *render.Task, w render.Want, d render.Decision) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	known := f.seen[fmt.Sprint(t.URL, " ", t.Time.UnixNano())].decisions
+	known := f.seen[taskKey(t)].decisions
 	key := string(w.Kind) + " " + w.URL.String()
 	if old, ok := known[key]; ok && old != text {
 		f.faults = append(f.faults, fmt.Sprintf("%s: %s was %q and is %q", t.URL, key, old, text))
@@ -110,8 +149,9 @@ type page struct {
 	fake    *Fake
 	task    *render.Task
 	res     render.Result
-	decided map[string]*render.Answer // nil for what was refused
-	added   bytes.Buffer              // to the document
+	decided map[string]*render.Answer  // nil for what was refused
+	had     map[string]render.Decision // by URL and kind: in this round and those before it
+	added   bytes.Buffer               // to the document
 	depth   int
 }
 
@@ -197,8 +237,12 @@ func (p *page) want(ref string, kind render.Kind) bool {
 		return true
 	}
 	w := render.Want{URL: u, Method: "GET", Kind: kind, Accept: "*/*"}
-	d := p.task.Have(w)
-	p.fake.decided(p.task, w, d)
+	key := string(w.Kind) + " " + u.String()
+	d, ok := p.had[key]
+	if !ok {
+		d = p.task.Have(w)
+		p.fake.decided(p.task, w, d)
+	}
 	fate := render.Fate{URL: u.String(), Kind: kind, Refused: d.Refuse}
 	if d.Answer != nil {
 		fate.Status = d.Answer.Status
@@ -208,7 +252,7 @@ func (p *page) want(ref string, kind render.Kind) bool {
 		p.res.Missing = append(p.res.Missing, w)
 		return false
 	}
-	p.decided[ref] = d.Answer
+	p.had[key], p.decided[ref] = d, d.Answer
 	return true
 }
 
