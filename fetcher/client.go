@@ -51,7 +51,10 @@ type Answer struct {
 	// Aborted is set if Err was caused on this side: the context ended, or nothing was sent. Such an error says nothing
 	// about the host.
 	Aborted bool
-	Ready   time.Time // when the host of the Request's URL may be requested again
+	// ClockLost is set if a Clock was lost while the request was under way: whatever is missing of the answer is missing for that,
+	// and the request has to be made again.
+	ClockLost bool
+	Ready     time.Time // when the host of the Request's URL may be requested again
 }
 
 func (a *Answer) status() int {
@@ -110,6 +113,9 @@ func (c *Client) shared(ctx context.Context, r politeness.Request) (*Answer, err
 	rest := time.Duration(0)
 	if a != nil || errors.Is(err, ErrKeepRobots) {
 		rest = c.Gate.Host(r.Next.Host()).Delay
+	}
+	if a != nil {
+		a.ClockLost = k.Context.Err() != nil && ctx.Err() == nil
 	}
 	k.Done(rest)
 	return a, err

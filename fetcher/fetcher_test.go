@@ -48,7 +48,7 @@ func TestRequestOnTheWire(t *testing.T) {
 	}
 	want := "GET " + parse(t, url+"/p|{}^?q=%zz&a|b").PathQuery() + " HTTP/1.1\r\nHost: " + strings.TrimPrefix(url, "http://") +
 		"\r\nUser-Agent: ambletest/1 (+https://lab.university.edu/crawl)\r\nAccept: " + DefaultAccept +
-		"\r\nAccept-Encoding: gzip, br, zstd\r\nAccept-Language: de\r\nIf-Modified-Since: yesterday\r\nIf-None-Match: W/\"1\"\r\nX-Purpose: research\r\n\r\n"
+		"\r\nAccept-Encoding: zstd, gzip, br\r\nAccept-Language: de\r\nIf-Modified-Since: yesterday\r\nIf-None-Match: W/\"1\"\r\nX-Purpose: research\r\n\r\n"
 	mu.Lock()
 	defer mu.Unlock()
 	if got != want {

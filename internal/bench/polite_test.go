@@ -6,12 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/audit"
 )
@@ -102,73 +100,4 @@ func agent(contact string) string {
 		return "bench/1.0"
 	}
 	return "bench/1.0 (+" + contact + ")"
-}
-
-// TestMakespanIsTheIdeal checks in virtual time that a polite crawl takes as long as its delays and the servers
-// require, and no longer, and that neither the audit of the servers, which crawltest.Test makes at the end, nor
-// that of the ledger finds a violation. Few workers must be as fast as many: none of them waits for a host.
-func TestMakespanIsTheIdeal(t *testing.T) {
-	const (
-		hosts, pages = 50, 10
-		delay        = time.Second
-		latency      = 50 * time.Millisecond
-		contact      = "https://lab.university.edu/crawl"
-	)
-	for _, workers := range []int{64, 8} {
-		t.Run(fmt.Sprint("workers=", workers), func(t *testing.T) {
-			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
-				w.Expect(crawltest.Expect{Delay: delay, PerAddress: true, Agent: "bench", Contact: contact})
-				r := newRecord(delay)
-				c := &r.config
-				c.Contact, c.Concurrency = contact, workers
-				c.Fetch.DialContext, c.Fetch.Resolver = w.DialContext, w
-				seeds := polite(w, r, hosts, pages, latency)
-				start := time.Now()
-				run(t, *c, hosts*pages, seeds)
-				took, best := time.Since(start), ideal(pages, delay, latency)
-				t.Logf("%v of %v", took, best)
-				if took < best || took > best*105/100 {
-					t.Errorf("the crawl took %v, ideal is %v", took, best)
-				}
-				r.audit(t)
-			})
-		})
-	}
-}
-
-// polite makes sites whose pages are all linked from the first one, and returns the seeds.
-func polite(w *crawltest.Web, r *record, hosts, pages int, latency time.Duration) []string {
-	const robots = "User-agent: *\nDisallow: /private/\n"
-	sum := sha256.Sum256([]byte(robots))
-	r.robots[hex.EncodeToString(sum[:])] = []byte(robots)
-	var seeds []string
-	for h := range hosts {
-		s := w.Site(fmt.Sprintf("http://h%d.example", h)).Latency(latency)
-		s.Robots(robots).Forbids("/private/*")
-		var index strings.Builder
-		index.WriteString(`<a href="/private/x">x</a>`)
-		for i := 1; i < pages; i++ {
-			fmt.Fprintf(&index, `<a href="/p%d">x</a>`, i)
-			s.Page(fmt.Sprintf("/p%d", i), `<a href="/">x</a>`)
-		}
-		s.Page("/", index.String())
-		seeds = append(seeds, s.URL("/"))
-	}
-	return seeds
-}
-
-// run crawls to the end and checks that all pages were fetched.
-func run(t *testing.T, c crawler.Config, pages int, seeds []string) {
-	t.Helper()
-	cr, err := crawler.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rep, err := cr.Run(t.Context(), seeds...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if rep.Pages != pages || rep.Finish != crawler.FinishDone {
-		t.Errorf("%d of %d pages, %s", rep.Pages, pages, rep.Finish)
-	}
 }

@@ -1,0 +1,88 @@
+package fetcher
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"testing"
+
+	"github.com/klauspost/compress/flate"
+	kgzip "github.com/klauspost/compress/gzip"
+)
+
+// pieces is a body as a connection gives it: some kilobytes at a time.
+type pieces struct{ r *bytes.Reader }
+
+func (w pieces) Read(b []byte) (int, error) { return w.r.Read(b[:min(len(b), 4096)]) }
+
+// BenchmarkInflate compares ways to decode a page, which is the largest part of what a page costs: decoders of gzip, sizes
+// of the buffer they read from, the whole body read first and decoded into memory of the known size; and the other codings.
+func BenchmarkInflate(b *testing.B) {
+	text, err := os.ReadFile("../docs/reference.md") // written by people: what is random or repeated decodes at another speed
+	if err != nil {
+		b.Fatal(err)
+	}
+	page := text[:pageSize]
+	zipped := encode(b, page, "gzip")
+	out := make([]byte, pageSize+1)
+	whole := make([]byte, len(zipped))
+	full := func(b *testing.B, r io.Reader) {
+		if n, err := io.ReadFull(r, out); n != pageSize {
+			b.Fatal(n, err)
+		}
+	}
+	way := func(name string, f func(b *testing.B)) {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(pageSize)
+			b.ReportAllocs()
+			for b.Loop() {
+				f(b)
+			}
+		})
+	}
+	std := &gzip.Reader{}
+	in := bufio.NewReaderSize(nil, 8<<10)
+	way("gzip/standard library", func(b *testing.B) {
+		in.Reset(pieces{bytes.NewReader(zipped)})
+		if err := std.Reset(in); err != nil {
+			b.Fatal(err)
+		}
+		full(b, std)
+	})
+	k := &kgzip.Reader{}
+	for name, size := range map[string]int{"4K": 4 << 10, "8K": 8 << 10, "32K": 32 << 10} {
+		in := bufio.NewReaderSize(nil, size)
+		way("gzip/klauspost, buffer of "+name, func(b *testing.B) {
+			in.Reset(pieces{bytes.NewReader(zipped)})
+			if err := k.Reset(in); err != nil {
+				b.Fatal(err)
+			}
+			full(b, k)
+		})
+	}
+	const header = 10 // of gzip without a name (RFC 1952 section 2.3)
+	f := flate.NewReader(bytes.NewReader(zipped[header:]))
+	way("gzip/klauspost, whole body, size known, no checksum", func(b *testing.B) {
+		n, _ := io.ReadFull(pieces{bytes.NewReader(zipped)}, whole)
+		if err := f.(flate.Resetter).Reset(bytes.NewReader(whole[header:n]), nil); err != nil {
+			b.Fatal(err)
+		}
+		if n, err := f.(io.WriterTo).WriteTo(bytes.NewBuffer(out[:0])); n != pageSize {
+			b.Fatal(n, err)
+		}
+	})
+	c := &codecs{window: DefaultMaxWindow}
+	for _, coding := range []string{"gzip", "br", "zstd"} {
+		body := encode(b, page, coding)
+		way("this package/"+coding, func(b *testing.B) {
+			d, err := c.open(pieces{bytes.NewReader(body)}, []string{coding}, 1<<20, hints{max: 2})
+			if err != nil {
+				b.Fatal(err)
+			}
+			full(b, d)
+			d.close()
+		})
+	}
+}
