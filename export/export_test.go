@@ -15,6 +15,7 @@ import (
 	"github.com/amble-crawler/amble/export"
 	"github.com/amble-crawler/amble/internal/exporttest"
 	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/sink"
 )
 
 // write exports a job and returns where.
@@ -89,6 +90,16 @@ func TestCSV(t *testing.T) {
 	}
 	if row := rows[0]; row["url_surtkey"] != "example,one)/" || row["url_host_name"] != "www.one.example" || row["url_host_registered_domain"] != "one.example" || row["warc_filename"] == "" || !strings.HasPrefix(row["content_digest"], "sha256:") {
 		t.Errorf("the home page is %v", row)
+	}
+	var told []sink.Record
+	for _, row := range rows {
+		v := sink.Record{URL: row["url"], Outcome: row["outcome"]}
+		v.Status, _ = strconv.Atoi(row["fetch_status"])
+		v.Bytes, _ = strconv.Atoi(row["bytes"])
+		told = append(told, v)
+	}
+	if got, want := exporttest.Summary(told), exporttest.Summary(visits); got != want || strings.Count(got, ";") < 5 {
+		t.Errorf("by outcome, host and status: %s, want %s", got, want)
 	}
 	hosts := readCSV(t, filepath.Join(out, "hosts.csv"))
 	requests := readCSV(t, filepath.Join(out, "requests.csv"))

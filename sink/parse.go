@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"math/bits"
@@ -17,11 +18,11 @@ type Parser struct {
 	// Canonical, Links and WARC may be empty. They are checked all the same.
 	Short bool
 
-	names jsonl.Names
-	times jsonl.Times
-	last  struct{ schema, via, outcome, kind string } // of the last line
-	links LinkCount                                   // that Short leaves out
-	where Location                                    // likewise
+	names         jsonl.Names
+	times, queued jsonl.Times                                 // of requests, and of when what is requested was queued
+	last          struct{ schema, via, outcome, kind string } // of the last line; without escapes there
+	links         LinkCount                                   // that Short leaves out
+	where         Location                                    // likewise
 }
 
 // Parse decodes a line, with or without its newline. Its result is that of encoding/json for an empty Record, at a fraction of
@@ -44,23 +45,75 @@ type scanner struct {
 
 // record reads the whole line.
 func (s *scanner) record(r *Record) bool {
-	return s.object(func(key []byte) bool { return s.visit(key, r) }) && (s.i == len(s.b) || string(s.b[s.i:]) == "\n")
+	field := func(key []byte) bool { return s.visit(key, r) }
+	if s.has(`{"schema":`) {
+		if !s.inOrder(r) || !s.more(field) {
+			return false
+		}
+	} else if !s.object(field) {
+		return false
+	}
+	return s.i == len(s.b) || string(s.b[s.i:]) == "\n"
+}
+
+// inOrder reads members that most lines have, after the first key, as long as they are in the order of appendRecord: that costs
+// less than finding out which ones they are.
+func (s *scanner) inOrder(r *Record) bool {
+	last := &s.parser.last
+	return s.same(&r.Schema, &last.schema) &&
+		(!s.has(`,"url":`) || s.text(&r.URL)) &&
+		(!s.has(`,"final":`) || s.text(&r.Final)) &&
+		(!s.has(`,"via":`) || s.same(&r.Via, &last.via)) &&
+		(!s.has(`,"depth":`) || s.number(&r.Depth)) &&
+		(!s.has(`,"status":`) || s.number(&r.Status)) &&
+		(!s.has(`,"outcome":`) || s.same(&r.Outcome, &last.outcome)) &&
+		(!s.has(`,"reason":`) || s.name(&r.Reason)) &&
+		(!s.has(`,"rule":`) || s.name(&r.Rule)) &&
+		(!s.has(`,"detail":`) || s.name(&r.Detail)) &&
+		(!s.has(`,"error":`) || s.name(&r.Error)) &&
+		(!s.has(`,"type":`) || s.same(&r.Type, &last.kind)) &&
+		(!s.has(`,"charset":`) || s.dropped(&r.Charset)) &&
+		(!s.has(`,"charset_from":`) || s.dropped(&r.CharsetFrom)) &&
+		(!s.has(`,"bytes":`) || s.number(&r.Bytes)) &&
+		(!s.has(`,"sha256":`) || s.dropped(&r.SHA256)) &&
+		(!s.has(`,"etag":`) || s.dropped(&r.ETag)) &&
+		(!s.has(`,"last_modified":`) || s.dropped(&r.LastModified)) &&
+		(!s.has(`,"title":`) || s.dropped(&r.Title)) &&
+		(!s.has(`,"canonical":`) || s.dropped(&r.Canonical)) &&
+		(!s.has(`,"links":`) || s.links(r)) &&
+		(!s.has(`,"queued":`) || s.time(&r.Queued, &s.parser.queued)) &&
+		(!s.has(`,"started":`) || s.time(&r.Started, &s.parser.times)) &&
+		(!s.has(`,"ended":`) || s.time(&r.Ended, &s.parser.times)) &&
+		(!s.has(`,"warc":`) || s.location(r))
 }
 
 // object reads an object. field reads the value of a key.
 func (s *scanner) object(field func(key []byte) bool) bool {
-	if !s.next('{') {
-		return false
-	}
-	for {
-		key, plain, ok := s.quoted()
-		if !ok || !plain || !s.next(':') || !field(key) {
+	return s.next('{') && s.member(field) && s.more(field)
+}
+
+// more reads the rest of an object, after a member.
+func (s *scanner) more(field func(key []byte) bool) bool {
+	for s.next(',') {
+		if !s.member(field) {
 			return false
 		}
-		if !s.next(',') {
-			return s.next('}')
-		}
 	}
+	return s.next('}')
+}
+
+func (s *scanner) member(field func(key []byte) bool) bool {
+	key, plain, ok := s.quoted()
+	return ok && plain && s.next(':') && field(key)
+}
+
+// has reads a text if it is the next.
+func (s *scanner) has(text string) bool {
+	if len(s.b)-s.i < len(text) || string(s.b[s.i:s.i+len(text)]) != text {
+		return false
+	}
+	s.i += len(text)
+	return true
 }
 
 // visit reads the value of a key that most lines have.
@@ -89,11 +142,11 @@ func (s *scanner) visit(key []byte, r *Record) bool {
 	case "attempt":
 		return s.number(&r.Attempt)
 	case "queued":
-		return s.time(&r.Queued)
+		return s.time(&r.Queued, &s.parser.queued)
 	case "started":
-		return s.time(&r.Started)
+		return s.time(&r.Started, &s.parser.times)
 	case "ended":
-		return s.time(&r.Ended)
+		return s.time(&r.Ended, &s.parser.times)
 	}
 	return s.page(key, r)
 }
@@ -163,7 +216,18 @@ func (s *scanner) links(r *Record) bool {
 		n = new(LinkCount)
 		r.Links = n
 	}
-	return s.object(func(key []byte) bool {
+	inOrder := s.has(`{"found":`)
+	if inOrder && !(s.number(&n.Found) &&
+		(!s.has(`,"follow":`) || s.number(&n.Follow)) &&
+		(!s.has(`,"out_of_scope":`) || s.number(&n.OutOfScope)) &&
+		(!s.has(`,"too_deep":`) || s.number(&n.TooDeep))) {
+		return false
+	}
+	rest := s.object
+	if inOrder {
+		rest = s.more
+	}
+	return rest(func(key []byte) bool {
 		switch string(key) {
 		case "found":
 			return s.number(&n.Found)
@@ -299,6 +363,12 @@ func (s *scanner) name(to *string) bool {
 // same reads a string that the line before had, too, mostly.
 func (s *scanner) same(to, last *string) bool {
 	begin := s.i
+	if end := begin + 1 + len(*last); begin+1 < end && end < len(s.b) && s.b[begin] == '"' && s.b[end] == '"' {
+		if string(s.b[begin+1:end]) == *last { // which is plain
+			*to, s.i = *last, end+1
+			return true
+		}
+	}
 	if inner, plain, ok := s.quoted(); !ok || plain {
 		*to = s.parser.names.Same(inner, last)
 		return ok
@@ -312,8 +382,22 @@ func (s *scanner) dropped(to *string) bool {
 		return s.text(to)
 	}
 	begin := s.i
-	_, plain, ok := s.quoted()
-	return ok && (plain || json.Valid(s.b[begin:s.i]))
+	inner, plain, ok := s.quoted()
+	return ok && (plain || bytes.IndexByte(inner, '\\') < 0 || unescapes(inner) || json.Valid(s.b[begin:s.i]))
+}
+
+// unescapes reports whether each backslash in the inner part of a string begins one of the escapes that are most frequent.
+func unescapes(inner []byte) bool {
+	for {
+		n := bytes.IndexByte(inner, '\\')
+		if n < 0 {
+			return true
+		}
+		if n+1 >= len(inner) || inner[n+1] != '"' && inner[n+1] != '\\' && inner[n+1] != 'n' {
+			return false
+		}
+		inner = inner[n+2:]
+	}
 }
 
 func (s *scanner) number(to *int) bool {
@@ -338,12 +422,12 @@ func (s *scanner) integer(to *int64) bool {
 	return digits == 1 || digits > 1 && digits <= 18 && s.b[begin] != '0'
 }
 
-func (s *scanner) time(to *time.Time) bool {
+func (s *scanner) time(to *time.Time, times *jsonl.Times) bool {
 	inner, plain, ok := s.quoted()
 	if !ok || !plain {
 		return false
 	}
-	t, ok := s.parser.times.Of(inner)
+	t, ok := times.Of(inner)
 	*to = t
 	return ok || to.UnmarshalText(inner) == nil
 }

@@ -1,11 +1,14 @@
 package sink
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 // whole is a Record with all fields set.
@@ -41,7 +44,7 @@ func linesForParse(t testing.TB) (all []string) {
 	} {
 		all = append(all, "{"+field+"}", `{"depth":7,`+field+`,"status":200}`, `{"depth":7,`+field, "{"+field+"} x", " {"+field+" }")
 	}
-	return append(all, "", "\n", "{", "{}", "{} ", "[]", "null", `{"url"}`, `{"url":}`, `{,}`, `{"depth":1,}`, "{}\n\n", `{"url":"`+strings.Repeat("long", 1<<16)+`"}`)
+	return append(all, "", "\n", "{", "{}", "{} ", "[]", "null", `{"schema":"a\"b"}`, `{"schema":"a"b"}`, `{"schema":"a\","url":"b"}`, `{"url"}`, `{"url":}`, `{,}`, `{"depth":1,}`, "{}\n\n", `{"url":"`+strings.Repeat("long", 1<<16)+`"}`)
 }
 
 // TestParseIsAsEncodingJSON: a line means the same, also one that somebody else has written or changed, or no line at all.
@@ -106,4 +109,50 @@ func BenchmarkParse(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// TestParseOfChangedLines changes lines as JSONL writes them, and compares what is read of them with encoding/json.
+func TestParseOfChangedLines(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 59, 999999000, time.UTC)
+	var lines [][]byte
+	for _, r := range []*Record{
+		whole(),
+		{
+			Schema: "amble.visit/1", URL: "http://a.test/", Via: "http://a.test/é", Depth: 3, Status: 200, Outcome: "fetched", Type: "text/html", Charset: "utf-8", CharsetFrom: "meta", Bytes: 12, SHA256: "ab", ETag: `"x"`,
+			Title: "é\n\\", Canonical: "c", Links: &LinkCount{Found: 3, Follow: 1, Trap: 1}, Queued: at, Started: at, Ended: at, WARC: &Location{"f", 1, 2},
+		},
+		{Schema: "amble.visit/1", URL: "http://a.test/", Final: "f", Outcome: "refused", Reason: "r", Rule: "Disallow: /", Detail: "d", Error: "e", Ended: at},
+	} {
+		b, err := appendRecord(nil, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, b)
+	}
+	extra := []string{
+		"", `"`, `\`, `\"`, `\u0041`, `\x`, `\ud83d`, "\xff", "\x01", `}`, `{`, `,`, `]`, ` `, "0", "-", "1e3", `,"url":"x"`, `,"URL":"x"`, `,"links":{"found":2}`, `,"hops":["a"]`, `,"bytes":5`, `,"other":{"a":["}"]}`,
+		`,"schema":"y"`, `,"via":"a\"b"`, `"2026-01-02T03:04:60.000000Z"`, `+01:00`, `:`, `null`,
+	}
+	full, short := new(Parser), &Parser{Short: true}
+	rapid.Check(t, func(rt *rapid.T) {
+		line := bytes.Clone(rapid.SampledFrom(lines).Draw(rt, "line"))
+		for range rapid.IntRange(0, 3).Draw(rt, "changes") {
+			at := rapid.IntRange(0, len(line)).Draw(rt, "at")
+			cut := min(len(line)-at, rapid.SampledFrom([]int{0, 0, 0, 1, 1, 2, 9, 30}).Draw(rt, "cut"))
+			if rapid.Bool().Draw(rt, "member") { // where members begin
+				if n := bytes.IndexByte(line[at:], ','); n >= 0 {
+					at, cut = at+n, 0
+				}
+			}
+			line = bytes.Join([][]byte{line[:at], []byte(rapid.SampledFrom(extra).Draw(rt, "extra")), line[at+cut:]}, nil)
+		}
+		compare(t, full, line)
+		var r Record
+		if err, want := short.Parse(line, &r), json.Unmarshal(line, new(Record)); (err == nil) != (want == nil) {
+			rt.Fatalf("%q: %v, want %v", line, err, want)
+		}
+		if t.Failed() {
+			rt.Fatalf("%q", line)
+		}
+	})
 }

@@ -187,14 +187,21 @@ func (m *mirror) take(name string) bool {
 	if _, there := m.taken[hash(name)]; there {
 		return false
 	}
+	var dirs []uint64 // that are new
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		if m.taken[hash(dir)] {
+		h := hash(dir)
+		isFile, there := m.taken[h]
+		if isFile {
 			return false
 		}
+		if there { // and so are those above it
+			break
+		}
+		dirs = append(dirs, h)
 	}
 	m.taken[hash(name)] = true
-	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		m.taken[hash(dir)] = false
+	for _, h := range dirs {
+		m.taken[h] = false
 	}
 	return true
 }

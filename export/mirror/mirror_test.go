@@ -140,6 +140,13 @@ var hostilePaths = []string{
 	"/" + strings.Repeat("long", 100), "/" + strings.Repeat("d/", 150) + "end", "/caf%C3%A9", "/cafe%CC%81", "/caf%E9", "/%E2%80%AEevil", "//double//slash", "/percent%25", "/percent%2525", "/hash%23", "/index.html", "/_aside/x", "/~tilde", "/a&b\"c'd",
 }
 
+func utf16le(s string) (b []byte) {
+	for _, c := range []byte(s) {
+		b = append(b, c, 0)
+	}
+	return b
+}
+
 // All of them become files below the directory of their host, which a file server serves, whatever they are called.
 func TestHostileNames(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
@@ -151,7 +158,9 @@ func TestHostileNames(t *testing.T) {
 			home += fmt.Sprintf(`<a href="%s">%d</a>`, strings.ReplaceAll(p, `"`, "%22"), i)
 			site.Page(strings.ReplaceAll(p, `"`, "%22"), fmt.Sprintf("<title>Page %d</title><a href='/'>home</a>", i))
 		}
-		site.Page("/", home)
+		foreign := string(utf16le("<title>Foreign</title><a href='/'>home</a>"))
+		site.Page("/foreign", foreign).Type("text/html; charset=utf-16le")
+		site.Page("/", home+"<a href=/foreign>f</a>")
 		cfg := job.Config{Archive: true}
 		cfg.Crawl.Contact = exporttest.Contact
 		w.Apply(&cfg.Crawl)
@@ -174,8 +183,11 @@ func TestHostileNames(t *testing.T) {
 	}
 	out, res := mirrored(t, dir)
 	names := files(t, out)
-	if len(names) != fetched || fetched < len(hostilePaths)-5 || len(res.Notes) != 1 {
+	if len(names) != fetched || fetched < len(hostilePaths)-5 || fmt.Sprint(res.Notes) != "[the first page is one.example+8080/index.html 1 page in a charset that is not a superset of ASCII: the links are as they were]" {
 		t.Errorf("%d files of %d pages: %v", len(names), fetched, res.Notes)
+	}
+	if got := read(t, filepath.Join(out, "one.example+8080", "foreign.html")); got != string(utf16le("<title>Foreign</title><a href='/'>home</a>")) {
+		t.Errorf("a page in UTF-16 became %q", got)
 	}
 	folds := map[string]bool{}
 	for _, name := range names {

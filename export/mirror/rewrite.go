@@ -90,7 +90,7 @@ func tagName(raw []byte) (string, int) {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' }
 
-// attributes returns the attributes of a tag that have a value, by the rules of the HTML Standard.
+// attributes returns the attributes of a tag, by the rules of the HTML Standard. Of two with one name, the first counts.
 func attributes(raw []byte, i int) (all []attribute) {
 	end := len(raw)
 	if end > 0 && raw[end-1] == '>' {
@@ -114,6 +114,10 @@ func attributes(raw []byte, i int) (all []attribute) {
 		a := attribute{name: strings.ToLower(string(raw[from:i]))}
 		blanks()
 		if i >= end || raw[i] != '=' {
+			if !hasAttribute(all, a.name) {
+				a.from, a.to = i, i
+				all = append(all, a)
+			}
 			continue
 		}
 		i++
@@ -134,7 +138,7 @@ func attributes(raw []byte, i int) (all []attribute) {
 			}
 			a.to = i
 		}
-		if a.to <= len(raw) && !hasAttribute(all, a.name) { // the first of two counts
+		if a.to <= len(raw) && !hasAttribute(all, a.name) {
 			all = append(all, a)
 		}
 	}

@@ -42,6 +42,7 @@ func TestRewrite(t *testing.T) {
 		{`<a href="#top"><a href=""><a href>`, `<a href="#top"><a href=""><a href>`},
 		{`<a href="javascript:x('/here')"><a href="mailto:a@b.example"><a href="data:,x">`, `<a href="javascript:x('/here')"><a href="mailto:a@b.example"><a href="data:,x">`},
 		{`<a href="/other?a=1&amp;b=2">`, `<a href="http://a.example/other?a=1&amp;b=2">`},
+		{`<a href href="/other"><img srcset srcset=/other>`, `<a href href="/other"><img srcset srcset=/other>`},
 		{`<a href="/here" href="/other">`, `<a href="../here.html" href="/other">`},
 		{`<img src=pic.png srcset="pic.png 1x,/big.png 2x, pic.png">`, `<img src="pic.png" srcset="pic.png 1x,http://a.example/big.png 2x, pic.png">`},
 		{`<p style="background:url( '/here' ) é">`, `<p style="background:url( &#39;../here.html&#39; ) &#233;">`},
@@ -56,6 +57,7 @@ func TestRewrite(t *testing.T) {
 		{`<a href="/here`, `<a href="/here`},
 		{`<a/href="/here"/>`, `<a/href="../here.html"/>`},
 		{`<a href="/other#&quot;><script>">`, `<a href="http://a.example/other#%22%3E%3Cscript%3E">`},
+		{`<style>a{b:url("/o'(x)")}</style>`, `<style>a{b:url("http://a.example/o%27%28x%29")}</style>`},
 		{"<a href=' \n/here '>", "<a href='../here.html'>"},
 	} {
 		if got := rewritten(c.in, "utf-8"); got != c.want {

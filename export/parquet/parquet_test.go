@@ -89,6 +89,7 @@ func TestDuckDB(t *testing.T) {
 		{"SELECT sum(bytes)::VARCHAR FROM visits", fmt.Sprint(bytes)},
 		{"SELECT count(*) FROM visits WHERE fetch_status = 200", fmt.Sprint(statuses[200])},
 		{"SELECT count(*) FROM visits WHERE fetch_status IS NULL", fmt.Sprint(statuses[0])},
+		{"SELECT string_agg(line, ';' ORDER BY line) FROM (" + exporttest.SummaryLines + ")", exporttest.Summary(visits)},
 		{"SELECT typeof(fetch_time) FROM visits LIMIT 1", "TIMESTAMP WITH TIME ZONE"},
 		{"SELECT typeof(hops) FROM visits LIMIT 1", "VARCHAR[]"},
 		{"SELECT max(len(hops)) FROM visits", "1"},

@@ -67,6 +67,7 @@ func TestDatabase(t *testing.T) {
 		"SELECT count(*) FROM problems":                                              fmt.Sprint(problems),
 		"SELECT title FROM visits WHERE url LIKE '%/hostile'":                        exporttest.Hostile,
 		"SELECT count(*) FROM visits WHERE fetch_time > date('2000-01-01') AND julianday(ended) IS NOT NULL": ask("SELECT count(fetch_time) FROM visits"),
+		"SELECT group_concat(line, ';') FROM (" + exporttest.SummaryLines + " ORDER BY line)":                exporttest.Summary(visits),
 		"SELECT count(*) FROM links": fmt.Sprint(exporttest.Found(visits)),
 		"SELECT count(*) FROM links LEFT JOIN visits ON url = from_url WHERE url IS NULL": "0",
 		"SELECT count(*) > 0 FROM robots WHERE body LIKE '%/private%'":                    "1",

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +125,31 @@ func Found(visits []sink.Record) (n int) {
 	}
 	return n
 }
+
+// Summary counts visits and their bytes by outcome, host and status, in one line: each kind of export must agree with it.
+func Summary(visits []sink.Record) string {
+	type sums struct{ n, bytes int }
+	all := map[string]sums{}
+	for _, v := range visits {
+		host := ""
+		if u, err := url.Parse(v.URL); err == nil {
+			host = u.Hostname()
+		}
+		key := fmt.Sprintf("%s %s %d", v.Outcome, host, v.Status)
+		s := all[key]
+		all[key] = sums{s.n + 1, s.bytes + v.Bytes}
+	}
+	var lines []string
+	for key, s := range all {
+		lines = append(lines, fmt.Sprintf("%s %d %d", key, s.n, s.bytes))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, ";")
+}
+
+// SummaryLines is SQL that makes the parts of [Summary] of the table visits, as a column named line.
+const SummaryLines = `SELECT outcome || ' ' || url_host_name || ' ' || coalesce(fetch_status, 0) || ' ' || count(*) || ' ' || coalesce(sum(bytes), 0) AS line
+	FROM visits GROUP BY outcome, url_host_name, fetch_status`
 
 // Large makes a job of n visits and requests to many hosts, without crawling: only what an export reads. It has no queue.
 func Large(dir string, n int) error {

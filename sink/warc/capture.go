@@ -12,7 +12,8 @@ const (
 	typeResponse = "application/http;msgtype=response"
 	typeFields   = "application/warc-fields"
 
-	profileIdentical = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+	profileIdentical   = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+	profileNotModified = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 )
 
 // capture is an exchange that is being stored.
@@ -90,7 +91,10 @@ func (w *Writer) newCapture(x *sink.Exchange, r *sink.Record) *capture {
 	if len(x.Request) > 0 {
 		c.request = newID()
 	}
-	if x.Answered() {
+	switch {
+	case c.notModified():
+		c.answer = newID()
+	case x.Answered():
 		c.answer, c.digest = newID(), w.opts.Digest.payload(x)
 		if c.key, c.known = w.seen.key(c); c.known {
 			c.earlier = w.seen.find(c.key)
@@ -133,7 +137,10 @@ func (w *Writer) putRequest(c *capture) span {
 }
 
 func (w *Writer) putAnswer(c *capture) span {
-	if c.earlier != nil {
+	switch {
+	case c.notModified():
+		return w.putNotModified(c)
+	case c.earlier != nil:
 		return w.putRevisit(c)
 	}
 	h := w.header(c, "response", c.answer)
@@ -154,6 +161,22 @@ func (w *Writer) putRevisit(c *capture) span {
 	h.add("WARC-Refers-To-Date", c.earlier.date)
 	h.add("WARC-Truncated", "length")
 	h.add("WARC-Payload-Digest", c.digest)
+	h.add("Content-Type", typeResponse)
+	return w.put(h, storedHead(c.x))
+}
+
+// notModified reports whether the answer is that the page is as an earlier crawl, or an earlier visit, has stored it.
+func (c *capture) notModified() bool {
+	return c.r != nil && c.r.Outcome == "not_modified" && c.x.Answered()
+}
+
+// putNotModified stores an answer 304 (ISO 28500 section 6.7.3). It has no payload, and the record that has it may be in
+// another archive: its validators are in the answer.
+func (w *Writer) putNotModified(c *capture) span {
+	h := w.header(c, "revisit", c.answer)
+	h.opt("WARC-Concurrent-To", c.request)
+	h.add("WARC-Profile", profileNotModified)
+	h.add("WARC-Refers-To-Target-URI", c.uri)
 	h.add("Content-Type", typeResponse)
 	return w.put(h, storedHead(c.x))
 }

@@ -30,7 +30,7 @@ func (c *capture) indexLine(at *sink.Location) []byte {
 const maxMIME = 127 + len("/") + 127
 
 func (c *capture) mime() string {
-	if c.earlier != nil {
+	if c.earlier != nil || c.notModified() {
 		return "warc/revisit"
 	}
 	if t := c.x.ContentType(); t != "" && len(t) <= maxMIME {

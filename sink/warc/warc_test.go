@@ -203,6 +203,23 @@ func TestRepeatedPayloadIsRevisit(t *testing.T) {
 	}
 }
 
+// An answer 304 to a request on condition is a revisit without a payload; any other 304 is an answer like others.
+func TestNotModifiedIsRevisit(t *testing.T) {
+	unmodified := func(outcome string) *sink.Record {
+		x := answer("http://x.test/1", "ETag: \"1\"\n", "")
+		x.Head = []byte("HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n")
+		return &sink.Record{URL: x.URL, Outcome: outcome, Status: 304, Exchange: x}
+	}
+	rs := written(t, Options{}, page("http://x.test/1", "once"), unmodified("not_modified"), unmodified("fetched"))
+	if got := kinds(rs); got != "warcinfo request response metadata request revisit metadata request response metadata" {
+		t.Fatal(got)
+	}
+	if r := rs[5]; r.Get("WARC-Profile") != profileNotModified || r.Get("WARC-Refers-To-Target-URI") != "http://x.test/1" || r.Get("WARC-Payload-Digest") != "" ||
+		!strings.HasPrefix(string(r.Block), "HTTP/1.1 304 ") {
+		t.Errorf("%+v %q", r.Fields, r.Block)
+	}
+}
+
 func TestTruncatedPayloadIsNeverRevisit(t *testing.T) {
 	for reason, want := range map[string]string{
 		"length": "length", "ratio": "length", "unwanted": "length", "idle_timeout": "time", "fetch_timeout": "time",

@@ -46,8 +46,12 @@ func (r *Record) checkBlock() error {
 		errs = append(errs, r.checkResponse())
 	case "revisit":
 		head, body := r.message()
-		if !statusLine.Match(head) || len(body) > 0 || r.Get("WARC-Truncated") != "length" {
-			errs = append(errs, errors.New("not a header section alone, truncated by length"))
+		want := "length"
+		if r.Get("WARC-Profile") == notModified { // nothing was left out
+			want = ""
+		}
+		if !statusLine.Match(head) || len(body) > 0 || r.Get("WARC-Truncated") != want {
+			errs = append(errs, fmt.Errorf("not a header section alone, truncated by %q", want))
 		}
 	}
 	return errors.Join(errs...)

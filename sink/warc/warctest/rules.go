@@ -10,7 +10,10 @@ import (
 	"time"
 )
 
-const identical = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+const (
+	identical   = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+	notModified = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+)
 
 // types are the types of records that sink/warc writes.
 var types = []string{"warcinfo", "request", "response", "revisit", "metadata", "conversion", "resource"}
@@ -78,7 +81,11 @@ func (r *Record) check() error {
 		seen[f.Name] = true
 		errs = append(errs, f.check())
 	}
-	for _, name := range append([]string{"WARC-Record-ID", "WARC-Date", "WARC-Type", "Content-Length", "Content-Type", "WARC-Block-Digest"}, must[typ]...) {
+	needs := must[typ]
+	if r.Get("WARC-Profile") == notModified { // the record that it refers to may be in another archive
+		needs = []string{"WARC-Target-URI", "WARC-Refers-To-Target-URI"}
+	}
+	for _, name := range append([]string{"WARC-Record-ID", "WARC-Date", "WARC-Type", "Content-Length", "Content-Type", "WARC-Block-Digest"}, needs...) {
 		if !seen[name] {
 			errs = append(errs, fmt.Errorf("no %s", name))
 		}
@@ -106,7 +113,7 @@ func (f Field) check() error {
 	case "WARC-Truncated":
 		ok = truncForm.MatchString(f.Value)
 	case "WARC-Profile":
-		ok = f.Value == identical
+		ok = f.Value == identical || f.Value == notModified
 	case "WARC-Protocol":
 		ok = protoForm.MatchString(f.Value)
 	}
