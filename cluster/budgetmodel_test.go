@@ -8,6 +8,7 @@ import (
 
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -143,4 +144,12 @@ func (o *BudgetOwner) Visit(host string, rest time.Duration) (time.Duration, err
 	}
 	o.s.answer(ask{what: askDone, who: 1, rest: rest, key: keyHost + host})
 	return o.s.answer(ask{what: askTake, who: 2, key: keyHost + host}).in, nil
+}
+
+// Take is when a request of another shard to a host of this one may begin, whose crawl has that gate.
+func (o *BudgetOwner) Take(g *politeness.Gate, host string) time.Duration {
+	o.s.Gate(g)
+	o.s.foreign.learn(host)
+	o.s.tasks.Wait()
+	return o.s.answer(ask{what: askTake, who: 3, key: keyHost + host}).in
 }

@@ -19,12 +19,14 @@ type sign struct {
 	Clock Offset
 	// Most is how many shards it owns at most. 0: all.
 	Most int `json:",omitempty"`
+	// Leaves says that it gives all of them back, and takes none.
+	Leaves bool `json:",omitempty"`
 }
 
 // room is how many shards of the job a node can own.
 func (s sign) room(j *Job) int {
 	switch {
-	case s.Clock.exceeds(j.MaxSkew):
+	case s.Leaves, s.Clock.exceeds(j.MaxSkew):
 		return 0
 	case s.Most > 0:
 		return min(s.Most, j.Shards)
@@ -98,13 +100,17 @@ func (n *Node) watch(signs map[string]sign) (mine int, err error) {
 			n.fellow[name] = fellow{s, now}
 		}
 	}
+	maps.DeleteFunc(n.fellow, func(name string, _ fellow) bool {
+		_, lives := signs[name]
+		return name != n.Name && !lives // it has left
+	})
 	maps.DeleteFunc(signs, func(name string, s sign) bool {
 		return name != n.Name && now.Sub(n.fellow[name].since) > 10*n.job.TTL
 	})
 	if err := n.mine(now, signs[n.Name]); err != nil {
 		return 0, err
 	}
-	signs[n.Name] = sign{n.id, signs[n.Name].Beat + 1, now.UnixMilli(), n.offset, n.MaxShards}
+	signs[n.Name] = sign{n.id, signs[n.Name].Beat + 1, now.UnixMilli(), n.offset, n.MaxShards, n.leaves}
 	n.fellow[n.Name] = fellow{signs[n.Name], now}
 	var rooms []int
 	for name, f := range n.fellow {
@@ -114,6 +120,34 @@ func (n *Node) watch(signs map[string]sign) (mine int, err error) {
 	}
 	room := signs[n.Name].room(&n.job)
 	return min(room, share(n.job.Shards, append(rooms, room))), nil
+}
+
+// leave tells the other nodes that this one gives its shards back, so that they have room for them at once, and when that is
+// done, that it is no more. If it cannot, they find out when nothing is heard of it.
+func (n *Node) leave(ctx context.Context, done bool) {
+	n.mu.Lock()
+	n.leaves = true
+	n.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, n.job.TTL/6)
+	defer cancel()
+	if !done {
+		_, _ = n.live(ctx)
+		return
+	}
+	for ctx.Err() == nil {
+		signs, rev, err := loadSigns(ctx, n.engine)
+		if err != nil || signs[n.Name].ID != n.id {
+			return
+		}
+		delete(signs, n.Name)
+		b, err := json.Marshal(signs)
+		if err != nil {
+			return
+		}
+		if _, err := n.engine.Store(ctx, registerNodes, b, rev); !errors.Is(err, ErrConflict) {
+			return
+		}
+	}
 }
 
 // errWait: whether another node has this node's name is not known yet.

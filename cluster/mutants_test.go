@@ -27,6 +27,7 @@ var mutants = []mutant{
 	{"a lease lasts by the wall clock alone", "lease.go", "max(now.Sub(l.from), now.Round(0).Sub(l.from.Round(0)))", "now.Round(0).Sub(l.from.Round(0))", "LeaseEndsByEither"},
 	{"a lease lasts by the monotonic clock alone", "lease.go", "max(now.Sub(l.from), now.Round(0).Sub(l.from.Round(0)))", "now.Sub(l.from)", "LeaseEndsByEither"},
 	{"a lease counts from the answer", "owner.go", "	o.appended(seq, sent)\n	return n, nil", "	o.appended(seq, time.Now())\n	return n, nil", "LeaseCounts"},
+	{"an append that was lost is waited for until the lease ends", "owner.go", "min(d, most)", "d", "LostAppend"},
 	{"a fenced owner keeps its lease", "owner.go", "		o.lease.giveUp()\n		o.err = fmt", "		o.err = fmt", "FencedOwner"},
 	{"URLs are handed out until the lease ends", "shard.go", "case left >= ttl/3:", "case left > 0:", "NothingIsHandedOut"},
 	{"a shard is taken over before its TTL", "node.go", "return r.kind == kindClose || time.Since(was.since) >= n.job.TTL", "return true", "Sim"},
@@ -47,6 +48,7 @@ var mutants = []mutant{
 
 	// Keepers: I5.
 	{"a request of another shard shortens a host's pause", "clocks.go", "a.rest = max(a.rest, h.Delay)", "_ = h", "ForeignRequest"},
+	{"a pause that a host requests binds its own shard alone", "clocks.go", "case a.what == askTake && now.Before(h.NotBefore):", "case false:", "ForeignRequestWaits"},
 	{"a new keeper grants at once", "keeper.go", "k.opens, k.rate = now.Add(k.hold+k.delay)", "k.opens, k.rate = now", "NewKeeperLearns"},
 	{"a clock whose holder is silent is free at once", "keeper.go", "rested := c.heard.Add(k.hold + k.delay)", "rested := c.heard", "Keeper"},
 	{"a clock has many holders", "keeper.go", "	case c.holder != 0:\n		return c.promise(now, now.Add(k.delay), k.delay)\n", "", "KeeperModel"},
@@ -61,7 +63,8 @@ var mutants = []mutant{
 	{"pages are used before the register grants them", "budget.go", "		if _, err = p.s.node.engine.Store(", "		p.learn(&g)\n		if _, err = p.s.node.engine.Store(", "BudgetModel"},
 
 	// Shares.
-	{"a node whose clock is wrong has a share", "fellows.go", "case s.Clock.exceeds(j.MaxSkew):", "case false:", "OthersTake"},
+	{"a node that leaves keeps its share", "fellows.go", "case s.Leaves, s.Clock", "case s.Clock", "OthersTakeWhatIsGivenBack"},
+	{"a node whose clock is wrong has a share", "fellows.go", "case s.Leaves, s.Clock.exceeds(j.MaxSkew):", "case s.Leaves:", "OthersTake"},
 	{"a node that owns a few has a share like others", "fellows.go", "return min(s.Most, j.Shards)", "return j.Shards", "OthersTake"},
 }
 

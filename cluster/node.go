@@ -99,6 +99,7 @@ type Node struct {
 	fellow map[string]fellow
 	other  sign      // of another process with this node's name
 	gave   time.Time // when a shard was given back
+	leaves bool      // all of them are, for good
 	offset Offset
 	share  int   // of all shards
 	left   int64 // of Limits.Pages: granted to nobody
@@ -165,8 +166,14 @@ func (n *Node) run(ctx, alive context.Context) error {
 		}
 		err = n.look(ctx)
 	}
+	if err == nil {
+		n.leave(alive, false)
+	}
 	n.giveAllBack()
 	n.shards.Wait()
+	if err == nil {
+		n.leave(alive, true)
+	}
 	if errors.Is(err, errOver) {
 		return nil
 	}

@@ -147,15 +147,18 @@ func (o *owner) appended(seq uint64, sent time.Time) {
 	o.latest = sent
 }
 
+// patience is how long the first attempt of an append waits for its answer. Each one after it waits twice as long: what was
+// lost with a connection or a server is sent again in time, and a slow engine is not asked to do ever more.
+const patience = time.Second
+
 // insist repeats an append until its outcome is known or there is no time left.
 func insist(ctx context.Context, e Engine, shard int, n Nonce, data []byte, last uint64, left func(now time.Time) time.Duration) (uint64, error) {
-	for {
-		now := time.Now()
-		d := left(now)
+	for most := patience; ; most *= 2 {
+		d := left(time.Now())
 		if d <= 0 {
 			return 0, ErrLease
 		}
-		short, cancel := context.WithTimeout(ctx, d)
+		short, cancel := context.WithTimeout(ctx, min(d, most))
 		seq, err := e.Append(short, shard, n, data, last)
 		cancel()
 		switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,21 @@ import (
 // ErrServer is wrapped by errors about servers that cannot be used: they cannot be reached, refuse the credentials, are too
 // old, or have no JetStream.
 var ErrServer = errors.New("nats: the servers cannot be used")
+
+// Away reports whether an error of this package may pass by itself: the servers cannot be reached, or a majority of them
+// cannot.
+func Away(err error) bool {
+	for _, passing := range []error{errAway, nats.ErrTimeout, nats.ErrNoResponders, context.DeadlineExceeded} {
+		if errors.Is(err, passing) {
+			return true
+		}
+	}
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.Code == http.StatusServiceUnavailable
+}
+
+// errAway is of servers that cannot be reached.
+var errAway = errors.New("is a server running there?")
 
 // Check connects to the servers and says what prevents them from being used, with what to do about it.
 func Check(ctx context.Context, c Config) error {
@@ -72,7 +88,7 @@ func unreachable(c Config, err error) error {
 	case errors.Is(err, nats.ErrSecureConnRequired), strings.Contains(err.Error(), "tls:"), strings.Contains(err.Error(), "x509:"):
 		return fmt.Errorf("%w: %s: %w: check --cluster-ca, --cluster-cert, and that the address begins with tls://", ErrServer, c.URLs, err)
 	}
-	return fmt.Errorf("%w: no connection to %s: is a server running there?", ErrServer, c.URLs)
+	return fmt.Errorf("%w: no connection to %s: %w", ErrServer, c.URLs, errAway)
 }
 
 // atLeast compares a version, such as "2.12.1-RC.2".

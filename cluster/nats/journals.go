@@ -165,50 +165,86 @@ type message struct {
 func (e *Engine) messages(ctx context.Context, s jetstream.Stream, subject string, after uint64) iter.Seq2[message, error] {
 	return func(yield func(message, error) bool) {
 		last, err := s.GetLastMsgForSubject(ctx, subject)
-		switch {
-		case errors.Is(err, jetstream.ErrMsgNotFound):
-			return
-		case err != nil:
-			yield(message{}, e.failed(err))
-			return
-		case last.Sequence <= after:
+		if err != nil {
+			if !errors.Is(err, jetstream.ErrMsgNotFound) {
+				yield(message{}, e.failed(err))
+			}
 			return
 		}
-		if err := e.fetch(ctx, s, subject, after, last.Sequence, func(m message) bool { return yield(m, nil) }); err != nil {
-			yield(message{}, e.failed(err))
+		at, more := after, last.Sequence > after
+		for failed := 0; more; {
+			from := at
+			err := e.fetch(ctx, s, subject, at, func(m message) bool {
+				if m.Seq > at {
+					at, more = m.Seq, yield(m, nil) && m.Seq < last.Sequence
+				}
+				return more
+			})
+			if failed++; at > from {
+				failed = 0
+			}
+			if more && (failed > attemptsToRead || pause(ctx, 20*time.Millisecond) != nil) {
+				yield(message{}, e.failed(err))
+				return
+			}
 		}
 	}
 }
 
-// fetch calls f with the messages behind a sequence up to another one, until it returns false.
-func (e *Engine) fetch(ctx context.Context, s jetstream.Stream, subject string, after, last uint64, f func(message) bool) error {
-	c, err := s.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{subject}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
+// attemptsToRead is how often a consumer that delivers nothing is replaced: the server that had it may be away.
+const attemptsToRead = 3
+
+// fetch calls f with the messages behind a sequence, until it returns false. It reads through a consumer of its own, which
+// it removes: one that remains is kept by the servers for as long as nobody misses it, in a log that all of them replay when
+// they start.
+func (e *Engine) fetch(ctx context.Context, s jetstream.Stream, subject string, after uint64, f func(message) bool) error {
+	c, err := s.CreateConsumer(ctx, jetstream.ConsumerConfig{
+		FilterSubject: subject, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
+		AckPolicy: jetstream.AckNonePolicy, Replicas: 1, MemoryStorage: true, InactiveThreshold: time.Minute,
 	})
 	if err != nil {
 		return err
 	}
-	messages, err := c.Messages(jetstream.PullMaxMessages(500))
-	if err != nil {
-		return err
-	}
-	defer messages.Stop()
-	for {
-		short, cancel := context.WithTimeout(ctx, 4*e.c.Timeout)
-		m, err := messages.Next(jetstream.NextContext(short))
-		cancel()
+	for next := uint64(1); ; {
+		to, more, err := e.fetchSome(ctx, c, next, f)
 		if err != nil {
-			return err
+			return err // servers that are away cannot remove it
 		}
+		if !more {
+			return s.DeleteConsumer(ctx, c.CachedInfo().Name)
+		}
+		next = to
+	}
+}
+
+// fetchSome calls f with some messages, the first of which is the consumer's next.
+func (e *Engine) fetchSome(ctx context.Context, c jetstream.Consumer, next uint64, f func(message) bool) (_ uint64, more bool, err error) {
+	short, cancel := context.WithTimeout(ctx, e.c.Timeout)
+	defer cancel()
+	const most, mostBytes = 200, 4 << 20 // no message is as large
+	all, err := c.Fetch(most, jetstream.FetchContext(short), jetstream.FetchMaxBytes(mostBytes))
+	if err != nil {
+		return 0, false, err
+	}
+	from := next
+	for m := range all.Messages() {
 		d, err := m.Metadata()
 		if err != nil {
-			return err
+			return 0, false, err
 		}
+		if d.Sequence.Consumer != next { // one was lost on its way, or the consumer has begun anew
+			return 0, false, fmt.Errorf("nats: the consumer delivers %d for %d", d.Sequence.Consumer, next)
+		}
+		next++
 		prev, _ := strconv.ParseUint(m.Headers().Get(headerPrev), 10, 64)
-		if !f(message{cluster.Entry{Seq: d.Sequence.Stream, Nonce: nonceOf(m.Headers()), Data: m.Data(), At: d.Timestamp}, prev}) || d.Sequence.Stream >= last {
-			return nil
+		if !f(message{cluster.Entry{Seq: d.Sequence.Stream, Nonce: nonceOf(m.Headers()), Data: m.Data(), At: d.Timestamp}, prev}) {
+			return next, false, nil
 		}
 	}
+	if next == from {
+		return 0, false, fmt.Errorf("nats: the consumer delivers nothing: %w", all.Error())
+	}
+	return next, true, nil
 }
 
 // Trim implements cluster.Journals.

@@ -4,10 +4,11 @@
 // Every server must sync each write (sync_interval: always). Without it, servers that lose power at once lose what they
 // have acknowledged, whatever the number of replicas.
 //
-// Reading order: nats.go (connecting, and the streams of a job), journals.go, others.go.
+// Reading order: nats.go (connecting, and the streams of a job), journals.go, files.go, others.go.
 package nats
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,14 @@ type Config struct {
 	Options []nats.Option
 	// Timeout is how long a call waits for an answer. 0: 5 s.
 	Timeout time.Duration
+
+	ping time.Duration // how often a connection is tried; 0: pingEvery
+	part int64         // of files; 0: partSize
 }
+
+// pingEvery is how often a connection is tried. After three without an answer the next server's turn comes: within the
+// shortest lease, also if the connection was cut and nothing says so.
+const pingEvery = 2 * time.Second
 
 // Errors of [Create] and [Connect].
 var (
@@ -155,7 +163,10 @@ func dial(c Config) (*Engine, error) {
 	if c.Timeout <= 0 {
 		c.Timeout = 5 * time.Second
 	}
-	options := append([]nats.Option{nats.Name("amble " + c.Job), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond)}, c.Options...)
+	options := append([]nats.Option{
+		nats.Name("amble " + c.Job), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
+		nats.PingInterval(cmp.Or(c.ping, pingEvery)), nats.MaxPingsOutstanding(2),
+	}, c.Options...)
 	nc, err := nats.Connect(c.URLs, options...)
 	if err != nil {
 		return nil, fmt.Errorf("nats: no connection to %s: %w: is the server running, and are the credentials right?", c.URLs, err)

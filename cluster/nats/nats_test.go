@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net"
 	"net/url"
 	"strings"
@@ -168,7 +169,7 @@ func TestEngineConforms(t *testing.T) {
 			s := start(t, n)
 			var jobs atomic.Int64
 			enginetest.Run(t, func(t *testing.T) enginetest.Job {
-				c := Config{URLs: s.urls(), Job: fmt.Sprintf("job-%d", jobs.Add(1)), Shards: 16, Replicas: n}
+				c := Config{URLs: s.urls(), Job: fmt.Sprintf("job-%d", jobs.Add(1)), Shards: 16, Replicas: n, part: 1 << 20}
 				create(t, c)
 				t.Cleanup(func() { remove(t, c) })
 				return enginetest.Job{
@@ -191,6 +192,47 @@ func TestEngineConforms(t *testing.T) {
 				}
 			}, enginetest.Options{})
 		})
+	}
+}
+
+// What was read leaves nothing on the servers, whether it was read to its end or not: they would have to keep it, and to make
+// it anew when they start.
+func TestReadingLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1)
+	c := Config{URLs: s.urls(), Job: "job", Shards: 2, Replicas: 1}
+	create(t, c)
+	e, last := connect(t, c), uint64(0)
+	for i := range 5 {
+		var err error
+		if last, err = e.Append(t.Context(), 1, cluster.Nonce{byte(i)}, []byte("record"), last); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Send(t.Context(), 1, fmt.Sprint(i), []byte("offer")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 5 {
+		for _, all := range []iter.Seq2[cluster.Entry, error]{e.Read(t.Context(), 1, 0), e.Inbox(t.Context(), 1, 0)} {
+			n := 0
+			for _, err := range all {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n++; n == 3 {
+					break
+				}
+			}
+		}
+	}
+	for name := range e.js.StreamNames(t.Context()).Name() {
+		stream, err := e.js.Stream(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := stream.CachedInfo().State.Consumers; n > 0 {
+			t.Errorf("%s has %d consumers", name, n)
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"time"
 
@@ -27,13 +26,21 @@ func (e *Engine) Send(ctx context.Context, shard int, id string, offer []byte) e
 	return e.failed(err)
 }
 
-// Inbox implements cluster.Inboxes.
+// Inbox implements cluster.Inboxes. Messages are requested one by one: a consumer for the few that there are each time costs
+// the servers much more.
 func (e *Engine) Inbox(ctx context.Context, shard int, after uint64) iter.Seq2[cluster.Entry, error] {
 	s, subject := e.box(shard)
 	return func(yield func(cluster.Entry, error) bool) {
-		for m, err := range e.messages(ctx, s, subject, after) {
-			m.Nonce = cluster.Nonce{}
-			if !yield(m.Entry, err) || err != nil {
+		for at := after; ; {
+			m, err := s.GetMsg(ctx, at+1, jetstream.WithGetMsgSubject(subject))
+			if errors.Is(err, jetstream.ErrMsgNotFound) {
+				return
+			}
+			if err != nil {
+				yield(cluster.Entry{}, e.failed(err))
+				return
+			}
+			if at = m.Sequence; !yield(cluster.Entry{Seq: at, Data: m.Data, At: m.Time}, nil) {
 				return
 			}
 		}
@@ -69,33 +76,6 @@ func (e *Engine) Store(ctx context.Context, name string, value []byte, rev uint6
 		return 0, cluster.ErrConflict
 	}
 	return 0, e.failed(err)
-}
-
-// Put implements cluster.Files.
-func (e *Engine) Put(ctx context.Context, name string, r io.Reader) error {
-	_, err := e.snap.Put(ctx, jetstream.ObjectMeta{Name: name}, r)
-	return e.failed(err)
-}
-
-// Get implements cluster.Files. What is read is checked: a file that is damaged ends with an error.
-func (e *Engine) Get(ctx context.Context, name string) (io.ReadCloser, error) {
-	r, err := e.snap.Get(ctx, name)
-	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return nil, cluster.ErrNotFound
-	}
-	if err != nil {
-		return nil, e.failed(err)
-	}
-	return r, nil
-}
-
-// Delete implements cluster.Files.
-func (e *Engine) Delete(ctx context.Context, name string) error {
-	err := e.snap.Delete(ctx, name)
-	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return nil
-	}
-	return e.failed(err)
 }
 
 // Ask implements cluster.Questions.

@@ -1,0 +1,83 @@
+package nats
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/amble-crawler/amble/cluster"
+)
+
+// A connection that is cut, which nothing says, is given up for another server.
+func TestSilentConnectionIsGivenUp(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1)
+	c := Config{URLs: s.urls(), Job: "job", Shards: 2, Replicas: 1}
+	create(t, c)
+	first, cut := silenced(t, strings.TrimPrefix(s.urls(), "nats://"))
+	c.URLs, c.ping, c.Timeout = "nats://"+first+","+s.urls(), 50*time.Millisecond, 100*time.Millisecond
+	c.Options = []nats.Option{nats.DontRandomize()}
+	e := connect(t, c)
+	if _, err := e.Append(t.Context(), 0, cluster.Nonce{1}, []byte("record"), 0); err != nil {
+		t.Fatal(err)
+	}
+	cut()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // that of a test which fails
+	defer cancel()
+	for {
+		short, done := context.WithTimeout(ctx, 200*time.Millisecond)
+		_, err := e.Append(short, 1, cluster.Nonce{2}, []byte("record"), 0)
+		if done(); err == nil {
+			return
+		}
+		if pause(ctx, 20*time.Millisecond) != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// silenced passes connections on to a server until it is told to cut them: then nothing arrives any more.
+func silenced(t *testing.T, server string) (addr string, cut func()) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	var silent atomic.Bool
+	pass := func(to, from net.Conn) {
+		b := make([]byte, 32<<10)
+		for {
+			n, err := from.Read(b)
+			if err != nil {
+				_ = to.Close()
+				return
+			}
+			if !silent.Load() {
+				_, _ = to.Write(b[:n])
+			}
+		}
+	}
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", server)
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			t.Cleanup(func() { _, _ = in.Close(), out.Close() })
+			go pass(out, in)
+			go pass(in, out)
+		}
+	}()
+	return l.Addr().String(), func() { silent.Store(true) }
+}
