@@ -101,13 +101,13 @@ func (a *attempt) accept(ctx context.Context, v *Visit) {
 	}
 	switch {
 	case c.Kind == frontier.KindSitemap && !isPage(page):
-		a.end(ctx, v, a.readSitemap(page))
+		a.end(ctx, v, a.readSitemap(v))
 		return
 	case a.cfg.unchanged(v, c):
 		a.end(ctx, v, nil)
 		return
 	}
-	if x := a.renders.begin(v, a.judge); x != nil {
+	if x := a.renders.begin(v, a.judge, &a.claim); x != nil {
 		a.render(ctx, x)
 		return
 	}

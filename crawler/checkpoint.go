@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -19,18 +20,21 @@ import (
 
 // The names under which a crawl stores, in a durable frontier, what it must still know after a crash.
 const (
-	keyGate  = "crawler/gate"
-	keyTally = "crawler/tally"
-	keyHost  = "crawler/host/"
-	keyNeed  = "crawler/need/"
-	keyBody  = "crawler/body/"
-	keyNear  = "crawler/near/"
-	keyCrowd = "crawler/crowd/"
-	keyTable = keyCrowd         // the table that the crowds belong to
-	oldTable = "crawler/crowds" // its former key: next to the gate's, whose megabytes are read with it
-	keyPin   = "crawler/pin/"   // by host name
-	keyRules = "crawler/rules"  // the rulebook
-	keySince = "crawler/since"  // which history has been queued
+	keyGate      = "crawler/gate"
+	keyGateParts = "crawler/gate/" // with Commits.Gate, in the place of keyGate: the names of Gate.Changes
+	keyGateHead  = keyGateParts + "head"
+	keyTally     = "crawler/tally"
+	keyHost      = "crawler/host/"
+	keyNeed      = "crawler/need/"
+	keyBody      = "crawler/body/"
+	keyNear      = "crawler/near/"
+	keyCrowd     = "crawler/crowd/"
+	keyTable     = keyCrowd         // the table that the crowds belong to
+	oldTable     = "crawler/crowds" // its former key: next to the gate's, whose megabytes are read with it
+	keyPin       = "crawler/pin/"   // by host name
+	keyRules     = "crawler/rules"  // the rulebook
+	keyLot       = "crawler/lot/"   // by site: what is drawn of its sitemaps
+	keySince     = "crawler/since"  // which history has been queued
 )
 
 // checkpoint stores the counts of the parts of a run in a durable frontier, and reads them when the crawl
@@ -44,6 +48,7 @@ type checkpoint struct {
 	bound      *bound
 	crowds     *crowds
 	duplicates *duplicates
+	sampler    *sampler // nil without Config.Sample
 
 	table   uint64 // the number of the crowds' table
 	resumed bool   // an earlier process began this crawl
@@ -57,7 +62,7 @@ func newCheckpoint(r *run, store frontier.Durable) *checkpoint {
 	r.duplicates.keep = true
 	return &checkpoint{
 		store: store, gate: r.gate, more: r.cfg.AtCommit,
-		tally: r.tally, hosts: r.hosts, bound: r.bound, crowds: r.judge.crowds, duplicates: r.duplicates,
+		tally: r.tally, hosts: r.hosts, bound: r.bound, crowds: r.judge.crowds, duplicates: r.duplicates, sampler: r.sampler,
 	}
 }
 
@@ -73,8 +78,17 @@ func restoreGate(p *politeness.Config, f frontier.Frontier) error {
 	if store == nil || p.Snapshot != nil {
 		return nil
 	}
-	b, err := store.Value(context.Background(), "", keyGate)
-	p.Snapshot = b
+	ctx, parts := context.Background(), map[string][]byte{}
+	err := store.Values(ctx, "", keyGateParts, func(name string, value []byte) error {
+		parts[name[len(keyGateParts):]] = bytes.Clone(value)
+		return nil
+	})
+	if err == nil {
+		p.Snapshot, err = politeness.Assemble(maps.All(parts))
+	}
+	if err == nil && p.Snapshot == nil {
+		p.Snapshot, err = store.Value(ctx, "", keyGate)
+	}
 	return err
 }
 
@@ -123,7 +137,9 @@ func (k *checkpoint) values() (map[string][]byte, error) {
 	for _, n := range k.duplicates.fresh.take() {
 		values[fmt.Sprintf("%s%016x/%s", keyNear, n.fingerprint, n.url)] = []byte{}
 	}
-	return values, k.addMore(values)
+	lots, err := k.sampler.changes()
+	maps.Copy(values, lots)
+	return values, errors.Join(err, k.addMore(values))
 }
 
 // addMore adds the values that Config.AtCommit returns.
@@ -196,6 +212,9 @@ func (k *checkpoint) recall(ctx context.Context) (was kept, err error) {
 			return was, err
 		}
 	}
+	if err := k.recallLots(ctx); err != nil {
+		return was, err
+	}
 	return was, k.recallCrowds(ctx)
 }
 
@@ -249,6 +268,33 @@ func (k *checkpoint) recallNear(name string, _ []byte) {
 	if f, err := strconv.ParseUint(hex, 16, 64); err == nil && k.duplicates.near != nil {
 		k.duplicates.near.Meet(url, f)
 	}
+}
+
+// sameSample returns an error if the frontier holds a crawl that draws another sample, or none: sitemaps that were read for it are
+// not read again.
+func (k *checkpoint) sameSample(ctx context.Context) error {
+	b, err := k.store.Value(ctx, "", keyRules)
+	if err != nil || b == nil {
+		return err
+	}
+	var was rulebook
+	if err := json.Unmarshal(b, &was); err != nil {
+		return err
+	}
+	if is := k.sampler.text(); was.Sample != is {
+		return fmt.Errorf("%w (Sample was %q and is %q): give the crawl by these a frontier of its own", ErrRulesChanged, was.Sample, is)
+	}
+	return nil
+}
+
+// recallLots reads what earlier processes have read of the lists of a sample.
+func (k *checkpoint) recallLots(ctx context.Context) error {
+	if err := k.sameSample(ctx); err != nil || k.sampler == nil {
+		return err
+	}
+	return k.store.Values(ctx, "", keyLot, func(name string, value []byte) error {
+		return k.sampler.recall(name[len(keyLot):], value)
+	})
 }
 
 func (k *checkpoint) recallCrowds(ctx context.Context) error {

@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -30,20 +31,23 @@ type committer struct {
 	how        Commits
 	fail       func(error)       // ends the crawl
 	done       func(host string) // a visit of a host is durable
+	committed  func()            // after each commit; nil: nothing
 	trace      *Trace
 
 	mu     *sync.Mutex // the output's: the order of records is the order of ends
 	ends   []frontier.End
 	links  int
-	bytes  int        // of links
-	failed bool       // a sink has a record, or a part of one, that no commit may count
-	room   *sync.Cond // there is room for further ends
+	bytes  int               // of links
+	values map[string][]byte // of renderings, which are committed like visits
+	failed bool              // a sink has a record, or a part of one, that no commit may count
+	room   *sync.Cond        // there is room for further ends
 
 	kick  chan struct{} // something has arrived; holds one
 	quit  chan struct{}
 	ended sync.WaitGroup
 
 	snapshot snapshots
+	changes  bool // of the gate are stored, in the place of snapshots
 
 	owed map[string]int // visits by host that are not durable; nil unless the next URL of a host depends on their links
 }
@@ -101,6 +105,9 @@ func (m *committer) await() bool {
 func (m *committer) due(waited bool) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if len(m.ends) == 0 && len(m.values) > 0 && waited {
+		return true
+	}
 	if len(m.ends) == 0 {
 		// A robots.txt that was fetched ends no visit, and the next owner has to know what it requests.
 		return waited && m.how.Gate && m.checkpoint.tally.requests() > m.snapshot.requests
@@ -116,9 +123,20 @@ func (m *committer) due(waited bool) bool {
 	return n.Queued == 0 && n.Claimed <= len(m.ends)
 }
 
-// end takes a visit's record and its claim's end. It waits while too many are pending. An end whose claim
-// was lost is dropped, together with its record.
-func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, count func()) error {
+// keep takes values for the next commit, and with them an exchange that is not a visit, if there is one.
+func (m *committer) keep(ctx context.Context, values map[string][]byte, x *sink.Exchange) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if x != nil {
+		m.out.appendExchange(ctx, x)
+	}
+	m.add(values)
+	m.wake()
+}
+
+// end takes a visit's record, its claim's end, and the values that go with it. It waits while too many are pending. An end
+// whose claim was lost is dropped, together with its record.
+func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, values map[string][]byte, count func()) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := m.store.Release(ctx, e.Claim, e.Settlement.ReadyAt); err != nil {
 		return err
@@ -132,6 +150,7 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, c
 		m.room.Wait()
 	}
 	m.ends = append(m.ends, e)
+	m.add(values)
 	if m.owed != nil {
 		m.owed[e.Claim.URL.Host()]++
 	}
@@ -147,11 +166,24 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, c
 		return err
 	}
 	count()
+	m.wake()
+	return nil
+}
+
+// add adds values to those of the next commit. The caller holds the lock.
+func (m *committer) add(values map[string][]byte) {
+	if len(values) > 0 && m.values == nil {
+		m.values = map[string][]byte{}
+	}
+	maps.Copy(m.values, values)
+}
+
+// wake makes the committing goroutine see whether a commit is due.
+func (m *committer) wake() {
 	select {
 	case m.kick <- struct{}{}:
 	default:
 	}
-	return nil
 }
 
 // owes reports whether links of a host's pages are not in the frontier yet, and with them perhaps the URL that comes next in the
@@ -225,6 +257,9 @@ func (m *committer) commit(ctx context.Context, last bool) {
 		m.paid(ends[i].Claim.URL.Host())
 		m.done(ends[i].Claim.URL.Host())
 	}
+	if m.committed != nil {
+		m.committed()
+	}
 }
 
 // report tells the Trace of a commit.
@@ -272,10 +307,31 @@ func (m *committer) giveBack(ctx context.Context) {
 	}
 }
 
+// gate returns what is to be stored of the gate: a snapshot, if it is time for one, or what has changed since the last commit.
+func (m *committer) gate(last bool) map[string][]byte {
+	requests := m.checkpoint.tally.requests()
+	if !m.how.Gate {
+		b := m.snapshot.take(m.checkpoint.gate, requests, last)
+		if b == nil {
+			return nil
+		}
+		return map[string][]byte{keyGate: b, keyGateHead: nil}
+	}
+	m.snapshot.requests = requests
+	values := map[string][]byte{}
+	for name, value := range m.checkpoint.gate.Changes() {
+		values[keyGateParts+name] = value
+	}
+	if !m.changes {
+		m.changes, values[keyGate] = true, nil
+	}
+	return values
+}
+
 // take syncs the sinks and takes what is in them. The checkpoint is nil when nothing can be committed any
 // more.
 func (m *committer) take(last bool) (ends []frontier.End, c *frontier.Checkpoint, err error) {
-	gate := m.snapshot.take(m.checkpoint.gate, m.checkpoint.tally.requests(), last || m.how.Gate)
+	gate := m.gate(last)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failed {
@@ -288,10 +344,9 @@ func (m *committer) take(last bool) (ends []frontier.End, c *frontier.Checkpoint
 	if c.Values, err = m.checkpoint.values(); err != nil {
 		return nil, nil, err
 	}
-	if gate != nil {
-		c.Values[keyGate] = gate
-	}
-	ends, m.ends, m.links, m.bytes = m.ends, nil, 0, 0
+	maps.Copy(c.Values, gate)
+	maps.Copy(c.Values, m.values)
+	ends, m.ends, m.values, m.links, m.bytes = m.ends, nil, nil, 0, 0
 	m.room.Broadcast()
 	return ends, c, nil
 }

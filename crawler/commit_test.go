@@ -36,7 +36,7 @@ func TestFailedArchiveLetsWaitingWorkersGo(t *testing.T) {
 		r.commits.ends = make([]frontier.End, commitVisits)
 		gone := false
 		go func() {
-			gone = r.commits.end(t.Context(), frontier.End{}, nil, func() {}) == nil
+			gone = r.commits.end(t.Context(), frontier.End{}, nil, nil, func() {}) == nil
 		}()
 		synctest.Wait()
 		if gone {
@@ -83,7 +83,7 @@ func TestHugePagesAreAddedInParts(t *testing.T) {
 	}
 	store := &adding{}
 	m := newCommitter(store, newOutput(nil, nil), nil)
-	if err := m.end(t.Context(), frontier.End{Settlement: frontier.Settlement{Links: links}}, nil, func() {}); err != nil {
+	if err := m.end(t.Context(), frontier.End{Settlement: frontier.Settlement{Links: links}}, nil, nil, func() {}); err != nil {
 		t.Fatal(err)
 	}
 	all := 0

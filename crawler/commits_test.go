@@ -8,7 +8,6 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/frontier/disk"
-	"github.com/amble-crawler/amble/politeness"
 )
 
 // TestCommitsOfTheGate: with Commits.Gate, what a robots.txt requests is in the frontier a commit interval after it was
@@ -37,21 +36,22 @@ func TestCommitsOfTheGate(t *testing.T) {
 				done <- err
 			}()
 			time.Sleep(15 * time.Second) // robots.txt is known, the page is not requested yet
-			snapshot, err := store.Value(t.Context(), "", "crawler/gate")
-			if err != nil {
-				t.Fatal(err)
+			owner := func() *crawler.Crawler {
+				t.Helper()
+				c, err := crawler.New(config(w, crawler.Config{Frontier: store}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return c
 			}
-			next, err := politeness.NewGate(politeness.Config{
-				Identity: politeness.Identity{Product: "testbot", Contact: contact}, Snapshot: snapshot,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := next.Host("a.test:80").Delay == 20*time.Second; got != gate {
+			if got := owner().Gate().Host("a.test:80").Delay == 20*time.Second; got != gate {
 				t.Errorf("Gate %t: the next owner knows the delay: %t", gate, got)
 			}
 			cancel()
 			<-done
+			if owner().Gate().Host("a.test:80").Delay != 20*time.Second {
+				t.Errorf("Gate %t: the next process does not know the delay", gate)
+			}
 		})
 	}
 }

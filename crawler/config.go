@@ -107,6 +107,8 @@ type Config struct {
 	// error.
 	Extract extract.Options
 
+	// Sample draws pages at random from the sitemaps of the seeds' sites, and no others are requested. The zero Sample draws none.
+	Sample Sample
 	// Order is the order in which the URLs of a host are requested. One by hash excludes Priorities, Priority and priorities
 	// of Seeds. "": OrderFound.
 	Order Order
@@ -124,6 +126,10 @@ type Config struct {
 	// Renderer runs the rounds of rendering, such as a chromium.Renderer. It is not closed by the crawler. It must be set
 	// if Render says that pages are rendered.
 	Renderer Renderer
+	// RenderDir is a directory for what rendered pages load, in a crawl whose Frontier is durable: a process that resumes it
+	// requests none of that again, and continues with the pages that waited to be rendered. It is made if it is missing, and
+	// is for this crawl alone. "": they are kept in memory, and are requested again.
+	RenderDir string
 
 	Handler   Handler           // nil: visits go to the sinks alone
 	Sinks     []sink.Sink       // appended to in order; not closed by the crawler
@@ -141,7 +147,7 @@ type Config struct {
 	// AtCommit is called before every commit of a crawl with a durable Frontier, when the sinks are
 	// durable; no further record goes to them until the commit is made. The values that it returns are
 	// stored in the same step, by name (frontier.Durable.Value returns them); names that begin with
-	// "crawler/" are reserved. Its error ends the crawl, with nothing committed. nil: nothing else is
+	// "crawler/" or "render/" are reserved. Its error ends the crawl, with nothing committed. nil: nothing else is
 	// stored.
 	AtCommit func() (map[string][]byte, error)
 }
@@ -208,8 +214,8 @@ type Commits struct {
 	// Interval is the time between two commits; a commit is made earlier when much has accumulated or everything else
 	// waits for it. What was not committed when a process dies is requested again. 0: DefaultCommitInterval.
 	Interval time.Duration
-	// Gate stores with every commit what the gate knows, not only every ten seconds: for a frontier that another machine
-	// may continue from at any time, without the ledger (politeness.Gate.TakeOver).
+	// Gate stores with every commit what has changed of what the gate knows, in the place of all of it every ten seconds: for a
+	// frontier that another machine may continue from at any time, without the ledger (politeness.Gate.TakeOver).
 	Gate bool
 }
 
@@ -331,7 +337,7 @@ func (c Config) Validate() error {
 	bad(c.Duplicates.NearBits >= 0 && c.Duplicates.NearBits <= simhash.MaxDistance, "Duplicates.NearBits is %d: must be 0 to %d", c.Duplicates.NearBits, simhash.MaxDistance)
 	bad(c.Limits.Errors >= 0, "Limits.Errors is %d: must not be negative", c.Limits.Errors)
 	bad(c.Limits.Redirects >= 0, "Limits.Redirects is %d: must not be negative", c.Limits.Redirects)
-	errs = append(errs, c.validateOrder())
+	errs = append(errs, c.validateOrder(), c.validateSample())
 	for i, r := range c.Priorities {
 		err := r.Validate()
 		bad(err == nil, "Priorities[%d] is wrong: %v", i, err)

@@ -34,6 +34,8 @@ func TestBadInput(t *testing.T) {
 		{"order without seed", crawler.Config{Order: crawler.OrderHash("")}, nil, "1 to 64 bytes"},
 		{"order and priorities", crawler.Config{Order: crawler.OrderHash("1"), Priorities: []crawler.PriorityRule{{Pattern: "/a", Priority: 3}}}, nil, "Order is by hash, and there are priorities"},
 		{"order and a seed's priority", crawler.Config{Order: crawler.OrderHash("1"), Seeds: []crawler.Request{{URL: "http://a.example/", Priority: 1}}}, nil, "Order is by hash, and there are priorities"},
+		{"sample too large", crawler.Config{Sample: crawler.Sample{N: crawler.MaxSample + 1, Seed: "a"}}, nil, "want 1 to 10000 of each site"},
+		{"sample without seed", crawler.Config{Sample: crawler.Sample{N: 3}}, nil, "Sample is wrong: crawler: the seed of a draw"},
 		{"extractor and options", crawler.Config{Extract: extract.Options{Forms: true}, Extractor: new(noLinks)}, nil, "Extract and Extractor are both set: an Extractor reads pages itself"},
 		{"options of other fields", crawler.Config{Extract: extract.Options{Resources: true}}, nil, "Follow.Resources"},
 		{"negative option", crawler.Config{Extract: extract.Options{MaxAttr: -1}}, nil, "negative MaxAttr"},

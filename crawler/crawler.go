@@ -59,8 +59,9 @@ var (
 	// seed is excluded and nothing else is queued.
 	ErrNothingInScope = errors.New("crawler: no seed is in scope")
 	// ErrRulesChanged is wrapped by the error that names what was changed, when a crawl with a durable
-	// frontier has ended and is run again with settings other than those that decided what was queued.
-	ErrRulesChanged = errors.New("crawler: the crawl in this frontier has ended and was decided by other settings")
+	// frontier has ended and is run again with settings other than those that decided what was queued, and when
+	// one that has not ended is run with another Config.Sample.
+	ErrRulesChanged = errors.New("crawler: the crawl in this frontier was decided by other settings")
 	ErrRunning      = errors.New("crawler: a crawl with a durable frontier is under way")
 	// ErrResume is wrapped by errors of New and Run, in addition to the cause, when what an earlier process
 	// left in the frontier or in a sink cannot be read, or when the two cannot be brought to the same

@@ -120,7 +120,7 @@ func (a *attempt) publish(ctx context.Context, v *Visit, links []frontier.Reques
 	s := frontier.Settlement{ReadyAt: a.ready, Links: links, Page: a.reserved.page}
 	var err error
 	if a.commits != nil {
-		err = a.commits.end(ctx, frontier.End{Claim: a.claim, Settlement: s}, a.output.record(v), func() { a.count(v) })
+		err = a.commits.end(ctx, frontier.End{Claim: a.claim, Settlement: s}, a.output.record(v), a.values, func() { a.count(v) })
 	} else if err = a.output.write(ctx, a.output.record(v)); err == nil {
 		a.count(v)
 	}
@@ -145,6 +145,12 @@ func (a *attempt) publish(ctx context.Context, v *Visit, links []frontier.Reques
 
 // count adds a visit to the report, and ends the crawl when too many have failed.
 func (r *run) count(v *Visit) {
+	if v.Outcome == Fetched {
+		if err := r.sampler.collect(v.listed); err != nil {
+			r.fail(err)
+		}
+		v.listed = nil
+	}
 	if failed := r.tally.visit(v); r.cfg.Limits.Errors > 0 && failed >= r.cfg.Limits.Errors {
 		r.drain(FinishErrors)
 	}
@@ -153,6 +159,9 @@ func (r *run) count(v *Visit) {
 // putBack returns the claim to the queue. Nothing of it counts.
 func (a *attempt) putBack(ctx context.Context, again frontier.Again, links []frontier.Request) {
 	a.reserved.release()
+	if len(a.values) > 0 {
+		a.commits.keep(ctx, a.values, nil)
+	}
 	a.settle(ctx, frontier.Settlement{ReadyAt: a.ready, Again: &again, Links: links})
 }
 

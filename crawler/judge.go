@@ -19,6 +19,7 @@ type judge struct {
 	crowds   *crowds
 
 	priorities *priorities
+	sampler    *sampler // nil unless a sample is drawn
 }
 
 // verdict says whether a URL may enter the crawl, and what decided.
@@ -77,6 +78,9 @@ func (j *judge) outside(c frontier.Claim) *Visit {
 	case FateScope:
 		if c.Beyond > 0 && !d.firm {
 			return nil // a link or page inside the scope led here
+		}
+		if c.Kind == frontier.KindSitemap && j.sampler.site(c.URL) != nil && !d.firm {
+			return nil // the scope says which pages are drawn, not where the lists are
 		}
 		return &Visit{Outcome: OutOfScope, Reason: ReasonScope, Rule: d.rule}
 	case FateTrap:

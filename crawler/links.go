@@ -283,6 +283,8 @@ func (k *linker) decide(v *Visit, l *extract.Link) decided {
 	case v.Page.Status < 200 || v.Page.Status > 299:
 		// Error pages are served for any URL: relative links on them lead into endless spaces.
 		return fated(FateNoFollow, "error page")
+	case cfg.Sample.N > 0:
+		return fated(FateDepth, "sample")
 	case v.Beyond > 0 && v.Beyond >= cfg.Scope.Beyond:
 		return fated(FateScope, beyondRules[min(v.Beyond, frontier.MaxBeyond)].last)
 	case l.Rel&extract.NoFollow != 0 && !cfg.Follow.NoFollow:

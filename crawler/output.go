@@ -64,12 +64,15 @@ func (o *output) append(ctx context.Context, rec *sink.Record) error {
 
 // archive stores an exchange that is not a visit: one for a robots.txt, or an attempt that is repeated.
 func (o *output) archive(ctx context.Context, p *fetcher.Page, purpose string) {
-	x := exchange(p, purpose)
-	if x == nil || len(o.exchanges) == 0 {
-		return
+	if x := exchange(p, purpose); x != nil && len(o.exchanges) > 0 {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.appendExchange(ctx, x)
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
+}
+
+// appendExchange stores an exchange. The caller holds the lock.
+func (o *output) appendExchange(ctx context.Context, x *sink.Exchange) {
 	for _, s := range o.exchanges {
 		if err := s.AppendExchange(context.WithoutCancel(ctx), x); err != nil {
 			o.failed(err)

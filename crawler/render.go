@@ -6,6 +6,7 @@ import (
 
 	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/render"
 )
 
@@ -28,8 +29,8 @@ type Rendered struct {
 	Console    []string       // the first lines that it wrote to its console
 	Dialogs    int            // that it opened
 	Screenshot []byte         // a PNG, if Config.Render wants one
-	// Cut is why the page was not rendered to its end: one of render's Cut constants, [CutRenderer] or [CutStore]; "" if it
-	// was.
+	// Cut is why the page was not rendered to its end: one of render's Cut constants, [CutRenderer], [CutStore] or [CutGain];
+	// "" if it was.
 	Cut string
 }
 
@@ -40,6 +41,7 @@ const ReasonResources = "render_resources"
 const (
 	CutRenderer = "render_failed"  // the Renderer returned an error: no DOM
 	CutStore    = "render_no_room" // there was no memory for another page that waits for answers: no DOM
+	CutGain     = "render_no_gain" // the renderings of its host before it gave nothing new: no DOM
 )
 
 // content is the page that is read: as it is after rendering, if it was rendered.
@@ -50,17 +52,17 @@ func (v *Visit) content() *fetcher.Page {
 	return v.Page
 }
 
-// rendering is a page between two rounds. It is in memory only: a process that is killed loses answers, but never the URL,
-// and its next owner begins with the page again.
+// rendering is a page between two rounds.
 type rendering struct {
 	*render.Rendering
-	page  *fetcher.Page // as it was fetched
-	tries int           // failed requests for what is missing first
+	page    *fetcher.Page // as it was fetched
+	attempt int           // of its claim when it was fetched
+	tries   int           // failed requests for what is missing first
 }
 
 // begin starts the rendering of a visit's page, or returns nil if it is to be left as it is: v.Rendered then says why, if it
 // was to be rendered.
-func (s *renders) begin(v *Visit, j *judge) *rendering {
+func (s *renders) begin(v *Visit, j *judge, c *frontier.Claim) *rendering {
 	if s == nil || !v.Page.IsHTML() || v.Page.Truncated != "" {
 		return nil
 	}
@@ -72,14 +74,20 @@ func (s *renders) begin(v *Visit, j *judge) *rendering {
 		return nil
 	}
 	why := s.cfg.Render.Decide(v.Page.Status, text)
-	if why == "" || why != render.RuleAlways && s.gains.Skip(v.Page.URL.Host()) {
+	switch {
+	case why == "":
+		return nil
+	case why != render.RuleAlways && s.gains.Skip(v.Page.URL.Host()):
+		v.Rendered = &Rendered{Why: why, Cut: CutGain}
 		return nil
 	}
 	page := v.Page.Clone()
 	if s.reserve(len(page.Body)) {
 		document := &render.Answer{Status: page.Status, Header: page.Header, Body: page.Body}
 		if r, err := render.Begin(&s.cfg.Render, s.store, page.URL, document, why, page.Started); err == nil {
-			return &rendering{Rendering: r, page: page}
+			x := &rendering{Rendering: r, page: page, attempt: c.Attempt}
+			s.attach(x)
+			return x
 		}
 		s.free(len(page.Body))
 	}
@@ -89,7 +97,6 @@ func (s *renders) begin(v *Visit, j *judge) *rendering {
 
 // visit is the visit of a page that needs no more rounds; res is nil if the Renderer has failed.
 func (s *renders) visit(x *rendering, res *render.Result) *Visit {
-	s.drop(x)
 	v := &Visit{Page: x.page, Outcome: Fetched, Rendered: &Rendered{Why: x.Why(), Rounds: x.Rounds(), Cut: CutRenderer}}
 	if res == nil {
 		return v

@@ -100,6 +100,21 @@ func TestRendererThatFails(t *testing.T) {
 	})
 }
 
+// A page on which the browser crashes counts as it was fetched, and its links are followed.
+func TestPageThatCrashesTheBrowser(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://app.example")
+		s.Page("/", fmt.Sprintf(shell, "link /a\ncrash")+links("/b"))
+		s.Page("/app.js", "text one").Type("text/javascript")
+		s.Page("/b", "static, long enough"+strings.Repeat(" word", 100))
+		rep, v := crawl(t, w, rendering(&rendertest.Fake{}), s.URL("/"))
+		v.expect(t, map[string]string{s.URL("/"): "fetched 200", s.URL("/b"): "fetched 200"})
+		if r := v.by[s.URL("/")].Rendered; r == nil || r.Cut != render.CutCrashed || r.DOM != nil || rep.Rendering.Cut[render.CutCrashed] != 1 {
+			t.Errorf("%+v, %+v", r, rep.Rendering)
+		}
+	})
+}
+
 type deadRenderer struct{}
 
 func (deadRenderer) Round(context.Context, render.Task) (*render.Result, error) {
@@ -201,5 +216,86 @@ func TestRenderingRequestsOnlySoMuch(t *testing.T) {
 			t.Errorf("%d requests for resources, %s, %+v", rep.Resources, rep.Finish, rep.Rendering)
 		}
 		v.expect(t, map[string]string{s.URL("/"): "fetched 200", s.URL("/a"): "fetched 200", s.URL("/b"): "fetched 200", s.URL("/c"): "fetched 200"})
+	})
+}
+
+// What a host has no budget left for is not loaded, and the pages that wait for it are finished without it.
+func TestRenderingWithinBudgetsOfHosts(t *testing.T) {
+	for host, budget := range map[string]int64{"app.example": 40, "cdn.example": 1} { // enough for robots.txt, or not even that
+		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+			s := app(w)
+			c := rendering(&rendertest.Fake{})
+			c.Hosts = []crawler.HostSettings{{Match: host, Bytes: budget}}
+			rep, v := crawl(t, w, c, s.URL("/"))
+			home := v.by[s.URL("/")]
+			if rep.Finish != crawler.FinishDone || home.Rendered == nil || home.Rendered.Cut != "" || home.Rendered.DOM == nil {
+				t.Fatalf("%s: %s, %s, %+v", host, rep.Finish, v.line(s.URL("/")), home)
+			}
+			refused := 0
+			for _, f := range home.Rendered.Requests {
+				if !strings.Contains(f.URL, host) && f.Refused == crawler.ReasonHostBudget {
+					t.Errorf("%s: %+v", host, f)
+				}
+				if f.Refused == crawler.ReasonHostBudget {
+					refused++
+				}
+			}
+			if want := map[string]int{"app.example": 3, "cdn.example": 1}[host]; refused != want || w.Count(s.URL("/app.js")) != 1-want/3 {
+				t.Errorf("%s: %d refused, want %d: %+v", host, refused, want, home.Rendered.Requests)
+			}
+		})
+	}
+}
+
+// A host whose renderings bring nothing is left static for a while, and its visits say so.
+func TestRenderingWithoutGain(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://app.example")
+		s.Page("/app.js", "").Type("text/javascript")
+		var seeds []string
+		for i := range 7 {
+			path := fmt.Sprint("/", i)
+			s.Page(path, fmt.Sprintf(shell, "")+"the same text for everybody, and some more of it")
+			seeds = append(seeds, s.URL(path))
+		}
+		rep, v := crawl(t, w, rendering(&rendertest.Fake{}), seeds...)
+		static := 0
+		for _, u := range seeds {
+			if r := v.by[u].Rendered; r != nil && r.Cut == crawler.CutGain && r.Why == render.RuleRoot && r.DOM == nil {
+				static++
+			}
+		}
+		if static != 2 || rep.Rendering.Cut[crawler.CutGain] != 2 || rep.Rendering.Pages != 5 {
+			t.Errorf("%d left static, %+v", static, rep.Rendering)
+		}
+	})
+}
+
+// In an order by hash the next page of a host waits until the links of those before are durable. A page that is being rendered is not
+// the next one: it keeps its rendering, and is requested once.
+func TestRenderingInOrder(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s, slow, j := w.Site("http://app.example"), w.Site("http://slow.example"), job{t, t.TempDir()}
+		slow.Robots("User-agent: *\nCrawl-delay: 4\n")
+		s.Page("/", links("/a", "/b", "/c", "/d", "/e")+strings.Repeat(" word", 100))
+		for _, at := range []string{"/a", "/b"} {
+			s.Page(at, fmt.Sprintf(shell, "fetch http://slow.example"+at+"\ntext end"))
+			slow.Page(at, "answer for "+at)
+		}
+		for _, at := range []string{"/c", "/d", "/e"} {
+			s.Page(at, at+strings.Repeat(" word", 100))
+		}
+		s.Page("/app.js", "").Type("text/javascript")
+		c := config(w, rendering(&rendertest.Fake{}))
+		c.Order, c.Commits.Interval = crawler.OrderHash("s"), 3*time.Second
+		rep, err := j.run(t.Context(), c, s.URL("/"))
+		if err != nil || rep.Pages != 6 || rep.Rendering == nil || rep.Rendering.Pages != 2 {
+			t.Errorf("%+v, %v", rep, err)
+		}
+		for _, u := range []string{s.URL("/a"), s.URL("/b"), slow.URL("/a"), slow.URL("/b")} {
+			if n := w.Count(u); n != 1 {
+				t.Errorf("%s was requested %d times", u, n)
+			}
+		}
 	})
 }

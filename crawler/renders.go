@@ -17,6 +17,7 @@ import (
 type renders struct {
 	cfg   *Config
 	store *render.Store
+	kept  *keptRenders // nil unless renderings outlive the process
 	gains render.Gains
 	slots chan struct{} // has an element for each round that runs
 
@@ -37,12 +38,21 @@ const roundPause = time.Second
 
 func newRenders(c *Config) *renders {
 	return &renders{
-		cfg: c, store: render.NewStore(0), slots: make(chan struct{}, max(1, c.Concurrency/2)),
+		cfg: c, slots: make(chan struct{}, max(1, c.Concurrency/2)),
 		waiting: map[weburl.URL]*rendering{}, hosts: map[string]int{},
 	}
 }
 
-// of takes out the rendering of a URL, nil if there is none.
+// rendering takes out the rendering of the claim's URL, nil if there is none.
+func (a *attempt) rendering() *rendering {
+	x := a.renders.of(a.claim.URL)
+	if x != nil && x.attempt != a.claim.Attempt { // the page is to be fetched again
+		a.drop(x)
+		return nil
+	}
+	return x
+}
+
 func (s *renders) of(u weburl.URL) *rendering {
 	if s == nil {
 		return nil
@@ -77,13 +87,6 @@ func (s *renders) room(b *budget, t *tally, u weburl.URL, h *HostSettings) bool 
 	return here == 0 || most <= 0 || t.pagesOf(host)+here < most
 }
 
-// giveUp ends a rendering whose page will not be finished; nil is none.
-func (s *renders) giveUp(x *rendering) {
-	if x != nil {
-		s.drop(x)
-	}
-}
-
 // keep keeps a rendering until its URL is claimed again.
 func (s *renders) keep(u weburl.URL, x *rendering) {
 	s.mu.Lock()
@@ -102,10 +105,16 @@ func (s *renders) reserve(body int) bool {
 	return true
 }
 
-// drop ends a rendering.
-func (s *renders) drop(x *rendering) {
-	x.End("")
-	s.free(len(x.page.Body))
+// drop ends a rendering, if there is one. What is to be committed with the end of its page is in a.values.
+func (a *attempt) drop(x *rendering) {
+	if x == nil {
+		return
+	}
+	records := x.End(renderKey(x.page.URL))
+	if a.renders.kept != nil {
+		a.values = recordValues(a.values, records)
+	}
+	a.renders.free(len(x.page.Body))
 }
 
 func (s *renders) free(body int) {
@@ -116,6 +125,7 @@ func (s *renders) free(body int) {
 
 // render runs the first round of a page that was just fetched.
 func (a *attempt) render(ctx context.Context, x *rendering) {
+	a.saveRendering(ctx, x, nil) // before the round, which may take long
 	if a.round(ctx, x) {
 		a.wait(ctx, x, time.Time{})
 	}
@@ -152,6 +162,7 @@ func (a *attempt) wait(ctx context.Context, x *rendering, until time.Time) {
 	if last := x.Deadline(); until.After(last) {
 		until = last
 	}
+	a.keepRendering(x)
 	a.renders.keep(a.claim.URL, x)
 	a.putBack(ctx, frontier.Again{NotBefore: until}, nil)
 }
@@ -176,6 +187,7 @@ func (a *attempt) round(ctx context.Context, x *rendering) (needs bool) {
 	case err != nil:
 		res = nil
 	}
+	a.drop(x)
 	a.finish(ctx, a.renders.visit(x, res))
 	return false
 }
@@ -185,6 +197,10 @@ func (a *attempt) round(ctx context.Context, x *rendering) (needs bool) {
 func (a *attempt) resource(ctx context.Context, x *rendering, w render.Want) (ended bool) {
 	if d := a.judge.scope.Decide(w.URL); !d.In && d.Firm {
 		x.Refused(w, ReasonScope)
+		return false
+	}
+	if host := w.URL.Host(); a.tally.overBudget(host, a.entry(host), time.Now()) != "" {
+		x.Refused(w, ReasonHostBudget)
 		return false
 	}
 	answer, err := a.client.Try(ctx, politeness.Request{
@@ -224,9 +240,9 @@ func (a *attempt) resourceAnswered(ctx context.Context, x *rendering, w render.W
 	case answer.Err != nil:
 		x.refuse(w, reasonOf(answer.Err))
 	default:
-		a.output.archive(ctx, page, politeness.Resource.String())
 		x.Answered(w, &render.Answer{Status: page.Status, Header: page.Header, Body: page.Body, Truncated: page.Truncated}, time.Now())
 		x.tries = 0
+		a.saveRendering(ctx, x, page)
 	}
 	a.wait(ctx, x, later)
 }

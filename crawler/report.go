@@ -104,6 +104,9 @@ type Report struct {
 	// Unmet lists, by their Match, the entries of Config.Hosts that matched no host of the crawl.
 	Unmet []string `json:"unmet_hosts,omitempty"`
 
+	// Draws says what was drawn of each site with Config.Sample.
+	Draws []SiteDraw `json:"draws,omitempty"`
+
 	// Overrides lists the origins whose robots.txt was replaced, with the reasons.
 	Overrides []politeness.Override `json:"overrides,omitempty"`
 }
@@ -321,22 +324,18 @@ func (t *tally) unreserve(host string) {
 	}
 }
 
-const maxSitemapsNamed = 100
-
-// sitemap records a sitemap named by a robots.txt and reports whether it is new, as far as is known: one
-// that is longer than the longest URL queued by default is not recorded.
-func (t *tally) sitemap(ref string) bool {
+// sitemap records a sitemap that a robots.txt names, unless its URL is longer than the longest that is queued by default.
+func (t *tally) sitemap(ref string) {
 	if len(ref) > DefaultMaxURL {
-		return true
+		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.sitemaps[ref] || len(t.sitemaps) >= maxSitemapsNamed {
-		return false
+		return
 	}
 	t.sitemaps[ref] = true
 	t.r.Sitemaps = append(t.r.Sitemaps, ref)
-	return true
 }
 
 func (t *tally) report(now time.Time, finish Finish, left int) *Report {

@@ -22,9 +22,9 @@ type reservation struct {
 }
 
 // pageOf reserves a page of a host, for which an entry of Config.Hosts may hold. It returns false if the host has used
-// up a budget, with the rule of the entry that sets it.
-func (s *reservation) pageOf(host string, h *HostSettings) (rule string, ok bool) {
-	if rule := s.run.tally.overBudget(host, h, time.Now()); rule != "" {
+// up a budget, with the rule of the entry that sets it. A page that was begun needs no more of its host.
+func (s *reservation) pageOf(host string, h *HostSettings, begun bool) (rule string, ok bool) {
+	if rule := s.run.tally.overBudget(host, h, time.Now()); rule != "" && !begun {
 		return rule, false
 	}
 	most, rule := s.run.cfg.pagesOf(h)

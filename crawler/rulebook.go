@@ -25,6 +25,7 @@ type rulebook struct {
 	Feeds          bool
 	Resources      bool
 	FollowNoFollow bool
+	Sample         string      `json:",omitempty"`
 	Hosts          []hostRules // entries of Config.Hosts; those after the last with rules do not matter
 }
 
@@ -49,12 +50,15 @@ var settingOf = map[string]string{
 	"Scope": "Scope.Kind", "Rules": "Scope.Rules", "MaxDepth": "Limits.Depth", "Beyond": "Scope.Beyond",
 	"BeyondKinds": "Scope.BeyondKinds", "Sitemaps": "Follow.Sitemaps", "Feeds": "Follow.Feeds",
 	"Resources": "Follow.Resources", "FollowNoFollow": "Follow.NoFollow",
-	"Hosts": "Hosts",
+	"Sample": "Sample", "Hosts": "Hosts",
 }
 
 func (c *Config) rulebook() rulebook {
 	s, f := c.Scope, c.Follow
-	b := rulebook{s.Kind, s.Rules, c.Limits.Depth, s.Beyond, s.BeyondKinds, f.Sitemaps, f.Feeds, f.Resources, f.NoFollow, c.hostRules()}
+	b := rulebook{s.Kind, s.Rules, c.Limits.Depth, s.Beyond, s.BeyondKinds, f.Sitemaps, f.Feeds, f.Resources, f.NoFollow, "", c.hostRules()}
+	if c.Sample.N > 0 {
+		b.Sample = c.Sample.String()
+	}
 	if c.Scope.Custom != nil {
 		b.Scope, b.Rules = "", nil
 	}

@@ -45,6 +45,7 @@ type run struct {
 	causes   causes
 	vain     vain
 	linkers  linkers
+	sampler  *sampler // nil unless a sample is drawn
 	renders  *renders // nil unless pages are rendered
 
 	deliver func(*Visit) // for Pages; nil otherwise
@@ -66,8 +67,8 @@ func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 		budget: newBudget(cfg.Limits.Pages), tally: newTally(time.Now()), bound: newBound(),
 		inflight: newInflight(cfg.Limits.InFlight), cuts: newCuts(),
 	}
-	if cfg.Render.Renders() {
-		r.renders = newRenders(&r.cfg)
+	if r.sampler, err = newSampler(cfg.Sample, urls); err != nil {
+		return nil, err
 	}
 	if r.hosts, err = newHostTable(cfg.Hosts); err != nil {
 		return nil, err
@@ -91,6 +92,9 @@ func (r *run) make(had *atomic.Bool) error {
 	if err := r.makeCommitter(); err != nil {
 		return err
 	}
+	if err := r.makeRenders(); err != nil {
+		return err
+	}
 	return r.makeFetcher()
 }
 
@@ -106,7 +110,7 @@ func (r *run) makeFrontier() {
 
 func (r *run) makeJudge() (err error) {
 	cfg := &r.cfg
-	j := &judge{cfg: cfg, scope: cfg.Scope.Custom, crowds: newCrowds(cfg.Traps, cfg.Politeness.OwnHosts), priorities: newPriorities(cfg)}
+	j := &judge{cfg: cfg, scope: cfg.Scope.Custom, crowds: newCrowds(cfg.Traps, cfg.Politeness.OwnHosts), priorities: newPriorities(cfg), sampler: r.sampler}
 	if j.scope == nil {
 		if j.scope, err = cfg.seedScope(r.hosts, r.seeds...); err != nil {
 			return err
@@ -259,6 +263,9 @@ func (r *run) open(ctx context.Context) error {
 			return fmt.Errorf("%w: %w", ErrResume, err)
 		}
 		r.budget.spend(was.Report.Pages)
+		if err := r.renders.resume(ctx, time.Now()); err != nil {
+			return fmt.Errorf("%w: the pages that wait to be rendered: %w", ErrResume, err)
+		}
 		if was.Report.Bytes > 0 || len(was.Report.Statuses) > 0 {
 			r.vain.hear()
 		}
@@ -276,6 +283,9 @@ func (r *run) open(ctx context.Context) error {
 
 // addSeeds queues the seeds and returns how many of them are new.
 func (r *run) addSeeds(ctx context.Context) (added int, err error) {
+	if r.sampler != nil {
+		return r.frontier.Add(ctx, r.entries()...)
+	}
 	queue := make([]frontier.Request, len(r.seeds))
 	for i, u := range r.seeds {
 		queue[i] = frontier.Request{URL: u, Kind: frontier.KindSeed, Priority: r.judge.priorities.of(u)}
@@ -306,6 +316,7 @@ func (r *run) report(ctx context.Context) *Report {
 	}
 	rep.Overrides = r.cfg.Politeness.Overrides
 	rep.Unmet = r.hosts.unmet()
+	rep.Draws = r.sampler.draws()
 	return rep
 }
 

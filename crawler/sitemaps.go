@@ -13,24 +13,23 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// sitemaps returns the new sitemaps that the robots.txt of u's origin names, for queueing, if the crawl
-// follows sitemaps. They are recorded in the report in any case.
+// sitemaps returns the sitemaps that the robots.txt of u's origin names, for queueing, if the crawl follows sitemaps. They are
+// recorded in the report in any case.
 func (a *attempt) sitemaps(u weburl.URL) []frontier.Request {
 	info := a.gate.Origin(u)
 	if info.Rules == nil {
 		return nil
 	}
-	var queue []frontier.Request
 	for _, ref := range info.Rules.Sitemaps() {
-		to, err := u.RobotsURL().Resolve(ref)
-		if err != nil {
+		if _, err := u.RobotsURL().Resolve(ref); err != nil {
 			ref = weburl.Redact(ref)
 		}
-		if a.tally.sitemap(ref) && a.cfg.Follow.Sitemaps && err == nil {
-			queue = append(queue, a.cfg.sitemapRequest(to, u.RobotsURL()))
-		}
+		a.tally.sitemap(ref)
 	}
-	return queue
+	if !a.readsSitemaps(u) {
+		return nil
+	}
+	return a.named(u)
 }
 
 func (c *Config) sitemapRequest(to, via weburl.URL) frontier.Request {
@@ -52,8 +51,9 @@ func isPage(p *fetcher.Page) bool {
 }
 
 // readSitemap returns what a sitemap lists: pages in scope, at the depth of a seed's links, and further
-// sitemaps. Entries before an error in the file are used.
-func (a *attempt) readSitemap(page *fetcher.Page) []frontier.Request {
+// sitemaps. With Config.Sample it returns the sitemaps, and v keeps the pages. Entries before an error in the file are used.
+func (a *attempt) readSitemap(v *Visit) []frontier.Request {
+	page := v.Page
 	if page.Status != http.StatusOK {
 		return nil
 	}
@@ -64,17 +64,21 @@ func (a *attempt) readSitemap(page *fetcher.Page) []frontier.Request {
 	c := &a.claim
 	sm := extract.Sitemap(bytes.NewReader(text), extract.SitemapOptions{})
 	var queue []frontier.Request
+	v.listed = a.sampler.list()
 	for e, err := sm.Next(); err == nil; e, err = sm.Next() {
 		to, err := c.URL.Resolve(e.Loc)
 		if err != nil {
 			continue
 		}
-		if e.Sitemap && len(c.Hops) < a.cfg.Limits.Redirects {
+		switch {
+		case e.Sitemap && len(c.Hops) < a.cfg.Limits.Redirects:
 			s := a.cfg.sitemapRequest(to, c.URL)
 			s.Hops = append(c.Hops[:len(c.Hops):len(c.Hops)], c.URL.String()) // bounds a chain of indexes
 			queue = append(queue, s)
-		}
-		if d := a.judge.admissible(to, 1, frontier.KindSitemap); d.fate == FateFollow && !e.Sitemap {
+		case e.Sitemap:
+		case a.sampler != nil:
+			a.list(v.listed, to)
+		case a.judge.admissible(to, 1, frontier.KindSitemap).fate == FateFollow:
 			queue = append(queue, frontier.Request{URL: to, Depth: 1, Via: c.URL, Priority: a.judge.priorities.of(to)})
 		}
 	}
@@ -84,19 +88,26 @@ func (a *attempt) readSitemap(page *fetcher.Page) []frontier.Request {
 // missedSitemaps queues the sitemaps of an origin whose robots.txt an earlier process read, the first time
 // this process requests a page there: the earlier one may have been killed before it had queued them.
 func (r *run) missedSitemaps(ctx context.Context, u weburl.URL, p politeness.Purpose) error {
-	if r.checkpoint == nil || !r.checkpoint.resumed || !r.cfg.Follow.Sitemaps || p == politeness.Robots || !r.tally.firstOf(u.Origin()) {
+	if r.checkpoint == nil || !r.checkpoint.resumed || !r.readsSitemaps(u) || p == politeness.Robots || !r.tally.firstOf(u.Origin()) {
 		return nil
 	}
-	info := r.gate.Origin(u)
-	if info.Rules == nil {
+	_, err := r.frontier.Add(context.WithoutCancel(ctx), r.named(u)...)
+	return err
+}
+
+// maxSitemapsNamed is how many sitemaps of a robots.txt are queued, and how many the report lists in all.
+const maxSitemapsNamed = 100
+
+// named returns Requests for the sitemaps that the robots.txt of u's origin names, as far as it is known: at most maxSitemapsNamed.
+func (r *run) named(u weburl.URL) (queue []frontier.Request) {
+	rules := r.gate.Origin(u).Rules
+	if rules == nil {
 		return nil
 	}
-	var queue []frontier.Request
-	for _, ref := range info.Rules.Sitemaps() {
+	for _, ref := range rules.Sitemaps() {
 		if to, err := u.RobotsURL().Resolve(ref); err == nil && len(queue) < maxSitemapsNamed {
 			queue = append(queue, r.cfg.sitemapRequest(to, u.RobotsURL()))
 		}
 	}
-	_, err := r.frontier.Add(context.WithoutCancel(ctx), queue...)
-	return err
+	return queue
 }

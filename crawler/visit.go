@@ -49,6 +49,7 @@ const (
 	ReasonTrapSession   = "trap_session"    // variants of one URL that differ in a session identifier
 	ReasonSame          = "same_body"       // Config.Duplicates.Same reached
 	ReasonSoft404       = "soft_404"        // Config.Duplicates.Soft reached: one page under many URLs of a host
+	ReasonSample        = "sample"          // a robots.txt in the place of a seed, with Config.Sample: it names the sitemaps
 	ReasonType          = "type"            // a scope rule for media types
 )
 
@@ -97,6 +98,7 @@ type Visit struct {
 	path    []pathValue       // values from the Mux's pattern
 	broken  error             // set if Config.Priority panicked
 	tree    *tree             // nil before the first call of Tree
+	listed  listed            // of a sitemap, with Config.Sample
 }
 
 // Fate says how a link was judged.

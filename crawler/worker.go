@@ -17,7 +17,7 @@ import (
 func (r *run) work(ctx context.Context) {
 	a := &attempt{run: r, share: share{of: r.inflight}}
 	ctx = withShare(ctx, &a.share)
-	for {
+	for drawn := false; ; {
 		claims := r.halt.wait(r.claims)
 		c, err := r.claim(claims)
 		if paused := claims.Err() != nil && r.claims.Err() == nil; paused {
@@ -25,6 +25,11 @@ func (r *run) work(ctx context.Context) {
 				a.take(c)
 				a.putBack(ctx, frontier.Again{}, nil)
 			}
+			continue
+		}
+		if errors.Is(err, frontier.ErrDrained) && r.sampler != nil && !drawn {
+			drawn = true // what is drawn is queued now
+			r.draw(ctx)
 			continue
 		}
 		if err != nil {
@@ -56,7 +61,7 @@ func (r *run) claim(claims context.Context) (frontier.Claim, error) {
 
 // take begins the life of a claim.
 func (a *attempt) take(c frontier.Claim) {
-	a.claim, a.ready, a.reserved = c, time.Time{}, reservation{run: a.run, ticket: true}
+	a.claim, a.ready, a.reserved, a.values = c, time.Time{}, reservation{run: a.run, ticket: true}, nil
 }
 
 // attempt is the life of one URL from its claim to its settlement; a worker reuses its attempt for the next
@@ -66,7 +71,8 @@ type attempt struct {
 	claim    frontier.Claim
 	ready    time.Time // from when the host may be requested again; zero: unchanged
 	reserved reservation
-	share    share // its share of the memory for pages
+	share    share             // its share of the memory for pages
+	values   map[string][]byte // to be committed with its end: those of a rendering
 }
 
 func (a *attempt) serve(ctx context.Context) {
@@ -77,24 +83,27 @@ func (a *attempt) serve(ctx context.Context) {
 		a.notRequested(ctx, err)
 		return
 	}
-	x := a.renders.of(a.claim.URL)
+	x := a.rendering()
 	if x == nil && !a.renders.room(a.budget, a.tally, a.claim.URL, h) {
 		a.putBack(ctx, frontier.Again{NotBefore: time.Now().Add(roundPause)}, nil)
 		return
 	}
-	if rule, ok := a.reserved.pageOf(a.claim.URL.Host(), h); !ok {
-		a.renders.giveUp(x)
+	if rule, ok := a.reserved.pageOf(a.claim.URL.Host(), h, x != nil); !ok {
+		a.drop(x)
 		a.end(ctx, &Visit{Outcome: Deferred, Reason: ReasonHostBudget, Rule: rule}, nil)
 		return
 	}
-	if a.commits.owes(a.claim.URL) {
+	if x == nil && a.commits.owes(a.claim.URL) {
 		a.ready = time.Now().Add(a.cfg.Commits.Interval)
 		a.putBack(ctx, frontier.Again{}, nil)
 		return
 	}
 	if v := a.judge.outside(a.claim); v != nil {
-		a.renders.giveUp(x)
+		a.drop(x)
 		a.end(ctx, v, nil)
+		return
+	}
+	if a.entered(ctx) {
 		return
 	}
 	if x != nil {
@@ -107,8 +116,9 @@ func (a *attempt) serve(ctx context.Context) {
 // request makes the request that a claim needs next, and acts on its outcome.
 func (a *attempt) request(ctx context.Context) {
 	c := &a.claim
+	u := a.wanted()
 	answer, err := a.client.Try(ctx, politeness.Request{
-		URL: c.URL, Purpose: purpose(c.Kind), Attempt: c.Attempt, Queued: c.Queued, Deadline: c.Deadline,
+		URL: u, Purpose: purpose(c.Kind), Attempt: c.Attempt, Queued: c.Queued, Deadline: c.Deadline,
 	})
 	if err != nil {
 		a.notRequested(ctx, err)
@@ -122,12 +132,14 @@ func (a *attempt) request(ctx context.Context) {
 	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonLedger:
 		a.fail(answer.Err)
 		fallthrough
-	case ctx.Err() != nil && (page == nil || page.Truncated != ""):
+	case (ctx.Err() != nil || answer.ClockLost) && (page == nil || page.Truncated != ""): // it was broken off on this side
 		a.putBack(ctx, frontier.Again{}, nil)
 	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonHeader: // for a robots.txt too: its next request would fail alike
 		a.unanswered(ctx, answer.Err)
 	case answer.Permit.Purpose() == politeness.Robots:
 		a.robotsAnswered(ctx, answer)
+	case u != c.URL: // the robots.txt became known at the same moment
+		a.putBack(ctx, frontier.Again{}, nil)
 	case answer.Err != nil:
 		a.unanswered(ctx, answer.Err)
 	default:

@@ -163,7 +163,7 @@ func (c *Config) absolute() error {
 
 // jobsOwn lists the fields of crawler.Config that a job sets, and those that do not change a crawl.
 var jobsOwn = []string{
-	"Frontier", "KeepRobots", "AtCommit", "Trace", "Fetch.Listeners", "Renderer",
+	"Frontier", "KeepRobots", "AtCommit", "Trace", "Fetch.Listeners", "Renderer", "RenderDir",
 	"Politeness.Ledger", "Politeness.LedgerSize", "Politeness.Snapshot", "Politeness.Identity", "Politeness.Contactless",
 }
 

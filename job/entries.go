@@ -1,6 +1,7 @@
 package job
 
 import (
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"maps"
@@ -30,9 +31,10 @@ var ownFiles = map[string]bool{
 
 // ownDirs lists the directories in a job directory, with a function that recognizes the files in them.
 var ownDirs = map[string]func(name string) bool{
-	robotsName:   func(name string) bool { return name == indexName || isRobotsBody(strings.TrimSuffix(name, newSuffix)) },
-	archiveName:  func(name string) bool { return strings.HasPrefix(name, warc.DefaultPrefix+"-") },
-	frontierName: func(string) bool { return true }, // only the store knows its files
+	robotsName:    func(name string) bool { return name == indexName || isRobotsBody(strings.TrimSuffix(name, newSuffix)) },
+	archiveName:   func(name string) bool { return strings.HasPrefix(name, warc.DefaultPrefix+"-") },
+	frontierName:  func(string) bool { return true },                                                                // only the store knows its files
+	resourcesName: func(name string) bool { _, err := hex.DecodeString(name); return err == nil && len(name) == 2 }, // directories
 }
 
 // yoursName is a directory for whatever a user keeps with a crawl. amble never reads it.
@@ -149,7 +151,7 @@ func (d jobFiles) checkIn(dir string, ours func(name string) bool) error {
 		if err != nil {
 			return outputError(d.named("open", name, err))
 		}
-		if err := d.checkKind(name, info.Mode(), false); err != nil {
+		if err := d.checkKind(name, info.Mode(), dir == resourcesName); err != nil {
 			return err
 		}
 	}

@@ -1,12 +1,16 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/ledger"
@@ -26,6 +30,9 @@ type Story struct {
 
 	// Loads are the requests for what the page loads when it is rendered, at most MostLoads.
 	Loads []Request `json:"loads,omitempty"`
+
+	// Static is why the page was not to be rendered, in a crawl that renders pages; "" if it was, or the crawl renders none.
+	Static string `json:"static,omitempty"`
 
 	// Robots is what was known of the robots.txt that judged the URL, or nil if none was requested.
 	Robots *politeness.OriginInfo `json:"-"`
@@ -56,16 +63,33 @@ func (r *Reader) Explain(u weburl.URL) (*Story, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := teller{Reader: r, profile: c.Crawl.Canonical, policy: &c.Crawl.Politeness}
+	t := teller{r, &c.Crawl}
 	s, err := t.tell(u)
+	if err == nil && s.Visit != nil && c.Crawl.Render.Renders() {
+		s.Static = static(s.Visit)
+	}
 	return s, readError(err)
+}
+
+// static says why a page was not to be rendered, "" if it was or if there is no page.
+func static(v *sink.Record) string {
+	switch {
+	case v.Rendered != nil, v.Outcome != string(crawler.Fetched) && v.Outcome != string(crawler.Duplicate):
+		return ""
+	case v.Type != "text/html" && v.Type != "application/xhtml+xml":
+		return "it is no HTML"
+	case v.Status != http.StatusOK:
+		return fmt.Sprintf("its status is %d", v.Status)
+	case v.Truncated != "":
+		return fmt.Sprintf("it is not complete (%s)", v.Truncated)
+	}
+	return "it has its content without its scripts, as far as the rules of auto can tell"
 }
 
 // teller collects what the files of a job say about URLs.
 type teller struct {
 	*Reader
-	profile weburl.Profile // tells which URLs are the same page
-	policy  *politeness.Config
+	crawl *crawler.Config // how the job crawls
 }
 
 func (t *teller) tell(u weburl.URL) (*Story, error) {
@@ -98,14 +122,14 @@ func (t *teller) findVisit(u weburl.URL) (*sink.Record, int, error) {
 	if v != nil || err != nil {
 		return v, line, err
 	}
-	key := t.profile.Key(u)
+	key := t.crawl.Canonical.Key(u)
 	host := []byte(u.Hostname())
 	err = t.files.eachLine(VisitsName, func(n int, b []byte) bool {
 		var r sink.Record
 		if !has(b, host) || json.Unmarshal(b, &r) != nil {
 			return true
 		}
-		if other, err := weburl.Parse(r.URL); err == nil && t.profile.Key(other) == key {
+		if other, err := weburl.Parse(r.URL); err == nil && t.crawl.Canonical.Key(other) == key {
 			v, line = &r, n
 		}
 		return v == nil
@@ -174,11 +198,27 @@ func (t *teller) lookUp(s *Story, u weburl.URL) error {
 		return err
 	}
 	if m.Finished() {
-		s.State = "never found"
+		s.State, s.Note = "never found", t.notDrawn(u)
+		if s.Note != "" {
+			s.State = "not requested"
+		}
 		return nil
 	}
 	s.State, s.Note = queueText(t.queueState(u))
+	s.Note = cmp.Or(s.Note, t.notDrawn(u))
 	return nil
+}
+
+// notDrawn says why a URL that has no visit is not in the job's sample, "" if the job draws none or has no report yet.
+func (t *teller) notDrawn(u weburl.URL) string {
+	if t.crawl.Sample.N == 0 {
+		return ""
+	}
+	rep, err := t.Report()
+	if err != nil {
+		return ""
+	}
+	return drawText(t.crawl, rep, u)
 }
 
 // queueText says where in the queue a URL is, or why that is not known.
@@ -198,7 +238,7 @@ func (t *teller) queueState(u weburl.URL) (disk.State, error) {
 	if err != nil {
 		return disk.Unknown, err
 	}
-	store, err := disk.Open(j.files.path(frontierName), disk.Config{Key: t.profile.Key, LastWrite: j.files.path(lastWriteName)})
+	store, err := disk.Open(j.files.path(frontierName), disk.Config{Key: t.crawl.Canonical.Key, LastWrite: j.files.path(lastWriteName)})
 	if err != nil {
 		return disk.Unknown, errors.Join(err, j.release())
 	}

@@ -45,6 +45,7 @@ const (
 	lastWriteName = "frontier.last" // time of the last write to the queue
 	robotsName    = "robots"
 	archiveName   = "warc"
+	resourcesName = "resources" // what rendered pages load
 	reportName    = "report.json"
 	auditName     = "politeness.json"
 

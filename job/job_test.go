@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -88,5 +89,26 @@ func TestClosedWithoutARun(t *testing.T) {
 	rep, err := j.Run(t.Context())
 	if err = errors.Join(err, j.Close()); err != nil || rep.Finish != crawler.FinishDone {
 		t.Errorf("%+v, %v", rep, err)
+	}
+}
+
+// TestADirectoryOfANode: nothing is found in what one of several machines has of a job, and it is said what to do.
+func TestADirectoryOfANode(t *testing.T) {
+	node := t.TempDir()
+	epoch := filepath.Join(node, "3", "1")
+	if err := errors.Join(os.MkdirAll(epoch, 0o755), os.WriteFile(filepath.Join(node, NodeName), []byte("{}"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{node: "amble cluster collect", epoch: "amble cluster collect", t.TempDir(): "holds no crawl"} {
+		r, err := Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Manifest(); !errors.Is(err, ErrNoJob) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", dir, err, want)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

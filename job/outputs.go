@@ -38,6 +38,9 @@ func (j *Job) openOutputs(cfg *crawler.Config) (*outputs, error) {
 		sinks = []sink.Sink{o.archive, o.visits}
 	}
 	cfg.Sinks = append(append(sinks, o.items...), cfg.Sinks...)
+	if cfg.Render.Renders() {
+		cfg.RenderDir = j.files.path(resourcesName)
+	}
 	cfg.Frontier, cfg.Politeness.Ledger, cfg.KeepRobots, cfg.AtCommit = o.frontier, o.ledger, o.robots.keep, o.cookies.before(o.commits.values)
 	return o, nil
 }

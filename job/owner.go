@@ -51,7 +51,7 @@ func (r *Reader) Account(host string) (*Account, error) {
 	}
 	a := &accountant{
 		digest: digest.New(digest.Config{Audit: rules, Body: r.RobotsBody}),
-		teller: teller{Reader: r, profile: c.Crawl.Canonical, policy: &c.Crawl.Politeness}, account: Account{Host: host, Requests: []AccountRequest{}},
+		teller: teller{r, &c.Crawl}, account: Account{Host: host, Requests: []AccountRequest{}},
 		own: owned{host: host, open: map[string]bool{}}, at: map[string]int{}, rules: map[string]*rulesFile{}, known: map[*Request]*politeness.OriginInfo{}, ended: map[string]time.Time{},
 	}
 	err = r.files.eachLine(LedgerName, a.read)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"os"
+	"path/filepath"
 
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/politeness/ledger"
@@ -41,9 +43,27 @@ func (r *Reader) Dir() string { return r.dir }
 func (r *Reader) Manifest() (*Manifest, error) {
 	m, err := readManifest(r.dir)
 	if err == nil && m == nil {
-		err = refusedAs(ErrNoJob, "directory %s holds no crawl", r.dir)
+		err = noCrawl(r.dir)
 	}
 	return m, err
+}
+
+// NodeName is the file that marks the directory of a node, one of several machines that share a job. Below it are the directories
+// of shards, and their epochs.
+const NodeName = "node.json"
+
+// noCrawl says that there is no job in a directory, and what to do if there is a node's part of one.
+func noCrawl(dir string) error {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		abs = dir
+	}
+	for node, depth := abs, 0; depth < 3; node, depth = filepath.Dir(node), depth+1 {
+		if _, err := os.Stat(filepath.Join(node, NodeName)); err == nil {
+			return refusedAs(ErrNoJob, "%s is what one node has of a job that several share: amble cluster collect makes one directory of all nodes, amble cluster status says how the job stands", dir)
+		}
+	}
+	return refusedAs(ErrNoJob, "directory %s holds no crawl", dir)
 }
 
 // Settings returns the settings of the job, as in its job.yaml.
@@ -150,7 +170,7 @@ func (r *Reader) QueueState(u weburl.URL) (disk.State, error) {
 	if err != nil {
 		return disk.Unknown, err
 	}
-	t := teller{Reader: r, profile: c.Crawl.Canonical}
+	t := teller{r, &c.Crawl}
 	return t.queueState(u)
 }
 

@@ -148,7 +148,7 @@ func (t *teller) robots(f *rulesFile, u weburl.URL) (*politeness.OriginInfo, err
 	if f.answer == nil && f.failed == nil {
 		return nil, nil
 	}
-	last, info := f.failed, politeness.OriginInfo{Statuses: robots.StatusPolicy{ForbiddenDenies: t.policy.ForbiddenDenies}}
+	last, info := f.failed, politeness.OriginInfo{Statuses: robots.StatusPolicy{ForbiddenDenies: t.crawl.Politeness.ForbiddenDenies}}
 	if f.answer != nil {
 		last, info.Known = f.answer, true
 	}
@@ -161,7 +161,7 @@ func (t *teller) robots(f *rulesFile, u weburl.URL) (*politeness.OriginInfo, err
 		if err != nil {
 			return nil, &Error{Kind: Refused, Err: err}
 		}
-		info.Rules = robots.Parse(body, robots.WithDialect(t.policy.Dialect), robots.WithOrigin(u.Origin()))
+		info.Rules = robots.Parse(body, robots.WithDialect(t.crawl.Politeness.Dialect), robots.WithOrigin(u.Origin()))
 	}
 	return &info, nil
 }

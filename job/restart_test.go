@@ -17,6 +17,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/quicktmp"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -31,6 +32,7 @@ var (
 const restartRole = "AMBLE_TEST_RESTART"
 
 func TestMain(m *testing.M) {
+	quicktmp.Use()
 	if role := os.Getenv(restartRole); role != "" {
 		if err := restartProcess(role, os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)

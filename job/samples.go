@@ -1,6 +1,12 @@
 package job
 
-import "github.com/amble-crawler/amble/crawler"
+import (
+	"fmt"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/draw"
+	"github.com/amble-crawler/amble/weburl"
+)
 
 // readOrder reads "found" or "hash:SEED".
 func readOrder(texts []string) (crawler.Order, error) {
@@ -14,4 +20,28 @@ func orderText(o crawler.Order) []string {
 		o = crawler.OrderFound
 	}
 	return []string{string(o)}
+}
+
+// readSample reads "N:SEED", or "none".
+func readSample(texts []string) (crawler.Sample, error) { return crawler.ParseSample(one(texts)) }
+
+// sampleText returns the text that readSample reads.
+func sampleText(s crawler.Sample) []string { return []string{s.String()} }
+
+// drawText says why a URL that has no visit is not in the sample that a job draws.
+func drawText(c *crawler.Config, rep *crawler.Report, u weburl.URL) string {
+	for _, d := range rep.Draws {
+		if !d.Of(u) {
+			continue
+		}
+		ticket := fmt.Sprintf("%016x", draw.Ticket(c.Sample.Seed, c.Canonical.Normal(u)))
+		switch {
+		case !d.Ended:
+			return "the sample of its site is not drawn yet: not all sitemaps are read"
+		case d.Below == "" || ticket < d.Below:
+			return "no sitemap that was read lists it in scope: with its ticket, " + ticket + ", it would have been drawn"
+		}
+		return fmt.Sprintf("not drawn, if a sitemap lists it: its ticket is %s, and drawn were the %d with a ticket below %s, of %d entries (sample %s)", ticket, d.Drawn, d.Below, d.Listed, c.Sample)
+	}
+	return fmt.Sprintf("not drawn: its site is not that of a seed (sample %s)", c.Sample)
 }

@@ -77,7 +77,7 @@ func (d jobFiles) recorded() (names []string, err error) {
 		}
 	}
 	for dir, ours := range ownDirs {
-		if dir == frontierName {
+		if dir == frontierName || dir == resourcesName { // neither is a result
 			continue
 		}
 		list, err := d.names(dir)

@@ -35,6 +35,9 @@ type Metrics struct {
 	registry *prometheus.Registry
 
 	requests    *prometheus.CounterVec
+	usual       map[[2]string]prometheus.Counter // of requests, by purpose and class; read only
+	tooks       map[string]prometheus.Observer   // of took, by purpose; likewise
+	fetched     prometheus.Counter               // of visits
 	visits      *prometheus.CounterVec
 	received    prometheus.Counter
 	connections prometheus.Counter
@@ -100,13 +103,14 @@ func build() prometheus.Collector {
 
 // begin makes the series that alerts and rates begin from.
 func (m *Metrics) begin() {
+	m.usual, m.tooks = map[[2]string]prometheus.Counter{}, map[string]prometheus.Observer{}
 	for _, purpose := range purposes {
-		m.took.WithLabelValues(purpose)
+		m.tooks[purpose] = m.took.WithLabelValues(purpose)
 		for _, class := range classes {
-			m.requests.WithLabelValues(purpose, class)
+			m.usual[[2]string{purpose, class}] = m.requests.WithLabelValues(purpose, class)
 		}
 	}
-	m.visits.WithLabelValues(string(crawler.Fetched), "")
+	m.fetched = m.visits.WithLabelValues(string(crawler.Fetched), "")
 }
 
 // Handler returns a handler that writes the metrics.
@@ -123,6 +127,10 @@ func (m *Metrics) Trace() *crawler.Trace {
 		Retrying: func(_ weburl.URL, _ string, at time.Time) { m.owes(at) },
 		Visited: func(v *crawler.Visit) {
 			m.happened()
+			if v.Outcome == crawler.Fetched && v.Reason == "" { // most are
+				m.fetched.Inc()
+				return
+			}
 			m.visits.WithLabelValues(known(outcomes, string(v.Outcome)), reason(v.Reason)).Inc()
 		},
 		Committed: m.commit,
@@ -133,7 +141,7 @@ func (m *Metrics) answer(a *fetcher.Answer) {
 	m.happened()
 	m.owes(a.Ready)
 	purpose := known(purposes, a.Permit.Purpose().String())
-	m.requests.WithLabelValues(purpose, class(a)).Inc()
+	m.usual[[2]string{purpose, class(a)}].Inc()
 	p := a.Page
 	if p == nil {
 		return
@@ -142,7 +150,7 @@ func (m *Metrics) answer(a *fetcher.Answer) {
 	if !p.Reused {
 		m.connections.Inc()
 	}
-	m.took.WithLabelValues(purpose).Observe(p.Ended.Sub(p.Written).Seconds())
+	m.tooks[purpose].Observe(p.Ended.Sub(p.Written).Seconds())
 	m.answered.Set(float64(p.Ended.UnixMicro()) / 1e6)
 }
 

@@ -23,6 +23,7 @@ type Host struct {
 	Sitemaps []string      `json:"sitemaps,omitempty"`
 
 	budgeted bool // Settings say how many pages, in the place of the limit for all hosts
+	listed   int  // pages that sitemaps list, from which a sample is drawn
 }
 
 // Plan is the least time that a crawl will take, and how it is made up.

@@ -41,6 +41,7 @@ func (s *Survey) Plan(ctx context.Context, seeds ...weburl.URL) (*Plan, error) {
 			h := s.host(ctx, scope, u)
 			p.apply(&h, settingsOf, s.Service)
 			p.Hosts = append(p.Hosts, h)
+			p.sampled(&h, s.Crawl.Sample)
 		}
 	}
 	p.unmet(&s.Crawl)
@@ -65,7 +66,11 @@ func (s *Survey) host(ctx context.Context, scope crawler.Scope, u weburl.URL) Ho
 	if info.Rules != nil {
 		h.Sitemaps = weburl.Shown(info.Rules.Sitemaps())
 	}
-	if n, ok := s.sitemapPages(ctx, scope, u, h.Sitemaps); ok {
+	n, ok := s.sitemapPages(ctx, scope, u, h.Sitemaps)
+	switch of := s.Crawl.Sample; {
+	case of.N > 0:
+		h.Pages, h.Source, h.listed = min(n, of.N), "sample", n
+	case ok:
 		h.Pages, h.Source = n, "sitemap"
 	}
 	return h

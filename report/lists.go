@@ -70,6 +70,8 @@ func (t *table) row(values ...any) {
 		switch v := v.(type) {
 		case string:
 			cells[i] = hidden.Cell(v)
+		case int:
+			cells[i] = strconv.Itoa(v)
 		case float64:
 			cells[i] = strconv.FormatFloat(v, 'f', -1, 64)
 		default:

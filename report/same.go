@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/amble-crawler/amble/crawler"
 )
@@ -9,12 +10,13 @@ import (
 // order says in which order pages were fetched, and why another crawl might fetch others. docs/research-crawls.md has the promise.
 func (s *source) order() sheetOrder {
 	set, r, t := s.manifest.Settings, s.report, &s.facts.Total
-	o := sheetOrder{Order: orderInWords(set["order"])}
+	o := sheetOrder{Order: s.orderInWords()}
+	drawn := s.drawn() != nil // from lists: no link has led to a page
 	not := func(format string, args ...any) { o.Not = append(o.Not, fmt.Sprintf(format, args...)) }
-	if scope := set["scope"]; scope != "host" && scope != "tree" {
+	if scope := set["scope"]; !drawn && scope != "host" && scope != "tree" {
 		not("with the scope “%s” a site's pages are also found through links from other sites, and which of them comes first depends on timing", scope)
 	}
-	if n := s.facts.Crossed; n > 0 {
+	if n := s.facts.Crossed; !drawn && n > 0 {
 		not("%s found through another site, which may come earlier or later than the site's own links", plural(n, "page")+verb(n))
 	}
 	switch r.Finish {
@@ -33,15 +35,19 @@ func (s *source) order() sheetOrder {
 	if len(s.manifest.Program) > 0 {
 		not("a program decided, too (%s), and may do so otherwise the next time", and(s.manifest.Program...))
 	}
-	if o.Same = len(o.Not) == 0; o.Same && s.hostCount() > 1 {
+	if o.Same = len(o.Not) == 0; o.Same && !drawn && s.hostCount() > 1 {
 		o.If = "no page of one of these sites links to a page of another that is in scope; none was found in this way"
 	}
 	return o
 }
 
 // orderInWords says in which order the pages of a site were requested.
-func orderInWords(order string) string {
-	seed, hash := crawler.Order(order).Seed()
+func (s *source) orderInWords() string {
+	seed, hash := crawler.Order(s.manifest.Settings["order"]).Seed()
+	if d := s.drawn(); d != nil && !hash {
+		_, seed, _ = strings.Cut(d.Draw, ":")
+		return fmt.Sprintf("by a keyed hash of the URL, with the seed “%s”: the pages drawn, the smallest first", seed)
+	}
 	if !hash {
 		return "first found, first fetched: near breadth first, not random"
 	}

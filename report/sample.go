@@ -31,7 +31,7 @@ func (s *source) sentence() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "From %s to %s (UTC) we crawled %s of %s with %s", r.Started.UTC().Format("2 January 2006, 15:04"), r.Ended.UTC().Format("2 January 2006, 15:04"),
 		plural(r.Pages, "page"), plural(r.Hosts, "site"), s.manifest.Last().Software)
-	fmt.Fprintf(&b, ", beginning at %s and following links %s, within the scope “%s”%s. ", plural(len(s.manifest.Seeds), "seed"), depthText(set["depth"]), set["scope"], bounds(set))
+	b.WriteString(s.frameText())
 	fmt.Fprintf(&b, "At least %s lay between the end of one request to a site and the start of the next; the robots.txt of each site was obeyed (RFC 9309), which excluded %s (%s of those known). ",
 		orText(set["delay"]), plural(t.Reasons["robots_disallow"], "URL"), percent(t.Reasons["robots_disallow"], s.facts.Known+r.Left))
 	if cut := s.censored(); len(cut) > 0 {
@@ -49,6 +49,17 @@ func (s *source) sentence() string {
 	}
 	fmt.Fprintf(&b, "The crawl cost the sites %s, %s and %s of their servers' time.", plural(t.Requests, "request"), bytesText(t.Bytes), span(t.Server))
 	return b.String()
+}
+
+// frameText says which pages could be in the crawl.
+func (s *source) frameText() string {
+	set := s.manifest.Settings
+	if d := s.drawn(); d != nil {
+		n, seed, _ := strings.Cut(d.Draw, ":")
+		return fmt.Sprintf(", a simple random sample of up to %s pages of each of %s, from %s in their sitemaps (those with the smallest HMAC-SHA256 of the URL with the key “%s”), within the scope “%s”%s. ",
+			n, plural(len(d.Sites), "site"), plural(d.Listed, "listed URL"), seed, set["scope"], bounds(set))
+	}
+	return fmt.Sprintf(", beginning at %s and following links %s, within the scope “%s”%s. ", plural(len(s.manifest.Seeds), "seed"), depthText(set["depth"]), set["scope"], bounds(set))
 }
 
 func verb(n int) string {
@@ -107,10 +118,14 @@ func (s *source) censored() (hosts []string) {
 func (s *source) sampleFacts() []fact {
 	r, t, set := s.report, &s.facts.Total, s.manifest.Settings
 	known := s.facts.Known + r.Left
+	frame := fact{"Frame", strings.TrimSuffix(strings.TrimPrefix(s.frameText(), ", "), ". ")}
+	if s.drawn() == nil {
+		frame.Value = fmt.Sprintf("%s given; pages within the scope “%s”, links followed %s", plural(len(s.manifest.Seeds), "seed"), set["scope"], depthText(set["depth"]))
+	}
 	facts := []fact{
-		{"Frame", fmt.Sprintf("%s given; pages within the scope “%s”, links followed %s", plural(len(s.manifest.Seeds), "seed"), set["scope"], depthText(set["depth"]))},
+		frame,
 		{"Bound", strings.TrimPrefix(bounds(set), ", ") + boundReached(string(r.Finish))},
-		{"Order within a site", orderInWords(set["order"])},
+		{"Order within a site", s.orderInWords()},
 		{"Not seen, refused by robots.txt", fmt.Sprintf("%s, %s of those known", plural(t.Reasons["robots_disallow"], "URL"), percent(t.Reasons["robots_disallow"], known))},
 		{"Not seen, failed", fmt.Sprintf("%s, %s of those known", plural(t.Failed(), "URL"), percent(t.Failed(), known))},
 		{"Not seen, over a site's budget", fmt.Sprintf("%s, %s of those known", plural(t.OverBudget(), "URL"), percent(t.OverBudget(), known))},

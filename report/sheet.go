@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/digest"
 	"github.com/amble-crawler/amble/internal/hidden"
 	"github.com/amble-crawler/amble/job"
@@ -54,6 +55,27 @@ type sheetFrame struct {
 	Scope  string   `json:"scope"`
 	Depth  string   `json:"depth"`
 	Known  int      `json:"known"` // URLs that were found, and had an outcome or were left
+
+	Sample *sheetSample `json:"sample,omitempty"` // nil if links were followed
+}
+
+// sheetSample is a draw from sitemaps.
+type sheetSample struct {
+	Draw   string             `json:"draw"` // N:SEED
+	Listed int                `json:"listed"`
+	Drawn  int                `json:"drawn"`
+	Sites  []crawler.SiteDraw `json:"sites"`
+}
+
+func (s *source) drawn() *sheetSample {
+	d := &sheetSample{Draw: s.manifest.Settings["sample"], Sites: s.report.Draws}
+	for _, h := range d.Sites {
+		d.Listed, d.Drawn = d.Listed+h.Listed, d.Drawn+h.Drawn
+	}
+	if len(d.Sites) == 0 {
+		return nil
+	}
+	return d
 }
 
 // sheetOrder says in which order pages were fetched, and whether a second crawl that got the same answers would have fetched the same pages.
@@ -158,7 +180,7 @@ func (s *source) sheet(written []byte) (*sheet, error) {
 	m, r, t, set := s.manifest, s.report, &s.facts.Total, s.manifest.Settings
 	d := &sheet{
 		Schema: sheetSchema, Answers: answers, Bounds: map[string]string{}, Finish: string(r.Finish), Settings: set, Files: m.Outputs,
-		Frame: sheetFrame{len(m.Seeds), m.Seeds[:min(mostSeeds, len(m.Seeds))], sumOf(m.Seeds), set["scope"], set["depth"], s.facts.Known + r.Left},
+		Frame: sheetFrame{len(m.Seeds), m.Seeds[:min(mostSeeds, len(m.Seeds))], sumOf(m.Seeds), set["scope"], set["depth"], s.facts.Known + r.Left, s.drawn()},
 		Order: s.order(),
 		Who:   sheetWho{set["agent"], set["contact"], m.Runs[max(0, len(m.Runs)-mostRuns):]},
 		When:  sheetWhen{m.Created.UTC(), s.facts.First.UTC(), s.facts.Last.UTC(), r.Elapsed.Seconds(), r.Bound.Seconds()},
@@ -213,7 +235,7 @@ func (s *source) unseen() []unseen {
 	t := &s.facts.Total
 	list := []unseen{}
 	for reason, n := range t.Reasons {
-		if strings.HasPrefix(reason, "redirect") {
+		if strings.HasPrefix(reason, "redirect") || reason == crawler.ReasonSample { // no page of its own
 			continue
 		}
 		list = append(list, unseen{Cause: reason, Means: reasonText(reason), URLs: n})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/hidden"
 	"github.com/amble-crawler/amble/job"
@@ -75,11 +76,35 @@ func (t *sheetText) frame() {
 		{"Scope", f.Scope + ", links followed " + depthText(f.Depth)},
 		{"URLs known in the end", num(f.Known)},
 	}
+	if d := f.Sample; d != nil {
+		rows[2][1] = f.Scope + ", no link followed"
+		rows = append(rows, [2]string{"Draw", fmt.Sprintf("%s: of each site the pages with the smallest HMAC-SHA256(seed, URL) among those its sitemaps list; %s drawn of %s", d.Draw, num(d.Drawn), plural(d.Listed, "listed URL"))})
+		for _, h := range d.Sites[:min(mostDraws, len(d.Sites))] {
+			rows = append(rows, [2]string{"Drawn of " + h.Site, drawnOf(h)})
+		}
+	}
 	for _, key := range sortedKeys(t.Bounds) {
 		rows = append(rows, [2]string{"Bound: " + key, t.Bounds[key]})
 	}
 	rows = append(rows, [2]string{"What ended it", strings.ReplaceAll(t.Finish, "_", "-")})
 	t.rows([2]string{"frame", "value"}, rows...)
+}
+
+// mostDraws is how many sites are listed with what was drawn of them; the JSON form has all.
+const mostDraws = 100
+
+// drawnOf says what was drawn of a site.
+func drawnOf(h crawler.SiteDraw) string {
+	switch {
+	case !h.Ended:
+		return fmt.Sprintf("nothing yet: %s listed so far", plural(h.Listed, "page"))
+	case h.Listed == 0:
+		return "nothing: no sitemap lists a page in scope"
+	case h.Below == "":
+		return fmt.Sprintf("all %s, of %s in %s", plural(h.Drawn, "page"), plural(h.Listed, "listed URL"), plural(h.Sitemaps, "sitemap"))
+	}
+	return fmt.Sprintf("%s of %s in %s; inclusion probability %.6f by the ticket after the last one drawn (%s), %.6f if no page is listed twice",
+		num(h.Drawn), plural(h.Listed, "listed URL"), plural(h.Sitemaps, "sitemap"), h.Probability, h.Below, float64(h.Drawn)/float64(h.Listed))
 }
 
 func (t *sheetText) order() {

@@ -28,7 +28,7 @@ var causes = []struct {
 	clauses []string
 }{
 	{keyEntry{"ok", "the site answers"}, nil},
-	{keyEntry{"mut", "the operator's pause"}, []string{ledger.ClauseDelay}},
+	{keyEntry{"mut", "the operator's pause"}, []string{ledger.ClauseDelay, ledger.ClauseHostDelay}},
 	{keyEntry{"cd", "Crawl-delay or Request-rate of robots.txt"}, []string{ledger.ClauseCrawlDelay, ledger.ClauseRequestRate}},
 	{keyEntry{"sl", "pause after slow answers"}, []string{ledger.ClauseLatency}},
 	{keyEntry{"ra", "Retry-After"}, []string{ledger.ClauseRetryAfter}},

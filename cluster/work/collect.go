@@ -126,7 +126,7 @@ func nodeDirs(j *Job, dirs []string) (map[string]string, error) {
 		m, err := readMark(dir)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
-			return nil, &job.Error{Kind: job.Refused, Err: fmt.Errorf("%s is no directory of a node: it has no %s", dir, markName)}
+			return nil, &job.Error{Kind: job.Refused, Err: fmt.Errorf("%s is no directory of a node: it has no %s", dir, job.NodeName)}
 		case err != nil:
 			return nil, err
 		case m.Job != j.id():

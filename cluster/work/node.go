@@ -201,9 +201,6 @@ type mark struct {
 	Job    string `json:"job"` // the hash of its key
 }
 
-// markName is the file of the mark.
-const markName = "node.json"
-
 const markSchema = "amble.node/1"
 
 // id identifies a job, whatever its name.
@@ -228,7 +225,7 @@ func (n *Node) claimDir() error {
 	}
 	for _, e := range entries {
 		if e.Name() != engineName {
-			return fmt.Errorf("%w: %s has %s in it, and no %s: name an empty directory with -o, or one that is not there yet", ErrDir, n.Dir, e.Name(), markName)
+			return fmt.Errorf("%w: %s has %s in it, and no %s: name an empty directory with -o, or one that is not there yet", ErrDir, n.Dir, e.Name(), job.NodeName)
 		}
 	}
 	if err := os.MkdirAll(n.Dir, 0o755); err != nil {
@@ -238,7 +235,7 @@ func (n *Node) claimDir() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(n.Dir, markName), append(b, '\n'), 0o644)
+	return os.WriteFile(filepath.Join(n.Dir, job.NodeName), append(b, '\n'), 0o644)
 }
 
 // engineName is the directory of a server inside a node, in the node's.
@@ -248,12 +245,12 @@ const engineName = "engine"
 func EngineDir(dir string) string { return filepath.Join(dir, engineName) }
 
 func readMark(dir string) (m mark, err error) {
-	b, err := os.ReadFile(filepath.Join(dir, markName))
+	b, err := os.ReadFile(filepath.Join(dir, job.NodeName))
 	if err != nil {
 		return m, err
 	}
 	if err := json.Unmarshal(b, &m); err != nil || m.Schema != markSchema {
-		return m, fmt.Errorf("%s is not of the form %s: is it of another version?", filepath.Join(dir, markName), markSchema)
+		return m, fmt.Errorf("%s is not of the form %s: is it of another version?", filepath.Join(dir, job.NodeName), markSchema)
 	}
 	return m, nil
 }

@@ -16,11 +16,12 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
+var clusterKnown = flag.Int("cluster.known", 0, "measure the memory of a node that knows that many URLs, and of one with 64 idle shards: 1000000 takes some minutes")
+
 var clusterFigures = flag.Int("cluster.figures", 0, "measure what a cluster costs with that many pages of each of 50 hosts: 100 takes some minutes of a machine that does nothing else")
 
 // TestClusterFigures prints what a cluster costs, each time with the command as it is: CPU time a page of a node whose
-// journal is on one server and on three, ÷ that of the same crawl on one machine, and the memory of a node with 64 idle
-// shards and of one that knows 1,000,000 URLs. Nothing is asserted but that each crawl ends.
+// journal is on one server and on three, ÷ that of the same crawl on one machine. Nothing is asserted but that each crawl ends.
 func TestClusterFigures(t *testing.T) {
 	if *clusterFigures == 0 {
 		t.Skip("measures: -cluster.figures 100")
@@ -34,12 +35,33 @@ func TestClusterFigures(t *testing.T) {
 		t.Logf("R%d: %.3f CPU-ms a page, %.2f of one machine; %.3f with its servers; %d MiB",
 			n, c.cpu.Seconds()*1000/pages, c.cpu.Seconds()/single.cpu.Seconds(), (c.cpu+c.servers).Seconds()*1000/pages, c.peak>>20)
 	}
+}
+
+// What a node with 64 shards may have in memory when nearly all are idle, and when it knows 1,000,000 URLs.
+const (
+	idleMemory  = 600 << 20
+	knownMemory = 1 << 30
+)
+
+// TestClusterMemory holds a node to what it may have in memory.
+func TestClusterMemory(t *testing.T) {
+	if *clusterKnown == 0 {
+		t.Skip("takes minutes: -cluster.known 1000000")
+	}
 	idle := newFigures(t, 1, 0)
 	idle.hosts = 1
-	t.Logf("64 shards, nearly all idle: %d MiB", idle.cluster(t, 1, "64", "none").peak>>20)
-	many := newFigures(t, 1000, 1000)
-	known := many.cluster(t, 1, "64", "1000")
-	t.Logf("1,000 pages, with %d URLs left, 64 shards: %d MiB", known.left, known.peak>>20)
+	c := idle.cluster(t, 1, "64", "none")
+	t.Logf("64 shards, nearly all idle: %d MiB", c.peak>>20)
+	if c.peak > idleMemory {
+		t.Errorf("more than %d MiB", idleMemory>>20)
+	}
+	pages := *clusterKnown / 1000
+	many := newFigures(t, pages, 1000)
+	c = many.cluster(t, 1, "64", strconv.Itoa(pages))
+	t.Logf("%d pages, with %d URLs left, 64 shards: %d MiB", pages, c.left, c.peak>>20)
+	if c.peak > knownMemory || c.left < *clusterKnown*9/10 {
+		t.Errorf("more than %d MiB, or fewer URLs than %d", knownMemory>>20, *clusterKnown)
+	}
 }
 
 // figures is a web of which each crawl is measured: 50 hosts of our own, without pauses.
@@ -64,7 +86,7 @@ func newFigures(t *testing.T, each, links int) *figures {
 	for range f.hosts {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			p, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
-			if err != nil || p >= each {
+			if err != nil || p >= each && links < 1000 {
 				http.NotFound(w, r)
 				return
 			}
@@ -73,7 +95,7 @@ func newFigures(t *testing.T, each, links int) *figures {
 			fmt.Fprintf(&b, "<!doctype html><title>%d</title>", p)
 			for i := range links {
 				at := (2*p + 1 + i) % each
-				if links >= 1000 { // all of them new, and never requested
+				if links >= 1000 { // all of them new
 					at = 1000*(p+1) + i
 				}
 				fmt.Fprintf(&b, "<a href=\"/%d\">x</a>", at)

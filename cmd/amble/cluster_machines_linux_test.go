@@ -129,8 +129,8 @@ func fullDisk(t *testing.T, engine, dir string) {
 	if out, err := mounted("true").CombinedOutput(); err != nil {
 		t.Skipf("mounting is not allowed: %v %s", err, out)
 	}
-	web := newClusterWeb(t, 4, 12)
-	web.filler = func() string { return filler(400 << 10) }
+	web := newClusterWeb(t, 4, 6)
+	web.filler = func() string { return filler(800 << 10) }
 	at := createFor(t, engine, "disk", web)
 	full := launchAs(t, mounted(`exec amble "$@"`, workOn(at, "--name", "small", "-o", filepath.Join(small, "n"))...))
 	big := filepath.Join(dir, "big")

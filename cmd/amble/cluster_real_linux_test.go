@@ -147,8 +147,8 @@ func (w *realWeb) end(r *http.Request, pause bool) {
 	}
 }
 
-// wantPauses has every third host request a pause, and waits until they have.
-func (w *realWeb) wantPauses() {
+// wantPauses has every third host request a pause, and waits until they have, or the job is over.
+func (w *realWeb) wantPauses(c *realCluster) {
 	w.mu.Lock()
 	want := w.pauses
 	for i, name := range w.names {
@@ -161,7 +161,7 @@ func (w *realWeb) wantPauses() {
 	until(w.t, "hosts request a pause", func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		return w.pauses >= want
+		return w.pauses >= want || c.ended()
 	})
 }
 
@@ -443,6 +443,7 @@ func TestClusterReal(t *testing.T) {
 		t.Skip("takes minutes: -cluster.real 250")
 	}
 	t.Run("makespan", realMakespan)
+	t.Run("servers", realServers)
 	t.Run("faults", func(t *testing.T) { realFaults(t, 0) })
 	t.Run("faults and max-pages", func(t *testing.T) { realFaults(t, realHosts**clusterReal*9/10) })
 }
@@ -473,6 +474,31 @@ func realMakespan(t *testing.T) {
 	t.Logf("makespan %.1f s, with a kill %.1f s: %.2f of it, %.1f s more", took[0].Seconds(), took[1].Seconds(), took[1].Seconds()/took[0].Seconds(), (took[1] - took[0]).Seconds())
 }
 
+// realServers: all servers are killed and start again, several times: short of what ends the leases, and longer.
+func realServers(t *testing.T) {
+	web := newRealWeb(t, *clusterReal)
+	c := newRealCluster(t, web, "none")
+	for _, down := range []time.Duration{time.Second, 2 * time.Second, realLease} {
+		n := web.count()
+		until(t, "some pages", func() bool { return c.ended() || web.count() > n+10*realHosts })
+		c.running(fmt.Sprintf("all servers are killed, for %v", down))
+		c.restartServers(down, 0, 1, 2)
+	}
+	c.over(web, 0)
+}
+
+// ended reports whether a node has.
+func (c *realCluster) ended() bool {
+	for _, p := range c.nodes {
+		select {
+		case <-p.done:
+			return true
+		default:
+		}
+	}
+	return false
+}
+
 func realFaults(t *testing.T, limit int) {
 	web, pages := newRealWeb(t, *clusterReal), "none"
 	if limit > 0 {
@@ -480,9 +506,9 @@ func realFaults(t *testing.T, limit int) {
 	}
 	c := newRealCluster(t, web, pages)
 	until(t, "all nodes own shards", func() bool { return len(c.owned("a")) > 0 && len(c.owned("b")) > 0 && len(c.owned("c")) > 0 })
-	until(t, "some pages", func() bool { return web.count() > 10*realHosts })
+	until(t, "some pages", func() bool { return c.ended() || web.count() > 10*realHosts })
 	c.running("hosts request pauses")
-	web.wantPauses()
+	web.wantPauses(c)
 	time.Sleep(2 * time.Second) // an answer counts when it is committed
 	c.running("kill -9 of a node")
 	c.kill()
@@ -491,7 +517,7 @@ func realFaults(t *testing.T, limit int) {
 	c.signal("c", syscall.SIGSTOP)
 	time.Sleep(2 * realLease)
 	c.signal("c", syscall.SIGCONT)
-	web.wantPauses()
+	web.wantPauses(c)
 	time.Sleep(2 * time.Second)
 	c.running("a node is cut off")
 	for _, x := range c.cuts {

@@ -17,6 +17,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -156,6 +157,11 @@ func (p *proc) ends(code int) {
 	select {
 	case <-p.done:
 	case <-time.After(clusterDeadline):
+		_ = p.cmd.Process.Signal(syscall.SIGQUIT) // it says where each of its goroutines is
+		select {
+		case <-p.done:
+		case <-time.After(10 * time.Second):
+		}
 		p.t.Fatalf("%s does not end:\n%s", p.name, p.says)
 	}
 	if got := p.cmd.ProcessState.ExitCode(); got != code {
@@ -176,10 +182,16 @@ func until(t *testing.T, what string, holds func() bool) {
 // serveEngine starts a server and returns its address.
 func serveEngine(t *testing.T, dir string) string {
 	t.Helper()
-	p := launch(t, "cluster", "serve", "--name", "s1", "--dir", dir, "--listen", "127.0.0.1:0")
+	_, url := serveEngineProc(t, dir)
+	return url
+}
+
+func serveEngineProc(t *testing.T, dir string) (p *proc, addr string) {
+	t.Helper()
+	p = launch(t, "cluster", "serve", "--name", "s1", "--dir", dir, "--listen", "127.0.0.1:0")
 	url := regexp.MustCompile(`nats://[0-9.:]+`)
 	until(t, "the server listens", func() bool { return url.MatchString(p.says.String()) })
-	return url.FindString(p.says.String())
+	return p, url.FindString(p.says.String())
 }
 
 // TestClusterOfProcesses: processes work on a job, and one of them is killed. The others end by themselves, with exit code 0; what is

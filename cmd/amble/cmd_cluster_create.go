@@ -50,7 +50,8 @@ func (c *clusterCreateCmd) Run(a *app, o *keyflags.Origins) error {
 	cfg, err := o.Config()
 	_, idErr := whoCrawls(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
 	if err := firstUsage(idErr, err, checkScope(&cfg, o),
-		cli.Refuse(cfg.Crawl.Render.Renders(), "render: the nodes of a cluster render no pages: leave it out, or crawl on one machine")); err != nil {
+		cli.Refuse(cfg.Crawl.Render.Renders(), "render: the nodes of a cluster render no pages: leave it out, or crawl on one machine"),
+		cli.Refuse(cfg.Crawl.Sample.N > 0, "sample: no node of a cluster knows when all sitemaps are read: leave it out, or crawl on one machine")); err != nil {
 		return err
 	}
 	spec := &work.Spec{Config: cfg, Seeds: seeds, Shards: c.Shards, Lease: c.Lease, MaxSkew: c.MaxSkew}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/cluster/nats"
@@ -53,13 +54,13 @@ func (c *clusterWorkCmd) Run(a *app) error {
 		}
 		defer s.Close()
 	}
-	e, err := c.open(ctx)
+	t := &nodeTeller{a: a, verbose: c.Verbose, owned: map[int]bool{}}
+	e, err := c.await(ctx, t)
 	if err != nil {
 		return err
 	}
 	defer e.Close()
 	n := &work.Node{Engine: e, Name: c.Name, Dir: c.Out, MaxShards: c.MaxShards}
-	t := &nodeTeller{a: a, verbose: c.Verbose, owned: map[int]bool{}}
 	n.Trace, n.Note = t.trace, t.tell
 	t.tell(fmt.Sprintf("node %s works on job %s; to stop it: Ctrl-C", c.Name, c.Job))
 	err = n.Run(ctx)
@@ -74,6 +75,28 @@ func (c *clusterWorkCmd) Run(a *app) error {
 		return cli.Exit(signalCode(s.Signal), nil)
 	}
 	return c.linger(ctx, a, e, t)
+}
+
+// await connects to the job, and waits for servers that are not there yet: those of three machines that start together, or this
+// one's own without the others.
+func (c *clusterWorkCmd) await(ctx context.Context, t *nodeTeller) (*nats.Engine, error) {
+	for told := false; ; told = true {
+		e, err := c.open(ctx)
+		var s signaled
+		if errors.As(context.Cause(ctx), &s) && err != nil {
+			return nil, cli.Exit(signalCode(s.Signal), nil)
+		}
+		if !nats.Away(err) {
+			return e, err
+		}
+		if !told {
+			t.tell(fmt.Sprintf("%v; the node waits for it; to stop it: Ctrl-C", err))
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+		}
+	}
 }
 
 // linger says how the job ended. A server remains until it is told to stop: what is in it is needed to collect.

@@ -12,10 +12,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/amble-crawler/amble/internal/quicktmp"
 	"github.com/amble-crawler/amble/render/chromium"
 )
 
 func TestMain(m *testing.M) {
+	quicktmp.Use()
 	testscript.Main(m, map[string]func(){"amble": main, "program": program})
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,6 +35,9 @@ func storyText(s *job.Story, line func(name, value string)) {
 	}
 	if s.Visit != nil && s.Visit.Rendered != nil {
 		line("rendered", renderedText(s.Visit.Rendered))
+	}
+	if s.Static != "" {
+		line("rendered", "no: "+s.Static)
 	}
 	if s.Visit != nil {
 		line("result", resultText(s.Visit, s.Line))
@@ -106,6 +110,9 @@ func renderedText(r *sink.Rendered) string {
 		}
 	}
 	var text strings.Builder
+	if r.Rounds == 0 {
+		return fmt.Sprintf("no, in spite of %s: %s", r.Why, cmp.Or(r.Cut, "no round"))
+	}
 	fmt.Fprintf(&text, "because of %s, in %s", r.Why, cli.Plural(r.Rounds, "round"))
 	if r.Bytes == 0 {
 		fmt.Fprintf(&text, ", without a document (%s): the page counts as it was fetched", r.Cut)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/amble-crawler/amble/internal/jsonl"
 	"github.com/amble-crawler/amble/politeness/audit"
 	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/sink"
@@ -51,6 +52,10 @@ type Digest struct {
 	series   series
 	marks    marks
 	line     audit.Line // reused
+
+	key   []byte // reused
+	names jsonl.Names
+	via   struct{ url, site string } // the page that named the last URL
 }
 
 // New returns an empty Digest.
@@ -139,10 +144,31 @@ type Facts struct {
 const mostDepth = 32
 
 // Snapshot returns the present state, with at most this many hosts; 0 is all that are kept. Its cost is that of the hosts
-// that it returns.
+// that it returns, and of at most some thousand requests and groups.
 func (d *Digest) Snapshot(most int) *Facts {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	f, all := d.view(most)
+	for _, h := range all {
+		if len(h.lane.bins) > 0 {
+			f.Lanes = append(f.Lanes, d.lanes.lane(h))
+		}
+	}
+	f.Problems, f.Rules = d.problems.sorted(), d.rules.sorted()
+	f.Opening, f.Recent = slices.Clone(d.marks.first), d.marks.recent()
+	return f
+}
+
+// View is Snapshot without Lanes, Problems, Rules, Opening and Recent, for who looks once a second. Its cost is that of the hosts
+// that it returns, and of putting all hosts in order.
+func (d *Digest) View(most int) *Facts {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f, _ := d.view(most)
+	return f
+}
+
+func (d *Digest) view(most int) (*Facts, []*Host) {
 	f := d.facts
 	f.Early = slices.Clone(f.Early)
 	f.Total = f.Total.clone()
@@ -153,14 +179,10 @@ func (d *Digest) Snapshot(most int) *Facts {
 	f.MoreHosts = len(d.hosts) + len(d.others) - len(all)
 	for _, h := range all {
 		f.Hosts = append(f.Hosts, h.clone())
-		if len(h.lane.bins) > 0 {
-			f.Lanes = append(f.Lanes, d.lanes.lane(h))
-		}
 	}
 	f.Owners = d.owners()
-	f.Problems, f.Rules = d.problems.sorted(), d.rules.sorted()
-	f.Bin, f.Opening, f.Recent, f.Series = d.lanes.width(), slices.Clone(d.marks.first), d.marks.recent(), d.series.clone()
-	return &f
+	f.Bin, f.Series = d.lanes.width(), d.series.clone()
+	return &f, all
 }
 
 // Totals returns the sums over all hosts, without lists. It is cheap.

@@ -212,7 +212,7 @@ func TestHostOfAURLIsThatOfTheLedger(t *testing.T) {
 		"http://a.test/x:y": "a.test:80", "https://a.test": "a.test:443", "http://[::1]/": "[::1]:80", "http://[::1]:8080/": "[::1]:8080",
 		"https://a.test:8443?x": "a.test:8443", "mailto:x@y": "",
 	} {
-		if got := hostOf(url); got != want {
+		if got := New(Config{}).hostOf(url); got != want {
 			t.Errorf("%s: %q", url, got)
 		}
 	}

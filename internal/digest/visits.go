@@ -17,11 +17,11 @@ func (d *Digest) visit(v *sink.Record) {
 		d.facts.Depths[min(max(0, v.Depth), mostDepth)]++
 		d.facts.Sizes.Add(int64(v.Bytes))
 	}
-	host := hostOf(v.URL)
+	host := d.hostOf(v.URL)
 	for _, h := range d.both(host) {
 		h.visit(v, fetched)
 	}
-	if v.Depth > 0 && v.Via != "" && siteOf(hostOf(v.Via)) != siteOf(host) {
+	if v.Depth > 0 && v.Via != "" && d.siteOf(v.Via) != siteOf(host) {
 		d.facts.Crossed++
 	}
 	d.series.visit(v)
@@ -93,11 +93,25 @@ func siteOf(host string) string {
 	return strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(host, ":80"), ":443"), "www.")
 }
 
-// hostOf is host:port of a URL as in the ledger, always with the port; "" if it has none.
-func hostOf(url string) string {
+// hostOf is appendHost as a string.
+func (d *Digest) hostOf(url string) string {
+	d.key = appendHost(d.key[:0], url)
+	return d.names.Of(d.key)
+}
+
+// siteOf is the site of the URL of a page, which is mostly that of the page before.
+func (d *Digest) siteOf(via string) string {
+	if d.via.url != via {
+		d.via.url, d.via.site = via, siteOf(d.hostOf(via))
+	}
+	return d.via.site
+}
+
+// appendHost appends host:port of a URL as in the ledger, always with the port; nothing if it has none.
+func appendHost(b []byte, url string) []byte {
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok {
-		return ""
+		return b
 	}
 	for i := range len(rest) { // strings.IndexAny costs more
 		if c := rest[i]; c == '/' || c == '?' || c == '#' {
@@ -106,11 +120,12 @@ func hostOf(url string) string {
 		}
 	}
 	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	b = append(b, rest...)
 	switch {
 	case rest == "" || strings.LastIndexByte(rest, ':') > strings.LastIndexByte(rest, ']'):
-		return rest
+		return b
 	case scheme == "http":
-		return rest + ":80"
+		return append(b, ":80"...)
 	}
-	return rest + ":443"
+	return append(b, ":443"...)
 }

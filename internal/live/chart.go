@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -134,7 +135,7 @@ func (p *pen) mark(s scale, m *mark, y int) bool {
 		return true
 	}
 	w := max(2, to-x)
-	fmt.Fprintf(kind, "M%.1f %dh%.1fv14h-%.1fz", x, y+2, w, w)
+	drawBox(kind, x, y+2, w, "v14h-")
 	p.kind, p.last = kind, x+w
 	return true
 }
@@ -153,8 +154,18 @@ func (p *pen) pause(s scale, from, to time.Time, held bool, y int) {
 	}
 	x, w := s.x(from), s.x(to)-s.x(from)
 	if w >= 0.5 {
-		fmt.Fprintf(line, "M%.1f %dh%.1fv3h-%.1fz", x, y+8, w, w)
+		drawBox(line, x, y+8, w, "v3h-")
 	}
+}
+
+// drawBox draws a box; down is how high it is, in the language of paths. There are thousands in a picture.
+func drawBox(to *strings.Builder, x float64, y int, w float64, down string) {
+	var room [64]byte
+	b := strconv.AppendFloat(append(room[:0], 'M'), x, 'f', 1, 64)
+	b = strconv.AppendInt(append(b, ' '), int64(y), 10)
+	b = strconv.AppendFloat(append(b, 'h'), w, 'f', 1, 64)
+	b = strconv.AppendFloat(append(b, down...), w, 'f', 1, 64)
+	to.Write(append(b, 'z'))
 }
 
 func (p *pen) put(l *lane) {

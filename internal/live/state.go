@@ -73,7 +73,7 @@ type view struct {
 
 // look collects what a page is made from. The caller holds the lock.
 func (l *Live) look(now time.Time) *view {
-	v := &view{now: now, facts: l.config.Digest.Snapshot(mostRows), least: -1}
+	v := &view{now: now, facts: l.config.Digest.View(mostRows), least: -1}
 	c := &l.config
 	if c.Crawler == nil {
 		if v.state = c.State(); !v.state.Running && !v.facts.Last.IsZero() {

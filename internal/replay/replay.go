@@ -64,6 +64,9 @@ func repeat(ctx context.Context, r *job.Reader, more ...sink.Sink) (*Result, err
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Sample.N > 0 && !m.Finished() {
+		return nil, cli.Usage("%s draws a sample and has not come to its end: what was not drawn yet cannot be told from what was; finish it with amble resume", r.Dir())
+	}
 	rec, err := job.Replay(r.Dir())
 	if err != nil {
 		return nil, err
@@ -126,7 +129,7 @@ func (x *comparison) crawl(ctx context.Context, cfg crawler.Config, seeds []stri
 	key := cfg.Canonical.Key
 	next, stop := pull(r.Visits())
 	defer stop()
-	x.script = &script{next: next, key: key, skipped: x.skipped, lost: x.lost, begun: x.began, urls: map[weburl.Key]*entry{}}
+	x.script = &script{next: next, key: key, skipped: x.skipped, lost: x.lost, begun: x.began, urls: map[weburl.Key]*entry{}, draws: cfg.Sample.N > 0}
 	cfg.Frontier, cfg.Sinks = x.script, append([]sink.Sink{x}, more...)
 	c, err := crawler.New(cfg)
 	if err != nil {

@@ -27,6 +27,8 @@ type script struct {
 	now    time.Time    // then, when the last visit ended
 	want   *sink.Record // the visit that is repeated now
 	again  bool         // its claim was put back
+	draws  bool         // the crawl draws a sample, and has not yet
+	held   bool         // want was not handed out, as the sample is to be drawn first
 	ready  time.Time    // until when that has to wait
 	err    error        // of reading the visits
 }
@@ -111,14 +113,18 @@ func (s *script) Claim(ctx context.Context) (c frontier.Claim, err error) {
 		if put {
 			s.wait(ctx)
 		}
-		if s.again = false; !put && !s.advance() {
+		if s.again = false; !put && !s.held && !s.advance() {
 			return c, frontier.ErrDrained
 		}
+		s.held = false
 		u, err := weburl.Parse(s.want.URL)
 		e := s.urls[s.key(u)]
 		switch {
 		case err != nil:
 			s.lost(s.want, "its URL cannot be read")
+		case e == nil && s.draws: // that nothing is left makes the crawler draw
+			s.draws, s.held = false, true
+			return c, frontier.ErrDrained
 		case e == nil:
 			s.lost(s.want, "nothing led to it again")
 		case !put && s.skipped(s.want):

@@ -1,0 +1,163 @@
+package crawler
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/render"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// keptRenders keep renderings in a durable frontier, and what their pages load in a directory: whatever has been committed
+// is not requested again by a process that resumes the crawl. A rendering is committed like a visit, in one step with the
+// archive that has its exchanges.
+type keptRenders struct{ store frontier.Durable }
+
+// Get implements render.Index.
+func (k keptRenders) Get(key string) ([]byte, error) {
+	return k.store.Value(context.Background(), "", key)
+}
+
+// Each implements render.Index.
+func (k keptRenders) Each(prefix string, f func(key string, value []byte) error) error {
+	return k.store.Values(context.Background(), "", prefix, f)
+}
+
+// makeRenders prepares the rendering of pages.
+func (r *run) makeRenders() (err error) {
+	if !r.cfg.Render.Renders() {
+		return nil
+	}
+	r.renders = newRenders(&r.cfg)
+	if r.commits == nil || r.cfg.RenderDir == "" {
+		r.renders.store = render.NewStore(0)
+		return nil
+	}
+	k := &keptRenders{r.checkpoint.store}
+	if r.renders.store, err = render.OpenStore(r.cfg.RenderDir, k); err != nil {
+		return fmt.Errorf("%w: %w", ErrResume, err)
+	}
+	r.closers = append(r.closers, func() { _ = r.renders.store.Close() }) // it is written to no more
+	r.renders.kept = k
+	r.commits.committed = func() {
+		if err := r.renders.store.Sweep(); err != nil {
+			r.fail(err)
+		}
+	}
+	return nil
+}
+
+// renderKey is the name of the value that a rendering is kept in.
+func renderKey(u weburl.URL) string {
+	h := sha256.Sum256([]byte(u.String()))
+	return render.PrefixPage + hex.EncodeToString(h[:16])
+}
+
+// recordValues adds records to values.
+func recordValues(values map[string][]byte, records []render.Record) map[string][]byte {
+	if values == nil {
+		values = map[string][]byte{}
+	}
+	for _, r := range records {
+		values[r.Key] = r.Value
+	}
+	return values
+}
+
+// heldPage is what is kept of the page besides its document.
+type heldPage struct {
+	Attempt int
+	Page    fetcher.Page
+}
+
+// attach stores with a rendering what its visit needs. Without it the page is fetched again when the crawl is resumed.
+func (s *renders) attach(x *rendering) {
+	if s.kept == nil {
+		return
+	}
+	h := heldPage{Attempt: x.attempt, Page: *x.page}
+	h.Page.Body, h.Page.Header, h.Page.Permit = nil, nil, politeness.Permit{}
+	b, err := json.Marshal(h)
+	if err == nil {
+		_ = x.Attach(b)
+	}
+}
+
+// keepRendering has a rendering committed as it is.
+func (a *attempt) keepRendering(x *rendering) {
+	if a.renders.kept == nil {
+		return
+	}
+	records, err := x.Records(renderKey(x.page.URL), time.Now())
+	if err != nil {
+		a.fail(fmt.Errorf("crawler: %w", err))
+		return
+	}
+	a.values = recordValues(a.values, records)
+}
+
+// saveRendering has a rendering committed as it is, in one step with the exchange for what it was answered, which is archived.
+func (a *attempt) saveRendering(ctx context.Context, x *rendering, p *fetcher.Page) {
+	if a.renders.kept == nil {
+		a.output.archive(ctx, p, politeness.Resource.String())
+		return
+	}
+	a.keepRendering(x)
+	a.commits.keep(ctx, a.values, exchange(p, politeness.Resource.String()))
+	a.values = nil
+}
+
+// resume takes up the renderings that an earlier process has left.
+func (s *renders) resume(ctx context.Context, now time.Time) error {
+	if s == nil || s.kept == nil {
+		return nil
+	}
+	gone := map[string][]byte{}
+	err := s.kept.Each(render.PrefixPage, func(key string, value []byte) error {
+		x, err := s.revive(value, now)
+		if err != nil {
+			gone[key] = nil
+			return nil //nolint:nilerr // The page is fetched again.
+		}
+		s.keep(x.page.URL, x)
+		return nil
+	})
+	if err != nil || len(gone) == 0 {
+		return err
+	}
+	return s.kept.store.Commit(ctx, nil, frontier.Checkpoint{Values: gone})
+}
+
+// revive returns the rendering that a value has kept.
+func (s *renders) revive(value []byte, now time.Time) (*rendering, error) {
+	r, err := render.Resume(&s.cfg.Render, s.store, value, now)
+	if err != nil {
+		return nil, err
+	}
+	var h heldPage
+	b, err := r.Attached()
+	if err == nil {
+		err = json.Unmarshal(b, &h)
+	}
+	document, _ := r.Document()
+	if err == nil && (h.Page.URL != r.URL() || h.Page.Status != document.Status) {
+		err = errors.New("crawler: what is kept of a page is of another one")
+	}
+	if err == nil && !s.reserve(len(document.Body)) {
+		err = render.ErrFull
+	}
+	if err != nil {
+		r.End("")
+		return nil, err
+	}
+	h.Page.Body, h.Page.Header = document.Body, document.Header
+	return &rendering{Rendering: r, page: &h.Page, attempt: h.Attempt}, nil
+}

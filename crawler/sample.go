@@ -1,0 +1,376 @@
+package crawler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/amble-crawler/amble/draw"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// The bounds of a Sample.
+const (
+	MaxSample  = 10_000    // the largest Sample.N
+	MaxSampled = 1_000_000 // the largest product of Sample.N and the sites of a crawl, of which this many URLs are in memory
+)
+
+// Sample draws pages from sitemaps. The crawl reads the sitemaps that the robots.txt files of the seeds' hosts name, and when it has
+// read all of them, it requests of each seed's site the N pages with the smallest tickets (package draw) among those in scope
+// that the sitemaps list, and nothing else: a seed says which site is meant, and no link is followed. The ticket is that of the
+// URL in its canonical form under Config.Canonical. As in ScopeHost, http and https and a leading "www." make no other site.
+//
+// Scope says which of the listed pages may be drawn. Sitemaps at the seeds' sites are read wherever they are, unless an exclude
+// rule names them; they count for Limits, and a crawl that ends by a limit before it has read all of them has drawn nothing.
+//
+// The draw depends on the lists and the seed alone. Of each site N+1 URLs are remembered, however long the lists are, and with a
+// durable Frontier they are committed with the sitemaps that list them. [Report].Draws says how many were listed and drawn.
+type Sample struct {
+	N    int    // pages of each site, at most MaxSample. 0: no sample is drawn, and the crawl follows links
+	Seed string // of the tickets: 1 to 64 bytes, without white space
+}
+
+// String returns the sample as the command takes it, "100:seed", or "none".
+func (s Sample) String() string {
+	if s.N == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%d:%s", s.N, s.Seed)
+}
+
+// ParseSample returns the Sample of a text such as "100:seed", and the zero Sample for "none" and "". The error says what is
+// wrong with the text.
+func ParseSample(text string) (s Sample, err error) {
+	if text == "" || text == "none" {
+		return s, nil
+	}
+	n, seed, ok := strings.Cut(text, ":")
+	if s.N, err = strconv.Atoi(n); err != nil || !ok || s.N < 1 {
+		return Sample{}, fmt.Errorf("crawler: sample %q: want N:SEED, such as 100:2026, or none", text)
+	}
+	s.Seed = seed
+	return s, s.Validate()
+}
+
+// Validate reports an N or a Seed that is out of range.
+func (s Sample) Validate() error {
+	switch {
+	case s.N < 0 || s.N > MaxSample:
+		return fmt.Errorf("crawler: a sample of %d pages: want 1 to %d of each site, or 0 for none", s.N, MaxSample)
+	case s.N == 0:
+		return nil
+	}
+	return checkSeed(s.Seed)
+}
+
+// SiteDraw says what was drawn of a site: see Config.Sample.
+type SiteDraw struct {
+	Site     string `json:"site"`     // as in ScopeHost: without a leading "www.", and without the port if it is a scheme's default
+	Sitemaps int    `json:"sitemaps"` // that list pages of the site in scope
+	Listed   int    `json:"listed"`   // entries of the sitemaps; a page that is listed twice counts twice
+	Drawn    int    `json:"drawn"`
+	// Below is the ticket below which every listed page was drawn, as 16 hexadecimal digits; "" if all were.
+	Below string `json:"below,omitempty"`
+	// Probability is that of each page to be drawn, given the tickets of the others: 1, or the share of tickets below Below. It
+	// holds also if lists repeat pages. Without repetitions, Drawn/Listed is the probability over all seeds.
+	Probability float64 `json:"probability"`
+	Ended       bool    `json:"ended"` // all sitemaps were read or failed for good, and the pages were queued
+}
+
+// Of reports whether u is a URL of the site.
+func (d *SiteDraw) Of(u weburl.URL) bool { return d.Site == hostName(u) }
+
+// validateSample reports what is wrong with Sample, and what cannot be in force together with it.
+func (c *Config) validateSample() error {
+	if err := c.Sample.Validate(); err != nil {
+		return &ConfigError{"Sample", "is wrong: " + err.Error(), err}
+	}
+	switch {
+	case c.Sample.N == 0:
+	case c.Since != nil:
+		return configError("Sample is set together with Since: what an earlier crawl knew would be requested beside the sample; leave out one of the two")
+	case c.Clocks != nil:
+		return configError("Sample is set in a crawl of several processes: none of them knows when all lists are read; draw in one process")
+	}
+	return nil
+}
+
+// readsSitemaps reports whether what the robots.txt of u's origin names as sitemaps is requested.
+func (r *run) readsSitemaps(u weburl.URL) bool {
+	if r.sampler == nil {
+		return r.cfg.Follow.Sitemaps
+	}
+	return r.sampler.open(u)
+}
+
+// sampler draws the sample of a run: first it collects, from every sitemap that is visited, what it lists of the seeds' sites;
+// when nothing else is left to do, it queues what was drawn. So the draw does not depend on which sitemap is read first.
+// Its methods may be called on nil, of a run that draws none.
+type sampler struct {
+	of      Sample
+	lots    map[string]*lot // by site; the map does not change while workers run
+	mu      sync.Mutex
+	changed map[string]bool // sites of which something is to be stored
+	once    sync.Once
+}
+
+// lot is what is known of a site's lists. Its JSON is stored in durable frontiers.
+type lot struct {
+	draw.Bottom
+
+	Sitemaps int  `json:"sitemaps"`
+	Closed   bool `json:"closed"` // the sample is drawn: what is listed from now on comes too late
+}
+
+// listed is what one sitemap lists, by site.
+type listed map[string]*draw.Bottom
+
+// newSampler returns the sampler of a crawl of these seeds, nil without a sample.
+func newSampler(of Sample, seeds []weburl.URL) (*sampler, error) {
+	if of.N == 0 {
+		return nil, nil
+	}
+	s := &sampler{of: of, lots: map[string]*lot{}, changed: map[string]bool{}}
+	for _, u := range seeds {
+		s.lots[hostName(u)] = &lot{Bottom: s.empty()}
+	}
+	if len(s.lots)*of.N > MaxSampled {
+		return nil, configError("Sample is of %d pages of each of %d sites: of %d in all the URLs would be in memory, and at most %d may be; crawl the sites in parts, each is drawn as in one crawl",
+			of.N, len(s.lots), len(s.lots)*of.N, MaxSampled)
+	}
+	return s, nil
+}
+
+func (s *sampler) empty() draw.Bottom { return draw.Bottom{N: s.of.N, Seed: s.of.Seed} }
+
+// text returns the sample as a rulebook has it.
+func (s *sampler) text() string {
+	if s == nil {
+		return ""
+	}
+	return s.of.String()
+}
+
+// site returns what is known of the lists of u's site, nil if it is not that of a seed.
+func (s *sampler) site(u weburl.URL) *lot {
+	if s == nil {
+		return nil
+	}
+	return s.lots[hostName(u)]
+}
+
+// open reports whether u is of a seed's site of which nothing is drawn yet.
+func (s *sampler) open(u weburl.URL) bool {
+	l := s.site(u)
+	if l == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !l.Closed
+}
+
+// entries returns the Requests that stand for the seeds: one for the robots.txt of each origin, which names the sitemaps.
+func (r *run) entries() (queue []frontier.Request) {
+	known := map[string]bool{}
+	for _, u := range r.seeds {
+		if at := u.RobotsURL(); !known[at.String()] {
+			known[at.String()] = true
+			queue = append(queue, frontier.Request{URL: at, Kind: frontier.KindSitemap, Priority: r.cfg.sitemapPriority()})
+		}
+	}
+	return queue
+}
+
+// standsForSeed reports whether the claim is one of entries.
+func (a *attempt) standsForSeed() bool {
+	c := &a.claim
+	return a.sampler != nil && c.Kind == frontier.KindSitemap && c.Via.IsZero() && c.URL == c.URL.RobotsURL()
+}
+
+// wanted returns the URL to request: the claim's, or, for an entry, one that the gate lets nobody request before it knows the
+// robots.txt.
+func (a *attempt) wanted() weburl.URL {
+	if a.standsForSeed() {
+		if root, err := a.claim.URL.Resolve("/"); err == nil {
+			return root
+		}
+	}
+	return a.claim.URL
+}
+
+// entered ends the claim of an entry when its robots.txt is known. What that names is queued once more, because an earlier process
+// may have been killed between its request and that.
+func (a *attempt) entered(ctx context.Context) bool {
+	u := a.claim.URL
+	if !a.standsForSeed() || !a.gate.Origin(u).Known {
+		return false
+	}
+	a.end(ctx, &Visit{Outcome: OutOfScope, Reason: ReasonSample, Rule: "sample " + a.cfg.Sample.String(), Detail: "not a page: it names the sitemaps from which the sample is drawn"}, a.named(u))
+	return true
+}
+
+// list returns an empty list, nil without a sample.
+func (s *sampler) list() listed {
+	if s == nil {
+		return nil
+	}
+	return listed{}
+}
+
+// list notes that the sitemap of the claim lists u.
+func (a *attempt) list(all listed, u weburl.URL) {
+	if len(u.String()) > a.cfg.Limits.URLLength || a.sampler.site(u) == nil || a.judge.belongs(u, frontier.KindSitemap).fate != FateFollow {
+		return
+	}
+	b := all[hostName(u)]
+	if b == nil {
+		b = new(draw.Bottom)
+		*b = a.sampler.empty()
+		all[hostName(u)] = b
+	}
+	b.Add(a.cfg.Canonical.Normal(u), u.String(), a.claim.URL.String())
+}
+
+// collect takes what a sitemap lists, once its visit counts.
+func (s *sampler) collect(all listed) error {
+	if s == nil || len(all) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for site, b := range all {
+		if l := s.lots[site]; !l.Closed {
+			errs = append(errs, l.Merge(b))
+			l.Sitemaps++
+			s.changed[site] = true
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// draw queues the samples, once: all that names a page has been read. That the lots are closed is stored first. So a process that resumes
+// the crawl after a kill in between takes no further list, and when nothing is left to do, it queues the same again.
+func (r *run) draw(ctx context.Context) {
+	r.sampler.once.Do(func() {
+		ctx = context.WithoutCancel(ctx)
+		values, err := r.sampler.close()
+		if err == nil && r.checkpoint != nil {
+			err = r.checkpoint.store.Commit(ctx, nil, frontier.Checkpoint{Values: values})
+		}
+		if err == nil {
+			err = r.addDrawn(ctx)
+		}
+		if err != nil {
+			r.fail(fmt.Errorf("crawler: the sample: %w", err))
+		}
+	})
+}
+
+// close closes all lots and returns what is to be stored of them.
+func (s *sampler) close() (map[string][]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for site, l := range s.lots {
+		if !l.Closed {
+			l.Closed, s.changed[site] = true, true
+		}
+	}
+	return s.values()
+}
+
+// changes returns what is to be stored of the lots that have changed.
+func (s *sampler) changes() (map[string][]byte, error) {
+	if s == nil {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.values()
+}
+
+func (s *sampler) values() (map[string][]byte, error) {
+	values := map[string][]byte{}
+	for site := range s.changed {
+		b, err := json.Marshal(s.lots[site])
+		if err != nil {
+			return nil, err
+		}
+		values[keyLot+site] = b
+	}
+	clear(s.changed)
+	return values, nil
+}
+
+// recall restores a lot that an earlier process has stored. That of a site that is no seed's any more is not needed.
+func (s *sampler) recall(site string, value []byte) error {
+	if s.lots[site] == nil {
+		return nil
+	}
+	l := new(lot)
+	if err := json.Unmarshal(value, l); err != nil {
+		return fmt.Errorf("what the sitemaps of %s list: %w", site, err)
+	}
+	s.lots[site] = l
+	return nil
+}
+
+// sorted returns the lots in the order of their sites' names.
+func (s *sampler) sorted() iter.Seq2[string, *lot] {
+	return func(yield func(string, *lot) bool) {
+		for _, site := range slices.Sorted(maps.Keys(s.lots)) {
+			if !yield(site, s.lots[site]) {
+				return
+			}
+		}
+	}
+}
+
+// addDrawn queues what is drawn, of each site the smallest ticket first.
+func (r *run) addDrawn(ctx context.Context) error {
+	for _, l := range r.sampler.sorted() {
+		for batch := range slices.Chunk(l.Drawn(), pastBatch) {
+			if _, err := r.frontier.Add(ctx, r.requests(batch)...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *run) requests(items []draw.Item) (queue []frontier.Request) {
+	for _, it := range items {
+		u, err := weburl.Parse(it.URL)
+		via, viaErr := weburl.Parse(it.From)
+		if err == nil && viaErr == nil { // both were URLs when they were listed
+			queue = append(queue, frontier.Request{URL: u, Depth: 1, Via: via, Priority: r.judge.priorities.of(u)})
+		}
+	}
+	return queue
+}
+
+// draws returns what was drawn, by site.
+func (s *sampler) draws() (all []SiteDraw) {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for site, l := range s.sorted() {
+		d := SiteDraw{Site: site, Sitemaps: l.Sitemaps, Listed: l.Listed, Drawn: len(l.Drawn()), Probability: l.Probability(), Ended: l.Closed}
+		if below, every := l.Bound(); !every {
+			d.Below = fmt.Sprintf("%016x", below)
+		}
+		all = append(all, d)
+	}
+	return all
+}
