@@ -85,6 +85,9 @@ func (s *Schedule) Len() int { return len(s.pages) }
 func (s *Schedule) Visit(i int, at time.Time, hasChanged bool, age time.Duration) {
 	p := &s.pages[i]
 	p.out, p.gone = false, false
+	if age > 0 { // no page is visited more often, and those made for each visit must not make others look as if they were, too
+		age = max(age, s.cfg.Shortest)
+	}
 	if gap := at.Sub(p.last); gap > 0 {
 		p.history.Add(gap, hasChanged, age)
 		p.rate = 0
@@ -113,14 +116,25 @@ func (s *Schedule) Gone(i int, at time.Time) {
 }
 
 // Announce notes a signal: something says that the page changed at a time. A signal that is not newer than the last visit
-// says that nothing has changed since.
-func (s *Schedule) Announce(i int, changed time.Time) {
+// says that nothing has changed since. It reports whether the signal is news: newer than the last visit, and not known yet.
+func (s *Schedule) Announce(i int, changed time.Time) (news bool) {
 	p := &s.pages[i]
 	p.listed = true
-	if changed.After(p.last) {
-		p.announced = changed
-		s.enqueue(i)
+	if !changed.After(p.last) || changed.Equal(p.announced) {
+		return false
 	}
+	p.announced = changed
+	s.enqueue(i)
+	return true
+}
+
+// List notes that signals are given of a page: a change without one is missed by them.
+func (s *Schedule) List(i int) { s.pages[i].listed = true }
+
+// Signal returns whether signals are given of a page, and whether one says that it has changed since the last visit.
+func (s *Schedule) Signal(i int) (listed, announced bool) {
+	p := &s.pages[i]
+	return p.listed, !p.announced.IsZero()
 }
 
 // Signals returns what is known of the host's signals.

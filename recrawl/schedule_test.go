@@ -173,3 +173,76 @@ func TestOldSignal(t *testing.T) {
 		t.Errorf("an old signal was judged: %+v", got)
 	}
 }
+
+// Pages that are made anew for each visit, and say so with a Last-Modified of a moment ago, do not make their siblings look
+// as if they changed every minute.
+func TestPagesOfTheMoment(t *testing.T) {
+	s, now := recrawl.New(recrawl.Config{Budget: 60}), at(0)
+	for i := range 24 {
+		s.Add(fmt.Sprint("/", i), now)
+	}
+	for visit := range 6 {
+		now = now.Add(12 * time.Hour)
+		for i := range 24 {
+			if i < 8 {
+				s.Visit(i, now, true, time.Minute)
+			} else {
+				s.Visit(i, now, visit%3 == i%3, 0)
+			}
+		}
+	}
+	late := s.Add("/late", now)
+	s.Next(now)
+	for i := range s.Len() {
+		if p := s.Page(i); i == late && p.Rate > 24 || i >= 8 && p.TooFast {
+			t.Errorf("page %d: %+v", i, p)
+		}
+	}
+}
+
+// A page that changes too fast to follow is visited by its part of what is spread evenly.
+func TestScheduleForgetsNoPage(t *testing.T) {
+	s, now := recrawl.New(recrawl.Config{Budget: 10}), at(0)
+	for i := range 20 {
+		s.Add(fmt.Sprint("/", i), now)
+	}
+	for visit := range 8 {
+		now = now.Add(day)
+		for i := range 20 {
+			if i < 4 {
+				s.Visit(i, now, true, time.Minute)
+			} else {
+				s.Visit(i, now, visit%3 == i%3, 0)
+			}
+		}
+	}
+	s.Next(now)
+	least := recrawl.DefaultFloor * s.Revisits() / 20
+	for i := range 20 {
+		if p := s.Page(i); p.TooFast != (i < 4) || p.Frequency < least*0.99 || p.TooFast && p.Frequency > least*1.01 {
+			t.Errorf("page %d: %+v; at least %.4f visits a day", i, p, least)
+		}
+	}
+}
+
+// A signal is news once, and only if it is of a change after the last visit.
+func TestSignalsAreNewsOnce(t *testing.T) {
+	s := recrawl.New(recrawl.Config{Budget: 10})
+	s.Add("/", at(1))
+	if listed, announced := s.Signal(0); listed || announced {
+		t.Error("nothing is known of a page")
+	}
+	if s.Announce(0, at(1)) || s.Announce(0, at(0.5)) {
+		t.Error("what changed before the last visit is news")
+	}
+	if listed, announced := s.Signal(0); !listed || announced {
+		t.Error("a change before the last visit is announced")
+	}
+	if !s.Announce(0, at(2)) || s.Announce(0, at(2)) {
+		t.Error("what is announced is not news once")
+	}
+	s.Visit(0, at(3), true, 0)
+	if listed, announced := s.Signal(0); !listed || announced || s.Signals().Right != 1 {
+		t.Errorf("after the visit: %v, %v, %+v", listed, announced, s.Signals())
+	}
+}

@@ -77,7 +77,7 @@ func (b *budget) done(host string) {
 	s.open--
 	if s.admitted > 0 { // if two are open, it does not matter which of them was made
 		s.admitted--
-		s.ends = append(s.ends, time.Now())
+		b.ended(host, time.Now())
 	}
 }
 
@@ -98,35 +98,46 @@ func (b *budget) used(host string) int {
 	return len(s.ends) + s.admitted
 }
 
-// recall counts the requests in the ledger of a job. One without an end, of a process that was killed, counts as ended now.
+// recall counts the requests in the ledger of a job. One without an end, of a process that was killed, was over when the next
+// process began, or is now.
 func (b *budget) recall(r *job.Reader, now time.Time) error {
-	type id struct {
-		run string
-		id  uint64
+	run, open := "", map[uint64]string{}
+	end := func(at time.Time) {
+		for _, host := range open {
+			b.ended(host, at)
+		}
+		clear(open)
 	}
-	open := map[id]string{}
 	for e, err := range r.Ledger() {
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
+		}
+		at := latest(e.Written, e.Ended, e.Reported)
+		if e.Run != run && !at.IsZero() {
+			end(at)
+			run = e.Run
+		}
+		switch {
 		case e.Event == ledger.Start && now.Sub(e.Written) < 2*day:
-			open[id{e.Run, e.ID}] = e.Host
-		case e.Event == ledger.End:
-			if host, ok := open[id{e.Run, e.ID}]; ok {
-				s := b.of(host)
-				s.ends = append(s.ends, latest(e.Written, e.Ended, e.Reported))
+			open[e.ID] = e.Host
+		case e.Event == ledger.End && e.Run == run:
+			if host, ok := open[e.ID]; ok {
+				b.ended(host, at)
 			}
-			delete(open, id{e.Run, e.ID})
+			delete(open, e.ID)
 		}
 	}
-	for _, host := range open {
-		s := b.of(host)
-		s.ends = append(s.ends, now)
-	}
+	end(now)
 	for _, s := range b.hosts {
 		slices.SortFunc(s.ends, time.Time.Compare)
 	}
 	return nil
+}
+
+// ended notes that a request to a host was over at a time.
+func (b *budget) ended(host string, at time.Time) {
+	s := b.of(host)
+	s.ends = append(s.ends, at)
 }
 
 func latest(all ...time.Time) time.Time { return slices.MaxFunc(all, time.Time.Compare) }

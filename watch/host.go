@@ -34,9 +34,10 @@ type ref struct {
 
 // siteMap is a sitemap that is known.
 type siteMap struct {
-	url  weburl.URL
-	last time.Time
-	out  bool // queued again
+	url   weburl.URL
+	last  time.Time
+	out   bool // queued again
+	moved bool // it is not requested again; what it moved to is
 }
 
 // hostOf returns the host of a URL. The caller holds the lock.

@@ -2,9 +2,11 @@ package watch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
@@ -25,6 +27,7 @@ type seen struct {
 	outcome crawler.Outcome
 	status  int
 	whole   bool // the body is
+	missed  bool // a line says that a change was, by signals that are given of the page
 	sha256  [32]byte
 	valid   fetcher.Validators
 	to      string // of a redirect
@@ -85,6 +88,7 @@ func (r *ref) found(s *seen, c *Change) {
 		c.Change, c.Since = Back, r.last.UTC()
 	case differs:
 		c.Change, c.Since, c.Before = Changed, r.last.UTC(), hex.EncodeToString(before[:])
+		c.Signal = r.signal(s)
 	}
 	if c.Change != "" {
 		c.SHA256 = hex.EncodeToString(sum[:])
@@ -95,6 +99,20 @@ func (r *ref) found(s *seen, c *Change) {
 	r.gone, r.last = false, s.at
 	r.past = crawler.Past{Validators: s.valid, SHA256: sum}
 	r.host.next = time.Time{}
+}
+
+// signal returns Change.Signal of a page that has changed.
+func (r *ref) signal(s *seen) string {
+	if s.missed {
+		r.host.sched.List(r.number)
+	}
+	switch listed, announced := r.host.sched.Signal(r.number); {
+	case announced:
+		return Announced
+	case listed:
+		return Missed
+	}
+	return ""
 }
 
 // age returns how long before the visit the page changed last, as the site says; 0 if it does not.
@@ -112,23 +130,69 @@ func (w *Watch) recall(v *sink.Record) {
 	if err != nil {
 		return
 	}
-	if w.isMap(v) {
-		w.maps[w.profile.Key(u)] = &siteMap{url: u, last: v.Ended}
+	said := saidIn(v)
+	if w.isMap(v, u) {
+		w.maps[w.profile.Key(u)] = &siteMap{url: u, last: v.Ended, moved: v.Outcome == string(crawler.Redirected)}
+		w.announced(said.Announced)
 		return
 	}
 	s := seen{
 		url: u, depth: v.Depth, at: v.Ended, outcome: crawler.Outcome(v.Outcome), status: v.Status, whole: v.Truncated == "",
 		valid: fetcher.Validators{ETag: strings.Clone(v.ETag), LastModified: strings.Clone(v.LastModified)}, to: v.Final,
+		missed: said.Signal == Missed,
 	}
 	if b, err := hex.DecodeString(v.SHA256); err == nil && len(b) == len(s.sha256) {
 		s.sha256 = [32]byte(b)
 	}
 	w.note(&s)
+	w.announced(said.Announced)
 }
 
-// isMap reports whether a line is that of a sitemap: a robots.txt or another sitemap has named it, without being a page
-// that leads to pages.
-func (w *Watch) isMap(v *sink.Record) bool {
+// said is what a watch has written into a line.
+type said struct {
+	Signal    string               `json:"signal"`
+	Announced map[string]time.Time `json:"announced"`
+}
+
+// saidIn returns what a watch has written into a line: what programs wrote into it besides is none of ours.
+func saidIn(v *sink.Record) (all said) {
+	for _, d := range v.Data {
+		var s said
+		if json.Unmarshal(d, &s) == nil {
+			all.Signal = cmp.Or(all.Signal, s.Signal)
+			if all.Announced == nil {
+				all.Announced = s.Announced
+			}
+		}
+	}
+	return all
+}
+
+// announced brings back what a sitemap or a feed has announced. The caller holds the lock.
+func (w *Watch) announced(all map[string]time.Time) {
+	for url, changed := range all {
+		if u, err := weburl.Parse(url); err == nil {
+			w.announceOne(u, changed)
+		}
+	}
+}
+
+// announceOne passes on when a page changed, and reports whether that is news. The caller holds the lock.
+func (w *Watch) announceOne(u weburl.URL, changed time.Time) bool {
+	r := w.pages[w.profile.Key(u)]
+	if r == nil {
+		return false
+	}
+	r.host.next = time.Time{}
+	return r.host.sched.Announce(r.number, changed)
+}
+
+// isMap reports whether a line is that of a sitemap: a robots.txt or another sitemap has named it, at its first visit,
+// without being a page that leads to pages.
+func (w *Watch) isMap(v *sink.Record, u weburl.URL) bool {
+	if w.maps[w.profile.Key(u)] != nil {
+		return true
+	}
 	via, err := weburl.Parse(v.Via)
 	if err != nil || v.Depth != 0 || v.Links != nil && v.Outcome == string(crawler.Fetched) && strings.Contains(v.Type, "html") {
 		return false
@@ -158,8 +222,7 @@ func (w *Watch) visited(v *crawler.Visit) error {
 	defer w.mu.Unlock()
 	now := time.Now()
 	if v.Kind == frontier.KindSitemap {
-		w.visitedMap(v, now)
-		return nil
+		return w.visitedMap(v, now)
 	}
 	s := seen{url: v.URL, depth: v.Depth, at: now, outcome: v.Outcome, status: v.Status(), sha256: v.SHA256, valid: v.Validators}
 	if v.Page != nil {
@@ -173,7 +236,9 @@ func (w *Watch) visited(v *crawler.Visit) error {
 	}
 	c := w.note(&s)
 	if s.there() && strings.Contains(v.Page.ContentType, "xml") && !v.Page.IsHTML() {
-		w.announce(v) // a feed
+		if err := w.announce(v); err != nil { // a feed
+			return err
+		}
 	}
 	if c.Change == "" {
 		return nil
@@ -184,29 +249,31 @@ func (w *Watch) visited(v *crawler.Visit) error {
 	return v.Emit(c)
 }
 
-// visitedMap learns from a visit to a sitemap. One that has moved is not requested again; what it moved to is.
-func (w *Watch) visitedMap(v *crawler.Visit, now time.Time) {
+// visitedMap learns from a visit to a sitemap.
+func (w *Watch) visitedMap(v *crawler.Visit, now time.Time) error {
 	key := w.profile.Key(v.URL)
 	delete(w.granted, key)
-	if v.Outcome == crawler.Redirected {
-		delete(w.maps, key)
-		return
-	}
-	w.maps[key] = &siteMap{url: v.URL, last: now}
+	w.maps[key] = &siteMap{url: v.URL, last: now, moved: v.Outcome == crawler.Redirected}
 	if v.Outcome == crawler.Fetched {
-		w.announce(v)
+		return w.announce(v)
 	}
+	return nil
 }
 
-// announce passes on what a sitemap or a feed says of the times at which pages changed. The caller holds the lock.
-func (w *Watch) announce(v *crawler.Visit) {
+// mostAnnounced bounds how many announcements a line has: after a kill, others are known when they are read once more.
+const mostAnnounced = 10_000
+
+// announce passes on what a sitemap or a feed says of the times at which pages changed. What is news becomes part of the
+// visit's line, so that it is known after a kill. The caller holds the lock.
+func (w *Watch) announce(v *crawler.Visit) error {
 	if v.Status() != http.StatusOK {
-		return
+		return nil
 	}
 	text, err := v.Page.Text()
 	if err != nil {
-		return
+		return nil //nolint:nilerr // it announces nothing
 	}
+	news := map[string]time.Time{}
 	sm := extract.Sitemap(bytes.NewReader(text), extract.SitemapOptions{})
 	for e, err := sm.Next(); err == nil; e, err = sm.Next() {
 		changed, ok := e.Modified()
@@ -214,9 +281,14 @@ func (w *Watch) announce(v *crawler.Visit) {
 		if !ok || err != nil || e.Sitemap {
 			continue
 		}
-		if r := w.pages[w.profile.Key(to)]; r != nil {
-			r.host.sched.Announce(r.number, changed)
-			r.host.next = time.Time{}
+		if w.announceOne(to, changed) && len(news) < mostAnnounced {
+			news[to.String()] = changed.UTC()
 		}
 	}
+	if len(news) == 0 {
+		return nil
+	}
+	return v.Emit(struct {
+		Announced map[string]time.Time `json:"announced"`
+	}{news})
 }

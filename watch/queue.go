@@ -157,7 +157,7 @@ func (w *Watch) feed(ctx context.Context) (until time.Time, changed <-chan struc
 // dueMaps adds the sitemaps that are due.
 func (w *Watch) dueMaps(due []frontier.Request, now, until time.Time) ([]frontier.Request, time.Time) {
 	for _, m := range w.maps {
-		if m.out {
+		if m.out || m.moved {
 			continue
 		}
 		at := m.last.Add(w.hostOf(m.url).mapsEvery(len(w.maps)))

@@ -46,7 +46,7 @@ type Config struct {
 	Program func(c *job.Config)
 }
 
-// Change is what a visit has found. It is the first element of Record.Data of the visit's line in visits.jsonl.
+// Change is what a visit has found. It is an element of Record.Data of the visit's line in visits.jsonl.
 type Change struct {
 	Change string    `json:"change"` // New, Changed, Gone, Moved or Back
 	URL    string    `json:"url"`
@@ -57,7 +57,15 @@ type Change struct {
 	Before string    `json:"before,omitempty"` // the SHA-256 at the visit before, with Changed
 	// Since is the time of the visit before, after which the page has changed. Zero with New.
 	Since time.Time `json:"since,omitzero"`
+	// Signal says, with Changed, what a sitemap or feed that lists the page said before: Announced or Missed; "" if none does.
+	Signal string `json:"signal,omitempty"`
 }
+
+// Values of Change.Signal.
+const (
+	Announced = "announced" // it has changed since the visit before
+	Missed    = "missed"    // nothing
+)
 
 // Values of Change.Change.
 const (
@@ -119,6 +127,9 @@ func refused(format string, args ...any) error {
 
 // configure makes the crawl of the job one that revisits pages. The job is locked meanwhile.
 func (w *Watch) configure(c *crawler.Config) error {
+	if c.Sample.N > 0 {
+		return refused("%s draws a sample, and a watch finds pages by their links: crawl the pages drawn as seeds into a new directory, and watch that", w.dir)
+	}
 	r, err := job.Read(w.dir)
 	if err != nil {
 		return err

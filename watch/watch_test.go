@@ -7,13 +7,12 @@ import (
 	"flag"
 	"fmt"
 	"hash/fnv"
-	"math/rand/v2"
+	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -41,6 +40,11 @@ type site struct {
 	until map[string]time.Duration // when it disappears
 	links string
 	fails time.Time // when it begins to answer 500; zero: never
+
+	signals bool // there is a sitemap with the times at which pages changed
+	lies    bool // the sitemap says that they changed just now
+	feed    bool // /feed.xml says when they changed
+	asked   func(step string)
 }
 
 // newSite makes a site with pages of which the n-th changes every so many days, and some not at all.
@@ -51,6 +55,7 @@ func newSite(w *crawltest.Web, pages int) *site {
 	}
 	c := w.Site("https://a.test")
 	c.Handle("/*", s)
+	c.Handle("/robots.txt", s)
 	w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: contact, AllowRepeats: true})
 	return s
 }
@@ -70,15 +75,69 @@ func (s *site) version(path string, at time.Time) int {
 	if every == 0 {
 		return 0
 	}
+	return int((age + ahead(path)) / every)
+}
+
+// ahead is by how much the changes of a page come earlier than those of others.
+func ahead(path string) time.Duration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(path))
-	return int((age + time.Duration(h.Sum32()%3600)*time.Second) / every)
+	return time.Duration(h.Sum32()%3600) * time.Second
+}
+
+// changed returns when the version of a page at a time came about.
+func (s *site) changed(path string, at time.Time) time.Time {
+	if v := s.version(path, at); v > 0 {
+		return s.begin.Add(time.Duration(v)*s.every[path] - ahead(path))
+	}
+	return s.begin.Add(s.from[path])
+}
+
+// list lists all pages that there are, with the times at which they changed.
+func (s *site) list(rw http.ResponseWriter, begin, entry, end string) {
+	rw.Header().Set("Content-Type", "application/xml")
+	fmt.Fprint(rw, begin)
+	for _, path := range slices.Sorted(maps.Keys(s.every)) {
+		now := time.Now()
+		if s.version(path, now) < 0 || path == "/feed.xml" {
+			continue
+		}
+		changed := s.changed(path, now)
+		if s.lies {
+			changed = now
+		}
+		fmt.Fprintf(rw, entry, "https://a.test"+path, changed.Format(time.RFC3339))
+	}
+	fmt.Fprint(rw, end)
 }
 
 // ServeHTTP implements http.Handler.
 func (s *site) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/robots.txt" {
+	if s.asked != nil {
+		s.asked("begin " + r.URL.Path)
+		defer s.asked("end " + r.URL.Path)
+	}
+	switch {
+	case r.URL.Path == "/robots.txt" && s.signals:
+		fmt.Fprintln(rw, "Sitemap: https://a.test/sitemap.xml")
+		return
+	case r.URL.Path == "/robots.txt":
 		http.NotFound(rw, r)
+		return
+	case r.URL.Path == "/sitemap.xml" && s.signals:
+		s.list(rw, "<urlset>", "<url><loc>%s</loc><lastmod>%s</lastmod></url>", "</urlset>")
+		return
+	case r.URL.Path == "/feed.xml" && s.feed:
+		s.list(rw, `<feed xmlns="http://www.w3.org/2005/Atom">`, `<entry><link href="%s"/><updated>%s</updated></entry>`, "</feed>")
+		return
+	case r.URL.Path == "/plain": // no validators
+		rw.Header().Set("Content-Type", "text/plain")
+		fmt.Fprint(rw, "the same each time, and without a word about that")
+		return
+	case strings.HasPrefix(r.URL.Path, "/now/"):
+		rw.Header().Set("Content-Type", "text/plain")
+		rw.Header().Set("Last-Modified", time.Now().Add(-time.Minute).UTC().Format(http.TimeFormat))
+		fmt.Fprint(rw, time.Now())
 		return
 	}
 	if !s.fails.IsZero() && time.Now().After(s.fails) {
@@ -199,105 +258,6 @@ func changesIn(t *testing.T, dir string) (all []watch.Change) {
 		}
 	}
 	return all
-}
-
-// A watched job finds what changes, is new, gone and back, with conditional requests, and with no more requests a day than
-// it may make.
-func TestWatch(t *testing.T) {
-	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
-		s := newSite(web, 20)
-		s.page("/late", 0)
-		s.from["/late"] = day
-		s.until["/p/4"] = 30 * time.Hour
-		dir := filepath.Join(t.TempDir(), "job")
-		s.crawl(t, dir, nil)
-		began := time.Now()
-		w, found := s.watch(t.Context(), t, dir, 60, days(3))
-		if err := s.overBudget(60); err != nil {
-			t.Error(err)
-		}
-		n, same := s.requestsSince(began)
-		t.Logf("%d requests, %d not modified, %d changes ", n, same, len(found))
-		if n < 3*40 || same < n/3 {
-			t.Errorf("%d requests, %d of them not modified", n, same)
-		}
-		count := map[string]int{}
-		of := map[string]int{}
-		for _, c := range found {
-			count[c.Change]++
-			of[strings.TrimPrefix(c.URL, "https://a.test")]++
-		}
-		if count[watch.New] != 1 || of["/late"] != 1 || count[watch.Gone] != 1 || of["/p/4"] < 1 {
-			t.Errorf("changes: %v, by page: %v", count, of)
-		}
-		for path, n := range of {
-			if strings.HasPrefix(path, "/p/") && s.every[path] == 0 && path != "/p/4" {
-				t.Errorf("%s has not changed, and is reported %d times", path, n)
-			}
-		}
-		if of["/p/1"] < 3 || of["/p/5"] < 3 {
-			t.Errorf("pages that change every 9 hours are reported %d and %d times", of["/p/1"], of["/p/5"])
-		}
-		if in := changesIn(t, dir); len(in) != len(found) {
-			t.Errorf("%d changes in visits.jsonl, %d were told", len(in), len(found))
-		}
-		st := w.Status()
-		if url, due := w.Next(); len(st.Hosts) != 1 || st.Hosts[0].Pages != 21 || st.Hosts[0].Gone != 1 || url == "" || due.Before(time.Now().Add(-day)) {
-			t.Errorf("status: %+v", st)
-		}
-		if v, err := verify(dir); err != nil || v.Damaged() != 0 {
-			t.Errorf("verify: %v %+v", err, v)
-		}
-	})
-}
-
-// A watch that is killed at any time, and begun again from what was on disk then, keeps the budget, tells each change once,
-// and knows what was known.
-func TestWatchIsKilled(t *testing.T) {
-	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
-		s := newSite(web, 12)
-		s.page("/late", 0)
-		s.from["/late"] = 8 * time.Hour
-		dir := filepath.Join(t.TempDir(), "job")
-		s.crawl(t, dir, nil)
-		r := rand.New(rand.NewPCG(5, 6))
-		for i := range 5 {
-			ctx, cancel := context.WithCancel(t.Context())
-			ended := make(chan struct{})
-			go func() {
-				defer close(ended)
-				s.watch(ctx, t, dir, 30, 40*day)
-			}()
-			time.Sleep(time.Duration(r.Int64N(int64(days(1)) / 2)))
-			synctest.Wait()
-			next := filepath.Join(t.TempDir(), fmt.Sprint("job", i))
-			if err := os.CopyFS(next, os.DirFS(dir)); err != nil {
-				t.Fatal(err)
-			}
-			cancel()
-			<-ended
-			dir = next
-		}
-		_, _ = s.watch(t.Context(), t, dir, 30, days(1))
-		if err := s.overBudget(30); err != nil {
-			t.Error(err)
-		}
-		told := map[string]bool{}
-		news := 0
-		for _, c := range changesIn(t, dir) {
-			id := c.Change + c.URL + c.SHA256
-			if told[id] && c.Change != watch.Back {
-				t.Errorf("told twice: %+v", c)
-			}
-			told[id] = true
-			if c.Change == watch.New {
-				news++
-			}
-		}
-		if news != 1 || len(told) < 5 {
-			t.Errorf("%d new pages, %d changes", news, len(told))
-		}
-	})
 }
 
 // Further attempts at pages that fail are part of the budget: the gate holds what would exceed it.
