@@ -8,12 +8,15 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/amble-crawler/amble/internal/quicktmp"
 )
 
 // programsDir is where the project's programs are built, for all tests of this package.
 var programsDir string
 
 func TestMain(m *testing.M) {
+	quicktmp.Use()
 	var err error
 	if programsDir, err = os.MkdirTemp("", "docs"); err != nil {
 		fmt.Fprintln(os.Stderr, err)

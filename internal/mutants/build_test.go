@@ -29,8 +29,27 @@ var root = filepath.Join("..", "..")
 // begins with the choice between them, so that one build per package is enough.
 type binaries struct{ politeness, ledger, crawler string }
 
-// build makes the binaries. It changes no file: the mutated ones are given to go with -overlay.
+// build makes the binaries.
 func build(t *testing.T, ms []mutant) binaries {
+	t.Helper()
+	list := overlay(t, ms)
+	return binaries{compile(t, list, "./politeness"), compile(t, list, "./politeness/ledger"), compile(t, list, "./crawler")}
+}
+
+// compile makes the test binary of a package.
+func compile(t *testing.T, overlay, pkg string) string {
+	t.Helper()
+	out := filepath.Join(filepath.Dir(overlay), path.Base(pkg)+".test")
+	cmd := exec.Command("go", "test", "-c", "-vet=off", "-overlay="+overlay, "-o", out, pkg)
+	cmd.Dir = root
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("the mutants do not build: %v\n%s", err, said)
+	}
+	return out
+}
+
+// overlay makes the files with mutants, which are given to go with -overlay: no file is changed.
+func overlay(t *testing.T, ms []mutant) (list string) {
 	t.Helper()
 	dir := t.TempDir()
 	replace := map[string]string{}
@@ -57,23 +76,15 @@ func build(t *testing.T, ms []mutant) binaries {
 	for dir, pkg := range packages(by) {
 		put(dir+"/mutant.go", fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar mutant = os.Getenv(%q)\n", pkg, variable))
 	}
-	list, overlay := filepath.Join(dir, "overlay.json"), map[string]any{"Replace": replace}
-	spec, err := json.Marshal(overlay)
+	list = filepath.Join(dir, "overlay.json")
+	spec, err := json.Marshal(map[string]any{"Replace": replace})
 	if err == nil {
 		err = os.WriteFile(list, spec, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := binaries{filepath.Join(dir, "politeness.test"), filepath.Join(dir, "ledger.test"), filepath.Join(dir, "crawler.test")}
-	for out, pkg := range map[string]string{b.politeness: "./politeness", b.ledger: "./politeness/ledger", b.crawler: "./crawler"} {
-		cmd := exec.Command("go", "test", "-c", "-vet=off", "-overlay="+list, "-o", out, pkg)
-		cmd.Dir = root
-		if said, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("the mutants do not build: %v\n%s", err, said)
-		}
-	}
-	return b
+	return list
 }
 
 // packages returns the names of the packages of the files, by directory.
@@ -164,7 +175,7 @@ func choice(t *testing.T, f *ast.FuncDecl, name string, n int) string {
 
 // TestMutantsAreFunctionsOfTheirOwn checks the copies: each has the text of its mutant, and the file is valid Go.
 func TestMutantsAreFunctionsOfTheirOwn(t *testing.T) {
-	for i, m := range all() {
+	for i, m := range slices.Concat(all(), slices.Concat(elsewhere...)) {
 		text := mutated(t, m.file, map[int]mutant{i + 1: m})
 		if b, err := format.Source([]byte(text)); err != nil || len(b) == 0 {
 			t.Errorf("%s: %v", m.name, err)

@@ -27,6 +27,7 @@ var (
 const (
 	crawlSeeds = 1500
 	gateSeeds  = 70_000
+	pageSeeds  = 300
 )
 
 // sims are the simulations.
@@ -35,11 +36,13 @@ type sims uint8
 const (
 	crawl sims = 1 << iota // random crawls of random webs: TestSim of crawler
 	gate                   // random callers of the Gate: TestGateSim of politeness
+	page                   // random pages made by scripts, and kills: TestRenderSim of crawler
+	lots                   // sitemaps from which samples are drawn, and kills: the tests of samples of crawler
 	both  = crawl | gate
 )
 
 // TestMutants expects politeness' own tests to fail for each mutant, and for each that switches a protection off also the
-// simulations that the table names.
+// simulations that the table names. For those of rendering and of samples it is the simulation alone.
 func TestMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and runs tests of other packages")
@@ -62,6 +65,20 @@ func TestMutants(t *testing.T) {
 // run tries one mutant.
 func (b binaries) run(t *testing.T, n int, m mutant) {
 	t.Helper()
+	if m.sees == page { // nothing of politeness
+		if seed, ok := b.simulate(t, n, page, m.seed[page]); !ok {
+			t.Errorf("the %v simulation does not notice: %s", page, m.name)
+		} else if *asks {
+			t.Logf("%s: seed %d of the %v simulation", m.name, seed, page)
+		}
+		return
+	}
+	if m.sees == lots {
+		if failed, _ := execute(t, n, b.crawler, "crawler", "-test.run=^TestSample", "-sample.every=1", "-sample.webs=60"); !failed {
+			t.Errorf("no test of samples notices: %s", m.name)
+		}
+		return
+	}
 	if !*noUnits {
 		failed, _ := execute(t, n, b.politeness, "politeness", "-test.skip=^TestGateSim$")
 		if !failed && path.Dir(m.file) == "politeness/ledger" {
@@ -85,8 +102,11 @@ func (b binaries) run(t *testing.T, n int, m mutant) {
 }
 
 func (s sims) String() string {
-	if s == crawl {
+	switch s {
+	case crawl:
 		return "crawl"
+	case page:
+		return "page"
 	}
 	return "gate"
 }
@@ -96,15 +116,19 @@ func (s sims) String() string {
 func (b binaries) simulate(t *testing.T, n int, s sims, known uint64) (seed uint64, failed bool) {
 	t.Helper()
 	bin, dir, run, one, seeds := b.politeness, "politeness", "-test.run=^TestGateSim$", "-sim.seed", gateSeeds
-	if s == crawl {
+	count := "-sim.n"
+	switch s {
+	case crawl:
 		bin, dir, run, one, seeds = b.crawler, "crawler", "-test.run=^TestSim$", "-seed", crawlSeeds
+	case page:
+		bin, dir, run, one, seeds, count = b.crawler, "crawler", "-test.run=^TestRenderSim$", "-rendersim.seed", pageSeeds, "-rendersim.n"
 	}
 	if known != 0 {
 		if failed, _ := execute(t, n, bin, dir, run, fmt.Sprintf("%s=%d", one, known)); failed {
 			return known, true
 		}
 	}
-	failed, said := execute(t, n, bin, dir, run, fmt.Sprintf("-sim.n=%d", seeds))
+	failed, said := execute(t, n, bin, dir, run, fmt.Sprintf("%s=%d", count, seeds))
 	if m := found.FindStringSubmatch(said); failed && m != nil {
 		_, _ = fmt.Sscan(m[1], &seed)
 		t.Logf("seed %d of the %v simulation finds it; the table has %d", seed, s, known)
@@ -112,7 +136,7 @@ func (b binaries) simulate(t *testing.T, n int, s sims, known uint64) (seed uint
 	return seed, failed
 }
 
-var found = regexp.MustCompile(`FAIL: Test(?:Gate)?Sim/seed=(\d+)`)
+var found = regexp.MustCompile(`FAIL: Test(?:Gate|Render)?Sim/seed=(\d+)`)
 
 // execute runs a test binary with a mutant, and reports whether its tests fail. A run that takes too long has found
 // nothing.

@@ -16,7 +16,9 @@ type mutant struct {
 type seeds = map[sims]uint64
 
 // all returns the mutants of all tables.
-func all() []mutant { return slices.Concat(protections, clocks, handovers, exactness) }
+func all() []mutant {
+	return slices.Concat(protections, clocks, handovers, exactness, renderings, samples)
+}
 
 // protections prevent requests that must not be made, and keep what must be known afterwards (P1 to P12): without
 // any of them a simulation must fail.
@@ -170,6 +172,11 @@ var clocks = []mutant{
 // handovers are protections of crawls on several machines: the simulations are of one.
 var handovers = []mutant{
 	{"what has lost its hosts requests them", "politeness/report.go", "	if err := g.cfg.fenced(); err != nil {\n		return err\n	}\n", "", 0, false, nil},
+	{"what a request changes is not among the changes", "politeness/report.go", "	g.touch(p)\n	p.clocks.host.learn(", "	p.clocks.host.learn(", 0, false, nil},
+	{"the clocks of a request under way are not among the changes", "politeness/changes.go", "			g.touchClocks(p.holder)\n", "", 0, false, nil},
+	{"a host that was given up for lack of an address is not among the changes", "politeness/report.go", "	g.touched.host(u.Host(), false)\n", "", 0, false, nil},
+	{"hosts that were forgotten stay among the changes", "politeness/sweep.go", "			g.touched.host(k, true)\n", "", 0, false, nil},
+	{"rules whose file is missing allow everything", "politeness/snapshot.go", "uint64(len(o.rules.body)) != o.size", "false", 0, false, nil},
 	{"a host taken over does not rest", "politeness/takeover.go", "			p.inherit(now, d, clause, slack)", "			p.inherit(now, 0*d, clause, slack)", 0, false, nil},
 	{"an address taken over does not rest", "politeness/takeover.go", "p.inherit(now, p.delay, p.clause.String(), slack)", "p.inherit(now, 0, p.clause.String(), slack)", 0, false, nil},
 	{"another machine's clock is believed", "politeness/takeover.go", "p.hold(p.notBefore.Add(slack), p.delay, p.clause.String())", "p.hold(p.notBefore, p.delay, p.clause.String())", 0, false, nil},
@@ -207,4 +214,32 @@ var exactness = []mutant{
 	{"a host that was given up keeps its URLs waiting", "politeness/report.go", "	if p.wantedHost.givenUp != nil {", "	if false {", 0, false, nil},
 	// With little memory, files are requested again before any page is.
 	{"rules of who still waits are dropped", "politeness/rules.go", "	group := o.group()\n	if group == nil {", "	group := o.group()\n	o.use = usedLately\n	if group == nil {", 0, false, nil},
+}
+
+// renderings keep a kill from losing what pages that are rendered were answered: without any of them the simulation of
+// rendered crawls must fail.
+var renderings = []mutant{
+	{"a page is kept when its first round has ended", "crawler/renders.go", "	a.saveRendering(ctx, x, nil)", "", page, true, seeds{page: 2}},
+	{"an answer is kept without its exchange", "crawler/commit.go", "		m.out.appendExchange(ctx, x)", "", page, false, seeds{page: 1}},
+	{"answers wait for the end of a page", "crawler/commit.go", "len(m.ends) == 0 && len(m.values) > 0 && waited", "false", page, false, seeds{page: 1}},
+	{"a page that has ended is kept", "crawler/renders.go", "		a.values = recordValues(a.values, records)", "		_ = records", page, false, seeds{page: 1}},
+	{"the end of a page is committed before that of its rendering", "crawler/commit.go", "	m.ends = append(m.ends, e)\n	m.add(values)", "	m.ends = append(m.ends, e)", page, false, seeds{page: 1}},
+	{"a page that waits is requested again", "crawler/keptrenders.go", "		s.keep(x.page.URL, x)", "		_ = x", page, false, seeds{page: 1}},
+}
+
+// samples keep the sample of a crawl what its lists and seed make it, wherever the crawl is killed. The tests of samples
+// in package crawler notice.
+var samples = []mutant{
+	{"a kill forgets what was listed", "crawler/checkpoint.go", "	maps.Copy(values, lots)\n", "	_ = lots\n", lots, true, nil},
+	{"a sample is drawn before that is certain", "crawler/sample.go", "err = r.checkpoint.store.Commit(ctx, nil, frontier.Checkpoint{Values: values})", "_ = values", lots, false, nil},
+	{"what was drawn before a kill is not queued", "crawler/sample.go", "		if err == nil {\n			err = r.addDrawn(ctx)", "		if err == nil && len(values) > 0 {\n			err = r.addDrawn(ctx)", lots, false, nil},
+	{"a robots.txt that was read before a kill names nothing", "crawler/sample.go", "}, a.named(u))\n	return true", "}, nil)\n	return true", lots, false, nil},
+	{"sitemaps named after the draw are read", "crawler/sample.go", "	return !l.Closed\n", "	return true\n", lots, false, nil},
+	{"sitemaps named by other sites are read", "crawler/sample.go", "	if l == nil {\n		return false", "	if l == nil {\n		return true", lots, false, nil},
+	{"http and https are two sites", "crawler/sample.go", "return s.lots[hostName(u)]", "return s.lots[u.Host()]", lots, false, nil},
+	{"the scope hides lists", "crawler/judge.go", "j.sampler.site(c.URL) != nil && ", "false && ", lots, false, nil},
+	{"a list counts although its visit failed", "crawler/finish.go", "	if v.Outcome == Fetched {\n", "	if true {\n", lots, false, nil},
+	{"another sample continues one", "crawler/checkpoint.go", "was.Sample != is {", "false {", lots, false, nil},
+	{"there is no end to what is remembered", "crawler/sample.go", "if len(s.lots)*of.N > MaxSampled {", "if false {", lots, false, nil},
+	{"links are followed beside a sample", "crawler/links.go", "	case cfg.Sample.N > 0:\n", "	case false:\n", lots, false, nil},
 }
