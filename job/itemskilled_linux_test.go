@@ -38,34 +38,17 @@ func TestItemsOfKilledJobs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
-	var hits atomic.Int64
-	asked := make(chan struct{}, 1)
-	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		servePage(rw, r)
-		hits.Add(1)
-		select {
-		case asked <- struct{}{}:
-		default:
-		}
-	}))
-	defer srv.Close()
+	srv := newCounted(t, servePage)
 	dir := filepath.Join(t.TempDir(), "job")
 	rng := rand.New(rand.NewPCG(1, 1))
 	kills := 0
 	for _, step := range []string{"handle", "append", "sync", "committed", "any time", "table append", "table sync", "sync", "any time", "append"} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestJobToBeKilled$", "-test.count=1")
 		cmd.Env = append(os.Environ(), "ITEMS_DIR="+dir, "ITEMS_SEED="+srv.URL+"/", "ITEMS_STEP="+step, "ITEMS_AFTER="+strconv.Itoa(1+rng.IntN(4)))
-		want := hits.Load() + 1 + rng.Int64N(6)
+		after := 1 + rng.Int64N(6)
 		if signaled(t, cmd, func(ended <-chan struct{}) {
-			for step == "any time" && hits.Load() < want {
-				select {
-				case <-asked:
-				case <-ended:
-					return
-				}
-			}
 			if step == "any time" {
-				_ = cmd.Process.Kill()
+				srv.killAfter(after, cmd, ended)
 			}
 		}) {
 			kills++
@@ -117,6 +100,39 @@ func signaled(t *testing.T, cmd *exec.Cmd, during func(ended <-chan struct{})) b
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	return false
+}
+
+// counted is a server that knows how often it was asked.
+type counted struct {
+	*httptest.Server
+	hits  atomic.Int64
+	asked chan struct{}
+}
+
+func newCounted(t *testing.T, serve http.HandlerFunc) *counted {
+	c := &counted{asked: make(chan struct{}, 1)}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		serve(rw, r)
+		c.hits.Add(1)
+		select {
+		case c.asked <- struct{}{}:
+		default:
+		}
+	}))
+	t.Cleanup(c.Close)
+	return c
+}
+
+// killAfter kills a process after so many more requests, unless it has ended before.
+func (c *counted) killAfter(n int64, cmd *exec.Cmd, ended <-chan struct{}) {
+	for want := c.hits.Load() + n; c.hits.Load() < want; {
+		select {
+		case <-c.asked:
+		case <-ended:
+			return
+		}
+	}
+	_ = cmd.Process.Kill()
 }
 
 func servePage(rw http.ResponseWriter, r *http.Request) {

@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,33 +25,14 @@ func TestSampleOfKilledJobs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
-	var hits atomic.Int64
-	asked := make(chan struct{}, 1)
-	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		serveLists(rw, r)
-		hits.Add(1)
-		select {
-		case asked <- struct{}{}:
-		default:
-		}
-	}))
-	defer srv.Close()
+	srv := newCounted(t, serveLists)
 	dir := filepath.Join(t.TempDir(), "job")
 	rng, kills := rand.New(rand.NewPCG(1, 1)), 0
 	for range 8 {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestSampleToBeKilled$", "-test.count=1")
 		cmd.Env = append(os.Environ(), "SAMPLE_DIR="+dir, "SAMPLE_SEED="+srv.URL+"/")
-		want := hits.Load() + 1 + rng.Int64N(5)
-		if signaled(t, cmd, func(ended <-chan struct{}) {
-			for hits.Load() < want {
-				select {
-				case <-asked:
-				case <-ended:
-					return
-				}
-			}
-			_ = cmd.Process.Kill()
-		}) {
+		after := 1 + rng.Int64N(5)
+		if signaled(t, cmd, func(ended <-chan struct{}) { srv.killAfter(after, cmd, ended) }) {
 			kills++
 		}
 	}
