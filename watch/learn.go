@@ -150,8 +150,8 @@ func (w *Watch) recall(v *sink.Record) {
 
 // said is what a watch has written into a line.
 type said struct {
-	Signal    string               `json:"signal"`
-	Announced map[string]time.Time `json:"announced"`
+	Signal    string               `json:"signal,omitempty"`
+	Announced map[string]time.Time `json:"announced,omitempty"`
 }
 
 // saidIn returns what a watch has written into a line: what programs wrote into it besides is none of ours.
@@ -288,7 +288,5 @@ func (w *Watch) announce(v *crawler.Visit) error {
 	if len(news) == 0 {
 		return nil
 	}
-	return v.Emit(struct {
-		Announced map[string]time.Time `json:"announced"`
-	}{news})
+	return v.Emit(said{Announced: news})
 }
