@@ -31,7 +31,7 @@ func (s *source) sentence() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "From %s to %s (UTC) we crawled %s of %s with %s", r.Started.UTC().Format("2 January 2006, 15:04"), r.Ended.UTC().Format("2 January 2006, 15:04"),
 		plural(r.Pages, "page"), plural(r.Hosts, "site"), s.manifest.Last().Software)
-	b.WriteString(s.frameText())
+	fmt.Fprintf(&b, ", %s. ", s.frameText())
 	fmt.Fprintf(&b, "At least %s lay between the end of one request to a site and the start of the next; the robots.txt of each site was obeyed (RFC 9309), which excluded %s (%s of those known). ",
 		orText(set["delay"]), plural(t.Reasons["robots_disallow"], "URL"), percent(t.Reasons["robots_disallow"], s.facts.Known+r.Left))
 	if cut := s.censored(); len(cut) > 0 {
@@ -51,15 +51,15 @@ func (s *source) sentence() string {
 	return b.String()
 }
 
-// frameText says which pages could be in the crawl.
+// frameText says which pages could be in the crawl, as a part of a sentence.
 func (s *source) frameText() string {
 	set := s.manifest.Settings
 	if d := s.drawn(); d != nil {
 		n, seed, _ := strings.Cut(d.Draw, ":")
-		return fmt.Sprintf(", a simple random sample of up to %s pages of each of %s, from %s in their sitemaps (those with the smallest HMAC-SHA256 of the URL with the key “%s”), within the scope “%s”%s. ",
+		return fmt.Sprintf("a simple random sample of up to %s pages of each of %s, from %s in their sitemaps (those with the smallest HMAC-SHA256 of the URL with the key “%s”), within the scope “%s”%s",
 			n, plural(len(d.Sites), "site"), plural(d.Listed, "listed URL"), seed, set["scope"], bounds(set))
 	}
-	return fmt.Sprintf(", beginning at %s and following links %s, within the scope “%s”%s. ", plural(len(s.manifest.Seeds), "seed"), depthText(set["depth"]), set["scope"], bounds(set))
+	return fmt.Sprintf("beginning at %s and following links %s, within the scope “%s”%s", plural(len(s.manifest.Seeds), "seed"), depthText(set["depth"]), set["scope"], bounds(set))
 }
 
 func verb(n int) string {
@@ -118,7 +118,7 @@ func (s *source) censored() (hosts []string) {
 func (s *source) sampleFacts() []fact {
 	r, t, set := s.report, &s.facts.Total, s.manifest.Settings
 	known := s.facts.Known + r.Left
-	frame := fact{"Frame", strings.TrimSuffix(strings.TrimPrefix(s.frameText(), ", "), ". ")}
+	frame := fact{"Frame", s.frameText()}
 	if s.drawn() == nil {
 		frame.Value = fmt.Sprintf("%s given; pages within the scope “%s”, links followed %s", plural(len(s.manifest.Seeds), "seed"), set["scope"], depthText(set["depth"]))
 	}
