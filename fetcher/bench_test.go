@@ -77,7 +77,7 @@ func BenchmarkNetHTTP(b *testing.B) {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	page := sample(pageSize)
+	page := written(b)
 	for _, coding := range []string{"gzip", "br", "zstd", "deflate"} {
 		b.Run(coding, func(b *testing.B) {
 			body := encode(b, page, coding)
@@ -86,7 +86,7 @@ func BenchmarkDecode(b *testing.B) {
 			b.SetBytes(pageSize)
 			b.ReportAllocs()
 			for b.Loop() {
-				d, err := c.open(bytes.NewReader(body), []string{coding}, 1<<20, hints{max: 2})
+				d, err := c.open(pieces{bytes.NewReader(body)}, []string{coding}, 1<<20, hints{max: 2})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -66,6 +66,14 @@ func (memoryFetcher) Resolve(context.Context, weburl.URL) (netip.Addr, error) {
 
 // Fetch implements crawler.Fetcher.
 func (f memoryFetcher) Fetch(_ context.Context, p politeness.Permit) (*fetcher.Page, error) {
+	return fetchMade(p, f.header, func(path string) ([]byte, bool) {
+		body, ok := f.bodies[path]
+		return body, ok
+	})
+}
+
+// fetchMade redeems p and returns the page that body makes, as if it had been fetched in no time.
+func fetchMade(p politeness.Permit, header http.Header, body func(path string) ([]byte, bool)) (*fetcher.Page, error) {
 	g, err := p.Redeem()
 	if err != nil {
 		return nil, err
@@ -74,13 +82,13 @@ func (f memoryFetcher) Fetch(_ context.Context, p politeness.Permit) (*fetcher.P
 	if err := g.Begin(); err != nil {
 		return nil, err
 	}
-	body, ok := f.bodies[g.URL().PathQuery()]
+	b, ok := body(g.URL().PathQuery())
 	if !ok {
 		return nil, fmt.Errorf("no page %s", g.URL())
 	}
 	return &fetcher.Page{
-		URL: g.URL(), Addr: g.Addr(), Status: http.StatusOK, Proto: "HTTP/1.1", Header: f.header, Body: body,
-		ContentType: "text/html", Charset: "utf-8", WireBytes: int64(len(body)), Permit: p,
+		URL: g.URL(), Addr: g.Addr(), Status: http.StatusOK, Proto: "HTTP/1.1", Header: header, Body: b,
+		ContentType: "text/html", Charset: "utf-8", WireBytes: int64(len(b)), Permit: p,
 		Started: now, Written: now, FirstByte: now, Ended: now,
 	}, nil
 }

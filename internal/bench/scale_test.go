@@ -45,27 +45,13 @@ func (w *madeWeb) Resolve(_ context.Context, u weburl.URL) (netip.Addr, error) {
 
 // Fetch implements crawler.Fetcher.
 func (w *madeWeb) Fetch(_ context.Context, p politeness.Permit) (*fetcher.Page, error) {
-	g, err := p.Redeem()
-	if err != nil {
-		return nil, err
-	}
-	now := time.Now()
-	if err := g.Begin(); err != nil {
-		return nil, err
-	}
-	body := []byte(robotsTxt)
-	if path := g.URL().PathQuery(); path != "/robots.txt" {
-		i, ok := pageOf(path)
-		if !ok {
-			return nil, fmt.Errorf("no page %s", g.URL())
+	return fetchMade(p, w.header, func(path string) ([]byte, bool) {
+		if path == "/robots.txt" {
+			return []byte(robotsTxt), true
 		}
-		body = w.maker.page(make([]byte, 0, w.maker.shape.Size+1024), i)
-	}
-	return &fetcher.Page{
-		URL: g.URL(), Addr: g.Addr(), Status: http.StatusOK, Proto: "HTTP/1.1", Header: w.header, Body: body,
-		ContentType: "text/html", Charset: "utf-8", WireBytes: int64(len(body)), Permit: p,
-		Started: now, Written: now, FirstByte: now, Ended: now,
-	}, nil
+		i, ok := pageOf(path)
+		return w.maker.page(make([]byte, 0, w.maker.shape.Size+1024), i), ok
+	})
 }
 
 // crawl crawls w through a frontier on disk, and checks that every page was requested once.
