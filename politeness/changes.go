@@ -152,7 +152,7 @@ func (g *Gate) touch(p *permit) {
 
 // touchClocks notes the clocks that a request shares with other hosts.
 func (g *Gate) touchClocks(p *permit) {
-	g.touched.addr(p.addr.Unmap().WithZone(""))
+	g.touched.addr(clockAddr(p.addr))
 	if g.cfg.PerDomain {
 		g.touched.domain(p.url.Domain())
 	}

@@ -44,12 +44,15 @@ func (p *pacer) clocks(now time.Time, h *host, target weburl.URL, addr netip.Add
 	if h.own {
 		return c
 	}
-	c.addr = clockOf(p.addrs, addr.Unmap().WithZone(""))
+	c.addr = clockOf(p.addrs, clockAddr(addr))
 	if p.cfg.PerDomain {
 		c.domain = clockOf(p.domains, target.Domain())
 	}
 	return c
 }
+
+// clockAddr is the address that has the clock of addr: one machine has one clock however its address is written.
+func clockAddr(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }
 
 // clockOf is the clock under key, made when new.
 func clockOf[K comparable](m map[K]*shared, key K) *shared {
