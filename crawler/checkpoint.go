@@ -282,7 +282,7 @@ func (k *checkpoint) sameSample(ctx context.Context) error {
 		return err
 	}
 	if is := k.sampler.text(); was.Sample != is {
-		return fmt.Errorf("%w (Sample was %q and is %q): give the crawl by these a frontier of its own", ErrRulesChanged, was.Sample, is)
+		return changedRules(fmt.Sprintf("Sample was %q and is %q", was.Sample, is))
 	}
 	return nil
 }

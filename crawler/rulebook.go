@@ -82,10 +82,15 @@ func (k *checkpoint) keepRules(ctx context.Context, book rulebook, ended bool) e
 			return err
 		}
 		if len(changed) > 0 {
-			return fmt.Errorf("%w (%s): give the crawl by these a frontier of its own", ErrRulesChanged, strings.Join(changed, ", "))
+			return changedRules(strings.Join(changed, ", "))
 		}
 	}
 	return k.mark(ctx, keyRules, rules)
+}
+
+// changedRules is the error of a frontier whose crawl had other rules, in the settings that are named.
+func changedRules(settings string) error {
+	return fmt.Errorf("%w (%s): give the crawl by these a frontier of its own", ErrRulesChanged, settings)
 }
 
 // differing returns the settings that both rulebooks have, but with different values.
