@@ -18,7 +18,7 @@ import (
 
 // liveFlags say where a crawl is shown while it runs.
 type liveFlags struct {
-	Listen string `placeholder:"ADDR" help:"Serve a page on which the crawl is watched and controlled, such as on 127.0.0.1:0, with metrics. Its address, which opens it, is printed."`
+	Listen string `placeholder:"ADDR" help:"Serve a page on which the crawl is watched and controlled, such as on 127.0.0.1:0, with metrics. Its address, which opens it, is printed, with --quiet too."`
 	Debug  bool   `help:"With --listen: also serve the profiles of net/http/pprof."`
 
 	ListenToken string `placeholder:"FILE" help:"With --listen: file with the page's token, for programs that read the metrics. Without it each start has a new one."`
@@ -93,9 +93,9 @@ func (j *crawlJob) serve(a *app, p *live.Opening, run opened, look *plan.Outlook
 	return nil
 }
 
-// tellPage prints where a page is served.
+// tellPage prints where a page is served, with -q too: nobody can guess its token.
 func tellPage(v *view.View, url string, public bool) {
-	v.Tell("watch it at %s", url)
+	v.Answer("watch it at %s", url)
 	if public {
 		v.Tell("other machines can reach that address, and nothing is encrypted: whoever sees the token controls the crawl")
 	}

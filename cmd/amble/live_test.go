@@ -144,6 +144,27 @@ func TestListenAndServe(t *testing.T) {
 	}
 }
 
+// TestListenTellsItsAddressWithQuiet: nobody could open the page without its token. Nothing else is told.
+func TestListenTellsItsAddressWithQuiet(t *testing.T) {
+	for _, c := range []struct{ format, begin string }{{"text", "amble: watch it at http://127.0.0.1:"}, {"json", `{"time":`}} {
+		site := newSlowSite(t)
+		p := start(t, "crawl", "-q", "--log-format", c.format, "--listen", "127.0.0.1:0", "--delay", "none", site.URL+"/")
+		<-site.asked
+		line, err := p.stderr.ReadString('\n')
+		if _, url, ok := strings.Cut(line, "watch it at "); err != nil || !ok || !strings.HasPrefix(line, c.begin) {
+			t.Errorf("%s: %q, %v", c.format, line, err)
+		} else if base, token, ok := strings.Cut(strings.TrimRight(url, "\"}\n"), "/?token="); !ok {
+			t.Errorf("%s: %q", c.format, line)
+		} else if status, text := request(t, http.MethodPost, base+"/drain", token); status != http.StatusSeeOther {
+			t.Errorf("%s: %d %s", c.format, status, text)
+		}
+		site.release()
+		if code, rest := p.end(t); code != 0 || rest != "" {
+			t.Errorf("%s: exit code %d, and it also told %q", c.format, code, rest)
+		}
+	}
+}
+
 // TestServeHearsSignalsFromTheBeginning: whoever reads the address may end the process at once.
 func TestServeHearsSignalsFromTheBeginning(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")

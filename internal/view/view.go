@@ -54,19 +54,19 @@ func New(f Flags, out *cli.Stdout, errs io.Writer, env func(string) (string, boo
 		out: out, outTTY: terminal.Is(stdout), columns: terminal.Columns(stdout), color: color(stdout),
 	}
 	v.pages = terminal.NewBurst(out)
-	v.log = slog.New(v.logHandler())
+	v.log = slog.New(v.logHandler(f.Quiet))
 	out.Wrap(v.screen.Share)
 	return v
 }
 
-// logHandler returns a handler that writes nothing with -q and everything with -v.
-func (v *View) logHandler() slog.Handler {
+// logHandler returns a handler that writes nothing if quiet and everything with -v.
+func (v *View) logHandler(quiet bool) slog.Handler {
 	opts := &slog.HandlerOptions{Level: slog.LevelInfo}
 	if v.flags.Verbose {
 		opts.Level = slog.LevelDebug
 	}
 	switch {
-	case v.flags.Quiet:
+	case quiet:
 		return slog.DiscardHandler
 	case v.flags.LogFormat == "json":
 		return slog.NewJSONHandler(v.screen, opts)
@@ -76,13 +76,18 @@ func (v *View) logHandler() slog.Handler {
 
 // Tell prints one line for the user, unless -q suppresses it.
 func (v *View) Tell(format string, args ...any) {
-	switch {
-	case v.flags.Quiet:
-	case v.flags.LogFormat == "json":
-		v.log.Info(fmt.Sprintf(format, args...))
-	default:
-		fmt.Fprintf(v.screen, "amble: "+format+"\n", args...)
+	if !v.flags.Quiet {
+		v.Answer(format, args...)
 	}
+}
+
+// Answer prints one line that the user has requested, and that -q does not suppress.
+func (v *View) Answer(format string, args ...any) {
+	if v.flags.LogFormat == "json" {
+		slog.New(v.logHandler(false)).Info(fmt.Sprintf(format, args...))
+		return
+	}
+	fmt.Fprintf(v.screen, "amble: "+format+"\n", args...)
 }
 
 // Note prints a message that is not about a single URL.
