@@ -486,17 +486,25 @@ var pages = []shows{
 }
 
 func TestPages(t *testing.T) {
-	patient, hurried := rendertest.Configured(t, chromium.Config{Tabs: 2}), rendertest.Configured(t, chromium.Config{Tabs: 2})
-	hurried.Hurry(time.Second)
+	renderer := patience(t, chromium.Config{Tabs: 2})
 	for _, c := range pages {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := patient
-			if c.hurry {
-				r = hurried
-			}
-			c.test(t, r, !c.once)
+			c.test(t, renderer(&c), !c.once)
 		})
+	}
+}
+
+// patience returns which Renderer a page is for: one that has little patience for those that do not react, which saves time.
+// On a machine with much to do it would give up others.
+func patience(t *testing.T, c chromium.Config) func(*shows) *chromium.Renderer {
+	patient, hurried := rendertest.Configured(t, c), rendertest.Configured(t, c)
+	hurried.Hurry(time.Second)
+	return func(s *shows) *chromium.Renderer {
+		if s.hurry {
+			return hurried
+		}
+		return patient
 	}
 }
 
@@ -506,15 +514,14 @@ func TestPagesInAWholeBrowser(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	r := rendertest.Configured(t, chromium.Config{Tabs: 1, Browser: path})
-	r.Hurry(time.Second)
+	renderer := patience(t, chromium.Config{Tabs: 1, Browser: path})
 	some := []string{
 		"spa", "modules", "nested workers", "redirects", "self-navigation", "download", "endless timers",
 		"busy loop on Date.now", "shadow roots", "frames and animations", "windows", "the document is replaced",
 	}
 	for _, c := range pages {
 		if slices.Contains(some, c.name) {
-			t.Run(c.name, func(t *testing.T) { c.test(t, r, false) })
+			t.Run(c.name, func(t *testing.T) { c.test(t, renderer(&c), false) })
 		}
 	}
 }
