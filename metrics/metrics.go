@@ -10,7 +10,8 @@
 // The number of series does not depend on the crawl: no label names a host or a URL, and the values of every label are a
 // closed list. docs/live.md says what each metric is for, with alert rules and a dashboard.
 //
-// Reading order: metrics.go, labels.go (the closed lists), gauges.go and audit.go (what is computed when it is read), health.go.
+// Reading order: metrics.go, tally.go (what is counted and not yet added), labels.go (the closed lists), gauges.go and audit.go
+// (what is computed when it is read), health.go.
 package metrics
 
 import (
@@ -37,7 +38,6 @@ type Metrics struct {
 	requests    *prometheus.CounterVec
 	usual       map[[2]string]prometheus.Counter // of requests, by purpose and class; read only
 	tooks       map[string]prometheus.Observer   // of took, by purpose; likewise
-	fetched     prometheus.Counter               // of visits
 	visits      *prometheus.CounterVec
 	received    prometheus.Counter
 	connections prometheus.Counter
@@ -45,6 +45,7 @@ type Metrics struct {
 	commits     prometheus.Histogram
 	answered    prometheus.Gauge
 
+	tally  tally
 	active atomic.Int64            // when something happened last, in Unix nanoseconds
 	owed   atomic.Int64            // until when something is owed to some host, or a URL waits, likewise
 	failed atomic.Pointer[failure] // of a commit
@@ -110,12 +111,16 @@ func (m *Metrics) begin() {
 			m.usual[[2]string{purpose, class}] = m.requests.WithLabelValues(purpose, class)
 		}
 	}
-	m.fetched = m.visits.WithLabelValues(string(crawler.Fetched), "")
+	m.visits.WithLabelValues(string(crawler.Fetched), "")
 }
 
 // Handler returns a handler that writes the metrics.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+	h := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m.settle()
+		h.ServeHTTP(w, r)
+	})
 }
 
 // Trace returns the hooks that count. It belongs into the Config of every Crawler that is counted.
@@ -123,35 +128,24 @@ func (m *Metrics) Trace() *crawler.Trace {
 	return &crawler.Trace{
 		Claimed:  func(frontier.Claim) { m.happened() },
 		Waiting:  func(_ weburl.URL, n *politeness.NotYet) { m.owes(n.Until) },
-		Answered: func(_ weburl.URL, a *fetcher.Answer) { m.answer(a) },
+		Answered: func(_ weburl.URL, a *fetcher.Answer) { m.over(a) },
 		Retrying: func(_ weburl.URL, _ string, at time.Time) { m.owes(at) },
 		Visited: func(v *crawler.Visit) {
 			m.happened()
-			if v.Outcome == crawler.Fetched && v.Reason == "" { // most are
-				m.fetched.Inc()
-				return
-			}
-			m.visits.WithLabelValues(known(outcomes, string(v.Outcome)), reason(v.Reason)).Inc()
+			m.visited(visit{v.Outcome, v.Reason})
 		},
 		Committed: m.commit,
 	}
 }
 
-func (m *Metrics) answer(a *fetcher.Answer) {
+func (m *Metrics) over(a *fetcher.Answer) {
 	m.happened()
 	m.owes(a.Ready)
-	purpose := known(purposes, a.Permit.Purpose().String())
-	m.usual[[2]string{purpose, class(a)}].Inc()
-	p := a.Page
-	if p == nil {
-		return
+	x := answer{purpose: a.Permit.Purpose(), class: class(a)}
+	if p := a.Page; p != nil {
+		x.page, x.bytes, x.connected, x.took, x.ended = true, p.WireBytes, !p.Reused, p.Ended.Sub(p.Written), p.Ended.UnixMicro()
 	}
-	m.received.Add(float64(p.WireBytes))
-	if !p.Reused {
-		m.connections.Inc()
-	}
-	m.tooks[purpose].Observe(p.Ended.Sub(p.Written).Seconds())
-	m.answered.Set(float64(p.Ended.UnixMicro()) / 1e6)
+	m.requested(x)
 }
 
 func (m *Metrics) commit(c crawler.Commit) {

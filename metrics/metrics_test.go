@@ -147,7 +147,7 @@ func has(t *testing.T, out, series string, want float64) {
 	t.Errorf("there is no %s", series)
 }
 
-// TestCardinality: ten thousand hosts have no more series than ten.
+// TestCardinality: ten thousand hosts have no more series than ten, and each of their requests is counted once.
 func TestCardinality(t *testing.T) {
 	var series [][]string
 	for _, n := range []int{10, 10_000} {
@@ -156,6 +156,9 @@ func TestCardinality(t *testing.T) {
 		}
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 			out := text(t, crawled(t, w, n, false))
+			has(t, out, `amble_requests_total{class="4xx",purpose="robots"}`, float64(n))
+			has(t, out, `amble_request_seconds_count{purpose="page"}`, float64(3*n))
+			has(t, out, `amble_visits_total{outcome="fetched",reason=""}`, float64(3*n))
 			series = append(series, regexp.MustCompile(`(?m)^amble_\S+`).FindAllString(out, -1))
 		})
 	}

@@ -1,0 +1,94 @@
+package metrics
+
+import (
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/politeness"
+)
+
+// tally is what was counted and is not yet added to the metrics. A crawl makes thousands of requests for each time that somebody reads
+// them, and adding to many metrics in a row takes a fraction of the time that each one does after something else was done.
+type tally struct {
+	mu      sync.Mutex
+	answers []answer
+	visits  []visit
+}
+
+// mostTallied is how many answers, and how many visits, are kept.
+const mostTallied = 256
+
+// answer is a request that is over.
+type answer struct {
+	purpose   politeness.Purpose
+	class     string
+	page      bool // it was answered, which all else is about
+	connected bool // for this request
+	bytes     int64
+	took      time.Duration
+	ended     int64 // in Unix microseconds
+}
+
+// visit is a URL whose outcome is final.
+type visit struct {
+	outcome crawler.Outcome
+	reason  string
+}
+
+func (m *Metrics) requested(a answer) {
+	m.tally.mu.Lock()
+	defer m.tally.mu.Unlock()
+	m.tally.answers = append(m.tally.answers, a)
+	if len(m.tally.answers) == mostTallied {
+		m.settleAnswers()
+	}
+}
+
+func (m *Metrics) visited(v visit) {
+	m.tally.mu.Lock()
+	defer m.tally.mu.Unlock()
+	m.tally.visits = append(m.tally.visits, v)
+	if len(m.tally.visits) == mostTallied {
+		m.settleVisits()
+	}
+}
+
+// settle adds to the metrics what was counted.
+func (m *Metrics) settle() {
+	m.tally.mu.Lock()
+	defer m.tally.mu.Unlock()
+	m.settleAnswers()
+	m.settleVisits()
+}
+
+// settleAnswers adds what answers have in common. The caller holds the lock.
+func (m *Metrics) settleAnswers() {
+	for i := range m.tally.answers {
+		a := &m.tally.answers[i]
+		purpose := known(purposes, a.purpose.String())
+		m.usual[[2]string{purpose, a.class}].Inc()
+		if !a.page {
+			continue
+		}
+		m.received.Add(float64(a.bytes))
+		if a.connected {
+			m.connections.Inc()
+		}
+		m.tooks[purpose].Observe(a.took.Seconds())
+		m.answered.Set(float64(a.ended) / 1e6)
+	}
+	m.tally.answers = m.tally.answers[:0]
+}
+
+// settleVisits adds visits. The caller holds the lock.
+func (m *Metrics) settleVisits() {
+	counts := map[visit]int{}
+	for _, v := range m.tally.visits {
+		counts[v]++
+	}
+	for v, n := range counts {
+		m.visits.WithLabelValues(known(outcomes, string(v.outcome)), reason(v.reason)).Add(float64(n))
+	}
+	m.tally.visits = m.tally.visits[:0]
+}
