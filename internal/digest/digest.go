@@ -20,6 +20,9 @@ type Config struct {
 	Body audit.Body
 	// MostHosts is how many hosts are kept in full. The default is 10,000.
 	MostHosts int
+	// Brief leaves out of the Facts what only the report of a whole crawl shows: Problems, Rules, Depths, Sizes, Crossed, Series, Lanes,
+	// Opening and Recent. It is for who watches a crawl that has better things to do.
+	Brief bool
 }
 
 // Limits on what a Digest keeps, however long the crawl is.

@@ -2,6 +2,7 @@ package digest
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -204,6 +205,35 @@ func TestProblemsAndRulesAreGrouped(t *testing.T) {
 	}
 	if len(f.Rules) != 1 || f.Rules[0].Where != "line 2 of http://a.test/robots.txt" {
 		t.Errorf("%+v", f.Rules)
+	}
+}
+
+// TestWhatIsBriefIsTheSame: what a brief Digest does not leave out is what any other has.
+func TestWhatIsBriefIsTheSame(t *testing.T) {
+	digest := func(brief bool) *Digest {
+		b := newBook(Config{Audit: audit.Config{Delay: 1}, MostHosts: 4, Brief: brief})
+		for i := range 30 {
+			host, at := fmt.Sprintf("h%d.test:80", i%6), time.Duration(i)*300*ms
+			b.request(host, "robots", at, 10*ms, 200)
+			b.request(host, "page", at+100*ms, 10*ms, 200+i, delay(at+200*ms))
+			b.AddVisit(&sink.Record{URL: "http://" + host + "/p", Via: "http://h0.test/", Depth: 1, Outcome: "fetched", Status: 200, Bytes: i, Ended: base.Add(at)})
+			b.AddVisit(&sink.Record{URL: "http://" + host + "/q", Outcome: "refused", Reason: "robots_disallow", Rule: "Disallow: /q", Ended: base.Add(at)})
+		}
+		return b.Digest
+	}
+	whole, brief := digest(false), digest(true)
+	if !reflect.DeepEqual(whole.Totals(), brief.Totals()) {
+		t.Errorf("totals: %+v, %+v", whole.Totals(), brief.Totals())
+	}
+	want, got := whole.Snapshot(0), brief.Snapshot(0)
+	if len(want.Early) == 0 || len(want.Problems) == 0 || len(want.Series.Steps) == 0 {
+		t.Fatalf("the crawl shows nothing: %+v", want)
+	}
+	want.Problems, want.Rules, want.Depths, want.Sizes, want.Crossed = []Group{}, []Group{}, [mostDepth + 1]int{}, Histogram{}, 0
+	want.Series, want.Lanes, want.Opening, want.Recent = Series{}, nil, nil, nil
+	want.Bin, got.Bin = 0, 0
+	if !reflect.DeepEqual(want, got) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 

@@ -113,8 +113,10 @@ func count(m *map[string]int, name string) {
 	if *m == nil {
 		*m = map[string]int{}
 	}
-	if _, known := (*m)[name]; !known && len(*m) >= mostNames {
-		name = "other"
+	if len(*m) >= mostNames {
+		if _, known := (*m)[name]; !known {
+			name = "other"
+		}
 	}
 	(*m)[name]++
 }

@@ -113,7 +113,7 @@ func (d *Digest) begin(e *ledger.Entry, j *Judgement) {
 	d.run.begin(e)
 	h, early := d.host(e.Host), len(j.found) > 0
 	p := pauseBefore(h, e, j.pause, j.paused)
-	if p.held {
+	if p.held && !d.config.Brief {
 		d.lanes.mark(h, h.ended, e.Written, Held)
 	}
 	for _, t := range [...]*Host{h, &d.facts.Total} {
@@ -256,6 +256,9 @@ func (d *Digest) end(e *ledger.Entry) {
 	}
 	if s.robots {
 		h.Rules.note(e)
+	}
+	if d.config.Brief {
+		return
 	}
 	m := Mark{Host: h.Name, Start: s.written, Took: e.Ended.Sub(s.written), Kind: kindOf(e, &s), Pause: s.pause.observed, Owed: s.pause.owed, Held: s.pause.held}
 	d.marks.add(m)

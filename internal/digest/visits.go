@@ -13,13 +13,20 @@ func (d *Digest) visit(v *sink.Record) {
 		d.facts.Processed = v.Ended
 	}
 	fetched := v.Outcome == "fetched"
-	if fetched {
-		d.facts.Depths[min(max(0, v.Depth), mostDepth)]++
-		d.facts.Sizes.Add(int64(v.Bytes))
-	}
 	host := d.hostOf(v.URL)
 	for _, h := range d.both(host) {
 		h.visit(v, fetched)
+	}
+	if !d.config.Brief {
+		d.report(v, host, fetched)
+	}
+}
+
+// report adds a visit to what only reports show.
+func (d *Digest) report(v *sink.Record, host string, fetched bool) {
+	if fetched {
+		d.facts.Depths[min(max(0, v.Depth), mostDepth)]++
+		d.facts.Sizes.Add(int64(v.Bytes))
 	}
 	if v.Depth > 0 && v.Via != "" && d.siteOf(v.Via) != siteOf(host) {
 		d.facts.Crossed++

@@ -55,7 +55,7 @@ func (o *Opening) Serve(c Config, rules audit.Config, body audit.Body) {
 	if o.feed != nil {
 		c.Source = o.feed
 	}
-	c.Digest = digest.New(digest.Config{Audit: rules, Body: body})
+	c.Digest = digest.New(digest.Config{Audit: rules, Body: body, Brief: true})
 	o.metrics.Watch(c.Crawler, c.Outlook)
 	o.live = New(c)
 	if o.feed != nil {
