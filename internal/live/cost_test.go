@@ -20,6 +20,8 @@ type fed struct {
 	n    int
 	host []string
 	urls []string
+
+	clauses [1]ledger.Clause // of a request; reused
 }
 
 func newFed(tb testing.TB, hosts int) *fed {
@@ -27,7 +29,7 @@ func newFed(tb testing.TB, hosts int) *fed {
 	f := &fed{tb: tb, feed: new(Feed), at: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	f.live = New(Config{
 		Seeds: []string{"http://site-0.example/"}, Agent: "testbot/1.0", Source: f.feed,
-		Digest: digest.New(digest.Config{Audit: audit.Config{Delay: 0.001}}), State: func() State { return State{Running: true} },
+		Digest: digest.New(digest.Config{Audit: audit.Config{Delay: 0.001}, Brief: true}), State: func() State { return State{Running: true} },
 	})
 	f.live.Begin()
 	f.feed.Full = f.live.take
@@ -43,9 +45,10 @@ func (f *fed) request() {
 	i := f.n % len(f.host)
 	f.n++
 	f.at = f.at.Add(time.Millisecond)
+	f.clauses[0] = ledger.Clause{Name: ledger.ClauseDelay, Until: f.at}
 	e := ledger.Entry{
 		Event: ledger.Start, Run: "run", ID: uint64(f.n), URL: f.urls[i], Host: f.host[i], Addr: "192.0.2.1", Purpose: "page", Allowed: f.at, Written: f.at,
-		Clauses: []ledger.Clause{{Name: ledger.ClauseDelay, Until: f.at}},
+		Clauses: f.clauses[:],
 	}
 	if len(f.host) > 1 {
 		e.Addr = f.host[i]
@@ -53,6 +56,19 @@ func (f *fed) request() {
 	end := ledger.Entry{Event: ledger.End, Run: "run", ID: e.ID, Ended: f.at.Add(time.Millisecond / 2), Status: 200, Bytes: 9000}
 	v := sink.Record{URL: f.urls[i], Via: f.urls[i], Depth: 1, Outcome: "fetched", Status: 200, Bytes: 9000, Queued: f.at, Started: f.at, Ended: end.Ended}
 	if f.feed.Record(e) != nil || f.feed.Record(end) != nil || f.feed.Append(f.tb.Context(), &v) != nil {
+		f.tb.Fatal("it is not taken")
+	}
+}
+
+// refusal gives the page the visit of a URL that was refused.
+func (f *fed) refusal() {
+	i := f.n % len(f.host)
+	f.n++
+	v := sink.Record{
+		URL: f.urls[i], Via: f.urls[i], Depth: 1, Outcome: "refused", Reason: "robots_disallow", Rule: "Disallow: /",
+		Detail: `line 2 "Disallow: /" of http://site.example/robots.txt`, Queued: f.at, Ended: f.at,
+	}
+	if f.feed.Append(f.tb.Context(), &v) != nil {
 		f.tb.Fatal("it is not taken")
 	}
 }
@@ -82,15 +98,18 @@ func BenchmarkSnapshot(b *testing.B) {
 	}
 }
 
-// TestWhatThePageCosts counts what the page allocates, which does not depend on the machine: for each request of the crawl next to
-// nothing, and for each snapshot what is shown, however many hosts and requests there were.
+// TestWhatThePageCosts counts what the page allocates, which does not depend on the machine: for each request of the crawl and each
+// URL that is refused nothing, and for each snapshot what is shown, however many hosts and requests there were.
 func TestWhatThePageCosts(t *testing.T) {
 	f := newFed(t, 50)
 	for range 10_000 {
 		f.request()
 	}
-	if n := testing.AllocsPerRun(10_000, f.request); n > 1 {
+	if n := testing.AllocsPerRun(10_000, f.request); n > 0 {
 		t.Errorf("%v allocations for each request", n)
+	}
+	if n := testing.AllocsPerRun(10_000, f.refusal); n > 0 {
+		t.Errorf("%v allocations for each URL that is refused", n)
 	}
 	snapshot := func(f *fed) float64 {
 		return testing.AllocsPerRun(5, func() {

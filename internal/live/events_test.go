@@ -1,7 +1,10 @@
 package live
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/amble-crawler/amble/sink"
 )
@@ -19,7 +22,30 @@ func TestDeferredIsNoTrouble(t *testing.T) {
 	for range 2 * mostEvents {
 		r.visit(&sink.Record{URL: "http://a.test/4", Outcome: "deferred", Reason: "host_budget"})
 	}
-	if len(r.events) != 3 || r.events[0].what != "refused" || r.events[1].what != "failed" || r.events[2].what != "404" {
+	if len(r.events) != 3 || r.events[0].what() != "refused" || r.events[1].what() != "failed" || r.events[2].what() != "404" {
 		t.Errorf("%+v", r.events)
+	}
+}
+
+// TestTheLastEventsAreShown: the newest first, and as text of bounded length, whatever a site has sent.
+func TestTheLastEventsAreShown(t *testing.T) {
+	r, now := newRecent(), time.Now()
+	for i := range 5*mostEvents + 7 {
+		r.visit(&sink.Record{URL: fmt.Sprint("http://a.test/", i), Outcome: "failed", Status: 200, Error: "\x1b[2J" + strings.Repeat("ä", 1000), Ended: now})
+		shown := r.shown(now.Add(time.Second))
+		if len(shown) != min(i+1, mostEvents) {
+			t.Fatalf("%d of %d are shown", len(shown), i+1)
+		}
+		for j, e := range shown {
+			if e.URL != fmt.Sprint("http://a.test/", i-j) || e.What != "failed" || e.Ago != "1.0 s ago" {
+				t.Fatalf("event %d of %d: %+v", j, i, e)
+			}
+		}
+	}
+	if why := r.shown(now)[0].Why; strings.Contains(why, "\x1b") || !strings.HasSuffix(why, "ä…") || len([]rune(why)) != 161 {
+		t.Errorf("%q", why)
+	}
+	if len(r.events) > 2*mostEvents {
+		t.Errorf("%d are kept", len(r.events))
 	}
 }

@@ -32,19 +32,20 @@ type Feed struct {
 type batch[T any] struct{ given, taken []T }
 
 const (
-	enough    = 256  // that are given before Full is called: they are still in the processor's caches
+	enough    = 256  // visits that are given before Full is called: they are still in the processor's caches
+	many      = 1024 // lines without as many visits
 	mostSpare = 4096 // whose memory is kept
 )
 
-// next returns room for another one, and whether there are enough.
-func (b *batch[T]) next() (room *T, full bool) {
+// next returns room for another one.
+func (b *batch[T]) next() *T {
 	if len(b.given) < cap(b.given) {
 		b.given = b.given[:len(b.given)+1]
 	} else {
 		var zero T
 		b.given = append(b.given, zero)
 	}
-	return &b.given[len(b.given)-1], len(b.given)%enough == 0
+	return &b.given[len(b.given)-1]
 }
 
 // take returns what was given since the last call. It is valid until the next call.
@@ -56,13 +57,15 @@ func (b *batch[T]) take() []T {
 	return b.taken
 }
 
-// Record implements [ledger.Recorder].
+// Record implements [ledger.Recorder]. What is given is mostly taken in Append: the goroutine that writes a request has a small
+// stack, which would have to grow whenever a collection of garbage has shrunk it.
 func (f *Feed) Record(e ledger.Entry) error {
 	f.mu.Lock()
-	line, full := f.lines.next()
+	line := f.lines.next()
 	clauses := append(line.Clauses[:0], e.Clauses...)
 	*line = e
 	line.Clauses = clauses
+	full := len(f.lines.given)%many == 0
 	f.mu.Unlock()
 	f.tell(full)
 	return nil
@@ -71,10 +74,11 @@ func (f *Feed) Record(e ledger.Entry) error {
 // Append implements [sink.Sink].
 func (f *Feed) Append(_ context.Context, r *sink.Record) error {
 	f.mu.Lock()
-	v, full := f.visits.next()
+	v := f.visits.next()
 	*v = *r
 	v.Usage = slices.Clone(r.Usage)
 	v.Hops, v.Directives, v.Data, v.Links, v.WARC, v.Outlinks, v.Exchange = nil, nil, nil, nil, nil, nil, nil // no page shows them
+	full := len(f.visits.given)%enough == 0
 	f.mu.Unlock()
 	f.tell(full)
 	return nil

@@ -52,7 +52,7 @@ func TestAFeedGivesEachOnce(t *testing.T) {
 	if most := 3*enough + 3*mostSpare; lines != most || visits != most {
 		t.Errorf("%d lines and %d visits of %d", lines, visits, most)
 	}
-	if full != 2*3*mostSpare/enough {
+	if full != 3*mostSpare/enough+3*mostSpare/many {
 		t.Errorf("it was full %d times", full)
 	}
 	poll()

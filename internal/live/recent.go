@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/amble-crawler/amble/internal/cli"
@@ -25,7 +26,7 @@ type recent struct {
 	open   map[flight]int
 	base   int // the number of the first mark
 	hosts  map[string]*lately
-	events []event // newest last
+	events []event // newest last, at most twice mostEvents
 	rates  [rateWindow]rate
 	run    string // the process that wrote the last line
 	shared bool   // several processes write at the same time
@@ -60,11 +61,20 @@ type rate struct {
 	good, evil int
 }
 
-// event is a refusal or a failure.
+// event is a refusal or a failure, as it was told: a crawl has thousands of them for each one that is shown.
 type event struct {
 	at       time.Time
-	what     string
+	outcome  string // if there is no status
+	status   int
 	url, why string
+}
+
+// what is the status or the outcome.
+func (e *event) what() string {
+	if e.outcome == "" || e.status >= 400 {
+		return statusText(e.status)
+	}
+	return e.outcome
 }
 
 func newRecent() *recent {
@@ -123,7 +133,7 @@ func (r *recent) end(e *ledger.Entry) {
 	h.ended, h.flying = e.Ended, max(0, h.flying-1)
 	r.count(e.Ended, m.failed)
 	if m.robots && (e.Status == 0 || e.Status >= 500) {
-		r.add(event{e.Ended, statusText(e.Status), "robots.txt of " + m.host, "the site is not entered before it can be read"})
+		r.add(event{e.Ended, "", e.Status, "robots.txt of " + m.host, "the site is not entered before it can be read"})
 	}
 }
 
@@ -162,19 +172,24 @@ func (r *recent) visit(v *sink.Record) {
 	case "redirected", "not_modified", "duplicate", "deferred":
 		return
 	}
-	what := v.Outcome
-	if v.Status >= 400 {
-		what = statusText(v.Status)
-	}
-	r.add(event{v.Ended, what, v.URL, why(v)})
+	r.add(event{v.Ended, v.Outcome, v.Status, v.URL, why(v)})
 }
 
 func (r *recent) add(e event) {
-	e.url, e.why = clip(cli.Printable(e.url), 120), clip(cli.Printable(e.why), 160)
-	if len(r.events) == mostEvents {
-		r.events = append(r.events[:0], r.events[1:]...)
+	if len(r.events) == 2*mostEvents {
+		r.events = r.events[:copy(r.events, r.events[mostEvents:])]
 	}
 	r.events = append(r.events, e)
+}
+
+// shown are the last events, newest first.
+func (r *recent) shown(now time.Time) (shown []shownEvent) {
+	for _, e := range slices.Backward(r.events[max(0, len(r.events)-mostEvents):]) {
+		shown = append(shown, shownEvent{
+			span(now.Sub(e.at)) + " ago", e.what(), clip(cli.Printable(e.url), 120), clip(cli.Printable(e.why), 160),
+		})
+	}
+	return shown
 }
 
 // why returns the rule or the cause of an outcome.

@@ -133,10 +133,7 @@ func (l *Live) make(now time.Time) *page {
 	p.Rows, p.More = v.rows(l.recent, c)
 	p.Lanes = v.lanes(l.recent, p.Rows)
 	p.Rate, p.Growth = l.recent.rateChart(v.now), l.growthChart(v)
-	for i := len(l.recent.events) - 1; i >= 0; i-- {
-		e := &l.recent.events[i]
-		p.Events = append(p.Events, shownEvent{span(v.now.Sub(e.at)) + " ago", e.what, e.url, e.why})
-	}
+	p.Events = l.recent.shown(v.now)
 	p.Owners, p.MoreOwners = v.owners()
 	if l.broken != nil {
 		p.Note = "The files of the crawl can no longer be read: " + cli.Printable(l.broken.Error())
