@@ -194,7 +194,7 @@ type ScopeConfig struct {
 
 // Follow chooses the links that are followed in addition to those from HTML pages to other pages.
 type Follow struct {
-	Sitemaps  bool // what the sitemaps named in robots.txt list
+	Sitemaps  bool // what the sitemaps named in robots.txt list: see SeedScope
 	Feeds     bool // what feeds list: RSS, Atom, JSON Feed
 	Resources bool // images, style sheets, scripts and the like
 	NoFollow  bool // links marked rel=nofollow; a page's own nofollow always holds

@@ -53,6 +53,11 @@ func (j *judge) belongs(u weburl.URL, kind frontier.Kind) verdict {
 	if d := j.decide(u, kind); !d.In {
 		return verdict{FateScope, d.Rule, d.Firm || j.cfg.Scope.Beyond > 0 && trap(u) != ""}
 	}
+	return trapped(u)
+}
+
+// trapped is the part of admissible that depends on the URL's own form.
+func trapped(u weburl.URL) verdict {
 	if why := trap(u); why != "" {
 		return verdict{fate: FateTrap, rule: why}
 	}
@@ -74,13 +79,13 @@ func (j *judge) outside(c frontier.Claim) *Visit {
 		return nil
 	}
 	d := j.admissible(c.URL, min(c.Depth, max(0, j.cfg.Limits.Depth)), kind)
+	if c.Kind == frontier.KindSitemap && d.fate == FateScope && !d.firm && j.hasLists(c.URL) {
+		d = trapped(c.URL)
+	}
 	switch d.fate {
 	case FateScope:
 		if c.Beyond > 0 && !d.firm {
 			return nil // a link or page inside the scope led here
-		}
-		if c.Kind == frontier.KindSitemap && j.sampler.site(c.URL) != nil && !d.firm {
-			return nil // the scope says which pages are drawn, not where the lists are
 		}
 		return &Visit{Outcome: OutOfScope, Reason: ReasonScope, Rule: d.rule}
 	case FateTrap:
@@ -90,6 +95,16 @@ func (j *judge) outside(c frontier.Claim) *Visit {
 		return &Visit{Outcome: Refused, Reason: d.rule}
 	}
 	return nil
+}
+
+// hasLists reports whether sitemaps at u's site are read wherever they are there: the scope says which pages are crawled, and a
+// sitemap is none.
+func (j *judge) hasLists(u weburl.URL) bool {
+	if j.sampler != nil {
+		return j.sampler.site(u) != nil
+	}
+	s, ok := j.scope.(*SeedScope)
+	return ok && s.reaches(u)
 }
 
 // redirectKind returns the kind by which a redirect's target is judged. The target of a seed's redirect is

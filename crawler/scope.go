@@ -42,6 +42,9 @@ const (
 // include, URLs that no rule matches are out, except seeds: include rules say which links are followed, and
 // a seed is named because it is wanted. Exclude rules apply to seeds, too.
 //
+// A sitemap is not a page: it is read wherever it lies on a host that the kind reaches, and only exclude rules keep it from being
+// read. What it lists is judged as a page is.
+//
 // Rules with Types form a separate list, in the same order, and judge answers: an answer that no such rule
 // matches is in, unless the first of them is an include.
 type SeedScope struct {
@@ -194,6 +197,14 @@ func (s *SeedScope) within(u weburl.URL) bool {
 		return false
 	}
 	return true
+}
+
+// reaches reports whether the kind includes u or, with ScopePrefix, other URLs of u's host.
+func (s *SeedScope) reaches(u weburl.URL) bool {
+	if s.kind == ScopePrefix {
+		return s.dirs[hostName(u)] != nil
+	}
+	return s.within(u)
 }
 
 // underSeed reports whether a host is a seed's domain or a subdomain of one. This check costs nothing, and

@@ -7,6 +7,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/frontier"
 )
 
 func TestSitemaps(t *testing.T) {
@@ -72,4 +73,54 @@ func TestSitemapsOfManySites(t *testing.T) {
 			t.Errorf("%d sitemaps in the report", len(rep.Sitemaps))
 		}
 	})
+}
+
+// A sitemap is not a page: where it lies does not matter, as long as no rule excludes it and the crawl reaches its host. What it
+// lists is judged by the scope.
+func TestSitemapsAreNotJudgedAsPages(t *testing.T) {
+	follow := crawler.Config{Follow: crawler.Follow{Sitemaps: true}}
+	prefix, include, hosts, exclude, kind, types, deep := follow, follow, follow, follow, follow, follow, follow
+	prefix.Scope.Kind = crawler.ScopePrefix
+	include.Scope.Rules = []crawler.ScopeRule{{Pattern: "/docs/"}}
+	hosts.Hosts = []crawler.HostSettings{{Match: "a.example", Rules: []crawler.ScopeRule{{Pattern: "/docs/"}}}}
+	exclude.Scope.Rules = []crawler.ScopeRule{{Pattern: "/docs/"}, {Exclude: true, Pattern: `map\.xml`}}
+	kind.Scope.Rules = []crawler.ScopeRule{{Pattern: "/docs/"}, {Exclude: true, Kinds: []frontier.Kind{frontier.KindSitemap}}}
+	types.Scope.Kind, types.Scope.Rules = crawler.ScopePrefix, []crawler.ScopeRule{{Types: []string{"text/html"}}}
+	deep.Scope.Rules, deep.Scope.Beyond = include.Scope.Rules, 1
+	for _, c := range []struct {
+		name string
+		crawler.Config
+		read bool
+	}{
+		{"prefix", prefix, true},
+		{"include", include, true},
+		{"include of one host", hosts, true},
+		{"include, and beyond it", deep, true},
+		{"types", types, true},
+		{"exclude", exclude, false},
+		{"exclude of the kind", kind, false},
+	} {
+		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+			s, o := w.Site("http://a.example"), w.Site("http://other.example")
+			s.Robots("Sitemap: /index.xml\nSitemap: http://other.example/map.xml\nSitemap: /a/a/a/a/a/map.xml\n")
+			s.Page("/index.xml", "<sitemapindex><sitemap><loc>/old/map.xml</loc></sitemap></sitemapindex>").Type("application/xml")
+			s.Redirect("/old/map.xml", "/new/map.xml")
+			s.Page("/new/map.xml", "<urlset><url><loc>/docs/listed</loc></url><url><loc>/blog/listed</loc></url><url><loc>http://other.example/docs/</loc></url></urlset>").Type("application/xml")
+			s.Page("/docs/", links("http://other.example/docs/linked")).Type("text/html")
+			s.Page("/docs/listed", "listed").Type("text/html")
+			o.Robots("Sitemap: /map.xml\n")
+			o.Page("/docs/linked", "linked").Type("text/html")
+			_, v := crawl(t, w, c.Config, s.URL("/docs/"))
+			want := "no visit"
+			if c.read {
+				want = "fetched 200"
+			}
+			if got := v.line(s.URL("/docs/listed")); got != want {
+				t.Errorf("%s: what the sitemap lists: %s, want %s", c.name, got, want)
+			}
+			for _, u := range []string{s.URL("/a/a/a/a/a/map.xml"), s.URL("/blog/listed"), o.URL("/map.xml"), o.URL("/docs/")} {
+				w.MustNotRequest(u)
+			}
+		})
+	}
 }

@@ -103,7 +103,7 @@ var keys = []*Key{
 
 	{"seeds", "Read further seeds, one a line; - is stdin.", Command, Shown, false, "", words{}},
 	{"depth", "Links followed from a seed (${default}).", Reach, Fixed, false, "Crawl.Limits.Depth", amount{is: Count, def: crawler.DefaultMaxDepth, none: noLimit, zero: crawler.SeedsOnly}},
-	{"sitemaps", "Also crawl what the sitemaps named in robots.txt list.", Reach, Fixed, false, "Crawl.Follow.Sitemaps", flag{}},
+	{"sitemaps", "Also crawl what the sitemaps named in robots.txt list in scope, wherever on its host a sitemap lies.", Reach, Fixed, false, "Crawl.Follow.Sitemaps", flag{}},
 	{"beyond", "Links followed out of the scope: with 1 also the pages that pages in scope link to (${default}).", Reach, Fixed, false, "Crawl.Scope.Beyond", amount{is: Whole}},
 	{"beyond-kinds", "Kinds of links that --beyond follows, such as image and style; none is all.", Reach, Fixed, true, "Crawl.Scope.BeyondKinds", list{}},
 	{"since", "Job directory or visits.jsonl of an earlier crawl: visit its pages in scope again, at their depth, and have only those sent that have changed. The others do not count for --max-pages.", Reach, Free, false, "Since", words{}},

@@ -3,10 +3,13 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
 	"github.com/amble-crawler/amble/internal/digest"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // got is the outcomes of the URLs of each site.
@@ -63,7 +66,7 @@ func (s *source) got() got {
 
 // gaps says which sites are not seen as a whole.
 func (s *source) gaps() (texts []string) {
-	var cut, refusing, silent []string
+	var cut, refusing, silent, left []string
 	for i := range s.facts.Hosts {
 		h := &s.facts.Hosts[i]
 		switch state, _ := s.state(h); state {
@@ -73,6 +76,8 @@ func (s *source) gaps() (texts []string) {
 			refusing = append(refusing, site(h.Name))
 		case stateNotEntered:
 			silent = append(silent, site(h.Name))
+		case stateLeftOut:
+			left = append(left, site(h.Name))
 		}
 	}
 	if len(cut) > 0 {
@@ -83,6 +88,9 @@ func (s *source) gaps() (texts []string) {
 	}
 	if len(silent) > 0 {
 		texts = append(texts, fmt.Sprintf("%s not entered, because robots.txt could not be fetched (%s)", are(len(silent), len(s.facts.Hosts), "was", "were"), some(silent, 3)))
+	}
+	if len(left) > 0 {
+		texts = append(texts, fmt.Sprintf("%s left out by the operator (%s)", are(len(left), len(s.facts.Hosts), "was", "were"), some(left, 3)))
 	}
 	return texts
 }
@@ -98,6 +106,7 @@ func are(n, all int, one, many string) string {
 // States of a site.
 const (
 	stateComplete   = "complete"
+	stateLeftOut    = "left out"
 	stateCut        = "cut at budget"
 	stateRefuses    = "refuses"
 	stateNotEntered = "robots.txt: not entered"
@@ -110,6 +119,8 @@ const (
 // state says what is known of a site as a whole, with the class of its tag.
 func (s *source) state(h *digest.Host) (state, class string) {
 	switch {
+	case h.Reasons["opt_out"] > 0:
+		return stateLeftOut, "w"
 	case h.Reasons["robots_unreachable"] > 0 || h.Pages() == 0 && h.Rules.Failed > 0:
 		return stateNotEntered, "w"
 	case h.OverBudget() > 0:
@@ -119,6 +130,9 @@ func (s *source) state(h *digest.Host) (state, class string) {
 	case h.Visits > 0 && h.Refused() == h.Visits:
 		return stateRefuses, "b"
 	case s.report.Left > 0 || s.open != "":
+		if s.isLeftOut(h.Name) {
+			return stateLeftOut, "w"
+		}
 		return stateUnfinished, "w"
 	case h.Visits == 0:
 		return stateOnlyAsked, ""
@@ -126,4 +140,38 @@ func (s *source) state(h *digest.Host) (state, class string) {
 		return stateFailed, "b"
 	}
 	return stateComplete, "o"
+}
+
+// seenToTheEnd reports whether counts of a site in this state are those of the site, and not lower bounds.
+func seenToTheEnd(state string) bool {
+	switch state {
+	case stateCut, stateGivenUp, stateUnfinished, stateNotEntered, stateLeftOut:
+		return false
+	}
+	return true
+}
+
+// isLeftOut reports whether the operator ordered during the crawl that a host or a domain above it be left out. Its URLs may still be
+// in the queue, without an outcome.
+func (s *source) isLeftOut(host string) bool {
+	name, _, _ := net.SplitHostPort(host)
+	for ; name != "" && len(s.leftOut) > 0; _, name, _ = strings.Cut(name, ".") {
+		if s.leftOut[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// leftOut returns the names in all orders to leave out a host.
+func leftOut(m *job.Manifest) map[string]bool {
+	names := map[string]bool{}
+	for _, run := range m.Runs {
+		for _, c := range run.Changes {
+			if u, err := weburl.Parse("https://" + c.To + "/"); c.Key == job.ActionLeaveOut && err == nil {
+				names[u.Hostname()] = true
+			}
+		}
+	}
+	return names
 }

@@ -61,6 +61,7 @@ type source struct {
 	manifest *job.Manifest
 	facts    *digest.Facts
 	list     problemList
+	leftOut  map[string]bool // host names, by an order of the operator
 
 	// Of a job that has not ended:
 	open   string // how it stands; "" if it has ended
@@ -74,6 +75,7 @@ func read(r *job.Reader) (s *source, err error) {
 	if s.manifest, err = r.Manifest(); err != nil {
 		return nil, err
 	}
+	s.leftOut = leftOut(s.manifest)
 	s.list.table = newTable("url", "outcome", "reason", "status", "via", "error", "ended")
 	if s.manifest.Unfinished() {
 		return s, s.readUnfinished(r)

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -209,6 +211,44 @@ func TestTheSumsOfAReport(t *testing.T) {
 	}
 	if len(rows) != len(requests)+1 {
 		t.Errorf("%d lines in %s", len(rows), job.HostsName)
+	}
+}
+
+// TestASiteThatWasLeftOut: a site that the operator orders to leave out is neither unfinished, nor does it refuse anything; be its
+// URLs refused by the order, or still in the queue.
+func TestASiteThatWasLeftOut(t *testing.T) {
+	for _, drained := range []bool{false, true} {
+		seeds, dir := sites(t), filepath.Join(t.TempDir(), "job")
+		host := strings.Trim(strings.TrimPrefix(seeds[1], "http:"), "/")
+		var c job.Config
+		var j *job.Job
+		c.Crawl.Politeness.Delay = 10 * time.Millisecond
+		c.Crawl.Fetch.AllowAddresses = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+		c.Crawl.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) (err error) {
+			if v.URL.String() == seeds[1] {
+				if err = j.LeaveOut(host); drained {
+					err = errors.Join(err, j.Drain())
+				}
+			}
+			return err
+		})
+		j, err := job.Create(dir, c, seeds...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = j.Run(t.Context())
+		if err = errors.Join(err, j.Close()); err != nil {
+			t.Fatal(err)
+		}
+		page := written(t, reader(t, dir))
+		if !strings.Contains(page, "1 of 3 sites was left out by the operator") {
+			t.Errorf("drained %t: the page does not say that a site was left out", drained)
+		}
+		for _, row := range readCSV(t, filepath.Join(dir, job.HostsName)) {
+			if row[0] == host && row[1] != "left out" {
+				t.Errorf("drained %t: %s is %q", drained, host, row[1])
+			}
+		}
 	}
 }
 

@@ -107,8 +107,7 @@ func bounds(set map[string]string) string {
 func (s *source) censored() (hosts []string) {
 	for i := range s.facts.Hosts {
 		h := &s.facts.Hosts[i]
-		switch state, _ := s.state(h); state {
-		case stateCut, stateGivenUp, stateUnfinished, stateNotEntered:
+		if state, _ := s.state(h); !seenToTheEnd(state) {
 			hosts = append(hosts, site(h.Name))
 		}
 	}

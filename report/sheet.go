@@ -254,8 +254,7 @@ func (s *source) censoredHosts() []censored {
 	list := []censored{}
 	for i := range s.facts.Hosts {
 		h := &s.facts.Hosts[i]
-		switch state, _ := s.state(h); state {
-		case stateCut, stateGivenUp, stateUnfinished, stateNotEntered:
+		if state, _ := s.state(h); !seenToTheEnd(state) {
 			list = append(list, censored{site(h.Name), state, h.Pages()})
 		}
 	}
