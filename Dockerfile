@@ -15,4 +15,6 @@ COPY --from=build --chown=65532:65532 /engine /engine
 USER 65532:65532
 VOLUME /crawls
 WORKDIR /crawls
+# Only the demo writes there: its report.
+ENV TMPDIR=/crawls
 ENTRYPOINT ["/amble"]

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -116,8 +117,16 @@ func TestDockerfileHasWhatIsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(mod)
+	if version == nil {
+		t.Fatal("go.mod has no line for Go")
+	}
 	lines := strings.Split(string(b), "\n")
-	for _, want := range []string{"FROM scratch", "USER 65532:65532", "VOLUME /crawls", `ENTRYPOINT ["/amble"]`, "COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/"} {
+	for _, want := range []string{"FROM golang:" + string(version[1]) + " AS build", "FROM scratch", "USER 65532:65532", "VOLUME /crawls", "ENV TMPDIR=/crawls", `ENTRYPOINT ["/amble"]`, "COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/"} {
 		if !slices.Contains(lines, want) {
 			t.Errorf("no line %q", want)
 		}

@@ -22,7 +22,7 @@ type workflow struct {
 }
 
 // major matches an action of a major version.
-var major = regexp.MustCompile(`^actions/[a-z-]+@v\d+$`)
+var major = regexp.MustCompile(`^actions/[a-z-]+(?:/[a-z]+)?@v\d+$`)
 
 // TestWorkflows checks that workflows are YAML, use known actions of a major version, may only read, and run commands and scripts
 // that there are.
@@ -62,6 +62,104 @@ func checkStep(t *testing.T, name, command string) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// TestWorkflowsUseTheGoOfTheModule checks that workflows test and build with the newest release of the Go version that go.mod names:
+// setup-go would take go.mod's own line for the very first one, whose vulnerabilities are known.
+func TestWorkflowsUseTheGoOfTheModule(t *testing.T) {
+	mod := read(t, "go.mod")
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(mod)
+	if version == nil {
+		t.Fatal("go.mod has no line for Go")
+	}
+	for _, name := range []string{"ci", "nightly", "release"} {
+		text := read(t, ".github/workflows/"+name+".yml")
+		for _, m := range regexp.MustCompile(`go-version: ([\d.x]+)|go: \[([\d.x]+)\]`).FindAllStringSubmatch(text, -1) {
+			if got := m[1] + m[2]; got != version[1]+".x" {
+				t.Errorf("%s.yml: Go %s, and go.mod has %s", name, got, version[1])
+			}
+		}
+		if strings.Contains(text, "go-version-file") || !strings.Contains(text, version[1]+".x") {
+			t.Errorf("%s.yml does not name Go %s.x", name, version[1])
+		}
+	}
+}
+
+// TestScriptsRunTestsThatThereAre checks each "go test" of the scripts and workflows: that its packages are there, and have tests,
+// benchmarks and flags of the names that it gives.
+func TestScriptsRunTestsThatThereAre(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, ".github/workflows/*.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, file := range append(files, filepath.Join(root, ".ci/run"), filepath.Join(root, ".ci/nightly")) {
+		text := strings.ReplaceAll(read(t, strings.TrimPrefix(filepath.ToSlash(file), root+"/")), "\\\n", "")
+		for line := range strings.Lines(text) {
+			if _, args, ok := strings.Cut(line, "go test "); ok && !strings.Contains(args, "$package") {
+				n++
+				checkGoTest(t, filepath.Base(file), args)
+			}
+		}
+	}
+	if n < 12 {
+		t.Errorf("only %d commands found", n)
+	}
+}
+
+// ownFlags are those of go test.
+var ownFlags = []string{"race", "benchmem", "benchtime", "timeout", "v"}
+
+// checkGoTest checks the arguments of a "go test".
+func checkGoTest(t *testing.T, file, args string) {
+	t.Helper()
+	var packages, patterns, flags []string
+	words := strings.Fields(strings.NewReplacer("'", "", ")", "").Replace(args))
+	for i, word := range words {
+		switch {
+		case word == "./...": // all there are
+		case strings.HasPrefix(word, "./"):
+			packages = append(packages, word)
+		case (word == "-run" || word == "-bench") && words[i+1] != "^$" && words[i+1] != ".":
+			patterns = append(patterns, words[i+1])
+		case strings.HasPrefix(word, "-") && word != "-run" && word != "-bench" && !slices.Contains(ownFlags, word[1:]):
+			flags = append(flags, word[1:])
+		}
+	}
+	for _, p := range packages {
+		tests, err := filepath.Glob(filepath.Join(root, p, "*_test.go"))
+		if err != nil || len(tests) == 0 {
+			t.Errorf("%s: %s has no tests: %v", file, p, err)
+		}
+		var code strings.Builder
+		for _, name := range tests {
+			code.WriteString(read(t, strings.TrimPrefix(filepath.ToSlash(name), root+"/")))
+		}
+		var names []string
+		for _, m := range regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`).FindAllStringSubmatch(code.String(), -1) {
+			names = append(names, m[1])
+		}
+		for _, pattern := range patterns {
+			if !slices.ContainsFunc(names, regexp.MustCompile(pattern).MatchString) {
+				t.Errorf("%s: no test or benchmark of %s is named %s", file, p, pattern)
+			}
+		}
+		for _, name := range flags {
+			if !strings.Contains(code.String(), `("`+name+`",`) {
+				t.Errorf("%s: the tests of %s have no flag -%s", file, p, name)
+			}
+		}
+	}
+}
+
+// read returns a file of the project.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }
 
 // TestForms checks that the forms for issues are YAML with a name, a description and fields that have labels.

@@ -409,8 +409,10 @@ func (j *Job) prepare(cfg *crawler.Config, why opening) (err error) {
 	if err := j.again(); err != nil {
 		return err
 	}
-	err = j.replay()
-	j.noteSkew()
+	if !j.created() {
+		err = j.replay()
+		j.noteSkew()
+	}
 	return firstOf(err, j.retry(why.retry))
 }
 
@@ -476,6 +478,11 @@ func (j *Job) noteSkew() {
 			behind.Round(time.Second), j.files.path(LedgerName), longest.Round(time.Millisecond))
 	}
 }
+
+// created reports whether no process has worked on the job before: the manifest names each before its first request. The gate
+// of such a job has nothing to continue, and nothing to wait for. An empty ledger alone would not say so: the process that was
+// killed may have been about to connect.
+func (j *Job) created() bool { return len(j.manifest.Runs) == 1 }
 
 // replay makes the gate continue where the previous process stopped.
 func (j *Job) replay() error {

@@ -13,7 +13,7 @@ func (s *source) order() sheetOrder {
 	o := sheetOrder{Order: s.orderInWords()}
 	drawn := s.drawn() != nil // from lists: no link has led to a page
 	not := func(format string, args ...any) { o.Not = append(o.Not, fmt.Sprintf(format, args...)) }
-	if scope := set["scope"]; !drawn && scope != "host" && scope != "tree" {
+	if scope := set["scope"]; !drawn && scope != "host" && scope != "prefix" {
 		not("with the scope “%s” a site's pages are also found through links from other sites, and which of them comes first depends on timing", scope)
 	}
 	if n := s.facts.Crossed; !drawn && n > 0 {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/digest"
 	"github.com/amble-crawler/amble/job"
 )
 
@@ -48,6 +50,19 @@ func lines(t *testing.T, path string) (all []map[string]any) {
 		all = append(all, m)
 	}
 	return all
+}
+
+// TestScopesOfASampleThatIsTheSame: with these scopes no site's pages are found through another one.
+func TestScopesOfASampleThatIsTheSame(t *testing.T) {
+	for scope, want := range map[crawler.ScopeKind]bool{crawler.ScopeHost: true, crawler.ScopePrefix: true, crawler.ScopeDomain: false, crawler.ScopeAny: false} {
+		s := &source{
+			facts: &digest.Facts{}, report: &crawler.Report{Finish: crawler.FinishDone},
+			manifest: &job.Manifest{Settings: map[string]string{"scope": string(scope)}},
+		}
+		if o := s.order(); o.Same != want {
+			t.Errorf("%s: %+v", scope, o)
+		}
+	}
 }
 
 func TestSheetSaysWhatTheFilesSay(t *testing.T) {

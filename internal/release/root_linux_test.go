@@ -30,6 +30,7 @@ func TestBareRoot(t *testing.T) {
 	}))
 	defer site.Close()
 	inside(t, bare, "version")
+	inside(t, bare, "demo", "-q")
 	inside(t, bare, "crawl", "-q", "-o", "/crawls/job", "--format", "jsonl,warc", site.URL+"/")
 	inside(t, bare, "verify", "/crawls/job")
 	inside(t, bare, "report", "/crawls/job")
@@ -40,7 +41,7 @@ func TestBareRoot(t *testing.T) {
 func inside(t *testing.T, bare string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/amble", args...)
-	cmd.Dir, cmd.Env = "/crawls", []string{}
+	cmd.Dir, cmd.Env = "/crawls", []string{"TMPDIR=/crawls"} // as in the Dockerfile
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: bare, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
 	if os.Getuid() != 0 { // in a namespace where this user is root as far as chroot needs it
 		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
