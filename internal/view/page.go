@@ -24,7 +24,12 @@ func (v *View) ShowsPages() bool { return v.outTTY && !v.flags.JSON }
 // page prints the line of a URL.
 func (v *View) page(visit *crawler.Visit) {
 	columns := v.columns()
-	_, _ = v.pages.Write([]byte(pageRow(visit, columns).Text(columns-1, v.color) + "\n")) // stdout remembers its failure
+	row := pageRow(visit, columns)
+	text := row.Text(columns-1, v.color)
+	if v.whole {
+		text = row.Whole(v.color)
+	}
+	_, _ = v.pages.Write([]byte(text + "\n")) // stdout remembers its failure
 }
 
 // pageRow returns the line of a URL: status, size, type or outcome, URL, and what there is to say in addition.

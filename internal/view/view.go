@@ -37,6 +37,7 @@ type View struct {
 	outTTY  bool
 	columns func() int // of stdout
 	color   bool       // of stdout
+	whole   bool       // lines of stdout are not cut: a screen reader gets all of them
 	pages   *terminal.Burst
 }
 
@@ -51,7 +52,7 @@ func New(f Flags, out *cli.Stdout, errs io.Writer, env func(string) (string, boo
 	}
 	v := &View{
 		flags: f, screen: terminal.NewScreen(errs, dumb != "dumb" && terminal.Is(errs), color(errs)),
-		out: out, outTTY: terminal.Is(stdout), columns: terminal.Columns(stdout), color: color(stdout),
+		out: out, outTTY: terminal.Is(stdout), columns: terminal.Columns(stdout), color: color(stdout), whole: dumb == "dumb",
 	}
 	v.pages = terminal.NewBurst(out)
 	v.log = slog.New(v.logHandler(f.Quiet))
