@@ -217,7 +217,7 @@ func TestNoColorAndQuietAndDumbOnATerminal(t *testing.T) {
 	if out := run(nil, "-q"); out != "" {
 		t.Errorf("-q: %q", out)
 	}
-	if out := onTerminal(t, 20, []string{"TERM=dumb"}, func(string) {}, "crawl", "-w", "0", srv.URL); strings.Contains(out, "\x1b") || !strings.Contains(out, "200  "+srv.URL+"/") {
+	if out := onTerminal(t, 20, []string{"TERM=dumb", stdoutToo}, func(string) {}, "crawl", "-w", "0", srv.URL); strings.Contains(out, "\x1b") || !strings.Contains(out, "200  "+srv.URL+"/") {
 		t.Errorf("TERM=dumb: %q", out)
 	}
 }
