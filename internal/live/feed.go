@@ -59,11 +59,11 @@ func (b *batch[T]) take() []T {
 
 // Record implements [ledger.Recorder]. What is given is mostly taken in Append: the goroutine that writes a request has a small
 // stack, which would have to grow whenever a collection of garbage has shrunk it.
-func (f *Feed) Record(e ledger.Entry) error {
+func (f *Feed) Record(e *ledger.Entry) error {
 	f.mu.Lock()
 	line := f.lines.next()
 	clauses := append(line.Clauses[:0], e.Clauses...)
-	*line = e
+	*line = *e
 	line.Clauses = clauses
 	full := len(f.lines.given)%many == 0
 	f.mu.Unlock()

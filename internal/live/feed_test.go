@@ -16,7 +16,7 @@ func TestAFeedGivesEachOnce(t *testing.T) {
 	clauses, usage := []ledger.Clause{{Name: ledger.ClauseDelay}}, []sink.Usage{{Use: "search"}}
 	give := func(i int) {
 		clauses[0].Delay, usage[0].Signal = ledger.Duration(i), fmt.Sprint(i)
-		if err := f.Record(ledger.Entry{Event: ledger.Start, ID: uint64(i), Clauses: clauses}); err != nil {
+		if err := f.Record(&ledger.Entry{Event: ledger.Start, ID: uint64(i), Clauses: clauses}); err != nil {
 			t.Fatal(err)
 		}
 		if err := f.Append(t.Context(), &sink.Record{URL: fmt.Sprint(i), Usage: usage, Links: &sink.LinkCount{}}); err != nil {
@@ -63,7 +63,7 @@ func TestAFeedGivesEachOnce(t *testing.T) {
 	e := ledger.Entry{Event: ledger.End}
 	if n := testing.AllocsPerRun(10, func() {
 		for range enough {
-			_ = f.Record(e)
+			_ = f.Record(&e)
 		}
 		_ = f.Poll(func(*ledger.Entry) {}, func(*sink.Record) {})
 	}); n > 0 {

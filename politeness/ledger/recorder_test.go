@@ -15,8 +15,8 @@ type recorder struct {
 
 func (r *recorder) Write([]byte) (int, error) { panic("a line was written") }
 
-func (r *recorder) Record(e ledger.Entry) error {
-	r.entries = append(r.entries, e)
+func (r *recorder) Record(e *ledger.Entry) error {
+	r.entries = append(r.entries, *e)
 	return r.err
 }
 

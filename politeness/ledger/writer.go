@@ -6,10 +6,10 @@ import (
 )
 
 // Recorder is a ledger in memory: a [Writer] to it passes entries on as they are, without line numbers and without a chain.
-// Record may be called concurrently. The entry's clauses are valid until it returns.
+// Record is not called concurrently. The entry and its clauses are valid until it returns.
 type Recorder interface {
-	io.Writer             // not called
-	Record(e Entry) error // by value: an entry whose address an unknown writer gets is never on the stack
+	io.Writer // not called
+	Record(e *Entry) error
 }
 
 // Writer writes each entry as one line by one call of Write, and chains the lines (see [Chain]). Its methods may be called
@@ -18,6 +18,7 @@ type Writer struct {
 	mu     sync.Mutex
 	w      io.Writer
 	record Recorder // w, if it is one
+	entry  Entry    // what it is given: an entry whose address an unknown writer gets is never on the stack
 	buf    []byte   // for the next line
 	size   int64
 	chain  Chain
@@ -52,11 +53,12 @@ func (l *Writer) Write(e *Entry) error {
 	if l.w == nil {
 		return nil
 	}
-	if l.record != nil {
-		return l.record.Record(*e)
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.record != nil {
+		l.entry = *e
+		return l.record.Record(&l.entry)
+	}
 	return l.write(e)
 }
 
