@@ -60,12 +60,13 @@ func (s scale) x(t time.Time) float64 {
 func (v *view) lanes(r *recent, rows []row) lanes {
 	s := scale{v.now}
 	l := lanes{Now: int(s.x(v.now))}
-	index := map[string]int{}
+	var hosts []string
 	for _, x := range rows {
-		if h := r.hosts[x.Host]; h == nil || len(l.Lanes) == mostLanes {
+		h := r.hosts[x.Host]
+		if h == nil || len(l.Lanes) == mostLanes {
 			continue
 		}
-		index[x.Host] = len(l.Lanes)
+		hosts, h.lane = append(hosts, x.Host), len(l.Lanes)+1
 		y := laneTop + len(l.Lanes)*laneHeight
 		l.Lanes = append(l.Lanes, lane{Name: clip(x.Name, 26), Y: y, Text: fmt.Sprint(y + 13)})
 	}
@@ -74,13 +75,15 @@ func (v *view) lanes(r *recent, rows []row) lanes {
 	n := 0
 	for i := range r.marks {
 		m := &r.marks[i]
-		if at, ok := index[m.host]; ok && paths[at].mark(s, m, l.Lanes[at].Y) {
+		if at := m.site.lane - 1; at >= 0 && paths[at].mark(s, m, l.Lanes[at].Y) {
 			n++
 		}
 	}
-	for host, at := range index {
-		until, held := v.due(host, r.hosts[host])
-		paths[at].rest(s, r.hosts[host], until, held, l.Lanes[at].Y)
+	for at, host := range hosts {
+		h := r.hosts[host]
+		h.lane = 0
+		until, held := v.due(host, h)
+		paths[at].rest(s, h, until, held, l.Lanes[at].Y)
 		paths[at].put(&l.Lanes[at])
 	}
 	for d := window - 5*time.Second; d > 2*time.Second; d -= 5 * time.Second {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -67,7 +68,8 @@ type Live struct {
 	started time.Time
 
 	stream stream
-	asking sync.Mutex // one explanation at a time: it may read the whole job
+	size   atomic.Int64 // of the next snapshot, about
+	asking sync.Mutex   // one explanation at a time: it may read the whole job
 }
 
 // New returns a Live. Nothing is read before Begin.

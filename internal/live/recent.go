@@ -40,6 +40,7 @@ type flight struct {
 // mark is a request, and what was owed before it.
 type mark struct {
 	host       string
+	site       *lately   // of the host, or of all others
 	start, end time.Time // end is zero while it is in flight
 	robots     bool
 	failed     bool
@@ -53,6 +54,7 @@ type lately struct {
 	pause  time.Duration // that was owed before it
 	held   bool
 	flying int
+	lane   int // from 1, while lanes are drawn
 }
 
 // rate counts the requests that began in one second.
@@ -100,7 +102,7 @@ func (r *recent) begin(e *ledger.Entry) {
 	}
 	h := r.host(e.Host)
 	h.flying++
-	m := mark{host: e.Host, start: e.Written, robots: e.Purpose == "robots"}
+	m := mark{host: e.Host, site: h, start: e.Written, robots: e.Purpose == "robots"}
 	if !h.ended.IsZero() && h.ended.Before(e.Written) {
 		until, clause := latest(e.Clauses)
 		if until.After(h.ended) {
@@ -113,12 +115,12 @@ func (r *recent) begin(e *ledger.Entry) {
 		r.marks = append(r.marks[:0], r.marks[drop:]...)
 		r.base += drop
 	}
-	r.open[flight{e.Run, e.ID}] = r.base + len(r.marks)
+	r.open[r.flight(e)] = r.base + len(r.marks)
 	r.marks = append(r.marks, m)
 }
 
 func (r *recent) end(e *ledger.Entry) {
-	f := flight{e.Run, e.ID}
+	f := r.flight(e)
 	n, ok := r.open[f]
 	if !ok {
 		return
@@ -129,8 +131,7 @@ func (r *recent) end(e *ledger.Entry) {
 	}
 	m := &r.marks[n-r.base]
 	m.end, m.failed = e.Ended, e.Status == 0 || e.Status >= 400
-	h := r.host(m.host)
-	h.ended, h.flying = e.Ended, max(0, h.flying-1)
+	m.site.ended, m.site.flying = e.Ended, max(0, m.site.flying-1)
 	r.count(e.Ended, m.failed)
 	if m.robots && (e.Status == 0 || e.Status >= 500) {
 		r.add(event{e.Ended, "", e.Status, "robots.txt of " + m.host, "the site is not entered before it can be read"})
@@ -139,15 +140,24 @@ func (r *recent) end(e *ledger.Entry) {
 
 // host returns what is known of a host, or of all others if there are too many.
 func (r *recent) host(name string) *lately {
-	if r.hosts[name] == nil {
-		if len(r.hosts) >= mostHosts {
-			name = ""
-		}
-		if r.hosts[name] == nil {
-			r.hosts[name] = &lately{}
-		}
+	h := r.hosts[name]
+	if h == nil && len(r.hosts) >= mostHosts {
+		name = ""
+		h = r.hosts[name]
 	}
-	return r.hosts[name]
+	if h == nil {
+		h = &lately{}
+		r.hosts[name] = h
+	}
+	return h
+}
+
+// flight is what a request that is under way is found by: its number, if only one process has any.
+func (r *recent) flight(e *ledger.Entry) flight {
+	if !r.shared && e.Run == r.run {
+		return flight{"", e.ID}
+	}
+	return flight{e.Run, e.ID}
 }
 
 func (r *recent) count(at time.Time, failed bool) {

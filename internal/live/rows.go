@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/amble-crawler/amble/internal/cli"
@@ -22,8 +23,8 @@ type row struct {
 	Name         string
 	Slug         string
 	State, Class string
-	Pages        int
-	Share        int // of the pages and what is left, in percent
+	Pages        string
+	Share        string // of the pages and what is left, in percent
 	Left         string
 	Pause        string // and who sets it
 	Again        string
@@ -62,7 +63,8 @@ func (v *view) rows(r *recent, c *Config) (rows []row, more int) {
 
 // row describes a host; s is nil if nothing is known to be left.
 func (v *view) row(r *recent, c *Config, h *digest.Host, s *plan.Site) row {
-	x := row{Host: h.Name, Name: clip(cli.Printable(h.Name), 60), Slug: slug(h.Name), Pages: h.Pages(), Trouble: trouble(h)}
+	x := row{Host: h.Name, Name: clip(cli.Printable(h.Name), 60), Slug: slug(h.Name), Trouble: trouble(h)}
+	pages, share := h.Pages(), 0
 	if h.Answers.Count > 0 {
 		x.Median = "under 1 ms"
 		if ms := time.Duration(h.Answers.Quantile(0.5)).Milliseconds(); ms > 0 {
@@ -73,11 +75,11 @@ func (v *view) row(r *recent, c *Config, h *digest.Host, s *plan.Site) row {
 	if c.Crawler != nil {
 		info = c.Crawler.Gate().Host(h.Name)
 	}
-	if x.Pages > 0 {
-		x.Share = 100
+	if pages > 0 {
+		share = 100
 	}
 	if s != nil {
-		x.Share = 100 * x.Pages / max(1, x.Pages+s.URLs)
+		share = 100 * pages / max(1, pages+s.URLs)
 		x.Open, x.Left = true, num(s.URLs)
 		x.Pause, x.Least = delayText(info.Delay)+", "+setBy(info.Clause), span(s.Least)
 		x.Slower = (2 * max(info.Delay, time.Second)).String()
@@ -88,6 +90,7 @@ func (v *view) row(r *recent, c *Config, h *digest.Host, s *plan.Site) row {
 			}
 		}
 	}
+	x.Pages, x.Share = num(pages), strconv.Itoa(share)
 	x.State, x.Class = hostState(r, h, s, &info, v)
 	return x
 }

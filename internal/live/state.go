@@ -22,9 +22,7 @@ type record = sink.Record
 //go:embed page.tmpl style.css live.js
 var files embed.FS
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"num": num, "plural": plural, "span": span,
-}).ParseFS(files, "page.tmpl"))
+var templates = template.Must(template.New("").Funcs(template.FuncMap{"plural": plural}).ParseFS(files, "page.tmpl"))
 
 // page is what the templates show.
 type page struct {
@@ -144,7 +142,9 @@ func (l *Live) make(now time.Time) *page {
 // render makes the part of the page that changes.
 func (l *Live) render(now time.Time) ([]byte, error) {
 	var b bytes.Buffer
+	b.Grow(int(l.size.Load()))
 	err := templates.ExecuteTemplate(&b, "live", l.make(now))
+	l.size.Store(int64(b.Len()) + 4<<10)
 	return b.Bytes(), err
 }
 

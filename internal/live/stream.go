@@ -102,7 +102,7 @@ func (l *Live) events(w http.ResponseWriter, r *http.Request) {
 	out := flusher{w, func() error { return control.Flush() }}
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		w.Header().Set("Content-Encoding", "gzip")
-		z := gzip.NewWriter(w)
+		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // a level that there is
 		out = flusher{z, func() error { return errors.Join(z.Flush(), control.Flush()) }}
 	}
 	html, err := l.render(time.Now())
@@ -125,6 +125,7 @@ type flusher struct {
 // send sends an event.
 func (f flusher) send(data []byte) error {
 	var b bytes.Buffer
+	b.Grow(len(data) + len(data)/8) // lines are long
 	for line := range bytes.Lines(data) {
 		b.WriteString("data: ")
 		b.Write(bytes.TrimRight(line, "\r\n"))
