@@ -11,12 +11,13 @@ import (
 
 	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/cluster/mem"
+	"github.com/amble-crawler/amble/internal/long"
 )
 
 // I7: whatever happens in whatever order, with owners that are overtaken, calls without an answer and stale reads, the shards
 // never commit more pages than the job may have, the register always sums to that, and in the end they have as many.
 func TestBudgetModel(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(long.N(10, 40)) {
 		synctest.Test(t, func(t *testing.T) { runBudget(t, seed) })
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)

@@ -7,9 +7,10 @@ import (
 
 	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/cluster/mem"
+	"github.com/amble-crawler/amble/internal/long"
 )
 
-var endRuns = flag.Int("end.n", 1500, "number of seeds TestEndModel goes through")
+var endRuns = flag.Int("end.n", long.N(300, 1500), "number of seeds TestEndModel goes through")
 
 // I8: whatever happens in whatever order, the probes find a job done only when nothing is queued and no offer is under way.
 func TestEndModel(t *testing.T) {

@@ -100,7 +100,9 @@ func (m mutant) try(t *testing.T, text string) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	began := time.Now()
-	out, err := exec.Command(binary, "-test.run", "^Test("+m.run+")", "-test.timeout", "60s", "-test.failfast", "-sim.n", "60").CombinedOutput()
+	cmd := exec.Command(binary, "-test.run", "^Test("+m.run+")", "-test.timeout", "60s", "-test.failfast", "-sim.n", "60")
+	cmd.Env = append(os.Environ(), "TEST_FULL=1") // some are rare
+	out, err := cmd.CombinedOutput()
 	if err == nil {
 		t.Errorf("no test notices: %s", m.name)
 		return

@@ -23,12 +23,13 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/sink"
 )
 
 var (
 	simSeed = flag.Uint64("seed", 0, "run TestSim with this seed alone")
-	simRuns = flag.Int("sim.n", 12, "number of seeds TestSim goes through")
+	simRuns = flag.Int("sim.n", long.N(4, 12), "number of seeds TestSim goes through")
 	simFrom = flag.Uint64("sim.from", 1, "the first of them")
 	simLog  = flag.Bool("sim.log", false, "print what happens to nodes and shards")
 )

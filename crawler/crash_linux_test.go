@@ -32,6 +32,7 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/audit"
 	"github.com/amble-crawler/amble/politeness/ledger"
@@ -42,7 +43,7 @@ import (
 )
 
 var (
-	kills     = flag.Int("kills", 16, "how often TestKilledCrawls kills its crawlers")
+	kills     = flag.Int("kills", long.N(8, 16), "how often TestKilledCrawls kills its crawlers")
 	crashSeed = flag.Uint64("crash.seed", 1, "what TestKilledCrawls' random choices begin with")
 )
 

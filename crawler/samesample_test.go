@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
 )
 
 var (
 	sameWebs    = flag.Int("same.webs", 15, "how many random webs TestSameSample crawls")
-	sameTimings = flag.Int("same.timings", 4, "and how often each, with other timing")
+	sameTimings = flag.Int("same.timings", long.N(2, 4), "and how often each, with other timing")
 )
 
 // order is a sink that keeps, by host, what was fetched in which order.

@@ -22,12 +22,13 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/sink"
 )
 
 var (
-	sampleWebs  = flag.Int("sample.webs", 6, "how many random webs TestSampleOfKilledCrawls draws samples of")
-	sampleEvery = flag.Int("sample.every", 10, "TestSampleKilledAnywhere kills a crawl at each step whose number this divides; 1: at every step")
+	sampleWebs  = flag.Int("sample.webs", long.N(3, 6), "how many random webs TestSampleOfKilledCrawls draws samples of")
+	sampleEvery = flag.Int("sample.every", long.N(20, 10), "TestSampleKilledAnywhere kills a crawl at each step whose number this divides; 1: at every step")
 )
 
 // doomed is a process that is killed at one of its steps: what it writes from then on has no effect.

@@ -11,6 +11,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/audit"
 	"github.com/amble-crawler/amble/weburl"
@@ -18,7 +19,7 @@ import (
 
 var (
 	simSeed  = flag.Uint64("seed", 0, "run TestSim with this seed alone")
-	simRuns  = flag.Int("sim.n", 60, "number of seeds TestSim goes through; with -short a third of them")
+	simRuns  = flag.Int("sim.n", long.N(20, 60), "number of seeds TestSim goes through; with -short a third of them")
 	simLines = flag.String("sim.host", "", "also print the ledger's lines about this host:port, of seeds that fail")
 	simFrom  = flag.Uint64("sim.from", 1, "the first of them")
 )

@@ -19,6 +19,7 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
 )
@@ -157,7 +158,7 @@ func (r *run) dropIdle() int {
 // a frontier in memory needs for each URL that it has met.
 func TestSoak(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
-		hours := 7
+		hours := long.N(4, 7)
 		if testing.Short() {
 			hours = 4
 		}

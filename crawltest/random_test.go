@@ -18,13 +18,14 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
 )
 
 var (
 	seedFlag  = flag.Uint64("seed", 0, "run the random web of this seed alone")
-	seedsFlag = flag.Uint64("seeds", 40, "how many random webs to crawl")
+	seedsFlag = flag.Uint64("seeds", uint64(long.N(20, 40)), "how many random webs to crawl")
 )
 
 const agent = "simplebot"

@@ -19,6 +19,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/sink/warc"
@@ -64,7 +65,7 @@ func (m visited) compare(t *testing.T, got visited) {
 // TestReplayIsTheSameCrawl crawls random webs with faults, and then what was recorded: every visit is the same, nothing is
 // requested, and nothing waits.
 func TestReplayIsTheSameCrawl(t *testing.T) {
-	seeds := 40
+	seeds := long.N(12, 40)
 	if testing.Short() {
 		seeds = 5
 	}

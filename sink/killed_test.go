@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/sink/sinktest"
 )
@@ -13,7 +14,7 @@ func kills() int {
 	if testing.Short() {
 		return 8
 	}
-	return 40
+	return long.N(12, 40)
 }
 
 func TestKilledWhileItWritesJSONL(t *testing.T) {

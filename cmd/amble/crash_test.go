@@ -23,12 +23,13 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/internal/demo"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/sink"
 )
 
 var (
-	kills     = flag.Int("kills", 10, "how often TestKilledCommands kills the command")
+	kills     = flag.Int("kills", long.N(5, 10), "how often TestKilledCommands kills the command")
 	crashSeed = flag.Uint64("crash.seed", 1, "what TestKilledCommands' random choices begin with")
 )
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -9,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -32,17 +32,18 @@ func newFlood(t *testing.T) string {
 			return
 		}
 		page := pages.Add(1)
-		random := rand.New(rand.NewPCG(page, 1))
-		w.Header().Set("Content-Type", "text/html")
+		random := rand.NewChaCha8([32]byte{byte(page)})
+		noise := make([]byte, floodURL*3/4)
+		body := make([]byte, 0, floodLinks*(floodURL+20))
 		for i := range floodLinks {
-			url := fmt.Appendf(nil, "http://%s/d%d-%d/", r.Host, page, i)
-			for len(url) < floodURL {
-				url = strconv.AppendUint(url, random.Uint64(), 36)
-			}
-			if _, err := fmt.Fprintf(w, "<a href=%s>x</a>", url[:floodURL]); err != nil {
-				return
-			}
+			_, _ = random.Read(noise)
+			body = append(body, "<a href="...)
+			url := fmt.Appendf(body, "http://%s/d%d-%d/", r.Host, page, i)
+			url = base64.RawURLEncoding.AppendEncode(url, noise)
+			body = append(url[:len(body)+floodURL], ">x</a>"...)
 		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write(body)
 	}))
 	t.Cleanup(s.Close)
 	return s.URL

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/internal/long"
 )
 
 // damagedDir is the variable that makes the test binary a process that resumes a damaged crawl.
@@ -163,7 +164,7 @@ func TestDamagedCompaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	damaged := 0
-	for at := 1000; at < len(whole); at += len(whole) / 20 {
+	for at := 1000; at < len(whole); at += len(whole) / long.N(7, 20) {
 		dir := filepath.Join(t.TempDir(), "crawl")
 		if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
 			t.Fatal(err)

@@ -12,11 +12,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/amble-crawler/amble/internal/long"
 )
 
-var kills = flag.Int("kills", 5, "how often TestKilled kills the process that has the store open")
+var kills = flag.Int("kills", long.N(2, 5), "how often TestKilled kills the process that has the store open")
 
-var damages = flag.Int("damages", 3, "how many bits TestDamaged flips in each file, one at a time")
+var damages = flag.Int("damages", long.N(1, 3), "how many bits TestDamaged flips in each file, one at a time")
 
 // victimDir is the variable that makes the test binary a process to be killed.
 const victimDir = "FRONTIER_DISK_VICTIM"

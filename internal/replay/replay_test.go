@@ -19,11 +19,12 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/sink"
 )
 
-var webs = flag.Int("replay.n", 6, "how many random webs are crawled and repeated")
+var webs = flag.Int("replay.n", long.N(2, 6), "how many random webs are crawled and repeated")
 
 // crawled crawls a random web into a job directory, in several processes.
 func crawled(t *testing.T, w *crawltest.Web, n uint64, scope crawler.ScopeKind, faults crawltest.FaultLevel, processes int) string {

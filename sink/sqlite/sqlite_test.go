@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/sink/sinktest"
 	"github.com/amble-crawler/amble/sink/sqlite"
@@ -91,7 +92,7 @@ func pages(path string) (urls []string, err error) {
 func TestContract(t *testing.T) { sinktest.Run(t, suite()) }
 
 func TestKilledWhileItWrites(t *testing.T) {
-	kills := 12
+	kills := long.N(4, 12)
 	if testing.Short() {
 		kills = 3
 	}

@@ -3,13 +3,14 @@ package warc
 import (
 	"testing"
 
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/sink/sinktest"
 )
 
 // Processes are killed while they write archives of small files, so that they often begin a new one.
 func TestKilledWhileItWritesArchives(t *testing.T) {
-	kills := 24
+	kills := long.N(8, 24)
 	if testing.Short() {
 		kills = 8
 	}

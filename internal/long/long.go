@@ -1,0 +1,22 @@
+// Package long says how often tests repeat what is random: a few times where somebody waits for them, and often in CI.
+//
+// A test that goes through seeds, kills processes or damages files has a default of [N]: the first number is enough to see
+// most mistakes a minute after they were made, the second is what .ci/run demands of each change, by TEST_FULL=1. Only the
+// number differs; what is checked is the same.
+package long
+
+import "os"
+
+// variable is the environment variable that asks for the whole number. Processes that tests start inherit it.
+const variable = "TEST_FULL"
+
+// Full reports whether tests repeat as often as they do in CI.
+func Full() bool { return os.Getenv(variable) == "1" }
+
+// N returns how often to repeat: quick, or full in CI.
+func N(quick, full int) int {
+	if Full() {
+		return full
+	}
+	return quick
+}
