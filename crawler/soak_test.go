@@ -162,7 +162,7 @@ func TestSoak(t *testing.T) {
 		if testing.Short() {
 			hours = 4
 		}
-		soak(t, 20, hours, 15, func() frontier.Frontier { return frontier.NewMemory(frontier.MemoryConfig{}) })
+		soak(t, long.N(10, 20), hours, 15, func() frontier.Frontier { return frontier.NewMemory(frontier.MemoryConfig{}) })
 	})
 	t.Run("disk", func(t *testing.T) {
 		if testing.Short() {

@@ -15,19 +15,21 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/digest"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/politeness/audit"
 	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/sink"
 )
 
-// TestAMillionRequests makes the page of a crawl of a million requests to 20,000 hosts, the first of which have most of them:
-// it is as large as the page of a small crawl, and needs little memory.
+// TestAMillionRequests makes the page of a crawl of a million requests to 20,000 hosts, of a fifth where somebody waits for it; the
+// first hosts have most of them. It is as large as the page of a small crawl, and needs little memory.
 func TestAMillionRequests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a million requests take seconds")
 	}
-	const requests, hosts = 1_000_000, 20_000
+	const hosts = 20_000
+	requests := long.N(200_000, 1_000_000)
 	begun := time.Now()
 	d := digest.New(digest.Config{Audit: audit.Config{Delay: 1}})
 	most, n := uint64(0), 0

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/amble-crawler/amble/frontier/frontiertest"
+	"github.com/amble-crawler/amble/internal/long"
 )
 
 func TestStoreConforms(t *testing.T) {
@@ -14,6 +15,6 @@ func TestStoreConforms(t *testing.T) {
 func TestStoreConformsInLittleMemory(t *testing.T) {
 	l := newLab(little())
 	o := l.options()
-	o.Seed, o.Runs = 2000, 60
+	o.Seed, o.Runs = 2000, long.N(15, 60)
 	frontiertest.Run(t, l.begin, o)
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/amble-crawler/amble/internal/long"
 )
 
 // TestTornTail cuts the log at any byte behind the last acknowledged call, or replaces the rest by other bytes: what was
@@ -164,7 +166,7 @@ func TestCrashAtEveryChange(t *testing.T) {
 	all := 0
 	for st := range states {
 		all++
-		if r.IntN(3) > 0 { // a third of them is enough of a wait
+		if r.IntN(long.N(10, 3)) > 0 { // a third of them is enough of a wait
 			continue
 		}
 		changes++

@@ -20,6 +20,7 @@ import (
 
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/frontiertest"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -144,6 +145,7 @@ func (l *lab) options() frontiertest.Options {
 		Crash:        l.crash,
 		Reopen:       l.reopen,
 		ReopenDelay:  reopenDelay,
+		Runs:         long.N(10, 30),
 	}
 }
 

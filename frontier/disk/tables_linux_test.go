@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/internal/long"
 )
 
 // TestTablesOpen: Config.MaxTables.
@@ -18,7 +19,7 @@ func TestTablesOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for i := range 60 {
+	for i := range long.N(20, 60) {
 		var batch []frontier.Request
 		for k := range 1000 {
 			batch = append(batch, frontier.Request{URL: parse(t, fmt.Sprintf("http://h%d.test/%d/%x", k%50, i, k*2654435761))})
