@@ -38,7 +38,7 @@ var kinds = []struct {
 // apart from robots.txt:
 //
 //	cpu-ms/page          of the crawl
-//	limit-cpu-ms/page    of net/http, with links found, resolved and looked up
+//	limit-cpu-ms/page    of net/http, with links found, resolved and looked up, and with a robots.txt of each host
 //	cpu/limit, cpu/tok   the crawl's CPU time as a multiple of that, and of net/http and x/net/html's tokenizer
 //	conns/host           connections that a host has accepted from the crawl
 //	resumed/conn         those of them that resumed a TLS session
@@ -49,7 +49,7 @@ func BenchmarkKinds(b *testing.B) {
 }
 
 func benchmarkKind(b *testing.B, w *web) {
-	urls := w.urls(w.hosts)
+	urls, all := w.urls(w.hosts), w.requests()
 	var crawl, limit, tok cost
 	var seen counted
 	for b.Loop() {
@@ -59,8 +59,8 @@ func benchmarkKind(b *testing.B, w *web) {
 		seen.Connections += after.Connections - before.Connections
 		seen.Resumed += after.Resumed - before.Resumed
 		b.StopTimer()
-		limit.measure(b, len(urls), func() { newCeiling(w, follow()).all(b, urls) })
-		tok.measure(b, len(urls), func() { newCeiling(w, tokenizer).all(b, urls) })
+		limit.measure(b, len(urls), func() { newCeiling(w, follow()).all(b, all) })
+		tok.measure(b, len(urls), func() { newCeiling(w, tokenizer).all(b, all) })
 		b.StartTimer()
 	}
 	b.ReportMetric(0, "ns/op")
@@ -73,6 +73,14 @@ func benchmarkKind(b *testing.B, w *web) {
 	if w.TLS {
 		b.ReportMetric(float64(seen.Resumed)/float64(seen.Connections), "resumed/conn")
 	}
+}
+
+// requests returns what every crawl of w must request.
+func (w *web) requests() (urls []string) {
+	for _, seed := range w.seeds() {
+		urls = append(urls, seed+"robots.txt")
+	}
+	return append(urls, w.urls(w.hosts)...)
 }
 
 // config returns the crawl of w.
@@ -97,7 +105,7 @@ func TestKinds(t *testing.T) {
 			if n := w.ask(); n.Connections != 4*perHost || s.TLS && n.Resumed != n.Connections-4 {
 				t.Errorf("%+v, want %d for each of 4 hosts, all after the first resumed", n, perHost)
 			}
-			newCeiling(w, follow()).all(t, w.urls(w.hosts))
+			newCeiling(w, follow()).all(t, w.requests())
 		})
 	}
 }
