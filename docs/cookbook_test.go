@@ -194,8 +194,9 @@ func daily(t *testing.T, bin string) {
 	write(t, filepath.Join(home, "crawls", "job.yaml"), "urls: ["+srv.URL+"/]\ndelay: 0\n")
 	script := filepath.Join(home, "crawl-daily")
 	write(t, script, recipes(t, "sh")["#!/bin/sh"])
+	amble := program(t, "cmd/amble") // before there is another home: go's caches are there
 	t.Setenv("HOME", home)
-	t.Setenv("PATH", strings.Join([]string{bin, filepath.Dir(program(t, "cmd/amble")), os.Getenv("PATH")}, string(os.PathListSeparator)))
+	t.Setenv("PATH", strings.Join([]string{bin, filepath.Dir(amble), os.Getenv("PATH")}, string(os.PathListSeparator)))
 	for _, day := range []string{"2026-11-01", "2026-11-02"} {
 		write(t, filepath.Join(bin, "date"), "#!/bin/sh\necho "+day+"\n")
 		if err := os.Chmod(filepath.Join(bin, "date"), 0o755); err != nil {
