@@ -281,6 +281,7 @@ func checkCollected(t *testing.T, web *clusterWeb, out string, limit int) {
 
 // TestClusterErrors: each thing that is wrong at the beginning is a sentence that says what to do.
 func TestClusterErrors(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts a server")
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/job"
 )
 
@@ -321,7 +322,7 @@ func TestDamagedQueueIsTold(t *testing.T) {
 		}
 		if strings.HasSuffix(e.Name(), ".sst") || strings.HasSuffix(e.Name(), ".log") {
 			tables++
-			for nth := range 5 {
+			for nth := range long.N(2, 5) {
 				ways[fmt.Sprint("with a bit flipped in its fifth no. ", nth)] = flip(nth)
 			}
 		}

@@ -53,6 +53,7 @@ var namesFile = regexp.MustCompile(`(?m)^amble: .*/job/.*no space left on device
 
 // TestFullDisk runs crawls on a disk that fills up sooner or later, and resumes them when there is room again.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	for _, size := range []int{4 << 10, 40 << 10, 120 << 10, 200 << 10} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
@@ -74,6 +75,7 @@ func TestFullDisk(t *testing.T) {
 }
 
 func TestReadOnlyDirectory(t *testing.T) {
+	t.Parallel()
 	disk, remount := smallDisk(t, roomy)
 	web := newCrashWeb(t)
 	dir := filepath.Join(disk, "job")

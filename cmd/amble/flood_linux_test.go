@@ -92,6 +92,7 @@ func peak(pid int) (mib int) {
 // TestFloodFitsInMemory checks that a crawl with a job directory keeps all URLs of a flood there: together they are larger
 // than the memory that it may use.
 func TestFloodFitsInMemory(t *testing.T) {
+	t.Parallel()
 	const pages = 40 // 377 MiB of URLs
 	summary, mib := flooded(t, pages, "-o", filepath.Join(t.TempDir(), "job"))
 	t.Logf("peak resident size: %d MiB\n%s", mib, summary)
@@ -106,6 +107,7 @@ func TestFloodFitsInMemory(t *testing.T) {
 // TestFloodInMemoryIsTold checks that a crawl without a job directory keeps as many URLs of a flood as its queue has
 // room for, and reports the outcome of the others.
 func TestFloodInMemoryIsTold(t *testing.T) {
+	t.Parallel()
 	const pages = 32
 	summary, mib := flooded(t, pages)
 	t.Logf("peak resident size: %d MiB\n%s", mib, summary)

@@ -24,6 +24,7 @@ func model(t *testing.T) *kong.Application {
 
 // Every command has a group and a help that fits a terminal of 80 columns.
 func TestHelpFitsATerminal(t *testing.T) {
+	t.Parallel()
 	for _, c := range model(t).Children {
 		if c.Group == nil {
 			t.Errorf("%s has no group", c.Name)
@@ -44,6 +45,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 
 // A flag that other programs have gets a hint at flags that exist, and only a flag that does not exist does.
 func TestForeignFlagsPointAtOurs(t *testing.T) {
+	t.Parallel()
 	var crawl *kong.Node
 	for _, c := range model(t).Children {
 		if c.Name == "crawl" {

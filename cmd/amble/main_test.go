@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,10 +19,14 @@ import (
 
 func TestMain(m *testing.M) {
 	quicktmp.Use()
+	if !raceEnabled {
+		_ = flag.Set("test.parallel", "6") // tests of processes wait more than they compute; -parallel decides as always
+	}
 	testscript.Main(m, map[string]func(){"amble": main, "program": program})
 }
 
 func TestScript(t *testing.T) {
+	t.Parallel()
 	dir, files := "testdata/script", []string(nil)
 	if raceEnabled { // those that crawl: each command is a process, which starts slowly then
 		for _, name := range []string{"crawl", "demo", "plan", "resume", "robots"} {

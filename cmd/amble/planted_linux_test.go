@@ -2,15 +2,18 @@ package main
 
 import (
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/long"
 )
 
 const victimText = "a file of somebody else\n"
@@ -63,8 +66,9 @@ func TestPlantedFilesAreRefused(t *testing.T) {
 		"symbolic link": os.Symlink,
 		"named pipe":    func(_, path string) error { return syscall.Mkfifo(path, 0o644) },
 	}
-	for _, name := range files {
-		for kind, put := range plant {
+	for i, name := range files {
+		for k, kind := range slices.Sorted(maps.Keys(plant)) {
+			put := plant[kind]
 			t.Run(kind+" "+name, func(t *testing.T) {
 				dir := copyJob(t, job)
 				path := filepath.Join(dir, name)
@@ -87,7 +91,11 @@ func TestPlantedFilesAreRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 				before := content(t, victim)
-				for _, args := range [][]string{{"resume", dir, "--max-pages", "4"}, {"crawl", "-o", dir, "--max-pages", "4", seed}} {
+				commands := [][]string{{"resume", dir, "--max-pages", "4"}, {"crawl", "-o", dir, "--max-pages", "4", seed}}
+				if !long.Full() {
+					commands = commands[(i+k)%2:][:1] // each file meets both
+				}
+				for _, args := range commands {
 					code, stderr := amble(t, args...)
 					if code != cli.ExitUsage || !strings.Contains(stderr, name) || !strings.Contains(stderr, "is a "+kind) {
 						t.Errorf("amble %q: exit code %d, stderr %s", args, code, stderr)
