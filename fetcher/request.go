@@ -16,7 +16,7 @@ import (
 
 // acceptEncoding lists the codings that are requested of servers. decode.go also decodes deflate, which is not
 // requested: servers disagree on what it means (RFC 9110 section 8.4.1.2). The order means nothing by section 12.5.3, but
-// some servers that have several codings take the first. It is that of the CPU time that decoding costs; see BenchmarkInflate.
+// some servers that have several codings take the first. It is that of the CPU time that decoding costs; see BenchmarkDecode.
 const acceptEncoding = "zstd, gzip, br"
 
 // request builds the one request of an exchange.
