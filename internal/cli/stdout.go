@@ -36,7 +36,10 @@ func (s *Stdout) Write(b []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
-	text := append(s.cut, b...)
+	text := b
+	if len(s.cut) > 0 {
+		text = append(s.cut, b...)
+	}
 	whole := len(text) - cutShort(text)
 	s.cut = slices.Clone(text[whole:])
 	_, err := s.w.Write(hidden.Escape(text[:whole]))

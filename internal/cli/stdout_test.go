@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"io"
 	"testing"
 	"unicode/utf8"
 )
@@ -33,5 +34,13 @@ func TestStdoutEscapesAcrossWrites(t *testing.T) {
 	}
 	if !utf8.Valid(out.Bytes()) || bytes.ContainsAny(out.Bytes(), "\x80\x9b") {
 		t.Errorf("%q", &out)
+	}
+}
+
+// What is whole characters is written as it is, without a copy: a crawl writes a line for each page.
+func TestStdoutDoesNotCopy(t *testing.T) {
+	out, line := NewStdout(io.Discard), []byte("{\"url\":\"http://example.org/für\"}\n")
+	if n := testing.AllocsPerRun(100, func() { _, _ = out.Write(line) }); n > 0 {
+		t.Errorf("%v allocations for a line", n)
 	}
 }
