@@ -237,7 +237,7 @@ var samples = []mutant{
 	{"sitemaps named after the draw are read", "crawler/sample.go", "	return !l.Closed\n", "	return true\n", lots, false, nil},
 	{"sitemaps named by other sites are read", "crawler/sample.go", "	if l == nil {\n		return false", "	if l == nil {\n		return true", lots, false, nil},
 	{"http and https are two sites", "crawler/sample.go", "return s.lots[hostName(u)]", "return s.lots[u.Host()]", lots, false, nil},
-	{"the scope hides lists", "crawler/judge.go", "j.sampler.site(c.URL) != nil && ", "false && ", lots, false, nil},
+	{"the scope hides lists", "crawler/judge.go", "return j.sampler.site(u) != nil", "return false", lots, false, nil},
 	{"a list counts although its visit failed", "crawler/finish.go", "	if v.Outcome == Fetched {\n", "	if true {\n", lots, false, nil},
 	{"another sample continues one", "crawler/checkpoint.go", "was.Sample != is {", "false {", lots, false, nil},
 	{"there is no end to what is remembered", "crawler/sample.go", "if len(s.lots)*of.N > MaxSampled {", "if false {", lots, false, nil},
