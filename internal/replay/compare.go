@@ -168,6 +168,10 @@ func (x *comparison) fields(v *sink.Record) (map[string]string, error) {
 
 // end compares what was left.
 func (x *comparison) end(m *job.Manifest) {
+	for _, url := range x.script.unnamed() {
+		x.result.Differ++
+		x.add(Change{url, "visit", "named by robots.txt", "nothing led to it again"})
+	}
 	some, left := x.script.left(MostChanges)
 	x.result.Left = left
 	switch last := m.Last(); {

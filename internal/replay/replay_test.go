@@ -99,6 +99,46 @@ func TestNothingDiffers(t *testing.T) {
 	}
 }
 
+// TestSitemapsAreRepeated: a sitemap is visited before the page for which the robots.txt that names it was requested, and one that
+// no robots.txt names is noticed.
+func TestSitemapsAreRepeated(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Robots("Sitemap: /map.xml\nSitemap: http://b.example/map.xml\n")
+		s.Page("/", "<p>x")
+		s.Page("/1", "<p>1")
+		s.Page("/map.xml", "<urlset><url><loc>/1</loc></url></urlset>").Type("application/xml")
+		w.Site("http://b.example").Page("/map.xml", "<urlset><url><loc>http://a.example/2</loc></url></urlset>").Type("application/xml")
+		dir := filepath.Join(t.TempDir(), "job")
+		var c job.Config
+		c.Archive = true
+		c.Crawl.Agent, c.Crawl.Contact, c.Crawl.Scope.Kind = "testbot/1", "https://crawl.university.edu/", crawler.ScopeAny
+		c.Crawl.Follow.Sitemaps = true
+		c.Crawl.Fetch.DialContext, c.Crawl.Fetch.Resolver, c.Crawl.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
+		j, err := job.Start(dir, c, s.URL("/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if first := visitsOf(t, dir)[0].URL; first == s.URL("/") {
+			t.Errorf("%s was visited first", first)
+		}
+		if res := replayed(t, dir); res.Differ > 0 || res.Visits != 5 {
+			t.Errorf("%s %+v", res.Text(), res.Changes)
+		}
+		visits := filepath.Join(dir, job.VisitsName)
+		write(t, visits, bytes.ReplaceAll(read(t, visits), []byte("http://b.example/map.xml"), []byte("http://b.example/other")))
+		if res := replayed(t, dir); !strings.Contains(fmt.Sprint(res.Changes), "{http://b.example/other visit named by robots.txt nothing led to it again}") {
+			t.Errorf("%s %+v", res.Text(), res.Changes)
+		}
+	})
+}
+
 // visitsOf returns the visits of a job.
 func visitsOf(t *testing.T, dir string) (all []*sink.Record) {
 	t.Helper()

@@ -38,6 +38,7 @@ type entry struct {
 	frontier.Request
 	early *frontier.Request // what it was before the last change, if it may have been claimed before that
 	done  bool
+	named bool // by robots.txt, as its record says: it was visited before a URL that makes it be read again
 }
 
 // slack is how much later than the end of a visit its links may have been queued.
@@ -60,6 +61,8 @@ func (s *script) add(rs []frontier.Request) (added int) {
 			s.urls[k] = &entry{Request: r}
 			s.queued++
 			added++
+		case e.named:
+			e.named = false
 		case s.final(e):
 		case r.Priority > e.Priority && r.Plain() && e.Plain():
 			r.Depth = min(r.Depth, e.Depth)
@@ -119,6 +122,9 @@ func (s *script) Claim(ctx context.Context) (c frontier.Claim, err error) {
 		s.held = false
 		u, err := weburl.Parse(s.want.URL)
 		e := s.urls[s.key(u)]
+		if e == nil && err == nil {
+			e = s.byRobots(u)
+		}
 		switch {
 		case err != nil:
 			s.lost(s.want, "its URL cannot be read")
@@ -138,6 +144,30 @@ func (s *script) Claim(ctx context.Context) (c frontier.Claim, err error) {
 		}
 		s.want = nil
 	}
+}
+
+// byRobots queues the sitemap that is wanted if a robots.txt named it, nil if none did. Its visit may be recorded before that of the
+// URL for which the robots.txt was requested: that one had to wait for it, and its host took the sitemap first.
+func (s *script) byRobots(u weburl.URL) *entry {
+	via, err := weburl.Parse(s.want.Via)
+	if err != nil || via != via.RobotsURL() {
+		return nil
+	}
+	e := &entry{Request: frontier.Request{URL: u, Via: via, Kind: frontier.KindSitemap}, named: true}
+	s.urls[s.key(u)] = e
+	s.queued++
+	return e
+}
+
+// unnamed returns the URLs that a robots.txt named by their record alone.
+func (s *script) unnamed() (urls []string) {
+	for _, e := range s.urls {
+		if e.named {
+			urls = append(urls, e.URL.String())
+		}
+	}
+	slices.Sort(urls)
+	return urls
 }
 
 // wait waits until the URL that was put back may be claimed.
