@@ -8,7 +8,6 @@ import (
 
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/sink"
-	"github.com/amble-crawler/amble/weburl"
 )
 
 // A commit is due this long after the previous one, or earlier when this much has accumulated or everything
@@ -29,6 +28,7 @@ type committer struct {
 	out        *output
 	checkpoint *checkpoint
 	how        Commits
+	ordered    bool              // the links of a visit decide which URL of its host comes next
 	fail       func(error)       // ends the crawl
 	done       func(host string) // a visit of a host is durable
 	committed  func()            // after each commit; nil: nothing
@@ -48,8 +48,6 @@ type committer struct {
 
 	snapshot snapshots
 	changes  bool // of the gate are stored, in the place of snapshots
-
-	owed map[string]int // visits by host that are not durable; nil unless the next URL of a host depends on their links
 }
 
 func newCommitter(store frontier.Durable, out *output, fail func(error)) *committer {
@@ -138,7 +136,7 @@ func (m *committer) keep(ctx context.Context, values map[string][]byte, x *sink.
 // whose claim was lost is dropped, together with its record.
 func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, values map[string][]byte, count func()) error {
 	ctx = context.WithoutCancel(ctx)
-	if err := m.store.Release(ctx, e.Claim, e.Settlement.ReadyAt); err != nil {
+	if err := m.free(ctx, &e); err != nil {
 		return err
 	}
 	if err := m.ahead(ctx, &e.Settlement.Links); err != nil {
@@ -151,9 +149,6 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, v
 	}
 	m.ends = append(m.ends, e)
 	m.add(values)
-	if m.owed != nil {
-		m.owed[e.Claim.URL.Host()]++
-	}
 	m.links += len(e.Settlement.Links)
 	for i := range e.Settlement.Links {
 		m.bytes += linkBytes(&e.Settlement.Links[i])
@@ -170,6 +165,15 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, v
 	return nil
 }
 
+// free frees the host of a claim whose request has ended, unless the links that the visit found decide which URL of
+// the host comes next: then the host waits for them.
+func (m *committer) free(ctx context.Context, e *frontier.End) error {
+	if m.ordered {
+		return m.store.Hold(ctx, e.Claim)
+	}
+	return m.store.Release(ctx, e.Claim, e.Settlement.ReadyAt)
+}
+
 // add adds values to those of the next commit. The caller holds the lock.
 func (m *committer) add(values map[string][]byte) {
 	if len(values) > 0 && m.values == nil {
@@ -183,29 +187,6 @@ func (m *committer) wake() {
 	select {
 	case m.kick <- struct{}{}:
 	default:
-	}
-}
-
-// owes reports whether links of a host's pages are not in the frontier yet, and with them perhaps the URL that comes next in the
-// order of the crawl.
-func (m *committer) owes(u weburl.URL) bool {
-	if m == nil || m.owed == nil {
-		return false
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.owed[u.Host()] > 0
-}
-
-// paid notes that a visit is durable.
-func (m *committer) paid(host string) {
-	if m.owed == nil {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.owed[host]--; m.owed[host] <= 0 {
-		delete(m.owed, host)
 	}
 }
 
@@ -254,7 +235,6 @@ func (m *committer) commit(ctx context.Context, last bool) {
 		return
 	}
 	for i := range ends {
-		m.paid(ends[i].Claim.URL.Host())
 		m.done(ends[i].Claim.URL.Host())
 	}
 	if m.committed != nil {

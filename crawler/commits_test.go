@@ -2,13 +2,69 @@ package crawler_test
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
 )
+
+// TestCommitInterval: no visit waits for its commit longer than the interval, so that a kill has no more requested again than
+// what was requested in that time, and is in flight. Several visits share a commit.
+func TestCommitInterval(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		const interval = 2500 * time.Millisecond
+		var seeds []string
+		for _, host := range []string{"http://a.example", "http://b.example", "http://c.example"} {
+			s := w.Site(host)
+			var all []string
+			for i := range 20 {
+				all = append(all, fmt.Sprint("/", i))
+				s.Page(all[i], "")
+			}
+			s.Page("/", links(all...))
+			seeds = append(seeds, s.URL("/"))
+		}
+		store, err := disk.Open(t.TempDir(), disk.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = store.Close() }()
+		var mu sync.Mutex
+		var answered []time.Time // by pages whose visits are not durable
+		visits, commits, longest := 0, 0, time.Duration(0)
+		c := newCrawler(t, w, crawler.Config{Frontier: store, Commits: crawler.Commits{Interval: interval}, Trace: &crawler.Trace{
+			Answered: func(_ weburl.URL, a *fetcher.Answer) {
+				mu.Lock()
+				defer mu.Unlock()
+				if a.Permit.Purpose() == politeness.Page {
+					answered = append(answered, time.Now())
+				}
+			},
+			Committed: func(c crawler.Commit) {
+				mu.Lock()
+				defer mu.Unlock()
+				commits, visits = commits+1, visits+c.Visits
+				for _, at := range answered[:c.Visits] {
+					longest = max(longest, time.Since(at))
+				}
+				answered = answered[c.Visits:]
+			},
+		}})
+		if _, err := c.Run(t.Context(), seeds...); err != nil {
+			t.Fatal(err)
+		}
+		if longest > interval || longest < interval/2 || visits != 63 || commits > visits/2 {
+			t.Errorf("a visit waited %v for its commit; %d commits of %d visits", longest, commits, visits)
+		}
+	})
+}
 
 // TestCommitsOfTheGate: with Commits.Gate, what a robots.txt requests is in the frontier a commit interval after it was
 // fetched, although no visit has ended: another machine may continue at any time.

@@ -133,9 +133,7 @@ func (r *run) makeCommitter() error {
 	r.checkpoint = newCheckpoint(r, store)
 	r.commits = newCommitter(store, r.output, r.fail)
 	r.commits.checkpoint, r.commits.done, r.commits.trace, r.commits.how = r.checkpoint, r.leave, r.cfg.Trace, r.cfg.Commits
-	if r.judge.priorities.order != nil {
-		r.commits.owed = map[string]int{}
-	}
+	r.commits.ordered = r.judge.priorities.order != nil
 	return r.output.checkNames()
 }
 

@@ -93,11 +93,6 @@ func (a *attempt) serve(ctx context.Context) {
 		a.end(ctx, &Visit{Outcome: Deferred, Reason: ReasonHostBudget, Rule: rule}, nil)
 		return
 	}
-	if x == nil && a.commits.owes(a.claim.URL) {
-		a.ready = time.Now().Add(a.cfg.Commits.Interval)
-		a.putBack(ctx, frontier.Again{}, nil)
-		return
-	}
 	if v := a.judge.outside(a.claim); v != nil {
 		a.drop(x)
 		a.end(ctx, v, nil)

@@ -27,14 +27,19 @@ import (
 //	    stored, or neither is, after a crash at any byte too. What reads requests from elsewhere, and
 //	    stores as an offset how far it has read, takes each of them exactly once. It is durable on
 //	    return.
+//	F21 A claim on hold is like a released one whose host is not free: no URL of the host is claimed
+//	    until Commit ends the claim, and then the links of its page are already queued.
 type Durable interface {
 	Frontier
 	// Release frees the place of c at its host, from readyAt on. c must be ended by Commit afterwards;
-	// its Settlement's ReadyAt still counts. The error is ErrLost if c has expired or was settled
-	// or released before, ErrClosed, the context's or the store's own.
+	// its Settlement's ReadyAt still counts. The error is ErrLost if c has expired or was settled,
+	// released or put on hold before, ErrClosed, the context's or the store's own.
 	Release(ctx context.Context, c Claim, readyAt time.Time) error
-	// Commit ends released claims and stores a checkpoint, all in one step. ends may be empty. The
-	// error is ErrLost if one of ends is not a released claim, ErrRequest, ErrClosed, the context's or
+	// Hold keeps the place of c at its host until Commit ends c, for a crawl in which the links of this page
+	// decide which URL of the host comes next. It is called in the place of Release, with the same errors.
+	Hold(ctx context.Context, c Claim) error
+	// Commit ends claims that were released or put on hold and stores a checkpoint, all in one step. ends may be empty. The
+	// error is ErrLost if one of ends is neither, ErrRequest, ErrClosed, the context's or
 	// the store's own; there is no effect then.
 	Commit(ctx context.Context, ends []End, c Checkpoint) error
 	// Revive queues those of rs that are done once more and returns how many those were. Unknown ones
@@ -60,7 +65,7 @@ type Checkpoint struct {
 	Values  map[string][]byte // up to megabytes each; nil removes its name, other names keep theirs
 }
 
-// End is how a released claim ends.
+// End is how a claim ends that was released or put on hold.
 type End struct {
 	Claim      Claim
 	Settlement Settlement

@@ -39,6 +39,15 @@ func (s *Store) Release(ctx context.Context, c frontier.Claim, readyAt time.Time
 	return s.lanes.release(c.ID, readyAt)
 }
 
+// Hold implements frontier.Durable. It does not wait for the disk.
+func (s *Store) Hold(ctx context.Context, c frontier.Claim) error {
+	if err := s.calls.enter(ctx); err != nil {
+		return err
+	}
+	defer s.calls.leave()
+	return s.lanes.keep(c.ID)
+}
+
 // Commit implements frontier.Durable: it is one write of the engine, however large, as if each of ends
 // were settled in turn. It is on disk when Commit returns, however its context ends meanwhile. The
 // error may be ErrTooLarge, too.

@@ -151,6 +151,19 @@ func (l *lanes) release(id uint64, readyAt time.Time) error {
 	return nil
 }
 
+// keep keeps a claim, and its place at its host, until endReleased. The error is frontier.ErrLost.
+func (l *lanes) keep(id uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(l.clock.Now())
+	e, ok := l.leases.Keep(id)
+	if !ok {
+		return frontier.ErrLost
+	}
+	e.held = true
+	return nil
+}
+
 // settle ends a claim in memory, for the writer to end it on disk. The error is frontier.ErrLost.
 func (l *lanes) settle(id uint64, t frontier.Settlement) (*ending, error) {
 	l.mu.Lock()
@@ -164,7 +177,7 @@ func (l *lanes) settle(id uint64, t frontier.Settlement) (*ending, error) {
 	return e.ending(false, t, l.clock, now), nil
 }
 
-// endReleased ends released claims in memory and sets the end of each step. The error is frontier.ErrLost; then
+// endReleased ends claims that were released or put on hold in memory and sets the end of each step. The error is frontier.ErrLost; then
 // none has ended.
 func (l *lanes) endReleased(ends []frontier.End, steps []step) error {
 	ids := make([]uint64, len(ends))
@@ -179,7 +192,7 @@ func (l *lanes) endReleased(ends []frontier.End, steps []step) error {
 	}
 	now := l.clock.Now()
 	for i, e := range leases {
-		steps[i].end = e.ending(true, ends[i].Settlement, l.clock, now)
+		steps[i].end = e.ending(!e.held, ends[i].Settlement, l.clock, now)
 	}
 	return nil
 }

@@ -72,6 +72,7 @@ type lease struct {
 	key     urlKey
 	depth   int
 	attempt int
+	held    bool  // it keeps its place at its host until a Commit
 	due     int64 // Unix nanoseconds; the record on disk still waits until then. 0: it does not wait
 }
 

@@ -40,6 +40,7 @@ func closedIsErrClosed(k *kit) {
 		k.closed("Value", value)
 		k.closed("Values", d.Values(k.ctx, "", "", func(string, []byte) error { return nil }))
 		k.closed("Release", d.Release(k.ctx, c, time.Time{}))
+		k.closed("Hold", d.Hold(k.ctx, c))
 		k.closed("Commit", d.Commit(k.ctx, nil, frontier.Checkpoint{}))
 		_, revive := d.Revive(k.ctx, k.pages("a/2")...)
 		k.closed("Revive", revive)

@@ -36,6 +36,7 @@ type entry struct {
 	until   time.Time      // while waiting
 	claim   frontier.Claim // while claimed
 	freed   bool           // claimed, and released
+	kept    bool           // claimed, and on hold
 	back    bool           // it was put back
 }
 
@@ -188,7 +189,7 @@ func (e *entry) event() (time.Time, bool) {
 	switch {
 	case e.state == stateWaiting:
 		return e.until, true
-	case e.state == stateClaimed && !e.freed && !e.claim.Deadline.IsZero():
+	case e.state == stateClaimed && !e.freed && !e.kept && !e.claim.Deadline.IsZero():
 		return e.claim.Deadline.Add(1), true
 	}
 	return time.Time{}, false
@@ -214,14 +215,14 @@ func (m *model) advance(now time.Time) {
 }
 
 func (m *model) claimed(now time.Time, e *entry, c frontier.Claim) {
-	e.state, e.claim, e.freed = stateClaimed, c, false
+	e.state, e.claim, e.freed, e.kept = stateClaimed, c, false, false
 	e.host.update(now)
 }
 
 // settle reports whether the claim was still held.
 func (m *model) settle(now time.Time, c frontier.Claim, s frontier.Settlement) bool {
 	e := m.holding(c)
-	if e == nil || e.freed {
+	if e == nil || e.freed || e.kept {
 		return false
 	}
 	m.end(now, e, s)
@@ -240,7 +241,7 @@ func (m *model) holding(c frontier.Claim) *entry {
 // release reports whether the claim was held.
 func (m *model) release(now time.Time, c frontier.Claim, ready time.Time) bool {
 	e := m.holding(c)
-	if e == nil || e.freed {
+	if e == nil || e.freed || e.kept {
 		return false
 	}
 	e.freed = true
@@ -251,12 +252,22 @@ func (m *model) release(now time.Time, c frontier.Claim, ready time.Time) bool {
 	return true
 }
 
-// released reports whether the claims are released ones, each named once.
+// hold reports whether the claim was held.
+func (m *model) hold(c frontier.Claim) bool {
+	e := m.holding(c)
+	if e == nil || e.freed || e.kept {
+		return false
+	}
+	e.kept = true
+	return true
+}
+
+// released reports whether the claims are released ones or on hold, each named once.
 func (m *model) released(ends []frontier.End) bool {
 	named := map[*entry]bool{}
 	for _, x := range ends {
 		e := m.holding(x.Claim)
-		if e == nil || !e.freed || named[e] {
+		if e == nil || !e.freed && !e.kept || named[e] {
 			return false
 		}
 		named[e] = true
@@ -264,7 +275,7 @@ func (m *model) released(ends []frontier.End) bool {
 	return true
 }
 
-// commit reports whether all claims were released ones.
+// commit reports whether all claims were released ones, or on hold.
 func (m *model) commit(now time.Time, ends []frontier.End) bool {
 	if !m.released(ends) {
 		return false

@@ -168,6 +168,13 @@ func TestSuiteNoticesEachBug(t *testing.T) {
 		{"take with an ended context", []string{"F19 a failed"}},
 		{"failed take stores", []string{"F19 a failed"}},
 		{"take in two steps", []string{"F19 a crash during"}},
+		{"hold frees the host", []string{"F21 no URL", "F21 Claim wakes", random}},
+		{"hold ends the claim", []string{"F21 no URL", random}},
+		{"hold does nothing", []string{"F21 no URL", random}},
+		{"the held expire", []string{"F21 a claim on hold never", random}},
+		{"held twice", []string{"F21 a claim is put on hold once", random}},
+		{"hold with an ended context", []string{"F21 a failed"}},
+		{"hold after close", []string{"F13 every call"}},
 		{"hops are lost", []string{"a Claim returns", random}},
 		{"kind is lost", []string{"a Claim returns", random}},
 		{"meta is lost", []string{"a Claim returns", random}},
@@ -208,7 +215,7 @@ func TestSuiteNoticesWrongSlots(t *testing.T) {
 // TestSuiteSkipsWhatAStoreCannotDo: tests of optional abilities are skipped, not passed.
 func TestSuiteSkipsWhatAStoreCannotDo(t *testing.T) {
 	for _, prefix := range []string{"F3 a host has as many", "F11 an expired", "F11 Settle of", "F12 a crash loses", "F12 a closed store",
-		"F15 a release frees", "F15 a crash", "F16 Commit takes", "F16 a crash during", "F17 owners", "F18 Revive queues", "F19 Take adds",
+		"F15 a release frees", "F15 a crash", "F16 Commit takes", "F16 a crash during", "F17 owners", "F18 Revive queues", "F19 Take adds", "F21 no URL",
 	} {
 		r := runOne(t, Options{Virtual: true}, prefix, func() frontier.Frontier {
 			return frontier.NewMemory(frontier.MemoryConfig{})

@@ -65,6 +65,34 @@ func (n *naive) Release(ctx context.Context, c frontier.Claim, readyAt time.Time
 	return nil
 }
 
+func (n *naive) Hold(ctx context.Context, c frontier.Claim) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.usable(ctx); err != nil && (ctx.Err() == nil || !n.is("hold with an ended context")) && (!n.closed || !n.is("hold after close")) {
+		return err
+	}
+	now := n.now()
+	if e := n.m.holding(c); e != nil && e.kept && n.is("held twice") {
+		return nil
+	}
+	if !n.m.hold(c) {
+		return frontier.ErrLost
+	}
+	e := n.m.holding(c)
+	switch n.bug {
+	case "hold frees the host":
+		e.freed = true
+		e.host.update(now)
+		n.change()
+	case "hold ends the claim":
+		e.state = stateDone
+		e.host.update(now)
+	case "hold does nothing":
+		e.kept = false
+	}
+	return nil
+}
+
 func (n *naive) Commit(ctx context.Context, ends []frontier.End, c frontier.Checkpoint) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

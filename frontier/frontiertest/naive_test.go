@@ -210,6 +210,11 @@ func (n *naive) now() time.Time {
 			}
 		}
 	}
+	if n.is("the held expire") {
+		for _, e := range n.m.all {
+			e.kept = e.kept && e.state == stateClaimed && !now.After(e.claim.Deadline)
+		}
+	}
 	n.m.advance(now)
 	return now
 }
@@ -350,7 +355,7 @@ func (n *naive) Settle(ctx context.Context, c frontier.Claim, s frontier.Settlem
 	}
 	now := n.now()
 	e := n.m.urls[c.URL.Key()]
-	if e == nil || e.state != stateClaimed || e.claim.ID != c.ID && !n.is("any holder settles") || e.freed && !n.is("the released can be settled") {
+	if e == nil || e.state != stateClaimed || e.claim.ID != c.ID && !n.is("any holder settles") || (e.freed || e.kept) && !n.is("the released can be settled") {
 		return n.lost(now, e, s)
 	}
 	c.ID = e.claim.ID
@@ -388,7 +393,7 @@ func (n *naive) lost(now time.Time, e *entry, s frontier.Settlement) error {
 func (n *naive) settle(now time.Time, e *entry, c frontier.Claim, s frontier.Settlement) {
 	links := s.Links
 	s.Links = nil
-	e.freed = false // unless it has that bug, it is not
+	e.freed, e.kept = false, false // unless it has that bug, it is not
 	n.spoilSettlement(&s)
 	was := e.arrival
 	n.m.settle(now, c, s)

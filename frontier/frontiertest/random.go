@@ -51,7 +51,7 @@ type run struct {
 	history []string
 
 	durableRand *rand.Rand       // nil: the store is not Durable
-	freed       []frontier.Claim // released
+	freed       []frontier.Claim // released, or on hold
 	written     bool             // something durable was, since the last release
 	offsets     map[string]int64
 	values      map[string][]byte

@@ -57,24 +57,30 @@ func (r *run) releaseOne() {
 		return
 	}
 	i := r.durableRand.IntN(len(r.held))
-	c, now, ready := r.held[i], r.now(), r.later(60)
-	r.note("%s Release %s: ready %s", clock(now), name(c.Request), clock(ready))
-	err := r.f.(frontier.Durable).Release(r.ctx, c, ready)
-	switch held := r.m.release(now, c, ready); {
+	c, held, err := r.held[i], false, error(nil)
+	if now := r.now(); r.durableRand.IntN(4) == 0 {
+		r.note("%s Hold %s", clock(now), name(c.Request))
+		err, held = r.f.(frontier.Durable).Hold(r.ctx, c), r.m.hold(c)
+	} else {
+		ready := r.later(60)
+		r.note("%s Release %s: ready %s", clock(now), name(c.Request), clock(ready))
+		err, held = r.f.(frontier.Durable).Release(r.ctx, c, ready), r.m.release(now, c, ready)
+	}
+	switch {
 	case held && err != nil:
-		r.fail("Release: %v", err)
+		r.fail("Release or Hold: %v", err)
 	case !held && !errors.Is(err, frontier.ErrLost):
-		r.fail("Release of a claim that is over: %v", err)
+		r.fail("Release or Hold of a claim that is over: %v", err)
 	case held:
 		r.freed = append(r.freed, c)
 		r.written = false
 	}
 	if r.durableRand.IntN(10) > 0 {
 		r.held = slices.Delete(r.held, i, i+1)
-	} // else it is settled or released again later, which must be lost
+	} // else it is settled, released or put on hold again later, which must be lost
 }
 
-// commitSome ends some of the claims released, in any order.
+// commitSome ends some of the claims released or on hold, in any order.
 func (r *run) commitSome() {
 	var ends []frontier.End
 	for range r.durableRand.IntN(len(r.freed) + 1) {
@@ -166,18 +172,18 @@ func (r *run) takeSome() {
 func (r *run) keepFreed(ends []frontier.End) {
 	for _, e := range ends {
 		again := func(c frontier.Claim) bool { return c.ID == e.Claim.ID }
-		if x := r.m.holding(e.Claim); x != nil && x.freed && !slices.ContainsFunc(r.freed, again) {
+		if x := r.m.holding(e.Claim); x != nil && (x.freed || x.kept) && !slices.ContainsFunc(r.freed, again) {
 			r.freed = append(r.freed, e.Claim)
 		}
 	}
 }
 
-// commitAll ends all claims released.
+// commitAll ends all claims released or on hold.
 func (r *run) commitAll() {
 	var ends []frontier.End
 	for _, c := range r.freed {
 		named := func(e frontier.End) bool { return e.Claim.ID == c.ID }
-		if e := r.m.holding(c); e != nil && e.freed && !slices.ContainsFunc(ends, named) {
+		if e := r.m.holding(c); e != nil && (e.freed || e.kept) && !slices.ContainsFunc(ends, named) {
 			ends = append(ends, frontier.End{Claim: c})
 		}
 	}
