@@ -57,7 +57,9 @@ func (r *run) releaseOne() {
 		return
 	}
 	i := r.durableRand.IntN(len(r.held))
-	c, held, err := r.held[i], false, error(nil)
+	c := r.held[i]
+	var held bool
+	var err error
 	if now := r.now(); r.durableRand.IntN(4) == 0 {
 		r.note("%s Hold %s", clock(now), name(c.Request))
 		err, held = r.f.(frontier.Durable).Hold(r.ctx, c), r.m.hold(c)
