@@ -86,13 +86,9 @@ The same Go makes the same bytes of the same source, on every machine.
 
 // commonFiles returns the files that all archives have.
 func commonFiles(ctx context.Context, work string) ([]file, error) {
-	var files []file
-	for _, name := range []string{"README.md", "LICENSE", "CHANGELOG.md"} {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, file{name, b, 0o644})
+	files, err := documents(".")
+	if err != nil {
+		return nil, err
 	}
 	here := target{runtime.GOOS, runtime.GOARCH}
 	bin := filepath.Join(work, here.program())

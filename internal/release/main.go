@@ -2,10 +2,10 @@
 //
 //	go run ./internal/release -o dist
 //
-// An archive has the command, README, LICENSE, completions, the licences of everything that is linked in, and BUILD, which says how the
+// An archive has the command, LICENSE, README and what it leads to, completions, the licences of everything that is linked in, and BUILD, which says how the
 // same bytes are made again: with the same source and the same Go they do not depend on machine, directory or time.
 //
-// Reading order: main.go, build.go, licenses.go, archive.go.
+// Reading order: main.go, build.go, documents.go, licenses.go, archive.go.
 package main
 
 import (

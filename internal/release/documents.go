@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/amble-crawler/amble/crawler"
+)
+
+// source is where the files are that an archive does not have.
+const source = "https://github.com/amble-crawler/amble"
+
+// documents returns LICENSE, README and the documents of the module in the directory root. Their links to what no archive has, such
+// as packages and examples, lead to the source of this version.
+func documents(root string) ([]file, error) {
+	names := []string{"CHANGELOG.md", "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md"}
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == "testdata":
+			return fs.SkipDir
+		case !d.IsDir() && filepath.Ext(p) != ".go":
+			name, err := filepath.Rel(root, p)
+			names = append(names, filepath.ToSlash(name))
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var files []file
+	for _, name := range names {
+		b, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return nil, err
+		}
+		if path.Ext(name) == ".md" {
+			if b, err = retarget(root, name, b, names); err != nil {
+				return nil, err
+			}
+		}
+		files = append(files, file{name, b, 0o644})
+	}
+	return files, nil
+}
+
+// link is a link or an image of a Markdown document, up to its fragment.
+var link = regexp.MustCompile(`\]\(([^)#\s]+)`)
+
+// retarget returns the document called name with links that lead to those files that are there, and otherwise to the source.
+func retarget(root, name string, b []byte, files []string) ([]byte, error) {
+	var wrong error
+	b = link.ReplaceAllFunc(b, func(m []byte) []byte {
+		at := path.Join(path.Dir(name), string(m[2:]))
+		if slices.Contains(files, at) || strings.Contains(string(m), ":") { // a URL has a scheme
+			return m
+		}
+		info, err := os.Stat(filepath.Join(root, at))
+		if err != nil || strings.HasPrefix(at, "../") {
+			wrong = errors.Join(wrong, fmt.Errorf("%s links to %s, which is not there", name, m[2:]))
+			return m
+		}
+		kind := "blob"
+		if info.IsDir() {
+			kind = "tree"
+		}
+		return fmt.Appendf(nil, "](%s/%s/v%s/%s", source, kind, crawler.Version, at)
+	})
+	return b, wrong
+}
