@@ -25,12 +25,11 @@ func main() {
 	os.Exit(a.run(os.Args[1:]))
 }
 
-// collectLess bounds garbage, and returns a function to be called when the command line is read. The machine is shared, so garbage may
-// be half of the memory in use rather than as much again. This costs at most a few percent of the crawl's CPU time. Reading the
-// command line makes a few MiB of garbage at a time when next to nothing is in use: it would be collected seven times.
+// collectLess puts off the collection of garbage, and returns a function to be called when the command line is read. Reading it makes
+// a few MiB of garbage at a time when next to nothing is in use: it would be collected seven times.
 func collectLess() (begins func()) {
-	debug.SetGCPercent(400)
-	return func() { debug.SetGCPercent(50) }
+	usual := debug.SetGCPercent(400)
+	return func() { debug.SetGCPercent(usual) }
 }
 
 // newApp returns the app for this process.
