@@ -10,7 +10,6 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	_ "time/tzdata" // zones of --hours, where the system has no database of them
 
@@ -23,13 +22,6 @@ func main() {
 		a.begins = collectLess()
 	}
 	os.Exit(a.run(os.Args[1:]))
-}
-
-// collectLess puts off the collection of garbage, and returns a function to be called when the command line is read. Reading it makes
-// a few MiB of garbage at a time when next to nothing is in use: it would be collected seven times.
-func collectLess() (begins func()) {
-	usual := debug.SetGCPercent(400)
-	return func() { debug.SetGCPercent(usual) }
 }
 
 // newApp returns the app for this process.
