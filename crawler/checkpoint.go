@@ -1,7 +1,6 @@
 package crawler
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -20,9 +19,8 @@ import (
 
 // The names under which a crawl stores, in a durable frontier, what it must still know after a crash.
 const (
-	keyGate      = "crawler/gate"
-	keyGateParts = "crawler/gate/" // with Commits.Gate, in the place of keyGate: the names of Gate.Changes
-	keyGateHead  = keyGateParts + "head"
+	keyGate      = "crawler/gate"  // a whole snapshot, which earlier versions wrote
+	keyGateParts = "crawler/gate/" // the names of Gate.Changes
 	keyTally     = "crawler/tally"
 	keyHost      = "crawler/host/"
 	keyNeed      = "crawler/need/"
@@ -78,19 +76,29 @@ func restoreGate(p *politeness.Config, f frontier.Frontier) error {
 	if store == nil || p.Snapshot != nil {
 		return nil
 	}
-	ctx, parts := context.Background(), map[string][]byte{}
-	err := store.Values(ctx, "", keyGateParts, func(name string, value []byte) error {
-		parts[name[len(keyGateParts):]] = bytes.Clone(value)
-		return nil
-	})
-	if err == nil {
-		p.Snapshot, err = politeness.Assemble(maps.All(parts))
+	ctx := context.Background()
+	var unread error
+	parts := func(yield func(name string, value []byte) bool) {
+		err := store.Values(ctx, "", keyGateParts, func(name string, value []byte) error {
+			if !yield(name[len(keyGateParts):], value) {
+				return errStopped
+			}
+			return nil
+		})
+		if !errors.Is(err, errStopped) {
+			unread = errors.Join(unread, err)
+		}
 	}
-	if err == nil && p.Snapshot == nil {
-		p.Snapshot, err = store.Value(ctx, "", keyGate)
+	snapshot, err := politeness.Assemble(parts)
+	if err = errors.Join(unread, err); err == nil && snapshot == nil {
+		snapshot, err = store.Value(ctx, "", keyGate)
 	}
+	p.Snapshot = snapshot
 	return err
 }
+
+// errStopped ends a look through values early.
+var errStopped = errors.New("no more values are wanted")
 
 // kept is the part of a tally that outlives the process.
 type kept struct {

@@ -47,7 +47,7 @@ type committer struct {
 	ended sync.WaitGroup
 
 	snapshot snapshots
-	changes  bool // of the gate are stored, in the place of snapshots
+	parts    bool // of the gate are stored, in the place of the snapshot of an earlier version
 }
 
 func newCommitter(store frontier.Durable, out *output, fail func(error)) *committer {
@@ -61,7 +61,7 @@ func (m *committer) start(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	m.snapshot.requests = m.checkpoint.tally.requests()
 	if !m.checkpoint.resumed { // otherwise the first commit takes one, so that no line is replayed twice
-		m.snapshot.next = time.Now().Add(snapshotInterval)
+		m.snapshot.taken(m.snapshot.requests)
 	}
 	m.ended.Go(func() {
 		for m.await() {
@@ -86,9 +86,7 @@ func (m *committer) await() bool {
 		case <-m.kick:
 		case <-due.C:
 			waited = true
-			if m.how.Gate {
-				due.Reset(m.how.Interval)
-			}
+			due.Reset(m.how.Interval)
 		case <-m.quit:
 			return false
 		}
@@ -107,8 +105,9 @@ func (m *committer) due(waited bool) bool {
 		return true
 	}
 	if len(m.ends) == 0 {
-		// A robots.txt that was fetched ends no visit, and the next owner has to know what it requests.
-		return waited && m.how.Gate && m.checkpoint.tally.requests() > m.snapshot.requests
+		// A robots.txt that was fetched ends no visit. Whoever continues has to know what it requests, or reads it again.
+		requests := m.checkpoint.tally.requests()
+		return waited && requests > m.snapshot.requests && (m.how.Gate || m.snapshot.due(requests))
 	}
 	if waited || m.full() {
 		return true
@@ -287,23 +286,20 @@ func (m *committer) giveBack(ctx context.Context) {
 	}
 }
 
-// gate returns what is to be stored of the gate: a snapshot, if it is time for one, or what has changed since the last commit.
+// gate returns what is to be stored of the gate, if it is time for that: what has changed since the last time, and all of it
+// the first time.
 func (m *committer) gate(last bool) map[string][]byte {
 	requests := m.checkpoint.tally.requests()
-	if !m.how.Gate {
-		b := m.snapshot.take(m.checkpoint.gate, requests, last)
-		if b == nil {
-			return nil
-		}
-		return map[string][]byte{keyGate: b, keyGateHead: nil}
+	if !last && !m.how.Gate && !m.snapshot.due(requests) {
+		return nil
 	}
-	m.snapshot.requests = requests
+	m.snapshot.taken(requests)
 	values := map[string][]byte{}
 	for name, value := range m.checkpoint.gate.Changes() {
 		values[keyGateParts+name] = value
 	}
-	if !m.changes {
-		m.changes, values[keyGate] = true, nil
+	if !m.parts {
+		m.parts, values[keyGate] = true, nil
 	}
 	return values
 }

@@ -214,8 +214,8 @@ type Commits struct {
 	// Interval is the time between two commits; a commit is made earlier when much has accumulated or everything else
 	// waits for it. What was not committed when a process dies is requested again. 0: DefaultCommitInterval.
 	Interval time.Duration
-	// Gate stores with every commit what has changed of what the gate knows, in the place of all of it every ten seconds: for a
-	// frontier that another machine may continue from at any time, without the ledger (politeness.Gate.TakeOver).
+	// Gate stores what the gate knows with every commit, and not just every ten seconds or 10,000 requests: for a frontier that
+	// another machine may continue from at any time, without the ledger (politeness.Gate.TakeOver).
 	Gate bool
 }
 

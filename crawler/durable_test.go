@@ -361,7 +361,7 @@ type noted struct {
 
 func (n *noted) Commit(ctx context.Context, ends []frontier.End, c frontier.Checkpoint) error {
 	if len(ends) > 0 {
-		n.snapshots = append(n.snapshots, c.Values["crawler/gate"] != nil)
+		n.snapshots = append(n.snapshots, c.Values["crawler/gate/head"] != nil)
 	}
 	return n.Store.Commit(ctx, ends, c)
 }

@@ -1,35 +1,26 @@
 package crawler
 
-import (
-	"time"
+import "time"
 
-	"github.com/amble-crawler/amble/politeness"
-)
-
-// snapshotInterval is the least time between two snapshots of the gate. Large snapshots, which take long,
-// are taken less often: at most a hundredth of the time is spent on them. What happens between snapshots is
-// in the ledger, which a process that resumes the crawl reads: to bound that, a snapshot is also due after
-// this many requests, whatever the time.
+// What the gate knows is stored this often. What happens in between is in the ledger, which a process that resumes the
+// crawl reads: to bound that, it is also due after this many requests, whatever the time.
 const (
 	snapshotInterval = 10 * time.Second
-	snapshotShare    = 100
 	snapshotRequests = 10_000 // reading their lines, and the robots.txt files, again takes about a tenth of a second
 )
 
-// snapshots decides when to take a snapshot.
+// snapshots decides when to store what the gate knows.
 type snapshots struct {
 	next     time.Time
-	requests int // requests made when the last one was taken
+	requests int // made when it was stored last
 }
 
-// take returns a snapshot, nil if it is too early for one. requests is the number of requests made so far.
-func (s *snapshots) take(g *politeness.Gate, requests int, now bool) []byte {
-	start := time.Now()
-	if !now && start.Before(s.next) && requests-s.requests < snapshotRequests {
-		return nil
-	}
-	b := g.Snapshot()
-	end := time.Now()
-	s.next, s.requests = end.Add(max(snapshotInterval, snapshotShare*end.Sub(start))), requests
-	return b
+// due reports whether it is time. requests is the number of requests made so far.
+func (s *snapshots) due(requests int) bool {
+	return !time.Now().Before(s.next) || requests-s.requests >= snapshotRequests
+}
+
+// taken notes that it is stored now.
+func (s *snapshots) taken(requests int) {
+	s.next, s.requests = time.Now().Add(snapshotInterval), requests
 }

@@ -97,7 +97,7 @@ func (g *Gate) step(now time.Time, h *host, q Request) (step, error) {
 	v := g.rules.override(now, q.URL)
 	if v != nil && v.requestedDelay > o.requestedDelay {
 		h.slowDown(&g.cfg, o, v.requestedDelay, v.requestedBy)
-		g.touched.host(q.URL.Host(), false)
+		g.touchHost(q.URL, 0)
 	}
 	if h.givenUp != nil {
 		return step{}, &Denied{URL: q.URL, Reason: h.givenUp.reason, Detail: h.givenUp.detail}

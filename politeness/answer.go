@@ -8,13 +8,16 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// ruleset is one robots.txt as it is kept.
+// ruleset is one robots.txt as it is kept: parsed, or only its text, which takes a tenth of the memory.
 type ruleset struct {
-	rules *robots.Rules
-	group *robots.Group
-	body  string // for a snapshot; "" where made up
-	hash  [sha256.Size]byte
-	parse func() // fills in rules and group of one that was restored; nil when it has
+	cfg    *Config
+	book   *rulebook // that counts its size; nil until it is kept
+	origin string    // that it applies to; "" where made up
+	body   string    // "" where made up
+	hash   [sha256.Size]byte
+
+	rules *robots.Rules // nil until needed
+	group *robots.Group // that binds us
 }
 
 // bound is the group that binds us, nil without rules.
@@ -25,21 +28,44 @@ func (s *ruleset) bound() *robots.Group {
 	return s.parsed().group
 }
 
-// parsed returns s with its rules and group. Those of a snapshot are parsed when they are needed: of most hosts of a
-// large crawl nothing is requested any more.
+// parsed returns s with its rules and group. Those of a snapshot, and those that were packed, are parsed when they are needed:
+// of most hosts of a large crawl nothing is requested any more.
 func (s *ruleset) parsed() *ruleset {
-	if s.parse != nil {
-		s.parse()
-		s.parse = nil
+	if s.rules == nil {
+		s.resize(func() { s.parse() })
 	}
 	return s
 }
 
-// size estimates the bytes a file takes: its body twice (the parser keeps its own), and per byte of body up to eight for
-// lines, rules and index.
+func (s *ruleset) parse() {
+	s.rules = robots.Parse([]byte(s.body), robots.WithOrigin(s.origin), robots.WithDialect(s.cfg.Dialect))
+	s.group = s.rules.For(s.cfg.Identity.Product)
+}
+
+// pack keeps just the text of a file.
+func (s *ruleset) pack() {
+	if s.origin != "" {
+		s.resize(func() { s.rules, s.group = nil, nil })
+	}
+}
+
+// resize does what changes the size of s.
+func (s *ruleset) resize(do func()) {
+	before := s.size()
+	do()
+	if s.book != nil {
+		s.book.size += s.size() - before
+	}
+}
+
+// size estimates the bytes a file takes: its body and, once it is parsed, the parser's copy and up to eight per byte of body
+// for lines, rules and index.
 func (s *ruleset) size() int64 {
-	if s == nil {
+	switch {
+	case s == nil:
 		return 0
+	case s.rules == nil:
+		return 256 + int64(len(s.body))
 	}
 	return 512 + 10*int64(len(s.body))
 }
@@ -91,8 +117,8 @@ func (c *Config) interpret(p *permit, r Reply) answer {
 }
 
 func (c *Config) ruleset(origin, body string) *ruleset {
-	s := &ruleset{rules: robots.Parse([]byte(body), robots.WithOrigin(origin), robots.WithDialect(c.Dialect)), body: body}
-	s.group = s.rules.For(c.Identity.Product)
+	s := &ruleset{cfg: c, origin: origin, body: body}
+	s.parse()
 	return s
 }
 

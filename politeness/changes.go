@@ -1,13 +1,15 @@
 package politeness
 
 import (
+	"bytes"
 	"fmt"
 	"iter"
 	"maps"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // Changes returns what a [Gate.Snapshot] made now would have that one made at the last call would not: values by name, nil for
@@ -27,10 +29,10 @@ func (g *Gate) Changes() map[string][]byte {
 		g.touched = newTouched()
 	}
 	all := g.touchedOnes()
-	if first || g.touched.all || g.rules.evicted {
+	if first || g.touched.all {
 		maps.Insert(all, g.everything())
 	}
-	g.touched, g.rules.evicted = newTouched(), false
+	g.touched = newTouched()
 	all[headName] = g.head(now)
 	return all
 }
@@ -129,25 +131,63 @@ func (g *Gate) everything() iter.Seq2[string, []byte] {
 // touched is what may have changed since the last call of Changes. nil: nobody wants to know.
 type touched struct {
 	all     bool
-	hosts   map[string]bool // true: its robots.txt files, too
+	hosts   []string // their keys; each host says what of it (changed)
+	gone    []string // hosts that were forgotten, perhaps made again since then
 	addrs   map[netip.Addr]bool
 	domains map[string]bool
 }
 
 func newTouched() *touched {
-	return &touched{hosts: map[string]bool{}, addrs: map[netip.Addr]bool{}, domains: map[string]bool{}}
+	return &touched{addrs: map[netip.Addr]bool{}, domains: map[string]bool{}}
 }
+
+// changed is what of a host may have changed since the last call of Changes.
+type changed uint8
+
+const (
+	changedHost changed = 1 << iota
+	changedFiles
+)
 
 // touch notes that a request began, ended or was taken back: its clocks, its host and, of a robots.txt, the host that it is
 // for may have changed.
 func (g *Gate) touch(p *permit) {
-	t := g.touched
-	if t == nil {
+	if g.touched == nil {
 		return
 	}
-	t.host(p.url.Host(), false)
-	t.host(p.wanted.Host(), p.purpose == Robots)
+	g.touchHost(p.url, 0)
+	if p.purpose == Robots {
+		g.touchHost(p.wanted, changedFiles)
+	} else if p.wanted != p.url {
+		g.touchHost(p.wanted, 0)
+	}
 	g.touchClocks(p)
+}
+
+// touchHost notes that u's host may have changed, and what besides its clocks. It builds no key for a host that is noted.
+func (g *Gate) touchHost(u weburl.URL, what changed) {
+	if g.touched == nil {
+		return
+	}
+	h := g.hosts.find(u)
+	if h == nil {
+		return // forgotten, which is noted
+	}
+	if h.changed == 0 {
+		g.touched.hosts = append(g.touched.hosts, u.Host())
+	}
+	h.changed |= changedHost | what
+}
+
+// touchFiles notes that the robots.txt files of a host may have changed.
+func (g *Gate) touchFiles(key string, h *host) {
+	if g.touched == nil {
+		return
+	}
+	if h.changed == 0 {
+		g.touched.hosts = append(g.touched.hosts, key)
+	}
+	h.changed |= changedHost | changedFiles
 }
 
 // touchClocks notes the clocks that a request shares with other hosts.
@@ -170,10 +210,10 @@ func (t *touched) domain(d string) {
 	}
 }
 
-// host notes that a host may have changed.
-func (t *touched) host(key string, files bool) {
+// forgotten notes that a host was forgotten.
+func (t *touched) forgotten(key string) {
 	if t != nil {
-		t.hosts[key] = t.hosts[key] || files
+		t.gone = append(t.gone, key)
 	}
 }
 
@@ -184,16 +224,25 @@ func (t *touched) everything() {
 	}
 }
 
-// touchedOnes are the parts that may have changed.
+// touchedOnes are the parts that may have changed. It takes back the marks of hosts.
 func (g *Gate) touchedOnes() map[string][]byte {
-	all := map[string][]byte{}
+	all := make(map[string][]byte, 2*len(g.touched.hosts))
 	put := func(name string, value []byte) { all[name] = value }
-	for key, files := range g.touched.hosts {
+	for _, key := range g.touched.gone {
 		put(g.hostPart(key))
-		if files {
+		put(g.filesPart(key))
+	}
+	for _, key := range g.touched.hosts {
+		h := g.hosts[key]
+		if h == nil {
+			continue // forgotten
+		}
+		put(g.hostPart(key))
+		if h.changed&changedFiles != 0 {
 			put(g.filesPart(key))
 		}
-		g.touchHolders(key)
+		h.changed = 0
+		g.touchHolders(h)
 	}
 	for a := range g.touched.addrs {
 		put(g.addrPart(a))
@@ -205,11 +254,7 @@ func (g *Gate) touchedOnes() map[string][]byte {
 }
 
 // touchHolders notes the clocks that requests to a host hold: the pause that is due after them depends on the host.
-func (g *Gate) touchHolders(key string) {
-	h := g.hosts[key]
-	if h == nil {
-		return
-	}
+func (g *Gate) touchHolders(h *host) {
 	for p := range h.slots {
 		if p.holder != nil {
 			g.touchClocks(p.holder)
@@ -217,13 +262,14 @@ func (g *Gate) touchHolders(key string) {
 	}
 }
 
-// Assemble makes a snapshot of the latest values that [Gate.Changes] has returned, in any order, and nil of none. The error
-// wraps [ErrSnapshot].
+// Assemble makes a snapshot of the latest values that [Gate.Changes] has returned, in any order, and nil of none. It goes
+// through them twice, and keeps none. The error wraps [ErrSnapshot].
 func Assemble(values iter.Seq2[string, []byte]) ([]byte, error) {
 	var head []byte
 	for name, value := range values {
 		if name == headName {
-			head = value
+			head = bytes.Clone(value)
+			break
 		}
 	}
 	if head == nil {
@@ -243,7 +289,7 @@ func Assemble(values iter.Seq2[string, []byte]) ([]byte, error) {
 			}
 		}
 	}
-	w := &writer{b: slices.Clone(head)}
+	w := &writer{b: head}
 	for i, body := range bodies {
 		w.uint(counts[i])
 		w.b = append(w.b, body...)

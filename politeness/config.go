@@ -112,9 +112,10 @@ type Config struct {
 	// Fence is called immediately before each request is sent; an error keeps it from being sent, and is that of [Grant.Begin].
 	// It is for crawls that may lose their hosts to another process at any time. It must not block. nil: none.
 	Fence func() error
-	// MaxRulesBytes bounds, by estimate, the memory of robots.txt files. Beyond it the Gate drops files that have decided about
-	// a page, the least recently used first; they are fetched again before the next page of their site. Files that were just
-	// fetched are kept even above the bound.
+	// MaxRulesBytes bounds, by estimate, the memory of robots.txt files. Beyond it the Gate keeps just their text, and parses it
+	// again when it is needed. When that is too much as well, it drops files that have decided about a page, the least recently
+	// used first; they are fetched again before the next page of their site. Files that were just fetched are kept even above
+	// the bound.
 	// 0: DefaultMaxRulesBytes; None: no bound.
 	MaxRulesBytes int64
 	// Snapshot is what [Gate.Snapshot] returned in an earlier process: the Gate continues from there.

@@ -1,6 +1,7 @@
 package politeness
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -38,6 +39,41 @@ func TestRulesAreEvictedAndRequestedAgain(t *testing.T) {
 		}
 		if d := b.gate.Host("h0.test:443").Delay; d != 3*time.Second {
 			t.Errorf("the pause that a site requested was evicted with its rules: %v", d)
+		}
+	})
+}
+
+// TestRulesArePackedFirst: where the text of files is not too much, none is requested again, and all decide as before.
+func TestRulesArePackedFirst(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		const hosts = 200
+		body := "User-agent: *\nDisallow: /no\n" + strings.Repeat("#\n", 485)
+		limit := int64(hosts*(256+len(body))) * 4 / 3
+		b := newClient(t, Config{MaxRulesBytes: limit})
+		for i := range hosts {
+			b.ready(fmt.Sprintf("https://h%d.test/", i), body)
+		}
+		for range 3 {
+			for i := range hosts {
+				time.Sleep(time.Second)
+				var denied *Denied
+				if _, err := b.admit(fmt.Sprintf("https://h%d.test/no", i), addrOf(i)); !errors.As(err, &denied) || denied.Reason != ReasonRobots {
+					t.Fatalf("host %d: %v", i, err)
+				}
+				if size := b.gate.rules.size; size > limit+10_000 {
+					t.Fatalf("%d bytes of rules, %d allowed", size, limit)
+				}
+			}
+		}
+		packed, size := 0, int64(0)
+		for o := range b.gate.hosts.origins {
+			size += o.rules.size()
+			if o.rules.rules == nil {
+				packed++
+			}
+		}
+		if packed < hosts/2 || size != b.gate.rules.size {
+			t.Errorf("%d of %d files are packed; %d bytes counted, %d there", packed, hosts, b.gate.rules.size, size)
 		}
 	})
 }

@@ -40,7 +40,7 @@ func NewGate(c Config) (*Gate, error) {
 		return nil, err
 	}
 	g := &Gate{cfg: c.withDefaults(), hosts: make(hosts), restored: &restored{out: map[uint64]*permit{}}, idle: idle{sweepMin, sweepMin}}
-	g.rules, g.pacer = newRulebook(&g.cfg, g.hosts), newPacer(&g.cfg)
+	g.rules, g.pacer = newRulebook(&g.cfg, g.hosts, g.touchFiles), newPacer(&g.cfg)
 	g.journal = journal{
 		cfg: &g.cfg, run: strings.ToLower(rand.Text()[:10]), agent: c.Identity.UserAgent(), ledger: ledger.NewWriter(c.Ledger, c.LedgerSize),
 	}

@@ -23,6 +23,7 @@ type host struct {
 	backoff  time.Duration // 0 when healthy
 	failures int32         // faults with no good answer between
 	entry    uint16        // of Config.HostDelays, from 1, that holds at the address met last; 0: none
+	changed  changed
 	own      bool
 	local    bool        // requested at a loopback address last
 	givenUp  *givenUp    // nil while the host is served

@@ -156,7 +156,7 @@ func (g *Gate) concerns(now time.Time, u, next weburl.URL) bool {
 
 func (g *Gate) failed(now time.Time, u, next weburl.URL, err error) time.Time {
 	h := g.host(u)
-	g.touched.host(u.Host(), false)
+	g.touchHost(u, 0)
 	if next != u {
 		o := h.origin(u)
 		if o.fetching == nil && !o.retryAt().after(now) {

@@ -14,11 +14,12 @@ type rulebook struct {
 	overrides map[string]*override // by origin; never changes
 	size      int64                // bytes that robots.txt files take, by estimate
 	evictAt   int64                // size at which some are dropped
-	evicted   bool                 // some were, since the last Gate.Changes
+
+	dropped func(key string, h *host) // is told of each host of which some were dropped to make room
 }
 
-func newRulebook(c *Config, all hosts) rulebook {
-	return rulebook{cfg: c, hosts: all, overrides: c.overrides(), evictAt: c.MaxRulesBytes}
+func newRulebook(c *Config, all hosts, dropped func(key string, h *host)) rulebook {
+	return rulebook{cfg: c, hosts: all, overrides: c.overrides(), evictAt: c.MaxRulesBytes, dropped: dropped}
 }
 
 // override is what replaces the robots.txt of u's origin at now, nil when nothing does.
@@ -111,23 +112,40 @@ func (b *rulebook) learn(now time.Time, p *permit, r Reply, a answer) {
 // unlearn treats an answer whose body was not kept as none: robots.txt counts as never requested. The delay that an earlier
 // one requested stays.
 func (b *rulebook) unlearn(o *origin) {
-	b.size -= o.rules.size()
+	b.put(o, nil)
 	*o = origin{requestedDelay: o.requestedDelay, requestedBy: o.requestedBy, givenUp: o.givenUp}
 }
 
 // keep puts rules in the place of o's, and evicts others when there are too many.
 func (b *rulebook) keep(now time.Time, o *origin, rules *ruleset) {
-	b.size += rules.size() - o.rules.size()
-	o.rules, o.known, o.use = rules, true, unused
-	if b.size > b.evictAt {
-		b.evict(now)
+	b.put(o, rules)
+	o.known, o.use = true, unused
+	b.bound(now)
+}
+
+// put puts rules in the place of o's. nil: none.
+func (b *rulebook) put(o *origin, rules *ruleset) {
+	b.count(o.rules, -1)
+	b.count(rules, 1)
+	o.rules = rules
+}
+
+// count adds the size of rules, or subtracts it.
+func (b *rulebook) count(rules *ruleset, sign int64) {
+	if rules == nil {
+		return
+	}
+	b.size += sign * rules.size()
+	rules.book = nil
+	if sign > 0 {
+		rules.book = b
 	}
 }
 
 // drop forgets the rules of an origin; the delay that they request stays.
 func (b *rulebook) drop(o *origin) {
-	b.size -= o.rules.size()
-	o.rules, o.known = nil, false
+	b.put(o, nil)
+	o.known = false
 }
 
 // unrecord forgets the rules of an answer that the ledger does not have: no page is requested by them. Its pause stays.
@@ -140,7 +158,7 @@ func (b *rulebook) unrecord(o *origin) {
 func (b *rulebook) forget(h *host) {
 	for _, o := range h.origins {
 		if o != nil {
-			b.size -= o.rules.size()
+			b.count(o.rules, -1)
 		}
 	}
 }

@@ -262,8 +262,7 @@ func (r *reader) host(now time.Time, g *Gate) {
 		if !r.bool() || r.err != nil {
 			continue
 		}
-		h.origins[i] = r.origin(&g.cfg, scheme+u.Authority())
-		g.rules.size += h.origins[i].rules.size()
+		h.origins[i] = r.origin(&g.rules, scheme+u.Authority())
 	}
 	d, clause := g.cfg.delayFor(h.state(&g.cfg, h.local))
 	for p := range h.slots { // this Gate's Config may require more
@@ -335,7 +334,7 @@ func (r *reader) pace(now time.Time, p *pace) (held bool) {
 	return held
 }
 
-func (r *reader) origin(c *Config, name string) *origin {
+func (r *reader) origin(b *rulebook, name string) *origin {
 	o := &origin{known: r.bool(), givenUp: r.bool(), status: int16(r.uint())}
 	o.fetched, o.expires = r.instant(), r.instant()
 	if r.bool() {
@@ -357,7 +356,7 @@ func (r *reader) origin(c *Config, name string) *origin {
 	if r.err != nil {
 		return o
 	}
-	o.rules = c.stored(o, name, body)
+	b.put(o, b.stored(o, name, body))
 	r.check(copy(o.rules.hash[:], hash) == len(hash))
 	return o
 }
@@ -378,16 +377,11 @@ func (r *reader) dropAwaited(g *Gate) {
 }
 
 // stored are the rules of a robots.txt that was answered with this status and body.
-func (c *Config) stored(o *origin, name, body string) *ruleset {
+func (b *rulebook) stored(o *origin, name, body string) *ruleset {
 	if body == "" && o.status >= 300 {
-		return c.denyAll()
+		return b.cfg.denyAll()
 	}
-	s := &ruleset{body: body}
-	s.parse = func() {
-		now := c.ruleset(name, body)
-		s.rules, s.group = now.rules, now.group
-	}
-	return s
+	return &ruleset{cfg: b.cfg, origin: name, body: body}
 }
 
 // files reads the robots.txt files of a host's origins.
@@ -403,9 +397,7 @@ func (r *reader) files(g *Gate) {
 		}
 		o := h.origins[i]
 		hash := o.rules.hash
-		g.rules.size -= o.rules.size()
-		o.rules = g.cfg.stored(o, scheme+u.Authority(), body)
+		g.rules.put(o, g.rules.stored(o, scheme+u.Authority(), body))
 		o.rules.hash = hash
-		g.rules.size += o.rules.size()
 	}
 }

@@ -12,8 +12,10 @@ type idle struct {
 }
 
 // sweep forgets the hosts, addresses and domains whose state equals that of new ones, so that forgetting shortens no wait
-// (P9). It runs when their number has doubled since the last time, and while nobody holds a pointer to one of them.
+// (P9). It runs when their number has doubled since the last time, and while nobody holds a pointer to one of them. Rules that
+// were parsed again are bounded here, too.
 func (g *Gate) sweep(now time.Time) {
+	g.rules.bound(now)
 	if len(g.hosts)+g.pacer.size() < g.idle.at {
 		return
 	}
@@ -21,7 +23,7 @@ func (g *Gate) sweep(now time.Time) {
 		if h.fresh(&g.cfg, now) {
 			g.rules.forget(h)
 			delete(g.hosts, k)
-			g.touched.host(k, true)
+			g.touched.forgotten(k)
 		}
 	}
 	g.pacer.sweep(now, g.touched)

@@ -104,7 +104,7 @@ var protections = []mutant{
 	{"waits are swept", "politeness/host.go", "if !p.free(now) {", "if p == nil {", gate, false, seeds{gate: 138}},
 	{"addresses are swept while they wait", "politeness/pacer.go", "		if c.idle(now) {\n			delete(p.addrs", "		if c != nil {\n			delete(p.addrs", both, false, seeds{crawl: 12, gate: 1}},
 	{"failures of robots.txt are swept", "politeness/origin.go", "o.failures() == 0 && o.chain == nil", "o.chain == nil", gate, false, seeds{gate: 43}},
-	{"a pause is evicted with its rules", "politeness/rules.go", "o.rules, o.known = nil, false", "o.rules, o.known, o.requestedDelay = nil, false, 0", both, false, seeds{crawl: 11, gate: 21}},
+	{"a pause is evicted with its rules", "politeness/rules.go", "	o.known = false\n", "	o.known, o.requestedDelay = false, 0\n", both, false, seeds{crawl: 11, gate: 21}},
 	{"a snapshot has no host's waits", "politeness/snapshot.go", "	w.time(p.notBefore)", "	w.time(time.Time{})", both, false, seeds{crawl: 1, gate: 8}},
 	{"a snapshot forgets what is in flight", "politeness/snapshot.go", "w.bool(p.holder != nil)\n	if p.holder != nil {", "w.bool(false)\n	if false {", both, false, seeds{crawl: 3, gate: 1}},
 	{"a snapshot has no back-off", "politeness/snapshot.go", "w.duration(h.backoff)", "w.duration(0)", both, false, seeds{crawl: 1, gate: 17}},
@@ -174,8 +174,9 @@ var handovers = []mutant{
 	{"what has lost its hosts requests them", "politeness/report.go", "	if err := g.cfg.fenced(); err != nil {\n		return err\n	}\n", "", 0, false, nil},
 	{"what a request changes is not among the changes", "politeness/report.go", "	g.touch(p)\n	p.clocks.host.learn(", "	p.clocks.host.learn(", 0, false, nil},
 	{"the clocks of a request under way are not among the changes", "politeness/changes.go", "			g.touchClocks(p.holder)\n", "", 0, false, nil},
-	{"a host that was given up for lack of an address is not among the changes", "politeness/report.go", "	g.touched.host(u.Host(), false)\n", "", 0, false, nil},
-	{"hosts that were forgotten stay among the changes", "politeness/sweep.go", "			g.touched.host(k, true)\n", "", 0, false, nil},
+	{"a host that was given up for lack of an address is not among the changes", "politeness/report.go", "	g.touchHost(u, 0)\n", "", 0, false, nil},
+	{"hosts that were forgotten stay among the changes", "politeness/sweep.go", "			g.touched.forgotten(k)\n", "", 0, false, nil},
+	{"rules that were dropped to make room are not among the changes", "politeness/evict.go", "				b.dropped(key, h)\n", "				_ = key\n", 0, false, nil},
 	{"rules whose file is missing allow everything", "politeness/snapshot.go", "uint64(len(o.rules.body)) != o.size", "false", 0, false, nil},
 	{"a host taken over does not rest", "politeness/takeover.go", "			p.inherit(now, d, clause, slack)", "			p.inherit(now, 0*d, clause, slack)", 0, false, nil},
 	{"an address taken over does not rest", "politeness/takeover.go", "p.inherit(now, p.delay, p.clause.String(), slack)", "p.inherit(now, 0, p.clause.String(), slack)", 0, false, nil},
@@ -209,7 +210,9 @@ var exactness = []mutant{
 	// Nothing is requested until robots.txt has been fetched again.
 	{"an old copy does not serve", "politeness/origin.go", "return min(o.retryAt(), o.fetched.add(maxStale))", "return o.expires", 0, false, nil},
 	// As before: without the copy nothing is requested.
-	{"a copy in use is evicted", "politeness/evict.go", "o.rules == nil || o.failures() > 0:", "o.rules == nil:", 0, false, nil},
+	{"a copy in use is evicted", "politeness/evict.go", "case o.failures() > 0:", "case false:", 0, false, nil},
+	{"files that are packed count as if they were parsed", "politeness/answer.go", "	case s.rules == nil:\n", "	case false:\n", 0, false, nil},
+	{"files that were parsed again are never packed", "politeness/sweep.go", "	g.rules.bound(now)\n", "", 0, false, nil},
 	// The URLs of a host that is given up wait as long as it asked, and are then refused.
 	{"a host that was given up keeps its URLs waiting", "politeness/report.go", "	if p.wantedHost.givenUp != nil {", "	if false {", 0, false, nil},
 	// With little memory, files are requested again before any page is.
