@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -239,8 +240,13 @@ func TestJoinTraces(t *testing.T) {
 		s.Robots("User-agent: *\nDisallow:\n")
 		s.Page("/", links("/b")).Fault(crawltest.Reset().First(1))
 		s.Page("/b", "")
+		var mu sync.Mutex // commits are told by a goroutine of their own
 		hooks := func(name string, got map[string]string) *crawler.Trace {
-			note := func(hook string) { got[hook] += name }
+			note := func(hook string) {
+				mu.Lock()
+				defer mu.Unlock()
+				got[hook] += name
+			}
 			return &crawler.Trace{
 				Claimed: func(frontier.Claim) { note("claimed") }, Waiting: func(weburl.URL, *politeness.NotYet) { note("waiting") },
 				Admitted: func(weburl.URL, politeness.Permit) { note("admitted") }, Robots: func(weburl.URL, politeness.OriginInfo) { note("robots") },
