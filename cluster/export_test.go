@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/amble-crawler/amble/frontier/disk"
@@ -30,6 +31,40 @@ func Rebuild(ctx context.Context, e Engine, shard int, dir string, j Job) (*disk
 		return nil, err
 	}
 	return disk.Open(dir, disk.Config{Journal: o})
+}
+
+// FollowWhileBeating takes shard 0 over, and follows its journal when beats have been appended already, as another goroutine
+// does. It returns the number of the record that made it the owner, and of the last one that was read.
+func FollowWhileBeating(ctx context.Context, e Engine, dir string, j Job, beats int) (opened, read uint64, err error) {
+	noting := &reading{Engine: e}
+	o, err := takeOver(ctx, noting, 0, "n", j.TTL, Entry{})
+	if err != nil {
+		return 0, 0, err
+	}
+	opened = o.last
+	for range beats {
+		if err := o.beat(false, 0, 0); err != nil {
+			return 0, 0, err
+		}
+	}
+	err = o.follow(dir, disk.Config{})
+	return opened, noting.last, err
+}
+
+// reading notes the last record that was read.
+type reading struct {
+	Engine
+	last uint64
+}
+
+func (r *reading) Read(ctx context.Context, shard int, after uint64) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for x, err := range r.Engine.Read(ctx, shard, after) {
+			if r.last = x.Seq; !yield(x, err) {
+				return
+			}
+		}
+	}
 }
 
 // RebuildIn is Rebuild of shard 0, by a node that lives until the process ends.

@@ -23,6 +23,7 @@ type owner struct {
 	node   string
 	lease  *lease
 	ctx    context.Context // ends when the process does
+	opened uint64          // the record that made the node the owner
 
 	turn chan struct{} // holds one while somebody appends: no lock is held meanwhile
 	last uint64        // of the journal; used by whoever has the turn

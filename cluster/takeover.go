@@ -33,6 +33,7 @@ func takeOver(ctx context.Context, e Engine, shard int, node string, ttl time.Du
 		return nil, err
 	}
 	o.appended(seq, sent)
+	o.opened = seq
 	return o, nil
 }
 
@@ -64,7 +65,7 @@ func (o *owner) followFrom(dir string, c disk.Config) error {
 	if err != nil {
 		return err
 	}
-	f := follower{copy: k, at: k.Mark(), open: o.last}
+	f := follower{copy: k, at: k.Mark(), open: o.opened}
 	err = f.read(o.ctx, o.engine, o.shard)
 	o.mu.Lock()
 	o.mark, o.bytes = k.Mark().Seq, f.bytes

@@ -75,3 +75,15 @@ func TestOverwrittenDirectoryIsMadeAnew(t *testing.T) {
 		}
 	})
 }
+
+// TestFollowsToItsOwnOpening: an owner that appends that it lives meanwhile follows the journal to the record that made it the
+// owner. What it appends itself is none of the copy's business.
+func TestFollowsToItsOwnOpening(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		job := cluster.Job{Shards: 1, TTL: cluster.DefaultTTL}
+		opened, read, err := cluster.FollowWhileBeating(t.Context(), mem.New().Connect(), t.TempDir(), job, 3)
+		if err != nil || read != opened {
+			t.Errorf("read up to %d, the owner's record is %d: %v", read, opened, err)
+		}
+	})
+}
