@@ -105,9 +105,10 @@ func (m *committer) due(waited bool) bool {
 		return true
 	}
 	if len(m.ends) == 0 {
-		// A robots.txt that was fetched ends no visit. Whoever continues has to know what it requests, or reads it again.
-		requests := m.checkpoint.tally.requests()
-		return waited && requests > m.snapshot.requests && (m.how.Gate || m.snapshot.due(requests))
+		// A robots.txt that was fetched ends no visit. Another owner has to know what it requests; another process reads it
+		// again, and there may be a million of them before the first visit.
+		n := m.checkpoint.tally.requests() - m.snapshot.requests
+		return waited && (m.how.Gate && n > 0 || n >= snapshotRequests)
 	}
 	if waited || m.full() {
 		return true

@@ -182,7 +182,7 @@ func TestBombsFitInMemory(t *testing.T) {
 		}
 		return
 	}
-	if testing.Short() || raceEnabled {
+	if testing.Short() || crawler.RaceEnabled {
 		t.Skip("measures memory, which the race detector multiplies")
 	}
 	if _, err := os.Stat("/proc/self/status"); errors.Is(err, os.ErrNotExist) {

@@ -1,5 +1,6 @@
 //go:build race
 
-package crawler_test
+package crawler
 
-const raceEnabled = true
+// RaceEnabled says that the tests were built with the race detector.
+const RaceEnabled = true

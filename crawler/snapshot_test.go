@@ -29,3 +29,22 @@ func TestSnapshotsAreDue(t *testing.T) {
 		expect(103+snapshotRequests, false)
 	})
 }
+
+// What the gate knows is stored although no visit has ended: with Commits.Gate whenever a request was made, otherwise after
+// many, since there may be a million of robots.txt files before the first visit.
+func TestGateIsStoredBeforeTheFirstVisit(t *testing.T) {
+	for _, test := range []struct {
+		gate     bool
+		requests int
+		want     bool
+	}{{true, 0, false}, {true, 1, true}, {false, 1, false}, {false, snapshotRequests - 1, false}, {false, snapshotRequests, true}} {
+		m := newCommitter(nil, &output{}, nil)
+		m.how.Gate = test.gate
+		m.checkpoint = &checkpoint{tally: &tally{}}
+		m.checkpoint.tally.r.Requests = 7 + test.requests
+		m.snapshot.requests = 7
+		if m.due(false) || m.due(true) != test.want {
+			t.Errorf("%+v: due is not what it should be", test)
+		}
+	}
+}

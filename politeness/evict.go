@@ -11,19 +11,27 @@ const (
 	usedLately // since the last eviction
 )
 
-// bound evicts rules when they take too much.
-func (b *rulebook) bound(now time.Time) {
-	if b.size > b.evictAt {
-		b.evict(now)
+// evict brings rules down to three quarters of Config.MaxRulesBytes: it packs them, and then drops some, first those that were
+// not used lately. Their robots.txt is requested again before the next page, so that nothing is allowed for want of it. What
+// stays: every clock, the delay that the file requests, retry state, rules that serve while their file is unavailable, and
+// rules that have not decided about any page yet: if those were dropped, they would be requested for ever.
+func (b *rulebook) evict(now time.Time) {
+	b.pack()
+	for _, least := range []use{usedOnce, usedLately} {
+		b.each(func(o *origin) bool { return b.evictFrom(now, o, least) })
+	}
+	b.evictAt = max(b.cfg.MaxRulesBytes, b.size+b.cfg.MaxRulesBytes/4)
+}
+
+// bound packs rules when those that were parsed again take too much. Their files were there before, so none has to be dropped.
+func (b *rulebook) bound() {
+	if b.size-b.evictAt > b.cfg.MaxRulesBytes/4 {
+		b.pack()
 	}
 }
 
-// evict brings rules down to three quarters of Config.MaxRulesBytes, at each step first those that were not used lately. First
-// it keeps just the text of files, which is parsed again when it is needed. Then it drops rules. Their robots.txt is requested
-// again before the next page, so that nothing is allowed for want of it. What stays: every clock, the delay that the file
-// requests, retry state, rules that serve while their file is unavailable, and rules that have not decided about any page yet:
-// if those were dropped, they would be requested for ever.
-func (b *rulebook) evict(now time.Time) {
+// pack keeps just the text of files, first of those that were not used lately.
+func (b *rulebook) pack() {
 	b.each(func(o *origin) bool {
 		if o.use != usedLately {
 			o.rules.pack()
@@ -34,10 +42,6 @@ func (b *rulebook) evict(now time.Time) {
 		o.rules.pack()
 		return false
 	})
-	for _, least := range []use{usedOnce, usedLately} {
-		b.each(func(o *origin) bool { return b.evictFrom(now, o, least) })
-	}
-	b.evictAt = max(b.cfg.MaxRulesBytes, b.size+b.cfg.MaxRulesBytes/4)
 }
 
 // each calls f with all origins that have rules until those are small enough. f reports whether it dropped them.

@@ -120,7 +120,9 @@ func (b *rulebook) unlearn(o *origin) {
 func (b *rulebook) keep(now time.Time, o *origin, rules *ruleset) {
 	b.put(o, rules)
 	o.known, o.use = true, unused
-	b.bound(now)
+	if b.size > b.evictAt {
+		b.evict(now)
+	}
 }
 
 // put puts rules in the place of o's. nil: none.

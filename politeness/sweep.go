@@ -15,7 +15,7 @@ type idle struct {
 // (P9). It runs when their number has doubled since the last time, and while nobody holds a pointer to one of them. Rules that
 // were parsed again are bounded here, too.
 func (g *Gate) sweep(now time.Time) {
-	g.rules.bound(now)
+	g.rules.bound()
 	if len(g.hosts)+g.pacer.size() < g.idle.at {
 		return
 	}

@@ -212,7 +212,7 @@ var exactness = []mutant{
 	// As before: without the copy nothing is requested.
 	{"a copy in use is evicted", "politeness/evict.go", "case o.failures() > 0:", "case false:", 0, false, nil},
 	{"files that are packed count as if they were parsed", "politeness/answer.go", "	case s.rules == nil:\n", "	case false:\n", 0, false, nil},
-	{"files that were parsed again are never packed", "politeness/sweep.go", "	g.rules.bound(now)\n", "", 0, false, nil},
+	{"files that were parsed again are never packed", "politeness/sweep.go", "	g.rules.bound()\n", "", 0, false, nil},
 	// The URLs of a host that is given up wait as long as it asked, and are then refused.
 	{"a host that was given up keeps its URLs waiting", "politeness/report.go", "	if p.wantedHost.givenUp != nil {", "	if false {", 0, false, nil},
 	// With little memory, files are requested again before any page is.

@@ -39,7 +39,7 @@ var sets = []set{
 		[]string{"memory-cpu-ms/page", "durable-cpu-ms/page", "durable/memory"}},
 	{"The queue on disk", "^Benchmark(Settle|Commit)$", "2000x", []string{"./frontier/disk"}, nil},
 	{"At scale, on disk", "^Benchmark(Scale|ManyHosts)$", "1x", []string{"./internal/bench"},
-		[]string{"cpu-ms/page", "last/first", "rss-MB", "restart-s", "cpu-ms/host", "hosts/s", "pages/s"}},
+		[]string{"cpu-ms/page", "last/first", "rss-MB", "restart-s", "admitted/s", "cpu-ms/host", "hosts/s", "pages/s"}},
 	{"Delays", "^Benchmark(Polite|Latency)$", "1x", []string{"./internal/bench"},
 		[]string{"makespan/ideal", "rate/bound", "violations", "cpu-ms/page"}},
 	{"Parts", ".", "", []string{"./weburl", "./extract", "./robots", "./frontier", "./politeness", "./politeness/audit", "./fetcher", "./sink"}, nil},
