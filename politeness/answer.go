@@ -32,7 +32,10 @@ func (s *ruleset) bound() *robots.Group {
 // of most hosts of a large crawl nothing is requested any more.
 func (s *ruleset) parsed() *ruleset {
 	if s.rules == nil {
-		s.resize(func() { s.parse() })
+		s.resize(s.parse)
+		if s.book != nil {
+			s.book.note(s)
+		}
 	}
 	return s
 }

@@ -1,6 +1,9 @@
 package politeness
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // use says what the rules of an origin have decided since they were fetched.
 type use uint8
@@ -11,17 +14,31 @@ const (
 	usedLately // since the last eviction
 )
 
-// evict brings rules down to three quarters of Config.MaxRulesBytes: it packs them, and then drops some, first those that were
-// not used lately. Their robots.txt is requested again before the next page, so that nothing is allowed for want of it. What
-// stays: every clock, the delay that the file requests, retry state, rules that serve while their file is unavailable, and
-// rules that have not decided about any page yet: if those were dropped, they would be requested for ever.
+// evict brings rules down to three quarters of Config.MaxRulesBytes: it packs them, and if that is not enough drops some, first
+// those that were not used lately. Their robots.txt is requested again before the next page, so that nothing is allowed for want
+// of it. What stays: every clock, the delay that the file requests, retry state, rules that serve while their file is unavailable,
+// and rules that have not decided about any page yet: if those were dropped, they would be requested for ever.
 func (b *rulebook) evict(now time.Time) {
-	b.pack()
+	if b.pack(); b.size <= b.evictAt {
+		return
+	}
 	for _, least := range []use{usedOnce, usedLately} {
-		b.each(func(o *origin) bool { return b.evictFrom(now, o, least) })
+		for key, h := range b.hosts {
+			if b.size <= b.enough() {
+				break
+			}
+			for _, o := range h.origins {
+				if o != nil && b.evictFrom(now, o, least) {
+					b.dropped(key, h)
+				}
+			}
+		}
 	}
 	b.evictAt = max(b.cfg.MaxRulesBytes, b.size+b.cfg.MaxRulesBytes/4)
 }
+
+// enough is the size down to which room is made.
+func (b *rulebook) enough() int64 { return b.cfg.MaxRulesBytes / 4 * 3 }
 
 // bound packs rules when those that were parsed again take too much. Their files were there before, so none has to be dropped.
 func (b *rulebook) bound() {
@@ -30,38 +47,31 @@ func (b *rulebook) bound() {
 	}
 }
 
-// pack keeps just the text of files, first of those that were not used lately.
+// pack keeps just the text of files, first of those that were parsed first.
 func (b *rulebook) pack() {
-	b.each(func(o *origin) bool {
-		if o.use != usedLately {
-			o.rules.pack()
+	n := 0
+	for n < len(b.parsed) && b.size > b.enough() {
+		if s := b.parsed[n]; s.book == b {
+			s.pack()
 		}
-		return false
-	})
-	b.each(func(o *origin) bool {
-		o.rules.pack()
-		return false
-	})
+		n++
+	}
+	b.parsed = slices.Delete(b.parsed, 0, n)
 }
 
-// each calls f with all origins that have rules until those are small enough. f reports whether it dropped them.
-func (b *rulebook) each(f func(o *origin) (dropped bool)) {
-	for key, h := range b.hosts {
-		if b.size <= b.cfg.MaxRulesBytes/4*3 {
-			return
-		}
-		for _, o := range h.origins {
-			if o != nil && o.rules != nil && f(o) {
-				b.dropped(key, h)
-			}
-		}
+// note notes that rules are parsed. Now and then those are left out that are not kept any more.
+func (b *rulebook) note(s *ruleset) {
+	if len(b.parsed) >= b.clean {
+		b.parsed = slices.DeleteFunc(b.parsed, func(s *ruleset) bool { return s.book != b })
+		b.clean = 2*len(b.parsed) + 1024
 	}
+	b.parsed = append(b.parsed, s)
 }
 
 // evictFrom drops the rules of o if they were used no more than least, and reports whether it did.
 func (b *rulebook) evictFrom(now time.Time, o *origin, least use) bool {
 	switch {
-	case o.failures() > 0:
+	case o.rules == nil || o.failures() > 0:
 	case o.use <= least && (o.use != unused || !o.expires.after(now)):
 		b.drop(o)
 		return true

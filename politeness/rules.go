@@ -13,7 +13,9 @@ type rulebook struct {
 	hosts     hosts
 	overrides map[string]*override // by origin; never changes
 	size      int64                // bytes that robots.txt files take, by estimate
-	evictAt   int64                // size at which some are dropped
+	evictAt   int64                // size at which some are packed or dropped
+	parsed    []*ruleset           // in the order in which they were; some are not kept any more
+	clean     int                  // how many there may be before those are left out
 
 	dropped func(key string, h *host) // is told of each host of which some were dropped to make room
 }
@@ -140,7 +142,9 @@ func (b *rulebook) count(rules *ruleset, sign int64) {
 	b.size += sign * rules.size()
 	rules.book = nil
 	if sign > 0 {
-		rules.book = b
+		if rules.book = b; rules.rules != nil {
+			b.note(rules)
+		}
 	}
 }
 

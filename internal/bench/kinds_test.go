@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/openfiles"
 )
 
 // latentWorkers is how many requests to slow servers are in flight at once.
@@ -44,7 +45,13 @@ var kinds = []struct {
 //	resumed/conn         those of them that resumed a TLS session
 func BenchmarkKinds(b *testing.B) {
 	for _, k := range kinds {
-		b.Run(k.name, func(b *testing.B) { benchmarkKind(b, startWeb(b, k.web)) })
+		b.Run(k.name, func(b *testing.B) {
+			// The server has a listener and a connection for each host. Without them it would accept no more, and all would wait.
+			if may, needs := openfiles.Limit(), 2*k.web.Hosts+1000; may > 0 && may < needs {
+				b.Skipf("its server needs %d open files, and may have %d: see ulimit -n", needs, may)
+			}
+			benchmarkKind(b, startWeb(b, k.web))
+		})
 	}
 }
 

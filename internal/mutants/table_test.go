@@ -210,7 +210,7 @@ var exactness = []mutant{
 	// Nothing is requested until robots.txt has been fetched again.
 	{"an old copy does not serve", "politeness/origin.go", "return min(o.retryAt(), o.fetched.add(maxStale))", "return o.expires", 0, false, nil},
 	// As before: without the copy nothing is requested.
-	{"a copy in use is evicted", "politeness/evict.go", "case o.failures() > 0:", "case false:", 0, false, nil},
+	{"a copy in use is evicted", "politeness/evict.go", "o.rules == nil || o.failures() > 0:", "o.rules == nil:", 0, false, nil},
 	{"files that are packed count as if they were parsed", "politeness/answer.go", "	case s.rules == nil:\n", "	case false:\n", 0, false, nil},
 	{"files that were parsed again are never packed", "politeness/sweep.go", "	g.rules.bound()\n", "", 0, false, nil},
 	// The URLs of a host that is given up wait as long as it asked, and are then refused.
