@@ -27,11 +27,7 @@ func (b *rulebook) evict(now time.Time) {
 			if b.size <= b.enough() {
 				break
 			}
-			for _, o := range h.origins {
-				if o != nil && b.evictFrom(now, o, least) {
-					b.dropped(key, h)
-				}
-			}
+			b.evictFrom(now, key, h, least)
 		}
 	}
 	b.evictAt = max(b.cfg.MaxRulesBytes, b.size+b.cfg.MaxRulesBytes/4)
@@ -68,15 +64,16 @@ func (b *rulebook) note(s *ruleset) {
 	b.parsed = append(b.parsed, s)
 }
 
-// evictFrom drops the rules of o if they were used no more than least, and reports whether it did.
-func (b *rulebook) evictFrom(now time.Time, o *origin, least use) bool {
-	switch {
-	case o.rules == nil || o.failures() > 0:
-	case o.use <= least && (o.use != unused || !o.expires.after(now)):
-		b.drop(o)
-		return true
-	case o.use == usedLately:
-		o.use = usedOnce
+// evictFrom drops the rules of a host's origins that were used no more than least.
+func (b *rulebook) evictFrom(now time.Time, key string, h *host, least use) {
+	for _, o := range h.origins {
+		switch {
+		case o == nil || o.rules == nil || o.failures() > 0:
+		case o.use <= least && (o.use != unused || !o.expires.after(now)):
+			b.drop(o)
+			b.dropped(key, h)
+		case o.use == usedLately:
+			o.use = usedOnce
+		}
 	}
-	return false
 }

@@ -129,22 +129,21 @@ func (b *rulebook) keep(now time.Time, o *origin, rules *ruleset) {
 
 // put puts rules in the place of o's. nil: none.
 func (b *rulebook) put(o *origin, rules *ruleset) {
-	b.count(o.rules, -1)
-	b.count(rules, 1)
-	o.rules = rules
-}
-
-// count adds the size of rules, or subtracts it.
-func (b *rulebook) count(rules *ruleset, sign int64) {
-	if rules == nil {
+	b.remove(o.rules)
+	if o.rules = rules; rules == nil {
 		return
 	}
-	b.size += sign * rules.size()
-	rules.book = nil
-	if sign > 0 {
-		if rules.book = b; rules.rules != nil {
-			b.note(rules)
-		}
+	b.size += rules.size()
+	if rules.book = b; rules.rules != nil {
+		b.note(rules)
+	}
+}
+
+// remove no longer counts the size of rules. nil: none.
+func (b *rulebook) remove(rules *ruleset) {
+	if rules != nil {
+		b.size -= rules.size()
+		rules.book = nil
 	}
 }
 
@@ -164,7 +163,7 @@ func (b *rulebook) unrecord(o *origin) {
 func (b *rulebook) forget(h *host) {
 	for _, o := range h.origins {
 		if o != nil {
-			b.count(o.rules, -1)
+			b.remove(o.rules)
 		}
 	}
 }

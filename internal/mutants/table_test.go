@@ -176,7 +176,7 @@ var handovers = []mutant{
 	{"the clocks of a request under way are not among the changes", "politeness/changes.go", "			g.touchClocks(p.holder)\n", "", 0, false, nil},
 	{"a host that was given up for lack of an address is not among the changes", "politeness/report.go", "	g.touchHost(u, 0)\n", "", 0, false, nil},
 	{"hosts that were forgotten stay among the changes", "politeness/sweep.go", "			g.touched.forgotten(k)\n", "", 0, false, nil},
-	{"rules that were dropped to make room are not among the changes", "politeness/evict.go", "				b.dropped(key, h)\n", "				_ = key\n", 0, false, nil},
+	{"rules that were dropped to make room are not among the changes", "politeness/evict.go", "			b.dropped(key, h)\n", "			_ = key\n", 0, false, nil},
 	{"rules whose file is missing allow everything", "politeness/snapshot.go", "uint64(len(o.rules.body)) != o.size", "false", 0, false, nil},
 	{"a host taken over does not rest", "politeness/takeover.go", "			p.inherit(now, d, clause, slack)", "			p.inherit(now, 0*d, clause, slack)", 0, false, nil},
 	{"an address taken over does not rest", "politeness/takeover.go", "p.inherit(now, p.delay, p.clause.String(), slack)", "p.inherit(now, 0, p.clause.String(), slack)", 0, false, nil},
