@@ -71,3 +71,14 @@ func FuzzRedactedStaysNoURL(f *testing.F) {
 		}
 	})
 }
+
+// TestRefusedAllocs: most pages have a mailto link, so refusing one costs an error with a copy of its text, and nothing that is large.
+func TestRefusedAllocs(t *testing.T) {
+	base, err := weburl.Parse("http://a.example/b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(100, func() { _, _ = base.Resolve("mailto:someone@site.example") }); n > 3 {
+		t.Errorf("%v allocations, want 3", n)
+	}
+}
