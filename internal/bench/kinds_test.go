@@ -32,6 +32,7 @@ var kinds = []struct {
 	{"hosts=1000,pages=3", shape{Hosts: 1_000, Pages: 3, Size: 30_000, Links: 80}},
 	{"moved=20%", shape{Hosts: 50, Pages: 40, Size: 30_000, Links: 80, Other: 301}},
 	{"missing=20%", shape{Hosts: 50, Pages: 40, Size: 30_000, Links: 80, Other: 404}},
+	{"usual", shape{Hosts: 50, Pages: 40, Size: 30_000, Links: 80}},
 	{"hosts=10000,latency=100ms", shape{Hosts: 10_000, Pages: 3, Size: 4_000, Links: 14, Made: true, Latency: 100 * time.Millisecond}},
 }
 
@@ -65,6 +66,9 @@ func benchmarkKind(b *testing.B, w *web) {
 		after := w.ask()
 		seen.Connections += after.Connections - before.Connections
 		seen.Resumed += after.Resumed - before.Resumed
+		if *alone {
+			continue
+		}
 		b.StopTimer()
 		limit.measure(b, len(urls), func() { newCeiling(w, follow()).all(b, all) })
 		tok.measure(b, len(urls), func() { newCeiling(w, tokenizer).all(b, all) })
@@ -73,9 +77,11 @@ func benchmarkKind(b *testing.B, w *web) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(crawl.rate(), "pages/s")
 	b.ReportMetric(crawl.cpuMS(), "cpu-ms/page")
-	b.ReportMetric(limit.cpuMS(), "limit-cpu-ms/page")
-	b.ReportMetric(crawl.cpuMS()/limit.cpuMS(), "cpu/limit")
-	b.ReportMetric(crawl.cpuMS()/tok.cpuMS(), "cpu/tok")
+	if !*alone {
+		b.ReportMetric(limit.cpuMS(), "limit-cpu-ms/page")
+		b.ReportMetric(crawl.cpuMS()/limit.cpuMS(), "cpu/limit")
+		b.ReportMetric(crawl.cpuMS()/tok.cpuMS(), "cpu/tok")
+	}
 	b.ReportMetric(float64(seen.Connections)/float64(b.N*w.Hosts), "conns/host")
 	if w.TLS {
 		b.ReportMetric(float64(seen.Resumed)/float64(seen.Connections), "resumed/conn")
