@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"syscall"
 	"time"
 
@@ -86,41 +85,10 @@ func (f *engineFlags) with(a *app, fn func(ctx context.Context, e *nats.Engine) 
 	}
 	defer e.Close()
 	err = clusterError(fn(ctx, e))
-	var s signaled
-	if errors.As(context.Cause(ctx), &s) && err != nil {
-		return cli.Exit(signalCode(s.Signal), nil)
+	if code := endedBy(ctx); code != 0 && err != nil {
+		return cli.Exit(code, nil)
 	}
 	return err
-}
-
-// signaled is the cause of a context that a signal has ended.
-type signaled struct{ os.Signal }
-
-// Error returns the signal's name.
-func (s signaled) Error() string { return s.String() }
-
-// untilSignal returns a context that the first signal ends. The second ends the process.
-func (a *app) untilSignal(ctx context.Context) (_ context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	signals, done := make(chan os.Signal, 3), make(chan struct{})
-	a.notify(signals)
-	go func() {
-		for n := 1; ; n++ {
-			select {
-			case <-done:
-				return
-			case s := <-signals:
-				if cancel(signaled{s}); n > 1 {
-					a.exit(signalCode(s))
-				}
-			}
-		}
-	}()
-	return ctx, func() {
-		a.ignore(signals)
-		close(done)
-		cancel(nil)
-	}
 }
 
 // clusterError gives errors of the cluster their exit codes, and says what to do about them.

@@ -64,15 +64,15 @@ func (c *clusterWorkCmd) Run(a *app) error {
 	n.Trace, n.Note = t.trace, t.tell
 	t.tell(fmt.Sprintf("node %s works on job %s; to stop it: Ctrl-C", c.Name, c.Job))
 	err = n.Run(ctx)
-	var s signaled
+	code := endedBy(ctx)
 	switch {
 	case errors.Is(err, cluster.ErrName):
 		return cli.Usage("another node of the job is named %s, or was lately: give each its own --name; after a kill, wait for the lease", c.Name)
 	case err != nil:
 		return clusterError(err)
-	case errors.As(context.Cause(ctx), &s):
+	case code != 0:
 		t.tell("the shards of this node are given back")
-		return cli.Exit(signalCode(s.Signal), nil)
+		return cli.Exit(code, nil)
 	}
 	return c.linger(ctx, a, e, t)
 }
@@ -82,9 +82,8 @@ func (c *clusterWorkCmd) Run(a *app) error {
 func (c *clusterWorkCmd) await(ctx context.Context, t *nodeTeller) (*nats.Engine, error) {
 	for told := false; ; told = true {
 		e, err := c.open(ctx)
-		var s signaled
-		if errors.As(context.Cause(ctx), &s) && err != nil {
-			return nil, cli.Exit(signalCode(s.Signal), nil)
+		if code := endedBy(ctx); code != 0 && err != nil {
+			return nil, cli.Exit(code, nil)
 		}
 		if !nats.Away(err) {
 			return e, err

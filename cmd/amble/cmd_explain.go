@@ -2,23 +2,19 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"html"
 	"net/netip"
 	"os"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/explain"
 	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/job"
-	"github.com/amble-crawler/amble/politeness"
-	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -39,9 +35,7 @@ type explainCmd struct {
 	configFlag `group:"Who crawls:"`
 	kong.Plugins
 
-	cfg    crawler.Config
-	access func() error // adds what sites are shown who gave access
-	name   string       // the name that robots.txt is read for
+	cfg crawler.Config
 }
 
 // Help returns the beginning of the command's help.
@@ -69,12 +63,12 @@ func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
 	if c.Of != "" {
 		dir, text = c.Subject, c.Of
 		if !job.Holds(dir) {
-			return cli.Usage("%s is not a job directory that \"amble crawl -o\" made", dir)
+			return notJob(dir)
 		}
 	}
 	u, err := weburl.Parse(text)
 	if err != nil {
-		return c.print(a, &explanation{URL: text, Fate: crawler.FateInvalid, Rule: weburl.ReasonOf(err), Why: "never requested: " + badURL(text, err)})
+		return c.print(a, &explain.Explanation{URL: text, Fate: crawler.FateInvalid, Rule: weburl.ReasonOf(err), Why: "never requested: " + badURL(text, err)})
 	}
 	seeds, err := c.seeds(o, a)
 	if err != nil {
@@ -87,19 +81,19 @@ func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
 	if c.cfg, err = cfg.Crawler(); err != nil {
 		return keyflags.Errors(err)
 	}
-	c.access = func() error { return keyflags.Errors(cfg.Access(&c.cfg, u)) }
-	if c.name, err = robotsName(a, c.cfg.Agent); err != nil {
-		return err
-	}
-	e := newExplanation(u)
-	if err := c.scopeOf(e, u, seeds); err != nil {
-		return err
-	}
-	unheard, err := c.judge(e, dir, u)
+	name, err := robotsName(a, c.cfg.Agent)
 	if err != nil {
 		return err
 	}
-	e.conclude()
+	e, q := explain.New(u), explain.Question{Agent: name, Dialect: c.cfg.Politeness.Dialect}
+	if err := e.Judge(&c.cfg, u, seeds); err != nil {
+		return cli.UsageOf("", err)
+	}
+	unheard, err := c.judge(e, dir, u, q, func() error { return keyflags.Errors(cfg.Access(&c.cfg, u)) })
+	if err != nil {
+		return err
+	}
+	e.Conclude()
 	if err := c.print(a, e); err != nil {
 		return err
 	}
@@ -109,48 +103,53 @@ func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
 	return nil
 }
 
-// judge adds what robots.txt says; for a job, what it said when the URL was judged.
-func (c *explainCmd) judge(e *explanation, dir string, u weburl.URL) (unheard, err error) {
-	if dir == "" {
-		return c.robotsOf(e, u)
+// judge adds what robots.txt says, for a job what it said when the URL was judged, and the delay in force. access adds what
+// sites are shown who gave access; unheard is the reason why no robots.txt could be fetched.
+func (c *explainCmd) judge(e *explain.Explanation, dir string, u weburl.URL, q explain.Question, access func() error) (unheard, err error) {
+	switch {
+	case dir != "":
+		r, err := job.Read(dir)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = r.Close() }() // only read
+		if err := e.Recall(r, u, q); err != nil {
+			return nil, err
+		}
+	case c.File != "":
+		body, err := os.ReadFile(c.File)
+		if err != nil {
+			return nil, cli.UsageOf("--file: ", err)
+		}
+		e.Robots = q.ByFile(u, c.File, body)
+	case !c.Offline:
+		if err := access(); err != nil {
+			return nil, err
+		}
+		return c.ask(e, u, q)
 	}
-	r, err := job.Read(dir)
+	return nil, cli.UsageOf("", e.SetDelay(&c.cfg, q))
+}
+
+// ask requests robots.txt.
+func (c *explainCmd) ask(e *explain.Explanation, u weburl.URL, q explain.Question) (unheard, err error) {
+	ask, err := newAsker(&c.cfg, c.cfg.Politeness, []weburl.URL{u})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = r.Close() }() // only read
-	if e.Job, err = r.Explain(u); err != nil {
-		return nil, err
+	defer ask.close()
+	info, unheard := ask.rules(context.Background(), u)
+	e.Robots = q.ByAnswer(u, info)
+	h := ask.gate.Host(u.Host())
+	e.Delay, e.Clause = h.Delay.Seconds(), h.Clause
+	addr, err := ask.fetcher.Resolve(context.Background(), u)
+	if err != nil {
+		addr = netip.Addr{} // then no entry holds by its address
 	}
-	if known := e.Job.Robots; known != nil {
-		e.Robots = c.question().online(u, *known)
-	}
-	return nil, c.setDelay(e)
-}
-
-func (c *explainCmd) question() question { return question{c.name, c.cfg.Politeness.Dialect} }
-
-// setDelay sets the delay to that of a host that has not been requested yet, after robots.txt was judged.
-func (c *explainCmd) setDelay(e *explanation) error {
-	policy := c.cfg.Politeness
-	policy.Identity, policy.Contactless, policy.HostDelays = politeness.Identity{Product: c.name}, true, c.cfg.HostDelays()
-	if err := policy.Validate(); err != nil {
-		return cli.UsageOf("", err)
-	}
-	var rules *robots.Group
-	if e.Robots != nil {
-		rules = e.Robots.group
-	}
-	state := policy.HostState(e.Host, rules)
-	if s, ok := c.cfg.SettingsOf()(e.Host, e.address()); ok {
+	if s, ok := c.cfg.SettingsOf()(u.Host(), addr); ok {
 		e.Settings = job.EntryText(&s)
-		if usual, _ := policy.DelayFor(politeness.HostState{Exempt: true}); state.Entry == "" && s.Delay > usual { // by its address
-			state.Operator = s.Delay
-		}
 	}
-	d, clause := policy.DelayFor(state)
-	e.Delay, e.Clause = d.Seconds(), clause
-	return nil
+	return unheard, nil
 }
 
 // seeds returns the seeds of the crawl in question, or none if none were named.
@@ -172,197 +171,60 @@ func (c *explainCmd) seeds(o *keyflags.Origins, a *app) ([]weburl.URL, error) {
 	return parseURLs("seed", list)
 }
 
-// scopeOf lets a crawler judge a link to u, or u as one of its seeds.
-func (c *explainCmd) scopeOf(e *explanation, u weburl.URL, seeds []weburl.URL) error {
-	isSeed := slices.Contains(seeds, u)
-	if len(seeds) == 0 {
-		seeds = []weburl.URL{u}
-	}
-	own, err := c.cfg.SeedScope(seeds...)
-	if err != nil {
-		return cli.UsageOf("", err)
-	}
-	scope := crawler.Scope(own)
-	if isSeed {
-		scope = asSeed{own}
-	}
-	e.Scope = scope.Decide(u)
-	if r, ok := c.cfg.PriorityRuleOf(u); ok {
-		e.First = r.String()
-	}
-	s := staged{base: u, scope: scope, cfg: crawler.Config{Limits: crawler.Limits{Depth: crawler.None}}}
-	page := fmt.Sprintf("<a href=\"%s\">", html.EscapeString(u.String()))
-	return s.judge([]byte(page), func(v *crawler.Visit) {
-		for _, l := range v.Links() {
-			e.Fate, e.Rule = l.Fate, l.Rule
-		}
-	})
-}
-
-// asSeed judges every URL as a seed.
-type asSeed struct{ *crawler.SeedScope }
-
-// Decide implements crawler.Scope.
-func (s asSeed) Decide(u weburl.URL) crawler.Decision { return s.JudgeKind(u, frontier.KindSeed) }
-
-// robotsOf adds the verdict of robots.txt and the delay in force. unheard is the reason why no robots.txt could be
-// fetched.
-func (c *explainCmd) robotsOf(e *explanation, u weburl.URL) (unheard, err error) {
-	q := c.question()
-	switch {
-	case c.File != "":
-		body, err := os.ReadFile(c.File)
-		if err != nil {
-			return nil, cli.UsageOf("--file: ", err)
-		}
-		e.Robots = q.offline(u, c.File, body)
-		return nil, c.setDelay(e)
-	case c.Offline:
-		return nil, c.setDelay(e)
-	}
-	if err := c.access(); err != nil {
-		return nil, err
-	}
-	ask, err := newAsker(&c.cfg, c.cfg.Politeness, []weburl.URL{u})
-	if err != nil {
-		return nil, err
-	}
-	defer ask.close()
-	info, unheard := ask.rules(context.Background(), u)
-	e.Robots = q.online(u, info)
-	h := ask.gate.Host(u.Host())
-	e.Delay, e.Clause = h.Delay.Seconds(), h.Clause
-	if s, ok := c.cfg.SettingsOf()(u.Host(), addressFor(ask, u)); ok {
-		e.Settings = job.EntryText(&s)
-	}
-	return unheard, nil
-}
-
-func (c *explainCmd) print(a *app, e *explanation) error {
+func (c *explainCmd) print(a *app, e *explain.Explanation) error {
 	if c.JSON {
 		return cli.PrintJSON(a.out, e)
 	}
-	_, err := a.out.Write([]byte(e.text()))
+	_, err := a.out.Write([]byte(e.Text()))
 	return err
 }
 
-// explanation is everything that is known about a URL without a crawl.
-type explanation struct {
-	URL      string           `json:"url"`
-	Normal   string           `json:"normal"`
-	Key      string           `json:"key"`
-	Host     string           `json:"host"`
-	Domain   string           `json:"domain"`
-	Origin   string           `json:"origin"`
-	Fate     crawler.Fate     `json:"fate"`
-	Rule     string           `json:"rule"` // what decided Fate
-	Scope    crawler.Decision `json:"-"`
-	First    string           `json:"priority,omitempty"` // the rule of --priority that decides
-	Robots   *judgement       `json:"robots"`             // null when none was requested
-	Delay    float64          `json:"delay_s"`
-	Clause   string           `json:"delay_clause"`       // what sets the delay
-	Settings string           `json:"settings,omitempty"` // the entry of hosts that holds for the host
-	Crawl    bool             `json:"crawl"`              // a crawl would request it
-	Why      string           `json:"why"`
-	Job      *job.Story       `json:"job,omitempty"` // what a job says happened to the URL
-}
-
-func newExplanation(u weburl.URL) *explanation {
-	return &explanation{
-		URL: u.String(), Normal: u.Normal(), Key: fmt.Sprintf("%x", u.Key()), Host: u.Host(), Domain: u.Domain(), Origin: u.Origin(),
+// forOwner writes what a crawl did at a host, for the host's owner.
+func (c *explainCmd) forOwner(a *app) error {
+	if !c.ForOwner || c.Host == "" || c.Of != "" {
+		return cli.Usage("--for-owner and --host go together, with a job directory: amble explain job --host site.to.crawl --for-owner")
 	}
-}
-
-// addressFor returns the address of u's host, the zero Addr if it has none.
-func addressFor(ask *asker, u weburl.URL) netip.Addr {
-	addr, err := ask.fetcher.Resolve(context.Background(), u)
+	if !job.Holds(c.Subject) {
+		return notJob(c.Subject)
+	}
+	r, err := job.Read(c.Subject)
 	if err != nil {
-		return netip.Addr{}
+		return err
 	}
-	return addr
-}
-
-// address returns the address of the job's last request to the host, the zero Addr if there was none.
-func (e *explanation) address() (addr netip.Addr) {
-	if e.Job == nil {
-		return addr
+	defer func() { _ = r.Close() }() // only read
+	host := strings.ToLower(c.Host)
+	account, err := r.Account(host)
+	if err != nil {
+		return err
 	}
-	for i := range e.Job.Requests {
-		if start := &e.Job.Requests[i].Start; start.Host == e.Host {
-			addr, _ = netip.ParseAddr(start.Addr)
+	if len(account.Requests) == 0 {
+		return cli.Exit(cli.ExitNothing, fmt.Errorf("%s has no request to %s", c.Subject, host))
+	}
+	if c.JSON {
+		if err := json.NewEncoder(a.out).Encode(account); err != nil {
+			return err
 		}
+		return r.Evidence(host, a.out)
 	}
-	return addr
+	q, cfg, err := questionOf(a, r)
+	if err != nil {
+		return err
+	}
+	return explain.Account(a.out, r, account, q, cfg.Contact)
 }
 
-// conclude sets whether a crawl would request the URL and, if not, the first reason why.
-func (e *explanation) conclude() {
-	if e.Job != nil && e.Job.Visit != nil {
-		e.Crawl, e.Why = e.Job.Visit.Status > 0, e.Job.Visit.Outcome
-		return
+// questionOf returns what robots.txt was asked in a job, and its settings as far as they can be in force again.
+func questionOf(a *app, r *job.Reader) (q explain.Question, cfg crawler.Config, err error) {
+	all, err := r.Settings()
+	if err != nil {
+		return q, cfg, err
 	}
-	e.decide()
-	if e.Job != nil {
-		e.Why = e.Job.State + "; what a crawl would do: " + e.Why
-	}
+	known, _ := all.Config() // what cannot be in force again is of no interest here
+	q.Dialect = known.Crawl.Politeness.Dialect
+	q.Agent, err = robotsName(a, known.Crawl.Agent)
+	return q, known.Crawl, err
 }
 
-// decide sets what a crawl that found the URL now would do with it.
-func (e *explanation) decide() {
-	switch {
-	case e.Fate != crawler.FateFollow:
-		e.Why = fmt.Sprintf("not requested: %s (%s)", e.Fate, e.Rule)
-	case e.Robots != nil && e.Robots.Reason == politeness.ReasonRobotsUnreachable:
-		e.Why = "not requested before robots.txt can be read"
-	case e.Robots != nil && !e.Robots.Allowed:
-		e.Why = "not requested: robots.txt refuses it"
-	case e.Robots == nil:
-		e.Crawl, e.Why = true, "requested, if robots.txt allows it"
-	default:
-		e.Crawl, e.Why = true, "requested"
-	}
-}
-
-func scopeDecision(d crawler.Decision) string {
-	switch {
-	case d.Rule == "":
-		return ""
-	case d.In:
-		return "in, by " + d.Rule
-	}
-	return "out, by " + d.Rule
-}
-
-func (e *explanation) text() string {
-	var b strings.Builder
-	line := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, "  %-8s %s\n", name, cli.Printable(value))
-		}
-	}
-	fmt.Fprintf(&b, "%s\n", cli.Printable(e.URL))
-	line("verdict", e.Why)
-	if e.Normal != e.URL {
-		line("normal", e.Normal)
-	}
-	line("key", e.Key)
-	if e.Host != "" {
-		line("host", fmt.Sprintf("%s, domain %s, origin %s", e.Host, e.Domain, e.Origin))
-	}
-	if e.Job != nil {
-		storyText(e.Job, line)
-	}
-	line("scope", scopeDecision(e.Scope))
-	if e.First != "" {
-		line("priority", e.First)
-	}
-	if e.Robots != nil {
-		text := strings.TrimSuffix(e.Robots.text("           "), "\n")
-		fmt.Fprintf(&b, "  %-8s %s\n", "robots", strings.TrimLeft(text, " "))
-	}
-	if e.Clause != "" {
-		line("settings", e.Settings)
-		line("delay", fmt.Sprintf("%v between requests to the host (%s)", time.Duration(e.Delay*float64(time.Second)), e.Clause))
-	}
-	return b.String()
+func notJob(dir string) error {
+	return cli.Usage("%s is not a job directory that \"amble crawl -o\" made", dir)
 }

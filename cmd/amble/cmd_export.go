@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -72,12 +71,12 @@ func (c *exportCmd) Run(a *app) error {
 		path = filepath.Base(abs) + kind.Suffix
 	}
 	screen := newExportScreen(a)
-	ctx, stop := a.interruptible()
+	ctx, stop := a.untilSignal(context.Background())
+	defer stop()
 	res, err := export.Write(ctx, r, *kind, path, screen.show)
-	code := stop()
 	screen.clear()
 	if errors.Is(err, context.Canceled) {
-		return cli.Exit(code, fmt.Errorf("stopped: nothing of %s is left", path))
+		return cli.Exit(endedBy(ctx), fmt.Errorf("stopped: nothing of %s is left", path))
 	}
 	if err != nil {
 		return err
@@ -99,37 +98,6 @@ func (c *exportCmd) kind() (*export.Kind, error) {
 		names = append(names, k.Name)
 	}
 	return nil, cli.Usage("--to %q is no kind of export%s: want one of %s", c.To, cli.DidYouMean(c.To, names), strings.Join(names, ", "))
-}
-
-// interruptible returns a context that the first signal ends; the second ends the process. stop ends the watch and returns the
-// exit code for the signal, or 0 if there was none.
-func (a *app) interruptible() (ctx context.Context, stop func() int) {
-	ctx, cancel := context.WithCancel(context.Background())
-	signals, done, watched := make(chan os.Signal, 2), make(chan struct{}), make(chan struct{})
-	code := 0
-	a.notify(signals)
-	go func() {
-		defer close(watched)
-		for {
-			select {
-			case <-done:
-				return
-			case s := <-signals:
-				if code != 0 {
-					a.exit(code)
-				}
-				code = signalCode(s)
-				cancel()
-			}
-		}
-	}()
-	return ctx, func() int {
-		a.ignore(signals)
-		close(done)
-		<-watched
-		cancel()
-		return code
-	}
 }
 
 // exportScreen shows on a terminal how far an export has got.

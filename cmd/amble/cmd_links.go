@@ -10,6 +10,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/explain"
 	"github.com/amble-crawler/amble/internal/keyflags"
 )
 
@@ -43,8 +44,8 @@ func (c *linksCmd) Run(a *app, o *keyflags.Origins) error {
 		return err
 	}
 	var out bytes.Buffer
-	var seen pageLinks
-	see := func(v *crawler.Visit) { seen.add(&out, v, c.JSON) }
+	var seen explain.Links
+	see := func(v *crawler.Visit) { seen.Add(&out, v, c.JSON) }
 	if strings.Contains(c.Page, "://") {
 		err = c.fetched(a, o, cfg, see)
 	} else {
@@ -56,7 +57,7 @@ func (c *linksCmd) Run(a *app, o *keyflags.Origins) error {
 	if _, err := a.out.Write(out.Bytes()); err != nil {
 		return err
 	}
-	fmt.Fprintln(a.err, seen.text())
+	fmt.Fprintln(a.err, seen.Text())
 	return nil
 }
 
@@ -96,8 +97,8 @@ func (c *linksCmd) read(a *app, cfg crawler.Config, see func(*crawler.Visit)) er
 	if err != nil {
 		return cli.UsageOf("", err)
 	}
-	s := staged{base: base[0], cfg: cfg, scope: scope, xhtml: isXHTMLFile(c.Page)}
-	return s.judge(page, see)
+	p := explain.Page{Base: base[0], Body: page, Config: cfg, Scope: scope, XHTML: isXHTMLFile(c.Page)}
+	return cli.UsageOf("", p.Judge(see))
 }
 
 // isXHTMLFile reports whether a file is XHTML according to its name, as for a web server.

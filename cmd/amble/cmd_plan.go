@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -81,7 +79,7 @@ func (c *planCmd) Run(a *app, o *keyflags.Origins) error {
 	if c.JSON {
 		return cli.PrintJSON(a.out, p)
 	}
-	_, err = a.out.Write([]byte(planText(p)))
+	_, err = a.out.Write([]byte(p.Text()))
 	return err
 }
 
@@ -96,27 +94,4 @@ func (c *planCmd) expected() int {
 		return c.cfg.Limits.Pages
 	}
 	return crawler.DefaultMaxPages
-}
-
-func planText(p *plan.Plan) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%-36s %10s %-14s %8s %-9s %12s\n", "host", "delay", "set by", "pages", "from", "least time")
-	for _, h := range p.Hosts {
-		fmt.Fprintf(&b, "%-36s %10s %-14s %8d %-9s %12s\n", h.Host, h.Delay, h.Clause, h.Pages, h.Source, h.Least.Round(time.Millisecond))
-		if h.Settings != "" {
-			fmt.Fprintf(&b, "    by the settings of hosts %s\n", h.Settings)
-		}
-		if h.Problem != "" {
-			fmt.Fprintf(&b, "    robots.txt: %s\n", cli.Printable(h.Problem))
-		}
-	}
-	fmt.Fprintf(&b, "The crawl takes at least %s, decided by %s.\n", p.Bound.Round(time.Millisecond), p.DecidedBy)
-	if p.Simulated > 0 {
-		fmt.Fprintf(&b, "Played through in virtual time, it takes %s for %s: %.2f × the least.\n",
-			p.Simulated.Round(time.Millisecond), cli.Plural(p.SimulatedRequests, "request"), p.Simulated.Seconds()/max(p.Bound.Seconds(), 1e-9))
-	}
-	for _, n := range p.Notes {
-		fmt.Fprintln(&b, n)
-	}
-	return b.String()
 }

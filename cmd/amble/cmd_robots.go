@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/explain"
 	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
@@ -56,7 +57,7 @@ func (c *robotsCmd) Run(a *app, o *keyflags.Origins) error {
 		if err != nil {
 			unheard = append(unheard, fmt.Errorf("%s: %w", u.RobotsURL(), err))
 		}
-		if err := j.print(a.out, c.JSON, i > 0); err != nil {
+		if err := j.Print(a.out, c.JSON, i > 0); err != nil {
 			return err
 		}
 	}
@@ -87,7 +88,7 @@ func (c *robotsCmd) urls(stdin io.Reader) ([]weburl.URL, error) {
 
 // judge returns the function that judges a URL, either by a file or by requesting robots.txt, and a function to be
 // called at the end.
-func (c *robotsCmd) judge(a *app, o *keyflags.Origins, urls []weburl.URL) (judge func(weburl.URL) (*judgement, error), done func(), err error) {
+func (c *robotsCmd) judge(a *app, o *keyflags.Origins, urls []weburl.URL) (judge func(weburl.URL) (*explain.Judgement, error), done func(), err error) {
 	cfg, err := o.Config()
 	if err != nil {
 		return nil, nil, err
@@ -96,10 +97,10 @@ func (c *robotsCmd) judge(a *app, o *keyflags.Origins, urls []weburl.URL) (judge
 	if err != nil {
 		return nil, nil, err
 	}
-	q := question{name, c.Dialect}
+	q := explain.Question{Agent: name, Dialect: c.Dialect}
 	if c.File != "" {
 		body, err := os.ReadFile(c.File)
-		return func(u weburl.URL) (*judgement, error) { return q.offline(u, c.File, body), nil }, func() {}, cli.UsageOf("--file: ", err)
+		return func(u weburl.URL) (*explain.Judgement, error) { return q.ByFile(u, c.File, body), nil }, func() {}, cli.UsageOf("--file: ", err)
 	}
 	if err := cfg.Access(&cfg.Crawl, urls...); err != nil {
 		return nil, nil, keyflags.Errors(err)
@@ -108,64 +109,8 @@ func (c *robotsCmd) judge(a *app, o *keyflags.Origins, urls []weburl.URL) (judge
 	if err != nil {
 		return nil, nil, err
 	}
-	return func(u weburl.URL) (*judgement, error) {
+	return func(u weburl.URL) (*explain.Judgement, error) {
 		info, err := ask.rules(context.Background(), u)
-		return q.online(u, info), err
+		return q.ByAnswer(u, info), err
 	}, ask.close, nil
-}
-
-// question says who crawls, and how the file is read.
-type question struct {
-	agent   string
-	dialect robots.Dialect
-}
-
-// offline judges u by a file.
-func (q question) offline(u weburl.URL, path string, body []byte) *judgement {
-	src := robots.Source{RobotsURL: path, Status: 200}
-	return q.judge(u, robots.Parse(body, robots.WithDialect(q.dialect), robots.WithOrigin(u.Origin())), src, robots.Obey)
-}
-
-// online judges u by what is known of the robots.txt of its origin.
-func (q question) online(u weburl.URL, info politeness.OriginInfo) *judgement {
-	if !info.Known {
-		info.Source.RobotsURL = u.RobotsURL().String()
-		return &judgement{
-			URL: u.String(), Agent: q.agent, Dialect: q.dialect, Reason: politeness.ReasonRobotsUnreachable,
-			Sitemaps: []string{}, Lints: []lint{}, Disagree: []string{},
-			Explain: robots.Explain(robots.Unreachable.Verdict(), info.Source),
-		}
-	}
-	if policy := info.Statuses.ForStatus(info.Source.Status); policy != robots.Obey { // the body is not a robots.txt
-		j := q.judge(u, robots.Parse(nil), info.Source, policy)
-		j.Lints = lints(info.Lints())
-		return j
-	}
-	return q.judge(u, info.Rules.In(q.dialect), info.Source, robots.Obey)
-}
-
-// judge judges u by the rules or, if there are none, by what the status of the answer means.
-func (q question) judge(u weburl.URL, rules *robots.Rules, src robots.Source, policy robots.Policy) *judgement {
-	group := rules.For(q.agent)
-	v := group.Test(u.PathQuery())
-	if policy != robots.Obey && v.Reason != robots.RobotsFile {
-		v = policy.Verdict()
-	}
-	j := &judgement{
-		URL: u.String(), Agent: q.agent, Dialect: q.dialect, Allowed: v.Allowed, Reason: v.Reason.String(),
-		Rule: v.Rule, Line: v.Line, GroupLine: v.GroupLine, Explain: robots.Explain(v, src),
-		Sitemaps: weburl.Shown(rules.Sitemaps()), Lints: lints(rules.Lints()), Disagree: []string{}, group: group,
-	}
-	if d, ok := group.CrawlDelay(); ok {
-		s := d.Seconds()
-		j.CrawlDelay = &s
-	}
-	if d, ok := group.RequestRate(); ok {
-		s := d.Seconds()
-		j.RequestRate = &s
-	}
-	for _, d := range rules.Disagree(q.agent, u.PathQuery()) {
-		j.Disagree = append(j.Disagree, d.String())
-	}
-	return j
 }

@@ -2,12 +2,10 @@ package main
 
 import (
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
-	"github.com/amble-crawler/amble/politeness/audit"
+	"github.com/amble-crawler/amble/report"
 )
 
 // verifyCmd is "amble verify".
@@ -54,7 +52,7 @@ func (c *verifyCmd) Run(a *app) error {
 	if c.JSON {
 		err = cli.PrintJSON(a.out, v)
 	} else {
-		_, err = a.out.Write([]byte(verificationText(v)))
+		_, err = a.out.Write([]byte(report.Verification(v)))
 	}
 	if err != nil {
 		return err
@@ -77,105 +75,4 @@ func verdictOf(v *job.Verification) error {
 		return cli.Exit(cli.ExitOutput, fmt.Errorf("%s and %s do not go together: %s", job.VisitsName, job.LedgerName, v.Matching.Fault()))
 	}
 	return nil
-}
-
-func verificationText(v *job.Verification) string {
-	var b strings.Builder
-	if v.Report != nil {
-		b.WriteString(auditText(v.Report))
-	}
-	if v.Chain != nil {
-		b.WriteString(chainText(v.Chain))
-	}
-	b.WriteString(filesText(v))
-	if v.FilesNote != "" {
-		fmt.Fprintf(&b, "note: %s\n", v.FilesNote)
-	}
-	if v.Matching != nil {
-		b.WriteString(matchingText(v.Matching))
-	}
-	return b.String()
-}
-
-// chainText returns the result for the chain of the ledger as text for users.
-func chainText(c *job.ChainCheck) string {
-	var b strings.Builder
-	switch {
-	case c.Fault != "":
-		fmt.Fprintf(&b, "changed: %s, line %d: %s\n", job.LedgerName, c.Line, cli.Printable(c.Fault))
-	case c.Lines > c.Before:
-		fmt.Fprintf(&b, "%s of the ledger in one chain", cli.Plural(int(c.Lines-c.Before), "line"))
-		if c.Heads > 0 {
-			fmt.Fprintf(&b, ", up to line %d under %s", c.Signed, cli.Plural(c.Heads, "signed head"))
-		}
-		b.WriteByte('\n')
-	}
-	for _, n := range c.Notes {
-		fmt.Fprintf(&b, "note: %s\n", cli.Printable(n))
-	}
-	return b.String()
-}
-
-// filesText returns the result for the files as text for users.
-func filesText(v *job.Verification) string {
-	var b strings.Builder
-	bytes := int64(0)
-	for _, c := range v.Files {
-		bytes += c.Bytes
-		if c.Damage != "" {
-			fmt.Fprintf(&b, "damaged: %s: %s\n", cli.Printable(c.File), c.Damage)
-		}
-	}
-	if n := v.Damaged(); n == 0 && len(v.Files) > 0 {
-		fmt.Fprintf(&b, "%s of %s as they were committed\n", cli.Plural(len(v.Files), "file"), cli.Bytes(bytes))
-	}
-	if v.Sums > 0 && v.Damaged() == 0 {
-		fmt.Fprintf(&b, "%s as in %s\n", cli.Plural(v.Sums, "file"), job.SumsName)
-	}
-	return b.String()
-}
-
-// matchingText returns the result for visits and requests as text for users.
-func matchingText(m *job.Matching) string {
-	if fault := m.Fault(); fault != "" {
-		return fmt.Sprintf("damaged: %s and %s do not go together: %s\n", job.VisitsName, job.LedgerName, fault)
-	}
-	return fmt.Sprintf("%s, each with its request\n", cli.Plural(m.Visits, "answered visit"))
-}
-
-// auditText returns the result for the ledger as text for users.
-func auditText(rep *audit.Report) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s to %s, by %s", cli.Plural(rep.Requests, "request"), cli.Plural(len(rep.Hosts), "host"), processes(rep.Runs))
-	if rep.Unfinished > 0 {
-		fmt.Fprintf(&b, ", %d cut off", rep.Unfinished)
-	}
-	fmt.Fprintf(&b, "\n%-40s %9s %12s %12s\n", "host", "requests", "least pause", "due there")
-	for _, h := range rep.Hosts {
-		if h.Least < 0 {
-			fmt.Fprintf(&b, "%-40s %9d %12s %12s\n", cli.Printable(h.Host), h.Requests, "-", "-")
-			continue
-		}
-		fmt.Fprintf(&b, "%-40s %9d %12s %12s\n", cli.Printable(h.Host), h.Requests, h.Least.Round(time.Millisecond), h.Required.Round(time.Millisecond))
-	}
-	for _, v := range rep.Violations {
-		fmt.Fprintf(&b, "violation: %s\n", cli.Printable(v.String()))
-	}
-	for _, o := range rep.Overrides {
-		fmt.Fprintf(&b, "override: %s by other rules than %s/robots.txt: %s\n", cli.Plural(o.Requests, "request"), cli.Printable(o.Origin), cli.Printable(o.Reason))
-	}
-	for _, n := range rep.Notes {
-		fmt.Fprintf(&b, "note: %s\n", cli.Printable(n))
-	}
-	if len(rep.Violations) == 0 {
-		b.WriteString("no violation\n")
-	}
-	return b.String()
-}
-
-func processes(n int) string {
-	if n == 1 {
-		return "1 process"
-	}
-	return fmt.Sprintf("%d processes", n)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/digest"
+	"github.com/amble-crawler/amble/internal/explain"
 	"github.com/amble-crawler/amble/internal/live"
 	"github.com/amble-crawler/amble/internal/view"
 	"github.com/amble-crawler/amble/job"
@@ -113,25 +114,17 @@ func (a *app) why(dir string) func(text string, w io.Writer) error {
 			return err
 		}
 		defer func() { _ = r.Close() }() // only read
-		all, err := r.Settings()
+		q, _, err := questionOf(a, r)
 		if err != nil {
 			return err
 		}
-		cfg, _ := all.Config() // what cannot be in force again is of no interest here
-		e := newExplanation(u)
+		e := explain.New(u)
 		e.Fate = crawler.FateFollow
-		if e.Job, err = r.Explain(u); err != nil {
+		if err := e.Recall(r, u, q); err != nil {
 			return err
 		}
-		name, err := robotsName(a, cfg.Crawl.Agent)
-		if err != nil {
-			return err
-		}
-		if known := e.Job.Robots; known != nil {
-			e.Robots = question{name, cfg.Crawl.Politeness.Dialect}.online(u, *known)
-		}
-		e.conclude()
-		_, err = io.WriteString(w, e.text())
+		e.Conclude()
+		_, err = io.WriteString(w, e.Text())
 		return err
 	}
 }

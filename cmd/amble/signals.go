@@ -67,3 +67,42 @@ func signalCode(s os.Signal) int {
 	}
 	return cli.ExitInterrupted
 }
+
+// signaled is the cause of a context that a signal has ended.
+type signaled struct{ os.Signal }
+
+// Error returns the signal's name.
+func (s signaled) Error() string { return s.String() }
+
+// untilSignal returns a context that the first signal ends. The second ends the process.
+func (a *app) untilSignal(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals, done := make(chan os.Signal, 3), make(chan struct{})
+	a.notify(signals)
+	go func() {
+		for n := 1; ; n++ {
+			select {
+			case <-done:
+				return
+			case s := <-signals:
+				if cancel(signaled{s}); n > 1 {
+					a.exit(signalCode(s))
+				}
+			}
+		}
+	}()
+	return ctx, func() {
+		a.ignore(signals)
+		close(done)
+		cancel(nil)
+	}
+}
+
+// endedBy returns the exit code for the signal that has ended a context of untilSignal, 0 if none has.
+func endedBy(ctx context.Context) int {
+	var s signaled
+	if errors.As(context.Cause(ctx), &s) {
+		return signalCode(s.Signal)
+	}
+	return 0
+}

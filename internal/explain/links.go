@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"cmp"
@@ -45,16 +45,16 @@ func (l *linkLine) text() string {
 	return cli.Printable(strings.TrimRight(line, " "))
 }
 
-// pageLinks counts the links of a page.
-type pageLinks struct {
+// Links counts the links of a page. The zero Links is ready.
+type Links struct {
 	page    string
 	noLinks string
 	dropped int
 	fates   map[crawler.Fate]int
 }
 
-// add writes the links of a visit.
-func (p *pageLinks) add(w io.Writer, v *crawler.Visit, asJSON bool) {
+// Add writes the links of a visit, each as a line of text or of JSON.
+func (p *Links) Add(w io.Writer, v *crawler.Visit, asJSON bool) {
 	p.page, p.fates = v.URL.String(), map[crawler.Fate]int{}
 	if v.Doc == nil {
 		p.noLinks = v.Page.ContentType
@@ -78,8 +78,8 @@ func (p *pageLinks) add(w io.Writer, v *crawler.Visit, asJSON bool) {
 	}
 }
 
-// text sums up the links.
-func (p *pageLinks) text() string {
+// Text sums up the links.
+func (p *Links) Text() string {
 	if p.noLinks != "" {
 		return cli.Printable(fmt.Sprintf("%s is %s: no links are read from it", p.page, p.noLinks))
 	}

@@ -1,7 +1,6 @@
-package main
+package explain
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -11,51 +10,14 @@ import (
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/report"
+	"github.com/amble-crawler/amble/weburl"
 )
 
-// forOwner writes what a crawl did at a host, for the host's owner.
-func (c *explainCmd) forOwner(a *app) error {
-	if !c.ForOwner || c.Host == "" || c.Of != "" {
-		return cli.Usage("--for-owner and --host go together, with a job directory: amble explain job --host site.to.crawl --for-owner")
-	}
-	if !job.Holds(c.Subject) {
-		return cli.Usage("%s is not a job directory that \"amble crawl -o\" made", c.Subject)
-	}
-	r, err := job.Read(c.Subject)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = r.Close() }() // only read
-	host := strings.ToLower(c.Host)
-	account, err := r.Account(host)
-	if err != nil {
-		return err
-	}
-	if len(account.Requests) == 0 {
-		return cli.Exit(cli.ExitNothing, fmt.Errorf("%s has no request to %s", c.Subject, host))
-	}
-	if c.JSON {
-		if err := json.NewEncoder(a.out).Encode(account); err != nil {
-			return err
-		}
-		return r.Evidence(host, a.out)
-	}
-	all, err := r.Settings()
-	if err != nil {
-		return err
-	}
-	cfg, _ := all.Config() // as far as the settings can be in force again
-	c.cfg = cfg.Crawl
-	if c.name, err = robotsName(a, c.cfg.Agent); err != nil {
-		return err
-	}
-	return c.account(a.out, r, account)
-}
-
-// account writes an account as text.
-func (c *explainCmd) account(w io.Writer, r *job.Reader, account *job.Account) error {
+// Account writes what a crawl did at a host as text for the owner of the host. q is what robots.txt is asked, contact is where a
+// person answers.
+func Account(w io.Writer, r *job.Reader, account *job.Account, q Question, contact string) error {
 	var b strings.Builder
-	agent, contact := "", c.cfg.Contact
+	agent := ""
 	for i := range account.Requests {
 		agent = max(agent, account.Requests[i].Start.Agent)
 	}
@@ -64,18 +26,18 @@ func (c *explainCmd) account(w io.Writer, r *job.Reader, account *job.Account) e
 	var files []*job.AccountRequest
 	shown := map[string]bool{}
 	for i := range account.Requests {
-		q := &account.Requests[i]
-		fmt.Fprintf(&b, "  %s\n", cli.Printable(accountText(q)))
-		if text := c.decided(q); text != "" {
+		x := &account.Requests[i]
+		fmt.Fprintf(&b, "  %s\n", cli.Printable(accountText(x)))
+		if text := q.decided(x); text != "" {
 			fmt.Fprintf(&b, "      %s\n", cli.Printable(text))
 		}
-		if sum := q.End.SHA256; sum != "" && !shown[q.Start.URL+sum] {
-			shown[q.Start.URL+sum] = true
-			files = append(files, q)
+		if sum := x.End.SHA256; sum != "" && !shown[x.Start.URL+sum] {
+			shown[x.Start.URL+sum] = true
+			files = append(files, x)
 		}
 	}
-	for _, q := range files {
-		robotsText(&b, r, q)
+	for _, x := range files {
+		robotsText(&b, r, x)
 	}
 	fmt.Fprintf(&b, `
 How to refuse, slow or reach us
@@ -91,7 +53,7 @@ How to check this
   the crawl's ledger: yours in full, of all others the SHA-256. Each of yours ends with "chain", the
   SHA-256 over the chain before it and its own SHA-256. If a line was changed, removed or added, none after it fits.
   The lines with the event "head" carry a signature over the chain, to be checked with the crawler's public keys.
-`, c.name, cli.Printable(contact), cli.Printable(account.Host))
+`, q.Agent, cli.Printable(contact), cli.Printable(account.Host))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -128,12 +90,12 @@ func accountText(q *job.AccountRequest) string {
 }
 
 // decided returns the line of robots.txt by which a page was requested.
-func (c *explainCmd) decided(q *job.AccountRequest) string {
-	u, err := parseURLs("URL", []string{q.Start.URL})
-	if err != nil || q.Robots == nil {
+func (q Question) decided(x *job.AccountRequest) string {
+	u, err := weburl.Parse(x.Start.URL)
+	if err != nil || x.Robots == nil {
 		return ""
 	}
-	return c.question().online(u[0], *q.Robots).Explain
+	return q.ByAnswer(u, *x.Robots).Explain
 }
 
 // robotsText adds a robots.txt as it was received.

@@ -1,0 +1,89 @@
+package explain
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Page is a page at hand, of which a crawler judges the links. Nothing is requested.
+type Page struct {
+	Base   weburl.URL // its address
+	Body   []byte
+	XHTML  bool
+	Config crawler.Config // of the crawl that would find the page
+	Scope  crawler.Scope  // of that crawl
+}
+
+// stage is where the crawler finds the page. It is not at Base, because a crawl might leave that address out, and because
+// the page may have a link to itself.
+var stage = func() weburl.URL {
+	u, err := weburl.Parse("http://page.invalid/")
+	if err != nil {
+		panic(err) // no URL is simpler
+	}
+	return u
+}()
+
+// Judge calls see with the page's visit, which has its links and their fates. The error is that of the configuration.
+func (p *Page) Judge(see func(*crawler.Visit)) (err error) {
+	cfg := p.Config
+	cfg.Scope.Custom, cfg.Extractor, cfg.Hosts = p, p, nil
+	cfg.Agent, cfg.Contact, cfg.Politeness = "", "", politeness.Config{Offline: true}
+	cfg.Concurrency, cfg.Limits.Pages = 1, 1
+	cfg.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
+		see(v)
+		return crawler.Stop
+	})
+	if cfg.Fetcher, err = fetcher.NewReplayer(fetcher.Config{}, p.answer); err != nil {
+		return err
+	}
+	c, err := crawler.New(cfg)
+	if err != nil {
+		return err
+	}
+	_, err = c.Run(context.Background(), stage.String())
+	return err
+}
+
+// answer is what the page's server would answer.
+func (p *Page) answer(u weburl.URL, _ politeness.Purpose) (*fetcher.Recorded, error) {
+	head := "HTTP/1.1 404 Not Found\r\n\r\n"
+	var body []byte
+	if u == stage {
+		head, body = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", p.Body
+		if p.XHTML {
+			head = "HTTP/1.1 200 OK\r\nContent-Type: application/xhtml+xml\r\n\r\n"
+		}
+	}
+	return &fetcher.Recorded{Addr: netip.IPv6Loopback(), Head: []byte(head), Payload: body}, nil
+}
+
+// Decide implements crawler.Scope.
+func (p *Page) Decide(u weburl.URL) crawler.Decision {
+	if u == stage {
+		return crawler.Decision{In: true}
+	}
+	return p.Scope.Decide(u)
+}
+
+// Extract implements crawler.Extractor: it reads the page as a crawl does, as if its address were Base.
+func (p *Page) Extract(of *fetcher.Page) (*extract.Document, error) {
+	text, err := of.Text()
+	if err != nil {
+		return nil, err
+	}
+	doc := extract.HTML(text, extract.Options{Resources: p.Config.Follow.Resources, MaxLinks: p.Config.Limits.LinksPerPage, XML: of.IsXHTML()})
+	switch base, err := p.Base.Resolve(doc.Base); {
+	case err == nil:
+		doc.Base = base.String()
+	case weburl.ReasonOf(err) == weburl.ReasonSyntax:
+		doc.Base = p.Base.String()
+	}
+	return doc, nil
+}
