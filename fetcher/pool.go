@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
@@ -38,26 +39,25 @@ type pool struct {
 	keep time.Duration
 
 	mu     sync.Mutex
-	idle   map[connKey][]*conn // most recently used last
-	order  *list.List          // of *conn, longest idle first
-	timer  *time.Timer         // nil when nothing is idle
+	idle   map[string][]*conn // by host:port, most recently used last: a host that is left must not cost a look at all others
+	order  *list.List         // of *conn, longest idle first
+	timer  *time.Timer        // nil when nothing is idle
 	closed bool
 }
 
 func newPool(maxIdle int, keep time.Duration) *pool {
-	return &pool{max: maxIdle, keep: keep, idle: make(map[connKey][]*conn), order: list.New()}
+	return &pool{max: maxIdle, keep: keep, idle: make(map[string][]*conn), order: list.New()}
 }
 
 // get returns a usable idle connection, reserved for one request, or nil if there is none.
 func (p *pool) get(k connKey) *conn {
 	for {
 		p.mu.Lock()
-		conns := p.idle[k]
-		if len(conns) == 0 {
+		c := p.latest(k)
+		if c == nil {
 			p.mu.Unlock()
 			return nil
 		}
-		c := conns[len(conns)-1]
 		p.remove(c)
 		p.mu.Unlock()
 		if c.client.Reserve() == nil {
@@ -66,6 +66,16 @@ func (p *pool) get(k connKey) *conn {
 		}
 		c.drop()
 	}
+}
+
+// latest returns the connection that was used last of those for k, or nil. The caller holds p.mu.
+func (p *pool) latest(k connKey) *conn {
+	for _, c := range slices.Backward(p.idle[k.host]) {
+		if c.key == k {
+			return c
+		}
+	}
+	return nil
 }
 
 // put keeps a connection whose last answer was read to its end.
@@ -81,7 +91,7 @@ func (p *pool) put(c *conn) {
 		return
 	}
 	c.idleFrom = time.Now()
-	p.idle[c.key] = append(p.idle[c.key], c)
+	p.idle[c.key.host] = append(p.idle[c.key.host], c)
 	c.place = p.order.PushBack(c)
 	var surplus *conn
 	if p.order.Len() > p.max {
@@ -101,20 +111,12 @@ func (p *pool) put(c *conn) {
 func (p *pool) remove(c *conn) {
 	p.order.Remove(c.place)
 	c.place = nil
-	conns := p.idle[c.key]
-	for i := len(conns) - 1; i >= 0; i-- {
-		if conns[i] == c {
-			conns[i] = conns[len(conns)-1]
-			conns[len(conns)-1] = nil
-			conns = conns[:len(conns)-1]
-			break
-		}
-	}
+	conns := slices.DeleteFunc(p.idle[c.key.host], func(x *conn) bool { return x == c })
 	if len(conns) == 0 {
-		delete(p.idle, c.key)
+		delete(p.idle, c.key.host)
 		return
 	}
-	p.idle[c.key] = conns
+	p.idle[c.key.host] = conns
 }
 
 // expire closes connections that have been idle for too long, and sets the timer for the others.
@@ -150,7 +152,15 @@ func (p *pool) overdue(now time.Time) (wait time.Duration, old []*conn) {
 
 // closeHost closes the idle connections to host:port.
 func (p *pool) closeHost(host string) {
-	p.closeIf(func(c *conn) bool { return c.key.host == host })
+	p.mu.Lock()
+	out := slices.Clone(p.idle[host])
+	for _, c := range out {
+		p.remove(c)
+	}
+	p.mu.Unlock()
+	for _, c := range out {
+		c.drop()
+	}
 }
 
 // close closes all idle connections, and every one that is returned from now on.
@@ -164,6 +174,7 @@ func (p *pool) close() {
 	p.closeIf(func(*conn) bool { return true })
 }
 
+// closeIf closes the idle connections for which yes says so, with a look at each.
 func (p *pool) closeIf(yes func(*conn) bool) {
 	p.mu.Lock()
 	var out []*conn
