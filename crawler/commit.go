@@ -77,21 +77,26 @@ func (m *committer) close() {
 	m.ended.Wait()
 }
 
-// await waits until a commit is due. It returns false when only the last one remains.
+// await waits until a commit is due. It returns false when only the last one remains. It sleeps until something has happened, and
+// longer only if that has to wait for its turn: a watch has nothing to do for hours.
 func (m *committer) await() bool {
-	due := time.NewTimer(m.how.Interval)
-	defer due.Stop()
-	for waited := false; ; {
+	began := time.Now()
+	var turn <-chan time.Time
+	for {
 		select {
 		case <-m.kick:
-		case <-due.C:
-			waited = true
-			due.Reset(m.how.Interval)
+		case <-turn:
 		case <-m.quit:
 			return false
 		}
-		if m.due(waited) {
+		left := m.how.Interval - time.Since(began)
+		if m.due(left <= 0) {
 			return true
+		}
+		if turn == nil && left > 0 && m.due(true) {
+			timer := time.NewTimer(left)
+			defer timer.Stop()
+			turn = timer.C
 		}
 	}
 }

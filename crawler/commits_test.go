@@ -3,6 +3,7 @@ package crawler_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -66,48 +68,65 @@ func TestCommitInterval(t *testing.T) {
 	})
 }
 
-// TestCommitsOfTheGate: with Commits.Gate, what a robots.txt requests is in the frontier a commit interval after it was
-// fetched, although no visit has ended: another machine may continue at any time.
+// TestCommitsOfTheGate: with Commits.Gate, what a site requests is in the frontier a commit interval after its answer, although
+// no visit has ended: another machine may continue at any time. Without it, it is there when the run has ended.
 func TestCommitsOfTheGate(t *testing.T) {
-	for _, gate := range []bool{false, true} {
-		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
-			site := w.Site("a.test").CrawlDelay(20 * time.Second)
-			site.Robots("User-agent: *\nCrawl-delay: 20\n")
-			site.Page("/", "")
-			store, err := disk.Open(t.TempDir(), disk.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer store.Close()
-			c, err := crawler.New(config(w, crawler.Config{
-				Frontier: store, Commits: crawler.Commits{Gate: gate, Interval: 250 * time.Millisecond},
-			}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			done := make(chan error)
-			ctx, cancel := context.WithCancel(t.Context())
-			go func() {
-				_, err := c.Run(ctx, "http://a.test/")
-				done <- err
-			}()
-			time.Sleep(15 * time.Second) // robots.txt is known, the page is not requested yet
-			owner := func() *crawler.Crawler {
-				t.Helper()
-				c, err := crawler.New(config(w, crawler.Config{Frontier: store}))
-				if err != nil {
-					t.Fatal(err)
-				}
-				return c
-			}
-			if got := owner().Gate().Host("a.test:80").Delay == 20*time.Second; got != gate {
-				t.Errorf("Gate %t: the next owner knows the delay: %t", gate, got)
-			}
-			cancel()
-			<-done
-			if owner().Gate().Host("a.test:80").Delay != 20*time.Second {
-				t.Errorf("Gate %t: the next process does not know the delay", gate)
-			}
-		})
+	for _, test := range []struct {
+		name  string
+		site  func(*crawltest.Site)
+		known func(politeness.HostInfo) bool
+	}{
+		{"Crawl-delay", func(s *crawltest.Site) {
+			s.CrawlDelay(20 * time.Second)
+			s.Robots("User-agent: *\nCrawl-delay: 20\n")
+			s.Page("/", "")
+		}, func(h politeness.HostInfo) bool { return h.Delay == 20*time.Second }},
+		{"Retry-After", func(s *crawltest.Site) {
+			s.Page("/", "").Status(http.StatusServiceUnavailable).Header("Retry-After", "100")
+		}, func(h politeness.HostInfo) bool { return h.Waits == ledger.ClauseRetryAfter }},
+	} {
+		for _, gate := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/%t", test.name, gate), func(t *testing.T) {
+				crawltest.Test(t, func(t *testing.T, w *crawltest.Web) { commitsOfTheGate(t, w, test.site, test.known, gate) })
+			})
+		}
+	}
+}
+
+func commitsOfTheGate(t *testing.T, w *crawltest.Web, site func(*crawltest.Site), known func(politeness.HostInfo) bool, gate bool) {
+	site(w.Site("a.test"))
+	store, err := disk.Open(t.TempDir(), disk.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	c, err := crawler.New(config(w, crawler.Config{
+		Frontier: store, Commits: crawler.Commits{Gate: gate, Interval: 250 * time.Millisecond},
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		_, err := c.Run(ctx, "http://a.test/")
+		done <- err
+	}()
+	time.Sleep(15 * time.Second) // the site has answered, and no page was fetched
+	next := func() politeness.HostInfo {
+		t.Helper()
+		c, err := crawler.New(config(w, crawler.Config{Frontier: store}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Gate().Host("a.test:80")
+	}
+	if h := next(); known(h) != gate {
+		t.Errorf("the next owner sees %+v", h)
+	}
+	cancel()
+	<-done
+	if h := next(); !known(h) {
+		t.Errorf("the next process sees %+v", h)
 	}
 }

@@ -48,3 +48,19 @@ func TestGateIsStoredBeforeTheFirstVisit(t *testing.T) {
 		}
 	}
 }
+
+// While nothing happens, nobody looks whether there is something to commit.
+func TestNothingWakesTheCommitter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newCommitter(nil, &output{}, nil)
+		m.how.Interval = time.Second
+		m.checkpoint = nil // who looks, panics
+		ended := make(chan bool)
+		go func() { ended <- m.await() }()
+		time.Sleep(time.Hour)
+		close(m.quit)
+		if <-ended {
+			t.Error("a commit was due")
+		}
+	})
+}

@@ -123,6 +123,9 @@ func (a *attempt) request(ctx context.Context) {
 	a.account(ctx, answer)
 	a.cfg.Trace.answered(c.URL, answer)
 	page := answer.Page
+	if a.commits != nil && (a.cfg.Commits.Gate || page == nil || answer.Permit.Purpose() == politeness.Robots) { // it may end no visit
+		a.commits.wake()
+	}
 	switch {
 	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonLedger:
 		a.fail(answer.Err)
