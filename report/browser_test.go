@@ -14,6 +14,7 @@ import (
 
 // TestThePageInABrowser opens the report of a hostile crawl from the disk, without a network, as a reader would.
 func TestThePageInABrowser(t *testing.T) {
+	t.Parallel()
 	if !browsertest.Isolate(t) {
 		return
 	}

@@ -114,6 +114,7 @@ func largeJob(t testing.TB, dir string, requests, hosts int) {
 // TestFactsAreThoseOfLines compares what is read ahead, by several goroutines, with what encoding/json reads line by line, for a
 // hostile crawl and for a large one.
 func TestFactsAreThoseOfLines(t *testing.T) {
+	t.Parallel()
 	dir, r := crawled(t, 20*time.Millisecond)
 	for _, requests := range []int{0, 20_000} {
 		if requests > 0 {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -81,26 +82,58 @@ func sites(t testing.TB) (seeds []string) {
 	return seeds
 }
 
-// crawled returns a job directory with a crawl of the sites, and its reader.
+// crawls are the jobs that were made, by their delay: what waits in a crawl waits in each of them.
+var crawls struct {
+	mu   sync.Mutex
+	made map[time.Duration]func() (string, error)
+}
+
+// crawled returns a job directory with a crawl of the sites, and its reader. It is the test's own.
 func crawled(t testing.TB, delay time.Duration) (string, *job.Reader) {
 	t.Helper()
+	from, err := crawlOf(t, delay)()
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir := filepath.Join(t.TempDir(), "job")
+	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	return dir, reader(t, dir)
+}
+
+// crawlOf returns the function that makes the crawl, once. Its servers are those of the first test that asks for it.
+func crawlOf(t testing.TB, delay time.Duration) func() (string, error) {
+	t.Helper()
+	crawls.mu.Lock()
+	defer crawls.mu.Unlock()
+	if crawls.made == nil {
+		crawls.made = map[time.Duration]func() (string, error){}
+	}
+	if crawls.made[delay] == nil {
+		seeds := sites(t)
+		crawls.made[delay] = sync.OnceValues(func() (string, error) { return crawl(delay, seeds) })
+	}
+	return crawls.made[delay]
+}
+
+// crawl crawls the sites into a directory that remains until all tests are over.
+func crawl(delay time.Duration, seeds []string) (dir string, err error) {
+	dir, err = os.MkdirTemp(shared, "crawled")
+	if err != nil {
+		return "", err
+	}
 	var c job.Config
 	c.Crawl.Politeness.Delay = delay
 	c.Crawl.Limits.PagesPerHost = 8
 	c.Crawl.Retries.Pause = time.Millisecond
 	c.Crawl.Fetch.AllowAddresses = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	j, err := job.Create(dir, c, sites(t)...)
+	j, err := job.Create(dir, c, seeds...)
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
-	if _, err := j.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return dir, reader(t, dir)
+	_, err = j.Run(context.Background())
+	return dir, errors.Join(err, j.Close())
 }
 
 func reader(t testing.TB, dir string) *job.Reader {
@@ -126,6 +159,7 @@ func written(t *testing.T, r *job.Reader) string {
 }
 
 func TestAPageOfAHostileCrawl(t *testing.T) {
+	t.Parallel()
 	_, r := crawled(t, 20*time.Millisecond)
 	page := written(t, r)
 	for _, section := range []string{"got", "polite", "time", "sites", "rules", "problems", "sample", "how"} {
@@ -150,6 +184,7 @@ func TestAPageOfAHostileCrawl(t *testing.T) {
 
 // TestTheSumsOfAReport adds up ledger and visits independently, and compares them with the page's lists and report.json.
 func TestTheSumsOfAReport(t *testing.T) {
+	t.Parallel()
 	dir, r := crawled(t, crawler.None)
 	written(t, r)
 	requests, bytes, pages, open := map[string]int{}, map[string]int64{}, map[string]int{}, map[uint64]string{}
@@ -217,6 +252,7 @@ func TestTheSumsOfAReport(t *testing.T) {
 // TestASiteThatWasLeftOut: a site that the operator orders to leave out is neither unfinished, nor does it refuse anything; be its
 // URLs refused by the order, or still in the queue.
 func TestASiteThatWasLeftOut(t *testing.T) {
+	t.Parallel()
 	for _, drained := range []bool{false, true} {
 		seeds, dir := sites(t), filepath.Join(t.TempDir(), "job")
 		host := strings.Trim(strings.TrimPrefix(seeds[1], "http:"), "/")
@@ -267,6 +303,7 @@ func readCSV(t *testing.T, path string) [][]string {
 }
 
 func TestNoCellIsAFormula(t *testing.T) {
+	t.Parallel()
 	tab := newTable("a")
 	for _, s := range []string{"=1+1", "+1", "-1", "@x", "\tx", "\rx", "plain"} {
 		tab.row(s)
@@ -285,6 +322,7 @@ func TestNoCellIsAFormula(t *testing.T) {
 
 // TestAnEarlyRequestTurnsTheStripRed puts a request too early into a copy of a ledger.
 func TestAnEarlyRequestTurnsTheStripRed(t *testing.T) {
+	t.Parallel()
 	dir, r := crawled(t, 100*time.Millisecond)
 	if page := written(t, r); strings.Contains(page, `class="verdict bad"`) {
 		t.Fatal("the crawl itself is red")

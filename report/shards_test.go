@@ -16,6 +16,7 @@ import (
 // TestOwners: the report of a job that several processes have shared names them with their requests; that of any other job has no
 // word of it.
 func TestOwners(t *testing.T) {
+	t.Parallel()
 	dir, r := crawled(t, crawler.None)
 	const title = "Shards and their owners"
 	if page := written(t, r); strings.Contains(page, title) {

@@ -66,6 +66,7 @@ func TestScopesOfASampleThatIsTheSame(t *testing.T) {
 }
 
 func TestSheetSaysWhatTheFilesSay(t *testing.T) {
+	t.Parallel()
 	dir, r := crawled(t, 1)
 	written(t, r)
 	data, text := readSheet(t, dir)
@@ -139,6 +140,7 @@ func TestSheetSaysWhatTheFilesSay(t *testing.T) {
 }
 
 func TestAnswersAreKept(t *testing.T) {
+	t.Parallel()
 	dir, r := crawled(t, 1)
 	written(t, r)
 	path := filepath.Join(dir, job.SheetName)
@@ -173,6 +175,7 @@ func TestAnswersAreKept(t *testing.T) {
 }
 
 func TestSumsAreThoseOfSha256sum(t *testing.T) {
+	t.Parallel()
 	dir, r := crawled(t, 1)
 	written(t, r)
 	tool, err := exec.LookPath("sha256sum")

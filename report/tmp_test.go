@@ -1,12 +1,24 @@
 package report
 
 import (
+	"log"
+	"os"
 	"testing"
 
 	"github.com/amble-crawler/amble/internal/quicktmp"
 )
 
+// shared is a directory for what several tests read.
+var shared string
+
 func TestMain(m *testing.M) {
 	quicktmp.Use()
-	m.Run()
+	dir, err := os.MkdirTemp("", "report")
+	if err != nil {
+		log.Fatal(err)
+	}
+	shared = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
 }
