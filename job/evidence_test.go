@@ -78,6 +78,7 @@ func TestRobotsIndexHasWholeLines(t *testing.T) {
 
 // The hash continues over processes, whatever follows the last commit, without reading the file from its beginning.
 func TestEvidenceGoesOn(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 1))
 	d := tempJob(t)
 	var was *extent

@@ -35,6 +35,7 @@ const killedPages = 150
 // The results of a job whose processes are killed, at each step of a commit and at any time, and resumed until it is done,
 // are in each of its files once, and verify agrees.
 func TestItemsOfKilledJobs(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts processes")
 	}

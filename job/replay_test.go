@@ -190,6 +190,7 @@ func replaying(t *testing.T, rec *Recording) (crawler.Config, visited) {
 }
 
 func TestReplayOfAResumedJob(t *testing.T) {
+	t.Parallel()
 	dir, seed, requests := recorded(t)
 	t.Run("the same visits", func(t *testing.T) { sameVisits(t, dir, seed, requests) })
 	t.Run("nothing is sent", func(t *testing.T) { nothingSent(t, dir, seed, requests) })

@@ -22,6 +22,7 @@ import (
 // A job that draws a sample, and whose processes are killed over and over, draws the pages that its lists and its seed say, and
 // verify agrees.
 func TestSampleOfKilledJobs(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts processes")
 	}

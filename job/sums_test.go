@@ -9,6 +9,7 @@ import (
 
 // TestSums changes files after their hashes were listed: Verify names each.
 func TestSums(t *testing.T) {
+	t.Parallel()
 	dir, _, _ := recorded(t)
 	r, err := Read(dir)
 	if err != nil {
@@ -75,6 +76,7 @@ func damagedIs(t *testing.T, r *Reader, name string) {
 
 // TestSumsEndWithTheNextProcess: a list from before would be wrong while the job runs and after it.
 func TestSumsEndWithTheNextProcess(t *testing.T) {
+	t.Parallel()
 	dir, seed, _ := recorded(t)
 	r, err := Read(dir)
 	if err != nil {
