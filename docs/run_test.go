@@ -127,7 +127,7 @@ func lacks(command string) bool {
 // excused has the entries of notRun that were needed.
 var excused = map[int]bool{}
 
-// TestCommandsRun runs every command line of every document, in order and in a directory for each document, with a bookshop
+// TestCommandsRun runs every command line of every document, in order and in a directory for each document or example, with a bookshop
 // on loopback in the place of the sites. It compares what they print with what the document shows: "..." stands for
 // anything, and durations, times and sizes may differ.
 func TestCommandsRun(t *testing.T) {
@@ -140,10 +140,11 @@ func TestCommandsRun(t *testing.T) {
 				todo = append(todo, c)
 			}
 		}
-		if n += len(todo); len(todo) > 0 {
-			t.Run(d.path, func(t *testing.T) {
+		n += len(todo)
+		for i, part := range d.apart(todo) {
+			t.Run(fmt.Sprintf("%s/%d", d.path, i), func(t *testing.T) {
 				t.Parallel()
-				newShell(t, d).runAll(todo)
+				newShell(t, d).runAll(part)
 			})
 		}
 	}
@@ -155,6 +156,18 @@ func TestCommandsRun(t *testing.T) {
 			t.Errorf("no document has a command %q any more", c.command)
 		}
 	}
+}
+
+// apart divides the commands of a document into those that need not run one after the other: of the examples, which pause for a
+// second after each request, those of each block.
+func (d document) apart(todo []shellCommand) (parts [][]shellCommand) {
+	for i, c := range todo {
+		if i == 0 || strings.HasPrefix(d.path, "examples/") && c.line > todo[i-1].line+1 {
+			parts = append(parts, nil)
+		}
+		parts[len(parts)-1] = append(parts[len(parts)-1], c)
+	}
+	return parts
 }
 
 // shell runs the commands of one document.
