@@ -1,14 +1,11 @@
 package docs_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"sync"
 	"testing"
 
@@ -20,10 +17,7 @@ var programsDir string
 
 func TestMain(m *testing.M) {
 	quicktmp.Use()
-	flag.Parse()
-	if at := flag.Lookup("test.parallel"); at.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		_ = at.Value.Set("8") // what these tests wait for are crawls with pauses, not processors
-	}
+	quicktmp.Waiting()
 	var err error
 	if programsDir, err = os.MkdirTemp("", "docs"); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -1,7 +1,7 @@
 // Package quicktmp puts the temporary files of tests into memory. Tests of stores and of outputs write and sync thousands of
 // small files, and a disk makes them wait for most of their time; what they check does not depend on it.
 //
-// A package's TestMain calls [Use].
+// A package's TestMain calls [Use], and [Waiting] if its tests wait for something else.
 //
 // TMPDIR, if it is set, decides as always: TMPDIR=/tmp go test ./... is a run on the disk.
 package quicktmp
