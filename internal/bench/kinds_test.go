@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/openfiles"
 )
 
@@ -33,7 +34,7 @@ var kinds = []struct {
 	{"moved=20%", shape{Hosts: 50, Pages: 40, Size: 30_000, Links: 80, Other: 301}},
 	{"missing=20%", shape{Hosts: 50, Pages: 40, Size: 30_000, Links: 80, Other: 404}},
 	{"usual", shape{Hosts: 50, Pages: 40, Size: 30_000, Links: 80}},
-	{"hosts=10000,latency=100ms", shape{Hosts: 10_000, Pages: 3, Size: 4_000, Links: 14, Made: true, Latency: 100 * time.Millisecond}},
+	{"hosts=9000,latency=100ms", shape{Hosts: 9_000, Pages: 3, Size: 4_000, Links: 14, Made: true, Latency: 100 * time.Millisecond}},
 }
 
 // BenchmarkKinds crawls webs of other kinds, with the ceilings of each beside it. Its metrics, per answer of the web
@@ -100,6 +101,7 @@ func (w *web) requests() (urls []string) {
 func (w *web) config() crawler.Config {
 	c := config(io.Discard, false, w.Hosts == 1)
 	c.Concurrency, c.Fetch.RootCAs = w.workers(), w.roots
+	c.Fetch.MaxIdle = max(fetcher.DefaultMaxIdle, w.Hosts) // as the limit keeps one for each host
 	return c
 }
 
