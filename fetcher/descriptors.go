@@ -22,7 +22,7 @@ func full(err error) bool {
 }
 
 // makeRoom closes the connections that are idle.
-func (f *Fetcher) makeRoom() { f.pool.closeIf(func(*conn) bool { return true }) }
+func (f *Fetcher) makeRoom() { f.pool.closeAll() }
 
 // connect opens the connection below TLS. While there is no file descriptor for it, it waits for one as long as the
 // Permit is valid, and time limits are suspended.

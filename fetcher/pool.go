@@ -171,20 +171,17 @@ func (p *pool) close() {
 		p.timer.Stop()
 	}
 	p.mu.Unlock()
-	p.closeIf(func(*conn) bool { return true })
+	p.closeAll()
 }
 
-// closeIf closes the idle connections for which yes says so, with a look at each.
-func (p *pool) closeIf(yes func(*conn) bool) {
+// closeAll closes all idle connections.
+func (p *pool) closeAll() {
 	p.mu.Lock()
 	var out []*conn
-	for el := p.order.Front(); el != nil; {
+	for el := p.order.Front(); el != nil; el = p.order.Front() {
 		c := el.Value.(*conn)
-		el = el.Next()
-		if yes(c) {
-			p.remove(c)
-			out = append(out, c)
-		}
+		p.remove(c)
+		out = append(out, c)
 	}
 	p.mu.Unlock()
 	for _, c := range out {

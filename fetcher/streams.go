@@ -21,7 +21,7 @@ type gzipMembers struct {
 	in *bufio.Reader
 
 	// What is left of a file that is in the buffer of in as a whole, as most pages are: reading a byte from it needs no look
-	// at whether the buffer has one, and with that a sixth less time. Only if peeked is it in use.
+	// at whether the buffer has one. It is in use while peeked is not 0.
 	whole  bytes.Reader
 	peeked int // bytes of in that whole began with
 }
