@@ -61,22 +61,11 @@ How to check this
 // accountText returns a request in one line.
 func accountText(q *job.AccountRequest) string {
 	e := &q.Start
-	at := e.Written
-	if at.IsZero() {
-		at = q.End.Ended
-	}
-	text := fmt.Sprintf("%s  %s", at.UTC().Format("2006-01-02 15:04:05.000"), e.URL)
+	text := fmt.Sprintf("%s  %s", begun(&q.Request).UTC().Format("2006-01-02 15:04:05.000"), e.URL)
 	if e.Purpose != politeness.Page.String() {
 		text += " (" + e.Purpose + ")"
 	}
-	switch {
-	case q.End.Event == "":
-		text += ": cut off by the end of our process"
-	case q.End.Err != "":
-		text += ": " + q.End.Err
-	default:
-		text += fmt.Sprintf(": status %d, %s", q.End.Status, cli.Bytes(q.End.Bytes))
-	}
+	text += ": " + endText(&q.Request, "our")
 	if q.Pause != 0 {
 		text += fmt.Sprintf("; pause %s", time.Duration(q.Pause).Round(time.Millisecond))
 		if q.Owed > 0 {

@@ -18,20 +18,17 @@ type Page struct {
 	XHTML  bool
 	Config crawler.Config // of the crawl that would find the page
 	Scope  crawler.Scope  // of that crawl
-}
 
-// stage is where the crawler finds the page. It is not at Base, because a crawl might leave that address out, and because
-// the page may have a link to itself.
-var stage = func() weburl.URL {
-	u, err := weburl.Parse("http://page.invalid/")
-	if err != nil {
-		panic(err) // no URL is simpler
-	}
-	return u
-}()
+	// stage is where the crawler finds the page. It is not at Base, because a crawl might leave that address out, and because
+	// the page may have a link to itself.
+	stage weburl.URL
+}
 
 // Judge calls see with the page's visit, which has its links and their fates. The error is that of the configuration.
 func (p *Page) Judge(see func(*crawler.Visit)) (err error) {
+	if p.stage, err = weburl.Parse("http://page.invalid/"); err != nil {
+		return err
+	}
 	cfg := p.Config
 	cfg.Scope.Custom, cfg.Extractor, cfg.Hosts = p, p, nil
 	cfg.Agent, cfg.Contact, cfg.Politeness = "", "", politeness.Config{Offline: true}
@@ -47,7 +44,7 @@ func (p *Page) Judge(see func(*crawler.Visit)) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = c.Run(context.Background(), stage.String())
+	_, err = c.Run(context.Background(), p.stage.String())
 	return err
 }
 
@@ -55,7 +52,7 @@ func (p *Page) Judge(see func(*crawler.Visit)) (err error) {
 func (p *Page) answer(u weburl.URL, _ politeness.Purpose) (*fetcher.Recorded, error) {
 	head := "HTTP/1.1 404 Not Found\r\n\r\n"
 	var body []byte
-	if u == stage {
+	if u == p.stage {
 		head, body = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", p.Body
 		if p.XHTML {
 			head = "HTTP/1.1 200 OK\r\nContent-Type: application/xhtml+xml\r\n\r\n"
@@ -66,7 +63,7 @@ func (p *Page) answer(u weburl.URL, _ politeness.Purpose) (*fetcher.Recorded, er
 
 // Decide implements crawler.Scope.
 func (p *Page) Decide(u weburl.URL) crawler.Decision {
-	if u == stage {
+	if u == p.stage {
 		return crawler.Decision{In: true}
 	}
 	return p.Scope.Decide(u)

@@ -57,11 +57,7 @@ func foundText(f *job.Found) string {
 
 func requestText(r *job.Request) string {
 	e := &r.Start
-	begun := e.Written
-	if begun.IsZero() { // nothing was requested
-		begun = r.End.Ended
-	}
-	text := fmt.Sprintf("%s %s", begun.Format(time.RFC3339Nano), e.Purpose)
+	text := fmt.Sprintf("%s %s", begun(r).Format(time.RFC3339Nano), e.Purpose)
 	if e.Attempt > 0 {
 		text += fmt.Sprintf(", attempt %d", e.Attempt+1)
 	}
@@ -75,15 +71,30 @@ func requestText(r *job.Request) string {
 	if e.Override != "" {
 		text += ", by other rules than robots.txt (" + e.Override + ")"
 	}
-	switch {
-	case r.End.Event == "":
-		text += ": cut off by the end of the process"
-	case r.End.Err != "":
-		text += ": " + r.End.Err
-	default:
-		text += fmt.Sprintf(": status %d, %s, after %s", r.End.Status, cli.Bytes(r.End.Bytes), r.End.Ended.Sub(e.Written).Round(time.Microsecond))
+	text += ": " + endText(r, "the")
+	if r.End.Event != "" && r.End.Err == "" {
+		text += fmt.Sprintf(", after %s", r.End.Ended.Sub(e.Written).Round(time.Microsecond))
 	}
 	return fmt.Sprintf("%s (line %d of %s)", text, r.Line, job.LedgerName)
+}
+
+// begun returns when a request was made, or when it was given up before.
+func begun(r *job.Request) time.Time {
+	if r.Start.Written.IsZero() {
+		return r.End.Ended
+	}
+	return r.Start.Written
+}
+
+// endText says how a request ended; whose process made it, is for one that was cut off.
+func endText(r *job.Request, whose string) string {
+	switch {
+	case r.End.Event == "":
+		return "cut off by the end of " + whose + " process"
+	case r.End.Err != "":
+		return r.End.Err
+	}
+	return fmt.Sprintf("status %d, %s", r.End.Status, cli.Bytes(r.End.Bytes))
 }
 
 func clauseText(c ledger.Clause) string {
