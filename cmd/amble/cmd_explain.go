@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/netip"
 	"os"
 	"strings"
 
@@ -142,10 +141,7 @@ func (c *explainCmd) ask(e *explain.Explanation, u weburl.URL, q explain.Questio
 	e.Robots = q.ByAnswer(u, info)
 	h := ask.gate.Host(u.Host())
 	e.Delay, e.Clause = h.Delay.Seconds(), h.Clause
-	addr, err := ask.fetcher.Resolve(context.Background(), u)
-	if err != nil {
-		addr = netip.Addr{} // then no entry holds by its address
-	}
+	addr, _ := ask.fetcher.Resolve(context.Background(), u) // without one no entry holds by its address
 	if s, ok := c.cfg.SettingsOf()(u.Host(), addr); ok {
 		e.Settings = job.EntryText(&s)
 	}
@@ -215,14 +211,22 @@ func (c *explainCmd) forOwner(a *app) error {
 
 // questionOf returns what robots.txt was asked in a job, and its settings as far as they can be in force again.
 func questionOf(a *app, r *job.Reader) (q explain.Question, cfg crawler.Config, err error) {
-	all, err := r.Settings()
-	if err != nil {
+	if cfg, err = settingsOf(r); err != nil {
 		return q, cfg, err
 	}
-	known, _ := all.Config() // what cannot be in force again is of no interest here
-	q.Dialect = known.Crawl.Politeness.Dialect
-	q.Agent, err = robotsName(a, known.Crawl.Agent)
-	return q, known.Crawl, err
+	q.Dialect = cfg.Politeness.Dialect
+	q.Agent, err = robotsName(a, cfg.Agent)
+	return q, cfg, err
+}
+
+// settingsOf returns the settings of a job, as far as they can be in force again: more is of no interest to those who look at it.
+func settingsOf(r *job.Reader) (crawler.Config, error) {
+	all, err := r.Settings()
+	if err != nil {
+		return crawler.Config{}, err
+	}
+	cfg, _ := all.Config()
+	return cfg.Crawl, nil
 }
 
 func notJob(dir string) error {

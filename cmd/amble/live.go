@@ -162,13 +162,12 @@ func (c *serveCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	all, err := r.Settings()
+	cfg, err := settingsOf(r)
 	if err != nil {
 		return err
 	}
-	cfg, _ := all.Config() // what cannot be in force again is of no interest here
 	s, err := live.Show(c.Listen, live.Config{
-		Seeds: m.Seeds, Agent: cfg.Crawl.Agent, Dir: c.Dir, Limits: cfg.Crawl.Limits, Source: r.Follow(), Why: a.why(c.Dir),
+		Seeds: m.Seeds, Agent: cfg.Agent, Dir: c.Dir, Limits: cfg.Limits, Source: r.Follow(), Why: a.why(c.Dir),
 		Digest: digest.New(digest.Config{Audit: rules, Body: r.RobotsBody}), State: func() live.State { return stateOf(r) },
 	})
 	if err != nil {

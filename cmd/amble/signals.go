@@ -79,7 +79,8 @@ func (a *app) untilSignal(ctx context.Context) (_ context.Context, stop func()) 
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals, done := make(chan os.Signal, 3), make(chan struct{})
 	a.notify(signals)
-	go func() {
+	var watching sync.WaitGroup
+	watching.Go(func() {
 		for n := 1; ; n++ {
 			select {
 			case <-done:
@@ -90,10 +91,11 @@ func (a *app) untilSignal(ctx context.Context) (_ context.Context, stop func()) 
 				}
 			}
 		}
-	}()
+	})
 	return ctx, func() {
 		a.ignore(signals)
 		close(done)
+		watching.Wait()
 		cancel(nil)
 	}
 }
