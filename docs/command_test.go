@@ -55,11 +55,11 @@ func (d document) commandLines() []commandLine {
 
 // TestCommandLines checks that the help of the programs has the commands and flags that documents show.
 func TestCommandLines(t *testing.T) {
-	n := 0
+	n, helps := 0, map[string]help{}
 	for _, d := range documents(t) {
 		for _, c := range d.commandLines() {
 			n++
-			c.check(t, program(t, c.program))
+			c.check(t, program(t, c.program), helps)
 		}
 	}
 	if n < 5 {
@@ -115,25 +115,36 @@ func TestShellWalksQuote(t *testing.T) {
 	}
 }
 
-// check compares the lower-case words: others are placeholders.
-func (c commandLine) check(t *testing.T, bin string) {
+// help is what a program prints when it is asked for help.
+type help struct {
+	out []byte
+	err error
+}
+
+// check compares the lower-case words: others are placeholders. helps has the helps that were asked for before.
+func (c commandLine) check(t *testing.T, bin string, helps map[string]help) {
 	t.Helper()
-	help := []string{"-help"}
+	ask := []string{bin, "-help"}
 	if c.program == "cmd/amble" {
-		help = []string{"--help"}
+		ask[1] = "--help"
 		switch {
 		case c.args[0] == "cluster" && len(c.args) > 1 && isWord(c.args[1]):
-			help = []string{"cluster", c.args[1], "--help"}
+			ask = []string{bin, "cluster", c.args[1], "--help"}
 		case isWord(c.args[0]):
-			help = []string{c.args[0], "--help"}
+			ask = []string{bin, c.args[0], "--help"}
 		}
 	}
-	out, err := exec.Command(bin, help...).CombinedOutput()
-	if err != nil {
-		t.Errorf("%s: %s %s: %v\n%s", c.at, c.program, strings.Join(c.args, " "), err, out)
+	key := strings.Join(ask, " ")
+	h, asked := helps[key]
+	if !asked {
+		h.out, h.err = exec.Command(ask[0], ask[1:]...).CombinedOutput()
+		helps[key] = h
+	}
+	if h.err != nil {
+		t.Errorf("%s: %s %s: %v\n%s", c.at, c.program, strings.Join(c.args, " "), h.err, h.out)
 		return
 	}
-	known := strings.FieldsFunc(string(out), func(r rune) bool { return strings.ContainsRune(" \t\n,=[]()", r) })
+	known := strings.FieldsFunc(string(h.out), func(r rune) bool { return strings.ContainsRune(" \t\n,=[]()", r) })
 	for _, a := range c.args {
 		flag, _, _ := strings.Cut(a, "=")
 		if strings.HasPrefix(flag, "-") && flag != "-" && flag != "-help" && flag != "--help" && !slices.Contains(known, flag) {

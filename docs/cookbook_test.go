@@ -13,10 +13,9 @@ import (
 )
 
 // recipes returns the code blocks of cookbook.md in one language, by their first line.
-func recipes(t *testing.T, lang string) map[string]string {
-	t.Helper()
+func recipes(all []document, lang string) map[string]string {
 	code := map[string]string{}
-	for _, d := range documents(t) {
+	for _, d := range all {
 		for _, b := range d.blocks {
 			if d.path == "docs/cookbook.md" && b.lang == lang {
 				first, _, _ := strings.Cut(b.code, "\n")
@@ -30,30 +29,23 @@ func recipes(t *testing.T, lang string) map[string]string {
 // The programs of the cookbook, and its script, do what it says. They crawl servers on loopback, with the default
 // pause.
 func TestCookbook(t *testing.T) {
-	dir := t.TempDir()
-	writeModule(t, dir)
-	for first, code := range recipes(t, "go") {
-		name := strings.Fields(first)[2] // Command NAME …
-		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		write(t, filepath.Join(dir, name, "main.go"), code)
+	t.Parallel()
+	program(t, "cmd/amble")
+	for name, f := range map[string]func(*testing.T){
+		"members": members, "club": club, "pdfs": pdfs, "csv": visitsAsCSV, "products": products, "previews": previews,
+		"headings": mainHeadings, "daily": daily,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f(t)
+		})
 	}
-	bin := t.TempDir()
-	run(t, dir, "go", "build", "-o", bin, "./...")
-	t.Setenv("SITE_TOKEN", "secret")
-	t.Setenv("SITE_PASSWORD", "s3cret")
-	t.Run("members", func(t *testing.T) { members(t, bin) })
-	t.Run("club", func(t *testing.T) { club(t, bin) })
-	t.Run("pdfs", func(t *testing.T) { pdfs(t, bin) })
-	t.Run("csv", func(t *testing.T) { visitsAsCSV(t, bin) })
-	t.Run("products", func(t *testing.T) { products(t, bin) })
-	t.Run("previews", func(t *testing.T) { previews(t, bin) })
-	t.Run("headings", func(t *testing.T) { mainHeadings(t, bin) })
-	t.Run("daily", func(t *testing.T) { daily(t, bin) })
 }
 
-func members(t *testing.T, bin string) {
+// recipe returns the path of a program of the cookbook.
+func recipe(name string) string { return filepath.Join(programsDir, name) }
+
+func members(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "" {
 			t.Error("the token is sent to another site")
@@ -71,19 +63,20 @@ func members(t *testing.T, bin string) {
 		}
 	}))
 	defer site.Close()
-	if out := run(t, bin, filepath.Join(bin, "members"), site.URL); !strings.Contains(out, "redirected 302") {
+	if out := runWith(t, []string{"SITE_TOKEN=secret"}, t.TempDir(), recipe("members"), site.URL); !strings.Contains(out, "redirected 302") {
 		t.Errorf("not logged in:\n%s", out)
 	}
 }
 
-func club(t *testing.T, bin string) {
+func club(t *testing.T) {
+	const password = "s3cret"
 	posts := 0
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch c, _ := r.Cookie("session"); {
 		case r.URL.Path == "/robots.txt":
 			http.NotFound(w, r)
 		case r.Method == http.MethodPost && r.URL.Path == "/login":
-			if posts++; r.PostFormValue("username") == "reader" && r.PostFormValue("password") == os.Getenv("SITE_PASSWORD") {
+			if posts++; r.PostFormValue("username") == "reader" && r.PostFormValue("password") == password {
 				http.SetCookie(w, &http.Cookie{Name: "session", Value: "x", Path: "/"})
 				http.Redirect(w, r, "/", http.StatusSeeOther)
 			}
@@ -94,13 +87,13 @@ func club(t *testing.T, bin string) {
 		}
 	}))
 	defer site.Close()
-	out := run(t, bin, filepath.Join(bin, "club"), site.URL+"/login", site.URL+"/")
+	out := runWith(t, []string{"SITE_PASSWORD=" + password}, t.TempDir(), recipe("club"), site.URL+"/login", site.URL+"/")
 	if posts != 1 || out != "fetched 200 "+site.URL+"/\n" {
 		t.Errorf("%d forms\n%s", posts, out)
 	}
 }
 
-func pdfs(t *testing.T, bin string) {
+func pdfs(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<a href=a.pdf>a</a><a href=b>b</a>") })
 	mux.HandleFunc("GET /a.pdf", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "%PDF-1.7") })
@@ -108,7 +101,7 @@ func pdfs(t *testing.T, bin string) {
 	srv := httptest.NewServer(mux)
 	defer srv.Close()
 	dir := filepath.Join(t.TempDir(), "files")
-	out := run(t, bin, filepath.Join(bin, "pdfs"), dir, srv.URL)
+	out := run(t, t.TempDir(), recipe("pdfs"), dir, srv.URL)
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) != 1 || !strings.Contains(out, files[0].Name()+" "+srv.URL+"/a.pdf") {
 		t.Fatalf("%v, %v\n%s", files, err, out)
@@ -118,8 +111,8 @@ func pdfs(t *testing.T, bin string) {
 	}
 }
 
-func visitsAsCSV(t *testing.T, bin string) {
-	cmd := exec.Command(filepath.Join(bin, "csv"), "url", "status", "title")
+func visitsAsCSV(t *testing.T) {
+	cmd := exec.Command(recipe("csv"), "url", "status", "title")
 	cmd.Stdin = strings.NewReader(`{"url":"http://a/","status":200,"title":"Hello, \"world\""}` + "\n" + `{"url":"http://a/b","title":"=1+1"}` + "\n")
 	out, err := cmd.CombinedOutput()
 	want := "url,status,title\nhttp://a/,200,\"Hello, \"\"world\"\"\"\nhttp://a/b,,'=1+1\n"
@@ -128,7 +121,6 @@ func visitsAsCSV(t *testing.T, bin string) {
 	}
 }
 
-// mainHeadings runs a program twice: the second time without a server.
 // serve serves one page.
 func serve(t *testing.T, page string) string {
 	t.Helper()
@@ -140,36 +132,37 @@ func serve(t *testing.T, page string) string {
 	return srv.URL + "/"
 }
 
-func products(t *testing.T, bin string) {
+func products(t *testing.T) {
 	at := serve(t, `<script type="application/ld+json">{"@type":"Product","name":"Lamp","offers":{"price":9.50,"priceCurrency":"EUR"}}</script>
 		<script type="application/ld+json">{"@type":"Shop"}</script><script type="application/ld+json">{</script>`)
-	if out := run(t, bin, filepath.Join(bin, "products"), at); out != "Lamp 9.50 EUR\n" {
+	if out := run(t, t.TempDir(), recipe("products"), at); out != "Lamp 9.50 EUR\n" {
 		t.Errorf("%q", out)
 	}
 }
 
-func previews(t *testing.T, bin string) {
+func previews(t *testing.T) {
 	at := serve(t, `<meta property="og:title" content="Lamps"><meta property="og:image" content="/lamp.png">`)
-	if out := run(t, bin, filepath.Join(bin, "previews"), at); out != `{"URL":"`+at+`","Title":"Lamps","Description":null,"Image":"/lamp.png"}`+"\n" {
+	if out := run(t, t.TempDir(), recipe("previews"), at); out != `{"URL":"`+at+`","Title":"Lamps","Description":null,"Image":"/lamp.png"}`+"\n" {
 		t.Errorf("%q", out)
 	}
 }
 
-func mainHeadings(t *testing.T, bin string) {
+// mainHeadings runs a program twice: the second time without a server.
+func mainHeadings(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<h1>Home</h1>") }))
 	dir := filepath.Join(t.TempDir(), "job")
 	want := srv.URL + "/ Home\n"
-	if out := run(t, bin, filepath.Join(bin, "headings"), dir, srv.URL); out != want {
+	if out := run(t, t.TempDir(), recipe("headings"), dir, srv.URL); out != want {
 		t.Errorf("%q, want %q", out, want)
 	}
 	srv.Close()
-	if out := run(t, bin, filepath.Join(bin, "headings"), dir, srv.URL); out != want {
+	if out := run(t, t.TempDir(), recipe("headings"), dir, srv.URL); out != want {
 		t.Errorf("without a server: %q, want %q", out, want)
 	}
 }
 
 // daily runs the script on two days: on the second, the page is not sent again.
-func daily(t *testing.T, bin string) {
+func daily(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip(err)
 	}
@@ -193,16 +186,15 @@ func daily(t *testing.T, bin string) {
 	}
 	write(t, filepath.Join(home, "crawls", "job.yaml"), "urls: ["+srv.URL+"/]\ndelay: 0\n")
 	script := filepath.Join(home, "crawl-daily")
-	write(t, script, recipes(t, "sh")["#!/bin/sh"])
-	amble := program(t, "cmd/amble") // before there is another home: go's caches are there
-	t.Setenv("HOME", home)
-	t.Setenv("PATH", strings.Join([]string{bin, filepath.Dir(amble), os.Getenv("PATH")}, string(os.PathListSeparator)))
+	write(t, script, recipes(documents(t), "sh")["#!/bin/sh"])
+	bin := t.TempDir() // with a clock for the script
+	env := []string{"HOME=" + home, "PATH=" + strings.Join([]string{bin, programsDir, os.Getenv("PATH")}, string(os.PathListSeparator))}
 	for _, day := range []string{"2026-11-01", "2026-11-02"} {
 		write(t, filepath.Join(bin, "date"), "#!/bin/sh\necho "+day+"\n")
 		if err := os.Chmod(filepath.Join(bin, "date"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		run(t, home, "sh", script)
+		runWith(t, env, home, "sh", script)
 	}
 	visits, err := os.ReadFile(filepath.Join(home, "crawls", "2026-11-02", "visits.jsonl"))
 	if sent != 1 || !strings.Contains(string(visits), `"not_modified"`) {

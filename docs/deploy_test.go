@@ -48,7 +48,7 @@ func TestComposeFiles(t *testing.T) {
 			s := c.Services[key]
 			if s.Image == "amble" {
 				ours++
-				commandLine{at: name + ", " + key, program: "cmd/amble", args: strings.Fields(s.Command)}.check(t, amble)
+				commandLine{at: name + ", " + key, program: "cmd/amble", args: strings.Fields(s.Command)}.check(t, amble, map[string]help{})
 			}
 			for _, secret := range s.Secrets {
 				if c.Secrets[secret] == nil {

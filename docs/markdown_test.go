@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -30,8 +31,19 @@ type block struct {
 // documents returns every Markdown file of the project.
 func documents(t *testing.T) []document {
 	t.Helper()
-	var docs []document
-	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+	docs, err := readDocuments()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(docs) < 10 {
+		t.Fatalf("only %d documents found", len(docs))
+	}
+	return docs
+}
+
+// readDocuments reads what documents returns, once.
+var readDocuments = sync.OnceValues(func() (docs []document, err error) {
+	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -48,14 +60,8 @@ func documents(t *testing.T) []document {
 		docs = append(docs, parse(filepath.ToSlash(rel), string(b)))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(docs) < 10 {
-		t.Fatalf("only %d documents found", len(docs))
-	}
-	return docs
-}
+	return docs, err
+})
 
 // parse separates the code blocks of a document from its text. Lines keep their numbers in text: code becomes empty
 // lines.

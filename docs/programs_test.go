@@ -1,11 +1,16 @@
 package docs_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -28,16 +33,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// builtPrograms builds all programs once and returns what the compiler says if it fails.
-var builtPrograms = sync.OnceValue(func() error {
-	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", programsDir, "./cmd/amble", "./examples/...") // nobody debugs them
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
-	}
-	return nil
-})
-
 // program returns the path of a program of the project; folder is seen from the module's root.
 func program(t *testing.T, folder string) string {
 	t.Helper()
@@ -45,4 +40,119 @@ func program(t *testing.T, folder string) string {
 		t.Fatal(err)
 	}
 	return filepath.Join(programsDir, path.Base(folder))
+}
+
+// builtPrograms builds the command, all examples and the programs that documents show once, and returns what goes wrong.
+//
+// Linking two dozen programs takes many times as long as all else. The examples and those of documents are one
+// executable, therefore, which is the program that it is called by the name of. Each is a package of that: an overlay
+// gives its files to go as those of another directory, with another package clause and another name of main.
+var builtPrograms = sync.OnceValue(func() error {
+	o := overlay{dir: filepath.Join(programsDir, "overlay"), Replace: map[string]string{}}
+	if err := os.Mkdir(o.dir, 0o755); err != nil {
+		return err
+	}
+	names, err := o.addExamples()
+	if err != nil {
+		return err
+	}
+	shown, err := shownPrograms()
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(shown)) {
+		names = append(names, name)
+		if err := o.add(name+"/main.go", asPackage(shown[name])); err != nil {
+			return err
+		}
+	}
+	if err := o.add("main.go", chooser(names)); err != nil {
+		return err
+	}
+	if err := o.build("./cmd/amble", "./docs/shown"); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := os.Link(filepath.Join(programsDir, "shown"), filepath.Join(programsDir, name)); err != nil { // none has the name of another
+			return err
+		}
+	}
+	return nil
+})
+
+// overlay has the files of a directory docs/shown, which is nowhere but in the list for go build -overlay.
+type overlay struct {
+	dir     string            // where they are
+	Replace map[string]string // by where they seem to be
+}
+
+func (o overlay) add(name, code string) error {
+	seems, err := filepath.Abs(filepath.Join("shown", filepath.FromSlash(name)))
+	if err != nil {
+		return err
+	}
+	o.Replace[seems] = filepath.Join(o.dir, fmt.Sprintf("%d.go", len(o.Replace)))
+	return os.WriteFile(o.Replace[seems], []byte(code), 0o644)
+}
+
+// addExamples adds the examples that are part of the module, and returns their names.
+func (o overlay) addExamples() (names []string, err error) {
+	files, err := filepath.Glob(filepath.Join(root, "examples", "*", "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		dir, base := filepath.Split(f)
+		if _, err := os.Stat(dir + "go.mod"); err == nil || strings.HasSuffix(base, "_test.go") {
+			continue
+		}
+		code, err := os.ReadFile(f)
+		if err != nil {
+			return nil, err
+		}
+		name := filepath.Base(dir)
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		if err := o.add(name+"/"+base, asPackage(string(code))); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+func (o overlay) build(packages ...string) error {
+	list, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(o.dir, "overlay.json")
+	if err := os.WriteFile(name, list, 0o644); err != nil {
+		return err
+	}
+	cmd := exec.Command("go", append([]string{"build", "-overlay", name, "-ldflags=-s", "-o", programsDir}, packages...)...) // nobody debugs them
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+}
+
+var mainFunc = regexp.MustCompile(`(?m)^func main\(\) \{`)
+
+// asPackage makes a file of a command one of a package whose function Main is that command.
+func asPackage(code string) string {
+	code = packageClause.ReplaceAllString(code, "package command")
+	return mainFunc.ReplaceAllString(code, "func Main() {")
+}
+
+// chooser returns the program that is one of the others.
+func chooser(names []string) string {
+	imports, cases := &strings.Builder{}, &strings.Builder{}
+	for i, name := range names {
+		fmt.Fprintf(imports, "\tp%d %q\n", i, module+"/docs/shown/"+name)
+		fmt.Fprintf(cases, "\tcase %q:\n\t\tp%d.Main()\n", name, i)
+	}
+	return fmt.Sprintf("package main\n\nimport (\n\t\"os\"\n\t\"path/filepath\"\n\n%s)\n\nfunc main() {\n"+
+		"\tswitch filepath.Base(os.Args[0]) {\n%s\tdefault:\n\t\tpanic(os.Args[0])\n\t}\n}\n", imports, cases)
 }

@@ -131,6 +131,7 @@ var excused = map[int]bool{}
 // on loopback in the place of the sites. It compares what they print with what the document shows: "..." stands for
 // anything, and durations, times and sizes may differ.
 func TestCommandsRun(t *testing.T) {
+	t.Parallel()
 	program(t, "cmd/amble")
 	n := 0
 	for _, d := range documents(t) {
@@ -304,7 +305,7 @@ func (s *shell) run(line string) (string, error) {
 	cmd := exec.CommandContext(s.t.Context(), "sh", "-c", line)
 	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), "TMPDIR="+s.t.TempDir(), "PATH="+programsDir+string(os.PathListSeparator)+os.Getenv("PATH"), "AMBLE_DELAY=0",
-		"GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+		"GOFLAGS=-mod=mod -ldflags=-s", "GOPROXY=off", "GOWORK=off")
 	cmd.Env = append(cmd.Env, s.env...)
 	out, err := cmd.CombinedOutput()
 	return strings.ReplaceAll(strings.ReplaceAll(string(out), s.base, shopURL), site.Host, "127.0.0.1:8808"), err

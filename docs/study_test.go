@@ -11,24 +11,43 @@ import (
 	"testing"
 )
 
-// The directory that the program of research-crawls.md writes can be checked with amble verify. The program is run
-// unchanged except for the pause, with a server on loopback.
-func TestResearchProgramCanBeVerified(t *testing.T) {
-	code := ""
-	for _, d := range documents(t) {
+// study is the program of research-crawls.md; pause is its line that a test cannot wait for.
+const (
+	study = "study"
+	pause = "cfg.Crawl.Politeness.Delay = 5 * time.Second"
+)
+
+// shownPrograms returns the programs of documents that tests run, by name: those of the cookbook, and that of
+// research-crawls.md without its pause.
+func shownPrograms() (map[string]string, error) {
+	docs, err := readDocuments()
+	if err != nil {
+		return nil, err
+	}
+	code := map[string]string{}
+	for first, recipe := range recipes(docs, "go") {
+		code[strings.Fields(first)[2]] = recipe // Command NAME …
+	}
+	for _, d := range docs {
 		for _, b := range d.blocks {
-			if filepath.Base(d.path) == "research-crawls.md" && b.lang == "go" {
-				code = b.code
+			if d.path == "docs/research-crawls.md" && b.lang == "go" {
+				code[study] = b.code
 			}
 		}
 	}
-	const pause = "cfg.Crawl.Politeness.Delay = 5 * time.Second"
-	if !strings.Contains(code, pause) {
-		t.Fatalf("the program has no %q", pause)
+	if !strings.Contains(code[study], pause) {
+		return nil, fmt.Errorf("the program of research-crawls.md has no %q", pause)
 	}
+	code[study] = strings.Replace(code[study], pause, "cfg.Crawl.Politeness.Delay = crawler.None", 1)
+	return code, nil
+}
+
+// The directory that the program of research-crawls.md writes can be checked with amble verify. The program is run
+// unchanged except for the pause, with a server on loopback.
+func TestResearchProgramCanBeVerified(t *testing.T) {
+	t.Parallel()
+	amble := program(t, "cmd/amble")
 	dir := t.TempDir()
-	writeModule(t, dir)
-	write(t, filepath.Join(dir, "main.go"), strings.Replace(code, pause, "cfg.Crawl.Politeness.Delay = crawler.None", 1))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /robots.txt", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "User-agent: *\nDisallow: /no\n") })
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<a href=/no>no</a><a href=/yes>yes</a>") })
@@ -36,8 +55,8 @@ func TestResearchProgramCanBeVerified(t *testing.T) {
 	srv := httptest.NewServer(mux)
 	defer srv.Close()
 	write(t, filepath.Join(dir, "seeds.txt"), srv.URL+"/\n")
-	run(t, dir, "go", "run", ".")
-	out := run(t, dir, program(t, "cmd/amble"), "verify", "study-1")
+	run(t, dir, filepath.Join(programsDir, study))
+	out := run(t, dir, amble, "verify", "study-1")
 	for _, want := range []string{"3 requests to 1 host", "no violation"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("amble verify does not say %q:\n%s", want, out)
@@ -55,9 +74,15 @@ func write(t *testing.T, path, text string) {
 // run runs a command in a directory and returns what it prints.
 func run(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
+	return runWith(t, nil, dir, name, args...)
+}
+
+// runWith runs a command with variables.
+func runWith(t *testing.T, env []string, dir, name string, args ...string) string {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %v: %v\n%s", name, args, err, out)

@@ -80,6 +80,7 @@ func pictured(picture []byte, class string) (lines []string) {
 //
 //	go test ./docs -run 'Reference|TerminalPicture' -update
 func TestTerminalPicture(t *testing.T) {
+	t.Parallel()
 	film, end := vt.NewFilm(pictureColumns), ""
 	watched(t, func(s *vt.Terminal) {
 		film.Add(s)
