@@ -184,6 +184,15 @@ func (a *app) complain(err error, command string) int {
 	return exitCode(err)
 }
 
+// firstUsage joins all errors into one about the user's input, or returns nil if there are none.
+func firstUsage(errs ...error) error {
+	err := errors.Join(errs...)
+	if err == nil {
+		return nil
+	}
+	return cli.Exit(cli.ExitUsage, err)
+}
+
 // exitCode returns the exit code for an error that a command returned.
 func exitCode(err error) int {
 	var of *job.Error

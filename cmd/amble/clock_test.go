@@ -8,6 +8,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/operator"
 	"github.com/amble-crawler/amble/job"
 )
 
@@ -25,7 +26,7 @@ func TestAJobOfTheFutureIsResumed(t *testing.T) {
 		}
 		a, _, errs := testApp(nil)
 		c, o := parsed(t, nil, "-o", dir, "--contact", "https://lab.university.edu/crawl", "--max-pages", pages, "https://a.test/")
-		seeds, err := seedsOf(o, c.URLs, "", a.in)
+		seeds, err := operator.Seeds(o, c.URLs, "", a.in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +36,7 @@ func TestAJobOfTheFutureIsResumed(t *testing.T) {
 		}
 		w.Apply(&cfg.Crawl)
 		w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: "https://lab.university.edu/crawl"})
-		if err := c.kept(a, &cfg, seeds, func(cfg job.Config) (*job.Job, error) { return job.Start(dir, cfg, texts(seeds)...) }); err != nil {
+		if err := c.kept(a, &cfg, seeds, func(cfg job.Config) (*job.Job, error) { return job.Start(dir, cfg, operator.Texts(seeds)...) }); err != nil {
 			t.Fatal(err)
 		}
 		return errs.String()

@@ -13,6 +13,7 @@ import (
 	"github.com/amble-crawler/amble/cluster/work"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/internal/operator"
 )
 
 // clusterCreateCmd is "amble cluster create".
@@ -43,12 +44,12 @@ Files that they name have to be at the same place on every node.`
 
 // Run executes the command.
 func (c *clusterCreateCmd) Run(a *app, o *keyflags.Origins) error {
-	seeds, err := seedsOf(o, c.URLs, c.Seeds, a.in)
+	seeds, err := operator.Seeds(o, c.URLs, c.Seeds, a.in)
 	if err != nil {
 		return err
 	}
 	cfg, err := o.Config()
-	_, idErr := whoCrawls(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
+	_, idErr := operator.Identity(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
 	if err := firstUsage(idErr, err, checkScope(&cfg, o),
 		cli.Refuse(cfg.Crawl.Render.Renders(), "render: the nodes of a cluster render no pages: leave it out, or crawl on one machine"),
 		cli.Refuse(cfg.Crawl.Sample.N > 0, "sample: no node of a cluster knows when all sitemaps are read: leave it out, or crawl on one machine")); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/internal/openfiles"
+	"github.com/amble-crawler/amble/internal/operator"
 	"github.com/amble-crawler/amble/internal/terminal"
 	"github.com/amble-crawler/amble/internal/view"
 	"github.com/amble-crawler/amble/job"
@@ -66,7 +67,7 @@ func (c *crawlCmd) Run(a *app, o *keyflags.Origins) error {
 	if c.PrintConfig || c.Commented {
 		return a.printConfig(c, o)
 	}
-	seeds, err := seedsOf(o, c.URLs, c.Seeds, a.in)
+	seeds, err := operator.Seeds(o, c.URLs, c.Seeds, a.in)
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (c *crawlCmd) Run(a *app, o *keyflags.Origins) error {
 			return err
 		}
 	}
-	return c.kept(a, &cfg, seeds, func(cfg job.Config) (*job.Job, error) { return job.Start(c.Out, cfg, texts(seeds)...) })
+	return c.kept(a, &cfg, seeds, func(cfg job.Config) (*job.Job, error) { return job.Start(c.Out, cfg, operator.Texts(seeds)...) })
 }
 
 // printConfig writes the configuration and nothing else.
@@ -102,7 +103,7 @@ func (a *app) printConfig(c *crawlCmd, o *keyflags.Origins) error {
 // config returns the crawl that the flags describe. The error names everything that is wrong with them.
 func (c *crawlFlags) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
 	cfg, err := o.Config()
-	_, idErr := whoCrawls(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
+	_, idErr := operator.Identity(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
 	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()), c.check(),
 		cli.Refuse(cfg.KeepCookies && c.Out == "", "--keep-cookies needs a directory: name one with --out"),
 		cli.Refuse(cfg.Archive && c.Out == "", "--format warc: an archive needs a directory: name one with --out"))

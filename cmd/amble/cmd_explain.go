@@ -10,9 +10,11 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/ask"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/explain"
 	"github.com/amble-crawler/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/internal/operator"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -67,9 +69,9 @@ func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
 	}
 	u, err := weburl.Parse(text)
 	if err != nil {
-		return c.print(a, &explain.Explanation{URL: text, Fate: crawler.FateInvalid, Rule: weburl.ReasonOf(err), Why: "never requested: " + badURL(text, err)})
+		return c.print(a, &explain.Explanation{URL: text, Fate: crawler.FateInvalid, Rule: weburl.ReasonOf(err), Why: "never requested: " + operator.Wrong(text, err)})
 	}
-	seeds, err := c.seeds(o, a)
+	seeds, err := operator.PerhapsSeeds(o, c.Seed, c.Seeds, a.in)
 	if err != nil {
 		return err
 	}
@@ -80,7 +82,7 @@ func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
 	if c.cfg, err = cfg.Crawler(); err != nil {
 		return keyflags.Errors(err)
 	}
-	name, err := robotsName(a, c.cfg.Agent)
+	name, err := operator.RobotsName(a.err, c.cfg.Agent)
 	if err != nil {
 		return err
 	}
@@ -132,39 +134,20 @@ func (c *explainCmd) judge(e *explain.Explanation, dir string, u weburl.URL, q e
 
 // ask requests robots.txt.
 func (c *explainCmd) ask(e *explain.Explanation, u weburl.URL, q explain.Question) (unheard, err error) {
-	ask, err := newAsker(&c.cfg, c.cfg.Politeness, []weburl.URL{u})
+	client, err := ask.New(&c.cfg, c.cfg.Politeness, []weburl.URL{u})
 	if err != nil {
 		return nil, err
 	}
-	defer ask.close()
-	info, unheard := ask.rules(context.Background(), u)
+	defer client.Close()
+	info, unheard := client.Rules(context.Background(), u)
 	e.Robots = q.ByAnswer(u, info)
-	h := ask.gate.Host(u.Host())
+	h := client.Gate.Host(u.Host())
 	e.Delay, e.Clause = h.Delay.Seconds(), h.Clause
-	addr, _ := ask.fetcher.Resolve(context.Background(), u) // without one no entry holds by its address
+	addr, _ := client.Fetcher.Resolve(context.Background(), u) // without one no entry holds by its address
 	if s, ok := c.cfg.SettingsOf()(u.Host(), addr); ok {
 		e.Settings = job.EntryText(&s)
 	}
 	return unheard, nil
-}
-
-// seeds returns the seeds of the crawl in question, or none if none were named.
-func (c *explainCmd) seeds(o *keyflags.Origins, a *app) ([]weburl.URL, error) {
-	list := c.Seed
-	if len(list) == 0 {
-		list = o.File().URLs()
-	}
-	if len(list) == 0 {
-		list = o.Job().URLs()
-	}
-	if c.Seeds != "" {
-		lines, err := readLines(c.Seeds, a.in)
-		if err != nil {
-			return nil, cli.Usage("--seeds: %w", err)
-		}
-		list = append(list[:len(list):len(list)], lines...)
-	}
-	return parseURLs("seed", list)
 }
 
 func (c *explainCmd) print(a *app, e *explain.Explanation) error {
@@ -202,31 +185,11 @@ func (c *explainCmd) forOwner(a *app) error {
 		}
 		return r.Evidence(host, a.out)
 	}
-	q, cfg, err := questionOf(a, r)
+	q, cfg, err := explain.QuestionOf(a.err, r)
 	if err != nil {
 		return err
 	}
 	return explain.Account(a.out, r, account, q, cfg.Contact)
-}
-
-// questionOf returns what robots.txt was asked in a job, and its settings as far as they can be in force again.
-func questionOf(a *app, r *job.Reader) (q explain.Question, cfg crawler.Config, err error) {
-	if cfg, err = settingsOf(r); err != nil {
-		return q, cfg, err
-	}
-	q.Dialect = cfg.Politeness.Dialect
-	q.Agent, err = robotsName(a, cfg.Agent)
-	return q, cfg, err
-}
-
-// settingsOf returns the settings of a job, as far as they can be in force again: more is of no interest to those who look at it.
-func settingsOf(r *job.Reader) (crawler.Config, error) {
-	all, err := r.Settings()
-	if err != nil {
-		return crawler.Config{}, err
-	}
-	cfg, _ := all.Config()
-	return cfg.Crawl, nil
 }
 
 func notJob(dir string) error {

@@ -11,8 +11,10 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/identity"
+	"github.com/amble-crawler/amble/internal/ask"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/internal/operator"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
@@ -108,7 +110,7 @@ func (c *identityCmd) manage(a *app, o *keyflags.Origins, cfg *job.Config, folde
 func (c *identityCmd) profile(o *keyflags.Origins, cfg *job.Config, p identity.Profile) (identity.Profile, error) {
 	x := &cfg.Crawl
 	if o.Given("agent") || o.Given("contact") || p.UserAgent == "" {
-		id, err := identityOf(x.Agent, x.Contact)
+		id, err := operator.PublicIdentity(x.Agent, x.Contact)
 		if err != nil {
 			return p, err
 		}
@@ -150,13 +152,6 @@ func (c *identityCmd) profile(o *keyflags.Origins, cfg *job.Config, p identity.P
 	}
 	p.Sign = cfg.SignMode
 	return p, nil
-}
-
-// identityOf returns the identity of the crawler. A published one needs a contact.
-func identityOf(agent, contact string) (politeness.Identity, error) {
-	name, version, _ := strings.Cut(agent, "/")
-	id := politeness.Identity{Product: name, Version: version, Contact: contact}
-	return id, cli.UsageOf("--agent, --contact: ", id.Validate(false))
 }
 
 // show prints the locations of all files.
@@ -201,11 +196,11 @@ func (c *identityCmd) checkPage(a *app, cfg *job.Config, now time.Time) error {
 // polite returns a function that fetches as a crawl does: robots.txt first, one request at a time, with the same
 // pauses.
 func (c *identityCmd) polite(cfg *job.Config, page string) (identity.Get, func(), error) {
-	urls, err := parseURLs("URL", []string{page})
+	u, err := operator.URL("URL", page)
 	if err != nil {
 		return nil, nil, err
 	}
-	asker, err := newAsker(&cfg.Crawl, cfg.Crawl.Politeness, urls)
+	client, err := ask.New(&cfg.Crawl, cfg.Crawl.Politeness, []weburl.URL{u})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -214,12 +209,12 @@ func (c *identityCmd) polite(cfg *job.Config, page string) (identity.Get, func()
 		if err != nil {
 			return nil, err
 		}
-		page, err := asker.client.Get(ctx, u, politeness.Page)
+		page, err := client.Get(ctx, u, politeness.Page)
 		if err != nil {
 			return nil, err
 		}
 		return &identity.Response{Status: page.Status, Header: page.Header, Body: page.Body}, nil
-	}, asker.close, nil
+	}, client.Close, nil
 }
 
 // verdict prints the result of a check.

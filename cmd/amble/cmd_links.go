@@ -9,9 +9,12 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/ask"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/explain"
 	"github.com/amble-crawler/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/internal/operator"
+	"github.com/amble-crawler/amble/internal/view"
 )
 
 // linksCmd is "amble links".
@@ -39,7 +42,7 @@ URL, its text, and the rule that decided. The links are not judged by robots.txt
 
 // Run executes the command.
 func (c *linksCmd) Run(a *app, o *keyflags.Origins) error {
-	cfg, err := pageConfig(o)
+	cfg, err := ask.PageConfig(o)
 	if err != nil {
 		return err
 	}
@@ -63,17 +66,17 @@ func (c *linksCmd) Run(a *app, o *keyflags.Origins) error {
 
 // fetched examines a page on the web, which is requested as in a crawl.
 func (c *linksCmd) fetched(a *app, o *keyflags.Origins, cfg crawler.Config, see func(*crawler.Visit)) error {
-	urls, err := parseURLs("URL", []string{c.Page})
+	u, err := operator.URL("URL", c.Page)
 	if err != nil {
 		return err
 	}
 	if c.Base != "" {
 		return cli.Usage("--base is for a page from a file: a page on the web has its own address")
 	}
-	if err := pageAccess(o, &cfg, urls[0]); err != nil {
+	if err := ask.PageAccess(o, &cfg, u); err != nil {
 		return err
 	}
-	return a.onePage(cfg, urls[0], func(v *crawler.Visit) {
+	return ask.Page(a.view(view.Flags{}), cfg, u, func(v *crawler.Visit) {
 		if v.Outcome == crawler.Fetched {
 			see(v)
 		}
@@ -85,19 +88,19 @@ func (c *linksCmd) read(a *app, cfg crawler.Config, see func(*crawler.Visit)) er
 	if c.Base == "" {
 		return cli.Usage("%s: the links of a file need --base URL, the address of the page (and a page on the web is given in full, as in https://site.to.crawl/)", c.Page)
 	}
-	base, err := parseURLs("--base", []string{c.Base})
+	base, err := operator.URL("--base", c.Base)
 	if err != nil {
 		return err
 	}
-	page, err := readFile(c.Page, a.in)
+	page, err := operator.File(c.Page, a.in)
 	if err != nil {
 		return cli.Usage("page: %w", err)
 	}
-	scope, err := cfg.SeedScope(base[0])
+	scope, err := cfg.SeedScope(base)
 	if err != nil {
 		return cli.UsageOf("", err)
 	}
-	p := explain.Page{Base: base[0], Body: page, Config: cfg, Scope: scope, XHTML: isXHTMLFile(c.Page)}
+	p := explain.Page{Base: base, Body: page, Config: cfg, Scope: scope, XHTML: isXHTMLFile(c.Page)}
 	return cli.UsageOf("", p.Judge(see))
 }
 

@@ -7,8 +7,10 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/ask"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/internal/operator"
 	"github.com/amble-crawler/amble/plan"
 )
 
@@ -43,7 +45,7 @@ and why, the pages known, and the least time that this polite crawl can take.`
 
 // Run executes the command.
 func (c *planCmd) Run(a *app, o *keyflags.Origins) error {
-	seeds, err := seedsOf(o, c.URLs, c.Seeds, a.in)
+	seeds, err := operator.Seeds(o, c.URLs, c.Seeds, a.in)
 	if err != nil {
 		return err
 	}
@@ -57,13 +59,13 @@ func (c *planCmd) Run(a *app, o *keyflags.Origins) error {
 	if err != nil {
 		return keyflags.Errors(err)
 	}
-	ask, err := newAsker(&c.cfg, c.cfg.Politeness, seeds)
+	client, err := ask.New(&c.cfg, c.cfg.Politeness, seeds)
 	if err != nil {
 		return err
 	}
-	defer ask.close()
+	defer client.Close()
 	survey := plan.Survey{
-		Client: ask.client, Politeness: ask.policy, Crawl: c.cfg, Service: time.Duration(c.Service),
+		Client: client.Client, Politeness: client.Policy, Crawl: c.cfg, Service: time.Duration(c.Service),
 		Pages: c.expected(), MaxPages: c.cfg.Limits.Pages, MaxPerHost: c.cfg.Limits.PagesPerHost,
 	}
 	p, err := survey.Plan(context.Background(), seeds...)

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/internal/operator"
 	"github.com/amble-crawler/amble/job"
 )
 
@@ -36,7 +37,7 @@ func (c *resumeCmd) Run(a *app, o *keyflags.Origins) error {
 		_, err := job.Open(c.Dir) // its error says what the directory is instead
 		return err
 	}
-	seeds, err := seedsOf(o, nil, c.Seeds, a.in)
+	seeds, err := operator.Seeds(o, nil, c.Seeds, a.in)
 	if err != nil {
 		return err
 	}
@@ -48,5 +49,5 @@ func (c *resumeCmd) Run(a *app, o *keyflags.Origins) error {
 	for _, outcome := range c.Retry {
 		retry = append(retry, crawler.Outcome(outcome))
 	}
-	return c.kept(a, &cfg, seeds, func(cfg job.Config) (*job.Job, error) { return job.Resume(c.Dir, cfg, texts(seeds), retry...) })
+	return c.kept(a, &cfg, seeds, func(cfg job.Config) (*job.Job, error) { return job.Resume(c.Dir, cfg, operator.Texts(seeds), retry...) })
 }

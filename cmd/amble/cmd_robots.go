@@ -9,9 +9,11 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/amble-crawler/amble/internal/ask"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/explain"
 	"github.com/amble-crawler/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/internal/operator"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
@@ -68,22 +70,22 @@ func (c *robotsCmd) Run(a *app, o *keyflags.Origins) error {
 }
 
 func (c *robotsCmd) urls(stdin io.Reader) ([]weburl.URL, error) {
-	var texts []string
+	var list []string
 	for _, arg := range c.URLs {
 		if arg != "-" {
-			texts = append(texts, arg)
+			list = append(list, arg)
 			continue
 		}
-		lines, err := readLines(arg, stdin)
+		lines, err := operator.Lines(arg, stdin)
 		if err != nil {
 			return nil, cli.Usage("stdin: %w", err)
 		}
-		texts = append(texts, lines...)
+		list = append(list, lines...)
 	}
-	if len(texts) == 0 {
+	if len(list) == 0 {
 		return nil, cli.Usage("no URLs to judge: stdin had none")
 	}
-	return parseURLs("URL", texts)
+	return operator.URLs("URL", list)
 }
 
 // judge returns the function that judges a URL, either by a file or by requesting robots.txt, and a function to be
@@ -93,7 +95,7 @@ func (c *robotsCmd) judge(a *app, o *keyflags.Origins, urls []weburl.URL) (judge
 	if err != nil {
 		return nil, nil, err
 	}
-	name, err := robotsName(a, cfg.Crawl.Agent)
+	name, err := operator.RobotsName(a.err, cfg.Crawl.Agent)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -105,12 +107,12 @@ func (c *robotsCmd) judge(a *app, o *keyflags.Origins, urls []weburl.URL) (judge
 	if err := cfg.Access(&cfg.Crawl, urls...); err != nil {
 		return nil, nil, keyflags.Errors(err)
 	}
-	ask, err := newAsker(&cfg.Crawl, politeness.Config{}, urls)
+	client, err := ask.New(&cfg.Crawl, politeness.Config{}, urls)
 	if err != nil {
 		return nil, nil, err
 	}
 	return func(u weburl.URL) (*explain.Judgement, error) {
-		info, err := ask.rules(context.Background(), u)
+		info, err := client.Rules(context.Background(), u)
 		return q.ByAnswer(u, info), err
-	}, ask.close, nil
+	}, client.Close, nil
 }

@@ -9,11 +9,13 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/ask"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/internal/operator"
 	"github.com/amble-crawler/amble/internal/shell"
 	"github.com/amble-crawler/amble/internal/terminal"
-	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/internal/view"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -51,7 +53,7 @@ func (c *shellCmd) Run(a *app, o *keyflags.Origins) error {
 		u, err = c.fetched(a, o, &s)
 	} else {
 		var done func() error
-		if u, done, err = c.recorded(o, &s); done != nil {
+		if u, done, err = s.Open(c.Subject, c.Of, func() (crawler.Config, error) { return ask.PageConfig(o) }); done != nil {
 			defer func() { _ = done() }() // only read
 		}
 	}
@@ -83,80 +85,24 @@ func (c *shellCmd) Run(a *app, o *keyflags.Origins) error {
 
 // fetched requests a page on the web, and keeps it for the shell.
 func (c *shellCmd) fetched(a *app, o *keyflags.Origins, s *shell.Shell) (weburl.URL, error) {
-	urls, err := parseURLs("URL", []string{c.Subject})
+	u, err := operator.URL("URL", c.Subject)
 	if err != nil {
-		return weburl.URL{}, err
+		return u, err
 	}
 	if c.Of != "" {
-		return urls[0], cli.Usage("one page is looked at: the first of two arguments is a job directory or a WARC file")
+		return u, cli.Usage("one page is looked at: the first of two arguments is a job directory or a WARC file")
 	}
-	cfg, err := pageConfig(o)
+	cfg, err := ask.PageConfig(o)
 	if err == nil {
-		err = pageAccess(o, &cfg, urls[0])
+		err = ask.PageAccess(o, &cfg, u)
 	}
 	if err != nil {
-		return urls[0], err
+		return u, err
 	}
 	var had shell.Capture
 	s.Crawl, s.Offline = cfg, had.Apply
 	cfg.Fetch.Record, cfg.KeepRobots = true, had.Add
-	return urls[0], a.onePage(cfg, urls[0], func(v *crawler.Visit) { _ = had.Add(v.Page) }) // it never fails
-}
-
-// recorded opens what was recorded. done closes it; it may be nil.
-func (c *shellCmd) recorded(o *keyflags.Origins, s *shell.Shell) (u weburl.URL, done func() error, err error) {
-	if _, err := os.Stat(c.Subject); err != nil {
-		return u, nil, cli.Usage("%s: %w (a page on the web is given in full, as in https://site.to.crawl/)", c.Subject, cli.Cause(err))
-	}
-	rec, err := job.Replay(c.Subject)
-	if err != nil {
-		return u, nil, err
-	}
-	s.Offline = rec.Apply
-	first := c.Of
-	if job.Holds(c.Subject) {
-		s.Crawl, s.Seeds, err = ofJob(c.Subject)
-		if first == "" && len(s.Seeds) > 0 {
-			first = s.Seeds[0].String()
-		}
-	} else {
-		s.Crawl, err = pageConfig(o)
-	}
-	for url, broken := range rec.URLs() {
-		if first != "" || err != nil {
-			break
-		}
-		if err = broken; !strings.HasSuffix(url, "/robots.txt") {
-			first = url
-		}
-	}
-	if err != nil {
-		return u, rec.Close, err
-	}
-	urls, err := parseURLs("URL", []string{first})
-	if err == nil {
-		u = urls[0]
-	}
-	return u, rec.Close, err
-}
-
-// ofJob returns the configuration of a job's crawl, and its seeds.
-func ofJob(dir string) (crawler.Config, []weburl.URL, error) {
-	r, err := job.Read(dir)
-	if err != nil {
-		return crawler.Config{}, nil, err
-	}
-	defer func() { _ = r.Close() }() // only read
-	m, err := r.Manifest()
-	if err != nil {
-		return crawler.Config{}, nil, err
-	}
-	cfg, err := r.Config()
-	if err != nil {
-		return crawler.Config{}, nil, err
-	}
-	seeds, err := parseURLs("seed", m.Seeds)
-	return cfg.Crawl, seeds, err
+	return u, ask.Page(a.view(view.Flags{}), cfg, u, func(v *crawler.Visit) { _ = had.Add(v.Page) }) // it never fails
 }
 
 // onSignal calls f when the process is told to end, which it then does, until the returned function is called.

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/amble-crawler/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/internal/operator"
 	"github.com/amble-crawler/amble/job"
 )
 
@@ -52,7 +53,7 @@ func TestPrintConfigFedBackGivesTheSameCrawl(t *testing.T) {
 		if want, got := yamlOf(t, first), yamlOf(t, printed(o2)); !reflect.DeepEqual(want, got) {
 			t.Fatalf("printed %v, fed back and printed again %v", want, got)
 		}
-		seeds, err := seedsOf(o2, again.URLs, "", nil)
+		seeds, err := operator.Seeds(o2, again.URLs, "", nil)
 		if err != nil || len(seeds) != 1 {
 			t.Fatalf("seeds %v, %v", seeds, err)
 		}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/internal/openfiles"
+	"github.com/amble-crawler/amble/internal/operator"
 	"github.com/amble-crawler/amble/internal/view"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/plan"
@@ -45,8 +45,8 @@ type opened interface {
 // ending is how a crawl ended.
 type ending struct {
 	*crawler.Report
-	signal int      // exit code of the signal that ended it; 0 if none did
-	seeds  []string // the outcomes of the first seeds that were not fetched
+	signal int    // exit code of the signal that ended it; 0 if none did
+	seeds  string // the outcomes of the first seeds that were not fetched, as lines
 
 	vain *crawler.UnreachableError // nil if any host answered
 }
@@ -60,14 +60,6 @@ func (e *ending) how(err error) string {
 		return "interrupted"
 	}
 	return ""
-}
-
-// seedsFate returns the outcomes of seeds as lines of an error message.
-func (e *ending) seedsFate() string {
-	if len(e.seeds) == 0 {
-		return ""
-	}
-	return ":\n  " + strings.Join(e.seeds, "\n  ")
 }
 
 // crawl runs a crawl with its status, its summary and its signal handling. The ending is nil if the crawl could not
@@ -110,7 +102,7 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	stopStatus := j.view.Watch(c, &j.cfg, look)
 	rep, err := run.Run(ctx)
 	stopStatus()
-	end := &ending{Report: rep, signal: stopSignals(), seeds: w.Seeds()}
+	end := &ending{Report: rep, signal: stopSignals(), seeds: w.SeedsFate()}
 	if rep == nil {
 		return nil, keyflags.Errors(err)
 	}
@@ -149,7 +141,7 @@ func (m *memoryCrawl) HostPending(host string) int { return m.queue.HostPending(
 // Run runs the crawl.
 func (m *memoryCrawl) Run(ctx context.Context) (*crawler.Report, error) {
 	defer func() { _ = m.queue.Close() }() // closing a memory store cannot fail
-	return m.crawler.Run(ctx, texts(m.seeds)...)
+	return m.crawler.Run(ctx, operator.Texts(m.seeds)...)
 }
 
 // kept runs a crawl that is kept in the directory that --out names.
@@ -233,11 +225,11 @@ func (c *crawlFlags) verdict(cfg *job.Config, end *ending, err error) error {
 	}
 	switch {
 	case end.vain != nil:
-		return cli.Exit(cli.ExitNothing, errors.New(vainText(end.vain)))
+		return cli.Exit(cli.ExitNothing, errors.New(view.Unreachable(end.vain)))
 	case end.Finish == crawler.FinishErrors:
 		return cli.Exit(cli.ExitFailures, fmt.Errorf("ended because %s failed (--max-errors)", cli.Plural(cfg.Crawl.Limits.Errors, "URL")))
 	case end.Pages+end.Outcomes[crawler.NotModified] == 0:
-		return cli.Exit(cli.ExitNothing, errors.New("nothing was fetched"+end.seedsFate()))
+		return cli.Exit(cli.ExitNothing, errors.New("nothing was fetched"+end.seeds))
 	case c.FailOnLimit && end.Finish.Limit():
 		return cli.Exit(cli.ExitLimit, fmt.Errorf("the limit %s ended the crawl with %s left", report.LimitName(end.Finish), cli.Plural(end.Left, "URL")))
 	}
@@ -260,17 +252,4 @@ func restrain(v *view.View, c *crawler.Config) {
 	if note := s.Note(wanted, c.Concurrency); note != "" {
 		v.Tell("%s", note)
 	}
-}
-
-// vainText describes what a crawl tried if no host answered.
-func vainText(e *crawler.UnreachableError) string {
-	var b strings.Builder
-	b.WriteString("nothing was fetched, no host answered:")
-	for _, t := range e.Tried[:min(len(e.Tried), view.MostTold)] {
-		fmt.Fprintf(&b, "\n  %s: %s (%s)", t.URL, cli.Printable(strings.TrimPrefix(t.Err.Error(), "fetcher: ")), cli.Plural(t.Attempts, "attempt"))
-	}
-	if n := len(e.Tried) - view.MostTold; n > 0 {
-		fmt.Fprintf(&b, "\n  and %s more", cli.Plural(n, "host"))
-	}
-	return b.String()
 }

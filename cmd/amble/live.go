@@ -1,20 +1,16 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"os"
-	"strings"
 
-	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/digest"
 	"github.com/amble-crawler/amble/internal/explain"
 	"github.com/amble-crawler/amble/internal/live"
+	"github.com/amble-crawler/amble/internal/operator"
 	"github.com/amble-crawler/amble/internal/view"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/plan"
-	"github.com/amble-crawler/amble/weburl"
 )
 
 // liveFlags say where a crawl is shown while it runs.
@@ -43,7 +39,7 @@ func (f *liveFlags) page(j *crawlJob) (*live.Opening, error) {
 		return nil, cli.UsageOf("--listen: ", err)
 	}
 	if f.ListenToken != "" {
-		if err := setToken(p, f.ListenToken); err != nil {
+		if err := p.TokenFile(f.ListenToken); err != nil {
 			p.Close()
 			return nil, cli.UsageOf("--listen-token: ", err)
 		}
@@ -52,22 +48,10 @@ func (f *liveFlags) page(j *crawlJob) (*live.Opening, error) {
 	return p, nil
 }
 
-// setToken gives the page the token in a file.
-func setToken(p *live.Opening, name string) error {
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	if err := p.Token(strings.TrimSpace(string(b))); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
-}
-
 // serve begins to serve the page of a crawl that is about to begin.
 func (j *crawlJob) serve(a *app, p *live.Opening, run opened, look *plan.Outlook) error {
 	c := live.Config{
-		Seeds: texts(j.seeds), Agent: j.cfg.Agent, Dir: j.dir, Limits: j.cfg.Limits, Crawler: run.Crawler(), Outlook: look,
+		Seeds: operator.Texts(j.seeds), Agent: j.cfg.Agent, Dir: j.dir, Limits: j.cfg.Limits, Crawler: run.Crawler(), Outlook: look,
 		Control: live.Over{Crawler: run.Crawler()}, Timeout: j.cfg.Fetch.FetchTimeout, Debug: j.watch.Debug,
 	}
 	if j.dir == "" {
@@ -86,7 +70,7 @@ func (j *crawlJob) serve(a *app, p *live.Opening, run opened, look *plan.Outlook
 	if err != nil {
 		return err
 	}
-	c.Source, c.Why = r.Follow(), a.why(j.dir)
+	c.Source, c.Why = r.Follow(), explain.Job(a.err, j.dir)
 	if control, ok := run.(live.Control); ok {
 		c.Control = control
 	}
@@ -99,33 +83,6 @@ func tellPage(v *view.View, url string, public bool) {
 	v.Answer("watch it at %s", url)
 	if public {
 		v.Tell("other machines can reach that address, and nothing is encrypted: whoever sees the token controls the crawl")
-	}
-}
-
-// why returns a function that writes what a job says about a URL.
-func (a *app) why(dir string) func(text string, w io.Writer) error {
-	return func(text string, w io.Writer) error {
-		u, err := weburl.Parse(text)
-		if err != nil {
-			return err
-		}
-		r, err := job.Read(dir)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = r.Close() }() // only read
-		q, _, err := questionOf(a, r)
-		if err != nil {
-			return err
-		}
-		e := explain.New(u)
-		e.Fate = crawler.FateFollow
-		if err := e.Recall(r, u, q); err != nil {
-			return err
-		}
-		e.Conclude()
-		_, err = io.WriteString(w, e.Text())
-		return err
 	}
 }
 
@@ -162,12 +119,12 @@ func (c *serveCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := settingsOf(r)
+	cfg, err := explain.SettingsOf(r)
 	if err != nil {
 		return err
 	}
 	s, err := live.Show(c.Listen, live.Config{
-		Seeds: m.Seeds, Agent: cfg.Agent, Dir: c.Dir, Limits: cfg.Limits, Source: r.Follow(), Why: a.why(c.Dir),
+		Seeds: m.Seeds, Agent: cfg.Agent, Dir: c.Dir, Limits: cfg.Limits, Source: r.Follow(), Why: explain.Job(a.err, c.Dir),
 		Digest: digest.New(digest.Config{Audit: rules, Body: r.RobotsBody}), State: func() live.State { return stateOf(r) },
 	})
 	if err != nil {

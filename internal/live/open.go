@@ -1,6 +1,9 @@
 package live
 
 import (
+	"fmt"
+	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -64,9 +67,18 @@ func (o *Opening) Serve(c Config, rules audit.Config, body audit.Body) {
 	o.server.Serve(o.live)
 }
 
-// Token makes the page's token one that is the same whenever the crawl is started, so that a program such as Prometheus can have
-// it. Without it, each start has a new one. It must be called before Serve.
-func (o *Opening) Token(token string) error { return o.server.guard.setToken(token) }
+// TokenFile makes the page's token the one in a file, which is the same whenever the crawl is started, so that a program such as
+// Prometheus can have it. Without it, each start has a new one. It must be called before Serve.
+func (o *Opening) TokenFile(name string) error {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if err := o.server.guard.setToken(strings.TrimSpace(string(b))); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
 
 // URL returns the address of the page, with the token that opens it unless that is the operator's.
 func (o *Opening) URL() string { return o.server.URL() }

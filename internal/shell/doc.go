@@ -3,5 +3,5 @@
 // those of a crawl.
 //
 // Reading order: shell.go (the pages), prompt.go (lines, and the commands), look.go (what the commands print), capture.go
-// (answers in memory), terminal.go (editing of lines).
+// (answers in memory), recorded.go (archives), terminal.go (editing of lines).
 package shell

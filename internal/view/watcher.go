@@ -31,11 +31,14 @@ func (v *View) Follow(giveUp time.Duration, pages bool) *Watcher {
 	return &Watcher{view: v, pages: pages, giveUp: giveUp}
 }
 
-// Seeds returns the outcomes of the first seeds that were not fetched.
-func (w *Watcher) Seeds() []string {
+// SeedsFate returns the outcomes of the first seeds that were not fetched, as lines of an error message; "" if there are none.
+func (w *Watcher) SeedsFate() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.seeds
+	if len(w.seeds) == 0 {
+		return ""
+	}
+	return ":\n  " + strings.Join(w.seeds, "\n  ")
 }
 
 // Trace returns the trace by which the crawl tells its Watcher of its events.
@@ -96,13 +99,26 @@ func (w *Watcher) visited(v *crawler.Visit) {
 	w.view.log.Debug("visit", "url", v.URL, "outcome", string(v.Outcome), "status", v.Status(), "reason", v.Reason)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.seeds) < MostTold && v.Outcome != crawler.Fetched && (v.Kind == frontier.KindSeed || len(v.Hops) > 0) {
+	if len(w.seeds) < mostTold && v.Outcome != crawler.Fetched && (v.Kind == frontier.KindSeed || len(v.Hops) > 0) {
 		w.seeds = append(w.seeds, fate(v))
 	}
 }
 
-// MostTold is the maximum number of outcomes that the message of a crawl that fetched nothing has.
-const MostTold = 5
+// mostTold is the maximum number of outcomes that the message of a crawl that fetched nothing has.
+const mostTold = 5
+
+// Unreachable describes what a crawl tried that no host answered.
+func Unreachable(e *crawler.UnreachableError) string {
+	var b strings.Builder
+	b.WriteString("nothing was fetched, no host answered:")
+	for _, t := range e.Tried[:min(len(e.Tried), mostTold)] {
+		fmt.Fprintf(&b, "\n  %s: %s (%s)", t.URL, cli.Printable(strings.TrimPrefix(t.Err.Error(), "fetcher: ")), cli.Plural(t.Attempts, "attempt"))
+	}
+	if n := len(e.Tried) - mostTold; n > 0 {
+		fmt.Fprintf(&b, "\n  and %s more", cli.Plural(n, "host"))
+	}
+	return b.String()
+}
 
 // fate describes the outcome of a URL that was not fetched.
 func fate(v *crawler.Visit) string {

@@ -1,4 +1,4 @@
-package main
+package ask
 
 import (
 	"context"
@@ -9,16 +9,17 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/internal/operator"
 	"github.com/amble-crawler/amble/internal/view"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// pageGiveUp is how long requests for an unreachable robots.txt are retried for a single page.
-const pageGiveUp = 10 * time.Second
+// giveUp is how long requests for an unreachable robots.txt are retried for a single page.
+const giveUp = 10 * time.Second
 
-// pageConfig returns the configuration of a crawl with one page as its seed.
-func pageConfig(o *keyflags.Origins) (crawler.Config, error) {
+// PageConfig returns the configuration of a crawl with one page as its seed: what it would follow, and what its connections are.
+func PageConfig(o *keyflags.Origins) (crawler.Config, error) {
 	cfg, err := o.Config()
 	x := &cfg.Crawl
 	return crawler.Config{
@@ -30,8 +31,8 @@ func pageConfig(o *keyflags.Origins) (crawler.Config, error) {
 	}, err
 }
 
-// pageAccess adds to cfg what the site of a page is shown by whom it gave access to it.
-func pageAccess(o *keyflags.Origins, cfg *crawler.Config, u weburl.URL) error {
+// PageAccess adds to cfg what the site of a page is shown by whom it gave access to it.
+func PageAccess(o *keyflags.Origins, cfg *crawler.Config, u weburl.URL) error {
 	given, err := o.Config()
 	if err != nil {
 		return err
@@ -48,15 +49,15 @@ func rulesOf(hosts []crawler.HostSettings) (rules []crawler.HostSettings) {
 	return rules
 }
 
-// onePage requests one page as in a crawl, after its robots.txt, and calls see with its visit, and before that with those
-// of redirects.
-func (a *app) onePage(cfg crawler.Config, u weburl.URL, see func(*crawler.Visit)) error {
-	if _, err := whoCrawls(cfg.Agent, cfg.Contact, []weburl.URL{u}); err != nil {
+// Page requests one page as in a crawl, after its robots.txt, and calls see with its visit, and before that with those of
+// redirects. v tells what happens meanwhile.
+func Page(v *view.View, cfg crawler.Config, u weburl.URL, see func(*crawler.Visit)) error {
+	if _, err := operator.Identity(cfg.Agent, cfg.Contact, []weburl.URL{u}); err != nil {
 		return err
 	}
-	w := a.view(view.Flags{}).Follow(pageGiveUp, false)
+	w := v.Follow(giveUp, false)
 	cfg.Limits.Pages, cfg.Concurrency, cfg.Trace = 1, 1, w.Trace()
-	cfg.Politeness = politeness.Config{RobotsGiveUp: pageGiveUp}
+	cfg.Politeness = politeness.Config{RobotsGiveUp: giveUp}
 	cfg.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
 		see(v)
 		if v.Outcome != crawler.Fetched {
@@ -71,11 +72,10 @@ func (a *app) onePage(cfg crawler.Config, u weburl.URL, see func(*crawler.Visit)
 	rep, err := crawl.Run(context.Background(), u.String())
 	var vain *crawler.UnreachableError
 	if errors.As(err, &vain) {
-		return cli.Exit(cli.ExitNothing, errors.New(vainText(vain)))
+		return cli.Exit(cli.ExitNothing, errors.New(view.Unreachable(vain)))
 	}
 	if err == nil && rep.Pages == 0 {
-		end := ending{Report: rep, seeds: w.Seeds()}
-		err = cli.Exit(cli.ExitNothing, errors.New("the page was not fetched"+end.seedsFate()))
+		err = cli.Exit(cli.ExitNothing, errors.New("the page was not fetched"+w.SeedsFate()))
 	}
 	return err
 }

@@ -1,8 +1,13 @@
-package main
+// Package operator reads what the operator of a crawl says: who crawls, and which URLs. Its errors say what is wrong and what to
+// write instead.
+//
+// Reading order: who.go (the crawler's identity), urls.go (seeds, and files of them).
+package operator
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/amble-crawler/amble/internal/cli"
@@ -12,10 +17,9 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// whoCrawls checks who crawls. The contact may be missing only if nothing but loopback is requested.
-func whoCrawls(agent, contact string, urls []weburl.URL) (politeness.Identity, error) {
-	name, version, _ := strings.Cut(agent, "/")
-	id := politeness.Identity{Product: name, Version: version, Contact: contact}
+// Identity returns who crawls these URLs. The contact may be missing only if nothing but loopback is requested.
+func Identity(agent, contact string, urls []weburl.URL) (politeness.Identity, error) {
+	id := identity(agent, contact)
 	bare := id
 	bare.Contact = ""
 	err := cli.UsageOf("--agent: ", bare.Validate(true))
@@ -29,27 +33,29 @@ func whoCrawls(agent, contact string, urls []weburl.URL) (politeness.Identity, e
 	return id, err
 }
 
-// robotsName returns the name that robots.txt is read for. If agent is a whole User-Agent header, the name is printed,
+// PublicIdentity returns who crawls, to be published: a contact is needed.
+func PublicIdentity(agent, contact string) (politeness.Identity, error) {
+	id := identity(agent, contact)
+	return id, cli.UsageOf("--agent, --contact: ", id.Validate(false))
+}
+
+func identity(agent, contact string) politeness.Identity {
+	name, version, _ := strings.Cut(agent, "/")
+	return politeness.Identity{Product: name, Version: version, Contact: contact}
+}
+
+// RobotsName returns the name that robots.txt is read for. If agent is a whole User-Agent header, the name is printed,
 // because it may differ from the expected one.
-func robotsName(a *app, agent string) (string, error) {
+func RobotsName(errs io.Writer, agent string) (string, error) {
 	name := robots.ProductToken(agent)
 	product, _, _ := strings.Cut(agent, "/")
 	switch {
 	case name == "":
 		return "", cli.Usage("--agent %q: want a name, as in mybot or mybot/1.0", agent)
 	case strings.ContainsAny(agent, " ;("):
-		fmt.Fprintf(a.err, "amble: robots.txt is read for %q\n", name)
+		fmt.Fprintf(errs, "amble: robots.txt is read for %q\n", name)
 	case name != product:
 		return "", cli.Usage("--agent %q: a robots.txt can name letters, digits, - and _ only: it would be read for %q", agent, name)
 	}
 	return name, nil
-}
-
-// firstUsage joins all errors into one about the user's input, or returns nil if there are none.
-func firstUsage(errs ...error) error {
-	err := errors.Join(errs...)
-	if err == nil {
-		return nil
-	}
-	return cli.Exit(cli.ExitUsage, err)
 }
