@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/amble-crawler/amble/render"
-	"github.com/amble-crawler/amble/render/rendertest"
 )
 
 // A page may read what another origin answers, as it was requested without credentials. The question whether it may is
 // answered without asking that origin.
 func TestPreflightIsNotSent(t *testing.T) {
-	r := rendertest.Browser(t)
+	t.Parallel()
+	r := common.get(t)
 	other := newSite(t, files{"/data": `{"v": "from elsewhere"}`, "/lib.js": `export default "module from elsewhere"`})
 	s := newSite(t, files{"/": fmt.Sprintf(`<!doctype html><p id=out></p><script type=module>
 		const lib = await import("%[1]s/lib.js");
@@ -34,7 +34,8 @@ func TestPreflightIsNotSent(t *testing.T) {
 
 // A page that isolates itself from other origins can use what they answer, as they were not asked by it.
 func TestIsolatedPageUsesOtherOrigins(t *testing.T) {
-	r := rendertest.Browser(t)
+	t.Parallel()
+	r := common.get(t)
 	other := newSite(t, files{"/lib.js": `out.textContent = "run " + crossOriginIsolated`})
 	s := newSite(t, files{"/": fmt.Sprintf(`<!doctype html><p id=out></p><script src="%s/lib.js"></script>`, other.server.URL)})
 	s.header = http.Header{"Cross-Origin-Opener-Policy": {"same-origin"}, "Cross-Origin-Embedder-Policy": {"require-corp"}}

@@ -58,6 +58,7 @@ func sent(t *testing.T, pid int) map[string]string {
 
 // In the namespace, nothing has left any socket: the kernel has sent no packet, not even to loopback.
 func TestNothingIsSent(t *testing.T) {
+	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Tabs: 1})
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -81,6 +82,7 @@ func TestNothingIsSent(t *testing.T) {
 // With flags, what is not intercepted goes to the listener that counts, and nowhere else. The test has no network but a
 // loopback of its own, so that nothing could get far if that were wrong.
 func TestFlagsStopConnections(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can take the network away and have another user run the browser")
 	}
@@ -150,8 +152,9 @@ func TestMainWithoutNamespaces(t *testing.T) {
 
 // Where there are no namespaces, the error says which setting to look at.
 func TestWithoutNamespaces(t *testing.T) {
-	rendertest.Browser(t).Close() // or skip
-	const sysResource = 24        // the capability to set limits, in the namespace
+	t.Parallel()
+	common.get(t)          // or skip
+	const sysResource = 24 // the capability to set limits, in the namespace
 	out := helper(t, "TestMainWithoutNamespaces", &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 1000, HostID: os.Getuid(), Size: 1}},
@@ -185,7 +188,8 @@ func TestMainWithFullShm(t *testing.T) {
 }
 
 func TestFullShm(t *testing.T) {
-	rendertest.Browser(t).Close()
+	t.Parallel()
+	common.get(t) // or skip
 	if os.Geteuid() != 0 {
 		t.Skip("only root can mount")
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/render"
 	"github.com/amble-crawler/amble/render/chromium"
 	"github.com/amble-crawler/amble/render/rendertest"
@@ -72,6 +73,7 @@ func children(pid int) []int {
 }
 
 func TestBrowserKilledInMidPage(t *testing.T) {
+	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Tabs: 1})
 	s := newSite(t, app)
 	s.before = when("/api", 1, func() { kill(t, r.Processes()...) })
@@ -83,6 +85,7 @@ func TestBrowserKilledInMidPage(t *testing.T) {
 
 // A browser that has ended between two pages is no reason to give one up.
 func TestBrowserKilledBetweenPages(t *testing.T) {
+	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Tabs: 1})
 	idle := r.Processes()[0]
 	kill(t, idle)
@@ -115,6 +118,7 @@ func crashing(t *testing.T, r *chromium.Renderer, kill func()) *render.Result {
 }
 
 func TestBrowserKilledTwice(t *testing.T) {
+	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Tabs: 1})
 	before := r.Info().Pages
 	res := crashing(t, r, func() { kill(t, r.Processes()...) })
@@ -125,6 +129,7 @@ func TestBrowserKilledTwice(t *testing.T) {
 }
 
 func TestPageKilledTwice(t *testing.T) {
+	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Tabs: 1})
 	browser := fmt.Sprint(r.Processes())
 	res := crashing(t, r, func() { kill(t, renderers(r)...) })
@@ -147,11 +152,16 @@ func works(t *testing.T, r *chromium.Renderer) {
 
 func TestHeap(t *testing.T) {
 	r := rendertest.Configured(t, chromium.Config{Tabs: 1, MaxMemory: 300 << 20})
-	for name, script := range map[string]string{
-		"objects": `const a = []; for (;;) a.push(new Array(1e5).fill({}));`,
+	scripts := map[string]string{
+		"numbers": `const a = []; for (;;) a.push(new Array(1e5).fill(0.5));`,
 		"buffers": `const a = []; for (;;) a.push(new Uint8Array(1 << 22).fill(1));`,
-		"nodes":   `for (;;) for (let i = 0; i < 1e4; i++) document.body.append(document.createElement("div"));`,
-	} {
+		"texts":   `for (let i = 0; ; i++) document.body.append("x".repeat(1e5) + i);`,
+	}
+	if long.Full() { // what is small is searched through many times before there is too much of it
+		scripts["objects"] = `const a = []; for (;;) a.push(new Array(1e5).fill({}));`
+		scripts["nodes"] = `for (;;) for (let i = 0; i < 1e4; i++) document.body.append(document.createElement("div"));`
+	}
+	for name, script := range scripts {
 		s := newSite(t, files{"/": `<!doctype html><body><script>` + script + `</script>`})
 		res := s.page(r, "/", render.Policy{})
 		if res.Cut != render.CutMemory && res.Cut != render.CutCrashed {
@@ -173,6 +183,7 @@ func TestMainWaitsToBeKilled(t *testing.T) {
 }
 
 func TestNothingOutlivesUs(t *testing.T) {
+	t.Parallel()
 	temp := t.TempDir()
 	if err := openUp(temp); err != nil {
 		t.Fatal(err)
@@ -231,7 +242,7 @@ func TestMainStartsWhatDoesNothing(t *testing.T) {
 
 // A browser that does not notice the end of its pipe dies with us all the same.
 func TestHungBrowserDoesNotOutliveUs(t *testing.T) {
-	rendertest.Browser(t).Close() // or skip
+	common.get(t) // or skip
 	dir := t.TempDir()
 	if err := openUp(dir); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/render"
 	"github.com/amble-crawler/amble/render/chromium"
 	"github.com/amble-crawler/amble/render/rendertest"
@@ -37,31 +38,35 @@ func chain(n int) files {
 }
 
 func TestParkedPagesAreACache(t *testing.T) {
+	t.Parallel()
 	none := rendertest.Configured(t, chromium.Config{Parked: -1, Tabs: 1})
 	some := rendertest.Configured(t, chromium.Config{Parked: 4, Tabs: 1})
-	s := newSite(t, chain(6))
+	n := long.N(3, 6)
+	s := newSite(t, chain(n))
 	a, b := s.page(none, "/", render.Policy{}), s.page(some, "/", render.Policy{})
-	if !bytes.Contains(a.DOM, []byte("012345end!0.")) || !bytes.Equal(a.DOM, b.DOM) || fmt.Sprint(a.Requests) != fmt.Sprint(b.Requests) {
+	if !bytes.Contains(a.DOM, []byte("012345"[:n]+"end!0.")) || !bytes.Equal(a.DOM, b.DOM) || fmt.Sprint(a.Requests) != fmt.Sprint(b.Requests) {
 		t.Errorf("without parked pages\n%s\n%v\nwith them\n%s\n%v", a.DOM, a.Requests, b.DOM, b.Requests)
 	}
-	if n := none.Info().Pages; n != 1+9 { // the browser's proof, and a page for each round
-		t.Errorf("%d pages without parked pages", n)
+	if got := none.Info().Pages; got != 1+n+3 { // the browser's proof, and a page for each round
+		t.Errorf("%d pages without parked pages", got)
 	}
-	if n := some.Info().Pages; n != 1+1 {
-		t.Errorf("%d pages with parked pages", n)
+	if got := some.Info().Pages; got != 1+1 {
+		t.Errorf("%d pages with parked pages", got)
 	}
 }
 
 // More pages under way than can be parked: the least recently used begin again, and all are the same as alone.
 func TestParkedPagesBeyondTheRoom(t *testing.T) {
+	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Parked: 1, Tabs: 2})
-	s := newSite(t, chain(3))
+	n := long.N(2, 3)
+	s := newSite(t, chain(n))
 	alone := s.page(r, "/", render.Policy{})
 	var wait sync.WaitGroup
 	for i := range 3 {
 		wait.Go(func() {
 			res := s.page(r, fmt.Sprint("/?", i), render.Policy{})
-			if !bytes.Contains(res.DOM, []byte("012end!")) || len(res.DOM) < len(alone.DOM)-4 {
+			if !bytes.Contains(res.DOM, []byte("012"[:n]+"end!")) || len(res.DOM) < len(alone.DOM)-4 {
 				t.Errorf("page %d: %s", i, res.DOM)
 			}
 		})
@@ -73,9 +78,10 @@ func TestParkedPagesBeyondTheRoom(t *testing.T) {
 }
 
 func TestTabsDoNotMix(t *testing.T) {
+	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Tabs: 4})
 	var wait sync.WaitGroup
-	for i := range 8 {
+	for i := range long.N(5, 8) {
 		s := newSite(t, files{
 			"/":     fmt.Sprintf(`<!doctype html><p id=out></p><script>new Worker("/w.js").onmessage = e => out.textContent = e.data + " page %d"</script>`, i),
 			"/w.js": `new Worker("/w2.js").onmessage = e => postMessage(e.data)`, "/w2.js": `fetch("/api").then(r => r.json()).then(j => postMessage(j.v))`,
@@ -93,6 +99,7 @@ func TestTabsDoNotMix(t *testing.T) {
 }
 
 func TestBrowsersAreRetired(t *testing.T) {
+	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Tabs: 1, MaxPages: 3, Parked: -1})
 	s := newSite(t, app)
 	seen := map[string]bool{}
@@ -111,7 +118,8 @@ func TestBrowsersAreRetired(t *testing.T) {
 }
 
 func TestScreenshot(t *testing.T) {
-	r := rendertest.Browser(t)
+	t.Parallel()
+	r := common.get(t)
 	s := newSite(t, files{"/": `<!doctype html><link rel=stylesheet href=/style.css><body>`, "/style.css": `html { background: rgb(10, 200, 30) }`})
 	s.header = nil
 	res := s.page(r, "/", render.Policy{Screenshot: true})
@@ -128,7 +136,8 @@ func TestScreenshot(t *testing.T) {
 }
 
 func TestRoundEndsWithItsContext(t *testing.T) {
-	r := rendertest.Browser(t)
+	t.Parallel()
+	r := common.get(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	_, err := r.Round(ctx, render.Task{
@@ -145,6 +154,7 @@ func TestRoundEndsWithItsContext(t *testing.T) {
 }
 
 func TestClosedRenderer(t *testing.T) {
+	t.Parallel()
 	r := rendertest.Browser(t)
 	task := render.Task{
 		URL: mustParse(t, "http://a.test/"), Document: render.Answer{Status: 200, Header: html, Body: []byte(app["/"])}, Time: fetched,
@@ -168,6 +178,7 @@ func TestClosedRenderer(t *testing.T) {
 
 // A Round that ends while its page waits leaves nothing of the page behind but, at most, the parked page.
 func TestDirectoriesAreRemoved(t *testing.T) {
+	t.Parallel()
 	temp := t.TempDir()
 	if err := openUp(temp); err != nil {
 		t.Fatal(err)
@@ -198,13 +209,14 @@ func openUp(dir string) error {
 
 // What a page sees of frames does not depend on what other pages do.
 func TestFramesOfOtherTabs(t *testing.T) {
+	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Tabs: 4, Parked: -1})
 	s := newSite(t, files{"/": `<!doctype html><div id=box style="position: absolute; animation: a 10s linear">.</div><style>@keyframes a { to { left: 100000px } }</style><p id=out></p><script>
 		const times = []; requestAnimationFrame(function f(ts) { times.push(ts + ":" + box.offsetLeft); out.textContent = times.join(" ");
 			if (times.length < 30) requestAnimationFrame(f) })</script>`})
 	alone := s.page(r, "/", render.Policy{})
 	var wait sync.WaitGroup
-	for range 8 {
+	for range long.N(5, 8) {
 		wait.Go(func() {
 			if res := s.page(r, "/", render.Policy{}); !bytes.Equal(res.DOM, alone.DOM) {
 				t.Errorf("alone\n%.400s\namong others\n%.400s", alone.DOM, res.DOM)
@@ -216,7 +228,8 @@ func TestFramesOfOtherTabs(t *testing.T) {
 
 // What nobody may allow is not asked about.
 func TestRefusedWithoutBeingAsked(t *testing.T) {
-	r := rendertest.Browser(t)
+	t.Parallel()
+	r := common.get(t)
 	asked := []string{}
 	res, err := r.Round(t.Context(), render.Task{
 		URL: mustParse(t, "http://a.test/"), Time: fetched, Document: render.Answer{Status: 200, Header: html, Body: []byte(`<!doctype html><p id=out></p>
@@ -242,6 +255,7 @@ func TestRefusedWithoutBeingAsked(t *testing.T) {
 
 // A parked page asks whom the next round's task says.
 func TestParkedPageAsksTheNextTask(t *testing.T) {
+	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Parked: 1})
 	task := render.Task{
 		URL: mustParse(t, "http://a.test/"), Document: render.Answer{Status: 200, Header: html, Body: []byte(app["/"])}, Time: fetched,

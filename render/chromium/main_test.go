@@ -1,19 +1,66 @@
 package chromium_test
 
 import (
+	"context"
+	"errors"
+	"flag"
 	"os"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/amble-crawler/amble/render/chromium"
+	"github.com/amble-crawler/amble/render/rendertest"
 )
 
 func TestMain(m *testing.M) {
+	together()
 	code := m.Run()
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			os.Stderr.WriteString(err.Error() + "\n")
-			code = 1
-		}
+	if err := errors.Join(common.Close(), goleak.Find()); code == 0 && err != nil {
+		os.Stderr.WriteString(err.Error() + "\n")
+		code = 1
 	}
 	os.Exit(code)
+}
+
+// together lets four parallel tests run at the same time, however few processors there are: a page often waits, to see whether it
+// wants anything else. More would be busy most of the time. -parallel, if it is given, decides.
+func together() {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", "4") // which there is in every test
+	}
+}
+
+// browser is a Renderer that is there when it is first wanted.
+type browser struct {
+	config chromium.Config
+	once   sync.Once
+	r      *chromium.Renderer
+	err    error
+}
+
+// common is for all pages that need no browser of their own. A browser that is started for each of them takes more time than most
+// of them.
+var common = &browser{config: chromium.Config{Tabs: 2}}
+
+func (b *browser) get(t *testing.T) *chromium.Renderer {
+	t.Helper()
+	b.once.Do(func() { b.r, b.err = chromium.New(context.Background(), b.config) })
+	if b.err != nil {
+		rendertest.Unavailable(t, b.err)
+	}
+	return b.r
+}
+
+// Close ends the browser, if there ever was one.
+func (b *browser) Close() error {
+	b.once.Do(func() {})
+	if b.r == nil {
+		return nil
+	}
+	return b.r.Close()
 }

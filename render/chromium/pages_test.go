@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/render"
 	"github.com/amble-crawler/amble/render/chromium"
 	"github.com/amble-crawler/amble/render/rendertest"
@@ -24,7 +25,9 @@ type shows struct {
 	lacks  []string
 	cut    string
 	once   bool // it is not the same twice
+	fickle bool // that it is the same twice depends on more than one process, on chance, or on clocks
 	hurry  bool // it does not react
+	floods bool // it keeps the browser busy, and would hold up the pages beside it
 	check  func(*testing.T, *render.Result)
 }
 
@@ -52,7 +55,7 @@ var pages = []shows{
 		has: []string{`<p id="out">234L5</p>`},
 	},
 	{
-		name: "nested workers",
+		name: "nested workers", fickle: true,
 		files: files{
 			"/": `<!doctype html><p id=out></p><script>
 				new Worker("/outer.js").onmessage = e => { out.textContent = e.data };</script>`,
@@ -64,7 +67,7 @@ var pages = []shows{
 		check: fates("worker 200", "worker 200", "script 200", "fetch 200"),
 	},
 	{
-		name: "chance in workers",
+		name: "chance in workers", fickle: true,
 		files: files{
 			"/":     `<!doctype html><p id=out></p><script>new Worker("/w.js").onmessage = e => { out.textContent = e.data }</script>`,
 			"/w.js": `postMessage([Math.random(), crypto.randomUUID(), crypto.getRandomValues(new Uint8Array(4)).join(), Number.isInteger(performance.now())].join(" "))`,
@@ -72,7 +75,7 @@ var pages = []shows{
 		has: []string{" true</p>"},
 	},
 	{
-		name: "shared worker",
+		name: "shared worker", fickle: true,
 		files: files{
 			"/": `<!doctype html><p id=out></p><script>
 				const w = new SharedWorker("/shared.js"); w.port.onmessage = e => { out.textContent = e.data };</script>`,
@@ -198,7 +201,7 @@ var pages = []shows{
 		has:    []string{"café ü"},
 	},
 	{
-		name: "self-navigation",
+		name: "self-navigation", fickle: true,
 		files: files{
 			"/": `<!doctype html><p id=out>here</p><a id=a href=/clicked>a</a>
 				<a id=b href=/new target=_blank>b</a><script>
@@ -256,7 +259,7 @@ var pages = []shows{
 		cut:   render.CutStuck,
 	},
 	{
-		name: "endless timers",
+		name: "endless timers", fickle: true,
 		files: files{
 			"/": `<!doctype html><p id=out></p><script>let n = 0; setInterval(() => out.textContent = ++n, 1000)</script>`,
 		},
@@ -286,14 +289,14 @@ var pages = []shows{
 		cut: render.CutStuck,
 	},
 	{
-		name: "messages without end",
+		name: "messages without end", floods: true,
 		files: files{
 			"/": `<!doctype html><p id=out>0</p><script>let n = 0; onmessage = () => { n++; postMessage(1, "*") }; postMessage(1, "*"); setTimeout(() => out.textContent = n > 1000, 2000)</script>`,
 		},
 		has: []string{`<p id="out">true</p>`},
 	},
 	{
-		name:  "requests without end",
+		name: "requests without end", floods: true,
 		files: files{"/": `<!doctype html><script>for (let i = 0; ; i++) fetch("/flood?" + i)</script>`},
 		cut:   "any", // flooded or stuck, whichever is first
 		check: func(t *testing.T, r *render.Result) {
@@ -303,7 +306,7 @@ var pages = []shows{
 		},
 	},
 	{
-		name: "console without end",
+		name: "console without end", floods: true,
 		files: files{
 			"/": `<!doctype html><p id=out></p><script>for (let i = 0; i < 3000; i++) console.log(i, "x".repeat(10000)); out.textContent = "done"</script>`,
 		},
@@ -328,7 +331,7 @@ var pages = []shows{
 		},
 	},
 	{
-		name: "polling",
+		name: "polling", fickle: true,
 		files: files{
 			"/": `<!doctype html><p id=out></p><script>
 				const poll = () => fetch("/poll").then(r => r.json()); setTimeout(() => poll().then(() => setTimeout(() => out.textContent = "at last", 4000)), 4000)</script>`,
@@ -349,7 +352,7 @@ var pages = []shows{
 		has: []string{`<template shadowrootmode="open" shadowrootserializable=""><a href="/in-shadow">closed</a><b></b></template>`, "declared", "<i>later</i><i>and later</i>"},
 	},
 	{
-		name: "random URLs over rounds",
+		name: "random URLs over rounds", fickle: true,
 		files: files{
 			"/": `<!doctype html><p id=out></p><iframe id=f></iframe><script>
 				const ids = [Math.random(), crypto.randomUUID(), crypto.getRandomValues(new Uint32Array(2)).join(), Date.now(), performance.now(),
@@ -360,7 +363,7 @@ var pages = []shows{
 		has: []string{" 1772600767", " 0</p>"},
 	},
 	{
-		name: "frames and animations",
+		name: "frames and animations", fickle: true,
 		files: files{
 			"/": `<!doctype html><style>#box { transition: opacity 1s; opacity: 1 } #box.x { opacity: 0 }</style><div id=box>b</div><div style="height: 3000px"></div><div id=low></div><p id=out></p><script>
 				const seen = []; let n = 0; const note = s => { seen.push(s); out.textContent = seen.join(" ") };
@@ -486,26 +489,30 @@ var pages = []shows{
 }
 
 func TestPages(t *testing.T) {
-	renderer := patience(t, chromium.Config{Tabs: 2})
+	t.Parallel()
+	patient, hurried, flooded := common.get(t), hurrying(t, chromium.Config{Tabs: 2}), rendertest.Configured(t, chromium.Config{Tabs: 1})
 	for _, c := range pages {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			c.test(t, renderer(&c), !c.once)
+			r := patient
+			switch {
+			case c.hurry:
+				r = hurried
+			case c.floods:
+				r = flooded
+			}
+			c.test(t, r, !c.once && (c.fickle || long.Full()))
 		})
 	}
 }
 
-// patience returns which Renderer a page is for: one that has little patience for those that do not react, which saves time.
-// On a machine with much to do it would give up others.
-func patience(t *testing.T, c chromium.Config) func(*shows) *chromium.Renderer {
-	patient, hurried := rendertest.Configured(t, c), rendertest.Configured(t, c)
-	hurried.Hurry(time.Second)
-	return func(s *shows) *chromium.Renderer {
-		if s.hurry {
-			return hurried
-		}
-		return patient
-	}
+// hurrying returns a Renderer that has little patience for pages that do not react, which saves time. On a machine with much to
+// do it would give up others.
+func hurrying(t *testing.T, c chromium.Config) *chromium.Renderer {
+	t.Helper()
+	r := rendertest.Configured(t, c)
+	r.Hurry(time.Second / 2)
+	return r
 }
 
 // A whole browser, which draws frames when it likes to, shows the same, if not always in the same order.
@@ -514,14 +521,22 @@ func TestPagesInAWholeBrowser(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	renderer := patience(t, chromium.Config{Tabs: 1, Browser: path})
-	some := []string{
-		"spa", "modules", "nested workers", "redirects", "self-navigation", "download", "endless timers",
-		"busy loop on Date.now", "shadow roots", "frames and animations", "windows", "the document is replaced",
+	t.Parallel()
+	some := []string{"spa", "self-navigation", "shadow roots", "frames and animations", "windows", "the document is replaced"}
+	if long.Full() {
+		some = append(some, "modules", "nested workers", "redirects", "download", "endless timers", "busy loop on Date.now")
 	}
+	whole := chromium.Config{Tabs: 1, Browser: path}
+	patient := rendertest.Configured(t, whole)
 	for _, c := range pages {
 		if slices.Contains(some, c.name) {
-			t.Run(c.name, func(t *testing.T) { c.test(t, renderer(&c), false) })
+			t.Run(c.name, func(t *testing.T) {
+				r := patient
+				if c.hurry {
+					r = hurrying(t, whole)
+				}
+				c.test(t, r, false)
+			})
 		}
 	}
 }
