@@ -19,17 +19,18 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/browsertest"
 	"github.com/amble-crawler/amble/internal/live"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/plan"
 )
 
-// pauseOf is how long the browser pauses the crawl: a second, or what TEST_PAUSE says. TestOrders pauses for a minute, in virtual
-// time.
+// pauseOf is how long the browser pauses the crawl, in which it would make ten or twenty requests: or what TEST_PAUSE says.
+// TestOrders pauses for a minute, in virtual time.
 func pauseOf(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv("TEST_PAUSE")
 	if text == "" {
-		return time.Second
+		return time.Duration(long.N(500, 1000)) * time.Millisecond
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
@@ -197,7 +198,7 @@ func TestInABrowser(t *testing.T) {
 	p.Eval(`window.row = document.querySelector("tbody details"); row.open = true; row.querySelector("input[name=delay]").value = "77s"`, nil)
 	was := s.of(a)
 	p.Until(fmt.Sprintf("document.querySelector('#polite .answer').innerText !== %q", "") + " && performance.now() > 0")
-	p.Eval("new Promise(done => { let n = 0; new MutationObserver(() => { if (++n > 3) done(0) }).observe(document.querySelector('#polite'), {subtree: true, childList: true, characterData: true}) })", nil)
+	p.Eval(fmt.Sprintf("new Promise(done => { let n = 0; new MutationObserver(() => { if (++n >= %d) done(0) }).observe(document.querySelector('#polite'), {subtree: true, childList: true, characterData: true}) })", long.N(2, 4)), nil)
 	var kept []string
 	p.Eval(`[document.querySelector("#url").value, document.activeElement.id, String(document.contains(row) && row.open)]`, &kept)
 	if !slices.Equal(kept, []string{"http://half", "url", "true"}) || s.of(a) == was {
