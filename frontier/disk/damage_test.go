@@ -25,7 +25,7 @@ const damagedDir = "FRONTIER_DISK_DAMAGED"
 const damagedCompact = "FRONTIER_DISK_COMPACT"
 
 // damagedCommits are the commits of the crawl before it is damaged.
-const damagedCommits = 400
+var damagedCommits = long.N(120, 400)
 
 // resumed reads everything in a crawl, and continues it for a while.
 func resumed(dir string) (err error) {
@@ -45,7 +45,7 @@ func resumed(dir string) (err error) {
 	if err := s.Values(ctx, "", "", func(string, []byte) error { return nil }); err != nil {
 		return err
 	}
-	if n := s.Offsets("")["commits"]; n < damagedCommits {
+	if n := s.Offsets("")["commits"]; n < int64(damagedCommits) {
 		return fmt.Errorf("%d commits of %d, without a word", n, damagedCommits)
 	}
 	w := &witness{s: s, life: "again", say: func(string) {}}

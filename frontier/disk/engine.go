@@ -69,6 +69,9 @@ func (e *engine) options(fs vfs.FS, memTable int) *pebble.Options {
 	for i := range o.TargetFileSizes {
 		o.TargetFileSizes[i] = min(int64(2<<20)<<i, maxTableSize)
 	}
+	// One compaction runs at a time, and the next may begin when it ends: the engine's own scheduler asks ten times a
+	// second, too, whether more may run.
+	o.Experimental.CompactionScheduler = pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()
 	// The lowest level, where nearly all data lies, is worth the better compression: a sixth less for hashes, a
 	// third less for queued paths.
 	o.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionBalanced })
