@@ -40,6 +40,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	quicktmp.Waiting()
 	os.Exit(m.Run())
 }
 

@@ -33,14 +33,18 @@ type binaries struct{ politeness, ledger, crawler string }
 func build(t *testing.T, ms []mutant) binaries {
 	t.Helper()
 	list := overlay(t, ms)
-	return binaries{compile(t, list, "./politeness"), compile(t, list, "./politeness/ledger"), compile(t, list, "./crawler")}
+	b := binaries{politeness: compile(t, list, "./politeness"), crawler: compile(t, list, "./crawler")}
+	if slices.ContainsFunc(ms, func(m mutant) bool { return m.tried() && path.Dir(m.file) == "politeness/ledger" }) {
+		b.ledger = compile(t, list, "./politeness/ledger")
+	}
+	return b
 }
 
 // compile makes the test binary of a package.
 func compile(t *testing.T, overlay, pkg string) string {
 	t.Helper()
 	out := filepath.Join(filepath.Dir(overlay), path.Base(pkg)+".test")
-	cmd := exec.Command("go", "test", "-c", "-vet=off", "-overlay="+overlay, "-o", out, pkg)
+	cmd := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s", "-overlay="+overlay, "-o", out, pkg)
 	cmd.Dir = root
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("the mutants do not build: %v\n%s", err, said)

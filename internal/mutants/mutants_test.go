@@ -51,7 +51,7 @@ func TestMutants(t *testing.T) {
 	b := build(t, ms)
 	t.Run("all", func(t *testing.T) { // ends when they all have, before the binaries go
 		for i, m := range ms {
-			if !m.quick && !*every && !*asks {
+			if !m.tried() {
 				continue
 			}
 			t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
@@ -61,6 +61,9 @@ func TestMutants(t *testing.T) {
 		}
 	})
 }
+
+// tried reports whether the flags ask for a mutant.
+func (m mutant) tried() bool { return m.quick || *every || *asks }
 
 // run tries one mutant.
 func (b binaries) run(t *testing.T, n int, m mutant) {
