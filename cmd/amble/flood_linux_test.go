@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/amble-crawler/amble/internal/long"
 )
 
 // A page of a link flood has this many links of this many bytes: just under the limit of a body.
@@ -93,7 +95,7 @@ func peak(pid int) (mib int) {
 // than the memory that it may use.
 func TestFloodFitsInMemory(t *testing.T) {
 	t.Parallel()
-	const pages = 40 // 377 MiB of URLs
+	pages := long.N(26, 40) // 245 MiB of URLs, or 377
 	summary, mib := flooded(t, pages, "-o", filepath.Join(t.TempDir(), "job"))
 	t.Logf("peak resident size: %d MiB\n%s", mib, summary)
 	if mib > 300 {
@@ -108,7 +110,7 @@ func TestFloodFitsInMemory(t *testing.T) {
 // room for, and reports the outcome of the others.
 func TestFloodInMemoryIsTold(t *testing.T) {
 	t.Parallel()
-	const pages = 32
+	pages := long.N(28, 32) // 264 MiB of URLs, or 302
 	summary, mib := flooded(t, pages)
 	t.Logf("peak resident size: %d MiB\n%s", mib, summary)
 	if mib > 640 {
