@@ -16,6 +16,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
 )
@@ -23,8 +24,8 @@ import (
 // TestNodesOnJetStream: three nodes share a crawl through a server; one leaves, another is cut off. The job
 // ends by itself, and each page is in the outputs.
 func TestNodesOnJetStream(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes real time")
+	if testing.Short() || !long.Full() {
+		t.Skip("takes real time; the command's tests do much of it with processes, always")
 	}
 	t.Parallel()
 	s := start(t, 1)
