@@ -89,6 +89,7 @@ func (l *linkers) take(j *judge) *linker {
 		return newLinker(j)
 	}
 	k := l.idle[last]
+	l.idle[last] = nil // it may not come back
 	l.idle = l.idle[:last]
 	return k
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
@@ -152,6 +153,40 @@ func (r *run) dropIdle() int {
 	n := len(r.linkers.idle)
 	r.linkers.idle = nil
 	return n
+}
+
+// What has large buffers and is not kept must not stay reachable from the list of what is.
+func TestLinkersThatAreNotKeptAreForgotten(t *testing.T) {
+	var l linkers
+	j := &judge{cfg: &Config{}}
+	// Each linker is in the list before it is taken from it, as many at a time as there are workers.
+	var all []*linker
+	for range 4 * runtime.GOMAXPROCS(0) {
+		all = append(all, newLinker(j))
+	}
+	for _, k := range all {
+		l.put(k)
+	}
+	var taken []weak.Pointer[linker]
+	for i := range all {
+		all[i] = l.take(j)
+		taken = append(taken, weak.Make(all[i]))
+	}
+	for _, k := range all {
+		k.grown = true
+		l.put(k)
+	}
+	clear(all)
+	runtime.GC()
+	reachable := 0
+	for _, k := range taken {
+		if k.Value() != nil {
+			reachable++
+		}
+	}
+	if want := len(l.idle); reachable != want || want != runtime.GOMAXPROCS(0) {
+		t.Errorf("%d linkers with grown buffers are reachable, %d are kept, want %d", reachable, want, runtime.GOMAXPROCS(0))
+	}
 }
 
 // TestSoak crawls sites that never end for hours of simulated time. In the first two hours a run may grow
