@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -72,8 +73,12 @@ var builtPrograms = sync.OnceValue(func() error {
 	if err := o.build("./cmd/amble", "./docs/shown"); err != nil {
 		return err
 	}
+	suffix := "" // of executables
+	if runtime.GOOS == "windows" {
+		suffix = ".exe"
+	}
 	for _, name := range names {
-		if err := os.Link(filepath.Join(programsDir, "shown"), filepath.Join(programsDir, name)); err != nil { // none has the name of another
+		if err := os.Link(filepath.Join(programsDir, "shown"+suffix), filepath.Join(programsDir, name+suffix)); err != nil { // none has the name of another
 			return err
 		}
 	}
@@ -153,6 +158,6 @@ func chooser(names []string) string {
 		fmt.Fprintf(imports, "\tp%d %q\n", i, module+"/docs/shown/"+name)
 		fmt.Fprintf(cases, "\tcase %q:\n\t\tp%d.Main()\n", name, i)
 	}
-	return fmt.Sprintf("package main\n\nimport (\n\t\"os\"\n\t\"path/filepath\"\n\n%s)\n\nfunc main() {\n"+
-		"\tswitch filepath.Base(os.Args[0]) {\n%s\tdefault:\n\t\tpanic(os.Args[0])\n\t}\n}\n", imports, cases)
+	return fmt.Sprintf("package main\n\nimport (\n\t\"os\"\n\t\"path/filepath\"\n\t\"strings\"\n\n%s)\n\nfunc main() {\n"+
+		"\tswitch strings.TrimSuffix(filepath.Base(os.Args[0]), \".exe\") {\n%s\tdefault:\n\t\tpanic(os.Args[0])\n\t}\n}\n", imports, cases)
 }
