@@ -28,6 +28,10 @@ type Job struct {
 // Options says how the suite runs.
 type Options struct {
 	Virtual bool // each test runs in a testing/synctest bubble
+
+	// Parallel runs the tests side by side, but for the one that calls Job.Restart: that comes first, so that jobs may be on
+	// the same servers.
+	Parallel bool
 }
 
 // Run tests the jobs that open makes. Each test opens one of its own.
@@ -35,6 +39,9 @@ func Run(t *testing.T, open func(t *testing.T) Job, o Options) {
 	t.Helper()
 	each(func(name string, check func(*kit)) {
 		t.Run(name, func(t *testing.T) {
+			if o.Parallel && name != restart {
+				t.Parallel()
+			}
 			test := func(t *testing.T) {
 				job := open(t)
 				check(newKit(t, t, job))
@@ -48,12 +55,15 @@ func Run(t *testing.T, open func(t *testing.T) Job, o Options) {
 	})
 }
 
+// restart is the test that calls Job.Restart.
+const restart = "E2 a restart keeps what was acknowledged"
+
 // each names the tests of the suite. The number is that of the clause.
 func each(test func(name string, check func(*kit))) {
 	test("E1 one Append of many wins", oneAppendWins)
 	test("E1 an old expectation is fenced", oldExpectationIsFenced)
 	test("E1 journals are apart", journalsAreApart)
-	test("E2 a restart keeps what was acknowledged", restartKeeps)
+	test(restart, restartKeeps)
 	test("E3 a nonce is stored once", nonceIsStoredOnce)
 	test("E4 an unknown outcome is found out by repeating", unknownOutcome)
 	test("E5 Read is in order, without holes", readIsInOrder)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/cluster/enginetest"
+	"github.com/amble-crawler/amble/internal/long"
 )
 
 // servers are nats-servers in this process.
@@ -172,12 +173,16 @@ func TestEngineConforms(t *testing.T) {
 				c := Config{URLs: s.urls(), Job: fmt.Sprintf("job-%d", jobs.Add(1)), Shards: 16, Replicas: n, part: 1 << 20}
 				create(t, c)
 				t.Cleanup(func() { remove(t, c) })
+				restart := func(t *testing.T) {
+					s.stop()
+					s.run(t)
+				}
+				if n > 1 && !long.Full() {
+					restart = nil // they take ten seconds to elect their leaders
+				}
 				return enginetest.Job{
 					Connect: func(t *testing.T) cluster.Engine { return connect(t, c) },
-					Restart: func(t *testing.T) {
-						s.stop()
-						s.run(t)
-					},
+					Restart: restart,
 					GoBack: func(t *testing.T, shard int) {
 						e := connect(t, c)
 						last, err := e.Last(t.Context(), shard)
@@ -190,7 +195,7 @@ func TestEngineConforms(t *testing.T) {
 						}
 					},
 				}
-			}, enginetest.Options{})
+			}, enginetest.Options{Parallel: true})
 		})
 	}
 }

@@ -8,5 +8,6 @@ import (
 
 func TestMain(m *testing.M) {
 	quicktmp.Use()
+	quicktmp.Waiting()
 	m.Run()
 }
