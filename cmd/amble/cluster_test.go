@@ -195,22 +195,19 @@ func serveEngineProc(t *testing.T, dir string) (p *proc, addr string) {
 }
 
 // TestClusterOfProcesses: processes work on a job, and one of them is killed. The others end by themselves, with exit code 0; what is
-// collected has each page once, verify finds nothing wrong, and the limit of pages is exact.
-func TestClusterOfProcesses(t *testing.T) {
+// collected has each page once, and verify finds nothing wrong.
+func TestClusterOfProcesses(t *testing.T) { killedNode(t, 0) }
+
+// TestClusterLimitIsExact: so it is with a limit of pages, which is exact.
+func TestClusterLimitIsExact(t *testing.T) { killedNode(t, 40) }
+
+func killedNode(t *testing.T, limit int) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("takes real time")
 	}
 	skipUnderRace(t)
 	t.Parallel()
-	for name, limit := range map[string]int{"all": 0, "max-pages": 40} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			killedNode(t, limit)
-		})
-	}
-}
-
-func killedNode(t *testing.T, limit int) {
 	web, dir := newClusterWeb(t, 6, 10), t.TempDir()
 	at := []string{"--cluster", serveEngine(t, filepath.Join(dir, "engine")), "--job", "test"}
 	do := func(command string, args ...string) *proc {

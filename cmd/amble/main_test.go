@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) {
 	quicktmp.Use()
 	if !raceEnabled {
-		_ = flag.Set("test.parallel", "10") // tests of processes wait more than they compute; -parallel decides as always
+		_ = flag.Set("test.parallel", "16") // tests of processes wait more than they compute; -parallel decides as always
 	}
 	testscript.Main(m, map[string]func(){"amble": main, "program": program})
 }
