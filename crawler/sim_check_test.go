@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/audit"
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
@@ -30,10 +31,31 @@ func (s *sim) check() {
 		s.t.Error(v, "\n", lines(ledger, v.Host))
 	}
 	starts, ends := s.read(ledger)
-	s.compare(starts, ends)
+	s.compare()
+	s.answers(starts, ends)
 	s.admitted(starts)
 	s.budgets()
 	s.rate(ledger)
+}
+
+// answers expects the ledger to contain the answer of each visit that has one: a request whose end could not be recorded is
+// made again, as after a kill.
+func (s *sim) answers(starts []ledger.Entry, ends map[permitKey]ledger.Entry) {
+	type answer struct {
+		url    string
+		status int
+	}
+	got := map[answer]bool{}
+	for _, e := range starts {
+		if end, ok := ends[permitKey{e.Run, e.ID}]; ok {
+			got[answer{e.URL, end.Status}] = true
+		}
+	}
+	for u, v := range s.visits.by {
+		if v.Status() > 0 && !got[answer{u, v.Status()}] {
+			s.t.Errorf("P10 visit of %s at %v: the ledger has no answer of %d", u, v.Ended.Sub(s.w.Start()), v.Status())
+		}
+	}
 }
 
 // paced returns what an audit line by line finds.
@@ -85,9 +107,20 @@ func (s *sim) read(all []byte) (starts []ledger.Entry, ends map[permitKey]ledger
 	return starts, ends
 }
 
-// compare expects the ledger to contain every request that the servers saw, started before they saw it, and
-// its outcome (P10).
-func (s *sim) compare(starts []ledger.Entry, ends map[permitKey]ledger.Entry) {
+// lost counts the requests that were answered, by URL, whose answer the ledger does not have.
+func (s *sim) lost() map[string]int {
+	lost := map[string]int{}
+	s.eachRequest(func(r *crawltest.Request, _, end *ledger.Entry) {
+		if r.Complete && (end == nil || end.Status != r.Status) {
+			lost[r.URL]++
+		}
+	})
+	return lost
+}
+
+// eachRequest calls f for each request that the servers saw, with its lines in the ledger, nil where there is none.
+func (s *sim) eachRequest(f func(r *crawltest.Request, start, end *ledger.Entry)) {
+	starts, ends := s.read(s.disk.content())
 	waiting := map[string][]ledger.Entry{}
 	key := func(url, addr string, at time.Time) string {
 		return fmt.Sprint(url, " at ", addr, " ", at.Add(time.Microsecond-1).UnixMicro())
@@ -99,17 +132,45 @@ func (s *sim) compare(starts []ledger.Entry, ends map[permitKey]ledger.Entry) {
 	for _, r := range s.w.Requests() {
 		k := key(r.URL, r.Addr.Addr().String(), r.Start)
 		if len(waiting[k]) == 0 {
-			s.t.Errorf("P10 request %d, %s at %v: the ledger has no start of it", r.ID, r.URL, r.Start.Sub(s.w.Start()))
+			f(&r, nil, nil)
 			continue
 		}
-		e := waiting[k][0]
+		start := waiting[k][0]
 		waiting[k] = waiting[k][1:]
-		if end, ok := ends[permitKey{e.Run, e.ID}]; ok {
-			s.compareEnd(&r, &end)
-		} else if s.livedOn(&r) {
-			s.t.Errorf("P10 request %d, %s: the ledger has no end of it", r.ID, r.URL)
+		if end, ok := ends[permitKey{start.Run, start.ID}]; ok {
+			f(&r, &start, &end)
+		} else {
+			f(&r, &start, nil)
 		}
 	}
+}
+
+// compare expects the ledger to contain every request that the servers saw, started before they saw it, and
+// its outcome (P10), and no request for a page of which it has the answer.
+func (s *sim) compare() {
+	answered := map[string]bool{}
+	s.eachRequest(func(r *crawltest.Request, start, end *ledger.Entry) {
+		switch {
+		case start == nil:
+			s.t.Errorf("P10 request %d, %s at %v: the ledger has no start of it", r.ID, r.URL, r.Start.Sub(s.w.Start()))
+		case end != nil:
+			s.compareEnd(r, end)
+		case s.livedOn(r):
+			s.t.Errorf("P10 request %d, %s: the ledger has no end of it", r.ID, r.URL)
+		}
+		if start == nil || start.Purpose == politeness.Robots.String() {
+			return
+		}
+		if answered[r.URL] {
+			s.t.Errorf("request %d, %s at %v: the ledger has its answer already", r.ID, r.URL, r.Start.Sub(s.w.Start()))
+		}
+		answered[r.URL] = answered[r.URL] || end != nil && r.Complete && end.Status == r.Status && final(r.Status)
+	})
+}
+
+// final reports whether a status leaves nothing to be tried again.
+func final(status int) bool {
+	return status >= 200 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooEarly && status != http.StatusTooManyRequests
 }
 
 // livedOn reports whether the process that made a request had the time to record how it ended.

@@ -47,7 +47,7 @@ type Answer struct {
 	Permit politeness.Permit // for the URL that was requested; says why it was
 	Addr   netip.Addr        // of its host
 	Page   *Page             // nil if Err is set
-	Err    error             // of the Fetcher: there is no page
+	Err    error             // of the Fetcher: there is no page. With ReasonLedger, too, if the outcome was not recorded
 	// Aborted is set if Err was caused on this side: the context ended, or nothing was sent. Such an error says nothing
 	// about the host.
 	Aborted bool
@@ -55,6 +55,16 @@ type Answer struct {
 	// and the request has to be made again.
 	ClockLost bool
 	Ready     time.Time // when the host of the Request's URL may be requested again
+}
+
+// drop takes back the answer to a request whose outcome is not in the ledger.
+func (a *Answer) drop(lost error) {
+	e := &Error{Phase: PhaseBody, Reason: ReasonLedger, Err: lost, Ended: time.Now()}
+	if a.Page != nil {
+		e.Ended = a.Page.Ended
+		a.Page.Release()
+	}
+	a.Page, a.Err, a.Aborted = nil, e, true
 }
 
 func (a *Answer) status() int {
@@ -138,6 +148,9 @@ func (c *Client) admitted(ctx context.Context, r politeness.Request) (_ *Answer,
 	a.Aborted, a.Ready = reply.Aborted, c.Gate.Report(a.Permit, reply)
 	if err != nil {
 		return nil, err
+	}
+	if lost := a.Permit.Unrecorded(); lost != nil {
+		a.drop(lost)
 	}
 	if c.Answered != nil {
 		c.Answered(ctx, a)

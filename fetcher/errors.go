@@ -49,7 +49,7 @@ const (
 
 	ReasonPermit        = "permit_expired" // (t) the Permit expired before the request was written, perhaps while it waited for a file descriptor; nothing was sent
 	ReasonPermitInvalid = "permit_invalid" // no Permit, or one used before; nothing was sent
-	ReasonLedger        = "ledger_failed"  // the request could not be recorded in the ledger; nothing was sent
+	ReasonLedger        = "ledger_failed"  // the request could not be recorded in the ledger, and nothing was sent; or its outcome could not, and the answer does not count
 	ReasonHeader        = "request_header" // Config.Request failed, or returned a field that is reserved or not valid; nothing was sent
 	ReasonURL           = "url_unsendable" // the URL cannot be written as a request target as it stands
 

@@ -30,7 +30,7 @@ func (h *host) learn(c *Config, now time.Time, p *permit, r Reply) {
 	switch {
 	case r.Aborted, !begun && r.Err == nil:
 		// Says nothing about the host.
-	case p.unrecorded && !failed(r):
+	case p.unrecorded != nil && !failed(r):
 		// Shortens no pause: whoever reads the ledger could not tell why.
 	case failed(r):
 		if p.purpose != Robots { // robots.txt has its own pauses and its own end

@@ -80,7 +80,7 @@ type permit struct {
 	started    atomic.Bool // Begin has succeeded
 	began      time.Time   // when; written before started, read after
 	keyID      string      // of the key that signed the request; set before Begin
-	unrecorded bool        // the ledger does not have its end
+	unrecorded error       // why the ledger does not have its end
 }
 
 // expired reports whether p's life is over by either of the two clocks. The monotonic clock sees a wall clock that is set
@@ -148,6 +148,11 @@ func (p Permit) Expires() time.Time {
 	}
 	return p.p.allowed.Add(p.p.life)
 }
+
+// Unrecorded returns why the ledger does not have the outcome that was given to [Gate.Report], or nil if it has. Without it,
+// the answer is one that nobody could check: the request has to be made again. It must not be called at the same time as
+// Report.
+func (p Permit) Unrecorded() error { return p.record().unrecorded }
 
 // Redeem turns the Permit into the Grant that a fetcher needs. It succeeds once, before expiry.
 // The error is ErrNoPermit, ErrUsed or ErrExpired; for a Permit of a

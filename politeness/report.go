@@ -59,9 +59,9 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 	first := before != reported && before != lapsed
 	switch { // before it takes effect: in the ledger, a request that had to wait for this end comes after it
 	case first:
-		p.p.unrecorded = g.journal.end(now, p.p, r, a) != nil
+		p.p.unrecorded = g.journal.end(now, p.p, r, a)
 	case before == lapsed:
-		_ = g.journal.end(now, p.p, Reply{Aborted: true}, answer{}) // for the pause
+		p.p.unrecorded = g.journal.end(now, p.p, Reply{Aborted: true}, answer{}) // for the pause
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -69,7 +69,7 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 	case first:
 		p.p.clocks.host.meet(&g.cfg, p.p.addr)
 		g.report(now, p.p, r, a)
-		if p.p.unrecorded && p.p.purpose == Robots {
+		if p.p.unrecorded != nil && p.p.purpose == Robots {
 			g.rules.unrecord(p.p.wantedHost.origin(p.p.wanted))
 		}
 	case before == lapsed: // late report of an expired permit: hold its clocks again

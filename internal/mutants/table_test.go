@@ -141,8 +141,9 @@ var protections = []mutant{
 	{"a lost robots.txt takes an earlier pause with it", "politeness/rules.go", "*o = origin{requestedDelay: o.requestedDelay, requestedBy: o.requestedBy, givenUp: o.givenUp}", "*o = origin{givenUp: o.givenUp}", gate, false, seeds{gate: 28}},
 	{"a late report holds clocks that were forgotten", "politeness/report.go", "		p.p.clocks = g.clocksAnew(now, p.p)\n", "", gate, false, seeds{gate: 1930}},
 	{"a Retry-After does not stop what is about to leave", "politeness/report.go", "p.state.Load() == redeemed && overtaken", "overtaken && false", both, false, seeds{crawl: 67, gate: 20}},
-	{"a robots.txt that was not recorded binds", "politeness/report.go", "if p.p.unrecorded && p.p.purpose == Robots {", "if false {", both, false, seeds{crawl: 11, gate: 424}},
-	{"a good answer that was not recorded shortens pauses", "politeness/health.go", "case p.unrecorded && !failed(r):", "case false:", crawl, false, seeds{crawl: 412}},
+	{"a robots.txt that was not recorded binds", "politeness/report.go", "if p.p.unrecorded != nil && p.p.purpose == Robots {", "if false {", both, false, seeds{crawl: 11, gate: 424}},
+	{"an answer that was not recorded counts", "fetcher/client.go", "if lost := a.Permit.Unrecorded(); lost != nil {", "if lost := error(nil); lost != nil {", crawl, false, seeds{crawl: 3}},
+	{"a good answer that was not recorded shortens pauses", "politeness/health.go", "case p.unrecorded != nil && !failed(r):", "case false:", crawl, false, seeds{crawl: 412}},
 	{"a late line resets the redirects of another robots request", "politeness/replay.go", "if target != wanted && fetching != nil && fetching != p {", "if false && target != wanted && fetching != nil && fetching != p {", gate, false, seeds{gate: 8239}},
 	{"a replay puts the rate's clock back", "politeness/pacer.go", "	p.taken = t\n", "", gate, false, seeds{gate: 111}},
 	{"an own host of an old ledger rests on one of its clocks after a kill", "politeness/replay.go", "p.clocks.host.hold(now.Add(d), d, clause)", "_, _ = d, clause", 0, false, nil},
@@ -150,7 +151,7 @@ var protections = []mutant{
 	{"robots.txt of a host that is tried once more is requested at once", "politeness/gate.go", "o.outage.since = now", "o.outage, _ = nil, now", gate, false, seeds{gate: 12}},
 	{"back-off is swept", "politeness/host.go", "h.backoff == 0 && d <= least", "d <= least", gate, false, seeds{gate: 2499}},
 	{"a Permit outlives the hours", "politeness/admit.go", "if last := c.openUntil(now, o); last != 0 {", "if last := c.openUntil(now, o); last != 0 && false {", gate, false, seeds{gate: 1181}},
-	{"what is reported after it was taken back has no line", "politeness/report.go", "		_ = g.journal.end(now, p.p, Reply{Aborted: true}, answer{}) // for the pause\n", "", gate, false, seeds{gate: 4}},
+	{"what is reported after it was taken back has no line", "politeness/report.go", "		p.p.unrecorded = g.journal.end(now, p.p, Reply{Aborted: true}, answer{}) // for the pause\n", "", gate, false, seeds{gate: 4}},
 }
 
 // clocks are protections against wall clocks that are set while a crawl runs or between two processes of it. Simulations
