@@ -67,14 +67,15 @@ type Live struct {
 	broken  error // of the source
 	started time.Time
 
-	stream stream
-	size   atomic.Int64 // of the next snapshot, about
-	asking sync.Mutex   // one explanation at a time: it may read the whole job
+	stream  stream
+	ordered chan struct{} // has an entry when the operator has given an order
+	size    atomic.Int64  // of the next snapshot, about
+	asking  sync.Mutex    // one explanation at a time: it may read the whole job
 }
 
 // New returns a Live. Nothing is read before Begin.
 func New(c Config) *Live {
-	l := &Live{config: c, recent: newRecent(), started: time.Now()}
+	l := &Live{config: c, recent: newRecent(), started: time.Now(), ordered: make(chan struct{}, 1)}
 	l.stream.changed = make(chan struct{})
 	l.recent.shared = c.Digest != nil && c.Digest.Shared()
 	if c.Metrics != nil {
@@ -90,7 +91,7 @@ func (l *Live) Begin() {
 	l.began = true
 }
 
-// Run reads the source every second, and shows it to those who watch, until ctx ends.
+// Run reads the source every second, and when the operator has given an order, and shows it to those who watch, until ctx ends.
 func (l *Live) Run(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -101,6 +102,8 @@ func (l *Live) Run(ctx context.Context) {
 			return
 		case now := <-tick.C:
 			l.step(now)
+		case <-l.ordered:
+			l.step(time.Now())
 		}
 	}
 }

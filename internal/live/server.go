@@ -181,6 +181,7 @@ func (l *Live) control(mux *http.ServeMux) {
 				http.Error(w, cli.Printable(err.Error()), http.StatusBadRequest)
 				return
 			}
+			l.wasOrdered()
 			http.Redirect(w, r, "/", http.StatusSeeOther)
 		})
 	}
@@ -195,6 +196,14 @@ func (l *Live) control(mux *http.ServeMux) {
 		}
 		return c.Slower(r.PostForm.Get("host"), d)
 	})
+}
+
+// wasOrdered has Run show what came of an order.
+func (l *Live) wasOrdered() {
+	select {
+	case l.ordered <- struct{}{}:
+	default: // of an earlier one, which is about to be shown
+	}
 }
 
 // delayOf reads a delay: a duration, or a number of seconds.

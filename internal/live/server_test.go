@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -74,6 +75,29 @@ func TestWhoMay(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		if h.since(11*time.Second, "") == 0 {
 			t.Error("the crawl does not go on")
+		}
+	})
+}
+
+// TestAnOrderIsShownAtOnce: who gives an order need not wait for the next second to see what came of it.
+func TestAnOrderIsShownAtOnce(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
+		h := watch(t, web, nil, endless(web, "http://a.example", 100).URL("/"))
+		if err := h.live.stream.enter(); err != nil {
+			t.Fatal(err)
+		}
+		defer h.live.stream.leave()
+		time.Sleep(10*time.Second + time.Second/4)
+		shown := make(chan time.Time, 1)
+		go func() {
+			h.live.stream.next(t.Context())
+			shown <- time.Now()
+		}()
+		synctest.Wait()
+		ordered := time.Now()
+		h.do("POST", "/pause", "", nil)
+		if d := (<-shown).Sub(ordered); d > 0 {
+			t.Errorf("it is shown %v later", d)
 		}
 	})
 }
