@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,13 @@ func TestUnreleased(t *testing.T) {
 	}
 	if _, err := release(text, "999.0.0", "2999-01-01"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestNoFolder checks that a checkout without changes since the last release has none: Git keeps no empty folder.
+func TestNoFolder(t *testing.T) {
+	if list, err := readAll(filepath.Join(t.TempDir(), "unreleased")); err != nil || len(list) > 0 {
+		t.Errorf("%v, %v; want no changes and no error", list, err)
 	}
 }
 

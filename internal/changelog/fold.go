@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,9 +23,13 @@ type change struct{ name, kind, text string }
 
 var fileName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// readAll returns the changes in a folder in order of their names. The error names every file that has not the right form.
+// readAll returns the changes in a folder in order of their names. A folder that does not exist has none: Git keeps no empty
+// one after a release. The error names every file that has not the right form.
 func readAll(dir string) ([]change, error) {
 	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
 	var list []change
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".") {
