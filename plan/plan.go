@@ -32,6 +32,7 @@ type Plan struct {
 	Bound     time.Duration `json:"bound_ns"`
 	DecidedBy string        `json:"decided_by"`
 	Rate      float64       `json:"rate,omitempty"`
+	Service   time.Duration `json:"service_ns"`             // time that each answer is assumed to take
 	Simulated time.Duration `json:"simulated_ns,omitempty"` // time that the crawl takes in virtual time
 
 	SimulatedRequests int `json:"simulated_requests,omitempty"`
@@ -58,7 +59,7 @@ func (p *Plan) Limit(pages, perHost int) {
 	}
 }
 
-// SetBound sets the least time of each host and of the crawl, and what decides it. Each host has its robots.txt in
+// SetBound sets Service, the least time of each host and of the crawl, and what decides it. Each host has its robots.txt in
 // addition to its pages; an answer takes the time service.
 func (p *Plan) SetBound(service time.Duration) {
 	loads := make([]Load, len(p.Hosts))
@@ -67,5 +68,6 @@ func (p *Plan) SetBound(service time.Duration) {
 		loads[i] = Load{Host: h.Host, Addr: h.Addr, Requests: h.Pages + 1, Delay: h.Delay}
 		h.Least = loads[i].least(service)
 	}
+	p.Service = service
 	p.Bound, p.DecidedBy = Least(loads, service, p.Rate)
 }

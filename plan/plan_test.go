@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +40,15 @@ func TestBoundAndSimulation(t *testing.T) {
 		if rep := crawled(t, p, 100*time.Millisecond, c.concurrency); rep.Elapsed.Round(100*time.Millisecond) != c.took.Round(100*time.Millisecond) {
 			t.Errorf("%s: crawled in %v, want %v", c.name, rep.Elapsed, c.took)
 		}
+	}
+}
+
+// TestAssumedAnswers checks that a plan says for which answers its times are: nobody could compare them with a crawl otherwise.
+func TestAssumedAnswers(t *testing.T) {
+	p := &Plan{Hosts: []Host{{Host: "a", Delay: time.Second, Pages: 9}}}
+	p.SetBound(150 * time.Millisecond)
+	if want := "Each answer is assumed to take 150ms; --service changes that.\n"; !strings.HasSuffix(p.Text(), want) {
+		t.Errorf("%s\nwant at its end: %s", p.Text(), want)
 	}
 }
 

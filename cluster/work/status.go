@@ -94,6 +94,14 @@ func (x *Summary) Text(name string) string {
 		fmt.Fprintf(&b, ", %d requests, %s, %d failed, %d URLs left", x.Requests, cli.Bytes(x.Bytes), x.Failed, x.Left)
 	}
 	b.WriteByte('\n')
+	if x.End != "" && x.Unheard == x.Shards && len(x.Nodes) > 0 { // what they did is nowhere but in their directories
+		names := make([]string, len(x.Nodes))
+		for i, n := range x.Nodes {
+			names[i] = cli.Printable(n.Name)
+		}
+		fmt.Fprintf(&b, "All nodes have ended; \"amble cluster collect\" makes a job directory of what they have written: %s\n", strings.Join(names, ", "))
+		return b.String()
+	}
 	if len(x.Nodes) > 0 {
 		fmt.Fprintf(&b, "%-24s %6s %8s %10s %10s %10s %16s\n", "node", "live", "shards", "pages", "left", "lag", "clock ahead")
 	}

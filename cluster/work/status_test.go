@@ -1,0 +1,34 @@
+package work
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/cluster"
+)
+
+// TestStatusWhenOver checks that a job whose nodes have ended says what to do with their directories, and not that none has a page.
+func TestStatusWhenOver(t *testing.T) {
+	s := &cluster.Status{
+		End: cluster.EndDone, Nodes: []cluster.NodeStatus{{Name: "n1"}, {Name: "n\x1b2"}},
+		Shards: []cluster.ShardStatus{{Node: "n1", Epoch: 2, Closed: true}, {Number: 1, Node: "n\x1b2", Epoch: 1, Closed: true}},
+	}
+	const over = "job shop: 2 shards, done\n" +
+		"All nodes have ended; \"amble cluster collect\" makes a job directory of what they have written: n\\x1b2, n1\n"
+	if got := Summarize(s, time.Now()).Text("shop"); got != over {
+		t.Errorf("%q, want %q", got, over)
+	}
+	for name, change := range map[string]func(){
+		"not over":      func() { s.End = "" },
+		"one works yet": func() { s.Shards[0].Answered = true },
+	} {
+		before := *s
+		s.Shards = append([]cluster.ShardStatus(nil), s.Shards...)
+		change()
+		if got := Summarize(s, time.Now()).Text("shop"); !strings.Contains(got, "not in the counts") || strings.Contains(got, "collect") {
+			t.Errorf("%s: %q", name, got)
+		}
+		*s = before
+	}
+}
