@@ -139,7 +139,8 @@ type Config struct {
 	Trace     *Trace
 
 	// KeepRobots is called with every answer to a robots.txt request, to keep the body as evidence, before
-	// any page is requested under its rules. Its error ends the crawl. nil: none is kept.
+	// any page is requested under its rules. Its error ends the crawl. It is called by several goroutines at once, with
+	// answers of different origins. nil: none is kept.
 	KeepRobots func(p *fetcher.Page) error
 	// Clocks is asked before each request for the clocks that other processes share (fetcher.Client.Clocks). nil: there are
 	// none.

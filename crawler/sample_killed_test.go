@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -97,6 +98,7 @@ func (s *doomedSink) Sync() (n int64, err error) {
 type remainder struct {
 	job
 	ledger bytes.Buffer
+	mu     sync.Mutex // of bodies: several workers keep robots.txt files at once
 	bodies map[string][]byte
 }
 
@@ -118,6 +120,8 @@ func (d *remainder) process(m *doomed, c crawler.Config, seeds []string) (rep *c
 	c.KeepRobots = func(p *fetcher.Page) error {
 		return m.do(func() error {
 			sum := sha256.Sum256(p.Body)
+			d.mu.Lock()
+			defer d.mu.Unlock()
 			d.bodies[hex.EncodeToString(sum[:])] = bytes.Clone(p.Body)
 			return nil
 		})

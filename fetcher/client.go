@@ -23,7 +23,8 @@ type Client struct {
 	}
 	// KeepRobots is called with every answer to a request for a robots.txt before the Gate, and with it the ledger,
 	// knows of it, so that a restarted process has the body for every ledger entry. After an error, which Try returns,
-	// the request counts as aborted and its answer is not used. nil: nothing is kept.
+	// the request counts as aborted and its answer is not used. It is called by several goroutines at once if Try is.
+	// nil: nothing is kept.
 	KeepRobots func(p *Page) error
 	// Admitted is called between Admit and Fetch, with the URL of the Request and the Permit for that URL or for the
 	// robots.txt that it needs. nil: nothing is called.
