@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -36,6 +37,41 @@ type service struct {
 	Image, Command string
 	Volumes        []string `yaml:"volumes"`
 	Secrets        []string `yaml:"secrets"`
+}
+
+// TestInstall runs what the document says about the archive of a release, as a user with an empty home. What the archive has of the
+// project is not looked at: the tests of internal/release do that.
+func TestInstall(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("the document shows a shell's commands")
+	}
+	var text string
+	for _, d := range documents(t) {
+		for _, b := range d.blocks {
+			if d.path == "docs/deploy.md" && strings.HasPrefix(b.code, "tar ") {
+				text = b.code
+			}
+		}
+	}
+	home, dir := t.TempDir(), t.TempDir()
+	in := filepath.Join(dir, "amble-0.0.1-linux-amd64")
+	if err := os.MkdirAll(filepath.Join(in, "completions"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(in, "completions", "amble.bash"), "complete\n")
+	write(t, filepath.Join(in, "amble"), "#!/bin/sh\ntest \"$1\" = version && echo installed\n")
+	if err := os.Chmod(filepath.Join(in, "amble"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"HOME=" + home, "PATH=" + filepath.Join(home, ".local", "bin") + string(os.PathListSeparator) + os.Getenv("PATH")}
+	runWith(t, env, dir, "sh", "-e", "-c", "tar czf amble-0.0.1-linux-amd64.tar.gz amble-0.0.1-linux-amd64 && rm -r amble-0.0.1-linux-amd64")
+	if out := runWith(t, env, dir, "sh", "-e", "-c", text); out != "installed\n" {
+		t.Errorf("%q, want the installed command's output", out)
+	}
+	if _, err := os.Stat(filepath.Join(home, ".local", "share", "bash-completion", "completions", "amble")); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestComposeFiles checks that the command has the commands and flags of compose files, and that the files, volumes and secrets

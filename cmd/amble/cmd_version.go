@@ -57,7 +57,11 @@ func vcsOf(info *debug.BuildInfo) map[string]string {
 }
 
 func buildText(info *debug.BuildInfo) string {
-	text := fmt.Sprintf("  module    %s %s\n", info.Main.Path, info.Main.Version)
+	text := "  module    " + info.Main.Path
+	if v := info.Main.Version; v != "(devel)" { // as of archives of releases, which are built without what the checkout says
+		text += " " + v
+	}
+	text += "\n"
 	vcs := vcsOf(info)
 	if vcs["vcs.revision"] != "" {
 		text += fmt.Sprintf("  revision  %s of %s", vcs["vcs.revision"], vcs["vcs.time"])
