@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -74,11 +75,37 @@ func reach(ctx context.Context, c Config) (*Engine, error) {
 		e.Close()
 		return nil, fmt.Errorf("%w: the server on %s is nats-server %s: 2.12 or newer is needed", ErrServer, c.URLs, v)
 	}
-	if _, err := e.js.AccountInfo(ctx); err != nil {
+	if err := e.answers(ctx); err != nil {
 		e.Close()
 		return nil, fmt.Errorf("%w: JetStream does not work on %s (%w): enable it with jetstream {store_dir: ...} in the server's configuration, and start a majority of the servers", ErrServer, c.URLs, err)
 	}
 	return e, nil
+}
+
+// patience is how long servers may take to elect a leader: those that have just been started need some seconds.
+const patience = 20 * time.Second
+
+// noLeader is the code of the error by which servers say that they have been without a leader for some time.
+const noLeader = 10008
+
+// answers asks whether JetStream works. Servers without a leader answer nothing at first, neither then nor when they have one, so
+// they are asked again.
+func (e *Engine) answers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		_, err := e.js.AccountInfo(short)
+		var api *jetstream.APIError
+		again := errors.Is(err, context.DeadlineExceeded) || errors.As(err, &api) && api.ErrorCode == noLeader
+		if again {
+			<-short.Done()
+		}
+		cancel()
+		if !again || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 func unreachable(c Config, err error) error {

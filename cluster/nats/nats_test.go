@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -238,6 +239,34 @@ func TestReadingLeavesNothing(t *testing.T) {
 		if n := stream.CachedInfo().State.Consumers; n > 0 {
 			t.Errorf("%s has %d consumers", name, n)
 		}
+	}
+}
+
+// TestServersThatBegin checks that a job can be created while a server still waits for the others: it answers no question until they
+// have elected a leader.
+func TestServersThatBegin(t *testing.T) {
+	s := start(t, 3)
+	s.stop()
+	all := s.opts
+	s.opts = all[:1]
+	s.run(t)
+	c, first := Config{URLs: s.urls(), Job: "job", Shards: 4, Replicas: 3}, s.all[0]
+	done := make(chan error, 1)
+	go func() {
+		err := Check(t.Context(), c)
+		if err == nil {
+			err = Create(t.Context(), c)
+		}
+		done <- err
+	}()
+	for first.NumClients() == 0 && len(done) == 0 {
+		runtime.Gosched()
+	}
+	s.opts = all[1:]
+	s.run(t)
+	s.all = append(s.all, first)
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
 

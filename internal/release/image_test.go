@@ -7,12 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 )
 
 // TestImage builds the image of the Dockerfile and crawls in containers of it, as docs/deploy.md says: by a user without
-// privileges, on a volume, with nothing else that can be written to. It also has Docker read the compose files.
+// privileges, on a volume, with nothing else that can be written to. Then it starts what the compose files describe.
 func TestImage(t *testing.T) {
 	if !*build {
 		t.Skip("-release.build is not given")
@@ -37,21 +39,137 @@ func TestImage(t *testing.T) {
 		docker(t, append(append(run, "--rm", "--network", "container:"+name, "-v", name+":/crawls", name), args...)...)
 	}
 
-	if out, err := exec.CommandContext(t.Context(), "docker", "compose", "version").CombinedOutput(); err != nil {
-		t.Logf("the compose files are not read: docker has no compose here: %v\n%s", err, out)
-		return
+	t.Run("one machine", func(t *testing.T) { oneMachine(t, composed(t, name, "compose.yaml")) })
+	t.Run("three workers", func(t *testing.T) { threeWorkers(t, composed(t, name, "cluster.yaml")) })
+}
+
+// oneMachine crawls with a compose file of the services amble, prometheus and grafana. The last two are left out where their images
+// are not to be had.
+func oneMachine(t *testing.T, p *project) {
+	var others []string
+	for _, service := range []string{"prometheus", "grafana"} {
+		image := regexp.MustCompile(`(?m)^  ` + service + `:\n    image: (.+)$`).FindStringSubmatch(p.text)
+		if image == nil {
+			t.Fatalf("the compose file has no service %s with an image", service)
+		}
+		if exec.CommandContext(t.Context(), "docker", "image", "inspect", image[1]).Run() == nil || exec.CommandContext(t.Context(), "docker", "pull", "-q", image[1]).Run() == nil {
+			others = append(others, service)
+		} else {
+			t.Logf("%s is not started: its image cannot be pulled here", service)
+		}
 	}
-	for _, file := range []string{"compose.yaml", "cluster.yaml"} {
-		docker(t, "compose", "-f", filepath.Join(root, "deploy", file), "config", "-q")
+	p.compose(append([]string{"up", "-d", "amble"}, others...)...)
+	p.shop("amble")
+	p.wait("amble")
+	for _, args := range [][]string{{"verify", "job"}, {"report", "job"}} {
+		p.compose(append([]string{"run", "--rm", "amble"}, args...)...)
+	}
+	if up := strings.Fields(p.compose("ps", "--services", "--status", "running")); len(up) != len(others) {
+		t.Errorf("%v still run, want %v", up, others)
 	}
 }
 
-// docker runs a command of docker, which must succeed.
-func docker(t *testing.T, args ...string) {
+// threeWorkers has three nodes work on a job, with three servers, and collects what they did. The nodes find the servers stopped, and
+// wait for them: there would be requests before their shops are open otherwise, and long pauses after these.
+func threeWorkers(t *testing.T, p *project) {
+	nodes := []string{"node1", "node2", "node3"}
+	p.compose("up", "-d", "s1", "s2", "s3")
+	p.compose("run", "--rm", "create")
+	p.compose("stop", "s1", "s2", "s3")
+	p.compose(append([]string{"up", "-d"}, nodes...)...)
+	for _, n := range nodes {
+		p.shop(n)
+	}
+	p.compose("start", "s1", "s2", "s3")
+	p.wait(nodes...)
+	p.compose("run", "--rm", "node1", "cluster", "collect", "-o", "shops", "node1", "node2", "node3")
+	p.compose("run", "--rm", "node1", "verify", "shops")
+}
+
+// project is a compose file in a copy of the folder deploy, with an image that is there already.
+type project struct {
+	t                       *testing.T
+	image, name, file, text string
+}
+
+// composed prepares a project that crawls the bookshop of the demo on loopback. The test is skipped if docker has no compose.
+func composed(t *testing.T, image, file string) *project {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), "docker", "compose", "version").CombinedOutput(); err != nil {
+		t.Skipf("docker has no compose here: %v\n%s", err, out)
+	}
+	dir := t.TempDir()
+	for _, folder := range []string{"deploy", filepath.Join("docs", "live")} { // which the services mount
+		if err := os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join(root, folder))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := &project{t: t, image: image, name: image + "-" + strings.TrimSuffix(file, ".yaml"), file: filepath.Join(dir, "deploy", file)}
+	b, err := os.ReadFile(p.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.text = strings.NewReplacer("image: amble\n", "image: "+image+"\n", "    build: ..\n", "").Replace(string(b))
+	for name, text := range map[string]string{file: p.text, "token": strings.Repeat("a1", 20), "job.yaml": "urls: [\"http://127.0.0.1:8808/\"]\ndelay: 200ms\n"} {
+		if err := os.WriteFile(filepath.Join(dir, "deploy", name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			out, _ := p.run(context.Background(), "logs")
+			t.Log(out)
+		}
+		if out, err := p.run(context.Background(), "--profile", "create", "down", "-v"); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	return p
+}
+
+func (p *project) run(ctx context.Context, args ...string) (string, error) {
+	out, err := exec.CommandContext(ctx, "docker", append([]string{"compose", "-p", p.name, "-f", p.file}, args...)...).CombinedOutput()
+	return string(out), err
+}
+
+// compose runs a command of docker compose, which must succeed, and returns what it printed.
+func (p *project) compose(args ...string) string {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), 10*time.Minute)
+	defer cancel()
+	out, err := p.run(ctx, args...)
+	if err != nil {
+		p.t.Fatalf("docker compose %v: %v\n%s", args, err, out)
+	}
+	return out
+}
+
+// shop serves the bookshop on the loopback addresses of a service's container.
+func (p *project) shop(service string) {
+	p.t.Helper()
+	name := p.name + "-shop-" + service
+	p.t.Cleanup(func() { _ = exec.CommandContext(context.Background(), "docker", "rm", "-f", "-v", name).Run() }) // or it was not made
+	docker(p.t, "run", "-d", "--name", name, "--network", "container:"+p.name+"-"+service+"-1", p.image, "demo", "--serve")
+}
+
+// wait waits until the containers of services have ended, all of them with exit code 0.
+func (p *project) wait(services ...string) {
+	p.t.Helper()
+	for _, s := range services {
+		if code := docker(p.t, "wait", p.name+"-"+s+"-1"); code != "0" {
+			p.t.Errorf("%s ended with exit code %s", s, code)
+		}
+	}
+}
+
+// docker runs a command of docker, which must succeed, and returns what it printed.
+func docker(t *testing.T, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, "docker", args...).CombinedOutput(); err != nil {
+	out, err := exec.CommandContext(ctx, "docker", args...).CombinedOutput()
+	if err != nil {
 		t.Fatalf("docker %v: %v\n%s", args, err, bytes.TrimSpace(out))
 	}
+	return string(bytes.TrimSpace(out))
 }
