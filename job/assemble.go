@@ -411,7 +411,8 @@ func (a *assembler) summary() error {
 		return err
 	}
 	rep := &a.Report
-	rep.Hosts, rep.Runs = len(facts.Hosts)+facts.MoreHosts, len(a.Sources)
+	rep.Hosts = len(facts.Hosts) + facts.MoreHosts
+	rep.Runs = 1                                    // the manifest has one for each owner of a shard
 	if rep.Ended = facts.Last; rep.Ended.IsZero() { // nothing was requested
 		rep.Ended = time.Now().UTC()
 	}

@@ -194,8 +194,8 @@ func TestNodes(t *testing.T) {
 						t.Errorf("%s is there %d times", u, seen[u])
 					}
 				}
-				if len(seen) != len(l.pages) || res.Report.Pages != len(l.pages) || res.Report.Finish != crawler.FinishDone {
-					t.Errorf("%d URLs, report %+v; want %d pages", len(seen), res.Report, len(l.pages))
+				if len(seen) != len(l.pages) || res.Report.Pages != len(l.pages) || res.Report.Finish != crawler.FinishDone || res.Report.Runs != 1 {
+					t.Errorf("%d URLs, report %+v; want %d pages, in one run", len(seen), res.Report, len(l.pages))
 				}
 			})
 		})
