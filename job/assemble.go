@@ -404,7 +404,7 @@ func runOf(path string) (run string, err error) {
 	return e.Run, firstOf(err, json.Unmarshal(line, &e))
 }
 
-// summary writes the report.
+// summary writes the report, of one run: those of the manifest are owners of shards.
 func (a *assembler) summary() error {
 	facts, err := (&Reader{dir: a.path, files: a.files}).Facts()
 	if err != nil {
@@ -412,7 +412,7 @@ func (a *assembler) summary() error {
 	}
 	rep := &a.Report
 	rep.Hosts = len(facts.Hosts) + facts.MoreHosts
-	rep.Runs = 1                                    // the manifest has one for each owner of a shard
+	rep.Runs = 1
 	if rep.Ended = facts.Last; rep.Ended.IsZero() { // nothing was requested
 		rep.Ended = time.Now().UTC()
 	}

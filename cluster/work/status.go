@@ -99,7 +99,7 @@ func (x *Summary) Text(name string) string {
 		for i, n := range x.Nodes {
 			names[i] = cli.Printable(n.Name)
 		}
-		fmt.Fprintf(&b, "All nodes have ended; \"amble cluster collect\" makes a job directory of what they have written: %s\n", strings.Join(names, ", "))
+		fmt.Fprintf(&b, "No node works on it any more; \"amble cluster collect\" makes a job directory of what they have written: %s\n", strings.Join(names, ", "))
 		return b.String()
 	}
 	if len(x.Nodes) > 0 {
