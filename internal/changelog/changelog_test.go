@@ -46,7 +46,9 @@ func TestParse(t *testing.T) {
 		{"a", "Added:\n", "begins with one of"},
 		{"a", "Fixed: One thing.\n\nAnother one.\n", "one paragraph"},
 		{"a", "Fixed: no sentence\n", "one paragraph"},
-		{"a", "Fixed: " + strings.Repeat("long ", 40) + "line.\n", "more than 130"},
+		{"a", "Fixed: No sentence\n", "one paragraph"},
+		{"a", "Fixed: no sentence.\n", "one paragraph"},
+		{"a", "Fixed: " + strings.Repeat("Long ", 40) + "line.\n", "more than 130"},
 	} {
 		_, err := parse(c.name, c.text)
 		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {

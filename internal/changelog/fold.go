@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -54,7 +55,7 @@ func parse(name, s string) (change, error) {
 		return c, fmt.Errorf("%s: want a name of lower-case words and hyphens, without an ending", name)
 	case !slices.Contains(kinds, kind):
 		return c, fmt.Errorf("%s: want a file that begins with one of %v and a colon", name, kinds)
-	case text == "" || strings.Contains(text, "\n\n") || !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, ")"):
+	case text == "" || unicode.IsLower([]rune(text)[0]) || strings.Contains(text, "\n\n") || !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, ")"):
 		return c, fmt.Errorf("%s: want one paragraph of full sentences", name)
 	}
 	for line := range strings.SplitSeq(s, "\n") {
