@@ -34,7 +34,7 @@ func TestBoundAndSimulation(t *testing.T) {
 		if p.Bound.Round(100*time.Millisecond) != c.bound.Round(100*time.Millisecond) || p.DecidedBy != c.by {
 			t.Errorf("%s: bound %v by %s, want %v by %s", c.name, p.Bound, p.DecidedBy, c.bound, c.by)
 		}
-		if took, _ := newSimulation(p, 100*time.Millisecond, c.concurrency).run(); took.Round(100*time.Millisecond) != c.took.Round(100*time.Millisecond) {
+		if took, _ := newSimulation(p, c.concurrency).run(); took.Round(100*time.Millisecond) != c.took.Round(100*time.Millisecond) {
 			t.Errorf("%s: played through in %v, want %v", c.name, took, c.took)
 		}
 		if rep := crawled(t, p, 100*time.Millisecond, c.concurrency); rep.Elapsed.Round(100*time.Millisecond) != c.took.Round(100*time.Millisecond) {
@@ -58,7 +58,7 @@ func TestSimulationAgreesWithTheCrawler(t *testing.T) {
 	const service = 200 * time.Millisecond
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 22))
-		p := &Plan{}
+		p := &Plan{Service: service}
 		for i := range 1 + r.IntN(6) {
 			p.Hosts = append(p.Hosts, Host{
 				Host: fmt.Sprint("host", i), Addr: fmt.Sprint("192.88.99.", 1+r.IntN(3)), Pages: 1 + r.IntN(120),
@@ -66,7 +66,7 @@ func TestSimulationAgreesWithTheCrawler(t *testing.T) {
 			})
 		}
 		concurrency := []int{1, 2, 3, 64}[r.IntN(4)]
-		took, requests := newSimulation(p, service, concurrency).run()
+		took, requests := newSimulation(p, concurrency).run()
 		rep := crawled(t, p, service, concurrency)
 		if requests != rep.Requests || took < rep.Elapsed.Duration*3/4 || took > rep.Elapsed.Duration*5/4 {
 			t.Errorf("seed %d: %v for %d requests, the crawl took %v for %d: %+v, %d workers", seed, took, requests, rep.Elapsed, rep.Requests, p, concurrency)

@@ -10,8 +10,8 @@ import (
 const MaxSimulated = 1_000_000
 
 // Simulate simulates the crawl in virtual time, if it has no more than [MaxSimulated] pages. An answer takes the time
-// service; concurrency is the total number of requests in flight.
-func (p *Plan) Simulate(service time.Duration, concurrency int) {
+// p.Service; concurrency is the total number of requests in flight.
+func (p *Plan) Simulate(concurrency int) {
 	pages := 0
 	for _, h := range p.Hosts {
 		pages += max(1, h.Pages)
@@ -20,7 +20,7 @@ func (p *Plan) Simulate(service time.Duration, concurrency int) {
 		p.Notes = append(p.Notes, fmt.Sprintf("not played through: %d pages are more than the %d that are", pages, MaxSimulated))
 		return
 	}
-	p.Simulated, p.SimulatedRequests = newSimulation(p, service, concurrency).run()
+	p.Simulated, p.SimulatedRequests = newSimulation(p, concurrency).run()
 }
 
 // simulation simulates a crawl request by request, by the rules of the crawler: one request at a time to a host,
@@ -42,8 +42,8 @@ type simHost struct {
 	addr  *time.Duration // when its address may be requested again
 }
 
-func newSimulation(p *Plan, service time.Duration, concurrency int) *simulation {
-	s := &simulation{service: service, workers: make(freeWorkers, max(1, concurrency))}
+func newSimulation(p *Plan, concurrency int) *simulation {
+	s := &simulation{service: p.Service, workers: make(freeWorkers, max(1, concurrency))}
 	if p.Rate > 0 {
 		s.gap = time.Duration(float64(time.Second) / p.Rate)
 	}

@@ -76,7 +76,7 @@ func (c *planCmd) Run(a *app, o *keyflags.Origins) error {
 		p.Notes = append(p.Notes, "--hours "+hours.Text()+": requests are made only then, and the time between is not counted here")
 	}
 	if c.Simulate {
-		p.Simulate(time.Duration(c.Service), c.cfg.Concurrency)
+		p.Simulate(c.cfg.Concurrency)
 	}
 	if c.JSON {
 		return cli.PrintJSON(a.out, p)
