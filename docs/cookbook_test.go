@@ -12,12 +12,12 @@ import (
 	"testing"
 )
 
-// recipes returns the code blocks of cookbook.md in one language, by their first line.
-func recipes(all []document, lang string) map[string]string {
+// recipes returns the code blocks of a document in one language, by their first line.
+func recipes(all []document, path, lang string) map[string]string {
 	code := map[string]string{}
 	for _, d := range all {
 		for _, b := range d.blocks {
-			if d.path == "docs/cookbook.md" && b.lang == lang {
+			if d.path == path && b.lang == lang {
 				first, _, _ := strings.Cut(b.code, "\n")
 				code[first] = b.code
 			}
@@ -186,7 +186,7 @@ func daily(t *testing.T) {
 	}
 	write(t, filepath.Join(home, "crawls", "job.yaml"), "urls: ["+srv.URL+"/]\ndelay: 0\n")
 	script := filepath.Join(home, "crawl-daily")
-	write(t, script, recipes(documents(t), "sh")["#!/bin/sh"])
+	write(t, script, recipes(documents(t), "docs/cookbook.md", "sh")["#!/bin/sh"])
 	bin := t.TempDir() // with a clock for the script
 	env := []string{"HOME=" + home, "PATH=" + strings.Join([]string{bin, programsDir, os.Getenv("PATH")}, string(os.PathListSeparator))}
 	for _, day := range []string{"2026-11-01", "2026-11-02"} {

@@ -46,14 +46,7 @@ func TestInstall(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the document shows a shell's commands")
 	}
-	var text string
-	for _, d := range documents(t) {
-		for _, b := range d.blocks {
-			if d.path == "docs/deploy.md" && strings.HasPrefix(b.code, "tar ") {
-				text = b.code
-			}
-		}
-	}
+	text := recipes(documents(t), "docs/deploy.md", "sh")["tar xzf amble-*-linux-amd64.tar.gz"]
 	home, dir := t.TempDir(), t.TempDir()
 	in := filepath.Join(dir, "amble-0.0.1-linux-amd64")
 	if err := os.MkdirAll(filepath.Join(in, "completions"), 0o755); err != nil {

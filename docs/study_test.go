@@ -25,7 +25,7 @@ func shownPrograms() (map[string]string, error) {
 		return nil, err
 	}
 	code := map[string]string{}
-	for first, recipe := range recipes(docs, "go") {
+	for first, recipe := range recipes(docs, "docs/cookbook.md", "go") {
 		code[strings.Fields(first)[2]] = recipe // Command NAME …
 	}
 	for _, d := range docs {
