@@ -29,12 +29,20 @@ type servers struct {
 // start starts n servers on loopback, which form a cluster if they are several.
 func start(t *testing.T, n int) *servers {
 	t.Helper()
+	s := &servers{opts: options(t, n)}
+	s.run(t)
+	t.Cleanup(s.stop)
+	return s
+}
+
+// options returns the settings of n servers.
+func options(t *testing.T, n int) (all []*server.Options) {
+	t.Helper()
 	ports := freePorts(t, 2*n)
 	var routes []*url.URL
 	for i := range n {
 		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", ports[n+i])})
 	}
-	s := &servers{}
 	for i := range n {
 		o := &server.Options{
 			ServerName: fmt.Sprintf("s%d", i), Host: "127.0.0.1", Port: ports[i], JetStream: true, StoreDir: t.TempDir(),
@@ -44,11 +52,9 @@ func start(t *testing.T, n int) *servers {
 			o.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: ports[n+i]}
 			o.Routes = routes
 		}
-		s.opts = append(s.opts, o)
+		all = append(all, o)
 	}
-	s.run(t)
-	t.Cleanup(s.stop)
-	return s
+	return all
 }
 
 func (s *servers) run(t *testing.T) {
@@ -245,12 +251,11 @@ func TestReadingLeavesNothing(t *testing.T) {
 // TestServersThatBegin checks that a job can be created while a server still waits for the others: it answers no question until they
 // have elected a leader.
 func TestServersThatBegin(t *testing.T) {
-	s := start(t, 3)
-	s.stop()
-	all := s.opts
-	s.opts = all[:1]
-	s.run(t)
-	c, first := Config{URLs: s.urls(), Job: "job", Shards: 4, Replicas: 3}, s.all[0]
+	all := options(t, 3)
+	first, others := &servers{opts: all[:1]}, &servers{opts: all[1:]}
+	first.run(t)
+	t.Cleanup(first.stop)
+	c := Config{URLs: first.urls(), Job: "job", Shards: 4, Replicas: 3}
 	done := make(chan error, 1)
 	go func() {
 		err := Check(t.Context(), c)
@@ -259,12 +264,11 @@ func TestServersThatBegin(t *testing.T) {
 		}
 		done <- err
 	}()
-	for first.NumClients() == 0 && len(done) == 0 {
+	for first.all[0].NumClients() == 0 && len(done) == 0 {
 		runtime.Gosched()
 	}
-	s.opts = all[1:]
-	s.run(t)
-	s.all = append(s.all, first)
+	others.run(t)
+	t.Cleanup(others.stop)
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
