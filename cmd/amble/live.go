@@ -15,7 +15,7 @@ import (
 
 // liveFlags say where a crawl is shown while it runs.
 type liveFlags struct {
-	Listen string `placeholder:"ADDR" help:"Serve a page on which the crawl is watched and controlled, such as on 127.0.0.1:0, with metrics. Its address, which opens it, is printed, with --quiet too."`
+	Listen string `placeholder:"ADDR" help:"Serve a page on which the crawl is watched and controlled, such as on loopback:0, with metrics: any free port of a random address of 127.0.0.0/8 (127.0.0.1 if the system has no others). Its address, which opens it, is printed, with --quiet too."`
 	Debug  bool   `help:"With --listen: also serve the profiles of net/http/pprof."`
 
 	ListenToken string `placeholder:"FILE" help:"With --listen: file with the page's token, for programs that read the metrics. Without it each start has a new one."`
@@ -89,7 +89,7 @@ func tellPage(v *view.View, url string, public bool) {
 // serveCmd is "amble serve".
 type serveCmd struct {
 	Dir    string `arg:"" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
-	Listen string `default:"127.0.0.1:0" placeholder:"ADDR" help:"Address to listen on (${default}, which is any free port)."`
+	Listen string `default:"loopback:0" placeholder:"ADDR" help:"Address to listen on (${default}, which is any free port of a random address of 127.0.0.0/8, or of 127.0.0.1 if the system has no others)."`
 }
 
 // Help returns the beginning of the command's help.
@@ -97,8 +97,8 @@ func (*serveCmd) Help() string {
 	return `Examples:
 
 	amble serve job
-	amble crawl -o job --listen 127.0.0.1:8400 https://site.to.crawl/
-	amble serve --listen 127.0.0.1:8400 job
+	amble crawl -o job --listen loopback:8400 https://site.to.crawl/
+	amble serve --listen loopback:8400 job
 
 Shows a crawl on a page, read only: one that is over, was killed, or runs in another process. Nothing in
 the directory is changed. To control a crawl, run it with "amble crawl --listen". Ends with Ctrl-C.`

@@ -90,7 +90,7 @@ func TestListenAndServe(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
 	for _, args := range [][]string{nil, {"-o", dir}} {
 		site := newSlowSite(t)
-		p := start(t, append([]string{"crawl", "--listen", "127.0.0.1:0", "--delay", "none", site.URL + "/"}, args...)...)
+		p := start(t, append([]string{"crawl", "--listen", "loopback:0", "--delay", "none", site.URL + "/"}, args...)...)
 		base, token := p.page(t)
 		<-site.asked
 		status, text := request(t, http.MethodGet, base+"/", token)
@@ -107,7 +107,7 @@ func TestListenAndServe(t *testing.T) {
 			}
 		}
 		checkRefusals(t, base, token)
-		if status, text = request(t, http.MethodGet, base+"/", token); status != 200 || !strings.Contains(text, `action="/pause"`) {
+		if status, text = request(t, http.MethodGet, base+"/", token); status != 200 || !strings.Contains(text, `action="pause"`) {
 			t.Errorf("%v: the crawl does not run any more: %d %s", args, status, text)
 		}
 		if status, _ = request(t, http.MethodPost, base+"/drain", token); status != http.StatusSeeOther {

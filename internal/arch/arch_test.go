@@ -162,6 +162,7 @@ var thirdParty = map[string][]string{
 
 	"internal/completion": {"github.com/alecthomas/kong"},
 	"internal/keyflags":   {"github.com/alecthomas/kong"},
+	"internal/live":       {"golang.org/x/net/netutil"},
 	"internal/shell":      {"golang.org/x/net/html", "golang.org/x/term"}, // the tree of a page; edited lines
 	"internal/terminal":   {"golang.org/x/term", "golang.org/x/text/width"},
 }

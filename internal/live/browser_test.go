@@ -93,7 +93,7 @@ func endlessly(w http.ResponseWriter, r *http.Request) {
 // begin begins a job with its page.
 func begin(t *testing.T, dir string, seeds ...string) (o *live.Opening, j *job.Job, ended chan error) {
 	t.Helper()
-	o, err := live.Open("127.0.0.1:0")
+	o, err := live.Open("loopback:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,12 +225,12 @@ func TestInABrowser(t *testing.T) {
 	t.Logf("no request in a pause of %v", pause)
 	click("#resume button")
 	p.Until("document.querySelector('#state').innerText === 'running'")
-	order(a, "/slower")
+	order(a, "slower")
 	in(a, "our setting for it")
-	order(b, "/leave-out")
+	order(b, "leave-out")
 	in(b, "left out")
 	left := s.of(b)
-	order(a, "/leave-out")
+	order(a, "leave-out")
 	in(a, "left out")
 	says("Waiting, as it must")
 	says(down + ": robots.txt could not be fetched (503), next try in")
@@ -249,12 +249,17 @@ func TestInABrowser(t *testing.T) {
 	}
 	p.Show(browsertest.View{})
 	base, _, _ := strings.Cut(o.URL(), "?")
-	p.Navigate(base + "?url=" + url.QueryEscape("http://"+down+"/?<i>"))
+	var here string
+	p.Eval("location.origin + location.pathname", &here)
+	if !strings.HasPrefix(here, base+"s/") {
+		t.Errorf("the page is at %s, want it below %ss/", here, base)
+	}
+	p.Navigate(here + "?url=" + url.QueryEscape("http://"+down+"/?<i>"))
 	says("verdict  <b>refused</b>")
 	p.Until("document.querySelector('pre').innerText.includes('/?<i>')")
 
 	plain := browser.New(browsertest.View{NoScript: true})
-	plain.Navigate(base)
+	plain.Navigate(here)
 	var refresh string
 	plain.Send("Page.enable", nil, nil)
 	plain.Eval("document.querySelector('noscript meta')?.outerHTML ?? document.querySelector('noscript').innerHTML", &refresh)

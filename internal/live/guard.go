@@ -11,12 +11,15 @@ import (
 	"strings"
 )
 
-// guard decides who may see and use the page: who has the token, by a page of the same site, under a name that cannot be
-// somebody else's.
+// guard decides who may see and use the page: a program with the token, or a browser that exchanged the token for a cookie and
+// a secret path. A browser sends the cookie to every port of the address (RFC 6265 section 8.5), but only below the path, and
+// the path to nobody else. So neither opens the page without the other, and neither contains the token.
 type guard struct {
 	token  string
 	own    bool            // it is the operator's, and is not printed
 	cookie string          // its name: two crawls on one machine have different ones
+	value  string          // of the cookie
+	path   string          // under which a browser sees the page: /s/SECRET
 	port   string          // that the server listens on
 	names  map[string]bool // host names under which it may be requested, in addition to addresses
 }
@@ -25,7 +28,7 @@ type guard struct {
 func newGuard(address string, addr net.Addr) *guard {
 	_, port, _ := net.SplitHostPort(addr.String())
 	name, _, _ := net.SplitHostPort(address)
-	g := &guard{token: rand.Text(), port: port, names: map[string]bool{"localhost": true}} // 130 bits
+	g := &guard{token: rand.Text(), value: rand.Text(), path: "/s/" + rand.Text(), port: port, names: map[string]bool{"localhost": true}} // 130 bits
 	g.cookie = "amble-" + port
 	if _, err := netip.ParseAddr(name); err != nil && name != "" {
 		g.names[strings.ToLower(name)] = true
@@ -73,12 +76,14 @@ func (g *guard) wrap(next http.Handler, open map[string]bool) http.Handler {
 		switch {
 		case !g.ours(r.Host):
 			http.Error(w, "this page is not served under that name", http.StatusMisdirectedRequest)
-		case open[r.URL.Path] || g.knows(r):
+		case open[r.URL.Path] || g.hasToken(r):
 			next.ServeHTTP(w, r)
-		case r.Method == http.MethodGet && g.is(r.URL.Query().Get("token")):
+		case g.hasCookieAndPath(r):
+			http.StripPrefix(g.path, next).ServeHTTP(w, r)
+		case r.Method == http.MethodGet && same(r.URL.Query().Get("token"), g.token):
 			g.admit(w, r)
 		default:
-			http.Error(w, "this page opens with /?token= and its token, which the command that serves it prints or was given in a file", http.StatusUnauthorized)
+			http.Error(w, "this page opens with /?token= and its token, which the command that serves it prints or was given in a file; open it so again after a restart", http.StatusUnauthorized)
 		}
 	})
 }
@@ -94,35 +99,38 @@ func (g *guard) ours(host string) bool {
 	return port == g.port && (err == nil || g.names[strings.ToLower(name)])
 }
 
-// knows reports whether a request has the token, in its cookie or as a bearer.
-func (g *guard) knows(r *http.Request) bool {
-	if c, err := r.Cookie(g.cookie); err == nil && g.is(c.Value) {
-		return true
-	}
+// hasToken reports whether a request has the token as a bearer, as programs send it.
+func (g *guard) hasToken(r *http.Request) bool {
 	bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return ok && g.is(bearer)
+	return ok && same(bearer, g.token)
 }
 
-func (g *guard) is(token string) bool {
-	return subtle.ConstantTimeCompare([]byte(token), []byte(g.token)) == 1
+// hasCookieAndPath reports whether a browser that had the token makes the request.
+func (g *guard) hasCookieAndPath(r *http.Request) bool {
+	n := len(g.path)
+	if len(r.URL.Path) <= n || r.URL.Path[n] != '/' || !same(r.URL.Path[:n], g.path) {
+		return false
+	}
+	c, err := r.Cookie(g.cookie)
+	return err == nil && same(c.Value, g.value)
 }
 
-// admit exchanges the token in a URL for a cookie, so that it does not stay in the address bar.
+// same compares secrets in a time that says nothing about them.
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// admit exchanges the token in a URL for a cookie and the path to which the browser sends it.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) {
-	http.SetCookie(w, &http.Cookie{Name: g.cookie, Value: g.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, &http.Cookie{Name: g.cookie, Value: g.value, Path: g.path + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	q := r.URL.Query()
 	q.Del("token")
-	to := r.URL.EscapedPath()
-	if strings.HasPrefix(to, "//") || strings.Contains(to, "\\") {
-		to = "/"
-	}
+	to := g.path + strings.TrimPrefix(r.URL.EscapedPath(), g.path)
 	if len(q) > 0 {
 		to += "?" + q.Encode()
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
-// checkLoopback reports whether addr is one of loopback.
+// onLoopback reports whether addr is one of loopback.
 func onLoopback(addr net.Addr) bool {
 	ap, err := netip.ParseAddrPort(addr.String())
 	return err == nil && ap.Addr().Unmap().IsLoopback()

@@ -1,12 +1,15 @@
 package live
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/amble-crawler/amble/crawler"
 )
@@ -51,4 +54,73 @@ func TestNoLinkLeadsToThePage(t *testing.T) {
 			t.Errorf("%s: %s, want %s; %v", url, outcome, want, got)
 		}
 	}
+}
+
+// TestLoopbackIsARandomAddress: the page shares its address, and so its cookies, with no other server of the machine.
+func TestLoopbackIsARandomAddress(t *testing.T) {
+	a, err := Listen("loopback:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	b, err := Listen("loopback:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if a.Public() || b.Public() || !strings.HasPrefix(a.URL(), "http://"+a.Addr().String()+"/?token=") {
+		t.Error(a.URL(), b.URL())
+	}
+	if one := netip.MustParseAddr("127.0.0.1"); runtime.GOOS == "linux" && (a.Addr().Addr() == one || a.Addr().Addr() == b.Addr().Addr()) {
+		t.Errorf("%v and %v", a.Addr(), b.Addr())
+	}
+	c, err := Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if got := c.Addr().Addr().String(); got != "127.0.0.1" {
+		t.Errorf("%s instead of the address that was given", got)
+	}
+}
+
+// silent is a listener with 900 connections on which nothing is ever sent.
+type silent struct {
+	clients []net.Conn
+	closed  chan struct{}
+}
+
+func (s *silent) Accept() (net.Conn, error) {
+	if len(s.clients) == 900 {
+		<-s.closed
+		return nil, net.ErrClosed
+	}
+	client, server := net.Pipe()
+	s.clients = append(s.clients, client)
+	return server, nil
+}
+
+func (s *silent) Close() error   { close(s.closed); return nil }
+func (s *silent) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4000} }
+
+// TestConnectionsAreLimited: somebody who opens connections and says nothing gets 64 of them, and another one when one ends.
+func TestConnectionsAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ln := &silent{closed: make(chan struct{})}
+		s := &Server{listener: ln, guard: newGuard("127.0.0.1:4000", ln.Addr())}
+		s.Serve(New(Config{Source: new(Feed)}))
+		synctest.Wait()
+		if n := len(ln.clients); n != 64 {
+			t.Errorf("%d connections", n)
+		}
+		_ = ln.clients[0].Close()
+		synctest.Wait()
+		if n := len(ln.clients); n != 65 {
+			t.Errorf("%d connections after one has ended", n)
+		}
+		for _, c := range ln.clients {
+			defer c.Close()
+		}
+		s.Close()
+	})
 }

@@ -50,7 +50,7 @@
   };
 
   const watch = () => {
-    const events = new EventSource('/events');
+    const events = new EventSource('events');
     events.onmessage = (e) => { say(''); show(e.data); };
     events.addEventListener('over', () => { events.close(); say('The process that served this page has ended. What is shown is how it was in its last second.'); });
     events.onerror = () => {

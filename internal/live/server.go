@@ -3,6 +3,7 @@ package live
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -10,9 +11,12 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/net/netutil"
 
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/metrics"
@@ -28,13 +32,34 @@ type Server struct {
 	running  sync.WaitGroup
 }
 
-// Listen opens a listener on an address as for net.Listen, such as 127.0.0.1:0, before it is known what is served there.
+// maxConnections limits the connections that are open at the same time. Others wait.
+const maxConnections = 64
+
+// Listen opens a listener on an address as for net.Listen, such as 127.0.0.1:0, before it is known what is served there. The
+// host "loopback" means an address of this machine that no other server uses.
 func Listen(address string) (*Server, error) {
+	if host, port, err := net.SplitHostPort(address); err == nil && host == "loopback" {
+		address = net.JoinHostPort(randomLoopback(), port)
+	}
 	ln, err := new(net.ListenConfig).Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return nil, err
 	}
 	return &Server{listener: ln, guard: newGuard(address, ln.Addr())}, nil
+}
+
+// randomLoopback returns a random address of 127/8 where the system has them all. Browsers send a cookie to every port of an
+// address, so that another server on 127.0.0.1 gets those of a page there.
+func randomLoopback() string {
+	if runtime.GOOS != "linux" {
+		return "127.0.0.1"
+	}
+	var b [3]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	for i, c := range b {
+		b[i] = 1 + c%254 // neither a network nor a broadcast address
+	}
+	return netip.AddrFrom4([4]byte{127, b[0], b[1], b[2]}).String()
 }
 
 // URL returns the address of the page, with the token that opens it.
@@ -60,7 +85,7 @@ func (s *Server) Serve(l *Live) {
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	s.running.Go(func() { l.Run(watching) })
-	s.running.Go(func() { _ = s.server.Serve(s.listener) }) // always ErrServerClosed, after Close
+	s.running.Go(func() { _ = s.server.Serve(netutil.LimitListener(s.listener, maxConnections)) }) // always ErrServerClosed, after Close
 }
 
 // Close ends the server and all who watch.
@@ -182,7 +207,8 @@ func (l *Live) control(mux *http.ServeMux) {
 				return
 			}
 			l.wasOrdered()
-			http.Redirect(w, r, "/", http.StatusSeeOther)
+			w.Header().Set("Location", "./") // the page, under whatever path
+			w.WriteHeader(http.StatusSeeOther)
 		})
 	}
 	order("/pause", func(c Control, _ *http.Request) error { return c.Pause() })

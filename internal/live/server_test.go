@@ -102,26 +102,57 @@ func TestAnOrderIsShownAtOnce(t *testing.T) {
 	})
 }
 
-// TestTokenBecomesACookie: the token does not stay in the address.
-func TestTokenBecomesACookie(t *testing.T) {
+// TestTokenBecomesACookieAndAPath: the token does not stay in the address, and neither the cookie, which every port of the address
+// gets, nor the path opens the page or gives an order without the other.
+func TestTokenBecomesACookieAndAPath(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
 		h := watch(t, web, nil, endless(web, "http://a.example", 1).URL("/"))
 		none := func(r *http.Request) { r.Header.Del("Authorization") }
 		rec := h.do("GET", "/?token="+h.guard.token+"&url=x", "", none)
 		cookie, err := http.ParseSetCookie(rec.Header().Get("Set-Cookie"))
-		if err != nil || rec.Code != 303 || rec.Header().Get("Location") != "/?url=x" || !cookie.HttpOnly ||
-			cookie.SameSite != http.SameSiteStrictMode || cookie.Value != h.guard.token || len(cookie.Value) < 26 {
-			t.Errorf("%d %v %+v %v", rec.Code, rec.Header(), cookie, err)
+		to, ok := strings.CutSuffix(rec.Header().Get("Location"), "?url=x")
+		if err != nil || rec.Code != 303 || !ok || !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || len(cookie.Value) < 26 ||
+			!strings.HasPrefix(to, "/s/") || len(to) < 26 || cookie.Path != to || strings.Contains(to+cookie.Value, h.guard.token) || strings.Contains(to, cookie.Value) {
+			t.Fatalf("%d %v %+v %v", rec.Code, rec.Header(), cookie, err)
 		}
-		for _, path := range []string{"//evil.test/", "/%5cevil.test/", "/%2f/evil.test/"} {
-			to := h.do("GET", path+"?token="+h.guard.token, "", none).Header().Get("Location")
-			if strings.HasPrefix(to, "//") || strings.Contains(to, "\\") {
-				t.Errorf("%s leads to %s", path, to)
+		for _, path := range []string{"//evil.test/", "/%5cevil.test/", "/%2f/evil.test/", to} {
+			got := h.do("GET", path+"?token="+h.guard.token, "", none).Header().Get("Location")
+			if !strings.HasPrefix(got, to) || strings.Count(got, "/s/") != 1 {
+				t.Errorf("%s leads to %s", path, got)
 			}
 		}
-		rec = h.do("GET", "/", "", func(r *http.Request) { none(r); r.AddCookie(cookie) })
-		if rec.Code != 200 {
-			t.Errorf("with the cookie: %d", rec.Code)
+		both := func(r *http.Request) { none(r); r.AddCookie(cookie) }
+		bearer := func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+cookie.Value) }
+		other := func(r *http.Request) { none(r); r.AddCookie(&http.Cookie{Name: cookie.Name, Value: h.guard.token}) }
+		for _, c := range []struct {
+			what, method, path string
+			with               func(r *http.Request)
+			status             int
+		}{
+			{"both", "GET", to, both, 200},
+			{"both for the script", "GET", to + "live.js", both, 200},
+			{"the cookie alone", "GET", "/", both, 401},
+			{"the cookie alone for an order", "POST", "/pause", both, 401},
+			{"the cookie with a wrong path", "GET", "/s/WRONG/", both, 401},
+			{"the cookie as a token", "GET", "/?token=" + cookie.Value, none, 401},
+			{"the cookie as a bearer", "GET", "/", bearer, 401},
+			{"the path alone", "GET", to, none, 401},
+			{"the path alone for an order", "POST", to + "pause", none, 401},
+			{"the path with the token as a cookie", "GET", to, other, 401},
+			{"another port of the same address", "POST", to + "pause", func(r *http.Request) { both(r); r.Header.Set("Sec-Fetch-Site", "same-site") }, 403},
+		} {
+			if rec := h.do(c.method, c.path, "", c.with); rec.Code != c.status {
+				t.Errorf("%s: %s %s: %d, want %d", c.what, c.method, c.path, rec.Code, c.status)
+			}
+		}
+		if h.crawler.Paused() {
+			t.Error("the crawl is paused")
+		}
+		if rec := h.do("POST", to+"pause", "", both); rec.Code != 303 || rec.Header().Get("Location") != "./" || !h.crawler.Paused() {
+			t.Errorf("an order with both: %d %v", rec.Code, rec.Header())
+		}
+		if text := h.page(); strings.Contains(text, `="/`) {
+			t.Error("an address on the page leads out of its path: " + text)
 		}
 	})
 }
@@ -149,7 +180,7 @@ func TestOrders(t *testing.T) {
 		if n := h.since(20*time.Second+time.Millisecond, ""); n > 0 {
 			t.Errorf("%d requests in the pause", n)
 		}
-		if text := h.page(); !strings.Contains(text, ">paused<") || !strings.Contains(text, `action="/resume"`) || strings.Contains(text, `action="/pause"`) {
+		if text := h.page(); !strings.Contains(text, ">paused<") || !strings.Contains(text, `action="resume"`) || strings.Contains(text, `action="pause"`) {
 			t.Error("the page does not show the pause")
 		}
 		order("/leave-out", "host=b.example:80", "")
