@@ -101,6 +101,7 @@ func (a *attempt) accept(ctx context.Context, v *Visit) {
 	}
 	switch {
 	case c.Kind == frontier.KindSitemap && !isPage(page):
+		a.reserved.page = true // a sitemap counts for the budgets of the crawl and of its host
 		a.end(ctx, v, a.readSitemap(v))
 		return
 	case a.cfg.unchanged(v, c):

@@ -156,8 +156,8 @@ type Config struct {
 // Limits bounds a crawl as a whole, its hosts and its pages.
 type Limits struct {
 	Depth        int // links followed from a seed. 0: DefaultMaxDepth; None; SeedsOnly
-	Pages        int // pages fetched, exactly. 0: DefaultMaxPages; None
-	PagesPerHost int // pages fetched per host. 0: no limit
+	Pages        int // pages and sitemaps fetched, exactly. 0: DefaultMaxPages; None
+	PagesPerHost int // pages and sitemaps fetched per host. 0: no limit
 	// Resources bounds the requests for what rendered pages load, of all pages together; those in flight when it is reached
 	// are completed. Pages are then rendered with what is known. 0: DefaultResources for each of Pages; None.
 	Resources int

@@ -67,13 +67,14 @@ func Class(ticket uint64) int {
 // lowestClass is the priority of URLs in class 0. Those of class 240 have the priority 120.
 const lowestClass = -120
 
-// sitemapPriority is the priority of sitemaps: more than that of every page whose priority comes from an Order, so that all
-// pages that are listed are known when the first is requested.
+// sitemapPriority returns the priority of sitemaps: that of links, so that they take turns with pages of their host in the order
+// in which both are found. With an Order by hash it is above all others: all pages that are listed are known when the first
+// is requested.
 func (c *Config) sitemapPriority() int8 {
 	if _, ok := c.Order.Seed(); ok {
 		return 127
 	}
-	return 1
+	return 0
 }
 
 // ordered returns the priority that the order gives u. ok is false if it gives none.

@@ -32,6 +32,10 @@ func (a *attempt) sitemaps(u weburl.URL) []frontier.Request {
 	return a.named(u)
 }
 
+// maxIndexLevels limits how many sitemap indexes may lead to a sitemap. The protocol allows one; a few sites have two. The
+// depth of a sitemap's Request counts them.
+const maxIndexLevels = 2
+
 func (c *Config) sitemapRequest(to, via weburl.URL) frontier.Request {
 	return frontier.Request{URL: to, Via: via, Kind: frontier.KindSitemap, Priority: c.sitemapPriority()}
 }
@@ -71,9 +75,10 @@ func (a *attempt) readSitemap(v *Visit) []frontier.Request {
 			continue
 		}
 		switch {
-		case e.Sitemap && len(c.Hops) < a.cfg.Limits.Redirects:
+		case e.Sitemap && c.Depth < maxIndexLevels && len(c.Hops) < a.cfg.Limits.Redirects:
 			s := a.cfg.sitemapRequest(to, c.URL)
-			s.Hops = append(c.Hops[:len(c.Hops):len(c.Hops)], c.URL.String()) // bounds a chain of indexes
+			s.Depth = c.Depth + 1
+			s.Hops = append(c.Hops[:len(c.Hops):len(c.Hops)], c.URL.String())
 			queue = append(queue, s)
 		case e.Sitemap:
 		case a.sampler != nil:

@@ -2,6 +2,7 @@ package crawler_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,4 +124,81 @@ func TestSitemapsAreNotJudgedAsPages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// endlessIndexes makes a site whose sitemap index lists ten fresh indexes, each of which does so too, and returns it.
+func endlessIndexes(w *crawltest.Web) *crawltest.Site {
+	s := w.Site("http://a.example")
+	s.Robots("Sitemap: /i.xml\n")
+	s.Page("/", "no links")
+	var add func(name string, levels int)
+	add = func(name string, levels int) {
+		text := ""
+		for i := 0; i < 10 && levels > 0; i++ {
+			next := fmt.Sprintf("%s%d", name, i)
+			text += "<sitemap><loc>/" + next + ".xml</loc></sitemap>"
+			add(next, levels-1)
+		}
+		s.Page("/"+name+".xml", "<sitemapindex>"+text+"</sitemapindex>").Type("application/xml")
+	}
+	add("i", 3)
+	return s
+}
+
+func TestSitemapIndexesEndAfterTwoLevels(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := endlessIndexes(w)
+		_, v := crawl(t, w, crawler.Config{Follow: crawler.Follow{Sitemaps: true}}, s.URL("/"))
+		if got, want := v.line(s.URL("/i99.xml")), "fetched 200"; got != want {
+			t.Errorf("a sitemap below two indexes: %s, want %s", got, want)
+		}
+		if n := len(w.Visited("a.example")); n != 1+1+1+10+100 {
+			t.Errorf("%d requests; want robots.txt, the page, and two levels of indexes with what they list", n)
+		}
+	})
+}
+
+func TestSitemapsCountForTheBudgetOfTheirHost(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := endlessIndexes(w)
+		c := crawler.Config{Follow: crawler.Follow{Sitemaps: true}}
+		c.Limits.PagesPerHost = 5
+		_, v := crawl(t, w, c, s.URL("/"))
+		if got, want := v.line(s.URL("/")), "fetched 200"; got != want {
+			t.Errorf("the seed: %s, want %s", got, want)
+		}
+		if n := len(w.Visited("a.example")); n != 1+5 {
+			t.Errorf("%d requests; want robots.txt and five", n)
+		}
+	})
+}
+
+func TestSitemapsCountForTheBudgetOfTheCrawl(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := endlessIndexes(w)
+		c := crawler.Config{Follow: crawler.Follow{Sitemaps: true}}
+		c.Limits.Pages = 5
+		rep, v := crawl(t, w, c, s.URL("/"))
+		if got, want := v.line(s.URL("/")), "fetched 200"; got != want {
+			t.Errorf("the seed: %s, want %s", got, want)
+		}
+		if n := len(w.Visited("a.example")); n != 1+5 || rep.Pages != 5 {
+			t.Errorf("%d requests, %d pages; want robots.txt and five", n, rep.Pages)
+		}
+	})
+}
+
+// Sitemaps do not precede all pages of their host: the sitemaps that an index lists come after a page that was found earlier.
+func TestSitemapsAlternateWithPages(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := endlessIndexes(w)
+		s.Page("/", links("/linked")).Type("text/html")
+		s.Page("/linked", "linked")
+		crawl(t, w, crawler.Config{Follow: crawler.Follow{Sitemaps: true}}, s.URL("/"))
+		order := w.Visited("a.example")
+		want := []string{s.URL("/robots.txt"), s.URL("/"), s.URL("/i.xml"), s.URL("/linked"), s.URL("/i0.xml")}
+		if len(order) < len(want) || !slices.Equal(order[:len(want)], want) {
+			t.Errorf("requested in this order: %v, want %v first", order, want)
+		}
+	})
 }

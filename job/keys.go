@@ -146,10 +146,10 @@ var keys = []*Key{
 	{keyOverrides, "Other rules in the place of single origins' robots.txt, for those who may. Every request that they let through says so in the ledger.", Pace, Fixed, true, "Crawl.Politeness.Overrides", own[[]politeness.Override]{is: Text, read: readOverrides, write: overridesText}},
 
 	{"concurrency", "Requests in flight in all (${default}).", Amount, Free, false, "Crawl.Concurrency", amount{is: Whole, def: crawler.DefaultConcurrency, noZero: oneUp}},
-	{"max-pages", "Pages fetched, exactly (${default}).", Amount, Free, false, "Crawl.Limits.Pages", amount{is: Count, def: crawler.DefaultMaxPages, none: noLimit, noZero: nothing}},
+	{"max-pages", "Pages and sitemaps fetched, exactly (${default}).", Amount, Free, false, "Crawl.Limits.Pages", amount{is: Count, def: crawler.DefaultMaxPages, none: noLimit, noZero: nothing}},
 	{"max-bytes", "Bytes received (${default}).", Amount, Free, false, "Crawl.Limits.Bytes", amount{is: Size, noZero: "would fetch nothing; give a size or none"}},
 	{"max-time", "Time until the last request starts (${default}).", Amount, Free, false, "Crawl.Limits.Time", amount{is: Duration, noZero: "would fetch nothing; give a duration or none"}},
-	{"max-per-host", "Pages fetched per host (${default}).", Amount, Free, false, "Crawl.Limits.PagesPerHost", amount{is: Count, noZero: nothing}},
+	{"max-per-host", "Pages and sitemaps fetched per host (${default}).", Amount, Free, false, "Crawl.Limits.PagesPerHost", amount{is: Count, noZero: nothing}},
 	{"max-body", "Bytes of one body, decoded; longer ones are cut and flagged (${default}).", Amount, Free, false, "Crawl.Fetch.MaxBody", bodySize(fetcher.DefaultMaxBody)},
 	{"max-errors", "Failed URLs that end the crawl, with exit code 4 (${default}).", Amount, Free, false, "Crawl.Limits.Errors", amount{is: Count, noZero: "would end before it begins; give a number or none"}},
 	{"retries", "Attempts after the first (${default}).", Amount, Free, false, "Crawl.Retries.Max", amount{is: Count, def: crawler.DefaultRetries, none: noLimit, zero: noLimit}},
