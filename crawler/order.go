@@ -68,7 +68,7 @@ func Class(ticket uint64) int {
 const lowestClass = -120
 
 // sitemapPriority returns the priority of sitemaps: that of links, so that they take turns with pages of their host in the order
-// in which both are found. With an Order by hash it is above all others: all pages that are listed are known when the first
+// in which both are found. Only the first one that a robots.txt names comes earlier. With an Order by hash it is above all others: all pages that are listed are known when the first
 // is requested.
 func (c *Config) sitemapPriority() int8 {
 	if _, ok := c.Order.Seed(); ok {

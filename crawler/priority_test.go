@@ -105,6 +105,6 @@ func TestPriorities(t *testing.T) {
 			Priority:   func(*crawler.Visit, *crawler.Link) int8 { panic("a rule decides before") },
 		}
 		_, got := run(t, w, c, s.URL("/"), s.URL("/news/seed"))
-		same(t, got, "/news/seed fetched", "/ fetched", "/news/first fetched", "/news/1 fetched", "/sitemap.xml fetched", "/news/s fetched", "/x fetched", "/old/1 fetched", "/old/s fetched")
+		same(t, got, "/news/seed fetched", "/sitemap.xml fetched", "/news/s fetched", "/ fetched", "/news/first fetched", "/news/1 fetched", "/x fetched", "/old/s fetched", "/old/1 fetched")
 	})
 }

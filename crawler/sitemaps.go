@@ -104,6 +104,7 @@ func (r *run) missedSitemaps(ctx context.Context, u weburl.URL, p politeness.Pur
 const maxSitemapsNamed = 100
 
 // named returns Requests for the sitemaps that the robots.txt of u's origin names, as far as it is known: at most maxSitemapsNamed.
+// The first precedes all pages of its host, so that they are requested knowing what it announces; the others take turns with them.
 func (r *run) named(u weburl.URL) (queue []frontier.Request) {
 	rules := r.gate.Origin(u).Rules
 	if rules == nil {
@@ -111,7 +112,11 @@ func (r *run) named(u weburl.URL) (queue []frontier.Request) {
 	}
 	for _, ref := range rules.Sitemaps() {
 		if to, err := u.RobotsURL().Resolve(ref); err == nil && len(queue) < maxSitemapsNamed {
-			queue = append(queue, r.cfg.sitemapRequest(to, u.RobotsURL()))
+			s := r.cfg.sitemapRequest(to, u.RobotsURL())
+			if len(queue) == 0 {
+				s.Priority = max(s.Priority, 1)
+			}
+			queue = append(queue, s)
 		}
 	}
 	return queue
