@@ -185,9 +185,9 @@ func (a *auditor) retryAfter(r *Request) {
 	}
 }
 
-// retryTime returns when a 429 or 503 permits the next request (RFC 9110 section 10.2.3).
+// retryTime returns when an answer permits the next request (RFC 9110 section 10.2.3).
 func retryTime(r *Request) (time.Time, bool) {
-	if r.Status != http.StatusTooManyRequests && r.Status != http.StatusServiceUnavailable || r.ended == 0 {
+	if r.ended == 0 {
 		return time.Time{}, false
 	}
 	value := strings.TrimSpace(r.Answer.Get("Retry-After"))

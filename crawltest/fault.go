@@ -95,7 +95,7 @@ func Reset() Fault { return Fault{kind: faultReset, stage: stageAnswer} }
 // Fail answers with a status, for example 503, and a short text.
 func Fail(status int) Fault { return Fault{kind: faultStatus, stage: stageAnswer, status: status} }
 
-// RetryAfter answers with a status, 429 or 503, and Retry-After as seconds, rounded up.
+// RetryAfter answers with a status and Retry-After as seconds, rounded up.
 func RetryAfter(status int, d time.Duration) Fault {
 	return Fault{kind: faultStatus, stage: stageAnswer, status: status, retry: "seconds", wait: d}
 }

@@ -188,7 +188,7 @@ func endFields() []field[*Request] {
 		{Column{"timeout", Bool, "the error is that something took too long"}, func(r *Request) Value { return boolean(r.last().Timeout) }},
 		{Column{"truncated", Text, "why the body is not complete"}, func(r *Request) Value { return text(r.last().Truncated) }},
 		{Column{"aborted", Bool, "broken off by the crawler"}, func(r *Request) Value { return boolean(r.last().Aborted) }},
-		{Column{"retry_after", Text, "Retry-After of an answer 429 or 503"}, func(r *Request) Value { return text(r.last().RetryAfter) }},
+		{Column{"retry_after", Text, "Retry-After of the answer, with any status"}, func(r *Request) Value { return text(r.last().RetryAfter) }},
 		{Column{"location", Text, "Location of a redirect"}, func(r *Request) Value { return text(r.last().Location) }},
 		{Column{"sha256", Text, "SHA-256 of a robots.txt's body, hexadecimal"}, func(r *Request) Value { return text(r.last().SHA256) }},
 	}

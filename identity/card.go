@@ -36,7 +36,7 @@ func (p *Profile) card() []byte {
 		ClientID: p.CardURL(), Name: p.Product, ClientURI: p.Page, JWKSURI: p.DirectoryURL(),
 		WebBotAuth: webBotAuth{
 			UserAgent: p.UserAgent, ProductToken: p.Product, RobotsTxt: true, Trigger: "crawler", Purpose: p.Purpose,
-			RateControl:     "Crawl-delay or Request-rate in robots.txt; 429 or 503 with Retry-After",
+			RateControl:     "Crawl-delay or Request-rate in robots.txt; any status with Retry-After, such as 429 or 503",
 			RateExpectation: "one request at a time to a host, " + pause(p.Delay) + " between two",
 			KnownURLs:       []string{"/robots.txt"},
 		},

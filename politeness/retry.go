@@ -22,17 +22,9 @@ func (h *host) obeyRetryAfter(c *Config, now time.Time, r Reply) {
 	}
 }
 
-// mayRetryAfter reports whether a status can carry a Retry-After that is obeyed.
-func mayRetryAfter(status int) bool {
-	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
-}
-
-// retryAfter is the instant a 429 or 503 answer names (RFC 9110 section 10.2.3); of several the
-// latest.
+// retryAfter returns the instant before which an answer, with any status, requests no further request (RFC 9110 section
+// 10.2.3); of several the latest.
 func retryAfter(r Reply, now time.Time) (latest time.Time, ok bool) {
-	if !mayRetryAfter(r.Status) {
-		return time.Time{}, false
-	}
 	for _, v := range r.Header.Values("Retry-After") {
 		if t, named := retryTime(strings.TrimSpace(v), r, now); named && (!ok || t.After(latest)) {
 			latest, ok = t, true
@@ -43,9 +35,6 @@ func retryAfter(r Reply, now time.Time) (latest time.Time, ok bool) {
 
 // longestRetryAfter is the Retry-After that retryAfter reads, as the answer has it; "" when there is none.
 func longestRetryAfter(r Reply, now time.Time) (value string) {
-	if !mayRetryAfter(r.Status) {
-		return ""
-	}
 	var latest time.Time
 	for _, v := range r.Header.Values("Retry-After") {
 		if t, named := retryTime(strings.TrimSpace(v), r, now); named && t.After(latest) || value == "" {

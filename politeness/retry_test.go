@@ -27,7 +27,13 @@ func TestP7RetryAfterIsObeyedInFull(t *testing.T) {
 				"Date":        {now.Add(-time.Hour).UTC().Format(http.TimeFormat)},
 			}
 		}, 2 * time.Minute},
-		{"not on 200", 200, func(time.Time) http.Header { return http.Header{"Retry-After": {"90"}} }, time.Second},
+		{"200", 200, func(time.Time) http.Header { return http.Header{"Retry-After": {"90"}} }, 90 * time.Second},
+		{"301", 301, func(time.Time) http.Header { return http.Header{"Retry-After": {"90"}} }, 90 * time.Second},
+		{"402", 402, func(time.Time) http.Header { return http.Header{"Retry-After": {"90"}} }, 90 * time.Second},
+		{"403", 403, func(time.Time) http.Header { return http.Header{"Retry-After": {"90"}} }, 90 * time.Second},
+		{"404", 404, func(time.Time) http.Header { return http.Header{"Retry-After": {"90"}} }, 90 * time.Second},
+		{"500", 500, func(time.Time) http.Header { return http.Header{"Retry-After": {"90"}} }, 90 * time.Second},
+		{"529", 529, func(time.Time) http.Header { return http.Header{"Retry-After": {"90"}} }, 90 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {

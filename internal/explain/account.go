@@ -45,7 +45,7 @@ How to refuse, slow or reach us
                                                    Disallow: /
   To slow it to one request in ten seconds:        User-agent: %[1]s
                                                    Crawl-delay: 10
-  Status 429 or 503 with Retry-After is obeyed at once; robots.txt is read again within a day.
+  Retry-After, with any status such as 429 or 503, is obeyed at once; robots.txt is read again within a day.
   A person answers at: %[2]s
 
 How to check this

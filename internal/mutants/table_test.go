@@ -58,6 +58,7 @@ var protections = []mutant{
 	{"Crawl-delay of a redirected file counts from the next request", "politeness/host.go", "if d > 0 && p.ended != 0 {", "if false {", gate, false, seeds{gate: 102}},
 	{"a long Crawl-delay ends nothing", "politeness/host.go", "if d > c.MaxCrawlDelay {", "if false {", both, false, seeds{crawl: 8, gate: 1}},
 	{"Retry-After is ignored", "politeness/health.go", "h.obeyRetryAfter(c, now, r)", "", both, true, seeds{crawl: 1, gate: 22}},
+	{"Retry-After is obeyed on 429 and 503 only", "politeness/retry.go", "if !ok || c.Offline {", "if !ok || c.Offline || r.Status != 429 && r.Status != 503 {", 0, false, nil},
 	{"Retry-After is not held", "politeness/retry.go", "h.hold(t, t.Sub(now), ledger.ClauseRetryAfter)", "", both, false, seeds{crawl: 1, gate: 48}},
 	{"Retry-After too long ends nothing", "politeness/retry.go", "if t.Sub(now) > c.MaxRetryAfter {", "if false {", both, false, seeds{crawl: 10, gate: 22}},
 	{"Retry-After as a date is ignored", "politeness/retry.go", "return t, t.After(now)", "return t, false", both, false, seeds{crawl: 1, gate: 22}},

@@ -333,6 +333,8 @@ func TestInvariants(t *testing.T) {
 		{"P9 an address across a restart", newBook().add(robotsReq(0, "")).restart().add(other(0.5)), nil, []string{"P6"}},
 		{"P9 Retry-After across a restart", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 429, extra: `,"retry_after":"10"`}).
 			restart().add(page(9, "/2")), nil, []string{"P7"}},
+		{"P7 Retry-After of a 404", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 404, extra: `,"retry_after":"10"`}, page(9, "/2")), nil, []string{"P7"}},
+		{"P7 Retry-After of a 404, kept", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 404, extra: `,"retry_after":"10"`}, page(11.3, "/2")), nil, nil},
 		{"P9 Retry-After too long, across a restart", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 429, extra: `,"retry_after":"400"`}).
 			restart().add(page(500, "/2")), nil, []string{"P7"}},
 		{"P9 rules across a restart", polite().restart().add(page(1.2, "/no")), nil, []string{"P2"}},

@@ -53,7 +53,7 @@ func (a *auditor) retryAfter(w *waits, r *request, own int) {
 // pauseRequested is the Retry-After of an answer: until when, and how long that is. A date is read by the server's own clock
 // where that is behind.
 func pauseRequested(r *request) (until time.Time, requested time.Duration, ok bool) {
-	if r.end == nil || r.late || r.end.RetryAfter == "" || r.end.Status != 429 && r.end.Status != 503 {
+	if r.end == nil || r.late || r.end.RetryAfter == "" {
 		return time.Time{}, 0, false
 	}
 	v := strings.TrimSpace(r.end.RetryAfter)

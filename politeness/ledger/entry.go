@@ -41,7 +41,7 @@ type Entry struct {
 	Aborted   bool      `json:"aborted,omitempty"` // broken off by the crawler: says nothing about the host
 
 	// What a check needs of the answer's header, and of a robots.txt's body.
-	RetryAfter string `json:"retry_after,omitempty"` // on 429 and 503; of several the longest
+	RetryAfter string `json:"retry_after,omitempty"` // with any status; of several the longest
 	Date       string `json:"date,omitempty"`        // the answer's own clock, with RetryAfter
 	Location   string `json:"location,omitempty"`    // user and password masked
 	SHA256     string `json:"sha256,omitempty"`      // of a robots.txt's body, in hexadecimal
