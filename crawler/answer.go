@@ -191,9 +191,9 @@ func metasOf(doc *extract.Document) []robots.Meta {
 	return metas
 }
 
-// directives returns the page's robots directives, from its headers and META elements.
+// directives returns the page's robots directives, from both of its headers and META elements.
 func (c *Config) directives(v *Visit, metas []robots.Meta) robots.Directives {
-	var opts []robots.Option
+	opts := []robots.Option{robots.WithRobotsTag(v.Page.Header.Values("Robots-Tag")...)}
 	if c.RevisitedDirectives {
 		opts = append(opts, robots.WithDialect(robots.Revisited1996))
 	}

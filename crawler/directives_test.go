@@ -13,16 +13,18 @@ import (
 func TestDirectives(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
-		s.Page("/", links("/meta", "/header", "/named", "/other", "/noindex")+`<a rel="ugc nofollow" href="/rel">x</a>`)
+		s.Page("/", links("/meta", "/header", "/tag", "/both", "/named", "/other", "/noindex")+`<a rel="ugc nofollow" href="/rel">x</a>`)
 		s.Page("/meta", `<meta name="robots" content="nofollow">`+links("/x1"))
 		s.Page("/header", links("/x2")).Header("X-Robots-Tag", "none")
+		s.Page("/tag", links("/x4")).Header("Robots-Tag", "*;noindex, TestBot;nofollow")
+		s.Page("/both", links("/x5")).Header("X-Robots-Tag", "noindex").Header("Robots-Tag", "nofollow")
 		s.Page("/named", `<meta name="testbot" content="nofollow">`+links("/x3"))
 		s.Page("/other", `<meta name="otherbot" content="nofollow">`+links("/y1"))
 		s.Page("/noindex", `<meta name="robots" content="noindex">`+links("/y2"))
 		s.Page("/y1", "")
 		s.Page("/y2", "")
 		_, v := crawl(t, w, crawler.Config{}, s.URL("/"))
-		for _, u := range []string{"/x1", "/x2", "/x3", "/rel"} {
+		for _, u := range []string{"/x1", "/x2", "/x3", "/x4", "/x5", "/rel"} {
 			w.MustNotRequest(s.URL(u))
 		}
 		w.MustRequest(s.URL("/y1"), s.URL("/y2"))

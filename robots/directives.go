@@ -9,7 +9,7 @@ import (
 // Meta is a META element of a parsed document: one with a name, or with http-equiv.
 type Meta struct{ Name, Content string }
 
-// Directives are what a page says to robots about itself, in META elements and X-Robots-Tag headers. Prohibitions add up over
+// Directives are what a page says to robots about itself, in META elements and the headers X-Robots-Tag and Robots-Tag. Prohibitions add up over
 // all of them; permissions are the default and change nothing. The zero Directives forbid nothing.
 type Directives struct {
 	NoIndex      bool // noindex, none: the page must not be shown in results; its links may be followed
@@ -106,6 +106,9 @@ func PageDirectives(product string, headers []string, metas []Meta, opts ...Opti
 	var d Directives
 	for _, h := range headers {
 		d.readHeader(h, product)
+	}
+	for _, h := range o.robotsTag {
+		d.readRobotsTag(h, product)
 	}
 	for _, m := range metas {
 		d.readMeta(m, product)

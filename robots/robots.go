@@ -21,8 +21,9 @@ type Rules struct {
 type Option func(*options)
 
 type options struct {
-	dialect Dialect
-	host    string
+	dialect   Dialect
+	host      string
+	robotsTag []string // values of the header
 }
 
 // WithDialect reads the file by another standard. The default is [RFC9309].
