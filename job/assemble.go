@@ -16,6 +16,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/politeness/audit"
 	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/sink/warc"
@@ -169,7 +170,7 @@ func (a *assembler) ledger() (err error) {
 
 // wholeSize returns how much of a file of lines is whole lines.
 func wholeSize(path string) (size int64, err error) {
-	f, err := os.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return 0, err
 	}
@@ -389,7 +390,7 @@ func (a *assembler) after(s *Source) (next *Source) {
 
 // runOf returns the run of the first line of a ledger, "" if it has none.
 func runOf(path string) (run string, err error) {
-	f, err := os.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return "", err
 	}

@@ -13,6 +13,7 @@ import (
 	"os"
 
 	"github.com/amble-crawler/amble/identity"
+	"github.com/amble-crawler/amble/internal/safefile"
 )
 
 // ChainCheck is the result of Verify for the hash chain of the ledger and its signed heads. See [ledger.Chain].
@@ -44,7 +45,7 @@ func ReadKeys(path string) (PublicKeys, error) {
 		}
 		return folder.PublicKey, nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := safefile.ReadNamed(path, safefile.Settings)
 	var set []identity.PublicKey
 	if err == nil {
 		set, err = identity.ParseDirectory(text)

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/safefile"
 )
 
 // File is a job file: keys and their values, as text.
@@ -43,7 +43,7 @@ func (e *FileError) Unwrap() error { return e.Err }
 
 // ReadFile reads a job file. The error is a [*FileError].
 func ReadFile(path string) (*File, error) {
-	b, err := os.ReadFile(path)
+	b, err := safefile.ReadNamed(path, safefile.Settings)
 	if err != nil {
 		return nil, &FileError{fmt.Errorf("job file: %w", err)}
 	}

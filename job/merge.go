@@ -10,6 +10,8 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"github.com/amble-crawler/amble/internal/safefile"
 )
 
 // mostOpen is how many files are merged at once; more are merged in several rounds.
@@ -114,7 +116,7 @@ type openLines struct {
 }
 
 func (m *merger) open(x lineFile, index int) (*openLines, error) {
-	f, err := os.Open(x.path)
+	f, err := safefile.Open(x.path)
 	if err != nil {
 		return nil, readError(err)
 	}

@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/politeness"
 )
 
@@ -103,7 +103,7 @@ func (f *File) readBodies(list []override, line int) error {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(filepath.Dir(f.path), path)
 		}
-		b, err := os.ReadFile(path)
+		b, err := safefile.ReadNamed(path, safefile.Settings)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %s: %w", f.at(line), keyOverrides, err))
 		}

@@ -2,9 +2,9 @@ package job
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
+	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -49,7 +49,7 @@ func hostKeys(line string) ([]string, error) {
 
 // readLines reads the lines of a file that are neither blank nor comments.
 func readLines(path string) (lines []string, err error) {
-	b, err := os.ReadFile(path)
+	b, err := safefile.ReadNamed(path, safefile.Settings)
 	for l := range strings.Lines(string(b)) {
 		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, "#") {
 			lines = append(lines, l)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -15,6 +14,7 @@ import (
 	"github.com/amble-crawler/amble/internal/explain"
 	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/internal/operator"
+	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -118,7 +118,7 @@ func (c *explainCmd) judge(e *explain.Explanation, dir string, u weburl.URL, q e
 			return nil, err
 		}
 	case c.File != "":
-		body, err := os.ReadFile(c.File)
+		body, err := safefile.ReadNamed(c.File, safefile.Settings)
 		if err != nil {
 			return nil, cli.UsageOf("--file: ", err)
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/alecthomas/kong"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/amble-crawler/amble/internal/explain"
 	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/internal/operator"
+	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
@@ -101,7 +101,7 @@ func (c *robotsCmd) judge(a *app, o *keyflags.Origins, urls []weburl.URL) (judge
 	}
 	q := explain.Question{Agent: name, Dialect: c.Dialect}
 	if c.File != "" {
-		body, err := os.ReadFile(c.File)
+		body, err := safefile.ReadNamed(c.File, safefile.Settings)
 		return func(u weburl.URL) (*explain.Judgement, error) { return q.ByFile(u, c.File, body), nil }, func() {}, cli.UsageOf("--file: ", err)
 	}
 	if err := cfg.Access(&cfg.Crawl, urls...); err != nil {

@@ -675,3 +675,36 @@ func diff(want, got string) string {
 	}
 	return b.String()
 }
+
+// What a job directory or a temporary folder holds may be a FIFO or a device, and a setting may be endless: these files open
+// theirs by package safefile. Names that end in a slash are packages.
+func TestFilesOfOthersAreOpenedSafely(t *testing.T) {
+	safe := []string{
+		"sink/warc/", "internal/operator/", "internal/live/open.go", "render/chromium/profile.go", "job/assemble.go", "job/merge.go",
+		"job/jobfile.go", "job/ownhosts.go", "job/overrides.go", "job/chain.go", "cmd/amble/cmd_robots.go", "cmd/amble/cmd_explain.go",
+	}
+	for _, name := range safe {
+		path := filepath.Join("..", "..", filepath.FromSlash(name))
+		if strings.HasSuffix(name, "/") {
+			path = filepath.Join(path, "*.go")
+		}
+		files, err := filepath.Glob(path)
+		if err != nil || len(files) == 0 {
+			t.Errorf("%s: no such file (%v)", name, err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, call := range []string{"os.Open(", "os.ReadFile("} {
+				if strings.Contains(string(text), call) {
+					t.Errorf("%s: %s…): use package internal/safefile", file, call)
+				}
+			}
+		}
+	}
+}

@@ -2,7 +2,6 @@ package live
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/internal/digest"
+	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/metrics"
 	"github.com/amble-crawler/amble/politeness/audit"
 )
@@ -70,7 +70,7 @@ func (o *Opening) Serve(c Config, rules audit.Config, body audit.Body) {
 // TokenFile makes the page's token the one in a file, which is the same whenever the crawl is started, so that a program such as
 // Prometheus can have it. Without it, each start has a new one. It must be called before Serve.
 func (o *Opening) TokenFile(name string) error {
-	b, err := os.ReadFile(name)
+	b, err := safefile.ReadNamed(name, safefile.Token)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -129,10 +130,10 @@ func Lines(path string, stdin io.Reader) ([]string, error) {
 	return lines, nil
 }
 
-// File reads a whole file; "-" is stdin, if there is one.
+// File reads a whole file; "-" is stdin, if there is one. What is no regular file, such as a pipe, may have 256 MiB.
 func File(path string, stdin io.Reader) ([]byte, error) {
 	if path == "-" && stdin != nil {
-		return io.ReadAll(stdin)
+		return safefile.ReadSeedsFrom(stdin, "stdin")
 	}
-	return os.ReadFile(path)
+	return safefile.ReadSeeds(path)
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/amble-crawler/amble/internal/safefile"
 )
 
 // dirPrefix begins the names of the directories that browsers live in.
@@ -73,7 +75,7 @@ func (p *profile) remove() error {
 func removeStale(temp string) {
 	dirs, _ := filepath.Glob(filepath.Join(temp, dirPrefix+"*"))
 	for _, dir := range dirs {
-		f, err := os.Open(filepath.Join(dir, "lock"))
+		f, err := safefile.OpenOwn(filepath.Join(dir, "lock"))
 		if err != nil {
 			continue
 		}

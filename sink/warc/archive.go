@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/amble-crawler/amble/internal/safefile"
 )
 
 // Archive finds recorded answers by the URLs that were requested. It reads archive files of this package and of other
@@ -127,12 +129,9 @@ func IsArchive(name string) bool {
 
 // add opens a file and puts its answers into the table.
 func (a *Archive) add(path string) error {
-	f, err := os.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return fmt.Errorf("warc: %w", err)
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return errors.Join(fmt.Errorf("warc: %s: %w", path, cmp.Or(err, errNotRegular)), f.Close())
 	}
 	a.files = append(a.files, f)
 	from := a.readIndex(f)

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
+	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/sink"
 )
 
@@ -18,7 +18,7 @@ import (
 // size, in no order. It reads the file's index, and of the file itself only what comes after the last answer in it. A line is
 // valid until f returns. The error is that of f or of the file system, or an *[ArchiveError].
 func IndexLines(path string, size int64, f func(line []byte) error) error {
-	file, err := os.Open(path)
+	file, err := safefile.Open(path)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func IndexLines(path string, size int64, f func(line []byte) error) error {
 
 // oldLines calls f with the lines of the file's index, and returns the end of the last answer in them.
 func oldLines(path string, size int64, f func(line []byte) error) (end int64, err error) {
-	in, err := os.Open(indexName(path))
+	in, err := safefile.Open(indexName(path))
 	if err != nil {
 		return 0, nil //nolint:nilerr // without an index the whole file is read
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/amble-crawler/amble/internal/safefile"
 )
 
 // scan puts the answers of the file that was opened last into the table, from an offset on.
@@ -33,7 +35,7 @@ func (a *Archive) scan(f *os.File, from int64) error {
 // readIndex puts the answers that the file's index names into the table, and returns the end of the last of them: an index
 // that a killed process left may lack later ones. Without a usable index it returns 0, and the whole file is read.
 func (a *Archive) readIndex(f *os.File) (end int64) {
-	in, err := os.Open(indexName(f.Name()))
+	in, err := safefile.Open(indexName(f.Name()))
 	if err != nil {
 		return 0
 	}

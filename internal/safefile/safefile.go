@@ -1,0 +1,90 @@
+// Package safefile opens files that others may have put in place, such as those of a job directory or a temporary folder: it
+// neither waits for a FIFO nor reads a device, and what it reads has a limit.
+package safefile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Limits of what the operator names.
+const (
+	Settings = 16 << 20  // bytes of a job file, a list of hosts or a robots.txt
+	Token    = 64 << 10  // bytes of a file with a token
+	Stream   = 256 << 20 // bytes of seeds from what is no regular file
+)
+
+// ErrNotRegular says that a file is a FIFO, a device, a socket or a directory.
+var ErrNotRegular = errors.New("not a regular file")
+
+// Open opens a regular file for reading, without waiting for a writer.
+func Open(path string) (*os.File, error) {
+	return regular(os.OpenFile(path, os.O_RDONLY|noWait, 0))
+}
+
+// OpenOwn is like Open, for a file of this process's user that is no symbolic link.
+func OpenOwn(path string) (*os.File, error) {
+	f, err := regular(os.OpenFile(path, os.O_RDONLY|noWait|noFollow, 0))
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !own(info) {
+		return nil, errors.Join(&os.PathError{Op: "open", Path: path, Err: errors.New("another user's file")}, err, f.Close())
+	}
+	return f, nil
+}
+
+func regular(f *os.File, err error) (*os.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &os.PathError{Op: "open", Path: f.Name(), Err: ErrNotRegular}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// ReadNamed reads a file that the operator names, which may be a pipe, up to limit bytes. A longer file is an error.
+func ReadNamed(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	return ReadAll(f, path, limit)
+}
+
+// ReadSeeds reads a list of seeds that the operator names. A regular file may have any size, other files have Stream bytes.
+func ReadSeeds(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	return ReadSeedsFrom(f, path)
+}
+
+// ReadSeedsFrom is like ReadSeeds, for a reader that is already open and that errors call name.
+func ReadSeedsFrom(r io.Reader, name string) ([]byte, error) {
+	if f, ok := r.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			return io.ReadAll(r)
+		}
+	}
+	return ReadAll(r, name, Stream)
+}
+
+// ReadAll reads r, which errors call name, up to limit bytes. More bytes are an error.
+func ReadAll(r io.Reader, name string, limit int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		return nil, fmt.Errorf("%s: longer than %d bytes", name, limit)
+	}
+	return b, err
+}

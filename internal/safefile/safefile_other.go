@@ -1,0 +1,13 @@
+//go:build !unix
+
+package safefile
+
+import "os"
+
+const (
+	noWait   = 0
+	noFollow = 0
+)
+
+// own reports true: temporary folders belong to one user here.
+func own(os.FileInfo) bool { return true }

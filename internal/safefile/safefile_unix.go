@@ -1,0 +1,19 @@
+//go:build unix
+
+package safefile
+
+import (
+	"os"
+	"syscall"
+)
+
+const (
+	noWait   = syscall.O_NONBLOCK
+	noFollow = syscall.O_NOFOLLOW
+)
+
+// own reports whether a file belongs to this process's user.
+func own(info os.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(s.Uid) == os.Geteuid()
+}
