@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/internal/safefile"
 )
 
 // DefaultSnapshotSize is how much a journal grows before the owner stores a snapshot and trims it.
@@ -139,7 +140,7 @@ func pack(w io.Writer, dir string) error {
 }
 
 func packFile(t *tar.Writer, path string) error {
-	f, err := os.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return err
 	}

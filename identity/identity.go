@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/internal/durable"
+	"github.com/amble-crawler/amble/internal/safefile"
 )
 
 // Times of a rotation.
@@ -91,7 +92,7 @@ func Init(dir string, p Profile, now time.Time) (*Folder, error) {
 // Open reads the identity in dir. Key files are held to what [ReadKey] says; the file of a key that is not
 // in the directory any more may be gone.
 func Open(dir string) (*Folder, error) {
-	b, err := os.ReadFile(filepath.Join(dir, stateName))
+	b, err := safefile.Read(filepath.Join(dir, stateName), safefile.Settings)
 	if err != nil {
 		return nil, fmt.Errorf("identity: %s is not an identity: %w", dir, err)
 	}

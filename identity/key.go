@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/amble-crawler/amble/internal/durable"
+	"github.com/amble-crawler/amble/internal/safefile"
 )
 
 // Key is a private Ed25519 key. It shows its public name wherever it is printed, logged or encoded, and
@@ -110,7 +111,7 @@ func readSecret(path string) ([]byte, error) {
 	} else if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("identity: key: %s is not a regular file", path)
 	}
-	f, err := os.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("identity: key: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -268,7 +269,7 @@ func (f field) read() (string, error) {
 
 // oneLine returns the one line of a file.
 func oneLine(path string) (string, error) {
-	file, err := os.Open(path)
+	file, err := safefile.Open(path)
 	if err != nil {
 		return "", err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/identity"
+	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/sink/warc"
 )
 
@@ -214,7 +215,7 @@ func readSince(path string) (crawler.History, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, VisitsName)
 	}
-	f, err := os.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return nil, &KeyError{Key: "since", Err: fmt.Errorf("%w: name a job directory or its %s", err, VisitsName)}
 	}

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -42,7 +42,7 @@ func (c *Config) loadCookies(jar *fetcher.Jar, seeds []weburl.URL) (n fetcher.Lo
 	if c.LoadCookies == "" {
 		return n, nil
 	}
-	f, err := os.Open(c.LoadCookies)
+	f, err := safefile.Open(c.LoadCookies)
 	if err != nil {
 		return n, &KeyError{Key: "load-cookies", Err: fmt.Errorf("%w; without it: --load-cookies ''", err)}
 	}

@@ -8,11 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/amble-crawler/amble/internal/hidden"
+	"github.com/amble-crawler/amble/internal/safefile"
 )
 
 // CSV writes the results of a crawl as a table (RFC 4180, with line feeds): a row for each element of [Record].Data,
@@ -46,7 +46,7 @@ func OpenCSV(path string, columns ...string) (*CSV, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("sink: %w", err), out.f.Close())
 	}

@@ -5,10 +5,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/amble-crawler/amble/internal/safefile"
 )
 
 // Access is how servers know who connects, and who connects knows the servers: files, so that nothing secret is in a command
@@ -42,7 +43,7 @@ func (a Access) Secret() (user, password, token string, err error) {
 }
 
 func (a Access) read() (string, error) {
-	b, err := os.ReadFile(a.Creds)
+	b, err := safefile.ReadNamed(a.Creds, safefile.Token)
 	return string(b), err
 }
 
@@ -72,7 +73,7 @@ func (a Access) Options() (all []nats.Option, err error) {
 func (a Access) TLS() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if a.CA != "" {
-		b, err := os.ReadFile(a.CA)
+		b, err := safefile.ReadNamed(a.CA, safefile.Settings)
 		if err != nil {
 			return nil, err
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/internal/openfiles"
+	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/job"
 )
 
@@ -245,7 +246,7 @@ const engineName = "engine"
 func EngineDir(dir string) string { return filepath.Join(dir, engineName) }
 
 func readMark(dir string) (m mark, err error) {
-	b, err := os.ReadFile(filepath.Join(dir, job.NodeName))
+	b, err := safefile.Read(filepath.Join(dir, job.NodeName), safefile.Token)
 	if err != nil {
 		return m, err
 	}

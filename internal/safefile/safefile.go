@@ -50,6 +50,16 @@ func regular(f *os.File, err error) (*os.File, error) {
 	return f, nil
 }
 
+// Read reads a regular file up to limit bytes. A longer file is an error.
+func Read(path string, limit int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	return ReadAll(f, path, limit)
+}
+
 // ReadNamed reads a file that the operator names, which may be a pipe, up to limit bytes. A longer file is an error.
 func ReadNamed(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
