@@ -1,0 +1,107 @@
+// Package challenge recognizes answers by which a bot wall asks a browser to prove itself. It makes no request and solves
+// nothing: such an answer is the site's refusal, and no word about the URL.
+//
+// The signatures are a table, [Rows]. They look at header fields and at markup: elements, their attributes, and the beginning
+// of scripts. The text of a page is never looked at, so an article that quotes a challenge is an ordinary page.
+//
+// Reading order: challenge.go, rows.go.
+package challenge
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+const (
+	maxPrefix = 32 << 10 // limits the bytes of a body that are looked at
+	maxScript = 1 << 10  // limits the bytes of a script that are looked at
+)
+
+// Of returns the name of the wall whose challenge an answer is, and "" for any other answer. The body is the decoded body or its
+// beginning. A redirect is no challenge: its target is.
+func Of(status int, header http.Header, body []byte) string {
+	if status >= 300 && status < 400 {
+		return ""
+	}
+	for i := range rows {
+		if rows[i].hasField(header) {
+			return rows[i].Name
+		}
+	}
+	body = body[:min(len(body), maxPrefix)]
+	if !beginsWithMarkup(body) {
+		return ""
+	}
+	for i := range rows {
+		for _, p := range rows[i].pages {
+			if bytes.Contains(body, []byte(p.hint)) && p.in(body) {
+				return rows[i].Name
+			}
+		}
+	}
+	return ""
+}
+
+func (r *Row) hasField(header http.Header) bool {
+	for _, f := range r.fields {
+		for _, v := range header.Values(f.name) {
+			if strings.EqualFold(strings.TrimSpace(v), f.value) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func beginsWithMarkup(body []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(body, []byte("\ufeff")), " \t\r\n\f"), []byte("<"))
+}
+
+// in reports whether a body has all of the page's parts in its markup.
+func (p *page) in(body []byte) bool {
+	var found uint
+	note := func(tag, attr string, value []byte) {
+		for i, part := range p.parts {
+			if part.tag == tag && part.attr == attr && part.is(value) {
+				found |= 1 << i
+			}
+		}
+	}
+	z := html.NewTokenizer(bytes.NewReader(body))
+	script := false
+	for all := uint(1)<<len(p.parts) - 1; found != all; {
+		switch z.Next() {
+		case html.ErrorToken:
+			return false
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, more := z.TagName()
+			tag := string(name)
+			script = tag == "script"
+			for more {
+				var key, value []byte
+				key, value, more = z.TagAttr()
+				note(tag, string(key), value)
+			}
+		case html.EndTagToken:
+			script = false
+		case html.TextToken:
+			if script {
+				text := bytes.TrimLeft(z.Raw(), " \t\r\n\f")
+				note("script", "", bytes.Join(bytes.Fields(text[:min(len(text), maxScript)]), nil))
+			}
+		}
+	}
+	return true
+}
+
+// is reports whether an attribute's value contains the part, or whether a script without its white space begins with it. Data and
+// strings of a script may quote a challenge, so only its first statement counts.
+func (p *part) is(value []byte) bool {
+	if p.attr == "" {
+		return bytes.HasPrefix(value, []byte(p.value))
+	}
+	return bytes.Contains(value, []byte(p.value))
+}

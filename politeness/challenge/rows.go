@@ -1,0 +1,90 @@
+package challenge
+
+import "slices"
+
+// Row is the signature of one wall: any of its header fields, or all parts of any of its pages.
+type Row struct {
+	Name   string // of the wall
+	Source string // where the signature is documented, or where such pages were found
+	Date   string // when the source was read
+
+	fields []field
+	pages  []page
+}
+
+// field is a header field with its whole value.
+type field struct{ name, value string }
+
+// page is the markup of a challenge.
+type page struct {
+	hint  string // occurs in each such page: no other one is parsed
+	parts []part
+}
+
+// part is an attribute whose value contains a text. With an empty attribute it is the beginning of a script.
+type part struct{ tag, attr, value string }
+
+// Rows returns the table.
+func Rows() []Row { return slices.Clone(rows) }
+
+// These accompany ordinary pages, too, and are therefore missing: `X-DataDome: protected`, the cookie `_abck`, `_pxAppId` without
+// an element px-captcha, Imperva's script without its frame, and the script that sites include for AWS WAF.
+var rows = []Row{
+	{
+		Name: "Anubis", Date: "2026-11-25",
+		Source: "https://github.com/TecharoHQ/anubis, web/index.templ; https://github.com/microlinkhq/is-antibot, providers/providers.json",
+		pages: []page{
+			{hint: "anubis_challenge", parts: []part{{"script", "id", "anubis_challenge"}}},
+			{hint: "anubis_version", parts: []part{{"script", "id", "anubis_version"}, {"script", "src", "/x/cmd/anubis/static/js/main.mjs"}}},
+		},
+	},
+	{
+		Name: "Cloudflare", Date: "2026-11-25",
+		Source: "https://developers.cloudflare.com/cloudflare-challenges/challenge-types/challenge-pages/detect-response; " +
+			"pages in public repositories that contain window._cf_chl_opt",
+		fields: []field{{"Cf-Mitigated", "challenge"}},
+		pages: []page{
+			{hint: "_cf_chl_opt", parts: []part{{"script", "", "(function(){window._cf_chl_opt="}}},
+			{hint: "_cf_chl_opt", parts: []part{{"script", "", "window._cf_chl_opt="}}},
+		},
+	},
+	{
+		Name: "AWS WAF", Date: "2026-11-25",
+		Source: "https://docs.aws.amazon.com/waf/latest/developerguide/waf-captcha-and-challenge-actions.html; " +
+			"pages in public repositories that contain window.gokuProps",
+		fields: []field{{"X-Amzn-Waf-Action", "challenge"}, {"X-Amzn-Waf-Action", "captcha"}},
+		pages: []page{
+			{hint: "gokuProps", parts: []part{{"script", "", "window.awsWafCookieDomainList=[];window.gokuProps="}, {"script", "src", ".token.awswaf.com/"}}},
+			{hint: "gokuProps", parts: []part{{"script", "", "window.gokuProps="}, {"script", "src", ".token.awswaf.com/"}}},
+		},
+	},
+	{
+		Name: "DataDome", Date: "2026-11-25",
+		Source: "pages in public repositories that contain captcha-delivery.com/c.js",
+		pages: []page{
+			{hint: "captcha-delivery.com", parts: []part{{"script", "", "vardd="}, {"script", "src", "captcha-delivery.com/"}}},
+			{hint: "captcha-delivery.com", parts: []part{{"script", "", "vardd="}, {"iframe", "src", "captcha-delivery.com/"}}},
+		},
+	},
+	{
+		Name: "HUMAN", Date: "2026-11-25",
+		Source: "https://github.com/microlinkhq/is-antibot, providers/providers.json; pages in public repositories that contain id=\"px-captcha\"",
+		pages: []page{
+			{hint: "px-captcha", parts: []part{{"script", "", "window._px"}, {"div", "id", "px-captcha"}}},
+		},
+	},
+	{
+		Name: "Akamai", Date: "2026-11-25",
+		Source: "pages in public repositories that contain sec-if-cpt-container",
+		pages: []page{
+			{hint: "sec-if-cpt-container", parts: []part{{"div", "id", "sec-if-cpt-container"}}},
+		},
+	},
+	{
+		Name: "Imperva", Date: "2026-11-25",
+		Source: "pages in public repositories that contain _Incapsula_Resource?SWUDNSAI",
+		pages: []page{
+			{hint: "_Incapsula_Resource", parts: []part{{"iframe", "id", "main-iframe"}, {"iframe", "src", "/_Incapsula_Resource?"}}},
+		},
+	},
+}
