@@ -1,0 +1,3 @@
+module github.com/amble-crawler/amble/tools
+
+go 1.26.0
