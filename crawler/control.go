@@ -67,24 +67,18 @@ func (c *Crawler) LeaveOut(host string) error {
 	return nil
 }
 
-// Slower lengthens the delay of a host (host:port, or a name, whose port is then 443 and 80) from now on: see
-// politeness.Gate.Slow. A delay shorter than the operator's delay for the host is an error, and so is a host that is none.
+// Slower lengthens the delay of a host from now on: host:port, or a name or address, which means all its ports. See
+// politeness.Gate.Slow. A delay shorter than the operator's delay for the host is an error, and so is a text that names no host.
 // What a site itself requests holds in addition. It may be called at any time, concurrently.
 func (c *Crawler) Slower(host string, delay time.Duration) error {
 	u, err := parseHost(host)
 	if err != nil {
 		return err
 	}
-	keys := []string{u.Host()}
 	if _, port, _ := strings.Cut(host[strings.LastIndexByte(host, ']')+1:], ":"); port == "" {
-		keys = append(keys, strings.TrimSuffix(u.Host(), "443")+"80")
+		return c.gate.Slow(u.Authority(), delay)
 	}
-	for _, key := range keys {
-		if err := c.gate.Slow(key, delay); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.gate.Slow(u.Host(), delay)
 }
 
 // parseHost returns the home page of a host.

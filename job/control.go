@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/amble-crawler/amble/internal/hostmatch"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/audit"
 )
@@ -84,7 +85,10 @@ func (c *Change) hostDelays() []audit.HostDelay {
 	if err != nil {
 		return nil
 	}
-	return []audit.HostDelay{{Match: host, Delay: delay.Seconds(), Since: c.At}}
+	if name := hostmatch.Name(hostmatch.Exactly(host)); name != "" { // as the ledger has it
+		host = name
+	}
+	return []audit.HostDelay{{Match: hostmatch.Exactly(host), Delay: delay.Seconds(), Since: c.At}}
 }
 
 // slower reads the action.

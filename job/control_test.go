@@ -84,6 +84,74 @@ func TestControl(t *testing.T) {
 	})
 }
 
+// TestSlowerNameHoldsAllPorts slows hosts down by their names alone, one of them an address: the gate and the check of the
+// ledger both hold every port to it, and no other host at the address, also after a restart.
+func TestSlowerNameHoldsAllPorts(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		slow := []string{"http://a.example:8080/", "http://a.example/", "http://198.51.100.77:8080/"}
+		seeds := append(slow[:3:3], "http://b.example:8080/")
+		for i, seed := range seeds {
+			addr := []string{"198.51.100.9", "198.51.100.9", "198.51.100.77", "198.51.100.78"}[i]
+			pages(w.Site(strings.TrimSuffix(seed, "/")).Address(addr), 60)
+		}
+		cfg := simulated(w)
+		dir := filepath.Join(t.TempDir(), "job")
+		run := func(j *Job, err error, orders func(j *Job) error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+			timer := time.AfterFunc(20*time.Second+time.Millisecond, func() {
+				if err := orders(j); err != nil {
+					t.Error(err)
+				}
+			})
+			defer timer.Stop()
+			defer time.AfterFunc(60*time.Second, func() { _ = j.Drain() }).Stop()
+			if _, err = j.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		j, err := Create(dir, cfg, seeds...)
+		run(j, err, func(j *Job) error {
+			return errors.Join(j.Slower("A.example.", 3*time.Second), j.Slower("198.51.100.77", 4*time.Second))
+		})
+		j, err = Resume(dir, cfg, seeds)
+		run(j, err, func(*Job) error { return nil })
+		last, quick := map[string]time.Time{}, 0
+		for _, r := range w.Requests() {
+			if at := r.Start.Sub(w.Start()); !last[r.Host].IsZero() && at > 25*time.Second {
+				gap, due := r.Start.Sub(last[r.Host]), map[string]time.Duration{"a.example:8080": 3 * time.Second, "a.example:80": 3 * time.Second, "198.51.100.77:8080": 4 * time.Second}[r.Host]
+				if gap < due {
+					t.Errorf("%s was requested %v after the request before", r.URL, gap)
+				}
+				if due == 0 && gap < 2*time.Second {
+					quick++
+				}
+			}
+			last[r.Host] = r.End
+		}
+		if quick < 30 {
+			t.Errorf("%d requests at the usual pace", quick)
+		}
+		r, err := Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = r.Close() }()
+		if v, err := r.Verify(); err != nil || len(v.Violations) > 0 {
+			t.Errorf("verification: %v, %+v", err, v)
+		}
+		c, err := readAuditConfig(dir)
+		if err != nil || len(c.HostDelays) != 2 || c.HostDelays[0].Match != "198.51.100.77:*" || c.HostDelays[1].Match != "a.example" {
+			t.Errorf("the ledger is checked against %+v (%v)", c.HostDelays, err)
+		}
+	})
+}
+
 // pages makes n pages of a site.
 func pages(s *crawltest.Site, n int) {
 	var links strings.Builder

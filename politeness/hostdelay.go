@@ -16,7 +16,8 @@ import (
 type HostDelay struct {
 	// Match is a host name ("www.site.test", at any port, or "www.site.test:8080"), a domain with all names below it
 	// ("*.site.test", which includes site.test), or a range of addresses ("192.0.2.0/24" or a single one). A range is for
-	// hosts that are requested at one of its addresses and that no entry matches by name; ranges come after all names.
+	// hosts that are requested at one of its addresses and that no entry matches by name; ranges come after all names. A host
+	// that has an address for its name is matched by name with its port ("192.0.2.7:8080") or, at any port, "192.0.2.7:*".
 	Match string
 	// Delay is the least time between the end of one request to a host and the start of the next, in the place of
 	// Config.Delay. A shorter one is only for hosts in Config.OwnHosts, others keep Config.Delay; so is None.

@@ -5,56 +5,112 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/amble-crawler/amble/internal/hostmatch"
 	"github.com/amble-crawler/amble/weburl"
 )
 
 // ErrShorter is wrapped by the error of [Gate.Slow] for a delay that is shorter than the one in force.
 var ErrShorter = errors.New("a delay can only be lengthened")
 
-// Slow lengthens the operator's delay for a host (host:port, weburl.URL.Host) from now on, as if it had been the first entry
-// of Config.HostDelays: also for the pause after its last request. Nothing shortens it again, and a shorter one than is in
-// force is an error. The Gate forgets it with the process.
-func (g *Gate) Slow(key string, d time.Duration) error {
-	u, err := weburl.Parse("https://" + key)
-	if err != nil || u.Host() != key {
-		return fmt.Errorf("politeness: %q is not host:port", key)
+// Slow lengthens the operator's delay for a host from now on, as if it had been the first entry of Config.HostDelays: also for
+// the pause after its last request. The host is host:port (weburl.URL.Host), or a name or address alone, which means all its
+// ports; those that have a longer delay keep it. Nothing shortens a delay again, and a shorter one than is in force is an
+// error. The Gate forgets it with the process.
+func (g *Gate) Slow(host string, d time.Duration) error {
+	u, err := weburl.Parse("https://" + host)
+	if err != nil || u.Host() != host && u.Authority() != host {
+		return fmt.Errorf("politeness: %q is neither host:port nor a host", host)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	h := g.host(u)
-	if least, _ := g.cfg.leastDelay(h.state(&g.cfg, h.local)); d < least {
-		return fmt.Errorf("politeness: the delay of %s is %v, and %v would be shorter: %w", key, least, d, ErrShorter)
+	if host == u.Host() {
+		g.host(u) // so that it is looked at
 	}
-	if err := g.cfg.slow(key, d, g.hosts); err != nil {
+	slowed := g.hosts.named(host)
+	least, _ := g.cfg.leastDelay(newHost(&g.cfg, host).state(&g.cfg, isLoopback(u.Host())))
+	for key, h := range slowed {
+		if g.cfg.keepsLonger(h.entry, host, d) {
+			delete(slowed, key)
+			continue
+		}
+		now, _ := g.cfg.leastDelay(h.state(&g.cfg, h.local))
+		least = max(least, now)
+	}
+	if d < least {
+		return fmt.Errorf("politeness: the delay of %s is %v, and %v would be shorter: %w", host, least, d, ErrShorter)
+	}
+	if err := g.cfg.slow(host, d, g.hosts); err != nil {
 		return err
 	}
-	delay, clause := g.cfg.delayFor(h.state(&g.cfg, h.local))
-	for p := range h.slots {
-		if p.ended != 0 {
-			p.hold(p.ended.time().Add(delay), delay, clause)
+	for _, h := range slowed {
+		delay, clause := g.cfg.delayFor(h.state(&g.cfg, h.local))
+		for p := range h.slots {
+			if p.ended != 0 {
+				p.hold(p.ended.time().Add(delay), delay, clause)
+			}
 		}
 	}
 	return nil
 }
 
-// slow makes a delay the first entry of HostDelays. The entries of all hosts move with it.
-func (c *Config) slow(key string, d time.Duration, all hosts) error {
+// named returns the hosts that a host:port, or a name with all its ports, stands for.
+func (m hosts) named(host string) hosts {
+	some := hosts{}
+	for key, h := range m {
+		if covers(host, key) {
+			some[key] = h
+		}
+	}
+	return some
+}
+
+// covers reports whether a host:port, or a name with all its ports, stands for another host:port or name.
+func covers(host, other string) bool {
+	if host == other {
+		return true
+	}
+	colon := strings.LastIndexByte(other, ':')
+	if colon <= strings.LastIndexByte(other, ']') {
+		return false
+	}
+	return strings.TrimSuffix(host, ".") == strings.TrimSuffix(other[:colon], ".")
+}
+
+// keepsLonger reports whether an entry of HostDelays is for one port of host alone, and longer than d.
+func (c *Config) keepsLonger(entry uint16, host string, d time.Duration) bool {
+	if entry == 0 {
+		return false
+	}
+	e := &c.HostDelays[entry-1]
+	name := hostmatch.Name(e.Match)
+	return e.Delay > d && name != host && covers(host, name)
+}
+
+// slow makes a delay the first entry of HostDelays, after those that are longer for one port of the host alone. The entries of
+// all hosts move with it.
+func (c *Config) slow(host string, d time.Duration, all hosts) error {
 	old := c.HostDelays
 	if len(old) >= math.MaxUint16-1 {
 		return fmt.Errorf("politeness: %d hosts have delays of their own: no more are possible", len(old))
 	}
-	now := []HostDelay{{Match: key, Delay: d}}
+	var now []HostDelay
 	moved := make([]uint16, len(old)+1) // by the number that an entry had
-	for i := range old {
-		if old[i].Match == key {
-			moved[i+1] = 1
-			continue
+	move := func(which func(i int) bool) {
+		for i := range old {
+			if which(i) {
+				now = append(now, old[i])
+				moved[i+1] = uint16(len(now))
+			}
 		}
-		now = append(now, old[i])
-		moved[i+1] = uint16(len(now))
 	}
+	longer := func(i int) bool { return c.keepsLonger(uint16(i+1), host, d) }
+	move(longer)
+	now = append(now, HostDelay{Match: hostmatch.Exactly(host), Delay: d})
+	entry := uint16(len(now))
+	move(func(i int) bool { return !longer(i) && !covers(host, hostmatch.Name(old[i].Match)) })
 	changed := *c
 	changed.HostDelays = slices.Clip(now)
 	table, err := changed.hostTable()
@@ -62,10 +118,9 @@ func (c *Config) slow(key string, d time.Duration, all hosts) error {
 		return err
 	}
 	c.HostDelays, c.hosts = changed.HostDelays, table
-	for host, h := range all {
-		h.entry = moved[h.entry]
-		if host == key {
-			h.entry = 1
+	for key, h := range all {
+		if h.entry = moved[h.entry]; covers(host, key) && (h.entry == 0 || h.entry >= entry) {
+			h.entry, h.ranged = entry, nil
 		}
 	}
 	return nil

@@ -67,10 +67,63 @@ func TestSlow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"", "a.test", "http://a.test:80", "A.test:80", "a.test:80/x"} {
-		if err := g.Slow(key, time.Minute); err == nil || !strings.Contains(err.Error(), "is not host:port") {
+	for _, key := range []string{"", "a.test:", "http://a.test:80", "A.test:80", "A.test", "a.test:80/x", "a.test/", "::1"} {
+		if err := g.Slow(key, time.Minute); err == nil || !strings.Contains(err.Error(), "is neither host:port nor a host") {
 			t.Errorf("%q: %v", key, err)
 		}
+	}
+}
+
+// TestSlowNameHoldsAllPorts lengthens the delays of a host by its name alone: all of its ports wait, those met before and
+// those met later, also where the name is an address. A port that has a longer delay keeps it, and no other host waits.
+func TestSlowNameHoldsAllPorts(t *testing.T) {
+	for _, c := range []struct{ name, addr, entry, other string }{
+		{"www.a.test", "198.51.100.1", "www.a.test", "http://a.test:8080/"},
+		{"www.below.test", "198.51.100.1", "www.below.test", "http://z.below.test:8080/"},
+		{"127.0.0.1", "127.0.0.1", "127.0.0.1:*", "http://localhost:8080/"},
+		{"[::1]", "::1", "[::1]", "http://localhost:8080/"},
+	} {
+		inBubble(t, func(t *testing.T) {
+			b := newClient(t, Config{HostDelays: []HostDelay{
+				{c.name + ":9000", 20 * time.Second}, {c.name + ":9001", 3 * time.Second}, {"*.below.test", 2 * time.Second}, {"192.0.2.0/24", 2 * time.Second},
+			}})
+			for _, port := range []string{"80", "8080", "9000", "9001"} {
+				b.send(b.mustAt("http://"+c.name+":"+port+"/", c.addr), 0, Reply{Status: 404})
+				time.Sleep(time.Minute)
+			}
+			b.send(b.mustAt(c.other, c.addr), 0, Reply{Status: 404})
+			before := b.gate.Host(mustURL(t, c.other).Host())
+			time.Sleep(10 * time.Second)
+			b.send(b.mustAt("http://"+c.name+":8080/", c.addr), 0, Reply{Status: 404})
+			if err := b.gate.Slow(c.name, 500*time.Millisecond); err == nil || !strings.Contains(err.Error(), "can only be lengthened") {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			for _, d := range []time.Duration{15 * time.Second, 17 * time.Second} {
+				if err := b.gate.Slow(c.name, d); err != nil {
+					t.Fatalf("%s: %v", c.name, err)
+				}
+				for port, want := range map[string]time.Duration{"80": d, "443": d, "8080": d, "9001": d, "65535": d, "9000": 20 * time.Second} {
+					info := b.gate.Host(c.name + ":" + port)
+					if info.Delay != want || info.Clause != ledger.ClauseHostDelay || want == d && info.Entry != c.entry {
+						t.Errorf("%s:%s after %v: %+v", c.name, port, d, info)
+					}
+				}
+			}
+			if info := b.gate.Host(c.name + ":8080"); !info.NotBefore.After(time.Now().Add(2 * time.Second)) {
+				t.Errorf("%s:8080 may be requested in %v", c.name, time.Until(info.NotBefore))
+			}
+			if info := b.gate.Host(mustURL(t, c.other).Host()); info.Delay != before.Delay || info.Entry != before.Entry {
+				t.Errorf("the other host: %+v, before: %+v", info, before)
+			}
+			for _, port := range []string{"", ":8080"} {
+				if err := b.gate.Slow(c.name+port, 16*time.Second); err == nil || !strings.Contains(err.Error(), "can only be lengthened") {
+					t.Errorf("%s%s was shortened: %v", c.name, port, err)
+				}
+			}
+			if err := b.gate.Slow(c.name+":8080", 30*time.Second); err != nil || b.gate.Host(c.name+":8080").Delay != 30*time.Second || b.gate.Host(c.name+":80").Delay != 17*time.Second {
+				t.Errorf("one port of %s: %v", c.name, err)
+			}
+		})
 	}
 }
 

@@ -2,7 +2,8 @@
 //
 // A pattern is a host name ("www.site.test", at any port, or "www.site.test:8080"), a domain with all names below it
 // ("*.site.test", which site.test is part of), or a range of addresses ("192.0.2.0/24", "2001:db8::1"). Names are known
-// before addresses are, so patterns of names come first: which of them matches does not depend on where a host is.
+// before addresses are, so patterns of names come first: which of them matches does not depend on where a host is. A host
+// that has an address for its name is a host name with a port, or with ":*" for all ports ("192.0.2.7:*").
 package hostmatch
 
 import (
@@ -71,7 +72,7 @@ func (t *Table) add(i int, pattern string, all []string) error {
 	}
 	name, below := strings.CutPrefix(pattern, "*.")
 	host, err := hostOf(name)
-	if err != nil || below && strings.Contains(host, ":") {
+	if err != nil || below && strings.Contains(name, ":") {
 		return errPattern
 	}
 	at := t.Host(host)
@@ -91,17 +92,39 @@ func (t *Table) add(i int, pattern string, all []string) error {
 	return nil
 }
 
+// Name returns the host or host:port that a pattern names, in the form that URLs have, or "" for a domain or a range.
+func Name(pattern string) string {
+	if IsRange(pattern) || strings.HasPrefix(pattern, "*.") {
+		return ""
+	}
+	host, _ := hostOf(pattern)
+	return host
+}
+
+// Exactly returns the pattern that matches one host:port, or all ports of one host, also of one that has an address for its
+// name, and no other.
+func Exactly(host string) string {
+	if IsRange(host) {
+		return host + ":*"
+	}
+	return host
+}
+
 // hostOf is a host name, with the port if it has one, in the form that URLs have.
 func hostOf(name string) (string, error) {
+	name = strings.TrimSuffix(name, ":*")
 	u, err := weburl.Parse("http://" + name + "/")
 	if err != nil || strings.ContainsAny(name, "*/?#@\\") {
 		return "", errPattern
 	}
-	host, port := bare(u.Hostname()), strings.TrimPrefix(u.Authority(), u.Hostname())
+	host, port := u.Authority(), ""
+	if colon := strings.LastIndexByte(host, ':'); colon > strings.LastIndexByte(host, ']') {
+		host, port = host[:colon], host[colon:]
+	}
 	if strings.HasSuffix(name, ":80") { // which the URL leaves out
 		port = ":80"
 	}
-	return host + port, nil
+	return bare(host) + port, nil
 }
 
 func (t *Table) addRange(i int, pattern string, all []string) error {

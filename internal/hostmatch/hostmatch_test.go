@@ -7,7 +7,7 @@ import (
 )
 
 func TestTheFirstEntryHolds(t *testing.T) {
-	all := []string{"www.a.test:8080", "www.a.test", "*.shop.a.test", "a.test", "*.a.test", "b.test:80", "bücher.test", "192.0.2.7", "192.0.2.0/24", "2001:db8::/32"}
+	all := []string{"www.a.test:8080", "www.a.test", "*.shop.a.test", "a.test", "*.a.test", "b.test:80", "bücher.test", "192.0.2.9:*", "[2001:db9::5]:*", "[2001:db9::6]:8080", "192.0.2.7", "192.0.2.0/24", "2001:db8::/32"}
 	table, err := Compile(all)
 	if err != nil {
 		t.Fatal(err)
@@ -16,6 +16,8 @@ func TestTheFirstEntryHolds(t *testing.T) {
 		"www.a.test:8080": "www.a.test:8080", "www.a.test:443": "www.a.test", "www.a.test": "www.a.test", "www.a.test.:443": "www.a.test",
 		"a.test:80": "a.test", "x.shop.a.test:80": "*.shop.a.test", "shop.a.test:80": "*.shop.a.test", "y.a.test:80": "*.a.test",
 		"b.test:80": "b.test:80", "b.test:443": "", "ba.test:80": "", "xn--bcher-kva.test:443": "bücher.test", "[::1]:80": "", "test:80": "",
+		"192.0.2.9:8080": "192.0.2.9:*", "192.0.2.7:8080": "", "[2001:db9::5]:443": "[2001:db9::5]:*",
+		"[2001:db9::6]:8080": "[2001:db9::6]:8080", "[2001:db9::6]:80": "",
 	} {
 		if i := table.Host(host); i == None && want != "" || i != None && all[i] != want {
 			t.Errorf("%s: %d, want %q", host, i, want)
@@ -29,7 +31,7 @@ func TestTheFirstEntryHolds(t *testing.T) {
 			t.Errorf("%s: %d, want %q", addr, i, want)
 		}
 	}
-	if !table.Ranges() || !table.ByName(6) || table.ByName(7) || table.ByName(None) {
+	if !table.Ranges() || !table.ByName(9) || table.ByName(10) || table.ByName(None) {
 		t.Error("names and ranges are confused")
 	}
 	var none *Table
@@ -49,6 +51,8 @@ func TestPatternsThatNeverHold(t *testing.T) {
 		"*":                                    `"*": want a host`,
 		"*.":                                   `"*.": want a host`,
 		"*.a.test:80":                          `want a host`,
+		"*.a.test:*":                           `want a host`,
+		"a.test a.test:*":                      `"a.test:*": never holds`,
 		"a*.test":                              `want a host`,
 		"http://a.test":                        `want a host`,
 		"a.test/x":                             `want a host`,

@@ -52,6 +52,7 @@ var protections = []mutant{
 	{"a delay of its own shortens that of anybody's host", "politeness/hostdelay.go", "if own || e.Delay > c.Delay {", "if true {", gate, false, seeds{gate: 1234}},
 	{"a host with a delay of its own opens with the others after a kill", "politeness/hostdelay.go", "return t.Add(max(0, d-c.usualDelay()))", "return t.Add(0 * d)", gate, false, seeds{gate: 28}},
 	{"an address met later brings no pause", "politeness/hostdelay.go", "until := slot.ended.time().Add(d); until.After(now)", "until := slot.ended.time().Add(d); until.After(now) && false", 0, false, nil},
+	{"a host slowed down by its name has the ports 80 and 443 alone", "politeness/slow.go", "	return strings.TrimSuffix(host, \".\")", "	return (other[colon:] == \":80\" || other[colon:] == \":443\") && strings.TrimSuffix(host, \".\")", 0, false, nil},
 	{"no rate in all", "politeness/pacer.go", "	if p.total == nil {\n		return now, true", "	if true {\n		return now, true", both, false, seeds{crawl: 1, gate: 1}},
 
 	// Crawl-delay and Retry-After: P5, P7.

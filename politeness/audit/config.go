@@ -31,7 +31,7 @@ type Config struct {
 
 // HostDelay is the operator's delay for some hosts, in the place of Config.Delay if it is longer or the host is an own one.
 type HostDelay struct {
-	// Match is a host name, with or without a port; a domain with all names below it, as "*.site.test"; or a range of
+	// Match is a host name, with or without a port, or with ":*" for all ports of an address; a domain with all names below it, as "*.site.test"; or a range of
 	// addresses, for requests to one of them and to a host that no entry matches by name.
 	Match string  `json:"match"`
 	Delay float64 `json:"delay_s"` // seconds; 0: Config.Delay; negative: none, for an own host
@@ -78,7 +78,7 @@ func (c *Config) hostDelay(r *StartLine) float64 {
 		if domain, ok := strings.CutPrefix(e.Match, "*."); ok && (name == domain || strings.HasSuffix(name, "."+domain)) {
 			return e.Delay
 		}
-		if e.Match == name || e.Match == r.Host {
+		if e.Match == name || e.Match == r.Host || e.Match == name+":*" {
 			return e.Delay
 		}
 	}
