@@ -38,6 +38,7 @@ var (
 //	E6  Trim never takes the last record: what the next Append has to expect stays.
 //	E7  An inbox keeps the offers of one sender in the order of its Sends, each until it is dropped. One that is sent again with
 //	    the same ID may be there again.
+//	E12 PutAside keeps a message beside the inbox, once, however often it is repeated, until the job is deleted. Drop leaves it.
 //	E8  Store replaces a register only for who knows its revision: of all who know the same, at most one succeeds.
 //	E9  Last, Load and the end of Inbox may be stale: what they return has been true, and may no longer be. Only Append and
 //	    Store decide.
@@ -47,6 +48,7 @@ var (
 type Engine interface {
 	Journals
 	Inboxes
+	DeadLetters
 	Registers
 	Files
 	Questions
@@ -86,6 +88,14 @@ type Inboxes interface {
 	Inbox(ctx context.Context, shard int, after uint64) iter.Seq2[Entry, error]
 	// Drop removes offers up to a sequence.
 	Drop(ctx context.Context, shard int, through uint64) error
+}
+
+// DeadLetters are messages of inboxes that no owner can read. They are kept for people.
+type DeadLetters interface {
+	// PutAside stores a message of a shard's inbox under the sequence that it has there. It is durable when PutAside returns nil.
+	PutAside(ctx context.Context, shard int, message Entry) error
+	// Aside goes through what was put aside of a shard's inbox, as it was put aside first; At is when. The first error ends it.
+	Aside(ctx context.Context, shard int) iter.Seq2[Entry, error]
 }
 
 // Registers are small values that many nodes change. A name has letters, digits and hyphens.

@@ -40,16 +40,19 @@ func (s *Shard) receive(ctx context.Context) (probed bool, err error) {
 	}
 }
 
-// readInbox reads some messages: the links in them, the place of the last one, and the last probe.
+// readInbox reads some messages: the links in them, the place of the last one, and the last probe. One that is damaged is put
+// aside: its links are lost, and the crawl continues.
 func (s *Shard) readInbox(ctx context.Context) (links []frontier.Request, at, probe uint64, err error) {
 	at = s.inbox // only the caller changes it
 	for x, err := range s.node.engine.Inbox(ctx, s.Number, at) {
 		if err != nil {
 			return nil, 0, 0, err
 		}
-		m, err := decodeMessage(x.Data)
+		m, err := s.decode(x.Data)
 		if err != nil {
-			return nil, 0, 0, fmt.Errorf("%w: shard %d at %d", err, s.Number, x.Seq)
+			if err := s.putAside(ctx, x, err); err != nil {
+				return nil, 0, 0, err
+			}
 		}
 		at, links = x.Seq, append(links, m.links...)
 		if m.probe != 0 {
@@ -60,4 +63,27 @@ func (s *Shard) readInbox(ctx context.Context) (links []frontier.Request, at, pr
 		}
 	}
 	return links, at, probe, nil
+}
+
+// decode reads a message. One with links to hosts of other shards is in the wrong inbox: no other shard may request them.
+func (s *Shard) decode(b []byte) (message, error) {
+	m, err := decodeMessage(b)
+	for i := range m.links {
+		if err == nil && s.node.job.Shard(m.links[i].URL.Host()) != s.Number {
+			err = errOffer
+		}
+	}
+	if err != nil {
+		return message{}, err
+	}
+	return m, nil
+}
+
+// putAside moves a message that cannot be read to the dead letters, and tells the operator.
+func (s *Shard) putAside(ctx context.Context, x Entry, why error) error {
+	if err := s.node.engine.PutAside(ctx, s.Number, x); err != nil {
+		return err
+	}
+	s.node.trace(s.owner, Aside, fmt.Errorf("%w: shard %d at %d", why, s.Number, x.Seq))
+	return nil
 }

@@ -58,7 +58,7 @@ type Event struct {
 	Shard int
 	Epoch uint64
 	What  string // one of the constants below
-	Err   error  // why, if it was not meant
+	Err   error  // why, if it was not meant to happen
 }
 
 // What happens to a shard.
@@ -66,6 +66,7 @@ const (
 	Taken     = "taken"      // this node is its owner
 	GivenBack = "given back" // another node can take it over at once
 	Lost      = "lost"       // the lease has ended, or something failed
+	Aside     = "put aside"  // a message of its inbox could not be read, and is with the dead letters now; Err says which
 	Skewed    = "skewed"     // this machine's clock is wrong: the node gives all shards back. The Shard is -1
 )
 
@@ -404,11 +405,7 @@ func (n *Node) beat(o *owner, h *held) error {
 // read reads the inbox from time to time.
 func (n *Node) read(ctx context.Context, s *Shard, h *held) {
 	for ctx.Err() == nil {
-		probed, err := s.receive(ctx)
-		if errors.Is(err, errOffer) {
-			h.cancel(err)
-			return
-		}
+		probed, _ := s.receive(ctx) // its failure is tried again
 		if probed {
 			_ = n.beat(s.owner, h)
 		}

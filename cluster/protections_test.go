@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
@@ -101,4 +102,17 @@ type recorder struct {
 func (r *recorder) Append(_ context.Context, _ int, _ Nonce, data []byte, _ uint64) (uint64, error) {
 	r.seq, r.data = r.seq+1, data
 	return r.seq, nil
+}
+
+// A message with a link to a host of another shard is in the wrong inbox: two shards would request the host.
+func TestOfferInAWrongInboxIsDamaged(t *testing.T) {
+	j := Job{Shards: 2, Key: []byte("key")}
+	u := parse(t, "http://a.test/")
+	m := message{links: []frontier.Request{{URL: u}}}
+	for shard := range j.Shards {
+		s := &Shard{Number: shard, node: &Node{job: j}}
+		if _, err := s.decode(m.encode()); (err == nil) != (shard == j.Shard(u.Host())) {
+			t.Errorf("shard %d of %d: %v", shard, j.Shard(u.Host()), err)
+		}
+	}
 }

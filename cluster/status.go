@@ -46,6 +46,8 @@ type ShardStatus struct {
 	Epoch  uint64    // likewise
 	Closed bool      // its owner has given it back
 	Last   time.Time // when its owner last wrote, by the engine's clock
+	// DeadLetters is the number of messages of its inbox that no owner could read, at most 1,000: the links in them are lost.
+	DeadLetters int
 	// Answered says that the owner has answered, and so what follows is of now. Otherwise it is unknown, and zero.
 	Answered bool
 	Idle     bool // nothing is queued or under way
@@ -126,6 +128,9 @@ func readShards(ctx context.Context, e Engine, shards int) ([]ShardStatus, error
 
 func readShard(ctx context.Context, e Engine, shard int) (s ShardStatus, err error) {
 	s.Number = shard
+	if s.DeadLetters, err = countAside(ctx, e, shard); err != nil {
+		return s, err
+	}
 	last, err := e.Last(ctx, shard)
 	if err != nil || last.Seq == 0 {
 		return s, err
@@ -140,10 +145,26 @@ func readShard(ctx context.Context, e Engine, shard int) (s ShardStatus, err err
 	b, err := e.Ask(short, shard, ask{what: askStatus}.encode())
 	var a ShardStatus
 	if err == nil && json.Unmarshal(b, &a) == nil && a.Answered {
+		a.DeadLetters = s.DeadLetters
 		a.Last, a.Closed = s.Last, s.Closed && a.Epoch <= s.Epoch
 		return a, nil
 	}
 	return s, nil // nobody owns it just now
+}
+
+// maxCounted limits how many dead letters of a shard are counted.
+const maxCounted = 1000
+
+func countAside(ctx context.Context, e DeadLetters, shard int) (n int, err error) {
+	for _, err := range e.Aside(ctx, shard) {
+		if n++; err != nil {
+			return 0, err
+		}
+		if n == maxCounted {
+			break
+		}
+	}
+	return n, nil
 }
 
 // status is the answer to a question for it.

@@ -41,6 +41,34 @@ func inboxKeepsOrder(k *kit) {
 	k.holds("the other inbox", k.inbox(7, 0), "x")
 }
 
+// asideStays: what two owners have put aside is there once, whatever is dropped from the inbox.
+func asideStays(k *kit) {
+	k.holds("what was put aside at first", k.aside(2))
+	for i := range 3 {
+		text := fmt.Sprintf("message %d", i)
+		k.is("Send", k.e.Send(k.ctx, 2, text, []byte(text)), nil)
+	}
+	all := k.inbox(2, 0)
+	if len(all) != 3 {
+		k.Fatalf("%d messages, want 3", len(all))
+	}
+	other := k.job.Connect(k.t)
+	for _, x := range all[:2] {
+		k.is("PutAside", k.e.PutAside(k.ctx, 2, x), nil)
+		k.is("PutAside again", other.PutAside(k.ctx, 2, x), nil)
+	}
+	k.holds("the inbox", k.inbox(2, 0), "message 0", "message 1", "message 2")
+	k.is("Drop", k.e.Drop(k.ctx, 2, all[2].Seq), nil)
+	aside := k.aside(2)
+	k.holds("what was put aside", aside, "message 0", "message 1")
+	for i, x := range aside[:min(2, len(aside))] {
+		if x.Seq != all[i].Seq || x.At.IsZero() {
+			k.Errorf("put aside with sequence %d, at %v, want that of the inbox, %d", x.Seq, x.At, all[i].Seq)
+		}
+	}
+	k.holds("what was put aside of another inbox", k.aside(3))
+}
+
 func offerStays(k *kit) {
 	for i := range 4 {
 		text := fmt.Sprintf("offer %d", i)

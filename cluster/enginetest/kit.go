@@ -81,6 +81,17 @@ func (k *kit) inbox(shard int, after uint64) (all []cluster.Entry) {
 	return all
 }
 
+func (k *kit) aside(shard int) (all []cluster.Entry) {
+	k.Helper()
+	for e, err := range k.e.Aside(k.ctx, shard) {
+		if err != nil {
+			k.Fatalf("Aside of shard %d: %v", shard, err)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
 // holds checks the contents of entries.
 func (k *kit) holds(what string, got []cluster.Entry, want ...string) {
 	k.Helper()

@@ -28,6 +28,7 @@ type buggy struct {
 type buggyJob struct {
 	mu      sync.Mutex
 	dropped map[string]bool
+	aside   uint64
 }
 
 func (b buggy) is(bug string) bool { return b.bug == bug }
@@ -173,6 +174,23 @@ func (b buggy) Drop(ctx context.Context, shard int, through uint64) error {
 	return b.Engine.Drop(ctx, shard, through)
 }
 
+func (b buggy) PutAside(ctx context.Context, shard int, message cluster.Entry) error {
+	switch b.bug {
+	case "nothing is put aside":
+		return nil
+	case "what is put aside is dropped with it":
+		return errors.Join(b.Engine.PutAside(ctx, shard, message), b.Engine.Drop(ctx, shard, message.Seq))
+	case "what is put aside again is there again":
+		b.job.mu.Lock()
+		b.job.aside++
+		message.Seq += b.job.aside
+		b.job.mu.Unlock()
+	case "boxes of dead letters are one":
+		shard = 3
+	}
+	return b.Engine.PutAside(ctx, shard, message)
+}
+
 func (b buggy) Load(ctx context.Context, name string) ([]byte, uint64, error) {
 	if b.is("registers are one") {
 		name = "x"
@@ -217,36 +235,40 @@ func (b buggy) Answer(shard int, f func([]byte) []byte) (func(), error) {
 // TestSuiteNoticesEachBug gives the engine in memory one bug after the other. The named tests must fail.
 func TestSuiteNoticesEachBug(t *testing.T) {
 	for bug, noticed := range map[string][]string{
-		"":                                   nil,
-		"a nonce is stored again":            {"E3", "E4"},
-		"an unknown outcome is stored twice": {"E3", "E4"},
-		"nobody is fenced":                   {"E1 one", "E1 an old", "E4", "E10"},
-		"the beginning is never fenced":      {"E1 one", "E1 an old", "E6"},
-		"journals share a fence":             {"E1 journals"},
-		"an append ignores its context":      {"calls end"},
-		"records are cut":                    {"E5 a record"},
-		"gone back is fenced":                {"E10"},
-		"the last record is never news":      {"E9"},
-		"the nonce is lost":                  {"E5 a record"},
-		"journals are one":                   {"E1 journals"},
-		"read begins at the record":          {"E5 Read is"},
-		"read skips":                         {"E5 Read is"},
-		"read misses the end":                {"E5 Read is"},
-		"trimmed is a hole":                  {"E5 Read of"},
-		"trim takes more":                    {"E5 Read of"},
-		"trim does nothing":                  {"E5 Read of"},
-		"inboxes are one":                    {"E7 an inbox"},
-		"an offer is lost":                   {"E7 an inbox"},
-		"offers overtake":                    {"E7 an inbox"},
-		"the inbox is always whole":          {"E7 an offer"},
-		"an offer is read once":              {"E7 an offer"},
-		"drop leaves one":                    {"E7 an offer"},
-		"registers are one":                  {"E8 Store"},
-		"any revision will do":               {"E8 one", "E8 Store"},
-		"the clock stands still":             {"E11"},
-		"half a file is a file":              {"a file"},
-		"no file is an empty one":            {"a file"},
-		"whoever answered answers for ever":  {"a question"},
+		"":                                       nil,
+		"a nonce is stored again":                {"E3", "E4"},
+		"an unknown outcome is stored twice":     {"E3", "E4"},
+		"nobody is fenced":                       {"E1 one", "E1 an old", "E4", "E10"},
+		"the beginning is never fenced":          {"E1 one", "E1 an old", "E6"},
+		"journals share a fence":                 {"E1 journals"},
+		"an append ignores its context":          {"calls end"},
+		"records are cut":                        {"E5 a record"},
+		"gone back is fenced":                    {"E10"},
+		"the last record is never news":          {"E9"},
+		"the nonce is lost":                      {"E5 a record"},
+		"journals are one":                       {"E1 journals"},
+		"read begins at the record":              {"E5 Read is"},
+		"read skips":                             {"E5 Read is"},
+		"read misses the end":                    {"E5 Read is"},
+		"trimmed is a hole":                      {"E5 Read of"},
+		"trim takes more":                        {"E5 Read of"},
+		"trim does nothing":                      {"E5 Read of"},
+		"inboxes are one":                        {"E7 an inbox"},
+		"an offer is lost":                       {"E7 an inbox"},
+		"offers overtake":                        {"E7 an inbox"},
+		"the inbox is always whole":              {"E7 an offer"},
+		"an offer is read once":                  {"E7 an offer"},
+		"drop leaves one":                        {"E7 an offer"},
+		"nothing is put aside":                   {"E12"},
+		"what is put aside is dropped with it":   {"E12"},
+		"what is put aside again is there again": {"E12"},
+		"boxes of dead letters are one":          {"E12"},
+		"registers are one":                      {"E8 Store"},
+		"any revision will do":                   {"E8 one", "E8 Store"},
+		"the clock stands still":                 {"E11"},
+		"half a file is a file":                  {"a file"},
+		"no file is an empty one":                {"a file"},
+		"whoever answered answers for ever":      {"a question"},
 	} {
 		each(func(name string, check func(*kit)) {
 			must := slices.ContainsFunc(noticed, func(prefix string) bool { return strings.HasPrefix(name, prefix) })

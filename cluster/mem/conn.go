@@ -106,6 +106,22 @@ func (c *Conn) Drop(ctx context.Context, shard int, through uint64) error {
 	})
 }
 
+// PutAside implements cluster.DeadLetters.
+func (c *Conn) PutAside(ctx context.Context, shard int, message cluster.Entry) error {
+	return c.f.call(ctx, func() error {
+		c.s.putAside(shard, message)
+		return nil
+	})
+}
+
+// Aside implements cluster.DeadLetters.
+func (c *Conn) Aside(ctx context.Context, shard int) iter.Seq2[cluster.Entry, error] {
+	return c.each(ctx, func() ([]cluster.Entry, error) {
+		all, _ := c.s.after(c.s.aside, shard, 0)
+		return all, nil
+	})
+}
+
 // Load implements cluster.Registers.
 func (c *Conn) Load(ctx context.Context, name string) (value []byte, rev uint64, err error) {
 	err = c.f.call(ctx, func() error {

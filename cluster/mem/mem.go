@@ -20,6 +20,7 @@ type Server struct {
 	seq       uint64 // of all journals and inboxes
 	journals  map[int]*log
 	inboxes   map[int]*log
+	aside     map[int]*log // of inboxes
 	registers map[string]*register
 	files     map[string][]byte
 	answers   map[int][]*answer
@@ -49,7 +50,7 @@ type answer struct {
 // New returns an empty Server.
 func New() *Server {
 	return &Server{
-		journals: map[int]*log{}, inboxes: map[int]*log{}, registers: map[string]*register{},
+		journals: map[int]*log{}, inboxes: map[int]*log{}, aside: map[int]*log{}, registers: map[string]*register{},
 		files: map[string][]byte{}, answers: map[int][]*answer{},
 	}
 }
@@ -129,6 +130,15 @@ func (s *Server) send(shard int, offer []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.add(of(s.inboxes, shard), cluster.Nonce{}, offer)
+}
+
+func (s *Server) putAside(shard int, e cluster.Entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := of(s.aside, shard)
+	if !slices.ContainsFunc(l.entries, func(x cluster.Entry) bool { return x.Seq == e.Seq }) {
+		l.entries = append(l.entries, cluster.Entry{Seq: e.Seq, Data: bytes.Clone(e.Data), At: time.Now()})
+	}
 }
 
 func (s *Server) load(name string, stale bool) ([]byte, uint64) {

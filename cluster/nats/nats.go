@@ -106,6 +106,9 @@ func Create(ctx context.Context, c Config) error {
 			}
 		}
 	}
+	if err := e.create(ctx, e.deadLetters()); err != nil {
+		return err
+	}
 	if _, err := e.js.CreateObjectStore(ctx, e.bucket()); err != nil {
 		return e.failed(err)
 	}
@@ -130,6 +133,13 @@ func (e *Engine) settings(kind, subject string) jetstream.StreamConfig {
 
 func (e *Engine) group(kind string, g int) jetstream.StreamConfig {
 	return e.settings(fmt.Sprintf("%s_%d", strings.ToUpper(kind), g), e.c.subject(kind, g, "*"))
+}
+
+// deadLetters is the stream of what was put aside: one message a subject, which is that of its place in the inbox.
+func (e *Engine) deadLetters() jetstream.StreamConfig {
+	s := e.settings("DEAD", e.c.subject("dead", ">"))
+	s.MaxMsgsPerSubject = 1
+	return s
 }
 
 func (e *Engine) bucket() jetstream.ObjectStoreConfig {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -51,6 +53,49 @@ func (e *Engine) Inbox(ctx context.Context, shard int, after uint64) iter.Seq2[c
 func (e *Engine) Drop(ctx context.Context, shard int, through uint64) error {
 	s, subject := e.box(shard)
 	return e.purge(ctx, s, subject, through+1)
+}
+
+// PutAside implements cluster.DeadLetters. Jobs of earlier versions get the stream when there is something for it.
+func (e *Engine) PutAside(ctx context.Context, shard int, message cluster.Entry) error {
+	if _, err := e.js.Stream(ctx, e.c.stream("DEAD")); errors.Is(err, jetstream.ErrStreamNotFound) {
+		s := e.deadLetters()
+		s.Replicas = e.ctl.CachedInfo().Config.Replicas
+		if err := e.create(ctx, s); err != nil {
+			return err
+		}
+	} else if err != nil {
+		return e.failed(err)
+	}
+	m := &nats.Msg{Subject: e.c.subject("dead", shard, message.Seq), Data: message.Data}
+	_, err := e.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithRetryAttempts(0))
+	if wrongSequence(err) {
+		return nil // it is there
+	}
+	return e.failed(err)
+}
+
+// Aside implements cluster.DeadLetters.
+func (e *Engine) Aside(ctx context.Context, shard int) iter.Seq2[cluster.Entry, error] {
+	return func(yield func(cluster.Entry, error) bool) {
+		s, err := e.js.Stream(ctx, e.c.stream("DEAD"))
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return
+		}
+		for at := uint64(0); err == nil; {
+			var m *jetstream.RawStreamMsg
+			if m, err = s.GetMsg(ctx, at+1, jetstream.WithGetMsgSubject(e.c.subject("dead", shard, "*"))); err != nil {
+				break
+			}
+			at = m.Sequence
+			seq, _ := strconv.ParseUint(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:], 10, 64)
+			if !yield(cluster.Entry{Seq: seq, Data: m.Data, At: m.Time}, nil) {
+				return
+			}
+		}
+		if !errors.Is(err, jetstream.ErrMsgNotFound) {
+			yield(cluster.Entry{}, e.failed(err))
+		}
+	}
 }
 
 // Load implements cluster.Registers.

@@ -2,9 +2,12 @@ package work
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"time"
 
+	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
 )
@@ -15,6 +18,7 @@ type Checked struct {
 	Segments int      `json:"segments"`
 	Visits   int      `json:"visits"`          // that were committed
 	Faults   []string `json:"faults"`          // a sentence for each
+	Dead     int      `json:"dead_letters"`    // messages of inboxes that could not be read: the links in them are lost
 	Damaged  int      `json:"visits_affected"` // visits in segments with a fault
 }
 
@@ -37,6 +41,9 @@ func (c *Collecting) Check(ctx context.Context) (*Checked, error) {
 	q := &queues{engine: c.Engine, dir: tmp}
 	q.config.Key = j.crawl.Canonical.Key
 	for shard := range j.Shards {
+		if err := res.readAside(ctx, c.Engine, shard); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(tmp))
+		}
 		s := &survey{res: &Collected{Report: new(crawler.Report)}}
 		if err := s.add(ctx, q, nodes, shard); err != nil {
 			if ctx.Err() != nil {
@@ -56,4 +63,26 @@ func (c *Collecting) Check(ctx context.Context) (*Checked, error) {
 		return nil, err
 	}
 	return res, ctx.Err()
+}
+
+// maxNamed limits how many dead letters of a shard are named.
+const maxNamed = 20
+
+// readAside names the messages of a shard's inbox that could not be read.
+func (c *Checked) readAside(ctx context.Context, e cluster.DeadLetters, shard int) error {
+	n := 0
+	for x, err := range e.Aside(ctx, shard) {
+		if err != nil {
+			return err
+		}
+		if n++; n <= maxNamed {
+			c.Faults = append(c.Faults, fmt.Sprintf("shard %d: message %d of its inbox (%s, put aside at %s) is damaged, or of a newer version: the links in it are lost",
+				shard, x.Seq, cli.Plural(len(x.Data), "byte"), x.At.UTC().Format(time.RFC3339)))
+		}
+	}
+	if n > maxNamed {
+		c.Faults = append(c.Faults, fmt.Sprintf("shard %d: %d further messages of its inbox are damaged, or of a newer version: the links in them are lost", shard, n-maxNamed))
+	}
+	c.Dead += n
+	return nil
 }

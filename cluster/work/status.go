@@ -21,7 +21,8 @@ type Summary struct {
 	Failed   int64          `json:"failed"`
 	Left     int            `json:"left"` // URLs queued, as far as it is known
 	Limit    int64          `json:"max_pages,omitempty"`
-	Unheard  int            `json:"unheard"` // shards whose owner has not answered, or that have none: they are not in the counts
+	Unheard  int            `json:"unheard"`      // shards whose owner has not answered, or that have none: they are not in the counts
+	Dead     int            `json:"dead_letters"` // messages of inboxes that could not be read: the links in them are lost
 	Nodes    []NodeSummary  `json:"nodes"`
 	List     []ShardSummary `json:"list"`
 }
@@ -48,6 +49,7 @@ type ShardSummary struct {
 	Pages int64   `json:"pages"`
 	Left  int     `json:"left"`
 	Lag   int64   `json:"lag_bytes"`
+	Dead  int     `json:"dead_letters"`
 }
 
 // Summarize sums up the state of a job.
@@ -59,7 +61,8 @@ func Summarize(s *cluster.Status, now time.Time) *Summary {
 	}
 	for _, h := range s.Shards {
 		left := h.Queue.Queued + h.Queue.Waiting + h.Queue.Claimed
-		one := ShardSummary{Shard: h.Number, Epoch: h.Epoch, Idle: h.Idle, Pages: h.Counts.Pages, Left: left, Lag: h.Lag}
+		one := ShardSummary{Shard: h.Number, Epoch: h.Epoch, Idle: h.Idle, Pages: h.Counts.Pages, Left: left, Lag: h.Lag, Dead: h.DeadLetters}
+		x.Dead += h.DeadLetters
 		if !h.Last.IsZero() {
 			one.Since = now.Sub(h.Last).Seconds()
 		}
@@ -94,6 +97,9 @@ func (x *Summary) Text(name string) string {
 		fmt.Fprintf(&b, ", %d requests, %s, %d failed, %d URLs left", x.Requests, cli.Bytes(x.Bytes), x.Failed, x.Left)
 	}
 	b.WriteByte('\n')
+	if x.Dead > 0 {
+		fmt.Fprintf(&b, "%s of inboxes could not be read and were put aside, links in them are lost: \"amble cluster check\" names them\n", cli.Plural(x.Dead, "message"))
+	}
 	if x.End != "" && x.Unheard == x.Shards && len(x.Nodes) > 0 { // what they did is nowhere but in their directories
 		names := make([]string, len(x.Nodes))
 		for i, n := range x.Nodes {

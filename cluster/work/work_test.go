@@ -1,6 +1,7 @@
 package work
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -30,6 +32,7 @@ type lab struct {
 	dir    string
 	pages  map[string]bool
 	nodes  []*labNode
+	trace  func(cluster.Event) // of the nodes that begin; nil: not
 }
 
 // labNode is a node that runs.
@@ -85,7 +88,7 @@ func limit(key, value string) job.Setting { return job.Setting{Name: key, Values
 func (l *lab) begin(name string) *labNode {
 	l.t.Helper()
 	x := &labNode{conn: l.server.Connect(), ended: make(chan error, 1)}
-	x.Node = Node{Engine: x.conn, Name: name, Dir: filepath.Join(l.dir, name), apply: func(c *crawler.Config) { l.w.Apply(c) }}
+	x.Node = Node{Engine: x.conn, Name: name, Dir: filepath.Join(l.dir, name), Trace: l.trace, apply: func(c *crawler.Config) { l.w.Apply(c) }}
 	ctx, cancel := context.WithCancel(l.t.Context())
 	x.stop = cancel
 	go func() { x.ended <- x.Run(ctx) }()
@@ -269,6 +272,47 @@ func TestFullDisk(t *testing.T) {
 		l.wait()
 		if _, seen := l.collect(); len(seen) != len(l.pages) {
 			t.Errorf("%d URLs of %d", len(seen), len(l.pages))
+		}
+	})
+}
+
+// TestDamagedMessageIsPutAside: a message of an inbox that cannot be read costs its links, and no shard. It is counted and named.
+func TestDamagedMessageIsPutAside(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		l := newLab(t, w, limit("max-time", "3h"))
+		var aside atomic.Int64
+		l.trace = func(e cluster.Event) {
+			switch e.What {
+			case cluster.Aside:
+				aside.Add(1)
+			case cluster.Lost:
+				t.Errorf("shard %d is lost: %v", e.Shard, e.Err)
+			}
+		}
+		l.begin("a")
+		time.Sleep(3 * time.Second)
+		e := l.server.Connect()
+		for shard := range 4 {
+			if err := e.Send(t.Context(), shard, "x", bytes.Repeat([]byte{0xff}, 50)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.wait()
+		s, err := cluster.ReadStatus(t.Context(), e)
+		text := Summarize(&s, time.Now()).Text("shop")
+		if err != nil || aside.Load() != 4 || !strings.Contains(text, "4 messages of inboxes could not be read") {
+			t.Errorf("%d events, status %q, %v", aside.Load(), text, err)
+		}
+		c := &Collecting{Engine: e, Name: "test", Nodes: []string{filepath.Join(l.dir, "a")}}
+		res, err := c.Check(t.Context())
+		if err != nil || res.Dead != 4 || len(res.Faults) != 4 || !strings.Contains(res.Faults[0], "of its inbox (50 bytes, put aside at ") {
+			t.Errorf("check: %+v, %v", res, err)
+		}
+		if _, err := c.Into(t.Context(), filepath.Join(l.dir, "out")); err != nil {
+			t.Fatal(err)
+		}
+		if res.Visits != len(l.pages) {
+			t.Errorf("%d visits, want %d", res.Visits, len(l.pages))
 		}
 	})
 }

@@ -143,9 +143,11 @@ func (t *nodeTeller) tell(text string) {
 // trace tells of a shard's fate.
 func (t *nodeTeller) trace(e cluster.Event) {
 	t.mu.Lock()
-	if e.What == cluster.Taken {
+	switch e.What {
+	case cluster.Taken:
 		t.owned[e.Shard] = true
-	} else {
+	case cluster.Aside:
+	default:
 		delete(t.owned, e.Shard)
 	}
 	n := len(t.owned)
@@ -153,6 +155,8 @@ func (t *nodeTeller) trace(e cluster.Event) {
 	switch {
 	case e.What == cluster.Skewed:
 		t.tell(e.Err.Error())
+	case e.What == cluster.Aside:
+		t.tell(fmt.Sprintf("a message was put aside, and links in it are lost: %s; amble cluster check names all of them", strings.TrimPrefix(e.Err.Error(), "cluster: ")))
 	case e.Err != nil && !errors.Is(e.Err, work.ErrFull):
 		why, _, _ := strings.Cut(e.Err.Error(), "\n") // what follows are consequences
 		t.tell(fmt.Sprintf("shard %d is lost to this node: %s; another one takes it over (%d owned)", e.Shard, strings.TrimPrefix(why, "cluster: "), n))
