@@ -217,6 +217,7 @@ func TestSlogTrace(t *testing.T) {
 			if _, err := c.Run(t.Context(), s.URL("/")); err != nil {
 				t.Fatal(err)
 			}
+			time.Sleep(time.Second) // two crawlers do not know of each other's pauses
 		}
 		same(t, strings.Split(strings.TrimSpace(b.String()), "\n"),
 			`level=DEBUG msg=claimed url=http://a.example/ depth=0 attempt=0`,

@@ -3,11 +3,14 @@ package crawler_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/politeness"
 )
 
 func TestCancelIsAHardStop(t *testing.T) {
@@ -46,4 +49,53 @@ func TestDrainFinishesWhatIsInFlight(t *testing.T) {
 			t.Errorf("%v %+v", err, rep)
 		}
 	})
+}
+
+// TestForbiddenLastURLsEndTheCrawlAtOnce crawls sites whose last URLs their robots.txt forbids: no pause is due before what is
+// not requested, and every pause before a request is kept.
+func TestForbiddenLastURLsEndTheCrawlAtOnce(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		seeds   []string
+		links   []string
+		elapsed time.Duration
+	}{
+		{"only seed", []string{"/no/seed"}, nil, 0},
+		{"many seeds", []string{"/no/1", "/no/2", "/no/3"}, nil, 0},
+		{"links of the last page", []string{"/"}, []string{"/no/1", "/no/2", "/no/3"}, 3 * time.Second},
+		{"before and after allowed pages", []string{"/no/seed", "/"}, []string{"/no/1", "/yes", "/no/2", "/yes/2", "/no/3"}, 9 * time.Second},
+	} {
+		for _, durable := range []bool{false, true} {
+			if durable && len(c.seeds) == 2 { // a commit may be under way: a pause more
+				continue
+			}
+			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+				s := w.Site("http://a.example")
+				s.Robots("User-agent: *\nDisallow: /no/\n")
+				s.Page("/", links(c.links...))
+				s.Page("/yes", "text")
+				s.Page("/yes/2", "text")
+				cfg := crawler.Config{Politeness: politeness.Config{Delay: 3 * time.Second}}
+				if durable {
+					store, err := disk.Open(t.TempDir(), disk.Config{ReopenDelay: time.Second, CacheSize: 8 << 20, MemTableSize: 1 << 20})
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer func() { _ = store.Close() }()
+					cfg.Frontier = store
+				}
+				var seeds []string
+				for _, path := range c.seeds {
+					seeds = append(seeds, s.URL(path))
+				}
+				rep, v := crawl(t, w, cfg, seeds...)
+				if refused := strings.Count(strings.Join(append(c.seeds[:len(c.seeds):len(c.seeds)], c.links...), " "), "/no/"); rep.Outcomes[crawler.Refused] != refused || len(v.all) != len(v.by) {
+					t.Errorf("%s: %+v", c.name, rep.Outcomes)
+				}
+				if rep.Elapsed.Duration != c.elapsed {
+					t.Errorf("%s, durable %v: the crawl took %v, want %v", c.name, durable, rep.Elapsed.Duration, c.elapsed)
+				}
+			})
+		}
+	}
 }

@@ -117,7 +117,7 @@ func (a *attempt) spoil(v *Visit, err error) {
 // frontier the committer takes over from here; otherwise the URL is settled when the sinks have its record.
 func (a *attempt) publish(ctx context.Context, v *Visit, links []frontier.Request) {
 	v.Ended = time.Now()
-	s := frontier.Settlement{ReadyAt: a.ready, Links: links, Page: a.reserved.page}
+	s := frontier.Settlement{ReadyAt: a.readyAt(links), Links: links, Page: a.reserved.page}
 	var err error
 	if a.commits != nil {
 		err = a.commits.end(ctx, frontier.End{Claim: a.claim, Settlement: s}, a.output.record(v), a.values, func() { a.count(v) })

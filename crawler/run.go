@@ -37,16 +37,17 @@ type run struct {
 	checkpoint *checkpoint // nil unless the frontier outlives the process
 	commits    *committer  // with checkpoint
 
-	budget   *budget
-	tally    *tally
-	bound    *bound
-	inflight *inflight
-	cuts     *cuts
-	causes   causes
-	vain     vain
-	linkers  linkers
-	sampler  *sampler // nil unless a sample is drawn
-	renders  *renders // nil unless pages are rendered
+	budget    *budget
+	tally     *tally
+	bound     *bound
+	inflight  *inflight
+	cuts      *cuts
+	causes    causes
+	forbidden forbidden
+	vain      vain
+	linkers   linkers
+	sampler   *sampler // nil unless a sample is drawn
+	renders   *renders // nil unless pages are rendered
 
 	deliver func(*Visit) // for Pages; nil otherwise
 }

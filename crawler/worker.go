@@ -61,7 +61,7 @@ func (r *run) claim(claims context.Context) (frontier.Claim, error) {
 
 // take begins the life of a claim.
 func (a *attempt) take(c frontier.Claim) {
-	a.claim, a.ready, a.reserved, a.values = c, time.Time{}, reservation{run: a.run, ticket: true}, nil
+	a.claim, a.ready, a.sent, a.reserved, a.values = c, time.Time{}, false, reservation{run: a.run, ticket: true}, nil
 }
 
 // attempt is the life of one URL from its claim to its settlement; a worker reuses its attempt for the next
@@ -70,6 +70,7 @@ type attempt struct {
 	*run
 	claim    frontier.Claim
 	ready    time.Time // from when the host may be requested again; zero: unchanged
+	sent     bool      // a request was made, and ready is when its pause ends
 	reserved reservation
 	share    share             // its share of the memory for pages
 	values   map[string][]byte // to be committed with its end: those of a rendering
@@ -119,7 +120,7 @@ func (a *attempt) request(ctx context.Context) {
 		a.notRequested(ctx, err)
 		return
 	}
-	a.ready = answer.Ready
+	a.ready, a.sent = answer.Ready, true
 	a.account(ctx, answer)
 	a.cfg.Trace.answered(c.URL, answer)
 	page := answer.Page
@@ -193,6 +194,9 @@ func (a *attempt) robotsAnswered(ctx context.Context, answer *fetcher.Answer) {
 	if trouble := robotsTrouble(answer); trouble != "" && a.gate.Origin(u).Unreachable {
 		a.cfg.Trace.retrying(u, trouble, answer.Ready)
 	}
+	if forbids(a.gate.Origin(u).Group, u) {
+		a.ready = time.Time{} // the gate says so at once
+	}
 	a.putBack(ctx, frontier.Again{}, a.sitemaps(u))
 }
 
@@ -236,6 +240,7 @@ func (a *attempt) notRequested(ctx context.Context, err error) {
 func (a *attempt) denied(ctx context.Context, d *politeness.Denied) {
 	v := &Visit{Outcome: Refused, Reason: d.Reason, Rule: d.Verdict.Rule, Detail: d.Detail}
 	v.Err = a.causes.of(a.claim.URL.Origin(), d)
+	a.forbidden.ended(a.claim.URL.Host())
 	if d.Deferred() {
 		v.Outcome = Deferred
 		a.salvage(ctx, v)
