@@ -20,6 +20,11 @@ func (a *attempt) answered(ctx context.Context, page *fetcher.Page) {
 		a.output.archive(ctx, page, "attempt")
 		a.putBack(ctx, frontier.Again{}, nil)
 		return
+	case page.Wall != "": // another attempt would be answered alike
+		v.Outcome, v.Reason = Refused, politeness.ReasonChallenge
+		v.Detail = "the answer is a challenge of " + page.Wall + ", not the page"
+		a.end(ctx, v, nil)
+		return
 	case isRedirect(page.Status):
 		a.redirected(ctx, v)
 		return

@@ -6,6 +6,7 @@ import (
 
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/robots"
 )
 
 // causes remembers why robots.txt files could not be fetched, so that the visits of URLs that are given up
@@ -20,8 +21,13 @@ const maxCauses = 10_000
 
 // note records the outcome of a request for an origin's robots.txt.
 func (c *causes) note(origin string, page *fetcher.Page, err error) {
-	if err == nil && page != nil && (page.Status >= 500 || page.Status == 429) {
-		err = fmt.Errorf("status %d", page.Status)
+	if err == nil && page != nil {
+		switch {
+		case page.Wall != "":
+			err = &wallError{page.Wall}
+		case robots.ForStatus(page.Status) == robots.Unreachable:
+			err = fmt.Errorf("status %d", page.Status)
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -34,6 +40,11 @@ func (c *causes) note(origin string, page *fetcher.Page, err error) {
 	}
 	c.last[origin] = err
 }
+
+// wallError is the cause of a robots.txt that a bot wall answered.
+type wallError struct{ wall string }
+
+func (e *wallError) Error() string { return "a challenge of " + e.wall }
 
 // of returns why a visit was denied, nil when there is nothing to add.
 func (c *causes) of(origin string, d *politeness.Denied) error {

@@ -235,6 +235,8 @@ func (a *attempt) resourceAnswered(ctx context.Context, x *rendering, w render.W
 	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonPermit: // nothing was sent
 	case page != nil && page.Challenged:
 		a.output.archive(ctx, page, "attempt")
+	case page != nil && page.Wall != "":
+		x.refuse(w, politeness.ReasonChallenge)
 	case (temporary(answer.Err) || page != nil && retryable(page.Status)) && a.again(x, w):
 		later = time.Now().Add(pause(a.cfg.Retries.Pause, x.tries))
 	case answer.Err != nil:

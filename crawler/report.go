@@ -2,7 +2,9 @@ package crawler
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -83,7 +85,14 @@ type Report struct {
 	Server       Duration `json:"server_seconds"`
 	TooMany      int      `json:"answers_429,omitempty"`
 	ServerErrors int      `json:"answers_5xx,omitempty"`
-	Same         int      `json:"same_body"` // fetched pages with the same body as an earlier page
+	// Walls counts answers that are a challenge of a bot wall, by its name, those for robots.txt files, too. WalledSeeds lists
+	// the seeds without another answer, at most 10. HTMLRobots lists origins whose robots.txt is an HTML page and no challenge,
+	// which has no rules, at most 100.
+	Walls       map[string]int `json:"walls,omitempty"`
+	WalledSeeds []WalledSeed   `json:"walled_seeds,omitempty"`
+	HTMLRobots  []string       `json:"html_robots,omitempty"`
+
+	Same int `json:"same_body"` // fetched pages with the same body as an earlier page
 	// Near counts fetched pages that are nearly the same as an earlier one, with Config.Duplicates.NearBits.
 	Near         int `json:"near_duplicates,omitempty"`
 	Noncanonical int `json:"noncanonical"` // fetched pages that name another URL as their canonical one
@@ -110,6 +119,18 @@ type Report struct {
 	// Overrides lists the origins whose robots.txt was replaced, with the reasons.
 	Overrides []politeness.Override `json:"overrides,omitempty"`
 }
+
+// WalledSeed is a seed that a bot wall kept from being fetched: its own answer is a challenge, or that for its robots.txt.
+type WalledSeed struct {
+	URL  string `json:"url"`
+	Wall string `json:"wall"` // its name; "" if the host was left before the seed was requested
+}
+
+// The lengths of lists of a Report.
+const (
+	maxWalledSeeds = 10
+	maxHTMLRobots  = 100
+)
 
 // RenderingCount counts pages that were to be rendered, and what came of it.
 type RenderingCount struct {
@@ -216,6 +237,12 @@ func wireBytes(a *fetcher.Answer) int64 {
 // answer counts what an answer cost the server, and whether it was in trouble.
 func (t *tally) answer(p *fetcher.Page) {
 	t.r.Server.Duration += max(0, p.Ended.Sub(p.Started))
+	if p.Wall != "" {
+		if t.r.Walls == nil {
+			t.r.Walls = map[string]int{}
+		}
+		t.r.Walls[p.Wall]++
+	}
 	switch {
 	case p.Status == http.StatusTooManyRequests:
 		t.r.TooMany++
@@ -256,6 +283,9 @@ func (t *tally) visit(v *Visit) (failed int) {
 	if v.Page != nil {
 		t.r.Statuses[v.Page.Status]++
 	}
+	if v.ofSeed() {
+		t.seed(v)
+	}
 	if v.Outcome == Fetched && t.settled != nil {
 		t.settled[v.URL.Host()]++
 		t.fresh[v.URL.Host()] = true
@@ -275,6 +305,24 @@ func (t *tally) visit(v *Visit) (failed int) {
 		t.r.Links[fate] += n
 	}
 	return t.r.Outcomes[Failed]
+}
+
+// seed notes whether a bot wall keeps a seed from being fetched.
+func (t *tally) seed(v *Visit) {
+	url := v.URL.String()
+	t.r.WalledSeeds = slices.DeleteFunc(slices.Clone(t.r.WalledSeeds), func(s WalledSeed) bool { return s.URL == url }) // of an earlier try
+	if wall, is := v.wall(); is && len(t.r.WalledSeeds) < maxWalledSeeds {
+		t.r.WalledSeeds = append(t.r.WalledSeeds, WalledSeed{url, wall})
+	}
+}
+
+// htmlRobots records an origin whose robots.txt is an HTML page.
+func (t *tally) htmlRobots(origin string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.r.HTMLRobots) < maxHTMLRobots && !slices.Contains(t.r.HTMLRobots, origin) {
+		t.r.HTMLRobots = append(slices.Clone(t.r.HTMLRobots), origin)
+	}
 }
 
 // Servers invent media types: up to this many are counted by name, the rest together.
@@ -345,6 +393,7 @@ func (t *tally) report(now time.Time, finish Finish, left int) *Report {
 	r.Started, r.Ended, r.Finish, r.Left, r.Hosts = r.Started.UTC(), now.UTC(), finish, left, len(t.hosts)
 	r.Elapsed = Duration{t.elapsed + now.Sub(t.since)}
 	r.Usage, r.UsageHosts, r.UsageMore = t.usage.report()
+	r.Walls = maps.Clone(r.Walls)
 	if r.Sitemaps == nil {
 		r.Sitemaps = []string{} // so that JSON has no null
 	}

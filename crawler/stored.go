@@ -48,6 +48,13 @@ func (r *Report) Add(o *Report) {
 	}
 	r.Outcomes, r.Reasons, r.Statuses = summed(r.Outcomes, o.Outcomes), summed(r.Reasons, o.Reasons), summed(r.Statuses, o.Statuses)
 	r.Types, r.Links = summed(r.Types, o.Types), summed(r.Links, o.Links)
+	if len(o.Walls) > 0 {
+		r.Walls = summed(r.Walls, o.Walls)
+	}
+	r.WalledSeeds = slices.Concat(r.WalledSeeds, o.WalledSeeds)
+	r.WalledSeeds = r.WalledSeeds[:min(len(r.WalledSeeds), maxWalledSeeds)]
+	r.HTMLRobots = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.HTMLRobots, o.HTMLRobots))))
+	r.HTMLRobots = r.HTMLRobots[:min(len(r.HTMLRobots), maxHTMLRobots)]
 	r.Sitemaps = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Sitemaps, o.Sitemaps))))
 	r.Sitemaps = r.Sitemaps[:min(len(r.Sitemaps), maxSitemapsNamed)]
 }

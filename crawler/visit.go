@@ -2,11 +2,13 @@ package crawler
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -18,7 +20,7 @@ type Outcome string
 const (
 	Fetched    Outcome = "fetched"      // an answer of any status that is not a redirect
 	Redirected Outcome = "redirected"   // a redirect; its target is a URL of its own
-	Refused    Outcome = "refused"      // a rule forbids it
+	Refused    Outcome = "refused"      // a rule forbids it, or a bot wall answered (politeness.ReasonChallenge)
 	OutOfScope Outcome = "out_of_scope" // a seed or redirect target outside the scope
 	Deferred   Outcome = "deferred"     // not forbidden, but not available in this crawl
 	Failed     Outcome = "failed"       // no usable answer, after all attempts
@@ -99,6 +101,25 @@ type Visit struct {
 	broken  error             // set if Config.Priority panicked
 	tree    *tree             // nil before the first call of Tree
 	listed  listed            // of a sitemap, with Config.Sample
+}
+
+// ofSeed reports whether the visit is that of a seed, or of where one redirects.
+func (v *Visit) ofSeed() bool {
+	return v.Kind == frontier.KindSeed || v.Kind == frontier.KindRedirect && v.Depth == 0
+}
+
+// wall returns the name of the bot wall that kept the URL from being fetched, "" if it is not known; is is false if none did.
+func (v *Visit) wall() (name string, is bool) {
+	var cause *wallError
+	switch {
+	case errors.As(v.Err, &cause):
+		return cause.wall, true
+	case v.Reason != politeness.ReasonChallenge:
+		return "", false
+	case v.Page != nil:
+		return v.Page.Wall, true
+	}
+	return "", true
 }
 
 // Fate says how a link was judged.

@@ -10,6 +10,7 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/robots"
 )
 
 // work is a worker: it serves one claim after another until there are none. It never sleeps for politeness:
@@ -180,6 +181,9 @@ func (r *run) requested(ctx context.Context, answer *fetcher.Answer) (all int64)
 		r.vain.hear()
 	}
 	if answer.Permit.Purpose() == politeness.Robots {
+		if p := answer.Page; p != nil && p.Wall == "" && robots.ForStatus(p.Status) == robots.Obey && robots.LooksLikeHTML(p.Body) {
+			r.tally.htmlRobots(p.URL.Origin())
+		}
 		r.output.archive(ctx, answer.Page, politeness.Robots.String())
 	}
 	return all
@@ -208,6 +212,8 @@ func robotsTrouble(a *fetcher.Answer) string {
 		return ""
 	case a.Err != nil:
 		return reasonOf(a.Err)
+	case a.Page.Wall != "":
+		return politeness.ReasonChallenge
 	case a.Page.Truncated != "":
 		return a.Page.Truncated
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/challenge"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -142,6 +143,9 @@ func (c *Client) admitted(ctx context.Context, r politeness.Request) (_ *Answer,
 		c.Admitted(ctx, r.URL, a.Permit)
 	}
 	a.Page, a.Err = c.Fetcher.Fetch(ctx, a.Permit)
+	if p := a.Page; p != nil && !p.Challenged { // of whatever Fetcher
+		p.Wall = challenge.Of(p.Status, p.Header, p.Body)
+	}
 	reply := replyOf(a)
 	if err = c.keep(a); err != nil {
 		reply = politeness.Reply{Aborted: true}

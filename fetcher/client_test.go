@@ -3,6 +3,7 @@ package fetcher_test
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -37,6 +38,47 @@ func url(t *testing.T, s string) weburl.URL {
 		t.Fatal(err)
 	}
 	return u
+}
+
+// TestWallIsRecognizedWhateverTheFetcher: a Client names the bot wall of an answer, and an answer that requests a signature is none.
+func TestWallIsRecognizedWhateverTheFetcher(t *testing.T) {
+	withClient(t, func(t *testing.T, w *crawltest.Web, c *fetcher.Client) {
+		s := w.Site("http://a.example")
+		s.Page("/wall", "").Header("X-Amzn-Waf-Action", "challenge")
+		s.Page("/signed", "").Header("X-Amzn-Waf-Action", "challenge")
+		s.Page("/", "hello").Header("Server", "cloudflare")
+		for path, want := range map[string]string{"/wall": "AWS WAF", "/": ""} {
+			page, err := c.Get(t.Context(), url(t, s.URL(path)), politeness.Page)
+			if err != nil || page.Wall != want || page.Reply().Wall != want {
+				t.Errorf("%s: %q, %v", path, page.Wall, err)
+			}
+		}
+		signing := signed{c.Fetcher}
+		c.Fetcher = signing
+		if page, err := c.Get(t.Context(), url(t, s.URL("/signed")), politeness.Page); err != nil || page.Wall != "" {
+			t.Errorf("an answer that requests a signature: %q, %v", page.Wall, err)
+		}
+	})
+}
+
+// signed is a Fetcher whose answers all request a signature.
+type signed struct {
+	inner interface {
+		Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
+		Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error)
+	}
+}
+
+func (s signed) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error) {
+	return s.inner.Resolve(ctx, u)
+}
+
+func (s signed) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error) {
+	page, err := s.inner.Fetch(ctx, p)
+	if page != nil {
+		page.Challenged = true
+	}
+	return page, err
 }
 
 func TestTryMakesOneStep(t *testing.T) {

@@ -33,6 +33,9 @@ type Page struct {
 	// Challenged is set if the answer requests a signature that Config.Signer can make: the URL must be requested
 	// again, with another Permit. The answer does not count as the site's answer for the URL.
 	Challenged bool
+	// Wall names the bot wall whose challenge the answer is; "" for any other answer. A [Client] sets it for each Page, whatever its
+	// Fetcher. The answer does not count as the site's answer for the URL.
+	Wall string
 
 	Reused bool // the connection had served another request before; otherwise it was opened for this one
 
@@ -70,7 +73,7 @@ type Raw struct {
 func (p *Page) Reply() politeness.Reply {
 	return politeness.Reply{
 		Status: p.Status, Header: p.Header, Body: p.Body,
-		Truncated: p.Truncated, Challenged: p.Challenged, Written: p.Written, FirstByte: p.FirstByte, Ended: p.Ended, WireBytes: p.WireBytes,
+		Truncated: p.Truncated, Challenged: p.Challenged, Wall: p.Wall, Written: p.Written, FirstByte: p.FirstByte, Ended: p.Ended, WireBytes: p.WireBytes,
 	}
 }
 

@@ -119,7 +119,7 @@ func (f *rulesFile) add(r *Request) {
 	case e.Aborted: // it says nothing about the file
 	case e.Challenged: // nor does this one: the URL is requested again, at the same point in its redirects
 		f.hops = hops
-	case e.Err != "", e.Truncated != "" && e.Truncated != politeness.CutByLength, policy == robots.Unreachable:
+	case e.Err != "", e.Wall != "", e.Truncated != "" && e.Truncated != politeness.CutByLength, policy == robots.Unreachable:
 		f.failed = r
 	default:
 		if to := redirect(r); policy == robots.Redirect && to != "" && len(hops) < robots.MaxRedirects {

@@ -98,7 +98,7 @@ func (c *Config) read(now time.Time, p *permit, r Reply) answer {
 }
 
 func (c *Config) interpret(p *permit, r Reply) answer {
-	if r.Err != nil || r.Truncated != "" && r.Truncated != CutByLength {
+	if r.Err != nil || r.Wall != "" || r.Truncated != "" && r.Truncated != CutByLength {
 		return answer{policy: robots.Unreachable}
 	}
 	a := answer{policy: robots.StatusPolicy{ForbiddenDenies: c.ForbiddenDenies}.ForStatus(r.Status)}

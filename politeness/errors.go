@@ -41,6 +41,7 @@ const (
 	ReasonRobotsUnreachable = "robots_unreachable" // robots.txt could not be fetched for too long: deferred, not disallowed
 	ReasonRetryAfter        = "retry_after_long"   // Retry-After above the crawl's maximum
 	ReasonCrawlDelay        = "crawl_delay_long"   // Crawl-delay above the crawl's maximum
+	ReasonChallenge         = "challenge"          // the host answered with challenges of a bot wall, several times in a row
 	ReasonHostFailed        = "host_failed"        // failed too often, or for too long, without a good answer in between
 	ReasonOptOut            = "opt_out"            // the host is on the operator's opt-out list
 	ReasonUsage             = "usage_signal"       // a usage signal forbids the named use

@@ -167,7 +167,7 @@ func (g *Gate) Forgive() {
 	defer g.mu.Unlock()
 	g.touched.everything()
 	for _, h := range g.hosts {
-		h.givenUp, h.failures, h.failing = nil, 0, 0
+		h.givenUp, h.failures, h.failing, h.walls = nil, 0, 0, 0
 	}
 	for o := range g.hosts.origins {
 		if o.givenUp {

@@ -3,10 +3,14 @@ package politeness
 import (
 	"errors"
 	"net/http"
+	"strconv"
 	"time"
 )
 
 const firstBackoff = time.Second
+
+// maxWalls is the number of consecutive challenges after which a host is left: each further request would be refused alike.
+const maxWalls = 5
 
 // minSilent is the number of failures before Config.MaxSilence applies: at an address with many hosts, few requests to one
 // host fit into a long time.
@@ -35,9 +39,13 @@ func (h *host) learn(c *Config, now time.Time, p *permit, r Reply) {
 	case failed(r):
 		if p.purpose != Robots { // robots.txt has its own pauses and its own end
 			h.fail(c, now, p.fault(r))
+			h.meetWall(c, r.Wall)
 		}
 	default:
 		h.succeed()
+		if p.purpose != Robots { // which many walls let through
+			h.walls = 0
+		}
 	}
 	h.obeyRetryAfter(c, now, r)
 }
@@ -61,7 +69,7 @@ func isTimeout(err error) bool {
 
 // failed reports whether a reply shows the host in trouble.
 func failed(r Reply) bool {
-	return r.Err != nil || r.Status >= 500 || r.Status == http.StatusTooManyRequests ||
+	return r.Err != nil || r.Wall != "" || r.Status >= 500 || r.Status == http.StatusTooManyRequests ||
 		r.Truncated == CutShort || r.Truncated == CutIdle
 }
 
@@ -70,6 +78,17 @@ func (h *host) succeed() {
 	h.failures, h.failing = 0, 0
 	if h.backoff /= 2; h.backoff < firstBackoff {
 		h.backoff = 0
+	}
+}
+
+// meetWall counts consecutive challenges of a bot wall, and gives the host up after maxWalls. A failure without a challenge ends no
+// series of them.
+func (h *host) meetWall(c *Config, wall string) {
+	if wall == "" || c.Offline {
+		return
+	}
+	if h.walls++; h.walls >= maxWalls {
+		h.giveUp(ReasonChallenge, "the host answered with a challenge of "+wall+", "+strconv.Itoa(maxWalls)+" times in a row")
 	}
 }
 

@@ -290,8 +290,12 @@ func randomReply(rng *rand.Rand) Reply {
 	case 4:
 		return Reply{Aborted: true, Err: errors.New("canceled")}
 	}
+	wall := ""
+	if rng.IntN(6) == 0 {
+		wall = "Anubis"
+	}
 	body := fmt.Sprintf("User-agent: *\nDisallow: /%d\nCrawl-delay: %d\n", rng.IntN(4), rng.IntN(12)) + strings.Repeat("#\n", rng.IntN(40))
-	return Reply{Status: 200, Header: header, Body: []byte(body)}
+	return Reply{Status: []int{200, 200, 202}[rng.IntN(3)], Header: header, Body: []byte(body), Wall: wall}
 }
 
 // set is t as time.Now gives it once the wall clock has been set forward by whole seconds, or back: the monotonic

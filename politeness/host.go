@@ -24,6 +24,7 @@ type host struct {
 	failures int32         // faults with no good answer between
 	entry    uint16        // of Config.HostDelays, from 1, that holds at the address met last; 0: none
 	changed  changed
+	walls    uint8 // consecutive challenges of a bot wall
 	own      bool
 	local    bool        // requested at a loopback address last
 	givenUp  *givenUp    // nil while the host is served
@@ -211,5 +212,5 @@ func (h *host) fresh(c *Config, now time.Time) bool {
 	state := h.state(c, h.local)
 	d, _ := c.delayFor(state)
 	least, _ := c.leastDelay(state)
-	return h.givenUp == nil && h.failures == 0 && h.backoff == 0 && d <= least && h.origins[0].fresh(now) && h.origins[1].fresh(now)
+	return h.givenUp == nil && h.failures == 0 && h.walls == 0 && h.backoff == 0 && d <= least && h.origins[0].fresh(now) && h.origins[1].fresh(now)
 }

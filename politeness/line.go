@@ -41,7 +41,7 @@ func (e line) time() time.Time {
 
 // needsBody reports whether the answer for a robots.txt has rules in its body.
 func (e line) needsBody() bool {
-	return e.Err == "" && e.Status >= 200 && e.Status < 300 && (e.Truncated == "" || e.Truncated == CutByLength)
+	return e.Err == "" && e.Wall == "" && robots.ForStatus(e.Status) == robots.Obey && (e.Truncated == "" || e.Truncated == CutByLength)
 }
 
 func (e line) isHash(sum [sha256.Size]byte) bool {
@@ -56,7 +56,7 @@ func (e line) life(ended time.Time) time.Duration {
 
 // reply is the answer that the line describes.
 func (e line) reply() Reply {
-	r := Reply{Status: e.Status, Truncated: e.Truncated, Aborted: e.Aborted, Challenged: e.Challenged, Ended: e.Ended, Header: http.Header{}}
+	r := Reply{Status: e.Status, Truncated: e.Truncated, Aborted: e.Aborted, Challenged: e.Challenged, Wall: e.Wall, Ended: e.Ended, Header: http.Header{}}
 	if e.Err != "" {
 		r.Err = errFailed
 	}

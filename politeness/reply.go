@@ -16,10 +16,13 @@ type Reply struct {
 	// Challenged: the answer requests a signature, and the request is to be made once more with it. A robots.txt then counts
 	// as not answered; its host rests as after any answer.
 	Challenged bool
-	Written    time.Time // the request's first byte, zero when none was written
-	FirstByte  time.Time // the answer's first byte
-	Ended      time.Time // zero: now
-	WireBytes  int64     // body bytes received
+	// Wall names the bot wall whose challenge the answer is; "" for any other answer. A robots.txt then counts as unreachable,
+	// and any other URL as a failure of its host, whatever the status.
+	Wall      string
+	Written   time.Time // the request's first byte, zero when none was written
+	FirstByte time.Time // the answer's first byte
+	Ended     time.Time // zero: now
+	WireBytes int64     // body bytes received
 }
 
 // Values of Reply.Truncated that the Gate knows. A robots.txt that is not whole counts as unreachable, whatever the reason,

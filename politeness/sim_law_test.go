@@ -288,7 +288,7 @@ func (l *law) answered(u *use, at, tried time.Time, r politeness.Reply, a *answe
 	o := l.origin(u.wanted)
 	o.hop = ""
 	switch s := r.Status; {
-	case r.Err != nil, s < 200, s >= 500, s == 429, r.Truncated == politeness.CutShort, r.Truncated == politeness.CutIdle:
+	case r.Err != nil, r.Wall != "", s < 200, s == 202, s >= 500, s == 429, r.Truncated == politeness.CutShort, r.Truncated == politeness.CutIdle:
 		l.unreachable(o, at, tried, a)
 	case s < 300:
 		l.know(u, r.Ended, a.life, a.file)

@@ -3,6 +3,7 @@ package politeness
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"time"
 
@@ -17,7 +18,7 @@ var ErrSnapshot = errors.New("politeness: bad snapshot")
 // snapshotMagic begins every snapshot; the version of its format follows. Versions from 2 on are still read.
 const (
 	snapshotMagic   = "amble-gate"
-	snapshotVersion = 5
+	snapshotVersion = 6
 )
 
 // Snapshot returns everything the Gate knows that must survive the process (P9): the clocks of hosts, addresses and domains,
@@ -97,6 +98,7 @@ func (w *writer) host(h *host) {
 	w.instant(h.failing)
 	w.duration(h.backoff)
 	w.uint(uint64(h.failures))
+	w.uint(uint64(h.walls))
 	w.bool(h.givenUp != nil)
 	if h.givenUp != nil {
 		w.string(h.givenUp.reason)
@@ -255,6 +257,9 @@ func (r *reader) host(now time.Time, g *Gate) {
 	if r.version < 3 { // which has failures that all counted alike
 		h.failures = min(h.failures, 1<<29) * int32(wholeFault)
 	}
+	if r.version > 5 {
+		h.walls = uint8(r.uint() & 127)
+	}
 	if r.bool() {
 		h.givenUp = &givenUp{r.string(), r.string()}
 	}
@@ -358,6 +363,9 @@ func (r *reader) origin(b *rulebook, name string) *origin {
 	}
 	b.put(o, b.stored(o, name, body))
 	r.check(copy(o.rules.hash[:], hash) == len(hash))
+	if o.status == http.StatusAccepted { // whose body versions before 6 read as rules
+		b.drop(o)
+	}
 	return o
 }
 

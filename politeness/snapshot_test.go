@@ -159,7 +159,7 @@ func TestSnapshotsThatAreNotWholeAreRefused(t *testing.T) {
 				t.Fatalf("the first %d bytes of %d: %v", n, len(whole), err)
 			}
 		}
-		for _, bad := range [][]byte{[]byte("amble-gate\x01"), append([]byte("amble-gate\x06"), whole[len("amble-gate")+1:]...), append(bytes.Clone(whole), 0), []byte("{}")} {
+		for _, bad := range [][]byte{[]byte("amble-gate\x01"), append([]byte("amble-gate\x07"), whole[len("amble-gate")+1:]...), append(bytes.Clone(whole), 0), []byte("{}")} {
 			if _, err := NewGate(Config{Identity: identity(), Snapshot: bad}); !errors.Is(err, ErrSnapshot) {
 				t.Errorf("%.20q: %v", bad, err)
 			}
@@ -191,6 +191,30 @@ func TestAnEarlierSnapshotIsRead(t *testing.T) {
 		}
 		if w := b.wait("https://c.test/", netip.MustParseAddr("192.0.2.3")); time.Until(w.Until) != time.Second {
 			t.Errorf("what was under way is followed by a pause until %v", w.Until)
+		}
+	})
+}
+
+// TestASnapshotOfVersion5IsRead has one without counts of challenges. Its rules of an answer 202 are none.
+func TestASnapshotOfVersion5IsRead(t *testing.T) {
+	snapshot, err := os.ReadFile("testdata/gate-v5.snapshot")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inBubble(t, func(t *testing.T) {
+		time.Sleep(10 * time.Second)
+		b := newClient(t, Config{Snapshot: snapshot})
+		if d := b.denied("https://a.test/no"); d.Reason != ReasonRobots || d.Verdict.Line != 2 {
+			t.Error(d)
+		}
+		if h := b.gate.Host("a.test:443"); h.Delay != 7*time.Second || h.Failures != 1 || h.Backoff != time.Second {
+			t.Errorf("%+v", h)
+		}
+		if d := b.denied("https://b.test/"); d.Reason != ReasonRetryAfter {
+			t.Error(d)
+		}
+		if p := b.mustAt("https://c.test/", "192.0.2.3"); p.Purpose() != Robots {
+			t.Errorf("a permit for %s", p.URL())
 		}
 	})
 }

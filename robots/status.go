@@ -39,7 +39,9 @@ func ForStatus(status int) Policy { return StatusPolicy{}.ForStatus(status) }
 
 // ForStatus is what the status of an answer to /robots.txt means:
 //
-//   - 2xx: Obey.
+//   - 202: Unreachable, although the RFC counts it with the other 2xx: it says that the request has not been acted upon (RFC 9110
+//     section 15.3.3), and bot walls send it with a challenge for a body.
+//   - other 2xx: Obey.
 //   - 3xx: Redirect. A 304 answers a conditional request: the caller keeps the rules it has and
 //     does not call this function.
 //   - 401, 403: AllowAll, or DenyAll by choice.
@@ -49,6 +51,8 @@ func ForStatus(status int) Policy { return StatusPolicy{}.ForStatus(status) }
 //   - 5xx, and everything else, 0 for no answer at all included: Unreachable.
 func (p StatusPolicy) ForStatus(status int) Policy {
 	switch {
+	case status == 202:
+		return Unreachable
 	case status >= 200 && status < 300:
 		return Obey
 	case status >= 300 && status < 400:

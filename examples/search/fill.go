@@ -109,8 +109,11 @@ func read(v *crawler.Visit) (e entry, keep bool) {
 	return entry{url: v.URL.String(), title: v.Doc.Title, text: text(body), fetched: v.Page.Ended.UTC().Format(time.RFC3339)}, true
 }
 
-// unwanted reports whether a page must be removed from the index.
+// unwanted reports whether a page must be removed from the index. A bot wall says nothing about the page.
 func unwanted(v *crawler.Visit) bool {
+	if v.Page != nil && v.Page.Wall != "" {
+		return false
+	}
 	return v.Outcome == crawler.Refused || v.Directives.NoIndex || v.Status() == http.StatusNotFound || v.Status() == http.StatusGone
 }
 

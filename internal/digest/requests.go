@@ -73,7 +73,7 @@ func setLine(l *audit.Line, e *ledger.Entry) {
 	}
 	l.Written, l.Ended, l.Reported = e.Written, e.Ended, e.Reported
 	if e.Event != ledger.Start {
-		l.Aborted, l.Status, l.Error, l.Truncated, l.Challenged = e.Aborted, e.Status, e.Err, e.Truncated, e.Challenged
+		l.Aborted, l.Status, l.Error, l.Truncated, l.Challenged, l.Wall = e.Aborted, e.Status, e.Err, e.Truncated, e.Challenged, e.Wall
 		l.RetryAfter, l.Date, l.Location, l.SHA256, l.Expires = e.RetryAfter, e.Date, e.Location, e.SHA256, e.Expires
 	}
 	if e.Event == ledger.End {
@@ -312,7 +312,7 @@ func classOf(status int) int {
 // note notes an answer for a robots.txt.
 func (r *RobotsState) note(e *ledger.Entry) {
 	r.At, r.Status, r.Err, r.SHA256 = e.Ended, e.Status, cut(e.Err), e.SHA256
-	if e.Status == 0 || e.Status == 429 || e.Status >= 500 {
+	if e.Wall != "" || e.Status == 0 || e.Status == 202 || e.Status == 429 || e.Status >= 500 {
 		r.Failed++
 	} else {
 		r.Failed = 0

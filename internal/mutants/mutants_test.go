@@ -41,8 +41,8 @@ const (
 	both  = crawl | gate
 )
 
-// TestMutants expects politeness' own tests to fail for each mutant, and for each that switches a protection off also the
-// simulations that the table names. For those of rendering and of samples it is the simulation alone.
+// TestMutants expects politeness' own tests to fail for each mutant, or those of crawler if it is in that package or in fetcher,
+// and for each that switches a protection off also the simulations that the table names. For those of rendering and of samples it is the simulation alone.
 func TestMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and runs tests of other packages")
@@ -86,6 +86,9 @@ func (b binaries) run(t *testing.T, n int, m mutant) {
 		failed, _ := execute(t, n, b.politeness, "politeness", "-test.skip=^TestGateSim$")
 		if !failed && path.Dir(m.file) == "politeness/ledger" {
 			failed, _ = execute(t, n, b.ledger, "politeness/ledger")
+		}
+		if dir := path.Dir(m.file); !failed && (dir == "crawler" || dir == "fetcher") {
+			failed, _ = execute(t, n, b.crawler, "crawler", "-test.short", "-test.skip=^Test(Sim|RenderSim|Sample)")
 		}
 		if !failed {
 			t.Errorf("no test of politeness notices: %s", m.name)

@@ -142,6 +142,11 @@ func refused(b *book, s float64, aborted bool) *book {
 
 func failing(at float64) req { return req{url: "http://a.test/1", at: at, end: at + 0.1, status: 500} }
 
+// walled is a request that a bot wall answers.
+func walled(at float64) req {
+	return req{url: "http://a.test/1", at: at, end: at + 0.1, status: 200, extra: `,"wall":"Anubis"`}
+}
+
 // unheard is a robots.txt that fails.
 func unheard(at float64) req {
 	return req{url: "http://a.test/robots.txt", forURL: "http://a.test/", purpose: "robots", at: at, end: at + 0.1, status: 503}
@@ -233,6 +238,9 @@ func TestInvariants(t *testing.T) {
 			func(c *Config) { c.OwnHosts = map[string]int{"a.test:80": 2} }, nil},
 		{"P7 too long", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 429, extra: `,"retry_after":"400"`}, page(500, "/2")), nil, []string{"P7"}},
 		{"P8 5xx", newBook().add(req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 0.1, status: 503}, page(1.2, "/")), nil, []string{"P8"}},
+		{"P8 202", newBook().add(req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 0.1, status: 202}, page(1.2, "/")), nil, []string{"P8"}},
+		{"P8 a challenge", newBook().add(with(robotsReq(0, ""), func(r *req) { r.extra = `,"wall":"Anubis"` }), page(1.2, "/")), nil, []string{"P8"}},
+		{"P8 a challenge with 404", newBook().add(with(robotsReq(0, ""), func(r *req) { r.status, r.extra = 404, `,"wall":"Anubis"` }), page(1.2, "/")), nil, []string{"P8"}},
 		{"P8 network error", newBook().add(req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 0.1, extra: `,"error":"reset"`}, page(1.2, "/")), nil, []string{"P8"}},
 		{"P8 cut short", newBook().add(req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 0.1, status: 200, extra: `,"truncated":"cut_short"`}, page(1.2, "/")), nil, []string{"P8"}},
 		{"P8 404 is no rules", newBook().add(req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 0.1, status: 404}, page(1.2, "/")), nil, nil},
@@ -265,6 +273,8 @@ func TestInvariants(t *testing.T) {
 		}(), nil, []string{"P12", "P3"}},
 		{"P3 a request without an end, in the same process", polite().add(req{url: "http://a.test/1", at: 1.2, open: true}, page(9, "/2")), nil, []string{"P3"}},
 		{"P5 back-off", polite().add(failing(1.1), failing(2.2), failing(4.3), page(7, "/2")), backoffChecked, []string{"P5"}},
+		{"P5 back-off after challenges", polite().add(walled(1.1), walled(2.2), walled(4.3), page(7, "/2")), backoffChecked, []string{"P5"}},
+		{"P5 back-off after challenges kept", polite().add(walled(1.1), walled(2.2), walled(4.3), page(8.4, "/2")), backoffChecked, nil},
 		{"P5 back-off kept", polite().add(failing(1.1), failing(2.2), failing(4.3), page(8.4, "/2")), backoffChecked, nil},
 		{"P5 back-off halves", polite().add(failing(1.1), failing(2.2), failing(4.3), page(8.4, "/2"), page(10.5, "/3"), page(11.6, "/4")), backoffChecked, nil},
 		{"P5 back-off has a maximum", polite().add(failing(1.1), failing(2.2), failing(4.3), page(6.5, "/2")), func(c *Config) { c.MaxBackoff = 2 }, nil},

@@ -180,7 +180,7 @@ func (b *backoff) note(r *request, most time.Duration) {
 	b.over = r.over()
 	switch e := r.end; {
 	case e == nil || e.Aborted || e.Status == 0 || e.Error != "" || e.Truncated == "cut_short" || e.Truncated == "idle_timeout":
-	case e.Status >= 500 || e.Status == http.StatusTooManyRequests:
+	case e.Wall != "" || e.Status >= 500 || e.Status == http.StatusTooManyRequests:
 		if r.start.Purpose != "robots" {
 			b.pause = min(max(first, 2*b.pause), most)
 		}

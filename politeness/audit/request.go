@@ -50,6 +50,7 @@ type EndLine struct {
 	SHA256     string    `json:"sha256"`
 	Truncated  string    `json:"truncated"`
 	Challenged bool      `json:"challenged"`
+	Wall       string    `json:"wall"`    // the bot wall whose challenge the answer is
 	Through    uint64    `json:"through"` // up to this ID, each permit has a line before
 }
 

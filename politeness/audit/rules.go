@@ -114,7 +114,7 @@ func (a *auditor) answer(o *origin, r *request) {
 		return
 	}
 	e := r.end
-	ok := e.Error == "" && (e.Truncated == "" || e.Truncated == "length")
+	ok := e.Error == "" && e.Wall == "" && e.Status != 202 && (e.Truncated == "" || e.Truncated == "length")
 	hops, hop := o.hops, o.hop
 	if !isHop(o.hop, r.start.URL) { // begun anew, as after a restart
 		hops, hop = 0, ""

@@ -55,6 +55,7 @@ func (e *Entry) Append(b []byte) []byte {
 	if e.Challenged {
 		b = append(b, `,"challenged":true`...)
 	}
+	b = textField(b, `,"wall":`, e.Wall)
 	b = timeField(b, `,"expires":`, e.Expires)
 	if e.Through != 0 {
 		b = strconv.AppendUint(append(b, `,"through":`...), e.Through, 10)

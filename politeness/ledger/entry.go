@@ -49,6 +49,9 @@ type Entry struct {
 	// Challenged: the answer requests a signature, so it is not the site's word on the URL. A robots.txt is requested again.
 	Challenged bool `json:"challenged,omitempty"`
 
+	// Wall names the bot wall whose challenge the answer is. A robots.txt that is one counts as unreachable.
+	Wall string `json:"wall,omitempty"`
+
 	Expires time.Time `json:"expires,omitzero"` // when the rules of this robots.txt expire
 
 	Through uint64 `json:"through,omitempty"` // every permit of this run up to this ID has a line before this one

@@ -128,6 +128,8 @@ func (e *Entry) setEnd(s *scanner, key []byte) {
 		e.SHA256 = string(s.text())
 	case "challenged":
 		e.Challenged = s.boolean()
+	case "wall":
+		e.Wall = s.name()
 	case "expires":
 		s.time(&e.Expires)
 	case "through":
