@@ -141,12 +141,15 @@ func (a *attempt) awaitRoom(ctx context.Context, p *fetcher.Page) {
 func (a *attempt) read(k *linker, v *Visit) []frontier.Request {
 	v.describe(a.claim.Request, a.claim.Attempt)
 	v.Validators = validators(v.Page)
-	if a.judge.outOfType(v) {
+	out, followed := a.judge.outOfType(v)
+	if out && !followed {
 		return nil
 	}
 	var duplicate bool
-	if a.reserved.body, duplicate = a.duplicates.meet(v); duplicate {
-		return nil
+	if !out { // what is not kept is nobody's original
+		if a.reserved.body, duplicate = a.duplicates.meet(v); duplicate {
+			return nil
+		}
 	}
 	doc, err := k.extract(v.content())
 	if err != nil {
@@ -168,7 +171,9 @@ func (a *attempt) read(k *linker, v *Visit) []frontier.Request {
 	if doc == nil {
 		return nil
 	}
-	a.duplicates.similar(v)
+	if !out {
+		a.duplicates.similar(v)
+	}
 	var raises []frontier.Request
 	a.reserved.links, raises = k.sort(v)
 	return append(a.reserved.links[:len(a.reserved.links):len(a.reserved.links)], raises...)

@@ -80,7 +80,7 @@ func TestRulesNameTheHop(t *testing.T) {
 	})
 }
 
-// An answer whose type a rule excludes is not read further, not followed and not archived.
+// An answer whose type a rule excludes is not read further, not followed and not archived; HTML that no rule includes is followed.
 func TestTypesOutOfScope(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -93,7 +93,7 @@ func TestTypesOutOfScope(t *testing.T) {
 		rep, v := crawl(t, w, crawler.Config{Scope: crawler.ScopeConfig{Rules: []crawler.ScopeRule{{Types: []string{"text/*"}}, {Exclude: true, Types: []string{"application/pdf"}}}}}, s.URL("/"))
 		v.expect(t, map[string]string{
 			s.URL("/"): "fetched 200", s.URL("/doc"): "out_of_scope 200 type", s.URL("/feed"): "out_of_scope 200 type",
-			s.URL("/moved"): "redirected 302", s.URL("/doc?2"): "out_of_scope 200 type",
+			s.URL("/moved"): "redirected 302", s.URL("/doc?2"): "out_of_scope 200 type", s.URL("/behind"): "fetched 200",
 		})
 		if got := v.by[s.URL("/doc")].Page.Truncated; got != fetcher.ReasonUnwanted {
 			t.Errorf("a body that nobody may have was read to its end: %q", got)
@@ -101,7 +101,7 @@ func TestTypesOutOfScope(t *testing.T) {
 		if got := v.by[s.URL("/doc")].Rule; got != "exclude application/pdf" {
 			t.Errorf("rule %q", got)
 		}
-		if rep.Pages != 1 {
+		if rep.Pages != 2 {
 			t.Errorf("%d pages", rep.Pages)
 		}
 	})

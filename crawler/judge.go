@@ -158,18 +158,22 @@ func (j *judge) seeds(seeds []weburl.URL) error {
 }
 
 // outOfType reports whether the scope excludes answers of the page's type, and makes v the visit of such an
-// answer.
-func (j *judge) outOfType(v *Visit) bool {
+// answer. followed reports whether its links are followed nevertheless: those of HTML that no rule excludes by name.
+func (j *judge) outOfType(v *Visit) (out, followed bool) {
 	types, ok := j.scope.(TypeJudge)
 	if !ok {
-		return false
+		return false, false
 	}
 	d := types.JudgeType(v.URL, v.Page.ContentType)
 	if d.In {
-		return false
+		return false, false
 	}
 	v.Outcome, v.Reason, v.Rule = OutOfScope, ReasonType, d.Rule
-	return true
+	return true, v.Page.IsHTML() && !d.Firm
+}
+
+func isHTML(mediaType string) bool {
+	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }
 
 // wanted reports which types' bodies are read to their end, given what the Config wants: those that

@@ -66,7 +66,8 @@ func (s *renders) begin(v *Visit, j *judge, c *frontier.Claim) *rendering {
 	if s == nil || !v.Page.IsHTML() || v.Page.Truncated != "" {
 		return nil
 	}
-	if probe := *v; j.outOfType(&probe) {
+	probe := *v
+	if out, followed := j.outOfType(&probe); out && !followed {
 		return nil
 	}
 	text, err := v.Page.Text()

@@ -142,7 +142,10 @@ func (s *SeedScope) JudgeKind(u weburl.URL, kind frontier.Kind) Decision {
 	return Decision{In: true, Rule: s.name}
 }
 
-const ruleNoInclude = "no include rule matches"
+const (
+	ruleNoInclude = "no include rule matches"
+	ruleNoType    = "media type not kept"
+)
 
 // narrowed reports whether the rules begin with an include: then a URL or answer that no rule matches is
 // out.
@@ -157,7 +160,7 @@ func (s *SeedScope) JudgeType(u weburl.URL, mediaType string) Decision {
 		return d
 	}
 	if narrowed(s.types) {
-		return Decision{Rule: ruleNoInclude}
+		return Decision{Rule: ruleNoType}
 	}
 	return Decision{In: true, Rule: s.name}
 }
@@ -176,7 +179,7 @@ func (s *SeedScope) WantsType(mediaType string) bool {
 			return false
 		}
 	}
-	return !narrowed(s.types)
+	return !narrowed(s.types) || isHTML(mediaType)
 }
 
 // within reports whether the kind includes u.

@@ -141,10 +141,11 @@ func TestScopeRulesForTypes(t *testing.T) {
 		wanted  bool
 	}{
 		{only, "/", "text/html", true, "include text/HTML", true},
-		{only, "/", "image/png", false, "no include rule matches", true},
+		{only, "/", "image/png", false, "media type not kept", true},
 		{only, "/gallery/", "image/png", true, "include image/* of /gallery/", true},
-		{only, "/gallery/", "application/pdf", false, "no include rule matches", false},
-		{only, "/", "", false, "no include rule matches", false},
+		{only, "/gallery/", "application/pdf", false, "media type not kept", false},
+		{only, "/", "", false, "media type not kept", false},
+		{[]ScopeRule{{Types: []string{"application/pdf"}}}, "/", "text/html", false, "media type not kept", true},
 		{not, "/", "text/html", true, "include */* of .", true},
 		{not, "/", "image/png", false, "exclude image/*,application/pdf", true},
 		{not, "/keep/", "image/png", true, "include image/png of /keep/", true},

@@ -30,7 +30,13 @@ func (x *Export) checkLinks() error {
 	if err == nil && cfg.Since != "" {
 		return refused("job %s did not keep its links, and was crawled with --since %s, so that its archive does not have every page: crawl with --keep-links", x.Job.Dir(), cfg.Since)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	if why := replay.Check(x.Job); why != nil {
+		return refused("job %s did not keep its links: crawl with --keep-links (%v)", x.Job.Dir(), why)
+	}
+	return nil
 }
 
 // Links calls f with each link of the job's pages: as the job kept them, or else as the pages in its archive have them. Those

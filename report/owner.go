@@ -22,7 +22,7 @@ func ForOwner(h *digest.Row) string {
 	}
 	b.WriteString("No request was too early.\n")
 	if n := h.Classes[5] + h.TooMany; n > 0 {
-		fmt.Fprintf(&b, "The host answered 429 or 5xx %s.\n", plural(n, "time"))
+		fmt.Fprintf(&b, "The host answered 429 or 5xx %s.\n", howOften(n))
 	}
 	return b.String()
 }

@@ -254,8 +254,12 @@ func (s *source) tiles() []tile {
 			with++
 		}
 	}
+	pages := "pages fetched"
+	if n := errorPages(r); n > 0 {
+		pages += fmt.Sprintf("; %s with status 4xx or 5xx", plural(n, "answer"))
+	}
 	tiles := []tile{
-		{num(r.Pages), "pages fetched"},
+		{num(r.Pages), pages},
 		{num(s.hostCount()), fmt.Sprintf("sites requested, %s with pages", num(max(with, r.Hosts)))},
 		{num(t.Requests), fmt.Sprintf("requests, %s of them for robots.txt", num(t.Robots))},
 		{bytesText(t.Bytes), "received"},
@@ -263,7 +267,7 @@ func (s *source) tiles() []tile {
 	if r.Bound.Duration > 0 && r.Elapsed.Duration >= r.Bound.Duration {
 		tiles = append(tiles, tile{fmt.Sprintf("%.2f ×", r.Elapsed.Seconds()/r.Bound.Seconds()), "the least time that politeness allows"})
 	}
-	left := "nothing is left"
+	left := leftText(r)
 	if r.Left > 0 {
 		left = num(r.Left) + " left: the sample is bounded"
 	}

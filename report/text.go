@@ -37,6 +37,9 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 		row(&b, "not loaded", r.Rendering.Refused)
 	}
 	row(&b, "outcomes", r.Outcomes)
+	if n := errorPages(r); n > 0 {
+		fmt.Fprintf(&b, "  %-10s %s with status 4xx or 5xx\n", "errors", plural(n, "answer"))
+	}
 	row(&b, "statuses", r.Statuses)
 	row(&b, "types", r.Types)
 	row(&b, "reasons", r.Reasons)
@@ -58,6 +61,16 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 	return b.String()
 }
 
+// errorPages returns the number of visits whose answer has a status of 4xx or 5xx.
+func errorPages(r *crawler.Report) (n int) {
+	for status, count := range r.Statuses {
+		if status >= 400 {
+			n += count
+		}
+	}
+	return n
+}
+
 // costText says what a crawl cost the sites: what they had to do for it, and how often they were in trouble.
 func costText(r *crawler.Report) string {
 	text := fmt.Sprintf("to the sites: %s, %s", cli.Plural(r.Requests, "request"), cli.Bytes(r.Bytes))
@@ -69,15 +82,23 @@ func costText(r *crawler.Report) string {
 	}
 	var trouble []string
 	if r.TooMany > 0 {
-		trouble = append(trouble, "429 "+cli.Plural(r.TooMany, "time"))
+		trouble = append(trouble, "429 "+howOften(r.TooMany))
 	}
 	if r.ServerErrors > 0 {
-		trouble = append(trouble, "5xx "+cli.Plural(r.ServerErrors, "time"))
+		trouble = append(trouble, "5xx "+howOften(r.ServerErrors))
 	}
 	if len(trouble) == 0 {
 		return text
 	}
 	return text + "; they answered " + strings.Join(trouble, " and ")
+}
+
+// howOften returns n as an adverb: once, 12 times.
+func howOften(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return num(n) + " times"
 }
 
 // renderedText says how many pages were rendered, and what their rendering cost the sites.
@@ -105,7 +126,7 @@ func finishText(r *crawler.Report, ended string) string {
 	case ended != "":
 		return ended + ", " + left
 	case r.Finish == crawler.FinishDone:
-		return finishWords(r.Finish)
+		return "done, " + leftText(r)
 	case r.Stopped != "":
 		return fmt.Sprintf("stopped because %s, %s", cli.Printable(r.Stopped), left)
 	case finishWords(r.Finish) != "":
@@ -114,6 +135,14 @@ func finishText(r *crawler.Report, ended string) string {
 		return fmt.Sprintf("limit %s reached, %s", LimitName(r.Finish), left)
 	}
 	return fmt.Sprintf("%s, %s", r.Finish, left)
+}
+
+// leftText says what a crawl that came to its end did not request.
+func leftText(r *crawler.Report) string {
+	if n := r.Reasons[crawler.ReasonHostBudget]; n > 0 {
+		return cli.Plural(n, "URL") + " left out: the budgets of their hosts were used up"
+	}
+	return "nothing left"
 }
 
 // LimitName returns a limit by the name of its flag.

@@ -38,7 +38,7 @@ func TestTheCostToTheSitesIsSaid(t *testing.T) {
 	text := Text(&r, "", nil)
 	for _, want := range []string{
 		": stopped in good order, 3 URLs left\n",
-		"  cost       to the sites: 17 requests, 2.0 KiB, 4 connections, 1m30s of their servers' time; they answered 429 1 time and 5xx 12 times\n",
+		"  cost       to the sites: 17 requests, 2.0 KiB, 4 connections, 1m30s of their servers' time; they answered 429 once and 5xx 12 times\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q lacks %q", text, want)

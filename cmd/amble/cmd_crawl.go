@@ -59,7 +59,10 @@ func (*crawlCmd) Help() string {
 With -o the same command resumes a crawl that did not end, and says so of one that did.
 
 Exit codes: 0 done, 2 usage, 3 nothing fetched, 4 too many failed, 5 limit (with --fail-on-limit),
-6 output, 130 or 143 interrupted. A limit of none is no limit.`
+6 output, 130 or 143 interrupted. A limit of none is no limit.
+
+Flags that are seldom needed, such as --max-links and --sign-mode, are not listed below: --print-config --commented
+explains them all.`
 }
 
 // Run executes the command.
@@ -147,7 +150,13 @@ func (c *crawlFlags) unkept(a *app, cfg *job.Config, seeds []weburl.URL) error {
 		x.Sinks = []sink.Sink{sink.NewJSONL(lines)}
 	}
 	restrain(v, &x)
-	end, err := a.crawl(&crawlJob{view: v, cfg: x, seeds: seeds, pages: v.ShowsPages(), open: inMemory(seeds), watch: c.liveFlags, job: cfg})
+	if v.ShowsPages() && !c.Quiet {
+		v.Tell("without -o DIR nothing is kept: no resume, no report")
+	}
+	end, err := a.crawl(&crawlJob{
+		view: v, cfg: x, seeds: seeds, pages: v.ShowsPages(), open: inMemory(seeds), watch: c.liveFlags, job: cfg,
+		advice: "nothing is kept but what was printed: with -o DIR a crawl can be resumed, and has a report",
+	})
 	if end != nil && end.Rejected > 0 {
 		v.Tell("the queue was full, which is in memory: with -o DIR it is on disk")
 	}

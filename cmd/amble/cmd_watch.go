@@ -95,7 +95,7 @@ func (c *watchCmd) Run(a *app) error {
 	var w *watch.Watch
 	lines := json.NewEncoder(a.out)
 	end, err := a.crawl(&crawlJob{
-		view: v, cfg: cfg.Crawl, introduced: true, dir: c.Dir, job: &cfg, resume: c.again(),
+		view: v, cfg: cfg.Crawl, introduced: true, dir: c.Dir, job: &cfg, advice: "to resume it later: " + c.again(),
 		open: func(x crawler.Config) (opened, error) {
 			var err error
 			w, err = watch.Open(c.Dir, watch.Config{

@@ -31,7 +31,7 @@ type crawlJob struct {
 	dir   string      // of the job; "" if nothing is kept
 	job   *job.Config // what cfg was made from
 
-	resume string                               // the command that resumes it later; "" if none does
+	advice string                               // printed when a signal stops the crawl: how to resume it; "" if there is none
 	open   func(crawler.Config) (opened, error) // makes it ready to run
 }
 
@@ -98,7 +98,7 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 		}
 		tellPage(j.view, page.URL(), page.Public())
 	}
-	stopSignals := a.watchSignals(c, cancel, j.view, j.resume)
+	stopSignals := a.watchSignals(c, cancel, j.view, j.advice)
 	stopStatus := j.view.Watch(c, &j.cfg, look)
 	rep, err := run.Run(ctx)
 	stopStatus()
@@ -151,7 +151,7 @@ func (c *crawlFlags) kept(a *app, cfg *job.Config, seeds []weburl.URL, open func
 	var j *job.Job
 	var finished error
 	end, err := a.crawl(&crawlJob{
-		view: v, cfg: cfg.Crawl, seeds: seeds, stdoutFree: true, pages: v.ShowsPages() && !c.Quiet, resume: job.ResumeCommand(c.Out),
+		view: v, cfg: cfg.Crawl, seeds: seeds, stdoutFree: true, pages: v.ShowsPages() && !c.Quiet, advice: "to resume it later: " + job.ResumeCommand(c.Out),
 		watch: c.liveFlags, dir: c.Out, job: cfg,
 		open: func(x crawler.Config) (opened, error) {
 			cfg.Crawl = x

@@ -17,7 +17,7 @@ var errAborted = errors.New("aborted by a second signal")
 // watchSignals makes the first signal drain the crawl, the second abort it, and the third end the process. resume is
 // the command that resumes the crawl later, or "" if none can. The returned function ends the watch and returns the
 // exit code for the first signal, or 0 if there was none.
-func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, v *view.View, resume string) func() int {
+func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, v *view.View, advice string) func() int {
 	signals := make(chan os.Signal, 3)
 	a.notify(signals)
 	done := make(chan struct{})
@@ -32,8 +32,8 @@ func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, v 
 				if n == 1 {
 					code = signalCode(s)
 				}
-				if n == 1 && resume != "" {
-					v.Tell("to resume it later: %s", resume)
+				if n == 1 && advice != "" {
+					v.Tell("%s", advice)
 				}
 				a.interrupt(n, code, c, abort, v)
 			}

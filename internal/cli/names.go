@@ -8,7 +8,7 @@ import (
 // elsewhere says for flags of wget, curl, Scrapy and other crawlers what there is here.
 var elsewhere = []struct{ flags, here string }{
 	{"user-agent U", "use --agent NAME/VERSION, with --contact"},
-	{"A", "use --agent NAME/VERSION for a user agent, --accept TYPE for types, --include RE for names"},
+	{"A", "use --accept TYPE, as in --accept application/pdf, to keep some types, --agent NAME/VERSION for a user agent"},
 	{"level l max-depth depth-limit", "use --depth N"},
 	{"recursive r follow", "leave it out: a crawl follows links; --depth says how many"},
 	{"mirror m", "use -o DIR --depth none --max-pages N"},
@@ -41,9 +41,10 @@ var elsewhere = []struct{ flags, here string }{
 	{"warc-file", "use -o DIR --format jsonl,warc"},
 	{"spider", "leave it out: every visit has its status; with -o, see amble report DIR"},
 	{"sitemap", "use --sitemaps"},
-	{"k insecure no-check-certificate", "use --insecure-hosts HOST"},
+	{"k", "for a copy to read offline, as in wget, use -o DIR --format jsonl,warc and export it as a mirror; for certificates, as in curl, --insecure-hosts HOST"},
+	{"insecure no-check-certificate", "use --insecure-hosts HOST"},
 	{"threads workers jobs parallel", "use --concurrency N; to one host there is one request at a time"},
-	{"convert-links", "nothing rewrites pages; -o DIR --format jsonl,warc keeps them as they were sent"},
+	{"convert-links", "use -o DIR --format jsonl,warc, and export the job as a mirror: the links of its pages lead to files"},
 	{"robots no-robots ignore-robots execute e", "nothing turns robots.txt off"},
 	{"set s", "each setting is a flag of its own: see amble help crawl"},
 	{"silent", "use --quiet"},

@@ -86,6 +86,12 @@ func repeat(ctx context.Context, r *job.Reader, more ...sink.Sink) (*Result, err
 	return x.result, nil
 }
 
+// Check returns why the crawl of the job cannot be repeated, as far as its settings say.
+func Check(r *job.Reader) error {
+	_, err := config(r)
+	return err
+}
+
 // config returns the configuration of the job for one worker, without what ends a crawl early: the record says where it ended.
 func config(r *job.Reader) (crawler.Config, error) {
 	c, err := r.Config()
@@ -97,6 +103,9 @@ func config(r *job.Reader) (crawler.Config, error) {
 	}
 	if mode := c.Crawl.Render.Mode; c.Crawl.Render.Renders() {
 		return crawler.Config{}, cli.Usage("%s was crawled with --render %s: rendering is not repeated, and without it pages have other links", r.Dir(), mode)
+	}
+	if scope, err := c.Crawl.SeedScope(); err == nil && !scope.JudgeType(weburl.URL{}, "text/html").In && scope.WantsType("text/html") {
+		return crawler.Config{}, cli.Usage("%s was crawled with --accept and without text/html: pages that led to others are not in its archive, so that it cannot be repeated", r.Dir())
 	}
 	c.Sign, c.LoadCookies = "", "" // nothing is sent
 	cfg, err := c.Crawler()

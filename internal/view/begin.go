@@ -26,11 +26,11 @@ func (v *View) Begin(c *crawler.Config, seeds []weburl.URL) {
 	}
 }
 
-// tellTypes prints that a crawl that keeps no HTML follows no links.
+// tellTypes prints that a crawl whose rules exclude HTML follows no links.
 func (v *View) tellTypes(c *crawler.Config, seeds []weburl.URL) {
 	scope, err := c.SeedScope(seeds...)
 	if err == nil && c.Limits.Depth != crawler.SeedsOnly && !scope.WantsType("text/html") {
-		v.Tell("text/html is not among the types that are kept (--accept, rules): no links of pages are followed")
+		v.Tell("a rule excludes text/html: no links of pages are followed")
 	}
 }
 
