@@ -188,6 +188,50 @@ func TestReadersFollowNoLinks(t *testing.T) {
 	}
 }
 
+// No command waits for a named pipe in a job directory, whichever file it replaces.
+func TestNoCommandWaitsForPipeInJobDirectory(t *testing.T) {
+	t.Parallel()
+	skipUnderRace(t)
+	whole, seed := limitedJob(t)
+	if code, stderr := amble(t, "report", whole); code != cli.ExitDone {
+		t.Fatal(stderr)
+	}
+	commands := []string{
+		"verify DIR", "report DIR", "explain DIR " + seed, "status DIR", "replay DIR", "resume DIR -q --max-pages 4", "links DIR " + seed, "diff DIR DIR", "plan DIR",
+		"export --to csv -o OUT DIR", "export --to crawl.log -o OUT DIR", "export --to wacz -o OUT DIR", "export --to hostgraph -o OUT DIR", "export --to pagegraph -o OUT DIR",
+		"export --to mirror -o OUT DIR", "export --to parquet -o OUT DIR", "export --to sqlite -o OUT DIR", "crawl -q --max-pages 1 --since DIR " + seed,
+	}
+	files := []string{"cookies.json", "links.jsonl", "items.jsonl", "node.json"}
+	err := fs.WalkDir(os.DirFS(whole), ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			files = append(files, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range files {
+		for k, command := range commands {
+			if !long.Full() && (i+k)%6 != 0 { // each file meets three commands, and each command a sixth of the files
+				continue
+			}
+			dir := copyJob(t, whole)
+			path := filepath.Join(dir, name)
+			if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+				t.Fatal(err)
+			}
+			if err := syscall.Mkfifo(path, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			args := strings.Fields(strings.NewReplacer("DIR", dir, "OUT", filepath.Join(t.TempDir(), "out")).Replace(command))
+			if _, stderr := amble(t, args...); strings.Contains(stderr, "goroutine ") {
+				t.Errorf("%s with %s as a named pipe: %s", command, name, stderr)
+			}
+		}
+	}
+}
+
 func TestForeignFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)

@@ -8,11 +8,13 @@ package keyflags
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/job"
 )
 
@@ -198,7 +200,9 @@ func (o *Origins) loadFile(ctx *kong.Context) error {
 		return nil
 	}
 	var err error
-	o.file, err = job.ReadFile(path)
+	if o.file, err = job.ReadFile(path); errors.Is(err, safefile.ErrTooLong) {
+		err = &job.FileError{Err: fmt.Errorf("--config: %w", err)}
+	}
 	return err
 }
 

@@ -16,6 +16,9 @@ const (
 	Stream   = 256 << 20 // bytes of seeds from what is no regular file
 )
 
+// ErrTooLong says that a file has more bytes than its limit.
+var ErrTooLong = errors.New("longer than")
+
 // ErrNotRegular says that a file is a FIFO, a device, a socket or a directory.
 var ErrNotRegular = errors.New("not a regular file")
 
@@ -94,7 +97,7 @@ func ReadSeedsFrom(r io.Reader, name string) ([]byte, error) {
 func ReadAll(r io.Reader, name string, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(b)) > limit {
-		return nil, fmt.Errorf("%s: longer than %d bytes", name, limit)
+		return nil, fmt.Errorf("%s is %w %d bytes", name, ErrTooLong, limit)
 	}
 	return b, err
 }

@@ -46,7 +46,7 @@ func TestOpenOwnRefusesSymbolicLink(t *testing.T) {
 }
 
 func TestReadNamedReadsPipeUpToLimit(t *testing.T) {
-	if _, err := safefile.ReadNamed("/dev/zero", 1000); err == nil || !strings.Contains(err.Error(), "/dev/zero: longer than 1000 bytes") {
+	if _, err := safefile.ReadNamed("/dev/zero", 1000); err == nil || !strings.Contains(err.Error(), "/dev/zero is longer than 1000 bytes") {
 		t.Errorf("an endless file: %v", err)
 	}
 	r, w, err := os.Pipe()
