@@ -22,6 +22,9 @@ var errClock = errors.New("cluster: the keeper of a clock does not answer")
 // keepers, one after the other: that of its host, if that is another shard's, of its domain and its address, and the rate of
 // all requests. If one is not free, all are given back.
 func (s *Shard) Clocks(ctx context.Context, u weburl.URL, addr netip.Addr) (*fetcher.Clock, error) {
+	if err := s.heard(); err != nil {
+		return nil, err
+	}
 	t := &taken{s: s, host: u.Host()}
 	id := newNonce()
 	t.who = binary.BigEndian.Uint64(id[:]) | 1
@@ -41,6 +44,18 @@ func (s *Shard) Clocks(ctx context.Context, u weburl.URL, addr netip.Addr) (*fet
 		},
 	}, nil
 }
+
+// heard is a *politeness.NotYet while what was heard waits to be stored for longer than an engine takes that can be reached: an
+// answer to a request that begins now, such as a Retry-After, might be known to no other owner.
+func (s *Shard) heard() error {
+	if s.owner.under.longest(time.Now()) < s.node.job.storeTime() {
+		return nil
+	}
+	return notYet(reply{in: retry}, ledger.ClauseBusy)
+}
+
+// storeTime limits how long a commit or another append may take while requests begin.
+func (j *Job) storeTime() time.Duration { return max(patience, j.TTL/10) }
 
 // taken are the clocks that one request has.
 type taken struct {

@@ -30,6 +30,7 @@ var mutants = []mutant{
 	{"an append that was lost is waited for until the lease ends", "owner.go", "min(d, most)", "d", "LostAppend"},
 	{"a fenced owner keeps its lease", "owner.go", "		o.lease.giveUp()\n		o.err = fmt", "		o.err = fmt", "FencedOwner"},
 	{"URLs are handed out until the lease ends", "shard.go", "case left >= ttl/3:", "case left > 0:", "NothingIsHandedOut"},
+	{"requests begin although their answers cannot be stored", "clocks.go", "if s.owner.under.longest(time.Now()) < s.node.job.storeTime() {", "if true {", "NothingBegins"},
 	{"a shard is taken over before its TTL", "node.go", "return r.kind == kindClose || time.Since(was.since) >= n.job.TTL", "return true", "Sim"},
 	{"a journal of two epochs is replayed", "takeover.go", "case r.epoch != f.epoch || r.kind == kindOpen:", "case false:", "EpochsFollow"},
 	{"a copy of another journal is continued", "takeover.go", "x.Seq != f.at.Seq || x.Nonce != f.at.Nonce", "false", "CopyOfAnother"},

@@ -29,6 +29,8 @@ type owner struct {
 	last uint64        // of the journal; used by whoever has the turn
 	err  error         // why no more can be appended; likewise
 
+	under stores // appends and commits that are under way
+
 	mu     sync.Mutex
 	mark   uint64    // of the last group
 	latest time.Time // when the last record was sent
@@ -126,6 +128,7 @@ func (o *owner) append(k kind, body []byte) (Nonce, error) {
 	if o.err != nil {
 		return Nonce{}, o.err
 	}
+	defer o.under.begin()()
 	sent := time.Now()
 	r := record{kind: k, epoch: o.epoch, node: o.node, at: sent, body: body}
 	n := newNonce()
@@ -174,6 +177,40 @@ func insist(ctx context.Context, e Engine, shard int, n Nonce, data []byte, last
 		}
 		wait(ctx, retry)
 	}
+}
+
+// stores are calls that store something and wait for the engine. The zero value has none.
+type stores struct {
+	mu    sync.Mutex
+	last  uint64
+	began map[uint64]time.Time
+}
+
+// begin notes that a call begins, and returns what notes its end.
+func (w *stores) begin() (end func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.began == nil {
+		w.began = map[uint64]time.Time{}
+	}
+	w.last++
+	id := w.last
+	w.began[id] = time.Now()
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.began, id)
+	}
+}
+
+// longest returns for how long the oldest of the calls has waited, 0 if there is none.
+func (w *stores) longest(now time.Time) (d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, at := range w.began {
+		d = max(d, now.Sub(at))
+	}
+	return d
 }
 
 // wait waits, or until ctx ends.

@@ -183,6 +183,7 @@ func (q *queue) Settle(ctx context.Context, c frontier.Claim, t frontier.Settlem
 // Commit implements frontier.Durable. What other shards have to know is durable before the commit: if this process ends in
 // between, the pages are fetched again, and the links sent again.
 func (q *queue) Commit(ctx context.Context, ends []frontier.End, c frontier.Checkpoint) error {
+	defer q.s.owner.under.begin()()
 	all, changed := map[int][]frontier.Request{}, false
 	mine := make([]frontier.End, len(ends))
 	for i, e := range ends {

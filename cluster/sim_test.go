@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -76,8 +77,9 @@ type sim struct {
 	faults    mem.Faults
 	nodes     []*simNode
 	made      int
-	snapshots int64         // how much journals grow before one is taken
-	quiet     time.Duration // how long nothing happens
+	snapshots int64          // how much journals grow before one is taken
+	quiet     time.Duration  // how long nothing happens
+	stall     *atomic.Uint64 // a bit for each shard whose journal takes no record; nil: all do
 }
 
 // simNode is a process.
@@ -223,7 +225,7 @@ func (s *sim) begin(name string) {
 	f.Seed = s.rng.Uint64()
 	x := &simNode{s: s, conn: conn, ended: make(chan struct{})}
 	n, err := cluster.NewNode(s.t.Context(), cluster.Config{
-		Engine: conn, Name: name, Dir: filepath.Join(s.dir, name), Crawl: x.crawl, Poll: 500 * time.Millisecond, SnapshotSize: s.snapshots,
+		Engine: stalling{conn, s.stall}, Name: name, Dir: filepath.Join(s.dir, name), Crawl: x.crawl, Poll: 500 * time.Millisecond, SnapshotSize: s.snapshots,
 		Store: disk.Config{CacheSize: 1 << 20, MemTableSize: 64 << 10, PrefetchSize: 1 << 16},
 		Trace: func(e cluster.Event) { s.log("%s: shard %d epoch %d %s %v", name, e.Shard, e.Epoch, e.What, e.Err) },
 	})
@@ -242,6 +244,22 @@ func (s *sim) begin(name string) {
 	}()
 	s.nodes = append(s.nodes, x)
 	s.log("%s begins", name)
+}
+
+// stalling is an engine of which some journals stand still at times, as those of a server that was killed do until another one
+// leads them, while questions are answered.
+type stalling struct {
+	cluster.Engine
+	shards *atomic.Uint64
+}
+
+// Append implements cluster.Journals.
+func (e stalling) Append(ctx context.Context, shard int, n cluster.Nonce, data []byte, last uint64) (uint64, error) {
+	if e.shards != nil && e.shards.Load()>>shard&1 == 1 {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	return e.Engine.Append(ctx, shard, n, data, last)
 }
 
 // crawl crawls a shard.

@@ -46,6 +46,7 @@ type committer struct {
 	quit  chan struct{}
 	ended sync.WaitGroup
 
+	unsaved  map[string][]byte // what commits that failed would have stored of the gate
 	snapshot snapshots
 	parts    bool // of the gate are stored, in the place of the snapshot of an earlier version
 }
@@ -239,6 +240,7 @@ func (m *committer) commit(ctx context.Context, last bool) {
 		m.giveUp(ends, err)
 		return
 	}
+	m.unsaved = nil
 	for i := range ends {
 		m.done(ends[i].Claim.URL.Host())
 	}
@@ -279,16 +281,21 @@ func (m *committer) refuse() {
 }
 
 // giveBack returns to the queue the URLs whose visits could not be made durable, as a restarted process
-// would find them. If the store itself has failed, this happens when it is opened again.
+// would find them. If the store itself has failed, this happens when it is opened again. With Commits.Gate, the next owner also
+// gets what the gate has learned, since it continues without this one's ledger.
 func (m *committer) giveBack(ctx context.Context) {
+	var c frontier.Checkpoint
+	if m.how.Gate && len(m.unsaved) > 0 {
+		c.Values = m.gate(true)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range m.ends {
 		s := &m.ends[i].Settlement
 		*s = frontier.Settlement{ReadyAt: s.ReadyAt, Again: &frontier.Again{}}
 	}
-	if len(m.ends) > 0 {
-		_ = m.store.Commit(ctx, m.ends, frontier.Checkpoint{})
+	if len(m.ends) > 0 || len(c.Values) > 0 {
+		_ = m.store.Commit(ctx, m.ends, c)
 	}
 }
 
@@ -300,14 +307,16 @@ func (m *committer) gate(last bool) map[string][]byte {
 		return nil
 	}
 	m.snapshot.taken(requests)
-	values := map[string][]byte{}
+	if m.unsaved == nil {
+		m.unsaved = map[string][]byte{}
+	}
 	for name, value := range m.checkpoint.gate.Changes() {
-		values[keyGateParts+name] = value
+		m.unsaved[keyGateParts+name] = value
 	}
 	if !m.parts {
-		m.parts, values[keyGate] = true, nil
+		m.parts, m.unsaved[keyGate] = true, nil
 	}
-	return values
+	return m.unsaved
 }
 
 // take syncs the sinks and takes what is in them. The checkpoint is nil when nothing can be committed any

@@ -2,6 +2,7 @@ package crawler_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -129,4 +131,47 @@ func commitsOfTheGate(t *testing.T, w *crawltest.Web, site func(*crawltest.Site)
 	if h := next(); !known(h) {
 		t.Errorf("the next process sees %+v", h)
 	}
+}
+
+// TestGateOutlivesFullSink: with Commits.Gate, what a site requested last is in the frontier although the crawl ended because a
+// sink is full: the next owner may begin at once, on another machine.
+func TestGateOutlivesFullSink(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("a.test")
+		s.Page("/", "").Header("Retry-After", "100")
+		store, err := disk.Open(t.TempDir(), disk.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		c, err := crawler.New(config(w, crawler.Config{
+			Frontier: store, Sinks: []sink.Sink{&unsynced{fullSink: fullSink{left: 9}, full: func() bool { return w.Count("http://a.test/") > 0 }}}, Commits: crawler.Commits{Gate: true, Interval: 250 * time.Millisecond},
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Run(t.Context(), "http://a.test/"); !errors.Is(err, errFull) {
+			t.Errorf("the crawl ended with %v", err)
+		}
+		next, err := crawler.New(config(w, crawler.Config{Frontier: store}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h := next.Gate().Host("a.test:80"); h.Waits != ledger.ClauseRetryAfter {
+			t.Errorf("the next owner sees %+v", h)
+		}
+	})
+}
+
+// unsynced is a sink whose disk is full from some time on.
+type unsynced struct {
+	fullSink
+	full func() bool
+}
+
+func (s *unsynced) Sync() (int64, error) {
+	if s.full() {
+		return 0, errFull
+	}
+	return s.fullSink.Sync()
 }

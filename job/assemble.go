@@ -371,6 +371,9 @@ func (a *assembler) processes() (all []audit.Process, err error) {
 		}
 		if next := a.after(s); next != nil {
 			p.Until = next.Begun.Add(-next.ahead())
+			if !s.Stored.IsZero() {
+				p.Stored = s.Stored.Add(-s.ahead())
+			}
 		}
 		all = append(all, p)
 	}

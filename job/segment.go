@@ -32,6 +32,9 @@ type Segment struct {
 	Visits  int `json:"visits"` // that were committed
 	// Clock is by how much the node's clock was ahead of the engine's. nil: it was never measured.
 	Clock *ClockOffset `json:"clock,omitempty"`
+	// Stored is when what hosts request was stored last, by the node's clock: a later owner knows nothing that was heard after that.
+	// Zero: an earlier version did not note it.
+	Stored time.Time `json:"stored,omitzero"`
 
 	files map[string]extent // by name in the segment's directory, as committed
 }
@@ -52,6 +55,9 @@ type SegmentWriter struct {
 	// Clock is called before each commit: by how much this machine's clock is ahead of the engine's, and the most by which
 	// that may be wrong; when it was measured last, zero: never. nil: nothing is measured.
 	Clock func() (at time.Time, ahead, wrong time.Duration)
+	// Stored is called with each commit, and returns the latest time at which all that was heard is in it: politeness.Gate.LastChanges.
+	// nil: it is not noted.
+	Stored func() time.Time
 
 	segment Segment
 	out     *outputs
@@ -135,6 +141,9 @@ func (w *SegmentWriter) values() (map[string][]byte, error) {
 	s := &w.segment
 	s.Visits = w.visits.n
 	w.readClock()
+	if w.Stored != nil {
+		s.Stored = w.Stored()
+	}
 	b, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("job: %w", err)

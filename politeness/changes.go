@@ -34,7 +34,16 @@ func (g *Gate) Changes() map[string][]byte {
 	}
 	g.touched = newTouched()
 	all[headName] = g.head(now)
+	g.changes = now
 	return all
+}
+
+// LastChanges returns when Changes was called last, zero if it never was. What the Gate has learned later is in none of its
+// results.
+func (g *Gate) LastChanges() time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.changes
 }
 
 // The names of changes. Each value begins with the version of its format.

@@ -31,7 +31,8 @@ type Gate struct {
 	pacer *pacer
 	idle  idle
 
-	touched *touched // since the last Changes; nil without one
+	touched *touched  // since the last Changes; nil without one
+	changes time.Time // when that was
 }
 
 // NewGate makes a Gate. The error joins everything wrong with c.

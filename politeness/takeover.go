@@ -12,7 +12,7 @@ import (
 // any more.
 //
 // What that Gate did after the snapshot is unknown, so every host and address that the snapshot knows may just have been
-// requested: each rests its full pause from now, and nothing at all is admitted before the operator's delay has passed.
+// requested: each rests from now as after another failure, its full pause or a back-off twice as long as before, and nothing at all is admitted before the operator's delay has passed.
 // Pauses that last longer, such as for a Retry-After, last slack longer than the snapshot says: the most by which the clocks of
 // two machines differ. The error wraps [ErrReplay] if the Gate was used before.
 func (g *Gate) TakeOver(slack time.Duration) error {
@@ -29,7 +29,7 @@ func (g *Gate) TakeOver(slack time.Duration) error {
 	g.restored = nil
 	g.touched.everything()
 	for _, h := range g.hosts {
-		d, clause := g.cfg.delayFor(h.state(&g.cfg, h.local))
+		d, clause := g.cfg.inherited(h)
 		for p := range h.slots {
 			p.inherit(now, d, clause, slack)
 		}
@@ -39,6 +39,16 @@ func (g *Gate) TakeOver(slack time.Duration) error {
 	}
 	g.pacer.opening = now.Add(g.cfg.usualDelay())
 	return nil
+}
+
+// inherited is the pause that a host of another Gate is due: its own, or that after one more failure if it is longer. What the
+// other Gate heard last, and could not store, may have been a failure or a Retry-After.
+func (c *Config) inherited(h *host) (time.Duration, string) {
+	s := h.state(c, h.local)
+	if !s.Exempt {
+		s.Backoff = min(max(firstBackoff, 2*s.Backoff), c.MaxBackoff)
+	}
+	return c.delayFor(s)
 }
 
 // fenced returns why nothing may be sent any more, nil if that is not so.

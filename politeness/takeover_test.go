@@ -19,6 +19,7 @@ func TestTakeOver(t *testing.T) {
 		"a host with a Crawl-delay":        {"https://slow.test/2", "192.0.2.7", 30 * time.Second},
 		"another host on its address":      {"https://other.test/", "192.0.2.1", 30 * time.Second},
 		"a host of which nothing is known": {"https://new.test/", "192.0.2.9", DefaultDelay},
+		"a host that has failed twice":     {"https://weak.test/2", "192.0.2.3", 4 * time.Second},
 		"a host with a Retry-After":        {"https://busy.test/2", "192.0.2.2", 100*time.Second - 25*time.Second + 3*time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -30,7 +31,12 @@ func TestTakeOver(t *testing.T) {
 				}
 				known("https://slow.test/", "192.0.2.1", "User-agent: *\nCrawl-delay: 30\n")
 				known("https://busy.test/", "192.0.2.2", "")
+				known("https://weak.test/", "192.0.2.3", "")
 				time.Sleep(time.Minute)
+				for range 2 { // the back-off is 2 s
+					first.send(first.mustAt("https://weak.test/", "192.0.2.3"), 0, Reply{Status: 503})
+					time.Sleep(10 * time.Second)
+				}
 				first.send(first.mustAt("https://slow.test/", "192.0.2.1"), 0, Reply{Status: 200})
 				first.send(first.mustAt("https://busy.test/", "192.0.2.2"), 0, Reply{Status: 503, Header: http.Header{"Retry-After": {"100"}}})
 				time.Sleep(25 * time.Second)

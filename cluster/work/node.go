@@ -154,6 +154,7 @@ func (n *Node) crawl(ctx context.Context, sh *cluster.Shard) (err error) {
 			return err
 		}
 	}
+	w.Stored = c.Gate().LastChanges
 	sh.Gate(c.Gate())
 	sh.Count(func() cluster.Counts {
 		p := c.Progress()

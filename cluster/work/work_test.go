@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -313,6 +314,41 @@ func TestDamagedMessageIsPutAside(t *testing.T) {
 		}
 		if res.Visits != len(l.pages) {
 			t.Errorf("%d visits, want %d", res.Visits, len(l.pages))
+		}
+	})
+}
+
+// TestAnswerThatNobodyStored: a Retry-After that was heard by a node that could store nothing any more, and lost its shards, is
+// counted apart by verify: the next owner could not know it.
+func TestAnswerThatNobodyStored(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		l := newLab(t, w, limit("max-time", "3h"))
+		w.ExpectViolations()
+		for h := range 4 {
+			w.Site(fmt.Sprintf("h%d.test", h)).Fault(crawltest.RetryAfter(http.StatusTooManyRequests, 3*time.Minute).From(8300 * time.Millisecond).Until(11 * time.Second))
+		}
+		a := l.begin("a")
+		time.Sleep(8500 * time.Millisecond) // what was heard is stored, and hosts are requested again
+		a.conn.Cut(true)
+		time.Sleep(20 * time.Second)
+		l.begin("b")
+		l.wait()
+		var dirs []string
+		for _, x := range l.nodes {
+			dirs = append(dirs, x.Dir)
+		}
+		out := filepath.Join(l.dir, "out")
+		if _, err := (&Collecting{Engine: l.server.Connect(), Name: "test", Nodes: dirs}).Into(t.Context(), out); err != nil {
+			t.Fatal(err)
+		}
+		r, err := job.Read(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		v, err := r.Verify()
+		if err != nil || len(v.Violations) > 0 || v.Unknown == 0 {
+			t.Errorf("%v, %d could not be known, %v; want no violation and some of those", v.Violations, v.Unknown, err)
 		}
 	})
 }

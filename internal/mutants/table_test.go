@@ -198,6 +198,8 @@ var handovers = []mutant{
 	{"a host taken over does not rest", "politeness/takeover.go", "			p.inherit(now, d, clause, slack)", "			p.inherit(now, 0*d, clause, slack)", 0, false, nil},
 	{"an address taken over does not rest", "politeness/takeover.go", "p.inherit(now, p.delay, p.clause.String(), slack)", "p.inherit(now, 0, p.clause.String(), slack)", 0, false, nil},
 	{"another machine's clock is believed", "politeness/takeover.go", "p.hold(p.notBefore.Add(slack), p.delay, p.clause.String())", "p.hold(p.notBefore, p.delay, p.clause.String())", 0, false, nil},
+	{"a host taken over does not rest as after a failure", "politeness/takeover.go", "		s.Backoff = min(max(firstBackoff, 2*s.Backoff), c.MaxBackoff)\n", "", 0, false, nil},
+	{"what the gate learned is lost with a commit that failed", "crawler/commit.go", "		c.Values = m.gate(true)\n", "", 0, false, nil},
 	{"what is taken over opens at once", "politeness/takeover.go", "	g.pacer.opening = now.Add(g.cfg.usualDelay())\n", "", 0, false, nil},
 }
 

@@ -66,6 +66,7 @@ func (a *auditor) notes(l *ledger) {
 	note(a.config.MaxBackoff == 0, "back-off after failures (P5) was not checked: its maximum is not given")
 	note(a.config.PerDomain, "registrable domains (P6) are those that the ledger names")
 	note(a.rep.Unproven > 0, fmt.Sprintf("%d times a request of one process began after one of another earlier than is due, but by less than their clocks may have differed: whether the pause was kept is not proven", a.rep.Unproven))
+	note(a.rep.Unknown > 0, fmt.Sprintf("%d times a pause that a host requires could not be known: the process that heard the answer was lost before it could store it", a.rep.Unknown))
 	note(a.rep.Unfinished > 0, "after requests without an end, pauses are counted from the last line of their process")
 	for _, s := range l.steps {
 		note(true, fmt.Sprintf("the clock of the process that begins in line %d was %v behind the lines before: pauses (P4 to P7) and the age of robots.txt (P1, P8) were not checked from there to here", s.line, s.behind))

@@ -56,6 +56,10 @@ func (a *auditor) gap(last, r *request, own int, backoff time.Duration) Pause {
 		p.Due = max(p.Due, r.before, backoff)
 	}
 	if p.Observed < p.Due-Tolerance {
+		if unknowable(r, last) && p.Observed >= a.config.delay(&last.start)-Tolerance {
+			a.rep.Unknown++
+			return p
+		}
 		a.missed(p.Due-Tolerance-p.Observed, paceInvariant(p.Due, a.config.delay(&last.start)), r, last, "%v after the end of the request before, %v is due", p.Observed, p.Due)
 	}
 	return p
@@ -154,23 +158,31 @@ func (a *auditor) after(name string, before, r *request) {
 	}
 	gap, due := r.start.Written.Sub(before.over()), a.due(before, 0)
 	if gap < due-Tolerance {
+		if unknowable(r, before) && gap >= a.config.delay(&before.start)-Tolerance {
+			a.rep.Unknown++
+			return
+		}
 		a.missed(due-Tolerance-gap, "P6", r, before, "%v after a request to another host of %s, %v is due", gap, name, due)
 	}
 }
 
 // backoff is the least pause that a host's failures require: failures double it, good answers halve it. What may have been
 // broken off by the crawler itself changes nothing. Another process continues with it, unless the longest possible pause has
-// passed before its first request.
+// passed before its first request. What that process heard and never stored requires nothing of it.
 type backoff struct {
-	run   string
-	over  time.Time
-	pause time.Duration
+	run    string
+	over   time.Time
+	pause  time.Duration
+	stored time.Duration // pause, without what was never stored
 }
 
 // begin notes the start of r.
 func (b *backoff) begin(r *request, most time.Duration) {
-	if b.run != r.run && r.start.Written.Sub(b.over) >= most {
-		b.pause = 0
+	if b.run != r.run {
+		b.pause = b.stored
+		if r.start.Written.Sub(b.over) >= most {
+			b.pause = 0
+		}
 	}
 	b.run = r.run
 }
@@ -188,5 +200,8 @@ func (b *backoff) note(r *request, most time.Duration) {
 		if b.pause /= 2; b.pause < first {
 			b.pause = 0
 		}
+	}
+	if !r.unstored {
+		b.stored = b.pause
 	}
 }

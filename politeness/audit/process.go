@@ -16,6 +16,9 @@ type Process struct {
 	// Until is when another process took over what it crawled, by the common clock: none of its requests may begin later, and
 	// those under way are over then. Zero: none did.
 	Until time.Time `json:"until,omitzero"`
+	// Stored is when it stored for the last time what it had heard, by the common clock: what it heard later may be known to no
+	// process that took over. Zero: all was stored.
+	Stored time.Time `json:"stored,omitzero"`
 }
 
 // processes are those of a configuration, by run.
@@ -57,7 +60,14 @@ func (all processes) close(r *request) {
 	if p := all[r.run]; p != nil && !p.Until.IsZero() && r.end.Ended.After(p.Until) && !r.start.Written.After(p.Until) {
 		r.end.Ended, r.end.Reported, r.late = p.Until, time.Time{}, true
 	}
+	if p := all[r.run]; p != nil && !p.Stored.IsZero() && r.heard().After(p.Stored) {
+		r.unstored = true
+	}
 }
+
+// unknowable reports whether r's process could not know what the answer to another one requests: that one's process has heard it
+// and stored nothing after that.
+func unknowable(r, other *request) bool { return other != nil && other.unstored && other.run != r.run }
 
 // doubt is by how much a difference between times of two processes may be wrong.
 func (all processes) doubt(a, b *request) time.Duration {

@@ -79,12 +79,18 @@ func TestAnswerAfterTakeover(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		answered     float64
+		stored       float64 // 0: an earlier version did not say
 		answer, want string
+		unknown      int
 	}{
 		{name: "answered before", answered: 5, want: "P5"},
 		{name: "answered after", answered: 14},
 		{name: "a pause requested before", answered: 5, answer: `,"retry_after":"600"`, want: "P7"},
 		{name: "a pause requested after", answered: 14, answer: `,"retry_after":"600"`},
+		{name: "answered after the last commit", answered: 5, stored: 4, unknown: 1},
+		{name: "answered before the last commit", answered: 5, stored: 5.5, want: "P5"},
+		{name: "a pause requested after the last commit", answered: 5, stored: 4, answer: `,"retry_after":"600"`, unknown: 1},
+		{name: "a pause requested before the last commit", answered: 5, stored: 5.5, answer: `,"retry_after":"600"`, want: "P7"},
 	} {
 		b := newBook()
 		b.add(req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 0.1, status: 404})
@@ -96,12 +102,15 @@ func TestAnswerAfterTakeover(t *testing.T) {
 		b.run, b.id = "r2", 0
 		b.add(req{url: "http://a.test/2", at: 7.1, end: 7.2, status: 200})
 		cfg.Processes = []Process{{Run: "r1", Name: "node n1", Until: base.Add(secs(6))}, {Run: "r2", Name: "node n2"}}
+		if c.stored > 0 {
+			cfg.Processes[0].Stored = base.Add(secs(c.stored))
+		}
 		rep, err := Check(strings.NewReader(b.b.String()), cfg, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := first(rep.Violations); got != c.want {
-			t.Errorf("%s: %v, want %q", c.name, rep.Violations, c.want)
+		if got := first(rep.Violations); got != c.want || rep.Unknown < c.unknown || c.unknown == 0 && rep.Unknown > 0 {
+			t.Errorf("%s: %v and %d unknown, want %q and %d", c.name, rep.Violations, rep.Unknown, c.want, c.unknown)
 		}
 		if got := first(paced(t, b.b.String(), cfg, nil)); got != c.want {
 			t.Errorf("%s: line by line %q, want %q", c.name, got, c.want)

@@ -15,7 +15,10 @@ type Report struct {
 	Runs       int  `json:"runs"`
 	// Unproven counts requests that began too early by less than the clocks of two processes may have differed: whether they
 	// were is not known.
-	Unproven   int         `json:"unproven,omitempty"`
+	Unproven int `json:"unproven,omitempty"`
+	// Unknown counts requests that began inside a pause of which only the process before knew: it heard the answer that requests
+	// it, and stored nothing after that. Nobody could know of it.
+	Unknown    int         `json:"unknown,omitempty"`
 	Hosts      []Host      `json:"hosts"`
 	Violations []Violation `json:"violations"` // empty: the ledger shows a polite crawl, except for Overrides and Notes
 	Overrides  []Override  `json:"overrides"`  // for a person to judge: their requests are not checked against robots.txt

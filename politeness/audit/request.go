@@ -69,6 +69,15 @@ type request struct {
 	before, after time.Duration // the delay that its host's robots.txt requested at its start and its end
 	alive         time.Time     // without an end: when its process wrote its last line
 	late          bool          // it was answered when its process had been overtaken
+	unstored      bool          // it was answered when its process stored nothing more
+}
+
+// heard is when the crawler knew of the end of the request, which it has.
+func (r *request) heard() time.Time {
+	if r.end.Reported.After(r.end.Ended) {
+		return r.end.Reported
+	}
+	return r.end.Ended
 }
 
 // over is when the request was over, as late as the ledger proves: one without an end was not over before its process wrote

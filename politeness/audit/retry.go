@@ -35,17 +35,21 @@ func (a *auditor) retryAfter(w *waits, r *request, own int) {
 		if by == nil {
 			return false
 		}
-		known := by.end.Ended
-		if by.end.Reported.After(known) {
-			known = by.end.Reported
-		}
-		return r.start.Written.After(known) || own <= 1 && !r.start.Written.Before(by.end.Ended)
+		return r.start.Written.After(by.heard()) || own <= 1 && !r.start.Written.Before(by.end.Ended)
 	}
 	if said(w.last) && r.start.Written.Before(w.until.Add(-Tolerance)) {
+		if unknowable(r, w.last) {
+			a.rep.Unknown++
+			return
+		}
 		a.missed(w.until.Add(-Tolerance).Sub(r.start.Written), "P7", r, w.last, "the host requested a pause until %s", stamp(w.until))
 	}
 	const rounding = time.Second // the resolution of dates
 	if most := secs(a.config.MaxRetryAfter); most > 0 && said(w.longest) && w.requested > most+rounding {
+		if unknowable(r, w.longest) {
+			a.rep.Unknown++
+			return
+		}
 		a.violation("P7", r, w.longest, "the host requested a pause of %v, longer than the maximum of %v: it should have been given up", w.requested, most)
 	}
 }
