@@ -121,11 +121,11 @@ var pages = []shows{
 				"prefetch": [{"source": "list", "urls": ["/prefetch-rule"], "eagerness": "immediate"}],
 				"prerender": [{"source": "list", "urls": ["/prerender-rule"], "eagerness": "immediate"}]}</script>
 				<link rel=prefetch href=/prefetch-link><link rel=prerender href=/prerender-link><link rel=dns-prefetch href=//x.invalid>
-				<link rel=preconnect href=//y.invalid><link rel=preload as=script href=/preload.js><link rel=preload as=image href=/preload.png>`,
+				<link rel=preconnect href=//y.invalid><link rel=compression-dictionary href=/dictionary><link rel=preload as=script href=/preload.js><link rel=preload as=image href=/preload.png>`,
 			"/preload.js": "1",
 		},
 		check: func(t *testing.T, r *render.Result) {
-			refused(t, r, "prefetch /prefetch-link kind", "image /preload.png kind")
+			refused(t, r, "prefetch /prefetch-link kind", "image /preload.png kind", "prefetch /dictionary kind")
 			for _, f := range r.Requests {
 				if f.Refused == "" && !strings.HasSuffix(f.URL, "/preload.js") {
 					t.Errorf("%+v was answered", f)

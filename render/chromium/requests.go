@@ -212,6 +212,8 @@ func kind(e *fetch.EventRequestPaused) render.Kind {
 		return render.KindIcon
 	case strings.HasPrefix(accept, "application/json"):
 		return render.KindScript
+	case e.Request.InitialPriority == network.ResourcePriorityVeryLow && e.Request.ReferrerPolicy == network.RequestReferrerPolicyNoReferrer:
+		return render.KindPrefetch // a compression dictionary; a worker's script of a page with this policy looks the same
 	case e.Request.InitialPriority == network.ResourcePriorityVeryLow:
 		return render.KindWorker
 	case accept == "*/*":
