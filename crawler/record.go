@@ -30,7 +30,7 @@ func (v *Visit) record() *sink.Record {
 	}
 	rec.SameAs, rec.NearOf = v.SameAs, v.NearOf
 	for _, s := range v.Usage.Statements {
-		rec.Usage = append(rec.Usage, sink.Usage{Use: s.Use, Signal: s.Signal.String(), Origin: string(s.Origin)})
+		rec.Usage = append(rec.Usage, sink.Usage{Use: s.Use, Signal: s.Signal.String(), Origin: string(s.Origin), Value: s.Value})
 	}
 	// An answer that the page's own signal keeps us from taking is not archived.
 	if v.Outcome != Refused && v.Reason != ReasonType {

@@ -1,6 +1,10 @@
 package crawler
 
-import "github.com/amble-crawler/amble/robots"
+import (
+	"slices"
+
+	"github.com/amble-crawler/amble/robots"
+)
 
 // usageNames lists the uses that are counted by name, followed by all others.
 var usageNames = [...]string{robots.UseTrainAI, robots.UseAI, robots.UseSearch, robots.UseTDM, robots.UseTrainAIImage, "other"}
@@ -21,7 +25,7 @@ type usages struct {
 
 // count counts a visit, and reports whether its page says anything about uses.
 func (n *usages) count(host string, u robots.Usage) bool {
-	if len(u.Statements) == 0 {
+	if !slices.ContainsFunc(u.Statements, func(s robots.Statement) bool { return s.Signal != robots.Unsaid }) {
 		return false
 	}
 	var said [len(usageNames)]robots.Signal

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"iter"
 
 	"github.com/amble-crawler/amble/internal/digest"
@@ -223,7 +224,7 @@ func ownFields() []field[visit] {
 
 func usage(all []sink.Usage) (texts []string) {
 	for _, u := range all {
-		texts = append(texts, u.Use+" "+u.Signal+" "+u.Origin)
+		texts = append(texts, u.Use+" "+cmp.Or(u.Value, u.Signal)+" "+u.Origin)
 	}
 	return texts
 }

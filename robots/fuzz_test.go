@@ -90,7 +90,7 @@ func FuzzPage(f *testing.F) {
 		}
 		u := PageUsage(nil, "/", h, metas, d)
 		for _, s := range u.Statements {
-			if s.Use == "" || s.Signal == Unsaid || u.For(s.Use) == Unsaid {
+			if s.Use == "" || (s.Signal == Unsaid) != (s.Value != "") || s.Signal != Unsaid && u.For(s.Use) == Unsaid {
 				t.Errorf("%+v", s)
 			}
 		}

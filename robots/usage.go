@@ -45,11 +45,12 @@ const (
 // Statement is one preference of a site about one use.
 type Statement struct {
 	Use    string
-	Signal Signal // Allowed or Disallowed
+	Signal Signal // Allowed or Disallowed; Unsaid with a Value
 	Origin Origin
 	Name   string // the field, header or directive that says so, as "Content-Usage"
 	Line   int    // in robots.txt, 1-based; else 0
-	Text   string // the value as written
+	Text   string // the value of the field as written
+	Value  string // of this use as written, if it is neither yes nor no, as in use=reference of Content-Signal
 }
 
 // Usage is what a site says about the uses of one page.
@@ -129,7 +130,7 @@ func (u *Usage) readHeaders(header map[string][]string) {
 // add makes a statement of each preference.
 func (u *Usage) add(prefs []preference, proto Statement) {
 	for _, p := range prefs {
-		proto.Use, proto.Signal = p.use, p.signal
+		proto.Use, proto.Signal, proto.Value = p.use, p.signal, p.value
 		u.Statements = append(u.Statements, proto)
 	}
 }

@@ -56,7 +56,7 @@ func TestContentUsage(t *testing.T) {
 		}
 	}
 	u := PageUsage(Parse([]byte(usageFile)).For("x"), "/ai-ok/", nil, nil, Directives{})
-	want := "[{train-ai allow robots.txt Content-Usage 5 /ai-ok/ train-ai=y}]"
+	want := "[{train-ai allow robots.txt Content-Usage 5 /ai-ok/ train-ai=y }]"
 	if got := fmt.Sprint(u.Statements); got != want {
 		t.Errorf("%s", got)
 	}
@@ -84,6 +84,27 @@ func TestContentSignal(t *testing.T) {
 	}
 }
 
+// Values other than yes and no are kept as written, and a line that has nothing else is no error.
+func TestContentSignalKeepsOtherValues(t *testing.T) {
+	for _, line := range []string{"Content-Signal: use=reference", "Content-Signal: search=yes, Use = reference , junk, ???=1"} {
+		file := Parse([]byte("User-agent: *\n" + line + "\n"))
+		u := PageUsage(file.For("x"), "/a", nil, nil, Directives{})
+		last := u.Statements[len(u.Statements)-1]
+		if last.Use != "use" || last.Signal != Unsaid || last.Value != "reference" {
+			t.Errorf("%s: %+v", line, u.Statements)
+		}
+		for _, m := range Parse([]byte("User-agent: *\n" + line + "\nAllow: /\n")).Lints() {
+			if m.Code == LintBadUsage {
+				t.Errorf("%s: %+v", line, m)
+			}
+		}
+	}
+	u := PageUsage(nil, "/", map[string][]string{"Content-Usage": {"train-ai=n, search=maybe"}}, nil, Directives{})
+	if got := u.Statements[len(u.Statements)-1]; got.Value != "maybe" || got.Signal != Unsaid {
+		t.Errorf("%+v", u.Statements)
+	}
+}
+
 // TestUsageOfHeadersAndPage: each source by itself, and a refusal wins over all (draft-ietf-aipref-vocab section 5.1).
 func TestUsageOfHeadersAndPage(t *testing.T) {
 	type h = map[string][]string
@@ -95,16 +116,16 @@ func TestUsageOfHeadersAndPage(t *testing.T) {
 	}{
 		{"nothing", nil, nil, "[]"},
 		{"Content-Usage", h{"Content-Usage": {"train-ai=n", "search=y"}}, nil,
-			"[{train-ai disallow header Content-Usage 0 train-ai=n, search=y} {search allow header Content-Usage 0 train-ai=n, search=y}]"},
+			"[{train-ai disallow header Content-Usage 0 train-ai=n, search=y } {search allow header Content-Usage 0 train-ai=n, search=y }]"},
 		{"Content-Usage in error", h{"Content-Usage": {"train-ai=n", "Search=y"}}, nil, "[]"},
 		{"Content-Signal", h{"Content-Signal": {"ai-train=yes, ai-input=no"}}, nil,
-			"[{train-ai allow header Content-Signal 0 ai-train=yes, ai-input=no} {ai-use disallow header Content-Signal 0 ai-train=yes, ai-input=no}]"},
-		{"TDMRep header", h{"Tdm-Reservation": {"1"}, "Tdm-Policy": {"https://h.example/p.json"}}, nil, "[{tdm disallow header tdm-reservation 0 1}] https://h.example/p.json"},
-		{"TDMRep META first", h{"Tdm-Reservation": {"1"}}, []Meta{{"TDM-Reservation", " 0 "}}, "[{tdm allow meta tdm-reservation 0  0 }]"},
-		{"TDMRep in error", h{"Tdm-Reservation": {"1"}}, []Meta{{"tdm-reservation", "maybe"}}, "[{tdm disallow header tdm-reservation 0 1}]"},
+			"[{train-ai allow header Content-Signal 0 ai-train=yes, ai-input=no } {ai-use disallow header Content-Signal 0 ai-train=yes, ai-input=no }]"},
+		{"TDMRep header", h{"Tdm-Reservation": {"1"}, "Tdm-Policy": {"https://h.example/p.json"}}, nil, "[{tdm disallow header tdm-reservation 0 1 }] https://h.example/p.json"},
+		{"TDMRep META first", h{"Tdm-Reservation": {"1"}}, []Meta{{"TDM-Reservation", " 0 "}}, "[{tdm allow meta tdm-reservation 0  0  }]"},
+		{"TDMRep in error", h{"Tdm-Reservation": {"1"}}, []Meta{{"tdm-reservation", "maybe"}}, "[{tdm disallow header tdm-reservation 0 1 }]"},
 		{"TDMRep policy without reservation", h{"Tdm-Policy": {"https://h.example/p.json"}}, nil, "[]"},
-		{"noai", nil, metas("noai, noimageai"), "[{train-ai disallow meta noai 0 noai} {train-ai-image disallow meta noimageai 0 noimageai}]"},
-		{"noml", h{"X-Robots-Tag": {"noml"}}, nil, "[{train-ai disallow header noml 0 noml}]"},
+		{"noai", nil, metas("noai, noimageai"), "[{train-ai disallow meta noai 0 noai } {train-ai-image disallow meta noimageai 0 noimageai }]"},
+		{"noml", h{"X-Robots-Tag": {"noml"}}, nil, "[{train-ai disallow header noml 0 noml }]"},
 	} {
 		d := PageDirectives("x", c.header["X-Robots-Tag"], c.metas)
 		u := PageUsage(nil, "/", c.header, c.metas, d)

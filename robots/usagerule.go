@@ -6,11 +6,12 @@ import "strings"
 type preference struct {
 	use    string
 	signal Signal
+	value  string // as written, if it is not that of a signal
 }
 
 // preferences reads a usage expression. Content-Usage is a dictionary of y and n (draft-ietf-aipref-
-// vocab section 6): an error in it voids all of it, other values say nothing. Content-Signal is a list
-// of yes and no without such a grammar: what cannot be read is skipped.
+// vocab section 6): an error in it voids all of it. Content-Signal is a list of yes and no without such a grammar: what
+// cannot be read is skipped. Both keep other values as written, such as that of use=reference, without a signal.
 func preferences(k kind, s string) (prefs []preference, ok bool) {
 	if k == contentSignal {
 		return signals(s)
@@ -19,9 +20,12 @@ func preferences(k kind, s string) (prefs []preference, ok bool) {
 	for _, m := range members {
 		switch m.token {
 		case "y":
-			prefs = append(prefs, preference{canonUse(m.key), Allowed})
+			prefs = append(prefs, preference{canonUse(m.key), Allowed, ""})
 		case "n":
-			prefs = append(prefs, preference{canonUse(m.key), Disallowed})
+			prefs = append(prefs, preference{canonUse(m.key), Disallowed, ""})
+		case "":
+		default:
+			prefs = append(prefs, preference{canonUse(m.key), Unsaid, m.token})
 		}
 	}
 	if !ok {
@@ -30,7 +34,7 @@ func preferences(k kind, s string) (prefs []preference, ok bool) {
 	return prefs, len(members) > 0
 }
 
-// signals reads "search=yes, ai-train=no".
+// signals reads "search=yes, ai-train=no, use=reference".
 func signals(s string) (prefs []preference, ok bool) {
 	for part := range strings.SplitSeq(s, ",") {
 		name, value, _ := strings.Cut(part, "=")
@@ -40,12 +44,19 @@ func signals(s string) (prefs []preference, ok bool) {
 			p.signal = Allowed
 		case foldEqual(value, "no"):
 			p.signal = Disallowed
+		default:
+			p.value = value
 		}
-		if p.signal != Unsaid && p.use != "" {
+		if isUse(p.use) && (p.signal != Unsaid || p.value != "") {
 			prefs = append(prefs, p)
 		}
 	}
 	return prefs, len(prefs) > 0
+}
+
+// isUse reports whether s may be the name of a use: letters, digits, and some punctuation between them.
+func isUse(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
 }
 
 // parsePreferences reads the value of a line of robots.txt: a path, which may be left out and then is
@@ -79,7 +90,7 @@ func (g *Group) readUsage(l line) {
 			return
 		}
 		g.usage = append(g.usage, usageRule{r, Statement{
-			Use: p.use, Signal: p.signal, Origin: OriginRobots, Name: l.kind.String(), Line: int(l.num), Text: value,
+			Use: p.use, Signal: p.signal, Origin: OriginRobots, Name: l.kind.String(), Line: int(l.num), Text: value, Value: p.value,
 		}})
 	}
 }

@@ -66,6 +66,9 @@ func optUsage(b []byte, name string, us []Usage) []byte {
 		b = hidden.AppendJSON(append(b, `{"use":`...), us[i].Use)
 		b = hidden.AppendJSON(append(b, `,"signal":`...), us[i].Signal)
 		b = hidden.AppendJSON(append(b, `,"origin":`...), us[i].Origin)
+		if us[i].Value != "" {
+			b = hidden.AppendJSON(append(b, `,"value":`...), us[i].Value)
+		}
 		b = append(b, '}')
 	}
 	return append(b, ']')

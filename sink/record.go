@@ -65,8 +65,10 @@ type Record struct {
 // Usage is what a site says about one use of a page. It neither permits nor forbids crawling.
 type Usage struct {
 	Use    string `json:"use"`    // "train-ai", "search", …
-	Signal string `json:"signal"` // "allow" or "disallow"
+	Signal string `json:"signal"` // "allow", "disallow", or "unknown" with a Value
 	Origin string `json:"origin"` // "robots.txt", "header" or "meta"
+	// Value is what the site says as written, if it is neither yes nor no, as in use=reference of Content-Signal.
+	Value string `json:"value,omitempty"`
 }
 
 // LinkCount counts the links of a page by what was decided about them.

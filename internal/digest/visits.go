@@ -76,7 +76,7 @@ func uses(all []sink.Usage) map[string]string {
 	}
 	strictest := map[string]string{}
 	for _, u := range all {
-		if strictest[u.Use] != "disallow" {
+		if strictest[u.Use] != "disallow" && u.Value == "" {
 			strictest[u.Use] = u.Signal
 		}
 	}
