@@ -10,6 +10,8 @@ import (
 	"iter"
 	"strings"
 	"time"
+
+	"github.com/amble-crawler/amble/internal/jsonl"
 )
 
 // robotsName is the list of answers for robots.txt in a job.
@@ -53,7 +55,7 @@ func robots(x *Export) iter.Seq2[*robotsAnswer, error] {
 		defer func() { _ = f.Close() }() // only read
 		in := bufio.NewReader(f)
 		for n := 1; ; n++ {
-			line, err := in.ReadBytes('\n')
+			line, err := jsonl.ReadLine(in, nil)
 			if errors.Is(err, io.EOF) {
 				return // a line that is still being written
 			}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/jsonl"
 	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/politeness/audit"
 	"github.com/amble-crawler/amble/politeness/ledger"
@@ -229,13 +230,13 @@ func (a *assembler) robots() error {
 		return time.Parse(time.RFC3339Nano, r.Fetched)
 	}, nil)
 	for i := range list {
-		err = firstOf(err, copyBodies(dir, filepath.Dir(list[i].path)))
+		err = firstOf(err, copyBodies(dir, filepath.Dir(list[i].path), max(safefile.Settings, int64(a.Config.Crawl.Fetch.MaxRobots))))
 	}
 	return errors.Join(err, dir.close())
 }
 
-// copyBodies copies the bodies of robots.txt files.
-func copyBodies(to plainDir, from string) error {
+// copyBodies copies the bodies of robots.txt files, each of most bytes.
+func copyBodies(to plainDir, from string, most int64) error {
 	d, err := openDir(from)
 	if err != nil {
 		return err
@@ -249,7 +250,7 @@ func copyBodies(to plainDir, from string) error {
 		if !isRobotsBody(name) {
 			continue
 		}
-		b, err := d.read(name)
+		b, err := d.readUpTo(name, most)
 		if err == nil {
 			err = to.writeOnce(name, b)
 		}
@@ -398,7 +399,7 @@ func runOf(path string) (run string, err error) {
 		return "", err
 	}
 	defer func() { _ = f.Close() }() // only read
-	line, err := bufio.NewReader(f).ReadBytes('\n')
+	line, err := jsonl.ReadLine(bufio.NewReader(f), nil)
 	if errors.Is(err, io.EOF) {
 		return "", nil
 	}

@@ -13,6 +13,7 @@ import (
 	"os"
 
 	"github.com/amble-crawler/amble/identity"
+	"github.com/amble-crawler/amble/internal/jsonl"
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
@@ -102,13 +103,15 @@ type chainCheck struct {
 
 func (c *chainCheck) read(r io.Reader) error {
 	br, before := bufio.NewReaderSize(r, 1<<16), sha256.New()
+	var b []byte
 	for c.Fault == "" {
-		b, err := br.ReadBytes('\n')
+		var err error
+		b, err = jsonl.ReadLine(br, b)
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return err
+			return fmt.Errorf("line %d of %s: %w", c.Lines+1, LedgerName, err)
 		}
 		c.Lines++
 		plain, chain, ok := unchained(bytes.TrimSuffix(b, []byte("\n")))

@@ -1,9 +1,6 @@
 package job
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/amble-crawler/amble/internal/digest"
 	"github.com/amble-crawler/amble/internal/jsonl"
 	"github.com/amble-crawler/amble/politeness/ledger"
@@ -57,9 +54,5 @@ func decoded[T any](d plainDir, name string, parser func() func([]byte, *T) erro
 	}
 	defer func() { _ = file.Close() }() // only read
 	err = jsonl.Each(file, parser, first, use)
-	var bad *jsonl.LineError
-	if errors.As(err, &bad) {
-		err = fmt.Errorf("line %d of %s: %w", bad.Line, d.path(name), bad.Err)
-	}
-	return readError(err)
+	return readError(d.lineError(name, err))
 }

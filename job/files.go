@@ -2,6 +2,7 @@ package job
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"runtime"
 
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/safefile"
 )
 
 // plainDir is a directory whose files are opened only as regular files: symbolic links are not followed, files are
@@ -30,13 +32,13 @@ func openDir(path string) (plainDir, error) {
 
 func (d plainDir) close() error { return d.root.Close() }
 
-// readPlain reads a file of the directory at path.
+// readPlain reads a file with settings of the directory at path.
 func readPlain(path, name string) ([]byte, error) {
 	d, err := openDir(path)
 	if err != nil {
 		return nil, err
 	}
-	b, err := d.read(name)
+	b, err := d.readSettings(name)
 	return b, errors.Join(err, d.close())
 }
 
@@ -98,14 +100,59 @@ func (d plainDir) file(name string, flag int) (*os.File, error) {
 // open opens a file for reading.
 func (d plainDir) open(name string) (*os.File, error) { return d.file(name, os.O_RDONLY) }
 
-// read reads a whole file. It is meant for settings rather than results.
-func (d plainDir) read(name string) ([]byte, error) {
+// read reads a whole file of at most safefile.Settings bytes. It is meant for settings rather than results.
+func (d plainDir) read(name string) ([]byte, error) { return d.readUpTo(name, safefile.Settings) }
+
+// readUpTo reads a whole file. A longer one is an error.
+func (d plainDir) readUpTo(name string, limit int64) ([]byte, error) {
 	f, err := d.open(name)
 	if err != nil {
 		return nil, err
 	}
-	b, err := io.ReadAll(f)
+	b, err := safefile.ReadAll(f, d.path(name), limit)
 	return b, errors.Join(err, f.Close())
+}
+
+// readSettings reads the manifest or the job file: safefile.Settings bytes beside the lines with seeds, and safefile.Stream
+// bytes with them, because a job may have as many seeds as a list.
+func (d plainDir) readSettings(name string) ([]byte, error) {
+	f, err := d.open(name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := readSeeded(bufio.NewReaderSize(f, 64<<10), d.path(name))
+	return b, errors.Join(err, f.Close())
+}
+
+func readSeeded(in *bufio.Reader, path string) (all []byte, err error) {
+	for other, seed := 0, false; ; {
+		part, err := in.ReadSlice('\n')
+		if len(all) == 0 || all[len(all)-1] == '\n' { // not the rest of a line
+			seed = isSeedLine(part)
+		}
+		if !seed {
+			other += len(part)
+		}
+		switch {
+		case other > safefile.Settings:
+			return nil, fmt.Errorf("%s is %w %d bytes beside its seeds", path, safefile.ErrTooLong, safefile.Settings)
+		case len(all)+len(part) > safefile.Stream:
+			return nil, fmt.Errorf("%s is %w %d bytes", path, safefile.ErrTooLong, safefile.Stream)
+		}
+		all = append(all, part...)
+		switch {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		}
+	}
+}
+
+// isSeedLine reports whether a line of a manifest or a job file can be a seed of a list.
+func isSeedLine(line []byte) bool {
+	line = bytes.TrimLeft(bytes.TrimPrefix(bytes.TrimLeft(line, " "), []byte("- ")), `"`)
+	return bytes.HasPrefix(line, []byte("http")) && bytes.HasSuffix(line, []byte("\n"))
 }
 
 // edit opens a file for reading and writing, with further flags, and creates it if it is missing.

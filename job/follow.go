@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/amble-crawler/amble/internal/jsonl"
 	"github.com/amble-crawler/amble/politeness/audit"
 	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/sink"
@@ -82,13 +83,15 @@ func (p *following) poll(d plainDir, f func(line []byte) error) error {
 		return err
 	}
 	br := bufio.NewReaderSize(io.LimitReader(file, info.Size()-p.at), 1<<18)
+	var b []byte
 	for {
-		b, err := br.ReadBytes('\n')
+		var err error
+		b, err = jsonl.ReadLine(br, b)
 		if errors.Is(err, io.EOF) {
 			return nil // an unfinished line is still being written
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("line %d of %s: %w", p.n+1, d.path(p.name), err)
 		}
 		p.n++
 		if err := f(b[:len(b)-1]); err != nil {

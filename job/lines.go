@@ -1,11 +1,12 @@
 package job
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
+
+	"github.com/amble-crawler/amble/internal/jsonl"
 )
 
 // eachLine calls f with every whole line of a file and its number from 1, until f returns false. The
@@ -16,33 +17,16 @@ func (d plainDir) eachLine(name string, f func(n int, line []byte) bool) error {
 		return err
 	}
 	defer func() { _ = file.Close() }() // only read
-	return eachLine(file, f)
+	return d.lineError(name, jsonl.Lines(file, f))
 }
 
-// eachLine calls f with every whole line, as plainDir.eachLine does.
-func eachLine(in io.Reader, f func(n int, line []byte) bool) error {
-	r := bufio.NewReaderSize(in, 1<<20)
-	var long []byte
-	for n := 1; ; {
-		b, err := r.ReadSlice('\n')
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			long = append(long, b...)
-			continue
-		case errors.Is(err, io.EOF):
-			return nil // an unfinished line is still being written
-		case err != nil:
-			return err
-		}
-		if len(long) > 0 {
-			b = append(long, b...)
-			long = nil
-		}
-		if !f(n, b) {
-			return nil
-		}
-		n++
+// lineError returns the error of reading lines with the path of the file.
+func (d plainDir) lineError(name string, err error) error {
+	var bad *jsonl.LineError
+	if errors.As(err, &bad) {
+		return fmt.Errorf("line %d of %s: %w", bad.Line, d.path(name), bad.Err)
 	}
+	return err
 }
 
 // member returns "name":"value" as it is written in the lines of a job.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/amble-crawler/amble/internal/jsonl"
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
@@ -134,8 +135,10 @@ func (m *merger) open(x lineFile, index int) (*openLines, error) {
 
 // next reads the next line.
 func (l *openLines) next(at func([]byte) (time.Time, error)) error {
-	line, err := l.in.ReadBytes('\n')
+	line, err := jsonl.ReadLine(l.in, nil)
 	switch {
+	case errors.Is(err, jsonl.ErrTooLong):
+		return readError(fmt.Errorf("%s: a line: %w", l.path, err))
 	case errors.Is(err, io.EOF) && len(line) == 0:
 		l.line = nil
 		return nil

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/internal/jsonl"
 	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
@@ -81,7 +82,7 @@ func (r *Reader) Settings() (Settings, error) {
 
 // File returns the job's job.yaml.
 func (r *Reader) File() (*File, error) {
-	b, err := r.files.read(jobName)
+	b, err := r.files.readSettings(jobName)
 	if err != nil {
 		return nil, &FileError{err}
 	}
@@ -131,7 +132,7 @@ func records2[T any](r *Reader, name string, parser func() func([]byte, *T) erro
 			return
 		}
 		defer func() { _ = in.Close() }() // only read
-		err = eachLine(in, func(n int, line []byte) bool {
+		err = jsonl.Lines(in, func(n int, line []byte) bool {
 			v := new(T)
 			err := parse(line, v)
 			if err != nil {
@@ -141,7 +142,7 @@ func records2[T any](r *Reader, name string, parser func() func([]byte, *T) erro
 			return !stopped
 		})
 		if err != nil && !stopped {
-			yield(nil, readError(err))
+			yield(nil, readError(r.files.lineError(name, err)))
 		}
 	}
 }

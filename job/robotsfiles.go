@@ -12,6 +12,7 @@ import (
 
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
@@ -98,7 +99,38 @@ func (d jobFiles) robotsBody(sha256 string) ([]byte, error) {
 	if !isSHA256(sha256) {
 		return nil, errors.New("not a SHA-256 hash")
 	}
-	return d.read(filepath.Join(robotsName, sha256+".txt"))
+	name := filepath.Join(robotsName, sha256+".txt")
+	b, err := d.read(name)
+	if errors.Is(err, safefile.ErrTooLong) {
+		if most := d.maxRobots(); most > safefile.Settings {
+			return d.readUpTo(name, most)
+		}
+	}
+	return b, err
+}
+
+// maxRobots returns the largest value that the setting max-robots has had in the job, 0 if that is not known.
+func (d jobFiles) maxRobots() (most int64) {
+	m, err := readManifest(d.root.Name())
+	if err != nil || m == nil {
+		return 0
+	}
+	key := KeyNamed("max-robots")
+	values := []string{m.Settings[key.Name]}
+	for _, r := range m.Runs {
+		for _, c := range r.Changes {
+			if c.Key == key.Name {
+				values = append(values, c.From)
+			}
+		}
+	}
+	for _, v := range values {
+		var c Config
+		if key.set(&c, &Setting{Name: key.Name, Values: []string{v}}) == nil {
+			most = max(most, int64(c.Crawl.Fetch.MaxRobots))
+		}
+	}
+	return most
 }
 
 // Close closes the index.

@@ -343,7 +343,7 @@ func TestLedgersThatCannotBeReplayed(t *testing.T) {
 			{"no JSON", whole + "nonsense\n", "the line at byte " + fmt.Sprint(len(whole)), nil},
 			{"an end without a start", whole[strings.IndexByte(whole, '\n')+1:], "has no start", nil},
 			{"an unknown event", `{"event":"pause","run":"x"}` + "\n", `"pause"`, nil},
-			{"a line without an end in sight", strings.Repeat(" ", longestLine+1<<17) + "\n", "longer than any", nil},
+			{"a line without an end in sight", strings.Repeat(" ", longestLine+1<<17) + "\n", "longer than 1048576 bytes", nil},
 			{"no address", `{"event":"start","run":"x","id":1,"url":"http://a.test/","allowed":"2000-01-01T00:00:00Z"}` + "\n", "without address", nil},
 			{"no URL", `{"event":"unsent","run":"x","url":"x"}` + "\n", "url_syntax", nil},
 		} {

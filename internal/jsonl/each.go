@@ -56,6 +56,8 @@ func Each[T any](r io.Reader, parser func() func([]byte, *T) error, first, use f
 		switch n += c.n; {
 		case c.bad != nil:
 			return &LineError{n + 1, c.bad}
+		case errors.Is(c.err, ErrTooLong):
+			return &LineError{n + 1, c.err}
 		case c.err != nil:
 			return c.err
 		}
@@ -136,6 +138,10 @@ func (b *blocks[T]) read(c *block[T]) bool {
 	}
 	c.text, c.err = append(c.text[:0], b.rest...), nil
 	for whole := 0; whole == 0 && c.err == nil; {
+		if len(c.text) >= MaxLine {
+			c.text, c.err = c.text[:0], b.pastLine()
+			break
+		}
 		begin := len(c.text)
 		c.text = slices.Grow(c.text, blockSize)[:begin+blockSize]
 		n, err := io.ReadFull(b.from, c.text[begin:])
@@ -155,6 +161,20 @@ func (b *blocks[T]) read(c *block[T]) bool {
 		close(b.order)
 	}
 	return true
+}
+
+// pastLine reads up to the end of a line that is longer than MaxLine. Without an end, the line is unfinished.
+func (b *blocks[T]) pastLine() error {
+	buf := make([]byte, blockSize)
+	for {
+		n, err := b.from.Read(buf)
+		switch {
+		case bytes.IndexByte(buf[:n], '\n') >= 0:
+			return ErrTooLong
+		case err != nil:
+			return err
+		}
+	}
 }
 
 // decode decodes the lines of a block.

@@ -67,13 +67,13 @@ func read(r io.Reader, by processes) (*ledger, error) {
 	l.through = map[string]mark{}
 	br := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
-		b, err := br.ReadBytes('\n')
+		b, err := readLine(br)
 		if errors.Is(err, io.EOF) {
 			l.torn = len(b) > 0
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("audit: ledger: %w", err)
+			return nil, fmt.Errorf("audit: ledger line %d: %w", n, err)
 		}
 		if err := l.add(n, b); err != nil {
 			return nil, fmt.Errorf("audit: ledger line %d: %w", n, err)
@@ -87,6 +87,26 @@ func read(r io.Reader, by processes) (*ledger, error) {
 		return cmp.Or(a.epoch-b.epoch, a.start.Written.Compare(b.start.Written))
 	})
 	return &l.ledger, nil
+}
+
+// maxLine is the maximum length of a line in bytes.
+const maxLine = 16 << 20
+
+// readLine returns the next line with its end. After the last one, it returns the beginning of a line and io.EOF.
+func readLine(br *bufio.Reader) (line []byte, err error) {
+	for long := false; ; {
+		b, err := br.ReadSlice('\n')
+		if long = long || len(line)+len(b) > maxLine; !long {
+			line = append(line, b...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err == nil && long:
+			return nil, fmt.Errorf("it is longer than %d bytes", maxLine)
+		default:
+			return line, err
+		}
+	}
 }
 
 func (l *reading) add(n int, b []byte) error {

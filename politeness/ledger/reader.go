@@ -64,7 +64,7 @@ func (r *Reader) line() ([]byte, error) {
 		case err != nil:
 			return nil, fmt.Errorf("ledger: %w", err)
 		case skipped:
-			return nil, fmt.Errorf("ledger: the line at byte %d is longer than any: %w", r.begins, ErrLine)
+			return nil, fmt.Errorf("ledger: the line at byte %d is longer than %d bytes: %w", r.begins, maxLine, ErrLine)
 		}
 		if len(r.long) > 0 {
 			r.long = append(r.long, b...)

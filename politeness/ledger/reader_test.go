@@ -32,7 +32,7 @@ func TestReader(t *testing.T) {
 func TestReaderErrors(t *testing.T) {
 	for _, c := range []struct{ line, says string }{
 		{"nonsense\n", "the line at byte 5: "}, {"\n", "at byte 5"}, {`{"event":"end","run":"r"} x` + "\n", "at byte 5"}, {`{"event":"end"}` + "\n", "at byte 5"},
-		{`{"event":"end","run":"r","id":-1}` + "\n", "at byte 5"}, {strings.Repeat(" ", maxLine+1<<17) + "\n", "is longer than any"},
+		{`{"event":"end","run":"r","id":-1}` + "\n", "at byte 5"}, {strings.Repeat(" ", maxLine+1<<17) + "\n", "is longer than 1048576 bytes"},
 	} {
 		if _, err := NewReader(strings.NewReader(c.line), 5).Next(); !errors.Is(err, ErrLine) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%.40q: %v", c.line, err)
