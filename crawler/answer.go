@@ -77,7 +77,11 @@ func (a *attempt) redirected(ctx context.Context, v *Visit) {
 	case to == c.URL || slices.Contains(c.Hops, to.String()):
 		v.Outcome, v.Reason = Failed, ReasonRedirectLoop
 	}
-	if v.Outcome == Failed {
+	if v.Outcome != Failed && a.cfg.Politeness.LeavesTarget(v.Page.Header, v.Page.Ended) {
+		v.Outcome, v.Reason, v.Location = Deferred, politeness.ReasonRetryAfter, to
+		v.Detail = "the redirect requests a longer pause before its target than this crawl waits"
+	}
+	if v.Outcome != Redirected {
 		a.end(ctx, v, nil)
 		return
 	}

@@ -2,6 +2,7 @@ package crawler_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
@@ -37,5 +38,37 @@ func TestRedirects(t *testing.T) {
 			t.Errorf("reasons %v", rep.Reasons)
 		}
 		w.MustNotRequest("http://other.example/", "http://other.example/robots.txt", s.URL("/no/x"))
+	})
+}
+
+// TestRetryAfterOnRedirectDelaysTargetOrLeavesIt crawls redirects with Retry-After to another host: the servers see that it
+// waits, its robots.txt included, and that the target of one that is too long is not requested, though the host is.
+func TestRetryAfterOnRedirectDelaysTargetOrLeavesIt(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		a, b := w.Site("http://a.example").Latency(300*time.Millisecond), w.Site("http://b.example")
+		a.Page("/", links("/soon", "http://b.example/linked"))
+		a.Page("/soon", "").Status(302).Location("http://b.example/target").Header("Retry-After", "100")
+		c := w.Site("http://c.example")
+		c.Page("/", "").Status(307).Location("http://b.example/left").Header("Retry-After", "1000")
+		b.Page("/target", "text")
+		b.Page("/linked", "text")
+		b.Page("/left", "text")
+		rep, v := crawl(t, w, crawler.Config{Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: 100}}, a.URL("/"), c.URL("/"))
+		v.expect(t, map[string]string{
+			"http://a.example/": "fetched 200", "http://a.example/soon": "redirected 302", "http://c.example/": "deferred 307 retry_after_long",
+			"http://b.example/target": "fetched 200", "http://b.example/linked": "fetched 200",
+		})
+		var redirected time.Time
+		for _, r := range w.Requests() {
+			switch {
+			case r.URL == "http://a.example/soon":
+				redirected = r.End
+			case r.Host == "b.example:80" && !redirected.IsZero() && r.Start.After(redirected) && r.Start.Sub(redirected) < 100*time.Second:
+				t.Errorf("%s was requested %v after the redirect", r.URL, r.Start.Sub(redirected))
+			}
+		}
+		if x := v.by["http://c.example/"]; x.Location.String() != "http://b.example/left" || x.Detail == "" || rep.Outcomes[crawler.Deferred] != 1 {
+			t.Errorf("the redirect that is not followed: %q to %s; %v", x.Detail, x.Location, rep.Outcomes)
+		}
 	})
 }

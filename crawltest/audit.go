@@ -49,7 +49,8 @@ func (v Violation) String() string {
 //	        longer than Expect.MaxCrawlDelay
 //	P6      P3 and P4 for all hosts of an address together, with Expect.PerAddress, including failed
 //	        attempts to connect; and for all hosts of a registrable domain, with Expect.PerDomain
-//	P7      no request to a host before the Retry-After of an answer, in seconds or as a date, is over
+//	P7      no request to a host before the Retry-After of an answer, in seconds or as a date, is over, or that of a
+//	        redirect to it, or the t of a RateLimit with r=0
 //	P8      no page of an origin whose robots.txt is unreachable (429, 5xx, incomplete answer), unless
 //	        it was seen in the 30 days before; such a robots.txt is not requested before the pause of
 //	        Expect.RobotsRetry, which also holds for a host that could not be reached so far; nor after

@@ -153,13 +153,15 @@ func (c conflict) sameHost(r *Request) bool {
 	return first.Host == r.Host
 }
 
-// wait is a Retry-After.
+// wait is a Retry-After, or a RateLimit that is used up.
 type wait struct {
 	by    *Request
 	until time.Time
+	field string
 }
 
-// retryAfter checks r against P7 and records its answer's Retry-After.
+// retryAfter checks r against P7 and records its answer's Retry-After, which also holds the host that a redirect leads to, and
+// its RateLimit.
 func (a *auditor) retryAfter(r *Request) {
 	_, crowd, _ := a.e.at(r.Host)
 	for _, wt := range a.waits[r.Host] {
@@ -168,12 +170,12 @@ func (a *auditor) retryAfter(r *Request) {
 		switch {
 		case wt.by.ended == 0 || wt.by.ended > r.began:
 			continue // the crawler could not know it
-		case crowd > 1 && r.Start.Equal(wt.by.End):
+		case (crowd > 1 || wt.by.Host != r.Host) && r.Start.Equal(wt.by.End):
 			continue // nor at the same instant
 		case r.Start.Before(wt.until):
-			v.Detail = "before Retry-After was over"
+			v.Detail = "before " + wt.field + " was over"
 		case a.e.MaxRetryAfter > 0 && asked > a.e.MaxRetryAfter:
-			v.Detail = "Retry-After is longer than " + a.e.MaxRetryAfter.String() + ", the host should have been given up"
+			v.Detail = wt.field + " is longer than " + a.e.MaxRetryAfter.String() + ", the host should have been given up"
 		default:
 			continue
 		}
@@ -181,8 +183,51 @@ func (a *auditor) retryAfter(r *Request) {
 		break
 	}
 	if until, ok := retryTime(r); ok {
-		a.waits[r.Host] = append(a.waits[r.Host], wait{r, until})
+		a.waits[r.Host] = append(a.waits[r.Host], wait{r, until, "Retry-After"})
+		if to := redirectsTo(r); to != "" && to != r.Host && (a.e.MaxRetryAfter <= 0 || until.Sub(r.End) <= a.e.MaxRetryAfter) {
+			a.waits[to] = append(a.waits[to], wait{r, until, "Retry-After of a redirect"})
+		}
 	}
+	if d := quotaUsedUp(r); d > 0 {
+		a.waits[r.Host] = append(a.waits[r.Host], wait{r, r.End.Add(d), "RateLimit"})
+	}
+}
+
+// redirectsTo returns the host that an answer redirects to, "" if it does not.
+func redirectsTo(r *Request) string {
+	location := r.Answer.Get("Location")
+	from, err := weburl.Parse(r.URL)
+	if err != nil || location == "" || r.Status < 300 || r.Status > 399 {
+		return ""
+	}
+	to, err := from.Resolve(location)
+	if err != nil {
+		return ""
+	}
+	return to.Host()
+}
+
+// quotaUsedUp returns the longest t of a RateLimit with r=0 (draft-ietf-httpapi-ratelimit-headers-11). It reads items whose
+// names have neither commas nor semicolons.
+func quotaUsedUp(r *Request) (longest time.Duration) {
+	if r.ended == 0 {
+		return 0
+	}
+	for _, item := range strings.Split(strings.Join(r.Answer.Values("RateLimit"), ","), ",") {
+		used, wait := false, time.Duration(0)
+		for _, p := range strings.Split(item, ";")[1:] {
+			key, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+			n, err := strconv.ParseUint(value, 10, 31)
+			used = used || key == "r" && value == "0"
+			if key == "t" && err == nil {
+				wait = time.Duration(n) * time.Second
+			}
+		}
+		if used {
+			longest = max(longest, wait)
+		}
+	}
+	return longest
 }
 
 // retryTime returns when an answer permits the next request (RFC 9110 section 10.2.3).

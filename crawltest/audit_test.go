@@ -349,6 +349,29 @@ func retryCases(second Expect) []auditCase {
 		{"Retry-After of robots.txt", "P7", second, func(w *Web) { w.Site("a.example").RobotsStatus(503).Header("Retry-After", "60") },
 			func(b *browser) { b.get(aRobots); time.Sleep(30 * time.Second); b.get(aRobots) },
 			func(b *browser) { b.get(aRobots); time.Sleep(60 * time.Second); b.get(aRobots) }, "Retry-After"},
+		{"Retry-After of a redirect", "P7", second, func(w *Web) {
+			w.Site("b.example")
+			w.Site("a.example").Page("/", "").Status(302).Location("http://b.example/").Header("Retry-After", "60")
+		},
+			func(b *browser) {
+				b.get(aRobots)
+				time.Sleep(time.Hour)
+				b.get(aRoot)
+				time.Sleep(time.Minute - 1)
+				b.get(bRobots)
+			},
+			func(b *browser) {
+				b.get(aRobots)
+				time.Sleep(time.Hour)
+				b.get(aRoot)
+				time.Sleep(time.Minute)
+				b.get(bRobots)
+			}, "redirect"},
+		{"RateLimit that is used up", "P7", second, func(w *Web) {
+			w.Site("a.example").Page("/", "").Header("RateLimit", `"a";r=7;t=90, "b";r=0;t=60`)
+		},
+			func(b *browser) { before(b); b.get(aRoot); time.Sleep(time.Minute - 1); b.get(aPage) },
+			func(b *browser) { before(b); b.get(aRoot); time.Sleep(time.Minute); b.get(aPage) }, "RateLimit"},
 	}
 }
 

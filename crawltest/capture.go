@@ -26,7 +26,7 @@ type Capture struct {
 // act. Cookies are not kept.
 func captured() []string {
 	return []string{
-		"Cache-Control", "Content-Encoding", "Content-Language", "ETag", "Expires", "Last-Modified", "Link", "Retry-After",
+		"Cache-Control", "Content-Encoding", "Content-Language", "ETag", "Expires", "Last-Modified", "Link", "Ratelimit", "Retry-After",
 		"Content-Usage", "Tdm-Reservation", "X-Robots-Tag",
 	}
 }

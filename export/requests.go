@@ -189,6 +189,7 @@ func endFields() []field[*Request] {
 		{Column{"truncated", Text, "why the body is not complete"}, func(r *Request) Value { return text(r.last().Truncated) }},
 		{Column{"aborted", Bool, "broken off by the crawler"}, func(r *Request) Value { return boolean(r.last().Aborted) }},
 		{Column{"retry_after", Text, "Retry-After of the answer, with any status"}, func(r *Request) Value { return text(r.last().RetryAfter) }},
+		{Column{"rate_limit", Text, "item of RateLimit that says that a quota is used up"}, func(r *Request) Value { return text(r.last().RateLimit) }},
 		{Column{"location", Text, "Location of a redirect"}, func(r *Request) Value { return text(r.last().Location) }},
 		{Column{"sha256", Text, "SHA-256 of a robots.txt's body, hexadecimal"}, func(r *Request) Value { return text(r.last().SHA256) }},
 	}

@@ -25,6 +25,7 @@ var (
 		ledger.ClauseDelay, ledger.ClauseCrawlDelay, ledger.ClauseRequestRate, ledger.ClauseLatency, ledger.ClauseBackoff,
 		ledger.ClauseRetryAfter, ledger.ClauseRobots, ledger.ClauseAddress, ledger.ClauseDomain, ledger.ClauseRate,
 		ledger.ClauseQuiet, ledger.ClauseRestart, ledger.ClauseHostDelay,
+		ledger.ClauseRedirect, ledger.ClauseRateLimit,
 	}
 )
 

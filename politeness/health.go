@@ -48,6 +48,7 @@ func (h *host) learn(c *Config, now time.Time, p *permit, r Reply) {
 		}
 	}
 	h.obeyRetryAfter(c, now, r)
+	h.obeyRateLimit(c, now, r)
 }
 
 // fault is how much p's failure counts against its host: fully if the host cannot be reached, does not answer in time or

@@ -269,6 +269,9 @@ func randomReply(rng *rand.Rand) Reply {
 	if rng.IntN(4) == 0 {
 		header["Cache-Control"] = []string{"max-age=" + []string{"0", "90", "7200"}[rng.IntN(3)]}
 	}
+	if rng.IntN(12) == 0 {
+		header["Ratelimit"] = []string{fmt.Sprintf(`"a \"b, c";r=%d;t=%d, "d";r=0;t=3`, rng.IntN(2), rng.IntN(60))}
+	}
 	switch rng.IntN(9) {
 	case 8:
 		return Reply{Status: []int{401, 403}[rng.IntN(2)], Header: header, Challenged: rng.IntN(2) == 0}
@@ -284,6 +287,9 @@ func randomReply(rng *rand.Rand) Reply {
 		return Reply{Status: []int{429, 503}[rng.IntN(2)], Header: header, Challenged: rng.IntN(4) == 0}
 	case 2:
 		header["Location"] = []string{[]string{"/r", "https://h4.site2.test:8080/x", ""}[rng.IntN(3)]}
+		if rng.IntN(3) == 0 {
+			header["Retry-After"] = []string{[]string{"0", "7", "200"}[rng.IntN(3)]}
+		}
 		return Reply{Status: 302, Header: header}
 	case 3:
 		return Reply{Status: 404, Header: header}

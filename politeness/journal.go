@@ -109,6 +109,7 @@ func (j *journal) end(now time.Time, p *permit, r Reply, a answer) error {
 	if e.RetryAfter = longestRetryAfter(r, now); e.RetryAfter != "" {
 		e.Date = r.Header.Get("Date")
 	}
+	_, e.RateLimit = usedUp(r.Header)
 	e.Challenged, e.Wall = r.Challenged, r.Wall
 	if p.purpose == Robots && r.Err == nil && !r.Challenged {
 		e.SHA256, e.Expires = evidence(r, a)

@@ -63,7 +63,7 @@ func (e line) reply() Reply {
 	if e.Timeout {
 		r.Err = os.ErrDeadlineExceeded
 	}
-	for _, f := range [...]struct{ name, value string }{{"Location", e.Location}, {"Retry-After", e.RetryAfter}, {"Date", e.Date}} {
+	for _, f := range [...]struct{ name, value string }{{"Location", e.Location}, {"Retry-After", e.RetryAfter}, {rateLimitField, e.RateLimit}, {"Date", e.Date}} {
 		if f.value != "" {
 			r.Header[f.name] = []string{f.value}
 		}

@@ -303,5 +303,6 @@ func (r *replay) report(now time.Time, p *permit, reply Reply, a answer) {
 			p.wantedHost.origin(p.wanted).chain = r.chains[p.id]
 		}
 	}
+	g.obeyRedirect(now, p, reply)
 	g.report(now, p, reply, a)
 }

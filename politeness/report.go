@@ -57,6 +57,14 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 	defer g.recording.RUnlock()
 	before := p.p.state.Swap(reported)
 	first := before != reported && before != lapsed
+	if first { // before the line is dated: what is sent to the target after that is too early
+		if held := g.holdTarget(p.p, r); !held.IsZero() {
+			now = held
+			if p.p.purpose == Robots {
+				a = g.cfg.read(now, p.p, r)
+			}
+		}
+	}
 	switch { // before it takes effect: in the ledger, a request that had to wait for this end comes after it
 	case first:
 		p.p.unrecorded = g.journal.end(now, p.p, r, a)

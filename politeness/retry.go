@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // obeyRetryAfter holds the host as long as its Retry-After says, in full, or gives it up (P7).
@@ -20,6 +21,72 @@ func (h *host) obeyRetryAfter(c *Config, now time.Time, r Reply) {
 	if t.Sub(now) > c.MaxRetryAfter {
 		h.giveUp(ReasonRetryAfter, "the host requests a pause until "+t.UTC().Format(time.RFC3339)+", longer than this crawl waits")
 	}
+}
+
+// obeyRateLimit lets the host rest until the quota that its RateLimit calls used up is there again, or gives it up.
+func (h *host) obeyRateLimit(c *Config, now time.Time, r Reply) {
+	d, item := usedUp(r.Header)
+	if item == "" || c.Offline {
+		return
+	}
+	t := now.Add(d)
+	h.hold(t, d, ledger.ClauseRateLimit)
+	if d > c.MaxRetryAfter {
+		h.giveUp(ReasonRetryAfter, "the host's RateLimit is used up until "+t.UTC().Format(time.RFC3339)+", longer than this crawl waits")
+	}
+}
+
+// LeavesTarget reports whether an answer that ended then is a redirect whose target is left: because its Retry-After is longer
+// than MaxRetryAfter. A shorter one holds the target's host (RFC 9110 section 10.2.3).
+func (c Config) LeavesTarget(header http.Header, ended time.Time) bool {
+	c = c.withDefaults()
+	t, ok := retryAfter(Reply{Header: header}, ended)
+	return ok && t.Sub(ended) > c.MaxRetryAfter
+}
+
+// redirectWait returns the target of a redirect that requests a pause before it is followed, and until when.
+func (c *Config) redirectWait(now time.Time, from weburl.URL, r Reply) (to weburl.URL, until time.Time) {
+	if r.Status < 300 || r.Status > 399 || r.Aborted || c.Offline {
+		return to, until
+	}
+	location := r.Header.Get("Location")
+	t, ok := retryAfter(r, now)
+	if !ok || location == "" || t.Sub(now) > c.MaxRetryAfter {
+		return to, until
+	}
+	to, err := from.Resolve(location)
+	if err != nil {
+		return weburl.URL{}, until
+	}
+	return to, t
+}
+
+// holdTarget holds the host that p's answer redirects to, if the answer requests that, and returns the time of that: nothing is
+// sent to the host after it, so that the ledger shows no request that came too early. The zero Time means that nothing is held.
+func (g *Gate) holdTarget(p *permit, r Reply) time.Time {
+	if r.Status < 300 || r.Status > 399 || r.Header.Get("Retry-After") == "" {
+		return time.Time{}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := ledger.Ceil(time.Now())
+	if !g.obeyRedirect(now, p, r) {
+		return time.Time{}
+	}
+	return now
+}
+
+// obeyRedirect holds the host that p's answer redirects to for as long as its Retry-After says (P7).
+func (g *Gate) obeyRedirect(now time.Time, p *permit, r Reply) bool {
+	to, until := g.cfg.redirectWait(now, p.url, r)
+	if to.IsZero() {
+		return false
+	}
+	if to.Host() != p.url.Host() { // which waits as the host that answered
+		g.host(to).hold(until, until.Sub(now), ledger.ClauseRedirect)
+		g.touchHost(to, 0)
+	}
+	return true
 }
 
 // retryAfter returns the instant before which an answer, with any status, requests no further request (RFC 9110 section

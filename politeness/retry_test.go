@@ -128,3 +128,120 @@ func TestP7ARetryAfterStopsWhatIsAboutToBeSent(t *testing.T) {
 		}
 	})
 }
+
+// TestRetryAfterOnRedirectDelaysTarget: the host to which a redirect leads waits as long as the redirect's Retry-After says, and
+// its start line names the clause; so does the next hop of a robots.txt that is redirected. A longer one than the crawl waits
+// holds nobody: the target is not requested.
+func TestRetryAfterOnRedirectDelaysTarget(t *testing.T) {
+	const other = "192.0.2.2"
+	to := func(url, wait string) Reply {
+		return Reply{Status: 302, Header: http.Header{"Location": {url}, "Retry-After": {wait}}}
+	}
+	waits := func(t *testing.T, b *client, url string) (time.Duration, string) {
+		t.Helper()
+		_, err := b.admit(url, netip.MustParseAddr(other))
+		var w *NotYet
+		if !errors.As(err, &w) {
+			return 0, ""
+		}
+		return time.Until(w.Until), w.Clauses[0].Name
+	}
+	for _, c := range []struct {
+		wait   string
+		want   time.Duration
+		clause string
+	}{{"60", time.Minute, "redirect_wait"}, {"300", 5 * time.Minute, "redirect_wait"}, {"301", 0, ""}, {"soon", 0, ""}, {"0", 0, ""}} {
+		inBubble(t, func(t *testing.T) {
+			b := newClient(t, Config{})
+			b.ready("https://a.test/", "")
+			b.send(b.must("https://a.test/"), 0, to("//b.test/target", c.wait))
+			if d, clause := waits(t, b, "https://b.test/"); d != c.want || clause != c.clause {
+				t.Errorf("Retry-After %s: the target waits %v for %q", c.wait, d, clause)
+			}
+			if left := b.gate.cfg.LeavesTarget(http.Header{"Retry-After": {c.wait}}, time.Now()); left != (c.wait == "301") {
+				t.Errorf("Retry-After %s: the target is left: %v", c.wait, left)
+			}
+			if c.want > 0 {
+				time.Sleep(c.want)
+				p := b.mustAt("https://b.test/", other)
+				if got := p.Clauses()[0]; got.Name != c.clause || !got.Until.Equal(time.Now()) {
+					t.Errorf("the start line names %v", got)
+				}
+			}
+		})
+	}
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{})
+		b.send(b.must("https://a.test/x"), 0, to("https://b.test/r", "60"))
+		if d, clause := waits(t, b, "https://a.test/x"); d != time.Minute || clause != "redirect_wait" {
+			t.Errorf("the hop of a robots.txt waits %v for %q", d, clause)
+		}
+	})
+	inBubble(t, func(t *testing.T) { // what is about to be sent to the target is not sent
+		b := newClient(t, Config{})
+		b.ready("https://a.test/", "")
+		b.answerAt("https://b.test/", other, Reply{Status: 404})
+		time.Sleep(time.Minute)
+		p, q := b.must("https://a.test/"), b.mustAt("https://b.test/", other)
+		grant, err := q.Redeem()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.send(p, 0, to("https://b.test/target", "60"))
+		if err := grant.Begin(); !errors.Is(err, ErrExpired) {
+			t.Errorf("a request left for the target: %v", err)
+		}
+	})
+}
+
+// TestUsedUpRateLimitRestsHost: a host whose RateLimit has an item with r=0 rests its t, whatever the status.
+func TestUsedUpRateLimitRestsHost(t *testing.T) {
+	for _, c := range []struct {
+		fields []string
+		want   time.Duration // 0: the delay
+	}{
+		{[]string{`"default";r=0;t=60`}, time.Minute},
+		{[]string{`"default";r=50;t=60`}, 0},
+		{[]string{`"default";r=0`}, 0},
+		{[]string{`"default";r=0;t=0`}, 0},
+		{[]string{`"day";r=7;t=200,"minute";r=0;t=30`}, 30 * time.Second},
+		{[]string{`"minute";r=0;t=30`, `"hour";r=0;t=90`}, 90 * time.Second},
+		{[]string{`"odd, \"name;r=1";r=0;t=70;pk=:dGVzdA==:`}, 70 * time.Second},
+		{[]string{`token;t=80;r=0`}, 80 * time.Second},
+		{[]string{`"a";r=5;r=0;t=20`}, 20 * time.Second},
+		{[]string{`"a";r=0.0;t=20`, `"a";r="0";t=20`, `"a";r=0;t=-20`, `"a";r=0;t=20.5`, `;r=0;t=20`, `"a;r=0;t=20`, `limit=10, remaining=0, reset=20`, ``, `,`}, 0},
+	} {
+		for _, status := range []int{200, 404, 429, 301} {
+			inBubble(t, func(t *testing.T) {
+				b := newClient(t, Config{})
+				b.ready("https://a.test/", "")
+				header := http.Header{}
+				for _, f := range c.fields {
+					header.Add("RateLimit", f)
+				}
+				ready := b.send(b.must("https://a.test/"), 0, Reply{Status: status, Header: header})
+				if got := time.Until(ready); got != max(c.want, time.Second) {
+					t.Errorf("%q, status %d: waits %v, want %v", c.fields, status, got, c.want)
+				}
+				if info := b.gate.Host("a.test:443"); c.want > 0 && info.Waits != "rate_limit" {
+					t.Errorf("%q: waits for %q", c.fields, info.Waits)
+				}
+			})
+		}
+	}
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{})
+		b.ready("https://a.test/", "")
+		b.send(b.must("https://a.test/"), 0, Reply{Status: 200, Header: http.Header{"Ratelimit": {`"day";r=0;t=301`}}})
+		if d := b.denied("https://a.test/"); d.Reason != ReasonRetryAfter || !d.Deferred() {
+			t.Errorf("got %v", d)
+		}
+	})
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{})
+		b.send(b.must("https://a.test/x"), 0, Reply{Status: 200, Header: http.Header{"Ratelimit": {`"x";r=0;t=50`}}})
+		if info := b.gate.Host("a.test:443"); info.Waits != "rate_limit" || time.Until(info.NotBefore) != 50*time.Second {
+			t.Errorf("after the robots.txt: %+v", info)
+		}
+	})
+}

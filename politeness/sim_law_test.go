@@ -213,6 +213,15 @@ func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer, r
 		h.hold = later(h.hold, from.Add(a.wait))
 		if a.wait > l.config.MaxRetryAfter {
 			h.gone = politeness.ReasonRetryAfter
+		} else if a.to != "" && !r.Aborted && a.wait+a.ahead <= l.config.MaxRetryAfter { // where it leads waits, too
+			target := l.host(mustParse(a.to))
+			target.hold = later(target.hold, from.Add(a.wait))
+		}
+	}
+	if a != nil && a.used > 0 {
+		h.hold = later(h.hold, at.Add(a.used))
+		if a.used > l.config.MaxRetryAfter {
+			h.gone = politeness.ReasonRetryAfter
 		}
 	}
 	if u.robots && !r.Aborted {

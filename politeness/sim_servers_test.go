@@ -71,7 +71,9 @@ type answer struct {
 	to     string        // where it redirects to
 	wait   time.Duration // how long a pause the server requests, with asks
 	asks   bool
-	dated  bool // says so by a date, which counts whole seconds
+	ahead  time.Duration // by how much the server's clock makes the pause longer
+	used   time.Duration // how long its quota is used up, by RateLimit
+	dated  bool          // says so by a date, which counts whole seconds
 }
 
 func (a *answer) String() string {
@@ -159,8 +161,14 @@ func (w *web) answer(u weburl.URL) *answer {
 	default: // a hop
 		w.robots(s, &site{maze: strings.HasPrefix(u.Path(), "/maze")}, a)
 	}
+	if a.to != "" && w.rng.IntN(4) == 0 {
+		a.asks = true
+	}
 	if a.asks {
 		w.retryAfter(s, a)
+	}
+	if a.status != 0 && w.rng.IntN(24) == 0 {
+		w.rateLimit(a)
 	}
 	return a
 }
@@ -255,6 +263,13 @@ func (w *web) maze(s *server, a *answer) {
 	a.header.Set("Location", a.to)
 }
 
+// rateLimit says that a quota is used up, among others that are not.
+func (w *web) rateLimit(a *answer) {
+	seconds := pick(w.rng, 0, 1, 7, 40, 200, 4000)
+	a.used = time.Duration(seconds) * time.Second
+	a.header["Ratelimit"] = []string{fmt.Sprintf(`"day";r=12;t=86000, "odd, one;r=1";pk=:YQ==:;t=%d;r=0`, seconds), `broken, "hour";r=0`}
+}
+
 // retryAfter requests a pause: in seconds, or by a date on the server's own clock.
 func (w *web) retryAfter(s *server, a *answer) {
 	seconds := pick(w.rng, 0, 1, 7, 40, 200, 4000)
@@ -262,7 +277,7 @@ func (w *web) retryAfter(s *server, a *answer) {
 	switch w.rng.IntN(8) {
 	case 0, 1, 2, 3:
 		clock := time.Now().Add(a.took + s.skew).UTC()
-		a.dated = true
+		a.dated, a.ahead = true, max(0, s.skew)+time.Second
 		a.header.Set("Date", clock.Format(http.TimeFormat))
 		a.header.Set("Retry-After", clock.Add(a.wait).Format(http.TimeFormat))
 	case 4:

@@ -31,7 +31,7 @@ var causes = []struct {
 	{keyEntry{"mut", "the operator's pause"}, []string{ledger.ClauseDelay, ledger.ClauseHostDelay}},
 	{keyEntry{"cd", "Crawl-delay or Request-rate of robots.txt"}, []string{ledger.ClauseCrawlDelay, ledger.ClauseRequestRate}},
 	{keyEntry{"sl", "pause after slow answers"}, []string{ledger.ClauseLatency}},
-	{keyEntry{"ra", "Retry-After"}, []string{ledger.ClauseRetryAfter}},
+	{keyEntry{"ra", "Retry-After or RateLimit"}, []string{ledger.ClauseRetryAfter, ledger.ClauseRedirect, ledger.ClauseRateLimit}},
 	{keyEntry{"bad", "back-off after errors"}, []string{ledger.ClauseBackoff}},
 	{keyEntry{"warn", "waiting for a robots.txt that could not be fetched"}, []string{ledger.ClauseRobots}},
 	{keyEntry{"sh", "other hosts of its server, or hours and rates agreed"}, []string{

@@ -183,7 +183,7 @@ func pauseBefore(h *Host, e *ledger.Entry, judged audit.Pause, paused bool) (p p
 // HeldBy reports whether a clause is about a host in trouble, or one that wants to be left alone for a while.
 func HeldBy(clause string) bool {
 	switch clause {
-	case ledger.ClauseRetryAfter, ledger.ClauseBackoff, ledger.ClauseRobots:
+	case ledger.ClauseRetryAfter, ledger.ClauseBackoff, ledger.ClauseRobots, ledger.ClauseRedirect, ledger.ClauseRateLimit:
 		return true
 	}
 	return false

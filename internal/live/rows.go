@@ -125,7 +125,7 @@ func waitState(s *plan.Site, h *digest.Host) (text, class string) {
 	switch s.Waits {
 	case ledger.ClauseRobots:
 		return "robots.txt " + statusText(h.Rules.Status), "w"
-	case ledger.ClauseRetryAfter:
+	case ledger.ClauseRetryAfter, ledger.ClauseRedirect, ledger.ClauseRateLimit:
 		return "told to wait", "w"
 	case ledger.ClauseBackoff:
 		return "backs off", "w"

@@ -54,6 +54,10 @@ func setBy(clause string) string {
 		return "back-off after errors"
 	case ledger.ClauseRetryAfter:
 		return "Retry-After of the site"
+	case ledger.ClauseRedirect:
+		return "Retry-After of a redirect to it"
+	case ledger.ClauseRateLimit:
+		return "RateLimit of the site"
 	case ledger.ClauseRobots:
 		return "robots.txt could not be fetched"
 	case ledger.ClauseQuiet:

@@ -140,7 +140,7 @@ func (s *status) at(now time.Time, p crawler.Progress) snapshot {
 		snap.host, snap.waits = s.first.Host, s.first.Waits
 	}
 	switch snap.waits {
-	case ledger.ClauseRobots, ledger.ClauseBackoff, ledger.ClauseRetryAfter:
+	case ledger.ClauseRobots, ledger.ClauseBackoff, ledger.ClauseRetryAfter, ledger.ClauseRedirect, ledger.ClauseRateLimit:
 		snap.cause = s.first.Cause
 	}
 	snap.eta = s.left(snap, f.Claimed)

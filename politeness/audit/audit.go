@@ -24,8 +24,9 @@ func Check(ledger io.Reader, c Config, body Body) (*Report, error) {
 	a.admission(l.requests)
 	a.resources(l.requests)
 	a.handovers(l.requests)
+	led := a.allLed(l.requests)
 	for host, rs := range group(l.requests, func(r *request) string { return r.start.Host }) {
-		a.host(host, rs)
+		a.host(host, rs, led[host])
 	}
 	for addr, rs := range group(l.requests, a.address) {
 		a.shared(addr, rs)

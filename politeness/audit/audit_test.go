@@ -174,6 +174,13 @@ func TestInvariants(t *testing.T) {
 	other := func(at float64) req {
 		return req{url: "http://b.test/robots.txt", forURL: "http://b.test/", host: "b.test:80", purpose: "robots", at: at, end: at + 0.1, status: 404}
 	}
+	leading := func(at, wait float64) req {
+		return req{url: "http://a.test/go", at: at, end: at + 0.1, status: 302, extra: fmt.Sprintf(`,"retry_after":"%v","location":"//B.test/robots.txt"`, wait)}
+	}
+	to := func(at float64) req { return elsewhere(other(at)) }
+	limited := func(at float64, item string) req {
+		return req{url: "http://a.test/1", at: at, end: at + 0.1, status: 200, extra: `,"rate_limit":"` + item + `"`}
+	}
 	for _, c := range []struct {
 		name   string
 		book   *book
@@ -345,6 +352,19 @@ func TestInvariants(t *testing.T) {
 			restart().add(page(9, "/2")), nil, []string{"P7"}},
 		{"P7 Retry-After of a 404", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 404, extra: `,"retry_after":"10"`}, page(9, "/2")), nil, []string{"P7"}},
 		{"P7 Retry-After of a 404, kept", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 404, extra: `,"retry_after":"10"`}, page(11.3, "/2")), nil, nil},
+		{"P7 Retry-After of a redirect", polite().add(leading(1.1, 10), to(2.2)), nil, []string{"P7"}},
+		{"P7 Retry-After of a redirect, kept", polite().add(leading(1.1, 10), to(11.3)), nil, nil},
+		{"P7 Retry-After of a redirect that was not known yet", polite().add(with(leading(1.1, 10), func(r *req) { r.end = 3 }), to(2.2)), nil, nil},
+		{"P7 Retry-After of a redirect that was reported later", polite().add(with(leading(1.1, 10), func(r *req) { r.extra += `,"reported":"` + at(2.2) + `"` }), to(2.2)), nil, nil},
+		{"P7 Retry-After of a redirect that is left", polite().add(leading(1.1, 400), to(2.2)), nil, nil},
+		{"P9 Retry-After of a redirect across a restart", polite().add(leading(1.1, 10)).restart().add(to(9)), nil, []string{"P7"}},
+		{"P7 Retry-After of a redirect that another node was told", polite().add(leading(1.1, 10)).restart().add(to(9)), func(c *Config) {
+			c.Processes = []Process{{Run: "r1"}, {Run: "r1r"}}
+		}, nil},
+		{"P7 RateLimit", polite().add(limited(1.1, `\"a\\\"b, c\";r=0;t=10`), page(9, "/2")), nil, []string{"P7"}},
+		{"P7 RateLimit, kept", polite().add(limited(1.1, `\"a\\\"b, c\";r=0;t=10`), page(11.3, "/2")), nil, nil},
+		{"P7 RateLimit that is not used up", polite().add(limited(1.1, `\"a\";r=1;t=10`), page(2.3, "/2")), nil, nil},
+		{"P7 RateLimit too long", polite().add(limited(1.1, `a;t=400;r=0`), page(500, "/2")), nil, []string{"P7"}},
 		{"P9 Retry-After too long, across a restart", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 429, extra: `,"retry_after":"400"`}).
 			restart().add(page(500, "/2")), nil, []string{"P7"}},
 		{"P9 rules across a restart", polite().restart().add(page(1.2, "/no")), nil, []string{"P2"}},

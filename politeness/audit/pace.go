@@ -6,10 +6,10 @@ import (
 )
 
 // host checks the requests to one host against P3, P4, P5, P7 and P12.
-func (a *auditor) host(name string, rs []*request) {
+func (a *auditor) host(name string, rs []*request, redirects []led) {
 	h := Host{Host: name, Requests: len(rs), Least: -1}
 	own := a.config.OwnHosts[name]
-	var c hostClock
+	c := hostClock{led: redirects}
 	for _, r := range rs {
 		if g, ok := a.begins(&c, r, own); ok {
 			h.add(g)
@@ -25,16 +25,18 @@ type hostClock struct {
 	last      *request // the one that was over last
 	flying    []*request
 	requested waits
+	led       []led // redirects to the host that request a pause, those known first first
 	backoff   backoff
 }
 
 // begins checks a request that begins, and returns the pause before it where there was one.
 func (a *auditor) begins(c *hostClock, r *request, own int) (Pause, bool) {
 	if r.epoch != c.epoch {
-		*c = hostClock{epoch: r.epoch}
+		*c = hostClock{epoch: r.epoch, led: c.led}
 	}
 	c.flying = a.inFlight(c.flying, r, max(1, own))
 	a.retryAfter(&c.requested, r, own)
+	a.redirected(c, r)
 	c.backoff.begin(r, secs(a.config.MaxBackoff))
 	if c.last == nil || own > 1 || c.last.over().After(r.start.Written) {
 		return Pause{}, false

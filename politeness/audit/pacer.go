@@ -27,6 +27,9 @@ type Pacer struct {
 // mostClocks is how many hosts a Pacer remembers. Those that nothing can be due at any more are forgotten.
 const mostClocks = 50_000
 
+// mostLed is how many redirects to one host a Pacer remembers, the last ones.
+const mostLed = 16
+
 // Pause is the time between the end of a request and the start of the next to the same host.
 type Pause struct {
 	Observed time.Duration
@@ -214,6 +217,11 @@ func (p *Pacer) ended(r *request) {
 	}
 	r.after = p.requested(r)
 	c.open--
+	if host, l := p.leads(r); host != "" {
+		if to := p.clock(host); to != nil {
+			to.led = append(to.led[max(0, len(to.led)-mostLed):], l)
+		}
+	}
 	before := c.last
 	p.over(&c.hostClock, r)
 	p.leave(r.start.Addr, r)
@@ -343,7 +351,7 @@ func (p *Pacer) clock(host string) *clock {
 // sweep forgets what can no longer make a request early.
 func (p *Pacer) sweep() {
 	for host, c := range p.clocks {
-		if c.open == 0 && p.free(c.last) && !c.requested.until.After(p.latest) && c.requested.longest == nil && c.quiet() {
+		if c.open == 0 && p.free(c.last) && !c.requested.until.After(p.latest) && c.requested.longest == nil && len(c.led) == 0 && c.quiet() {
 			delete(p.clocks, host)
 		}
 	}

@@ -45,6 +45,7 @@ type EndLine struct {
 	Status     int       `json:"status"`
 	Error      string    `json:"error"`
 	RetryAfter string    `json:"retry_after"`
+	RateLimit  string    `json:"rate_limit"`
 	Date       string    `json:"date"`
 	Location   string    `json:"location"`
 	SHA256     string    `json:"sha256"`

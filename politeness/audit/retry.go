@@ -2,6 +2,8 @@ package audit
 
 import (
 	"net/http"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,10 +18,15 @@ type waits struct {
 
 // note notes an answer.
 func (w *waits) note(r *request) {
-	until, requested, ok := pauseRequested(r)
-	if !ok {
-		return
+	if until, requested, ok := pauseRequested(r); ok {
+		w.add(r, until, requested)
 	}
+	if requested := quotaRequested(r); requested > 0 {
+		w.add(r, r.end.Ended.Add(requested), requested)
+	}
+}
+
+func (w *waits) add(r *request, until time.Time, requested time.Duration) {
 	if w.last == nil || until.After(w.until) {
 		w.last, w.until = r, until
 	}
@@ -53,6 +60,98 @@ func (a *auditor) retryAfter(w *waits, r *request, own int) {
 		a.violation("P7", r, w.longest, "the host requested a pause of %v, longer than the maximum of %v: it should have been given up", w.requested, most)
 	}
 }
+
+// led is a redirect that requests a pause of the host to which it leads.
+type led struct {
+	by           *request
+	known, until time.Time
+}
+
+// leads returns the host to which an answer leads with the request that it be left alone for a while, "" if it does not. A pause
+// that is longer than the crawler waits binds nobody: the target is left.
+func (a *auditor) leads(r *request) (host string, l led) {
+	if r.end == nil || r.end.Status < 300 || r.end.Status > 399 || r.end.Location == "" || r.end.Aborted {
+		return "", led{}
+	}
+	until, requested, ok := pauseRequested(r)
+	if most := secs(a.config.MaxRetryAfter); !ok || most > 0 && requested > most {
+		return "", led{}
+	}
+	if host = hostOf(leadsTo(r)); host == r.start.Host {
+		return "", led{} // which waits as the host that answered
+	}
+	known := r.end.Ended
+	if r.end.Reported.After(known) {
+		known = r.end.Reported
+	}
+	by := *r
+	return host, led{&by, known.Add(Tolerance), until.Add(-Tolerance)}
+}
+
+// allLed returns the redirects with such a pause by the host to which they lead, those known first first.
+func (a *auditor) allLed(rs []*request) map[string][]led {
+	all := map[string][]led{}
+	for _, r := range rs {
+		if host, l := a.leads(r); host != "" {
+			all[host] = append(all[host], l)
+		}
+	}
+	for _, some := range all {
+		slices.SortStableFunc(some, func(x, y led) int { return x.known.Compare(y.known) })
+	}
+	return all
+}
+
+// redirected checks r against the pauses that redirects to its host have requested (P7). What one process of several was told,
+// another does not know.
+func (a *auditor) redirected(c *hostClock, r *request) {
+	kept := c.led[:0]
+	for i, l := range c.led {
+		if l.by.epoch > r.epoch || l.by.epoch == r.epoch && !r.start.Written.After(l.known) {
+			kept = append(kept, c.led[i:]...) // so are all that follow
+			break
+		}
+		if l.by.epoch < r.epoch || !r.start.Written.Before(l.until) {
+			continue
+		}
+		kept = append(kept, l)
+		if l.by.epoch == r.epoch && (l.by.run == r.run || a.processes[l.by.run] == nil || a.processes[r.run] == nil) {
+			a.missed(l.until.Sub(r.start.Written), "P7", r, l.by, "a redirect to the host requested a pause until %s", stamp(l.until.Add(Tolerance)))
+		}
+	}
+	c.led = kept
+}
+
+// quotaRequested is for how long an answer calls a quota used up, by the item of RateLimit that its line names; 0: it does not.
+func quotaRequested(r *request) time.Duration {
+	if r.end == nil || r.late {
+		return 0
+	}
+	m := quota.FindStringSubmatch(r.end.RateLimit)
+	if m == nil {
+		return 0
+	}
+	used, wait := false, int64(0)
+	for _, p := range parameter.FindAllStringSubmatch(m[1], -1) {
+		switch p[1] {
+		case "r":
+			used = p[2] == "0"
+		case "t":
+			wait, _ = strconv.ParseInt(p[2], 10, 64)
+		}
+	}
+	const most = 1 << 32
+	if !used {
+		return 0
+	}
+	return time.Duration(min(max(0, wait), most)) * time.Second
+}
+
+// quota is an item: a string or a token, and parameters.
+var (
+	quota     = regexp.MustCompile(`^(?:"(?:[^"\\]|\\.)*"|[A-Za-z*][^\s;",]*)[ \t]*((?:;.*)?)$`)
+	parameter = regexp.MustCompile(`;[ \t]*([a-z*][a-z0-9_.*-]*)(?:=("(?:[^"\\]|\\.)*"|[^;]*))?`)
+)
 
 // pauseRequested is the Retry-After of an answer: until when, and how long that is. A date is read by the server's own clock
 // where that is behind.

@@ -16,21 +16,23 @@ type Clause struct {
 
 // Names of clauses, stable across versions.
 const (
-	ClauseDelay       = "delay"        // the operator's delay per host
-	ClauseCrawlDelay  = "crawl_delay"  // Crawl-delay of robots.txt
-	ClauseRequestRate = "request_rate" // Request-rate of robots.txt
-	ClauseLatency     = "latency"      // response time × factor
-	ClauseBackoff     = "backoff"      // after 429, 5xx and network errors
-	ClauseRetryAfter  = "retry_after"  // Retry-After of the host
-	ClauseRobots      = "robots_retry" // robots.txt unreachable, to be tried again
-	ClauseBusy        = "busy"         // a request to the host or its address is in flight
-	ClauseAddress     = "address"      // the clock of the server's address
-	ClauseDomain      = "domain"       // the clock of the registrable domain
-	ClauseRate        = "rate"         // requests per second in all
-	ClauseStale       = "next_changed" // what must be requested first has changed meanwhile
-	ClauseQuiet       = "quiet_hours"  // outside the hours agreed for the host
-	ClauseRestart     = "restart"      // the process before this one may have connected to any host
-	ClauseHostDelay   = "host_delay"   // the operator's delay for this host
+	ClauseDelay       = "delay"         // the operator's delay per host
+	ClauseCrawlDelay  = "crawl_delay"   // Crawl-delay of robots.txt
+	ClauseRequestRate = "request_rate"  // Request-rate of robots.txt
+	ClauseLatency     = "latency"       // response time × factor
+	ClauseBackoff     = "backoff"       // after 429, 5xx and network errors
+	ClauseRetryAfter  = "retry_after"   // Retry-After of the host
+	ClauseRobots      = "robots_retry"  // robots.txt unreachable, to be tried again
+	ClauseBusy        = "busy"          // a request to the host or its address is in flight
+	ClauseAddress     = "address"       // the clock of the server's address
+	ClauseDomain      = "domain"        // the clock of the registrable domain
+	ClauseRate        = "rate"          // requests per second in all
+	ClauseStale       = "next_changed"  // what must be requested first has changed meanwhile
+	ClauseQuiet       = "quiet_hours"   // outside the hours agreed for the host
+	ClauseRestart     = "restart"       // the process before this one may have connected to any host
+	ClauseHostDelay   = "host_delay"    // the operator's delay for this host
+	ClauseRedirect    = "redirect_wait" // Retry-After of a redirect that leads to the host
+	ClauseRateLimit   = "rate_limit"    // RateLimit of the host: its quota is used up
 )
 
 // ClauseID identifies a clause by one byte. The zero value identifies none.
@@ -39,6 +41,7 @@ type ClauseID uint8
 var clauseNames = [...]string{
 	"", ClauseDelay, ClauseCrawlDelay, ClauseRequestRate, ClauseLatency, ClauseBackoff, ClauseRetryAfter, ClauseRobots, ClauseBusy,
 	ClauseAddress, ClauseDomain, ClauseRate, ClauseStale, ClauseQuiet, ClauseRestart, ClauseHostDelay,
+	ClauseRedirect, ClauseRateLimit,
 }
 
 // ClauseIDOf returns the ClauseID of a name, or 0 if the name is not one of the Clause names.

@@ -49,6 +49,7 @@ func (e *Entry) Append(b []byte) []byte {
 		b = append(b, `,"aborted":true`...)
 	}
 	b = textField(b, `,"retry_after":`, e.RetryAfter)
+	b = textField(b, `,"rate_limit":`, e.RateLimit)
 	b = textField(b, `,"date":`, e.Date)
 	b = textField(b, `,"location":`, e.Location)
 	b = textField(b, `,"sha256":`, e.SHA256)

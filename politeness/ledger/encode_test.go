@@ -38,7 +38,7 @@ func TestLinesAreAsEncodingJSONWritesAndReadsThem(t *testing.T) {
 			Agent: text.Draw(t, "agent"), Queued: instants.Draw(t, "queued"), Allowed: instants.Draw(t, "allowed"), Written: instants.Draw(t, "written"),
 			Clauses: rapid.SliceOfN(clauses, 0, 3).Draw(t, "clauses"), Override: text.Draw(t, "override"), FirstByte: instants.Draw(t, "first"),
 			Ended: instants.Draw(t, "ended"), Status: rapid.Int().Draw(t, "status"), Bytes: rapid.Int64().Draw(t, "bytes"), Err: text.Draw(t, "error"),
-			Truncated: text.Draw(t, "truncated"), RetryAfter: text.Draw(t, "retry"), Date: text.Draw(t, "date"), Location: text.Draw(t, "location"), SHA256: text.Draw(t, "sha"),
+			Truncated: text.Draw(t, "truncated"), RetryAfter: text.Draw(t, "retry"), RateLimit: text.Draw(t, "limit"), Date: text.Draw(t, "date"), Location: text.Draw(t, "location"), SHA256: text.Draw(t, "sha"),
 			Reported: instants.Draw(t, "reported"), Took: Duration(rapid.Int64().Draw(t, "took")), Aborted: rapid.Bool().Draw(t, "aborted"), Expires: instants.Draw(t, "expires"),
 			Challenged: rapid.Bool().Draw(t, "challenged"), Wall: text.Draw(t, "wall"), Through: rapid.Uint64().Draw(t, "through"), Token: text.Draw(t, "token"),
 			Timeout: rapid.Bool().Draw(t, "timeout"), Behind: Duration(rapid.Int64().Draw(t, "behind")),
@@ -90,7 +90,7 @@ func micros(line []byte) []byte {
 func TestEveryFieldOfAnEntryIsWritten(t *testing.T) {
 	now := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
 	e := Entry{
-		"end", "r", 1, "u", "f", "h", "d", "a", "p", 2, "g", now, now, now, []Clause{{"c", now, 3}}, "o", "k", 9, 7, now, now, now, 6, 4, 5, "e", true, "t", true, "ra", "d", "l", "s", true, "w", now, 8, "j",
+		"end", "r", 1, "u", "f", "h", "d", "a", "p", 2, "g", now, now, now, []Clause{{"c", now, 3}}, "o", "k", 9, 7, now, now, now, 6, 4, 5, "e", true, "t", true, "ra", "rl", "d", "l", "s", true, "w", now, 8, "j",
 	} // a new field does not compile until it is added here
 	want, _ := json.Marshal(&e)
 	if got := e.Append(nil); !bytes.Equal(got, micros(want)) {

@@ -42,6 +42,7 @@ type Entry struct {
 
 	// What a check needs of the answer's header, and of a robots.txt's body.
 	RetryAfter string `json:"retry_after,omitempty"` // with any status; of several the longest
+	RateLimit  string `json:"rate_limit,omitempty"`  // the item of RateLimit with r=0 that has the longest t
 	Date       string `json:"date,omitempty"`        // the answer's own clock, with RetryAfter
 	Location   string `json:"location,omitempty"`    // user and password masked
 	SHA256     string `json:"sha256,omitempty"`      // of a robots.txt's body, in hexadecimal

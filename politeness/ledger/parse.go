@@ -120,6 +120,8 @@ func (e *Entry) setEnd(s *scanner, key []byte) {
 		e.Aborted = s.boolean()
 	case "retry_after":
 		e.RetryAfter = s.name()
+	case "rate_limit":
+		e.RateLimit = string(s.text())
 	case "date":
 		e.Date = string(s.text())
 	case "location":

@@ -1,0 +1,90 @@
+package politeness
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// rateLimitField is RateLimit as net/http writes it.
+const rateLimitField = "Ratelimit"
+
+// maxRateLimit is the size in bytes up to which an item of RateLimit is kept in the ledger as it was.
+const maxRateLimit = 256
+
+// usedUp returns how long the quota is used up that the field RateLimit names (draft-ietf-httpapi-ratelimit-headers-11): the
+// longest t of the items with r=0, and that item. Items without t, and what is no item, say nothing. The item is "" if none is
+// used up.
+func usedUp(header http.Header) (d time.Duration, item string) {
+	for _, field := range header[rateLimitField] {
+		for _, text := range listItems(field) {
+			params, ok := itemParameters(text)
+			if !ok || params["r"] != "0" {
+				continue
+			}
+			t, ok := structuredInteger(params["t"])
+			if wait := seconds(t); !ok || wait <= d {
+				continue
+			}
+			d, item = seconds(t), text
+			if len(item) > maxRateLimit {
+				item = `"";r=0;t=` + strconv.FormatUint(t, 10)
+			}
+		}
+	}
+	return d, item
+}
+
+// structuredInteger reads an integer that is not negative (RFC 9651 section 3.3.1).
+func structuredInteger(text string) (n uint64, ok bool) {
+	if len(text) == 0 || len(text) > 15 || strings.Trim(text, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	return n, err == nil
+}
+
+// listItems splits a list at the commas that are not in a string (RFC 9651 section 3.1).
+func listItems(field string) (items []string) {
+	for field != "" {
+		n := outsideStrings(field, ',')
+		items = append(items, strings.Trim(field[:n], " \t"))
+		field = field[min(n+1, len(field)):]
+	}
+	return items
+}
+
+// outsideStrings returns the index of the first such byte of text that is in no string, or the length of text.
+func outsideStrings(text string, b byte) int {
+	in := false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case in && text[i] == '\\':
+			i++
+		case text[i] == '"':
+			in = !in
+		case !in && text[i] == b:
+			return i
+		}
+	}
+	return len(text)
+}
+
+// itemParameters reads the parameters of an item that is a string or a token (RFC 9651 section 3.1.2). Of equal keys the last
+// counts.
+func itemParameters(item string) (params map[string]string, ok bool) {
+	n := outsideStrings(item, ';')
+	name := strings.Trim(item[:n], " \t")
+	if name == "" || strings.HasPrefix(name, `"`) != strings.HasSuffix(name, `"`) || name == `"` {
+		return nil, false
+	}
+	params = map[string]string{}
+	for n < len(item) {
+		item = item[n+1:]
+		n = outsideStrings(item, ';')
+		key, value, _ := strings.Cut(strings.Trim(item[:n], " \t"), "=")
+		params[key] = value
+	}
+	return params, true
+}
