@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/amble-crawler/amble/cluster"
@@ -52,8 +53,13 @@ const settingsSchema = "amble.cluster/1"
 // above 1 MiB.
 const mostSettings = 700 << 10
 
-// Check returns the job that the spec describes, or says what is wrong with it. Nothing is changed.
+// Check returns the job that the spec describes, or says what is wrong with it. The error wraps job.ErrProgram if the Config has
+// what no setting can say, such as a Handler: nodes have the settings alone. Nothing is changed.
 func (s *Spec) Check() (cluster.Job, error) {
+	if fields := s.Config.Program(); len(fields) > 0 {
+		return cluster.Job{}, &job.Error{Kind: job.Refused, Err: fmt.Errorf("%w: no setting can say %s, and the nodes of a cluster have the settings alone: leave it out, or crawl on one machine",
+			job.ErrProgram, strings.Join(fields, ", "))}
+	}
 	cfg, err := s.Config.Shared(s.Seeds)
 	if err != nil {
 		return cluster.Job{}, err
