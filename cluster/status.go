@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ type Status struct {
 	Nodes  []NodeStatus
 	Shards []ShardStatus // one for each, in order
 	Left   int64         // of Limits.Pages: not granted to any shard yet
+	// Unstored says why the engine stores nothing just now, such as for lack of room; nil if it does.
+	Unstored error
 }
 
 // Why a job is over.
@@ -54,7 +57,10 @@ type ShardStatus struct {
 	Queue    frontier.Stats
 	Counts   Counts
 	Granted  int64 // with Limits.Pages: how many pages it may fetch in all, those included that it has
-	Lag      int64 // how many bytes its journal has grown since the last snapshot: what another owner would read
+	// Rests is how long hosts wait that share an address, a domain or a rate whose keeper the owner of this shard is: it has taken
+	// the shard over, and does not know what was granted before.
+	Rests time.Duration
+	Lag   int64 // how many bytes its journal has grown since the last snapshot: what another owner would read
 }
 
 // Counts are sums over all of a shard's owners, for [Shard.Count].
@@ -89,8 +95,24 @@ func ReadStatus(ctx context.Context, e Engine) (s Status, err error) {
 		}
 		s.Left = g.Left
 	}
+	s.Unstored = probe(ctx, e)
 	s.Shards, err = readShards(ctx, e, s.Job.Shards)
 	return s, err
+}
+
+// registerProbe is what ReadStatus stores to see whether the engine does.
+const registerProbe = "probe"
+
+// probe stores a register and returns why that is not possible.
+func probe(ctx context.Context, e Registers) error {
+	_, rev, err := e.Load(ctx, registerProbe)
+	if err == nil {
+		_, err = e.Store(ctx, registerProbe, nil, rev)
+	}
+	if errors.Is(err, ErrConflict) { // somebody else has stored it
+		return nil
+	}
+	return err
 }
 
 func readNodes(ctx context.Context, e Registers, ttl time.Duration) (all []NodeStatus, err error) {
@@ -172,7 +194,7 @@ func (s *Shard) status() ShardStatus {
 	idle, _ := s.idle()
 	a := ShardStatus{
 		Number: s.Number, Node: s.node.Name, Epoch: s.Epoch, Answered: true, Idle: idle, Queue: s.store.Stats(), Counts: s.counts(),
-		Lag: s.owner.grown(),
+		Lag: s.owner.grown(), Rests: max(0, time.Until(s.keeper.opens)),
 	}
 	if s.pages != nil {
 		a.Granted, a.Counts.Pages = s.pages.granted()

@@ -19,16 +19,19 @@ import (
 // old, or have no JetStream.
 var ErrServer = errors.New("nats: the servers cannot be used")
 
-// Away reports whether an error of this package may pass by itself: the servers cannot be reached, or a majority of them
-// cannot.
+// Away reports whether an error of this package may pass by itself, or once somebody has seen to the servers: they cannot be
+// reached, or a majority of them cannot, or they have no room.
 func Away(err error) bool {
-	for _, passing := range []error{errAway, nats.ErrTimeout, nats.ErrNoResponders, context.DeadlineExceeded} {
+	for _, passing := range []error{
+		errAway, context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrConnectionClosed, nats.ErrDisconnected,
+		nats.ErrNoServers, jetstream.ErrNoStreamResponse, errUndecided,
+	} {
 		if errors.Is(err, passing) {
 			return true
 		}
 	}
 	var api *jetstream.APIError
-	return errors.As(err, &api) && api.Code == http.StatusServiceUnavailable
+	return errors.As(err, &api) && api.Code >= http.StatusInternalServerError && api.ErrorCode != jetstream.JSErrCodeJetStreamNotEnabledForAccount
 }
 
 // errAway is of servers that cannot be reached.

@@ -16,10 +16,11 @@ import (
 type Checked struct {
 	Shards   int      `json:"shards"`
 	Segments int      `json:"segments"`
-	Visits   int      `json:"visits"`          // that were committed
-	Faults   []string `json:"faults"`          // a sentence for each
-	Dead     int      `json:"dead_letters"`    // messages of inboxes that could not be read: the links in them are lost
-	Damaged  int      `json:"visits_affected"` // visits in segments with a fault
+	Visits   int      `json:"visits"`             // that were committed
+	Faults   []string `json:"faults"`             // a sentence for each
+	Dead     int      `json:"dead_letters"`       // messages of inboxes that could not be read: the links in them are lost
+	Damaged  int      `json:"visits_affected"`    // visits in segments with a fault
+	LeftOut  []string `json:"left_out,omitempty"` // of Collecting.Nodes: regular files
 }
 
 // Check reads every journal from its beginning, or from its latest snapshot, and compares the directories of nodes with what was
@@ -29,7 +30,7 @@ func (c *Collecting) Check(ctx context.Context) (*Checked, error) {
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := nodeDirs(j, c.Nodes)
+	nodes, leftOut, err := nodeDirs(j, c.Nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +38,7 @@ func (c *Collecting) Check(ctx context.Context) (*Checked, error) {
 	if err != nil {
 		return nil, err
 	}
-	res := &Checked{Shards: j.Shards, Faults: []string{}}
+	res := &Checked{Shards: j.Shards, Faults: []string{}, LeftOut: leftOut}
 	q := &queues{engine: c.Engine, dir: tmp}
 	q.config.Key = j.crawl.Canonical.Key
 	for shard := range j.Shards {

@@ -30,6 +30,7 @@ type Collected struct {
 	Segments int
 	Missing  []string // what of which segments is not at hand, a sentence for each
 	Visits   int      // committed in them
+	LeftOut  []string // of Collecting.Nodes: regular files
 	End      string   // why the job is over, as cluster.LoadEnd returns it; "": it is not
 }
 
@@ -71,7 +72,7 @@ type survey struct {
 
 // survey reads all journals. Queues are rebuilt in a temporary directory below near.
 func (c *Collecting) survey(ctx context.Context, j *Job, near string) (*survey, error) {
-	nodes, err := nodeDirs(j, c.Nodes)
+	nodes, leftOut, err := nodeDirs(j, c.Nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +83,7 @@ func (c *Collecting) survey(ctx context.Context, j *Job, near string) (*survey, 
 	if err != nil {
 		return nil, err
 	}
-	s := &survey{res: &Collected{Report: new(crawler.Report)}}
+	s := &survey{res: &Collected{Report: new(crawler.Report), LeftOut: leftOut}}
 	if s.res.End, err = cluster.LoadEnd(ctx, c.Engine); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(tmp))
 	}
@@ -119,24 +120,29 @@ func (s *survey) add(ctx context.Context, q *queues, nodes map[string]string, sh
 	return nil
 }
 
-// nodeDirs returns the directories of nodes by the nodes' names.
-func nodeDirs(j *Job, dirs []string) (map[string]string, error) {
-	nodes := map[string]string{}
+// nodeDirs returns the directories of nodes by the nodes' names, and regular files among dirs, such as a node's log that has a
+// similar name.
+func nodeDirs(j *Job, dirs []string) (nodes map[string]string, leftOut []string, err error) {
+	nodes = map[string]string{}
 	for _, dir := range dirs {
+		if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
+			leftOut = append(leftOut, dir)
+			continue
+		}
 		m, err := readMark(dir)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
-			return nil, &job.Error{Kind: job.Refused, Err: fmt.Errorf("%s is no directory of a node: it has no %s", dir, job.NodeName)}
+			return nil, nil, &job.Error{Kind: job.Refused, Err: fmt.Errorf("%s is no directory of a node: it has no %s", dir, job.NodeName)}
 		case err != nil:
-			return nil, err
+			return nil, nil, err
 		case m.Job != j.id():
-			return nil, &job.Error{Kind: job.Refused, Err: fmt.Errorf("%s is of another job", dir)}
+			return nil, nil, &job.Error{Kind: job.Refused, Err: fmt.Errorf("%s is of another job", dir)}
 		case nodes[m.Node] != "":
-			return nil, &job.Error{Kind: job.Refused, Err: fmt.Errorf("%s and %s are both of node %s: leave out the copy", nodes[m.Node], dir, m.Node)}
+			return nil, nil, &job.Error{Kind: job.Refused, Err: fmt.Errorf("%s and %s are both of node %s: leave out the copy", nodes[m.Node], dir, m.Node)}
 		}
 		nodes[m.Node] = dir
 	}
-	return nodes, nil
+	return nodes, leftOut, nil
 }
 
 // finishOf says how a job ended, in the words of a crawl.

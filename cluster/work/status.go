@@ -21,10 +21,15 @@ type Summary struct {
 	Failed   int64          `json:"failed"`
 	Left     int            `json:"left"` // URLs queued, as far as it is known
 	Limit    int64          `json:"max_pages,omitempty"`
-	Unheard  int            `json:"unheard"`      // shards whose owner has not answered, or that have none: they are not in the counts
-	Dead     int            `json:"dead_letters"` // messages of inboxes that could not be read: the links in them are lost
+	Unheard  int            `json:"unheard"`            // shards whose owner has not answered, or that have none: they are not in the counts
+	Unstored string         `json:"unstored,omitempty"` // why the engine stores nothing just now; "": it does
+	Resting  int            `json:"resting"`            // shards whose owners are new: hosts whose addresses they keep wait
+	Rests    float64        `json:"rests_s"`            // until all of them have waited long enough
+	Dead     int            `json:"dead_letters"`       // messages of inboxes that could not be read: the links in them are lost
 	Nodes    []NodeSummary  `json:"nodes"`
 	List     []ShardSummary `json:"list"`
+
+	at time.Time // when that was
 }
 
 // NodeSummary is a node in a Summary.
@@ -55,6 +60,10 @@ type ShardSummary struct {
 // Summarize sums up the state of a job.
 func Summarize(s *cluster.Status, now time.Time) *Summary {
 	x := &Summary{Shards: len(s.Shards), End: s.End, Limit: s.Job.Limits.Pages, Nodes: []NodeSummary{}, List: []ShardSummary{}}
+	if s.Unstored != nil {
+		x.Unstored = s.Unstored.Error()
+	}
+	x.at = now
 	nodes := map[string]*NodeSummary{}
 	for _, n := range s.Nodes {
 		nodes[n.Name] = &NodeSummary{Name: n.Name, Live: n.Live, Ahead: n.Clock.Ahead.Seconds(), Error: n.Clock.Error.Seconds()}
@@ -63,6 +72,9 @@ func Summarize(s *cluster.Status, now time.Time) *Summary {
 		left := h.Queue.Queued + h.Queue.Waiting + h.Queue.Claimed
 		one := ShardSummary{Shard: h.Number, Epoch: h.Epoch, Idle: h.Idle, Pages: h.Counts.Pages, Left: left, Lag: h.Lag, Dead: h.DeadLetters}
 		x.Dead += h.DeadLetters
+		if h.Rests > 0 {
+			x.Resting, x.Rests = x.Resting+1, max(x.Rests, h.Rests.Seconds())
+		}
 		if !h.Last.IsZero() {
 			one.Since = now.Sub(h.Last).Seconds()
 		}
@@ -97,6 +109,13 @@ func (x *Summary) Text(name string) string {
 		fmt.Fprintf(&b, ", %d requests, %s, %d failed, %d URLs left", x.Requests, cli.Bytes(x.Bytes), x.Failed, x.Left)
 	}
 	b.WriteByte('\n')
+	if x.Unstored != "" {
+		fmt.Fprintf(&b, "The engine stores nothing: %s. Nodes request nothing meanwhile: see to the servers, and to the room on their disks\n", cli.Printable(x.Unstored))
+	}
+	if x.Resting > 0 {
+		until := x.at.Add(time.Duration(x.Rests * float64(time.Second)))
+		fmt.Fprintf(&b, "new owners of %s keep the clocks of some hosts: those rest until %s\n", cli.Plural(x.Resting, "shard"), until.Format("15:04:05"))
+	}
 	if x.Dead > 0 {
 		fmt.Fprintf(&b, "%s of inboxes could not be read and were put aside, links in them are lost: \"amble cluster check\" names them\n", cli.Plural(x.Dead, "message"))
 	}
@@ -132,6 +151,9 @@ func seconds(s float64) time.Duration {
 // Text returns the result as text for users.
 func (c *Checked) Text() string {
 	var b strings.Builder
+	for _, name := range c.LeftOut {
+		fmt.Fprintf(&b, "left out: %s is a file, and no directory of a node\n", cli.Printable(name))
+	}
 	for _, f := range c.Faults {
 		fmt.Fprintf(&b, "fault: %s\n", cli.Printable(f))
 	}

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,16 @@ func TestStatusWhenOver(t *testing.T) {
 		"No node works on it any more; \"amble cluster collect\" makes a job directory of what they have written: n\\x1b2, n1\n"
 	if got := Summarize(s, time.Now()).Text("shop"); got != over {
 		t.Errorf("%q, want %q", got, over)
+	}
+	full := *s
+	full.End, full.Unstored = "", errors.New("no room")
+	full.Shards = []cluster.ShardStatus{{Node: "n1", Answered: true, Rests: 30 * time.Second}}
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	got := Summarize(&full, now).Text("shop")
+	for _, want := range []string{"The engine stores nothing: no room.", "new owners of 1 shard keep the clocks of some hosts: those rest until 03:04:35"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q does not say %q", got, want)
+		}
 	}
 	for name, change := range map[string]func(){
 		"not over":      func() { s.End = "" },

@@ -251,6 +251,17 @@ func TestMissing(t *testing.T) {
 				t.Errorf("%s: %v", dir, err)
 			}
 		}
+		log := filepath.Join(l.dir, "a.log")
+		if err := os.WriteFile(log, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c.Nodes = []string{filepath.Join(l.dir, "a"), log}
+		if res, err = c.Into(t.Context(), filepath.Join(l.dir, "with a log")); err != nil || len(res.LeftOut) != 1 {
+			t.Errorf("with a file among the directories: %+v, %v", res, err)
+		}
+		if res, err := c.Check(t.Context()); err != nil || !strings.Contains(res.Text(), "a.log is a file") {
+			t.Errorf("check with a file among the directories: %+v, %v", res, err)
+		}
 		c.Nodes = []string{l.dir}
 		if _, err := c.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "is no directory of a node") {
 			t.Errorf("check: %v", err)
@@ -351,4 +362,24 @@ func TestAnswerThatNobodyStored(t *testing.T) {
 			t.Errorf("%v, %d could not be known, %v; want no violation and some of those", v.Violations, v.Unknown, err)
 		}
 	})
+}
+
+// TestHandlerIsRefused: what no setting can say is in no node, so a job with it is not created.
+func TestHandlerIsRefused(t *testing.T) {
+	seed, err := weburl.Parse("http://a.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := job.Settings([]job.Setting{{Name: "contact", Values: []string{contact}}}).Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := &Spec{Config: c, Seeds: []weburl.URL{seed}}
+	if _, err := spec.Check(); err != nil {
+		t.Fatal(err)
+	}
+	spec.Config.Crawl.Handler = crawler.HandlerFunc(func(context.Context, *crawler.Visit) error { return nil })
+	if _, err := spec.Check(); !errors.Is(err, job.ErrProgram) || !strings.Contains(err.Error(), "Handler") {
+		t.Errorf("a Handler: %v", err)
+	}
 }

@@ -302,7 +302,10 @@ func TestClusterErrors(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"create", "--cluster", "nats://127.0.0.1:1", "--job", "j", "http://127.0.0.1:1/"}, 2, "is a server running there?"},
+		{[]string{"create", "--cluster", "nats://127.0.0.1:1", "--job", "j", "http://127.0.0.1:1/"}, 9, "is a server running there?"},
+		{[]string{"status", "--cluster", "nats://127.0.0.1:1", "--job", "j"}, 9, "is a server running there?"},
+		{[]string{"check", "--cluster", "nats://127.0.0.1:1", "--job", "j"}, 9, "is a server running there?"},
+		{append([]string{"work", "--job", "j", "-o", node, "--listen", "127.0.0.1:9999"}, at...), 2, "--listen is for a server in this process, and there is none: add --serve"},
 		{[]string{"create", "--cluster", engine, "--cluster-creds", other, "--job", "j", "http://127.0.0.1:1/"}, 2, "refuses the credentials: check --cluster-creds"},
 		{[]string{"work", "--cluster", old, "--job", "j", "-o", node}, 2, "is nats-server 2.9.0: 2.12 or newer is needed"},
 		{append([]string{"work", "--job", "j", "-o", node}, at...), 2, "no such job: j on " + engine + ": create it first, with amble cluster create --job j"},

@@ -36,6 +36,8 @@ func (*clusterCmd) Help() string {
 	amble cluster work --job shops --name node1 -o node1
 	amble cluster collect --job shops -o shops node1 node2
 
+Exit codes: 0 done, 2 usage, 6 output or faults, 9 the servers of the engine cannot be used just now, 130 or 143 interrupted.
+
 One crawl on several machines: docs/cluster.md.`
 }
 
@@ -104,6 +106,8 @@ func clusterError(err error) error {
 		return keyflags.Errors(err)
 	case errors.Is(err, cluster.ErrNoJob) && !errors.Is(err, nats.ErrNoJob):
 		return cli.Exit(cli.ExitUsage, errors.New("the job is not whole, its creation was broken off: repeat amble cluster create"))
+	case nats.Away(err):
+		return cli.Exit(cli.ExitUnavailable, err)
 	}
 	return cli.Exit(cli.ExitUsage, err)
 }

@@ -26,9 +26,13 @@ func (c *clusterStatusCmd) Run(a *app) error {
 			return err
 		}
 		if c.JSON {
-			return cli.PrintJSON(a.out, work.Summarize(&s, time.Now()))
+			err = cli.PrintJSON(a.out, work.Summarize(&s, time.Now()))
+		} else {
+			_, err = a.out.Write([]byte(work.Summarize(&s, time.Now()).Text(c.Job)))
 		}
-		_, err = a.out.Write([]byte(work.Summarize(&s, time.Now()).Text(c.Job)))
+		if err == nil && s.Unstored != nil {
+			err = cli.Exit(cli.ExitUnavailable, fmt.Errorf("the engine stores nothing: %w", s.Unstored))
+		}
 		return err
 	})
 }
@@ -63,6 +67,9 @@ func (c *clusterCollectCmd) Run(a *app) error {
 		}
 		if err := writePage(c.Out); err != nil {
 			return err
+		}
+		for _, name := range res.LeftOut {
+			fmt.Fprintf(a.err, "amble: %s is a file, and no directory of a node: it is left out\n", cli.Printable(name))
 		}
 		var how string
 		if res.End == "" {

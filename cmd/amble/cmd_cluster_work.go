@@ -47,6 +47,9 @@ func (c *clusterWorkCmd) Run(a *app) error {
 	}
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
+	if given := c.Server.given(); !c.WithServer && given != "" {
+		return cli.Usage("%s is for a server in this process, and there is none: add --serve, or leave it out; what a node itself says is in amble cluster status", given)
+	}
 	if c.WithServer {
 		s, err := c.Server.start(a, c.Name, work.EngineDir(c.Out), c.access())
 		if err != nil {
@@ -174,6 +177,28 @@ type serverFlags struct {
 	TLSKey       string   `group:"Server:" name:"tls-key" placeholder:"FILE" help:"Its key."`
 	TLSCA        string   `group:"Server:" name:"tls-ca" placeholder:"FILE" help:"Certificates that those of nodes and other servers must be signed by."`
 }
+
+// given returns a flag that was given, "" if none was.
+func (f *serverFlags) given() string {
+	switch {
+	case f.Listen != defaultListen:
+		return "--listen"
+	case f.RoutesListen != "":
+		return "--routes-listen"
+	case len(f.Routes) > 0:
+		return "--routes"
+	case f.TLSCert != "":
+		return "--tls-cert"
+	case f.TLSKey != "":
+		return "--tls-key"
+	case f.TLSCA != "":
+		return "--tls-ca"
+	}
+	return ""
+}
+
+// defaultListen is the default of --listen.
+const defaultListen = "127.0.0.1:4222"
 
 // start starts a server.
 func (f *serverFlags) start(a *app, name, dir string, by nats.Access) (*natsserver.Server, error) {
