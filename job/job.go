@@ -121,7 +121,8 @@ func Create(dir string, c Config, seeds ...string) (*Job, error) {
 
 // Open resumes the crawl in a directory as it was begun, with the settings in its job.yaml. URLs that ended with one of
 // the outcomes in retry, [crawler.Failed] or [crawler.Deferred], are tried again. The error wraps ErrNoJob, ErrHeld,
-// ErrFinished or ErrProgram, or says what is wrong with the directory.
+// ErrFinished or ErrProgram, or says what is wrong with the directory. A job that
+// another user or machine made is refused if its settings name files, variables or a browser: see [CheckMaker].
 func Open(dir string, retry ...crawler.Outcome) (*Job, error) {
 	c, seeds, err := asBegun(dir)
 	if err != nil {
@@ -151,12 +152,12 @@ func asBegun(dir string) (c Config, seeds []string, err error) {
 	if c, err = all.Config(); err != nil {
 		return c, nil, &Error{Kind: Refused, Err: err}
 	}
-	return c, m.Seeds, nil
+	return c, m.Seeds, CheckMaker(dir, &c)
 }
 
 // Resume is like Open, with other settings where a job allows them: pauses may become longer, limits and outputs may
 // change, and seeds may be added. Settings that decided about URLs in the job (see [Fixed]) must be the same as before.
-// The manifest records the changes.
+// The manifest records the changes. Call [CheckMaker] before, if the settings are from the directory.
 func Resume(dir string, c Config, seeds []string, retry ...crawler.Outcome) (*Job, error) {
 	if err := resumable(dir); err != nil {
 		return nil, err
@@ -446,6 +447,7 @@ func (j *Job) begin(now time.Time, seeds []string) error {
 		run.Changes, j.manifest.Seeds = list, append(j.manifest.Seeds, added...)
 	}
 	m := j.manifest
+	m.Maker = thisMaker()
 	run.Browser = j.config.Browser.Name
 	m.Settings, m.Program, m.Runs = settings, program, append(m.Runs, run)
 	return nil

@@ -13,6 +13,8 @@ type resumeCmd struct {
 
 	Retry keyflags.Words `placeholder:"OUTCOMES" help:"Try again the URLs that ended so: deferred, failed or both (deferred,failed). Pages whose connection broke (cut_short) are failed ones here. Each has a further line in visits.jsonl then."`
 
+	Trust bool `help:"Resume a job that another user or another machine made, with the variables, files and browser that its settings name."`
+
 	crawlFlags
 }
 
@@ -26,6 +28,7 @@ func (*resumeCmd) Help() string {
 	amble resume job --retry deferred,failed
 
 Resumes a crawl that was stopped, killed, or ended by a limit, with the settings in its job.yaml.
+A job that another user or another machine made is resumed with --trust only, if its settings name variables, files or a browser.
 Hosts that were given up are left alone unless --retry says otherwise. Limits and outputs may be changed by flags, pauses be made longer; the manifest keeps what was changed.
 What decided about URLs that were found before (scope, agent, rules, depth) stays.`
 }
@@ -44,6 +47,11 @@ func (c *resumeCmd) Run(a *app, o *keyflags.Origins) error {
 	cfg, err := c.config(o, seeds)
 	if err != nil {
 		return err
+	}
+	if !c.Trust {
+		if err := job.CheckMaker(c.Dir, &cfg); err != nil {
+			return err
+		}
 	}
 	var retry []crawler.Outcome
 	for _, outcome := range c.Retry {

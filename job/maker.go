@@ -1,0 +1,87 @@
+package job
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+
+	"github.com/amble-crawler/amble/internal/safefile"
+)
+
+// Maker says who worked on a job last, and where.
+type Maker struct {
+	User    string `json:"user"`    // ID of the user, as the system has it
+	Machine string `json:"machine"` // SHA-256 of the machine's ID, or of its name if it has none
+}
+
+// thisMaker returns the user and the machine of this process.
+func thisMaker() *Maker {
+	m := &Maker{}
+	if u, err := user.Current(); err == nil {
+		m.User = u.Uid
+	}
+	id, _ := safefile.Read("/etc/machine-id", 4<<10) // some systems have none
+	name, _ := os.Hostname()                         // "" if it is unknown
+	sum := sha256.Sum256([]byte("amble machine " + cmp.Or(strings.TrimSpace(string(id)), name)))
+	m.Machine = hex.EncodeToString(sum[:])
+	return m
+}
+
+// CheckMaker refuses settings of the job in a directory that another user made, or another machine, if they name variables,
+// files or a browser: whoever made the directory chose what would be read and started here. The error names each. A job of a
+// version that did not record its maker counts as made by the owner of its manifest.
+func CheckMaker(dir string, c *Config) error {
+	m, err := readManifest(dir)
+	if err != nil || m == nil {
+		return err
+	}
+	if m.Maker != nil && *m.Maker == *thisMaker() {
+		return nil
+	}
+	if f, err := safefile.OpenOwn(filepath.Join(dir, manifestName)); m.Maker == nil && err == nil {
+		return f.Close()
+	}
+	names := c.outside()
+	if len(names) == 0 {
+		return nil
+	}
+	return refused("job %s was made by another user or on another machine, and its settings name what would be read or started here: %s: see whether you want that, then resume it with --trust",
+		dir, strings.Join(names, ", "))
+}
+
+// outside names the variables, files and programs outside the job directory that a crawl with these settings uses.
+func (c *Config) outside() (names []string) {
+	add := func(f field) {
+		if path, ok := strings.CutPrefix(f.value, "@"); ok {
+			names = append(names, "the file "+path+" (header "+f.name+")")
+		}
+		if variable, ok := strings.CutPrefix(f.value, "env:"); ok {
+			names = append(names, "the environment variable "+variable+" (header "+f.name+")")
+		}
+	}
+	for _, text := range c.Header {
+		if f, err := parseField(text); err == nil {
+			add(f)
+		}
+	}
+	for _, h := range c.Crawl.Hosts {
+		for _, name := range sortedKeys(h.Header) {
+			for _, value := range h.Header[name] {
+				add(field{name: name, value: value})
+			}
+		}
+	}
+	for _, key := range []string{"own-hosts", "opt-out", "since", "load-cookies", "sign"} {
+		if s := KeyNamed(key).of(c); s.Text() != "" {
+			names = append(names, s.Text()+" ("+key+")")
+		}
+	}
+	if c.Browser.Path != "" && c.Crawl.Render.Renders() {
+		names = append(names, "the browser "+c.Browser.Path)
+	}
+	return names
+}
