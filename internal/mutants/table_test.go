@@ -58,8 +58,8 @@ var protections = []mutant{
 	// Crawl-delay and Retry-After: P5, P7.
 	{"Crawl-delay is not obeyed", "politeness/host.go", "if o != nil && o.requestedDelay > d {", "if false {", both, false, seeds{crawl: 1, gate: 1}},
 	{"Crawl-delay of a redirected file counts from the next request", "politeness/host.go", "if d > 0 && p.ended != 0 {", "if false {", gate, false, seeds{gate: 102}},
-	{"Retry-After of a redirect holds nobody else", "politeness/retry.go", "to.Host() != p.url.Host()", "false", gate, false, nil},
-	{"a replay forgets Retry-After of redirects", "politeness/replay.go", "	g.obeyRedirect(now, p, reply)\n", "", gate, false, nil},
+	{"Retry-After of a redirect holds nobody else", "politeness/retry.go", "to.Host() != p.url.Host()", "false", gate, false, seeds{gate: 237}},
+	{"a replay forgets Retry-After of redirects", "politeness/replay.go", "	g.obeyRedirect(now, p, reply)\n", "", gate, false, seeds{gate: 237}},
 	{"the target of a redirect that has to wait too long is requested", "crawler/answer.go", "v.Outcome != Failed && a.cfg.Politeness.LeavesTarget(v.Page.Header, v.Page.Ended)", "false", 0, false, nil},
 	{"RateLimit is ignored", "politeness/health.go", "	h.obeyRateLimit(c, now, r)\n", "", gate, false, nil},
 	{"a long RateLimit ends nothing", "politeness/retry.go", "d > c.MaxRetryAfter", "false", gate, false, nil},
