@@ -137,6 +137,9 @@ func watchedConfig(dir string) (job.Config, error) {
 		return job.Config{}, err
 	}
 	c, err := r.Config()
+	if err == nil {
+		err = job.CheckMaker(dir, &c)
+	}
 	c.Crawl.Limits.Pages, c.Crawl.Limits.Time = crawler.None, 0
 	return c, keyflags.Errors(err)
 }
