@@ -147,7 +147,7 @@ var logCodes = map[string]int{
 	"tls_timeout": logConnect, "tls_unknown_issuer": logConnect, "tls_expired": logConnect, "tls_hostname": logConnect, "tls_certificate": logConnect, "tls_failed": logConnect,
 	"reset": logBroken, "no_answer": logBroken, "cut_short": logBroken, "header_timeout": logTimeout, "idle_timeout": logTimeout, "fetch_timeout": logTimeout,
 	"host_failed": logRetries, "retry_budget": logRetries, "host_budget": logQuota,
-	"robots_unreachable": logRobots, "robots_disallow": logDenied, "usage_signal": logDenied, "opt_out": logPolicy, "no_contact": logPolicy,
+	"robots_unreachable": logRobots, "robots_disallow": logDenied, "usage_signal": logDenied, "opt_out": logPolicy, "challenge": logPolicy, "no_contact": logPolicy,
 }
 
 // logStatus returns the status of the answer, or Heritrix's code for its absence.

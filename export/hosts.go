@@ -34,6 +34,7 @@ const (
 	hostUnsent
 	hostNoAnswer
 	hostTooMany
+	hostWalls
 	hostReceived
 	hostServer // microseconds
 	hostPause  // likewise
@@ -110,6 +111,7 @@ func hostFields() []field[*host] {
 		n("unsent", "attempts of which no byte was sent", hostUnsent),
 		n("no_answer", "requests without an answer, or without an end", hostNoAnswer),
 		n("answers_429", "answers with status 429, all attempts counted", hostTooMany),
+		n("walls", "answers that are a challenge of a bot wall, robots.txt included", hostWalls),
 		n("received", "bytes of bodies, as received", hostReceived),
 		s("server_s", "seconds from the beginnings of requests to their ends", hostServer),
 		s("pause_s", "seconds between requests of one process", hostPause),
@@ -263,7 +265,7 @@ func (s *summer) request(r *Request) error {
 	}
 	h := &host{figures: *f}
 	one := &[hostFigures]int64{hostRequests: 1, hostFirst: r.Start.Written.UnixMicro(), hostReceived: r.End.Bytes, hostPause: r.Pause.Microseconds(), hostOwed: min(r.Pause, r.Owed).Microseconds()}
-	flags := map[int]bool{hostRobots: r.Start.Purpose == "robots", hostRetries: r.Start.Attempt > 0, hostNoAnswer: r.End.Status == 0, hostTooMany: r.End.Status == 429}
+	flags := map[int]bool{hostRobots: r.Start.Purpose == "robots", hostRetries: r.Start.Attempt > 0, hostNoAnswer: r.End.Status == 0, hostTooMany: r.End.Status == 429, hostWalls: r.End.Wall != ""}
 	for i, is := range flags {
 		if is {
 			one[i] = 1

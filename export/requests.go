@@ -190,6 +190,7 @@ func endFields() []field[*Request] {
 		{Column{"aborted", Bool, "broken off by the crawler"}, func(r *Request) Value { return boolean(r.last().Aborted) }},
 		{Column{"retry_after", Text, "Retry-After of the answer, with any status"}, func(r *Request) Value { return text(r.last().RetryAfter) }},
 		{Column{"rate_limit", Text, "item of RateLimit that says that a quota is used up"}, func(r *Request) Value { return text(r.last().RateLimit) }},
+		{Column{"wall", Text, "name of the bot wall whose challenge the answer is"}, func(r *Request) Value { return text(r.last().Wall) }},
 		{Column{"location", Text, "Location of a redirect"}, func(r *Request) Value { return text(r.last().Location) }},
 		{Column{"sha256", Text, "SHA-256 of a robots.txt's body, hexadecimal"}, func(r *Request) Value { return text(r.last().SHA256) }},
 	}

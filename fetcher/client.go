@@ -238,6 +238,9 @@ func (c *Client) Robots(ctx context.Context, u weburl.URL) (politeness.OriginInf
 			return known, err
 		case a != nil && (a.Err != nil || known.Unreachable):
 			known.Source.Status, known.Source.FetchedAt = a.status(), time.Now()
+			if a.Page != nil {
+				known.Source.Wall = a.Page.Wall
+			}
 			return known, a.Err
 		}
 	}

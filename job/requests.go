@@ -153,7 +153,7 @@ func (t *teller) robots(f *rulesFile, u weburl.URL) (*politeness.OriginInfo, err
 		last, info.Known = f.answer, true
 	}
 	info.Source = robots.Source{
-		RobotsURL: u.RobotsURL().String(), Status: last.End.Status, FetchedAt: last.End.Ended, Redirects: f.via,
+		RobotsURL: u.RobotsURL().String(), Status: last.End.Status, Wall: last.End.Wall, FetchedAt: last.End.Ended, Redirects: f.via,
 		Stale: info.Known && f.failed != nil,
 	}
 	if info.Known && info.Statuses.ForStatus(last.End.Status) == robots.Obey {

@@ -32,7 +32,7 @@ var (
 // reasons are the reason codes that are counted by name: those by which visits end in crawls of the web.
 var reasons = []string{
 	"", "http_4xx", "http_5xx",
-	"address_refused", "canceled", "connect_failed", "connect_refused", "connect_timeout", "crawl_delay_long", "cut_short",
+	"address_refused", "canceled", "challenge", "connect_failed", "connect_refused", "connect_timeout", "crawl_delay_long", "cut_short",
 	"dns_failure", "dns_not_found", "dns_timeout", "encoding", "extractor_error", "fetch_timeout", "handler_error", "header_timeout",
 	"header_too_large", "host_budget", "host_failed", "idle_timeout", "length", "malformed_answer", "no_answer", "opt_out", "panic",
 	"port_refused", "ratio", "redirect_bad", "redirect_limit", "redirect_loop", "reset", "retry_after_long", "retry_budget",

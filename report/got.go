@@ -21,7 +21,7 @@ type got struct {
 }
 
 var fates = []keyEntry{
-	{"ok", "fetched"}, {"bad", "answered 4xx or 5xx, or not at all"}, {"sl", "redirected or unchanged"}, {"cd", "refused by a rule"},
+	{"ok", "fetched"}, {"bad", "answered 4xx or 5xx, or not at all"}, {"sl", "redirected or unchanged"}, {"cd", "refused by a rule or a bot wall"},
 	{"mut", "known, over the site's budget"}, {"warn", "left out for another reason"},
 }
 
@@ -31,7 +31,7 @@ func fatesOf(h *digest.Host) []float64 {
 	for _, n := range h.Statuses {
 		wrong += n
 	}
-	wrong = min(wrong, h.Pages()+h.Failed())
+	wrong = min(wrong-h.WallErrors, h.Pages()+h.Failed())
 	good := max(0, h.Pages()-max(0, wrong-h.Outcomes["failed"]))
 	bad := h.Pages() + h.Failed() - good
 	moved := h.Outcomes["redirected"] + h.Outcomes["not_modified"]
@@ -66,7 +66,7 @@ func (s *source) got() got {
 
 // gaps says which sites are not seen as a whole.
 func (s *source) gaps() (texts []string) {
-	var cut, refusing, silent, left []string
+	var cut, refusing, walled, silent, left []string
 	for i := range s.facts.Hosts {
 		h := &s.facts.Hosts[i]
 		switch state, _ := s.state(h); state {
@@ -74,6 +74,8 @@ func (s *source) gaps() (texts []string) {
 			cut = append(cut, site(h.Name))
 		case stateRefuses:
 			refusing = append(refusing, site(h.Name))
+		case stateWalled:
+			walled = append(walled, site(h.Name))
 		case stateNotEntered:
 			silent = append(silent, site(h.Name))
 		case stateLeftOut:
@@ -85,6 +87,9 @@ func (s *source) gaps() (texts []string) {
 	}
 	if len(refusing) > 0 {
 		texts = append(texts, fmt.Sprintf("%s every page that was known (%s)", are(len(refusing), len(s.facts.Hosts), "refuses", "refuse"), some(refusing, 3)))
+	}
+	if len(walled) > 0 {
+		texts = append(texts, fmt.Sprintf("%s answered with challenges of a bot wall, which are no pages (%s)", are(len(walled), len(s.facts.Hosts), "is", "are"), some(walled, 3)))
 	}
 	if len(silent) > 0 {
 		texts = append(texts, fmt.Sprintf("%s not entered, because robots.txt could not be fetched (%s)", are(len(silent), len(s.facts.Hosts), "was", "were"), some(silent, 3)))
@@ -109,6 +114,7 @@ const (
 	stateLeftOut    = "left out"
 	stateCut        = "cut at budget"
 	stateRefuses    = "refuses"
+	stateWalled     = "bot wall"
 	stateNotEntered = "robots.txt: not entered"
 	stateGivenUp    = "given up"
 	stateFailed     = "failed"
@@ -121,6 +127,8 @@ func (s *source) state(h *digest.Host) (state, class string) {
 	switch {
 	case h.Reasons["opt_out"] > 0:
 		return stateLeftOut, "w"
+	case h.Reasons["challenge"] > 0 || h.Pages() == 0 && h.Rules.Wall != "":
+		return stateWalled, "b"
 	case h.Reasons["robots_unreachable"] > 0 || h.Pages() == 0 && h.Rules.Failed > 0:
 		return stateNotEntered, "w"
 	case h.OverBudget() > 0:
@@ -145,7 +153,7 @@ func (s *source) state(h *digest.Host) (state, class string) {
 // seenToTheEnd reports whether counts of a site in this state are those of the site, and not lower bounds.
 func seenToTheEnd(state string) bool {
 	switch state {
-	case stateCut, stateGivenUp, stateUnfinished, stateNotEntered, stateLeftOut:
+	case stateCut, stateGivenUp, stateUnfinished, stateWalled, stateNotEntered, stateLeftOut:
 		return false
 	}
 	return true

@@ -13,13 +13,13 @@ import (
 
 // hostsCSV is a line for each host that is kept in full.
 func (s *source) hostsCSV() []byte {
-	t := newTable("host", "state", "requests", "robots_requests", "retries", "bytes", "server_seconds", "answers_2xx", "answers_3xx", "answers_4xx", "answers_5xx", "no_answer", "answers_429",
+	t := newTable("host", "state", "requests", "robots_requests", "retries", "bytes", "server_seconds", "answers_2xx", "answers_3xx", "answers_4xx", "answers_5xx", "no_answer", "answers_429", "walls",
 		"visits", "pages", "failed", "refused", "over_budget", "same_body", "least_pause_s", "owed_there_s", "least_ratio", "early", "answer_p50_s", "answer_p95_s", "robots_status", "first", "last")
 	for i := range s.facts.Hosts {
 		h := &s.facts.Hosts[i]
 		state, _ := s.state(h)
 		r := h.Row()
-		t.row(h.Name, state, r.Requests, r.Robots, r.Retries, r.Bytes, r.Server, r.Classes[2], r.Classes[3], r.Classes[4], r.Classes[5], r.Classes[0], r.TooMany,
+		t.row(h.Name, state, r.Requests, r.Robots, r.Retries, r.Bytes, r.Server, r.Classes[2], r.Classes[3], r.Classes[4], r.Classes[5], r.Classes[0], r.TooMany, digest.Sum(r.Walls),
 			r.Visits, r.Pages, r.Failed, r.Refused, r.OverBudget, r.Same, r.Least, r.Owed, r.Ratio, r.Early, r.P50, r.P95, r.RobotsStatus, stamp(h.First), stamp(h.Last))
 	}
 	return t.bytes()

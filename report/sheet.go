@@ -152,13 +152,14 @@ type sheetPoliteness struct {
 }
 
 type sheetCost struct {
-	Requests     int     `json:"requests"`
-	Retries      int     `json:"retries"`
-	Bytes        int64   `json:"bytes"`
-	Connections  int     `json:"connections"`
-	Server       float64 `json:"server_seconds"`
-	TooMany      int     `json:"answers_429"`
-	ServerErrors int     `json:"answers_5xx"`
+	Requests     int            `json:"requests"`
+	Retries      int            `json:"retries"`
+	Bytes        int64          `json:"bytes"`
+	Connections  int            `json:"connections"`
+	Server       float64        `json:"server_seconds"`
+	TooMany      int            `json:"answers_429"`
+	ServerErrors int            `json:"answers_5xx"`
+	Walls        map[string]int `json:"walls,omitempty"` // answers that are a challenge of a bot wall, by its name
 }
 
 type sheetVersions struct {
@@ -187,7 +188,7 @@ func (s *source) sheet(written []byte) (*sheet, error) {
 		Got:   sheetGot{t.Pages(), s.hostCount(), t.Size, t.Outcomes, r.Left},
 		Usage: t.Usage, Duplicates: sheetDuplicates{t.Same, t.Near, t.Outcomes["duplicate"]},
 		Politeness: sheetPoliteness{t.Requests, t.Pauses.Owed, t.Pauses.Ratio, t.Early, s.facts.Unjudged},
-		Cost:       sheetCost{t.Requests, t.Retries, t.Bytes, r.Connections, t.Server.Seconds(), t.TooMany, t.Classes[5]},
+		Cost:       sheetCost{t.Requests, t.Retries, t.Bytes, r.Connections, t.Server.Seconds(), t.TooMany, t.Classes[5], t.Walls},
 		Versions:   versions(m), Robots: s.robots(), Unseen: s.unseen(), Censored: s.censoredHosts(), Repeat: s.repeat(),
 	}
 	for _, key := range []string{"max-pages", "max-per-host", "max-bytes", "max-time", "depth", "max-body", "retries"} {

@@ -215,7 +215,8 @@ func (t *sheetText) cost() {
 	t.rows([2]string{"cost", "amount"},
 		[2]string{"Requests", fmt.Sprintf("%s, %s of them repeated", num(c.Requests), num(c.Retries))}, [2]string{"Received", bytesText(c.Bytes)},
 		[2]string{"Connections", num(c.Connections)}, [2]string{"Time of the servers", span(of(c.Server))},
-		[2]string{"Answers 429 and 5xx", fmt.Sprintf("%s and %s", num(c.TooMany), num(c.ServerErrors))})
+		[2]string{"Answers 429 and 5xx", fmt.Sprintf("%s and %s", num(c.TooMany), num(c.ServerErrors))},
+		[2]string{"Challenges of bot walls", wallsText(c.Walls)})
 }
 
 func (t *sheetText) ethics() {

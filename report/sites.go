@@ -47,6 +47,8 @@ func robotsText(r *digest.RobotsState) string {
 	switch {
 	case r.At.IsZero():
 		return "–"
+	case r.Wall != "":
+		return "challenge of " + r.Wall
 	case r.Failed > 1:
 		return fmt.Sprintf("%s, %d times", cmp.Or(statusOf(r.Status), r.Err), r.Failed)
 	case r.Status == 0:
@@ -75,6 +77,9 @@ func others(h *digest.Host) string {
 	}
 	if n := h.Classes[5] - seen[5]; n > 0 {
 		texts = append(texts, fmt.Sprintf("%s × 5xx, repeated", num(n)))
+	}
+	for _, wall := range slices.Sorted(maps.Keys(h.Walls)) {
+		texts = append(texts, fmt.Sprintf("%s × challenge of %s", num(h.Walls[wall]), wall))
 	}
 	if h.Classes[0] > 0 {
 		texts = append(texts, plural(h.Classes[0], "request")+" without answer")

@@ -43,6 +43,7 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 	row(&b, "statuses", r.Statuses)
 	row(&b, "types", r.Types)
 	row(&b, "reasons", r.Reasons)
+	row(&b, "bot walls", r.Walls)
 	row(&b, "links", r.Links)
 	row(&b, "usage", r.Usage)
 	if r.Rejected > 0 {
@@ -50,6 +51,9 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 	}
 	if n := len(r.Unmet); n > 0 {
 		fmt.Fprintf(&b, "  %-10s no host of the crawl is %s%s: these settings did nothing\n", "warning", cli.Printable(strings.Join(r.Unmet[:min(10, n)], " or ")), cli.AndMore(max(0, n-10)))
+	}
+	if n := len(r.HTMLRobots); n > 0 {
+		fmt.Fprintf(&b, "  %-10s robots.txt of %s%s is an HTML page, and has no rules\n", "warning", cli.Printable(strings.Join(r.HTMLRobots[:min(3, n)], " and ")), cli.AndMore(max(0, n-3)))
 	}
 	if n := len(r.Sitemaps); n > 0 {
 		fmt.Fprintf(&b, "  %-10s %s", "sitemaps", cli.Printable(strings.Join(r.Sitemaps[:min(3, n)], " ")))
@@ -147,6 +151,15 @@ func leftText(r *crawler.Report) string {
 
 // LimitName returns a limit by the name of its flag.
 func LimitName(f crawler.Finish) string { return strings.ReplaceAll(string(f), "_", "-") }
+
+// wallsText counts challenges by the name of their wall.
+func wallsText(walls map[string]int) string {
+	var texts []string
+	for _, wall := range slices.Sorted(maps.Keys(walls)) {
+		texts = append(texts, num(walls[wall])+" of "+wall)
+	}
+	return cmp.Or(and(texts...), "none")
+}
 
 // row prints counts, the largest first.
 func row[K cmp.Ordered](b *strings.Builder, name string, counts map[K]int) {

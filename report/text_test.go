@@ -26,6 +26,19 @@ func TestSummaryHoldsOffHostileText(t *testing.T) {
 	}
 }
 
+// TestSummaryNamesBotWalls, and the sites whose robots.txt is an HTML page.
+func TestSummaryNamesBotWalls(t *testing.T) {
+	text := Text(&crawler.Report{Walls: map[string]int{"Anubis": 2, "Cloudflare": 5}, HTMLRobots: []string{"http://a.test", "http://b.test", "http://c.test", "http://d.test"}}, "", nil)
+	for _, want := range []string{
+		"  bot walls  Cloudflare 5, Anubis 2\n",
+		"  warning    robots.txt of http://a.test and http://b.test and http://c.test and 1 more is an HTML page, and has no rules\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q lacks %q", text, want)
+		}
+	}
+}
+
 func TestSummarySaysWhyAHandlerStopped(t *testing.T) {
 	text := Text(&crawler.Report{Finish: crawler.FinishDrained, Stopped: "the list ends\x1b[2J", Left: 3}, "", nil)
 	if want := `stopped because the list ends\x1b[2J, 3 URLs left`; !strings.Contains(text, want) {

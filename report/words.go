@@ -142,7 +142,7 @@ var spellOut = map[string]string{
 	"robots_disallow": "refused by robots.txt", "robots_unreachable": "robots.txt could not be fetched",
 	"host_budget": "over the budget of its site", "retry_budget": "no retry left for its site", "retry_after_long": "the site wanted a longer pause than the crawl waits",
 	"crawl_delay_long": "the site wants longer pauses than the crawl makes", "host_failed": "its site failed too often",
-	"opt_out": "its site is on the opt-out list", "usage_signal": "the site disallows the use", "no_contact": "the crawl has no contact",
+	"opt_out": "its site is on the opt-out list", "usage_signal": "the site disallows the use", "challenge": "a bot wall answers for the site", "no_contact": "the crawl has no contact",
 	"scope": "out of scope", "redirect_limit": "too many redirects", "redirect_loop": "redirects in a circle", "redirect_bad": "a redirect to nowhere",
 	"same_body": "the same page as too many others", "type": "not a wanted type", "unwanted": "not a wanted type",
 	"dns_not_found": "no such name", "dns_timeout": "no answer from the name server", "dns_failure": "the name server failed",

@@ -10,6 +10,7 @@ import (
 type Source struct {
 	RobotsURL string    // the origin's /robots.txt, as first requested
 	Status    int       // of the last answer; 0 when there was none
+	Wall      string    // the bot wall whose challenge the last answer is; "" if it is none
 	FetchedAt time.Time // when that answer, or its absence, was noted
 	Redirects []string  // the addresses it was redirected to, in order
 	SHA256    [32]byte  // of the body as received; zero without one
@@ -108,6 +109,9 @@ func (s Source) String() string {
 		notes = append(notes, strconv.Itoa(s.Status))
 	} else if !s.FetchedAt.IsZero() {
 		notes = append(notes, "no answer")
+	}
+	if s.Wall != "" {
+		notes = append(notes, "a challenge of "+s.Wall)
 	}
 	if !s.FetchedAt.IsZero() {
 		notes = append(notes, s.when())

@@ -228,6 +228,8 @@ func (c *crawlFlags) verdict(cfg *job.Config, end *ending, err error) error {
 		return cli.Exit(cli.ExitNothing, errors.New(view.Unreachable(end.vain)))
 	case end.Finish == crawler.FinishErrors:
 		return cli.Exit(cli.ExitFailures, fmt.Errorf("ended because %s failed (--max-errors)", cli.Plural(cfg.Crawl.Limits.Errors, "URL")))
+	case len(end.WalledSeeds) > 0:
+		return cli.Exit(cli.ExitWall, errors.New(view.Walled(end.WalledSeeds)))
 	case end.Pages+end.Outcomes[crawler.NotModified] == 0:
 		return cli.Exit(cli.ExitNothing, errors.New("nothing was fetched"+end.seeds))
 	case c.FailOnLimit && end.Finish.Limit():

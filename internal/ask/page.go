@@ -74,6 +74,9 @@ func Page(v *view.View, cfg crawler.Config, u weburl.URL, see func(*crawler.Visi
 	if errors.As(err, &vain) {
 		return cli.Exit(cli.ExitNothing, errors.New(view.Unreachable(vain)))
 	}
+	if err == nil && len(rep.WalledSeeds) > 0 {
+		return cli.Exit(cli.ExitWall, errors.New(view.Walled(rep.WalledSeeds)))
+	}
 	if err == nil && rep.Pages == 0 {
 		err = cli.Exit(cli.ExitNothing, errors.New("the page was not fetched"+w.SeedsFate()))
 	}

@@ -21,6 +21,7 @@ const (
 	ExitLimit       = 5 // a limit ended the crawl, with --fail-on-limit
 	ExitOutput      = 6 // output or disk
 	ExitPoliteness  = 7 // the politeness check failed
+	ExitWall        = 8 // a bot wall kept a seed from being fetched
 	ExitUnavailable = 9 // servers that the command needs cannot be used just now
 	ExitInterrupted = 130
 	ExitTerminated  = 143

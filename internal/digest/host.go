@@ -11,34 +11,36 @@ import (
 type Host struct {
 	Name string // host:port; "" of all
 
-	Requests int           // that began, robots.txt included
-	Robots   int           // of them, for a robots.txt or what it redirects to
-	Sitemaps int           // of them, for a sitemap
-	Unsent   int           // attempts of which no byte was sent
-	Cut      int           // of Requests, without an end: the process ended first, or they are under way
-	Retries  int           // of Requests, further attempts at a URL
-	Classes  [6]int        // of answers: by the first digit of the status; 0: no answer
-	TooMany  int           // answers with status 429
-	Bytes    int64         // of bodies, as received
-	Server   time.Duration // from the start of a request to its end, of all requests
-	Answers  Histogram     // of these times, in nanoseconds, of requests that were answered
-	First    time.Time     // the start of the first request
-	Last     time.Time     // the end of the last
+	Requests int            // that began, robots.txt included
+	Robots   int            // of them, for a robots.txt or what it redirects to
+	Sitemaps int            // of them, for a sitemap
+	Unsent   int            // attempts of which no byte was sent
+	Cut      int            // of Requests, without an end: the process ended first, or they are under way
+	Retries  int            // of Requests, further attempts at a URL
+	Classes  [6]int         // of answers: by the first digit of the status; 0: no answer
+	TooMany  int            // answers with status 429
+	Walls    map[string]int // answers that are a challenge of a bot wall, by its name; those for a robots.txt, too
+	Bytes    int64          // of bodies, as received
+	Server   time.Duration  // from the start of a request to its end, of all requests
+	Answers  Histogram      // of these times, in nanoseconds, of requests that were answered
+	First    time.Time      // the start of the first request
+	Last     time.Time      // the end of the last
 
 	Pauses Pauses
 	Early  int  // requests that were too early, or broke another rule of pace; must be 0
 	Wait   Wait // what the host waits for
 
-	Visits   int            // URLs with an outcome
-	Outcomes map[string]int // of them
-	Reasons  map[string]int // of them, without ""
-	Statuses map[int]int    // of visits, of the final answer; those of 4xx and 5xx alone
-	Depth    int            // of the deepest page that was fetched
-	Same     int            // pages with the body of an earlier one
-	Near     int            // pages that are nearly the same as an earlier one
-	Size     int64          // bytes of pages fetched, decoded
-	Usage    map[string]int // visits by what the site says of a use, as "train-ai disallow"
-	Rules    RobotsState
+	Visits     int            // URLs with an outcome
+	Outcomes   map[string]int // of them
+	Reasons    map[string]int // of them, without ""
+	Statuses   map[int]int    // of visits, of the final answer; those of 4xx and 5xx alone
+	WallErrors int            // of Statuses, those of challenges
+	Depth      int            // of the deepest page that was fetched
+	Same       int            // pages with the body of an earlier one
+	Near       int            // pages that are nearly the same as an earlier one
+	Size       int64          // bytes of pages fetched, decoded
+	Usage      map[string]int // visits by what the site says of a use, as "train-ai disallow"
+	Rules      RobotsState
 
 	lane  lane
 	ended time.Time // of the last request
@@ -51,7 +53,8 @@ type RobotsState struct {
 	Status int    // 0: no answer
 	Err    string // why there was none
 	SHA256 string
-	Failed int // consecutive attempts that were not answered or answered with 429 or 5xx
+	Wall   string // the bot wall that answered, "" if none did
+	Failed int    // consecutive attempts that were not answered, or answered with 202, 429, 5xx or a challenge
 }
 
 // Wait is what a host waits for.

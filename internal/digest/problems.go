@@ -48,8 +48,11 @@ func IsProblem(v *sink.Record) bool {
 	return true
 }
 
+// challenge is the reason of visits that a bot wall answered.
+const challenge = "challenge"
+
 func problemStatus(v *sink.Record) int {
-	if v.Status >= 400 {
+	if v.Status >= 400 && v.Reason != challenge {
 		return v.Status
 	}
 	return 0

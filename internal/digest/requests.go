@@ -287,6 +287,9 @@ func (h *Host) end(e *ledger.Entry, s *start) {
 	h.Cut--
 	h.Bytes += e.Bytes
 	h.Classes[classOf(e.Status)]++
+	if e.Wall != "" {
+		count(&h.Walls, e.Wall)
+	}
 	if e.Status == 429 {
 		h.TooMany++
 	}
@@ -311,7 +314,7 @@ func classOf(status int) int {
 
 // note notes an answer for a robots.txt.
 func (r *RobotsState) note(e *ledger.Entry) {
-	r.At, r.Status, r.Err, r.SHA256 = e.Ended, e.Status, cut(e.Err), e.SHA256
+	r.At, r.Status, r.Err, r.SHA256, r.Wall = e.Ended, e.Status, cut(e.Err), e.SHA256, cut(e.Wall)
 	if e.Wall != "" || e.Status == 0 || e.Status == 202 || e.Status == 429 || e.Status >= 500 {
 		r.Failed++
 	} else {

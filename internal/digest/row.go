@@ -14,6 +14,7 @@ type Row struct {
 	Retries  int            `json:"retries,omitempty"`
 	Classes  [6]int         `json:"answers"` // by the first digit of the status; 0: no answer
 	TooMany  int            `json:"answers_429,omitempty"`
+	Walls    map[string]int `json:"walls,omitempty"` // challenges of bot walls, by name
 	Bytes    int64          `json:"bytes"`
 	Server   float64        `json:"server_seconds"`
 	Pauses   int            `json:"pauses"`
@@ -41,12 +42,20 @@ type Row struct {
 // Row returns the host in the form of report.json.
 func (h *Host) Row() Row {
 	return Row{
-		Host: h.Name, Requests: h.Requests, Robots: h.Robots, Retries: h.Retries, Classes: h.Classes, TooMany: h.TooMany, Bytes: h.Bytes,
+		Host: h.Name, Requests: h.Requests, Robots: h.Robots, Retries: h.Retries, Classes: h.Classes, TooMany: h.TooMany, Walls: maps.Clone(h.Walls), Bytes: h.Bytes,
 		Server: seconds(h.Server), Pauses: h.Pauses.Count, Least: seconds(h.Pauses.Least), Owed: seconds(h.Pauses.Due), Ratio: rounded(h.Pauses.Ratio), Early: h.Early,
 		P50: seconds(time.Duration(h.Answers.Quantile(0.5))), P95: seconds(time.Duration(h.Answers.Quantile(0.95))),
 		Visits: h.Visits, Outcomes: maps.Clone(h.Outcomes), Reasons: maps.Clone(h.Reasons), Same: h.Same, First: h.First.UTC(), Last: h.Last.UTC(),
 		RobotsStatus: h.Rules.Status, Pages: h.Pages(), Failed: h.Failed(), Refused: h.Refused(), OverBudget: h.OverBudget(),
 	}
+}
+
+// Sum returns the sum of counts.
+func Sum(counts map[string]int) (n int) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
 }
 
 func seconds(d time.Duration) float64 { return rounded(d.Seconds()) }

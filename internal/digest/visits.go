@@ -52,6 +52,9 @@ func (h *Host) visit(v *sink.Record, fetched bool) {
 		}
 		if _, known := h.Statuses[v.Status]; known || len(h.Statuses) < mostNames {
 			h.Statuses[v.Status]++
+			if v.Reason == challenge {
+				h.WallErrors++
+			}
 		}
 	}
 	if fetched {

@@ -89,7 +89,11 @@ func (q Question) decided(x *job.AccountRequest) string {
 
 // robotsText adds a robots.txt as it was received.
 func robotsText(b *strings.Builder, r *job.Reader, q *job.AccountRequest) {
-	fmt.Fprintf(b, "\n%s, read at %s, status %d, SHA-256 %s\n", cli.Printable(q.Start.URL), q.End.Ended.UTC().Format("2006-01-02 15:04:05"), q.End.Status, cli.Printable(q.End.SHA256))
+	wall := ""
+	if q.End.Wall != "" {
+		wall = ", a challenge of " + q.End.Wall
+	}
+	fmt.Fprintf(b, "\n%s, read at %s, status %d%s, SHA-256 %s\n", cli.Printable(q.Start.URL), q.End.Ended.UTC().Format("2006-01-02 15:04:05"), q.End.Status, cli.Printable(wall), cli.Printable(q.End.SHA256))
 	if q.End.Status < 200 || q.End.Status > 299 {
 		return
 	}

@@ -94,7 +94,11 @@ func endText(r *job.Request, whose string) string {
 	case r.End.Err != "":
 		return r.End.Err
 	}
-	return fmt.Sprintf("status %d, %s", r.End.Status, cli.Bytes(r.End.Bytes))
+	text := fmt.Sprintf("status %d, %s", r.End.Status, cli.Bytes(r.End.Bytes))
+	if r.End.Wall != "" {
+		text += ", a challenge of " + r.End.Wall
+	}
+	return text
 }
 
 func clauseText(c ledger.Clause) string {

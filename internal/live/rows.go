@@ -111,6 +111,8 @@ func hostState(r *recent, h *digest.Host, s *plan.Site, info *politeness.HostInf
 		return "ready", ""
 	case h.OverBudget() > 0:
 		return "budget reached", "w"
+	case h.Reasons[politeness.ReasonChallenge] > 0 || h.Rules.Wall != "" && h.Pages() == 0:
+		return "bot wall", "b"
 	case h.Reasons[politeness.ReasonRobotsUnreachable] > 0:
 		return "not entered: robots.txt", "b"
 	case h.Pages() == 0 && h.Refused() > 0:
@@ -153,6 +155,7 @@ func trouble(h *digest.Host) string {
 		add(h.Statuses[s], fmt.Sprint(s))
 	}
 	add(h.Classes[5], "5xx")
+	add(digest.Sum(h.Walls), "bot wall")
 	add(h.Classes[0]-h.Cut, "no answer")
 	return text
 }

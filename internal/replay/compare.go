@@ -15,6 +15,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
 )
 
@@ -65,6 +66,7 @@ func (x *comparison) skipped(v *sink.Record) bool {
 	p := x.pages[hashOf(v.URL)]
 	switch {
 	case p != nil && p.line != x.line:
+	case v.Reason == politeness.ReasonChallenge: // its answer is not kept
 	case v.Status > 0 || v.Outcome != string(crawler.Deferred) && v.Outcome != string(crawler.Failed):
 		return false
 	case v.Reason == crawler.ReasonHostBudget && !strings.HasPrefix(v.Rule, "hosts: "):

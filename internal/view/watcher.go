@@ -120,6 +120,19 @@ func Unreachable(e *crawler.UnreachableError) string {
 	return b.String()
 }
 
+// Walled says which seeds a bot wall kept from being fetched, and what can be done about it.
+func Walled(seeds []crawler.WalledSeed) string {
+	var texts []string
+	for _, s := range seeds[:min(len(seeds), mostTold)] {
+		wall := "a bot wall"
+		if s.Wall != "" {
+			wall += " (" + s.Wall + ")"
+		}
+		texts = append(texts, cli.Printable(fmt.Sprintf("%s answers for the seed %s", wall, s.URL)))
+	}
+	return strings.Join(texts, "; ") + cli.AndMore(len(seeds)-len(texts)) + ": amble does not solve challenges; ask the operator of the site to let your crawl pass"
+}
+
 // fate describes the outcome of a URL that was not fetched.
 func fate(v *crawler.Visit) string {
 	text := string(v.Outcome)
