@@ -167,7 +167,8 @@ func (a *attempt) read(k *linker, v *Visit) []frontier.Request {
 	}
 	metas := metasOf(doc)
 	v.Directives = a.cfg.directives(v, metas)
-	v.Usage = robots.PageUsage(a.gate.Origin(v.URL).Group, v.URL.PathQuery(), v.Page.Header, metas, v.Directives)
+	a.group = a.gate.Origin(v.URL).Group
+	v.Usage = robots.PageUsage(a.group, v.URL.PathQuery(), v.Page.Header, metas, v.Directives)
 	if use := a.cfg.refusedUse(v); use != "" {
 		v.Outcome, v.Reason, v.Detail = Refused, politeness.ReasonUsage, "refused: the page disallows the use "+use
 		return nil
@@ -207,7 +208,10 @@ func metasOf(doc *extract.Document) []robots.Meta {
 
 // directives returns the page's robots directives, from both of its headers and META elements.
 func (c *Config) directives(v *Visit, metas []robots.Meta) robots.Directives {
-	opts := []robots.Option{robots.WithRobotsTag(v.Page.Header.Values("Robots-Tag")...)}
+	var opts []robots.Option
+	if values := v.Page.Header.Values("Robots-Tag"); len(values) > 0 {
+		opts = append(opts, robots.WithRobotsTag(values...))
+	}
 	if c.RevisitedDirectives {
 		opts = append(opts, robots.WithDialect(robots.Revisited1996))
 	}

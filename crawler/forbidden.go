@@ -31,6 +31,13 @@ func (f *forbidden) add(host string, n int) int {
 	return f.by[host]
 }
 
+// none reports whether no host has any.
+func (f *forbidden) none() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.by) == 0
+}
+
 // ended notes that a URL of a host was refused.
 func (f *forbidden) ended(host string) {
 	f.mu.Lock()
@@ -53,15 +60,17 @@ func (a *attempt) readyAt(links []frontier.Request) time.Time {
 	if !a.sent || a.counter == nil {
 		return a.ready
 	}
-	group := a.gate.Origin(u).Group
 	own, more := 0, 0
 	for i := range links {
 		if links[i].URL.Origin() == u.Origin() {
 			own++
-			if forbids(group, links[i].URL) {
+			if forbids(a.group, links[i].URL) {
 				more++
 			}
 		}
+	}
+	if more == 0 && a.forbidden.none() {
+		return a.ready
 	}
 	host := u.Host()
 	left := a.counter.HostPending(host) - 1 + own // without the claim

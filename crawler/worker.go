@@ -62,7 +62,7 @@ func (r *run) claim(claims context.Context) (frontier.Claim, error) {
 
 // take begins the life of a claim.
 func (a *attempt) take(c frontier.Claim) {
-	a.claim, a.ready, a.sent, a.reserved, a.values = c, time.Time{}, false, reservation{run: a.run, ticket: true}, nil
+	a.claim, a.ready, a.sent, a.group, a.reserved, a.values = c, time.Time{}, false, nil, reservation{run: a.run, ticket: true}, nil
 }
 
 // attempt is the life of one URL from its claim to its settlement; a worker reuses its attempt for the next
@@ -70,8 +70,9 @@ func (a *attempt) take(c frontier.Claim) {
 type attempt struct {
 	*run
 	claim    frontier.Claim
-	ready    time.Time // from when the host may be requested again; zero: unchanged
-	sent     bool      // a request was made, and ready is when its pause ends
+	ready    time.Time     // from when the host may be requested again; zero: unchanged
+	sent     bool          // a request was made, and ready is when its pause ends
+	group    *robots.Group // the rules that apply to the page that was read; nil: none was
 	reserved reservation
 	share    share             // its share of the memory for pages
 	values   map[string][]byte // to be committed with its end: those of a rendering

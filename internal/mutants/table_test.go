@@ -39,7 +39,7 @@ var protections = []mutant{
 	{"a time-out is a failure of the page", "politeness/health.go", ", isTimeout(r.Err):", ":", gate, false, seeds{gate: 2285}},
 	{"a chain of sitemap indexes has no end", "crawler/sitemaps.go", "c.Depth < maxIndexLevels", "true", 0, false, nil},
 	{"a sitemap counts for no budget", "crawler/answer.go", "a.reserved.page = true // a sitemap", "// a sitemap", 0, false, nil},
-	{"Robots-Tag is ignored", "crawler/answer.go", "robots.WithRobotsTag(v.Page.Header.Values(\"Robots-Tag\")...)", "", 0, false, nil},
+	{"Robots-Tag is ignored", "crawler/answer.go", "opts = append(opts, robots.WithRobotsTag(values...))", "_ = values", 0, false, nil},
 	{"sitemaps precede all pages", "crawler/order.go", "127\n	}\n	return 0", "127\n	}\n	return 1", 0, false, nil},
 	{"a resource is for no page", "politeness/admit.go", " || (q.Purpose == Resource) == q.For.IsZero()", "", 0, false, nil},
 	{"a replay takes a resource for the robots.txt of its page", "politeness/line.go", " || e.purpose() == Resource", "", 0, false, nil},
