@@ -74,7 +74,11 @@ func run(root, file string, update bool, reason string) error {
 		if f.value > limits[f.name].value && !first {
 			why = reason
 		}
-		fmt.Fprintln(&b, strings.TrimSuffix(fmt.Sprintf("%d\t%s\t%s", f.value, f.name, why), "\t"))
+		value := f.value
+		if value > 10_000 { // lines: the next full hundred, so that a small mend needs no entry
+			value = (value + 100) / 100 * 100
+		}
+		fmt.Fprintln(&b, strings.TrimSuffix(fmt.Sprintf("%d\t%s\t%s", value, f.name, why), "\t"))
 	}
 	return os.WriteFile(file, []byte(b.String()), 0o644)
 }
