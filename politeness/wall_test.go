@@ -56,9 +56,9 @@ func TestP5WallsLengthenThePauseAndEndTheHost(t *testing.T) {
 		b := newClient(t, Config{Ledger: &record})
 		b.ready("https://a.test/", openFile)
 		wall := Reply{Status: 200, Wall: "DataDome"}
-		for i, wait := range []time.Duration{1, 2, 4, 8} {
-			if ready := b.send(b.patient("https://a.test/", "192.0.2.1"), 0, wall); time.Until(ready) != wait*time.Second {
-				t.Errorf("wall %d: the host rests %v, want %v", i+1, time.Until(ready), wait*time.Second)
+		for i, wait := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second} {
+			if ready := b.send(b.patient("https://a.test/", "192.0.2.1"), 0, wall); time.Until(ready) != wait {
+				t.Errorf("wall %d: the host rests %v, want %v", i+1, time.Until(ready), wait)
 			}
 		}
 		b.page("https://a.test/", "192.0.2.1", Reply{Status: 200})
