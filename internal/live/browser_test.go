@@ -267,12 +267,19 @@ func TestInABrowser(t *testing.T) {
 		t.Errorf("without scripts: %q, %s", refresh, plain.Text())
 	}
 
+	// The answer to an order may come after the news that the crawl is over, which must stay.
+	p.Eval(`(() => {
+		const come = new Promise(done => { window.answered = done }), fetched = window.fetch;
+		window.fetch = (...of) => { window.order = fetched(...of).finally(() => come); return window.order };
+	})()`, nil)
 	p.Eval(`document.querySelector("#drain").open = true`, nil)
 	click("#drain button")
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
 	o.Close()
+	says("The process that served this page has ended")
+	p.Eval(`answered(); order.catch(() => {}).then(() => new Promise(done => setTimeout(() => done(0))))`, nil)
 	says("The process that served this page has ended")
 	for _, line := range slices.Concat(p.Console(), plain.Console()) {
 		if !strings.Contains(line, "ERR_CONNECTION") {

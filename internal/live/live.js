@@ -4,7 +4,9 @@
 (() => {
   const live = document.getElementById('live'), lost = document.getElementById('lost');
 
+  let over = false; // what is said then is the last word
   const say = (text) => {
+    if (over) return;
     lost.textContent = text;
     lost.hidden = !text;
   };
@@ -52,7 +54,7 @@
   const watch = () => {
     const events = new EventSource('events');
     events.onmessage = (e) => { say(''); show(e.data); };
-    events.addEventListener('over', () => { events.close(); say('The process that served this page has ended. What is shown is how it was in its last second.'); });
+    events.addEventListener('over', () => { events.close(); say('The process that served this page has ended. What is shown is how it was in its last second.'); over = true; });
     events.onerror = () => {
       say(events.readyState === EventSource.CLOSED ? 'This page is not updated: too many watch at the same time, or its process has ended. Reload it to try again.' : 'No connection to the crawl; trying again.');
     };
