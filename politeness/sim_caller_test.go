@@ -126,7 +126,7 @@ func (c *caller) nameless(u, next weburl.URL) {
 	before := c.disk.lines
 	ready := c.gate.Failed(u, next, errors.New("no such host"))
 	c.judge.nameless(u, next, c.recorded(before))
-	c.disk.save(c.judge.facts, false)
+	c.disk.save(c.judge, false)
 	c.again(u, ready)
 }
 
@@ -159,7 +159,7 @@ type flight struct {
 // handBack reports a Permit that was not used when others have been granted since, right after a snapshot and
 // right before the end: does the next process know when the last one was granted?
 func (f *flight) handBack() {
-	f.disk.save(f.judge.facts, true)
+	f.disk.save(f.judge, true)
 	f.report(politeness.Reply{Aborted: true}, nil)
 	f.plan(0, f.restart)
 }
@@ -208,7 +208,7 @@ func (f *flight) begin(g politeness.Grant) bool {
 		f.judge.start(f.use, g)
 		f.sent(g, before)
 	}
-	f.disk.save(f.judge.facts, false)
+	f.disk.save(f.judge, false)
 	if err != nil && !errors.Is(err, politeness.ErrUsed) {
 		f.report(politeness.Reply{Err: err, Aborted: true}, nil)
 	}
@@ -249,7 +249,7 @@ func (f *flight) report(r politeness.Reply, a *answer) {
 	}
 	f.judge.end(f.use, r, a, f.recorded(before))
 	f.judge.waits(f.use.wanted, ready)
-	f.disk.save(f.judge.facts, false)
+	f.disk.save(f.judge, false)
 	if a != nil && (a.asks || a.status >= 500 || a.file != nil && a.file.delay > 0) && f.rng.IntN(8) == 0 {
 		f.plan(0, f.restart) // does the next process know?
 	}

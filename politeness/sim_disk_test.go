@@ -37,10 +37,11 @@ type disk struct {
 	needed    bool // the ledger does not tell all that the first of them does
 }
 
-// saved is a snapshot and how many facts it includes.
+// saved is a snapshot, which includes all facts of its own past, and how many facts there were when it was made.
 type saved struct {
 	b     []byte
 	facts int
+	past  []fact
 }
 
 var errDisk = errors.New("no space left on device")
@@ -89,13 +90,13 @@ func (d *disk) Write(line []byte) (n int, err error) {
 }
 
 // save keeps a snapshot, or the one that was requested while the last line was written.
-func (d *disk) save(facts int, now bool) {
+func (d *disk) save(j *judge, now bool) {
 	if d.taking != nil {
-		d.snapshots = append(d.snapshots, saved{<-d.taking, facts})
+		d.snapshots = append(d.snapshots, j.save(<-d.taking))
 		d.taking = nil
 	}
 	if now {
-		d.snapshots = append(d.snapshots, saved{d.take(), facts})
+		d.snapshots = append(d.snapshots, j.save(d.take()))
 	}
 }
 

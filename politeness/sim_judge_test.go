@@ -38,7 +38,16 @@ type fact struct {
 	number  int
 	durable bool
 	lost    map[*robotsFile]bool // bodies, since a restart that had to learn it from the ledger
+	cut     *use                 // that a restart ended
 	apply   func(*law)
+}
+
+// save returns a snapshot of this moment.
+func (j *judge) save(b []byte) saved { return saved{b, j.facts, slices.Clip(j.past)} }
+
+// includes reports whether the snapshot has the end of u.
+func (s saved) includes(u *use) bool {
+	return u.over && slices.ContainsFunc(s.past, func(f fact) bool { return f.number == u.ended })
 }
 
 // use is one attempt at a URL: a connection, and the request on it.
@@ -326,38 +335,43 @@ func (j *judge) waits(u weburl.URL, until time.Time) {
 	}
 }
 
-// restart lets another process go on: by a snapshot alone, of the last moment, or by one that has the
-// first facts, and by what lines say of the others, except for bodies that are lost.
-func (j *judge) restart(replayed bool, first int, lost map[*robotsFile]bool) {
+// restart lets another process go on: by a snapshot alone, of the last moment; or by one that includes its own past, which may
+// be that of a process before the last, and by what lines say of all facts since then, except for bodies that are lost.
+func (j *judge) restart(replayed bool, s saved, lost map[*robotsFile]bool) {
 	now := time.Now()
-	j.note("restart, replayed %v, facts from %d of %d on, %d bodies lost", replayed, first, j.facts, len(lost))
-	past := j.past
+	j.note("restart, replayed %v, facts from %d of %d on, %d bodies lost", replayed, s.facts, j.facts, len(lost))
 	if replayed {
-		j.law, j.past = newLaw(j.config), nil
+		j.resume(s, lost)
+	} else {
+		for i := range j.past {
+			j.past[i].durable = true
+		}
 	}
-	for i, f := range past {
-		if !replayed {
-			past[i].durable = true
-			continue
-		}
-		if !f.durable && f.number >= first {
-			continue
-		}
-		if f.number >= first {
-			f.lost = lost
-		}
-		j.law.lost = f.lost
-		f.apply(j.law)
-		j.past = append(j.past, f)
-	}
-	j.law.lost = nil
 	for _, u := range j.uses { // cut off: it is unknown when the server was done
-		if began := u.began; replayed && !began.IsZero() && (!u.over || u.ended >= first) || !replayed && u.dialled && !u.over && !u.lapsed(now, j.config.PermitTTL) {
+		if began := u.began; replayed && !began.IsZero() && (!u.over || u.ended >= s.facts) || !replayed && u.dialled && !u.over && !u.lapsed(now, j.config.PermitTTL) {
 			j.happened(true, func(l *law) { l.over(u, now, began, politeness.Reply{Aborted: true}, nil, true) })
+			j.past[len(j.past)-1].cut = u
 		}
 	}
 	j.uses, j.forgetful = nil, true
 	if replayed {
 		j.law.opening = now.Add(max(j.config.Delay, politeness.MinDelay))
 	}
+}
+
+// resume makes the law again from the facts that a snapshot includes, and from those with a line since then.
+func (j *judge) resume(s saved, lost map[*robotsFile]bool) {
+	past := slices.Clone(s.past)
+	for _, f := range j.past {
+		if f.durable && f.number >= s.facts && (f.cut == nil || !s.includes(f.cut)) {
+			f.lost = lost
+			past = append(past, f)
+		}
+	}
+	j.law, j.past = newLaw(j.config), past
+	for _, f := range past {
+		j.law.lost = f.lost
+		f.apply(j.law)
+	}
+	j.law.lost = nil
 }

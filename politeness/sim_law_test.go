@@ -296,17 +296,18 @@ func (l *law) nameless(at time.Time, u, next weburl.URL, asking bool) {
 func (l *law) answered(u *use, at, tried time.Time, r politeness.Reply, a *answer) {
 	o := l.origin(u.wanted)
 	o.hop = ""
+	ended := ledger.Ceil(r.Ended) // all times of lines are whole microseconds
 	switch s := r.Status; {
 	case r.Err != nil, r.Wall != "", s < 200, s == 202, s >= 500, s == 429, r.Truncated == politeness.CutShort, r.Truncated == politeness.CutIdle:
 		l.unreachable(o, at, tried, a)
 	case s < 300:
-		l.know(u, r.Ended, a.life, a.file)
+		l.know(u, ended, a.life, a.file)
 	case s < 400 && a.to != "" && u.hops < maxHops:
 		o.hop, o.hops = a.to, u.hops+1
 	case (s == 401 || s == 403) && l.config.ForbiddenDenies:
-		l.know(u, r.Ended, a.life, closed)
+		l.know(u, ended, a.life, closed)
 	default:
-		l.know(u, r.Ended, a.life, nil)
+		l.know(u, ended, a.life, nil)
 	}
 }
 

@@ -238,7 +238,7 @@ func (h *history) plan(d time.Duration, do func()) {
 func (h *history) step() {
 	switch h.rng.IntN(60 * min(3, h.care)) {
 	case 0, 1:
-		h.disk.save(h.judge.facts, true)
+		h.disk.save(h.judge, true)
 	case 2:
 		h.restart()
 	case 3:
@@ -284,7 +284,7 @@ func (h *history) meddle() {
 func (h *history) restart() {
 	h.caller.dead = true
 	if h.disk.none || h.rng.IntN(3) == 0 {
-		s := saved{h.caller.gate.Snapshot(), h.judge.facts}
+		s := h.judge.save(h.caller.gate.Snapshot())
 		h.disk.snapshots, h.disk.needed = []saved{s}, true
 		h.pass()
 		h.open(s, false)
@@ -314,7 +314,7 @@ func (h *history) open(s saved, replayed bool) {
 		}
 	}
 	if h.caller != nil {
-		h.judge.restart(replayed, s.facts, maps.Clone(h.lost))
+		h.judge.restart(replayed, s, maps.Clone(h.lost))
 	}
 	h.caller = &caller{history: h, gate: g}
 	h.plans = h.plans[:0]
