@@ -168,6 +168,19 @@ func (h *host) stateBy(c *Config, entry uint16, local bool) HostState {
 	return s
 }
 
+// shortest returns the state of h at those of its possible addresses at which the operator's delay is shortest.
+func (h *host) shortest(c *Config) HostState {
+	s := h.state(c, true)
+	switch {
+	case !c.hosts.Ranges() || c.hosts.ByName(int(h.entry)-1):
+	case h.own:
+		s.Operator = None
+	default:
+		s.Operator = 0 // ranges only lengthen the delay of other hosts
+	}
+	return s
+}
+
 // requestedDelay is the delay that robots.txt requests: of two origins on one host and port, the longer one.
 func (h *host) requestedDelay() (d time.Duration, clause string) {
 	for _, o := range h.origins {
@@ -201,15 +214,15 @@ func (h *host) giveUp(reason, detail string) {
 	}
 }
 
-// fresh reports whether h waits for nothing and would wait after its next request no longer than a host of which nothing is
-// known.
+// fresh reports whether h waits for nothing and would wait after its next request, at whatever address, no longer than a host
+// of which nothing is known.
 func (h *host) fresh(c *Config, now time.Time) bool {
 	for p := range h.slots {
 		if !p.free(now) {
 			return false
 		}
 	}
-	state := h.state(c, h.local)
+	state := h.shortest(c)
 	d, _ := c.delayFor(state)
 	least, _ := c.leastDelay(state)
 	return h.givenUp == nil && h.failures == 0 && h.walls == 0 && h.backoff == 0 && d <= least && h.origins[0].fresh(now) && h.origins[1].fresh(now)

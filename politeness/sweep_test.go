@@ -45,6 +45,32 @@ func TestAddressesAreForgottenEvenOfOneHost(t *testing.T) {
 	})
 }
 
+// TestP9SlowHostIsKeptWhileAnotherAddressHasAShorterDelay goes to a slow host at an address with a long delay of the operator's,
+// and then at one with a shorter delay, where the pause is as long as the host was slow.
+func TestP9SlowHostIsKeptWhileAnotherAddressHasAShorterDelay(t *testing.T) {
+	for _, c := range []struct {
+		name, first, second string
+		config              Config
+		took                time.Duration
+	}{
+		{"range", "192.0.2.1", "198.51.100.1", Config{HostDelays: []HostDelay{{Match: "192.0.2.0/24", Delay: 10 * time.Second}}}, 5 * time.Second},
+		{"loopback", "192.0.2.1", "127.0.0.1", Config{Delay: 20 * time.Millisecond}, 80 * time.Millisecond},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				b := newClient(t, c.config)
+				b.send(b.mustAt("https://a.test/", c.first), c.took, Reply{Status: 404})
+				time.Sleep(25 * time.Hour) // until the robots.txt has run out
+				b.gate.idle.at = 1
+				p := b.mustAt("https://a.test/", c.second)
+				if pause := time.Until(b.gate.Report(p, Reply{Aborted: true})); pause < c.took {
+					t.Errorf("the pause at a host that took %v is %v", c.took, pause)
+				}
+			})
+		})
+	}
+}
+
 // TestP9ForgettingShortensNoWait drives a Gate that sweeps and evicts all the time beside one that
 // never does, through the same requests: the first never admits what the other would not.
 func TestP9ForgettingShortensNoWait(t *testing.T) {

@@ -123,6 +123,7 @@ var protections = []mutant{
 
 	// What must not be forgotten: P9.
 	{"long pauses are swept", "politeness/host.go", "d <= least &&", "(d <= least || true) &&", gate, false, seeds{gate: 15}},
+	{"a slow host is swept for the long delay of one of its addresses", "politeness/host.go", "state := h.shortest(c)", "state := h.state(c, h.local)", 0, false, nil},
 	{"waits are swept", "politeness/host.go", "if !p.free(now) {", "if p == nil {", gate, false, seeds{gate: 138}},
 	{"addresses are swept while they wait", "politeness/pacer.go", "		if c.idle(now) {\n			delete(p.addrs", "		if c != nil {\n			delete(p.addrs", both, false, seeds{crawl: 12, gate: 1}},
 	{"failures of robots.txt are swept", "politeness/origin.go", "o.failures() == 0 && o.chain == nil", "o.chain == nil", gate, false, seeds{gate: 43}},
