@@ -14,8 +14,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/amble-crawler/amble/internal/demo"
 )
 
 // shopURL is the bookshop in documents, which amble demo --serve serves.
@@ -183,7 +181,19 @@ type shell struct {
 // engine starts a server of the engine for cluster jobs, and returns its address.
 func engine(t *testing.T) string {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(programsDir, "amble"), "cluster", "serve", "--name", "s1", "--dir", t.TempDir(), "--listen", "127.0.0.1:0")
+	return serving(t, `nats://[0-9.:]+`, "cluster", "serve", "--name", "s1", "--dir", t.TempDir(), "--listen", "127.0.0.1:0")
+}
+
+// shop starts the bookshop of documents, and returns its address.
+func shop(t *testing.T) string {
+	t.Helper()
+	return serving(t, `http://127[0-9.:]+/`, "demo", "--serve", "--port", "0")
+}
+
+// serving runs a command that serves until the test ends, and returns the address that it prints first.
+func serving(t *testing.T, address string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(program(t, "cmd/amble"), args...)
 	says, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -195,14 +205,14 @@ func engine(t *testing.T) string {
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait()
 	})
-	url := regexp.MustCompile(`nats://[0-9.:]+`)
+	url := regexp.MustCompile(address)
 	for lines := bufio.NewScanner(says); lines.Scan(); {
 		if found := url.FindString(lines.Text()); found != "" {
 			go func() { _, _ = io.Copy(io.Discard, says) }()
 			return found
 		}
 	}
-	t.Fatal("the server does not say where it listens")
+	t.Fatalf("amble %s does not say where it listens", strings.Join(args, " "))
 	return ""
 }
 
@@ -212,12 +222,7 @@ func newShell(t *testing.T, d document) *shell {
 	t.Helper()
 	s := &shell{t: t, doc: d, base: small(t)}
 	if !strings.HasPrefix(d.path, "examples/") { // which pause for a second after each request
-		web, err := demo.Shop(0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { web.Close() })
-		s.base = web.Hosts[0].Base
+		s.base = shop(t)
 	}
 	s.dir = fixtures(t, s.base)
 	if d.path == "docs/cluster.md" {

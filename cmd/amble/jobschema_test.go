@@ -22,7 +22,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-var updateSchema = flag.Bool("update", false, "write docs/job.schema.json anew")
+var updateGoldens = flag.Bool("update", false, "rewrite what tests compare with: docs/job.schema.json, docs/terminal.svg")
 
 const jobSchemaFile = "../../docs/job.schema.json"
 
@@ -131,7 +131,7 @@ func TestJobSchemaIsOfTheFlags(t *testing.T) {
 	if err := enc.Encode(schemaOfKeys()); err != nil {
 		t.Fatal(err)
 	}
-	if *updateSchema {
+	if *updateGoldens {
 		if err := os.WriteFile(jobSchemaFile, want.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}

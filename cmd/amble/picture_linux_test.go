@@ -1,4 +1,4 @@
-package docs_test
+package main
 
 import (
 	"bytes"
@@ -15,17 +15,18 @@ import (
 )
 
 const (
-	pictureFile    = "terminal.svg"
+	pictureFile    = "../../docs/terminal.svg"
 	pictureColumns = 92
 	pictureRows    = 40
-	pictureTime    = 4800 * time.Millisecond // what moves longer than five seconds would need a way to stop it
+	pictureShop    = "http://127.0.0.1:8808/" // which amble demo --serve serves
+	pictureTime    = 4800 * time.Millisecond  // what moves longer than five seconds would need a way to stop it
 )
 
 // watched runs a crawl of the bookshop on a terminal, and calls see after every write.
 func watched(t *testing.T, see func(*vt.Terminal)) {
 	t.Helper()
 	port := 0
-	if *update {
+	if *updateGoldens {
 		port = 8808
 	}
 	web, err := demo.Shop(port)
@@ -38,7 +39,7 @@ func watched(t *testing.T, see func(*vt.Terminal)) {
 		t.Skipf("no pseudo-terminals here: %v", err)
 	}
 	defer pty.Close()
-	cmd := exec.Command(program(t, "cmd/amble"), "crawl", "-d", "2", "-w", "200ms", web.Hosts[0].Base)
+	cmd := exec.Command("amble", "crawl", "-d", "2", "-w", "200ms", web.Hosts[0].Base)
 	cmd.Env, cmd.Stdout, cmd.Stderr = []string{"TERM=xterm"}, tty, tty
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -47,7 +48,7 @@ func watched(t *testing.T, see func(*vt.Terminal)) {
 	screen, buf := vt.New(pictureColumns, pictureRows), make([]byte, 4096)
 	for {
 		n, err := pty.Read(buf)
-		_, _ = screen.Write(bytes.ReplaceAll(buf[:n], []byte(authority(web.Hosts[0].Base)), []byte(authority(shopURL))))
+		_, _ = screen.Write(bytes.ReplaceAll(buf[:n], []byte(authority(web.Hosts[0].Base)), []byte(authority(pictureShop))))
 		see(screen)
 		if err != nil { // EIO: the last writer has gone
 			break
@@ -76,9 +77,9 @@ func pictured(picture []byte, class string) (lines []string) {
 }
 
 // TestTerminalPicture compares terminal.svg, the record of a crawl on a terminal, with another such crawl: the lines that stay
-// are the same, those of the summary at least in their names, and the others are a status. Like the reference it is written by
+// are the same, those of the summary at least in their names, and the others are a status. It is written by
 //
-//	go test ./docs -run 'Reference|TerminalPicture' -update
+//	go test ./cmd/amble -run TerminalPicture -update
 func TestTerminalPicture(t *testing.T) {
 	t.Parallel()
 	film, end := vt.NewFilm(pictureColumns), ""
@@ -86,9 +87,12 @@ func TestTerminalPicture(t *testing.T) {
 		film.Add(s)
 		end = s.String()
 	})
-	if *update {
-		prompt := append(vt.Cells("$ ", terminal.Dim), vt.Cells("amble crawl -d 2 -w 200ms "+shopURL, terminal.Bold)...)
-		write(t, pictureFile, film.SVG("A crawl on a terminal: a line for each URL, a status below, and a summary at the end", prompt, pictureTime))
+	if *updateGoldens {
+		prompt := append(vt.Cells("$ ", terminal.Dim), vt.Cells("amble crawl -d 2 -w 200ms "+pictureShop, terminal.Bold)...)
+		picture := film.SVG("A crawl on a terminal: a line for each URL, a status below, and a summary at the end", prompt, pictureTime)
+		if err := os.WriteFile(pictureFile, []byte(picture), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	picture, err := os.ReadFile(pictureFile)
 	if err != nil {
