@@ -34,10 +34,12 @@ type Config struct {
 	// WARC configures the archive. Its Prefix is not used; Software, Operator and UserAgent are set if they are empty.
 	WARC warc.Options
 	// OwnHosts names a file of hosts that the operator owns, with one host, host:port or URL per line: up to PerHost
-	// requests may be in flight at each, and the minimum delay does not apply to them. PerHost is 1 if it is 0.
+	// requests may be in flight at each, and the minimum delay does not apply to them. PerHost is 1 if it is 0. A job keeps a copy
+	// of the file in its directory, and goes on with it when it is resumed.
 	OwnHosts string
 	PerHost  int
-	// OptOut names a file of host names that are never requested, one per line. It is read again when it changes.
+	// OptOut names a file of host names that are never requested, one per line. It is read again when it changes, also when a job
+	// is resumed. A host that was ever on it stays out. A job keeps a copy of each version in its directory.
 	OptOut string
 	// Since is the job directory or the visits.jsonl of an earlier crawl, whose pages are requested only if they have
 	// changed; see [crawler.Config].
@@ -64,6 +66,7 @@ type Config struct {
 	// does, with these settings, and sets Crawl.Renderer.
 	Browser Browser
 
+	lists   *lists            // files with hosts, as a job has them; nil: they are read where OwnHosts and OptOut name them
 	origins map[string]string // where values came from, by key
 	shown   Settings          // set by the command, for display in a job file
 }
@@ -101,7 +104,10 @@ func (c *Config) Crawler() (crawler.Config, error) {
 		cfg.Politeness.OwnHosts = func(host string) int { return own[host] }
 	}
 	errs := []error{err, hostErrors(&cfg)}
-	if c.OptOut != "" {
+	switch {
+	case c.lists != nil && c.lists.optOut != nil:
+		cfg.Politeness.OptOut = c.lists.optOut.now
+	case c.OptOut != "":
 		cfg.Politeness.OptOut, err = readOptOut(c.OptOut)
 		errs = append(errs, err)
 	}

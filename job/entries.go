@@ -32,6 +32,7 @@ var ownFiles = map[string]bool{
 // ownDirs lists the directories in a job directory, with a function that recognizes the files in them.
 var ownDirs = map[string]func(name string) bool{
 	robotsName:    func(name string) bool { return name == indexName || isRobotsBody(strings.TrimSuffix(name, newSuffix)) },
+	settingsName:  func(name string) bool { return isKeptFile(strings.TrimSuffix(name, newSuffix)) },
 	archiveName:   func(name string) bool { return strings.HasPrefix(name, warc.DefaultPrefix+"-") },
 	frontierName:  func(string) bool { return true },                                                                // only the store knows its files
 	resourcesName: func(name string) bool { _, err := hex.DecodeString(name); return err == nil && len(name) == 2 }, // directories
@@ -102,6 +103,7 @@ func (d jobFiles) checkTop() error {
 func (d jobFiles) checkNew(names map[string]bool) error {
 	delete(names, manifestName+newSuffix) // left by a process that was killed at its beginning
 	delete(names, lockName)
+	delete(names, settingsName) // checkJob checks what is in it
 	maps.DeleteFunc(names, func(name string, _ bool) bool { return tolerated(name) })
 	dir := d.root.Name()
 	switch {

@@ -44,6 +44,9 @@ func (d jobFiles) records(m *Manifest) *records {
 	for name, fact := range m.Outputs {
 		r.files[name] = []known{{fact.Bytes, fact.SHA256}}
 	}
+	for _, k := range m.Kept {
+		r.files[k.name()] = []known{{k.Bytes, k.SHA256}}
+	}
 	err := d.committedStates(r)
 	switch {
 	case errors.Is(err, ErrHeld):
@@ -53,7 +56,7 @@ func (d jobFiles) records(m *Manifest) *records {
 		r.queue = d.told(frontierName, &damage{"it is missing"})
 	case err != nil:
 		r.queue = readError(err)
-	case len(r.files) == 0:
+	case len(r.files) == len(m.Kept):
 		r.note = "files were not compared with what was committed: the job was begun by a version that kept no hashes of them"
 	}
 	return r

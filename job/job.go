@@ -14,7 +14,7 @@
 // symbolic link is followed, and a file that was not made by a job is left alone.
 //
 // Reading order: job.go (Create, Open, Run), config.go, keys.go (the one table of settings), settings.go, jobfile.go,
-// changes.go, control.go; then what a directory is made of: files.go, entries.go, lock.go, manifest.go, outputs.go, items.go,
+// changes.go, control.go; then what a directory is made of: files.go, entries.go, lock.go, manifest.go, kept.go, outputs.go, items.go,
 // commits.go, extent.go, evidence.go; then reader.go, explain.go, verify.go.
 package job
 
@@ -44,6 +44,7 @@ const (
 	frontierName  = "frontier"
 	lastWriteName = "frontier.last" // time of the last write to the queue
 	robotsName    = "robots"
+	settingsName  = "settings" // copies of files that settings name
 	archiveName   = "warc"
 	resourcesName = "resources" // what rendered pages load
 	reportName    = "report.json"
@@ -207,7 +208,7 @@ func start(dir string, c Config, seeds []string, why opening) (*Job, error) {
 	for i, u := range urls {
 		seeds[i] = u.String()
 	}
-	cfg, err := c.forJob(urls)
+	cfg, err := c.forJob(dir, urls)
 	if err == nil {
 		err = checkContact(&cfg, urls)
 	}
@@ -227,6 +228,9 @@ func start(dir string, c Config, seeds []string, why opening) (*Job, error) {
 		return nil, err
 	}
 	j.config, j.seeds = c, urls
+	if c.lists != nil {
+		j.notes = append(j.notes, c.lists.notes...)
+	}
 	shares, wanted := openfiles.Share(openfiles.Limit()), cfg.Concurrency
 	shares.Restrain(&cfg)
 	if note := shares.Note(wanted, cfg.Concurrency); note != "" {
@@ -238,14 +242,20 @@ func start(dir string, c Config, seeds []string, why opening) (*Job, error) {
 	return j, nil
 }
 
-// forJob checks c, makes its paths absolute, and returns the configuration for package crawler.
-func (c *Config) forJob(seeds []weburl.URL) (crawler.Config, error) {
+// forJob checks c, makes its paths absolute, and returns the configuration for package crawler. Lists that the job in dir keeps are
+// read there; dir is "" for a job without a directory.
+func (c *Config) forJob(dir string, seeds []weburl.URL) (crawler.Config, error) {
 	if err := c.validate(); err != nil {
 		return crawler.Config{}, err
 	}
 	c.needCookies()
 	if err := errors.Join(c.fill(), c.absolute()); err != nil {
 		return crawler.Config{}, &Error{Kind: Refused, Err: err}
+	}
+	if dir != "" {
+		if err := c.readLists(dir); err != nil && !errors.As(err, new(*KeyError)) { // Crawler returns that of a key
+			return crawler.Config{}, err
+		}
 	}
 	cfg, err := c.Crawler()
 	if err = errors.Join(err, c.Access(&cfg, seeds...), c.checkOwn(), c.checkBrowser(), cfg.Validate()); err != nil {
@@ -461,6 +471,9 @@ func (j *Job) note() error {
 	}
 	m := j.manifest
 	m.Finish, m.Outputs = "", nil
+	if _, err := j.keepLists(); err != nil {
+		return err
+	}
 	if err := m.write(j.files.plainDir); err != nil {
 		return outputError(err)
 	}

@@ -126,7 +126,7 @@ var keys = []*Key{
 	{"delay-factor", "Wait at least F times the last response time (${default}).", Pace, Up, true, "Crawl.Politeness.DelayFactor", amount{is: Number, def: politeness.DefaultDelayFactor, none: noLimit, zero: noLimit}},
 	{"max-delay", "Cap of what --delay-factor adds (${default}).", Pace, Up, true, "Crawl.Politeness.MaxDelay", amount{is: Duration, def: float64(politeness.DefaultMaxDelay), none: forever, zero: shortest}},
 	{"per-host", "Requests in flight per host; more only for --own-hosts (${default}).", Pace, Fixed, false, "PerHost", amount{is: Whole, def: 1, noZero: oneUp}},
-	{"own-hosts", "Hosts you own, one a line: the only ones that --per-host and a --delay below 100ms apply to.", Pace, Fixed, false, "OwnHosts", words{}},
+	{"own-hosts", "Hosts you own, one a line: the only ones that --per-host and a --delay below 100ms apply to. A job keeps a copy of the file and goes on with it.", Pace, Fixed, false, "OwnHosts", words{}},
 	{"rate", "Requests per second in all (${default}).", Pace, Down, false, "Crawl.Politeness.Rate", amount{is: Number, noZero: "would never ask anything; give a number or none"}},
 	{"hours", "Parts of the day in which requests are made (all day): HH:MM-HH:MM in UTC, or HH:MM-HH:MM@ZONE by the clocks of a time zone such as Europe/Berlin.", Pace, Free, false, "Crawl.Politeness.Hours", own[politeness.Hours]{is: List, read: readHours, write: hoursText, late: true}},
 	{"per-domain", "Hosts of one registrable domain share one clock, as hosts on one address do.", Pace, Up, true, "Crawl.Politeness.PerDomain", flag{}},
@@ -141,7 +141,7 @@ var keys = []*Key{
 	{"revisited-directives", "Read META robots as the 1996 workshop wrote it down.", Pace, Fixed, true, "Crawl.RevisitedDirectives", flag{}},
 	{"refuse-usage", "Uses, such as train-ai: pages whose robots.txt disallows one of them are refused.", Pace, Fixed, true, "Crawl.Politeness.RefuseUsage", list{}},
 	{"visit-time", "Request pages only in the hours that a host's robots.txt names (Visit-time).", Pace, Up, true, "Crawl.Politeness.VisitTime", flag{}},
-	{"opt-out", "File of host names that are not requested at all, one a line; names below them are meant, too.", Pace, Free, true, "OptOut", words{}},
+	{"opt-out", "File of host names that are not requested at all, one a line; names below them are meant, too. It is read again when it changes, and a host that was ever on it stays out.", Pace, Free, true, "OptOut", words{}},
 	{keyHosts, "Settings of single hosts, domains or ranges of addresses: a list of match and delay, max-pages, max-bytes, max-time, headers and rules. Values of headers may be '@FILE' or env:NAME, as those of header. The first entry that matches a host holds for it, as a whole; delays are longer than that of other hosts, unless the host is an own one.", Pace, Up, true, "Crawl.Hosts", own[[]crawler.HostSettings]{is: Text, read: readHosts, write: hostsText}},
 	{keyOverrides, "Other rules in the place of single origins' robots.txt, for those who may. Every request that they let through says so in the ledger.", Pace, Fixed, true, "Crawl.Politeness.Overrides", own[[]politeness.Override]{is: Text, read: readOverrides, write: overridesText}},
 

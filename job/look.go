@@ -42,9 +42,9 @@ func (r *Reader) HostStates() (func(host string) politeness.HostInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := c.Crawler()
-	if err != nil { // a file with own hosts that is gone, for example
-		cfg = c.Crawl
+	cfg, err := r.Crawler(&c)
+	if err != nil {
+		return nil, err
 	}
 	p := cfg.Politeness
 	p.Identity.Product, p.Identity.Version, _ = strings.Cut(cfg.Agent, "/")

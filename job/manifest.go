@@ -29,6 +29,7 @@ type Manifest struct {
 	Runs     []Run               `json:"runs"`              // of processes, oldest first
 	Program  []string            `json:"program,omitempty"` // fields of the Config that no key can express; see [Config.Program]
 	Outputs  map[string]FileFact `json:"outputs,omitempty"`
+	Kept     []KeptFile          `json:"kept,omitempty"`  // copies of files that settings name, oldest first; an earlier version made none
 	Maker    *Maker              `json:"maker,omitempty"` // nil: an earlier version worked on the job last
 	// Collected says of which job that many processes have shared the directory was made; it cannot be resumed.
 	Collected string `json:"collected,omitempty"`

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/amble-crawler/amble/internal/safefile"
 )
 
 // optOutEvery is how often the opt-out list is checked for changes while a crawl runs.
@@ -14,32 +16,39 @@ const optOutEvery = 2 * time.Second
 // readOptOut returns a function that reports whether a host name is on the opt-out list. The file is read now and
 // whenever it changes: a site owner who complains is left alone without stopping the crawl.
 func readOptOut(path string) (func(hostname string) bool, error) {
-	l := &optOutList{path: path}
-	if err := l.read(); err != nil {
+	l := &optOutList{path: path, known: map[string]bool{}}
+	if err := l.read(time.Now()); err != nil {
 		return nil, err
 	}
-	return func(hostname string) bool { return l.has(hostname, time.Now()) }, nil
+	return l.now, nil
 }
 
-// optOutList is the list as it was last read.
+// optOutList is the opt-out list in all versions that were read: a host that was ever on it stays out.
 type optOutList struct {
-	path string
+	path  string // of the file; "": only what the job keeps
+	keeps bool   // versions are kept, so that take must be called
 
 	mu      sync.Mutex
 	names   map[string]bool
+	known   map[string]bool // SHA-256 of the versions
+	fresh   []keptText      // versions to be kept
 	looked  time.Time
 	changed time.Time // modification time of the file
 }
 
-// has reports whether a host name, or a domain that contains it, is on the list. If the list can no longer be read, the
-// last version stays in force.
+func (l *optOutList) now(hostname string) bool { return l.has(hostname, time.Now()) }
+
+// has reports whether a host name, or a domain that contains it, was ever on the list. A file that can no longer be read, or has
+// a line that is no host name, changes nothing.
 func (l *optOutList) has(hostname string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now.Sub(l.looked) >= optOutEvery {
+	if l.path != "" && now.Sub(l.looked) >= optOutEvery {
 		l.looked = now
 		if info, err := os.Stat(l.path); err == nil && !info.ModTime().Equal(l.changed) {
-			_ = l.read()
+			if b, err := safefile.Read(l.path, safefile.Settings); err == nil && l.add(b, now) == nil {
+				l.changed = info.ModTime()
+			}
 		}
 	}
 	for name := hostname; name != ""; _, name, _ = strings.Cut(name, ".") {
@@ -50,23 +59,60 @@ func (l *optOutList) has(hostname string, now time.Time) bool {
 	return false
 }
 
-func (l *optOutList) read() error {
+// read reads the file for the first time.
+func (l *optOutList) read(now time.Time) error {
 	info, err := os.Stat(l.path)
 	if err != nil {
-		return &KeyError{Key: "opt-out", Err: err}
+		return &KeyError{Key: keyOptOut, Err: err}
 	}
-	lines, err := readLines(l.path)
+	b, err := safefile.ReadNamed(l.path, safefile.Settings)
 	if err != nil {
-		return &KeyError{Key: "opt-out", Err: err}
+		return &KeyError{Key: keyOptOut, Err: err}
 	}
-	names := make(map[string]bool, len(lines))
-	for _, line := range lines {
+	l.changed = info.ModTime()
+	return l.add(b, now)
+}
+
+// add adds a version of the list.
+func (l *optOutList) add(text []byte, now time.Time) error {
+	k := newKept(keyOptOut, l.path, text, now)
+	if l.known[k.SHA256] {
+		return nil
+	}
+	names, err := optOutNames(text, l.path)
+	if err != nil {
+		return &KeyError{Key: keyOptOut, Err: err}
+	}
+	if l.names == nil {
+		l.names = map[string]bool{}
+	}
+	for _, name := range names {
+		l.names[name] = true
+	}
+	l.known[k.SHA256] = true
+	if l.keeps {
+		l.fresh = append(l.fresh, k)
+	}
+	return nil
+}
+
+// take returns the versions that were read since the last call.
+func (l *optOutList) take() []keptText {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fresh := l.fresh
+	l.fresh = nil
+	return fresh
+}
+
+// optOutNames reads the host names of a list.
+func optOutNames(text []byte, path string) (names []string, err error) {
+	for _, line := range linesOf(text) {
 		name, err := hostName(line)
 		if err != nil {
-			return &KeyError{Key: "opt-out", Err: fmt.Errorf("%s: %q: want a host name", l.path, line)}
+			return nil, fmt.Errorf("%s: %q: want a host name", path, line)
 		}
-		names[name] = true
+		names = append(names, name)
 	}
-	l.names, l.changed = names, info.ModTime()
-	return nil
+	return names, nil
 }

@@ -41,7 +41,7 @@ func (j *Job) openOutputs(cfg *crawler.Config) (*outputs, error) {
 	if cfg.Render.Renders() {
 		cfg.RenderDir = j.files.path(resourcesName)
 	}
-	cfg.Frontier, cfg.Politeness.Ledger, cfg.KeepRobots, cfg.AtCommit = o.frontier, o.ledger, o.robots.keep, o.cookies.before(o.commits.values)
+	cfg.Frontier, cfg.Politeness.Ledger, cfg.KeepRobots, cfg.AtCommit = o.frontier, o.ledger, o.robots.keep, j.keepsLists(o.cookies.before(o.commits.values))
 	return o, nil
 }
 

@@ -13,15 +13,19 @@ func (c *Config) ownHosts() (map[string]int, error) {
 	if c.OwnHosts == "" {
 		return nil, nil
 	}
-	lines, err := readLines(c.OwnHosts)
-	if err != nil {
-		return nil, &KeyError{Key: "own-hosts", Err: err}
+	if c.lists != nil && c.lists.own != nil {
+		return c.lists.own, nil
 	}
+	b, err := c.ownHostsText()
+	if err != nil {
+		return nil, err
+	}
+	lines := linesOf(b)
 	own := make(map[string]int, len(lines))
 	for _, l := range lines {
 		hosts, err := hostKeys(l)
 		if err != nil {
-			return nil, &KeyError{Key: "own-hosts", Err: fmt.Errorf("%s: %q: want host, host:port or a URL", c.OwnHosts, l)}
+			return nil, &KeyError{Key: keyOwnHosts, Err: fmt.Errorf("%s: %q: want host, host:port or a URL", c.OwnHosts, l)}
 		}
 		for _, h := range hosts {
 			own[h] = max(1, c.PerHost)
@@ -47,13 +51,24 @@ func hostKeys(line string) ([]string, error) {
 	return res, nil
 }
 
-// readLines reads the lines of a file that are neither blank nor comments.
-func readLines(path string) (lines []string, err error) {
-	b, err := safefile.ReadNamed(path, safefile.Settings)
+// ownHostsText returns the content of the file that OwnHosts names: of the job's copy if there is one.
+func (c *Config) ownHostsText() ([]byte, error) {
+	if c.lists != nil && c.lists.ownText != nil {
+		return c.lists.ownText, nil
+	}
+	b, err := safefile.ReadNamed(c.OwnHosts, safefile.Settings)
+	if err != nil {
+		return nil, &KeyError{Key: keyOwnHosts, Err: err}
+	}
+	return b, nil
+}
+
+// linesOf returns the lines of a text that are neither blank nor comments.
+func linesOf(b []byte) (lines []string) {
 	for l := range strings.Lines(string(b)) {
 		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, "#") {
 			lines = append(lines, l)
 		}
 	}
-	return lines, err
+	return lines
 }

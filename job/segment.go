@@ -73,7 +73,7 @@ func (c *Config) Shared(seeds []weburl.URL) (crawler.Config, error) {
 	if err := c.checkShared(); err != nil {
 		return crawler.Config{}, err
 	}
-	cfg, err := c.forJob(seeds)
+	cfg, err := c.forJob("", seeds)
 	if err == nil {
 		err = checkContact(&cfg, seeds)
 	}

@@ -47,6 +47,9 @@ func (r *Reader) VerifyBy(keys PublicKeys) (*Verification, error) {
 	if cfg.Overrides, err = r.mandates(); err != nil {
 		return nil, err
 	}
+	if cfg.OptOut, err = r.optedOut(); err != nil {
+		return nil, err
+	}
 	v, err := r.checkFiles()
 	if err != nil {
 		return nil, err

@@ -79,7 +79,7 @@ func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
 	if err != nil {
 		return err
 	}
-	if c.cfg, err = cfg.Crawler(); err != nil {
+	if c.cfg, err = crawlerOf(dir, &cfg); err != nil {
 		return keyflags.Errors(err)
 	}
 	name, err := operator.RobotsName(a.err, c.cfg.Agent)
@@ -102,6 +102,19 @@ func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
 		return cli.Exit(cli.ExitNothing, fmt.Errorf("%s: %w", u.RobotsURL(), unheard))
 	}
 	return nil
+}
+
+// crawlerOf returns the configuration of a crawl, or of one that the job in a directory describes.
+func crawlerOf(dir string, cfg *job.Config) (crawler.Config, error) {
+	if dir == "" {
+		return cfg.Crawler()
+	}
+	r, err := job.Read(dir)
+	if err != nil {
+		return crawler.Config{}, err
+	}
+	defer func() { _ = r.Close() }() // only read
+	return r.Crawler(cfg)
 }
 
 // judge adds what robots.txt says, for a job what it said when the URL was judged, and the delay in force. access adds what

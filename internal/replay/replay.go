@@ -107,10 +107,9 @@ func config(r *job.Reader) (crawler.Config, error) {
 	if scope, err := c.Crawl.SeedScope(); err == nil && !scope.JudgeType(weburl.URL{}, "text/html").In && scope.WantsType("text/html") {
 		return crawler.Config{}, cli.Usage("%s was crawled with --accept and without text/html: pages that led to others are not in its archive, so that it cannot be repeated", r.Dir())
 	}
-	c.Sign, c.LoadCookies = "", "" // nothing is sent
-	cfg, err := c.Crawler()
-	if err != nil { // a file with own hosts that is gone, for example
-		cfg = c.Crawl
+	cfg, err := r.Crawler(&c)
+	if err != nil {
+		return crawler.Config{}, err
 	}
 	l := &cfg.Limits
 	cfg.Concurrency, l.Pages, l.Bytes, l.Time, l.Errors = 1, math.MaxInt32, 0, 0, 0

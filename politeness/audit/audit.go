@@ -22,6 +22,7 @@ func Check(ledger io.Reader, c Config, body Body) (*Report, error) {
 	a.rules(l) // before the pauses, which depend on it
 	a.identity(l.requests)
 	a.admission(l.requests)
+	a.optOut(l.requests)
 	a.resources(l.requests)
 	a.handovers(l.requests)
 	led := a.allLed(l.requests)

@@ -156,6 +156,13 @@ func hostDelay(match string, d float64) func(c *Config) {
 	return func(c *Config) { c.HostDelays = []HostDelay{{Match: match, Delay: d}} }
 }
 
+// optedOut puts a name on the opt-out list.
+func optedOut(name string, at float64) func(c *Config) {
+	return func(c *Config) {
+		c.OptOut = append(c.OptOut, OptOut{Names: []string{name}, Since: base.Add(secs(at))})
+	}
+}
+
 func shortDelay(c *Config) { c.Delay = 0.3 }
 
 func backoffChecked(c *Config) { c.MaxBackoff = 300 }
@@ -204,6 +211,12 @@ func TestInvariants(t *testing.T) {
 			req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 0.1, status: 404, extra: `,"challenged":true`}, page(1.2, "/")), nil, nil},
 		{"P11 signed in clear text", polite().add(with(page(1.1, "/"), func(r *req) { r.clause = `,"signed":"key"` })), nil, []string{"P11"}},
 		{"P2", polite().add(page(1.1, "/no/x")), nil, []string{"P2"}},
+		{"P2 opted out", polite().add(page(1.1, "/"), page(2.3, "/x")), optedOut("test", 1.5), []string{"P2"}},
+		{"P2 opted out before, and once more", polite().add(page(1.1, "/")), func(c *Config) {
+			optedOut("a.test", 0.5)(c)
+			optedOut("a.test", 5)(c)
+		}, []string{"P2"}},
+		{"P2 another host opted out", polite().add(page(1.1, "/")), optedOut("b.a.test", 0.5), nil},
 		{"P2 robots.txt itself", polite().add(page(1.1, "/robots.txt")), nil, nil},
 		{"P2 rules of a redirected robots.txt", newBook().add(
 			req{url: "http://a.test/robots.txt", forURL: "http://a.test/no", purpose: "robots", at: 0, end: 0.1, status: 301, extra: `,"location":"/r"`},

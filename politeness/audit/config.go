@@ -25,6 +25,9 @@ type Config struct {
 	// Overrides are the only ones that may have let requests through. nil: any, which the Report names.
 	Overrides []Mandate `json:"overrides,omitempty"`
 
+	// OptOut are the versions of the list of hosts that nothing was to be requested from. It is no part of the JSON form.
+	OptOut []OptOut `json:"-"`
+
 	// Processes are those that have shared the crawl, if their clocks may differ. Lines of others are taken as they are.
 	Processes []Process `json:"processes,omitempty"`
 }
@@ -37,6 +40,12 @@ type HostDelay struct {
 	Delay float64 `json:"delay_s"` // seconds; 0: Config.Delay; negative: none, for an own host
 	// Since is when the delay came into force, while the crawl ran: it holds after requests that began later.
 	Since time.Time `json:"since,omitzero"`
+}
+
+// OptOut names hosts that nothing was to be requested from, nor from names below them.
+type OptOut struct {
+	Names []string
+	Since time.Time // when the crawler began to obey it
 }
 
 // Mandate is an override of an origin's robots.txt that the crawler was given.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // entries checks the lines themselves (P10): each permit is used once, and nothing would make a request count for another
@@ -66,9 +67,14 @@ type gap struct {
 
 // within reports whether a host is a domain or a name under it.
 func within(hostport, domain string) bool {
-	name := strings.Trim(hostport[:max(0, strings.LastIndexByte(hostport, ':'))], "[]")
-	name = strings.TrimSuffix(name, ".")
+	name := hostname(hostport)
 	return domain != "" && (name == domain || strings.HasSuffix(name, "."+domain))
+}
+
+// hostname returns the name in host:port, without brackets and a final dot.
+func hostname(hostport string) string {
+	name := strings.Trim(hostport[:max(0, strings.LastIndexByte(hostport, ':'))], "[]")
+	return strings.TrimSuffix(name, ".")
 }
 
 // identity checks that every request has the configured User-Agent (P11).
@@ -82,6 +88,29 @@ func (a *auditor) identity(rs []*request) {
 		}
 		if r.start.Signed != "" && !strings.HasPrefix(r.start.URL, "https://") {
 			a.violation("P11", r, nil, "%s was signed, by the key %q, and sent in clear text", r.start.URL, r.start.Signed)
+		}
+	}
+}
+
+// optOut checks that nothing was requested from a host after it was put on the opt-out list (P2).
+func (a *auditor) optOut(rs []*request) {
+	since := map[string]time.Time{}
+	for _, o := range a.config.OptOut {
+		for _, name := range o.Names {
+			if at, ok := since[name]; !ok || o.Since.Before(at) {
+				since[name] = o.Since
+			}
+		}
+	}
+	if len(since) == 0 {
+		return
+	}
+	for _, r := range rs {
+		for name := hostname(r.start.Host); name != ""; _, name, _ = strings.Cut(name, ".") {
+			if at, ok := since[name]; ok && r.start.Allowed.After(at.Add(Tolerance)) {
+				a.violation("P2", r, nil, "%s was allowed at %s, after %s was put on the opt-out list at %s", r.start.URL, stamp(r.start.Allowed), name, stamp(at))
+				break
+			}
 		}
 	}
 }
