@@ -86,6 +86,10 @@ func (c *crawlCmd) Run(a *app, o *keyflags.Origins) error {
 			return err
 		}
 	}
+	theirs := o.JobConfig() // what the operator gives again needs no trust
+	if err := job.CheckMaker(c.Out, &theirs); err != nil {
+		return err
+	}
 	return c.kept(a, &cfg, seeds, func(cfg job.Config) (*job.Job, error) { return job.Start(c.Out, cfg, operator.Texts(seeds)...) })
 }
 

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -42,7 +43,7 @@ func TestScript(t *testing.T) {
 		},
 		Condition: condition(t),
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"serve": serve, "exits": exits, "asked": asked, "envsubst": envsubst,
+			"serve": serve, "exits": exits, "asked": asked, "envsubst": envsubst, "replace": replaceOnce,
 		},
 	})
 }
@@ -93,4 +94,16 @@ func envsubst(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
+}
+
+// replaceOnce is "replace FILE OLD NEW": it replaces OLD in the file, which must have it once.
+func replaceOnce(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: replace FILE OLD NEW")
+	}
+	text := ts.ReadFile(args[0])
+	if n := strings.Count(text, args[1]); n != 1 {
+		ts.Fatalf("%s has %q %d times, want once", args[0], args[1], n)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), 0o644))
 }

@@ -27,6 +27,7 @@ type Origins struct {
 	file *job.File         // that the operator named; nil: none
 	job  *job.File         // of the job that is resumed or explained; nil: none
 	from map[string]string // nil until the first flag is resolved
+	ours map[string]bool   // settings whose value is that of the job
 }
 
 // New returns the origins of the values of one command line. It reads the environment with env, which is like os.LookupEnv.
@@ -62,6 +63,7 @@ func (o *Origins) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any
 	s, isList, ok := o.file.Get(flag.Name)
 	if !ok {
 		s, isList, ok = o.kept(ctx, flag.Name)
+		o.ours[flag.Name] = ok
 	}
 	if !ok {
 		return nil, nil
@@ -125,7 +127,7 @@ func (o *Origins) load(ctx *kong.Context) error {
 	if o.from != nil {
 		return nil
 	}
-	o.from = map[string]string{}
+	o.from, o.ours = map[string]string{}, map[string]bool{}
 	if err := o.loadFile(ctx); err != nil {
 		return err
 	}

@@ -31,6 +31,20 @@ func (o *Origins) Settings() job.Settings {
 	return all
 }
 
+// JobConfig returns the crawl that those settings describe whose values come from the job. Whether pages are rendered is among them
+// in any case, because the job's browser depends on it.
+func (o *Origins) JobConfig() job.Config {
+	var all job.Settings
+	for _, s := range o.Settings() {
+		records := (s.Name == "hosts" || s.Name == "overrides") && !o.file.Has(s.Name) && o.job.Has(s.Name)
+		if records || o.ours[s.Name] || s.Name == "render" {
+			all = append(all, s)
+		}
+	}
+	c, _ := all.Config() // whoever asks has the errors of all settings
+	return c
+}
+
 // valuesOf is the value of a flag as text.
 func valuesOf(f *kong.Flag) []string {
 	if w, ok := f.Target.Interface().(Words); ok {
