@@ -14,14 +14,10 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// oldJob returns a copy of a job directory that version 0.1.0 wrote, and a function that runs a command and checks its exit
+// oldJob returns a copy of a job directory that an earlier version wrote, and a function that runs a command and checks its exit
 // code and what it says.
 func oldJob(t *testing.T, name string) (dir string, run func(code int, says []string, args ...string)) {
-	dir = filepath.Join(t.TempDir(), name)
-	if err := os.CopyFS(dir, os.DirFS("testdata/job-0.1.0/"+name)); err != nil {
-		t.Fatal(err)
-	}
-	return dir, func(want int, says []string, args ...string) {
+	return copiedJob(t, name), func(want int, says []string, args ...string) {
 		t.Helper()
 		a, out, errs := testApp(nil)
 		code := a.run(args)
@@ -52,7 +48,7 @@ func readOld(t *testing.T, run func(int, []string, ...string), dir, replayed, ex
 // TestFinishedJobOfVersion010 reads a finished job of version 0.1.0.
 func TestFinishedJobOfVersion010(t *testing.T) {
 	t.Parallel()
-	dir, run := oldJob(t, "finished")
+	dir, run := oldJob(t, "job-0.1.0/finished")
 	readOld(t, run, dir, "19 visits, 0 differ\n", "verdict  fetched")
 	run(cli.ExitDone, []string{"7 files of", "as they were committed"}, "verify", dir)
 	run(cli.ExitDone, []string{"done 2026-11-22 21:18:20 UTC, nothing left", "fetched 17, redirected 1, refused 1"}, "status", dir)
@@ -64,7 +60,7 @@ func TestFinishedJobOfVersion010(t *testing.T) {
 // TestKilledJobOfVersion010 reads a killed job of version 0.1.0 and resumes it with the site where it was, behind a proxy.
 func TestKilledJobOfVersion010(t *testing.T) {
 	t.Parallel()
-	dir, run := oldJob(t, "killed")
+	dir, run := oldJob(t, "job-0.1.0/killed")
 	readOld(t, run, dir, "5 visits, 0 differ; 2 URLs left", "verdict  queued")
 	run(cli.ExitDone, []string{"2 URLs left at 1 host"}, "status", dir)
 	run(cli.ExitDone, []string{"3 pages", "2 URLs left", "nothing is written into the job"}, "report", dir)
@@ -80,6 +76,21 @@ func TestKilledJobOfVersion010(t *testing.T) {
 	run(cli.ExitDone, nil, "export", dir, "--to", "wacz", "-o", filepath.Join(t.TempDir(), "job.wacz"))
 }
 
+// TestKilledJobOfVersion020 resumes a killed job of version 0.2.0. TestOutsideOfRecordedJobs reads it, and the finished one.
+func TestKilledJobOfVersion020(t *testing.T) {
+	t.Parallel()
+	dir, run := oldJob(t, "job-0.2.0/killed")
+	before := visitsOf(t, dir)
+	run(cli.ExitDone, []string{"in 2 runs", "done, nothing left"}, "resume", dir, "--proxy", oldSite(t))
+	if after := visitsOf(t, dir); !strings.HasPrefix(after, before) || strings.Count(after, "\n") != strings.Count(before, "\n")+3 {
+		t.Errorf("visits were\n%s\nand are\n%s", before, after)
+	}
+	run(cli.ExitDone, []string{"no violation\n", "by 2 processes, 1 cut off", "as they were committed"}, "verify", dir)
+	run(cli.ExitDone, []string{"7 visits, 0 differ"}, "replay", dir)
+	dir, run = oldJob(t, "job-0.2.0/finished")
+	run(cli.ExitDone, []string{"ended at 2026-11-25T15:42:45Z with nothing left"}, "resume", dir)
+}
+
 func visitsOf(t *testing.T, dir string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, job.VisitsName))
@@ -89,16 +100,22 @@ func visitsOf(t *testing.T, dir string) string {
 	return string(b)
 }
 
-// oldSite serves the site that the old jobs crawled, and returns a proxy through which it is at every address.
+// oldSite serves the site that the old jobs crawled, and returns a proxy to it.
 func oldSite(t *testing.T) string {
 	t.Helper()
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return siteBehindProxy(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
 			_, _ = io.WriteString(w, "User-agent: *\nDisallow: /private/\n")
 			return
 		}
 		page(r.URL.Path)(w, r)
-	}))
+	})
+}
+
+// siteBehindProxy serves a site, and returns a proxy through which it is at http://127.0.0.1:8807.
+func siteBehindProxy(t *testing.T, serve http.HandlerFunc) string {
+	t.Helper()
+	site := httptest.NewServer(serve)
 	t.Cleanup(site.Close)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodConnect || r.Host != "127.0.0.1:8807" {
