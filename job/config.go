@@ -223,7 +223,7 @@ func readSince(path string) (crawler.History, error) {
 	}
 	f, err := safefile.Open(path)
 	if err != nil {
-		return nil, &KeyError{Key: "since", Err: fmt.Errorf("%w: name a job directory or its %s", err, VisitsName)}
+		return nil, &KeyError{Key: "since", Err: fmt.Errorf("%w: name a job directory or its %s, or leave since empty", err, VisitsName)}
 	}
 	defer func() { _ = f.Close() }() // only read
 	past, err := crawler.ReadHistory(f, 0)

@@ -267,3 +267,28 @@ func TestJobWithoutCopiesIsReadByPath(t *testing.T) {
 		t.Errorf("%d files are kept from here on, want 2", n)
 	}
 }
+
+// A process that was killed at its beginning leaves copies and no manifest.
+func TestJobBeginsWhereOnlyCopiesWereLeft(t *testing.T) {
+	l := newListsJob(t)
+	for _, c := range []struct {
+		name   string
+		begins bool
+	}{{"own-hosts-" + strings.Repeat("0", 64) + ".txt", true}, {"opt-out-" + strings.Repeat("a", 64) + ".txt.new", true}, {"opt-out.txt", false}} {
+		dir := filepath.Join(t.TempDir(), "job")
+		if err := os.MkdirAll(filepath.Join(dir, settingsName), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		overwrite(t, filepath.Join(dir, settingsName, c.name), []byte("a.test\n"))
+		j, err := Start(dir, Config{OwnHosts: l.own}, l.origin+"/1")
+		if (err == nil) != c.begins {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if err == nil {
+			err = j.Close()
+		}
+		if c.begins && err != nil {
+			t.Error(err)
+		}
+	}
+}
