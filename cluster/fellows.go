@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -21,12 +22,14 @@ type sign struct {
 	Most int `json:",omitempty"`
 	// Leaves says that it gives all of them back, and takes none.
 	Leaves bool `json:",omitempty"`
+	// Refuses says why the node does not work on the job. Its process has ended.
+	Refuses string `json:",omitempty"`
 }
 
 // room is how many shards of the job a node can own.
 func (s sign) room(j *Job) int {
 	switch {
-	case s.Leaves, s.Clock.exceeds(j.MaxSkew):
+	case s.Leaves, s.Refuses != "", s.Clock.exceeds(j.MaxSkew):
 		return 0
 	case s.Most > 0:
 		return min(s.Most, j.Shards)
@@ -110,7 +113,7 @@ func (n *Node) watch(signs map[string]sign) (mine int, err error) {
 	if err := n.mine(now, signs[n.Name]); err != nil {
 		return 0, err
 	}
-	signs[n.Name] = sign{n.id, signs[n.Name].Beat + 1, now.UnixMilli(), n.offset, n.MaxShards, n.leaves}
+	signs[n.Name] = sign{ID: n.id, Beat: signs[n.Name].Beat + 1, At: now.UnixMilli(), Clock: n.offset, Most: n.MaxShards, Leaves: n.leaves}
 	n.fellow[n.Name] = fellow{signs[n.Name], now}
 	var rooms []int
 	for name, f := range n.fellow {
@@ -146,6 +149,36 @@ func (n *Node) leave(ctx context.Context, done bool) {
 		}
 		if _, err := n.engine.Store(ctx, registerNodes, b, rev); !errors.Is(err, ErrConflict) {
 			return
+		}
+	}
+}
+
+// maxRefusal limits the reason of Refuse, in bytes: the signs of all nodes are one value in the engine.
+const maxRefusal = 1000
+
+// Refuse stores that a node does not work on the job, and why: [ReadStatus] says so until the node works on it, or for ten times the
+// TTL if others do. A node of that name that lives keeps its sign. The error is ErrNoJob or the engine's.
+func Refuse(ctx context.Context, e Registers, name, why string) error {
+	j, err := LoadJob(ctx, e)
+	if err != nil {
+		return err
+	}
+	for {
+		signs, rev, err := loadSigns(ctx, e)
+		if err != nil {
+			return err
+		}
+		was, now := signs[name], time.Now()
+		if was.ID != "" && now.Sub(time.UnixMilli(was.At)) < j.TTL {
+			return nil
+		}
+		signs[name] = sign{Beat: was.Beat + 1, At: now.UnixMilli(), Refuses: strings.ToValidUTF8(why[:min(len(why), maxRefusal)], "")}
+		b, err := json.Marshal(signs)
+		if err != nil {
+			return fmt.Errorf("cluster: %w", err)
+		}
+		if _, err := e.Store(ctx, registerNodes, b, rev); !errors.Is(err, ErrConflict) {
+			return err
 		}
 	}
 }

@@ -40,6 +40,8 @@ type NodeStatus struct {
 	Live  bool      // it has said so within the TTL, as far as this machine's clock is right
 	At    time.Time // when it last said so, by its clock
 	Clock Offset    // of its clock against the engine's
+	// Refuses says why the node does not work on the job; "": it does, or did.
+	Refuses string
 }
 
 // ShardStatus is who owns a shard and how it is.
@@ -119,7 +121,7 @@ func readNodes(ctx context.Context, e Registers, ttl time.Duration) (all []NodeS
 	signs, _, err := loadSigns(ctx, e)
 	for name, s := range signs {
 		at := time.UnixMilli(s.At)
-		all = append(all, NodeStatus{Name: name, Live: time.Since(at) < ttl, At: at, Clock: s.Clock})
+		all = append(all, NodeStatus{Name: name, Live: s.Refuses == "" && time.Since(at) < ttl, At: at, Clock: s.Clock, Refuses: s.Refuses})
 	}
 	slices.SortFunc(all, func(a, b NodeStatus) int { return strings.Compare(a.Name, b.Name) })
 	return all, err

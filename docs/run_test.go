@@ -181,7 +181,7 @@ type shell struct {
 // engine starts a server of the engine for cluster jobs, and returns its address.
 func engine(t *testing.T) string {
 	t.Helper()
-	return serving(t, `nats://[0-9.:]+`, "cluster", "serve", "--name", "s1", "--dir", t.TempDir(), "--listen", "127.0.0.1:0")
+	return serving(t, `nats://[0-9.:]+`, "cluster", "serve", "--name", "s1", "--dir", t.TempDir(), "--listen", "127.0.0.1:0", "--insecure")
 }
 
 // shop starts the bookshop of documents, and returns its address.

@@ -18,6 +18,7 @@ import (
 // File is a job file: keys and their values, as text.
 type File struct {
 	path    string
+	alone   bool // it is a text, and reads no other file
 	entries map[string]entry
 }
 
@@ -52,7 +53,11 @@ func ReadFile(path string) (*File, error) {
 
 // parseFile is like ReadFile, for a file that was already read.
 func parseFile(path string, b []byte) (*File, error) {
-	f := &File{path: path, entries: map[string]entry{}}
+	return (&File{path: path, entries: map[string]entry{}}).parsed(b)
+}
+
+// parsed parses the text of f, and returns f.
+func (f *File) parsed(b []byte) (*File, error) {
 	if err := f.parse(b); err != nil {
 		return nil, &FileError{err}
 	}

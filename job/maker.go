@@ -45,7 +45,10 @@ func CheckMaker(dir string, c *Config) error {
 	if f, err := safefile.OpenOwn(filepath.Join(dir, manifestName)); m.Maker == nil && err == nil {
 		return f.Close()
 	}
-	names := c.outside()
+	var names []string
+	for _, x := range c.Outside() {
+		names = append(names, x.String())
+	}
 	if len(names) == 0 {
 		return nil
 	}
@@ -53,14 +56,32 @@ func CheckMaker(dir string, c *Config) error {
 		dir, strings.Join(names, ", "))
 }
 
-// outside names the variables, files and programs outside the job directory that a crawl with these settings uses.
-func (c *Config) outside() (names []string) {
+// Kinds of [Outside].
+const (
+	OutsideFile     = "file"
+	OutsideVariable = "environment variable"
+	OutsideBrowser  = "browser"
+)
+
+// Outside is a file, a variable of the environment or a browser that a crawl reads or starts and no job directory has.
+type Outside struct {
+	Kind string // one of the constants above
+	Name string // path of the file or the browser, or name of the variable
+	Key  string // of the job file that names it, or "header NAME"
+}
+
+// String returns the kind, the name and the key.
+func (x Outside) String() string { return "the " + x.Kind + " " + x.Name + " (" + x.Key + ")" }
+
+// Outside returns the files, variables and programs outside the job directory that a crawl with these settings uses. It reads
+// nothing.
+func (c *Config) Outside() (all []Outside) {
 	add := func(f field) {
 		if path, ok := strings.CutPrefix(f.value, "@"); ok {
-			names = append(names, "the file "+path+" (header "+f.name+")")
+			all = append(all, Outside{OutsideFile, path, "header " + f.name})
 		}
 		if variable, ok := strings.CutPrefix(f.value, "env:"); ok {
-			names = append(names, "the environment variable "+variable+" (header "+f.name+")")
+			all = append(all, Outside{OutsideVariable, variable, "header " + f.name})
 		}
 	}
 	for _, text := range c.Header {
@@ -77,11 +98,11 @@ func (c *Config) outside() (names []string) {
 	}
 	for _, key := range []string{"own-hosts", "opt-out", "since", "load-cookies", "sign"} {
 		if s := KeyNamed(key).of(c); s.Text() != "" {
-			names = append(names, s.Text()+" ("+key+")")
+			all = append(all, Outside{OutsideFile, s.Text(), key})
 		}
 	}
 	if c.Browser.Path != "" && c.Crawl.Render.Renders() {
-		names = append(names, "the browser "+c.Browser.Path)
+		all = append(all, Outside{OutsideBrowser, c.Browser.Path, "browser"})
 	}
-	return names
+	return all
 }

@@ -99,6 +99,10 @@ func (f *File) readBodies(list []override, line int) error {
 		if o.Body != "" {
 			errs = append(errs, fmt.Errorf("%s: %s: %s has both body and file", f.at(line), keyOverrides, o.Origin))
 		}
+		if f.alone {
+			errs = append(errs, fmt.Errorf("%s: %s: %s: a file is not possible here: give its text as body", f.at(line), keyOverrides, o.Origin))
+			continue
+		}
 		path := o.File
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(filepath.Dir(f.path), path)

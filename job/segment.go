@@ -274,8 +274,11 @@ func (c *Config) checkShared() error {
 	return &Error{Kind: Refused, Err: errors.Join(errs...)}
 }
 
-// ParseFile is ReadFile for a text. The name is used for messages.
-func ParseFile(name string, b []byte) (*File, error) { return parseFile(name, b) }
+// ParseFile is ReadFile for a text that may be somebody else's: it reads no file, and is an error if a robots override has one.
+// The name is used for messages.
+func ParseFile(name string, b []byte) (*File, error) {
+	return (&File{path: name, alone: true, entries: map[string]entry{}}).parsed(b)
+}
 
 // File returns the settings as the text of a job file, without secrets, with these seeds. Paths in it are absolute.
 func (c *Config) File(seeds []weburl.URL) ([]byte, error) {

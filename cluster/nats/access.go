@@ -15,7 +15,8 @@ import (
 // Access is how servers know who connects, and who connects knows the servers: files, so that nothing secret is in a command
 // line.
 type Access struct {
-	// Creds is a file: one of NATS credentials (a JWT and its key), or one line with a token or "user:password".
+	// Creds is a file: one of NATS credentials (a JWT and its key), or one line with a token or "user:password". It is refused if
+	// others than its owner can read it.
 	Creds string
 	// CA is a file with certificates (PEM) that the servers' certificates are signed by. "": those of the system.
 	CA string
@@ -43,7 +44,7 @@ func (a Access) Secret() (user, password, token string, err error) {
 }
 
 func (a Access) read() (string, error) {
-	b, err := safefile.ReadNamed(a.Creds, safefile.Token)
+	b, err := safefile.ReadSecret(a.Creds, safefile.Token)
 	return string(b), err
 }
 

@@ -114,7 +114,7 @@ func (e *Engine) answers(ctx context.Context) error {
 func unreachable(c Config, err error) error {
 	switch {
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
-		return fmt.Errorf("%w: %s refuses the credentials: check --cluster-creds", ErrServer, c.URLs)
+		return fmt.Errorf("%w: %s refuses the credentials: check --cluster-creds; a server that was given none has made the file token in its directory", ErrServer, c.URLs)
 	case errors.Is(err, nats.ErrSecureConnRequired), strings.Contains(err.Error(), "tls:"), strings.Contains(err.Error(), "x509:"):
 		return fmt.Errorf("%w: %s: %w: check --cluster-ca, --cluster-cert, and that the address begins with tls://", ErrServer, c.URLs, err)
 	}

@@ -40,7 +40,7 @@ func (c *Collecting) Check(ctx context.Context) (*Checked, error) {
 	}
 	res := &Checked{Shards: j.Shards, Faults: []string{}, LeftOut: leftOut}
 	q := &queues{engine: c.Engine, dir: tmp}
-	q.config.Key = j.crawl.Canonical.Key
+	q.config.Key = j.Config.Crawl.Canonical.Key
 	for shard := range j.Shards {
 		if err := res.readAside(ctx, c.Engine, shard); err != nil {
 			return nil, errors.Join(err, os.RemoveAll(tmp))

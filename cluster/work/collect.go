@@ -87,7 +87,7 @@ func (c *Collecting) survey(ctx context.Context, j *Job, near string) (*survey, 
 	if s.res.End, err = cluster.LoadEnd(ctx, c.Engine); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(tmp))
 	}
-	q := &queues{c.Engine, tmp, disk.Config{Key: j.crawl.Canonical.Key}}
+	q := &queues{c.Engine, tmp, disk.Config{Key: j.Config.Crawl.Canonical.Key}}
 	for shard := range j.Shards {
 		if err := s.add(ctx, q, nodes, shard); err != nil {
 			return nil, errors.Join(err, os.RemoveAll(tmp))

@@ -28,6 +28,10 @@ type Node struct {
 	Engine cluster.Engine
 	Name   string
 	Dir    string // what it writes; see cluster.Config.Dir
+	// JobName is the job's name, for messages.
+	JobName string
+	// Allow names the files and variables that the job's settings may have this node read.
+	Allow Allowed
 	// MaxShards is how many shards it owns at most. 0: its share of all.
 	MaxShards int
 	// Trace is called for what happens to its shards, and Note for what an operator should know. nil: not. They are called
@@ -50,10 +54,16 @@ var (
 )
 
 // Run works on the job until it is over, which is no error, or ctx ends: then it gives all shards back. The error is one of
-// [Load] or of cluster.Node.Run, ErrDir, or ErrFull: then all shards were given back, and other nodes continue.
+// [Load] or of cluster.Node.Run, ErrDir, ErrNotAllowed, or ErrFull: then all shards were given back, and other nodes continue.
 func (n *Node) Run(ctx context.Context) error {
 	var err error
 	if n.job, err = Load(ctx, n.Engine); err != nil {
+		return err
+	}
+	if err := n.Allow.check(n.JobName, &n.job.Config); err != nil {
+		return errors.Join(err, cluster.Refuse(ctx, n.Engine, n.Name, err.Error()))
+	}
+	if n.job.crawl, err = n.job.Config.Shared(n.job.Seeds); err != nil { // reads what the settings name
 		return err
 	}
 	if err := n.claimDir(); err != nil {

@@ -42,6 +42,8 @@ type NodeSummary struct {
 	Ahead  float64 `json:"ahead_s"` // its clock, of the engine's
 	Error  float64 `json:"error_s"`
 	Lag    int64   `json:"lag_bytes"` // what another node would have to read of its shards' journals
+	// Refuses says why the node does not work on the job; "": it does, or did.
+	Refuses string `json:"refuses,omitempty"`
 }
 
 // ShardSummary is a shard in a Summary.
@@ -66,7 +68,7 @@ func Summarize(s *cluster.Status, now time.Time) *Summary {
 	x.at = now
 	nodes := map[string]*NodeSummary{}
 	for _, n := range s.Nodes {
-		nodes[n.Name] = &NodeSummary{Name: n.Name, Live: n.Live, Ahead: n.Clock.Ahead.Seconds(), Error: n.Clock.Error.Seconds()}
+		nodes[n.Name] = &NodeSummary{Name: n.Name, Live: n.Live, Ahead: n.Clock.Ahead.Seconds(), Error: n.Clock.Error.Seconds(), Refuses: n.Refuses}
 	}
 	for _, h := range s.Shards {
 		left := h.Queue.Queued + h.Queue.Waiting + h.Queue.Claimed
@@ -118,6 +120,11 @@ func (x *Summary) Text(name string) string {
 	}
 	if x.Dead > 0 {
 		fmt.Fprintf(&b, "%s of inboxes could not be read and were put aside, links in them are lost: \"amble cluster check\" names them\n", cli.Plural(x.Dead, "message"))
+	}
+	for _, n := range x.Nodes {
+		if n.Refuses != "" {
+			fmt.Fprintf(&b, "node %s refuses the job: %s\n", cli.Printable(n.Name), cli.Printable(n.Refuses))
+		}
 	}
 	if x.End != "" && x.Unheard == x.Shards && len(x.Nodes) > 0 { // what they did is nowhere but in their directories
 		names := make([]string, len(x.Nodes))

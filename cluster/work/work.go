@@ -1,7 +1,7 @@
 // Package work runs crawls with the settings of package job on a cluster: it creates cluster jobs, works on them, and collects
 // what the nodes have written into one job directory.
 //
-// Reading order: work.go (what a job is), node.go and slots.go (a node of it), queues.go, collect.go, check.go.
+// Reading order: work.go (what a job is), allow.go, node.go and slots.go (a node of it), queues.go, collect.go, check.go.
 package work
 
 import (
@@ -94,8 +94,8 @@ func Create(ctx context.Context, e cluster.Registers, s *Spec) error {
 	return cluster.Create(ctx, e, j)
 }
 
-// Load reads the job of an engine. The error is cluster.ErrNoJob, says what of the settings is not possible on this machine,
-// or is the engine's.
+// Load reads the job of an engine. It reads neither files nor the environment, whatever the settings name. The error is
+// cluster.ErrNoJob, says what is wrong with the settings, or is the engine's.
 func Load(ctx context.Context, e cluster.Registers) (*Job, error) {
 	c, err := cluster.LoadJob(ctx, e)
 	if err != nil {
@@ -127,6 +127,5 @@ func Load(ctx context.Context, e cluster.Registers) (*Job, error) {
 	if len(j.Seeds) == 0 {
 		return nil, errors.New("the job has no seeds")
 	}
-	j.crawl, err = j.Config.Shared(j.Seeds)
-	return j, err
+	return j, nil
 }

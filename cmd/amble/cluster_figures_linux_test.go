@@ -130,7 +130,7 @@ func (f *figures) cluster(t *testing.T, servers int, shards, pages string) figur
 	var urls []string
 	var all []*proc
 	for i := range servers {
-		args := []string{"cluster", "serve", "--name", fmt.Sprint("s", i), "--dir", filepath.Join(dir, fmt.Sprint("s", i)), "--listen", addrs[i]}
+		args := []string{"cluster", "serve", "--insecure", "--name", fmt.Sprint("s", i), "--dir", filepath.Join(dir, fmt.Sprint("s", i)), "--listen", addrs[i]}
 		if servers > 1 {
 			args = append(args, "--routes-listen", addrs[3+i], "--routes", strings.Join(addrs[3:], ","))
 		}

@@ -196,7 +196,7 @@ func newRealCluster(t *testing.T, web *realWeb, limit string) *realCluster {
 	ports := freeAddrs(t, 6)
 	for i := range 3 {
 		c.started = append(c.started, []string{
-			"cluster", "serve", "--name", fmt.Sprint("s", i), "--dir", filepath.Join(c.dir, fmt.Sprint("s", i)),
+			"cluster", "serve", "--insecure", "--name", fmt.Sprint("s", i), "--dir", filepath.Join(c.dir, fmt.Sprint("s", i)),
 			"--listen", ports[i], "--routes-listen", ports[3+i], "--routes", strings.Join(ports[3:], ","),
 		})
 		c.urls = append(c.urls, "nats://"+ports[i])

@@ -124,6 +124,18 @@ func (b *syncBuffer) String() string {
 	return b.b.String()
 }
 
+// clusterHome returns a home for the processes of a test.
+func clusterHome(t *testing.T) string {
+	t.Helper()
+	name, _, _ := strings.Cut(t.Name(), "/")
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("amble-home-%d-%s", os.Getpid(), name))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
 // launch starts the command.
 func launch(t *testing.T, args ...string) *proc {
 	t.Helper()
@@ -133,6 +145,7 @@ func launch(t *testing.T, args ...string) *proc {
 func launchAs(t *testing.T, cmd *exec.Cmd) *proc {
 	t.Helper()
 	p := &proc{t: t, name: strings.Join(cmd.Args[1:], " "), cmd: cmd, says: &syncBuffer{}, done: make(chan struct{})}
+	cmd.Env = append(cmd.Environ(), "HOME="+clusterHome(t), "XDG_CONFIG_HOME="+clusterHome(t)) // where tokens of servers are noted
 	p.cmd.Stdout, p.cmd.Stderr = p.says, p.says
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -276,6 +289,40 @@ func checkCollected(t *testing.T, web *clusterWeb, out string, limit int) {
 	}
 }
 
+// TestClusterServerMakesToken: a server that is given no credentials makes some that commands of its user find, and nobody else
+// gets in; with --insecure everybody does.
+func TestClusterServerMakesToken(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts a server")
+	}
+	skipUnderRace(t)
+	dir := t.TempDir()
+	engine := serveEngine(t, filepath.Join(dir, "engine"))
+	token := filepath.Join(dir, "engine", "token")
+	info, err := os.Stat(token)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("the token: %v, %v", info, err)
+	}
+	launch(t, "cluster", "create", "--cluster", engine, "--job", "j", "--replicas", "1", "--shards", "2", "-H", "X-A: env:HOME", "http://127.0.0.1:1/").ends(0)
+	launch(t, "cluster", "status", "--cluster", engine, "--job", "j").ends(0)
+	x := launch(t, "cluster", "work", "--cluster", engine, "--job", "j", "--name", "n1", "-o", filepath.Join(dir, "n1"))
+	x.ends(2)
+	if want := "job j: the job would have this node read what it lets no job read"; !strings.Contains(x.says.String(), want) || !strings.Contains(x.says.String(), "--allow-env HOME") {
+		t.Errorf("%s\nwant %q", x.says, want)
+	}
+	if err := os.RemoveAll(clusterHome(t)); err != nil {
+		t.Fatal(err)
+	}
+	launch(t, "cluster", "status", "--cluster", engine, "--job", "j").ends(2)
+	launch(t, "cluster", "status", "--cluster", engine, "--job", "j", "--cluster-creds", token).ends(0)
+
+	p := launch(t, "cluster", "serve", "--name", "s2", "--dir", filepath.Join(dir, "open"), "--listen", "127.0.0.1:0", "--insecure")
+	url := regexp.MustCompile(`nats://[0-9.:]+`)
+	until(t, "the server listens", func() bool { return url.MatchString(p.says.String()) })
+	launch(t, "cluster", "create", "--cluster", url.FindString(p.says.String()), "--job", "j", "--replicas", "1", "--shards", "2", "http://127.0.0.1:1/").ends(0)
+}
+
 // TestClusterErrors: each thing that is wrong at the beginning is a sentence that says what to do.
 func TestClusterErrors(t *testing.T) {
 	t.Parallel()
@@ -289,6 +336,10 @@ func TestClusterErrors(t *testing.T) {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	open := filepath.Join(dir, "open")
+	if err := os.WriteFile(open, []byte("s3cret\n"), 0o644); err != nil {
+		t.Fatal(err)
 	}
 	p := launch(t, "cluster", "serve", "--name", "s1", "--dir", filepath.Join(dir, "engine"), "--listen", "127.0.0.1:0", "--cluster-creds", creds)
 	url := regexp.MustCompile(`nats://[0-9.:]+`)
@@ -321,6 +372,10 @@ func TestClusterErrors(t *testing.T) {
 		{append([]string{"resume", "--job", "j"}, at...), 0, "nodes may work on job j again"},
 		{append([]string{"collect", "--job", "j", "-o", filepath.Join(dir, "out"), dir}, at...), 2, "is no directory of a node"},
 		{[]string{"serve", "--dir", filepath.Join(dir, "e"), "--listen", "nowhere"}, 2, "want host:port"},
+		{[]string{"serve", "--dir", filepath.Join(dir, "e"), "--listen", "127.0.0.1:0", "--routes-listen", "127.0.0.1:0", "--routes", "127.0.0.1:1"}, 2, "need the same credentials: give --cluster-creds FILE"},
+		{[]string{"serve", "--dir", filepath.Join(dir, "e"), "--listen", "127.0.0.1:0", "--cluster-creds", open}, 2, open + " has mode 0644: others than its owner can read it: chmod 600 " + open},
+		{[]string{"status", "--cluster", engine, "--cluster-creds", open, "--job", "j"}, 2, open + " has mode 0644: others than its owner can read it: chmod 600 " + open},
+		{[]string{"status", "--cluster", engine, "--job", "j"}, 2, "refuses the credentials: check --cluster-creds"},
 	} {
 		x := launch(t, append([]string{"cluster"}, c.args...)...)
 		x.ends(c.code)

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
-	"net/netip"
 	"os"
 
 	"github.com/amble-crawler/amble/cluster/nats"
@@ -15,7 +13,7 @@ type clusterServeCmd struct {
 	Name         string      `group:"Server:" placeholder:"NAME" help:"Name of this server, which no other has (the machine's)."`
 	Dir          string      `group:"Server:" required:"" placeholder:"DIR" help:"Where it stores everything: a disk of its own machine."`
 	Flags        serverFlags `embed:"" group:"Server:"`
-	ClusterCreds string      `group:"Server:" placeholder:"FILE" help:"One line with a token or user:password, which nodes and other servers have to give."`
+	ClusterCreds string      `group:"Server:" placeholder:"FILE" help:"One line with a token or user:password, which nodes and other servers have to give (the file token in DIR, which is made, and which commands of this user on this machine find)."`
 }
 
 // Help returns the beginning of the command's help.
@@ -23,8 +21,11 @@ func (*clusterServeCmd) Help() string {
 	return `Examples:
 
 	amble cluster serve --dir engine
-	amble cluster serve --name s1 --dir engine --listen 10.0.0.1:4222 \
+	amble cluster serve --name s1 --dir engine --listen 10.0.0.1:4222 --cluster-creds token \
 	    --routes-listen 10.0.0.1:6222 --routes 10.0.0.2:6222,10.0.0.3:6222
+
+Who connects has to show the token in DIR/token, which is made at the first start. Commands of the same user on this
+machine find it; others get a copy with --cluster-creds. Servers that belong together need one that all are given.
 
 A nats-server with JetStream that syncs each write. One is enough to try; three lose nothing when one is lost. Servers
 of your own do as well, from version 2.12, with sync_interval: always.`
@@ -45,14 +46,4 @@ func (c *clusterServeCmd) Run(a *app) error {
 	fmt.Fprintf(a.err, "amble: server %s listens on %s; to stop it: Ctrl-C\n", c.Name, s.URL())
 	<-ctx.Done()
 	return nil
-}
-
-// loopback reports whether an address to listen on is this machine's alone.
-func loopback(listen string) bool {
-	host, _, err := net.SplitHostPort(listen)
-	if err != nil {
-		return false
-	}
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
 }

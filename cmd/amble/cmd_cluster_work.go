@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -24,6 +25,9 @@ type clusterWorkCmd struct {
 	MaxShards int    `group:"Node:" placeholder:"N" help:"Own at most N shards; 0: a fair share."`
 	Verbose   bool   `group:"Node:" help:"Say what happens to each shard."`
 
+	AllowEnv  []string `group:"Node:" sep:"none" placeholder:"NAME" help:"Let the job's settings read this environment variable, as header 'Name: env:NAME' does. Repeatable; without it, none."`
+	AllowFile []string `group:"Node:" sep:"none" placeholder:"PATH" help:"Let the job's settings read this file, as --own-hosts, --opt-out and header 'Name: @PATH' do. Repeatable; without it, none."`
+
 	WithServer bool        `group:"Server:" name:"serve" help:"Run a server of the engine in this process, too, in DIR/engine: for the first three nodes. It remains when the job is over, for collect, until it is told to stop."`
 	Server     serverFlags `embed:"" group:"Server:"`
 }
@@ -37,7 +41,10 @@ func (*clusterWorkCmd) Help() string {
 
 Takes a share of the job's shards and crawls them until the job is over: exit code 0. When it is told to stop
 (SIGTERM, Ctrl-C), it gives its shards to the other nodes, which takes up to half a minute. The same command, with
-the same directory, continues.`
+the same directory, continues.
+
+A job whose settings name a variable or a file that this node lets no job read is refused, and the flag that allows it is
+named: exit code 2.`
 }
 
 // Run executes the command.
@@ -51,7 +58,7 @@ func (c *clusterWorkCmd) Run(a *app) error {
 		return cli.Usage("%s is for a server in this process, and there is none: add --serve, or leave it out; what a node itself says is in amble cluster status", given)
 	}
 	if c.WithServer {
-		s, err := c.Server.start(a, c.Name, work.EngineDir(c.Out), c.access())
+		s, err := c.Server.start(a, c.Name, work.EngineDir(c.Out), nats.Access{Creds: c.ClusterCreds})
 		if err != nil {
 			return err
 		}
@@ -63,7 +70,8 @@ func (c *clusterWorkCmd) Run(a *app) error {
 		return err
 	}
 	defer e.Close()
-	n := &work.Node{Engine: e, Name: c.Name, Dir: c.Out, MaxShards: c.MaxShards}
+	n := &work.Node{Engine: e, Name: c.Name, Dir: c.Out, MaxShards: c.MaxShards, JobName: c.Job}
+	n.Allow = work.Allowed{Env: c.AllowEnv, Files: c.AllowFile}
 	n.Trace, n.Note = t.trace, t.tell
 	t.tell(fmt.Sprintf("node %s works on job %s; to stop it: Ctrl-C", c.Name, c.Job))
 	err = n.Run(ctx)
@@ -173,6 +181,7 @@ type serverFlags struct {
 	Listen       string   `group:"Server:" default:"127.0.0.1:4222" placeholder:"ADDR" help:"Address for nodes: host:port (${default})."`
 	RoutesListen string   `group:"Server:" placeholder:"ADDR" help:"Address for the other servers: host:port."`
 	Routes       []string `group:"Server:" placeholder:"ADDR,..." help:"The other servers' addresses for servers, this one's among them or not."`
+	Insecure     bool     `group:"Server:" help:"Take in whoever reaches the address, without credentials."`
 	TLSCert      string   `group:"Server:" name:"tls-cert" placeholder:"FILE" help:"Certificate of the server (PEM)."`
 	TLSKey       string   `group:"Server:" name:"tls-key" placeholder:"FILE" help:"Its key."`
 	TLSCA        string   `group:"Server:" name:"tls-ca" placeholder:"FILE" help:"Certificates that those of nodes and other servers must be signed by."`
@@ -187,6 +196,8 @@ func (f *serverFlags) given() string {
 		return "--routes-listen"
 	case len(f.Routes) > 0:
 		return "--routes"
+	case f.Insecure:
+		return "--insecure"
 	case f.TLSCert != "":
 		return "--tls-cert"
 	case f.TLSKey != "":
@@ -200,23 +211,68 @@ func (f *serverFlags) given() string {
 // defaultListen is the default of --listen.
 const defaultListen = "127.0.0.1:4222"
 
-// start starts a server.
-func (f *serverFlags) start(a *app, name, dir string, by nats.Access) (*natsserver.Server, error) {
+// start starts a server, which wants the credentials that are given, certificates, or a token that it makes.
+func (f *serverFlags) start(a *app, name, dir string, by nats.Access) (*clusterServer, error) {
 	c := natsserver.Config{Name: name, Dir: dir, Listen: f.Listen, RoutesListen: f.RoutesListen, Routes: f.Routes}
+	s, given := &clusterServer{forget: func() {}}, by.Creds != ""
 	var err error
-	if c.User, c.Password, c.Token, err = by.Secret(); err != nil {
-		return nil, cli.UsageOf("--cluster-creds: ", err)
-	}
-	if f.TLSCert != "" || f.TLSKey != "" || f.TLSCA != "" {
-		if c.TLS, err = (nats.Access{CA: f.TLSCA, Cert: f.TLSCert, Key: f.TLSKey}).TLS(); err != nil {
-			return nil, cli.UsageOf("--tls-cert, --tls-key, --tls-ca: ", err)
+	if !given && f.TLSCA == "" && !f.Insecure {
+		if f.RoutesListen != "" || len(f.Routes) > 0 {
+			return nil, cli.UsageOf("", errOpen("--routes: servers that belong together need the same credentials"))
 		}
-		c.TLS.ClientCAs = c.TLS.RootCAs
+		if by.Creds, err = makeToken(dir); err != nil {
+			return nil, clusterError(err)
+		}
+		if s.forget, err = noteToken(f.Listen, by.Creds); err != nil { // before anybody can be refused
+			return nil, clusterError(err)
+		}
 	}
-	if c.User == "" && c.Token == "" && c.TLS == nil && !loopback(f.Listen) {
-		fmt.Fprintf(a.err, "amble: warning: whoever reaches %s can read and change the job: give --cluster-creds, and --tls-cert on a network that is not yours alone\n", f.Listen)
+	if err := f.secure(&c, by); err != nil {
+		s.forget()
+		return nil, err
 	}
 	c.Log = func(text string) { fmt.Fprintf(a.err, "amble: server: %s\n", cli.Printable(text)) }
-	s, err := natsserver.Start(c)
-	return s, cli.UsageOf("", err)
+	if s.Server, err = natsserver.Start(c); err != nil {
+		s.forget()
+		return nil, cli.UsageOf("", err)
+	}
+	if u, err := url.Parse(s.URL()); err == nil && strings.HasSuffix(f.Listen, ":0") && by.Creds != "" && !given { // a free port
+		forget, err := noteToken(u.Host, by.Creds)
+		if err != nil {
+			s.Close()
+			return nil, clusterError(err)
+		}
+		s.forget = forget
+	}
+	return s, nil
+}
+
+// secure says whom a server takes in, and how it is encrypted.
+func (f *serverFlags) secure(c *natsserver.Config, by nats.Access) (err error) {
+	if c.User, c.Password, c.Token, err = by.Secret(); err != nil {
+		return cli.UsageOf("--cluster-creds: ", err)
+	}
+	if by.Creds != "" && c.User == "" && c.Token == "" {
+		return cli.Usage("--cluster-creds: %s has NATS credentials, which a server of your own can check: give this one a file with one line, a token or user:password", by.Creds)
+	}
+	if f.TLSCert == "" && f.TLSKey == "" && f.TLSCA == "" {
+		return nil
+	}
+	if c.TLS, err = (nats.Access{CA: f.TLSCA, Cert: f.TLSCert, Key: f.TLSKey}).TLS(); err != nil {
+		return cli.UsageOf("--tls-cert, --tls-key, --tls-ca: ", err)
+	}
+	c.TLS.ClientCAs = c.TLS.RootCAs
+	return nil
+}
+
+// clusterServer is a server in this process.
+type clusterServer struct {
+	*natsserver.Server
+	forget func() // where its token is
+}
+
+// Close ends the server.
+func (s *clusterServer) Close() {
+	s.Server.Close()
+	s.forget()
 }

@@ -73,6 +73,26 @@ func ReadNamed(path string, limit int64) ([]byte, error) {
 	return ReadAll(f, path, limit)
 }
 
+// ErrShared says that others than its owner can read a file with a secret.
+var ErrShared = errors.New("others than its owner can read it")
+
+// ReadSecret is like ReadNamed, and refuses a regular file that others than its owner can read, where the system knows.
+func ReadSecret(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&shared != 0 {
+		return nil, fmt.Errorf("%s has mode %04o: %w: chmod 600 %s", path, mode.Perm(), ErrShared, path)
+	}
+	return ReadAll(f, path, limit)
+}
+
 // ReadSeeds reads a list of seeds that the operator names. A regular file may have any size, other files have Stream bytes.
 func ReadSeeds(path string) ([]byte, error) {
 	f, err := os.Open(path)

@@ -7,6 +7,7 @@ import "os"
 const (
 	noWait   = 0
 	noFollow = 0
+	shared   = 0 // modes say nothing here
 )
 
 // own reports true: temporary folders belong to one user here.

@@ -10,6 +10,7 @@ import (
 const (
 	noWait   = syscall.O_NONBLOCK
 	noFollow = syscall.O_NOFOLLOW
+	shared   = 0o077 // mode bits of others than the owner
 )
 
 // own reports whether a file belongs to this process's user.

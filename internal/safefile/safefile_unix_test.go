@@ -4,6 +4,7 @@ package safefile_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,5 +61,24 @@ func TestReadNamedReadsPipeUpToLimit(t *testing.T) {
 	}
 	if b, err := safefile.ReadSeedsFrom(r, "stdin"); err != nil || string(b) != "one\n" {
 		t.Errorf("a pipe: %q, %v", b, err)
+	}
+}
+
+func TestReadSecretRefusesFileThatOthersCanRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(path, []byte("s3cret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := safefile.ReadSecret(path, safefile.Token); err != nil || string(b) != "s3cret\n" {
+		t.Errorf("mode 0600: %q, %v", b, err)
+	}
+	for _, mode := range []os.FileMode{0o644, 0o640, 0o606, 0o602} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		_, err := safefile.ReadSecret(path, safefile.Token)
+		if want := fmt.Sprintf("%s has mode %04o", path, mode); !errors.Is(err, safefile.ErrShared) || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), "chmod 600 "+path) {
+			t.Errorf("mode %04o: %v", mode, err)
+		}
 	}
 }

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/amble-crawler/amble/internal/safefile"
+)
+
+// tokenName is the file in a server's directory with the token that the server has made.
+const tokenName = "token"
+
+// makeToken returns the file with a server's token, which is made if it is not there.
+func makeToken(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, tokenName)
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		return path, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(rand.Text() + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(path))
+	}
+	return path, nil
+}
+
+// tokenNote returns the file that says where the token of a server at an address of this machine is, "" if this user has no
+// directory for it.
+func tokenNote(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	config, none := os.UserConfigDir()
+	if err != nil || port == "0" || none != nil || !filepath.IsAbs(config) {
+		return ""
+	}
+	switch host {
+	case "localhost", "", "0.0.0.0", "::":
+		host = "127.0.0.1"
+	}
+	return filepath.Join(config, "amble", "cluster", strings.NewReplacer(":", "_", "%", "_", "/", "_").Replace(host)+"_"+port)
+}
+
+// noteToken has commands of this user find the token of a server. The function that it returns takes that back.
+func noteToken(address, token string) (undo func(), err error) {
+	note := tokenNote(address)
+	if note == "" {
+		return func() {}, nil
+	}
+	before, found := safefile.Read(note, safefile.Token)
+	if err := os.MkdirAll(filepath.Dir(note), 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(note, []byte(token+"\n"), 0o600); err != nil {
+		return nil, err
+	}
+	return func() {
+		if found == nil {
+			_ = os.WriteFile(note, before, 0o600) // another server's, which has the address
+			return
+		}
+		_ = os.Remove(note) // one that is stale does no harm
+	}, nil
+}
+
+// findToken returns the file with the token of the first of the servers that this user runs on this machine, "" if there is none.
+func findToken(servers string) string {
+	for at := range strings.SplitSeq(servers, ",") {
+		u, err := url.Parse(strings.TrimSpace(at))
+		if err != nil || u.Port() == "" {
+			continue
+		}
+		note := tokenNote(u.Host)
+		if note == "" {
+			continue
+		}
+		f, err := safefile.OpenOwn(note)
+		if err != nil {
+			continue
+		}
+		b, err := safefile.ReadAll(f, note, safefile.Token)
+		_ = f.Close() // only read
+		if path := strings.TrimSpace(string(b)); err == nil && filepath.IsAbs(path) {
+			return path
+		}
+	}
+	return ""
+}
+
+// errOpen says that a server would take anybody in.
+func errOpen(why string) error {
+	return fmt.Errorf("%s: give --cluster-creds FILE, with the same line for all of them, or --insecure to take in whoever reaches the address", why)
+}
