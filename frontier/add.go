@@ -80,6 +80,9 @@ func (m *Memory) queue(b *batch, r *Request, hash uint64, mk *mark) bool {
 	if h == nil {
 		h = m.hosts.Open(name, m.c.HostSlots(name))
 	}
+	if h.Pending() == 0 {
+		h.Renew(b.now)
+	}
 	m.know(hash, mk, r.Depth)
 	m.push(b, h, r, hash)
 	m.hosts.Offer(h, 1, b.now)

@@ -47,9 +47,12 @@ var (
 //	F5  Within a host the highest Priority comes first, then the earliest arrival. A URL settled
 //	    with Again keeps its arrival; for a retry it arrives anew, before the links of that Settlement,
 //	    so that URLs that fail do not hold up those that have not been tried.
-//	F6  No ready host starves: of the hosts that may be claimed, the one due earliest goes first;
-//	    of hosts due at the same time, the one with most queued. A host is due from its ReadyAt, or
+//	F6  No ready host starves, and new hosts do not hold up the others: while there are both, hosts
+//	    that are new and hosts that are not take turns. Of each, the host due earliest goes first; of
+//	    hosts due at the same time, the one with most queued. A host is due from its ReadyAt, or
 //	    from when it came to have both a URL to claim and a free holder's place if that is later.
+//	    A host is new until a ReadyAt is given for it. It is new again when it gets a URL after it had
+//	    none and its ReadyAt has come. After Open, one that is not new has the first turn.
 //	F7  Settle is atomic: the URL's end, its links and the host's ReadyAt take effect together or
 //	    not at all.
 //	    The latest ReadyAt given for a host holds.

@@ -223,12 +223,16 @@ func (g *group) queue(o *op, l link, u *url) error {
 		o.done--
 		c.done--
 	}
+	first := d.queued+d.waiting == 0
+	if first && d.ready <= g.w.lanes.clock.unix(g.w.lanes.clock.Now()) {
+		d.ready = 0 // as if it had been forgotten
+	}
 	c.pending++
 	d.queued++
 	o.added++
 	e, err := g.enter(o, l, h)
 	u.set(seen{state: Queued, depth: l.Depth, priority: l.Priority, fixed: !l.Plain(), raised: u.raised, at: e.at(u.seen)})
-	o.fresh = append(o.fresh, fresh{h, e})
+	o.fresh = append(o.fresh, fresh{h, e, first})
 	return err
 }
 

@@ -96,6 +96,7 @@ func (l *lanes) loadHost(hash uint64, r hostRecord, now int64) {
 	h := l.hosts.Open(hash, l.c.HostSlots(r.name))
 	h.Queue.name = r.name
 	h.Queue.disk = onDisk{ready: r.ready, queued: int32(r.queued), waiting: int32(r.waiting)}
+	h.Rest(l.clock.at(r.ready))
 	l.hosts.Delay(h, ready, now)
 	if r.queued > 0 {
 		l.hosts.Offer(h, r.queued, now)

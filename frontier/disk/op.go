@@ -112,4 +112,5 @@ func (e *ending) again(a *frontier.Again, until, now int64) {
 type fresh struct {
 	host *host
 	entry
+	first bool // its host had nothing pending
 }

@@ -32,6 +32,9 @@ func (l *lanes) publishOp(o *op, now int64) {
 	}
 	for _, f := range o.fresh {
 		l.published = max(l.published, f.number+1)
+		if f.first {
+			f.host.Renew(now)
+		}
 		l.hosts.Offer(f.host, 1, now)
 		l.add(f.host, f.entry)
 	}

@@ -65,7 +65,7 @@ func (g *group) raise(o *op, l link, u *url) error {
 	h := g.open(l)
 	h.Queue.disk.raised = true
 	e, err := g.enter(o, l, h)
-	o.raises = append(o.raises, raise{fresh{h, e}, l.key, u.at, u.raised})
+	o.raises = append(o.raises, raise{fresh{h, e, false}, l.key, u.at, u.raised})
 	u.priority, u.raised, u.at, u.changed = l.Priority, true, e.place, true
 	return err
 }

@@ -62,5 +62,44 @@ func noHostStarves(k *kit) {
 	}
 }
 
+// newHostsTakeTurns: while hosts have pages ready, new hosts are begun, one after each page.
+func newHostsTakeTurns(k *kit) {
+	k.add(6, k.pages("old0/1", "old0/2", "old0/3", "old1/1", "old1/2", "old1/3")...)
+	begin := func(path string) {
+		c := k.claimOf(path)
+		k.settle(c, frontier.Settlement{ReadyAt: in(k.step)})
+	}
+	begin("old0/1")
+	k.tick()
+	begin("old1/1")
+	for i := range 20 {
+		k.add(1, k.pages(fmt.Sprintf("new%02d/1", i))...)
+		k.tick() // so that each is due before the old ones
+	}
+	k.pause(2 * k.step)
+	k.inOrder("old0/2", "new00/1")
+	k.tick()
+	k.inOrder("old1/2", "new01/1", "old0/3", "new02/1", "old1/3")
+	for i := 3; i < 20; i++ {
+		k.inOrder(fmt.Sprintf("new%02d/1", i))
+	}
+	k.drained()
+}
+
+// newAgainWhenIdle: a host that has rested until its ReadyAt with nothing pending equals one never seen.
+func newAgainWhenIdle(k *kit) {
+	k.add(2, k.pages("idle/1", "old/1")...)
+	for range 2 {
+		k.settle(k.claim(), frontier.Settlement{ReadyAt: in(k.step)})
+	}
+	k.add(1, k.pages("old/2")...)
+	k.pause(2 * k.step)
+	k.add(1, k.pages("idle/2")...)
+	k.tick()
+	k.add(3, k.pages("new/1", "old/3", "old/4")...)
+	k.inOrder("old/2", "idle/2", "old/3", "new/1", "old/4")
+	k.drained()
+}
+
 // tick lets a little time pass.
 func (k *kit) tick() { k.pause(k.step / 50) }

@@ -16,6 +16,7 @@ type model struct {
 	all      []*entry
 	hosts    map[string]*place
 	arrivals int
+	turn     bool // of new hosts, if another is due
 }
 
 type state uint8
@@ -45,6 +46,16 @@ type place struct {
 	ready   time.Time
 	since   time.Time // from when it had both a queued URL and no holder
 	free    bool      // it has both
+	busy    bool      // it has a URL that is not done
+	rested  bool      // it was given a ready time since it was idle
+}
+
+// rest makes h not ready before ready.
+func (h *place) rest(ready time.Time) {
+	if ready.After(h.ready) {
+		h.ready = ready
+	}
+	h.rested = h.rested || !ready.IsZero()
 }
 
 func newModel() *model {
@@ -94,6 +105,11 @@ func (m *model) raise(now time.Time, e *entry, r frontier.Request) {
 
 // update notes from when on the host could be served.
 func (h *place) update(now time.Time) {
+	busy := h.count(stateDone) < len(h.entries)
+	if busy && !h.busy && !h.ready.After(now) {
+		h.rested = false
+	}
+	h.busy = busy
 	free := h.count(stateQueued) > 0 && h.holders() == 0
 	if free && !h.free {
 		h.since = now
@@ -141,9 +157,18 @@ func (h *place) best() *entry {
 // claimable returns the URLs of which one must be claimed at now (F6): more than one only where the
 // contract leaves the choice.
 func (m *model) claimable(now time.Time) []*entry {
+	fresh, rested := m.earliest(now, false), m.earliest(now, true)
+	if len(fresh) > 0 && (m.turn || len(rested) == 0) {
+		return fresh
+	}
+	return rested
+}
+
+// earliest is claimable among the hosts that are new, or among the others.
+func (m *model) earliest(now time.Time, rested bool) []*entry {
 	var first []*place
 	for _, h := range m.hosts {
-		if !h.free || h.due().After(now) {
+		if !h.free || h.rested != rested || h.due().After(now) {
 			continue
 		}
 		c := -1
@@ -215,6 +240,7 @@ func (m *model) advance(now time.Time) {
 }
 
 func (m *model) claimed(now time.Time, e *entry, c frontier.Claim) {
+	m.turn = e.host.rested
 	e.state, e.claim, e.freed, e.kept = stateClaimed, c, false, false
 	e.host.update(now)
 }
@@ -245,9 +271,7 @@ func (m *model) release(now time.Time, c frontier.Claim, ready time.Time) bool {
 		return false
 	}
 	e.freed = true
-	if ready.After(e.host.ready) {
-		e.host.ready = ready
-	}
+	e.host.rest(ready)
 	e.host.update(now)
 	return true
 }
@@ -307,9 +331,7 @@ func (m *model) revive(now time.Time, rs []frontier.Request) (revived int) {
 
 // end applies s to a claimed URL.
 func (m *model) end(now time.Time, e *entry, s frontier.Settlement) {
-	if s.ReadyAt.After(e.host.ready) {
-		e.host.ready = s.ReadyAt
-	}
+	e.host.rest(s.ReadyAt)
 	switch {
 	case s.Again == nil:
 		e.state = stateDone
@@ -332,6 +354,7 @@ func (m *model) end(now time.Time, e *entry, s frontier.Settlement) {
 
 // crash returns what was claimed; no host with something pending is ready before delay has passed.
 func (m *model) crash(now time.Time, delay time.Duration) {
+	m.turn = false
 	for _, h := range m.hosts {
 		pending := false
 		for _, e := range h.entries {

@@ -346,6 +346,6 @@ func (n *naive) spoilCrashed(e *entry) {
 	case n.is("crash ends the released") && e.state == stateClaimed && e.freed:
 		e.state = stateDone
 	case n.is("crash loses the ReadyAt of releases") && e.state == stateClaimed && e.freed:
-		e.host.ready = time.Time{}
+		e.host.ready, e.host.rested = time.Time{}, false
 	}
 }

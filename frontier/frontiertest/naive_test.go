@@ -108,8 +108,11 @@ func (n *naive) add(now time.Time, r frontier.Request) bool {
 	switch {
 	case e == nil:
 		n.spoil(&r)
+		rested := n.m.hosts[r.URL.Host()] != nil && n.m.hosts[r.URL.Host()].rested
 		fresh := n.m.add(now, r)
-		if h := n.m.hosts[r.URL.Host()]; n.is("new hosts first") && len(h.entries) == 1 {
+		h := n.m.hosts[r.URL.Host()]
+		h.rested = h.rested || rested && n.is("an idle host is not new")
+		if n.is("new hosts first") && len(h.entries) == 1 {
 			h.since = time.Time{}
 		}
 		return fresh
@@ -257,6 +260,14 @@ func (n *naive) drained() bool {
 
 // choose returns the URL to claim.
 func (n *naive) choose(now time.Time) *entry {
+	switch n.bug {
+	case "all new hosts first":
+		n.m.turn = true
+	case "new hosts last":
+		n.m.turn = false
+	case "no turns":
+		return n.first(n.dueBy(now), func(a, b *place) int { return a.due().Compare(b.due()) })
+	}
 	es := n.m.claimable(now)
 	switch n.bug {
 	case "a host has many holders":

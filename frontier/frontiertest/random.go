@@ -24,8 +24,10 @@ func (o Options) seeds() (from, to uint64) {
 // random does runs of random operations. Each begins where the last ended, with the store empty of
 // work, and with hosts of its own: those of the run before may not be ready yet.
 func (k *kit) random(from, to uint64) {
+	turn := false
 	for seed := from; seed < to; seed++ {
 		r := &run{kit: k, seed: seed, rand: rand.New(rand.NewPCG(seed, 0)), m: newModel()}
+		r.m.turn = turn
 		r.beginDurable()
 		r.base = k.counted().Done
 		r.hosts, r.paths, r.links = 1+r.rand.IntN(6), 2+r.rand.IntN(60), r.rand.IntN(6)
@@ -34,6 +36,7 @@ func (k *kit) random(from, to uint64) {
 			r.compareStats()
 		}
 		r.finish()
+		turn = r.m.turn
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/amble-crawler/amble/frontier"
 )
@@ -203,7 +202,7 @@ func (r *run) writeReleases() {
 		return
 	}
 	for _, h := range r.m.hosts {
-		if h.ready.After(time.Now().Add(r.opts.ReopenDelay)) {
+		if h.rested {
 			r.commitAs(nil, map[string]int64{"written": r.offsets["written"] + 1}, nil)
 			return
 		}

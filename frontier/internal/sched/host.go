@@ -18,6 +18,7 @@ type Host[K comparable, Q any] struct {
 	pins    int32
 	in      place
 	busy    bool
+	rested  bool // it was given a ready time: it is not new
 }
 
 type place uint8
@@ -25,6 +26,7 @@ type place uint8
 const (
 	inNone place = iota
 	inReady
+	inFresh
 	inResting
 )
 
@@ -43,6 +45,16 @@ func (h *Host[K, Q]) Pending() int {
 
 // Ready returns when h may be served.
 func (h *Host[K, Q]) Ready() int64 { return h.ready }
+
+// Renew makes h, which has no work, new again if its ready time has come: it equals a host never seen, whether it was
+// forgotten meanwhile or not.
+func (h *Host[K, Q]) Renew(now int64) { h.rested = h.rested && h.ready > now }
+
+// Rest makes h, which has no work, not ready before ready. A host that was given a ready time is not new.
+func (h *Host[K, Q]) Rest(ready int64) {
+	h.ready = max(h.ready, ready)
+	h.rested = h.rested || ready != Always
+}
 
 // Never is later than every time.
 const Never int64 = 1<<63 - 1

@@ -14,7 +14,9 @@ type Schedule[K comparable, Q any] struct {
 	numbers []*Host[K, Q] // by number; nil: free
 	free    []uint32      // numbers of forgotten hosts
 	at      []int32       // by number: the place in the heap the host is in
-	ready   heap          // hosts that may be served once they are due
+	ready   heap          // hosts that may be served once they are due, but for new ones
+	fresh   heap          // new hosts that may be served once they are due
+	turn    bool          // a new host is next, if both have one that is due
 	resting heap          // hosts without work that must be remembered until their ready time
 	busy    int
 	queued  int
@@ -25,7 +27,7 @@ type Schedule[K comparable, Q any] struct {
 // New makes an empty Schedule.
 func New[K comparable, Q any]() *Schedule[K, Q] {
 	s := &Schedule[K, Q]{hosts: map[K]*Host[K, Q]{}}
-	s.ready, s.resting = newHeap(&s.at), newHeap(&s.at)
+	s.ready, s.fresh, s.resting = newHeap(&s.at), newHeap(&s.at), newHeap(&s.at)
 	return s
 }
 
@@ -91,13 +93,19 @@ func (s *Schedule[K, Q]) Unpark(h *Host[K, Q], n int, now int64) {
 	s.Offer(h, n, now)
 }
 
-// Take returns the host to serve at now, one of its URLs counted as held; nil if none is due. Of the due
-// hosts it is the one due earliest, of those due at the same time the one with most queued (F6).
+// Take returns the host to serve at now, one of its URLs counted as held; nil if none is due. New hosts and the others
+// take turns while both have one that is due. Of each it is the one due earliest, of those due at the same time the one
+// with most queued (F6).
 func (s *Schedule[K, Q]) Take(now int64) *Host[K, Q] {
-	if s.ready.next() > now {
+	from := &s.ready
+	if s.fresh.next() <= now && (s.turn || s.ready.next() > now) {
+		from = &s.fresh
+	}
+	if from.next() > now {
 		return nil
 	}
-	h := s.first(&s.ready)
+	s.turn = from == &s.ready
+	h := s.first(from)
 	s.leave(h) // so that a host with more slots lines up behind the others
 	h.queued--
 	s.queued--
@@ -122,7 +130,7 @@ const (
 func (s *Schedule[K, Q]) Release(h *Host[K, Q], f Fate, ready, now int64) {
 	h.held--
 	s.held--
-	h.ready = max(h.ready, ready)
+	h.Rest(ready)
 	switch f {
 	case Back:
 		h.queued++
@@ -139,7 +147,7 @@ func (s *Schedule[K, Q]) Release(h *Host[K, Q], f Fate, ready, now int64) {
 func (s *Schedule[K, Q]) Free(h *Host[K, Q], ready, now int64) {
 	h.held--
 	h.freed++
-	h.ready = max(h.ready, ready)
+	h.Rest(ready)
 	s.place(h, now)
 }
 
@@ -150,7 +158,7 @@ func (s *Schedule[K, Q]) Finish(h *Host[K, Q], f Fate, ready, now int64) {
 	s.Release(h, f, ready, now)
 }
 
-// Delay makes h not ready before ready.
+// Delay makes h not ready before ready. A new host remains new.
 func (s *Schedule[K, Q]) Delay(h *Host[K, Q], ready, now int64) {
 	h.ready = max(h.ready, ready)
 	s.place(h, now)
@@ -187,7 +195,7 @@ func (s *Schedule[K, Q]) Forget(now int64) *Host[K, Q] {
 func (s *Schedule[K, Q]) first(p *heap) *Host[K, Q] { return s.numbers[p.entries[root].host] }
 
 // Next returns when the next host is due, [Never] if no host has work to give out.
-func (s *Schedule[K, Q]) Next() int64 { return s.ready.next() }
+func (s *Schedule[K, Q]) Next() int64 { return min(s.ready.next(), s.fresh.next()) }
 
 // place puts h into the heap where its counts say it belongs. A host is due from its ready time, or from when it
 // had both work and a free slot if that is later, so that one that joins late does not pass those that have been
@@ -196,15 +204,7 @@ func (s *Schedule[K, Q]) place(h *Host[K, Q], now int64) {
 	s.count(h)
 	switch {
 	case h.queued > 0 && h.held < h.slots:
-		if h.in != inReady {
-			s.leave(h)
-			h.due = max(h.ready, now)
-			s.ready.push(h.entry())
-			h.in = inReady
-			return
-		}
-		h.due = max(h.due, h.ready)
-		s.ready.fix(h.entry())
+		s.line(h, now)
 	case h.Pending() > 0 || h.pins > 0:
 		s.leave(h)
 	default:
@@ -215,10 +215,31 @@ func (s *Schedule[K, Q]) place(h *Host[K, Q], now int64) {
 	}
 }
 
+// line puts h among the hosts that may be served: among the new ones until it was given a ready time.
+func (s *Schedule[K, Q]) line(h *Host[K, Q], now int64) {
+	in, heap := inFresh, &s.fresh
+	if h.rested {
+		in, heap = inReady, &s.ready
+	}
+	if h.in == inNone || h.in == inResting {
+		h.due = now
+	}
+	h.due = max(h.due, h.ready)
+	if h.in == in {
+		heap.fix(h.entry())
+		return
+	}
+	s.leave(h)
+	heap.push(h.entry())
+	h.in = in
+}
+
 func (s *Schedule[K, Q]) leave(h *Host[K, Q]) {
 	switch h.in {
 	case inReady:
 		s.ready.remove(h.number)
+	case inFresh:
+		s.fresh.remove(h.number)
 	case inResting:
 		s.resting.remove(h.number)
 	}
