@@ -189,7 +189,7 @@ var errWait = errors.New("cluster: another process had this name lately")
 // mine reports why this node may not use its name: another process does, or did lately.
 func (n *Node) mine(now time.Time, s sign) error {
 	switch {
-	case s.ID == n.id, s.ID == "":
+	case s.ID == n.id, s.ID == "", s.ID == n.Gone:
 		return nil
 	case n.other.ID == "":
 		n.other = s

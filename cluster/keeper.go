@@ -44,10 +44,10 @@ type keeper struct {
 	delay time.Duration // the job's
 	hold  time.Duration // the job's holdTime
 	gap   time.Duration // between two tokens of the rate; 0: there is none
-	opens time.Time
-	rate  time.Time // when the first token is given
+	rate  time.Time     // when the first token is given
 
 	mu     sync.Mutex
+	opens  time.Time // when it begins to grant
 	clocks map[string]*clock
 	sweep  int // the number of clocks at which those that are free are forgotten
 }
@@ -74,6 +74,22 @@ func newKeeper(now time.Time, j *Job, first bool) *keeper {
 		k.opens, k.rate = now.Add(k.hold+k.delay), now.Add(tokenTime+k.gap)
 	}
 	return k
+}
+
+// open has the keeper grant from then on, if that is sooner: nothing that an earlier one granted is in use.
+func (k *keeper) open(at time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if at.Before(k.opens) {
+		k.opens = at
+	}
+}
+
+// closed returns for how long the keeper grants nothing.
+func (k *keeper) closed() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return max(0, time.Until(k.opens))
 }
 
 // What is asked of a keeper.

@@ -32,6 +32,9 @@ var mutants = []mutant{
 	{"URLs are handed out until the lease ends", "shard.go", "case left >= ttl/3:", "case left > 0:", "NothingIsHandedOut"},
 	{"requests begin although their answers cannot be stored", "clocks.go", "if s.owner.under.longest(time.Now()) < s.node.job.storeTime() {", "if true {", "NothingBegins"},
 	{"a shard is taken over before its TTL", "node.go", "return r.kind == kindClose || time.Since(was.since) >= n.job.TTL", "return true", "Sim"},
+	{"a shard of any process of the name is taken at once", "node.go", "return err == nil && info.IsDir()", "_, _ = info, err\n	return true", "RestartedNode"},
+	{"keepers open at once whoever owns the other shards", "node.go", "	if len(n.owned) < n.job.Shards {\n		return\n	}\n", "", "RestartedNode"},
+	{"keepers open at once whoever owned their shards", "node.go", "		if !h.alone {", "		if h == nil {", "RestartedNode"},
 	{"a journal of two epochs is replayed", "takeover.go", "case r.epoch != f.epoch || r.kind == kindOpen:", "case false:", "EpochsFollow"},
 	{"a copy of another journal is continued", "takeover.go", "x.Seq != f.at.Seq || x.Nonce != f.at.Nonce", "false", "CopyOfAnother"},
 	{"a part of a group outlives its owner", "takeover.go", "f.epoch, f.parts = r.epoch, nil", "f.epoch = r.epoch", "UnfinishedGroup"},
@@ -65,8 +68,8 @@ var mutants = []mutant{
 	{"pages are used before the register grants them", "budget.go", "		if _, err = p.s.node.engine.Store(", "		p.learn(&g)\n		if _, err = p.s.node.engine.Store(", "BudgetModel"},
 
 	// Shares.
-	{"a node that leaves keeps its share", "fellows.go", "case s.Leaves, s.Clock", "case s.Clock", "OthersTakeWhatIsGivenBack"},
-	{"a node whose clock is wrong has a share", "fellows.go", "case s.Leaves, s.Clock.exceeds(j.MaxSkew):", "case s.Leaves:", "OthersTake"},
+	{"a node that leaves keeps its share", "fellows.go", "case s.Leaves, s.Refuses", "case s.Refuses", "OthersTakeWhatIsGivenBack"},
+	{"a node whose clock is wrong has a share", "fellows.go", "case s.Leaves, s.Refuses != \"\", s.Clock.exceeds(j.MaxSkew):", "case s.Leaves:", "OthersTake"},
 	{"a node that owns a few has a share like others", "fellows.go", "return min(s.Most, j.Shards)", "return j.Shards", "OthersTake"},
 }
 

@@ -1,12 +1,14 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -21,6 +23,11 @@ type Config struct {
 	// Dir has a directory for each shard, with the copy of its queue (frontier) and one for each epoch in which this node owned
 	// it, for what was written then: Dir/<shard>/<epoch>/visits.jsonl and so on. See [Committed] for how far that counts.
 	Dir string
+	// Process is the ID of this process among all of the job. "": a random one.
+	Process string
+	// Gone is the ID of the process that worked in Dir under this name before, if it is proven that it has ended, such as by a lock of
+	// Dir: what it owned is taken over at once. "": it is not proven, and its leases have to end.
+	Gone string
 	// Crawl crawls a shard until its frontier says that it is drained, or ctx ends: then the shard is lost, and nothing may be
 	// sent any more. It is called once for each ownership, by a goroutine of its own, and makes a new crawler with these
 	// parts of its Config, where s is the shard and j its job:
@@ -96,6 +103,7 @@ type Node struct {
 	mu     sync.Mutex
 	owned  map[int]*held
 	seen   map[int]sighting  // of shards that others own
+	had    map[int]bool      // shards that this process has owned
 	failed map[int]time.Time // shards that this node could not crawl, and when
 	fellow map[string]fellow
 	other  sign      // of another process with this node's name
@@ -113,7 +121,10 @@ type held struct {
 	shard   *Shard // nil until it is open
 	drained bool
 	since   time.Time // when it was drained
-	cancel  context.CancelCauseFunc
+	taken   time.Time
+	// alone says that the owner before had ended, and so what a keeper had granted it.
+	alone  bool
+	cancel context.CancelCauseFunc
 }
 
 // sighting is the last record of a journal, and since when it has been the last.
@@ -136,10 +147,10 @@ func NewNode(ctx context.Context, c Config) (*Node, error) {
 	}
 	n := &Node{
 		Config: c, dir: dir, engine: c.Engine, store: c.Store, key: c.Store.Key, sent: newSentLinks(sentSets),
-		owned: map[int]*held{}, seen: map[int]sighting{}, failed: map[int]time.Time{}, fellow: map[string]fellow{},
+		owned: map[int]*held{}, had: map[int]bool{}, seen: map[int]sighting{}, failed: map[int]time.Time{}, fellow: map[string]fellow{},
 	}
 	id := newNonce()
-	n.id = hex.EncodeToString(id[:6])
+	n.id = cmp.Or(c.Process, hex.EncodeToString(id[:6]))
 	if n.key == nil {
 		n.key = weburl.URL.Key
 	}
@@ -253,7 +264,47 @@ func (n *Node) takeSome(ctx context.Context, share int) {
 		if err != nil {
 			continue // another node was first
 		}
-		n.begin(o) //nolint:contextcheck // likewise
+		n.begin(o, n.ended(shard, last)) //nolint:contextcheck // likewise
+	}
+}
+
+// ended reports whether the owner whose last record that is has ended: there was none, it has given the shard back, or it was the
+// process that is gone. Its records name the node, and only that process made a directory for its epoch in this one.
+func (n *Node) ended(shard int, last Entry) bool {
+	if last.Seq == 0 {
+		return true
+	}
+	r, err := decodeRecord(last.Data)
+	return err == nil && (r.kind == kindClose || n.leftBehind(shard, r))
+}
+
+// leftBehind reports whether a record is of the process that worked in this directory before, and is gone.
+func (n *Node) leftBehind(shard int, r record) bool {
+	n.mu.Lock()
+	had := n.had[shard]
+	n.mu.Unlock()
+	if n.Gone == "" || had || r.node != n.Name {
+		return false
+	}
+	info, err := os.Stat(filepath.Join(n.dir, strconv.Itoa(shard), strconv.FormatUint(r.epoch, 10)))
+	return err == nil && info.IsDir()
+}
+
+// openKeepers opens the keepers of this node's shards once it owns all shards of the job and all owners before have ended: nobody
+// has anything that they granted. The pause after their last request remains. The caller holds the lock.
+func (n *Node) openKeepers() {
+	if len(n.owned) < n.job.Shards {
+		return
+	}
+	for _, h := range n.owned {
+		if !h.alone {
+			return
+		}
+	}
+	for _, h := range n.owned {
+		if h.shard != nil {
+			h.shard.keeper.open(h.taken.Add(n.job.Delay))
+		}
 	}
 }
 
@@ -269,10 +320,14 @@ func (n *Node) free(shard int, last Entry) bool {
 	if err != nil {
 		return false
 	}
+	left := n.leftBehind(shard, r)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if at, ok := n.failed[shard]; ok && time.Since(at) < 4*n.job.TTL {
 		return false // another node may be able to
+	}
+	if left {
+		return true
 	}
 	was := n.seen[shard]
 	if was.seq != last.Seq {
@@ -295,11 +350,12 @@ func (n *Node) count() int {
 }
 
 // begin has a shard crawled that was taken over.
-func (n *Node) begin(o *owner) {
+func (n *Node) begin(o *owner, alone bool) {
 	ctx, cancel := context.WithCancelCause(n.alive)
-	h := &held{cancel: cancel}
+	h := &held{cancel: cancel, taken: time.Now(), alone: alone}
 	n.mu.Lock()
-	n.owned[o.shard] = h
+	n.owned[o.shard], n.had[o.shard] = h, true
+	n.openKeepers()
 	n.mu.Unlock()
 	n.trace(o, Taken, nil)
 	n.shards.Go(func() {
@@ -349,6 +405,7 @@ func (n *Node) crawl(ctx, stop context.Context, o *owner, h *held) error {
 	}
 	n.mu.Lock()
 	h.shard = s
+	n.openKeepers()
 	drained := h.drained
 	n.mu.Unlock()
 	if drained {

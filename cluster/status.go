@@ -196,7 +196,7 @@ func (s *Shard) status() ShardStatus {
 	idle, _ := s.idle()
 	a := ShardStatus{
 		Number: s.Number, Node: s.node.Name, Epoch: s.Epoch, Answered: true, Idle: idle, Queue: s.store.Stats(), Counts: s.counts(),
-		Lag: s.owner.grown(), Rests: max(0, time.Until(s.keeper.opens)),
+		Lag: s.owner.grown(), Rests: s.keeper.closed(),
 	}
 	if s.pages != nil {
 		a.Granted, a.Counts.Pages = s.pages.granted()

@@ -3,6 +3,7 @@ package work
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -54,7 +55,7 @@ var (
 )
 
 // Run works on the job until it is over, which is no error, or ctx ends: then it gives all shards back. The error is one of
-// [Load] or of cluster.Node.Run, ErrDir, ErrNotAllowed, or ErrFull: then all shards were given back, and other nodes continue.
+// [Load] or of cluster.Node.Run, ErrDir, ErrHeld, ErrNotAllowed, or ErrFull: then all shards were given back, and other nodes continue.
 func (n *Node) Run(ctx context.Context) error {
 	var err error
 	if n.job, err = Load(ctx, n.Engine); err != nil {
@@ -69,6 +70,12 @@ func (n *Node) Run(ctx context.Context) error {
 	if err := n.claimDir(); err != nil {
 		return err
 	}
+	process := rand.Text()
+	lock, err := lockDir(n.Dir, process)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.file.Close() }() // which releases it
 	limit := openfiles.Limit()
 	if err := openfiles.Check(limit); err != nil {
 		return err
@@ -86,7 +93,7 @@ func (n *Node) Run(ctx context.Context) error {
 	n.full = cancel
 	node, err := cluster.NewNode(ctx, cluster.Config{
 		Engine: n.Engine, Name: n.Name, Dir: n.Dir, Crawl: n.crawl, MaxShards: n.MaxShards, Trace: n.trace,
-		Store: n.store(shares.Tables), Own: n.own(),
+		Store: n.store(shares.Tables), Own: n.own(), Process: process, Gone: lock.gone,
 	})
 	if err != nil {
 		return err

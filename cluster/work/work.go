@@ -1,7 +1,7 @@
 // Package work runs crawls with the settings of package job on a cluster: it creates cluster jobs, works on them, and collects
 // what the nodes have written into one job directory.
 //
-// Reading order: work.go (what a job is), allow.go, node.go and slots.go (a node of it), queues.go, collect.go, check.go.
+// Reading order: work.go (what a job is), allow.go, node.go, lock.go and slots.go (a node of it), queues.go, collect.go, check.go.
 package work
 
 import (

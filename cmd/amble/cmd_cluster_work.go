@@ -78,7 +78,7 @@ func (c *clusterWorkCmd) Run(a *app) error {
 	code := endedBy(ctx)
 	switch {
 	case errors.Is(err, cluster.ErrName):
-		return cli.Usage("another node of the job is named %s, or was lately: give each its own --name; after a kill, wait for the lease", c.Name)
+		return cli.Usage("another node of the job is named %s, or was lately: give each its own --name; after a kill, use its directory again, or wait for the lease", c.Name)
 	case err != nil:
 		return clusterError(err)
 	case code != 0:
