@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/amble-crawler/amble/fetcher"
@@ -104,6 +106,34 @@ func (a *attempt) keepRendering(x *rendering) {
 	a.values = recordValues(a.values, records)
 }
 
+// prefixStuck begins the names of values with the number of consecutive renderings of a host that were stuck.
+const prefixStuck = "render/stuck/"
+
+// keepStuck notes whether a rendering of a host was stuck, and has the number of them committed with the visit of its page.
+func (a *attempt) keepStuck(host string, stuck bool) {
+	n, changed := a.renders.noteStuck(host, stuck)
+	if a.renders.kept == nil || !changed {
+		return
+	}
+	var value []byte // nil removes it
+	if n > 0 {
+		value = strconv.AppendInt(nil, int64(n), 10)
+	}
+	a.values = recordValues(a.values, []render.Record{{Key: prefixStuck + host, Value: value}})
+}
+
+// resumeStuck reads how many consecutive renderings of hosts were stuck.
+func (s *renders) resumeStuck() error {
+	return s.kept.Each(prefixStuck, func(key string, value []byte) error {
+		n, err := strconv.Atoi(string(value))
+		if err != nil || n < 1 || n > maxStuck {
+			return fmt.Errorf("%w: the value %s is %.20q, and must be a number of renderings", ErrResume, key, value)
+		}
+		s.stuck[strings.TrimPrefix(key, prefixStuck)] = n
+		return nil
+	})
+}
+
 // saveRendering has a rendering committed as it is, in one step with the exchange for what it was answered, which is archived.
 func (a *attempt) saveRendering(ctx context.Context, x *rendering, p *fetcher.Page) {
 	if a.renders.kept == nil {
@@ -119,6 +149,9 @@ func (a *attempt) saveRendering(ctx context.Context, x *rendering, p *fetcher.Pa
 func (s *renders) resume(ctx context.Context, now time.Time) error {
 	if s == nil || s.kept == nil {
 		return nil
+	}
+	if err := s.resumeStuck(); err != nil {
+		return err
 	}
 	gone := map[string][]byte{}
 	err := s.kept.Each(render.PrefixPage, func(key string, value []byte) error {

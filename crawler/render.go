@@ -29,7 +29,8 @@ type Rendered struct {
 	Console    []string       // the first lines that it wrote to its console
 	Dialogs    int            // that it opened
 	Screenshot []byte         // a PNG, if Config.Render wants one
-	// Cut is why the page was not rendered to its end: one of render's Cut constants, [CutRenderer], [CutStore] or [CutGain];
+	// Cut is why the page was not rendered to its end: one of render's Cut constants, [CutRenderer], [CutStore],
+	// [CutGain] or [CutHost];
 	// "" if it was.
 	Cut string
 }
@@ -42,6 +43,7 @@ const (
 	CutRenderer = "render_failed"  // the Renderer returned an error: no DOM
 	CutStore    = "render_no_room" // there was no memory for another page that waits for answers: no DOM
 	CutGain     = "render_no_gain" // the renderings of its host before it gave nothing new: no DOM
+	CutHost     = "render_host"    // three consecutive renderings of its host were stuck (render.CutStuck): no DOM
 )
 
 // content is the page that is read: as it is after rendering, if it was rendered.
@@ -77,6 +79,9 @@ func (s *renders) begin(v *Visit, j *judge, c *frontier.Claim) *rendering {
 	why := s.cfg.Render.Decide(v.Page.Status, text)
 	switch {
 	case why == "":
+		return nil
+	case s.static(v.Page.URL):
+		v.Rendered = &Rendered{Why: why, Cut: CutHost}
 		return nil
 	case why != render.RuleAlways && s.gains.Skip(v.Page.URL.Host()):
 		v.Rendered = &Rendered{Why: why, Cut: CutGain}

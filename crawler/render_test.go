@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -269,6 +270,51 @@ func TestRenderingWithoutGain(t *testing.T) {
 			t.Errorf("%d left static, %+v", static, rep.Rendering)
 		}
 	})
+}
+
+// A host is left static after three consecutive renderings that were stuck, also if they were those of two processes. A rendering
+// that is not stuck begins the count again.
+func TestStuckHostIsLeftStatic(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s, other, j := w.Site("http://app.example"), w.Site("http://other.example"), job{t, t.TempDir()}
+		s.Page("/", fmt.Sprintf(shell, "")+links("/1", "/fine", "/2", "/3", "/4", "/5", "/6", other.URL("/")))
+		for _, path := range []string{"/1", "/fine", "/2", "/3", "/4", "/5", "/6"} {
+			s.Page(path, fmt.Sprintf(shell, ""))
+		}
+		other.Page("/", fmt.Sprintf(shell, ""))
+		r := stuckRenderer{fine: []string{s.URL("/"), s.URL("/fine"), s.URL("/6"), other.URL("/")}, rounds: map[string]int{}}
+		run := func(pages int) *crawler.Report {
+			c := config(w, rendering(r))
+			c.Scope.Kind, c.Limits.Pages, c.Render.Mode, c.RenderDir = crawler.ScopeAny, pages, render.Always, filepath.Join(j.dir, "resources")
+			rep, err := j.run(t.Context(), c, s.URL("/"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return rep
+		}
+		run(5)
+		rep := run(100)
+		if n := rep.Rendering.Cut[render.CutStuck]; n != 4 || rep.Rendering.Cut[crawler.CutHost] != 2 || r.rounds["app.example:80"] != 6 {
+			t.Errorf("%d renderings were stuck, %+v, rounds %v", n, rep.Rendering, r.rounds)
+		}
+		if r.rounds["other.example:80"] != 1 {
+			t.Errorf("another host had rounds %v", r.rounds)
+		}
+	})
+}
+
+// stuckRenderer is stuck on all pages but some.
+type stuckRenderer struct {
+	fine   []string
+	rounds map[string]int
+}
+
+func (r stuckRenderer) Round(_ context.Context, t render.Task) (*render.Result, error) {
+	r.rounds[t.URL.Host()]++
+	if slices.Contains(r.fine, t.URL.String()) {
+		return &render.Result{DOM: t.Document.Body, URL: t.URL}, nil
+	}
+	return &render.Result{Cut: render.CutStuck}, nil
 }
 
 // In an order by hash the next page of a host waits until the links of those before are durable. A page that is being rendered is not

@@ -24,6 +24,7 @@ type renders struct {
 	mu      sync.Mutex
 	waiting map[weburl.URL]*rendering // for answers, by the URL of the claim
 	hosts   map[string]int            // how many of waiting each host has
+	stuck   map[string]int            // consecutive renderings of a host that were stuck
 	bytes   int                       // of the pages under way
 }
 
@@ -39,7 +40,7 @@ const roundPause = time.Second
 func newRenders(c *Config) *renders {
 	return &renders{
 		cfg: c, slots: make(chan struct{}, max(1, c.Concurrency/2)),
-		waiting: map[weburl.URL]*rendering{}, hosts: map[string]int{},
+		waiting: map[weburl.URL]*rendering{}, hosts: map[string]int{}, stuck: map[string]int{},
 	}
 }
 
@@ -123,6 +124,30 @@ func (s *renders) free(body int) {
 	s.bytes -= body + renderingSize
 }
 
+// maxStuck is the number of consecutive renderings that are stuck after which a host is left static.
+const maxStuck = 3
+
+// static reports whether a host is left static because its renderings were stuck.
+func (s *renders) static(u weburl.URL) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stuck[u.Host()] >= maxStuck
+}
+
+// noteStuck counts consecutive renderings of a host that were stuck, and reports whether their number has changed.
+func (s *renders) noteStuck(host string, stuck bool) (n int, changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.stuck[host]
+	switch {
+	case stuck:
+		s.stuck[host] = min(before+1, maxStuck)
+	case before < maxStuck: // else one that had begun before
+		delete(s.stuck, host)
+	}
+	return s.stuck[host], s.stuck[host] != before
+}
+
 // render runs the first round of a page that was just fetched.
 func (a *attempt) render(ctx context.Context, x *rendering) {
 	a.saveRendering(ctx, x, nil) // before the round, which may take long
@@ -169,6 +194,13 @@ func (a *attempt) wait(ctx context.Context, x *rendering, until time.Time) {
 
 // round runs a round and reports whether the page needs answers. If not, the claim has ended.
 func (a *attempt) round(ctx context.Context, x *rendering) (needs bool) {
+	if a.renders.static(x.page.URL) {
+		a.drop(x)
+		v := a.renders.visit(x, nil)
+		v.Rendered.Cut = CutHost
+		a.finish(ctx, v)
+		return false
+	}
 	select {
 	case a.renders.slots <- struct{}{}:
 	default:
@@ -188,6 +220,9 @@ func (a *attempt) round(ctx context.Context, x *rendering) (needs bool) {
 		res = nil
 	}
 	a.drop(x)
+	if res != nil {
+		a.keepStuck(x.page.URL.Host(), res.Cut == render.CutStuck)
+	}
 	a.finish(ctx, a.renders.visit(x, res))
 	return false
 }

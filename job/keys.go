@@ -196,6 +196,7 @@ var keys = []*Key{
 	{"screenshot", "With --format warc: archive a picture of each rendered page. They may load style sheets, images and fonts then.", Rendering, Fixed, false, "Crawl.Render.Screenshot", flag{}},
 	{"browser", "Browser that renders, as a path or a name in PATH; without it chromium-headless-shell, chromium or another of the usual ones.", Rendering, Free, true, "Browser.Path", words{}},
 	{"render-tabs", "Pages that are rendered at a time; 0 is half the number of processors.", Rendering, Free, true, "Browser.Tabs", amount{is: Whole}},
+	{"render-processor", "Processor time of a rendered page, its workers included; a page that exceeds it counts as it was fetched (${default}).", Rendering, Free, true, "Crawl.Render.MaxProcessor", timeout(float64(render.DefaultMaxProcessor))},
 	{"render-isolation", "How the browser is kept from the network: namespace, which needs Linux, or flags, its own settings, which are weaker (${default}).", Rendering, Free, true, "Browser.Isolation", choice{"namespace", []string{"namespace", "flags"}, nil}},
 
 	{"out", "Job directory: everything goes there instead of visits to stdout, and a crawl that was stopped or killed is resumed by the same command or by resume.", Command, Shown, false, "", words{}},

@@ -33,6 +33,8 @@ const (
 	DefaultMaxRounds   = 24
 	DefaultMaxWait     = 10 * time.Minute
 	DefaultMaxOrigins  = 4
+
+	DefaultMaxProcessor = 20 * time.Second
 )
 
 // Policy says which pages are rendered and what they may request. The zero Policy renders nothing.
@@ -53,6 +55,9 @@ type Policy struct {
 	MaxRounds int
 	// MaxWait bounds the time from a page's first round to its last. 0: DefaultMaxWait.
 	MaxWait time.Duration
+	// MaxProcessor limits the processor time of a page, workers included, in all its rounds together. A page that exceeds it ends
+	// with CutStuck. It is measured on Linux alone. 0: DefaultMaxProcessor.
+	MaxProcessor time.Duration
 	// MaxOrigins bounds the origins outside a page's site if Hosts is "". 0: DefaultMaxOrigins.
 	MaxOrigins int
 }
@@ -75,9 +80,9 @@ func (p *Policy) Validate() error {
 	if _, err := path.Match(p.Hosts, ""); err != nil {
 		return fmt.Errorf("render: Hosts is %q: it can be site, any or a pattern such as *.cdn.example", p.Hosts)
 	}
-	if p.MaxRequests < 0 || p.MaxRounds < 0 || p.MaxWait < 0 || p.MaxOrigins < 0 {
-		return fmt.Errorf("render: a limit is negative: MaxRequests %d, MaxRounds %d, MaxWait %v, MaxOrigins %d",
-			p.MaxRequests, p.MaxRounds, p.MaxWait, p.MaxOrigins)
+	if p.MaxRequests < 0 || p.MaxRounds < 0 || p.MaxWait < 0 || p.MaxProcessor < 0 || p.MaxOrigins < 0 {
+		return fmt.Errorf("render: a limit is negative: MaxRequests %d, MaxRounds %d, MaxWait %v, MaxProcessor %v, MaxOrigins %d",
+			p.MaxRequests, p.MaxRounds, p.MaxWait, p.MaxProcessor, p.MaxOrigins)
 	}
 	return nil
 }

@@ -27,6 +27,8 @@ type Task struct {
 	Have func(Want) Decision
 	// Screenshot asks for a picture of the rendered page.
 	Screenshot bool
+	// MaxProcessor limits the processor time of the round; 0: no limit. A page that exceeds it ends with CutStuck.
+	MaxProcessor time.Duration
 	// Stop ends the page's run when its clock has run so long, whatever it is at; 0 lets it come to its end.
 	Stop time.Duration
 }
@@ -69,6 +71,8 @@ type Result struct {
 	// Missing lists the requests without which the page cannot continue, in the order in which it made them.
 	// If it is not empty, the fields below are not final.
 	Missing []Want
+	// Processor is the processor time that the round has taken, as far as the system tells.
+	Processor time.Duration
 	// DOM is the rendered document as HTML in UTF-8, whatever a meta element in it says, with shadow roots as
 	// <template shadowrootmode>. It is nil if Cut says that there is none.
 	DOM []byte
@@ -136,7 +140,7 @@ const (
 	CutDOM      = "render_dom"      // the DOM is longer than MaxDOM: it ends there
 	CutRounds   = "render_rounds"   // the page wanted more rounds than the Policy allows: requests were refused
 	CutWait     = "render_wait"     // the answers took longer than the Policy allows: requests were refused
-	CutStuck    = "render_stuck"    // a script did not end: it was terminated, and the DOM is what it left, or nil
+	CutStuck    = "render_stuck"    // a script did not end, or the page exceeded its processor time: the DOM is what the script left, or nil
 	CutFlood    = "render_flood"    // the page made more requests or events than a browser's owner can look at: no DOM
 	CutMemory   = "render_memory"   // the page took more memory than a browser may have: no DOM
 	CutCrashed  = "render_crashed"  // the browser crashed twice on it: no DOM

@@ -52,6 +52,8 @@ type state struct {
 	Rounds   int       `json:"rounds"`
 	Attached *Ref      `json:"attached,omitempty"`
 	Wants    []wanted  `json:"wants,omitempty"`
+
+	Processor time.Duration `json:"processor,omitzero"` // that all rounds have taken
 }
 
 // wanted is a request that passed the stateless rules of the Policy, in the order in which the page made it.
@@ -193,7 +195,7 @@ func (r *Rendering) Task(agent string, now time.Time) Task {
 	seed := sha256.Sum256([]byte(r.state.URL))
 	return Task{
 		URL: r.page, Document: *r.doc, Agent: agent, Time: r.state.Time, Seed: binary.BigEndian.Uint64(seed[:]),
-		Have: r.have, Screenshot: r.policy.Screenshot,
+		Have: r.have, Screenshot: r.policy.Screenshot, MaxProcessor: max(1, orDefault(r.policy.MaxProcessor, DefaultMaxProcessor)-r.state.Processor),
 	}
 }
 
@@ -268,6 +270,7 @@ func (r *Rendering) over(w Want) string {
 // to request.
 func (r *Rendering) Took(res *Result) bool {
 	r.state.Rounds++
+	r.state.Processor += res.Processor
 	if len(res.Missing) > 0 {
 		return false
 	}

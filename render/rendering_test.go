@@ -231,3 +231,27 @@ func TestFatesInOrder(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// The processor time of a page is that of all its rounds, also of those of an earlier process.
+func TestRoundsShareProcessorTime(t *testing.T) {
+	x, p := &index{values: map[string][]byte{}}, render.Policy{MaxProcessor: 5 * time.Second}
+	s, err := render.OpenStore(t.TempDir(), x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := page(t, &p, s, "http://a.test/", "")
+	for _, left := range []time.Duration{5 * time.Second, 3 * time.Second, time.Second, 1} {
+		if got := r.Task("", noon).MaxProcessor; got != left {
+			t.Errorf("%v left, want %v", got, left)
+		}
+		r.Took(&render.Result{Missing: []render.Want{{}}, Processor: 2 * time.Second})
+		records, err := r.Records(render.PrefixPage+"p", noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.commit(records)
+		if r, err = render.Resume(&p, s, x.values[render.PrefixPage+"p"], noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -35,6 +35,9 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 		fmt.Fprintf(&b, "  %-10s %s\n", "rendered", renderedText(r))
 		row(&b, "cut short", r.Rendering.Cut)
 		row(&b, "not loaded", r.Rendering.Refused)
+		if n := r.Rendering.Cut[crawler.CutHost]; n > 0 {
+			fmt.Fprintf(&b, "  %-10s three renderings in a row of a host were stuck: %s of such hosts not rendered\n", "warning", cli.Plural(n, "page"))
+		}
 	}
 	row(&b, "outcomes", r.Outcomes)
 	if n := errorPages(r); n > 0 {

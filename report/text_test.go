@@ -39,6 +39,13 @@ func TestSummaryNamesBotWalls(t *testing.T) {
 	}
 }
 
+func TestSummarySaysThatHostsAreLeftStatic(t *testing.T) {
+	r := &crawler.Report{Rendering: &crawler.RenderingCount{Cut: map[string]int{crawler.CutHost: 12}}}
+	if s := Text(r, "", nil); !strings.Contains(s, "warning    three renderings in a row of a host were stuck: 12 pages of such hosts not rendered\n") {
+		t.Error(s)
+	}
+}
+
 func TestSummarySaysWhyAHandlerStopped(t *testing.T) {
 	text := Text(&crawler.Report{Finish: crawler.FinishDrained, Stopped: "the list ends\x1b[2J", Left: 3}, "", nil)
 	if want := `stopped because the list ends\x1b[2J, 3 URLs left`; !strings.Contains(text, want) {

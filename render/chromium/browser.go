@@ -22,8 +22,9 @@ type browser struct {
 	told       bool          // frames are drawn on command
 	stuckAfter time.Duration // stuckLimit, but in tests
 	drawing    chan struct{} // has an element while a frame is drawn
+	opening    chan struct{} // has an element while a page is opened
 	ended      chan struct{} // closed when the goroutine that reads has ended
-	weighed    chan struct{} // closed when the goroutine that watches its memory has ended
+	weighed    chan struct{} // closed when the goroutine that watches its memory and its pages' processor time has ended
 	drew       atomic.Bool   // a frame, on command
 	over       atomic.Bool   // a process of it was killed for its memory
 	ending     sync.Once
@@ -52,7 +53,7 @@ const (
 // attach starts to read from a process. The browser must be ended.
 func attach(p *process, told bool, maxMemory int64) *browser {
 	b := &browser{
-		process: p, told: told, stuckAfter: stuckLimit, drawing: make(chan struct{}, 1), ended: make(chan struct{}), weighed: make(chan struct{}),
+		process: p, told: told, stuckAfter: stuckLimit, drawing: make(chan struct{}, 1), opening: make(chan struct{}, 1), ended: make(chan struct{}), weighed: make(chan struct{}),
 		contexts: map[cdp.BrowserContextID]*tab{}, sessions: map[target.SessionID]*tab{}, ids: map[string]*tab{},
 	}
 	b.conn = newConn(p, b.route)
@@ -68,10 +69,11 @@ func attach(p *process, told bool, maxMemory int64) *browser {
 	return b
 }
 
-// weighing is how often a browser's memory is looked at.
+// weighing is how often a browser's memory, and the processor time of its pages, are looked at.
 const weighing = 250 * time.Millisecond
 
-// weigh kills the largest process of a browser that has too much memory: that of the page which takes it.
+// weigh kills the largest process of a browser that has too much memory: that of the page which takes it. Pages that have had their
+// processor time end.
 func (b *browser) weigh(limit int64) {
 	tick := time.NewTicker(weighing)
 	defer tick.Stop()
@@ -87,6 +89,7 @@ func (b *browser) weigh(limit int64) {
 				_ = p.Kill()
 			}
 		}
+		b.endSpent()
 	}
 }
 

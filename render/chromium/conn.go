@@ -193,6 +193,7 @@ type mailbox struct {
 	queue  []*message
 	bytes  int
 	over   bool // more came than there is room for
+	spent  bool // the page has had its processor time
 	closed bool
 	wake   chan struct{} // has an element if there may be something new
 }
@@ -207,6 +208,14 @@ func (b *mailbox) push(m *message) {
 		b.queue = append(b.queue, m)
 		b.bytes += len(m.Params)
 	}
+	b.mu.Unlock()
+	b.signal()
+}
+
+// spend notes whether the page has had its processor time: then nothing more is read.
+func (b *mailbox) spend(spent bool) {
+	b.mu.Lock()
+	b.spent = spent
 	b.mu.Unlock()
 	b.signal()
 }
@@ -233,6 +242,8 @@ func (b *mailbox) pop() (*message, error) {
 	switch {
 	case b.over:
 		return nil, errFlood
+	case b.spent:
+		return nil, errStuck
 	case len(b.queue) > 0:
 		m := b.queue[0]
 		b.queue = b.queue[1:]

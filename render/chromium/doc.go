@@ -25,6 +25,6 @@
 // they were requested. So a round depends on its Task alone; what workers do among themselves is excepted.
 //
 // Reading order: chromium.go (the Renderer), fleet.go and lot.go (which browser, which page), round.go (a round), tab.go,
-// requests.go, answers.go, events.go, script.go (a page); browser.go, conn.go (a browser); process.go, flags.go, find.go,
+// requests.go, answers.go, events.go, script.go (a page); browser.go, conn.go, meter.go (a browser); process.go, flags.go, find.go,
 // profile.go, user.go, trap.go, prove.go, errors.go and the system_ files (its process).
 package chromium

@@ -42,7 +42,9 @@ func (r *Renderer) attempt(ctx context.Context, task *render.Task, p *parked) (*
 		r.enter(p.in)
 		p.tab.task.Have = task.Have
 	}
+	p.tab.measure(task.MaxProcessor)
 	err := p.tab.run(ctx)
+	p.tab.measured()
 	if errors.Is(err, errMissing) {
 		return r.hold(ctx, task, p), nil
 	}

@@ -281,6 +281,22 @@ var pages = []shows{
 		has: []string{"not held up"},
 	},
 	{
+		name: "many busy workers with a limit",
+		files: files{
+			"/": `<!doctype html><script>for (let i = 0; i < 60; i++) new Worker(URL.createObjectURL(new Blob(["for (;;);"])))</script>`,
+		},
+		policy: render.Policy{MaxProcessor: time.Second},
+		cut:    render.CutStuck,
+		check:  tookProcessor(time.Second),
+	},
+	{
+		name:   "a busy page with a limit",
+		files:  files{"/": `<!doctype html><p id=out>there</p><script>for (;;);</script>`},
+		policy: render.Policy{MaxProcessor: time.Second / 20},
+		cut:    render.CutStuck,
+		check:  tookProcessor(time.Second / 20),
+	},
+	{
 		name: "promises without end", hurry: true,
 		files: files{
 			"/": `<!doctype html><p id=out>there</p><script>(function again() { Promise.resolve().then(again) })()</script>`,
@@ -567,6 +583,16 @@ func (c *shows) test(t *testing.T, r *chromium.Renderer, twice bool) {
 	}
 	if t.Failed() {
 		t.Logf("%.3000s", fmt.Sprintf("%+v", res))
+	}
+}
+
+// tookProcessor asserts that a page has taken so much processor time, where that is known, and has no document.
+func tookProcessor(least time.Duration) func(*testing.T, *render.Result) {
+	return func(t *testing.T, r *render.Result) {
+		t.Helper()
+		if r.Processor < least || r.DOM != nil {
+			t.Errorf("a page that took %v has the document %q", r.Processor, r.DOM)
+		}
 	}
 }
 

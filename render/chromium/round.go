@@ -349,24 +349,33 @@ func (t *tab) held() bool {
 	return slices.ContainsFunc(t.requests, func(r *request) bool { return r.holds })
 }
 
-// pingWorkers waits until every worker has done what it was at, or the page has a request that one may wait for. A
-// worker that does not end is terminated, and if that does not help forgotten.
+// pingWorkers waits until every worker has done what it was at, or the page has a request that one may wait for. Workers that do
+// not end are terminated together, and forgotten in case that does not help.
 func (t *tab) pingWorkers(ctx context.Context) error {
-	for _, s := range slices.Clone(t.workers) {
-		if len(t.requests) > 0 {
-			return nil
-		}
+	pings := map[target.SessionID]int64{}
+	for _, s := range t.workers {
 		id, err := tell(t, s, runtime.Evaluate, runtime.EvaluateParams{Expression: "0"})
 		if err != nil {
 			return err
 		}
-		err = t.wait(ctx, t.b.stuckAfter, func() bool {
-			return t.replies[id] != nil || len(t.requests) > 0 || !slices.Contains(t.workers, s)
-		})
-		delete(t.replies, id)
+		pings[s] = id
+		defer delete(t.replies, id)
+	}
+	busy := func() (some []target.SessionID) {
+		for _, s := range t.workers {
+			if id, asked := pings[s]; asked && t.replies[id] == nil {
+				some = append(some, s)
+			}
+		}
+		return some
+	}
+	for n := len(busy()); n > 0 && len(t.requests) == 0; n = len(busy()) {
+		err := t.wait(ctx, t.b.stuckAfter, func() bool { return len(busy()) < n || len(t.requests) > 0 })
 		if errors.Is(err, errTimeout) {
-			t.terminate(s)
-			t.forget(s)
+			for _, s := range busy() {
+				t.terminate(s)
+				t.forget(s)
+			}
 		} else if err != nil {
 			return err
 		}

@@ -35,5 +35,8 @@ func smallShm() bool { return false }
 
 func memory(int) (total int64, largest int, size int64) { return 0, 0, 0 }
 
+// renderers are unknown here.
+func renderers(int) []int { return nil }
+
 // cpu is unknown here.
 func cpu(int) time.Duration { return -1 }

@@ -135,6 +135,18 @@ func cpu(pid int) time.Duration {
 	return total
 }
 
+// renderers returns those descendants of a browser's process that show pages.
+func renderers(pid int) (list []int) {
+	for _, child := range children(pid) {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child))
+		if bytes.Contains(line, []byte("--type=renderer")) {
+			list = append(list, child)
+		}
+		list = append(list, renderers(child)...)
+	}
+	return list
+}
+
 // children are the processes that a process has started, whichever of its threads did. It is called four times a second.
 func children(pid int) (list []int) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"

@@ -24,6 +24,7 @@ type tab struct {
 	b      *browser
 	box    *mailbox
 	task   render.Task
+	meter  meter
 	claims int // of frames and workers; the browser's
 
 	context cdp.BrowserContextID
@@ -74,7 +75,7 @@ func (b *browser) open(ctx context.Context, task *render.Task) (*tab, error) {
 		b: b, box: newMailbox(), task: *task,
 		windows: map[cdp.FrameID]bool{}, replies: map[int64]*message{},
 	}
-	if err := t.create(ctx); err != nil {
+	if err := t.alone(ctx, func() error { return t.create(ctx) }); err != nil {
 		_ = t.close(ctx)
 		return nil, err
 	}

@@ -1,0 +1,88 @@
+package chromium
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+)
+
+// meter measures the processor time of a page: that of the processes that show it, which show no other page. The goroutine of a
+// round changes it, under the browser's lock.
+type meter struct {
+	pids  []int
+	began time.Duration // processor time of pids when the round began
+	limit time.Duration // of the round; 0: none
+}
+
+// reading returns the processor time of the page's processes. That of processes that have ended is lost.
+func (m *meter) reading() (d time.Duration) {
+	for _, pid := range m.pids {
+		d += max(0, cpu(pid))
+	}
+	return d
+}
+
+// taken returns the processor time of the round so far.
+func (m *meter) taken() time.Duration { return max(0, m.reading()-m.began) }
+
+// measure begins to measure a round, whose processor time has a limit; 0: none.
+func (t *tab) measure(limit time.Duration) {
+	m := meter{t.meter.pids, t.meter.reading(), limit}
+	t.b.mu.Lock()
+	defer t.b.mu.Unlock()
+	t.meter = m
+}
+
+// measured ends the measurement of a round and notes its processor time. The page can be closed then, or parked.
+func (t *tab) measured() {
+	t.result.Processor = t.meter.taken()
+	t.b.mu.Lock()
+	defer t.b.mu.Unlock()
+	t.meter.limit = 0
+	t.box.spend(false)
+}
+
+// endSpent ends the rounds that have had their processor time. The goroutine that weighs the browser calls it.
+func (b *browser) endSpent() {
+	b.mu.Lock()
+	meters := map[cdp.BrowserContextID]meter{}
+	for id, t := range b.contexts {
+		if t.meter.limit > 0 {
+			meters[id] = t.meter
+		}
+	}
+	b.mu.Unlock()
+	for id, m := range meters {
+		if m.taken() < m.limit {
+			continue
+		}
+		b.mu.Lock()
+		if t := b.contexts[id]; t != nil && t.meter.limit == m.limit && t.meter.began == m.began {
+			t.box.spend(true)
+		}
+		b.mu.Unlock()
+	}
+}
+
+// alone opens a page while no other is opened in the browser: the processes that begin meanwhile show that page alone, since no
+// two contexts share one.
+func (t *tab) alone(ctx context.Context, open func() error) error {
+	select {
+	case t.b.opening <- struct{}{}:
+		defer func() { <-t.b.opening }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	pid := t.b.process.cmd.Process.Pid
+	before := renderers(pid)
+	if err := open(); err != nil {
+		return err
+	}
+	own := slices.DeleteFunc(renderers(pid), func(pid int) bool { return slices.Contains(before, pid) })
+	t.b.mu.Lock()
+	defer t.b.mu.Unlock()
+	t.meter.pids = own
+	return nil
+}
