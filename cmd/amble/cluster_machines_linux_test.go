@@ -28,7 +28,7 @@ func TestClusterBadMachines(t *testing.T) {
 	engine := serveEngine(t, filepath.Join(dir, "engine"))
 	t.Run("clock", func(t *testing.T) {
 		t.Parallel()
-		wrongClock(t, engine, t.TempDir())
+		wrongClock(t, engine, filepath.Join(dir, "engine", "token"), t.TempDir())
 	})
 	t.Run("disk", func(t *testing.T) {
 		t.Parallel()
@@ -51,12 +51,12 @@ func workOn(at []string, more ...string) []string {
 }
 
 // wrongClock: what a node hears about the time is a year old, so that its clock is wrong as far as it can know.
-func wrongClock(t *testing.T, engine, dir string) {
+func wrongClock(t *testing.T, engine, token, dir string) {
 	web := newClusterWeb(t, 2, 3)
 	at := createFor(t, engine, "clock", web)
 	late := slices.Clone(at)
 	late[1] = "nats://" + lastYear(t, strings.TrimPrefix(engine, "nats://"))
-	wrong := launch(t, workOn(late, "--name", "wrong", "-o", filepath.Join(dir, "wrong"))...)
+	wrong := launch(t, workOn(late, "--cluster-creds", token, "--name", "wrong", "-o", filepath.Join(dir, "wrong"))...)
 	until(t, "it says that its clock is wrong", func() bool {
 		return strings.Contains(wrong.says.String(), "clock is off by more than the job allows") && strings.Contains(wrong.says.String(), "set it right")
 	})

@@ -124,15 +124,17 @@ func (b *syncBuffer) String() string {
 	return b.b.String()
 }
 
-// clusterHome returns a home for the processes of a test.
+// clusterHome returns a home for the processes of a test and of its subtests.
 func clusterHome(t *testing.T) string {
 	t.Helper()
-	name, _, _ := strings.Cut(t.Name(), "/")
+	name, _, within := strings.Cut(t.Name(), "/")
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("amble-home-%d-%s", os.Getpid(), name))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if !within { // others may need it when a subtest has ended
+		t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	}
 	return dir
 }
 

@@ -21,8 +21,9 @@ func (*clusterServeCmd) Help() string {
 	return `Examples:
 
 	amble cluster serve --dir engine
-	amble cluster serve --name s1 --dir engine --listen 10.0.0.1:4222 --cluster-creds token \
-	    --routes-listen 10.0.0.1:6222 --routes 10.0.0.2:6222,10.0.0.3:6222
+	amble cluster serve --name s1 --dir engine --cluster-creds token \
+	    --listen 10.0.0.1:4222 --routes-listen 10.0.0.1:6222 \
+	    --routes 10.0.0.2:6222,10.0.0.3:6222
 
 Who connects has to show the token in DIR/token, which is made at the first start. Commands of the same user on this
 machine find it; others get a copy with --cluster-creds. Servers that belong together need one that all are given.

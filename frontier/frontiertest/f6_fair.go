@@ -64,7 +64,9 @@ func noHostStarves(k *kit) {
 
 // newHostsTakeTurns: while hosts have pages ready, new hosts are begun, one after each page.
 func newHostsTakeTurns(k *kit) {
-	k.add(6, k.pages("old0/1", "old0/2", "old0/3", "old1/1", "old1/2", "old1/3")...)
+	k.add(3, k.pages("old0/1", "old0/2", "old0/3")...)
+	k.tick()
+	k.add(3, k.pages("old1/1", "old1/2", "old1/3")...)
 	begin := func(path string) {
 		c := k.claimOf(path)
 		k.settle(c, frontier.Settlement{ReadyAt: in(k.step)})

@@ -60,7 +60,7 @@ func TestSuiteNoticesEachBug(t *testing.T) {
 		{"all new hosts first", []string{"F6 new hosts and", random}},
 		{"new hosts last", []string{"F6 new hosts and", random}},
 		{"no turns", []string{"F6 new hosts and", random}},
-		{"an idle host is not new", []string{"F6 a host that was idle", random}},
+		{"an idle host is not new", []string{"F6 a host that was idle"}},
 		{"links are dropped", []string{"F7 Settle takes", "F7 no one sees", random, crowd}},
 		{"failed settle is done", []string{"F7 a failed"}},
 		{"settle with an ended context", []string{"F7 a failed"}},
