@@ -31,8 +31,8 @@ type Shard struct {
 	outbox   outbox
 	keeper   *keeper
 	foreign  *foreigners
-	pages    *pages // nil without Limits.Pages
-	snapSize int64  // of the last snapshot
+	pages    *pages       // nil without Limits.Pages
+	snapSize atomic.Int64 // of the last snapshot
 	snapping atomic.Bool
 	tasks    sync.WaitGroup // questions to keepers
 

@@ -44,7 +44,7 @@ func (s *Shard) snapshotDue() bool {
 	if most <= 0 {
 		most = DefaultSnapshotSize
 	}
-	return s.owner.grown() > max(most, s.snapSize/2)
+	return s.owner.grown() > max(most, s.snapSize.Load()/2)
 }
 
 // snapshot stores a snapshot of the shard's store, and trims the journal up to it. It is valid whoever owns the shard
@@ -75,7 +75,7 @@ func (s *Shard) snapshot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.snapSize = p.Size
+	s.snapSize.Store(p.Size)
 	s.owner.shrunk(grown)
 	if err := s.node.engine.Trim(ctx, s.Number, p.Seq); err != nil || before == "" || before == p.File {
 		return err
