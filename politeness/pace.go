@@ -33,11 +33,20 @@ func (p *pace) until(now time.Time) time.Time {
 	if p.holder != nil {
 		return now.Add(max(p.delay, recheck))
 	}
-	return p.notBefore
+	return p.ready(now)
 }
 
 func (p *pace) free(now time.Time) bool {
-	return p.holder == nil && !now.Before(p.notBefore)
+	return p.holder == nil && !now.Before(p.ready(now))
+}
+
+// ready is notBefore or, after a wall clock was set back a little, the instant at which notBefore has passed by that clock,
+// too: the ledger shows pauses by the wall clock alone. One that was set back further is not waited for.
+func (p *pace) ready(now time.Time) time.Time {
+	if wait := at(p.notBefore).until(now); !p.notBefore.After(now) && 0 < wait && wait <= unsteady {
+		return now.Add(wait)
+	}
+	return p.notBefore
 }
 
 // full reports whether p's bucket has its token at now. The bucket is built in b: for one token, and emptied a delay

@@ -179,3 +179,26 @@ func TestTheBucketAgreesWithTheExactInstant(t *testing.T) {
 		}
 	}
 }
+
+// TestAPauseHasPassedByBothClocks sets the wall clock back while a host rests: by the ledger, whose times are the wall
+// clock's, the next request must not be too early. A clock that is set back by more is not waited for.
+func TestAPauseHasPassedByBothClocks(t *testing.T) {
+	end := time.Now()
+	var p shared
+	h := &host{}
+	p.rest(end, 10*time.Second, ledger.ClauseDelay)
+	later := end.Add(10 * time.Second)
+	back := set(later, -time.Second)
+	if p.free(back) || p.opens(back, h) {
+		t.Error("free, although by the wall clock one second is left")
+	}
+	if until := p.until(back); until.Sub(back) != time.Second || p.promise(back, h, 0).Sub(back) != time.Second {
+		t.Errorf("until %v, in %v", until, until.Sub(back))
+	}
+	if back = back.Add(time.Second); !p.free(back) || !p.opens(back, h) {
+		t.Error("not free, although the pause has passed by both clocks")
+	}
+	if back := set(later, -2*time.Second); !p.free(back) {
+		t.Error("the wall clock is waited for, although it was set back far")
+	}
+}

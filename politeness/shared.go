@@ -30,11 +30,13 @@ func (p *shared) opens(now time.Time, h *host) bool {
 	if !p.free(now) {
 		return false
 	}
-	return !now.Before(p.turn(min(p.place(h), strangers)))
+	return !now.Before(p.turn(now, min(p.place(h), strangers)))
 }
 
-// turn is when the host at a place may take the clock, once it is free.
-func (p *shared) turn(place int) time.Time { return p.notBefore.Add(time.Duration(place) * grace) }
+// turn is when the host at a place may take the clock, once it is free, as far as is known at now.
+func (p *shared) turn(now time.Time, place int) time.Time {
+	return p.ready(now).Add(time.Duration(place) * grace)
+}
 
 // place is how many hosts are before h.
 func (p *shared) place(h *host) int {
@@ -78,7 +80,7 @@ func (p *shared) serve(h *host) {
 func (p *shared) promise(now time.Time, h *host, least time.Duration) time.Time {
 	p.enter(h)
 	place, pause := p.place(h), max(least, recheck)
-	t := later(now, p.turn(min(place, strangers)))
+	t := later(now, p.turn(now, min(place, strangers)))
 	if p.holder != nil {
 		t = now.Add(pause + time.Duration(min(place, strangers))*grace)
 	}

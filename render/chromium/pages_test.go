@@ -483,7 +483,8 @@ var pages = []shows{
 				navigator.clipboard?.readText().then(() => note("clipboard"), () => note("no clipboard"));
 				navigator.bluetooth?.requestDevice({acceptAllDevices: true}).catch(() => note("no bluetooth")); document.body.requestFullscreen?.().catch(() => note("no fullscreen"))</script>`,
 		},
-		once:  true, // devices answer in real time
+		once:  true, // devices answer in real time, and virtual time may run out before
+		cut:   "any",
 		lacks: []string{">position", ",position", ">camera", ",camera", ">clipboard", ",clipboard"},
 	},
 }
