@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/amble-crawler/amble/draw"
+	"github.com/amble-crawler/amble/crawler/draw"
 	"github.com/amble-crawler/amble/weburl"
 )
 

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawler/draw"
 	"github.com/amble-crawler/amble/crawltest"
-	"github.com/amble-crawler/amble/draw"
 	"github.com/amble-crawler/amble/sink"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/amble-crawler/amble/draw"
+	"github.com/amble-crawler/amble/crawler/draw"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/weburl"
 )

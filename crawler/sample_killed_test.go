@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawler/draw"
 	"github.com/amble-crawler/amble/crawltest"
-	"github.com/amble-crawler/amble/draw"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"

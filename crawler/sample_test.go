@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawler/draw"
 	"github.com/amble-crawler/amble/crawltest"
-	"github.com/amble-crawler/amble/draw"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/politeness"

@@ -40,7 +40,7 @@ type service struct {
 }
 
 // TestInstall runs what the document says about the archive of a release, as a user with an empty home. What the archive has of the
-// project is not looked at: the tests of internal/release do that.
+// project is not looked at: the tests of tools/release do that.
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

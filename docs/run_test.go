@@ -33,15 +33,15 @@ var notRun = []struct{ document, command, reason string }{
 	{"*", "wget ", "another program"},
 	{"*", "scrapy ", "another program"},
 	{"docs/crawl-a-documentation-tree.md", "", "needs nginx and a tree of files: its walk says when it was last done, and with what result"},
-	{"docs/deploy.md", "docker ", "builds and starts containers: TestImage of internal/release, where there is Docker; TestComposeFiles checks what they run"},
+	{"docs/deploy.md", "docker ", "builds and starts containers: TestImage of tools/release, where there is Docker; TestComposeFiles checks what they run"},
 	{"docs/deploy.md", "cd ", "as above"},
 	{"docs/cluster.md", "amble cluster serve ", "serves until Ctrl-C: newShell starts one"},
 	{"docs/cluster.md", "amble cluster create --cluster ", "needs three machines: TestClusterOfProcesses of the command has them on loopback"},
 	{"docs/cluster.md", "amble cluster work --cluster ", "as above"},
 	{"docs/cluster.md", "amble cluster collect --cluster ", "as above"},
 	{"docs/watch.md", "amble watch job --budget 2000/day --for 30d", "takes 30 days: TestWatchCommand of the command"},
-	{"docs/measuring.md", "go run ./internal/bench/report ", "benchmarks that take minutes"},
-	{"changelog/README.md", "go run ./internal/changelog ", "at a release, in a checkout: TestFold of that package"},
+	{"docs/measuring.md", "go run ./tools/bench/report ", "benchmarks that take minutes"},
+	{"changelog/README.md", "go run ./tools/changelog ", "at a release, in a checkout: TestFold of that package"},
 	{"docs/research-crawls.md", "npm ", "installs a reader of archives from the network"},
 }
 

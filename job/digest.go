@@ -1,8 +1,8 @@
 package job
 
 import (
-	"github.com/amble-crawler/amble/internal/digest"
 	"github.com/amble-crawler/amble/internal/jsonl"
+	"github.com/amble-crawler/amble/job/digest"
 	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/sink"
 )

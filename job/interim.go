@@ -6,7 +6,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier/disk"
-	"github.com/amble-crawler/amble/internal/digest"
+	"github.com/amble-crawler/amble/job/digest"
 	"github.com/amble-crawler/amble/sink"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier/disk"
-	"github.com/amble-crawler/amble/internal/openfiles"
+	"github.com/amble-crawler/amble/job/openfiles"
 	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/sink/warc"

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/amble-crawler/amble/internal/digest"
+	"github.com/amble-crawler/amble/job/digest"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/weburl"

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/internal/digest"
 	"github.com/amble-crawler/amble/internal/hidden"
+	"github.com/amble-crawler/amble/job/digest"
 )
 
 // reportSchema names the version of the report's form. It changes when a field changes its meaning or is removed; new

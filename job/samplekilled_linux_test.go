@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/draw"
+	"github.com/amble-crawler/amble/crawler/draw"
 	"github.com/amble-crawler/amble/job"
 )
 

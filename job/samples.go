@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/draw"
+	"github.com/amble-crawler/amble/crawler/draw"
 	"github.com/amble-crawler/amble/weburl"
 )
 

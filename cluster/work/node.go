@@ -19,9 +19,9 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier/disk"
-	"github.com/amble-crawler/amble/internal/openfiles"
 	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/job/openfiles"
 )
 
 // Node works on a job.

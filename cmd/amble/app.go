@@ -11,9 +11,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/cmd/amble/internal/view"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/internal/keyflags"
-	"github.com/amble-crawler/amble/internal/view"
 	"github.com/amble-crawler/amble/job"
 )
 

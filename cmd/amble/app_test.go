@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/internal/keyflags"
 )
 
 // testApp returns an app with an empty input, buffers as outputs, and no environment but env.

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/internal/operator"
 	"github.com/amble-crawler/amble/job"
 )
 

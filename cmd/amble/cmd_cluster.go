@@ -12,8 +12,8 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/cluster/nats"
 	"github.com/amble-crawler/amble/cluster/work"
+	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/job"
 )
 

@@ -11,9 +11,9 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/cluster/nats"
 	"github.com/amble-crawler/amble/cluster/work"
+	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/internal/keyflags"
-	"github.com/amble-crawler/amble/internal/operator"
 )
 
 // clusterCreateCmd is "amble cluster create".

@@ -5,7 +5,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/amble-crawler/amble/internal/completion"
+	"github.com/amble-crawler/amble/cmd/amble/internal/completion"
 )
 
 // completionCmd is "amble completion".

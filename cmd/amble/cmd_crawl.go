@@ -7,14 +7,14 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
+	"github.com/amble-crawler/amble/cmd/amble/internal/terminal"
+	"github.com/amble-crawler/amble/cmd/amble/internal/view"
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/internal/keyflags"
-	"github.com/amble-crawler/amble/internal/openfiles"
-	"github.com/amble-crawler/amble/internal/operator"
-	"github.com/amble-crawler/amble/internal/terminal"
-	"github.com/amble-crawler/amble/internal/view"
 	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/job/openfiles"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )

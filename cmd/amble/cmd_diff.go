@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
+	"github.com/amble-crawler/amble/cmd/amble/internal/diff"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/internal/diff"
 	"github.com/amble-crawler/amble/job"
 )
 

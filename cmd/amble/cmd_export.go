@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/amble-crawler/amble/export"
-	"github.com/amble-crawler/amble/export/mirror"
-	"github.com/amble-crawler/amble/export/parquet"
-	"github.com/amble-crawler/amble/export/sqlite"
+	"github.com/amble-crawler/amble/cmd/amble/internal/terminal"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/internal/terminal"
 	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/job/export"
+	"github.com/amble-crawler/amble/job/export/mirror"
+	"github.com/amble-crawler/amble/job/export/parquet"
+	"github.com/amble-crawler/amble/job/export/sqlite"
 )
 
 // exportCmd is "amble export".

@@ -8,13 +8,13 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/amble-crawler/amble/cmd/amble/internal/ask"
+	"github.com/amble-crawler/amble/cmd/amble/internal/explain"
+	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
+	"github.com/amble-crawler/amble/cmd/amble/internal/view"
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/internal/ask"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/internal/explain"
-	"github.com/amble-crawler/amble/internal/keyflags"
-	"github.com/amble-crawler/amble/internal/operator"
-	"github.com/amble-crawler/amble/internal/view"
 )
 
 // linksCmd is "amble links".

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/internal/replay"
 	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/job/replay"
 )
 
 // replayCmd is "amble replay".

@@ -4,9 +4,9 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/amble-crawler/amble/internal/view"
+	"github.com/amble-crawler/amble/cmd/amble/internal/view"
 	"github.com/amble-crawler/amble/job"
-	"github.com/amble-crawler/amble/report"
+	"github.com/amble-crawler/amble/job/report"
 )
 
 // reportCmd is "amble report".

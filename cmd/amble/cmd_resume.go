@@ -1,9 +1,9 @@
 package main
 
 import (
+	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/internal/keyflags"
-	"github.com/amble-crawler/amble/internal/operator"
 	"github.com/amble-crawler/amble/job"
 )
 

@@ -8,11 +8,11 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/amble-crawler/amble/internal/ask"
+	"github.com/amble-crawler/amble/cmd/amble/internal/ask"
+	"github.com/amble-crawler/amble/cmd/amble/internal/explain"
+	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/internal/explain"
-	"github.com/amble-crawler/amble/internal/keyflags"
-	"github.com/amble-crawler/amble/internal/operator"
 	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"

@@ -8,14 +8,14 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/amble-crawler/amble/cmd/amble/internal/ask"
+	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
+	"github.com/amble-crawler/amble/cmd/amble/internal/shell"
+	"github.com/amble-crawler/amble/cmd/amble/internal/terminal"
+	"github.com/amble-crawler/amble/cmd/amble/internal/view"
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/internal/ask"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/internal/keyflags"
-	"github.com/amble-crawler/amble/internal/operator"
-	"github.com/amble-crawler/amble/internal/shell"
-	"github.com/amble-crawler/amble/internal/terminal"
-	"github.com/amble-crawler/amble/internal/view"
 	"github.com/amble-crawler/amble/weburl"
 )
 

@@ -3,8 +3,8 @@ package main
 import (
 	"time"
 
+	"github.com/amble-crawler/amble/cmd/amble/internal/status"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/internal/status"
 	"github.com/amble-crawler/amble/job"
 )
 

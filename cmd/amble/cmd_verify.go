@@ -5,7 +5,7 @@ import (
 
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
-	"github.com/amble-crawler/amble/report"
+	"github.com/amble-crawler/amble/job/report"
 )
 
 // verifyCmd is "amble verify".

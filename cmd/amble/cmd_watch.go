@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/cmd/amble/internal/view"
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/internal/keyflags"
-	"github.com/amble-crawler/amble/internal/view"
 	"github.com/amble-crawler/amble/job"
-	"github.com/amble-crawler/amble/watch"
+	"github.com/amble-crawler/amble/job/watch"
 )
 
 // watchCmd is "amble watch".

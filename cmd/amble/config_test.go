@@ -10,8 +10,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/amble-crawler/amble/internal/keyflags"
-	"github.com/amble-crawler/amble/internal/operator"
+	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
 	"github.com/amble-crawler/amble/job"
 )
 

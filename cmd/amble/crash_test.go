@@ -22,7 +22,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/amble-crawler/amble/internal/demo"
+	"github.com/amble-crawler/amble/cmd/amble/internal/demo"
 	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/sink"

@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
+	"github.com/amble-crawler/amble/cmd/amble/internal/view"
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawler/plan"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/internal/keyflags"
-	"github.com/amble-crawler/amble/internal/openfiles"
-	"github.com/amble-crawler/amble/internal/operator"
-	"github.com/amble-crawler/amble/internal/view"
 	"github.com/amble-crawler/amble/job"
-	"github.com/amble-crawler/amble/plan"
-	"github.com/amble-crawler/amble/report"
+	"github.com/amble-crawler/amble/job/openfiles"
+	"github.com/amble-crawler/amble/job/report"
 	"github.com/amble-crawler/amble/weburl"
 )
 

@@ -3,14 +3,14 @@ package main
 import (
 	"os"
 
+	"github.com/amble-crawler/amble/cmd/amble/internal/explain"
+	"github.com/amble-crawler/amble/cmd/amble/internal/live"
+	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
+	"github.com/amble-crawler/amble/cmd/amble/internal/view"
+	"github.com/amble-crawler/amble/crawler/plan"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/internal/digest"
-	"github.com/amble-crawler/amble/internal/explain"
-	"github.com/amble-crawler/amble/internal/live"
-	"github.com/amble-crawler/amble/internal/operator"
-	"github.com/amble-crawler/amble/internal/view"
 	"github.com/amble-crawler/amble/job"
-	"github.com/amble-crawler/amble/plan"
+	"github.com/amble-crawler/amble/job/digest"
 )
 
 // liveFlags say where a crawl is shown while it runs.

@@ -1,7 +1,7 @@
 // Command amble runs bounded, polite crawls. "amble --help" lists its commands.
 //
-// Reading order: main.go, app.go (the commands, and how they are run; package internal/keyflags has their flags), then
-// cmd_crawl.go and crawl.go; package internal/operator reads seeds and identity, internal/view shows what happens. Each other
+// Reading order: main.go, app.go (the commands, and how they are run; package cmd/amble/internal/keyflags has their flags), then
+// cmd_crawl.go and crawl.go; package cmd/amble/internal/operator reads seeds and identity, cmd/amble/internal/view shows what happens. Each other
 // command is in its cmd_*.go, "amble serve" with the page of a crawl in live.go.
 package main
 

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/internal/keyflags"
 )
 
 // The outside of the command is compared with files in testdata/outside, so that no change of its inside alters it unnoticed:

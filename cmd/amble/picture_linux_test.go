@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/amble-crawler/amble/internal/demo"
-	"github.com/amble-crawler/amble/internal/terminal"
-	"github.com/amble-crawler/amble/internal/terminal/vt"
+	"github.com/amble-crawler/amble/cmd/amble/internal/demo"
+	"github.com/amble-crawler/amble/cmd/amble/internal/terminal"
+	"github.com/amble-crawler/amble/cmd/amble/internal/terminal/vt"
 )
 
 const (

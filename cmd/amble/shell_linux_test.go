@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/amble-crawler/amble/internal/terminal/vt"
+	"github.com/amble-crawler/amble/cmd/amble/internal/terminal/vt"
 )
 
 // shellOnTerminal runs the shell on a terminal of this kind, and types one text after each prompt. It returns everything that

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/amble-crawler/amble/cmd/amble/internal/view"
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/internal/view"
 )
 
 var errAborted = errors.New("aborted by a second signal")

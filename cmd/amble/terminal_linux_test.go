@@ -18,10 +18,10 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/amble-crawler/amble/export"
+	"github.com/amble-crawler/amble/cmd/amble/internal/terminal"
+	"github.com/amble-crawler/amble/cmd/amble/internal/terminal/vt"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/internal/terminal"
-	"github.com/amble-crawler/amble/internal/terminal/vt"
+	"github.com/amble-crawler/amble/job/export"
 )
 
 // onTerminal runs amble with stderr on a terminal. Whenever there is new output it calls until with all output so far.

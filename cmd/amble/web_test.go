@@ -16,7 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/amble-crawler/amble/internal/demo"
+	"github.com/amble-crawler/amble/cmd/amble/internal/demo"
 )
 
 // hosts are the servers of one script. Their pages may name each other as ${name}.

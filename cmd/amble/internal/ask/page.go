@@ -1,0 +1,84 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
+	"github.com/amble-crawler/amble/cmd/amble/internal/view"
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// giveUp is how long requests for an unreachable robots.txt are retried for a single page.
+const giveUp = 10 * time.Second
+
+// PageConfig returns the configuration of a crawl with one page as its seed: what it would follow, and what its connections are.
+func PageConfig(o *keyflags.Origins) (crawler.Config, error) {
+	cfg, err := o.Config()
+	x := &cfg.Crawl
+	return crawler.Config{
+		Agent: x.Agent, Contact: x.Contact, Scope: x.Scope, Hosts: rulesOf(x.Hosts), Follow: x.Follow,
+		Fetch: fetcher.Config{
+			AllowAddresses: x.Fetch.AllowAddresses, AllowPorts: x.Fetch.AllowPorts,
+			Proxy: x.Fetch.Proxy, LocalAddr: x.Fetch.LocalAddr, InsecureHosts: x.Fetch.InsecureHosts,
+		},
+	}, err
+}
+
+// PageAccess adds to cfg what the site of a page is shown by whom it gave access to it.
+func PageAccess(o *keyflags.Origins, cfg *crawler.Config, u weburl.URL) error {
+	given, err := o.Config()
+	if err != nil {
+		return err
+	}
+	cfg.Fetch.AcceptLanguage, cfg.Fetch.Cookies = given.Crawl.Fetch.AcceptLanguage, given.Crawl.Fetch.Cookies
+	return keyflags.Errors(given.Access(cfg, u))
+}
+
+// rulesOf returns entries with their rules alone.
+func rulesOf(hosts []crawler.HostSettings) (rules []crawler.HostSettings) {
+	for _, h := range hosts {
+		rules = append(rules, crawler.HostSettings{Match: h.Match, Rules: h.Rules})
+	}
+	return rules
+}
+
+// Page requests one page as in a crawl, after its robots.txt, and calls see with its visit, and before that with those of
+// redirects. v tells what happens meanwhile.
+func Page(v *view.View, cfg crawler.Config, u weburl.URL, see func(*crawler.Visit)) error {
+	if _, err := operator.Identity(cfg.Agent, cfg.Contact, []weburl.URL{u}); err != nil {
+		return err
+	}
+	w := v.Follow(giveUp, false)
+	cfg.Limits.Pages, cfg.Concurrency, cfg.Trace = 1, 1, w.Trace()
+	cfg.Politeness = politeness.Config{RobotsGiveUp: giveUp}
+	cfg.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
+		see(v)
+		if v.Outcome != crawler.Fetched {
+			return nil
+		}
+		return crawler.Stop
+	})
+	crawl, err := crawler.New(cfg)
+	if err != nil {
+		return cli.UsageOf("", err)
+	}
+	rep, err := crawl.Run(context.Background(), u.String())
+	var vain *crawler.UnreachableError
+	if errors.As(err, &vain) {
+		return cli.Exit(cli.ExitNothing, errors.New(view.Unreachable(vain)))
+	}
+	if err == nil && len(rep.WalledSeeds) > 0 {
+		return cli.Exit(cli.ExitWall, errors.New(view.Walled(rep.WalledSeeds)))
+	}
+	if err == nil && rep.Pages == 0 {
+		err = cli.Exit(cli.ExitNothing, errors.New("the page was not fetched"+w.SeedsFate()))
+	}
+	return err
+}

@@ -1,0 +1,299 @@
+package live
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/job/digest"
+)
+
+// Dimensions of the pictures, in units of their viewBox.
+const (
+	laneWidth  = 1180
+	laneLeft   = 190
+	laneTop    = 18
+	laneHeight = 19
+	mostLanes  = 12
+	ahead      = 6 * time.Second // beyond the present
+
+	chartWidth  = 580
+	chartHeight = 122
+	chartTop    = 14
+	chartBottom = 104
+	chartLeft   = 48
+)
+
+// lanes are the requests of the last seconds to each host, and the pauses owed between and after them.
+type lanes struct {
+	Height, Now int
+	Lanes       []lane
+	Ticks       []tick
+	Label       string
+}
+
+type lane struct {
+	Name       string
+	Y          int
+	Text       string
+	Pages      string // paths of SVG
+	Bad        string
+	Robots     string
+	Owed, Held string
+}
+
+type tick struct {
+	X    int
+	Text string
+}
+
+// scale returns where an instant is drawn.
+type scale struct{ now time.Time }
+
+func (s scale) x(t time.Time) float64 {
+	all := window + ahead
+	x := laneLeft + float64(t.Sub(s.now.Add(-window)))/float64(all)*(laneWidth-laneLeft)
+	return min(max(x, laneLeft), laneWidth)
+}
+
+func (v *view) lanes(r *recent, rows []row) lanes {
+	s := scale{v.now}
+	l := lanes{Now: int(s.x(v.now))}
+	var hosts []string
+	for _, x := range rows {
+		h := r.hosts[x.Host]
+		if h == nil || len(l.Lanes) == mostLanes {
+			continue
+		}
+		hosts, h.lane = append(hosts, x.Host), len(l.Lanes)+1
+		y := laneTop + len(l.Lanes)*laneHeight
+		l.Lanes = append(l.Lanes, lane{Name: clip(x.Name, 26), Y: y, Text: fmt.Sprint(y + 13)})
+	}
+	l.Height = laneTop + len(l.Lanes)*laneHeight + 4
+	paths := make([]pen, len(l.Lanes))
+	n := 0
+	for i := range r.marks {
+		m := &r.marks[i]
+		if at := m.site.lane - 1; at >= 0 && paths[at].mark(s, m, l.Lanes[at].Y) {
+			n++
+		}
+	}
+	for at, host := range hosts {
+		h := r.hosts[host]
+		h.lane = 0
+		until, held := v.due(host, h)
+		paths[at].rest(s, h, until, held, l.Lanes[at].Y)
+		paths[at].put(&l.Lanes[at])
+	}
+	for d := window - 5*time.Second; d > 2*time.Second; d -= 5 * time.Second {
+		l.Ticks = append(l.Ticks, tick{int(s.x(v.now.Add(-d))), fmt.Sprintf("−%d s", int(d.Seconds()))})
+	}
+	l.Label = fmt.Sprintf("%s to %s in the last 30 seconds, and the pauses owed", plural(n, "request"), plural(len(l.Lanes), "site"))
+	return l
+}
+
+// due is until when a host has to be left alone.
+func (v *view) due(host string, h *lately) (until time.Time, held bool) {
+	for i := range v.sites {
+		if s := &v.sites[i]; s.Host == host {
+			return s.Due, digest.HeldBy(s.Waits)
+		}
+	}
+	if v.known || !v.state.Running {
+		return time.Time{}, false // nothing is left there
+	}
+	return h.ended.Add(h.pause), h.held
+}
+
+// pen draws the paths of a lane. Requests that would touch are drawn as one.
+type pen struct {
+	pages, bad, robots, owed, held strings.Builder
+	last                           float64 // where the last request of kind ends
+	kind                           *strings.Builder
+}
+
+// mark draws a request and the pause before it, if they are in the window.
+func (p *pen) mark(s scale, m *mark, y int) bool {
+	begin := s.now.Add(-window)
+	if m.owed[1].After(begin) {
+		p.pause(s, m.owed[0], m.owed[1], m.held, y)
+	}
+	end := m.end
+	if end.IsZero() {
+		end = s.now
+	}
+	if end.Before(begin) || m.start.After(s.now) {
+		return false
+	}
+	x, to := s.x(m.start), s.x(end)
+	kind := &p.pages
+	switch {
+	case m.robots:
+		kind = &p.robots
+	case m.failed:
+		kind = &p.bad
+	}
+	if kind == p.kind && x < p.last+0.5 && to < p.last+2 {
+		return true
+	}
+	w := max(2, to-x)
+	drawBox(kind, x, y+2, w, "v14h-")
+	p.kind, p.last = kind, x+w
+	return true
+}
+
+// rest draws what is owed after the last request, beyond the present.
+func (p *pen) rest(s scale, h *lately, until time.Time, held bool, y int) {
+	if h.flying == 0 && until.After(h.ended) && until.After(s.now.Add(-window)) {
+		p.pause(s, h.ended, until, held, y)
+	}
+}
+
+func (p *pen) pause(s scale, from, to time.Time, held bool, y int) {
+	line := &p.owed
+	if held {
+		line = &p.held
+	}
+	x, w := s.x(from), s.x(to)-s.x(from)
+	if w >= 0.5 {
+		drawBox(line, x, y+8, w, "v3h-")
+	}
+}
+
+// drawBox draws a box; down is how high it is, in the language of paths. There are thousands in a picture.
+func drawBox(to *strings.Builder, x float64, y int, w float64, down string) {
+	var room [64]byte
+	b := strconv.AppendFloat(append(room[:0], 'M'), x, 'f', 1, 64)
+	b = strconv.AppendInt(append(b, ' '), int64(y), 10)
+	b = strconv.AppendFloat(append(b, 'h'), w, 'f', 1, 64)
+	b = strconv.AppendFloat(append(b, down...), w, 'f', 1, 64)
+	to.Write(append(b, 'z'))
+}
+
+func (p *pen) put(l *lane) {
+	l.Pages, l.Bad, l.Robots, l.Owed, l.Held = p.pages.String(), p.bad.String(), p.robots.String(), p.owed.String(), p.held.String()
+}
+
+// rateChart is requests a second.
+type rateChart struct {
+	Good, Evil string // paths
+	Most       string
+	Label      string
+	Data       [][2]int `json:"-"` // of every two seconds, oldest first
+}
+
+func (r *recent) rateChart(now time.Time) rateChart {
+	const step = 2
+	bars := make([][2]int, rateWindow/step)
+	first := now.Unix() - rateWindow + 1
+	for i := range r.rates {
+		c := &r.rates[i]
+		if at := c.second - first; at >= 0 && at < rateWindow {
+			bars[at/step][0] += c.good
+			bars[at/step][1] += c.evil
+		}
+	}
+	most, all, evil := 2, 0, 0
+	for _, b := range bars {
+		most = max(most, b[0]+b[1])
+		all, evil = all+b[0]+b[1], evil+b[1]
+	}
+	var g, e strings.Builder
+	width := float64(chartWidth-chartLeft) / float64(len(bars))
+	bar := func(to *strings.Builder, i, from, n int) {
+		if n > 0 {
+			h := float64(chartBottom-chartTop) / float64(most)
+			fmt.Fprintf(to, "M%.1f %.1fh%.1fv-%.1fh-%.1fz", chartLeft+float64(i)*width, chartBottom-float64(from)*h, width-1.5, float64(n)*h, width-1.5)
+		}
+	}
+	for i, b := range bars {
+		bar(&g, i, 0, b[0])
+		bar(&e, i, b[0], b[1])
+	}
+	return rateChart{
+		Good: g.String(), Evil: e.String(), Most: strings.TrimSuffix(fmt.Sprintf("%.1f", float64(most)/step), ".0"), Data: bars,
+		Label: fmt.Sprintf("%s in the last two minutes, %s of them failed", plural(all, "request"), num(evil)),
+	}
+}
+
+// growth is how many URLs were known and how many pages fetched, over time. When it is full, every other sample is
+// dropped.
+type growth struct {
+	every   time.Duration
+	samples []sample
+}
+
+type sample struct {
+	at           time.Time
+	known, pages int
+}
+
+const mostSamples = 240
+
+func (g *growth) add(now time.Time, known, pages int) {
+	if known == 0 && len(g.samples) > 0 { // the run is over
+		return
+	}
+	if n := len(g.samples); n > 0 && now.Sub(g.samples[n-1].at) < g.every {
+		return
+	}
+	g.samples = append(g.samples, sample{now, known, pages})
+	if len(g.samples) < mostSamples {
+		return
+	}
+	kept := g.samples[:0]
+	for i := 0; i < len(g.samples); i += 2 {
+		kept = append(kept, g.samples[i])
+	}
+	g.samples = kept
+	g.every = max(2*g.every, 2*time.Second)
+}
+
+type growthChart struct {
+	Known, Pages string // points of polylines
+	Most         string
+	Label, Upper string
+	Y1, Y2       string // of the labels
+	Samples      []sample
+}
+
+func (l *Live) growthChart(v *view) growthChart {
+	samples, upper := l.growth.samples, "known"
+	if l.config.Crawler == nil {
+		samples, upper = seriesOf(v), "with an outcome"
+	}
+	c := growthChart{Upper: upper, Samples: samples}
+	if len(samples) == 0 {
+		return c
+	}
+	first, last := samples[0].at, samples[len(samples)-1]
+	most := 1
+	for _, s := range samples {
+		most = max(most, s.known, s.pages)
+	}
+	span := max(last.at.Sub(first), time.Second)
+	y := func(n int) float64 { return chartBottom - float64(n)/float64(most)*(chartBottom-chartTop) }
+	var known, pages strings.Builder
+	for _, s := range samples {
+		x := chartLeft + float64(s.at.Sub(first))/float64(span)*(chartWidth-chartLeft-4)
+		fmt.Fprintf(&known, "%.1f,%.1f ", x, y(s.known))
+		fmt.Fprintf(&pages, "%.1f,%.1f ", x, y(s.pages))
+	}
+	c.Known, c.Pages, c.Most = known.String(), pages.String(), num(most)
+	c.Label = fmt.Sprintf("%s %s, %s fetched", plural(last.known, "URL"), upper, plural(last.pages, "page"))
+	up := min(max(y(last.known)+14, chartTop+12), chartBottom-16)
+	c.Y1, c.Y2 = fmt.Sprintf("%.1f", up), fmt.Sprintf("%.1f", min(max(y(last.pages)-6, up+14), chartBottom-4))
+	return c
+}
+
+// seriesOf is the growth of a crawl in another process, from its visits.
+func seriesOf(v *view) (all []sample) {
+	s := &v.facts.Series
+	known, pages := 0, 0
+	for i, step := range s.Steps {
+		known, pages = known+step.Done, pages+step.Pages
+		all = append(all, sample{s.From.Add(time.Duration(i+1) * s.Width), known, pages})
+	}
+	return all
+}

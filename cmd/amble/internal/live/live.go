@@ -1,0 +1,201 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawler/metrics"
+	"github.com/amble-crawler/amble/crawler/plan"
+	"github.com/amble-crawler/amble/job/digest"
+	"github.com/amble-crawler/amble/politeness/ledger"
+)
+
+// Config describes the crawl that is shown.
+type Config struct {
+	Seeds  []string
+	Agent  string
+	Dir    string // of the job; "" if it is not kept
+	Limits crawler.Limits
+
+	Source Source
+	Digest *digest.Digest
+
+	Crawler *crawler.Crawler // nil if the crawl is not in this process
+	Outlook *plan.Outlook    // with Crawler
+	Metrics *metrics.Metrics // with Crawler
+	Control Control          // nil: read only
+	// Timeout is how long a request may take, for [metrics.Metrics.Ready].
+	Timeout time.Duration
+	// State says how a crawl that is not in this process ended, or that it has not. nil: with Crawler.
+	State func() State
+	// Why writes what is known about a URL. nil: nobody knows.
+	Why func(url string, w io.Writer) error
+	// Debug adds the profiles of net/http/pprof.
+	Debug bool
+}
+
+// State is how far a crawl has got that is not in this process.
+type State struct {
+	Running bool
+	Text    string // how it ended, or who works on it
+	Left    int    // URLs still queued, if it has ended
+}
+
+// Control is what an operator can do. Each method may be called at any time.
+type Control interface {
+	Pause() error
+	Resume() error
+	Drain() error
+	LeaveOut(host string) error
+	Slower(host string, delay time.Duration) error
+}
+
+// Live watches a crawl. Its methods are safe for concurrent use.
+type Live struct {
+	config Config
+
+	mu      sync.Mutex // guards what follows
+	began   bool
+	recent  *recent
+	growth  growth
+	polled  time.Time
+	broken  error // of the source
+	started time.Time
+
+	stream  stream
+	ordered chan struct{} // has an entry when the operator has given an order
+	size    atomic.Int64  // of the next snapshot, about
+	asking  sync.Mutex    // one explanation at a time: it may read the whole job
+}
+
+// New returns a Live. Nothing is read before Begin.
+func New(c Config) *Live {
+	l := &Live{config: c, recent: newRecent(), started: time.Now(), ordered: make(chan struct{}, 1)}
+	l.stream.changed = make(chan struct{})
+	l.recent.shared = c.Digest != nil && c.Digest.Shared()
+	if c.Metrics != nil {
+		c.Metrics.Audited(l.audit)
+	}
+	return l
+}
+
+// Begin begins to read the source: once a job is resumed, its files are cut back to what was committed.
+func (l *Live) Begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.began = true
+}
+
+// Run reads the source every second, and when the operator has given an order, and shows it to those who watch, until ctx ends.
+func (l *Live) Run(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			l.stream.close()
+			return
+		case now := <-tick.C:
+			l.step(now)
+		case <-l.ordered:
+			l.step(time.Now())
+		}
+	}
+}
+
+// step reads what is new, and makes a snapshot if anybody watches.
+func (l *Live) step(now time.Time) {
+	l.mu.Lock()
+	l.poll(now)
+	l.mu.Unlock()
+	if l.stream.watched() {
+		if html, err := l.render(now); err == nil {
+			l.stream.publish(html)
+		}
+	}
+}
+
+// take reads what is new, unless that would have to wait: it is called by the crawl.
+func (l *Live) take() {
+	if l.mu.TryLock() {
+		defer l.mu.Unlock()
+		l.read()
+	}
+}
+
+// read reads what is new. The caller holds the lock.
+func (l *Live) read() {
+	if !l.began || l.broken != nil {
+		return
+	}
+	d := l.config.Digest
+	l.broken = l.config.Source.Poll(func(e *ledger.Entry) {
+		l.recent.line(e)
+		d.Add(e)
+	}, func(v *record) {
+		l.recent.visit(v)
+		d.AddVisit(v)
+	})
+}
+
+// poll reads what is new, and how far the crawl has got. The caller holds the lock.
+func (l *Live) poll(now time.Time) {
+	if !l.began || l.broken != nil {
+		return
+	}
+	l.read()
+	l.polled = now
+	if c := l.config.Crawler; c != nil {
+		p := c.Progress()
+		f := p.Frontier
+		l.growth.add(now, f.Queued+f.Waiting+f.Claimed+f.Done, p.Pages)
+	}
+}
+
+// audit returns what the audit of the ledger has found, for the metrics.
+func (l *Live) audit() metrics.Audit {
+	l.mu.Lock()
+	l.poll(time.Now())
+	l.mu.Unlock()
+	all := l.config.Digest.Totals()
+	a := metrics.Audit{Early: all.Early, Pauses: map[string]time.Duration{}, Ratios: map[float64]uint64{}}
+	for id, name := range digest.Clauses() {
+		if name != "" {
+			a.Pauses[name] = all.Pauses.Time[id]
+		}
+	}
+	for i, n := range all.Pauses.Ratios {
+		a.Count += uint64(n)
+		if i < len(digest.Bounds) {
+			a.Ratios[digest.Bounds[i]] = a.Count
+		}
+	}
+	a.Sum = all.Pauses.Sum
+	return a
+}
+
+// Ready returns an error if the crawl is stuck or cannot be read.
+func (l *Live) Ready() error {
+	l.mu.Lock()
+	broken := l.broken
+	l.mu.Unlock()
+	if broken != nil || l.config.Metrics == nil {
+		return broken
+	}
+	return l.config.Metrics.Ready(time.Now(), l.config.Timeout)
+}
+
+// Healthy returns an error if the stores of the crawl have failed.
+func (l *Live) Healthy() error {
+	if l.config.Metrics == nil {
+		return nil
+	}
+	return l.config.Metrics.Healthy()
+}
+
+var errReadOnly = errors.New("this page only shows the crawl: it is not in this process")

@@ -1,0 +1,129 @@
+package live
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawler/metrics"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/internal/safefile"
+	"github.com/amble-crawler/amble/job/digest"
+	"github.com/amble-crawler/amble/politeness/audit"
+)
+
+// Opening is the page of a crawl in this process that has not begun: the crawler's configuration has to know of it.
+type Opening struct {
+	server  *Server
+	metrics *metrics.Metrics
+	live    *Live
+	feed    *Feed // nil if the crawl is kept in a directory
+	began   sync.Once
+}
+
+// Open listens on an address for a crawl in this process.
+func Open(address string) (*Opening, error) {
+	s, err := Listen(address)
+	if err != nil {
+		return nil, err
+	}
+	return &Opening{server: s, metrics: metrics.New()}, nil
+}
+
+// Configure adds to the configuration of the crawl what the page needs. The crawler is not to connect to the page. A crawl
+// that is not kept in a directory has no ledger but the page's.
+func (o *Opening) Configure(c *crawler.Config, kept bool) {
+	c.Fetch.Listeners = append(c.Fetch.Listeners, o.server.Addr())
+	if !kept {
+		o.feed = new(Feed)
+	}
+	o.configure(c)
+}
+
+func (o *Opening) configure(c *crawler.Config) {
+	c.Trace = crawler.JoinTraces(c.Trace, o.metrics.Trace(), &crawler.Trace{
+		Claimed: func(frontier.Claim) { o.began.Do(o.live.Begin) },
+	})
+	if o.feed != nil {
+		c.Politeness.Ledger = o.feed
+		c.Sinks = append(c.Sinks, o.feed)
+	}
+}
+
+// Serve begins to serve the page. c describes the crawl; what Configure knows need not be set.
+func (o *Opening) Serve(c Config, rules audit.Config, body audit.Body) {
+	c.Metrics = o.metrics
+	if o.feed != nil {
+		c.Source = o.feed
+	}
+	c.Digest = digest.New(digest.Config{Audit: rules, Body: body, Brief: true})
+	o.metrics.Watch(c.Crawler, c.Outlook)
+	o.live = New(c)
+	if o.feed != nil {
+		o.feed.Full = o.live.take
+	}
+	o.server.Serve(o.live)
+}
+
+// TokenFile makes the page's token the one in a file, which is the same whenever the crawl is started, so that a program such as
+// Prometheus can have it. Without it, each start has a new one. It must be called before Serve.
+func (o *Opening) TokenFile(name string) error {
+	b, err := safefile.ReadNamed(name, safefile.Token)
+	if err != nil {
+		return err
+	}
+	if err := o.server.guard.setToken(strings.TrimSpace(string(b))); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// URL returns the address of the page, with the token that opens it unless that is the operator's.
+func (o *Opening) URL() string { return o.server.URL() }
+
+// Public reports whether other machines can reach the page.
+func (o *Opening) Public() bool { return o.server.Public() }
+
+// Close ends the page.
+func (o *Opening) Close() { o.server.Close() }
+
+// Show serves the page of a crawl in another process, or of one that is over.
+func Show(address string, c Config) (*Server, error) {
+	s, err := Listen(address)
+	if err != nil {
+		return nil, err
+	}
+	l := New(c)
+	l.Begin()
+	s.Serve(l)
+	return s, nil
+}
+
+// Over is the Control of a Crawler whose crawl is not kept in a directory.
+type Over struct{ Crawler *crawler.Crawler }
+
+// Pause implements Control.
+func (o Over) Pause() error {
+	o.Crawler.Pause()
+	return nil
+}
+
+// Resume implements Control.
+func (o Over) Resume() error {
+	o.Crawler.Resume()
+	return nil
+}
+
+// Drain implements Control.
+func (o Over) Drain() error {
+	o.Crawler.Drain()
+	return nil
+}
+
+// LeaveOut implements Control.
+func (o Over) LeaveOut(host string) error { return o.Crawler.LeaveOut(host) }
+
+// Slower implements Control.
+func (o Over) Slower(host string, delay time.Duration) error { return o.Crawler.Slower(host, delay) }

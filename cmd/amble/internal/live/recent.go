@@ -1,0 +1,247 @@
+package live
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job/digest"
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/sink"
+)
+
+// Limits on what is kept.
+const (
+	mostMarks  = 8192 // requests
+	mostEvents = 12   // refusals and failures
+	mostHosts  = 5000 // whose last pause is remembered
+	window     = 30 * time.Second
+	rateWindow = 120 // seconds
+)
+
+// recent is what happened last.
+type recent struct {
+	marks  []mark // oldest first, at most mostMarks
+	open   map[flight]int
+	base   int // the number of the first mark
+	hosts  map[string]*lately
+	events []event // newest last, at most twice mostEvents
+	rates  [rateWindow]rate
+	run    string // the process that wrote the last line
+	shared bool   // several processes write at the same time
+}
+
+type flight struct {
+	run string
+	id  uint64
+}
+
+// mark is a request, and what was owed before it.
+type mark struct {
+	host       string
+	site       *lately   // of the host, or of all others
+	start, end time.Time // end is zero while it is in flight
+	robots     bool
+	failed     bool
+	owed       [2]time.Time // from the end of the request before until this time
+	held       bool         // the site, or trouble with it, lengthened the pause
+}
+
+// lately is what is known of a host's last request.
+type lately struct {
+	ended  time.Time
+	pause  time.Duration // that was owed before it
+	held   bool
+	flying int
+	lane   int // from 1, while lanes are drawn
+}
+
+// rate counts the requests that began in one second.
+type rate struct {
+	second     int64
+	good, evil int
+}
+
+// event is a refusal or a failure, as it was told: a crawl has thousands of them for each one that is shown.
+type event struct {
+	at       time.Time
+	outcome  string // if there is no status
+	status   int
+	url, why string
+}
+
+// what is the status or the outcome.
+func (e *event) what() string {
+	if e.outcome == "" || e.status >= 400 {
+		return statusText(e.status)
+	}
+	return e.outcome
+}
+
+func newRecent() *recent {
+	return &recent{open: map[flight]int{}, hosts: map[string]*lately{}}
+}
+
+func (r *recent) line(e *ledger.Entry) {
+	switch e.Event {
+	case ledger.Start:
+		r.begin(e)
+	case ledger.End:
+		r.end(e)
+	}
+}
+
+func (r *recent) begin(e *ledger.Entry) {
+	if e.Run != r.run && !r.shared { // the requests of another process can no longer end
+		r.run = e.Run
+		clear(r.open)
+		for _, h := range r.hosts {
+			h.flying = 0
+		}
+	}
+	h := r.host(e.Host)
+	h.flying++
+	m := mark{host: e.Host, site: h, start: e.Written, robots: e.Purpose == "robots"}
+	if !h.ended.IsZero() && h.ended.Before(e.Written) {
+		until, clause := latest(e.Clauses)
+		if until.After(h.ended) {
+			m.owed, m.held = [2]time.Time{h.ended, until}, digest.HeldBy(clause)
+			h.pause, h.held = until.Sub(h.ended), m.held
+		}
+	}
+	if len(r.marks) == mostMarks {
+		drop := mostMarks / 2
+		r.marks = append(r.marks[:0], r.marks[drop:]...)
+		r.base += drop
+	}
+	r.open[r.flight(e)] = r.base + len(r.marks)
+	r.marks = append(r.marks, m)
+}
+
+func (r *recent) end(e *ledger.Entry) {
+	f := r.flight(e)
+	n, ok := r.open[f]
+	if !ok {
+		return
+	}
+	delete(r.open, f)
+	if n < r.base {
+		return
+	}
+	m := &r.marks[n-r.base]
+	m.end, m.failed = e.Ended, e.Status == 0 || e.Status >= 400
+	m.site.ended, m.site.flying = e.Ended, max(0, m.site.flying-1)
+	r.count(e.Ended, m.failed)
+	if m.robots && (e.Status == 0 || e.Status >= 500) {
+		r.add(event{e.Ended, "", e.Status, "robots.txt of " + m.host, "the site is not entered before it can be read"})
+	}
+}
+
+// host returns what is known of a host, or of all others if there are too many.
+func (r *recent) host(name string) *lately {
+	h := r.hosts[name]
+	if h == nil && len(r.hosts) >= mostHosts {
+		name = ""
+		h = r.hosts[name]
+	}
+	if h == nil {
+		h = &lately{}
+		r.hosts[name] = h
+	}
+	return h
+}
+
+// flight is what a request that is under way is found by: its number, if only one process has any.
+func (r *recent) flight(e *ledger.Entry) flight {
+	if !r.shared && e.Run == r.run {
+		return flight{"", e.ID}
+	}
+	return flight{e.Run, e.ID}
+}
+
+func (r *recent) count(at time.Time, failed bool) {
+	second := at.Unix()
+	c := &r.rates[second%rateWindow]
+	if c.second != second {
+		*c = rate{second: second}
+	}
+	if failed {
+		c.evil++
+	} else {
+		c.good++
+	}
+}
+
+func (r *recent) visit(v *sink.Record) {
+	switch v.Outcome {
+	case "fetched":
+		if v.Status < 400 {
+			return
+		}
+	case "redirected", "not_modified", "duplicate", "deferred":
+		return
+	}
+	r.add(event{v.Ended, v.Outcome, v.Status, v.URL, why(v)})
+}
+
+func (r *recent) add(e event) {
+	if len(r.events) == 2*mostEvents {
+		r.events = r.events[:copy(r.events, r.events[mostEvents:])]
+	}
+	r.events = append(r.events, e)
+}
+
+// shown are the last events, newest first.
+func (r *recent) shown(now time.Time) (shown []shownEvent) {
+	for _, e := range slices.Backward(r.events[max(0, len(r.events)-mostEvents):]) {
+		shown = append(shown, shownEvent{
+			span(now.Sub(e.at)) + " ago", e.what(), clip(cli.Printable(e.url), 120), clip(cli.Printable(e.why), 160),
+		})
+	}
+	return shown
+}
+
+// why returns the rule or the cause of an outcome.
+func why(v *sink.Record) string {
+	switch {
+	case v.Detail != "":
+		return v.Detail
+	case v.Rule != "":
+		return v.Rule
+	case v.Error != "":
+		return v.Error
+	case v.Reason != "":
+		return v.Reason
+	case v.Via != "":
+		return "on " + v.Via
+	}
+	return ""
+}
+
+// latest returns the clause that held longest.
+func latest(cs []ledger.Clause) (until time.Time, name string) {
+	for _, c := range cs {
+		if c.Until.After(until) {
+			until, name = c.Until, c.Name
+		}
+	}
+	return until, name
+}
+
+func statusText(status int) string {
+	if status == 0 {
+		return "no answer"
+	}
+	return fmt.Sprint(status)
+}
+
+// clip cuts a text to at most n characters.
+func clip(s string, n int) string {
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}

@@ -1,0 +1,175 @@
+package live
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler/plan"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job/digest"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
+)
+
+// mostRows is how many hosts are shown.
+const mostRows = 50
+
+// row is a host in the table.
+type row struct {
+	Host         string // as in orders
+	Name         string
+	Slug         string
+	State, Class string
+	Pages        string
+	Share        string // of the pages and what is left, in percent
+	Left         string
+	Pause        string // and who sets it
+	Again        string
+	Least        string
+	Median       string
+	Trouble      string
+	Open         bool // something is left, so that there is something to do
+	Slower       string
+}
+
+// rows returns the hosts that decide the end first, then those with the most requests, and how many are not shown.
+func (v *view) rows(r *recent, c *Config) (rows []row, more int) {
+	shown := map[string]bool{}
+	for i := range v.sites {
+		if len(rows) == mostRows {
+			break
+		}
+		s := &v.sites[i]
+		shown[s.Host] = true
+		h, _ := c.Digest.Host(s.Host)
+		h.Name = s.Host
+		rows = append(rows, v.row(r, c, &h, s))
+	}
+	for i := range v.facts.Hosts {
+		h := &v.facts.Hosts[i]
+		if len(rows) == mostRows {
+			break
+		}
+		if h.Name != "" && !shown[h.Name] {
+			shown[h.Name] = true
+			rows = append(rows, v.row(r, c, h, nil))
+		}
+	}
+	return rows, max(0, len(v.facts.Hosts)+v.facts.MoreHosts-len(rows))
+}
+
+// row describes a host; s is nil if nothing is known to be left.
+func (v *view) row(r *recent, c *Config, h *digest.Host, s *plan.Site) row {
+	x := row{Host: h.Name, Name: clip(cli.Printable(h.Name), 60), Slug: slug(h.Name), Trouble: trouble(h)}
+	pages, share := h.Pages(), 0
+	if h.Answers.Count > 0 {
+		x.Median = "under 1 ms"
+		if ms := time.Duration(h.Answers.Quantile(0.5)).Milliseconds(); ms > 0 {
+			x.Median = num(int(ms)) + " ms"
+		}
+	}
+	var info politeness.HostInfo
+	if c.Crawler != nil {
+		info = c.Crawler.Gate().Host(h.Name)
+	}
+	if pages > 0 {
+		share = 100
+	}
+	if s != nil {
+		share = 100 * pages / max(1, pages+s.URLs)
+		x.Open, x.Left = true, num(s.URLs)
+		x.Pause, x.Least = delayText(info.Delay)+", "+setBy(info.Clause), span(s.Least)
+		x.Slower = (2 * max(info.Delay, time.Second)).String()
+		if s.Due.After(v.now) {
+			x.Again = span(s.Due.Sub(v.now))
+			if digest.HeldBy(s.Waits) {
+				x.Pause = setBy(s.Waits)
+			}
+		}
+	}
+	x.Pages, x.Share = num(pages), strconv.Itoa(share)
+	x.State, x.Class = hostState(r, h, s, &info, v)
+	return x
+}
+
+// hostState says what a host is doing.
+func hostState(r *recent, h *digest.Host, s *plan.Site, info *politeness.HostInfo, v *view) (text, class string) {
+	last := r.hosts[h.Name]
+	switch {
+	case info.GivenUp != "":
+		return "given up: " + causeText(info.GivenUp), "b"
+	case info.OptedOut, h.Reasons[politeness.ReasonOptOut] > 0: // which holds for all that is left
+		return "left out", "w"
+	case v.state.Running && last != nil && last.flying > 0:
+		return "answering", ""
+	case s != nil && s.Due.After(v.now):
+		return waitState(s, h)
+	case s != nil:
+		return "ready", ""
+	case h.OverBudget() > 0:
+		return "budget reached", "w"
+	case h.Reasons[politeness.ReasonChallenge] > 0 || h.Rules.Wall != "" && h.Pages() == 0:
+		return "bot wall", "b"
+	case h.Reasons[politeness.ReasonRobotsUnreachable] > 0:
+		return "not entered: robots.txt", "b"
+	case h.Pages() == 0 && h.Refused() > 0:
+		return "refuses robots", "b"
+	case !v.state.Running || v.p.Started.IsZero():
+		return "", ""
+	}
+	return "complete", ""
+}
+
+func waitState(s *plan.Site, h *digest.Host) (text, class string) {
+	switch s.Waits {
+	case ledger.ClauseRobots:
+		return "robots.txt " + statusText(h.Rules.Status), "w"
+	case ledger.ClauseRetryAfter, ledger.ClauseRedirect, ledger.ClauseRateLimit:
+		return "told to wait", "w"
+	case ledger.ClauseBackoff:
+		return "backs off", "w"
+	}
+	return "rests", ""
+}
+
+// trouble lists what the host answered that is not a page.
+func trouble(h *digest.Host) string {
+	text := ""
+	add := func(n int, what string) {
+		if n > 0 {
+			text += fmt.Sprintf("%s%s × %s", map[bool]string{true: ", "}[text != ""], num(n), what)
+		}
+	}
+	add(h.TooMany, "429")
+	statuses := make([]int, 0, len(h.Statuses))
+	for s := range h.Statuses {
+		if s != 429 && s < 500 {
+			statuses = append(statuses, s)
+		}
+	}
+	slices.SortFunc(statuses, func(a, b int) int { return cmp.Or(h.Statuses[b]-h.Statuses[a], a-b) })
+	for _, s := range statuses[:min(2, len(statuses))] {
+		add(h.Statuses[s], fmt.Sprint(s))
+	}
+	add(h.Classes[5], "5xx")
+	add(digest.Sum(h.Walls), "bot wall")
+	add(h.Classes[0]-h.Cut, "no answer")
+	return text
+}
+
+// slug makes a text into a name for an element: what differs has different ones.
+func slug(s string) string {
+	b := make([]byte, 0, 2*len(s))
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
+			b = append(b, c)
+		default:
+			b = fmt.Appendf(b, "_%02x", c)
+		}
+	}
+	return string(b)
+}

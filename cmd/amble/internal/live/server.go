@@ -1,0 +1,245 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"net/netip"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"github.com/amble-crawler/amble/crawler/metrics"
+	"github.com/amble-crawler/amble/internal/cli"
+)
+
+// Server serves the page of a crawl.
+type Server struct {
+	listener net.Listener
+	guard    *guard
+	server   *http.Server
+	end      context.CancelFunc // ends the watching: readers are told that it is over
+	stop     context.CancelFunc // ends all requests
+	running  sync.WaitGroup
+}
+
+// maxConnections limits the connections that are open at the same time. Others wait.
+const maxConnections = 64
+
+// Listen opens a listener on an address as for net.Listen, such as 127.0.0.1:0, before it is known what is served there. The
+// host "loopback" means an address of this machine that no other server uses.
+func Listen(address string) (*Server, error) {
+	if host, port, err := net.SplitHostPort(address); err == nil && host == "loopback" {
+		address = net.JoinHostPort(randomLoopback(), port)
+	}
+	ln, err := new(net.ListenConfig).Listen(context.Background(), "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{listener: ln, guard: newGuard(address, ln.Addr())}, nil
+}
+
+// randomLoopback returns a random address of 127/8 where the system has them all. Browsers send a cookie to every port of an
+// address, so that another server on 127.0.0.1 gets those of a page there.
+func randomLoopback() string {
+	if runtime.GOOS != "linux" {
+		return "127.0.0.1"
+	}
+	var b [3]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	for i, c := range b {
+		b[i] = 1 + c%254 // neither a network nor a broadcast address
+	}
+	return netip.AddrFrom4([4]byte{127, b[0], b[1], b[2]}).String()
+}
+
+// URL returns the address of the page, with the token that opens it.
+func (s *Server) URL() string { return s.guard.urlOf(s.listener.Addr()) }
+
+// Public reports whether other machines can reach the page.
+func (s *Server) Public() bool { return !onLoopback(s.listener.Addr()) }
+
+// Addr returns what the server listens on: a crawler must not connect to it.
+func (s *Server) Addr() netip.AddrPort {
+	ap, _ := netip.ParseAddrPort(s.listener.Addr().String()) // a TCP listener always has one
+	return ap
+}
+
+// Serve begins to serve the page, until Close.
+func (s *Server) Serve(l *Live) {
+	ctx, cancel := context.WithCancel(context.Background())
+	watching, end := context.WithCancel(ctx)
+	s.stop, s.end = cancel, end
+	s.server = &http.Server{
+		Handler:           s.guard.protect(l),
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	s.running.Go(func() { l.Run(watching) })
+	s.running.Go(func() { _ = s.server.Serve(netutil.LimitListener(s.listener, maxConnections)) }) // always ErrServerClosed, after Close
+}
+
+// Close ends the server and all who watch.
+func (s *Server) Close() {
+	if s.server == nil {
+		_ = s.listener.Close()
+		return
+	}
+	s.end()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if s.server.Shutdown(ctx) != nil {
+		_ = s.server.Close()
+	}
+	s.stop()
+	s.running.Wait()
+}
+
+// handler serves everything, to whom the guard lets through.
+func (l *Live) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", l.page)
+	mux.HandleFunc("GET /events", l.events)
+	mux.HandleFunc("GET /style.css", file("style.css", "text/css; charset=utf-8"))
+	mux.HandleFunc("GET /live.js", file("live.js", "text/javascript; charset=utf-8"))
+	mux.Handle("GET /healthz", metrics.HealthHandler(l.Healthy))
+	mux.Handle("GET /readyz", metrics.HealthHandler(l.Ready))
+	if l.config.Metrics != nil {
+		mux.Handle("GET /metrics", l.config.Metrics.Handler())
+	}
+	l.control(mux)
+	if l.config.Debug {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
+	return mux
+}
+
+func file(name, contentType string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		b, err := files.ReadFile(name)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		_, _ = w.Write(b)
+	}
+}
+
+// page serves the page, and the answer to a question in it.
+func (l *Live) page(w http.ResponseWriter, r *http.Request) {
+	p := l.make(time.Now())
+	if url := strings.TrimSpace(r.URL.Query().Get("url")); url != "" && l.config.Why != nil {
+		p.URL, p.Because, p.Refresh = url, l.because(url), false
+	}
+	var b bytes.Buffer
+	if err := templates.ExecuteTemplate(&b, "page", p); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(b.Bytes())
+}
+
+// mostWhy is the longest explanation that is shown, in bytes.
+const mostWhy = 64 << 10
+
+// because explains a URL.
+func (l *Live) because(url string) string {
+	if !l.asking.TryLock() {
+		return "Another question is being answered: please try again."
+	}
+	defer l.asking.Unlock()
+	var b bytes.Buffer
+	err := l.config.Why(url, &limited{&b, mostWhy})
+	if err != nil {
+		fmt.Fprintln(&b, err)
+	}
+	var lines []string
+	for line := range strings.Lines(b.String()) {
+		lines = append(lines, cli.Printable(strings.TrimRight(line, "\n")))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// limited keeps the beginning of what is written.
+type limited struct {
+	w io.Writer
+	n int
+}
+
+func (l *limited) Write(b []byte) (int, error) {
+	all := len(b)
+	b = b[:min(all, l.n)]
+	l.n -= len(b)
+	if _, err := l.w.Write(b); err != nil {
+		return 0, err
+	}
+	return all, nil
+}
+
+// control serves the operator's orders. All are POST: no link and no image can give one.
+func (l *Live) control(mux *http.ServeMux) {
+	order := func(path string, do func(c Control, r *http.Request) error) {
+		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+			if l.config.Control == nil {
+				http.Error(w, errReadOnly.Error(), http.StatusForbidden)
+				return
+			}
+			r.Body = http.MaxBytesReader(w, r.Body, 8<<10)
+			err := r.ParseForm()
+			if err == nil {
+				err = do(l.config.Control, r)
+			}
+			if err != nil {
+				http.Error(w, cli.Printable(err.Error()), http.StatusBadRequest)
+				return
+			}
+			l.wasOrdered()
+			w.Header().Set("Location", "./") // the page, under whatever path
+			w.WriteHeader(http.StatusSeeOther)
+		})
+	}
+	order("/pause", func(c Control, _ *http.Request) error { return c.Pause() })
+	order("/resume", func(c Control, _ *http.Request) error { return c.Resume() })
+	order("/drain", func(c Control, _ *http.Request) error { return c.Drain() })
+	order("/leave-out", func(c Control, r *http.Request) error { return c.LeaveOut(r.PostForm.Get("host")) })
+	order("/slower", func(c Control, r *http.Request) error {
+		d, err := delayOf(r.PostForm.Get("delay"))
+		if err != nil {
+			return err
+		}
+		return c.Slower(r.PostForm.Get("host"), d)
+	})
+}
+
+// wasOrdered has Run show what came of an order.
+func (l *Live) wasOrdered() {
+	select {
+	case l.ordered <- struct{}{}:
+	default: // of an earlier one, which is about to be shown
+	}
+}
+
+// delayOf reads a delay: a duration, or a number of seconds.
+func delayOf(text string) (time.Duration, error) {
+	var d cli.Duration
+	if err := d.UnmarshalText([]byte(strings.TrimSpace(text))); err == nil && d > 0 {
+		return time.Duration(d), nil
+	}
+	if d, err := time.ParseDuration(strings.TrimSpace(text) + "s"); err == nil && d > 0 {
+		return d, nil
+	}
+	return 0, errors.New("want a delay such as 5s or 2m")
+}

@@ -1,0 +1,248 @@
+package status
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawler/plan"
+	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
+)
+
+// mostHosts is how many hosts with URLs left are looked at one by one.
+const mostHosts = 100_000
+
+// States of a job.
+const (
+	Running = "running" // a process works on it
+	Killed  = "killed"  // the last process left without an end
+	Stopped = "stopped" // the last process ended, and URLs are left
+	Done    = "done"
+)
+
+// Status is how a crawl stands. It is the form of "amble status --json".
+type Status struct {
+	Dir      string         `json:"dir"`
+	State    string         `json:"state"`
+	Finish   crawler.Finish `json:"finish,omitempty"` // how the last process ended
+	Error    string         `json:"error,omitempty"`
+	Now      time.Time      `json:"now"`
+	Started  time.Time      `json:"started"` // the first process
+	Since    time.Time      `json:"since"`   // the last process
+	Ended    time.Time      `json:"ended,omitzero"`
+	Runs     int            `json:"runs"`
+	PID      int            `json:"pid"`
+	Machine  string         `json:"machine"`
+	Pages    int            `json:"pages"`
+	Requests int            `json:"requests"`
+	Outcomes map[string]int `json:"outcomes"`
+	Left     int            `json:"left"`  // URLs in the queue
+	Retry    int            `json:"retry"` // of Left, those that have failed before
+	Hosts    int            `json:"hosts"` // that have URLs left
+	// Least is the least time that all this takes, in seconds, and By what decides it: a host, an address or --rate. Limits
+	// of the crawl are not considered, nor what will be found.
+	Least   float64 `json:"least_s"`
+	By      string  `json:"by,omitempty"`
+	Waiting []Host  `json:"waiting"` // those that take longest first
+	Note    string  `json:"note,omitempty"`
+}
+
+// Host is a host that has URLs left.
+type Host struct {
+	Host     string    `json:"host"`
+	Left     int       `json:"left"`
+	Retry    int       `json:"retry,omitempty"` // of Left, those that have failed before
+	Requests int       `json:"requests"`        // made so far
+	Waits    string    `json:"waits,omitempty"` // a clause of the ledger, or one of the constants below; "" if the host may be requested
+	Until    time.Time `json:"until,omitzero"`  // of Waits, if that is known
+	Detail   string    `json:"detail,omitempty"`
+	Delay    float64   `json:"delay_s"` // in force
+	Clause   string    `json:"delay_clause"`
+	Trouble  string    `json:"trouble,omitempty"` // of its last request: an error, or a status
+	Least    float64   `json:"least_s"`           // that Left takes
+}
+
+// What a host may wait for besides the clauses of the ledger.
+const (
+	InFlight = "in_flight" // a request is under way
+	GivenUp  = "given_up"  // it will not be requested any more; Detail says why
+	Retry    = "retry"     // a URL that failed, for its next attempt
+	Turn     = "turn"      // until which it was told to wait for others, such as those at its address
+)
+
+// Of returns the status of a job. The error is that of the job's files.
+func Of(r *job.Reader, now time.Time) (*Status, error) {
+	m, err := r.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	last := m.Last()
+	s := &Status{
+		Dir: r.Dir(), State: stateOf(r, m), Finish: last.Finish, Error: last.Error, Now: now.UTC(), Started: m.Runs[0].Started, Since: last.Started,
+		Ended: last.Ended, Runs: len(m.Runs), PID: last.PID, Machine: last.Host.Name, Outcomes: map[string]int{}, Waiting: []Host{},
+	}
+	hosts, err := s.queue(r)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := s.read(r, hosts)
+	if err != nil {
+		return nil, err
+	}
+	if len(hosts) == 0 {
+		return s, nil
+	}
+	return s, s.judge(r, now, hosts, lines)
+}
+
+func stateOf(r *job.Reader, m *job.Manifest) string {
+	switch {
+	case m.Finished():
+		return Done
+	case r.Running():
+		return Running
+	case m.Last().Ended.IsZero():
+		return Killed
+	}
+	return Stopped
+}
+
+// queue reads which hosts have URLs left.
+func (s *Status) queue(r *job.Reader) (map[string]*Host, error) {
+	hosts := map[string]*Host{}
+	_, _, err := r.Queue(func(c disk.HostCount) error {
+		s.Left, s.Retry, s.Hosts = s.Left+c.Queued+c.Waiting, s.Retry+c.Waiting, s.Hosts+1
+		if len(hosts) < mostHosts {
+			hosts[c.Host] = &Host{Host: c.Host, Left: c.Queued + c.Waiting, Retry: c.Waiting, Until: c.Ready}
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		s.Note = "there is no queue: what is left cannot be told"
+		return nil, nil
+	}
+	if err != nil && s.State == Running {
+		s.Note = "the queue cannot be read at the moment: " + err.Error()
+		return nil, nil
+	}
+	return hosts, err
+}
+
+// judge says what each host waits for, and how long all of it takes at least.
+func (s *Status) judge(r *job.Reader, now time.Time, hosts map[string]*Host, l *lines) error {
+	c, err := r.Config()
+	if err != nil {
+		return err
+	}
+	states, err := r.HostStates()
+	if err != nil {
+		return err
+	}
+	p := &c.Crawl.Politeness
+	rest := addressRests{}
+	at := map[string]int{} // hosts at each address
+	for name, h := range hosts {
+		info := states(name)
+		h.judge(now, &info, l.hosts[name], p.Hours)
+		at[l.hosts[name].addr]++
+		rest.add(l.hosts[name].addr, h)
+		s.Waiting = append(s.Waiting, *h)
+	}
+	loads := make([]plan.Load, len(s.Waiting))
+	service := l.service()
+	for i := range s.Waiting {
+		h := &s.Waiting[i]
+		addr := l.hosts[h.Host].addr
+		rest.hold(addr, h)
+		if h.Waits == Turn && addr != "" && at[addr] > 1 {
+			h.Waits, h.Detail = ledger.ClauseAddress, ""
+		}
+		loads[i] = plan.Load{Host: h.Host, Addr: addr, Requests: h.Left, Delay: seconds(h.Delay), Wait: max(0, h.Until.Sub(now))}
+		if h.Waits == GivenUp {
+			loads[i].Requests = 0
+		}
+		least, _ := plan.Least(loads[i:i+1], service, 0)
+		h.Least = least.Seconds()
+	}
+	least, by := plan.Least(loads, service, p.Rate)
+	s.Least, s.By = least.Seconds(), by
+	slices.SortFunc(s.Waiting, func(a, b Host) int { return cmp.Or(cmp.Compare(b.Least, a.Least), cmp.Compare(a.Host, b.Host)) })
+	return nil
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// judge says what the host waits for. Until is, at first, what the queue says.
+func (h *Host) judge(now time.Time, info *politeness.HostInfo, seen hostLines, hours politeness.Hours) {
+	queued := h.Until
+	h.Requests, h.Trouble = seen.requests, seen.trouble
+	h.Delay, h.Clause, h.Until = info.Delay.Seconds(), info.Clause, time.Time{}
+	opens := opening(hours, now)
+	switch {
+	case info.GivenUp != "":
+		h.Waits, h.Detail = GivenUp, info.GivenUp
+	case seen.open > 0:
+		h.Waits = InFlight
+	case opens.After(now) && opens.After(info.NotBefore):
+		h.Waits, h.Until = ledger.ClauseQuiet, opens
+	case info.NotBefore.After(now):
+		h.Waits, h.Until = info.Waits, info.NotBefore
+	case queued.After(now): // for a reason that the ledger does not have
+		h.Waits, h.Until = Turn, queued
+		if h.Retry == h.Left {
+			h.Waits = Retry
+		}
+	}
+}
+
+// opening returns from when requests may be made, by the hours of the crawl.
+func opening(hours politeness.Hours, now time.Time) time.Time {
+	if len(hours) == 0 {
+		return now
+	}
+	for m := range 24*60 + 1 {
+		at := now
+		if m > 0 {
+			at = now.Truncate(time.Minute).Add(time.Duration(m) * time.Minute)
+		}
+		for _, w := range hours {
+			if w.Contains(at) {
+				return at
+			}
+		}
+	}
+	return now
+}
+
+// addressRests is until when addresses rest, by the hosts at each: a shared address rests as long as the last request to it
+// makes its host rest.
+type addressRests map[string]*Host
+
+func (a addressRests) add(addr string, h *Host) {
+	switch h.Waits {
+	case ledger.ClauseDelay, ledger.ClauseHostDelay, ledger.ClauseLatency, ledger.ClauseCrawlDelay, ledger.ClauseRequestRate, ledger.ClauseBackoff:
+		if other := a[addr]; addr != "" && (other == nil || h.Until.After(other.Until)) {
+			a[addr] = h
+		}
+	}
+}
+
+func (a addressRests) hold(addr string, h *Host) {
+	if by := a[addr]; by != nil && by.Host != h.Host && h.Waits != GivenUp && h.Waits != InFlight && by.Until.After(h.Until) {
+		h.Waits, h.Until, h.Detail = ledger.ClauseAddress, by.Until, "shared with "+by.Host
+	}
+}
+
+// Sorted returns the outcomes, the most frequent first.
+func (s *Status) Sorted() []string {
+	return slices.SortedFunc(maps.Keys(s.Outcomes), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.Outcomes[b], s.Outcomes[a]), cmp.Compare(a, b))
+	})
+}

@@ -1,0 +1,245 @@
+// Package terminal lays out what a person watches on a terminal: lines of results, logs and notes, and below them, as the
+// last lines of the screen, a status that is redrawn in place. It knows nothing of crawls: package cmd/amble/internal/view says
+// what the lines are.
+//
+// Reading order: terminal.go (the screen), row.go (styled text that fits a width), burst.go (many lines, few writes).
+package terminal
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+
+	"github.com/amble-crawler/amble/internal/hidden"
+)
+
+// DefaultColumns is the width that is assumed if a terminal does not tell its own.
+const DefaultColumns = 80
+
+// Screen is where messages for a person go, line by line. If it is live, its last lines are a status. Its methods may be
+// called concurrently.
+type Screen struct {
+	columns func() int
+	color   bool
+
+	mu     sync.Mutex
+	w      io.Writer
+	live   bool  // a status may be shown
+	status []Row // to be shown
+	drawn  []int // widths of the lines of the status that are on the screen, in columns
+	last   string
+	cut    bool // the last line above the status has no end yet
+}
+
+// NewScreen returns a screen on w. Its status is shown only if it is live.
+func NewScreen(w io.Writer, live, color bool) *Screen {
+	return &Screen{w: w, live: live, color: color, columns: Columns(w)}
+}
+
+// Is reports whether w is a terminal.
+func Is(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// Columns returns a function that returns the present width of a terminal, or DefaultColumns if w is none.
+func Columns(w io.Writer) func() int {
+	file, ok := w.(*os.File)
+	return func() int {
+		if ok {
+			if cols, _, err := term.GetSize(int(file.Fd())); err == nil && cols > 0 {
+				return cols
+			}
+		}
+		return DefaultColumns
+	}
+}
+
+// Live reports whether the screen shows a status.
+func (s *Screen) Live() bool { return s.live }
+
+// Columns returns the present width of the screen.
+func (s *Screen) Columns() int { return s.columns() }
+
+// Color reports whether the screen has colour.
+func (s *Screen) Color() bool { return s.color }
+
+// Write implements io.Writer. Text appears above the status. Nothing in it controls the terminal: except for ends of lines
+// and tabs, control characters are escaped, and hidden ones, too.
+func (s *Screen) Write(b []byte) (int, error) {
+	if err := s.put(s.w, hidden.Escape(plain(b))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// plain escapes the C0 controls, except for ends of lines and tabs.
+func plain(b []byte) []byte {
+	control := func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' }
+	if !bytes.ContainsFunc(b, control) {
+		return b
+	}
+	var out []byte
+	for _, c := range b {
+		if control(rune(c)) {
+			out = hidden.AppendEscape(out, rune(c))
+		} else {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Print writes text above the status, its first line in bold if there is colour.
+func (s *Screen) Print(text string) {
+	first, rest, _ := strings.Cut(text, "\n")
+	b := Row{{Text: first, Style: Bold}}.Whole(s.color) + "\n"
+	_ = s.put(s.w, append([]byte(b), hidden.Escape(plain([]byte(rest)))...)) // as above: a terminal that has gone
+}
+
+// Share returns a writer that writes to w: above the status, if w is the terminal that the status is on.
+func (s *Screen) Share(w io.Writer) io.Writer {
+	if s.live && sameFile(s.w, w) {
+		return above{s, w}
+	}
+	return w
+}
+
+func sameFile(a, b io.Writer) bool {
+	f, ok := a.(*os.File)
+	g, too := b.(*os.File)
+	if !ok || !too {
+		return false
+	}
+	x, err := f.Stat()
+	y, err2 := g.Stat()
+	return err == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// above is another way to the terminal that a screen is on.
+type above struct {
+	s *Screen
+	w io.Writer
+}
+
+// Write implements io.Writer.
+func (a above) Write(b []byte) (int, error) {
+	if err := a.s.put(a.w, b); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// put writes text in the place of the status, and the status below it, at once: a status that were taken away first would
+// flicker.
+func (s *Screen) put(w io.Writer, text []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(text) == 0 {
+		return nil
+	}
+	var b bytes.Buffer
+	s.erase(&b)
+	b.Write(text)
+	s.cut = text[len(text)-1] != '\n'
+	s.paint(&b)
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// Status replaces the status by these rows, each of which is cut to the width of the terminal. None take it away.
+func (s *Screen) Status(rows ...Row) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.live {
+		return
+	}
+	s.status = rows
+	var b bytes.Buffer
+	s.redraw(&b)
+	_, _ = s.w.Write(b.Bytes()) // nobody is left to tell of a terminal that has gone
+}
+
+// Leave takes the status away unless somebody is writing at this moment, perhaps to a terminal that has stopped. It is for
+// a process that ends at once.
+func (s *Screen) Leave() {
+	if !s.mu.TryLock() {
+		return
+	}
+	defer s.mu.Unlock()
+	var b bytes.Buffer
+	s.erase(&b)
+	s.status = nil
+	_, _ = s.w.Write(b.Bytes())
+}
+
+// erase takes the status off the screen and leaves the cursor where it began.
+func (s *Screen) erase(b *bytes.Buffer) {
+	if len(s.drawn) > 0 {
+		s.home(b)
+		b.WriteString("\x1b[J")
+		s.drawn, s.last = nil, ""
+	}
+}
+
+// home moves the cursor to the beginning of the status. A terminal that has become narrower has wrapped its lines.
+func (s *Screen) home(b *bytes.Buffer) {
+	columns, up := s.columns(), -1
+	for _, n := range s.drawn {
+		up += max(1, (n+columns-1)/columns)
+	}
+	b.WriteByte('\r')
+	if up > 0 {
+		fmt.Fprintf(b, "\x1b[%dA", up)
+	}
+}
+
+// redraw writes a changed status over the one that is on the screen, without clearing it first.
+func (s *Screen) redraw(b *bytes.Buffer) {
+	switch text := s.text(); {
+	case s.cut || text == "":
+		s.erase(b)
+	case text != s.last:
+		if len(s.drawn) > 0 {
+			s.home(b)
+		}
+		s.paint(b)
+	}
+}
+
+// paint writes the status from where the cursor is.
+func (s *Screen) paint(b *bytes.Buffer) {
+	if !s.live || s.cut || len(s.status) == 0 {
+		return
+	}
+	text := s.text()
+	b.WriteString(text)
+	s.drawn, s.last = s.drawn[:0], text
+	for _, row := range s.status {
+		s.drawn = append(s.drawn, min(row.columns(), s.columns()-1))
+	}
+}
+
+// text returns the status as it is on the screen. Each line clears what is left of an earlier one, and the last what is
+// below it. One column remains free: terminals differ in what they do behind the last one.
+func (s *Screen) text() string {
+	if len(s.status) == 0 {
+		return ""
+	}
+	var b bytes.Buffer
+	b.WriteByte('\r')
+	for i, row := range s.status {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(row.Text(s.columns()-1, s.color))
+		b.WriteString("\x1b[K")
+	}
+	b.WriteString("\x1b[J")
+	return b.String()
+}

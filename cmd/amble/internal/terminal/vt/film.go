@@ -1,0 +1,151 @@
+package vt
+
+import (
+	"fmt"
+	"html"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/cmd/amble/internal/terminal"
+)
+
+// Measures of a picture, in its own units.
+const (
+	cellWidth  = 8.4
+	lineHeight = 18
+	margin     = 16
+	titleBar   = 30
+	baseline   = 13 // from the top of a line
+)
+
+// blink is the shortest time for which a picture shows a line: that of a frame of most screens. A line that was there for less
+// is one of which the terminal had received only a part.
+const blink = 16 * time.Millisecond
+
+// classes are the names of styles in a picture.
+var classes = map[terminal.Style]string{
+	terminal.Bold: "b", terminal.Dim: "d", terminal.Red: "r", terminal.Green: "g", terminal.Yellow: "y", terminal.Cyan: "c",
+}
+
+// Film is what a terminal showed, and when.
+type Film struct {
+	columns int
+	started time.Time
+	spans   []span
+	now     []int         // for each line of the terminal, the span that it shows, -1 for none
+	end     time.Duration // of the last frame
+}
+
+// span is a line for as long as it was the same.
+type span struct {
+	line       int
+	cells      []Cell
+	start, end time.Duration
+	stays      bool // at the end of the film
+}
+
+// NewFilm begins a film of a terminal with this many columns.
+func NewFilm(columns int) *Film { return &Film{columns: columns} }
+
+// Add adds what the terminal shows now. The first call begins the time of the film.
+func (f *Film) Add(t *Terminal) {
+	if f.started.IsZero() {
+		f.started = time.Now()
+	}
+	f.end = time.Since(f.started)
+	lines := t.Lines()
+	for i := range max(len(lines), len(f.now)) {
+		if i == len(f.now) {
+			f.now = append(f.now, -1)
+		}
+		var l []Cell
+		if i < len(lines) {
+			l = lines[i]
+		}
+		f.change(i, l)
+	}
+}
+
+// change notes that a line has these characters now.
+func (f *Film) change(line int, cells []Cell) {
+	if at := f.now[line]; at >= 0 {
+		if slices.Equal(f.spans[at].cells, cells) {
+			return
+		}
+		f.spans[at].end, f.spans[at].stays = f.end, false
+		f.now[line] = -1
+	}
+	if len(cells) > 0 {
+		f.now[line] = len(f.spans)
+		f.spans = append(f.spans, span{line: line, cells: slices.Clone(cells), start: f.end, stays: true})
+	}
+}
+
+const filmHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[2]d" width="%[1]d" height="%[2]d" role="img">
+<title>%[3]s</title>
+<style>
+text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #d7dae0; white-space: pre }
+.b { font-weight: bold; fill: #fff } .d { fill: #a3abb8 } .r { fill: #f2777a } .g { fill: #8fc379 } .y { fill: #e5c07b } .c { fill: #66c2cd }
+.now { visibility: hidden }
+@media (prefers-reduced-motion: no-preference) {
+.on { animation: on 1ms step-end backwards } .now { animation: now 1s step-end }
+}
+@keyframes on { from { visibility: hidden } } @keyframes now { from, to { visibility: visible } }
+</style>
+<rect width="%[1]d" height="%[2]d" rx="8" fill="#1d2026"/>
+<circle cx="20" cy="18" r="5" fill="#4a4f5a"/><circle cx="38" cy="18" r="5" fill="#4a4f5a"/><circle cx="56" cy="18" r="5" fill="#4a4f5a"/>
+`
+
+// SVG returns the film, which has at least two frames, as a picture that moves once, for as long as long says, and then shows
+// the end, below a line with the command. Who does not want motion, or has a viewer without, sees the end alone. The lines that
+// stay have the class on, those that others took the place of the class now.
+func (f *Film) SVG(title string, command []Cell, long time.Duration) string {
+	lines, pace := 1, long.Seconds()/f.end.Seconds()
+	for _, s := range f.spans {
+		lines = max(lines, s.line+2)
+	}
+	w, h := int(float64(f.columns)*cellWidth)+2*margin, titleBar+lines*lineHeight+margin
+	var b strings.Builder
+	fmt.Fprintf(&b, filmHead, w, h, html.EscapeString(title))
+	fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text>`+"\n", margin, titleBar+baseline, spans(command))
+	for _, s := range f.spans {
+		style := fmt.Sprintf(`class="on" style="animation-delay:%.2fs"`, s.start.Seconds()*pace)
+		switch {
+		case !s.stays && s.end-s.start < blink:
+			continue
+		case !s.stays:
+			style = fmt.Sprintf(`class="now" style="animation-delay:%.2fs;animation-duration:%.2fs"`, s.start.Seconds()*pace, (s.end-s.start).Seconds()*pace)
+		}
+		fmt.Fprintf(&b, `<text x="%d" y="%d" %s>%s</text>`+"\n", margin, titleBar+(s.line+1)*lineHeight+baseline, style, spans(s.cells))
+	}
+	b.WriteString("</svg>\n")
+	return b.String()
+}
+
+// spans returns the text of a line. Each span of another style begins at its column, whatever font there is.
+func spans(line []Cell) string {
+	var b strings.Builder
+	for i := 0; i < len(line); {
+		style, start := line[i].Style, i
+		var text strings.Builder
+		for ; i < len(line) && line[i].Style == style; i++ {
+			text.WriteString(line[i].Text)
+		}
+		fmt.Fprintf(&b, `<tspan x="%.1f"`, margin+float64(start)*cellWidth)
+		if c := classes[style]; c != "" {
+			fmt.Fprintf(&b, ` class="%s"`, c)
+		}
+		fmt.Fprintf(&b, ` textLength="%.1f">%s</tspan>`, float64(i-start)*cellWidth, html.EscapeString(text.String()))
+	}
+	return b.String()
+}
+
+// Cells returns text as cells of one style.
+func Cells(text string, style terminal.Style) []Cell {
+	var cells []Cell
+	for _, r := range text {
+		cells = append(cells, Cell{string(r), style})
+	}
+	return cells
+}

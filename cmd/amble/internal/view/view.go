@@ -1,0 +1,104 @@
+// Package view is what a person sees of a running crawl: what is about to be crawled, one line for each URL with its
+// outcome, a status while it runs, notes and logs, and a summary at the end. It decides what is said; package
+// cmd/amble/internal/terminal lays it out.
+//
+// Reading order: view.go, begin.go, page.go (the line of a URL), status.go (progress), watcher.go (the events of a crawl),
+// summary.go.
+package view
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/amble-crawler/amble/cmd/amble/internal/terminal"
+	"github.com/amble-crawler/amble/internal/cli"
+)
+
+// Flags are shared by the commands that crawl.
+type Flags struct {
+	JSON      bool
+	Quiet     bool `short:"q"`
+	Verbose   bool `short:"v"`
+	LogFormat string
+	Color     string
+}
+
+// View is what a person sees of one crawl. With a terminal as stderr there is a status at its end, with one as stdout a
+// line for each URL; elsewhere stderr has log lines, and stdout is left to the results.
+type View struct {
+	flags  Flags
+	screen *terminal.Screen // stderr
+	log    *slog.Logger
+	below  func() string // a further line of the status; nil: none
+
+	out     io.Writer // stdout
+	outTTY  bool
+	columns func() int // of stdout
+	color   bool       // of stdout
+	whole   bool       // lines of stdout are not cut: a screen reader gets all of them
+	pages   *terminal.Burst
+}
+
+// New returns the view of a crawl whose messages go to errs and whose results go to out; stdout is the file behind out.
+// The environment is read for TERM and NO_COLOR.
+func New(f Flags, out *cli.Stdout, errs io.Writer, env func(string) (string, bool)) *View {
+	stdout := out.Unwrap()
+	dumb, _ := env("TERM")
+	noColor, _ := env("NO_COLOR")
+	color := func(w io.Writer) bool {
+		return f.Color == "always" || f.Color == "auto" && noColor == "" && dumb != "dumb" && terminal.Is(w)
+	}
+	v := &View{
+		flags: f, screen: terminal.NewScreen(errs, dumb != "dumb" && terminal.Is(errs), color(errs)),
+		out: out, outTTY: terminal.Is(stdout), columns: terminal.Columns(stdout), color: color(stdout), whole: dumb == "dumb",
+	}
+	v.pages = terminal.NewBurst(out)
+	v.log = slog.New(v.logHandler(f.Quiet))
+	out.Wrap(v.screen.Share)
+	return v
+}
+
+// logHandler returns a handler that writes nothing if quiet and everything with -v.
+func (v *View) logHandler(quiet bool) slog.Handler {
+	opts := &slog.HandlerOptions{Level: slog.LevelInfo}
+	if v.flags.Verbose {
+		opts.Level = slog.LevelDebug
+	}
+	switch {
+	case quiet:
+		return slog.DiscardHandler
+	case v.flags.LogFormat == "json":
+		return slog.NewJSONHandler(v.screen, opts)
+	}
+	return slog.NewTextHandler(v.screen, opts)
+}
+
+// Tell prints one line for the user, unless -q suppresses it.
+func (v *View) Tell(format string, args ...any) {
+	if !v.flags.Quiet {
+		v.Answer(format, args...)
+	}
+}
+
+// Answer prints one line that the user has requested, and that -q does not suppress.
+func (v *View) Answer(format string, args ...any) {
+	if v.flags.LogFormat == "json" {
+		slog.New(v.logHandler(false)).Info(fmt.Sprintf(format, args...))
+		return
+	}
+	fmt.Fprintf(v.screen, "amble: "+format+"\n", args...)
+}
+
+// Note prints a message that is not about a single URL.
+func (v *View) Note(text string) { v.Tell("%s", text) }
+
+// Leave takes the status off the terminal, for a process that ends at once.
+func (v *View) Leave() { v.screen.Leave() }
+
+// Emphasized returns text for stdout, with its first line in bold if stdout has colour.
+func (v *View) Emphasized(text string) string {
+	first, rest, _ := strings.Cut(text, "\n")
+	return terminal.Row{{Text: first, Style: terminal.Bold}}.Whole(v.color) + "\n" + rest
+}

@@ -1,0 +1,421 @@
+// Package mirror exports jobs as directories of files that a browser or a plain file server shows: each page that was fetched is
+// a file, and the references between them lead to files. It is a package of its own because it parses pages.
+//
+// Reading order: mirror.go (which page becomes which file), names.go (names of files), rewrite.go (references in pages).
+package mirror
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/durable"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/job/export"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/sink/warc"
+	"github.com/amble-crawler/amble/weburl"
+	"github.com/amble-crawler/amble/weburl/charset"
+)
+
+// Kind returns the kind mirror: a directory with a directory for each host, in which each answer 200 to 299 of the archive is a
+// file. References in HTML and CSS lead to the files, relatively, and to what is not in the mirror by whole URLs; all other bytes
+// are as they were received, without content coding. A job without an archive is refused.
+func Kind() export.Kind {
+	return export.Kind{Name: "mirror", Doc: "files to browse, with links between them, as wget -k -p makes", Suffix: "-mirror", Dir: true, Write: write}
+}
+
+// mirror is a mirror while it is written. It has some 100 bytes in memory for each page; their paths are in a temporary file.
+type mirror struct {
+	x     *export.Export
+	root  *os.Root
+	key   func(weburl.URL) weburl.Key
+	files map[weburl.Key]file
+	moved map[weburl.Key]weburl.Key // redirects
+	taken map[uint64]bool           // paths of files (true) and directories, as hashes of their folded form
+	seed  maphash.Seed
+	paths *os.File
+	end   int64 // of paths
+
+	archive *warc.Archive
+	replay  *fetcher.Replayer
+
+	first                               string // path of the first page
+	damaged, clashes, foreign, cutShort int
+}
+
+// file says where the file of a URL is.
+type file struct {
+	at      int64 // of its path in the file of paths
+	written bool
+}
+
+func write(x *export.Export) (err error) {
+	archives, err := x.Job.Archives()
+	if err != nil {
+		return err
+	}
+	if len(archives) == 0 {
+		return export.Refused("job %s keeps no archive of answers: crawl with --format jsonl,warc", x.Job.Dir())
+	}
+	cfg, err := x.Job.Config()
+	if err != nil {
+		return err
+	}
+	m := &mirror{x: x, key: cfg.Crawl.Canonical.Key, files: map[weburl.Key]file{}, moved: map[weburl.Key]weburl.Key{}, taken: map[uint64]bool{}, seed: maphash.MakeSeed()}
+	if m.archive, err = warc.OpenArchive(nil, filepath.Join(x.Job.Dir(), path.Dir(archives[0]))); err != nil {
+		return &job.Error{Kind: job.Storage, Err: err}
+	}
+	defer func() { _ = m.archive.Close() }() // only read
+	fetch := cfg.Crawl.Fetch
+	fetch.Wanted, fetch.Signer, fetch.Headers = nil, nil, nil // nothing is sent
+	if m.replay, err = fetcher.NewReplayer(fetch, nil); err != nil {
+		return err
+	}
+	if m.paths, err = os.Create(filepath.Join(x.Temp, "paths")); err != nil {
+		return err
+	}
+	defer func() { _ = m.paths.Close() }() // a temporary file
+	if m.root, err = os.OpenRoot(x.Path); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.root.Close()) }()
+	for _, step := range []func() error{m.plan, m.pages, m.sync} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	m.note()
+	return nil
+}
+
+// note says where to begin and what is missing.
+func (m *mirror) note() {
+	if m.first != "" {
+		m.x.Note("the first page is %s", m.first)
+	}
+	for _, n := range []struct {
+		n    int
+		what string
+	}{
+		{m.damaged, "could not be read from the archive: the files are empty"},
+		{m.clashes, "had no name left"},
+		{m.foreign, "in a charset that is not a superset of ASCII: the links are as they were"},
+		{m.cutShort, "not complete"},
+	} {
+		if n.n > 0 {
+			m.x.Note("%s %s", cli.Plural(n.n, "page"), n.what)
+		}
+	}
+}
+
+// isFile reports whether a visit becomes a file.
+func isFile(v *sink.Record) bool { return v.WARC != nil && v.Status >= 200 && v.Status < 300 }
+
+// plan decides which file each page becomes, and where redirects lead.
+func (m *mirror) plan() error {
+	for v, err := range m.x.Visits() {
+		if err != nil {
+			return err
+		}
+		u, err := weburl.Parse(v.URL)
+		if err != nil {
+			continue
+		}
+		switch {
+		case isFile(v):
+			if err := m.place(u, v.Type); err != nil {
+				return err
+			}
+		case v.Final != "":
+			if to, err := weburl.Parse(v.Final); err == nil {
+				m.moved[m.key(u)] = m.key(to)
+			}
+		}
+	}
+	m.taken = nil
+	return nil
+}
+
+// place gives a URL its file.
+func (m *mirror) place(u weburl.URL, mediaType string) error {
+	k := m.key(u)
+	if _, known := m.files[k]; known {
+		return nil
+	}
+	for p := plain; p < nowhere; p++ {
+		name := pathOf(u, mediaType, p)
+		if !m.take(name) {
+			continue
+		}
+		m.files[k] = file{at: m.end}
+		b := append(binary.AppendUvarint(nil, uint64(len(name))), name...)
+		m.end += int64(len(b))
+		_, err := m.paths.Write(b)
+		return err
+	}
+	m.clashes++
+	return nil
+}
+
+// path returns the path of a file in the mirror.
+func (m *mirror) path(f file) (string, error) {
+	b := make([]byte, binary.MaxVarintLen64+2*maxPath)
+	n, err := m.paths.ReadAt(b, f.at)
+	size, head := binary.Uvarint(b[:n])
+	if head <= 0 || uint64(n-head) < size {
+		return "", fmt.Errorf("the temporary file of paths was cut off: %w", err)
+	}
+	return string(b[head : head+int(size)]), nil //nolint:gosec // it is less than n
+}
+
+// take reserves a path for a file, if neither it nor one of its directories is a file already, and it is no directory.
+func (m *mirror) take(name string) bool {
+	hash := func(s string) uint64 { return maphash.String(m.seed, s) }
+	name = folded(name)
+	if _, there := m.taken[hash(name)]; there {
+		return false
+	}
+	var dirs []uint64 // that are new
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		h := hash(dir)
+		isFile, there := m.taken[h]
+		if isFile {
+			return false
+		}
+		if there { // and so are those above it
+			break
+		}
+		dirs = append(dirs, h)
+	}
+	m.taken[hash(name)] = true
+	for _, h := range dirs {
+		m.taken[h] = false
+	}
+	return true
+}
+
+// mostMoves is how many redirects a reference follows.
+const mostMoves = 20
+
+// find returns the file to which a URL leads.
+func (m *mirror) find(u weburl.URL) (f file, ok bool) {
+	k := m.key(u)
+	for range mostMoves {
+		if f, ok = m.files[k]; ok {
+			return f, true
+		}
+		if k, ok = m.moved[k]; !ok {
+			break
+		}
+	}
+	return f, false
+}
+
+// pages writes the files.
+func (m *mirror) pages() error {
+	for v, err := range m.x.Visits() {
+		if err != nil {
+			return err
+		}
+		if !isFile(v) {
+			continue
+		}
+		u, err := weburl.Parse(v.URL)
+		if err != nil {
+			continue
+		}
+		k := m.key(u)
+		if f, ok := m.files[k]; ok && !f.written {
+			f.written = true
+			m.files[k] = f
+			if err := errors.Join(m.page(v, u, f), m.x.Read()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// page writes a file.
+func (m *mirror) page(v *sink.Record, u weburl.URL, f file) error {
+	name, err := m.path(f)
+	if err != nil {
+		return err
+	}
+	a, err := m.archive.At(v.WARC.File, v.WARC.Offset)
+	if err != nil {
+		m.damaged++
+		return m.put(name, nil)
+	}
+	p, err := m.replay.Read(m.x.Context(), u, &fetcher.Recorded{Addr: a.Addr, Head: a.Head, Payload: a.Payload, Truncated: a.Truncated})
+	if err != nil {
+		m.damaged++
+		return m.put(name, nil)
+	}
+	defer p.Release()
+	if p.Truncated != "" {
+		m.cutShort++
+	}
+	body := p.Body
+	switch v.Type {
+	case "text/html", "application/xhtml+xml", "text/css":
+		switch {
+		case !superset(p.Charset):
+			m.foreign++
+		case v.Type == "text/css":
+			body = []byte(m.rewriter(u, name, p).css(string(body), true, textOf(p.Charset)))
+		default:
+			if m.first == "" {
+				m.first = name
+			}
+			body = m.rewriter(u, name, p).html(body)
+		}
+	}
+	return m.put(name, body)
+}
+
+// superset reports whether ASCII bytes are ASCII characters in a charset wherever markup can be.
+func superset(name string) bool {
+	return !strings.HasPrefix(name, "utf-16") && name != "iso-2022-jp" && name != "replacement"
+}
+
+// textOf returns a function that decodes text of a page.
+func textOf(name string) func([]byte) string {
+	return func(b []byte) string {
+		text, err := (&fetcher.Page{Charset: name, Body: b}).Text()
+		if err != nil {
+			return string(b)
+		}
+		return string(text)
+	}
+}
+
+// rewriter returns what replaces the references of a page in a file.
+func (m *mirror) rewriter(u weburl.URL, name string, p *fetcher.Page) *page {
+	r := &references{m: m, base: u, from: path.Dir(name), encode: charset.Encoder(p.Charset)}
+	if base := baseOf(p); base != "" {
+		if b, err := u.ResolveIn(r.encode, base); err == nil {
+			r.base, r.moved = b, true
+		}
+	}
+	return &page{replace: r.replace, text: textOf(p.Charset)}
+}
+
+// baseOf returns the base that a page names.
+func baseOf(p *fetcher.Page) string {
+	text, err := p.Text()
+	if err != nil || p.ContentType == "text/css" || !bytes.Contains(bytes.ToLower(text), []byte("<base")) {
+		return ""
+	}
+	return extract.HTML(text, extract.Options{XML: p.ContentType == "application/xhtml+xml", MaxLinks: 1}).Base
+}
+
+// references are those of a page.
+type references struct {
+	m      *mirror
+	base   weburl.URL
+	moved  bool   // the page has a base of its own
+	from   string // directory of the page's file
+	encode weburl.Encoder
+}
+
+// replace returns what a reference becomes.
+func (r *references) replace(ref string) (to string, here, ok bool) {
+	trimmed := strings.Trim(ref, " \t\n\f\r")
+	rest, fragment, marked := strings.Cut(trimmed, "#")
+	if rest == "" && !r.moved {
+		return "", false, false // the page itself
+	}
+	u, err := r.base.ResolveIn(r.encode, rest)
+	if err != nil {
+		return "", false, false
+	}
+	to = u.String()
+	f, here := r.m.find(u)
+	if here {
+		name, err := r.m.path(f)
+		if err != nil {
+			return "", false, false
+		}
+		to = relative(r.from, name)
+	}
+	if marked {
+		to += "#" + fragmentEscaper.Replace(fragment)
+	}
+	return to, here, true
+}
+
+var fragmentEscaper = strings.NewReplacer(" ", "%20", `"`, "%22", "<", "%3C", ">", "%3E", "`", "%60")
+
+// sync makes the files durable.
+func (m *mirror) sync() error {
+	return filepath.WalkDir(m.x.Path, func(name string, d fs.DirEntry, err error) error {
+		if err == nil {
+			err = m.x.Context().Err()
+		}
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return durable.Dir(name)
+		}
+		f, err := os.OpenFile(name, os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Sync(), f.Close())
+	})
+}
+
+// put writes a file.
+func (m *mirror) put(name string, body []byte) error {
+	name = filepath.FromSlash(name)
+	if err := m.root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	f, err := m.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) { // this file system takes more names for the same
+		m.clashes++
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(body)
+	m.x.Wrote(int64(len(body)))
+	return errors.Join(err, f.Close())
+}
+
+// relative returns the reference from a directory to a file.
+func relative(from, to string) string {
+	a, b := strings.Split(from, "/"), strings.Split(to, "/")
+	n := 0
+	for n < len(a) && n < len(b)-1 && a[n] == b[n] {
+		n++
+	}
+	parts := make([]string, 0, len(a)+len(b))
+	for range a[n:] {
+		parts = append(parts, "..")
+	}
+	for _, s := range b[n:] {
+		parts = append(parts, escapePath(s))
+	}
+	return strings.Join(parts, "/")
+}
+
+// escapePath returns a name as it is written in a URL, in any attribute and style sheet.
+func escapePath(s string) string {
+	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
+}

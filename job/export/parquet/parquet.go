@@ -1,0 +1,169 @@
+// Package parquet exports jobs as Parquet files, for DuckDB, pandas, Spark and other programs that read columns. Its library
+// is large, so this kind has a package of its own.
+//
+// Reading order: parquet.go (files and rows), order.go (rows in order of their keys).
+package parquet
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/amble-crawler/amble/job/export"
+)
+
+// Schema names the version of the columns, in the metadata of each file under amble.schema.
+const Schema = "amble.export/1"
+
+// Kind returns the kind parquet: a directory with a file for each of export.Tables but problems. Times are timestamps in UTC
+// with microseconds. Visits are sorted by url_surtkey, in row groups of 128 Ki, so that a query for a host reads few of them.
+// A list that has no elements is empty rather than null.
+func Kind() export.Kind {
+	return export.Kind{
+		Name: "parquet", Doc: "Parquet files for DuckDB, pandas, Spark, …", Suffix: "-parquet", Dir: true, Tables: export.Tables(),
+		Write: func(x *export.Export) error {
+			return export.EachTable(x, export.Tables(), func(t *export.Table) error {
+				if t.Part {
+					return nil
+				}
+				return file(x, t)
+			})
+		},
+	}
+}
+
+// groupRows is how many rows are a row group.
+const groupRows = 128 << 10
+
+// dictionary are the columns with few different values.
+var dictionary = []string{
+	"url_host_name", "url_host_registered_domain", "url_protocol", "content_mime_type", "content_charset", "content_truncated", "warc_filename", "outcome", "reason",
+	"rule", "run", "purpose", "host", "domain", "addr", "agent", "clause", "override", "signed", "truncated", "kind", "fate", "rendered", "rendered_cut",
+}
+
+// schemaOf returns the schema of a table. The fields of a struct keep their order.
+func schemaOf(t *export.Table) *parquet.Schema {
+	var fields []reflect.StructField
+	for i, c := range t.Columns {
+		tag := c.Name + ",zstd"
+		if c.Type == export.List {
+			tag += ",list"
+		} else {
+			tag += ",optional"
+		}
+		if slices.Contains(dictionary, c.Name) {
+			tag += ",dict"
+		}
+		if c.Type == export.Time {
+			tag += ",timestamp(microsecond)"
+		}
+		fields = append(fields, reflect.StructField{Name: "F" + string(rune('A'+i/26)) + string(rune('A'+i%26)), Type: goType(c.Type), Tag: reflect.StructTag(`parquet:"` + tag + `"`)})
+	}
+	return parquet.NewSchema(t.Name, parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface()))
+}
+
+func goType(t export.Type) reflect.Type {
+	switch t {
+	case export.Int:
+		return reflect.TypeFor[int64]()
+	case export.Float:
+		return reflect.TypeFor[float64]()
+	case export.Bool:
+		return reflect.TypeFor[bool]()
+	case export.Time:
+		return reflect.TypeFor[time.Time]()
+	case export.List:
+		return reflect.TypeFor[[]string]()
+	}
+	return reflect.TypeFor[string]()
+}
+
+// file writes a table.
+func file(x *export.Export, t *export.Table) error {
+	f, err := os.OpenFile(filepath.Join(x.Path, t.Name+".parquet"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	err = rows(x, t, &counted{x, f})
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// counted counts what is written.
+type counted struct {
+	x *export.Export
+	w io.Writer
+}
+
+// Write implements io.Writer.
+func (c *counted) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.x.Wrote(int64(n))
+	return n, err
+}
+
+func rows(x *export.Export, t *export.Table, out io.Writer) error {
+	options := []parquet.WriterOption{
+		schemaOf(t), parquet.KeyValueMetadata("amble.schema", Schema), parquet.CreatedBy("amble", "", ""), parquet.PageBufferSize(64 << 10), parquet.WriteBufferSize(256 << 10),
+	}
+	read := t.Rows
+	if t.Columns[0].Name == "url_surtkey" {
+		options = append(options, parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending("url_surtkey"))))
+		read = func(x *export.Export, f func([]export.Value) error) error { return ordered(x, t, f) }
+	}
+	w := parquet.NewWriter(out, options...)
+	n := 0
+	var row parquet.Row
+	err := read(x, func(values []export.Value) error {
+		row = appendRow(row[:0], t, values)
+		if _, err := w.WriteRows([]parquet.Row{row}); err != nil {
+			return err
+		}
+		if n++; n%groupRows == 0 {
+			return w.Flush()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// appendRow appends the values with their levels: 1 is the definition of what is there.
+func appendRow(row parquet.Row, t *export.Table, values []export.Value) parquet.Row {
+	for i := range values {
+		v := &values[i]
+		switch {
+		case !v.Valid:
+			row = append(row, parquet.NullValue().Level(0, 0, i))
+		case t.Columns[i].Type == export.List:
+			for k, s := range v.List {
+				row = append(row, parquet.ByteArrayValue([]byte(s)).Level(min(k, 1), 1, i))
+			}
+		default:
+			row = append(row, valueOf(v, t.Columns[i].Type).Level(0, 1, i))
+		}
+	}
+	return row
+}
+
+func valueOf(v *export.Value, t export.Type) parquet.Value {
+	switch t {
+	case export.Int, export.Time:
+		return parquet.Int64Value(v.Int)
+	case export.Float:
+		return parquet.DoubleValue(v.Float)
+	case export.Bool:
+		return parquet.BooleanValue(v.Int != 0)
+	}
+	return parquet.ByteArrayValue([]byte(v.Text))
+}

@@ -1,0 +1,230 @@
+package export
+
+import (
+	"cmp"
+	"iter"
+
+	"github.com/amble-crawler/amble/job/digest"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/sink/warc"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// visit is a row of visits.
+type visit struct {
+	*sink.Record
+	url weburl.URL // zero if it cannot be parsed
+}
+
+// visits returns the visits that keep selects, or all.
+func visits(keep func(*sink.Record) bool) func(x *Export) iter.Seq2[visit, error] {
+	return func(x *Export) iter.Seq2[visit, error] {
+		return func(yield func(visit, error) bool) {
+			for v, err := range x.Visits() {
+				row := visit{Record: v}
+				if err == nil {
+					if keep != nil && !keep(v) {
+						continue
+					}
+					row.url, _ = weburl.Parse(v.URL) // what it lacks is null
+				}
+				if !yield(row, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Visits returns the table of visits. Columns that Common Crawl's index has, too, have its names.
+func Visits() *Table {
+	return tableOf("visits", "a URL with its outcome, in the order in which they ended", visits(nil), visitFields())
+}
+
+// Problems returns the table of visits that an operator wants to know about.
+func Problems() *Table {
+	t := tableOf("problems", "a visit that failed, was refused or was answered with 4xx or 5xx", visits(digest.IsProblem), problemFields())
+	t.Part = true
+	return t
+}
+
+// problemColumns are the columns of visits that problems has.
+var problemColumns = []string{"url", "url_host_name", "fetch_time", "fetch_status", "outcome", "reason", "rule", "detail", "error", "via", "depth", "attempt"}
+
+// ProblemColumns returns the names of the columns of visits that the table of problems has.
+func ProblemColumns() []string { return append([]string(nil), problemColumns...) }
+
+func problemFields() (list []field[visit]) {
+	all := visitFields()
+	for _, name := range problemColumns {
+		for _, f := range all {
+			if f.Name == name {
+				list = append(list, f)
+			}
+		}
+	}
+	return list
+}
+
+func visitFields() []field[visit] {
+	return append(append(urlFields(), fetchFields()...), ownFields()...)
+}
+
+// urlFields are the columns that a URL makes.
+func urlFields() []field[visit] {
+	return []field[visit]{
+		{Column{"url_surtkey", Text, "the URL as a sort key: SURT, as in the index of a web archive"}, func(v visit) Value { return text(warc.SURT(v.URL)) }},
+		{Column{"url", Text, "the URL, as it was requested"}, func(v visit) Value { return text(v.URL) }},
+		{Column{"url_host_name", Text, "host without port"}, func(v visit) Value { return text(v.url.Hostname()) }},
+		{Column{"url_host_registered_domain", Text, "domain that can be registered, by the public suffix list"}, func(v visit) Value {
+			if v.url.IsZero() {
+				return Value{}
+			}
+			return text(v.url.Domain())
+		}},
+		{Column{"url_protocol", Text, "http or https"}, func(v visit) Value {
+			if v.url.IsZero() {
+				return Value{}
+			}
+			return text(v.url.Scheme())
+		}},
+		{Column{"url_port", Int, "port, null for the default of the protocol"}, func(v visit) Value { return ownPort(v.url) }},
+		{Column{"url_path", Text, "path"}, func(v visit) Value {
+			if v.url.IsZero() {
+				return Value{}
+			}
+			return text(v.url.Path())
+		}},
+		{Column{"url_query", Text, "query without its question mark"}, func(v visit) Value {
+			if v.url.IsZero() {
+				return Value{}
+			}
+			return text(v.url.Query())
+		}},
+	}
+}
+
+// ownPort returns the port of a URL that names one.
+func ownPort(u weburl.URL) Value {
+	port := u.Port()
+	if u.IsZero() || port == "80" && u.Scheme() == "http" || port == "443" && u.Scheme() == "https" {
+		return Value{}
+	}
+	n := int64(0)
+	for _, c := range port {
+		n = n*10 + int64(c-'0')
+	}
+	return number(n)
+}
+
+// fetchFields are columns about the answer, as Common Crawl names them.
+func fetchFields() []field[visit] {
+	return []field[visit]{
+		{Column{"fetch_time", Time, "when the request of the last attempt began; null if there was none"}, func(v visit) Value { return moment(v.Started) }},
+		{Column{"fetch_status", Int, "status of the answer, null without one"}, func(v visit) Value { return positive(v.Status) }},
+		{Column{"fetch_redirect", Text, "target of a redirect"}, func(v visit) Value { return text(v.Final) }},
+		{Column{"content_digest", Text, "sha256: and the SHA-256 of the decoded body, hexadecimal (Common Crawl: SHA-1 of the payload)"}, func(v visit) Value {
+			if v.SHA256 == "" {
+				return Value{}
+			}
+			return text("sha256:" + v.SHA256)
+		}},
+		{Column{"content_mime_type", Text, "media type as declared"}, func(v visit) Value { return text(v.Type) }},
+		{Column{"content_charset", Text, "character encoding"}, func(v visit) Value { return text(v.Charset) }},
+		{Column{"content_truncated", Text, "why the body is not complete"}, func(v visit) Value { return text(v.Truncated) }},
+		{Column{"warc_filename", Text, "archive file with the answer, without directory"}, func(v visit) Value {
+			if v.WARC == nil {
+				return Value{}
+			}
+			return text(v.WARC.File)
+		}},
+		{Column{"warc_record_offset", Int, "offset of the record in it, in bytes"}, func(v visit) Value {
+			if v.WARC == nil {
+				return Value{}
+			}
+			return number(v.WARC.Offset)
+		}},
+		{Column{"warc_record_length", Int, "length of the record in it, in bytes, compressed"}, func(v visit) Value {
+			if v.WARC == nil {
+				return Value{}
+			}
+			return number(v.WARC.Length)
+		}},
+	}
+}
+
+// ownFields are columns that Common Crawl does not have.
+func ownFields() []field[visit] {
+	return []field[visit]{
+		{Column{"outcome", Text, "fetched, redirected, refused, out_of_scope, deferred, failed, trapped, duplicate or not_modified"}, func(v visit) Value { return text(v.Outcome) }},
+		{Column{"reason", Text, "stable code of the reason, null for an ordinary fetched page"}, func(v visit) Value { return text(v.Reason) }},
+		{Column{"rule", Text, "rule of scope or robots.txt that decided, as written"}, func(v visit) Value { return text(v.Rule) }},
+		{Column{"detail", Text, "a sentence for a person"}, func(v visit) Value { return text(v.Detail) }},
+		{Column{"error", Text, "error message, if it failed"}, func(v visit) Value { return text(v.Error) }},
+		{Column{"depth", Int, "links followed from a seed"}, func(v visit) Value { return count(v.Depth) }},
+		{Column{"via", Text, "page or redirect that named the URL, null for a seed"}, func(v visit) Value { return text(v.Via) }},
+		{Column{"hops", List, "redirects that led to the URL, oldest first"}, func(v visit) Value { return list(v.Hops) }},
+		{Column{"attempt", Int, "0 if the first attempt was final"}, func(v visit) Value { return count(v.Attempt) }},
+		{Column{"bytes", Int, "length of the decoded body, null without one"}, func(v visit) Value { return positive(v.Bytes) }},
+		{Column{"title", Text, "title of the page"}, func(v visit) Value { return text(v.Title) }},
+		{Column{"canonical", Text, "address that the page names as its own"}, func(v visit) Value { return text(v.Canonical) }},
+		{Column{"etag", Text, "ETag as received"}, func(v visit) Value { return text(v.ETag) }},
+		{Column{"last_modified", Text, "Last-Modified as received"}, func(v visit) Value { return text(v.LastModified) }},
+		{Column{"directives", List, "robots directives that apply to the page"}, func(v visit) Value { return list(v.Directives) }},
+		{Column{"usage", List, "what the site says about uses of the page, each as \"use signal origin\""}, func(v visit) Value { return list(usage(v.Usage)) }},
+		{Column{"same_as", Text, "first URL with the same body"}, func(v visit) Value { return text(v.SameAs) }},
+		{Column{"near_of", Text, "earlier page that is nearly the same"}, func(v visit) Value { return text(v.NearOf) }},
+		{Column{"links", Int, "links found on the page, null if it was not read for links"}, func(v visit) Value {
+			if v.Links == nil {
+				return Value{}
+			}
+			return count(v.Links.Found)
+		}},
+		{Column{"links_followed", Int, "of them, those to follow"}, func(v visit) Value {
+			if v.Links == nil {
+				return Value{}
+			}
+			return count(v.Links.Follow)
+		}},
+		{Column{"rendered", Text, "why the page was rendered in a browser, null if it was not"}, func(v visit) Value {
+			if v.Rendered == nil {
+				return Value{}
+			}
+			return text(v.Rendered.Why)
+		}},
+		{Column{"rendered_cut", Text, "why it was not rendered to its end"}, func(v visit) Value {
+			if v.Rendered == nil {
+				return Value{}
+			}
+			return text(v.Rendered.Cut)
+		}},
+		{Column{"rendered_bytes", Int, "length of the rendered document, null if there is none and the page counts as it was fetched"}, func(v visit) Value {
+			if v.Rendered == nil {
+				return Value{}
+			}
+			return positive(v.Rendered.Bytes)
+		}},
+		{Column{"rendered_requests", Int, "requests that the page made while it was rendered"}, func(v visit) Value {
+			if v.Rendered == nil {
+				return Value{}
+			}
+			return count(len(v.Rendered.Requests) + v.Rendered.Dropped)
+		}},
+		{Column{"data", List, "what the program extracted, each element as JSON"}, func(v visit) Value {
+			var all []string
+			for _, d := range v.Data {
+				all = append(all, string(d))
+			}
+			return list(all)
+		}},
+		{Column{"queued", Time, "when the URL was queued"}, func(v visit) Value { return moment(v.Queued) }},
+		{Column{"ended", Time, "when the outcome was final"}, func(v visit) Value { return moment(v.Ended) }},
+	}
+}
+
+func usage(all []sink.Usage) (texts []string) {
+	for _, u := range all {
+		texts = append(texts, u.Use+" "+cmp.Or(u.Value, u.Signal)+" "+u.Origin)
+	}
+	return texts
+}

@@ -1,0 +1,275 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	_ "embed" // the page and its style
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/hidden"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/job/digest"
+)
+
+// Write writes the report of a job that has ended into its directory: the page, the lists that it names, the data sheet with the answers that it
+// had, and the hashes of all files (job.Reader.WriteSums). Each file is written whole or not at all.
+func Write(r *job.Reader) error {
+	s, err := read(r)
+	if err != nil {
+		return err
+	}
+	if s.open != "" {
+		return &job.Error{Kind: job.Refused, Err: fmt.Errorf("job %s has not ended (%s): nothing is written into it", r.Dir(), s.open)}
+	}
+	page, err := s.page()
+	if err != nil {
+		return err
+	}
+	if err := r.Replace(job.HostsName, s.hostsCSV()); err != nil {
+		return err
+	}
+	if err := r.Replace(job.ProblemsName, s.list.csv()); err != nil {
+		return err
+	}
+	if err := r.Replace(job.PageName, page); err != nil {
+		return err
+	}
+	if err := s.writeSheet(r); err != nil {
+		return err
+	}
+	return r.WriteSums()
+}
+
+// Page returns the report of a job as HTML.
+func Page(r *job.Reader) ([]byte, error) {
+	s, err := read(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.page()
+}
+
+// source is all that a page is made of.
+type source struct {
+	report   *crawler.Report
+	manifest *job.Manifest
+	facts    *digest.Facts
+	list     problemList
+	leftOut  map[string]bool // host names, by an order of the operator
+
+	// Of a job that has not ended:
+	open   string // how it stands; "" if it has ended
+	alive  bool   // a process works on it
+	resume string // the command that resumes it
+}
+
+// read reads a job.
+func read(r *job.Reader) (s *source, err error) {
+	s = &source{}
+	if s.manifest, err = r.Manifest(); err != nil {
+		return nil, err
+	}
+	s.leftOut = leftOut(s.manifest)
+	s.list.table = newTable("url", "outcome", "reason", "status", "via", "error", "ended")
+	if s.manifest.Unfinished() {
+		return s, s.readUnfinished(r)
+	}
+	if s.report, err = r.Report(); err != nil {
+		return nil, err
+	}
+	s.facts, err = r.Facts(s.list.add)
+	return s, err
+}
+
+// pageData is the data of the page.
+type pageData struct {
+	Policy              string
+	Style               template.HTML
+	Title, When, Finish string
+	Agent, Contact      string
+	Unfinished          string // what the page covers of a crawl that has not ended
+	Verdict             verdict
+	Tiles               []tile
+	Got                 got
+	Polite              polite
+	Time                spent
+	Sites               []siteRow
+	SitesMore           string
+	Owners              []ownerRow
+	OwnersMore          string
+	Rules               []digest.Group
+	RulesMore           string
+	Problems            []problem
+	ProblemsMore        string
+	Sample              sample
+	How                 []fact
+	Changed             []changed
+	Settings            []fact
+	Counts              []countTable
+	Runs                []job.Run
+	Last                *job.Run
+}
+
+type fact struct{ Name, Value string }
+
+type tile struct{ Value, Name string }
+
+// page makes the page.
+func (s *source) page() ([]byte, error) {
+	d := pageData{
+		Policy: policy, Style: template.HTML("<style>" + style + "</style>"), //nolint:gosec // it is ours
+		Title: "Crawl of " + s.seedsText(), When: when(s.report.Started, s.report.Ended), Finish: s.finish(),
+		Agent: s.manifest.Settings["agent"], Contact: s.manifest.Settings["contact"],
+		Verdict: s.verdict(), Tiles: s.tiles(), Got: s.got(), Polite: s.polite(), Time: s.spent(), Sample: s.sample(),
+		How: s.how(), Changed: s.changed(), Settings: s.settings(), Counts: s.counts(), Runs: s.manifest.Runs, Last: s.manifest.Last(),
+	}
+	if s.open != "" {
+		d.Unfinished = s.covers()
+	}
+	d.Sites, d.SitesMore = s.sites()
+	d.Owners, d.OwnersMore = s.owners()
+	d.Rules, d.RulesMore = s.rules()
+	d.Problems, d.ProblemsMore = s.problems()
+	d.Runs = d.Runs[max(0, len(d.Runs)-mostRuns):]
+	var b bytes.Buffer
+	if err := reportPage.Execute(&b, &d); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	return hidden.Escape(b.Bytes()), nil
+}
+
+// Limits on what the page lists. The rest is in the files beside it.
+const (
+	mostRows     = 200 // sites
+	mostBars     = 40  // sites in a picture
+	mostRules    = 50
+	mostProblems = 50
+	mostRuns     = 50
+)
+
+//go:embed style.css
+var style string
+
+//go:embed page.tmpl
+var pageText string
+
+// policy lets the page do nothing but apply its own style.
+var policy = func() string {
+	sum := sha256.Sum256([]byte(style))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
+}()
+
+var reportPage = template.Must(template.New(job.PageName).Funcs(template.FuncMap{
+	"time": stamp, "num": num,
+	"other": func(hosts int) string { return plural(hosts-1, "other site") },
+	"web": func(url string) bool {
+		return strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://")
+	},
+}).Parse(pageText))
+
+// seedsText names what was crawled.
+func (s *source) seedsText() string {
+	var hosts []string
+	for _, seed := range s.manifest.Seeds {
+		host := seed
+		if _, rest, ok := strings.Cut(seed, "://"); ok {
+			host, _, _ = strings.Cut(rest, "/")
+		}
+		if !slices.Contains(hosts, host) && len(hosts) < 1000 {
+			hosts = append(hosts, host)
+		}
+	}
+	switch len(hosts) {
+	case 0:
+		return "nothing"
+	case 1:
+		return hosts[0]
+	}
+	return hosts[0] + " and " + plural(len(hosts)-1, "more site")
+}
+
+// finish says how the crawl ended.
+func (s *source) finish() string {
+	text := span(s.report.Elapsed.Duration)
+	if n := len(s.manifest.Runs); n > 1 {
+		text += ", in " + plural(n, "process") + "es"
+		text = strings.Replace(text, "processses", "processes", 1)
+	}
+	return text + " · " + finishText(s.report, s.open)
+}
+
+// verdict says whether the crawl was polite.
+type verdict struct {
+	Bad   bool
+	Text  string
+	Lines []string
+}
+
+func (s *source) verdict() verdict {
+	t := &s.facts.Total
+	if t.Early == 0 {
+		text := fmt.Sprintf("✓ Polite: %s to %s, none too early.", plural(t.Requests, "request"), plural(s.hostCount(), "site"))
+		if t.Pauses.Owed > 0 {
+			text += " Least pause observed ÷ owed: " + times(t.Pauses.Ratio) + "."
+		}
+		if s.facts.Unjudged > 0 {
+			text += fmt.Sprintf(" %s not judged here: amble verify does.", plural(s.facts.Unjudged, "request"))
+		}
+		if t.Requests == 0 {
+			text = "No request was made."
+		}
+		return verdict{Text: text}
+	}
+	v := verdict{Bad: true, Text: fmt.Sprintf("✗ Not polite: %s of %s too early, or against another rule of pace:", num(t.Early), plural(t.Requests, "request"))}
+	for _, e := range s.facts.Early[:min(5, len(s.facts.Early))] {
+		v.Lines = append(v.Lines, fmt.Sprintf("line %d of ledger.jsonl, %s: %s (%s)", e.Lines[0], cmp.Or(e.Host, "no single site"), e.Message, e.Invariant))
+	}
+	if t.Early > len(v.Lines) {
+		v.Lines = append(v.Lines, "all of them: amble verify")
+	}
+	return v
+}
+
+// hostCount is the number of hosts that were requested.
+func (s *source) hostCount() (n int) {
+	for i := range s.facts.Hosts {
+		if s.facts.Hosts[i].Requests > 0 {
+			n++
+		}
+	}
+	return n + s.facts.MoreHosts
+}
+
+func (s *source) tiles() []tile {
+	r, t := s.report, &s.facts.Total
+	with := 0
+	for i := range s.facts.Hosts {
+		if s.facts.Hosts[i].Pages() > 0 {
+			with++
+		}
+	}
+	pages := "pages fetched"
+	if n := errorPages(r); n > 0 {
+		pages += fmt.Sprintf("; %s with status 4xx or 5xx", plural(n, "answer"))
+	}
+	tiles := []tile{
+		{num(r.Pages), pages},
+		{num(s.hostCount()), fmt.Sprintf("sites requested, %s with pages", num(max(with, r.Hosts)))},
+		{num(t.Requests), fmt.Sprintf("requests, %s of them for robots.txt", num(t.Robots))},
+		{bytesText(t.Bytes), "received"},
+	}
+	if r.Bound.Duration > 0 && r.Elapsed.Duration >= r.Bound.Duration {
+		tiles = append(tiles, tile{fmt.Sprintf("%.2f ×", r.Elapsed.Seconds()/r.Bound.Seconds()), "the least time that politeness allows"})
+	}
+	left := leftText(r)
+	if r.Left > 0 {
+		left = num(r.Left) + " left: the sample is bounded"
+	}
+	return append(tiles, tile{num(s.facts.Known + r.Left), "URLs known, " + left})
+}

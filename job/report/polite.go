@@ -1,0 +1,239 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/job/digest"
+)
+
+// polite shows every request and every pause.
+type polite struct {
+	Text          string
+	Lanes         lanes
+	Keys          []keyEntry
+	Caption       string
+	Close         lanes
+	CloseCaption  string
+	Ratios        columns
+	RatiosCaption string
+}
+
+var laneKeys = []keyEntry{
+	{"ok", "page"}, {"bad", "4xx, 5xx or no answer"}, {"cd", "robots.txt"}, {"ra light", "kept away by Retry-After, back-off or a robots.txt that could not be fetched"},
+}
+
+// kinds are the classes of paths in a lane, in the order in which they are drawn.
+var kinds = [...]struct {
+	kind  digest.Kind
+	class string
+}{{digest.Held, "s-ra light"}, {digest.Page, "s-ok"}, {digest.Robots, "s-cd"}, {digest.Error, "s-bad"}, {digest.Early, "s-ra"}}
+
+func (s *source) polite() polite {
+	t := &s.facts.Total
+	p := polite{Keys: laneKeys, Text: fmt.Sprintf("Each mark is one request, as long as the answer took; what lies between the marks is what the crawler left the site alone. It owed each site %s from the end of one request to the start of the next, and longer where a site wanted that or was in trouble.", orText(s.manifest.Settings["delay"]))}
+	if t.Requests == 0 {
+		p.Text = "There was no request."
+		return p
+	}
+	hosts, exact := s.laned(), t.Requests-t.Cut <= len(s.facts.Opening)
+	p.Lanes, p.Caption = s.binLanes(hosts), "The whole crawl; sites in the order in which they ended. "
+	if exact {
+		p.Lanes = s.exactLanes("Requests of each site over the whole crawl", hosts, s.facts.First, s.facts.Last)
+	} else {
+		p.Caption += fmt.Sprintf("A mark is at least %s wide: single pauses are seen below. ", span(s.facts.Bin))
+	}
+	if more := len(s.facts.Hosts) + s.facts.MoreHosts - len(hosts); more > 0 {
+		p.Caption += plural(more, "more site") + " with fewer requests."
+	}
+	p.Close, p.CloseCaption = s.closeUp(hosts)
+	p.Ratios, p.RatiosCaption = s.ratios()
+	return p
+}
+
+func orText(delay string) string {
+	if d, err := time.ParseDuration(delay); err == nil {
+		return span(d)
+	}
+	return "no pause"
+}
+
+// laned returns the hosts that have a lane: those with the most requests, in the order in which they ended.
+func (s *source) laned() []string {
+	var hosts []*digest.Host
+	for i := range s.facts.Hosts[:min(mostBars, len(s.facts.Hosts))] {
+		if h := &s.facts.Hosts[i]; h.Requests > 0 {
+			hosts = append(hosts, h)
+		}
+	}
+	slices.SortStableFunc(hosts, func(a, b *digest.Host) int { return a.Last.Compare(b.Last) })
+	names := make([]string, len(hosts))
+	for i, h := range hosts {
+		names[i] = h.Name
+	}
+	return names
+}
+
+// binLanes draws the lanes by their bins.
+func (s *source) binLanes(hosts []string) lanes {
+	bins := 1
+	by := map[string]*digest.Lane{}
+	for i := range s.facts.Lanes {
+		l := &s.facts.Lanes[i]
+		by[l.Host] = l
+	}
+	for _, h := range hosts {
+		if l := by[h]; l != nil {
+			bins = max(bins, l.First+len(l.Bins))
+		}
+	}
+	scale := (pictureWidth - margin - 10) / float64(bins)
+	p := newLanes("Requests of each site over the whole crawl", hosts, time.Duration(bins)*s.facts.Bin, 0)
+	for i, h := range hosts {
+		if l := by[h]; l != nil {
+			p.Rows[i].At = fmt.Sprintf("translate(%v %v) scale(%.3f 1)", margin, p.Rows[i].Text-5, scale)
+			p.Rows[i].Paths = binPaths(l)
+		}
+	}
+	return p
+}
+
+// binPaths draws runs of equal bins.
+func binPaths(l *digest.Lane) (paths []lanePath) {
+	for _, k := range kinds {
+		var b strings.Builder
+		at := 0 // where the pen is
+		for i := 0; i < len(l.Bins); i++ {
+			if l.Bins[i]&k.kind == 0 {
+				continue
+			}
+			from := i
+			for i+1 < len(l.Bins) && l.Bins[i+1]&k.kind != 0 {
+				i++
+			}
+			if b.Len() == 0 {
+				fmt.Fprintf(&b, "M%d 0h%d", l.First+from, i+1-from)
+			} else {
+				fmt.Fprintf(&b, "m%d 0h%d", from-at, i+1-from)
+			}
+			at = i + 1
+		}
+		if b.Len() > 0 {
+			paths = append(paths, lanePath{k.class, b.String()})
+		}
+	}
+	return paths
+}
+
+// newLanes returns empty lanes over so long a time.
+func newLanes(title string, hosts []string, took time.Duration, from float64) lanes {
+	p := lanes{Title: title, Height: 20 + laneHeight*len(hosts), Ticks: ticksOf(max(took.Seconds(), 0.001), from)}
+	names := make([]string, len(hosts))
+	for i, h := range hosts {
+		p.Rows = append(p.Rows, laneRow{Name: short(h), Text: 34 + laneHeight*i, At: fmt.Sprintf("translate(%v %v)", margin, 29+laneHeight*i)})
+		names[i] = site(h)
+	}
+	p.Label = fmt.Sprintf("%s: a lane for each of %s, over %s", title, plural(len(hosts), "site"), span(took))
+	return p
+}
+
+// exactLanes draws single requests, of a period.
+func (s *source) exactLanes(title string, hosts []string, from, to time.Time) lanes {
+	took := max(to.Sub(from), time.Millisecond)
+	p := newLanes(title, hosts, took, from.Sub(s.facts.First).Seconds())
+	row := map[string]int{}
+	for i, h := range hosts {
+		row[h] = i
+	}
+	scale := (pictureWidth - margin - 10) / took.Seconds()
+	paths := make([][len(kinds)]strings.Builder, len(hosts))
+	for _, m := range s.facts.Opening {
+		i, ok := row[m.Host]
+		if !ok || m.Start.Add(m.Took).Before(from) || m.Start.After(to) {
+			continue
+		}
+		x := max(0, m.Start.Sub(from).Seconds()*scale)
+		w := min(max(1, m.Took.Seconds()*scale), pictureWidth-margin-x)
+		for k := range kinds {
+			if m.Kind&kinds[k].kind != 0 {
+				fmt.Fprintf(&paths[i][k], "M%s 0h%s", decimal(x), decimal(w))
+			}
+		}
+		if owed := min(m.Owed, m.Pause); m.Held && owed > 0 {
+			begin := max(0, (m.Start.Sub(from)-m.Pause).Seconds()*scale)
+			fmt.Fprintf(&paths[i][0], "M%s 0h%s", decimal(begin), decimal(min(owed.Seconds()*scale, x-begin)))
+		}
+	}
+	for i := range paths {
+		for k := range kinds {
+			if d := paths[i][k].String(); d != "" {
+				p.Rows[i].Paths = append(p.Rows[i].Paths, lanePath{kinds[k].class, d})
+			}
+		}
+	}
+	return p
+}
+
+// closeUp draws a time in which single pauses can be seen: twenty of the pauses that the operator chose, at a moment when many
+// sites were requested.
+func (s *source) closeUp(hosts []string) (lanes, string) {
+	marks := s.facts.Opening
+	delay, err := time.ParseDuration(s.manifest.Settings["delay"])
+	if err != nil || delay <= 0 {
+		delay = 500 * time.Millisecond
+	}
+	took := 20 * delay
+	if len(marks) < 3 || s.facts.Last.Sub(s.facts.First) < 2*took {
+		return lanes{}, ""
+	}
+	from := busiest(marks, took)
+	wanted := map[string]bool{}
+	for _, m := range marks {
+		if !m.Start.Before(from) && m.Start.Before(from.Add(took)) {
+			wanted[m.Host] = true
+		}
+	}
+	hosts = slices.DeleteFunc(slices.Clone(hosts), func(h string) bool { return !wanted[h] })
+	p := s.exactLanes(fmt.Sprintf("Requests of each site in %s", span(took)), hosts, from, from.Add(took))
+	return p, fmt.Sprintf("%s of it, from %s: single answers and single pauses can be seen.", span(took), span(from.Sub(s.facts.First).Round(time.Second)))
+}
+
+// busiest returns the beginning of a period of this length in which as many requests as possible begin.
+func busiest(marks []digest.Mark, took time.Duration) time.Time {
+	sorted := slices.Clone(marks)
+	slices.SortFunc(sorted, func(a, b digest.Mark) int { return a.Start.Compare(b.Start) })
+	best, most, j := sorted[0].Start, 0, 0
+	for i := range sorted {
+		for sorted[i].Start.Sub(sorted[j].Start) >= took {
+			j++
+		}
+		if n := i - j + 1; n > most {
+			best, most = sorted[j].Start, n
+		}
+	}
+	return best
+}
+
+// ratioNames are the names of the buckets of ratios.
+var ratioNames = [...]string{"< 1: too early", "1 to 1.001", "to 1.01", "to 1.1", "to 1.5", "to 2", "to 5", "over 5"}
+
+// ratios draws how pauses compare with what was owed.
+func (s *source) ratios() (columns, string) {
+	p := &s.facts.Total.Pauses
+	if p.Owed == 0 {
+		return columns{}, ""
+	}
+	var all []columnFacts
+	for i, n := range p.Ratios {
+		class := "ok"
+		if i == 0 {
+			class = "bad"
+		}
+		all = append(all, columnFacts{class, n, ratioNames[i]})
+	}
+	c := drawColumns("Pauses by observed ÷ owed", 1080, 190, all)
+	return c, fmt.Sprintf("%s by observed ÷ owed. Left of 1 would be impolite; far right of 1 the site was left alone longer than was owed. "+
+		"What is owed is computed by the checker of amble verify, which shares no code with the crawler, and taken from the ledger where that says more.", plural(p.Owed, "pause"))
+}

@@ -1,0 +1,328 @@
+package report
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/hidden"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/job/digest"
+)
+
+// sheetSchema names the version of the data sheet's form. It changes when a field changes its meaning or is removed; new
+// fields do not change it.
+const sheetSchema = "amble.datasheet/1"
+
+// sheet is the data sheet of a crawl: what others must know before they use its data. Times are in seconds.
+type sheet struct {
+	Schema     string                  `json:"schema"`
+	Answers    []answer                `json:"answers"`
+	Frame      sheetFrame              `json:"frame"`
+	Bounds     map[string]string       `json:"bounds"` // those in force
+	Finish     string                  `json:"finish"`
+	Order      sheetOrder              `json:"order"`
+	Who        sheetWho                `json:"who"`
+	When       sheetWhen               `json:"when"`
+	Where      []string                `json:"where"` // machines, as they call themselves
+	Got        sheetGot                `json:"got"`
+	Unseen     []unseen                `json:"unseen"` // the largest first
+	Censored   []censored              `json:"censored"`
+	Robots     sheetRobots             `json:"robots"`
+	Usage      map[string]int          `json:"usage"` // visits by what their sites say of a use
+	Duplicates sheetDuplicates         `json:"duplicates"`
+	Politeness sheetPoliteness         `json:"politeness"`
+	Cost       sheetCost               `json:"cost"`
+	Versions   sheetVersions           `json:"versions"`
+	Files      map[string]job.FileFact `json:"files"`    // as the last process left them
+	Settings   map[string]string       `json:"settings"` // all of them
+	Repeat     []string                `json:"repeat"`   // commands
+}
+
+type sheetFrame struct {
+	Seeds  int      `json:"seeds"`
+	First  []string `json:"first"`  // seeds, at most 20
+	SHA256 string   `json:"sha256"` // of all seeds, each with a line feed
+	Scope  string   `json:"scope"`
+	Depth  string   `json:"depth"`
+	Known  int      `json:"known"` // URLs that were found, and had an outcome or were left
+
+	Sample *sheetSample `json:"sample,omitempty"` // nil if links were followed
+}
+
+// sheetSample is a draw from sitemaps.
+type sheetSample struct {
+	Draw   string             `json:"draw"` // N:SEED
+	Listed int                `json:"listed"`
+	Drawn  int                `json:"drawn"`
+	Sites  []crawler.SiteDraw `json:"sites"`
+}
+
+func (s *source) drawn() *sheetSample {
+	d := &sheetSample{Draw: s.manifest.Settings["sample"], Sites: s.report.Draws}
+	for _, h := range d.Sites {
+		d.Listed, d.Drawn = d.Listed+h.Listed, d.Drawn+h.Drawn
+	}
+	if len(d.Sites) == 0 {
+		return nil
+	}
+	return d
+}
+
+// sheetOrder says in which order pages were fetched, and whether a second crawl that got the same answers would have fetched the same pages.
+type sheetOrder struct {
+	Order string   `json:"order"`
+	Same  bool     `json:"same_sample"`
+	If    string   `json:"provided,omitempty"`
+	Not   []string `json:"not_because,omitempty"`
+}
+
+type sheetWho struct {
+	Agent   string    `json:"agent"`
+	Contact string    `json:"contact"`
+	Runs    []job.Run `json:"runs"` // the last 50 at most
+}
+
+type sheetWhen struct {
+	Created time.Time `json:"created"`
+	First   time.Time `json:"first_request,omitzero"`
+	Last    time.Time `json:"last_answer,omitzero"`
+	Active  float64   `json:"seconds"`           // in which a process worked on it
+	Bound   float64   `json:"bound_s,omitempty"` // the least time that politeness allows
+}
+
+type sheetGot struct {
+	Pages    int            `json:"pages"`
+	Hosts    int            `json:"hosts"` // with a request
+	Bytes    int64          `json:"bytes"` // of pages, decoded
+	Outcomes map[string]int `json:"outcomes"`
+	Left     int            `json:"left"`
+}
+
+// unseen counts URLs that were known and whose page is not in the data.
+type unseen struct {
+	Cause string `json:"cause"` // a reason code, "left" or "status_" and a status
+	Means string `json:"means"`
+	URLs  int    `json:"urls"`
+}
+
+type censored struct {
+	Host  string `json:"host"`
+	State string `json:"state"`
+	Pages int    `json:"pages"`
+}
+
+type sheetRobots struct {
+	Requests    int         `json:"requests"`
+	Hosts       int         `json:"hosts"`       // whose robots.txt was requested
+	Unreachable int         `json:"unreachable"` // of them, those where the last request was not answered or with 429 or 5xx
+	Refused     int         `json:"refused_urls"`
+	Share       float64     `json:"refused_share"` // of the URLs known
+	Rules       []sheetRule `json:"rules"`         // that refused most, at most 50
+	Overrides   []string    `json:"overrides,omitempty"`
+}
+
+type sheetRule struct {
+	Rule  string `json:"rule"`
+	Where string `json:"where,omitempty"`
+	URLs  int    `json:"urls"`
+}
+
+type sheetDuplicates struct {
+	Same    int `json:"same_body"`
+	Near    int `json:"near"`
+	Refused int `json:"not_followed"` // with the outcome duplicate
+}
+
+type sheetPoliteness struct {
+	Requests int     `json:"requests"`
+	Judged   int     `json:"pauses_judged"`
+	Ratio    float64 `json:"least_ratio,omitempty"` // the smallest of observed ÷ owed
+	Early    int     `json:"early"`
+	Unjudged int     `json:"unjudged,omitempty"`
+}
+
+type sheetCost struct {
+	Requests     int            `json:"requests"`
+	Retries      int            `json:"retries"`
+	Bytes        int64          `json:"bytes"`
+	Connections  int            `json:"connections"`
+	Server       float64        `json:"server_seconds"`
+	TooMany      int            `json:"answers_429"`
+	ServerErrors int            `json:"answers_5xx"`
+	Walls        map[string]int `json:"walls,omitempty"` // answers that are a challenge of a bot wall, by its name
+}
+
+type sheetVersions struct {
+	Software  string            `json:"software"`
+	Build     string            `json:"build,omitempty"`
+	Toolchain string            `json:"toolchain"` // of the program that wrote the data sheet
+	Modules   map[string]string `json:"modules"`   // of the same program, with their sums
+}
+
+// mostSeeds is how many seeds are listed.
+const mostSeeds = 20
+
+// sheet makes the data sheet; written is what was there before, with answers.
+func (s *source) sheet(written []byte) (*sheet, error) {
+	answers, err := answersIn(written)
+	if err != nil {
+		return nil, err
+	}
+	m, r, t, set := s.manifest, s.report, &s.facts.Total, s.manifest.Settings
+	d := &sheet{
+		Schema: sheetSchema, Answers: answers, Bounds: map[string]string{}, Finish: string(r.Finish), Settings: set, Files: m.Outputs,
+		Frame: sheetFrame{len(m.Seeds), m.Seeds[:min(mostSeeds, len(m.Seeds))], sumOf(m.Seeds), set["scope"], set["depth"], s.facts.Known + r.Left, s.drawn()},
+		Order: s.order(),
+		Who:   sheetWho{set["agent"], set["contact"], m.Runs[max(0, len(m.Runs)-mostRuns):]},
+		When:  sheetWhen{m.Created.UTC(), s.facts.First.UTC(), s.facts.Last.UTC(), r.Elapsed.Seconds(), r.Bound.Seconds()},
+		Got:   sheetGot{t.Pages(), s.hostCount(), t.Size, t.Outcomes, r.Left},
+		Usage: t.Usage, Duplicates: sheetDuplicates{t.Same, t.Near, t.Outcomes["duplicate"]},
+		Politeness: sheetPoliteness{t.Requests, t.Pauses.Owed, t.Pauses.Ratio, t.Early, s.facts.Unjudged},
+		Cost:       sheetCost{t.Requests, t.Retries, t.Bytes, r.Connections, t.Server.Seconds(), t.TooMany, t.Classes[5], t.Walls},
+		Versions:   versions(m), Robots: s.robots(), Unseen: s.unseen(), Censored: s.censoredHosts(), Repeat: s.repeat(),
+	}
+	for _, key := range []string{"max-pages", "max-per-host", "max-bytes", "max-time", "depth", "max-body", "retries"} {
+		if v := set[key]; v != "" && v != "none" {
+			d.Bounds[key] = v
+		}
+	}
+	for _, run := range m.Runs {
+		where := fmt.Sprintf("%s (%s/%s)", cmp.Or(run.Host.Name, "without a name"), run.Host.OS, run.Host.Arch)
+		if !slices.Contains(d.Where, where) && len(d.Where) < mostSeeds {
+			d.Where = append(d.Where, where)
+		}
+	}
+	return d, nil
+}
+
+// sumOf is the hash of lines.
+func sumOf(lines []string) string {
+	h := sha256.New()
+	for _, l := range lines {
+		_, _ = io.WriteString(h, l+"\n") // it never fails
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// versions says what made the crawl, and what this process is, which is the same program unless the sheet is written later. The Go
+// version of each process is in its run.
+func versions(m *job.Manifest) sheetVersions {
+	last := m.Last()
+	v := sheetVersions{Software: last.Software, Build: last.Build, Modules: map[string]string{}}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v.Toolchain = info.GoVersion
+		for _, dep := range info.Deps {
+			if dep.Replace != nil {
+				dep = dep.Replace
+			}
+			v.Modules[dep.Path] = strings.TrimSpace(dep.Version + " " + dep.Sum)
+		}
+	}
+	return v
+}
+
+// unseen lists why pages that are known are not in the data.
+func (s *source) unseen() []unseen {
+	t := &s.facts.Total
+	list := []unseen{}
+	for reason, n := range t.Reasons {
+		if strings.HasPrefix(reason, "redirect") || reason == crawler.ReasonSample { // no page of its own
+			continue
+		}
+		list = append(list, unseen{Cause: reason, Means: reasonText(reason), URLs: n})
+	}
+	for status, n := range t.Statuses {
+		list = append(list, unseen{Cause: fmt.Sprintf("status_%d", status), Means: fmt.Sprintf("answered with status %d", status), URLs: n})
+	}
+	if s.report.Left > 0 {
+		list = append(list, unseen{Cause: "left", Means: "queued, and not requested when the crawl ended", URLs: s.report.Left})
+	}
+	slices.SortFunc(list, func(a, b unseen) int { return cmp.Or(b.URLs-a.URLs, cmp.Compare(a.Cause, b.Cause)) })
+	return list
+}
+
+func (s *source) censoredHosts() []censored {
+	list := []censored{}
+	for i := range s.facts.Hosts {
+		h := &s.facts.Hosts[i]
+		if state, _ := s.state(h); !seenToTheEnd(state) {
+			list = append(list, censored{site(h.Name), state, h.Pages()})
+		}
+	}
+	return list
+}
+
+func (s *source) robots() sheetRobots {
+	t := &s.facts.Total
+	r := sheetRobots{Requests: t.Robots, Refused: t.Reasons["robots_disallow"], Rules: []sheetRule{}}
+	if known := s.facts.Known + s.report.Left; known > 0 {
+		r.Share = float64(r.Refused) / float64(known)
+	}
+	for i := range s.facts.Hosts {
+		if h := &s.facts.Hosts[i]; !h.Rules.At.IsZero() {
+			r.Hosts++
+			if h.Rules.Failed > 0 {
+				r.Unreachable++
+			}
+		}
+	}
+	refusing := slices.DeleteFunc(slices.Clone(s.facts.Rules), func(g digest.Group) bool { return g.Reason != "robots_disallow" })
+	for _, g := range refusing[:min(mostRules, len(refusing))] {
+		r.Rules = append(r.Rules, sheetRule{g.Rule, g.Where, g.Count})
+	}
+	for _, o := range s.report.Overrides {
+		r.Overrides = append(r.Overrides, o.Origin+": "+o.Reason)
+	}
+	return r
+}
+
+// repeat lists the commands that check and repeat the crawl.
+func (s *source) repeat() []string {
+	list := []string{"sha256sum -c " + job.SumsName, "amble verify ."}
+	if len(s.manifest.Program) > 0 {
+		return append(list, "the program that made the crawl: it sets "+and(s.manifest.Program...)+", which no setting can say")
+	}
+	return append(list, "amble crawl --config job.yaml -o ../again")
+}
+
+// writeSheet writes the data sheet.
+func (s *source) writeSheet(r *job.Reader) error {
+	written, err := r.Written(job.SheetName)
+	if err != nil {
+		return err
+	}
+	d, err := s.sheet(written)
+	if err != nil {
+		return err
+	}
+	b, err := d.data()
+	if err != nil {
+		return err
+	}
+	if err := r.Replace(job.SheetDataName, b); err != nil {
+		return err
+	}
+	return r.Replace(job.SheetName, d.markdown())
+}
+
+// data returns the data sheet for programs.
+func (d *sheet) data() ([]byte, error) {
+	b, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("data sheet: %w", err)
+	}
+	return append(hidden.Escape(b), '\n'), nil
+}
+
+// sortedKeys are the keys of a map of texts.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,23 @@
+package report
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/amble-crawler/amble/job/digest"
+)
+
+// TestNoTimeIsLost: whatever a pause was owed to is one of the causes that are drawn.
+func TestNoTimeIsLost(t *testing.T) {
+	for _, name := range digest.Clauses() {
+		drawn := 0
+		for _, c := range causes {
+			if slices.Contains(c.clauses, name) {
+				drawn++
+			}
+		}
+		if name != "" && drawn != 1 {
+			t.Errorf("pauses owed to %s are drawn %d times", name, drawn)
+		}
+	}
+}

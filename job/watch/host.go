@@ -1,0 +1,95 @@
+package watch
+
+import (
+	"math"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/job/recrawl"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// host holds the pages of one host.
+type host struct {
+	name  string
+	sched *recrawl.Schedule
+	pages []*ref // by their number in the schedule
+	// next is when the schedule is to be asked again.
+	next time.Time
+	// turn is when the next page that is not known yet may be requested.
+	turn time.Time
+	step time.Duration // between two such turns
+}
+
+// ref is a page that is known.
+type ref struct {
+	url    weburl.URL
+	host   *host
+	number int
+	depth  int
+	past   crawler.Past
+	last   time.Time // of the visit that past is of
+	gone   bool
+}
+
+// siteMap is a sitemap that is known.
+type siteMap struct {
+	url   weburl.URL
+	last  time.Time
+	out   bool // queued again
+	moved bool // it is not requested again; what it moved to is
+}
+
+// hostOf returns the host of a URL. The caller holds the lock.
+func (w *Watch) hostOf(u weburl.URL) *host {
+	h := w.hosts[u.Host()]
+	if h == nil {
+		c := recrawl.Config{Budget: float64(w.cfg.Budget)}
+		h = &host{name: u.Host(), sched: recrawl.New(c)}
+		h.step = recrawl.Duration(1 / (float64(w.cfg.Budget) * recrawl.DefaultDiscovery))
+		w.hosts[h.name], w.order = h, append(w.order, h)
+	}
+	return h
+}
+
+// add adds a page. The caller holds the lock.
+func (w *Watch) add(key weburl.Key, u weburl.URL, depth int, at time.Time) *ref {
+	h := w.hostOf(u)
+	r := &ref{url: u, host: h, depth: depth, number: h.sched.Add(u.PathQuery(), at)}
+	h.pages = append(h.pages, r)
+	w.pages[key] = r
+	w.known++
+	h.next = time.Time{}
+	return r
+}
+
+// full reports whether the limits of the job allow for no further page of a host.
+func (w *Watch) full(u weburl.URL) bool {
+	l := &w.limits
+	return l.Pages > 0 && w.known >= l.Pages || l.PagesPerHost > 0 && len(w.hostOf(u).pages) >= l.PagesPerHost
+}
+
+// mapsEvery returns the time between two visits to each of n sitemaps of a host: they take at most a third of the requests
+// for what is not known.
+func (h *host) mapsEvery(n int) time.Duration { return max(6*time.Hour, 3*h.step*time.Duration(n)) }
+
+func (h *host) status(used int) HostStatus {
+	s := HostStatus{Host: h.name, Used: used, Signals: h.sched.Signals()}
+	var sum float64
+	for i, r := range h.pages {
+		p := h.sched.Page(i)
+		if p.Gone {
+			s.Gone++
+			continue
+		}
+		s.Pages++
+		sum += recrawl.Freshness(p.Rate, p.Frequency)
+		if p.TooFast {
+			if s.Fast++; len(s.TooFast) < MostNamed {
+				s.TooFast = append(s.TooFast, r.url.String())
+			}
+		}
+	}
+	s.Estimate = sum / math.Max(1, float64(s.Pages))
+	return s
+}

@@ -1,0 +1,35 @@
+// Command shares says what part of a CPU profile each duty of a crawl takes. It reads the text that
+// go tool pprof -traces writes:
+//
+//	go test -run XXX -bench 'Crawl/page=30KB$' -benchtime 30x -cpuprofile cpu.out -o bench.test ./tools/bench -alone
+//	go tool pprof -traces bench.test cpu.out | go run ./tools/bench/shares
+//
+// A sample belongs to the duty of the innermost frame that has one, so that what the run-time system
+// does for a caller, allocation and copying, is the caller's. Collecting garbage is a duty of its own,
+// also where an allocation has to help. With -page, the CPU time of a page in microseconds, shares are
+// also shown as microseconds.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+func main() {
+	page := flag.Float64("page", 0, "CPU `microseconds` of a page, to be divided by the shares")
+	flag.Parse()
+	if err := run(os.Stdin, os.Stdout, *page); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(r io.Reader, w io.Writer, page float64) error {
+	spent, err := read(r)
+	if err != nil {
+		return err
+	}
+	return spent.write(w, page)
+}

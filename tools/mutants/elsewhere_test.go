@@ -1,0 +1,108 @@
+package mutants
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// elsewhere holds protections that have nothing to do with politeness: without each, a test of the packages must fail.
+var elsewhere = [][]mutant{revisits, schedules, mirrors}
+
+// seenBy says which tests must see the mutants of a table, by the directory of the table's first file.
+var seenBy = map[string]string{
+	"watch":             "^Test(Watch|WatchDiscovers|KilledWatches|WatchToBeKilled|GoneAndBack|SignalsAreRecalled)$",
+	"recrawl":           "Schedule|Signals|Pages|History",
+	"job/export/mirror": ".",
+}
+
+// revisits are protections of watches.
+var revisits = []mutant{
+	// The budget.
+	{"a host has no budget", "watch/budget.go", "&budget{most: most,", "&budget{most: 1 << 30,", 0, false, nil},
+	{"a request counts for half a day", "watch/budget.go", "now.Sub(s.ends[n]) >= day", "now.Sub(s.ends[n]) >= day/2", 0, false, nil},
+	{"requests of earlier processes do not count", "watch/budget.go", "			b.ended(host, at)\n		}\n		clear(open)", "			_, _ = at, host\n		}\n		clear(open)", 0, false, nil},
+	{"answered requests of earlier processes do not count", "watch/budget.go", "			if host, ok := open[e.ID]; ok {", "			if host, ok := open[e.ID]; ok && host == \"\" {", 0, false, nil},
+	{"a request that a kill cut off counts anew at each start", "watch/budget.go", "if e.Run != run && !at.IsZero() {", "if run == \"\" && !at.IsZero() {", 0, false, nil},
+	{"new pages come all at once", "watch/queue.go", "	h.turn = turn.Add(h.step)", "	h.turn = turn", 0, false, nil},
+	{"the limits of the job do not hold", "watch/queue.go", "if c.Kind != frontier.KindSitemap && w.full(c.URL) {", "if false {", 0, false, nil},
+	// Nothing is sent twice without need.
+	{"requests are not conditional", "watch/learn.go", "	r.past = crawler.Past{Validators: s.valid, SHA256: sum}", "	r.past = crawler.Past{SHA256: sum}", 0, false, nil},
+	{"a page that is gone is requested on condition", "watch/learn.go", "		r.gone, r.past = true, crawler.Past{}", "		r.gone = true", 0, false, nil},
+	// What is found is told once, and outlives a kill.
+	{"changes are not part of the visit", "watch/learn.go", "	return v.Emit(c)\n", "	return nil\n", 0, false, nil},
+	{"a page that is gone is gone at each visit", "watch/learn.go", "		if !r.gone {\n", "		if true {\n", 0, false, nil},
+	{"visits are forgotten", "watch/learn.go", "	w.note(&s)\n	w.announced(said.Announced)", "	w.announced(said.Announced)", 0, false, nil},
+	{"announcements are forgotten", "watch/learn.go", "	if len(news) == 0 {", "	if true {", 0, false, nil},
+	{"what signals missed is forgotten", "watch/learn.go", "		missed: said.Signal == Missed,\n", "", 0, false, nil},
+	{"a sitemap that is read again is a page", "watch/learn.go", "	if w.maps[w.profile.Key(u)] != nil {\n", "	if false {\n", 0, false, nil},
+}
+
+// schedules are protections of schedules.
+var schedules = []mutant{
+	{"pages are due as fast as one asks", "recrawl/schedule.go", "	if now.Before(s.slot) {", "	if false {", 0, false, nil},
+	{"a page is visited twice at once", "recrawl/schedule.go", "	s.pages[first].out = true", "	s.pages[first].out = false", 0, false, nil},
+	{"a page is requested again at once", "recrawl/schedule.go", "	if least := p.tried.Add(s.cfg.Shortest); from.Before(least) {", "	if least := p.tried; from.Before(least) {", 0, false, nil},
+	{"pages that change fast are forgotten", "recrawl/schedule.go", "	least, most := s.cfg.Floor*budget/n,", "	least, most := 1e-9/n,", 0, false, nil},
+	{"old news are news", "recrawl/schedule.go", "!changed.After(p.last) || ", "", 0, false, nil},
+	{"signals that are wrong are believed", "recrawl/signals.go", " && s.Precision() >= 0.5", "", 0, false, nil},
+	{"a page of the moment changes each minute", "recrawl/schedule.go", "		age = max(age, s.cfg.Shortest)\n", "", 0, false, nil},
+	{"a history grows without end", "recrawl/history.go", "	if len(h.spells) == MaxSpells {", "	if false {", 0, false, nil},
+}
+
+// mirrors are protections of mirrors: of those who keep their files, and of what the files lead to.
+var mirrors = []mutant{
+	{"hidden files", "job/export/mirror/names.go", "case i == 0 && r == '.':", "case i < 0:", 0, false, nil},
+	{"control characters in names", "job/export/mirror/names.go", "case r < ' ' || ", "case ", 0, false, nil},
+	{"separators in names", "job/export/mirror/names.go", "`<>:\"/\\|?*`", "`<>:\"|?*`", 0, false, nil},
+	{"names that Windows has not", "job/export/mirror/names.go", "`<>:\"/\\|?*`", "`/\\`", 0, false, nil},
+	{"marks that hide a name's ending", "job/export/mirror/names.go", "r > 0x7e && (hidden.Is(r) || !unicode.IsPrint(r)):", "false:", 0, false, nil},
+	{"endings that Windows drops", "job/export/mirror/names.go", "name[last] == '.' || name[last] == ' '", "false", 0, false, nil},
+	{"devices", "job/export/mirror/names.go", "name == \"\" || device(strings.TrimRight(stem, \" \"))", "name == \"\" || stem == name+name", 0, false, nil},
+	{"directories without a name", "job/export/mirror/names.go", "name == \"\" || device(", "device(", 0, false, nil},
+	{"long names of directories", "job/export/mirror/names.go", "	if len(s) > maxName {", "	if false {", 0, false, nil},
+	{"long names of files", "job/export/mirror/names.go", "	if len(name) > maxName {", "	if false {", 0, false, nil},
+	{"long names that are equal", "job/export/mirror/names.go", "	sum := sha256.Sum256([]byte(s))\n	cut", "	sum := sha256.Sum256(nil)\n	cut", 0, false, nil},
+	{"half a character", "job/export/mirror/names.go", "	for cut > 0 && !utf8.RuneStart(s[cut]) {", "	for false {", 0, false, nil},
+	{"long paths", "job/export/mirror/names.go", "p == aside || len(full) > maxPath", "p == aside", 0, false, nil},
+	{"bytes that are no text", "job/export/mirror/names.go", "	if !utf8.Valid(b) {", "	if false {", 0, false, nil},
+	{"an ending that a server runs", "job/export/mirror/names.go", "		first = unknown", "		return strings.TrimSuffix(name, own), own", 0, false, nil},
+	{"an ending that a browser runs", "job/export/mirror/names.go", "|| active(e.mediaType)) {", ") {", 0, false, nil},
+	{"upper and lower case", "job/export/mirror/mirror.go", "	name = folded(name)\n", "", 0, false, nil},
+	{"composition", "job/export/mirror/names.go", "norm.NFKC.String(path)", "path", 0, false, nil},
+	{"a file where a directory is", "job/export/mirror/mirror.go", "	if _, there := m.taken[hash(name)]; there {", "	if m.taken[hash(name)] {", 0, false, nil},
+	{"a directory where a file is", "job/export/mirror/mirror.go", "		if isFile {\n", "		if isFile && !there {\n", 0, false, nil},
+	{"an older file is overwritten", "job/export/mirror/mirror.go", "os.O_CREATE|os.O_EXCL|os.O_WRONLY", "os.O_CREATE|os.O_TRUNC|os.O_WRONLY", 0, false, nil},
+	{"a directory outside the mirror", "job/export/mirror/mirror.go", "m.root.MkdirAll(filepath.Dir(name), 0o755)", "os.MkdirAll(filepath.Join(m.x.Path, filepath.Dir(name)), 0o755)", 0, false, nil},
+	{"a fragment that ends an attribute", "job/export/mirror/mirror.go", "fragmentEscaper.Replace(fragment)", "fragment", 0, false, nil},
+	{"a name that ends a reference", "job/export/mirror/mirror.go", "strings.ReplaceAll(url.QueryEscape(s), \"+\", \"%20\")", "s", 0, false, nil},
+	{"links of a charset that is not ASCII", "job/export/mirror/mirror.go", "		case !superset(p.Charset):", "		case false:", 0, false, nil},
+	{"a base that leads elsewhere", "job/export/mirror/mirror.go", "			r.base, r.moved = b, true\n", "			_ = b\n", 0, false, nil},
+	{"a reference that ends its style", "job/export/mirror/rewrite.go", "cssEscaper.Replace(becomes)", "becomes", 0, false, nil},
+}
+
+// TestElsewhere expects tests of other packages to fail for each mutant of theirs. Without -mutants.all it only looks for the
+// lines.
+func TestElsewhere(t *testing.T) {
+	for _, table := range elsewhere {
+		dir := path.Dir(table[0].file)
+		if slices.ContainsFunc(table, func(m mutant) bool { return path.Dir(m.file) != dir }) {
+			t.Fatalf("a table with files of several directories, one is %s", dir)
+		}
+		for i, m := range table {
+			mutated(t, m.file, map[int]mutant{i + 1: m})
+		}
+		if !*every {
+			continue
+		}
+		bin := compile(t, overlay(t, table), "./"+dir)
+		for i, m := range table {
+			t.Run(dir+"/"+strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
+				if failed, _ := execute(t, i+1, bin, dir, "-test.run="+seenBy[dir]); !failed {
+					t.Errorf("no test of %s notices: %s", dir, m.name)
+				}
+			})
+		}
+	}
+}
