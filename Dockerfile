@@ -1,6 +1,7 @@
 # The command in an image with nothing else: docker build -t amble .
 FROM golang:1.26 AS build
 WORKDIR /src
+ENV GOWORK=off
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .

@@ -218,7 +218,7 @@ func TestVersionsNameTheSchemas(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed, used := regexp.MustCompile("`(amble\\.[a-z]+/[0-9]+)`").FindAllStringSubmatch(string(doc), -1), map[string]bool{}
-	for _, dir := range []string{"", "*/", "*/*/"} {
+	for _, dir := range []string{"", "*/", "*/*/", "*/*/*/"} {
 		files, err := filepath.Glob(filepath.Join(root, dir+"*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -23,9 +23,8 @@ const module = "github.com/amble-crawler/amble"
 
 // rooms lists the top-level folders from the ground up. An import of a room that stands further right is upward.
 var rooms = []string{
-	"internal", "weburl", "crawltest", "identity", "robots", "politeness", "fetcher", "extract", "frontier", "sink",
-	"draw", "render", "crawler", "plan", "metrics", "recrawl", "watch", "job", "report", "export", "cluster", "cmd",
-	"examples", "docs",
+	"internal", "weburl", "crawltest", "robots", "identity", "politeness", "fetcher", "extract", "frontier", "sink",
+	"render", "crawler", "job", "cluster", "cmd",
 }
 
 // source is a package of the main module as go list describes it, with its parsed production files.
