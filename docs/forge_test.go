@@ -117,7 +117,7 @@ func checkGoTest(t *testing.T, file, args string) {
 	words := strings.Fields(strings.NewReplacer("'", "", ")", "").Replace(args))
 	for i, word := range words {
 		switch {
-		case word == "./...": // all there are
+		case strings.HasSuffix(word, "/..."): // all there are
 		case strings.HasPrefix(word, "./"):
 			packages = append(packages, word)
 		case (word == "-run" || word == "-bench") && words[i+1] != "^$" && words[i+1] != ".":
