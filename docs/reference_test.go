@@ -181,7 +181,7 @@ func (r *reference) writeKey(b *strings.Builder, k *job.Key, short string) {
 	}
 	d := k.Default()
 	def := strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(d.Text(), "["), "]"))
-	doc := strings.Replace(k.Doc, " (${default})", "", 1)
+	doc := strings.Replace(k.DocWith(func(name string) string { return "`" + name + "`" }), " (${default})", "", 1)
 	if def != "" {
 		doc, def = strings.ReplaceAll(doc, "${default}", def), "`"+def+"`"
 	}

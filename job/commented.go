@@ -53,7 +53,7 @@ func (all Settings) Commented(urls Setting) string {
 // explained returns what the key means and when it may be changed.
 func (k *Key) explained() string {
 	def := k.Default()
-	doc := strings.Replace(k.Doc, " (${default})", "", 1)
+	doc := strings.Replace(k.DocWith(func(name string) string { return name }), " (${default})", "", 1)
 	doc = strings.ReplaceAll(doc, "${default}", def.Text())
 	if k.Freedom != Shown {
 		doc += " Resume: " + k.Freedom.String() + "."

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ import (
 // Key is a setting of a crawl that has a text form: a key of a job file, and a flag of "amble crawl".
 type Key struct {
 	Name    string
-	Doc     string // one or more sentences; ${default} stands for the default
+	Doc     string // one or more sentences; ${default} stands for the default, [name] for another key
 	Group   Group
 	Freedom Freedom
 	Seldom  bool // left out of the commands' help
@@ -34,6 +35,13 @@ type Key struct {
 
 	form form
 }
+
+// DocWith returns Doc with references to other keys as refer writes them.
+func (k *Key) DocWith(refer func(name string) string) string {
+	return keyReference.ReplaceAllStringFunc(k.Doc, func(ref string) string { return refer(strings.Trim(ref, "[]")) })
+}
+
+var keyReference = regexp.MustCompile(`\[[a-z-]+\]`)
 
 // Group is the subject of a key.
 type Group string
@@ -105,18 +113,18 @@ var keys = []*Key{
 	{"depth", "Links followed from a seed (${default}).", Reach, Fixed, false, "Crawl.Limits.Depth", amount{is: Count, def: crawler.DefaultMaxDepth, none: noLimit, zero: crawler.SeedsOnly}},
 	{"sitemaps", "Also crawl what the sitemaps named in robots.txt list in scope, wherever on its host a sitemap lies.", Reach, Fixed, false, "Crawl.Follow.Sitemaps", flag{}},
 	{"beyond", "Links followed out of the scope: with 1 also the pages that pages in scope link to (${default}).", Reach, Fixed, false, "Crawl.Scope.Beyond", amount{is: Whole}},
-	{"beyond-kinds", "Kinds of links that --beyond follows, such as image and style; none is all.", Reach, Fixed, true, "Crawl.Scope.BeyondKinds", list{}},
-	{"since", "Job directory or visits.jsonl of an earlier crawl: visit its pages in scope again, at their depth, and have only those sent that have changed. The others do not count for --max-pages.", Reach, Free, false, "Since", words{}},
+	{"beyond-kinds", "Kinds of links that [beyond] follows, such as image and style; none is all.", Reach, Fixed, true, "Crawl.Scope.BeyondKinds", list{}},
+	{"since", "Job directory or visits.jsonl of an earlier crawl: visit its pages in scope again, at their depth, and have only those sent that have changed. The others do not count for [max-pages].", Reach, Free, false, "Since", words{}},
 
 	{"scope", "How far from the seeds: host, domain, prefix or any (${default}).", InScope, Fixed, false, "Crawl.Scope.Kind", choice{"host", []string{"host", "domain", "prefix", "any"}, nil}},
 	{"include", "Take in links that match; rules are ordered, the last match wins. When the first is an include, other links are left out; seeds are not.", InScope, Fixed, false, "", list{expression}},
 	{"exclude", "Leave out URLs that match, seeds too.", InScope, Fixed, false, "", list{expression}},
 	{"accept", "Keep only answers of these media types, such as application/pdf or image/*. Of others at most 64 KiB are read; their outcome is out_of_scope, with the reason type. HTML is read in any case, and its links are followed; name text/html to keep it, too.", InScope, Fixed, false, "", list{mediaType}},
-	{"rules", "Ordered rules, weaker than --include and --exclude: include RE and exclude RE for URLs, include-kind and exclude-kind for links of some kinds (image,script), include-type and exclude-type for answers of some types (application/pdf,image/*); of the latter, those with of RE are only for URLs that match.", InScope, Fixed, true, "Crawl.Scope.Rules", own[[]crawler.ScopeRule]{is: List, read: readRules, write: rulesText}},
+	{"rules", "Ordered rules, weaker than [include] and [exclude]: include RE and exclude RE for URLs, include-kind and exclude-kind for links of some kinds (image,script), include-type and exclude-type for answers of some types (application/pdf,image/*); of the latter, those with of RE are only for URLs that match.", InScope, Fixed, true, "Crawl.Scope.Rules", own[[]crawler.ScopeRule]{is: List, read: readRules, write: rulesText}},
 	{"canonical", "Which spellings of a URL are one page: exact, safe or usual.", InScope, Fixed, true, "Crawl.Canonical", choice{weburl.Safe.String(), namesOf(weburl.Exact, weburl.Safe, weburl.Usual), nil}},
 	{"priority", "Request URLs that match before others of their host, as RE=N with N from -128 to 127; the first that matches decides, without one N is 0. A better one found later counts.", InScope, Free, false, "Crawl.Priorities", own[[]crawler.PriorityRule]{is: List, read: readPriorities, write: prioritiesText}},
 	{"sample", "Request N pages of each seed's site, drawn at random from its sitemaps, and nothing else, as N:SEED (${default}). The same SEED draws the same pages from the same sitemaps.", InScope, Fixed, false, "Crawl.Sample", own[crawler.Sample]{is: Text, read: readSample, write: sampleText}},
-	{"order", "In which order the pages of a host are requested: found, or hash:SEED for that of a keyed hash of their URLs, in which the first pages of a host are a random sample of those known (${default}). Without --priority.", InScope, Fixed, false, "Crawl.Order", own[crawler.Order]{is: Text, read: readOrder, write: orderText}},
+	{"order", "In which order the pages of a host are requested: found, or hash:SEED for that of a keyed hash of their URLs, in which the first pages of a host are a random sample of those known (${default}). Without [priority].", InScope, Fixed, false, "Crawl.Order", own[crawler.Order]{is: Text, read: readOrder, write: orderText}},
 	{"follow-nofollow", "Follow links marked rel=nofollow, too.", InScope, Fixed, false, "Crawl.Follow.NoFollow", flag{}},
 	{"feeds", "What feeds list, too: RSS, Atom, JSON Feed.", InScope, Fixed, false, "Crawl.Follow.Feeds", flag{}},
 	{"resources", "Images, style sheets, scripts and the like, too.", InScope, Fixed, false, "Crawl.Follow.Resources", flag{}},
@@ -124,9 +132,9 @@ var keys = []*Key{
 
 	{"delay", "Least time from the end of one request to a host to the start of the next (${default}). A site can lengthen it, never shorten it.", Pace, Up, false, "Crawl.Politeness.Delay", amount{is: Duration, def: float64(politeness.DefaultDelay), none: noLimit, zero: noLimit}},
 	{"delay-factor", "Wait at least F times the last response time (${default}).", Pace, Up, true, "Crawl.Politeness.DelayFactor", amount{is: Number, def: politeness.DefaultDelayFactor, none: noLimit, zero: noLimit}},
-	{"max-delay", "Cap of what --delay-factor adds (${default}).", Pace, Up, true, "Crawl.Politeness.MaxDelay", amount{is: Duration, def: float64(politeness.DefaultMaxDelay), none: forever, zero: shortest}},
-	{"per-host", "Requests in flight per host; more only for --own-hosts (${default}).", Pace, Fixed, false, "PerHost", amount{is: Whole, def: 1, noZero: oneUp}},
-	{"own-hosts", "Hosts you own, one a line: the only ones that --per-host and a --delay below 100ms apply to. A job keeps a copy of the file and goes on with it.", Pace, Fixed, false, "OwnHosts", words{}},
+	{"max-delay", "Cap of what [delay-factor] adds (${default}).", Pace, Up, true, "Crawl.Politeness.MaxDelay", amount{is: Duration, def: float64(politeness.DefaultMaxDelay), none: forever, zero: shortest}},
+	{"per-host", "Requests in flight per host; more only for [own-hosts] (${default}).", Pace, Fixed, false, "PerHost", amount{is: Whole, def: 1, noZero: oneUp}},
+	{"own-hosts", "Hosts you own, one a line: the only ones that [per-host] and a [delay] below 100ms apply to. A job keeps a copy of the file and goes on with it.", Pace, Fixed, false, "OwnHosts", words{}},
 	{"rate", "Requests per second in all (${default}).", Pace, Down, false, "Crawl.Politeness.Rate", amount{is: Number, noZero: "would never ask anything; give a number or none"}},
 	{"hours", "Parts of the day in which requests are made (all day): HH:MM-HH:MM in UTC, or HH:MM-HH:MM@ZONE by the clocks of a time zone such as Europe/Berlin.", Pace, Free, false, "Crawl.Politeness.Hours", own[politeness.Hours]{is: List, read: readHours, write: hoursText, late: true}},
 	{"per-domain", "Hosts of one registrable domain share one clock, as hosts on one address do.", Pace, Up, true, "Crawl.Politeness.PerDomain", flag{}},
@@ -179,8 +187,8 @@ var keys = []*Key{
 
 	{keyHeader, "Header field for the origins of the seeds, as 'Name: value', or for one origin, as 'https://host Name: value'. The value may be @FILE, whose one line it is, or env:NAME: the job keeps these, and no other value.", Access, Free, false, "Header", own[[]string]{is: List, read: readFields, write: slices.Clone[[]string], late: true}},
 	{"accept-language", "Languages that are preferred, as in 'de, en;q=0.8'.", Access, Free, false, "Crawl.Fetch.AcceptLanguage", own[string]{is: Text, read: readLanguages, write: plainText, late: true}},
-	{"load-cookies", "Send the cookies of a cookies.txt, as curl, wget and browsers write it. Implies --cookies.", Access, Free, false, "LoadCookies", words{}},
-	{"keep-cookies", "With -o: keep cookies when the crawl is resumed, in a file that only you may read. Implies --cookies.", State, Free, false, "KeepCookies", flag{}},
+	{"load-cookies", "Send the cookies of a cookies.txt, as curl, wget and browsers write it. Implies [cookies].", Access, Free, false, "LoadCookies", words{}},
+	{"keep-cookies", "In a job directory: keep cookies when the crawl is resumed, in a file that only you may read. Implies [cookies].", State, Free, false, "KeepCookies", flag{}},
 	{"cookies", "Keep cookies and return each to the site that set it.", State, Fixed, false, "Crawl.Fetch.Cookies", flag{}},
 	{"sign", "Folder of an identity: requests are signed for sites that request it. See amble identity.", State, Free, false, "Sign", words{}},
 	{"sign-mode", "Which requests are signed: challenged (those to sites that request signatures), always or never.", State, Free, true, "SignMode", choice{identity.Challenged.String(), namesOf(identity.Challenged, identity.Always, identity.Never), nil}},
@@ -192,8 +200,8 @@ var keys = []*Key{
 	{"render", "Render pages, which runs their scripts, before their links are read: never, auto (those that look empty without their scripts) or always (${default}). Needs Chromium, which gets no network: what a page loads is requested by the crawler.", Rendering, Fixed, false, "Crawl.Render.Mode", choice{string(render.Never), []string{string(render.Never), string(render.Auto), string(render.Always)}, nil}},
 	{"render-kinds", "What rendered pages may load besides scripts and data: style, image, font.", Rendering, Fixed, true, "Crawl.Render.Kinds", list{loadable}},
 	{"render-hosts", "Hosts outside their site that rendered pages may load from: site (none), any, or a pattern such as *.cdn.example. Without it those of four origins for each page.", Rendering, Fixed, true, "Crawl.Render.Hosts", words{}},
-	{"max-resources", "Requests for what rendered pages load, of all together, after which they are rendered with what is known; 0 is 20 for each of --max-pages.", Rendering, Free, true, "Crawl.Limits.Resources", amount{is: Count, none: noLimit}},
-	{"screenshot", "With --format warc: archive a picture of each rendered page. They may load style sheets, images and fonts then.", Rendering, Fixed, false, "Crawl.Render.Screenshot", flag{}},
+	{"max-resources", "Requests for what rendered pages load, of all together, after which they are rendered with what is known; 0 is 20 for each of [max-pages].", Rendering, Free, true, "Crawl.Limits.Resources", amount{is: Count, none: noLimit}},
+	{"screenshot", "With [format] warc: archive a picture of each rendered page. They may load style sheets, images and fonts then.", Rendering, Fixed, false, "Crawl.Render.Screenshot", flag{}},
 	{"browser", "Browser that renders, as a path or a name in PATH; without it chromium-headless-shell, chromium or another of the usual ones.", Rendering, Free, true, "Browser.Path", words{}},
 	{"render-tabs", "Pages that are rendered at a time; 0 is half the number of processors.", Rendering, Free, true, "Browser.Tabs", amount{is: Whole}},
 	{"render-processor", "Processor time of a rendered page, its workers included; a page that exceeds it counts as it was fetched (${default}).", Rendering, Free, true, "Crawl.Render.MaxProcessor", timeout(float64(render.DefaultMaxProcessor))},
@@ -205,7 +213,7 @@ var keys = []*Key{
 
 	{"fail-on-limit", "Exit 5 when a limit ended the crawl.", Command, Shown, false, "", flag{}},
 	{"json", "Print visits as JSON lines on a terminal, too, and the summary as JSON: to stdout where that is free, else to stderr.", Command, Shown, false, "", flag{}},
-	{"quiet", "No status, no log, no summary unless --json requests it.", Command, Shown, false, "", flag{}},
+	{"quiet", "No status, no log, no summary unless [json] requests it.", Command, Shown, false, "", flag{}},
 	{"verbose", "Log every request and wait.", Command, Shown, false, "", flag{}},
 	{"log-format", "Form of log lines: text or json (${default}).", Command, Shown, false, "", choice{"text", []string{"text", "json"}, nil}},
 	{"color", "Colour on a terminal: auto, always or never (${default}).", Command, Shown, false, "", choice{"auto", []string{"auto", "always", "never"}, nil}},

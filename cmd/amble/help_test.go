@@ -60,7 +60,7 @@ func TestForeignFlagsPointAtOurs(t *testing.T) {
 		}
 	}
 	named := regexp.MustCompile(`(?:^| )(--?[a-z][a-z-]*)`)
-	for flag, here := range cli.ForeignFlags {
+	for flag, here := range keyflags.ForeignFlags {
 		mine := "--" + flag
 		if len(flag) == 1 {
 			mine = "-" + flag

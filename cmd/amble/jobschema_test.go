@@ -99,7 +99,7 @@ func schemaOfKeys() *jobSchema {
 func schemaOfKey(k *job.Key) *jobSchema {
 	zero := 0.0
 	def := k.Default()
-	s := &jobSchema{Description: strings.ReplaceAll(k.Doc, "${default}", def.Text())}
+	s := &jobSchema{Description: strings.ReplaceAll(k.DocWith(func(name string) string { return name }), "${default}", def.Text())}
 	switch kind := k.Kind(); kind {
 	case job.List, job.Count, job.Number, job.Duration, job.Size:
 		s.Ref = "#/$defs/" + string(kind)

@@ -254,10 +254,13 @@ var (
 	commandWord = regexp.MustCompile(`\bamble [a-z]+`)
 )
 
-// commandWords counts the strings outside cmd, examples and tools that name a flag or a command line of amble.
+// startBrowsers lists the packages whose strings are flags of another program.
+var startBrowsers = []string{module + "/render/chromium", module + "/internal/browsertest"}
+
+// commandWords counts the strings of libraries that name a flag or a command line of amble.
 func commandWords(packages []*source) (n int) {
 	for _, s := range packages {
-		if r := room(s.ImportPath); r == "cmd" || r == "examples" || s.Name == "main" {
+		if room(s.ImportPath) == "cmd" || s.Name == "main" || slices.Contains(startBrowsers, s.ImportPath) {
 			continue
 		}
 		for _, f := range s.files {

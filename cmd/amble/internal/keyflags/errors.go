@@ -84,7 +84,7 @@ func (o *Origins) explain(msg, command string) string {
 	}
 	if flag, ok := strings.CutPrefix(msg, "unknown flag "); ok {
 		flag, _, _ = strings.Cut(flag, ",")
-		if here := cli.Elsewhere(strings.TrimLeft(flag, "-")); here != "" && describesCrawl(command) {
+		if here := equivalent(strings.TrimLeft(flag, "-")); here != "" && describesCrawl(command) {
 			return "unknown flag " + flag + ": " + here
 		}
 	}

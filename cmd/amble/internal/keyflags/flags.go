@@ -52,6 +52,9 @@ func Of(titles map[job.Group]string) kong.Plugins {
 	return kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}
 }
 
+// flagName returns the name of a key as a flag.
+func flagName(key string) string { return "--" + key }
+
 // tagOf is the tag of a key's flag, under this title.
 func tagOf(k *job.Key, title string) reflect.StructTag {
 	var tag strings.Builder
@@ -61,7 +64,7 @@ func tagOf(k *job.Key, title string) reflect.StructTag {
 		}
 	}
 	add("name", k.Name)
-	add("help", k.Doc)
+	add("help", k.DocWith(flagName))
 	add("group", title)
 	add("short", shorts[k.Name])
 	add("placeholder", placeholder(k))
@@ -100,7 +103,7 @@ func Document(k *kong.Kong) error {
 				continue
 			}
 			def := key.Default()
-			f.Help = strings.ReplaceAll(key.Doc, "${default}", def.Text())
+			f.Help = strings.ReplaceAll(key.DocWith(flagName), "${default}", def.Text())
 			f.PlaceHolder = placeholder(key)
 			if key.Kind() == job.Choice {
 				f.Enum, f.Default, f.HasDefault = strings.Join(key.Choices(), ","), def.Text(), true

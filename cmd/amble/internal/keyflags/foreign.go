@@ -1,12 +1,12 @@
-package cli
+package keyflags
 
 import (
 	"slices"
 	"strings"
 )
 
-// elsewhere says for flags of wget, curl, Scrapy and other crawlers what there is here.
-var elsewhere = []struct{ flags, here string }{
+// foreign lists flags of wget, curl, Scrapy and other crawlers with what does the same here.
+var foreign = []struct{ flags, here string }{
 	{"user-agent U", "use --agent NAME/VERSION, with --contact"},
 	{"A", "use --accept TYPE, as in --accept application/pdf, to keep some types, --agent NAME/VERSION for a user agent"},
 	{"level l max-depth depth-limit", "use --depth N"},
@@ -53,10 +53,10 @@ var elsewhere = []struct{ flags, here string }{
 	{"user u http-user http-password", "use --header 'Authorization: env:NAME'"},
 }
 
-// Elsewhere says what there is here for a flag of another program, given without its hyphens; "" if there is nothing to
-// say.
-func Elsewhere(flag string) string {
-	for _, e := range elsewhere {
+// equivalent returns what does here what a flag of another program does, which is given without its hyphens; "" if nothing is
+// known of it.
+func equivalent(flag string) string {
+	for _, e := range foreign {
 		if slices.Contains(strings.Fields(e.flags), flag) {
 			return e.here
 		}
@@ -64,9 +64,9 @@ func Elsewhere(flag string) string {
 	return ""
 }
 
-// ForeignFlags yields the flags about which Elsewhere has something to say, with what it says.
+// ForeignFlags yields the flags of other programs that are known, with what does the same here.
 func ForeignFlags(yield func(flag, here string) bool) {
-	for _, e := range elsewhere {
+	for _, e := range foreign {
 		for _, flag := range strings.Fields(e.flags) {
 			if !yield(flag, e.here) {
 				return
